@@ -1,0 +1,155 @@
+/**
+ * Shapes of what the service sends and answers, for the endpoints and events the mirror uses.
+ * Unknown fields are kept or ignored, never refused: the service may add fields at any time ("Versioning" 2),
+ * and `null` means absent ("Conventions" 4).
+ */
+import { z } from 'zod';
+
+/** An identifier: digits in a JSON string, opaque ("Conventions" 1). */
+export const idSchema = z.string().regex(/^[0-9]+$/);
+
+/** A decimal string, baht ("Conventions" 3). */
+export const moneySchema = z.string().regex(/^-?[0-9]+(\.[0-9]+)?$/);
+
+/** Epoch milliseconds ("Conventions" 2). */
+export const epochMsSchema = z.int();
+
+/** A stock figure: a whole number, negative when the variant allows it. */
+export const levelSchema = z.int();
+
+function optional<T extends z.ZodType>(schema: T) {
+  return schema.nullish().transform((value) => value ?? undefined);
+}
+
+// ---- POST /oauth/token ---------------------------------------------------------------------------------------
+
+export const tokenResponseSchema = z.looseObject({
+  access_token: z.string().min(1),
+  token_type: z.string().regex(/^bearer$/i),
+  /** Seconds. */
+  expires_in: z.int().positive(),
+});
+
+// ---- Errors --------------------------------------------------------------------------------------------------
+
+export const errorResponseSchema = z.looseObject({
+  error: z.string(),
+  error_description: z.string().catch(''),
+});
+
+// ---- POST /v1/product/list -----------------------------------------------------------------------------------
+
+export const productRowSchema = z.looseObject({
+  id: idSchema,
+  name: z.string(),
+  image_url: optional(z.string()),
+});
+
+export const productListResponseSchema = z.looseObject({
+  request_id: optional(z.string()),
+  products: z.array(productRowSchema),
+  total: optional(z.int().nonnegative()),
+  has_more: z.boolean(),
+});
+
+export const productSortFields = ['update_time', 'create_time', 'name', 'id'] as const;
+export const sortOrders = ['desc', 'asc'] as const;
+
+/** What the caller may send; the service refuses unknown keys ("Conventions" 5). */
+export const productListRequestSchema = z.strictObject({
+  limit: z.int().min(1).max(100).optional(),
+  offset: z.int().min(0).optional(),
+  query: z.string().optional(),
+  sort_by: z.enum(productSortFields).optional(),
+  sort_order: z.enum(sortOrders).optional(),
+  get_count: z.boolean().optional(),
+});
+
+// ---- POST /v1/product/detail ---------------------------------------------------------------------------------
+
+export const warehouseLevelSchema = z.looseObject({
+  wh_id: idSchema,
+  on_hand: levelSchema,
+  available_qty: levelSchema,
+  reserved_qty: levelSchema,
+});
+
+export const variantPriceSchema = z.looseObject({ id: idSchema, price_tier_id: idSchema, price: moneySchema });
+
+export const productVariantDetailSchema = z.looseObject({
+  product_variant_id: idSchema,
+  name: z.string(),
+  create_time: optional(epochMsSchema),
+  update_time: optional(epochMsSchema),
+  sku: optional(z.string()),
+  upc: optional(z.string()),
+  pulled_from_product_variant_id: optional(idSchema),
+  product_bundle_id: optional(idSchema),
+  bundled_pp_count: optional(z.int()),
+  bundled_sum_qty: optional(z.int()),
+  bundled_by_count: optional(z.int()),
+  product_assembly_id: optional(idSchema),
+  assembled_pp_count: optional(z.int()),
+  assembled_sum_qty: optional(z.int()),
+  allow_negative_stock: optional(z.boolean()),
+  prices: optional(z.array(variantPriceSchema)),
+  cost: optional(moneySchema),
+  available_qty: levelSchema,
+  on_hand: optional(levelSchema),
+  reserved_qty: optional(levelSchema),
+  /** Own products only; absent means "not told", never "none". */
+  warehouses: optional(z.array(warehouseLevelSchema)),
+});
+
+export const productDetailSchema = z.looseObject({
+  id: idSchema,
+  name: z.string(),
+  store_id: idSchema,
+  create_time: optional(epochMsSchema),
+  update_time: optional(epochMsSchema),
+  parent_id: optional(idSchema),
+  has_child: optional(z.boolean()),
+  warehouse_ids: optional(z.array(idSchema)),
+  variants: z.array(productVariantDetailSchema).min(1),
+});
+
+export const productDetailResponseSchema = z.looseObject({
+  request_id: optional(z.string()),
+  product: productDetailSchema,
+});
+
+export const productDetailRequestSchema = z.strictObject({ product_id: idSchema });
+
+// ---- Webhooks ------------------------------------------------------------------------------------------------
+
+export const STOCK_AVAILABLE_UPDATED = 'stock_available_updated';
+
+/** The envelope of every event. `data` is read by event type. */
+export const webhookEnvelopeSchema = z.looseObject({
+  request_id: z.string().min(1),
+  event_type: z.string().min(1),
+  request_time: z.number(),
+  data: z.looseObject({}),
+});
+
+/** One change of a `stock_available_updated` delivery. */
+export const stockItemSchema = z.looseObject({
+  id: idSchema,
+  sku: z.string().nullish(),
+  old: levelSchema,
+  new: levelSchema,
+  warehouse_id: idSchema,
+  update_time: epochMsSchema,
+  reason: z.string().nullish(),
+  order_id: idSchema.nullish(),
+  user_id: idSchema.nullish(),
+});
+
+export type ProductListRequest = z.infer<typeof productListRequestSchema>;
+export type ProductRow = z.infer<typeof productRowSchema>;
+export type ProductListResponse = z.infer<typeof productListResponseSchema>;
+export type ProductDetail = z.infer<typeof productDetailSchema>;
+export type ProductVariantDetail = z.infer<typeof productVariantDetailSchema>;
+export type WarehouseLevel = z.infer<typeof warehouseLevelSchema>;
+export type WebhookEnvelope = z.infer<typeof webhookEnvelopeSchema>;
+export type StockItem = z.infer<typeof stockItemSchema>;
