@@ -1,0 +1,116 @@
+/**
+ * The configuration: one place that reads the environment, and one object that is right or does not exist.
+ * Two steps: `config/raw.ts` finds a text for each variable, this file checks the texts, alone and together, and
+ * arranges them for those who use them.
+ */
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { ConfigError } from './config/error.ts';
+import type { ConfigProblem } from './config/error.ts';
+import { readRaw } from './config/raw.ts';
+import type { RawConfig, Sources } from './config/raw.ts';
+import { checkTogether } from './config/rules.ts';
+import type { LogLevel } from './config/schemas.ts';
+import { VARIABLES, VARIABLE_NAMES } from './config/variables.ts';
+import type { Values, Variable, VariableName } from './config/variables.ts';
+import type { Secret } from './secret.ts';
+
+export { ConfigError, formatConfigError } from './config/error.ts';
+export { SETTABLE_NAMES } from './config/variables.ts';
+
+export interface Config {
+  readonly service: {
+    /** Without a final slash. */
+    readonly baseUrl: string;
+    readonly clientId: string;
+    readonly clientSecret: Secret;
+    /** Keys that a webhook may be signed with: the current one, then the one being replaced. */
+    readonly webhookSecrets: readonly [Secret, ...Secret[]];
+    /** Most reads in flight at once. */
+    readonly maxConcurrency: number;
+    /** Most requests per second. */
+    readonly maxRps: number;
+  };
+  readonly database: {
+    /** Absolute. */
+    readonly path: string;
+  };
+  /** The public listener. */
+  readonly webhook: { readonly host: string; readonly port: number };
+  /** The private listener. */
+  readonly ops: { readonly host: string; readonly port: number; readonly token: Secret | null };
+  readonly schedules: {
+    /** croner patterns; null when switched off. */
+    readonly reconcileCron: string | null;
+    readonly resyncCron: string | null;
+    /** The zone the patterns are read in; null means the system's own. */
+    readonly timezone: string | null;
+  };
+  readonly retentionDays: number;
+  readonly logLevel: LogLevel;
+}
+
+/**
+ * Reads and checks the configuration (design section 4). Called without arguments it reads the process's own
+ * environment and folder.
+ *
+ * @throws ConfigError naming every variable that is missing or wrong.
+ */
+export function loadConfig(sources: Partial<Sources> = {}): Config {
+  const { env = process.env, cwd = process.cwd(), readFile = (path) => readFileSync(path, 'utf8') } = sources;
+  const raw = readRaw({ env, cwd, readFile });
+  const { values, problems } = check(raw);
+  const all = [...raw.problems, ...problems, ...checkTogether(values)];
+  if (all.length > 0) throw new ConfigError(all);
+  // Without a problem every variable has its value.
+  return arrange(values as Values, cwd);
+}
+
+function check(raw: RawConfig): { values: Partial<Values>; problems: ConfigProblem[] } {
+  const values: Partial<Record<VariableName, unknown>> = {};
+  const problems: ConfigProblem[] = [];
+  for (const name of VARIABLE_NAMES) {
+    if (raw.unreadable.has(name)) continue;
+    const variable: Variable = VARIABLES[name];
+    const text = raw.texts.get(name) ?? variable.default;
+    if (text === undefined) {
+      if (variable.required === true) problems.push({ name, problem: 'is missing', remedy: variable.remedy });
+      else values[name] = null;
+      continue;
+    }
+    const result = variable.schema.safeParse(text);
+    if (result.success) values[name] = result.data;
+    else
+      problems.push({
+        name,
+        problem: result.error.issues[0]?.message ?? 'is wrong',
+        remedy: variable.remedy,
+      });
+  }
+  // Each schema gives what `Values` says for its name.
+  return { values: values as Partial<Values>, problems };
+}
+
+function arrange(values: Values, cwd: string): Config {
+  const previous = values.SERVICE_WEBHOOK_SECRET_PREVIOUS;
+  return {
+    service: {
+      baseUrl: values.SERVICE_BASE_URL,
+      clientId: values.SERVICE_CLIENT_ID,
+      clientSecret: values.SERVICE_CLIENT_SECRET,
+      webhookSecrets: [values.SERVICE_WEBHOOK_SECRET, ...(previous === null ? [] : [previous])],
+      maxConcurrency: values.SERVICE_MAX_CONCURRENCY,
+      maxRps: values.SERVICE_MAX_RPS,
+    },
+    database: { path: resolve(cwd, values.DATABASE_PATH) },
+    webhook: { host: values.HOST, port: values.PORT },
+    ops: { host: values.OPS_HOST, port: values.OPS_PORT, token: values.OPS_TOKEN },
+    schedules: {
+      reconcileCron: values.RECONCILE_CRON,
+      resyncCron: values.RESYNC_CRON,
+      timezone: values.TZ,
+    },
+    retentionDays: values.RETENTION_DAYS,
+    logLevel: values.LOG_LEVEL,
+  };
+}

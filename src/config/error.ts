@@ -1,0 +1,28 @@
+/** One thing wrong with the configuration. Neither text ever holds the value of a secret. */
+export interface ConfigProblem {
+  /** The variable, or the file, that is wrong. */
+  readonly name: string;
+  /** What is wrong, as the rest of a sentence that begins with the name. */
+  readonly problem: string;
+  /** What to do about it. */
+  readonly remedy: string;
+}
+
+/** Everything that is wrong with the configuration, found in one pass: an integrator corrects it once. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError';
+  readonly problems: readonly ConfigProblem[];
+
+  constructor(problems: readonly ConfigProblem[]) {
+    super(`configuration: ${problems.map(({ name, problem }) => `${name} ${problem}`).join('; ')}`);
+    this.problems = problems;
+  }
+}
+
+/** The error as text for a terminal: two lines for each problem, what is wrong and what to do. No final newline. */
+export function formatConfigError(error: ConfigError): string {
+  const count = error.problems.length;
+  const heading = `The configuration has ${count === 1 ? 'a problem' : `${String(count)} problems`}:`;
+  const items = error.problems.map(({ name, problem, remedy }) => `  ${name} ${problem}\n    ${remedy}`);
+  return [heading, ...items, 'Each variable is explained in .env.example.'].join('\n');
+}
