@@ -1,0 +1,136 @@
+/** The log's entries: everything the rules need travels in them (DESIGN §2). */
+import type { Reason, VariantKind } from './model.ts';
+
+/** One item of a delivery, understood. `updateTimeMs` is in the service's clock. */
+export interface StockChange {
+  readonly variantId: string;
+  readonly warehouseId: string;
+  readonly sku: string | null;
+  readonly old: number;
+  readonly new: number;
+  readonly updateTimeMs: number;
+  readonly reason: string | null;
+  readonly orderId: string | null;
+  readonly userId: string | null;
+}
+
+/** Something authentic that was not understood. `variantId` when at least that much could be read. */
+export interface Unreadable {
+  /** Position in `data.items`; null when the body as a whole could not be read. */
+  readonly itemIndex: number | null;
+  readonly problem: string;
+  readonly variantId: string | null;
+}
+
+interface EntryBase {
+  /** Position in the log: gapless, in commit order. */
+  readonly seq: number;
+  /** Own clock: a delivery's arrival, an answer's receipt, an order's instant. */
+  readonly atMs: number;
+}
+
+export interface DeliveryEntry extends EntryBase {
+  readonly kind: 'delivery';
+  readonly requestId: string | null;
+  readonly changes: readonly StockChange[];
+  readonly unreadable: readonly Unreadable[];
+}
+
+export interface LevelSnapshot {
+  readonly warehouseId: string;
+  readonly availableQty: number;
+  readonly onHand: number;
+  readonly reservedQty: number;
+}
+
+export interface VariantSnapshot {
+  readonly variantId: string;
+  readonly name: string;
+  readonly sku: string | null;
+  readonly upc: string | null;
+  readonly kind: VariantKind;
+  readonly availableQty: number;
+  readonly onHand: number | null;
+  readonly reservedQty: number | null;
+  readonly allowNegativeStock: boolean;
+  readonly priceJson: string | null;
+  readonly cost: string | null;
+  readonly bundledByCount: number;
+  /** Null: not told, which never means none. */
+  readonly levels: readonly LevelSnapshot[] | null;
+}
+
+export interface ProductSnapshot {
+  readonly storeId: string;
+  readonly name: string;
+  readonly parentId: string | null;
+  readonly updateTimeMs: number | null;
+  readonly detailJson: string;
+  readonly variants: readonly VariantSnapshot[];
+}
+
+/** One product/detail answer. `snapshot` null: the service answered 404 not_found. */
+export interface ReadEntry extends EntryBase {
+  readonly kind: 'read';
+  readonly productId: string;
+  /** Last log position known when the request was sent. */
+  readonly s0: number;
+  readonly sentAtMs: number;
+  readonly receivedAtMs: number;
+  /** The answer's Date header, service's clock; null when absent or unreadable. */
+  readonly serverDateMs: number | null;
+  readonly requestId: string | null;
+  readonly snapshot: ProductSnapshot | null;
+}
+
+/** Products that a catalogue list showed. */
+export interface ListedEntry extends EntryBase {
+  readonly kind: 'listed';
+  readonly productIds: readonly string[];
+  /** A variant of unknown product waits for this list. */
+  readonly lookup: boolean;
+}
+
+/** Products, or whatever products these variants belong to, must be read again. */
+export interface ObligeEntry extends EntryBase {
+  readonly kind: 'oblige';
+  readonly reason: Reason;
+  readonly productIds: readonly string[];
+  readonly variantIds: readonly string[];
+}
+
+/** What `state.bundlesDueAtMs` or `state.canaryDueAtMs` waited for has come. */
+export interface DueEntry extends EntryBase {
+  readonly kind: 'due';
+  readonly what: 'bundles' | 'canary';
+}
+
+/** Nobody listened before `atMs`: what was not read since may have missed deliveries. */
+export interface DowntimeEntry extends EntryBase {
+  readonly kind: 'downtime';
+  readonly downSinceMs: number | null;
+}
+
+/** A walk through the whole catalogue that started at log position `s0` did not find these variants. */
+export interface LookupMissedEntry extends EntryBase {
+  readonly kind: 'lookup_missed';
+  readonly s0: number;
+  readonly sentAtMs: number;
+  readonly variantIds: readonly string[];
+}
+
+/** The operator lets the brake go until `untilMs`. */
+export interface AllowRemovalsEntry extends EntryBase {
+  readonly kind: 'allow_removals';
+  readonly untilMs: number;
+}
+
+export type Entry =
+  | DeliveryEntry
+  | ReadEntry
+  | ListedEntry
+  | ObligeEntry
+  | DueEntry
+  | DowntimeEntry
+  | LookupMissedEntry
+  | AllowRemovalsEntry;

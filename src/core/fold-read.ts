@@ -1,0 +1,130 @@
+/** Folds one product/detail answer: levels, totals and descriptions in, obligations and gaps that it meets out. */
+import { offsetFloorMs, readWindow } from './clock-bounds.ts';
+import type { ProductSnapshot, ReadEntry } from './entry.ts';
+import { foldAbsentProduct, foldAbsentVariants } from './fold-absence.ts';
+import { foldVariant } from './fold-variant.ts';
+import type { Ledger } from './ledger.ts';
+import { EARLIEST_MS } from './limits.ts';
+import type { ReadContext } from './merge-read.ts';
+import type { Obligation, Product } from './model.ts';
+import { afterRead, isMet } from './obligation.ts';
+
+export function foldRead(ledger: Ledger, entry: ReadEntry): void {
+  const { tables } = ledger;
+  if (entry.snapshot !== null && !isOwnStore(ledger, entry.snapshot.storeId)) return;
+
+  const product = tables.product(entry.productId);
+  const read = readContext(ledger, entry, product);
+  const standing = tables.obligation(entry.productId);
+  if (standing !== undefined) settleObligation(ledger, standing, read);
+
+  const inConflict = standing?.reason === 'conflict' || standing?.reason === 'quarantine';
+  if (entry.snapshot !== null) {
+    foldPresent(ledger, entry, entry.snapshot, product ?? unreadProduct(entry.productId), inConflict, read);
+  } else if (product === undefined) ledger.report({ kind: 'not_found', productId: entry.productId });
+  else foldAbsentProduct(ledger, product, read);
+
+  settleGaps(ledger, entry.productId, read);
+}
+
+/** A product known by its id alone. */
+export function unreadProduct(productId: string): Product {
+  return {
+    productId,
+    name: null,
+    parentId: null,
+    updateTimeMs: null,
+    detailJson: null,
+    readSeq: 0,
+    readAtMs: EARLIEST_MS,
+    missingAtMs: null,
+    goneAtMs: null,
+    hasBundle: false,
+  };
+}
+
+/** The first answer names the store; an answer for another store is never merged. */
+function isOwnStore(ledger: Ledger, storeId: string): boolean {
+  const expected = ledger.state.storeId;
+  if (expected === null) ledger.state = { ...ledger.state, storeId };
+  if (expected === null || expected === storeId) return true;
+  ledger.report({ kind: 'wrong_store', expected, found: storeId });
+  return false;
+}
+
+function readContext(ledger: Ledger, entry: ReadEntry, product: Product | undefined): ReadContext {
+  const window = readWindow(entry, offsetFloorMs(ledger.state));
+  if (window.contradicts) {
+    ledger.report({ kind: 'clock_contradiction' });
+    ledger.state = { ...ledger.state, offsetFloorMs: null, offsetFloorPreviousMs: null };
+  }
+  if (window.ceilingMs !== null) ledger.state = { ...ledger.state, offsetCeilingMs: window.ceilingMs };
+  return {
+    s0: entry.s0,
+    sentAtMs: entry.sentAtMs,
+    loMs: window.loMs,
+    hiMs: window.hiMs,
+    superseded: product !== undefined && entry.sentAtMs < product.readAtMs,
+  };
+}
+
+function settleObligation(ledger: Ledger, standing: Obligation, read: ReadContext): void {
+  const rest = afterRead(standing, read);
+  if (rest !== null) {
+    ledger.tables.putObligation(rest);
+    return;
+  }
+  ledger.tables.deleteObligation(standing.productId);
+  ledger.report({
+    kind: 'met',
+    productId: standing.productId,
+    reason: standing.reason,
+    ageMs: ledger.entry.atMs - standing.firstMadeAtMs,
+  });
+}
+
+function foldPresent(
+  ledger: Ledger,
+  entry: ReadEntry,
+  snapshot: ProductSnapshot,
+  product: Product,
+  inConflict: boolean,
+  read: ReadContext,
+): void {
+  const { tables } = ledger;
+  const renamed = product.name !== snapshot.name;
+  const inDowntime = product.readAtMs < ledger.state.trustedAfterMs;
+  for (const variant of snapshot.variants) {
+    const sighting = { variant, product, requestId: entry.requestId, renamed, inDowntime, inConflict };
+    foldVariant(ledger, sighting, read);
+  }
+  foldAbsentVariants(ledger, product.productId, new Set(snapshot.variants.map((v) => v.variantId)), read);
+  if (read.superseded) return;
+  tables.putProduct({
+    ...product,
+    name: snapshot.name,
+    parentId: snapshot.parentId,
+    updateTimeMs: snapshot.updateTimeMs,
+    detailJson: snapshot.detailJson,
+    hasBundle: snapshot.variants.some((v) => v.kind === 'bundle'),
+    readSeq: read.s0,
+    readAtMs: read.sentAtMs,
+    missingAtMs: null,
+    goneAtMs: null,
+  });
+}
+
+/** A gap that outlived its grace until a read answered it proves a loss: what else was lost with it is unknown. */
+function settleGaps(ledger: Ledger, productId: string, read: ReadContext): void {
+  const { tables } = ledger;
+  for (const { variantId } of tables.variantsOf(productId)) {
+    for (const gap of tables.gapsOf(variantId)) {
+      const opened = { madeSeq: gap.openedSeq, madeAtMs: gap.openedAtMs };
+      if (!isMet(opened, read)) continue;
+      tables.deleteGap(gap);
+      ledger.state = { ...ledger.state, lossProvedAtMs: ledger.entry.atMs };
+      ledger.report({ kind: 'gap_proved', gap, productId });
+      ledger.sendCanary({ seq: gap.openedSeq, atMs: gap.openedAtMs });
+    }
+  }
+}

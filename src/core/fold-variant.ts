@@ -1,0 +1,210 @@
+/** Folds one variant of a product read: its levels, its total, its description. */
+import type { LevelSnapshot, VariantSnapshot } from './entry.ts';
+import type { DriftCause } from './fact.ts';
+import { judgeCells } from './fold-absence.ts';
+import { unmappedVariant } from './fold-delivery.ts';
+import type { Ledger } from './ledger.ts';
+import { isConcurrent, mergeLevel, type ReadContext } from './merge-read.ts';
+import type { Product, Variant } from './model.ts';
+
+export interface VariantSighting {
+  readonly variant: VariantSnapshot;
+  readonly product: Product;
+  readonly requestId: string | null;
+  /** The product's name changed, and with it what its variants' rows show. */
+  readonly renamed: boolean;
+  /** The product was not read since the mirror last did not listen. */
+  readonly inDowntime: boolean;
+  /** A contradiction was on record before the read. */
+  readonly inConflict: boolean;
+}
+
+export function foldVariant(ledger: Ledger, sighting: VariantSighting, read: ReadContext): void {
+  const { tables } = ledger;
+  const { variant: seen, product } = sighting;
+  const before = tables.variant(seen.variantId) ?? unmappedVariant(seen.variantId, null);
+  const concurrent = isConcurrent(before, read);
+  if (before.goneAtMs !== null && concurrent) {
+    ledger.oblige(product.productId, 'conflict');
+    return;
+  }
+  const described: Variant = read.superseded ? before : describe(before, seen, product.productId);
+
+  // The levels first: a total's own row in the feed tells only what they do not explain.
+  let explainedQty = 0;
+  for (const level of seen.levels ?? []) explainedQty += foldLevel(ledger, sighting, level, read);
+  if (seen.levels !== null) {
+    const shown = new Set(seen.levels.map((level) => level.warehouseId));
+    judgeCells(ledger, product.productId, seen.variantId, shown, read);
+  }
+
+  const totalled = foldTotal(ledger, sighting, described, explainedQty, read);
+  const redescribed = sighting.renamed || isRedescribed(before, totalled);
+  if (redescribed) renumberCells(ledger, seen.variantId);
+  const changed = redescribed || isRevalued(before, totalled) || explainedQty !== 0;
+  tables.putVariant(changed ? { ...totalled, changeSeq: ledger.nextChangeSeq() } : totalled);
+}
+
+/** @returns by how much the level explains a movement of the total. */
+function foldLevel(
+  ledger: Ledger,
+  sighting: VariantSighting,
+  level: LevelSnapshot,
+  read: ReadContext,
+): number {
+  const { tables } = ledger;
+  const { variant, product, requestId } = sighting;
+  const before = tables.cell(variant.variantId, level.warehouseId);
+  const outcome = mergeLevel(before, variant.variantId, level, read);
+  ledger.report({
+    kind: 'level',
+    branch: outcome.branch,
+    variantId: variant.variantId,
+    warehouseId: level.warehouseId,
+  });
+  if (outcome.oblige) ledger.oblige(product.productId, 'conflict');
+  if (outcome.overwritten === null) {
+    const revalued =
+      before?.onHand !== outcome.cell.onHand || before.reservedQty !== outcome.cell.reservedQty;
+    tables.putCell(revalued ? { ...outcome.cell, changeSeq: ledger.nextChangeSeq() } : outcome.cell);
+    return 0;
+  }
+  const { oldQty } = outcome.overwritten;
+  const newQty = outcome.cell.qty;
+  const cause =
+    oldQty === null || before === undefined ? null : driftCause(ledger, sighting, level.warehouseId);
+  const changeSeq = ledger.appendChange({
+    variantId: variant.variantId,
+    warehouseId: level.warehouseId,
+    sku: variant.sku,
+    oldQty,
+    newQty,
+    source: 'read',
+    reason: cause ?? (before === undefined ? 'first_read' : 'restored'),
+    orderId: null,
+    userId: null,
+    updateTimeMs: null,
+    requestId,
+  });
+  tables.putCell({ ...outcome.cell, changeSeq });
+  if (oldQty !== null && cause !== null) {
+    reportDrift(ledger, sighting, cause, level.warehouseId, oldQty, newQty);
+  }
+  return newQty - (oldQty ?? 0);
+}
+
+function foldTotal(
+  ledger: Ledger,
+  sighting: VariantSighting,
+  variant: Variant,
+  explainedQty: number,
+  read: ReadContext,
+): Variant {
+  const { variant: seen, product, requestId } = sighting;
+  const oldQty = variant.goneAtMs === null ? variant.availableQty : null;
+  const newQty = seen.availableQty;
+  const concurrent = isConcurrent(variant, read);
+  if (concurrent && oldQty !== newQty) ledger.oblige(product.productId, 'conflict');
+  if (read.superseded || (concurrent && oldQty !== null && oldQty !== newQty)) return variant;
+
+  const known: Variant = {
+    ...variant,
+    availableQty: newQty,
+    onHand: seen.onHand,
+    reservedQty: seen.reservedQty,
+    asOfMs: oldQty === newQty ? variant.asOfMs : read.sentAtMs,
+    verifiedAtMs: read.sentAtMs,
+    missingAtMs: null,
+    goneAtMs: null,
+    lookupAtMs: null,
+  };
+  if (newQty - (oldQty ?? 0) !== explainedQty || (oldQty === null && seen.levels === null)) {
+    const cause = oldQty === null ? null : driftCause(ledger, sighting, null);
+    ledger.appendChange({
+      variantId: seen.variantId,
+      warehouseId: null,
+      sku: seen.sku,
+      oldQty,
+      newQty,
+      source: 'read',
+      reason: cause ?? (variant.goneAtMs === null ? 'first_read' : 'restored'),
+      orderId: null,
+      userId: null,
+      updateTimeMs: null,
+      requestId,
+    });
+    if (oldQty !== null && cause !== null) reportDrift(ledger, sighting, cause, null, oldQty, newQty);
+  }
+  return known;
+}
+
+/** @param warehouseId null: the variant's total. */
+function driftCause(ledger: Ledger, sighting: VariantSighting, warehouseId: string | null): DriftCause {
+  if (warehouseId === null && sighting.variant.kind === 'bundle') return 'derived';
+  const gaps = ledger.tables.gapsOf(sighting.variant.variantId);
+  if (gaps.some((gap) => warehouseId === null || gap.warehouseId === warehouseId)) return 'gap';
+  if (sighting.inDowntime) return 'downtime';
+  return sighting.inConflict ? 'conflict' : 'lost_tail';
+}
+
+function reportDrift(
+  ledger: Ledger,
+  sighting: VariantSighting,
+  cause: DriftCause,
+  warehouseId: string | null,
+  oldQty: number,
+  newQty: number,
+): void {
+  ledger.report({
+    kind: 'drift',
+    cause,
+    productId: sighting.product.productId,
+    variantId: sighting.variant.variantId,
+    warehouseId,
+    oldQty,
+    newQty,
+  });
+}
+
+function describe(variant: Variant, seen: VariantSnapshot, productId: string): Variant {
+  return {
+    ...variant,
+    productId,
+    name: seen.name,
+    sku: seen.sku,
+    upc: seen.upc,
+    kind: seen.kind,
+    allowNegativeStock: seen.allowNegativeStock,
+    priceJson: seen.priceJson,
+    cost: seen.cost,
+    bundledByCount: seen.bundledByCount,
+    missingAtMs: null,
+    lookupAtMs: null,
+  };
+}
+
+/** What the rows of the variant's warehouses show of the variant. */
+function isRedescribed(before: Variant, after: Variant): boolean {
+  return before.productId !== after.productId || before.name !== after.name || before.sku !== after.sku;
+}
+
+function isRevalued(before: Variant, after: Variant): boolean {
+  return (
+    before.availableQty !== after.availableQty ||
+    before.onHand !== after.onHand ||
+    before.reservedQty !== after.reservedQty ||
+    before.upc !== after.upc ||
+    before.kind !== after.kind ||
+    before.allowNegativeStock !== after.allowNegativeStock ||
+    before.priceJson !== after.priceJson ||
+    before.cost !== after.cost ||
+    before.goneAtMs !== after.goneAtMs
+  );
+}
+
+/** ERPs that poll by change number see the new description on every row that shows it. */
+function renumberCells(ledger: Ledger, variantId: string): void {
+  for (const cell of ledger.tables.cellsOf(variantId)) {
+    if (cell.goneAtMs === null) ledger.tables.putCell({ ...cell, changeSeq: ledger.nextChangeSeq() });
+  }
+}

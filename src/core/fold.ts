@@ -1,0 +1,117 @@
+/** The fold: one log entry into the tables. No clock, no randomness, no I/O but through `Tables` (DESIGN §2). */
+import type { DowntimeEntry, DueEntry, Entry, ListedEntry, LookupMissedEntry, ObligeEntry } from './entry.ts';
+import type { Fact } from './fact.ts';
+import { removeVariant } from './fold-absence.ts';
+import { foldDelivery, unmappedVariant } from './fold-delivery.ts';
+import { foldRead, unreadProduct } from './fold-read.ts';
+import { Ledger } from './ledger.ts';
+import { EARLIEST_MS, LATEST_MS, REPLICA_LAG_MS } from './limits.ts';
+import { judgeAbsence } from './merge-read.ts';
+import type { Tables } from './tables.ts';
+
+/**
+ * @param entry the next entry of the log: entries are folded in the order of `seq`, each once.
+ * @param report told what happened, in order.
+ */
+export function fold(tables: Tables, entry: Entry, report: (fact: Fact) => void): void {
+  const ledger = new Ledger(tables, entry, report);
+  switch (entry.kind) {
+    case 'delivery':
+      foldDelivery(ledger, entry);
+      break;
+    case 'read':
+      foldRead(ledger, entry);
+      break;
+    case 'listed':
+      foldListed(ledger, entry);
+      break;
+    case 'oblige':
+      foldOblige(ledger, entry);
+      break;
+    case 'due':
+      foldDue(ledger, entry);
+      break;
+    case 'downtime':
+      foldDowntime(ledger, entry);
+      break;
+    case 'lookup_missed':
+      foldLookupMissed(ledger, entry);
+      break;
+    case 'allow_removals':
+      ledger.state = { ...ledger.state, removalsAllowedUntilMs: entry.untilMs };
+      for (const productId of tables.heldProducts()) ledger.oblige(productId, 'operator');
+      break;
+  }
+  ledger.close();
+}
+
+/** Products new to the mirror, or back in the list after their removal, must be read. */
+function foldListed(ledger: Ledger, entry: ListedEntry): void {
+  for (const productId of entry.productIds) {
+    const product = ledger.tables.product(productId);
+    if (product === undefined) ledger.tables.putProduct(unreadProduct(productId));
+    if (product === undefined || product.goneAtMs !== null || entry.lookup) {
+      ledger.oblige(productId, entry.lookup ? 'unmapped' : 'listed');
+    }
+  }
+}
+
+function foldOblige(ledger: Ledger, entry: ObligeEntry): void {
+  for (const productId of entry.productIds) ledger.oblige(productId, entry.reason);
+  for (const variantId of entry.variantIds) {
+    const variant = ledger.tables.variant(variantId) ?? unmappedVariant(variantId, null);
+    ledger.tables.putVariant(ledger.obligeVariant(variant, entry.reason));
+  }
+}
+
+function foldDue(ledger: Ledger, entry: DueEntry): void {
+  switch (entry.what) {
+    case 'bundles':
+      ledger.state = { ...ledger.state, bundlesDueAtMs: null };
+      for (const productId of ledger.tables.bundleProducts()) ledger.oblige(productId, 'bundle');
+      break;
+    case 'canary':
+      ledger.state = {
+        ...ledger.state,
+        canaryDueAtMs: null,
+        canarySentAtMs: entry.atMs,
+        lossProvedAtMs: entry.atMs,
+      };
+      ledger.sendCanary(entry);
+      break;
+  }
+}
+
+function foldDowntime(ledger: Ledger, entry: DowntimeEntry): void {
+  ledger.state = { ...ledger.state, trustedAfterMs: entry.atMs + REPLICA_LAG_MS };
+}
+
+function foldLookupMissed(ledger: Ledger, entry: LookupMissedEntry): void {
+  const read = {
+    s0: entry.s0,
+    sentAtMs: entry.sentAtMs,
+    loMs: EARLIEST_MS,
+    hiMs: LATEST_MS,
+    superseded: false,
+  };
+  for (const variantId of entry.variantIds) {
+    const variant = ledger.tables.variant(variantId);
+    if (variant === undefined || variant.lookupAtMs === null) continue;
+    const verdict = judgeAbsence(variant, read);
+    switch (verdict.kind) {
+      case 'contested':
+        ledger.tables.putVariant({ ...variant, missingAtMs: null, lookupAtMs: entry.atMs + REPLICA_LAG_MS });
+        break;
+      case 'sighted':
+        ledger.tables.putVariant({
+          ...variant,
+          missingAtMs: verdict.missingAtMs,
+          lookupAtMs: verdict.confirmAtMs,
+        });
+        break;
+      case 'confirmed':
+        removeVariant(ledger, variant, read);
+        break;
+    }
+  }
+}

@@ -1,0 +1,100 @@
+/** One entry's work on the tables: hands out change numbers, collects the state, and puts doubts on record. */
+import type { Fact } from './fact.ts';
+import { CANARY_PRODUCTS, REMOVAL_CONFIRM_MS } from './limits.ts';
+import type { Change, MirrorState, Variant } from './model.ts';
+import { addDoubt, isMet, type Doubt } from './obligation.ts';
+import type { Tables } from './tables.ts';
+
+export interface Position {
+  readonly seq: number;
+  readonly atMs: number;
+}
+
+export class Ledger {
+  readonly tables: Tables;
+  readonly entry: Position;
+  readonly report: (fact: Fact) => void;
+  state: MirrorState;
+
+  constructor(tables: Tables, entry: Position, report: (fact: Fact) => void) {
+    this.tables = tables;
+    this.entry = entry;
+    this.report = report;
+    this.state = tables.state();
+  }
+
+  /** Ends the entry: nothing may be written through the ledger afterwards. */
+  close(): void {
+    this.tables.putState(this.state);
+  }
+
+  /** A number for something that ERPs see change; numbers only grow. */
+  nextChangeSeq(): number {
+    const changeSeq = this.state.changeSeq + 1;
+    this.state = { ...this.state, changeSeq };
+    return changeSeq;
+  }
+
+  appendChange(change: Omit<Change, 'seq' | 'logSeq' | 'recordedAtMs'>): number {
+    const seq = this.nextChangeSeq();
+    this.tables.appendChange({
+      ...change,
+      seq,
+      logSeq: this.entry.seq,
+      recordedAtMs: this.entry.atMs,
+    });
+    return seq;
+  }
+
+  /** The product must be read again; by default because of this entry. */
+  oblige(
+    productId: string,
+    reason: Doubt['reason'],
+    made: { seq?: number; atMs?: number; notBeforeMs?: number } = {},
+  ): void {
+    const standing = this.tables.obligation(productId);
+    this.tables.putObligation(
+      addDoubt(standing, {
+        productId,
+        reason,
+        madeSeq: made.seq ?? this.entry.seq,
+        madeAtMs: made.atMs ?? this.entry.atMs,
+        ...(made.notBeforeMs === undefined ? {} : { notBeforeMs: made.notBeforeMs }),
+      }),
+    );
+    if (standing === undefined) this.report({ kind: 'obliged', productId, reason });
+  }
+
+  /** As `oblige`, for a variant whose product may be unknown: then the catalogue is looked through. */
+  obligeVariant(variant: Variant, reason: Doubt['reason']): Variant {
+    if (variant.productId !== null) {
+      this.oblige(variant.productId, reason);
+      return variant;
+    }
+    if (variant.lookupAtMs !== null) return variant;
+    this.report({ kind: 'unmapped', variantId: variant.variantId });
+    return { ...variant, lookupAtMs: this.entry.atMs };
+  }
+
+  obligeRemovalCheck(productId: string, confirmAtMs: number): void {
+    const notBeforeMs = Math.min(confirmAtMs, this.entry.atMs + REMOVAL_CONFIRM_MS);
+    this.oblige(productId, 'confirm_removal', { notBeforeMs });
+  }
+
+  /**
+   * A delivery is missing, and what else it carried is unknown: the products that move are read first, each
+   * unless it has been read since the doubt arose.
+   */
+  sendCanary(doubt: Position): void {
+    let products = 0;
+    for (const productId of this.tables.canaryProducts(CANARY_PRODUCTS)) {
+      const product = this.tables.product(productId);
+      if (product === undefined) continue;
+      const known = { madeSeq: doubt.seq, madeAtMs: doubt.atMs };
+      if (isMet(known, { s0: product.readSeq, sentAtMs: product.readAtMs })) continue;
+      this.oblige(productId, 'canary', { seq: doubt.seq, atMs: doubt.atMs });
+      products += 1;
+    }
+    if (products > 0) this.report({ kind: 'canary', products });
+  }
+}

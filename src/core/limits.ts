@@ -1,0 +1,42 @@
+/** The fixed figures of the merge rules. Milliseconds unless the name says otherwise. */
+
+/** Before any real instant: "never". Finite, so that SQLite keeps it as an INTEGER. */
+export const EARLIEST_MS = -8_640_000_000_000_000;
+/** After any real instant: "not bounded". */
+export const LATEST_MS = 8_640_000_000_000_000;
+
+/** A read may be answered by a replica this far behind the service's truth. */
+export const REPLICA_LAG_MS = 2_000;
+/** How far the clocks of the service's own nodes may stand apart before a bound derived from one is wrong. */
+export const NODE_SKEW_MS = 1_000;
+/** The `Date` header has whole seconds: the true instant is up to this much later. */
+export const DATE_HEADER_STEP_MS = 1_000;
+
+/** A change stamped further ahead of its arrival than this does not advance the cell's event time. */
+export const POISON_AHEAD_MS = 5 * 60_000;
+
+/** Two sightings of an absence must be at least this far apart before anything is tombstoned. */
+export const REMOVAL_CONFIRM_MS = 30_000;
+/** The brake: removing more than both of these at once waits for the operator. */
+export const BRAKE_PRODUCTS = 20;
+export const BRAKE_SHARE = 0.05;
+/** Removals count towards the brake for this long. */
+export const BRAKE_WINDOW_MS = 60 * 60_000;
+
+/** How long a gap waits for the late delivery that closes it. */
+export const GAP_GRACE_MIN_MS = 2_000;
+export const GAP_GRACE_DEFAULT_MS = 3_000;
+export const GAP_GRACE_MAX_MS = 6_000;
+
+/** How many products one proven loss sends to be read again. */
+export const CANARY_PRODUCTS = 200;
+/** Bodies that nobody could read send their canaries this far apart. */
+export const UNREADABLE_CANARY_EVERY_MS = 60_000;
+
+/** A changed component sends the bundles to be read after this long, more when there are very many bundles. */
+export const BUNDLE_DELAY_MIN_MS = 15_000;
+export const BUNDLE_DELAY_MAX_MS = 10 * 60_000;
+export const BUNDLE_DELAY_PER_PRODUCT_MS = 100;
+
+/** The lower bound of the clock offset is a maximum over this window and the one before it. */
+export const OFFSET_WINDOW_MS = 60 * 60_000;

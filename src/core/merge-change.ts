@@ -1,0 +1,197 @@
+/**
+ * How one change merges into its cell (DESIGN §8, rules 1 to 4). The outcome's branch carries the rule's number,
+ * so that tests and counters can show that each has happened.
+ */
+import type { StockChange } from './entry.ts';
+import { EARLIEST_MS } from './limits.ts';
+import type { Cell } from './model.ts';
+
+export type ChangeBranch =
+  | '1 new cell'
+  | '2 stale'
+  | '2 stale, yet follows'
+  | '3 duplicate'
+  | '3 seen by the read'
+  | '3 follows'
+  | '3 precedes'
+  | '3 order unknown'
+  | '4a seen by the read'
+  | '4b confirmed'
+  | '4b in doubt'
+  | '4c follows'
+  | '4c gap'
+  | 'gone, seen by the read'
+  | 'gone, in doubt'
+  | 'poison';
+
+export interface ChangeOutcome {
+  readonly branch: ChangeBranch;
+  readonly cell: Cell;
+  /** True when the cell's value is now the change's `new`. */
+  readonly applied: boolean;
+  /** The product must be read by a read that starts later. */
+  readonly oblige: boolean;
+  /** The chain broke between these figures: a delivery is late or lost. */
+  readonly gap: { readonly fromQty: number; readonly toQty: number } | null;
+}
+
+export interface Arrival {
+  readonly seq: number;
+  readonly atMs: number;
+  /** See `isPoison` in clock-bounds.ts. */
+  readonly poison: boolean;
+}
+
+export function mergeChange(cell: Cell | undefined, change: StockChange, arrival: Arrival): ChangeOutcome {
+  if (cell === undefined) return createCell(change, arrival);
+  const touched: Cell = { ...cell, eventSeq: arrival.seq, eventAtMs: arrival.atMs };
+  if (cell.goneAtMs !== null) return mergeIntoTombstone(touched, change, arrival);
+  if (arrival.poison) {
+    return {
+      branch: 'poison',
+      cell: withValue(touched, change, arrival),
+      applied: true,
+      oblige: true,
+      gap: null,
+    };
+  }
+  if (change.updateTimeMs < cell.eventTimeMs) return mergeStale(touched, change);
+  if (change.updateTimeMs === cell.eventTimeMs) return mergeSameInstant(touched, change, arrival);
+  return mergeNewer(touched, change, arrival);
+}
+
+/** Rule 1. Nothing older is known, so there is no chain to check; that the cell was unknown is itself a doubt. */
+function createCell(change: StockChange, arrival: Arrival): ChangeOutcome {
+  const base: Cell = {
+    variantId: change.variantId,
+    warehouseId: change.warehouseId,
+    qty: change.new,
+    source: 'webhook',
+    asOfMs: 0,
+    eventTimeMs: EARLIEST_MS,
+    eventOld: 0,
+    eventCount: 0,
+    eventSeq: arrival.seq,
+    eventAtMs: arrival.atMs,
+    readLoMs: EARLIEST_MS,
+    readHiMs: EARLIEST_MS,
+    verifiedAtMs: null,
+    onHand: null,
+    reservedQty: null,
+    onHandAsOfMs: null,
+    missingAtMs: null,
+    goneAtMs: null,
+    changeSeq: 0,
+  };
+  const valued = withValue(base, change, arrival);
+  return {
+    branch: arrival.poison ? 'poison' : '1 new cell',
+    cell: arrival.poison ? valued : withEvent(valued, change),
+    applied: true,
+    oblige: true,
+    gap: null,
+  };
+}
+
+/** A late change does not bring a tombstone back. One that the last read may not have seen asks for another read. */
+function mergeIntoTombstone(cell: Cell, change: StockChange, arrival: Arrival): ChangeOutcome {
+  const seen = change.updateTimeMs < cell.readLoMs;
+  const advances = !arrival.poison && change.updateTimeMs > cell.eventTimeMs;
+  return {
+    branch: seen ? 'gone, seen by the read' : 'gone, in doubt',
+    cell: advances ? withEvent(cell, change) : cell,
+    applied: false,
+    oblige: !seen,
+    gap: null,
+  };
+}
+
+/** Rule 2. A change that starts exactly from the present value may be the newer one under a skewed clock. */
+function mergeStale(cell: Cell, change: StockChange): ChangeOutcome {
+  const follows = change.old === cell.qty && change.new !== cell.qty && change.updateTimeMs >= cell.readLoMs;
+  return {
+    branch: follows ? '2 stale, yet follows' : '2 stale',
+    cell,
+    applied: false,
+    oblige: follows,
+    gap: null,
+  };
+}
+
+/** Rule 3. Equal times order nothing; the chain does, as long as only one order fits it. */
+function mergeSameInstant(cell: Cell, change: StockChange, arrival: Arrival): ChangeOutcome {
+  const keep = { cell, applied: false, oblige: false, gap: null };
+  if (change.updateTimeMs < cell.readLoMs) {
+    return { ...keep, branch: '3 seen by the read', oblige: change.new !== cell.qty };
+  }
+  if (cell.eventCount === 1 && change.old === cell.eventOld && change.new === cell.qty) {
+    return { ...keep, branch: '3 duplicate' };
+  }
+  const counted: Cell = { ...cell, eventCount: cell.eventCount + 1 };
+  const follows = change.old === cell.qty;
+  const precedes = change.new === cell.eventOld;
+  if (follows && !precedes) {
+    return {
+      branch: '3 follows',
+      cell: withValue(counted, change, arrival),
+      applied: true,
+      // With three or more changes in one instant a repeated one can pass for a successor.
+      oblige: change.updateTimeMs <= cell.readHiMs || cell.eventCount > 1,
+      gap: null,
+    };
+  }
+  if (precedes && !follows) {
+    return { ...keep, branch: '3 precedes', cell: { ...counted, eventOld: change.old } };
+  }
+  // Neither end fits, or both do (A→B beside B→A).
+  return { ...keep, branch: '3 order unknown', cell: counted, oblige: true };
+}
+
+/** Rule 4. */
+function mergeNewer(cell: Cell, change: StockChange, arrival: Arrival): ChangeOutcome {
+  const advanced = withEvent(cell, change);
+  if (change.updateTimeMs < cell.readLoMs) {
+    return {
+      branch: '4a seen by the read',
+      cell: advanced,
+      applied: false,
+      oblige: change.new !== cell.qty,
+      gap: null,
+    };
+  }
+  if (change.updateTimeMs <= cell.readHiMs) {
+    if (change.new === cell.qty) {
+      return { branch: '4b confirmed', cell: advanced, applied: false, oblige: false, gap: null };
+    }
+    // A matching `old` would not lift the doubt: A→B→A hides there.
+    return {
+      branch: '4b in doubt',
+      cell: withValue(advanced, change, arrival),
+      applied: true,
+      oblige: true,
+      gap: null,
+    };
+  }
+  const broken = change.old !== cell.qty;
+  return {
+    branch: broken ? '4c gap' : '4c follows',
+    cell: withValue(advanced, change, arrival),
+    applied: true,
+    oblige: false,
+    gap: broken ? { fromQty: cell.qty, toQty: change.old } : null,
+  };
+}
+
+function withEvent(cell: Cell, change: StockChange): Cell {
+  return { ...cell, eventTimeMs: change.updateTimeMs, eventOld: change.old, eventCount: 1 };
+}
+
+function withValue(cell: Cell, change: StockChange, arrival: Arrival): Cell {
+  return {
+    ...cell,
+    qty: change.new,
+    source: 'webhook',
+    // A poisoned stamp says nothing about when the value was true; its arrival does.
+    asOfMs: arrival.poison ? arrival.atMs : change.updateTimeMs,
+  };
+}

@@ -1,0 +1,158 @@
+/**
+ * How one product read merges into a cell or a total (DESIGN §8, "A read"): it never overwrites a change that it
+ * may not have seen, and what it overwrites it says.
+ */
+import type { LevelSnapshot } from './entry.ts';
+import { EARLIEST_MS, REMOVAL_CONFIRM_MS, REPLICA_LAG_MS } from './limits.ts';
+import type { Cell } from './model.ts';
+
+export interface ReadContext {
+  /** Last log position known when the request was sent. */
+  readonly s0: number;
+  readonly sentAtMs: number;
+  /** Service's clock, from `readWindow`. */
+  readonly loMs: number;
+  readonly hiMs: number;
+  /** A read of the same product that was sent later has been merged already. */
+  readonly superseded: boolean;
+}
+
+/** The read may not have seen the last delivery that touched this: it arrived after `s0`, or too little before. */
+export function isConcurrent(
+  touched: { readonly eventSeq: number; readonly eventAtMs: number },
+  read: ReadContext,
+): boolean {
+  return read.superseded || touched.eventSeq > read.s0 || read.sentAtMs < touched.eventAtMs + REPLICA_LAG_MS;
+}
+
+export type LevelBranch =
+  | 'new cell'
+  | 'concurrent, agrees'
+  | 'concurrent, differs'
+  | 'dominated, agrees'
+  | 'dominated, drift'
+  | 'dominated, back from the dead';
+
+export interface LevelOutcome {
+  readonly branch: LevelBranch;
+  readonly cell: Cell;
+  /** What the mirror held, when the value was overwritten; null for a new or returning cell. */
+  readonly overwritten: { readonly oldQty: number | null } | null;
+  readonly oblige: boolean;
+}
+
+export function mergeLevel(
+  cell: Cell | undefined,
+  variantId: string,
+  level: LevelSnapshot,
+  read: ReadContext,
+): LevelOutcome {
+  if (cell === undefined) {
+    const fresh = dominate(unread(variantId, level, read), level, read);
+    return { branch: 'new cell', cell: fresh, overwritten: { oldQty: null }, oblige: false };
+  }
+  if (isConcurrent(cell, read)) {
+    const agrees = cell.goneAtMs === null && cell.qty === level.availableQty;
+    return {
+      branch: agrees ? 'concurrent, agrees' : 'concurrent, differs',
+      cell: agrees
+        ? { ...withOnHand(cell, level, read), verifiedAtMs: later(cell.verifiedAtMs, read) }
+        : cell,
+      overwritten: null,
+      oblige: !agrees,
+    };
+  }
+  const merged = dominate(cell, level, read);
+  if (cell.goneAtMs !== null) {
+    return {
+      branch: 'dominated, back from the dead',
+      cell: merged,
+      overwritten: { oldQty: null },
+      oblige: false,
+    };
+  }
+  const drift = cell.qty !== level.availableQty;
+  return {
+    branch: drift ? 'dominated, drift' : 'dominated, agrees',
+    cell: merged,
+    overwritten: drift ? { oldQty: cell.qty } : null,
+    oblige: false,
+  };
+}
+
+export type AbsenceVerdict =
+  /** Something newer than the read speaks against it: read again. */
+  | { readonly kind: 'contested' }
+  /** Seen missing, not for long enough: read again at `confirmAtMs`. */
+  | { readonly kind: 'sighted'; readonly missingAtMs: number; readonly confirmAtMs: number }
+  | { readonly kind: 'confirmed' };
+
+/** A cell, variant or product that a read no longer showed: two dominated reads must agree, far enough apart. */
+export function judgeAbsence(
+  thing: { readonly missingAtMs: number | null; readonly eventSeq: number; readonly eventAtMs: number },
+  read: ReadContext,
+): AbsenceVerdict {
+  if (isConcurrent(thing, read)) return { kind: 'contested' };
+  const missingAtMs = thing.missingAtMs ?? read.sentAtMs;
+  // An own clock that was set back must not shorten the wait, nor make it endless.
+  if (read.sentAtMs < missingAtMs) {
+    return {
+      kind: 'sighted',
+      missingAtMs: read.sentAtMs,
+      confirmAtMs: read.sentAtMs + REMOVAL_CONFIRM_MS,
+    };
+  }
+  const confirmAtMs = missingAtMs + REMOVAL_CONFIRM_MS;
+  if (read.sentAtMs >= confirmAtMs) return { kind: 'confirmed' };
+  return { kind: 'sighted', missingAtMs, confirmAtMs };
+}
+
+/** The read's figures become the cell's; its event time stays, so that stragglers are still told apart. */
+function dominate(cell: Cell, level: LevelSnapshot, read: ReadContext): Cell {
+  const changed = cell.goneAtMs !== null || cell.qty !== level.availableQty;
+  return {
+    ...withOnHand(cell, level, read),
+    qty: level.availableQty,
+    source: changed ? 'read' : cell.source,
+    asOfMs: changed ? read.sentAtMs : cell.asOfMs,
+    readLoMs: Math.max(cell.readLoMs, read.loMs),
+    readHiMs: Math.max(cell.readLoMs, read.hiMs),
+    verifiedAtMs: read.sentAtMs,
+    missingAtMs: null,
+    goneAtMs: null,
+  };
+}
+
+/** Webhooks never carry these two figures, so even a concurrent read is their newest source. */
+function withOnHand(cell: Cell, level: LevelSnapshot, read: ReadContext): Cell {
+  if (read.superseded) return cell;
+  return { ...cell, onHand: level.onHand, reservedQty: level.reservedQty, onHandAsOfMs: read.sentAtMs };
+}
+
+function later(verifiedAtMs: number | null, read: ReadContext): number {
+  return verifiedAtMs === null ? read.sentAtMs : Math.max(verifiedAtMs, read.sentAtMs);
+}
+
+function unread(variantId: string, level: LevelSnapshot, read: ReadContext): Cell {
+  return {
+    variantId,
+    warehouseId: level.warehouseId,
+    qty: level.availableQty,
+    source: 'read',
+    asOfMs: read.sentAtMs,
+    eventTimeMs: EARLIEST_MS,
+    eventOld: 0,
+    eventCount: 0,
+    eventSeq: 0,
+    eventAtMs: EARLIEST_MS,
+    readLoMs: EARLIEST_MS,
+    readHiMs: EARLIEST_MS,
+    verifiedAtMs: null,
+    onHand: null,
+    reservedQty: null,
+    onHandAsOfMs: null,
+    missingAtMs: null,
+    goneAtMs: null,
+    changeSeq: 0,
+  };
+}

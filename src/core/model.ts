@@ -1,0 +1,194 @@
+/**
+ * The mirror's nouns, as the merge rules see them. Ids are the service's digit strings; instants are epoch ms, in
+ * the mirror's own clock unless the comment says "service's clock".
+ */
+
+import { EARLIEST_MS, GAP_GRACE_DEFAULT_MS } from './limits.ts';
+
+export type Source = 'webhook' | 'read';
+export type VariantKind = 'own' | 'pulled' | 'bundle' | 'assembled';
+
+/** A stock figure of one variant in one warehouse, with what is needed to merge the next input into it. */
+export interface Cell {
+  readonly variantId: string;
+  readonly warehouseId: string;
+  readonly qty: number;
+  readonly source: Source;
+  /** When the value was true: the change's update time (service's clock), or when the read was sent. */
+  readonly asOfMs: number;
+  /** Highest update time seen, service's clock; EARLIEST_MS before the first change. Never falls. */
+  readonly eventTimeMs: number;
+  /** The `old` of the earliest change known at `eventTimeMs`. */
+  readonly eventOld: number;
+  /** How many changes are known at exactly `eventTimeMs`. */
+  readonly eventCount: number;
+  /** Log position and arrival of the last delivery that touched the cell; 0 and EARLIEST_MS when none has. */
+  readonly eventSeq: number;
+  readonly eventAtMs: number;
+  /** Service's clock: the latest read certainly saw what was before `readLoMs`, certainly not what is after
+   *  `readHiMs`. Both EARLIEST_MS until a read has set the cell. */
+  readonly readLoMs: number;
+  readonly readHiMs: number;
+  /** When the last read that confirmed the value was sent. */
+  readonly verifiedAtMs: number | null;
+  readonly onHand: number | null;
+  readonly reservedQty: number | null;
+  readonly onHandAsOfMs: number | null;
+  /** When the first read that no longer showed the cell was sent; null while it is shown. */
+  readonly missingAtMs: number | null;
+  /** Set on a tombstone. */
+  readonly goneAtMs: number | null;
+  readonly changeSeq: number;
+}
+
+export interface Variant {
+  readonly variantId: string;
+  /** Null until a read has shown which product the variant belongs to. */
+  readonly productId: string | null;
+  readonly sku: string | null;
+  readonly upc: string | null;
+  readonly name: string;
+  readonly kind: VariantKind;
+  /** The sellable total; null until a read has told it. */
+  readonly availableQty: number | null;
+  readonly onHand: number | null;
+  readonly reservedQty: number | null;
+  readonly allowNegativeStock: boolean;
+  readonly priceJson: string | null;
+  readonly cost: string | null;
+  /** In how many bundles the variant is a component. */
+  readonly bundledByCount: number;
+  readonly asOfMs: number;
+  readonly verifiedAtMs: number | null;
+  readonly eventSeq: number;
+  readonly eventAtMs: number;
+  readonly missingAtMs: number | null;
+  readonly goneAtMs: number | null;
+  /** The variant's product is not known: look through the catalogue at this instant. Null: nothing to look up. */
+  readonly lookupAtMs: number | null;
+  readonly changeSeq: number;
+}
+
+export interface Product {
+  readonly productId: string;
+  readonly name: string | null;
+  readonly parentId: string | null;
+  /** Service's clock. */
+  readonly updateTimeMs: number | null;
+  /** The last detail as the service sent it; null until it was read. */
+  readonly detailJson: string | null;
+  /** `s0` and the sending time of the latest read merged; 0 and EARLIEST_MS before the first. */
+  readonly readSeq: number;
+  readonly readAtMs: number;
+  readonly missingAtMs: number | null;
+  readonly goneAtMs: number | null;
+  readonly hasBundle: boolean;
+}
+
+/** Lower is sooner (DESIGN §9). */
+export const PRIORITY = { operator: 0, unmapped: 0, conflict: 1, gap: 2, downtime: 3, stale: 4 } as const;
+
+/** Why a product must be read again. */
+export type Reason =
+  | 'operator'
+  | 'unmapped'
+  | 'conflict'
+  | 'derived'
+  | 'confirm_removal'
+  | 'quarantine'
+  | 'not_stored'
+  | 'canary'
+  | 'bundle'
+  | 'listed'
+  | 'absent'
+  | 'stale';
+
+/** A product that must be read by a read that starts later. */
+export interface Obligation {
+  readonly productId: string;
+  readonly reason: Reason;
+  readonly priority: number;
+  /** The latest log position and instant of a doubt about the product. */
+  readonly madeSeq: number;
+  readonly madeAtMs: number;
+  /** The oldest doubt not yet met: its age is the obligation's age. */
+  readonly firstMadeAtMs: number;
+  /** Reading earlier would not meet it. LATEST_MS: waits for the operator (the brake). */
+  readonly notBeforeMs: number;
+}
+
+/** A break in a cell's `old` → `new` chain: at least one delivery between the two figures is late or lost. */
+export interface Gap {
+  readonly variantId: string;
+  readonly warehouseId: string;
+  readonly openedSeq: number;
+  readonly openedAtMs: number;
+  readonly dueAtMs: number;
+  /** What the mirror held, and what the later change said was there before it. */
+  readonly fromQty: number;
+  readonly toQty: number;
+}
+
+/** One row of the public change feed. `warehouseId` null: a total that no row of its warehouses explains. */
+export interface Change {
+  readonly seq: number;
+  readonly logSeq: number;
+  readonly variantId: string;
+  readonly warehouseId: string | null;
+  readonly sku: string | null;
+  readonly oldQty: number | null;
+  readonly newQty: number | null;
+  readonly source: Source;
+  readonly reason: string | null;
+  readonly orderId: string | null;
+  readonly userId: string | null;
+  readonly updateTimeMs: number | null;
+  readonly recordedAtMs: number;
+  readonly requestId: string | null;
+}
+
+/** What the rules keep beside the tables: one row. */
+export interface MirrorState {
+  readonly changeSeq: number;
+  readonly storeId: string | null;
+  readonly lastDeliveryAtMs: number | null;
+  /** Lower bound of (service's clock − own clock): the maxima of this window and the one before it. */
+  readonly offsetWindowStartMs: number;
+  readonly offsetFloorMs: number | null;
+  readonly offsetFloorPreviousMs: number | null;
+  /** Upper bound of the same, from the last answer's Date header. */
+  readonly offsetCeilingMs: number | null;
+  /** How late out-of-order changes have lately been. */
+  readonly latenessMs: number;
+  /** Rows of products not read since this instant may have missed deliveries: nobody was listening before it. */
+  readonly trustedAfterMs: number;
+  /** When the last loss was proven. */
+  readonly lossProvedAtMs: number | null;
+  /** An authentic body could not be read: what moves must be read once `canaryDueAtMs` has come. */
+  readonly canaryDueAtMs: number | null;
+  readonly canarySentAtMs: number;
+  /** A component changed: bundles must be read once `bundlesDueAtMs` has come. Null: nothing to do. */
+  readonly bundlesDueAtMs: number | null;
+  readonly removalWindowStartMs: number;
+  readonly removalsInWindow: number;
+  readonly removalsAllowedUntilMs: number;
+}
+
+export const INITIAL_STATE: MirrorState = {
+  changeSeq: 0,
+  storeId: null,
+  lastDeliveryAtMs: null,
+  offsetWindowStartMs: 0,
+  offsetFloorMs: null,
+  offsetFloorPreviousMs: null,
+  offsetCeilingMs: null,
+  latenessMs: GAP_GRACE_DEFAULT_MS / 2,
+  trustedAfterMs: EARLIEST_MS,
+  lossProvedAtMs: null,
+  canaryDueAtMs: null,
+  canarySentAtMs: 0,
+  bundlesDueAtMs: null,
+  removalWindowStartMs: 0,
+  removalsInWindow: 0,
+  removalsAllowedUntilMs: 0,
+};

@@ -1,0 +1,120 @@
+/** `Tables` on maps, for the rules' own tests. */
+import type { Unreadable } from '../../src/core/entry.ts';
+import {
+  INITIAL_STATE,
+  type Cell,
+  type Change,
+  type Gap,
+  type MirrorState,
+  type Obligation,
+  type Product,
+  type Variant,
+} from '../../src/core/model.ts';
+import { LATEST_MS } from '../../src/core/limits.ts';
+import type { Tables } from '../../src/core/tables.ts';
+
+const byText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
+
+export class MemoryTables implements Tables {
+  readonly cells = new Map<string, Cell>();
+  readonly variants = new Map<string, Variant>();
+  readonly products = new Map<string, Product>();
+  readonly obligations = new Map<string, Obligation>();
+  readonly gaps = new Map<string, Gap>();
+  readonly changes: Change[] = [];
+  readonly quarantined: { logSeq: number; unreadable: Unreadable }[] = [];
+  private current: MirrorState = INITIAL_STATE;
+
+  state(): MirrorState {
+    return this.current;
+  }
+  putState(state: MirrorState): void {
+    this.current = state;
+  }
+  cell(variantId: string, warehouseId: string): Cell | undefined {
+    return this.cells.get(`${variantId}/${warehouseId}`);
+  }
+  cellsOf(variantId: string): Cell[] {
+    return [...this.cells.values()]
+      .filter((cell) => cell.variantId === variantId)
+      .sort((a, b) => byText(a.warehouseId, b.warehouseId));
+  }
+  putCell(cell: Cell): void {
+    this.cells.set(`${cell.variantId}/${cell.warehouseId}`, cell);
+  }
+  variant(variantId: string): Variant | undefined {
+    return this.variants.get(variantId);
+  }
+  variantsOf(productId: string): Variant[] {
+    return [...this.variants.values()]
+      .filter((variant) => variant.productId === productId)
+      .sort((a, b) => byText(a.variantId, b.variantId));
+  }
+  putVariant(variant: Variant): void {
+    this.variants.set(variant.variantId, variant);
+  }
+  product(productId: string): Product | undefined {
+    return this.products.get(productId);
+  }
+  putProduct(product: Product): void {
+    this.products.set(product.productId, product);
+  }
+  obligation(productId: string): Obligation | undefined {
+    return this.obligations.get(productId);
+  }
+  putObligation(obligation: Obligation): void {
+    this.obligations.set(obligation.productId, obligation);
+  }
+  deleteObligation(productId: string): void {
+    this.obligations.delete(productId);
+  }
+  gapsOf(variantId: string): Gap[] {
+    return [...this.gaps.values()]
+      .filter((gap) => gap.variantId === variantId)
+      .sort((a, b) => byText(a.warehouseId, b.warehouseId) || a.openedSeq - b.openedSeq);
+  }
+  putGap(gap: Gap): void {
+    this.gaps.set(`${gap.variantId}/${gap.warehouseId}/${gap.openedSeq}`, gap);
+  }
+  deleteGap(gap: Gap): void {
+    this.gaps.delete(`${gap.variantId}/${gap.warehouseId}/${gap.openedSeq}`);
+  }
+  appendChange(change: Change): void {
+    this.changes.push(change);
+  }
+  quarantine(logSeq: number, unreadable: Unreadable): void {
+    this.quarantined.push({ logSeq, unreadable });
+  }
+  canaryProducts(limit: number): string[] {
+    const recent = [...this.changes]
+      .reverse()
+      .map((change) => this.variants.get(change.variantId)?.productId ?? null)
+      .filter((productId) => productId !== null);
+    const oldest = [...this.products.values()].sort((a, b) => a.readAtMs - b.readAtMs);
+    const all = new Set([...recent, ...oldest.map((product) => product.productId)]);
+    return [...all].filter((id) => this.products.get(id)?.goneAtMs === null).slice(0, limit);
+  }
+  bundleProducts(): string[] {
+    return [...this.products.values()]
+      .filter((product) => product.hasBundle && product.goneAtMs === null)
+      .map((product) => product.productId)
+      .sort(byText);
+  }
+  bundleProductCount(): number {
+    return this.bundleProducts().length;
+  }
+  heldProducts(): string[] {
+    return [...this.obligations.values()]
+      .filter((obligation) => obligation.notBeforeMs === LATEST_MS)
+      .map((obligation) => obligation.productId)
+      .sort(byText);
+  }
+  liveProductCount(): number {
+    return [...this.products.values()].filter((product) => product.goneAtMs === null).length;
+  }
+  missingProductCount(): number {
+    return [...this.products.values()].filter(
+      (product) => product.goneAtMs === null && product.missingAtMs !== null,
+    ).length;
+  }
+}
