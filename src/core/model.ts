@@ -108,6 +108,8 @@ export interface Obligation {
   readonly productId: string;
   readonly reason: Reason;
   readonly priority: number;
+  /** The rows are under suspicion; false when the read is only wanted, not needed. */
+  readonly doubt: boolean;
   /** The latest log position and instant of a doubt about the product. */
   readonly madeSeq: number;
   readonly madeAtMs: number;

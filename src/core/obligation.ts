@@ -17,6 +17,9 @@ const PRIORITY_OF_REASON: Record<Reason, number> = {
   stale: PRIORITY.stale,
 };
 
+/** Reads that somebody wants although nothing speaks against the rows. */
+const MERELY_WANTED: ReadonlySet<Reason> = new Set<Reason>(['operator', 'stale', 'listed']);
+
 export interface Doubt {
   readonly productId: string;
   readonly reason: Reason;
@@ -29,12 +32,14 @@ export interface Doubt {
 /** The obligation that stands for an earlier one and a new doubt together. */
 export function addDoubt(standing: Obligation | undefined, doubt: Doubt): Obligation {
   const priority = PRIORITY_OF_REASON[doubt.reason];
+  const suspects = !MERELY_WANTED.has(doubt.reason);
   const notBeforeMs = Math.max(doubt.notBeforeMs ?? 0, doubt.madeAtMs + REPLICA_LAG_MS);
   if (standing === undefined) {
     return {
       productId: doubt.productId,
       reason: doubt.reason,
       priority,
+      doubt: suspects,
       madeSeq: doubt.madeSeq,
       madeAtMs: doubt.madeAtMs,
       firstMadeAtMs: doubt.madeAtMs,
@@ -46,6 +51,7 @@ export function addDoubt(standing: Obligation | undefined, doubt: Doubt): Obliga
     productId: doubt.productId,
     reason: sooner ? doubt.reason : standing.reason,
     priority: Math.min(priority, standing.priority),
+    doubt: suspects || standing.doubt,
     madeSeq: Math.max(doubt.madeSeq, standing.madeSeq),
     madeAtMs: Math.max(doubt.madeAtMs, standing.madeAtMs),
     firstMadeAtMs: Math.min(doubt.madeAtMs, standing.firstMadeAtMs),
