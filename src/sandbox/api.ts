@@ -1,0 +1,106 @@
+import { randomUUID } from 'node:crypto';
+import { getConnInfo } from '@hono/node-server/conninfo';
+import type { HttpBindings } from '@hono/node-server';
+import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
+import { Hono } from 'hono';
+import type { Context } from 'hono';
+import type { Clock } from './clock.ts';
+import { ApiError } from './errors.ts';
+import type { TokenIssuer } from './oauth.ts';
+import type { Endpoint } from './product-endpoints.ts';
+import type { Answer, ReadPath } from './reads.ts';
+import { parseJsonBody, readBody } from './request-body.ts';
+import { answerTokenRequest } from './token-endpoint.ts';
+
+/** Requests so far, by path. */
+export type RequestCounters = Record<string, number>;
+
+export type ApiEnv = { Bindings: HttpBindings; Variables: { requestId: string } };
+
+/** The service's HTTP face: conventions and errors that hold everywhere, around a table of endpoints. */
+export function createApi(deps: {
+  clock: Clock;
+  issuer: TokenIssuer;
+  reads: ReadPath;
+  endpoints: readonly Endpoint[];
+  requests: RequestCounters;
+}): Hono<ApiEnv> {
+  const { clock, issuer, reads, requests } = deps;
+  const app = new Hono<ApiEnv>();
+
+  const respond = (context: Context<ApiEnv>, answer: Answer): Response =>
+    new Response(JSON.stringify(answer.body), {
+      status: answer.status,
+      headers: {
+        ...answer.headers,
+        'Content-Type': 'application/json; charset=utf-8',
+        'X-Request-Id': context.get('requestId'),
+        // From the service's own clock: an offset must show where a client would look for it.
+        Date: new Date(clock.now()).toUTCString(),
+      },
+    });
+  const answerError = (context: Context<ApiEnv>, error: ApiError): Response =>
+    respond(context, {
+      status: error.status,
+      headers: error.headers,
+      body: { error: error.code, error_description: error.message },
+    });
+  const count = (path: string): void => {
+    requests[path] = (requests[path] ?? 0) + 1;
+  };
+
+  app.use(async (context, next) => {
+    context.set('requestId', context.req.header('X-Request-Id') ?? randomUUID());
+    await next();
+  });
+
+  app.post('/oauth/token', async (context) => {
+    count('/oauth/token');
+    const ip = getConnInfo(context).remote.address ?? '';
+    const raw = await readBody(context);
+    issuer.admitIp(ip);
+    const contentType = context.req.header('Content-Type');
+    return respond(context, answerTokenRequest(issuer, { raw, contentType, ip }));
+  });
+
+  for (const endpoint of deps.endpoints) {
+    app.post(endpoint.path, async (context) => {
+      count(endpoint.path);
+      const raw = await readBody(context);
+      const [, token] = /^Bearer +([^\s]+)$/i.exec(context.req.header('Authorization') ?? '') ?? [];
+      if (token === undefined || !issuer.accepts(token)) {
+        throw new ApiError(401, 'invalid_token', 'the access token is missing, malformed or expired');
+      }
+      const body = parseJsonBody(raw, context.req.header('Content-Type'), endpoint.schema, {
+        optional: endpoint.bodyOptional,
+      });
+      const requestId = context.get('requestId');
+      // A miss is sampled like any answer: held or delayed, it must not turn into a hit.
+      const sample = (ageMs: number): Answer => {
+        try {
+          return endpoint.answer(body, requestId, ageMs);
+        } catch (error) {
+          if (!(error instanceof ApiError)) throw error;
+          return { status: error.status, body: { error: error.code, error_description: error.message } };
+        }
+      };
+      const answer = await reads.serve(endpoint.path, body, sample);
+      if (answer === 'reset') {
+        context.env.incoming.socket.resetAndDestroy();
+        return RESPONSE_ALREADY_SENT;
+      }
+      return respond(context, answer);
+    });
+  }
+
+  app.notFound((context) => answerError(context, new ApiError(404, 'not_found', 'no such endpoint')));
+  app.onError((error, context) =>
+    answerError(
+      context,
+      error instanceof ApiError
+        ? error
+        : new ApiError(500, 'server_error', 'something went wrong in the service'),
+    ),
+  );
+  return app;
+}

@@ -1,0 +1,44 @@
+import type { Random } from './random.ts';
+
+/** The part of the platform's timers that the sandbox uses, so that a test can own time. */
+export type Timers = {
+  setTimeout(callback: () => void, ms: number): unknown;
+  clearTimeout(handle: unknown): void;
+};
+
+export const systemTimers: Timers = {
+  setTimeout: (callback, ms) => setTimeout(callback, ms),
+  clearTimeout: (handle) => {
+    clearTimeout(handle as NodeJS.Timeout);
+  },
+};
+
+export type Clock = {
+  /** What the service believes the time is: the base clock plus the offset. Epoch ms. */
+  now(): number;
+  /** The base clock, without the offset: for durations and ages, which a stepped clock must not stretch. */
+  baseNow(): number;
+  /** The `update_time` that a node of the service gives a change made now. */
+  stamp(): number;
+  /** How far the service's clock is from the base clock. Set it at any time to step the clock. */
+  offsetMs: number;
+  /** Largest difference between a node's clock and `now()`. 0: every node agrees. */
+  nodeSkewMs: number;
+};
+
+/** Where each node's clock stands within ±`nodeSkewMs`: both extremes, so that a skew shows its full size. */
+const NODE_SKEWS = [-1, -0.4, 0.3, 1] as const;
+
+export function createClock(deps: { now: () => number; random: Random; offsetMs?: number }): Clock {
+  const clock: Clock = {
+    offsetMs: deps.offsetMs ?? 0,
+    nodeSkewMs: 0,
+    baseNow: deps.now,
+    now: () => Math.round(deps.now() + clock.offsetMs),
+    stamp: () =>
+      clock.nodeSkewMs === 0
+        ? clock.now()
+        : clock.now() + Math.round(deps.random.pick(NODE_SKEWS) * clock.nodeSkewMs),
+  };
+  return clock;
+}

@@ -1,0 +1,31 @@
+export type ErrorCode =
+  | 'invalid_request'
+  | 'unsupported_grant_type'
+  | 'invalid_client'
+  | 'invalid_token'
+  | 'access_denied'
+  | 'not_found'
+  | 'slow_down'
+  | 'server_error';
+
+export type ErrorStatus = 400 | 401 | 403 | 404 | 413 | 429 | 500;
+
+/** An error in the service's one shape ("Errors"). */
+export class ApiError extends Error {
+  override readonly name = 'ApiError';
+  readonly status: ErrorStatus;
+  readonly code: ErrorCode;
+  readonly headers: Readonly<Record<string, string>>;
+
+  constructor(
+    status: ErrorStatus,
+    code: ErrorCode,
+    description: string,
+    headers: Readonly<Record<string, string>> = {},
+  ) {
+    super(description);
+    this.status = status;
+    this.code = code;
+    this.headers = headers;
+  }
+}

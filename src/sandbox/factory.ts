@@ -1,0 +1,99 @@
+import type { Ids } from './ids.ts';
+import type { Cell, Component, Kind, Product, Variant } from './model.ts';
+import type { Random } from './random.ts';
+import { categories, productNames, variantNames } from './wares.ts';
+
+export type VariantSpec = {
+  name?: string;
+  sku?: string | null;
+  /** Stock per warehouse; ignored for a bundle. */
+  stock?: readonly { warehouseId: string; qty: number }[];
+  components?: readonly Component[];
+  allowNegativeStock?: boolean;
+};
+
+export type ProductSpec = {
+  kind: Kind;
+  name?: string;
+  createTimeMs: number;
+  variants: readonly VariantSpec[];
+};
+
+export type Factory = {
+  product(spec: ProductSpec): Product;
+  variant(product: Product, spec: VariantSpec, createTimeMs: number): Variant;
+};
+
+/** Makes products and variants, filling what a caller does not say from the seed. */
+export function createFactory(deps: { random: Random; ids: Ids }): Factory {
+  const { random, ids } = deps;
+  let serial = 0;
+
+  const variant = (product: Product, spec: VariantSpec, createTimeMs: number): Variant => {
+    serial += 1;
+    const priceSatang = random.int(1_900, 259_000);
+    return {
+      id: ids.next(),
+      product,
+      kind: product.kind,
+      name: spec.name ?? '',
+      sku: spec.sku === undefined ? sku(serial, random) : spec.sku,
+      upc: random.chance(0.4) ? `885${String(random.int(1, 9_999_999_999)).padStart(10, '0')}` : null,
+      allowNegativeStock: spec.allowNegativeStock ?? (product.kind === 'own' && random.chance(0.08)),
+      price: money(priceSatang),
+      cost: random.chance(0.7) ? money(Math.floor(priceSatang * 0.6)) : null,
+      weight: random.int(50, 5_000),
+      createTimeMs,
+      updateTimeMs: createTimeMs,
+      cells: product.kind === 'bundle' ? [] : (spec.stock ?? []).map((level) => cell(level)),
+      components: spec.components ?? [],
+      compositionId: product.kind === 'bundle' || product.kind === 'assembled' ? ids.next() : null,
+      pulledFromVariantId: product.kind === 'pulled' ? ids.next() : null,
+      bundledBy: new Set(),
+      deleted: false,
+    };
+  };
+
+  return {
+    variant,
+    product: (spec) => {
+      const product: Product = {
+        id: ids.next(),
+        kind: spec.kind,
+        name: spec.name ?? `${random.pick(productNames)} ${random.int(1, 999)}`,
+        description: random.chance(0.5) ? 'สินค้าคุณภาพดี\nจัดส่งภายใน 24 ชั่วโมง' : '',
+        createTimeMs: spec.createTimeMs,
+        updateTimeMs: spec.createTimeMs,
+        parentId: spec.kind === 'pulled' ? ids.next() : null,
+        hasChild: spec.kind === 'own' && random.chance(0.1),
+        imageCount: random.int(0, 3),
+        category: random.chance(0.8) ? random.pick(categories) : null,
+        variants: [],
+        deleted: false,
+      };
+      const several = spec.variants.length > 1;
+      spec.variants.forEach((variantSpec, index) => {
+        const name = variantSpec.name ?? (several ? variantNames[index % variantNames.length]! : '');
+        product.variants.push(variant(product, { ...variantSpec, name }, spec.createTimeMs));
+      });
+      return product;
+    },
+  };
+}
+
+export function cell(level: { warehouseId: string; qty: number }): Cell {
+  return { warehouseId: level.warehouseId, onHand: level.qty, reserved: 0, stampMs: 0 };
+}
+
+/** Some variants have no SKU, and older ones share one ("ProductVariantDetail"). */
+function sku(serial: number, random: Random): string | null {
+  const choice = random.next();
+  if (choice < 0.08) return null;
+  if (choice < 0.12) return 'OLD-001';
+  if (choice < 0.2) return `สินค้า-${serial}`;
+  return `SKU-${String(serial).padStart(5, '0')}`;
+}
+
+function money(satang: number): string {
+  return (satang / 100).toFixed(2);
+}

@@ -1,0 +1,33 @@
+import type { Random } from './random.ts';
+
+export type Ids = { next(): string };
+
+/** One id in so many is short, as a store's oldest records have. */
+const SHORT_EVERY = 12;
+const FIRST_LONG = 719_000_000_000_000_000n;
+
+/**
+ * Ids as digit strings. Most are 18 digits and only a few units apart, so that a program which reads them as
+ * numbers (exact only to 2^53) confuses neighbours and shows its fault.
+ */
+export function createIds(random: Random): Ids {
+  let long = FIRST_LONG + BigInt(random.int(0, 1_000_000_000));
+  let short = random.int(1_000, 9_000);
+  let count = 0;
+  return {
+    next: () => {
+      count += 1;
+      if (count % SHORT_EVERY === 0) {
+        short += random.int(1, 40);
+        return String(short);
+      }
+      long += BigInt(random.int(1, 40));
+      return String(long);
+    },
+  };
+}
+
+/** Orders digit strings by value without turning them into numbers. */
+export function compareIds(a: string, b: string): number {
+  return a.length - b.length || (a < b ? -1 : a > b ? 1 : 0);
+}

@@ -1,0 +1,94 @@
+/** The store's truth, as the service itself would hold it. Quantities are whole numbers; times are epoch ms. */
+
+export type Kind = 'own' | 'pulled' | 'bundle' | 'assembled';
+
+/** Stock of one variant in one warehouse. Sellable = `onHand` − `reserved`. */
+export type Cell = {
+  readonly warehouseId: string;
+  onHand: number;
+  reserved: number;
+  /** The last `update_time` given to a change of this cell; the next is never lower while nodes agree. */
+  stampMs: number;
+};
+
+/** How many units of another variant one unit of a bundle or assembled variant takes. */
+export type Component = { readonly variant: Variant; readonly qty: number };
+
+export type Variant = {
+  readonly id: string;
+  readonly product: Product;
+  readonly kind: Kind;
+  name: string;
+  sku: string | null;
+  upc: string | null;
+  allowNegativeStock: boolean;
+  price: string;
+  cost: string | null;
+  weight: number;
+  createTimeMs: number;
+  updateTimeMs: number;
+  /** Own and assembled: the store's stock. Pulled: the seller's. Bundle: none, its stock is its components'. */
+  readonly cells: Cell[];
+  readonly components: readonly Component[];
+  /** The id of the set or of the assembly, when `kind` is one. */
+  readonly compositionId: string | null;
+  readonly pulledFromVariantId: string | null;
+  /** The live bundles that take stock from this variant. */
+  readonly bundledBy: Set<Variant>;
+  deleted: boolean;
+};
+
+export type Product = {
+  readonly id: string;
+  readonly kind: Kind;
+  name: string;
+  description: string;
+  createTimeMs: number;
+  updateTimeMs: number;
+  readonly parentId: string | null;
+  readonly hasChild: boolean;
+  readonly imageCount: number;
+  readonly category: { readonly id: string; readonly name: string; readonly color?: string } | null;
+  readonly variants: Variant[];
+  deleted: boolean;
+};
+
+export function available(cell: Cell): number {
+  return cell.onHand - cell.reserved;
+}
+
+export function totals(variant: Variant): { onHand: number; reserved: number; available: number } {
+  let onHand = 0;
+  let reserved = 0;
+  for (const cell of variant.cells) {
+    onHand += cell.onHand;
+    reserved += cell.reserved;
+  }
+  return { onHand, reserved, available: onHand - reserved };
+}
+
+/** Sellable units of a variant; a bundle's is what its scarcest component allows. */
+export function sellable(variant: Variant): number {
+  if (variant.kind !== 'bundle') return totals(variant).available;
+  let least = Infinity;
+  for (const { variant: component, qty } of variant.components) {
+    const stock = component.deleted || component.product.deleted ? 0 : totals(component).available;
+    least = Math.min(least, Math.floor(stock / qty));
+  }
+  return Number.isFinite(least) ? least : 0;
+}
+
+/** One change of one cell, as a webhook item tells it. */
+export type Change = {
+  readonly productId: string;
+  readonly variantId: string;
+  readonly warehouseId: string;
+  /** Empty when the variant has none. */
+  readonly sku: string;
+  readonly old: number;
+  readonly new: number;
+  readonly updateTimeMs: number;
+  readonly reason: string;
+  readonly orderId?: string;
+  readonly userId?: string;
+};

@@ -1,0 +1,147 @@
+import { randomBytes } from 'node:crypto';
+import type { Clock } from './clock.ts';
+import { ApiError } from './errors.ts';
+
+export type OAuth = {
+  readonly clientId: string;
+  /** The secret in force. */
+  readonly clientSecret: string;
+  tokenLifetimeS: number;
+  /** An expired channel is answered like wrong credentials. */
+  channelExpired: boolean;
+  /** Puts a new secret in force; the old one stays valid for another 24 hours. */
+  replaceSecret(secret?: string): string;
+  expireAllTokens(): void;
+  /** Forgets how many requests and failures there were. */
+  resetLimits(): void;
+};
+
+export type TokenIssuer = OAuth & {
+  /** Counts a request of this address, before its body is looked at. */
+  admitIp(ip: string): void;
+  issue(form: { grantType: string; clientId: string; clientSecret: string; ip: string }): {
+    access_token: string;
+    token_type: 'Bearer';
+    expires_in: number;
+  };
+  accepts(token: string): boolean;
+};
+
+const MINUTE_MS = 60_000;
+const PER_CLIENT = { requests: 10, withinMs: MINUTE_MS };
+const PER_IP = { requests: 60, withinMs: MINUTE_MS };
+const FAILURES = { requests: 10, withinMs: 5 * MINUTE_MS };
+const BLOCK_MS = 15 * MINUTE_MS;
+const OLD_SECRET_MS = 24 * 60 * MINUTE_MS;
+const TOKENS_KEPT = 10_000;
+
+/** Issues and checks tokens, within the documented limits ("Authentication" 2-6). */
+export function createTokenIssuer(deps: {
+  clock: Clock;
+  clientId: string;
+  clientSecret: string;
+  tokenLifetimeS: number;
+}): TokenIssuer {
+  const { clock, clientId } = deps;
+  // Lengths of time are measured on the base clock: stepping the service's clock must not lift a block.
+  const now = (): number => clock.baseNow();
+  let secret = deps.clientSecret;
+  let oldSecrets: { secret: string; untilMs: number }[] = [];
+  const tokens = new Map<string, number>();
+  const requests = createWindows();
+  const failures = createWindows();
+  const blocks = new Map<string, number>();
+
+  const slowDown = (untilMs: number, why: string): ApiError =>
+    new ApiError(429, 'slow_down', why, {
+      'Retry-After': String(Math.max(1, Math.ceil((untilMs - now()) / 1_000))),
+    });
+
+  const admit = (key: string, limit: typeof PER_CLIENT): void => {
+    // The document does not say what a blocked caller is told; slow_down with the rest of the block is the
+    // answer that makes a well-behaved client wait.
+    const blockedUntilMs = blocks.get(key) ?? 0;
+    if (blockedUntilMs > now())
+      throw slowDown(blockedUntilMs, 'blocked after too many failed authentications');
+    const times = requests.within(key, now() - limit.withinMs);
+    if (times.length >= limit.requests) throw slowDown(times[0]! + limit.withinMs, 'too many token requests');
+    times.push(now());
+  };
+
+  const fail = (keys: readonly string[]): void => {
+    const counts = keys.map((key) => failures.within(key, now() - FAILURES.withinMs).push(now()));
+    if (counts.some((count) => count >= FAILURES.requests)) {
+      for (const key of keys) blocks.set(key, now() + BLOCK_MS);
+    }
+  };
+
+  const matches = (candidate: string): boolean => {
+    oldSecrets = oldSecrets.filter((old) => old.untilMs > now());
+    return candidate === secret || oldSecrets.some((old) => old.secret === candidate);
+  };
+
+  const issuer: TokenIssuer = {
+    clientId,
+    get clientSecret() {
+      return secret;
+    },
+    tokenLifetimeS: deps.tokenLifetimeS,
+    channelExpired: false,
+    replaceSecret: (next = randomBytes(24).toString('base64url')) => {
+      oldSecrets.push({ secret, untilMs: now() + OLD_SECRET_MS });
+      secret = next;
+      return next;
+    },
+    expireAllTokens: () => {
+      tokens.clear();
+    },
+    resetLimits: () => {
+      requests.clear();
+      failures.clear();
+      blocks.clear();
+    },
+    admitIp: (ip) => {
+      admit(`ip ${ip}`, PER_IP);
+    },
+    issue: (form) => {
+      const clientKey = `client ${form.clientId}`;
+      admit(clientKey, PER_CLIENT);
+      if (form.grantType !== 'client_credentials') {
+        throw new ApiError(400, 'unsupported_grant_type', 'grant_type must be client_credentials');
+      }
+      if (form.clientId !== clientId || issuer.channelExpired || !matches(form.clientSecret)) {
+        fail([clientKey, `ip ${form.ip}`]);
+        throw new ApiError(401, 'invalid_client', 'the client credentials were rejected');
+      }
+      if (tokens.size >= TOKENS_KEPT) tokens.delete(tokens.keys().next().value!);
+      const token = randomBytes(32).toString('base64url');
+      tokens.set(token, now() + issuer.tokenLifetimeS * 1_000);
+      return { access_token: token, token_type: 'Bearer', expires_in: issuer.tokenLifetimeS };
+    },
+    accepts: (token) => {
+      const untilMs = tokens.get(token);
+      if (untilMs === undefined) return false;
+      if (untilMs > now()) return true;
+      tokens.delete(token);
+      return false;
+    },
+  };
+  return issuer;
+}
+
+/** Times of recent events by key. */
+function createWindows() {
+  const byKey = new Map<string, number[]>();
+  return {
+    within: (key: string, sinceMs: number): number[] => {
+      // Made-up client ids must not fill the memory; forgetting all is a kinder error than growing.
+      if (byKey.size > 10_000) byKey.clear();
+      const times = (byKey.get(key) ?? []).filter((time) => time > sinceMs);
+      byKey.set(key, times);
+      return times;
+    },
+    clear: () => {
+      byKey.clear();
+    },
+  };
+}

@@ -1,0 +1,48 @@
+import type { Clock } from './clock.ts';
+import type { Factory } from './factory.ts';
+import type { Ids } from './ids.ts';
+import { createLedger } from './ledger.ts';
+import type { Change } from './model.ts';
+import { createOrders } from './orders.ts';
+import { createOrderOperations } from './order-operations.ts';
+import type { OrderOperations } from './order-operations.ts';
+import type { Random } from './random.ts';
+import { createStockOperations } from './stock-operations.ts';
+import type { StockOperations } from './stock-operations.ts';
+import { createStructuralOperations } from './structural-operations.ts';
+import type { StructuralOperations } from './structural-operations.ts';
+import type { Truth } from './truth.ts';
+
+/**
+ * What people and orders do to the store. Each changes the truth at once and then publishes what the service would
+ * tell about it. Impossible ones throw OperationError and change nothing.
+ */
+export type Operations = OrderOperations & StockOperations & StructuralOperations;
+
+/** One call is one delivery, unless deliveries are batched. */
+export type Publish = (changes: readonly Change[]) => void;
+
+export type OperationDeps = {
+  truth: Truth;
+  clock: Clock;
+  random: Random;
+  ids: Ids;
+  factory: Factory;
+  publish: Publish;
+};
+
+export function createOperations(deps: OperationDeps): Operations {
+  const { truth, clock, random, ids, factory } = deps;
+  const users = [ids.next(), ids.next(), ids.next()];
+  const publish: Publish = (changes) => {
+    if (changes.length > 0) deps.publish(changes);
+  };
+  const ledger = createLedger({ truth, clock });
+  const userId = (): string => random.pick(users);
+
+  return {
+    ...createOrderOperations({ truth, ledger, ids, publish, orders: createOrders() }),
+    ...createStockOperations({ truth, ledger, publish, userId }),
+    ...createStructuralOperations({ truth, ledger, clock, factory, publish, userId }),
+  };
+}

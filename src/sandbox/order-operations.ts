@@ -1,0 +1,108 @@
+import type { Ids } from './ids.ts';
+import type { Ledger, Movement } from './ledger.ts';
+import type { Cell, Change, Variant } from './model.ts';
+import type { Publish } from './operations.ts';
+import type { Order, Orders } from './orders.ts';
+import { OperationError, cellToTakeFrom, requireVariant } from './targets.ts';
+import type { Truth } from './truth.ts';
+
+export type ReserveLine = { variantId: string; qty: number; warehouseId?: string };
+
+export type OrderOperations = {
+  readonly orders: Orders;
+  /**
+   * Reserves stock for one order, told in one delivery. A bundle takes its components' stock. Without a warehouse,
+   * the first that has enough.
+   */
+  reserve(lines: readonly ReserveLine[]): { orderId: string; changes: Change[] };
+  /** Gives an open order's stock back. Reason `order_canceled` unless told otherwise. */
+  cancel(orderId: string, reason?: string): Change[];
+  /** On hand and reserved fall together: what can be sold stays the same, so nothing is told. */
+  ship(orderId: string): void;
+};
+
+export function createOrderOperations(deps: {
+  truth: Truth;
+  ledger: Ledger;
+  ids: Ids;
+  publish: Publish;
+  orders: Orders;
+}): OrderOperations {
+  const { truth, ledger, ids, publish, orders } = deps;
+
+  type Taking = { variant: Variant; cell: Cell; qty: number };
+
+  /** Units per variant and warehouse; lines on one variant are added up first, so that they cannot oversell it. */
+  const plan = (lines: readonly ReserveLine[]): Taking[] => {
+    if (lines.length === 0) throw new OperationError('an order needs at least one line');
+    const wanted = new Map<string, { variant: Variant; qty: number; warehouseId: string | undefined }>();
+    const want = (variant: Variant, qty: number, warehouseId: string | undefined): void => {
+      const key = `${variant.id} ${warehouseId ?? ''}`;
+      wanted.set(key, { variant, qty: (wanted.get(key)?.qty ?? 0) + qty, warehouseId });
+    };
+    for (const line of lines) {
+      if (!Number.isSafeInteger(line.qty) || line.qty < 1) {
+        throw new OperationError(`qty must be a whole number of at least 1, not ${line.qty}`);
+      }
+      const variant = requireVariant(truth, line.variantId);
+      if (variant.kind !== 'bundle') want(variant, line.qty, line.warehouseId);
+      else {
+        for (const component of variant.components) {
+          requireVariant(truth, component.variant.id);
+          want(component.variant, component.qty * line.qty, line.warehouseId);
+        }
+      }
+    }
+    return [...wanted.values()].map(({ variant, qty, warehouseId }) => ({
+      variant,
+      qty,
+      cell: cellToTakeFrom(variant, qty, warehouseId),
+    }));
+  };
+
+  const take = (orderId: string): Order => {
+    const order = orders.get(orderId);
+    if (order === undefined) throw new OperationError(`no open order ${orderId}`);
+    orders.remove(orderId);
+    return order;
+  };
+
+  /** Moves every line of an order that still has a place to move in; what was deleted meanwhile is passed over. */
+  const settle = (order: Order, by: (qty: number) => Movement, reason: string): Change[] =>
+    order.lines.flatMap((line) => {
+      const variant = truth.variant(line.variantId);
+      const cell = truth.cell(line.variantId, line.warehouseId);
+      if (variant === undefined || cell === undefined) return [];
+      return ledger.move(variant, cell, by(line.qty), { reason, orderId: order.id }) ?? [];
+    });
+
+  return {
+    orders,
+    reserve: (lines) => {
+      const takings = plan(lines);
+      const orderId = ids.next();
+      const changes = takings.flatMap(
+        ({ variant, cell, qty }) =>
+          ledger.move(variant, cell, { reserved: qty }, { reason: 'order_reserved', orderId }) ?? [],
+      );
+      orders.add({
+        id: orderId,
+        lines: takings.map(({ variant, cell, qty }) => ({
+          variantId: variant.id,
+          warehouseId: cell.warehouseId,
+          qty,
+        })),
+      });
+      publish(changes);
+      return { orderId, changes };
+    },
+    cancel: (orderId, reason = 'order_canceled') => {
+      const changes = settle(take(orderId), (qty) => ({ reserved: -qty }), reason);
+      publish(changes);
+      return changes;
+    },
+    ship: (orderId) => {
+      settle(take(orderId), (qty) => ({ onHand: -qty, reserved: -qty }), 'unknown');
+    },
+  };
+}

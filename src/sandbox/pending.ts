@@ -1,0 +1,70 @@
+import type { Timers } from './clock.ts';
+
+export type Pending = {
+  /** Runs `action` after `ms`. Returns how to call it off. */
+  after(ms: number, action: () => unknown): () => void;
+  track<T>(work: Promise<T>): Promise<T>;
+  /** Resolves once nothing waits or runs, also counting what starts meanwhile. */
+  idle(): Promise<void>;
+  /** Runs everything that waits, now, in the order in which it would have come. */
+  hurry(): void;
+  /** Forgets everything that waits. */
+  cancel(): void;
+};
+
+/** Knows what is still to come, so that a test can wait for quiet instead of sleeping. */
+export function createPending(timers: Timers): Pending {
+  type Waiting = { dueIn: number; handle: unknown; action: () => unknown };
+  const waiting = new Set<Waiting>();
+  let running = 0;
+  let quiet: (() => void)[] = [];
+
+  const check = (): void => {
+    if (running > 0 || waiting.size > 0) return;
+    const resolvers = quiet;
+    quiet = [];
+    for (const resolve of resolvers) resolve();
+  };
+  const forget = (entry: Waiting): boolean => {
+    timers.clearTimeout(entry.handle);
+    return waiting.delete(entry);
+  };
+  const run = (entry: Waiting): void => {
+    if (!forget(entry)) return;
+    entry.action();
+    check();
+  };
+
+  return {
+    after: (ms, action) => {
+      const entry: Waiting = { dueIn: ms, handle: undefined, action };
+      waiting.add(entry);
+      entry.handle = timers.setTimeout(() => {
+        run(entry);
+      }, ms);
+      return () => {
+        forget(entry);
+        check();
+      };
+    },
+    track: (work) => {
+      running += 1;
+      return work.finally(() => {
+        running -= 1;
+        check();
+      });
+    },
+    idle: () =>
+      new Promise((resolve) => {
+        quiet.push(resolve);
+        check();
+      }),
+    hurry: () => {
+      for (const entry of [...waiting].sort((a, b) => a.dueIn - b.dueIn)) run(entry);
+    },
+    cancel: () => {
+      for (const entry of [...waiting]) forget(entry);
+      check();
+    },
+  };
+}

@@ -1,0 +1,55 @@
+/** A seeded source of decisions: the same seed and the same calls give the same answers. */
+export type Random = {
+  /** In [0, 1). */
+  next(): number;
+  /** A whole number from `min` to `max`, both included. */
+  int(min: number, max: number): number;
+  /** True with the probability given; no number is drawn at 0 and 1, so that an unused fault costs nothing. */
+  chance(probability: number): boolean;
+  pick<T>(items: readonly T[]): T;
+  shuffle<T>(items: readonly T[]): T[];
+};
+
+/**
+ * One stream of a seed. Each concern has a stream of its own (by label), so that, for example, drawing a network
+ * fault does not change which product the next order takes.
+ */
+export function createRandom(seed: number, label: string): Random {
+  let state = mix(seed, label);
+
+  // mulberry32: 32 bits of state are plenty for a simulation, and it is small enough to read.
+  const next = (): number => {
+    state = (state + 0x6d2b79f5) | 0;
+    let t = Math.imul(state ^ (state >>> 15), 1 | state);
+    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
+    return ((t ^ (t >>> 14)) >>> 0) / 4_294_967_296;
+  };
+  const int = (min: number, max: number): number => min + Math.floor(next() * (max - min + 1));
+
+  return {
+    next,
+    int,
+    chance: (probability) => probability > 0 && (probability >= 1 || next() < probability),
+    pick: (items) => {
+      if (items.length === 0) throw new RangeError('cannot pick from an empty list');
+      return items[int(0, items.length - 1)]!;
+    },
+    shuffle: (items) => {
+      const shuffled = [...items];
+      for (let i = shuffled.length - 1; i > 0; i -= 1) {
+        const j = int(0, i);
+        [shuffled[i], shuffled[j]] = [shuffled[j]!, shuffled[i]!];
+      }
+      return shuffled;
+    },
+  };
+}
+
+function mix(seed: number, label: string): number {
+  // FNV-1a over the seed and label: neighbouring seeds must not give neighbouring streams.
+  let hash = 0x811c9dc5;
+  for (const character of `${seed}/${label}`) {
+    hash = Math.imul(hash ^ character.codePointAt(0)!, 0x01000193);
+  }
+  return hash | 0;
+}

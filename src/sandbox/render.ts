@@ -1,0 +1,91 @@
+import type { z } from 'zod';
+import type { productDetailSchema } from '../service/schemas.ts';
+import { available, sellable, totals } from './model.ts';
+import type { Product, Variant } from './model.ts';
+
+export type RenderedProduct = z.input<typeof productDetailSchema>;
+type RenderedVariant = RenderedProduct['variants'][number];
+
+export type Store = { readonly storeId: string; readonly priceTierId: string; readonly imageBaseUrl: string };
+
+/** The `product` of `/v1/product/detail` ("ProductDetail"): what a record does not have is absent, never null. */
+export function renderProduct(product: Product, store: Store): RenderedProduct {
+  const live = product.variants.filter((variant) => !variant.deleted);
+  const prices = live.map((variant) => variant.price).sort((a, b) => Number(a) - Number(b));
+  const images = Array.from({ length: product.imageCount }, (_, index) => `${product.id}/${index}.jpg`);
+  const warehouseIds = new Set<string>();
+  if (product.kind !== 'pulled') {
+    for (const variant of live) for (const cell of variant.cells) warehouseIds.add(cell.warehouseId);
+  }
+  return {
+    id: product.id,
+    name: product.name,
+    description: product.description,
+    store_id: store.storeId,
+    img_uris: images.map((image) => `${store.imageBaseUrl}/full/${image}`),
+    thumbnail_uris: images.map((image) => `${store.imageBaseUrl}/thumb/${image}`),
+    tiny_img_uris: images.map((image) => `${store.imageBaseUrl}/tiny/${image}`),
+    create_time: product.createTimeMs,
+    update_time: product.updateTimeMs,
+    ...(product.category !== null && { category: product.category }),
+    price_tier_ids: [store.priceTierId],
+    ...(warehouseIds.size > 0 && { warehouse_ids: [...warehouseIds] }),
+    ...(prices.length > 0 && { min: prices[0], max: prices.at(-1) }),
+    ...(product.parentId !== null && { parent_id: product.parentId }),
+    ...(product.hasChild && { has_child: true }),
+    variants: live.map((variant) => renderVariant(variant, store)),
+  };
+}
+
+function renderVariant(variant: Variant, store: Store): RenderedVariant {
+  const componentUnits = variant.components.reduce((sum, component) => sum + component.qty, 0);
+  return {
+    product_variant_id: variant.id,
+    name: variant.name,
+    create_time: variant.createTimeMs,
+    update_time: variant.updateTimeMs,
+    ...(variant.sku !== null && { sku: variant.sku }),
+    ...(variant.upc !== null && { upc: variant.upc }),
+    ...(variant.pulledFromVariantId !== null && {
+      pulled_from_product_variant_id: variant.pulledFromVariantId,
+    }),
+    ...(variant.kind === 'bundle' &&
+      variant.compositionId !== null && {
+        product_bundle_id: variant.compositionId,
+        bundled_pp_count: variant.components.length,
+        bundled_sum_qty: componentUnits,
+      }),
+    ...(variant.bundledBy.size > 0 && { bundled_by_count: variant.bundledBy.size }),
+    ...(variant.kind === 'assembled' &&
+      variant.compositionId !== null && {
+        product_assembly_id: variant.compositionId,
+        assembled_pp_count: variant.components.length,
+        assembled_sum_qty: componentUnits,
+      }),
+    ...(variant.allowNegativeStock && { allow_negative_stock: true }),
+    prices: [{ id: variant.id, price_tier_id: store.priceTierId, price: variant.price }],
+    ...(variant.cost !== null && { cost: variant.cost }),
+    available_qty: sellable(variant),
+    ...(holdsOwnStock(variant) && ownStock(variant)),
+    weight: variant.weight,
+  };
+}
+
+/** `on_hand`, `reserved_qty` and `warehouses` are told for own products only; a set has no stock of its own. */
+function holdsOwnStock(variant: Variant): boolean {
+  return variant.kind === 'own' || variant.kind === 'assembled';
+}
+
+function ownStock(variant: Variant) {
+  const { onHand, reserved } = totals(variant);
+  return {
+    on_hand: onHand,
+    reserved_qty: reserved,
+    warehouses: variant.cells.map((cell) => ({
+      wh_id: cell.warehouseId,
+      on_hand: cell.onHand,
+      available_qty: available(cell),
+      reserved_qty: cell.reserved,
+    })),
+  };
+}

@@ -1,0 +1,174 @@
+import { createApi } from './api.ts';
+import type { RequestCounters } from './api.ts';
+import { fillCatalogue } from './catalogue.ts';
+import { createClock, systemTimers } from './clock.ts';
+import type { Clock, Timers } from './clock.ts';
+import { createDeliveryLog } from './deliveries.ts';
+import type { Deliveries } from './deliveries.ts';
+import { createFactory } from './factory.ts';
+import { createIds } from './ids.ts';
+import { listen } from './listen.ts';
+import { createListing } from './listing.ts';
+import { createNetwork } from './network.ts';
+import type { Network } from './network.ts';
+import { createTokenIssuer } from './oauth.ts';
+import type { OAuth } from './oauth.ts';
+import { createOperations } from './operations.ts';
+import type { Operations } from './operations.ts';
+import { productEndpoints } from './product-endpoints.ts';
+import { createRandom } from './random.ts';
+import { createReadPath } from './reads.ts';
+import type { Reads } from './reads.ts';
+import { createTraffic } from './traffic.ts';
+import type { Traffic } from './traffic.ts';
+import { createTransmitter } from './transmit.ts';
+import { createTruth } from './truth.ts';
+import type { Truth } from './truth.ts';
+import { createSealer } from './webhooks.ts';
+
+export type SandboxOptions = {
+  /** Replays the same catalogue, operations and fault decisions. Default 1. */
+  seed?: number;
+  /** Default 50. */
+  products?: number;
+  /** Default 0: any free port. Always on 127.0.0.1. */
+  port?: number;
+  webhookUrl?: string | null;
+  clientId?: string;
+  clientSecret?: string;
+  webhookSecret?: string;
+  tokenLifetimeS?: number;
+  clockOffsetMs?: number;
+  /** Epoch ms; default `Date.now`. */
+  now?: () => number;
+  timers?: Timers;
+  /** How long a receiver has to answer a webhook. Default 1000, as documented. */
+  ackTimeoutMs?: number;
+};
+
+export type Sandbox = {
+  readonly baseUrl: string;
+  readonly port: number;
+  readonly seed: number;
+  readonly clientId: string;
+  /** The secret in force, also after `oauth.replaceSecret`. */
+  readonly clientSecret: string;
+  /** Set it to replace it: deliveries are signed with the new one from then on. */
+  webhookSecret: string;
+  /** The same as `network.webhookUrl`. */
+  webhookUrl: string | null;
+  readonly clock: Clock;
+  readonly truth: Truth;
+  readonly operations: Operations;
+  readonly traffic: Traffic;
+  readonly network: Network;
+  readonly reads: Reads;
+  readonly oauth: OAuth;
+  readonly deliveries: Deliveries;
+  readonly requests: Readonly<RequestCounters>;
+  /** Stops traffic, drops what is not yet sent, lets go of held reads, and closes the server. */
+  stop(): Promise<void>;
+};
+
+/** What development uses unless told otherwise. */
+export const defaultCredentials = {
+  clientId: 'sandbox-client',
+  clientSecret: 'sandbox-secret',
+  webhookSecret: 'sandbox-webhook-secret',
+} as const;
+
+/** Starts the whole simulated service on 127.0.0.1. Rejects when the port is taken. */
+export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
+  const { seed = 1, timers = systemTimers } = options;
+  const credentials = {
+    clientId: options.clientId ?? defaultCredentials.clientId,
+    clientSecret: options.clientSecret ?? defaultCredentials.clientSecret,
+    webhookSecret: options.webhookSecret ?? defaultCredentials.webhookSecret,
+  };
+  const stream = (label: string) => createRandom(seed, label);
+
+  const clock = createClock({
+    now: options.now ?? Date.now,
+    random: stream('nodes'),
+    offsetMs: options.clockOffsetMs ?? 0,
+  });
+  const ids = createIds(stream('ids'));
+  const truth = createTruth({
+    clock,
+    storeId: ids.next(),
+    priceTierId: ids.next(),
+    imageBaseUrl: 'https://images.example.invalid',
+    warehouseIds: [ids.next(), ids.next(), ids.next()],
+    sellerWarehouseIds: [ids.next(), ids.next()],
+  });
+  const factory = createFactory({ random: stream('factory'), ids });
+  fillCatalogue({ truth, factory, random: stream('catalogue'), count: options.products ?? 50 });
+
+  const sealer = createSealer({ secret: credentials.webhookSecret, clock, random: stream('deliveries') });
+  const deliveries = createDeliveryLog();
+  const network = createNetwork({
+    seal: sealer.seal,
+    transmitter: createTransmitter({ timers, ackTimeoutMs: options.ackTimeoutMs ?? 1_000 }),
+    log: deliveries,
+    clock,
+    random: stream('network'),
+    timers,
+    webhookUrl: options.webhookUrl ?? null,
+  });
+  const operations = createOperations({
+    truth,
+    clock,
+    random: stream('operations'),
+    ids,
+    factory,
+    publish: network.publish,
+  });
+  const traffic = createTraffic({ truth, operations, random: stream('traffic'), timers });
+
+  const issuer = createTokenIssuer({
+    clock,
+    ...credentials,
+    tokenLifetimeS: options.tokenLifetimeS ?? 14_400,
+  });
+  const reads = createReadPath({ random: stream('reads'), timers });
+  const requests: RequestCounters = {};
+  const endpoints = productEndpoints({ truth, listing: createListing(truth) });
+  const api = createApi({ clock, issuer, reads, endpoints, requests });
+  const server = await listen(api, options.port ?? 0);
+
+  return {
+    baseUrl: `http://127.0.0.1:${server.port}`,
+    port: server.port,
+    seed,
+    clientId: credentials.clientId,
+    get clientSecret() {
+      return issuer.clientSecret;
+    },
+    get webhookSecret() {
+      return sealer.secret;
+    },
+    set webhookSecret(secret) {
+      sealer.secret = secret;
+    },
+    get webhookUrl() {
+      return network.webhookUrl;
+    },
+    set webhookUrl(url) {
+      network.webhookUrl = url;
+    },
+    clock,
+    truth,
+    operations,
+    traffic,
+    network,
+    reads,
+    oauth: issuer,
+    deliveries,
+    requests,
+    stop: async () => {
+      traffic.stop();
+      reads.stop();
+      await Promise.all([network.stop(), server.close()]);
+    },
+  };
+}

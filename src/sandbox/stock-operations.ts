@@ -1,0 +1,130 @@
+import type { Cause, Ledger } from './ledger.ts';
+import { available } from './model.ts';
+import type { Cell, Change, Component, Variant } from './model.ts';
+import type { Publish } from './operations.ts';
+import { OperationError, cellToTakeFrom, requireCell, requireVariant } from './targets.ts';
+import type { Truth } from './truth.ts';
+
+export type CellTarget = { variantId: string; warehouseId?: string };
+
+export type StockOperations = {
+  /** Sets what can be sold. Reason `user_adjusted` unless told otherwise. */
+  adjust(target: CellTarget & { to: number; reason?: string }): Change[];
+  /** Adds to (or, negative, takes from) what is on hand. Reason `user_added` or `user_deducted` by default. */
+  add(target: CellTarget & { by: number; reason?: string }): Change[];
+  /** Several changes of one cell, all at one `update_time`, each in a delivery of its own. */
+  burst(target: CellTarget & { by: readonly number[] }): Change[];
+  /** A→B→A: one change and its opposite, in two deliveries. */
+  flip(target: CellTarget & { by: number }): Change[];
+  /** Builds units from their components, told in one delivery. */
+  assemble(target: CellTarget & { units: number }): Change[];
+  /** Takes assembled units apart again. */
+  disassemble(target: CellTarget & { units: number }): Change[];
+};
+
+/** Reasons that a user stands behind ("Reason codes and actor field"). */
+const USER_REASONS = new Set([
+  'variant_created',
+  'user_adjusted',
+  'user_added',
+  'returned',
+  'purchased',
+  'deposited',
+  'user_deducted',
+  'damaged',
+  'lost',
+  'withdrawn',
+  'user_set',
+  'stock_counted',
+]);
+
+export function createStockOperations(deps: {
+  truth: Truth;
+  ledger: Ledger;
+  publish: Publish;
+  userId: () => string;
+}): StockOperations {
+  const { truth, ledger, publish, userId } = deps;
+
+  const target = ({ variantId, warehouseId }: CellTarget): { variant: Variant; cell: Cell } => {
+    const variant = requireVariant(truth, variantId);
+    return { variant, cell: requireCell(variant, warehouseId) };
+  };
+  const cause = (reason: string): Cause =>
+    USER_REASONS.has(reason) ? { reason, userId: userId() } : { reason };
+  const whole = (field: string, value: number): void => {
+    if (!Number.isSafeInteger(value))
+      throw new OperationError(`${field} must be a whole number, not ${value}`);
+  };
+  const movedBy = (at: { variant: Variant; cell: Cell }, by: number, reason: string): Change[] => {
+    const change = ledger.move(at.variant, at.cell, { onHand: by }, cause(reason));
+    return change === null ? [] : [change];
+  };
+  const told = (changes: Change[]): Change[] => {
+    publish(changes);
+    return changes;
+  };
+
+  const rebuild = (request: CellTarget & { units: number }, direction: 1 | -1): Change[] => {
+    const { units } = request;
+    if (!Number.isSafeInteger(units) || units < 1) {
+      throw new OperationError(`units must be a whole number of at least 1, not ${units}`);
+    }
+    const { variant, cell } = target(request);
+    if (variant.kind !== 'assembled') throw new OperationError(`variant ${variant.id} is not assembled`);
+    const cellOf = (component: Component): Cell => {
+      requireVariant(truth, component.variant.id);
+      return direction === 1
+        ? cellToTakeFrom(component.variant, component.qty * units)
+        : requireCell(component.variant);
+    };
+    if (direction === -1) cellToTakeFrom(variant, units, cell.warehouseId);
+    // All cells are found before any moves: an assembly that lacks one component changes nothing.
+    const parts = variant.components.map((component) => ({ component, cell: cellOf(component) }));
+    const [gained, spent] =
+      direction === 1
+        ? ['assemble_added', 'assemble_deducted']
+        : ['disassemble_added', 'disassemble_deducted'];
+    return told([
+      ...movedBy({ variant, cell }, direction * units, direction === 1 ? gained! : spent!),
+      ...parts.flatMap((part) =>
+        movedBy(
+          { variant: part.component.variant, cell: part.cell },
+          -direction * part.component.qty * units,
+          direction === 1 ? spent! : gained!,
+        ),
+      ),
+    ]);
+  };
+
+  return {
+    adjust: (request) => {
+      whole('to', request.to);
+      const at = target(request);
+      return told(movedBy(at, request.to - available(at.cell), request.reason ?? 'user_adjusted'));
+    },
+    add: (request) => {
+      whole('by', request.by);
+      const reason = request.reason ?? (request.by < 0 ? 'user_deducted' : 'user_added');
+      return told(movedBy(target(request), request.by, reason));
+    },
+    burst: (request) => {
+      request.by.forEach((by) => {
+        whole('by', by);
+      });
+      const { variant, cell } = target(request);
+      const stampMs = ledger.stamp(cell);
+      return request.by.flatMap((by) => {
+        const change = ledger.move(variant, cell, { onHand: by }, cause('user_adjusted'), stampMs);
+        return change === null ? [] : told([change]);
+      });
+    },
+    flip: (request) => {
+      whole('by', request.by);
+      const at = target(request);
+      return [request.by, -request.by].flatMap((by) => told(movedBy(at, by, 'user_set')));
+    },
+    assemble: (request) => rebuild(request, 1),
+    disassemble: (request) => rebuild(request, -1),
+  };
+}

@@ -1,0 +1,148 @@
+import type { Clock } from './clock.ts';
+import { cell as newCell } from './factory.ts';
+import type { Factory, VariantSpec } from './factory.ts';
+import type { Ledger } from './ledger.ts';
+import { available } from './model.ts';
+import type { Change, Product, Variant } from './model.ts';
+import type { Publish } from './operations.ts';
+import { OperationError, requireCell, requireProduct, requireVariant } from './targets.ts';
+import type { Truth } from './truth.ts';
+
+export type NewVariant = Pick<VariantSpec, 'name' | 'sku' | 'stock' | 'allowNegativeStock'>;
+
+export type NewProduct = {
+  name?: string;
+  kind?: 'own' | 'pulled' | 'bundle' | 'assembled';
+  /** One empty variant in the first warehouse by default. */
+  variants?: readonly NewVariant[];
+  /** Of a bundle or an assembled product. */
+  components?: readonly { variantId: string; qty: number }[];
+};
+
+export type StructuralOperations = {
+  createProduct(spec?: NewProduct): { product: Product; changes: Change[] };
+  createVariant(productId: string, spec?: NewVariant): { variant: Variant; changes: Change[] };
+  renameProduct(productId: string, name: string): void;
+  /** Told as `user_set` from 0 when `qty` is not 0; a warehouse added empty changes no available quantity. */
+  addWarehouse(target: { variantId: string; warehouseId: string; qty: number }): Change[];
+  /** Its stock is set to 0 first, and that is told; orders on it are forgotten there. */
+  removeWarehouse(target: { variantId: string; warehouseId: string }): Change[];
+  /** Deleting and restoring are silent: the document names no event for them. */
+  deleteVariant(variantId: string): void;
+  deleteProduct(productId: string): void;
+  restoreProduct(productId: string): void;
+};
+
+export function createStructuralOperations(deps: {
+  truth: Truth;
+  ledger: Ledger;
+  clock: Clock;
+  factory: Factory;
+  publish: Publish;
+  userId: () => string;
+}): StructuralOperations {
+  const { truth, ledger, clock, factory, publish, userId } = deps;
+
+  const told = (changes: Change[]): Change[] => {
+    publish(changes);
+    return changes;
+  };
+  const specOf = (spec: NewVariant, kind: Product['kind']): VariantSpec => {
+    const first = (kind === 'pulled' ? truth.sellerWarehouseIds : truth.warehouseIds)[0]!;
+    return { ...spec, stock: spec.stock ?? [{ warehouseId: first, qty: 0 }] };
+  };
+  /** A new variant's stock, told as changes from 0. A pulled one's stock is not new, and a bundle has none. */
+  const created = (variant: Variant): Change[] => {
+    if (variant.kind === 'pulled') return [];
+    const user = userId();
+    return variant.cells.map((cell) => {
+      cell.stampMs = ledger.stamp(cell);
+      return {
+        productId: variant.product.id,
+        variantId: variant.id,
+        warehouseId: cell.warehouseId,
+        sku: variant.sku ?? '',
+        old: 0,
+        new: available(cell),
+        updateTimeMs: cell.stampMs,
+        reason: 'variant_created',
+        userId: user,
+      };
+    });
+  };
+
+  return {
+    createProduct: (spec = {}) => {
+      const kind = spec.kind ?? 'own';
+      const composed = kind === 'bundle' || kind === 'assembled';
+      const components = (spec.components ?? []).map(({ variantId, qty }) => ({
+        variant: requireVariant(truth, variantId),
+        qty,
+      }));
+      if (composed && components.length === 0)
+        throw new OperationError(`a product of kind ${kind} needs components`);
+      const product = factory.product({
+        kind,
+        createTimeMs: clock.now(),
+        ...(spec.name !== undefined && { name: spec.name }),
+        variants: (spec.variants ?? [{}]).map((variant) => ({
+          ...specOf(variant, kind),
+          ...(composed && { components }),
+        })),
+      });
+      truth.add(product);
+      return { product, changes: told(product.variants.flatMap(created)) };
+    },
+    createVariant: (productId, spec = {}) => {
+      const product = requireProduct(truth, productId);
+      if (product.kind !== 'own')
+        throw new OperationError(`product ${productId} is ${product.kind}, not own`);
+      const variant = factory.variant(product, specOf(spec, product.kind), clock.now());
+      truth.addVariant(variant);
+      return { variant, changes: told(created(variant)) };
+    },
+    renameProduct: (productId, name) => {
+      const product = requireProduct(truth, productId);
+      truth.touchProduct(product);
+      product.name = name;
+      truth.edited(product);
+    },
+    addWarehouse: ({ variantId, warehouseId, qty }) => {
+      const variant = requireVariant(truth, variantId);
+      if (variant.kind === 'bundle')
+        throw new OperationError(`variant ${variantId} is a bundle and holds no stock`);
+      if (variant.cells.some((cell) => cell.warehouseId === warehouseId)) {
+        throw new OperationError(`variant ${variantId} already has warehouse ${warehouseId}`);
+      }
+      truth.touch(variant);
+      const cell = newCell({ warehouseId, qty: 0 });
+      variant.cells.push(cell);
+      const change = ledger.move(variant, cell, { onHand: qty }, { reason: 'user_set', userId: userId() });
+      return told(change === null ? [] : [change]);
+    },
+    removeWarehouse: ({ variantId, warehouseId }) => {
+      const variant = requireVariant(truth, variantId);
+      const cell = requireCell(variant, warehouseId);
+      const emptying = { onHand: -cell.onHand, reserved: -cell.reserved };
+      const change = ledger.move(variant, cell, emptying, { reason: 'user_set', userId: userId() });
+      variant.cells.splice(variant.cells.indexOf(cell), 1);
+      return told(change === null ? [] : [change]);
+    },
+    deleteVariant: (variantId) => {
+      const variant = requireVariant(truth, variantId);
+      const rest = variant.product.variants.filter((other) => other !== variant && !other.deleted);
+      // A product has at least one variant; deleting the last is deleting the product.
+      if (rest.length === 0) throw new OperationError(`variant ${variantId} is the last of its product`);
+      truth.deleteVariant(variant);
+    },
+    deleteProduct: (productId) => {
+      truth.setProductDeleted(requireProduct(truth, productId), true);
+    },
+    restoreProduct: (productId) => {
+      const product = truth.products.find((candidate) => candidate.id === productId);
+      if (product === undefined || !product.deleted)
+        throw new OperationError(`no deleted product ${productId}`);
+      truth.setProductDeleted(product, false);
+    },
+  };
+}

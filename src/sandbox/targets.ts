@@ -1,0 +1,47 @@
+import { available } from './model.ts';
+import type { Cell, Variant } from './model.ts';
+import type { Truth } from './truth.ts';
+
+/** An operation that the store's truth does not allow. Nothing was changed. */
+export class OperationError extends Error {
+  override readonly name = 'OperationError';
+}
+
+export function requireVariant(truth: Truth, variantId: string): Variant {
+  const variant = truth.variant(variantId);
+  if (variant === undefined) throw new OperationError(`no live variant ${variantId}`);
+  return variant;
+}
+
+export function requireProduct(truth: Truth, productId: string) {
+  const product = truth.product(productId);
+  if (product === undefined) throw new OperationError(`no live product ${productId}`);
+  return product;
+}
+
+/** A cell of the variant: the warehouse named, or the variant's first one. */
+export function requireCell(variant: Variant, warehouseId?: string): Cell {
+  const cell =
+    warehouseId === undefined
+      ? variant.cells[0]
+      : variant.cells.find((candidate) => candidate.warehouseId === warehouseId);
+  if (cell !== undefined) return cell;
+  throw new OperationError(
+    variant.kind === 'bundle'
+      ? `variant ${variant.id} is a bundle and holds no stock of its own`
+      : `variant ${variant.id} has no stock in warehouse ${warehouseId ?? '(any)'}`,
+  );
+}
+
+/** A cell that `qty` units can be taken from, preferring one that has them. */
+export function cellToTakeFrom(variant: Variant, qty: number, warehouseId?: string): Cell {
+  if (warehouseId !== undefined) {
+    const cell = requireCell(variant, warehouseId);
+    if (variant.allowNegativeStock || available(cell) >= qty) return cell;
+  } else {
+    const cell = variant.cells.find((candidate) => available(candidate) >= qty);
+    if (cell !== undefined) return cell;
+    if (variant.allowNegativeStock) return requireCell(variant);
+  }
+  throw new OperationError(`variant ${variant.id} has fewer than ${qty} sellable units`);
+}

@@ -1,0 +1,43 @@
+import { Agent, request } from 'undici';
+import type { Timers } from './clock.ts';
+import type { Delivery } from './webhooks.ts';
+
+export type Transmission = { outcome: 'answered'; status: number } | { outcome: 'timeout' | 'failed' };
+
+export type Transmitter = {
+  /** Sends once and never again ("Delivery rules" 2). */
+  transmit(delivery: Delivery, url: string): Promise<Transmission>;
+  close(): Promise<void>;
+};
+
+export function createTransmitter(deps: { timers: Timers; ackTimeoutMs: number }): Transmitter {
+  const { timers, ackTimeoutMs } = deps;
+  const agent = new Agent({ connections: 256, keepAliveTimeout: 4_000 });
+
+  return {
+    transmit: async (delivery, url) => {
+      const abort = new AbortController();
+      const timer = timers.setTimeout(() => {
+        abort.abort();
+      }, ackTimeoutMs);
+      try {
+        const response = await request(url, {
+          method: 'POST',
+          headers: delivery.headers,
+          body: delivery.body,
+          dispatcher: agent,
+          signal: abort.signal,
+        });
+        // The status is the acknowledgement. What follows is drained to free the connection; its end means nothing.
+        response.body.dump({ limit: 16_384 }).catch(() => undefined);
+        return { outcome: 'answered', status: response.statusCode };
+      } catch {
+        // Whatever went wrong on the way, the service only knows that no answer came.
+        return { outcome: abort.signal.aborted ? 'timeout' : 'failed' };
+      } finally {
+        timers.clearTimeout(timer);
+      }
+    },
+    close: () => agent.destroy(),
+  };
+}

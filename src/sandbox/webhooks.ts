@@ -1,0 +1,89 @@
+import { createHmac } from 'node:crypto';
+import { STOCK_AVAILABLE_UPDATED } from '../service/schemas.ts';
+import type { Clock } from './clock.ts';
+import type { Change } from './model.ts';
+import type { Random } from './random.ts';
+
+/** One item of a `stock_available_updated` delivery, as it is sent. */
+export type SentItem = {
+  id: string;
+  sku: string;
+  old: number;
+  new: number;
+  warehouse_id: string;
+  update_time: number;
+  reason: string;
+  order_id?: string;
+  user_id?: string;
+};
+
+/** One webhook request, ready to send: a repeat sends the very same bytes. */
+export type Delivery = {
+  readonly requestId: string;
+  readonly requestTimeMs: number;
+  readonly items: readonly SentItem[];
+  readonly body: Buffer;
+  readonly headers: Readonly<Record<string, string>>;
+};
+
+export type Sealer = {
+  /** The webhook secret; set it to replace it. */
+  secret: string;
+  seal(changes: readonly Change[]): Delivery;
+};
+
+/** Makes signed deliveries ("Events": Request, stock_available_updated payload, Signature). */
+export function createSealer(deps: { secret: string; clock: Clock; random: Random }): Sealer {
+  const { clock, random } = deps;
+  const runPart = random.int(0, 0xffff_ffff).toString(16).padStart(8, '0');
+  let count = 0;
+
+  const sealer: Sealer = {
+    secret: deps.secret,
+    seal: (changes) => {
+      count += 1;
+      const requestId = `whk_${runPart}_${String(count).padStart(8, '0')}`;
+      const requestTimeMs = clock.now();
+      const items = changes.map(itemOf);
+      const body = Buffer.from(
+        JSON.stringify({
+          request_id: requestId,
+          event_type: STOCK_AVAILABLE_UPDATED,
+          request_time: requestTimeMs,
+          data: { items },
+        }),
+      );
+      return {
+        requestId,
+        requestTimeMs,
+        items,
+        body,
+        headers: {
+          'Content-Type': 'application/json',
+          'X-Service-Signature': sign(body, sealer.secret),
+          'User-Agent': 'service-webhook/1.0',
+        },
+      };
+    },
+  };
+  return sealer;
+}
+
+/** Lowercase hex HMAC-SHA256 over the raw bytes. */
+export function sign(body: Uint8Array, secret: string): string {
+  return createHmac('sha256', secret).update(body).digest('hex');
+}
+
+function itemOf(change: Change): SentItem {
+  return {
+    id: change.variantId,
+    sku: change.sku,
+    old: change.old,
+    new: change.new,
+    warehouse_id: change.warehouseId,
+    update_time: change.updateTimeMs,
+    reason: change.reason,
+    ...(change.orderId !== undefined && { order_id: change.orderId }),
+    ...(change.userId !== undefined && { user_id: change.userId }),
+  };
+}
