@@ -1,0 +1,30 @@
+import { readFileSync } from 'node:fs';
+import { Command } from 'commander';
+import { z } from 'zod';
+
+const manifestSchema = z.object({ version: z.string(), description: z.string() });
+
+/**
+ * The `stock-mirror` command with its verbs. Nothing in it ends the process: usage errors, `--help` and `--version`
+ * come out of `parseAsync` as a `CommanderError` for `runProgram` to turn into an exit code.
+ */
+export function createProgram(verbs: readonly Command[]): Command {
+  // As far from src/cli as from dist/cli.
+  const manifest = manifestSchema.parse(
+    JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')),
+  );
+  const program = new Command('stock-mirror')
+    .description(manifest.description)
+    .version(manifest.version)
+    .showHelpAfterError('Run it with --help for what it takes.')
+    .exitOverride();
+  for (const verb of verbs) program.addCommand(inherit(verb, program));
+  return program;
+}
+
+/** A verb made elsewhere has settings of its own until it is given its parent's; so have its own verbs. */
+function inherit(verb: Command, parent: Command): Command {
+  verb.copyInheritedSettings(parent);
+  for (const inner of verb.commands) inherit(inner, verb);
+  return verb;
+}

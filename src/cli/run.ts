@@ -1,0 +1,38 @@
+import { CommanderError } from 'commander';
+import type { Command } from 'commander';
+import { ConfigError, formatConfigError } from '../config.ts';
+import { EXIT } from './exit-codes.ts';
+
+/**
+ * Runs the program and returns the exit code that its errors call for; `undefined` when there was none, which leaves
+ * a code that the command itself put in `process.exitCode`. Errors are printed to stderr, each once.
+ */
+export async function runProgram(program: Command, args: readonly string[]): Promise<number | undefined> {
+  try {
+    await program.parseAsync(args, { from: 'user' });
+    return undefined;
+  } catch (error) {
+    if (error instanceof CommanderError) {
+      // Commander has printed it. Its only other code is 1, and wrong usage is 2 here.
+      return error.exitCode === 0 ? EXIT.done : EXIT.usage;
+    }
+    if (error instanceof ConfigError) {
+      process.stderr.write(`${formatConfigError(error)}\n`);
+      return EXIT.usage;
+    }
+    process.stderr.write(`error: ${describeError(error)}\n`);
+    return EXIT.failed;
+  }
+}
+
+/** An error and its causes on one line, each from the one that it led to. */
+export function describeError(error: unknown): string {
+  const parts: string[] = [];
+  const seen = new Set<unknown>();
+  for (let each: unknown = error; each !== undefined && each !== null && !seen.has(each);) {
+    seen.add(each);
+    parts.push(each instanceof Error ? each.message || each.name : String(each));
+    each = each instanceof Error ? each.cause : undefined;
+  }
+  return parts.join(': ').replace(/\s*\n\s*/g, ' ');
+}
