@@ -3,7 +3,8 @@ import { defineConfig } from 'vitest/config';
 export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
-    exclude: ['test/**/fixtures/**', 'node_modules/**'],
+    // test/package has a configuration of its own: see vitest.package.config.ts.
+    exclude: ['test/**/fixtures/**', 'test/package/**', 'node_modules/**'],
     testTimeout: 20_000,
     hookTimeout: 20_000,
     pool: 'forks',

@@ -1,0 +1,82 @@
+/** The package as a user gets it: packed, installed globally, and run by the Node that the machine has. */
+import { execFileSync, spawnSync } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+
+const root = fileURLToPath(new URL('../../', import.meta.url));
+
+let folder: string;
+let prefix: string;
+let packed: readonly string[];
+
+/** npm puts the project's own Node first in the path; a user has no such help. */
+const env = {
+  ...process.env,
+  PATH: (process.env.PATH ?? '')
+    .split(delimiter)
+    .filter((entry) => !entry.includes('node_modules'))
+    .join(delimiter),
+};
+
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'stock-mirror-package-'));
+  prefix = join(folder, 'prefix');
+  const answer = npm(['pack', '--json', '--pack-destination', folder]);
+  // The build reports on stdout as well, before npm's answer.
+  const [pack] = JSON.parse(answer.slice(answer.search(/^\[$/m))) as [
+    { filename: string; files: { path: string }[] },
+  ];
+  packed = pack.files.map(({ path }) => path);
+  npm(['install', '--global', '--prefix', prefix, join(folder, pack.filename)]);
+});
+
+afterAll(() => {
+  rmSync(folder, { recursive: true, force: true });
+});
+
+function npm(args: readonly string[]): string {
+  return execFileSync('npm', args, {
+    cwd: root,
+    env,
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+}
+
+function stockMirror(...args: readonly string[]) {
+  // From a folder of its own: a global command must not lean on the project around it.
+  return spawnSync(join(prefix, 'bin/stock-mirror'), args, { cwd: folder, env, encoding: 'utf8' });
+}
+
+it('prints its usage', () => {
+  const { status, stdout, stderr } = stockMirror('--help');
+  expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+  expect(stdout).toMatch(/^Usage: stock-mirror /);
+});
+
+it('prints the version of the package', () => {
+  const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string };
+  const { status, stdout } = stockMirror('--version');
+  expect({ status, stdout }).toEqual({ status: 0, stdout: `${version}\n` });
+});
+
+it('refuses what it does not know', () => {
+  expect(stockMirror('--frobnicate')).toMatchObject({ status: 2, stdout: '' });
+});
+
+it('holds what it needs to run, and neither sources nor secrets', () => {
+  expect(packed).toEqual(
+    expect.arrayContaining(['package.json', 'LICENSE', '.env.example', 'dist/bin.js', 'dist/cli.js']),
+  );
+  expect(packed.filter((path) => /^(src|test|scripts)\/|\.env$|\.db$/.test(path))).toEqual([]);
+});
+
+it('finds the migrations beside dist/', () => {
+  // Where src/store and dist/store both look: ../../drizzle.
+  expect(existsSync(join(prefix, 'lib/node_modules/stock-mirror/drizzle'))).toBe(
+    existsSync(join(root, 'drizzle')),
+  );
+});
