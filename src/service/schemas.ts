@@ -23,8 +23,11 @@ function optional<T extends z.ZodType>(schema: T) {
 
 // ---- POST /oauth/token ---------------------------------------------------------------------------------------
 
+/** Opaque, but it must fit in an `Authorization` header. */
+export const accessTokenSchema = z.string().regex(/^[\x21-\x7e]+$/);
+
 export const tokenResponseSchema = z.looseObject({
-  access_token: z.string().min(1),
+  access_token: accessTokenSchema,
   token_type: z.string().regex(/^bearer$/i),
   /** Seconds. */
   expires_in: z.int().positive(),
@@ -74,7 +77,11 @@ export const warehouseLevelSchema = z.looseObject({
   reserved_qty: levelSchema,
 });
 
-export const variantPriceSchema = z.looseObject({ id: idSchema, price_tier_id: idSchema, price: moneySchema });
+export const variantPriceSchema = z.looseObject({
+  id: idSchema,
+  price_tier_id: idSchema,
+  price: moneySchema,
+});
 
 export const productVariantDetailSchema = z.looseObject({
   product_variant_id: idSchema,

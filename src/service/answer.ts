@@ -1,0 +1,81 @@
+/** Reads what a transport brought: the value of a 2xx, or the typed error of anything else. */
+import type { z } from 'zod';
+import { ServiceError } from './errors.ts';
+import type { AnswerTimes, ServiceErrorInit } from './errors.ts';
+import { retryAfterMs } from './http-date.ts';
+import { errorResponseSchema } from './schemas.ts';
+import type { TransportRequest, TransportResponse } from './transport.ts';
+
+/** A parsed answer. */
+export interface Answer<T> extends AnswerTimes {
+  readonly value: T;
+  /** The JSON as it was sent, unknown fields kept. */
+  readonly json: unknown;
+  readonly requestId: string;
+}
+
+const NOT_JSON = Symbol('not JSON');
+
+/**
+ * @param secrets must not come out again in an error, even if the other side repeats them.
+ * @throws ServiceError for a status that is not 2xx, and of kind `contract` for a 2xx of another shape.
+ */
+export function readAnswer<S extends z.ZodType>(
+  request: TransportRequest,
+  response: TransportResponse,
+  schema: S,
+  secrets: readonly string[],
+): Answer<z.output<S>> {
+  const { sentAtMs, receivedAtMs, serverDateMs } = response;
+  const times = { sentAtMs, receivedAtMs, serverDateMs };
+  const requestId = response.headers['x-request-id'] ?? request.requestId;
+  const fail = (init: Pick<ServiceErrorInit, 'kind' | 'description' | 'code' | 'retryAfterMs'>) =>
+    new ServiceError({
+      endpoint: request.endpoint,
+      requestId,
+      status: response.status,
+      times,
+      secrets,
+      ...init,
+    });
+
+  const json = parseJson(response.body);
+  if (response.status < 200 || response.status > 299) throw fail(classify(response, json));
+  if (json === NOT_JSON) throw fail({ kind: 'contract', description: 'the answer is not JSON' });
+  const parsed = schema.safeParse(json);
+  if (!parsed.success) throw fail({ kind: 'contract', description: describeIssues(parsed.error) });
+  return { value: parsed.data, json, requestId, ...times };
+}
+
+function classify(response: TransportResponse, json: unknown) {
+  const error = errorResponseSchema.safeParse(json);
+  const code = error.success ? error.data.error : undefined;
+  const description = error.success
+    ? error.data.error_description
+    : "the answer is not the service's error JSON";
+  const found = { code, description, retryAfterMs: retryAfterMs(response) };
+  if (response.status === 429) return { kind: 'rate_limited', ...found } as const;
+  if (response.status >= 500) return { kind: 'unavailable', ...found } as const;
+  // A proxy's own 404 or redirect says nothing about the thing asked for.
+  const isOurs = error.success && response.status >= 400;
+  return { kind: isOurs ? 'rejected' : 'contract', ...found } as const;
+}
+
+/** Without the parser's own error: it quotes the text, and the text may hold a token. */
+function parseJson(body: Uint8Array): unknown {
+  try {
+    // Fatal: a replaced byte would silently become part of a name or SKU.
+    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body));
+  } catch {
+    return NOT_JSON;
+  }
+}
+
+/** Names the first field that is wrong, as the service would: `products[1].qty: …`. */
+export function describeIssues(error: z.ZodError): string {
+  const [first, ...others] = error.issues;
+  if (first === undefined) return 'of another shape';
+  const path = first.path.map((key) => (typeof key === 'number' ? `[${key}]` : `.${String(key)}`)).join('');
+  const where = path === '' ? '' : `${path.replace(/^\./, '')}: `;
+  return `${where}${first.message}${others.length > 0 ? ` (and ${others.length} more)` : ''}`;
+}

@@ -1,0 +1,82 @@
+/** The one way every `/v1` endpoint is called. service-api.md, "Conventions", "Authentication" 1 and 4. */
+import type { z } from 'zod';
+import { describeIssues, readAnswer } from './answer.ts';
+import type { Answer } from './answer.ts';
+import { ServiceError } from './errors.ts';
+import type { TokenProvider } from './token.ts';
+import type { Transport } from './transport.ts';
+
+export interface CallDeps {
+  readonly transport: Transport;
+  readonly tokens: Pick<TokenProvider, 'getToken' | 'invalidate'>;
+  readonly newRequestId: () => string;
+}
+
+export interface CallOptions {
+  readonly signal?: AbortSignal | undefined;
+}
+
+/**
+ * Checks `body`, sends it with a token, and checks the answer. A 401 `invalid_token` is retried once with a new
+ * token; nothing else is retried here.
+ *
+ * @throws ServiceError of any kind.
+ */
+export type Call = <Q extends z.ZodType, A extends z.ZodType>(
+  endpoint: string,
+  requestSchema: Q,
+  answerSchema: A,
+  body: z.input<Q>,
+  options?: CallOptions,
+) => Promise<Answer<z.output<A>>>;
+
+export function createCall({ transport, tokens, newRequestId }: CallDeps): Call {
+  return async (endpoint, requestSchema, answerSchema, body, { signal } = {}) => {
+    const json = JSON.stringify(checked(endpoint, requestSchema, body));
+
+    async function attempt(token: string) {
+      const requestId = newRequestId();
+      const request = {
+        endpoint,
+        requestId,
+        contentType: 'application/json',
+        token,
+        body: json,
+        signal,
+      } as const;
+      return readAnswer(request, await transport(request), answerSchema, [token]);
+    }
+
+    const cached = await tokens.getToken({ signal });
+    try {
+      return await attempt(cached);
+    } catch (error) {
+      if (!isInvalidToken(error)) throw error;
+      tokens.invalidate(cached);
+    }
+    const renewed = await tokens.getToken({ signal });
+    try {
+      return await attempt(renewed);
+    } catch (error) {
+      if (!isInvalidToken(error)) throw error;
+      tokens.invalidate(renewed);
+      throw new ServiceError({ ...error, kind: 'unauthorized' });
+    }
+  };
+}
+
+function isInvalidToken(error: unknown): error is ServiceError {
+  return error instanceof ServiceError && error.status === 401 && error.code === 'invalid_token';
+}
+
+/** Refuses what the service would refuse, in its words, before a token is spent on it. */
+function checked<Q extends z.ZodType>(endpoint: string, schema: Q, body: unknown): z.output<Q> {
+  const parsed = schema.safeParse(body);
+  if (parsed.success) return parsed.data;
+  throw new ServiceError({
+    kind: 'rejected',
+    endpoint,
+    code: 'invalid_request',
+    description: `${describeIssues(parsed.error)} (not sent)`,
+  });
+}

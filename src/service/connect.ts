@@ -1,0 +1,56 @@
+/** The client over real sockets, wired from a few settings. */
+import { randomUUID } from 'node:crypto';
+import { createServiceClient } from './client.ts';
+import type { ServiceClient } from './client.ts';
+import { createHttpTransport } from './http.ts';
+import type { HttpLimits } from './http.ts';
+import { createTokenFile } from './token-file.ts';
+import { createTokenProvider } from './token.ts';
+import type { TokenProvider } from './token.ts';
+import packageJson from '../../package.json' with { type: 'json' };
+
+export interface ServiceConnectionOptions {
+  readonly baseUrl: string;
+  readonly clientId: string;
+  readonly clientSecret: string;
+  /** Where processes share the token; made with mode 0600 in a folder that exists. */
+  readonly tokenFilePath: string;
+  /** Most requests in flight at once. */
+  readonly maxConcurrency: number;
+  /** Told when the token file cannot be read or written; the connection goes on without it. */
+  readonly onTokenFileError: (error: unknown) => void;
+  readonly limits?: Partial<HttpLimits>;
+}
+
+export interface ServiceConnection {
+  readonly client: ServiceClient;
+  readonly tokens: TokenProvider;
+}
+
+/** Nothing is sent before the first call. */
+export function connectService(options: ServiceConnectionOptions): ServiceConnection {
+  const { baseUrl, clientId, clientSecret, maxConcurrency } = options;
+  const http = createHttpTransport({
+    baseUrl,
+    maxConcurrency,
+    userAgent: `stock-mirror/${packageJson.version}`,
+    now: Date.now,
+    ...(options.limits === undefined ? {} : { limits: options.limits }),
+  });
+  const tokens = createTokenProvider({
+    transport: http.send,
+    credentials: { clientId, clientSecret },
+    file: createTokenFile({ path: options.tokenFilePath, baseUrl, clientId, clientSecret }),
+    now: Date.now,
+    random: Math.random,
+    newRequestId: randomUUID,
+    onFileError: options.onTokenFileError,
+  });
+  const client = createServiceClient({
+    transport: http.send,
+    tokens,
+    newRequestId: randomUUID,
+    close: http.close,
+  });
+  return { client, tokens };
+}

@@ -1,0 +1,105 @@
+/** What can go wrong with a call to the service: one class, told apart by `kind`. service-api.md, "Errors". */
+import { safeText } from './safe-text.ts';
+
+/**
+ * - `rejected`: the service refused the request (4xx with its error JSON), or it was refused here before sending.
+ * - `unavailable`: a 5xx, network failure or timeout; worth another try later.
+ * - `rate_limited`: 429, or a token request held back because of one; wait `retryAfterMs`.
+ * - `unauthorized`: 401 `invalid_token` for a second token too.
+ * - `credentials`: the client id or secret was refused; latched, no further token request is made.
+ * - `contract`: an answer that is not the service's: no JSON, another shape, too large, another product.
+ * - `aborted`: the caller's signal, or the client was closed.
+ */
+export type ServiceErrorKind =
+  'rejected' | 'unavailable' | 'rate_limited' | 'unauthorized' | 'credentials' | 'contract' | 'aborted';
+
+/** When a request was sent and answered. Local times are epoch ms of the injected clock. */
+export interface AnswerTimes {
+  /** Just before the request that got this answer was handed to the network. */
+  readonly sentAtMs: number;
+  /** When the last byte of the answer was here. */
+  readonly receivedAtMs: number;
+  /** The `Date` header, whole seconds, epoch ms; null when absent or unreadable. */
+  readonly serverDateMs: number | null;
+}
+
+export interface ServiceErrorInit {
+  readonly kind: ServiceErrorKind;
+  readonly endpoint: string;
+  readonly description: string;
+  readonly requestId?: string | undefined;
+  readonly status?: number | undefined;
+  readonly code?: string | undefined;
+  readonly retryAfterMs?: number | undefined;
+  readonly times?: AnswerTimes | undefined;
+  readonly cause?: unknown;
+  /** Values cut out of every text below, should the other side repeat them. Not kept. */
+  readonly secrets?: readonly string[];
+}
+
+/** The one error that calls to the service throw. No secret or token occurs in its message or properties. */
+export class ServiceError extends Error {
+  override readonly name = 'ServiceError';
+  readonly kind: ServiceErrorKind;
+  /** The path called, as `/v1/product/detail`. */
+  readonly endpoint: string;
+  /** HTTP status; undefined when there was no answer. */
+  readonly status: number | undefined;
+  /** The service's `error`; clients branch on this. Undefined when the answer had none. */
+  readonly code: string | undefined;
+  /** The service's `error_description`, or what was found here. For people only. */
+  readonly description: string;
+  /** The `X-Request-Id` that the service answered with, else the one that was sent; undefined when none was. */
+  readonly requestId: string | undefined;
+  /** How long to wait before another try, where that is known. */
+  readonly retryAfterMs: number | undefined;
+  /** Undefined when there was no answer. */
+  readonly times: AnswerTimes | undefined;
+
+  constructor(init: ServiceErrorInit) {
+    const secrets = init.secrets ?? [];
+    const safe = (text: string | undefined) => (text === undefined ? undefined : safeText(text, secrets));
+    const code = safe(init.code);
+    const description = safeText(init.description, secrets);
+    const requestId = safe(init.requestId);
+    const answered = [init.status, code].filter((part) => part !== undefined).join(' ');
+    const what = [answered, description].filter((part) => part !== '').join(': ');
+    super(
+      `${init.endpoint} failed: ${what}${requestId === undefined ? '' : ` (request ${requestId})`}. ${remedy(init)}`,
+      init.cause === undefined ? undefined : { cause: init.cause },
+    );
+    this.kind = init.kind;
+    this.endpoint = init.endpoint;
+    this.status = init.status;
+    this.code = code;
+    this.description = description;
+    this.requestId = requestId;
+    this.retryAfterMs = init.retryAfterMs;
+    this.times = init.times;
+  }
+}
+
+function remedy({ kind, code, retryAfterMs }: ServiceErrorInit): string {
+  switch (kind) {
+    case 'rejected':
+      if (code === 'quota_exceeded') return "The store's owner must extend the order quota.";
+      if (code === 'access_denied') return 'Have the store allow this channel to do it.';
+      return 'The same request will be refused again: correct it.';
+    case 'unavailable':
+      return retryAfterMs === undefined ? 'Try again later.' : `Try again in ${seconds(retryAfterMs)}.`;
+    case 'rate_limited':
+      return retryAfterMs === undefined ? 'Send less often.' : `Wait ${seconds(retryAfterMs)}.`;
+    case 'unauthorized':
+      return 'A new token was refused too: check that the base URL and the credentials belong together.';
+    case 'credentials':
+      return 'No token is requested until the client id or secret is corrected, or an operator releases the latch.';
+    case 'contract':
+      return 'Check the base URL and any proxy on the way; otherwise report the request id to the service.';
+    case 'aborted':
+      return 'It was stopped from this side.';
+  }
+}
+
+function seconds(ms: number): string {
+  return `${Math.ceil(ms / 1000)} s`;
+}

@@ -1,0 +1,25 @@
+/** Times in HTTP headers. */
+import type { TransportResponse } from './transport.ts';
+
+const IMF_FIXDATE = /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/;
+
+/** The service blocks for 15 minutes at most; a slip of the other side must not stop the client for a year. */
+const MAX_RETRY_AFTER_MS = 60 * 60 * 1000;
+
+/** An HTTP date as epoch ms; null when it is not one. Other texts that `Date.parse` takes depend on the local zone. */
+export function parseHttpDateMs(value: string | undefined): number | null {
+  if (value === undefined || !IMF_FIXDATE.test(value)) return null;
+  const ms = Date.parse(value);
+  return Number.isNaN(ms) ? null : ms;
+}
+
+/** `Retry-After` in ms: whole seconds, as the service sends it, or a date, as proxies may. At most an hour. */
+export function retryAfterMs(response: TransportResponse): number | undefined {
+  const value = response.headers['retry-after']?.trim();
+  if (value === undefined) return undefined;
+  if (/^\d+$/.test(value)) return Math.min(Number(value) * 1000, MAX_RETRY_AFTER_MS);
+  const untilMs = parseHttpDateMs(value);
+  if (untilMs === null) return undefined;
+  const fromMs = response.serverDateMs ?? response.receivedAtMs;
+  return Math.min(Math.max(0, untilMs - fromMs), MAX_RETRY_AFTER_MS);
+}

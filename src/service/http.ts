@@ -1,0 +1,139 @@
+/** The transport over sockets. */
+import { Buffer } from 'node:buffer';
+import { Agent, request as send } from 'undici';
+import { ServiceError } from './errors.ts';
+import type { ServiceErrorInit } from './errors.ts';
+import { parseHttpDateMs } from './http-date.ts';
+import type { Transport, TransportRequest } from './transport.ts';
+
+export interface HttpTransportOptions {
+  /** http or https, with or without a path; without credentials. */
+  readonly baseUrl: string;
+  /** Most connections, and so most requests in flight; others wait, within their deadline. */
+  readonly maxConcurrency: number;
+  readonly userAgent: string;
+  /** Epoch ms. */
+  readonly now: () => number;
+  readonly limits?: Partial<HttpLimits>;
+}
+
+export interface HttpLimits {
+  readonly connectTimeoutMs: number;
+  /** From the request's last byte to the answer's headers. */
+  readonly headersTimeoutMs: number;
+  /** Between two pieces of the body. */
+  readonly bodyTimeoutMs: number;
+  /** All together, waiting for a connection included. */
+  readonly deadlineMs: number;
+  readonly maxAnswerBytes: number;
+}
+
+export interface HttpTransport {
+  readonly send: Transport;
+  /** Closes every connection; requests in flight reject with kind `aborted`. */
+  close(): Promise<void>;
+}
+
+const DEFAULT_LIMITS: HttpLimits = {
+  connectTimeoutMs: 5_000,
+  headersTimeoutMs: 20_000,
+  bodyTimeoutMs: 20_000,
+  deadlineMs: 30_000,
+  maxAnswerBytes: 16 * 1024 * 1024,
+};
+
+/** Posts requests over its own pool of kept-alive connections (service-api.md, "Conventions" 6 and 8). */
+export function createHttpTransport(options: HttpTransportOptions): HttpTransport {
+  const limits = { ...DEFAULT_LIMITS, ...options.limits };
+  const base = baseOf(options.baseUrl);
+  const agent = new Agent({
+    connections: options.maxConcurrency,
+    pipelining: 1,
+    connect: { timeout: limits.connectTimeoutMs },
+    headersTimeout: limits.headersTimeoutMs,
+    bodyTimeout: limits.bodyTimeoutMs,
+    maxResponseSize: limits.maxAnswerBytes,
+  });
+
+  async function sendOverHttp(request: TransportRequest) {
+    const { endpoint, requestId, signal } = request;
+    const fail = (init: Pick<ServiceErrorInit, 'kind' | 'description' | 'cause'>) =>
+      new ServiceError({ endpoint, requestId, ...init });
+    if (signal?.aborted) throw fail({ kind: 'aborted', description: 'aborted before it was sent' });
+
+    const stop = new AbortController();
+    const onAbort = () => stop.abort();
+    signal?.addEventListener('abort', onAbort, { once: true });
+    let isLate = false;
+    const timer = setTimeout(() => {
+      isLate = true;
+      stop.abort();
+    }, limits.deadlineMs);
+
+    const sentAtMs = options.now();
+    try {
+      const answer = await send(base + endpoint, {
+        method: 'POST',
+        dispatcher: agent,
+        signal: stop.signal,
+        headers: headersOf(request, options.userAgent),
+        body: request.body,
+      });
+      const body = Buffer.from(await answer.body.arrayBuffer());
+      const receivedAtMs = options.now();
+      const headers = flatten(answer.headers);
+      const serverDateMs = parseHttpDateMs(headers['date']);
+      return { status: answer.statusCode, headers, body, sentAtMs, receivedAtMs, serverDateMs };
+    } catch (error) {
+      if (signal?.aborted) throw fail({ kind: 'aborted', description: 'aborted while in flight' });
+      if (isLate)
+        throw fail({ kind: 'unavailable', description: `no whole answer within ${limits.deadlineMs} ms` });
+      throw fail(describe(error, limits));
+    } finally {
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', onAbort);
+    }
+  }
+
+  return { send: sendOverHttp, close: () => agent.destroy() };
+}
+
+function baseOf(baseUrl: string): string {
+  const url = new URL(baseUrl);
+  if (url.protocol !== 'http:' && url.protocol !== 'https:')
+    throw new TypeError('the base URL must be http or https');
+  if (url.username !== '' || url.password !== '')
+    throw new TypeError('the base URL must not hold credentials');
+  return url.origin + url.pathname.replace(/\/+$/, '');
+}
+
+function headersOf(request: TransportRequest, userAgent: string): Record<string, string> {
+  return {
+    'content-type': request.contentType,
+    accept: 'application/json',
+    'user-agent': userAgent,
+    'x-request-id': request.requestId,
+    ...(request.token === undefined ? {} : { authorization: `Bearer ${request.token}` }),
+  };
+}
+
+function flatten(headers: Record<string, string | string[] | undefined>): Record<string, string> {
+  const flat: Record<string, string> = {};
+  for (const [name, value] of Object.entries(headers))
+    if (value !== undefined) flat[name] = Array.isArray(value) ? value.join(', ') : value;
+  return flat;
+}
+
+function describe(
+  error: unknown,
+  limits: HttpLimits,
+): Pick<ServiceErrorInit, 'kind' | 'description' | 'cause'> {
+  const { name, message, code } = error as { name: string; message: string; code?: string };
+  if (code === 'UND_ERR_RES_EXCEEDED_MAX_SIZE')
+    return { kind: 'contract', description: `the answer is larger than ${limits.maxAnswerBytes} bytes` };
+  if (code === 'UND_ERR_DESTROYED' || code === 'UND_ERR_CLOSED')
+    return { kind: 'aborted', description: 'the client was closed' };
+  // A copy: the parser's errors carry the bytes they failed on, and those may hold a token.
+  const cause = Object.assign(new Error(message), { name, code });
+  return { kind: 'unavailable', description: `no answer: ${code ?? name}`, cause };
+}

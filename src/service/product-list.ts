@@ -1,0 +1,29 @@
+/** POST /v1/product/list. */
+import type { Call, CallOptions } from './call.ts';
+import type { AnswerTimes } from './errors.ts';
+import { productListRequestSchema, productListResponseSchema } from './schemas.ts';
+import type { ProductListRequest, ProductListResponse } from './schemas.ts';
+
+export interface ProductListAnswer extends AnswerTimes {
+  readonly page: ProductListResponse;
+  readonly requestId: string;
+}
+
+/**
+ * Lists one page of the store's products (service-api.md, "POST /v1/product/list"). Sorted by `id` each product is
+ * listed exactly once while others are edited.
+ *
+ * @throws ServiceError.
+ */
+export async function listProducts(
+  call: Call,
+  request: ProductListRequest = {},
+  options?: CallOptions,
+): Promise<ProductListAnswer> {
+  const {
+    value,
+    json: _,
+    ...rest
+  } = await call('/v1/product/list', productListRequestSchema, productListResponseSchema, request, options);
+  return { page: value, ...rest };
+}

@@ -1,0 +1,53 @@
+/** A product detail as the merge rules take it. */
+import type { LevelSnapshot, ProductSnapshot, VariantSnapshot } from '../core/entry.ts';
+import type { VariantKind } from '../core/model.ts';
+import type { ProductDetail, ProductVariantDetail, WarehouseLevel } from './schemas.ts';
+
+/**
+ * @param product the checked answer of POST /v1/product/detail.
+ * @param detailJson the same as the service sent it, unknown fields kept.
+ */
+export function snapshotOf(product: ProductDetail, detailJson: string): ProductSnapshot {
+  const pulled = product.parent_id !== undefined;
+  return {
+    storeId: product.store_id,
+    name: product.name,
+    parentId: product.parent_id ?? null,
+    updateTimeMs: product.update_time ?? null,
+    detailJson,
+    variants: product.variants.map((variant) => variantSnapshot(variant, pulled)),
+  };
+}
+
+function variantSnapshot(variant: ProductVariantDetail, pulled: boolean): VariantSnapshot {
+  return {
+    variantId: variant.product_variant_id,
+    name: variant.name,
+    sku: variant.sku === undefined || variant.sku === '' ? null : variant.sku,
+    upc: variant.upc ?? null,
+    kind: kindOf(variant, pulled),
+    availableQty: variant.available_qty,
+    onHand: variant.on_hand ?? null,
+    reservedQty: variant.reserved_qty ?? null,
+    allowNegativeStock: variant.allow_negative_stock ?? false,
+    priceJson: variant.prices === undefined ? null : JSON.stringify(variant.prices),
+    cost: variant.cost ?? null,
+    bundledByCount: variant.bundled_by_count ?? 0,
+    levels: variant.warehouses?.map(levelSnapshot) ?? null,
+  };
+}
+
+function kindOf(variant: ProductVariantDetail, pulled: boolean): VariantKind {
+  if (pulled || variant.pulled_from_product_variant_id !== undefined) return 'pulled';
+  if (variant.product_bundle_id !== undefined) return 'bundle';
+  return variant.product_assembly_id !== undefined ? 'assembled' : 'own';
+}
+
+function levelSnapshot(level: WarehouseLevel): LevelSnapshot {
+  return {
+    warehouseId: level.wh_id,
+    availableQty: level.available_qty,
+    onHand: level.on_hand,
+    reservedQty: level.reserved_qty,
+  };
+}

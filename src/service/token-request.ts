@@ -1,0 +1,51 @@
+/** POST /oauth/token. */
+import { readAnswer } from './answer.ts';
+import { ServiceError } from './errors.ts';
+import { tokenResponseSchema } from './schemas.ts';
+import type { IssuedToken } from './token-file.ts';
+import type { Transport, TransportRequest } from './transport.ts';
+
+export const TOKEN_ENDPOINT = '/oauth/token';
+
+export interface Credentials {
+  readonly clientId: string;
+  readonly clientSecret: string;
+}
+
+/**
+ * Requests one token by the client credentials grant, once (service-api.md, "POST /oauth/token"). The credentials
+ * go in the form body only.
+ *
+ * @throws ServiceError of kind `credentials` when the service refuses them, else as `readAnswer` says.
+ */
+export async function requestToken(
+  transport: Transport,
+  { clientId, clientSecret }: Credentials,
+  requestId: string,
+): Promise<IssuedToken> {
+  const form = new URLSearchParams({
+    grant_type: 'client_credentials',
+    client_id: clientId,
+    client_secret: clientSecret,
+  });
+  const request: TransportRequest = {
+    endpoint: TOKEN_ENDPOINT,
+    requestId,
+    contentType: 'application/x-www-form-urlencoded',
+    body: form.toString(),
+  };
+  const response = await transport(request);
+  try {
+    const { value, sentAtMs } = readAnswer(request, response, tokenResponseSchema, [clientSecret]);
+    // Its life began at the earliest when the request was sent.
+    return {
+      accessToken: value.access_token,
+      issuedAtMs: sentAtMs,
+      expiresAtMs: sentAtMs + value.expires_in * 1000,
+    };
+  } catch (error) {
+    if (error instanceof ServiceError && error.kind === 'rejected' && error.code === 'invalid_client')
+      throw new ServiceError({ ...error, kind: 'credentials' });
+    throw error;
+  }
+}

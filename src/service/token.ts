@@ -1,0 +1,193 @@
+/** Access tokens: one for all, requested as rarely as possible. service-api.md, "Authentication". */
+import { ServiceError } from './errors.ts';
+import type { IssuedToken, TokenFile, TokenState } from './token-file.ts';
+import { pauseAfterFailure, refreshAtMs, remainingMs, youngRefusals } from './token-pacing.ts';
+import type { Pause } from './token-pacing.ts';
+import { requestToken, TOKEN_ENDPOINT } from './token-request.ts';
+import type { Credentials } from './token-request.ts';
+import type { Transport } from './transport.ts';
+import { untilAborted } from './until-aborted.ts';
+
+export interface TokenProvider {
+  /**
+   * A token that should be accepted. It comes from memory, else from the shared file, else from one request that
+   * all callers wait for together. `signal` ends this caller's wait, not the request.
+   *
+   * @throws ServiceError, without any request where one is known to be useless: `credentials` while latched;
+   * `rate_limited` or `unavailable` with `retryAfterMs` while a pause after 429 or a failure lasts. A request that
+   * fails while the token still lives is not an error: the token is given out to its end.
+   */
+  getToken(options?: { readonly signal?: AbortSignal | undefined }): Promise<string>;
+  /** Says that the service refused this token. Drops it only if it is still the current one. */
+  invalidate(token: string): void;
+  /** Lets the refused credentials be tried again, here and in other processes. Rejects if the file cannot say so. */
+  releaseLatch(): Promise<void>;
+}
+
+export interface TokenProviderDeps {
+  readonly transport: Transport;
+  readonly credentials: Credentials;
+  readonly file: TokenFile;
+  /** Epoch ms, of the same clock in all processes that share the file. */
+  readonly now: () => number;
+  /** In [0, 1). */
+  readonly random: () => number;
+  readonly newRequestId: () => string;
+  /** Told when the file cannot be read or written; the provider goes on with what it has in memory. */
+  readonly onFileError: (error: unknown) => void;
+}
+
+/** A 429 that does not say how long: the limit is counted per minute. */
+const DEFAULT_PAUSE_MS = 60_000;
+/** `Retry-After: 0` must not become a tight loop. */
+const MIN_PAUSE_MS = 1_000;
+
+/** The client credentials grant, cached for life and refreshed early (service-api.md, "Authentication" 2 to 8). */
+export function createTokenProvider(deps: TokenProviderDeps): TokenProvider {
+  const { transport, credentials, file, now, random, newRequestId } = deps;
+  let token: IssuedToken | null = null;
+  let refusedToken: string | null = null;
+  let latch: TokenState['latch'] = null;
+  let slowDown: Pause | null = null;
+  /** False while the file lacks what `latch` says, and so cannot speak for another process having released it. */
+  let isLatchInFile = true;
+  let holdOff: (Pause & { readonly reason: string }) | null = null;
+  let failures = 0;
+  let refusals = 0;
+  let flight: Promise<string> | null = null;
+
+  async function adoptFile(): Promise<void> {
+    let state: TokenState | null = null;
+    try {
+      state = await file.read();
+    } catch (error) {
+      deps.onFileError(error);
+    }
+    if (state === null) return;
+    if (isLatchInFile) latch = state.latch;
+    if (state.pause !== null) slowDown = state.pause;
+    if (state.token === null || state.token.accessToken === refusedToken) return;
+    if (token === null || state.token.expiresAtMs > token.expiresAtMs) token = state.token;
+  }
+
+  const writeFile = () => file.write({ token, latch, pause: slowDown });
+
+  async function saveFile(): Promise<void> {
+    try {
+      await writeFile();
+      isLatchInFile = true;
+    } catch (error) {
+      isLatchInFile = latch === null;
+      deps.onFileError(error);
+    }
+  }
+
+  async function refresh(): Promise<string> {
+    await adoptFile();
+    if (latch !== null) {
+      if (!isLatchInFile) await saveFile();
+      throw latched(latch);
+    }
+    if (token !== null && now() < refreshAtMs(token)) return token.accessToken;
+    try {
+      failWhilePaused();
+      return await request();
+    } catch (error) {
+      const isLatched = error instanceof ServiceError && error.kind === 'credentials';
+      if (!isLatched && token !== null && now() < token.expiresAtMs) return token.accessToken;
+      throw error;
+    }
+  }
+
+  async function request(): Promise<string> {
+    let issued: IssuedToken;
+    try {
+      issued = await requestToken(transport, credentials, newRequestId());
+    } catch (error) {
+      await noteFailure(error);
+      throw error;
+    }
+    token = issued;
+    slowDown = null;
+    failures = 0;
+    await saveFile();
+    return issued.accessToken;
+  }
+
+  async function noteFailure(error: unknown): Promise<void> {
+    const atMs = now();
+    if (error instanceof ServiceError && error.kind === 'credentials') {
+      latch = { atMs, description: error.description, requestId: error.requestId ?? null };
+      token = null;
+      await saveFile();
+    } else if (error instanceof ServiceError && error.kind === 'rate_limited') {
+      const pauseMs = Math.max(MIN_PAUSE_MS, error.retryAfterMs ?? DEFAULT_PAUSE_MS);
+      slowDown = { fromMs: atMs, untilMs: atMs + pauseMs };
+      await saveFile();
+    } else {
+      failures += 1;
+      holdOffFor(failures, error instanceof Error ? error.message : String(error));
+    }
+  }
+
+  function holdOffFor(times: number, reason: string): void {
+    holdOff = { ...pauseAfterFailure(times, now(), random()), reason };
+  }
+
+  function failWhilePaused(): void {
+    const slowDownMs = remainingMs(slowDown, now());
+    if (slowDownMs > 0)
+      throw heldBack('rate_limited', slowDownMs, 'the service asked for a pause between token requests');
+    const holdOffMs = remainingMs(holdOff, now());
+    if (holdOff !== null && holdOffMs > 0)
+      throw heldBack('unavailable', holdOffMs, `held back after: ${holdOff.reason}`);
+  }
+
+  function heldBack(kind: 'rate_limited' | 'unavailable', retryAfterMs: number, description: string) {
+    return new ServiceError({ kind, endpoint: TOKEN_ENDPOINT, description, retryAfterMs });
+  }
+
+  function latched({ atMs, description, requestId }: NonNullable<TokenState['latch']>) {
+    const since = new Date(atMs).toISOString();
+    return new ServiceError({
+      kind: 'credentials',
+      endpoint: TOKEN_ENDPOINT,
+      requestId: requestId ?? undefined,
+      status: 401,
+      code: 'invalid_client',
+      description: `${description} (refused at ${since}, not tried again since)`,
+    });
+  }
+
+  function joinFlight(): Promise<string> {
+    flight ??= refresh().finally(() => {
+      flight = null;
+    });
+    return flight;
+  }
+
+  return {
+    async getToken({ signal } = {}) {
+      if (token !== null && now() < refreshAtMs(token)) return token.accessToken;
+      return untilAborted(joinFlight, signal, TOKEN_ENDPOINT);
+    },
+
+    invalidate(refused) {
+      if (token?.accessToken !== refused) return;
+      refusals = youngRefusals(refusals, token.issuedAtMs, now());
+      // One replacement at once is the contract's retry; a service that refuses that one too gets them ever slower.
+      if (refusals > 1) holdOffFor(refusals - 1, 'tokens are refused just after they were issued');
+      refusedToken = refused;
+      token = null;
+    },
+
+    async releaseLatch() {
+      await flight?.catch(() => undefined);
+      await adoptFile();
+      latch = null;
+      holdOff = null;
+      isLatchInFile = true;
+      await writeFile();
+    },
+  };
+}

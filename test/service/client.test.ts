@@ -1,0 +1,278 @@
+import { expect, test, describe } from 'vitest';
+import { connect, failureOf, START_MS } from './connection.ts';
+import { sendError, sendHtml, sendJson, startStubService } from './stub-service.ts';
+
+const DETAIL = '/v1/product/detail';
+const LIST = '/v1/product/list';
+
+const variant = { product_variant_id: '100', name: '', available_qty: 4, weight: 1 };
+const product = {
+  id: '7',
+  name: 'เสื้อแดง',
+  description: '',
+  store_id: '1',
+  img_uris: [],
+  variants: [{ ...variant, warehouses: [{ wh_id: '3', on_hand: 5, available_qty: 4, reserved_qty: 1 }] }],
+};
+
+describe('productDetail', () => {
+  test('answers the product, its JSON as sent, and the times of the request', async () => {
+    const service = await startStubService();
+    const sent = { ...product, parent_id: null, new_field: { deep: [1, null] } };
+    const { client, clock } = connect({ baseUrl: service.baseUrl });
+    service.answer(DETAIL, (response) => {
+      clock.nowMs += 40;
+      sendJson(response, 200, { request_id: 'r', product: sent }, { Date: 'Mon, 21 Sep 2026 14:13:21 GMT' });
+    });
+
+    const answer = await client.productDetail('7');
+
+    expect(answer).toMatchObject({
+      outcome: 'found',
+      product: { id: '7', name: 'เสื้อแดง', variants: [{ available_qty: 4, warehouses: [{ wh_id: '3' }] }] },
+      rawProduct: sent,
+      sentAtMs: START_MS,
+      receivedAtMs: START_MS + 40,
+      serverDateMs: Date.UTC(2026, 8, 21, 14, 13, 21),
+      requestId: 'request-1',
+    });
+    expect(answer.outcome === 'found' && answer.product.parent_id).toBeUndefined();
+    const [request] = service.to(DETAIL);
+    expect(JSON.parse(request?.body ?? '')).toEqual({ product_id: '7' });
+    expect(request?.headers).toMatchObject({
+      authorization: 'Bearer token-1',
+      'content-type': 'application/json',
+      'user-agent': 'stock-mirror/0.0.0-test',
+      'x-request-id': 'request-1',
+    });
+  });
+
+  test("answers not_found with its times for the service's own 404", async () => {
+    const service = await startStubService();
+    service.answer(DETAIL, (response) => sendError(response, 404, 'not_found'));
+    const { client } = connect({ baseUrl: service.baseUrl });
+
+    const answer = await client.productDetail('7');
+
+    expect(answer).toEqual({
+      outcome: 'not_found',
+      requestId: 'request-1',
+      sentAtMs: START_MS,
+      receivedAtMs: START_MS,
+      serverDateMs: expect.any(Number) as number,
+    });
+  });
+
+  test("does not take a proxy's 404 for an absent product", async () => {
+    const service = await startStubService();
+    const { client } = connect({ baseUrl: service.baseUrl });
+
+    service.answer(DETAIL, (response) => sendHtml(response, 404));
+    expect(await failureOf(client.productDetail('7'))).toMatchObject({ kind: 'contract', status: 404 });
+    service.answer(DETAIL, (response) => sendError(response, 404, 'no_such_route'));
+    expect(await failureOf(client.productDetail('7'))).toMatchObject({ kind: 'rejected', status: 404 });
+    service.answer(DETAIL, (response) => sendError(response, 400, 'not_found'));
+    expect(await failureOf(client.productDetail('7'))).toMatchObject({ kind: 'rejected', status: 400 });
+  });
+
+  test('refuses the answer for another product', async () => {
+    const service = await startStubService();
+    service.answer(DETAIL, (response) => sendJson(response, 200, { product: { ...product, id: '07' } }));
+    const { client } = connect({ baseUrl: service.baseUrl });
+
+    const error = await failureOf(client.productDetail('7'));
+
+    expect(error).toMatchObject({ kind: 'contract', endpoint: DETAIL, requestId: 'request-1' });
+    expect(error.message).toContain('asked for product 7, answered product 07');
+  });
+
+  test.each([
+    ['no variants', { ...product, variants: undefined }, 'product.variants'],
+    [
+      'a variant without its stock',
+      { ...product, variants: [{ product_variant_id: '100', name: '' }] },
+      'product.variants[0].available_qty',
+    ],
+    [
+      'an id that is a number',
+      { ...product, variants: [{ ...variant, product_variant_id: 100 }] },
+      'product.variants[0].product_variant_id',
+    ],
+    [
+      'a stock figure beyond what a number holds exactly',
+      { ...product, variants: [{ ...variant, available_qty: 2 ** 53 }] },
+      'product.variants[0].available_qty',
+    ],
+  ])('names the field of an answer with %s', async (_name, wrong, field) => {
+    const service = await startStubService();
+    service.answer(DETAIL, (response) => sendJson(response, 200, { product: wrong }));
+    const { client } = connect({ baseUrl: service.baseUrl });
+
+    const error = await failureOf(client.productDetail('7'));
+
+    expect(error).toMatchObject({ kind: 'contract', status: 200, requestId: 'request-1' });
+    expect(error.message).toContain(`${field}: `);
+  });
+
+  test.each(['', 'x', '7 ', '-1', '٣'])('sends nothing for the id %j, and says why', async (id) => {
+    const service = await startStubService();
+    const { client } = connect({ baseUrl: service.baseUrl });
+
+    const error = await failureOf(client.productDetail(id));
+
+    expect(error).toMatchObject({ kind: 'rejected', code: 'invalid_request', status: undefined });
+    expect(error.message).toContain('product_id: ');
+    expect(service.requests).toEqual([]);
+  });
+});
+
+describe('listProducts', () => {
+  test('answers the page and the times', async () => {
+    const service = await startStubService();
+    service.answer(LIST, (response) =>
+      sendJson(response, 200, {
+        products: [{ id: '7', name: 'a', image_url: null }],
+        has_more: true,
+        total: 2,
+      }),
+    );
+    const { client } = connect({ baseUrl: service.baseUrl });
+
+    const answer = await client.listProducts({
+      sort_by: 'id',
+      sort_order: 'asc',
+      limit: 100,
+      get_count: true,
+    });
+
+    expect(answer).toMatchObject({
+      page: { products: [{ id: '7', name: 'a' }], has_more: true, total: 2 },
+      sentAtMs: START_MS,
+      receivedAtMs: START_MS,
+      requestId: 'request-1',
+    });
+    expect(JSON.parse(service.to(LIST)[0]?.body ?? '')).toEqual({
+      sort_by: 'id',
+      sort_order: 'asc',
+      limit: 100,
+      get_count: true,
+    });
+  });
+
+  test('refuses what the service would refuse, naming the field', async () => {
+    const service = await startStubService();
+    const { client } = connect({ baseUrl: service.baseUrl });
+
+    const tooMany = await failureOf(client.listProducts({ limit: 101 }));
+    const unknown = await failureOf(client.listProducts({ page: 2 } as object));
+
+    expect(tooMany.message).toContain('limit: ');
+    expect(unknown.message).toContain('"page"');
+    expect(service.requests).toEqual([]);
+  });
+});
+
+describe('a refused token', () => {
+  test('is replaced and the call retried once; the times are those of the second request', async () => {
+    const service = await startStubService();
+    const { client, clock } = connect({ baseUrl: service.baseUrl });
+    service.answer(DETAIL, (response, _request, nth) => {
+      clock.nowMs += 1000;
+      if (nth === 1) sendError(response, 401, 'invalid_token');
+      else sendJson(response, 200, { product });
+    });
+
+    const answer = await client.productDetail('7');
+
+    expect(answer).toMatchObject({
+      outcome: 'found',
+      sentAtMs: START_MS + 1000,
+      receivedAtMs: START_MS + 2000,
+    });
+    expect(service.to(DETAIL).map(({ headers }) => headers.authorization)).toEqual([
+      'Bearer token-1',
+      'Bearer token-2',
+    ]);
+  });
+
+  test('that is refused again ends the call as unauthorized', async () => {
+    const service = await startStubService();
+    service.answer(DETAIL, (response) => sendError(response, 401, 'invalid_token'));
+    const { client } = connect({ baseUrl: service.baseUrl });
+
+    expect(await failureOf(client.productDetail('7'))).toMatchObject({
+      kind: 'unauthorized',
+      status: 401,
+      code: 'invalid_token',
+    });
+    expect(service.to(DETAIL)).toHaveLength(2);
+    expect(service.to('/oauth/token')).toHaveLength(2);
+  });
+
+  test('by a service that refuses every token does not use up the token limit', async () => {
+    const service = await startStubService();
+    service.answer(DETAIL, (response) => sendError(response, 401, 'invalid_token'));
+    const { client, clock } = connect({ baseUrl: service.baseUrl });
+
+    for (let second = 0; second < 60; second += 1) {
+      await failureOf(client.productDetail('7'));
+      clock.nowMs += 1000;
+    }
+
+    expect(service.to('/oauth/token').length).toBeLessThan(10);
+  });
+
+  test('used by ten calls at once is replaced once', async () => {
+    const service = await startStubService();
+    service.answer(DETAIL, (response, request) => {
+      if (request.headers.authorization === 'Bearer token-1') sendError(response, 401, 'invalid_token');
+      else sendJson(response, 200, { product });
+    });
+    const { client } = connect({ baseUrl: service.baseUrl, maxConcurrency: 10 });
+
+    const answers = await Promise.all(Array.from({ length: 10 }, () => client.productDetail('7')));
+
+    expect(answers.map(({ outcome }) => outcome)).toEqual(Array(10).fill('found'));
+    expect(service.to('/oauth/token')).toHaveLength(2);
+  });
+});
+
+describe('nothing else is retried', () => {
+  test.each([
+    [400, 'invalid_request', 'rejected'],
+    [401, 'invalid_client', 'rejected'],
+    [403, 'access_denied', 'rejected'],
+    [403, 'quota_exceeded', 'rejected'],
+    [413, 'invalid_request', 'rejected'],
+    [500, 'server_error', 'unavailable'],
+    [503, 'server_error', 'unavailable'],
+    [429, 'slow_down', 'rate_limited'],
+  ])('%i %s is %s', async (status, code, kind) => {
+    const service = await startStubService();
+    service.answer(DETAIL, (response) => sendError(response, status, code));
+    const { client } = connect({ baseUrl: service.baseUrl });
+
+    const error = await failureOf(client.productDetail('7'));
+
+    expect(error).toMatchObject({ kind, status, code, description: `about ${code}`, endpoint: DETAIL });
+    expect(error.message).toMatch(
+      new RegExp(`^${DETAIL} failed: ${status} ${code}: about ${code} \\(request .*\\)\\. `),
+    );
+    expect(service.to(DETAIL)).toHaveLength(1);
+  });
+
+  test('aborting while waiting for the token stops the wait, and sends nothing more', async () => {
+    const service = await startStubService();
+    const abort = new AbortController();
+    service.answer('/oauth/token', () => abort.abort());
+    const { client } = connect({ baseUrl: service.baseUrl });
+
+    expect(await failureOf(client.productDetail('7', { signal: abort.signal }))).toMatchObject({
+      kind: 'aborted',
+    });
+    expect(await failureOf(client.productDetail('7', { signal: abort.signal }))).toMatchObject({
+      kind: 'aborted',
+    });
+    expect(service.requests).toHaveLength(1);
+  });
+});
