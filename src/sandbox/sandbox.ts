@@ -3,6 +3,7 @@ import type { RequestCounters } from './api.ts';
 import { fillCatalogue } from './catalogue.ts';
 import { createClock, systemTimers } from './clock.ts';
 import type { Clock, Timers } from './clock.ts';
+import { createControl } from './control.ts';
 import { createDeliveryLog } from './deliveries.ts';
 import type { Deliveries } from './deliveries.ts';
 import { createFactory } from './factory.ts';
@@ -104,7 +105,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   const factory = createFactory({ random: stream('factory'), ids });
   fillCatalogue({ truth, factory, random: stream('catalogue'), count: options.products ?? 50 });
 
-  const sealer = createSealer({ secret: credentials.webhookSecret, clock, random: stream('deliveries') });
+  const sealer = createSealer({ secret: credentials.webhookSecret, clock });
   const deliveries = createDeliveryLog();
   const network = createNetwork({
     seal: sealer.seal,
@@ -134,6 +135,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   const requests: RequestCounters = {};
   const endpoints = productEndpoints({ truth, listing: createListing(truth) });
   const api = createApi({ clock, issuer, reads, endpoints, requests });
+  api.route('/sandbox', createControl({ clock, truth, operations, traffic, network, reads, deliveries }));
   const server = await listen(api, options.port ?? 0);
 
   return {

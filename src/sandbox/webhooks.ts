@@ -2,7 +2,6 @@ import { createHmac } from 'node:crypto';
 import { STOCK_AVAILABLE_UPDATED } from '../service/schemas.ts';
 import type { Clock } from './clock.ts';
 import type { Change } from './model.ts';
-import type { Random } from './random.ts';
 
 /** One item of a `stock_available_updated` delivery, as it is sent. */
 export type SentItem = {
@@ -33,9 +32,10 @@ export type Sealer = {
 };
 
 /** Makes signed deliveries ("Events": Request, stock_available_updated payload, Signature). */
-export function createSealer(deps: { secret: string; clock: Clock; random: Random }): Sealer {
-  const { clock, random } = deps;
-  const runPart = random.int(0, 0xffff_ffff).toString(16).padStart(8, '0');
+export function createSealer(deps: { secret: string; clock: Clock }): Sealer {
+  const { clock } = deps;
+  // From the clock and not the seed: a sandbox that is started again must not repeat ids to the same receiver.
+  const runPart = Math.round(clock.baseNow()).toString(36);
   let count = 0;
 
   const sealer: Sealer = {

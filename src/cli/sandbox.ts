@@ -1,0 +1,188 @@
+import { once } from 'node:events';
+import { Command, InvalidArgumentError } from 'commander';
+import pc from 'picocolors';
+import { startSandbox } from '../sandbox/sandbox.ts';
+import type { Sandbox } from '../sandbox/sandbox.ts';
+import type { DeliveryRecord } from '../sandbox/deliveries.ts';
+
+export type SandboxCommandOptions = {
+  port: number;
+  products: number;
+  /** Changes per second. */
+  rate: number;
+  seed: number;
+  webhookUrl: string;
+  loss: number;
+  duplicate: number;
+  reorder: number;
+  /** Each delivery is delayed by up to this many ms. */
+  delay: number;
+  stale: number;
+  fail: number;
+  /** Ms between the service's clock and this machine's. */
+  clockOffset: number;
+};
+
+/** More lines a second than this cannot be read; the rest are counted. */
+const LINES_PER_SECOND = 10;
+
+/** `stock-mirror sandbox`: the upstream service, simulated, until Ctrl-C or SIGTERM. */
+export function sandboxCommand(): Command {
+  return new Command('sandbox')
+    .description('run the simulated service, with fault injection, for development')
+    .option('--port <port>', 'port on 127.0.0.1; 0 takes any free one', whole(0, 65_535), 8790)
+    .option('--products <count>', 'products in the catalogue', whole(1, 1_000_000), 50)
+    .option('--rate <changes>', 'stock changes per second; 0 for none', decimal(0, 10_000), 2)
+    .option(
+      '--seed <number>',
+      'replays the same catalogue, operations and faults',
+      whole(0, 4_294_967_295),
+      1,
+    )
+    .option(
+      '--webhook-url <url>',
+      'where webhooks go; empty for nowhere',
+      url,
+      'http://127.0.0.1:8787/webhooks',
+    )
+    .option('--loss <probability>', 'of a webhook being lost', decimal(0, 1), 0)
+    .option('--duplicate <probability>', 'of a webhook being sent twice', decimal(0, 1), 0)
+    .option('--reorder <probability>', 'of a webhook being overtaken by later ones', decimal(0, 1), 0)
+    .option('--delay <ms>', 'longest delay of a webhook', whole(0, 3_600_000), 0)
+    .option('--stale <probability>', 'of a product detail being 2 s old', decimal(0, 1), 0)
+    .option('--fail <probability>', 'of a read answering 500', decimal(0, 1), 0)
+    .option(
+      '--clock-offset <ms>',
+      'how far the service’s clock is ahead',
+      whole(-31_536_000_000, 31_536_000_000),
+      0,
+    )
+    .action(async (options: SandboxCommandOptions) => {
+      await runSandbox(options);
+    });
+}
+
+/** Runs until it is told to end; then `process.exitCode` is 130 after Ctrl-C, else unchanged. Rejects when the port is taken. */
+export async function runSandbox(options: SandboxCommandOptions): Promise<void> {
+  const sandbox = await start(options);
+  sandbox.network.loss = options.loss;
+  sandbox.network.duplicate = options.duplicate;
+  sandbox.network.reorder = options.reorder;
+  sandbox.network.delayMs = { min: 0, max: options.delay };
+  sandbox.reads.stale.probability = options.stale;
+  sandbox.reads.fail.serverError = options.fail;
+
+  write(intro(sandbox, options));
+  const reporter = reportDeliveries(sandbox);
+  sandbox.traffic.start(options.rate);
+
+  const signal = await endingSignal();
+  clearInterval(reporter);
+  await sandbox.stop();
+  if (signal === 'SIGINT') process.exitCode = 130;
+}
+
+async function start(options: SandboxCommandOptions): Promise<Sandbox> {
+  try {
+    return await startSandbox({
+      port: options.port,
+      products: options.products,
+      seed: options.seed,
+      webhookUrl: options.webhookUrl,
+      clockOffsetMs: options.clockOffset,
+    });
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw cause;
+    throw new Error(`port ${options.port} on 127.0.0.1 is already in use; give another one with --port`);
+  }
+}
+
+function intro(sandbox: Sandbox, options: SandboxCommandOptions): string {
+  const target = options.webhookUrl === '' ? 'nowhere' : options.webhookUrl;
+  return [
+    pc.bold(`Simulated service on ${sandbox.baseUrl}`) +
+      ` (${options.products} products, seed ${options.seed}, ${options.rate} changes/s)`,
+    `Webhooks go to ${target}. Steer it under ${sandbox.baseUrl}/sandbox/. Ctrl-C ends it.`,
+    '',
+    `SERVICE_BASE_URL=${sandbox.baseUrl}`,
+    `SERVICE_CLIENT_ID=${sandbox.clientId}`,
+    `SERVICE_CLIENT_SECRET=${sandbox.clientSecret}`,
+    `SERVICE_WEBHOOK_SECRET=${sandbox.webhookSecret}`,
+    '',
+  ].join('\n');
+}
+
+/** A line per webhook, and above a readable rate one count a second for the rest. */
+function reportDeliveries(sandbox: Sandbox): NodeJS.Timeout {
+  let lines = 0;
+  let more = 0;
+  sandbox.deliveries.onSettled((record) => {
+    if (lines >= LINES_PER_SECOND) more += 1;
+    else {
+      lines += 1;
+      write(line(record));
+    }
+  });
+  return setInterval(() => {
+    if (more > 0) write(pc.dim(`  … and ${more} more`));
+    lines = 0;
+    more = 0;
+  }, 1_000);
+}
+
+function line(record: DeliveryRecord): string {
+  const { delivery, outcome, status } = record;
+  const [first, ...others] = delivery.items;
+  const what =
+    first === undefined
+      ? ''
+      : `${first.reason} ${first.id} ${first.old}→${first.new}${others.length > 0 ? ` +${others.length}` : ''}`;
+  const acknowledged = status !== null && status >= 200 && status < 300;
+  const fate =
+    outcome === 'answered'
+      ? (acknowledged ? pc.green : pc.red)(`${status} ${Math.round(record.ms ?? 0)} ms`)
+      : (outcome === 'lost' ? pc.yellow : pc.red)(outcome);
+  return `${delivery.requestId}  ${fate}${record.duplicate ? pc.yellow(' duplicate') : ''}  ${pc.dim(what)}`;
+}
+
+async function endingSignal(): Promise<'SIGINT' | 'SIGTERM'> {
+  const done = new AbortController();
+  const signals = (['SIGINT', 'SIGTERM'] as const).map(async (signal) => {
+    await once(process, signal, { signal: done.signal });
+    return signal;
+  });
+  const first = await Promise.race(signals);
+  // The one that lost the race only ever rejects with the abort below.
+  await Promise.allSettled([done.abort(), ...signals]);
+  return first;
+}
+
+function whole(min: number, max: number): (value: string) => number {
+  return (value) => {
+    if (!/^-?\d+$/.test(value) || Number(value) < min || Number(value) > max) {
+      throw new InvalidArgumentError(`It takes a whole number from ${min} to ${max}.`);
+    }
+    return Number(value);
+  };
+}
+
+function decimal(min: number, max: number): (value: string) => number {
+  return (value) => {
+    if (!/^\d+(\.\d+)?$/.test(value) || Number(value) < min || Number(value) > max) {
+      throw new InvalidArgumentError(`It takes a number from ${min} to ${max}.`);
+    }
+    return Number(value);
+  };
+}
+
+function url(value: string): string {
+  if (value === '') return value;
+  if (!/^https?:\/\//i.test(value) || !URL.canParse(value)) {
+    throw new InvalidArgumentError('It takes an http(s) address, or nothing.');
+  }
+  return value;
+}
+
+function write(text: string): void {
+  process.stdout.write(`${text}\n`);
+}

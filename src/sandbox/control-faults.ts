@@ -1,0 +1,87 @@
+import { z } from 'zod';
+import type { Clock } from './clock.ts';
+import type { Network } from './network.ts';
+import type { Reads } from './reads.ts';
+
+const probability = z.number().min(0).max(1);
+const ms = z.int().min(0).max(3_600_000);
+const rangeMs = z
+  .union([ms, z.strictObject({ min: ms, max: ms })])
+  .transform((value) => (typeof value === 'number' ? { min: value, max: value } : value))
+  .refine(({ min, max }) => min <= max, 'min must not exceed max');
+
+/** Body of `POST /sandbox/faults`. What is left out stays as it is. */
+export const faultsSchema = z.strictObject({
+  loss: probability.optional(),
+  reorder: probability.optional(),
+  duplicate: probability.optional(),
+  delay_ms: rangeMs.optional(),
+  tail: z.strictObject({ probability, max_ms: ms }).optional(),
+  batch_ms: ms.optional(),
+  latency_ms: rangeMs.optional(),
+  stale: z.strictObject({ probability, age_ms: z.int().min(0).max(5_000).optional() }).optional(),
+  slow: z.strictObject({ probability, ms }).optional(),
+  fail: z
+    .strictObject({
+      server_error: probability.optional(),
+      slow_down: probability.optional(),
+      invalid_token: probability.optional(),
+      reset: probability.optional(),
+      retry_after_s: z.int().min(0).max(3_600).optional(),
+    })
+    .optional(),
+  clock_offset_ms: z.int().optional(),
+  node_skew_ms: ms.optional(),
+});
+
+type Faulty = { clock: Clock; network: Network; reads: Reads };
+
+/** The faults in force, in the shape in which they are set. */
+export function readFaults({ clock, network, reads }: Faulty): z.output<typeof faultsSchema> {
+  return {
+    loss: network.loss,
+    reorder: network.reorder,
+    duplicate: network.duplicate,
+    delay_ms: network.delayMs,
+    tail: { probability: network.tail.probability, max_ms: network.tail.maxMs },
+    batch_ms: network.batchMs,
+    latency_ms: reads.latencyMs,
+    stale: { probability: reads.stale.probability, age_ms: reads.stale.ageMs },
+    slow: reads.slow,
+    fail: {
+      server_error: reads.fail.serverError,
+      slow_down: reads.fail.slowDown,
+      invalid_token: reads.fail.invalidToken,
+      reset: reads.fail.reset,
+      retry_after_s: reads.fail.retryAfterS,
+    },
+    clock_offset_ms: clock.offsetMs,
+    node_skew_ms: clock.nodeSkewMs,
+  };
+}
+
+export function setFaults({ clock, network, reads }: Faulty, faults: z.output<typeof faultsSchema>): void {
+  network.loss = faults.loss ?? network.loss;
+  network.reorder = faults.reorder ?? network.reorder;
+  network.duplicate = faults.duplicate ?? network.duplicate;
+  network.delayMs = faults.delay_ms ?? network.delayMs;
+  network.batchMs = faults.batch_ms ?? network.batchMs;
+  if (faults.tail) network.tail = { probability: faults.tail.probability, maxMs: faults.tail.max_ms };
+  reads.latencyMs = faults.latency_ms ?? reads.latencyMs;
+  reads.slow = faults.slow ?? reads.slow;
+  if (faults.stale) {
+    const { probability, age_ms: ageMs = reads.stale.ageMs } = faults.stale;
+    reads.stale = { probability, ageMs };
+  }
+  if (faults.fail) {
+    reads.fail = {
+      serverError: faults.fail.server_error ?? reads.fail.serverError,
+      slowDown: faults.fail.slow_down ?? reads.fail.slowDown,
+      invalidToken: faults.fail.invalid_token ?? reads.fail.invalidToken,
+      reset: faults.fail.reset ?? reads.fail.reset,
+      retryAfterS: faults.fail.retry_after_s ?? reads.fail.retryAfterS,
+    };
+  }
+  clock.offsetMs = faults.clock_offset_ms ?? clock.offsetMs;
+  clock.nodeSkewMs = faults.node_skew_ms ?? clock.nodeSkewMs;
+}
