@@ -1,0 +1,111 @@
+import { onTestFinished } from 'vitest';
+import { startSandbox } from '../../src/sandbox/sandbox.ts';
+import type { Sandbox, SandboxOptions } from '../../src/sandbox/sandbox.ts';
+import type { Timers } from '../../src/sandbox/clock.ts';
+import type { Kind, Variant } from '../../src/sandbox/model.ts';
+import { startReceiver } from './receiver.ts';
+import type { Receiver } from './receiver.ts';
+
+export type Json = Record<string, unknown>;
+export type Reply = { status: number; headers: Headers; body: Json };
+
+export async function sandboxFor(options: SandboxOptions = {}): Promise<Sandbox> {
+  const sandbox = await startSandbox({ products: 12, ...options });
+  onTestFinished(() => sandbox.stop());
+  return sandbox;
+}
+
+export async function withReceiver(
+  options: SandboxOptions = {},
+): Promise<{ sandbox: Sandbox; receiver: Receiver }> {
+  const receiver = await startReceiver();
+  onTestFinished(() => receiver.close());
+  const sandbox = await sandboxFor({ webhookUrl: receiver.url, ...options });
+  return { sandbox, receiver };
+}
+
+export async function requestToken(
+  sandbox: Sandbox,
+  form: Record<string, string> = {},
+  headers: Record<string, string> = {},
+): Promise<Reply> {
+  const response = await fetch(`${sandbox.baseUrl}/oauth/token`, {
+    method: 'POST',
+    headers,
+    body: new URLSearchParams({
+      grant_type: 'client_credentials',
+      client_id: sandbox.clientId,
+      client_secret: sandbox.clientSecret,
+      ...form,
+    }),
+  });
+  return reply(response);
+}
+
+export async function tokenOf(sandbox: Sandbox): Promise<string> {
+  return (await requestToken(sandbox)).body['access_token'] as string;
+}
+
+export type Client = (path: string, body?: unknown, headers?: Record<string, string>) => Promise<Reply>;
+
+/** Posts JSON with a fresh token; a string or absent body is sent as it is. */
+export async function clientOf(sandbox: Sandbox): Promise<Client> {
+  const token = await tokenOf(sandbox);
+  return async (path, body, headers = {}) =>
+    reply(
+      await fetch(sandbox.baseUrl + path, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json', ...headers },
+        body: body === undefined ? null : typeof body === 'string' ? body : JSON.stringify(body),
+      }),
+    );
+}
+
+export async function reply(response: Response): Promise<Reply> {
+  return { status: response.status, headers: response.headers, body: (await response.json()) as Json };
+}
+
+/** The first live variant of the kind, with at least `cells` warehouses. */
+export function variantOf(sandbox: Sandbox, kind: Kind, cells = kind === 'bundle' ? 0 : 1): Variant {
+  const found = sandbox.truth.variants.find(
+    (variant) => variant.kind === kind && variant.cells.length >= cells && !variant.deleted,
+  );
+  if (found === undefined) throw new Error(`the catalogue has no ${kind} variant with ${cells} warehouses`);
+  return found;
+}
+
+export function cellOf(variant: Variant): { variantId: string; warehouseId: string } {
+  return { variantId: variant.id, warehouseId: variant.cells[0]!.warehouseId };
+}
+
+export type ManualTime = { now: () => number; timers: Timers; advance(ms: number): void };
+
+/** A clock that stands still, and timers that fire only when it is advanced. */
+export function manualTime(startMs = Date.UTC(2026, 0, 1)): ManualTime {
+  let nowMs = startMs;
+  const waiting = new Set<{ atMs: number; callback: () => void }>();
+  return {
+    now: () => nowMs,
+    timers: {
+      setTimeout: (callback, ms) => {
+        const entry = { atMs: nowMs + ms, callback };
+        waiting.add(entry);
+        return entry;
+      },
+      clearTimeout: (handle) => {
+        waiting.delete(handle as { atMs: number; callback: () => void });
+      },
+    },
+    advance: (ms) => {
+      const untilMs = nowMs + ms;
+      for (;;) {
+        const [next] = [...waiting].filter(({ atMs }) => atMs <= untilMs).sort((a, b) => a.atMs - b.atMs);
+        if (next === undefined) break;
+        waiting.delete(next);
+        nowMs = next.atMs;
+        next.callback();
+      }
+      nowMs = untilMs;
+    },
+  };
+}
