@@ -10,7 +10,7 @@ export function gapGraceMs(latenessMs: number): number {
 
 /** Rises at once with a later straggler, sinks slowly with prompter ones. */
 export function observeLateness(latenessMs: number, observedMs: number): number {
-  return Math.max(0, Math.max(observedMs, latenessMs + (observedMs - latenessMs) / 10));
+  return Math.max(0, Math.round(Math.max(observedMs, latenessMs + (observedMs - latenessMs) / 10)));
 }
 
 /**

@@ -1,0 +1,101 @@
+/** Writes of the running service that are not part of the fold: its pulse, its runs, its failed reads. */
+import type { Db } from './open.ts';
+
+export type RunKind = 'initial' | 'downtime' | 'restart' | 'scheduled' | 'operator' | 'products';
+export type RunState = 'running' | 'done' | 'failed';
+
+export interface NewRun {
+  readonly kind: RunKind;
+  readonly startedAtMs: number;
+  readonly readAfterMs: number;
+  readonly startedSeq: number;
+  readonly total: number;
+  /** Null: the whole catalogue. */
+  readonly productIds: readonly string[] | null;
+}
+
+export interface ReadFailure {
+  readonly productId: string;
+  readonly attempts: number;
+  readonly nextAtMs: number;
+  readonly parked: boolean;
+  readonly error: string;
+  readonly failedAtMs: number;
+}
+
+export interface RunProgress {
+  readonly id: number;
+  readonly total: number;
+  readonly done: number;
+  readonly failed: number;
+}
+
+/** Prepares the statements once; each command runs inside the writer's transaction. */
+export function prepareCommands(db: Db) {
+  const alive = db.prepare('UPDATE service_state SET alive_at_ms = ?');
+  const createRun = db.prepare(
+    `INSERT INTO runs (kind, state, started_at_ms, read_after_ms, product_ids_json, list_offset, list_done,
+       started_seq, total, done, drift, failed)
+     VALUES (?, 'running', ?, ?, ?, 0, ?, ?, ?, 0, 0, 0)`,
+  );
+  const checkpoint = db.prepare(
+    'UPDATE runs SET list_offset = ?, list_last_id = ?, list_done = ?, total = max(total, ?) WHERE id = ?',
+  );
+  const progress = db.prepare('UPDATE runs SET total = max(total, ?), done = ?, failed = ? WHERE id = ?');
+  const drift = db.prepare('UPDATE runs SET drift = drift + ? WHERE id = ?');
+  const finish = db.prepare('UPDATE runs SET state = ?, finished_at_ms = ?, error = ? WHERE id = ?');
+  const synced = db.prepare('UPDATE service_state SET last_full_sync_at_ms = ?');
+  const fail = db.prepare(
+    `INSERT INTO read_failures (product_id, attempts, next_at_ms, parked, error, failed_at_ms)
+     VALUES (@productId, @attempts, @nextAtMs, @parked, @error, @failedAtMs)
+     ON CONFLICT (product_id) DO UPDATE SET attempts = excluded.attempts, next_at_ms = excluded.next_at_ms,
+       parked = excluded.parked, error = excluded.error, failed_at_ms = excluded.failed_at_ms`,
+  );
+  const clearFailure = db.prepare('DELETE FROM read_failures WHERE product_id = ?');
+  const unpark = db.prepare('DELETE FROM read_failures');
+
+  return {
+    alive: (args: { atMs: number }): void => void alive.run(args.atMs),
+    createRun: (run: NewRun): number =>
+      Number(
+        createRun.run(
+          run.kind,
+          run.startedAtMs,
+          run.readAfterMs,
+          run.productIds === null ? null : JSON.stringify(run.productIds),
+          run.productIds === null ? 0 : 1,
+          run.startedSeq,
+          run.total,
+        ).lastInsertRowid,
+      ),
+    checkpointRun: (at: {
+      id: number;
+      listOffset: number;
+      listLastId: string | null;
+      listDone: boolean;
+      total: number;
+    }): void => void checkpoint.run(at.listOffset, at.listLastId, at.listDone ? 1 : 0, at.total, at.id),
+    progressRun: (at: RunProgress): void => void progress.run(at.total, at.done, at.failed, at.id),
+    addDrift: (args: { id: number; drift: number }): void => void drift.run(args.drift, args.id),
+    /** @param args.fullSync the catalogue was read whole. */
+    finishRun: (args: {
+      id: number;
+      state: RunState;
+      atMs: number;
+      error: string | null;
+      fullSync: boolean;
+    }): void => {
+      finish.run(args.state, args.atMs, args.error, args.id);
+      if (args.fullSync) synced.run(args.atMs);
+    },
+    failRead: (failure: ReadFailure): void => void fail.run({ ...failure, parked: failure.parked ? 1 : 0 }),
+    clearFailure: (args: { productId: string }): void => void clearFailure.run(args.productId),
+    /** The operator's word: everything parked or waiting may be tried at once. */
+    forgetFailures: (): void => void unpark.run(),
+  };
+}
+
+export type Commands = ReturnType<typeof prepareCommands>;
+export type CommandName = keyof Commands;
+export type CommandArgs<N extends CommandName> = Parameters<Commands[N]>[0];
+export type CommandResult<N extends CommandName> = ReturnType<Commands[N]>;

@@ -1,0 +1,31 @@
+/**
+ * One writer per database. The lock is a SQLite lock on a file of its own beside the database: the kernel lets it
+ * go when the process ends, however it ends, so no stale lock ever needs a person.
+ */
+import { mkdirSync } from 'node:fs';
+import { dirname } from 'node:path';
+import Database from 'better-sqlite3';
+import { sqliteCode, StoreError } from './errors.ts';
+
+export interface DatabaseLock {
+  release(): void;
+}
+
+/** @throws StoreError `in_use` while another process holds it. */
+export function lockDatabase(path: string): DatabaseLock {
+  mkdirSync(dirname(path), { recursive: true });
+  const db = new Database(`${path}.lock`, { timeout: 0 });
+  try {
+    db.pragma('journal_mode = MEMORY');
+    db.exec('BEGIN EXCLUSIVE');
+  } catch (error) {
+    db.close();
+    if (sqliteCode(error)?.startsWith('SQLITE_BUSY') !== true) throw error;
+    throw new StoreError(
+      'in_use',
+      `another stock-mirror already serves ${path}: stop it first, or set DATABASE_PATH to another file.`,
+      { cause: error },
+    );
+  }
+  return { release: () => db.close() };
+}

@@ -1,0 +1,111 @@
+/** The durable log: appends entries, and gives them back as the fold takes them. */
+import { createHash } from 'node:crypto';
+import type { Entry, ProductSnapshot, ReadEntry } from '../core/entry.ts';
+import { parseDelivery } from '../service/delivery.ts';
+import { productDetailSchema } from '../service/schemas.ts';
+import { snapshotOf } from '../service/snapshot.ts';
+import type { Db } from './open.ts';
+
+type WithoutSeq<T> = T extends unknown ? Omit<T, 'seq'> : never;
+
+/** An entry on its way into the log, which gives it its `seq`. Deliveries come as their raw bytes. */
+export type NewEntry = WithoutSeq<Exclude<Entry, { kind: 'delivery' }>>;
+
+/** A read as the log keeps it: the snapshot is made again from the detail, which is left out when it is the last one's. */
+interface StoredRead extends Omit<ReadEntry, 'seq' | 'kind' | 'atMs' | 'snapshot'> {
+  readonly detail: 'none' | 'unchanged' | { readonly json: string };
+}
+
+/** First half of the body's SHA-256: enough that no two bodies ever meet. */
+export function bodyHash(body: Uint8Array): Buffer {
+  return createHash('sha256').update(body).digest().subarray(0, 16);
+}
+
+export class Log {
+  readonly #insert;
+  readonly #known;
+  #lastSeq: number;
+  readonly #db: Db;
+
+  constructor(db: Db) {
+    this.#db = db;
+    this.#insert = db.prepare(
+      'INSERT INTO log (seq, kind, at_ms, body_hash, payload) VALUES (?, ?, ?, ?, ?)',
+    );
+    this.#known = db.prepare<[Buffer], number>('SELECT seq FROM log WHERE body_hash = ?').pluck();
+    this.#lastSeq = this.#readLastSeq();
+  }
+
+  get lastSeq(): number {
+    return this.#lastSeq;
+  }
+
+  /** Call after a rollback. */
+  reload(): void {
+    this.#lastSeq = this.#readLastSeq();
+  }
+
+  #readLastSeq(): number {
+    return this.#db.prepare<[], number | null>('SELECT max(seq) FROM log').pluck().get() ?? 0;
+  }
+
+  /** @returns the position of the same body, or null when it is new. */
+  positionOf(hash: Buffer): number | null {
+    return this.#known.get(hash) ?? null;
+  }
+
+  appendDelivery(body: Uint8Array, hash: Buffer, atMs: number): number {
+    this.#lastSeq += 1;
+    this.#insert.run(this.#lastSeq, 'delivery', atMs, hash, body);
+    return this.#lastSeq;
+  }
+
+  /** @param knownDetailJson the product's present detail, for a read. */
+  append(entry: NewEntry, knownDetailJson: string | null): number {
+    this.#lastSeq += 1;
+    const { kind, atMs, ...rest } = entry.kind === 'read' ? storedRead(entry, knownDetailJson) : entry;
+    this.#insert.run(this.#lastSeq, kind, atMs, null, Buffer.from(JSON.stringify(rest)));
+    return this.#lastSeq;
+  }
+}
+
+function storedRead(
+  entry: Omit<ReadEntry, 'seq'>,
+  knownDetailJson: string | null,
+): StoredRead & Pick<ReadEntry, 'kind' | 'atMs'> {
+  const { snapshot, ...rest } = entry;
+  if (snapshot === null) return { ...rest, detail: 'none' };
+  if (snapshot.detailJson === knownDetailJson) return { ...rest, detail: 'unchanged' };
+  return { ...rest, detail: { json: snapshot.detailJson } };
+}
+
+export interface LogRow {
+  readonly seq: number;
+  readonly kind: string;
+  readonly atMs: number;
+  readonly payload: Buffer;
+}
+
+/**
+ * A row of the log as the fold takes it.
+ * @param detailOf the product's detail at this point of the fold.
+ */
+export function decodeEntry(row: LogRow, detailOf: (productId: string) => string | null): Entry {
+  const { seq, atMs } = row;
+  if (row.kind === 'delivery') return { kind: 'delivery', seq, atMs, ...parseDelivery(row.payload) };
+  const rest = JSON.parse(row.payload.toString('utf8')) as Record<string, unknown>;
+  if (row.kind !== 'read') return { ...rest, kind: row.kind, seq, atMs } as Entry;
+  const { detail, ...read } = rest as unknown as StoredRead;
+  return { ...read, kind: 'read', seq, atMs, snapshot: decodeSnapshot(read.productId, detail, detailOf) };
+}
+
+function decodeSnapshot(
+  productId: string,
+  detail: StoredRead['detail'],
+  detailOf: (productId: string) => string | null,
+): ProductSnapshot | null {
+  if (detail === 'none') return null;
+  const json = detail === 'unchanged' ? detailOf(productId) : detail.json;
+  if (json === null) throw new Error(`the log refers to a detail of product ${productId} that is not there`);
+  return snapshotOf(productDetailSchema.parse(JSON.parse(json)), json);
+}

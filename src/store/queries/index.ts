@@ -1,0 +1,28 @@
+/** Every question the service asks its database, by name: each runs on the reader's thread, never on the HTTP one. */
+import type { Db } from '../open.ts';
+import { dueChores, dueReads, notMirrored, oldestVerified, scheduledReads, unreadSince } from './queue.ts';
+import { latestRuns, remainingOf, runById, runningCatalogueRun, runningRuns } from './runs.ts';
+import { failureOf, lastLife, status, stillUnmapped } from './status.ts';
+
+export const queries = {
+  dueReads,
+  oldestVerified,
+  dueChores,
+  unreadSince,
+  notMirrored,
+  scheduledReads,
+  runningRuns,
+  runningCatalogueRun,
+  runById,
+  latestRuns,
+  remainingOf,
+  status,
+  lastLife,
+  failureOf,
+  stillUnmapped,
+} satisfies Record<string, (db: Db, args: never) => unknown>;
+
+export type Queries = typeof queries;
+export type QueryName = keyof Queries;
+export type QueryArgs<N extends QueryName> = Parameters<Queries[N]> extends [Db, infer A] ? A : undefined;
+export type QueryResult<N extends QueryName> = ReturnType<Queries[N]>;

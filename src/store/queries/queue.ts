@@ -1,0 +1,193 @@
+/** What must be read next (DESIGN §9): obligations, due gaps, products nobody has read since a barrier. */
+import { PRIORITY } from '../../core/model.ts';
+import type { RunKind } from '../commands.ts';
+import type { Db } from '../open.ts';
+
+export interface DueRead {
+  readonly productId: string;
+  readonly reason: string;
+  readonly priority: number;
+}
+
+export interface DueReadsArgs {
+  readonly nowMs: number;
+  readonly limit: number;
+  /** Products whose read is under way. */
+  readonly exclude: readonly string[];
+}
+
+/** A catalogue run reads every product at this priority. */
+export const RUN_PRIORITY: Record<RunKind, number> = {
+  operator: PRIORITY.operator,
+  products: PRIORITY.operator,
+  initial: PRIORITY.downtime,
+  downtime: PRIORITY.downtime,
+  restart: PRIORITY.stale,
+  scheduled: PRIORITY.stale,
+};
+
+/** Not under way, and no failed attempt makes it wait. */
+const FREE = `
+  NOT EXISTS (SELECT 1 FROM json_each(@exclude) e WHERE e.value = product_id)
+  AND NOT EXISTS (
+    SELECT 1 FROM read_failures f WHERE f.product_id = q.product_id AND (f.parked = 1 OR f.next_at_ms > @nowMs)
+  )`;
+
+const OBLIGED = `
+  SELECT product_id AS productId, reason, priority FROM obligations q
+  WHERE not_before_ms <= @nowMs AND ${FREE}
+  ORDER BY priority, first_made_at_ms LIMIT @limit`;
+
+const GAPS = `
+  SELECT DISTINCT product_id AS productId, 'gap' AS reason, ${PRIORITY.gap} AS priority
+  FROM (
+    SELECT v.product_id FROM gaps g JOIN variants v ON v.variant_id = g.variant_id
+    WHERE g.due_at_ms <= @nowMs AND v.product_id IS NOT NULL ORDER BY g.due_at_ms
+  ) q
+  WHERE ${FREE} LIMIT @limit`;
+
+const UNTRUSTED_RECENT = `
+  SELECT product_id AS productId, 'downtime' AS reason, ${PRIORITY.downtime} AS priority
+  FROM (
+    SELECT v.product_id, max(c.seq) AS seq
+    FROM (SELECT seq, variant_id FROM changes ORDER BY seq DESC LIMIT 5000) c
+    JOIN variants v ON v.variant_id = c.variant_id
+    JOIN products p ON p.product_id = v.product_id AND p.gone_at_ms IS NULL AND p.read_at_ms < @barrierMs
+    GROUP BY v.product_id
+  ) q
+  WHERE ${FREE} ORDER BY seq DESC LIMIT @limit`;
+
+const UNREAD = `
+  SELECT product_id AS productId, @reason AS reason, @priority AS priority FROM products q
+  WHERE gone_at_ms IS NULL AND read_at_ms < @barrierMs AND ${FREE}
+  ORDER BY read_at_ms LIMIT @limit`;
+
+interface Barrier {
+  readonly barrierMs: number;
+  readonly kind: RunKind;
+}
+
+/** Most urgent first; at most `limit`, each product once. */
+export function dueReads(db: Db, args: DueReadsArgs): DueRead[] {
+  const bound = { nowMs: args.nowMs, limit: args.limit, exclude: JSON.stringify(args.exclude) };
+  const found = [
+    ...db.prepare<object, DueRead>(OBLIGED).all(bound),
+    ...db.prepare<object, DueRead>(GAPS).all(bound),
+  ];
+  const trustedAfterMs =
+    db.prepare<[], number>('SELECT trusted_after_ms FROM mirror_state').pluck().get() ?? 0;
+  if (trustedAfterMs <= args.nowMs) {
+    const downtime = { ...bound, barrierMs: trustedAfterMs };
+    found.push(
+      ...db.prepare<object, DueRead>(UNTRUSTED_RECENT).all(downtime),
+      ...db
+        .prepare<object, DueRead>(UNREAD)
+        .all({ ...downtime, reason: 'downtime', priority: PRIORITY.downtime }),
+    );
+  }
+  for (const run of catalogueBarriers(db)) {
+    if (run.barrierMs > args.nowMs) continue;
+    const unread = { ...bound, barrierMs: run.barrierMs, reason: run.kind, priority: RUN_PRIORITY[run.kind] };
+    found.push(...db.prepare<object, DueRead>(UNREAD).all(unread));
+  }
+  return firstOfEach(found).slice(0, args.limit);
+}
+
+function catalogueBarriers(db: Db): Barrier[] {
+  return db
+    .prepare<[], Barrier>(
+      `SELECT read_after_ms AS barrierMs, kind FROM runs WHERE state = 'running' AND product_ids_json IS NULL`,
+    )
+    .all();
+}
+
+function firstOfEach(reads: readonly DueRead[]): DueRead[] {
+  const ordered = [...reads].sort((a, b) => a.priority - b.priority);
+  return [...new Map(ordered.toReversed().map((read) => [read.productId, read])).values()].toReversed();
+}
+
+/** The product read longest ago, for the share that no queue may take; null when all were read after `beforeMs`. */
+export function oldestVerified(
+  db: Db,
+  args: { readonly nowMs: number; readonly beforeMs: number; readonly exclude: readonly string[] },
+): string | null {
+  const row = db.prepare<object, { productId: string }>(UNREAD).get({
+    nowMs: args.nowMs,
+    barrierMs: args.beforeMs,
+    exclude: JSON.stringify(args.exclude),
+    limit: 1,
+    reason: 'stale',
+    priority: PRIORITY.stale,
+  });
+  return row?.productId ?? null;
+}
+
+/** What the clock brings: variants to look up, and postponed orders to read. */
+export function dueChores(
+  db: Db,
+  args: { readonly nowMs: number },
+): { readonly lookups: string[]; readonly bundles: boolean; readonly canary: boolean } {
+  const state = db
+    .prepare<[], { bundlesDueAtMs: number | null; canaryDueAtMs: number | null }>(
+      'SELECT bundles_due_at_ms AS bundlesDueAtMs, canary_due_at_ms AS canaryDueAtMs FROM mirror_state',
+    )
+    .get();
+  const isDue = (atMs: number | null | undefined): boolean =>
+    atMs !== null && atMs !== undefined && atMs <= args.nowMs;
+  return {
+    lookups: db
+      .prepare<[number], string>(
+        'SELECT variant_id FROM variants WHERE lookup_at_ms <= ? ORDER BY lookup_at_ms',
+      )
+      .pluck()
+      .all(args.nowMs),
+    bundles: isDue(state?.bundlesDueAtMs),
+    canary: isDue(state?.canaryDueAtMs),
+  };
+}
+
+/** Which of these products the mirror has no read of since `sinceMs`. */
+export function unreadSince(
+  db: Db,
+  args: { readonly productIds: readonly string[]; readonly sinceMs: number },
+): string[] {
+  return db
+    .prepare<[string, number], string>(
+      `SELECT l.value FROM json_each(?) l
+       LEFT JOIN products p ON p.product_id = l.value
+       WHERE p.product_id IS NULL OR p.read_at_ms < ?`,
+    )
+    .pluck()
+    .all(JSON.stringify(args.productIds), args.sinceMs);
+}
+
+/** Which of these ids no live product has. */
+export function notMirrored(db: Db, args: { readonly productIds: readonly string[] }): string[] {
+  return db
+    .prepare<[string], string>(
+      `SELECT l.value FROM json_each(?) l
+       LEFT JOIN products p ON p.product_id = l.value AND p.gone_at_ms IS NULL
+       WHERE p.product_id IS NULL`,
+    )
+    .pluck()
+    .all(JSON.stringify(args.productIds));
+}
+
+/** Products for the schedule: changed since they were read, or not read since a loss was proven. Latest changes first. */
+export function scheduledReads(db: Db, args: { readonly limit: number }): string[] {
+  return db
+    .prepare<[number], string>(
+      `SELECT p.product_id FROM products p
+       JOIN (
+         SELECT product_id, max(event_at_ms) AS event_at_ms FROM variants
+         WHERE product_id IS NOT NULL GROUP BY product_id
+       ) v ON v.product_id = p.product_id
+       WHERE p.gone_at_ms IS NULL AND (
+         v.event_at_ms >= p.read_at_ms
+         OR p.read_at_ms < coalesce((SELECT loss_proved_at_ms FROM mirror_state), 0)
+       )
+       ORDER BY v.event_at_ms DESC LIMIT ?`,
+    )
+    .pluck()
+    .all(args.limit);
+}

@@ -1,0 +1,100 @@
+/** Runs and what is left of them. */
+import { and, desc, eq, isNull } from 'drizzle-orm';
+import { drizzle } from 'drizzle-orm/better-sqlite3';
+import type { RunKind, RunState } from '../commands.ts';
+import type { Db } from '../open.ts';
+import { runs } from '../schema.ts';
+
+export interface Run {
+  readonly id: number;
+  readonly kind: RunKind;
+  readonly state: RunState;
+  readonly startedAtMs: number;
+  readonly finishedAtMs: number | null;
+  readonly readAfterMs: number;
+  readonly productIds: readonly string[] | null;
+  readonly listOffset: number;
+  readonly listLastId: string | null;
+  readonly listDone: boolean;
+  readonly startedSeq: number;
+  readonly total: number;
+  readonly done: number;
+  readonly drift: number;
+  readonly failed: number;
+  readonly error: string | null;
+}
+
+type Row = typeof runs.$inferSelect;
+
+function runOf(row: Row): Run {
+  const { productIdsJson, listDone, kind, state, ...rest } = row;
+  return {
+    ...rest,
+    kind: kind as RunKind,
+    state: state as RunState,
+    listDone: listDone === 1,
+    productIds: productIdsJson === null ? null : (JSON.parse(productIdsJson) as string[]),
+  };
+}
+
+export function runningRuns(db: Db): Run[] {
+  return drizzle(db).select().from(runs).where(eq(runs.state, 'running')).orderBy(runs.id).all().map(runOf);
+}
+
+/** The walk through the whole catalogue under way, if any. */
+export function runningCatalogueRun(db: Db): Run | null {
+  const row = drizzle(db)
+    .select()
+    .from(runs)
+    .where(and(eq(runs.state, 'running'), isNull(runs.productIdsJson)))
+    .orderBy(runs.id)
+    .get();
+  return row === undefined ? null : runOf(row);
+}
+
+export function runById(db: Db, args: { readonly id: number }): Run | null {
+  const row = drizzle(db).select().from(runs).where(eq(runs.id, args.id)).get();
+  return row === undefined ? null : runOf(row);
+}
+
+export function latestRuns(db: Db, args: { readonly limit: number }): Run[] {
+  return drizzle(db).select().from(runs).orderBy(desc(runs.id)).limit(args.limit).all().map(runOf);
+}
+
+export interface Remaining {
+  /** Products of the run not read yet. */
+  readonly unread: number;
+  /** Of these: given up until an operator's word (parked). */
+  readonly parked: number;
+  /** Products the run covers. */
+  readonly total: number;
+}
+
+const CATALOGUE = `
+  SELECT count(*) AS total,
+    coalesce(sum(p.read_at_ms < @readAfterMs), 0) AS unread,
+    coalesce(sum(p.read_at_ms < @readAfterMs AND f.parked = 1), 0) AS parked
+  FROM products p LEFT JOIN read_failures f ON f.product_id = p.product_id
+  WHERE p.gone_at_ms IS NULL`;
+
+// A product the mirror never held is read once its obligation is gone.
+const NAMED = `
+  SELECT count(*) AS total,
+    coalesce(sum(coalesce(p.read_at_ms < @readAfterMs, 1) AND o.product_id IS NOT NULL), 0) AS unread,
+    coalesce(sum(coalesce(p.read_at_ms < @readAfterMs, 1) AND o.product_id IS NOT NULL AND f.parked = 1), 0) AS parked
+  FROM json_each(@productIds) l
+  LEFT JOIN products p ON p.product_id = l.value
+  LEFT JOIN obligations o ON o.product_id = l.value
+  LEFT JOIN read_failures f ON f.product_id = l.value`;
+
+export function remainingOf(
+  db: Db,
+  args: { readonly readAfterMs: number; readonly productIds: readonly string[] | null },
+): Remaining {
+  const { readAfterMs, productIds } = args;
+  const row =
+    productIds === null
+      ? db.prepare<object, Remaining>(CATALOGUE).get({ readAfterMs })
+      : db.prepare<object, Remaining>(NAMED).get({ readAfterMs, productIds: JSON.stringify(productIds) });
+  return row ?? { total: 0, unread: 0, parked: 0 };
+}

@@ -1,0 +1,88 @@
+/** The mirror's state at a glance. */
+import { LATEST_MS } from '../../core/limits.ts';
+import type { Db } from '../open.ts';
+
+/** The row of the public view `mirror_status`, and what the operator needs beside it. */
+export interface Status {
+  readonly epoch: string;
+  readonly schema_version: number;
+  readonly state: 'live' | 'catching_up' | 'stale';
+  readonly last_delivery_at: number | null;
+  readonly last_full_sync_at: number | null;
+  readonly oldest_verified_at: number | null;
+  readonly pending_reads: number;
+  readonly suspect_count: number;
+  readonly open_gaps: number;
+  readonly last_seq: number;
+  readonly alive_at: number | null;
+  readonly products: number;
+  readonly variants: number;
+  readonly cells: number;
+  /** Reads the service refused; they wait for an operator's word. */
+  readonly parked_reads: number;
+  /** Products the brake holds. */
+  readonly held_removals: number;
+  readonly quarantined: number;
+}
+
+export function status(db: Db): Status {
+  const row = db.prepare<[], Status>('SELECT * FROM mirror_status').get();
+  if (row === undefined)
+    throw new Error('mirror_status has no row: the database was changed by another program');
+  const count = (sql: string, ...args: unknown[]): number =>
+    db
+      .prepare<unknown[], number>(sql)
+      .pluck()
+      .get(...args) ?? 0;
+  return {
+    ...row,
+    products: count('SELECT count(*) FROM products WHERE gone_at_ms IS NULL'),
+    variants: count('SELECT count(*) FROM variants WHERE gone_at_ms IS NULL'),
+    cells: count('SELECT count(*) FROM cells WHERE gone_at_ms IS NULL'),
+    parked_reads: count('SELECT count(*) FROM read_failures WHERE parked = 1'),
+    held_removals: count('SELECT count(*) FROM obligations WHERE not_before_ms = ?', LATEST_MS),
+    quarantined: count('SELECT count(*) FROM quarantine'),
+  };
+}
+
+/** What a start needs to know of the last run of the service. */
+export function lastLife(db: Db): {
+  readonly aliveAtMs: number | null;
+  readonly lastFullSyncAtMs: number | null;
+  readonly lastLogAtMs: number | null;
+} {
+  const row = db
+    .prepare<[], { aliveAtMs: number | null; lastFullSyncAtMs: number | null }>(
+      'SELECT alive_at_ms AS aliveAtMs, last_full_sync_at_ms AS lastFullSyncAtMs FROM service_state',
+    )
+    .get();
+  const lastLogAtMs =
+    db.prepare<[], number>('SELECT at_ms FROM log ORDER BY seq DESC LIMIT 1').pluck().get() ?? null;
+  return {
+    aliveAtMs: row?.aliveAtMs ?? null,
+    lastFullSyncAtMs: row?.lastFullSyncAtMs ?? null,
+    lastLogAtMs,
+  };
+}
+
+export function failureOf(
+  db: Db,
+  args: { readonly productId: string },
+): { readonly attempts: number } | null {
+  return (
+    db
+      .prepare<[string], { attempts: number }>('SELECT attempts FROM read_failures WHERE product_id = ?')
+      .get(args.productId) ?? null
+  );
+}
+
+/** Variants of these whose product is still unknown. */
+export function stillUnmapped(db: Db, args: { readonly variantIds: readonly string[] }): string[] {
+  return db
+    .prepare<[string], string>(
+      `SELECT v.variant_id FROM json_each(?) l JOIN variants v ON v.variant_id = l.value
+       WHERE v.lookup_at_ms IS NOT NULL`,
+    )
+    .pluck()
+    .all(JSON.stringify(args.variantIds));
+}

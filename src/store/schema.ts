@@ -1,0 +1,290 @@
+/**
+ * The tables behind the public views. Ids are TEXT, instants INTEGER epoch ms in the mirror's own clock unless said
+ * otherwise. The migrations in `drizzle/` add what drizzle cannot say: STRICT, WITHOUT ROWID, the views.
+ * The columns of the fold's tables are those of `core/model.ts`, where they are explained.
+ */
+import { sql } from 'drizzle-orm';
+import {
+  blob,
+  check,
+  index,
+  integer,
+  primaryKey,
+  sqliteTable,
+  text,
+  uniqueIndex,
+} from 'drizzle-orm/sqlite-core';
+
+/** The durable log: every input, in the order of its commit. `seq` is gapless. */
+export const log = sqliteTable(
+  'log',
+  {
+    seq: integer('seq').primaryKey(),
+    kind: text('kind').notNull(),
+    atMs: integer('at_ms').notNull(),
+    /** Deliveries: first 16 bytes of the body's SHA-256. The body holds the request id, so this covers it. */
+    bodyHash: blob('body_hash'),
+    /** Deliveries: the raw bytes. Others: JSON. */
+    payload: blob('payload').notNull(),
+  },
+  (t) => [
+    uniqueIndex('log_body_hash')
+      .on(t.bodyHash)
+      .where(sql`body_hash IS NOT NULL`),
+  ],
+);
+
+export const cells = sqliteTable(
+  'cells',
+  {
+    variantId: text('variant_id').notNull(),
+    warehouseId: text('warehouse_id').notNull(),
+    qty: integer('qty').notNull(),
+    source: text('source').notNull(),
+    asOfMs: integer('as_of_ms').notNull(),
+    eventTimeMs: integer('event_time_ms').notNull(),
+    eventOld: integer('event_old').notNull(),
+    eventCount: integer('event_count').notNull(),
+    eventSeq: integer('event_seq').notNull(),
+    eventAtMs: integer('event_at_ms').notNull(),
+    readLoMs: integer('read_lo_ms').notNull(),
+    readHiMs: integer('read_hi_ms').notNull(),
+    verifiedAtMs: integer('verified_at_ms'),
+    onHand: integer('on_hand'),
+    reservedQty: integer('reserved_qty'),
+    onHandAsOfMs: integer('on_hand_as_of_ms'),
+    missingAtMs: integer('missing_at_ms'),
+    goneAtMs: integer('gone_at_ms'),
+    changeSeq: integer('change_seq').notNull(),
+  },
+  (t) => [
+    primaryKey({ columns: [t.variantId, t.warehouseId] }),
+    index('cells_change_seq')
+      .on(t.changeSeq)
+      .where(sql`gone_at_ms IS NULL`),
+    check('cells_source', sql`source IN ('webhook', 'read')`),
+  ],
+);
+
+export const variants = sqliteTable(
+  'variants',
+  {
+    variantId: text('variant_id').primaryKey(),
+    productId: text('product_id'),
+    sku: text('sku'),
+    upc: text('upc'),
+    name: text('name').notNull(),
+    kind: text('kind').notNull(),
+    availableQty: integer('available_qty'),
+    onHand: integer('on_hand'),
+    reservedQty: integer('reserved_qty'),
+    allowNegativeStock: integer('allow_negative_stock').notNull(),
+    priceJson: text('price_json'),
+    cost: text('cost'),
+    bundledByCount: integer('bundled_by_count').notNull(),
+    asOfMs: integer('as_of_ms').notNull(),
+    verifiedAtMs: integer('verified_at_ms'),
+    eventSeq: integer('event_seq').notNull(),
+    eventAtMs: integer('event_at_ms').notNull(),
+    missingAtMs: integer('missing_at_ms'),
+    goneAtMs: integer('gone_at_ms'),
+    lookupAtMs: integer('lookup_at_ms'),
+    changeSeq: integer('change_seq').notNull(),
+  },
+  (t) => [
+    index('variants_product').on(t.productId),
+    index('variants_sku').on(t.sku),
+    index('variants_change_seq')
+      .on(t.changeSeq)
+      .where(sql`gone_at_ms IS NULL`),
+    index('variants_lookup')
+      .on(t.lookupAtMs)
+      .where(sql`lookup_at_ms IS NOT NULL`),
+    check('variants_kind', sql`kind IN ('own', 'pulled', 'bundle', 'assembled')`),
+    check('variants_negative', sql`allow_negative_stock IN (0, 1)`),
+  ],
+);
+
+export const products = sqliteTable(
+  'products',
+  {
+    productId: text('product_id').primaryKey(),
+    name: text('name'),
+    parentId: text('parent_id'),
+    /** Service's clock. */
+    updateTimeMs: integer('update_time_ms'),
+    readSeq: integer('read_seq').notNull(),
+    readAtMs: integer('read_at_ms').notNull(),
+    missingAtMs: integer('missing_at_ms'),
+    goneAtMs: integer('gone_at_ms'),
+    hasBundle: integer('has_bundle').notNull(),
+  },
+  (t) => [
+    index('products_read_at')
+      .on(t.readAtMs)
+      .where(sql`gone_at_ms IS NULL`),
+    index('products_missing')
+      .on(t.missingAtMs)
+      .where(sql`missing_at_ms IS NOT NULL AND gone_at_ms IS NULL`),
+    index('products_bundle')
+      .on(t.productId)
+      .where(sql`has_bundle = 1 AND gone_at_ms IS NULL`),
+    check('products_bundle_flag', sql`has_bundle IN (0, 1)`),
+  ],
+);
+
+/** The last detail of each product, whole, as the service sent it. Apart, because it is large and rarely read. */
+export const productDetails = sqliteTable('product_details', {
+  productId: text('product_id').primaryKey(),
+  detailJson: text('detail_json').notNull(),
+});
+
+export const obligations = sqliteTable(
+  'obligations',
+  {
+    productId: text('product_id').primaryKey(),
+    reason: text('reason').notNull(),
+    priority: integer('priority').notNull(),
+    doubt: integer('doubt').notNull(),
+    madeSeq: integer('made_seq').notNull(),
+    madeAtMs: integer('made_at_ms').notNull(),
+    firstMadeAtMs: integer('first_made_at_ms').notNull(),
+    notBeforeMs: integer('not_before_ms').notNull(),
+  },
+  (t) => [
+    index('obligations_queue').on(t.priority, t.notBeforeMs),
+    check('obligations_doubt', sql`doubt IN (0, 1)`),
+  ],
+);
+
+export const gaps = sqliteTable(
+  'gaps',
+  {
+    variantId: text('variant_id').notNull(),
+    warehouseId: text('warehouse_id').notNull(),
+    openedSeq: integer('opened_seq').notNull(),
+    openedAtMs: integer('opened_at_ms').notNull(),
+    dueAtMs: integer('due_at_ms').notNull(),
+    fromQty: integer('from_qty').notNull(),
+    toQty: integer('to_qty').notNull(),
+  },
+  (t) => [
+    primaryKey({ columns: [t.variantId, t.warehouseId, t.openedSeq] }),
+    index('gaps_due').on(t.dueAtMs),
+  ],
+);
+
+/** The public change feed; only grows, until it is pruned. */
+export const changes = sqliteTable('changes', {
+  seq: integer('seq').primaryKey(),
+  logSeq: integer('log_seq').notNull(),
+  variantId: text('variant_id').notNull(),
+  warehouseId: text('warehouse_id'),
+  sku: text('sku'),
+  oldQty: integer('old_qty'),
+  newQty: integer('new_qty'),
+  source: text('source').notNull(),
+  reason: text('reason'),
+  orderId: text('order_id'),
+  userId: text('user_id'),
+  updateTimeMs: integer('update_time_ms'),
+  recordedAtMs: integer('recorded_at_ms').notNull(),
+  requestId: text('request_id'),
+});
+
+/** Authentic input that was not understood, by its place in the log. */
+export const quarantine = sqliteTable('quarantine', {
+  id: integer('id').primaryKey(),
+  logSeq: integer('log_seq').notNull(),
+  itemIndex: integer('item_index'),
+  problem: text('problem').notNull(),
+  variantId: text('variant_id'),
+});
+
+/** What the rules keep beside the tables: `MirrorState` of core/model.ts. */
+export const mirrorState = sqliteTable(
+  'mirror_state',
+  {
+    id: integer('id').primaryKey(),
+    changeSeq: integer('change_seq').notNull(),
+    storeId: text('store_id'),
+    lastDeliveryAtMs: integer('last_delivery_at_ms'),
+    offsetWindowStartMs: integer('offset_window_start_ms').notNull(),
+    offsetFloorMs: integer('offset_floor_ms'),
+    offsetFloorPreviousMs: integer('offset_floor_previous_ms'),
+    offsetCeilingMs: integer('offset_ceiling_ms'),
+    latenessMs: integer('lateness_ms').notNull(),
+    trustedAfterMs: integer('trusted_after_ms').notNull(),
+    lossProvedAtMs: integer('loss_proved_at_ms'),
+    canaryDueAtMs: integer('canary_due_at_ms'),
+    canarySentAtMs: integer('canary_sent_at_ms').notNull(),
+    bundlesDueAtMs: integer('bundles_due_at_ms'),
+    removalWindowStartMs: integer('removal_window_start_ms').notNull(),
+    removalsInWindow: integer('removals_in_window').notNull(),
+    removalsAllowedUntilMs: integer('removals_allowed_until_ms').notNull(),
+  },
+  () => [check('mirror_state_single', sql`id = 1`)],
+);
+
+/** The running service's own record, not part of the fold. */
+export const serviceState = sqliteTable(
+  'service_state',
+  {
+    id: integer('id').primaryKey(),
+    /** Identifies one history: consumers of the feed start over when it changes. */
+    epoch: text('epoch').notNull(),
+    /** Written every second while the service runs. */
+    aliveAtMs: integer('alive_at_ms'),
+    lastFullSyncAtMs: integer('last_full_sync_at_ms'),
+  },
+  () => [check('service_state_single', sql`id = 1`)],
+);
+
+/** Walks through the whole catalogue, or reads of named products. */
+export const runs = sqliteTable(
+  'runs',
+  {
+    id: integer('id').primaryKey({ autoIncrement: true }),
+    kind: text('kind').notNull(),
+    state: text('state').notNull(),
+    startedAtMs: integer('started_at_ms').notNull(),
+    finishedAtMs: integer('finished_at_ms'),
+    /** Every product of the run must have been read by a read sent at or after this instant. */
+    readAfterMs: integer('read_after_ms').notNull(),
+    /** JSON array of ids; null: the whole catalogue. */
+    productIdsJson: text('product_ids_json'),
+    /** Where the walk through the list stands; it goes on from here after a restart. */
+    listOffset: integer('list_offset').notNull(),
+    listLastId: text('list_last_id'),
+    listDone: integer('list_done').notNull(),
+    /** Log position when the walk began: products it did not show and that are older than this are read as well. */
+    startedSeq: integer('started_seq').notNull(),
+    total: integer('total').notNull(),
+    done: integer('done').notNull(),
+    drift: integer('drift').notNull(),
+    failed: integer('failed').notNull(),
+    error: text('error'),
+  },
+  (t) => [
+    index('runs_state').on(t.state),
+    check('runs_state_known', sql`state IN ('running', 'done', 'failed')`),
+    check(
+      'runs_kind_known',
+      sql`kind IN ('initial', 'downtime', 'restart', 'scheduled', 'operator', 'products')`,
+    ),
+  ],
+);
+
+/** Reads that failed: when to try again, or that only an operator's word brings another try. */
+export const readFailures = sqliteTable(
+  'read_failures',
+  {
+    productId: text('product_id').primaryKey(),
+    attempts: integer('attempts').notNull(),
+    nextAtMs: integer('next_at_ms').notNull(),
+    parked: integer('parked').notNull(),
+    error: text('error').notNull(),
+    failedAtMs: integer('failed_at_ms').notNull(),
+  },
+  (t) => [index('read_failures_next').on(t.nextAtMs)],
+);

@@ -1,0 +1,146 @@
+/** The writer as seen from the other threads: promises that resolve once the thread has committed. */
+import { Worker } from 'node:worker_threads';
+import type { CommandArgs, CommandName, CommandResult } from './commands.ts';
+import { StoreError } from './errors.ts';
+import type { NewEntry } from './log.ts';
+import type { AppendListener, StoreWriter } from './store.ts';
+import { workerUrl } from './worker-url.ts';
+import type { FromWriter, Outcome, ToWriter } from './writer-thread.ts';
+import type { Appended, BranchCounts, Input } from './writer.ts';
+
+interface Waiting {
+  readonly bytes: number;
+  /** What kind of entry was appended; null for what is not an entry. */
+  readonly entryKind: NewEntry['kind'] | 'delivery' | null;
+  readonly resolve: (value: never) => void;
+  readonly reject: (error: StoreError) => void;
+}
+
+export class WriterClient implements StoreWriter {
+  readonly #worker: Worker;
+  readonly #waiting = new Map<number, Waiting>();
+  readonly #listeners = new Set<AppendListener>();
+  #nextId = 1;
+  #lastSeq = 0;
+  #waitingBytes = 0;
+  #ended: StoreError | null = null;
+
+  private constructor(worker: Worker) {
+    this.#worker = worker;
+  }
+
+  /**
+   * @param onDeath told when the thread ends without having been asked to: the process cannot go on.
+   * @throws StoreError when the database is in use, not a database, too new, or out of reach.
+   */
+  static open(path: string, onDeath: (error: Error) => void): Promise<WriterClient> {
+    const worker = new Worker(workerUrl('writer-thread', import.meta.url), { workerData: { path } });
+    const client = new WriterClient(worker);
+    return new Promise((resolve, reject) => {
+      let opened = false;
+      worker.on('message', (message: FromWriter) => {
+        if (message.type === 'refused') {
+          client.#end(new StoreError(message.error.kind, message.error.message));
+          reject(new StoreError(message.error.kind, message.error.message));
+          return;
+        }
+        if (message.type === 'opened') {
+          opened = true;
+          client.#lastSeq = message.lastSeq;
+          resolve(client);
+          return;
+        }
+        client.#take(message);
+      });
+      const die = (cause: Error): void => {
+        if (client.#ended !== null) return;
+        const error = new StoreError('closed', `the store's writer has ended: ${cause.message}`, { cause });
+        client.#end(error);
+        if (opened) onDeath(error);
+        else reject(error);
+      };
+      worker.on('error', die);
+      worker.on('exit', (code) => die(new Error(`exit code ${code}`)));
+    });
+  }
+
+  get lastSeq(): number {
+    return this.#lastSeq;
+  }
+
+  get waitingBytes(): number {
+    return this.#waitingBytes;
+  }
+
+  onAppended(listener: AppendListener): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  appendDelivery(body: Uint8Array, arrivedAtMs: number): Promise<Appended> {
+    return this.#send({ kind: 'delivery', body, arrivedAtMs }, body.byteLength, 'delivery');
+  }
+
+  append(entry: NewEntry): Promise<Appended> {
+    return this.#send({ kind: 'entry', entry }, 0, entry.kind);
+  }
+
+  command<N extends CommandName>(name: N, args: CommandArgs<N>): Promise<CommandResult<N>> {
+    return this.#send({ kind: 'command', name, args }, 0, null);
+  }
+
+  branchCounts(): Promise<BranchCounts> {
+    return this.#post((id) => ({ type: 'counts', id }), 0, null);
+  }
+
+  async close(): Promise<void> {
+    if (this.#ended !== null) return;
+    await this.#post<unknown>((id) => ({ type: 'close', id }), 0, null);
+  }
+
+  #send<T>(input: Input, bytes: number, entryKind: Waiting['entryKind']): Promise<T> {
+    return this.#post((id) => ({ type: 'input', id, input }), bytes, entryKind);
+  }
+
+  #post<T>(message: (id: number) => ToWriter, bytes: number, entryKind: Waiting['entryKind']): Promise<T> {
+    if (this.#ended !== null) return Promise.reject(this.#ended);
+    const id = this.#nextId++;
+    return new Promise<T>((resolve, reject) => {
+      this.#waiting.set(id, { bytes, entryKind, resolve, reject });
+      this.#waitingBytes += bytes;
+      this.#worker.postMessage(message(id));
+    });
+  }
+
+  #take(message: Exclude<FromWriter, { type: 'opened' | 'refused' }>): void {
+    if (message.type === 'closed') {
+      this.#settle({ id: message.id, ok: true, value: undefined });
+      this.#end(new StoreError('closed', 'the store is closed'));
+      return;
+    }
+    // First the position, so that whoever is told of a commit also sees it covered.
+    this.#lastSeq = Math.max(this.#lastSeq, message.lastSeq);
+    for (const outcome of message.outcomes) this.#settle(outcome);
+  }
+
+  #settle(outcome: Outcome): void {
+    const waiting = this.#waiting.get(outcome.id);
+    if (waiting === undefined) return;
+    this.#waiting.delete(outcome.id);
+    this.#waitingBytes -= waiting.bytes;
+    if (!outcome.ok) {
+      waiting.reject(new StoreError(outcome.error.kind, outcome.error.message));
+      return;
+    }
+    waiting.resolve(outcome.value as never);
+    if (waiting.entryKind === null) return;
+    for (const listener of this.#listeners) listener(outcome.value as Appended, waiting.entryKind);
+  }
+
+  #end(error: StoreError): void {
+    this.#ended = error;
+    for (const waiting of this.#waiting.values()) waiting.reject(error);
+    this.#waiting.clear();
+    this.#waitingBytes = 0;
+  }
+}
