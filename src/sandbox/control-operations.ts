@@ -62,7 +62,7 @@ type Defined<T> = T extends readonly (infer Item)[]
 /** Does what the body asks for. Throws ApiError 400 saying which field is wrong, or why it cannot be done. */
 export function runOperation(operations: Operations, body: unknown): Record<string, unknown> {
   const parsed = operationSchema.safeParse(renameKeys(body, toCamelCase));
-  if (!parsed.success) throw new ApiError(400, 'invalid_request', describe(parsed.error));
+  if (!parsed.success) throw new ApiError(400, 'invalid_request', describe(parsed.error, toSnakeCase));
   try {
     return renameKeys(run(operations, parsed.data as Requested), toSnakeCase) as Record<string, unknown>;
   } catch (error) {

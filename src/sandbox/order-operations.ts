@@ -1,8 +1,8 @@
 import type { Ids } from './ids.ts';
 import type { Ledger, Movement } from './ledger.ts';
-import type { Cell, Change, Variant } from './model.ts';
+import type { Change, Variant } from './model.ts';
 import type { Publish } from './operations.ts';
-import type { Order, Orders } from './orders.ts';
+import type { Order, OrderLine, Orders } from './orders.ts';
 import { OperationError, cellToTakeFrom, requireVariant } from './targets.ts';
 import type { Truth } from './truth.ts';
 
@@ -30,10 +30,8 @@ export function createOrderOperations(deps: {
 }): OrderOperations {
   const { truth, ledger, ids, publish, orders } = deps;
 
-  type Taking = { variant: Variant; cell: Cell; qty: number };
-
   /** Units per variant and warehouse; lines on one variant are added up first, so that they cannot oversell it. */
-  const plan = (lines: readonly ReserveLine[]): Taking[] => {
+  const plan = (lines: readonly ReserveLine[]): OrderLine[] => {
     if (lines.length === 0) throw new OperationError('an order needs at least one line');
     const wanted = new Map<string, { variant: Variant; qty: number; warehouseId: string | undefined }>();
     const want = (variant: Variant, qty: number, warehouseId: string | undefined): void => {
@@ -69,30 +67,21 @@ export function createOrderOperations(deps: {
 
   /** Moves every line of an order that still has a place to move in; what was deleted meanwhile is passed over. */
   const settle = (order: Order, by: (qty: number) => Movement, reason: string): Change[] =>
-    order.lines.flatMap((line) => {
-      const variant = truth.variant(line.variantId);
-      const cell = truth.cell(line.variantId, line.warehouseId);
-      if (variant === undefined || cell === undefined) return [];
-      return ledger.move(variant, cell, by(line.qty), { reason, orderId: order.id }) ?? [];
+    order.lines.flatMap(({ variant, cell, qty }) => {
+      if (truth.variant(variant.id) === undefined || !variant.cells.includes(cell)) return [];
+      return ledger.move(variant, cell, by(qty), { reason, orderId: order.id }) ?? [];
     });
 
   return {
     orders,
-    reserve: (lines) => {
-      const takings = plan(lines);
+    reserve: (requested) => {
+      const lines = plan(requested);
       const orderId = ids.next();
-      const changes = takings.flatMap(
+      const changes = lines.flatMap(
         ({ variant, cell, qty }) =>
           ledger.move(variant, cell, { reserved: qty }, { reason: 'order_reserved', orderId }) ?? [],
       );
-      orders.add({
-        id: orderId,
-        lines: takings.map(({ variant, cell, qty }) => ({
-          variantId: variant.id,
-          warehouseId: cell.warehouseId,
-          qty,
-        })),
-      });
+      orders.add({ id: orderId, lines });
       publish(changes);
       return { orderId, changes };
     },

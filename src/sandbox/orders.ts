@@ -1,6 +1,9 @@
+import type { Cell, Variant } from './model.ts';
+
 /** Open orders: stock they hold is reserved until they are cancelled or shipped. */
 
-export type OrderLine = { readonly variantId: string; readonly warehouseId: string; readonly qty: number };
+/** A line keeps its cell and not a warehouse's id: a warehouse removed and added again holds nothing for it. */
+export type OrderLine = { readonly variant: Variant; readonly cell: Cell; readonly qty: number };
 export type Order = { readonly id: string; readonly lines: readonly OrderLine[] };
 
 export type Orders = {

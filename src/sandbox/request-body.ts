@@ -52,13 +52,13 @@ export function parseJson(raw: Buffer): unknown {
   }
 }
 
-/** What is wrong, starting with the field: `products[1].qty: …`. */
-export function describe(error: z.ZodError): string {
+/** What is wrong, starting with the field: `products[1].qty: …`. `nameOf` gives a key the name the caller used. */
+export function describe(error: z.ZodError, nameOf: (key: string) => string = (key) => key): string {
   return error.issues
     .map((found) => {
-      if (found.code === 'unrecognized_keys') return `${found.keys.join(', ')}: unknown field`;
+      if (found.code === 'unrecognized_keys') return `${found.keys.map(nameOf).join(', ')}: unknown field`;
       const path = found.path
-        .map((part) => (typeof part === 'number' ? `[${part}]` : `.${String(part)}`))
+        .map((part) => (typeof part === 'number' ? `[${part}]` : `.${nameOf(String(part))}`))
         .join('');
       return `${path.replace(/^\./, '') || 'body'}: ${found.message}`;
     })

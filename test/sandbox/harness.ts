@@ -78,7 +78,7 @@ export function cellOf(variant: Variant): { variantId: string; warehouseId: stri
   return { variantId: variant.id, warehouseId: variant.cells[0]!.warehouseId };
 }
 
-export type ManualTime = { now: () => number; timers: Timers; advance(ms: number): void };
+export type ManualTime = { now: () => number; timers: Timers; advance(ms: number): void; waiting(): number };
 
 /** A clock that stands still, and timers that fire only when it is advanced. */
 export function manualTime(startMs = Date.UTC(2026, 0, 1)): ManualTime {
@@ -86,6 +86,7 @@ export function manualTime(startMs = Date.UTC(2026, 0, 1)): ManualTime {
   const waiting = new Set<{ atMs: number; callback: () => void }>();
   return {
     now: () => nowMs,
+    waiting: () => waiting.size,
     timers: {
       setTimeout: (callback, ms) => {
         const entry = { atMs: nowMs + ms, callback };

@@ -1,0 +1,148 @@
+import { expect, test } from 'vitest';
+import type { Sandbox } from '../../src/sandbox/sandbox.ts';
+import { cellOf, reply, sandboxFor, variantOf, withReceiver } from './harness.ts';
+
+const get = async (sandbox: Sandbox, path: string) => reply(await fetch(`${sandbox.baseUrl}/sandbox${path}`));
+const post = async (sandbox: Sandbox, path: string, body: unknown) =>
+  reply(
+    await fetch(`${sandbox.baseUrl}/sandbox${path}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    }),
+  );
+
+test('GET /sandbox/truth is the snapshot', async () => {
+  const sandbox = await sandboxFor();
+  const { status, body } = await get(sandbox, '/truth');
+  expect(status).toBe(200);
+  const [cell] = sandbox.truth.snapshot().cells;
+  expect((body['cells'] as unknown[])[0]).toEqual({
+    variant_id: cell!.variantId,
+    warehouse_id: cell!.warehouseId,
+    product_id: cell!.productId,
+    sku: cell!.sku,
+    kind: cell!.kind,
+    available_qty: cell!.availableQty,
+    on_hand: cell!.onHand,
+    reserved_qty: cell!.reservedQty,
+  });
+  expect(body['products']).toHaveLength(12);
+});
+
+test('POST /sandbox/operations changes the truth and tells the receiver', async () => {
+  const { sandbox, receiver } = await withReceiver();
+  const variant = variantOf(sandbox, 'own');
+  const { variantId, warehouseId } = cellOf(variant);
+  const target = { variant_id: variantId, warehouse_id: warehouseId };
+  const adjusted = await post(sandbox, '/operations', { operation: 'adjust', ...target, to: 42 });
+  expect(adjusted).toMatchObject({
+    status: 200,
+    body: { changes: [{ variant_id: variantId, new: 42, reason: 'user_adjusted' }] },
+  });
+  const reserved = await post(sandbox, '/operations', {
+    operation: 'reserve',
+    lines: [{ ...target, qty: 2 }],
+  });
+  const { order_id: orderId } = reserved.body;
+  expect(reserved.body['changes']).toMatchObject([{ old: 42, new: 40, order_id: orderId }]);
+  await post(sandbox, '/operations', { operation: 'cancel', order_id: orderId });
+  await sandbox.network.idle();
+  expect(
+    receiver
+      .items()
+      .map((item) => item.new)
+      .sort(),
+  ).toEqual([40, 42, 42]);
+
+  const made = await post(sandbox, '/operations', { operation: 'create_product', name: 'New' });
+  const productId = made.body['product_id'] as string;
+  expect(sandbox.truth.product(productId)?.name).toBe('New');
+  await post(sandbox, '/operations', { operation: 'rename_product', product_id: productId, name: 'Newer' });
+  expect(sandbox.truth.product(productId)?.name).toBe('Newer');
+  await post(sandbox, '/operations', { operation: 'delete_product', product_id: productId });
+  expect(sandbox.truth.product(productId)).toBeUndefined();
+});
+
+test.each([
+  [{ operation: 'explode' }, 'operation'],
+  [{ operation: 'adjust', variant_id: 5, to: 1 }, 'variant_id'],
+  [{ operation: 'adjust', variant_id: '5' }, 'to'],
+  [{ operation: 'adjust', variant_id: '5', to: 1 }, 'no live variant 5'],
+  [{ operation: 'ship', order_id: '5' }, 'no open order 5'],
+  [{ operation: 'ship', order_id: '5', extra: 1 }, 'extra'],
+])('POST /sandbox/operations refuses %j', async (body, message) => {
+  const answer = await post(await sandboxFor(), '/operations', body);
+  expect([answer.status, answer.body['error']]).toEqual([400, 'invalid_request']);
+  expect(answer.body['error_description']).toContain(message);
+});
+
+test('POST /sandbox/faults sets what it is given and keeps the rest', async () => {
+  const sandbox = await sandboxFor();
+  const { body } = await post(sandbox, '/faults', {
+    loss: 0.1,
+    delay_ms: 50,
+    latency_ms: { min: 1, max: 2 },
+    stale: { probability: 0.5 },
+    slow: { probability: 0.2, ms: 700 },
+    fail: { server_error: 0.3, reset: 0.4 },
+    clock_offset_ms: -250,
+  });
+  expect(sandbox.network).toMatchObject({ loss: 0.1, delayMs: { min: 50, max: 50 } });
+  expect(sandbox.reads).toMatchObject({
+    latencyMs: { min: 1, max: 2 },
+    stale: { probability: 0.5, ageMs: 2_000 },
+    slow: { probability: 0.2, ms: 700 },
+    fail: { serverError: 0.3, reset: 0.4, slowDown: 0 },
+  });
+  expect(sandbox.clock.offsetMs).toBe(-250);
+  const more = await post(sandbox, '/faults', { reorder: 0.2, duplicate: 0.3, batch_ms: 5 });
+  expect(more.body).toEqual({ ...body, reorder: 0.2, duplicate: 0.3, batch_ms: 5 });
+  expect((await get(sandbox, '/faults')).body).toEqual(more.body);
+});
+
+test.each([
+  [{ loss: 2 }, 'loss'],
+  [{ lost: 1 }, 'lost'],
+  [{ delay_ms: { min: 5, max: 1 } }, 'delay_ms'],
+  [{ fail: { server_error: 'x' } }, 'fail.server_error'],
+])('POST /sandbox/faults refuses %j and changes nothing', async (body, field) => {
+  const sandbox = await sandboxFor();
+  const before = (await get(sandbox, '/faults')).body;
+  const answer = await post(sandbox, '/faults', body);
+  expect(answer.status).toBe(400);
+  expect(answer.body['error_description']).toContain(field);
+  expect((await get(sandbox, '/faults')).body).toEqual(before);
+});
+
+test('POST /sandbox/lose-next and GET /sandbox/deliveries', async () => {
+  const { sandbox } = await withReceiver();
+  await post(sandbox, '/lose-next', { count: 1 });
+  const cell = cellOf(variantOf(sandbox, 'own'));
+  sandbox.operations.add({ ...cell, by: 1 });
+  sandbox.operations.add({ ...cell, by: 1 });
+  await sandbox.network.idle();
+  const { body } = await get(sandbox, '/deliveries');
+  expect(body['deliveries']).toMatchObject([
+    { outcome: 'lost', status: null, items: [{ id: cell.variantId }] },
+    { outcome: 'answered', status: 204 },
+  ]);
+  expect(body['counts']).toMatchObject({ lost: 1, answered: 1 });
+  expect((await get(sandbox, '/deliveries?limit=1')).body['deliveries']).toHaveLength(1);
+});
+
+test('POST /sandbox/traffic starts and stops', async () => {
+  const sandbox = await sandboxFor();
+  expect((await post(sandbox, '/traffic', { rate: 5 })).body).toEqual({ rate: 5, structural: false });
+  expect(sandbox.traffic.rate).toBe(5);
+  await post(sandbox, '/traffic', { rate: 0 });
+  expect(sandbox.traffic.rate).toBe(0);
+  expect((await post(sandbox, '/traffic', { rate: -1 })).status).toBe(400);
+});
+
+test('a web page cannot post here: a body that is not declared as JSON is refused', async () => {
+  const sandbox = await sandboxFor();
+  const response = await fetch(`${sandbox.baseUrl}/sandbox/traffic`, { method: 'POST', body: '{"rate":5}' });
+  expect(response.status).toBe(400);
+  expect(sandbox.traffic.rate).toBe(0);
+});

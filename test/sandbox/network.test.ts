@@ -1,0 +1,213 @@
+import { expect, test } from 'vitest';
+import type { Sandbox } from '../../src/sandbox/sandbox.ts';
+import { cellOf, manualTime, variantOf, withReceiver } from './harness.ts';
+import type { Receiver } from './receiver.ts';
+
+/** Makes `count` changes of one cell, told one by one. Returns what each set it to. */
+function change(sandbox: Sandbox, count: number): number[] {
+  const cell = cellOf(variantOf(sandbox, 'own'));
+  return Array.from({ length: count }, () => sandbox.operations.add({ ...cell, by: 1 })[0]!.new);
+}
+const arrived = (receiver: Receiver): number[] => receiver.items().map((item) => item.new);
+const turn = () => new Promise((resolve) => setImmediate(resolve));
+
+test('without faults every delivery arrives once', async () => {
+  const { sandbox, receiver } = await withReceiver();
+  const sent = change(sandbox, 200);
+  await sandbox.network.idle();
+  expect(arrived(receiver).sort((a, b) => a - b)).toEqual(sent);
+  expect(sandbox.deliveries.counts).toMatchObject({ answered: 200, lost: 0 });
+});
+
+test('with a concurrency of 1 deliveries arrive in order', async () => {
+  const { sandbox, receiver } = await withReceiver();
+  sandbox.network.concurrency = 1;
+  const sent = change(sandbox, 50);
+  await sandbox.network.idle();
+  expect(arrived(receiver)).toEqual(sent);
+});
+
+test('loss: some deliveries are never sent, the same ones for a seed', async () => {
+  const lost = async (seed: number) => {
+    const { sandbox, receiver } = await withReceiver({ seed });
+    sandbox.network.loss = 0.3;
+    change(sandbox, 200);
+    await sandbox.network.idle();
+    const { records, counts } = sandbox.deliveries;
+    expect(receiver.received).toHaveLength(200 - counts.lost);
+    expect(counts.lost).toBeGreaterThan(30);
+    expect(counts.lost).toBeLessThan(90);
+    return records.map(({ outcome }) => outcome === 'lost');
+  };
+  const first = await lost(5);
+  expect(await lost(5)).toEqual(first);
+  expect(await lost(6)).not.toEqual(first);
+});
+
+test('loseNext loses exactly the next deliveries', async () => {
+  const { sandbox, receiver } = await withReceiver();
+  sandbox.network.concurrency = 1;
+  sandbox.network.loseNext(2);
+  const sent = change(sandbox, 4);
+  await sandbox.network.idle();
+  expect(arrived(receiver)).toEqual(sent.slice(2));
+  expect(sandbox.deliveries.records.map(({ outcome }) => outcome)).toEqual([
+    'lost',
+    'lost',
+    'answered',
+    'answered',
+  ]);
+});
+
+test('duplicate sends the very same bytes again', async () => {
+  const { sandbox, receiver } = await withReceiver();
+  sandbox.network.duplicate = 1;
+  change(sandbox, 1);
+  await sandbox.network.idle();
+  expect(receiver.received).toHaveLength(2);
+  expect(receiver.received[1]!.raw.equals(receiver.received[0]!.raw)).toBe(true);
+  expect(receiver.received[1]!.headers['x-service-signature']).toBe(
+    receiver.received[0]!.headers['x-service-signature'],
+  );
+  expect(sandbox.deliveries.records.map(({ duplicate }) => duplicate)).toEqual([false, true]);
+});
+
+test('delay keeps a delivery back for a time within its range', async () => {
+  const time = manualTime();
+  const { sandbox, receiver } = await withReceiver({ now: time.now, timers: time.timers });
+  sandbox.network.delayMs = { min: 400, max: 500 };
+  change(sandbox, 1);
+  time.advance(399);
+  await turn();
+  expect(sandbox.deliveries.records[0]!.sentAtMs).toBeNull();
+  time.advance(101);
+  await sandbox.network.idle();
+  const [record] = sandbox.deliveries.records;
+  expect(record!.sentAtMs! - record!.createdAtMs).toBeGreaterThanOrEqual(400);
+  expect(record!.sentAtMs! - record!.createdAtMs).toBeLessThanOrEqual(500);
+  expect(receiver.received).toHaveLength(1);
+});
+
+test('the tail delays a few by much more', async () => {
+  const time = manualTime();
+  const { sandbox } = await withReceiver({ now: time.now, timers: time.timers });
+  sandbox.network.tail = { probability: 0.2, maxMs: 60_000 };
+  change(sandbox, 50);
+  time.advance(60_000);
+  await sandbox.network.idle();
+  const waits = sandbox.deliveries.records.map(({ sentAtMs, createdAtMs }) => sentAtMs! - createdAtMs);
+  expect(waits.filter((wait) => wait === 0).length).toBeGreaterThan(25);
+  expect(Math.max(...waits)).toBeGreaterThan(10_000);
+});
+
+test('reorder lets later deliveries overtake, and none is lost', async () => {
+  const { sandbox, receiver } = await withReceiver();
+  sandbox.network.concurrency = 1;
+  sandbox.network.reorder = 0.3;
+  const sent = change(sandbox, 40);
+  await sandbox.network.idle();
+  expect(arrived(receiver)).not.toEqual(sent);
+  expect(arrived(receiver).sort((a, b) => a - b)).toEqual(sent);
+});
+
+test('a reordered delivery that nothing overtakes still arrives', async () => {
+  const time = manualTime();
+  const { sandbox, receiver } = await withReceiver({ timers: time.timers });
+  sandbox.network.reorder = 1;
+  change(sandbox, 1);
+  await turn();
+  expect(receiver.received).toHaveLength(0);
+  time.advance(1_000);
+  await sandbox.network.idle();
+  expect(receiver.received).toHaveLength(1);
+});
+
+test('batch puts the changes of a window into one delivery', async () => {
+  const time = manualTime();
+  const { sandbox, receiver } = await withReceiver({ timers: time.timers });
+  sandbox.network.batchMs = 200;
+  const sent = change(sandbox, 5);
+  time.advance(199);
+  await turn();
+  expect(sandbox.deliveries.records).toHaveLength(0);
+  time.advance(1);
+  await sandbox.network.idle();
+  expect(receiver.received).toHaveLength(1);
+  expect(arrived(receiver)).toEqual(sent);
+});
+
+test('flush sends what waits in a batch, a delay or behind others, at once', async () => {
+  const time = manualTime();
+  const { sandbox, receiver } = await withReceiver({ timers: time.timers });
+  sandbox.network.delayMs = { min: 60_000, max: 60_000 };
+  change(sandbox, 2);
+  sandbox.network.delayMs = { min: 0, max: 0 };
+  sandbox.network.reorder = 1;
+  change(sandbox, 1);
+  sandbox.network.reorder = 0;
+  sandbox.network.batchMs = 60_000;
+  change(sandbox, 2);
+  await sandbox.network.flush();
+  expect(receiver.items()).toHaveLength(5);
+});
+
+test('hold keeps deliveries until release, which sends them in order', async () => {
+  const { sandbox, receiver } = await withReceiver();
+  const held = sandbox.network.hold();
+  const sent = change(sandbox, 10);
+  await sandbox.network.idle();
+  expect(receiver.received).toHaveLength(0);
+  expect(held.deliveries).toHaveLength(10);
+  await held.release();
+  expect(arrived(receiver)).toEqual(sent);
+  const [after] = change(sandbox, 1);
+  await sandbox.network.idle();
+  expect(arrived(receiver).at(-1)).toBe(after);
+});
+
+test('a second hold keeps only what comes after it', async () => {
+  const { sandbox, receiver } = await withReceiver();
+  const first = sandbox.network.hold();
+  const [a] = change(sandbox, 1);
+  const second = sandbox.network.hold();
+  const [b] = change(sandbox, 1);
+  await second.release();
+  expect(arrived(receiver)).toEqual([b]);
+  await first.release();
+  expect(arrived(receiver)).toEqual([b, a]);
+});
+
+test('intercept decides about each delivery', async () => {
+  const time = manualTime();
+  const { sandbox, receiver } = await withReceiver({ timers: time.timers });
+  const verdicts = ['send', 'lose', { delayMs: 500 }, 'hold'] as const;
+  let count = 0;
+  sandbox.network.intercept = () => verdicts[count++]!;
+  const [sent, , delayed, held] = change(sandbox, 4);
+
+  await expect.poll(() => arrived(receiver)).toEqual([sent]);
+  time.advance(500);
+  await sandbox.network.idle();
+  expect(arrived(receiver)).toEqual([sent, delayed]);
+  await sandbox.network.releaseHeld();
+  expect(arrived(receiver)).toEqual([sent, delayed, held]);
+  expect(sandbox.deliveries.counts).toMatchObject({ answered: 3, lost: 1, pending: 0 });
+});
+
+test('the record is bounded, and its counts are not', async () => {
+  const { sandbox } = await withReceiver();
+  sandbox.network.loss = 1;
+  change(sandbox, 12_000);
+  expect(sandbox.deliveries.records.length).toBeLessThanOrEqual(11_000);
+  expect(sandbox.deliveries.counts.lost).toBe(12_000);
+});
+
+test('stop drops what is still on its way', async () => {
+  const { sandbox, receiver } = await withReceiver();
+  sandbox.network.delayMs = { min: 60_000, max: 60_000 };
+  change(sandbox, 3);
+  sandbox.traffic.start(100);
+  await sandbox.stop();
+  expect(receiver.received).toHaveLength(0);
+  expect(sandbox.traffic.rate).toBe(0);
+});

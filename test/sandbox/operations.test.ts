@@ -1,0 +1,241 @@
+import { describe, expect, test } from 'vitest';
+import { available, sellable } from '../../src/sandbox/model.ts';
+import { OperationError } from '../../src/sandbox/targets.ts';
+import { cellOf, manualTime, sandboxFor, variantOf } from './harness.ts';
+
+async function stocked(options: Parameters<typeof sandboxFor>[0] = {}) {
+  const sandbox = await sandboxFor(options);
+  const [first, second] = sandbox.truth.warehouseIds;
+  const variant = sandbox.operations.createProduct({
+    variants: [
+      {
+        allowNegativeStock: false,
+        stock: [
+          { warehouseId: first!, qty: 10 },
+          { warehouseId: second!, qty: 5 },
+        ],
+      },
+    ],
+  }).product.variants[0]!;
+  return { sandbox, operations: sandbox.operations, variant, first: first!, second: second! };
+}
+
+describe('orders', () => {
+  test('reserve, then cancel: available falls and comes back, told both times', async () => {
+    const { operations, variant, first } = await stocked();
+    const { orderId, changes } = operations.reserve([{ variantId: variant.id, qty: 3 }]);
+    expect(changes).toMatchObject([
+      { warehouseId: first, old: 10, new: 7, reason: 'order_reserved', orderId },
+    ]);
+    expect(variant.cells[0]).toMatchObject({ onHand: 10, reserved: 3 });
+    expect(operations.cancel(orderId, 'order_canceled_by_system')).toMatchObject([
+      { old: 7, new: 10, reason: 'order_canceled_by_system', orderId },
+    ]);
+    expect(() => operations.cancel(orderId)).toThrow(OperationError);
+  });
+
+  test('shipping lowers on hand and reserved, and tells nothing', async () => {
+    const { sandbox, operations, variant } = await stocked({ webhookUrl: 'http://127.0.0.1:1/' });
+    const { orderId } = operations.reserve([{ variantId: variant.id, qty: 3 }]);
+    const before = sandbox.deliveries.records.length;
+    operations.ship(orderId);
+    expect(variant.cells[0]).toMatchObject({ onHand: 7, reserved: 0 });
+    expect(sandbox.deliveries.records).toHaveLength(before);
+  });
+
+  test('stock is taken where there is enough, and not beyond it', async () => {
+    const { operations, variant, second } = await stocked();
+    operations.reserve([{ variantId: variant.id, qty: 8 }]);
+    expect(operations.reserve([{ variantId: variant.id, qty: 4 }]).changes[0]!.warehouseId).toBe(second);
+    expect(() => operations.reserve([{ variantId: variant.id, qty: 4 }])).toThrow(/fewer than 4/);
+    variant.allowNegativeStock = true;
+    expect(operations.reserve([{ variantId: variant.id, qty: 4 }]).changes[0]!.new).toBe(-2);
+  });
+
+  test('two lines on one variant cannot oversell it, and nothing changes', async () => {
+    const { operations, variant } = await stocked();
+    const line = { variantId: variant.id, qty: 6 };
+    expect(() => operations.reserve([line, line])).toThrow(OperationError);
+    expect(sellable(variant)).toBe(15);
+  });
+
+  test('an order on a variant deleted meanwhile can still be cancelled, and tells nothing', async () => {
+    const { operations, variant } = await stocked();
+    const { orderId } = operations.reserve([{ variantId: variant.id, qty: 1 }]);
+    operations.deleteProduct(variant.product.id);
+    expect(operations.cancel(orderId)).toEqual([]);
+  });
+});
+
+describe('stock', () => {
+  test('adjust sets what can be sold, keeping what is reserved', async () => {
+    const { operations, variant, first } = await stocked();
+    operations.reserve([{ variantId: variant.id, qty: 2 }]);
+    const target = { variantId: variant.id, warehouseId: first };
+    expect(operations.adjust({ ...target, to: 20 })).toMatchObject([
+      { old: 8, new: 20, reason: 'user_adjusted', userId: expect.any(String) },
+    ]);
+    expect(variant.cells[0]).toMatchObject({ onHand: 22, reserved: 2 });
+    expect(operations.adjust({ ...target, to: 20 })).toEqual([]);
+  });
+
+  test('a reason of the system has no actor', async () => {
+    const { operations, variant } = await stocked();
+    const [change] = operations.add({ variantId: variant.id, by: 1, reason: 'system_corrected' });
+    expect(change).not.toHaveProperty('userId');
+    expect(change).not.toHaveProperty('orderId');
+  });
+
+  test('a burst shares one update_time and chains', async () => {
+    const { sandbox, operations, variant } = await stocked({ webhookUrl: 'http://127.0.0.1:1/' });
+    const before = sandbox.deliveries.records.length;
+    const changes = operations.burst({ variantId: variant.id, by: [1, -3, 5] });
+    expect(changes.map((change) => [change.old, change.new])).toEqual([
+      [10, 11],
+      [11, 8],
+      [8, 13],
+    ]);
+    expect(new Set(changes.map((change) => change.updateTimeMs)).size).toBe(1);
+    expect(sandbox.deliveries.records).toHaveLength(before + 3);
+  });
+
+  test('a flip ends where it began, in two changes', async () => {
+    const { operations, variant } = await stocked();
+    const [there, back] = operations.flip({ variantId: variant.id, by: 4 });
+    expect([there!.old, there!.new, back!.old, back!.new]).toEqual([10, 14, 14, 10]);
+  });
+
+  test('assembling moves components into the assembled variant, and back', async () => {
+    const { sandbox, operations, variant, first } = await stocked();
+    const made = operations.createProduct({
+      kind: 'assembled',
+      components: [{ variantId: variant.id, qty: 2 }],
+      variants: [{ stock: [{ warehouseId: first, qty: 0 }] }],
+    }).product.variants[0]!;
+    const changes = operations.assemble({ variantId: made.id, units: 3 });
+    expect(changes.map(({ variantId, old, new: now, reason }) => [variantId, old, now, reason])).toEqual([
+      [made.id, 0, 3, 'assemble_added'],
+      [variant.id, 10, 4, 'assemble_deducted'],
+    ]);
+    expect(() => operations.assemble({ variantId: made.id, units: 3 })).toThrow(OperationError);
+    expect(sellable(made)).toBe(3);
+    const back = operations.disassemble({ variantId: made.id, units: 1 });
+    expect(back.map(({ old, new: now, reason }) => [old, now, reason])).toEqual([
+      [3, 2, 'disassemble_deducted'],
+      [4, 6, 'disassemble_added'],
+    ]);
+    expect(sandbox.truth.snapshot().variants).toContainEqual(
+      expect.objectContaining({ variantId: made.id, kind: 'assembled', availableQty: 2 }),
+    );
+  });
+
+  test('a component’s change moves the bundle and tells nothing about it', async () => {
+    const { operations, variant } = await stocked();
+    const bundle = operations.createProduct({
+      kind: 'bundle',
+      components: [{ variantId: variant.id, qty: 2 }],
+    }).product.variants[0]!;
+    expect(sellable(bundle)).toBe(7);
+    const changes = operations.add({ variantId: variant.id, by: -10 });
+    expect(changes.map(({ variantId }) => variantId)).toEqual([variant.id]);
+    expect(sellable(bundle)).toBe(2);
+    expect(() => operations.adjust({ variantId: bundle.id, to: 1 })).toThrow(/bundle/);
+  });
+
+  test('a pulled variant’s changes name the seller’s warehouse', async () => {
+    const sandbox = await sandboxFor();
+    const variant = variantOf(sandbox, 'pulled');
+    sandbox.operations.adjust({ ...cellOf(variant), to: 9 });
+    const { changes } = sandbox.operations.reserve([{ ...cellOf(variant), qty: 2 }]);
+    expect(sandbox.truth.sellerWarehouseIds).toContain(changes[0]!.warehouseId);
+    expect(changes[0]).toMatchObject({ old: 9, new: 7, reason: 'order_reserved' });
+  });
+});
+
+describe('update_time', () => {
+  test('never falls for a cell, even when the clock is stepped back', async () => {
+    const time = manualTime();
+    const { sandbox, operations, variant } = await stocked({ now: time.now });
+    const [first] = operations.add({ variantId: variant.id, by: 1 });
+    sandbox.clock.offsetMs = -60_000;
+    const [second] = operations.add({ variantId: variant.id, by: 1 });
+    expect(second!.updateTimeMs).toBe(first!.updateTimeMs);
+    time.advance(61_000);
+    expect(operations.add({ variantId: variant.id, by: 1 })[0]!.updateTimeMs).toBe(time.now() - 60_000);
+  });
+
+  test('with node skew it is out of order, within its bounds', async () => {
+    const time = manualTime();
+    const { sandbox, operations, variant } = await stocked({ now: time.now });
+    sandbox.clock.nodeSkewMs = 1_000;
+    const offsets = Array.from(
+      { length: 60 },
+      () => operations.add({ variantId: variant.id, by: 1 })[0]!.updateTimeMs - time.now(),
+    );
+    expect(Math.min(...offsets)).toBe(-1_000);
+    expect(Math.max(...offsets)).toBe(1_000);
+  });
+});
+
+describe('structure', () => {
+  test('a new product and a new variant are told as variant_created from 0', async () => {
+    const { operations, variant, first } = await stocked();
+    const { variant: added, changes } = operations.createVariant(variant.product.id, {
+      sku: 'NEW',
+      stock: [{ warehouseId: first, qty: 6 }],
+    });
+    expect(changes).toMatchObject([
+      { variantId: added.id, sku: 'NEW', old: 0, new: 6, reason: 'variant_created' },
+    ]);
+    expect(changes[0]!.userId).toBeDefined();
+  });
+
+  test('a warehouse can be added and removed', async () => {
+    const { sandbox, operations, variant, second } = await stocked();
+    const third = sandbox.truth.warehouseIds[2]!;
+    const target = { variantId: variant.id, warehouseId: third };
+    expect(operations.addWarehouse({ ...target, qty: 4 })).toMatchObject([{ old: 0, new: 4 }]);
+    expect(() => operations.addWarehouse({ ...target, qty: 4 })).toThrow(OperationError);
+    expect(operations.removeWarehouse({ variantId: variant.id, warehouseId: second })).toMatchObject([
+      { warehouseId: second, old: 5, new: 0 },
+    ]);
+    expect(variant.cells.map(available)).toEqual([10, 4]);
+  });
+
+  test('an order forgets a warehouse that was removed, also when it is added again', async () => {
+    const { operations, variant, first } = await stocked();
+    const target = { variantId: variant.id, warehouseId: first };
+    const { orderId } = operations.reserve([{ ...target, qty: 3 }]);
+    operations.removeWarehouse(target);
+    operations.addWarehouse({ ...target, qty: 4 });
+    expect(operations.cancel(orderId)).toEqual([]);
+    expect(variant.cells.at(-1)).toMatchObject({ onHand: 4, reserved: 0 });
+  });
+
+  test('deleted variants and products leave the truth until restored', async () => {
+    const { sandbox, operations, variant } = await stocked();
+    const { variant: added } = operations.createVariant(variant.product.id);
+    operations.deleteVariant(variant.id);
+    const ids = () => sandbox.truth.snapshot().variants.map(({ variantId }) => variantId);
+    expect(ids()).toContain(added.id);
+    expect(ids()).not.toContain(variant.id);
+    expect(() => operations.deleteVariant(added.id)).toThrow(/last/);
+    operations.deleteProduct(variant.product.id);
+    expect(ids()).not.toContain(added.id);
+    expect(() => operations.adjust({ variantId: added.id, to: 1 })).toThrow(/no live variant/);
+    operations.restoreProduct(variant.product.id);
+    expect(ids()).toContain(added.id);
+    expect(ids()).not.toContain(variant.id);
+  });
+});
+
+test('the snapshot tells every live cell, and the seller’s on-hand is unknown', async () => {
+  const sandbox = await sandboxFor({ products: 30 });
+  const { cells, variants, products } = sandbox.truth.snapshot();
+  expect(products).toHaveLength(30);
+  expect(new Set(variants.map(({ kind }) => kind)).size).toBe(4);
+  for (const cell of cells) {
+    if (cell.kind === 'pulled') expect([cell.onHand, cell.reservedQty]).toEqual([null, null]);
+    else expect(cell.availableQty).toBe(cell.onHand! - cell.reservedQty!);
+  }
+});

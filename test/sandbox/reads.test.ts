@@ -1,0 +1,201 @@
+import { expect, test } from 'vitest';
+import { cellOf, clientOf, manualTime, sandboxFor, variantOf } from './harness.ts';
+import type { Client, Reply } from './harness.ts';
+
+const DETAIL = '/v1/product/detail';
+
+const availableOf = (answer: Reply, variantId: string): unknown =>
+  (answer.body['product'] as { variants: Record<string, unknown>[] }).variants.find(
+    (variant) => variant['product_variant_id'] === variantId,
+  )?.['available_qty'];
+
+async function prepared(options: Parameters<typeof sandboxFor>[0] = {}) {
+  const sandbox = await sandboxFor(options);
+  const call: Client = await clientOf(sandbox);
+  const variant = sandbox.operations.createProduct({
+    variants: [{ stock: [{ warehouseId: sandbox.truth.warehouseIds[0]!, qty: 10 }] }],
+  }).product.variants[0]!;
+  const productId = variant.product.id;
+  const read = () => call(DETAIL, { product_id: productId });
+  const set = (to: number) => sandbox.operations.adjust({ ...cellOf(variant), to });
+  return { sandbox, call, variant, productId, read, set };
+}
+
+test('stale shows the truth as it was, and no older', async () => {
+  const time = manualTime();
+  const { sandbox, variant, read, set } = await prepared({ now: time.now });
+  time.advance(10_000);
+  set(20);
+  time.advance(1_000);
+  set(30);
+  set(31);
+  time.advance(500);
+
+  const staleBy = async (ageMs: number) => {
+    sandbox.reads.stale = { probability: 1, ageMs };
+    return availableOf(await read(), variant.id);
+  };
+  expect(await staleBy(0)).toBe(31);
+  expect(await staleBy(499)).toBe(31);
+  expect(await staleBy(500)).toBe(31);
+  expect(await staleBy(501)).toBe(20);
+  expect(await staleBy(1_500)).toBe(20);
+  expect(await staleBy(1_501)).toBe(10);
+  sandbox.reads.stale.probability = 0;
+  expect(availableOf(await read(), variant.id)).toBe(31);
+});
+
+test('stale covers deletion, creation and a bundle’s total', async () => {
+  const time = manualTime();
+  const { sandbox, call, variant, productId, read, set } = await prepared({ now: time.now });
+  time.advance(10_000);
+  const bundle = sandbox.operations.createProduct({
+    kind: 'bundle',
+    components: [{ variantId: variant.id, qty: 1 }],
+  }).product;
+  const readBundle = () => call(DETAIL, { product_id: bundle.id });
+  time.advance(1_000);
+  set(4);
+  sandbox.reads.stale = { probability: 1, ageMs: 500 };
+  expect(availableOf(await readBundle(), bundle.variants[0]!.id)).toBe(10);
+  sandbox.reads.stale.ageMs = 1_500;
+  expect((await readBundle()).status).toBe(404);
+
+  sandbox.operations.deleteProduct(productId);
+  time.advance(400);
+  sandbox.reads.stale.ageMs = 500;
+  expect((await read()).status).toBe(200);
+  sandbox.reads.stale.ageMs = 300;
+  expect((await read()).status).toBe(404);
+});
+
+test('slow samples on arrival and delivers later', async () => {
+  const time = manualTime();
+  const { sandbox, variant, read, set } = await prepared({ timers: time.timers });
+  sandbox.reads.slow = { probability: 1, ms: 300 };
+  let done = false;
+  const answer = read().finally(() => (done = true));
+  await expect.poll(() => time.waiting()).toBe(1);
+  set(99);
+  time.advance(299);
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(done).toBe(false);
+  time.advance(1);
+  expect(availableOf(await answer, variant.id)).toBe(10);
+});
+
+test('latency waits before it samples', async () => {
+  const time = manualTime();
+  const { sandbox, variant, read, set } = await prepared({ timers: time.timers });
+  sandbox.reads.latencyMs = { min: 100, max: 100 };
+  const answer = read();
+  await expect.poll(() => time.waiting()).toBe(1);
+  set(99);
+  time.advance(100);
+  expect(availableOf(await answer, variant.id)).toBe(99);
+});
+
+test('holdNext samples one read of the product now and delivers it on release', async () => {
+  const { sandbox, call, variant, read, set } = await prepared();
+  const hold = sandbox.reads.holdNext(variant.product.id);
+  const other = variantOf(sandbox, 'own').product.id;
+  expect((await call(DETAIL, { product_id: other })).status).toBe(200);
+
+  const held = read();
+  await hold.sampled;
+  set(50);
+  expect(availableOf(await read(), variant.id)).toBe(50);
+  hold.release();
+  expect(availableOf(await held, variant.id)).toBe(10);
+});
+
+test('holdNext holds a miss as a miss', async () => {
+  const { sandbox, productId, read } = await prepared();
+  sandbox.operations.deleteProduct(productId);
+  const hold = sandbox.reads.holdNext();
+  const held = read();
+  await hold.sampled;
+  sandbox.operations.restoreProduct(productId);
+  hold.release();
+  expect((await held).status).toBe(404);
+});
+
+test('a hold released before any read came catches none', async () => {
+  const { sandbox, read } = await prepared();
+  sandbox.reads.holdNext().release();
+  expect((await read()).status).toBe(200);
+});
+
+test('intercept may answer, sample when it likes, cut the connection, or leave it', async () => {
+  const { sandbox, call, variant, read, set } = await prepared();
+  const seen: unknown[] = [];
+  sandbox.reads.intercept = (endpoint, body, respond) => {
+    seen.push([endpoint, body]);
+    const before = respond();
+    set(33);
+    return Promise.resolve(before);
+  };
+  expect(availableOf(await read(), variant.id)).toBe(10);
+  expect(seen).toEqual([[DETAIL, { product_id: variant.product.id }]]);
+
+  sandbox.reads.intercept = () => Promise.resolve({ status: 500, body: { error: 'server_error' } });
+  expect((await read()).status).toBe(500);
+  sandbox.reads.intercept = () => Promise.resolve('reset');
+  await expect(read()).rejects.toThrow();
+  sandbox.reads.intercept = () => Promise.resolve(undefined);
+  expect(availableOf(await read(), variant.id)).toBe(33);
+  expect((await call('/v1/product/list')).status).toBe(200);
+});
+
+test.each([
+  ['serverError', 500, 'server_error'],
+  ['invalidToken', 401, 'invalid_token'],
+  ['slowDown', 429, 'slow_down'],
+] as const)('fail.%s answers %i %s', async (kind, status, error) => {
+  const { sandbox, call, read } = await prepared();
+  sandbox.reads.fail[kind] = 1;
+  sandbox.reads.fail.retryAfterS = 7;
+  for (const answer of [await read(), await call('/v1/product/list')]) {
+    expect([answer.status, answer.body['error']]).toEqual([status, error]);
+    expect(answer.headers.get('retry-after')).toBe(status === 429 ? '7' : null);
+    expect(answer.headers.get('x-request-id')).toBeTruthy();
+  }
+  sandbox.reads.fail[kind] = 0;
+  expect((await read()).status).toBe(200);
+});
+
+test('fail.reset cuts the connection', async () => {
+  const { sandbox, read } = await prepared();
+  sandbox.reads.fail.reset = 1;
+  await expect(read()).rejects.toThrow();
+  sandbox.reads.fail.reset = 0;
+  expect((await read()).status).toBe(200);
+});
+
+test('failures come with their probability', async () => {
+  const { sandbox, read } = await prepared();
+  sandbox.reads.fail.serverError = 0.25;
+  const statuses = [];
+  for (let i = 0; i < 100; i += 1) statuses.push((await read()).status);
+  const failed = statuses.filter((status) => status === 500).length;
+  expect(failed).toBeGreaterThan(10);
+  expect(failed).toBeLessThan(45);
+});
+
+test('the Date header tells the service’s own clock', async () => {
+  const time = manualTime();
+  const { sandbox, read } = await prepared({ now: time.now });
+  sandbox.clock.offsetMs = -3_600_000;
+  expect(Date.parse((await read()).headers.get('date')!)).toBe(time.now() - 3_600_000);
+  sandbox.reads.fail.serverError = 1;
+  expect(Date.parse((await read()).headers.get('date')!)).toBe(time.now() - 3_600_000);
+});
+
+test('stopping lets go of held reads', async () => {
+  const { sandbox, read } = await prepared();
+  const hold = sandbox.reads.holdNext();
+  const held = read().catch((error: unknown) => error);
+  await hold.sampled;
+  await sandbox.stop();
+  await held;
+});

@@ -1,0 +1,111 @@
+import { expect, test } from 'vitest';
+import { createRandom } from '../../src/sandbox/random.ts';
+import type { Sandbox } from '../../src/sandbox/sandbox.ts';
+import type { Change } from '../../src/sandbox/model.ts';
+import { manualTime, sandboxFor } from './harness.ts';
+
+/** Everything told, in order; nothing is sent. */
+function told(sandbox: Sandbox): Pick<Change, 'old' | 'new'>[] {
+  return sandbox.deliveries.records.flatMap(({ delivery }) => delivery.items);
+}
+
+async function replay(seed: number, structural = false) {
+  const time = manualTime();
+  const sandbox = await sandboxFor({ seed, products: 40, now: time.now, webhookUrl: 'http://127.0.0.1:1/' });
+  sandbox.network.loss = 1;
+  sandbox.traffic.structural = structural;
+  const catalogue = structuredClone(sandbox.truth.snapshot());
+  for (let i = 0; i < 1_500; i += 1) {
+    sandbox.traffic.step();
+    time.advance(7);
+  }
+  return { sandbox, catalogue, told: told(sandbox), truth: sandbox.truth.snapshot() };
+}
+
+test('the same seed gives the same catalogue, operations and end', async () => {
+  const [first, again, other] = [await replay(3), await replay(3), await replay(4)];
+  expect(again.catalogue).toEqual(first.catalogue);
+  expect(again.told).toEqual(first.told);
+  expect(again.truth).toEqual(first.truth);
+  expect(other.catalogue).not.toEqual(first.catalogue);
+  expect(other.told).not.toEqual(first.told);
+});
+
+test('the catalogue does not depend on the clock', async () => {
+  const early = await sandboxFor({ now: () => 1_000 });
+  const late = await sandboxFor({ now: () => 9_000_000_000_000 });
+  const ids = ({ truth }: Sandbox) =>
+    truth.products.map(({ id, createTimeMs, updateTimeMs }) => [id, createTimeMs, updateTimeMs]);
+  expect(ids(late)).toEqual(ids(early));
+});
+
+test.each([[false], [true]])('each cell’s changes chain to its end (structural: %s)', async (structural) => {
+  const { sandbox, catalogue, truth } = await replay(11, structural);
+  const items = sandbox.deliveries.records.flatMap(({ delivery }) => delivery.items);
+  expect(items.length).toBeGreaterThan(1_500);
+  const key = (variantId: string, warehouseId: string) => `${variantId} ${warehouseId}`;
+  const held = new Map(
+    catalogue.cells.map((cell) => [key(cell.variantId, cell.warehouseId), cell.availableQty]),
+  );
+  const lastTimes = new Map<string, number>();
+  for (const item of items) {
+    const at = key(item.id, item.warehouse_id);
+    expect(item.old).toBe(held.get(at) ?? 0);
+    expect(item.update_time).toBeGreaterThanOrEqual(lastTimes.get(at) ?? 0);
+    held.set(at, item.new);
+    lastTimes.set(at, item.update_time);
+  }
+  for (const cell of truth.cells) {
+    expect(held.get(key(cell.variantId, cell.warehouseId))).toBe(cell.availableQty);
+  }
+});
+
+test('the mix has orders, cancellations, manual changes and assemblies, and no structure unless asked', async () => {
+  const plain = await replay(21);
+  const reasons = new Set(
+    plain.sandbox.deliveries.records.flatMap(({ delivery }) => delivery.items.map(({ reason }) => reason)),
+  );
+  for (const reason of ['order_reserved', 'order_canceled', 'user_adjusted', 'returned', 'assemble_added']) {
+    expect(reasons).toContain(reason);
+  }
+  expect(reasons).not.toContain('variant_created');
+  expect(plain.truth.products).toEqual(plain.catalogue.products);
+
+  const structural = await replay(21, true);
+  expect(structural.truth.products).not.toEqual(structural.catalogue.products);
+});
+
+test.each([[3], [50], [2_000]])('runs at about %i changes per second until stopped', async (rate) => {
+  const time = manualTime();
+  const sandbox = await sandboxFor({
+    products: 100,
+    now: time.now,
+    timers: time.timers,
+    webhookUrl: 'http://127.0.0.1:1/',
+  });
+  sandbox.network.loss = 1;
+  sandbox.network.batchMs = 0;
+  let items = 0;
+  sandbox.deliveries.onSettled(({ delivery }) => {
+    items += delivery.items.length;
+  });
+  sandbox.traffic.start(rate);
+  expect(sandbox.traffic.rate).toBe(rate);
+  time.advance(10_000);
+  expect(items).toBeGreaterThan(rate * 9);
+  expect(items).toBeLessThan(rate * 10 + 20);
+  sandbox.traffic.start(0);
+  const before = items;
+  time.advance(10_000);
+  expect([sandbox.traffic.rate, items]).toEqual([0, before]);
+});
+
+test('the random streams of one seed differ from each other', () => {
+  const draw = (seed: number, label: string) => {
+    const random = createRandom(seed, label);
+    return Array.from({ length: 5 }, random.next);
+  };
+  expect(draw(1, 'a')).toEqual(draw(1, 'a'));
+  expect(draw(1, 'a')).not.toEqual(draw(1, 'b'));
+  expect(draw(1, 'a')).not.toEqual(draw(2, 'a'));
+});
