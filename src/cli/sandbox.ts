@@ -93,7 +93,9 @@ async function start(options: SandboxCommandOptions): Promise<Sandbox> {
     });
   } catch (cause) {
     if ((cause as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw cause;
-    throw new Error(`port ${options.port} on 127.0.0.1 is already in use; give another one with --port`);
+    throw new Error(`port ${options.port} on 127.0.0.1 is already in use; give another one with --port`, {
+      cause,
+    });
   }
 }
 
@@ -153,7 +155,8 @@ async function endingSignal(): Promise<'SIGINT' | 'SIGTERM'> {
   });
   const first = await Promise.race(signals);
   // The one that lost the race only ever rejects with the abort below.
-  await Promise.allSettled([done.abort(), ...signals]);
+  done.abort();
+  await Promise.allSettled(signals);
   return first;
 }
 

@@ -44,7 +44,7 @@ export type Network = NetworkFaults & {
   hold(): Held;
   /** Sends what an interceptor held, in order. */
   releaseHeld(): Promise<void>;
-  publish(changes: readonly Change[]): void;
+  readonly publish: (changes: readonly Change[]) => void;
   /** Resolves when nothing is in flight, delayed or waiting in a batch. What is held does not count. */
   idle(): Promise<void>;
   /** Sends everything that waits, now, and resolves when it has been answered. */
@@ -100,7 +100,7 @@ export function createNetwork(deps: {
     if (!record.duplicate && random.chance(network.duplicate)) {
       const repeat = log.open(record.delivery, clock.baseNow(), true);
       pending.after(random.int(DUPLICATE_AFTER_MS.min, DUPLICATE_AFTER_MS.max), () => {
-        enqueue(repeat);
+        void enqueue(repeat);
       });
     }
   };

@@ -1,6 +1,7 @@
 import type { Ids } from './ids.ts';
 import type { Ledger, Movement } from './ledger.ts';
-import type { Change, Variant } from './model.ts';
+import { available } from './model.ts';
+import type { Cell, Change, Variant } from './model.ts';
 import type { Publish } from './operations.ts';
 import type { Order, OrderLine, Orders } from './orders.ts';
 import { OperationError, cellToTakeFrom, requireVariant } from './targets.ts';
@@ -51,11 +52,14 @@ export function createOrderOperations(deps: {
         }
       }
     }
-    return [...wanted.values()].map(({ variant, qty, warehouseId }) => ({
-      variant,
-      qty,
-      cell: cellToTakeFrom(variant, qty, warehouseId),
-    }));
+    // One line may name the warehouse that another, which names none, would have taken from.
+    const taken = new Map<Cell, number>();
+    const free = (cell: Cell): number => available(cell) - (taken.get(cell) ?? 0);
+    return [...wanted.values()].map(({ variant, qty, warehouseId }) => {
+      const cell = cellToTakeFrom(variant, qty, { warehouseId, free });
+      taken.set(cell, (taken.get(cell) ?? 0) + qty);
+      return { variant, qty, cell };
+    });
   };
 
   const take = (orderId: string): Order => {

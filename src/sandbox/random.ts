@@ -1,7 +1,7 @@
 /** A seeded source of decisions: the same seed and the same calls give the same answers. */
 export type Random = {
   /** In [0, 1). */
-  next(): number;
+  readonly next: () => number;
   /** A whole number from `min` to `max`, both included. */
   int(min: number, max: number): number;
   /** True with the probability given; no number is drawn at 0 and 1, so that an unused fault costs nothing. */

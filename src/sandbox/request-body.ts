@@ -1,5 +1,5 @@
 import type { Context } from 'hono';
-import { z } from 'zod';
+import type { z } from 'zod';
 import { ApiError } from './errors.ts';
 
 /** 1 MB ("Limits"), taken as 2^20 bytes: the document does not say which megabyte. */
@@ -12,7 +12,8 @@ const MAX_BODY_BYTES = 1_048_576;
 export async function readBody(context: Context): Promise<Buffer> {
   const chunks: Uint8Array[] = [];
   let size = 0;
-  for await (const chunk of context.req.raw.body ?? []) {
+  const stream: AsyncIterable<Uint8Array> | null = context.req.raw.body;
+  for await (const chunk of stream ?? []) {
     size += chunk.byteLength;
     if (size <= MAX_BODY_BYTES) chunks.push(chunk);
   }

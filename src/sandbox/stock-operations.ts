@@ -78,7 +78,7 @@ export function createStockOperations(deps: {
         ? cellToTakeFrom(component.variant, component.qty * units)
         : requireCell(component.variant);
     };
-    if (direction === -1) cellToTakeFrom(variant, units, cell.warehouseId);
+    if (direction === -1) cellToTakeFrom(variant, units, cell);
     // All cells are found before any moves: an assembly that lacks one component changes nothing.
     const parts = variant.components.map((component) => ({ component, cell: cellOf(component) }));
     const [gained, spent] =
@@ -86,12 +86,12 @@ export function createStockOperations(deps: {
         ? ['assemble_added', 'assemble_deducted']
         : ['disassemble_added', 'disassemble_deducted'];
     return told([
-      ...movedBy({ variant, cell }, direction * units, direction === 1 ? gained! : spent!),
+      ...movedBy({ variant, cell }, direction * units, direction === 1 ? gained : spent),
       ...parts.flatMap((part) =>
         movedBy(
           { variant: part.component.variant, cell: part.cell },
           -direction * part.component.qty * units,
-          direction === 1 ? spent! : gained!,
+          direction === 1 ? spent : gained,
         ),
       ),
     ]);

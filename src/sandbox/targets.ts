@@ -34,12 +34,17 @@ export function requireCell(variant: Variant, warehouseId?: string): Cell {
 }
 
 /** A cell that `qty` units can be taken from, preferring one that has them. */
-export function cellToTakeFrom(variant: Variant, qty: number, warehouseId?: string): Cell {
+export function cellToTakeFrom(
+  variant: Variant,
+  qty: number,
+  from: { warehouseId?: string | undefined; free?: (cell: Cell) => number } = {},
+): Cell {
+  const { warehouseId, free = available } = from;
   if (warehouseId !== undefined) {
     const cell = requireCell(variant, warehouseId);
-    if (variant.allowNegativeStock || available(cell) >= qty) return cell;
+    if (variant.allowNegativeStock || free(cell) >= qty) return cell;
   } else {
-    const cell = variant.cells.find((candidate) => available(candidate) >= qty);
+    const cell = variant.cells.find((candidate) => free(candidate) >= qty);
     if (cell !== undefined) return cell;
     if (variant.allowNegativeStock) return requireCell(variant);
   }

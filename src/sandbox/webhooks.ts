@@ -28,7 +28,7 @@ export type Delivery = {
 export type Sealer = {
   /** The webhook secret; set it to replace it. */
   secret: string;
-  seal(changes: readonly Change[]): Delivery;
+  readonly seal: (changes: readonly Change[]) => Delivery;
 };
 
 /** Makes signed deliveries ("Events": Request, stock_available_updated payload, Signature). */

@@ -83,6 +83,20 @@ describe('POST /v1/product/list', () => {
     expect(await ids(call, { limit: 100 })).toContain(before[3]);
   });
 
+  test('equal names are in order of id', async () => {
+    const sandbox = await sandboxFor({ products: 40 });
+    const call = await clientOf(sandbox);
+    for (const { id } of sandbox.truth.products) sandbox.operations.renameProduct(id, 'same');
+    const expected = sandbox.truth.products.map(({ id }) => id).sort(byValue);
+    expect(await ids(call, { sort_by: 'name', sort_order: 'asc', limit: 100 })).toEqual(expected);
+  });
+
+  test('a page that ends with the last product has no more', async () => {
+    const call = await clientOf(await sandboxFor());
+    expect((await call('/v1/product/list', { limit: 12 })).body['has_more']).toBe(false);
+    expect((await call('/v1/product/list', { limit: 11 })).body['has_more']).toBe(true);
+  });
+
   test('an offset beyond the end is an empty last page', async () => {
     const call = await clientOf(await sandboxFor());
     const { body } = await call('/v1/product/list', { offset: 1_000 });

@@ -177,6 +177,19 @@ test('a second hold keeps only what comes after it', async () => {
   expect(arrived(receiver)).toEqual([b, a]);
 });
 
+test('releasing one hold does not end a later one', async () => {
+  const { sandbox, receiver } = await withReceiver();
+  const first = sandbox.network.hold();
+  const [a] = change(sandbox, 1);
+  const second = sandbox.network.hold();
+  await first.release();
+  change(sandbox, 1);
+  await sandbox.network.idle();
+  expect(arrived(receiver)).toEqual([a]);
+  expect(second.deliveries).toHaveLength(1);
+  await second.release();
+});
+
 test('intercept decides about each delivery', async () => {
   const time = manualTime();
   const { sandbox, receiver } = await withReceiver({ timers: time.timers });

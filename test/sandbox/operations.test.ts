@@ -53,10 +53,19 @@ describe('orders', () => {
   });
 
   test('two lines on one variant cannot oversell it, and nothing changes', async () => {
-    const { operations, variant } = await stocked();
+    const { operations, variant, first, second } = await stocked();
     const line = { variantId: variant.id, qty: 6 };
     expect(() => operations.reserve([line, line])).toThrow(OperationError);
+    expect(() => operations.reserve([line, { ...line, warehouseId: first }])).toThrow(OperationError);
     expect(sellable(variant)).toBe(15);
+    const spread = operations.reserve([
+      { ...line, warehouseId: first },
+      { variantId: variant.id, qty: 5 },
+    ]);
+    expect(spread.changes.map(({ warehouseId, new: now }) => [warehouseId, now])).toEqual([
+      [first, 4],
+      [second, 0],
+    ]);
   });
 
   test('an order on a variant deleted meanwhile can still be cancelled, and tells nothing', async () => {
