@@ -20,6 +20,8 @@ export interface ServiceConnectionOptions {
   /** Told when the token file cannot be read or written; the connection goes on without it. */
   readonly onTokenFileError: (error: unknown) => void;
   readonly limits?: Partial<HttpLimits>;
+  /** Epoch ms, for the times of answers; default `Date.now`. */
+  readonly now?: () => number;
 }
 
 export interface ServiceConnection {
@@ -34,7 +36,7 @@ export function connectService(options: ServiceConnectionOptions): ServiceConnec
     baseUrl,
     maxConcurrency,
     userAgent: `stock-mirror/${packageJson.version}`,
-    now: Date.now,
+    now: options.now ?? Date.now,
     ...(options.limits === undefined ? {} : { limits: options.limits }),
   });
   const tokens = createTokenProvider({

@@ -127,6 +127,7 @@ export class Writer {
   #appendEntry(entry: NewEntry): Appended {
     const known = entry.kind === 'read' ? (this.#tables.product(entry.productId)?.detailJson ?? null) : null;
     const seq = this.#log.append(entry, known);
+    if (entry.kind === 'read') this.#commands.clearFailure({ productId: entry.productId });
     return this.#fold({ ...entry, seq });
   }
 

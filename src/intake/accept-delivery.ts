@@ -1,0 +1,57 @@
+/**
+ * What happens to one webhook request between its bytes and its answer (DESIGN §5). Knows nothing of the HTTP
+ * framework: bytes and a header in, a status out.
+ */
+import { verifySignature } from '../service/signature.ts';
+import type { StoreWriter } from '../store/store.ts';
+import type { UnstoredDeliveries } from './unstored.ts';
+
+export interface AcceptDeps {
+  readonly writer: StoreWriter;
+  readonly unstored: UnstoredDeliveries;
+  /** Keys that a delivery may be signed with. */
+  readonly secrets: readonly string[];
+  readonly now: () => number;
+}
+
+/** The service waits a second for its answer; ours must be on its way before. */
+export const COMMIT_DEADLINE_MS = 800;
+/** Bodies waiting for their commit beyond this are refused at once: memory stays bounded while the disk stands still. */
+const MAX_WAITING_BYTES = 64 << 20;
+
+/**
+ * - `committed`: on disk, or found there already.
+ * - `unsigned`: the signature is missing or wrong; nothing of the body was looked at.
+ * - `not_stored`: not committed in time. If it is not committed later either, what it was about is read again.
+ */
+export type Verdict = 'committed' | 'unsigned' | 'not_stored';
+
+/** @param deadlineMs how much of the deadline is left. */
+export async function acceptDelivery(
+  deps: AcceptDeps,
+  body: Uint8Array,
+  signature: string | undefined,
+  deadlineMs: number,
+): Promise<Verdict> {
+  if (!verifySignature(deps.secrets, body, signature)) return 'unsigned';
+  if (deps.writer.waitingBytes > MAX_WAITING_BYTES) {
+    deps.unstored.note(body);
+    return 'not_stored';
+  }
+  const stored = deps.writer.appendDelivery(body, deps.now()).then(
+    () => 'committed' as const,
+    () => {
+      deps.unstored.note(body);
+      return 'not_stored' as const;
+    },
+  );
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<'not_stored'>((resolve) => {
+    timer = setTimeout(() => resolve('not_stored'), Math.max(0, deadlineMs));
+  });
+  try {
+    return await Promise.race([stored, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

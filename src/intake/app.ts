@@ -1,0 +1,87 @@
+/** The public listener: `POST /webhooks`, `GET /healthz`, nothing else (DESIGN §5). */
+import { Hono } from 'hono';
+import { bodyLimit } from 'hono/body-limit';
+import type { Logger } from '../log.ts';
+import { acceptDelivery, COMMIT_DEADLINE_MS, type AcceptDeps, type Verdict } from './accept-delivery.ts';
+import type { Pulse } from './pulse.ts';
+
+export interface IntakeDeps extends AcceptDeps {
+  readonly pulse: Pulse;
+  readonly log: Logger;
+}
+
+const MAX_BODY_BYTES = 1 << 20;
+/** Told once in a while, not once a request: whoever sends them must not fill the log. */
+const NEWS_EVERY_MS = 10_000;
+
+const error = (code: string, description: string) => ({ error: code, error_description: description });
+
+export function createIntakeApp(deps: IntakeDeps): Hono {
+  const { log, now } = deps;
+  const tell = rarely(now, (refused) =>
+    log.warn(refused, 'webhook requests were refused since the last such line'),
+  );
+  const app = new Hono();
+
+  app.post(
+    '/webhooks',
+    bodyLimit({
+      maxSize: MAX_BODY_BYTES,
+      onError: (c) => {
+        tell('too_large');
+        return c.json(error('invalid_request', 'the body is larger than 1 MB'), 413);
+      },
+    }),
+    async (c) => {
+      const startedMs = performance.now();
+      const body = new Uint8Array(await c.req.arrayBuffer());
+      // The clock of the answer runs since the request came, not since its last byte did.
+      const leftMs = COMMIT_DEADLINE_MS - (performance.now() - startedMs);
+      const verdict = await acceptDelivery(deps, body, c.req.header('x-service-signature'), leftMs);
+      if (verdict !== 'committed') tell(verdict);
+      switch (verdict) {
+        case 'committed':
+          return c.body(null, 204);
+        case 'unsigned':
+          return c.json(
+            error('invalid_signature', 'X-Service-Signature is missing or does not match the body'),
+            401,
+          );
+        case 'not_stored':
+          return c.json(
+            error('unavailable', 'not committed in time; the products are read again instead'),
+            503,
+          );
+      }
+    },
+  );
+
+  app.get('/healthz', async (c) => {
+    const healthy = await deps.pulse.check();
+    return healthy
+      ? c.json({ status: 'ok' })
+      : c.json(error('unavailable', 'the store cannot commit now'), 503);
+  });
+
+  app.notFound((c) => c.json(error('not_found', 'this listener has POST /webhooks and GET /healthz'), 404));
+  app.onError((cause, c) => {
+    // A request cut off in its middle ends here too; it was never whole, so nothing of it could be checked.
+    log.debug({ err: cause }, 'a request failed');
+    return c.json(error('server_error', 'the request could not be answered'), 500);
+  });
+  return app;
+}
+
+type Refusal = Exclude<Verdict, 'committed'> | 'too_large';
+
+function rarely(now: () => number, say: (refused: Record<string, number>) => void) {
+  let counts = new Map<Refusal, number>();
+  let saidAtMs = Number.NEGATIVE_INFINITY;
+  return (refusal: Refusal): void => {
+    counts.set(refusal, (counts.get(refusal) ?? 0) + 1);
+    if (now() - saidAtMs < NEWS_EVERY_MS) return;
+    saidAtMs = now();
+    say(Object.fromEntries(counts));
+    counts = new Map();
+  };
+}

@@ -1,0 +1,52 @@
+/**
+ * The mirror's pulse: written every second, it says until when somebody listened, and its success that the store can
+ * commit now, which is what `/healthz` asks.
+ */
+import type { StoreWriter } from '../store/store.ts';
+
+export interface Pulse {
+  /** Whether a delivery could be committed now: a commit is tried, at most once in a while for all who ask. */
+  check(): Promise<boolean>;
+  /** Writes a last stamp. */
+  stop(): Promise<void>;
+}
+
+const EVERY_MS = 1_000;
+const CHECK_DEADLINE_MS = 700;
+const CHECK_VALID_MS = 250;
+
+export function startPulse(writer: StoreWriter, now: () => number): Pulse {
+  let checked: { readonly atMs: number; readonly result: Promise<boolean> } | null = null;
+  const beat = (): Promise<boolean> =>
+    writer.command('alive', { atMs: now() }).then(
+      () => true,
+      () => false,
+    );
+  const timer = setInterval(() => void beat(), EVERY_MS);
+  timer.unref();
+  return {
+    check(): Promise<boolean> {
+      const nowMs = now();
+      if (checked === null || nowMs - checked.atMs > CHECK_VALID_MS) {
+        checked = { atMs: nowMs, result: inTime(beat()) };
+      }
+      return checked.result;
+    },
+    async stop(): Promise<void> {
+      clearInterval(timer);
+      await beat();
+    },
+  };
+}
+
+async function inTime(commit: Promise<boolean>): Promise<boolean> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<false>((resolve) => {
+    timer = setTimeout(() => resolve(false), CHECK_DEADLINE_MS);
+  });
+  try {
+    return await Promise.race([commit, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,60 @@
+/** One page of the catalogue list, through the throttle, tried until it is there. */
+import { fullJitterMs } from '../core/backoff.ts';
+import type { Logger } from '../log.ts';
+import type { ServiceClient } from '../service/client.ts';
+import { ServiceError } from '../service/errors.ts';
+import type { ProductListAnswer } from '../service/product-list.ts';
+import type { ProductListRequest } from '../service/schemas.ts';
+import type { Throttle } from './throttle.ts';
+
+export interface ListDeps {
+  readonly client: ServiceClient;
+  readonly throttle: Throttle;
+  readonly random: () => number;
+  readonly log: Logger;
+}
+
+const RETRY = { baseMs: 1_000, capMs: 60_000 };
+/** A refusal takes a person to mend, on one side or the other. */
+const REFUSED_RETRY = { baseMs: 10_000, capMs: 15 * 60_000 };
+const SLOT_CHECK_MS = 20;
+
+/**
+ * @returns the page; waits and tries again, ever more rarely, while the service does not give it.
+ * @throws the signal's reason.
+ */
+export async function listPage(
+  deps: ListDeps,
+  request: ProductListRequest,
+  signal: AbortSignal,
+): Promise<ProductListAnswer> {
+  for (let attempt = 1; ; attempt += 1) {
+    while (deps.throttle.free() === 0) await sleep(SLOT_CHECK_MS, signal);
+    try {
+      return await deps.throttle.send(() => deps.client.listProducts(request, { signal }));
+    } catch (error) {
+      signal.throwIfAborted();
+      if (!(error instanceof ServiceError)) throw error;
+      const refused = error.kind === 'rejected';
+      const jitterMs = fullJitterMs(attempt, refused ? REFUSED_RETRY : RETRY, deps.random());
+      const waitMs = Math.max(error.retryAfterMs ?? 0, jitterMs);
+      deps.log[refused ? 'warn' : 'debug']({ err: error, waitMs }, 'cannot list products; trying again');
+      await sleep(waitMs, signal);
+    }
+  }
+}
+
+/** @throws the signal's reason. */
+export async function sleep(ms: number, signal: AbortSignal): Promise<void> {
+  signal.throwIfAborted();
+  await new Promise<void>((resolve) => {
+    const done = (): void => {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', done);
+      resolve();
+    };
+    const timer = setTimeout(done, ms);
+    signal.addEventListener('abort', done);
+  });
+  signal.throwIfAborted();
+}

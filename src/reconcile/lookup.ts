@@ -1,0 +1,68 @@
+/**
+ * Finds the products of variants that a delivery named and no read has shown. The service has no such question, so
+ * the catalogue is walked, latest edited first: a variant just created is on the first page.
+ */
+import type { Store } from '../store/store.ts';
+import { listPage, sleep, type ListDeps } from './list-page.ts';
+
+export interface LookupDeps extends ListDeps {
+  readonly store: Store;
+  readonly now: () => number;
+}
+
+const PAGE = 100;
+const CHECK_MS = 100;
+/** A page whose reads take longer than this is left to the queue, which goes on with them. */
+const PAGE_READS_MS = 60_000;
+
+/** Puts on record what was found and what was not. @throws ServiceError, StoreError, abort. */
+export async function lookUp(
+  deps: LookupDeps,
+  variantIds: readonly string[],
+  signal: AbortSignal,
+): Promise<void> {
+  const { store, now } = deps;
+  const s0 = store.writer.lastSeq;
+  const sentAtMs = now();
+  let isComplete = true;
+  for (let offset = 0; ; offset += PAGE) {
+    const { page } = await listPage(
+      deps,
+      { limit: PAGE, offset, sort_by: 'update_time', sort_order: 'desc' },
+      signal,
+    );
+    const ids = page.products.map((product) => product.id);
+    const productIds = await store.reader.ask('unreadSince', { productIds: ids, sinceMs: sentAtMs });
+    // Beyond the first page the search is a long one and must not hold up other doubts.
+    if (offset === 0) await store.writer.append({ kind: 'listed', atMs: now(), productIds, lookup: true });
+    else await obligeStale(deps, productIds);
+    if (!(await areRead(deps, productIds, sentAtMs, signal))) isComplete = false;
+    const open = await store.reader.ask('stillUnmapped', { variantIds });
+    if (open.length === 0) return;
+    if (page.has_more) continue;
+    if (!isComplete) return;
+    await store.writer.append({ kind: 'lookup_missed', atMs: now(), s0, sentAtMs, variantIds: open });
+    return;
+  }
+}
+
+async function obligeStale({ store, now }: LookupDeps, productIds: readonly string[]): Promise<void> {
+  await store.writer.append({ kind: 'listed', atMs: now(), productIds, lookup: false });
+  await store.writer.append({ kind: 'oblige', atMs: now(), reason: 'stale', productIds, variantIds: [] });
+}
+
+/** @returns false when the page's reads did not come to an end in time: then nothing follows from not finding. */
+async function areRead(
+  { store, now }: LookupDeps,
+  productIds: readonly string[],
+  sinceMs: number,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const untilMs = now() + PAGE_READS_MS;
+  for (;;) {
+    const left = await store.reader.ask('unreadSince', { productIds, sinceMs });
+    if (left.length === 0) return true;
+    if (now() > untilMs) return false;
+    await sleep(CHECK_MS, signal);
+  }
+}

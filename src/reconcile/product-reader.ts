@@ -1,0 +1,68 @@
+/** Reads one product and puts the answer on record; a failure is put on record too. */
+import { fullJitterMs } from '../core/backoff.ts';
+import type { Fact } from '../core/fact.ts';
+import type { ServiceClient } from '../service/client.ts';
+import { ServiceError } from '../service/errors.ts';
+import { snapshotOf } from '../service/snapshot.ts';
+import type { Store } from '../store/store.ts';
+
+export interface ProductReaderDeps {
+  readonly store: Store;
+  readonly client: ServiceClient;
+  readonly now: () => number;
+  readonly random: () => number;
+}
+
+const RETRY = { baseMs: 500, capMs: 60_000 };
+/** An answer that is not the service's own may take a person to mend: it is tried ever more rarely. */
+const ODD_ANSWER_RETRY = { baseMs: 2_000, capMs: 15 * 60_000 };
+
+/** @returns what the answer changed. @throws ServiceError, StoreError */
+export async function readProduct(
+  deps: ProductReaderDeps,
+  productId: string,
+  signal: AbortSignal,
+): Promise<readonly Fact[]> {
+  const { store, client, now } = deps;
+  // Before the request: what is committed later, the answer may not show.
+  const s0 = store.writer.lastSeq;
+  const answer = await client.productDetail(productId, { signal });
+  const { sentAtMs, receivedAtMs, serverDateMs, requestId } = answer;
+  const appended = await store.writer.append({
+    kind: 'read',
+    atMs: Math.max(now(), receivedAtMs),
+    productId,
+    s0,
+    sentAtMs,
+    receivedAtMs,
+    serverDateMs,
+    requestId,
+    snapshot:
+      answer.outcome === 'found' ? snapshotOf(answer.product, JSON.stringify(answer.rawProduct)) : null,
+  });
+  return appended.facts;
+}
+
+/** Decides when a failed read is tried again. @returns true when it waits for an operator's word. */
+export async function recordFailure(
+  deps: ProductReaderDeps,
+  productId: string,
+  error: ServiceError,
+): Promise<boolean> {
+  // What holds everything back is no fault of this product.
+  if (error.kind === 'aborted' || error.kind === 'credentials' || error.kind === 'rate_limited') return false;
+  const { store, now, random } = deps;
+  const attempts = ((await store.reader.ask('failureOf', { productId }))?.attempts ?? 0) + 1;
+  const policy = error.kind === 'contract' ? ODD_ANSWER_RETRY : RETRY;
+  const parked = error.kind === 'rejected';
+  const failedAtMs = now();
+  await store.writer.command('failRead', {
+    productId,
+    attempts,
+    nextAtMs: failedAtMs + Math.max(error.retryAfterMs ?? 0, fullJitterMs(attempts, policy, random())),
+    parked,
+    error: error.message,
+    failedAtMs,
+  });
+  return parked;
+}

@@ -1,0 +1,225 @@
+/** Everything that reads the service back: the queue, the runs, the lookups, the schedules, the repair after downtime. */
+import type { Fact } from '../core/fact.ts';
+import type { Logger } from '../log.ts';
+import type { ServiceClient } from '../service/client.ts';
+import type { TokenProvider } from '../service/token.ts';
+import type { RunKind } from '../store/commands.ts';
+import type { Run } from '../store/queries/runs.ts';
+import type { Store } from '../store/store.ts';
+import { sleep } from './list-page.ts';
+import { lookUp } from './lookup.ts';
+import { ReadQueue } from './read-queue.ts';
+import { beginCatalogueRun, beginProductRun, endRun, followRun } from './runs.ts';
+import { startSchedule, type Schedule, type ScheduleOptions } from './schedule.ts';
+import { sweep } from './sweep.ts';
+import { Throttle, type Blocked } from './throttle.ts';
+
+export interface ReconcilerDeps {
+  readonly store: Store;
+  readonly client: ServiceClient;
+  readonly tokens: TokenProvider;
+  readonly now: () => number;
+  readonly random: () => number;
+  readonly log: Logger;
+  readonly maxConcurrency: number;
+  readonly maxRps: number;
+  readonly schedules: ScheduleOptions;
+}
+
+/** A start after more than this of silence repairs what was missed before anything else. */
+const DOWNTIME_MS = 5_000;
+const TICK_MS = 250;
+const TROUBLE_MS = 1_000;
+/** Most products that one tick of RECONCILE_CRON adds to the queue. */
+const SCHEDULED_READS = 5_000;
+/** How long the operator's leave to remove products holds. */
+const ALLOW_REMOVALS_MS = 60 * 60_000;
+
+export class Reconciler {
+  readonly #deps: ReconcilerDeps;
+  readonly #throttle: Throttle;
+  readonly #queue: ReadQueue;
+  readonly #stop = new AbortController();
+  readonly #tasks: Promise<void>[] = [];
+  #schedule: Schedule | null = null;
+  /** The walk under way follows the catalogue run of this id. */
+  #sweeping: number | null = null;
+  #isLookingUp = false;
+  readonly #drift = new Map<number, number>();
+
+  constructor(deps: ReconcilerDeps) {
+    const { log } = deps;
+    this.#deps = deps;
+    this.#throttle = new Throttle({
+      now: deps.now,
+      random: deps.random,
+      maxConcurrency: deps.maxConcurrency,
+      maxRps: deps.maxRps,
+      onBlocked: (why) => {
+        if (why === null) log.info('the service is being asked again');
+        else log.warn({ kind: why.kind, untilMs: why.untilMs }, why.message);
+      },
+    });
+    this.#queue = new ReadQueue({
+      ...deps,
+      throttle: this.#throttle,
+      onRead: (_, facts) => this.#countDrift(facts),
+      onParked: (productId, error) =>
+        log.warn({ productId, err: error }, 'the service refuses this read; it waits for an operator'),
+    });
+  }
+
+  get blocked(): Blocked | null {
+    return this.#throttle.blocked;
+  }
+
+  get readsUnderWay(): number {
+    return this.#queue.readsUnderWay;
+  }
+
+  /** Begins to read. Call `repairSilence` first when deliveries are listened to. */
+  start(): void {
+    const { store, schedules, log } = this.#deps;
+    store.writer.onAppended(({ facts }) => {
+      if (facts.some((fact) => fact.kind === 'obliged' || fact.kind === 'canary')) this.#queue.wake();
+    });
+    this.#queue.start();
+    this.#tasks.push(this.#tick());
+    this.#schedule = startSchedule(
+      schedules,
+      { reconcile: () => this.#readDue(), resync: async () => void (await this.#begin('scheduled')) },
+      (error, job) => log.error({ err: error, job }, 'a scheduled job failed; the next one is unaffected'),
+    );
+  }
+
+  /** What was missed before this start, or while the process stood still, is read again (DESIGN §9). */
+  async repairSilence(silenceMs: number | null): Promise<void> {
+    const { store, now, log } = this.#deps;
+    const { lastFullSyncAtMs } = await store.reader.ask('lastLife');
+    if (silenceMs !== null && silenceMs > DOWNTIME_MS) {
+      log.warn(
+        { silenceMs },
+        'nobody listened for a while: every product is read again, the latest active first',
+      );
+      const atMs = now();
+      await store.writer.append({ kind: 'downtime', atMs, downSinceMs: atMs - silenceMs });
+      await this.#begin(lastFullSyncAtMs === null ? 'initial' : 'downtime');
+      return;
+    }
+    // Even a short pause can miss a delivery; without urgency, since little can have happened.
+    await this.#begin(lastFullSyncAtMs === null ? 'initial' : 'restart');
+  }
+
+  /** The operator's word: reads the whole catalogue, or these products, and lets go of whatever holds reads back. */
+  async resync(
+    productIds: readonly string[] | null,
+    options: { readonly allowRemovals: boolean },
+  ): Promise<Run> {
+    const { store, now, tokens } = this.#deps;
+    await tokens.releaseLatch();
+    this.#throttle.release();
+    await store.writer.command('forgetFailures', undefined);
+    if (options.allowRemovals) {
+      const atMs = now();
+      await store.writer.append({ kind: 'allow_removals', atMs, untilMs: atMs + ALLOW_REMOVALS_MS });
+    }
+    const run =
+      productIds === null ? await this.#begin('operator') : await beginProductRun(this.#deps, productIds);
+    this.#queue.wake();
+    return run;
+  }
+
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    this.#schedule?.stop();
+    await this.#queue.stop();
+    await Promise.all(this.#tasks);
+  }
+
+  #begin(kind: RunKind): Promise<Run> {
+    return beginCatalogueRun(this.#deps, kind);
+  }
+
+  async #readDue(): Promise<void> {
+    const { store, now } = this.#deps;
+    await store.writer.command('forgetFailures', undefined);
+    const productIds = await store.reader.ask('scheduledReads', { limit: SCHEDULED_READS });
+    if (productIds.length === 0) return;
+    await store.writer.append({ kind: 'oblige', atMs: now(), reason: 'stale', productIds, variantIds: [] });
+  }
+
+  async #tick(): Promise<void> {
+    const { signal } = this.#stop;
+    while (!signal.aborted) {
+      try {
+        await this.#followRuns();
+        await this.#doChores();
+        await sleep(TICK_MS, signal);
+      } catch (error) {
+        if (signal.aborted) return;
+        this.#deps.log.error({ err: error }, 'reconciling is in trouble; trying again');
+        await sleep(TROUBLE_MS, signal).catch(() => undefined);
+      }
+    }
+  }
+
+  async #followRuns(): Promise<void> {
+    for (const run of await this.#deps.store.reader.ask('runningRuns')) {
+      const drift = this.#drift.get(run.id) ?? 0;
+      this.#drift.set(run.id, 0);
+      if (drift > 0) await this.#deps.store.writer.command('addDrift', { id: run.id, drift });
+      if (!run.listDone && this.#sweeping === null) this.#startSweep(run);
+      if (await followRun(this.#deps, { ...run, drift: run.drift + drift })) this.#drift.delete(run.id);
+    }
+  }
+
+  #startSweep(run: Run): void {
+    const { log } = this.#deps;
+    this.#sweeping = run.id;
+    const walk = sweep({ ...this.#deps, throttle: this.#throttle }, run, this.#stop.signal)
+      .catch(async (error: unknown) => {
+        if (this.#stop.signal.aborted) return;
+        log.error({ err: error, runId: run.id }, 'the walk through the catalogue failed');
+        await endRun(this.#deps, run, error instanceof Error ? error.message : String(error));
+      })
+      .catch((error: unknown) => log.error({ err: error, runId: run.id }, 'the run cannot be ended'))
+      .finally(() => {
+        this.#sweeping = null;
+      });
+    this.#track(walk);
+  }
+
+  async #doChores(): Promise<void> {
+    const { store, now } = this.#deps;
+    const due = await store.reader.ask('dueChores', { nowMs: now() });
+    if (due.bundles) await store.writer.append({ kind: 'due', atMs: now(), what: 'bundles' });
+    if (due.canary) await store.writer.append({ kind: 'due', atMs: now(), what: 'canary' });
+    if (due.lookups.length === 0 || this.#isLookingUp) return;
+    // The first walk through the catalogue shows every product anyway.
+    if ((await store.reader.ask('runningRuns')).some((run) => run.kind === 'initial')) return;
+    this.#isLookingUp = true;
+    this.#track(
+      lookUp({ ...this.#deps, throttle: this.#throttle }, due.lookups, this.#stop.signal)
+        .catch((error: unknown) => {
+          if (!this.#stop.signal.aborted) {
+            this.#deps.log.error({ err: error }, 'looking up unknown variants failed');
+          }
+        })
+        .finally(() => {
+          this.#isLookingUp = false;
+        }),
+    );
+  }
+
+  /** A task that ends by itself; `stop` waits for it. */
+  #track(task: Promise<void>): void {
+    this.#tasks.push(task);
+    void task.finally(() => void this.#tasks.splice(this.#tasks.indexOf(task), 1));
+  }
+
+  #countDrift(facts: readonly Fact[]): void {
+    const drift = facts.filter((fact) => fact.kind === 'drift').length;
+    if (drift === 0) return;
+    for (const [runId, count] of this.#drift) this.#drift.set(runId, count + drift);
+  }
+}

@@ -1,0 +1,104 @@
+/** The life of a run: begun once, walked, followed until every product of it is read, and ended. */
+import type { Logger } from '../log.ts';
+import type { RunKind } from '../store/commands.ts';
+import { RUN_PRIORITY } from '../store/queries/queue.ts';
+import type { Run } from '../store/queries/runs.ts';
+import type { Store } from '../store/store.ts';
+import { REPLICA_LAG_MS } from '../core/limits.ts';
+
+export interface RunDeps {
+  readonly store: Store;
+  readonly now: () => number;
+  readonly log: Logger;
+}
+
+/** Nobody listened before these: their reads must not come from a replica that is still behind that time. */
+const AFTER_SILENCE: ReadonlySet<RunKind> = new Set<RunKind>(['initial', 'downtime', 'restart']);
+
+/**
+ * Begins a walk through the whole catalogue.
+ *
+ * @returns the run; for an operator or the schedule the one under way, when that is as urgent as one can be.
+ */
+export async function beginCatalogueRun(deps: RunDeps, kind: RunKind): Promise<Run> {
+  const { store, now, log } = deps;
+  const running = (await store.reader.ask('runningRuns')).filter((run) => run.productIds === null);
+  if (AFTER_SILENCE.has(kind)) {
+    // The list may have changed behind an earlier walk while nobody listened: a new one covers it, and all it did.
+    for (const run of running) {
+      if (run.kind === 'operator' || RUN_PRIORITY[run.kind] < RUN_PRIORITY[kind]) continue;
+      await endRun(deps, run, 'a later walk through the catalogue covers this one');
+    }
+  } else {
+    const urgent = running.find(
+      (run) => run.kind === kind || RUN_PRIORITY[run.kind] <= RUN_PRIORITY.initial,
+    );
+    if (urgent !== undefined) return urgent;
+  }
+  const startedAtMs = now();
+  const id = await store.writer.command('createRun', {
+    kind,
+    startedAtMs,
+    readAfterMs: startedAtMs + (AFTER_SILENCE.has(kind) ? REPLICA_LAG_MS : 0),
+    startedSeq: store.writer.lastSeq,
+    total: (await store.reader.ask('status')).products,
+    productIds: null,
+  });
+  log.info({ runId: id, kind }, 'reading the whole catalogue');
+  return loadRun(store, id);
+}
+
+/** Begins reads of these products. */
+export async function beginProductRun(deps: RunDeps, productIds: readonly string[]): Promise<Run> {
+  const { store, now, log } = deps;
+  const startedAtMs = now();
+  await store.writer.append({
+    kind: 'oblige',
+    atMs: startedAtMs,
+    reason: 'operator',
+    productIds,
+    variantIds: [],
+  });
+  const id = await store.writer.command('createRun', {
+    kind: 'products',
+    startedAtMs,
+    readAfterMs: startedAtMs,
+    startedSeq: store.writer.lastSeq,
+    total: productIds.length,
+    productIds,
+  });
+  log.info({ runId: id, products: productIds.length }, 'reading products on an operator’s word');
+  return loadRun(store, id);
+}
+
+/** Brings the run's figures up to date and ends it when nothing is left. @returns true when it has ended. */
+export async function followRun(deps: RunDeps, run: Run): Promise<boolean> {
+  const { store, now, log } = deps;
+  const { unread, parked, total } = await store.reader.ask('remainingOf', run);
+  const expected = run.listDone ? total : Math.max(total, run.total);
+  const done = Math.max(0, total - unread);
+  if (expected !== run.total || done !== run.done || parked !== run.failed) {
+    await store.writer.command('progressRun', { id: run.id, total: expected, done, failed: parked });
+  }
+  if (!run.listDone || unread > parked || run.readAfterMs > now()) return false;
+  const error = parked === 0 ? null : `${parked} products could not be read; see the log and the status`;
+  await endRun(deps, run, error);
+  log.info({ runId: run.id, kind: run.kind, products: done, parked, drift: run.drift }, 'the run has ended');
+  return true;
+}
+
+export async function endRun({ store, now }: RunDeps, run: Run, error: string | null): Promise<void> {
+  await store.writer.command('finishRun', {
+    id: run.id,
+    state: error === null ? 'done' : 'failed',
+    atMs: now(),
+    error,
+    fullSync: error === null && run.productIds === null,
+  });
+}
+
+async function loadRun(store: Store, id: number): Promise<Run> {
+  const run = await store.reader.ask('runById', { id });
+  if (run === null) throw new Error(`run ${id} is not there although it was just committed`);
+  return run;
+}

@@ -1,0 +1,40 @@
+/** The cron schedules (DESIGN §4): when due products are read again, when the whole catalogue is. */
+import { Cron } from 'croner';
+
+export interface ScheduleOptions {
+  /** croner patterns; null switches a schedule off. */
+  readonly reconcileCron: string | null;
+  readonly resyncCron: string | null;
+  readonly timezone: string | null;
+}
+
+export interface Schedule {
+  stop(): void;
+}
+
+/** @param onError told when a job fails; the schedule goes on. */
+export function startSchedule(
+  options: ScheduleOptions,
+  jobs: { readonly reconcile: () => Promise<void>; readonly resync: () => Promise<void> },
+  onError: (error: unknown, job: string) => void,
+): Schedule {
+  const start = (pattern: string | null, name: string, job: () => Promise<void>): Cron | null =>
+    pattern === null
+      ? null
+      : new Cron(
+          pattern,
+          {
+            // A job that takes longer than its interval is not started a second time beside itself.
+            protect: true,
+            unref: true,
+            catch: (error: unknown) => onError(error, name),
+            ...(options.timezone === null ? {} : { timezone: options.timezone }),
+          },
+          job,
+        );
+  const crons = [
+    start(options.reconcileCron, 'reconcile', jobs.reconcile),
+    start(options.resyncCron, 'resync', jobs.resync),
+  ];
+  return { stop: () => crons.forEach((cron) => cron?.stop()) };
+}

@@ -1,0 +1,61 @@
+/**
+ * Walks the catalogue list to the end, by id, and tells the mirror of products it does not know (DESIGN §9). Offsets
+ * shift when a product is deleted, so pages overlap: a page that does not begin with a product of the page before it
+ * may have skipped some, and the walk steps back.
+ */
+import type { Store } from '../store/store.ts';
+import type { Run } from '../store/queries/runs.ts';
+import { listPage, type ListDeps } from './list-page.ts';
+
+export interface SweepDeps extends ListDeps {
+  readonly store: Store;
+  readonly now: () => number;
+}
+
+const PAGE = 100;
+
+/** @returns when the list is at its end and all of it is on record. @throws ServiceError, StoreError, abort. */
+export async function sweep(deps: SweepDeps, run: Run, signal: AbortSignal): Promise<void> {
+  const { store } = deps;
+  let offset = run.listOffset;
+  // After a restart only the last id of the page before is known; that is enough to see a shift.
+  let before: ReadonlySet<string> = new Set(run.listLastId === null ? [] : [run.listLastId]);
+  let stepBack = 1;
+  for (;;) {
+    const { page } = await listPage(
+      deps,
+      { limit: PAGE, offset, sort_by: 'id', sort_order: 'asc', get_count: true },
+      signal,
+    );
+    const ids = page.products.map((product) => product.id);
+    const [first] = ids;
+    const overlaps = first !== undefined && before.has(first);
+    if (offset > 0 && before.size > 0 && !overlaps) {
+      offset = Math.max(0, offset - stepBack);
+      stepBack *= 2;
+      continue;
+    }
+    stepBack = 1;
+    await recordListed(deps, ids);
+    const last = ids.at(-1);
+    const listDone = !page.has_more || last === undefined;
+    // A list of one product a page would stand still on its overlap.
+    const nextOffset = listDone ? offset : offset + Math.max(1, ids.length - 1);
+    await store.writer.command('checkpointRun', {
+      id: run.id,
+      listOffset: nextOffset,
+      listLastId: last ?? null,
+      listDone,
+      total: page.total ?? 0,
+    });
+    if (listDone) return;
+    offset = nextOffset;
+    before = new Set(ids);
+  }
+}
+
+async function recordListed({ store, now }: SweepDeps, ids: readonly string[]): Promise<void> {
+  const productIds = await store.reader.ask('notMirrored', { productIds: ids });
+  if (productIds.length === 0) return;
+  await store.writer.append({ kind: 'listed', atMs: now(), productIds, lookup: false });
+}

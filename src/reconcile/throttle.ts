@@ -1,0 +1,158 @@
+/**
+ * How much may be asked of the service now (DESIGN §9): adaptive concurrency under a ceiling, an even rate, a pause
+ * when the service asks for one, a breaker when it fails. One for everything that is sent.
+ */
+import { CLOSED, failed, mayCall, probing, succeeded, type Breaker } from '../core/breaker.ts';
+import { afterOverload, afterSuccess, allowed, startConcurrency } from '../core/concurrency.ts';
+import { refill, startRate, take } from '../core/rate.ts';
+import { ServiceError } from '../service/errors.ts';
+
+export interface ThrottleDeps {
+  readonly now: () => number;
+  readonly random: () => number;
+  readonly maxConcurrency: number;
+  readonly maxRps: number;
+  /** Told when something that held everything back begins or ends. */
+  readonly onBlocked: (why: Blocked | null) => void;
+}
+
+/** Why nothing is sent at present. */
+export interface Blocked {
+  readonly kind: 'credentials' | 'breaker' | 'rate_limited' | 'wrong_store';
+  readonly message: string;
+  /** Null: until an operator's word. */
+  readonly untilMs: number | null;
+}
+
+const BREAKER = { failures: 5, backoff: { baseMs: 1_000, capMs: 30_000 } };
+/** While the credentials are latched no request is made; the token file may tell of their release. */
+const LATCH_CHECK_MS = 5_000;
+const DEFAULT_PAUSE_MS = 1_000;
+
+export class Throttle {
+  readonly #deps: ThrottleDeps;
+  #breaker: Breaker = CLOSED;
+  #concurrency;
+  #rate;
+  #inFlight = 0;
+  #blocked: Blocked | null = null;
+  #resumeAtMs = 0;
+
+  constructor(deps: ThrottleDeps) {
+    this.#deps = deps;
+    this.#concurrency = startConcurrency(deps.maxConcurrency);
+    this.#rate = startRate(deps.now());
+  }
+
+  get blocked(): Blocked | null {
+    return this.#blocked;
+  }
+
+  get concurrencyLimit(): number {
+    return allowed(this.#concurrency);
+  }
+
+  /** How many requests may be sent now. */
+  free(): number {
+    const nowMs = this.#deps.now();
+    if (this.#blocked?.kind === 'wrong_store' || nowMs < this.#resumeAtMs) return 0;
+    const permission = mayCall(this.#breaker, nowMs);
+    if (permission === 'no') return 0;
+    this.#rate = refill(this.#rate, this.#deps.maxRps, nowMs);
+    const slots = permission === 'probe' ? 1 - this.#inFlight : allowed(this.#concurrency) - this.#inFlight;
+    return Math.max(0, Math.min(slots, Math.floor(this.#rate.tokens)));
+  }
+
+  /** Sends one request, which `free()` has allowed, and learns from its outcome. */
+  async send<T>(request: () => Promise<T>): Promise<T> {
+    const sentAtMs = this.#deps.now();
+    if (mayCall(this.#breaker, sentAtMs) === 'probe') this.#breaker = probing(this.#breaker);
+    this.#rate = take(this.#rate);
+    this.#inFlight += 1;
+    try {
+      const answer = await request();
+      this.#succeed();
+      return answer;
+    } catch (error) {
+      this.#learn(error, sentAtMs);
+      throw error;
+    } finally {
+      this.#inFlight -= 1;
+    }
+  }
+
+  /** Another store answered than the one mirrored: nothing more is asked until the service is started again. */
+  stopForWrongStore(message: string): void {
+    this.#block({ kind: 'wrong_store', message, untilMs: null });
+  }
+
+  /** The operator's word: whatever holds requests back, except a wrong store, is tried again at once. */
+  release(): void {
+    if (this.#blocked?.kind === 'wrong_store') return;
+    this.#breaker = CLOSED;
+    this.#resumeAtMs = 0;
+    this.#unblock();
+  }
+
+  #succeed(): void {
+    this.#breaker = succeeded();
+    this.#concurrency = afterSuccess(this.#concurrency, this.#deps.maxConcurrency);
+    if (this.#blocked?.kind !== 'wrong_store') this.#unblock();
+  }
+
+  #learn(error: unknown, sentAtMs: number): void {
+    const nowMs = this.#deps.now();
+    if (!(error instanceof ServiceError)) return;
+    switch (error.kind) {
+      case 'rejected':
+        // The service is well: it has answered.
+        this.#succeed();
+        return;
+      case 'aborted':
+        if (this.#breaker.kind === 'probing') this.#fail(error, nowMs);
+        return;
+      case 'credentials':
+        this.#resumeAtMs = nowMs + LATCH_CHECK_MS;
+        this.#endProbe(error, nowMs);
+        this.#block({ kind: 'credentials', message: error.message, untilMs: null });
+        return;
+      case 'rate_limited': {
+        this.#concurrency = afterOverload(this.#concurrency, sentAtMs, nowMs);
+        this.#resumeAtMs = Math.max(this.#resumeAtMs, nowMs + (error.retryAfterMs ?? DEFAULT_PAUSE_MS));
+        this.#endProbe(error, nowMs);
+        this.#block({ kind: 'rate_limited', message: error.message, untilMs: this.#resumeAtMs });
+        return;
+      }
+      case 'unavailable':
+        this.#concurrency = afterOverload(this.#concurrency, sentAtMs, nowMs);
+        this.#fail(error, nowMs);
+        return;
+      case 'unauthorized':
+      case 'contract':
+        this.#fail(error, nowMs);
+    }
+  }
+
+  /** A probe that was answered by a request to wait has not shown that the service is well. */
+  #endProbe(error: ServiceError, nowMs: number): void {
+    if (this.#breaker.kind === 'probing') this.#fail(error, nowMs);
+  }
+
+  #fail(error: ServiceError, nowMs: number): void {
+    this.#breaker = failed(this.#breaker, BREAKER, nowMs, this.#deps.random());
+    if (this.#breaker.kind !== 'open') return;
+    this.#block({ kind: 'breaker', message: error.message, untilMs: this.#breaker.probeAtMs });
+  }
+
+  #block(why: Blocked): void {
+    const isNews = this.#blocked?.kind !== why.kind;
+    this.#blocked = why;
+    if (isNews) this.#deps.onBlocked(why);
+  }
+
+  #unblock(): void {
+    if (this.#blocked === null) return;
+    this.#blocked = null;
+    this.#deps.onBlocked(null);
+  }
+}
