@@ -57,7 +57,7 @@ export function createApi(deps: {
   app.post('/oauth/token', async (context) => {
     count('/oauth/token');
     const ip = getConnInfo(context).remote.address ?? '';
-    const raw = await readBody(context);
+    const raw = await readBody(context.env.incoming);
     issuer.admitIp(ip);
     const contentType = context.req.header('Content-Type');
     return respond(context, answerTokenRequest(issuer, { raw, contentType, ip }));
@@ -66,7 +66,7 @@ export function createApi(deps: {
   for (const endpoint of deps.endpoints) {
     app.post(endpoint.path, async (context) => {
       count(endpoint.path);
-      const raw = await readBody(context);
+      const raw = await readBody(context.env.incoming);
       const [, token] = /^Bearer +([^\s]+)$/i.exec(context.req.header('Authorization') ?? '') ?? [];
       if (token === undefined || !issuer.accepts(token)) {
         throw new ApiError(401, 'invalid_token', 'the access token is missing, malformed or expired');

@@ -40,7 +40,9 @@ export function createControl(deps: {
   const app = new Hono<ApiEnv>();
 
   const body = async <Shape extends z.ZodRawShape>(context: Context<ApiEnv>, schema: z.ZodObject<Shape>) =>
-    parseJsonBody(await readBody(context), context.req.header('Content-Type'), schema, { optional: false });
+    parseJsonBody(await readBody(context.env.incoming), context.req.header('Content-Type'), schema, {
+      optional: false,
+    });
 
   app.get('/truth', (context) => context.json(renameKeys(truth.snapshot(), toSnakeCase) as object));
 
