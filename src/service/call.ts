@@ -60,7 +60,7 @@ export function createCall({ transport, tokens, newRequestId }: CallDeps): Call 
     } catch (error) {
       if (!isInvalidToken(error)) throw error;
       tokens.invalidate(renewed);
-      throw new ServiceError({ ...error, kind: 'unauthorized' });
+      throw error.as('unauthorized');
     }
   };
 }

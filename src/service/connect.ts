@@ -20,7 +20,7 @@ export interface ServiceConnectionOptions {
   /** Told when the token file cannot be read or written; the connection goes on without it. */
   readonly onTokenFileError: (error: unknown) => void;
   readonly limits?: Partial<HttpLimits>;
-  /** Epoch ms, for the times of answers; default `Date.now`. */
+  /** Epoch ms, for the times of answers; default `Date.now`. Tokens age by `Date.now`, which all processes share. */
   readonly now?: () => number;
 }
 

@@ -77,6 +77,22 @@ export class ServiceError extends Error {
     this.retryAfterMs = init.retryAfterMs;
     this.times = init.times;
   }
+
+  /** The same failure, understood as another kind by one who knows more of what went before. */
+  as(kind: ServiceErrorKind): ServiceError {
+    const { endpoint, status, code, description, requestId, retryAfterMs, times, cause } = this;
+    return new ServiceError({
+      kind,
+      endpoint,
+      status,
+      code,
+      description,
+      requestId,
+      retryAfterMs,
+      times,
+      cause,
+    });
+  }
 }
 
 function remedy({ kind, code, retryAfterMs }: ServiceErrorInit): string {

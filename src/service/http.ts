@@ -31,7 +31,7 @@ export interface HttpLimits {
 export interface HttpTransport {
   readonly send: Transport;
   /** Closes every connection; requests in flight reject with kind `aborted`. */
-  close(): Promise<void>;
+  readonly close: () => Promise<void>;
 }
 
 const DEFAULT_LIMITS: HttpLimits = {
@@ -41,6 +41,8 @@ const DEFAULT_LIMITS: HttpLimits = {
   deadlineMs: 30_000,
   maxAnswerBytes: 16 * 1024 * 1024,
 };
+
+const LATE = Symbol('deadline passed');
 
 /** Posts requests over its own pool of kept-alive connections (service-api.md, "Conventions" 6 and 8). */
 export function createHttpTransport(options: HttpTransportOptions): HttpTransport {
@@ -64,11 +66,7 @@ export function createHttpTransport(options: HttpTransportOptions): HttpTranspor
     const stop = new AbortController();
     const onAbort = () => stop.abort();
     signal?.addEventListener('abort', onAbort, { once: true });
-    let isLate = false;
-    const timer = setTimeout(() => {
-      isLate = true;
-      stop.abort();
-    }, limits.deadlineMs);
+    const timer = setTimeout(() => stop.abort(LATE), limits.deadlineMs);
 
     const sentAtMs = options.now();
     try {
@@ -86,7 +84,7 @@ export function createHttpTransport(options: HttpTransportOptions): HttpTranspor
       return { status: answer.statusCode, headers, body, sentAtMs, receivedAtMs, serverDateMs };
     } catch (error) {
       if (signal?.aborted) throw fail({ kind: 'aborted', description: 'aborted while in flight' });
-      if (isLate)
+      if (stop.signal.reason === LATE)
         throw fail({ kind: 'unavailable', description: `no whole answer within ${limits.deadlineMs} ms` });
       throw fail(describe(error, limits));
     } finally {

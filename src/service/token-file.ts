@@ -47,7 +47,6 @@ const fileSchema = z.object({
   state: tokenStateSchema,
 });
 
-const MAX_FILE_BYTES = 64 * 1024;
 const OTHERS = 0o077;
 const derive = promisify(scrypt) as (secret: string, salt: Buffer, length: number) => Promise<Buffer>;
 
@@ -105,9 +104,9 @@ async function readPrivate(path: string): Promise<string | null> {
     throw error;
   }
   try {
-    const { mode, size } = await handle.stat();
+    const { mode } = await handle.stat();
     if ((mode & OTHERS) !== 0) await handle.chmod(0o600);
-    return size > MAX_FILE_BYTES ? null : await handle.readFile('utf8');
+    return await handle.readFile('utf8');
   } finally {
     await handle.close();
   }

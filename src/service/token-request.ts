@@ -16,12 +16,14 @@ export interface Credentials {
  * Requests one token by the client credentials grant, once (service-api.md, "POST /oauth/token"). The credentials
  * go in the form body only.
  *
+ * @param askedAtMs now, by the clock that the token's age will be told by; its life cannot have begun before.
  * @throws ServiceError of kind `credentials` when the service refuses them, else as `readAnswer` says.
  */
 export async function requestToken(
   transport: Transport,
   { clientId, clientSecret }: Credentials,
   requestId: string,
+  askedAtMs: number,
 ): Promise<IssuedToken> {
   const form = new URLSearchParams({
     grant_type: 'client_credentials',
@@ -36,16 +38,15 @@ export async function requestToken(
   };
   const response = await transport(request);
   try {
-    const { value, sentAtMs } = readAnswer(request, response, tokenResponseSchema, [clientSecret]);
-    // Its life began at the earliest when the request was sent.
+    const { value } = readAnswer(request, response, tokenResponseSchema, [clientSecret]);
     return {
       accessToken: value.access_token,
-      issuedAtMs: sentAtMs,
-      expiresAtMs: sentAtMs + value.expires_in * 1000,
+      issuedAtMs: askedAtMs,
+      expiresAtMs: askedAtMs + value.expires_in * 1000,
     };
   } catch (error) {
     if (error instanceof ServiceError && error.kind === 'rejected' && error.code === 'invalid_client')
-      throw new ServiceError({ ...error, kind: 'credentials' });
+      throw error.as('credentials');
     throw error;
   }
 }

@@ -15,7 +15,7 @@ export interface TokenProvider {
    *
    * @throws ServiceError, without any request where one is known to be useless: `credentials` while latched;
    * `rate_limited` or `unavailable` with `retryAfterMs` while a pause after 429 or a failure lasts. A request that
-   * fails while the token still lives is not an error: the token is given out to its end.
+   * fails while the token still lives is not an error, unless it latches: the token is given out to its end.
    */
   getToken(options?: { readonly signal?: AbortSignal | undefined }): Promise<string>;
   /** Says that the service refused this token. Drops it only if it is still the current one. */
@@ -93,8 +93,7 @@ export function createTokenProvider(deps: TokenProviderDeps): TokenProvider {
       failWhilePaused();
       return await request();
     } catch (error) {
-      const isLatched = error instanceof ServiceError && error.kind === 'credentials';
-      if (!isLatched && token !== null && now() < token.expiresAtMs) return token.accessToken;
+      if (token !== null && now() < token.expiresAtMs) return token.accessToken;
       throw error;
     }
   }
@@ -102,13 +101,12 @@ export function createTokenProvider(deps: TokenProviderDeps): TokenProvider {
   async function request(): Promise<string> {
     let issued: IssuedToken;
     try {
-      issued = await requestToken(transport, credentials, newRequestId());
+      issued = await requestToken(transport, credentials, newRequestId(), now());
     } catch (error) {
       await noteFailure(error);
       throw error;
     }
     token = issued;
-    slowDown = null;
     failures = 0;
     await saveFile();
     return issued.accessToken;
@@ -185,7 +183,6 @@ export function createTokenProvider(deps: TokenProviderDeps): TokenProvider {
       await flight?.catch(() => undefined);
       await adoptFile();
       latch = null;
-      holdOff = null;
       isLatchInFile = true;
       await writeFile();
     },

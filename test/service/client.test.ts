@@ -206,6 +206,11 @@ describe('a refused token', () => {
       code: 'invalid_token',
     });
     expect(service.to(DETAIL)).toHaveLength(2);
+    expect(await failureOf(client.productDetail('7'))).toMatchObject({
+      kind: 'unavailable',
+      retryAfterMs: 1000,
+    });
+    expect(service.to(DETAIL)).toHaveLength(2);
     expect(service.to('/oauth/token')).toHaveLength(2);
   });
 
@@ -239,7 +244,9 @@ describe('a refused token', () => {
 
 describe('nothing else is retried', () => {
   test.each([
+    [302, 'invalid_request', 'contract'],
     [400, 'invalid_request', 'rejected'],
+    [400, 'invalid_token', 'rejected'],
     [401, 'invalid_client', 'rejected'],
     [403, 'access_denied', 'rejected'],
     [403, 'quota_exceeded', 'rejected'],

@@ -8,6 +8,7 @@ import { ServiceError } from '../../src/service/errors.ts';
 import { createHttpTransport } from '../../src/service/http.ts';
 import type { HttpLimits } from '../../src/service/http.ts';
 import { createTokenFile } from '../../src/service/token-file.ts';
+import type { TokenFile } from '../../src/service/token-file.ts';
 import { createTokenProvider } from '../../src/service/token.ts';
 
 export const START_MS = 1_790_000_000_000;
@@ -28,6 +29,8 @@ export interface ConnectionOptions {
   clientId?: string;
   clientSecret?: string;
   tokenFilePath?: string;
+  /** Stands in for the file at `tokenFilePath`. */
+  file?: TokenFile;
   clock?: Clock;
   limits?: Partial<HttpLimits>;
   maxConcurrency?: number;
@@ -55,7 +58,7 @@ export function connect(options: ConnectionOptions) {
   const tokens = createTokenProvider({
     transport: http.send,
     credentials: { clientId, clientSecret },
-    file: createTokenFile({ path, baseUrl, clientId, clientSecret }),
+    file: options.file ?? createTokenFile({ path, baseUrl, clientId, clientSecret }),
     now,
     random: () => 0.5,
     newRequestId: counted('token-request'),

@@ -76,13 +76,17 @@ describe('an answer that is not the service’s', () => {
   test.each([
     ['empty', ''],
     ['cut JSON', '{"products":['],
-    ['not UTF-8', Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d])],
+    ['not UTF-8', Buffer.from('{"has_more":false,"products":[{"id":"1","name":"\xff"}]}', 'latin1')],
     ['a JSON text', '"ok"'],
     ['null', 'null'],
   ])('a 200 with a body that is %s is contract', async (_name, body) => {
     const service = await startStubService();
     service.answer(LIST, (response) => void response.writeHead(200).end(body));
-    expect(await failureOf(listing(service))).toMatchObject({ kind: 'contract', status: 200 });
+    const error = await failureOf(listing(service));
+    expect(error).toMatchObject({ kind: 'contract', status: 200 });
+    expect(error.description).toMatch(
+      /^the answer is not JSON$|^Invalid input: expected object, received (string|null)$/,
+    );
   });
 
   test.each([
@@ -108,6 +112,15 @@ describe('an answer that is not the service’s', () => {
     await failureOf(client.listProducts());
     expect((await client.listProducts()).page).toEqual(page);
   });
+});
+
+test('the request id of an answer is the one that the service gave', async () => {
+  const service = await startStubService();
+  const { client } = connect({ baseUrl: service.baseUrl });
+  service.answer(LIST, (response) => sendJson(response, 200, page, { 'X-Request-Id': 'theirs' }));
+  expect((await client.listProducts()).requestId).toBe('theirs');
+  service.answer(LIST, (response) => sendError(response, 500, 'server_error', { 'X-Request-Id': 'theirs' }));
+  expect((await failureOf(client.listProducts())).requestId).toBe('theirs');
 });
 
 describe('Retry-After', () => {

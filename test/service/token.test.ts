@@ -1,11 +1,32 @@
 import { join } from 'node:path';
 import { rmSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
+import type { TokenFile, TokenState } from '../../src/service/token-file.ts';
 import { connect, failureOf, SECRET, START_MS, temporaryFolder } from './connection.ts';
 import { sendError, sendHtml, sendJson, startStubService } from './stub-service.ts';
 
 const TOKEN = '/oauth/token';
 const HOUR_MS = 3_600_000;
+
+/** A file that can be made to fail. */
+function memoryFile(state: TokenState | null = null) {
+  const held = { state, isBroken: true };
+  const file: TokenFile = {
+    read: () => Promise.resolve(held.state),
+    write(next) {
+      if (held.isBroken) return Promise.reject(new Error('disk full'));
+      held.state = next;
+      return Promise.resolve();
+    },
+  };
+  return { file, held };
+}
+
+const living = (accessToken: string, expiresAtMs: number): TokenState => ({
+  token: { accessToken, issuedAtMs: START_MS, expiresAtMs },
+  latch: null,
+  pause: null,
+});
 
 describe('a token', () => {
   test('is requested with the credentials in the form body only', async () => {
@@ -86,7 +107,8 @@ describe('a token', () => {
 
   test('is dropped when refused, unless another took its place', async () => {
     const service = await startStubService();
-    const { tokens } = connect({ baseUrl: service.baseUrl });
+    // Without a file, from which a token dropped by mistake would come back.
+    const { tokens } = connect({ baseUrl: service.baseUrl, file: memoryFile().file });
     const first = await tokens.getToken();
     tokens.invalidate(first);
     expect(await tokens.getToken()).toBe('token-2');
@@ -162,6 +184,22 @@ describe('a token shared through the file', () => {
     const { clock, tokenFilePath } = first;
     await connect({ baseUrl: other.baseUrl, clock, tokenFilePath }).tokens.getToken();
     expect(other.to(TOKEN)).toHaveLength(1);
+  });
+
+  test('replaces an older one in memory, never a newer', async () => {
+    const service = await startStubService();
+    const { file, held } = memoryFile(living('old', START_MS + 2 * HOUR_MS));
+    const { tokens, clock } = connect({ baseUrl: service.baseUrl, file });
+    expect(await tokens.getToken()).toBe('old');
+
+    clock.nowMs = START_MS + 2 * HOUR_MS - 1;
+    held.state = living('newer', START_MS + 3 * HOUR_MS);
+    expect(await tokens.getToken()).toBe('newer');
+
+    clock.nowMs = START_MS + 3 * HOUR_MS - 1;
+    held.state = living('old', START_MS + 2 * HOUR_MS);
+    service.answer(TOKEN, (response) => sendError(response, 500, 'server_error'));
+    expect(await tokens.getToken()).toBe('newer');
   });
 
   test('is used from memory when the file cannot be written, and the owner is told', async () => {
@@ -252,6 +290,70 @@ describe('a refused secret', () => {
     await failureOf(tokens.getToken());
     expect(service.to(TOKEN)).toHaveLength(1);
     await expect(tokens.releaseLatch()).rejects.toMatchObject({ code: 'ENOENT' });
+  });
+
+  test('stays latched when the file still says what it said before, and is latched there once that works', async () => {
+    const service = await startStubService();
+    service.answer(TOKEN, (response) => sendError(response, 401, 'invalid_client'));
+    const { file, held } = memoryFile(living('expired', START_MS));
+    const { tokens, clock } = connect({ baseUrl: service.baseUrl, file });
+    await failureOf(tokens.getToken());
+    expect(await failureOf(tokens.getToken())).toMatchObject({ kind: 'credentials' });
+    expect(service.to(TOKEN)).toHaveLength(1);
+
+    held.isBroken = false;
+    await failureOf(tokens.getToken());
+    const next = connect({ baseUrl: service.baseUrl, file, clock });
+    expect(await failureOf(next.tokens.getToken())).toMatchObject({ kind: 'credentials' });
+    expect(service.to(TOKEN)).toHaveLength(1);
+  });
+
+  test('ends the use of a token that it once got', async () => {
+    const service = await startStubService();
+    const { tokens, clock } = connect({ baseUrl: service.baseUrl });
+    await tokens.getToken();
+    service.answer(TOKEN, (response) => sendError(response, 401, 'invalid_client'));
+    clock.nowMs = START_MS + 4 * HOUR_MS - 1;
+    for (let n = 0; n < 2; n += 1)
+      expect(await failureOf(tokens.getToken())).toMatchObject({ kind: 'credentials' });
+    expect(service.to(TOKEN)).toHaveLength(2);
+  });
+
+  test('is tried again if it is refused while the latch is being released', async () => {
+    const service = await startStubService();
+    let released: Promise<void> | undefined;
+    const { tokens } = connect({ baseUrl: service.baseUrl });
+    service.answer(TOKEN, (response, _request, nth) => {
+      if (nth === 1) {
+        released = tokens.releaseLatch();
+        sendError(response, 401, 'invalid_client');
+      } else sendJson(response, 200, { access_token: 'good', token_type: 'Bearer', expires_in: 14400 });
+    });
+    expect(await failureOf(tokens.getToken())).toMatchObject({ kind: 'credentials' });
+    await released;
+    expect(await tokens.getToken()).toBe('good');
+  });
+
+  test('that was not refused loses nothing by releaseLatch', async () => {
+    const service = await startStubService();
+    const first = connect({ baseUrl: service.baseUrl });
+    await first.tokens.getToken();
+    const { clock, tokenFilePath } = first;
+    const again = () => connect({ baseUrl: service.baseUrl, clock, tokenFilePath });
+    await again().tokens.releaseLatch();
+    expect(await again().tokens.getToken()).toBe('token-1');
+  });
+
+  test.each([
+    [400, 'unsupported_grant_type', 'rejected'],
+    [401, 'invalid_token', 'rejected'],
+    [500, 'invalid_client', 'unavailable'],
+  ])('is not what %i %s says', async (status, code, kind) => {
+    const service = await startStubService();
+    service.answer(TOKEN, (response) => sendError(response, status, code));
+    const { tokens } = connect({ baseUrl: service.baseUrl });
+    expect(await failureOf(tokens.getToken())).toMatchObject({ kind, code });
+    expect(await failureOf(tokens.getToken())).toMatchObject({ kind: 'unavailable' });
   });
 
   test('is not what a proxy’s 401 says', async () => {
