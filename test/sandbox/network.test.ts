@@ -165,6 +165,20 @@ test('hold keeps deliveries until release, which sends them in order', async () 
   expect(arrived(receiver).at(-1)).toBe(after);
 });
 
+test('release sends each delivery only after the one before is settled', async () => {
+  const { sandbox, receiver } = await withReceiver({ ackTimeoutMs: 30 });
+  receiver.answer = 'never';
+  const held = sandbox.network.hold();
+  change(sandbox, 3);
+  await held.release();
+  const { records } = sandbox.deliveries;
+  for (const [index, { sentAtMs }] of records.slice(1).entries()) {
+    const before = records[index]!;
+    expect(sentAtMs).toBeGreaterThanOrEqual(before.sentAtMs! + before.ms!);
+    expect(before.ms).toBeGreaterThan(20);
+  }
+});
+
 test('a second hold keeps only what comes after it', async () => {
   const { sandbox, receiver } = await withReceiver();
   const first = sandbox.network.hold();

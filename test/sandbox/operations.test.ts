@@ -34,6 +34,17 @@ describe('orders', () => {
     expect(() => operations.cancel(orderId)).toThrow(OperationError);
   });
 
+  test('open orders are settled in any order', async () => {
+    const { operations, variant } = await stocked();
+    const [a, b, c] = [1, 2, 3].map((qty) => operations.reserve([{ variantId: variant.id, qty }]).orderId);
+    operations.cancel(a!);
+    expect(operations.orders.size).toBe(2);
+    operations.ship(c!);
+    operations.cancel(b!);
+    expect(operations.orders.size).toBe(0);
+    expect(sellable(variant)).toBe(12);
+  });
+
   test('shipping lowers on hand and reserved, and tells nothing', async () => {
     const { sandbox, operations, variant } = await stocked({ webhookUrl: 'http://127.0.0.1:1/' });
     const { orderId } = operations.reserve([{ variantId: variant.id, qty: 3 }]);
