@@ -3,9 +3,9 @@ import { advance, type SteadyClock } from './core/steady-clock.ts';
 
 export interface Clock {
   /** Epoch ms, never falling. */
-  now(): number;
+  readonly now: () => number;
   /** Told when the wall clock ran ahead while the process stood still: nobody listened for `jumpedMs`. */
-  onJump(listener: (jumpedMs: number) => void): void;
+  readonly onJump: (listener: (jumpedMs: number) => void) => void;
 }
 
 /** @param notBeforeMs the last instant on record: a clock that was set back between two starts is not followed. */
@@ -13,7 +13,7 @@ export function createClock(notBeforeMs: number): Clock {
   let steady: SteadyClock = { nowMs: Math.max(Date.now(), notBeforeMs), monotonicMs: performance.now() };
   const listeners: ((jumpedMs: number) => void)[] = [];
   return {
-    now(): number {
+    now: () => {
       const next = advance(steady, Date.now(), performance.now());
       steady = next.clock;
       if (next.jumpedMs > 0) for (const listener of listeners) listener(next.jumpedMs);

@@ -2,7 +2,7 @@
 import { fullJitterMs } from '../core/backoff.ts';
 import type { Fact } from '../core/fact.ts';
 import type { ServiceClient } from '../service/client.ts';
-import { ServiceError } from '../service/errors.ts';
+import type { ServiceError } from '../service/errors.ts';
 import { snapshotOf } from '../service/snapshot.ts';
 import type { Store } from '../store/store.ts';
 

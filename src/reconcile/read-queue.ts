@@ -63,17 +63,20 @@ export class ReadQueue {
   }
 
   async #run(): Promise<void> {
-    const { signal } = this.#stop;
-    while (!signal.aborted) {
+    while (!this.#isStopped()) {
       try {
         const started = await this.#startDue();
-        if (!signal.aborted) await this.#pause.wait(started === 'throttled' ? THROTTLED_MS : IDLE_MS);
+        await this.#pause.wait(started === 'throttled' ? THROTTLED_MS : IDLE_MS);
       } catch (error) {
-        if (signal.aborted) return;
+        if (this.#isStopped()) return;
         this.#deps.log.error({ err: error }, 'cannot ask the database what is due; trying again');
         await this.#pause.wait(STORE_TROUBLE_MS);
       }
     }
+  }
+
+  #isStopped(): boolean {
+    return this.#stop.signal.aborted;
   }
 
   async #startDue(): Promise<'idle' | 'throttled'> {
@@ -83,7 +86,7 @@ export class ReadQueue {
     const exclude = [...this.#underWay.keys()];
     const due = await store.reader.ask('dueReads', { nowMs: now(), limit: free, exclude });
     for (const { productId } of due) {
-      if (this.#stop.signal.aborted || throttle.free() === 0) return 'throttled';
+      if (this.#isStopped() || throttle.free() === 0) return 'throttled';
       await this.#startFairShare();
       if (throttle.free() > 0 && !this.#underWay.has(productId)) this.#start(productId);
     }
@@ -125,7 +128,7 @@ export class ReadQueue {
       }
       onRead(productId, facts);
     } catch (error) {
-      if (this.#stop.signal.aborted) return;
+      if (this.#isStopped()) return;
       try {
         if (error instanceof ServiceError) {
           log.debug({ productId, err: error }, 'read failed');

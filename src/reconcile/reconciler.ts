@@ -87,7 +87,7 @@ export class Reconciler {
     this.#tasks.push(this.#tick());
     this.#schedule = startSchedule(
       schedules,
-      { reconcile: () => this.#readDue(), resync: async () => void (await this.#begin('scheduled')) },
+      { reconcile: () => this.#readDue(), resync: () => this.#begin('scheduled') },
       (error, job) => log.error({ err: error, job }, 'a scheduled job failed; the next one is unaffected'),
     );
   }
@@ -150,17 +150,21 @@ export class Reconciler {
 
   async #tick(): Promise<void> {
     const { signal } = this.#stop;
-    while (!signal.aborted) {
+    while (!this.#isStopped()) {
       try {
         await this.#followRuns();
         await this.#doChores();
         await sleep(TICK_MS, signal);
       } catch (error) {
-        if (signal.aborted) return;
+        if (this.#isStopped()) return;
         this.#deps.log.error({ err: error }, 'reconciling is in trouble; trying again');
         await sleep(TROUBLE_MS, signal).catch(() => undefined);
       }
     }
+  }
+
+  #isStopped(): boolean {
+    return this.#stop.signal.aborted;
   }
 
   async #followRuns(): Promise<void> {
@@ -178,7 +182,7 @@ export class Reconciler {
     this.#sweeping = run.id;
     const walk = sweep({ ...this.#deps, throttle: this.#throttle }, run, this.#stop.signal)
       .catch(async (error: unknown) => {
-        if (this.#stop.signal.aborted) return;
+        if (this.#isStopped()) return;
         log.error({ err: error, runId: run.id }, 'the walk through the catalogue failed');
         await endRun(this.#deps, run, error instanceof Error ? error.message : String(error));
       })
@@ -201,7 +205,7 @@ export class Reconciler {
     this.#track(
       lookUp({ ...this.#deps, throttle: this.#throttle }, due.lookups, this.#stop.signal)
         .catch((error: unknown) => {
-          if (!this.#stop.signal.aborted) {
+          if (!this.#isStopped()) {
             this.#deps.log.error({ err: error }, 'looking up unknown variants failed');
           }
         })

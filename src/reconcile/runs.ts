@@ -30,9 +30,7 @@ export async function beginCatalogueRun(deps: RunDeps, kind: RunKind): Promise<R
       await endRun(deps, run, 'a later walk through the catalogue covers this one');
     }
   } else {
-    const urgent = running.find(
-      (run) => run.kind === kind || RUN_PRIORITY[run.kind] <= RUN_PRIORITY.initial,
-    );
+    const urgent = running.find((run) => run.kind === kind || RUN_PRIORITY[run.kind] <= RUN_PRIORITY.initial);
     if (urgent !== undefined) return urgent;
   }
   const startedAtMs = now();

@@ -15,10 +15,10 @@ export interface Schedule {
 /** @param onError told when a job fails; the schedule goes on. */
 export function startSchedule(
   options: ScheduleOptions,
-  jobs: { readonly reconcile: () => Promise<void>; readonly resync: () => Promise<void> },
+  jobs: { readonly reconcile: () => Promise<unknown>; readonly resync: () => Promise<unknown> },
   onError: (error: unknown, job: string) => void,
 ): Schedule {
-  const start = (pattern: string | null, name: string, job: () => Promise<void>): Cron | null =>
+  const start = (pattern: string | null, name: string, job: () => Promise<unknown>): Cron | null =>
     pattern === null
       ? null
       : new Cron(
@@ -30,7 +30,9 @@ export function startSchedule(
             catch: (error: unknown) => onError(error, name),
             ...(options.timezone === null ? {} : { timezone: options.timezone }),
           },
-          job,
+          async () => {
+            await job();
+          },
         );
   const crons = [
     start(options.reconcileCron, 'reconcile', jobs.reconcile),

@@ -1,0 +1,191 @@
+/** The composition of a running service: everything is built here once and handed inward. */
+import { createClock, type Clock } from './clock.ts';
+import type { Config } from './config.ts';
+import type { Fact } from './core/fact.ts';
+import { createIntakeApp } from './intake/app.ts';
+import { startPulse } from './intake/pulse.ts';
+import { keepUnstored } from './intake/unstored.ts';
+import { listen, type Listener } from './listen.ts';
+import type { Logger } from './log.ts';
+import { createOpsApp } from './ops/app.ts';
+import { Reconciler } from './reconcile/reconciler.ts';
+import { connectService } from './service/connect.ts';
+import { openStore } from './store/open-store.ts';
+import type { Store } from './store/store.ts';
+
+export interface Mirror {
+  readonly store: Store;
+  readonly reconciler: Reconciler;
+  readonly clock: Clock;
+  /** How long nobody listened before this start; null on the first one. */
+  readonly silenceMs: number | null;
+  /** Ends what reads, then closes the store. */
+  close(): Promise<void>;
+}
+
+/**
+ * The mirror without its listeners: store, client, reconciler. Nothing is read before `reconciler.start()`.
+ *
+ * @param onDeath told when the store's threads end on their own: the process cannot go on.
+ * @throws StoreError
+ */
+export async function openMirror(
+  config: Config,
+  log: Logger,
+  onDeath: (error: Error) => void,
+): Promise<Mirror> {
+  const store = await openStore(config.database.path, {
+    onDeath,
+    onCheckpointNews: (news) => log.warn({ walBytes: news.walBytes }, news.message),
+  });
+  const life = await store.reader.ask('lastLife');
+  const clock = createClock(Math.max(life.aliveAtMs ?? 0, life.lastLogAtMs ?? 0));
+  const { client, tokens } = connectService({
+    baseUrl: config.service.baseUrl,
+    clientId: config.service.clientId,
+    clientSecret: config.service.clientSecret.reveal(),
+    tokenFilePath: `${config.database.path}.token`,
+    maxConcurrency: config.service.maxConcurrency,
+    onTokenFileError: (error) => log.warn({ err: error }, 'the token file cannot be used'),
+    now: clock.now,
+  });
+  const reconciler = new Reconciler({
+    store,
+    client,
+    tokens,
+    now: clock.now,
+    random: Math.random,
+    log,
+    maxConcurrency: config.service.maxConcurrency,
+    maxRps: config.service.maxRps,
+    schedules: config.schedules,
+  });
+  store.writer.onAppended(({ facts }) => {
+    for (const fact of facts) tellFact(log, fact);
+  });
+  return {
+    store,
+    reconciler,
+    clock,
+    silenceMs: life.aliveAtMs === null ? null : Math.max(0, clock.now() - life.aliveAtMs),
+    async close(): Promise<void> {
+      await reconciler.stop();
+      await client.close();
+      await store.close();
+    },
+  };
+}
+
+export interface RunningService {
+  readonly webhook: Listener;
+  readonly ops: Listener;
+  /** Stops accepting, drains, stamps the time, closes. */
+  stop(): Promise<void>;
+}
+
+/** How long requests under way may take when the service stops. */
+const DRAIN_MS = 1_500;
+
+/** @throws StoreError, or Error when a port cannot be listened on. */
+export async function startService(
+  config: Config,
+  log: Logger,
+  onDeath: (error: Error) => void,
+): Promise<RunningService> {
+  const mirror = await openMirror(config, log, onDeath);
+  const { store, reconciler, clock, silenceMs } = mirror;
+  const unstored = keepUnstored({ writer: store.writer, now: clock.now, log });
+  const pulse = startPulse(store.writer, clock.now);
+  const stopParts = async (): Promise<void> => {
+    unstored.stop();
+    await pulse.stop();
+    await mirror.close();
+  };
+
+  const listeners: Listener[] = [];
+  try {
+    const intake = createIntakeApp({
+      writer: store.writer,
+      unstored,
+      secrets: config.service.webhookSecrets.map((secret) => secret.reveal()),
+      now: clock.now,
+      pulse,
+      log,
+    });
+    const ops = createOpsApp({
+      reader: store.reader,
+      operator: reconciler,
+      token: config.ops.token?.reveal() ?? null,
+    });
+    // Listened to before anything is read: what a read may miss must arrive as a delivery.
+    const webhook = await listen(intake, config.webhook.host, config.webhook.port);
+    listeners.push(webhook);
+    const opsListener = await listen(ops, config.ops.host, config.ops.port);
+    listeners.push(opsListener);
+    await reconciler.repairSilence(silenceMs);
+    clock.onJump((jumpedMs) => {
+      log.warn({ jumpedMs }, 'the clock ran ahead while the process stood still');
+      reconciler.repairSilence(jumpedMs).catch((error: unknown) => {
+        log.error({ err: error }, 'cannot begin to repair what was missed while the process stood still');
+      });
+    });
+    reconciler.start();
+    return {
+      webhook,
+      ops: opsListener,
+      async stop(): Promise<void> {
+        await Promise.all(listeners.map((listener) => listener.stop(DRAIN_MS)));
+        await stopParts();
+      },
+    };
+  } catch (error) {
+    await Promise.all(listeners.map((listener) => listener.stop(0)));
+    await stopParts();
+    throw error;
+  }
+}
+
+/** One line per event that is worth a person's attention. */
+function tellFact(log: Logger, fact: Fact): void {
+  switch (fact.kind) {
+    case 'gap_proved':
+      log.info(
+        { productId: fact.productId, variantId: fact.gap.variantId, warehouseId: fact.gap.warehouseId },
+        'a delivery is lost: its cell is repaired, the products that move are read',
+      );
+      return;
+    case 'drift':
+      log.info({ ...fact }, 'a read found a difference and corrected it');
+      return;
+    case 'removed':
+      log.info({ what: fact.what, id: fact.id }, 'no longer in the service: removed');
+      return;
+    case 'quarantined':
+      log.warn({ ...fact }, 'an authentic delivery was not understood: it is kept, and read about');
+      return;
+    case 'brake':
+      log.error(
+        { ...fact },
+        'too many products are missing at once: nothing is removed before an operator allows it (resync --allow-removals)',
+      );
+      return;
+    case 'wrong_store':
+      log.error({ ...fact }, 'the service answers for another store: nothing of it is mirrored');
+      return;
+    case 'clock_contradiction':
+      log.warn('what the service says of its clock contradicts itself: reads are trusted less for a while');
+      return;
+    case 'change':
+    case 'level':
+    case 'gap_opened':
+    case 'gap_closed':
+    case 'obliged':
+    case 'met':
+    case 'canary':
+    case 'unmapped':
+    case 'missing':
+    case 'contested':
+    case 'not_found':
+      log.debug({ ...fact }, fact.kind);
+  }
+}

@@ -1,0 +1,5 @@
+/** The service's entry: configuration, composition, listening, draining on SIGTERM. */
+import './node-version.ts';
+import { runService } from './serve.ts';
+
+process.exitCode = await runService();

@@ -1,0 +1,21 @@
+/** What the private listener needs of the rest: described here, handed in by the composition. */
+import type { Run } from '../store/queries/runs.ts';
+import type { StoreReader } from '../store/store.ts';
+
+export interface Operator {
+  resync(productIds: readonly string[] | null, options: { readonly allowRemovals: boolean }): Promise<Run>;
+  /** Why the service is not asked at present; null when it is. */
+  readonly blocked: {
+    readonly kind: string;
+    readonly message: string;
+    readonly untilMs: number | null;
+  } | null;
+  readonly readsUnderWay: number;
+}
+
+export interface OpsDeps {
+  readonly reader: StoreReader;
+  readonly operator: Operator;
+  /** Bearer token of the private listener; null: none is asked for. */
+  readonly token: string | null;
+}

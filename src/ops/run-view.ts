@@ -1,0 +1,33 @@
+/** A run as the API and the command line show it. */
+import type { Run } from '../store/queries/runs.ts';
+
+export interface RunView {
+  readonly run_id: number;
+  readonly kind: string;
+  readonly state: 'running' | 'done' | 'failed';
+  readonly started_at: number;
+  readonly finished_at: number | null;
+  /** Products the run covers; grows while the list is still being walked. */
+  readonly total: number;
+  readonly done: number;
+  /** Differences its reads found and corrected. */
+  readonly drift: number;
+  /** Products the service refused to show. */
+  readonly failed: number;
+  readonly error: string | null;
+}
+
+export function viewRun(run: Run): RunView {
+  return {
+    run_id: run.id,
+    kind: run.kind,
+    state: run.state,
+    started_at: run.startedAtMs,
+    finished_at: run.finishedAtMs,
+    total: run.total,
+    done: run.done,
+    drift: run.drift,
+    failed: run.failed,
+    error: run.error,
+  };
+}

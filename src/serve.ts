@@ -1,0 +1,63 @@
+/** Runs the service until it is told to stop. Shared by `npm start` and `stock-mirror serve`. */
+import { ConfigError, formatConfigError, loadConfig } from './config.ts';
+import { createLog } from './log.ts';
+import { startService } from './compose.ts';
+import { StoreError } from './store/errors.ts';
+
+/** The whole drain must end before this, or the process ends without it. */
+const STOP_WITHIN_MS = 4_500;
+
+/** @returns the exit code: 0 stopped as asked, 1 failed, 2 wrong configuration. */
+export async function runService(): Promise<number> {
+  let config;
+  try {
+    config = loadConfig();
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    process.stderr.write(`${formatConfigError(error)}\n`);
+    return 2;
+  }
+  const log = createLog(config.logLevel);
+  const ending = Promise.withResolvers<number>();
+  const onDeath = (error: Error): void => {
+    log.fatal({ err: error }, 'the store has failed; start the service again');
+    ending.resolve(1);
+  };
+  const onSignal = (signal: NodeJS.Signals): void => {
+    log.info({ signal }, 'stopping');
+    ending.resolve(0);
+  };
+  process.once('SIGTERM', onSignal);
+  process.once('SIGINT', onSignal);
+
+  let service;
+  try {
+    service = await startService(config, log, onDeath);
+  } catch (error) {
+    const text = error instanceof Error ? describe(error) : String(error);
+    process.stderr.write(`error: ${text}\n`);
+    return 1;
+  }
+  log.info(
+    {
+      webhooks: `http://${service.webhook.host}:${service.webhook.port}/webhooks`,
+      ops: `http://${service.ops.host}:${service.ops.port}/`,
+      database: config.database.path,
+    },
+    'listening',
+  );
+  const code = await ending.promise;
+  const tooLate = setTimeout(() => {
+    log.error('the drain takes too long; ending without the rest of it');
+    process.exit(1);
+  }, STOP_WITHIN_MS);
+  await service.stop().catch((error: unknown) => log.error({ err: error }, 'stopping failed'));
+  clearTimeout(tooLate);
+  log.info('stopped');
+  return code;
+}
+
+function describe(error: Error): string {
+  if (error instanceof StoreError || !(error.cause instanceof Error)) return error.message;
+  return `${error.message} (${error.cause.message})`;
+}
