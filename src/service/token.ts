@@ -70,12 +70,14 @@ export function createTokenProvider(deps: TokenProviderDeps): TokenProvider {
     if (token === null || state.token.expiresAtMs > token.expiresAtMs) token = state.token;
   }
 
-  const writeFile = () => file.write({ token, latch, pause: slowDown });
+  async function writeFile(): Promise<void> {
+    await file.write({ token, latch, pause: slowDown });
+    isLatchInFile = true;
+  }
 
   async function saveFile(): Promise<void> {
     try {
       await writeFile();
-      isLatchInFile = true;
     } catch (error) {
       isLatchInFile = latch === null;
       deps.onFileError(error);
@@ -183,7 +185,6 @@ export function createTokenProvider(deps: TokenProviderDeps): TokenProvider {
       await flight?.catch(() => undefined);
       await adoptFile();
       latch = null;
-      isLatchInFile = true;
       await writeFile();
     },
   };

@@ -306,6 +306,10 @@ describe('a refused secret', () => {
     const next = connect({ baseUrl: service.baseUrl, file, clock });
     expect(await failureOf(next.tokens.getToken())).toMatchObject({ kind: 'credentials' });
     expect(service.to(TOKEN)).toHaveLength(1);
+
+    await next.tokens.releaseLatch();
+    await failureOf(tokens.getToken());
+    expect(service.to(TOKEN)).toHaveLength(2);
   });
 
   test('ends the use of a token that it once got', async () => {
