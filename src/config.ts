@@ -57,7 +57,11 @@ export interface Config {
  * @throws ConfigError naming every variable that is missing or wrong.
  */
 export function loadConfig(sources: Partial<Sources> = {}): Config {
-  const { env = process.env, cwd = process.cwd(), readFile = (path) => readFileSync(path, 'utf8') } = sources;
+  const {
+    env = process.env,
+    cwd = process.cwd(),
+    readFile = (path: string) => readFileSync(path, 'utf8'),
+  } = sources;
   const raw = readRaw({ env, cwd, readFile });
   const { values, problems } = check(raw);
   const all = [...raw.problems, ...problems, ...checkTogether(values)];

@@ -1,18 +1,11 @@
-import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
-import { z } from 'zod';
-
-const manifestSchema = z.object({ version: z.string(), description: z.string() });
+import manifest from '../../package.json' with { type: 'json' };
 
 /**
  * The `stock-mirror` command with its verbs. Nothing in it ends the process: usage errors, `--help` and `--version`
  * come out of `parseAsync` as a `CommanderError` for `runProgram` to turn into an exit code.
  */
 export function createProgram(verbs: readonly Command[]): Command {
-  // As far from src/cli as from dist/cli.
-  const manifest = manifestSchema.parse(
-    JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')),
-  );
   const program = new Command('stock-mirror')
     .description(manifest.description)
     .version(manifest.version)

@@ -1,3 +1,4 @@
+import { inspect } from 'node:util';
 import { CommanderError } from 'commander';
 import type { Command } from 'commander';
 import { ConfigError, formatConfigError } from '../config.ts';
@@ -31,7 +32,9 @@ export function describeError(error: unknown): string {
   const seen = new Set<unknown>();
   for (let each: unknown = error; each !== undefined && each !== null && !seen.has(each);) {
     seen.add(each);
-    parts.push(each instanceof Error ? each.message || each.name : String(each));
+    parts.push(
+      each instanceof Error ? each.message || each.name : typeof each === 'string' ? each : inspect(each),
+    );
     each = each instanceof Error ? each.cause : undefined;
   }
   return parts.join(': ').replace(/\s*\n\s*/g, ' ');

@@ -1,0 +1,45 @@
+import js from '@eslint/js';
+import { defineConfig, globalIgnores } from 'eslint/config';
+import ts from 'typescript-eslint';
+import { architecture } from './scripts/eslint/architecture.ts';
+
+export default defineConfig(
+  globalIgnores(['dist/', 'coverage/', 'data/', 'drizzle/']),
+  { linterOptions: { reportUnusedDisableDirectives: 'error' } },
+  js.configs.recommended,
+  ts.configs.strictTypeChecked,
+  {
+    languageOptions: { parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname } },
+    rules: {
+      eqeqeq: 'error',
+      'no-console': 'error',
+      '@typescript-eslint/consistent-type-imports': 'error',
+      '@typescript-eslint/switch-exhaustiveness-check': 'error',
+      '@typescript-eslint/restrict-template-expressions': ['error', { allowNumber: true }],
+      // `() => log(x)` for a callback is idiom; the rule stays for a void value that is put to use.
+      '@typescript-eslint/no-confusing-void-expression': [
+        'error',
+        { ignoreArrowShorthand: true, ignoreVoidReturningFunctions: true },
+      ],
+      // It believes that what was tested before an await still holds after it: an aborted signal, a stopped loop.
+      '@typescript-eslint/no-unnecessary-condition': 'off',
+      // It takes `Promise.reject<void>` and a callback's `T | void` for mistakes.
+      '@typescript-eslint/no-invalid-void-type': 'off',
+      // `const { secret: _, ...rest }` is how a field is left out.
+      '@typescript-eslint/no-unused-vars': [
+        'error',
+        { argsIgnorePattern: '^_', varsIgnorePattern: '^_', ignoreRestSiblings: true },
+      ],
+    },
+  },
+  {
+    // Where a wrong guess fails a test or a demonstration, not a mirror.
+    files: ['test/**', 'scripts/**', 'src/sandbox/**'],
+    rules: { '@typescript-eslint/no-non-null-assertion': 'off' },
+  },
+  // `expect.any()` and its kin are typed any, to fit wherever a matcher may stand.
+  { files: ['test/**'], rules: { '@typescript-eslint/no-unsafe-assignment': 'off' } },
+  { files: ['scripts/**'], rules: { 'no-console': 'off' } },
+  { files: ['**/*.js'], extends: [ts.configs.disableTypeChecked] },
+  architecture,
+);

@@ -1,0 +1,63 @@
+/** The rules of this project's own, beside those that come from packages: what its architecture promises. */
+import type { Linter } from 'eslint';
+import { dependencyDirection } from './dependency-direction.ts';
+
+const ENVIRONMENT = { object: 'process', property: 'env', message: 'Only config.ts reads the environment.' };
+
+const PURE = 'core/ is pure: what it needs of the world comes in as an argument.';
+
+/** Everything that reaches outside, or tells two runs apart. */
+const IMPURE_GLOBALS = [
+  'Buffer',
+  'clearImmediate',
+  'clearInterval',
+  'clearTimeout',
+  'console',
+  'crypto',
+  'fetch',
+  'global',
+  'globalThis',
+  'performance',
+  'process',
+  'queueMicrotask',
+  'setImmediate',
+  'setInterval',
+  'setTimeout',
+];
+
+export const architecture: Linter.Config[] = [
+  {
+    name: 'stock-mirror/dependency-direction',
+    files: ['src/**/*.ts'],
+    plugins: { 'stock-mirror': { rules: { 'dependency-direction': dependencyDirection } } },
+    rules: {
+      'stock-mirror/dependency-direction': 'error',
+      // Imported, it would hide `process.env` from the next rule.
+      'no-restricted-imports': ['error', { paths: ['process', 'node:process'] }],
+    },
+  },
+  {
+    name: 'stock-mirror/environment',
+    files: ['src/**/*.ts'],
+    ignores: ['src/config.ts'],
+    rules: { 'no-restricted-properties': ['error', ENVIRONMENT] },
+  },
+  {
+    name: 'stock-mirror/pure-core',
+    files: ['src/core/**/*.ts'],
+    rules: {
+      'no-restricted-globals': ['error', ...IMPURE_GLOBALS.map((name) => ({ name, message: PURE }))],
+      'no-restricted-properties': [
+        'error',
+        ENVIRONMENT,
+        { object: 'Date', property: 'now', message: PURE },
+        { object: 'Math', property: 'random', message: PURE },
+      ],
+      'no-restricted-syntax': [
+        'error',
+        { selector: 'NewExpression[callee.name="Date"][arguments.length=0]', message: PURE },
+        { selector: 'CallExpression[callee.name="Date"]', message: PURE },
+      ],
+    },
+  },
+];

@@ -1,0 +1,68 @@
+/**
+ * Who may import whom in src/ (design section 3): entries → ops, intake, reconcile → store, service → core.
+ * An area is a first folder, or a file directly in src/ by its name. What is not listed may not exist: a new area
+ * is a decision, and this table is where it is made.
+ */
+export interface Area {
+  /** Areas, or single files such as `service/schemas.ts`; its own area is always allowed. */
+  readonly imports: readonly string[];
+  /** Node's modules and npm packages. Default: any. */
+  readonly packages?: 'any' | 'node' | 'none';
+  /** Areas that may be reached by a dynamic import() besides. */
+  readonly dynamicImports?: readonly string[];
+}
+
+/** Small things that everybody but core/ may use. */
+const SHARED = ['log', 'logger', 'secret'];
+const WORKING = ['core', 'service', 'store', 'intake', 'reconcile', 'ops', ...SHARED];
+/** Everything but the entries themselves, which nobody imports. */
+const FOR_ENTRIES = [
+  ...WORKING,
+  'sandbox',
+  'config',
+  'clock',
+  'listen',
+  'compose',
+  'serve',
+  'cli/',
+  'index',
+  'node-version',
+];
+/** Builds the running service out of its parts, for main.ts and the verbs. */
+const COMPOSITION: Area = { imports: [...WORKING, 'config', 'clock', 'listen', 'compose', 'serve'] };
+
+export const AREAS: Readonly<Record<string, Area>> = {
+  core: { imports: [], packages: 'none' },
+  service: { imports: ['core', ...SHARED] },
+  store: { imports: ['core', 'service', ...SHARED] },
+  intake: { imports: ['core', 'service', 'store', ...SHARED] },
+  reconcile: { imports: ['core', 'service', 'store', ...SHARED] },
+  // What it needs of intake and reconcile it describes as interfaces of its own, and the composition hands it in.
+  ops: { imports: ['core', 'service', 'store', ...SHARED] },
+  // It stands for the service, so it must not share the code that it tests; the shapes are the contract itself.
+  sandbox: { imports: ['service/schemas.ts', ...SHARED] },
+  // The others are given the time: only the composition makes a clock.
+  clock: { imports: ['core'] },
+  config: { imports: ['secret'] },
+  listen: { imports: [] },
+  log: { imports: ['secret'] },
+  logger: { imports: ['secret', 'log'] },
+  secret: { imports: [], packages: 'none' },
+  compose: COMPOSITION,
+  serve: COMPOSITION,
+  index: { imports: ['core', 'service', ...SHARED] },
+  'cli/': { imports: FOR_ENTRIES },
+  main: { imports: FOR_ENTRIES },
+  cli: { imports: FOR_ENTRIES },
+  // Has to load on Nodes that are too old for the rest: see there.
+  bin: { imports: ['node-requirement'], packages: 'node', dynamicImports: ['cli'] },
+  'node-version': { imports: ['node-requirement'], packages: 'none' },
+  'node-requirement': { imports: [], packages: 'none' },
+};
+
+/** The area of a path below src/, such as `core/gap.ts`. The folder cli/ is told from the file cli.ts by a slash. */
+export function areaOf(path: string): string {
+  const [first = '', ...rest] = path.split('/');
+  if (rest.length === 0) return first.replace(/\.ts$/, '');
+  return first === 'cli' ? 'cli/' : first;
+}
