@@ -1,10 +1,20 @@
 /** The `stock-mirror` command: a file per verb in cli/, listed here. */
 import './node-version.ts';
+import { demoCommand } from './cli/demo.ts';
 import { createProgram } from './cli/program.ts';
+import { resyncCommand } from './cli/resync.ts';
 import { runProgram } from './cli/run.ts';
 import { sandboxCommand } from './cli/sandbox.ts';
+import { serveCommand } from './cli/serve.ts';
+import { statusCommand } from './cli/status.ts';
 
-const program = createProgram([sandboxCommand()]);
+const program = createProgram([
+  serveCommand(),
+  resyncCommand(),
+  statusCommand(),
+  sandboxCommand(),
+  demoCommand(),
+]);
 
 const exitCode = await runProgram(program, process.argv.slice(2));
 // Set, not called: output that is still on its way to a pipe would be lost by process.exit().

@@ -4,6 +4,7 @@ import pc from 'picocolors';
 import { startSandbox } from '../sandbox/sandbox.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 import type { DeliveryRecord } from '../sandbox/deliveries.ts';
+import { decimal, whole } from './flags.ts';
 
 export type SandboxCommandOptions = {
   port: number;
@@ -158,24 +159,6 @@ async function endingSignal(): Promise<'SIGINT' | 'SIGTERM'> {
   done.abort();
   await Promise.allSettled(signals);
   return first;
-}
-
-function whole(min: number, max: number): (value: string) => number {
-  return (value) => {
-    if (!/^-?\d+$/.test(value) || Number(value) < min || Number(value) > max) {
-      throw new InvalidArgumentError(`It takes a whole number from ${min} to ${max}.`);
-    }
-    return Number(value);
-  };
-}
-
-function decimal(min: number, max: number): (value: string) => number {
-  return (value) => {
-    if (!/^\d+(\.\d+)?$/.test(value) || Number(value) < min || Number(value) > max) {
-      throw new InvalidArgumentError(`It takes a number from ${min} to ${max}.`);
-    }
-    return Number(value);
-  };
 }
 
 function url(value: string): string {

@@ -1,4 +1,5 @@
 /** The reader as seen from the other threads. */
+import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import { StoreError } from './errors.ts';
 import type { QueryArgs, QueryName, QueryResult } from './queries/index.ts';
@@ -45,11 +46,14 @@ export class ReaderClient implements StoreReader {
 
   async close(): Promise<void> {
     if (this.#ended !== null) return;
-    await this.#post(null, undefined);
+    // Marked first: a thread that ends because it was asked to is no death.
     this.#end(new StoreError('closed', 'the store is closed'));
+    const exited = once(this.#worker, 'exit');
+    this.#worker.postMessage({ id: 0, name: null, args: undefined } satisfies ToReader);
+    await exited;
   }
 
-  #post<T>(name: QueryName | null, args: unknown): Promise<T> {
+  #post<T>(name: QueryName, args: unknown): Promise<T> {
     if (this.#ended !== null) return Promise.reject(this.#ended);
     const id = this.#nextId++;
     return new Promise<T>((resolve, reject) => {

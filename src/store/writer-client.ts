@@ -24,6 +24,7 @@ export class WriterClient implements StoreWriter {
   #lastSeq = 0;
   #waitingBytes = 0;
   #ended: StoreError | null = null;
+  #closing = false;
 
   private constructor(worker: Worker) {
     this.#worker = worker;
@@ -54,6 +55,11 @@ export class WriterClient implements StoreWriter {
       });
       const die = (cause: Error): void => {
         if (client.#ended !== null) return;
+        if (client.#closing) {
+          // Its last messages may still be on their way.
+          setImmediate(() => client.#end(new StoreError('closed', 'the store is closed')));
+          return;
+        }
         const error = new StoreError('closed', `the store's writer has ended: ${cause.message}`, { cause });
         client.#end(error);
         if (opened) onDeath(error);
@@ -95,6 +101,7 @@ export class WriterClient implements StoreWriter {
 
   async close(): Promise<void> {
     if (this.#ended !== null) return;
+    this.#closing = true;
     await this.#post<unknown>((id) => ({ type: 'close', id }), 0, null);
   }
 
@@ -138,6 +145,7 @@ export class WriterClient implements StoreWriter {
   }
 
   #end(error: StoreError): void {
+    if (this.#ended !== null) return;
     this.#ended = error;
     for (const waiting of this.#waiting.values()) waiting.reject(error);
     this.#waiting.clear();

@@ -1,0 +1,11 @@
+import { Command } from 'commander';
+import { runService } from '../serve.ts';
+
+/** `stock-mirror serve`: the service in the foreground, as `npm start` runs it. */
+export function serveCommand(): Command {
+  return new Command('serve')
+    .description('run the service in the foreground until SIGTERM or Ctrl-C')
+    .action(async () => {
+      process.exitCode = await runService();
+    });
+}

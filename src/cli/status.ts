@@ -1,0 +1,110 @@
+/** `stock-mirror status`: the mirror's state, from the running server, or from the database when none runs. */
+import { existsSync } from 'node:fs';
+import { Command } from 'commander';
+import pc from 'picocolors';
+import { z } from 'zod';
+import { loadConfig, type Config } from '../config.ts';
+import { openReader } from '../store/open.ts';
+import { status as readStatus } from '../store/queries/status.ts';
+import { EXIT } from './exit-codes.ts';
+import { opsClient } from './ops-client.ts';
+
+const statusSchema = z.looseObject({
+  state: z.enum(['live', 'catching_up', 'stale']),
+  epoch: z.string(),
+  schema_version: z.number(),
+  last_delivery_at: z.number().nullable(),
+  last_full_sync_at: z.number().nullable(),
+  oldest_verified_at: z.number().nullable(),
+  pending_reads: z.number(),
+  suspect_count: z.number(),
+  open_gaps: z.number(),
+  last_seq: z.number(),
+  alive_at: z.number().nullable(),
+  products: z.number(),
+  variants: z.number(),
+  cells: z.number(),
+  parked_reads: z.number(),
+  held_removals: z.number(),
+  quarantined: z.number(),
+  reads_under_way: z.number().optional(),
+  blocked: z.object({ kind: z.string(), message: z.string(), untilMs: z.number().nullable() }).nullish(),
+});
+
+type ShownStatus = z.infer<typeof statusSchema>;
+
+export function statusCommand(): Command {
+  return new Command('status')
+    .description('show the state of the mirror; exits 1 unless it is live')
+    .option('--json', 'print it as JSON')
+    .action(async (options: { readonly json?: boolean }) => {
+      const config = loadConfig();
+      const { status, serving } = await findStatus(config);
+      process.stdout.write(
+        options.json === true
+          ? `${JSON.stringify({ ...status, serving })}\n`
+          : describe(status, serving, config),
+      );
+      process.exitCode = status.state === 'live' ? EXIT.done : EXIT.failed;
+    });
+}
+
+async function findStatus(config: Config): Promise<{ status: ShownStatus; serving: boolean }> {
+  const served = await opsClient(config).get('/api/status', statusSchema);
+  if (served !== null) return { status: served, serving: true };
+  if (!existsSync(config.database.path)) {
+    throw new Error(
+      `no server runs and ${config.database.path} does not exist: start one with \`stock-mirror serve\``,
+    );
+  }
+  const db = openReader(config.database.path);
+  try {
+    return { status: { ...readStatus(db) }, serving: false };
+  } finally {
+    db.close();
+  }
+}
+
+function describe(status: ShownStatus, serving: boolean, config: Config): string {
+  const paint = { live: pc.green, catching_up: pc.yellow, stale: pc.red }[status.state];
+  const rows: [string, string][] = [
+    ['state', paint(status.state)],
+    ['server', serving ? 'running' : pc.red('not running')],
+    ['database', config.database.path],
+    ['mirrored', `${status.products} products, ${status.variants} variants, ${status.cells} stock levels`],
+    ['last delivery', ago(status.last_delivery_at)],
+    ['last full sync', ago(status.last_full_sync_at)],
+    ['oldest verified', ago(status.oldest_verified_at)],
+    ['pending reads', String(status.pending_reads)],
+    ['suspect levels', String(status.suspect_count)],
+    ['open gaps', String(status.open_gaps)],
+    ['change feed', `at ${status.last_seq}, epoch ${status.epoch}`],
+  ];
+  if (status.quarantined > 0) rows.push(['quarantined', `${status.quarantined} deliveries or items`]);
+  if (status.parked_reads > 0) {
+    rows.push([
+      'parked reads',
+      `${status.parked_reads}, refused by the service; \`resync\` tries them again`,
+    ]);
+  }
+  if (status.held_removals > 0) {
+    rows.push([
+      'held removals',
+      `${status.held_removals} products; \`resync --allow-removals\` lets them go`,
+    ]);
+  }
+  if (status.blocked !== null && status.blocked !== undefined) {
+    rows.push([pc.red('not reading'), status.blocked.message]);
+  }
+  const width = Math.max(...rows.map(([name]) => name.length));
+  return rows.map(([name, value]) => `${name.padEnd(width)}  ${value}\n`).join('');
+}
+
+function ago(atMs: number | null): string {
+  if (atMs === null) return 'never';
+  const seconds = Math.max(0, Math.round((Date.now() - atMs) / 1_000));
+  if (seconds < 120) return `${seconds} s ago`;
+  if (seconds < 7_200) return `${Math.round(seconds / 60)} min ago`;
+  if (seconds < 172_800) return `${Math.round(seconds / 3_600)} h ago`;
+  return `${Math.round(seconds / 86_400)} days ago`;
+}
