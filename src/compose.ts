@@ -11,6 +11,7 @@ import { createOpsApp } from './ops/app.ts';
 import { Reconciler } from './reconcile/reconciler.ts';
 import { connectService } from './service/connect.ts';
 import { openStore } from './store/open-store.ts';
+import type { QueryResult } from './store/queries/index.ts';
 import type { Store } from './store/store.ts';
 
 export interface Mirror {
@@ -67,13 +68,19 @@ export async function openMirror(
     store,
     reconciler,
     clock,
-    silenceMs: life.aliveAtMs === null ? null : Math.max(0, clock.now() - life.aliveAtMs),
+    silenceMs: silenceMs(life, clock.now()),
     async close(): Promise<void> {
       await reconciler.stop();
       await client.close();
       await store.close();
     },
   };
+}
+
+/** A database that was filled without ever listening has been silent since then. */
+function silenceMs(life: QueryResult<'lastLife'>, nowMs: number): number | null {
+  const lastAtMs = life.aliveAtMs ?? life.lastFullSyncAtMs;
+  return lastAtMs === null ? null : Math.max(0, nowMs - lastAtMs);
 }
 
 export interface RunningService {
@@ -155,7 +162,11 @@ function tellFact(log: Logger, fact: Fact): void {
       );
       return;
     case 'drift':
-      log.info({ ...fact }, 'a read found a difference and corrected it');
+      // A bundle's total moves with its components and has no delivery of its own: that is no fault.
+      log[fact.cause === 'derived' ? 'debug' : 'info'](
+        { ...fact },
+        'a read found a difference and corrected it',
+      );
       return;
     case 'removed':
       log.info({ what: fact.what, id: fact.id }, 'no longer in the service: removed');
