@@ -92,3 +92,6 @@ export type Change = {
   readonly orderId?: string;
   readonly userId?: string;
 };
+
+/** One call is one delivery, unless deliveries are batched. */
+export type Publish = (changes: readonly Change[]) => void;

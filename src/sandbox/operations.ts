@@ -2,7 +2,7 @@ import type { Clock } from './clock.ts';
 import type { Factory } from './factory.ts';
 import type { Ids } from './ids.ts';
 import { createLedger } from './ledger.ts';
-import type { Change } from './model.ts';
+import type { Publish } from './model.ts';
 import { createOrders } from './orders.ts';
 import { createOrderOperations } from './order-operations.ts';
 import type { OrderOperations } from './order-operations.ts';
@@ -18,9 +18,6 @@ import type { Truth } from './truth.ts';
  * tell about it. Impossible ones throw OperationError and change nothing.
  */
 export type Operations = OrderOperations & StockOperations & StructuralOperations;
-
-/** One call is one delivery, unless deliveries are batched. */
-export type Publish = (changes: readonly Change[]) => void;
 
 export type OperationDeps = {
   truth: Truth;

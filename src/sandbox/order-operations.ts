@@ -1,8 +1,7 @@
 import type { Ids } from './ids.ts';
 import type { Ledger, Movement } from './ledger.ts';
 import { available } from './model.ts';
-import type { Cell, Change, Variant } from './model.ts';
-import type { Publish } from './operations.ts';
+import type { Cell, Change, Publish, Variant } from './model.ts';
 import type { Order, OrderLine, Orders } from './orders.ts';
 import { OperationError, cellToTakeFrom, requireVariant } from './targets.ts';
 import type { Truth } from './truth.ts';

@@ -1,7 +1,6 @@
 import type { Cause, Ledger } from './ledger.ts';
 import { available } from './model.ts';
-import type { Cell, Change, Component, Variant } from './model.ts';
-import type { Publish } from './operations.ts';
+import type { Cell, Change, Component, Publish, Variant } from './model.ts';
 import { OperationError, cellToTakeFrom, requireCell, requireVariant } from './targets.ts';
 import type { Truth } from './truth.ts';
 

@@ -3,8 +3,7 @@ import { cell as newCell } from './factory.ts';
 import type { Factory, VariantSpec } from './factory.ts';
 import type { Ledger } from './ledger.ts';
 import { available } from './model.ts';
-import type { Change, Product, Variant } from './model.ts';
-import type { Publish } from './operations.ts';
+import type { Change, Product, Publish, Variant } from './model.ts';
 import { OperationError, requireCell, requireProduct, requireVariant } from './targets.ts';
 import type { Truth } from './truth.ts';
 

@@ -53,6 +53,21 @@ export function prepareCommands(db: Db) {
   );
   const clearFailure = db.prepare('DELETE FROM read_failures WHERE product_id = ?');
   const unpark = db.prepare('DELETE FROM read_failures');
+  // The last row of the log stays whatever its age: positions go on from it.
+  const pruneLog = db.prepare(
+    `DELETE FROM log WHERE at_ms < @beforeMs AND seq < (SELECT max(seq) FROM log)
+       AND seq IN (SELECT seq FROM log ORDER BY seq LIMIT @limit)`,
+  );
+  const pruneChanges = db.prepare(
+    `DELETE FROM changes WHERE recorded_at_ms < @beforeMs AND seq IN (SELECT seq FROM changes ORDER BY seq LIMIT @limit)`,
+  );
+  const pruneQuarantine = db.prepare(
+    `DELETE FROM quarantine WHERE log_seq < (SELECT min(seq) FROM log)
+       AND id IN (SELECT id FROM quarantine ORDER BY id LIMIT @limit)`,
+  );
+  const pruneRuns = db.prepare(
+    `DELETE FROM runs WHERE finished_at_ms < @beforeMs AND id IN (SELECT id FROM runs ORDER BY id LIMIT @limit)`,
+  );
 
   return {
     alive: (args: { atMs: number }): void => void alive.run(args.atMs),
@@ -92,6 +107,12 @@ export function prepareCommands(db: Db) {
     clearFailure: (args: { productId: string }): void => void clearFailure.run(args.productId),
     /** The operator's word: everything parked or waiting may be tried at once. */
     forgetFailures: (): void => void unpark.run(),
+    /** Deletes at most `limit` of the oldest rows of each kind. @returns how many there were. */
+    prune: (args: { beforeMs: number; limit: number }): number =>
+      pruneLog.run(args).changes +
+      pruneChanges.run(args).changes +
+      pruneQuarantine.run(args).changes +
+      pruneRuns.run(args).changes,
   };
 }
 
