@@ -3,7 +3,7 @@ import { createClock, type Clock } from './clock.ts';
 import type { Config } from './config.ts';
 import type { Fact } from './core/fact.ts';
 import { createIntakeApp } from './intake/app.ts';
-import { startPulse } from './intake/pulse.ts';
+import { startPulse, type Pulse } from './intake/pulse.ts';
 import { keepUnstored } from './intake/unstored.ts';
 import { listen, type Listener } from './listen.ts';
 import type { Logger } from './log.ts';
@@ -102,10 +102,10 @@ export async function startService(
   const mirror = await openMirror(config, log, onDeath);
   const { store, reconciler, clock, silenceMs } = mirror;
   const unstored = keepUnstored({ writer: store.writer, now: clock.now, log });
-  const pulse = startPulse(store.writer, clock.now);
+  let pulse: Pulse | null = null;
   const stopParts = async (): Promise<void> => {
     unstored.stop();
-    await pulse.stop();
+    await pulse?.stop();
     await mirror.close();
   };
 
@@ -116,7 +116,7 @@ export async function startService(
       unstored,
       secrets: config.service.webhookSecrets.map((secret) => secret.reveal()),
       now: clock.now,
-      pulse,
+      pulse: { check: () => pulse?.check() ?? Promise.resolve(false) },
       log,
     });
     const ops = createOpsApp({
@@ -130,6 +130,9 @@ export async function startService(
     const opsListener = await listen(ops, config.ops.host, config.ops.port);
     listeners.push(opsListener);
     await reconciler.repairSilence(silenceMs);
+    // Not before: the stamp that it overwrites is the only proof of a silence.
+    pulse = startPulse(store.writer, clock.now);
+    await pulse.check();
     clock.onJump((jumpedMs) => {
       log.warn({ jumpedMs }, 'the clock ran ahead while the process stood still');
       reconciler.repairSilence(jumpedMs).catch((error: unknown) => {

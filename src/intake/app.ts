@@ -6,7 +6,7 @@ import { acceptDelivery, COMMIT_DEADLINE_MS, type AcceptDeps, type Verdict } fro
 import type { Pulse } from './pulse.ts';
 
 export interface IntakeDeps extends AcceptDeps {
-  readonly pulse: Pulse;
+  readonly pulse: Pick<Pulse, 'check'>;
   readonly log: Logger;
 }
 
