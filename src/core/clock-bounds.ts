@@ -77,7 +77,8 @@ export function readWindow(
   if (contradicts) return { loMs: EARLIEST_MS, hiMs: LATEST_MS, ceilingMs, contradicts };
 
   const floors: number[] = [];
-  if (floorMs !== null) floors.push(floorMs);
+  // Learnt from the stamps of one node, held against those of another.
+  if (floorMs !== null) floors.push(floorMs - NODE_SKEW_MS);
   if (serverDateMs !== null) floors.push(serverDateMs - receivedAtMs - NODE_SKEW_MS);
   return {
     loMs: floors.length === 0 ? EARLIEST_MS : sentAtMs + Math.max(...floors) - REPLICA_LAG_MS,

@@ -101,7 +101,6 @@ export function removeVariant(
   for (const cell of tables.cellsOf(variant.variantId)) {
     if (cell.goneAtMs === null) removeCell(ledger, cell, read);
   }
-  for (const gap of tables.gapsOf(variant.variantId)) tables.deleteGap(gap);
   const tombstone: Variant = { ...variant, lookupAtMs: null, goneAtMs: ledger.entry.atMs };
   if (variant.availableQty === null) {
     tables.putVariant(tombstone);

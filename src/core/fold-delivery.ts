@@ -28,7 +28,12 @@ function foldChange(ledger: Ledger, entry: DeliveryEntry, change: StockChange): 
   }
   const variant = tables.variant(change.variantId) ?? unmappedVariant(change.variantId, change.sku);
   const before = tables.cell(change.variantId, change.warehouseId);
-  const outcome = mergeChange(before, change, { seq: entry.seq, atMs: entry.atMs, poison });
+  const outcome = mergeChange(before, change, {
+    seq: entry.seq,
+    atMs: entry.atMs,
+    poison,
+    variantGoneAtMs: variant.goneAtMs,
+  });
   ledger.report({
     kind: 'change',
     branch: outcome.branch,
@@ -37,12 +42,11 @@ function foldChange(ledger: Ledger, entry: DeliveryEntry, change: StockChange): 
   });
 
   let next: Variant = { ...variant, eventSeq: entry.seq, eventAtMs: entry.atMs };
-  if (outcome.oblige) next = ledger.obligeVariant(next, 'conflict');
+  const unexpected = keepGaps(ledger, entry, change, outcome) === 'unexpected';
+  if (outcome.oblige || unexpected) next = ledger.obligeVariant(next, 'conflict');
   if (outcome.applied) next = applyValue(ledger, entry, change, before, outcome.cell, next);
   else tables.putCell(outcome.cell);
   tables.putVariant(next);
-
-  keepGaps(ledger, entry, change, outcome);
 }
 
 /** Writes the cell's new value, the row of the change feed, and the total's movement. */
@@ -81,7 +85,7 @@ function applyValue(
   const deltaQty = cell.qty - (before?.qty ?? change.old);
   const total = variant.availableQty;
   if (total === null) return variant;
-  if (before === undefined && change.old !== 0) {
+  if (before === undefined && change.old !== 0 && deltaQty !== 0) {
     changeSeq = ledger.appendChange({
       ...told,
       warehouseId: null,
@@ -89,13 +93,13 @@ function applyValue(
       newQty: total + deltaQty,
     });
   }
-  noteDerived(ledger, variant);
+  if (variant.kind !== 'own' && variant.productId !== null) ledger.oblige(variant.productId, 'derived');
+  noteComponent(ledger, variant);
   return { ...variant, availableQty: total + deltaQty, asOfMs: cell.asOfMs, changeSeq };
 }
 
-/** Figures that hang on this variant's, or on which its own hangs, move without a webhook of their own. */
-function noteDerived(ledger: Ledger, variant: Variant): void {
-  if (variant.kind !== 'own' && variant.productId !== null) ledger.oblige(variant.productId, 'derived');
+/** Bundles that hold the variant move with it, without a webhook of their own. */
+export function noteComponent(ledger: Ledger, variant: Variant): void {
   if (variant.bundledByCount === 0 || ledger.state.bundlesDueAtMs !== null) return;
   const bundles = ledger.tables.bundleProductCount();
   if (bundles === 0) return;
@@ -106,13 +110,22 @@ function noteDerived(ledger: Ledger, variant: Variant): void {
   ledger.state = { ...ledger.state, bundlesDueAtMs: ledger.entry.atMs + delayMs };
 }
 
+/**
+ * @returns `unexpected` for a change out of order that the last read need not have seen, in a cell whose chain has no
+ * break: either a later delivery is missing too, or the times do not tell the order.
+ */
 function keepGaps(
   ledger: Ledger,
   entry: DeliveryEntry,
   change: StockChange,
-  { branch, gap }: ChangeOutcome,
-): void {
+  { branch, cell, gap }: ChangeOutcome,
+): 'expected' | 'unexpected' {
+  const gaps = ledger.tables
+    .gapsOf(change.variantId)
+    .filter(({ warehouseId }) => warehouseId === change.warehouseId);
   if (gap !== null) {
+    // One body broke the chain twice.
+    if (gaps.some(({ openedSeq }) => openedSeq === entry.seq)) return 'unexpected';
     const opened = {
       variantId: change.variantId,
       warehouseId: change.warehouseId,
@@ -123,17 +136,16 @@ function keepGaps(
     };
     ledger.tables.putGap(opened);
     ledger.report({ kind: 'gap_opened', gap: opened });
-    return;
+    return 'expected';
   }
-  if (branch !== '2 stale' && branch !== '2 stale, yet follows' && branch !== '3 precedes') return;
+  if (branch !== '2 stale' && branch !== '2 stale, yet follows' && branch !== '3 precedes') return 'expected';
 
   const floorMs = offsetFloorMs(ledger.state);
   if (floorMs !== null) {
     const lateMs = Math.max(0, entry.atMs + floorMs - change.updateTimeMs);
     ledger.state = { ...ledger.state, latenessMs: observeLateness(ledger.state.latenessMs, lateMs) };
   }
-  for (const open of ledger.tables.gapsOf(change.variantId)) {
-    if (open.warehouseId !== change.warehouseId) continue;
+  for (const open of gaps) {
     const rest = fillGap(open, change);
     if (rest === null) continue;
     if (rest === 'closed') {
@@ -142,8 +154,9 @@ function keepGaps(
     } else {
       ledger.tables.putGap(rest);
     }
-    return;
+    return 'expected';
   }
+  return change.updateTimeMs >= cell.readLoMs ? 'unexpected' : 'expected';
 }
 
 /** Authentic, but not understood: kept, and what it may have been about is read. */

@@ -2,7 +2,7 @@
 import type { LevelSnapshot, VariantSnapshot } from './entry.ts';
 import type { DriftCause } from './fact.ts';
 import { judgeCells } from './fold-absence.ts';
-import { unmappedVariant } from './fold-delivery.ts';
+import { noteComponent, unmappedVariant } from './fold-delivery.ts';
 import type { Ledger } from './ledger.ts';
 import { isConcurrent, mergeLevel, type ReadContext } from './merge-read.ts';
 import type { Product, Variant } from './model.ts';
@@ -22,9 +22,10 @@ export interface VariantSighting {
 export function foldVariant(ledger: Ledger, sighting: VariantSighting, read: ReadContext): void {
   const { tables } = ledger;
   const { variant: seen, product } = sighting;
-  const before = tables.variant(seen.variantId) ?? unmappedVariant(seen.variantId, null);
-  const concurrent = isConcurrent(before, read);
-  if (before.goneAtMs !== null && concurrent) {
+  const known = tables.variant(seen.variantId);
+  const before = known ?? unmappedVariant(seen.variantId, null);
+  // Neither brings a tombstone back, nor creates what a later read may have shown to be gone.
+  if ((known === undefined || known.goneAtMs !== null) && isConcurrent(before, read)) {
     ledger.oblige(product.productId, 'conflict');
     return;
   }
@@ -41,6 +42,9 @@ export function foldVariant(ledger: Ledger, sighting: VariantSighting, read: Rea
   const totalled = foldTotal(ledger, sighting, described, explainedQty, read);
   const redescribed = sighting.renamed || isRedescribed(before, totalled);
   if (redescribed) renumberCells(ledger, seen.variantId);
+  if (before.availableQty !== null && before.availableQty !== totalled.availableQty) {
+    noteComponent(ledger, totalled);
+  }
   const changed = redescribed || isRevalued(before, totalled) || explainedQty !== 0;
   tables.putVariant(changed ? { ...totalled, changeSeq: ledger.nextChangeSeq() } : totalled);
 }
@@ -63,6 +67,7 @@ function foldLevel(
     warehouseId: level.warehouseId,
   });
   if (outcome.oblige) ledger.oblige(product.productId, 'conflict');
+  if (outcome.cell === null) return 0;
   if (outcome.overwritten === null) {
     const revalued =
       before?.onHand !== outcome.cell.onHand || before.reservedQty !== outcome.cell.reservedQty;
@@ -104,7 +109,11 @@ function foldTotal(
   const oldQty = variant.goneAtMs === null ? variant.availableQty : null;
   const newQty = seen.availableQty;
   const concurrent = isConcurrent(variant, read);
-  if (concurrent && oldQty !== newQty) ledger.oblige(product.productId, 'conflict');
+  if (concurrent && oldQty !== newQty) {
+    // The answer may have been received before the delivery that it did not see arrived.
+    const atMs = Math.max(ledger.entry.atMs, variant.eventAtMs);
+    ledger.oblige(product.productId, 'conflict', { atMs });
+  }
   if (read.superseded || (concurrent && oldQty !== null && oldQty !== newQty)) return variant;
 
   const known: Variant = {
@@ -118,7 +127,8 @@ function foldTotal(
     goneAtMs: null,
     lookupAtMs: null,
   };
-  if (newQty - (oldQty ?? 0) !== explainedQty || (oldQty === null && seen.levels === null)) {
+  const explained = newQty - (oldQty ?? 0) === explainedQty && (oldQty !== null || seen.levels !== null);
+  if (oldQty !== newQty && !explained) {
     const cause = oldQty === null ? null : driftCause(ledger, sighting, null);
     ledger.appendChange({
       variantId: seen.variantId,

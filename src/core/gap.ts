@@ -22,6 +22,5 @@ export function fillGap(gap: Gap, change: Pick<StockChange, 'old' | 'new'>): 'cl
   const toEnd = change.new === gap.toQty;
   if (change.old === change.new || (!fromStart && !toEnd)) return null;
   if (fromStart && toEnd) return 'closed';
-  const rest: Gap = fromStart ? { ...gap, fromQty: change.new } : { ...gap, toQty: change.old };
-  return rest.fromQty === rest.toQty ? 'closed' : rest;
+  return fromStart ? { ...gap, fromQty: change.new } : { ...gap, toQty: change.old };
 }

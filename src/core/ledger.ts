@@ -71,9 +71,11 @@ export class Ledger {
       this.oblige(variant.productId, reason);
       return variant;
     }
-    if (variant.lookupAtMs !== null) return variant;
+    // Touched, so that a read already under way maps it without settling the doubt.
+    const touched = { ...variant, eventSeq: this.entry.seq, eventAtMs: this.entry.atMs };
+    if (variant.lookupAtMs !== null) return touched;
     this.report({ kind: 'unmapped', variantId: variant.variantId });
-    return { ...variant, lookupAtMs: this.entry.atMs };
+    return { ...touched, lookupAtMs: this.entry.atMs };
   }
 
   obligeRemovalCheck(productId: string, confirmAtMs: number): void {

@@ -40,6 +40,8 @@ export interface Arrival {
   readonly atMs: number;
   /** See `isPoison` in clock-bounds.ts. */
   readonly poison: boolean;
+  /** Set when the cell's variant is a tombstone. */
+  readonly variantGoneAtMs: number | null;
 }
 
 export function mergeChange(cell: Cell | undefined, change: StockChange, arrival: Arrival): ChangeOutcome {
@@ -84,6 +86,10 @@ function createCell(change: StockChange, arrival: Arrival): ChangeOutcome {
     changeSeq: 0,
   };
   const valued = withValue(base, change, arrival);
+  if (arrival.variantGoneAtMs !== null) {
+    const cell: Cell = { ...valued, goneAtMs: arrival.variantGoneAtMs };
+    return mergeIntoTombstone(cell, change, arrival);
+  }
   return {
     branch: arrival.poison ? 'poison' : '1 new cell',
     cell: arrival.poison ? valued : withEvent(valued, change),
@@ -128,6 +134,10 @@ function mergeSameInstant(cell: Cell, change: StockChange, arrival: Arrival): Ch
     return { ...keep, branch: '3 duplicate' };
   }
   const counted: Cell = { ...cell, eventCount: cell.eventCount + 1 };
+  // The same again after a read took its effect back: it does not come back with it.
+  if (cell.eventCount === 1 && change.old === cell.eventOld) {
+    return { ...keep, branch: '3 order unknown', cell: counted, oblige: true };
+  }
   const follows = change.old === cell.qty;
   const precedes = change.new === cell.eventOld;
   if (follows && !precedes) {

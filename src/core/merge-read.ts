@@ -27,6 +27,7 @@ export function isConcurrent(
 
 export type LevelBranch =
   | 'new cell'
+  | 'superseded, unknown cell'
   | 'concurrent, agrees'
   | 'concurrent, differs'
   | 'dominated, agrees'
@@ -35,7 +36,8 @@ export type LevelBranch =
 
 export interface LevelOutcome {
   readonly branch: LevelBranch;
-  readonly cell: Cell;
+  /** Null: nothing to write. */
+  readonly cell: Cell | null;
   /** What the mirror held, when the value was overwritten; null for a new or returning cell. */
   readonly overwritten: { readonly oldQty: number | null } | null;
   readonly oblige: boolean;
@@ -48,6 +50,9 @@ export function mergeLevel(
   read: ReadContext,
 ): LevelOutcome {
   if (cell === undefined) {
+    if (read.superseded) {
+      return { branch: 'superseded, unknown cell', cell: null, overwritten: null, oblige: true };
+    }
     const fresh = dominate(unread(variantId, level, read), level, read);
     return { branch: 'new cell', cell: fresh, overwritten: { oldQty: null }, oblige: false };
   }
