@@ -1,0 +1,211 @@
+/** Short ways to the rules' inputs. Own clock and service's clock agree here unless a test says otherwise. */
+import type {
+  Entry,
+  LevelSnapshot,
+  ProductSnapshot,
+  StockChange,
+  VariantSnapshot,
+} from '../../src/core/entry.ts';
+import type { Fact } from '../../src/core/fact.ts';
+import { fold } from '../../src/core/fold.ts';
+import { EARLIEST_MS } from '../../src/core/limits.ts';
+import type { ReadContext } from '../../src/core/merge-read.ts';
+import type { Cell, Change } from '../../src/core/model.ts';
+import { MemoryTables } from './memory-tables.ts';
+
+/** A whole second, so that a Date header can say it exactly. */
+export const T0 = 1_700_000_000_000;
+
+export const PRODUCT = '10';
+export const VARIANT = '100';
+export const WAREHOUSE = '1';
+
+export function change(over: Partial<StockChange> & Pick<StockChange, 'old' | 'new'>): StockChange {
+  return {
+    variantId: VARIANT,
+    warehouseId: WAREHOUSE,
+    sku: 'S-100',
+    updateTimeMs: T0,
+    reason: 'order_reserved',
+    orderId: null,
+    userId: null,
+    ...over,
+  };
+}
+
+/** A cell whose last change was 4→5 at T0, never read. */
+export function cell(over: Partial<Cell> = {}): Cell {
+  return {
+    variantId: VARIANT,
+    warehouseId: WAREHOUSE,
+    qty: 5,
+    source: 'webhook',
+    asOfMs: T0,
+    eventTimeMs: T0,
+    eventOld: 4,
+    eventCount: 1,
+    eventSeq: 7,
+    eventAtMs: T0,
+    readLoMs: EARLIEST_MS,
+    readHiMs: EARLIEST_MS,
+    verifiedAtMs: null,
+    onHand: null,
+    reservedQty: null,
+    onHandAsOfMs: null,
+    missingAtMs: null,
+    goneAtMs: null,
+    changeSeq: 3,
+    ...over,
+  };
+}
+
+/** A read that dominates `cell()`. */
+export function readContext(over: Partial<ReadContext> = {}): ReadContext {
+  return {
+    s0: 10,
+    sentAtMs: T0 + 10_000,
+    loMs: T0 + 8_000,
+    hiMs: T0 + 12_000,
+    superseded: false,
+    ...over,
+  };
+}
+
+export function level(availableQty: number, over: Partial<LevelSnapshot> = {}): LevelSnapshot {
+  return { warehouseId: WAREHOUSE, availableQty, onHand: availableQty, reservedQty: 0, ...over };
+}
+
+/** @param levels available quantity by warehouse; null: not told. */
+export function variantSnapshot(
+  levels: Readonly<Record<string, number>> | null,
+  over: Partial<VariantSnapshot> = {},
+): VariantSnapshot {
+  const entries = levels === null ? [] : Object.entries(levels);
+  const total = entries.reduce((sum, [, qty]) => sum + qty, 0);
+  return {
+    variantId: VARIANT,
+    name: '',
+    sku: 'S-100',
+    upc: null,
+    kind: 'own',
+    availableQty: total,
+    onHand: total,
+    reservedQty: 0,
+    allowNegativeStock: false,
+    priceJson: null,
+    cost: null,
+    bundledByCount: 0,
+    levels: levels === null ? null : entries.map(([warehouseId, qty]) => level(qty, { warehouseId })),
+    ...over,
+  };
+}
+
+export function productSnapshot(
+  variants: readonly VariantSnapshot[],
+  over: Partial<ProductSnapshot> = {},
+): ProductSnapshot {
+  return {
+    storeId: '1',
+    name: 'Tea',
+    parentId: null,
+    updateTimeMs: null,
+    detailJson: '{}',
+    variants,
+    ...over,
+  };
+}
+
+/** A product of one variant in one warehouse. */
+export function single(qty: number): ProductSnapshot {
+  return productSnapshot([variantSnapshot({ [WAREHOUSE]: qty })]);
+}
+
+type Unnumbered<E> = E extends Entry ? Omit<E, 'seq'> : never;
+
+export interface ReadTimes {
+  readonly sentAtMs: number;
+  readonly receivedAtMs?: number;
+  readonly serverDateMs?: number | null;
+  readonly s0?: number;
+  readonly productId?: string;
+}
+
+/** The tables and the log that they are the fold of. */
+export class Mirror {
+  readonly tables = new MemoryTables();
+  readonly log: Entry[] = [];
+  readonly facts: Fact[] = [];
+
+  get seq(): number {
+    return this.log.length;
+  }
+
+  /** @returns what this entry did. */
+  fold(unnumbered: Unnumbered<Entry>): Fact[] {
+    const entry: Entry = { ...unnumbered, seq: this.seq + 1 };
+    this.log.push(entry);
+    const before = this.facts.length;
+    fold(this.tables, entry, (fact) => this.facts.push(fact));
+    return this.facts.slice(before);
+  }
+
+  deliver(atMs: number, ...changes: readonly StockChange[]): Fact[] {
+    return this.fold({ kind: 'delivery', atMs, requestId: `r${this.seq + 1}`, changes, unreadable: [] });
+  }
+
+  /** By default the answer took no time, was dated, and was asked for with the whole log known. */
+  read(snapshot: ProductSnapshot | null, times: ReadTimes): Fact[] {
+    const { sentAtMs, receivedAtMs = sentAtMs } = times;
+    return this.fold({
+      kind: 'read',
+      atMs: receivedAtMs,
+      productId: times.productId ?? PRODUCT,
+      s0: times.s0 ?? this.seq,
+      sentAtMs,
+      receivedAtMs,
+      serverDateMs:
+        times.serverDateMs === undefined ? Math.floor(sentAtMs / 1_000) * 1_000 : times.serverDateMs,
+      requestId: null,
+      snapshot,
+    });
+  }
+
+  qty(variantId = VARIANT, warehouseId = WAREHOUSE): number | null {
+    const found = this.tables.cell(variantId, warehouseId);
+    return found === undefined || found.goneAtMs !== null ? null : found.qty;
+  }
+
+  total(variantId = VARIANT): number | null {
+    const found = this.tables.variant(variantId);
+    return found === undefined || found.goneAtMs !== null ? null : found.availableQty;
+  }
+
+  reason(productId = PRODUCT): string | null {
+    return this.tables.obligation(productId)?.reason ?? null;
+  }
+
+  gaps(variantId = VARIANT): { fromQty: number; toQty: number }[] {
+    return this.tables.gapsOf(variantId).map(({ fromQty, toQty }) => ({ fromQty, toQty }));
+  }
+
+  rows(variantId = VARIANT, warehouseId: string | null = WAREHOUSE): Change[] {
+    return this.tables.changes.filter(
+      (row) => row.variantId === variantId && row.warehouseId === warehouseId,
+    );
+  }
+}
+
+/** A mirror whose product was read as `snapshot` at T0 and owes nothing. */
+export function mirrorAfterRead(snapshot: ProductSnapshot = single(5)): Mirror {
+  const mirror = new Mirror();
+  mirror.read(snapshot, { sentAtMs: T0 });
+  return mirror;
+}
+
+export function kinds(facts: readonly Fact[]): string[] {
+  return facts.map((fact) => fact.kind);
+}
+
+export function branches(facts: readonly Fact[]): string[] {
+  return facts.flatMap((fact) => (fact.kind === 'change' || fact.kind === 'level' ? [fact.branch] : []));
+}
