@@ -1,0 +1,88 @@
+/** What a service may do to its mirror, drawn by fast-check. */
+import fc from 'fast-check';
+import type { CellPlan, Plan, ReadPlan, StepPlan } from './simulated-service.ts';
+
+export interface Misfortune {
+  /** Deliveries are lost, though never the last of a cell. */
+  readonly losses?: boolean;
+  /** The last ones too. */
+  readonly lostTails?: boolean;
+  readonly duplicates?: boolean;
+  readonly removals?: boolean;
+  /** Deliveries before the first read may look like future poison: the own clock is minutes behind. */
+  readonly unknownOffset?: boolean;
+  /** The clocks of the service's nodes contradict the order of a cell's changes. */
+  readonly unorderedStamps?: boolean;
+}
+
+const instants = fc.oneof(fc.integer({ min: 0, max: 3 }), fc.integer({ min: 0, max: 3_000 }));
+const delays = fc.oneof(
+  { weight: 2, arbitrary: fc.integer({ min: 0, max: 50 }) },
+  { weight: 2, arbitrary: fc.integer({ min: 0, max: 4_000 }) },
+  { weight: 1, arbitrary: fc.integer({ min: 0, max: 20_000 }) },
+);
+const skews = fc.oneof(fc.constantFrom(0, 1_000), fc.integer({ min: 0, max: 1_000 }));
+const fraction = fc.double({ min: 0, max: 1, noNaN: true });
+
+function sometimes(oneIn: number, at: boolean | undefined): fc.Arbitrary<boolean> {
+  if (at !== true) return fc.constant(false);
+  return fc.oneof({ weight: oneIn - 1, arbitrary: fc.constant(false) }, fc.constant(true));
+}
+
+export function plans(misfortune: Misfortune): fc.Arbitrary<Plan> {
+  const { losses, lostTails, duplicates, removals, unknownOffset, unorderedStamps } = misfortune;
+  // A removal takes two reads 30 s apart: only longer histories see one, and what comes late for it.
+  const long = (shorter: fc.Arbitrary<number>): fc.Arbitrary<number> =>
+    removals === true ? fc.oneof(shorter, fc.integer({ min: 0, max: 60_000 })) : shorter;
+  const step: fc.Arbitrary<StepPlan> = fc.record({
+    afterMs: long(instants),
+    move: fc.integer({ min: 1, max: 3 }),
+    skewMs: skews,
+    delayMs: long(delays),
+    lost: sometimes(4, losses),
+    againMs: duplicates === true ? fc.option(long(delays), { freq: 3 }) : fc.constant(null),
+    batched: fc.boolean(),
+    thenRemoved: sometimes(6, removals),
+  });
+  const keepTail = (steps: StepPlan[]): StepPlan[] =>
+    steps.map((s, i) => (i === steps.length - 1 && lostTails !== true ? { ...s, lost: false } : s));
+  const cell: fc.Arbitrary<CellPlan> = fc.record({
+    start: fc.integer({ min: 0, max: 3 }),
+    isNew: sometimes(4, true),
+    steps: fc.array(step, { maxLength: 6 }).map(keepTail),
+  });
+  const read: fc.Arbitrary<ReadPlan> = fc.record({
+    atMs: long(fc.integer({ min: -1_000, max: 15_000 })),
+    tookMs: fc.oneof(fc.integer({ min: 0, max: 100 }), fc.integer({ min: 0, max: 5_000 })),
+    sampled: fc.oneof(fc.constant(0), fraction),
+    dated: sometimes(5, true).map((undated) => !undated),
+    dateSkewMs: skews,
+    queuedMs: fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 4_000 })),
+    product: fc.integer({ min: 0, max: 1 }),
+  });
+  return fc
+    .record({
+      offsetMs: fc.oneof(
+        fc.integer({ min: -3_000, max: 3_000 }),
+        fc.integer({ min: -900_000, max: 900_000 }),
+      ),
+      knownBefore: fc.boolean(),
+      reversedBatches: fc.boolean(),
+      cells: fc.oneof(
+        fc.array(cell, { minLength: 1, maxLength: 1 }),
+        fc.array(cell, { minLength: 1, maxLength: 4 }),
+      ),
+      reads: fc.array(read, { maxLength: removals === true ? 10 : 6 }),
+      drainSampled: fraction,
+      orderedStamps: fc.constant(unorderedStamps !== true),
+      productGoneAtMs:
+        removals === true
+          ? fc.oneof({ weight: 5, arbitrary: fc.constant(Infinity) }, fc.integer({ min: 0, max: 20_000 }))
+          : fc.constant(Infinity),
+    })
+    .map((plan) =>
+      unknownOffset === true || plan.knownBefore
+        ? plan
+        : { ...plan, offsetMs: Math.min(plan.offsetMs, 298_000) },
+    );
+}

@@ -1,0 +1,253 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { Entry } from '../../src/core/entry.ts';
+import type { Fact } from '../../src/core/fact.ts';
+import { fold } from '../../src/core/fold.ts';
+import type { ChangeBranch } from '../../src/core/merge-change.ts';
+import type { LevelBranch } from '../../src/core/merge-read.ts';
+import { MemoryTables } from './memory-tables.ts';
+import { plans, type Misfortune } from './plans.ts';
+import { SimulatedService, type Plan, type StepPlan, type Watch } from './simulated-service.ts';
+
+const CHANGE_BRANCHES: Record<ChangeBranch, true> = {
+  '1 new cell': true,
+  '2 stale': true,
+  '2 stale, yet follows': true,
+  '3 duplicate': true,
+  '3 seen by the read': true,
+  '3 follows': true,
+  '3 precedes': true,
+  '3 order unknown': true,
+  '4a seen by the read': true,
+  '4b confirmed': true,
+  '4b in doubt': true,
+  '4c follows': true,
+  '4c gap': true,
+  'gone, seen by the read': true,
+  'gone, in doubt': true,
+  poison: true,
+};
+const LEVEL_BRANCHES: Record<LevelBranch, true> = {
+  'new cell': true,
+  'superseded, unknown cell': true,
+  'concurrent, agrees': true,
+  'concurrent, differs': true,
+  'dominated, agrees': true,
+  'dominated, drift': true,
+  'dominated, back from the dead': true,
+};
+
+const RUNS = 3_000;
+const ANYTHING: Misfortune = {
+  losses: true,
+  lostTails: true,
+  duplicates: true,
+  removals: true,
+  unknownOffset: true,
+};
+
+function check(misfortune: Misfortune, holds: (plan: Plan) => void): void {
+  fc.assert(fc.property(plans(misfortune), holds), { numRuns: RUNS });
+}
+
+describe('without a scheduled read', () => {
+  const misfortunes: Misfortune[] = [
+    {},
+    { losses: true },
+    { duplicates: true },
+    { losses: true, duplicates: true },
+  ];
+  test.each(misfortunes)('reading what is owed ends equal to the truth, given %j', (misfortune) => {
+    check(misfortune, (plan) => {
+      const service = new SimulatedService(plan, neverSilentlyWrong).run();
+      service.drain(service.productIds.length * 6);
+      if (plan.knownBefore) expect(service.differences()).toEqual([]);
+    });
+  });
+});
+
+test('stamps up to 1 s out of order leave no wrong cell unsuspected, where no figure comes twice', () => {
+  check({ unorderedStamps: true }, (plan) => {
+    const cells = plan.cells.map((cell) => ({ ...cell, steps: cell.steps.slice(0, 3).map(stepUp) }));
+    const known = { ...plan, cells, knownBefore: true, reads: [] };
+    const service = new SimulatedService(known, rightOnceAllHasArrived);
+    service.run().drain(service.productIds.length * 6);
+    expect(service.differences()).toEqual([]);
+  });
+});
+
+describe('with one read of every product after the last straggler', () => {
+  test('whatever was lost, removed or repeated, the mirror ends equal and owes nothing', () => {
+    check(ANYTHING, (plan) => {
+      const service = new SimulatedService(plan).run().readAll();
+      service.drain(service.productIds.length * 6);
+      expect(service.differences()).toEqual([]);
+      expect(service.mirror.tables.obligations.size + service.mirror.tables.gaps.size).toBe(0);
+    });
+  });
+
+  test('any order of the same deliveries ends equal', () => {
+    const orders = plans({ duplicates: true, unknownOffset: true }).chain((plan) => {
+      const { deliveries } = new SimulatedService({ ...plan, reads: [] });
+      return fc.record({
+        plan: fc.constant(plan),
+        order: fc.shuffledSubarray([...deliveries], { minLength: deliveries.length }),
+      });
+    });
+    fc.assert(
+      fc.property(orders, ({ plan, order }) => {
+        const service = new SimulatedService({ ...plan, reads: [] });
+        const laterMs = Math.max(0, ...order.map((delivery) => delivery.atMs));
+        order.forEach((delivery, i) => service.deliver({ ...delivery, atMs: laterMs + i }));
+        service.readAll();
+        expect(service.differences()).toEqual([]);
+      }),
+      { numRuns: RUNS },
+    );
+  });
+});
+
+test('redelivery of the only change at its time changes no value and no event time', () => {
+  const again = plans({ losses: true }).chain((plan) =>
+    fc.record({ plan: fc.constant(plan), pick: fc.nat(), laterMs: fc.integer({ min: 0, max: 9_000 }) }),
+  );
+  fc.assert(
+    fc.property(again, ({ plan, pick, laterMs }) => {
+      const service = new SimulatedService(plan).run();
+      const alone = service.cells.flatMap((cell) =>
+        cell.changes.filter(
+          (change) =>
+            service.merged.has(change) &&
+            cell.changes.filter((c) => c.item.updateTimeMs === change.item.updateTimeMs).length === 1,
+        ),
+      );
+      const change = alone[pick % Math.max(1, alone.length)];
+      if (change === undefined) return;
+      const { variantId, warehouseId } = change.item;
+      const before = service.mirror.tables.cell(variantId, warehouseId);
+      service.deliver({ atMs: service.nowMs + laterMs, changes: [change] });
+      const after = service.mirror.tables.cell(variantId, warehouseId);
+      expect([after?.qty, after?.eventTimeMs]).toEqual([before?.qty, before?.eventTimeMs]);
+    }),
+    { numRuns: RUNS },
+  );
+});
+
+test('event time never falls, and no read overwrites what came after it was sent', () => {
+  check(ANYTHING, (plan) => {
+    let before = new Map<string, { qty: number; eventTimeMs: number; eventSeq: number; gone: boolean }>();
+    const watch: Watch = ({ mirror }) => {
+      const entry = mirror.log.at(-1)!;
+      const after: typeof before = new Map();
+      for (const [key, cell] of mirror.tables.cells) {
+        after.set(key, { ...cell, gone: cell.goneAtMs !== null });
+        const was = before.get(key);
+        if (was === undefined) continue;
+        expect(cell.eventTimeMs).toBeGreaterThanOrEqual(was.eventTimeMs);
+        if (entry.kind === 'read' && was.eventSeq > entry.s0) {
+          expect({ qty: cell.qty, gone: cell.goneAtMs !== null }).toEqual({ qty: was.qty, gone: was.gone });
+        }
+      }
+      before = after;
+    };
+    new SimulatedService(plan, watch).run().readAll().drain(20);
+  });
+});
+
+test('every contradiction leaves an obligation, a lookup or a gap', () => {
+  const doubtful = new Set<string>([
+    '1 new cell',
+    '2 stale, yet follows',
+    '3 order unknown',
+    '4b in doubt',
+    '4c gap',
+    'gone, in doubt',
+    'poison',
+    'concurrent, differs',
+    'superseded, unknown cell',
+  ]);
+  check(ANYTHING, (plan) => {
+    const watch: Watch = (service, _nowMs, facts) => {
+      // A body whose items stand in the wrong order closes its own gap.
+      if (facts.some((fact) => fact.kind === 'gap_closed')) return;
+      for (const fact of facts) {
+        if ((fact.kind !== 'change' && fact.kind !== 'level') || !doubtful.has(fact.branch)) continue;
+        const cell = service.cells.find((c) => c.variantId === fact.variantId)!;
+        expect(service.isSuspect(cell), fact.branch).toBe(true);
+      }
+    };
+    new SimulatedService(plan, watch).run();
+  });
+});
+
+test('the histories drawn here reach every branch', () => {
+  const reached = new Set<string>();
+  const watch: Watch = (_service, _nowMs, facts) => {
+    for (const fact of facts) if (fact.kind === 'change' || fact.kind === 'level') reached.add(fact.branch);
+  };
+  const holds = (plan: Plan): void => {
+    new SimulatedService(plan, watch).run().readAll().drain(20);
+  };
+  // A fixed seed: what is rare must not fail at random.
+  fc.assert(fc.property(plans(ANYTHING), holds), { numRuns: 4_000, seed: 1 });
+  expect(reached).toEqual(new Set([...Object.keys(CHANGE_BRANCHES), ...Object.keys(LEVEL_BRANCHES)]));
+});
+
+test('folding the same log twice gives the same tables and the same facts', () => {
+  check(ANYTHING, (plan) => {
+    const { mirror } = new SimulatedService(plan).run().readAll();
+    const [tables, facts] = replay(mirror.log);
+    expect(tables).toEqual(mirror.tables);
+    expect(facts).toEqual(mirror.facts);
+  });
+});
+
+test('whoever replays the change feed holds the live quantities, and its rows chain', () => {
+  check(ANYTHING, (plan) => {
+    const service = new SimulatedService(plan).run().readAll();
+    service.drain(20);
+    const { tables } = service.mirror;
+    const held = new Map<string, number>();
+    let seq = 0;
+    for (const row of tables.changes) {
+      expect(row.seq).toBeGreaterThan(seq);
+      seq = row.seq;
+      expect(row.oldQty).not.toBe(row.newQty);
+      if (row.warehouseId === null) continue;
+      const key = `${row.variantId}/${row.warehouseId}`;
+      expect(row.oldQty).toBe(held.get(key) ?? null);
+      if (row.newQty === null) held.delete(key);
+      else held.set(key, row.newQty);
+    }
+    const live = [...tables.cells].filter(([, cell]) => cell.goneAtMs === null);
+    expect(held).toEqual(new Map(live.map(([key, cell]) => [key, cell.qty])));
+  });
+});
+
+function replay(log: readonly Entry[]): [MemoryTables, Fact[]] {
+  const tables = new MemoryTables();
+  const facts: Fact[] = [];
+  for (const entry of log) fold(tables, entry, (fact) => facts.push(fact));
+  return [tables, facts];
+}
+
+const stepUp = (step: StepPlan): StepPlan => ({ ...step, move: 1 });
+
+const rightOnceAllHasArrived: Watch = (service, nowMs, facts) => {
+  const arrived = service.cells.every((cell) => cell.changes.every((change) => service.merged.has(change)));
+  if (arrived) neverSilentlyWrong(service, nowMs, facts);
+};
+
+/** When a cell's last change has been merged, the cell is right or under suspicion. */
+const neverSilentlyWrong: Watch = (service, nowMs) => {
+  for (const cell of service.cells) {
+    const past = cell.changes.filter((change) => change.trueAtMs <= nowMs);
+    const last = past.at(-1);
+    if (last === undefined || service.qtyAt(cell, nowMs) === null) continue;
+    const sameInstant = past.filter((c) => c.item.updateTimeMs === last.item.updateTimeMs);
+    if (!sameInstant.every((change) => service.merged.has(change))) continue;
+    const qty = service.mirror.qty(cell.variantId, cell.warehouseId);
+    if (qty === last.item.new || service.isSuspect(cell)) continue;
+    throw new Error(`${cell.variantId}/${cell.warehouseId} is silently ${qty}, not ${last.item.new}`);
+  }
+};

@@ -1,0 +1,359 @@
+/**
+ * A service with a true timeline, the deliveries that it sends and the answers that it gives, so that properties can
+ * compare the mirror with the truth. Instants here are "true" ms from 0; the two clocks are offsets of it.
+ */
+import type { LevelSnapshot, ProductSnapshot, StockChange, VariantSnapshot } from '../../src/core/entry.ts';
+import type { Fact } from '../../src/core/fact.ts';
+import { LATEST_MS } from '../../src/core/limits.ts';
+import { Mirror, productSnapshot, variantSnapshot } from './builders.ts';
+
+const OWN_MS = 1_700_000_000_000;
+
+export interface StepPlan {
+  readonly afterMs: number;
+  /** 1 to 3, added modulo 4: few values, so that chains return to where they were. */
+  readonly move: number;
+  /** How far the node that stamps it is ahead. */
+  readonly skewMs: number;
+  readonly delayMs: number;
+  readonly lost: boolean;
+  readonly againMs: number | null;
+  /** Travels in the same body as the step before it. */
+  readonly batched: boolean;
+  readonly thenRemoved: boolean;
+}
+
+export interface CellPlan {
+  readonly start: number;
+  /** The first change creates it. */
+  readonly isNew: boolean;
+  readonly steps: readonly StepPlan[];
+}
+
+export interface ReadPlan {
+  readonly atMs: number;
+  readonly tookMs: number;
+  /** 0..1: where between "2 s before it was sent" and "when it was received" the answer was sampled. */
+  readonly sampled: number;
+  readonly dated: boolean;
+  readonly dateSkewMs: number;
+  /** From receipt to the log. */
+  readonly queuedMs: number;
+  readonly product: number;
+}
+
+export interface Plan {
+  readonly offsetMs: number;
+  readonly knownBefore: boolean;
+  readonly reversedBatches: boolean;
+  readonly cells: readonly CellPlan[];
+  readonly reads: readonly ReadPlan[];
+  readonly drainSampled: number;
+  /** What the service promises: update_time orders the changes of a cell, whichever node stamps them. */
+  readonly orderedStamps: boolean;
+  /** From then on the first product answers 404. */
+  readonly productGoneAtMs: number;
+}
+
+export interface TrueChange {
+  readonly trueAtMs: number;
+  readonly item: StockChange;
+  readonly lost: boolean;
+  /** Right after it, the cell is taken away without a word. */
+  readonly thenRemoved: boolean;
+}
+
+interface TrueCell {
+  readonly productId: string;
+  readonly variantId: string;
+  readonly warehouseId: string;
+  readonly start: number | null;
+  readonly changes: readonly TrueChange[];
+}
+
+interface Delivery {
+  atMs: number;
+  changes: TrueChange[];
+}
+
+const PLACES = [
+  { productId: '10', variantId: '100', warehouseId: '1' },
+  { productId: '10', variantId: '100', warehouseId: '2' },
+  { productId: '10', variantId: '101', warehouseId: '1' },
+  { productId: '20', variantId: '200', warehouseId: '1' },
+] as const;
+
+/** One entry folded: when, in true time, and what it did. */
+export type Watch = (service: SimulatedService, nowMs: number, facts: readonly Fact[]) => void;
+
+export class SimulatedService {
+  readonly mirror = new Mirror();
+  readonly cells: readonly TrueCell[];
+  readonly deliveries: readonly Delivery[];
+  readonly merged = new Set<TrueChange>();
+  /** True time of the last thing that happened. */
+  nowMs = 0;
+  readonly plan: Plan;
+  private readonly watch: Watch;
+
+  constructor(plan: Plan, watch: Watch = () => undefined) {
+    this.plan = plan;
+    this.watch = watch;
+    const deliveries: Delivery[] = [];
+    this.cells = plan.cells.map((cell, i) => layOut(cell, PLACES[i % PLACES.length]!, plan, deliveries));
+    this.deliveries = deliveries;
+  }
+
+  get productIds(): string[] {
+    return [...new Set(this.cells.map((cell) => cell.productId))];
+  }
+
+  /** @returns null when the cell does not exist at that instant. */
+  qtyAt(cell: TrueCell, trueMs: number): number | null {
+    if (this.isGone(cell.productId, trueMs)) return null;
+    const last = cell.changes.findLast((change) => change.trueAtMs <= trueMs);
+    if (last === undefined) return cell.start;
+    return last.thenRemoved && last.trueAtMs < trueMs ? null : last.item.new;
+  }
+
+  private isGone(productId: string, trueMs: number): boolean {
+    return productId === PLACES[0].productId && trueMs >= this.plan.productGoneAtMs;
+  }
+
+  /** @returns null for a 404. */
+  snapshotAt(productId: string, trueMs: number): ProductSnapshot | null {
+    if (this.isGone(productId, trueMs)) return null;
+    const variants: VariantSnapshot[] = [];
+    const own = this.cells.filter((cell) => cell.productId === productId);
+    for (const variantId of new Set(own.map((cell) => cell.variantId))) {
+      const levels: LevelSnapshot[] = [];
+      for (const cell of own.filter((c) => c.variantId === variantId)) {
+        const qty = this.qtyAt(cell, trueMs);
+        if (qty !== null)
+          levels.push({
+            warehouseId: cell.warehouseId,
+            availableQty: qty,
+            onHand: qty,
+            reservedQty: 0,
+          });
+      }
+      if (levels.length === 0) continue;
+      const availableQty = levels.reduce((sum, l) => sum + l.availableQty, 0);
+      variants.push({ ...variantSnapshot(null), variantId, availableQty, levels });
+    }
+    return productSnapshot(variants);
+  }
+
+  /** Everything planned, in order of its instant. */
+  run(): this {
+    if (this.plan.knownBefore) {
+      for (const productId of this.productIds) this.read(productId, { sentMs: -60_000, sampledMs: -60_000 });
+    }
+    const agenda: { atMs: number; act: () => void }[] = [];
+    for (const delivery of this.deliveries) {
+      agenda.push({ atMs: delivery.atMs, act: () => this.deliver(delivery) });
+    }
+    for (const read of this.plan.reads) {
+      const productId = this.productIds[read.product % this.productIds.length]!;
+      let s0 = 0;
+      agenda.push({ atMs: read.atMs, act: () => (s0 = this.mirror.seq) });
+      const receivedMs = read.atMs + read.tookMs;
+      const sampledMs = read.atMs - 2_000 + Math.floor(read.sampled * (read.tookMs + 2_000));
+      const merge = (): void =>
+        this.read(productId, {
+          sentMs: read.atMs,
+          receivedMs,
+          sampledMs,
+          s0,
+          mergedMs: receivedMs + read.queuedMs,
+          dateMs: read.dated ? read.atMs + Math.floor(read.tookMs / 2) + read.dateSkewMs : null,
+        });
+      agenda.push({ atMs: receivedMs + read.queuedMs, act: merge });
+    }
+    agenda.sort((a, b) => a.atMs - b.atMs);
+    for (const { atMs, act } of agenda) {
+      this.nowMs = Math.max(this.nowMs, atMs);
+      act();
+    }
+    return this;
+  }
+
+  deliver(delivery: Delivery): void {
+    this.nowMs = Math.max(this.nowMs, delivery.atMs);
+    const facts = this.mirror.deliver(OWN_MS + delivery.atMs, ...delivery.changes.map((c) => c.item));
+    for (const change of delivery.changes) this.merged.add(change);
+    this.watch(this, this.nowMs, facts);
+  }
+
+  read(
+    productId: string,
+    at: {
+      sentMs: number;
+      sampledMs: number;
+      receivedMs?: number;
+      mergedMs?: number;
+      s0?: number;
+      dateMs?: number | null;
+    },
+  ): void {
+    const receivedMs = at.receivedMs ?? at.sentMs;
+    const dateMs = at.dateMs === undefined ? receivedMs : at.dateMs;
+    const facts = this.mirror.read(this.snapshotAt(productId, at.sampledMs), {
+      productId,
+      sentAtMs: OWN_MS + at.sentMs,
+      receivedAtMs: OWN_MS + receivedMs,
+      s0: at.s0 ?? this.mirror.seq,
+      serverDateMs:
+        dateMs === null ? null : Math.floor((OWN_MS + dateMs + this.plan.offsetMs) / 1_000) * 1_000,
+    });
+    this.nowMs = Math.max(this.nowMs, at.mergedMs ?? receivedMs);
+    this.watch(this, this.nowMs, facts);
+  }
+
+  /** One read of every product, late enough to dominate all. */
+  readAll(): this {
+    const { productGoneAtMs } = this.plan;
+    const goneMs = productGoneAtMs === Infinity ? 0 : productGoneAtMs;
+    const lastMs = Math.max(goneMs, ...this.cells.flatMap((cell) => cell.changes.map((c) => c.trueAtMs)));
+    this.nowMs = Math.max(this.nowMs, lastMs) + 5_000;
+    for (const productId of this.productIds) {
+      this.read(productId, { sentMs: this.nowMs, sampledMs: this.nowMs - this.lagMs() });
+    }
+    return this;
+  }
+
+  /** Reads what is due when it is due, until nothing is. @returns how many reads that took. */
+  drain(atMost: number): number {
+    const { tables } = this.mirror;
+    for (let reads = 0; ; reads += 1) {
+      for (const variant of tables.variants.values()) {
+        if (variant.lookupAtMs !== null) this.lookUp(variant.variantId, variant.lookupAtMs);
+      }
+      const due = [...tables.obligations.values()].map((o) => ({
+        atMs: o.notBeforeMs,
+        productId: o.productId,
+      }));
+      for (const gap of tables.gaps.values()) {
+        const productId = tables.variant(gap.variantId)?.productId ?? null;
+        // Until its product is known, the lookup stands for it.
+        if (productId !== null) due.push({ atMs: gap.dueAtMs, productId });
+      }
+      due.sort((a, b) => a.atMs - b.atMs);
+      const [next] = due;
+      if (next === undefined) {
+        if ([...tables.variants.values()].some((variant) => variant.lookupAtMs !== null)) continue;
+        if (tables.gaps.size > 0) throw new Error('a gap that nothing will close');
+        return reads;
+      }
+      if (reads >= atMost) throw new Error(`still owes after ${reads} reads: ${JSON.stringify(next)}`);
+      if (next.atMs === LATEST_MS) throw new Error('waits for the operator');
+      const sentMs = Math.max(this.nowMs, next.atMs - OWN_MS);
+      this.read(next.productId, { sentMs, sampledMs: sentMs - this.lagMs() });
+    }
+  }
+
+  /** A walk through the catalogue: the variant's product is found, or missed. */
+  private lookUp(variantId: string, lookupAtMs: number): void {
+    this.nowMs = Math.max(this.nowMs, lookupAtMs - OWN_MS);
+    const atMs = OWN_MS + this.nowMs;
+    const found = this.productIds.filter((id) =>
+      this.snapshotAt(id, this.nowMs)?.variants.some((variant) => variant.variantId === variantId),
+    );
+    if (found.length > 0) this.mirror.fold({ kind: 'listed', atMs, productIds: found, lookup: true });
+    else {
+      this.mirror.fold({
+        kind: 'lookup_missed',
+        atMs,
+        s0: this.mirror.seq,
+        sentAtMs: atMs,
+        variantIds: [variantId],
+      });
+    }
+  }
+
+  isSuspect(cell: TrueCell): boolean {
+    const { tables } = this.mirror;
+    return (
+      tables.obligation(cell.productId)?.doubt === true ||
+      tables.gapsOf(cell.variantId).length > 0 ||
+      (tables.variant(cell.variantId)?.lookupAtMs ?? null) !== null
+    );
+  }
+
+  /** What the mirror and the truth disagree about, for people. Empty when they agree. */
+  differences(): string[] {
+    const wrong: string[] = [];
+    for (const cell of this.cells) {
+      const found = this.mirror.qty(cell.variantId, cell.warehouseId);
+      const truth = this.qtyAt(cell, this.nowMs);
+      if (found !== truth) wrong.push(`${cell.variantId}/${cell.warehouseId}: ${found}, in truth ${truth}`);
+    }
+    for (const productId of this.productIds) {
+      const shown = this.snapshotAt(productId, this.nowMs)?.variants ?? [];
+      for (const cell of this.cells.filter((c) => c.productId === productId)) {
+        const found = this.mirror.total(cell.variantId);
+        const truth = shown.find((v) => v.variantId === cell.variantId)?.availableQty ?? null;
+        if (found !== truth) wrong.push(`total of ${cell.variantId}: ${found}, in truth ${truth}`);
+      }
+    }
+    return wrong;
+  }
+
+  private lagMs(): number {
+    return Math.floor(this.plan.drainSampled * 2_000);
+  }
+}
+
+function layOut(
+  plan: CellPlan,
+  place: (typeof PLACES)[number],
+  { offsetMs, reversedBatches, orderedStamps }: Plan,
+  deliveries: Delivery[],
+): TrueCell {
+  let trueAtMs = 0;
+  let qty = plan.isNew && plan.steps.length > 0 ? 0 : plan.start;
+  let stampMs = Number.MIN_SAFE_INTEGER;
+  const drawn: { trueAtMs: number; item: StockChange; step: StepPlan }[] = [];
+  for (const step of plan.steps) {
+    trueAtMs += step.afterMs;
+    const stampedMs = OWN_MS + trueAtMs + offsetMs + step.skewMs;
+    stampMs = orderedStamps ? Math.max(stampMs, stampedMs) : stampedMs;
+    const next = (qty + step.move) % 4;
+    const item: StockChange = {
+      ...place,
+      sku: null,
+      old: qty,
+      new: next,
+      updateTimeMs: stampMs,
+      reason: null,
+      orderId: null,
+      userId: null,
+    };
+    drawn.push({ trueAtMs, item, step });
+    qty = step.thenRemoved ? 0 : next;
+    // What happens between the two has a time of its own, though nobody tells it.
+    if (step.thenRemoved) stampMs += 1;
+  }
+  let previous: Delivery | null = null;
+  const changes = drawn.map(({ trueAtMs: at, item, step }): TrueChange => {
+    // Of changes in one instant a lost one can hide the order of the others: no rule could tell.
+    const alone = drawn.every((d) => d.item === item || d.item.updateTimeMs !== item.updateTimeMs);
+    const change = { trueAtMs: at, item, lost: step.lost && alone, thenRemoved: step.thenRemoved };
+    if (change.lost) {
+      previous = null;
+      return change;
+    }
+    if (step.batched && previous !== null) {
+      previous.atMs = Math.max(previous.atMs, at);
+      if (reversedBatches) previous.changes.unshift(change);
+      else previous.changes.push(change);
+    } else {
+      previous = { atMs: at + step.delayMs, changes: [change] };
+      deliveries.push(previous);
+    }
+    if (step.againMs !== null && alone) deliveries.push({ atMs: at + step.againMs, changes: [change] });
+    return change;
+  });
+  const start = plan.isNew && plan.steps.length > 0 ? null : plan.start;
+  return { ...place, start, changes };
+}
