@@ -12,8 +12,16 @@ export class StoreError extends Error {
   }
 }
 
-/** SQLite's own result code (`SQLITE_BUSY`, …), or null when the error is not SQLite's. */
+/** SQLite's own result code (`SQLITE_BUSY`, …), also of a wrapped error; null when it is not SQLite's. */
 export function sqliteCode(error: unknown): string | null {
-  if (!(error instanceof Error) || !('code' in error)) return null;
-  return typeof error.code === 'string' && error.code.startsWith('SQLITE_') ? error.code : null;
+  for (let found = error; found instanceof Error; found = found.cause) {
+    if ('code' in found && typeof found.code === 'string' && found.code.startsWith('SQLITE_')) {
+      return found.code;
+    }
+  }
+  return null;
+}
+
+export function isBusy(error: unknown): boolean {
+  return sqliteCode(error)?.startsWith('SQLITE_BUSY') === true;
 }

@@ -5,27 +5,31 @@
 import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import Database from 'better-sqlite3';
-import { sqliteCode, StoreError } from './errors.ts';
+import { isBusy, StoreError } from './errors.ts';
+import { explain } from './explain.ts';
 
 export interface DatabaseLock {
   release(): void;
 }
 
-/** @throws StoreError `in_use` while another process holds it. */
+/** @throws StoreError `in_use` while another process holds it, or another thread of this one. */
 export function lockDatabase(path: string): DatabaseLock {
-  mkdirSync(dirname(path), { recursive: true });
-  const db = new Database(`${path}.lock`, { timeout: 0 });
-  try {
-    db.pragma('journal_mode = MEMORY');
-    db.exec('BEGIN EXCLUSIVE');
-  } catch (error) {
-    db.close();
-    if (sqliteCode(error)?.startsWith('SQLITE_BUSY') !== true) throw error;
-    throw new StoreError(
-      'in_use',
-      `another stock-mirror already serves ${path}: stop it first, or set DATABASE_PATH to another file.`,
-      { cause: error },
-    );
-  }
-  return { release: () => db.close() };
+  const lockPath = `${path}.lock`;
+  return explain(lockPath, () => {
+    mkdirSync(dirname(path), { recursive: true });
+    const db = new Database(lockPath, { timeout: 0 });
+    try {
+      db.pragma('journal_mode = MEMORY');
+      db.exec('BEGIN EXCLUSIVE');
+    } catch (error) {
+      db.close();
+      if (!isBusy(error)) throw error;
+      throw new StoreError(
+        'in_use',
+        `another stock-mirror already serves ${path}: stop it first, or set DATABASE_PATH to another file.`,
+        { cause: error },
+      );
+    }
+    return { release: () => db.close() };
+  });
 }

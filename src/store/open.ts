@@ -1,11 +1,12 @@
-/** Opens the database: pragmas, migrations, and clear words about a file that cannot be used. */
-import { accessSync, constants, existsSync, mkdirSync, readFileSync } from 'node:fs';
+/** Opens the database: pragmas and migrations. */
+import { mkdirSync, readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import Database from 'better-sqlite3';
 import { drizzle } from 'drizzle-orm/better-sqlite3';
 import { migrate } from 'drizzle-orm/better-sqlite3/migrator';
-import { sqliteCode, StoreError } from './errors.ts';
+import { StoreError } from './errors.ts';
+import { explain } from './explain.ts';
 
 export type Db = Database.Database;
 
@@ -23,6 +24,8 @@ export function openWriter(path: string): Db {
       // FULL: a commit is on disk before it returns. Checkpoints run on a thread of their own.
       db.pragma('journal_mode = WAL');
       db.pragma('synchronous = FULL');
+      // macOS calls a write durable before it is, unless told; elsewhere this changes nothing.
+      db.pragma('fullfsync = ON');
       db.pragma('foreign_keys = ON');
       db.pragma('wal_autocheckpoint = 0');
       db.pragma('cache_size = -65536');
@@ -68,38 +71,4 @@ function refuseNewerSchema(path: string, db: Db): void {
     `${path} has schema version ${found}, this program knows up to ${known}: ` +
       'install the newer stock-mirror that wrote it, or set DATABASE_PATH to another file.',
   );
-}
-
-function explain<T>(path: string, open: () => T): T {
-  try {
-    return open();
-  } catch (error) {
-    if (error instanceof StoreError) throw error;
-    const code = sqliteCode(error);
-    if (code === 'SQLITE_NOTADB' || code?.startsWith('SQLITE_CORRUPT') === true) {
-      throw new StoreError(
-        'not_a_database',
-        `${path} is not a usable SQLite database (${code}): move it away, or set DATABASE_PATH to another file.`,
-        { cause: error },
-      );
-    }
-    if (code?.startsWith('SQLITE_BUSY') === true) {
-      throw new StoreError(
-        'busy',
-        `${path} is locked by another program: end its transaction, then start again.`,
-        { cause: error },
-      );
-    }
-    throw new StoreError('unreachable', `cannot open ${path}: ${reasonOf(path, error)}`, { cause: error });
-  }
-}
-
-function reasonOf(path: string, error: unknown): string {
-  const message = error instanceof Error ? error.message : String(error);
-  try {
-    accessSync(existsSync(path) ? path : dirname(path), constants.W_OK);
-  } catch {
-    return `${message}; the file and its folder must be writable by the user that runs stock-mirror.`;
-  }
-  return message;
 }

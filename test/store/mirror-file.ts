@@ -1,0 +1,182 @@
+/** A mirror's file in a folder of its own, and short ways to fill it. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
+import type { NewEntry } from '../../src/store/log.ts';
+import { openStore, type StoreEvents } from '../../src/store/open-store.ts';
+import { openReader, openWriter, type Db } from '../../src/store/open.ts';
+import type { Store } from '../../src/store/store.ts';
+import { Writer, type Appended, type Input, type Result } from '../../src/store/writer.ts';
+import { productDetailSchema } from '../../src/service/schemas.ts';
+import { snapshotOf } from '../../src/service/snapshot.ts';
+
+/** A whole second, so that a Date header can say it exactly. */
+export const T0 = 1_790_000_000_000;
+
+export function temporaryFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'stock-mirror-store-'));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+export function newPath(): string {
+  return join(temporaryFolder(), 'mirror.db');
+}
+
+export function writerDb(path = newPath()): Db {
+  const db = openWriter(path);
+  onTestFinished(() => void db.close());
+  return db;
+}
+
+export function readerDb(path: string): Db {
+  const db = openReader(path);
+  onTestFinished(() => void db.close());
+  return db;
+}
+
+export interface OpenStore extends Store {
+  readonly path: string;
+  readonly deaths: readonly Error[];
+}
+
+export async function storeAt(path = newPath(), events: Partial<StoreEvents> = {}): Promise<OpenStore> {
+  const deaths: Error[] = [];
+  const store = await openStore(path, {
+    onDeath: (error) => void deaths.push(error),
+    onCheckpointNews: () => undefined,
+    ...events,
+  });
+  onTestFinished(() => store.close());
+  return { ...store, path, deaths };
+}
+
+export type Item = Record<string, unknown>;
+
+/** One item of a delivery: variant 100 in warehouse 1, from 5 to 4. */
+export function item(over: Item = {}): Item {
+  return {
+    id: '100',
+    sku: 'S-100',
+    old: 5,
+    new: 4,
+    warehouse_id: '1',
+    update_time: T0,
+    reason: 'order_reserved',
+    order_id: '9',
+    ...over,
+  };
+}
+
+export function delivery(requestId: string, ...items: readonly Item[]): Uint8Array {
+  return new TextEncoder().encode(
+    JSON.stringify({
+      request_id: requestId,
+      event_type: 'stock_available_updated',
+      request_time: T0,
+      data: { items },
+    }),
+  );
+}
+
+export interface VariantDetail {
+  readonly id: string;
+  /** Available quantity by warehouse; null: not told. */
+  readonly levels: Readonly<Record<string, number>> | null;
+  readonly total?: number;
+  readonly more?: Item;
+}
+
+/** A product's detail as the service sends it. */
+export function detail(productId: string, variants: readonly VariantDetail[], more: Item = {}): Item {
+  return {
+    id: productId,
+    name: `Product ${productId}`,
+    store_id: '1',
+    ...more,
+    variants: variants.map(({ id, levels, total, more: rest = {} }) => ({
+      product_variant_id: id,
+      name: `Variant ${id}`,
+      sku: `S-${id}`,
+      available_qty: total ?? Object.values(levels ?? {}).reduce((sum, qty) => sum + qty, 0),
+      ...(levels === null
+        ? {}
+        : {
+            warehouses: Object.entries(levels).map(([wh_id, qty]) => ({
+              wh_id,
+              on_hand: qty + 1,
+              available_qty: qty,
+              reserved_qty: 1,
+            })),
+          }),
+      ...rest,
+    })),
+  };
+}
+
+export interface ReadTimes {
+  readonly sentAtMs: number;
+  readonly s0: number;
+}
+
+/** A finished read; `found` null: the service knows no such product. */
+export function readEntry(productId: string, found: Item | null, { sentAtMs, s0 }: ReadTimes): NewEntry {
+  return {
+    kind: 'read',
+    atMs: sentAtMs + 10,
+    productId,
+    s0,
+    sentAtMs,
+    receivedAtMs: sentAtMs + 10,
+    serverDateMs: Math.floor(sentAtMs / 1_000) * 1_000,
+    requestId: null,
+    snapshot: found === null ? null : snapshotOf(productDetailSchema.parse(found), JSON.stringify(found)),
+  };
+}
+
+/** The writer without its thread, and what it answers. */
+export class DirectWriter {
+  readonly db: Db;
+  readonly writer: Writer;
+
+  constructor(db: Db = writerDb()) {
+    this.db = db;
+    this.writer = new Writer(db);
+  }
+
+  commit(...inputs: readonly Input[]): Result[] {
+    return this.writer.commit(inputs);
+  }
+
+  deliver(body: Uint8Array, arrivedAtMs = T0): Appended {
+    return this.#one({ kind: 'delivery', body, arrivedAtMs });
+  }
+
+  append(entry: NewEntry): Appended {
+    return this.#one({ kind: 'entry', entry });
+  }
+
+  /** A read that has seen the whole log. */
+  read(productId: string, found: Item | null, sentAtMs: number): Appended {
+    return this.append(readEntry(productId, found, { sentAtMs, s0: this.writer.lastSeq }));
+  }
+
+  #one(input: Input): Appended {
+    const [result] = this.writer.commit([input]);
+    if (result === undefined) throw new Error('no result');
+    if (!result.ok) throw result.error;
+    return result.value as Appended;
+  }
+}
+
+export function rows(db: Db, sql: string, ...args: readonly unknown[]): Record<string, unknown>[] {
+  return db.prepare<unknown[], Record<string, unknown>>(sql).all(...args);
+}
+
+export function values<T>(db: Db, sql: string, ...args: readonly unknown[]): T[] {
+  return db
+    .prepare<unknown[], T>(sql)
+    .pluck()
+    .all(...args);
+}
