@@ -25,7 +25,7 @@ export function judgeCells(
       case 'sighted':
         ledger.report({ kind: 'missing', what: 'cell', id });
         ledger.tables.putCell({ ...cell, missingAtMs: verdict.missingAtMs });
-        ledger.obligeRemovalCheck(productId, verdict.confirmAtMs);
+        ledger.obligeRemovalCheck(productId, verdict, read);
         break;
       case 'confirmed':
         ledger.report({ kind: 'removed', what: 'cell', id });
@@ -53,7 +53,7 @@ export function foldAbsentVariants(
       case 'sighted':
         ledger.report({ kind: 'missing', what: 'variant', id: variant.variantId });
         ledger.tables.putVariant({ ...variant, missingAtMs: verdict.missingAtMs });
-        ledger.obligeRemovalCheck(productId, verdict.confirmAtMs);
+        ledger.obligeRemovalCheck(productId, verdict, read);
         break;
       case 'confirmed':
         removeVariant(ledger, variant, read);
@@ -78,7 +78,7 @@ export function foldAbsentProduct(ledger: Ledger, product: Product, read: ReadCo
     case 'sighted':
       ledger.report({ kind: 'missing', what: 'product', id: product.productId });
       tables.putProduct({ ...known, missingAtMs: verdict.missingAtMs });
-      ledger.obligeRemovalCheck(product.productId, verdict.confirmAtMs);
+      ledger.obligeRemovalCheck(product.productId, verdict, read);
       return;
     case 'confirmed':
       if (isHeld(ledger, known)) return;

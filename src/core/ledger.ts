@@ -78,9 +78,17 @@ export class Ledger {
     return { ...touched, lookupAtMs: this.entry.atMs };
   }
 
-  obligeRemovalCheck(productId: string, confirmAtMs: number): void {
-    const notBeforeMs = Math.min(confirmAtMs, this.entry.atMs + REMOVAL_CONFIRM_MS);
-    this.oblige(productId, 'confirm_removal', { notBeforeMs });
+  /** As old as the first sighting: one repeated by each read must not put off the other doubts about the product. */
+  obligeRemovalCheck(
+    productId: string,
+    sighted: { readonly missingAtMs: number; readonly confirmAtMs: number },
+    read: { readonly s0: number },
+  ): void {
+    this.oblige(productId, 'confirm_removal', {
+      seq: read.s0,
+      atMs: sighted.missingAtMs,
+      notBeforeMs: Math.min(sighted.confirmAtMs, this.entry.atMs + REMOVAL_CONFIRM_MS),
+    });
   }
 
   /**

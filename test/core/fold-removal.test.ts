@@ -116,6 +116,23 @@ describe.each(MISSING)(
   },
 );
 
+test('a sighting that each read repeats does not put off the other doubts', () => {
+  const mirror = mirrorAfterRead(WHOLE);
+  mirror.deliver(FIRST, change({ old: 5, new: 4, updateTimeMs: T0 + S }));
+  mirror.read(WITHOUT_VARIANT, { sentAtMs: FIRST + 1_999 });
+  mirror.read(WITHOUT_VARIANT, { sentAtMs: FIRST + 3_998 });
+  expect(mirror.tables.obligation('10')).toMatchObject({
+    reason: 'conflict',
+    madeAtMs: FIRST + 1_999,
+    notBeforeMs: FIRST + 3_999,
+  });
+  mirror.read(WITHOUT_VARIANT, { sentAtMs: FIRST + 3_999 });
+  expect(mirror.tables.obligation('10')).toMatchObject({
+    reason: 'confirm_removal',
+    notBeforeMs: FIRST + 1_999 + 30 * S,
+  });
+});
+
 test('a read under way when a tombstone was touched does not bring it back', () => {
   const mirror = mirrorAfterRead(WHOLE);
   mirror.read(WITHOUT_VARIANT, { sentAtMs: FIRST });

@@ -66,6 +66,13 @@ describe('without a scheduled read', () => {
   });
 });
 
+test('reading what is owed ends, whatever is removed, and nothing is silently wrong meanwhile', () => {
+  check({ losses: true, lostTails: true, removals: true, duplicates: true }, (plan) => {
+    const service = new SimulatedService(plan, neverSilentlyWrong).run();
+    service.drain(service.productIds.length * 8);
+  });
+});
+
 test('stamps up to 1 s out of order leave no wrong cell unsuspected, where no figure comes twice', () => {
   check({ unorderedStamps: true }, (plan) => {
     const cells = plan.cells.map((cell) => ({ ...cell, steps: cell.steps.slice(0, 3).map(stepUp) }));
