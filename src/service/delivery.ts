@@ -3,7 +3,7 @@
  * item, and never takes its neighbours with it.
  */
 import type { StockChange, Unreadable } from '../core/entry.ts';
-import { idSchema, stockItemSchema, STOCK_AVAILABLE_UPDATED, webhookEnvelopeSchema } from './schemas.ts';
+import { idSchema, stockItemSchema, STOCK_AVAILABLE_UPDATED } from './schemas.ts';
 
 export interface ParsedDelivery {
   readonly requestId: string | null;
@@ -13,9 +13,12 @@ export interface ParsedDelivery {
 
 /** Before this an update time cannot be in milliseconds: seconds are the common slip ("Conventions" 2). */
 const EARLIEST_PLAUSIBLE_MS = 1_000_000_000_000;
+/** More items than this that do not even name a variant say nothing more: they are told as one. */
+const MAX_NAMELESS = 100;
 
 const decoder = new TextDecoder();
 
+/** Never throws, whatever the bytes. */
 export function parseDelivery(body: Uint8Array): ParsedDelivery {
   let json: unknown;
   try {
@@ -24,14 +27,12 @@ export function parseDelivery(body: Uint8Array): ParsedDelivery {
     return whole(null, 'the body is not JSON');
   }
   const requestId = textField(json, 'request_id');
-  const envelope = webhookEnvelopeSchema.safeParse(json);
-  // An envelope with a flaw may still hold readable items.
-  const data = envelope.success ? envelope.data.data : field(json, 'data');
   const eventType = textField(json, 'event_type');
   if (eventType !== null && eventType !== STOCK_AVAILABLE_UPDATED) {
     return whole(requestId, `unknown event type ${JSON.stringify(eventType.slice(0, 100))}`);
   }
-  const items = field(data, 'items');
+  // An envelope with a flaw may still hold readable items.
+  const items = field(field(json, 'data'), 'items');
   if (!Array.isArray(items)) return whole(requestId, 'data.items is not an array');
   const parsed = parseItems(items);
   if (eventType !== null) return { requestId, ...parsed };
@@ -49,33 +50,43 @@ function whole(requestId: string | null, problem: string): ParsedDelivery {
 function parseItems(items: readonly unknown[]): Pick<ParsedDelivery, 'changes' | 'unreadable'> {
   const changes: StockChange[] = [];
   const unreadable: Unreadable[] = [];
+  let nameless = 0;
   for (const [itemIndex, item] of items.entries()) {
-    const parsed = stockItemSchema.safeParse(item);
-    if (!parsed.success) {
-      const issue = parsed.error.issues[0];
-      const problem = `data.items[${itemIndex}].${issue?.path.join('.') ?? ''}: ${issue?.message ?? 'not understood'}`;
-      unreadable.push({ itemIndex, problem, variantId: variantIdOf(item) });
-      continue;
-    }
-    const { id, sku, warehouse_id, update_time, reason, order_id, user_id } = parsed.data;
-    if (update_time < EARLIEST_PLAUSIBLE_MS) {
-      const problem = `data.items[${itemIndex}].update_time is not in milliseconds`;
-      unreadable.push({ itemIndex, problem, variantId: id });
-      continue;
-    }
-    changes.push({
-      variantId: id,
-      warehouseId: warehouse_id,
-      sku: sku === undefined || sku === null || sku === '' ? null : sku,
-      old: parsed.data.old,
-      new: parsed.data.new,
-      updateTimeMs: update_time,
-      reason: reason ?? null,
-      orderId: order_id ?? null,
-      userId: user_id ?? null,
-    });
+    const variantId = variantIdOf(item);
+    if (variantId === null && ++nameless > MAX_NAMELESS) continue;
+    const read = readItem(item);
+    if (typeof read === 'object') changes.push(read);
+    else unreadable.push({ itemIndex, problem: `data.items[${itemIndex}]${read}`, variantId });
+  }
+  if (nameless > MAX_NAMELESS) {
+    const problem = `data.items: ${nameless - MAX_NAMELESS} more items that name no variant`;
+    unreadable.push({ ...WHOLE, problem });
   }
   return { changes, unreadable };
+}
+
+/** @returns the change, or what is wrong with it, beginning with the field. */
+function readItem(item: unknown): StockChange | string {
+  const parsed = stockItemSchema.safeParse(item);
+  if (!parsed.success) {
+    const issue = parsed.error.issues[0];
+    const path = issue?.path.map((part) => `.${String(part)}`).join('') ?? '';
+    return `${path}: ${issue?.message ?? 'not understood'}`;
+  }
+  const { id, sku, warehouse_id, update_time, reason, order_id, user_id } = parsed.data;
+  if (update_time < EARLIEST_PLAUSIBLE_MS) return '.update_time is not in milliseconds';
+  return {
+    variantId: id,
+    warehouseId: warehouse_id,
+    sku: sku === undefined || sku === null || sku === '' ? null : sku.toWellFormed(),
+    // `-0` is a number in JSON too.
+    old: parsed.data.old + 0,
+    new: parsed.data.new + 0,
+    updateTimeMs: update_time,
+    reason: reason?.toWellFormed() ?? null,
+    orderId: order_id ?? null,
+    userId: user_id ?? null,
+  };
 }
 
 /** Ids are strings, but a number still tells whom to read, as long as it has kept all its digits. */
@@ -92,5 +103,6 @@ function field(value: unknown, name: string): unknown {
 
 function textField(value: unknown, name: string): string | null {
   const text = field(value, name);
-  return typeof text === 'string' ? text : null;
+  // Half a surrogate pair would come back from the database as another text.
+  return typeof text === 'string' ? text.toWellFormed() : null;
 }

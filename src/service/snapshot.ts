@@ -4,6 +4,9 @@ import type { VariantKind } from '../core/model.ts';
 import type { ProductDetail, ProductVariantDetail, WarehouseLevel } from './schemas.ts';
 
 /**
+ * Texts are made well-formed: half a surrogate pair would come back from the database as another text, and each read
+ * would look like a new name.
+ *
  * @param product the checked answer of POST /v1/product/detail.
  * @param detailJson the same as the service sent it, unknown fields kept.
  */
@@ -11,7 +14,7 @@ export function snapshotOf(product: ProductDetail, detailJson: string): ProductS
   const pulled = product.parent_id !== undefined;
   return {
     storeId: product.store_id,
-    name: product.name,
+    name: product.name.toWellFormed(),
     parentId: product.parent_id ?? null,
     updateTimeMs: product.update_time ?? null,
     detailJson,
@@ -22,9 +25,9 @@ export function snapshotOf(product: ProductDetail, detailJson: string): ProductS
 function variantSnapshot(variant: ProductVariantDetail, pulled: boolean): VariantSnapshot {
   return {
     variantId: variant.product_variant_id,
-    name: variant.name,
-    sku: variant.sku === undefined || variant.sku === '' ? null : variant.sku,
-    upc: variant.upc ?? null,
+    name: variant.name.toWellFormed(),
+    sku: variant.sku === undefined || variant.sku === '' ? null : variant.sku.toWellFormed(),
+    upc: variant.upc?.toWellFormed() ?? null,
     kind: kindOf(variant, pulled),
     availableQty: variant.available_qty,
     onHand: variant.on_hand ?? null,

@@ -1,7 +1,7 @@
 /** The durable log: appends entries, and gives them back as the fold takes them. */
 import { createHash } from 'node:crypto';
 import type { Entry, ProductSnapshot, ReadEntry } from '../core/entry.ts';
-import { parseDelivery } from '../service/delivery.ts';
+import { parseDelivery, type ParsedDelivery } from '../service/delivery.ts';
 import { productDetailSchema } from '../service/schemas.ts';
 import { snapshotOf } from '../service/snapshot.ts';
 import type { Db } from './open.ts';
@@ -15,6 +15,9 @@ export type NewEntry = WithoutSeq<Exclude<Entry, { kind: 'delivery' }>>;
 interface StoredRead extends Omit<ReadEntry, 'seq' | 'kind' | 'atMs' | 'snapshot'> {
   readonly detail: 'none' | 'unchanged' | { readonly json: string };
 }
+
+/** `unmerged`: the rules failed on it, so every variant it names is read instead. */
+export type DeliveryKind = 'delivery' | 'unmerged';
 
 /** First half of the body's SHA-256: enough that no two bodies ever meet. */
 export function bodyHash(body: Uint8Array): Buffer {
@@ -54,9 +57,9 @@ export class Log {
     return this.#known.get(hash) ?? null;
   }
 
-  appendDelivery(body: Uint8Array, hash: Buffer, atMs: number): number {
+  appendDelivery(kind: DeliveryKind, body: Uint8Array, hash: Buffer, atMs: number): number {
     this.#lastSeq += 1;
-    this.#insert.run(this.#lastSeq, 'delivery', atMs, hash, body);
+    this.#insert.run(this.#lastSeq, kind, atMs, hash, body);
     return this.#lastSeq;
   }
 
@@ -79,6 +82,24 @@ function storedRead(
   return { ...rest, detail: { json: snapshot.detailJson } };
 }
 
+/** A body as the fold takes it. */
+export function readDelivery(kind: DeliveryKind, body: Uint8Array): ParsedDelivery {
+  const parsed = parseDelivery(body);
+  if (kind === 'delivery') return parsed;
+  const { requestId, changes, unreadable } = parsed;
+  const problem = 'not merged: the rules failed on this delivery';
+  const named = new Set<string | null>(changes.map(({ variantId }) => variantId));
+  if (named.size === 0 && unreadable.length === 0) named.add(null);
+  return {
+    requestId,
+    changes: [],
+    unreadable: [
+      ...unreadable,
+      ...Array.from(named, (variantId) => ({ itemIndex: null, problem, variantId })),
+    ],
+  };
+}
+
 export interface LogRow {
   readonly seq: number;
   readonly kind: string;
@@ -92,7 +113,9 @@ export interface LogRow {
  */
 export function decodeEntry(row: LogRow, detailOf: (productId: string) => string | null): Entry {
   const { seq, atMs } = row;
-  if (row.kind === 'delivery') return { kind: 'delivery', seq, atMs, ...parseDelivery(row.payload) };
+  if (row.kind === 'delivery' || row.kind === 'unmerged') {
+    return { kind: 'delivery', seq, atMs, ...readDelivery(row.kind, row.payload) };
+  }
   const rest = JSON.parse(row.payload.toString('utf8')) as Record<string, unknown>;
   if (row.kind !== 'read') return { ...rest, kind: row.kind, seq, atMs } as Entry;
   const { detail, ...read } = rest as unknown as StoredRead;

@@ -16,14 +16,12 @@ export async function openStore(path: string, events: StoreEvents): Promise<Stor
   const writer = await WriterClient.open(path, events.onDeath);
   const reader = new ReaderClient(path, events.onDeath);
   const checkpointer = startCheckpointer(path, events.onCheckpointNews, events.onDeath);
-  return {
-    writer,
-    reader,
-    async close(): Promise<void> {
-      await reader.close();
-      await checkpointer.stop();
-      // Last: the closing connection is then the only one, and leaves one tidy file behind.
-      await writer.close();
-    },
+  const close = async (): Promise<void> => {
+    await reader.close();
+    await checkpointer.stop();
+    // Last: the closing connection is then the only one, and leaves one tidy file behind.
+    await writer.close();
   };
+  let closed: Promise<void> | null = null;
+  return { writer, reader, close: () => (closed ??= close()) };
 }

@@ -20,6 +20,7 @@ export const log = sqliteTable(
   'log',
   {
     seq: integer('seq').primaryKey(),
+    /** An entry's kind (core/entry.ts), or `unmerged` for a delivery that the rules failed on (log.ts). */
     kind: text('kind').notNull(),
     atMs: integer('at_ms').notNull(),
     /** Deliveries: first 16 bytes of the body's SHA-256. The body holds the request id, so this covers it. */

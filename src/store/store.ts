@@ -14,7 +14,7 @@ export interface StoreWriter {
   command<N extends CommandName>(name: N, args: CommandArgs<N>): Promise<CommandResult<N>>;
   /** The last log position known to be committed. */
   readonly lastSeq: number;
-  /** Deliveries that wait for their commit, in bytes. */
+  /** Memory held by deliveries that wait for their commit. */
   readonly waitingBytes: number;
   /** Told of everything committed, in commit order. @returns the way to stop listening. */
   onAppended(listener: AppendListener): () => void;

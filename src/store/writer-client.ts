@@ -8,13 +8,18 @@ import { workerUrl } from './worker-url.ts';
 import type { FromWriter, Outcome, ToWriter } from './writer-thread.ts';
 import type { Appended, BranchCounts, Input } from './writer.ts';
 
+type EntryKind = NewEntry['kind'] | 'delivery';
+
 interface Waiting {
   readonly bytes: number;
-  /** What kind of entry was appended; null for what is not an entry. */
-  readonly entryKind: NewEntry['kind'] | 'delivery' | null;
+  /** What kind of entry is appended; null for what is not an entry. */
+  readonly kind: EntryKind | null;
   readonly resolve: (value: never) => void;
   readonly reject: (error: StoreError) => void;
 }
+
+/** What a delivery that waits takes beside its bytes: promises, timers, the copy's frame. */
+const WAITING_BYTES = 1_024;
 
 export class WriterClient implements StoreWriter {
   readonly #worker: Worker;
@@ -84,7 +89,7 @@ export class WriterClient implements StoreWriter {
   }
 
   appendDelivery(body: Uint8Array, arrivedAtMs: number): Promise<Appended> {
-    return this.#send({ kind: 'delivery', body, arrivedAtMs }, body.byteLength, 'delivery');
+    return this.#send({ kind: 'delivery', body, arrivedAtMs }, body.byteLength + WAITING_BYTES, 'delivery');
   }
 
   append(entry: NewEntry): Promise<Appended> {
@@ -105,15 +110,15 @@ export class WriterClient implements StoreWriter {
     await this.#post<unknown>((id) => ({ type: 'close', id }), 0, null);
   }
 
-  #send<T>(input: Input, bytes: number, entryKind: Waiting['entryKind']): Promise<T> {
-    return this.#post((id) => ({ type: 'input', id, input }), bytes, entryKind);
+  #send<T>(input: Input, bytes: number, kind: Waiting['kind']): Promise<T> {
+    return this.#post((id) => ({ type: 'input', id, input }), bytes, kind);
   }
 
-  #post<T>(message: (id: number) => ToWriter, bytes: number, entryKind: Waiting['entryKind']): Promise<T> {
+  #post<T>(message: (id: number) => ToWriter, bytes: number, kind: Waiting['kind']): Promise<T> {
     if (this.#ended !== null) return Promise.reject(this.#ended);
     const id = this.#nextId++;
     return new Promise<T>((resolve, reject) => {
-      this.#waiting.set(id, { bytes, entryKind, resolve, reject });
+      this.#waiting.set(id, { bytes, kind, resolve, reject });
       this.#waitingBytes += bytes;
       this.#worker.postMessage(message(id));
     });
@@ -127,21 +132,25 @@ export class WriterClient implements StoreWriter {
     }
     // First the position, so that whoever is told of a commit also sees it covered.
     this.#lastSeq = Math.max(this.#lastSeq, message.lastSeq);
-    for (const outcome of message.outcomes) this.#settle(outcome);
+    const appended = message.outcomes.map((outcome) => this.#settle(outcome));
+    // After all of them are settled: a listener that fails keeps nobody waiting.
+    for (const one of appended) {
+      if (one !== null) for (const listener of this.#listeners) listener(one.appended, one.kind);
+    }
   }
 
-  #settle(outcome: Outcome): void {
+  /** @returns what was appended, for those who listen. */
+  #settle(outcome: Outcome): { readonly appended: Appended; readonly kind: EntryKind } | null {
     const waiting = this.#waiting.get(outcome.id);
-    if (waiting === undefined) return;
+    if (waiting === undefined) return null;
     this.#waiting.delete(outcome.id);
     this.#waitingBytes -= waiting.bytes;
     if (!outcome.ok) {
       waiting.reject(new StoreError(outcome.error.kind, outcome.error.message));
-      return;
+      return null;
     }
     waiting.resolve(outcome.value as never);
-    if (waiting.entryKind === null) return;
-    for (const listener of this.#listeners) listener(outcome.value as Appended, waiting.entryKind);
+    return waiting.kind === null ? null : { appended: outcome.value as Appended, kind: waiting.kind };
   }
 
   #end(error: StoreError): void {

@@ -5,10 +5,9 @@
 import type { Entry } from '../core/entry.ts';
 import type { Fact } from '../core/fact.ts';
 import { fold } from '../core/fold.ts';
-import { parseDelivery, type ParsedDelivery } from '../service/delivery.ts';
 import { prepareCommands, type CommandName, type Commands } from './commands.ts';
-import { sqliteCode, StoreError } from './errors.ts';
-import { bodyHash, Log, type NewEntry } from './log.ts';
+import { isBusy, sqliteCode, StoreError } from './errors.ts';
+import { bodyHash, Log, readDelivery, type DeliveryKind, type NewEntry } from './log.ts';
 import type { Db } from './open.ts';
 import { SqliteTables } from './sqlite-tables.ts';
 
@@ -37,16 +36,21 @@ export class Writer {
   readonly #tables: SqliteTables;
   readonly #commands: Commands;
   readonly #counts = new Map<string, number>();
+  #lastSeq: number;
+  /** A transaction failed: what is kept in memory may be ahead of the file. */
+  #mustReload = false;
 
   constructor(db: Db) {
     this.#db = db;
     this.#log = new Log(db);
     this.#tables = new SqliteTables(db);
     this.#commands = prepareCommands(db);
+    this.#lastSeq = this.#log.lastSeq;
   }
 
+  /** The last log position committed. */
   get lastSeq(): number {
-    return this.#log.lastSeq;
+    return this.#lastSeq;
   }
 
   branchCounts(): BranchCounts {
@@ -61,53 +65,70 @@ export class Writer {
     try {
       return this.#transact(inputs, (input) => this.#apply(input));
     } catch (error) {
-      const code = sqliteCode(error);
-      if (inputs.length > 1 && (code === null || code.startsWith('SQLITE_CONSTRAINT'))) {
-        return inputs.flatMap((input) => this.commit([input]));
+      if (!isFaultOfInput(error)) return inputs.map(() => ({ ok: false, error: cannotCommit(error) }));
+      if (inputs.length > 1) {
+        // By halves: a batch with one broken input costs a few transactions, not one per input.
+        const middle = inputs.length >> 1;
+        return [...this.commit(inputs.slice(0, middle)), ...this.commit(inputs.slice(middle))];
       }
-      const [only] = inputs;
-      if (only?.kind === 'delivery' && (code === null || code.startsWith('SQLITE_CONSTRAINT'))) {
-        return this.#keepUnfolded(only.body, only.arrivedAtMs, error);
-      }
-      return inputs.map(() => ({ ok: false, error: cannotCommit(error) }));
+      return inputs.map((input) =>
+        input.kind === 'delivery'
+          ? this.#keepUnmerged(input.body, input.arrivedAtMs, error)
+          : { ok: false, error: cannotCommit(error) },
+      );
     }
   }
 
-  /** What is authentic is never lost, not even to a fault of this program: it is kept, and what moves is read. */
-  #keepUnfolded(body: Uint8Array, arrivedAtMs: number, cause: unknown): Result[] {
+  /** What is authentic is never lost, not even to a fault of this program: it is kept, and what it names is read. */
+  #keepUnmerged(body: Uint8Array, arrivedAtMs: number, cause: unknown): Result {
     const problem = `not merged: ${cause instanceof Error ? cause.message : String(cause)}`;
-    const parsed: ParsedDelivery = {
-      requestId: null,
-      changes: [],
-      unreadable: [{ itemIndex: null, problem, variantId: null }],
-    };
     try {
-      return this.#transact([null], () => this.#appendDelivery(body, arrivedAtMs, parsed));
+      const [result] = this.#transact([body], () => {
+        const appended = this.#appendDelivery('unmerged', body, arrivedAtMs);
+        // Beside what the fold says: the cause, which is not the tables' business.
+        const fact: Fact = { kind: 'quarantined', variantId: null, problem };
+        return { ...appended, facts: [...appended.facts, fact] };
+      });
+      return result ?? { ok: false, error: cannotCommit(cause) };
     } catch (error) {
-      return [{ ok: false, error: cannotCommit(error) }];
+      return { ok: false, error: cannotCommit(error) };
     }
   }
 
   #transact<T>(items: readonly T[], apply: (item: T) => unknown): Result[] {
+    this.#rollBack();
     this.#db.exec('BEGIN IMMEDIATE');
     try {
+      if (this.#mustReload) {
+        this.#tables.reload();
+        this.#log.reload();
+        this.#mustReload = false;
+      }
       const results = items.map((item): Result => ({ ok: true, value: apply(item) }));
       this.#tables.flush();
       this.#db.exec('COMMIT');
+      this.#lastSeq = this.#log.lastSeq;
       return results;
     } catch (error) {
-      // SQLite rolls back by itself on some errors; a failed COMMIT may have left the transaction open.
-      if (this.#db.inTransaction) this.#db.exec('ROLLBACK');
-      this.#tables.reload();
-      this.#log.reload();
+      this.#mustReload = true;
+      try {
+        this.#rollBack();
+      } catch {
+        // The first error is the one to tell; the next transaction begins with another attempt.
+      }
       throw error;
     }
+  }
+
+  /** SQLite rolls back by itself on some errors; a failed COMMIT may leave the transaction open. */
+  #rollBack(): void {
+    if (this.#db.inTransaction) this.#db.exec('ROLLBACK');
   }
 
   #apply(input: Input): unknown {
     switch (input.kind) {
       case 'delivery':
-        return this.#appendDelivery(input.body, input.arrivedAtMs, null);
+        return this.#appendDelivery('delivery', input.body, input.arrivedAtMs);
       case 'entry':
         return this.#appendEntry(input.entry);
       case 'command':
@@ -115,13 +136,12 @@ export class Writer {
     }
   }
 
-  #appendDelivery(body: Uint8Array, atMs: number, readAs: ParsedDelivery | null): Appended {
+  #appendDelivery(kind: DeliveryKind, body: Uint8Array, atMs: number): Appended {
     const hash = bodyHash(body);
     const position = this.#log.positionOf(hash);
     if (position !== null) return { seq: position, duplicate: true, facts: [] };
-    const parsed = readAs ?? parseDelivery(body);
-    const seq = this.#log.appendDelivery(body, hash, atMs);
-    return this.#fold({ kind: 'delivery', seq, atMs, ...parsed });
+    const seq = this.#log.appendDelivery(kind, body, hash, atMs);
+    return this.#fold({ kind: 'delivery', seq, atMs, ...readDelivery(kind, body) });
   }
 
   #appendEntry(entry: NewEntry): Appended {
@@ -151,20 +171,17 @@ function isNotable(fact: Fact): boolean {
   return fact.kind !== 'change' && fact.kind !== 'level';
 }
 
-function cannotCommit(error: unknown): StoreError {
-  if (error instanceof StoreError) return error;
+/** Not the disk and not the lock: the same input would fail again, and its neighbours would not. */
+function isFaultOfInput(error: unknown): boolean {
   const code = sqliteCode(error);
-  const message = error instanceof Error ? error.message : String(error);
-  if (code?.startsWith('SQLITE_BUSY') === true) {
-    return new StoreError('busy', `another program holds the database's write lock: ${message}`, {
-      cause: error,
-    });
+  return code === null || code.startsWith('SQLITE_CONSTRAINT');
+}
+
+function cannotCommit(cause: unknown): StoreError {
+  const message = cause instanceof Error ? cause.message : String(cause);
+  if (isBusy(cause)) {
+    return new StoreError('busy', `another program holds the database's write lock: ${message}`, { cause });
   }
-  return new StoreError(
-    'cannot_commit',
-    `the store cannot commit (${code ?? 'no SQLite code'}): ${message}`,
-    {
-      cause: error,
-    },
-  );
+  const code = sqliteCode(cause) ?? 'no SQLite code';
+  return new StoreError('cannot_commit', `the store cannot commit (${code}): ${message}`, { cause });
 }

@@ -90,7 +90,9 @@ export class MemoryTables implements Tables {
       .reverse()
       .map((change) => this.variants.get(change.variantId)?.productId ?? null)
       .filter((productId) => productId !== null);
-    const oldest = [...this.products.values()].sort((a, b) => a.readAtMs - b.readAtMs);
+    const oldest = [...this.products.values()].sort(
+      (a, b) => a.readAtMs - b.readAtMs || byText(a.productId, b.productId),
+    );
     const all = new Set([...recent, ...oldest.map((product) => product.productId)]);
     return [...all].filter((id) => this.products.get(id)?.goneAtMs === null).slice(0, limit);
   }

@@ -1,0 +1,154 @@
+/** The durable log, and the tables as its fold (DESIGN §2). */
+import { expect, test } from 'vitest';
+import { fold } from '../../src/core/fold.ts';
+import { decodeEntry, type LogRow } from '../../src/store/log.ts';
+import type { Db } from '../../src/store/open.ts';
+import { SqliteTables } from '../../src/store/sqlite-tables.ts';
+import {
+  delivery,
+  detail,
+  DirectWriter,
+  item,
+  readEntry,
+  rows,
+  T0,
+  values,
+  writerDb,
+} from './mirror-file.ts';
+
+/** Makes every delivery that moves variant 666 fail in the middle of its fold. */
+function breakVariant666(db: Db): void {
+  db.exec(`CREATE TRIGGER broken BEFORE INSERT ON cells WHEN NEW.variant_id = '666'
+           BEGIN SELECT RAISE(ABORT, 'a fault of the program'); END`);
+}
+
+const FOLDED = [
+  'cells ORDER BY variant_id, warehouse_id',
+  'variants ORDER BY variant_id',
+  'products ORDER BY product_id',
+  'product_details ORDER BY product_id',
+  'obligations ORDER BY product_id',
+  'gaps ORDER BY variant_id, warehouse_id, opened_seq',
+  'changes ORDER BY seq',
+  'quarantine ORDER BY id',
+  'mirror_state',
+];
+
+const dump = (db: Db): string => JSON.stringify(FOLDED.map((from) => rows(db, `SELECT * FROM ${from}`)));
+
+function replay(from: Db): Db {
+  const db = writerDb();
+  const tables = new SqliteTables(db);
+  const log = from
+    .prepare<[], LogRow>('SELECT seq, kind, at_ms AS atMs, payload FROM log ORDER BY seq')
+    .all();
+  for (const row of log) {
+    const entry = decodeEntry(row, (productId) => tables.product(productId)?.detailJson ?? null);
+    fold(tables, entry, () => undefined);
+  }
+  tables.flush();
+  return db;
+}
+
+test('positions have no gap and follow the commits, over batches, failures and duplicates', () => {
+  const writer = new DirectWriter();
+  breakVariant666(writer.db);
+  const arrived = (body: Uint8Array, arrivedAtMs: number) =>
+    ({ kind: 'delivery', body, arrivedAtMs }) as const;
+  const first = writer.commit(
+    arrived(delivery('a', item()), T0),
+    arrived(delivery('b', item({ id: '666' })), T0 + 1),
+    arrived(delivery('a', item()), T0 + 2),
+    { kind: 'command', name: 'createRun', args: null },
+    arrived(delivery('c', item({ id: '101' })), T0 + 3),
+  );
+  expect(first.map((result) => result.ok)).toEqual([true, true, true, false, true]);
+  writer.db.pragma('max_page_count = 1');
+  expect(writer.commit(arrived(delivery('big', item({ sku: 'x'.repeat(500_000) })), T0))[0]?.ok).toBe(false);
+  writer.db.pragma('max_page_count = 1000000');
+  expect(writer.deliver(delivery('d', item({ id: '102' })), T0 + 4).seq).toBe(4);
+  expect(rows(writer.db, 'SELECT seq, kind, at_ms FROM log ORDER BY seq')).toEqual([
+    { seq: 1, kind: 'delivery', at_ms: T0 },
+    { seq: 2, kind: 'unmerged', at_ms: T0 + 1 },
+    { seq: 3, kind: 'delivery', at_ms: T0 + 3 },
+    { seq: 4, kind: 'delivery', at_ms: T0 + 4 },
+  ]);
+  expect(writer.writer.lastSeq).toBe(4);
+});
+
+test('the same body again is answered with its place in the log and merged no second time', () => {
+  const writer = new DirectWriter();
+  writer.deliver(delivery('a', item()));
+  writer.deliver(delivery('b', item({ id: '101' })));
+  const changes = values(writer.db, 'SELECT count(*) FROM changes');
+  expect(writer.deliver(delivery('a', item()), T0 + 9)).toEqual({ seq: 1, duplicate: true, facts: [] });
+  expect(values(writer.db, 'SELECT count(*) FROM log')).toEqual([2]);
+  expect(values(writer.db, 'SELECT count(*) FROM changes')).toEqual(changes);
+});
+
+test('the same request id over another body is another delivery', () => {
+  const writer = new DirectWriter();
+  writer.deliver(delivery('a', item({ new: 4 })));
+  expect(writer.deliver(delivery('a', item({ new: 3 })))).toMatchObject({ seq: 2, duplicate: false });
+});
+
+test('a body is kept byte for byte', () => {
+  const writer = new DirectWriter();
+  const body = Uint8Array.of(0xef, 0xbb, 0xbf, 0x7b, 0x00, 0xff, 0xfe, 0x7d);
+  writer.deliver(body);
+  expect(values<Buffer>(writer.db, 'SELECT payload FROM log')[0]?.equals(body)).toBe(true);
+});
+
+test('the log folded again gives the same tables, byte for byte', () => {
+  const writer = new DirectWriter();
+  breakVariant666(writer.db);
+  const tea = (qty: number) =>
+    detail('10', [
+      { id: '100', levels: { 1: qty, 2: 7 }, more: { prices: [], cost: '1.50', extra: { b: 1, a: 2 } } },
+    ]);
+  const set = detail('11', [{ id: '110', levels: null, total: 3, more: { product_bundle_id: '1' } }]);
+  const half = detail('12', [{ id: '120', levels: { 1: 1 }, more: { name: 'half \ud800', sku: '\udc00' } }]);
+  writer.read('10', tea(5), T0);
+  writer.read('11', set, T0 + 100);
+  writer.read('12', half, T0 + 200);
+  writer.read('10', tea(5), T0 + 3_000);
+  writer.read('12', half, T0 + 3_100);
+  writer.deliver(
+    delivery('a', item(), item({ id: '1000' }), item({ old: 'x', id: 7 }), item({ old: -0 })),
+    T0 + 4_000,
+  );
+  writer.deliver(delivery('b', item({ old: 2, new: 1, update_time: T0 + 4_000 })), T0 + 4_100);
+  writer.deliver(delivery('c', item({ id: '666' }), item({ id: '120' })), T0 + 4_200);
+  writer.deliver(new TextEncoder().encode('}{'), T0 + 4_300);
+  writer.append({ kind: 'due', atMs: T0 + 8_000, what: 'canary' });
+  writer.append({ kind: 'listed', atMs: T0 + 8_001, productIds: ['10', '13'], lookup: false });
+  writer.append({ kind: 'downtime', atMs: T0 + 8_002, downSinceMs: T0 });
+  writer.append(readEntry('10', tea(1), { sentAtMs: T0 + 9_000, s0: 1 }));
+  writer.read('10', tea(1), T0 + 20_000);
+  writer.read('11', null, T0 + 20_100);
+  writer.read('11', null, T0 + 60_000);
+  writer.append({
+    kind: 'lookup_missed',
+    atMs: T0 + 61_000,
+    s0: 16,
+    sentAtMs: T0 + 61_000,
+    variantIds: ['1000'],
+  });
+  writer.append({ kind: 'allow_removals', atMs: T0 + 62_000, untilMs: T0 + 99_000 });
+
+  const unchanged = `SELECT count(*) FROM log WHERE kind = 'read' AND CAST(payload AS TEXT) LIKE '%"detail":"unchanged"%'`;
+  expect(values(writer.db, unchanged)).toEqual([3]);
+  expect(dump(replay(writer.db))).toBe(dump(writer.db));
+  expect(values<number>(writer.db, 'SELECT count(*) FROM changes')[0]).toBeGreaterThan(5);
+});
+
+test('texts that no database can hold do not look new at each read', () => {
+  const writer = new DirectWriter();
+  const half = detail('12', [{ id: '120', levels: { 1: 1 }, more: { name: 'half \ud800', sku: '\udc00' } }], {
+    name: 'broken \udfff pair',
+  });
+  writer.read('12', half, T0);
+  const before = rows(writer.db, 'SELECT change_seq FROM mirror_stock');
+  writer.read('12', half, T0 + 10_000);
+  expect(rows(writer.db, 'SELECT change_seq FROM mirror_stock')).toEqual(before);
+});
