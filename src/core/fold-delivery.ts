@@ -7,17 +7,19 @@ import {
   BUNDLE_DELAY_MAX_MS,
   BUNDLE_DELAY_MIN_MS,
   BUNDLE_DELAY_PER_PRODUCT_MS,
-  EARLIEST_MS,
   UNREADABLE_CANARY_EVERY_MS,
 } from './limits.ts';
-import { mergeChange, type ChangeOutcome } from './merge-change.ts';
-import type { Cell, Variant } from './model.ts';
+import { mergeChange, type ChangeBranch } from './merge-change.ts';
+import type { Cell, Gap, Variant } from './model.ts';
+import { unmappedVariant } from './unknown.ts';
 
 export function foldDelivery(ledger: Ledger, entry: DeliveryEntry): void {
   ledger.state = { ...ledger.state, lastDeliveryAtMs: entry.atMs };
   for (const change of entry.changes) foldChange(ledger, entry, change);
   for (const unreadable of entry.unreadable) foldUnreadable(ledger, unreadable);
 }
+
+const OUT_OF_ORDER: ReadonlySet<ChangeBranch> = new Set(['2 stale', '2 stale, yet follows', '3 precedes']);
 
 function foldChange(ledger: Ledger, entry: DeliveryEntry, change: StockChange): void {
   const { tables } = ledger;
@@ -42,8 +44,11 @@ function foldChange(ledger: Ledger, entry: DeliveryEntry, change: StockChange): 
   });
 
   let next: Variant = { ...variant, eventSeq: entry.seq, eventAtMs: entry.atMs };
-  const unexpected = keepGaps(ledger, entry, change, outcome) === 'unexpected';
-  if (outcome.oblige || unexpected) next = ledger.obligeVariant(next, 'conflict');
+  const { branch, gap } = outcome;
+  let oblige = outcome.oblige;
+  if (gap !== null) oblige = openGap(ledger, change, gap) || oblige;
+  else if (OUT_OF_ORDER.has(branch)) oblige = fillGaps(ledger, change, outcome.cell) || oblige;
+  if (oblige) next = ledger.obligeVariant(next, 'conflict');
   if (outcome.applied) next = applyValue(ledger, entry, change, before, outcome.cell, next);
   else tables.putCell(outcome.cell);
   tables.putVariant(next);
@@ -110,53 +115,56 @@ export function noteComponent(ledger: Ledger, variant: Variant): void {
   ledger.state = { ...ledger.state, bundlesDueAtMs: ledger.entry.atMs + delayMs };
 }
 
-/**
- * @returns `unexpected` for a change out of order that the last read need not have seen, in a cell whose chain has no
- * break: either a later delivery is missing too, or the times do not tell the order.
- */
-function keepGaps(
+/** @returns true when the product must be read as well: one body broke the chain twice, and one gap stands for it. */
+function openGap(
   ledger: Ledger,
-  entry: DeliveryEntry,
   change: StockChange,
-  { branch, cell, gap }: ChangeOutcome,
-): 'expected' | 'unexpected' {
-  const gaps = ledger.tables
-    .gapsOf(change.variantId)
-    .filter(({ warehouseId }) => warehouseId === change.warehouseId);
-  if (gap !== null) {
-    // One body broke the chain twice.
-    if (gaps.some(({ openedSeq }) => openedSeq === entry.seq)) return 'unexpected';
-    const opened = {
-      variantId: change.variantId,
-      warehouseId: change.warehouseId,
-      openedSeq: entry.seq,
-      openedAtMs: entry.atMs,
-      dueAtMs: entry.atMs + gapGraceMs(ledger.state.latenessMs),
-      ...gap,
-    };
-    ledger.tables.putGap(opened);
-    ledger.report({ kind: 'gap_opened', gap: opened });
-    return 'expected';
-  }
-  if (branch !== '2 stale' && branch !== '2 stale, yet follows' && branch !== '3 precedes') return 'expected';
+  gap: { readonly fromQty: number; readonly toQty: number },
+): boolean {
+  const { tables, entry } = ledger;
+  const opened = {
+    variantId: change.variantId,
+    warehouseId: change.warehouseId,
+    openedSeq: entry.seq,
+    openedAtMs: entry.atMs,
+    dueAtMs: entry.atMs + gapGraceMs(ledger.state.latenessMs),
+    ...gap,
+  };
+  if (openGapsOf(ledger, change).some(({ openedSeq }) => openedSeq === entry.seq)) return true;
+  tables.putGap(opened);
+  ledger.report({ kind: 'gap_opened', gap: opened });
+  return false;
+}
 
+/**
+ * A change out of order fills the gap that it left.
+ *
+ * @returns true when the product must be read: there is no such gap, and the last read need not have seen the change.
+ * Either a later delivery is missing too, or the times do not tell the order.
+ */
+function fillGaps(ledger: Ledger, change: StockChange, cell: Cell): boolean {
+  const { tables, entry } = ledger;
   const floorMs = offsetFloorMs(ledger.state);
   if (floorMs !== null) {
     const lateMs = Math.max(0, entry.atMs + floorMs - change.updateTimeMs);
     ledger.state = { ...ledger.state, latenessMs: observeLateness(ledger.state.latenessMs, lateMs) };
   }
-  for (const open of gaps) {
+  for (const open of openGapsOf(ledger, change)) {
     const rest = fillGap(open, change);
     if (rest === null) continue;
     if (rest === 'closed') {
-      ledger.tables.deleteGap(open);
+      tables.deleteGap(open);
       ledger.report({ kind: 'gap_closed', gap: open });
     } else {
-      ledger.tables.putGap(rest);
+      tables.putGap(rest);
     }
-    return 'expected';
+    return false;
   }
-  return change.updateTimeMs >= cell.readLoMs ? 'unexpected' : 'expected';
+  return change.updateTimeMs >= cell.readLoMs;
+}
+
+function openGapsOf(ledger: Ledger, { variantId, warehouseId }: StockChange): Gap[] {
+  return ledger.tables.gapsOf(variantId).filter((gap) => gap.warehouseId === warehouseId);
 }
 
 /** Authentic, but not understood: kept, and what it may have been about is read. */
@@ -179,31 +187,4 @@ function foldUnreadable(ledger: Ledger, unreadable: Unreadable): void {
     Math.min(ledger.state.canarySentAtMs, entry.atMs) + UNREADABLE_CANARY_EVERY_MS,
   );
   ledger.state = { ...ledger.state, canaryDueAtMs };
-}
-
-/** A variant known by its id alone, until a read shows its product. */
-export function unmappedVariant(variantId: string, sku: string | null): Variant {
-  return {
-    variantId,
-    productId: null,
-    sku,
-    upc: null,
-    name: '',
-    kind: 'own',
-    availableQty: null,
-    onHand: null,
-    reservedQty: null,
-    allowNegativeStock: false,
-    priceJson: null,
-    cost: null,
-    bundledByCount: 0,
-    asOfMs: EARLIEST_MS,
-    verifiedAtMs: null,
-    eventSeq: 0,
-    eventAtMs: EARLIEST_MS,
-    missingAtMs: null,
-    goneAtMs: null,
-    lookupAtMs: null,
-    changeSeq: 0,
-  };
 }

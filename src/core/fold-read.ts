@@ -4,9 +4,9 @@ import type { ProductSnapshot, ReadEntry } from './entry.ts';
 import { foldAbsentProduct, foldAbsentVariants } from './fold-absence.ts';
 import { foldVariant } from './fold-variant.ts';
 import type { Ledger } from './ledger.ts';
-import { EARLIEST_MS } from './limits.ts';
 import type { ReadContext } from './merge-read.ts';
 import type { Obligation, Product } from './model.ts';
+import { unreadProduct } from './unknown.ts';
 import { afterRead, isMet } from './obligation.ts';
 
 export function foldRead(ledger: Ledger, entry: ReadEntry): void {
@@ -25,22 +25,6 @@ export function foldRead(ledger: Ledger, entry: ReadEntry): void {
   else foldAbsentProduct(ledger, product, read);
 
   settleGaps(ledger, entry.productId, read);
-}
-
-/** A product known by its id alone. */
-export function unreadProduct(productId: string): Product {
-  return {
-    productId,
-    name: null,
-    parentId: null,
-    updateTimeMs: null,
-    detailJson: null,
-    readSeq: 0,
-    readAtMs: EARLIEST_MS,
-    missingAtMs: null,
-    goneAtMs: null,
-    hasBundle: false,
-  };
 }
 
 /** The first answer names the store; an answer for another store is never merged. */

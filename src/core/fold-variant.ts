@@ -2,10 +2,11 @@
 import type { LevelSnapshot, VariantSnapshot } from './entry.ts';
 import type { DriftCause } from './fact.ts';
 import { judgeCells } from './fold-absence.ts';
-import { noteComponent, unmappedVariant } from './fold-delivery.ts';
+import { noteComponent } from './fold-delivery.ts';
 import type { Ledger } from './ledger.ts';
 import { isConcurrent, mergeLevel, type ReadContext } from './merge-read.ts';
 import type { Product, Variant } from './model.ts';
+import { unmappedVariant } from './unknown.ts';
 
 export interface VariantSighting {
   readonly variant: VariantSnapshot;

@@ -2,12 +2,13 @@
 import type { DowntimeEntry, DueEntry, Entry, ListedEntry, LookupMissedEntry, ObligeEntry } from './entry.ts';
 import type { Fact } from './fact.ts';
 import { removeVariant } from './fold-absence.ts';
-import { foldDelivery, unmappedVariant } from './fold-delivery.ts';
-import { foldRead, unreadProduct } from './fold-read.ts';
+import { foldDelivery } from './fold-delivery.ts';
+import { foldRead } from './fold-read.ts';
 import { Ledger } from './ledger.ts';
 import { EARLIEST_MS, LATEST_MS, REPLICA_LAG_MS } from './limits.ts';
 import { judgeAbsence } from './merge-read.ts';
 import type { Tables } from './tables.ts';
+import { unmappedVariant, unreadProduct } from './unknown.ts';
 
 /**
  * @param entry the next entry of the log: entries are folded in the order of `seq`, each once.

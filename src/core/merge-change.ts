@@ -3,8 +3,8 @@
  * so that tests and counters can show that each has happened.
  */
 import type { StockChange } from './entry.ts';
-import { EARLIEST_MS } from './limits.ts';
 import type { Cell } from './model.ts';
+import { blankCell } from './unknown.ts';
 
 export type ChangeBranch =
   | '1 new cell'
@@ -65,25 +65,9 @@ export function mergeChange(cell: Cell | undefined, change: StockChange, arrival
 /** Rule 1. Nothing older is known, so there is no chain to check; that the cell was unknown is itself a doubt. */
 function createCell(change: StockChange, arrival: Arrival): ChangeOutcome {
   const base: Cell = {
-    variantId: change.variantId,
-    warehouseId: change.warehouseId,
-    qty: change.new,
-    source: 'webhook',
-    asOfMs: 0,
-    eventTimeMs: EARLIEST_MS,
-    eventOld: 0,
-    eventCount: 0,
+    ...blankCell(change.variantId, change.warehouseId),
     eventSeq: arrival.seq,
     eventAtMs: arrival.atMs,
-    readLoMs: EARLIEST_MS,
-    readHiMs: EARLIEST_MS,
-    verifiedAtMs: null,
-    onHand: null,
-    reservedQty: null,
-    onHandAsOfMs: null,
-    missingAtMs: null,
-    goneAtMs: null,
-    changeSeq: 0,
   };
   const valued = withValue(base, change, arrival);
   if (arrival.variantGoneAtMs !== null) {
@@ -112,9 +96,12 @@ function mergeIntoTombstone(cell: Cell, change: StockChange, arrival: Arrival): 
   };
 }
 
-/** Rule 2. A change that starts exactly from the present value may be the newer one under a skewed clock. */
+/**
+ * Rule 2. A change that starts exactly from the present value may be the newer one under a skewed clock. Its time does
+ * not speak against that, not even when the last read lies between: the service's clock may have been set back.
+ */
 function mergeStale(cell: Cell, change: StockChange): ChangeOutcome {
-  const follows = change.old === cell.qty && change.new !== cell.qty && change.updateTimeMs >= cell.readLoMs;
+  const follows = change.old === cell.qty && change.new !== cell.qty;
   return {
     branch: follows ? '2 stale, yet follows' : '2 stale',
     cell,

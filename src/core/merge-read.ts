@@ -3,8 +3,9 @@
  * may not have seen, and what it overwrites it says.
  */
 import type { LevelSnapshot } from './entry.ts';
-import { EARLIEST_MS, REMOVAL_CONFIRM_MS, REPLICA_LAG_MS } from './limits.ts';
+import { REMOVAL_CONFIRM_MS, REPLICA_LAG_MS } from './limits.ts';
 import type { Cell } from './model.ts';
+import { blankCell } from './unknown.ts';
 
 export interface ReadContext {
   /** Last log position known when the request was sent. */
@@ -53,7 +54,8 @@ export function mergeLevel(
     if (read.superseded) {
       return { branch: 'superseded, unknown cell', cell: null, overwritten: null, oblige: true };
     }
-    const fresh = dominate(unread(variantId, level, read), level, read);
+    const blank: Cell = { ...blankCell(variantId, level.warehouseId), source: 'read', asOfMs: read.sentAtMs };
+    const fresh = dominate(blank, level, read);
     return { branch: 'new cell', cell: fresh, overwritten: { oldQty: null }, oblige: false };
   }
   if (isConcurrent(cell, read)) {
@@ -136,28 +138,4 @@ function withOnHand(cell: Cell, level: LevelSnapshot, read: ReadContext): Cell {
 
 function later(verifiedAtMs: number | null, read: ReadContext): number {
   return verifiedAtMs === null ? read.sentAtMs : Math.max(verifiedAtMs, read.sentAtMs);
-}
-
-function unread(variantId: string, level: LevelSnapshot, read: ReadContext): Cell {
-  return {
-    variantId,
-    warehouseId: level.warehouseId,
-    qty: level.availableQty,
-    source: 'read',
-    asOfMs: read.sentAtMs,
-    eventTimeMs: EARLIEST_MS,
-    eventOld: 0,
-    eventCount: 0,
-    eventSeq: 0,
-    eventAtMs: EARLIEST_MS,
-    readLoMs: EARLIEST_MS,
-    readHiMs: EARLIEST_MS,
-    verifiedAtMs: null,
-    onHand: null,
-    reservedQty: null,
-    onHandAsOfMs: null,
-    missingAtMs: null,
-    goneAtMs: null,
-    changeSeq: 0,
-  };
 }
