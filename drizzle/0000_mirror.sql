@@ -94,7 +94,7 @@ CREATE TABLE `obligations` (
 	CONSTRAINT "obligations_doubt" CHECK(doubt IN (0, 1))
 ) STRICT, WITHOUT ROWID;
 --> statement-breakpoint
-CREATE INDEX `obligations_queue` ON `obligations` (`priority`,`not_before_ms`);--> statement-breakpoint
+CREATE INDEX `obligations_queue` ON `obligations` (`priority`,`first_made_at_ms`);--> statement-breakpoint
 CREATE TABLE `product_details` (
 	`product_id` text PRIMARY KEY NOT NULL,
 	`detail_json` text NOT NULL

@@ -8,21 +8,26 @@ export interface Checkpointer {
   stop(): Promise<void>;
 }
 
+/** @param onDeath told, once, when the thread ends without having been asked to. */
 export function startCheckpointer(
   path: string,
   onNews: (news: CheckpointNews) => void,
   onDeath: (error: Error) => void,
 ): Checkpointer {
   const worker = new Worker(workerUrl('checkpoint-thread', import.meta.url), { workerData: { path } });
-  let stopping = false;
+  let isOver = false;
+  const die = (error: Error): void => {
+    if (isOver) return;
+    isOver = true;
+    onDeath(error);
+  };
   worker.on('message', onNews);
-  worker.on('error', onDeath);
-  worker.on('exit', (code) => {
-    if (!stopping) onDeath(new Error(`the checkpoint thread ended with exit code ${code}`));
-  });
+  worker.on('error', die);
+  worker.on('exit', (code) => die(new Error(`the checkpoint thread ended with exit code ${code}`)));
   return {
     async stop(): Promise<void> {
-      stopping = true;
+      if (isOver) return;
+      isOver = true;
       const ended = once(worker, 'exit');
       worker.postMessage('stop');
       await ended;

@@ -1,6 +1,8 @@
 /**
  * Moves the write-ahead log into the database file, off the path of any answer: passive, so that neither the writer
- * nor a reader ever waits for it. A reader that holds the log back for long is named to the main thread.
+ * nor a reader waits for it. Under a steady stream of writes a passive checkpoint never catches the last of them, and
+ * the log would only grow: now and then the few frames left are moved while the writer waits, and the log begins
+ * anew. A reader that holds the log back for long is named to the main thread.
  */
 import { statSync } from 'node:fs';
 import { parentPort, workerData } from 'node:worker_threads';
@@ -15,7 +17,12 @@ export interface CheckpointNews {
 const EVERY_MS = 1_000;
 /** Below this a checkpoint is not worth its writes. */
 const MIN_WAL_BYTES = 1 << 20;
-/** A log this long that will not shrink is worth a person's attention, and again every so often. */
+/** Above this the log is made to begin anew. */
+const RESTART_WAL_BYTES = 16 << 20;
+/** How long the writer may be kept waiting for that, and how long this thread tries to find it between two commits. */
+const RESTART_WAIT_MS = 20;
+const RESTART_ATTEMPTS = 10;
+/** A log this long that a reader holds is worth a person's attention, and again every so often. */
 const LONG_WAL_BYTES = 256 << 20;
 const NEWS_EVERY_MS = 60_000;
 
@@ -29,23 +36,39 @@ function main(): void {
   const port = parentPort;
   if (port === null) throw new Error('checkpoint-thread.ts runs as a worker only');
   const { path } = workerData as { path: string };
-  const db = new Database(path, { fileMustExist: true, timeout: 100 });
+  const db = new Database(path, { fileMustExist: true, timeout: RESTART_WAIT_MS });
+  const pageBytes = db.pragma('page_size', { simple: true }) as number;
   let nextNewsAtMs = 0;
   const tell = (news: CheckpointNews): void => {
     if (performance.now() < nextNewsAtMs) return;
     nextNewsAtMs = performance.now() + NEWS_EVERY_MS;
     port.postMessage(news);
   };
+  const checkpoint = (mode: 'PASSIVE' | 'TRUNCATE'): CheckpointRow => {
+    const [row] = db.pragma(`wal_checkpoint(${mode})`) as CheckpointRow[];
+    if (row === undefined) throw new Error('wal_checkpoint told nothing');
+    return row;
+  };
+  const keepShort = (): void => {
+    const { log, checkpointed } = checkpoint('PASSIVE');
+    const heldPages = log - checkpointed;
+    if (heldPages > 0) {
+      if (log * pageBytes < LONG_WAL_BYTES) return;
+      const message = `a reader holds ${heldPages} pages of the write-ahead log back: end its transaction`;
+      tell({ type: 'held_back', walBytes: log * pageBytes, message });
+      return;
+    }
+    if (log * pageBytes < RESTART_WAL_BYTES) return;
+    for (let attempt = 0; attempt < RESTART_ATTEMPTS; attempt += 1) {
+      if (checkpoint('TRUNCATE').busy === 0) return;
+    }
+  };
 
   const timer = setInterval(() => {
-    const walBytes = statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0;
-    if (walBytes < MIN_WAL_BYTES) return;
+    let walBytes = 0;
     try {
-      const [row] = db.pragma('wal_checkpoint(PASSIVE)') as CheckpointRow[];
-      if (row !== undefined && row.checkpointed < row.log && walBytes > LONG_WAL_BYTES) {
-        const message = `a reader holds ${row.log - row.checkpointed} pages of the write-ahead log back: end its transaction`;
-        tell({ type: 'held_back', walBytes, message });
-      }
+      walBytes = statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0;
+      if (walBytes >= MIN_WAL_BYTES) keepShort();
     } catch (error) {
       tell({ type: 'failed', walBytes, message: error instanceof Error ? error.message : String(error) });
     }

@@ -153,7 +153,7 @@ export const obligations = sqliteTable(
     notBeforeMs: integer('not_before_ms').notNull(),
   },
   (t) => [
-    index('obligations_queue').on(t.priority, t.notBeforeMs),
+    index('obligations_queue').on(t.priority, t.firstMadeAtMs),
     check('obligations_doubt', sql`doubt IN (0, 1)`),
   ],
 );

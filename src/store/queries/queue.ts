@@ -39,12 +39,12 @@ const OBLIGED = `
   ORDER BY priority, first_made_at_ms LIMIT @limit`;
 
 const GAPS = `
-  SELECT DISTINCT product_id AS productId, 'gap' AS reason, ${PRIORITY.gap} AS priority
+  SELECT product_id AS productId, 'gap' AS reason, ${PRIORITY.gap} AS priority
   FROM (
-    SELECT v.product_id FROM gaps g JOIN variants v ON v.variant_id = g.variant_id
-    WHERE g.due_at_ms <= @nowMs AND v.product_id IS NOT NULL ORDER BY g.due_at_ms
+    SELECT v.product_id, min(g.due_at_ms) AS due_at_ms FROM gaps g JOIN variants v ON v.variant_id = g.variant_id
+    WHERE g.due_at_ms <= @nowMs AND v.product_id IS NOT NULL GROUP BY v.product_id
   ) q
-  WHERE ${FREE} LIMIT @limit`;
+  WHERE ${FREE} ORDER BY due_at_ms LIMIT @limit`;
 
 const UNTRUSTED_RECENT = `
   SELECT product_id AS productId, 'downtime' AS reason, ${PRIORITY.downtime} AS priority
@@ -78,12 +78,12 @@ export function dueReads(db: Db, args: DueReadsArgs): DueRead[] {
     db.prepare<[], number>('SELECT trusted_after_ms FROM mirror_state').pluck().get() ?? 0;
   if (trustedAfterMs <= args.nowMs) {
     const downtime = { ...bound, barrierMs: trustedAfterMs };
-    found.push(
-      ...db.prepare<object, DueRead>(UNTRUSTED_RECENT).all(downtime),
-      ...db
-        .prepare<object, DueRead>(UNREAD)
-        .all({ ...downtime, reason: 'downtime', priority: PRIORITY.downtime }),
-    );
+    const unread = db
+      .prepare<object, DueRead>(UNREAD)
+      .all({ ...downtime, reason: 'downtime', priority: PRIORITY.downtime });
+    // The search through the feed is the dear one: only while something is left to find.
+    if (unread.length > 0) found.push(...db.prepare<object, DueRead>(UNTRUSTED_RECENT).all(downtime));
+    found.push(...unread);
   }
   for (const run of catalogueBarriers(db)) {
     if (run.barrierMs > args.nowMs) continue;
@@ -102,8 +102,11 @@ function catalogueBarriers(db: Db): Barrier[] {
 }
 
 function firstOfEach(reads: readonly DueRead[]): DueRead[] {
-  const ordered = [...reads].sort((a, b) => a.priority - b.priority);
-  return [...new Map(ordered.toReversed().map((read) => [read.productId, read])).values()].toReversed();
+  const first = new Map<string, DueRead>();
+  for (const read of reads.toSorted((a, b) => a.priority - b.priority)) {
+    if (!first.has(read.productId)) first.set(read.productId, read);
+  }
+  return [...first.values()];
 }
 
 /** The product read longest ago, for the share that no queue may take; null when all were read after `beforeMs`. */

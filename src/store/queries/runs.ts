@@ -64,24 +64,31 @@ export function latestRuns(db: Db, args: { readonly limit: number }): Run[] {
 export interface Remaining {
   /** Products of the run not read yet. */
   readonly unread: number;
-  /** Of these: given up until an operator's word (parked). */
+  /** Of these: parked until an operator's word, or failed so often that no run waits for them any longer. */
   readonly parked: number;
   /** Products the run covers. */
   readonly total: number;
 }
 
+/** A product that fails this often in a row is still tried, but no run waits for it: a run must end. */
+const ENOUGH_ATTEMPTS = 10;
+const GIVEN_UP = `(f.parked = 1 OR f.attempts >= ${ENOUGH_ATTEMPTS})`;
+
+// Asked several times a second while a run lasts: each figure from an index alone.
 const CATALOGUE = `
-  SELECT count(*) AS total,
-    coalesce(sum(p.read_at_ms < @readAfterMs), 0) AS unread,
-    coalesce(sum(p.read_at_ms < @readAfterMs AND f.parked = 1), 0) AS parked
-  FROM products p LEFT JOIN read_failures f ON f.product_id = p.product_id
-  WHERE p.gone_at_ms IS NULL`;
+  SELECT
+    (SELECT count(*) FROM products WHERE gone_at_ms IS NULL) AS total,
+    (SELECT count(*) FROM products WHERE gone_at_ms IS NULL AND read_at_ms < @readAfterMs) AS unread,
+    (
+      SELECT count(*) FROM read_failures f JOIN products p ON p.product_id = f.product_id
+      WHERE ${GIVEN_UP} AND p.gone_at_ms IS NULL AND p.read_at_ms < @readAfterMs
+    ) AS parked`;
 
 // A product the mirror never held is read once its obligation is gone.
 const NAMED = `
   SELECT count(*) AS total,
     coalesce(sum(coalesce(p.read_at_ms < @readAfterMs, 1) AND o.product_id IS NOT NULL), 0) AS unread,
-    coalesce(sum(coalesce(p.read_at_ms < @readAfterMs, 1) AND o.product_id IS NOT NULL AND f.parked = 1), 0) AS parked
+    coalesce(sum(coalesce(p.read_at_ms < @readAfterMs, 1) AND o.product_id IS NOT NULL AND ${GIVEN_UP}), 0) AS parked
   FROM json_each(@productIds) l
   LEFT JOIN products p ON p.product_id = l.value
   LEFT JOIN obligations o ON o.product_id = l.value

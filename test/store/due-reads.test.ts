@@ -1,0 +1,187 @@
+/** What is read next (DESIGN §9). */
+import { describe, expect, test } from 'vitest';
+import type { Obligation } from '../../src/core/model.ts';
+import { dueReads, oldestVerified } from '../../src/store/queries/queue.ts';
+import * as schema from '../../src/store/schema.ts';
+import { insertInto } from '../../src/store/statements.ts';
+import type { Db } from '../../src/store/open.ts';
+import { delivery, detail, DirectWriter, item, T0, values } from './mirror-file.ts';
+
+const NOW = T0 + 1_000_000;
+
+function product(db: Db, productId: string, readAtMs: number, goneAtMs: number | null = null): void {
+  db.prepare(insertInto(schema.products)).run({
+    productId,
+    name: null,
+    parentId: null,
+    updateTimeMs: null,
+    readSeq: 0,
+    readAtMs,
+    missingAtMs: null,
+    goneAtMs,
+    hasBundle: 0,
+  });
+}
+
+function oblige(db: Db, productId: string, over: Partial<Obligation> = {}): void {
+  const made = { madeSeq: 1, madeAtMs: T0, firstMadeAtMs: T0, notBeforeMs: T0, ...over };
+  db.prepare(insertInto(schema.obligations)).run({
+    productId,
+    reason: 'conflict',
+    priority: 1,
+    ...made,
+    doubt: 1,
+  });
+}
+
+function failed(writer: DirectWriter, productId: string, nextAtMs: number, parked = false): void {
+  const args = { productId, attempts: 1, nextAtMs, parked, error: 'x', failedAtMs: T0 };
+  writer.commit({ kind: 'command', name: 'failRead', args });
+}
+
+function run(writer: DirectWriter, kind: string, readAfterMs: number): number {
+  const args = { kind, startedAtMs: T0, readAfterMs, startedSeq: 0, total: 0, productIds: null };
+  const [result] = writer.commit({ kind: 'command', name: 'createRun', args });
+  return result?.ok === true ? (result.value as number) : 0;
+}
+
+const due = (db: Db, limit = 100, exclude: readonly string[] = []): string[] =>
+  dueReads(db, { nowMs: NOW, limit, exclude }).map(({ productId }) => productId);
+
+describe('an obligation', () => {
+  test('comes by priority, and within it the oldest doubt first', () => {
+    const { db } = new DirectWriter();
+    oblige(db, '1', { priority: 4 });
+    oblige(db, '2', { priority: 1, firstMadeAtMs: T0 + 5 });
+    oblige(db, '3', { priority: 1, firstMadeAtMs: T0 + 2 });
+    oblige(db, '4', { priority: 0, firstMadeAtMs: T0 + 9 });
+    expect(due(db)).toEqual(['4', '3', '2', '1']);
+    expect(due(db, 2)).toEqual(['4', '3']);
+  });
+
+  test('waits until a read can meet it', () => {
+    const { db } = new DirectWriter();
+    oblige(db, '1', { notBeforeMs: NOW });
+    oblige(db, '2', { notBeforeMs: NOW + 1 });
+    expect(due(db)).toEqual(['1']);
+  });
+
+  test('of a product under way, failed lately or parked waits', () => {
+    const writer = new DirectWriter();
+    for (const id of ['1', '2', '3', '4', '5']) oblige(writer.db, id);
+    failed(writer, '2', NOW + 1);
+    failed(writer, '3', NOW);
+    failed(writer, '4', 0, true);
+    expect(due(writer.db, 100, ['1'])).toEqual(['3', '5']);
+  });
+
+  test('that is also unread since a barrier keeps its place before the others', () => {
+    const writer = new DirectWriter();
+    for (let n = 0; n < 20; n += 1) product(writer.db, String(n), T0 + n);
+    writer.append({ kind: 'downtime', atMs: T0 + 1_000, downSinceMs: null });
+    run(writer, 'scheduled', T0 + 1_000);
+    oblige(writer.db, '19', { priority: 1 });
+    oblige(writer.db, '18', { priority: 4 });
+    expect(due(writer.db, 3)).toEqual(['19', '0', '1']);
+  });
+});
+
+describe('a gap', () => {
+  function gap(db: Db, variantId: string, productId: string | null, dueAtMs: number, seq = 1): void {
+    const known = values(db, 'SELECT 1 FROM variants WHERE variant_id = ?', variantId).length > 0;
+    if (!known) {
+      db.prepare(
+        `INSERT INTO variants (variant_id, product_id, name, kind, allow_negative_stock, bundled_by_count, as_of_ms,
+           event_seq, event_at_ms, change_seq) VALUES (?, ?, '', 'own', 0, 0, 0, 0, 0, 0)`,
+      ).run(variantId, productId);
+    }
+    db.prepare(insertInto(schema.gaps)).run({
+      variantId,
+      warehouseId: '1',
+      openedSeq: seq,
+      openedAtMs: T0,
+      dueAtMs,
+      fromQty: 1,
+      toQty: 2,
+    });
+  }
+
+  test('is read about once its grace is over, after doubts and before the rest; the longest due first', () => {
+    const writer = new DirectWriter();
+    product(writer.db, '9', T0);
+    writer.append({ kind: 'downtime', atMs: T0 + 1_000, downSinceMs: null });
+    gap(writer.db, '300', '3', NOW - 1);
+    gap(writer.db, '100', '1', NOW);
+    gap(writer.db, '100', '1', NOW - 9, 2);
+    gap(writer.db, '101', '1', NOW - 5);
+    gap(writer.db, '200', '2', NOW + 1);
+    gap(writer.db, '400', null, NOW - 9);
+    oblige(writer.db, '5', { priority: 1 });
+    expect(due(writer.db)).toEqual(['5', '1', '3', '9']);
+    expect(due(writer.db, 2)).toEqual(['5', '1']);
+    expect(due(writer.db, 100, ['1'])).toEqual(['5', '3', '9']);
+  });
+});
+
+describe('after downtime', () => {
+  test('every live product is read, those that moved last first, then those read longest ago', () => {
+    const writer = new DirectWriter();
+    for (const [productId, variantId] of [
+      ['10', '100'],
+      ['11', '110'],
+    ] as const) {
+      writer.read(productId, detail(productId, [{ id: variantId, levels: { 1: 5 } }]), T0);
+    }
+    product(writer.db, '30', T0 - 5);
+    product(writer.db, '31', T0 - 9);
+    product(writer.db, '32', T0 - 7, T0);
+    product(writer.db, '33', NOW);
+    writer.deliver(delivery('a', item({ id: '110', update_time: T0 + 20_000 })), T0 + 20_000);
+    writer.deliver(delivery('b', item({ id: '100', update_time: T0 + 30_000 })), T0 + 30_000);
+    expect(due(writer.db)).toEqual([]);
+    writer.append({ kind: 'downtime', atMs: T0 + 100_000, downSinceMs: null });
+    expect(due(writer.db)).toEqual(['10', '11', '31', '30']);
+    expect(due(writer.db, 1)).toEqual(['10']);
+    writer.read('10', detail('10', [{ id: '100', levels: { 1: 4 } }]), T0 + 200_000);
+    expect(due(writer.db)).toEqual(['11', '31', '30']);
+  });
+
+  test('nothing is read before a read could count', () => {
+    const writer = new DirectWriter();
+    product(writer.db, '1', T0);
+    writer.append({ kind: 'downtime', atMs: NOW - 1_999, downSinceMs: null });
+    expect(due(writer.db)).toEqual([]);
+  });
+});
+
+describe('a walk through the catalogue', () => {
+  test('reads what was not read since it began, at the urgency of its kind, until it ends', () => {
+    const writer = new DirectWriter();
+    product(writer.db, '1', T0);
+    product(writer.db, '2', T0 + 50);
+    oblige(writer.db, '7', { priority: 3 });
+    const scheduled = run(writer, 'scheduled', T0 + 10);
+    expect(due(writer.db)).toEqual(['7', '1']);
+    run(writer, 'operator', T0 + 100);
+    expect(due(writer.db)).toEqual(['1', '2', '7']);
+    for (const id of [scheduled, scheduled + 1]) {
+      const args = { id, state: 'done', atMs: T0, error: null, fullSync: false };
+      writer.commit({ kind: 'command', name: 'finishRun', args });
+    }
+    expect(due(writer.db)).toEqual(['7']);
+  });
+});
+
+test('the share that no queue may take goes to the product read longest ago', () => {
+  const writer = new DirectWriter();
+  product(writer.db, '1', T0 + 2);
+  product(writer.db, '2', T0 + 1);
+  product(writer.db, '3', T0, T0);
+  product(writer.db, '4', T0);
+  failed(writer, '4', 0, true);
+  const oldest = (beforeMs: number, ...exclude: string[]) =>
+    oldestVerified(writer.db, { nowMs: NOW, beforeMs, exclude });
+  expect(oldest(NOW)).toBe('2');
+  expect(oldest(NOW, '2')).toBe('1');
+  expect(oldest(T0 + 1)).toBe(null);
+});

@@ -1,0 +1,142 @@
+/** The other questions the service asks its database. */
+import { expect, test } from 'vitest';
+import type { NewRun } from '../../src/store/commands.ts';
+import { queries } from '../../src/store/queries/index.ts';
+import { delivery, detail, DirectWriter, item, T0 } from './mirror-file.ts';
+
+const one = (id: string, qty = 1) => [{ id, levels: { 1: qty } }];
+
+function createRun(writer: DirectWriter, over: Partial<NewRun>): number {
+  const args: NewRun = {
+    kind: 'scheduled',
+    startedAtMs: T0,
+    readAfterMs: T0,
+    startedSeq: 0,
+    total: 0,
+    productIds: null,
+    ...over,
+  };
+  const [result] = writer.commit({ kind: 'command', name: 'createRun', args });
+  if (result?.ok !== true) throw new Error('no run');
+  return result.value as number;
+}
+
+function park(writer: DirectWriter, productId: string): void {
+  const args = { productId, attempts: 3, nextAtMs: 0, parked: true, error: 'x', failedAtMs: T0 };
+  writer.commit({ kind: 'command', name: 'failRead', args });
+}
+
+test('the clock brings lookups in the order they fall due, and postponed orders', () => {
+  const writer = new DirectWriter();
+  const chores = (nowMs: number) => queries.dueChores(writer.db, { nowMs });
+  writer.deliver(delivery('a', item({ id: '102' })), T0 + 5);
+  writer.deliver(delivery('b', item({ id: '101' })), T0 + 9);
+  writer.deliver(new TextEncoder().encode('no JSON'), T0 + 10);
+  expect(chores(T0 + 4)).toEqual({ lookups: [], bundles: false, canary: false });
+  expect(chores(T0 + 9)).toEqual({ lookups: ['102', '101'], bundles: false, canary: false });
+  expect(chores(T0 + 120_000).canary).toBe(true);
+  expect(queries.stillUnmapped(writer.db, { variantIds: ['101', '999'] })).toEqual(['101']);
+
+  writer.read(
+    '11',
+    detail('11', [{ id: '110', levels: null, total: 1, more: { product_bundle_id: '1' } }]),
+    T0,
+  );
+  writer.read('10', detail('10', [{ ...one('100', 5)[0]!, more: { bundled_by_count: 1 } }]), T0);
+  writer.deliver(delivery('c', item({ update_time: T0 + 20_000 })), T0 + 20_000);
+  expect(chores(T0 + 21_000).bundles).toBe(false);
+  expect(chores(T0 + 10 * 60_000 + 20_000).bundles).toBe(true);
+});
+
+test('which products were not read since, and which are not mirrored', () => {
+  const writer = new DirectWriter();
+  writer.read('10', detail('10', one('100')), T0);
+  writer.read('11', detail('11', one('110')), T0 + 5);
+  writer.read('11', null, T0 + 60_000);
+  writer.read('11', null, T0 + 120_000);
+  expect(queries.unreadSince(writer.db, { productIds: ['12', '10', '11'], sinceMs: T0 + 1 })).toEqual([
+    '12',
+    '10',
+  ]);
+  expect(queries.notMirrored(writer.db, { productIds: ['12', '10', '11'] })).toEqual(['12', '11']);
+});
+
+test('the schedule reads what changed since it was read, and all that is older than a proven loss', () => {
+  const writer = new DirectWriter();
+  const scheduled = (limit = 10) => queries.scheduledReads(writer.db, { limit });
+  for (const n of ['10', '11', '12', '13']) writer.read(n, detail(n, one(`${n}0`, 5)), T0);
+  writer.deliver(delivery('a', item({ id: '110', update_time: T0 + 10_000 })), T0 + 10_000);
+  writer.deliver(delivery('b', item({ id: '120', update_time: T0 + 11_000 })), T0 + 11_000);
+  expect(scheduled()).toEqual(['12', '11']);
+  expect(scheduled(1)).toEqual(['12']);
+  writer.read('12', detail('12', one('120', 4)), T0 + 20_000);
+  expect(scheduled()).toEqual(['11']);
+  writer.append({ kind: 'due', atMs: T0 + 21_000, what: 'canary' });
+  expect(scheduled().toSorted()).toEqual(['10', '11', '12', '13']);
+  expect(scheduled()[0]).toBe('12');
+});
+
+test('what is left of a walk through the catalogue, and of a run of named products', () => {
+  const writer = new DirectWriter();
+  const readAfterMs = T0 + 1_000;
+  for (const n of ['10', '11', '12', '13']) writer.read(n, detail(n, one(`${n}0`)), T0);
+  writer.read('13', null, T0 + 60_000);
+  writer.read('13', null, T0 + 120_000);
+  writer.read('12', detail('12', one('120')), T0 + 1_000);
+  park(writer, '11');
+  park(writer, '12');
+  park(writer, '13');
+  const left = (productIds: readonly string[] | null) =>
+    queries.remainingOf(writer.db, { readAfterMs, productIds });
+  expect(left(null)).toEqual({ total: 3, unread: 2, parked: 1 });
+
+  const named = ['11', '12', '77'];
+  writer.append({ kind: 'oblige', atMs: readAfterMs, reason: 'operator', productIds: named, variantIds: [] });
+  expect(left(named)).toEqual({ total: 3, unread: 2, parked: 1 });
+  writer.read('77', null, T0 + 200_000);
+  writer.read('11', detail('11', one('110')), T0 + 200_000);
+  expect(left(named)).toEqual({ total: 3, unread: 0, parked: 0 });
+});
+
+test('runs by state, by id, and the latest', () => {
+  const writer = new DirectWriter();
+  const first = createRun(writer, { kind: 'initial' });
+  const second = createRun(writer, { kind: 'products', productIds: ['1', '2'], total: 2 });
+  expect(queries.runningRuns(writer.db).map(({ id }) => id)).toEqual([first, second]);
+  expect(queries.runningCatalogueRun(writer.db)?.id).toBe(first);
+  expect(queries.runById(writer.db, { id: second })).toMatchObject({
+    productIds: ['1', '2'],
+    listDone: true,
+  });
+  const finish = { id: first, state: 'failed', atMs: T0 + 9, error: 'why', fullSync: false };
+  writer.commit({ kind: 'command', name: 'finishRun', args: finish });
+  expect(queries.runningCatalogueRun(writer.db)).toBe(null);
+  expect(queries.latestRuns(writer.db, { limit: 5 })).toMatchObject([
+    { id: second, state: 'running' },
+    { id: first, state: 'failed', finishedAtMs: T0 + 9, error: 'why' },
+  ]);
+  expect(queries.runById(writer.db, { id: 99 })).toBe(null);
+});
+
+test('what a start needs to know of the last life', () => {
+  const writer = new DirectWriter();
+  expect(queries.lastLife(writer.db)).toEqual({ aliveAtMs: null, lastFullSyncAtMs: null, lastLogAtMs: null });
+  writer.deliver(delivery('a', item()), T0 + 1);
+  writer.commit({ kind: 'command', name: 'alive', args: { atMs: T0 + 2 } });
+  const id = createRun(writer, {});
+  const args = { id, state: 'done', atMs: T0 + 3, error: null, fullSync: true };
+  writer.commit({ kind: 'command', name: 'finishRun', args });
+  expect(queries.lastLife(writer.db)).toEqual({
+    aliveAtMs: T0 + 2,
+    lastFullSyncAtMs: T0 + 3,
+    lastLogAtMs: T0 + 1,
+  });
+});
+
+test('a read that succeeds forgets the failures before it', () => {
+  const writer = new DirectWriter();
+  park(writer, '10');
+  expect(queries.failureOf(writer.db, { productId: '10' })).toEqual({ attempts: 3 });
+  writer.read('10', detail('10', one('100')), T0);
+  expect(queries.failureOf(writer.db, { productId: '10' })).toBe(null);
+});

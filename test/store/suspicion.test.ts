@@ -1,0 +1,155 @@
+/** Every row tells whether it is under suspicion, and the mirror tells its state (DESIGN §7). */
+import { describe, expect, test } from 'vitest';
+import { status } from '../../src/store/queries/status.ts';
+import { delivery, detail, DirectWriter, item, rows, T0, values } from './mirror-file.ts';
+
+const tea = (qty: number) =>
+  detail('10', [
+    { id: '100', levels: { 1: qty, 2: 7 } },
+    { id: '101', levels: { 1: 1 } },
+  ]);
+
+/** Read once at T0; nothing is owed. */
+function quiet(): DirectWriter {
+  const writer = new DirectWriter();
+  writer.read('10', tea(5), T0);
+  return writer;
+}
+
+const suspects = (writer: DirectWriter): string[] =>
+  values(
+    writer.db,
+    `SELECT variant_id || '/' || warehouse_id FROM mirror_stock WHERE suspect = 1
+     UNION ALL SELECT variant_id FROM mirror_variants WHERE suspect = 1 ORDER BY 1`,
+  );
+const ALL = ['100', '100/1', '100/2', '101', '101/1'];
+
+describe('a row is under suspicion', () => {
+  test('never while nothing speaks against it', () => {
+    expect(suspects(quiet())).toEqual([]);
+    const writer = quiet();
+    writer.append({ kind: 'oblige', atMs: T0 + 1, reason: 'stale', productIds: ['10'], variantIds: [] });
+    expect(suspects(writer)).toEqual([]);
+    expect(status(writer.db).suspect_count).toBe(0);
+  });
+
+  test('while its chain has a gap: this cell, and its variant’s total', () => {
+    const writer = quiet();
+    writer.deliver(delivery('a', item({ old: 4, new: 3, update_time: T0 + 20_000 })), T0 + 20_000);
+    expect(suspects(writer)).toEqual(['100', '100/1']);
+    expect(status(writer.db)).toMatchObject({ suspect_count: 1, open_gaps: 1 });
+    writer.read('10', tea(3), T0 + 60_000);
+    expect(suspects(writer)).toEqual([]);
+  });
+
+  test('while its product has a doubt on record', () => {
+    const writer = quiet();
+    writer.append({ kind: 'oblige', atMs: T0 + 1, reason: 'not_stored', productIds: ['10'], variantIds: [] });
+    expect(suspects(writer)).toEqual(ALL);
+    expect(status(writer.db).suspect_count).toBe(3);
+  });
+
+  test('while its product was not read since nobody listened', () => {
+    const writer = quiet();
+    writer.append({ kind: 'downtime', atMs: T0 + 1_000, downSinceMs: null });
+    expect(suspects(writer)).toEqual(ALL);
+    expect(status(writer.db).suspect_count).toBe(3);
+    writer.read('10', tea(5), T0 + 10_000);
+    expect(suspects(writer)).toEqual([]);
+  });
+
+  test('while no read has shown its product', () => {
+    const writer = quiet();
+    writer.deliver(delivery('a', item({ id: '999' })), T0);
+    expect(suspects(writer)).toEqual(['999/1']);
+    expect(status(writer.db).suspect_count).toBe(1);
+  });
+});
+
+describe('the mirror is', () => {
+  /** Alive now and read whole, as far as its record says. */
+  function alive(writer: DirectWriter, agoMs = 0): void {
+    writer.db
+      .prepare('UPDATE service_state SET alive_at_ms = ?, last_full_sync_at_ms = 1')
+      .run(Date.now() - agoMs);
+  }
+  const state = (writer: DirectWriter) => status(writer.db).state;
+
+  test('stale before it was ever kept, and when nobody keeps it any more', () => {
+    const writer = quiet();
+    expect(state(writer)).toBe('stale');
+    alive(writer, 11_000);
+    expect(state(writer)).toBe('stale');
+  });
+
+  test('live while it is kept', () => {
+    const writer = quiet();
+    alive(writer, 2_000);
+    expect(state(writer)).toBe('live');
+  });
+
+  test('catching up until the catalogue was read whole, and after downtime until every product was read', () => {
+    const writer = quiet();
+    writer.db.prepare('UPDATE service_state SET alive_at_ms = ?').run(Date.now());
+    expect(state(writer)).toBe('catching_up');
+    alive(writer);
+    writer.append({ kind: 'downtime', atMs: T0 + 1_000, downSinceMs: null });
+    expect(state(writer)).toBe('catching_up');
+    writer.read('10', tea(5), T0 + 10_000);
+    expect(state(writer)).toBe('live');
+  });
+
+  test('stale when a doubt has waited for a quarter of an hour; a mere wish may wait', () => {
+    const writer = quiet();
+    alive(writer);
+    const longAgo = Date.now() - 16 * 60_000;
+    writer.append({ kind: 'oblige', atMs: longAgo, reason: 'stale', productIds: ['10'], variantIds: [] });
+    expect(state(writer)).toBe('live');
+    writer.append({
+      kind: 'oblige',
+      atMs: longAgo,
+      reason: 'not_stored',
+      productIds: ['10'],
+      variantIds: [],
+    });
+    expect(state(writer)).toBe('stale');
+  });
+});
+
+test('pending reads are counted once each: obligations, gaps, barriers, lookups, orders to come', () => {
+  const writer = quiet();
+  const pending = () => status(writer.db).pending_reads;
+  expect(pending()).toBe(0);
+  writer.append({
+    kind: 'oblige',
+    atMs: T0 + 1,
+    reason: 'operator',
+    productIds: ['10', '11'],
+    variantIds: [],
+  });
+  writer.deliver(delivery('a', item({ old: 4, new: 3, update_time: T0 + 20_000 })), T0 + 20_000);
+  expect(pending()).toBe(2);
+  writer.deliver(delivery('b', item({ id: '999' })), T0 + 20_000);
+  expect(pending()).toBe(3);
+  writer.deliver(new TextEncoder().encode('{'), T0 + 20_000);
+  expect(pending()).toBe(4);
+  writer.append({ kind: 'downtime', atMs: T0 + 30_000, downSinceMs: null });
+  expect(pending()).toBe(4);
+});
+
+test('the status tells what an operator asks', () => {
+  const writer = quiet();
+  writer.deliver(delivery('a', item({ old: 5, new: 3 }), item({ id: 5 })), T0 + 20_000);
+  expect(status(writer.db)).toMatchObject({
+    epoch: expect.stringMatching(/^[0-9a-f]{16}$/),
+    last_delivery_at: T0 + 20_000,
+    oldest_verified_at: T0,
+    products: 1,
+    variants: 3,
+    cells: 3,
+    parked_reads: 0,
+    held_removals: 0,
+    quarantined: 1,
+    last_seq: Number(rows(writer.db, 'SELECT max(change_seq) AS n FROM mirror_variants')[0]?.['n']),
+  });
+});
