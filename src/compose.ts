@@ -39,7 +39,10 @@ export async function openMirror(
     onDeath,
     onCheckpointNews: (news) => log.warn({ walBytes: news.walBytes }, news.message),
   });
-  const life = await store.reader.ask('lastLife');
+  const life = await store.reader.ask('lastLife').catch(async (error: unknown) => {
+    await store.close();
+    throw error;
+  });
   const clock = createClock(Math.max(life.aliveAtMs ?? 0, life.lastLogAtMs ?? 0));
   const { client, tokens } = connectService({
     baseUrl: config.service.baseUrl,
@@ -133,9 +136,8 @@ export async function startService(
     // Not before: the stamp that it overwrites is the only proof of a silence.
     pulse = startPulse(store.writer, clock.now);
     await pulse.check();
-    clock.onJump((jumpedMs) => {
-      log.warn({ jumpedMs }, 'the clock ran ahead while the process stood still');
-      reconciler.repairSilence(jumpedMs).catch((error: unknown) => {
+    clock.onStandstill((silentMs) => {
+      reconciler.repairSilence(silentMs).catch((error: unknown) => {
         log.error({ err: error }, 'cannot begin to repair what was missed while the process stood still');
       });
     });

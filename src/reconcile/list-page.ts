@@ -5,6 +5,7 @@ import type { ServiceClient } from '../service/client.ts';
 import { ServiceError } from '../service/errors.ts';
 import type { ProductListAnswer } from '../service/product-list.ts';
 import type { ProductListRequest } from '../service/schemas.ts';
+import { sleep } from './pause.ts';
 import type { Throttle } from './throttle.ts';
 
 export interface ListDeps {
@@ -17,7 +18,6 @@ export interface ListDeps {
 const RETRY = { baseMs: 1_000, capMs: 60_000 };
 /** A refusal takes a person to mend, on one side or the other. */
 const REFUSED_RETRY = { baseMs: 10_000, capMs: 15 * 60_000 };
-const SLOT_CHECK_MS = 20;
 
 /**
  * @returns the page; waits and tries again, ever more rarely, while the service does not give it.
@@ -29,7 +29,7 @@ export async function listPage(
   signal: AbortSignal,
 ): Promise<ProductListAnswer> {
   for (let attempt = 1; ; attempt += 1) {
-    while (deps.throttle.free() === 0) await sleep(SLOT_CHECK_MS, signal);
+    await deps.throttle.turn(signal);
     try {
       return await deps.throttle.send(() => deps.client.listProducts(request, { signal }));
     } catch (error) {
@@ -42,19 +42,4 @@ export async function listPage(
       await sleep(waitMs, signal);
     }
   }
-}
-
-/** @throws the signal's reason. */
-export async function sleep(ms: number, signal: AbortSignal): Promise<void> {
-  signal.throwIfAborted();
-  await new Promise<void>((resolve) => {
-    const done = (): void => {
-      clearTimeout(timer);
-      signal.removeEventListener('abort', done);
-      resolve();
-    };
-    const timer = setTimeout(done, ms);
-    signal.addEventListener('abort', done);
-  });
-  signal.throwIfAborted();
 }

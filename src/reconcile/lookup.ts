@@ -3,7 +3,8 @@
  * the catalogue is walked, latest edited first: a variant just created is on the first page.
  */
 import type { Store } from '../store/store.ts';
-import { listPage, sleep, type ListDeps } from './list-page.ts';
+import { listPage, type ListDeps } from './list-page.ts';
+import { sleep } from './pause.ts';
 
 export interface LookupDeps extends ListDeps {
   readonly store: Store;
@@ -15,12 +16,18 @@ const CHECK_MS = 100;
 /** A page whose reads take longer than this is left to the queue, which goes on with them. */
 const PAGE_READS_MS = 60_000;
 
-/** Puts on record what was found and what was not. @throws ServiceError, StoreError, abort. */
+/**
+ * Puts on record what was found, and after a whole walk also what was not.
+ *
+ * @param extent `newest`: only the first page.
+ * @returns variants not found yet that the rest of the catalogue may hold. @throws StoreError, the signal's reason.
+ */
 export async function lookUp(
   deps: LookupDeps,
   variantIds: readonly string[],
+  extent: 'newest' | 'everything',
   signal: AbortSignal,
-): Promise<void> {
+): Promise<readonly string[]> {
   const { store, now } = deps;
   const s0 = store.writer.lastSeq;
   const sentAtMs = now();
@@ -33,16 +40,21 @@ export async function lookUp(
     );
     const ids = page.products.map((product) => product.id);
     const productIds = await store.reader.ask('unreadSince', { productIds: ids, sinceMs: sentAtMs });
-    // Beyond the first page the search is a long one and must not hold up other doubts.
-    if (offset === 0) await store.writer.append({ kind: 'listed', atMs: now(), productIds, lookup: true });
+    // A walk through everything is a long one and must not hold up other doubts.
+    if (extent === 'newest')
+      await store.writer.append({ kind: 'listed', atMs: now(), productIds, lookup: true });
     else await obligeStale(deps, productIds);
     if (!(await areRead(deps, productIds, sentAtMs, signal))) isComplete = false;
     const open = await store.reader.ask('stillUnmapped', { variantIds });
-    if (open.length === 0) return;
-    if (page.has_more) continue;
-    if (!isComplete) return;
-    await store.writer.append({ kind: 'lookup_missed', atMs: now(), s0, sentAtMs, variantIds: open });
-    return;
+    if (open.length === 0) return [];
+    if (page.has_more && page.products.length > 0) {
+      if (extent === 'newest') return open;
+      continue;
+    }
+    if (isComplete) {
+      await store.writer.append({ kind: 'lookup_missed', atMs: now(), s0, sentAtMs, variantIds: open });
+    }
+    return [];
   }
 }
 

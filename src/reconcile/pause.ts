@@ -1,4 +1,4 @@
-/** Waiting that ends early when there is news, or when the service stops. */
+/** Waiting that ends early: when there is news, or when the service stops. */
 export interface Pause {
   /** Ends the wait under way, or lets the next one pass at once. */
   wake(): void;
@@ -36,4 +36,19 @@ export function createPause(): Pause {
       wake();
     },
   };
+}
+
+/** @throws the signal's reason. */
+export async function sleep(ms: number, signal: AbortSignal): Promise<void> {
+  signal.throwIfAborted();
+  await new Promise<void>((resolve) => {
+    const done = (): void => {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', done);
+      resolve();
+    };
+    const timer = setTimeout(done, ms);
+    signal.addEventListener('abort', done);
+  });
+  signal.throwIfAborted();
 }

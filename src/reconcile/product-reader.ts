@@ -2,7 +2,7 @@
 import { fullJitterMs } from '../core/backoff.ts';
 import type { Fact } from '../core/fact.ts';
 import type { ServiceClient } from '../service/client.ts';
-import type { ServiceError } from '../service/errors.ts';
+import { ServiceError } from '../service/errors.ts';
 import { snapshotOf } from '../service/snapshot.ts';
 import type { Store } from '../store/store.ts';
 
@@ -14,7 +14,7 @@ export interface ProductReaderDeps {
 }
 
 const RETRY = { baseMs: 500, capMs: 60_000 };
-/** An answer that is not the service's own may take a person to mend: it is tried ever more rarely. */
+/** An answer that is not the service's own, or that cannot be kept, may take a person to mend: ever more rarely. */
 const ODD_ANSWER_RETRY = { baseMs: 2_000, capMs: 15 * 60_000 };
 
 /** @returns what the answer changed. @throws ServiceError, StoreError */
@@ -43,25 +43,27 @@ export async function readProduct(
   return appended.facts;
 }
 
-/** Decides when a failed read is tried again. @returns true when it waits for an operator's word. */
+/** Decides when a failed read is tried again. @returns true when it waits for an operator's word. @throws StoreError */
 export async function recordFailure(
   deps: ProductReaderDeps,
   productId: string,
-  error: ServiceError,
+  error: unknown,
 ): Promise<boolean> {
+  const kind = error instanceof ServiceError ? error.kind : null;
   // What holds everything back is no fault of this product.
-  if (error.kind === 'aborted' || error.kind === 'credentials' || error.kind === 'rate_limited') return false;
+  if (kind === 'aborted' || kind === 'credentials' || kind === 'rate_limited') return false;
   const { store, now, random } = deps;
   const attempts = ((await store.reader.ask('failureOf', { productId }))?.attempts ?? 0) + 1;
-  const policy = error.kind === 'contract' ? ODD_ANSWER_RETRY : RETRY;
-  const parked = error.kind === 'rejected';
+  const policy = kind === 'contract' || kind === null ? ODD_ANSWER_RETRY : RETRY;
+  const parked = kind === 'rejected';
+  const retryAfterMs = error instanceof ServiceError ? (error.retryAfterMs ?? 0) : 0;
   const failedAtMs = now();
   await store.writer.command('failRead', {
     productId,
     attempts,
-    nextAtMs: failedAtMs + Math.max(error.retryAfterMs ?? 0, fullJitterMs(attempts, policy, random())),
+    nextAtMs: failedAtMs + Math.max(retryAfterMs, fullJitterMs(attempts, policy, random())),
     parked,
-    error: error.message,
+    error: error instanceof Error ? error.message : String(error),
     failedAtMs,
   });
   return parked;

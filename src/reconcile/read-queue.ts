@@ -4,9 +4,8 @@
  */
 import type { Fact } from '../core/fact.ts';
 import { ServiceError } from '../service/errors.ts';
-import { StoreError } from '../store/errors.ts';
 import type { Logger } from '../log.ts';
-import { createPause } from './pause.ts';
+import { createPause, sleep } from './pause.ts';
 import { readProduct, recordFailure, type ProductReaderDeps } from './product-reader.ts';
 import type { Throttle } from './throttle.ts';
 
@@ -16,7 +15,7 @@ export interface ReadQueueDeps extends ProductReaderDeps {
   /** Told of each answer put on record. */
   readonly onRead: (productId: string, facts: readonly Fact[]) => void;
   /** Told when the service refused the read for good. */
-  readonly onParked: (productId: string, error: ServiceError) => void;
+  readonly onParked: (productId: string, error: unknown) => void;
 }
 
 /** How long to wait when nothing is due, unless woken. */
@@ -129,20 +128,15 @@ export class ReadQueue {
       onRead(productId, facts);
     } catch (error) {
       if (this.#isStopped()) return;
+      const isForeseen = error instanceof ServiceError;
+      log[isForeseen ? 'debug' : 'error']({ productId, err: error }, 'a product could not be read');
       try {
-        if (error instanceof ServiceError) {
-          log.debug({ productId, err: error }, 'read failed');
-          if (await recordFailure(this.#deps, productId, error)) onParked(productId, error);
-          return;
-        }
+        if (await recordFailure(this.#deps, productId, error)) onParked(productId, error);
       } catch (storeError) {
         log.error({ productId, err: storeError }, 'cannot put a failed read on record');
+        // Still due: the pause keeps it from being read again in a tight loop.
+        await sleep(STORE_TROUBLE_MS, this.#stop.signal).catch(() => undefined);
       }
-      if (!(error instanceof StoreError)) {
-        log.error({ productId, err: error }, 'reading a product failed in an unforeseen way');
-      }
-      // Still due: the pause keeps it from being read again in a tight loop.
-      await new Promise((resolve) => setTimeout(resolve, STORE_TROUBLE_MS));
     }
   }
 }

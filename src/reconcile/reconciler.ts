@@ -3,11 +3,12 @@ import type { Fact } from '../core/fact.ts';
 import type { Logger } from '../log.ts';
 import type { ServiceClient } from '../service/client.ts';
 import type { TokenProvider } from '../service/token.ts';
+import { StoreError } from '../store/errors.ts';
 import type { RunKind } from '../store/commands.ts';
 import type { Run } from '../store/queries/runs.ts';
 import type { Store } from '../store/store.ts';
-import { sleep } from './list-page.ts';
-import { lookUp } from './lookup.ts';
+import { Lookups } from './lookups.ts';
+import { sleep } from './pause.ts';
 import { ReadQueue } from './read-queue.ts';
 import { beginCatalogueRun, beginProductRun, endRun, followRun } from './runs.ts';
 import { startSchedule, type Schedule, type ScheduleOptions } from './schedule.ts';
@@ -39,12 +40,15 @@ export class Reconciler {
   readonly #deps: ReconcilerDeps;
   readonly #throttle: Throttle;
   readonly #queue: ReadQueue;
+  readonly #lookups: Lookups;
   readonly #stop = new AbortController();
-  readonly #tasks: Promise<void>[] = [];
   #schedule: Schedule | null = null;
-  /** The walk under way follows the catalogue run of this id. */
-  #sweeping: number | null = null;
-  #isLookingUp = false;
+  #ticking: Promise<void> | null = null;
+  /** The walk through the list under way, for one run at a time. */
+  #sweeping: Promise<void> | null = null;
+  /** Runs begin one after the other, so that two who ask at once get the same one. */
+  #lastBegun: Promise<unknown> = Promise.resolve();
+  /** Differences found and not yet on record, by run under way. */
   readonly #drift = new Map<number, number>();
 
   constructor(deps: ReconcilerDeps) {
@@ -67,6 +71,7 @@ export class Reconciler {
       onParked: (productId, error) =>
         log.warn({ productId, err: error }, 'the service refuses this read; it waits for an operator'),
     });
+    this.#lookups = new Lookups({ ...deps, throttle: this.#throttle }, this.#stop.signal);
   }
 
   get blocked(): Blocked | null {
@@ -81,13 +86,14 @@ export class Reconciler {
   start(): void {
     const { store, schedules, log } = this.#deps;
     store.writer.onAppended(({ facts }) => {
-      if (facts.some((fact) => fact.kind === 'obliged' || fact.kind === 'canary')) this.#queue.wake();
+      // Any other doubt is not due before a replica can have caught up; the queue comes by itself until then.
+      if (facts.some((fact) => fact.kind === 'canary')) this.#queue.wake();
     });
     this.#queue.start();
-    this.#tasks.push(this.#tick());
+    this.#ticking = this.#tick();
     this.#schedule = startSchedule(
       schedules,
-      { reconcile: () => this.#readDue(), resync: () => this.#begin('scheduled') },
+      { reconcile: () => this.#readDue(), resync: () => this.#beginWalk('scheduled') },
       (error, job) => log.error({ err: error, job }, 'a scheduled job failed; the next one is unaffected'),
     );
   }
@@ -103,11 +109,11 @@ export class Reconciler {
       );
       const atMs = now();
       await store.writer.append({ kind: 'downtime', atMs, downSinceMs: atMs - silenceMs });
-      await this.#begin(lastFullSyncAtMs === null ? 'initial' : 'downtime');
+      await this.#beginWalk(lastFullSyncAtMs === null ? 'initial' : 'downtime');
       return;
     }
     // Even a short pause can miss a delivery; without urgency, since little can have happened.
-    await this.#begin(lastFullSyncAtMs === null ? 'initial' : 'restart');
+    await this.#beginWalk(lastFullSyncAtMs === null ? 'initial' : 'restart');
   }
 
   /** The operator's word: reads the whole catalogue, or these products, and lets go of whatever holds reads back. */
@@ -123,8 +129,11 @@ export class Reconciler {
       const atMs = now();
       await store.writer.append({ kind: 'allow_removals', atMs, untilMs: atMs + ALLOW_REMOVALS_MS });
     }
-    const run =
-      productIds === null ? await this.#begin('operator') : await beginProductRun(this.#deps, productIds);
+    const run = await this.#begin(() =>
+      productIds === null
+        ? beginCatalogueRun(this.#deps, 'operator')
+        : beginProductRun(this.#deps, productIds),
+    );
     this.#queue.wake();
     return run;
   }
@@ -133,11 +142,20 @@ export class Reconciler {
     this.#stop.abort();
     this.#schedule?.stop();
     await this.#queue.stop();
-    await Promise.all(this.#tasks);
+    await Promise.all([this.#ticking, this.#sweeping, this.#lookups.ended(), this.#lastBegun]);
   }
 
-  #begin(kind: RunKind): Promise<Run> {
-    return beginCatalogueRun(this.#deps, kind);
+  #beginWalk(kind: RunKind): Promise<Run> {
+    return this.#begin(() => beginCatalogueRun(this.#deps, kind));
+  }
+
+  #begin(run: () => Promise<Run>): Promise<Run> {
+    const begun = this.#lastBegun.then(run);
+    this.#lastBegun = begun.then(
+      ({ id }) => void this.#drift.set(id, this.#drift.get(id) ?? 0),
+      () => undefined,
+    );
+    return begun;
   }
 
   async #readDue(): Promise<void> {
@@ -172,25 +190,25 @@ export class Reconciler {
       const drift = this.#drift.get(run.id) ?? 0;
       this.#drift.set(run.id, 0);
       if (drift > 0) await this.#deps.store.writer.command('addDrift', { id: run.id, drift });
-      if (!run.listDone && this.#sweeping === null) this.#startSweep(run);
+      if (!run.listDone) this.#sweeping ??= this.#sweep(run).finally(() => (this.#sweeping = null));
       if (await followRun(this.#deps, { ...run, drift: run.drift + drift })) this.#drift.delete(run.id);
     }
   }
 
-  #startSweep(run: Run): void {
+  /** Never rejects. What a failing store interrupts, the next tick takes up where it stands. */
+  async #sweep(run: Run): Promise<void> {
     const { log } = this.#deps;
-    this.#sweeping = run.id;
-    const walk = sweep({ ...this.#deps, throttle: this.#throttle }, run, this.#stop.signal)
-      .catch(async (error: unknown) => {
-        if (this.#isStopped()) return;
-        log.error({ err: error, runId: run.id }, 'the walk through the catalogue failed');
-        await endRun(this.#deps, run, error instanceof Error ? error.message : String(error));
-      })
-      .catch((error: unknown) => log.error({ err: error, runId: run.id }, 'the run cannot be ended'))
-      .finally(() => {
-        this.#sweeping = null;
-      });
-    this.#track(walk);
+    try {
+      await sweep({ ...this.#deps, throttle: this.#throttle }, run, this.#stop.signal);
+    } catch (error) {
+      if (this.#isStopped()) return;
+      log.error({ err: error, runId: run.id }, 'the walk through the catalogue failed');
+      await sleep(TROUBLE_MS, this.#stop.signal).catch(() => undefined);
+      if (error instanceof StoreError || this.#isStopped()) return;
+      await endRun(this.#deps, run, error instanceof Error ? error.message : String(error)).catch(
+        (storeError: unknown) => log.error({ err: storeError, runId: run.id }, 'the run cannot be ended'),
+      );
+    }
   }
 
   async #doChores(): Promise<void> {
@@ -198,27 +216,10 @@ export class Reconciler {
     const due = await store.reader.ask('dueChores', { nowMs: now() });
     if (due.bundles) await store.writer.append({ kind: 'due', atMs: now(), what: 'bundles' });
     if (due.canary) await store.writer.append({ kind: 'due', atMs: now(), what: 'canary' });
-    if (due.lookups.length === 0 || this.#isLookingUp) return;
+    if (due.lookups.length === 0) return;
     // The first walk through the catalogue shows every product anyway.
     if ((await store.reader.ask('runningRuns')).some((run) => run.kind === 'initial')) return;
-    this.#isLookingUp = true;
-    this.#track(
-      lookUp({ ...this.#deps, throttle: this.#throttle }, due.lookups, this.#stop.signal)
-        .catch((error: unknown) => {
-          if (!this.#isStopped()) {
-            this.#deps.log.error({ err: error }, 'looking up unknown variants failed');
-          }
-        })
-        .finally(() => {
-          this.#isLookingUp = false;
-        }),
-    );
-  }
-
-  /** A task that ends by itself; `stop` waits for it. */
-  #track(task: Promise<void>): void {
-    this.#tasks.push(task);
-    void task.finally(() => void this.#tasks.splice(this.#tasks.indexOf(task), 1));
+    this.#lookups.begin(due.lookups);
   }
 
   #countDrift(facts: readonly Fact[]): void {

@@ -1,7 +1,7 @@
 /**
  * Walks the catalogue list to the end, by id, and tells the mirror of products it does not know (DESIGN §9). Offsets
- * shift when a product is deleted, so pages overlap: a page that does not begin with a product of the page before it
- * may have skipped some, and the walk steps back.
+ * shift when a product is deleted, so pages overlap: a page without any product of the page before it may have skipped
+ * some, and the walk steps back.
  */
 import type { Store } from '../store/store.ts';
 import type { Run } from '../store/queries/runs.ts';
@@ -13,14 +13,17 @@ export interface SweepDeps extends ListDeps {
 }
 
 const PAGE = 100;
+/** A list that loses its place more often than this is not shifting but broken. */
+const MAX_RETURNS = 10;
 
-/** @returns when the list is at its end and all of it is on record. @throws ServiceError, StoreError, abort. */
+/** @returns when the list is at its end and all of it is on record. @throws StoreError, Error, the signal's reason. */
 export async function sweep(deps: SweepDeps, run: Run, signal: AbortSignal): Promise<void> {
   const { store } = deps;
   let offset = run.listOffset;
-  // After a restart only the last id of the page before is known; that is enough to see a shift.
+  // After a restart only the last id of the page before is known. Should that one be gone, the walk begins again.
   let before: ReadonlySet<string> = new Set(run.listLastId === null ? [] : [run.listLastId]);
   let stepBack = 1;
+  let returns = 0;
   for (;;) {
     const { page } = await listPage(
       deps,
@@ -28,29 +31,31 @@ export async function sweep(deps: SweepDeps, run: Run, signal: AbortSignal): Pro
       signal,
     );
     const ids = page.products.map((product) => product.id);
-    const [first] = ids;
-    const overlaps = first !== undefined && before.has(first);
-    if (offset > 0 && before.size > 0 && !overlaps) {
+    if (offset > 0 && before.size > 0 && !ids.some((id) => before.has(id))) {
       offset = Math.max(0, offset - stepBack);
       stepBack *= 2;
+      if (offset === 0) returns += 1;
+      if (returns > MAX_RETURNS)
+        throw new Error('the catalogue list has no steady order: report it to the service');
       continue;
     }
     stepBack = 1;
     await recordListed(deps, ids);
     const last = ids.at(-1);
     const listDone = !page.has_more || last === undefined;
-    // A list of one product a page would stand still on its overlap.
-    const nextOffset = listDone ? offset : offset + Math.max(1, ids.length - 1);
+    // A page of one product has none to spare for an overlap: the walk would stand still on it.
+    const canOverlap = ids.length > 1;
+    const nextOffset = listDone ? offset : offset + (canOverlap ? ids.length - 1 : 1);
     await store.writer.command('checkpointRun', {
       id: run.id,
       listOffset: nextOffset,
-      listLastId: last ?? null,
+      listLastId: canOverlap ? (last ?? null) : null,
       listDone,
       total: page.total ?? 0,
     });
     if (listDone) return;
     offset = nextOffset;
-    before = new Set(ids);
+    before = new Set(canOverlap ? ids : []);
   }
 }
 

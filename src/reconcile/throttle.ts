@@ -6,6 +6,7 @@ import { CLOSED, failed, mayCall, probing, succeeded, type Breaker } from '../co
 import { afterOverload, afterSuccess, allowed, startConcurrency } from '../core/concurrency.ts';
 import { refill, startRate, take } from '../core/rate.ts';
 import { ServiceError } from '../service/errors.ts';
+import { sleep } from './pause.ts';
 
 export interface ThrottleDeps {
   readonly now: () => number;
@@ -28,6 +29,7 @@ const BREAKER = { failures: 5, backoff: { baseMs: 1_000, capMs: 30_000 } };
 /** While the credentials are latched no request is made; the token file may tell of their release. */
 const LATCH_CHECK_MS = 5_000;
 const DEFAULT_PAUSE_MS = 1_000;
+const TURN_CHECK_MS = 20;
 
 export class Throttle {
   readonly #deps: ThrottleDeps;
@@ -37,6 +39,8 @@ export class Throttle {
   #inFlight = 0;
   #blocked: Blocked | null = null;
   #resumeAtMs = 0;
+  /** Requests that wait for their turn. */
+  #waiting = 0;
 
   constructor(deps: ThrottleDeps) {
     this.#deps = deps;
@@ -52,8 +56,22 @@ export class Throttle {
     return allowed(this.#concurrency);
   }
 
-  /** How many requests may be sent now. */
+  /** How many requests may be sent now, after those that wait for their turn. */
   free(): number {
+    return Math.max(0, this.#slots() - this.#waiting);
+  }
+
+  /** Waits until a request may be sent, ahead of whoever only asks what is free. @throws the signal's reason. */
+  async turn(signal: AbortSignal): Promise<void> {
+    this.#waiting += 1;
+    try {
+      while (this.#slots() === 0) await sleep(TURN_CHECK_MS, signal);
+    } finally {
+      this.#waiting -= 1;
+    }
+  }
+
+  #slots(): number {
     const nowMs = this.#deps.now();
     if (this.#blocked?.kind === 'wrong_store' || nowMs < this.#resumeAtMs) return 0;
     const permission = mayCall(this.#breaker, nowMs);
@@ -63,7 +81,7 @@ export class Throttle {
     return Math.max(0, Math.min(slots, Math.floor(this.#rate.tokens)));
   }
 
-  /** Sends one request, which `free()` has allowed, and learns from its outcome. */
+  /** Sends one request, which `free()` or `turn()` has allowed, and learns from its outcome. */
   async send<T>(request: () => Promise<T>): Promise<T> {
     const sentAtMs = this.#deps.now();
     if (mayCall(this.#breaker, sentAtMs) === 'probe') this.#breaker = probing(this.#breaker);
@@ -102,14 +120,18 @@ export class Throttle {
 
   #learn(error: unknown, sentAtMs: number): void {
     const nowMs = this.#deps.now();
-    if (!(error instanceof ServiceError)) return;
+    if (!(error instanceof ServiceError)) {
+      // Trouble on this side. It says nothing of the service, but a probe must come to an end all the same.
+      if (this.#breaker.kind === 'probing') this.#fail(String(error), nowMs);
+      return;
+    }
     switch (error.kind) {
       case 'rejected':
         // The service is well: it has answered.
         this.#succeed();
         return;
       case 'aborted':
-        if (this.#breaker.kind === 'probing') this.#fail(error, nowMs);
+        if (this.#breaker.kind === 'probing') this.#fail(error.message, nowMs);
         return;
       case 'credentials':
         this.#resumeAtMs = nowMs + LATCH_CHECK_MS;
@@ -125,23 +147,23 @@ export class Throttle {
       }
       case 'unavailable':
         this.#concurrency = afterOverload(this.#concurrency, sentAtMs, nowMs);
-        this.#fail(error, nowMs);
+        this.#fail(error.message, nowMs);
         return;
       case 'unauthorized':
       case 'contract':
-        this.#fail(error, nowMs);
+        this.#fail(error.message, nowMs);
     }
   }
 
   /** A probe that was answered by a request to wait has not shown that the service is well. */
   #endProbe(error: ServiceError, nowMs: number): void {
-    if (this.#breaker.kind === 'probing') this.#fail(error, nowMs);
+    if (this.#breaker.kind === 'probing') this.#fail(error.message, nowMs);
   }
 
-  #fail(error: ServiceError, nowMs: number): void {
+  #fail(message: string, nowMs: number): void {
     this.#breaker = failed(this.#breaker, BREAKER, nowMs, this.#deps.random());
     if (this.#breaker.kind !== 'open') return;
-    this.#block({ kind: 'breaker', message: error.message, untilMs: this.#breaker.probeAtMs });
+    this.#block({ kind: 'breaker', message, untilMs: this.#breaker.probeAtMs });
   }
 
   #block(why: Blocked): void {

@@ -1,0 +1,75 @@
+/**
+ * Which unknown variants are searched for, and how often. The newest products come first and are there within
+ * seconds; what is not among them waits for one walk through everything, which may take as long as a full sync. A
+ * variant that nobody has must not have the catalogue read for it over and over.
+ */
+import type { Logger } from '../log.ts';
+import { lookUp, type LookupDeps } from './lookup.ts';
+
+/** Two searches go unhindered: a first miss is confirmed by a second. From then on they come ever more rarely. */
+const FREE_SEARCHES = 2;
+const PAUSE_MS = 60_000;
+const PAUSE_CAP_MS = 60 * 60_000;
+/** Beyond this many the pacing starts anew, so that made-up ids do not fill the memory. */
+const MAX_REMEMBERED = 10_000;
+
+export class Lookups {
+  readonly #deps: LookupDeps & { readonly log: Logger };
+  readonly #signal: AbortSignal;
+  readonly #past = new Map<string, { readonly searches: number; readonly nextAtMs: number }>();
+  /** Being searched for, or waiting for the walk. */
+  readonly #busy = new Set<string>();
+  readonly #forWalk = new Set<string>();
+  #search: Promise<void> | null = null;
+  #walk: Promise<void> | null = null;
+
+  constructor(deps: LookupDeps, signal: AbortSignal) {
+    this.#deps = deps;
+    this.#signal = signal;
+  }
+
+  /** Begins what is due and not under way yet. Never rejects or throws: what fails is due again later. */
+  begin(due: readonly string[]): void {
+    this.#search ??= this.#searchNewest(due)?.finally(() => (this.#search = null)) ?? null;
+    this.#walk ??= this.#walkEverything()?.finally(() => (this.#walk = null)) ?? null;
+  }
+
+  async ended(): Promise<void> {
+    await this.#search;
+    await this.#walk;
+  }
+
+  #searchNewest(due: readonly string[]): Promise<void> | null {
+    const nowMs = this.#deps.now();
+    const ids = due.filter((id) => !this.#busy.has(id) && nowMs >= (this.#past.get(id)?.nextAtMs ?? 0));
+    if (ids.length === 0) return null;
+    if (this.#past.size > MAX_REMEMBERED) this.#past.clear();
+    for (const id of ids) {
+      this.#busy.add(id);
+      const searches = (this.#past.get(id)?.searches ?? 0) + 1;
+      const pauseMs = Math.min(PAUSE_CAP_MS, PAUSE_MS * 2 ** (searches - FREE_SEARCHES));
+      this.#past.set(id, { searches, nextAtMs: searches < FREE_SEARCHES ? 0 : nowMs + pauseMs });
+    }
+    return this.#run(ids, 'newest');
+  }
+
+  #walkEverything(): Promise<void> | null {
+    const ids = [...this.#forWalk];
+    this.#forWalk.clear();
+    return ids.length === 0 ? null : this.#run(ids, 'everything');
+  }
+
+  async #run(ids: readonly string[], extent: 'newest' | 'everything'): Promise<void> {
+    let left: readonly string[] = [];
+    try {
+      left = await lookUp(this.#deps, ids, extent, this.#signal);
+    } catch (error) {
+      if (!this.#signal.aborted) this.#deps.log.error({ err: error }, 'looking up unknown variants failed');
+    }
+    for (const id of ids) this.#busy.delete(id);
+    for (const id of left) {
+      this.#busy.add(id);
+      this.#forWalk.add(id);
+    }
+  }
+}

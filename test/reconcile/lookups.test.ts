@@ -1,0 +1,103 @@
+import { expect, onTestFinished, test } from 'vitest';
+import { Lookups } from '../../src/reconcile/lookups.ts';
+import { ReadQueue } from '../../src/reconcile/read-queue.ts';
+import { eventually, throughout } from '../process/wait.ts';
+import { fakeService, hastyClock, log, newStore, newThrottle, productIds, serviceError } from './mirror.ts';
+
+/** Queue and lookups as the reconciler drives them, on a clock that hurries. */
+function setUp(ids: readonly string[], haste = 40) {
+  const now = hastyClock(haste);
+  const store = newStore();
+  const service = fakeService(now, ids);
+  const controller = new AbortController();
+  const deps = { store, client: service, throttle: newThrottle(now), random: () => 0.5, now, log };
+  const queue = new ReadQueue({ ...deps, onRead: () => undefined, onParked: () => undefined });
+  const lookups = new Lookups(deps, controller.signal);
+  queue.start();
+  const tick = setInterval(() => {
+    void store.reader.ask('dueChores', { nowMs: now() }).then(
+      (due) => lookups.begin(due.lookups),
+      () => undefined,
+    );
+  }, 20);
+  onTestFinished(async () => {
+    clearInterval(tick);
+    controller.abort();
+    await lookups.ended();
+    await queue.stop();
+  });
+  const wonder = (variantId: string) =>
+    store.writer.append({
+      kind: 'oblige',
+      atMs: now(),
+      reason: 'quarantine',
+      productIds: [],
+      variantIds: [variantId],
+    });
+  const variant = (id: string) =>
+    store.rows<{ product: string | null; gone: number | null; due: number | null; missing: number | null }>(
+      `SELECT product_id AS product, gone_at_ms AS gone, lookup_at_ms AS due, missing_at_ms AS missing
+       FROM variants WHERE variant_id = ?`,
+      id,
+    )[0];
+  const lists = () => service.asked.filter((what) => what.startsWith('list'));
+  return { now, store, service, wonder, variant, lists };
+}
+
+test('a variant of a product among the newest is found without walking any further', async () => {
+  const ids = productIds(250);
+  const { wonder, variant, lists } = setUp(ids);
+  await wonder(`${ids[40]!}01`);
+  await eventually(() => variant(`${ids[40]!}01`)?.product === ids[40], { what: 'found' });
+  await eventually(() => variant(`${ids[40]!}01`)?.due === null, { what: 'settled' });
+  expect(lists()).toEqual(['list 0']);
+});
+
+test('one further down is found by a walk through everything, and a new one need not wait for that walk', async () => {
+  const ids = productIds(250);
+  const { service, wonder, variant, lists } = setUp(ids);
+  const last = `${ids.at(-1)!}01`;
+  const newest = `${ids[0]!}01`;
+  // The walk hangs on its second page.
+  const page = Promise.withResolvers<undefined>();
+  service.onList = async ({ offset }) => {
+    if (offset === 100) await page.promise;
+  };
+  await wonder(last);
+  await eventually(() => lists().includes('list 100'), { what: 'the walk is under way' });
+  await wonder(newest);
+  await eventually(() => variant(newest)?.product === ids[0], { what: 'the new one is found' });
+  expect(variant(last)?.product).toBeNull();
+  page.resolve(undefined);
+  await eventually(() => variant(last)?.product === ids.at(-1), { what: 'the other is found' });
+});
+
+test('a variant that nobody has is given up after two walks, and then read for ever more rarely', async () => {
+  const ids = productIds(120);
+  const { wonder, variant, lists } = setUp(ids, 100);
+  await wonder('999999');
+  await eventually(() => variant('999999')?.missing !== null, { what: 'missed once' });
+  await eventually(() => variant('999999')?.gone !== null, { what: 'given up' });
+  // Twice the newest, twice everything.
+  expect(lists()).toEqual(['list 0', 'list 0', 'list 100', 'list 0', 'list 0', 'list 100']);
+  // It goes on being told of. A minute passes between two searches, then two, then four.
+  await wonder('999999');
+  await throughout(2_000, async () => {
+    await wonder('999999');
+    expect(lists().length).toBeLessThan(20);
+  });
+});
+
+test('nothing is concluded from a walk whose reads did not all come to an end, and it is not repeated at once', async () => {
+  const ids = productIds(5);
+  const { service, wonder, variant, lists } = setUp(ids, 400);
+  service.onDetail = (id) => {
+    if (id === ids[2]) throw serviceError('rejected');
+  };
+  await wonder('999999');
+  await eventually(() => lists().length >= 2, { what: 'it was looked for twice' });
+  await throughout(500, () => {
+    expect(variant('999999')).toMatchObject({ missing: null, gone: null });
+    expect(lists().length).toBeLessThan(12);
+  });
+});

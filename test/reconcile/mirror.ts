@@ -1,0 +1,173 @@
+/** The real store, but on this thread; a service made of lists; a clock that the test may hasten. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
+import { createLog } from '../../src/log.ts';
+import { Throttle } from '../../src/reconcile/throttle.ts';
+import type { ServiceClient } from '../../src/service/client.ts';
+import { ServiceError, type ServiceErrorKind } from '../../src/service/errors.ts';
+import type { ProductListAnswer } from '../../src/service/product-list.ts';
+import type { ProductDetailAnswer } from '../../src/service/product-detail.ts';
+import { productDetailSchema, type ProductListRequest } from '../../src/service/schemas.ts';
+import { openWriter, type Db } from '../../src/store/open.ts';
+import { queries } from '../../src/store/queries/index.ts';
+import type { AppendListener, Store } from '../../src/store/store.ts';
+import { Writer, type Appended, type Input } from '../../src/store/writer.ts';
+
+export const log = createLog('silent');
+
+export interface OpenedStore extends Store {
+  rows<T>(sql: string, ...args: unknown[]): T[];
+  /** Beyond what the program itself ever writes: a state to start from. */
+  change(sql: string, ...args: unknown[]): void;
+}
+
+/** Threads would cost each test a second, and change nothing for those who await the store's promises. */
+export function newStore(): OpenedStore {
+  const folder = mkdtempSync(join(tmpdir(), 'stock-mirror-reconcile-'));
+  const db = openWriter(join(folder, 'mirror.db'));
+  const writer = new Writer(db);
+  const listeners = new Set<AppendListener>();
+  onTestFinished(() => {
+    db.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
+  const commit = async (input: Input): Promise<unknown> => {
+    await Promise.resolve();
+    const [result] = writer.commit([input]);
+    if (result === undefined) throw new Error('no result');
+    if (!result.ok) throw result.error;
+    return result.value;
+  };
+  const append = async (input: Exclude<Input, { kind: 'command' }>): Promise<Appended> => {
+    const appended = (await commit(input)) as Appended;
+    const kind = input.kind === 'entry' ? input.entry.kind : input.kind;
+    for (const listener of listeners) listener(appended, kind);
+    return appended;
+  };
+  return {
+    writer: {
+      appendDelivery: (body, arrivedAtMs) => append({ kind: 'delivery', body, arrivedAtMs }),
+      append: (entry) => append({ kind: 'entry', entry }),
+      command: (name, args) => commit({ kind: 'command', name, args }) as never,
+      get lastSeq() {
+        return writer.lastSeq;
+      },
+      waitingBytes: 0,
+      onAppended: (listener) => {
+        listeners.add(listener);
+        return () => listeners.delete(listener);
+      },
+      branchCounts: () => Promise.resolve(writer.branchCounts()),
+    },
+    reader: {
+      ask: async (name, ...args) => {
+        await Promise.resolve();
+        return (queries[name] as (db: Db, args: unknown) => never)(db, args[0]);
+      },
+    },
+    close: () => Promise.resolve(),
+    rows: <T>(sql: string, ...args: unknown[]) => db.prepare<unknown[], T>(sql).all(...args),
+    change: (sql, ...args) => void db.prepare(sql).run(...args),
+  };
+}
+
+/** Runs `factor` times as fast as the real clock, so that waits of seconds last moments. */
+export function hastyClock(factor: number): () => number {
+  const startedAtMs = Date.now();
+  const startedMs = performance.now();
+  return () => Math.round(startedAtMs + (performance.now() - startedMs) * factor);
+}
+
+export interface FakeService extends ServiceClient {
+  /** The catalogue in the order of its list. */
+  ids: string[];
+  /** What was asked, in order: product ids, and `list <offset>`. */
+  readonly asked: string[];
+  /** Called before an answer is made; may change the catalogue, wait, or throw. */
+  onList: (request: ProductListRequest) => void | Promise<void>;
+  onDetail: (productId: string, signal: AbortSignal | undefined) => void | Promise<void>;
+}
+
+export function fakeService(now: () => number, ids: readonly string[]): FakeService {
+  const times = (sentAtMs: number) => ({ sentAtMs, receivedAtMs: now(), serverDateMs: null, requestId: 'r' });
+  const service: FakeService = {
+    ids: [...ids],
+    asked: [],
+    onList: () => undefined,
+    onDetail: () => undefined,
+    async listProducts(request = {}): Promise<ProductListAnswer> {
+      const sentAtMs = now();
+      const { offset = 0, limit = 20 } = request;
+      service.asked.push(`list ${offset}`);
+      await service.onList(request);
+      const products = service.ids
+        .slice(offset, offset + limit)
+        .map((id) => ({ id, name: `product ${id}`, image_url: undefined }));
+      const page = {
+        request_id: 'r',
+        products,
+        total: service.ids.length,
+        has_more: offset + limit < service.ids.length,
+      };
+      return { page, ...times(sentAtMs) };
+    },
+    async productDetail(productId, options): Promise<ProductDetailAnswer> {
+      const sentAtMs = now();
+      service.asked.push(productId);
+      await service.onDetail(productId, options?.signal);
+      if (!service.ids.includes(productId)) return { outcome: 'not_found', ...times(sentAtMs) };
+      const rawProduct = detailOf(productId);
+      return {
+        outcome: 'found',
+        product: productDetailSchema.parse(rawProduct),
+        rawProduct,
+        ...times(sentAtMs),
+      };
+    },
+    close: () => Promise.resolve(),
+  };
+  return service;
+}
+
+/** Variant `<id>01` with 7 units in warehouse 5. */
+function detailOf(productId: string) {
+  return {
+    id: productId,
+    name: `product ${productId}`,
+    store_id: '1',
+    variants: [
+      {
+        product_variant_id: `${productId}01`,
+        name: '',
+        available_qty: 7,
+        on_hand: 7,
+        reserved_qty: 0,
+        warehouses: [{ wh_id: '5', on_hand: 7, available_qty: 7, reserved_qty: 0 }],
+      },
+    ],
+  };
+}
+
+export function newThrottle(
+  now: () => number,
+  options: { maxConcurrency?: number; maxRps?: number; random?: () => number } = {},
+): Throttle {
+  return new Throttle({
+    now,
+    random: options.random ?? (() => 0.5),
+    maxConcurrency: options.maxConcurrency ?? 8,
+    maxRps: options.maxRps ?? 10_000,
+    onBlocked: () => undefined,
+  });
+}
+
+export function serviceError(kind: ServiceErrorKind, retryAfterMs?: number): ServiceError {
+  return new ServiceError({ kind, endpoint: '/v1/product/detail', description: 'made up', retryAfterMs });
+}
+
+/** `count` ids in ascending order. */
+export function productIds(count: number): string[] {
+  return Array.from({ length: count }, (_, i) => String(100_000 + i * 10));
+}

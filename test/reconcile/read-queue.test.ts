@@ -1,0 +1,172 @@
+import { expect, test } from 'vitest';
+import { ReadQueue } from '../../src/reconcile/read-queue.ts';
+import { eventually } from '../process/wait.ts';
+import {
+  fakeService,
+  hastyClock,
+  log,
+  newStore,
+  newThrottle,
+  productIds,
+  serviceError,
+  type FakeService,
+  type OpenedStore,
+} from './mirror.ts';
+
+interface Failure {
+  readonly attempts: number;
+  readonly parked: number;
+  readonly waitMs: number;
+}
+
+function setUp(options: { maxConcurrency?: number; haste?: number; ids?: string[] } = {}) {
+  const now = hastyClock(options.haste ?? 1);
+  const store = newStore();
+  const service = fakeService(now, options.ids ?? productIds(60));
+  const throttle = newThrottle(now, options);
+  const parked: string[] = [];
+  const queue = new ReadQueue({
+    store,
+    client: service,
+    throttle,
+    now,
+    random: () => 0.5,
+    log,
+    onRead: () => undefined,
+    onParked: (productId) => parked.push(productId),
+  });
+  const failures = () =>
+    store.rows<Failure>(
+      'SELECT attempts, parked, next_at_ms - failed_at_ms AS waitMs FROM read_failures ORDER BY product_id',
+    );
+  return { now, store, service, throttle, queue, parked, failures };
+}
+
+/** Long enough ago that the obligation is due. */
+async function oblige(store: OpenedStore, atMs: number, productIds: readonly string[]): Promise<void> {
+  await store.writer.append({ kind: 'oblige', atMs, reason: 'not_stored', productIds, variantIds: [] });
+}
+
+async function readLongAgo(store: OpenedStore, service: FakeService, ids: readonly string[]): Promise<void> {
+  await store.writer.append({ kind: 'listed', atMs: Date.now(), productIds: ids, lookup: false });
+  store.change('DELETE FROM obligations');
+  store.change('UPDATE products SET read_at_ms = ?', Date.now() - 3_600_000);
+  service.asked.length = 0;
+}
+
+test('every fifth read is the product read longest ago, however many doubts there are', async () => {
+  const { now, store, service, queue } = setUp({ maxConcurrency: 1 });
+  const old = service.ids.slice(0, 5);
+  const doubted = service.ids.slice(5);
+  await readLongAgo(store, service, old);
+  await oblige(store, now() - 10_000, doubted);
+  queue.start();
+  await eventually(() => service.asked.length >= 30, { what: 'thirty reads' });
+  await queue.stop();
+  const places = service.asked.slice(0, 25).map((id) => old.includes(id));
+  expect(places.filter(Boolean)).toHaveLength(5);
+  for (let i = 0; i < 25; i += 5) expect(places.slice(i, i + 5)).toContain(true);
+});
+
+test('what was read a moment ago takes no share from the doubts', async () => {
+  const { now, store, service, queue } = setUp({ maxConcurrency: 1 });
+  const fresh = service.ids.slice(0, 20);
+  await readLongAgo(store, service, fresh);
+  store.change('UPDATE products SET read_at_ms = ?', Date.now() - 60_000);
+  await oblige(store, now() - 10_000, service.ids.slice(20));
+  queue.start();
+  await eventually(() => service.asked.length >= 40, { what: 'forty reads' });
+  await queue.stop();
+  expect(service.asked.filter((id) => fresh.includes(id))).toEqual([]);
+});
+
+test('a product is never read twice at once, and one obliged again during its read is read again', async () => {
+  const { now, store, service, queue } = setUp({ haste: 20 });
+  const [id] = service.ids;
+  await oblige(store, now() - 10_000, [id!]);
+  const answer = Promise.withResolvers<undefined>();
+  service.onDetail = async () => {
+    await answer.promise;
+  };
+  queue.start();
+  await eventually(() => service.asked.length === 1, { what: 'the read is under way' });
+  await oblige(store, now() - 5_000, [id!]);
+  queue.wake();
+  await eventually(() => now() > Date.now() + 8_000, { what: 'the second doubt is due' });
+  expect(service.asked).toEqual([id]);
+  expect(queue.readsUnderWay).toBe(1);
+
+  answer.resolve(undefined);
+  await eventually(() => service.asked.length === 2, { what: 'it is read again' });
+  await eventually(() => store.rows('SELECT 1 FROM obligations').length === 0, {
+    what: 'both doubts are met',
+  });
+  await queue.stop();
+  expect(service.asked).toEqual([id, id]);
+});
+
+test('stopping ends reads that hang, and forgets nothing that was due', async () => {
+  const { now, store, service, queue } = setUp({ maxConcurrency: 8 });
+  await oblige(store, now() - 10_000, service.ids);
+  service.onDetail = (_, signal) =>
+    new Promise((_resolve, reject) => {
+      signal!.addEventListener('abort', () => reject(serviceError('aborted')));
+    });
+  queue.start();
+  await eventually(() => service.asked.length >= 2, { what: 'reads hang' });
+  const stoppedMs = performance.now();
+  await queue.stop();
+  expect(performance.now() - stoppedMs).toBeLessThan(500);
+  expect(queue.readsUnderWay).toBe(0);
+  expect(store.rows('SELECT 1 FROM obligations')).toHaveLength(60);
+  expect(store.rows('SELECT 1 FROM read_failures')).toEqual([]);
+});
+
+test('a read that fails is tried again ever more rarely; a refused one waits for the operator', async () => {
+  const { now, store, service, queue, parked, failures } = setUp({ haste: 50 });
+  const [flaky, refused, odd] = service.ids;
+  const kinds = { [flaky!]: 'unavailable', [refused!]: 'rejected', [odd!]: 'contract' } as const;
+  service.onDetail = (id) => {
+    throw serviceError(kinds[id]!);
+  };
+  await oblige(store, now() - 10_000, [flaky!, refused!, odd!]);
+  queue.start();
+  await eventually(() => (failures()[0]?.attempts ?? 0) >= 4, { what: 'four attempts' });
+  await queue.stop();
+  const [flakyFailure, refusedFailure, oddFailure] = failures();
+  expect(flakyFailure!.waitMs).toBeGreaterThanOrEqual(2_000);
+  expect(refusedFailure).toMatchObject({ attempts: 1, parked: 1 });
+  expect(parked).toEqual([refused]);
+  expect(service.asked.filter((id) => id === refused)).toHaveLength(1);
+  expect(oddFailure!.attempts).toBeLessThanOrEqual(flakyFailure!.attempts);
+  expect(oddFailure!.parked).toBe(0);
+});
+
+test('an error nobody foresaw is put on record like any other, and the queue goes on', async () => {
+  const { now, store, service, queue, failures } = setUp();
+  const [broken, fine] = service.ids;
+  service.onDetail = (id) => {
+    if (id === broken) throw new TypeError('a bug');
+  };
+  await oblige(store, now() - 10_000, [broken!, fine!]);
+  queue.start();
+  await eventually(() => store.rows('SELECT 1 FROM obligations').length === 1, {
+    what: 'the other one is read',
+  });
+  await eventually(() => failures().length === 1, { what: 'the failure is on record' });
+  await queue.stop();
+  expect(failures()[0]).toMatchObject({ attempts: 1, parked: 0, waitMs: 1_000 });
+});
+
+test('refused credentials and pauses are nobody’s failure', async () => {
+  const { now, store, service, queue, throttle, failures } = setUp();
+  service.onDetail = () => {
+    throw serviceError('credentials');
+  };
+  await oblige(store, now() - 10_000, service.ids);
+  queue.start();
+  await eventually(() => throttle.blocked?.kind === 'credentials', { what: 'the refusal' });
+  await queue.stop();
+  expect(failures()).toEqual([]);
+  expect(service.asked.length).toBeLessThanOrEqual(2);
+});

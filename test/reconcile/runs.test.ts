@@ -1,0 +1,132 @@
+import { expect, test } from 'vitest';
+import { beginCatalogueRun, beginProductRun, followRun } from '../../src/reconcile/runs.ts';
+import type { RunKind } from '../../src/store/commands.ts';
+import type { Run } from '../../src/store/queries/runs.ts';
+import { log, newStore } from './mirror.ts';
+
+function setUp() {
+  const store = newStore();
+  const time = { nowMs: Date.now() };
+  const deps = { store, now: () => time.nowMs, log };
+  const begin = (kind: RunKind) => beginCatalogueRun(deps, kind);
+  const reload = async (run: Run): Promise<Run> => (await store.reader.ask('runById', { id: run.id }))!;
+  const listed = async (run: Run): Promise<void> => {
+    await store.writer.command('checkpointRun', {
+      id: run.id,
+      listOffset: 0,
+      listLastId: null,
+      listDone: true,
+      total: 0,
+    });
+  };
+  const know = async (productIds: readonly string[]): Promise<void> => {
+    await store.writer.append({ kind: 'listed', atMs: time.nowMs, productIds, lookup: false });
+  };
+  const fail = (productId: string, attempts: number, parked: boolean) =>
+    store.writer.command('failRead', {
+      productId,
+      attempts,
+      nextAtMs: time.nowMs,
+      parked,
+      error: 'made up',
+      failedAtMs: time.nowMs,
+    });
+  return { store, time, deps, begin, reload, listed, know, fail };
+}
+
+const AFTER_SILENCE = ['initial', 'downtime', 'restart'] as const;
+
+test.each([
+  ['operator', 'operator', 'joins'],
+  ['initial', 'operator', 'joins'],
+  ['downtime', 'operator', 'joins'],
+  ['downtime', 'scheduled', 'joins'],
+  ['operator', 'scheduled', 'joins'],
+  ['scheduled', 'scheduled', 'joins'],
+  // These are read at leisure; the operator is in a hurry.
+  ['restart', 'operator', 'runs beside'],
+  ['scheduled', 'operator', 'runs beside'],
+  ['restart', 'scheduled', 'runs beside'],
+  // Nobody listened in between: what was read before must be read again.
+  ['initial', 'initial', 'takes over'],
+  ['downtime', 'downtime', 'takes over'],
+  ['scheduled', 'downtime', 'takes over'],
+  ['scheduled', 'restart', 'takes over'],
+  ['restart', 'restart', 'takes over'],
+  ['restart', 'downtime', 'takes over'],
+  // One at leisure does not cover one in a hurry, and an operator’s order stands.
+  ['downtime', 'restart', 'runs beside'],
+  ['operator', 'downtime', 'runs beside'],
+] as const)('with a run of kind %s under way, %s %s', async (first, second, what) => {
+  const { begin, reload } = setUp();
+  const one = await begin(first);
+  const two = await begin(second);
+  const after = await reload(one);
+  if (what === 'joins') expect(two.id).toBe(one.id);
+  else expect(two).toMatchObject({ kind: second, state: 'running' });
+  expect(after.state).toBe(what === 'takes over' ? 'failed' : 'running');
+  if (what === 'takes over') expect(after.error).toContain('later walk');
+});
+
+test.each(AFTER_SILENCE)('%s: no read of a replica that was behind the silence counts', async (kind) => {
+  const { begin } = setUp();
+  const run = await begin(kind);
+  expect(run.readAfterMs - run.startedAtMs).toBe(2_000);
+});
+
+test('a run ends when the list is at its end and every product was read since its beginning', async () => {
+  const { store, deps, time, begin, reload, listed, know } = setUp();
+  await know(['1', '2']);
+  const run = await begin('operator');
+  expect(await followRun(deps, run)).toBe(false);
+  await listed(run);
+  expect(await followRun(deps, await reload(run))).toBe(false);
+  expect(await reload(run)).toMatchObject({ total: 2, done: 0 });
+  store.change(`UPDATE products SET read_at_ms = ? WHERE product_id = '1'`, time.nowMs - 1);
+  store.change(`UPDATE products SET read_at_ms = ? WHERE product_id = '2'`, time.nowMs);
+  expect(await followRun(deps, await reload(run))).toBe(false);
+  expect(await reload(run)).toMatchObject({ total: 2, done: 1 });
+  store.change(`UPDATE products SET read_at_ms = ? WHERE product_id = '1'`, time.nowMs);
+  expect(await followRun(deps, await reload(run))).toBe(true);
+  expect(await reload(run)).toMatchObject({ state: 'done', total: 2, done: 2, failed: 0, error: null });
+  expect(await store.reader.ask('lastLife')).toMatchObject({ lastFullSyncAtMs: time.nowMs });
+});
+
+test('a run whose last products the service refuses fails, and says how many', async () => {
+  const { store, deps, begin, reload, listed, know, fail } = setUp();
+  await know(['1', '2']);
+  const run = await begin('operator');
+  await listed(run);
+  store.change(`UPDATE products SET read_at_ms = ? WHERE product_id = '1'`, Date.now() + 1_000);
+  await fail('2', 1, true);
+  expect(await followRun(deps, await reload(run))).toBe(true);
+  expect(await reload(run)).toMatchObject({ state: 'failed', done: 1, failed: 1 });
+  expect((await reload(run)).error).toContain('1 product');
+  expect((await store.reader.ask('lastLife')).lastFullSyncAtMs).toBeNull();
+});
+
+test('a run does not wait for ever for a product that fails again and again', async () => {
+  const { deps, begin, reload, listed, know, fail } = setUp();
+  await know(['1']);
+  const run = await begin('operator');
+  await listed(run);
+  await fail('1', 9, false);
+  expect(await followRun(deps, await reload(run))).toBe(false);
+  await fail('1', 10, false);
+  expect(await followRun(deps, await reload(run))).toBe(true);
+  expect(await reload(run)).toMatchObject({ state: 'failed', failed: 1 });
+});
+
+test('a run of named products covers also one that the mirror never held', async () => {
+  const { store, deps, time, reload } = setUp();
+  const run = await beginProductRun(deps, ['4', '5']);
+  expect(run).toMatchObject({ kind: 'products', total: 2, listDone: true });
+  expect(await followRun(deps, run)).toBe(false);
+  store.change(`DELETE FROM obligations WHERE product_id = '4'`);
+  expect(await followRun(deps, run)).toBe(false);
+  expect(await reload(run)).toMatchObject({ done: 1 });
+  store.change('DELETE FROM obligations');
+  time.nowMs += 1;
+  expect(await followRun(deps, await reload(run))).toBe(true);
+  expect(await reload(run)).toMatchObject({ state: 'done', done: 2 });
+});

@@ -1,0 +1,149 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { beginCatalogueRun } from '../../src/reconcile/runs.ts';
+import { sweep } from '../../src/reconcile/sweep.ts';
+import type { Run } from '../../src/store/queries/runs.ts';
+import {
+  fakeService,
+  log,
+  newStore,
+  newThrottle,
+  productIds,
+  type FakeService,
+  type OpenedStore,
+} from './mirror.ts';
+
+function setUp(ids: readonly string[]) {
+  const store = newStore();
+  const service = fakeService(Date.now, ids);
+  const deps = {
+    store,
+    client: service,
+    throttle: newThrottle(Date.now),
+    random: () => 0.5,
+    now: Date.now,
+    log,
+  };
+  const begin = () => beginCatalogueRun(deps, 'operator');
+  return { store, service, deps, begin };
+}
+
+const { signal } = new AbortController();
+const known = (store: OpenedStore): Set<string> =>
+  new Set(store.rows<{ id: string }>('SELECT product_id AS id FROM products').map(({ id }) => id));
+const reload = async (store: OpenedStore, run: Run): Promise<Run> =>
+  (await store.reader.ask('runById', { id: run.id }))!;
+
+test('pages overlap by one product, and the run knows the list is at its end', async () => {
+  const { store, service, deps, begin } = setUp(productIds(250));
+  const run = await begin();
+  await sweep(deps, run, signal);
+  expect(service.asked).toEqual(['list 0', 'list 99', 'list 198']);
+  expect(known(store)).toEqual(new Set(service.ids));
+  expect(await reload(store, run)).toMatchObject({ listDone: true, total: 250 });
+});
+
+test.each([0, 1, 99, 100, 101])('a list of %i products comes to an end', async (count) => {
+  const { store, service, deps, begin } = setUp(productIds(count));
+  await sweep(deps, await begin(), signal);
+  expect(known(store)).toEqual(new Set(service.ids));
+});
+
+test('whatever is deleted and made while the pages are turned, what was there throughout is never missed', async () => {
+  const { store, deps, begin, service } = setUp([]);
+  const turn = fc.record({
+    deletedFrom: fc.nat(500),
+    deleted: fc.nat({ max: 130 }),
+    madeAt: fc.nat(500),
+    made: fc.nat({ max: 60 }),
+  });
+  await fc.assert(
+    fc.asyncProperty(
+      fc.integer({ min: 0, max: 480 }),
+      fc.array(turn, { maxLength: 14 }),
+      async (count, turns) => {
+        store.change('DELETE FROM products');
+        store.change('DELETE FROM obligations');
+        store.change('DELETE FROM runs');
+        service.ids = productIds(count);
+        service.asked.length = 0;
+        const throughout = new Set(service.ids);
+        let next = 0;
+        service.onList = () => {
+          const now = turns[next++];
+          if (now === undefined) return;
+          for (const id of service.ids.splice(now.deletedFrom, now.deleted)) throughout.delete(id);
+          const after = Number(service.ids[now.madeAt] ?? service.ids.at(-1) ?? 100_000);
+          const made = Array.from({ length: now.made }, (_, i) => String(after + (i % 9) + 1));
+          service.ids = [...new Set([...service.ids, ...made])].sort((a, b) => Number(a) - Number(b));
+        };
+        await sweep(deps, await begin(), signal);
+        const missed = [...throughout].filter((id) => !known(store).has(id));
+        expect(missed).toEqual([]);
+        expect(service.asked.length).toBeLessThan(200);
+      },
+    ),
+    { numRuns: 60 },
+  );
+});
+
+test('a walk that was cut off goes on from its last page', async () => {
+  const { store, service, deps, begin } = setUp(productIds(350));
+  const run = await begin();
+  await cutOffAt(service, deps, run, 198);
+  service.asked.length = 0;
+  await sweep(deps, await reload(store, run), signal);
+  expect(service.asked).toEqual(['list 198', 'list 297']);
+  expect(known(store)).toEqual(new Set(service.ids));
+});
+
+test('deletions while it was cut off cost a step back, and nothing is missed', async () => {
+  const { store, service, deps, begin } = setUp(productIds(350));
+  const run = await begin();
+  await cutOffAt(service, deps, run, 198);
+  service.ids.splice(20, 30);
+  service.asked.length = 0;
+  await sweep(deps, await reload(store, run), signal);
+  expect(service.ids.filter((id) => !known(store).has(id))).toEqual([]);
+  expect(service.asked.length).toBeLessThan(12);
+  // Back until the last product of the page before shows again, not to the beginning.
+  expect(service.asked).not.toContain('list 0');
+});
+
+test('a list of one product a page does not stand still', async () => {
+  const { store, service, deps, begin } = setUp(productIds(7));
+  const list = service.listProducts.bind(service);
+  service.listProducts = async (request = {}) => {
+    const answer = await list({ ...request, limit: 1 });
+    return answer;
+  };
+  await sweep(deps, await begin(), signal);
+  expect(known(store)).toEqual(new Set(service.ids));
+  expect(service.asked).toHaveLength(7);
+});
+
+test('a list without a steady order is given up with a word to the service', async () => {
+  const { service, deps, begin } = setUp(productIds(300));
+  service.onList = ({ offset = 0 }) => {
+    // Another list for every page but the first.
+    service.ids = productIds(300).map((id) => (offset === 0 ? id : `${id}${service.asked.length}`));
+  };
+  await expect(sweep(deps, await begin(), signal)).rejects.toThrow('no steady order');
+  expect(service.asked.length).toBeLessThan(150);
+});
+
+async function cutOffAt(
+  service: FakeService,
+  deps: Parameters<typeof sweep>[0],
+  run: Run,
+  offset: number,
+): Promise<void> {
+  const controller = new AbortController();
+  service.onList = (request) => {
+    if (request.offset !== offset) return;
+    controller.abort(new Error('cut off'));
+    controller.signal.throwIfAborted();
+  };
+  await expect(sweep(deps, run, controller.signal)).rejects.toThrow('cut off');
+  service.onList = () => undefined;
+}

@@ -1,0 +1,200 @@
+import { describe, expect, test } from 'vitest';
+import { Throttle, type Blocked } from '../../src/reconcile/throttle.ts';
+import { ServiceError } from '../../src/service/errors.ts';
+import { serviceError } from './mirror.ts';
+
+function throttleWith(options: { maxConcurrency?: number; maxRps?: number } = {}) {
+  const time = { nowMs: 1_000_000 };
+  const news: (Blocked | null)[] = [];
+  const throttle = new Throttle({
+    now: () => time.nowMs,
+    random: () => 0.999,
+    maxConcurrency: options.maxConcurrency ?? 8,
+    maxRps: options.maxRps ?? 1_000_000,
+    onBlocked: (why) => news.push(why),
+  });
+  const send = <T>(answer: () => Promise<T>): Promise<T> => {
+    time.nowMs += 1;
+    expect(throttle.free()).toBeGreaterThan(0);
+    return throttle.send(answer);
+  };
+  const ok = () => send(() => Promise.resolve('answer'));
+  const fail = (error: Error) => send(() => Promise.reject(error)).catch(() => undefined);
+  return { time, news, throttle, send, ok, fail };
+}
+
+describe('concurrency', () => {
+  test('grows with every answer up to its ceiling, and is halved once by one overload', async () => {
+    const { throttle, time, send, ok, fail } = throttleWith();
+    expect(throttle.concurrencyLimit).toBe(2);
+    for (let i = 0; i < 100; i += 1) await ok();
+    expect(throttle.concurrencyLimit).toBe(8);
+    // Four under way at once that all fail are one overload.
+    const overload = Promise.withResolvers<never>();
+    const failing = Array.from({ length: 4 }, () => send(() => overload.promise).catch(() => undefined));
+    time.nowMs += 1;
+    overload.reject(serviceError('unavailable'));
+    await Promise.all(failing);
+    expect(throttle.concurrencyLimit).toBe(4);
+    await fail(serviceError('rate_limited', 0));
+    expect(throttle.concurrencyLimit).toBe(2);
+  });
+
+  test('what is under way is not free', async () => {
+    const { throttle, time, send } = throttleWith({ maxConcurrency: 2 });
+    const answer = Promise.withResolvers<string>();
+    const first = send(() => answer.promise);
+    time.nowMs += 1;
+    expect(throttle.free()).toBe(1);
+    const second = send(() => answer.promise);
+    time.nowMs += 1;
+    expect(throttle.free()).toBe(0);
+    answer.resolve('');
+    await Promise.all([first, second]);
+    expect(throttle.free()).toBe(2);
+  });
+
+  test('the rate is kept whatever the concurrency allows', async () => {
+    const { throttle, time } = throttleWith({ maxRps: 10 });
+    let sent = 0;
+    for (let ms = 0; ms < 2_000; ms += 5) {
+      time.nowMs += 5;
+      while (throttle.free() > 0) {
+        sent += 1;
+        await throttle.send(() => Promise.resolve(''));
+      }
+    }
+    expect(sent).toBeGreaterThanOrEqual(20);
+    expect(sent).toBeLessThanOrEqual(22);
+  });
+});
+
+describe('the breaker', () => {
+  test('opens after five failures in a row, probes once at a time, ever more rarely, and closes with a success', async () => {
+    const { throttle, time, news, ok, fail } = throttleWith();
+    for (let i = 0; i < 5; i += 1) await fail(serviceError('unavailable'));
+    expect(throttle.free()).toBe(0);
+    expect(throttle.blocked).toMatchObject({ kind: 'breaker', untilMs: time.nowMs + 999 });
+
+    const pausesMs: number[] = [];
+    for (let i = 0; i < 7; i += 1) {
+      const { untilMs } = throttle.blocked!;
+      pausesMs.push(untilMs! - time.nowMs);
+      time.nowMs = untilMs! - 1;
+      expect(throttle.free()).toBe(0);
+      time.nowMs = untilMs!;
+      expect(throttle.free()).toBe(1);
+      const probe = Promise.withResolvers<never>();
+      const sent = throttle.send(() => probe.promise).catch(() => undefined);
+      expect(throttle.free()).toBe(0);
+      probe.reject(serviceError('unavailable'));
+      await sent;
+    }
+    expect(pausesMs).toEqual([999, 1_998, 3_996, 7_992, 15_984, 29_970, 29_970]);
+    expect(news).toHaveLength(1);
+
+    time.nowMs = throttle.blocked!.untilMs!;
+    await ok();
+    time.nowMs += 1;
+    expect(throttle.blocked).toBeNull();
+    expect(news).toEqual([expect.objectContaining({ kind: 'breaker' }), null]);
+    expect(throttle.free()).toBeGreaterThan(0);
+  });
+
+  test.each([
+    ['a pause asked for', serviceError('rate_limited', 1_000)],
+    ['refused credentials', serviceError('credentials')],
+    ['a stop', serviceError('aborted')],
+    ['trouble on this side', new Error('the disk is full')],
+  ])('a probe that ends with %s leads to another one', async (_, error) => {
+    const { throttle, time, fail } = throttleWith();
+    for (let i = 0; i < 5; i += 1) await fail(serviceError('unavailable'));
+    time.nowMs += 60_000;
+    await fail(error);
+    expect(throttle.free()).toBe(0);
+    time.nowMs += 60_000;
+    expect(throttle.free()).toBe(1);
+  });
+
+  test('a product that the service refuses is no sign of trouble', async () => {
+    const { throttle, fail } = throttleWith();
+    for (let i = 0; i < 50; i += 1) await fail(serviceError('rejected'));
+    expect(throttle.blocked).toBeNull();
+  });
+});
+
+describe('being asked to wait', () => {
+  test('nothing is sent before the time the service named; the latest word counts', async () => {
+    const { throttle, time, fail, ok } = throttleWith();
+    const begunMs = time.nowMs;
+    await Promise.all([fail(serviceError('rate_limited', 5_000)), fail(serviceError('rate_limited', 2_000))]);
+    const untilMs = throttle.blocked!.untilMs!;
+    expect(untilMs - begunMs).toBeGreaterThanOrEqual(5_000);
+    time.nowMs = untilMs - 1;
+    expect(throttle.free()).toBe(0);
+    time.nowMs = untilMs;
+    expect(throttle.free()).toBe(1);
+    await ok();
+    expect(throttle.blocked).toBeNull();
+  });
+
+  test('refused credentials are looked at again after a while only, and at once on the operator’s word', async () => {
+    const { throttle, time, fail } = throttleWith();
+    await fail(serviceError('credentials'));
+    expect(throttle.blocked).toMatchObject({ kind: 'credentials', untilMs: null });
+    time.nowMs += 4_999;
+    expect(throttle.free()).toBe(0);
+    throttle.release();
+    expect(throttle.blocked).toBeNull();
+    expect(throttle.free()).toBeGreaterThan(0);
+  });
+
+  test('another store’s answers end everything, and no word of the operator’s brings them in', async () => {
+    const { throttle, time } = throttleWith();
+    throttle.stopForWrongStore('store 2 answers');
+    throttle.release();
+    // Of those that were under way.
+    await throttle.send(() => Promise.resolve('answer'));
+    time.nowMs += 3_600_000;
+    expect(throttle.blocked).toMatchObject({ kind: 'wrong_store', untilMs: null });
+    expect(throttle.free()).toBe(0);
+  });
+});
+
+test('who waits for a turn gets it before whoever takes all that is free', async () => {
+  const { throttle, time } = throttleWith({ maxConcurrency: 1 });
+  const busy = Promise.withResolvers<string>();
+  const read = throttle.send(() => busy.promise);
+  const { signal } = new AbortController();
+  const turn = throttle.turn(signal);
+  busy.resolve('');
+  await read;
+  time.nowMs += 1_000;
+  // The queue asks the moment its read has ended, again and again.
+  expect(throttle.free()).toBe(0);
+  await turn;
+  await throttle.send(() => Promise.resolve('a page'));
+  time.nowMs += 1;
+  expect(throttle.free()).toBe(1);
+});
+
+test('a turn that is not waited for any more holds nobody up', async () => {
+  const { throttle, time } = throttleWith({ maxConcurrency: 1 });
+  const busy = Promise.withResolvers<string>();
+  const read = throttle.send(() => busy.promise);
+  const controller = new AbortController();
+  const turn = throttle.turn(controller.signal);
+  controller.abort(new Error('stopped'));
+  await expect(turn).rejects.toThrow('stopped');
+  busy.resolve('');
+  await read;
+  time.nowMs += 1;
+  expect(throttle.free()).toBe(1);
+});
+
+test('an error reaches the caller as it is', async () => {
+  const { throttle } = throttleWith();
+  const error = serviceError('contract');
+  await expect(throttle.send(() => Promise.reject(error))).rejects.toBe(error);
+  expect(error).toBeInstanceOf(ServiceError);
+});
