@@ -9,31 +9,34 @@ import {
   untilQuiet,
 } from './harness.ts';
 
-test('a first start reads the whole catalogue, and is live when the mirror equals the service', async () => {
-  const sandbox = await startService({ products: 120 });
-  const mirror = await startMirror(sandbox);
-  expect(statusOf(mirror.databasePath).state).toBe('catching_up');
-  expect(await mirror.get('/readyz')).toEqual({ status: 503, body: { state: 'catching_up' } });
+test.concurrent(
+  'a first start reads the whole catalogue, and is live when the mirror equals the service',
+  async (t) => {
+    const sandbox = await startService(t, { products: 120 });
+    const mirror = await startMirror(t, sandbox);
+    expect(statusOf(mirror.databasePath).state).toBe('catching_up');
+    expect(await mirror.get('/readyz')).toEqual({ status: 503, body: { state: 'catching_up' } });
 
-  await untilLive(mirror);
-  expect(compareWithTruth(mirror.databasePath, sandbox)).toEqual([]);
-  await untilQuiet(mirror, sandbox);
-  expect(statusOf(mirror.databasePath)).toMatchObject({ suspect_count: 0, open_gaps: 0 });
-  expect(await mirror.get('/readyz')).toEqual({ status: 200, body: { state: 'live' } });
+    await untilLive(mirror);
+    expect(compareWithTruth(mirror.databasePath, sandbox)).toEqual([]);
+    await untilQuiet(mirror, sandbox);
+    expect(statusOf(mirror.databasePath)).toMatchObject({ suspect_count: 0, open_gaps: 0 });
+    expect(await mirror.get('/readyz')).toEqual({ status: 200, body: { state: 'live' } });
 
-  const { body } = await mirror.get('/api/runs');
-  expect(body).toMatchObject({
-    runs: [{ kind: 'initial', state: 'done', done: 120, total: 120, failed: 0 }],
-  });
-  expect(sandbox.requests['/oauth/token']).toBe(1);
-  // Each product once, and the list in overlapping pages.
-  expect(sandbox.requests['/v1/product/detail']).toBe(120);
-  expect(sandbox.requests['/v1/product/list']).toBe(2);
-});
+    const { body } = await mirror.get('/api/runs');
+    expect(body).toMatchObject({
+      runs: [{ kind: 'initial', state: 'done', done: 120, total: 120, failed: 0 }],
+    });
+    expect(sandbox.requests['/oauth/token']).toBe(1);
+    // Each product at most twice: once for the run, once more when that was too soon after the list had named it.
+    expect(sandbox.requests['/v1/product/detail']).toBeLessThanOrEqual(240);
+    expect(sandbox.requests['/v1/product/list']).toBe(2);
+  },
+);
 
-test('a change made while the first walk is under way is in the mirror too', async () => {
-  const sandbox = await startService({ products: 30 });
-  const mirror = await startMirror(sandbox, { env: { SERVICE_MAX_RPS: '20' } });
+test.concurrent('a change made while the first walk is under way is in the mirror too', async (t) => {
+  const sandbox = await startService(t, { products: 30 });
+  const mirror = await startMirror(t, sandbox, { env: { SERVICE_MAX_RPS: '20' } });
   await eventually(() => (sandbox.requests['/v1/product/detail'] ?? 0) > 4, { what: 'reads are under way' });
   for (const variant of sandbox.truth.variants.filter(({ kind }) => kind === 'own')) {
     sandbox.operations.add({ variantId: variant.id, by: 3 });

@@ -6,13 +6,16 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import Database from 'better-sqlite3';
-import { onTestFinished } from 'vitest';
+import { vi, type TestContext } from 'vitest';
 import { startSandbox, type Sandbox, type SandboxOptions } from '../../src/sandbox/sandbox.ts';
 import { compareWithTruth } from './compare-with-truth.ts';
 import { eventually, untilNone } from './wait.ts';
 
 export { compareWithTruth } from './compare-with-truth.ts';
 export { eventually, throughout, untilNone } from './wait.ts';
+
+// Several processes start at once here, perhaps on a busy machine. A test that hangs fails by a deadline of its own.
+vi.setConfig({ testTimeout: 90_000, hookTimeout: 30_000 });
 
 const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 
@@ -47,17 +50,20 @@ export interface RunningMirror extends MirrorProcess {
   post(path: string, body: unknown, headers?: Environment): Promise<{ status: number; body: Json }>;
 }
 
-export function temporaryFolder(): string {
+/** The test that what is started belongs to: it ends with the test. Tests here run beside one another. */
+export type Owner = Pick<TestContext, 'onTestFinished'>;
+
+export function temporaryFolder(test: Owner): string {
   const folder = mkdtempSync(join(tmpdir(), 'stock-mirror-'));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  test.onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   return folder;
 }
 
 /** Deliveries go out one after the other, so that "then" means then. */
-export async function startService(options: SandboxOptions = {}): Promise<Sandbox> {
-  const sandbox = await startSandbox(options);
+export async function startService(test: Owner, options: SandboxOptions = {}): Promise<Sandbox> {
+  const sandbox = await startSandbox({ products: 12, ...options });
   sandbox.network.concurrency = 1;
-  onTestFinished(() => sandbox.stop());
+  test.onTestFinished(() => sandbox.stop());
   return sandbox;
 }
 
@@ -73,12 +79,13 @@ export function environmentFor(sandbox: Sandbox, databasePath: string): Environm
     OPS_PORT: '0',
     RECONCILE_CRON: 'off',
     RESYNC_CRON: 'off',
+    SERVICE_MAX_RPS: '500',
     LOG_LEVEL: 'debug',
   };
 }
 
 /** @param env the whole environment but for PATH. @param cwd a folder without a `.env` of anybody's. */
-export function spawnMirror(env: Environment, cwd: string): MirrorProcess {
+export function spawnMirror(test: Owner, env: Environment, cwd: string): MirrorProcess {
   const child = spawn(process.execPath, [MAIN], {
     cwd,
     env: { PATH: process.env['PATH'] ?? '', ...env },
@@ -91,7 +98,7 @@ export function spawnMirror(env: Environment, cwd: string): MirrorProcess {
   const ended = new Promise<Ended>((resolve) => {
     child.once('close', (code, signal) => resolve({ code, signal }));
   });
-  onTestFinished(async () => {
+  test.onTestFinished(async () => {
     child.kill('SIGKILL');
     await ended;
   });
@@ -108,12 +115,13 @@ export function spawnMirror(env: Environment, cwd: string): MirrorProcess {
 
 /** Starts a mirror of the sandbox, waits until it listens, and points the sandbox's webhooks at it. */
 export async function startMirror(
+  test: Owner,
   sandbox: Sandbox,
   options: { folder?: string; env?: Environment } = {},
 ): Promise<RunningMirror> {
-  const folder = options.folder ?? temporaryFolder();
+  const folder = options.folder ?? temporaryFolder(test);
   const databasePath = join(folder, 'mirror.db');
-  const child = spawnMirror({ ...environmentFor(sandbox, databasePath), ...options.env }, folder);
+  const child = spawnMirror(test, { ...environmentFor(sandbox, databasePath), ...options.env }, folder);
   let gone: Ended | null = null;
   void child.ended.then((end) => (gone = end));
   const line = await eventually(
@@ -121,7 +129,7 @@ export async function startMirror(
       if (gone !== null) return { failed: gone };
       return child.log.find((entry) => entry['msg'] === 'listening');
     },
-    { what: 'the mirror listens' },
+    { what: 'the mirror listens', withinMs: 40_000 },
   );
   if ('failed' in line) throw new Error(`the mirror ended: ${JSON.stringify(gone)} ${child.stderr}`);
   const webhookUrl = String(line['webhooks']);
@@ -156,28 +164,30 @@ export async function startMirror(
   };
 }
 
-/** Starts both; resolves when the mirror's first synchronisation is over. */
+/** Starts both; resolves when the mirror's first synchronisation is over, to its last read. */
 export async function startBoth(
+  test: Owner,
   options: SandboxOptions = {},
   env: Environment = {},
 ): Promise<{ sandbox: Sandbox; mirror: RunningMirror }> {
-  const sandbox = await startService(options);
-  const mirror = await startMirror(sandbox, { env });
+  const sandbox = await startService(test, options);
+  const mirror = await startMirror(test, sandbox, { env });
   await untilLive(mirror);
+  await untilQuiet(mirror, sandbox);
   return { sandbox, mirror };
 }
 
-export async function untilLive(mirror: RunningMirror, withinMs = 15_000): Promise<void> {
+export async function untilLive(mirror: RunningMirror, withinMs = 30_000): Promise<void> {
   await eventually(() => statusOf(mirror.databasePath).state === 'live', { what: 'state live', withinMs });
 }
 
 /** Waits until nothing is on its way to the mirror and the mirror wants to read nothing. */
-export async function untilQuiet(mirror: RunningMirror, sandbox: Sandbox, withinMs = 15_000): Promise<void> {
+export async function untilQuiet(mirror: RunningMirror, sandbox: Sandbox, withinMs = 30_000): Promise<void> {
   await sandbox.network.idle();
   await eventually(() => statusOf(mirror.databasePath).pending_reads === 0, { what: 'quiet', withinMs });
 }
 
-export async function untilEqual(mirror: RunningMirror, sandbox: Sandbox, withinMs = 15_000): Promise<void> {
+export async function untilEqual(mirror: RunningMirror, sandbox: Sandbox, withinMs = 30_000): Promise<void> {
   await untilNone(() => compareWithTruth(mirror.databasePath, sandbox), {
     what: 'the mirror equals the truth',
     withinMs,
@@ -239,4 +249,57 @@ function parseLine(line: string): Json {
 function pidOf(child: ChildProcess): number {
   if (child.pid === undefined) throw new Error('the process was not started');
   return child.pid;
+}
+
+/** Own variants of different products, with stock in one place and no bundle made of them. */
+export function plainVariants(
+  sandbox: Sandbox,
+  count: number,
+): { variantId: string; warehouseId: string; productId: string }[] {
+  const byProduct = new Map(
+    sandbox.truth.variants
+      .filter(
+        ({ kind, bundledBy, cells, deleted }) =>
+          kind === 'own' && bundledBy.size === 0 && cells.length > 0 && !deleted,
+      )
+      .filter(({ cells: [cell] }) => cell !== undefined && cell.onHand - cell.reserved >= 5)
+      .map((variant) => [
+        variant.product.id,
+        { variantId: variant.id, warehouseId: variant.cells[0]!.warehouseId, productId: variant.product.id },
+      ]),
+  );
+  const found = [...byProduct.values()].slice(0, count);
+  if (found.length < count) throw new Error(`the catalogue has only ${found.length} plain products`);
+  return found;
+}
+
+/**
+ * Waits until changes made from now on are certainly later than every read so far. Until then a change that does not
+ * fit is doubted by itself, and proves nothing about others.
+ */
+export async function untilPastReads(mirror: RunningMirror, sandbox: Sandbox): Promise<void> {
+  await eventually(
+    () => {
+      const [last] = rows<{ hi: number }>(mirror.databasePath, 'SELECT max(read_hi_ms) AS hi FROM cells');
+      return sandbox.clock.now() > (last?.hi ?? 0);
+    },
+    { what: 'the reads are past' },
+  );
+}
+
+/** Begins the operator's resync and waits for its end. */
+export async function resync(mirror: RunningMirror, body: Json = {}, withinMs = 30_000): Promise<Json> {
+  const { status, body: answer } = await mirror.post('/api/resync', body);
+  if (status !== 202) throw new Error(`resync was refused: ${status} ${JSON.stringify(answer)}`);
+  return untilRunEnds(mirror, Number(answer['run_id']), withinMs);
+}
+
+export async function untilRunEnds(mirror: RunningMirror, runId: number, withinMs = 30_000): Promise<Json> {
+  return eventually(
+    async () => {
+      const { body } = await mirror.get(`/api/runs/${runId}`);
+      return body['state'] === 'running' ? null : body;
+    },
+    { what: `run ${runId} ends`, withinMs },
+  );
 }

@@ -12,7 +12,7 @@ export interface Deadline {
 /** Resolves with the first value that is neither false, null nor undefined. An error thrown by `check` counts as "not yet". */
 export async function eventually<T>(
   check: () => T | Promise<T>,
-  { what, withinMs = 10_000 }: Deadline,
+  { what, withinMs = 20_000 }: Deadline,
 ): Promise<Exclude<T, false | null | undefined>> {
   const untilMs = performance.now() + withinMs;
   let last: unknown;
@@ -36,7 +36,7 @@ export async function eventually<T>(
 /** As `eventually`, until `differences` returns none; the failure lists them. */
 export async function untilNone(
   differences: () => readonly string[] | Promise<readonly string[]>,
-  { what, withinMs = 10_000 }: Deadline,
+  { what, withinMs = 20_000 }: Deadline,
 ): Promise<void> {
   await eventually(
     async () => {
