@@ -11,6 +11,7 @@ import { createOpsApp } from './ops/app.ts';
 import { Reconciler } from './reconcile/reconciler.ts';
 import { connectService } from './service/connect.ts';
 import { openStore } from './store/open-store.ts';
+import { startRetention } from './store/retention.ts';
 import type { QueryResult } from './store/queries/index.ts';
 import type { Store } from './store/store.ts';
 
@@ -142,10 +143,17 @@ export async function startService(
       });
     });
     reconciler.start();
+    const retention = startRetention({
+      writer: store.writer,
+      now: clock.now,
+      log,
+      retentionDays: config.retentionDays,
+    });
     return {
       webhook,
       ops: opsListener,
       async stop(): Promise<void> {
+        retention.stop();
         await Promise.all(listeners.map((listener) => listener.stop(DRAIN_MS)));
         await stopParts();
       },
