@@ -108,7 +108,7 @@ export async function startService(
   const unstored = keepUnstored({ writer: store.writer, now: clock.now, log });
   let pulse: Pulse | null = null;
   const stopParts = async (): Promise<void> => {
-    unstored.stop();
+    await unstored.stop();
     await pulse?.stop();
     await mirror.close();
   };

@@ -2,7 +2,10 @@
 import { once } from 'node:events';
 import type { Server } from 'node:http';
 import { createAdaptorServer } from '@hono/node-server';
-import type { Hono } from 'hono';
+
+interface App {
+  readonly fetch: Parameters<typeof createAdaptorServer>[0]['fetch'];
+}
 
 export interface Listener {
   readonly host: string;
@@ -17,9 +20,10 @@ const HEADERS_TIMEOUT_MS = 5_000;
 const REQUEST_TIMEOUT_MS = 10_000;
 const KEEP_ALIVE_MS = 65_000;
 const CHECK_EVERY_MS = 1_000;
+const CLOSE_IDLE_EVERY_MS = 20;
 
 /** @throws Error naming host and port when they cannot be listened on. */
-export async function listen(app: Hono, host: string, port: number): Promise<Listener> {
+export async function listen(app: App, host: string, port: number): Promise<Listener> {
   const server = createAdaptorServer({
     fetch: app.fetch,
     serverOptions: {
@@ -43,9 +47,11 @@ export async function listen(app: Hono, host: string, port: number): Promise<Lis
     async stop(graceMs: number): Promise<void> {
       const closed = once(server, 'close');
       server.close();
-      server.closeIdleConnections();
+      // A kept-alive connection falls idle when its last request is answered, and would stay for a while.
+      const closeIdle = setInterval(() => server.closeIdleConnections(), CLOSE_IDLE_EVERY_MS);
       const cut = setTimeout(() => server.closeAllConnections(), graceMs);
       await closed;
+      clearInterval(closeIdle);
       clearTimeout(cut);
     },
   };

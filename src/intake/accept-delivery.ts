@@ -16,7 +16,7 @@ export interface AcceptDeps {
 
 /** The service waits a second for its answer; ours must be on its way before. */
 export const COMMIT_DEADLINE_MS = 800;
-/** Bodies waiting for their commit beyond this are refused at once: memory stays bounded while the disk stands still. */
+/** Deliveries waiting for their commit beyond this are refused at once: memory stays bounded while the disk stands still. */
 const MAX_WAITING_BYTES = 64 << 20;
 
 /**
@@ -35,13 +35,13 @@ export async function acceptDelivery(
 ): Promise<Verdict> {
   if (!verifySignature(deps.secrets, body, signature)) return 'unsigned';
   if (deps.writer.waitingBytes > MAX_WAITING_BYTES) {
-    deps.unstored.note(body);
+    deps.unstored.note(body, new Error('too many deliveries wait for their commit'));
     return 'not_stored';
   }
   const stored = deps.writer.appendDelivery(body, deps.now()).then(
     () => 'committed' as const,
-    () => {
-      deps.unstored.note(body);
+    (error: unknown) => {
+      deps.unstored.note(body, error instanceof Error ? error : new Error(String(error)));
       return 'not_stored' as const;
     },
   );

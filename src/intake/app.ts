@@ -1,60 +1,57 @@
 /** The public listener: `POST /webhooks`, `GET /healthz`, nothing else (DESIGN §5). */
+import type { HttpBindings } from '@hono/node-server';
 import { Hono } from 'hono';
-import { bodyLimit } from 'hono/body-limit';
 import type { Logger } from '../log.ts';
 import { acceptDelivery, COMMIT_DEADLINE_MS, type AcceptDeps, type Verdict } from './accept-delivery.ts';
 import type { Pulse } from './pulse.ts';
+import { RequestBodies } from './request-body.ts';
 
 export interface IntakeDeps extends AcceptDeps {
   readonly pulse: Pick<Pulse, 'check'>;
   readonly log: Logger;
 }
 
-const MAX_BODY_BYTES = 1 << 20;
+export type IntakeApp = Hono<{ Bindings: HttpBindings }>;
+
 /** Told once in a while, not once a request: whoever sends them must not fill the log. */
 const NEWS_EVERY_MS = 10_000;
 
 const error = (code: string, description: string) => ({ error: code, error_description: description });
 
-export function createIntakeApp(deps: IntakeDeps): Hono {
+export function createIntakeApp(deps: IntakeDeps): IntakeApp {
   const { log, now } = deps;
   const tell = rarely(now, (refused) =>
     log.warn(refused, 'webhook requests were refused since the last such line'),
   );
-  const app = new Hono();
+  const bodies = new RequestBodies();
+  const app: IntakeApp = new Hono();
 
-  app.post(
-    '/webhooks',
-    bodyLimit({
-      maxSize: MAX_BODY_BYTES,
-      onError: (c) => {
-        tell('too_large');
+  app.post('/webhooks', async (c) => {
+    // The clock of the answer runs since the request came, not since its last byte did.
+    const answerByMs = performance.now() + COMMIT_DEADLINE_MS;
+    const outcome = await bodies.read(c.env.incoming, (body) =>
+      acceptDelivery(deps, body, c.req.header('x-service-signature'), answerByMs - performance.now()),
+    );
+    if (outcome !== 'committed') tell(outcome);
+    switch (outcome) {
+      case 'committed':
+        return c.body(null, 204);
+      case 'unsigned':
+        return c.json(
+          error('invalid_signature', 'X-Service-Signature is missing or does not match the body'),
+          401,
+        );
+      case 'too_large':
         return c.json(error('invalid_request', 'the body is larger than 1 MB'), 413);
-      },
-    }),
-    async (c) => {
-      const startedMs = performance.now();
-      const body = new Uint8Array(await c.req.arrayBuffer());
-      // The clock of the answer runs since the request came, not since its last byte did.
-      const leftMs = COMMIT_DEADLINE_MS - (performance.now() - startedMs);
-      const verdict = await acceptDelivery(deps, body, c.req.header('x-service-signature'), leftMs);
-      if (verdict !== 'committed') tell(verdict);
-      switch (verdict) {
-        case 'committed':
-          return c.body(null, 204);
-        case 'unsigned':
-          return c.json(
-            error('invalid_signature', 'X-Service-Signature is missing or does not match the body'),
-            401,
-          );
-        case 'not_stored':
-          return c.json(
-            error('unavailable', 'not committed in time; the products are read again instead'),
-            503,
-          );
-      }
-    },
-  );
+      case 'not_stored':
+        return c.json(
+          error('unavailable', 'not committed in time; the products are read again instead'),
+          503,
+        );
+      case 'no_room':
+        return c.json(error('unavailable', 'too many bodies are on their way at once'), 503);
+    }
+  });
 
   app.get('/healthz', async (c) => {
     const healthy = await deps.pulse.check();
@@ -72,7 +69,7 @@ export function createIntakeApp(deps: IntakeDeps): Hono {
   return app;
 }
 
-type Refusal = Exclude<Verdict, 'committed'> | 'too_large';
+type Refusal = Exclude<Verdict, 'committed'> | 'too_large' | 'no_room';
 
 function rarely(now: () => number, say: (refused: Record<string, number>) => void) {
   let counts = new Map<Refusal, number>();

@@ -17,11 +17,17 @@ const CHECK_VALID_MS = 250;
 
 export function startPulse(writer: StoreWriter, now: () => number): Pulse {
   let checked: { readonly atMs: number; readonly result: Promise<boolean> } | null = null;
-  const beat = (): Promise<boolean> =>
+  let underWay: Promise<boolean> | null = null;
+  const stamp = (): Promise<boolean> =>
     writer.command('alive', { atMs: now() }).then(
       () => true,
       () => false,
     );
+  /** One at a time: while the store stands still, stamps must not pile up before it. */
+  const beat = (): Promise<boolean> =>
+    (underWay ??= stamp().finally(() => {
+      underWay = null;
+    }));
   const timer = setInterval(() => void beat(), EVERY_MS);
   timer.unref();
   return {
@@ -34,7 +40,8 @@ export function startPulse(writer: StoreWriter, now: () => number): Pulse {
     },
     async stop(): Promise<void> {
       clearInterval(timer);
-      await beat();
+      await underWay;
+      await stamp();
     },
   };
 }

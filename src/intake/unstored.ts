@@ -13,55 +13,81 @@ export interface UnstoredDeps {
 }
 
 export interface UnstoredDeliveries {
-  note(body: Uint8Array): void;
+  /** @param cause why the store did not take it. */
+  note(body: Uint8Array, cause: Error): void;
   /** Variants that wait to be put on record. */
   readonly size: number;
   /** Deliveries noted since the start. */
   readonly noted: number;
-  stop(): void;
+  /** Makes a last attempt to put them on record. */
+  stop(): Promise<void>;
 }
 
 const RETRY_MS = 500;
 /** Beyond this many variants the whole mirror is in doubt. */
 const MAX_VARIANTS = 100_000;
+/** Variants put on record at once: deliveries wait for it. */
+const AT_ONCE = 1_000;
+/** The store's trouble is told once in a while, not once a delivery. */
+const NEWS_EVERY_MS = 10_000;
 
 export function keepUnstored({ writer, now, log }: UnstoredDeps): UnstoredDeliveries {
   const variantIds = new Set<string>();
   let everything = false;
   let noted = 0;
-  let isFlushing = false;
+  let nextNewsAtMs = Number.NEGATIVE_INFINITY;
+  let flushing: Promise<void> | null = null;
 
-  const flush = async (): Promise<void> => {
-    if (isFlushing || (variantIds.size === 0 && !everything)) return;
-    isFlushing = true;
-    const sent = [...variantIds];
-    const all = everything;
+  const size = (): number => variantIds.size + (everything ? 1 : 0);
+  const flushEverything = async (): Promise<void> => {
+    // What is noted from here on is a new doubt, which this one may be too early for.
+    everything = false;
     try {
-      const atMs = now();
       // What cannot be told apart any more is what a silence leaves: every product must be read.
-      if (all) await writer.append({ kind: 'downtime', atMs, downSinceMs: null });
-      else
-        await writer.append({
-          kind: 'oblige',
-          atMs,
-          reason: 'not_stored',
-          productIds: [],
-          variantIds: sent,
-        });
-      for (const id of sent) variantIds.delete(id);
-      if (all) everything = false;
-      log.warn({ variants: sent.length, everything: all }, 'the store commits again: what it missed is read');
-    } catch {
-      // Still kept; the next tick tries again. The store's own trouble is logged where deliveries are answered.
-    } finally {
-      isFlushing = false;
+      await writer.append({ kind: 'downtime', atMs: now(), downSinceMs: null });
+    } catch (error) {
+      everything = true;
+      throw error;
     }
   };
-  const timer = setInterval(() => void flush(), RETRY_MS);
+  const flushSome = async (): Promise<void> => {
+    const sent = [...variantIds].slice(0, AT_ONCE);
+    for (const id of sent) variantIds.delete(id);
+    try {
+      await writer.append({
+        kind: 'oblige',
+        atMs: now(),
+        reason: 'not_stored',
+        productIds: [],
+        variantIds: sent,
+      });
+    } catch (error) {
+      for (const id of sent) variantIds.add(id);
+      throw error;
+    }
+  };
+  const flush = async (): Promise<void> => {
+    const found = { variants: variantIds.size, everything };
+    try {
+      if (everything) await flushEverything();
+      while (variantIds.size > 0) await flushSome();
+      log.warn(found, 'the store commits again: what it missed is read');
+    } catch {
+      // Still kept; the next tick tries again. The store's trouble was told when the deliveries were noted.
+    }
+  };
+  const begin = (): Promise<void> => {
+    if (flushing !== null || size() === 0) return flushing ?? Promise.resolve();
+    flushing = flush().finally(() => {
+      flushing = null;
+    });
+    return flushing;
+  };
+  const timer = setInterval(() => void begin(), RETRY_MS);
   timer.unref();
 
   return {
-    note(body): void {
+    note(body, cause): void {
       noted += 1;
       const { changes, unreadable } = parseDelivery(body);
       for (const { variantId } of changes) variantIds.add(variantId);
@@ -73,13 +99,20 @@ export function keepUnstored({ writer, now, log }: UnstoredDeps): UnstoredDelive
         everything = true;
         variantIds.clear();
       }
+      if (now() < nextNewsAtMs) return;
+      nextNewsAtMs = now() + NEWS_EVERY_MS;
+      log.error({ err: cause, noted }, 'deliveries are not stored: what they are about will be read instead');
     },
     get size() {
-      return variantIds.size + (everything ? 1 : 0);
+      return size();
     },
     get noted() {
       return noted;
     },
-    stop: () => clearInterval(timer),
+    async stop(): Promise<void> {
+      clearInterval(timer);
+      await flushing;
+      await begin();
+    },
   };
 }

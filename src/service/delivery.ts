@@ -93,11 +93,11 @@ function readItem(item: unknown): StockChange | string {
 function variantIdOf(item: unknown): string | null {
   const id = field(item, 'id');
   if (typeof id === 'number') return Number.isSafeInteger(id) && id >= 0 ? String(id) : null;
-  return idSchema.safeParse(id).success ? (id as string) : null;
+  return typeof id === 'string' && idSchema.safeParse(id).success ? id : null;
 }
 
 function field(value: unknown, name: string): unknown {
-  if (typeof value !== 'object' || value === null || !Object.hasOwn(value, name)) return undefined;
+  if (typeof value !== 'object' || value === null) return undefined;
   return (value as Record<string, unknown>)[name];
 }
 

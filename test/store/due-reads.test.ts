@@ -110,15 +110,15 @@ describe('a gap', () => {
     const writer = new DirectWriter();
     product(writer.db, '9', T0);
     writer.append({ kind: 'downtime', atMs: T0 + 1_000, downSinceMs: null });
-    gap(writer.db, '300', '3', NOW - 1);
+    gap(writer.db, '300', '3', NOW - 20);
     gap(writer.db, '100', '1', NOW);
     gap(writer.db, '100', '1', NOW - 9, 2);
     gap(writer.db, '101', '1', NOW - 5);
     gap(writer.db, '200', '2', NOW + 1);
     gap(writer.db, '400', null, NOW - 9);
     oblige(writer.db, '5', { priority: 1 });
-    expect(due(writer.db)).toEqual(['5', '1', '3', '9']);
-    expect(due(writer.db, 2)).toEqual(['5', '1']);
+    expect(due(writer.db)).toEqual(['5', '3', '1', '9']);
+    expect(due(writer.db, 2)).toEqual(['5', '3']);
     expect(due(writer.db, 100, ['1'])).toEqual(['5', '3', '9']);
   });
 });

@@ -15,7 +15,7 @@ import * as schema from '../../src/store/schema.ts';
 import { SqliteTables } from '../../src/store/sqlite-tables.ts';
 import { selectFrom } from '../../src/store/statements.ts';
 import { MemoryTables } from '../core/memory-tables.ts';
-import { rows, T0, writerDb } from './mirror-file.ts';
+import { delivery, detail, DirectWriter, item, rows, T0, writerDb } from './mirror-file.ts';
 
 const productIds = fc.constantFrom('10', '11', '12', '9');
 const variantIds = fc.constantFrom('100', '101', '102', '110', '90');
@@ -217,4 +217,16 @@ test('for any log', () => {
     }),
     { numRuns: 150 },
   );
+});
+
+test('products that are gone are not among those that move', () => {
+  const writer = new DirectWriter();
+  writer.read('10', detail('10', [{ id: '100', levels: { 1: 5 } }]), T0 - 60_000);
+  writer.read('11', detail('11', [{ id: '110', levels: { 1: 5 } }]), T0 - 60_000);
+  writer.deliver(delivery('a', item()), T0);
+  const moving = () => new SqliteTables(writer.db).canaryProducts(5);
+  expect(moving()).toEqual(['10', '11']);
+  writer.read('10', null, T0 + 60_000);
+  writer.read('10', null, T0 + 120_000);
+  expect(moving()).toEqual(['11']);
 });

@@ -1,0 +1,105 @@
+/** The public listener over a real store, on a free port. */
+import { request, type OutgoingHttpHeaders } from 'node:http';
+import Database from 'better-sqlite3';
+import { pino } from 'pino';
+import { onTestFinished } from 'vitest';
+import { createIntakeApp } from '../../src/intake/app.ts';
+import { startPulse } from '../../src/intake/pulse.ts';
+import { keepUnstored, type UnstoredDeliveries } from '../../src/intake/unstored.ts';
+import { listen } from '../../src/listen.ts';
+import { signBody } from '../../src/service/signature.ts';
+import { readerDb, storeAt, type OpenStore } from '../store/mirror-file.ts';
+
+export const SECRET = 'whsec_now';
+export const PREVIOUS = 'whsec_before';
+
+export interface Answer {
+  readonly status: number;
+  readonly body: string;
+  readonly tookMs: number;
+}
+
+export interface Intake {
+  readonly store: OpenStore;
+  readonly db: Database.Database;
+  readonly port: number;
+  readonly unstored: UnstoredDeliveries;
+  /** The lines of its log, parsed. */
+  readonly log: readonly Record<string, unknown>[];
+  /** Signed with the present secret unless headers say otherwise. */
+  readonly post: (body: Uint8Array, headers?: OutgoingHttpHeaders) => Promise<Answer>;
+  readonly ask: (method: string, path: string) => Promise<Answer>;
+}
+
+export async function startIntake(): Promise<Intake> {
+  const store = await storeAt();
+  const log: Record<string, unknown>[] = [];
+  const logger = pino(
+    {},
+    { write: (line: string) => void log.push(JSON.parse(line) as Record<string, unknown>) },
+  );
+  const now = Date.now;
+  const unstored = keepUnstored({ writer: store.writer, now, log: logger });
+  const pulse = startPulse(store.writer, now);
+  const app = createIntakeApp({
+    writer: store.writer,
+    unstored,
+    secrets: [SECRET, PREVIOUS],
+    now,
+    pulse,
+    log: logger,
+  });
+  const listener = await listen(app, '127.0.0.1', 0);
+  const { port } = listener;
+  onTestFinished(async () => {
+    await listener.stop(0);
+    await unstored.stop();
+    await pulse.stop();
+  });
+  return {
+    store,
+    db: readerDb(store.path),
+    port,
+    unstored,
+    log,
+    post: (body, headers = {}) =>
+      send(port, 'POST', '/webhooks', { 'x-service-signature': signBody(SECRET, body), ...headers }, [body]),
+    ask: (method, path) => send(port, method, path, {}, []),
+  };
+}
+
+/** @param pieces the body; more than one goes out in chunks. */
+export function send(
+  port: number,
+  method: string,
+  path: string,
+  headers: OutgoingHttpHeaders,
+  pieces: readonly Uint8Array[],
+): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const startedMs = performance.now();
+    const outgoing = request({ port, host: '127.0.0.1', method, path, headers, agent: false }, (incoming) => {
+      const chunks: Buffer[] = [];
+      incoming.on('data', (chunk: Buffer) => chunks.push(chunk));
+      incoming.on('end', () =>
+        resolve({
+          status: incoming.statusCode ?? 0,
+          body: Buffer.concat(chunks).toString(),
+          tookMs: performance.now() - startedMs,
+        }),
+      );
+    });
+    outgoing.on('error', reject);
+    const [only, ...more] = pieces;
+    if (more.length > 0) for (const piece of pieces) outgoing.write(piece);
+    outgoing.end(more.length === 0 ? only : undefined);
+  });
+}
+
+/** Another program that holds the database's write lock until released. */
+export function lockStore({ store }: Intake): { release(): void } {
+  const db = new Database(store.path);
+  onTestFinished(() => void db.close());
+  db.exec('BEGIN IMMEDIATE');
+  return { release: () => void db.exec('COMMIT') };
+}

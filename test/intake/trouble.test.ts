@@ -1,0 +1,120 @@
+/** While the store cannot commit: 503 in time, nothing forgotten, and back by itself (DESIGN §10). */
+import { expect, test } from 'vitest';
+import { eventually } from '../process/wait.ts';
+import { delivery, detail, item, readEntry, values } from '../store/mirror-file.ts';
+import { lockStore, startIntake, type Intake } from './intake.ts';
+
+/** Variant 100 belongs to product 10 and owes nothing. */
+async function knowTea({ store }: Intake): Promise<void> {
+  const tea = detail('10', [{ id: '100', levels: { 1: 5 } }]);
+  await store.writer.append(readEntry('10', tea, { sentAtMs: Date.now() - 60_000, s0: 0 }));
+}
+
+/** While the store stays locked: what is kept goes out, comes back, and is still there. */
+async function failToFlush({ unstored }: Intake): Promise<void> {
+  const kept = unstored.size;
+  await eventually(() => unstored.size === 0, { what: 'an attempt to put it on record is under way' });
+  await eventually(() => unstored.size === kept, { what: 'the attempt has failed and all is kept' });
+}
+
+const obliged = ({ db }: Intake): unknown[] =>
+  values(db, `SELECT product_id FROM obligations WHERE reason = 'not_stored'`);
+
+test('deliveries the store rejects are 503 within the second, and read about once it commits again', async () => {
+  const intake = await startIntake();
+  await knowTea(intake);
+  const lock = lockStore(intake);
+  const answers = await Promise.all([
+    intake.post(delivery('a', item())),
+    intake.post(delivery('b', item({ id: '999' }), item({ id: 7 }))),
+    intake.post(delivery('c', item({ new: 1 }))),
+  ]);
+  for (const { status, body, tookMs } of answers) {
+    expect(status).toBe(503);
+    expect(JSON.parse(body)).toMatchObject({ error: 'unavailable' });
+    expect(tookMs).toBeLessThan(1_000);
+  }
+  await eventually(() => intake.unstored.noted === 3, { what: 'all three are noted' });
+  expect(obliged(intake)).toEqual([]);
+  // Still told, not only counted: what is wrong, once.
+  const told = intake.log.filter((line) => JSON.stringify(line).includes('another program holds'));
+  expect(told).toHaveLength(1);
+
+  await failToFlush(intake);
+  lock.release();
+  await eventually(() => obliged(intake).length === 1, { what: 'the obligation is on record' });
+  expect(obliged(intake)).toEqual(['10']);
+  const lookups = 'SELECT variant_id FROM variants WHERE lookup_at_ms IS NOT NULL ORDER BY 1';
+  expect(values(intake.db, lookups)).toEqual(['7', '999']);
+  await eventually(() => intake.unstored.size === 0, { what: 'nothing is kept in memory' });
+  expect((await intake.post(delivery('d', item({ old: 4, new: 3 })))).status).toBe(204);
+});
+
+test('a delivery that is merely late is 503 in time, and not lost either way', async () => {
+  const intake = await startIntake();
+  await knowTea(intake);
+  const lock = lockStore(intake);
+  // Its stamp waits for the lock first, so that the delivery's own wait is not over when its answer is due.
+  const stamped = intake.ask('GET', '/healthz');
+  const { status, tookMs } = await intake.post(delivery('late', item()));
+  lock.release();
+  expect(status).toBe(503);
+  expect(tookMs).toBeLessThan(1_000);
+  await stamped;
+  const isLogged = () => values(intake.db, `SELECT 1 FROM log WHERE kind = 'delivery'`).length === 1;
+  await eventually(() => isLogged() || obliged(intake).length === 1, { what: 'it is merged, or read about' });
+  expect(intake.unstored.noted).toBe(isLogged() ? 0 : 1);
+});
+
+test('a body nobody can read that is not stored puts the whole mirror in doubt', async () => {
+  const intake = await startIntake();
+  await knowTea(intake);
+  const lock = lockStore(intake);
+  expect((await intake.post(new TextEncoder().encode('no JSON'))).status).toBe(503);
+  await eventually(() => intake.unstored.noted === 1, { what: 'it is noted' });
+  await failToFlush(intake);
+  lock.release();
+  await eventually(() => values(intake.db, `SELECT 1 FROM log WHERE kind = 'downtime'`).length === 1, {
+    what: 'the doubt is on record',
+  });
+  expect(values(intake.db, 'SELECT suspect FROM mirror_stock')).toEqual([1]);
+});
+
+test('what was noted goes on record when the service stops', async () => {
+  const intake = await startIntake();
+  await knowTea(intake);
+  const body = delivery('a', item());
+  intake.unstored.note(body, new Error('as if the store had refused it'));
+  await intake.unstored.stop();
+  expect(obliged(intake)).toEqual(['10']);
+  expect(intake.unstored.size).toBe(0);
+});
+
+test('many variants go on record a share at a time', async () => {
+  const intake = await startIntake();
+  const items = Array.from({ length: 2_500 }, (_, n) => item({ id: String(1_000 + n) }));
+  intake.unstored.note(delivery('a', ...items), new Error('as if the store had refused it'));
+  await intake.unstored.stop();
+  expect(values(intake.db, 'SELECT count(*) FROM variants WHERE lookup_at_ms IS NOT NULL')).toEqual([2_500]);
+  expect(values(intake.db, `SELECT count(*) FROM log WHERE kind = 'oblige'`)).toEqual([3]);
+});
+
+test('healthz tells whether a delivery could be committed now', async () => {
+  const intake = await startIntake();
+  expect(await intake.ask('GET', '/healthz')).toMatchObject({ status: 200, body: '{"status":"ok"}' });
+  const lock = lockStore(intake);
+  const asked = await eventually(
+    async () => {
+      const answer = await intake.ask('GET', '/healthz');
+      return answer.status === 503 && answer;
+    },
+    { what: 'the trouble shows' },
+  );
+  expect(asked.tookMs).toBeLessThan(1_000);
+  expect(JSON.parse(asked.body)).toMatchObject({ error: 'unavailable' });
+  lock.release();
+  await eventually(async () => (await intake.ask('GET', '/healthz')).status === 200, {
+    what: 'it is well again',
+  });
+  expect(values(intake.db, 'SELECT alive_at_ms > 0 FROM service_state')).toEqual([1]);
+});

@@ -1,0 +1,151 @@
+/** `POST /webhooks` (DESIGN §5): what is answered, and what is on disk when it is. */
+import { describe, expect, test } from 'vitest';
+import { signBody } from '../../src/service/signature.ts';
+import { delivery, item, rows, values } from '../store/mirror-file.ts';
+import { PREVIOUS, SECRET, send, startIntake } from './intake.ts';
+
+const MEGABYTE = 1 << 20;
+/** An authentic delivery of exactly this size. */
+function ofSize(bytes: number): Uint8Array {
+  const frame = delivery('large', item({ sku: '' })).byteLength;
+  return delivery('large', item({ sku: 'x'.repeat(bytes - frame) }));
+}
+
+test('204 comes only once the delivery is on disk, where anybody finds it', async () => {
+  const { post, db } = await startIntake();
+  const kept = db.prepare<[Uint8Array], number>('SELECT count(*) FROM log WHERE payload = ?').pluck();
+  for (let n = 0; n < 40; n += 1) {
+    const body = delivery(`r${n}`, item({ id: String(n) }));
+    expect(await post(body)).toMatchObject({ status: 204, body: '' });
+    expect(kept.get(body)).toBe(1);
+  }
+  expect(values(db, 'SELECT count(*) FROM mirror_changes')).toEqual([40]);
+});
+
+test('200 deliveries at once are all answered in time and all kept', async () => {
+  const { post, db } = await startIntake();
+  await post(delivery('first', item()));
+  const answers = await Promise.all(
+    Array.from({ length: 200 }, (_, n) => post(delivery(`r${n}`, item({ id: String(n) })))),
+  );
+  expect(answers.filter(({ status }) => status !== 204)).toEqual([]);
+  expect(Math.max(...answers.map(({ tookMs }) => tookMs))).toBeLessThan(1_000);
+  expect(values(db, 'SELECT count(*) FROM log')).toEqual([201]);
+  expect(values(db, 'SELECT seq FROM log ORDER BY seq')).toEqual(
+    Array.from({ length: 201 }, (_, n) => n + 1),
+  );
+});
+
+test('the same delivery twice is answered twice and kept once', async () => {
+  const { post, db } = await startIntake();
+  const body = delivery('a', item());
+  expect((await post(body)).status).toBe(204);
+  expect((await post(body)).status).toBe(204);
+  expect(values(db, 'SELECT count(*) FROM log')).toEqual([1]);
+});
+
+describe('a signature', () => {
+  test('that is missing, wrong or written otherwise is 401, and nothing is stored', async () => {
+    const { post, db, log } = await startIntake();
+    const body = delivery('a', item());
+    const right = signBody(SECRET, body);
+    for (const signature of [
+      undefined,
+      '',
+      right.toUpperCase(),
+      right.slice(0, 63),
+      `${right}0`,
+      `sha256=${right}`,
+      signBody('whsec_other', body),
+      signBody(SECRET, delivery('b', item())),
+    ]) {
+      const headers =
+        signature === undefined ? { 'x-service-signature': [] } : { 'x-service-signature': signature };
+      const answer = await post(body, headers);
+      expect(answer.status, signature).toBe(401);
+      expect(JSON.parse(answer.body)).toEqual({
+        error: 'invalid_signature',
+        error_description: expect.any(String),
+      });
+    }
+    expect(values(db, 'SELECT count(*) FROM log')).toEqual([0]);
+    expect(JSON.stringify(log)).not.toContain(right);
+    // Told at once, then once in a while: whoever sends them must not fill the log.
+    expect(log.filter((line) => line['unsigned'] !== undefined)).toHaveLength(1);
+  });
+
+  test('made with the secret that is being replaced is accepted', async () => {
+    const { post } = await startIntake();
+    const body = delivery('a', item());
+    expect((await post(body, { 'x-service-signature': signBody(PREVIOUS, body) })).status).toBe(204);
+  });
+
+  test('is over the raw bytes, however they come', async () => {
+    const { port, db } = await startIntake();
+    const text = Buffer.from(delivery('a', item({ sku: 'เสื้อ' })));
+    const body = Buffer.concat([Uint8Array.of(0xef, 0xbb, 0xbf), text, Uint8Array.of(0x0d, 0x0a)]);
+    const headers = { 'x-service-signature': signBody(SECRET, body) };
+    // In the middle of a character, and of the byte order mark.
+    const cut = body.indexOf('เสื้อ') + 1;
+    const pieces = [body.subarray(0, 1), body.subarray(1, cut), body.subarray(cut)];
+    expect((await send(port, 'POST', '/webhooks', headers, pieces)).status).toBe(204);
+    expect(values<Buffer>(db, 'SELECT payload FROM log')[0]?.equals(body)).toBe(true);
+    expect(values(db, 'SELECT sku FROM mirror_changes')).toEqual(['เสื้อ']);
+  });
+});
+
+describe('a body over 1 MB', () => {
+  test('is 413 when it says its length, and when it does not', async () => {
+    const { post, port, db } = await startIntake();
+    const large = ofSize(MEGABYTE + 1);
+    const said = await post(large);
+    expect(said.status).toBe(413);
+    expect(JSON.parse(said.body)).toMatchObject({ error: 'invalid_request' });
+    const pieces = [large.subarray(0, 600_000), large.subarray(600_000)];
+    const headers = { 'x-service-signature': signBody(SECRET, large) };
+    expect((await send(port, 'POST', '/webhooks', headers, pieces)).status).toBe(413);
+    expect(values(db, 'SELECT count(*) FROM log')).toEqual([0]);
+    expect((await post(ofSize(MEGABYTE))).status).toBe(204);
+  });
+});
+
+test('an authentic body is never refused for what it says: it is kept, and put aside', async () => {
+  const { post, db } = await startIntake();
+  const bodies: Uint8Array[] = [
+    '',
+    '{',
+    'null',
+    '\0',
+    '['.repeat(100_000),
+    '{"event_type":"order_created"}',
+  ].map((text) => new TextEncoder().encode(text));
+  bodies.push(Uint8Array.of(0xff, 0xfe), delivery('half', item({ new: 'x' }), item({ id: '101' })));
+  for (const body of bodies) expect((await post(body)).status).toBe(204);
+  expect(values(db, 'SELECT count(*) FROM log')).toEqual([bodies.length]);
+  expect(values(db, 'SELECT count(DISTINCT log_seq) FROM quarantine')).toEqual([bodies.length]);
+  expect(values(db, 'SELECT variant_id FROM mirror_stock')).toEqual(['101']);
+  expect(rows(db, 'SELECT variant_id FROM quarantine WHERE variant_id IS NOT NULL')).toEqual([
+    { variant_id: '100' },
+  ]);
+});
+
+test('the public listener has nothing else', async () => {
+  const { ask } = await startIntake();
+  for (const [method, path] of [
+    ['GET', '/'],
+    ['GET', '/webhooks'],
+    ['PUT', '/webhooks'],
+    ['DELETE', '/webhooks'],
+    ['POST', '/webhooks/'],
+    ['POST', '/healthz'],
+    ['GET', '/metrics'],
+    ['GET', '/api/stock'],
+    ['POST', '/api/resync'],
+    ['OPTIONS', '/webhooks'],
+    ['GET', '/../healthz/x'],
+  ] as const) {
+    const answer = await ask(method, path);
+    expect(answer.status, `${method} ${path}`).toBe(404);
+    expect(JSON.parse(answer.body)).toMatchObject({ error: 'not_found' });
+  }
+});
