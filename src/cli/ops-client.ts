@@ -1,4 +1,4 @@
-/** Talks to a running server's private listener. */
+/** Talks to a running server's private listener (DESIGN §5). */
 import { z } from 'zod';
 import type { Config } from '../config.ts';
 
@@ -15,63 +15,101 @@ export const runViewSchema = z.object({
   error: z.string().nullable(),
 });
 
-const errorSchema = z.object({ error: z.string(), error_description: z.string() });
+/** Why the server does not ask the service at present. */
+export const blockedSchema = z.object({
+  kind: z.string(),
+  message: z.string(),
+  untilMs: z.number().nullable(),
+});
 
 export interface OpsClient {
-  /** Null when no server listens there. @throws Error when one refuses, or answers what is not ours. */
+  /**
+   * Null when nobody listens there.
+   *
+   * @throws NoAnswerError when the connection breaks or times out. @throws Error when the server refuses, or what
+   * listens is not ours.
+   */
   get<T>(path: string, schema: z.ZodType<T>): Promise<T | null>;
+  /** As `get`. */
   post<T>(path: string, body: unknown, schema: z.ZodType<T>): Promise<T | null>;
 }
 
-const TIMEOUT_MS = 10_000;
+/** Something listens, but a request to it came to no answer. */
+export class NoAnswerError extends Error {
+  override readonly name = 'NoAnswerError';
+}
 
-export function opsClient(config: Config): OpsClient {
-  const { host, port, token } = config.ops;
+const TIMEOUT_MS = 10_000;
+const errorSchema = z.object({ error: z.string(), error_description: z.string() });
+
+export function opsClient({ host, port, token }: Config['ops']): OpsClient {
   // A listener on every address is reached on this machine's own.
   const reachable =
     host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '[::1]' : host.includes(':') ? `[${host}]` : host;
   const base = `http://${reachable}:${port}`;
+  const authorization = token === null ? {} : { authorization: `Bearer ${token.reveal()}` };
+
   const call = async <T>(path: string, init: RequestInit, schema: z.ZodType<T>): Promise<T | null> => {
     let response;
+    let text;
     try {
-      response = await fetch(base + path, {
-        ...init,
-        headers: {
-          ...(init.body === undefined ? {} : { 'content-type': 'application/json' }),
-          ...(token === null ? {} : { authorization: `Bearer ${token.reveal()}` }),
-        },
-        signal: AbortSignal.timeout(TIMEOUT_MS),
-      });
+      response = await fetch(base + path, { ...init, signal: AbortSignal.timeout(TIMEOUT_MS) });
+      text = await response.text();
     } catch (error) {
       if (isRefused(error)) return null;
-      throw new Error(`cannot reach the server at ${base}`, { cause: error });
+      const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
+      throw new NoAnswerError(`${base} gives no answer: is it stock-mirror's OPS_HOST and OPS_PORT?`, {
+        cause,
+      });
     }
-    const json: unknown = await response.json().catch(() => null);
-    if (response.ok) {
-      const parsed = schema.safeParse(json);
-      if (parsed.success) return parsed.data;
-    }
-    const refusal = errorSchema.safeParse(json);
-    if (refusal.success) {
-      throw new Error(
-        `the server at ${base} refused: ${refusal.data.error}: ${refusal.data.error_description}`,
-      );
-    }
-    throw new Error(
-      `what listens at ${base} is not stock-mirror (status ${response.status}): correct OPS_HOST and OPS_PORT`,
-    );
+    return understand(base, response.status, text, schema);
   };
   return {
-    get: (path, schema) => call(path, { method: 'GET' }, schema),
-    post: (path, body, schema) => call(path, { method: 'POST', body: JSON.stringify(body) }, schema),
+    get: (path, schema) => call(path, { headers: authorization }, schema),
+    post: (path, body, schema) =>
+      call(
+        path,
+        {
+          method: 'POST',
+          headers: { ...authorization, 'content-type': 'application/json' },
+          body: JSON.stringify(body),
+        },
+        schema,
+      ),
   };
+}
+
+function understand<T>(base: string, status: number, text: string, schema: z.ZodType<T>): T {
+  const json = parseJson(text);
+  if (status < 300) {
+    const answer = schema.safeParse(json);
+    if (answer.success) return answer.data;
+  }
+  const refusal = errorSchema.safeParse(json);
+  if (refusal.success && status === 401) {
+    throw new Error(`the server at ${base} has another OPS_TOKEN: give this command the same one`);
+  }
+  // The paths asked for exist in every server of ours.
+  if (refusal.success && status !== 404) {
+    const { error, error_description: description } = refusal.data;
+    throw new Error(`the server at ${base} refused: ${error}: ${description}`);
+  }
+  throw new Error(
+    `what listens at ${base} is not this stock-mirror (it answered ${status}): correct OPS_HOST and OPS_PORT`,
+  );
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }
 
 function isRefused(error: unknown): boolean {
   const cause = error instanceof Error ? error.cause : undefined;
+  // A name with several addresses fails with one error for each.
   const causes = cause instanceof AggregateError ? (cause.errors as unknown[]) : [cause];
-  return causes.some(
-    (each) =>
-      each instanceof Error && 'code' in each && (each.code === 'ECONNREFUSED' || each.code === 'ECONNRESET'),
-  );
+  return causes.some((each) => each instanceof Error && 'code' in each && each.code === 'ECONNREFUSED');
 }

@@ -10,6 +10,7 @@ export interface Progress {
   show(run: RunView): void;
   /** A remark between two states. */
   say(text: string): void;
+  /** Must be called on every way out: a bar left alone keeps the process alive and the cursor hidden. */
   end(): void;
 }
 
@@ -20,42 +21,49 @@ export function createProgress(stream: NodeJS.WriteStream): Progress {
 }
 
 function barProgress(stream: NodeJS.WriteStream): Progress {
-  const bar = new SingleBar({
-    stream,
-    format: `${pc.cyan('{bar}')} {percentage}%  {value}/{total} products  {rate}/s  {left} left  {drift} corrected`,
-    hideCursor: true,
-    barsize: 30,
-    clearOnComplete: false,
-    linewrap: false,
-  });
-  const pace = createPace();
-  let started = false;
+  const describe = describer();
+  let bar: SingleBar | null = null;
+  const end = (): void => {
+    bar?.stop();
+    bar = null;
+  };
   return {
     show(run) {
-      const payload = { ...pace(run), drift: run.drift };
-      if (!started) bar.start(Math.max(1, run.total), run.done, payload);
-      started = true;
-      bar.setTotal(Math.max(1, run.total));
+      const total = Math.max(1, run.total);
+      const payload = { text: describe(run) };
+      if (bar === null) {
+        bar = new SingleBar({
+          stream,
+          format: `${pc.cyan('{bar}')} {percentage}%  {text}`,
+          barsize: 24,
+          barCompleteChar: '█',
+          barIncompleteChar: '░',
+          hideCursor: true,
+          linewrap: false,
+        });
+        bar.start(total, run.done, payload);
+      }
+      bar.setTotal(total);
       bar.update(run.done, payload);
     },
     say(text) {
-      stream.write(`\n${text}\n`);
+      end();
+      stream.write(`${text}\n`);
     },
-    end() {
-      if (started) bar.stop();
-    },
+    end,
   };
 }
 
 function lineProgress(stream: NodeJS.WriteStream): Progress {
-  const pace = createPace();
+  const describe = describer();
   let nextAtMs = 0;
   return {
     show(run) {
-      const { rate, left } = pace(run);
-      if (performance.now() < nextAtMs) return;
+      const text = describe(run);
+      // The end has a summary of its own.
+      if (run.state !== 'running' || performance.now() < nextAtMs) return;
       nextAtMs = performance.now() + LINE_EVERY_MS;
-      stream.write(`${run.done}/${run.total} products, ${rate}/s, ${left} left, ${run.drift} corrected\n`);
+      stream.write(`${text}\n`);
     },
     say(text) {
       stream.write(`${text}\n`);
@@ -64,16 +72,21 @@ function lineProgress(stream: NodeJS.WriteStream): Progress {
   };
 }
 
-/** Rate and time left, from what was seen since the first look: a resumed run does not start at nothing. */
-function createPace(): (run: RunView) => { rate: string; left: string } {
+/** Rate and time left come from what was seen since the first look: a resumed run does not start at nothing. */
+function describer(): (run: RunView) => string {
   let first: { atMs: number; done: number } | null = null;
   return (run) => {
+    if (run.total === 0) return 'reading the list of products';
     first ??= { atMs: performance.now(), done: run.done };
     const seconds = (performance.now() - first.atMs) / 1_000;
     const perSecond = seconds < 0.5 ? 0 : (run.done - first.done) / seconds;
-    const rest = run.total - run.done;
-    if (perSecond <= 0) return { rate: '–', left: '–' };
-    return { rate: perSecond.toFixed(perSecond < 10 ? 1 : 0), left: duration(rest / perSecond) };
+    const parts = [`${run.done}/${run.total} products`];
+    if (perSecond > 0) {
+      parts.push(`${perSecond.toFixed(perSecond < 10 ? 1 : 0)}/s`);
+      if (run.done < run.total) parts.push(`${duration((run.total - run.done) / perSecond)} left`);
+    }
+    if (run.drift > 0) parts.push(`${run.drift} corrected`);
+    return parts.join(', ');
   };
 }
 

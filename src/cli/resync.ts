@@ -1,13 +1,16 @@
 /** `stock-mirror resync`: handed to a running server and followed there, or done here when none runs (DESIGN §6). */
 import { Command, InvalidArgumentError } from 'commander';
 import { z } from 'zod';
+import { openMirror, type Mirror } from '../compose.ts';
 import { loadConfig, type Config } from '../config.ts';
-import { openMirror } from '../compose.ts';
 import { createLog } from '../log.ts';
 import { viewRun } from '../ops/run-view.ts';
+import { StoreError } from '../store/errors.ts';
 import { EXIT } from './exit-codes.ts';
-import { opsClient, runViewSchema, type OpsClient } from './ops-client.ts';
+import { followInServer } from './follow.ts';
+import { opsClient } from './ops-client.ts';
 import { createProgress, type Progress, type RunView } from './progress.ts';
+import { watchRun } from './watch.ts';
 
 interface ResyncOptions {
   readonly product?: string[];
@@ -15,10 +18,6 @@ interface ResyncOptions {
   readonly allowRemovals?: boolean;
   readonly json?: boolean;
 }
-
-const LOOK_EVERY_MS = 300;
-/** A server that was killed is started again by whatever keeps it; its run goes on then. */
-const SERVER_BACK_WITHIN_MS = 60_000;
 
 export function resyncCommand(): Command {
   return new Command('resync')
@@ -36,24 +35,21 @@ export function resyncCommand(): Command {
 }
 
 async function resync(options: ResyncOptions, config: Config): Promise<number> {
-  const ops = opsClient(config);
-  const order = {
-    ...(options.product === undefined ? {} : { product_ids: options.product }),
-    ...(options.allowRemovals === true ? { allow_removals: true } : {}),
-  };
-  const accepted = await ops.post('/api/resync', order, z.object({ run_id: z.number() }));
-  const progress = createProgress(options.json === true ? process.stderr : process.stdout);
-  const interrupted = new AbortController();
-  process.once('SIGINT', () => interrupted.abort());
-  if (accepted === null) {
-    if (options.detach === true) {
-      throw new Error(
-        `no server listens at ${config.ops.host}:${config.ops.port}: start one, or leave out --detach`,
-      );
-    }
-    return finish(options, progress, await doHere(options, config, progress, interrupted.signal), HERE);
-  }
+  const ops = opsClient(config.ops);
+  const begin = () =>
+    ops.post(
+      '/api/resync',
+      {
+        ...(options.product === undefined ? {} : { product_ids: options.product }),
+        ...(options.allowRemovals === true ? { allow_removals: true } : {}),
+      },
+      z.object({ run_id: z.number() }),
+    );
+  const accepted = await begin();
   if (options.detach === true) {
+    if (accepted === null) {
+      throw new Error(`no server listens at ${addressOf(config)}: start one, or leave out --detach`);
+    }
     process.stdout.write(
       options.json === true
         ? `${JSON.stringify(accepted)}\n`
@@ -61,108 +57,82 @@ async function resync(options: ResyncOptions, config: Config): Promise<number> {
     );
     return EXIT.done;
   }
-  return finish(
-    options,
-    progress,
-    await follow(ops, accepted.run_id, progress, interrupted.signal),
-    IN_SERVER,
-  );
-}
 
-const HERE = 'stopped; the next resync or start of the service goes on where this one is';
-const IN_SERVER = 'no longer followed; the run goes on in the server';
-
-/** @param run null when interrupted. */
-function finish(
-  options: ResyncOptions,
-  progress: Progress,
-  run: RunView | null,
-  onInterrupt: string,
-): number {
-  progress.end();
+  const progress = createProgress(options.json === true ? process.stderr : process.stdout);
+  const interrupted = new AbortController();
+  // Once: a second Ctrl-C ends the process the hard way.
+  process.once('SIGINT', () => interrupted.abort());
+  let run;
+  try {
+    run =
+      accepted === null
+        ? await resyncHere(options, config, progress, interrupted.signal)
+        : await followInServer({ ops, begin, progress }, accepted.run_id, interrupted.signal);
+  } finally {
+    progress.end();
+  }
   if (run === null) {
-    progress.say(onInterrupt);
+    progress.say(
+      accepted === null
+        ? 'stopped; the next resync, or the next start of the service, goes on from here'
+        : 'no longer followed; the run goes on in the server',
+    );
     return EXIT.interrupted;
   }
   if (options.json === true) process.stdout.write(`${JSON.stringify(run)}\n`);
-  else {
-    const ended = run.state === 'done' ? 'done' : `failed: ${run.error ?? 'see the log'}`;
-    progress.say(`run ${run.run_id} ${ended}: ${run.done} products read, ${run.drift} differences corrected`);
-  }
+  else progress.say(summaryOf(run));
   return run.state === 'done' ? EXIT.done : EXIT.failed;
 }
 
-async function follow(
-  ops: OpsClient,
-  runId: number,
-  progress: Progress,
-  interrupted: AbortSignal,
-): Promise<RunView | null> {
-  let goneSinceMs: number | null = null;
-  while (!interrupted.aborted) {
-    const run = await ops.get(`/api/runs/${runId}`, runViewSchema);
-    if (run === null) {
-      if (goneSinceMs === null) progress.say('the server is gone; its run goes on when it is back');
-      goneSinceMs ??= performance.now();
-      if (performance.now() - goneSinceMs > SERVER_BACK_WITHIN_MS) {
-        throw new Error('the server did not come back: start it, or run resync again without it');
-      }
-    } else {
-      goneSinceMs = null;
-      progress.show(run);
-      if (run.state !== 'running') return run;
-    }
-    await pause(LOOK_EVERY_MS, interrupted);
-  }
-  return null;
-}
-
-async function doHere(
+/** @returns null when interrupted. */
+async function resyncHere(
   options: ResyncOptions,
   config: Config,
   progress: Progress,
   interrupted: AbortSignal,
 ): Promise<RunView | null> {
   const died = new AbortController();
-  // The bar speaks for itself; what goes wrong is still told, on stderr.
-  const log = createLog('error', process.stderr);
-  const mirror = await openMirror({ ...config, schedules: NO_SCHEDULES }, log, (error) => died.abort(error));
+  const mirror = await openHere(config, (error) => died.abort(error));
   try {
     mirror.reconciler.start();
-    const begun = await mirror.reconciler.resync(options.product ?? null, {
+    const { id } = await mirror.reconciler.resync(options.product ?? null, {
       allowRemovals: options.allowRemovals === true,
     });
-    let told: string | null = null;
-    while (!interrupted.aborted) {
+    const look = async () => {
       died.signal.throwIfAborted();
-      const run = await mirror.store.reader.ask('runById', { id: begun.id });
-      if (run === null) throw new Error(`run ${begun.id} is not in the database any more`);
-      progress.show(viewRun(run));
-      if (run.state !== 'running') return viewRun(run);
-      const { blocked } = mirror.reconciler;
-      if (blocked?.kind === 'credentials' || blocked?.kind === 'wrong_store')
-        throw new Error(blocked.message);
-      if (blocked !== null && blocked.kind !== told) progress.say(`waiting: ${blocked.message}`);
-      told = blocked?.kind ?? null;
-      await pause(LOOK_EVERY_MS, interrupted);
-    }
-    return null;
+      const run = await mirror.store.reader.ask('runById', { id });
+      if (run === null) throw new Error(`run ${id} is not in the database any more`);
+      return { run: viewRun(run), blocked: mirror.reconciler.blocked };
+    };
+    return await watchRun(look, progress, interrupted);
   } finally {
     await mirror.close();
   }
 }
 
-const NO_SCHEDULES = { reconcileCron: null, resyncCron: null, timezone: null };
+async function openHere(config: Config, onDeath: (error: Error) => void): Promise<Mirror> {
+  // The bar speaks for itself; what goes wrong is still told, on stderr.
+  const log = createLog('error', process.stderr);
+  const schedules = { reconcileCron: null, resyncCron: null, timezone: null };
+  try {
+    return await openMirror({ ...config, schedules }, log, onDeath);
+  } catch (error) {
+    if (!(error instanceof StoreError) || error.kind !== 'in_use') throw error;
+    throw new Error(
+      `another stock-mirror uses ${config.database.path}, and no server listens at ${addressOf(config)}: ` +
+        'if it is a server, set OPS_HOST and OPS_PORT as it has them; if it is another resync, let it end',
+      { cause: error },
+    );
+  }
+}
 
-async function pause(ms: number, signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return;
-  await new Promise<void>((resolve) => {
-    const timer = setTimeout(resolve, ms);
-    signal.addEventListener('abort', () => {
-      clearTimeout(timer);
-      resolve();
-    });
-  });
+function summaryOf(run: RunView): string {
+  const ended = run.state === 'done' ? 'done' : `failed: ${run.error ?? 'see the log'}`;
+  return `run ${run.run_id} ${ended}: ${run.done} products read, ${run.drift} differences corrected`;
+}
+
+function addressOf({ ops }: Config): string {
+  return `${ops.host}:${ops.port}`;
 }
 
 function productIds(value: string, previous: string[] | undefined): string[] {

@@ -4,10 +4,11 @@ import { Command } from 'commander';
 import pc from 'picocolors';
 import { z } from 'zod';
 import { loadConfig, type Config } from '../config.ts';
+import { sqliteCode } from '../store/errors.ts';
 import { openReader } from '../store/open.ts';
 import { status as readStatus } from '../store/queries/status.ts';
 import { EXIT } from './exit-codes.ts';
-import { opsClient } from './ops-client.ts';
+import { blockedSchema, opsClient } from './ops-client.ts';
 
 const statusSchema = z.looseObject({
   state: z.enum(['live', 'catching_up', 'stale']),
@@ -27,8 +28,7 @@ const statusSchema = z.looseObject({
   parked_reads: z.number(),
   held_removals: z.number(),
   quarantined: z.number(),
-  reads_under_way: z.number().optional(),
-  blocked: z.object({ kind: z.string(), message: z.string(), untilMs: z.number().nullable() }).nullish(),
+  blocked: blockedSchema.nullish(),
 });
 
 type ShownStatus = z.infer<typeof statusSchema>;
@@ -50,7 +50,7 @@ export function statusCommand(): Command {
 }
 
 async function findStatus(config: Config): Promise<{ status: ShownStatus; serving: boolean }> {
-  const served = await opsClient(config).get('/api/status', statusSchema);
+  const served = await opsClient(config.ops).get('/api/status', statusSchema);
   if (served !== null) return { status: served, serving: true };
   if (!existsSync(config.database.path)) {
     throw new Error(
@@ -60,6 +60,11 @@ async function findStatus(config: Config): Promise<{ status: ShownStatus; servin
   const db = openReader(config.database.path);
   try {
     return { status: { ...readStatus(db) }, serving: false };
+  } catch (error) {
+    if (sqliteCode(error) === null) throw error;
+    throw new Error(`${config.database.path} is not a database of this stock-mirror: correct DATABASE_PATH`, {
+      cause: error,
+    });
   } finally {
     db.close();
   }

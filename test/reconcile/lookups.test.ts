@@ -72,20 +72,26 @@ test('one further down is found by a walk through everything, and a new one need
   await eventually(() => variant(last)?.product === ids.at(-1), { what: 'the other is found' });
 });
 
-test('a variant that nobody has is given up after two walks, and then read for ever more rarely', async () => {
-  const ids = productIds(120);
-  const { wonder, variant, lists } = setUp(ids, 100);
+test('a variant that nobody has is given up after two walks, and then looked for ever more rarely', async () => {
+  const { now, service, wonder, variant, lists } = setUp(productIds(120), 100);
+  const askedAtMs: number[] = [];
+  service.onList = () => void askedAtMs.push(now());
   await wonder('999999');
   await eventually(() => variant('999999')?.missing !== null, { what: 'missed once' });
   await eventually(() => variant('999999')?.gone !== null, { what: 'given up' });
-  // Twice the newest, twice everything.
+  // Twice the newest and then everything.
   expect(lists()).toEqual(['list 0', 'list 0', 'list 100', 'list 0', 'list 0', 'list 100']);
-  // It goes on being told of. A minute passes between two searches, then two, then four.
-  await wonder('999999');
-  await throughout(2_000, async () => {
-    await wonder('999999');
-    expect(lists().length).toBeLessThan(20);
-  });
+  // It goes on being told of.
+  await eventually(
+    async () => {
+      await wonder('999999');
+      return askedAtMs.length >= 10;
+    },
+    { what: 'two more searches' },
+  );
+  const searchedAtMs = askedAtMs.filter((_, i) => i % 3 === 0);
+  expect(searchedAtMs[2]! - searchedAtMs[1]!).toBeGreaterThanOrEqual(60_000);
+  expect(searchedAtMs[3]! - searchedAtMs[2]!).toBeGreaterThanOrEqual(120_000);
 });
 
 test('nothing is concluded from a walk whose reads did not all come to an end, and it is not repeated at once', async () => {

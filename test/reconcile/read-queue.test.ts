@@ -105,6 +105,24 @@ test('a product is never read twice at once, and one obliged again during its re
   expect(service.asked).toEqual([id, id]);
 });
 
+test('a read that hangs leaves the others their places', async () => {
+  const { now, store, service, queue } = setUp({ maxConcurrency: 2 });
+  const [hanging, ...others] = service.ids;
+  service.onDetail = (id, signal) =>
+    id === hanging
+      ? new Promise((_resolve, reject) => {
+          signal!.addEventListener('abort', () => reject(serviceError('aborted')));
+        })
+      : undefined;
+  await oblige(store, now() - 20_000, [hanging!]);
+  await oblige(store, now() - 10_000, others);
+  queue.start();
+  await eventually(() => store.rows('SELECT 1 FROM obligations').length === 1, {
+    what: 'the others are read',
+  });
+  await queue.stop();
+});
+
 test('stopping ends reads that hang, and forgets nothing that was due', async () => {
   const { now, store, service, queue } = setUp({ maxConcurrency: 8 });
   await oblige(store, now() - 10_000, service.ids);

@@ -1,13 +1,18 @@
 /** The real service as a child process, as a person would start it, with its log read line by line. */
-import { spawn, type ChildProcess } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { dirname } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import type { Sandbox } from '../../sandbox/sandbox.ts';
+import { opsClient, type OpsClient } from '../ops-client.ts';
 
 export interface MirrorProcess {
   readonly webhookUrl: string;
-  readonly opsUrl: string;
+  readonly port: number;
+  readonly opsPort: number;
+  readonly ops: OpsClient;
+  /** Resolves when the process has ended; one that has ended already is left alone. */
   kill(signal: NodeJS.Signals): Promise<void>;
 }
 
@@ -19,14 +24,14 @@ export interface LogLine {
 
 export interface MirrorProcessOptions {
   readonly sandbox: Sandbox;
-  readonly folder: string;
+  /** In a folder of its own, which is the process's too. */
   readonly databasePath: string;
   /** 0 takes free ones. */
   readonly port: number;
   readonly opsPort: number;
   readonly onLog: (line: LogLine) => void;
-  /** Told when the process ends without having been asked to. */
-  readonly onDeath: (message: string) => void;
+  /** Told when the process ends without having been asked to, once it has listened. */
+  readonly onDeath: (error: Error) => void;
 }
 
 const START_WITHIN_MS = 15_000;
@@ -35,10 +40,10 @@ const ENTRY = fileURLToPath(new URL(isSource ? '../../main.ts' : '../../main.js'
 
 /** @throws Error when it does not listen in time. */
 export async function startMirror(options: MirrorProcessOptions): Promise<MirrorProcess> {
-  const { sandbox, folder, databasePath, onLog, onDeath } = options;
+  const { sandbox, databasePath, onLog, onDeath } = options;
   const child = spawn(process.execPath, [ENTRY], {
-    // A folder of its own, so that no .env of the caller's takes part.
-    cwd: folder,
+    // No .env of the caller's takes part.
+    cwd: dirname(databasePath),
     stdio: ['ignore', 'pipe', 'pipe'],
     // A group of its own: Ctrl-C at the terminal is for the demo, which ends its mirror in order.
     detached: true,
@@ -55,53 +60,58 @@ export async function startMirror(options: MirrorProcessOptions): Promise<Mirror
       LOG_LEVEL: 'debug',
     },
   });
-  let expected = false;
+  const ended = once(child, 'close');
   let errors = '';
   child.stderr.setEncoding('utf8').on('data', (text: string) => (errors += text));
-  child.on('exit', (code, signal) => {
-    if (!expected) onDeath(`the mirror ended by itself (${signal ?? `exit code ${code}`}) ${errors.trim()}`);
-  });
   // Should the demo itself be ended hard, its mirror must not live on.
   const endWithParent = (): void => void child.kill('SIGKILL');
   process.once('exit', endWithParent);
 
-  const listening = await firstListening(child, onLog, () => errors);
-  return {
-    ...listening,
-    async kill(signal): Promise<void> {
-      expected = true;
-      process.off('exit', endWithParent);
-      if (child.exitCode !== null || child.signalCode !== null) return;
-      const ended = once(child, 'exit');
-      child.kill(signal);
-      await ended;
-    },
+  let isAsked = false;
+  const kill = async (signal: NodeJS.Signals): Promise<void> => {
+    isAsked = true;
+    child.kill(signal);
+    await ended;
+    process.off('exit', endWithParent);
   };
-}
 
-async function firstListening(
-  child: ChildProcess,
-  onLog: (line: LogLine) => void,
-  errors: () => string,
-): Promise<Pick<MirrorProcess, 'webhookUrl' | 'opsUrl'>> {
-  const { promise, resolve, reject } = Promise.withResolvers<Pick<MirrorProcess, 'webhookUrl' | 'opsUrl'>>();
-  const late = setTimeout(() => reject(new Error('the mirror does not listen')), START_WITHIN_MS);
-  child.once('exit', (code) =>
-    reject(new Error(`the mirror did not start (exit code ${code}): ${errors().trim()}`)),
+  const listening = Promise.withResolvers<LogLine>();
+  const late = setTimeout(
+    () => listening.reject(new Error(`the mirror does not listen after ${START_WITHIN_MS / 1_000} s`)),
+    START_WITHIN_MS,
   );
-  if (child.stdout === null) throw new Error('the mirror has no output to read');
+  child.once('close', (code, signal) => {
+    const error = new Error(`the mirror ended by itself (${signal ?? `exit code ${code}`}) ${errors}`.trim());
+    listening.reject(error);
+    if (!isAsked) onDeath(error);
+  });
   createInterface({ input: child.stdout }).on('line', (text) => {
     const line = parse(text);
     if (line === null) return;
-    if (line.msg === 'listening')
-      resolve({ webhookUrl: String(line['webhooks']), opsUrl: String(line['ops']) });
+    if (line.msg === 'listening') listening.resolve(line);
     onLog(line);
   });
   try {
-    return await promise;
+    const line = await listening.promise;
+    const webhookUrl = String(line['webhooks']);
+    const opsPort = portOf(String(line['ops']));
+    return {
+      webhookUrl,
+      port: portOf(webhookUrl),
+      opsPort,
+      ops: opsClient({ host: '127.0.0.1', port: opsPort, token: null }),
+      kill,
+    };
+  } catch (error) {
+    await kill('SIGKILL');
+    throw error;
   } finally {
     clearTimeout(late);
   }
+}
+
+function portOf(url: string): number {
+  return Number(new URL(url).port);
 }
 
 function parse(text: string): LogLine | null {

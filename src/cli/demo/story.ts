@@ -1,127 +1,159 @@
-/** Tells, a line each, what the network did to the deliveries and what the mirror found and repaired. */
+/** Tells, a line each, what the network did to the webhooks and what the mirror found and corrected. */
 import pc from 'picocolors';
 import type { DeliveryRecord } from '../../sandbox/deliveries.ts';
 import type { Sandbox } from '../../sandbox/sandbox.ts';
 import type { LogLine } from './mirror-process.ts';
 
+/** What happened, also where no line told it. */
 export interface Tally {
   sent: number;
+  /** The network lost it. */
   lost: number;
+  /** The mirror did not answer it: it was down. */
+  missed: number;
   duplicated: number;
-  overtaken: number;
-  notAnswered: number;
+  /** A newer one arrived first. */
+  late: number;
   gapsOpened: number;
-  gapsClosedByLateDelivery: number;
+  /** The missing webhook came after all. */
+  gapsClosed: number;
   lossesProved: number;
-  drifts: number;
-}
-
-export interface Story {
-  readonly tally: Tally;
-  /** @returns the way to stop listening. */
-  listenTo(sandbox: Sandbox): () => void;
-  log(line: LogLine): void;
-  say(text: string): void;
+  /** Figures that a read corrected. */
+  repaired: number;
 }
 
 /** More lines a second than this cannot be read; the tally counts the rest. */
 const LINES_PER_SECOND = 8;
 
-export function createStory(write: (text: string) => void): Story {
-  const startedAtMs = performance.now();
-  const tally: Tally = {
+/** What the mirror logs, word for word. */
+export const PROVED = 'a delivery is lost: its cell is repaired, the products that move are read';
+export const CORRECTED = 'a read found a difference and corrected it';
+
+/** Why a figure was wrong, by the cause that the mirror logs. */
+const CAUSES: Readonly<Record<string, string>> = {
+  gap: 'a webhook before it was lost',
+  lost_tail: 'its last webhook was lost',
+  downtime: 'it changed while nobody listened',
+  conflict: 'webhooks and reads had disagreed',
+};
+
+export class Story {
+  readonly tally: Tally = {
     sent: 0,
     lost: 0,
+    missed: 0,
     duplicated: 0,
-    overtaken: 0,
-    notAnswered: 0,
+    late: 0,
     gapsOpened: 0,
-    gapsClosedByLateDelivery: 0,
+    gapsClosed: 0,
     lossesProved: 0,
-    drifts: 0,
+    repaired: 0,
   };
-  let second = 0;
-  let lines = 0;
-  let latestTimeMs = 0;
+  readonly #sandbox: Pick<Sandbox, 'truth' | 'deliveries'>;
+  readonly #write: (text: string) => void;
+  readonly #startedMs = performance.now();
+  #second = 0;
+  #linesInSecond = 0;
+  /** When the newest webhook that has arrived was made. */
+  #newestMs = 0;
 
-  const say = (text: string): void => {
-    const seconds = (performance.now() - startedAtMs) / 1_000;
-    write(`${pc.dim(`${seconds.toFixed(1).padStart(5)} s`)}  ${text}\n`);
-  };
-  const tell = (text: string): void => {
-    const now = Math.floor((performance.now() - startedAtMs) / 1_000);
-    if (now !== second) lines = 0;
-    second = now;
-    if (lines++ < LINES_PER_SECOND) say(text);
-  };
+  constructor(sandbox: Pick<Sandbox, 'truth' | 'deliveries'>, write: (text: string) => void) {
+    this.#sandbox = sandbox;
+    this.#write = write;
+  }
 
-  const onDelivery = (record: DeliveryRecord): void => {
+  say(text: string): void {
+    const seconds = (performance.now() - this.#startedMs) / 1_000;
+    this.#write(`${pc.dim(`${seconds.toFixed(1).padStart(5)} s`)}  ${text}\n`);
+  }
+
+  /** Tells of every webhook from here on. @returns how to end that. */
+  begin(): () => void {
+    return this.#sandbox.deliveries.onSettled((record) => this.#tellDelivery(record));
+  }
+
+  /** Tells of what the mirror logs. */
+  log(line: LogLine): void {
+    const { tally } = this;
+    switch (line.msg) {
+      case 'gap_opened': {
+        const { name, fromQty, toQty } = this.#gapOf(line);
+        tally.gapsOpened += 1;
+        const held = `the mirror held ${fromQty}, this change is from ${toQty}`;
+        return this.#tell(pc.cyan, 'gap', `${name}: ${held}; a webhook is missing`);
+      }
+      case 'gap_closed':
+        tally.gapsClosed += 1;
+        return this.#tell(pc.green, 'closed', `${this.#gapOf(line).name}: the missing webhook was only late`);
+      case PROVED: {
+        tally.lossesProved += 1;
+        const name = this.#nameOf(line['variantId']);
+        return this.#tell(pc.green, 'proved', `${name}: the missing webhook is lost, a read took its place`);
+      }
+      case CORRECTED: {
+        // A bundle's total moves with its components and has no webhook of its own: that is no repair.
+        const cause = CAUSES[String(line['cause'])];
+        if (cause === undefined) return;
+        tally.repaired += 1;
+        const figures = `${String(line['oldQty'])} → ${String(line['newQty'])}`;
+        const name = this.#nameOf(line['variantId']);
+        return this.#tell(pc.green, 'corrected', `${name}: ${figures} by a read; ${cause}`);
+      }
+      default:
+        if (line.level === 'error' || line.level === 'fatal') this.say(`${pc.red(line.level)}  ${line.msg}`);
+    }
+  }
+
+  #tellDelivery(record: DeliveryRecord): void {
+    const { tally } = this;
+    const what = this.#changesOf(record);
     if (record.duplicate) {
       tally.duplicated += 1;
-      tell(`${pc.magenta('duplicate')}  ${what(record)} was delivered twice`);
-      return;
+      return this.#tell(pc.magenta, 'doubled', `${what}, delivered twice`);
     }
     tally.sent += 1;
     if (record.outcome === 'lost') {
       tally.lost += 1;
-      tell(`${pc.red('lost')}       ${what(record)}`);
-      return;
+      return this.#tell(pc.red, 'lost', `${what}, never arrives`);
     }
     if (record.outcome !== 'answered' || record.status === null || record.status > 299) {
-      tally.notAnswered += 1;
-      tell(`${pc.red('missed')}     ${what(record)} found nobody listening`);
-      return;
+      tally.missed += 1;
+      return this.#tell(pc.red, 'missed', `${what}, the mirror does not answer`);
     }
-    const { requestTimeMs } = record.delivery;
-    if (requestTimeMs < latestTimeMs) {
-      tally.overtaken += 1;
-      tell(`${pc.yellow('late')}       ${what(record)} was overtaken by ${latestTimeMs - requestTimeMs} ms`);
-    }
-    latestTimeMs = Math.max(latestTimeMs, requestTimeMs);
-  };
+    const behindMs = this.#newestMs - record.delivery.requestTimeMs;
+    this.#newestMs = Math.max(this.#newestMs, record.delivery.requestTimeMs);
+    if (behindMs <= 0) return;
+    tally.late += 1;
+    this.#tell(pc.yellow, 'late', `${what}, arrives after one that is ${behindMs} ms newer`);
+  }
 
-  return {
-    tally,
-    say,
-    listenTo: (sandbox) => sandbox.deliveries.onSettled(onDelivery),
-    log(line): void {
-      switch (line.msg) {
-        case 'gap_opened':
-          tally.gapsOpened += 1;
-          tell(`${pc.cyan('gap')}        ${gapOf(line)}: a delivery is late or lost`);
-          return;
-        case 'gap_closed':
-          tally.gapsClosedByLateDelivery += 1;
-          tell(`${pc.green('closed')}     ${gapOf(line)}: the late delivery came`);
-          return;
-        case 'a delivery is lost: its cell is repaired, the products that move are read':
-          tally.lossesProved += 1;
-          tell(
-            `${pc.green('proved')}     a delivery for ${String(line['variantId'])} is lost; its product was read`,
-          );
-          return;
-        case 'a read found a difference and corrected it':
-          tally.drifts += 1;
-          tell(
-            `${pc.green('repaired')}   ${String(line['variantId'])} ${String(line['oldQty'])} → ${String(line['newQty'])} (${String(line['cause'])})`,
-          );
-          return;
-        default:
-          if (line.level === 'error' || line.level === 'fatal') say(`${pc.red(line.level)}      ${line.msg}`);
-      }
-    },
-  };
-}
+  #tell(paint: (text: string) => string, word: string, text: string): void {
+    const second = Math.floor((performance.now() - this.#startedMs) / 1_000);
+    if (second !== this.#second) this.#linesInSecond = 0;
+    this.#second = second;
+    this.#linesInSecond += 1;
+    if (this.#linesInSecond <= LINES_PER_SECOND) this.say(`${paint(word.padEnd(9))}  ${text}`);
+  }
 
-function what({ delivery }: DeliveryRecord): string {
-  const [first] = delivery.items;
-  const more = delivery.items.length > 1 ? ` and ${delivery.items.length - 1} more` : '';
-  return first === undefined
-    ? 'an empty delivery'
-    : `${first.id} ${first.old} → ${first.new}${more} (${first.reason})`;
-}
+  #changesOf({ delivery: { items } }: DeliveryRecord): string {
+    const [first] = items;
+    if (first === undefined) return 'a webhook without changes';
+    const more = items.length > 1 ? ` and ${items.length - 1} more` : '';
+    return `${this.#nameOf(first.id)}: ${first.old} → ${first.new}${more}`;
+  }
 
-function gapOf(line: LogLine): string {
-  const gap = line['gap'] as { variantId: string; fromQty: number; toQty: number };
-  return `${gap.variantId}: ${gap.fromQty} … ${gap.toQty}`;
+  #gapOf(line: LogLine): { name: string; fromQty: number; toQty: number } {
+    const { variantId, fromQty, toQty } = line['gap'] as {
+      variantId: string;
+      fromQty: number;
+      toQty: number;
+    };
+    return { name: this.#nameOf(variantId), fromQty, toQty };
+  }
+
+  #nameOf(variantId: unknown): string {
+    const variant = this.#sandbox.truth.variant(String(variantId));
+    if (variant === undefined) return `variant ${String(variantId)}`;
+    return variant.name === '' ? variant.product.name : `${variant.product.name} (${variant.name})`;
+  }
 }

@@ -1,0 +1,42 @@
+/** The end of the story: what happened, and whether the mirror is right. */
+import pc from 'picocolors';
+import { EXIT } from '../exit-codes.ts';
+import type { Comparison } from './compare.ts';
+import type { Tally } from './story.ts';
+
+const DIFFERENCES_SHOWN = 20;
+
+export interface Verdict {
+  readonly text: string;
+  readonly exitCode: number;
+}
+
+/** @param isAtRest no read was due any more when the figures were compared. */
+export function judge(comparison: Comparison, tally: Tally, isAtRest: boolean): Verdict {
+  const { differences, levels, totals, products, untold } = comparison;
+  const lines = [
+    '',
+    `webhooks    ${tally.sent} sent: ${tally.lost} lost, ${tally.missed} not answered, ` +
+      `${tally.duplicated} delivered twice, ${tally.late} late`,
+    `the mirror  ${tally.gapsOpened} times found a webhook missing (${tally.gapsClosed} came late, ` +
+      `${tally.lossesProved} proved lost), corrected ${tally.repaired} figures by reading products`,
+    `compared    ${levels} stock levels, ${totals} totals and ${products} products with the store's own` +
+      (untold === 0 ? '' : `, without the ${untold} levels of pulled products, which only webhooks tell`),
+    ...differences.slice(0, DIFFERENCES_SHOWN).map((difference) => pc.red(`            ${difference}`)),
+  ];
+  if (differences.length > DIFFERENCES_SHOWN) {
+    lines.push(pc.red(`            and ${differences.length - DIFFERENCES_SHOWN} more`));
+  }
+  const isEqual = differences.length === 0 && isAtRest;
+  lines.push(isEqual ? pc.bold(pc.green(EQUAL)) : pc.bold(pc.red(different(differences.length, isAtRest))));
+  return { text: `${lines.join('\n')}\n`, exitCode: isEqual ? EXIT.done : EXIT.failed };
+}
+
+const EQUAL = 'VERDICT: equal. The mirror holds exactly what the store holds.';
+
+function different(count: number, isAtRest: boolean): string {
+  const figures = `${count} ${count === 1 ? 'figure differs' : 'figures differ'}`;
+  return isAtRest
+    ? `VERDICT: different. ${figures}.`
+    : `VERDICT: unfinished. The mirror still wants to read; ${figures}.`;
+}

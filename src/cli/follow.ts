@@ -1,0 +1,63 @@
+/** Follows a run in the server, also while the server is down and until it has been started again. */
+import { z } from 'zod';
+import { blockedSchema, NoAnswerError, runViewSchema, type OpsClient } from './ops-client.ts';
+import type { Progress, RunView } from './progress.ts';
+import { watchRun, type Sight } from './watch.ts';
+
+/** A server that was killed is started again by whatever keeps it; its run goes on then. */
+const BACK_WITHIN_MS = 60_000;
+
+const statusSchema = z.object({ blocked: blockedSchema.nullable() });
+
+export interface FollowDeps {
+  readonly ops: OpsClient;
+  /** Asks for the same run again; null when nobody listens. */
+  readonly begin: () => Promise<{ readonly run_id: number } | null>;
+  readonly progress: Progress;
+}
+
+/** @returns the ended run; null when interrupted. @throws Error when the server stays away. */
+export async function followInServer(
+  { ops, begin, progress }: FollowDeps,
+  acceptedRunId: number,
+  interrupted: AbortSignal,
+): Promise<RunView | null> {
+  let runId = acceptedRunId;
+  let goneSinceMs: number | null = null;
+  let wasStartedAgain = false;
+
+  const look = async (): Promise<Sight | null> => {
+    const sight = await lookAt(ops, runId);
+    if (sight === null) {
+      if (goneSinceMs === null) progress.say('the server is gone; the run goes on when it is back');
+      goneSinceMs ??= performance.now();
+      if (performance.now() - goneSinceMs < BACK_WITHIN_MS) return null;
+      throw new Error('the server did not come back: start it, or run resync again without it');
+    }
+    if (goneSinceMs !== null) {
+      progress.say('the server is back');
+      goneSinceMs = null;
+      wasStartedAgain = true;
+    }
+    if (wasStartedAgain && sight.run.state === 'failed') {
+      // A start reads the whole catalogue on its own account, and ends a walk of an earlier start for that.
+      wasStartedAgain = false;
+      runId = (await begin())?.run_id ?? runId;
+      return null;
+    }
+    return sight;
+  };
+  return watchRun(look, progress, interrupted);
+}
+
+/** @returns null when the server cannot be reached. */
+async function lookAt(ops: OpsClient, runId: number): Promise<Sight | null> {
+  try {
+    const run = await ops.get(`/api/runs/${runId}`, runViewSchema);
+    const status = await ops.get('/api/status', statusSchema);
+    return run === null || status === null ? null : { run, blocked: status.blocked };
+  } catch (error) {
+    if (error instanceof NoAnswerError) return null;
+    throw error;
+  }
+}

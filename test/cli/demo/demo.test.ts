@@ -1,0 +1,90 @@
+/** The demo as a newcomer starts it. */
+import { spawnSync } from 'node:child_process';
+import { readdirSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import {
+  eventually,
+  isAlive,
+  start,
+  temporaryFolder,
+  untilPrinted,
+  type RunningCommand,
+} from '../harness.ts';
+
+interface Demo extends RunningCommand {
+  /** Nothing of it is left: neither a process nor a file. */
+  readonly leftovers: () => string[];
+  /** The process of its mirror. */
+  mirror(): number;
+}
+
+function startDemo(...args: string[]): Demo {
+  const folder = temporaryFolder();
+  // It must not read the caller's configuration, wrong as it may be.
+  const command = start({ folder, env: { TMPDIR: folder, PORT: 'wrong' } }, 'demo', ...args);
+  const mirrors = new Set<number>();
+  const look = (): number => {
+    const { stdout } = spawnSync('ps', ['-o', 'pid=', '--ppid', String(command.pid)], { encoding: 'utf8' });
+    const pid = Number(stdout.trim().split('\n')[0]);
+    mirrors.add(pid);
+    return pid;
+  };
+  return Object.assign(command, {
+    mirror: look,
+    leftovers: () => [...readdirSync(folder), ...[...mirrors].filter(isAlive).map((pid) => `process ${pid}`)],
+  });
+}
+
+const SELLING = /the store sells/;
+
+test.concurrent('through loss, disorder and a kill it ends equal', async () => {
+  const demo = startDemo('--seconds', '10', '--products', '15', '--rate', '10');
+  await untilPrinted(demo, SELLING);
+  demo.mirror();
+  await untilPrinted(demo, /it is back, with every webhook that it had answered/);
+  demo.mirror();
+  const { code, stdout, stderr } = await demo.ended;
+  expect(stdout).toMatch(/\nVERDICT: equal\. The mirror holds exactly what the store holds\.\n$/);
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  expect(stdout).toMatch(/^compared +\d+ stock levels, \d+ totals and 15 products/m);
+  expect(stdout).toMatch(/^ +[\d.]+ s {2}missed {5}.+: -?\d+ → -?\d+.*, the mirror does not answer$/m);
+  expect(demo.leftovers()).toEqual([]);
+});
+
+test.concurrent('Ctrl-C ends the trouble, and the verdict follows', async () => {
+  const demo = startDemo('--products', '6', '--rate', '20');
+  await untilPrinted(demo, /\n.* (late|lost|doubled|gap) /);
+  demo.mirror();
+  demo.signal('SIGINT');
+  const { code, stdout } = await demo.ended;
+  expect(stdout).toContain('Ctrl-C: the store stops selling');
+  expect(stdout).toMatch(/\nVERDICT: equal\./);
+  expect(code).toBe(0);
+  expect(demo.leftovers()).toEqual([]);
+});
+
+test.concurrent('a mirror that dies ends it with the reason', async () => {
+  const demo = startDemo('--products', '5');
+  await untilPrinted(demo, SELLING);
+  process.kill(demo.mirror(), 'SIGKILL');
+  const { code, stdout, stderr } = await demo.ended;
+  expect(code).toBe(1);
+  expect(stderr).toBe('error: the mirror ended by itself (SIGKILL)\n');
+  expect(stdout).not.toContain('VERDICT');
+  expect(demo.leftovers()).toEqual([]);
+});
+
+test.concurrent.each([
+  ['Ctrl-C twice', ['SIGINT', 'SIGINT'], 130],
+  ['SIGTERM', ['SIGTERM'], 1],
+] as const)('%s ends it at once, and nothing is left', async (_, signals, code) => {
+  const demo = startDemo('--products', '5');
+  await untilPrinted(demo, SELLING);
+  demo.mirror();
+  for (const signal of signals) {
+    demo.signal(signal);
+    if (signal === 'SIGINT' && signals.length > 1) await untilPrinted(demo, /Ctrl-C: the store stops/);
+  }
+  expect((await demo.ended).code).toBe(code);
+  await eventually(() => demo.leftovers().length === 0, { what: 'nothing is left', withinMs: 5_000 });
+});

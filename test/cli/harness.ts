@@ -1,0 +1,198 @@
+/** The `stock-mirror` command as people start it: a child with a folder and an environment of its own. */
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, vi } from 'vitest';
+import { compareWithTruth } from '../../src/cli/demo/compare.ts';
+import { startSandbox, type Sandbox, type SandboxOptions } from '../../src/sandbox/sandbox.ts';
+import { eventually } from '../process/wait.ts';
+
+export { eventually, throughout } from '../process/wait.ts';
+
+export const CLI = fileURLToPath(new URL('../../src/cli.ts', import.meta.url));
+
+export type Environment = Readonly<Record<string, string>>;
+
+export interface Ended {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface RunningCommand {
+  readonly pid: number;
+  /** What it has printed so far. */
+  readonly stdout: string;
+  readonly stderr: string;
+  /** Resolves when it has ended and all that it printed is here. */
+  readonly ended: Promise<Ended>;
+  signal(name: NodeJS.Signals): void;
+}
+
+/** Where a command is started. */
+export interface Home {
+  readonly folder: string;
+  readonly env: Environment;
+}
+
+// A command takes most of a second to start, several times that where other tests run.
+vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
+
+const leftovers: (() => unknown)[] = [];
+afterAll(async () => {
+  for (const remove of leftovers.toReversed()) await remove();
+});
+
+export function temporaryFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'stock-mirror-cli-'));
+  leftovers.push(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+export async function startService(options: SandboxOptions = {}): Promise<Sandbox> {
+  const sandbox = await startSandbox({ products: 20, ...options });
+  leftovers.push(() => sandbox.stop());
+  return sandbox;
+}
+
+/** A configured folder: fast reads, no schedules, and an OPS_PORT that nobody listens on until a server does. */
+export async function homeOf(sandbox: Sandbox, env: Environment = {}): Promise<Home> {
+  return {
+    folder: temporaryFolder(),
+    env: {
+      SERVICE_BASE_URL: sandbox.baseUrl,
+      SERVICE_CLIENT_ID: sandbox.clientId,
+      SERVICE_CLIENT_SECRET: sandbox.clientSecret,
+      SERVICE_WEBHOOK_SECRET: sandbox.webhookSecret,
+      DATABASE_PATH: './mirror.db',
+      PORT: '0',
+      OPS_PORT: String(await freePort()),
+      RECONCILE_CRON: 'off',
+      RESYNC_CRON: 'off',
+      SERVICE_MAX_RPS: '1000',
+      ...env,
+    },
+  };
+}
+
+export function withEnv(home: Home, env: Environment): Home {
+  return { ...home, env: { ...home.env, ...env } };
+}
+
+export function databaseOf(home: Home): string {
+  return join(home.folder, 'mirror.db');
+}
+
+/** What one command has compiled, the next one of the same file need not. */
+const compileCache = temporaryFolder();
+
+/** Starts `stock-mirror` with these arguments; killed at the end of the file, whatever becomes of it. */
+export function start(home: Home, ...args: string[]): RunningCommand {
+  return watch(
+    spawn(process.execPath, [CLI, ...args], {
+      cwd: home.folder,
+      env: { NODE_COMPILE_CACHE: compileCache, ...home.env },
+    }),
+  );
+}
+
+export async function run(home: Home, ...args: string[]): Promise<Ended> {
+  return start(home, ...args).ended;
+}
+
+export function watch(child: ChildProcess): RunningCommand {
+  let stdout = '';
+  let stderr = '';
+  child.stdout?.setEncoding('utf8').on('data', (text: string) => (stdout += text));
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => (stderr += text));
+  const ended = new Promise<Ended>((resolve) => {
+    child.once('close', (code, signal) => resolve({ code, signal, stdout, stderr }));
+  });
+  leftovers.push(async () => {
+    child.kill('SIGKILL');
+    await ended;
+  });
+  if (child.pid === undefined) throw new Error('the command was not started');
+  return {
+    pid: child.pid,
+    get stdout() {
+      return stdout;
+    },
+    get stderr() {
+      return stderr;
+    },
+    ended,
+    signal: (name) => void child.kill(name),
+  };
+}
+
+/** `stock-mirror serve`, once it listens; the sandbox's webhooks go there. */
+export async function startServer(home: Home, sandbox: Sandbox): Promise<RunningCommand> {
+  const server = start(home, 'serve');
+  const listening = await untilPrinted(server, /"webhooks":"([^"]+)"/);
+  sandbox.webhookUrl = listening[1] ?? null;
+  return server;
+}
+
+/** Resolves with the first match in what the command prints on either stream; fails when it ends without one. */
+export async function untilPrinted(
+  command: RunningCommand,
+  pattern: RegExp,
+  withinMs = 20_000,
+): Promise<RegExpExecArray> {
+  let ended: Ended | null = null;
+  void command.ended.then((end) => (ended = end));
+  const found = await eventually(
+    () => pattern.exec(command.stdout) ?? pattern.exec(command.stderr) ?? (ended === null ? null : 'ended'),
+    { what: `${String(pattern)} is printed`, withinMs },
+  );
+  if (found === 'ended') throw new Error(`ended without ${String(pattern)}: ${JSON.stringify(ended)}`);
+  return found;
+}
+
+/** Waits until the server is live and wants to read nothing. */
+export async function untilQuiet(home: Home): Promise<void> {
+  const statusUrl = `http://127.0.0.1:${home.env['OPS_PORT']}/api/status`;
+  const token = home.env['OPS_TOKEN'];
+  const headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
+  await eventually(
+    async () => {
+      const status = (await (await fetch(statusUrl, { headers })).json()) as Record<string, unknown>;
+      return status['state'] === 'live' && status['pending_reads'] === 0;
+    },
+    { what: 'the server is quiet' },
+  );
+}
+
+export function differencesOf(home: Home, sandbox: Sandbox): readonly string[] {
+  return compareWithTruth(databaseOf(home), sandbox.truth).differences;
+}
+
+/** Product details asked for so far. */
+export function detailsRead(sandbox: Sandbox): number {
+  return sandbox.requests['/v1/product/detail'] ?? 0;
+}
+
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  server.close();
+  await once(server, 'close');
+  if (address === null || typeof address === 'string') throw new Error('no port');
+  return address.port;
+}
+
+export function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,26 @@
+/** `serve` is the service as `npm start` runs it: the same exit codes. */
+import { spawn } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { expect, test } from 'vitest';
+import { homeOf, run, startServer, startService, watch, withEnv } from './harness.ts';
+
+const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
+
+test('stopped by SIGTERM it exits 0; a second one on the same database, or a taken port, is 1, as from main.ts', async () => {
+  const sandbox = await startService();
+  const home = await homeOf(sandbox);
+  const server = await startServer(home, sandbox);
+
+  const second = await run(home, 'serve');
+  const main = await watch(spawn(process.execPath, [MAIN], { cwd: home.folder, env: home.env })).ended;
+  expect(second.code).toBe(1);
+  expect(second.stderr).toMatch(/^error: another stock-mirror/);
+  expect({ code: main.code, stderr: main.stderr }).toEqual({ code: 1, stderr: second.stderr });
+
+  const elsewhere = await run(withEnv(home, { DATABASE_PATH: './other.db' }), 'serve');
+  expect(elsewhere.code).toBe(1);
+  expect(elsewhere.stderr).toMatch(/^error: cannot listen on 127\.0\.0\.1:\d+/);
+
+  server.signal('SIGTERM');
+  expect((await server.ended).code).toBe(0);
+});

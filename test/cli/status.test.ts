@@ -1,0 +1,67 @@
+/** `status`, from the server and from the database. */
+import { writeFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { databaseOf, homeOf, run, startServer, startService, untilQuiet } from './harness.ts';
+
+test('without a server and without a database it says what to do', async () => {
+  const home = await homeOf(await startService());
+  const { code, stdout, stderr } = await run(home, 'status', '--json');
+  expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+  expect(stderr).toBe(
+    `error: no server runs and ${databaseOf(home)} does not exist: start one with \`stock-mirror serve\`\n`,
+  );
+});
+
+test('another program’s file is named as such', async () => {
+  const home = await homeOf(await startService());
+  writeFileSync(databaseOf(home), '');
+  const empty = await run(home, 'status');
+  expect(empty.code).toBe(1);
+  expect(empty.stderr).toContain(`${databaseOf(home)} is not a database of this stock-mirror`);
+  writeFileSync(databaseOf(home), 'not a database at all, but long enough to be looked at as one'.repeat(20));
+  const text = await run(home, 'status');
+  expect(text.code).toBe(1);
+  expect(text.stderr).toContain(databaseOf(home));
+  expect(text.stderr).toContain('DATABASE_PATH');
+});
+
+test('with a server it shows the server’s state; exit code 0 only when live', async () => {
+  const sandbox = await startService({ products: 20 });
+  const home = await homeOf(sandbox);
+  const hold = sandbox.reads.holdNext();
+  const server = await startServer(home, sandbox);
+  const early = await run(home, 'status', '--json');
+  expect(early.code).toBe(1);
+  expect(JSON.parse(early.stdout)).toMatchObject({ state: 'catching_up', serving: true, blocked: null });
+  hold.release();
+
+  await untilQuiet(home);
+  const live = await run(home, 'status');
+  expect(live.code).toBe(0);
+  expect(live.stdout).toMatch(/^state +live$/m);
+  expect(live.stdout).toMatch(/^server +running$/m);
+  expect(live.stdout).toMatch(/^mirrored +20 products, \d+ variants, \d+ stock levels$/m);
+  expect(live.stdout).toMatch(/^last full sync +\d+ s ago$/m);
+  expect(live.stdout).toMatch(/^last delivery +never$/m);
+  const json = await run(home, 'status', '--json');
+  expect(json.stdout).toMatch(/^\{.*\}\n$/);
+  expect(JSON.parse(json.stdout)).toMatchObject({ state: 'live', serving: true, products: 20 });
+
+  server.signal('SIGTERM');
+  await server.ended;
+  const after = await run(home, 'status');
+  expect(after.stdout).toMatch(/^server +not running$/m);
+  expect(after.stdout).toMatch(/^mirrored +20 products/m);
+});
+
+test('it says why the server reads nothing', async () => {
+  const sandbox = await startService();
+  const home = await homeOf(sandbox, { SERVICE_CLIENT_SECRET: 'not-the-secret-of-this-app' });
+  await startServer(home, sandbox);
+  const { code, stderr } = await run(home, 'resync');
+  expect(code).toBe(1);
+  expect(stderr).toMatch(/^error: .*invalid_client/);
+  const status = await run(home, 'status');
+  expect(status.code).toBe(1);
+  expect(status.stdout).toMatch(/^not reading +\/oauth\/token failed: 401 invalid_client/m);
+});

@@ -1,0 +1,53 @@
+/** What a person at a terminal sees. */
+import { spawn, spawnSync } from 'node:child_process';
+import { expect, test } from 'vitest';
+import { CLI, homeOf, startService, watch, type Home, type RunningCommand } from './harness.ts';
+
+// eslint-disable-next-line no-control-regex -- it is the control character that is looked for.
+const COLOUR = /\u001B\[\d+m/;
+
+const hasScript = spawnSync('script', ['--version']).status === 0;
+
+/** Under a pseudo-terminal, by util-linux. */
+function startAtTerminal(home: Home, ...args: string[]): RunningCommand {
+  const command = [process.execPath, CLI, ...args].map((word) => `'${word}'`).join(' ');
+  const path = process.env['PATH'] ?? '';
+  const child = spawn('script', ['--quiet', '--return', '--command', command, '/dev/null'], {
+    cwd: home.folder,
+    env: { PATH: path, TERM: 'xterm', ...home.env },
+  });
+  return watch(child);
+}
+
+test.runIf(hasScript)(
+  'a terminal shows a bar with percent, rate and time left; NO_COLOR is respected',
+  async () => {
+    const sandbox = await startService({ products: 20 });
+    sandbox.reads.latencyMs = { min: 100, max: 200 };
+    const home = await homeOf(sandbox, { SERVICE_MAX_CONCURRENCY: '4' });
+    const coloured = await startAtTerminal(home, 'resync').ended;
+    expect(coloured.code).toBe(0);
+    expect(coloured.stdout).toMatch(/[█░]{24}\S* \d+% {2}\d+\/20 products, [\d.]+\/s, \d+ s left/);
+    expect(coloured.stdout).toMatch(/█{24}\S* 100% {2}20\/20 products, [\d.]+\/s/);
+    expect(coloured.stdout).toMatch(/run 1 done: 20 products read, 0 differences corrected\r\n$/);
+    expect(coloured.stdout).toMatch(COLOUR);
+    // The cursor is hidden while the bar moves, and shown again.
+    expect(coloured.stdout.lastIndexOf('\u001B[?25h')).toBeGreaterThan(
+      coloured.stdout.lastIndexOf('\u001B[?25l'),
+    );
+
+    const plain = await startAtTerminal({ ...home, env: { ...home.env, NO_COLOR: '1' } }, 'resync').ended;
+    expect(plain.stdout).toMatch(/\d+% {2}\d+\/20 products/);
+    expect(plain.stdout).not.toMatch(COLOUR);
+  },
+);
+
+test.runIf(hasScript)('an error under the bar ends the command, and gives the cursor back', async () => {
+  const sandbox = await startService();
+  const home = await homeOf(sandbox, { SERVICE_CLIENT_SECRET: 'not-the-secret-of-this-app' });
+  const { code, stdout } = await startAtTerminal(home, 'resync').ended;
+  expect(code).toBe(1);
+  expect(stdout).toContain(' 0%  reading the list of products');
+  expect(stdout).toMatch(/\nerror: .*invalid_client/);
+  expect(stdout.lastIndexOf('\u001B[?25h')).toBeGreaterThan(stdout.lastIndexOf('\u001B[?25l'));
+});

@@ -1,0 +1,117 @@
+/** What the command says of itself, and of wrong usage and configuration. */
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { demoCommand } from '../../src/cli/demo.ts';
+import { createProgram } from '../../src/cli/program.ts';
+import { resyncCommand } from '../../src/cli/resync.ts';
+import { runProgram } from '../../src/cli/run.ts';
+import { sandboxCommand } from '../../src/cli/sandbox.ts';
+import { serveCommand } from '../../src/cli/serve.ts';
+import { statusCommand } from '../../src/cli/status.ts';
+import { run as runChild, temporaryFolder, type Home } from './harness.ts';
+
+let stdout = '';
+let stderr = '';
+
+beforeEach(() => {
+  stdout = '';
+  stderr = '';
+  vi.spyOn(process.stdout, 'write').mockImplementation((text) => Boolean((stdout += text.toString())));
+  vi.spyOn(process.stderr, 'write').mockImplementation((text) => Boolean((stderr += text.toString())));
+});
+afterEach(() => {
+  vi.restoreAllMocks();
+});
+
+/** Nothing here gets as far as an action. */
+function run(...args: string[]): Promise<number | undefined> {
+  const verbs = [serveCommand(), resyncCommand(), statusCommand(), sandboxCommand(), demoCommand()];
+  return runProgram(createProgram(verbs), args);
+}
+
+test.each<[verb: string, options: readonly string[]]>([
+  ['serve', []],
+  ['resync', ['--product <id...>', '--detach', '--allow-removals', '--json']],
+  ['status', ['--json']],
+  ['sandbox', ['--port <port>', '--products <count>', '--loss <probability>', '--clock-offset <ms>']],
+  ['demo', ['--seconds <number>', '--products <count>', '--rate <changes>', '--seed <number>']],
+])('%s --help lists its options', async (verb, options) => {
+  expect(await run(verb, '--help')).toBe(0);
+  expect(stderr).toBe('');
+  expect(stdout).toMatch(new RegExp(`^Usage: stock-mirror ${verb} `));
+  for (const option of [...options, '-h, --help']) expect(stdout).toContain(`  ${option} `);
+});
+
+test.each<[args: string[], said: string[]]>([
+  [
+    ['resync', '--all'],
+    [`unknown option '--all'`, '--help'],
+  ],
+  [
+    ['resync', '--product', 'abc'],
+    ['--product', `'abc'`, 'A product id has digits only.'],
+  ],
+  [
+    ['resync', '--product', '12', '1.5'],
+    ['--product', `'1.5'`, 'A product id has digits only.'],
+  ],
+  [
+    ['resync', '--product'],
+    ['--product <id...>', 'argument missing'],
+  ],
+  [['resync', '12'], ['too many arguments']],
+  [
+    ['demo', '--seconds', '9'],
+    ['--seconds', 'It takes a whole number from 10 to 86400.'],
+  ],
+  [
+    ['demo', '--rate', '1e3'],
+    ['--rate', 'It takes a number from 0.1 to 1000.'],
+  ],
+  [
+    ['demo', '--products', '-5'],
+    ['--products', 'It takes a whole number from 5 to 100000.'],
+  ],
+  [
+    ['demo', '--seed', '1.5'],
+    ['--seed', 'It takes a whole number from 0 to 4294967295.'],
+  ],
+  [['status', '--json=yes'], ['--json']],
+])('%j is wrong usage, and what would be right is said', async (args, said) => {
+  expect(await run(...args)).toBe(2);
+  expect(stdout).toBe('');
+  for (const text of said) expect(stderr).toContain(text);
+});
+
+describe('as a command', () => {
+  const bare: Home = { folder: temporaryFolder(), env: {} };
+
+  test('--help lists every verb', async () => {
+    const { code, stdout: text } = await runChild(bare, '--help');
+    expect(code).toBe(0);
+    for (const verb of ['serve', 'resync', 'status', 'sandbox', 'demo']) {
+      expect(text).toMatch(new RegExp(`^  ${verb} .*\\S$`, 'm'));
+    }
+  });
+
+  test('an unknown verb is exit code 2', async () => {
+    const ended = await runChild(bare, 'mirror');
+    expect(ended).toMatchObject({ code: 2, stdout: '' });
+    expect(ended.stderr).toContain(`unknown command 'mirror'`);
+  });
+
+  test.each(['serve', 'resync', 'status'])(
+    '%s without a configuration is exit code 2, naming every variable',
+    async (verb) => {
+      const ended = await runChild(bare, verb);
+      expect(ended).toMatchObject({ code: 2, stdout: '' });
+      for (const name of [
+        'SERVICE_BASE_URL',
+        'SERVICE_CLIENT_ID',
+        'SERVICE_CLIENT_SECRET',
+        'SERVICE_WEBHOOK_SECRET',
+      ]) {
+        expect(ended.stderr).toContain(`  ${name} is missing\n`);
+      }
+    },
+  );
+});
