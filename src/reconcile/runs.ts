@@ -26,7 +26,7 @@ export async function beginCatalogueRun(deps: RunDeps, kind: RunKind): Promise<R
   if (AFTER_SILENCE.has(kind)) {
     // The list may have changed behind an earlier walk while nobody listened: a new one covers it, and all it did.
     for (const run of running) {
-      if (run.kind === 'operator' || RUN_PRIORITY[run.kind] < RUN_PRIORITY[kind]) continue;
+      if (RUN_PRIORITY[run.kind] < RUN_PRIORITY[kind]) continue;
       await endRun(deps, run, 'a later walk through the catalogue covers this one');
     }
   } else {
