@@ -143,7 +143,7 @@ export async function startServer(home: Home, sandbox: Sandbox): Promise<Running
 export async function untilPrinted(
   command: RunningCommand,
   pattern: RegExp,
-  withinMs = 20_000,
+  withinMs = 45_000,
 ): Promise<RegExpExecArray> {
   let ended: Ended | null = null;
   void command.ended.then((end) => (ended = end));

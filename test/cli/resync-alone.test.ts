@@ -1,5 +1,5 @@
 /** `resync` where no server runs: the command does the work itself. */
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { createServer } from 'node:net';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
@@ -35,31 +35,6 @@ test('reads everything, and the mirror equals the truth', async () => {
   const single = await run(home, 'resync', '--product', productId, '--json');
   expect(single.code).toBe(0);
   expect(JSON.parse(single.stdout)).toMatchObject({ kind: 'products', done: 1, total: 1, state: 'done' });
-});
-
-test('killed with -9 in the middle, the next one goes on with the same run', async () => {
-  const sandbox = await startService({ products: 60 });
-  const home = await homeOf(sandbox, { SERVICE_MAX_CONCURRENCY: '2' });
-  const server = await startServer(home, sandbox);
-  await untilQuiet(home);
-  server.signal('SIGTERM');
-  await server.ended;
-
-  sandbox.reads.latencyMs = { min: 30, max: 60 };
-  const atStart = detailsRead(sandbox);
-  const first = start(home, 'resync');
-  await eventually(() => detailsRead(sandbox) - atStart >= 40, { what: 'most is read' });
-  first.signal('SIGKILL');
-  await first.ended;
-  const atKill = detailsRead(sandbox);
-  expect(atKill - atStart).toBeLessThan(60);
-
-  const { code, stdout } = await run(home, 'resync', '--json');
-  expect(code).toBe(0);
-  expect(JSON.parse(stdout)).toMatchObject({ run_id: 2, state: 'done', done: 60, total: 60 });
-  // What was left, and what was on its way or not yet on disk when the first one was killed.
-  expect(detailsRead(sandbox) - atStart).toBeLessThanOrEqual(60 + 4);
-  expect(differencesOf(home, sandbox)).toEqual([]);
 });
 
 test('Ctrl-C stops it in order, and says that it goes on next time', async () => {
@@ -102,16 +77,46 @@ test('a wrong secret ends it after one token request', async () => {
   expect(sandbox.requests['/v1/product/list']).toBeUndefined();
 });
 
-test('while the service cannot be reached it says that it waits, and Ctrl-C ends it', async () => {
-  const sandbox = await startService();
-  const unheard = createServer().listen(0, '127.0.0.1');
-  await once(unheard, 'listening');
-  const { port } = unheard.address() as AddressInfo;
-  unheard.close();
-  const home = withEnv(await homeOf(sandbox), { SERVICE_BASE_URL: `http://127.0.0.1:${port}` });
-  const command = start(home, 'resync');
-  await untilPrinted(command, /^waiting: .*ECONNREFUSED/m);
-  await throughout(700, () => expect(isAlive(command.pid)).toBe(true));
-  command.signal('SIGINT');
-  expect((await command.ended).code).toBe(130);
+describe('what mostly waits, side by side', () => {
+  test.concurrent('killed with -9 in the middle, the next one goes on with the same run', async () => {
+    const sandbox = await startService({ products: 60 });
+    const home = await homeOf(sandbox, { SERVICE_MAX_CONCURRENCY: '2' });
+    const server = await startServer(home, sandbox);
+    await untilQuiet(home);
+    server.signal('SIGTERM');
+    await server.ended;
+
+    sandbox.reads.latencyMs = { min: 30, max: 60 };
+    const atStart = detailsRead(sandbox);
+    const first = start(home, 'resync');
+    await eventually(() => detailsRead(sandbox) - atStart >= 40, { what: 'most is read' });
+    first.signal('SIGKILL');
+    await first.ended;
+    const atKill = detailsRead(sandbox);
+    expect(atKill - atStart).toBeLessThan(60);
+
+    const { code, stdout } = await run(home, 'resync', '--json');
+    expect(code).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({ run_id: 2, state: 'done', done: 60, total: 60 });
+    // What was left, and what was on its way or not yet on disk when the first one was killed.
+    expect(detailsRead(sandbox) - atStart).toBeLessThanOrEqual(60 + 4);
+    expect(differencesOf(home, sandbox)).toEqual([]);
+  });
+
+  test.concurrent(
+    'while the service cannot be reached it says that it waits, and Ctrl-C ends it',
+    async () => {
+      const sandbox = await startService();
+      const unheard = createServer().listen(0, '127.0.0.1');
+      await once(unheard, 'listening');
+      const { port } = unheard.address() as AddressInfo;
+      unheard.close();
+      const home = withEnv(await homeOf(sandbox), { SERVICE_BASE_URL: `http://127.0.0.1:${port}` });
+      const command = start(home, 'resync');
+      await untilPrinted(command, /^waiting: .*ECONNREFUSED/m);
+      await throughout(700, () => expect(isAlive(command.pid)).toBe(true));
+      command.signal('SIGINT');
+      expect((await command.ended).code).toBe(130);
+    },
+  );
 });
