@@ -1,0 +1,92 @@
+import { expect, onTestFinished, test } from 'vitest';
+import { Reconciler } from '../../src/reconcile/reconciler.ts';
+import type { TokenProvider } from '../../src/service/token.ts';
+import { StoreError } from '../../src/store/errors.ts';
+import { eventually } from '../process/wait.ts';
+import { fakeService, hastyClock, log, newStore, productIds, serviceError } from './mirror.ts';
+
+function setUp(ids: readonly string[] = productIds(30), haste = 20) {
+  const now = hastyClock(haste);
+  const store = newStore();
+  const service = fakeService(now, ids);
+  const tokens: TokenProvider = {
+    getToken: () => Promise.resolve('token'),
+    invalidate: () => undefined,
+    releaseLatch: () => Promise.resolve(),
+  };
+  const reconciler = new Reconciler({
+    store,
+    client: service,
+    tokens,
+    now,
+    random: () => 0.5,
+    log,
+    maxConcurrency: 8,
+    maxRps: 10_000,
+    schedules: { reconcileCron: null, resyncCron: null, timezone: null },
+  });
+  onTestFinished(() => reconciler.stop());
+  const resync = () => reconciler.resync(null, { allowRemovals: false });
+  const state = async (id: number) => (await store.reader.ask('runById', { id }))!;
+  return { now, store, service, reconciler, resync, state };
+}
+
+test('two who ask for a resync at once get the same run', async () => {
+  const { resync, store } = setUp();
+  const [one, two] = await Promise.all([resync(), resync()]);
+  expect(two.id).toBe(one.id);
+  expect(store.rows('SELECT 1 FROM runs')).toHaveLength(1);
+});
+
+test('differences found in the first moments of a run are counted', async () => {
+  const { reconciler, resync, service, state, store } = setUp();
+  reconciler.start();
+  const first = await resync();
+  await eventually(async () => (await state(first.id)).state === 'done', { what: 'the first run ends' });
+  store.change('UPDATE cells SET qty = qty + 1');
+  service.asked.length = 0;
+  const second = await resync();
+  await eventually(async () => (await state(second.id)).state === 'done', { what: 'the second run ends' });
+  expect(await state(second.id)).toMatchObject({ total: 30, done: 30, drift: 30 });
+});
+
+test('a store that fails for a moment does not end the run whose list is walked', async () => {
+  const { reconciler, resync, state, store } = setUp(productIds(150));
+  const command = store.writer.command.bind(store.writer);
+  let failures = 0;
+  store.writer.command = ((name: 'checkpointRun', args: never) => {
+    if (name !== 'checkpointRun' || failures > 0) return command(name, args);
+    failures += 1;
+    return Promise.reject(new StoreError('busy', 'somebody holds the lock'));
+  }) as typeof command;
+  reconciler.start();
+  const run = await resync();
+  await eventually(async () => (await state(run.id)).state !== 'running', { what: 'the run ends' });
+  expect(failures).toBe(1);
+  expect(await state(run.id)).toMatchObject({ state: 'done', done: 150 });
+});
+
+test('stopping ends within moments, whatever hangs: a list, reads, and what waits for its turn', async () => {
+  const { reconciler, resync, service } = setUp(productIds(150));
+  const hang = (signal: AbortSignal | undefined): Promise<void> =>
+    new Promise((_resolve, reject) => {
+      signal?.addEventListener('abort', () => reject(serviceError('aborted')));
+    });
+  service.onDetail = (_, signal) => hang(signal);
+  const list = service.listProducts.bind(service);
+  let lists = 0;
+  service.listProducts = async (request, options) => {
+    const answer = await list(request, options);
+    lists += 1;
+    if (lists > 1) await hang(options?.signal);
+    return answer;
+  };
+  reconciler.start();
+  await resync();
+  await eventually(() => lists === 2 && service.asked.length >= 3, {
+    what: 'reads and the second page hang',
+  });
+  const askedMs = performance.now();
+  await reconciler.stop();
+  expect(performance.now() - askedMs).toBeLessThan(500);
+});
