@@ -148,8 +148,9 @@ export const stockItemSchema = z.looseObject({
   warehouse_id: idSchema,
   update_time: epochMsSchema,
   reason: z.string().nullish(),
-  order_id: idSchema.nullish(),
-  user_id: idSchema.nullish(),
+  // Told beside the change, not needed for it: whatever text they hold, the change counts.
+  order_id: z.string().nullish(),
+  user_id: z.string().nullish(),
 });
 
 export type ProductListRequest = z.infer<typeof productListRequestSchema>;

@@ -1,0 +1,33 @@
+import { defineConfig } from 'vitest/config';
+
+/**
+ * Tests that start and kill whole processes many times, or wait as long as the rules do: `npm run test:slow`. They
+ * mostly wait, so more of them than cores run side by side; `npm test` runs everything else.
+ */
+export const SLOW = [
+  'test/cli/demo/demo.test.ts',
+  'test/cli/resync-alone.test.ts',
+  'test/cli/resync-restart.test.ts',
+  'test/cli/resync-served.test.ts',
+  'test/cli/status.test.ts',
+  'test/cli/terminal.test.ts',
+  'test/intake/bounds.test.ts',
+  'test/process/credentials.test.ts',
+  'test/process/downtime.test.ts',
+  'test/process/faults.test.ts',
+  'test/process/kill.test.ts',
+  'test/process/refused-start.test.ts',
+  'test/process/removal.test.ts',
+  'test/process/unknown-variant.test.ts',
+  'test/process/upstream-trouble.test.ts',
+];
+
+export default defineConfig({
+  test: {
+    include: SLOW,
+    testTimeout: 90_000,
+    hookTimeout: 60_000,
+    pool: 'forks',
+    maxWorkers: 3,
+  },
+});
