@@ -185,6 +185,7 @@ CREATE TABLE `variants` (
 	`missing_at_ms` integer,
 	`gone_at_ms` integer,
 	`lookup_at_ms` integer,
+	`unexplained_at_ms` integer,
 	`change_seq` integer NOT NULL,
 	CONSTRAINT "variants_kind" CHECK(kind IN ('own', 'pulled', 'bundle', 'assembled')),
 	CONSTRAINT "variants_negative" CHECK(allow_negative_stock IN (0, 1))
@@ -224,6 +225,7 @@ SELECT
 	c.`verified_at_ms` AS `verified_at`,
 	(
 		v.`product_id` IS NULL
+		OR coalesce(v.`unexplained_at_ms` >= c.`event_at_ms`, 0)
 		OR coalesce(p.`read_at_ms` < (SELECT `trusted_after_ms` FROM `mirror_state`), 1)
 		OR EXISTS (SELECT 1 FROM `obligations` o WHERE o.`product_id` = v.`product_id` AND o.`doubt` = 1)
 		OR EXISTS (SELECT 1 FROM `gaps` g WHERE g.`variant_id` = c.`variant_id` AND g.`warehouse_id` = c.`warehouse_id`)

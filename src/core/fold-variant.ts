@@ -127,6 +127,10 @@ function foldTotal(
     missingAtMs: null,
     goneAtMs: null,
     lookupAtMs: null,
+    unexplainedAtMs:
+      seen.levels === null && oldQty !== null && oldQty !== newQty
+        ? ledger.entry.atMs
+        : variant.unexplainedAtMs,
   };
   const explained = newQty - (oldQty ?? 0) === explainedQty && (oldQty !== null || seen.levels !== null);
   if (oldQty !== newQty && !explained) {

@@ -66,6 +66,9 @@ export interface Variant {
   readonly goneAtMs: number | null;
   /** The variant's product is not known: look through the catalogue at this instant. Null: nothing to look up. */
   readonly lookupAtMs: number | null;
+  /** When a read moved the total of a variant whose warehouses it does not tell: rows of warehouses that no delivery
+   *  has touched since may be wrong, and no read can say. */
+  readonly unexplainedAtMs: number | null;
   readonly changeSeq: number;
 }
 

@@ -50,6 +50,7 @@ export function unmappedVariant(variantId: string, sku: string | null): Variant 
     missingAtMs: null,
     goneAtMs: null,
     lookupAtMs: null,
+    unexplainedAtMs: null,
     changeSeq: 0,
   };
 }

@@ -90,6 +90,7 @@ export const variants = sqliteTable(
     missingAtMs: integer('missing_at_ms'),
     goneAtMs: integer('gone_at_ms'),
     lookupAtMs: integer('lookup_at_ms'),
+    unexplainedAtMs: integer('unexplained_at_ms'),
     changeSeq: integer('change_seq').notNull(),
   },
   (t) => [
