@@ -166,17 +166,21 @@ function mergeNewer(cell: Cell, change: StockChange, arrival: Arrival): ChangeOu
       cell: withValue(advanced, change, arrival),
       applied: true,
       oblige: true,
-      gap: null,
+      gap: brokenChain(cell, change),
     };
   }
-  const broken = change.old !== cell.qty;
+  const gap = brokenChain(cell, change);
   return {
-    branch: broken ? '4c gap' : '4c follows',
+    branch: gap === null ? '4c follows' : '4c gap',
     cell: withValue(advanced, change, arrival),
     applied: true,
     oblige: false,
-    gap: broken ? { fromQty: cell.qty, toQty: change.old } : null,
+    gap,
   };
+}
+
+function brokenChain(cell: Cell, change: StockChange): ChangeOutcome['gap'] {
+  return change.old === cell.qty ? null : { fromQty: cell.qty, toQty: change.old };
 }
 
 function withEvent(cell: Cell, change: StockChange): Cell {

@@ -82,6 +82,13 @@ describe('a total', () => {
     expect(mirror.tables.cells.size).toBe(0);
     mirror.read(of({ kind: 'pulled', availableQty: 3 }, null), { sentAtMs: AT });
     expect(mirror.rows('100', null).at(-1)).toMatchObject({ oldQty: 4, newQty: 3 });
+    expect(mirror.tables.variant('100')?.unexplainedAtMs).not.toBeNull();
+  });
+
+  test('that a read merely confirms leaves the warehouses above suspicion', () => {
+    const mirror = mirrorAfterRead(of({ kind: 'pulled', availableQty: 4 }, null));
+    mirror.read(of({ kind: 'pulled', availableQty: 4 }, null), { sentAtMs: AT });
+    expect(mirror.tables.variant('100')?.unexplainedAtMs).toBeNull();
   });
 });
 

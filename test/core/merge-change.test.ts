@@ -187,6 +187,7 @@ const ROWS: Record<ChangeBranch, readonly Row[]> = {
       then: { qty: 6, at: 8, eventOld: 1, count: 1 },
       applied: true,
       oblige: true,
+      gap: { fromQty: 5, toQty: 1 },
     },
     {
       when: 'at the upper end, though the chain fits',
