@@ -8,6 +8,8 @@ export default defineConfig({
     exclude: ['test/**/fixtures/**', 'test/package/**', 'node_modules/**', ...SLOW],
     testTimeout: 20_000,
     hookTimeout: 20_000,
+    // Some CI environments ask for colours; what the tests read has none.
+    env: { NO_COLOR: '1' },
     pool: 'forks',
     maxWorkers: 3,
   },
