@@ -22,8 +22,7 @@ interface ProductRow {
 
 /**
  * Every cell, total and product of the public views. A pulled variant's cells are the seller's: a detail does not tell
- * them, so they are in the mirror only where a webhook named them, and must be right there, or suspect: after a lost
- * delivery no read can mend them.
+ * them, so after a lost delivery no read can mend them, and they are not compared.
  *
  * @returns one line per difference; none when the mirror equals the truth.
  */
@@ -46,8 +45,8 @@ export function compareWithTruth(databasePath: string, sandbox: Sandbox): string
         ),
         found: db
           .prepare<[], StockRow>(
-            `SELECT * FROM mirror_stock WHERE suspect = 0
-             OR variant_id NOT IN (SELECT variant_id FROM mirror_variants WHERE kind = 'pulled')`,
+            `SELECT * FROM mirror_stock
+             WHERE variant_id NOT IN (SELECT variant_id FROM mirror_variants WHERE kind = 'pulled')`,
           )
           .all()
           .map((row) => [
