@@ -17,12 +17,14 @@ CREATE TABLE `cells` (
 	`on_hand_as_of_ms` integer,
 	`missing_at_ms` integer,
 	`gone_at_ms` integer,
+	`unexplained_at_ms` integer,
 	`change_seq` integer NOT NULL,
 	PRIMARY KEY(`variant_id`, `warehouse_id`),
 	CONSTRAINT "cells_source" CHECK(source IN ('webhook', 'read'))
 ) STRICT, WITHOUT ROWID;
 --> statement-breakpoint
 CREATE INDEX `cells_change_seq` ON `cells` (`change_seq`) WHERE gone_at_ms IS NULL;--> statement-breakpoint
+CREATE INDEX `cells_unexplained` ON `cells` (`unexplained_at_ms`) WHERE unexplained_at_ms IS NOT NULL;--> statement-breakpoint
 CREATE TABLE `changes` (
 	`seq` integer PRIMARY KEY NOT NULL,
 	`log_seq` integer NOT NULL,
@@ -185,7 +187,6 @@ CREATE TABLE `variants` (
 	`missing_at_ms` integer,
 	`gone_at_ms` integer,
 	`lookup_at_ms` integer,
-	`unexplained_at_ms` integer,
 	`change_seq` integer NOT NULL,
 	CONSTRAINT "variants_kind" CHECK(kind IN ('own', 'pulled', 'bundle', 'assembled')),
 	CONSTRAINT "variants_negative" CHECK(allow_negative_stock IN (0, 1))
@@ -225,7 +226,7 @@ SELECT
 	c.`verified_at_ms` AS `verified_at`,
 	(
 		v.`product_id` IS NULL
-		OR coalesce(v.`unexplained_at_ms` >= c.`event_at_ms`, 0)
+		OR c.`unexplained_at_ms` IS NOT NULL
 		OR coalesce(p.`read_at_ms` < (SELECT `trusted_after_ms` FROM `mirror_state`), 1)
 		OR EXISTS (SELECT 1 FROM `obligations` o WHERE o.`product_id` = v.`product_id` AND o.`doubt` = 1)
 		OR EXISTS (SELECT 1 FROM `gaps` g WHERE g.`variant_id` = c.`variant_id` AND g.`warehouse_id` = c.`warehouse_id`)
@@ -333,6 +334,11 @@ SELECT
 		SELECT count(DISTINCT g.`variant_id` || '/' || g.`warehouse_id`) FROM `gaps` g
 		JOIN `variants` v ON v.`variant_id` = g.`variant_id`
 		WHERE v.`product_id` IS NOT NULL AND v.`product_id` NOT IN (SELECT `product_id` FROM `doubtful_products`)
+	) + (
+		SELECT count(*) FROM `cells` c JOIN `variants` v ON v.`variant_id` = c.`variant_id`
+		WHERE c.`unexplained_at_ms` IS NOT NULL AND c.`gone_at_ms` IS NULL
+			AND v.`product_id` IS NOT NULL AND v.`product_id` NOT IN (SELECT `product_id` FROM `doubtful_products`)
+			AND NOT EXISTS (SELECT 1 FROM `gaps` g WHERE g.`variant_id` = c.`variant_id` AND g.`warehouse_id` = c.`warehouse_id`)
 	) + (
 		SELECT count(*) FROM `variants` v JOIN `cells` c ON c.`variant_id` = v.`variant_id`
 		WHERE v.`product_id` IS NULL AND c.`gone_at_ms` IS NULL

@@ -64,10 +64,6 @@ function applyValue(
   variant: Variant,
 ): Variant {
   const { tables } = ledger;
-  if (before !== undefined && before.qty === cell.qty) {
-    tables.putCell(cell);
-    return variant;
-  }
   const told = {
     variantId: change.variantId,
     sku: variant.sku,
@@ -78,19 +74,25 @@ function applyValue(
     updateTimeMs: change.updateTimeMs,
     requestId: entry.requestId,
   } as const;
-  let changeSeq = ledger.appendChange({
-    ...told,
-    warehouseId: change.warehouseId,
-    oldQty: before?.qty ?? null,
-    newQty: cell.qty,
-  });
-  tables.putCell({ ...cell, changeSeq });
+  let { changeSeq } = variant;
+  if (before?.qty === cell.qty) {
+    tables.putCell(cell);
+  } else {
+    changeSeq = ledger.appendChange({
+      ...told,
+      warehouseId: change.warehouseId,
+      oldQty: before?.qty ?? null,
+      newQty: cell.qty,
+    });
+    tables.putCell({ ...cell, changeSeq });
+  }
 
-  // Of a new cell the total already held what the change says was there before.
-  const deltaQty = cell.qty - (before?.qty ?? change.old);
+  // What the total already held: a new cell as the change found it, and a loss that a read showed in the total alone.
+  const held = before === undefined || before.unexplainedAtMs !== null ? change.old : before.qty;
+  const deltaQty = cell.qty - held;
   const total = variant.availableQty;
-  if (total === null) return variant;
-  if (before === undefined && change.old !== 0 && deltaQty !== 0) {
+  if (total === null || (deltaQty === 0 && before?.qty === cell.qty)) return variant;
+  if (deltaQty !== 0 && deltaQty !== cell.qty - (before?.qty ?? 0)) {
     changeSeq = ledger.appendChange({
       ...told,
       warehouseId: null,

@@ -127,11 +127,8 @@ function foldTotal(
     missingAtMs: null,
     goneAtMs: null,
     lookupAtMs: null,
-    unexplainedAtMs:
-      seen.levels === null && oldQty !== null && oldQty !== newQty
-        ? ledger.entry.atMs
-        : variant.unexplainedAtMs,
   };
+  if (seen.levels === null && oldQty !== newQty) suspectCells(ledger, seen.variantId);
   const explained = newQty - (oldQty ?? 0) === explainedQty && (oldQty !== null || seen.levels !== null);
   if (oldQty !== newQty && !explained) {
     const cause = oldQty === null ? null : driftCause(ledger, sighting, null);
@@ -221,5 +218,12 @@ function isRevalued(before: Variant, after: Variant): boolean {
 function renumberCells(ledger: Ledger, variantId: string): void {
   for (const cell of ledger.tables.cellsOf(variantId)) {
     if (cell.goneAtMs === null) ledger.tables.putCell({ ...cell, changeSeq: ledger.nextChangeSeq() });
+  }
+}
+
+/** The total moved, and nobody tells in which warehouse. */
+function suspectCells(ledger: Ledger, variantId: string): void {
+  for (const cell of ledger.tables.cellsOf(variantId)) {
+    if (cell.goneAtMs === null) ledger.tables.putCell({ ...cell, unexplainedAtMs: ledger.entry.atMs });
   }
 }

@@ -191,6 +191,7 @@ function withValue(cell: Cell, change: StockChange, arrival: Arrival): Cell {
   return {
     ...cell,
     qty: change.new,
+    unexplainedAtMs: null,
     source: 'webhook',
     // A poisoned stamp says nothing about when the value was true; its arrival does.
     asOfMs: arrival.poison ? arrival.atMs : change.updateTimeMs,

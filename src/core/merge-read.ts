@@ -126,6 +126,7 @@ function dominate(cell: Cell, level: LevelSnapshot, read: ReadContext): Cell {
     readHiMs: Math.max(cell.readLoMs, read.hiMs),
     verifiedAtMs: read.sentAtMs,
     missingAtMs: null,
+    unexplainedAtMs: null,
     goneAtMs: null,
   };
 }

@@ -38,6 +38,9 @@ export interface Cell {
   readonly missingAtMs: number | null;
   /** Set on a tombstone. */
   readonly goneAtMs: number | null;
+  /** When a read moved the variant's total without telling its warehouses: the value may be wrong until a change sets
+   *  it, or a read tells it. */
+  readonly unexplainedAtMs: number | null;
   readonly changeSeq: number;
 }
 
@@ -66,9 +69,6 @@ export interface Variant {
   readonly goneAtMs: number | null;
   /** The variant's product is not known: look through the catalogue at this instant. Null: nothing to look up. */
   readonly lookupAtMs: number | null;
-  /** When a read moved the total of a variant whose warehouses it does not tell: rows of warehouses that no delivery
-   *  has touched since may be wrong, and no read can say. */
-  readonly unexplainedAtMs: number | null;
   readonly changeSeq: number;
 }
 

@@ -23,6 +23,7 @@ export function blankCell(variantId: string, warehouseId: string): Cell {
     onHandAsOfMs: null,
     missingAtMs: null,
     goneAtMs: null,
+    unexplainedAtMs: null,
     changeSeq: 0,
   };
 }
@@ -50,7 +51,6 @@ export function unmappedVariant(variantId: string, sku: string | null): Variant 
     missingAtMs: null,
     goneAtMs: null,
     lookupAtMs: null,
-    unexplainedAtMs: null,
     changeSeq: 0,
   };
 }

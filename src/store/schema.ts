@@ -56,6 +56,7 @@ export const cells = sqliteTable(
     onHandAsOfMs: integer('on_hand_as_of_ms'),
     missingAtMs: integer('missing_at_ms'),
     goneAtMs: integer('gone_at_ms'),
+    unexplainedAtMs: integer('unexplained_at_ms'),
     changeSeq: integer('change_seq').notNull(),
   },
   (t) => [
@@ -63,6 +64,9 @@ export const cells = sqliteTable(
     index('cells_change_seq')
       .on(t.changeSeq)
       .where(sql`gone_at_ms IS NULL`),
+    index('cells_unexplained')
+      .on(t.unexplainedAtMs)
+      .where(sql`unexplained_at_ms IS NOT NULL`),
     check('cells_source', sql`source IN ('webhook', 'read')`),
   ],
 );
@@ -90,7 +94,6 @@ export const variants = sqliteTable(
     missingAtMs: integer('missing_at_ms'),
     goneAtMs: integer('gone_at_ms'),
     lookupAtMs: integer('lookup_at_ms'),
-    unexplainedAtMs: integer('unexplained_at_ms'),
     changeSeq: integer('change_seq').notNull(),
   },
   (t) => [

@@ -54,6 +54,7 @@ export function cell(over: Partial<Cell> = {}): Cell {
     onHandAsOfMs: null,
     missingAtMs: null,
     goneAtMs: null,
+    unexplainedAtMs: null,
     changeSeq: 3,
     ...over,
   };

@@ -82,13 +82,21 @@ describe('a total', () => {
     expect(mirror.tables.cells.size).toBe(0);
     mirror.read(of({ kind: 'pulled', availableQty: 3 }, null), { sentAtMs: AT });
     expect(mirror.rows('100', null).at(-1)).toMatchObject({ oldQty: 4, newQty: 3 });
-    expect(mirror.tables.variant('100')?.unexplainedAtMs).not.toBeNull();
   });
 
-  test('that a read merely confirms leaves the warehouses above suspicion', () => {
-    const mirror = mirrorAfterRead(of({ kind: 'pulled', availableQty: 4 }, null));
-    mirror.read(of({ kind: 'pulled', availableQty: 4 }, null), { sentAtMs: AT });
-    expect(mirror.tables.variant('100')?.unexplainedAtMs).toBeNull();
+  test.each([
+    ['moved by a read, is suspect until a change sets it', 9, 1],
+    ['confirmed by a read, is not', 4, 0],
+  ])('a warehouse that no read tells, its total %s', (_, availableQty, suspect) => {
+    const mirror = mirrorAfterRead(of({ kind: 'pulled', availableQty: 5 }, null));
+    mirror.deliver(AT, change({ old: 5, new: 4, updateTimeMs: AT }));
+    mirror.read(of({ kind: 'pulled', availableQty }, null), { sentAtMs: AT + 10_000 });
+    const suspects = () => [...mirror.tables.cells.values()].filter((cell) => cell.unexplainedAtMs !== null);
+    expect(suspects()).toHaveLength(suspect);
+    mirror.deliver(AT + 11_000, change({ old: 6, new: 5, updateTimeMs: AT - 1 }));
+    expect(suspects()).toHaveLength(suspect);
+    mirror.deliver(AT + 12_000, change({ old: 4, new: 3, updateTimeMs: AT + 12_000 }));
+    expect(suspects()).toEqual([]);
   });
 });
 

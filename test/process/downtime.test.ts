@@ -47,7 +47,7 @@ test.concurrent(
     await untilNone(
       () =>
         compareWithTruth(again.databasePath, sandbox).filter(
-          (line) => !line.includes(deleted.productId) || !line.includes('should not be there'),
+          (line) => !line.includes(deleted.productId) || !line.includes('the store has none'),
         ),
       { what: 'equal but for the deleted product' },
     );

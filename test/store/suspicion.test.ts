@@ -58,6 +58,26 @@ describe('a row is under suspicion', () => {
     expect(suspects(writer)).toEqual([]);
   });
 
+  test('while a read that does not tell warehouses moved its total: until a change sets it', () => {
+    const pulled = (total: number) => detail('10', [{ id: '100', levels: null, total }]);
+    const writer = new DirectWriter();
+    writer.read('10', pulled(5), T0);
+    writer.deliver(delivery('a', item({ old: 5, new: 4, update_time: T0 + 20_000 })), T0 + 20_000);
+    writer.read('10', pulled(3), T0 + 60_000);
+    expect(suspects(writer)).toEqual(['100/1']);
+    expect(status(writer.db).suspect_count).toBe(1);
+    const doubt = { kind: 'oblige', reason: 'not_stored', productIds: ['10'], variantIds: [] } as const;
+    writer.append({ ...doubt, atMs: T0 + 61_000 });
+    expect(suspects(writer)).toEqual(['100', '100/1']);
+    expect(status(writer.db).suspect_count).toBe(1);
+    writer.read('10', pulled(3), T0 + 90_000);
+    expect(suspects(writer)).toEqual(['100/1']);
+    writer.deliver(delivery('b', item({ old: 3, new: 2, update_time: T0 + 95_000 })), T0 + 95_000);
+    writer.read('10', pulled(2), T0 + 120_000);
+    expect(suspects(writer)).toEqual([]);
+    expect(status(writer.db).suspect_count).toBe(0);
+  });
+
   test('while no read has shown its product', () => {
     const writer = quiet();
     writer.deliver(delivery('a', item({ id: '999' })), T0);

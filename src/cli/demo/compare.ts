@@ -7,24 +7,37 @@ export interface Comparison {
   readonly levels: number;
   readonly totals: number;
   readonly products: number;
-  /** Levels left out: a pulled variant's warehouses, which no read tells, so that a lost webhook there stays lost. */
+  /** Levels of pulled variants that only webhooks tell: named by none yet, or marked suspect since one was lost. */
   readonly untold: number;
   /** What differs, in words. */
   readonly differences: readonly string[];
 }
 
-interface CellRow {
+interface StockRow {
   readonly variant_id: string;
   readonly warehouse_id: string;
+  readonly product_id: string | null;
+  readonly sku: string | null;
   readonly available_qty: number;
+  readonly suspect: number;
 }
 
 interface VariantRow {
   readonly variant_id: string;
+  readonly product_id: string;
+  readonly kind: string;
   readonly available_qty: number;
 }
 
-/** Reads the database as an ERP would: read-only, through the views alone. */
+interface ProductRow {
+  readonly product_id: string;
+  readonly name: string;
+}
+
+/** What one side shows, by id. */
+type Figures = Map<string, string>;
+
+/** Reads the database as an ERP would: read-only, all views of one instant. */
 export function compareWithTruth(
   databasePath: string,
   truth: Pick<Sandbox['truth'], 'snapshot'>,
@@ -32,65 +45,81 @@ export function compareWithTruth(
   const db = openReader(databasePath);
   try {
     const read = db.transaction(() => ({
-      cells: db
-        .prepare<[], CellRow>('SELECT variant_id, warehouse_id, available_qty FROM mirror_stock')
-        .all(),
-      variants: db.prepare<[], VariantRow>('SELECT variant_id, available_qty FROM mirror_variants').all(),
-      products: db.prepare<[], string>('SELECT product_id FROM mirror_products').pluck().all(),
+      cells: db.prepare<[], StockRow>('SELECT * FROM mirror_stock').all(),
+      variants: db.prepare<[], VariantRow>('SELECT * FROM mirror_variants').all(),
+      products: db.prepare<[], ProductRow>('SELECT * FROM mirror_products').all(),
     }));
-    return compare(read(), truth.snapshot());
+    const mirror = read();
+    return compare(mirror, truth.snapshot());
   } finally {
     db.close();
   }
 }
 
-type Truth = ReturnType<Sandbox['truth']['snapshot']>;
-
 function compare(
-  mirror: { readonly cells: CellRow[]; readonly variants: VariantRow[]; readonly products: string[] },
-  truth: Truth,
+  mirror: { readonly cells: StockRow[]; readonly variants: VariantRow[]; readonly products: ProductRow[] },
+  truth: ReturnType<Sandbox['truth']['snapshot']>,
 ): Comparison {
-  const differences: string[] = [];
-  const cells = new Map(
-    mirror.cells.map((cell) => [`${cell.variant_id}/${cell.warehouse_id}`, cell.available_qty]),
-  );
+  const held: Figures = new Map();
+  const suspects = new Set<string>();
+  for (const row of mirror.cells) {
+    const key = `${row.variant_id}/${row.warehouse_id}`;
+    held.set(key, level(row.available_qty, row.product_id, row.sku));
+    if (row.suspect === 1) suspects.add(key);
+  }
+  const levels: Figures = new Map();
   let untold = 0;
   for (const cell of truth.cells) {
     const key = `${cell.variantId}/${cell.warehouseId}`;
-    const held = cells.get(key);
-    cells.delete(key);
-    if (cell.kind === 'pulled') {
+    if (cell.kind === 'pulled' && (!held.has(key) || suspects.has(key))) {
+      held.delete(key);
       untold += 1;
-      continue;
-    }
-    if (held !== cell.availableQty) {
-      differences.push(`level ${key}: the store has ${cell.availableQty}, the mirror ${held ?? 'no row'}`);
+    } else {
+      levels.set(key, level(cell.availableQty, cell.productId, cell.sku));
     }
   }
-  for (const [key, qty] of cells) differences.push(`level ${key}: the store has none, the mirror ${qty}`);
-
-  const totals = new Map(mirror.variants.map((variant) => [variant.variant_id, variant.available_qty]));
-  for (const variant of truth.variants) {
-    const held = totals.get(variant.variantId);
-    totals.delete(variant.variantId);
-    if (held !== variant.availableQty) {
-      const what = `${variant.kind} total ${variant.variantId}`;
-      differences.push(`${what}: the store has ${variant.availableQty}, the mirror ${held ?? 'no row'}`);
-    }
-  }
-  for (const [id, qty] of totals) differences.push(`total ${id}: the store has none, the mirror ${qty}`);
-
-  const products = new Set(mirror.products);
-  for (const product of truth.products) {
-    if (!products.delete(product.productId))
-      differences.push(`product ${product.productId} is not in the mirror`);
-  }
-  for (const id of products) differences.push(`product ${id} is in the mirror only`);
   return {
-    levels: truth.cells.length - untold,
+    levels: levels.size,
     totals: truth.variants.length,
     products: truth.products.length,
     untold,
-    differences,
+    differences: [
+      ...differences('level', levels, held),
+      ...differences(
+        'total',
+        new Map(
+          truth.variants.map((own) => [own.variantId, total(own.availableQty, own.kind, own.productId)]),
+        ),
+        new Map(
+          mirror.variants.map((row) => [row.variant_id, total(row.available_qty, row.kind, row.product_id)]),
+        ),
+      ),
+      ...differences(
+        'product',
+        new Map(truth.products.map((product) => [product.productId, product.name])),
+        new Map(mirror.products.map((row) => [row.product_id, row.name])),
+      ),
+    ],
   };
+}
+
+function level(qty: number, productId: string | null, sku: string | null): string {
+  return `${qty} (product ${productId ?? 'unknown'}, sku ${sku ?? 'none'})`;
+}
+
+function total(qty: number, kind: string, productId: string): string {
+  return `${qty} (${kind}, product ${productId})`;
+}
+
+function differences(what: string, truth: Figures, mirror: Figures): string[] {
+  const lines: string[] = [];
+  for (const [id, figures] of truth) {
+    const found = mirror.get(id);
+    if (found !== figures)
+      lines.push(`${what} ${id}: the store has ${figures}, the mirror ${found ?? 'no row'}`);
+  }
+  for (const [id, figures] of mirror) {
+    if (!truth.has(id)) lines.push(`${what} ${id}: the store has none, the mirror ${figures}`);
+  }
+  return lines;
 }

@@ -21,7 +21,7 @@ export function judge(comparison: Comparison, tally: Tally, isAtRest: boolean): 
     `the mirror  ${tally.gapsOpened} times found a webhook missing (${tally.gapsClosed} came late, ` +
       `${tally.lossesProved} proved lost), corrected ${tally.repaired} figures by reading products`,
     `compared    ${levels} stock levels, ${totals} totals and ${products} products with the store's own` +
-      (untold === 0 ? '' : `, without the ${untold} levels of pulled products, which only webhooks tell`),
+      (untold === 0 ? '' : `, without ${untold} levels of pulled products that no webhook has told since`),
     ...differences.slice(0, DIFFERENCES_SHOWN).map((difference) => pc.red(`            ${difference}`)),
   ];
   if (differences.length > DIFFERENCES_SHOWN) {

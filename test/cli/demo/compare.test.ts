@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
-import { compareWithTruth } from '../../../src/cli/demo/compare.ts';
+import { compareWithTruth, type Comparison } from '../../../src/cli/demo/compare.ts';
 import type { Sandbox } from '../../../src/sandbox/sandbox.ts';
 import { temporaryFolder } from '../harness.ts';
 
@@ -14,7 +14,7 @@ const cell = (
   kind: 'own' | 'pulled' = 'own',
 ) => ({
   ...{ variantId, warehouseId, availableQty, kind },
-  ...{ productId: 'p1', sku: null, onHand: availableQty, reservedQty: 0 },
+  ...{ productId: 'p1', sku: 'S', onHand: availableQty, reservedQty: 0 },
 });
 const variant = (variantId: string, availableQty: number, kind: 'own' | 'bundle' = 'own') => ({
   ...{ variantId, availableQty, kind },
@@ -28,19 +28,22 @@ const TRUTH: Truth = {
 };
 
 /** A database with the public views' columns, that equals the truth until `sql` changes it. */
-function differences(sql: string, truth = TRUTH): readonly string[] {
+function compared(sql: string, truth = TRUTH): Comparison {
   const path = join(temporaryFolder(), 'mirror.db');
   const db = new Database(path);
   db.exec(`
-    CREATE TABLE mirror_stock (variant_id, warehouse_id, available_qty);
-    CREATE TABLE mirror_variants (variant_id, available_qty);
-    CREATE TABLE mirror_products (product_id);
-    INSERT INTO mirror_stock VALUES ('v1', 'w1', 5), ('v1', 'w2', 0), ('v2', 'w1', -2);
-    INSERT INTO mirror_variants VALUES ('v1', 5), ('v2', -2), ('v3', 9);
-    INSERT INTO mirror_products VALUES ('p1');
+    CREATE TABLE mirror_stock (variant_id, warehouse_id, available_qty,
+      suspect DEFAULT 0, product_id DEFAULT 'p1', sku DEFAULT 'S');
+    CREATE TABLE mirror_variants (variant_id, available_qty, kind DEFAULT 'own', product_id DEFAULT 'p1');
+    CREATE TABLE mirror_products (product_id, name DEFAULT 'Desk Lamp');
+    INSERT INTO mirror_stock (variant_id, warehouse_id, available_qty)
+      VALUES ('v1', 'w1', 5), ('v1', 'w2', 0), ('v2', 'w1', -2);
+    INSERT INTO mirror_variants (variant_id, available_qty, kind)
+      VALUES ('v1', 5, 'own'), ('v2', -2, 'own'), ('v3', 9, 'bundle');
+    INSERT INTO mirror_products (product_id) VALUES ('p1');
     ${sql}`);
   db.close();
-  return compareWithTruth(path, { snapshot: () => truth }).differences;
+  return compareWithTruth(path, { snapshot: () => truth });
 }
 
 test.each<[what: string, sql: string, found: string[]]>([
@@ -48,45 +51,73 @@ test.each<[what: string, sql: string, found: string[]]>([
   [
     'a wrong level',
     `UPDATE mirror_stock SET available_qty = 4 WHERE variant_id = 'v1' AND warehouse_id = 'w1'`,
-    ['level v1/w1: the store has 5, the mirror 4'],
+    ['level v1/w1: the store has 5 (product p1, sku S), the mirror 4 (product p1, sku S)'],
+  ],
+  [
+    'a level under the wrong product and sku',
+    `UPDATE mirror_stock SET product_id = NULL, sku = NULL WHERE variant_id = 'v2'`,
+    ['level v2/w1: the store has -2 (product p1, sku S), the mirror -2 (product unknown, sku none)'],
   ],
   [
     'a missing level, even of zero',
     `DELETE FROM mirror_stock WHERE warehouse_id = 'w2'`,
-    ['level v1/w2: the store has 0, the mirror no row'],
+    ['level v1/w2: the store has 0 (product p1, sku S), the mirror no row'],
   ],
   [
     'a level too many',
-    `INSERT INTO mirror_stock VALUES ('v2', 'w2', 0)`,
-    ['level v2/w2: the store has none, the mirror 0'],
+    `INSERT INTO mirror_stock (variant_id, warehouse_id, available_qty) VALUES ('v2', 'w2', 0)`,
+    ['level v2/w2: the store has none, the mirror 0 (product p1, sku S)'],
+  ],
+  [
+    'a wrong level that is marked suspect: a read can tell it',
+    `UPDATE mirror_stock SET available_qty = 4, suspect = 1 WHERE warehouse_id = 'w2'`,
+    ['level v1/w2: the store has 0 (product p1, sku S), the mirror 4 (product p1, sku S)'],
   ],
   [
     'a wrong total',
     `UPDATE mirror_variants SET available_qty = 8 WHERE variant_id = 'v3'`,
-    ['bundle total v3: the store has 9, the mirror 8'],
+    ['total v3: the store has 9 (bundle, product p1), the mirror 8 (bundle, product p1)'],
   ],
   [
     'a missing total',
     `DELETE FROM mirror_variants WHERE variant_id = 'v1'`,
-    ['own total v1: the store has 5, the mirror no row'],
+    ['total v1: the store has 5 (own, product p1), the mirror no row'],
   ],
   [
     'a total too many',
-    `INSERT INTO mirror_variants VALUES ('v9', 1)`,
-    ['total v9: the store has none, the mirror 1'],
+    `INSERT INTO mirror_variants (variant_id, available_qty) VALUES ('v9', 1)`,
+    ['total v9: the store has none, the mirror 1 (own, product p1)'],
   ],
-  ['a missing product', 'DELETE FROM mirror_products', ['product p1 is not in the mirror']],
-  ['a product too many', `INSERT INTO mirror_products VALUES ('p2')`, ['product p2 is in the mirror only']],
+  [
+    'a missing product',
+    'DELETE FROM mirror_products',
+    ['product p1: the store has Desk Lamp, the mirror no row'],
+  ],
+  [
+    'a product too many',
+    `INSERT INTO mirror_products VALUES ('p2', 'Mug')`,
+    ['product p2: the store has none, the mirror Mug'],
+  ],
 ])('it finds %s', (_, sql, found) => {
-  expect(differences(sql)).toEqual(found);
+  expect(compared(sql).differences).toEqual(found);
 });
 
-test('a pulled variant’s warehouses are not held against the mirror, its total is', () => {
+test.each<[what: string, row: string, untold: number, found: string[]]>([
+  ['right', `('v4', 's1', 7, 0)`, 1, []],
+  ['wrong but marked suspect', `('v4', 's1', 6, 1)`, 2, []],
+  [
+    'wrong and trusted',
+    `('v4', 's1', 6, 0)`,
+    1,
+    ['level v4/s1: the store has 7 (product p1, sku S), the mirror 6 (product p1, sku S)'],
+  ],
+])('a pulled variant’s warehouse that a webhook named, %s', (_, row, untold, found) => {
   const truth: Truth = {
     ...TRUTH,
     cells: [...TRUTH.cells, cell('v4', 's1', 7, 'pulled'), cell('v4', 's2', 1, 'pulled')],
     variants: [...TRUTH.variants, variant('v4', 8)],
   };
-  const sql = `INSERT INTO mirror_stock VALUES ('v4', 's1', 6); INSERT INTO mirror_variants VALUES ('v4', 7)`;
-  expect(differences(sql, truth)).toEqual(['own total v4: the store has 8, the mirror 7']);
+  const sql = `INSERT INTO mirror_stock (variant_id, warehouse_id, available_qty, suspect) VALUES ${row};
+    INSERT INTO mirror_variants (variant_id, available_qty) VALUES ('v4', 8)`;
+  expect(compared(sql, truth)).toMatchObject({ untold, levels: 5 - untold, differences: found });
 });

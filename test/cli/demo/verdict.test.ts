@@ -32,6 +32,6 @@ test('differences are counted, and the first ones shown', () => {
 
 test('what is left out of the comparison is said', () => {
   expect(judge({ ...EQUAL, untold: 4 }, TALLY, true).text).toContain(
-    'without the 4 levels of pulled products, which only webhooks tell',
+    'without 4 levels of pulled products that no webhook has told since',
   );
 });
