@@ -25,8 +25,8 @@ export const SLOW = [
 export default defineConfig({
   test: {
     include: SLOW,
-    testTimeout: 90_000,
-    hookTimeout: 60_000,
+    testTimeout: 20_000,
+    hookTimeout: 20_000,
     pool: 'forks',
     maxWorkers: 3,
   },
