@@ -7,7 +7,10 @@ import { StoreError } from './store/errors.ts';
 /** The whole drain must end before this, or the process ends without it. */
 const STOP_WITHIN_MS = 4_500;
 
-/** @returns the exit code: 0 stopped as asked, 1 failed, 2 wrong configuration. */
+/** The exit codes of what asks the service to stop (design section 6). */
+const CODE_OF = { SIGTERM: 0, SIGINT: 130 } as const;
+
+/** @returns the exit code: 0 stopped by SIGTERM, 130 by Ctrl-C, 1 failed, 2 wrong configuration. */
 export async function runService(): Promise<number> {
   let config;
   try {
@@ -23,12 +26,12 @@ export async function runService(): Promise<number> {
     log.fatal({ err: error }, 'the store has failed; start the service again');
     ending.resolve(1);
   };
-  const onSignal = (signal: NodeJS.Signals): void => {
+  const onSignal = (signal: keyof typeof CODE_OF): void => {
     log.info({ signal }, 'stopping');
-    ending.resolve(0);
+    ending.resolve(CODE_OF[signal]);
   };
-  process.once('SIGTERM', onSignal);
-  process.once('SIGINT', onSignal);
+  process.once('SIGTERM', () => onSignal('SIGTERM'));
+  process.once('SIGINT', () => onSignal('SIGINT'));
 
   let service;
   try {
