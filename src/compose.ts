@@ -9,11 +9,22 @@ import { listen, type Listener } from './listen.ts';
 import type { Logger } from './log.ts';
 import { createOpsApp } from './ops/app.ts';
 import { Reconciler } from './reconcile/reconciler.ts';
-import { connectService } from './service/connect.ts';
+import { connectService, type ServiceConnection, type ServiceConnectionOptions } from './service/connect.ts';
 import { openStore } from './store/open-store.ts';
 import { startRetention } from './store/retention.ts';
 import type { QueryResult } from './store/queries/index.ts';
 import type { Store } from './store/store.ts';
+
+/** What the service stands on. Real unless a simulation says otherwise. */
+export interface Platform {
+  readonly openStore: typeof openStore;
+  readonly connect: (options: ServiceConnectionOptions) => ServiceConnection;
+  readonly listen: typeof listen;
+  /** In [0, 1). */
+  readonly random: () => number;
+}
+
+const REAL: Platform = { openStore, connect: connectService, listen, random: Math.random };
 
 export interface Mirror {
   readonly store: Store;
@@ -35,8 +46,9 @@ export async function openMirror(
   config: Config,
   log: Logger,
   onDeath: (error: Error) => void,
+  platform: Platform = REAL,
 ): Promise<Mirror> {
-  const store = await openStore(config.database.path, {
+  const store = await platform.openStore(config.database.path, {
     onDeath,
     onCheckpointNews: (news) => log.warn({ walBytes: news.walBytes }, news.message),
   });
@@ -45,7 +57,7 @@ export async function openMirror(
     throw error;
   });
   const clock = createClock(Math.max(life.aliveAtMs ?? 0, life.lastLogAtMs ?? 0));
-  const { client, tokens } = connectService({
+  const { client, tokens } = platform.connect({
     baseUrl: config.service.baseUrl,
     clientId: config.service.clientId,
     clientSecret: config.service.clientSecret.reveal(),
@@ -59,7 +71,7 @@ export async function openMirror(
     client,
     tokens,
     now: clock.now,
-    random: Math.random,
+    random: platform.random,
     log,
     maxConcurrency: config.service.maxConcurrency,
     maxRps: config.service.maxRps,
@@ -102,8 +114,9 @@ export async function startService(
   config: Config,
   log: Logger,
   onDeath: (error: Error) => void,
+  platform: Platform = REAL,
 ): Promise<RunningService> {
-  const mirror = await openMirror(config, log, onDeath);
+  const mirror = await openMirror(config, log, onDeath, platform);
   const { store, reconciler, clock, silenceMs } = mirror;
   const unstored = keepUnstored({ writer: store.writer, now: clock.now, log });
   let pulse: Pulse | null = null;
@@ -129,9 +142,9 @@ export async function startService(
       token: config.ops.token?.reveal() ?? null,
     });
     // Listened to before anything is read: what a read may miss must arrive as a delivery.
-    const webhook = await listen(intake, config.webhook.host, config.webhook.port);
+    const webhook = await platform.listen(intake, config.webhook.host, config.webhook.port);
     listeners.push(webhook);
-    const opsListener = await listen(ops, config.ops.host, config.ops.port);
+    const opsListener = await platform.listen(ops, config.ops.host, config.ops.port);
     listeners.push(opsListener);
     await reconciler.repairSilence(silenceMs);
     // Not before: the stamp that it overwrites is the only proof of a silence.

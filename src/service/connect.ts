@@ -5,8 +5,11 @@ import type { ServiceClient } from './client.ts';
 import { createHttpTransport } from './http.ts';
 import type { HttpLimits } from './http.ts';
 import { createTokenFile } from './token-file.ts';
+import type { Credentials } from './token-request.ts';
 import { createTokenProvider } from './token.ts';
 import type { TokenProvider } from './token.ts';
+import type { TokenFile } from './token-file.ts';
+import type { Transport } from './transport.ts';
 import packageJson from '../../package.json' with { type: 'json' };
 
 export interface ServiceConnectionOptions {
@@ -39,20 +42,36 @@ export function connectService(options: ServiceConnectionOptions): ServiceConnec
     now: options.now ?? Date.now,
     ...(options.limits === undefined ? {} : { limits: options.limits }),
   });
-  const tokens = createTokenProvider({
+  return connectOver({
     transport: http.send,
+    close: http.close,
     credentials: { clientId, clientSecret },
     file: createTokenFile({ path: options.tokenFilePath, baseUrl, clientId, clientSecret }),
-    now: Date.now,
     random: Math.random,
-    newRequestId: randomUUID,
     onFileError: options.onTokenFileError,
   });
+}
+
+/** What carries a connection, whatever that is. */
+export interface ConnectionParts {
+  readonly transport: Transport;
+  readonly close: () => Promise<void>;
+  readonly credentials: Credentials;
+  readonly file: TokenFile;
+  /** In [0, 1). */
+  readonly random: () => number;
+  readonly onFileError: (error: unknown) => void;
+}
+
+/** The client and its tokens over given parts. Nothing is sent before the first call. */
+export function connectOver({ close, ...parts }: ConnectionParts): ServiceConnection {
+  // Tokens age by the wall clock: all processes that share the file have it.
+  const tokens = createTokenProvider({ ...parts, now: () => Date.now(), newRequestId: randomUUID });
   const client = createServiceClient({
-    transport: http.send,
+    transport: parts.transport,
     tokens,
     newRequestId: randomUUID,
-    close: http.close,
+    close,
   });
   return { client, tokens };
 }

@@ -1,8 +1,6 @@
 /** Starts and stops the checkpoint thread. */
-import { once } from 'node:events';
-import { Worker } from 'node:worker_threads';
 import type { CheckpointNews } from './checkpoint-thread.ts';
-import { workerUrl } from './worker-url.ts';
+import type { Thread } from './thread.ts';
 
 export interface Checkpointer {
   stop(): Promise<void>;
@@ -10,27 +8,25 @@ export interface Checkpointer {
 
 /** @param onDeath told, once, when the thread ends without having been asked to. */
 export function startCheckpointer(
-  path: string,
+  thread: Thread<'stop', CheckpointNews>,
   onNews: (news: CheckpointNews) => void,
   onDeath: (error: Error) => void,
 ): Checkpointer {
-  const worker = new Worker(workerUrl('checkpoint-thread', import.meta.url), { workerData: { path } });
   let isOver = false;
-  const die = (error: Error): void => {
+  const ended = Promise.withResolvers<void>();
+  thread.onMessage(onNews);
+  thread.onEnd((cause) => {
+    ended.resolve();
     if (isOver) return;
     isOver = true;
-    onDeath(error);
-  };
-  worker.on('message', onNews);
-  worker.on('error', die);
-  worker.on('exit', (code) => die(new Error(`the checkpoint thread ended with exit code ${code}`)));
+    onDeath(new Error(`the checkpoint thread has ended: ${cause.message}`, { cause }));
+  });
   return {
     async stop(): Promise<void> {
       if (isOver) return;
       isOver = true;
-      const ended = once(worker, 'exit');
-      worker.postMessage('stop');
-      await ended;
+      thread.post('stop');
+      await ended.promise;
     },
   };
 }

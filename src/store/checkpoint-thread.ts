@@ -5,8 +5,8 @@
  * anew. A reader that holds the log back for long is named to the main thread.
  */
 import { statSync } from 'node:fs';
-import { parentPort, workerData } from 'node:worker_threads';
 import Database from 'better-sqlite3';
+import { ownerOfThread } from './thread.ts';
 
 export interface CheckpointNews {
   readonly type: 'held_back' | 'failed';
@@ -33,16 +33,14 @@ interface CheckpointRow {
 }
 
 function main(): void {
-  const port = parentPort;
-  if (port === null) throw new Error('checkpoint-thread.ts runs as a worker only');
-  const { path } = workerData as { path: string };
+  const { owner, path } = ownerOfThread<'stop', CheckpointNews>();
   const db = new Database(path, { fileMustExist: true, timeout: RESTART_WAIT_MS });
   const pageBytes = db.pragma('page_size', { simple: true }) as number;
   let nextNewsAtMs = 0;
   const tell = (news: CheckpointNews): void => {
     if (performance.now() < nextNewsAtMs) return;
     nextNewsAtMs = performance.now() + NEWS_EVERY_MS;
-    port.postMessage(news);
+    owner.post(news);
   };
   const checkpoint = (mode: 'PASSIVE' | 'TRUNCATE'): CheckpointRow => {
     const [row] = db.pragma(`wal_checkpoint(${mode})`) as CheckpointRow[];
@@ -74,10 +72,10 @@ function main(): void {
     }
   }, EVERY_MS);
 
-  port.on('message', () => {
+  owner.onMessage(() => {
     clearInterval(timer);
     db.close();
-    port.close();
+    owner.close();
   });
 }
 

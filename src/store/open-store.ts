@@ -1,8 +1,11 @@
 /** Opens the store with its three threads: writer, reader, checkpoints. */
 import { startCheckpointer } from './checkpoint-client.ts';
 import type { CheckpointNews } from './checkpoint-thread.ts';
+import type { ToReader } from './read-loop.ts';
 import { ReaderClient } from './reader-client.ts';
 import type { Store } from './store.ts';
+import { startThread, type Thread } from './thread.ts';
+import type { FromWriter, Outcome, ToWriter } from './write-loop.ts';
 import { WriterClient } from './writer-client.ts';
 
 export interface StoreEvents {
@@ -11,11 +14,28 @@ export interface StoreEvents {
   readonly onCheckpointNews: (news: CheckpointNews) => void;
 }
 
+/** How each thread of the store is started, on the database at `path`. */
+export interface StoreThreads {
+  writer(path: string): Thread<ToWriter, FromWriter>;
+  reader(path: string): Thread<ToReader, Outcome>;
+  checkpointer(path: string): Thread<'stop', CheckpointNews>;
+}
+
+const REAL_THREADS: StoreThreads = {
+  writer: (path) => startThread('writer-thread', path),
+  reader: (path) => startThread('reader-thread', path),
+  checkpointer: (path) => startThread('checkpoint-thread', path),
+};
+
 /** @throws StoreError when the database is in use, not a database, too new, or out of reach. */
-export async function openStore(path: string, events: StoreEvents): Promise<Store> {
-  const writer = await WriterClient.open(path, events.onDeath);
-  const reader = new ReaderClient(path, events.onDeath);
-  const checkpointer = startCheckpointer(path, events.onCheckpointNews, events.onDeath);
+export async function openStore(
+  path: string,
+  events: StoreEvents,
+  threads: StoreThreads = REAL_THREADS,
+): Promise<Store> {
+  const writer = await WriterClient.open(threads.writer(path), events.onDeath);
+  const reader = new ReaderClient(threads.reader(path), events.onDeath);
+  const checkpointer = startCheckpointer(threads.checkpointer(path), events.onCheckpointNews, events.onDeath);
   const close = async (): Promise<void> => {
     await reader.close();
     await checkpointer.stop();

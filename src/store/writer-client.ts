@@ -1,11 +1,10 @@
 /** The writer as seen from the other threads: promises that resolve once the thread has committed. */
-import { Worker } from 'node:worker_threads';
 import type { CommandArgs, CommandName, CommandResult } from './commands.ts';
 import { StoreError } from './errors.ts';
 import type { NewEntry } from './log.ts';
 import type { AppendListener, StoreWriter } from './store.ts';
-import { workerUrl } from './worker-url.ts';
-import type { FromWriter, Outcome, ToWriter } from './writer-thread.ts';
+import type { Thread } from './thread.ts';
+import type { FromWriter, Outcome, ToWriter } from './write-loop.ts';
 import type { Appended, BranchCounts, Input } from './writer.ts';
 
 type EntryKind = NewEntry['kind'] | 'delivery';
@@ -22,7 +21,7 @@ interface Waiting {
 const WAITING_BYTES = 1_024;
 
 export class WriterClient implements StoreWriter {
-  readonly #worker: Worker;
+  readonly #thread: Thread<ToWriter, FromWriter>;
   readonly #waiting = new Map<number, Waiting>();
   readonly #listeners = new Set<AppendListener>();
   #nextId = 1;
@@ -31,20 +30,19 @@ export class WriterClient implements StoreWriter {
   #ended: StoreError | null = null;
   #closing = false;
 
-  private constructor(worker: Worker) {
-    this.#worker = worker;
+  private constructor(thread: Thread<ToWriter, FromWriter>) {
+    this.#thread = thread;
   }
 
   /**
    * @param onDeath told when the thread ends without having been asked to: the process cannot go on.
    * @throws StoreError when the database is in use, not a database, too new, or out of reach.
    */
-  static open(path: string, onDeath: (error: Error) => void): Promise<WriterClient> {
-    const worker = new Worker(workerUrl('writer-thread', import.meta.url), { workerData: { path } });
-    const client = new WriterClient(worker);
+  static open(thread: Thread<ToWriter, FromWriter>, onDeath: (error: Error) => void): Promise<WriterClient> {
+    const client = new WriterClient(thread);
     return new Promise((resolve, reject) => {
       let opened = false;
-      worker.on('message', (message: FromWriter) => {
+      thread.onMessage((message) => {
         if (message.type === 'refused') {
           client.#end(new StoreError(message.error.kind, message.error.message));
           reject(new StoreError(message.error.kind, message.error.message));
@@ -58,20 +56,17 @@ export class WriterClient implements StoreWriter {
         }
         client.#take(message);
       });
-      const die = (cause: Error): void => {
+      thread.onEnd((cause) => {
         if (client.#ended !== null) return;
         if (client.#closing) {
-          // Its last messages may still be on their way.
-          setImmediate(() => client.#end(new StoreError('closed', 'the store is closed')));
+          client.#end(new StoreError('closed', 'the store is closed'));
           return;
         }
         const error = new StoreError('closed', `the store's writer has ended: ${cause.message}`, { cause });
         client.#end(error);
         if (opened) onDeath(error);
         else reject(error);
-      };
-      worker.on('error', die);
-      worker.on('exit', (code) => die(new Error(`exit code ${code}`)));
+      });
     });
   }
 
@@ -120,7 +115,7 @@ export class WriterClient implements StoreWriter {
     return new Promise<T>((resolve, reject) => {
       this.#waiting.set(id, { bytes, kind, resolve, reject });
       this.#waitingBytes += bytes;
-      this.#worker.postMessage(message(id));
+      this.#thread.post(message(id));
     });
   }
 

@@ -1,118 +1,16 @@
-/**
- * The writer's thread. It takes what has queued while the last transaction was on its way to the disk and commits it
- * as the next one: the fsync is the batching window. Deliveries go before reads and everything else.
- */
-import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
-import { StoreError, type StoreErrorKind } from './errors.ts';
+/** The writer's thread: see write-loop.ts. */
 import { lockDatabase } from './lock.ts';
 import { openWriter } from './open.ts';
-import { Writer, type Input, type Result } from './writer.ts';
+import { ownerOfThread } from './thread.ts';
+import { serveWriter, type FromWriter, type ToWriter } from './write-loop.ts';
 
-export type ToWriter =
-  | { readonly type: 'input'; readonly id: number; readonly input: Input }
-  | { readonly type: 'counts'; readonly id: number }
-  | { readonly type: 'close'; readonly id: number };
-
-export interface PlainError {
-  readonly kind: StoreErrorKind;
-  readonly message: string;
-}
-
-export type Outcome =
-  | { readonly id: number; readonly ok: true; readonly value: unknown }
-  | { readonly id: number; readonly ok: false; readonly error: PlainError };
-
-export type FromWriter =
-  | { readonly type: 'opened'; readonly lastSeq: number }
-  | { readonly type: 'refused'; readonly error: PlainError }
-  | { readonly type: 'outcomes'; readonly lastSeq: number; readonly outcomes: readonly Outcome[] }
-  | { readonly type: 'closed'; readonly id: number };
-
-/** One transaction's share: large enough to spread an fsync, small enough to answer in time. */
-const DELIVERIES_AT_ONCE = 512;
-const OTHERS_AT_ONCE = 16;
-
-type InputMessage = Extract<ToWriter, { type: 'input' }>;
-
-function main(): void {
-  const port = parentPort;
-  if (port === null) throw new Error('writer-thread.ts runs as a worker only');
-  const { path } = workerData as { path: string };
-  const tell = (message: FromWriter): void => port.postMessage(message);
-
-  let lock;
-  let db;
+const { owner, path } = ownerOfThread<ToWriter, FromWriter>();
+serveWriter(owner, () => {
+  const lock = lockDatabase(path);
   try {
-    lock = lockDatabase(path);
-    db = openWriter(path);
+    return { db: openWriter(path), release: () => lock.release() };
   } catch (error) {
-    lock?.release();
-    tell({ type: 'refused', error: plain(error) });
-    port.close();
-    return;
-  }
-  const writer = new Writer(db);
-  const deliveries: InputMessage[] = [];
-  const others: InputMessage[] = [];
-  let closing: number | null = null;
-
-  const accept = (message: ToWriter): void => {
-    switch (message.type) {
-      case 'input':
-        (message.input.kind === 'delivery' ? deliveries : others).push(message);
-        return;
-      case 'counts':
-        tell({
-          type: 'outcomes',
-          lastSeq: writer.lastSeq,
-          outcomes: [{ id: message.id, ok: true, value: writer.branchCounts() }],
-        });
-        return;
-      case 'close':
-        closing = message.id;
-    }
-  };
-  const drain = (): void => {
-    for (let next = receiveMessageOnPort(port); next !== undefined; next = receiveMessageOnPort(port)) {
-      accept(next.message as ToWriter);
-    }
-  };
-  const commit = (messages: readonly InputMessage[]): void => {
-    if (messages.length === 0) return;
-    const results = writer.commit(messages.map((message) => message.input));
-    const outcomes = messages.map(({ id }, i) => outcomeOf(id, results[i]));
-    tell({ type: 'outcomes', lastSeq: writer.lastSeq, outcomes });
-  };
-
-  port.on('message', (first: ToWriter) => {
-    accept(first);
-    drain();
-    while (deliveries.length > 0 || others.length > 0) {
-      commit(deliveries.splice(0, DELIVERIES_AT_ONCE));
-      drain();
-      if (deliveries.length === 0) commit(others.splice(0, OTHERS_AT_ONCE));
-      // Others are never starved: a short share of them goes between two batches of deliveries.
-      else commit(others.splice(0, 1));
-      drain();
-    }
-    if (closing === null) return;
-    db.close();
     lock.release();
-    tell({ type: 'closed', id: closing });
-    port.close();
-  });
-  tell({ type: 'opened', lastSeq: writer.lastSeq });
-}
-
-function outcomeOf(id: number, result: Result | undefined): Outcome {
-  if (result === undefined) return { id, ok: false, error: { kind: 'closed', message: 'no result' } };
-  return result.ok ? { id, ok: true, value: result.value } : { id, ok: false, error: plain(result.error) };
-}
-
-/** Errors lose their class on the way between threads. */
-function plain(error: unknown): PlainError {
-  if (error instanceof StoreError) return { kind: error.kind, message: error.message };
-  return { kind: 'unreachable', message: error instanceof Error ? error.message : String(error) };
-}
-
-main();
+    throw error;
+  }
+});

@@ -1,6 +1,6 @@
 /**
  * The one way into the mirror: takes what has queued, appends it to the log, folds it into the tables, and commits
- * it all as one transaction. Synchronous; `writer-thread.ts` gives it a thread.
+ * it all as one transaction. Synchronous; `write-loop.ts` runs it on a thread.
  */
 import type { Entry } from '../core/entry.ts';
 import type { Fact } from '../core/fact.ts';
