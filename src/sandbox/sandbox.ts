@@ -1,5 +1,6 @@
+import type { Hono } from 'hono';
 import { createApi } from './api.ts';
-import type { RequestCounters } from './api.ts';
+import type { ApiEnv, RequestCounters } from './api.ts';
 import { fillCatalogue } from './catalogue.ts';
 import { createClock, systemTimers } from './clock.ts';
 import type { Clock, Timers } from './clock.ts';
@@ -23,6 +24,7 @@ import type { Reads } from './reads.ts';
 import { createTraffic } from './traffic.ts';
 import type { Traffic } from './traffic.ts';
 import { createTransmitter } from './transmit.ts';
+import type { Transmitter } from './transmit.ts';
 import { createTruth } from './truth.ts';
 import type { Truth } from './truth.ts';
 import { createSealer } from './webhooks.ts';
@@ -47,9 +49,9 @@ export type SandboxOptions = {
   ackTimeoutMs?: number;
 };
 
-export type Sandbox = {
-  readonly baseUrl: string;
-  readonly port: number;
+/** The whole service, as yet without a socket: `api.fetch` answers. */
+export type SimulatedService = {
+  readonly api: Hono<ApiEnv>;
   readonly seed: number;
   readonly clientId: string;
   /** The secret in force, also after `oauth.replaceSecret`. */
@@ -67,8 +69,13 @@ export type Sandbox = {
   readonly oauth: OAuth;
   readonly deliveries: Deliveries;
   readonly requests: Readonly<RequestCounters>;
-  /** Stops traffic, drops what is not yet sent, lets go of held reads, and closes the server. */
+  /** Stops traffic, drops what is not yet sent, and lets go of held reads. */
   stop(): Promise<void>;
+};
+
+export type Sandbox = SimulatedService & {
+  readonly baseUrl: string;
+  readonly port: number;
 };
 
 /** What development uses unless told otherwise. */
@@ -80,6 +87,24 @@ export const defaultCredentials = {
 
 /** Starts the whole simulated service on 127.0.0.1. Rejects when the port is taken. */
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
+  const { timers = systemTimers, ackTimeoutMs = 1_000 } = options;
+  const service = createService(options, createTransmitter({ timers, ackTimeoutMs }));
+  const server = await listen(service.api, options.port ?? 0);
+  const stopService = service.stop;
+  return Object.assign(service, {
+    baseUrl: `http://127.0.0.1:${server.port}`,
+    port: server.port,
+    stop: async () => {
+      await Promise.all([stopService(), server.close()]);
+    },
+  });
+}
+
+/** @param transmitter carries its webhooks. */
+export function createService(
+  options: Omit<SandboxOptions, 'port' | 'ackTimeoutMs'>,
+  transmitter: Transmitter,
+): SimulatedService {
   const { seed = 1, timers = systemTimers } = options;
   const credentials = {
     clientId: options.clientId ?? defaultCredentials.clientId,
@@ -109,7 +134,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   const deliveries = createDeliveryLog();
   const network = createNetwork({
     seal: sealer.seal,
-    transmitter: createTransmitter({ timers, ackTimeoutMs: options.ackTimeoutMs ?? 1_000 }),
+    transmitter,
     log: deliveries,
     clock,
     random: stream('network'),
@@ -136,11 +161,9 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   const endpoints = productEndpoints({ truth, listing: createListing(truth) });
   const api = createApi({ clock, issuer, reads, endpoints, requests });
   api.route('/sandbox', createControl({ clock, truth, operations, traffic, network, reads, deliveries }));
-  const server = await listen(api, options.port ?? 0);
 
   return {
-    baseUrl: `http://127.0.0.1:${server.port}`,
-    port: server.port,
+    api,
     seed,
     clientId: credentials.clientId,
     get clientSecret() {
@@ -170,7 +193,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     stop: async () => {
       traffic.stop();
       reads.stop();
-      await Promise.all([network.stop(), server.close()]);
+      await network.stop();
     },
   };
 }
