@@ -70,7 +70,7 @@ export type SimulatedService = {
   readonly deliveries: Deliveries;
   readonly requests: Readonly<RequestCounters>;
   /** Stops traffic, drops what is not yet sent, and lets go of held reads. */
-  stop(): Promise<void>;
+  readonly stop: () => Promise<void>;
 };
 
 export type Sandbox = SimulatedService & {
