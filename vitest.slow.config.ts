@@ -16,6 +16,7 @@ export const SLOW = [
   'test/process/downtime.test.ts',
   'test/process/faults.test.ts',
   'test/process/kill.test.ts',
+  'test/process/refused-product.test.ts',
   'test/process/refused-start.test.ts',
   'test/process/removal.test.ts',
   'test/process/unknown-variant.test.ts',

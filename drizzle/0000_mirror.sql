@@ -161,6 +161,8 @@ CREATE INDEX `runs_state` ON `runs` (`state`);--> statement-breakpoint
 CREATE TABLE `service_state` (
 	`id` integer PRIMARY KEY NOT NULL,
 	`epoch` text NOT NULL,
+	`file_inode` text,
+	`file_born_at_ms` integer,
 	`alive_at_ms` integer,
 	`last_full_sync_at_ms` integer,
 	CONSTRAINT "service_state_single" CHECK(id = 1)
@@ -293,8 +295,13 @@ SELECT
 	`request_id` AS `request_id`
 FROM `changes`;
 --> statement-breakpoint
+-- Products whose reads the service refuses, or that failed over and over. They are tried again, but nothing waits for them.
+CREATE VIEW `given_up_reads` (`product_id`) AS
+SELECT `product_id` FROM `read_failures` WHERE `parked` = 1 OR `attempts` >= 10;
+--> statement-breakpoint
 -- stale: nobody keeps the mirror at this moment, or a doubt has waited for its read for over 15 minutes.
 -- catching_up: a product was not read since the mirror last did not listen, or the catalogue was never read whole.
+-- A read that is given up holds neither up, for its rows stay suspect; more than one, and than 5 % of the catalogue, is stale.
 CREATE VIEW `mirror_status` AS
 WITH `now` (`ms`) AS (SELECT CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER))
 SELECT
@@ -303,11 +310,17 @@ SELECT
 	CASE
 		WHEN s.`alive_at_ms` IS NULL OR s.`alive_at_ms` < now.`ms` - 10000 THEN 'stale'
 		WHEN s.`last_full_sync_at_ms` IS NULL
-			OR EXISTS (SELECT 1 FROM `products` WHERE `gone_at_ms` IS NULL AND `read_at_ms` < m.`trusted_after_ms`)
-			THEN 'catching_up'
+			OR EXISTS (
+				SELECT 1 FROM `products` WHERE `gone_at_ms` IS NULL AND `read_at_ms` < m.`trusted_after_ms`
+					AND `product_id` NOT IN (SELECT `product_id` FROM `given_up_reads`)
+			) THEN 'catching_up'
 		WHEN EXISTS (
 			SELECT 1 FROM `obligations` WHERE `doubt` = 1 AND `first_made_at_ms` < now.`ms` - 900000
-		) THEN 'stale'
+				AND `product_id` NOT IN (SELECT `product_id` FROM `given_up_reads`)
+		) OR (
+			SELECT count(*) FROM `given_up_reads` g JOIN `products` p ON p.`product_id` = g.`product_id`
+			WHERE p.`gone_at_ms` IS NULL
+		) > max(1, (SELECT count(*) FROM `products` WHERE `gone_at_ms` IS NULL) / 20) THEN 'stale'
 		ELSE 'live'
 	END AS `state`,
 	m.`last_delivery_at_ms` AS `last_delivery_at`,

@@ -81,7 +81,7 @@ async function resync(options: ResyncOptions, config: Config): Promise<number> {
   }
   if (options.json === true) process.stdout.write(`${JSON.stringify(run)}\n`);
   else progress.say(summaryOf(run));
-  return run.state === 'done' ? EXIT.done : EXIT.failed;
+  return run.state === 'done' && run.failed === 0 ? EXIT.done : EXIT.failed;
 }
 
 /** @returns null when interrupted. */
@@ -128,7 +128,8 @@ async function openHere(config: Config, onDeath: (error: Error) => void): Promis
 
 function summaryOf(run: RunView): string {
   const ended = run.state === 'done' ? 'done' : `failed: ${run.error ?? 'see the log'}`;
-  return `run ${run.run_id} ${ended}: ${run.done} products read, ${run.drift} differences corrected`;
+  const missing = run.failed > 0 ? `, ${run.failed} could not be read (see the log)` : '';
+  return `run ${run.run_id} ${ended}: ${run.done} products read, ${run.drift} differences corrected${missing}`;
 }
 
 function addressOf({ ops }: Config): string {

@@ -89,7 +89,7 @@ function describe(status: ShownStatus, serving: boolean, config: Config): string
   if (status.parked_reads > 0) {
     rows.push([
       'parked reads',
-      `${status.parked_reads}, refused by the service; \`resync\` tries them again`,
+      `${status.parked_reads}, refused or failing over and over (see the log); \`resync\` tries them again`,
     ]);
   }
   if (status.held_removals > 0) {

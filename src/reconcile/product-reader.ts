@@ -1,6 +1,7 @@
 /** Reads one product and puts the answer on record; a failure is put on record too. */
 import { fullJitterMs } from '../core/backoff.ts';
 import type { Fact } from '../core/fact.ts';
+import { LATEST_MS } from '../core/limits.ts';
 import type { ServiceClient } from '../service/client.ts';
 import { ServiceError } from '../service/errors.ts';
 import { snapshotOf } from '../service/snapshot.ts';
@@ -43,7 +44,7 @@ export async function readProduct(
   return appended.facts;
 }
 
-/** Decides when a failed read is tried again. @returns true when it waits for an operator's word. @throws StoreError */
+/** Decides when a failed read is tried again. @returns true when it waits for a schedule or an operator. @throws StoreError */
 export async function recordFailure(
   deps: ProductReaderDeps,
   productId: string,
@@ -61,7 +62,9 @@ export async function recordFailure(
   await store.writer.command('failRead', {
     productId,
     attempts,
-    nextAtMs: failedAtMs + Math.max(retryAfterMs, fullJitterMs(attempts, policy, random())),
+    nextAtMs: parked
+      ? LATEST_MS
+      : failedAtMs + Math.max(retryAfterMs, fullJitterMs(attempts, policy, random())),
     parked,
     error: error instanceof Error ? error.message : String(error),
     failedAtMs,

@@ -69,7 +69,10 @@ export class Reconciler {
       throttle: this.#throttle,
       onRead: (_, facts) => this.#countDrift(facts),
       onParked: (productId, error) =>
-        log.warn({ productId, err: error }, 'the service refuses this read; it waits for an operator'),
+        log.warn(
+          { productId, err: error },
+          'the service refuses this read; the next schedule or resync tries it again',
+        ),
     });
     this.#lookups = new Lookups({ ...deps, throttle: this.#throttle }, this.#stop.signal);
   }
@@ -124,7 +127,7 @@ export class Reconciler {
     const { store, now, tokens } = this.#deps;
     await tokens.releaseLatch();
     this.#throttle.release();
-    await store.writer.command('forgetFailures', undefined);
+    await store.writer.command('retryFailures', undefined);
     if (options.allowRemovals) {
       const atMs = now();
       await store.writer.append({ kind: 'allow_removals', atMs, untilMs: atMs + ALLOW_REMOVALS_MS });
@@ -160,7 +163,7 @@ export class Reconciler {
 
   async #readDue(): Promise<void> {
     const { store, now } = this.#deps;
-    await store.writer.command('forgetFailures', undefined);
+    await store.writer.command('retryFailures', undefined);
     const productIds = await store.reader.ask('scheduledReads', { limit: SCHEDULED_READS });
     if (productIds.length === 0) return;
     await store.writer.append({ kind: 'oblige', atMs: now(), reason: 'stale', productIds, variantIds: [] });

@@ -5,6 +5,7 @@ import { RUN_PRIORITY } from '../store/queries/queue.ts';
 import type { Run } from '../store/queries/runs.ts';
 import type { Store } from '../store/store.ts';
 import { REPLICA_LAG_MS } from '../core/limits.ts';
+import { isIsolated } from '../core/given-up.ts';
 
 export interface RunDeps {
   readonly store: Store;
@@ -42,6 +43,8 @@ export async function beginCatalogueRun(deps: RunDeps, kind: RunKind): Promise<R
     total: (await store.reader.ask('status')).products,
     productIds: null,
   });
+  // Whatever failed before is tried once by every walk, or the walk would end without it.
+  await store.writer.command('retryFailures', undefined);
   log.info({ runId: id, kind }, 'reading the whole catalogue');
   return loadRun(store, id);
 }
@@ -69,18 +72,23 @@ export async function beginProductRun(deps: RunDeps, productIds: readonly string
   return loadRun(store, id);
 }
 
-/** Brings the run's figures up to date and ends it when nothing is left. @returns true when it has ended. */
+/**
+ * Brings the run's figures up to date and ends it when nothing is left. A walk through the catalogue is done also when
+ * single products could not be read: the others are right, and the rows of these stay as suspect as they were.
+ *
+ * @returns true when it has ended.
+ */
 export async function followRun(deps: RunDeps, run: Run): Promise<boolean> {
   const { store, now, log } = deps;
-  const { unread, parked, total } = await store.reader.ask('remainingOf', run);
+  const { unread, parked, total } = await store.reader.ask('remainingOf', { ...run, nowMs: now() });
   const expected = run.listDone ? total : Math.max(total, run.total);
   const done = Math.max(0, total - unread);
   if (expected !== run.total || done !== run.done || parked !== run.failed) {
     await store.writer.command('progressRun', { id: run.id, total: expected, done, failed: parked });
   }
   if (!run.listDone || unread > parked || run.readAfterMs > now()) return false;
-  const error = parked === 0 ? null : `${parked} products could not be read; see the log and the status`;
-  await endRun(deps, run, error);
+  const isDone = parked === 0 || (run.productIds === null && isIsolated(parked, total));
+  await endRun(deps, run, isDone ? null : `${parked} products could not be read; see the log and the status`);
   log.info({ runId: run.id, kind: run.kind, products: done, parked, drift: run.drift }, 'the run has ended');
   return true;
 }

@@ -1,4 +1,5 @@
-/** Writes of the running service that are not part of the fold: its pulse, its runs, its failed reads. */
+/** Writes of the running service that are not part of the fold: its epoch, its pulse, its runs, its failed reads. */
+import type { FileIdentity } from './file-identity.ts';
 import type { Db } from './open.ts';
 
 export type RunKind = 'initial' | 'downtime' | 'restart' | 'scheduled' | 'operator' | 'products';
@@ -32,6 +33,15 @@ export interface RunProgress {
 
 /** Prepares the statements once; each command runs inside the writer's transaction. */
 export function prepareCommands(db: Db) {
+  const recordFile = db.prepare('UPDATE service_state SET file_inode = ?, file_born_at_ms = ?');
+  // As before the first start: never alive, never read whole.
+  const beginEpoch = db.prepare(
+    'UPDATE service_state SET epoch = ?, alive_at_ms = NULL, last_full_sync_at_ms = NULL',
+  );
+  const endRuns = db.prepare(
+    `UPDATE runs SET state = 'failed', finished_at_ms = ?, error = 'history has started again'
+     WHERE state = 'running'`,
+  );
   const alive = db.prepare('UPDATE service_state SET alive_at_ms = ?');
   const createRun = db.prepare(
     `INSERT INTO runs (kind, state, started_at_ms, read_after_ms, product_ids_json, list_offset, list_done,
@@ -52,7 +62,12 @@ export function prepareCommands(db: Db) {
        parked = excluded.parked, error = excluded.error, failed_at_ms = excluded.failed_at_ms`,
   );
   const clearFailure = db.prepare('DELETE FROM read_failures WHERE product_id = ?');
-  const unpark = db.prepare('DELETE FROM read_failures');
+  // A read that is given up stays so until it succeeds; the others begin anew.
+  const retryFailures = db.prepare(
+    `UPDATE read_failures SET next_at_ms = 0,
+       attempts = CASE WHEN product_id IN (SELECT product_id FROM given_up_reads) THEN attempts ELSE 0 END`,
+  );
+  const forgetFailures = db.prepare('DELETE FROM read_failures');
   // The last row of the log stays whatever its age: positions go on from it.
   const pruneLog = db.prepare(
     `DELETE FROM log WHERE at_ms < @beforeMs AND seq < (SELECT max(seq) FROM log)
@@ -70,6 +85,15 @@ export function prepareCommands(db: Db) {
   );
 
   return {
+    /** On the first start: the file in which the epoch begins. */
+    recordFile: ({ inode, bornAtMs }: FileIdentity): void => void recordFile.run(inode, bornAtMs),
+    /** What the service knew of its own doings belongs to another history: nothing of it holds back the full read. */
+    beginEpoch: (args: { epoch: string; file: FileIdentity; atMs: number }): void => {
+      beginEpoch.run(args.epoch);
+      recordFile.run(args.file.inode, args.file.bornAtMs);
+      endRuns.run(args.atMs);
+      forgetFailures.run();
+    },
     alive: (args: { atMs: number }): void => void alive.run(args.atMs),
     createRun: (run: NewRun): number =>
       Number(
@@ -105,8 +129,8 @@ export function prepareCommands(db: Db) {
     },
     failRead: (failure: ReadFailure): void => void fail.run({ ...failure, parked: failure.parked ? 1 : 0 }),
     clearFailure: (args: { productId: string }): void => void clearFailure.run(args.productId),
-    /** The operator's word: everything parked or waiting may be tried at once. */
-    forgetFailures: (): void => void unpark.run(),
+    /** Everything parked or waiting is tried again, once, without delay. */
+    retryFailures: (): void => void retryFailures.run(),
     /** Deletes at most `limit` of the oldest rows of each kind. @returns how many there were. */
     prune: (args: { beforeMs: number; limit: number }): number =>
       pruneLog.run(args).changes +

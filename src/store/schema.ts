@@ -238,8 +238,13 @@ export const serviceState = sqliteTable(
     id: integer('id').primaryKey(),
     /** Identifies one history: consumers of the feed start over when it changes. */
     epoch: text('epoch').notNull(),
-    /** Written every second while the service runs. */
+    /** The file in which the epoch began, to know a copy: its inode; null before the first start. */
+    fileInode: text('file_inode'),
+    /** When that file was made, by the file system's clock; zero where it does not say. */
+    fileBornAtMs: integer('file_born_at_ms'),
+    /** Written every second while the service runs; null before that, in each epoch. */
     aliveAtMs: integer('alive_at_ms'),
+    /** When the catalogue was last read whole in this epoch. */
     lastFullSyncAtMs: integer('last_full_sync_at_ms'),
   },
   () => [check('service_state_single', sql`id = 1`)],
@@ -280,7 +285,7 @@ export const runs = sqliteTable(
   ],
 );
 
-/** Reads that failed: when to try again, or that only an operator's word brings another try. */
+/** Reads that failed, until one succeeds: when to try again. Parked: refused by the service, so not before a schedule or an operator asks for it. */
 export const readFailures = sqliteTable(
   'read_failures',
   {

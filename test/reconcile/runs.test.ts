@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { beginCatalogueRun, beginProductRun, followRun } from '../../src/reconcile/runs.ts';
 import type { RunKind } from '../../src/store/commands.ts';
 import type { Run } from '../../src/store/queries/runs.ts';
@@ -26,7 +26,7 @@ function setUp() {
     store.writer.command('failRead', {
       productId,
       attempts,
-      nextAtMs: time.nowMs,
+      nextAtMs: time.nowMs + 1,
       parked,
       error: 'made up',
       failedAtMs: time.nowMs,
@@ -92,17 +92,52 @@ test('a run ends when the list is at its end and every product was read since it
   expect(await store.reader.ask('lastLife')).toMatchObject({ lastFullSyncAtMs: time.nowMs });
 });
 
-test('a run whose last products the service refuses fails, and says how many', async () => {
-  const { store, deps, begin, reload, listed, know, fail } = setUp();
-  await know(['1', '2']);
-  const run = await begin('operator');
-  await listed(run);
-  store.change(`UPDATE products SET read_at_ms = ? WHERE product_id = '1'`, Date.now() + 1_000);
-  await fail('2', 1, true);
-  expect(await followRun(deps, await reload(run))).toBe(true);
-  expect(await reload(run)).toMatchObject({ state: 'failed', done: 1, failed: 1 });
-  expect((await reload(run)).error).toContain('1 product');
-  expect((await store.reader.ask('lastLife')).lastFullSyncAtMs).toBeNull();
+describe('when the service refuses', () => {
+  async function refuse(refused: number, of: number) {
+    const set = setUp();
+    const ids = Array.from({ length: of }, (_, i) => String(i + 1));
+    await set.know(ids);
+    const run = await set.begin('operator');
+    await set.listed(run);
+    set.store.change('UPDATE products SET read_at_ms = ?', Date.now() + 1_000);
+    for (const id of ids.slice(0, refused)) {
+      set.store.change('UPDATE products SET read_at_ms = 0 WHERE product_id = ?', id);
+      await set.fail(id, 1, true);
+    }
+    expect(await followRun(set.deps, await set.reload(run))).toBe(true);
+    return { ...set, ended: await set.reload(run) };
+  }
+
+  test.each([
+    ['one product', 1, 2],
+    ['one in twenty', 2, 40],
+  ])('%s, a walk is done all the same, and says how many it could not read', async (_, refused, of) => {
+    const { ended, store, time } = await refuse(refused, of);
+    expect(ended).toMatchObject({ state: 'done', done: of - refused, failed: refused, error: null });
+    expect((await store.reader.ask('lastLife')).lastFullSyncAtMs).toBe(time.nowMs);
+  });
+
+  test.each([
+    ['more than that', 3, 40],
+    ['everything', 1, 1],
+  ])('%s, a walk has failed', async (_, refused, of) => {
+    const { ended, store } = await refuse(refused, of);
+    expect(ended).toMatchObject({ state: 'failed', done: of - refused, failed: refused });
+    expect(ended.error).toContain(`${refused} product`);
+    expect((await store.reader.ask('lastLife')).lastFullSyncAtMs).toBeNull();
+  });
+
+  test('a product that is about to be tried again, the walk waits for it', async () => {
+    const { store, deps, begin, reload, listed, know, fail } = setUp();
+    await know(['1', '2']);
+    await fail('1', 1, true);
+    const run = await begin('scheduled');
+    await listed(run);
+    store.change(`UPDATE products SET read_at_ms = ? WHERE product_id = '2'`, Date.now() + 1_000);
+    expect(await followRun(deps, await reload(run))).toBe(false);
+    await fail('1', 2, true);
+    expect(await followRun(deps, await reload(run))).toBe(true);
+  });
 });
 
 test('a run does not wait for ever for a product that fails again and again', async () => {

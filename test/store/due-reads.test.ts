@@ -1,4 +1,5 @@
 /** What is read next (DESIGN §9). */
+import { LATEST_MS } from '../../src/core/limits.ts';
 import { describe, expect, test } from 'vitest';
 import type { Obligation } from '../../src/core/model.ts';
 import { dueReads, oldestVerified } from '../../src/store/queries/queue.ts';
@@ -66,13 +67,15 @@ describe('an obligation', () => {
     expect(due(db)).toEqual(['1']);
   });
 
-  test('of a product under way, failed lately or parked waits', () => {
+  test('of a product under way or failed lately waits, a parked one until somebody asks for it', () => {
     const writer = new DirectWriter();
     for (const id of ['1', '2', '3', '4', '5']) oblige(writer.db, id);
     failed(writer, '2', NOW + 1);
     failed(writer, '3', NOW);
-    failed(writer, '4', 0, true);
+    failed(writer, '4', LATEST_MS, true);
     expect(due(writer.db, 100, ['1'])).toEqual(['3', '5']);
+    writer.commit({ kind: 'command', name: 'retryFailures', args: undefined });
+    expect(due(writer.db, 100, ['1'])).toEqual(['2', '3', '4', '5']);
   });
 
   test('that is also unread since a barrier keeps its place before the others', () => {
@@ -178,7 +181,7 @@ test('the share that no queue may take goes to the product read longest ago', ()
   product(writer.db, '2', T0 + 1);
   product(writer.db, '3', T0, T0);
   product(writer.db, '4', T0);
-  failed(writer, '4', 0, true);
+  failed(writer, '4', LATEST_MS, true);
   const oldest = (beforeMs: number, ...exclude: string[]) =>
     oldestVerified(writer.db, { nowMs: NOW, beforeMs, exclude });
   expect(oldest(NOW)).toBe('2');

@@ -136,6 +136,54 @@ describe('the mirror is', () => {
   });
 });
 
+describe('a read that the service refuses', () => {
+  function kept(products: number): DirectWriter {
+    const writer = new DirectWriter();
+    for (let n = 0; n < products; n += 1) {
+      writer.read(String(n), detail(String(n), [{ id: `1${n}`, levels: { 1: 5 } }]), T0);
+    }
+    writer.db.prepare('UPDATE service_state SET alive_at_ms = ?, last_full_sync_at_ms = 1').run(Date.now());
+    return writer;
+  }
+  function giveUp(writer: DirectWriter, productId: string, parked = true): void {
+    const failure = { productId, attempts: 10, nextAtMs: T0, parked, error: 'x', failedAtMs: T0 };
+    writer.commit({ kind: 'command', name: 'failRead', args: failure });
+  }
+  const state = (writer: DirectWriter) => status(writer.db).state;
+  const downtime = { kind: 'downtime', atMs: T0 + 1_000, downSinceMs: null } as const;
+
+  test('leaves its own rows suspect, and the mirror live once all others are read', () => {
+    const writer = kept(2);
+    writer.append(downtime);
+    giveUp(writer, '0');
+    expect(state(writer)).toBe('catching_up');
+    writer.read('1', detail('1', [{ id: '11', levels: { 1: 5 } }]), T0 + 10_000);
+    expect(state(writer)).toBe('live');
+    expect(status(writer.db)).toMatchObject({ parked_reads: 1, pending_reads: 1, suspect_count: 1 });
+    expect(suspects(writer)).toEqual(['10', '10/1']);
+    // Another try changes nothing before it has succeeded.
+    writer.commit({ kind: 'command', name: 'retryFailures', args: undefined });
+    expect(state(writer)).toBe('live');
+  });
+
+  test('makes no doubt of its own older than a quarter of an hour stale', () => {
+    const writer = kept(2);
+    const atMs = Date.now() - 16 * 60_000;
+    writer.append({ kind: 'oblige', atMs, reason: 'not_stored', productIds: ['0'], variantIds: [] });
+    expect(state(writer)).toBe('stale');
+    giveUp(writer, '0', false);
+    expect(state(writer)).toBe('live');
+  });
+
+  test('is no longer about one product when it is about more than one and than 5 %', () => {
+    const writer = kept(40);
+    for (const id of ['0', '1']) giveUp(writer, id);
+    expect(state(writer)).toBe('live');
+    giveUp(writer, '2');
+    expect(state(writer)).toBe('stale');
+  });
+});
+
 test('pending reads are counted once each: obligations, gaps, barriers, lookups, orders to come', () => {
   const writer = quiet();
   const pending = () => status(writer.db).pending_reads;

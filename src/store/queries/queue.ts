@@ -30,7 +30,7 @@ export const RUN_PRIORITY: Record<RunKind, number> = {
 const FREE = `
   NOT EXISTS (SELECT 1 FROM json_each(@exclude) e WHERE e.value = product_id)
   AND NOT EXISTS (
-    SELECT 1 FROM read_failures f WHERE f.product_id = q.product_id AND (f.parked = 1 OR f.next_at_ms > @nowMs)
+    SELECT 1 FROM read_failures f WHERE f.product_id = q.product_id AND f.next_at_ms > @nowMs
   )`;
 
 const OBLIGED = `

@@ -64,15 +64,14 @@ export function latestRuns(db: Db, args: { readonly limit: number }): Run[] {
 export interface Remaining {
   /** Products of the run not read yet. */
   readonly unread: number;
-  /** Of these: parked until an operator's word, or failed so often that no run waits for them any longer. */
+  /** Of these: refused, or failed so often that no run waits for them any longer, and not about to be tried again. */
   readonly parked: number;
   /** Products the run covers. */
   readonly total: number;
 }
 
-/** A product that fails this often in a row is still tried, but no run waits for it: a run must end. */
-const ENOUGH_ATTEMPTS = 10;
-const GIVEN_UP = `(f.parked = 1 OR f.attempts >= ${ENOUGH_ATTEMPTS})`;
+/** A run must end: it waits for no product whose read is given up, once that was tried. */
+const GIVEN_UP = `(f.next_at_ms > @nowMs AND f.product_id IN (SELECT product_id FROM given_up_reads))`;
 
 // Asked several times a second while a run lasts: each figure from an index alone.
 const CATALOGUE = `
@@ -96,12 +95,18 @@ const NAMED = `
 
 export function remainingOf(
   db: Db,
-  args: { readonly readAfterMs: number; readonly productIds: readonly string[] | null },
+  args: {
+    readonly readAfterMs: number;
+    readonly productIds: readonly string[] | null;
+    readonly nowMs: number;
+  },
 ): Remaining {
-  const { readAfterMs, productIds } = args;
+  const { readAfterMs, productIds, nowMs } = args;
   const row =
     productIds === null
-      ? db.prepare<object, Remaining>(CATALOGUE).get({ readAfterMs })
-      : db.prepare<object, Remaining>(NAMED).get({ readAfterMs, productIds: JSON.stringify(productIds) });
+      ? db.prepare<object, Remaining>(CATALOGUE).get({ readAfterMs, nowMs })
+      : db
+          .prepare<object, Remaining>(NAMED)
+          .get({ readAfterMs, nowMs, productIds: JSON.stringify(productIds) });
   return row ?? { total: 0, unread: 0, parked: 0 };
 }

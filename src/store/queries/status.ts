@@ -18,7 +18,7 @@ export interface Status {
   readonly products: number;
   readonly variants: number;
   readonly cells: number;
-  /** Reads the service refused; they wait for an operator's word. */
+  /** Products whose reads the service refuses, or that failed over and over. */
   readonly parked_reads: number;
   /** Products the brake holds. */
   readonly held_removals: number;
@@ -39,7 +39,7 @@ export function status(db: Db): Status {
     products: count('SELECT count(*) FROM products WHERE gone_at_ms IS NULL'),
     variants: count('SELECT count(*) FROM variants WHERE gone_at_ms IS NULL'),
     cells: count('SELECT count(*) FROM cells WHERE gone_at_ms IS NULL'),
-    parked_reads: count('SELECT count(*) FROM read_failures WHERE parked = 1'),
+    parked_reads: count('SELECT count(*) FROM given_up_reads'),
     held_removals: count('SELECT count(*) FROM obligations WHERE not_before_ms = ?', LATEST_MS),
     quarantined: count('SELECT count(*) FROM quarantine'),
   };
