@@ -50,7 +50,8 @@ export async function openMirror(
 ): Promise<Mirror> {
   const store = await platform.openStore(config.database.path, {
     onDeath,
-    onCheckpointNews: (news) => log.warn({ walBytes: news.walBytes }, news.message),
+    onCheckpointNews: ({ message, ...details }) => log.warn(details, message),
+    onHistoryNews: ({ message, ...details }) => log.warn(details, message),
   });
   const life = await store.reader.ask('lastLife').catch(async (error: unknown) => {
     await store.close();

@@ -125,6 +125,13 @@ export interface AllowRemovalsEntry extends EntryBase {
   readonly untilMs: number;
 }
 
+/** The database is an older copy, or another file, than what was served before: history starts again. */
+export interface EpochEntry extends EntryBase {
+  readonly kind: 'epoch';
+  /** Change numbers up to this one may have been given out already, with another meaning. */
+  readonly givenOutSeq: number;
+}
+
 export type Entry =
   | DeliveryEntry
   | ReadEntry
@@ -133,4 +140,5 @@ export type Entry =
   | DueEntry
   | DowntimeEntry
   | LookupMissedEntry
-  | AllowRemovalsEntry;
+  | AllowRemovalsEntry
+  | EpochEntry;

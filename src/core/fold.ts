@@ -1,5 +1,13 @@
 /** The fold: one log entry into the tables. No clock, no randomness, no I/O but through `Tables` (DESIGN §2). */
-import type { DowntimeEntry, DueEntry, Entry, ListedEntry, LookupMissedEntry, ObligeEntry } from './entry.ts';
+import type {
+  DowntimeEntry,
+  DueEntry,
+  Entry,
+  EpochEntry,
+  ListedEntry,
+  LookupMissedEntry,
+  ObligeEntry,
+} from './entry.ts';
 import type { Fact } from './fact.ts';
 import { removeVariant } from './fold-absence.ts';
 import { foldDelivery } from './fold-delivery.ts';
@@ -41,6 +49,9 @@ export function fold(tables: Tables, entry: Entry, report: (fact: Fact) => void)
     case 'allow_removals':
       ledger.state = { ...ledger.state, removalsAllowedUntilMs: entry.untilMs };
       for (const productId of tables.heldProducts()) ledger.oblige(productId, 'operator');
+      break;
+    case 'epoch':
+      foldEpoch(ledger, entry);
       break;
   }
   ledger.close();
@@ -85,6 +96,16 @@ function foldDue(ledger: Ledger, entry: DueEntry): void {
 
 function foldDowntime(ledger: Ledger, entry: DowntimeEntry): void {
   ledger.state = { ...ledger.state, trustedAfterMs: entry.atMs + REPLICA_LAG_MS };
+}
+
+/** Strictly above: a copy from before this entry is then always behind what has been given out since. */
+function foldEpoch(ledger: Ledger, entry: EpochEntry): void {
+  const { changeSeq } = ledger.state;
+  ledger.state = {
+    ...ledger.state,
+    changeSeq: Math.max(changeSeq, entry.givenOutSeq) + 1,
+    trustedAfterMs: entry.atMs + REPLICA_LAG_MS,
+  };
 }
 
 function foldLookupMissed(ledger: Ledger, entry: LookupMissedEntry): void {

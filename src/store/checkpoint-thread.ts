@@ -2,17 +2,21 @@
  * Moves the write-ahead log into the database file, off the path of any answer: passive, so that neither the writer
  * nor a reader waits for it. Under a steady stream of writes a passive checkpoint never catches the last of them, and
  * the log would only grow: now and then the few frames left are moved while the writer waits, and the log begins
- * anew. A reader that holds the log back for long is named to the main thread.
+ * anew. A reader that holds the log back for long is named to the main thread. At the same pace this thread keeps the
+ * mark (mark.ts), and sees that the path still leads to the file that is open.
  */
 import { statSync } from 'node:fs';
 import Database from 'better-sqlite3';
+import { MarkKeeper, type MarkNews } from './mark.ts';
 import { ownerOfThread } from './thread.ts';
 
-export interface CheckpointNews {
+export interface WalNews {
   readonly type: 'held_back' | 'failed';
   readonly walBytes: number;
   readonly message: string;
 }
+
+export type CheckpointNews = WalNews | MarkNews;
 
 const EVERY_MS = 1_000;
 /** Below this a checkpoint is not worth its writes. */
@@ -32,14 +36,22 @@ interface CheckpointRow {
   readonly checkpointed: number;
 }
 
+/** @returns null when nothing is there. */
+function inodeOf(path: string): bigint | null {
+  return statSync(path, { bigint: true, throwIfNoEntry: false })?.ino ?? null;
+}
+
 function main(): void {
   const { owner, path } = ownerOfThread<'stop', CheckpointNews>();
   const db = new Database(path, { fileMustExist: true, timeout: RESTART_WAIT_MS });
   const pageBytes = db.pragma('page_size', { simple: true }) as number;
-  let nextNewsAtMs = 0;
+  const inode = inodeOf(path);
+  const keeper = new MarkKeeper(db, path);
+  const nextNewsAtMs = { wal: 0, mark: 0 };
   const tell = (news: CheckpointNews): void => {
-    if (performance.now() < nextNewsAtMs) return;
-    nextNewsAtMs = performance.now() + NEWS_EVERY_MS;
+    const about = news.type === 'mark_failed' ? 'mark' : 'wal';
+    if (performance.now() < nextNewsAtMs[about]) return;
+    nextNewsAtMs[about] = performance.now() + NEWS_EVERY_MS;
     owner.post(news);
   };
   const checkpoint = (mode: 'PASSIVE' | 'TRUNCATE'): CheckpointRow => {
@@ -64,12 +76,22 @@ function main(): void {
 
   const timer = setInterval(() => {
     let walBytes = 0;
+    let foundInode = inode;
     try {
+      foundInode = inodeOf(path);
       walBytes = statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0;
       if (walBytes >= MIN_WAL_BYTES) keepShort();
     } catch (error) {
       tell({ type: 'failed', walBytes, message: error instanceof Error ? error.message : String(error) });
     }
+    // What is committed from here on would be lost with the process. It ends this thread, and so the process.
+    if (foundInode !== inode) {
+      throw new Error(
+        `${path} was deleted, moved or replaced while it was open: do so only while it is stopped`,
+      );
+    }
+    const unwritten = keeper.keep();
+    if (unwritten !== null) tell(unwritten);
   }, EVERY_MS);
 
   owner.onMessage(() => {

@@ -1,6 +1,7 @@
 /** Opens the store with its three threads: writer, reader, checkpoints. */
 import { startCheckpointer } from './checkpoint-client.ts';
 import type { CheckpointNews } from './checkpoint-thread.ts';
+import type { HistoryNews } from './epoch.ts';
 import type { ToReader } from './read-loop.ts';
 import { ReaderClient } from './reader-client.ts';
 import type { Store } from './store.ts';
@@ -12,6 +13,7 @@ export interface StoreEvents {
   /** A thread ended on its own: the process must end too, and be started again. */
   readonly onDeath: (error: Error) => void;
   readonly onCheckpointNews: (news: CheckpointNews) => void;
+  readonly onHistoryNews: (news: HistoryNews) => void;
 }
 
 /** How each thread of the store is started, on the database at `path`. */
@@ -33,7 +35,7 @@ export async function openStore(
   events: StoreEvents,
   threads: StoreThreads = REAL_THREADS,
 ): Promise<Store> {
-  const writer = await WriterClient.open(threads.writer(path), events.onDeath);
+  const writer = await WriterClient.open(threads.writer(path), events);
   const reader = new ReaderClient(threads.reader(path), events.onDeath);
   const checkpointer = startCheckpointer(threads.checkpointer(path), events.onCheckpointNews, events.onDeath);
   const close = async (): Promise<void> => {

@@ -2,6 +2,7 @@
  * What the writer's thread does. It takes what has queued while the last transaction was on its way to the disk and
  * commits it as the next one: the fsync is the batching window. Deliveries go before reads and everything else.
  */
+import type { HistoryNews } from './epoch.ts';
 import { StoreError, type StoreErrorKind } from './errors.ts';
 import type { Db } from './open.ts';
 import type { Owner } from './thread.ts';
@@ -22,10 +23,10 @@ export type Outcome =
   | { readonly id: number; readonly ok: false; readonly error: PlainError };
 
 export type FromWriter =
-  | { readonly type: 'opened'; readonly lastSeq: number }
+  | { readonly type: 'opened'; readonly lastSeq: number; readonly news: readonly HistoryNews[] }
   | { readonly type: 'refused'; readonly error: PlainError }
   | { readonly type: 'outcomes'; readonly lastSeq: number; readonly outcomes: readonly Outcome[] }
-  | { readonly type: 'closed'; readonly id: number };
+  | { readonly type: 'closed'; readonly id: number; readonly news: readonly HistoryNews[] };
 
 /** One transaction's share: large enough to spread an fsync, small enough to answer in time. */
 const DELIVERIES_AT_ONCE = 512;
@@ -36,6 +37,10 @@ type InputMessage = Extract<ToWriter, { type: 'input' }>;
 /** The database, held by this writer alone. */
 export interface OwnDatabase {
   readonly db: Db;
+  /** What was noticed of its history when it was opened. */
+  readonly news?: readonly HistoryNews[];
+  /** After the last commit, before `db.close()`. */
+  readonly beforeClose?: () => readonly HistoryNews[];
   /** Lets others write it. After `db.close()`. */
   readonly release: () => void;
 }
@@ -50,7 +55,7 @@ export function serveWriter(owner: Owner<ToWriter, FromWriter>, open: () => OwnD
     owner.close();
     return;
   }
-  const { db, release } = own;
+  const { db, news = [], beforeClose, release } = own;
   const writer = new Writer(db);
   const deliveries: InputMessage[] = [];
   const others: InputMessage[] = [];
@@ -94,12 +99,13 @@ export function serveWriter(owner: Owner<ToWriter, FromWriter>, open: () => OwnD
       drain();
     }
     if (closing === null) return;
+    const lastNews = beforeClose?.() ?? [];
     db.close();
     release();
-    owner.post({ type: 'closed', id: closing });
+    owner.post({ type: 'closed', id: closing, news: lastNews });
     owner.close();
   });
-  owner.post({ type: 'opened', lastSeq: writer.lastSeq });
+  owner.post({ type: 'opened', lastSeq: writer.lastSeq, news });
 }
 
 function outcomeOf(id: number, result: Result | undefined): Outcome {

@@ -1,11 +1,18 @@
 /** The writer as seen from the other threads: promises that resolve once the thread has committed. */
 import type { CommandArgs, CommandName, CommandResult } from './commands.ts';
+import type { HistoryNews } from './epoch.ts';
 import { StoreError } from './errors.ts';
 import type { NewEntry } from './log.ts';
 import type { AppendListener, StoreWriter } from './store.ts';
 import type { Thread } from './thread.ts';
 import type { FromWriter, Outcome, ToWriter } from './write-loop.ts';
 import type { Appended, BranchCounts, Input } from './writer.ts';
+
+export interface WriterEvents {
+  /** The thread ended without having been asked to: the process cannot go on. */
+  readonly onDeath: (error: Error) => void;
+  readonly onHistoryNews: (news: HistoryNews) => void;
+}
 
 type EntryKind = NewEntry['kind'] | 'delivery';
 
@@ -30,16 +37,19 @@ export class WriterClient implements StoreWriter {
   #ended: StoreError | null = null;
   #closing = false;
 
-  private constructor(thread: Thread<ToWriter, FromWriter>) {
+  readonly #onHistoryNews: WriterEvents['onHistoryNews'];
+
+  private constructor(thread: Thread<ToWriter, FromWriter>, onHistoryNews: WriterEvents['onHistoryNews']) {
     this.#thread = thread;
+    this.#onHistoryNews = onHistoryNews;
   }
 
-  /**
-   * @param onDeath told when the thread ends without having been asked to: the process cannot go on.
-   * @throws StoreError when the database is in use, not a database, too new, or out of reach.
-   */
-  static open(thread: Thread<ToWriter, FromWriter>, onDeath: (error: Error) => void): Promise<WriterClient> {
-    const client = new WriterClient(thread);
+  /** @throws StoreError when the database is in use, not a database, too new, or out of reach. */
+  static open(
+    thread: Thread<ToWriter, FromWriter>,
+    { onDeath, onHistoryNews }: WriterEvents,
+  ): Promise<WriterClient> {
+    const client = new WriterClient(thread, onHistoryNews);
     return new Promise((resolve, reject) => {
       let opened = false;
       thread.onMessage((message) => {
@@ -51,6 +61,7 @@ export class WriterClient implements StoreWriter {
         if (message.type === 'opened') {
           opened = true;
           client.#lastSeq = message.lastSeq;
+          message.news.forEach(onHistoryNews);
           resolve(client);
           return;
         }
@@ -121,6 +132,7 @@ export class WriterClient implements StoreWriter {
 
   #take(message: Exclude<FromWriter, { type: 'opened' | 'refused' }>): void {
     if (message.type === 'closed') {
+      message.news.forEach(this.#onHistoryNews);
       this.#settle({ id: message.id, ok: true, value: undefined });
       this.#end(new StoreError('closed', 'the store is closed'));
       return;

@@ -1,15 +1,30 @@
 /** The writer's thread: see write-loop.ts. */
+import { takeUpHistory } from './epoch.ts';
 import { lockDatabase } from './lock.ts';
+import { MarkKeeper } from './mark.ts';
 import { openWriter } from './open.ts';
 import { ownerOfThread } from './thread.ts';
-import { serveWriter, type FromWriter, type ToWriter } from './write-loop.ts';
+import { serveWriter, type FromWriter, type OwnDatabase, type ToWriter } from './write-loop.ts';
 
 const { owner, path } = ownerOfThread<ToWriter, FromWriter>();
-serveWriter(owner, () => {
+serveWriter(owner, (): OwnDatabase => {
   const lock = lockDatabase(path);
+  let db;
   try {
-    return { db: openWriter(path), release: () => lock.release() };
+    db = openWriter(path);
+    const news = takeUpHistory(db, path, Date.now());
+    const keeper = new MarkKeeper(db, path);
+    return {
+      db,
+      news,
+      beforeClose: () => {
+        const unwritten = keeper.keep();
+        return unwritten === null ? [] : [unwritten];
+      },
+      release: () => lock.release(),
+    };
   } catch (error) {
+    db?.close();
     lock.release();
     throw error;
   }

@@ -46,6 +46,7 @@ export async function storeAt(path = newPath(), events: Partial<StoreEvents> = {
   const store = await openStore(path, {
     onDeath: (error) => void deaths.push(error),
     onCheckpointNews: () => undefined,
+    onHistoryNews: () => undefined,
     ...events,
   });
   onTestFinished(() => store.close());

@@ -1,0 +1,138 @@
+/**
+ * The mark: a small file beside the database that says how far the numbers of its history have been given out, so
+ * that an older copy restored over the database is noticed. It is written after the commits it tells of and may lag
+ * behind them, never be ahead: it needs no fsync.
+ */
+import { closeSync, fstatSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs';
+import { z } from 'zod';
+import { findFile, type FileIdentity, type FoundFile } from './file-identity.ts';
+import type { Db } from './open.ts';
+
+export interface Position {
+  readonly epoch: string;
+  /** The last number of the change feed, and the last of the log. */
+  readonly changeSeq: number;
+  readonly logSeq: number;
+}
+
+export interface Mark extends Position {
+  /** The mark's own file when it was written: another now, and this one is a copy out of a backup. */
+  readonly file: FileIdentity;
+}
+
+export interface FoundMark extends Mark {
+  readonly foundFile: FoundFile;
+}
+
+/** No reason not to serve: the mark is one of two proofs. */
+export interface MarkNews {
+  readonly type: 'mark_failed';
+  readonly message: string;
+  readonly path: string;
+  readonly problem: string;
+}
+
+const markSchema = z.object({
+  version: z.literal(1),
+  epoch: z.string(),
+  changeSeq: z.number().int().nonnegative(),
+  logSeq: z.number().int().nonnegative(),
+  file: z.object({ inode: z.string(), bornAtMs: z.number() }),
+});
+
+export function markPath(databasePath: string): string {
+  return `${databasePath}.mark`;
+}
+
+/** @returns null when there is none. @throws Error when it cannot be read, or is not a mark. */
+export function readMark(databasePath: string): FoundMark | null {
+  const path = markPath(databasePath);
+  let text;
+  try {
+    text = readFileSync(path, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+    throw error;
+  }
+  const parsed = markSchema.safeParse(parseJson(text));
+  if (!parsed.success) throw new Error(`${path} is damaged`);
+  const { epoch, changeSeq, logSeq, file } = parsed.data;
+  return { epoch, changeSeq, logSeq, file, foundFile: findFile(path) };
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
+
+export function markNews(
+  what: 'cannot be read' | 'cannot be written',
+  path: string,
+  error: unknown,
+): MarkNews {
+  return {
+    type: 'mark_failed',
+    message: `the mark beside the database ${what}: an older copy restored over the database would not be noticed`,
+    path: markPath(path),
+    problem: error instanceof Error ? error.message : String(error),
+  };
+}
+
+/** Whoever reads meanwhile sees the old mark or the new one. */
+function writeMark(databasePath: string, position: Position): void {
+  const path = markPath(databasePath);
+  const draft = `${path}.new`;
+  const descriptor = openSync(draft, 'w');
+  try {
+    const { ino, birthtimeMs } = fstatSync(descriptor, { bigint: true });
+    const file: FileIdentity = { inode: String(ino), bornAtMs: Number(birthtimeMs) };
+    writeSync(descriptor, `${JSON.stringify({ version: 1, ...position, file })}\n`);
+  } finally {
+    closeSync(descriptor);
+  }
+  renameSync(draft, path);
+}
+
+export class MarkKeeper {
+  readonly #databasePath: string;
+  readonly #position;
+  #written: Position | null = null;
+
+  /** @param db any connection to the database. */
+  constructor(db: Db, databasePath: string) {
+    this.#databasePath = databasePath;
+    this.#position = db.prepare<[], Position>(
+      `SELECT s.epoch AS epoch, m.change_seq AS changeSeq, coalesce((SELECT max(seq) FROM log), 0) AS logSeq
+       FROM service_state s, mirror_state m`,
+    );
+  }
+
+  /** What the database holds now. @throws SqliteError */
+  position(): Position {
+    const position = this.#position.get();
+    if (position === undefined) {
+      throw new Error('service_state has no row: the database was changed by another program');
+    }
+    return position;
+  }
+
+  /** Writes the mark if it has moved. @returns why it could not, null otherwise; the next call tries again. */
+  keep(): MarkNews | null {
+    try {
+      const position = this.position();
+      if (this.#written !== null && isSame(this.#written, position)) return null;
+      writeMark(this.#databasePath, position);
+      this.#written = position;
+      return null;
+    } catch (error) {
+      return markNews('cannot be written', this.#databasePath, error);
+    }
+  }
+}
+
+function isSame(a: Position, b: Position): boolean {
+  return a.epoch === b.epoch && a.changeSeq === b.changeSeq && a.logSeq === b.logSeq;
+}
