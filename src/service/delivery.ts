@@ -13,8 +13,8 @@ export interface ParsedDelivery {
 
 /** Before this an update time cannot be in milliseconds: seconds are the common slip ("Conventions" 2). */
 const EARLIEST_PLAUSIBLE_MS = 1_000_000_000_000;
-/** More items than this that do not even name a variant say nothing more: they are told as one. */
-const MAX_NAMELESS = 100;
+/** More broken items than this that name no variant, or one named already, say nothing more: they are told as one. */
+const MAX_TOLD_EACH = 100;
 
 const decoder = new TextDecoder();
 
@@ -50,16 +50,25 @@ function whole(requestId: string | null, problem: string): ParsedDelivery {
 function parseItems(items: readonly unknown[]): Pick<ParsedDelivery, 'changes' | 'unreadable'> {
   const changes: StockChange[] = [];
   const unreadable: Unreadable[] = [];
-  let nameless = 0;
+  const named = new Set<string | null>([null]);
+  let untold = 0;
   for (const [itemIndex, item] of items.entries()) {
     const variantId = variantIdOf(item);
-    if (variantId === null && ++nameless > MAX_NAMELESS) continue;
+    const isEnough = unreadable.length >= MAX_TOLD_EACH;
+    if (isEnough && variantId === null) {
+      untold += 1;
+      continue;
+    }
     const read = readItem(item);
     if (typeof read === 'object') changes.push(read);
-    else unreadable.push({ itemIndex, problem: `data.items[${itemIndex}]${read}`, variantId });
+    else if (isEnough && named.has(variantId)) untold += 1;
+    else {
+      unreadable.push({ itemIndex, problem: `data.items[${itemIndex}]${read}`, variantId });
+      named.add(variantId);
+    }
   }
-  if (nameless > MAX_NAMELESS) {
-    const problem = `data.items: ${nameless - MAX_NAMELESS} more items that name no variant`;
+  if (untold > 0) {
+    const problem = `data.items: ${untold} more items that are not understood, and name no further variant`;
     unreadable.push({ ...WHOLE, problem });
   }
   return { changes, unreadable };
@@ -84,8 +93,8 @@ function readItem(item: unknown): StockChange | string {
     new: parsed.data.new + 0,
     updateTimeMs: update_time,
     reason: reason?.toWellFormed() ?? null,
-    orderId: order_id ?? null,
-    userId: user_id ?? null,
+    orderId: order_id?.toWellFormed() ?? null,
+    userId: user_id?.toWellFormed() ?? null,
   };
 }
 

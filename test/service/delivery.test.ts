@@ -198,8 +198,20 @@ test('a flood of items that name nobody is told in bounded space', () => {
   expect(unreadable.at(-1)).toEqual({
     itemIndex: null,
     variantId: null,
-    problem: 'data.items: 499900 more items that name no variant',
+    problem: 'data.items: 499900 more items that are not understood, and name no further variant',
   });
+});
+
+test('a flood of broken items is told in bounded space, but every variant it names', () => {
+  const { changes, unreadable } = parse(
+    withItems('{"id":"1"},'.repeat(50_000) + '{"id":"2"},{"id":"1"}', JSON.stringify(ITEM)),
+  );
+  expect(changes).toEqual([CHANGE]);
+  expect(unreadable).toHaveLength(102);
+  expect(unreadable.slice(-2)).toEqual([
+    { itemIndex: 50_000, variantId: '2', problem: expect.stringContaining('data.items[50000]') },
+    { itemIndex: null, variantId: null, problem: expect.stringMatching(/^data\.items: 49901 more/) },
+  ]);
 });
 
 test('the bodies of the signature vectors', () => {

@@ -1,53 +1,13 @@
 /** The durable log, and the tables as its fold (DESIGN §2). */
 import { expect, test } from 'vitest';
-import { fold } from '../../src/core/fold.ts';
-import { decodeEntry, type LogRow } from '../../src/store/log.ts';
 import type { Db } from '../../src/store/open.ts';
-import { SqliteTables } from '../../src/store/sqlite-tables.ts';
-import {
-  delivery,
-  detail,
-  DirectWriter,
-  item,
-  readEntry,
-  rows,
-  T0,
-  values,
-  writerDb,
-} from './mirror-file.ts';
+import { delivery, detail, DirectWriter, item, readEntry, rows, T0, values } from './mirror-file.ts';
+import { dump, replay } from './replay.ts';
 
 /** Makes every delivery that moves variant 666 fail in the middle of its fold. */
 function breakVariant666(db: Db): void {
   db.exec(`CREATE TRIGGER broken BEFORE INSERT ON cells WHEN NEW.variant_id = '666'
            BEGIN SELECT RAISE(ABORT, 'a fault of the program'); END`);
-}
-
-const FOLDED = [
-  'cells ORDER BY variant_id, warehouse_id',
-  'variants ORDER BY variant_id',
-  'products ORDER BY product_id',
-  'product_details ORDER BY product_id',
-  'obligations ORDER BY product_id',
-  'gaps ORDER BY variant_id, warehouse_id, opened_seq',
-  'changes ORDER BY seq',
-  'quarantine ORDER BY id',
-  'mirror_state',
-];
-
-const dump = (db: Db): string => JSON.stringify(FOLDED.map((from) => rows(db, `SELECT * FROM ${from}`)));
-
-function replay(from: Db): Db {
-  const db = writerDb();
-  const tables = new SqliteTables(db);
-  const log = from
-    .prepare<[], LogRow>('SELECT seq, kind, at_ms AS atMs, payload FROM log ORDER BY seq')
-    .all();
-  for (const row of log) {
-    const entry = decodeEntry(row, (productId) => tables.product(productId)?.detailJson ?? null);
-    fold(tables, entry, () => undefined);
-  }
-  tables.flush();
-  return db;
 }
 
 test('positions have no gap and follow the commits, over batches, failures and duplicates', () => {

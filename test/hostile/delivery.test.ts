@@ -1,0 +1,120 @@
+/** Whatever an authentic body says, it is read without harm, merged into the real store, and folded again to the same. */
+import { readdirSync, readFileSync } from 'node:fs';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { parseDelivery } from '../../src/service/delivery.ts';
+import { detail, DirectWriter, T0 } from '../store/mirror-file.ts';
+import { dump, replay } from '../store/replay.ts';
+import { anyBody, anyItem, envelope } from './bodies.ts';
+import { corpusBody, type CorpusEntry } from './corpus.ts';
+import { checkDelivery } from './delivery-properties.ts';
+
+const CORPUS = new URL('corpus/', import.meta.url);
+const entries = readdirSync(CORPUS)
+  .filter((name) => name.endsWith('.json'))
+  .flatMap((name) => JSON.parse(readFileSync(new URL(name, CORPUS), 'utf8')) as CorpusEntry[]);
+
+const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
+
+/** A store that knows variants 100 and 101. */
+function knowing(): DirectWriter {
+  const writer = new DirectWriter();
+  // What is tested here is not the disk.
+  writer.db.pragma('synchronous = OFF');
+  const tea = detail('10', [
+    { id: '100', levels: { 1: 5 } },
+    { id: '101', levels: null, total: 3 },
+  ]);
+  writer.read('10', tea, T0 - 60_000);
+  return writer;
+}
+
+/** Merged as it is, not put aside because the rules failed on it. */
+function merge(writer: DirectWriter, body: Uint8Array, atMs: number): void {
+  const { facts } = writer.deliver(body, atMs);
+  expect(
+    facts.filter((fact) => fact.kind === 'quarantined' && fact.problem.startsWith('not merged')),
+  ).toEqual([]);
+}
+
+test.each(entries.map((entry) => [entry.name, entry] as const))('of the corpus: %s', (_, entry) => {
+  const body = corpusBody(entry);
+  checkDelivery(body);
+  const writer = knowing();
+  merge(writer, body, T0);
+  expect(dump(replay(writer.db))).toBe(dump(writer.db));
+});
+
+test('any body is read without harm, merged, and the log folded again gives the same tables', () => {
+  const writer = knowing();
+  let atMs = T0;
+  fc.assert(
+    fc.property(anyBody, (body) => {
+      checkDelivery(body);
+      merge(writer, body, (atMs += 7));
+    }),
+    { numRuns: 800 },
+  );
+  expect(dump(replay(writer.db))).toBe(dump(writer.db));
+});
+
+test('an item is understood as it would be alone, whatever stands beside it', () => {
+  fc.assert(
+    fc.property(fc.array(anyItem, { maxLength: 8 }), (items) => {
+      const together = parseDelivery(bytes(envelope(items)));
+      const alone = items.map((item) => parseDelivery(bytes(envelope([item]))));
+      expect(together.changes).toEqual(alone.flatMap(({ changes }) => changes));
+      expect(
+        together.unreadable.map(({ variantId, problem }) => [
+          variantId,
+          problem.replace(/^data\.items\[\d+\]/, ''),
+        ]),
+      ).toEqual(
+        alone.flatMap(({ unreadable }) =>
+          unreadable.map(({ variantId, problem }) => [variantId, problem.replace(/^data\.items\[\d+\]/, '')]),
+        ),
+      );
+      expect(together.unreadable.map(({ itemIndex }) => itemIndex)).toEqual(
+        alone.flatMap(({ unreadable }, index) => unreadable.map(() => index)),
+      );
+    }),
+    { numRuns: 400 },
+  );
+});
+
+describe('a megabyte is read in a time that a megabyte of JSON may take:', () => {
+  const MEGABYTE = 1 << 20;
+  const filled = (item: string): string =>
+    envelope(Array<string>(Math.floor(MEGABYTE / (item.length + 1)) - 10).fill(item));
+  /** Of a few attempts the best: the machine has other things to do. */
+  const bestMs = (work: () => void): number =>
+    Math.min(
+      ...Array.from({ length: 2 }, () => {
+        const startedMs = performance.now();
+        work();
+        return performance.now() - startedMs;
+      }),
+    );
+
+  test.each<[string, string]>([
+    ['valid items', filled('{"id":"1","old":1,"new":2,"warehouse_id":"1","update_time":1790000000000}')],
+    ['items that only name a variant', filled('{"id":"1"}')],
+    ['items that name nobody', filled('{}')],
+    ['numbers', filled('1')],
+    [
+      'one item of many keys',
+      envelope([`{${Array.from({ length: 80_000 }, (_, n) => `"k${n}":1`).join(',')}}`]),
+    ],
+    ['one key given again and again', envelope([`{${Array<string>(100_000).fill('"id":"1"').join(',')}}`])],
+    ['one deep item', envelope(['['.repeat(500_000) + ']'.repeat(500_000)])],
+    ['one long text', envelope([`{"id":"1","sku":"${'x'.repeat(1_000_000)}"}`])],
+    ['NUL', envelope([`{"id":"1","sku":"${'\\u0000'.repeat(170_000)}"}`])],
+    ['half surrogate pairs', envelope([`{"id":"1","sku":"${'\\ud800'.repeat(170_000)}","reason":"${'x'}"}`])],
+  ])('%s', (_name, text) => {
+    const body = bytes(text);
+    const jsonMs = bestMs(() => void JSON.parse(new TextDecoder().decode(body)));
+    const oursMs = bestMs(() => void parseDelivery(body));
+    // Each item is checked field by field, and what is wrong with it is told: up to some 80 times the time of JSON.parse.
+    expect(oursMs).toBeLessThan(Math.max(200, 250 * jsonMs));
+  });
+});
