@@ -11,6 +11,7 @@ export const SLOW = [
   'test/cli/resync-served.test.ts',
   'test/cli/status.test.ts',
   'test/cli/terminal.test.ts',
+  'test/crash/crash.test.ts',
   'test/intake/bounds.test.ts',
   'test/process/credentials.test.ts',
   'test/process/downtime.test.ts',

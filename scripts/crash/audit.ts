@@ -1,0 +1,207 @@
+/** Holds what a kill left against what was answered before it, and against the log folded again. */
+import { bodyHash } from '../../src/store/log.ts';
+import { knownSchemaVersion, type Db } from '../../src/store/open.ts';
+import type { Aged } from './files.ts';
+import { logRows, type Reference } from './reference.ts';
+
+export interface AnsweredDelivery {
+  readonly requestId: string;
+  readonly body: Uint8Array;
+  readonly items: readonly unknown[];
+}
+
+export interface AuditOptions {
+  /** Reads every page; otherwise only what is asked for is read. */
+  readonly integrity: boolean;
+  /** Answered since the last audit. */
+  readonly answered: readonly AnsweredDelivery[];
+  /** Answered `202` to whoever asked for a resync, ever. */
+  readonly runIds: readonly number[];
+  /** What may have been pruned. */
+  readonly aged: Aged;
+}
+
+interface RunRow {
+  readonly id: number;
+  readonly kind: string;
+  readonly state: string;
+}
+
+type Row = Record<string, unknown>;
+
+/** What the fold writes and nothing prunes, each in an order of its own. */
+const FOLDED = [
+  'cells ORDER BY variant_id, warehouse_id',
+  'variants ORDER BY variant_id',
+  'products ORDER BY product_id',
+  'product_details ORDER BY product_id',
+  'obligations ORDER BY product_id',
+  'gaps ORDER BY variant_id, warehouse_id, opened_seq',
+  'mirror_state',
+];
+const SHOWN_ROWS = 2;
+const SHOWN_CHARACTERS = 160;
+
+export class Audit {
+  readonly #reference: Reference;
+  /** Deliveries found in the log; a repeat counts again. */
+  found = 0;
+  #epoch: string | null = null;
+  #aliveAtMs = 0;
+  #changeSeq = 0;
+  #quarantineId = 0;
+  readonly #endedRuns = new Set<number>();
+
+  constructor(reference: Reference) {
+    this.#reference = reference;
+  }
+
+  /** @param db what the kill left, or a copy of it. @returns what is wrong; none when all is well. */
+  check(db: Db, options: AuditOptions): string[] {
+    const damage = options.integrity ? integrityOf(db) : [];
+    // What follows would only say the same in stranger words.
+    if (damage.length > 0) return damage;
+    const schema = schemaProblems(db);
+    if (schema.length > 0 || !hasSchema(db)) return [...schema, ...this.#missing(options.answered)];
+    return [
+      ...this.#takeLog(db, options.aged),
+      ...this.#missing(options.answered),
+      ...FOLDED.flatMap((from) => this.#difference(db, from)),
+      ...this.#newRows(db, options.aged),
+      ...this.#service(db),
+      ...this.#runs(db, options.runIds),
+    ];
+  }
+
+  /** The log goes on where it ended, without a gap, and has lost nothing but what was old. */
+  #takeLog(db: Db, aged: Aged): string[] {
+    const before = this.#reference.lastSeq;
+    const problems: string[] = [];
+    const row = db.prepare<[], Row>('SELECT min(seq) AS low, max(seq) AS high, count(*) AS rows FROM log');
+    const log = row.get() as { low: number | null; high: number | null; rows: number };
+    const low = log.low ?? 1;
+    const high = log.high ?? 0;
+    if (high < before) problems.push(`the log ends at ${high} and had ended at ${before}`);
+    if (log.rows !== high - low + 1) problems.push(`the log has ${log.rows} rows from ${low} to ${high}`);
+    if (low > Math.max(1, aged.logSeq)) problems.push(`the log begins at ${low}: what is not old was pruned`);
+    const fresh = logRows(db, before);
+    if (fresh.length > 0 && fresh[0]?.seq !== before + 1) {
+      // It cannot be folded on: what follows would only say so again.
+      return [...problems, `the log goes on at ${fresh[0]?.seq} after ${before}`];
+    }
+    return [...problems, ...this.#reference.take(fresh)];
+  }
+
+  #missing(answered: readonly AnsweredDelivery[]): string[] {
+    return answered.flatMap(({ requestId, body }) => {
+      if (this.#reference.positionOf(bodyHash(body)) === null) {
+        return [`delivery ${requestId} was answered 204 and is not in the log`];
+      }
+      this.found += 1;
+      return [];
+    });
+  }
+
+  #difference(db: Db, from: string): string[] {
+    return differences(from, allOf(db, from), allOf(this.#reference.db, from));
+  }
+
+  /** The tables that only grow, from where the last audit ended. */
+  #newRows(db: Db, aged: Aged): string[] {
+    const { db: reference } = this.#reference;
+    const changes = `changes WHERE seq > ${this.#changeSeq} ORDER BY seq`;
+    const quarantine = `quarantine WHERE id > ${this.#quarantineId} ORDER BY id`;
+    const problems = [changes, quarantine].flatMap((from) => this.#difference(db, from));
+    this.#changeSeq = numberOf(reference, 'SELECT max(seq) FROM changes');
+    this.#quarantineId = numberOf(reference, 'SELECT max(id) FROM quarantine');
+    const kept = `SELECT count(*) FROM changes WHERE seq >= ${aged.changeSeq}`;
+    const lost = numberOf(reference, kept) - numberOf(db, kept);
+    if (lost !== 0) problems.push(`${lost} rows of the change feed are gone that are not old`);
+    return problems;
+  }
+
+  #service(db: Db): string[] {
+    const state = db
+      .prepare<[], Row>('SELECT epoch, coalesce(alive_at_ms, 0) AS aliveAtMs FROM service_state')
+      .get() as { epoch: string; aliveAtMs: number } | undefined;
+    if (state === undefined) return ['service_state has no row'];
+    const problems: string[] = [];
+    if (this.#epoch !== null && state.epoch !== this.#epoch) problems.push('the epoch has changed');
+    if (state.aliveAtMs < this.#aliveAtMs) problems.push('alive_at has fallen');
+    this.#epoch = state.epoch;
+    this.#aliveAtMs = state.aliveAtMs;
+    return problems;
+  }
+
+  /** A run that was promised is there, and one that has ended stays ended; two of a kind never run at once. */
+  #runs(db: Db, promised: readonly number[]): string[] {
+    const runs = db.prepare<[], RunRow>('SELECT id, kind, state FROM runs').all();
+    const ids = new Set(runs.map(({ id }) => id));
+    const problems = promised
+      .filter((id) => !ids.has(id))
+      .map((id) => `run ${id} was promised and is not there`);
+    const running = new Map<string, number>();
+    for (const { id, kind, state } of runs) {
+      if (state !== 'running') {
+        this.#endedRuns.add(id);
+        continue;
+      }
+      if (this.#endedRuns.has(id)) problems.push(`run ${id} had ended and runs again`);
+      if (running.has(kind)) problems.push(`runs ${running.get(kind)} and ${id}, both ${kind}, run at once`);
+      running.set(kind, id);
+    }
+    return problems;
+  }
+}
+
+function integrityOf(db: Db): string[] {
+  try {
+    const found = db.prepare<[], string>('PRAGMA integrity_check').pluck().all();
+    if (found.length === 1 && found[0] === 'ok') return [];
+    return [`integrity_check: ${found.slice(0, SHOWN_ROWS).join('; ')}`];
+  } catch (error) {
+    // Damage can be such that not even this can be asked.
+    return [`integrity_check: ${error instanceof Error ? error.message : String(error)}`];
+  }
+}
+
+function hasSchema(db: Db): boolean {
+  return numberOf(db, `SELECT count(*) FROM sqlite_master WHERE name = 'mirror_status'`) === 1;
+}
+
+/** The whole schema, or nothing of it: never half. */
+function schemaProblems(db: Db): string[] {
+  const names = db.prepare<[], string>('SELECT name FROM sqlite_master ORDER BY name').pluck().all();
+  // The migrator makes the table of its notes first, outside of any migration.
+  const made = names.filter((name) => !name.includes('__drizzle_migrations') && !name.startsWith('sqlite_'));
+  const noted = names.includes('__drizzle_migrations')
+    ? numberOf(db, 'SELECT count(*) FROM __drizzle_migrations')
+    : 0;
+  if (made.length === 0 && noted === 0) return [];
+  if (noted === knownSchemaVersion() && hasSchema(db)) return [];
+  return [`the schema is half made: ${made.length} tables, indexes and views, ${noted} migrations on record`];
+}
+
+function numberOf(db: Db, sql: string): number {
+  return db.prepare<[], number | null>(sql).pluck().get() ?? 0;
+}
+
+function allOf(db: Db, from: string): Row[] {
+  return db.prepare<[], Row>(`SELECT * FROM ${from}`).all();
+}
+
+/** @returns one line that shows the first few rows that differ. */
+export function differences(what: string, found: readonly Row[], expected: readonly Row[]): string[] {
+  const left = new Set(expected.map((row) => JSON.stringify(row)));
+  const extra = found.map((row) => JSON.stringify(row)).filter((row) => !left.delete(row));
+  if (extra.length === 0 && left.size === 0) return [];
+  const shown = (rows: readonly string[]): string =>
+    rows
+      .slice(0, SHOWN_ROWS)
+      .map((row) => row.slice(0, SHOWN_CHARACTERS))
+      .join(' … ') || 'none';
+  return [
+    `${what}: ${extra.length} rows are not what the log says (${shown(extra)}), ` +
+      `${left.size} rows that it says are missing (${shown([...left])})`,
+  ];
+}

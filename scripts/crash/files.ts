@@ -1,0 +1,54 @@
+/** A database's files while no process has them open. */
+import { constants, copyFileSync, existsSync, rmSync } from 'node:fs';
+import Database from 'better-sqlite3';
+
+const DAY_MS = 24 * 60 * 60_000;
+
+/**
+ * Copies what a kill left, to be looked at: opening the files themselves would recover them, which is the next
+ * start's work. The shared memory is left out, as after a power cut.
+ *
+ * @returns false when there is no database yet.
+ */
+export function copyDatabase(from: string, to: string): boolean {
+  removeDatabase(to);
+  if (!existsSync(from)) return false;
+  copyFileSync(from, to, constants.COPYFILE_FICLONE);
+  if (existsSync(`${from}-wal`)) copyFileSync(`${from}-wal`, `${to}-wal`, constants.COPYFILE_FICLONE);
+  return true;
+}
+
+export function removeDatabase(path: string): void {
+  for (const suffix of ['', '-wal', '-shm']) rmSync(path + suffix, { force: true });
+}
+
+/** What is numbered below these is old enough to be pruned. */
+export interface Aged {
+  readonly logSeq: number;
+  readonly changeSeq: number;
+}
+
+/** The rules look at these many of the latest changes: pruning in earnest is days away from them. */
+const KEPT_CHANGES = 5_500;
+
+/** Makes the log and the changes old, but for the latest, as if months had passed. */
+export function age(path: string, days: number): Aged {
+  const db = new Database(path, { fileMustExist: true });
+  try {
+    const changeSeq = valueOf(db, 'SELECT seq FROM changes ORDER BY seq DESC LIMIT 1 OFFSET ?', KEPT_CHANGES);
+    const logSeq = valueOf(db, 'SELECT log_seq FROM changes WHERE seq = ?', changeSeq);
+    const byMs = days * DAY_MS;
+    db.transaction(() => {
+      db.prepare('UPDATE log SET at_ms = at_ms - ? WHERE seq < ?').run(byMs, logSeq);
+      db.prepare('UPDATE changes SET recorded_at_ms = recorded_at_ms - ? WHERE seq < ?').run(byMs, changeSeq);
+    })();
+    return { logSeq, changeSeq };
+  } finally {
+    db.close();
+  }
+}
+
+/** 0 when there is no such row. */
+function valueOf(db: Database.Database, sql: string, arg: number): number {
+  return db.prepare<[number], number>(sql).pluck().get(arg) ?? 0;
+}

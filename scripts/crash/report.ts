@@ -1,0 +1,58 @@
+/** The course in words. */
+import type { CrashReport, Progress } from './run.ts';
+
+const SHOWN_PROBLEMS = 10;
+
+export function describeProgress(progress: Progress, kills: number, tookMs: number): string {
+  const { moment, answered, found } = progress;
+  return (
+    `${progress.kills}/${kills} kills, ${Math.round(tookMs / 1_000)} s, last: ${moment.replace('_', ' ')}; ` +
+    `${answered} deliveries answered, ${found} found`
+  );
+}
+
+export function describeReport(report: CrashReport, tookMs: number): string {
+  const { kills, items, problems } = report;
+  const ignored = Object.values(items.ignored).reduce((sum, count) => sum + count, 0);
+  const total = Object.values(kills).reduce((sum, count) => sum + count, 0);
+  const rows: [string, string][] = [
+    ['kills', `${total} in ${Math.round(tookMs / 1_000)} s: ${byName(kills)}`],
+    ['deliveries', `${report.sent} sent, ${report.cut} of them cut by a kill or refused while down`],
+    ['', `${report.lost} more lost on the way by the simulated network`],
+    ['answered 204', `${report.answered}, of which ${report.found} found in the log`],
+    [
+      'their items',
+      `${items.shown} in the change feed, ${items.unchanged} as held already, ${ignored} ignored (${byName(items.ignored)})`,
+    ],
+    ['log', `${report.logEntries} entries folded again; ${report.agedEntries} made old enough to be pruned`],
+    ['integrity_check', `ok ${report.integrityChecks} times`],
+    ['change feed', `${report.changesSeen} rows seen by a consumer, each once and in order`],
+    ['first 204', `${spread(report.firstAnswerMs)} after the start`],
+    ['slowest answer', `${report.slowestMs} ms`],
+    ['at the end', describeEnding(report)],
+  ];
+  const table = rows.map(([name, text]) => `${name.padEnd(16)}${text}\n`).join('');
+  if (problems.length === 0) return `${table}nothing is lost\n`;
+  const shown = problems.slice(0, SHOWN_PROBLEMS).map((problem) => `  ${problem}\n`);
+  return `${table}FAILED, ${problems.length} problems:\n${shown.join('')}`;
+}
+
+function describeEnding({ ending, quietMs }: CrashReport): string {
+  if (ending === null || quietMs === null) return 'not at rest';
+  const rest = `at rest ${(quietMs / 1_000).toFixed(1)} s after the last start; ${ending.figures} figures compared`;
+  return ending.unreadable === 0
+    ? rest
+    : `${rest}; ${ending.unreadable} levels of pulled variants, which no read tells, wait for their next webhook`;
+}
+
+function byName(counts: Readonly<Record<string, number>>): string {
+  const words = Object.entries(counts).map(([name, count]) => `${count} ${name.replace('_', ' ')}`);
+  return words.join(', ') || 'none';
+}
+
+function spread(timesMs: readonly number[]): string {
+  if (timesMs.length === 0) return 'none';
+  const sorted = timesMs.toSorted((a, b) => a - b);
+  const median = sorted[sorted.length >> 1] ?? Number.NaN;
+  return `median ${median} ms, at most ${sorted.at(-1)} ms`;
+}

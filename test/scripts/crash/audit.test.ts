@@ -1,0 +1,149 @@
+/** The checker of `npm run crash` sees each kind of loss and damage. */
+import { openSync, closeSync, writeSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import Database from 'better-sqlite3';
+import { expect, onTestFinished, test } from 'vitest';
+import { Audit, type AuditOptions } from '../../../scripts/crash/audit.ts';
+import { age, copyDatabase } from '../../../scripts/crash/files.ts';
+import { Reference } from '../../../scripts/crash/reference.ts';
+import type { Db } from '../../../src/store/open.ts';
+import { delivery, detail, DirectWriter, item, newPath, T0, writerDb } from '../../store/mirror-file.ts';
+
+const bodies = Array.from({ length: 6 }, (_, n) =>
+  delivery(`r${n}`, item({ id: String(100 + (n % 2)), old: 5 - n, new: 4 - n, update_time: T0 + n })),
+);
+const answered = bodies.map((body, n) => ({ requestId: `r${n}`, body, items: [0] }));
+
+interface Scene {
+  readonly writer: DirectWriter;
+  readonly db: Db;
+  readonly audit: Audit;
+  readonly check: (over?: Partial<AuditOptions>) => string[];
+}
+
+/** A mirror with reads, deliveries, an obligation and a run, all of it found in order so far. */
+function scene(path = newPath()): Scene {
+  const writer = new DirectWriter(writerDb(path));
+  const reference = new Reference(join(dirname(path), 'reference.db'));
+  onTestFinished(() => reference.close());
+  const audit = new Audit(reference);
+  writer.read('10', detail('10', [{ id: '100', levels: { 1: 5 } }]), T0 - 60_000);
+  for (const [n, body] of bodies.entries()) writer.deliver(body, T0 + n);
+  writer.append({ kind: 'oblige', atMs: T0 + 50, reason: 'operator', productIds: ['10'], variantIds: [] });
+  const run = {
+    kind: 'operator',
+    startedAtMs: T0,
+    readAfterMs: T0,
+    startedSeq: 0,
+    total: 1,
+    productIds: null,
+  };
+  writer.commit({ kind: 'command', name: 'createRun', args: run });
+  const check = (over: Partial<AuditOptions> = {}): string[] =>
+    audit.check(writer.db, {
+      integrity: true,
+      answered: [],
+      runIds: [1],
+      aged: { logSeq: 0, changeSeq: 0 },
+      ...over,
+    });
+  return { writer, db: writer.db, audit, check };
+}
+
+test('a mirror that kept everything passes, also when it has grown since, and repeats count as found', () => {
+  const { writer, check, audit } = scene();
+  expect(check({ answered: [...answered, ...answered.slice(0, 2)] })).toEqual([]);
+  expect(audit.found).toBe(8);
+  const more = delivery('more', item({ id: '100', old: 0, new: 9, update_time: T0 + 99 }));
+  writer.deliver(more, T0 + 99);
+  expect(check({ answered: [{ requestId: 'more', body: more, items: [0] }] })).toEqual([]);
+});
+
+test('an answered delivery that is not in the log is named, the last one as well as one in the middle', () => {
+  const last = scene();
+  last.db.exec('DELETE FROM log WHERE seq >= 7');
+  expect(last.check({ answered }).join()).toContain('delivery r5 was answered 204 and is not in the log');
+  const middle = scene();
+  middle.db.exec('DELETE FROM log WHERE seq = 4');
+  expect(middle.check({ answered }).join()).toMatch(
+    /the log has 7 rows from 1 to 8.*delivery r2 was answered/s,
+  );
+});
+
+test('a log that is shorter than it was, or goes on elsewhere, is seen', () => {
+  const shorter = scene();
+  shorter.check();
+  shorter.db.exec('DELETE FROM log WHERE seq = 8');
+  expect(shorter.check().join()).toContain('the log ends at 7 and had ended at 8');
+  const elsewhere = scene();
+  elsewhere.check();
+  elsewhere.db.exec(`INSERT INTO log SELECT 10, kind, at_ms, NULL, payload FROM log WHERE seq = 8`);
+  expect(elsewhere.check().join()).toContain('the log goes on at 10 after 8');
+});
+
+test.each([
+  ['a level', 'UPDATE cells SET qty = qty + 1', 'cells'],
+  ['a lost obligation', 'DELETE FROM obligations', 'obligations'],
+  ['a row of the feed', 'DELETE FROM changes WHERE seq = (SELECT max(seq) FROM changes)', 'changes'],
+  ['the numbering', 'UPDATE mirror_state SET change_seq = change_seq - 1', 'mirror_state'],
+  ['a gap', 'DELETE FROM gaps', 'gaps'],
+])('a table that is not the fold of its log is seen: %s', (_name, tamper, table) => {
+  const { db, check } = scene();
+  db.exec(tamper);
+  expect(check().join()).toContain(table);
+});
+
+test('a row of the feed that goes missing later is seen, unless it is old enough to be pruned', () => {
+  const { db, check } = scene();
+  expect(check()).toEqual([]);
+  db.exec('DELETE FROM changes WHERE seq = 1; DELETE FROM log WHERE seq = 1');
+  expect(check().join()).toMatch(/the log begins at 2.*1 rows of the change feed are gone/s);
+  expect(check({ aged: { logSeq: 2, changeSeq: 2 } })).toEqual([]);
+});
+
+test('a promised run that is gone, one that runs again, a new epoch and a stamp that fell are seen', () => {
+  const { db, check } = scene();
+  db.exec(`UPDATE service_state SET alive_at_ms = ${T0}; UPDATE runs SET state = 'done'`);
+  expect(check()).toEqual([]);
+  db.exec(`UPDATE service_state SET epoch = 'other', alive_at_ms = 1; UPDATE runs SET state = 'running'`);
+  expect(check({ runIds: [1, 2] })).toEqual([
+    'the epoch has changed',
+    'alive_at has fallen',
+    'run 2 was promised and is not there',
+    'run 1 had ended and runs again',
+  ]);
+});
+
+test('a half made schema and a damaged page are seen', () => {
+  const { db, check } = scene();
+  db.exec('DROP VIEW mirror_status');
+  expect(check().join()).toContain('the schema is half made');
+
+  const path = newPath();
+  const whole = scene(path);
+  whole.db.pragma('wal_checkpoint(TRUNCATE)');
+  const copy = `${path}.copy`;
+  copyDatabase(path, copy);
+  const page = whole.db
+    .prepare(`SELECT rootpage FROM sqlite_master WHERE name = 'cells'`)
+    .pluck()
+    .get() as number;
+  const file = openSync(copy, 'r+');
+  writeSync(file, Buffer.alloc(4_000, 0x5a), 0, 4_000, (page - 1) * 4_096);
+  closeSync(file);
+  const damaged = new Database(copy);
+  onTestFinished(() => void damaged.close());
+  expect(
+    whole.audit
+      .check(damaged, { integrity: true, answered: [], runIds: [], aged: { logSeq: 0, changeSeq: 0 } })
+      .join(),
+  ).toContain('integrity_check');
+});
+
+test('a folder without a database has nothing to copy, and little has aged in a short life', () => {
+  const path = newPath();
+  expect(copyDatabase(path, `${path}.copy`)).toBe(false);
+  const { db } = scene(path);
+  expect(age(path, 60)).toEqual({ logSeq: 0, changeSeq: 0 });
+  expect(db.prepare('SELECT min(at_ms) FROM log').pluck().get()).toBeGreaterThan(T0 - 61_000);
+});
