@@ -22,6 +22,7 @@ export const SLOW = [
   'test/process/removal.test.ts',
   'test/process/unknown-variant.test.ts',
   'test/process/upstream-trouble.test.ts',
+  'test/store/mark.test.ts',
 ];
 
 export default defineConfig({

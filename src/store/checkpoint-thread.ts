@@ -37,15 +37,16 @@ interface CheckpointRow {
 }
 
 /** @returns null when nothing is there. */
-function inodeOf(path: string): bigint | null {
-  return statSync(path, { bigint: true, throwIfNoEntry: false })?.ino ?? null;
+function inodeOf(path: string): string | null {
+  return statSync(path, { bigint: true, throwIfNoEntry: false })?.ino.toString() ?? null;
 }
 
 function main(): void {
   const { owner, path } = ownerOfThread<'stop', CheckpointNews>();
   const db = new Database(path, { fileMustExist: true, timeout: RESTART_WAIT_MS });
   const pageBytes = db.pragma('page_size', { simple: true }) as number;
-  const inode = inodeOf(path);
+  // As recorded by the writer: the path may have led to another file when this thread opened it.
+  const inode = db.prepare<[], string | null>('SELECT file_inode FROM service_state').pluck().get() ?? null;
   const keeper = new MarkKeeper(db, path);
   const nextNewsAtMs = { wal: 0, mark: 0 };
   const tell = (news: CheckpointNews): void => {
