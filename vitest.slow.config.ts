@@ -20,6 +20,7 @@ export const SLOW = [
   'test/process/refused-product.test.ts',
   'test/process/refused-start.test.ts',
   'test/process/removal.test.ts',
+  'test/process/restored.test.ts',
   'test/process/unknown-variant.test.ts',
   'test/process/upstream-trouble.test.ts',
   'test/store/mark.test.ts',
