@@ -18,7 +18,8 @@ export class Answers {
   /** From each start to its first 204. */
   readonly firstAnswerMs: number[] = [];
   readonly #problems: string[] = [];
-  readonly #kills: number[] = [];
+  /** From each kill to the next start: nobody was there to answer. */
+  readonly #dead: Absence[] = [];
   readonly #absences: Absence[] = [];
   #toFind: Delivery[] = [];
   #spawnedAtMs: number | null = null;
@@ -37,11 +38,13 @@ export class Answers {
 
   spawned(atMs: number): void {
     this.#spawnedAtMs = atMs;
+    const last = this.#dead.at(-1);
+    if (last !== undefined) last.toMs = atMs;
   }
 
   /** Nobody listens before the first start either. */
   killed(atMs: number): void {
-    this.#kills.push(atMs);
+    this.#dead.push({ fromMs: atMs, toMs: Number.POSITIVE_INFINITY });
     // One that was killed before it listened makes the absence longer.
     if (this.#absences.at(-1)?.toMs !== Number.POSITIVE_INFINITY) {
       this.#absences.push({ fromMs: atMs, toMs: Number.POSITIVE_INFINITY });
@@ -62,22 +65,12 @@ export class Answers {
 
   /** Answers that broke the promise of the second, or were no 204. */
   takeProblems(): string[] {
-    for (const { requestId, fromMs, toMs } of this.#failed) {
-      if (this.#absences.some((absence) => fromMs <= absence.toMs && toMs >= absence.fromMs)) this.cut += 1;
-      else this.#problems.push(`delivery ${requestId} failed although the mirror listened`);
+    for (const failed of this.#failed) {
+      if (this.#absences.some(isMetBy(failed))) this.cut += 1;
+      else this.#problems.push(`delivery ${failed.requestId} failed although the mirror listened`);
     }
     this.#failed = [];
     return this.#problems.splice(0);
-  }
-
-  /** When something was sent, seen from the process. */
-  #describe(sentAtMs: number): string {
-    const sinceKillMs = sentAtMs - (this.#kills.at(-1) ?? sentAtMs);
-    const listenedAtMs = this.#absences.at(-1)?.toMs ?? Number.POSITIVE_INFINITY;
-    const listening = Number.isFinite(listenedAtMs)
-      ? `${sentAtMs - listenedAtMs} ms after it said that it listens`
-      : 'it has not said yet that it listens';
-    return `sent ${sinceKillMs} ms after the last kill; ${listening}`;
   }
 
   #settle(record: DeliveryRecord): void {
@@ -100,12 +93,8 @@ export class Answers {
         }
         return;
       case 'timeout':
-        // Refused at once while nobody listens: only a kill in its middle excuses one that hangs.
-        if (this.#kills.some((atMs) => end.fromMs <= atMs && atMs <= end.toMs)) this.cut += 1;
-        else
-          this.#problems.push(
-            `delivery ${delivery.requestId} was not answered within a second (${this.#describe(end.fromMs)})`,
-          );
+        if (this.#dead.some(isMetBy(end))) this.cut += 1;
+        else this.#problems.push(`delivery ${delivery.requestId} was not answered within a second`);
         return;
       case 'failed':
         this.#failed.push(end);
@@ -114,4 +103,9 @@ export class Answers {
       case 'pending':
     }
   }
+}
+
+/** Whether a request was on its way during any of an absence. */
+function isMetBy({ fromMs, toMs }: Absence): (absence: Absence) => boolean {
+  return (absence) => fromMs <= absence.toMs && toMs >= absence.fromMs;
 }

@@ -18,8 +18,9 @@ export function copyDatabase(from: string, to: string): boolean {
   return true;
 }
 
+/** And the mark beside it: what is made there next is another database's first start. */
 export function removeDatabase(path: string): void {
-  for (const suffix of ['', '-wal', '-shm']) rmSync(path + suffix, { force: true });
+  for (const suffix of ['', '-wal', '-shm', '.mark']) rmSync(path + suffix, { force: true });
 }
 
 /** What is numbered below these is old enough to be pruned. */
