@@ -12,6 +12,7 @@ export const SLOW = [
   'test/cli/status.test.ts',
   'test/cli/terminal.test.ts',
   'test/crash/crash.test.ts',
+  'test/hostile/huge-answer.test.ts',
   'test/intake/bounds.test.ts',
   'test/process/credentials.test.ts',
   'test/process/downtime.test.ts',

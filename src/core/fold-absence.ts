@@ -165,8 +165,11 @@ function isHeld(ledger: Ledger, product: Product): boolean {
 }
 
 function lastTouch(variants: readonly Variant[]): { eventSeq: number; eventAtMs: number } {
-  return {
-    eventSeq: Math.max(0, ...variants.map((variant) => variant.eventSeq)),
-    eventAtMs: Math.max(Number.MIN_SAFE_INTEGER, ...variants.map((variant) => variant.eventAtMs)),
-  };
+  let eventSeq = 0;
+  let eventAtMs = Number.MIN_SAFE_INTEGER;
+  for (const variant of variants) {
+    eventSeq = Math.max(eventSeq, variant.eventSeq);
+    eventAtMs = Math.max(eventAtMs, variant.eventAtMs);
+  }
+  return { eventSeq, eventAtMs };
 }

@@ -16,6 +16,9 @@ export interface Answer<T> extends AnswerTimes {
 
 const NOT_JSON = Symbol('not JSON');
 
+/** Far beyond any answer. What is nested more deeply could not be written as JSON again: that takes the stack. */
+const MAX_DEPTH = 500;
+
 /**
  * @param secrets must not come out again in an error, even if the other side repeats them.
  * @throws ServiceError for a status that is not 2xx, and of kind `contract` for a 2xx of another shape.
@@ -42,6 +45,8 @@ export function readAnswer<S extends z.ZodType>(
   const json = parseJson(response.body);
   if (response.status < 200 || response.status > 299) throw fail(classify(response, json));
   if (json === NOT_JSON) throw fail({ kind: 'contract', description: 'the answer is not JSON' });
+  if (isDeeper(json, MAX_DEPTH))
+    throw fail({ kind: 'contract', description: 'the answer is nested too deeply' });
   const parsed = schema.safeParse(json);
   if (!parsed.success) throw fail({ kind: 'contract', description: describeIssues(parsed.error) });
   return { value: parsed.data, json, requestId, ...times };
@@ -69,6 +74,11 @@ function parseJson(body: Uint8Array): unknown {
   } catch {
     return NOT_JSON;
   }
+}
+
+function isDeeper(value: unknown, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  return levels === 0 || Object.values(value).some((inner) => isDeeper(inner, levels - 1));
 }
 
 /** Names the first field that is wrong, as the service would: `products[1].qty: …`. */

@@ -1,0 +1,384 @@
+/** Answers of the service as it should not give them: a typed error, or data; and never a change of the mirror by nonsense. */
+import { gzipSync } from 'node:zlib';
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { readProduct } from '../../src/reconcile/product-reader.ts';
+import { beginCatalogueRun } from '../../src/reconcile/runs.ts';
+import { sweep } from '../../src/reconcile/sweep.ts';
+import { createServiceClient, type ServiceClient } from '../../src/service/client.ts';
+import { ServiceError } from '../../src/service/errors.ts';
+import { requestToken } from '../../src/service/token-request.ts';
+import type { TransportResponse } from '../../src/service/transport.ts';
+import { log, newStore, newThrottle, type OpenedStore } from '../reconcile/mirror.ts';
+import { detail, T0 } from '../store/mirror-file.ts';
+import { ODD_VALUES } from './bodies.ts';
+import { assertUnpolluted } from './delivery-properties.ts';
+
+type Odd = Pick<TransportResponse, 'status' | 'headers' | 'body'>;
+
+const KINDS = ['rejected', 'unavailable', 'rate_limited', 'unauthorized', 'contract', 'credentials'];
+
+/** The client over a network that answers everything so. */
+function answeredWith(answer: Odd): ServiceClient {
+  return createServiceClient({
+    transport: () =>
+      Promise.resolve({ ...answer, sentAtMs: T0 + 60_000, receivedAtMs: T0 + 60_010, serverDateMs: null }),
+    tokens: { getToken: () => Promise.resolve('token'), invalidate: () => undefined },
+    newRequestId: () => 'r',
+    close: () => Promise.resolve(),
+  });
+}
+
+const ok = (body: Uint8Array | string): Odd => ({ status: 200, headers: {}, body: Buffer.from(body) });
+
+/** @returns the typed error; undefined when it was understood. Any other error fails the test. */
+async function outcomeOf(work: Promise<unknown>): Promise<ServiceError | undefined> {
+  try {
+    await work;
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof ServiceError)) throw error;
+    expect(KINDS).toContain(error.kind);
+    expect(error.message.length).toBeLessThan(2_000);
+    return error;
+  } finally {
+    assertUnpolluted();
+  }
+}
+
+// ---- Mutations of a valid answer, each made of it as a tree of JSON --------------------------------------------
+
+type Path = readonly (string | number)[];
+
+function pathsOf(value: unknown, at: Path = []): Path[] {
+  if (typeof value !== 'object' || value === null) return [at];
+  const keys = Array.isArray(value) ? [...value.keys()] : Object.keys(value);
+  return [at, ...keys.flatMap((key) => pathsOf((value as Record<string, unknown>)[key], [...at, key]))];
+}
+
+/** A marker is written into the tree and replaced in the text: so the new value may be anything that JSON can say. */
+const MARK = '"@@@"';
+function replaced(tree: unknown, path: Path, json: string | null): string {
+  const copy = structuredClone({ root: tree });
+  let node = copy as Record<string | number, unknown>;
+  const full = ['root', ...path];
+  for (const key of full.slice(0, -1)) node = node[key] as Record<string | number, unknown>;
+  const last = full.at(-1)!;
+  if (json === null && !Array.isArray(node)) Reflect.deleteProperty(node, last);
+  else node[last] = '@@@';
+  return (JSON.stringify(copy.root) ?? '').replace(MARK, () => json ?? 'null');
+}
+
+function mutationsOf(tree: unknown): fc.Arbitrary<string> {
+  const paths = fc.constantFrom(...pathsOf(tree));
+  const text = JSON.stringify(tree);
+  return fc.oneof(
+    {
+      weight: 4,
+      arbitrary: fc
+        .tuple(paths, fc.constantFrom(...ODD_VALUES))
+        .map(([at, json]) => replaced(tree, at, json)),
+    },
+    { weight: 2, arbitrary: paths.map((at) => replaced(tree, at, null)) },
+    { weight: 1, arbitrary: fc.nat(text.length - 1).map((end) => text.slice(0, end)) },
+    { weight: 1, arbitrary: fc.json() },
+    {
+      weight: 1,
+      arbitrary: fc.constantFrom(
+        '',
+        '\0',
+        '<html><body>login</body></html>',
+        'null',
+        '[]',
+        '{}',
+        text + text,
+      ),
+    },
+  );
+}
+
+const PRODUCT = {
+  ...detail('10', [
+    {
+      id: '100',
+      levels: { 1: 5, 2: 7 },
+      more: { prices: [{ id: '1', price_tier_id: '2', price: '10' }], cost: '3.50' },
+    },
+    { id: '101', levels: null, total: 3 },
+  ]),
+  update_time: T0,
+  parent_id: '77',
+};
+const DETAIL = { request_id: 'r', product: PRODUCT };
+const LIST = {
+  request_id: 'r',
+  products: [
+    { id: '10', name: 'Tea', image_url: 'https://images.example.invalid/1' },
+    { id: '11', name: '' },
+  ],
+  total: 2,
+  has_more: false,
+};
+const TOKEN = { access_token: 'abc', token_type: 'Bearer', expires_in: 14_400 };
+const ERROR = { error: 'not_found', error_description: 'no such product' };
+
+/** What of the mirror an ERP sees. */
+const seen = (store: OpenedStore): string =>
+  JSON.stringify(
+    ['mirror_products', 'mirror_variants', 'mirror_stock', 'mirror_changes'].map((view) =>
+      store.rows(`SELECT * FROM ${view} ORDER BY 1, 2`),
+    ),
+  );
+
+async function knowing(): Promise<OpenedStore> {
+  const store = newStore();
+  const deps = {
+    store,
+    client: answeredWith(ok(JSON.stringify(DETAIL))),
+    now: () => T0 + 10,
+    random: () => 0.5,
+  };
+  await readProduct(deps, '10', AbortSignal.any([]));
+  return store;
+}
+
+test('any answer for a detail is a typed error that changes nothing, or is merged', async () => {
+  const store = await knowing();
+  let before = seen(store);
+  let understood = 0;
+  let refused = 0;
+  let nowMs = T0 + 60_000;
+  await fc.assert(
+    fc.asyncProperty(mutationsOf(DETAIL), async (text) => {
+      nowMs += 5_000;
+      const deps = {
+        store,
+        client: answeredWith(ok(text.toWellFormed())),
+        now: () => nowMs,
+        random: () => 0.5,
+      };
+      const error = await outcomeOf(readProduct(deps, '10', AbortSignal.any([])));
+      const after = seen(store);
+      if (error === undefined) understood += 1;
+      else {
+        refused += 1;
+        expect(error.kind).toBe('contract');
+        expect(after).toBe(before);
+      }
+      before = after;
+    }),
+    { numRuns: 400 },
+  );
+  expect(understood).toBeGreaterThan(10);
+  expect(refused).toBeGreaterThan(100);
+});
+
+const REQUIRED: readonly Path[] = [
+  ['product'],
+  ...['id', 'name', 'store_id', 'variants'].map((name) => ['product', name]),
+  ...['product_variant_id', 'name', 'available_qty'].map((name) => ['product', 'variants', 0, name]),
+  ...['wh_id', 'on_hand', 'available_qty', 'reserved_qty'].map((name) => [
+    ...['product', 'variants'],
+    0,
+    ...['warehouses'],
+    1,
+    name,
+  ]),
+];
+
+test.each(REQUIRED.map((path) => [path.join('.'), path] as const))(
+  'a detail without %s is refused, whether it is absent or null',
+  async (_, path) => {
+    const store = await knowing();
+    const before = seen(store);
+    for (const text of [replaced(DETAIL, path, null), replaced(DETAIL, path, 'null')]) {
+      const deps = { store, client: answeredWith(ok(text)), now: () => T0 + 90_000, random: () => 0.5 };
+      const error = await outcomeOf(readProduct(deps, '10', AbortSignal.any([])));
+      expect(error).toMatchObject({ kind: 'contract', status: 200 });
+      expect(error?.description).toContain(String(path.at(-1)));
+    }
+    expect(seen(store)).toBe(before);
+    expect(
+      store.rows('SELECT 1 FROM products WHERE missing_at_ms IS NOT NULL OR gone_at_ms IS NOT NULL'),
+    ).toEqual([]);
+  },
+);
+
+test('fields and values nobody knows are of no matter', async () => {
+  const shallow = ODD_VALUES.filter((json) => !/\[{100}|(\{"a":){100}/.test(json));
+  const known = await answeredWith(ok(JSON.stringify(DETAIL))).productDetail('10');
+  const objects = pathsOf(DETAIL).filter((path) => {
+    const node = path.reduce<unknown>((at, key) => (at as Record<string, unknown>)[key], DETAIL);
+    return typeof node === 'object' && node !== null && !Array.isArray(node);
+  });
+  await fc.assert(
+    fc.asyncProperty(fc.constantFrom(...objects), fc.constantFrom(...shallow), async (at, json) => {
+      const text = replaced(DETAIL, [...at, 'brand_new'], json);
+      const answer = await answeredWith(ok(text)).productDetail('10');
+      const without = JSON.parse(
+        JSON.stringify(answer.outcome === 'found' && answer.product),
+        (key, value: unknown) => (key === 'brand_new' ? undefined : value),
+      ) as unknown;
+      expect(without).toEqual(JSON.parse(JSON.stringify(known.outcome === 'found' && known.product)));
+    }),
+    { numRuns: 200 },
+  );
+});
+
+const HUGE = 100_000;
+test.each<[string, string]>([
+  ['a detail as deep as it may be long', `{"product":${'['.repeat(1_000_000)}${']'.repeat(1_000_000)}}`],
+  [
+    'an unknown field that is very deep',
+    replaced(DETAIL, ['product', 'new'], '['.repeat(HUGE) + ']'.repeat(HUGE)),
+  ],
+  [
+    'a price that is very deep',
+    replaced(
+      DETAIL,
+      ['product', 'variants', 0, 'prices', 0, 'new'],
+      '{"a":'.repeat(HUGE) + '1' + '}'.repeat(HUGE),
+    ),
+  ],
+])('%s is refused as no answer of the service', async (_, text) => {
+  const store = await knowing();
+  const before = seen(store);
+  const deps = { store, client: answeredWith(ok(text)), now: () => T0 + 90_000, random: () => 0.5 };
+  expect(await outcomeOf(readProduct(deps, '10', AbortSignal.any([])))).toMatchObject({ kind: 'contract' });
+  expect(seen(store)).toBe(before);
+});
+
+test('any page of the list is a typed error, or tells of products; it never takes any away', async () => {
+  const store = await knowing();
+  const before = seen(store);
+  await fc.assert(
+    fc.asyncProperty(mutationsOf(LIST), async (text) => {
+      const client = answeredWith(ok(text.toWellFormed()));
+      const error = await outcomeOf(client.listProducts({}));
+      if (error !== undefined) {
+        expect(error.kind).toBe('contract');
+        return;
+      }
+      const now = () => T0 + 90_000;
+      const run = await beginCatalogueRun({ store, now, log }, 'operator');
+      const stop = new AbortController();
+      const deps = { store, client, throttle: newThrottle(Date.now), now, random: () => 0.5, log };
+      // A list whose end never comes is walked for ever: some steps of it are enough here.
+      setTimeout(() => stop.abort(), 50);
+      await sweep(deps, run, stop.signal).catch(() => undefined);
+    }),
+    { numRuns: 60 },
+  );
+  expect(seen(store)).toBe(before);
+  expect(
+    store.rows('SELECT 1 FROM products WHERE missing_at_ms IS NOT NULL OR gone_at_ms IS NOT NULL'),
+  ).toEqual([]);
+}, 20_000);
+
+test('any answer to a token request is a typed error, or a token that fits in a header', async () => {
+  const credentials = { clientId: 'c', clientSecret: 's3cret' };
+  const statuses = fc.constantFrom(200, 200, 200, 201, 204, 301, 400, 401, 403, 404, 413, 429, 500, 502, 599);
+  const headers = fc.constantFrom<Record<string, string>>(
+    {},
+    { 'retry-after': '5' },
+    { 'retry-after': '-1' },
+    { 'retry-after': '1e9' },
+    { 'retry-after': '9'.repeat(400) },
+    { 'retry-after': 'Thu, 01 Jan 1970 00:00:00 GMT' },
+    { 'retry-after': 'soon' },
+    { 'x-request-id': '\u0000\u202e' },
+  );
+  await fc.assert(
+    fc.asyncProperty(
+      fc.oneof(mutationsOf(TOKEN), mutationsOf(ERROR)),
+      statuses,
+      headers,
+      async (text, status, head) => {
+        const answer = { status, headers: head, body: Buffer.from(text.toWellFormed()) };
+        const times = { sentAtMs: T0, receivedAtMs: T0, serverDateMs: null };
+        let token: Awaited<ReturnType<typeof requestToken>> | undefined;
+        const error = await outcomeOf(
+          requestToken(() => Promise.resolve({ ...answer, ...times }), credentials, 'r', T0).then(
+            (issued) => (token = issued),
+          ),
+        );
+        if (token !== undefined) {
+          expect(status).toBeLessThan(300);
+          expect(token.accessToken).toMatch(/^[\x21-\x7e]+$/);
+          expect(token.expiresAtMs).toBeGreaterThan(T0);
+          expect(Number.isFinite(token.expiresAtMs)).toBe(true);
+        } else {
+          // Only the service's own word latches the credentials.
+          if (error?.kind === 'credentials')
+            expect(JSON.parse(text)).toMatchObject({ error: 'invalid_client' });
+          if (error?.retryAfterMs !== undefined) {
+            expect(error.retryAfterMs >= 0 && error.retryAfterMs <= 3_600_000).toBe(true);
+          }
+        }
+      },
+    ),
+    { numRuns: 600 },
+  );
+});
+
+const HTML = '<!doctype html><html><body><form action="/login">Sign in to Wi-Fi</form></body></html>';
+test.each<[string, Odd, string]>([
+  [
+    'a captive portal’s page with 200',
+    { status: 200, headers: { 'content-type': 'text/html' }, body: Buffer.from(HTML) },
+    'contract',
+  ],
+  [
+    'a page called JSON',
+    { status: 200, headers: { 'content-type': 'application/json' }, body: Buffer.from(HTML) },
+    'contract',
+  ],
+  [
+    'a redirect',
+    { status: 302, headers: { location: 'https://login.example.invalid/' }, body: Buffer.from('') },
+    'contract',
+  ],
+  [
+    'a redirect with a valid answer beside it',
+    { status: 307, headers: {}, body: Buffer.from(JSON.stringify(DETAIL)) },
+    'contract',
+  ],
+  ['nothing with 204', { status: 204, headers: {}, body: Buffer.from('') }, 'contract'],
+  ['a proxy’s 502', { status: 502, headers: {}, body: Buffer.from(HTML) }, 'unavailable'],
+  ['a proxy’s 404', { status: 404, headers: {}, body: Buffer.from(HTML) }, 'contract'],
+  [
+    'a 404 whose error is no text',
+    { status: 404, headers: {}, body: Buffer.from('{"error":404}') },
+    'contract',
+  ],
+  ['a proxy’s 407', { status: 407, headers: {}, body: Buffer.from(HTML) }, 'contract'],
+  [
+    'gzip that nobody asked for',
+    { status: 200, headers: { 'content-encoding': 'gzip' }, body: gzipSync(JSON.stringify(DETAIL)) },
+    'contract',
+  ],
+  [
+    'bytes that call themselves gzip',
+    { status: 200, headers: { 'content-encoding': 'gzip' }, body: Buffer.from([0x1f, 0x8b, 0, 1, 2]) },
+    'contract',
+  ],
+  ['UTF-16', ok(Buffer.from(JSON.stringify(DETAIL), 'utf16le')), 'contract'],
+  [
+    'a name in Latin-1',
+    ok(Buffer.from(JSON.stringify(DETAIL).replace('Product', 'Th\u00e9'), 'latin1')),
+    'contract',
+  ],
+  [
+    'the answer for another product',
+    ok(JSON.stringify(DETAIL).replace('"id":"10"', '"id":"010"')),
+    'contract',
+  ],
+])('%s is not mistaken for data', async (_, answer, kind) => {
+  const store = await knowing();
+  const before = seen(store);
+  const deps = { store, client: answeredWith(answer), now: () => T0 + 90_000, random: () => 0.5 };
+  expect(await outcomeOf(readProduct(deps, '10', AbortSignal.any([])))).toMatchObject({ kind });
+  expect(await outcomeOf(deps.client.listProducts({}))).toMatchObject({ kind });
+  expect(seen(store)).toBe(before);
+  expect(store.rows('SELECT 1 FROM products WHERE missing_at_ms IS NOT NULL')).toEqual([]);
+});
