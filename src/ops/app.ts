@@ -1,5 +1,5 @@
 /** The private listener (DESIGN §5): state, runs, and the operator's word. Questions run on the reader's thread. */
-import { Hono } from 'hono';
+import { Hono, type Context } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import { streamSSE } from 'hono/streaming';
 import { z } from 'zod';
@@ -21,7 +21,8 @@ const PROGRESS_EVERY_MS = 500;
 
 export function createOpsApp({ reader, operator, token }: OpsDeps): Hono {
   const app = new Hono();
-  app.use(requireToken(token), refuseCrossSite, bodyLimit({ maxSize: MAX_BODY_BYTES }));
+  const tooLarge = (c: Context) => c.json(error('invalid_request', 'the body is larger than 1 MB'), 413);
+  app.use(requireToken(token), refuseCrossSite, bodyLimit({ maxSize: MAX_BODY_BYTES, onError: tooLarge }));
 
   app.get('/readyz', async (c) => {
     const { state } = await reader.ask('status');
