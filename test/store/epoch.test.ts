@@ -28,6 +28,7 @@ import {
   temporaryFolder,
   values,
 } from './mirror-file.ts';
+import { dump, replay } from './replay.ts';
 
 interface Life {
   readonly news: HistoryNews[];
@@ -61,6 +62,8 @@ function positionOf(db: Db): Omit<Life, 'news'> {
   return row as unknown as Omit<Life, 'news'>;
 }
 
+const unsuspected = (db: Db): string[] => values(db, 'SELECT variant_id FROM mirror_stock WHERE suspect = 0');
+
 const deliver = (id: string) => (writer: DirectWriter) =>
   void writer.deliver(delivery(id, item({ id: '100', new: Number(id) }), item({ id })));
 
@@ -78,8 +81,15 @@ function mirror(): Case & { readonly before: Life } {
   const markBackup = `${backup}.mark`;
   live(path, (writer) => {
     writer.read('10', detail('10', [{ id: '100', levels: { 1: 5, 2: 7 } }]), T0);
+    writer.read('11', detail('11', [{ id: '110', levels: { 1: 3 } }]), T0);
+    expect(unsuspected(writer.db)).toContain('110');
     writer.commit(
       { kind: 'command', name: 'alive', args: { atMs: T0 } },
+      {
+        kind: 'command',
+        name: 'failRead',
+        args: { productId: '12', attempts: 1, nextAtMs: T0, parked: true, error: 'refused', failedAtMs: T0 },
+      },
       {
         kind: 'command',
         name: 'createRun',
@@ -256,11 +266,14 @@ test.each(RESTARTS)('a new epoch begins when the start finds %s', async (_name, 
   expect(values<number>(db, 'SELECT max(seq) FROM mirror_changes')[0]).toBeGreaterThan(after.lastSeq);
 
   // Everything is read again, as on a first start.
-  expect(values(db, 'SELECT count(*) FROM mirror_stock WHERE suspect = 0')).toEqual([0]);
+  expect(unsuspected(db)).toEqual([]);
   expect(rows(db, 'SELECT alive_at, last_full_sync_at FROM mirror_status')).toEqual([
     { alive_at: null, last_full_sync_at: null },
   ]);
   expect(values(db, `SELECT count(*) FROM runs WHERE state = 'running'`)).toEqual([0]);
+  expect(values(db, 'SELECT count(*) FROM read_failures')).toEqual([0]);
+  // The log alone still gives the same tables.
+  expect(dump(replay(db))).toBe(dump(db));
   new MarkKeeper(db, at.path).keep();
   db.close();
 
@@ -280,7 +293,7 @@ test('a new epoch is not later than what is on record, whatever the clock says',
   expect(values<number>(db, `SELECT at_ms FROM log WHERE kind = 'epoch'`)[0]).toBeGreaterThanOrEqual(
     lastAtMs!,
   );
-  expect(values(db, 'SELECT count(*) FROM mirror_stock WHERE suspect = 0')).toEqual([0]);
+  expect(unsuspected(db)).toEqual([]);
   db.close();
 });
 
@@ -348,9 +361,9 @@ test('a mark that an epoch could not replace does not end that epoch', () => {
 test('an epoch that cannot be committed refuses the start, and the next one begins it', () => {
   const { path, backup, before } = mirror();
   overwrite(path, backup);
+  const db = openWriter(path);
   const other = new Database(path);
   other.exec('BEGIN IMMEDIATE');
-  const db = openWriter(path);
   expect(() => takeUpHistory(db, path, T0)).toThrow(expect.objectContaining({ kind: 'busy' }) as Error);
   db.close();
   other.exec('ROLLBACK');
