@@ -1,6 +1,7 @@
 /** Holds what a kill left against what was answered before it, and against the log folded again. */
 import { bodyHash } from '../../src/store/log.ts';
-import { knownSchemaVersion, type Db } from '../../src/store/open.ts';
+import { knownSchemaVersion } from '../../src/store/migrate.ts';
+import type { Db } from '../../src/store/open.ts';
 import type { Aged } from './files.ts';
 import { logRows, type Reference } from './reference.ts';
 

@@ -1,6 +1,14 @@
 /** The store's errors: what happened, to which file, what to do next. */
 export type StoreErrorKind =
-  'in_use' | 'not_a_database' | 'newer_schema' | 'unreachable' | 'cannot_commit' | 'busy' | 'closed';
+  | 'in_use'
+  | 'not_a_database'
+  | 'damaged'
+  | 'newer_schema'
+  | 'no_room'
+  | 'unreachable'
+  | 'cannot_commit'
+  | 'busy'
+  | 'closed';
 
 export class StoreError extends Error {
   readonly kind: StoreErrorKind;

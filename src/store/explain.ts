@@ -1,5 +1,49 @@
-/** Clear words about a database file that cannot be used. */
-import { isBusy, sqliteCode, StoreError } from './errors.ts';
+/** Clear words about a database file that cannot be used: what is wrong with it, and what to do. */
+import { isBusy, sqliteCode, StoreError, type StoreErrorKind } from './errors.ts';
+
+interface Trouble {
+  readonly kind: StoreErrorKind;
+  /** Follows the path. */
+  readonly what: string;
+  readonly remedy: string;
+}
+
+const MAY_WRITE =
+  'see that the user who runs stock-mirror may write the file and its folder, or set DATABASE_PATH to another file';
+
+/** By the beginning of the code that SQLite or the system gives. */
+const TROUBLES: Readonly<Record<string, Trouble>> = {
+  SQLITE_NOTADB: {
+    kind: 'not_a_database',
+    what: 'is not a SQLite database',
+    remedy: 'move it away, or set DATABASE_PATH to another file',
+  },
+  SQLITE_CORRUPT: {
+    kind: 'damaged',
+    what: 'is damaged',
+    remedy:
+      'stop the service, then restore a backup or move the file away; the mirror is read again from the service',
+  },
+  SQLITE_FULL: { kind: 'no_room', what: 'finds no room on its disk', remedy: 'make room there' },
+  ENOSPC: { kind: 'no_room', what: 'finds no room on its disk', remedy: 'make room there' },
+  SQLITE_IOERR: {
+    kind: 'unreachable',
+    what: 'cannot be read or written',
+    remedy: 'see that its disk has room, and that the system’s log tells no fault of it',
+  },
+  SQLITE_READONLY: { kind: 'unreachable', what: 'may not be written', remedy: MAY_WRITE },
+};
+
+function troubleOf(code: string | null): Trouble | null {
+  const found = Object.entries(TROUBLES).find(([start]) => code?.startsWith(start) === true);
+  return found === undefined ? null : found[1];
+}
+
+/** What a person can do about an error of SQLite in the middle of the work; null when nothing is known. */
+export function remedyFor(error: unknown): string | null {
+  const trouble = troubleOf(sqliteCode(error));
+  return trouble === null ? null : `the database ${trouble.what}: ${trouble.remedy}`;
+}
 
 /** Runs `open`, and says of whatever it throws which file it was and what to do. @throws StoreError */
 export function explain<T>(path: string, open: () => T): T {
@@ -7,14 +51,6 @@ export function explain<T>(path: string, open: () => T): T {
     return open();
   } catch (cause) {
     if (cause instanceof StoreError) throw cause;
-    const code = sqliteCode(cause);
-    if (code === 'SQLITE_NOTADB' || code?.startsWith('SQLITE_CORRUPT') === true) {
-      throw new StoreError(
-        'not_a_database',
-        `${path} is not a usable SQLite database (${code}): move it away, or set DATABASE_PATH to another file.`,
-        { cause },
-      );
-    }
     if (isBusy(cause)) {
       throw new StoreError(
         'busy',
@@ -22,11 +58,19 @@ export function explain<T>(path: string, open: () => T): T {
         { cause },
       );
     }
+    const code = sqliteCode(cause) ?? systemCode(cause);
+    const trouble = troubleOf(code);
+    if (trouble !== null) {
+      throw new StoreError(trouble.kind, `${path} ${trouble.what} (${code}): ${trouble.remedy}.`, { cause });
+    }
     throw new StoreError(
       'unreachable',
-      `cannot open ${path} (${cause instanceof Error ? cause.message : String(cause)}): see that the user who runs ` +
-        'stock-mirror may write the file and its folder, or set DATABASE_PATH to another file.',
+      `cannot open ${path} (${cause instanceof Error ? cause.message : String(cause)}): ${MAY_WRITE}.`,
       { cause },
     );
   }
+}
+
+function systemCode(error: unknown): string | null {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : null;
 }

@@ -1,16 +1,11 @@
 /** Opens the database: pragmas and migrations. */
-import { mkdirSync, readFileSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import Database from 'better-sqlite3';
-import { drizzle } from 'drizzle-orm/better-sqlite3';
-import { migrate } from 'drizzle-orm/better-sqlite3/migrator';
-import { StoreError } from './errors.ts';
 import { explain } from './explain.ts';
+import { migrate, refuseUnknownSchema } from './migrate.ts';
 
 export type Db = Database.Database;
-
-const MIGRATIONS = fileURLToPath(new URL('../../drizzle', import.meta.url));
 
 /** How long one statement waits for another program's lock. Below the deadline of an answer (DESIGN §5). */
 const BUSY_TIMEOUT_MS = 500;
@@ -21,6 +16,8 @@ export function openWriter(path: string): Db {
     mkdirSync(dirname(path), { recursive: true });
     const db = new Database(path, { timeout: BUSY_TIMEOUT_MS });
     try {
+      // First: not even the journal mode of somebody else's file is changed.
+      refuseUnknownSchema(path, db);
       // FULL: a commit is on disk before it returns. Checkpoints run on a thread of their own.
       db.pragma('journal_mode = WAL');
       db.pragma('synchronous = FULL');
@@ -30,8 +27,7 @@ export function openWriter(path: string): Db {
       db.pragma('wal_autocheckpoint = 0');
       db.pragma('cache_size = -65536');
       db.pragma('temp_store = MEMORY');
-      refuseNewerSchema(path, db);
-      migrate(drizzle(db), { migrationsFolder: MIGRATIONS });
+      migrate(db);
       return db;
     } catch (error) {
       db.close();
@@ -48,27 +44,4 @@ export function openReader(path: string): Db {
     db.pragma('temp_store = MEMORY');
     return db;
   });
-}
-
-interface Journal {
-  readonly entries: readonly { readonly tag: string }[];
-}
-
-/** How many migrations this program knows. */
-export function knownSchemaVersion(): number {
-  const journal = JSON.parse(readFileSync(`${MIGRATIONS}/meta/_journal.json`, 'utf8')) as Journal;
-  return journal.entries.length;
-}
-
-function refuseNewerSchema(path: string, db: Db): void {
-  const has = db.prepare(`SELECT 1 FROM sqlite_master WHERE name = '__drizzle_migrations'`).get();
-  if (has === undefined) return;
-  const found = db.prepare('SELECT count(*) FROM __drizzle_migrations').pluck().get() as number;
-  const known = knownSchemaVersion();
-  if (found <= known) return;
-  throw new StoreError(
-    'newer_schema',
-    `${path} has schema version ${found}, this program knows up to ${known}: ` +
-      'install the newer stock-mirror that wrote it, or set DATABASE_PATH to another file.',
-  );
 }

@@ -1,5 +1,6 @@
 /** The writer's thread: see write-loop.ts. */
 import { takeUpHistory } from './epoch.ts';
+import { explain } from './explain.ts';
 import { lockDatabase } from './lock.ts';
 import { MarkKeeper } from './mark.ts';
 import { openWriter } from './open.ts';
@@ -12,7 +13,8 @@ serveWriter(owner, (): OwnDatabase => {
   let db;
   try {
     db = openWriter(path);
-    const news = takeUpHistory(db, path, Date.now());
+    const opened = db;
+    const news = explain(path, () => takeUpHistory(opened, path, Date.now()));
     const keeper = new MarkKeeper(db, path);
     return {
       db,

@@ -7,6 +7,7 @@ import type { Fact } from '../core/fact.ts';
 import { fold } from '../core/fold.ts';
 import { prepareCommands, type CommandName, type Commands } from './commands.ts';
 import { isBusy, sqliteCode, StoreError } from './errors.ts';
+import { remedyFor } from './explain.ts';
 import { bodyHash, Log, readDelivery, type DeliveryKind, type NewEntry } from './log.ts';
 import type { Db } from './open.ts';
 import { SqliteTables } from './sqlite-tables.ts';
@@ -183,5 +184,10 @@ function cannotCommit(cause: unknown): StoreError {
     return new StoreError('busy', `another program holds the database's write lock: ${message}`, { cause });
   }
   const code = sqliteCode(cause) ?? 'no SQLite code';
-  return new StoreError('cannot_commit', `the store cannot commit (${code}): ${message}`, { cause });
+  const remedy = remedyFor(cause);
+  return new StoreError(
+    'cannot_commit',
+    `the store cannot commit (${code}): ${message}${remedy === null ? '' : `; ${remedy}`}`,
+    { cause },
+  );
 }

@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { expect, onTestFinished, test } from 'vitest';
 import { StoreError } from '../../src/store/errors.ts';
-import { knownSchemaVersion, openWriter } from '../../src/store/open.ts';
+import { knownSchemaVersion } from '../../src/store/migrate.ts';
+import { openWriter } from '../../src/store/open.ts';
 import { newPath, rows, storeAt, temporaryFolder, values, writerDb } from './mirror-file.ts';
 
 function refusal(path: string): StoreError {
@@ -108,7 +109,7 @@ test.each([
   const path = newPath();
   const other = foreign(path);
   other.pragma('journal_mode = WAL');
-  other.exec('CREATE TABLE theirs (x)');
+  other.exec('CREATE TABLE theirs (x); DROP TABLE theirs');
   other.exec(hold);
   const error = refusal(path);
   expect(error.kind).toBe('busy');
@@ -117,14 +118,15 @@ test.each([
   other.exec('ROLLBACK');
 });
 
-test('a migration that breaks off leaves nothing behind and is done the next time', () => {
+test('a database of another program is left as it was', () => {
   const path = newPath();
   const other = foreign(path);
-  // The last statement of the migration stumbles over this.
-  other.exec('CREATE VIEW mirror_status AS SELECT 1');
-  expect(refusal(path).message).toContain(path);
-  expect(values(other, `SELECT name FROM sqlite_master WHERE name = 'cells'`)).toEqual([]);
-  other.exec('DROP VIEW mirror_status');
-  const db = writerDb(path);
-  expect(values(db, 'SELECT schema_version FROM mirror_status')).toEqual([knownSchemaVersion()]);
+  other.exec('CREATE TABLE theirs (x); INSERT INTO theirs VALUES (1)');
+  other.close();
+  const before = readFileSync(path);
+  const error = refusal(path);
+  expect(error.kind).toBe('not_a_database');
+  expect(error.message).toContain(`${path} is a database of another program`);
+  expect(error.message).toContain('DATABASE_PATH');
+  expect(readFileSync(path).equals(before)).toBe(true);
 });
