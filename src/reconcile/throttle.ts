@@ -39,6 +39,8 @@ export class Throttle {
   #inFlight = 0;
   #blocked: Blocked | null = null;
   #resumeAtMs = 0;
+  /** The service asked for no request before. */
+  #pausedUntilMs = 0;
   /** Requests that wait for their turn. */
   #waiting = 0;
 
@@ -73,7 +75,7 @@ export class Throttle {
 
   #slots(): number {
     const nowMs = this.#deps.now();
-    if (this.#blocked?.kind === 'wrong_store' || nowMs < this.#resumeAtMs) return 0;
+    if (this.#blocked?.kind === 'wrong_store' || nowMs < this.#resumeAtMs || this.#isPaused()) return 0;
     const permission = mayCall(this.#breaker, nowMs);
     if (permission === 'no') return 0;
     this.#rate = refill(this.#rate, this.#deps.maxRps, nowMs);
@@ -104,18 +106,22 @@ export class Throttle {
     this.#block({ kind: 'wrong_store', message, untilMs: null });
   }
 
-  /** The operator's word: whatever holds requests back, except a wrong store, is tried again at once. */
+  /** The operator's word: what holds requests back is tried again at once, except a wrong store and a pause asked for. */
   release(): void {
     if (this.#blocked?.kind === 'wrong_store') return;
     this.#breaker = CLOSED;
     this.#resumeAtMs = 0;
-    this.#unblock();
+    if (!this.#isPaused()) this.#unblock();
+  }
+
+  #isPaused(): boolean {
+    return this.#deps.now() < this.#pausedUntilMs;
   }
 
   #succeed(): void {
     this.#breaker = succeeded();
     this.#concurrency = afterSuccess(this.#concurrency, this.#deps.maxConcurrency);
-    if (this.#blocked?.kind !== 'wrong_store') this.#unblock();
+    if (this.#blocked?.kind !== 'wrong_store' && !this.#isPaused()) this.#unblock();
   }
 
   #learn(error: unknown, sentAtMs: number): void {
@@ -140,9 +146,9 @@ export class Throttle {
         return;
       case 'rate_limited': {
         this.#concurrency = afterOverload(this.#concurrency, sentAtMs, nowMs);
-        this.#resumeAtMs = Math.max(this.#resumeAtMs, nowMs + (error.retryAfterMs ?? DEFAULT_PAUSE_MS));
+        this.#pausedUntilMs = Math.max(this.#pausedUntilMs, nowMs + (error.retryAfterMs ?? DEFAULT_PAUSE_MS));
         this.#endProbe(error, nowMs);
-        this.#block({ kind: 'rate_limited', message: error.message, untilMs: this.#resumeAtMs });
+        this.#block({ kind: 'rate_limited', message: error.message, untilMs: this.#pausedUntilMs });
         return;
       }
       case 'unavailable':

@@ -138,6 +138,23 @@ describe('being asked to wait', () => {
     expect(throttle.blocked).toBeNull();
   });
 
+  test('neither the operator’s word nor an answer that was under way shortens the pause', async () => {
+    const { throttle, time, send, fail, ok } = throttleWith();
+    const answer = Promise.withResolvers<string>();
+    const underWay = send(() => answer.promise);
+    await fail(serviceError('rate_limited', 5_000));
+    const untilMs = throttle.blocked!.untilMs!;
+    answer.resolve('');
+    await underWay;
+    throttle.release();
+    time.nowMs = untilMs - 1;
+    expect(throttle.blocked).toMatchObject({ kind: 'rate_limited', untilMs });
+    expect(throttle.free()).toBe(0);
+    time.nowMs = untilMs;
+    await ok();
+    expect(throttle.blocked).toBeNull();
+  });
+
   test('refused credentials are looked at again after a while only, and at once on the operator’s word', async () => {
     const { throttle, time, fail } = throttleWith();
     await fail(serviceError('credentials'));
