@@ -66,6 +66,12 @@ export function foldAbsentVariants(
 export function foldAbsentProduct(ledger: Ledger, product: Product, read: ReadContext): void {
   if (product.goneAtMs !== null || read.superseded) return;
   const { tables } = ledger;
+  if (product.detailJson === null) {
+    // Only a list has ever named it: nothing of it is shown to anybody, so nothing is lost.
+    ledger.report({ kind: 'not_found', productId: product.productId });
+    tables.putProduct({ ...product, readSeq: read.s0, readAtMs: read.sentAtMs, goneAtMs: ledger.entry.atMs });
+    return;
+  }
   const variants = tables.variantsOf(product.productId).filter((variant) => variant.goneAtMs === null);
   const known: Product = { ...product, readSeq: read.s0, readAtMs: read.sentAtMs };
   const verdict = judgeAbsence({ missingAtMs: product.missingAtMs, ...lastTouch(variants) }, read);

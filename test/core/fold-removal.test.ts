@@ -243,3 +243,20 @@ describe('the brake', () => {
     expect(mirror.tables.liveProductCount()).toBe(60);
   });
 });
+
+test('a product that only a list has named is gone with the first 404, and counts for no brake', () => {
+  const mirror = mirrorAfterRead();
+  const productIds = Array.from({ length: 40 }, (_, n) => String(1_000 + n));
+  mirror.fold({ kind: 'listed', atMs: T0 + S, productIds, lookup: false });
+  for (const productId of productIds) {
+    expect(mirror.tables.product(productId)?.goneAtMs).toBeNull();
+    const facts = mirror.read(null, { sentAtMs: FIRST, productId });
+    expect(kinds(facts)).toContain('not_found');
+    expect(mirror.reason(productId)).toBeNull();
+  }
+  expect(mirror.tables.liveProductCount()).toBe(1);
+  expect(mirror.tables.state().removalsInWindow).toBe(0);
+  // Listed again, it is read again.
+  mirror.fold({ kind: 'listed', atMs: FIRST + S, productIds, lookup: false });
+  expect(mirror.reason('1000')).toBe('listed');
+});
