@@ -26,6 +26,8 @@ const statusSchema = z.looseObject({
   variants: z.number(),
   cells: z.number(),
   parked_reads: z.number(),
+  failing_reads: z.number(),
+  last_read_error: z.string().nullable(),
   held_removals: z.number(),
   quarantined: z.number(),
   blocked: blockedSchema.nullish(),
@@ -89,8 +91,11 @@ function describe(status: ShownStatus, serving: boolean, config: Config): string
   if (status.parked_reads > 0) {
     rows.push([
       'parked reads',
-      `${status.parked_reads}, refused or failing over and over (see the log); \`resync\` tries them again`,
+      `${status.parked_reads}, refused or failing over and over; \`resync\` tries them again`,
     ]);
+  }
+  if (status.last_read_error !== null) {
+    rows.push(['failing reads', `${status.failing_reads}, the latest: ${status.last_read_error}`]);
   }
   if (status.held_removals > 0) {
     rows.push([

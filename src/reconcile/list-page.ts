@@ -38,7 +38,8 @@ export async function listPage(
       const refused = error.kind === 'rejected';
       const jitterMs = fullJitterMs(attempt, refused ? REFUSED_RETRY : RETRY, deps.random());
       const waitMs = Math.max(error.retryAfterMs ?? 0, jitterMs);
-      deps.log[refused ? 'warn' : 'debug']({ err: error, waitMs }, 'cannot list products; trying again');
+      const isNews = refused || error.kind === 'contract';
+      deps.log[isNews ? 'warn' : 'debug']({ err: error, waitMs }, 'cannot list products; trying again');
       await sleep(waitMs, signal);
     }
   }

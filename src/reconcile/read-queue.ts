@@ -128,8 +128,7 @@ export class ReadQueue {
       onRead(productId, facts);
     } catch (error) {
       if (this.#isStopped()) return;
-      const isForeseen = error instanceof ServiceError;
-      log[isForeseen ? 'debug' : 'error']({ productId, err: error }, 'a product could not be read');
+      log[levelOf(error)]({ productId, err: error }, 'a product could not be read');
       try {
         if (await recordFailure(this.#deps, productId, error)) onParked(productId, error);
       } catch (storeError) {
@@ -139,4 +138,10 @@ export class ReadQueue {
       }
     }
   }
+}
+
+/** What the throttle or the failure's own record tells is no news; an answer that is not the service's is. */
+function levelOf(error: unknown): 'debug' | 'warn' | 'error' {
+  if (!(error instanceof ServiceError)) return 'error';
+  return error.kind === 'contract' ? 'warn' : 'debug';
 }

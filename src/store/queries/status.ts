@@ -20,6 +20,10 @@ export interface Status {
   readonly cells: number;
   /** Products whose reads the service refuses, or that failed over and over. */
   readonly parked_reads: number;
+  /** Products whose last read failed, the parked ones among them. */
+  readonly failing_reads: number;
+  /** What went wrong with the latest of these. */
+  readonly last_read_error: string | null;
   /** Products the brake holds. */
   readonly held_removals: number;
   readonly quarantined: number;
@@ -40,6 +44,12 @@ export function status(db: Db): Status {
     variants: count('SELECT count(*) FROM variants WHERE gone_at_ms IS NULL'),
     cells: count('SELECT count(*) FROM cells WHERE gone_at_ms IS NULL'),
     parked_reads: count('SELECT count(*) FROM given_up_reads'),
+    failing_reads: count('SELECT count(*) FROM read_failures'),
+    last_read_error:
+      db
+        .prepare<[], string>('SELECT error FROM read_failures ORDER BY failed_at_ms DESC LIMIT 1')
+        .pluck()
+        .get() ?? null,
     held_removals: count('SELECT count(*) FROM obligations WHERE not_before_ms = ?', LATEST_MS),
     quarantined: count('SELECT count(*) FROM quarantine'),
   };
