@@ -18,6 +18,8 @@ export const SLOW = [
   'test/process/downtime.test.ts',
   'test/process/faults.test.ts',
   'test/process/kill.test.ts',
+  'test/process/odd-answers.test.ts',
+  'test/process/pauses.test.ts',
   'test/process/refused-product.test.ts',
   'test/process/refused-start.test.ts',
   'test/process/removal.test.ts',
