@@ -3,6 +3,7 @@ import {
   chmodSync,
   copyFileSync,
   mkdirSync,
+  mkdtempSync,
   readFileSync,
   renameSync,
   rmSync,
@@ -248,9 +249,16 @@ const TOLD_BY_BIRTH: typeof RESTARTS = [
     },
   ],
 ];
-const keepsBirthTimes = findFile(tmpdir()).isBirthKnown;
+function keepsBirthTimes(): boolean {
+  const folder = mkdtempSync(join(tmpdir(), 'stock-mirror-birth-'));
+  const path = join(folder, 'probe.db');
+  openWriter(path).close();
+  const { isBirthKnown } = findFile(path);
+  rmSync(folder, { recursive: true });
+  return isBirthKnown;
+}
 
-test.each([...RESTARTS, ...(keepsBirthTimes ? TOLD_BY_BIRTH : [])])(
+test.each([...RESTARTS, ...(keepsBirthTimes() ? TOLD_BY_BIRTH : [])])(
   'a new epoch begins when the start finds %s',
   async (_name, why, happen) => {
     const { before, ...at } = mirror();
