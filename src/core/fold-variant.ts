@@ -123,12 +123,14 @@ function foldTotal(
     onHand: seen.onHand,
     reservedQty: seen.reservedQty,
     asOfMs: oldQty === newQty ? variant.asOfMs : read.sentAtMs,
-    verifiedAtMs: read.sentAtMs,
+    verifiedAtMs: concurrent && oldQty === null ? variant.verifiedAtMs : read.sentAtMs,
     missingAtMs: null,
     goneAtMs: null,
     lookupAtMs: null,
   };
-  if (seen.levels === null && oldQty !== newQty) suspectCells(ledger, seen.variantId);
+  // A first total, and one from a read that may have been too early, is no figure to hold the next against.
+  const isTrusted = variant.verifiedAtMs !== null && oldQty === newQty;
+  if (seen.levels === null && !isTrusted) suspectCells(ledger, seen.variantId);
   const explained = newQty - (oldQty ?? 0) === explainedQty && (oldQty !== null || seen.levels !== null);
   if (oldQty !== newQty && !explained) {
     const cause = oldQty === null ? null : driftCause(ledger, sighting, null);

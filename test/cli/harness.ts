@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, vi } from 'vitest';
-import { compareWithTruth } from '../../src/cli/demo/compare.ts';
+import { compareWithTruth, missedVariants } from '../../src/cli/demo/compare.ts';
 import { startSandbox, type Sandbox, type SandboxOptions } from '../../src/sandbox/sandbox.ts';
 import { eventually } from '../process/wait.ts';
 
@@ -170,7 +170,7 @@ export async function untilQuiet(home: Home): Promise<void> {
 }
 
 export function differencesOf(home: Home, sandbox: Sandbox): readonly string[] {
-  return compareWithTruth(databaseOf(home), sandbox.truth).differences;
+  return compareWithTruth(databaseOf(home), sandbox.truth, missedVariants(sandbox.deliveries)).differences;
 }
 
 /** Product details asked for so far. */

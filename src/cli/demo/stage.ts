@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import pc from 'picocolors';
 import { z } from 'zod';
 import type { Sandbox } from '../../sandbox/sandbox.ts';
-import { compareWithTruth, type Comparison } from './compare.ts';
+import { compareWithTruth, missedVariants, type Comparison } from './compare.ts';
 import { beginFaults, endFaults } from './faults.ts';
 import { startMirror, type MirrorProcess } from './mirror-process.ts';
 import { untilAtRest } from './rest.ts';
@@ -144,7 +144,11 @@ export class Stage {
   }
 
   #compare(): Comparison {
-    return compareWithTruth(this.#databasePath, this.#sandbox.truth);
+    return compareWithTruth(
+      this.#databasePath,
+      this.#sandbox.truth,
+      missedVariants(this.#sandbox.deliveries),
+    );
   }
 
   #describe(): string {
