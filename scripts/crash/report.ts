@@ -40,9 +40,7 @@ export function describeReport(report: CrashReport, tookMs: number): string {
 function describeEnding({ ending, quietMs }: CrashReport): string {
   if (ending === null || quietMs === null) return 'not at rest';
   const rest = `at rest ${(quietMs / 1_000).toFixed(1)} s after the last start; ${ending.figures} figures compared`;
-  return ending.unreadable === 0
-    ? rest
-    : `${rest}; ${ending.unreadable} levels of pulled variants, which no read tells, wait for their next webhook`;
+  return `${rest}, ${ending.untold} levels of pulled variants left out, which no read tells`;
 }
 
 function byName(counts: Readonly<Record<string, number>>): string {

@@ -11,7 +11,9 @@ interface Trouble {
 const MAY_WRITE =
   'see that the user who runs stock-mirror may write the file and its folder, or set DATABASE_PATH to another file';
 
-/** By the beginning of the code that SQLite or the system gives. */
+const NO_ROOM: Trouble = { kind: 'no_room', what: 'finds no room on its disk', remedy: 'make room there' };
+
+/** By the beginning of the code that SQLite or the system gives: the first that fits. */
 const TROUBLES: Readonly<Record<string, Trouble>> = {
   SQLITE_NOTADB: {
     kind: 'not_a_database',
@@ -24,8 +26,10 @@ const TROUBLES: Readonly<Record<string, Trouble>> = {
     remedy:
       'stop the service, then restore a backup or move the file away; the mirror is read again from the service',
   },
-  SQLITE_FULL: { kind: 'no_room', what: 'finds no room on its disk', remedy: 'make room there' },
-  ENOSPC: { kind: 'no_room', what: 'finds no room on its disk', remedy: 'make room there' },
+  SQLITE_FULL: NO_ROOM,
+  ENOSPC: NO_ROOM,
+  // How a full disk shows in the shared memory beside the database.
+  SQLITE_IOERR_SHMSIZE: NO_ROOM,
   SQLITE_IOERR: {
     kind: 'unreachable',
     what: 'cannot be read or written',

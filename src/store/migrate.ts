@@ -62,6 +62,5 @@ export function migrate(db: Database.Database): void {
       for (const statement of sql) db.exec(statement);
       note.run(hash, folderMillis);
     }
-    // At once a writer: a file that may only be read is found out now, not by the first delivery.
   }).immediate();
 }

@@ -1,5 +1,5 @@
 /** Opens the database: pragmas and migrations. */
-import { mkdirSync } from 'node:fs';
+import { accessSync, constants, mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import Database from 'better-sqlite3';
 import { explain } from './explain.ts';
@@ -16,7 +16,9 @@ export function openWriter(path: string): Db {
     mkdirSync(dirname(path), { recursive: true });
     const db = new Database(path, { timeout: BUSY_TIMEOUT_MS });
     try {
-      // First: not even the journal mode of somebody else's file is changed.
+      // SQLite opens a file that may only be read without a word, and fails with the first delivery.
+      accessSync(path, constants.W_OK);
+      // Before anything else: not even the journal mode of somebody else's file is changed.
       refuseUnknownSchema(path, db);
       // FULL: a commit is on disk before it returns. Checkpoints run on a thread of their own.
       db.pragma('journal_mode = WAL');

@@ -84,9 +84,19 @@ export function environmentFor(sandbox: Sandbox, databasePath: string): Environm
   };
 }
 
-/** @param env the whole environment but for PATH. @param cwd a folder without a `.env` of anybody's. */
-export function spawnMirror(test: Owner, env: Environment, cwd: string): MirrorProcess {
+/**
+ * @param env the whole environment but for PATH.
+ * @param cwd a folder without a `.env` of anybody's.
+ * @param user another user to run it as.
+ */
+export function spawnMirror(
+  test: Owner,
+  env: Environment,
+  cwd: string,
+  user: { readonly uid?: number; readonly gid?: number } = {},
+): MirrorProcess {
   const child = spawn(process.execPath, [MAIN], {
+    ...user,
     cwd,
     env: { PATH: process.env['PATH'] ?? '', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
