@@ -73,3 +73,43 @@ test.concurrent('tokens that all expire at once are replaced by one request', as
   });
   expect(sandbox.requests['/oauth/token']).toBe(2);
 });
+
+test.concurrent(
+  'a channel that expires while the mirror runs is asked for one token, not many, until an operator says otherwise',
+  async (t) => {
+    const { sandbox, mirror } = await startBoth(t);
+    const tokenRequests = (): number => sandbox.requests['/oauth/token'] ?? 0;
+    const [cell] = plainVariants(sandbox, 1);
+    sandbox.oauth.channelExpired = true;
+    sandbox.oauth.expireAllTokens();
+    const { body } = await mirror.post('/api/resync', {});
+    await untilRefused(mirror);
+    expect(mirror.log).toContainEqual(expect.objectContaining({ level: 'warn', kind: 'credentials' }));
+    // Longer than the mirror waits before it looks whether somebody has released the latch.
+    await throughout(6_000, () => {
+      expect(tokenRequests()).toBe(2);
+    });
+    sandbox.operations.add({ ...cell!, by: 3 });
+    await sandbox.network.idle();
+    expect(sandbox.deliveries.records.at(-1)).toMatchObject({ status: 204 });
+
+    // The service answers an expired channel like a wrong secret: that it was renewed, only a person can know.
+    await mirror.stop();
+    const again = await startMirror(t, sandbox, { folder: dirname(mirror.databasePath) });
+    sandbox.oauth.channelExpired = false;
+    await untilRefused(again);
+    expect(tokenRequests()).toBe(2);
+    expect((await again.post('/api/resync', {})).status).toBe(202);
+    await eventually(async () => (await again.get('/api/status')).body['blocked'] === null, {
+      what: 'it is asked again',
+    });
+    await eventually(
+      async () => (await again.get(`/api/runs/${String(body['run_id'])}`)).body['state'] === 'done',
+      {
+        what: 'the run goes on where it stopped',
+      },
+    );
+    expect(tokenRequests()).toBe(3);
+    expect(compareWithTruth(again.databasePath, sandbox)).toEqual([]);
+  },
+);
