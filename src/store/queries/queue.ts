@@ -2,6 +2,7 @@
 import { PRIORITY } from '../../core/model.ts';
 import type { RunKind } from '../commands.ts';
 import type { Db } from '../open.ts';
+import { prepared } from '../prepared.ts';
 
 export interface DueRead {
   readonly productId: string;
@@ -71,34 +72,35 @@ interface Barrier {
 export function dueReads(db: Db, args: DueReadsArgs): DueRead[] {
   const bound = { nowMs: args.nowMs, limit: args.limit, exclude: JSON.stringify(args.exclude) };
   const found = [
-    ...db.prepare<object, DueRead>(OBLIGED).all(bound),
-    ...db.prepare<object, DueRead>(GAPS).all(bound),
+    ...prepared<object, DueRead>(db, OBLIGED).all(bound),
+    ...prepared<object, DueRead>(db, GAPS).all(bound),
   ];
   const trustedAfterMs =
-    db.prepare<[], number>('SELECT trusted_after_ms FROM mirror_state').pluck().get() ?? 0;
+    prepared<[], number>(db, 'SELECT trusted_after_ms FROM mirror_state').pluck().get() ?? 0;
   if (trustedAfterMs <= args.nowMs) {
     const downtime = { ...bound, barrierMs: trustedAfterMs };
-    const unread = db
-      .prepare<object, DueRead>(UNREAD)
-      .all({ ...downtime, reason: 'downtime', priority: PRIORITY.downtime });
+    const unread = prepared<object, DueRead>(db, UNREAD).all({
+      ...downtime,
+      reason: 'downtime',
+      priority: PRIORITY.downtime,
+    });
     // The search through the feed is the dear one: only while something is left to find.
-    if (unread.length > 0) found.push(...db.prepare<object, DueRead>(UNTRUSTED_RECENT).all(downtime));
+    if (unread.length > 0) found.push(...prepared<object, DueRead>(db, UNTRUSTED_RECENT).all(downtime));
     found.push(...unread);
   }
   for (const run of catalogueBarriers(db)) {
     if (run.barrierMs > args.nowMs) continue;
     const unread = { ...bound, barrierMs: run.barrierMs, reason: run.kind, priority: RUN_PRIORITY[run.kind] };
-    found.push(...db.prepare<object, DueRead>(UNREAD).all(unread));
+    found.push(...prepared<object, DueRead>(db, UNREAD).all(unread));
   }
   return firstOfEach(found).slice(0, args.limit);
 }
 
 function catalogueBarriers(db: Db): Barrier[] {
-  return db
-    .prepare<[], Barrier>(
-      `SELECT read_after_ms AS barrierMs, kind FROM runs WHERE state = 'running' AND product_ids_json IS NULL`,
-    )
-    .all();
+  return prepared<[], Barrier>(
+    db,
+    `SELECT read_after_ms AS barrierMs, kind FROM runs WHERE state = 'running' AND product_ids_json IS NULL`,
+  ).all();
 }
 
 function firstOfEach(reads: readonly DueRead[]): DueRead[] {
@@ -114,7 +116,7 @@ export function oldestVerified(
   db: Db,
   args: { readonly nowMs: number; readonly beforeMs: number; readonly exclude: readonly string[] },
 ): string | null {
-  const row = db.prepare<object, { productId: string }>(UNREAD).get({
+  const row = prepared<object, { productId: string }>(db, UNREAD).get({
     nowMs: args.nowMs,
     barrierMs: args.beforeMs,
     exclude: JSON.stringify(args.exclude),
@@ -130,18 +132,17 @@ export function dueChores(
   db: Db,
   args: { readonly nowMs: number },
 ): { readonly lookups: string[]; readonly bundles: boolean; readonly canary: boolean } {
-  const state = db
-    .prepare<[], { bundlesDueAtMs: number | null; canaryDueAtMs: number | null }>(
-      'SELECT bundles_due_at_ms AS bundlesDueAtMs, canary_due_at_ms AS canaryDueAtMs FROM mirror_state',
-    )
-    .get();
+  const state = prepared<[], { bundlesDueAtMs: number | null; canaryDueAtMs: number | null }>(
+    db,
+    'SELECT bundles_due_at_ms AS bundlesDueAtMs, canary_due_at_ms AS canaryDueAtMs FROM mirror_state',
+  ).get();
   const isDue = (atMs: number | null | undefined): boolean =>
     atMs !== null && atMs !== undefined && atMs <= args.nowMs;
   return {
-    lookups: db
-      .prepare<[number], string>(
-        'SELECT variant_id FROM variants WHERE lookup_at_ms <= ? ORDER BY lookup_at_ms',
-      )
+    lookups: prepared<[number], string>(
+      db,
+      'SELECT variant_id FROM variants WHERE lookup_at_ms <= ? ORDER BY lookup_at_ms',
+    )
       .pluck()
       .all(args.nowMs),
     bundles: isDue(state?.bundlesDueAtMs),
@@ -154,33 +155,33 @@ export function unreadSince(
   db: Db,
   args: { readonly productIds: readonly string[]; readonly sinceMs: number },
 ): string[] {
-  return db
-    .prepare<[string, number], string>(
-      `SELECT l.value FROM json_each(?) l
+  return prepared<[string, number], string>(
+    db,
+    `SELECT l.value FROM json_each(?) l
        LEFT JOIN products p ON p.product_id = l.value
        WHERE p.product_id IS NULL OR p.read_at_ms < ?`,
-    )
+  )
     .pluck()
     .all(JSON.stringify(args.productIds), args.sinceMs);
 }
 
 /** Which of these ids no live product has. */
 export function notMirrored(db: Db, args: { readonly productIds: readonly string[] }): string[] {
-  return db
-    .prepare<[string], string>(
-      `SELECT l.value FROM json_each(?) l
+  return prepared<[string], string>(
+    db,
+    `SELECT l.value FROM json_each(?) l
        LEFT JOIN products p ON p.product_id = l.value AND p.gone_at_ms IS NULL
        WHERE p.product_id IS NULL`,
-    )
+  )
     .pluck()
     .all(JSON.stringify(args.productIds));
 }
 
 /** Products for the schedule: changed since they were read, or not read since a loss was proven. Latest changes first. */
 export function scheduledReads(db: Db, args: { readonly limit: number }): string[] {
-  return db
-    .prepare<[number], string>(
-      `SELECT p.product_id FROM products p
+  return prepared<[number], string>(
+    db,
+    `SELECT p.product_id FROM products p
        JOIN (
          SELECT product_id, max(event_at_ms) AS event_at_ms FROM variants
          WHERE product_id IS NOT NULL GROUP BY product_id
@@ -190,7 +191,7 @@ export function scheduledReads(db: Db, args: { readonly limit: number }): string
          OR p.read_at_ms < coalesce((SELECT loss_proved_at_ms FROM mirror_state), 0)
        )
        ORDER BY v.event_at_ms DESC LIMIT ?`,
-    )
+  )
     .pluck()
     .all(args.limit);
 }

@@ -1,9 +1,9 @@
 /** Runs and what is left of them. */
-import { and, desc, eq, isNull } from 'drizzle-orm';
-import { drizzle } from 'drizzle-orm/better-sqlite3';
 import type { RunKind, RunState } from '../commands.ts';
 import type { Db } from '../open.ts';
+import { prepared } from '../prepared.ts';
 import { runs } from '../schema.ts';
+import { selectFrom } from '../statements.ts';
 
 export interface Run {
   readonly id: number;
@@ -37,28 +37,26 @@ function runOf(row: Row): Run {
   };
 }
 
+const SELECT = selectFrom(runs);
+
 export function runningRuns(db: Db): Run[] {
-  return drizzle(db).select().from(runs).where(eq(runs.state, 'running')).orderBy(runs.id).all().map(runOf);
+  return prepared<[], Row>(db, `${SELECT} WHERE state = 'running' ORDER BY id`).all().map(runOf);
 }
 
 /** The walk through the whole catalogue under way, if any. */
 export function runningCatalogueRun(db: Db): Run | null {
-  const row = drizzle(db)
-    .select()
-    .from(runs)
-    .where(and(eq(runs.state, 'running'), isNull(runs.productIdsJson)))
-    .orderBy(runs.id)
-    .get();
+  const ofCatalogue = `${SELECT} WHERE state = 'running' AND product_ids_json IS NULL ORDER BY id`;
+  const row = prepared<[], Row>(db, ofCatalogue).get();
   return row === undefined ? null : runOf(row);
 }
 
 export function runById(db: Db, args: { readonly id: number }): Run | null {
-  const row = drizzle(db).select().from(runs).where(eq(runs.id, args.id)).get();
+  const row = prepared<[number], Row>(db, `${SELECT} WHERE id = ?`).get(args.id);
   return row === undefined ? null : runOf(row);
 }
 
 export function latestRuns(db: Db, args: { readonly limit: number }): Run[] {
-  return drizzle(db).select().from(runs).orderBy(desc(runs.id)).limit(args.limit).all().map(runOf);
+  return prepared<[number], Row>(db, `${SELECT} ORDER BY id DESC LIMIT ?`).all(args.limit).map(runOf);
 }
 
 export interface Remaining {
@@ -104,9 +102,11 @@ export function remainingOf(
   const { readAfterMs, productIds, nowMs } = args;
   const row =
     productIds === null
-      ? db.prepare<object, Remaining>(CATALOGUE).get({ readAfterMs, nowMs })
-      : db
-          .prepare<object, Remaining>(NAMED)
-          .get({ readAfterMs, nowMs, productIds: JSON.stringify(productIds) });
+      ? prepared<object, Remaining>(db, CATALOGUE).get({ readAfterMs, nowMs })
+      : prepared<object, Remaining>(db, NAMED).get({
+          readAfterMs,
+          nowMs,
+          productIds: JSON.stringify(productIds),
+        });
   return row ?? { total: 0, unread: 0, parked: 0 };
 }

@@ -1,6 +1,7 @@
 /** The mirror's state at a glance. */
 import { LATEST_MS } from '../../core/limits.ts';
 import type { Db } from '../open.ts';
+import { prepared } from '../prepared.ts';
 
 /** The row of the public view `mirror_status`, and what the operator needs beside it. */
 export interface Status {
@@ -30,12 +31,11 @@ export interface Status {
 }
 
 export function status(db: Db): Status {
-  const row = db.prepare<[], Status>('SELECT * FROM mirror_status').get();
+  const row = prepared<[], Status>(db, 'SELECT * FROM mirror_status').get();
   if (row === undefined)
     throw new Error('mirror_status has no row: the database was changed by another program');
   const count = (sql: string, ...args: unknown[]): number =>
-    db
-      .prepare<unknown[], number>(sql)
+    prepared<unknown[], number>(db, sql)
       .pluck()
       .get(...args) ?? 0;
   return {
@@ -46,8 +46,7 @@ export function status(db: Db): Status {
     parked_reads: count('SELECT count(*) FROM given_up_reads'),
     failing_reads: count('SELECT count(*) FROM read_failures'),
     last_read_error:
-      db
-        .prepare<[], string>('SELECT error FROM read_failures ORDER BY failed_at_ms DESC LIMIT 1')
+      prepared<[], string>(db, 'SELECT error FROM read_failures ORDER BY failed_at_ms DESC LIMIT 1')
         .pluck()
         .get() ?? null,
     held_removals: count('SELECT count(*) FROM obligations WHERE not_before_ms = ?', LATEST_MS),
@@ -61,13 +60,12 @@ export function lastLife(db: Db): {
   readonly lastFullSyncAtMs: number | null;
   readonly lastLogAtMs: number | null;
 } {
-  const row = db
-    .prepare<[], { aliveAtMs: number | null; lastFullSyncAtMs: number | null }>(
-      'SELECT alive_at_ms AS aliveAtMs, last_full_sync_at_ms AS lastFullSyncAtMs FROM service_state',
-    )
-    .get();
+  const row = prepared<[], { aliveAtMs: number | null; lastFullSyncAtMs: number | null }>(
+    db,
+    'SELECT alive_at_ms AS aliveAtMs, last_full_sync_at_ms AS lastFullSyncAtMs FROM service_state',
+  ).get();
   const lastLogAtMs =
-    db.prepare<[], number>('SELECT at_ms FROM log ORDER BY seq DESC LIMIT 1').pluck().get() ?? null;
+    prepared<[], number>(db, 'SELECT at_ms FROM log ORDER BY seq DESC LIMIT 1').pluck().get() ?? null;
   return {
     aliveAtMs: row?.aliveAtMs ?? null,
     lastFullSyncAtMs: row?.lastFullSyncAtMs ?? null,
@@ -80,19 +78,20 @@ export function failureOf(
   args: { readonly productId: string },
 ): { readonly attempts: number } | null {
   return (
-    db
-      .prepare<[string], { attempts: number }>('SELECT attempts FROM read_failures WHERE product_id = ?')
-      .get(args.productId) ?? null
+    prepared<[string], { attempts: number }>(
+      db,
+      'SELECT attempts FROM read_failures WHERE product_id = ?',
+    ).get(args.productId) ?? null
   );
 }
 
 /** Variants of these whose product is still unknown. */
 export function stillUnmapped(db: Db, args: { readonly variantIds: readonly string[] }): string[] {
-  return db
-    .prepare<[string], string>(
-      `SELECT v.variant_id FROM json_each(?) l JOIN variants v ON v.variant_id = l.value
+  return prepared<[string], string>(
+    db,
+    `SELECT v.variant_id FROM json_each(?) l JOIN variants v ON v.variant_id = l.value
        WHERE v.lookup_at_ms IS NOT NULL`,
-    )
+  )
     .pluck()
     .all(JSON.stringify(args.variantIds));
 }

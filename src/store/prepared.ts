@@ -1,0 +1,17 @@
+/** Statements prepared once per connection: what is asked several times a second costs more to prepare than to run. */
+import type { Statement } from 'better-sqlite3';
+import type { Db } from './open.ts';
+
+const byConnection = new WeakMap<Db, Map<string, Statement>>();
+
+/** @param sql one of a bounded number of texts: each stays prepared as long as the connection lives. */
+export function prepared<P extends unknown[] | object, R = unknown>(
+  db: Db,
+  sql: string,
+): Statement<P extends unknown[] ? P : [P], R> {
+  let statements = byConnection.get(db);
+  if (statements === undefined) byConnection.set(db, (statements = new Map()));
+  let statement = statements.get(sql);
+  if (statement === undefined) statements.set(sql, (statement = db.prepare(sql)));
+  return statement as Statement<P extends unknown[] ? P : [P], R>;
+}
