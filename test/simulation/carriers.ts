@@ -1,0 +1,162 @@
+/** The network between the service and the mirror, in both directions. Nothing here is ever delivered twice by itself. */
+import { Readable } from 'node:stream';
+import { ServiceError } from '../../src/service/errors.ts';
+import { parseHttpDateMs } from '../../src/service/http-date.ts';
+import type { Transport, TransportRequest, TransportResponse } from '../../src/service/transport.ts';
+import type { SimulatedService } from '../../src/sandbox/sandbox.ts';
+import type { Transmission, Transmitter } from '../../src/sandbox/transmit.ts';
+import type { Delivery } from '../../src/sandbox/webhooks.ts';
+import type { Machine } from './machine.ts';
+import { WORLD, type Life, type VirtualTime } from './virtual-time.ts';
+
+/** How long the service waits for an answer to a webhook. */
+const ACK_TIMEOUT_MS = 1_000;
+const CALL_DEADLINE_MS = 30_000;
+
+export interface CarrierDeps {
+  readonly time: VirtualTime;
+  readonly random: () => number;
+  readonly machine: () => Machine;
+  readonly service: () => SimulatedService;
+  /** The way to the service is cut. */
+  readonly isCut: () => boolean;
+  /** Told of every body that was answered 2xx, at the instant of the answer. */
+  readonly onAnswered: (delivery: Delivery, status: number, ms: number) => void;
+  readonly onCall: (call: ApiCall) => void;
+}
+
+/** One request of the mirror to the service, told when it has its answer. */
+export interface ApiCall {
+  readonly endpoint: string;
+  readonly body: string;
+  readonly sentAtMs: number;
+  readonly phase: 'sent' | 'answered' | 'failed';
+  readonly status: number | null;
+  readonly text: string | null;
+}
+
+export function createCarriers(deps: CarrierDeps): {
+  readonly transmitter: Transmitter;
+  readonly transport: (life: Life, now: () => number) => Transport;
+  /** Webhooks on their way. */
+  readonly inFlight: () => number;
+} {
+  const { time, random } = deps;
+  const wayMs = (): number => 1 + random() * 25;
+  let inFlight = 0;
+
+  const deliver = async (delivery: Delivery): Promise<Transmission> => {
+    await time.sleep(wayMs());
+    const machine = deps.machine();
+    const arrivedAtMs = time.nowMs;
+    const request = new Request('http://127.0.0.1:8787/webhooks', {
+      method: 'POST',
+      headers: delivery.headers,
+    });
+    const answer = await machine.request('webhook', request, delivery.body);
+    if (answer === null) return { outcome: 'failed' };
+    // A process that stands still cannot answer meanwhile.
+    const stoodStillUntilMs = machine.life?.standsStillUntilMs ?? 0;
+    deps.onAnswered(delivery, answer.status, time.nowMs - Math.max(arrivedAtMs, stoodStillUntilMs));
+    await time.sleep(wayMs());
+    return { outcome: 'answered', status: answer.status };
+  };
+
+  const transmitter: Transmitter = {
+    transmit: async (delivery) => {
+      inFlight += 1;
+      const late = time.sleep(ACK_TIMEOUT_MS).then((): Transmission => ({ outcome: 'timeout' }));
+      const outcome = deliver(delivery).finally(() => (inFlight -= 1));
+      return Promise.race([outcome, late]);
+    },
+    close: () => Promise.resolve(),
+  };
+
+  const call = async (
+    life: Life,
+    request: TransportRequest,
+    now: () => number,
+    cut: Promise<never>,
+  ): Promise<TransportResponse> => {
+    const sentAtMs = now();
+    deps.onCall({ ...told(request, sentAtMs), phase: 'sent', status: null, text: null });
+    await Promise.race([time.sleep(wayMs()), cut]);
+    const answered = deps.isCut() ? null : await Promise.race([askService(deps.service(), request), cut]);
+    await Promise.race([time.sleep(wayMs()), cut]);
+    // On the process's own time: one that stands still hears it later.
+    await Promise.race([time.sleep(0, life), cut]);
+    if (answered === null || deps.isCut()) {
+      throw new ServiceError({
+        kind: 'unavailable',
+        endpoint: request.endpoint,
+        requestId: request.requestId,
+        description: 'no answer: ECONNRESET',
+      });
+    }
+    const serverDateMs = parseHttpDateMs(answered.headers['date']);
+    return { ...answered, sentAtMs, receivedAtMs: now(), serverDateMs };
+  };
+
+  const transport =
+    (life: Life, now: () => number): Transport =>
+    async (request) => {
+      deps.machine().effect();
+      const sentAtMs = now();
+      const fail = (kind: 'aborted' | 'unavailable', description: string): ServiceError =>
+        new ServiceError({ kind, endpoint: request.endpoint, requestId: request.requestId, description });
+      if (request.signal?.aborted === true) throw fail('aborted', 'aborted before it was sent');
+      const stop = Promise.withResolvers<never>();
+      stop.promise.catch(() => undefined);
+      const onAbort = (): void => stop.reject(fail('aborted', 'aborted while in flight'));
+      request.signal?.addEventListener('abort', onAbort, { once: true });
+      const deadline = time.after(CALL_DEADLINE_MS, life, () =>
+        stop.reject(fail('unavailable', `no whole answer within ${CALL_DEADLINE_MS} ms`)),
+      );
+      try {
+        const answer = await call(life, request, now, stop.promise);
+        deps.onCall({
+          ...told(request, sentAtMs),
+          phase: 'answered',
+          status: answer.status,
+          text: Buffer.from(answer.body).toString('utf8'),
+        });
+        return answer;
+      } catch (error) {
+        deps.onCall({ ...told(request, sentAtMs), phase: 'failed', status: null, text: null });
+        throw error;
+      } finally {
+        deadline.cancelled = true;
+        request.signal?.removeEventListener('abort', onAbort);
+      }
+    };
+
+  return { transmitter, transport, inFlight: () => inFlight };
+}
+
+function told(request: TransportRequest, sentAtMs: number): Pick<ApiCall, 'endpoint' | 'body' | 'sentAtMs'> {
+  return { endpoint: request.endpoint, body: request.body, sentAtMs };
+}
+
+/** @returns null when the service cut the connection. */
+async function askService(
+  service: SimulatedService,
+  request: TransportRequest,
+): Promise<Pick<TransportResponse, 'status' | 'headers' | 'body'> | null> {
+  let wasReset = false;
+  const socket = { remoteAddress: '127.0.0.1', resetAndDestroy: () => (wasReset = true) };
+  const incoming = Object.assign(Readable.from([Buffer.from(request.body)], { objectMode: false }), {
+    socket,
+  });
+  const headers = new Headers({ 'content-type': request.contentType, 'x-request-id': request.requestId });
+  if (request.token !== undefined) headers.set('authorization', `Bearer ${request.token}`);
+  const asked = new Request(`http://service.invalid${request.endpoint}`, { method: 'POST', headers });
+  const answer = await service.api.fetch(asked, { incoming } as never);
+  if (wasReset) return null;
+  return {
+    status: answer.status,
+    headers: Object.fromEntries(answer.headers),
+    body: new Uint8Array(await answer.arrayBuffer()),
+  };
+}
+
+export { WORLD };

@@ -1,0 +1,382 @@
+/** Does what a plan says. */
+import { OperationError } from '../../src/sandbox/targets.ts';
+import type { SimulatedService } from '../../src/sandbox/sandbox.ts';
+import type { Answer } from '../../src/sandbox/reads.ts';
+import type { Machine } from './machine.ts';
+import { PLAIN, type Mail } from './mail.ts';
+import type { Deed, Operation, ReadFault } from './plan.ts';
+import { WORLD, type VirtualTime } from './virtual-time.ts';
+import type { GlobalTime } from './globals.ts';
+
+export interface Stage {
+  readonly time: VirtualTime;
+  readonly globals: GlobalTime;
+  readonly random: () => number;
+  readonly service: SimulatedService;
+  readonly machine: Machine;
+  readonly mail: Mail;
+  readonly count: (what: string) => void;
+  readonly onResync: () => void;
+  /** Before old files come back, and after. */
+  readonly onBackUp: () => void;
+  readonly onRestore: (restore: () => void) => void;
+  isCut: boolean;
+  backup: Uint8Array | null;
+}
+
+/** @returns the way to end every trouble that lasts. */
+export function createDoer(stage: Stage): {
+  readonly perform: (deed: Deed) => void;
+  readonly calm: () => void;
+} {
+  const { time, service, machine, mail, count } = stage;
+  const ends = new Map<string, () => void>();
+  /** A trouble of one kind at a time; a later one takes its place. */
+  const during = (kind: string, forMs: number, begin: () => void, end: () => void): void => {
+    begin();
+    ends.set(kind, end);
+    time.after(forMs, WORLD, () => {
+      if (ends.get(kind) !== end) return;
+      ends.delete(kind);
+      end();
+    });
+  };
+  const restart = (downMs: number): void => {
+    time.after(downMs, WORLD, () => void machine.start());
+  };
+
+  const perform = (deed: Deed): void => {
+    switch (deed.do) {
+      case 'operation':
+        mail.nextFate = deed.fate;
+        try {
+          operate(service, deed.what, deed);
+          count(`operation: ${deed.what}`);
+        } catch (error) {
+          // Out of stock, already deleted: as in a shop, some attempts come to nothing.
+          if (!(error instanceof OperationError)) throw error;
+        }
+        mail.nextFate = PLAIN;
+        return;
+      case 'future': {
+        mail.nextFate = deed.fate;
+        service.clock.offsetMs += deed.aheadMs;
+        try {
+          operate(service, 'add', { a: deed.a, b: 0, c: deed.b });
+          count(deed.aheadMs > 300_000 ? 'poisonous timestamp' : 'timestamp ahead');
+        } catch (error) {
+          if (!(error instanceof OperationError)) throw error;
+        }
+        service.clock.offsetMs -= deed.aheadMs;
+        mail.nextFate = PLAIN;
+        return;
+      }
+      case 'reads':
+        count(`reads: ${deed.fault}`);
+        during(
+          `reads ${deed.fault}`,
+          deed.forMs,
+          () => setReadFault(stage, deed.fault, deed.probability),
+          () => setReadFault(stage, deed.fault, 0),
+        );
+        return;
+      case 'cut':
+        count('no way to the service');
+        during(
+          'cut',
+          deed.forMs,
+          () => (stage.isCut = true),
+          () => (stage.isCut = false),
+        );
+        return;
+      case 'expire_tokens':
+        count('all tokens expired');
+        service.oauth.expireAllTokens();
+        return;
+      case 'expire_channel':
+        count('credentials refused');
+        during(
+          'channel',
+          deed.forMs,
+          () => {
+            service.oauth.channelExpired = true;
+            service.oauth.expireAllTokens();
+          },
+          () => (service.oauth.channelExpired = false),
+        );
+        return;
+      case 'kill':
+        if (!machine.isRunning) return;
+        count(deed.effects === null ? 'kill' : 'kill between two effects');
+        if (deed.effects === null) machine.kill();
+        else machine.killAfter(deed.effects);
+        restart(deed.downMs + (deed.effects ?? 0));
+        return;
+      case 'stop':
+        if (!machine.isRunning) return;
+        count('orderly stop');
+        void machine.stop().then(() => restart(deed.downMs));
+        return;
+      case 'stand_still':
+        count('the process stands still');
+        machine.standStill(deed.forMs);
+        return;
+      case 'disk':
+        during(
+          'disk',
+          deed.forMs,
+          () => (machine.disk.fault = deed.fault),
+          () => (machine.disk.fault = null),
+        );
+        return;
+      case 'slow_disk':
+        count('slow disk');
+        during(
+          'slow disk',
+          deed.forMs,
+          () => (machine.slowCommitMs = deed.commitMs),
+          () => (machine.slowCommitMs = 0),
+        );
+        return;
+      case 'mirror_clock':
+        count(deed.byMs < 0 ? "mirror's clock set back" : "mirror's clock set forward");
+        stage.globals.wallOffsetMs += deed.byMs;
+        return;
+      case 'service_clock':
+        count(deed.byMs < 0 ? "service's clock set back" : "service's clock set forward");
+        service.clock.offsetMs += deed.byMs;
+        return;
+      case 'resync': {
+        count(deed.products === null ? 'operator reads everything' : 'operator reads products');
+        stage.onResync();
+        const ids = service.truth.products.slice(0, deed.products ?? 0).map((product) => product.id);
+        void machine.ask('/api/resync', ids.length === 0 ? {} : { product_ids: ids }).catch(() => undefined);
+        return;
+      }
+      case 'unknown_event':
+        mail.sendUnknownEvent();
+        return;
+      case 'replay':
+        mail.replay(deed.back);
+        return;
+      case 'back_up':
+        if (!machine.isRunning) return;
+        count('backup');
+        stage.onBackUp();
+        return;
+      case 'restore':
+        if (stage.backup === null) return;
+        count('restored backup');
+        machine.kill();
+        time.after(1, WORLD, () => {
+          stage.onRestore(() => machine.disk.restore(stage.backup!));
+          restart(deed.downMs);
+        });
+    }
+  };
+
+  return {
+    perform,
+    calm: () => {
+      for (const end of ends.values()) end();
+      ends.clear();
+    },
+  };
+}
+
+function operate(
+  { operations, truth }: SimulatedService,
+  what: Operation,
+  { a, b, c }: { readonly a: number; readonly b: number; readonly c: number },
+): void {
+  const pick = <T>(items: readonly T[], index: number): T => {
+    if (items.length === 0) throw new OperationError('nothing to choose from');
+    return items[((index % items.length) + items.length) % items.length]!;
+  };
+  const live = truth.variants.filter((variant) => truth.variant(variant.id) !== undefined);
+  const stocked = live.filter((variant) => variant.cells.length > 0);
+  const cell = (): { variantId: string; warehouseId: string } => {
+    const variant = pick(stocked, a);
+    return { variantId: variant.id, warehouseId: pick(variant.cells, b).warehouseId };
+  };
+  const stock = [{ warehouseId: pick(truth.warehouseIds, b), qty: c % 50 }];
+  switch (what) {
+    case 'adjust':
+      // Few different values, so that chains come back to where they were.
+      operations.adjust({ ...cell(), to: c % 5 });
+      return;
+    case 'add':
+      operations.add({ ...cell(), by: (c % 9) - 4 || 1 });
+      return;
+    case 'order':
+      operations.reserve([
+        { variantId: pick(live, a).id, qty: 1 + (c % 2) },
+        ...(c % 3 === 0 ? [{ variantId: pick(live, c).id, qty: 1 }] : []),
+      ]);
+      return;
+    case 'cancel':
+    case 'ship': {
+      const order = operations.orders.at(c % Math.max(1, operations.orders.size));
+      if (order === undefined) throw new OperationError('no open order');
+      operations[what](order.id);
+      return;
+    }
+    case 'flip':
+      operations.flip({ ...cell(), by: 1 + (c % 3) });
+      return;
+    case 'burst':
+      operations.burst({ ...cell(), by: [1 + (c % 2), -1, 2].slice(0, 2 + (c % 2)) });
+      return;
+    case 'assemble':
+    case 'disassemble':
+      operations[what]({
+        variantId: pick(
+          live.filter((v) => v.kind === 'assembled'),
+          a,
+        ).id,
+        units: 1 + (c % 2),
+      });
+      return;
+    case 'create_product':
+      operations.createProduct({ variants: [{ stock }, ...(c % 3 === 0 ? [{ stock: [] }] : [])] });
+      return;
+    case 'create_variant':
+      operations.createVariant(pick(truth.products, a).id, { stock });
+      return;
+    case 'add_warehouse': {
+      const variant = pick(
+        live.filter((v) => v.kind !== 'pulled'),
+        a,
+      );
+      operations.addWarehouse({ variantId: variant.id, ...stock[0]! });
+      return;
+    }
+    case 'remove_warehouse': {
+      const variant = pick(
+        stocked.filter((v) => v.cells.length > 1 && v.kind !== 'pulled'),
+        a,
+      );
+      operations.removeWarehouse({ variantId: variant.id, warehouseId: pick(variant.cells, b).warehouseId });
+      return;
+    }
+    case 'delete_variant':
+      operations.deleteVariant(pick(live, a).id);
+      return;
+    case 'delete_product':
+      operations.deleteProduct(pick(truth.products, a + c).id);
+      return;
+    case 'restore_product':
+      operations.restoreProduct(
+        pick(
+          truth.products.filter((product) => product.deleted),
+          a,
+        ).id,
+      );
+      return;
+    case 'rename':
+      operations.renameProduct(pick(truth.products, a).id, `renamed ${c}`);
+  }
+}
+
+/** @param probability 0 ends it. */
+function setReadFault({ service, time, random }: Stage, fault: ReadFault, probability: number): void {
+  const { reads } = service;
+  switch (fault) {
+    case 'stale':
+      reads.stale = { probability, ageMs: 1_900 };
+      return;
+    case 'slow':
+      reads.slow = { probability, ms: 4_000 };
+      return;
+    case 'server_error':
+      reads.fail = { ...reads.fail, serverError: probability };
+      return;
+    case 'rate_limited':
+      reads.fail = { ...reads.fail, slowDown: probability, retryAfterS: 2 };
+      return;
+    case 'unauthorized':
+      reads.fail = { ...reads.fail, invalidToken: probability };
+      return;
+    case 'reset':
+      reads.fail = { ...reads.fail, reset: probability };
+      return;
+    case 'torn':
+    case 'refused':
+    case 'all_not_found':
+    case 'empty_list':
+    case 'nonsense':
+      reads.intercept =
+        probability === 0
+          ? null
+          : async (endpoint, _, respond) => {
+              if (random() >= probability) return undefined;
+              if (fault === 'torn') return torn(respond, () => time.sleep(700));
+              return mistaken(fault, endpoint, respond);
+            };
+  }
+}
+
+/** Some warehouses as they were when the read began, the others as they were when it ended. */
+async function torn(respond: () => Answer, wait: () => Promise<void>): Promise<Answer> {
+  const early = respond();
+  await wait();
+  const late = respond();
+  const variants = variantsOf(late);
+  const before = new Map(variantsOf(early)?.map((variant) => [variant['product_variant_id'], variant]));
+  if (variants === null || before.size === 0) return late;
+  const mixed = variants.map((variant, i) =>
+    i % 2 === 0 ? (before.get(variant['product_variant_id']) ?? variant) : variant,
+  );
+  return { ...late, body: withVariants(late.body, mixed) };
+}
+
+type Json = Record<string, unknown>;
+
+function productOf(body: Readonly<Json>): Json | null {
+  const product = body['product'];
+  return typeof product === 'object' && product !== null ? (product as Json) : null;
+}
+
+function variantsOf(answer: Answer): Json[] | null {
+  const variants = productOf(answer.body)?.['variants'];
+  return Array.isArray(variants) ? (variants as Json[]) : null;
+}
+
+function withVariants(body: Readonly<Json>, variants: readonly Json[]): Json {
+  return { ...body, product: { ...productOf(body), variants } };
+}
+
+function mistaken(
+  fault: 'refused' | 'all_not_found' | 'empty_list' | 'nonsense',
+  endpoint: string,
+  respond: () => Answer,
+): Answer | undefined {
+  const isDetail = endpoint.endsWith('/detail');
+  const error = (status: number, code: string): Answer => ({
+    status,
+    body: { error: code, error_description: 'simulated' },
+  });
+  switch (fault) {
+    case 'refused':
+      return isDetail ? error(403, 'access_denied') : undefined;
+    case 'all_not_found':
+      return isDetail ? error(404, 'not_found') : undefined;
+    case 'empty_list':
+      return isDetail
+        ? undefined
+        : { ...respond(), body: { ...respond().body, products: [], total: 0, has_more: false } };
+    case 'nonsense': {
+      const answer = respond();
+      const variants = variantsOf(answer);
+      // Without what it must have.
+      if (variants === null) return { ...answer, body: {} };
+      return {
+        ...answer,
+        body: withVariants(
+          answer.body,
+          variants.map((variant) => ({ ...variant, available_qty: undefined })),
+        ),
+      };
+    }
+  }
+}

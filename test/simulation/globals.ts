@@ -1,0 +1,81 @@
+/** Puts the virtual time in the place of the platform's: the mirror's code asks the globals, as it always does. */
+import { newLife, type Life, type Scheduled, type VirtualTime } from './virtual-time.ts';
+
+export interface GlobalTime {
+  /** Whose timers are set from here on. */
+  life: Life;
+  /** How far the machine's wall clock is off. */
+  wallOffsetMs: number;
+  /** The wall clock as the machine has it. */
+  readonly wallNowMs: () => number;
+  restore(): void;
+}
+
+interface Timer extends Scheduled {
+  unref(): Timer;
+  ref(): Timer;
+  hasRef(): boolean;
+}
+
+export function installGlobals(time: VirtualTime): GlobalTime {
+  const real = {
+    Date: globalThis.Date,
+    setTimeout: globalThis.setTimeout,
+    clearTimeout: globalThis.clearTimeout,
+    setInterval: globalThis.setInterval,
+    clearInterval: globalThis.clearInterval,
+    now: performance.now.bind(performance),
+  };
+  const startMs = time.nowMs;
+  const installed: GlobalTime = {
+    life: newLife(),
+    wallOffsetMs: 0,
+    wallNowMs: () => Math.round(time.nowMs + installed.wallOffsetMs),
+    restore: () => {
+      const { now, ...globals } = real;
+      Object.assign(globalThis, globals);
+      performance.now = now;
+    },
+  };
+
+  class VirtualDate extends real.Date {
+    constructor(...args: [] | [value: number | string | Date]) {
+      if (args.length === 0) super(installed.wallNowMs());
+      else super(...args);
+    }
+    static override now(): number {
+      return installed.wallNowMs();
+    }
+  }
+  const handle = (): Timer => {
+    const timer: Timer = { cancelled: false, unref: () => timer, ref: () => timer, hasRef: () => true };
+    return timer;
+  };
+  const set = (timer: Timer, ms: number, action: () => void, again: boolean): void => {
+    const { life } = installed;
+    time.after(Math.max(1, ms), life, () => {
+      if (timer.cancelled) return;
+      if (again) set(timer, ms, action, true);
+      action();
+    });
+  };
+  const start =
+    (again: boolean) =>
+    (action: (...args: unknown[]) => void, ms = 0, ...args: unknown[]): Timer => {
+      const timer = handle();
+      set(timer, ms, () => action(...args), again);
+      return timer;
+    };
+  const stop = (timer?: Timer): void => {
+    if (timer !== undefined && timer !== null) timer.cancelled = true;
+  };
+  Object.assign(globalThis, {
+    Date: VirtualDate,
+    setTimeout: start(false),
+    setInterval: start(true),
+    clearTimeout: stop,
+    clearInterval: stop,
+  });
+  performance.now = () => time.nowMs - startMs;
+  return installed;
+}

@@ -1,0 +1,321 @@
+/** The mirror's machine: one process at a time of the real service, on virtual time, that can be killed anywhere. */
+import { Readable } from 'node:stream';
+import type { IncomingMessage } from 'node:http';
+import { pino } from 'pino';
+import { startService, type Platform, type RunningService } from '../../src/compose.ts';
+import type { Config } from '../../src/config.ts';
+import type { Logger } from '../../src/log.ts';
+import { Secret } from '../../src/secret.ts';
+import { connectOver } from '../../src/service/connect.ts';
+import type { TokenFile, TokenState } from '../../src/service/token-file.ts';
+import type { Transport } from '../../src/service/transport.ts';
+import { openStore } from '../../src/store/open-store.ts';
+import type { Db } from '../../src/store/open.ts';
+import { serveReader } from '../../src/store/read-loop.ts';
+import type { Thread } from '../../src/store/thread.ts';
+import { serveWriter } from '../../src/store/write-loop.ts';
+import { Disk } from './disk.ts';
+import { startFakeThread, type ThreadPace } from './fake-thread.ts';
+import type { GlobalTime } from './globals.ts';
+import { newLife, WORLD, type Life, type VirtualTime } from './virtual-time.ts';
+
+export interface Credentials {
+  readonly clientId: string;
+  readonly clientSecret: string;
+  readonly webhookSecrets: readonly [string, ...string[]];
+}
+
+export interface MachineOptions {
+  readonly time: VirtualTime;
+  readonly globals: GlobalTime;
+  readonly random: () => number;
+  readonly credentials: Credentials;
+  readonly schedules: Config['schedules'];
+  readonly maxConcurrency: number;
+  readonly maxRps: number;
+  /** What carries requests of a process, to be cut when it dies. */
+  readonly transport: (life: Life, now: () => number) => Transport;
+  readonly log: (line: string) => void;
+  /** Something that must never happen. */
+  readonly onFault: (what: string) => void;
+  /** Sees every connection before its writer does. */
+  readonly onOpen: (db: Db) => void;
+  readonly onKilled: () => void;
+}
+
+type Fetch = (request: Request, bindings: unknown) => Response | Promise<Response>;
+
+interface Process {
+  readonly life: Life;
+  readonly listeners: Map<number, Fetch>;
+  service: RunningService | null;
+}
+
+const PORT = { webhook: 8787, ops: 8788 } as const;
+
+export class Machine {
+  readonly disk = new Disk();
+  readonly #options: MachineOptions;
+  #process: Process | null = null;
+  /** Survives every kill, as a file does. */
+  #tokenState: TokenState | null = null;
+  #tokenSecret = '';
+  credentials: Credentials;
+  /** How the disk behaves; a slow one makes every commit wait. */
+  slowCommitMs = 0;
+  instantReads = true;
+  /** Effects left until the process is killed between two of them; null: none is planned. */
+  #killAfterEffects: number | null = null;
+  readonly counts = { starts: 0, kills: 0, killsAtEffect: 0, stops: 0 };
+
+  constructor(options: MachineOptions) {
+    this.#options = options;
+    this.credentials = options.credentials;
+    this.disk.onCommit = () => this.effect();
+  }
+
+  get isRunning(): boolean {
+    return this.#process?.service != null;
+  }
+
+  get life(): Life | null {
+    return this.#process?.life ?? null;
+  }
+
+  /** Something that others can see is about to happen: the place where a kill makes a difference. */
+  effect(): void {
+    if (this.#killAfterEffects === null || this.#process === null) return;
+    this.#killAfterEffects -= 1;
+    if (this.#killAfterEffects > 0) return;
+    this.counts.killsAtEffect += 1;
+    this.kill();
+    throw new Error('killed');
+  }
+
+  killAfter(effects: number): void {
+    this.#killAfterEffects = Math.max(1, effects);
+  }
+
+  cancelKill(): void {
+    this.#killAfterEffects = null;
+  }
+
+  /** Starts a process; does nothing while one lives. Resolves once it listens, or has refused to. */
+  async start(): Promise<void> {
+    if (this.#process !== null) return;
+    const { globals, onFault } = this.#options;
+    const life = newLife();
+    const process: Process = { life, listeners: new Map(), service: null };
+    this.#process = process;
+    this.counts.starts += 1;
+    globals.life = life;
+    try {
+      const service = await startService(
+        this.#config(),
+        this.#logger(),
+        (error) => {
+          if (life.alive) onFault(`the store died: ${error.message}`);
+        },
+        this.#platform(process),
+      );
+      if (life.alive) process.service = service;
+    } catch (error) {
+      if (!life.alive) return;
+      this.#options.log(`the start failed: ${String(error)}`);
+      this.kill();
+    }
+  }
+
+  /** kill -9: nothing of the process happens from here on. */
+  kill(): void {
+    const process = this.#process;
+    if (process === null) return;
+    this.#process = null;
+    this.#killAfterEffects = null;
+    this.counts.kills += 1;
+    process.life.end();
+    this.#options.onKilled();
+    this.#options.globals.life = process.life;
+    // Not from within its own call into SQLite.
+    this.#options.time.after(0, WORLD, () => this.disk.closeAll());
+  }
+
+  /** SIGTERM. */
+  async stop(): Promise<void> {
+    const process = this.#process;
+    if (process?.service == null) return this.kill();
+    this.counts.stops += 1;
+    const { service } = process;
+    process.service = null;
+    process.listeners.clear();
+    await service.stop();
+    if (!process.life.alive) return;
+    process.life.end();
+    this.#process = null;
+    this.disk.closeAll();
+  }
+
+  /** SIGSTOP for so long, then SIGCONT. */
+  standStill(ms: number): void {
+    if (this.#process !== null) this.#process.life.standsStillUntilMs = this.#options.time.nowMs + ms;
+  }
+
+  /** What a request to a port is answered; null when nobody listens, or the process dies over it. */
+  async request(port: keyof typeof PORT, request: Request, body: Uint8Array): Promise<Response | null> {
+    const process = this.#process;
+    const fetch = process?.listeners.get(PORT[port]);
+    if (process === null || fetch === undefined) return null;
+    const { time } = this.#options;
+    const { life } = process;
+    if (life.standsStillUntilMs > time.nowMs) await time.sleep(life.standsStillUntilMs - time.nowMs, WORLD);
+    if (!life.alive) return null;
+    const headers = Object.fromEntries(
+      [...request.headers].map(([name, value]) => [name.toLowerCase(), value]),
+    );
+    const incoming = Object.assign(Readable.from([Buffer.from(body)], { objectMode: false }), {
+      headers: { ...headers, 'content-length': String(body.byteLength) },
+    }) as unknown as IncomingMessage;
+    const answer = await Promise.race([fetch(request, { incoming }), life.death]);
+    return answer === undefined || !life.alive ? null : answer;
+  }
+
+  async ask(path: string, body?: unknown): Promise<{ status: number; json: unknown } | null> {
+    const request = new Request(`http://127.0.0.1:${PORT.ops}${path}`, {
+      method: body === undefined ? 'GET' : 'POST',
+      ...(body === undefined
+        ? {}
+        : { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }),
+    });
+    const answer = await this.request('ops', request, new Uint8Array());
+    return answer === null ? null : { status: answer.status, json: await answer.json() };
+  }
+
+  #platform(process: Process): Platform {
+    const { time, random, transport } = this.#options;
+    const { life } = process;
+    const pace: ThreadPace = {
+      messageMs: () => random() * 2,
+      workMs: () => 0.3 + random() * 2 + this.slowCommitMs,
+    };
+    const reading: ThreadPace = { messageMs: () => random() * 3, workMs: () => random() * 2 };
+    const instant: ThreadPace = { messageMs: () => 0, workMs: () => 0 };
+    return {
+      random,
+      openStore: (path, events) =>
+        openStore(path, events, {
+          writer: () =>
+            this.#watched(
+              startFakeThread(time, life, pace, (owner) =>
+                serveWriter(owner, () => this.disk.openForWriting(() => life.alive, this.#options.onOpen)),
+              ),
+            ),
+          reader: () =>
+            startFakeThread(time, life, this.instantReads ? instant : reading, (owner) =>
+              serveReader(owner, this.disk.openForReading()),
+            ),
+          checkpointer: () =>
+            startFakeThread(time, life, reading, (owner) => owner.onMessage(() => owner.close())),
+        }),
+      connect: ({ clientId, clientSecret, now = Date.now }) =>
+        connectOver({
+          transport: transport(life, now),
+          close: () => Promise.resolve(),
+          credentials: { clientId, clientSecret },
+          file: this.#tokenFile(clientSecret),
+          random,
+          onFileError: (error) => this.#options.onFault(`token file: ${String(error)}`),
+        }),
+      listen: (app, host, port) => {
+        process.listeners.set(port, app.fetch as Fetch);
+        return Promise.resolve({
+          host,
+          port,
+          stop: () => {
+            process.listeners.delete(port);
+            return Promise.resolve();
+          },
+        });
+      },
+    };
+  }
+
+  /** Counts what the process sends to its writer and hears from it: a kill may fall between any two of these. */
+  #watched<In, Out>(thread: Thread<In, Out>): Thread<In, Out> {
+    return {
+      ...thread,
+      post: (message) => {
+        if (this.#survives()) thread.post(message);
+      },
+      onMessage: (listener) =>
+        thread.onMessage((message) => {
+          if (this.#survives()) listener(message);
+        }),
+    };
+  }
+
+  #survives(): boolean {
+    try {
+      this.effect();
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
+  /** As the real one: what was written with another secret does not count. */
+  #tokenFile(secret: string): TokenFile {
+    return {
+      read: () => Promise.resolve(this.#tokenSecret === secret ? this.#tokenState : null),
+      write: (state) => {
+        this.#tokenState = structuredClone(state);
+        this.#tokenSecret = secret;
+        return Promise.resolve();
+      },
+    };
+  }
+
+  #logger(): Logger {
+    const { log, onFault, time } = this.#options;
+    const life = this.#process?.life;
+    return pino(
+      { level: 'debug', base: null, timestamp: false },
+      {
+        write: (line: string) => {
+          if (life?.alive !== true) return;
+          const said = JSON.parse(line) as {
+            level: number;
+            msg: string;
+            err?: { type: string; stack: string };
+          };
+          if (said.level >= 30) log(`${said.msg} ${said.err?.stack?.split('\n')[0] ?? ''}`);
+          // A programming error that somebody caught is a programming error all the same.
+          if (/^(Type|Range|Reference|Syntax|Assertion)Error/.test(said.err?.type ?? '')) {
+            onFault(`at ${time.nowMs}: ${said.msg}: ${said.err?.stack}`);
+          }
+        },
+      },
+    );
+  }
+
+  #config(): Config {
+    const { schedules, maxConcurrency, maxRps } = this.#options;
+    const { clientId, clientSecret, webhookSecrets } = this.credentials;
+    const [first, ...others] = webhookSecrets;
+    return {
+      service: {
+        baseUrl: 'http://service.invalid',
+        clientId,
+        clientSecret: new Secret(clientSecret),
+        webhookSecrets: [new Secret(first), ...others.map((secret) => new Secret(secret))],
+        maxConcurrency,
+        maxRps,
+      },
+      database: { path: this.disk.databasePath },
+      webhook: { host: '127.0.0.1', port: PORT.webhook },
+      ops: { host: '127.0.0.1', port: PORT.ops, token: null },
+      schedules,
+      retentionDays: 30,
+      logLevel: 'info',
+    };
+  }
+}

@@ -1,0 +1,137 @@
+/** Carries webhooks as their fates say: lost, late, twice, or with a body that nobody expects. */
+import { sign } from '../../src/sandbox/webhooks.ts';
+import type { Delivery } from '../../src/sandbox/webhooks.ts';
+import type { Transmission, Transmitter } from '../../src/sandbox/transmit.ts';
+import type { Fate, Mangling } from './plan.ts';
+import { WORLD, type VirtualTime } from './virtual-time.ts';
+
+export const PLAIN: Fate = { lost: false, delayMs: 0, againMs: null, mangling: 'none' };
+
+export class Mail implements Transmitter {
+  readonly #time: VirtualTime;
+  readonly #carrier: Transmitter;
+  readonly #secret: () => string;
+  readonly #count: (what: string) => void;
+  readonly #fates = new Map<Delivery, Fate>();
+  readonly #sent: Delivery[] = [];
+  /** The fate of what is published next. */
+  nextFate: Fate = PLAIN;
+  /** Variants of which a webhook said something that nobody can read. */
+  readonly unreadable = new Set<string>();
+  /** Repeats that are still to come. */
+  waiting = 0;
+  #strange = 0;
+
+  constructor(time: VirtualTime, carrier: Transmitter, secret: () => string, count: (what: string) => void) {
+    this.#time = time;
+    this.#carrier = carrier;
+    this.#secret = secret;
+    this.#count = count;
+  }
+
+  /** The network's question about each delivery it is given. */
+  readonly route = (delivery: Delivery): 'send' | 'lose' | { delayMs: number } => {
+    const fate = this.nextFate;
+    this.#fates.set(delivery, fate);
+    if (fate.lost) {
+      this.#count('lost delivery');
+      return 'lose';
+    }
+    if (fate.delayMs === 0) return 'send';
+    this.#count(fate.delayMs > 60_000 ? 'delivery late by minutes' : 'late delivery');
+    return { delayMs: fate.delayMs };
+  };
+
+  async transmit(delivery: Delivery, url: string): Promise<Transmission> {
+    const fate = this.#fates.get(delivery) ?? PLAIN;
+    this.#fates.delete(delivery);
+    const sent = this.#mangle(delivery, fate.mangling);
+    if (fate.againMs !== null) this.#later(sent, url, fate.againMs);
+    this.#sent.push(sent);
+    return this.#carrier.transmit(sent, url);
+  }
+
+  /** Sends once more what was sent some time ago. */
+  replay(back: number): void {
+    const old = this.#sent.at(-back);
+    if (old === undefined) return;
+    this.#count('replayed delivery');
+    void this.#carrier.transmit(old, '');
+  }
+
+  /** An authentic event of a kind that this program does not know. */
+  sendUnknownEvent(): void {
+    this.#strange += 1;
+    this.#count('unknown event');
+    const body = {
+      request_id: `strange_${this.#strange}`,
+      event_type: 'price_updated',
+      data: { price: '1.00' },
+    };
+    void this.#carrier.transmit(this.#signed(null, JSON.stringify(body)), '');
+  }
+
+  close(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  #later(delivery: Delivery, url: string, ms: number): void {
+    this.waiting += 1;
+    this.#time.after(ms, WORLD, () => {
+      this.waiting -= 1;
+      this.#count('repeated delivery');
+      void this.#carrier.transmit(delivery, url);
+    });
+  }
+
+  #mangle(delivery: Delivery, mangling: Mangling): Delivery {
+    if (mangling === 'none') return delivery;
+    this.#count(`body: ${mangling}`);
+    const text = delivery.body.toString('utf8');
+    const body = JSON.parse(text) as {
+      request_id: string;
+      extra?: unknown;
+      data: { items: Record<string, unknown>[] };
+    };
+    const { items } = body.data;
+    switch (mangling) {
+      case 'broken_json':
+        for (const { id } of delivery.items) this.unreadable.add(id);
+        return this.#signed(delivery, text.slice(0, -7));
+      case 'same_request_id':
+        body.request_id = this.#sent.at(-1)?.requestId ?? body.request_id;
+        break;
+      case 'unknown_reason':
+        for (const item of items) item['reason'] = 'never_heard_of';
+        break;
+      case 'extra_fields':
+        body.extra = { nested: [1, null] };
+        for (const item of items) item['more'] = 'x';
+        break;
+      case 'broken_item':
+        this.unreadable.add(delivery.items[0]!.id);
+        items[0]!['new'] = 'x';
+        break;
+      case 'broken_neighbour':
+        items.unshift({ id: 42 });
+        items.push({ ...items[1], id: '', old: 1e400 });
+        break;
+    }
+    return this.#signed(delivery, JSON.stringify(body), body.request_id);
+  }
+
+  #signed(delivery: Delivery | null, text: string, requestId = ''): Delivery {
+    const body = Buffer.from(text);
+    return {
+      requestId,
+      requestTimeMs: delivery?.requestTimeMs ?? this.#time.nowMs,
+      items: delivery?.items ?? [],
+      body,
+      headers: {
+        ...delivery?.headers,
+        'Content-Type': 'application/json',
+        'X-Service-Signature': sign(body, this.#secret()),
+      },
+    };
+  }
+}

@@ -1,0 +1,334 @@
+/** What will happen in one run, drawn from its seed before it begins, so that a failing run can be made shorter. */
+import { createRandom, type Random } from '../../src/sandbox/random.ts';
+import type { DiskFault } from './disk.ts';
+
+export type Operation =
+  | 'adjust'
+  | 'add'
+  | 'order'
+  | 'cancel'
+  | 'ship'
+  | 'flip'
+  | 'burst'
+  | 'assemble'
+  | 'disassemble'
+  | 'create_product'
+  | 'create_variant'
+  | 'add_warehouse'
+  | 'remove_warehouse'
+  | 'delete_variant'
+  | 'delete_product'
+  | 'restore_product'
+  | 'rename';
+
+/** What the webhook's body is turned into on its way, still signed. */
+export type Mangling =
+  | 'none'
+  | 'same_request_id'
+  | 'unknown_reason'
+  | 'extra_fields'
+  | 'broken_item'
+  | 'broken_neighbour'
+  | 'broken_json';
+
+export interface Fate {
+  readonly lost: boolean;
+  readonly delayMs: number;
+  /** The same bytes once more, so long after. */
+  readonly againMs: number | null;
+  readonly mangling: Mangling;
+}
+
+/** How the service answers reads for a while. */
+export type ReadFault =
+  | 'stale'
+  | 'slow'
+  | 'torn'
+  | 'server_error'
+  | 'rate_limited'
+  | 'unauthorized'
+  | 'reset'
+  | 'refused'
+  | 'all_not_found'
+  | 'empty_list'
+  | 'nonsense';
+
+export type Deed =
+  | {
+      readonly do: 'operation';
+      readonly what: Operation;
+      readonly a: number;
+      readonly b: number;
+      readonly c: number;
+      readonly fate: Fate;
+    }
+  /** Stamped by a node whose clock is this far ahead. */
+  | {
+      readonly do: 'future';
+      readonly a: number;
+      readonly b: number;
+      readonly aheadMs: number;
+      readonly fate: Fate;
+    }
+  | { readonly do: 'reads'; readonly fault: ReadFault; readonly probability: number; readonly forMs: number }
+  | { readonly do: 'cut'; readonly forMs: number }
+  | { readonly do: 'expire_tokens' }
+  | { readonly do: 'expire_channel'; readonly forMs: number }
+  | { readonly do: 'kill'; readonly effects: number | null; readonly downMs: number }
+  | { readonly do: 'stop'; readonly downMs: number }
+  | { readonly do: 'stand_still'; readonly forMs: number }
+  | { readonly do: 'disk'; readonly fault: DiskFault; readonly forMs: number }
+  | { readonly do: 'slow_disk'; readonly commitMs: number; readonly forMs: number }
+  | { readonly do: 'mirror_clock'; readonly byMs: number }
+  | { readonly do: 'service_clock'; readonly byMs: number }
+  | { readonly do: 'resync'; readonly products: number | null }
+  | { readonly do: 'unknown_event' }
+  | { readonly do: 'replay'; readonly back: number }
+  | { readonly do: 'back_up' }
+  | { readonly do: 'restore'; readonly downMs: number };
+
+export interface Step {
+  readonly atMs: number;
+  readonly deed: Deed;
+}
+
+export interface Plan {
+  readonly seed: number;
+  readonly startMs: number;
+  readonly products: number;
+  readonly serviceOffsetMs: number;
+  readonly nodeSkewMs: number;
+  readonly reconcileCron: string | null;
+  readonly resyncCron: string | null;
+  readonly maxConcurrency: number;
+  readonly maxRps: number;
+  readonly readLatencyMs: number;
+  readonly instantReads: boolean;
+  readonly activeMs: number;
+  readonly steps: readonly Step[];
+}
+
+const MINUTE_MS = 60_000;
+
+export function drawPlan(seed: number): Plan {
+  const random = createRandom(seed, 'plan');
+  const isLong = random.chance(0.04);
+  const activeMs = isLong ? random.int(25, 50) * MINUTE_MS : random.int(40, 300) * 1_000;
+  const weather = drawWeather(random);
+  const count = random.int(40, isLong ? 250 : 350);
+  const steps: Step[] = [];
+  for (let i = 0; i < count; i += 1) {
+    const deed = drawDeed(random, weather, isLong);
+    const at = random.int(0, activeMs);
+    steps.push({ atMs: at, deed });
+    // What happens at one instant, or nearly, is where rules go wrong.
+    if (deed.do === 'operation' && random.chance(weather.bursts)) {
+      const more = random.int(1, 4);
+      for (let j = 0; j < more; j += 1) {
+        const again = drawOperation(random, weather, isLong);
+        const near = random.chance(0.5) ? { a: deed.a, b: deed.b } : {};
+        const atMs = Math.min(activeMs, at + random.pick([0, 0, 1, 30, 400, 1_900]));
+        steps.push({ atMs, deed: { ...again, ...near } });
+      }
+    }
+  }
+  steps.sort((a, b) => a.atMs - b.atMs);
+  return {
+    seed,
+    startMs: 1_790_000_000_000 + random.int(0, 86_400_000),
+    products: random.pick([2, 5, 5, 12, 12, 30, 60]),
+    serviceOffsetMs: random.pick([0, 0, 0, random.int(-5_000, 5_000), random.int(-600_000, 600_000)]),
+    nodeSkewMs: random.pick([0, 0, 0, 200, 500]),
+    reconcileCron: isLong
+      ? random.pick([null, '*/15 * * * *'])
+      : random.pick(['*/15 * * * *', '* * * * *', null]),
+    resyncCron: isLong ? null : random.pick(['0 3 * * *', '*/3 * * * *', null]),
+    maxConcurrency: random.pick([1, 3, 8]),
+    maxRps: random.pick([5, 50, 50]),
+    readLatencyMs: random.pick([0, 20, 200, 1_500]),
+    instantReads: random.chance(0.8),
+    activeMs,
+    steps,
+  };
+}
+
+/** How likely each trouble is in this run: most runs have some of them, few have all. */
+interface Weather {
+  readonly loss: number;
+  readonly delay: number;
+  readonly again: number;
+  readonly mangle: number;
+  readonly bursts: number;
+  readonly structure: number;
+  /** Weights of the deeds that are no operation, by their group. */
+  readonly troubles: readonly (readonly [weight: number, draw: (random: Random, isLong: boolean) => Deed])[];
+  readonly troubleShare: number;
+}
+
+function drawWeather(random: Random): Weather {
+  const some = (probability: number, weight: number): number => (random.chance(probability) ? weight : 0);
+  return {
+    loss: random.pick([0, 0, 0.02, 0.1, 0.3]),
+    delay: random.pick([0, 0.1, 0.4]),
+    again: random.pick([0, 0.05, 0.2]),
+    mangle: random.pick([0, 0, 0.05, 0.15]),
+    bursts: random.pick([0, 0.1, 0.4]),
+    structure: random.pick([0, 0.03, 0.15]),
+    troubleShare: random.pick([0, 0.04, 0.1, 0.2]),
+    troubles: [
+      [some(0.6, 3), drawReads],
+      [some(0.3, 1), (r) => ({ do: 'cut', forMs: r.pick([r.int(100, 5_000), r.int(5_000, 120_000)]) })],
+      [some(0.3, 1), () => ({ do: 'expire_tokens' })],
+      [some(0.15, 0.3), (r) => ({ do: 'expire_channel', forMs: r.int(1_000, 60_000) })],
+      [
+        some(0.5, 2),
+        (r) => ({ do: 'kill', effects: r.chance(0.7) ? r.int(1, 60) : null, downMs: drawDown(r) }),
+      ],
+      [some(0.3, 1), (r) => ({ do: 'stop', downMs: drawDown(r) })],
+      [some(0.2, 1), (r) => ({ do: 'stand_still', forMs: r.int(100, 20_000) })],
+      [
+        some(0.4, 2),
+        (r) => ({
+          do: 'disk',
+          fault: r.pick(['locked', 'full', 'unsynced'] as const),
+          forMs: r.int(10, 8_000),
+        }),
+      ],
+      [
+        some(0.3, 1),
+        (r) => ({ do: 'slow_disk', commitMs: r.pick([20, 200, 1_200]), forMs: r.int(100, 10_000) }),
+      ],
+      [
+        some(0.25, 1),
+        (r) => ({ do: 'mirror_clock', byMs: r.pick([-1, 1]) * r.pick([500, 3_000, 90_000, 3_600_000]) }),
+      ],
+      [
+        some(0.25, 1),
+        (r) => ({ do: 'service_clock', byMs: r.pick([-1, 1]) * r.pick([300, 3_000, 90_000, 3_600_000]) }),
+      ],
+      [some(0.3, 0.7), (r) => ({ do: 'resync', products: r.chance(0.5) ? null : r.int(1, 5) })],
+      [some(0.2, 0.5), () => ({ do: 'unknown_event' })],
+      [some(0.3, 1), (r) => ({ do: 'replay', back: r.int(1, 100) })],
+      [
+        some(0.3, 1),
+        (r, isLong) => ({
+          do: 'future',
+          a: r.int(0, 1_000_000),
+          b: r.int(-20, 20),
+          aheadMs: r.pick([2_000, 60_000, 400_000, 86_400_000]),
+          fate: drawFate(r, { loss: 0, delay: 0.2, again: 0, mangle: 0 }, isLong),
+        }),
+      ],
+      [some(0.2, 0.6), () => ({ do: 'back_up' })],
+      [some(0.2, 0.4), (r) => ({ do: 'restore', downMs: drawDown(r) })],
+    ],
+  };
+}
+
+function drawDown(random: Random): number {
+  return random.pick([1, random.int(1, 4_000), random.int(4_000, 6_000), random.int(6_000, 60_000)]);
+}
+
+function drawReads(random: Random): Deed {
+  return {
+    do: 'reads',
+    fault: random.pick([
+      'stale',
+      'stale',
+      'slow',
+      'torn',
+      'torn',
+      'server_error',
+      'rate_limited',
+      'unauthorized',
+      'reset',
+      'refused',
+      'all_not_found',
+      'empty_list',
+      'nonsense',
+    ]),
+    probability: random.pick([0.2, 0.6, 1]),
+    forMs: random.pick([random.int(100, 5_000), random.int(5_000, 60_000)]),
+  };
+}
+
+function drawDeed(random: Random, weather: Weather, isLong: boolean): Deed {
+  const total = weather.troubles.reduce((sum, [weight]) => sum + weight, 0);
+  if (total === 0 || !random.chance(weather.troubleShare)) return drawOperation(random, weather, isLong);
+  let at = random.next() * total;
+  for (const [weight, draw] of weather.troubles) {
+    at -= weight;
+    if (at < 0) return draw(random, isLong);
+  }
+  return drawOperation(random, weather, isLong);
+}
+
+type OperationDeed = Extract<Deed, { do: 'operation' }>;
+
+function drawOperation(random: Random, weather: Weather, isLong: boolean): OperationDeed {
+  const what: Operation = random.chance(weather.structure)
+    ? random.pick([
+        'create_product',
+        'create_variant',
+        'add_warehouse',
+        'remove_warehouse',
+        'delete_variant',
+        'delete_product',
+        'delete_product',
+        'restore_product',
+        'rename',
+      ])
+    : random.pick([
+        'adjust',
+        'adjust',
+        'adjust',
+        'add',
+        'add',
+        'add',
+        'order',
+        'order',
+        'order',
+        'cancel',
+        'ship',
+        'flip',
+        'burst',
+        'assemble',
+        'disassemble',
+      ]);
+  return {
+    do: 'operation',
+    what,
+    // Few different cells, so that their histories are long.
+    a: random.chance(0.7) ? random.int(0, 5) : random.int(0, 1_000_000),
+    b: random.int(0, 8),
+    c: random.int(0, 1_000_000),
+    fate: drawFate(random, weather, isLong),
+  };
+}
+
+function drawFate(
+  random: Random,
+  weather: Pick<Weather, 'loss' | 'delay' | 'again' | 'mangle'>,
+  isLong: boolean,
+): Fate {
+  const delays = [
+    random.int(1, 100),
+    random.int(100, 5_000),
+    random.int(5_000, isLong ? 3_600_000 : 120_000),
+  ];
+  return {
+    lost: random.chance(weather.loss),
+    delayMs: random.chance(weather.delay) ? random.pick(delays) : 0,
+    againMs: random.chance(weather.again) ? random.pick(delays) : null,
+    mangling: random.chance(weather.mangle)
+      ? random.pick([
+          'same_request_id',
+          'unknown_reason',
+          'extra_fields',
+          'broken_item',
+          'broken_neighbour',
+          'broken_json',
+        ])
+      : 'none',
+  };
+}

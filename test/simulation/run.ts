@@ -1,0 +1,418 @@
+/** One run: a plan carried out on the real code, and every promise held against it. */
+import { compareWithTruth, missedVariants } from '../../src/cli/demo/compare.ts';
+import type { Fact } from '../../src/core/fact.ts';
+import { createRandom } from '../../src/sandbox/random.ts';
+import { createService, type SimulatedService } from '../../src/sandbox/sandbox.ts';
+import { prepared } from '../../src/store/prepared.ts';
+import { openReader, type Db } from '../../src/store/open.ts';
+import { createCarriers } from './carriers.ts';
+import { createDoer, type Stage } from './deeds.ts';
+import { installGlobals } from './globals.ts';
+import { Machine } from './machine.ts';
+import { Mail } from './mail.ts';
+import type { Plan } from './plan.ts';
+import { VirtualTime, WORLD } from './virtual-time.ts';
+import { Answered } from './watch/answered.ts';
+import { Calls } from './watch/calls.ts';
+import { Consumer } from './watch/consumer.ts';
+import { Promises } from './watch/promises.ts';
+import { checkRefold } from './watch/refold.ts';
+import { WrongnessMeter, type Wrongness } from './watch/wrongness.ts';
+
+export interface Outcome {
+  /** What went wrong; empty when every promise held. */
+  readonly faults: readonly string[];
+  /** How often each fault, operation and branch of the rules happened. */
+  readonly counts: Readonly<Record<string, number>>;
+  readonly wrongness: Wrongness;
+  readonly virtualMs: number;
+  /** The same for the same plan and the same code. */
+  readonly fingerprint: string;
+}
+
+export interface RunOptions {
+  /** Told what happens, line by line. */
+  readonly trace?: (line: string) => void;
+  /** Keeps the database there afterwards. */
+  readonly keepAt?: string;
+}
+
+const SAMPLE_EVERY_MS = 2_000;
+/** After the last trouble the mirror may take this long to be at rest. */
+const REST_WITHIN_MS = 30 * 60_000;
+/** And must stay so. */
+const STAYS_MS = 45_000;
+const SLOWEST_ANSWER_MS = 1_000;
+const FAULTS_KEPT = 20;
+
+export async function runPlan(plan: Plan, options: RunOptions = {}): Promise<Outcome> {
+  const time = new VirtualTime(plan.startMs);
+  const globals = installGlobals(time);
+  const run = new Run(plan, time, globals, options);
+  try {
+    return await run.all();
+  } finally {
+    run.end();
+    globals.restore();
+  }
+}
+
+class Run {
+  readonly #plan: Plan;
+  readonly #time: VirtualTime;
+  readonly #options: RunOptions;
+  readonly #faults: string[] = [];
+  readonly #counts = new Map<string, number>();
+  readonly #service: SimulatedService;
+  readonly #machine: Machine;
+  readonly #mail: Mail;
+  readonly #stage: Stage;
+  readonly #doer;
+  readonly #answered = new Answered((what) => this.#fault(what));
+  readonly #consumer = new Consumer((what) => this.#fault(what));
+  readonly #promises = new Promises((what) => this.#fault(what));
+  readonly #calls = new Calls(
+    (what) => this.#fault(what),
+    (productId, detail) => this.#promises.sawDetail(productId, detail),
+  );
+  readonly #wrongness = new WrongnessMeter();
+  readonly #polls;
+  #observer: Db | null = null;
+  #inFlight: () => number;
+
+  constructor(
+    plan: Plan,
+    time: VirtualTime,
+    globals: ReturnType<typeof installGlobals>,
+    options: RunOptions,
+  ) {
+    this.#plan = plan;
+    this.#time = time;
+    this.#options = options;
+    const stream = (label: string) => createRandom(plan.seed, label).next;
+    this.#polls = createRandom(plan.seed, 'consumer');
+    const carriers = createCarriers({
+      time,
+      random: stream('carriers'),
+      machine: () => this.#machine,
+      service: () => this.#service,
+      isCut: () => this.#stage.isCut,
+      onAnswered: (delivery, status, ms) => this.#onAnswered(delivery.body, status, ms),
+      onCall: (call) => this.#calls.onCall(call, () => this.#oldestDue()),
+    });
+    this.#inFlight = carriers.inFlight;
+    this.#mail = new Mail(
+      time,
+      carriers.transmitter,
+      () => this.#service.webhookSecret,
+      (what) => this.#count(what),
+    );
+    this.#service = createService(
+      {
+        seed: plan.seed,
+        products: plan.products,
+        now: () => time.nowMs,
+        timers: {
+          setTimeout: (action, ms) => time.after(ms, WORLD, action),
+          clearTimeout: (handle) => {
+            if (handle !== undefined) (handle as { cancelled: boolean }).cancelled = true;
+          },
+        },
+        webhookUrl: 'http://127.0.0.1:8787/webhooks',
+        clockOffsetMs: plan.serviceOffsetMs,
+      },
+      this.#mail,
+    );
+    this.#service.clock.nodeSkewMs = plan.nodeSkewMs;
+    this.#service.network.intercept = this.#mail.route;
+    this.#service.reads.latencyMs = { min: 0, max: plan.readLatencyMs };
+    this.#machine = new Machine({
+      time,
+      globals,
+      random: stream('machine'),
+      credentials: {
+        clientId: this.#service.clientId,
+        clientSecret: this.#service.clientSecret,
+        webhookSecrets: [this.#service.webhookSecret],
+      },
+      schedules: { reconcileCron: plan.reconcileCron, resyncCron: plan.resyncCron, timezone: 'UTC' },
+      maxConcurrency: plan.maxConcurrency,
+      maxRps: plan.maxRps,
+      transport: carriers.transport,
+      log: (line) => this.#trace(`mirror: ${line}`),
+      onFault: (what) => this.#fault(what),
+      onOpen: (db) => this.#promises.watch(db),
+      onKilled: () => this.#calls.died(),
+    });
+    this.#machine.instantReads = plan.instantReads;
+    this.#machine.disk.onCommitted = (db) => this.#promises.check(db);
+    this.#stage = {
+      time,
+      globals,
+      random: stream('deeds'),
+      service: this.#service,
+      machine: this.#machine,
+      mail: this.#mail,
+      count: (what) => this.#count(what),
+      onResync: () => this.#calls.released(),
+      onBackUp: () => {
+        this.#stage.backup = this.#machine.disk.backUp();
+        this.#answered.backUp();
+      },
+      onRestore: (restore) => {
+        this.#closeObserver();
+        restore();
+        this.#answered.restore();
+      },
+      isCut: false,
+      backup: null,
+    };
+    this.#doer = createDoer(this.#stage);
+  }
+
+  async all(): Promise<Outcome> {
+    const { plan } = { plan: this.#plan };
+    const time = this.#time;
+    const onRejection = (error: unknown): void => this.#fault(`unhandled: ${describe(error)}`);
+    process.on('unhandledRejection', onRejection);
+    try {
+      void this.#machine.start();
+      for (const step of plan.steps) {
+        time.at(plan.startMs + step.atMs, WORLD, () => {
+          this.#trace(JSON.stringify(step.deed));
+          this.#doer.perform(step.deed);
+        });
+      }
+      this.#sample();
+      this.#pollAgain();
+      const isOver = (): boolean => this.#faults.length > 0;
+      await time.runUntil(plan.startMs + plan.activeMs, isOver);
+      if (!isOver()) await this.#comeToRest();
+      if (!isOver()) await this.#checkTheEnd();
+    } finally {
+      process.off('unhandledRejection', onRejection);
+    }
+    return {
+      faults: this.#faults,
+      counts: Object.fromEntries([...this.#counts].sort(([a], [b]) => (a < b ? -1 : 1))),
+      wrongness: this.#wrongness.total,
+      virtualMs: time.nowMs - plan.startMs,
+      fingerprint: `${time.steps}/${time.nowMs}/${this.#calls.details}/${this.#answered.count}`,
+    };
+  }
+
+  end(): void {
+    this.#closeObserver();
+    this.#machine.kill();
+    this.#machine.disk.closeAll();
+    if (this.#options.keepAt !== undefined) this.#machine.disk.keepAt(this.#options.keepAt);
+    this.#machine.disk.remove();
+  }
+
+  /** Quiet, and one fair sweep: then the mirror must equal the service and owe nothing. */
+  async #comeToRest(): Promise<void> {
+    this.#trace('quiet from here on');
+    this.#doer.calm();
+    this.#machine.cancelKill();
+    await this.#settleWebhooks();
+    if (!(await this.#waitFor('a running process', 120_000, () => this.#runs()))) return;
+    // What came before it is read by it: also what a replica has not shown yet.
+    await this.#pass(5_000);
+    this.#calls.released();
+    const isBraked = (this.#status()?.held_removals ?? 0) > 0;
+    if (isBraked) this.#count('the brake held');
+    await this.#drive(this.#machine.ask('/api/resync', { allow_removals: true }));
+    const atRest = (): boolean => this.#unrest() === null;
+    const isAtRest = await this.#waitFor('rest', REST_WITHIN_MS, atRest, 1_000);
+    if (!isAtRest) this.#fault(`never at rest: ${this.#unrest()}`);
+    await this.#pass(STAYS_MS);
+    const unrest = this.#unrest();
+    if (unrest !== null && this.#faults.length === 0) this.#fault(`at rest, and then not: ${unrest}`);
+  }
+
+  async #settleWebhooks(): Promise<void> {
+    const { network } = this.#service;
+    const quiet = (): boolean => this.#inFlight() === 0 && this.#mail.waiting === 0;
+    let idle = false;
+    void network.flush().then(() => (idle = true));
+    await this.#waitFor('the last webhook', 3 * 3_600_000, () => idle && quiet(), 1_000);
+  }
+
+  /** Starts the process where the last trouble left none. */
+  #runs(): boolean {
+    if (this.#machine.isRunning) return true;
+    if (this.#machine.life === null) void this.#machine.start();
+    return false;
+  }
+
+  /** @returns what still speaks against the mirror; null when nothing does. */
+  #unrest(): string | null {
+    const db = this.#observe();
+    const status = this.#status();
+    if (db === null || status === null) return 'there is no database';
+    const texts = (sql: string): string[] => prepared<[], string>(db, sql).pluck().all();
+    const open = {
+      obligations: texts(`SELECT product_id || ' ' || reason FROM obligations WHERE doubt = 1`),
+      gaps: texts(`SELECT variant_id || '/' || warehouse_id FROM gaps`),
+      lookups: texts('SELECT variant_id FROM variants WHERE lookup_at_ms IS NOT NULL'),
+      runs: texts(`SELECT id || ' ' || kind FROM runs WHERE state = 'running' AND kind <> 'scheduled'`),
+      // No read tells a pulled variant's warehouses: what a loss left there stays in doubt until its next webhook.
+      suspects: texts(
+        `SELECT s.variant_id || '/' || s.warehouse_id FROM mirror_stock s JOIN cells c USING (variant_id, warehouse_id)
+         WHERE s.suspect = 1 AND c.unexplained_at_ms IS NULL`,
+      ),
+    };
+    const left = Object.entries(open).filter(([, found]) => found.length > 0);
+    if (left.length > 0)
+      return left.map(([what, found]) => `open ${what}: ${found.slice(0, 3).join(', ')}`).join('; ');
+    if (status.state !== 'live' && status.state !== 'stale') return `the state is ${status.state}`;
+    const { differences } = compareWithTruth(
+      this.#machine.disk.databasePath,
+      this.#service.truth,
+      new Set([...missedVariants(this.#service.deliveries), ...this.#mail.unreadable]),
+    );
+    return differences.length === 0 ? null : differences.slice(0, 5).join('; ');
+  }
+
+  #status(): { readonly state: string; readonly held_removals: number } | null {
+    const db = this.#observe();
+    if (db === null) return null;
+    const state = prepared<[], string>(db, 'SELECT state FROM mirror_status').pluck().get() ?? '';
+    const held = prepared<[], number>(
+      db,
+      `SELECT count(*) FROM obligations WHERE not_before_ms >= 8640000000000000`,
+    )
+      .pluck()
+      .get();
+    return { state, held_removals: held ?? 0 };
+  }
+
+  async #checkTheEnd(): Promise<void> {
+    await this.#drive(this.#machine.stop());
+    const db = this.#observe();
+    if (db === null) return this.#fault('there is no database');
+    this.#answered.check(db);
+    this.#consumer.finish(db);
+    checkRefold(
+      db,
+      (what) => this.#fault(what),
+      (fact) => this.#countFact(fact),
+    );
+    const integrity = db.pragma('integrity_check', { simple: true });
+    if (integrity !== 'ok') this.#fault(`integrity_check: ${String(integrity)}`);
+    for (const [fault, times] of Object.entries(this.#machine.disk.felt))
+      this.#count(`disk: ${fault}`, times);
+    this.#count('epochs after the first', Math.max(0, this.#consumer.epochs - 1));
+    this.#count('removals checked', this.#promises.removals);
+    this.#count('token requests', this.#calls.tokens);
+  }
+
+  #countFact(fact: Fact): void {
+    this.#count('branch' in fact ? `${fact.kind}: ${fact.branch}` : `fact: ${fact.kind}`);
+    if (fact.kind === 'drift') this.#count(`drift: ${fact.cause}`);
+    if (fact.kind === 'obliged') this.#count(`obliged: ${fact.reason}`);
+  }
+
+  #onAnswered(body: Uint8Array, status: number, ms: number): void {
+    this.#count(`answered ${status}`);
+    this.#trace(
+      `webhook answered ${status} after ${Math.round(ms)} ms: ${Buffer.from(body).toString('utf8').slice(15, 40)}`,
+    );
+    if (ms > SLOWEST_ANSWER_MS) this.#fault(`an answer took ${Math.round(ms)} ms`);
+    if (status === 204) this.#answered.add(body);
+    else if (status !== 503) this.#fault(`an authentic delivery was answered ${status}`);
+  }
+
+  /** The product whose share of the reads is due: read longest ago, long enough ago, and free to be read. */
+  #oldestDue(): string | null {
+    const db = this.#observe();
+    return (
+      db
+        ?.prepare<[number], string>(
+          `SELECT product_id FROM products p WHERE gone_at_ms IS NULL AND read_at_ms < ?
+           AND NOT EXISTS (SELECT 1 FROM read_failures f WHERE f.product_id = p.product_id)
+           ORDER BY read_at_ms LIMIT 1`,
+        )
+        .pluck()
+        // Well over the age from which a product has its share, whatever the mirror's clock was set to meanwhile.
+        .get(this.#time.nowMs + this.#stage.globals.wallOffsetMs - 20 * 60_000) ?? null
+    );
+  }
+
+  /** Between two commits, from the outside. Null while there is nothing to open. */
+  #observe(): Db | null {
+    if (this.#observer !== null) return this.#observer;
+    try {
+      const db = openReader(this.#machine.disk.databasePath);
+      if (db.prepare(`SELECT 1 FROM sqlite_master WHERE name = 'mirror_status'`).get() === undefined)
+        db.close();
+      else this.#observer = db;
+    } catch {
+      // Not made yet.
+    }
+    return this.#observer;
+  }
+
+  #closeObserver(): void {
+    this.#observer?.close();
+    this.#observer = null;
+  }
+
+  #sample(): void {
+    const db = this.#observe();
+    if (db !== null) this.#wrongness.sample(db, this.#service, SAMPLE_EVERY_MS);
+    this.#time.after(SAMPLE_EVERY_MS, WORLD, () => this.#sample());
+  }
+
+  #pollAgain(): void {
+    const db = this.#observe();
+    if (db !== null) this.#consumer.poll(db, this.#polls.pick([1, 7, 1_000]));
+    this.#time.after(this.#polls.pick([50, 700, 5_000, 30_000]), WORLD, () => this.#pollAgain());
+  }
+
+  async #waitFor(what: string, ms: number, done: () => boolean, everyMs = 200): Promise<boolean> {
+    const untilMs = this.#time.nowMs + ms;
+    while (this.#time.nowMs < untilMs && this.#faults.length === 0) {
+      if (done()) return true;
+      await this.#pass(everyMs);
+    }
+    if (done()) return true;
+    if (this.#faults.length === 0 && what !== 'rest') this.#fault(`waited in vain for ${what}`);
+    return false;
+  }
+
+  async #pass(ms: number): Promise<void> {
+    await this.#time.runUntil(this.#time.nowMs + ms, () => this.#faults.length > 0);
+  }
+
+  /** Lets time pass until the work has ended. */
+  async #drive(work: Promise<unknown>): Promise<void> {
+    let ended = false;
+    work.then(
+      () => (ended = true),
+      (error: unknown) => {
+        ended = true;
+        this.#fault(describe(error));
+      },
+    );
+    await this.#waitFor('an order to be carried out', 60_000, () => ended, 100);
+  }
+
+  #count(what: string, times = 1): void {
+    this.#counts.set(what, (this.#counts.get(what) ?? 0) + times);
+  }
+
+  #fault(what: string): void {
+    if (this.#faults.length >= FAULTS_KEPT) return;
+    this.#trace(`FAULT ${what}`);
+    this.#faults.push(what);
+  }
+
+  #trace(line: string): void {
+    this.#options.trace?.(`${((this.#time.nowMs - this.#plan.startMs) / 1_000).toFixed(3)} ${line}`);
+  }
+}
+
+function describe(error: unknown): string {
+  return error instanceof Error ? (error.stack ?? error.message) : String(error);
+}

@@ -1,0 +1,136 @@
+/** Time that passes only when the simulation says so: one queue of everything that will happen, in one order. */
+
+/** Whose events these are. When it dies they never happen; while it stands still they wait. */
+export interface Life {
+  readonly alive: boolean;
+  standsStillUntilMs: number;
+  /** Resolves when it dies. */
+  readonly death: Promise<void>;
+  end(): void;
+}
+
+export function newLife(): Life {
+  const death = Promise.withResolvers<void>();
+  const life = {
+    alive: true,
+    standsStillUntilMs: 0,
+    death: death.promise,
+    end: () => {
+      life.alive = false;
+      death.resolve();
+    },
+  };
+  return life;
+}
+
+/** The service, the network, the people: what a crash of the mirror's machine leaves alone. */
+export const WORLD: Life = newLife();
+
+export interface Scheduled {
+  cancelled: boolean;
+}
+
+interface Event extends Scheduled {
+  readonly atMs: number;
+  readonly order: number;
+  readonly life: Life;
+  readonly action: () => void;
+}
+
+// Kept from before any global is replaced.
+const immediate = setImmediate;
+
+export class VirtualTime {
+  #nowMs: number;
+  #order = 0;
+  readonly #heap: Event[] = [];
+  /** Events so far: a fingerprint of the run together with what they did. */
+  steps = 0;
+
+  constructor(startMs: number) {
+    this.#nowMs = startMs;
+  }
+
+  get nowMs(): number {
+    return this.#nowMs;
+  }
+
+  at(atMs: number, life: Life, action: () => void): Scheduled {
+    this.#order += 1;
+    const event: Event = {
+      atMs: Math.max(atMs, this.#nowMs),
+      order: this.#order,
+      life,
+      action,
+      cancelled: false,
+    };
+    this.#push(event);
+    return event;
+  }
+
+  after(ms: number, life: Life, action: () => void): Scheduled {
+    return this.at(this.#nowMs + ms, life, action);
+  }
+
+  sleep(ms: number, life: Life = WORLD): Promise<void> {
+    return new Promise((resolve) => void this.after(ms, life, resolve));
+  }
+
+  /** Lets everything happen up to an instant, or until `done()`. @returns true when `done()` said so. */
+  async runUntil(untilMs: number, done: () => boolean = () => false): Promise<boolean> {
+    await settled();
+    for (;;) {
+      if (done()) return true;
+      const next = this.#heap[0];
+      if (next === undefined || next.atMs > untilMs) break;
+      this.#pop();
+      if (next.cancelled || !next.life.alive) continue;
+      if (next.life.standsStillUntilMs > next.atMs) {
+        this.at(next.life.standsStillUntilMs, next.life, next.action);
+        continue;
+      }
+      this.#nowMs = next.atMs;
+      this.steps += 1;
+      next.action();
+      await settled();
+    }
+    this.#nowMs = Math.max(this.#nowMs, untilMs);
+    return false;
+  }
+
+  #push(event: Event): void {
+    const heap = this.#heap;
+    heap.push(event);
+    for (let i = heap.length - 1; i > 0;) {
+      const parent = (i - 1) >> 1;
+      if (!isBefore(heap[i]!, heap[parent]!)) return;
+      [heap[i], heap[parent]] = [heap[parent]!, heap[i]!];
+      i = parent;
+    }
+  }
+
+  #pop(): void {
+    const heap = this.#heap;
+    const last = heap.pop()!;
+    if (heap.length === 0) return;
+    heap[0] = last;
+    for (let i = 0; ;) {
+      let least = i;
+      for (const child of [2 * i + 1, 2 * i + 2]) {
+        if (child < heap.length && isBefore(heap[child]!, heap[least]!)) least = child;
+      }
+      if (least === i) return;
+      [heap[i], heap[least]] = [heap[least]!, heap[i]!];
+      i = least;
+    }
+  }
+}
+
+function isBefore(a: Event, b: Event): boolean {
+  return a.atMs === b.atMs ? a.order < b.order : a.atMs < b.atMs;
+}
+
+/** Until no promise and no tick of Node's own is left to run: the code under test does no other I/O. */
+export function settled(): Promise<void> {
+  return new Promise((resolve) => void immediate(resolve));
+}

@@ -1,0 +1,92 @@
+/** What the mirror asks of the service: one token at a time, none while refused, and no product starved (DESIGN §9). */
+import type { ApiCall } from '../carriers.ts';
+import type { SeenDetail } from './promises.ts';
+
+/** Reads in a row that may pass over the product read longest ago: a fifth is its share, and some are under way. */
+const MOST_PASSED_OVER = 40;
+
+export class Calls {
+  readonly #fault: (what: string) => void;
+  readonly #onDetail: (productId: string, detail: SeenDetail) => void;
+  #tokensInFlight = 0;
+  #isLatched = false;
+  #passedOver = 0;
+  #oldest: string | null = null;
+  details = 0;
+  tokens = 0;
+
+  constructor(fault: (what: string) => void, onDetail: (productId: string, detail: SeenDetail) => void) {
+    this.#fault = fault;
+    this.#onDetail = onDetail;
+  }
+
+  /** The process died, and its requests with it. */
+  died(): void {
+    this.#tokensInFlight = 0;
+  }
+
+  /** A person let the credentials be tried again. */
+  released(): void {
+    this.#isLatched = false;
+  }
+
+  /** @param oldestDue the product read longest ago, if it may be read now and its share is due. */
+  onCall(call: ApiCall, oldestDue: () => string | null): void {
+    if (call.endpoint === '/oauth/token') this.#onToken(call);
+    else if (call.endpoint === '/v1/product/detail') this.#onRead(call, oldestDue);
+  }
+
+  #onToken({ phase, status }: ApiCall): void {
+    if (phase === 'sent') {
+      this.tokens += 1;
+      this.#tokensInFlight += 1;
+      if (this.#tokensInFlight > 1) this.#fault('two token requests at once');
+      if (this.#isLatched) this.#fault('a token was requested although the credentials were refused');
+      return;
+    }
+    this.#tokensInFlight = Math.max(0, this.#tokensInFlight - 1);
+    if (status === 401) this.#isLatched = true;
+  }
+
+  #onRead(call: ApiCall, oldestDue: () => string | null): void {
+    const { product_id: productId } = JSON.parse(call.body) as { product_id: string };
+    if (call.phase === 'sent') {
+      this.details += 1;
+      this.#watchShare(productId, oldestDue());
+      return;
+    }
+    if (call.text === null) return;
+    const shown = shownBy(call);
+    if (shown !== undefined) this.#onDetail(productId, { sentAtMs: call.sentAtMs, shown });
+  }
+
+  #watchShare(productId: string, oldest: string | null): void {
+    if (oldest === null || oldest !== this.#oldest || productId === oldest) {
+      this.#oldest = oldest;
+      this.#passedOver = 0;
+      return;
+    }
+    this.#passedOver += 1;
+    if (this.#passedOver === MOST_PASSED_OVER) {
+      this.#fault(`${MOST_PASSED_OVER} reads passed over product ${oldest}, read longest ago`);
+    }
+  }
+}
+
+/** @returns undefined when the answer says nothing of the product. */
+function shownBy({ status, text }: ApiCall): SeenDetail['shown'] | undefined {
+  const body = JSON.parse(text ?? 'null') as {
+    error?: string;
+    product?: { variants?: { product_variant_id: string; warehouses?: { wh_id: string }[] }[] };
+  } | null;
+  if (status === 404 && body?.error === 'not_found') return null;
+  if (status !== 200 || body?.product?.variants === undefined) return undefined;
+  return new Map(
+    body.product.variants.map((variant) => [
+      variant.product_variant_id,
+      variant.warehouses === undefined
+        ? null
+        : new Set(variant.warehouses.map((warehouse) => warehouse.wh_id)),
+    ]),
+  );
+}

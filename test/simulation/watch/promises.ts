@@ -1,0 +1,150 @@
+/**
+ * Promises about every single commit, seen by triggers in the writer's own connection: event times do not fall, an
+ * obligation ends only by a read that could meet it, nothing is tombstoned before two answers agreed on it.
+ */
+import { REMOVAL_CONFIRM_MS, REPLICA_LAG_MS } from '../../../src/core/limits.ts';
+import { prepared } from '../../../src/store/prepared.ts';
+import type { Db } from '../../../src/store/open.ts';
+
+interface Ended {
+  readonly product_id: string;
+  readonly made_seq: number;
+  readonly made_at_ms: number;
+}
+
+interface Gone {
+  readonly what: 'product' | 'variant' | 'cell';
+  readonly product_id: string | null;
+  readonly variant_id: string | null;
+  readonly warehouse_id: string | null;
+}
+
+interface LoggedRead {
+  readonly productId: string;
+  readonly s0: number;
+  readonly sentAtMs: number;
+}
+
+/** What one detail answer showed. Null: 404. */
+export interface SeenDetail {
+  readonly sentAtMs: number;
+  readonly shown: ReadonlyMap<string, ReadonlySet<string> | null> | null;
+}
+
+const TRIGGERS = `
+  CREATE TEMP TABLE watch_ended (product_id, made_seq, made_at_ms);
+  CREATE TEMP TABLE watch_gone (what, product_id, variant_id, warehouse_id);
+  CREATE TEMP TABLE watch_fell (what);
+  CREATE TEMP TRIGGER watch_obligation_deleted AFTER DELETE ON main.obligations BEGIN
+    INSERT INTO watch_ended VALUES (OLD.product_id, OLD.made_seq, OLD.made_at_ms);
+  END;
+  CREATE TEMP TRIGGER watch_obligation_lowered AFTER UPDATE ON main.obligations
+  WHEN NEW.made_seq < OLD.made_seq OR NEW.made_at_ms < OLD.made_at_ms BEGIN
+    INSERT INTO watch_ended VALUES (OLD.product_id, OLD.made_seq, OLD.made_at_ms);
+  END;
+  CREATE TEMP TRIGGER watch_cell AFTER UPDATE ON main.cells BEGIN
+    INSERT INTO watch_fell SELECT 'event time of ' || NEW.variant_id || '/' || NEW.warehouse_id
+      || ' from ' || OLD.event_time_ms || ' to ' || NEW.event_time_ms WHERE NEW.event_time_ms < OLD.event_time_ms;
+    INSERT INTO watch_fell SELECT 'read_lo of ' || NEW.variant_id || '/' || NEW.warehouse_id
+      WHERE NEW.read_lo_ms < OLD.read_lo_ms;
+    INSERT INTO watch_fell SELECT 'change_seq of ' || NEW.variant_id || '/' || NEW.warehouse_id
+      WHERE NEW.change_seq < OLD.change_seq;
+    INSERT INTO watch_gone SELECT 'cell', v.product_id, NEW.variant_id, NEW.warehouse_id
+      FROM variants v WHERE v.variant_id = NEW.variant_id AND NEW.gone_at_ms IS NOT NULL AND OLD.gone_at_ms IS NULL;
+  END;
+  CREATE TEMP TRIGGER watch_variant AFTER UPDATE ON main.variants
+  WHEN NEW.gone_at_ms IS NOT NULL AND OLD.gone_at_ms IS NULL BEGIN
+    INSERT INTO watch_gone VALUES ('variant', OLD.product_id, NEW.variant_id, NULL);
+  END;
+  CREATE TEMP TRIGGER watch_product AFTER UPDATE ON main.products
+  WHEN NEW.gone_at_ms IS NOT NULL AND OLD.gone_at_ms IS NULL BEGIN
+    INSERT INTO watch_gone VALUES ('product', NEW.product_id, NULL, NULL);
+  END;
+  CREATE TEMP TRIGGER watch_state AFTER UPDATE ON main.mirror_state WHEN NEW.change_seq < OLD.change_seq BEGIN
+    INSERT INTO watch_fell VALUES ('the last change number');
+  END;`;
+
+export class Promises {
+  readonly #fault: (what: string) => void;
+  /** Answers by product, in the order they were asked for. */
+  readonly #details = new Map<string, SeenDetail[]>();
+  #checkedSeq = 0;
+  removals = 0;
+
+  constructor(fault: (what: string) => void) {
+    this.#fault = fault;
+  }
+
+  watch(db: Db): void {
+    db.exec(TRIGGERS);
+    this.#checkedSeq = prepared<[], number | null>(db, 'SELECT max(seq) FROM log').pluck().get() ?? 0;
+  }
+
+  sawDetail(productId: string, detail: SeenDetail): void {
+    const details = this.#details.get(productId) ?? [];
+    details.push(detail);
+    this.#details.set(productId, details);
+  }
+
+  /** After each commit. */
+  check(db: Db): void {
+    const reads = this.#newReads(db);
+    for (const ended of prepared<[], Ended>(db, 'SELECT * FROM temp.watch_ended').all()) {
+      const isMet = reads.some(
+        (read) =>
+          read.productId === ended.product_id &&
+          read.s0 >= ended.made_seq &&
+          read.sentAtMs >= ended.made_at_ms + REPLICA_LAG_MS,
+      );
+      if (!isMet) this.#fault(`an obligation ended without a read that met it: ${JSON.stringify(ended)}`);
+    }
+    for (const gone of prepared<[], Gone>(db, 'SELECT * FROM temp.watch_gone').all())
+      this.#checkRemoval(db, gone);
+    for (const { what } of prepared<[], { what: string }>(db, 'SELECT * FROM temp.watch_fell').all()) {
+      this.#fault(`fell: ${what}`);
+    }
+    db.exec('DELETE FROM temp.watch_ended; DELETE FROM temp.watch_gone; DELETE FROM temp.watch_fell');
+  }
+
+  #newReads(db: Db): LoggedRead[] {
+    const rows = prepared<[number], { seq: number; kind: string; payload: Buffer }>(
+      db,
+      'SELECT seq, kind, payload FROM log WHERE seq > ? ORDER BY seq',
+    ).all(this.#checkedSeq);
+    this.#checkedSeq = rows.at(-1)?.seq ?? this.#checkedSeq;
+    return rows
+      .filter((row) => row.kind === 'read')
+      .map((row) => JSON.parse(row.payload.toString('utf8')) as LoggedRead);
+  }
+
+  #checkRemoval(db: Db, gone: Gone): void {
+    const hasVariant = prepared<[string]>(db, 'SELECT 1 FROM variants WHERE product_id = ?');
+    this.removals += 1;
+    // Never shown by any product: two walks through the catalogue missed it.
+    if (gone.product_id === null) return;
+    const details = this.#details.get(gone.product_id) ?? [];
+    // No answer about it was ever kept: there is nothing to remove.
+    if (gone.what === 'product' && hasVariant.get(gone.product_id) === undefined) return;
+    let missingSinceMs: number | null = null;
+    let isConfirmed = false;
+    for (const detail of details) {
+      if (isShown(detail, gone)) {
+        missingSinceMs = null;
+        isConfirmed = false;
+        continue;
+      }
+      missingSinceMs ??= detail.sentAtMs;
+      isConfirmed ||= detail.sentAtMs - missingSinceMs >= REMOVAL_CONFIRM_MS;
+    }
+    if (!isConfirmed) this.#fault(`removed without two answers that agree: ${JSON.stringify(gone)}`);
+  }
+}
+
+function isShown(detail: SeenDetail, gone: Gone): boolean {
+  if (detail.shown === null) return false;
+  if (gone.variant_id === null) return true;
+  const warehouses = detail.shown.get(gone.variant_id);
+  if (warehouses === undefined) return false;
+  // Not told is not none.
+  return gone.warehouse_id === null || warehouses === null || warehouses.has(gone.warehouse_id);
+}

@@ -1,0 +1,39 @@
+/** How long figures are wrong, and how much of that time they are not even under suspicion. */
+import type { SimulatedService } from '../../../src/sandbox/sandbox.ts';
+import { prepared } from '../../../src/store/prepared.ts';
+import type { Db } from '../../../src/store/open.ts';
+
+export interface Wrongness {
+  readonly cellMs: number;
+  readonly wrongMs: number;
+  readonly wrongTrustedMs: number;
+}
+
+export class WrongnessMeter {
+  #cellMs = 0;
+  #wrongMs = 0;
+  #wrongTrustedMs = 0;
+
+  sample(db: Db, service: SimulatedService, forMs: number): void {
+    const held = new Map(
+      prepared<[], { key: string; qty: number; suspect: number }>(
+        db,
+        `SELECT variant_id || '/' || warehouse_id AS key, available_qty AS qty, suspect FROM mirror_stock`,
+      )
+        .all()
+        .map((row) => [row.key, row]),
+    );
+    for (const cell of service.truth.snapshot().cells) {
+      if (cell.kind === 'pulled') continue;
+      this.#cellMs += forMs;
+      const row = held.get(`${cell.variantId}/${cell.warehouseId}`);
+      if (row?.qty === cell.availableQty) continue;
+      this.#wrongMs += forMs;
+      if (row?.suspect === 0) this.#wrongTrustedMs += forMs;
+    }
+  }
+
+  get total(): Wrongness {
+    return { cellMs: this.#cellMs, wrongMs: this.#wrongMs, wrongTrustedMs: this.#wrongTrustedMs };
+  }
+}
