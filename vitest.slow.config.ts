@@ -33,6 +33,7 @@ export const SLOW = [
   'test/process/unknown-variant.test.ts',
   'test/process/upstream-trouble.test.ts',
   'test/process/wrong-store.test.ts',
+  'test/reconcile/outage.test.ts',
   'test/store/mark.test.ts',
 ];
 

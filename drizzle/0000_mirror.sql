@@ -129,6 +129,7 @@ CREATE TABLE `quarantine` (
 CREATE TABLE `read_failures` (
 	`product_id` text PRIMARY KEY NOT NULL,
 	`attempts` integer NOT NULL,
+	`faults` integer NOT NULL,
 	`next_at_ms` integer NOT NULL,
 	`parked` integer NOT NULL,
 	`error` text NOT NULL,
@@ -297,7 +298,7 @@ FROM `changes`;
 --> statement-breakpoint
 -- Products whose reads the service refuses, or that failed over and over. They are tried again, but nothing waits for them.
 CREATE VIEW `given_up_reads` (`product_id`) AS
-SELECT `product_id` FROM `read_failures` WHERE `parked` = 1 OR `attempts` >= 10;
+SELECT `product_id` FROM `read_failures` WHERE `parked` = 1 OR `faults` >= 10;
 --> statement-breakpoint
 -- stale: nobody keeps the mirror at this moment, or a doubt has waited for its read for over 15 minutes.
 -- catching_up: a product was not read since the mirror last did not listen, or the catalogue was never read whole.

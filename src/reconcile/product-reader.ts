@@ -44,11 +44,17 @@ export async function readProduct(
   return appended.facts;
 }
 
-/** Decides when a failed read is tried again. @returns true when it waits for a schedule or an operator. @throws StoreError */
+/**
+ * Decides when a failed read is tried again.
+ *
+ * @param answeredAtMs when the service last answered anything.
+ * @returns true when it waits for a schedule or an operator. @throws StoreError
+ */
 export async function recordFailure(
   deps: ProductReaderDeps,
   productId: string,
   error: unknown,
+  answeredAtMs: number,
 ): Promise<boolean> {
   const kind = error instanceof ServiceError ? error.kind : null;
   // What holds everything back is no fault of this product.
@@ -68,6 +74,7 @@ export async function recordFailure(
     parked,
     error: error instanceof Error ? error.message : String(error),
     failedAtMs,
+    answeredAtMs,
   });
   return parked;
 }

@@ -130,7 +130,8 @@ export class ReadQueue {
       if (this.#isStopped()) return;
       log[levelOf(error)]({ productId, err: error }, 'a product could not be read');
       try {
-        if (await recordFailure(this.#deps, productId, error)) onParked(productId, error);
+        const isParked = await recordFailure(this.#deps, productId, error, throttle.answeredAtMs);
+        if (isParked) onParked(productId, error);
       } catch (storeError) {
         log.error({ productId, err: storeError }, 'cannot put a failed read on record');
         // Still due: the pause keeps it from being read again in a tight loop.

@@ -39,6 +39,7 @@ export class Throttle {
   #inFlight = 0;
   #blocked: Blocked | null = null;
   #resumeAtMs = 0;
+  #answeredAtMs = 0;
   /** The service asked for no request before. */
   #pausedUntilMs = 0;
   /** Requests that wait for their turn. */
@@ -52,6 +53,11 @@ export class Throttle {
 
   get blocked(): Blocked | null {
     return this.#blocked;
+  }
+
+  /** When a request was last answered, be it refused. */
+  get answeredAtMs(): number {
+    return this.#answeredAtMs;
   }
 
   get concurrencyLimit(): number {
@@ -119,6 +125,7 @@ export class Throttle {
   }
 
   #succeed(): void {
+    this.#answeredAtMs = this.#deps.now();
     this.#breaker = succeeded();
     this.#concurrency = afterSuccess(this.#concurrency, this.#deps.maxConcurrency);
     if (this.#blocked?.kind !== 'wrong_store' && !this.#isPaused()) this.#unblock();

@@ -22,6 +22,8 @@ export interface ReadFailure {
   readonly parked: boolean;
   readonly error: string;
   readonly failedAtMs: number;
+  /** When the service last answered anything: what fails while it answers nothing is no fault of the product. */
+  readonly answeredAtMs: number;
 }
 
 export interface RunProgress {
@@ -56,17 +58,15 @@ export function prepareCommands(db: Db) {
   const finish = db.prepare('UPDATE runs SET state = ?, finished_at_ms = ?, error = ? WHERE id = ?');
   const synced = db.prepare('UPDATE service_state SET last_full_sync_at_ms = ?');
   const fail = db.prepare(
-    `INSERT INTO read_failures (product_id, attempts, next_at_ms, parked, error, failed_at_ms)
-     VALUES (@productId, @attempts, @nextAtMs, @parked, @error, @failedAtMs)
-     ON CONFLICT (product_id) DO UPDATE SET attempts = excluded.attempts, next_at_ms = excluded.next_at_ms,
+    `INSERT INTO read_failures (product_id, attempts, faults, next_at_ms, parked, error, failed_at_ms)
+     VALUES (@productId, @attempts, 1, @nextAtMs, @parked, @error, @failedAtMs)
+     ON CONFLICT (product_id) DO UPDATE SET attempts = excluded.attempts,
+       faults = faults + (@answeredAtMs > failed_at_ms), next_at_ms = excluded.next_at_ms,
        parked = excluded.parked, error = excluded.error, failed_at_ms = excluded.failed_at_ms`,
   );
   const clearFailure = db.prepare('DELETE FROM read_failures WHERE product_id = ?');
-  // A read that is given up stays so until it succeeds; the others begin anew.
-  const retryFailures = db.prepare(
-    `UPDATE read_failures SET next_at_ms = 0,
-       attempts = CASE WHEN product_id IN (SELECT product_id FROM given_up_reads) THEN attempts ELSE 0 END`,
-  );
+  // What is given up stays so until it succeeds.
+  const retryFailures = db.prepare('UPDATE read_failures SET next_at_ms = 0, attempts = 0');
   const forgetFailures = db.prepare('DELETE FROM read_failures');
   // The last row of the log stays whatever its age: positions go on from it.
   const pruneLog = db.prepare(

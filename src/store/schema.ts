@@ -290,7 +290,10 @@ export const readFailures = sqliteTable(
   'read_failures',
   {
     productId: text('product_id').primaryKey(),
+    /** Failed in a row, or since it was last asked for anew. */
     attempts: integer('attempts').notNull(),
+    /** Of these and earlier ones: failed although the service had answered something since the one before. */
+    faults: integer('faults').notNull(),
     nextAtMs: integer('next_at_ms').notNull(),
     parked: integer('parked').notNull(),
     error: text('error').notNull(),

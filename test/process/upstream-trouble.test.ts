@@ -5,13 +5,17 @@ import {
   plainVariants,
   rows,
   startBoth,
+  startMirror,
+  startService,
   throughout,
   untilEqual,
+  untilLive,
   untilPastReads,
   untilQuiet,
   untilRunEnds,
   type RunningMirror,
 } from './harness.ts';
+import { startFront } from './front.ts';
 import type { Sandbox } from '../../src/sandbox/sandbox.ts';
 
 const asked = (sandbox: Sandbox): number =>
@@ -119,3 +123,34 @@ test.concurrent('the answers of another store are not mirrored, and no more are 
   expect(sandbox.deliveries.records.at(-1)).toMatchObject({ status: 204 });
   expect(compareWithTruth(mirror.databasePath, sandbox)).toEqual([]);
 });
+
+test.concurrent(
+  'an address that refuses connections is asked ever less, and all is read when it is back',
+  async (t) => {
+    const sandbox = await startService(t, { products: 40 });
+    const front = await startFront(t, sandbox);
+    const mirror = await startMirror(t, sandbox, { env: { SERVICE_BASE_URL: front.baseUrl } });
+    await untilLive(mirror);
+    await untilQuiet(mirror, sandbox);
+    await front.close();
+    const { body } = await mirror.post('/api/resync', {});
+    await eventually(async () => (await blockedKind(mirror)) === 'breaker', { what: 'the breaker opens' });
+    const [cell] = plainVariants(sandbox, 1);
+    sandbox.operations.add({ ...cell!, by: 2 });
+    await sandbox.network.idle();
+    expect(sandbox.deliveries.records.at(-1)).toMatchObject({ status: 204 });
+    expect(compareWithTruth(mirror.databasePath, sandbox)).toEqual([]);
+    const failed = (): number =>
+      mirror.log.filter((line) => JSON.stringify(line).includes('ECONNREFUSED')).length;
+    const before = failed();
+    await throughout(5_000, () => {
+      expect(failed() - before).toBeLessThan(20);
+    });
+    await front.open();
+    expect(await untilRunEnds(mirror, Number(body['run_id']), 90_000)).toMatchObject({
+      state: 'done',
+      failed: 0,
+    });
+    await untilEqual(mirror, sandbox);
+  },
+);

@@ -22,7 +22,8 @@ function setUp() {
   const know = async (productIds: readonly string[]): Promise<void> => {
     await store.writer.append({ kind: 'listed', atMs: time.nowMs, productIds, lookup: false });
   };
-  const fail = (productId: string, attempts: number, parked: boolean) =>
+  /** @param answeredAtMs when the service last answered anything; long ago unless told. */
+  const fail = (productId: string, attempts: number, parked: boolean, answeredAtMs = 0) =>
     store.writer.command('failRead', {
       productId,
       attempts,
@@ -30,6 +31,7 @@ function setUp() {
       parked,
       error: 'made up',
       failedAtMs: time.nowMs,
+      answeredAtMs,
     });
   return { store, time, deps, begin, reload, listed, know, fail };
 }
@@ -140,16 +142,27 @@ describe('when the service refuses', () => {
   });
 });
 
-test('a run does not wait for ever for a product that fails again and again', async () => {
-  const { deps, begin, reload, listed, know, fail } = setUp();
+test('a run does not wait for ever for a product that fails again and again while others do not', async () => {
+  const { deps, time, begin, reload, listed, know, fail } = setUp();
   await know(['1']);
   const run = await begin('operator');
   await listed(run);
-  await fail('1', 9, false);
+  for (let n = 1; n < 10; n += 1) await fail('1', n, false, time.nowMs + 1);
   expect(await followRun(deps, await reload(run))).toBe(false);
-  await fail('1', 10, false);
+  await fail('1', 10, false, time.nowMs + 1);
   expect(await followRun(deps, await reload(run))).toBe(true);
   expect(await reload(run)).toMatchObject({ state: 'failed', failed: 1 });
+});
+
+test('while the service answers nothing at all, no product is given up and no run ends', async () => {
+  const { deps, time, begin, reload, listed, know, fail } = setUp();
+  await know(['1', '2']);
+  const run = await begin('initial');
+  await listed(run);
+  time.nowMs += 10_000;
+  for (let n = 1; n < 100; n += 1) await fail('1', n, false);
+  expect(await followRun(deps, await reload(run))).toBe(false);
+  expect(await reload(run)).toMatchObject({ state: 'running', failed: 0 });
 });
 
 test('a run of named products covers also one that the mirror never held', async () => {

@@ -36,7 +36,7 @@ function oblige(db: Db, productId: string, over: Partial<Obligation> = {}): void
 }
 
 function failed(writer: DirectWriter, productId: string, nextAtMs: number, parked = false): void {
-  const args = { productId, attempts: 1, nextAtMs, parked, error: 'x', failedAtMs: T0 };
+  const args = { productId, attempts: 1, nextAtMs, parked, error: 'x', failedAtMs: T0, answeredAtMs: 0 };
   writer.commit({ kind: 'command', name: 'failRead', args });
 }
 

@@ -90,7 +90,15 @@ function mirror(): Case & { readonly before: Life } {
       {
         kind: 'command',
         name: 'failRead',
-        args: { productId: '12', attempts: 1, nextAtMs: T0, parked: true, error: 'refused', failedAtMs: T0 },
+        args: {
+          productId: '12',
+          attempts: 1,
+          nextAtMs: T0,
+          parked: true,
+          error: 'refused',
+          failedAtMs: T0,
+          answeredAtMs: T0,
+        },
       },
       {
         kind: 'command',

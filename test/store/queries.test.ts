@@ -22,7 +22,15 @@ function createRun(writer: DirectWriter, over: Partial<NewRun>): number {
 }
 
 function park(writer: DirectWriter, productId: string): void {
-  const args = { productId, attempts: 3, nextAtMs: T0 + 1, parked: true, error: 'x', failedAtMs: T0 };
+  const args = {
+    productId,
+    attempts: 3,
+    nextAtMs: T0 + 1,
+    parked: true,
+    error: 'x',
+    failedAtMs: T0,
+    answeredAtMs: 0,
+  };
   writer.commit({ kind: 'command', name: 'failRead', args });
 }
 

@@ -146,8 +146,9 @@ describe('a read that the service refuses', () => {
     return writer;
   }
   function giveUp(writer: DirectWriter, productId: string, parked = true): void {
-    const failure = { productId, attempts: 10, nextAtMs: T0, parked, error: 'x', failedAtMs: T0 };
-    writer.commit({ kind: 'command', name: 'failRead', args: failure });
+    const failure = { productId, attempts: 1, nextAtMs: T0, parked, error: 'x', failedAtMs: T0 };
+    const args = { ...failure, answeredAtMs: T0 + 1 };
+    for (let n = 0; n < 10; n += 1) writer.commit({ kind: 'command', name: 'failRead', args });
   }
   const state = (writer: DirectWriter) => status(writer.db).state;
   const downtime = { kind: 'downtime', atMs: T0 + 1_000, downSinceMs: null } as const;
