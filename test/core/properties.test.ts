@@ -3,39 +3,10 @@ import { describe, expect, test } from 'vitest';
 import type { Entry } from '../../src/core/entry.ts';
 import type { Fact } from '../../src/core/fact.ts';
 import { fold } from '../../src/core/fold.ts';
-import type { ChangeBranch } from '../../src/core/merge-change.ts';
-import type { LevelBranch } from '../../src/core/merge-read.ts';
+import { CHANGE_BRANCHES, LEVEL_BRANCHES } from './branches.ts';
 import { MemoryTables } from './memory-tables.ts';
 import { plans, type Misfortune } from './plans.ts';
 import { SimulatedService, type Plan, type StepPlan, type Watch } from './simulated-service.ts';
-
-const CHANGE_BRANCHES: Record<ChangeBranch, true> = {
-  '1 new cell': true,
-  '2 stale': true,
-  '2 stale, yet follows': true,
-  '3 duplicate': true,
-  '3 seen by the read': true,
-  '3 follows': true,
-  '3 precedes': true,
-  '3 order unknown': true,
-  '4a seen by the read': true,
-  '4b confirmed': true,
-  '4b in doubt': true,
-  '4c follows': true,
-  '4c gap': true,
-  'gone, seen by the read': true,
-  'gone, in doubt': true,
-  poison: true,
-};
-const LEVEL_BRANCHES: Record<LevelBranch, true> = {
-  'new cell': true,
-  'superseded, unknown cell': true,
-  'concurrent, agrees': true,
-  'concurrent, differs': true,
-  'dominated, agrees': true,
-  'dominated, drift': true,
-  'dominated, back from the dead': true,
-};
 
 const RUNS = 3_000;
 const ANYTHING: Misfortune = {

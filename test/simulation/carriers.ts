@@ -150,7 +150,7 @@ async function askService(
   const headers = new Headers({ 'content-type': request.contentType, 'x-request-id': request.requestId });
   if (request.token !== undefined) headers.set('authorization', `Bearer ${request.token}`);
   const asked = new Request(`http://service.invalid${request.endpoint}`, { method: 'POST', headers });
-  const answer = await service.api.fetch(asked, { incoming } as never);
+  const answer = await service.api.fetch(asked, { incoming: incoming as never });
   if (wasReset) return null;
   return {
     status: answer.status,

@@ -75,7 +75,7 @@ export class Machine {
   }
 
   get isRunning(): boolean {
-    return this.#process?.service != null;
+    return (this.#process?.service ?? null) !== null;
   }
 
   get life(): Life | null {
@@ -143,9 +143,12 @@ export class Machine {
   /** SIGTERM. */
   async stop(): Promise<void> {
     const process = this.#process;
-    if (process?.service == null) return this.kill();
+    const service = process?.service ?? null;
+    if (process === null || service === null) {
+      this.kill();
+      return;
+    }
     this.counts.stops += 1;
-    const { service } = process;
     process.service = null;
     process.listeners.clear();
     await service.stop();
@@ -157,7 +160,9 @@ export class Machine {
 
   /** SIGSTOP for so long, then SIGCONT. */
   standStill(ms: number): void {
-    if (this.#process !== null) this.#process.life.standsStillUntilMs = this.#options.time.nowMs + ms;
+    const life = this.#process?.life;
+    if (life === undefined) return;
+    life.standsStillUntilMs = Math.max(life.standsStillUntilMs, this.#options.time.nowMs + ms);
   }
 
   /** What a request to a port is answered; null when nobody listens, or the process dies over it. */

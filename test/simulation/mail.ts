@@ -114,7 +114,7 @@ export class Mail implements Transmitter {
         break;
       case 'broken_neighbour':
         items.unshift({ id: 42 });
-        items.push({ ...items[1], id: '', old: 1e400 });
+        items.push({ ...items[1], id: '', old: Number.MAX_VALUE });
         break;
     }
     return this.#signed(delivery, JSON.stringify(body), body.request_id);

@@ -117,9 +117,11 @@ export class Consumer {
       this.#lastChangeSeq = row.change_seq;
       this.#rows.set(keyOf(row), row);
     }
-    const status = prepared<[], number>(db, 'SELECT last_seq FROM mirror_status').pluck().get() ?? 0;
-    if (status < this.#lastChangeSeq)
-      this.#fault(`last_seq ${status} is below a row's ${this.#lastChangeSeq}`);
+    const [last, highest] = [
+      'SELECT last_seq FROM mirror_status',
+      'SELECT max(change_seq) FROM mirror_stock',
+    ].map((sql) => prepared<[], number>(db, sql).pluck().get() ?? 0);
+    if (last! < highest!) this.#fault(`last_seq ${last} is below a row's ${highest}`);
   }
 }
 

@@ -1,0 +1,145 @@
+/** `npm run simulate`: many seeds of the deterministic simulation, or one of them line by line. */
+import { fork, type ChildProcess } from 'node:child_process';
+import { availableParallelism } from 'node:os';
+import { join } from 'node:path';
+import { Command, InvalidArgumentError } from 'commander';
+import { ENOUGH_SEEDS, neverHappened } from '../test/simulation/expected.ts';
+import { drawPlan, type Plan } from '../test/simulation/plan.ts';
+import { runPlan, type Outcome } from '../test/simulation/run.ts';
+import { shrink, wayOf } from '../test/simulation/shrink.ts';
+
+interface Options {
+  readonly seeds: number;
+  readonly from: number;
+  readonly minutes: number;
+  readonly seed?: number;
+  readonly trace?: boolean;
+  readonly keep?: string;
+  readonly processes: number;
+}
+
+interface Report {
+  readonly seed: number;
+  readonly outcome: Outcome | null;
+  readonly fault?: string;
+}
+
+const SHRINK_MS = 120_000;
+const NEWS_EVERY_MS = 10_000;
+const FAILURES_SHOWN = 10;
+
+function count(text: string): number {
+  const value = Number(text);
+  if (!Number.isFinite(value) || value < 0) throw new InvalidArgumentError('give a number');
+  return value;
+}
+
+const program = new Command('npm run simulate --')
+  .description(
+    'Runs the real code against a simulated service, network, disk and clock, each seed a different story.',
+  )
+  .option('--seeds <n>', 'how many seeds', count, 200)
+  .option('--from <seed>', 'the first of them', count, 1)
+  .option('--minutes <m>', 'begin no further seed after so long', count, 60)
+  .option('--processes <n>', 'how many at once', count, availableParallelism())
+  .option('--seed <seed>', 'only this one; when it fails, its story is made as short as possible', count)
+  .option('--trace', 'with --seed: say what happens, line by line')
+  .option('--keep <file>', 'with --seed: keep the database there')
+  .parse();
+const options = program.opts<Options>();
+process.exitCode = options.seed === undefined ? await runMany(options) : await runOne(options.seed, options);
+
+async function runOne(seed: number, { trace = false, keep }: Options): Promise<number> {
+  const plan = drawPlan(seed);
+  const outcome = await runPlan(plan, {
+    ...(trace ? { trace: (line: string) => console.log(line) } : {}),
+    ...(keep === undefined ? {} : { keepAt: keep }),
+  });
+  for (const fault of outcome.faults) console.log(`FAULT ${fault}`);
+  console.log(
+    `seed ${seed}: ${outcome.faults.length === 0 ? 'every promise held' : 'failed'} ` +
+      `(${outcome.fingerprint})`,
+  );
+  if (outcome.faults.length === 0) return 0;
+  await tellStory(plan, outcome);
+  return 1;
+}
+
+/** The shortest story that fails in the same way. */
+async function tellStory(plan: Plan, outcome: Outcome): Promise<void> {
+  const untilMs = performance.now() + SHRINK_MS;
+  const short = await shrink(plan, wayOf(outcome) ?? '', () => performance.now() > untilMs);
+  const { steps, ...setting } = short;
+  console.log(`\nthe same with ${steps.length} of ${plan.steps.length} steps, ${JSON.stringify(setting)}:`);
+  for (const { atMs, deed } of steps)
+    console.log(`  ${(atMs / 1_000).toFixed(3)} s  ${JSON.stringify(deed)}`);
+  for (const fault of (await runPlan(short)).faults.slice(0, 3)) console.log(`  FAULT ${fault}`);
+}
+
+async function runMany({ seeds, from, minutes, processes }: Options): Promise<number> {
+  const startedMs = performance.now();
+  const endMs = startedMs + minutes * 60_000;
+  const counts: Record<string, number> = {};
+  const failed: Report[] = [];
+  const wrongness = { cellMs: 0, wrongMs: 0, wrongTrustedMs: 0 };
+  let virtualMs = 0;
+  let done = 0;
+  let next = from;
+  let newsAtMs = startedMs + NEWS_EVERY_MS;
+
+  const take = (report: Report): void => {
+    done += 1;
+    const { outcome } = report;
+    if (outcome === null || outcome.faults.length > 0) failed.push(report);
+    if (outcome !== null) {
+      for (const [what, times] of Object.entries(outcome.counts)) counts[what] = (counts[what] ?? 0) + times;
+      wrongness.cellMs += outcome.wrongness.cellMs;
+      wrongness.wrongMs += outcome.wrongness.wrongMs;
+      wrongness.wrongTrustedMs += outcome.wrongness.wrongTrustedMs;
+      virtualMs += outcome.virtualMs;
+    }
+    if (performance.now() < newsAtMs) return;
+    newsAtMs = performance.now() + NEWS_EVERY_MS;
+    console.log(`${done} of ${seeds} seeds, ${failed.length} failed`);
+  };
+  const serve = (child: ChildProcess): Promise<void> =>
+    new Promise((resolve, reject) => {
+      let isIdle = false;
+      const send = (): void => {
+        isIdle = next >= from + seeds || performance.now() > endMs;
+        if (isIdle) child.disconnect();
+        else child.send(next++);
+      };
+      child.on('message', (report: Report) => {
+        take(report);
+        send();
+      });
+      child.on('error', reject);
+      child.on('exit', (code) => (isIdle ? resolve() : reject(new Error(`a process ended with ${code}`))));
+      send();
+    });
+  const file = join(import.meta.dirname, '../test/simulation/seed-process.ts');
+  await Promise.all(Array.from({ length: Math.max(1, processes) }, () => serve(fork(file))));
+
+  const seconds = (performance.now() - startedMs) / 1_000;
+  console.log('');
+  for (const [what, times] of Object.entries(counts).toSorted(([a], [b]) => (a < b ? -1 : 1))) {
+    console.log(`${String(times).padStart(9)}  ${what}`);
+  }
+  const hours = (ms: number): string => (ms / 3_600_000).toFixed(1);
+  const share = (ms: number): string => ((100 * ms) / wrongness.cellMs).toFixed(2);
+  console.log(`
+${done} seeds in ${seconds.toFixed(0)} s, ${(done / seconds).toFixed(2)} per second, ${hours(virtualMs)} hours of simulated time
+cells were wrong ${share(wrongness.wrongMs)} % of the time, and ${share(wrongness.wrongTrustedMs)} % wrong without being under suspicion`);
+
+  for (const { seed, outcome, fault } of failed.slice(0, FAILURES_SHOWN)) {
+    console.log(`\nseed ${seed} failed: ${(fault ?? outcome?.faults[0] ?? '').slice(0, 500)}`);
+    console.log(`  again:  npm run simulate -- --seed ${seed} --trace`);
+  }
+  const missing = done < ENOUGH_SEEDS ? [] : neverHappened(counts);
+  for (const what of missing) console.log(`never happened: ${what}`);
+  console.log(failed.length === 0 ? 'every promise held' : `${failed.length} of ${done} seeds failed`);
+  const first = failed[0];
+  if (first !== undefined && first.outcome !== null) await tellStory(drawPlan(first.seed), first.outcome);
+  return failed.length === 0 && missing.length === 0 && done > 0 ? 0 : 1;
+}

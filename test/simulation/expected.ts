@@ -1,0 +1,146 @@
+/** What must have happened over a few hundred seeds, or the simulation proves less than it says. */
+import type { DriftCause, Fact } from '../../src/core/fact.ts';
+import type { Reason } from '../../src/core/model.ts';
+import { CHANGE_BRANCHES, LEVEL_BRANCHES } from '../core/branches.ts';
+import type { DiskFault } from './disk.ts';
+import type { Mangling, Operation, ReadFault } from './plan.ts';
+
+const OPERATIONS: Record<Operation, true> = {
+  adjust: true,
+  add: true,
+  order: true,
+  cancel: true,
+  ship: true,
+  flip: true,
+  burst: true,
+  assemble: true,
+  disassemble: true,
+  create_product: true,
+  create_variant: true,
+  add_warehouse: true,
+  remove_warehouse: true,
+  delete_variant: true,
+  delete_product: true,
+  restore_product: true,
+  rename: true,
+};
+
+const MANGLINGS: Record<Exclude<Mangling, 'none'>, true> = {
+  same_request_id: true,
+  unknown_reason: true,
+  extra_fields: true,
+  broken_item: true,
+  broken_neighbour: true,
+  broken_json: true,
+};
+
+const READ_FAULTS: Record<ReadFault, true> = {
+  stale: true,
+  slow: true,
+  torn: true,
+  server_error: true,
+  rate_limited: true,
+  unauthorized: true,
+  reset: true,
+  refused: true,
+  all_not_found: true,
+  empty_list: true,
+  nonsense: true,
+};
+
+const DISK_FAULTS: Record<DiskFault, true> = { locked: true, full: true, unsynced: true };
+
+/** The other store is a test's own: here the service stays one store. */
+const FACTS: Record<Exclude<Fact['kind'], 'change' | 'level' | 'wrong_store'>, true> = {
+  gap_opened: true,
+  gap_closed: true,
+  gap_proved: true,
+  obliged: true,
+  met: true,
+  canary: true,
+  drift: true,
+  unmapped: true,
+  quarantined: true,
+  missing: true,
+  removed: true,
+  contested: true,
+  brake: true,
+  not_found: true,
+  clock_contradiction: true,
+};
+
+const DRIFTS: Record<DriftCause, true> = {
+  gap: true,
+  lost_tail: true,
+  downtime: true,
+  conflict: true,
+  derived: true,
+};
+
+/** Nothing gives the reason `absent`; `operator` is the word about single products. */
+const REASONS: Record<Exclude<Reason, 'absent'>, true> = {
+  operator: true,
+  unmapped: true,
+  conflict: true,
+  derived: true,
+  confirm_removal: true,
+  quarantine: true,
+  not_stored: true,
+  canary: true,
+  bundle: true,
+  listed: true,
+  stale: true,
+};
+
+const OTHERS = [
+  'lost delivery',
+  'late delivery',
+  'delivery late by minutes',
+  'repeated delivery',
+  'replayed delivery',
+  'unknown event',
+  'timestamp ahead',
+  'poisonous timestamp',
+  'no way to the service',
+  'all tokens expired',
+  'credentials refused',
+  'kill',
+  'kill between two effects',
+  'orderly stop',
+  'the process stands still',
+  'slow disk',
+  "mirror's clock set back",
+  "mirror's clock set forward",
+  "service's clock set back",
+  "service's clock set forward",
+  'operator reads everything',
+  'operator reads products',
+  'backup',
+  'restored backup',
+  'epochs after the first',
+  'the brake held',
+  'removals checked',
+  'token requests',
+  'answered 204',
+  'answered 503',
+];
+
+export const EXPECTED: readonly string[] = [
+  ...Object.keys(CHANGE_BRANCHES).map((branch) => `change: ${branch}`),
+  ...Object.keys(LEVEL_BRANCHES).map((branch) => `level: ${branch}`),
+  ...Object.keys(FACTS).map((kind) => `fact: ${kind}`),
+  ...Object.keys(DRIFTS).map((cause) => `drift: ${cause}`),
+  ...Object.keys(REASONS).map((reason) => `obliged: ${reason}`),
+  ...Object.keys(OPERATIONS).map((what) => `operation: ${what}`),
+  ...Object.keys(MANGLINGS).map((what) => `body: ${what}`),
+  ...Object.keys(READ_FAULTS).map((fault) => `reads: ${fault}`),
+  ...Object.keys(DISK_FAULTS).map((fault) => `disk: ${fault}`),
+  ...OTHERS,
+];
+
+/** Enough seeds to expect all of it. */
+export const ENOUGH_SEEDS = 400;
+
+export function neverHappened(counts: Readonly<Record<string, number>>): string[] {
+  return EXPECTED.filter((what) => (counts[what] ?? 0) === 0);
+}

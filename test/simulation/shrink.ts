@@ -1,0 +1,44 @@
+/** Makes a failing plan as short as it can while it still fails in the same way. */
+import type { Plan } from './plan.ts';
+import { runPlan, type Outcome } from './run.ts';
+
+/** The way a run failed, without the names and figures of this one. */
+export function wayOf(outcome: Outcome): string | null {
+  return (
+    outcome.faults[0]
+      ?.split('\n')[0]
+      ?.replaceAll(/[0-9]+/g, '#')
+      .slice(0, 60) ?? null
+  );
+}
+
+/** @param isOver whatever is left by then is the answer. */
+export async function shrink(plan: Plan, way: string, isOver: () => boolean): Promise<Plan> {
+  let best = plan;
+  const stillFails = async (candidate: Plan): Promise<boolean> => {
+    if (isOver() || wayOf(await runPlan(candidate)) !== way) return false;
+    best = candidate;
+    return true;
+  };
+  for (let size = Math.ceil(best.steps.length / 2); size >= 1 && !isOver(); size = Math.floor(size / 2)) {
+    for (let at = 0; at < best.steps.length && !isOver();) {
+      const steps = [...best.steps.slice(0, at), ...best.steps.slice(at + size)];
+      if (!(await stillFails({ ...best, steps }))) at += size;
+    }
+  }
+  const lastMs = best.steps.at(-1)?.atMs ?? 0;
+  await stillFails({ ...best, activeMs: lastMs + 1 });
+  for (const simpler of [
+    { products: 2 },
+    { nodeSkewMs: 0 },
+    { serviceOffsetMs: 0 },
+    { readLatencyMs: 0 },
+    { instantReads: true },
+    { reconcileCron: null },
+    { resyncCron: null },
+    { maxConcurrency: 8, maxRps: 50 },
+  ]) {
+    await stillFails({ ...best, ...simpler });
+  }
+  return best;
+}
