@@ -1,4 +1,5 @@
 /** What the reader's thread does: answers questions on a connection that cannot write. */
+import { remedyFor } from './explain.ts';
 import type { Db } from './open.ts';
 import { queries, type QueryName } from './queries/index.ts';
 import type { Owner } from './thread.ts';
@@ -22,10 +23,14 @@ export function serveReader(owner: Owner<ToReader, Outcome>, db: Db): void {
       outcome = { id, ok: true, value };
     } catch (error) {
       const message = error instanceof Error ? error.message : String(error);
+      const remedy = remedyFor(error);
       outcome = {
         id,
         ok: false,
-        error: { kind: 'unreachable', message: `query ${name} failed: ${message}` },
+        error: {
+          kind: 'unreachable',
+          message: `query ${name} failed: ${message}${remedy === null ? '' : `; ${remedy}`}`,
+        },
       };
     }
     owner.post(outcome);

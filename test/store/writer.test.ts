@@ -1,6 +1,6 @@
 /** One transaction at a time, and what becomes of it when it fails (DESIGN §10). */
 import Database from 'better-sqlite3';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import type { Db } from '../../src/store/open.ts';
 import type { Input } from '../../src/store/writer.ts';
 import {
@@ -139,6 +139,44 @@ test('on a full disk the whole batch fails, nothing is half written, and it goes
   expect(values(writer.db, 'SELECT new_qty FROM mirror_changes ORDER BY seq')).toEqual([5, 4]);
   expect(writer.db.pragma('integrity_check', { simple: true })).toBe('ok');
 });
+
+test.each([
+  ['leaves the transaction open', false],
+  ['has rolled it back already', true],
+])(
+  'a COMMIT that fails and %s rejects the whole batch, and the next one is committed',
+  (_name, rollsBack) => {
+    const writer = new DirectWriter();
+    writer.read('10', detail('10', [{ id: '100', levels: { 1: 5 } }]), T0 - 60_000);
+    const state = rows(writer.db, 'SELECT * FROM mirror_state');
+    const exec = writer.db.exec.bind(writer.db);
+    const failing = vi.spyOn(writer.db, 'exec').mockImplementation((sql) => {
+      if (sql !== 'COMMIT') return exec(sql);
+      if (rollsBack) exec('ROLLBACK');
+      throw new Database.SqliteError('disk I/O error', 'SQLITE_IOERR_FSYNC');
+    });
+    const results = writer.commit(
+      arrived(delivery('a', item())),
+      arrived(delivery('b', item({ id: '101' }))),
+      { kind: 'command', name: 'alive', args: { atMs: T0 } },
+    );
+    expect(results).toHaveLength(3);
+    for (const result of results) {
+      expect(result).toMatchObject({
+        ok: false,
+        error: { kind: 'cannot_commit', message: expect.stringContaining('SQLITE_IOERR_FSYNC') },
+      });
+    }
+    // Tried once: by halves it would fail as often as there are inputs.
+    expect(failing.mock.calls.filter(([sql]) => sql === 'COMMIT')).toHaveLength(1);
+    failing.mockRestore();
+    expect(values(writer.db, 'SELECT count(*) FROM log')).toEqual([1]);
+    expect(rows(writer.db, 'SELECT * FROM mirror_state')).toEqual(state);
+    expect(writer.writer.lastSeq).toBe(1);
+    expect(writer.deliver(delivery('a', item()))).toMatchObject({ seq: 2, duplicate: false });
+    expect(values(writer.db, 'SELECT new_qty FROM mirror_changes ORDER BY seq')).toEqual([5, 4]);
+  },
+);
 
 test('each branch of the rules that was taken is counted, and the everyday ones are not told', () => {
   const writer = new DirectWriter();

@@ -1,0 +1,166 @@
+/** Files beside the database that go missing while it is stopped, and a database that is damaged. */
+import {
+  closeSync,
+  existsSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeSync,
+} from 'node:fs';
+import { dirname } from 'node:path';
+import { expect, test } from 'vitest';
+import type { Sandbox } from '../../src/sandbox/sandbox.ts';
+import {
+  environmentFor,
+  eventually,
+  plainVariants,
+  rows,
+  spawnMirror,
+  startBoth,
+  startMirror,
+  untilEqual,
+  untilLive,
+  type Owner,
+  type RunningMirror,
+} from './harness.ts';
+
+const PAGE_BYTES = 4_096;
+
+interface Epoch {
+  readonly epoch: string;
+  readonly last_seq: number;
+}
+
+const epochOf = (path: string): Epoch => rows<Epoch>(path, 'SELECT epoch, last_seq FROM mirror_status')[0]!;
+
+/** A mirror that has been in use, as a kill leaves it. */
+async function killed(t: Owner): Promise<{ sandbox: Sandbox; mirror: RunningMirror; folder: string }> {
+  const { sandbox, mirror: first } = await startBoth(t, { products: 6 });
+  await first.stop();
+  // Too little for a checkpoint: the database file stays as the stop left it.
+  const mirror = await startMirror(t, sandbox, { folder: dirname(first.databasePath) });
+  await untilLive(mirror);
+  for (const cell of plainVariants(sandbox, 1)) sandbox.operations.add({ ...cell, by: 1 });
+  await sandbox.network.idle();
+  await untilEqual(mirror, sandbox);
+  const { last_seq: lastSeq } = epochOf(mirror.databasePath);
+  const mark = (): unknown => JSON.parse(readFileSync(`${mirror.databasePath}.mark`, 'utf8'));
+  await eventually(() => (mark() as { changeSeq: number }).changeSeq === lastSeq, {
+    what: 'the mark is kept',
+  });
+  await mirror.kill();
+  return { sandbox, mirror, folder: dirname(mirror.databasePath) };
+}
+
+/** Where a table begins in the file. */
+function pageOf(path: string, table: string): number {
+  const [found] = rows<{ rootpage: number }>(
+    path,
+    'SELECT rootpage FROM sqlite_master WHERE name = ?',
+    table,
+  );
+  return found!.rootpage;
+}
+
+function overwrite(path: string, page: number): void {
+  const file = openSync(path, 'r+');
+  writeSync(file, Buffer.alloc(PAGE_BYTES, 0x5a), 0, PAGE_BYTES, (page - 1) * PAGE_BYTES);
+  closeSync(file);
+}
+
+async function refusedStart(t: Owner, sandbox: Sandbox, path: string): Promise<string> {
+  const refused = spawnMirror(t, environmentFor(sandbox, path), dirname(path));
+  expect(await refused.ended).toEqual({ code: 1, signal: null });
+  return refused.stderr;
+}
+
+const REMEDY = 'restore a backup or move the file away; the mirror is read again from the service';
+
+test.concurrent('without its shared memory a killed mirror comes back whole', async (t) => {
+  const { sandbox, mirror, folder } = await killed(t);
+  const before = epochOf(mirror.databasePath);
+  rmSync(`${mirror.databasePath}-shm`);
+  const again = await startMirror(t, sandbox, { folder });
+  expect(epochOf(again.databasePath)).toEqual(before);
+  await untilLive(again);
+  await untilEqual(again, sandbox);
+});
+
+test.concurrent(
+  'without its write-ahead log a killed mirror has lost what it held, says so, and reads everything again',
+  async (t) => {
+    const { sandbox, mirror, folder } = await killed(t);
+    const before = epochOf(mirror.databasePath);
+    expect(statSync(`${mirror.databasePath}-wal`).size).toBeGreaterThan(PAGE_BYTES);
+    rmSync(`${mirror.databasePath}-wal`);
+    const again = await startMirror(t, sandbox, { folder });
+    const after = epochOf(again.databasePath);
+    expect(after.epoch).not.toBe(before.epoch);
+    // No number is given out a second time.
+    expect(after.last_seq).toBeGreaterThanOrEqual(before.last_seq);
+    expect(again.log.some((line) => String(line['msg']).startsWith('history has started again'))).toBe(true);
+    await untilLive(again);
+    await untilEqual(again, sandbox);
+    expect(rows(again.databasePath, 'PRAGMA integrity_check')).toEqual([{ integrity_check: 'ok' }]);
+  },
+);
+
+test.concurrent(
+  'a database cut in half is refused, and moved away it is made anew from the service',
+  async (t) => {
+    const { sandbox, mirror } = await startBoth(t, { products: 20 });
+    await mirror.stop();
+    const path = mirror.databasePath;
+    truncateSync(path, Math.floor(statSync(path).size / PAGE_BYTES / 2) * PAGE_BYTES);
+    const said = await refusedStart(t, sandbox, path);
+    expect(said).toMatch(/^error: \S+mirror\.db is damaged \(SQLITE_CORRUPT\w*\): [^\n]+\n$/);
+    expect(said).toContain(REMEDY);
+
+    for (const suffix of ['', '-wal', '-shm']) rmSync(path + suffix, { force: true });
+    const again = await startMirror(t, sandbox, { folder: dirname(path) });
+    await untilLive(again);
+    await untilEqual(again, sandbox);
+  },
+);
+
+for (const table of ['log', 'mirror_state', 'cells']) {
+  test.concurrent(
+    `a damaged page of the table ${table}, which every start reads, is told, and ends the start`,
+    async (t) => {
+      const { sandbox, mirror } = await startBoth(t, { products: 12 });
+      const page = pageOf(mirror.databasePath, table);
+      await mirror.stop();
+      overwrite(mirror.databasePath, page);
+      const said = await refusedStart(t, sandbox, mirror.databasePath);
+      expect(said).toMatch(/^error: [^\n]+ is damaged[^\n]+\n$/);
+      expect(said).toContain(REMEDY);
+    },
+  );
+}
+
+test.concurrent(
+  'a damaged page that only a delivery meets: 503 and never 204, and the log says what to do',
+  async (t) => {
+    const { sandbox, mirror } = await startBoth(t, { products: 12 });
+    const [cell] = plainVariants(sandbox, 1);
+    const page = pageOf(mirror.databasePath, 'changes');
+    await mirror.stop();
+    expect(existsSync(`${mirror.databasePath}-wal`)).toBe(false);
+    overwrite(mirror.databasePath, page);
+
+    const again = await startMirror(t, sandbox, { folder: dirname(mirror.databasePath) });
+    for (let n = 0; n < 5; n += 1) sandbox.operations.add({ ...cell!, by: 1 });
+    await sandbox.network.idle();
+    expect(sandbox.deliveries.records.slice(-5).map(({ status }) => status)).toEqual([
+      503, 503, 503, 503, 503,
+    ]);
+    const saysSo = (): boolean =>
+      again.log.some((line) =>
+        JSON.stringify(line).includes(`the database is damaged: stop the service, then ${REMEDY}`),
+      );
+    await eventually(saysSo, { what: 'the log says what to do' });
+    await again.stop();
+  },
+);
