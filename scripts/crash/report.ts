@@ -1,5 +1,36 @@
 /** The course in words. */
-import type { CrashReport, Progress } from './run.ts';
+import type { Moment } from './plan.ts';
+import type { Ending } from './quiet.ts';
+import type { ItemTally } from './reference.ts';
+
+export interface Progress {
+  readonly kills: number;
+  readonly moment: Moment;
+  readonly answered: number;
+  readonly found: number;
+}
+
+export interface CrashReport {
+  /** Why the promise does not hold; none when it does. */
+  readonly problems: readonly string[];
+  readonly kills: Readonly<Record<string, number>>;
+  readonly sent: number;
+  readonly answered: number;
+  readonly found: number;
+  readonly cut: number;
+  readonly lost: number;
+  readonly slowestMs: number;
+  readonly firstAnswerMs: readonly number[];
+  readonly items: ItemTally;
+  readonly changesSeen: number;
+  readonly logEntries: number;
+  readonly integrityChecks: number;
+  readonly agedEntries: number;
+  /** From the last start until nothing was left to do. */
+  readonly quietMs: number | null;
+  /** Null when the course ended early. */
+  readonly ending: Ending | null;
+}
 
 const SHOWN_PROBLEMS = 10;
 

@@ -1,10 +1,6 @@
 /** The course: kills under load, a check after each, quiet, and the verdict. */
-import { statSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import Database from 'better-sqlite3';
-import { z } from 'zod';
-import { opsClient } from '../../src/cli/ops-client.ts';
 import { createRandom, type Random } from '../../src/sandbox/random.ts';
 import { startSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
 import { Answers } from './answers.ts';
@@ -12,9 +8,11 @@ import { Audit } from './audit.ts';
 import { Consumer } from './consumer.ts';
 import { age, copyDatabase, removeDatabase, type Aged } from './files.ts';
 import { spawnMirror, type MirrorChild } from './mirror-child.ts';
-import { planKills, type KillPlan, type Moment } from './plan.ts';
+import { untilInstant, untilListening } from './instants.ts';
+import { planKills, type KillPlan } from './plan.ts';
 import { freePort } from './ports.ts';
-import { Reference, type ItemTally } from './reference.ts';
+import { Reference } from './reference.ts';
+import type { CrashReport, Progress } from './report.ts';
 import { endingOf, untilQuiet, type Ending } from './quiet.ts';
 
 export interface CrashOptions {
@@ -30,41 +28,10 @@ export interface CrashOptions {
   readonly onKilled?: (databasePath: string, kills: number) => void;
 }
 
-export interface Progress {
-  readonly kills: number;
-  readonly moment: Moment;
-  readonly answered: number;
-  readonly found: number;
-}
-
-export interface CrashReport {
-  /** Why the promise does not hold; none when it does. */
-  readonly problems: readonly string[];
-  readonly kills: Readonly<Record<string, number>>;
-  readonly sent: number;
-  readonly answered: number;
-  readonly found: number;
-  readonly cut: number;
-  readonly lost: number;
-  readonly slowestMs: number;
-  readonly firstAnswerMs: readonly number[];
-  readonly items: ItemTally;
-  readonly changesSeen: number;
-  readonly logEntries: number;
-  readonly integrityChecks: number;
-  readonly agedEntries: number;
-  /** From the last start until nothing was left to do. */
-  readonly quietMs: number | null;
-  /** Null when the course ended early. */
-  readonly ending: Ending | null;
-}
-
-const LISTEN_WITHIN_MS = 30_000;
 const QUIET_WITHIN_MS = 90_000;
 /** Every so many kills all pages are read; the last time always. */
 const INTEGRITY_EVERY = 4;
 const AGE_DAYS = 60;
-const OPERATOR_TIMEOUT_MS = 2_000;
 
 export async function crash(options: CrashOptions): Promise<CrashReport> {
   const sandbox = await startSandbox({ seed: options.seed, products: options.products });
@@ -164,7 +131,8 @@ class Course {
     const child = this.#spawn();
     if (plan.moment !== 'first_start') this.#consumer.start();
     try {
-      await this.#untilInstant(plan, child);
+      const runId = await untilInstant(plan, child, { databasePath: this.#path, opsPort: this.#ports.ops });
+      if (runId !== null) this.#runIds.push(runId);
     } catch (error) {
       this.#problems.push(error instanceof Error ? error.message : String(error));
     }
@@ -189,37 +157,6 @@ class Course {
   #age(): void {
     const aged = age(this.#path, AGE_DAYS);
     if (aged.logSeq > this.#aged.logSeq) this.#aged = aged;
-  }
-
-  async #untilInstant(plan: KillPlan, child: MirrorChild): Promise<void> {
-    if (plan.moment === 'first_start' || plan.moment === 'start') {
-      await sleep(plan.afterSpawnMs);
-      return;
-    }
-    await untilListening(child);
-    switch (plan.moment) {
-      case 'load':
-      case 'prune':
-        await sleep(plan.afterListeningMs);
-        return;
-      case 'resync':
-        await sleep(plan.afterListeningMs);
-        await this.#askForResync();
-        await sleep(plan.afterAskingMs);
-        return;
-      case 'checkpoint':
-        await untilCheckpoint(this.#path, plan.afterListeningMs);
-    }
-  }
-
-  async #askForResync(): Promise<void> {
-    const ops = opsClient({ host: '127.0.0.1', port: this.#ports.ops, token: null });
-    const answer = await Promise.race([
-      ops.post('/api/resync', {}, z.object({ run_id: z.number() })),
-      sleep(OPERATOR_TIMEOUT_MS, null, { ref: false }),
-    ]);
-    if (answer === null) throw new Error('a resync that was asked for was not answered');
-    this.#runIds.push(answer.run_id);
   }
 
   #checkFirstStart(): void {
@@ -319,18 +256,4 @@ class Course {
       ending,
     };
   }
-}
-
-async function untilListening(child: MirrorChild): Promise<void> {
-  const late = sleep(LISTEN_WITHIN_MS, 'late', { ref: false });
-  if ((await Promise.race([child.listening, late])) === 'late') {
-    throw new Error(`the mirror does not listen after ${LISTEN_WITHIN_MS / 1_000} s`);
-  }
-}
-
-/** Resolves once pages have begun to move into the database file, or after `withinMs`. */
-async function untilCheckpoint(path: string, withinMs: number): Promise<void> {
-  const untilMs = performance.now() + withinMs;
-  const before = statSync(path).mtimeMs;
-  while (performance.now() < untilMs && statSync(path).mtimeMs === before) await sleep(2);
 }

@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { expect, test, type TestContext } from 'vitest';
-import { crash, type CrashOptions, type CrashReport } from '../../scripts/crash/run.ts';
+import type { CrashReport } from '../../scripts/crash/report.ts';
+import { crash, type CrashOptions } from '../../scripts/crash/run.ts';
 
 /** Six starts of a process, and the rest that the mirror finds at the end. */
 const LIMIT_MS = 120_000;
