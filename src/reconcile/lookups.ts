@@ -34,6 +34,11 @@ export class Lookups {
     this.#walk ??= this.#walkEverything()?.finally(() => (this.#walk = null)) ?? null;
   }
 
+  /** The operator's word: what was searched for in vain may be searched for again at once. */
+  forgetPacing(): void {
+    this.#past.clear();
+  }
+
   async ended(): Promise<void> {
     await this.#search;
     await this.#walk;

@@ -128,6 +128,7 @@ export class Reconciler {
     await tokens.releaseLatch();
     this.#throttle.release();
     await store.writer.command('retryFailures', undefined);
+    this.#lookups.forgetPacing();
     if (options.allowRemovals) {
       const atMs = now();
       await store.writer.append({ kind: 'allow_removals', atMs, untilMs: atMs + ALLOW_REMOVALS_MS });

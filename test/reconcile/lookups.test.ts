@@ -41,7 +41,7 @@ function setUp(ids: readonly string[], haste = 40) {
       id,
     )[0];
   const lists = () => service.asked.filter((what) => what.startsWith('list'));
-  return { now, store, service, wonder, variant, lists };
+  return { now, store, service, lookups, wonder, variant, lists };
 }
 
 test('a variant of a product among the newest is found without walking any further', async () => {
@@ -73,7 +73,7 @@ test('one further down is found by a walk through everything, and a new one need
 });
 
 test('a variant that nobody has is given up after two walks, and then looked for ever more rarely', async () => {
-  const { now, service, wonder, variant, lists } = setUp(productIds(120), 100);
+  const { now, service, lookups, wonder, variant, lists } = setUp(productIds(120), 100);
   const askedAtMs: number[] = [];
   service.onList = () => void askedAtMs.push(now());
   await wonder('999999');
@@ -92,6 +92,12 @@ test('a variant that nobody has is given up after two walks, and then looked for
   const searchedAtMs = askedAtMs.filter((_, i) => i % 3 === 0);
   expect(searchedAtMs[2]! - searchedAtMs[1]!).toBeGreaterThanOrEqual(60_000);
   expect(searchedAtMs[3]! - searchedAtMs[2]!).toBeGreaterThanOrEqual(120_000);
+
+  // The next one would be due four minutes later.
+  const searches = askedAtMs.length;
+  lookups.forgetPacing();
+  await eventually(() => askedAtMs.length > searches, { what: 'a search on an operator’s word' });
+  expect(askedAtMs[searches]! - searchedAtMs[3]!).toBeLessThan(200_000);
 });
 
 test('nothing is concluded from a walk whose reads did not all come to an end, and it is not repeated at once', async () => {
