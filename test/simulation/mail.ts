@@ -113,7 +113,7 @@ export class Mail implements Transmitter {
         items[0]!['new'] = 'x';
         break;
       case 'broken_neighbour':
-        items.unshift({ id: 42 });
+        items.unshift({ id: 42_000 + this.#sent.length });
         items.push({ ...items[1], id: '', old: Number.MAX_VALUE });
         break;
     }

@@ -133,10 +133,18 @@ export class Promises {
         isConfirmed = false;
         continue;
       }
-      missingSinceMs ??= detail.sentAtMs;
+      // Own clocks of two processes may disagree, and not every answer reached the log.
+      missingSinceMs = Math.min(missingSinceMs ?? detail.sentAtMs, detail.sentAtMs);
       isConfirmed ||= detail.sentAtMs - missingSinceMs >= REMOVAL_CONFIRM_MS;
     }
-    if (!isConfirmed) this.#fault(`removed without two answers that agree: ${JSON.stringify(gone)}`);
+    if (!isConfirmed) {
+      const answers = details.map(
+        (detail) => `${detail.sentAtMs} ${isShown(detail, gone) ? 'shown' : 'missing'}`,
+      );
+      this.#fault(
+        `removed without two answers that agree: ${JSON.stringify(gone)}; ${answers.slice(-5).join(', ')}`,
+      );
+    }
   }
 }
 
