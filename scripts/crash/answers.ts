@@ -12,6 +12,8 @@ export class Answers {
   /** Sent, of which answered 204; repeats count. */
   sent = 0;
   answered = 0;
+  /** Answered 503 in time: a disk that others use may take too long for a commit. What they said is read instead. */
+  refused = 0;
   /** Cut by a kill, or sent while nobody listened. */
   cut = 0;
   slowestMs = 0;
@@ -63,7 +65,7 @@ export class Answers {
     return taken;
   }
 
-  /** Answers that broke the promise of the second, or were no 204. */
+  /** What was not answered within the second, or with another status. */
   takeProblems(): string[] {
     for (const failed of this.#failed) {
       if (this.#absences.some(isMetBy(failed))) this.cut += 1;
@@ -81,6 +83,10 @@ export class Answers {
     switch (outcome) {
       case 'answered':
         this.slowestMs = Math.max(this.slowestMs, ms);
+        if (status === 503) {
+          this.refused += 1;
+          return;
+        }
         if (status !== 204) {
           this.#problems.push(`delivery ${delivery.requestId} was answered ${status}`);
           return;

@@ -1,6 +1,7 @@
 /** The real service as a child process that may be killed at any time, also before it listens. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { appendFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
@@ -18,7 +19,7 @@ export interface MirrorChild {
   end(signal: 'SIGKILL' | 'SIGTERM'): Promise<number | null>;
 }
 
-/** @param ports 0 takes free ones. */
+/** Its log is kept beside the database. @param ports 0 takes free ones. */
 export function spawnMirror(
   sandbox: Sandbox,
   databasePath: string,
@@ -60,6 +61,7 @@ export function spawnMirror(
     listening.reject(new Error(how));
   });
   createInterface({ input: child.stdout }).on('line', (text) => {
+    appendFileSync(`${databasePath}.jsonl`, `${text}\n`);
     const line = parse(text);
     if (line?.['msg'] !== 'listening') return;
     listening.resolve({ webhookUrl: String(line['webhooks']), opsUrl: String(line['ops']) });

@@ -17,6 +17,7 @@ export interface CrashReport {
   readonly sent: number;
   readonly answered: number;
   readonly found: number;
+  readonly refused: number;
   readonly cut: number;
   readonly lost: number;
   readonly slowestMs: number;
@@ -50,7 +51,7 @@ export function describeReport(report: CrashReport, tookMs: number): string {
     ['kills', `${total} in ${Math.round(tookMs / 1_000)} s: ${byName(kills)}`],
     ['deliveries', `${report.sent} sent, ${report.cut} of them cut by a kill or refused while down`],
     ['', `${report.lost} more lost on the way by the simulated network`],
-    ['answered 204', `${report.answered}, of which ${report.found} found in the log`],
+    ['answered 204', `${report.answered}, of which ${report.found} found in the log; 503: ${report.refused}`],
     [
       'their items',
       `${items.shown} in the change feed, ${items.unchanged} as held already, ${ignored} ignored (${byName(items.ignored)})`,

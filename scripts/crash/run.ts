@@ -32,6 +32,8 @@ const QUIET_WITHIN_MS = 90_000;
 /** Every so many kills all pages are read; the last time always. */
 const INTEGRITY_EVERY = 4;
 const AGE_DAYS = 60;
+/** More refusals than this are not the disk's doing. */
+const REFUSED_SHARE = 0.02;
 
 export async function crash(options: CrashOptions): Promise<CrashReport> {
   const sandbox = await startSandbox({ seed: options.seed, products: options.products });
@@ -230,19 +232,22 @@ class Course {
     if (code !== 0) this.#problems.push(`stopped by SIGTERM the mirror ended with ${code}`);
     this.#check(true);
     this.#problems.push(...this.#consumer.finish(this.#reference));
+    const { answered, refused } = this.#answers;
+    if (refused > answered * REFUSED_SHARE) this.#problems.push(`${refused} deliveries were answered 503`);
     const ending = endingOf(this.#path, this.#sandbox.truth);
     this.#problems.push(...ending.problems);
     return this.#report(quietMs, ending);
   }
 
   #report(quietMs: number | null, ending: Ending | null): CrashReport {
-    const { sent, answered, cut, lost, slowestMs, firstAnswerMs } = this.#answers;
+    const { sent, answered, refused, cut, lost, slowestMs, firstAnswerMs } = this.#answers;
     return {
       problems: this.#problems,
       kills: this.#kills,
       sent,
       answered,
       found: this.#audit.found,
+      refused,
       cut,
       lost,
       slowestMs,
