@@ -3,7 +3,6 @@ import { fold } from '../../src/core/fold.ts';
 import { decodeEntry, type LogRow } from '../../src/store/log.ts';
 import type { Db } from '../../src/store/open.ts';
 import { SqliteTables } from '../../src/store/sqlite-tables.ts';
-import { rows, writerDb } from './mirror-file.ts';
 
 const FOLDED = [
   'cells ORDER BY variant_id, warehouse_id',
@@ -19,10 +18,10 @@ const FOLDED = [
 
 /** All that the fold has written. */
 export const dump = (db: Db): string =>
-  JSON.stringify(FOLDED.map((from) => rows(db, `SELECT * FROM ${from}`)));
+  JSON.stringify(FOLDED.map((from) => db.prepare(`SELECT * FROM ${from}`).all()));
 
-/** @param into an empty mirror. */
-export function replay(from: Db, into: Db = writerDb()): Db {
+/** @param into an empty mirror. @returns it. */
+export function replay(from: Db, into: Db): Db {
   const tables = new SqliteTables(into);
   const log = from
     .prepare<[], LogRow>('SELECT seq, kind, at_ms AS atMs, payload FROM log ORDER BY seq')
