@@ -21,7 +21,7 @@ export interface Stage {
   readonly onBackUp: () => void;
   readonly onRestore: (restore: () => void) => void;
   isCut: boolean;
-  backup: Uint8Array | null;
+  backup: { readonly file: Uint8Array; readonly atMs: number } | null;
 }
 
 /** @returns the way to end every trouble that lasts. */
@@ -165,11 +165,12 @@ export function createDoer(stage: Stage): {
         stage.onBackUp();
         return;
       case 'restore':
-        if (stage.backup === null) return;
+        // The mark beside the database is up to a second old; nobody makes and restores a copy within that.
+        if (stage.backup === null || time.nowMs < stage.backup.atMs + 3_000) return;
         count('restored backup');
         machine.kill();
         time.after(1, WORLD, () => {
-          stage.onRestore(() => machine.disk.restore(stage.backup!));
+          stage.onRestore(() => machine.disk.restore(stage.backup!.file));
           restart(deed.downMs);
         });
     }

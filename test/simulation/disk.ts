@@ -3,6 +3,7 @@ import { copyFileSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
+import { MarkKeeper } from '../../src/store/mark.ts';
 import { openReader, type Db } from '../../src/store/open.ts';
 import { openOwnDatabase } from '../../src/store/own-database.ts';
 import type { OwnDatabase } from '../../src/store/write-loop.ts';
@@ -84,6 +85,12 @@ export class Disk {
     };
     this.#open.add(close);
     return db;
+  }
+
+  /** What the checkpoint thread does besides checkpoints. */
+  keepMark(): () => void {
+    const keeper = new MarkKeeper(this.openForReading(), this.databasePath);
+    return () => void keeper.keep();
   }
 
   /** What a kill does to the files a process held. Only what was committed is left. */

@@ -40,7 +40,7 @@ export interface MachineOptions {
   readonly onFault: (what: string) => void;
   /** Sees every connection before its writer does. */
   readonly onOpen: (db: Db) => void;
-  readonly onKilled: () => void;
+  readonly onEnded: () => void;
 }
 
 type Fetch = (request: Request, bindings: unknown) => Response | Promise<Response>;
@@ -51,6 +51,7 @@ interface Process {
   service: RunningService | null;
 }
 
+const MARK_EVERY_MS = 1_000;
 const PORT = { webhook: 8787, ops: 8788 } as const;
 
 export class Machine {
@@ -134,7 +135,7 @@ export class Machine {
     this.#killAfterEffects = null;
     this.counts.kills += 1;
     process.life.end();
-    this.#options.onKilled();
+    this.#options.onEnded();
     this.#options.globals.life = process.life;
     // Not from within its own call into SQLite.
     this.#options.time.after(0, WORLD, () => this.disk.closeAll());
@@ -154,6 +155,7 @@ export class Machine {
     await service.stop();
     if (!process.life.alive) return;
     process.life.end();
+    this.#options.onEnded();
     this.#process = null;
     this.disk.closeAll();
   }
@@ -219,7 +221,15 @@ export class Machine {
               serveReader(owner, this.disk.openForReading()),
             ),
           checkpointer: () =>
-            startFakeThread(time, life, reading, (owner) => owner.onMessage(() => owner.close())),
+            startFakeThread(time, life, reading, (owner) => {
+              const keep = this.disk.keepMark();
+              const again = (): void => {
+                keep();
+                time.after(MARK_EVERY_MS, life, again);
+              };
+              again();
+              owner.onMessage(() => owner.close());
+            }),
         }),
       connect: ({ clientId, clientSecret, now = Date.now }) =>
         connectOver({

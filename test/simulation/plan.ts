@@ -230,6 +230,10 @@ function drawDown(random: Random): number {
 }
 
 function drawReads(random: Random): Deed {
+  // Long enough that what is missing is missed twice: the brake's hour.
+  if (random.chance(0.08)) {
+    return { do: 'reads', fault: 'all_not_found', probability: 1, forMs: random.int(40_000, 150_000) };
+  }
   return {
     do: 'reads',
     fault: random.pick([

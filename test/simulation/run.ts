@@ -142,7 +142,7 @@ class Run {
       log: (line) => this.#trace(`mirror: ${line}`),
       onFault: (what) => this.#fault(what),
       onOpen: (db) => this.#promises.watch(db),
-      onKilled: () => this.#calls.died(),
+      onEnded: () => this.#calls.died(),
     });
     this.#machine.instantReads = plan.instantReads;
     this.#machine.disk.onCommitted = (db) => this.#promises.check(db);
@@ -156,7 +156,7 @@ class Run {
       count: (what) => this.#count(what),
       onResync: () => this.#calls.released(),
       onBackUp: () => {
-        this.#stage.backup = this.#machine.disk.backUp();
+        this.#stage.backup = { file: this.#machine.disk.backUp(), atMs: time.nowMs };
         this.#answered.backUp();
       },
       onRestore: (restore) => {
@@ -256,6 +256,9 @@ class Run {
       gaps: texts(`SELECT variant_id || '/' || warehouse_id FROM gaps`),
       lookups: texts('SELECT variant_id FROM variants WHERE lookup_at_ms IS NOT NULL'),
       runs: texts(`SELECT id || ' ' || kind FROM runs WHERE state = 'running' AND kind <> 'scheduled'`),
+      chores: texts(
+        `SELECT 'due' FROM mirror_state WHERE canary_due_at_ms IS NOT NULL OR bundles_due_at_ms IS NOT NULL`,
+      ),
       // No read tells a pulled variant's warehouses: what a loss left there stays in doubt until its next webhook.
       suspects: texts(
         `SELECT s.variant_id || '/' || s.warehouse_id FROM mirror_stock s JOIN cells c USING (variant_id, warehouse_id)
@@ -333,20 +336,18 @@ class Run {
     else if (status !== 503) this.#fault(`an authentic delivery was answered ${status}`);
   }
 
-  /** The product whose share of the reads is due: read longest ago, long enough ago, and free to be read. */
-  #oldestDue(): string | null {
+  /** Products whose share of the reads is due: read longest ago, long enough ago, and free to be read. */
+  #oldestDue(): string[] {
     const db = this.#observe();
-    return (
-      db
-        ?.prepare<[number], string>(
-          `SELECT product_id FROM products p WHERE gone_at_ms IS NULL AND read_at_ms < ?
-           AND NOT EXISTS (SELECT 1 FROM read_failures f WHERE f.product_id = p.product_id)
-           ORDER BY read_at_ms LIMIT 1`,
-        )
-        .pluck()
-        // Well over the age from which a product has its share, whatever the mirror's clock was set to meanwhile.
-        .get(this.#time.nowMs + this.#stage.globals.wallOffsetMs - 20 * 60_000) ?? null
-    );
+    if (db === null) return [];
+    // Well over the age from which a product has its share, whatever the mirror's clock was set to meanwhile.
+    const beforeMs = this.#time.nowMs + this.#stage.globals.wallOffsetMs - 20 * 60_000;
+    const due = prepared<[number], { id: string; atMs: number }>(
+      db,
+      `SELECT product_id AS id, read_at_ms AS atMs FROM products p WHERE gone_at_ms IS NULL AND read_at_ms < ?
+       AND NOT EXISTS (SELECT 1 FROM read_failures f WHERE f.product_id = p.product_id) ORDER BY read_at_ms, product_id`,
+    ).all(beforeMs);
+    return due.filter(({ atMs }) => atMs === due[0]?.atMs).map(({ id }) => id);
   }
 
   /** Between two commits, from the outside. Null while there is nothing to open. */

@@ -11,7 +11,7 @@ export class Calls {
   #tokensInFlight = 0;
   #isLatched = false;
   #passedOver = 0;
-  #oldest: string | null = null;
+  #oldest = '';
   details = 0;
   tokens = 0;
 
@@ -30,8 +30,8 @@ export class Calls {
     this.#isLatched = false;
   }
 
-  /** @param oldestDue the product read longest ago, if it may be read now and its share is due. */
-  onCall(call: ApiCall, oldestDue: () => string | null): void {
+  /** @param oldestDue the products read longest ago, equally long, that may be read and whose share is due. */
+  onCall(call: ApiCall, oldestDue: () => readonly string[]): void {
     if (call.endpoint === '/oauth/token') this.#onToken(call);
     else if (call.endpoint === '/v1/product/detail') this.#onRead(call, oldestDue);
   }
@@ -48,7 +48,7 @@ export class Calls {
     if (status === 401) this.#isLatched = true;
   }
 
-  #onRead(call: ApiCall, oldestDue: () => string | null): void {
+  #onRead(call: ApiCall, oldestDue: () => readonly string[]): void {
     const { product_id: productId } = JSON.parse(call.body) as { product_id: string };
     if (call.phase === 'sent') {
       this.details += 1;
@@ -60,15 +60,16 @@ export class Calls {
     if (shown !== undefined) this.#onDetail(productId, { sentAtMs: call.sentAtMs, shown });
   }
 
-  #watchShare(productId: string, oldest: string | null): void {
-    if (oldest === null || oldest !== this.#oldest || productId === oldest) {
-      this.#oldest = oldest;
+  #watchShare(productId: string, oldest: readonly string[]): void {
+    const key = oldest.join();
+    if (oldest.length === 0 || key !== this.#oldest || oldest.includes(productId)) {
+      this.#oldest = key;
       this.#passedOver = 0;
       return;
     }
     this.#passedOver += 1;
     if (this.#passedOver === MOST_PASSED_OVER) {
-      this.#fault(`${MOST_PASSED_OVER} reads passed over product ${oldest}, read longest ago`);
+      this.#fault(`${MOST_PASSED_OVER} reads passed over the products read longest ago: ${key}`);
     }
   }
 }
