@@ -12,7 +12,7 @@ export interface AnsweredDelivery {
 }
 
 export interface AuditOptions {
-  /** Reads every page; otherwise only what is asked for is read. */
+  /** Reads every page, and the whole log again; otherwise only what is asked for is read. */
   readonly integrity: boolean;
   /** Answered since the last audit. */
   readonly answered: readonly AnsweredDelivery[];
@@ -66,6 +66,7 @@ export class Audit {
     if (schema.length > 0 || !hasSchema(db)) return [...schema, ...this.#missing(options.answered)];
     return [
       ...this.#takeLog(db, options.aged),
+      ...(options.integrity ? this.#changedLog(db, options.aged) : []),
       ...this.#missing(options.answered),
       ...FOLDED.flatMap((from) => this.#difference(db, from)),
       ...this.#newRows(db, options.aged),
@@ -91,6 +92,18 @@ export class Audit {
       return [...problems, `the log goes on at ${fresh[0]?.seq} after ${before}`];
     }
     return [...problems, ...this.#reference.take(fresh)];
+  }
+
+  /** What is once in the log stays as it is. */
+  #changedLog(db: Db, aged: Aged): string[] {
+    const rowsOf = (from: Db): Row[] =>
+      from
+        .prepare<[number], Row>(
+          `SELECT seq, kind, at_ms, hex(body_hash) AS body_hash, hex(payload) AS payload FROM log
+           WHERE seq >= ? ORDER BY seq`,
+        )
+        .all(aged.logSeq);
+    return differences('log', rowsOf(db), rowsOf(this.#reference.db));
   }
 
   #missing(answered: readonly AnsweredDelivery[]): string[] {

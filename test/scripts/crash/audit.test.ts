@@ -81,6 +81,14 @@ test('a log that is shorter than it was, or goes on elsewhere, is seen', () => {
   expect(elsewhere.check().join()).toContain('the log goes on at 10 after 8');
 });
 
+test('an entry of the log that is not what it was is seen when all is read', () => {
+  const { db, check } = scene();
+  expect(check()).toEqual([]);
+  db.exec(`UPDATE log SET payload = x'7b7d' WHERE seq = 3`);
+  expect(check({ integrity: false })).toEqual([]);
+  expect(check().join()).toMatch(/^log: 1 rows are not what the log says/);
+});
+
 test.each([
   ['a level', 'UPDATE cells SET qty = qty + 1', 'cells'],
   ['a lost obligation', 'DELETE FROM obligations', 'obligations'],

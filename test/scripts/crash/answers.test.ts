@@ -1,0 +1,77 @@
+/** Which answers the crash course excuses, and which it does not. */
+import { expect, test } from 'vitest';
+import { Answers } from '../../../scripts/crash/answers.ts';
+import type { Deliveries, DeliveryOutcome, DeliveryRecord } from '../../../src/sandbox/deliveries.ts';
+
+/** A process that was killed at 1,000, started again at 1,500, and listened at 2,500. */
+function scene() {
+  let settle: (record: DeliveryRecord) => void = () => undefined;
+  const deliveries: Deliveries = {
+    records: [],
+    counts: { pending: 0, answered: 0, timeout: 0, failed: 0, lost: 3 },
+    onSettled: (listener) => {
+      settle = listener;
+      return () => true;
+    },
+  };
+  const answers = new Answers(deliveries);
+  answers.spawned(0);
+  answers.killed(1_000);
+  answers.spawned(1_500);
+  answers.listening(2_500);
+  const end = (
+    requestId: string,
+    outcome: DeliveryOutcome,
+    sentAtMs: number,
+    ms: number,
+    status = 204,
+  ): void =>
+    settle({
+      delivery: { requestId, requestTimeMs: 0, items: [], body: Buffer.from(requestId), headers: {} },
+      duplicate: false,
+      createdAtMs: sentAtMs,
+      outcome,
+      sentAtMs,
+      status: outcome === 'answered' ? status : null,
+      ms,
+    });
+  return { answers, end };
+}
+
+test('answers are handed out once, with the time of the first after each start', () => {
+  const { answers, end } = scene();
+  end('a', 'answered', 2_400, 200);
+  end('b', 'answered', 2_450, 20);
+  expect(answers.takeAnswered().map(({ requestId }) => requestId)).toEqual(['a', 'b']);
+  expect(answers.takeAnswered()).toEqual([]);
+  expect(answers).toMatchObject({ sent: 2, answered: 2, slowestMs: 200, firstAnswerMs: [1_100], lost: 3 });
+  expect(answers.takeProblems()).toEqual([]);
+});
+
+test('what a kill cut, or nobody was there to answer, is excused', () => {
+  const { answers, end } = scene();
+  end('cut', 'failed', 990, 20);
+  end('hangs', 'timeout', 900, 1_000);
+  end('refused', 'failed', 1_200, 1);
+  end('early', 'failed', 2_000, 1);
+  expect(answers.takeProblems()).toEqual([]);
+  expect(answers.cut).toBe(4);
+});
+
+test('what a running process did not answer in time, cut, or answered otherwise, is not; a refusal is counted', () => {
+  const { answers, end } = scene();
+  end('slow', 'timeout', 2_600, 1_000);
+  // It was started by then, and took the connection.
+  end('hung', 'timeout', 1_600, 1_000);
+  end('broken', 'failed', 2_600, 5);
+  end('missing', 'answered', 2_600, 5, 404);
+  end('busy', 'answered', 2_600, 810, 503);
+  expect(answers.takeProblems()).toEqual([
+    'delivery slow was not answered within a second',
+    'delivery hung was not answered within a second',
+    'delivery missing was answered 404',
+    'delivery broken failed although the mirror listened',
+  ]);
+  expect(answers.refused).toBe(1);
+  expect(answers.takeAnswered()).toEqual([]);
+});
