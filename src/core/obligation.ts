@@ -73,5 +73,8 @@ export function afterRead(
   read: { readonly s0: number; readonly sentAtMs: number },
 ): Obligation | null {
   if (isMet(standing, read)) return null;
-  return { ...standing, notBeforeMs: Math.max(standing.notBeforeMs, standing.madeAtMs + REPLICA_LAG_MS) };
+  const meetableMs = standing.madeAtMs + REPLICA_LAG_MS;
+  // What the brake holds is asked for by nobody, but it was read all the same: one more read tells whether it is back.
+  const isHeld = standing.notBeforeMs === LATEST_MS;
+  return { ...standing, notBeforeMs: isHeld ? meetableMs : Math.max(standing.notBeforeMs, meetableMs) };
 }
