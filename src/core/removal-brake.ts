@@ -19,5 +19,7 @@ export function brakeHolds(count: {
 }): boolean {
   const atStake = count.missingProducts + count.removalsInWindow;
   const before = count.liveProducts + count.removalsInWindow;
+  // A small store too: that all of it is gone is said more often by wrong credentials than by the store.
+  if (before > 1 && atStake >= before) return true;
   return atStake > BRAKE_PRODUCTS && atStake > before * BRAKE_SHARE;
 }

@@ -70,3 +70,31 @@ test.concurrent(
     await untilEqual(mirror, sandbox);
   },
 );
+
+test.concurrent('credentials of a store that has nothing do not empty even a small mirror', async (t) => {
+  const { sandbox, mirror } = await startBoth(t);
+  const before = rows(
+    mirror.databasePath,
+    'SELECT variant_id, warehouse_id, available_qty FROM mirror_stock',
+  );
+  const noProducts = { request_id: 'r', products: [], has_more: false };
+  const notFound = { error: 'not_found', error_description: 'no such product' };
+  sandbox.reads.intercept = (endpoint) =>
+    Promise.resolve(
+      endpoint === '/v1/product/list' ? { status: 200, body: noProducts } : { status: 404, body: notFound },
+    );
+  await resync(mirror);
+  await eventually(async () => Number((await mirror.get('/api/status')).body['held_removals']) === 12, {
+    what: 'all removals are held',
+    withinMs: 50_000,
+  });
+  expect(
+    rows(mirror.databasePath, 'SELECT variant_id, warehouse_id, available_qty FROM mirror_stock'),
+  ).toEqual(before);
+  sandbox.reads.intercept = null;
+  await resync(mirror);
+  await untilEqual(mirror, sandbox);
+  await eventually(async () => (await mirror.get('/api/status')).body['held_removals'] === 0, {
+    what: 'nothing is held any more',
+  });
+});
