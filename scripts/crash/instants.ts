@@ -46,14 +46,14 @@ export async function untilListening(child: MirrorChild): Promise<void> {
   }
 }
 
-async function askForResync(opsPort: number): Promise<number> {
+/** @returns null when the answer takes so long that the kill comes first: then nothing was promised. */
+async function askForResync(opsPort: number): Promise<number | null> {
   const ops = opsClient({ host: '127.0.0.1', port: opsPort, token: null });
-  const answer = await Promise.race([
-    ops.post('/api/resync', {}, z.object({ run_id: z.number() })),
-    sleep(OPERATOR_TIMEOUT_MS, null, { ref: false }),
-  ]);
-  if (answer === null) throw new Error('a resync that was asked for was not answered');
-  return answer.run_id;
+  const asked = ops.post('/api/resync', {}, z.object({ run_id: z.number() })).then((answer) => {
+    if (answer === null) throw new Error('nobody listened to a resync that was asked for');
+    return answer.run_id;
+  });
+  return Promise.race([asked, sleep(OPERATOR_TIMEOUT_MS, null, { ref: false })]);
 }
 
 /** Resolves once pages have begun to move into the database file, or after `withinMs`. */

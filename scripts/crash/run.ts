@@ -33,7 +33,7 @@ const QUIET_WITHIN_MS = 90_000;
 const INTEGRITY_EVERY = 4;
 const AGE_DAYS = 60;
 /** More refusals than this are not the disk's doing. */
-const REFUSED_SHARE = 0.02;
+const REFUSED_SHARE = 0.1;
 
 export async function crash(options: CrashOptions): Promise<CrashReport> {
   const sandbox = await startSandbox({ seed: options.seed, products: options.products });
