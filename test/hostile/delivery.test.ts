@@ -37,11 +37,17 @@ function merge(writer: DirectWriter, body: Uint8Array, atMs: number): void {
   ).toEqual([]);
 }
 
-test.each(entries.map((entry) => [entry.name, entry] as const))('of the corpus: %s', (_, entry) => {
-  const body = corpusBody(entry);
-  checkDelivery(body);
+test('every body of the corpus is read without harm, merged, and folded again to the same', () => {
   const writer = knowing();
-  merge(writer, body, T0);
+  for (const [n, entry] of entries.entries()) {
+    const body = corpusBody(entry);
+    try {
+      checkDelivery(body);
+      merge(writer, body, T0 + n);
+    } catch (error) {
+      throw new Error(entry.name, { cause: error });
+    }
+  }
   expect(dump(replay(writer.db, writerDb()))).toBe(dump(writer.db));
 });
 
@@ -82,10 +88,10 @@ test('an item is understood as it would be alone, whatever stands beside it', ()
   );
 });
 
-describe('a megabyte is read in a time that a megabyte of JSON may take:', () => {
-  const MEGABYTE = 1 << 20;
+describe('a large body is read in a time that so much JSON may take:', () => {
+  const HALF_MEGABYTE = 1 << 19;
   const filled = (item: string): string =>
-    envelope(Array<string>(Math.floor(MEGABYTE / (item.length + 1)) - 10).fill(item));
+    envelope(Array<string>(Math.floor(HALF_MEGABYTE / (item.length + 1)) - 10).fill(item));
   /** Of the processor, not of the wall clock: the machine has other things to do. */
   function cpuMs(work: () => void): number {
     const begun = process.cpuUsage();
@@ -101,18 +107,18 @@ describe('a megabyte is read in a time that a megabyte of JSON may take:', () =>
     ['numbers', filled('1')],
     [
       'one item of many keys',
-      envelope([`{${Array.from({ length: 80_000 }, (_, n) => `"k${n}":1`).join(',')}}`]),
+      envelope([`{${Array.from({ length: 40_000 }, (_, n) => `"k${n}":1`).join(',')}}`]),
     ],
-    ['one key given again and again', envelope([`{${Array<string>(100_000).fill('"id":"1"').join(',')}}`])],
-    ['one deep item', envelope(['['.repeat(500_000) + ']'.repeat(500_000)])],
-    ['one long text', envelope([`{"id":"1","sku":"${'x'.repeat(1_000_000)}"}`])],
-    ['NUL', envelope([`{"id":"1","sku":"${'\\u0000'.repeat(170_000)}"}`])],
-    ['half surrogate pairs', envelope([`{"id":"1","sku":"${'\\ud800'.repeat(170_000)}","reason":"x"}`])],
+    ['one key given again and again', envelope([`{${Array<string>(50_000).fill('"id":"1"').join(',')}}`])],
+    ['one deep item', envelope(['['.repeat(250_000) + ']'.repeat(250_000)])],
+    ['one long text', envelope([`{"id":"1","sku":"${'x'.repeat(500_000)}"}`])],
+    ['NUL', envelope([`{"id":"1","sku":"${'\\u0000'.repeat(85_000)}"}`])],
+    ['half surrogate pairs', envelope([`{"id":"1","sku":"${'\\ud800'.repeat(85_000)}","reason":"x"}`])],
   ])('%s', (_name, text) => {
     const body = bytes(text);
     const jsonMs = cpuMs(() => void JSON.parse(new TextDecoder().decode(body)));
     const oursMs = cpuMs(() => void parseDelivery(body));
     // Each item is checked field by field, and what is wrong with it is told: up to some 80 times the time of JSON.parse.
-    expect(oursMs).toBeLessThan(Math.max(300, 250 * jsonMs));
+    expect(oursMs).toBeLessThan(Math.max(150, 250 * jsonMs));
   });
 });
