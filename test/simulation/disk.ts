@@ -17,6 +17,9 @@ export type DiskFault = 'locked' | 'full' | 'unsynced';
 /** Files beside the database that belong to it. */
 const SIDES = ['', '-wal', '-shm', '.mark'];
 
+/** So that whoever kills a simulation can clean up after it. */
+export const diskPrefix = (pid: number): string => `stock-mirror-simulation-${pid}-`;
+
 export class Disk {
   readonly #folder: string;
   readonly databasePath: string;
@@ -31,7 +34,7 @@ export class Disk {
 
   constructor() {
     const memory = '/dev/shm';
-    this.#folder = mkdtempSync(join(existsSync(memory) ? memory : tmpdir(), 'stock-mirror-simulation-'));
+    this.#folder = mkdtempSync(join(existsSync(memory) ? memory : tmpdir(), diskPrefix(process.pid)));
     this.databasePath = join(this.#folder, 'mirror.db');
   }
 

@@ -1,0 +1,29 @@
+/** All mutants, by the part of the rules that they break, and what was left out of them. */
+import { CHANGE } from './list/change.ts';
+import { CLOCK } from './list/clock.ts';
+import { DOUBT } from './list/doubt.ts';
+import { DURABILITY } from './list/durability.ts';
+import { FEED } from './list/feed.ts';
+import { READ } from './list/read.ts';
+import { READING } from './list/reading.ts';
+import { REMOVAL } from './list/removal.ts';
+import type { Mutant } from './mutant.ts';
+
+export const MUTANTS: readonly Mutant[] = [
+  ...CHANGE,
+  ...READ,
+  ...DOUBT,
+  ...CLOCK,
+  ...REMOVAL,
+  ...FEED,
+  ...READING,
+  ...DURABILITY,
+];
+
+/** A change of the source that nobody can tell from the rule. */
+export interface Equivalent {
+  readonly change: string;
+  readonly why: string;
+}
+
+export const EQUIVALENT: readonly Equivalent[] = [];

@@ -1,0 +1,88 @@
+/** What a read no longer shows (DESIGN §8, tombstones and brake). */
+import type { Mutant } from '../mutant.ts';
+
+const absence = 'src/core/fold-absence.ts';
+
+export const REMOVAL: readonly Mutant[] = [
+  {
+    id: 'removed-at-first-sighting',
+    breaks: 'two reads must agree before anything is removed (§8, tombstones)',
+    file: 'src/core/merge-read.ts',
+    find: '  const missingAtMs = thing.missingAtMs ?? read.sentAtMs;',
+    replace: '  const missingAtMs = thing.missingAtMs ?? read.sentAtMs - REMOVAL_CONFIRM_MS;',
+    first: 'simulation',
+  },
+  {
+    id: 'removed-too-soon',
+    breaks: 'the two reads are at least 30 s apart (§8, tombstones)',
+    file: 'src/core/limits.ts',
+    find: 'export const REMOVAL_CONFIRM_MS = 30_000;',
+    replace: 'export const REMOVAL_CONFIRM_MS = 3_000;',
+    first: 'simulation',
+  },
+  {
+    id: 'removed-by-concurrent-read',
+    breaks: 'a concurrent read removes nothing (§8, tombstones)',
+    file: 'src/core/merge-read.ts',
+    find: "  if (isConcurrent(thing, read)) return { kind: 'contested' };",
+    replace: '',
+  },
+  {
+    id: 'contested-absence-no-obligation',
+    breaks: 'an absence that something newer speaks against is a doubt (§8, tombstones)',
+    file: absence,
+    find: `        ledger.report({ kind: 'contested', what: 'cell', id });
+        ledger.oblige(productId, 'conflict');`,
+    replace: `        ledger.report({ kind: 'contested', what: 'cell', id });`,
+  },
+  {
+    id: 'sighting-forgotten-by-none',
+    breaks: 'a product that is shown again was not missing (§8, tombstones)',
+    file: 'src/core/fold-read.ts',
+    find: `    readAtMs: read.sentAtMs,
+    missingAtMs: null,`,
+    replace: `    readAtMs: read.sentAtMs,
+    missingAtMs: product.missingAtMs,`,
+    first: 'simulation',
+  },
+  {
+    id: 'first-sighting-not-confirmed',
+    breaks: 'the first sighting queues the confirming read itself (§8, tombstones)',
+    file: 'src/core/ledger.ts',
+    find: "    this.oblige(productId, 'confirm_removal', {",
+    replace: "    if (read.s0 < 0) this.oblige(productId, 'confirm_removal', {",
+    first: 'simulation',
+  },
+  {
+    id: 'brake-off',
+    breaks: 'more than 5 % and 20 products are not removed at once (§8, brake)',
+    file: 'src/core/removal-brake.ts',
+    find: 'return atStake > BRAKE_PRODUCTS && atStake > before * BRAKE_SHARE;',
+    replace: 'return atStake > BRAKE_PRODUCTS && atStake > before;',
+    first: 'simulation',
+    tests: ['test/core/removal-brake.test.ts', 'test/core/fold-removal.test.ts'],
+  },
+  {
+    id: 'not-told-is-none',
+    breaks: 'an absent `warehouses` means "not told", never "none" (§8, tombstones)',
+    file: 'src/service/snapshot.ts',
+    find: 'levels: variant.warehouses?.map(levelSnapshot) ?? null,',
+    replace: 'levels: variant.warehouses?.map(levelSnapshot) ?? [],',
+    first: 'simulation',
+  },
+  {
+    id: 'removed-cell-keeps-gap',
+    breaks: 'nothing is owed for what is gone (§8, tombstones and gaps)',
+    file: absence,
+    find: 'if (gap.warehouseId === cell.warehouseId) tables.deleteGap(gap);',
+    replace: "if (gap.warehouseId === '') tables.deleteGap(gap);",
+  },
+  {
+    id: 'missed-lookup-not-confirmed',
+    breaks: 'a variant that no walk finds is given up after the second one (§8, rule 1)',
+    file: 'src/core/fold.ts',
+    find: '          lookupAtMs: verdict.confirmAtMs,',
+    replace: '          lookupAtMs: null,',
+    first: 'simulation',
+  },
+];
