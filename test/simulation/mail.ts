@@ -97,7 +97,7 @@ export class Mail implements Transmitter {
     switch (mangling) {
       case 'broken_json':
         for (const { id } of delivery.items) this.unreadable.add(id);
-        return this.#signed(delivery, text.slice(0, -7));
+        return this.#signed({ ...delivery, items: [] }, text.slice(0, -7));
       case 'same_request_id':
         body.request_id = this.#sent.at(-1)?.requestId ?? body.request_id;
         break;
@@ -111,7 +111,7 @@ export class Mail implements Transmitter {
       case 'broken_item':
         this.unreadable.add(delivery.items[0]!.id);
         items[0]!['new'] = 'x';
-        break;
+        return this.#signed({ ...delivery, items: delivery.items.slice(1) }, JSON.stringify(body));
       case 'broken_neighbour':
         items.unshift({ id: 42_000 + this.#sent.length });
         items.push({ ...items[1], id: '', old: Number.MAX_VALUE });

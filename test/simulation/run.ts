@@ -17,6 +17,7 @@ import { Calls } from './watch/calls.ts';
 import { Consumer } from './watch/consumer.ts';
 import { Promises } from './watch/promises.ts';
 import { checkRefold } from './watch/refold.ts';
+import { Told } from './watch/told.ts';
 import { WrongnessMeter, type Wrongness } from './watch/wrongness.ts';
 
 export interface Outcome {
@@ -40,6 +41,8 @@ export interface RunOptions {
 const SAMPLE_EVERY_MS = 2_000;
 /** After the last trouble the mirror may take this long to be at rest. */
 const REST_WITHIN_MS = 30 * 60_000;
+/** By itself it may not be: what the service refuses to show waits for an operator. */
+const REST_UNAIDED_WITHIN_MS = 3 * 60_000;
 /** And must stay so. */
 const STAYS_MS = 45_000;
 const SLOWEST_ANSWER_MS = 1_000;
@@ -75,6 +78,7 @@ class Run {
     (what) => this.#fault(what),
     (productId, detail) => this.#promises.sawDetail(productId, detail),
   );
+  readonly #told = new Told((what) => this.#fault(what));
   readonly #wrongness = new WrongnessMeter();
   readonly #polls;
   #observer: Db | null = null;
@@ -97,7 +101,10 @@ class Run {
       machine: () => this.#machine,
       service: () => this.#service,
       isCut: () => this.#stage.isCut,
-      onAnswered: (delivery, status, ms) => this.#onAnswered(delivery.body, status, ms),
+      onAnswered: (delivery, status, ms) => {
+        if (status === 204) this.#told.answered(delivery.items);
+        this.#onAnswered(delivery.body, status, ms);
+      },
       onCall: (call) => this.#calls.onCall(call, () => this.#oldestDue()),
     });
     this.#inFlight = carriers.inFlight;
@@ -124,7 +131,12 @@ class Run {
       this.#mail,
     );
     this.#service.clock.nodeSkewMs = plan.nodeSkewMs;
-    this.#service.network.intercept = this.#mail.route;
+    this.#service.network.intercept = (delivery) => {
+      this.#told.happened(delivery.items);
+      const verdict = this.#mail.route(delivery);
+      if (verdict === 'lose') this.#told.lost(delivery.items);
+      return verdict;
+    };
     this.#service.reads.latencyMs = { min: 0, max: plan.readLatencyMs };
     this.#machine = new Machine({
       time,
@@ -163,6 +175,7 @@ class Run {
         this.#closeObserver();
         restore();
         this.#answered.restore();
+        this.#told.restore();
       },
       isCut: false,
       backup: null,
@@ -216,6 +229,7 @@ class Run {
     this.#machine.cancelKill();
     await this.#settleWebhooks();
     if (!(await this.#waitFor('a running process', 120_000, () => this.#runs()))) return;
+    await this.#restUnaided();
     // What came before it is read by it: also what a replica has not shown yet.
     await this.#pass(5_000);
     this.#calls.released();
@@ -228,6 +242,28 @@ class Run {
     await this.#pass(STAYS_MS);
     const unrest = this.#unrest();
     if (unrest !== null && this.#faults.length === 0) this.#fault(`at rest, and then not: ${unrest}`);
+  }
+
+  /** Before anybody asks for anything: the mirror reads by itself all that it can know of. */
+  async #restUnaided(): Promise<void> {
+    await this.#waitFor('rest', REST_UNAIDED_WITHIN_MS, () => this.#owesNothing(), 1_000);
+    const db = this.#observe();
+    if (db === null || !this.#owesNothing()) return;
+    this.#count('at rest unaided');
+    if (this.#plan.nodeSkewMs === 0) this.#told.checkRest(db, this.#service);
+  }
+
+  #owesNothing(): boolean {
+    const db = this.#observe();
+    if (db === null) return false;
+    const owed = prepared<[], number>(
+      db,
+      `SELECT EXISTS (SELECT 1 FROM obligations WHERE not_before_ms < 8640000000000000)
+         OR EXISTS (SELECT 1 FROM gaps) OR EXISTS (SELECT 1 FROM variants WHERE lookup_at_ms IS NOT NULL)
+         OR EXISTS (SELECT 1 FROM runs WHERE state = 'running')
+         OR EXISTS (SELECT 1 FROM mirror_state WHERE canary_due_at_ms IS NOT NULL OR bundles_due_at_ms IS NOT NULL)`,
+    ).pluck();
+    return owed.get() === 0;
   }
 
   async #settleWebhooks(): Promise<void> {
@@ -371,7 +407,11 @@ class Run {
 
   #sample(): void {
     const db = this.#observe();
-    if (db !== null) this.#wrongness.sample(db, this.#service, SAMPLE_EVERY_MS);
+    if (db !== null) {
+      this.#wrongness.sample(db, this.#service, SAMPLE_EVERY_MS);
+      // Where nodes disagree about the time, the order of a cell's changes is not theirs to tell.
+      if (this.#plan.nodeSkewMs === 0) this.#told.checkLevels(db, this.#service);
+    }
     this.#time.after(SAMPLE_EVERY_MS, WORLD, () => this.#sample());
   }
 

@@ -1,0 +1,147 @@
+/**
+ * Once a figure's last change has been answered, its row is right or under suspicion, at every instant. And when
+ * nothing is owed any more, all is right but what the network lost, with nobody having asked for a read (DESIGN §1, §8).
+ */
+import type { SimulatedService } from '../../../src/sandbox/sandbox.ts';
+import type { SentItem } from '../../../src/sandbox/webhooks.ts';
+import { prepared } from '../../../src/store/prepared.ts';
+import type { Db } from '../../../src/store/open.ts';
+
+interface Row {
+  readonly key: string;
+  readonly qty: number;
+  readonly suspect: number;
+}
+
+export class Told {
+  readonly #fault: (what: string) => void;
+  /** By cell, in the order in which the changes happened. */
+  readonly #changes = new Map<string, SentItem[]>();
+  /** On record in the mirror. */
+  #answered = new WeakSet<SentItem>();
+  /** Of these nobody has heard. */
+  readonly #lost = new WeakSet<SentItem>();
+
+  constructor(fault: (what: string) => void) {
+    this.#fault = fault;
+  }
+
+  happened(items: readonly SentItem[]): void {
+    for (const item of items) {
+      const key = `${item.id}/${item.warehouse_id}`;
+      const changes = this.#changes.get(key) ?? [];
+      changes.push(item);
+      this.#changes.set(key, changes);
+    }
+  }
+
+  lost(items: readonly SentItem[]): void {
+    for (const item of items) this.#lost.add(item);
+  }
+
+  /** @param items those of the delivery that can be understood. */
+  answered(items: readonly SentItem[]): void {
+    for (const item of items) this.#answered.add(item);
+  }
+
+  /** An old file came back: nothing that was answered need be on record any more. */
+  restore(): void {
+    this.#answered = new WeakSet();
+  }
+
+  /** At any instant. */
+  checkLevels(db: Db, service: SimulatedService): void {
+    this.#checkLevels(db, service, 'silently', (change) => this.#answered.has(change));
+  }
+
+  /** When nothing is owed: also what moves without a webhook of its own, and what was not answered as it should be. */
+  checkRest(db: Db, service: SimulatedService): void {
+    this.#checkLevels(db, service, 'at rest', (change) => !this.#lost.has(change));
+    this.#checkTotals(db, service);
+    this.#checkUnreadable(db);
+  }
+
+  #checkLevels(db: Db, { truth }: SimulatedService, how: string, isTold: IsTold): void {
+    const held = rows(
+      db,
+      `SELECT variant_id || '/' || warehouse_id AS key, available_qty AS qty, suspect FROM mirror_stock`,
+    );
+    for (const { variantId, warehouseId, availableQty, kind } of truth.snapshot().cells) {
+      const key = `${variantId}/${warehouseId}`;
+      const row = held.get(key);
+      if (kind === 'pulled' || row === undefined || row.suspect === 1 || row.qty === availableQty) continue;
+      if (this.#lastSays(key, availableQty, isTold))
+        this.#fault(`${key} is ${how} ${row.qty}, and its last change, which was told, said ${availableQty}`);
+    }
+  }
+
+  #checkTotals(db: Db, { truth }: SimulatedService): void {
+    const held = rows(db, 'SELECT variant_id AS key, available_qty AS qty, suspect FROM mirror_variants');
+    for (const { variantId, availableQty, kind } of truth.snapshot().variants) {
+      const row = held.get(variantId);
+      const variant = truth.variant(variantId);
+      if (kind === 'pulled' || variant === undefined || row === undefined || row.suspect === 1) continue;
+      if (row.qty === availableQty || !this.#isWhollyTold(db, variant)) continue;
+      this.#fault(
+        `the total of ${kind} ${variantId} is at rest ${row.qty}, and all that was told says ${availableQty}`,
+      );
+    }
+  }
+
+  /** What a body that nobody can read was about is unknown: everything is read after it. */
+  #checkUnreadable(db: Db): void {
+    const unread = prepared<[], string>(
+      db,
+      `SELECT product_id FROM products p WHERE gone_at_ms IS NULL AND read_at_ms <
+         (SELECT max(l.at_ms) FROM quarantine q JOIN log l ON l.seq = q.log_seq WHERE q.variant_id IS NULL)
+         AND NOT EXISTS (SELECT 1 FROM obligations o WHERE o.product_id = p.product_id)`,
+    )
+      .pluck()
+      .all();
+    for (const productId of unread) this.#fault(`product ${productId} was not read after an unreadable body`);
+  }
+
+  /** The mirror has exactly the warehouses that it takes stock from, and each one's last change was told. */
+  #isWhollyTold(db: Db, { cells, components, ...variant }: TruthVariant): boolean {
+    if (variant.deleted || variant.product.deleted) return false;
+    const found = prepared<[string], string>(db, 'SELECT warehouse_id FROM mirror_stock WHERE variant_id = ?')
+      .pluck()
+      .all(variant.id);
+    const told = cells.filter(
+      (cell) =>
+        found.includes(cell.warehouseId) &&
+        this.#lastSays(
+          `${variant.id}/${cell.warehouseId}`,
+          cell.onHand - cell.reserved,
+          (change) => !this.#lost.has(change),
+        ),
+    );
+    return (
+      found.length === cells.length &&
+      told.length === cells.length &&
+      (variant.kind !== 'bundle' ||
+        components.every((component) => this.#isWhollyTold(db, component.variant)))
+    );
+  }
+
+  /** Of changes of one instant a lost one can hide the order of the others. */
+  #lastSays(key: string, qty: number, isTold: IsTold): boolean {
+    const changes = this.#changes.get(key) ?? [];
+    const last = changes.at(-1);
+    return (
+      last?.new === qty &&
+      changes.every((change) => change.update_time !== last.update_time || isTold(change))
+    );
+  }
+}
+
+type IsTold = (change: SentItem) => boolean;
+type TruthVariant = SimulatedService['truth']['variants'][number];
+
+function rows(db: Db, sql: string): Map<string, Row> {
+  return new Map(
+    prepared<[], Row>(db, sql)
+      .all()
+      .map((row) => [row.key, row]),
+  );
+}
