@@ -92,6 +92,7 @@ export const CHANGE: readonly Mutant[] = [
     file,
     find: "branch: '3 precedes', cell: { ...counted, eventOld: change.old } }",
     replace: "branch: '3 precedes', cell: counted }",
+    tests: ['test/core/merge-change.test.ts'],
   },
   {
     id: 'rule-3-any-order',

@@ -10,6 +10,7 @@ export const READ: readonly Mutant[] = [
     file,
     find: 'read.superseded || touched.eventSeq > read.s0 || read.sentAtMs',
     replace: 'read.superseded || read.sentAtMs',
+    tests: ['test/core/merge-read.test.ts'],
   },
   {
     id: 'read-ignores-replica-lag',
@@ -38,6 +39,7 @@ export const READ: readonly Mutant[] = [
     file,
     find: "branch: 'superseded, unknown cell', cell: null, overwritten: null, oblige: true }",
     replace: "branch: 'superseded, unknown cell', cell: null, overwritten: null, oblige: false }",
+    tests: ['test/core/merge-read.test.ts'],
   },
   {
     id: 'read-lo-lowered',
@@ -108,6 +110,7 @@ export const READ: readonly Mutant[] = [
     file: 'src/core/fold-delivery.ts',
     find: 'before === undefined || before.unexplainedAtMs !== null ? change.old : before.qty;',
     replace: 'before === undefined ? 0 : before.qty;',
+    tests: ['test/core/fold-total.test.ts'],
   },
   {
     id: 'pulled-cells-not-suspect',
@@ -122,7 +125,7 @@ export const READ: readonly Mutant[] = [
     breaks: 'an answer for another store is never merged (service-api: store_id)',
     file: 'src/core/fold-read.ts',
     find: 'if (expected === null || expected === storeId) return true;',
-    replace: 'if (expected === null || storeId !== "") return true;'.replaceAll('"', "'"),
-    tests: ['test/core/merge-read.test.ts'],
+    replace: 'if (expected === null || storeId.length > 0) return true;',
+    tests: ['test/core/fold-order.test.ts'],
   },
 ];
