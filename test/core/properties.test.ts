@@ -242,14 +242,16 @@ const rightOnceAllHasArrived: Watch = (service, nowMs, facts) => {
   if (arrived) neverSilentlyWrong(service, nowMs, facts);
 };
 
-/** When a cell's last change has been merged, the cell is right or under suspicion. */
+/** When a cell's last change has been merged, or the last read has shown it, the cell is right or under suspicion. */
 const neverSilentlyWrong: Watch = (service, nowMs) => {
   for (const cell of service.cells) {
     const past = cell.changes.filter((change) => change.trueAtMs <= nowMs);
     const last = past.at(-1);
     if (last === undefined || service.qtyAt(cell, nowMs) === null) continue;
     const sameInstant = past.filter((c) => c.item.updateTimeMs === last.item.updateTimeMs);
-    if (!sameInstant.every((change) => service.merged.has(change))) continue;
+    const isMerged = sameInstant.every((change) => service.merged.has(change));
+    const isShown = last.trueAtMs <= (service.shown.get(cell.productId)?.sampledMs ?? -Infinity);
+    if (!isMerged && !isShown) continue;
     const qty = service.mirror.qty(cell.variantId, cell.warehouseId);
     if (qty === last.item.new || service.isSuspect(cell)) continue;
     throw new Error(`${cell.variantId}/${cell.warehouseId} is silently ${qty}, not ${last.item.new}`);

@@ -91,6 +91,8 @@ export class SimulatedService {
   readonly cells: readonly TrueCell[];
   readonly deliveries: readonly Delivery[];
   readonly merged = new Set<TrueChange>();
+  /** By product: the answer asked for last, of those merged, and the true time that it shows. */
+  readonly shown = new Map<string, { readonly sentMs: number; readonly sampledMs: number }>();
   /** True time of the last thing that happened. */
   nowMs = 0;
   readonly plan: Plan;
@@ -207,6 +209,7 @@ export class SimulatedService {
         dateMs === null ? null : Math.floor((OWN_MS + dateMs + this.plan.offsetMs) / 1_000) * 1_000,
     });
     this.nowMs = Math.max(this.nowMs, at.mergedMs ?? receivedMs);
+    if (at.sentMs >= (this.shown.get(productId)?.sentMs ?? -Infinity)) this.shown.set(productId, at);
     this.watch(this, this.nowMs, facts);
   }
 
@@ -228,6 +231,11 @@ export class SimulatedService {
     for (let reads = 0; ; reads += 1) {
       for (const variant of tables.variants.values()) {
         if (variant.lookupAtMs !== null) this.lookUp(variant.variantId, variant.lookupAtMs);
+      }
+      const { canaryDueAtMs } = tables.state();
+      if (canaryDueAtMs !== null) {
+        this.nowMs = Math.max(this.nowMs, canaryDueAtMs - OWN_MS);
+        this.mirror.fold({ kind: 'due', atMs: OWN_MS + this.nowMs, what: 'canary' });
       }
       const due = [...tables.obligations.values()].map((o) => ({
         atMs: o.notBeforeMs,
