@@ -77,6 +77,8 @@ CREATE TABLE `mirror_state` (
 	`loss_proved_at_ms` integer,
 	`canary_due_at_ms` integer,
 	`canary_sent_at_ms` integer NOT NULL,
+	`canary_doubt_seq` integer NOT NULL,
+	`canary_doubt_at_ms` integer NOT NULL,
 	`bundles_due_at_ms` integer,
 	`removal_window_start_ms` integer NOT NULL,
 	`removals_in_window` integer NOT NULL,
@@ -200,8 +202,8 @@ CREATE INDEX `variants_sku` ON `variants` (`sku`);--> statement-breakpoint
 CREATE INDEX `variants_change_seq` ON `variants` (`change_seq`) WHERE gone_at_ms IS NULL;--> statement-breakpoint
 CREATE INDEX `variants_lookup` ON `variants` (`lookup_at_ms`) WHERE lookup_at_ms IS NOT NULL;
 --> statement-breakpoint
-INSERT INTO `mirror_state` (`id`, `change_seq`, `offset_window_start_ms`, `lateness_ms`, `trusted_after_ms`, `canary_sent_at_ms`, `removal_window_start_ms`, `removals_in_window`, `removals_allowed_until_ms`)
-VALUES (1, 0, 0, 1500, -8640000000000000, 0, 0, 0, 0);
+INSERT INTO `mirror_state` (`id`, `change_seq`, `offset_window_start_ms`, `lateness_ms`, `trusted_after_ms`, `canary_sent_at_ms`, `canary_doubt_seq`, `canary_doubt_at_ms`, `removal_window_start_ms`, `removals_in_window`, `removals_allowed_until_ms`)
+VALUES (1, 0, 0, 1500, -8640000000000000, 0, 0, -8640000000000000, 0, 0, 0);
 --> statement-breakpoint
 INSERT INTO `service_state` (`id`, `epoch`) VALUES (1, lower(hex(randomblob(8))));
 --> statement-breakpoint

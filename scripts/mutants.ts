@@ -24,7 +24,10 @@ const program = new Command('npm run mutants --')
   .option('--from <seed>', 'the first of them', whole(0, 2 ** 31 - 1), 1)
   .option('--at-once <count>', 'mutants at the same time', whole(1, 64), 2)
   .parse();
-process.exitCode = await run(program.opts<Options>());
+process.exitCode = await run(program.opts<Options>()).catch((error: unknown) => {
+  console.error(error instanceof Error ? error.message : String(error));
+  return 1;
+});
 
 async function run({ only, list = false, ...options }: Options): Promise<number> {
   if (list) {

@@ -101,14 +101,18 @@ function foldPresent(
 /** A gap that outlived its grace until a read answered it proves a loss: what else was lost with it is unknown. */
 function settleGaps(ledger: Ledger, productId: string, read: ReadContext): void {
   const { tables } = ledger;
-  for (const { variantId } of tables.variantsOf(productId)) {
-    for (const gap of tables.gapsOf(variantId)) {
-      const opened = { madeSeq: gap.openedSeq, madeAtMs: gap.openedAtMs };
-      if (!isMet(opened, read)) continue;
-      tables.deleteGap(gap);
-      ledger.state = { ...ledger.state, lossProvedAtMs: ledger.entry.atMs };
-      ledger.report({ kind: 'gap_proved', gap, productId });
-      ledger.sendCanary({ seq: gap.openedSeq, atMs: gap.openedAtMs });
-    }
+  const proved = tables
+    .variantsOf(productId)
+    .flatMap(({ variantId }) => tables.gapsOf(variantId))
+    .filter((gap) => isMet({ madeSeq: gap.openedSeq, madeAtMs: gap.openedAtMs }, read));
+  if (proved.length === 0) return;
+  for (const gap of proved) {
+    tables.deleteGap(gap);
+    ledger.report({ kind: 'gap_proved', gap, productId });
   }
+  ledger.state = { ...ledger.state, lossProvedAtMs: ledger.entry.atMs };
+  ledger.answerLoss({
+    seq: Math.max(...proved.map((gap) => gap.openedSeq)),
+    atMs: Math.max(...proved.map((gap) => gap.openedAtMs)),
+  });
 }

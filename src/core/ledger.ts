@@ -1,6 +1,6 @@
 /** One entry's work on the tables: hands out change numbers, collects the state, and puts doubts on record. */
 import type { Fact } from './fact.ts';
-import { CANARY_PRODUCTS, REMOVAL_CONFIRM_MS } from './limits.ts';
+import { CANARY_CROWD_MS, CANARY_PRODUCTS, REMOVAL_CONFIRM_MS } from './limits.ts';
 import type { Change, MirrorState, Variant } from './model.ts';
 import { addDoubt, isMet, type Doubt } from './obligation.ts';
 import type { Tables } from './tables.ts';
@@ -92,16 +92,32 @@ export class Ledger {
   }
 
   /**
+   * A loss is proven, by a gap opened then: what moves is read, unless a canary sent since then asks for that already.
+   * Finding what moves is dear and losses come in crowds: soon after a canary the next one speaks for all that is
+   * still to be proven of what was opened so far.
+   */
+  answerLoss(opened: Position): void {
+    const { canaryDoubtSeq, canaryDoubtAtMs, canarySentAtMs } = this.state;
+    if (opened.seq <= canaryDoubtSeq && opened.atMs <= canaryDoubtAtMs) return;
+    const isCrowd = Math.abs(this.entry.atMs - canarySentAtMs) < CANARY_CROWD_MS;
+    this.sendCanary(isCrowd ? this.entry : opened);
+  }
+
+  /**
    * A delivery is missing, and what else it carried is unknown: the products that move are read first, each
    * unless it has been read since the doubt arose.
    */
   sendCanary(doubt: Position): void {
+    this.state = {
+      ...this.state,
+      canarySentAtMs: this.entry.atMs,
+      canaryDoubtSeq: doubt.seq,
+      canaryDoubtAtMs: doubt.atMs,
+    };
     let products = 0;
-    for (const productId of this.tables.canaryProducts(CANARY_PRODUCTS)) {
-      const product = this.tables.product(productId);
-      if (product === undefined) continue;
+    for (const { productId, readSeq, readAtMs } of this.tables.canaryProducts(CANARY_PRODUCTS)) {
       const known = { madeSeq: doubt.seq, madeAtMs: doubt.atMs };
-      if (isMet(known, { s0: product.readSeq, sentAtMs: product.readAtMs })) continue;
+      if (isMet(known, { s0: readSeq, sentAtMs: readAtMs })) continue;
       this.oblige(productId, 'canary', { seq: doubt.seq, atMs: doubt.atMs });
       products += 1;
     }

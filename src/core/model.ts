@@ -172,6 +172,9 @@ export interface MirrorState {
   /** An authentic body could not be read: what moves must be read once `canaryDueAtMs` has come. */
   readonly canaryDueAtMs: number | null;
   readonly canarySentAtMs: number;
+  /** The latest doubt that a canary was sent for: every loss opened up to then has been answered. */
+  readonly canaryDoubtSeq: number;
+  readonly canaryDoubtAtMs: number;
   /** A component changed: bundles must be read once `bundlesDueAtMs` has come. Null: nothing to do. */
   readonly bundlesDueAtMs: number | null;
   readonly removalWindowStartMs: number;
@@ -192,6 +195,8 @@ export const INITIAL_STATE: MirrorState = {
   lossProvedAtMs: null,
   canaryDueAtMs: null,
   canarySentAtMs: 0,
+  canaryDoubtSeq: 0,
+  canaryDoubtAtMs: EARLIEST_MS,
   bundlesDueAtMs: null,
   removalWindowStartMs: 0,
   removalsInWindow: 0,

@@ -5,6 +5,9 @@
 import type { Cell, Change, Gap, MirrorState, Obligation, Product, Variant } from './model.ts';
 import type { Unreadable } from './entry.ts';
 
+/** What of a product its last read was. */
+export type LastRead = Pick<Product, 'productId' | 'readSeq' | 'readAtMs'>;
+
 export interface Tables {
   state(): MirrorState;
   putState(state: MirrorState): void;
@@ -34,7 +37,7 @@ export interface Tables {
   quarantine(logSeq: number, unreadable: Unreadable): void;
 
   /** Live products, those with the latest changes first, then those read longest ago. */
-  canaryProducts(limit: number): string[];
+  canaryProducts(limit: number): LastRead[];
   /** Live products with a bundle among their variants, in order of their id. */
   bundleProducts(): string[];
   bundleProductCount(): number;

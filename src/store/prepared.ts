@@ -10,7 +10,7 @@ export function prepared<P extends unknown[] | object, R = unknown>(
   sql: string,
 ): Statement<P extends unknown[] ? P : [P], R> {
   let statements = byConnection.get(db);
-  if (statements === undefined) byConnection.set(db, (statements = new Map()));
+  if (statements === undefined) byConnection.set(db, (statements = new Map<string, Statement>()));
   let statement = statements.get(sql);
   if (statement === undefined) statements.set(sql, (statement = db.prepare(sql)));
   return statement as Statement<P extends unknown[] ? P : [P], R>;

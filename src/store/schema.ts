@@ -223,6 +223,8 @@ export const mirrorState = sqliteTable(
     lossProvedAtMs: integer('loss_proved_at_ms'),
     canaryDueAtMs: integer('canary_due_at_ms'),
     canarySentAtMs: integer('canary_sent_at_ms').notNull(),
+    canaryDoubtSeq: integer('canary_doubt_seq').notNull(),
+    canaryDoubtAtMs: integer('canary_doubt_at_ms').notNull(),
     bundlesDueAtMs: integer('bundles_due_at_ms'),
     removalWindowStartMs: integer('removal_window_start_ms').notNull(),
     removalsInWindow: integer('removals_in_window').notNull(),

@@ -2,7 +2,7 @@
 import type { Unreadable } from '../core/entry.ts';
 import { LATEST_MS } from '../core/limits.ts';
 import type { Cell, Change, Gap, MirrorState, Obligation, Product, Variant } from '../core/model.ts';
-import type { Tables } from '../core/tables.ts';
+import type { LastRead, Tables } from '../core/tables.ts';
 import type { Db } from './open.ts';
 import * as schema from './schema.ts';
 import { insertInto, selectFrom, upsert } from './statements.ts';
@@ -53,17 +53,18 @@ function prepare(db: Db) {
     appendChange: db.prepare(insertInto(schema.changes)),
     quarantine: db.prepare(insertInto(schema.quarantine, ['id'])),
     // SQLite keeps the columns beside a lone max() from the row that has it: the latest change of each product.
-    recentProducts: text(
-      `SELECT product_id FROM (
-         SELECT v.product_id, max(c.seq) AS seq
+    recentProducts: db.prepare<[number], LastRead>(
+      `SELECT product_id AS productId, read_seq AS readSeq, read_at_ms AS readAtMs FROM (
+         SELECT p.product_id, p.read_seq, p.read_at_ms, max(c.seq) AS seq
          FROM (SELECT seq, variant_id FROM changes ORDER BY seq DESC LIMIT ${RECENT_CHANGES}) c
          JOIN variants v ON v.variant_id = c.variant_id
          JOIN products p ON p.product_id = v.product_id AND p.gone_at_ms IS NULL
          GROUP BY v.product_id
        ) ORDER BY seq DESC LIMIT ?`,
     ),
-    oldestProducts: text(
-      'SELECT product_id FROM products WHERE gone_at_ms IS NULL ORDER BY read_at_ms, product_id LIMIT ?',
+    oldestProducts: db.prepare<[number], LastRead>(
+      `SELECT product_id AS productId, read_seq AS readSeq, read_at_ms AS readAtMs FROM products
+       WHERE gone_at_ms IS NULL ORDER BY read_at_ms, product_id LIMIT ?`,
     ),
     bundleProducts: text(
       'SELECT product_id FROM products WHERE has_bundle = 1 AND gone_at_ms IS NULL ORDER BY product_id',
@@ -182,14 +183,14 @@ export class SqliteTables implements Tables {
     this.#sql.quarantine.run({ logSeq, ...unreadable });
   }
 
-  canaryProducts(limit: number): string[] {
-    const found = new Set(this.#sql.recentProducts.all(limit));
+  canaryProducts(limit: number): LastRead[] {
+    const found = new Map(this.#sql.recentProducts.all(limit).map((read) => [read.productId, read]));
     if (found.size < limit) {
-      for (const productId of this.#sql.oldestProducts.all(limit)) {
-        if (found.size < limit) found.add(productId);
+      for (const read of this.#sql.oldestProducts.all(limit)) {
+        if (found.size < limit && !found.has(read.productId)) found.set(read.productId, read);
       }
     }
-    return [...found];
+    return [...found.values()];
   }
   bundleProducts(): string[] {
     return this.#sql.bundleProducts.all();

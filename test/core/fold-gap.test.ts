@@ -120,6 +120,29 @@ describe('the read that answers a gap', () => {
     expect(mirror.tables.obligation('20')).toMatchObject({ madeAtMs: AT, notBeforeMs: AT + 2 * S });
   });
 
+  test('sends one canary for a crowd of losses: it speaks for all gaps opened before it', () => {
+    const mirror = three();
+    const gapIn = (variantId: string, atMs: number) =>
+      mirror.deliver(atMs, change({ variantId, old: 4, new: 3, updateTimeMs: atMs }));
+    const prove = (productId: string, sentAtMs: number) =>
+      kinds(
+        mirror.read(productSnapshot([variantSnapshot({ 1: 3 }, { variantId: `${productId}0` })]), {
+          sentAtMs,
+          productId,
+        }),
+      );
+    gapIn('100', AT);
+    gapIn('200', AT + S);
+    gapIn('300', AT + 2 * S);
+    expect(prove('10', AT + 3 * S)).toContain('canary');
+    // Opened after what the first one was sent for: it speaks for everything up to now.
+    expect(prove('20', AT + 4 * S)).toContain('canary');
+    expect(mirror.tables.obligation('10')).toMatchObject({ reason: 'canary', madeAtMs: AT + 4 * S });
+    expect(prove('30', AT + 5 * S)).toContain('gap_proved');
+    expect(prove('30', AT + 5 * S)).not.toContain('canary');
+    expect(mirror.tables.obligation('10')).toMatchObject({ madeAtMs: AT + 4 * S });
+  });
+
   test('must have been sent 2 s after it was opened', () => {
     const mirror = three();
     mirror.deliver(AT, change({ old: 4, new: 3, updateTimeMs: AT }));

@@ -11,7 +11,7 @@ import {
   type Variant,
 } from '../../src/core/model.ts';
 import { LATEST_MS } from '../../src/core/limits.ts';
-import type { Tables } from '../../src/core/tables.ts';
+import type { LastRead, Tables } from '../../src/core/tables.ts';
 
 const byText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
@@ -85,7 +85,7 @@ export class MemoryTables implements Tables {
   quarantine(logSeq: number, unreadable: Unreadable): void {
     this.quarantined.push({ logSeq, unreadable });
   }
-  canaryProducts(limit: number): string[] {
+  canaryProducts(limit: number): LastRead[] {
     const recent = [...this.changes]
       .reverse()
       .map((change) => this.variants.get(change.variantId)?.productId ?? null)
@@ -94,7 +94,11 @@ export class MemoryTables implements Tables {
       (a, b) => a.readAtMs - b.readAtMs || byText(a.productId, b.productId),
     );
     const all = new Set([...recent, ...oldest.map((product) => product.productId)]);
-    return [...all].filter((id) => this.products.get(id)?.goneAtMs === null).slice(0, limit);
+    return [...all]
+      .flatMap((id) => this.products.get(id) ?? [])
+      .filter((product) => product.goneAtMs === null)
+      .slice(0, limit)
+      .map(({ productId, readSeq, readAtMs }) => ({ productId, readSeq, readAtMs }));
   }
   bundleProducts(): string[] {
     return [...this.products.values()]

@@ -232,11 +232,6 @@ export class SimulatedService {
       for (const variant of tables.variants.values()) {
         if (variant.lookupAtMs !== null) this.lookUp(variant.variantId, variant.lookupAtMs);
       }
-      const { canaryDueAtMs } = tables.state();
-      if (canaryDueAtMs !== null) {
-        this.nowMs = Math.max(this.nowMs, canaryDueAtMs - OWN_MS);
-        this.mirror.fold({ kind: 'due', atMs: OWN_MS + this.nowMs, what: 'canary' });
-      }
       const due = [...tables.obligations.values()].map((o) => ({
         atMs: o.notBeforeMs,
         productId: o.productId,

@@ -1,7 +1,17 @@
 /** The durable log, and the tables as its fold (DESIGN §2). */
 import { expect, test } from 'vitest';
 import type { Db } from '../../src/store/open.ts';
-import { delivery, detail, DirectWriter, item, readEntry, rows, T0, values, writerDb } from './mirror-file.ts';
+import {
+  delivery,
+  detail,
+  DirectWriter,
+  item,
+  readEntry,
+  rows,
+  T0,
+  values,
+  writerDb,
+} from './mirror-file.ts';
 import { dump, replay } from './replay.ts';
 
 /** Makes every delivery that moves variant 666 fail in the middle of its fold. */

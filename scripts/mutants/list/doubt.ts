@@ -49,6 +49,7 @@ export const DOUBT: readonly Mutant[] = [
     find: "if (variant.kind !== 'own' && variant.productId !== null)",
     replace: "if (variant.kind === 'own' && variant.productId === '')",
     first: 'simulation',
+    tests: ['test/core/fold-total.test.ts'],
   },
   {
     id: 'bundles-not-read',

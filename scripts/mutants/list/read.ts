@@ -89,6 +89,7 @@ export const READ: readonly Mutant[] = [
     file: 'src/core/fold-variant.ts',
     find: 'if ((known === undefined || known.goneAtMs !== null) && isConcurrent(before, read)) {',
     replace: 'if (known === undefined && isConcurrent(before, read)) {',
+    tests: ['test/core/fold-removal.test.ts'],
   },
   {
     id: 'total-not-moved',

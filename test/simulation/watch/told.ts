@@ -124,13 +124,13 @@ export class Told {
     );
   }
 
-  /** Of changes of one instant a lost one can hide the order of the others. */
+  /** Of changes of one instant a lost one can hide the order of the others. What never changed was read at the start. */
   #lastSays(key: string, qty: number, isTold: IsTold): boolean {
     const changes = this.#changes.get(key) ?? [];
     const last = changes.at(-1);
+    if (last === undefined) return true;
     return (
-      last?.new === qty &&
-      changes.every((change) => change.update_time !== last.update_time || isTold(change))
+      last.new === qty && changes.every((change) => change.update_time !== last.update_time || isTold(change))
     );
   }
 }
