@@ -250,7 +250,7 @@ class Run {
     const db = this.#observe();
     if (db === null || !this.#owesNothing()) return;
     this.#count('at rest unaided');
-    if (this.#plan.nodeSkewMs === 0) this.#told.checkRest(db, this.#service);
+    this.#told.checkRest(db, this.#service, this.#plan.nodeSkewMs === 0);
   }
 
   #owesNothing(): boolean {

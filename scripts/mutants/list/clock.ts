@@ -39,6 +39,7 @@ export const CLOCK: readonly Mutant[] = [
     file,
     find: 'sentAtMs + Math.max(...floors) - REPLICA_LAG_MS,',
     replace: 'sentAtMs + Math.max(...floors),',
+    tests: ['test/core/clock-bounds.test.ts'],
   },
   {
     id: 'unknown-offset-is-none',

@@ -1,22 +1,48 @@
 /** A proven loss: what else the lost delivery carried is unknown, so all that moves is read after it (DESIGN §8, canary). */
+import type { Fact } from '../../../src/core/fact.ts';
 import { CANARY_PRODUCTS, REPLICA_LAG_MS } from '../../../src/core/limits.ts';
-import type { Gap } from '../../../src/core/model.ts';
+import type { Gap, MirrorState } from '../../../src/core/model.ts';
 import { prepared } from '../../../src/store/prepared.ts';
 import type { Db } from '../../../src/store/open.ts';
 
-/** @param db as it stands once the loss was proven. */
-export function checkLoss(db: Db, gap: Gap, fault: (what: string) => void): void {
-  const live = prepared<[], number>(db, 'SELECT count(*) FROM products WHERE gone_at_ms IS NULL').pluck();
-  // Of more than that, those that moved last.
-  if ((live.get() ?? 0) > CANARY_PRODUCTS) return;
-  const forgotten = prepared<[number, number, number], string>(
-    db,
-    `SELECT product_id FROM products p WHERE gone_at_ms IS NULL AND NOT (read_seq >= ? AND read_at_ms >= ?)
-       AND NOT EXISTS (SELECT 1 FROM obligations o WHERE o.product_id = p.product_id AND o.made_seq >= ?)`,
-  )
-    .pluck()
-    .all(gap.openedSeq, gap.openedAtMs + REPLICA_LAG_MS, gap.openedSeq);
-  for (const productId of forgotten) {
-    fault(`a loss was proven after ${gap.openedSeq} of the log, and product ${productId} is not read for it`);
+const FORGOTTEN = `
+  SELECT product_id FROM products p WHERE gone_at_ms IS NULL AND NOT (read_seq >= ? AND read_at_ms >= ?)
+    AND NOT EXISTS (SELECT 1 FROM obligations o WHERE o.product_id = p.product_id AND o.made_seq >= ?)`;
+
+export class Losses {
+  readonly #db: Db;
+  readonly #fault: (what: string) => void;
+  /** The last canary, and the products that were live then: only those can it have asked for. */
+  #canarySeq = 0;
+  #asked: ReadonlySet<string> = new Set();
+
+  /** @param db as it stands after each entry. */
+  constructor(db: Db, fault: (what: string) => void) {
+    this.#db = db;
+    this.#fault = fault;
+  }
+
+  check(state: MirrorState, facts: readonly Fact[]): void {
+    if (state.canaryDoubtSeq !== this.#canarySeq) {
+      this.#canarySeq = state.canaryDoubtSeq;
+      const live = prepared<[], string>(this.#db, 'SELECT product_id FROM products WHERE gone_at_ms IS NULL');
+      this.#asked = new Set(live.pluck().all());
+    }
+    for (const fact of facts) if (fact.kind === 'gap_proved') this.#checkLoss(fact.gap);
+  }
+
+  #checkLoss({ openedSeq, openedAtMs }: Gap): void {
+    const isAnswered = openedSeq <= this.#canarySeq;
+    // Of more than that, those that moved last.
+    if (isAnswered && this.#asked.size > CANARY_PRODUCTS) return;
+    const forgotten = prepared<[number, number, number], string>(this.#db, FORGOTTEN)
+      .pluck()
+      .all(openedSeq, openedAtMs + REPLICA_LAG_MS, openedSeq)
+      .filter((productId) => !isAnswered || this.#asked.has(productId));
+    for (const productId of forgotten) {
+      this.#fault(
+        `a loss was proven after ${openedSeq} of the log, and product ${productId} is not read for it`,
+      );
+    }
   }
 }

@@ -5,11 +5,11 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import type { Fact } from '../../../src/core/fact.ts';
 import { fold } from '../../../src/core/fold.ts';
-import type { Gap } from '../../../src/core/model.ts';
 import { decodeEntry, type LogRow } from '../../../src/store/log.ts';
 import { openWriter, type Db } from '../../../src/store/open.ts';
 import { SqliteTables } from '../../../src/store/sqlite-tables.ts';
-import { checkLoss } from './losses.ts';
+import { checkDoubts } from './doubts.ts';
+import { Losses } from './losses.ts';
 
 const FOLDED = [
   'cells ORDER BY variant_id, warehouse_id',
@@ -28,15 +28,15 @@ export function checkRefold(live: Db, fault: (what: string) => void, onFact: (fa
   const again = emptyMirror();
   try {
     const tables = new SqliteTables(again);
+    const losses = new Losses(again, fault);
     const log = live.prepare<[], LogRow>('SELECT seq, kind, at_ms AS atMs, payload FROM log ORDER BY seq');
     for (const row of log.all()) {
       const entry = decodeEntry(row, (productId) => tables.product(productId)?.detailJson ?? null);
-      const proved: Gap[] = [];
-      fold(tables, entry, (fact) => {
-        onFact(fact);
-        if (fact.kind === 'gap_proved') proved.push(fact.gap);
-      });
-      for (const gap of proved) checkLoss(again, gap, fault);
+      const facts: Fact[] = [];
+      fold(tables, entry, (fact) => facts.push(fact));
+      facts.forEach(onFact);
+      checkDoubts(tables, entry, facts, fault);
+      losses.check(tables.state(), facts);
     }
     tables.flush();
     for (const from of FOLDED) {

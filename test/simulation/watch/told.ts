@@ -54,11 +54,16 @@ export class Told {
     this.#checkLevels(db, service, 'silently', (change) => this.#answered.has(change));
   }
 
-  /** When nothing is owed: also what moves without a webhook of its own, and what was not answered as it should be. */
-  checkRest(db: Db, service: SimulatedService): void {
+  /**
+   * When nothing is owed: also what moves without a webhook of its own, and what was not answered as it should be.
+   *
+   * @param isOrdered the service's nodes agree about the time, and with it about the order of a cell's changes.
+   */
+  checkRest(db: Db, service: SimulatedService, isOrdered: boolean): void {
+    this.#checkUnreadable(db);
+    if (!isOrdered) return;
     this.#checkLevels(db, service, 'at rest', (change) => !this.#lost.has(change));
     this.#checkTotals(db, service);
-    this.#checkUnreadable(db);
   }
 
   #checkLevels(db: Db, { truth }: SimulatedService, how: string, isTold: IsTold): void {

@@ -1,0 +1,48 @@
+/** Each doubt, as it arises, leaves something durable that a later read has to meet (DESIGN §1, §8). */
+import type { Entry } from '../../../src/core/entry.ts';
+import type { Fact } from '../../../src/core/fact.ts';
+import type { Tables } from '../../../src/core/tables.ts';
+
+const DOUBTFUL: ReadonlySet<string> = new Set([
+  '1 new cell',
+  '2 stale, yet follows',
+  '3 order unknown',
+  '4b in doubt',
+  '4c gap',
+  'gone, in doubt',
+  'poison',
+  'concurrent, differs',
+  'superseded, unknown cell',
+]);
+
+/** @param facts what the entry's fold has told. */
+export function checkDoubts(
+  tables: Tables,
+  { seq }: Entry,
+  facts: readonly Fact[],
+  fault: (what: string) => void,
+): void {
+  for (const fact of facts) {
+    const what = doubtOf(fact);
+    if (what === null) continue;
+    if ('variantId' in fact && fact.variantId !== null) {
+      if (!isOwed(tables, fact.variantId, seq))
+        fault(`nothing is owed after "${what}" of ${fact.variantId}, ${seq} of the log`);
+    } else if (tables.state().canaryDueAtMs === null) {
+      fault(`nothing is owed after "${what}", ${seq} of the log`);
+    }
+  }
+}
+
+function doubtOf(fact: Fact): string | null {
+  if (fact.kind === 'quarantined') return fact.problem;
+  return (fact.kind === 'change' || fact.kind === 'level') && DOUBTFUL.has(fact.branch) ? fact.branch : null;
+}
+
+function isOwed(tables: Tables, variantId: string, seq: number): boolean {
+  const variant = tables.variant(variantId);
+  // A gap that another item of the same body has closed is no doubt any more: gaps are watched by their own.
+  if (variant === undefined || tables.gapsOf(variantId).length > 0) return true;
+  if (variant.productId === null) return variant.lookupAtMs !== null;
+  return tables.obligation(variant.productId)?.madeSeq === seq;
+}
