@@ -41,8 +41,8 @@ export interface RunOptions {
 const SAMPLE_EVERY_MS = 2_000;
 /** After the last trouble the mirror may take this long to be at rest. */
 const REST_WITHIN_MS = 30 * 60_000;
-/** By itself it may not be: what the service refuses to show waits for an operator. */
-const REST_UNAIDED_WITHIN_MS = 3 * 60_000;
+/** After what was owed for minutes was refused for minutes: it is tried ever more rarely. */
+const REST_UNAIDED_WITHIN_MS = 20 * 60_000;
 /** And must stay so. */
 const STAYS_MS = 45_000;
 const SLOWEST_ANSWER_MS = 1_000;
@@ -246,11 +246,24 @@ class Run {
 
   /** Before anybody asks for anything: the mirror reads by itself all that it can know of. */
   async #restUnaided(): Promise<void> {
-    await this.#waitFor('rest', REST_UNAIDED_WITHIN_MS, () => this.#owesNothing(), 1_000);
+    const isOver = (): boolean => this.#owesNothing() || this.#waitsForAPerson();
+    await this.#waitFor('rest without an operator', REST_UNAIDED_WITHIN_MS, isOver, 1_000);
     const db = this.#observe();
     if (db === null || !this.#owesNothing()) return;
     this.#count('at rest unaided');
     this.#told.checkRest(db, this.#service, this.#plan.nodeSkewMs === 0);
+  }
+
+  /** What the service refuses, be it the credentials or single products. */
+  #waitsForAPerson(): boolean {
+    const db = this.#observe();
+    return (
+      this.#calls.isLatched ||
+      (db !== null &&
+        prepared<[], number>(db, 'SELECT EXISTS (SELECT 1 FROM read_failures WHERE parked = 1)')
+          .pluck()
+          .get() === 1)
+    );
   }
 
   #owesNothing(): boolean {

@@ -85,6 +85,7 @@ export const CHANGE: readonly Mutant[] = [
     file,
     find: 'oblige: change.updateTimeMs <= cell.readHiMs || cell.eventCount > 1,',
     replace: 'oblige: false,',
+    tests: ['test/core/merge-change.test.ts'],
   },
   {
     id: 'rule-3-precedes-forgotten',

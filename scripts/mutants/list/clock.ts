@@ -10,6 +10,7 @@ export const CLOCK: readonly Mutant[] = [
     file,
     find: 'const bound = updateTimeMs - arrivedAtMs;',
     replace: 'const bound = arrivedAtMs - updateTimeMs;',
+    tests: ['test/core/clock-bounds.test.ts'],
   },
   {
     id: 'offset-floor-is-minimum',

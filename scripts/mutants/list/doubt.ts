@@ -87,8 +87,16 @@ export const DOUBT: readonly Mutant[] = [
     id: 'proven-loss-no-canary',
     breaks: 'a proven loss sends what moves to be read: its delivery carried other items (§8, "A gap")',
     file: 'src/core/fold-read.ts',
-    find: 'ledger.sendCanary({ seq: gap.openedSeq, atMs: gap.openedAtMs });',
-    replace: '',
+    find: '  ledger.answerLoss({',
+    replace: '  if (read.s0 < 0) ledger.answerLoss({',
+    first: 'simulation',
+  },
+  {
+    id: 'crowd-of-losses-without-canary',
+    breaks: 'a canary speaks only for the losses that it was sent after (§8, "A gap")',
+    file: 'src/core/ledger.ts',
+    find: '    if (opened.seq <= canaryDoubtSeq && opened.atMs <= canaryDoubtAtMs) return;',
+    replace: '    if (opened.atMs <= canaryDoubtAtMs + 60_000) return;',
     first: 'simulation',
   },
   {
@@ -105,6 +113,7 @@ export const DOUBT: readonly Mutant[] = [
     file: 'src/core/gap.ts',
     find: "if (fromStart && toEnd) return 'closed';",
     replace: "if (fromStart || toEnd) return 'closed';",
+    tests: ['test/core/gap.test.ts'],
   },
   {
     id: 'gap-closed-by-any-straggler',
@@ -112,13 +121,16 @@ export const DOUBT: readonly Mutant[] = [
     file: 'src/core/gap.ts',
     find: 'if (change.old === change.new || (!fromStart && !toEnd)) return null;',
     replace: "if (change.old === change.new || (!fromStart && !toEnd)) return 'closed';",
+    tests: ['test/core/gap.test.ts'],
   },
   {
     id: 'gap-cleared-early',
     breaks: 'a gap ends only by a read that was sent late enough after it (§8, "A gap")',
     file: 'src/core/fold-read.ts',
-    find: '      if (!isMet(opened, read)) continue;',
-    replace: '      if (!isMet(opened, read) && read.s0 < 0) continue;',
+    find: '.filter((gap) => isMet({ madeSeq: gap.openedSeq, madeAtMs: gap.openedAtMs }, read));',
+    replace:
+      '.filter((gap) => isMet({ madeSeq: gap.openedSeq, madeAtMs: gap.openedAtMs }, read) || read.s0 >= 0);',
+    tests: ['test/core/fold-gap.test.ts'],
   },
   {
     id: 'second-gap-of-a-body-forgotten',
@@ -126,6 +138,7 @@ export const DOUBT: readonly Mutant[] = [
     file: delivery,
     find: '.some(({ openedSeq }) => openedSeq === entry.seq)) return true;',
     replace: '.some(({ openedSeq }) => openedSeq === entry.seq)) return false;',
+    tests: ['test/core/fold-gap.test.ts'],
   },
   {
     id: 'straggler-without-gap-no-obligation',
@@ -133,5 +146,6 @@ export const DOUBT: readonly Mutant[] = [
     file: delivery,
     find: '  return change.updateTimeMs >= cell.readLoMs;',
     replace: '  return false;',
+    tests: ['test/core/fold-gap.test.ts'],
   },
 ];

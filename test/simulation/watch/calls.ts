@@ -25,6 +25,11 @@ export class Calls {
     this.#tokensInFlight = 0;
   }
 
+  /** The credentials were refused, and nobody has let them be tried again. */
+  get isLatched(): boolean {
+    return this.#isLatched;
+  }
+
   /** A person let the credentials be tried again. */
   released(): void {
     this.#isLatched = false;
