@@ -140,7 +140,7 @@ test('a read under way when a tombstone was touched does not bring it back', () 
   const s0 = mirror.seq;
   mirror.deliver(SECOND + 9 * S, change({ variantId: '101', old: 7, new: 8, updateTimeMs: SECOND + 9 * S }));
   mirror.read(WHOLE, { sentAtMs: SECOND + 8 * S, s0 });
-  expect([mirror.qty('101'), mirror.reason()]).toEqual([null, 'conflict']);
+  expect([mirror.qty('101'), mirror.total('101'), mirror.reason()]).toEqual([null, null, 'conflict']);
 });
 
 test('a warehouse never seen of a variant that is gone does not live', () => {
