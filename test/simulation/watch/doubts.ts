@@ -1,6 +1,7 @@
 /** Each doubt, as it arises, leaves something durable that a later read has to meet (DESIGN §1, §8). */
 import type { Entry } from '../../../src/core/entry.ts';
 import type { Fact } from '../../../src/core/fact.ts';
+import { REPLICA_LAG_MS } from '../../../src/core/limits.ts';
 import type { Tables } from '../../../src/core/tables.ts';
 
 const DOUBTFUL: ReadonlySet<string> = new Set([
@@ -18,10 +19,13 @@ const DOUBTFUL: ReadonlySet<string> = new Set([
 /** @param facts what the entry's fold has told. */
 export function checkDoubts(
   tables: Tables,
-  { seq }: Entry,
+  { seq, kind, atMs }: Entry,
   facts: readonly Fact[],
   fault: (what: string) => void,
 ): void {
+  const isSilence = kind === 'downtime' || kind === 'epoch';
+  if (isSilence && tables.state().trustedAfterMs < atMs + REPLICA_LAG_MS)
+    fault(`rows are trusted although nobody listened, ${seq} of the log`);
   for (const fact of facts) {
     const what = doubtOf(fact);
     if (what === null) continue;

@@ -71,8 +71,12 @@ export class Promises {
   #checkedSeq = 0;
   removals = 0;
 
-  constructor(fault: (what: string) => void) {
+  readonly #onProductGone: (db: Db) => void;
+
+  /** @param onProductGone told of each product that went and was held before. */
+  constructor(fault: (what: string) => void, onProductGone: (db: Db) => void) {
     this.#fault = fault;
+    this.#onProductGone = onProductGone;
   }
 
   watch(db: Db): void {
@@ -125,6 +129,7 @@ export class Promises {
     const details = this.#details.get(gone.product_id) ?? [];
     // No answer about it was ever kept: there is nothing to remove.
     if (gone.what === 'product' && hasVariant.get(gone.product_id) === undefined) return;
+    if (gone.what === 'product') this.#onProductGone(db);
     let missingSinceMs: number | null = null;
     let isConfirmed = false;
     for (const detail of details) {

@@ -61,6 +61,7 @@ export class Told {
    */
   checkRest(db: Db, service: SimulatedService, isOrdered: boolean): void {
     this.#checkUnreadable(db);
+    this.#checkBundles(db, service);
     if (!isOrdered) return;
     this.#checkLevels(db, service, 'at rest', (change) => !this.#lost.has(change));
     this.#checkTotals(db, service);
@@ -104,6 +105,23 @@ export class Told {
       .pluck()
       .all();
     for (const productId of unread) this.#fault(`product ${productId} was not read after an unreadable body`);
+  }
+
+  /** A bundle moves with its components, without a webhook of its own: it is read after each of their changes. */
+  #checkBundles(db: Db, { truth }: SimulatedService): void {
+    const find = prepared<[string, string], string>(
+      db,
+      `SELECT p.product_id FROM variants b JOIN products p ON p.product_id = b.product_id
+       WHERE b.variant_id = ? AND b.gone_at_ms IS NULL AND p.gone_at_ms IS NULL AND p.read_at_ms <
+         (SELECT max(c.recorded_at_ms) FROM changes c JOIN variants v ON v.variant_id = c.variant_id
+          WHERE c.variant_id = ? AND v.bundled_by_count > 0 AND c.source = 'webhook' AND c.old_qty IS NOT NULL)`,
+    ).pluck();
+    for (const bundle of truth.variants) {
+      for (const { variant } of bundle.kind === 'bundle' ? bundle.components : []) {
+        const unread = find.get(bundle.id, variant.id);
+        if (unread !== undefined) this.#fault(`bundle ${unread} was not read after ${variant.id} had moved`);
+      }
+    }
   }
 
   /** The mirror has exactly the warehouses that it takes stock from, and each one's last change was told. */
