@@ -13,6 +13,7 @@ import { Mail } from './mail.ts';
 import type { Plan } from './plan.ts';
 import { VirtualTime, WORLD } from './virtual-time.ts';
 import { Answered } from './watch/answered.ts';
+import { Brake } from './watch/brake.ts';
 import { Calls } from './watch/calls.ts';
 import { Consumer } from './watch/consumer.ts';
 import { Promises } from './watch/promises.ts';
@@ -41,8 +42,8 @@ export interface RunOptions {
 const SAMPLE_EVERY_MS = 2_000;
 /** After the last trouble the mirror may take this long to be at rest. */
 const REST_WITHIN_MS = 30 * 60_000;
-/** After what was owed for minutes was refused for minutes: it is tried ever more rarely. */
-const REST_UNAIDED_WITHIN_MS = 20 * 60_000;
+/** Less than it takes for a schedule to read what a doubt should have asked for. */
+const REST_UNAIDED_WITHIN_MS = 6 * 60_000;
 /** And must stay so. */
 const STAYS_MS = 45_000;
 const SLOWEST_ANSWER_MS = 1_000;
@@ -73,7 +74,14 @@ class Run {
   readonly #doer;
   readonly #answered = new Answered((what) => this.#fault(what));
   readonly #consumer = new Consumer((what) => this.#fault(what));
-  readonly #promises = new Promises((what) => this.#fault(what));
+  readonly #brake = new Brake(
+    (what) => this.#fault(what),
+    () => this.#stage.globals.wallNowMs(),
+  );
+  readonly #promises = new Promises(
+    (what) => this.#fault(what),
+    (db) => this.#brake.removed(db),
+  );
   readonly #calls = new Calls(
     (what) => this.#fault(what),
     (productId, detail) => this.#promises.sawDetail(productId, detail),
@@ -175,6 +183,7 @@ class Run {
         this.#closeObserver();
         restore();
         this.#answered.restore();
+        this.#brake.restore();
         this.#told.restore();
       },
       isCut: false,
@@ -235,6 +244,7 @@ class Run {
     this.#calls.released();
     const isBraked = (this.#status()?.held_removals ?? 0) > 0;
     if (isBraked) this.#count('the brake held');
+    this.#brake.allow();
     await this.#drive(this.#machine.ask('/api/resync', { allow_removals: true }));
     const atRest = (): boolean => this.#unrest() === null;
     const isAtRest = await this.#waitFor('rest', REST_WITHIN_MS, atRest, 1_000);

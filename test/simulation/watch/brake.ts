@@ -24,7 +24,7 @@ export class Brake {
     this.#removedAtMs = [];
   }
 
-  /** A product that was held went. */
+  /** A product that the mirror held went. */
   removed(db: Db): void {
     const sinceMs = this.#nowMs() - BRAKE_WINDOW_MS / 2;
     this.#removedAtMs = [...this.#removedAtMs.filter((atMs) => atMs > sinceMs), this.#nowMs()];
