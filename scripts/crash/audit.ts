@@ -1,4 +1,5 @@
 /** Holds what a kill left against what was answered before it, and against the log folded again. */
+import { FOLDED } from '../../test/store/replay.ts';
 import { bodyHash } from '../../src/store/log.ts';
 import { knownSchemaVersion } from '../../src/store/migrate.ts';
 import type { Db } from '../../src/store/open.ts';
@@ -30,16 +31,8 @@ interface RunRow {
 
 type Row = Record<string, unknown>;
 
-/** What the fold writes and nothing prunes, each in an order of its own. */
-const FOLDED = [
-  'cells ORDER BY variant_id, warehouse_id',
-  'variants ORDER BY variant_id',
-  'products ORDER BY product_id',
-  'product_details ORDER BY product_id',
-  'obligations ORDER BY product_id',
-  'gaps ORDER BY variant_id, warehouse_id, opened_seq',
-  'mirror_state',
-];
+/** What the fold writes and nothing prunes. */
+const KEPT = FOLDED.filter((from) => !/^(changes|quarantine) /.test(from));
 const SHOWN_ROWS = 2;
 const SHOWN_CHARACTERS = 160;
 
@@ -68,7 +61,7 @@ export class Audit {
       ...this.#takeLog(db, options.aged),
       ...(options.integrity ? this.#changedLog(db, options.aged) : []),
       ...this.#missing(options.answered),
-      ...FOLDED.flatMap((from) => this.#difference(db, from)),
+      ...KEPT.flatMap((from) => this.#difference(db, from)),
       ...this.#newRows(db, options.aged),
       ...this.#service(db),
       ...this.#runs(db, options.runIds),

@@ -1,10 +1,13 @@
 /** The log folded again from its beginning, and the tables as text to compare. */
+import type { Entry } from '../../src/core/entry.ts';
+import type { Fact } from '../../src/core/fact.ts';
 import { fold } from '../../src/core/fold.ts';
 import { decodeEntry, type LogRow } from '../../src/store/log.ts';
 import type { Db } from '../../src/store/open.ts';
 import { SqliteTables } from '../../src/store/sqlite-tables.ts';
 
-const FOLDED = [
+/** The tables that the fold writes, each in an order of its own. */
+export const FOLDED = [
   'cells ORDER BY variant_id, warehouse_id',
   'variants ORDER BY variant_id',
   'products ORDER BY product_id',
@@ -20,8 +23,16 @@ const FOLDED = [
 export const dump = (db: Db): string =>
   JSON.stringify(FOLDED.map((from) => db.prepare(`SELECT * FROM ${from}`).all()));
 
-/** @param into an empty mirror. @returns it. */
-export function replay(from: Db, into: Db): Db {
+/**
+ * @param into an empty mirror.
+ * @param each told of every entry once it is folded.
+ * @returns the mirror.
+ */
+export function replay(
+  from: Db,
+  into: Db,
+  each: (tables: SqliteTables, entry: Entry, facts: readonly Fact[]) => void = () => undefined,
+): Db {
   const tables = new SqliteTables(into);
   const log = from
     .prepare<[], LogRow>('SELECT seq, kind, at_ms AS atMs, payload FROM log ORDER BY seq')
@@ -29,7 +40,9 @@ export function replay(from: Db, into: Db): Db {
   into.exec('BEGIN');
   for (const row of log) {
     const entry = decodeEntry(row, (productId) => tables.product(productId)?.detailJson ?? null);
-    fold(tables, entry, () => undefined);
+    const facts: Fact[] = [];
+    fold(tables, entry, (fact) => facts.push(fact));
+    each(tables, entry, facts);
   }
   tables.flush();
   into.exec('COMMIT');

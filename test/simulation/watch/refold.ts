@@ -4,41 +4,21 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import type { Fact } from '../../../src/core/fact.ts';
-import { fold } from '../../../src/core/fold.ts';
-import { decodeEntry, type LogRow } from '../../../src/store/log.ts';
 import { openWriter, type Db } from '../../../src/store/open.ts';
-import { SqliteTables } from '../../../src/store/sqlite-tables.ts';
+import { FOLDED, replay } from '../../store/replay.ts';
 import { checkDoubts } from './doubts.ts';
 import { Losses } from './losses.ts';
-
-const FOLDED = [
-  'cells ORDER BY variant_id, warehouse_id',
-  'variants ORDER BY variant_id',
-  'products ORDER BY product_id',
-  'product_details ORDER BY product_id',
-  'obligations ORDER BY product_id',
-  'gaps ORDER BY variant_id, warehouse_id, opened_seq',
-  'changes ORDER BY seq',
-  'quarantine ORDER BY id',
-  'mirror_state',
-];
 
 /** @param onFact told of everything that happened in the mirror's history. */
 export function checkRefold(live: Db, fault: (what: string) => void, onFact: (fact: Fact) => void): void {
   const again = emptyMirror();
   try {
-    const tables = new SqliteTables(again);
     const losses = new Losses(again, fault);
-    const log = live.prepare<[], LogRow>('SELECT seq, kind, at_ms AS atMs, payload FROM log ORDER BY seq');
-    for (const row of log.all()) {
-      const entry = decodeEntry(row, (productId) => tables.product(productId)?.detailJson ?? null);
-      const facts: Fact[] = [];
-      fold(tables, entry, (fact) => facts.push(fact));
+    replay(live, again, (tables, entry, facts) => {
       facts.forEach(onFact);
       checkDoubts(tables, entry, facts, fault);
       losses.check(tables.state(), facts);
-    }
-    tables.flush();
+    });
     for (const from of FOLDED) {
       const query = `SELECT * FROM ${from}`;
       const [found, expected] = [live, again].map((db) =>
