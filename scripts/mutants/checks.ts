@@ -8,7 +8,7 @@ import type { Mutant } from './mutant.ts';
 import { runNode, type Ended } from './process.ts';
 
 const PROPERTIES = 'test/core/properties.test.ts';
-/** Many times what they take on a loaded machine. */
+/** Between two tests, or two seeds: many times what one takes on a loaded machine. */
 const TESTS_SILENCE_MS = 120_000;
 const SEED_SILENCE_MS = 90_000;
 
@@ -74,17 +74,9 @@ async function runTests(folder: string, what: string, files: readonly string[]):
     folder,
     args: [
       'node_modules/vitest/vitest.mjs',
-      ...[
-        'run',
-        '--config',
-        'mutants.config.ts',
-        '--bail',
-        '1',
-        '--reporter',
-        'json',
-        '--outputFile',
-        result,
-      ],
+      ...['run', '--config', 'mutants.config.ts', '--bail', '1'],
+      // The one for its signs of life, the other to be read.
+      ...['--reporter', 'verbose', '--reporter', 'json', '--outputFile.json', result],
       ...files,
     ],
     silenceMs: TESTS_SILENCE_MS,

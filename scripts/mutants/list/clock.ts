@@ -100,6 +100,7 @@ export const CLOCK: readonly Mutant[] = [
     find: 'ledger.state = { ...ledger.state, trustedAfterMs: entry.atMs + REPLICA_LAG_MS };',
     replace: 'ledger.state = { ...ledger.state, trustedAfterMs: entry.atMs };',
     first: 'simulation',
+    tests: ['test/store/suspicion.test.ts'],
   },
   {
     id: 'silence-not-repaired',
@@ -108,6 +109,7 @@ export const CLOCK: readonly Mutant[] = [
     find: '    if (silenceMs !== null && silenceMs > DOWNTIME_MS) {',
     replace: '    if (silenceMs !== null && silenceMs > 1_000 * DOWNTIME_MS) {',
     first: 'simulation',
+    tests: ['test/process/downtime.test.ts'],
   },
   {
     id: 'short-pause-not-repaired',
@@ -116,5 +118,6 @@ export const CLOCK: readonly Mutant[] = [
     find: "await this.#beginWalk(lastFullSyncAtMs === null ? 'initial' : 'restart');",
     replace: "if (lastFullSyncAtMs === null) await this.#beginWalk('initial');",
     first: 'simulation',
+    tests: ['test/process/downtime.test.ts'],
   },
 ];
