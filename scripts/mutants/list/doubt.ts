@@ -106,6 +106,7 @@ export const DOUBT: readonly Mutant[] = [
     find: 'WHERE g.due_at_ms <= @nowMs AND v.product_id IS NOT NULL',
     replace: 'WHERE g.due_at_ms <= @nowMs AND v.product_id IS NULL',
     first: 'simulation',
+    tests: ['test/store/due-reads.test.ts'],
   },
   {
     id: 'gap-closed-by-stranger',

@@ -34,9 +34,10 @@ export const REMOVAL: readonly Mutant[] = [
     find: `        ledger.report({ kind: 'contested', what: 'cell', id });
         ledger.oblige(productId, 'conflict');`,
     replace: `        ledger.report({ kind: 'contested', what: 'cell', id });`,
+    tests: ['test/core/fold-removal.test.ts'],
   },
   {
-    id: 'sighting-forgotten-by-none',
+    id: 'sighting-not-forgotten',
     breaks: 'a product that is shown again was not missing (§8, tombstones)',
     file: 'src/core/fold-read.ts',
     find: `    readAtMs: read.sentAtMs,
