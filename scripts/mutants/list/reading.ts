@@ -38,6 +38,7 @@ export const READING: readonly Mutant[] = [
     find: '    await recordListed(deps, ids);',
     replace: '    await recordListed(deps, ids.slice(1));',
     first: 'simulation',
+    tests: ['test/reconcile/sweep.test.ts'],
   },
   {
     id: 'token-requested-by-each',
@@ -54,6 +55,7 @@ export const READING: readonly Mutant[] = [
     find: '    if (latch !== null) {\n      if (!isLatchInFile)',
     replace: "    if (latch !== null && latch.description === '') {\n      if (!isLatchInFile)",
     first: 'simulation',
+    tests: ['test/service/token.test.ts'],
   },
   {
     id: 'latch-forgotten-at-start',
@@ -62,6 +64,7 @@ export const READING: readonly Mutant[] = [
     find: '    if (isLatchInFile) latch = state.latch;',
     replace: '    if (isLatchInFile && latch !== null) latch = state.latch;',
     first: 'simulation',
+    tests: ['test/service/token.test.ts'],
   },
   {
     id: 'fair-share-off',
