@@ -76,6 +76,10 @@ async function tellStory(plan: Plan, outcome: Outcome): Promise<void> {
   for (const fault of (await runPlan(short)).faults.slice(0, 3)) console.log(`  FAULT ${fault}`);
 }
 
+function whyOf({ outcome, fault }: Report): string {
+  return fault ?? outcome?.faults[0] ?? '';
+}
+
 async function runMany({ seeds, from, minutes, processes }: Options): Promise<number> {
   const startedMs = performance.now();
   const endMs = startedMs + minutes * 60_000;
@@ -90,7 +94,10 @@ async function runMany({ seeds, from, minutes, processes }: Options): Promise<nu
   const take = (report: Report): void => {
     done += 1;
     const { outcome } = report;
-    if (outcome === null || outcome.faults.length > 0) failed.push(report);
+    if (outcome === null || outcome.faults.length > 0) {
+      failed.push(report);
+      console.log(`seed ${report.seed} failed: ${whyOf(report).slice(0, 200)}`);
+    }
     if (outcome !== null) {
       for (const [what, times] of Object.entries(outcome.counts)) counts[what] = (counts[what] ?? 0) + times;
       wrongness.cellMs += outcome.wrongness.cellMs;
@@ -132,8 +139,9 @@ async function runMany({ seeds, from, minutes, processes }: Options): Promise<nu
 ${done} seeds in ${seconds.toFixed(0)} s, ${(done / seconds).toFixed(2)} per second, ${hours(virtualMs)} hours of simulated time
 cells were wrong ${share(wrongness.wrongMs)} % of the time, and ${share(wrongness.wrongTrustedMs)} % wrong without being under suspicion`);
 
-  for (const { seed, outcome, fault } of failed.slice(0, FAILURES_SHOWN)) {
-    console.log(`\nseed ${seed} failed: ${(fault ?? outcome?.faults[0] ?? '').slice(0, 500)}`);
+  for (const report of failed.slice(0, FAILURES_SHOWN)) {
+    const { seed } = report;
+    console.log(`\nseed ${seed} failed: ${whyOf(report).slice(0, 500)}`);
     console.log(`  again:  npm run simulate -- --seed ${seed} --trace`);
   }
   const missing = done < ENOUGH_SEEDS ? [] : neverHappened(counts);

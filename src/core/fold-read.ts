@@ -78,6 +78,7 @@ function foldPresent(
   const { tables } = ledger;
   const renamed = product.name !== snapshot.name;
   const inDowntime = product.readAtMs < ledger.state.trustedAfterMs;
+  if (product.goneAtMs !== null || product.detailJson === null) ledger.joinCanary(product.productId, read);
   for (const variant of snapshot.variants) {
     const sighting = { variant, product, requestId: entry.requestId, renamed, inDowntime, inConflict };
     foldVariant(ledger, sighting, read);

@@ -103,6 +103,13 @@ export class Ledger {
     this.sendCanary(isCrowd ? this.entry : opened);
   }
 
+  /** A product that comes to life by a read from before the last canary was not among those that it asked for. */
+  joinCanary(productId: string, read: { readonly s0: number; readonly sentAtMs: number }): void {
+    const { canaryDoubtSeq: seq, canaryDoubtAtMs: atMs } = this.state;
+    if (isMet({ madeSeq: seq, madeAtMs: atMs }, read)) return;
+    this.oblige(productId, 'canary', { seq, atMs });
+  }
+
   /**
    * A delivery is missing, and what else it carried is unknown: the products that move are read first, each
    * unless it has been read since the doubt arose.

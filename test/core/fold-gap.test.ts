@@ -143,6 +143,20 @@ describe('the read that answers a gap', () => {
     expect(mirror.tables.obligation('10')).toMatchObject({ madeAtMs: AT + 4 * S });
   });
 
+  test('sends its canary also to a product that comes to life by a read from before it', () => {
+    const mirror = three();
+    mirror.read(null, { sentAtMs: T0 + 10 * S, productId: '30' });
+    mirror.read(null, { sentAtMs: T0 + 41 * S, productId: '30' });
+    expect(mirror.tables.product('30')?.goneAtMs).not.toBeNull();
+    const s0 = mirror.seq;
+    mirror.deliver(AT, change({ old: 4, new: 3, updateTimeMs: AT }));
+    mirror.read(single(3), { sentAtMs: AT + 2 * S });
+    expect(mirror.reason('30')).toBeNull();
+    const back = productSnapshot([variantSnapshot({ 1: 5 }, { variantId: '300' })]);
+    mirror.read(back, { sentAtMs: AT + S, s0, productId: '30' });
+    expect(mirror.tables.obligation('30')).toMatchObject({ reason: 'canary', madeAtMs: AT });
+  });
+
   test('must have been sent 2 s after it was opened', () => {
     const mirror = three();
     mirror.deliver(AT, change({ old: 4, new: 3, updateTimeMs: AT }));

@@ -12,9 +12,9 @@ const FORGOTTEN = `
 export class Losses {
   readonly #db: Db;
   readonly #fault: (what: string) => void;
-  /** The last canary, and the products that were live then: only those can it have asked for. */
+  /** The last canary, and how many products were live then. */
   #canarySeq = 0;
-  #asked: ReadonlySet<string> = new Set();
+  #liveCount = 0;
 
   /** @param db as it stands after each entry. */
   constructor(db: Db, fault: (what: string) => void) {
@@ -25,8 +25,8 @@ export class Losses {
   check(state: MirrorState, facts: readonly Fact[]): void {
     if (state.canaryDoubtSeq !== this.#canarySeq) {
       this.#canarySeq = state.canaryDoubtSeq;
-      const live = prepared<[], string>(this.#db, 'SELECT product_id FROM products WHERE gone_at_ms IS NULL');
-      this.#asked = new Set(live.pluck().all());
+      const live = prepared<[], number>(this.#db, 'SELECT count(*) FROM products WHERE gone_at_ms IS NULL');
+      this.#liveCount = live.pluck().get() ?? 0;
     }
     for (const fact of facts) if (fact.kind === 'gap_proved') this.#checkLoss(fact.gap);
   }
@@ -34,11 +34,10 @@ export class Losses {
   #checkLoss({ openedSeq, openedAtMs }: Gap): void {
     const isAnswered = openedSeq <= this.#canarySeq;
     // Of more than that, those that moved last.
-    if (isAnswered && this.#asked.size > CANARY_PRODUCTS) return;
+    if (isAnswered && this.#liveCount > CANARY_PRODUCTS) return;
     const forgotten = prepared<[number, number, number], string>(this.#db, FORGOTTEN)
       .pluck()
-      .all(openedSeq, openedAtMs + REPLICA_LAG_MS, openedSeq)
-      .filter((productId) => !isAnswered || this.#asked.has(productId));
+      .all(openedSeq, openedAtMs + REPLICA_LAG_MS, openedSeq);
     for (const productId of forgotten) {
       this.#fault(
         `a loss was proven after ${openedSeq} of the log, and product ${productId} is not read for it`,
