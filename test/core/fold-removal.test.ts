@@ -116,6 +116,15 @@ describe.each(MISSING)(
   },
 );
 
+test('an empty warehouse that a newer delivery named is in doubt, though the total says nothing against it', () => {
+  const mirror = mirrorAfterRead(WHOLE);
+  const s0 = mirror.seq;
+  mirror.deliver(FIRST, change({ warehouseId: '2', old: 6, new: 0, updateTimeMs: FIRST }));
+  expect(mirror.reason()).toBeNull();
+  mirror.read(WITHOUT_CELL, { sentAtMs: FIRST + S, s0 });
+  expect([mirror.qty('100', '2'), mirror.total('100'), mirror.reason()]).toEqual([0, 5, 'conflict']);
+});
+
 test('a sighting that each read repeats does not put off the other doubts', () => {
   const mirror = mirrorAfterRead(WHOLE);
   mirror.deliver(FIRST, change({ old: 5, new: 4, updateTimeMs: T0 + S }));

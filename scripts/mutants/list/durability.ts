@@ -32,7 +32,7 @@ export const DURABILITY: readonly Mutant[] = [
     file: 'src/intake/accept-delivery.ts',
     find: "      deps.unstored.note(body, error instanceof Error ? error : new Error(String(error)));\n      return 'not_stored' as const;",
     replace: "      void error;\n      return 'not_stored' as const;",
-    first: 'simulation',
+    tests: ['test/intake/trouble.test.ts'],
   },
   {
     id: 'unstored-dropped-on-retry',
@@ -40,7 +40,7 @@ export const DURABILITY: readonly Mutant[] = [
     file: 'src/intake/unstored.ts',
     find: '      for (const id of sent) variantIds.add(id);\n      throw error;',
     replace: '      throw error;',
-    first: 'simulation',
+    tests: ['test/intake/trouble.test.ts'],
   },
   {
     id: 'not-stored-no-obligation',
@@ -48,7 +48,7 @@ export const DURABILITY: readonly Mutant[] = [
     file: 'src/core/fold.ts',
     find: '    ledger.tables.putVariant(ledger.obligeVariant(variant, entry.reason));',
     replace: '    ledger.tables.putVariant(variant);',
-    first: 'simulation',
+    tests: ['test/store/suspicion.test.ts', 'test/core/fold-unmapped.test.ts'],
   },
   {
     id: 'bodies-not-deduplicated',
@@ -56,7 +56,7 @@ export const DURABILITY: readonly Mutant[] = [
     file: 'src/store/writer.ts',
     find: 'if (position !== null) return { seq: position, duplicate: true, facts: [] };',
     replace: 'if (position !== null && position < 0) return { seq: position, duplicate: true, facts: [] };',
-    first: 'simulation',
+    tests: ['test/store/log.test.ts'],
   },
   {
     id: 'bodies-deduplicated-by-length',
@@ -86,6 +86,7 @@ export const DURABILITY: readonly Mutant[] = [
     replace: `  reload(): void {
     void this.#readState;`,
     first: 'simulation',
+    tests: ['test/store/writer.test.ts', 'test/store/log.test.ts'],
   },
   {
     id: 'state-not-written',
@@ -110,5 +111,6 @@ export const DURABILITY: readonly Mutant[] = [
     find: 'export const COMMIT_DEADLINE_MS = 800;',
     replace: 'export const COMMIT_DEADLINE_MS = 8_000;',
     first: 'simulation',
+    tests: ['test/intake/trouble.test.ts'],
   },
 ];

@@ -83,7 +83,7 @@ export const READING: readonly Mutant[] = [
   const answer = await client.productDetail(productId, { signal });`,
     replace: `  const answer = await client.productDetail(productId, { signal });
   const s0 = store.writer.lastSeq;`,
-    first: 'simulation',
+    tests: ['test/reconcile/read-queue.test.ts'],
   },
   {
     id: 'failed-read-given-up',
@@ -91,7 +91,7 @@ export const READING: readonly Mutant[] = [
     file: 'src/reconcile/product-reader.ts',
     find: "  const parked = kind === 'rejected';",
     replace: "  const parked = kind !== 'contract';",
-    first: 'simulation',
+    tests: ['test/reconcile/read-queue.test.ts'],
   },
   {
     id: 'refusal-not-parked',
