@@ -48,7 +48,8 @@ export function mergeChange(cell: Cell | undefined, change: StockChange, arrival
   if (cell === undefined) return createCell(change, arrival);
   const touched: Cell = { ...cell, eventSeq: arrival.seq, eventAtMs: arrival.atMs };
   if (cell.goneAtMs !== null) return mergeIntoTombstone(touched, change, arrival);
-  if (arrival.poison) {
+  // What is not above the event time cannot advance it: there the order is known.
+  if (arrival.poison && change.updateTimeMs > cell.eventTimeMs) {
     return {
       branch: 'poison',
       cell: withValue(touched, change, arrival),

@@ -54,6 +54,13 @@ const ROWS: Record<ChangeBranch, readonly Row[]> = {
       oblige: true,
     },
     {
+      when: 'a time ahead of its arrival, as the service’s clock is now known, is no reason to apply it',
+      cell: cell(),
+      ...{ old: 5, new: 6, at: -1, poison: true },
+      then: { qty: 5, at: 0 },
+      oblige: true,
+    },
+    {
       when: 'even if it seems to lie before the read: the service may have set its clock back',
       cell: readAround(0, 9),
       ...{ old: 5, new: 6, at: -1 },
