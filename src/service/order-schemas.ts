@@ -1,9 +1,10 @@
 /**
- * Shapes of orders and addresses. What is sent is checked as the service checks it ("Conventions" 1, 2, 3, 5); what is
- * answered may have unknown fields and unseen values ("Versioning" 2), and `null` means absent ("Conventions" 4).
+ * Shapes of orders and addresses. What is sent is checked as the service checks it ("Conventions" 1, 2, 3, 5), once
+ * fields that are null are gone ("Conventions" 4); what is answered may have unknown fields and unseen values
+ * ("Versioning" 2).
  */
 import { z } from 'zod';
-import { idSchema } from './schemas.ts';
+import { idSchema, lenient, optional } from './schemas.ts';
 
 /** Couriers of `shipping_type` ("Shipping type"). */
 export const shippingTypes = ['ecopost', 'ems', 'flash', 'jt', 'kex', 'spx_dropoff', 'spx_pickup'] as const;
@@ -22,6 +23,16 @@ const FIRST_MS = 100_000_000_000;
 /** A time that a request carries: epoch milliseconds, never seconds ("Conventions" 2). */
 export const epochMsInputSchema = z.int().min(FIRST_MS, 'must be epoch milliseconds, not seconds');
 
+/** A text of limited length, counted in characters: what one reader sees may take two UTF-16 units. */
+function textUpTo(maxCharacters: number) {
+  return z
+    .string()
+    .refine(
+      (text) => Array.from(text).length <= maxCharacters,
+      `must have at most ${maxCharacters} characters`,
+    );
+}
+
 // ---- Addresses -----------------------------------------------------------------------------------------------
 
 const addressFields = {
@@ -35,7 +46,8 @@ const addressFields = {
   province: z.string().optional(),
   /** Five digits, as a number. */
   postal_code: z.int().min(10_000, 'must have five digits').max(99_999, 'must have five digits').optional(),
-  email: z.email().optional(),
+  /** Only what cannot be an address at all is refused here: the service has the last word. */
+  email: z.email({ pattern: z.regexes.unicodeEmail }).optional(),
   note: z.string().optional(),
   legal_entity_id: z.string().optional(),
   legal_entity_type: z.int().optional(),
@@ -46,28 +58,24 @@ const addressFields = {
 /** An address in a request ("Address"). A shipping label needs more than the name. */
 export const addressInputSchema = z.strictObject(addressFields);
 
-function answered<T extends z.ZodType>(schema: T) {
-  return schema.nullish().transform((value) => value ?? undefined);
-}
-
-/** A stored address in an answer: values that no request may have are taken as they come. */
+/** A stored address in an answer ("OrderAddress"): one odd field must not cost the caller the whole list. */
 export const addressSchema = z.looseObject({
   id: idSchema,
   name: z.string(),
-  telephone: answered(z.string()),
-  address1: answered(z.string()),
-  address2: answered(z.string()),
-  address3: answered(z.string()),
-  sub_district: answered(z.string()),
-  district: answered(z.string()),
-  province: answered(z.string()),
-  postal_code: answered(z.int()),
-  email: answered(z.string()),
-  note: answered(z.string()),
-  legal_entity_id: answered(z.string()),
-  legal_entity_type: answered(z.int()),
-  branch_type: answered(z.string()),
-  branch_number: answered(z.string()),
+  telephone: lenient(z.string()),
+  address1: lenient(z.string()),
+  address2: lenient(z.string()),
+  address3: lenient(z.string()),
+  sub_district: lenient(z.string()),
+  district: lenient(z.string()),
+  province: lenient(z.string()),
+  postal_code: lenient(z.int()),
+  email: lenient(z.string()),
+  note: lenient(z.string()),
+  legal_entity_id: lenient(z.string()),
+  legal_entity_type: lenient(z.int()),
+  branch_type: lenient(z.string()),
+  branch_number: lenient(z.string()),
 });
 
 /** One of the store's own addresses ("StoreAddress"). */
@@ -79,7 +87,7 @@ export const addressListRequestSchema = z.strictObject({
 });
 
 export const addressListResponseSchema = z.looseObject({
-  request_id: answered(z.string()),
+  request_id: lenient(z.string()),
   addresses: z.array(storeAddressSchema),
   has_more: z.boolean(),
 });
@@ -117,7 +125,7 @@ export const createOrderRequestSchema = z
     products: z.array(orderLineSchema).min(1),
     recipient_address: addressInputSchema.optional(),
     recipient_address_id: idSchema.optional(),
-    external_order_id: z.string().max(128).optional(),
+    external_order_id: textUpTo(128).optional(),
     is_cod: z.boolean().optional(),
     cod_fee: positiveMoney.optional(),
     cod_amount: positiveMoney.optional(),
@@ -129,8 +137,8 @@ export const createOrderRequestSchema = z
     other_fee: positiveMoney.optional(),
     ship_before_pay: z.boolean().optional(),
     auto_request_xshipping: z.boolean().optional(),
-    shipping_label_note: z.string().max(1_000).optional(),
-    private_note: z.string().max(1_000).optional(),
+    shipping_label_note: textUpTo(1_000).optional(),
+    private_note: textUpTo(1_000).optional(),
     order_time: epochMsInputSchema.optional(),
     expiration_time: epochMsInputSchema.optional(),
     ship_deadline_time: epochMsInputSchema.optional(),
@@ -153,13 +161,13 @@ export const orderDetailRequestSchema = z
 /** The order record: hardly more of it is documented than its id and its shipments. */
 export const orderSchema = z.looseObject({
   id: idSchema,
-  external_order_id: answered(z.string()),
-  /** Absent until the courier booking completes. */
-  shipments: answered(z.array(z.looseObject({}))),
+  external_order_id: lenient(z.string()),
+  /** Absent until the courier booking completes. Never read as absent for another reason: callers wait for it. */
+  shipments: optional(z.array(z.looseObject({}))),
 });
 
 export const orderResponseSchema = z.looseObject({
-  request_id: answered(z.string()),
+  request_id: lenient(z.string()),
   order: orderSchema,
 });
 
