@@ -50,7 +50,9 @@ export const AREAS: Readonly<Record<string, Area>> = {
   secret: { imports: [], packages: 'none' },
   compose: COMPOSITION,
   serve: COMPOSITION,
+  // What the package gives to other programs.
   index: { imports: ['core', 'service', ...SHARED] },
+  client: { imports: ['core', 'service', ...SHARED] },
   'cli/': { imports: FOR_ENTRIES },
   main: { imports: FOR_ENTRIES },
   cli: { imports: FOR_ENTRIES },
