@@ -34,15 +34,7 @@ const schemas = {
   }),
 } as const;
 
-const operationSchema = z.discriminatedUnion('operation', [
-  schemas.place_order,
-  schemas.pay,
-  schemas.add_tracking_number,
-  schemas.delete_order,
-  schemas.add_address,
-  schemas.set_primary,
-]);
-type Requested = z.output<typeof operationSchema>;
+type Requested = z.output<(typeof schemas)[keyof typeof schemas]>;
 type Deps = { desk: OrderDesk; book: OrderBook; addresses: AddressBook };
 
 export function isOrderOperation(name: unknown): name is keyof typeof schemas {
@@ -55,7 +47,8 @@ export function runOrderOperation(
   operation: keyof typeof schemas,
   body: Readonly<Record<string, unknown>>,
 ): Record<string, unknown> {
-  const parsed = operationSchema.safeParse(withoutNulls(body, schemas[operation]));
+  const schema = schemas[operation];
+  const parsed = schema.safeParse(withoutNulls(body, schema));
   if (!parsed.success) throw new ApiError(400, 'invalid_request', describe(parsed.error));
   try {
     return run(deps, parsed.data);
