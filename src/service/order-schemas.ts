@@ -9,13 +9,15 @@ import { idSchema, lenient, optional } from './schemas.ts';
 /** Couriers of `shipping_type` ("Shipping type"). */
 export const shippingTypes = ['ecopost', 'ems', 'flash', 'jt', 'kex', 'spx_dropoff', 'spx_pickup'] as const;
 
+const NOT_AN_AMOUNT = 'must be an amount: a number, or a numeric string';
+
 /** In a request money is a number or a numeric string, baht ("Conventions" 3). */
 export const moneyInputSchema = z.union(
-  [z.number(), z.string().regex(/^-?[0-9]+(\.[0-9]+)?$/)],
-  'must be an amount: a number, or a numeric string',
+  [z.number(), z.string().regex(/^-?[0-9]+(\.[0-9]+)?$/, NOT_AN_AMOUNT)],
+  NOT_AN_AMOUNT,
 );
 
-const positiveMoney = moneyInputSchema.refine((amount) => Number(amount) >= 0, 'must not be negative');
+const positiveMoney = moneyInputSchema.refine((amount) => !(Number(amount) < 0), 'must not be negative');
 
 /** The first instant, epoch ms, that cannot be a time in seconds: 1973 in one, 5138 in the other. */
 const FIRST_MS = 100_000_000_000;
