@@ -60,7 +60,9 @@ export function createOrderDesk(deps: {
   const reserve = (lines: readonly PricedLine[]): Order => {
     try {
       const wanted = lines.map(({ variant, qty }) => ({ variantId: variant.id, qty }));
-      return operations.orders.get(operations.reserve(wanted).orderId)!;
+      const order = operations.orders.get(operations.reserve(wanted).orderId)!;
+      operations.orders.setAside(order);
+      return order;
     } catch (error) {
       if (!(error instanceof OperationError)) throw error;
       throw refused(fieldOf(error, lines), error.message);
@@ -80,6 +82,7 @@ export function createOrderDesk(deps: {
     const { shipping_type: shippingType, auto_request_xshipping: isAutomatic = true } = order.request;
     if (!isAutomatic) return;
     courier.book(shippingType, () => {
+      // It was asked for twice when `ship_before_pay` did first, and payment then.
       if (!wanted(order) || order.shipments.length > 0) return;
       order.shipments.push(courier.shipment(shippingType));
       order.stock.updateTimeMs = clock.now();
@@ -123,7 +126,7 @@ export function createOrderDesk(deps: {
       if (order.stock.state === 'canceled') throw new OperationError(`order ${orderId} is cancelled`);
       order.paidTimeMs = clock.now();
       order.stock.updateTimeMs = order.paidTimeMs;
-      if (order.request.ship_before_pay !== true) bookCourier(order);
+      bookCourier(order);
     },
     addTrackingNumber: (orderId, trackingNumber) => {
       const order = requireOrder(orderId);

@@ -21,16 +21,18 @@ export type Order = {
 };
 
 export type Orders = {
-  /** How many are open. */
+  /** How many open ones `at` knows. */
   readonly size: number;
   add(order: Order): void;
+  /** Takes an open order out of `at`'s sight: somebody placed it and follows it, so random traffic must let it be. */
+  setAside(order: Order): void;
   /** An open order. */
   get(id: string): Order | undefined;
   /** Any order, open or not; of the closed ones the last 10,000. */
   find(id: string): Order | undefined;
   /** Takes an order from the open ones. */
   close(order: Order): void;
-  /** The n-th open order, in no particular but repeatable order. */
+  /** The n-th open order that was not set aside, in no particular but repeatable order. */
   at(index: number): Order | undefined;
 };
 
@@ -40,6 +42,18 @@ export function createOrders(): Orders {
   const closed = new Map<string, Order>();
   const list: Order[] = [];
   const indexById = new Map<string, number>();
+  const aside = new Map<string, Order>();
+  const takeFromList = (id: string): boolean => {
+    const index = indexById.get(id);
+    if (index === undefined) return false;
+    indexById.delete(id);
+    const last = list.pop()!;
+    if (last.id !== id) {
+      list[index] = last;
+      indexById.set(last.id, index);
+    }
+    return true;
+  };
   return {
     get size() {
       return list.length;
@@ -48,20 +62,16 @@ export function createOrders(): Orders {
       indexById.set(order.id, list.length);
       list.push(order);
     },
-    get: (id) => list[indexById.get(id) ?? -1],
-    find: (id) => list[indexById.get(id) ?? -1] ?? closed.get(id),
+    setAside: (order) => {
+      if (takeFromList(order.id)) aside.set(order.id, order);
+    },
+    get: (id) => list[indexById.get(id) ?? -1] ?? aside.get(id),
+    find: (id) => list[indexById.get(id) ?? -1] ?? aside.get(id) ?? closed.get(id),
     at: (index) => list[index],
     close: (order) => {
-      const { id } = order;
-      const index = indexById.get(id);
-      if (index === undefined) return;
-      closed.set(id, order);
+      if (!takeFromList(order.id) && !aside.delete(order.id)) return;
+      closed.set(order.id, order);
       if (closed.size > CLOSED_KEPT) closed.delete(closed.keys().next().value!);
-      indexById.delete(id);
-      const last = list.pop()!;
-      if (last.id === id) return;
-      list[index] = last;
-      indexById.set(last.id, index);
     },
   };
 }

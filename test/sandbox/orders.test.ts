@@ -176,7 +176,8 @@ describe('POST /v1/order/create refuses with 400, and nothing has changed', () =
     expect(refusal(answer)).toEqual([400, 'invalid_request', expect.stringContaining(description)]);
     expect(answer.headers.get('x-request-id')).toBeTruthy();
     expect(shop.sellable()).toBe(10);
-    expect(shop.sandbox.operations.orders.size).toBe(0);
+    await shop.sandbox.network.idle();
+    expect(shop.receiver.items().map((item) => item.reason)).not.toContain('order_reserved');
   });
 
   test('Errors 3: a SKU that several variants share, naming it and them', async () => {
@@ -363,6 +364,15 @@ describe('POST /v1/order/create takes', () => {
     expect((await shop.order(of(2)))['products']).toMatchObject([{ product_variant_id: set.id, qty: 2 }]);
     expect(shop.sellable()).toBe(2);
   });
+});
+
+test('random traffic leaves alone what was placed', async () => {
+  const shop = await shopFor();
+  const placed = await shop.order();
+  const counter = shop.sandbox.operations.reserve([{ variantId: shop.variant.id, qty: 1 }]);
+  for (let step = 0; step < 300; step += 1) shop.sandbox.traffic.step();
+  expect(await shop.read(placed['id'])).toEqual(placed);
+  expect(await shop.read(counter.orderId)).not.toMatchObject({ status: 'open' });
 });
 
 describe('idempotency', () => {
