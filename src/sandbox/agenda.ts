@@ -30,15 +30,16 @@ export function createAgenda(deps: { clock: Clock; timers: Timers }): Agenda {
       .map((queue) => ({ queue, inMs: queue.entries[0]!.dueMs - queue.now() }))
       .sort((a, b) => a.inMs - b.inMs)[0];
 
-  const runDue = (): void => {
+  const arm = (): void => {
     timers.clearTimeout(timer);
-    timer = undefined;
+    const first = next();
+    if (first === undefined) return;
+    timer = timers.setTimeout(runDue, Math.min(Math.max(0, first.inMs), LONGEST_TIMER_MS));
+  };
+  const runDue = (): void => {
     let first = next();
     for (; first !== undefined && first.inMs <= 0; first = next()) first.queue.entries.shift()!.action();
-    if (first !== undefined) {
-      timers.clearTimeout(timer);
-      timer = timers.setTimeout(runDue, Math.min(first.inMs, LONGEST_TIMER_MS));
-    }
+    arm();
   };
   clock.onMoved(runDue);
 
@@ -46,10 +47,8 @@ export function createAgenda(deps: { clock: Clock; timers: Timers }): Agenda {
     // Entries of one instant keep the order in which they came.
     const index = entries.findLastIndex((entry) => entry.dueMs <= dueMs) + 1;
     entries.splice(index, 0, { dueMs, action });
-    const inMs = Math.max(0, next()!.inMs);
-    timers.clearTimeout(timer);
     // Even what is due already waits for a timer: it happens after, not within, what asked for it.
-    timer = timers.setTimeout(runDue, Math.min(inMs, LONGEST_TIMER_MS));
+    arm();
   };
 
   return {
