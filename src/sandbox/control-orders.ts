@@ -37,6 +37,8 @@ const schemas = {
 type Requested = z.output<(typeof schemas)[keyof typeof schemas]>;
 type Deps = { desk: OrderDesk; book: OrderBook; addresses: AddressBook };
 
+export const orderOperationNames: readonly string[] = Object.keys(schemas);
+
 export function isOrderOperation(name: unknown): name is keyof typeof schemas {
   return typeof name === 'string' && Object.hasOwn(schemas, name);
 }

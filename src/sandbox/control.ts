@@ -7,11 +7,12 @@ import type { Agenda } from './agenda.ts';
 import type { ApiEnv } from './api.ts';
 import type { Clock } from './clock.ts';
 import { faultsSchema, readFaults, setFaults } from './control-faults.ts';
-import { renameKeys, runOperation, toSnakeCase } from './control-operations.ts';
-import { isOrderOperation, runOrderOperation } from './control-orders.ts';
+import { operationNames, renameKeys, runOperation, toSnakeCase } from './control-operations.ts';
+import { isOrderOperation, orderOperationNames, runOrderOperation } from './control-orders.ts';
 import { changeSettings, readSettings, settingsSchema } from './control-settings.ts';
 import type { Courier } from './courier.ts';
 import type { Deliveries, DeliveryRecord } from './deliveries.ts';
+import { ApiError } from './errors.ts';
 import type { Network } from './network.ts';
 import type { OAuth } from './oauth.ts';
 import type { Operations } from './operations.ts';
@@ -95,11 +96,12 @@ export function createControl(deps: {
   app.post('/operations', async (context) => {
     const requested = await body(context, z.looseObject({}));
     const { operation } = requested;
-    return context.json(
-      isOrderOperation(operation)
-        ? runOrderOperation(deps, operation, requested)
-        : runOperation(operations, requested),
-    );
+    if (isOrderOperation(operation)) return context.json(runOrderOperation(deps, operation, requested));
+    if (typeof operation === 'string' && operationNames.includes(operation)) {
+      return context.json(runOperation(operations, requested));
+    }
+    const names = [...operationNames, ...orderOperationNames].join(', ');
+    throw new ApiError(400, 'invalid_request', `operation: must be one of ${names}`);
   });
 
   app.get('/settings', (context) => context.json(readSettings(deps)));
