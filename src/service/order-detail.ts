@@ -56,7 +56,8 @@ export async function orderDetail(
 
 /** Shipping a parcel by another order's tracking number is worse than an error. */
 function otherThanAsked({ order_id, external_order_id }: OrderDetailRequest, order: Order): string | null {
-  if (order_id !== undefined)
+  // Not "is not undefined": null means absent too.
+  if (typeof order_id === 'string')
     return order_id === order.id ? null : `asked for order ${order_id}, answered order ${order.id}`;
   const answered = order.external_order_id;
   // The order's fields are hardly documented: one that is not told is not another.

@@ -4,7 +4,6 @@ import type { ServiceClient } from './client.ts';
 import { checkRequest } from './check-request.ts';
 import { CREATE_ORDER_ENDPOINT } from './order-create.ts';
 import { createOrderRequestSchema } from './order-schemas.ts';
-import type { CreateOrderRequest } from './order-schemas.ts';
 import type { Retry } from './retry.ts';
 
 /** Closing the client ends its waits too. */
@@ -29,11 +28,11 @@ export function withRetries(client: ServiceClient, retry: Retry): ServiceClient 
     listAddresses: (request, options) =>
       tried(true, (given) => client.listAddresses(request, given), options),
     createOrder: async (request, options) => {
-      checkRequest(CREATE_ORDER_ENDPOINT, createOrderRequestSchema, request);
+      const checked = checkRequest(CREATE_ORDER_ENDPOINT, createOrderRequestSchema, request);
       // A copy: should the caller change the request meanwhile, a retry would create another order than the one that
       // failed.
       const order = structuredClone(request);
-      return tried(isIdempotent(order), (given) => client.createOrder(order, given), options);
+      return tried(isIdempotent(checked), (given) => client.createOrder(order, given), options);
     },
     close: () => {
       closing.abort();
@@ -46,6 +45,6 @@ export function withRetries(client: ServiceClient, retry: Retry): ServiceClient 
  * Only the id makes the service answer the order that is there already ("POST /v1/order/create" rules 1 and 2). The
  * document does not say whether an empty id is one.
  */
-function isIdempotent({ external_order_id = '' }: CreateOrderRequest): boolean {
-  return external_order_id !== '';
+function isIdempotent({ external_order_id }: { readonly external_order_id?: string | undefined }): boolean {
+  return external_order_id !== undefined && external_order_id !== '';
 }

@@ -139,6 +139,18 @@ describe('orderDetail', () => {
     },
   );
 
+  test('takes an id that is null for absent', async () => {
+    const service = await startStubService();
+    service.answer(DETAIL, (response) => sendJson(response, 200, { order: { id: '900' } }));
+    const { client } = connect({ baseUrl: service.baseUrl });
+    const request = { order_id: null, external_order_id: 'A-1' };
+
+    expect(await client.orderDetail(request as unknown as OrderDetailRequest)).toMatchObject({
+      outcome: 'found',
+    });
+    expect(service.to(DETAIL)[0]?.body).toBe('{"external_order_id":"A-1"}');
+  });
+
   test("answers not_found for the service's own 404 only", async () => {
     const service = await startStubService();
     const { client } = connect({ baseUrl: service.baseUrl });

@@ -145,12 +145,15 @@ describe('the client', () => {
   test.each([
     ['no external_order_id', order],
     ['an empty external_order_id', { ...order, external_order_id: '' }],
+    ['a null for its external_order_id', { ...order, external_order_id: null }],
   ])('never sends an order with %s twice', async (_what, request) => {
     for (const trouble of [broken, cut]) {
       const { service, client, slept } = await retrying();
       service.answer(CREATE, trouble);
 
-      expect(await failureOf(client.createOrder(request))).toMatchObject({ kind: 'unavailable' });
+      expect(await failureOf(client.createOrder(request as CreateOrderRequest))).toMatchObject({
+        kind: 'unavailable',
+      });
       expect(service.to(CREATE)).toHaveLength(1);
       expect(slept).toEqual([]);
     }
