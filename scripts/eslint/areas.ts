@@ -40,7 +40,7 @@ export const AREAS: Readonly<Record<string, Area>> = {
   // What it needs of intake and reconcile it describes as interfaces of its own, and the composition hands it in.
   ops: { imports: ['core', 'service', 'store', ...SHARED] },
   // It stands for the service, so it must not share the code that it tests; the shapes are the contract itself.
-  sandbox: { imports: ['service/schemas.ts', ...SHARED] },
+  sandbox: { imports: ['service/schemas.ts', 'service/order-schemas.ts', ...SHARED] },
   // The others are given the time: only the composition makes a clock.
   clock: { imports: ['core'] },
   config: { imports: ['secret'] },
@@ -50,7 +50,9 @@ export const AREAS: Readonly<Record<string, Area>> = {
   secret: { imports: [], packages: 'none' },
   compose: COMPOSITION,
   serve: COMPOSITION,
+  // What the package gives to other programs.
   index: { imports: ['core', 'service', ...SHARED] },
+  client: { imports: ['core', 'service', ...SHARED] },
   'cli/': { imports: FOR_ENTRIES },
   main: { imports: FOR_ENTRIES },
   cli: { imports: FOR_ENTRIES },

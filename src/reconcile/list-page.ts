@@ -1,7 +1,7 @@
 /** One page of the catalogue list, through the throttle, tried until it is there. */
 import { fullJitterMs } from '../core/backoff.ts';
 import type { Logger } from '../log.ts';
-import type { ServiceClient } from '../service/client.ts';
+import type { CatalogueClient } from '../service/client.ts';
 import { ServiceError } from '../service/errors.ts';
 import type { ProductListAnswer } from '../service/product-list.ts';
 import type { ProductListRequest } from '../service/schemas.ts';
@@ -9,7 +9,7 @@ import { sleep } from './pause.ts';
 import type { Throttle } from './throttle.ts';
 
 export interface ListDeps {
-  readonly client: ServiceClient;
+  readonly client: CatalogueClient;
   readonly throttle: Throttle;
   readonly random: () => number;
   readonly log: Logger;

@@ -2,14 +2,14 @@
 import { fullJitterMs } from '../core/backoff.ts';
 import type { Fact } from '../core/fact.ts';
 import { LATEST_MS } from '../core/limits.ts';
-import type { ServiceClient } from '../service/client.ts';
+import type { CatalogueClient } from '../service/client.ts';
 import { ServiceError } from '../service/errors.ts';
 import { snapshotOf } from '../service/snapshot.ts';
 import type { Store } from '../store/store.ts';
 
 export interface ProductReaderDeps {
   readonly store: Store;
-  readonly client: ServiceClient;
+  readonly client: CatalogueClient;
   readonly now: () => number;
   readonly random: () => number;
 }

@@ -1,7 +1,7 @@
 /** Everything that reads the service back: the queue, the runs, the lookups, the schedules, the repair after downtime. */
 import type { Fact } from '../core/fact.ts';
 import type { Logger } from '../log.ts';
-import type { ServiceClient } from '../service/client.ts';
+import type { CatalogueClient } from '../service/client.ts';
 import type { TokenProvider } from '../service/token.ts';
 import { StoreError } from '../store/errors.ts';
 import type { RunKind } from '../store/commands.ts';
@@ -17,7 +17,7 @@ import { Throttle, type Blocked } from './throttle.ts';
 
 export interface ReconcilerDeps {
   readonly store: Store;
-  readonly client: ServiceClient;
+  readonly client: CatalogueClient;
   readonly tokens: TokenProvider;
   readonly now: () => number;
   readonly random: () => number;

@@ -16,7 +16,10 @@ export const systemTimers: Timers = {
 export type Clock = {
   /** What the service believes the time is: the base clock plus the offset. Epoch ms. */
   now(): number;
-  /** The base clock, without the offset: for durations and ages, which a stepped clock must not stretch. */
+  /**
+   * The base clock, without the offset: for durations and ages, which a stepped clock must not stretch. Moving the
+   * time ahead by hand does count: that time has passed.
+   */
   baseNow(): number;
   /** The `update_time` that a node of the service gives a change made now. */
   stamp(): number;
@@ -24,17 +27,41 @@ export type Clock = {
   offsetMs: number;
   /** Largest difference between a node's clock and `now()`. 0: every node agrees. */
   nodeSkewMs: number;
+  /** Lets time pass at once, for both clocks: four hours on, a token has expired. */
+  advance(ms: number): void;
+  /** Calls the listener whenever a clock was moved: by `advance`, or by setting the offset. */
+  onMoved(listener: () => void): void;
 };
 
 /** Where each node's clock stands within ±`nodeSkewMs`: both extremes, so that a skew shows its full size. */
 const NODE_SKEWS = [-1, -0.4, 0.3, 1] as const;
 
 export function createClock(deps: { now: () => number; random: Random; offsetMs?: number }): Clock {
+  const listeners: (() => void)[] = [];
+  let offsetMs = deps.offsetMs ?? 0;
+  let advancedMs = 0;
+  const moved = (): void => {
+    for (const listener of listeners) listener();
+  };
+
   const clock: Clock = {
-    offsetMs: deps.offsetMs ?? 0,
+    get offsetMs() {
+      return offsetMs;
+    },
+    set offsetMs(ms) {
+      offsetMs = ms;
+      moved();
+    },
     nodeSkewMs: 0,
-    baseNow: deps.now,
-    now: () => Math.round(deps.now() + clock.offsetMs),
+    advance: (ms) => {
+      advancedMs += ms;
+      moved();
+    },
+    onMoved: (listener) => {
+      listeners.push(listener);
+    },
+    baseNow: () => deps.now() + advancedMs,
+    now: () => Math.round(deps.now() + advancedMs + offsetMs),
     stamp: () =>
       clock.nodeSkewMs === 0
         ? clock.now()

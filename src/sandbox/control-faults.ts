@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { Access } from './access.ts';
 import type { Clock } from './clock.ts';
 import type { Network } from './network.ts';
 import type { Reads } from './reads.ts';
@@ -27,17 +28,20 @@ export const faultsSchema = z.strictObject({
       slow_down: probability.optional(),
       invalid_token: probability.optional(),
       reset: probability.optional(),
+      lost_answer: probability.optional(),
       retry_after_s: z.int().min(0).max(3_600).optional(),
     })
     .optional(),
+  access_denied: z.boolean().optional(),
+  quota_exceeded: z.boolean().optional(),
   clock_offset_ms: z.int().optional(),
   node_skew_ms: ms.optional(),
 });
 
-type Faulty = { clock: Clock; network: Network; reads: Reads };
+type Faulty = { access: Access; clock: Clock; network: Network; reads: Reads };
 
 /** The faults in force, in the shape in which they are set. */
-export function readFaults({ clock, network, reads }: Faulty): z.output<typeof faultsSchema> {
+export function readFaults({ access, clock, network, reads }: Faulty): z.output<typeof faultsSchema> {
   return {
     loss: network.loss,
     reorder: network.reorder,
@@ -53,14 +57,20 @@ export function readFaults({ clock, network, reads }: Faulty): z.output<typeof f
       slow_down: reads.fail.slowDown,
       invalid_token: reads.fail.invalidToken,
       reset: reads.fail.reset,
+      lost_answer: reads.fail.lostAnswer,
       retry_after_s: reads.fail.retryAfterS,
     },
+    access_denied: access.denied,
+    quota_exceeded: access.quotaExceeded,
     clock_offset_ms: clock.offsetMs,
     node_skew_ms: clock.nodeSkewMs,
   };
 }
 
-export function setFaults({ clock, network, reads }: Faulty, faults: z.output<typeof faultsSchema>): void {
+export function setFaults(
+  { access, clock, network, reads }: Faulty,
+  faults: z.output<typeof faultsSchema>,
+): void {
   network.loss = faults.loss ?? network.loss;
   network.reorder = faults.reorder ?? network.reorder;
   network.duplicate = faults.duplicate ?? network.duplicate;
@@ -79,9 +89,12 @@ export function setFaults({ clock, network, reads }: Faulty, faults: z.output<ty
       slowDown: faults.fail.slow_down ?? reads.fail.slowDown,
       invalidToken: faults.fail.invalid_token ?? reads.fail.invalidToken,
       reset: faults.fail.reset ?? reads.fail.reset,
+      lostAnswer: faults.fail.lost_answer ?? reads.fail.lostAnswer,
       retryAfterS: faults.fail.retry_after_s ?? reads.fail.retryAfterS,
     };
   }
+  access.denied = faults.access_denied ?? access.denied;
+  access.quotaExceeded = faults.quota_exceeded ?? access.quotaExceeded;
   clock.offsetMs = faults.clock_offset_ms ?? clock.offsetMs;
   clock.nodeSkewMs = faults.node_skew_ms ?? clock.nodeSkewMs;
 }

@@ -50,6 +50,10 @@ const operationSchema = z.discriminatedUnion('operation', [
   z.strictObject({ operation: z.literal('restore_product'), productId: idSchema }),
 ]);
 
+export const operationNames: readonly string[] = operationSchema.options.map(
+  (option) => option.shape.operation.value,
+);
+
 type Requested = Defined<z.output<typeof operationSchema>>;
 
 /** JSON has no undefined: an optional field that was parsed is either absent or has its value. */

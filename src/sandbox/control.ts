@@ -1,13 +1,23 @@
 import { Hono } from 'hono';
 import type { Context } from 'hono';
 import { z } from 'zod';
+import type { Access } from './access.ts';
+import type { AddressBook } from './address-book.ts';
+import type { Agenda } from './agenda.ts';
 import type { ApiEnv } from './api.ts';
 import type { Clock } from './clock.ts';
 import { faultsSchema, readFaults, setFaults } from './control-faults.ts';
-import { renameKeys, runOperation, toSnakeCase } from './control-operations.ts';
+import { operationNames, renameKeys, runOperation, toSnakeCase } from './control-operations.ts';
+import { isOrderOperation, orderOperationNames, runOrderOperation } from './control-orders.ts';
+import { changeSettings, readSettings, settingsSchema } from './control-settings.ts';
+import type { Courier } from './courier.ts';
 import type { Deliveries, DeliveryRecord } from './deliveries.ts';
+import { ApiError } from './errors.ts';
 import type { Network } from './network.ts';
+import type { OAuth } from './oauth.ts';
 import type { Operations } from './operations.ts';
+import type { OrderBook } from './order-book.ts';
+import type { OrderDesk } from './order-desk.ts';
 import type { Reads } from './reads.ts';
 import { parseJsonBody, readBody } from './request-body.ts';
 import type { Traffic } from './traffic.ts';
@@ -19,6 +29,8 @@ const trafficSchema = z.strictObject({
   structural: z.boolean().optional(),
 });
 const loseNextSchema = z.strictObject({ count: z.int().min(0) });
+/** At most a year at once. */
+const clockSchema = z.strictObject({ advance_ms: z.int().min(0).max(31_536_000_000) });
 
 /** Deliveries shown unless `?limit=` says otherwise. */
 const DELIVERIES_SHOWN = 100;
@@ -28,7 +40,14 @@ const DELIVERIES_SHOWN = 100;
  * loopback, and a body must be JSON by its Content-Type, which keeps a web page from posting here unasked.
  */
 export function createControl(deps: {
+  access: Access;
+  addresses: AddressBook;
+  agenda: Agenda;
+  book: OrderBook;
   clock: Clock;
+  courier: Courier;
+  desk: OrderDesk;
+  issuer: OAuth;
   truth: Truth;
   operations: Operations;
   traffic: Traffic;
@@ -36,7 +55,7 @@ export function createControl(deps: {
   reads: Reads;
   deliveries: Deliveries;
 }): Hono<ApiEnv> {
-  const { truth, operations, traffic, network, deliveries } = deps;
+  const { agenda, clock, issuer, truth, operations, traffic, network, deliveries } = deps;
   const app = new Hono<ApiEnv>();
 
   const body = async <Shape extends z.ZodRawShape>(context: Context<ApiEnv>, schema: z.ZodObject<Shape>) =>
@@ -74,9 +93,35 @@ export function createControl(deps: {
     return context.json({ count });
   });
 
-  app.post('/operations', async (context) =>
-    context.json(runOperation(operations, await body(context, z.looseObject({})))),
-  );
+  app.post('/operations', async (context) => {
+    const requested = await body(context, z.looseObject({}));
+    const { operation } = requested;
+    if (isOrderOperation(operation)) return context.json(runOrderOperation(deps, operation, requested));
+    if (typeof operation === 'string' && operationNames.includes(operation)) {
+      return context.json(runOperation(operations, requested));
+    }
+    const names = [...operationNames, ...orderOperationNames].join(', ');
+    throw new ApiError(400, 'invalid_request', `operation: must be one of ${names}`);
+  });
+
+  app.get('/settings', (context) => context.json(readSettings(deps)));
+  app.post('/settings', async (context) => {
+    changeSettings(deps, await body(context, settingsSchema));
+    return context.json(readSettings(deps));
+  });
+
+  const showClock = (context: Context<ApiEnv>) =>
+    context.json({ now: clock.now(), offset_ms: clock.offsetMs });
+  app.get('/clock', showClock);
+  app.post('/clock', async (context) => {
+    agenda.advance((await body(context, clockSchema)).advance_ms);
+    return showClock(context);
+  });
+
+  app.post('/replace-client-secret', async (context) => {
+    await body(context, z.strictObject({}));
+    return context.json({ client_secret: issuer.replaceSecret() });
+  });
 
   return app;
 }

@@ -4,6 +4,7 @@ export type ErrorCode =
   | 'invalid_client'
   | 'invalid_token'
   | 'access_denied'
+  | 'quota_exceeded'
   | 'not_found'
   | 'slow_down'
   | 'server_error';

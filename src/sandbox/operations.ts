@@ -38,7 +38,7 @@ export function createOperations(deps: OperationDeps): Operations {
   const userId = (): string => random.pick(users);
 
   return {
-    ...createOrderOperations({ truth, ledger, ids, publish, orders: createOrders() }),
+    ...createOrderOperations({ truth, ledger, clock, ids, publish, orders: createOrders() }),
     ...createStockOperations({ truth, ledger, publish, userId }),
     ...createStructuralOperations({ truth, ledger, clock, factory, publish, userId }),
   };

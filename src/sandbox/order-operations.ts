@@ -1,8 +1,9 @@
+import type { Clock } from './clock.ts';
 import type { Ids } from './ids.ts';
 import type { Ledger, Movement } from './ledger.ts';
 import { available } from './model.ts';
 import type { Cell, Change, Publish, Variant } from './model.ts';
-import type { Order, OrderLine, Orders } from './orders.ts';
+import type { Order, OrderLine, Orders, Ware } from './orders.ts';
 import { OperationError, cellToTakeFrom, requireVariant } from './targets.ts';
 import type { Truth } from './truth.ts';
 
@@ -24,25 +25,28 @@ export type OrderOperations = {
 export function createOrderOperations(deps: {
   truth: Truth;
   ledger: Ledger;
+  clock: Clock;
   ids: Ids;
   publish: Publish;
   orders: Orders;
 }): OrderOperations {
-  const { truth, ledger, ids, publish, orders } = deps;
+  const { truth, ledger, clock, ids, publish, orders } = deps;
 
   /** Units per variant and warehouse; lines on one variant are added up first, so that they cannot oversell it. */
-  const plan = (lines: readonly ReserveLine[]): OrderLine[] => {
+  const plan = (lines: readonly ReserveLine[]): { lines: OrderLine[]; wares: Ware[] } => {
     if (lines.length === 0) throw new OperationError('an order needs at least one line');
     const wanted = new Map<string, { variant: Variant; qty: number; warehouseId: string | undefined }>();
     const want = (variant: Variant, qty: number, warehouseId: string | undefined): void => {
       const key = `${variant.id} ${warehouseId ?? ''}`;
       wanted.set(key, { variant, qty: (wanted.get(key)?.qty ?? 0) + qty, warehouseId });
     };
+    const wares: Ware[] = [];
     for (const line of lines) {
       if (!Number.isSafeInteger(line.qty) || line.qty < 1) {
         throw new OperationError(`qty must be a whole number of at least 1, not ${line.qty}`);
       }
       const variant = requireVariant(truth, line.variantId);
+      wares.push({ variant, qty: line.qty });
       if (variant.kind !== 'bundle') want(variant, line.qty, line.warehouseId);
       else {
         for (const component of variant.components) {
@@ -54,18 +58,19 @@ export function createOrderOperations(deps: {
     // One line may name the warehouse that another, which names none, would have taken from.
     const taken = new Map<Cell, number>();
     const free = (cell: Cell): number => available(cell) - (taken.get(cell) ?? 0);
-    return [...wanted.values()].map(({ variant, qty, warehouseId }) => {
+    const planned = [...wanted.values()].map(({ variant, qty, warehouseId }) => {
       const cell = cellToTakeFrom(variant, qty, { warehouseId, free });
       taken.set(cell, (taken.get(cell) ?? 0) + qty);
       return { variant, qty, cell };
     });
+    return { lines: planned, wares };
   };
 
-  const take = (orderId: string): Order => {
+  const close = (orderId: string, state: Order['state'], cancelReason: string | null): Order => {
     const order = orders.get(orderId);
     if (order === undefined) throw new OperationError(`no open order ${orderId}`);
-    orders.remove(orderId);
-    return order;
+    orders.close(order);
+    return Object.assign(order, { state, cancelReason, updateTimeMs: clock.now() });
   };
 
   /** Moves every line of an order that still has a place to move in; what was deleted meanwhile is passed over. */
@@ -78,23 +83,28 @@ export function createOrderOperations(deps: {
   return {
     orders,
     reserve: (requested) => {
-      const lines = plan(requested);
+      const { lines, wares } = plan(requested);
       const orderId = ids.next();
       const changes = lines.flatMap(
         ({ variant, cell, qty }) =>
           ledger.move(variant, cell, { reserved: qty }, { reason: 'order_reserved', orderId }) ?? [],
       );
-      orders.add({ id: orderId, lines });
+      const createTimeMs = clock.now();
+      orders.add({
+        ...{ id: orderId, lines, wares, createTimeMs, updateTimeMs: createTimeMs },
+        ...{ state: 'open', cancelReason: null, deleted: false },
+      });
       publish(changes);
       return { orderId, changes };
     },
     cancel: (orderId, reason = 'order_canceled') => {
-      const changes = settle(take(orderId), (qty) => ({ reserved: -qty }), reason);
+      const changes = settle(close(orderId, 'canceled', reason), (qty) => ({ reserved: -qty }), reason);
       publish(changes);
       return changes;
     },
     ship: (orderId) => {
-      settle(take(orderId), (qty) => ({ onHand: -qty, reserved: -qty }), 'unknown');
+      const order = close(orderId, 'shipped', null);
+      settle(order, (qty) => ({ onHand: -qty, reserved: -qty }), 'unknown');
     },
   };
 }

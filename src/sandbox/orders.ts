@@ -1,23 +1,59 @@
 import type { Cell, Variant } from './model.ts';
 
-/** Open orders: stock they hold is reserved until they are cancelled or shipped. */
+/** The store's orders. Stock that an open one holds is reserved until it is cancelled or shipped. */
 
 /** A line keeps its cell and not a warehouse's id: a warehouse removed and added again holds nothing for it. */
 export type OrderLine = { readonly variant: Variant; readonly cell: Cell; readonly qty: number };
-export type Order = { readonly id: string; readonly lines: readonly OrderLine[] };
+
+/** What was ordered: a set as itself, where the lines have its components. */
+export type Ware = { readonly variant: Variant; readonly qty: number };
+
+export type Order = {
+  readonly id: string;
+  readonly lines: readonly OrderLine[];
+  readonly wares: readonly Ware[];
+  readonly createTimeMs: number;
+  updateTimeMs: number;
+  state: 'open' | 'shipped' | 'canceled';
+  /** Why it was cancelled, if it was. */
+  cancelReason: string | null;
+  deleted: boolean;
+};
 
 export type Orders = {
+  /** How many open ones `at` knows. */
   readonly size: number;
   add(order: Order): void;
+  /** Takes an open order out of `at`'s sight: somebody placed it and follows it, so random traffic must let it be. */
+  setAside(order: Order): void;
+  /** An open order. */
   get(id: string): Order | undefined;
-  remove(id: string): void;
-  /** The n-th open order, in no particular but repeatable order. */
+  /** Any order, open or not; of the closed ones the last 10,000. */
+  find(id: string): Order | undefined;
+  /** Takes an order from the open ones. */
+  close(order: Order): void;
+  /** The n-th open order that was not set aside, in no particular but repeatable order. */
   at(index: number): Order | undefined;
 };
 
+const CLOSED_KEPT = 10_000;
+
 export function createOrders(): Orders {
+  const closed = new Map<string, Order>();
   const list: Order[] = [];
   const indexById = new Map<string, number>();
+  const aside = new Map<string, Order>();
+  const takeFromList = (id: string): boolean => {
+    const index = indexById.get(id);
+    if (index === undefined) return false;
+    indexById.delete(id);
+    const last = list.pop()!;
+    if (last.id !== id) {
+      list[index] = last;
+      indexById.set(last.id, index);
+    }
+    return true;
+  };
   return {
     get size() {
       return list.length;
@@ -26,16 +62,16 @@ export function createOrders(): Orders {
       indexById.set(order.id, list.length);
       list.push(order);
     },
-    get: (id) => list[indexById.get(id) ?? -1],
+    setAside: (order) => {
+      if (takeFromList(order.id)) aside.set(order.id, order);
+    },
+    get: (id) => list[indexById.get(id) ?? -1] ?? aside.get(id),
+    find: (id) => list[indexById.get(id) ?? -1] ?? aside.get(id) ?? closed.get(id),
     at: (index) => list[index],
-    remove: (id) => {
-      const index = indexById.get(id);
-      if (index === undefined) return;
-      indexById.delete(id);
-      const last = list.pop()!;
-      if (last.id === id) return;
-      list[index] = last;
-      indexById.set(last.id, index);
+    close: (order) => {
+      if (!takeFromList(order.id) && !aside.delete(order.id)) return;
+      closed.set(order.id, order);
+      if (closed.size > CLOSED_KEPT) closed.delete(closed.keys().next().value!);
     },
   };
 }

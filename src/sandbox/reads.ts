@@ -32,12 +32,17 @@ export type ReadFaults = {
     slowDown: number;
     invalidToken: number;
     reset: number;
+    /** Does what the request asks for, and cuts the connection instead of answering: an order may exist all the same. */
+    lostAnswer: number;
     retryAfterS: number;
   };
 };
 
 export type Reads = ReadFaults & {
-  /** `respond()` samples the real answer at that moment, as often as it is called. */
+  /**
+   * `respond()` samples the real answer at that moment, as often as it is called. A request to create is carried out
+   * by it each time.
+   */
   intercept:
     | ((
         endpoint: string,
@@ -102,7 +107,7 @@ export function createReadPath(deps: { random: Random; timers: Timers }): ReadPa
     latencyMs: { min: 0, max: 0 },
     slow: { probability: 0, ms: 0 },
     stale: { probability: 0, ageMs: 2_000 },
-    fail: { serverError: 0, slowDown: 0, invalidToken: 0, reset: 0, retryAfterS: 1 },
+    fail: { serverError: 0, slowDown: 0, invalidToken: 0, reset: 0, lostAnswer: 0, retryAfterS: 1 },
     intercept: null,
 
     holdNext: (productId) => {
@@ -139,7 +144,7 @@ export function createReadPath(deps: { random: Random; timers: Timers }): ReadPa
         await waiter.released;
       }
       if (random.chance(reads.slow.probability)) await sleep(reads.slow.ms);
-      return answer;
+      return random.chance(reads.fail.lostAnswer) ? 'reset' : answer;
     },
 
     stop: () => {

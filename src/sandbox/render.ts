@@ -29,11 +29,51 @@ export function renderProduct(product: Product, store: Store): RenderedProduct {
     update_time: product.updateTimeMs,
     ...(product.category !== null && { category: product.category }),
     price_tier_ids: [store.priceTierId],
+    ...extras(product, store),
     ...(warehouseIds.size > 0 && { warehouse_ids: [...warehouseIds] }),
     ...(prices.length > 0 && { min: prices[0], max: prices.at(-1) }),
     ...(product.parentId !== null && { parent_id: product.parentId }),
     ...(product.hasChild && { has_child: true }),
-    variants: live.map((variant) => renderVariant(variant, store)),
+    variants: live.map((variant, index) => ({
+      ...renderVariant(variant, store),
+      ...pictures(images[index], store),
+    })),
+  };
+}
+
+/**
+ * What some products have and others lack. It follows from the number of pictures: drawing it would give every seed
+ * another catalogue.
+ */
+function extras(product: Product, store: Store): Partial<RenderedProduct> {
+  const { imageCount, kind } = product;
+  return {
+    ...(imageCount >= 2 && { pg_vd_ids: [{ price_tier_id: store.priceTierId, vd_id: `${product.id}7` }] }),
+    ...(imageCount >= 1 && { shipping_rates: shippingRates(product, '50.00') }),
+    ...(imageCount >= 1 && kind === 'pulled' && { seller_shipping_rates: shippingRates(product, '35.00') }),
+  };
+}
+
+function shippingRates(product: Product, initPrice: string) {
+  return [false, true].map((isCod, index) => ({
+    id: `${product.id}${index}`,
+    shipping_type: 'flash',
+    is_cod: isCod,
+    init_qty: 1,
+    init_price: initPrice,
+    next_price: '10.00',
+    create_time: product.createTimeMs,
+    update_time: product.createTimeMs,
+  }));
+}
+
+/** Some variants have none, as the later ones of a product with few pictures. */
+function pictures(image: string | undefined, store: Store): Partial<RenderedVariant> {
+  if (image === undefined) return {};
+  return {
+    img_url: `${store.imageBaseUrl}/full/${image}`,
+    thumbnail_url: `${store.imageBaseUrl}/thumb/${image}`,
+    tiny_img_url: `${store.imageBaseUrl}/tiny/${image}`,
   };
 }
 

@@ -1,4 +1,4 @@
-import type { z } from 'zod';
+import { z } from 'zod';
 import { ApiError } from './errors.ts';
 
 /** 1 MB ("Limits"), taken as 2^20 bytes: the document does not say which megabyte. */
@@ -36,11 +36,35 @@ export function parseJsonBody<Shape extends z.ZodRawShape>(
   if (typeof body !== 'object' || body === null || Array.isArray(body)) {
     throw new ApiError(400, 'invalid_request', 'the body must be a JSON object');
   }
-  // Null means absent, but an unknown field stays unknown whatever it holds.
-  const present = Object.entries(body).filter(([key, value]) => value !== null || !(key in schema.shape));
-  const parsed = schema.safeParse(Object.fromEntries(present));
+  const parsed = schema.safeParse(withoutNulls(body, schema));
   if (parsed.success) return parsed.data;
   throw new ApiError(400, 'invalid_request', describe(parsed.error));
+}
+
+/**
+ * The value without the fields that are null, at any depth: null means absent. An unknown field stays, so that it is
+ * refused whatever it holds, and so does a null in a list, where nothing can be absent.
+ */
+export function withoutNulls(value: unknown, schema: unknown): unknown {
+  if (schema instanceof z.ZodOptional) return withoutNulls(value, schema.unwrap());
+  if (schema instanceof z.ZodArray && Array.isArray(value)) {
+    return value.map((item) => withoutNulls(item, schema.element));
+  }
+  if (
+    !(schema instanceof z.ZodObject) ||
+    typeof value !== 'object' ||
+    value === null ||
+    Array.isArray(value)
+  ) {
+    return value;
+  }
+  const shape = schema.shape as Record<string, unknown>;
+  const knows = (key: string): boolean => Object.hasOwn(shape, key);
+  return Object.fromEntries(
+    Object.entries(value)
+      .filter(([key, inner]) => inner !== null || !knows(key))
+      .map(([key, inner]) => [key, knows(key) ? withoutNulls(inner, shape[key]) : inner]),
+  );
 }
 
 export function parseJson(raw: Buffer): unknown {
@@ -53,13 +77,16 @@ export function parseJson(raw: Buffer): unknown {
 
 /** What is wrong, starting with the field: `products[1].qty: …`. `nameOf` gives a key the name the caller used. */
 export function describe(error: z.ZodError, nameOf: (key: string) => string = (key) => key): string {
+  const pathOf = (parts: readonly PropertyKey[]): string =>
+    parts
+      .map((part) => (typeof part === 'number' ? `[${part}]` : `.${nameOf(String(part))}`))
+      .join('')
+      .replace(/^\./, '') || 'body';
   return error.issues
-    .map((found) => {
-      if (found.code === 'unrecognized_keys') return `${found.keys.map(nameOf).join(', ')}: unknown field`;
-      const path = found.path
-        .map((part) => (typeof part === 'number' ? `[${part}]` : `.${nameOf(String(part))}`))
-        .join('');
-      return `${path.replace(/^\./, '') || 'body'}: ${found.message}`;
-    })
+    .map((found) =>
+      found.code === 'unrecognized_keys'
+        ? `${found.keys.map((key) => pathOf([...found.path, key])).join(', ')}: unknown field`
+        : `${pathOf(found.path)}: ${found.message}`,
+    )
     .join('; ');
 }

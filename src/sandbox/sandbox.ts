@@ -1,10 +1,17 @@
 import type { Hono } from 'hono';
+import type { Access } from './access.ts';
+import { createAddressBook } from './address-book.ts';
+import type { AddressBook } from './address-book.ts';
+import { addressEndpoints } from './address-endpoints.ts';
+import { createAgenda } from './agenda.ts';
 import { createApi } from './api.ts';
 import type { ApiEnv, RequestCounters } from './api.ts';
 import { fillCatalogue } from './catalogue.ts';
 import { createClock, systemTimers } from './clock.ts';
 import type { Clock, Timers } from './clock.ts';
 import { createControl } from './control.ts';
+import { createCourier } from './courier.ts';
+import type { Courier } from './courier.ts';
 import { createDeliveryLog } from './deliveries.ts';
 import type { Deliveries } from './deliveries.ts';
 import { createFactory } from './factory.ts';
@@ -17,6 +24,10 @@ import { createTokenIssuer } from './oauth.ts';
 import type { OAuth } from './oauth.ts';
 import { createOperations } from './operations.ts';
 import type { Operations } from './operations.ts';
+import { createOrderBook } from './order-book.ts';
+import { createOrderDesk } from './order-desk.ts';
+import type { OrderDesk } from './order-desk.ts';
+import { orderEndpoints } from './order-endpoints.ts';
 import { productEndpoints } from './product-endpoints.ts';
 import { createRandom } from './random.ts';
 import { createReadPath } from './reads.ts';
@@ -61,6 +72,12 @@ export type SimulatedService = {
   /** The same as `network.webhookUrl`. */
   webhookUrl: string | null;
   readonly clock: Clock;
+  /** Lets time pass at once; what is due by then happens. What waits on the network keeps its real time. */
+  readonly advance: (ms: number) => void;
+  readonly access: Access;
+  readonly addresses: AddressBook;
+  readonly courier: Courier;
+  readonly orderDesk: OrderDesk;
   readonly truth: Truth;
   readonly operations: Operations;
   readonly traffic: Traffic;
@@ -151,6 +168,15 @@ export function createService(
   });
   const traffic = createTraffic({ truth, operations, random: stream('traffic'), timers });
 
+  const agenda = createAgenda({ clock, timers });
+  const access: Access = { denied: false, quotaExceeded: false };
+  // Ids of their own stream: what an order adds must not change the ids of products that come later.
+  const recordIds = createIds(stream('records'));
+  const addresses = createAddressBook({ ids: recordIds });
+  const courier = createCourier({ agenda, clock, ids: recordIds });
+  const book = createOrderBook({ orders: operations.orders });
+  const desk = createOrderDesk({ truth, operations, book, addresses, courier, agenda, access, clock });
+
   const issuer = createTokenIssuer({
     clock,
     ...credentials,
@@ -158,9 +184,19 @@ export function createService(
   });
   const reads = createReadPath({ random: stream('reads'), timers });
   const requests: RequestCounters = {};
-  const endpoints = productEndpoints({ truth, listing: createListing(truth) });
+  const endpoints = [
+    ...orderEndpoints({ access, desk, book }),
+    ...addressEndpoints({ access, addresses }),
+    ...productEndpoints({ truth, listing: createListing(truth) }),
+  ];
   const api = createApi({ clock, issuer, reads, endpoints, requests });
-  api.route('/sandbox', createControl({ clock, truth, operations, traffic, network, reads, deliveries }));
+  api.route(
+    '/sandbox',
+    createControl({
+      ...{ access, addresses, agenda, book, clock, courier, desk, issuer },
+      ...{ truth, operations, traffic, network, reads, deliveries },
+    }),
+  );
 
   return {
     api,
@@ -182,6 +218,13 @@ export function createService(
       network.webhookUrl = url;
     },
     clock,
+    advance: (ms) => {
+      agenda.advance(ms);
+    },
+    access,
+    addresses,
+    courier,
+    orderDesk: desk,
     truth,
     operations,
     traffic,
@@ -192,6 +235,7 @@ export function createService(
     requests,
     stop: async () => {
       traffic.stop();
+      agenda.stop();
       reads.stop();
       await network.stop();
     },

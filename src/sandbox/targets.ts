@@ -7,6 +7,16 @@ export class OperationError extends Error {
   override readonly name = 'OperationError';
 }
 
+/** No warehouse has enough of the variant. */
+export class InsufficientStock extends OperationError {
+  readonly variantId: string;
+
+  constructor(variantId: string, qty: number) {
+    super(`variant ${variantId} has fewer than ${qty} sellable units`);
+    this.variantId = variantId;
+  }
+}
+
 export function requireVariant(truth: Truth, variantId: string): Variant {
   const variant = truth.variant(variantId);
   if (variant === undefined) throw new OperationError(`no live variant ${variantId}`);
@@ -48,5 +58,5 @@ export function cellToTakeFrom(
     if (cell !== undefined) return cell;
     if (variant.allowNegativeStock) return requireCell(variant);
   }
-  throw new OperationError(`variant ${variant.id} has fewer than ${qty} sellable units`);
+  throw new InsufficientStock(variant.id, qty);
 }

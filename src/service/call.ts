@@ -1,7 +1,8 @@
 /** The one way every `/v1` endpoint is called. service-api.md, "Conventions", "Authentication" 1 and 4. */
 import type { z } from 'zod';
-import { describeIssues, readAnswer } from './answer.ts';
+import { readAnswer } from './answer.ts';
 import type { Answer } from './answer.ts';
+import { checkRequest } from './check-request.ts';
 import { ServiceError } from './errors.ts';
 import type { TokenProvider } from './token.ts';
 import type { Transport } from './transport.ts';
@@ -26,13 +27,16 @@ export type Call = <Q extends z.ZodType, A extends z.ZodType>(
   endpoint: string,
   requestSchema: Q,
   answerSchema: A,
-  body: z.input<Q>,
+  body: DeepReadonly<z.input<Q>>,
   options?: CallOptions,
 ) => Promise<Answer<z.output<A>>>;
 
+/** Nothing that is sent is changed here, so what the caller may not change can be sent too. */
+type DeepReadonly<T> = T extends object ? { readonly [K in keyof T]: DeepReadonly<T[K]> } : T;
+
 export function createCall({ transport, tokens, newRequestId }: CallDeps): Call {
   return async (endpoint, requestSchema, answerSchema, body, { signal } = {}) => {
-    const json = JSON.stringify(checked(endpoint, requestSchema, body));
+    const json = JSON.stringify(checkRequest(endpoint, requestSchema, body));
 
     async function attempt(token: string) {
       const requestId = newRequestId();
@@ -67,16 +71,4 @@ export function createCall({ transport, tokens, newRequestId }: CallDeps): Call 
 
 function isInvalidToken(error: unknown): error is ServiceError {
   return error instanceof ServiceError && error.status === 401 && error.code === 'invalid_token';
-}
-
-/** Refuses what the service would refuse, in its words, before a token is spent on it. */
-function checked<Q extends z.ZodType>(endpoint: string, schema: Q, body: unknown): z.output<Q> {
-  const parsed = schema.safeParse(body);
-  if (parsed.success) return parsed.data;
-  throw new ServiceError({
-    kind: 'rejected',
-    endpoint,
-    code: 'invalid_request',
-    description: `${describeIssues(parsed.error)} (not sent)`,
-  });
 }

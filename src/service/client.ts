@@ -1,18 +1,35 @@
 /** The typed client: one function per endpoint, each in its own file, over one way of calling. */
+import { listAddresses } from './address-list.ts';
+import type { AddressListAnswer } from './address-list.ts';
 import { createCall } from './call.ts';
 import type { CallDeps, CallOptions } from './call.ts';
+import { createOrder } from './order-create.ts';
+import type { CreateOrderAnswer } from './order-create.ts';
+import { orderDetail } from './order-detail.ts';
+import type { OrderDetailAnswer } from './order-detail.ts';
+import type { AddressListRequest, CreateOrderRequest, OrderDetailRequest } from './order-schemas.ts';
 import { listProducts } from './product-list.ts';
 import type { ProductListAnswer } from './product-list.ts';
 import { productDetail } from './product-detail.ts';
 import type { ProductDetailAnswer } from './product-detail.ts';
 import type { ProductListRequest } from './schemas.ts';
 
-/** Every function throws ServiceError only, and retries nothing but one refused token. */
-export interface ServiceClient {
+/** What reads the catalogue: all that the mirror is given, so that nothing in it can place an order. */
+export interface CatalogueClient {
   /** One page of the catalogue. */
   listProducts(request?: ProductListRequest, options?: CallOptions): Promise<ProductListAnswer>;
   /** One product whole, or the service's word that there is none. */
   productDetail(productId: string, options?: CallOptions): Promise<ProductDetailAnswer>;
+}
+
+/** The whole service. Every function throws ServiceError only, and retries nothing but one refused token. */
+export interface ServiceClient extends CatalogueClient {
+  /** Creates one order; with an `external_order_id` that the channel has used before, answers that order. */
+  createOrder(request: CreateOrderRequest, options?: CallOptions): Promise<CreateOrderAnswer>;
+  /** One order as it stands now, or the service's word that there is none. */
+  orderDetail(request: OrderDetailRequest, options?: CallOptions): Promise<OrderDetailAnswer>;
+  /** One page of the store's own addresses; the first of the first page is the default sender. */
+  listAddresses(request?: AddressListRequest, options?: CallOptions): Promise<AddressListAnswer>;
   /** Closes the connections; calls in flight reject with kind `aborted`. */
   close(): Promise<void>;
 }
@@ -27,6 +44,9 @@ export function createServiceClient(deps: ServiceClientDeps): ServiceClient {
   return {
     listProducts: (request, options) => listProducts(call, request, options),
     productDetail: (productId, options) => productDetail(call, productId, options),
+    createOrder: (request, options) => createOrder(call, request, options),
+    orderDetail: (request, options) => orderDetail(call, request, options),
+    listAddresses: (request, options) => listAddresses(call, request, options),
     close: deps.close,
   };
 }

@@ -95,7 +95,10 @@ export class ServiceError extends Error {
   }
 }
 
-function remedy({ kind, code, retryAfterMs }: ServiceErrorInit): string {
+function remedy(init: ServiceErrorInit): string {
+  const { kind, code, retryAfterMs } = init;
+  if (mayHaveOrdered(init))
+    return 'The order may have been created all the same: send it again only with the same external_order_id, else look for it in the store first.';
   switch (kind) {
     case 'rejected':
       if (code === 'quota_exceeded') return "The store's owner must extend the order quota.";
@@ -114,6 +117,12 @@ function remedy({ kind, code, retryAfterMs }: ServiceErrorInit): string {
     case 'aborted':
       return 'It was stopped from this side.';
   }
+}
+
+/** Whether a failed request may have created an order: it was sent, and neither refused nor answered as it should be. */
+function mayHaveOrdered({ kind, endpoint, status }: ServiceErrorInit): boolean {
+  if (endpoint !== '/v1/order/create') return false;
+  return kind === 'unavailable' || (kind === 'contract' && (status === undefined || status < 300));
 }
 
 function seconds(ms: number): string {

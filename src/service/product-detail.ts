@@ -2,21 +2,21 @@
 import type { Call, CallOptions } from './call.ts';
 import { ServiceError } from './errors.ts';
 import type { AnswerTimes } from './errors.ts';
+import { notFoundIn } from './not-found.ts';
+import type { NotFound } from './not-found.ts';
 import { productDetailRequestSchema, productDetailResponseSchema } from './schemas.ts';
 import type { ProductDetail } from './schemas.ts';
 
-export type ProductDetailAnswer = AnswerTimes & { readonly requestId: string } & (
-    | {
-        readonly outcome: 'found';
-        readonly product: ProductDetail;
-        /** The product's JSON object as the service sent it, unknown fields kept. */
-        readonly rawProduct: unknown;
-      }
-    | {
-        /** The service itself said `not_found`: deleted, never there, or another store's. */
-        readonly outcome: 'not_found';
-      }
-  );
+/** Not found: deleted, never there, or another store's. */
+export type ProductDetailAnswer = FoundProduct | NotFound;
+
+interface FoundProduct extends AnswerTimes {
+  readonly outcome: 'found';
+  readonly product: ProductDetail;
+  /** The product's JSON object as the service sent it, unknown fields kept. */
+  readonly rawProduct: unknown;
+  readonly requestId: string;
+}
 
 const ENDPOINT = '/v1/product/detail';
 
@@ -37,9 +37,7 @@ export async function productDetail(
   try {
     answer = await call(ENDPOINT, productDetailRequestSchema, productDetailResponseSchema, body, options);
   } catch (error) {
-    const absent = asNotFound(error);
-    if (absent === null) throw error;
-    return absent;
+    return notFoundIn(error);
   }
   const { value, json, requestId, ...times } = answer;
   if (value.product.id !== productId) {
@@ -55,12 +53,4 @@ export async function productDetail(
   }
   const rawProduct = (json as { product: unknown }).product;
   return { outcome: 'found', product: value.product, rawProduct, requestId, ...times };
-}
-
-function asNotFound(error: unknown): ProductDetailAnswer | null {
-  if (!(error instanceof ServiceError) || error.kind !== 'rejected') return null;
-  if (error.status !== 404 || error.code !== 'not_found') return null;
-  const { requestId, times } = error;
-  if (requestId === undefined || times === undefined) return null;
-  return { outcome: 'not_found', requestId, ...times };
 }

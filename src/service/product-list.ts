@@ -9,6 +9,8 @@ export interface ProductListAnswer extends AnswerTimes {
   readonly requestId: string;
 }
 
+export const PRODUCT_LIST_ENDPOINT = '/v1/product/list';
+
 /**
  * Lists one page of the store's products (service-api.md, "POST /v1/product/list"). Sorted by `id` each product is
  * listed exactly once while others are edited.
@@ -24,6 +26,12 @@ export async function listProducts(
     value,
     json: _,
     ...rest
-  } = await call('/v1/product/list', productListRequestSchema, productListResponseSchema, request, options);
+  } = await call(
+    PRODUCT_LIST_ENDPOINT,
+    productListRequestSchema,
+    productListResponseSchema,
+    request,
+    options,
+  );
   return { page: value, ...rest };
 }

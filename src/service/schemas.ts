@@ -1,5 +1,5 @@
 /**
- * Shapes of what the service sends and answers, for the endpoints and events the mirror uses.
+ * Shapes of what the service sends and answers: tokens, the catalogue, webhooks. Orders are in order-schemas.ts.
  * Unknown fields are kept or ignored, never refused: the service may add fields at any time ("Versioning" 2),
  * and `null` means absent ("Conventions" 4).
  */
@@ -17,8 +17,17 @@ export const epochMsSchema = z.int();
 /** A stock figure: a whole number, negative when the variant allows it. */
 export const levelSchema = z.int();
 
-function optional<T extends z.ZodType>(schema: T) {
+/** A field of an answer that a record may lack. */
+export function optional<T extends z.ZodType>(schema: T) {
   return schema.nullish().transform((value) => value ?? undefined);
+}
+
+/**
+ * A field of an answer that nothing here depends on: an odd value reads as absent, so that it never costs the reader
+ * the rest. What the mirror builds on is never lenient.
+ */
+export function lenient<T extends z.ZodType>(schema: T) {
+  return optional(schema).catch(undefined);
 }
 
 // ---- POST /oauth/token ---------------------------------------------------------------------------------------
@@ -83,6 +92,32 @@ export const variantPriceSchema = z.looseObject({
   price: moneySchema,
 });
 
+/** What shipping costs: `init_price` for the first `init_qty` units, `next_price` for each unit after. */
+export const shippingRateSchema = z.looseObject({
+  id: idSchema,
+  /** As in an order, or one not known yet. */
+  shipping_type: z.string(),
+  is_cod: z.boolean(),
+  init_qty: z.int(),
+  init_price: moneySchema,
+  next_price: moneySchema,
+  create_time: lenient(epochMsSchema),
+  update_time: lenient(epochMsSchema),
+});
+
+export const categorySchema = z.looseObject({
+  id: idSchema,
+  name: z.string(),
+  /** A colour code. */
+  color: lenient(z.string()),
+});
+
+/** The volume discount that a product has in one price tier. */
+export const volumeDiscountSchema = z.looseObject({ price_tier_id: idSchema, vd_id: idSchema });
+
+/** Pictures: the first is the main one. The three lists hold the same pictures in the same order. */
+const picturesSchema = lenient(z.array(z.string()));
+
 export const productVariantDetailSchema = z.looseObject({
   product_variant_id: idSchema,
   name: z.string(),
@@ -106,6 +141,11 @@ export const productVariantDetailSchema = z.looseObject({
   reserved_qty: optional(levelSchema),
   /** Own products only; absent means "not told", never "none". */
   warehouses: optional(z.array(warehouseLevelSchema)),
+  img_url: lenient(z.string()),
+  thumbnail_url: lenient(z.string()),
+  tiny_img_url: lenient(z.string()),
+  /** The unit is not documented. */
+  weight: lenient(z.int()),
 });
 
 export const productDetailSchema = z.looseObject({
@@ -118,6 +158,20 @@ export const productDetailSchema = z.looseObject({
   has_child: optional(z.boolean()),
   warehouse_ids: optional(z.array(idSchema)),
   variants: z.array(productVariantDetailSchema).min(1),
+  /** Empty when there is none. */
+  description: lenient(z.string()),
+  img_uris: picturesSchema,
+  thumbnail_uris: picturesSchema,
+  tiny_img_uris: picturesSchema,
+  category: lenient(categorySchema),
+  price_tier_ids: lenient(z.array(idSchema)),
+  pg_vd_ids: lenient(z.array(volumeDiscountSchema)),
+  shipping_rates: lenient(z.array(shippingRateSchema)),
+  /** Pulled products only. */
+  seller_shipping_rates: lenient(z.array(shippingRateSchema)),
+  /** The lowest and the highest price of a variant, across price tiers. */
+  min: lenient(moneySchema),
+  max: lenient(moneySchema),
 });
 
 export const productDetailResponseSchema = z.looseObject({
@@ -158,6 +212,8 @@ export type ProductRow = z.infer<typeof productRowSchema>;
 export type ProductListResponse = z.infer<typeof productListResponseSchema>;
 export type ProductDetail = z.infer<typeof productDetailSchema>;
 export type ProductVariantDetail = z.infer<typeof productVariantDetailSchema>;
+export type ProductCategory = z.infer<typeof categorySchema>;
+export type ShippingRate = z.infer<typeof shippingRateSchema>;
 export type WarehouseLevel = z.infer<typeof warehouseLevelSchema>;
 export type WebhookEnvelope = z.infer<typeof webhookEnvelopeSchema>;
 export type StockItem = z.infer<typeof stockItemSchema>;

@@ -1,6 +1,6 @@
 /** The package as a user gets it: packed, installed globally, and run by the Node that the machine has. */
 import { execFileSync, spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -79,4 +79,28 @@ it('finds the migrations beside dist/', () => {
   expect(existsSync(join(prefix, 'lib/node_modules/stock-mirror/drizzle'))).toBe(
     existsSync(join(root, 'drizzle')),
   );
+});
+
+it.each([
+  ['stock-mirror', ['connectService', 'signBody', 'verifySignature']],
+  ['stock-mirror/client', ['ServiceError', 'createClient', 'shippingTypes']],
+])('gives %s to other programs, with its types', (name, exported) => {
+  // A global package is found by path only, so a program of its own is given a link to it.
+  const modules = join(folder, 'node_modules');
+  mkdirSync(modules, { recursive: true });
+  const link = join(modules, 'stock-mirror');
+  if (!existsSync(link)) symlinkSync(join(prefix, 'lib/node_modules/stock-mirror'), link);
+  const program = `import * as all from '${name}'; console.log(JSON.stringify(Object.keys(all)));`;
+  const { status, stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '--eval', program], {
+    cwd: folder,
+    env,
+    encoding: 'utf8',
+  });
+  expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+  expect(JSON.parse(stdout)).toEqual(expect.arrayContaining(exported));
+  const { exports } = JSON.parse(readFileSync(join(link, 'package.json'), 'utf8')) as {
+    exports: Record<string, { types: string }>;
+  };
+  const { types } = exports[name.replace('stock-mirror', '.')] ?? { types: 'none' };
+  expect(existsSync(join(link, types))).toBe(true);
 });

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { createLog } from '../../src/log.ts';
 import { Throttle } from '../../src/reconcile/throttle.ts';
-import type { ServiceClient } from '../../src/service/client.ts';
+import type { CatalogueClient } from '../../src/service/client.ts';
 import { ServiceError, type ServiceErrorKind } from '../../src/service/errors.ts';
 import type { ProductListAnswer } from '../../src/service/product-list.ts';
 import type { ProductDetailAnswer } from '../../src/service/product-detail.ts';
@@ -80,7 +80,7 @@ export function hastyClock(factor: number): () => number {
   return () => Math.round(startedAtMs + (performance.now() - startedMs) * factor);
 }
 
-export interface FakeService extends ServiceClient {
+export interface FakeService extends CatalogueClient {
   /** The catalogue in the order of its list. */
   ids: string[];
   /** What was asked, in order: product ids, and `list <offset>`. */
@@ -126,7 +126,6 @@ export function fakeService(now: () => number, ids: readonly string[]): FakeServ
         ...times(sentAtMs),
       };
     },
-    close: () => Promise.resolve(),
   };
   return service;
 }

@@ -65,7 +65,9 @@ test('POST /sandbox/operations changes the truth and tells the receiver', async 
 });
 
 test.each([
-  [{ operation: 'explode' }, 'operation'],
+  [{ operation: 'explode' }, 'operation: must be one of reserve, cancel'],
+  [{ operation: 'explode' }, 'place_order'],
+  [{}, 'operation: must be one of'],
   [{ operation: 'adjust', variant_id: 5, to: 1 }, 'variant_id'],
   [{ operation: 'adjust', variant_id: '5' }, 'to'],
   [{ operation: 'adjust', variant_id: '5', to: 1 }, 'no live variant 5'],

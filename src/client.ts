@@ -1,0 +1,129 @@
+/**
+ * The client for partners: every endpoint of the service, with retries, over one shared token. Other programs import it
+ * as `stock-mirror/client`; service-api.md is the contract behind it.
+ */
+import { setTimeout } from 'node:timers/promises';
+import { allAddresses, allProducts } from './service/all-rows.ts';
+import type { AllProductsRequest } from './service/all-rows.ts';
+import type { CallOptions } from './service/call.ts';
+import type { ServiceClient } from './service/client.ts';
+import { connectService } from './service/connect.ts';
+import type { HttpLimits } from './service/http.ts';
+import type { StoreAddress } from './service/order-schemas.ts';
+import { createRetry, DEFAULT_RETRY_POLICY } from './service/retry.ts';
+import type { RetryPolicy } from './service/retry.ts';
+import { withRetries } from './service/retrying-client.ts';
+import type { ProductRow } from './service/schemas.ts';
+
+export interface ClientOptions {
+  /** http or https, without credentials. */
+  readonly baseUrl: string;
+  readonly clientId: string;
+  readonly clientSecret: string;
+  /**
+   * Where the token is kept, for all processes that share these credentials; made with mode 0600 in a folder that
+   * exists. A refused secret stays latched there until the secret changes.
+   */
+  readonly tokenFilePath: string;
+  /** Most requests in flight at once; 8 unless told. */
+  readonly maxConcurrency?: number;
+  /** `{ attempts: 1 }` for none. */
+  readonly retry?: Partial<RetryPolicy>;
+  readonly limits?: Partial<HttpLimits>;
+  /** Told when the token file cannot be read or written, and the token is kept in memory; a process warning unless told. */
+  readonly onTokenFileError?: (error: unknown) => void;
+}
+
+/** Every function throws ServiceError only, after the retries that its policy allows. */
+export interface Client extends ServiceClient {
+  /**
+   * Every product, page by page, by ascending `id` unless told otherwise. Only by `id` does each come exactly once
+   * while the catalogue is edited. To be iterated once.
+   */
+  allProducts(
+    request?: AllProductsRequest,
+    options?: CallOptions,
+  ): AsyncGenerator<ProductRow, void, undefined>;
+  /** Every address of the store's own, the default sender first. To be iterated once. */
+  allAddresses(options?: CallOptions): AsyncGenerator<StoreAddress, void, undefined>;
+  /** Lets credentials that the service has refused be tried again. Rejects if the token file cannot say so. */
+  releaseLatch(): Promise<void>;
+}
+
+const DEFAULT_MAX_CONCURRENCY = 8;
+
+/**
+ * Connects to the service. Nothing is sent before the first call.
+ *
+ * 500, network failures and timeouts are tried again with growing, jittered pauses: reads always, `createOrder` only
+ * with an `external_order_id`. 429 waits for its `Retry-After`; a refused token is replaced once; nothing else is tried
+ * again (service-api.md, "Errors" rule 4).
+ *
+ * @throws TypeError, RangeError for options that cannot be.
+ */
+export function createClient({ retry, ...options }: ClientOptions): Client {
+  const policy = { ...DEFAULT_RETRY_POLICY, ...retry };
+  const retrying = createRetry({ policy, sleep, random: Math.random });
+  const connection = connectService({
+    maxConcurrency: DEFAULT_MAX_CONCURRENCY,
+    onTokenFileError: warn,
+    ...options,
+  });
+  const client = withRetries(connection.client, retrying);
+  return {
+    ...client,
+    allProducts: (request, callOptions) => allProducts(client, request, callOptions),
+    allAddresses: (callOptions) => allAddresses(client, callOptions),
+    releaseLatch: () => connection.tokens.releaseLatch(),
+  };
+}
+
+async function sleep(ms: number, signal: AbortSignal): Promise<void> {
+  try {
+    await setTimeout(ms, undefined, { signal });
+  } catch (error) {
+    if (!signal.aborted) throw error;
+  }
+}
+
+function warn(error: unknown): void {
+  process.emitWarning(`the token is kept in memory only: ${String(error)}`, 'TokenFileWarning');
+}
+
+export type { AllProductsRequest } from './service/all-rows.ts';
+export type { AddressListAnswer } from './service/address-list.ts';
+export type { CallOptions } from './service/call.ts';
+export type { CatalogueClient, ServiceClient } from './service/client.ts';
+export { ServiceError } from './service/errors.ts';
+export type { AnswerTimes, ServiceErrorKind } from './service/errors.ts';
+export type { HttpLimits } from './service/http.ts';
+export type { NotFound } from './service/not-found.ts';
+export type { CreateOrderAnswer } from './service/order-create.ts';
+export type { OrderDetailAnswer } from './service/order-detail.ts';
+export { shippingTypes } from './service/order-schemas.ts';
+export type {
+  Address,
+  AddressInput,
+  AddressListRequest,
+  AddressListResponse,
+  CreateOrderRequest,
+  MoneyInput,
+  Order,
+  OrderDetailRequest,
+  OrderLine,
+  ShippingType,
+  StoreAddress,
+} from './service/order-schemas.ts';
+export type { ProductDetailAnswer } from './service/product-detail.ts';
+export type { ProductListAnswer } from './service/product-list.ts';
+export type { RetryPolicy } from './service/retry.ts';
+export type {
+  ProductCategory,
+  ProductDetail,
+  ProductListRequest,
+  ProductListResponse,
+  ProductRow,
+  ProductVariantDetail,
+  ShippingRate,
+  WarehouseLevel,
+} from './service/schemas.ts';

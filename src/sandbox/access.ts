@@ -1,0 +1,19 @@
+import { ApiError } from './errors.ts';
+
+/** What the channel may not do, as switches ("Errors": 403). */
+export type Access = {
+  /** The channel may not work with the store's orders and addresses. The product endpoints know no 403. */
+  denied: boolean;
+  /** The store's subscription has no order left. */
+  quotaExceeded: boolean;
+};
+
+export function requireAccess(access: Access): void {
+  if (access.denied) throw new ApiError(403, 'access_denied', 'the channel may not do that for its store');
+}
+
+export function requireQuota(access: Access): void {
+  if (access.quotaExceeded) {
+    throw new ApiError(403, 'quota_exceeded', 'the order quota of the store’s subscription is used up');
+  }
+}

@@ -1,0 +1,83 @@
+import { z } from 'zod';
+import { addressInputSchema, createOrderRequestSchema } from '../service/order-schemas.ts';
+import { idSchema } from '../service/schemas.ts';
+import type { AddressBook } from './address-book.ts';
+import { ApiError } from './errors.ts';
+import type { OrderBook } from './order-book.ts';
+import type { OrderDesk } from './order-desk.ts';
+import { renderOrder } from './order-render.ts';
+import { describe, withoutNulls } from './request-body.ts';
+import { OperationError } from './targets.ts';
+
+const order = { order_id: idSchema };
+
+/** What the store's people do with orders and addresses in its app; more of `POST /sandbox/operations`. */
+const schemas = {
+  /** Keys an order in by hand: of another channel than the API's, so its external id is not known there. */
+  place_order: z.strictObject({ operation: z.literal('place_order'), order: createOrderRequestSchema }),
+  pay: z.strictObject({ operation: z.literal('pay'), ...order }),
+  add_tracking_number: z.strictObject({
+    operation: z.literal('add_tracking_number'),
+    ...order,
+    tracking_number: z.string().min(1),
+  }),
+  delete_order: z.strictObject({ operation: z.literal('delete_order'), ...order }),
+  add_address: z.strictObject({
+    operation: z.literal('add_address'),
+    address: addressInputSchema,
+    is_primary: z.boolean().optional(),
+  }),
+  set_primary: z.strictObject({
+    operation: z.literal('set_primary'),
+    address_id: idSchema,
+    is_primary: z.boolean(),
+  }),
+} as const;
+
+type Requested = z.output<(typeof schemas)[keyof typeof schemas]>;
+type Deps = { desk: OrderDesk; book: OrderBook; addresses: AddressBook };
+
+export const orderOperationNames: readonly string[] = Object.keys(schemas);
+
+export function isOrderOperation(name: unknown): name is keyof typeof schemas {
+  return typeof name === 'string' && Object.hasOwn(schemas, name);
+}
+
+/** Does what the body asks for. Throws ApiError 400 saying which field is wrong, or why it cannot be done. */
+export function runOrderOperation(
+  deps: Deps,
+  operation: keyof typeof schemas,
+  body: Readonly<Record<string, unknown>>,
+): Record<string, unknown> {
+  const schema = schemas[operation];
+  const parsed = schema.safeParse(withoutNulls(body, schema));
+  if (!parsed.success) throw new ApiError(400, 'invalid_request', describe(parsed.error));
+  try {
+    return run(deps, parsed.data);
+  } catch (error) {
+    if (error instanceof OperationError) throw new ApiError(400, 'invalid_request', error.message);
+    throw error;
+  }
+}
+
+function run({ desk, book, addresses }: Deps, requested: Requested): Record<string, unknown> {
+  const shown = (orderId: string) => ({ order: renderOrder(book.find(orderId)!) });
+  switch (requested.operation) {
+    case 'place_order':
+      return { order: renderOrder(desk.place(requested.order, 'app')) };
+    case 'pay':
+      desk.pay(requested.order_id);
+      return shown(requested.order_id);
+    case 'add_tracking_number':
+      desk.addTrackingNumber(requested.order_id, requested.tracking_number);
+      return shown(requested.order_id);
+    case 'delete_order':
+      desk.delete(requested.order_id);
+      return {};
+    case 'add_address':
+      return { address: addresses.addOwn(requested.address, requested.is_primary ?? false) };
+    case 'set_primary':
+      addresses.setPrimary(requested.address_id, requested.is_primary);
+      return { addresses: addresses.own() };
+  }
+}

@@ -1,0 +1,36 @@
+import { z } from 'zod';
+import { shippingTypes } from '../service/order-schemas.ts';
+import type { Courier } from './courier.ts';
+import type { Network } from './network.ts';
+
+/** Body of `POST /sandbox/settings`: what the store's owner sets up in the app. What is left out stays as it is. */
+export const settingsSchema = z.strictObject({
+  /** Empty: nothing is delivered, regardless of the switches. */
+  webhook_url: z.union([z.literal(''), z.url({ protocol: /^https?$/ })]).optional(),
+  /** One switch per event; off stops its delivery and keeps the URL. */
+  events: z.strictObject({ stock_available_updated: z.boolean().optional() }).optional(),
+  /** The couriers for which booking is set up. */
+  couriers: z.array(z.enum(shippingTypes)).optional(),
+  booking_delay_ms: z.int().min(0).max(3_600_000).optional(),
+});
+
+type Configured = { network: Network; courier: Courier };
+
+export function readSettings({ network, courier }: Configured): z.output<typeof settingsSchema> {
+  return {
+    webhook_url: network.webhookUrl ?? '',
+    events: { stock_available_updated: network.enabled },
+    couriers: [...courier.bookable],
+    booking_delay_ms: courier.bookingDelayMs,
+  };
+}
+
+export function changeSettings(
+  { network, courier }: Configured,
+  settings: z.output<typeof settingsSchema>,
+): void {
+  network.webhookUrl = settings.webhook_url ?? network.webhookUrl;
+  network.enabled = settings.events?.stock_available_updated ?? network.enabled;
+  if (settings.couriers) courier.bookable = new Set(settings.couriers);
+  courier.bookingDelayMs = settings.booking_delay_ms ?? courier.bookingDelayMs;
+}

@@ -1,0 +1,60 @@
+import type { z } from 'zod';
+import type { createOrderRequestSchema } from '../service/order-schemas.ts';
+import type { StoredAddress } from './address-book.ts';
+import type { Shipment } from './courier.ts';
+import type { Variant } from './model.ts';
+import type { Order, Orders } from './orders.ts';
+
+export type NewOrder = z.output<typeof createOrderRequestSchema>;
+
+/** Where an order was made: through the API, by its one channel, or by hand in the store's app. */
+export type Origin = 'channel' | 'app';
+
+export type PricedLine = { readonly variant: Variant; readonly qty: number; readonly price: number | string };
+
+/** What was agreed about an order, beside the stock that it holds. */
+export type PlacedOrder = {
+  readonly stock: Order;
+  readonly origin: Origin;
+  readonly request: NewOrder;
+  readonly lines: readonly PricedLine[];
+  readonly senderName: string;
+  readonly sender: StoredAddress | undefined;
+  readonly recipient: StoredAddress;
+  readonly orderTimeMs: number;
+  paidTimeMs: number | null;
+  readonly shipments: Shipment[];
+};
+
+/** An order that only holds stock was keyed in at the counter: nothing else is known of it. */
+export type FoundOrder = PlacedOrder | { readonly stock: Order };
+
+export type OrderBook = {
+  add(order: PlacedOrder): void;
+  /** Store-wide. Undefined for every miss: unknown, or deleted. */
+  find(id: string): FoundOrder | undefined;
+  /** Within the channel that made it. A deleted order's external id is free again. */
+  findExternal(origin: Origin, externalOrderId: string): PlacedOrder | undefined;
+};
+
+export function createOrderBook(deps: { orders: Orders }): OrderBook {
+  const { orders } = deps;
+  const placed = new Map<string, PlacedOrder>();
+  const external: Record<Origin, Map<string, PlacedOrder>> = { channel: new Map(), app: new Map() };
+
+  const live = <T extends FoundOrder>(order: T | undefined): T | undefined =>
+    order === undefined || order.stock.deleted ? undefined : order;
+
+  return {
+    add: (order) => {
+      placed.set(order.stock.id, order);
+      const { external_order_id: externalOrderId } = order.request;
+      if (externalOrderId !== undefined) external[order.origin].set(externalOrderId, order);
+    },
+    find: (id) => {
+      const stock = orders.find(id);
+      return live(placed.get(id) ?? (stock && { stock }));
+    },
+    findExternal: (origin, externalOrderId) => live(external[origin].get(externalOrderId)),
+  };
+}

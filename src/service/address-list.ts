@@ -1,0 +1,39 @@
+/** POST /v1/store/address/list. */
+import type { Call, CallOptions } from './call.ts';
+import type { AnswerTimes } from './errors.ts';
+import { addressListRequestSchema, addressListResponseSchema } from './order-schemas.ts';
+import type { AddressListRequest, AddressListResponse } from './order-schemas.ts';
+
+export interface AddressListAnswer extends AnswerTimes {
+  readonly page: AddressListResponse;
+  readonly requestId: string;
+}
+
+export const ADDRESS_LIST_ENDPOINT = '/v1/store/address/list';
+
+/**
+ * Lists one page of the store's own (sender) addresses, primary first, then oldest first (service-api.md, "POST
+ * /v1/store/address/list"). The first of the first page is the default sender; customers' addresses are not listed.
+ * The ids never change: read them once and keep them.
+ *
+ * @param request `limit` 1 to 200, 100 unless told; `offset` from 0.
+ * @throws ServiceError.
+ */
+export async function listAddresses(
+  call: Call,
+  request: AddressListRequest = {},
+  options?: CallOptions,
+): Promise<AddressListAnswer> {
+  const {
+    value,
+    json: _,
+    ...rest
+  } = await call(
+    ADDRESS_LIST_ENDPOINT,
+    addressListRequestSchema,
+    addressListResponseSchema,
+    request,
+    options,
+  );
+  return { page: value, ...rest };
+}

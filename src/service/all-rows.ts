@@ -1,0 +1,48 @@
+/** The paged lists as one sequence each: a page is asked for when the rows before it have been taken. */
+import { ADDRESS_LIST_ENDPOINT } from './address-list.ts';
+import type { CallOptions } from './call.ts';
+import type { ServiceClient } from './client.ts';
+import type { StoreAddress } from './order-schemas.ts';
+import { PRODUCT_LIST_ENDPOINT } from './product-list.ts';
+import type { ProductListRequest, ProductRow } from './schemas.ts';
+import { walk } from './walk.ts';
+
+/** Which products, and in what order; the paging is not the caller's. */
+export type AllProductsRequest = Pick<ProductListRequest, 'query' | 'sort_by' | 'sort_order'>;
+
+/** The largest pages of "Limits": fewest requests, and least time for a list to shift. */
+const PRODUCTS_PER_PAGE = 100;
+const ADDRESSES_PER_PAGE = 200;
+
+/**
+ * Every product of the store (service-api.md, "POST /v1/product/list"), by ascending `id` unless told otherwise: only
+ * by `id` does each come exactly once whatever is edited or deleted meanwhile.
+ *
+ * @throws ServiceError from the iteration.
+ */
+export function allProducts(
+  client: Pick<ServiceClient, 'listProducts'>,
+  { query, sort_by = 'id', sort_order = 'asc' }: AllProductsRequest = {},
+  options?: CallOptions,
+): AsyncGenerator<ProductRow, void, undefined> {
+  const filter = { sort_by, sort_order, limit: PRODUCTS_PER_PAGE, ...(query === undefined ? {} : { query }) };
+  return walk(PRODUCT_LIST_ENDPOINT, async (offset) => {
+    const { page } = await client.listProducts({ ...filter, offset }, options);
+    return { rows: page.products, hasMore: page.has_more };
+  });
+}
+
+/**
+ * Every address of the store's own (service-api.md, "POST /v1/store/address/list"), the default sender first.
+ *
+ * @throws ServiceError from the iteration.
+ */
+export function allAddresses(
+  client: Pick<ServiceClient, 'listAddresses'>,
+  options?: CallOptions,
+): AsyncGenerator<StoreAddress, void, undefined> {
+  return walk(ADDRESS_LIST_ENDPOINT, async (offset) => {
+    const { page } = await client.listAddresses({ limit: ADDRESSES_PER_PAGE, offset }, options);
+    return { rows: page.addresses, hasMore: page.has_more };
+  });
+}

@@ -1,0 +1,20 @@
+/** The service's word that there is no such thing: an outcome, not an error. */
+import { ServiceError } from './errors.ts';
+import type { AnswerTimes } from './errors.ts';
+
+export interface NotFound extends AnswerTimes {
+  readonly outcome: 'not_found';
+  readonly requestId: string;
+}
+
+/**
+ * Reads a failed call as the service's own 404 `not_found` (service-api.md, "Errors" rule 2).
+ *
+ * @throws the error itself when it is anything else; a proxy's 404 says nothing about the thing asked for.
+ */
+export function notFoundIn(error: unknown): NotFound {
+  if (!(error instanceof ServiceError) || error.kind !== 'rejected') throw error;
+  const { status, code, requestId, times } = error;
+  if (status !== 404 || code !== 'not_found' || requestId === undefined || times === undefined) throw error;
+  return { outcome: 'not_found', requestId, ...times };
+}

@@ -1,0 +1,41 @@
+/** POST /v1/order/create. */
+import type { Call, CallOptions } from './call.ts';
+import type { AnswerTimes } from './errors.ts';
+import { createOrderRequestSchema, orderResponseSchema } from './order-schemas.ts';
+import type { CreateOrderRequest, Order } from './order-schemas.ts';
+
+export interface CreateOrderAnswer extends AnswerTimes {
+  /** Without `shipments` as long as no courier is booked: read it again with `orderDetail`. */
+  readonly order: Order;
+  /** The order's JSON object as the service sent it, unknown fields kept. */
+  readonly rawOrder: unknown;
+  readonly requestId: string;
+}
+
+export const CREATE_ORDER_ENDPOINT = '/v1/order/create';
+
+/**
+ * Creates one order (service-api.md, "POST /v1/order/create"). Stock is reserved at once; a tracking number is asked
+ * of the courier when the order is ready to ship, unless `auto_request_xshipping` is false.
+ *
+ * `external_order_id` makes it safe to send again: an order of that id in this channel is answered as it is, and no
+ * second one is created. Without it each request creates another order.
+ *
+ * @param request money in baht, times in epoch ms, ids as strings of digits.
+ * @throws ServiceError. `rejected`: 400, 403 `access_denied` or `quota_exceeded`, 413; nothing was created. After
+ * `unavailable`, `aborted`, or `contract` with a 2xx, the order may have been created all the same.
+ */
+export async function createOrder(
+  call: Call,
+  request: CreateOrderRequest,
+  options?: CallOptions,
+): Promise<CreateOrderAnswer> {
+  const { value, json, ...rest } = await call(
+    CREATE_ORDER_ENDPOINT,
+    createOrderRequestSchema,
+    orderResponseSchema,
+    request,
+    options,
+  );
+  return { order: value.order, rawOrder: (json as { order: unknown }).order, ...rest };
+}

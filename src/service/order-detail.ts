@@ -1,0 +1,66 @@
+/** POST /v1/order/detail. */
+import type { Call, CallOptions } from './call.ts';
+import { ServiceError } from './errors.ts';
+import type { AnswerTimes } from './errors.ts';
+import { notFoundIn } from './not-found.ts';
+import type { NotFound } from './not-found.ts';
+import { orderDetailRequestSchema, orderResponseSchema } from './order-schemas.ts';
+import type { Order, OrderDetailRequest } from './order-schemas.ts';
+
+/** Not found: deleted, never there, another store's, or an external id that this channel has not used. */
+export type OrderDetailAnswer = FoundOrder | NotFound;
+
+interface FoundOrder extends AnswerTimes {
+  readonly outcome: 'found';
+  /** As it stands now: with `shipments` once the courier booking is complete. */
+  readonly order: Order;
+  /** The order's JSON object as the service sent it, unknown fields kept. */
+  readonly rawOrder: unknown;
+  readonly requestId: string;
+}
+
+const ENDPOINT = '/v1/order/detail';
+
+/**
+ * Reads one order (service-api.md, "POST /v1/order/detail"): by the store's own id any order of the store, keyed in
+ * by hand or not; by the caller's own id those that this channel created.
+ *
+ * @throws ServiceError; of kind `contract` also for another order than asked, and for a 404 that is not the service's
+ * own.
+ */
+export async function orderDetail(
+  call: Call,
+  request: OrderDetailRequest,
+  options?: CallOptions,
+): Promise<OrderDetailAnswer> {
+  let answer;
+  try {
+    answer = await call(ENDPOINT, orderDetailRequestSchema, orderResponseSchema, request, options);
+  } catch (error) {
+    return notFoundIn(error);
+  }
+  const { value, json, requestId, ...times } = answer;
+  const { order } = value;
+  const mismatch = otherThanAsked(request, order);
+  if (mismatch !== null)
+    throw new ServiceError({
+      kind: 'contract',
+      endpoint: ENDPOINT,
+      requestId,
+      status: 200,
+      description: mismatch,
+      times,
+    });
+  return { outcome: 'found', order, rawOrder: (json as { order: unknown }).order, requestId, ...times };
+}
+
+/** Shipping a parcel by another order's tracking number is worse than an error. */
+function otherThanAsked({ order_id, external_order_id }: OrderDetailRequest, order: Order): string | null {
+  // Not "is not undefined": null means absent too.
+  if (typeof order_id === 'string')
+    return order_id === order.id ? null : `asked for order ${order_id}, answered order ${order.id}`;
+  const answered = order.external_order_id;
+  // The order's fields are hardly documented: one that is not told is not another.
+  if (answered === undefined || answered === external_order_id) return null;
+  return `asked for external_order_id ${external_order_id}, answered ${answered}`;
+}

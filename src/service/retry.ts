@@ -1,0 +1,99 @@
+/**
+ * When a failed call is made again (service-api.md, "Errors" rule 4). For programs that call the service now and then;
+ * the mirror paces its reads by itself and has nothing of this beneath it.
+ */
+import { fullJitterMs } from '../core/backoff.ts';
+import type { BackoffPolicy } from '../core/backoff.ts';
+import { ServiceError } from './errors.ts';
+import { TOKEN_ENDPOINT } from './token-request.ts';
+
+export interface RetryPolicy extends BackoffPolicy {
+  /** How often one call is made at most, the first time included; 1 means no retry. */
+  readonly attempts: number;
+  /** The longest pause asked for by the service that is waited out; a longer one is the caller's to plan. */
+  readonly maxWaitMs: number;
+}
+
+/** The service counts token requests per minute, so a minute is the longest pause that is usual. */
+export const DEFAULT_RETRY_POLICY: RetryPolicy = {
+  attempts: 4,
+  baseMs: 500,
+  capMs: 10_000,
+  maxWaitMs: 60_000,
+};
+
+/**
+ * How long to wait before the call is made again, in ms; null: not at all.
+ *
+ * 429 waits at least for its `Retry-After`; a 5xx, a network failure or a timeout waits by full jitter, and is final
+ * for a call that must not be carried out twice. Everything else is final: a refused token has been replaced already.
+ *
+ * @param failures how often the call has failed, 1 or more.
+ * @param isRepeatable carrying the call out twice does what once does.
+ * @param random in [0, 1).
+ */
+export function retryDelayMs(
+  error: unknown,
+  failures: number,
+  isRepeatable: boolean,
+  policy: RetryPolicy,
+  random: number,
+): number | null {
+  if (!(error instanceof ServiceError) || failures >= policy.attempts) return null;
+  if (!isWorthAnother(error, isRepeatable)) return null;
+  const askedMs = error.retryAfterMs ?? 0;
+  if (askedMs > policy.maxWaitMs) return null;
+  // On top of what was asked for: many who were told the same must not come back at the same instant.
+  return askedMs + fullJitterMs(failures, policy, random);
+}
+
+function isWorthAnother({ kind, endpoint }: ServiceError, isRepeatable: boolean): boolean {
+  switch (kind) {
+    case 'rate_limited':
+      return true;
+    case 'unavailable':
+      // Without a token the call itself was not carried out.
+      return isRepeatable || endpoint === TOKEN_ENDPOINT;
+    case 'rejected':
+    case 'unauthorized':
+    case 'credentials':
+    case 'contract':
+    case 'aborted':
+      return false;
+  }
+}
+
+export interface RetryDeps {
+  readonly policy: RetryPolicy;
+  /** Resolves after `ms`, or as soon as the signal is aborted. */
+  readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>;
+  /** In [0, 1). */
+  readonly random: () => number;
+}
+
+/** @throws ServiceError: the last attempt's, or of kind `aborted` when the signal ended the wait for the next. */
+export type Retry = <T>(isRepeatable: boolean, attempt: () => Promise<T>, signal: AbortSignal) => Promise<T>;
+
+/** @throws RangeError for a policy without a first attempt. */
+export function createRetry({ policy, sleep, random }: RetryDeps): Retry {
+  if (!Number.isInteger(policy.attempts) || policy.attempts < 1)
+    throw new RangeError(`attempts must be a whole number of at least 1, not ${policy.attempts}`);
+  return async (isRepeatable, attempt, signal) => {
+    for (let failures = 1; ; failures += 1) {
+      try {
+        return await attempt();
+      } catch (error) {
+        const delayMs = retryDelayMs(error, failures, isRepeatable, policy, random());
+        if (delayMs === null) throw error;
+        await sleep(delayMs, signal);
+        if (signal.aborted) throw abortedAfter(error as ServiceError);
+      }
+    }
+  };
+}
+
+function abortedAfter(cause: ServiceError): ServiceError {
+  const { endpoint, requestId } = cause;
+  const description = `aborted while waiting to try again after: ${cause.description}`;
+  return new ServiceError({ kind: 'aborted', endpoint, requestId, description, cause });
+}

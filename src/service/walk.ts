@@ -1,0 +1,60 @@
+/**
+ * Goes through a paged list to its end. Offsets shift when a row before them is removed, so each page begins with the
+ * last row of the page before it; where no row is known, some may have been skipped, and the walk steps back.
+ */
+import { ServiceError } from './errors.ts';
+
+export interface ListPage<Row> {
+  readonly rows: readonly Row[];
+  readonly hasMore: boolean;
+}
+
+/** A list that tells nothing new so many times in a row is not shifting but broken. */
+const MAX_PAGES_WITHOUT_NEWS = 10;
+
+/**
+ * Every row once. All of them, if the list has a steady order; of what changes places while it is read, some may be
+ * missed.
+ *
+ * @param readPage the page that begins at a row, counted from 0; of more than one row wherever there are more.
+ * @throws what `readPage` throws; ServiceError of kind `contract` for a list that does not come to an end.
+ */
+export async function* walk<Row extends { readonly id: string }>(
+  endpoint: string,
+  readPage: (offset: number) => Promise<ListPage<Row>>,
+): AsyncGenerator<Row, void, undefined> {
+  const seen = new Set<string>();
+  let offset = 0;
+  let stepBack = 1;
+  let pagesWithoutNews = 0;
+  /** How far the walk has come. Short of that, on the way from a step back, no news is expected. */
+  let furthest = 0;
+  for (;;) {
+    const { rows, hasMore } = await readPage(offset);
+    const end = offset + rows.length;
+    const isConnected = offset === 0 || rows.some(({ id }) => seen.has(id));
+    if (!isConnected) {
+      offset = Math.max(0, offset - stepBack);
+      stepBack *= 2;
+      continue;
+    }
+    stepBack = 1;
+    const seenBefore = seen.size;
+    for (const row of rows) {
+      if (seen.has(row.id)) continue;
+      seen.add(row.id);
+      yield row;
+    }
+    if (!hasMore) return;
+    if (seen.size > seenBefore) pagesWithoutNews = 0;
+    else if (offset === 0 || end >= furthest) pagesWithoutNews += 1;
+    if (pagesWithoutNews > MAX_PAGES_WITHOUT_NEWS) throw endless(endpoint);
+    furthest = Math.max(furthest, end);
+    offset = Math.max(0, end - 1);
+  }
+}
+
+function endless(endpoint: string): ServiceError {
+  const description = `${MAX_PAGES_WITHOUT_NEWS} pages in a row say that there is more, and bring nothing new`;
+  return new ServiceError({ kind: 'contract', endpoint, description });
+}
