@@ -42,6 +42,8 @@ export interface RunOptions {
 const SAMPLE_EVERY_MS = 2_000;
 /** After the last trouble the mirror may take this long to be at rest. */
 const REST_WITHIN_MS = 30 * 60_000;
+/** How long the service blocks a client that failed to authenticate too often. */
+const LONGEST_BLOCK_MS = 15 * 60_000;
 /** Less than it takes for a schedule to read what a doubt should have asked for. */
 const REST_UNAIDED_WITHIN_MS = 6 * 60_000;
 /** And must stay so. */
@@ -257,7 +259,8 @@ class Run {
   /** Before anybody asks for anything: the mirror reads by itself all that it can know of. */
   async #restUnaided(): Promise<void> {
     const isOver = (): boolean => this.#owesNothing() || this.#waitsForAPerson();
-    await this.#waitFor('rest without an operator', REST_UNAIDED_WITHIN_MS, isOver, 1_000);
+    const withinMs = REST_UNAIDED_WITHIN_MS + (this.#calls.wasSlowedDown ? LONGEST_BLOCK_MS : 0);
+    await this.#waitFor('rest without an operator', withinMs, isOver, 1_000);
     const db = this.#observe();
     if (db === null || !this.#owesNothing()) return;
     this.#count('at rest unaided');

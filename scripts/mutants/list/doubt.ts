@@ -10,6 +10,7 @@ export const DOUBT: readonly Mutant[] = [
     file: 'src/core/obligation.ts',
     find: 'return doubt.madeSeq <= read.s0 && doubt.madeAtMs',
     replace: 'return doubt.madeAtMs',
+    tests: ['test/core/obligation.test.ts'],
   },
   {
     id: 'obligation-cleared-within-lag',

@@ -12,6 +12,8 @@ export class Calls {
   #isLatched = false;
   #passedOver = 0;
   #oldest = '';
+  /** The service has asked for a pause before the next token: up to a quarter of an hour. */
+  wasSlowedDown = false;
   details = 0;
   tokens = 0;
 
@@ -51,6 +53,7 @@ export class Calls {
     }
     this.#tokensInFlight = Math.max(0, this.#tokensInFlight - 1);
     if (status === 401) this.#isLatched = true;
+    if (status === 429) this.wasSlowedDown = true;
   }
 
   #onRead(call: ApiCall, oldestDue: () => readonly string[]): void {
