@@ -84,7 +84,9 @@ test.each([
 ])('a database that is %s while it is open ends the store, with the reason', async (_name, happen) => {
   const store = await storeAt();
   await store.writer.appendDelivery(delivery('a', item()), T0);
-  await eventually(() => markOf(store.path).logSeq === 1, { what: 'all threads run' });
+  await eventually(() => markOf(store.path).logSeq === 1, { what: 'writer and checkpoints run' });
+  // The third thread: it must not find the file gone when it opens it.
+  await store.reader.ask('lastLife');
   happen(store.path);
   await eventually(() => store.deaths.length === 1, { what: 'the owner is told', withinMs: 5_000 });
   expect(store.deaths[0]?.message).toContain(`${store.path} was deleted, moved or replaced`);
