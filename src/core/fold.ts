@@ -86,6 +86,7 @@ function foldDue(ledger: Ledger, entry: DueEntry): void {
       ledger.state = {
         ...ledger.state,
         canaryDueAtMs: null,
+        canarySentAtMs: entry.atMs,
         lossProvedAtMs: entry.atMs,
       };
       ledger.sendCanary(entry);

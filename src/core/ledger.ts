@@ -97,9 +97,9 @@ export class Ledger {
    * still to be proven of what was opened so far.
    */
   answerLoss(opened: Position): void {
-    const { canaryDoubtSeq, canaryDoubtAtMs, canarySentAtMs } = this.state;
+    const { canaryDoubtSeq, canaryDoubtAtMs } = this.state;
     if (opened.seq <= canaryDoubtSeq && opened.atMs <= canaryDoubtAtMs) return;
-    const isCrowd = Math.abs(this.entry.atMs - canarySentAtMs) < CANARY_CROWD_MS;
+    const isCrowd = Math.abs(this.entry.atMs - canaryDoubtAtMs) < CANARY_CROWD_MS;
     this.sendCanary(isCrowd ? this.entry : opened);
   }
 
@@ -115,12 +115,7 @@ export class Ledger {
    * unless it has been read since the doubt arose.
    */
   sendCanary(doubt: Position): void {
-    this.state = {
-      ...this.state,
-      canarySentAtMs: this.entry.atMs,
-      canaryDoubtSeq: doubt.seq,
-      canaryDoubtAtMs: doubt.atMs,
-    };
+    this.state = { ...this.state, canaryDoubtSeq: doubt.seq, canaryDoubtAtMs: doubt.atMs };
     let products = 0;
     for (const { productId, readSeq, readAtMs } of this.tables.canaryProducts(CANARY_PRODUCTS)) {
       const known = { madeSeq: doubt.seq, madeAtMs: doubt.atMs };

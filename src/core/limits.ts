@@ -30,8 +30,8 @@ export const GAP_GRACE_MAX_MS = 6_000;
 
 /** How many products one proven loss sends to be read again. */
 export const CANARY_PRODUCTS = 200;
-/** A loss proven this soon after a canary is one of a crowd. */
-export const CANARY_CROWD_MS = 5_000;
+/** A loss proven this soon after the last canary's doubt is one of a crowd: well over the longest grace of a gap. */
+export const CANARY_CROWD_MS = 10_000;
 /** Bodies that nobody could read send their canaries this far apart. */
 export const UNREADABLE_CANARY_EVERY_MS = 60_000;
 

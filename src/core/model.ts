@@ -171,6 +171,7 @@ export interface MirrorState {
   readonly lossProvedAtMs: number | null;
   /** An authentic body could not be read: what moves must be read once `canaryDueAtMs` has come. */
   readonly canaryDueAtMs: number | null;
+  /** When that was last done. */
   readonly canarySentAtMs: number;
   /** The latest doubt that a canary was sent for: every loss opened up to then has been answered. */
   readonly canaryDoubtSeq: number;

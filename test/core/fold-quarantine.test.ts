@@ -51,6 +51,14 @@ test('no variant: what moves is read, once a minute', () => {
   expect(mirror.tables.state().canaryDueAtMs).toBe(T0 + 121 * S);
 });
 
+test('no variant, just after a loss was proven: what moves is read at once all the same', () => {
+  const mirror = mirrorAfterRead();
+  mirror.deliver(T0 + 60 * S, change({ old: 4, new: 3, updateTimeMs: T0 + 60 * S }));
+  expect(kinds(mirror.read(single(3), { sentAtMs: T0 + 63 * S }))).toContain('gap_proved');
+  quarantine(mirror, T0 + 64 * S, null);
+  expect(mirror.tables.state().canaryDueAtMs).toBe(T0 + 64 * S);
+});
+
 test('a broken item does not hold back its neighbours', () => {
   const mirror = mirrorAfterRead();
   mirror.fold({
