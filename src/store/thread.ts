@@ -27,9 +27,10 @@ export function startThread<In, Out>(name: string, path: string): Thread<In, Out
     post: (message) => worker.postMessage(message),
     onMessage: (listener) => void worker.on('message', listener),
     onEnd: (listener) => {
-      worker.on('error', listener);
-      // Its last messages may still be on their way.
-      worker.on('exit', (code) => setImmediate(() => listener(new Error(`exit code ${code}`))));
+      let failure: Error | null = null;
+      worker.on('error', (error) => (failure = error));
+      // It ends after its error, and its last messages may still be on their way.
+      worker.on('exit', (code) => setImmediate(() => listener(failure ?? new Error(`exit code ${code}`))));
     },
   };
 }

@@ -38,9 +38,9 @@ type InputMessage = Extract<ToWriter, { type: 'input' }>;
 export interface OwnDatabase {
   readonly db: Db;
   /** What was noticed of its history when it was opened. */
-  readonly news?: readonly HistoryNews[];
+  readonly news: readonly HistoryNews[];
   /** After the last commit, before `db.close()`. */
-  readonly beforeClose?: () => readonly HistoryNews[];
+  readonly beforeClose: () => readonly HistoryNews[];
   /** Lets others write it. After `db.close()`. */
   readonly release: () => void;
 }
@@ -55,7 +55,7 @@ export function serveWriter(owner: Owner<ToWriter, FromWriter>, open: () => OwnD
     owner.close();
     return;
   }
-  const { db, news = [], beforeClose, release } = own;
+  const { db, news, beforeClose, release } = own;
   const writer = new Writer(db);
   const deliveries: InputMessage[] = [];
   const others: InputMessage[] = [];
@@ -99,7 +99,7 @@ export function serveWriter(owner: Owner<ToWriter, FromWriter>, open: () => OwnD
       drain();
     }
     if (closing === null) return;
-    const lastNews = beforeClose?.() ?? [];
+    const lastNews = beforeClose();
     db.close();
     release();
     owner.post({ type: 'closed', id: closing, news: lastNews });
