@@ -1,24 +1,45 @@
 /**
- * Adds up the JSON reports of several vitest runs into one plain line, `12 passed, 0 failed, 1 skipped`:
+ * Adds up the JSON reports of several vitest runs into one plain line, `12 passed, 0 failed, 1 skipped`, after the
+ * name and the first lines of the message of each test that failed:
  *
  *     node scripts/test-summary.ts REPORT…
  *
  * Exits 1 when a test failed, when a run failed otherwise, or when it left no report.
  */
 import { readFileSync } from 'node:fs';
+import { relative } from 'node:path';
 import { z } from 'zod';
 
+const MESSAGE_LINES = 12;
+
+const testSchema = z.object({
+  status: z.string(),
+  fullName: z.string(),
+  failureMessages: z.array(z.string()),
+});
 const reportSchema = z.object({
   success: z.boolean(),
   numPassedTests: z.int(),
   numFailedTests: z.int(),
   numPendingTests: z.int(),
   numTodoTests: z.int(),
-  testResults: z.array(z.object({ status: z.string(), assertionResults: z.array(z.unknown()) })),
+  testResults: z.array(
+    z.object({
+      name: z.string(),
+      status: z.string(),
+      message: z.string().default(''),
+      assertionResults: z.array(testSchema),
+    }),
+  ),
 });
 
 const total = { passed: 0, failed: 0, skipped: 0 };
 let isGreen = true;
+
+function tell(file: string, test: string, message: string): void {
+  console.log(`FAILED ${relative(process.cwd(), file)}${test === '' ? '' : ` › ${test}`}`);
+  for (const line of message.split('\n').slice(0, MESSAGE_LINES)) console.log(`    ${line}`);
+}
 
 for (const path of process.argv.slice(2)) {
   try {
@@ -27,6 +48,12 @@ for (const path of process.argv.slice(2)) {
     const broken = report.testResults.filter(
       (file) => file.status === 'failed' && file.assertionResults.length === 0,
     );
+    for (const file of broken) tell(file.name, '', file.message);
+    for (const file of report.testResults) {
+      for (const test of file.assertionResults) {
+        if (test.status === 'failed') tell(file.name, test.fullName, test.failureMessages.join('\n'));
+      }
+    }
     total.passed += report.numPassedTests;
     total.failed += report.numFailedTests + broken.length;
     total.skipped += report.numPendingTests + report.numTodoTests;

@@ -28,7 +28,9 @@ export function startThread<In, Out>(name: string, path: string): Thread<In, Out
     onMessage: (listener) => void worker.on('message', listener),
     onEnd: (listener) => {
       let failure: Error | null = null;
-      worker.on('error', (error) => (failure = error));
+      worker.on('error', (error: Error) => {
+        failure = error;
+      });
       // It ends after its error, and its last messages may still be on their way.
       worker.on('exit', (code) => setImmediate(() => listener(failure ?? new Error(`exit code ${code}`))));
     },

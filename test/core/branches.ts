@@ -29,3 +29,16 @@ export const LEVEL_BRANCHES: Record<LevelBranch, true> = {
   'dominated, drift': true,
   'dominated, back from the dead': true,
 };
+
+/** Those that contradict something: each must leave what a later read has to meet. */
+export const DOUBTFUL: ReadonlySet<string> = new Set([
+  '1 new cell',
+  '2 stale, yet follows',
+  '3 order unknown',
+  '4b in doubt',
+  '4c gap',
+  'gone, in doubt',
+  'poison',
+  'concurrent, differs',
+  'superseded, unknown cell',
+]);

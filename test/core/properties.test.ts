@@ -4,7 +4,7 @@ import type { Entry, ReadEntry } from '../../src/core/entry.ts';
 import type { Fact } from '../../src/core/fact.ts';
 import { fold } from '../../src/core/fold.ts';
 import { EARLIEST_MS, REPLICA_LAG_MS } from '../../src/core/limits.ts';
-import { CHANGE_BRANCHES, LEVEL_BRANCHES } from './branches.ts';
+import { CHANGE_BRANCHES, DOUBTFUL, LEVEL_BRANCHES } from './branches.ts';
 import { MemoryTables } from './memory-tables.ts';
 import { plans, type Misfortune } from './plans.ts';
 import { SimulatedService, type Plan, type StepPlan, type Watch } from './simulated-service.ts';
@@ -155,23 +155,12 @@ test('event time never falls, and no read overwrites what it may not have seen',
 });
 
 test('every contradiction leaves an obligation, a lookup or a gap', () => {
-  const doubtful = new Set<string>([
-    '1 new cell',
-    '2 stale, yet follows',
-    '3 order unknown',
-    '4b in doubt',
-    '4c gap',
-    'gone, in doubt',
-    'poison',
-    'concurrent, differs',
-    'superseded, unknown cell',
-  ]);
   check(ANYTHING, (plan) => {
     const watch: Watch = (service, _nowMs, facts) => {
       // A body whose items stand in the wrong order closes its own gap.
       if (facts.some((fact) => fact.kind === 'gap_closed')) return;
       for (const fact of facts) {
-        if ((fact.kind !== 'change' && fact.kind !== 'level') || !doubtful.has(fact.branch)) continue;
+        if ((fact.kind !== 'change' && fact.kind !== 'level') || !DOUBTFUL.has(fact.branch)) continue;
         const cell = service.cells.find((c) => c.variantId === fact.variantId)!;
         expect(service.isSuspect(cell), fact.branch).toBe(true);
         // A read that was on its way when the doubt arose does not meet it. A gap and a lookup stand for themselves.

@@ -7,7 +7,7 @@ import type { SimulatedService } from '../../src/sandbox/sandbox.ts';
 import type { Transmission, Transmitter } from '../../src/sandbox/transmit.ts';
 import type { Delivery } from '../../src/sandbox/webhooks.ts';
 import type { Machine } from './machine.ts';
-import { WORLD, type Life, type VirtualTime } from './virtual-time.ts';
+import type { Life, VirtualTime } from './virtual-time.ts';
 
 /** How long the service waits for an answer to a webhook. */
 const ACK_TIMEOUT_MS = 1_000;
@@ -158,5 +158,3 @@ async function askService(
     body: new Uint8Array(await answer.arrayBuffer()),
   };
 }
-
-export { WORLD };

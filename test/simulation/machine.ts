@@ -61,17 +61,14 @@ export class Machine {
   /** Survives every kill, as a file does. */
   #tokenState: TokenState | null = null;
   #tokenSecret = '';
-  credentials: Credentials;
   /** How the disk behaves; a slow one makes every commit wait. */
   slowCommitMs = 0;
   instantReads = true;
   /** Effects left until the process is killed between two of them; null: none is planned. */
   #killAfterEffects: number | null = null;
-  readonly counts = { starts: 0, kills: 0, killsAtEffect: 0, stops: 0 };
 
   constructor(options: MachineOptions) {
     this.#options = options;
-    this.credentials = options.credentials;
     this.disk.onCommit = () => this.effect();
   }
 
@@ -88,7 +85,6 @@ export class Machine {
     if (this.#killAfterEffects === null || this.#process === null) return;
     this.#killAfterEffects -= 1;
     if (this.#killAfterEffects > 0) return;
-    this.counts.killsAtEffect += 1;
     this.kill();
     throw new Error('killed');
   }
@@ -108,7 +104,6 @@ export class Machine {
     const life = newLife();
     const process: Process = { life, listeners: new Map(), service: null };
     this.#process = process;
-    this.counts.starts += 1;
     globals.life = life;
     try {
       const service = await startService(
@@ -133,7 +128,6 @@ export class Machine {
     if (process === null) return;
     this.#process = null;
     this.#killAfterEffects = null;
-    this.counts.kills += 1;
     process.life.end();
     this.#options.onEnded();
     this.#options.globals.life = process.life;
@@ -149,7 +143,6 @@ export class Machine {
       this.kill();
       return;
     }
-    this.counts.stops += 1;
     process.service = null;
     process.listeners.clear();
     await service.stop();
@@ -314,7 +307,7 @@ export class Machine {
 
   #config(): Config {
     const { schedules, maxConcurrency, maxRps } = this.#options;
-    const { clientId, clientSecret, webhookSecrets } = this.credentials;
+    const { clientId, clientSecret, webhookSecrets } = this.#options.credentials;
     const [first, ...others] = webhookSecrets;
     return {
       service: {

@@ -3,18 +3,7 @@ import type { Entry } from '../../../src/core/entry.ts';
 import type { Fact } from '../../../src/core/fact.ts';
 import { REPLICA_LAG_MS } from '../../../src/core/limits.ts';
 import type { Tables } from '../../../src/core/tables.ts';
-
-const DOUBTFUL: ReadonlySet<string> = new Set([
-  '1 new cell',
-  '2 stale, yet follows',
-  '3 order unknown',
-  '4b in doubt',
-  '4c gap',
-  'gone, in doubt',
-  'poison',
-  'concurrent, differs',
-  'superseded, unknown cell',
-]);
+import { DOUBTFUL } from '../../core/branches.ts';
 
 /** @param facts what the entry's fold has told. */
 export function checkDoubts(
