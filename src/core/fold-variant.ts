@@ -4,6 +4,7 @@ import type { DriftCause } from './fact.ts';
 import { judgeCells } from './fold-absence.ts';
 import { noteComponent } from './fold-delivery.ts';
 import type { Ledger } from './ledger.ts';
+import { REPLICA_LAG_MS } from './limits.ts';
 import { isConcurrent, mergeLevel, type ReadContext } from './merge-read.ts';
 import type { Product, Variant } from './model.ts';
 import { unmappedVariant } from './unknown.ts';
@@ -128,6 +129,9 @@ function foldTotal(
     goneAtMs: null,
     lookupAtMs: null,
   };
+  // As with a level: of two reads so close to each other, the one sent first may have seen more.
+  const soonAfter = variant.verifiedAtMs !== null && read.sentAtMs < variant.verifiedAtMs + REPLICA_LAG_MS;
+  if (seen.levels === null && oldQty !== newQty && soonAfter) ledger.oblige(product.productId, 'conflict');
   // A first total, and one from a read that may have been too early, is no figure to hold the next against.
   const isTrusted = variant.verifiedAtMs !== null && oldQty === newQty;
   if (seen.levels === null && !isTrusted) suspectCells(ledger, seen.variantId);

@@ -62,9 +62,7 @@ export function mergeLevel(
     const agrees = cell.goneAtMs === null && cell.qty === level.availableQty;
     return {
       branch: agrees ? 'concurrent, agrees' : 'concurrent, differs',
-      cell: agrees
-        ? { ...withOnHand(cell, level, read), verifiedAtMs: later(cell.verifiedAtMs, read) }
-        : cell,
+      cell: agrees ? agreed(cell, level, read) : cell,
       overwritten: null,
       oblige: !agrees,
     };
@@ -83,7 +81,8 @@ export function mergeLevel(
     branch: drift ? 'dominated, drift' : 'dominated, agrees',
     cell: merged,
     overwritten: drift ? { oldQty: cell.qty } : null,
-    oblige: false,
+    // Where the windows overlap, the read sent first may have seen more: one replica is ahead of the other.
+    oblige: drift && cell.verifiedAtMs !== null && read.loMs <= cell.readHiMs,
   };
 }
 
@@ -131,12 +130,20 @@ function dominate(cell: Cell, level: LevelSnapshot, read: ReadContext): Cell {
   };
 }
 
+/**
+ * A concurrent read that shows what the mirror holds. Either of them may have seen more than the other, so a change
+ * within the read's window that arrives later is in doubt, as after any read; below it, nothing becomes certain.
+ */
+function agreed(cell: Cell, level: LevelSnapshot, read: ReadContext): Cell {
+  return {
+    ...withOnHand(cell, level, read),
+    readHiMs: Math.max(cell.readHiMs, read.hiMs),
+    verifiedAtMs: cell.verifiedAtMs === null ? read.sentAtMs : Math.max(cell.verifiedAtMs, read.sentAtMs),
+  };
+}
+
 /** Webhooks never carry these two figures, so even a concurrent read is their newest source. */
 function withOnHand(cell: Cell, level: LevelSnapshot, read: ReadContext): Cell {
   if (read.superseded) return cell;
   return { ...cell, onHand: level.onHand, reservedQty: level.reservedQty, onHandAsOfMs: read.sentAtMs };
-}
-
-function later(verifiedAtMs: number | null, read: ReadContext): number {
-  return verifiedAtMs === null ? read.sentAtMs : Math.max(verifiedAtMs, read.sentAtMs);
 }

@@ -76,6 +76,16 @@ describe('a total', () => {
     expect(mirror.rows('100', null)).toMatchObject([{ oldQty: null, newQty: 10 }]);
   });
 
+  test('that two reads show differently, one right after the other, is read again', () => {
+    const mirror = mirrorAfterRead(of({ availableQty: 11 }, null));
+    mirror.read(of({ availableQty: 12 }, null), { sentAtMs: AT });
+    expect([mirror.total(), mirror.reason()]).toEqual([12, null]);
+    mirror.read(of({ availableQty: 11 }, null), { sentAtMs: AT + 1_999 });
+    expect([mirror.total(), mirror.reason()]).toEqual([11, 'conflict']);
+    mirror.read(of({ availableQty: 13 }, null), { sentAtMs: AT + 10 * S });
+    expect([mirror.total(), mirror.reason()]).toEqual([13, null]);
+  });
+
   test('of a variant whose warehouses are not told is all there is', () => {
     const mirror = mirrorAfterRead(of({ kind: 'pulled', availableQty: 4 }, null));
     expect(mirror.rows('100', null)).toMatchObject([{ oldQty: null, newQty: 4, reason: 'first_read' }]);

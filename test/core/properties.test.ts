@@ -239,7 +239,7 @@ const neverSilentlyWrong: Watch = (service, nowMs) => {
     if (last === undefined || service.qtyAt(cell, nowMs) === null) continue;
     const sameInstant = past.filter((c) => c.item.updateTimeMs === last.item.updateTimeMs);
     const isMerged = sameInstant.every((change) => service.merged.has(change));
-    const isShown = last.trueAtMs <= (service.shown.get(cell.productId)?.sampledMs ?? -Infinity);
+    const isShown = last.trueAtMs <= (service.shownMs.get(cell.productId) ?? -Infinity);
     if (!isMerged && !isShown) continue;
     const qty = service.mirror.qty(cell.variantId, cell.warehouseId);
     if (qty === last.item.new || service.isSuspect(cell)) continue;

@@ -91,8 +91,8 @@ export class SimulatedService {
   readonly cells: readonly TrueCell[];
   readonly deliveries: readonly Delivery[];
   readonly merged = new Set<TrueChange>();
-  /** By product: the answer asked for last, of those merged, and the true time that it shows. */
-  readonly shown = new Map<string, { readonly sentMs: number; readonly sampledMs: number }>();
+  /** By product: the latest true time that an answer, of those merged, has shown. */
+  readonly shownMs = new Map<string, number>();
   /** True time of the last thing that happened. */
   nowMs = 0;
   readonly plan: Plan;
@@ -209,7 +209,7 @@ export class SimulatedService {
         dateMs === null ? null : Math.floor((OWN_MS + dateMs + this.plan.offsetMs) / 1_000) * 1_000,
     });
     this.nowMs = Math.max(this.nowMs, at.mergedMs ?? receivedMs);
-    if (at.sentMs >= (this.shown.get(productId)?.sentMs ?? -Infinity)) this.shown.set(productId, at);
+    this.shownMs.set(productId, Math.max(at.sampledMs, this.shownMs.get(productId) ?? -Infinity));
     this.watch(this, this.nowMs, facts);
   }
 

@@ -9,6 +9,8 @@ import {
   startService,
   throughout,
   untilLive,
+  untilLogged,
+  type Json,
   type RunningMirror,
 } from './harness.ts';
 
@@ -84,7 +86,8 @@ test.concurrent(
     sandbox.oauth.expireAllTokens();
     const { body } = await mirror.post('/api/resync', {});
     await untilRefused(mirror);
-    expect(mirror.log).toContainEqual(expect.objectContaining({ level: 'warn', kind: 'credentials' }));
+    const isWarning = (line: Json): boolean => line['level'] === 'warn' && line['kind'] === 'credentials';
+    await untilLogged(mirror, isWarning, 'that the credentials are refused');
     // Longer than the mirror waits before it looks whether somebody has released the latch.
     await throughout(6_000, () => {
       expect(tokenRequests()).toBe(2);

@@ -11,6 +11,7 @@ import {
   statusOf,
   untilEqual,
   untilLive,
+  untilLogged,
   untilQuiet,
 } from './harness.ts';
 import { startLoad, unanswered, withStatus } from './load.ts';
@@ -36,8 +37,7 @@ test.skipIf(!isAble)(
     await eventually(() => withStatus(load, 503).length > 100, { what: 'deliveries are refused' });
     // A checkpoint empties the write-ahead log, and then there is room in it for a moment.
     await eventually(async () => (await fetch(healthUrl)).status === 503, { what: 'healthz 503' });
-    const told = mirror.log.filter((line) => JSON.stringify(line).includes('make room'));
-    expect(told.length).toBeGreaterThan(0);
+    await untilLogged(mirror, (line) => JSON.stringify(line).includes('make room'), 'what to do');
 
     disk.free();
     const freedAt = load.settled.length;

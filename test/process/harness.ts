@@ -313,3 +313,13 @@ export async function untilRunEnds(mirror: RunningMirror, runId: number, withinM
     { what: `run ${runId} ends`, withinMs },
   );
 }
+
+/** What the log has of a kind of line, once it has any: a line may come after what else shows the same. */
+export async function untilLogged(
+  { log }: { readonly log: readonly Json[] },
+  isIt: (line: Json) => boolean,
+  what: string,
+): Promise<readonly Json[]> {
+  await eventually(() => log.some(isIt), { what: `the log says ${what}` });
+  return log.filter(isIt);
+}

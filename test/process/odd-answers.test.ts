@@ -12,6 +12,7 @@ import {
   startService,
   untilEqual,
   untilLive,
+  untilLogged,
   untilQuiet,
   untilRunEnds,
   type Json,
@@ -78,13 +79,9 @@ test.concurrent(
       { what: 'the failure shows in the status' },
     );
     expect(String(broken['last_read_error'])).toContain('available_qty');
-    expect(mirror.log).toContainEqual(
-      expect.objectContaining({
-        level: 'warn',
-        productId: cell!.productId,
-        msg: 'a product could not be read',
-      }),
-    );
+    const isFailure = (line: Json): boolean =>
+      line['productId'] === cell!.productId && line['msg'] === 'a product could not be read';
+    expect((await untilLogged(mirror, isFailure, 'the failure'))[0]).toMatchObject({ level: 'warn' });
     const unverified = (view: unknown): string =>
       JSON.stringify(view, (key, value: unknown) =>
         key === 'verified_at' || key.endsWith('as_of') ? null : value,

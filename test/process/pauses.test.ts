@@ -7,8 +7,10 @@ import {
   startMirror,
   startService,
   untilLive,
+  untilLogged,
   untilQuiet,
   untilRunEnds,
+  type Json,
   type RunningMirror,
 } from './harness.ts';
 
@@ -56,9 +58,8 @@ for (const [form, retryAfter] of [
       await eventually(async () => (await blocked(mirror))?.kind === 'rate_limited', {
         what: 'the pause shows',
       });
-      expect(mirror.log.some((line) => line['kind'] === 'rate_limited' && line['level'] === 'warn')).toBe(
-        true,
-      );
+      const isWarning = (line: Json): boolean => line['kind'] === 'rate_limited' && line['level'] === 'warn';
+      await untilLogged(mirror, isWarning, 'that it pauses');
       // The operator's word is no reason either.
       expect((await mirror.post('/api/resync', {})).status).toBe(202);
       await untilLive(mirror);

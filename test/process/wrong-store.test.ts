@@ -12,6 +12,7 @@ import {
   statusOf,
   throughout,
   untilLive,
+  untilLogged,
   untilQuiet,
   type Json,
   type RunningMirror,
@@ -48,7 +49,8 @@ test('it stops reading and says so, keeps what it has and what webhooks bring, a
   const message = String((await blocked(wrong))?.['message']);
   expect(message).toContain(other.truth.storeId);
   expect(message).toContain(sandbox.truth.storeId);
-  expect(wrong.log.some((line) => line['kind'] === 'wrong_store' && line['level'] === 'error')).toBe(true);
+  const isError = (line: Json): boolean => line['kind'] === 'wrong_store' && line['level'] === 'error';
+  await untilLogged(wrong, isError, 'that it is another store');
   expect((await wrong.get('/readyz')).status).toBe(503);
   const asked = (): number => Object.values(other.requests).reduce((sum, count) => sum + count, 0);
   // What was under way when the first foreign answer came may still arrive.

@@ -21,22 +21,46 @@ const GREEN = {
   numFailedTests: 0,
   numPendingTests: 0,
   numTodoTests: 0,
-  testResults: [{ status: 'passed', assertionResults: [{}, {}, {}] }],
+  testResults: [fileOf('passed', [test('one', 'passed'), test('two', 'passed'), test('three', 'passed')])],
 };
-const RED = { ...GREEN, success: false, numFailedTests: 2 };
+const RED = {
+  ...GREEN,
+  success: false,
+  numFailedTests: 1,
+  testResults: [fileOf('failed', [test('one', 'passed'), test('two', 'failed')])],
+};
 const SKIPPING = { ...GREEN, numPendingTests: 4, numTodoTests: 1 };
-const UNLOADABLE = { ...GREEN, success: false, testResults: [{ status: 'failed', assertionResults: [] }] };
+const UNLOADABLE = { ...GREEN, success: false, testResults: [fileOf('failed', [], 'no such export')] };
 const ERROR_OUTSIDE_TESTS = { ...GREEN, success: false };
 
-it.each<[reports: unknown[], line: string, status: number]>([
-  [[GREEN], '3 passed, 0 failed', 0],
-  [[GREEN, SKIPPING], '6 passed, 0 failed, 5 skipped', 0],
-  [[RED, GREEN], '6 passed, 2 failed', 1],
-  [[UNLOADABLE], '3 passed, 1 failed', 1],
-  [[ERROR_OUTSIDE_TESTS], '3 passed, 0 failed', 1],
-  [[GREEN, 'no report'], '3 passed, 0 failed', 1],
-  [[GREEN, undefined], '3 passed, 0 failed', 1],
-])('case %#: %s', (reports, line, status) => {
+function fileOf(status: string, assertionResults: unknown[], message = '') {
+  return { name: join(process.cwd(), 'test/a.test.ts'), status, message, assertionResults };
+}
+
+function test(fullName: string, status: string) {
+  const failureMessages = status === 'failed' ? ['AssertionError: 1 is not 2\n    at test/a.test.ts:7'] : [];
+  return { fullName, status, failureMessages };
+}
+
+it.each<[name: string, reports: unknown[], printed: string, status: number]>([
+  ['one run', [GREEN], '3 passed, 0 failed', 0],
+  ['several runs', [GREEN, SKIPPING], '6 passed, 0 failed, 5 skipped', 0],
+  [
+    'a failed test',
+    [RED, GREEN],
+    'FAILED test/a.test.ts › two\n    AssertionError: 1 is not 2\n        at test/a.test.ts:7\n6 passed, 1 failed',
+    1,
+  ],
+  [
+    'a file that does not load',
+    [UNLOADABLE],
+    'FAILED test/a.test.ts\n    no such export\n3 passed, 1 failed',
+    1,
+  ],
+  ['an error outside tests', [ERROR_OUTSIDE_TESTS], '3 passed, 0 failed', 1],
+  ['something else in a report', [GREEN, 'no report'], '3 passed, 0 failed', 1],
+  ['no report', [GREEN, undefined], '3 passed, 0 failed', 1],
+])('%s', (_name, reports, printed, status) => {
   const paths = reports.map((report, index) => {
     const path = join(folder, `${index}.json`);
     rmSync(path, { force: true });
@@ -44,6 +68,6 @@ it.each<[reports: unknown[], line: string, status: number]>([
     return path;
   });
   const run = spawnSync(process.execPath, [script, ...paths], { encoding: 'utf8' });
-  expect(run.stdout).toBe(`${line}\n`);
+  expect(run.stdout).toBe(`${printed}\n`);
   expect(run.status).toBe(status);
 });

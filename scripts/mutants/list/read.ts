@@ -27,6 +27,31 @@ export const READ: readonly Mutant[] = [
     replace: '      oblige: false,',
   },
   {
+    id: 'concurrent-read-leaves-no-window',
+    breaks: 'a change that a concurrent read may have seen is in doubt (§8, rules 3 and 4b)',
+    file,
+    find: '    readHiMs: Math.max(cell.readHiMs, read.hiMs),',
+    replace: '    readHiMs: cell.readHiMs,',
+    tests: ['test/core/merge-read.test.ts'],
+  },
+  {
+    id: 'close-reads-no-obligation',
+    breaks:
+      'of two reads that differ within the replicas’ lag, neither is known to be the later (§8, "A read")',
+    file,
+    find: 'oblige: drift && cell.verifiedAtMs !== null && read.loMs <= cell.readHiMs,',
+    replace: 'oblige: false,',
+    tests: ['test/core/merge-read.test.ts'],
+  },
+  {
+    id: 'close-totals-no-obligation',
+    breaks: 'the same of a total that no warehouse explains (§8, "Totals")',
+    file: 'src/core/fold-variant.ts',
+    find: 'if (seen.levels === null && oldQty !== newQty && soonAfter)',
+    replace: 'if (false)',
+    tests: ['test/core/fold-total.test.ts'],
+  },
+  {
     id: 'superseded-read-merged',
     breaks: 'an answer asked for before the one merged last is not merged over it (§8, "A read")',
     file: 'src/core/fold-read.ts',
