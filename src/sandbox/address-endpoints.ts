@@ -12,7 +12,7 @@ export function addressEndpoints(deps: { access: Access; addresses: AddressBook 
       path: '/v1/store/address/list',
       schema: addressListRequestSchema,
       bodyOptional: true,
-      answer: ({ limit = 100, offset = 0 }, requestId) => {
+      answer: ({ limit = 100, offset = 0 }, { requestId }) => {
         requireAccess(access);
         const all = addresses.own();
         const end = offset + limit;

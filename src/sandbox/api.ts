@@ -68,7 +68,8 @@ export function createApi(deps: {
       count(endpoint.path);
       const raw = await readBody(context.env.incoming);
       const [, token] = /^Bearer +([^\s]+)$/i.exec(context.req.header('Authorization') ?? '') ?? [];
-      if (token === undefined || !issuer.accepts(token)) {
+      const clientId = token === undefined ? undefined : issuer.channelOf(token);
+      if (clientId === undefined) {
         throw new ApiError(401, 'invalid_token', 'the access token is missing, malformed or expired');
       }
       const body = parseJsonBody(raw, context.req.header('Content-Type'), endpoint.schema, {
@@ -78,7 +79,7 @@ export function createApi(deps: {
       // A miss is sampled like any answer: held or delayed, it must not turn into a hit.
       const sample = (ageMs: number): Answer => {
         try {
-          return endpoint.answer(body, requestId, ageMs);
+          return endpoint.answer(body, { requestId, clientId, ageMs });
         } catch (error) {
           if (!(error instanceof ApiError)) throw error;
           return { status: error.status, body: { error: error.code, error_description: error.message } };

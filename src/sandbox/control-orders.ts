@@ -64,7 +64,7 @@ function run({ desk, book, addresses }: Deps, requested: Requested): Record<stri
   const shown = (orderId: string) => ({ order: renderOrder(book.find(orderId)!) });
   switch (requested.operation) {
     case 'place_order':
-      return { order: renderOrder(desk.place(requested.order, 'app')) };
+      return { order: renderOrder(desk.place(requested.order, null)) };
     case 'pay':
       desk.pay(requested.order_id);
       return shown(requested.order_id);

@@ -5,6 +5,7 @@ import type { Access } from './access.ts';
 import type { AddressBook } from './address-book.ts';
 import type { Agenda } from './agenda.ts';
 import type { ApiEnv } from './api.ts';
+import type { Apps } from './apps.ts';
 import type { Clock } from './clock.ts';
 import { faultsSchema, readFaults, setFaults } from './control-faults.ts';
 import { operationNames, renameKeys, runOperation, toSnakeCase } from './control-operations.ts';
@@ -28,6 +29,7 @@ const trafficSchema = z.strictObject({
   rate: z.number().min(0).max(10_000),
   structural: z.boolean().optional(),
 });
+const appSchema = z.strictObject({ client_id: z.string().min(1) });
 const loseNextSchema = z.strictObject({ count: z.int().min(0) });
 /** At most a year at once. */
 const clockSchema = z.strictObject({ advance_ms: z.int().min(0).max(31_536_000_000) });
@@ -43,6 +45,7 @@ export function createControl(deps: {
   access: Access;
   addresses: AddressBook;
   agenda: Agenda;
+  apps: Apps;
   book: OrderBook;
   clock: Clock;
   courier: Courier;
@@ -55,7 +58,7 @@ export function createControl(deps: {
   reads: Reads;
   deliveries: Deliveries;
 }): Hono<ApiEnv> {
-  const { agenda, clock, issuer, truth, operations, traffic, network, deliveries } = deps;
+  const { agenda, apps, clock, issuer, truth, operations, traffic, network, deliveries } = deps;
   const app = new Hono<ApiEnv>();
 
   const body = async <Shape extends z.ZodRawShape>(context: Context<ApiEnv>, schema: z.ZodObject<Shape>) =>
@@ -104,10 +107,25 @@ export function createControl(deps: {
     throw new ApiError(400, 'invalid_request', `operation: must be one of ${names}`);
   });
 
-  app.get('/settings', (context) => context.json(readSettings(deps)));
+  /** Of the app that `?client_id=` names, the first one unless told. */
+  const configured = (context: Context<ApiEnv>) => {
+    const named = apps.networkOf(context.req.query('client_id') ?? issuer.clientId);
+    if (named === undefined) throw new ApiError(404, 'not_found', 'client_id: no such app');
+    return { network: named, courier: deps.courier };
+  };
+  app.get('/settings', (context) => context.json(readSettings(configured(context))));
   app.post('/settings', async (context) => {
-    changeSettings(deps, await body(context, settingsSchema));
-    return context.json(readSettings(deps));
+    const of = configured(context);
+    changeSettings(of, await body(context, settingsSchema));
+    return context.json(readSettings(of));
+  });
+
+  app.post('/apps', async (context) => {
+    const { client_id: clientId } = await body(context, appSchema);
+    const added = apps.add(clientId);
+    if (added === undefined) throw new ApiError(400, 'invalid_request', `client_id: ${clientId} is in use`);
+    const { network: _, ...shown } = added;
+    return context.json(renameKeys(shown, toSnakeCase) as object);
   });
 
   const showClock = (context: Context<ApiEnv>) =>

@@ -1,12 +1,15 @@
 import type { z } from 'zod';
 import type { Answer } from './reads.ts';
 
-/** One `/v1` endpoint: what it takes, and what it answers from the truth as it was `ageMs` ago. */
+/** Who asks, and how old the truth is that is shown: of `ageMs` ago. */
+export type Asked = { readonly requestId: string; readonly clientId: string; readonly ageMs: number };
+
+/** One `/v1` endpoint: what it takes, and what it answers. */
 export type Endpoint = {
   readonly path: string;
   readonly schema: z.ZodObject;
   readonly bodyOptional: boolean;
-  answer(body: Record<string, unknown>, requestId: string, ageMs: number): Answer;
+  answer(body: Record<string, unknown>, asked: Asked): Answer;
 };
 
 /** Ties the answer's body type to its schema, then forgets it, so that endpoints share one table. */
@@ -14,10 +17,10 @@ export function endpoint<Schema extends z.ZodObject>(definition: {
   path: string;
   schema: Schema;
   bodyOptional: boolean;
-  answer(body: z.output<Schema>, requestId: string, ageMs: number): Answer;
+  answer(body: z.output<Schema>, asked: Asked): Answer;
 }): Endpoint {
   return {
     ...definition,
-    answer: (body, requestId, ageMs) => definition.answer(body as z.output<Schema>, requestId, ageMs),
+    answer: (body, asked) => definition.answer(body as z.output<Schema>, asked),
   };
 }

@@ -3,12 +3,15 @@ import type { Clock } from './clock.ts';
 import { ApiError } from './errors.ts';
 
 export type OAuth = {
+  /** Of the first channel, as are the secret and its replacement. */
   readonly clientId: string;
   /** The secret in force. */
   readonly clientSecret: string;
   tokenLifetimeS: number;
   /** An expired channel is answered like wrong credentials. */
   channelExpired: boolean;
+  /** Another channel of the same store, which may ask for tokens from now on. */
+  addChannel(clientId: string, clientSecret: string): void;
   /** Puts a new secret in force; the old one stays valid for another 24 hours. */
   replaceSecret(secret?: string): string;
   expireAllTokens(): void;
@@ -24,7 +27,8 @@ export type TokenIssuer = OAuth & {
     token_type: 'Bearer';
     expires_in: number;
   };
-  accepts(token: string): boolean;
+  /** The client id of the channel that a valid token identifies. */
+  channelOf(token: string): string | undefined;
 };
 
 const MINUTE_MS = 60_000;
@@ -47,7 +51,8 @@ export function createTokenIssuer(deps: {
   const now = (): number => clock.baseNow();
   let secret = deps.clientSecret;
   let oldSecrets: { secret: string; untilMs: number }[] = [];
-  const tokens = new Map<string, number>();
+  const others = new Map<string, string>();
+  const tokens = new Map<string, { clientId: string; untilMs: number }>();
   const requests = createWindows();
   const failures = createWindows();
   const blocks = new Map<string, number>();
@@ -75,7 +80,9 @@ export function createTokenIssuer(deps: {
     }
   };
 
-  const matches = (candidate: string): boolean => {
+  const matches = (id: string, candidate: string): boolean => {
+    if (id !== clientId) return others.get(id) === candidate;
+    if (issuer.channelExpired) return false;
     oldSecrets = oldSecrets.filter((old) => old.untilMs > now());
     return candidate === secret || oldSecrets.some((old) => old.secret === candidate);
   };
@@ -87,6 +94,9 @@ export function createTokenIssuer(deps: {
     },
     tokenLifetimeS: deps.tokenLifetimeS,
     channelExpired: false,
+    addChannel: (id, clientSecret) => {
+      others.set(id, clientSecret);
+    },
     replaceSecret: (next = randomBytes(24).toString('base64url')) => {
       oldSecrets.push({ secret, untilMs: now() + OLD_SECRET_MS });
       secret = next;
@@ -109,21 +119,20 @@ export function createTokenIssuer(deps: {
       if (form.grantType !== 'client_credentials') {
         throw new ApiError(400, 'unsupported_grant_type', 'grant_type must be client_credentials');
       }
-      if (form.clientId !== clientId || issuer.channelExpired || !matches(form.clientSecret)) {
+      if (!matches(form.clientId, form.clientSecret)) {
         fail([clientKey, `ip ${form.ip}`]);
         throw new ApiError(401, 'invalid_client', 'the client credentials were rejected');
       }
       if (tokens.size >= TOKENS_KEPT) tokens.delete(tokens.keys().next().value!);
       const token = randomBytes(32).toString('base64url');
-      tokens.set(token, now() + issuer.tokenLifetimeS * 1_000);
+      tokens.set(token, { clientId: form.clientId, untilMs: now() + issuer.tokenLifetimeS * 1_000 });
       return { access_token: token, token_type: 'Bearer', expires_in: issuer.tokenLifetimeS };
     },
-    accepts: (token) => {
-      const untilMs = tokens.get(token);
-      if (untilMs === undefined) return false;
-      if (untilMs > now()) return true;
+    channelOf: (token) => {
+      const found = tokens.get(token);
+      if (found === undefined || found.untilMs > now()) return found?.clientId;
       tokens.delete(token);
-      return false;
+      return undefined;
     },
   };
   return issuer;

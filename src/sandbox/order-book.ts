@@ -7,8 +7,8 @@ import type { Order, Orders } from './orders.ts';
 
 export type NewOrder = z.output<typeof createOrderRequestSchema>;
 
-/** Where an order was made: through the API, by its one channel, or by hand in the store's app. */
-export type Origin = 'channel' | 'app';
+/** Where an order was made: through the API, by the channel of this client id, or (null) by hand in the store's app. */
+export type Origin = string | null;
 
 export type PricedLine = { readonly variant: Variant; readonly qty: number; readonly price: number | string };
 
@@ -40,7 +40,7 @@ export type OrderBook = {
 export function createOrderBook(deps: { orders: Orders }): OrderBook {
   const { orders } = deps;
   const placed = new Map<string, PlacedOrder>();
-  const external: Record<Origin, Map<string, PlacedOrder>> = { channel: new Map(), app: new Map() };
+  const external = new Map<Origin, Map<string, PlacedOrder>>();
 
   const live = <T extends FoundOrder>(order: T | undefined): T | undefined =>
     order === undefined || order.stock.deleted ? undefined : order;
@@ -49,12 +49,14 @@ export function createOrderBook(deps: { orders: Orders }): OrderBook {
     add: (order) => {
       placed.set(order.stock.id, order);
       const { external_order_id: externalOrderId } = order.request;
-      if (externalOrderId !== undefined) external[order.origin].set(externalOrderId, order);
+      if (externalOrderId === undefined) return;
+      const ofOrigin = external.get(order.origin) ?? new Map<string, PlacedOrder>();
+      external.set(order.origin, ofOrigin.set(externalOrderId, order));
     },
     find: (id) => {
       const stock = orders.find(id);
       return live(placed.get(id) ?? (stock && { stock }));
     },
-    findExternal: (origin, externalOrderId) => live(external[origin].get(externalOrderId)),
+    findExternal: (origin, externalOrderId) => live(external.get(origin)?.get(externalOrderId)),
   };
 }

@@ -101,7 +101,7 @@ export function createOrderDesk(deps: {
       const existing = externalOrderId === undefined ? undefined : book.findExternal(origin, externalOrderId);
       // Before the quota and the stock: what exists already needs neither.
       if (existing !== undefined) return existing;
-      if (origin === 'channel') requireQuota(access);
+      if (origin !== null) requireQuota(access);
 
       const lines = resolveLines(truth, request.products);
       const sender = senderOf(request);

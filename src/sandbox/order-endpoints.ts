@@ -23,18 +23,18 @@ export function orderEndpoints(deps: { access: Access; desk: OrderDesk; book: Or
       schema: createOrderRequestSchema,
       bodyOptional: false,
       // Nothing here waits, so that two requests with one external_order_id cannot both find none.
-      answer: (body, requestId) => {
+      answer: (body, { requestId, clientId }) => {
         requireAccess(access);
-        return envelope(requestId, desk.place(body, 'channel'));
+        return envelope(requestId, desk.place(body, clientId));
       },
     }),
     endpoint({
       path: '/v1/order/detail',
       schema: orderDetailRequestSchema,
       bodyOptional: false,
-      answer: ({ order_id: id, external_order_id: externalId }, requestId) => {
+      answer: ({ order_id: id, external_order_id: externalId }, { requestId, clientId }) => {
         requireAccess(access);
-        const order = id === undefined ? book.findExternal('channel', externalId!) : book.find(id);
+        const order = id === undefined ? book.findExternal(clientId, externalId!) : book.find(id);
         if (order === undefined) throw new ApiError(404, 'not_found', 'no such order');
         return envelope(requestId, order);
       },

@@ -20,7 +20,7 @@ export function productEndpoints(deps: { truth: Truth; listing: Listing }): Endp
       path: '/v1/product/list',
       schema: productListRequestSchema,
       bodyOptional: true,
-      answer: (body, requestId) => {
+      answer: (body, { requestId }) => {
         const { products, total, hasMore } = listing.page(body);
         return {
           status: 200,
@@ -37,7 +37,7 @@ export function productEndpoints(deps: { truth: Truth; listing: Listing }): Endp
       path: '/v1/product/detail',
       schema: productDetailRequestSchema,
       bodyOptional: false,
-      answer: (body, requestId, ageMs) => {
+      answer: (body, { requestId, ageMs }) => {
         const product = truth.detail(body.product_id, ageMs);
         if (product === null) throw new ApiError(404, 'not_found', 'no such product');
         return { status: 200, body: { request_id: requestId, product } };

@@ -5,6 +5,8 @@ import type { AddressBook } from './address-book.ts';
 import { addressEndpoints } from './address-endpoints.ts';
 import { createAgenda } from './agenda.ts';
 import { createApi } from './api.ts';
+import { createApps } from './apps.ts';
+import type { Apps } from './apps.ts';
 import type { ApiEnv, RequestCounters } from './api.ts';
 import { fillCatalogue } from './catalogue.ts';
 import { createClock, systemTimers } from './clock.ts';
@@ -76,6 +78,7 @@ export type SimulatedService = {
   readonly advance: (ms: number) => void;
   readonly access: Access;
   readonly addresses: AddressBook;
+  readonly apps: Apps;
   readonly courier: Courier;
   readonly orderDesk: OrderDesk;
   readonly truth: Truth;
@@ -147,7 +150,7 @@ export function createService(
   const factory = createFactory({ random: stream('factory'), ids });
   fillCatalogue({ truth, factory, random: stream('catalogue'), count: options.products ?? 50 });
 
-  const sealer = createSealer({ secret: credentials.webhookSecret, clock });
+  const sealer = createSealer({ secret: credentials.webhookSecret, clock, serial: 0 });
   const deliveries = createDeliveryLog();
   const network = createNetwork({
     seal: sealer.seal,
@@ -158,13 +161,35 @@ export function createService(
     timers,
     webhookUrl: options.webhookUrl ?? null,
   });
+  const issuer = createTokenIssuer({
+    clock,
+    ...credentials,
+    tokenLifetimeS: options.tokenLifetimeS ?? 14_400,
+  });
+  const apps = createApps({
+    first: { clientId: credentials.clientId, network },
+    connect: (serial, secret) =>
+      createNetwork({
+        seal: createSealer({ secret, clock, serial }).seal,
+        // Shared, and closed by the first app's network.
+        transmitter: { ...transmitter, close: () => Promise.resolve() },
+        log: deliveries,
+        clock,
+        random: stream(`network ${serial}`),
+        timers,
+        webhookUrl: null,
+      }),
+    addChannel: (clientId, clientSecret) => {
+      issuer.addChannel(clientId, clientSecret);
+    },
+  });
   const operations = createOperations({
     truth,
     clock,
     random: stream('operations'),
     ids,
     factory,
-    publish: network.publish,
+    publish: apps.publish,
   });
   const traffic = createTraffic({ truth, operations, random: stream('traffic'), timers });
 
@@ -177,11 +202,6 @@ export function createService(
   const book = createOrderBook({ orders: operations.orders });
   const desk = createOrderDesk({ truth, operations, book, addresses, courier, agenda, access, clock });
 
-  const issuer = createTokenIssuer({
-    clock,
-    ...credentials,
-    tokenLifetimeS: options.tokenLifetimeS ?? 14_400,
-  });
   const reads = createReadPath({ random: stream('reads'), timers });
   const requests: RequestCounters = {};
   const endpoints = [
@@ -193,7 +213,7 @@ export function createService(
   api.route(
     '/sandbox',
     createControl({
-      ...{ access, addresses, agenda, book, clock, courier, desk, issuer },
+      ...{ access, addresses, agenda, apps, book, clock, courier, desk, issuer },
       ...{ truth, operations, traffic, network, reads, deliveries },
     }),
   );
@@ -223,6 +243,7 @@ export function createService(
     },
     access,
     addresses,
+    apps,
     courier,
     orderDesk: desk,
     truth,
@@ -237,7 +258,7 @@ export function createService(
       traffic.stop();
       agenda.stop();
       reads.stop();
-      await network.stop();
+      await apps.stop();
     },
   };
 }

@@ -31,8 +31,12 @@ export type Sealer = {
   readonly seal: (changes: readonly Change[]) => Delivery;
 };
 
-/** Makes signed deliveries ("Events": Request, stock_available_updated payload, Signature). */
-export function createSealer(deps: { secret: string; clock: Clock }): Sealer {
+/**
+ * Makes signed deliveries ("Events": Request, stock_available_updated payload, Signature).
+ *
+ * @param deps.serial tells apart the request ids of several sealers at once.
+ */
+export function createSealer(deps: { secret: string; clock: Clock; serial: number }): Sealer {
   const { clock } = deps;
   // From the clock and not the seed: a sandbox that is started again must not repeat ids to the same receiver.
   const runPart = Math.round(clock.baseNow()).toString(36);
@@ -42,7 +46,7 @@ export function createSealer(deps: { secret: string; clock: Clock }): Sealer {
     secret: deps.secret,
     seal: (changes) => {
       count += 1;
-      const requestId = `whk_${runPart}_${String(count).padStart(8, '0')}`;
+      const requestId = `whk_${runPart}_${deps.serial}_${String(count).padStart(8, '0')}`;
       const requestTimeMs = clock.now();
       const items = changes.map(itemOf);
       const body = Buffer.from(
