@@ -1,0 +1,209 @@
+/** Holds what went over the wire against an OpenAPI 3.1 document. Each check throws ContractError naming the place. */
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import type { ValidateFunction } from 'ajv/dist/2020.js';
+import addFormats from 'ajv-formats';
+
+type Json = Readonly<Record<string, unknown>>;
+/** As `fetch` gives them, or by name in any case. */
+export type HeadersLike = Headers | Readonly<Record<string, string | readonly string[] | undefined>>;
+
+export type Exchange = { readonly method: string; readonly path: string };
+export type SeenAnswer = Exchange & {
+  readonly status: number;
+  readonly headers: HeadersLike;
+  /** Parsed JSON; undefined when there was no body. */
+  readonly body?: unknown;
+};
+export type SeenRequest = Exchange & {
+  readonly headers: HeadersLike;
+  /** Parsed JSON, or the fields of a form; undefined when there was no body. */
+  readonly body?: unknown;
+};
+export type SeenWebhook = { readonly headers: HeadersLike; readonly body: unknown };
+
+/** What was seen is not as the document says. */
+export class ContractError extends Error {
+  override readonly name = 'ContractError';
+}
+
+/** An answer: its status, headers and body. Returns nothing; throws ContractError. */
+export function checkAnswer(document: object, answer: SeenAnswer): void {
+  const { method, path, status } = answer;
+  const place = `${method.toUpperCase()} ${path} → ${status}`;
+  const operation = operationAt(document, ['paths', path], method, place);
+  const responses = record(operation.value['responses']);
+  const key = [String(status), `${String(status)[0]}XX`, 'default'].find((each) => each in responses);
+  if (key === undefined) {
+    throw new ContractError(
+      `${place}: the status is not documented, only ${Object.keys(responses).join(', ')}`,
+    );
+  }
+  const response = at(document, [...operation.pointer, 'responses', key]);
+  for (const [name, header] of Object.entries(record(response.value['headers']))) {
+    checkHeader(document, place, [...response.pointer, 'headers', name], {
+      ...{ name, header: record(header), headers: answer.headers },
+    });
+  }
+  checkBody(document, place, response, answer);
+}
+
+/** A request: its bearer token, headers and body. Returns nothing; throws ContractError. */
+export function checkRequest(document: object, request: SeenRequest): void {
+  const { method, path } = request;
+  const place = `${method.toUpperCase()} ${path}, request`;
+  checkOperation(document, place, operationAt(document, ['paths', path], method, place), request);
+}
+
+/** A webhook request, by its `event_type`. Returns nothing; throws ContractError. */
+export function checkWebhook(document: object, webhook: SeenWebhook): void {
+  const eventType = String(record(webhook.body)['event_type']);
+  const place = `webhook ${eventType}`;
+  checkOperation(document, place, operationAt(document, ['webhooks', eventType], 'post', place), webhook);
+}
+
+// ---- Parts of an exchange ------------------------------------------------------------------------------------
+
+type Seen = { readonly headers: HeadersLike; readonly body?: unknown };
+/** A node of the document, with every `$ref` on the way followed, and where it is. */
+type Node = { readonly pointer: readonly string[]; readonly value: Json };
+
+function checkOperation(document: object, place: string, operation: Node, seen: Seen): void {
+  const security = (operation.value['security'] ?? record(document)['security'] ?? []) as readonly Json[];
+  const isOpen = security.length === 0 || security.some((each) => Object.keys(each).length === 0);
+  const authorization = headerOf(seen.headers, 'Authorization');
+  if (!isOpen && !/^Bearer \S+$/i.test(authorization ?? '')) {
+    throw new ContractError(`${place}: header Authorization: a bearer token is required`);
+  }
+  const parameters = (operation.value['parameters'] ?? []) as readonly unknown[];
+  for (const index of parameters.keys()) {
+    const parameter = at(document, [...operation.pointer, 'parameters', String(index)]);
+    if (parameter.value['in'] !== 'header') continue;
+    checkHeader(document, place, parameter.pointer, {
+      ...{ name: String(parameter.value['name']), header: parameter.value, headers: seen.headers },
+    });
+  }
+  if (operation.value['requestBody'] === undefined) return;
+  const requestBody = at(document, [...operation.pointer, 'requestBody']);
+  if (seen.body === undefined && requestBody.value['required'] !== true) return;
+  checkBody(document, place, requestBody, seen);
+}
+
+function checkHeader(
+  document: object,
+  place: string,
+  pointer: readonly string[],
+  seen: { name: string; header: Json; headers: HeadersLike },
+): void {
+  const { name } = seen;
+  const { pointer: found, value: header } = at(document, pointer);
+  const text = headerOf(seen.headers, name);
+  if (text === undefined) {
+    if (header['required'] === true) throw new ContractError(`${place}: header ${name} is missing`);
+    return;
+  }
+  const { value: schema } = at(document, [...found, 'schema']);
+  const isNumber = schema['type'] === 'integer' || schema['type'] === 'number';
+  const value = isNumber && /^-?[0-9]+(\.[0-9]+)?$/.test(text) ? Number(text) : text;
+  checkValue(document, `${place}: header ${name}`, [...found, 'schema'], value);
+}
+
+/** @param holder a response or a request body: what has `content`. */
+function checkBody(document: object, place: string, holder: Node, seen: Seen): void {
+  const content = record(holder.value['content']);
+  const documented = Object.keys(content);
+  if (documented.length === 0) {
+    if (seen.body === undefined) return;
+    throw new ContractError(`${place}: body: none is documented`);
+  }
+  if (seen.body === undefined) throw new ContractError(`${place}: body: missing`);
+  const contentType = headerOf(seen.headers, 'Content-Type') ?? 'none';
+  const mediaType = contentType.split(';')[0]!.trim().toLowerCase();
+  if (!documented.includes(mediaType)) {
+    throw new ContractError(
+      `${place}: header Content-Type: ${contentType} is not documented, only ${documented.join(', ')}`,
+    );
+  }
+  checkValue(document, `${place}: body`, [...holder.pointer, 'content', mediaType, 'schema'], seen.body);
+}
+
+function headerOf(headers: HeadersLike, name: string): string | undefined {
+  if (headers instanceof Headers) return headers.get(name) ?? undefined;
+  const [, value] = Object.entries(headers).find(([key]) => key.toLowerCase() === name.toLowerCase()) ?? [];
+  return typeof value === 'string' ? value : value?.join(', ');
+}
+
+// ---- The document --------------------------------------------------------------------------------------------
+
+function operationAt(document: object, path: readonly string[], method: string, place: string): Node {
+  try {
+    return at(document, [...path, method.toLowerCase()]);
+  } catch (cause) {
+    throw new ContractError(`${place}: not in the document`, { cause });
+  }
+}
+
+/** The node at the pointer's steps. Throws when there is none. */
+function at(document: object, steps: readonly string[]): Node {
+  let node: Node = { pointer: [], value: record(document) };
+  for (const step of steps) {
+    const value = Object.hasOwn(node.value, step) ? node.value[step] : undefined;
+    if (typeof value !== 'object' || value === null) {
+      throw new Error(`the document has nothing at #/${[...node.pointer, step].join('/')}`);
+    }
+    node = { pointer: [...node.pointer, step], value: value as Json };
+    const ref = node.value['$ref'];
+    if (typeof ref === 'string') node = at(document, ref.replace(/^#\//, '').split('/').map(unescaped));
+  }
+  return node;
+}
+
+const escaped = (step: string): string =>
+  encodeURIComponent(step.replaceAll('~', '~0').replaceAll('/', '~1'));
+const unescaped = (step: string): string =>
+  decodeURIComponent(step).replaceAll('~1', '/').replaceAll('~0', '~');
+
+function record(value: unknown): Json {
+  return typeof value === 'object' && value !== null ? (value as Json) : {};
+}
+
+// ---- Schemas -------------------------------------------------------------------------------------------------
+
+const compilers = new WeakMap<object, (pointer: readonly string[]) => ValidateFunction>();
+
+/** The value against the schema there. Throws ContractError with every fault, each with its place in the value. */
+function checkValue(document: object, place: string, pointer: readonly string[], value: unknown): void {
+  const validate = schemaAt(document, pointer);
+  if (validate(value)) return;
+  const faults = validate.errors!.map(
+    ({ instancePath, message, params }) => `${instancePath || '/'} ${message} ${JSON.stringify(params)}`,
+  );
+  throw new ContractError(`${place}: ${faults.join('; ')}; seen: ${JSON.stringify(value)}`);
+}
+
+/** The schema at the place in the document, ready to validate. Made once per document and place. */
+export function schemaAt(document: object, pointer: readonly string[]): ValidateFunction {
+  let compile = compilers.get(document);
+  if (compile === undefined) {
+    compile = compilerOf(document);
+    compilers.set(document, compile);
+  }
+  return compile(pointer);
+}
+
+function compilerOf(document: object): (pointer: readonly string[]) => ValidateFunction {
+  // Strict but for two: a subschema such as {"required": […]} states no type of its own, on purpose.
+  const ajv = new Ajv2020({ allErrors: true, strictTypes: false, strictRequired: false });
+  addFormats.default(ajv);
+  // The document is no schema itself, but the compiler starts from its root: there its own fields mean nothing.
+  ajv.addVocabulary(Object.keys(document));
+  // Of these the library knows only the names; their schemas state a pattern beside.
+  ajv.addFormat('idn-email', true);
+  ajv.addSchema(document, 'document');
+  const made = new Map<string, ValidateFunction>();
+  return (pointer) => {
+    const ref = `document#/${pointer.map(escaped).join('/')}`;
+    const validate = made.get(ref) ?? ajv.compile({ $ref: ref });
+    made.set(ref, validate);
+    return validate;
+  };
+}
