@@ -1,10 +1,11 @@
 /**
  * Shapes of orders and addresses. What is sent is checked as the service checks it ("Conventions" 1, 2, 3, 5), once
  * fields that are null are gone ("Conventions" 4); what is answered may have unknown fields and unseen values
- * ("Versioning" 2).
+ * ("Versioning" 2). A rule that is written as code is stated again beside it, as JSON Schema, for the service's OpenAPI
+ * document.
  */
 import { z } from 'zod';
-import { idSchema, lenient, optional } from './schemas.ts';
+import { idSchema, lenient, offsetSchema, optional, SAFE_INTEGERS } from './schemas.ts';
 
 /** Couriers of `shipping_type` ("Shipping type"). */
 export const shippingTypes = ['ecopost', 'ems', 'flash', 'jt', 'kex', 'spx_dropoff', 'spx_pickup'] as const;
@@ -17,13 +18,33 @@ export const moneyInputSchema = z.union(
   NOT_AN_AMOUNT,
 );
 
-const positiveMoney = moneyInputSchema.refine((amount) => !(Number(amount) < 0), 'must not be negative');
+/** Judged by its digits: as a number a long fraction would be rounded, and a small enough loss to nothing. */
+const NOT_NEGATIVE = /^([0-9]+(\.[0-9]+)?|-0+(\.0+)?)$/;
+
+const positiveMoney = moneyInputSchema
+  .refine(
+    (amount) => (typeof amount === 'number' ? amount >= 0 : NOT_NEGATIVE.test(amount)),
+    'must not be negative',
+  )
+  .meta({
+    id: 'MoneyInput',
+    description: 'Baht, not negative: a number, or a numeric string.',
+    anyOf: [
+      { type: 'number', minimum: 0 },
+      { type: 'string', pattern: NOT_NEGATIVE.source },
+    ],
+  });
 
 /** The first instant, epoch ms, that cannot be a time in seconds: 1973 in one, 5138 in the other. */
 const FIRST_MS = 100_000_000_000;
 
 /** A time that a request carries: epoch milliseconds, never seconds ("Conventions" 2). */
-export const epochMsInputSchema = z.int().min(FIRST_MS, 'must be epoch milliseconds, not seconds');
+export const epochMsInputSchema = z.int().min(FIRST_MS, 'must be epoch milliseconds, not seconds').meta({
+  id: 'EpochMillisInput',
+  format: 'int64',
+  maximum: SAFE_INTEGERS.maximum,
+  description: 'A unix timestamp in milliseconds; one in seconds is refused.',
+});
 
 /** A text of limited length, counted in characters: what one reader sees may take two UTF-16 units. */
 function textUpTo(maxCharacters: number) {
@@ -32,10 +53,13 @@ function textUpTo(maxCharacters: number) {
     .refine(
       (text) => Array.from(text).length <= maxCharacters,
       `must have at most ${maxCharacters} characters`,
-    );
+    )
+    .meta({ maxLength: maxCharacters });
 }
 
 // ---- Addresses -----------------------------------------------------------------------------------------------
+
+const EMAIL = z.regexes.unicodeEmail;
 
 const addressFields = {
   name: z.string(),
@@ -49,16 +73,16 @@ const addressFields = {
   /** Five digits, as a number. */
   postal_code: z.int().min(10_000, 'must have five digits').max(99_999, 'must have five digits').optional(),
   /** Only what cannot be an address at all is refused here: the service has the last word. */
-  email: z.email({ pattern: z.regexes.unicodeEmail }).optional(),
+  email: z.email({ pattern: EMAIL }).meta({ format: 'idn-email', pattern: EMAIL.source }).optional(),
   note: z.string().optional(),
   legal_entity_id: z.string().optional(),
-  legal_entity_type: z.int().optional(),
+  legal_entity_type: z.int().meta(SAFE_INTEGERS).optional(),
   branch_type: z.enum(['h', 'b']).optional(),
   branch_number: z.string().optional(),
 };
 
 /** An address in a request ("Address"). A shipping label needs more than the name. */
-export const addressInputSchema = z.strictObject(addressFields);
+export const addressInputSchema = z.strictObject(addressFields).meta({ id: 'Address' });
 
 /** A stored address in an answer ("OrderAddress"): one odd field must not cost the caller the whole list. */
 export const addressSchema = z.looseObject({
@@ -85,7 +109,7 @@ export const storeAddressSchema = addressSchema.extend({ is_primary: z.boolean()
 
 export const addressListRequestSchema = z.strictObject({
   limit: z.int().min(1).max(200).optional(),
-  offset: z.int().min(0).optional(),
+  offset: offsetSchema.optional(),
 });
 
 export const addressListResponseSchema = z.looseObject({
@@ -108,15 +132,21 @@ function exactlyOne(first: string, second: string) {
   };
 }
 
+/** In JSON Schema: the field is sent, and not as null, which would mean absent ("Conventions" 4). */
+function sent(field: string) {
+  return { required: [field], properties: { [field]: { not: { type: 'null' } } } };
+}
+
 /** One line of an order ("CreateOrderProduct"). */
 export const orderLineSchema = z
   .strictObject({
     product_variant_id: idSchema.optional(),
     sku: z.string().optional(),
-    qty: z.int().min(1),
+    qty: z.int().min(1).meta({ maximum: SAFE_INTEGERS.maximum }),
     price: positiveMoney.optional(),
   })
-  .superRefine(exactlyOne('product_variant_id', 'sku'));
+  .superRefine(exactlyOne('product_variant_id', 'sku'))
+  .meta({ id: 'CreateOrderProduct', oneOf: [sent('product_variant_id'), sent('sku')] });
 
 const COD_FIELDS = ['cod_fee', 'cod_amount'] as const;
 
@@ -153,12 +183,20 @@ export const createOrderRequestSchema = z
       const message = isSent ? 'is accepted only when is_cod is true' : 'is required when is_cod is true';
       context.addIssue({ code: 'custom', path: [field], message });
     }
+  })
+  .meta({
+    id: 'CreateOrder',
+    oneOf: [sent('recipient_address'), sent('recipient_address_id')],
+    if: { required: ['is_cod'], properties: { is_cod: { const: true } } },
+    then: { allOf: COD_FIELDS.map(sent) },
+    else: { not: { anyOf: COD_FIELDS.map(sent) } },
   });
 
 /** The body of `POST /v1/order/detail`. */
 export const orderDetailRequestSchema = z
   .strictObject({ order_id: idSchema.optional(), external_order_id: z.string().optional() })
-  .superRefine(exactlyOne('order_id', 'external_order_id'));
+  .superRefine(exactlyOne('order_id', 'external_order_id'))
+  .meta({ oneOf: [sent('order_id'), sent('external_order_id')] });
 
 /** The order record: hardly more of it is documented than its id and its shipments. */
 export const orderSchema = z.looseObject({

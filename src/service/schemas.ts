@@ -6,16 +6,30 @@
 import { z } from 'zod';
 
 /** An identifier: digits in a JSON string, opaque ("Conventions" 1). */
-export const idSchema = z.string().regex(/^[0-9]+$/);
+export const idSchema = z
+  .string()
+  .regex(/^[0-9]+$/)
+  .meta({ id: 'Id', description: 'Opaque; digits, always as a JSON string.' });
 
 /** A decimal string, baht ("Conventions" 3). */
-export const moneySchema = z.string().regex(/^-?[0-9]+(\.[0-9]+)?$/);
+export const moneySchema = z
+  .string()
+  .regex(/^-?[0-9]+(\.[0-9]+)?$/)
+  .meta({ id: 'Money', description: 'Baht, as a decimal string.' });
 
 /** Epoch milliseconds ("Conventions" 2). */
-export const epochMsSchema = z.int();
+export const epochMsSchema = z
+  .int()
+  .meta({ id: 'EpochMillis', format: 'int64', description: 'A unix timestamp in milliseconds.' });
 
 /** A stock figure: a whole number, negative when the variant allows it. */
 export const levelSchema = z.int();
+
+/** What JSON Schema cannot know of `z.int()`: beyond these a JSON number may not be the one that was sent. */
+export const SAFE_INTEGERS = { minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER };
+
+/** How many rows of a list come before the page. */
+export const offsetSchema = z.int().min(0).meta({ maximum: SAFE_INTEGERS.maximum });
 
 /** A field of an answer that a record may lack. */
 export function optional<T extends z.ZodType>(schema: T) {
@@ -70,7 +84,7 @@ export const sortOrders = ['desc', 'asc'] as const;
 /** What the caller may send; the service refuses unknown keys ("Conventions" 5). */
 export const productListRequestSchema = z.strictObject({
   limit: z.int().min(1).max(100).optional(),
-  offset: z.int().min(0).optional(),
+  offset: offsetSchema.optional(),
   query: z.string().optional(),
   sort_by: z.enum(productSortFields).optional(),
   sort_order: z.enum(sortOrders).optional(),

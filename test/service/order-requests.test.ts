@@ -40,6 +40,11 @@ const CREATE: readonly Refused[] = [
   ['qty as a text', withLine({ qty: '1' }), /^products\[1\]\.qty: /],
   ['no qty', withLine({ qty: undefined }), /^products\[1\]\.qty: /],
   ['a negative price', withLine({ price: -1 }), /^products\[1\]\.price: must not be negative/],
+  [
+    'a price below zero by less than a number can tell',
+    withLine({ price: `-0.${'0'.repeat(400)}1` }),
+    /must not be negative/,
+  ],
   ['a price that is no amount', withLine({ price: '1,000' }), /^products\[1\]\.price: must be an amount/],
   ['a price that is not a number', withLine({ price: NaN }), /^products\[1\]\.price: must be an amount/],
   ['both recipients', { ...base, recipient_address: { name: 'a' } }, /^recipient_address: only one/],
