@@ -2,6 +2,7 @@ import { addressListRequestSchema } from '../service/order-schemas.ts';
 import { requireAccess } from './access.ts';
 import type { Access } from './access.ts';
 import type { AddressBook } from './address-book.ts';
+import { addressListAnswer } from './answers.ts';
 import { endpoint } from './endpoint.ts';
 import type { Endpoint } from './endpoint.ts';
 
@@ -10,16 +11,16 @@ export function addressEndpoints(deps: { access: Access; addresses: AddressBook 
   return [
     endpoint({
       path: '/v1/store/address/list',
+      summary: 'Lists the store’s own (sender) addresses',
       schema: addressListRequestSchema,
       bodyOptional: true,
+      answers: addressListAnswer,
+      errors: { 403: ['access_denied'] },
       answer: ({ limit = 100, offset = 0 }, { requestId }) => {
         requireAccess(access);
         const all = addresses.own();
         const end = offset + limit;
-        return {
-          status: 200,
-          body: { request_id: requestId, addresses: all.slice(offset, end), has_more: end < all.length },
-        };
+        return { request_id: requestId, addresses: all.slice(offset, end), has_more: end < all.length };
       },
     }),
   ];

@@ -7,6 +7,7 @@ import type { Context } from 'hono';
 import type { Clock } from './clock.ts';
 import type { Endpoint } from './endpoint.ts';
 import { ApiError } from './errors.ts';
+import { describeService } from './openapi.ts';
 import type { TokenIssuer } from './oauth.ts';
 import type { Answer, ReadPath } from './reads.ts';
 import { parseJsonBody, readBody } from './request-body.ts';
@@ -93,6 +94,13 @@ export function createApi(deps: {
       return respond(context, answer);
     });
   }
+
+  let document: ReturnType<typeof describeService> | undefined;
+  app.get('/openapi.json', (context) => {
+    document ??= describeService(deps.endpoints);
+    const servers = [{ url: new URL(context.req.url).origin }];
+    return respond(context, { status: 200, body: { ...document, servers } });
+  });
 
   app.notFound((context) => answerError(context, new ApiError(404, 'not_found', 'no such endpoint')));
   app.onError((error, context) =>

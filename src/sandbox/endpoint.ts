@@ -1,26 +1,36 @@
 import type { z } from 'zod';
+import type { ErrorCode, ErrorStatus } from './errors.ts';
 import type { Answer } from './reads.ts';
 
 /** Who asks, and how old the truth is that is shown: of `ageMs` ago. */
 export type Asked = { readonly requestId: string; readonly clientId: string; readonly ageMs: number };
 
+/** The errors of an endpoint beside those that every one has, with their codes. */
+export type DocumentedErrors = Readonly<Partial<Record<ErrorStatus, readonly ErrorCode[]>>>;
+
 /** One `/v1` endpoint: what it takes, and what it answers. */
 export type Endpoint = {
   readonly path: string;
+  readonly summary: string;
   readonly schema: z.ZodObject;
   readonly bodyOptional: boolean;
+  /** The body of a 200. */
+  readonly answers: z.ZodObject;
+  readonly errors: DocumentedErrors;
   answer(body: Record<string, unknown>, asked: Asked): Answer;
 };
 
-/** Ties the answer's body type to its schema, then forgets it, so that endpoints share one table. */
-export function endpoint<Schema extends z.ZodObject>(definition: {
-  path: string;
-  schema: Schema;
-  bodyOptional: boolean;
-  answer(body: z.output<Schema>, asked: Asked): Answer;
-}): Endpoint {
+/** Ties the bodies' types to their schemas, then forgets them, so that endpoints share one table. */
+export function endpoint<Schema extends z.ZodObject, Answers extends z.ZodObject>(
+  definition: Omit<Endpoint, 'schema' | 'answers' | 'answer'> & {
+    schema: Schema;
+    answers: Answers;
+    /** Throws ApiError for the errors. */
+    answer(body: z.output<Schema>, asked: Asked): z.input<Answers>;
+  },
+): Endpoint {
   return {
     ...definition,
-    answer: (body, asked) => definition.answer(body as z.output<Schema>, asked),
+    answer: (body, asked) => ({ status: 200, body: definition.answer(body as z.output<Schema>, asked) }),
   };
 }

@@ -1,4 +1,4 @@
-import type { RenderedProduct } from './render.ts';
+import type { RenderedProduct } from './answers.ts';
 
 /** How long a past state can be asked for. */
 const KEEP_MS = 5_000;

@@ -1,27 +1,30 @@
 import { createOrderRequestSchema, orderDetailRequestSchema } from '../service/order-schemas.ts';
 import { requireAccess } from './access.ts';
 import type { Access } from './access.ts';
+import { orderEnvelope } from './answers.ts';
 import { endpoint } from './endpoint.ts';
 import type { Endpoint } from './endpoint.ts';
 import { ApiError } from './errors.ts';
 import type { FoundOrder, OrderBook } from './order-book.ts';
 import type { OrderDesk } from './order-desk.ts';
 import { renderOrder } from './order-render.ts';
-import type { Answer } from './reads.ts';
 
 export function orderEndpoints(deps: { access: Access; desk: OrderDesk; book: OrderBook }): Endpoint[] {
   const { access, desk, book } = deps;
 
-  const envelope = (requestId: string, order: FoundOrder): Answer => ({
-    status: 200,
-    body: { request_id: requestId, order: renderOrder(order) },
+  const envelope = (requestId: string, order: FoundOrder) => ({
+    request_id: requestId,
+    order: renderOrder(order),
   });
 
   return [
     endpoint({
       path: '/v1/order/create',
+      summary: 'Creates one order, or gives the one that has its external_order_id',
       schema: createOrderRequestSchema,
       bodyOptional: false,
+      answers: orderEnvelope,
+      errors: { 403: ['access_denied', 'quota_exceeded'] },
       // Nothing here waits, so that two requests with one external_order_id cannot both find none.
       answer: (body, { requestId, clientId }) => {
         requireAccess(access);
@@ -30,8 +33,11 @@ export function orderEndpoints(deps: { access: Access; desk: OrderDesk; book: Or
     }),
     endpoint({
       path: '/v1/order/detail',
+      summary: 'Reads one order as it stands now',
       schema: orderDetailRequestSchema,
       bodyOptional: false,
+      answers: orderEnvelope,
+      errors: { 403: ['access_denied'], 404: ['not_found'] },
       answer: ({ order_id: id, external_order_id: externalId }, { requestId, clientId }) => {
         requireAccess(access);
         const order = id === undefined ? book.findExternal(clientId, externalId!) : book.find(id);

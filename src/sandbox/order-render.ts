@@ -1,3 +1,4 @@
+import type { OrderAnswer } from './answers.ts';
 import { amountOf, moneyText, sum, times } from './money.ts';
 import type { FoundOrder, PlacedOrder, PricedLine } from './order-book.ts';
 import type { Order, Ware } from './orders.ts';
@@ -6,7 +7,7 @@ import type { Order, Ware } from './orders.ts';
  * The order record. Of its fields the document shows `id`, `external_order_id` and `shipments`; the others are what a
  * store would expect to find, named as in the request. What a record does not have is absent, never null.
  */
-export function renderOrder(order: FoundOrder): Record<string, unknown> {
+export function renderOrder(order: FoundOrder): OrderAnswer {
   const { stock } = order;
   return {
     id: stock.id,
@@ -18,7 +19,7 @@ export function renderOrder(order: FoundOrder): Record<string, unknown> {
   };
 }
 
-function agreed(order: PlacedOrder): Record<string, unknown> {
+function agreed(order: PlacedOrder): Omit<OrderAnswer, 'id'> {
   const { request, lines, shipments, paidTimeMs } = order;
   const goods = lines.map(({ price, qty }) => times(amountOf(price), qty));
   const discount = amountOf(request.discount ?? 0);
@@ -69,8 +70,8 @@ function renderWare({ variant, qty }: Ware): Record<string, unknown> {
   };
 }
 
-function present<T extends object>(from: T, fields: readonly (keyof T)[]): Record<string, unknown> {
+function present<T extends object, Field extends keyof T>(from: T, fields: readonly Field[]) {
   return Object.fromEntries(
     fields.filter((field) => from[field] !== undefined).map((field) => [field, from[field]]),
-  );
+  ) as Partial<Pick<T, Field>>;
 }

@@ -1,4 +1,6 @@
+import type { z } from 'zod';
 import { productDetailRequestSchema, productListRequestSchema } from '../service/schemas.ts';
+import { productDetailAnswer, productListAnswer } from './answers.ts';
 import { endpoint } from './endpoint.ts';
 import type { Endpoint } from './endpoint.ts';
 import { ApiError } from './errors.ts';
@@ -6,10 +8,12 @@ import type { Listing } from './listing.ts';
 import type { Product } from './model.ts';
 import type { Truth } from './truth.ts';
 
+type ProductRow = z.input<typeof productListAnswer>['products'][number];
+
 export function productEndpoints(deps: { truth: Truth; listing: Listing }): Endpoint[] {
   const { truth, listing } = deps;
 
-  const row = (product: Product): Record<string, unknown> => ({
+  const row = (product: Product): ProductRow => ({
     id: product.id,
     name: product.name,
     ...(product.imageCount > 0 && { image_url: `${truth.imageBaseUrl}/full/${product.id}/0.jpg` }),
@@ -18,29 +22,32 @@ export function productEndpoints(deps: { truth: Truth; listing: Listing }): Endp
   return [
     endpoint({
       path: '/v1/product/list',
+      summary: 'Lists the store’s products, one row each',
       schema: productListRequestSchema,
       bodyOptional: true,
+      answers: productListAnswer,
+      errors: {},
       answer: (body, { requestId }) => {
         const { products, total, hasMore } = listing.page(body);
         return {
-          status: 200,
-          body: {
-            request_id: requestId,
-            products: products.map(row),
-            ...(body.get_count === true && { total }),
-            has_more: hasMore,
-          },
+          request_id: requestId,
+          products: products.map(row),
+          ...(body.get_count === true && { total }),
+          has_more: hasMore,
         };
       },
     }),
     endpoint({
       path: '/v1/product/detail',
+      summary: 'Reads one product in full',
       schema: productDetailRequestSchema,
       bodyOptional: false,
+      answers: productDetailAnswer,
+      errors: { 404: ['not_found'] },
       answer: (body, { requestId, ageMs }) => {
         const product = truth.detail(body.product_id, ageMs);
         if (product === null) throw new ApiError(404, 'not_found', 'no such product');
-        return { status: 200, body: { request_id: requestId, product } };
+        return { request_id: requestId, product };
       },
     }),
   ];

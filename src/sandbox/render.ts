@@ -1,9 +1,7 @@
-import type { z } from 'zod';
-import type { productDetailSchema } from '../service/schemas.ts';
+import type { RenderedProduct } from './answers.ts';
 import { available, sellable, totals } from './model.ts';
 import type { Product, Variant } from './model.ts';
 
-export type RenderedProduct = z.input<typeof productDetailSchema>;
 type RenderedVariant = RenderedProduct['variants'][number];
 
 export type Store = { readonly storeId: string; readonly priceTierId: string; readonly imageBaseUrl: string };
@@ -57,7 +55,7 @@ function extras(product: Product, store: Store): Partial<RenderedProduct> {
 function shippingRates(product: Product, initPrice: string) {
   return [false, true].map((isCod, index) => ({
     id: `${product.id}${index}`,
-    shipping_type: 'flash',
+    shipping_type: 'flash' as const,
     is_cod: isCod,
     init_qty: 1,
     init_price: initPrice,

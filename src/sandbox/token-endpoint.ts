@@ -1,8 +1,18 @@
+import { z } from 'zod';
 import { ApiError } from './errors.ts';
 import type { TokenIssuer } from './oauth.ts';
 import type { Answer } from './reads.ts';
 
-const FIELDS = ['grant_type', 'client_id', 'client_secret'] as const;
+/** The form. What else it holds is refused ("Conventions" 5), as is a field that is empty or sent twice. */
+export const tokenRequestSchema = z
+  .strictObject({
+    grant_type: z.literal('client_credentials'),
+    client_id: z.string().min(1),
+    client_secret: z.string().min(1),
+  })
+  .meta({ id: 'TokenRequest' });
+
+const FIELDS = tokenRequestSchema.keyof().options;
 
 /** `POST /oauth/token`: credentials in a form body and nowhere else. */
 export function answerTokenRequest(
@@ -14,7 +24,7 @@ export function answerTokenRequest(
   }
   const form = new URLSearchParams(request.raw.toString('utf8'));
   for (const key of form.keys()) {
-    if (!(FIELDS as readonly string[]).includes(key)) {
+    if (!Object.hasOwn(tokenRequestSchema.shape, key)) {
       throw new ApiError(400, 'invalid_request', `${key}: unknown field`);
     }
   }

@@ -1,9 +1,10 @@
+import type { RenderedProduct } from './answers.ts';
 import type { Clock } from './clock.ts';
 import { createHistory } from './history.ts';
 import { available, sellable } from './model.ts';
 import type { Cell, Kind, Product, Variant } from './model.ts';
 import { renderProduct } from './render.ts';
-import type { RenderedProduct, Store } from './render.ts';
+import type { Store } from './render.ts';
 
 export type TruthCell = {
   variantId: string;

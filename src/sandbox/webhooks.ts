@@ -1,20 +1,10 @@
 import { createHmac } from 'node:crypto';
 import { STOCK_AVAILABLE_UPDATED } from '../service/schemas.ts';
+import type { SentItem } from './answers.ts';
 import type { Clock } from './clock.ts';
 import type { Change } from './model.ts';
 
-/** One item of a `stock_available_updated` delivery, as it is sent. */
-export type SentItem = {
-  id: string;
-  sku: string;
-  old: number;
-  new: number;
-  warehouse_id: string;
-  update_time: number;
-  reason: string;
-  order_id?: string;
-  user_id?: string;
-};
+export type { SentItem };
 
 /** One webhook request, ready to send: a repeat sends the very same bytes. */
 export type Delivery = {
