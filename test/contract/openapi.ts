@@ -26,6 +26,13 @@ export class ContractError extends Error {
   override readonly name = 'ContractError';
 }
 
+/** The document that the service at the address serves. Get it once: schemas are compiled once per document. */
+export async function fetchDocument(baseUrl: string): Promise<object> {
+  const response = await fetch(`${baseUrl}/openapi.json`);
+  if (response.status !== 200) throw new ContractError(`GET /openapi.json → ${response.status}`);
+  return (await response.json()) as object;
+}
+
 /** An answer: its status, headers and body. Returns nothing; throws ContractError. */
 export function checkAnswer(document: object, answer: SeenAnswer): void {
   const { method, path, status } = answer;
