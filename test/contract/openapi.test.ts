@@ -18,6 +18,7 @@ type Document = {
   servers: { url: string }[];
   paths: Record<string, Record<string, Operation>>;
   webhooks: Record<string, { post: Operation }>;
+  components: { schemas: Record<string, { properties: object; required: string[] }> };
 };
 
 let sandbox: Sandbox;
@@ -70,6 +71,48 @@ const DOCUMENTED: Record<string, { body: string; required: boolean; answers: Rec
 const EVERY_CODE = [
   ...new Set(Object.values(DOCUMENTED).flatMap(({ answers }) => Object.values(answers).flat())),
 ];
+
+/** "Resources and their fields", "Endpoints", "Events" and "Errors", read by hand: what is required, and the rest. */
+const ADDRESS =
+  'telephone address1 address2 address3 sub_district district province postal_code email note ' +
+  'legal_entity_id legal_entity_type branch_type branch_number';
+const FIELDS: Record<string, readonly [required: string, others: string]> = {
+  Address: ['name', ADDRESS],
+  OrderAddress: ['id name', ADDRESS],
+  StoreAddress: ['id name is_primary', ADDRESS],
+  CreateOrderProduct: ['qty', 'product_variant_id sku price'],
+  CreateOrder: [
+    'shipping_type products',
+    'recipient_address recipient_address_id external_order_id is_cod cod_fee cod_amount sender_name ' +
+      'sender_address_id channel discount shipping_fee other_fee ship_before_pay auto_request_xshipping ' +
+      'shipping_label_note private_note order_time expiration_time ship_deadline_time',
+  ],
+  Order: ['id', 'external_order_id shipments recipient_address'],
+  Product: ['id name', 'image_url'],
+  ProductDetail: [
+    'id name description store_id img_uris thumbnail_uris tiny_img_uris variants',
+    'create_time update_time category price_tier_ids pg_vd_ids warehouse_ids shipping_rates ' +
+      'seller_shipping_rates min max parent_id has_child',
+  ],
+  ProductShippingRate: ['id shipping_type is_cod init_qty init_price next_price', 'create_time update_time'],
+  ProductVariantDetail: [
+    'product_variant_id name available_qty weight',
+    'create_time update_time img_url thumbnail_url tiny_img_url sku upc pulled_from_product_variant_id ' +
+      'product_bundle_id bundled_pp_count bundled_sum_qty bundled_by_count product_assembly_id ' +
+      'assembled_pp_count assembled_sum_qty allow_negative_stock prices cost on_hand reserved_qty warehouses',
+  ],
+  StockChange: ['id sku old new warehouse_id update_time reason', 'order_id user_id'],
+  Token: ['access_token token_type expires_in', ''],
+  TokenRequest: ['grant_type client_id client_secret', ''],
+  Error: ['error', 'error_description'],
+};
+
+test.each(Object.entries(FIELDS))('%s has the documented fields', (name, [required, others]) => {
+  const words = (text: string) => text.split(' ').filter((word) => word !== '');
+  const schema = document.components.schemas[name]!;
+  expect(schema.required.toSorted()).toEqual(words(required).sort());
+  expect(Object.keys(schema.properties).sort()).toEqual(words(`${required} ${others}`).sort());
+});
 
 test('is a valid OpenAPI 3.1 document', async () => {
   const validator = new Validator();
