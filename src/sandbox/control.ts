@@ -24,13 +24,13 @@ import { parseJsonBody, readBody } from './request-body.ts';
 import type { Traffic } from './traffic.ts';
 import type { Truth } from './truth.ts';
 
-const trafficSchema = z.strictObject({
+export const trafficSchema = z.strictObject({
   /** Changes per second; 0 stops. */
   rate: z.number().min(0).max(10_000),
   structural: z.boolean().optional(),
 });
 const appSchema = z.strictObject({ client_id: z.string().min(1) });
-const loseNextSchema = z.strictObject({ count: z.int().min(0) });
+export const loseNextSchema = z.strictObject({ count: z.int().min(0) });
 /** At most a year at once. */
 const clockSchema = z.strictObject({ advance_ms: z.int().min(0).max(31_536_000_000) });
 

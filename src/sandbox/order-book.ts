@@ -35,11 +35,16 @@ export type OrderBook = {
   find(id: string): FoundOrder | undefined;
   /** Within the channel that made it. A deleted order's external id is free again. */
   findExternal(origin: Origin, externalOrderId: string): PlacedOrder | undefined;
+  /** The latest that were placed and are not deleted, newest first; only so many are kept in sight. */
+  recent(count: number): PlacedOrder[];
 };
+
+const KEPT_IN_SIGHT = 200;
 
 export function createOrderBook(deps: { orders: Orders }): OrderBook {
   const { orders } = deps;
   const placed = new Map<string, PlacedOrder>();
+  const latest: PlacedOrder[] = [];
   const external = new Map<Origin, Map<string, PlacedOrder>>();
 
   const live = <T extends FoundOrder>(order: T | undefined): T | undefined =>
@@ -48,6 +53,8 @@ export function createOrderBook(deps: { orders: Orders }): OrderBook {
   return {
     add: (order) => {
       placed.set(order.stock.id, order);
+      latest.push(order);
+      if (latest.length > KEPT_IN_SIGHT) latest.shift();
       const { external_order_id: externalOrderId } = order.request;
       if (externalOrderId === undefined) return;
       const ofOrigin = external.get(order.origin) ?? new Map<string, PlacedOrder>();
@@ -58,5 +65,10 @@ export function createOrderBook(deps: { orders: Orders }): OrderBook {
       return live(placed.get(id) ?? (stock && { stock }));
     },
     findExternal: (origin, externalOrderId) => live(external.get(origin)?.get(externalOrderId)),
+    recent: (count) =>
+      latest
+        .filter(({ stock }) => !stock.deleted)
+        .slice(-count)
+        .reverse(),
   };
 }

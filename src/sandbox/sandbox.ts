@@ -30,6 +30,8 @@ import { createOrderBook } from './order-book.ts';
 import { createOrderDesk } from './order-desk.ts';
 import type { OrderDesk } from './order-desk.ts';
 import { orderEndpoints } from './order-endpoints.ts';
+import { refuseForeignHost } from './page/guard.ts';
+import { createPage } from './page/page.ts';
 import { productEndpoints } from './product-endpoints.ts';
 import { createRandom } from './random.ts';
 import { createReadPath } from './reads.ts';
@@ -210,11 +212,20 @@ export function createService(
     ...productEndpoints({ truth, listing: createListing(truth) }),
   ];
   const api = createApi({ clock, issuer, reads, endpoints, requests });
+  api.use('/sandbox/*', refuseForeignHost);
   api.route(
     '/sandbox',
     createControl({
       ...{ access, addresses, agenda, apps, book, clock, courier, desk, issuer },
       ...{ truth, operations, traffic, network, reads, deliveries },
+    }),
+  );
+  api.route(
+    '/',
+    createPage({
+      ...{ access, addresses, book, clock, courier, desk, issuer },
+      ...{ truth, operations, traffic, network, reads, deliveries },
+      webhookSecret: () => sealer.secret,
     }),
   );
 

@@ -1,0 +1,35 @@
+import type { Product } from '../model.ts';
+import type { Truth } from '../truth.ts';
+import type { View } from './view.ts';
+
+export const PRODUCTS_PER_PAGE = 20;
+
+export type CataloguePage = {
+  readonly products: readonly Product[];
+  /** How many the search found. */
+  readonly total: number;
+  readonly page: number;
+  readonly pages: number;
+};
+
+/** Live products in order of creation. A page beyond the last is the last. */
+export function cataloguePage(truth: Truth, view: View): CataloguePage {
+  const wanted = view.query.toLowerCase();
+  const found = truth.products.filter((product) => !product.deleted && matches(product, wanted));
+  const pages = Math.max(1, Math.ceil(found.length / PRODUCTS_PER_PAGE));
+  const page = Math.min(view.page, pages);
+  const start = (page - 1) * PRODUCTS_PER_PAGE;
+  return { products: found.slice(start, start + PRODUCTS_PER_PAGE), total: found.length, page, pages };
+}
+
+function matches(product: Product, wanted: string): boolean {
+  const holds = (text: string | null): boolean => text !== null && text.toLowerCase().includes(wanted);
+  return (
+    wanted === '' ||
+    holds(product.name) ||
+    product.id === wanted ||
+    product.variants.some(
+      (variant) => !variant.deleted && (holds(variant.sku) || holds(variant.name) || variant.id === wanted),
+    )
+  );
+}

@@ -1,0 +1,31 @@
+import type { Access } from '../access.ts';
+import type { AddressBook } from '../address-book.ts';
+import type { Clock } from '../clock.ts';
+import type { Courier } from '../courier.ts';
+import type { Deliveries } from '../deliveries.ts';
+import type { Network } from '../network.ts';
+import type { OAuth } from '../oauth.ts';
+import type { Operations } from '../operations.ts';
+import type { OrderBook } from '../order-book.ts';
+import type { OrderDesk } from '../order-desk.ts';
+import type { Reads } from '../reads.ts';
+import type { Traffic } from '../traffic.ts';
+import type { Truth } from '../truth.ts';
+
+/** What the page shows and steers: the same parts that the control API has. */
+export type PageDeps = {
+  readonly access: Access;
+  readonly addresses: AddressBook;
+  readonly book: OrderBook;
+  readonly clock: Clock;
+  readonly courier: Courier;
+  readonly deliveries: Deliveries;
+  readonly desk: OrderDesk;
+  readonly issuer: OAuth;
+  readonly network: Network;
+  readonly operations: Operations;
+  readonly reads: Reads;
+  readonly traffic: Traffic;
+  readonly truth: Truth;
+  readonly webhookSecret: () => string;
+};

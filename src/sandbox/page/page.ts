@@ -1,0 +1,71 @@
+import { Hono } from 'hono';
+import type { Context } from 'hono';
+import { HTTPException } from 'hono/http-exception';
+import type { ApiEnv } from '../api.ts';
+import { ApiError } from '../errors.ts';
+import { actions } from './actions.ts';
+import type { PageDeps } from './deps.ts';
+import { readForm } from './form.ts';
+import { pageHeaders, refuseForeignForms, refuseForeignHost } from './guard.ts';
+import { layout } from './layout.ts';
+import type { PageContent } from './layout.ts';
+import { noticeOf, problemOf } from './notices.ts';
+import { script } from './script.ts';
+import { style } from './style.ts';
+import { addressOf, readView } from './view.ts';
+import type { Refused } from './view.ts';
+
+/** `GET /` for people, and what its forms post. It works without scripts: a form is posted, and answered by a redirect. */
+export function createPage(deps: PageDeps): Hono<ApiEnv> {
+  const app = new Hono<ApiEnv>();
+  for (const path of ['/', '/page/*']) app.use(path, pageHeaders, refuseForeignHost, refuseForeignForms);
+
+  const show = (context: Context<ApiEnv>, refused?: Refused) => {
+    const { searchParams, origin } = new URL(context.req.url);
+    const view = readView(searchParams);
+    const content: PageContent = {
+      view,
+      refused,
+      baseUrl: origin,
+      notice: refused === undefined ? noticeOf(deps, searchParams, view) : undefined,
+      problem: refused && problemOf(refused.message),
+    };
+    // What it shows is of this moment, and has secrets.
+    context.header('Cache-Control', 'no-store');
+    return context.html(layout(deps, content), refused === undefined ? 200 : 400);
+  };
+
+  app.get('/', (context) => show(context));
+  app.get('/page/style.css', (context) =>
+    context.body(style, 200, { 'Content-Type': 'text/css; charset=utf-8' }),
+  );
+  app.get('/page/script.js', (context) =>
+    context.body(script, 200, { 'Content-Type': 'text/javascript; charset=utf-8' }),
+  );
+
+  for (const [name, act] of Object.entries(actions)) {
+    app.post(`/page/${name}`, async (context) => {
+      const form = await readForm(context);
+      try {
+        const done = act(deps, form);
+        return context.redirect(addressOf('/', readView(new URL(context.req.url).searchParams), done), 303);
+      } catch (error) {
+        if (!(error instanceof ApiError)) throw error;
+        return show(context, { action: name, form, message: error.message });
+      }
+    });
+    // Where a reload of a refused form leads.
+    app.get(`/page/${name}`, (context) =>
+      context.redirect(addressOf('/', readView(new URL(context.req.url).searchParams)), 303),
+    );
+  }
+
+  app.onError((error, context) => {
+    if (error instanceof ApiError) return context.text(`${error.message}\n`, error.status);
+    if (error instanceof HTTPException) {
+      return context.text('A form of another site is refused: open the page itself, and use its own.\n', 403);
+    }
+    throw error;
+  });
+  return app;
+}
