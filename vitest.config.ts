@@ -4,8 +4,8 @@ import { SLOW } from './vitest.slow.config.ts';
 export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
-    // test/package has a configuration of its own: see vitest.package.config.ts.
-    exclude: ['test/**/fixtures/**', 'test/package/**', 'node_modules/**', ...SLOW],
+    // test/package and test/browser have configurations of their own.
+    exclude: ['test/**/fixtures/**', 'test/package/**', 'test/browser/**', 'node_modules/**', ...SLOW],
     testTimeout: 20_000,
     hookTimeout: 20_000,
     // Some CI environments ask for colours; what the tests read has none.

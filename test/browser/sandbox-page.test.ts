@@ -1,0 +1,227 @@
+/** The sandbox's page with its scripts, in a real browser: what is done here is seen on both sides, without a reload. */
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { available } from '../../src/sandbox/model.ts';
+import { lamp } from '../sandbox/shop.ts';
+import { cellOf, variantOf, withReceiver } from '../sandbox/harness.ts';
+import { hasChromium, keepScreenshot, openPage, startChromium } from './chromium.ts';
+
+let browser: Browser;
+beforeAll(async () => {
+  if (hasChromium) browser = await startChromium();
+});
+afterAll(() => browser?.close());
+
+/** Set once, and gone after a reload. */
+const markLoaded = (page: Page) => page.evaluate('window.loadedOnce = true');
+const isStillLoaded = (page: Page) => page.evaluate('window.loadedOnce === true');
+
+const textOf = (page: Page, selector: string) => page.locator(selector).innerText();
+
+// On a machine without Chromium these are reported as skipped.
+describe.skipIf(!hasChromium)('in Chromium', () => {
+  test('stock changed by the form shows at once, and so does the webhook with its answer', async () => {
+    const { sandbox, receiver } = await withReceiver();
+    const { page, complaints } = await openPage(browser, sandbox.baseUrl);
+    await markLoaded(page);
+    const variant = variantOf(sandbox, 'own');
+    const { variantId, warehouseId } = cellOf(variant);
+    const row = `#stock-${variantId}-${warehouseId}`;
+
+    await page.locator(`${row} [name=qty]`).fill('1042');
+    await page.locator(`${row} [name=qty]`).press('Enter');
+
+    await expect.poll(() => textOf(page, `${row}-sell`)).toBe('1042');
+    expect(await textOf(page, '#message')).toContain('has 1042 to sell');
+    expect(await page.locator(`${row} [name=qty]`).inputValue()).toBe('');
+    const hook = '#webhooks-list > li:first-child';
+    await expect.poll(() => textOf(page, hook), { timeout: 5_000 }).toMatch(/204 in \d+ ms/);
+    expect(await textOf(page, hook)).toContain('→ 1042 user_adjusted');
+    expect(receiver.items()).toMatchObject([{ id: variantId, new: 1042 }]);
+
+    await page.locator(`${row} [name=qty]`).fill('-42');
+    await page.locator(`${row} button[value=add]`).click();
+    await expect.poll(() => textOf(page, `${row}-sell`)).toBe('1000');
+
+    expect(await isStillLoaded(page)).toBe(true);
+    expect(complaints).toEqual([]);
+  });
+
+  test('what others do appears within moments, and takes nothing from who is typing', async () => {
+    const { sandbox } = await withReceiver();
+    const { page } = await openPage(browser, sandbox.baseUrl);
+    const variant = variantOf(sandbox, 'own');
+    const { variantId, warehouseId } = cellOf(variant);
+    const row = `#stock-${variantId}-${warehouseId}`;
+    const input = page.locator(`${row} [name=qty]`);
+    await input.fill('12');
+    await page.locator('#faults-form [name=loss]').fill('0.5');
+    await input.focus();
+
+    sandbox.operations.add({ variantId, warehouseId, by: 7 });
+    const { product } = sandbox.operations.createProduct({ name: 'made meanwhile' });
+    const gone = sandbox.truth.products.find((each) => each !== variant.product && !each.deleted)!;
+    sandbox.operations.deleteProduct(gone.id);
+    sandbox.traffic.start(0.001);
+
+    await expect
+      .poll(() => textOf(page, `${row}-sell`), { timeout: 5_000 })
+      .toBe(String(available(variant.cells[0]!)));
+    await expect.poll(() => textOf(page, `#product-${product.id}-name`)).toBe('made meanwhile');
+    await expect.poll(() => page.locator(`#product-${gone.id}`).count()).toBe(0);
+    await expect.poll(() => page.locator('#traffic-form [name=rate]').inputValue()).toBe('0.001');
+    expect(await page.locator('#webhooks-list > li').count()).toBe(2);
+    expect(await input.inputValue()).toBe('12');
+    expect(await page.locator(`${row} [name=qty]:focus`).count()).toBe(1);
+    expect(await page.locator('#faults-form [name=loss]').inputValue()).toBe('0.5');
+  });
+
+  test('an order is placed, gets its shipment, and is cancelled', async () => {
+    const { sandbox } = await withReceiver({ products: 3 });
+    const variant = lamp(sandbox, { sku: 'LAMP-1' });
+    sandbox.courier.bookingDelayMs = 300;
+    const { page, complaints } = await openPage(browser, sandbox.baseUrl);
+    await markLoaded(page);
+
+    await page.getByLabel('SKU or id', { exact: true }).fill('LAMP-1');
+    await page.getByLabel('Units', { exact: true }).fill('3');
+    await page.getByRole('button', { name: 'Place order' }).click();
+    const order = '#orders-list > li:first-child';
+    await expect.poll(() => textOf(page, '#message')).toMatch(/Order \d+ was placed/);
+    expect(await textOf(page, order)).toContain('3 × LAMP-1');
+    const { warehouseId } = cellOf(variant);
+    const row = `#stock-${variant.id}-${warehouseId}`;
+    expect(await textOf(page, `${row}-sell`)).toBe('7');
+    expect(await textOf(page, `${row}-held`)).toBe('3');
+    await expect.poll(() => textOf(page, order), { timeout: 5_000 }).toMatch(/shipment TH\d+/);
+
+    await page
+      .locator(order)
+      .getByRole('button', { name: /^Cancel/ })
+      .click();
+    await expect.poll(() => textOf(page, order)).toContain('canceled');
+    await expect.poll(() => textOf(page, `${row}-sell`)).toBe('10');
+    await expect
+      .poll(() => textOf(page, '#webhooks-list > li:first-child'), { timeout: 5_000 })
+      .toContain('7 → 10 order_canceled');
+    expect(await isStillLoaded(page)).toBe(true);
+    expect(complaints).toEqual([]);
+  });
+
+  test('a refused order says why, and keeps what was typed', async () => {
+    const { sandbox } = await withReceiver();
+    const { page } = await openPage(browser, sandbox.baseUrl);
+    await page.getByLabel('SKU or id', { exact: true }).fill('NO-SUCH');
+    await page.getByRole('button', { name: 'Place order' }).click();
+    await expect.poll(() => textOf(page, '[role=alert]')).toContain('No such SKU for this store: "NO-SUCH".');
+    expect(await page.getByLabel('SKU or id', { exact: true }).inputValue()).toBe('NO-SUCH');
+    await keepScreenshot(page, 'refused');
+  });
+
+  test('a product is deleted, and restored from the notice, with the keyboard alone', async () => {
+    const { sandbox } = await withReceiver();
+    const { page } = await openPage(browser, sandbox.baseUrl);
+    const { product } = variantOf(sandbox, 'own');
+    const rows = page.locator(`#product-${product.id}`);
+    await rows.getByRole('button', { name: `Delete ${product.name}` }).focus();
+    await page.keyboard.press('Enter');
+    await expect.poll(() => rows.count()).toBe(0);
+    expect(sandbox.truth.product(product.id)).toBeUndefined();
+    await page.getByRole('button', { name: 'Restore it' }).focus();
+    await page.keyboard.press('Space');
+    await expect.poll(() => rows.count()).toBe(1);
+    expect(sandbox.truth.product(product.id)).toBe(product);
+  });
+
+  test('a sandbox that ended is told, and the page goes on when it is back', async () => {
+    const { sandbox, receiver } = await withReceiver();
+    const { page } = await openPage(browser, sandbox.baseUrl);
+    await sandbox.stop();
+    await expect.poll(() => textOf(page, '#message'), { timeout: 8_000 }).toContain('Is it still running?');
+    const again = await withReceiver({ port: sandbox.port, products: 1, webhookUrl: receiver.url });
+    await expect
+      .poll(() => page.locator('#stock-list > tbody').count(), { timeout: 8_000 })
+      .toBe(again.sandbox.truth.products.length);
+    expect(await page.locator('#message').innerText()).toBe('');
+  });
+
+  test('a name that looks like a script is text', async () => {
+    const { sandbox } = await withReceiver({ products: 0 });
+    const { page } = await openPage(browser, sandbox.baseUrl);
+    const name = '<img src=x onerror="window.broken = true"><script>window.broken = true</script>';
+    const { product } = sandbox.operations.createProduct({ name, variants: [{ sku: name, name }] });
+    await expect.poll(() => textOf(page, `#product-${product.id}-name`), { timeout: 5_000 }).toBe(name);
+    await page.reload();
+    expect(await textOf(page, `#product-${product.id}-name`)).toBe(name);
+    expect(await page.evaluate('window.broken')).toBeUndefined();
+  });
+
+  test('a form of another page, posted here by the browser, is refused', async () => {
+    const { sandbox } = await withReceiver();
+    const other = await withReceiver({ products: 1 });
+    const { page } = await openPage(browser, other.sandbox.baseUrl);
+    const posted = await page.evaluate(`
+      fetch(${JSON.stringify(sandbox.baseUrl)} + '/page/traffic', {
+        method: 'POST', mode: 'no-cors', body: new URLSearchParams({ rate: '5' }),
+      }).then(() => 'sent', (error) => 'kept back: ' + error.message)`);
+    // The other page's own policy keeps it back already; without a policy, the sandbox does.
+    expect(posted).toContain('kept back');
+    await page.goto('about:blank');
+    const answered = page.waitForResponse((response) => response.url().endsWith('/page/traffic'));
+    await page.setContent(
+      `<form method="post" action="${sandbox.baseUrl}/page/traffic"><input name="rate" value="5"><button>x</button></form>`,
+    );
+    await page.locator('button').click();
+    expect((await answered).status()).toBe(403);
+    expect(sandbox.traffic.rate).toBe(0);
+  });
+
+  test.each([
+    ['light', {}],
+    ['dark', { colorScheme: 'dark' }],
+    ['phone', { viewport: { width: 390, height: 844 }, hasTouch: true }],
+    ['phone-dark', { viewport: { width: 360, height: 740 }, colorScheme: 'dark' }],
+    ['without-scripts', { javaScriptEnabled: false }],
+  ] as const)('it fits the window, and its text can be read: %s', async (name, options) => {
+    const { sandbox } = await withReceiver({ products: 45 });
+    const own = sandbox.truth.variants.filter(({ kind, cells }) => kind === 'own' && cells.length > 0);
+    for (const [index, { id }] of own.slice(0, 6).entries())
+      sandbox.operations.add({ variantId: id, by: 50 + index });
+    for (const shipping_type of ['flash', 'kex'] as const) {
+      sandbox.orderDesk.place(
+        {
+          shipping_type,
+          products: [{ product_variant_id: own[0]!.id, qty: 1 }],
+          recipient_address: { name: 'A' },
+        },
+        sandbox.clientId,
+      );
+    }
+    await sandbox.network.idle();
+    const { page } = await openPage(browser, sandbox.baseUrl, options);
+    await keepScreenshot(page, name);
+    await keepScreenshot(page, `${name}-whole`, true);
+    if (name === 'without-scripts') return;
+    const [wide, room] = await page.evaluate<[number, number]>(
+      '[document.documentElement.scrollWidth, document.documentElement.clientWidth]',
+    );
+    expect(wide).toBeLessThanOrEqual(room);
+    // What cannot be reached by touch is too small for a finger.
+    const small = await page.evaluate<number>(
+      "[...document.querySelectorAll('button')].filter((it) => it.getBoundingClientRect().height < 24).length",
+    );
+    expect(small).toBe(0);
+  });
+
+  test('without scripts, a form leads back to the page with what was done', async () => {
+    const { sandbox } = await withReceiver();
+    const { page } = await openPage(browser, sandbox.baseUrl, { javaScriptEnabled: false });
+    const { variantId, warehouseId } = cellOf(variantOf(sandbox, 'own'));
+    const row = `#stock-${variantId}-${warehouseId}`;
+    await page.locator(`${row} [name=qty]`).fill('77');
+    await page.locator(`${row} button[value=set]`).click();
+    await page.waitForURL(/done=stock/);
+    expect(await textOf(page, `${row}-sell`)).toBe('77');
+    expect(await textOf(page, '#message')).toContain('has 77 to sell');
+  });
+});
