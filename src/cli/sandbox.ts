@@ -20,6 +20,9 @@ export type SandboxCommandOptions = {
   delay: number;
   stale: number;
   fail: number;
+  lostAnswer: number;
+  accessDenied?: boolean;
+  quotaExceeded?: boolean;
   /** Ms between the service's clock and this machine's. */
   clockOffset: number;
 };
@@ -30,7 +33,7 @@ const LINES_PER_SECOND = 10;
 /** `stock-mirror sandbox`: the upstream service, simulated, until Ctrl-C or SIGTERM. */
 export function sandboxCommand(): Command {
   return new Command('sandbox')
-    .description('run the simulated service, with fault injection, for development')
+    .description('run the simulated service, with its page and fault injection, for development')
     .option('--port <port>', 'port on 127.0.0.1; 0 takes any free one', whole(0, 65_535), 8790)
     .option('--products <count>', 'products in the catalogue', whole(1, 1_000_000), 50)
     .option('--rate <changes>', 'stock changes per second; 0 for none', decimal(0, 10_000), 2)
@@ -51,7 +54,15 @@ export function sandboxCommand(): Command {
     .option('--reorder <probability>', 'of a webhook being overtaken by later ones', decimal(0, 1), 0)
     .option('--delay <ms>', 'longest delay of a webhook', whole(0, 3_600_000), 0)
     .option('--stale <probability>', 'of a product detail being 2 s old', decimal(0, 1), 0)
-    .option('--fail <probability>', 'of a read answering 500', decimal(0, 1), 0)
+    .option('--fail <probability>', 'of a /v1 request, orders too, answering 500, undone', decimal(0, 1), 0)
+    .option(
+      '--lost-answer <probability>',
+      'of a /v1 request being done, but its answer cut off',
+      decimal(0, 1),
+      0,
+    )
+    .option('--access-denied', 'orders and addresses answer 403 access_denied')
+    .option('--quota-exceeded', 'new orders answer 403 quota_exceeded')
     .option(
       '--clock-offset <ms>',
       'how far the service’s clock is ahead',
@@ -72,6 +83,9 @@ export async function runSandbox(options: SandboxCommandOptions): Promise<void> 
   sandbox.network.delayMs = { min: 0, max: options.delay };
   sandbox.reads.stale.probability = options.stale;
   sandbox.reads.fail.serverError = options.fail;
+  sandbox.reads.fail.lostAnswer = options.lostAnswer;
+  sandbox.access.denied = options.accessDenied === true;
+  sandbox.access.quotaExceeded = options.quotaExceeded === true;
 
   write(intro(sandbox, options));
   const reporter = reportDeliveries(sandbox);
@@ -105,7 +119,11 @@ function intro(sandbox: Sandbox, options: SandboxCommandOptions): string {
   return [
     pc.bold(`Simulated service on ${sandbox.baseUrl}`) +
       ` (${options.products} products, seed ${options.seed}, ${options.rate} changes/s)`,
-    `Webhooks go to ${target}. Steer it under ${sandbox.baseUrl}/sandbox/. Ctrl-C ends it.`,
+    `Page:     ${sandbox.baseUrl}/`,
+    `OpenAPI:  ${sandbox.baseUrl}/openapi.json`,
+    `Webhooks: ${target}`,
+    `Control:  ${sandbox.baseUrl}/sandbox/`,
+    'Ctrl-C ends it.',
     '',
     `SERVICE_BASE_URL=${sandbox.baseUrl}`,
     `SERVICE_CLIENT_ID=${sandbox.clientId}`,

@@ -41,7 +41,11 @@ test.each([
   expect(lines).toContain('SERVICE_CLIENT_ID=sandbox-client');
   expect(lines).toContain('SERVICE_CLIENT_SECRET=sandbox-secret');
   expect(lines).toContain('SERVICE_WEBHOOK_SECRET=sandbox-webhook-secret');
-  expect((await fetch(`${baseUrl}/sandbox/truth`)).status).toBe(200);
+  expect(lines).toContain(`Page:     ${baseUrl}/`);
+  expect(lines).toContain(`OpenAPI:  ${baseUrl}/openapi.json`);
+  for (const path of ['/', '/openapi.json', '/sandbox/truth']) {
+    expect((await fetch(baseUrl + path)).status, path).toBe(200);
+  }
 
   child.kill(signal);
   expect(await exited).toBe(code);
@@ -52,13 +56,44 @@ test.each([
   ['--port', '80x', '0 to 65535'],
   ['--loss', '1.5', '0 to 1'],
   ['--loss', '0x1', '0 to 1'],
+  ['--lost-answer', '1.1', '0 to 1'],
   ['--rate', 'fast', '0 to 10000'],
+  ['--products', '0', '1 to 1000000'],
+  ['--seed', '-1', '0 to 4294967295'],
   ['--webhook-url', 'localhost', 'http'],
 ])('refuses %s %s, naming flag and range', async (flag, value, range) => {
   const { output, exited } = run(flag, value);
   expect(await exited).toBe(2);
   expect(output()).toContain(flag);
   expect(output()).toContain(range);
+});
+
+test('puts the faults of its flags in force', async () => {
+  const { output } = run(
+    ...[
+      '--port',
+      '0',
+      '--rate',
+      '0',
+      '--loss',
+      '0.1',
+      '--duplicate',
+      '0.2',
+      '--reorder',
+      '0.3',
+      '--delay',
+      '4',
+    ],
+    ...['--stale', '0.5', '--fail', '0.6', '--lost-answer', '0.7', '--access-denied', '--quota-exceeded'],
+    ...['--clock-offset', '-8'],
+  );
+  await expect.poll(output, { timeout: 10_000 }).toMatch(/SERVICE_WEBHOOK_SECRET=/);
+  const [, baseUrl = ''] = /SERVICE_BASE_URL=(\S+)/.exec(output()) ?? [];
+  expect(await (await fetch(`${baseUrl}/sandbox/faults`)).json()).toMatchObject({
+    ...{ loss: 0.1, duplicate: 0.2, reorder: 0.3, delay_ms: { min: 0, max: 4 } },
+    ...{ stale: { probability: 0.5 }, fail: { server_error: 0.6, lost_answer: 0.7 } },
+    ...{ access_denied: true, quota_exceeded: true, clock_offset_ms: -8 },
+  });
 });
 
 test('a port in use is a clear error', async () => {
