@@ -50,6 +50,16 @@ export function changedBodies(right: readonly JsonObject[], fields: readonly Pla
   return fc.tuple(fc.constantFrom(...right), changes).map(([body, made]) => made.reduce<Json>(changed, body));
 }
 
+/** Each right body with each of the values in each of the fields, and with each field gone. */
+export function* changedOnce(right: readonly JsonObject[], fields: readonly Place[]): Generator<Json> {
+  for (const body of right) {
+    yield body;
+    for (const place of fields) {
+      for (const value of [undefined, ...VALUES]) yield changed(body, { place, value });
+    }
+  }
+}
+
 /** A copy with the value at the place; undefined takes it away. A place that is not there is left alone. */
 function changed(body: Json, { place, value }: Change): Json {
   const copy = structuredClone(body);

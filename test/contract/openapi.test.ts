@@ -114,6 +114,16 @@ test.each(Object.entries(FIELDS))('%s has the documented fields', (name, [requir
   expect(Object.keys(schema.properties).sort()).toEqual(words(`${required} ${others}`).sort());
 });
 
+test('nothing in an answer may be null, and what a request may leave out may be', () => {
+  const REQUESTS = ['Address', 'CreateOrder', 'CreateOrderProduct'];
+  const withNull = Object.entries(document.components.schemas)
+    .filter(([, schema]) => JSON.stringify(schema).includes('"null"'))
+    .map(([name]) => name);
+  expect(withNull.sort()).toEqual(REQUESTS);
+  const answers = Object.values(document.paths).map(({ post }) => post!.responses);
+  expect(JSON.stringify([answers, document.webhooks])).not.toContain('"null"');
+});
+
 test('is a valid OpenAPI 3.1 document', async () => {
   const validator = new Validator();
   expect(await validator.validate(structuredClone(document))).toEqual({ valid: true });
