@@ -8,6 +8,8 @@ import { OperationError } from './targets.ts';
 const qty = z.int();
 const count = z.int().min(1);
 const cell = { variantId: idSchema, warehouseId: idSchema.optional() };
+/** Why a change happened, and which order caused it, where one can have. */
+const told = { reason: z.string().optional(), orderId: idSchema.optional() };
 const newVariant = z.strictObject({
   name: z.string().optional(),
   sku: z.string().nullable().optional(),
@@ -23,8 +25,8 @@ const operationSchema = z.discriminatedUnion('operation', [
   }),
   z.strictObject({ operation: z.literal('cancel'), orderId: idSchema, reason: z.string().optional() }),
   z.strictObject({ operation: z.literal('ship'), orderId: idSchema }),
-  z.strictObject({ operation: z.literal('adjust'), ...cell, to: qty, reason: z.string().optional() }),
-  z.strictObject({ operation: z.literal('add'), ...cell, by: qty, reason: z.string().optional() }),
+  z.strictObject({ operation: z.literal('adjust'), ...cell, to: qty, ...told }),
+  z.strictObject({ operation: z.literal('add'), ...cell, by: qty, ...told }),
   z.strictObject({ operation: z.literal('burst'), ...cell, by: z.array(qty).min(1) }),
   z.strictObject({ operation: z.literal('flip'), ...cell, by: qty }),
   z.strictObject({ operation: z.literal('assemble'), ...cell, units: count }),

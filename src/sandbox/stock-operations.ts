@@ -1,6 +1,7 @@
 import type { Cause, Ledger } from './ledger.ts';
 import { available } from './model.ts';
 import type { Cell, Change, Component, Publish, Variant } from './model.ts';
+import { actorOf } from './reasons.ts';
 import { OperationError, cellToTakeFrom, requireCell, requireVariant } from './targets.ts';
 import type { Truth } from './truth.ts';
 
@@ -8,9 +9,9 @@ export type CellTarget = { variantId: string; warehouseId?: string };
 
 export type StockOperations = {
   /** Sets what can be sold. Reason `user_adjusted` unless told otherwise. */
-  adjust(target: CellTarget & { to: number; reason?: string }): Change[];
+  adjust(target: CellTarget & { to: number } & Told): Change[];
   /** Adds to (or, negative, takes from) what is on hand. Reason `user_added` or `user_deducted` by default. */
-  add(target: CellTarget & { by: number; reason?: string }): Change[];
+  add(target: CellTarget & { by: number } & Told): Change[];
   /** Several changes of one cell, all at one `update_time`, each in a delivery of its own. */
   burst(target: CellTarget & { by: readonly number[] }): Change[];
   /** A→B→A: one change and its opposite, in two deliveries. */
@@ -21,21 +22,8 @@ export type StockOperations = {
   disassemble(target: CellTarget & { units: number }): Change[];
 };
 
-/** Reasons that a user stands behind ("Reason codes and actor field"). */
-const USER_REASONS = new Set([
-  'variant_created',
-  'user_adjusted',
-  'user_added',
-  'returned',
-  'purchased',
-  'deposited',
-  'user_deducted',
-  'damaged',
-  'lost',
-  'withdrawn',
-  'user_set',
-  'stock_counted',
-]);
+/** An order may stand behind a change that nobody made by hand: of reason `order_edited`, for example. */
+export type Told = { reason?: string; orderId?: string };
 
 export function createStockOperations(deps: {
   truth: Truth;
@@ -49,14 +37,23 @@ export function createStockOperations(deps: {
     const variant = requireVariant(truth, variantId);
     return { variant, cell: requireCell(variant, warehouseId) };
   };
-  const cause = (reason: string): Cause =>
-    USER_REASONS.has(reason) ? { reason, userId: userId() } : { reason };
+  const cause = (reason: string, orderId?: string): Cause => {
+    const actor = actorOf(reason);
+    if (orderId !== undefined && actor !== 'order') throw new OperationError(`no order causes ${reason}`);
+    if (actor === 'user') return { reason, userId: userId() };
+    return { reason, ...(orderId !== undefined && { orderId }) };
+  };
   const whole = (field: string, value: number): void => {
     if (!Number.isSafeInteger(value))
       throw new OperationError(`${field} must be a whole number, not ${value}`);
   };
-  const movedBy = (at: { variant: Variant; cell: Cell }, by: number, reason: string): Change[] => {
-    const change = ledger.move(at.variant, at.cell, { onHand: by }, cause(reason));
+  const movedBy = (
+    at: { variant: Variant; cell: Cell },
+    by: number,
+    reason: string,
+    orderId?: string,
+  ): Change[] => {
+    const change = ledger.move(at.variant, at.cell, { onHand: by }, cause(reason, orderId));
     return change === null ? [] : [change];
   };
   const told = (changes: Change[]): Change[] => {
@@ -100,12 +97,14 @@ export function createStockOperations(deps: {
     adjust: (request) => {
       whole('to', request.to);
       const at = target(request);
-      return told(movedBy(at, request.to - available(at.cell), request.reason ?? 'user_adjusted'));
+      return told(
+        movedBy(at, request.to - available(at.cell), request.reason ?? 'user_adjusted', request.orderId),
+      );
     },
     add: (request) => {
       whole('by', request.by);
       const reason = request.reason ?? (request.by < 0 ? 'user_deducted' : 'user_added');
-      return told(movedBy(target(request), request.by, reason));
+      return told(movedBy(target(request), request.by, reason, request.orderId));
     },
     burst: (request) => {
       request.by.forEach((by) => {
