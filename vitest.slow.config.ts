@@ -26,6 +26,7 @@ export const SLOW = [
   'test/process/locked-store.test.ts',
   'test/process/long-reader.test.ts',
   'test/process/odd-answers.test.ts',
+  'test/process/order-flow.test.ts',
   'test/process/pauses.test.ts',
   'test/process/read-only.test.ts',
   'test/process/refused-product.test.ts',

@@ -68,7 +68,10 @@ export async function startService(test: Owner, options: SandboxOptions = {}): P
 }
 
 /** What every mirror of this sandbox is told; schedules are off, so that nothing but the rules repairs. */
-export function environmentFor(sandbox: Sandbox, databasePath: string): Environment {
+export function environmentFor(
+  sandbox: Pick<Sandbox, 'baseUrl' | 'clientId' | 'clientSecret' | 'webhookSecret'>,
+  databasePath: string,
+): Environment {
   return {
     SERVICE_BASE_URL: sandbox.baseUrl,
     SERVICE_CLIENT_ID: sandbox.clientId,

@@ -1,17 +1,14 @@
 /** The package's client as a partner's program has it: real sockets, real pauses, the README's example. */
-import { execFile } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { createClient } from '../../src/client.ts';
 import type { ClientOptions } from '../../src/client.ts';
 import { SECRET, failureOf, temporaryFolder } from './connection.ts';
+import { runReadmeProgram } from './readme-program.ts';
 import { sendError, sendJson, startStubService } from './stub-service.ts';
 
 const CREATE = '/v1/order/create';
 const DETAIL = '/v1/order/detail';
-const root = join(import.meta.dirname, '../..');
 
 async function connected(over: Partial<ClientOptions> = {}) {
   const service = await startStubService();
@@ -37,20 +34,10 @@ test("README's program creates an order by SKU, and reads it until it has a ship
   service.answer(DETAIL, (response, _request, nth) =>
     sendJson(response, 200, { request_id: 'r', order: { id: '900', ...(nth > 1 && { shipments }) } }),
   );
-  const readme = readFileSync(join(root, 'README.md'), 'utf8');
-  const [, program = ''] = /## Library\n[^]*?```ts\n([^]*?)```/.exec(readme) ?? [];
-  const folder = temporaryFolder();
-  const path = join(folder, 'program.mts');
-  writeFileSync(path, program.replace("'stock-mirror/client'", JSON.stringify(join(root, 'src/client.ts'))));
-
-  const { stdout } = await promisify(execFile)(process.execPath, [path], {
-    cwd: folder,
-    env: {
-      ...process.env,
-      SERVICE_BASE_URL: service.baseUrl,
-      SERVICE_CLIENT_ID: 'client-7',
-      SERVICE_CLIENT_SECRET: SECRET,
-    },
+  const stdout = await runReadmeProgram(temporaryFolder(), {
+    SERVICE_BASE_URL: service.baseUrl,
+    SERVICE_CLIENT_ID: 'client-7',
+    SERVICE_CLIENT_SECRET: SECRET,
   });
 
   expect(stdout).toBe("[ { tracking_number: 'TH01' } ]\n");
