@@ -1,0 +1,4 @@
+import { cases } from './cases/errors.ts';
+import { runCases } from './contract.ts';
+
+runCases(cases);

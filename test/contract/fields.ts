@@ -1,0 +1,85 @@
+/** Rules of request fields as tables: what is taken and what is refused, raw and through the client alike. */
+import { expect } from 'vitest';
+import type { Client } from '../../src/client.ts';
+import { failureOf } from '../service/connection.ts';
+import type { Json } from '../sandbox/harness.ts';
+import { clientRule, rule } from './contract.ts';
+import type { Context, ContractCase } from './contract.ts';
+import { expectRefused } from './raw.ts';
+import type { RuleId } from './rules.ts';
+
+type Given = Json | ((context: Context) => Json);
+
+export type FieldTable = {
+  readonly path:
+    | '/v1/order/create'
+    | '/v1/order/detail'
+    | '/v1/store/address/list'
+    | '/v1/product/list'
+    | '/v1/product/detail';
+  /** What is sent, and what the answer shows of it. */
+  readonly taken?: readonly (readonly [sent: Given, shown?: Given])[];
+  /** What is sent, and what the description names. */
+  readonly refused?: readonly (readonly [sent: Given, named: string])[];
+};
+
+/** Two cases of one table: raw, and through the client, which refuses by itself what it can. */
+export function fieldRule(ids: RuleId | readonly RuleId[], name: string, table: FieldTable): ContractCase[] {
+  const { path, taken = [], refused = [] } = table;
+  return [
+    rule(ids, name, async (context) => {
+      for (const [sent, shown = {}] of taken) {
+        const answer = await context.raw.post(path, bodyOf(context, path, sent));
+        expect(answer).toMatchObject({ status: 200, body: given(context, shown) });
+      }
+      for (const [sent, named] of refused) {
+        expectRefused(await context.raw.post(path, bodyOf(context, path, sent)), named);
+      }
+    }),
+    clientRule(ids, name, async (context) => {
+      const client = context.client();
+      for (const [sent, shown = {}] of taken) {
+        expect(await viaClient(client, path, bodyOf(context, path, sent))).toMatchObject(
+          given(context, shown),
+        );
+      }
+      for (const [sent, named] of refused) {
+        const error = await failureOf(viaClient(client, path, bodyOf(context, path, sent)));
+        expect(error).toMatchObject({
+          ...{ kind: 'rejected', code: 'invalid_request', description: expect.stringContaining(named) },
+        });
+      }
+    }),
+  ];
+}
+
+function given(context: Context, value: Given): Json {
+  return typeof value === 'function' ? value(context) : value;
+}
+
+function bodyOf(context: Context, path: string, sent: Given): Json {
+  const fields = given(context, sent);
+  return path === '/v1/order/create' ? context.body(fields) : fields;
+}
+
+/** The answer's body as the client gives it. What does not compile is what a program without types could send. */
+async function viaClient(client: Client, path: FieldTable['path'], body: Json): Promise<Json> {
+  switch (path) {
+    case '/v1/order/create':
+      return { order: (await client.createOrder(body as never)).rawOrder };
+    case '/v1/order/detail': {
+      const answer = await client.orderDetail(body as never);
+      expect(answer.outcome).toBe('found');
+      return { order: answer.outcome === 'found' && answer.rawOrder };
+    }
+    case '/v1/store/address/list':
+      return { ...(await client.listAddresses(body)).page };
+    case '/v1/product/list':
+      return { ...(await client.listProducts(body)).page };
+    case '/v1/product/detail': {
+      const answer = await client.productDetail(body['product_id'] as string);
+      expect(answer.outcome).toBe('found');
+      return { product: answer.outcome === 'found' && answer.rawProduct };
+    }
+  }
+}

@@ -1,0 +1,4 @@
+import { cases } from './cases/limits.ts';
+import { runCases } from './contract.ts';
+
+runCases(cases);

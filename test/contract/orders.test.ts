@@ -1,0 +1,4 @@
+import { cases } from './cases/orders.ts';
+import { runCases } from './contract.ts';
+
+runCases(cases);

@@ -1,0 +1,103 @@
+/** Plain HTTP to the service, as any program could speak it. Whatever it answers is held against its own description. */
+import { expect } from 'vitest';
+import type { Sandbox } from '../../src/sandbox/sandbox.ts';
+import type { Json } from '../sandbox/harness.ts';
+import type { Received } from '../sandbox/receiver.ts';
+import { checkAnswer, checkWebhook, fetchDocument } from './openapi.ts';
+
+export type Answer = { readonly status: number; readonly headers: Headers; readonly body: Json };
+
+export type RawOptions = {
+  readonly headers?: Record<string, string>;
+  /** In place of the first app's; null for none. */
+  readonly token?: string | null;
+  readonly method?: string;
+};
+
+export type Raw = {
+  /** Sends JSON; a string is sent as it is, and undefined is no body. */
+  post(path: string, body?: unknown, options?: RawOptions): Promise<Answer>;
+  /** `POST /oauth/token` with the first app's credentials, the fields given in place of its own; null for none. */
+  token(form?: Record<string, string | null>, headers?: Record<string, string>): Promise<Answer>;
+  /** Throws when the webhook is not as the service's own description has it. */
+  checkWebhook(delivery: Received): Promise<void>;
+};
+
+/** What the document describes; what else is asked for has no answer there. */
+const ENDPOINTS = [
+  '/oauth/token',
+  '/v1/order/create',
+  '/v1/order/detail',
+  '/v1/store/address/list',
+  '/v1/product/list',
+  '/v1/product/detail',
+];
+
+/** The same for every service of a process: to compile it anew for each case would take most of the time. */
+let document: Promise<object> | undefined;
+const documentOf = (sandbox: Sandbox): Promise<object> => (document ??= fetchDocument(sandbox.baseUrl));
+
+export function createRaw(sandbox: Sandbox): Raw {
+  let ownToken: Promise<string> | undefined;
+
+  const send = async (path: string, init: RequestInit): Promise<Answer> => {
+    const response = await fetch(sandbox.baseUrl + path, { method: 'POST', ...init });
+    expect(response.headers.get('content-type')).toMatch(/^application\/json\b/);
+    const { status, headers } = response;
+    const answer = { status, headers, body: (await response.json()) as Json };
+    const [endpoint = ''] = path.split('?');
+    const { method = 'POST' } = init;
+    if (method === 'POST' && ENDPOINTS.includes(endpoint)) {
+      checkAnswer(await documentOf(sandbox), { method, path: endpoint, ...answer });
+    }
+    return answer;
+  };
+
+  const raw: Raw = {
+    post: async (path, body, { headers = {}, token, method = 'POST' } = {}) => {
+      const bearer = token === undefined ? await (ownToken ??= accessToken(raw)) : token;
+      return send(path, {
+        method,
+        headers: {
+          ...(bearer !== null && { authorization: `Bearer ${bearer}` }),
+          'content-type': 'application/json',
+          ...headers,
+        },
+        body: body === undefined ? null : typeof body === 'string' ? body : JSON.stringify(body),
+      });
+    },
+    token: (form = {}, headers = {}) => {
+      const fields: Record<string, string | null> = {
+        grant_type: 'client_credentials',
+        client_id: sandbox.clientId,
+        client_secret: sandbox.clientSecret,
+        ...form,
+      };
+      const sent = Object.entries(fields).filter((entry): entry is [string, string] => entry[1] !== null);
+      return send('/oauth/token', { headers, body: new URLSearchParams(sent) });
+    },
+    checkWebhook: async ({ headers, body }) => {
+      checkWebhook(await documentOf(sandbox), { headers, body });
+    },
+  };
+  return raw;
+}
+
+export async function accessToken(raw: Raw, form: Record<string, string> = {}): Promise<string> {
+  const { status, body } = await raw.token(form);
+  expect(status).toBe(200);
+  return body['access_token'] as string;
+}
+
+/** Status and machine code, as clients branch on them. */
+export function errorOf({ status, body }: Answer): unknown[] {
+  return [status, body['error']];
+}
+
+export function expectRefused(answer: Answer, named: string): void {
+  expect([...errorOf(answer), answer.body['error_description']]).toEqual([
+    400,
+    'invalid_request',
+    expect.stringContaining(named),
+  ]);
+}
