@@ -1,10 +1,10 @@
 /** The package as a user gets it: packed, installed globally, and run by the Node that the machine has. */
-import { execFileSync, spawnSync } from 'node:child_process';
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 
@@ -79,6 +79,21 @@ it('finds the migrations beside dist/', () => {
   expect(existsSync(join(prefix, 'lib/node_modules/stock-mirror/drizzle'))).toBe(
     existsSync(join(root, 'drizzle')),
   );
+});
+
+it('runs the simulated service, with its page', async () => {
+  const sandbox = spawn(join(prefix, 'bin/stock-mirror'), ['sandbox', '--port', '0', '--rate', '0'], {
+    cwd: folder,
+    env,
+  });
+  onTestFinished(() => void sandbox.kill('SIGKILL'));
+  let printed = '';
+  sandbox.stdout.setEncoding('utf8').on('data', (text: string) => (printed += text));
+  await expect.poll(() => printed, { timeout: 15_000 }).toContain('SERVICE_WEBHOOK_SECRET=');
+  const [, page = ''] = /Page: +(\S+)/.exec(printed) ?? [];
+  for (const path of ['', 'page/style.css', 'page/script.js', 'openapi.json']) {
+    expect((await fetch(page + path)).status, path).toBe(200);
+  }
 });
 
 it.each([

@@ -213,6 +213,8 @@ test('places an order by SKU or variant, pays it, cancels it', async () => {
   const unpaid = await submit(sandbox, '/page/order', { ...form, by: 'variant', item: variant.id });
   expect(unpaid).toContain('no shipment yet: it waits for the payment');
   const [, second = ''] = /Order (\d+) was placed/.exec(unpaid) ?? [];
+  const listed = [...(await show(sandbox)).matchAll(/<li id="order-(\d+)"/g)].map(([, orderId]) => orderId);
+  expect(listed, 'the newest first').toEqual([second, id]);
   expect(await submit(sandbox, '/page/pay', { order_id: second })).toContain('open, paid');
 });
 
