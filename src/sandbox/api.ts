@@ -51,7 +51,8 @@ export function createApi(deps: {
   };
 
   app.use(async (context, next) => {
-    context.set('requestId', context.req.header('X-Request-Id') ?? randomUUID());
+    // An empty header names no request.
+    context.set('requestId', context.req.header('X-Request-Id') || randomUUID());
     await next();
   });
 

@@ -180,6 +180,26 @@ export const cases: ContractCase[] = [
       });
     }
   }),
+  clientRule(
+    [
+      'store-address.id',
+      'store-address.is_primary',
+      'address-list.answer',
+      'address-list.order',
+      'address-list.own',
+    ],
+    'as sent, the primary first, and no customer’s',
+    async (context) => {
+      await context.order();
+      const { page, requestId } = await context.client().listAddresses();
+      expect(page).toEqual({
+        addresses: context.sandbox.addresses.own(),
+        has_more: false,
+        request_id: requestId,
+      });
+      expect(page.addresses.map((row) => row.is_primary)).toEqual([true, false, false]);
+    },
+  ),
   rule('address-list.order', 'primary first, then oldest first', async (context) => {
     const [primary, oldest, newest] = (await rows(context)).map(({ id }) => id);
     const later = (await add(context, 'later'))['address'] as Row;

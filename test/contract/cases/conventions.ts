@@ -230,6 +230,11 @@ export const cases: ContractCase[] = [
       await expect(mine.listAddresses()).rejects.toMatchObject({ requestId: expect.stringMatching(/./) });
     },
   ),
+  rule('conventions.6.echo', 'an empty one is none', async ({ raw }) => {
+    const answer = await raw.post(LIST, {}, { headers: { 'x-request-id': '' } });
+    expect(answer.headers.get('x-request-id')).toMatch(/./);
+    expect(answer.body['request_id']).toBe(answer.headers.get('x-request-id'));
+  }),
   rule('conventions.6.echo', 'on right answers and on wrong ones', async ({ raw, body }) => {
     const headers = { 'x-request-id': 'mine-1' };
     const answers = [
@@ -272,6 +277,11 @@ export const cases: ContractCase[] = [
       new Set([400, 401, 403, 404, 413, 429, 500]),
     );
     for (const answer of answers) expect(answer.headers.get('x-request-id')).toBe('mine-2');
+  }),
+  clientRule('conventions.6.body', 'the same as the client tells', async ({ client }) => {
+    const mine = client();
+    const [products, addresses] = [await mine.listProducts(), await mine.listAddresses()];
+    for (const { page, requestId } of [products, addresses]) expect(page.request_id).toBe(requestId);
   }),
   rule('conventions.6.body', 'the same as in the header', async (context) => {
     for (const { headers, body } of Object.values(await rightAnswers(context))) {

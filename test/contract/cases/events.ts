@@ -454,6 +454,19 @@ export const cases: ContractCase[] = [
   }),
 
   ...Object.entries(REASONS).map(([reason, [emit, actor]]) =>
+    clientRule(`events.reason.${reason}` as RuleId, `read with ${actor}`, async (context) => {
+      await emit(context);
+      const parsed = (await context.webhooks()).map(({ raw }) => parseDelivery(raw));
+      expect(parsed.flatMap(({ unreadable }) => unreadable)).toEqual([]);
+      const changes = parsed.flatMap((each) => each.changes).filter((change) => change.reason === reason);
+      expect(changes.length).toBeGreaterThan(0);
+      for (const { orderId, userId } of changes) {
+        expect(orderId).toEqual(actor === 'order_id' ? expect.stringMatching(ID) : null);
+        expect(userId).toEqual(actor === 'user_id' ? expect.stringMatching(ID) : null);
+      }
+    }),
+  ),
+  ...Object.entries(REASONS).map(([reason, [emit, actor]]) =>
     rule(`events.reason.${reason}` as RuleId, actor, async (context) => {
       await emit(context);
       const items = (await settle(context)).filter((item) => item.reason === reason);

@@ -131,6 +131,27 @@ export const cases: ContractCase[] = [
       order: { shipments: [{ tracking_number: expect.any(String) }] },
     });
   }),
+  clientRule(
+    [
+      'order.id',
+      'order.recipient-id',
+      'order.external_order_id',
+      'order-create.answer',
+      'order-detail.answer',
+    ],
+    'as sent, and read again',
+    async ({ client, read }) => {
+      const mine = client();
+      const { order, rawOrder, requestId } = await mine.createOrder({ ...request, external_order_id: 'A-1' });
+      expect(requestId).toBeTruthy();
+      expect(order).toMatchObject({
+        ...{ id: expect.stringMatching(/^[0-9]+$/), external_order_id: 'A-1' },
+        recipient_address: { ...recipient, id: expect.stringMatching(/^[0-9]+$/) },
+      });
+      expect(rawOrder).toEqual(await read(order.id));
+      expect(await mine.orderDetail({ order_id: order.id })).toMatchObject({ order, rawOrder });
+    },
+  ),
   rule('order.recipient-id', 'of digits', async ({ order }) => {
     expect((await order())['recipient_address']).toMatchObject({ id: expect.stringMatching(/^[0-9]+$/) });
   }),
@@ -273,6 +294,25 @@ export const cases: ContractCase[] = [
     context.advance(60_000);
     expect(await shipmentsOf(context, id)).toEqual(booked);
   }),
+  clientRule(
+    ['states.auto.paid', 'states.auto.ship_before_pay', 'states.manual'],
+    'shipments, or none',
+    async (context) => {
+      const mine = context.client();
+      const shipped = async (fields: { ship_before_pay?: boolean; auto_request_xshipping?: boolean }) => {
+        const { order } = await mine.createOrder({ ...request, ...fields });
+        context.advance(60_000);
+        const before = await mine.orderDetail({ order_id: order.id });
+        await pay(context, order.id);
+        context.advance(60_000);
+        const after = await mine.orderDetail({ order_id: order.id });
+        return [before, after].map((read) => read.outcome === 'found' && read.order.shipments?.length);
+      };
+      expect(await shipped({})).toEqual([undefined, 1]);
+      expect(await shipped({ ship_before_pay: true })).toEqual([1, 1]);
+      expect(await shipped({ auto_request_xshipping: false })).toEqual([undefined, undefined]);
+    },
+  ),
   rule('states.auto.courier', 'another is never asked', async (context) => {
     await context.steer('/settings', { couriers: ['ems'] });
     const flash = await context.order({ ship_before_pay: true });

@@ -9,6 +9,7 @@ import { clientRule, rule } from '../contract.ts';
 import type { Context, ContractCase } from '../contract.ts';
 import { fieldRule } from '../fields.ts';
 import { errorOf, expectRefused } from '../raw.ts';
+import { rules } from '../rules.ts';
 
 const LIST = '/v1/product/list';
 const DETAIL = '/v1/product/detail';
@@ -78,6 +79,15 @@ const rates = async (context: Context): Promise<Json[]> => {
   expect(found.length).toBeGreaterThan(3);
   return found;
 };
+const DETAIL_FIELDS = rules
+  .map(({ id }) => id)
+  .filter((id) => /^(product|shipping-rate|variant)\.field\./.test(id));
+function fieldNames(value: unknown): string[] {
+  if (typeof value !== 'object' || value === null) return [];
+  const inner = Object.values(value).flatMap(fieldNames);
+  return Array.isArray(value) ? inner : [...Object.keys(value), ...inner];
+}
+
 const rateRule = (field: string, isRight: (value: unknown) => boolean): ContractCase =>
   rule(`shipping-rate.field.${field}` as never, 'of every rate', async (context) => {
     for (const rate of await rates(context)) expect([field, isRight(rate[field])]).toEqual([field, true]);
@@ -137,19 +147,35 @@ export const cases: ContractCase[] = [
       expect(truth.storeId).toMatch(ID);
     },
   ),
+  clientRule(DETAIL_FIELDS, 'every field as it was sent', async (context) => {
+    const client = context.client();
+    const names = new Set<string>();
+    for (const { id } of context.sandbox.truth.products) {
+      const sent = await detail(context, id);
+      const answer = await client.productDetail(id);
+      expect(answer).toMatchObject({ outcome: 'found', product: sent, rawProduct: sent });
+      for (const name of fieldNames(sent)) names.add(name);
+    }
+    for (const id of DETAIL_FIELDS) {
+      const field = id.split('.').at(-1)!;
+      expect(names).toContain(field === 'times' ? 'create_time' : field);
+    }
+  }),
   clientRule(
-    ['product.field.id', 'product.field.store_id'],
-    'and everything else as sent',
+    [
+      'product-row.field.id',
+      'product-row.field.name',
+      'product-row.field.image_url',
+      'product-list.answer',
+      'product-list.rows',
+    ],
+    'as sent',
     async (context) => {
-      const client = context.client();
-      for (const { id } of context.sandbox.truth.products) {
-        const sent = await detail(context, id);
-        expect(await client.productDetail(id)).toMatchObject({
-          outcome: 'found',
-          product: sent,
-          rawProduct: sent,
-        });
-      }
+      const { page } = await context.client().listProducts({ limit: 100 });
+      expect(page.products).toEqual(await rows(context, { limit: 100 }));
+      expect(page.products.some((row) => row.image_url !== undefined)).toBe(true);
+      expect(page).toMatchObject({ has_more: false, request_id: expect.any(String) });
+      expect(page).not.toHaveProperty('variants');
     },
   ),
   rule('product.field.description', 'empty without one', async (context) => {
