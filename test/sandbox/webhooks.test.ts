@@ -62,15 +62,6 @@ test('an order is one delivery of several items, with the order’s id and no us
   }
 });
 
-test('a variant without a SKU sends an empty one', async () => {
-  const { sandbox, receiver } = await withReceiver();
-  const variant = variantOf(sandbox, 'own');
-  variant.sku = null;
-  sandbox.operations.add({ ...cellOf(variant), by: 1 });
-  await sandbox.network.idle();
-  expect(receiver.items()[0]!.sku).toBe('');
-});
-
 test('request ids are unique, also from a sandbox started again', async () => {
   const time = manualTime();
   const ids: string[] = [];
@@ -85,81 +76,11 @@ test('request ids are unique, also from a sandbox started again', async () => {
   expect(new Set(ids).size).toBe(80);
 });
 
-test('nothing is delivered without a URL, or with the event switched off', async () => {
-  const { sandbox, receiver } = await withReceiver();
-  const cell = cellOf(variantOf(sandbox, 'own'));
-  sandbox.network.enabled = false;
-  sandbox.operations.add({ ...cell, by: 1 });
-  sandbox.network.enabled = true;
-  sandbox.webhookUrl = null;
-  sandbox.operations.add({ ...cell, by: 1 });
-  sandbox.webhookUrl = '';
-  sandbox.operations.add({ ...cell, by: 1 });
-  await sandbox.network.idle();
-  expect(sandbox.deliveries.records).toHaveLength(0);
-
-  sandbox.webhookUrl = receiver.url;
-  sandbox.operations.add({ ...cell, by: 1 });
-  await sandbox.network.idle();
-  expect(receiver.received).toHaveLength(1);
-});
-
-test('each delivery is sent once, whatever the answer', async () => {
-  const { sandbox, receiver } = await withReceiver();
-  const cell = cellOf(variantOf(sandbox, 'own'));
-  for (const answer of [204, 500, 302, 401]) {
-    receiver.answer = answer;
-    sandbox.operations.add({ ...cell, by: 1 });
-    await sandbox.network.idle();
-  }
-  expect(receiver.received).toHaveLength(4);
-  expect(sandbox.deliveries.records.map(({ outcome, status }) => [outcome, status])).toEqual([
-    ['answered', 204],
-    ['answered', 500],
-    ['answered', 302],
-    ['answered', 401],
-  ]);
-});
-
-test('a receiver that does not answer in time is a timeout, and is not tried again', async () => {
-  const { sandbox, receiver } = await withReceiver({ ackTimeoutMs: 30 });
-  receiver.answer = 'never';
-  sandbox.operations.add({ ...cellOf(variantOf(sandbox, 'own')), by: 1 });
-  await sandbox.network.idle();
-  expect(sandbox.deliveries.records).toMatchObject([{ outcome: 'timeout', status: null }]);
-  expect(receiver.received).toHaveLength(1);
-});
-
-test('the receiver has one second', async () => {
-  const time = manualTime();
-  const { sandbox, receiver } = await withReceiver({ timers: time.timers });
-  receiver.answer = 'never';
-  sandbox.operations.add({ ...cellOf(variantOf(sandbox, 'own')), by: 1 });
-  await expect.poll(() => receiver.received.length).toBe(1);
-  time.advance(999);
-  await new Promise((resolve) => setImmediate(resolve));
-  expect(sandbox.deliveries.counts.pending).toBe(1);
-  time.advance(1);
-  await sandbox.network.idle();
-  expect(sandbox.deliveries.counts).toMatchObject({ pending: 0, timeout: 1 });
-});
-
 test('a receiver that is down is a failed delivery', async () => {
   const sandbox = await sandboxFor({ webhookUrl: 'http://127.0.0.1:1/webhooks' });
   sandbox.operations.add({ ...cellOf(variantOf(sandbox, 'own')), by: 1 });
   await sandbox.network.idle();
   expect(sandbox.deliveries.counts).toMatchObject({ failed: 1, answered: 0 });
-});
-
-test('a replaced webhook secret signs from then on', async () => {
-  const { sandbox, receiver } = await withReceiver();
-  sandbox.webhookSecret = 'another';
-  sandbox.operations.add({ ...cellOf(variantOf(sandbox, 'own')), by: 1 });
-  await sandbox.network.idle();
-  const [delivery] = receiver.received;
-  expect(delivery!.headers['x-service-signature']).toBe(
-    createHmac('sha256', 'another').update(delivery!.raw).digest('hex'),
-  );
 });
 
 test('the clock offset shows in request_time and update_time', async () => {
