@@ -1,6 +1,7 @@
 /** Rules of request fields as tables: what is taken and what is refused, raw and through the client alike. */
 import { expect } from 'vitest';
 import type { Client } from '../../src/client.ts';
+import { sellable } from '../../src/sandbox/model.ts';
 import { failureOf } from '../service/connection.ts';
 import type { Json } from '../sandbox/harness.ts';
 import { clientRule, rule } from './contract.ts';
@@ -32,9 +33,12 @@ export function fieldRule(ids: RuleId | readonly RuleId[], name: string, table: 
         const answer = await context.raw.post(path, bodyOf(context, path, sent));
         expect(answer).toMatchObject({ status: 200, body: given(context, shown) });
       }
+      // What is refused has changed nothing.
+      const before = sellable(context.lamp);
       for (const [sent, named] of refused) {
         expectRefused(await context.raw.post(path, bodyOf(context, path, sent)), named);
       }
+      expect(sellable(context.lamp)).toBe(before);
     }),
     clientRule(ids, name, async (context) => {
       const client = context.client();
