@@ -87,7 +87,7 @@ export function foldAbsentProduct(ledger: Ledger, product: Product, read: ReadCo
       ledger.obligeRemovalCheck(product.productId, verdict, read);
       return;
     case 'confirmed':
-      if (isHeld(ledger, known)) return;
+      if (isHeld(ledger, known, read)) return;
       ledger.report({ kind: 'removed', what: 'product', id: product.productId });
       for (const variant of variants) removeVariant(ledger, variant, read);
       tables.putProduct({ ...known, goneAtMs: ledger.entry.atMs });
@@ -153,7 +153,7 @@ function removeCell(ledger: Ledger, cell: Cell, read: Pick<ReadContext, 'loMs' |
   });
 }
 
-function isHeld(ledger: Ledger, product: Product): boolean {
+function isHeld(ledger: Ledger, product: Product, read: ReadContext): boolean {
   const { tables, entry } = ledger;
   ledger.state = { ...ledger.state, ...removalWindow(ledger.state, entry.atMs) };
   if (entry.atMs <= ledger.state.removalsAllowedUntilMs) return false;
@@ -165,7 +165,12 @@ function isHeld(ledger: Ledger, product: Product): boolean {
   });
   if (!holds) return false;
   tables.putProduct(product);
-  ledger.oblige(product.productId, 'confirm_removal', { notBeforeMs: LATEST_MS });
+  // As old as the sighting: a standing doubt that this read came too early for must be met by the next one.
+  ledger.oblige(product.productId, 'confirm_removal', {
+    seq: read.s0,
+    atMs: product.missingAtMs ?? read.sentAtMs,
+    notBeforeMs: LATEST_MS,
+  });
   ledger.report({ kind: 'brake', productId: product.productId, missingProducts });
   return true;
 }

@@ -21,6 +21,14 @@ export function foldDelivery(ledger: Ledger, entry: DeliveryEntry): void {
 
 const OUT_OF_ORDER: ReadonlySet<ChangeBranch> = new Set(['2 stale', '2 stale, yet follows', '3 precedes']);
 
+/** Where an obligation means that another value may be the cell's last. */
+const ORDER_IN_DOUBT: ReadonlySet<ChangeBranch> = new Set([
+  '2 stale, yet follows',
+  '3 follows',
+  '3 order unknown',
+  'poison',
+]);
+
 function foldChange(ledger: Ledger, entry: DeliveryEntry, change: StockChange): void {
   const { tables } = ledger;
   const poison = isPoison(change.updateTimeMs, entry.atMs, ledger.state);
@@ -49,9 +57,17 @@ function foldChange(ledger: Ledger, entry: DeliveryEntry, change: StockChange): 
   if (gap !== null) oblige = openGap(ledger, change, gap) || oblige;
   else if (OUT_OF_ORDER.has(branch)) oblige = fillGaps(ledger, change, outcome.cell) || oblige;
   if (oblige) next = ledger.obligeVariant(next, 'conflict');
-  if (outcome.applied) next = applyValue(ledger, entry, change, before, outcome.cell, next);
-  else tables.putCell(outcome.cell);
+  // The read will tell a total only, in which two such doubts can cancel out: the next change of the cell settles it.
+  const isUnexplained = isToldInTotal(variant) && outcome.oblige && ORDER_IN_DOUBT.has(branch);
+  const cell = isUnexplained ? { ...outcome.cell, unexplainedAtMs: entry.atMs } : outcome.cell;
+  if (outcome.applied) next = applyValue(ledger, entry, change, before, cell, next);
+  else tables.putCell(cell);
   tables.putVariant(next);
+}
+
+/** The warehouses of a set, and of what another store sells, stand in no read. */
+function isToldInTotal({ kind }: Variant): boolean {
+  return kind === 'pulled' || kind === 'bundle';
 }
 
 /** Writes the cell's new value, the row of the change feed, and the total's movement. */

@@ -224,6 +224,23 @@ describe('the brake', () => {
     expect(mirror.tables.obligation('p0')).toMatchObject({ notBeforeMs: LATEST_MS, doubt: true });
   });
 
+  test('asks for no more reads than an earlier doubt does, whatever it holds', () => {
+    const mirror = store(21);
+    confirm(mirror, 21);
+    const doubtAtMs = SECOND + 10 * S;
+    mirror.fold({
+      kind: 'oblige',
+      atMs: doubtAtMs,
+      reason: 'not_stored',
+      productIds: ['p0'],
+      variantIds: [],
+    });
+    mirror.read(null, { sentAtMs: doubtAtMs + S, productId: 'p0' });
+    expect(mirror.tables.obligation('p0')?.notBeforeMs).toBe(doubtAtMs + 2 * S);
+    mirror.read(null, { sentAtMs: doubtAtMs + 2 * S, productId: 'p0' });
+    expect(mirror.tables.obligation('p0')?.notBeforeMs).toBe(LATEST_MS);
+  });
+
   test('counts what was just removed', () => {
     const mirror = store(20);
     confirm(mirror, 20);

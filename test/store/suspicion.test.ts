@@ -78,6 +78,28 @@ describe('a row is under suspicion', () => {
     expect(status(writer.db).suspect_count).toBe(0);
   });
 
+  test('while two changes of one instant leave its order open, and no read tells warehouses', () => {
+    const pulled = (total: number) =>
+      detail('10', [{ id: '100', levels: null, total, more: { pulled_from_product_variant_id: '9' } }]);
+    const writer = new DirectWriter();
+    writer.read('10', pulled(9), T0);
+    const at = (ms: number) => ({ update_time: T0 + ms });
+    const there = { old: 5, new: 6, ...at(20_000) };
+    const back = { old: 6, new: 5, ...at(20_000) };
+    const elsewhere = { warehouse_id: '2' };
+    writer.deliver(delivery('a', item(there), item(back)), T0 + 20_000);
+    // The other warehouse leaves the opposite error: the total agrees.
+    writer.deliver(
+      delivery('b', item({ ...back, ...elsewhere }), item({ ...there, ...elsewhere })),
+      T0 + 20_001,
+    );
+    writer.read('10', pulled(9), T0 + 60_000);
+    expect(suspects(writer)).toEqual(['100/1', '100/2']);
+    writer.deliver(delivery('c', item({ old: 5, new: 4, ...at(70_000) })), T0 + 70_000);
+    writer.read('10', pulled(8), T0 + 90_000);
+    expect(suspects(writer)).toEqual(['100/2']);
+  });
+
   test('while no read has shown its product', () => {
     const writer = quiet();
     writer.deliver(delivery('a', item({ id: '999' })), T0);

@@ -150,4 +150,12 @@ export const DOUBT: readonly Mutant[] = [
     replace: '  return false;',
     tests: ['test/core/fold-gap.test.ts'],
   },
+  {
+    id: 'pulled-order-doubt-forgotten',
+    breaks: 'which of two values a cell has is not settled by a total (§8, "Totals"; rule 3)',
+    file: delivery,
+    find: 'const isUnexplained = isToldInTotal(variant) && outcome.oblige',
+    replace: 'const isUnexplained = false && outcome.oblige',
+    tests: ['test/store/suspicion.test.ts'],
+  },
 ];

@@ -86,4 +86,14 @@ export const REMOVAL: readonly Mutant[] = [
     replace: '          lookupAtMs: null,',
     first: 'simulation',
   },
+  {
+    id: 'brake-renews-doubt',
+    breaks: 'what the brake holds asks for no reads (§8, the brake)',
+    file: 'src/core/fold-absence.ts',
+    find: `    seq: read.s0,
+    atMs: product.missingAtMs ?? read.sentAtMs,
+    notBeforeMs: LATEST_MS,`,
+    replace: '    notBeforeMs: LATEST_MS,',
+    tests: ['test/core/fold-removal.test.ts'],
+  },
 ];
