@@ -270,6 +270,11 @@ export class Machine {
     }
   }
 
+  /** The mirror waits for an operator before it tries its credentials again. */
+  get isLatched(): boolean {
+    return (this.#tokenState?.latch ?? null) !== null;
+  }
+
   /** As the real one: what was written with another secret does not count. */
   #tokenFile(secret: string): TokenFile {
     return {

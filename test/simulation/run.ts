@@ -271,7 +271,7 @@ class Run {
   #waitsForAPerson(): boolean {
     const db = this.#observe();
     return (
-      this.#calls.isLatched ||
+      this.#machine.isLatched ||
       (db !== null &&
         prepared<[], number>(db, 'SELECT EXISTS (SELECT 1 FROM read_failures WHERE parked = 1)')
           .pluck()
@@ -404,12 +404,16 @@ class Run {
     if (db === null) return [];
     // Well over the age from which a product has its share, whatever the mirror's clock was set to meanwhile.
     const beforeMs = this.#time.nowMs + this.#stage.globals.wallOffsetMs - 20 * 60_000;
-    const due = prepared<[number], { id: string; atMs: number }>(
+    const due = prepared<[number], { id: string; atMs: number; hasFailed: number }>(
       db,
-      `SELECT product_id AS id, read_at_ms AS atMs FROM products p WHERE gone_at_ms IS NULL AND read_at_ms < ?
-       AND NOT EXISTS (SELECT 1 FROM read_failures f WHERE f.product_id = p.product_id) ORDER BY read_at_ms, product_id`,
+      `SELECT product_id AS id, read_at_ms AS atMs,
+         EXISTS (SELECT 1 FROM read_failures f WHERE f.product_id = p.product_id) AS hasFailed
+       FROM products p WHERE gone_at_ms IS NULL AND read_at_ms < ? ORDER BY read_at_ms, product_id`,
     ).all(beforeMs);
-    return due.filter(({ atMs }) => atMs === due[0]?.atMs).map(({ id }) => id);
+    const oldest = due.find(({ hasFailed }) => hasFailed === 0);
+    if (oldest === undefined) return [];
+    // One that failed has its turn when it may be tried again: as long unread, it may go first.
+    return due.filter(({ atMs }) => atMs <= oldest.atMs).map(({ id }) => id);
   }
 
   /** Between two commits, from the outside. Null while there is nothing to open. */

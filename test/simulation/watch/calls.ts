@@ -1,4 +1,5 @@
 /** What the mirror asks of the service: one token at a time, none while refused, and no product starved (DESIGN §9). */
+import { productDetailResponseSchema } from '../../../src/service/schemas.ts';
 import type { ApiCall } from '../carriers.ts';
 import type { SeenDetail } from './promises.ts';
 
@@ -25,11 +26,6 @@ export class Calls {
   /** The process died, and its requests with it. */
   died(): void {
     this.#tokensInFlight = 0;
-  }
-
-  /** The credentials were refused, and nobody has let them be tried again. */
-  get isLatched(): boolean {
-    return this.#isLatched;
   }
 
   /** A person let the credentials be tried again. */
@@ -82,16 +78,14 @@ export class Calls {
   }
 }
 
-/** @returns undefined when the answer says nothing of the product. */
+/** @returns undefined for an answer that no client can read: it tells nothing. */
 function shownBy({ status, text }: ApiCall): SeenDetail['shown'] | undefined {
-  const body = JSON.parse(text ?? 'null') as {
-    error?: string;
-    product?: { variants?: { product_variant_id: string; warehouses?: { wh_id: string }[] }[] };
-  } | null;
-  if (status === 404 && body?.error === 'not_found') return null;
-  if (status !== 200 || body?.product?.variants === undefined) return undefined;
+  const body: unknown = JSON.parse(text ?? 'null');
+  if (status === 404 && (body as { error?: string } | null)?.error === 'not_found') return null;
+  const answer = productDetailResponseSchema.safeParse(body);
+  if (status !== 200 || !answer.success) return undefined;
   return new Map(
-    body.product.variants.map((variant) => [
+    answer.data.product.variants.map((variant) => [
       variant.product_variant_id,
       variant.warehouses === undefined
         ? null
