@@ -141,6 +141,8 @@ export async function startService(
       reader: store.reader,
       operator: reconciler,
       token: config.ops.token?.reveal() ?? null,
+      now: clock.now,
+      log,
     });
     // Listened to before anything is read: what a read may miss must arrive as a delivery.
     const webhook = await platform.listen(intake, config.webhook.host, config.webhook.port);

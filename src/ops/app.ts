@@ -4,11 +4,17 @@ import { bodyLimit } from 'hono/body-limit';
 import { streamSSE } from 'hono/streaming';
 import { z } from 'zod';
 import { idSchema } from '../service/schemas.ts';
-import { refuseCrossSite, requireToken } from './guard.ts';
+import { refuseCrossSite, requireJson } from './access/cross-site.ts';
+import { securityHeaders } from './access/headers.ts';
+import { refuseForeignHost } from './access/host.ts';
+import { loginRoutes } from './access/login.ts';
+import { createSessions } from './access/session.ts';
+import { requireSignIn, type Lock } from './access/signed-in.ts';
+import { compareWith } from './access/token.ts';
+import { errorBody as error } from './api-error.ts';
+import type { OpsEnv } from './env.ts';
 import type { OpsDeps } from './operator.ts';
 import { viewRun } from './run-view.ts';
-
-const error = (code: string, description: string) => ({ error: code, error_description: description });
 
 const resyncSchema = z.strictObject({
   product_ids: z.array(idSchema).min(1).max(10_000).optional(),
@@ -19,10 +25,18 @@ const MAX_BODY_BYTES = 1 << 20;
 const RUNS_SHOWN = 50;
 const PROGRESS_EVERY_MS = 500;
 
-export function createOpsApp({ reader, operator, token }: OpsDeps): Hono {
-  const app = new Hono();
+export function createOpsApp({ reader, operator, token, now, log }: OpsDeps): Hono<OpsEnv> {
+  const lock: Lock | null =
+    token === null ? null : { isToken: compareWith(token), sessions: createSessions(token, now) };
+  const app = new Hono<OpsEnv>();
   const tooLarge = (c: Context) => c.json(error('invalid_request', 'the body is larger than 1 MB'), 413);
-  app.use(requireToken(token), refuseCrossSite, bodyLimit({ maxSize: MAX_BODY_BYTES, onError: tooLarge }));
+  app.use(securityHeaders);
+  if (lock === null) app.use(refuseForeignHost);
+  app.use(refuseCrossSite, bodyLimit({ maxSize: MAX_BODY_BYTES, onError: tooLarge }));
+  app.route('/', loginRoutes({ lock, now, log }));
+  // Everything from here on is for those who are signed in: handlers find how in `c.get('signedInBy')`.
+  app.use(requireSignIn(lock));
+  app.use('/api/*', requireJson);
 
   app.get('/readyz', async (c) => {
     const { state } = await reader.ask('status');

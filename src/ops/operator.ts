@@ -1,4 +1,5 @@
 /** What the private listener needs of the rest: described here, handed in by the composition. */
+import type { Logger } from '../log.ts';
 import type { Run } from '../store/queries/runs.ts';
 import type { StoreReader } from '../store/store.ts';
 
@@ -18,4 +19,7 @@ export interface OpsDeps {
   readonly operator: Operator;
   /** Bearer token of the private listener; null: none is asked for. */
   readonly token: string | null;
+  /** Epoch ms. */
+  readonly now: () => number;
+  readonly log: Logger;
 }

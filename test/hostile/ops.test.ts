@@ -18,6 +18,8 @@ function opsOverStore() {
       readsUnderWay: 0,
     },
     token: null,
+    now: Date.now,
+    log,
   });
   return { app, store };
 }

@@ -1,0 +1,15 @@
+/** Errors of the private listener, shaped like the service's own (DESIGN §5). */
+import { z } from '@hono/zod-openapi';
+
+export const errorSchema = z
+  .object({
+    error: z.string().meta({ description: 'A code for programs.', example: 'invalid_request' }),
+    error_description: z.string().meta({ description: 'A sentence for people, naming the field.' }),
+  })
+  .openapi('Error');
+
+export type ErrorBody = z.infer<typeof errorSchema>;
+
+export function errorBody(code: string, description: string): ErrorBody {
+  return { error: code, error_description: description };
+}

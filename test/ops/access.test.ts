@@ -1,0 +1,218 @@
+/** Who is let in to the private listener, and how people sign in. */
+import { expect, test, vi } from 'vitest';
+import { SESSION_MS } from '../../src/ops/access/session.ts';
+import { newStore } from '../reconcile/mirror.ts';
+import { startOps, TOKEN, type Answer, type Ops } from './harness.ts';
+
+const FORM = { 'content-type': 'application/x-www-form-urlencoded' };
+
+function signIn(
+  ops: Ops,
+  token: string,
+  next?: string,
+  headers: Record<string, string> = {},
+): Promise<Answer> {
+  const fields = next === undefined ? { token } : { token, next };
+  return ops.ask('/login', {
+    body: new URLSearchParams(fields).toString(),
+    headers: { ...FORM, origin: ops.url, ...headers },
+  });
+}
+
+/** `name=value` of the cookie that an answer sets. */
+function cookieOf(answer: Answer): string {
+  const [line = ''] = answer.headers['set-cookie'] ?? [];
+  return line.split(';')[0]!;
+}
+
+test('without the token nothing is shown, to programs as an error, to people as a form', async () => {
+  const ops = await startOps(newStore(), { token: TOKEN });
+  for (const headers of [
+    {},
+    { authorization: 'Bearer wrong' },
+    { authorization: TOKEN },
+    { authorization: `Basic ${TOKEN}` },
+    { authorization: `Bearer ${TOKEN}x` },
+    { cookie: `stock_mirror=${TOKEN}` },
+  ]) {
+    const answer = await ops.ask('/api/status', { headers });
+    expect(answer).toMatchObject({ status: 401, json: { error: 'invalid_token' } });
+    expect(answer.headers['www-authenticate']).toBe('Bearer');
+  }
+  for (const path of ['/readyz', '/', '/openapi.json', '/docs', '/nowhere', '/api/runs/1/stream']) {
+    expect(await ops.ask(path)).toMatchObject({ status: 401 });
+  }
+  const people = await ops.ask('/api/runs?limit=5', { headers: { accept: 'text/html,*/*;q=0.8' } });
+  expect(people.status).toBe(303);
+  expect(people.headers['location']).toBe('/login?next=%2Fapi%2Fruns%3Flimit%3D5');
+  expect((await ops.ask('/api/status', { headers: { authorization: `Bearer ${TOKEN}` } })).status).toBe(200);
+  expect((await ops.ask('/api/status', { headers: { authorization: `bearer ${TOKEN}` } })).status).toBe(200);
+});
+
+test('the form signs a browser in and out', async () => {
+  const ops = await startOps(newStore(), { token: TOKEN });
+  const form = await ops.ask('/login?next=%2Fapi%2Fruns');
+  expect(form.status).toBe(200);
+  expect(form.text).toContain('name="next" value="/api/runs"');
+  expect((await ops.ask('/login.css')).headers['content-type']).toMatch('text/css');
+
+  const answer = await signIn(ops, ` ${TOKEN}\n`, '/api/runs?limit=5');
+  expect(answer.status).toBe(303);
+  expect(answer.headers['location']).toBe('/api/runs?limit=5');
+  const [line = ''] = answer.headers['set-cookie'] ?? [];
+  expect(line.split('; ').slice(1).sort()).toEqual([
+    'HttpOnly',
+    `Max-Age=${SESSION_MS / 1000}`,
+    'Path=/',
+    'SameSite=Strict',
+  ]);
+  expect(line).not.toContain(TOKEN);
+  const cookie = cookieOf(answer);
+
+  expect((await ops.ask('/api/status', { headers: { cookie } })).status).toBe(200);
+  const again = await ops.ask('/login?next=/api/runs', { headers: { cookie } });
+  expect(again).toMatchObject({ status: 303, headers: { location: '/api/runs' } });
+
+  const out = await ops.ask('/logout', { method: 'POST', headers: { cookie, origin: ops.url } });
+  expect(out).toMatchObject({ status: 303, headers: { location: '/login' } });
+  const [cleared = ''] = out.headers['set-cookie'] ?? [];
+  expect(cleared).toMatch(/^stock_mirror_[0-9a-f]{8}=; Max-Age=0/);
+});
+
+test('a session outlives a restart, and ends by its time, by another token, and by any change of its value', async () => {
+  let nowMs = 1_790_000_000_000;
+  const store = newStore();
+  const before = await startOps(store, { token: TOKEN, now: () => nowMs });
+  const cookie = cookieOf(await signIn(before, TOKEN));
+  await before.stop();
+
+  const ops = await startOps(store, { token: TOKEN, now: () => nowMs });
+  const status = async (sent: string, of = ops) =>
+    (await of.ask('/api/status', { headers: { cookie: sent } })).status;
+  expect(await status(cookie)).toBe(200);
+  const [name = '', value = ''] = cookie.split('=');
+  const [until = '', id = '', signature = ''] = value.split('.');
+  for (const forged of [
+    `${Number(until) + 1}.${id}.${signature}`,
+    `${until}.${'A'.repeat(16)}.${signature}`,
+    `${until}.${id}.${'A'.repeat(43)}`,
+    `${until}.${id}`,
+    `${until}.${id}.${signature}.`,
+    '',
+  ]) {
+    expect(await status(`${name}=${forged}`), forged).toBe(401);
+  }
+  const other = await startOps(store, { token: `${TOKEN}-other`, now: () => nowMs });
+  expect(await status(cookie, other)).toBe(401);
+  const [otherName = ''] = cookieOf(await signIn(other, `${TOKEN}-other`)).split('=');
+  expect(otherName).not.toBe(name);
+  expect(await status(`${otherName}=${value}`, other)).toBe(401);
+
+  nowMs += SESSION_MS - 1;
+  expect(await status(cookie)).toBe(200);
+  nowMs += 1;
+  expect(await status(cookie)).toBe(401);
+});
+
+test.each([
+  'https://elsewhere.example/',
+  '//elsewhere.example/',
+  '/\\elsewhere.example/',
+  '/\t/elsewhere.example',
+  'javascript:alert(1)',
+  'api',
+  '',
+])('after signing in nobody is led to %j', async (next) => {
+  const ops = await startOps(newStore(), { token: TOKEN });
+  expect((await signIn(ops, TOKEN, next)).headers['location']).toBe('/');
+  const form = await ops.ask(`/login?next=${encodeURIComponent(next)}`);
+  expect(form.text).toContain('name="next" value="/"');
+});
+
+test('what is written into the form is escaped', async () => {
+  const ops = await startOps(newStore(), { token: TOKEN });
+  const { text } = await ops.ask(`/login?next=${encodeURIComponent('/"><script>1</script>')}`);
+  expect(text).not.toContain('<script>');
+});
+
+test('guessing at the form is slowed, by address and as a whole, and never for a bearer', async () => {
+  let nowMs = 1_790_000_000_000;
+  const warn = vi.fn();
+  const ops = await startOps(newStore(), {
+    token: TOKEN,
+    now: () => nowMs,
+    log: { warn } as never,
+  });
+  for (let n = 0; n < 10; n += 1) expect((await signIn(ops, `guess ${n}`)).status).toBe(401);
+  const refused = await signIn(ops, TOKEN);
+  expect(refused.status).toBe(429);
+  expect(refused.headers).toMatchObject({ 'retry-after': '60' });
+  expect(refused.headers['set-cookie']).toBeUndefined();
+  expect((await ops.ask('/api/status', { headers: { authorization: `Bearer ${TOKEN}` } })).status).toBe(200);
+  expect(warn).toHaveBeenCalledTimes(10);
+  expect(JSON.stringify(warn.mock.calls)).not.toContain('guess');
+  nowMs += 60_000;
+  expect((await signIn(ops, TOKEN)).status).toBe(303);
+});
+
+test('other sites give no orders', async () => {
+  const ops = await startOps(newStore(), { token: TOKEN });
+  const evil = { origin: 'http://elsewhere.example' };
+  expect((await signIn(ops, TOKEN, '/', evil)).status).toBe(403);
+  expect((await signIn(ops, TOKEN, '/', { origin: 'null' })).status).toBe(403);
+  expect((await signIn(ops, TOKEN, '/', { 'sec-fetch-site': 'cross-site' })).status).toBe(403);
+  // A proxy in front may have another name; the browser's own word is enough then.
+  const proxied = { origin: 'https://ops.example', 'sec-fetch-site': 'same-origin' };
+  const cookie = cookieOf(await signIn(ops, TOKEN, '/', proxied));
+  const order = (headers: Record<string, string>) =>
+    ops.ask('/api/resync', { body: '{}', headers: { cookie, ...headers } });
+  expect((await order({ 'content-type': 'application/json', ...evil })).status).toBe(403);
+  expect((await order({ ...FORM, origin: ops.url })).status).toBe(400);
+  expect((await order({ 'content-type': 'application/json', origin: ops.url })).status).toBe(202);
+});
+
+test('without a token, only names of this machine are answered to, on whatever port', async () => {
+  const ops = await startOps(newStore());
+  const status = async (host: string) => (await ops.ask('/api/status', { headers: { host } })).status;
+  for (const host of [
+    '127.0.0.1:8788',
+    '127.0.0.1',
+    '127.9.9.9:1',
+    'localhost:9000',
+    'LOCALHOST',
+    '[::1]:9',
+  ]) {
+    expect(await status(host), host).toBe(200);
+  }
+  for (const host of [
+    'rebound.example',
+    'rebound.example:8788',
+    '127.0.0.1.nip.example',
+    'localhost.x',
+    '10.0.0.1',
+  ]) {
+    expect(await status(host), host).toBe(403);
+  }
+  expect(await ops.ask('/login')).toMatchObject({ status: 303, headers: { location: '/' } });
+  // With one, the name is nobody's proof of anything.
+  const guarded = await startOps(newStore(), { token: TOKEN });
+  const headers = { authorization: `Bearer ${TOKEN}`, host: 'ops.example' };
+  expect((await guarded.ask('/api/status', { headers })).status).toBe(200);
+});
+
+test('every answer keeps browsers from loading, framing, guessing and storing', async () => {
+  const ops = await startOps(newStore(), { token: TOKEN });
+  for (const path of ['/login', '/api/status', '/nowhere']) {
+    const { headers } = await ops.ask(path);
+    expect(headers).toMatchObject({
+      'cache-control': 'no-store',
+      'x-content-type-options': 'nosniff',
+      'x-frame-options': 'DENY',
+      'referrer-policy': 'same-origin',
+    });
+    const policy = String(headers['content-security-policy']).split('; ');
+    expect(policy).toEqual(expect.arrayContaining(["default-src 'none'", "script-src 'self'"]));
+    expect(policy.join()).not.toContain('unsafe');
+    expect(headers['strict-transport-security']).toBeUndefined();
+  }
+});

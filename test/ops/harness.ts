@@ -1,0 +1,88 @@
+/** The private listener on a real socket, over a real store. */
+import { request } from 'node:http';
+import { onTestFinished } from 'vitest';
+import { listen } from '../../src/listen.ts';
+import { createOpsApp } from '../../src/ops/app.ts';
+import type { OpsDeps } from '../../src/ops/operator.ts';
+import { beginCatalogueRun, beginProductRun } from '../../src/reconcile/runs.ts';
+import type { Store } from '../../src/store/store.ts';
+import { log } from '../reconcile/mirror.ts';
+
+export const TOKEN = '0123456789abcdef-long';
+
+export interface Ops {
+  /** Without a final slash. */
+  readonly url: string;
+  readonly port: number;
+  /** As a browser or curl asks, with headers that fetch() lets nobody set. */
+  ask(path: string, options?: AskOptions): Promise<Answer>;
+  stop(): Promise<void>;
+}
+
+export interface AskOptions {
+  readonly method?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string;
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  readonly text: string;
+  readonly json: unknown;
+}
+
+const DRAIN_MS = 1_500;
+
+export async function startOps(store: Store, over: Partial<OpsDeps> = {}): Promise<Ops> {
+  const deps = { store, now: Date.now, log };
+  const app = createOpsApp({
+    reader: store.reader,
+    operator: {
+      resync: (productIds) =>
+        productIds === null ? beginCatalogueRun(deps, 'operator') : beginProductRun(deps, productIds),
+      blocked: null,
+      readsUnderWay: 0,
+    },
+    token: null,
+    now: Date.now,
+    log,
+    ...over,
+  });
+  const listener = await listen(app, '127.0.0.1', 0);
+  let stopped: Promise<void> | undefined;
+  const stop = (): Promise<void> => (stopped ??= listener.stop(DRAIN_MS));
+  onTestFinished(stop);
+  return {
+    url: `http://127.0.0.1:${listener.port}`,
+    port: listener.port,
+    ask: (path, options) => ask(listener.port, path, options),
+    stop,
+  };
+}
+
+function ask(port: number, path: string, { method, headers, body }: AskOptions = {}): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    request(
+      {
+        host: '127.0.0.1',
+        port,
+        path,
+        method: method ?? (body === undefined ? 'GET' : 'POST'),
+        headers: { connection: 'close', ...headers },
+      },
+      (response) => {
+        let text = '';
+        response.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
+        response.on('end', () => {
+          const isJson = response.headers['content-type']?.startsWith('application/json') === true;
+          const { statusCode: status = 0, headers: answered } = response;
+          resolve({ status, headers: answered, text, json: isJson ? JSON.parse(text) : undefined });
+        });
+        response.on('error', reject);
+      },
+    )
+      .on('error', reject)
+      .end(body);
+  });
+}
