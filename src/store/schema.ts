@@ -180,22 +180,33 @@ export const gaps = sqliteTable(
 );
 
 /** The public change feed; only grows, until it is pruned. */
-export const changes = sqliteTable('changes', {
-  seq: integer('seq').primaryKey(),
-  logSeq: integer('log_seq').notNull(),
-  variantId: text('variant_id').notNull(),
-  warehouseId: text('warehouse_id'),
-  sku: text('sku'),
-  oldQty: integer('old_qty'),
-  newQty: integer('new_qty'),
-  source: text('source').notNull(),
-  reason: text('reason'),
-  orderId: text('order_id'),
-  userId: text('user_id'),
-  updateTimeMs: integer('update_time_ms'),
-  recordedAtMs: integer('recorded_at_ms').notNull(),
-  requestId: text('request_id'),
-});
+export const changes = sqliteTable(
+  'changes',
+  {
+    seq: integer('seq').primaryKey(),
+    logSeq: integer('log_seq').notNull(),
+    variantId: text('variant_id').notNull(),
+    warehouseId: text('warehouse_id'),
+    sku: text('sku'),
+    oldQty: integer('old_qty'),
+    newQty: integer('new_qty'),
+    source: text('source').notNull(),
+    reason: text('reason'),
+    orderId: text('order_id'),
+    userId: text('user_id'),
+    updateTimeMs: integer('update_time_ms'),
+    recordedAtMs: integer('recorded_at_ms').notNull(),
+    requestId: text('request_id'),
+  },
+  (t) => [
+    // Each entry of an index ends with the row's own key, `seq`: what is found by these comes in the feed's order.
+    index('changes_variant').on(t.variantId),
+    /** What reads corrected. First sightings are left out: a catalogue full of them would be most of it. */
+    index('changes_corrected')
+      .on(t.reason)
+      .where(sql`source = 'read' AND reason <> 'first_read'`),
+  ],
+);
 
 /** Authentic input that was not understood, by its place in the log. */
 export const quarantine = sqliteTable('quarantine', {

@@ -69,6 +69,8 @@ test.each<[string, (db: Db) => unknown]>([
 
 test.each([
   'SELECT * FROM mirror_changes WHERE seq > 5 ORDER BY seq LIMIT 100',
+  `SELECT * FROM mirror_changes WHERE variant_id = '1' ORDER BY seq DESC LIMIT 100`,
+  `SELECT * FROM mirror_changes WHERE source = 'read' AND reason <> 'first_read' AND reason = 'gap' ORDER BY seq DESC`,
   'SELECT * FROM mirror_stock WHERE change_seq > 5 ORDER BY change_seq LIMIT 100',
   'SELECT * FROM mirror_variants WHERE change_seq > 5 ORDER BY change_seq LIMIT 100',
   `SELECT * FROM mirror_stock WHERE variant_id = '1'`,
