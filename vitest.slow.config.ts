@@ -5,10 +5,12 @@ import { defineConfig } from 'vitest/config';
  * mostly wait, so more of them than cores run side by side; `npm test` runs everything else.
  */
 export const SLOW = [
+  'test/cli/backup.test.ts',
   'test/cli/demo/demo.test.ts',
   'test/cli/resync-alone.test.ts',
   'test/cli/resync-restart.test.ts',
   'test/cli/resync-served.test.ts',
+  'test/cli/send.test.ts',
   'test/cli/status.test.ts',
   'test/cli/terminal.test.ts',
   'test/crash/crash.test.ts',

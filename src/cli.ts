@@ -1,10 +1,12 @@
 /** The `stock-mirror` command: a file per verb in cli/, listed here. */
 import './node-version.ts';
+import { backupCommand } from './cli/backup.ts';
 import { demoCommand } from './cli/demo.ts';
 import { createProgram } from './cli/program.ts';
 import { resyncCommand } from './cli/resync.ts';
 import { runProgram } from './cli/run.ts';
 import { sandboxCommand } from './cli/sandbox.ts';
+import { sendCommand } from './cli/send.ts';
 import { serveCommand } from './cli/serve.ts';
 import { statusCommand } from './cli/status.ts';
 
@@ -12,6 +14,8 @@ const program = createProgram([
   serveCommand(),
   resyncCommand(),
   statusCommand(),
+  backupCommand(),
+  sendCommand(),
   sandboxCommand(),
   demoCommand(),
 ]);

@@ -1,4 +1,4 @@
-/** A run's progress: a bar with rate and time left on a terminal, a line every few seconds elsewhere. */
+/** Progress of what takes a while: a bar with rate and time left on a terminal, a line every few seconds elsewhere. */
 import { SingleBar } from 'cli-progress';
 import pc from 'picocolors';
 import type { z } from 'zod';
@@ -6,31 +6,80 @@ import type { runViewSchema } from './ops-client.ts';
 
 export type RunView = z.infer<typeof runViewSchema>;
 
-export interface Progress {
-  show(run: RunView): void;
+interface Shown<T> {
+  readonly show: (state: T) => void;
   /** A remark between two states. */
-  say(text: string): void;
+  readonly say: (text: string) => void;
   /** Must be called on every way out: a bar left alone keeps the process alive and the cursor hidden. */
-  end(): void;
+  readonly end: () => void;
+}
+
+export type Progress = Shown<RunView>;
+
+export interface Work {
+  readonly done: number;
+  /** Zero while it is not known. */
+  readonly total: number;
+  /** Behind the figures. */
+  readonly note?: string;
+}
+
+export type WorkProgress = Shown<Work>;
+
+/** What is counted, and what is said while there is no total. */
+export interface WorkWords {
+  readonly unit: string;
+  readonly atFirst: string;
+}
+
+interface Display extends Shown<Work & { readonly text: string }> {
+  /** The end has a summary of its own: no line is wanted for it. */
+  readonly showsEnd: boolean;
 }
 
 const LINE_EVERY_MS = 3_000;
 
+/** A run's progress. */
 export function createProgress(stream: NodeJS.WriteStream): Progress {
-  return stream.isTTY ? barProgress(stream) : lineProgress(stream);
+  const display = createDisplay(stream, 0);
+  const describe = describer({ unit: 'products', atFirst: 'reading the list of products' });
+  return {
+    show(run) {
+      const note = run.drift > 0 ? `${run.drift} corrected` : undefined;
+      const work = { done: run.done, total: run.total, ...(note === undefined ? {} : { note }) };
+      const text = describe(work);
+      if (run.state === 'running' || display.showsEnd) display.show({ ...work, text });
+    },
+    say: display.say,
+    end: display.end,
+  };
 }
 
-function barProgress(stream: NodeJS.WriteStream): Progress {
-  const describe = describer();
+/** As a run's, for other work; where no bar is, nothing is said of what ends within seconds. */
+export function createWorkProgress(stream: NodeJS.WriteStream, words: WorkWords): WorkProgress {
+  const display = createDisplay(stream, performance.now() + LINE_EVERY_MS);
+  const describe = describer(words);
+  return {
+    show: (work) => display.show({ ...work, text: describe(work) }),
+    say: display.say,
+    end: display.end,
+  };
+}
+
+function createDisplay(stream: NodeJS.WriteStream, firstLineAtMs: number): Display {
+  return stream.isTTY ? barDisplay(stream) : lineDisplay(stream, firstLineAtMs);
+}
+
+function barDisplay(stream: NodeJS.WriteStream): Display {
   let bar: SingleBar | null = null;
   const end = (): void => {
     bar?.stop();
     bar = null;
   };
   return {
-    show(run) {
-      const total = Math.max(1, run.total);
-      const payload = { text: describe(run) };
+    showsEnd: true,
+    show({ done, total: known, text }) {
+      const total = Math.max(1, known);
       if (bar === null) {
         bar = new SingleBar({
           stream,
@@ -41,10 +90,10 @@ function barProgress(stream: NodeJS.WriteStream): Progress {
           hideCursor: true,
           linewrap: false,
         });
-        bar.start(total, run.done, payload);
+        bar.start(total, done, { text });
       }
       bar.setTotal(total);
-      bar.update(run.done, payload);
+      bar.update(done, { text });
     },
     say(text) {
       end();
@@ -54,14 +103,12 @@ function barProgress(stream: NodeJS.WriteStream): Progress {
   };
 }
 
-function lineProgress(stream: NodeJS.WriteStream): Progress {
-  const describe = describer();
-  let nextAtMs = 0;
+function lineDisplay(stream: NodeJS.WriteStream, firstLineAtMs: number): Display {
+  let nextAtMs = firstLineAtMs;
   return {
-    show(run) {
-      const text = describe(run);
-      // The end has a summary of its own.
-      if (run.state !== 'running' || performance.now() < nextAtMs) return;
+    showsEnd: false,
+    show({ text }) {
+      if (performance.now() < nextAtMs) return;
       nextAtMs = performance.now() + LINE_EVERY_MS;
       stream.write(`${text}\n`);
     },
@@ -73,19 +120,19 @@ function lineProgress(stream: NodeJS.WriteStream): Progress {
 }
 
 /** Rate and time left come from what was seen since the first look: a resumed run does not start at nothing. */
-function describer(): (run: RunView) => string {
+function describer({ unit, atFirst }: WorkWords): (work: Work) => string {
   let first: { atMs: number; done: number } | null = null;
-  return (run) => {
-    if (run.total === 0) return 'reading the list of products';
-    first ??= { atMs: performance.now(), done: run.done };
+  return ({ done, total, note }) => {
+    if (total === 0) return atFirst;
+    first ??= { atMs: performance.now(), done };
     const seconds = (performance.now() - first.atMs) / 1_000;
-    const perSecond = seconds < 0.5 ? 0 : (run.done - first.done) / seconds;
-    const parts = [`${run.done}/${run.total} products`];
+    const perSecond = seconds < 0.5 ? 0 : (done - first.done) / seconds;
+    const parts = [`${done}/${total} ${unit}`];
     if (perSecond > 0) {
       parts.push(`${perSecond.toFixed(perSecond < 10 ? 1 : 0)}/s`);
-      if (run.done < run.total) parts.push(`${duration((run.total - run.done) / perSecond)} left`);
+      if (done < total) parts.push(`${duration((total - done) / perSecond)} left`);
     }
-    if (run.drift > 0) parts.push(`${run.drift} corrected`);
+    if (note !== undefined) parts.push(note);
     return parts.join(', ');
   };
 }

@@ -8,6 +8,7 @@ import { viewRun } from '../ops/run-view.ts';
 import { StoreError } from '../store/errors.ts';
 import { EXIT } from './exit-codes.ts';
 import { followInServer } from './follow.ts';
+import { interruptible } from './interrupt.ts';
 import { opsClient } from './ops-client.ts';
 import { createProgress, type Progress, type RunView } from './progress.ts';
 import { watchRun } from './watch.ts';
@@ -59,15 +60,13 @@ async function resync(options: ResyncOptions, config: Config): Promise<number> {
   }
 
   const progress = createProgress(options.json === true ? process.stderr : process.stdout);
-  const interrupted = new AbortController();
-  // Once: a second Ctrl-C ends the process the hard way.
-  process.once('SIGINT', () => interrupted.abort());
+  const interrupted = interruptible();
   let run;
   try {
     run =
       accepted === null
-        ? await resyncHere(options, config, progress, interrupted.signal)
-        : await followInServer({ ops, begin, progress }, accepted.run_id, interrupted.signal);
+        ? await resyncHere(options, config, progress, interrupted)
+        : await followInServer({ ops, begin, progress }, accepted.run_id, interrupted);
   } finally {
     progress.end();
   }

@@ -1,10 +1,12 @@
 /** What the command says of itself, and of wrong usage and configuration. */
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { backupCommand } from '../../src/cli/backup.ts';
 import { demoCommand } from '../../src/cli/demo.ts';
 import { createProgram } from '../../src/cli/program.ts';
 import { resyncCommand } from '../../src/cli/resync.ts';
 import { runProgram } from '../../src/cli/run.ts';
 import { sandboxCommand } from '../../src/cli/sandbox.ts';
+import { sendCommand } from '../../src/cli/send.ts';
 import { serveCommand } from '../../src/cli/serve.ts';
 import { statusCommand } from '../../src/cli/status.ts';
 import { run as runChild, temporaryFolder, type Home } from './harness.ts';
@@ -24,14 +26,34 @@ afterEach(() => {
 
 /** Nothing here gets as far as an action. */
 function run(...args: string[]): Promise<number | undefined> {
-  const verbs = [serveCommand(), resyncCommand(), statusCommand(), sandboxCommand(), demoCommand()];
-  return runProgram(createProgram(verbs), args);
+  const verbs = [
+    serveCommand,
+    resyncCommand,
+    statusCommand,
+    backupCommand,
+    sendCommand,
+    sandboxCommand,
+    demoCommand,
+  ];
+  return runProgram(createProgram(verbs.map((make) => make())), args);
 }
 
 test.each<[verb: string, options: readonly string[]]>([
   ['serve', []],
   ['resync', ['--product <id...>', '--detach', '--allow-removals', '--json']],
   ['status', ['--json']],
+  ['backup', ['--force', '--json']],
+  [
+    'send',
+    [
+      '--variant <id>',
+      '--warehouse <id>',
+      '--old <number>',
+      '--file <path>',
+      '--url <url>',
+      '--secret-previous',
+    ],
+  ],
   ['sandbox', ['--port <port>', '--products <count>', '--loss <probability>', '--clock-offset <ms>']],
   ['demo', ['--seconds <number>', '--products <count>', '--rate <changes>', '--seed <number>']],
 ])('%s --help lists its options', async (verb, options) => {
@@ -88,7 +110,7 @@ describe('as a command', () => {
   test('--help lists every verb', async () => {
     const { code, stdout: text } = await runChild(bare, '--help');
     expect(code).toBe(0);
-    for (const verb of ['serve', 'resync', 'status', 'sandbox', 'demo']) {
+    for (const verb of ['serve', 'resync', 'status', 'backup', 'send', 'sandbox', 'demo']) {
       expect(text).toMatch(new RegExp(`^  ${verb} .*\\S$`, 'm'));
     }
   });
@@ -99,7 +121,7 @@ describe('as a command', () => {
     expect(ended.stderr).toContain(`unknown command 'mirror'`);
   });
 
-  test.each(['serve', 'resync', 'status'])(
+  test.each(['serve', 'resync', 'status', 'send'])(
     '%s without a configuration is exit code 2, naming every variable',
     async (verb) => {
       const ended = await runChild(bare, verb);

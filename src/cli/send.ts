@@ -1,0 +1,163 @@
+/** `stock-mirror send`: one signed webhook to the mirror, as the service would send it, and what came back. */
+import { randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { Command, InvalidArgumentError } from 'commander';
+import pc from 'picocolors';
+import { loadConfig, type Config } from '../config.ts';
+import { safeText } from '../service/safe-text.ts';
+import { STOCK_AVAILABLE_UPDATED } from '../service/schemas.ts';
+import { signBody } from '../service/signature.ts';
+import { EXIT } from './exit-codes.ts';
+import { whole } from './flags.ts';
+import { urlOf } from './listener-url.ts';
+
+interface SendOptions {
+  readonly variant?: string;
+  readonly warehouse?: string;
+  readonly old?: number;
+  readonly new?: number;
+  readonly sku?: string;
+  readonly reason?: string;
+  readonly updateTime?: number;
+  readonly file?: string;
+  readonly url?: string;
+  readonly secretPrevious?: boolean;
+  readonly json?: boolean;
+}
+
+/** The service takes a 2xx for an acknowledgement only within this time (service-api.md, "Delivery rules" 1). */
+const ACKNOWLEDGED_WITHIN_MS = 1_000;
+const TIMEOUT_MS = 10_000;
+const LEVEL = whole(Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER);
+
+export function sendCommand(): Command {
+  return new Command('send')
+    .description(
+      'post a correctly signed test webhook to the mirror, and show its answer and how long it took',
+    )
+    .option('--variant <id>', 'a stock change of this variant; without it the delivery holds no change', id)
+    .option('--warehouse <id>', 'its warehouse', id)
+    .option('--old <number>', 'available before', LEVEL)
+    .option('--new <number>', 'available after', LEVEL)
+    .option('--sku <text>', 'its SKU')
+    .option('--reason <code>', 'why it changed', 'user_set')
+    .option(
+      '--update-time <ms>',
+      'when it changed, epoch ms; now unless told',
+      whole(0, 8_640_000_000_000_000),
+    )
+    .option('--file <path>', 'send exactly the bytes of this file instead; - is the standard input')
+    .option('--url <url>', 'send it there instead of to HOST and PORT', webUrl)
+    .option('--secret-previous', 'sign it with SERVICE_WEBHOOK_SECRET_PREVIOUS')
+    .option('--json', 'print the answer as JSON')
+    .addHelpText(
+      'after',
+      `
+Without values nothing in the mirror changes, except that it has heard of a delivery. With --variant, --warehouse,
+--old and --new the mirror takes the change for true, until it next reads the product: \`stock-mirror resync --product\`.
+Exits 0 when the answer is a 2xx within a second, which is what the service waits for.`,
+    )
+    .action(async (options: SendOptions, command: Command) => {
+      process.exitCode = await send(options, command, loadConfig());
+    });
+}
+
+async function send(options: SendOptions, command: Command, config: Config): Promise<number> {
+  const body = bodyOf(options, command);
+  const secret = config.service.webhookSecrets[options.secretPrevious === true ? 1 : 0];
+  if (secret === undefined) command.error('error: SERVICE_WEBHOOK_SECRET_PREVIOUS is not set');
+  const url = options.url ?? urlOf(config.webhook, '/webhooks');
+  if (url === null)
+    command.error('error: PORT is 0, a different port at each start: name the address with --url');
+
+  const startedAtMs = performance.now();
+  const response = await post(url, body, signBody(secret.reveal(), body));
+  const text = safeText(await response.text(), []);
+  const tookMs = Math.round((performance.now() - startedAtMs) * 10) / 10;
+  const acknowledged = response.ok && tookMs <= ACKNOWLEDGED_WITHIN_MS;
+
+  if (options.json === true) {
+    const answer = { url, bytes: body.byteLength, status: response.status, took_ms: tookMs, acknowledged };
+    process.stdout.write(`${JSON.stringify({ ...answer, answer: text })}\n`);
+  } else {
+    const paint = acknowledged ? pc.green : pc.red;
+    process.stdout.write(`${paint(String(response.status))} in ${tookMs} ms from ${url}\n`);
+    if (text !== '') process.stdout.write(`${text}\n`);
+  }
+  if (response.ok && !acknowledged)
+    process.stderr.write(`later than a second: the service would not count it\n`);
+  const warning = response.ok ? warningOf(options) : null;
+  if (warning !== null) process.stderr.write(`${pc.yellow(warning)}\n`);
+  return acknowledged ? EXIT.done : EXIT.failed;
+}
+
+function bodyOf(options: SendOptions, command: Command): Uint8Array {
+  const { variant, warehouse, old, new: level, file } = options;
+  const values = { '--variant': variant, '--warehouse': warehouse, '--old': old, '--new': level };
+  const given = Object.values(values).filter((value) => value !== undefined).length;
+  if (file !== undefined) {
+    if (given > 0) command.error('error: --file sends its own values: leave out the others');
+    return readFileSync(file === '-' ? 0 : file);
+  }
+  const missing = Object.entries(values).filter(([, value]) => value === undefined);
+  if (given > 0 && missing.length > 0) {
+    command.error(`error: a change needs ${missing.map(([name]) => name).join(', ')} too`);
+  }
+  const nowMs = Date.now();
+  const change = {
+    id: variant,
+    sku: options.sku ?? '',
+    old,
+    new: level,
+    warehouse_id: warehouse,
+    update_time: options.updateTime ?? nowMs,
+    reason: options.reason,
+  };
+  const envelope = {
+    request_id: `test-${randomUUID()}`,
+    event_type: STOCK_AVAILABLE_UPDATED,
+    request_time: nowMs,
+    // An event of an unknown type would be a riddle to the mirror, which reads products to solve those. No change is none.
+    data: { items: given > 0 ? [change] : [] },
+  };
+  return new TextEncoder().encode(JSON.stringify(envelope));
+}
+
+async function post(url: string, body: Uint8Array, signature: string): Promise<Response> {
+  try {
+    return await fetch(url, {
+      method: 'POST',
+      redirect: 'manual',
+      headers: {
+        'content-type': 'application/json',
+        'x-service-signature': signature,
+        'user-agent': 'stock-mirror-send',
+      },
+      body: Buffer.from(body),
+      signal: AbortSignal.timeout(TIMEOUT_MS),
+    });
+  } catch (error) {
+    const remedy = 'is the server running, and HOST and PORT, or --url, right?';
+    throw new Error(`no answer from ${url}: ${remedy}`, { cause: error });
+  }
+}
+
+/** @returns null for a delivery that changes nothing. */
+function warningOf({ variant, warehouse, new: level, file }: SendOptions): string | null {
+  const untilRead = 'until it reads the product; `stock-mirror resync --product <id>` makes it do so';
+  if (file !== undefined) return `if the file holds changes, the mirror takes them for true ${untilRead}`;
+  if (variant === undefined) return null;
+  return `the mirror takes ${level} for the level of variant ${variant} in warehouse ${warehouse}, true or not, ${untilRead}`;
+}
+
+function id(value: string): string {
+  if (!/^[0-9]+$/.test(value)) throw new InvalidArgumentError('An id has digits only.');
+  return value;
+}
+
+function webUrl(value: string): string {
+  if (!URL.canParse(value) || !/^https?:$/.test(new URL(value).protocol)) {
+    throw new InvalidArgumentError('It takes an address such as https://mirror.example/webhooks.');
+  }
+  return value;
+}
