@@ -27,6 +27,8 @@ function scans(db: Db, sql: string): string[] {
     });
 }
 
+const SEARCH = { text: '', warehouseId: null, suspect: false, after: null, limit: 5 };
+
 /** Every statement that `use` prepares. */
 function statements(db: Db, use: (db: Db) => unknown): string[] {
   const prepared: string[] = [];
@@ -52,11 +54,24 @@ test.each<[string, (db: Db) => unknown]>([
   ['dueChores', (db) => queries.dueChores(db, { nowMs: T0 })],
   ['remainingOf', (db) => queries.remainingOf(db, { readAfterMs: T0, productIds: null, nowMs: 0 })],
   ['unreadSince', (db) => queries.unreadSince(db, { productIds: ['1'], sinceMs: T0 })],
+  ['owedReads', (db) => queries.owedReads(db)],
+  ['loggedMinutes', (db) => queries.loggedMinutes(db, { sinceMs: T0, limit: 10 })],
+  ['findStock', (db) => queries.findStock(db, SEARCH)],
+  ['findStock by text', (db) => queries.findStock(db, { ...SEARCH, text: 'S', warehouseId: '1' })],
+  ['findStock, suspects', (db) => queries.findStock(db, { ...SEARCH, suspect: true })],
+  ['variantView', (db) => queries.variantView(db, { variantId: '100', beforeSeq: null, limit: 5 })],
+  ['corrections', (db) => queries.corrections(db, { causes: ['gap'], beforeSeq: null, limit: 5 })],
+  ['deliveryPage', (db) => queries.deliveryPage(db, { beforeSeq: null, limit: 5 })],
+  ['quarantinedItems', (db) => queries.quarantinedItems(db, { limit: 5 })],
   ['the writer', (db) => new SqliteTables(db)],
 ])('%s', (_name, use) => {
   const db = writerDb();
   db.prepare(
     `INSERT INTO products (product_id, read_seq, read_at_ms, has_bundle) VALUES ('1', 0, ${T0 - 1}, 0)`,
+  ).run();
+  db.prepare(
+    `INSERT INTO variants (variant_id, product_id, name, kind, allow_negative_stock, bundled_by_count, as_of_ms,
+       event_seq, event_at_ms, change_seq) VALUES ('100', '1', 'V', 'own', 0, 0, ${T0}, 0, ${T0}, 0)`,
   ).run();
   db.prepare('UPDATE mirror_state SET trusted_after_ms = ?').run(T0);
   // Held products are asked for on the operator's word only.

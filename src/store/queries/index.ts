@@ -1,5 +1,6 @@
 /** Every question the service asks its database, by name: each runs on the reader's thread, never on the HTTP one. */
 import type { Db } from '../open.ts';
+import { pageQueries } from './page.ts';
 import { dueChores, dueReads, notMirrored, oldestVerified, scheduledReads, unreadSince } from './queue.ts';
 import { latestRuns, remainingOf, runById, runningCatalogueRun, runningRuns } from './runs.ts';
 import { failureOf, lastLife, status, stillUnmapped } from './status.ts';
@@ -20,6 +21,7 @@ export const queries = {
   lastLife,
   failureOf,
   stillUnmapped,
+  ...pageQueries,
 } satisfies Record<string, (db: Db, args: never) => unknown>;
 
 export type Queries = typeof queries;
