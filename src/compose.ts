@@ -1,4 +1,5 @@
 /** The composition of a running service: everything is built here once and handed inward. */
+import type { Registry } from 'prom-client';
 import { createClock, type Clock } from './clock.ts';
 import type { Config } from './config.ts';
 import type { Fact } from './core/fact.ts';
@@ -8,6 +9,7 @@ import { keepUnstored } from './intake/unstored.ts';
 import { listen, type Listener } from './listen.ts';
 import type { Logger } from './log.ts';
 import { createOpsApp } from './ops/app.ts';
+import { Monitor } from './ops/monitor.ts';
 import { Reconciler } from './reconcile/reconciler.ts';
 import { connectService, type ServiceConnection, type ServiceConnectionOptions } from './service/connect.ts';
 import { openStore } from './store/open-store.ts';
@@ -40,6 +42,7 @@ export interface Mirror {
  * The mirror without its listeners: store, client, reconciler. Nothing is read before `reconciler.start()`.
  *
  * @param onDeath told when the store's threads end on their own: the process cannot go on.
+ * @param monitor told of commits and of what the service answers.
  * @throws StoreError
  */
 export async function openMirror(
@@ -47,9 +50,11 @@ export async function openMirror(
   log: Logger,
   onDeath: (error: Error) => void,
   platform: Platform = REAL,
+  monitor: Monitor | null = null,
 ): Promise<Mirror> {
   const store = await platform.openStore(config.database.path, {
     onDeath,
+    onCommit: monitor?.onCommit,
     onCheckpointNews: ({ message, ...details }) => log.warn(details, message),
     onHistoryNews: ({ message, ...details }) => log.warn(details, message),
   });
@@ -64,12 +69,13 @@ export async function openMirror(
     clientSecret: config.service.clientSecret.reveal(),
     tokenFilePath: `${config.database.path}.token`,
     maxConcurrency: config.service.maxConcurrency,
+    onAnswer: monitor?.onAnswer,
     onTokenFileError: (error) => log.warn({ err: error }, 'the token file cannot be used'),
     now: clock.now,
   });
   const reconciler = new Reconciler({
     store,
-    client,
+    client: monitor?.observe(client) ?? client,
     tokens,
     now: clock.now,
     random: platform.random,
@@ -103,6 +109,8 @@ function silenceMs(life: QueryResult<'lastLife'>, nowMs: number): number | null 
 export interface RunningService {
   readonly webhook: Listener;
   readonly ops: Listener;
+  /** What `GET /metrics` shows; the process may add what it has once. */
+  readonly metrics: Registry;
   /** Stops accepting, drains, stamps the time, closes. */
   stop(): Promise<void>;
 }
@@ -117,13 +125,16 @@ export async function startService(
   onDeath: (error: Error) => void,
   platform: Platform = REAL,
 ): Promise<RunningService> {
-  const mirror = await openMirror(config, log, onDeath, platform);
+  const monitor = new Monitor();
+  const mirror = await openMirror(config, log, onDeath, platform, monitor);
   const { store, reconciler, clock, silenceMs } = mirror;
+  const watch = monitor.watch({ store, operator: reconciler, now: clock.now, log });
   const unstored = keepUnstored({ writer: store.writer, now: clock.now, log });
   let pulse: Pulse | null = null;
   const stopParts = async (): Promise<void> => {
     await unstored.stop();
     await pulse?.stop();
+    await watch.stop();
     await mirror.close();
   };
 
@@ -135,12 +146,16 @@ export async function startService(
       secrets: config.service.webhookSecrets.map((secret) => secret.reveal()),
       now: clock.now,
       pulse: { check: () => pulse?.check() ?? Promise.resolve(false) },
+      observer: watch.observer,
       log,
     });
     const ops = createOpsApp({
       reader: store.reader,
       operator: reconciler,
       token: config.ops.token?.reveal() ?? null,
+      metrics: monitor.registry,
+      alarms: watch.alarms,
+      rejected: monitor.rejected,
       now: clock.now,
       log,
     });
@@ -149,11 +164,13 @@ export async function startService(
     listeners.push(webhook);
     const opsListener = await platform.listen(ops, config.ops.host, config.ops.port);
     listeners.push(opsListener);
+    watch.start();
     await reconciler.repairSilence(silenceMs);
     // Not before: the stamp that it overwrites is the only proof of a silence.
     pulse = startPulse(store.writer, clock.now);
     await pulse.check();
     clock.onStandstill((silentMs) => {
+      watch.stoodStill();
       reconciler.repairSilence(silentMs).catch((error: unknown) => {
         log.error({ err: error }, 'cannot begin to repair what was missed while the process stood still');
       });
@@ -168,6 +185,7 @@ export async function startService(
     return {
       webhook,
       ops: opsListener,
+      metrics: monitor.registry,
       async stop(): Promise<void> {
         retention.stop();
         await Promise.all(listeners.map((listener) => listener.stop(DRAIN_MS)));

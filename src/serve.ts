@@ -2,6 +2,7 @@
 import { ConfigError, formatConfigError, loadConfig } from './config.ts';
 import { createLog } from './log.ts';
 import { startService } from './compose.ts';
+import { addProcessMetrics } from './ops/metrics/process-metrics.ts';
 import { StoreError } from './store/errors.ts';
 
 /** The whole drain must end before this, or the process ends without it. */
@@ -41,6 +42,7 @@ export async function runService(): Promise<number> {
     process.stderr.write(`error: ${text}\n`);
     return 1;
   }
+  addProcessMetrics(service.metrics);
   log.info(
     {
       webhooks: `http://${service.webhook.host}:${service.webhook.port}/webhooks`,

@@ -1,13 +1,16 @@
 /** The public listener: `POST /webhooks`, `GET /healthz`, nothing else (DESIGN §5). */
+import type { IncomingMessage } from 'node:http';
 import type { HttpBindings } from '@hono/node-server';
 import { Hono } from 'hono';
 import type { Logger } from '../log.ts';
 import { acceptDelivery, COMMIT_DEADLINE_MS, type AcceptDeps, type Verdict } from './accept-delivery.ts';
+import type { IntakeObserver, Refusal, RefusalReason } from './observer.ts';
 import type { Pulse } from './pulse.ts';
 import { RequestBodies } from './request-body.ts';
 
 export interface IntakeDeps extends AcceptDeps {
   readonly pulse: Pick<Pulse, 'check'>;
+  readonly observer: IntakeObserver;
   readonly log: Logger;
 }
 
@@ -19,7 +22,7 @@ const NEWS_EVERY_MS = 10_000;
 const error = (code: string, description: string) => ({ error: code, error_description: description });
 
 export function createIntakeApp(deps: IntakeDeps): IntakeApp {
-  const { log, now } = deps;
+  const { log, now, observer } = deps;
   const tell = rarely(now, (refused) =>
     log.warn(refused, 'webhook requests were refused since the last such line'),
   );
@@ -28,11 +31,26 @@ export function createIntakeApp(deps: IntakeDeps): IntakeApp {
 
   app.post('/webhooks', async (c) => {
     // The clock of the answer runs since the request came, not since its last byte did.
-    const answerByMs = performance.now() + COMMIT_DEADLINE_MS;
-    const outcome = await bodies.read(c.env.incoming, (body) =>
-      acceptDelivery(deps, body, c.req.header('x-service-signature'), answerByMs - performance.now()),
-    );
-    if (outcome !== 'committed') tell(outcome);
+    const cameMs = performance.now();
+    const { incoming } = c.env;
+    const signature = c.req.header('x-service-signature');
+    let bytes = declaredBytes(incoming);
+    const outcome = await bodies.read(incoming, async (body) => {
+      bytes = body.byteLength;
+      const leftMs = cameMs + COMMIT_DEADLINE_MS - performance.now();
+      const verdict = await acceptDelivery(deps, body, signature, leftMs);
+      if (verdict === 'committed') observer.committed(body, performance.now() - cameMs);
+      return verdict;
+    });
+    if (outcome !== 'committed') {
+      tell(outcome);
+      observer.refused({
+        ...reasonOf(outcome, signature),
+        tookMs: performance.now() - cameMs,
+        remoteAddress: remoteAddressOf(incoming),
+        bytes,
+      });
+    }
     switch (outcome) {
       case 'committed':
         return c.body(null, 204);
@@ -69,12 +87,42 @@ export function createIntakeApp(deps: IntakeDeps): IntakeApp {
   return app;
 }
 
-type Refusal = Exclude<Verdict, 'committed'> | 'too_large' | 'no_room';
+type RefusedOutcome = Exclude<Verdict, 'committed'> | 'too_large' | 'no_room';
+
+function reasonOf(
+  outcome: RefusedOutcome,
+  signature: string | undefined,
+): { readonly reason: RefusalReason; readonly status: Refusal['status'] } {
+  switch (outcome) {
+    case 'unsigned':
+      return { reason: signatureFault(signature), status: 401 };
+    case 'too_large':
+      return { reason: 'too_large', status: 413 };
+    case 'not_stored':
+    case 'no_room':
+      return { reason: outcome, status: 503 };
+  }
+}
+
+/** A signature of the right form was made with some key; anything else does not come from the service. */
+function signatureFault(signature: string | undefined): RefusalReason {
+  if (signature === undefined) return 'missing_signature';
+  return /^[0-9a-f]{64}$/.test(signature) ? 'wrong_signature' : 'malformed_signature';
+}
+
+function declaredBytes({ headers }: IncomingMessage): number | null {
+  const text = headers['content-length'];
+  return text === undefined ? null : Number(text);
+}
+
+function remoteAddressOf(incoming: { readonly socket?: IncomingMessage['socket'] }): string | null {
+  return incoming.socket?.remoteAddress ?? null;
+}
 
 function rarely(now: () => number, say: (refused: Record<string, number>) => void) {
-  let counts = new Map<Refusal, number>();
+  let counts = new Map<RefusedOutcome, number>();
   let saidAtMs = Number.NEGATIVE_INFINITY;
-  return (refusal: Refusal): void => {
+  return (refusal: RefusedOutcome): void => {
     counts.set(refusal, (counts.get(refusal) ?? 0) + 1);
     if (now() - saidAtMs < NEWS_EVERY_MS) return;
     saidAtMs = now();

@@ -13,6 +13,7 @@ import { requireSignIn, type Lock } from './access/signed-in.ts';
 import { compareWith } from './access/token.ts';
 import { errorBody as error } from './api-error.ts';
 import type { OpsEnv } from './env.ts';
+import { metricsRoute } from './metrics-route.ts';
 import type { OpsDeps } from './operator.ts';
 import { viewRun } from './run-view.ts';
 
@@ -25,7 +26,7 @@ const MAX_BODY_BYTES = 1 << 20;
 const RUNS_SHOWN = 50;
 const PROGRESS_EVERY_MS = 500;
 
-export function createOpsApp({ reader, operator, token, now, log }: OpsDeps): Hono<OpsEnv> {
+export function createOpsApp({ reader, operator, token, metrics, alarms, now, log }: OpsDeps): Hono<OpsEnv> {
   const lock: Lock | null =
     token === null ? null : { isToken: compareWith(token), sessions: createSessions(token, now) };
   const app = new Hono<OpsEnv>();
@@ -37,6 +38,7 @@ export function createOpsApp({ reader, operator, token, now, log }: OpsDeps): Ho
   // Everything from here on is for those who are signed in: handlers find how in `c.get('signedInBy')`.
   app.use(requireSignIn(lock));
   app.use('/api/*', requireJson);
+  app.route('/', metricsRoute(metrics));
 
   app.get('/readyz', async (c) => {
     const { state } = await reader.ask('status');
@@ -48,6 +50,7 @@ export function createOpsApp({ reader, operator, token, now, log }: OpsDeps): Ho
       ...(await reader.ask('status')),
       reads_under_way: operator.readsUnderWay,
       blocked: operator.blocked,
+      alarms: alarms.current,
     }),
   );
 

@@ -2,6 +2,9 @@
 import type { Logger } from '../log.ts';
 import type { Run } from '../store/queries/runs.ts';
 import type { StoreReader } from '../store/store.ts';
+import type { AlarmSource } from './alarms/alarm.ts';
+import type { MetricsSource } from './metrics-route.ts';
+import type { RejectedSamples } from './rejected.ts';
 
 export interface Operator {
   resync(productIds: readonly string[] | null, options: { readonly allowRemovals: boolean }): Promise<Run>;
@@ -19,6 +22,9 @@ export interface OpsDeps {
   readonly operator: Operator;
   /** Bearer token of the private listener; null: none is asked for. */
   readonly token: string | null;
+  readonly metrics: MetricsSource;
+  readonly alarms: AlarmSource;
+  readonly rejected: RejectedSamples;
   /** Epoch ms. */
   readonly now: () => number;
   readonly log: Logger;

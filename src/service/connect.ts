@@ -22,6 +22,8 @@ export interface ServiceConnectionOptions {
   readonly maxConcurrency: number;
   /** Told when the token file cannot be read or written; the connection goes on without it. */
   readonly onTokenFileError: (error: unknown) => void;
+  /** Told of every request when it has ended. `status` null: without a whole answer. */
+  readonly onAnswer?: ((endpoint: string, status: number | null) => void) | undefined;
   readonly limits?: Partial<HttpLimits>;
   /** Epoch ms, for the times of answers; default `Date.now`. Tokens age by `Date.now`, which all processes share. */
   readonly now?: () => number;
@@ -43,13 +45,26 @@ export function connectService(options: ServiceConnectionOptions): ServiceConnec
     ...(options.limits === undefined ? {} : { limits: options.limits }),
   });
   return connectOver({
-    transport: http.send,
+    transport: options.onAnswer === undefined ? http.send : observed(http.send, options.onAnswer),
     close: http.close,
     credentials: { clientId, clientSecret },
     file: createTokenFile({ path: options.tokenFilePath, baseUrl, clientId, clientSecret }),
     random: Math.random,
     onFileError: options.onTokenFileError,
   });
+}
+
+function observed(send: Transport, onAnswer: NonNullable<ServiceConnectionOptions['onAnswer']>): Transport {
+  return async (request) => {
+    let status: number | null = null;
+    try {
+      const answer = await send(request);
+      ({ status } = answer);
+      return answer;
+    } finally {
+      onAnswer(request.endpoint, status);
+    }
+  };
 }
 
 /** What carries a connection, whatever that is. */

@@ -1,6 +1,7 @@
 /** Opens the store with its three threads: writer, reader, checkpoints. */
 import { startCheckpointer } from './checkpoint-client.ts';
 import type { CheckpointNews } from './checkpoint-thread.ts';
+import { watchCommits, type CommitReport } from './commit-watch.ts';
 import type { HistoryNews } from './epoch.ts';
 import type { ToReader } from './read-loop.ts';
 import { ReaderClient } from './reader-client.ts';
@@ -14,6 +15,8 @@ export interface StoreEvents {
   readonly onDeath: (error: Error) => void;
   readonly onCheckpointNews: (news: CheckpointNews) => void;
   readonly onHistoryNews: (news: HistoryNews) => void;
+  /** Told of every transaction of the writer. */
+  readonly onCommit?: ((report: CommitReport) => void) | undefined;
 }
 
 /** How each thread of the store is started, on the database at `path`. */
@@ -35,7 +38,12 @@ export async function openStore(
   events: StoreEvents,
   threads: StoreThreads = REAL_THREADS,
 ): Promise<Store> {
-  const writer = await WriterClient.open(threads.writer(path), events);
+  const { onCommit } = events;
+  const thread = threads.writer(path);
+  const writer = await WriterClient.open(
+    onCommit === undefined ? thread : watchCommits(thread, onCommit),
+    events,
+  );
   const reader = new ReaderClient(threads.reader(path), events.onDeath);
   const checkpointer = startCheckpointer(threads.checkpointer(path), events.onCheckpointNews, events.onDeath);
   const close = async (): Promise<void> => {

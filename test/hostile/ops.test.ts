@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { createOpsApp } from '../../src/ops/app.ts';
 import { beginCatalogueRun, beginProductRun } from '../../src/reconcile/runs.ts';
+import { unwatched } from '../ops/watched.ts';
 import { log, newStore } from '../reconcile/mirror.ts';
 import { ODD_VALUES } from './bodies.ts';
 
@@ -18,6 +19,7 @@ function opsOverStore() {
       readsUnderWay: 0,
     },
     token: null,
+    ...unwatched(),
     now: Date.now,
     log,
   });

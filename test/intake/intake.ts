@@ -4,6 +4,7 @@ import Database from 'better-sqlite3';
 import { pino } from 'pino';
 import { onTestFinished } from 'vitest';
 import { createIntakeApp } from '../../src/intake/app.ts';
+import type { Refusal } from '../../src/intake/observer.ts';
 import { startPulse } from '../../src/intake/pulse.ts';
 import { keepUnstored, type UnstoredDeliveries } from '../../src/intake/unstored.ts';
 import { listen } from '../../src/listen.ts';
@@ -19,6 +20,9 @@ export interface Answer {
   readonly tookMs: number;
 }
 
+/** A refusal, or a delivery that was committed. */
+export type Observed = Refusal | { readonly bytes: number };
+
 export interface Intake {
   readonly store: OpenStore;
   readonly db: Database.Database;
@@ -26,6 +30,8 @@ export interface Intake {
   readonly unstored: UnstoredDeliveries;
   /** The lines of its log, parsed. */
   readonly log: readonly Record<string, unknown>[];
+  /** What its observer was told, in order. */
+  readonly observed: readonly Observed[];
   /** Signed with the present secret unless headers say otherwise. */
   readonly post: (body: Uint8Array, headers?: OutgoingHttpHeaders) => Promise<Answer>;
   readonly ask: (method: string, path: string) => Promise<Answer>;
@@ -34,6 +40,7 @@ export interface Intake {
 export async function startIntake(): Promise<Intake> {
   const store = await storeAt();
   const log: Record<string, unknown>[] = [];
+  const observed: Observed[] = [];
   const logger = pino(
     {},
     { write: (line: string) => void log.push(JSON.parse(line) as Record<string, unknown>) },
@@ -47,6 +54,10 @@ export async function startIntake(): Promise<Intake> {
     secrets: [SECRET, PREVIOUS],
     now,
     pulse,
+    observer: {
+      committed: (body) => void observed.push({ bytes: body.byteLength }),
+      refused: (refusal) => void observed.push(refusal),
+    },
     log: logger,
   });
   const listener = await listen(app, '127.0.0.1', 0);
@@ -62,6 +73,7 @@ export async function startIntake(): Promise<Intake> {
     port,
     unstored,
     log,
+    observed,
     post: (body, headers = {}) =>
       send(port, 'POST', '/webhooks', { 'x-service-signature': signBody(SECRET, body), ...headers }, [body]),
     ask: (method, path) => send(port, method, path, {}, []),

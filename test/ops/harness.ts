@@ -7,6 +7,7 @@ import type { OpsDeps } from '../../src/ops/operator.ts';
 import { beginCatalogueRun, beginProductRun } from '../../src/reconcile/runs.ts';
 import type { Store } from '../../src/store/store.ts';
 import { log } from '../reconcile/mirror.ts';
+import { unwatched } from './watched.ts';
 
 export const TOKEN = '0123456789abcdef-long';
 
@@ -45,6 +46,7 @@ export async function startOps(store: Store, over: Partial<OpsDeps> = {}): Promi
       readsUnderWay: 0,
     },
     token: null,
+    ...unwatched(),
     now: Date.now,
     log,
     ...over,

@@ -1,5 +1,7 @@
 /** Every question the service asks its database, by name: each runs on the reader's thread, never on the HTTP one. */
 import type { Db } from '../open.ts';
+import { deliveryCounts } from './delivery-counts.ts';
+import { doubts, gauges, runOutcomes, runOutcomesStart } from './gauges.ts';
 import { pageQueries } from './page.ts';
 import { dueChores, dueReads, notMirrored, oldestVerified, scheduledReads, unreadSince } from './queue.ts';
 import { latestRuns, remainingOf, runById, runningCatalogueRun, runningRuns } from './runs.ts';
@@ -22,6 +24,11 @@ export const queries = {
   failureOf,
   stillUnmapped,
   ...pageQueries,
+  gauges,
+  doubts,
+  runOutcomes,
+  runOutcomesStart,
+  deliveryCounts,
 } satisfies Record<string, (db: Db, args: never) => unknown>;
 
 export type Queries = typeof queries;

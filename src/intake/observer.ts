@@ -1,0 +1,23 @@
+/** Who watches the public listener, such as counters: described here, handed in by the composition. */
+
+export type RefusalReason =
+  'missing_signature' | 'malformed_signature' | 'wrong_signature' | 'too_large' | 'not_stored' | 'no_room';
+
+export interface Refusal {
+  readonly reason: RefusalReason;
+  /** The status it was answered with. */
+  readonly status: 401 | 413 | 503;
+  /** From the request's headers to its answer. */
+  readonly tookMs: number;
+  /** Who was at the other end of the connection, which may be a proxy. */
+  readonly remoteAddress: string | null;
+  /** Of the body, or as its sender says when it was not read; null when neither is known. */
+  readonly bytes: number | null;
+}
+
+/** Called once a request: must be quick, and must not throw. */
+export interface IntakeObserver {
+  /** An authentic delivery is committed, and about to be answered 204. @param tookMs as in `Refusal`. */
+  committed(body: Uint8Array, tookMs: number): void;
+  refused(refusal: Refusal): void;
+}

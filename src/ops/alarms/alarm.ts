@@ -1,0 +1,47 @@
+/** What a person should look at now. */
+
+export const ALARM_KINDS = [
+  'silence',
+  'bad_signatures',
+  'store_cannot_commit',
+  'credentials',
+  'wrong_store',
+  'service_unreachable',
+  'held_removals',
+  'parked_reads',
+] as const;
+export type AlarmKind = (typeof ALARM_KINDS)[number];
+
+export interface Alarm {
+  readonly kind: AlarmKind;
+  /** Epoch ms. */
+  readonly since: number;
+  /** What is the matter, and what to do. */
+  readonly message: string;
+}
+
+/** As a rule finds it: `since` when the rule knows it, else it is when it was found first. */
+export interface Finding {
+  readonly kind: AlarmKind;
+  readonly since?: number;
+  readonly message: string;
+}
+
+export interface AlarmSource {
+  /** In the order of `ALARM_KINDS`. */
+  readonly current: readonly Alarm[];
+}
+
+/** The alarms that stand after `findings`; one that stood before keeps its beginning. */
+export function nextAlarms(
+  standing: readonly Alarm[],
+  findings: readonly Finding[],
+  nowMs: number,
+): readonly Alarm[] {
+  return ALARM_KINDS.flatMap((kind) => {
+    const finding = findings.find((each) => each.kind === kind);
+    if (finding === undefined) return [];
+    const before = standing.find((each) => each.kind === kind);
+    return [{ kind, since: before?.since ?? finding.since ?? nowMs, message: finding.message }];
+  });
+}

@@ -1,0 +1,141 @@
+/** Gathers what the rules of the alarms need as it happens, and judges it once a second. */
+import type { Logger } from '../../log.ts';
+import type { StoreReader } from '../../store/store.ts';
+import { ALARM_KINDS, nextAlarms, type Alarm, type AlarmSource } from './alarm.ts';
+import { DeliveryHistory } from './delivery-history.ts';
+import { judge, type WatchedState } from './judge.ts';
+import { SlotCounts } from './slot-counts.ts';
+
+export interface WatchmanDeps {
+  readonly reader: StoreReader;
+  readonly now: () => number;
+  readonly log: Logger;
+  /** Why the service is not asked at present. */
+  readonly blocked: () => { readonly kind: string; readonly message: string } | null;
+  /** As last asked of the database; null: not known yet. */
+  readonly figures: () => {
+    readonly lastDeliveryAtMs: number | null;
+    readonly heldRemovals: number;
+    readonly parkedReads: number;
+  };
+}
+
+const EVERY_MS = 1_000;
+const MINUTE_MS = 60_000;
+const HOUR = 60;
+const QUARTER = 15;
+/** A tick as late as this was held up, and so was everything else. */
+const LATE_MS = 3_000;
+
+export class Watchman implements AlarmSource {
+  readonly #deps: WatchmanDeps;
+  readonly #history: DeliveryHistory;
+  readonly #wrong: SlotCounts;
+  readonly #right: SlotCounts;
+  #lastDeliveryAtMs: number | null = null;
+  #listeningSinceMs: number;
+  #blocked: WatchedState['blocked'] = null;
+  #lastGoodAtMs: number;
+  #lastCommitError: string | null = null;
+  #tickedMs = performance.now();
+  #alarms: readonly Alarm[] = [];
+  #timer: NodeJS.Timeout | null = null;
+
+  constructor(deps: WatchmanDeps) {
+    const nowMs = deps.now();
+    this.#deps = deps;
+    this.#history = new DeliveryHistory(nowMs);
+    this.#wrong = new SlotCounts(MINUTE_MS, HOUR, nowMs);
+    this.#right = new SlotCounts(MINUTE_MS, HOUR, nowMs);
+    this.#listeningSinceMs = nowMs;
+    this.#lastGoodAtMs = nowMs;
+  }
+
+  get current(): readonly Alarm[] {
+    return this.#alarms;
+  }
+
+  get lastDeliveryAtMs(): number | null {
+    return this.#lastDeliveryAtMs ?? this.#deps.figures().lastDeliveryAtMs;
+  }
+
+  /** An authentic delivery came, stored or not. */
+  delivered(atMs: number): void {
+    this.#lastDeliveryAtMs = atMs;
+    this.#history.count(atMs);
+    this.#right.add(atMs);
+  }
+
+  wronglySigned(atMs: number): void {
+    this.#wrong.add(atMs);
+  }
+
+  /** @param error null: a transaction succeeded. */
+  committed(error: string | null): void {
+    if (error === null) this.#lastGoodAtMs = this.#deps.now();
+    this.#lastCommitError = error;
+  }
+
+  /** Nobody listened for a while, up to now. */
+  stoodStill(): void {
+    this.#listeningSinceMs = this.#deps.now();
+  }
+
+  /** @throws StoreError when the log cannot be asked what is usual. */
+  async start(): Promise<void> {
+    const { reader, now } = this.#deps;
+    this.#timer = setInterval(() => this.#tick(), EVERY_MS);
+    this.#timer.unref();
+    const wanted = DeliveryHistory.wanted(now());
+    this.#history.learn(wanted.fromMs, await reader.ask('deliveryCounts', wanted));
+  }
+
+  stop(): void {
+    if (this.#timer !== null) clearInterval(this.#timer);
+  }
+
+  #tick(): void {
+    const { now, log } = this.#deps;
+    const nowMs = now();
+    const tickMs = performance.now();
+    const lateMs = tickMs - this.#tickedMs - EVERY_MS;
+    this.#tickedMs = tickMs;
+    // While nothing ran, no transaction could be tried either.
+    if (lateMs > LATE_MS) this.#lastGoodAtMs = Math.min(nowMs, this.#lastGoodAtMs + lateMs);
+    const before = this.#alarms;
+    this.#alarms = nextAlarms(before, judge(this.#view(nowMs)), nowMs);
+    for (const kind of ALARM_KINDS) {
+      const stood = before.some((alarm) => alarm.kind === kind);
+      const stands = this.#alarms.find((alarm) => alarm.kind === kind);
+      if (stands !== undefined && !stood) log.warn({ alarm: kind, since: stands.since }, stands.message);
+      if (stands === undefined && stood) log.info({ alarm: kind }, 'the alarm is over');
+    }
+  }
+
+  #view(nowMs: number): WatchedState {
+    const { blocked, figures } = this.#deps;
+    const { heldRemovals, parkedReads } = figures();
+    const { lastDeliveryAtMs } = this;
+    const silentSinceMs = Math.max(lastDeliveryAtMs ?? 0, this.#listeningSinceMs);
+    const counts = (slots: number) => ({
+      wrong: this.#wrong.latest(nowMs, slots),
+      right: this.#right.latest(nowMs, slots),
+    });
+    const why = blocked();
+    const sinceMs = this.#blocked?.kind === why?.kind ? this.#blocked?.sinceMs : nowMs;
+    this.#blocked = why === null ? null : { kind: why.kind, message: why.message, sinceMs: sinceMs ?? nowMs };
+    return {
+      silence: {
+        nowMs,
+        lastDeliveryAtMs,
+        listeningSinceMs: this.#listeningSinceMs,
+        before: this.#history.before(silentSinceMs, nowMs),
+      },
+      signatures: { lastHour: counts(HOUR), lastQuarter: counts(QUARTER) },
+      blocked: this.#blocked,
+      commits: { lastGoodAtMs: this.#lastGoodAtMs, lastError: this.#lastCommitError },
+      heldRemovals,
+      parkedReads,
+    };
+  }
+}

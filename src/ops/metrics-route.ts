@@ -1,0 +1,15 @@
+/** `GET /metrics`: the text that Prometheus reads (DESIGN §5). From memory alone. */
+import { Hono } from 'hono';
+
+export interface MetricsSource {
+  readonly contentType: string;
+  metrics(): Promise<string>;
+}
+
+export function metricsRoute(source: MetricsSource): Hono {
+  const app = new Hono();
+  app.get('/metrics', async (c) =>
+    c.body(await source.metrics(), 200, { 'Content-Type': source.contentType, 'Cache-Control': 'no-store' }),
+  );
+  return app;
+}

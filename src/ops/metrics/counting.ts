@@ -1,0 +1,231 @@
+/** What is counted and timed as it happens: deliveries, commits, merges, reads, repairs, runs. */
+import { Counter, Histogram, type Registry } from 'prom-client';
+import type { DriftCause } from '../../core/fact.ts';
+import type { ChangeBranch } from '../../core/merge-change.ts';
+import type { LevelBranch } from '../../core/merge-read.ts';
+import type { Reason } from '../../core/model.ts';
+import type { ServiceErrorKind } from '../../service/errors.ts';
+import type { RunKind } from '../../store/commands.ts';
+import { counters, histograms, valuesOf } from './children.ts';
+
+export const ANSWERS = ['204', '401', '413', '503'] as const;
+
+export const REJECTIONS = [
+  'missing_signature',
+  'malformed_signature',
+  'wrong_signature',
+  'too_large',
+  'not_stored',
+  'no_room',
+] as const;
+
+const CAUSES = valuesOf<DriftCause>({
+  gap: true,
+  downtime: true,
+  conflict: true,
+  lost_tail: true,
+  derived: true,
+});
+
+const CHANGE_BRANCHES = valuesOf<ChangeBranch>({
+  '1 new cell': true,
+  '2 stale': true,
+  '2 stale, yet follows': true,
+  '3 duplicate': true,
+  '3 seen by the read': true,
+  '3 follows': true,
+  '3 precedes': true,
+  '3 order unknown': true,
+  '4a seen by the read': true,
+  '4b confirmed': true,
+  '4b in doubt': true,
+  '4c follows': true,
+  '4c gap': true,
+  'gone, seen by the read': true,
+  'gone, in doubt': true,
+  poison: true,
+});
+
+const LEVEL_BRANCHES = valuesOf<LevelBranch>({
+  'new cell': true,
+  'superseded, unknown cell': true,
+  'concurrent, agrees': true,
+  'concurrent, differs': true,
+  'dominated, agrees': true,
+  'dominated, drift': true,
+  'dominated, back from the dead': true,
+});
+
+/** What a repair was for; an open gap is a reason too. */
+const REASONS = valuesOf<Reason | 'gap'>({
+  gap: true,
+  operator: true,
+  unmapped: true,
+  conflict: true,
+  derived: true,
+  confirm_removal: true,
+  quarantine: true,
+  not_stored: true,
+  canary: true,
+  bundle: true,
+  listed: true,
+  absent: true,
+  stale: true,
+});
+
+/** How a request to the service ended: with data, or with the kind of its error. */
+export type ReadOutcome = 'found' | 'not_found' | ServiceErrorKind;
+
+const OUTCOMES = valuesOf<ReadOutcome>({
+  found: true,
+  not_found: true,
+  rejected: true,
+  unavailable: true,
+  rate_limited: true,
+  unauthorized: true,
+  credentials: true,
+  contract: true,
+  aborted: true,
+});
+
+const RUN_KINDS = valuesOf<RunKind>({
+  initial: true,
+  downtime: true,
+  restart: true,
+  scheduled: true,
+  operator: true,
+  products: true,
+});
+
+const ANSWER_SECONDS = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.8, 1, 2.5];
+const COMMIT_SECONDS = [0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 5];
+const COMMIT_INPUTS = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512];
+const LAG_SECONDS = [0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 300, 900, 3_600];
+const REPAIR_SECONDS = [1, 2, 3, 5, 10, 20, 30, 60, 120, 300, 900, 3_600];
+
+export type Counting = ReturnType<typeof createCounting>;
+
+export function createCounting(registry: Registry) {
+  const registers = [registry];
+  const count = <K extends string>(name: string, label: string, values: readonly K[], help: string) =>
+    counters(new Counter({ name, help, labelNames: [label], registers }), values);
+  const countAll = (name: string, help: string): Counter => new Counter({ name, help, registers });
+  const measure = (name: string, buckets: number[], help: string): Histogram =>
+    new Histogram({ name, help, buckets, registers });
+  const runs = new Counter({
+    name: 'stock_mirror_runs_total',
+    help: 'Runs that have ended, by what began them and by result.',
+    labelNames: ['kind', 'result'],
+    registers,
+  });
+  for (const kind of RUN_KINDS) {
+    for (const result of ['done', 'failed']) runs.labels(kind, result).inc(0);
+  }
+  return {
+    deliveries: count(
+      'stock_mirror_deliveries_total',
+      'answer',
+      ANSWERS,
+      'Webhook requests by the status they were answered with.',
+    ),
+    rejected: count(
+      'stock_mirror_rejected_total',
+      'reason',
+      REJECTIONS,
+      'Webhook requests that were refused, by reason.',
+    ),
+    answerSeconds: measure(
+      'stock_mirror_webhook_answer_seconds',
+      ANSWER_SECONDS,
+      'From the request of an authentic delivery to its answer, 204 or 503.',
+    ),
+    lagSeconds: measure(
+      'stock_mirror_delivery_lag_seconds',
+      LAG_SECONDS,
+      'From update_time to arrival, of a sample of the changes; the clocks of two machines are in it.',
+    ),
+    commitInputs: measure(
+      'stock_mirror_commit_inputs',
+      COMMIT_INPUTS,
+      'Deliveries, reads and commands that one transaction took.',
+    ),
+    commitSeconds: measure(
+      'stock_mirror_commit_seconds',
+      COMMIT_SECONDS,
+      'How long one transaction took, its fsync included.',
+    ),
+    commits: count(
+      'stock_mirror_commits_total',
+      'result',
+      ['done', 'failed'],
+      'Transactions of the store, by result.',
+    ),
+    changes: count(
+      'stock_mirror_changes_total',
+      'branch',
+      CHANGE_BRANCHES,
+      'Changes of webhooks, by the branch of the merge rule that decided.',
+    ),
+    levels: count(
+      'stock_mirror_levels_total',
+      'branch',
+      LEVEL_BRANCHES,
+      'Stock levels of reads, by the branch of the merge rule that decided.',
+    ),
+    gaps: count(
+      'stock_mirror_gaps_total',
+      'event',
+      ['opened', 'closed', 'proved'],
+      'Broken chains of old and new: opened, closed by the late delivery, or proved to be a loss.',
+    ),
+    drift: count(
+      'stock_mirror_drift_total',
+      'cause',
+      CAUSES,
+      'Differences that reads found and corrected, by probable cause.',
+    ),
+    repairSeconds: histograms(
+      new Histogram({
+        name: 'stock_mirror_repair_seconds',
+        help: 'From a doubt, an obligation or a gap to the read that met it.',
+        buckets: REPAIR_SECONDS,
+        labelNames: ['reason'],
+        registers,
+      }),
+      REASONS,
+    ),
+    quarantined: countAll(
+      'stock_mirror_quarantined_total',
+      'Authentic deliveries or items of them that were not understood.',
+    ),
+    removed: count(
+      'stock_mirror_removed_total',
+      'what',
+      ['product', 'variant', 'cell'],
+      'What the service no longer has and the mirror removed.',
+    ),
+    reads: count(
+      'stock_mirror_reads_total',
+      'outcome',
+      OUTCOMES,
+      'Reads of a product, by how they ended; each that failed is tried again.',
+    ),
+    pages: count(
+      'stock_mirror_list_pages_total',
+      'outcome',
+      OUTCOMES,
+      'Pages read of the catalogue list, by how they ended.',
+    ),
+    requests: countAll(
+      'stock_mirror_service_requests_total',
+      'Requests sent to the service, those for tokens included.',
+    ),
+    tokens: countAll('stock_mirror_token_requests_total', 'Tokens asked of the service.'),
+    pauses: countAll('stock_mirror_pauses_total', 'Answers 429, by which the service asks for a pause.'),
+    retries: countAll(
+      'stock_mirror_retries_total',
+      'Reads of products and pages that failed and are to be tried again.',
+    ),
+    runs,
+  };
+}

@@ -1,0 +1,34 @@
+/** The catalogue's client, with every call counted by how it ended. */
+import type { Counter } from 'prom-client';
+import type { CatalogueClient } from '../../service/client.ts';
+import { ServiceError } from '../../service/errors.ts';
+import type { Counting, ReadOutcome } from './counting.ts';
+
+export function observedClient(
+  client: CatalogueClient,
+  { reads, pages, retries }: Counting,
+): CatalogueClient {
+  const count = async <T>(
+    counters: Readonly<Record<ReadOutcome, Counter.Internal>>,
+    call: Promise<T>,
+    outcomeOf: (answer: T) => 'found' | 'not_found',
+  ): Promise<T> => {
+    try {
+      const answer = await call;
+      counters[outcomeOf(answer)].inc();
+      return answer;
+    } catch (error) {
+      if (error instanceof ServiceError) {
+        counters[error.kind].inc();
+        // What was refused waits for a schedule or a person, what was aborted for the next start.
+        if (error.kind !== 'rejected' && error.kind !== 'aborted') retries.inc();
+      }
+      throw error;
+    }
+  };
+  return {
+    listProducts: (request, options) => count(pages, client.listProducts(request, options), () => 'found'),
+    productDetail: (productId, options) =>
+      count(reads, client.productDetail(productId, options), ({ outcome }) => outcome),
+  };
+}

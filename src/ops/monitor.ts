@@ -1,0 +1,162 @@
+/**
+ * Everything that watches a running service: metrics, alarms, samples of refused requests. It is told by observers
+ * that the composition hands to the others, who know nothing of it.
+ */
+import { Gauge, Registry } from 'prom-client';
+import packageJson from '../../package.json' with { type: 'json' };
+import type { Logger } from '../log.ts';
+import type { CatalogueClient } from '../service/client.ts';
+import { parseDelivery } from '../service/delivery.ts';
+import { TOKEN_ENDPOINT } from '../service/token-request.ts';
+import type { CommitReport } from '../store/commit-watch.ts';
+import type { Store } from '../store/store.ts';
+import { Watchman } from './alarms/watchman.ts';
+import { countFact } from './metrics/count-fact.ts';
+import { createCounting } from './metrics/counting.ts';
+import { observedClient } from './metrics/observed-client.ts';
+import { Sampler } from './metrics/sampler.ts';
+import { createStateGauges } from './metrics/state-gauges.ts';
+import type { Operator } from './operator.ts';
+import { RejectedLog, type RejectedStatus } from './rejected.ts';
+
+export interface WatchedMirror {
+  readonly store: Store;
+  readonly operator: Pick<Operator, 'blocked' | 'readsUnderWay'>;
+  readonly now: () => number;
+  readonly log: Logger;
+}
+
+/** Just before a request is refused: `Refusal` of the public listener, as far as it matters here. */
+export interface WatchedRefusal {
+  readonly reason: keyof ReturnType<typeof createCounting>['rejected'];
+  readonly status: RejectedStatus;
+  readonly tookMs: number;
+  readonly remoteAddress: string | null;
+  readonly bytes: number | null;
+}
+
+/** How late changes come is asked of a sample: a body must be read for it. */
+const LAG_EVERY_MS = 50;
+const LAG_MAX_BYTES = 16 << 10;
+
+export class Monitor {
+  readonly registry = new Registry();
+  readonly rejected = new RejectedLog();
+  readonly #counting = createCounting(this.registry);
+  /** On the monotonic clock. */
+  #nextLagMs = 0;
+
+  constructor() {
+    new Gauge({
+      name: 'stock_mirror_build_info',
+      help: 'Always 1; its labels say what runs.',
+      labelNames: ['version', 'node_version'],
+      registers: [this.registry],
+    }).set({ version: packageJson.version, node_version: process.version }, 1);
+  }
+
+  readonly onCommit = (report: CommitReport): void => {
+    this.#counting.commitInputs.observe(report.inputs);
+    this.#counting.commitSeconds.observe(report.tookMs / 1_000);
+    this.#counting.commits[report.error === null ? 'done' : 'failed'].inc();
+    this.#onCommit?.(report);
+  };
+  #onCommit: ((report: CommitReport) => void) | null = null;
+
+  /** A request to the service has ended. @param status null: without a whole answer. */
+  readonly onAnswer = (endpoint: string, status: number | null): void => {
+    this.#counting.requests.inc();
+    if (endpoint === TOKEN_ENDPOINT) this.#counting.tokens.inc();
+    if (status === 429) this.#counting.pauses.inc();
+  };
+
+  observe(client: CatalogueClient): CatalogueClient {
+    return observedClient(client, this.#counting);
+  }
+
+  /** To be called once. What it gives is to be started before the service is asked for anything: then no run is missed. */
+  watch({ store, operator, now, log }: WatchedMirror): Watch {
+    const counting = this.#counting;
+    const sampler = new Sampler({ store, counting, now, log });
+    const watchman = new Watchman({
+      reader: store.reader,
+      now,
+      log,
+      blocked: () => operator.blocked,
+      figures: () => ({
+        lastDeliveryAtMs: sampler.gauges?.last_delivery_at ?? null,
+        heldRemovals: sampler.doubts?.held_removals ?? 0,
+        parkedReads: sampler.gauges?.parked_reads ?? 0,
+      }),
+    });
+    createStateGauges(this.registry, now, () => ({
+      gauges: sampler.gauges,
+      doubts: sampler.doubts,
+      sampledAtMs: sampler.sampledAtMs,
+      alarms: watchman.current,
+      blocked: operator.blocked?.kind ?? null,
+      readsUnderWay: operator.readsUnderWay,
+      lastDeliveryAtMs: watchman.lastDeliveryAtMs,
+    }));
+    this.#onCommit = ({ error }) => watchman.committed(error?.message ?? null);
+    const stopListening = store.writer.onAppended(({ facts }) => {
+      for (const fact of facts) countFact(counting, fact, now());
+    });
+    return {
+      alarms: watchman,
+      observer: {
+        committed: (body, tookMs) => {
+          const nowMs = now();
+          counting.deliveries['204'].inc();
+          counting.answerSeconds.observe(tookMs / 1_000);
+          watchman.delivered(nowMs);
+          this.#sampleLag(body, nowMs);
+        },
+        refused: ({ reason, status, tookMs, remoteAddress, bytes }) => {
+          const nowMs = now();
+          counting.deliveries[status].inc();
+          counting.rejected[reason].inc();
+          this.rejected.record({ atMs: nowMs, status, reason, remoteAddress, bytes });
+          if (reason === 'wrong_signature') watchman.wronglySigned(nowMs);
+          if (reason !== 'not_stored') return;
+          counting.answerSeconds.observe(tookMs / 1_000);
+          watchman.delivered(nowMs);
+        },
+      },
+      stoodStill: () => watchman.stoodStill(),
+      start(): void {
+        sampler.start();
+        watchman.start().catch((error: unknown) => {
+          log.warn({ err: error }, 'cannot ask the log how often deliveries come: it is learned from now on');
+        });
+      },
+      async stop(): Promise<void> {
+        stopListening();
+        watchman.stop();
+        await sampler.stop();
+      },
+    };
+  }
+
+  #sampleLag(body: Uint8Array, nowMs: number): void {
+    const monotonicMs = performance.now();
+    if (monotonicMs < this.#nextLagMs || body.byteLength > LAG_MAX_BYTES) return;
+    this.#nextLagMs = monotonicMs + LAG_EVERY_MS;
+    const [change] = parseDelivery(body).changes;
+    if (change === undefined) return;
+    this.#counting.lagSeconds.observe(Math.max(0, nowMs - change.updateTimeMs) / 1_000);
+  }
+}
+
+export interface Watch {
+  readonly alarms: Watchman;
+  /** For the public listener. */
+  readonly observer: {
+    committed(body: Uint8Array, tookMs: number): void;
+    refused(refusal: WatchedRefusal): void;
+  };
+  /** Nobody listened for a while, up to now. */
+  stoodStill(): void;
+  start(): void;
+  stop(): Promise<void>;
+}

@@ -1,0 +1,54 @@
+/**
+ * Watches the writer's thread from its owner's side: how many inputs a transaction took, how long, and whether it
+ * failed. The writer itself knows nothing of it.
+ */
+import type { Thread } from './thread.ts';
+import type { FromWriter, PlainError, ToWriter } from './write-loop.ts';
+
+export interface CommitReport {
+  /** Deliveries, entries and commands that the transaction took. */
+  readonly inputs: number;
+  /** From the end of the transaction before it, or from its first input when the writer was idle. */
+  readonly tookMs: number;
+  /** Null: every input is on disk. */
+  readonly error: PlainError | null;
+}
+
+/** @param onCommit told after those who wait for the transaction are. */
+export function watchCommits(
+  thread: Thread<ToWriter, FromWriter>,
+  onCommit: (report: CommitReport) => void,
+): Thread<ToWriter, FromWriter> {
+  let waiting = 0;
+  let busySinceMs = 0;
+  /** Questions to the writer, answered without a transaction. */
+  const questions = new Set<number>();
+  const observe = (message: FromWriter): void => {
+    if (message.type !== 'outcomes') return;
+    const { outcomes } = message;
+    const [first] = outcomes;
+    if (first === undefined || questions.delete(first.id)) return;
+    const nowMs = performance.now();
+    const tookMs = nowMs - busySinceMs;
+    waiting -= outcomes.length;
+    busySinceMs = nowMs;
+    const failed = outcomes.find((outcome) => !outcome.ok);
+    onCommit({ inputs: outcomes.length, tookMs, error: failed?.error ?? null });
+  };
+  return {
+    post: (message) => {
+      if (message.type === 'counts') questions.add(message.id);
+      else if (message.type === 'input') {
+        if (waiting === 0) busySinceMs = performance.now();
+        waiting += 1;
+      }
+      thread.post(message);
+    },
+    onMessage: (listener) =>
+      thread.onMessage((message) => {
+        listener(message);
+        observe(message);
+      }),
+    onEnd: (listener) => thread.onEnd(listener),
+  };
+}
