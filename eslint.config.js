@@ -40,6 +40,6 @@ export default defineConfig(
   // `expect.any()` and its kin are typed any, to fit wherever a matcher may stand.
   { files: ['test/**'], rules: { '@typescript-eslint/no-unsafe-assignment': 'off' } },
   { files: ['scripts/**'], rules: { 'no-console': 'off' } },
-  { files: ['**/*.js'], extends: [ts.configs.disableTypeChecked] },
+  { files: ['**/*.js', '**/*.mjs'], extends: [ts.configs.disableTypeChecked] },
   architecture,
 );

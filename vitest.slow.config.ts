@@ -17,6 +17,7 @@ export const SLOW = [
   'test/hostile/huge-answer.test.ts',
   'test/hostile/sockets.test.ts',
   'test/intake/bounds.test.ts',
+  'test/process/activation.test.ts',
   'test/process/credentials.test.ts',
   'test/process/damaged-file.test.ts',
   'test/process/downtime.test.ts',
@@ -38,6 +39,8 @@ export const SLOW = [
   'test/process/unknown-variant.test.ts',
   'test/process/upstream-trouble.test.ts',
   'test/process/wrong-store.test.ts',
+  'test/readers/pruned.test.ts',
+  'test/readers/readers.test.ts',
   'test/reconcile/outage.test.ts',
   'test/store/mark.test.ts',
 ];

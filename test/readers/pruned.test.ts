@@ -1,0 +1,59 @@
+/** A reader that was away for longer than changes are kept starts over: what it missed can be told no more. */
+import { expect, test } from 'vitest';
+import { delivery, detail, DirectWriter, item, newPath, T0, writerDb } from '../store/mirror-file.ts';
+import { eventually, temporaryFolder } from '../process/harness.ts';
+import { EXTENSIONS, isInstalled, Reader } from './reader.ts';
+
+const NAMES = EXTENSIONS.flatMap((extension) => [`poll-stock.${extension}`, `follow-changes.${extension}`]);
+
+for (const name of NAMES) {
+  const isAble = isInstalled(name.split('.')[1]!);
+  const title = `${name}: starts over when changes it has not seen were pruned, and only then`;
+  test.skipIf(!isAble)(
+    isAble ? title : `${title} (skipped: its language is not installed here)`,
+    async (t) => {
+      const path = newPath();
+      const writer = new DirectWriter(writerDb(path));
+      const prune = (): void => {
+        writer.commit({ kind: 'command', name: 'prune', args: { beforeMs: Date.now() * 2, limit: 1_000 } });
+      };
+      const both = detail('10', [
+        { id: '100', levels: { 1: 5, 2: 1 } },
+        { id: '101', levels: { 1: 3 } },
+      ]);
+      const one = detail('10', [{ id: '100', levels: { 1: 5 } }]);
+      writer.read('10', both, T0);
+      const reader = new Reader(name, path, temporaryFolder(t));
+      t.onTestFinished(() => reader.kill());
+      const isEqual = (): boolean => {
+        const { copy, mirror } = reader.compare();
+        return JSON.stringify(copy) === JSON.stringify(mirror);
+      };
+      reader.start();
+      await eventually(isEqual, { what: 'the first copy', withinMs: 30_000 });
+
+      // Pruned is only what it has seen.
+      prune();
+      writer.deliver(
+        delivery('r1', item({ id: '100', old: 5, new: 4, update_time: T0 + 10_000 })),
+        T0 + 10_000,
+      );
+      await eventually(isEqual, { what: 'the change', withinMs: 30_000 });
+      expect(reader.starts).toHaveLength(1);
+
+      await reader.kill();
+      writer.read('10', one, T0 + 60_000);
+      writer.read('10', one, T0 + 120_000);
+      prune();
+      writer.deliver(
+        delivery('r2', item({ id: '100', old: 5, new: 3, update_time: T0 + 130_000 })),
+        T0 + 130_000,
+      );
+      reader.start();
+      await eventually(isEqual, { what: 'equal without the removals', withinMs: 30_000 });
+      expect(reader.starts).toHaveLength(2);
+      expect(reader.compare().mirror).toHaveLength(1);
+    },
+    60_000,
+  );
+}

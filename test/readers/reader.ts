@@ -1,0 +1,88 @@
+/** The examples in scripts/readers, run as an ERP developer runs them. */
+import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { rows } from '../process/harness.ts';
+
+export const FOLDER = join(import.meta.dirname, '../../scripts/readers');
+
+/** What runs each kind of file, and how to see that it is installed with what the example needs of it. */
+const LANGUAGES: Readonly<Record<string, { command: string; probe: readonly string[] }>> = {
+  sh: { command: 'bash', probe: ['-c', 'sqlite3 --version'] },
+  py: { command: 'python3', probe: ['-c', 'import sqlite3'] },
+  mjs: { command: process.execPath, probe: ['--version'] },
+  php: {
+    command: 'php',
+    probe: ['-r', `exit((int) !in_array('sqlite', PDO::getAvailableDrivers(), true));`],
+  },
+};
+
+export const EXTENSIONS = Object.keys(LANGUAGES);
+
+export const isInstalled = (extension: string): boolean => {
+  const { command, probe } = LANGUAGES[extension]!;
+  return spawnSync(command, probe, { stdio: 'ignore' }).status === 0;
+};
+
+type Copy = { readonly epoch: string | null; readonly seq: number };
+
+export class Reader {
+  readonly name: string;
+  readonly copyPath: string;
+  readonly #mirrorPath: string;
+  #child: ChildProcess | null = null;
+  #said = '';
+  stderr = '';
+
+  constructor(name: string, mirrorPath: string, folder: string) {
+    this.name = name;
+    this.#mirrorPath = mirrorPath;
+    this.copyPath = join(folder, `${name}.copy.db`);
+  }
+
+  start(): void {
+    const { command } = LANGUAGES[this.name.split('.')[1]!]!;
+    // A group of its own: a shell's children end with it.
+    const child = spawn(command, [join(FOLDER, this.name), this.#mirrorPath, this.copyPath], {
+      detached: true,
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    child.stdout.setEncoding('utf8').on('data', (text: string) => (this.#said += text));
+    child.stderr.setEncoding('utf8').on('data', (text: string) => (this.stderr += text));
+    this.#child = child;
+  }
+
+  get isRunning(): boolean {
+    return this.#child !== null && this.#child.exitCode === null && this.#child.signalCode === null;
+  }
+
+  async kill(): Promise<void> {
+    const child = this.#child;
+    if (child?.pid === undefined || !this.isRunning) return;
+    const ended = once(child, 'close');
+    process.kill(-child.pid, 'SIGKILL');
+    await ended;
+  }
+
+  /** The epochs that it has begun with, in order. */
+  get starts(): string[] {
+    return [...this.#said.matchAll(/^starting over: epoch (\S+)$/gm)].map(([, epoch]) => epoch!);
+  }
+
+  get position(): Copy {
+    if (!existsSync(this.copyPath)) return { epoch: null, seq: 0 };
+    return rows<Copy>(this.copyPath, 'SELECT epoch, seq FROM position')[0]!;
+  }
+
+  /** Its copy and what the mirror shows of the same, as rows in one order. */
+  compare(): { copy: unknown[]; mirror: unknown[] } {
+    const columns = rows<{ name: string }>(this.copyPath, `SELECT name FROM pragma_table_info('stock')`)
+      .map(({ name }) => name)
+      .join(', ');
+    return {
+      copy: rows(this.copyPath, `SELECT ${columns} FROM stock ORDER BY variant_id, warehouse_id`),
+      mirror: rows(this.#mirrorPath, `SELECT ${columns} FROM mirror_stock ORDER BY variant_id, warehouse_id`),
+    };
+  }
+}
