@@ -1,6 +1,6 @@
 /**
- * Asks the store for figures now and then, so that a scrape asks nothing. What costs more the larger the doubt is
- * asked ever more rarely the longer it takes: the reader's thread has better things to do.
+ * Asks the store for figures now and then, so that a scrape asks nothing. The longer a question takes, the more rarely
+ * it is asked: the reader's thread has better things to do.
  */
 import type { Counter } from 'prom-client';
 import type { Logger } from '../../log.ts';
@@ -17,14 +17,15 @@ export interface SamplerDeps {
 }
 
 const EVERY_MS = 10_000;
-/** The dear questions may take one part in this many of the reader's time. */
-const DEAR_SHARE = 50;
+/** A question may take one part in this many of the reader's time. */
+const SHARE = 50;
 
 export class Sampler {
   readonly #deps: SamplerDeps;
   #gauges: Gauges | null = null;
   #doubts: Doubts | null = null;
   #sampledAtMs: number | null = null;
+  #pauseMs = EVERY_MS;
   /** On the monotonic clock. */
   #nextDoubtsMs = Number.NEGATIVE_INFINITY;
   #branches: BranchCounts = {};
@@ -69,7 +70,7 @@ export class Sampler {
     });
     await this.#underWay;
     if (this.#stopped) return;
-    this.#timer = setTimeout(() => void this.#again(), EVERY_MS);
+    this.#timer = setTimeout(() => void this.#again(), this.#pauseMs);
     this.#timer.unref();
   }
 
@@ -77,8 +78,10 @@ export class Sampler {
     const { store, now } = this.#deps;
     // First of all: what begins from here on is to be counted when it ends.
     this.#runsAfterId ??= await store.reader.ask('runOutcomesStart');
+    const beganMs = performance.now();
     this.#gauges = await store.reader.ask('gauges');
     this.#sampledAtMs = now();
+    this.#pauseMs = Math.max(EVERY_MS, (performance.now() - beganMs) * SHARE);
     await this.#sampleDoubts();
     this.#countBranches(await store.writer.branchCounts());
     await this.#countRuns(this.#runsAfterId);
@@ -89,7 +92,7 @@ export class Sampler {
     if (beganMs < this.#nextDoubtsMs) return;
     this.#doubts = await this.#deps.store.reader.ask('doubts');
     const endedMs = performance.now();
-    this.#nextDoubtsMs = endedMs + (endedMs - beganMs) * DEAR_SHARE;
+    this.#nextDoubtsMs = endedMs + (endedMs - beganMs) * SHARE;
   }
 
   /** The writer counts since the process began; counters want what was added. */

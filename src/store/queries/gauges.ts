@@ -1,4 +1,7 @@
-/** Figures that metrics and alarms ask for all the time: from indexes, and from what the file itself says of its size. */
+/**
+ * Figures that metrics and alarms ask for all the time: from indexes, but for the standing obligations, which the state
+ * depends on, and from what the files say of their size.
+ */
 import { statfsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { LATEST_MS } from '../../core/limits.ts';

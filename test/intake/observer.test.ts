@@ -1,0 +1,33 @@
+/** What whoever watches the public listener is told: one word a request, never a body or a signature. */
+import { expect, test } from 'vitest';
+import { eventually } from '../process/wait.ts';
+import { signBody } from '../../src/service/signature.ts';
+import { delivery, item } from '../store/mirror-file.ts';
+import { lockStore, PREVIOUS, send, startIntake } from './intake.ts';
+
+test('every answer is told once, with its reason, size and origin', async () => {
+  const intake = await startIntake();
+  const { post, port, observed } = intake;
+  const body = delivery('a', item());
+  await post(body);
+  await post(body, { 'x-service-signature': signBody(PREVIOUS, body) });
+  await send(port, 'POST', '/webhooks', {}, [body]);
+  await post(body, { 'x-service-signature': 'sha256=abc' });
+  await post(body, { 'x-service-signature': signBody('whsec_other', body) });
+  await post(new Uint8Array((1 << 20) + 1)).catch(() => null);
+  await eventually(() => observed.length === 6, { what: 'all are told' });
+  const lock = lockStore(intake);
+  await post(delivery('b', item()));
+  lock.release();
+
+  const at = { tookMs: expect.any(Number) as number, remoteAddress: '127.0.0.1', bytes: body.byteLength };
+  expect(observed).toEqual([
+    { bytes: body.byteLength },
+    { bytes: body.byteLength },
+    { ...at, status: 401, reason: 'missing_signature' },
+    { ...at, status: 401, reason: 'malformed_signature' },
+    { ...at, status: 401, reason: 'wrong_signature' },
+    { ...at, status: 413, reason: 'too_large', bytes: (1 << 20) + 1 },
+    { ...at, status: 503, reason: 'not_stored' },
+  ]);
+});

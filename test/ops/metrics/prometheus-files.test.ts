@@ -1,0 +1,81 @@
+/** The alert rules and the dashboard: they are what Prometheus and Grafana understand, and name only what is there. */
+import { execFileSync, spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { ALARM_KINDS } from '../../../src/ops/alarms/alarm.ts';
+import { addProcessMetrics } from '../../../src/ops/metrics/process-metrics.ts';
+import { Monitor } from '../../../src/ops/monitor.ts';
+import { log, newStore } from '../../reconcile/mirror.ts';
+import { namesIn, seriesOf } from './exposition.ts';
+
+const scripts = join(import.meta.dirname, '../../../scripts');
+const rules = readFileSync(join(scripts, 'prometheus/alerts.yml'), 'utf8');
+const dashboardText = readFileSync(join(scripts, 'grafana/dashboard.json'), 'utf8');
+
+interface Panel {
+  readonly title: string;
+  readonly gridPos: { readonly h: number; readonly w: number; readonly x: number; readonly y: number };
+  readonly targets: readonly { readonly expr: string }[];
+}
+const dashboard = JSON.parse(dashboardText) as { readonly uid: string; readonly panels: readonly Panel[] };
+
+/** The names come with the monitor; a running mirror fills them. */
+async function scrape(): Promise<ReadonlySet<string>> {
+  const monitor = new Monitor();
+  monitor.watch({ store: newStore(), operator: { blocked: null, readsUnderWay: 0 }, now: Date.now, log });
+  addProcessMetrics(monitor.registry);
+  return seriesOf(await monitor.registry.metrics());
+}
+
+test('every metric that the rules and the dashboard name is one of /metrics', async () => {
+  const scraped = await scrape();
+  const inRules = namesIn(rules);
+  const inPanels = dashboard.panels.flatMap(({ targets }) =>
+    targets.flatMap(({ expr }) => [...namesIn(expr)]),
+  );
+  expect(inRules.size).toBeGreaterThan(10);
+  expect(inPanels.length).toBeGreaterThan(20);
+  expect([...inRules, ...inPanels].filter((name) => !scraped.has(name))).toEqual([]);
+});
+
+test('every alarm of the process has a rule', () => {
+  for (const kind of ALARM_KINDS) expect(rules).toContain(`stock_mirror_alarm{kind="${kind}"} == 1`);
+});
+
+test('every alert says what is the matter and what to do, and how bad it is', () => {
+  const alerts = rules.split('- alert: ').slice(1);
+  expect(alerts.length).toBeGreaterThan(15);
+  for (const alert of alerts) {
+    expect(alert).toMatch(/labels: \{ severity: (critical|warning) \}/);
+    expect(alert).toMatch(/summary: \S/);
+    expect(alert).toMatch(/action: (>-\n\s+)?\S/);
+  }
+});
+
+test('the dashboard’s panels lie beside one another, not on one another', () => {
+  const taken = new Set<string>();
+  for (const { title, gridPos, targets } of dashboard.panels) {
+    expect(targets.length, title).toBeGreaterThan(0);
+    expect(gridPos.x + gridPos.w, title).toBeLessThanOrEqual(24);
+    for (let x = gridPos.x; x < gridPos.x + gridPos.w; x += 1) {
+      for (let y = gridPos.y; y < gridPos.y + gridPos.h; y += 1) {
+        expect(taken.has(`${x},${y}`), title).toBe(false);
+        taken.add(`${x},${y}`);
+      }
+    }
+  }
+});
+
+describe.skipIf(spawnSync('promtool', ['--version']).status !== 0)('promtool', () => {
+  const run = (...args: readonly string[]): string =>
+    execFileSync('promtool', args, { cwd: join(scripts, 'prometheus'), encoding: 'utf8' });
+
+  test('understands the rules', () => {
+    expect(run('check', 'rules', 'alerts.yml')).toContain('SUCCESS: 18 rules found');
+  });
+
+  test('finds that each alert comes when it should, and not otherwise', () => {
+    expect(run('test', 'rules', 'alerts.test.yml')).toContain('SUCCESS');
+  });
+});

@@ -1,0 +1,70 @@
+/** What the writer's owner is told of its transactions. */
+import Database from 'better-sqlite3';
+import { expect, onTestFinished, test } from 'vitest';
+import { watchCommits, type CommitReport } from '../../src/store/commit-watch.ts';
+import type { Thread } from '../../src/store/thread.ts';
+import { serveWriter, type FromWriter, type ToWriter } from '../../src/store/write-loop.ts';
+import { WriterClient } from '../../src/store/writer-client.ts';
+import { delivery, item, newPath, writerDb } from './mirror-file.ts';
+
+/** The real writer, with this thread for its own: what was posted meanwhile is taken at once. */
+function writerHere(path: string): Thread<ToWriter, FromWriter> {
+  const inbox: ToWriter[] = [];
+  let serve: (message: ToWriter) => void = () => undefined;
+  let tell: (message: FromWriter) => void = () => undefined;
+  const work = (): void => {
+    const message = inbox.shift();
+    if (message !== undefined) serve(message);
+  };
+  setImmediate(() => {
+    serveWriter(
+      {
+        post: (message) => tell(message),
+        onMessage: (listener) => (serve = listener),
+        take: () => inbox.shift(),
+        close: () => undefined,
+      },
+      () => ({ db: writerDb(path), news: [], beforeClose: () => [], release: () => undefined }),
+    );
+  });
+  return {
+    post: (message) => {
+      inbox.push(message);
+      setImmediate(work);
+    },
+    onMessage: (listener) => (tell = listener),
+    onEnd: () => undefined,
+  };
+}
+
+test('every transaction is told: what it took, how long, and why it failed', async () => {
+  const path = newPath();
+  const reports: CommitReport[] = [];
+  const thread = watchCommits(writerHere(path), (report) => void reports.push(report));
+  const writer = await WriterClient.open(thread, {
+    onDeath: () => undefined,
+    onHistoryNews: () => undefined,
+  });
+  const deliveries = Array.from({ length: 200 }, (_, n) =>
+    writer.appendDelivery(delivery(`r${n}`, item({ id: String(n) })), Date.now()),
+  );
+  await Promise.all([...deliveries, writer.command('alive', { atMs: Date.now() })]);
+  // A question is no transaction.
+  await writer.branchCounts();
+  expect(reports).toMatchObject([
+    { inputs: 200, error: null },
+    { inputs: 1, error: null },
+  ]);
+  for (const { tookMs } of reports) expect(tookMs).toBeGreaterThan(0);
+
+  const other = new Database(path);
+  onTestFinished(() => void other.close());
+  other.exec('BEGIN IMMEDIATE');
+  const startedMs = performance.now();
+  await expect(writer.command('alive', { atMs: 1 })).rejects.toThrow('another program holds');
+  const waitedMs = performance.now() - startedMs;
+  expect(reports.slice(2)).toMatchObject([{ inputs: 1, error: { kind: 'busy' } }]);
+  // As long as it waited for the lock, and not since the transaction before.
+  expect(reports[2]?.tookMs).toBeGreaterThan(400);
+  expect(reports[2]?.tookMs).toBeLessThanOrEqual(waitedMs);
+});

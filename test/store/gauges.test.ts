@@ -1,0 +1,114 @@
+/** The questions behind metrics and alarms. */
+import { expect, test } from 'vitest';
+import type { NewRun } from '../../src/store/commands.ts';
+import { queries } from '../../src/store/queries/index.ts';
+import { delivery, detail, DirectWriter, item, T0 } from './mirror-file.ts';
+
+const one = (id: string, qty = 1) => [{ id, levels: { 1: qty } }];
+
+test('the gauges say of the mirror what its status says', () => {
+  const writer = new DirectWriter();
+  const { db } = writer;
+  expect(queries.gauges(db)).toMatchObject({
+    products: 0,
+    log_entries: 0,
+    last_delivery_at: null,
+    open_gaps: 0,
+  });
+  for (const n of ['10', '11', '12']) writer.read(n, detail(n, one(`${n}0`, 5)), T0);
+  writer.deliver(delivery('a', item({ id: '100', update_time: T0 + 10_000 })), T0 + 10_000);
+  writer.deliver(delivery('b', item({ id: '110', old: 3, new: 2, update_time: T0 + 11_000 })), T0 + 11_000);
+  const failed = { attempts: 1, nextAtMs: T0, error: 'x', failedAtMs: T0, answeredAtMs: 0 };
+  for (const [productId, parked] of [
+    ['11', true],
+    ['12', false],
+  ] as const) {
+    writer.commit({ kind: 'command', name: 'failRead', args: { productId, parked, ...failed } });
+  }
+  const gauges = queries.gauges(db);
+  const status = queries.status(db);
+  const { state, last_delivery_at, last_full_sync_at, oldest_verified_at, open_gaps, products } = status;
+  const { parked_reads, failing_reads, pending_reads, suspect_count, held_removals } = status;
+  expect(gauges).toMatchObject({ state, last_delivery_at, last_full_sync_at, oldest_verified_at, open_gaps });
+  expect(gauges).toMatchObject({ products, parked_reads, failing_reads, log_entries: 5 });
+  expect([products, parked_reads, failing_reads, open_gaps]).toEqual([3, 1, 2, 1]);
+  expect(queries.doubts(db)).toEqual({ pending_reads, suspect_count, held_removals });
+  expect(suspect_count).toBeGreaterThan(0);
+  expect(gauges.database_bytes % 4_096).toBe(0);
+  expect(gauges.database_bytes).toBeGreaterThan(4_096);
+  expect(gauges.wal_bytes).toBeGreaterThan(0);
+  expect(gauges.disk_free_bytes).toBeGreaterThan(0);
+});
+
+test('runs by how they ended, from the oldest one under way on', () => {
+  const writer = new DirectWriter();
+  const { db } = writer;
+  const begin = (kind: NewRun['kind']): number => {
+    const args = { kind, startedAtMs: T0, readAfterMs: T0, startedSeq: 0, total: 0, productIds: null };
+    const [result] = writer.commit({ kind: 'command', name: 'createRun', args });
+    return result?.ok === true ? (result.value as number) : -1;
+  };
+  const end = (id: number, state: 'done' | 'failed'): void => {
+    const args = { id, state, atMs: T0, error: null, fullSync: false };
+    writer.commit({ kind: 'command', name: 'finishRun', args });
+  };
+  expect(queries.runOutcomesStart(db)).toBe(0);
+  const [first, second, third] = [begin('initial'), begin('operator'), begin('scheduled')];
+  end(first, 'done');
+  end(third, 'failed');
+  expect(queries.runOutcomesStart(db)).toBe(first);
+  expect(queries.runOutcomes(db, { afterId: first })).toEqual([
+    { id: second, kind: 'operator', state: 'running' },
+    { id: third, kind: 'scheduled', state: 'failed' },
+  ]);
+  end(second, 'done');
+  expect(queries.runOutcomesStart(db)).toBe(third);
+});
+
+const MINUTE = 60_000;
+
+test('deliveries by stretches of time, told from the reads between them', () => {
+  const writer = new DirectWriter();
+  const counts = (fromMs: number, slots: number) =>
+    queries.deliveryCounts(writer.db, { fromMs, slotMs: MINUTE, slots });
+  expect(counts(T0, 3)).toEqual({ knownFromMs: null, counts: [0, 0, 0] });
+  const start = Math.ceil(T0 / MINUTE) * MINUTE;
+  let n = 0;
+  const deliver = (atMs: number) => writer.deliver(delivery(`r${(n += 1)}`, item({ id: String(n) })), atMs);
+  deliver(start);
+  deliver(start + MINUTE - 1);
+  writer.append({ kind: 'due', atMs: start + 2 * MINUTE, what: 'bundles' });
+  deliver(start + 2 * MINUTE + 1);
+  writer.deliver(new TextEncoder().encode('no JSON, but authentic'), start + 4 * MINUTE);
+  for (let i = 0; i < 100; i += 1) {
+    deliver(start + 5 * MINUTE + i * 10);
+    writer.append({ kind: 'due', atMs: start + 5 * MINUTE + i * 10, what: 'canary' });
+  }
+  deliver(start + 7 * MINUTE);
+  const all = counts(start, 8);
+  expect(all.knownFromMs).toBe(start);
+  expect(all.counts.with(5, 0)).toEqual([2, 0, 1, 0, 1, 0, 0, 1]);
+  // An estimate: of every other entry, some are looked at.
+  expect(all.counts[5]).toBeGreaterThan(0);
+  expect(all.counts[5]).toBeLessThanOrEqual(200);
+  expect(counts(start + 2 * MINUTE, 3).counts).toEqual([1, 0, 1]);
+  const early = counts(start - 2 * MINUTE, 4);
+  expect(early).toEqual({ knownFromMs: start, counts: [0, 0, 2, 0] });
+});
+
+test('what was pruned is not known', () => {
+  const writer = new DirectWriter();
+  const start = Math.ceil(T0 / MINUTE) * MINUTE;
+  for (let i = 0; i < 10; i += 1) {
+    writer.deliver(delivery(`r${i}`, item({ id: String(i) })), start + i * MINUTE);
+  }
+  const prune = { beforeMs: start + 4 * MINUTE, limit: 100 };
+  writer.commit({ kind: 'command', name: 'prune', args: prune });
+  const { knownFromMs, counts } = queries.deliveryCounts(writer.db, {
+    fromMs: start,
+    slotMs: MINUTE,
+    slots: 10,
+  });
+  expect(knownFromMs).toBe(start + 4 * MINUTE);
+  expect(counts).toEqual([0, 0, 0, 0, 1, 1, 1, 1, 1, 1]);
+});
