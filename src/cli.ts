@@ -3,17 +3,21 @@ import './node-version.ts';
 import { backupCommand } from './cli/backup.ts';
 import { demoCommand } from './cli/demo.ts';
 import { createProgram } from './cli/program.ts';
+import { exportCommand } from './cli/export.ts';
 import { resyncCommand } from './cli/resync.ts';
 import { runProgram } from './cli/run.ts';
 import { sandboxCommand } from './cli/sandbox.ts';
 import { sendCommand } from './cli/send.ts';
 import { serveCommand } from './cli/serve.ts';
 import { statusCommand } from './cli/status.ts';
+import { verifyCommand } from './cli/verify.ts';
 
 const program = createProgram([
   serveCommand(),
   resyncCommand(),
+  verifyCommand(),
   statusCommand(),
+  exportCommand(),
   backupCommand(),
   sendCommand(),
   sandboxCommand(),

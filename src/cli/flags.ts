@@ -1,4 +1,4 @@
-/** Strict numbers on the command line: what is not one is named with the accepted range. */
+/** Strict values on the command line: what is not one is named with what is accepted. */
 import { InvalidArgumentError } from 'commander';
 
 export function whole(min: number, max: number): (value: string) => number {
@@ -17,4 +17,10 @@ export function decimal(min: number, max: number): (value: string) => number {
     }
     return Number(value);
   };
+}
+
+/** Collects the ids of an option that may be given several of them, and several times. */
+export function productIds(value: string, previous: string[] | undefined): string[] {
+  if (!/^[0-9]+$/.test(value)) throw new InvalidArgumentError('A product id has digits only.');
+  return [...(previous ?? []), value];
 }

@@ -1,5 +1,5 @@
 /** `stock-mirror resync`: handed to a running server and followed there, or done here when none runs (DESIGN §6). */
-import { Command, InvalidArgumentError } from 'commander';
+import { Command } from 'commander';
 import { z } from 'zod';
 import { openMirror, type Mirror } from '../compose.ts';
 import { loadConfig, type Config } from '../config.ts';
@@ -7,6 +7,7 @@ import { createLog } from '../log.ts';
 import { viewRun } from '../ops/run-view.ts';
 import { StoreError } from '../store/errors.ts';
 import { EXIT } from './exit-codes.ts';
+import { productIds } from './flags.ts';
 import { followInServer } from './follow.ts';
 import { interruptible } from './interrupt.ts';
 import { opsClient } from './ops-client.ts';
@@ -133,9 +134,4 @@ function summaryOf(run: RunView): string {
 
 function addressOf({ ops }: Config): string {
   return `${ops.host}:${ops.port}`;
-}
-
-function productIds(value: string, previous: string[] | undefined): string[] {
-  if (!/^[0-9]+$/.test(value)) throw new InvalidArgumentError('A product id has digits only.');
-  return [...(previous ?? []), value];
 }

@@ -7,6 +7,7 @@ import { loadConfig, type Config } from '../config.ts';
 import { sqliteCode } from '../store/errors.ts';
 import { openReader } from '../store/open.ts';
 import { status as readStatus } from '../store/queries/status.ts';
+import { ago } from './ago.ts';
 import { EXIT } from './exit-codes.ts';
 import { blockedSchema, opsClient } from './ops-client.ts';
 
@@ -108,13 +109,4 @@ function describe(status: ShownStatus, serving: boolean, config: Config): string
   }
   const width = Math.max(...rows.map(([name]) => name.length));
   return rows.map(([name, value]) => `${name.padEnd(width)}  ${value}\n`).join('');
-}
-
-function ago(atMs: number | null): string {
-  if (atMs === null) return 'never';
-  const seconds = Math.max(0, Math.round((Date.now() - atMs) / 1_000));
-  if (seconds < 120) return `${seconds} s ago`;
-  if (seconds < 7_200) return `${Math.round(seconds / 60)} min ago`;
-  if (seconds < 172_800) return `${Math.round(seconds / 3_600)} h ago`;
-  return `${Math.round(seconds / 86_400)} days ago`;
 }

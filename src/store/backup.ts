@@ -129,8 +129,8 @@ function refuseTarget(from: string, to: string, force: boolean): void {
   if (own.includes(realPath(to)) || isSameFile(from, to)) {
     throw new Error(`${to} belongs to the database that is copied: name another file`);
   }
-  if (statSync(to, { throwIfNoEntry: false })?.isDirectory() === true) {
-    throw new Error(`${to} is a folder: name a file in it`);
+  if (statSync(to, { throwIfNoEntry: false })?.isFile() === false) {
+    throw new Error(`${to} is a folder or a device: name a file`);
   }
   if (existsSync(to) && !force)
     throw new Error(`${to} exists: name another file, or replace it with --force`);

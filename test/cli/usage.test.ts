@@ -2,6 +2,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { backupCommand } from '../../src/cli/backup.ts';
 import { demoCommand } from '../../src/cli/demo.ts';
+import { exportCommand } from '../../src/cli/export.ts';
 import { createProgram } from '../../src/cli/program.ts';
 import { resyncCommand } from '../../src/cli/resync.ts';
 import { runProgram } from '../../src/cli/run.ts';
@@ -9,6 +10,7 @@ import { sandboxCommand } from '../../src/cli/sandbox.ts';
 import { sendCommand } from '../../src/cli/send.ts';
 import { serveCommand } from '../../src/cli/serve.ts';
 import { statusCommand } from '../../src/cli/status.ts';
+import { verifyCommand } from '../../src/cli/verify.ts';
 import { run as runChild, temporaryFolder, type Home } from './harness.ts';
 
 let stdout = '';
@@ -29,7 +31,9 @@ function run(...args: string[]): Promise<number | undefined> {
   const verbs = [
     serveCommand,
     resyncCommand,
+    verifyCommand,
     statusCommand,
+    exportCommand,
     backupCommand,
     sendCommand,
     sandboxCommand,
@@ -41,7 +45,9 @@ function run(...args: string[]): Promise<number | undefined> {
 test.each<[verb: string, options: readonly string[]]>([
   ['serve', []],
   ['resync', ['--product <id...>', '--detach', '--allow-removals', '--json']],
+  ['verify', ['--sample <count>', '--product <id...>', '--json']],
   ['status', ['--json']],
+  ['export', ['--format <format>', '--changes', '--after <seq>', '--output <file>', '--spreadsheet']],
   ['backup', ['--force', '--json']],
   [
     'send',
@@ -98,6 +104,23 @@ test.each<[args: string[], said: string[]]>([
     ['--seed', 'It takes a whole number from 0 to 4294967295.'],
   ],
   [['status', '--json=yes'], ['--json']],
+  [['export'], ['--format <format>']],
+  [
+    ['export', '--format', 'xml'],
+    ['xml', 'csv, json'],
+  ],
+  [
+    ['export', '--format', 'csv', '--after', '-1'],
+    ['--after', 'It takes a whole number from 0'],
+  ],
+  [
+    ['verify', '--sample', '0'],
+    ['--sample', 'It takes a whole number from 1 to 10000000.'],
+  ],
+  [
+    ['verify', '--sample', '5', '--product', '1'],
+    ['--sample', '--product'],
+  ],
 ])('%j is wrong usage, and what would be right is said', async (args, said) => {
   expect(await run(...args)).toBe(2);
   expect(stdout).toBe('');
@@ -110,7 +133,17 @@ describe('as a command', () => {
   test('--help lists every verb', async () => {
     const { code, stdout: text } = await runChild(bare, '--help');
     expect(code).toBe(0);
-    for (const verb of ['serve', 'resync', 'status', 'backup', 'send', 'sandbox', 'demo']) {
+    for (const verb of [
+      'serve',
+      'resync',
+      'verify',
+      'status',
+      'export',
+      'backup',
+      'send',
+      'sandbox',
+      'demo',
+    ]) {
       expect(text).toMatch(new RegExp(`^  ${verb} .*\\S$`, 'm'));
     }
   });

@@ -1,0 +1,65 @@
+/** `stock-mirror export`: stock rows or the change feed, as CSV or JSON lines. */
+import { resolve } from 'node:path';
+import { Command, Option } from 'commander';
+import { loadConfig, type Config } from '../config.ts';
+import { EXIT } from './exit-codes.ts';
+import { rowsToExport } from './export/rows.ts';
+import { csvLines, jsonLines, type Format } from './export/format.ts';
+import { writeAll } from './export/write.ts';
+import { whole } from './flags.ts';
+import { interruptible } from './interrupt.ts';
+import { openMirrorFile } from './mirror-file.ts';
+
+interface ExportOptions {
+  readonly format: 'csv' | 'json';
+  readonly changes?: boolean;
+  readonly after?: number;
+  readonly output?: string;
+  readonly spreadsheet?: boolean;
+}
+
+export function exportCommand(): Command {
+  return new Command('export')
+    .description('write the stock levels, or the change feed, as CSV or as JSON lines')
+    .addOption(new Option('--format <format>', 'csv or json').choices(['csv', 'json']).makeOptionMandatory())
+    .option('--changes', 'the change feed (mirror_changes) instead of the stock levels (mirror_stock)')
+    .option('--after <seq>', 'only what is numbered above this', whole(0, Number.MAX_SAFE_INTEGER))
+    .option('--output <file>', 'write to this file; it appears whole, or stays as it was')
+    .option(
+      '--spreadsheet',
+      'csv for people: a byte order mark, and an apostrophe before what would be a formula',
+    )
+    .addHelpText(
+      'after',
+      `
+The columns are those of the view. All rows are of one instant, also while the server writes: they are gathered in a file
+first, beside FILE or in TMPDIR, so that a slow reader of the standard output does not hold up the database. CSV is that of
+RFC 4180, with a header; an absent value is an empty field. Texts stay as they are: a SKU like =1+1 is a formula to a
+spreadsheet, so give files to people with --spreadsheet only.`,
+    )
+    .action(async (options: ExportOptions, command: Command) => {
+      process.exitCode = await exportRows(options, command, loadConfig());
+    });
+}
+
+async function exportRows(options: ExportOptions, command: Command, config: Config): Promise<number> {
+  if (options.spreadsheet === true && options.format !== 'csv') {
+    command.error('error: --spreadsheet goes with --format csv');
+  }
+  const format: Format =
+    options.format === 'json' ? jsonLines : csvLines({ forSpreadsheet: options.spreadsheet === true });
+  const db = openMirrorFile(config.database.path);
+  try {
+    const rows = rowsToExport(db, { changes: options.changes === true, afterSeq: options.after ?? null });
+    const written = await writeAll({
+      chunks: format(rows),
+      // The rows are read by the first look at them, and their transaction ends with the last.
+      onRead: () => db.close(),
+      path: options.output === undefined ? null : resolve(options.output),
+      interrupted: interruptible(),
+    });
+    return written ? EXIT.done : EXIT.interrupted;
+  } finally {
+    db.close();
+  }
+}

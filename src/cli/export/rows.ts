@@ -1,0 +1,28 @@
+/** The rows of an export, all of one instant: one statement is one read transaction. */
+import type { Db } from '../../store/open.ts';
+
+export type Row = Readonly<Record<string, string | number | null>>;
+
+export interface Rows {
+  readonly columns: readonly string[];
+  /** To be gone through once. The read transaction lasts until its end. */
+  readonly all: IterableIterator<Row>;
+}
+
+/** @param afterSeq only rows numbered above it; null: all. In the order of the numbers, from an index. */
+export function rowsToExport(
+  db: Db,
+  { changes, afterSeq }: { readonly changes: boolean; readonly afterSeq: number | null },
+): Rows {
+  const after = afterSeq ?? -1;
+  const statement = changes
+    ? db.prepare<[number], Row>('SELECT * FROM mirror_changes WHERE seq > ? ORDER BY seq')
+    : db.prepare<[number], Row>('SELECT * FROM mirror_stock WHERE change_seq > ? ORDER BY change_seq');
+  const columns = statement.columns().map(({ name }) => name);
+  return { columns, all: lazily(() => statement.iterate(after)) };
+}
+
+/** A connection can do nothing else while it iterates, not even be closed: not before the first row is asked for. */
+function* lazily<T>(begin: () => Iterable<T>): Generator<T, void, undefined> {
+  yield* begin();
+}

@@ -1,0 +1,190 @@
+/** `stock-mirror verify`: every figure of the service against the mirror's, changing nothing (DESIGN §6). */
+import { Command, Option } from 'commander';
+import pc from 'picocolors';
+import { loadConfig, type Config } from '../config.ts';
+import { connectService } from '../service/connect.ts';
+import { ago } from './ago.ts';
+import { EXIT } from './exit-codes.ts';
+import { productIds, whole } from './flags.ts';
+import { interruptible } from './interrupt.ts';
+import { openMirrorFile } from './mirror-file.ts';
+import { createWorkProgress, type WorkProgress } from './progress.ts';
+import { lookAtAll, type Found, type Verdict } from './verify/looks.ts';
+import { MirrorSide } from './verify/mirror-side.ts';
+import { ServiceSide } from './verify/service-side.ts';
+
+interface VerifyOptions {
+  readonly sample?: number;
+  readonly product?: string[];
+  readonly json?: boolean;
+}
+
+export function verifyCommand(): Command {
+  return new Command('verify')
+    .description(
+      'read the service and compare, changing nothing; exits 1 when the mirror differs, and lists where',
+    )
+    .addOption(
+      new Option('--sample <count>', 'only so many products, drawn at random')
+        .argParser(whole(1, 10_000_000))
+        .conflicts('product'),
+    )
+    .option('--product <id...>', 'only these products', productIds)
+    .option('--json', 'print the verdict as JSON')
+    .addHelpText(
+      'after',
+      `
+A difference counts when two looks, at least 3 s apart, see the same and neither side has moved: what is on its way is
+none. Compared are the available quantities, of variants and of their warehouses. Without --sample and --product the list
+of the service is read too, and what only one side has is a difference. The reads are beside the server's own, within
+SERVICE_MAX_RPS and SERVICE_MAX_CONCURRENCY for themselves.`,
+    )
+    .action(async (options: VerifyOptions) => {
+      process.exitCode = await verify(options, loadConfig());
+    });
+}
+
+async function verify(options: VerifyOptions, config: Config): Promise<number> {
+  const db = openMirrorFile(config.database.path);
+  const progress = createWorkProgress(process.stderr, {
+    unit: 'products',
+    atFirst: 'reading the list of products',
+  });
+  const interrupted = interruptible();
+  const startedAtMs = performance.now();
+  let verdict;
+  try {
+    verdict = await compareAll(options, config, new MirrorSide(db), progress, interrupted);
+  } catch (error) {
+    if (!interrupted.aborted) throw error;
+    progress.say('stopped; nothing is proved');
+    return EXIT.interrupted;
+  } finally {
+    progress.end();
+    db.close();
+  }
+  const tookMs = Math.round(performance.now() - startedAtMs);
+  process.stdout.write(options.json === true ? `${jsonOf(verdict, tookMs)}\n` : describe(verdict));
+  return verdict.drift.length === 0 && verdict.unread.length === 0 ? EXIT.done : EXIT.failed;
+}
+
+async function compareAll(
+  options: VerifyOptions,
+  config: Config,
+  mirror: MirrorSide,
+  progress: WorkProgress,
+  interrupted: AbortSignal,
+): Promise<Verdict> {
+  const { baseUrl, clientId, clientSecret, maxConcurrency, maxRps } = config.service;
+  const { client } = connectService({
+    baseUrl,
+    clientId,
+    clientSecret: clientSecret.reveal(),
+    tokenFilePath: `${config.database.path}.token`,
+    maxConcurrency,
+    onTokenFileError: (error) => progress.say(`the token file cannot be used: ${String(error)}`),
+  });
+  const hopeless = new AbortController();
+  const signal = AbortSignal.any([interrupted, hopeless.signal]);
+  const service = new ServiceSide({
+    client,
+    maxConcurrency,
+    maxRps,
+    storeId: () => mirror.storeId,
+    signal,
+    onBlocked: (why) => {
+      if (why?.kind === 'credentials') hopeless.abort(new Error(why.message));
+      else if (why !== null) progress.say(`waiting: ${why.message}`);
+    },
+  });
+  try {
+    progress.show({ done: 0, total: 0 });
+    const ids = await productsToCompare(options, mirror, service);
+    const onProgress = (done: number, drift: number): void =>
+      progress.show({ done, total: ids.length, ...(drift > 0 ? { note: `${drift} differ` } : {}) });
+    onProgress(0, 0);
+    return await lookAtAll({ mirror, service, concurrency: maxConcurrency, onProgress, signal }, ids);
+  } catch (error) {
+    throw hopeless.signal.aborted ? hopeless.signal.reason : error;
+  } finally {
+    await client.close();
+  }
+}
+
+async function productsToCompare(
+  { product, sample }: VerifyOptions,
+  mirror: MirrorSide,
+  service: ServiceSide,
+): Promise<string[]> {
+  if (product !== undefined) return [...new Set(product)];
+  if (sample !== undefined) return mirror.sample(sample);
+  return [...new Set([...(await service.productIds()), ...mirror.productIds()])];
+}
+
+function describe(verdict: Verdict): string {
+  const { products, totals, levels, drift, undecided, unread } = verdict;
+  const compared = `${products} products, ${totals} totals and ${levels} stock levels compared`;
+  const lines = drift.map((found) => `${pc.red('differs')}  ${describeFound(found)}`);
+  for (const found of undecided) lines.push(`${pc.yellow('moving')}   ${describeFound(found)}`);
+  for (const { productId, error } of unread)
+    lines.push(`${pc.red('unread')}   product ${productId}: ${error}`);
+  if (drift.length + unread.length === 0) {
+    const moving = undecided.length === 0 ? '' : `; ${undecided.length} moved whenever they were looked at`;
+    lines.push(`${pc.green('equal')}: ${compared}${moving}`);
+  } else {
+    lines.push(
+      `${pc.red(`${drift.length} differ`)}, ${unread.length} products could not be read: ${compared}`,
+    );
+    const ids = [...new Set(drift.map(({ productId }) => productId))];
+    const named = ids.length <= 10 ? ` --product ${ids.join(' ')}` : '';
+    if (ids.length > 0) lines.push(`to read them again: stock-mirror resync${named}`);
+  }
+  return lines.map((line) => `${line}\n`).join('');
+}
+
+function describeFound(found: Found): string {
+  const { what, productId, variantId, warehouseId, held, service, onlyIn } = found;
+  if (what === 'product') {
+    return onlyIn === 'mirror'
+      ? `product ${productId}: the service no longer has it`
+      : `product ${productId}: the mirror does not have it`;
+  }
+  const id = what === 'level' ? `level ${variantId}/${warehouseId}` : `total ${variantId}`;
+  const sku = held?.sku === null || held === null ? '' : ` (${held.sku})`;
+  const figures = `the mirror has ${held?.qty ?? 'no row'}, the service ${service ?? 'none'}`;
+  const trust =
+    held === null
+      ? ''
+      : `; ${held.suspect ? 'suspect' : 'not suspect'}, as of ${ago(held.asOfMs)}, verified ${ago(held.verifiedAtMs)}`;
+  return `${id}${sku} of product ${productId}: ${figures}${trust}`;
+}
+
+function jsonOf(verdict: Verdict, tookMs: number): string {
+  const { products, totals, levels, drift, undecided, unread } = verdict;
+  return JSON.stringify({
+    equal: drift.length === 0 && unread.length === 0,
+    products,
+    totals,
+    levels,
+    took_ms: tookMs,
+    drift: drift.map(rowOf),
+    undecided: undecided.map(rowOf),
+    unread: unread.map(({ productId, error }) => ({ product_id: productId, error })),
+  });
+}
+
+function rowOf({ what, productId, variantId, warehouseId, held, service, onlyIn }: Found) {
+  return {
+    what,
+    product_id: productId,
+    variant_id: variantId,
+    warehouse_id: warehouseId,
+    sku: held?.sku ?? null,
+    mirror: held?.qty ?? null,
+    service,
+    only_in: onlyIn,
+    suspect: held?.suspect ?? null,
+    as_of: held?.asOfMs ?? null,
+    verified_at: held?.verifiedAtMs ?? null,
+  };
+}

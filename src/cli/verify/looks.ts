@@ -1,0 +1,148 @@
+/** Goes through the products: each is looked at, and again as long as what differs may be on its way. */
+import { sleep } from '../../reconcile/pause.ts';
+import { ServiceError } from '../../service/errors.ts';
+import { compare, judge, type Comparison, type Difference, type Doubts } from './figures.ts';
+import type { MirrorSide } from './mirror-side.ts';
+import type { ServiceSide } from './service-side.ts';
+
+export interface Found extends Difference {
+  readonly productId: string;
+}
+
+export interface Unread {
+  readonly productId: string;
+  readonly error: string;
+}
+
+export interface Verdict {
+  readonly products: number;
+  readonly totals: number;
+  readonly levels: number;
+  readonly drift: readonly Found[];
+  /** Never stood still while it was looked at. */
+  readonly undecided: readonly Found[];
+  /** The service did not show it. */
+  readonly unread: readonly Unread[];
+}
+
+export interface LooksDeps {
+  readonly mirror: Pick<MirrorSide, 'look'>;
+  readonly service: Pick<ServiceSide, 'product'>;
+  /** Products looked at side by side. */
+  readonly concurrency: number;
+  readonly onProgress: (done: number, drift: number) => void;
+  readonly signal: AbortSignal;
+  /** Before a product that differs is looked at again: longer than replicas lag (2 s) and than webhooks take. */
+  readonly againAfterMs?: number;
+}
+
+const AGAIN_AFTER_MS = 3_000;
+const MAX_LOOKS = 6;
+const IDLE_MS = 50;
+
+interface Task {
+  readonly productId: string;
+  readonly look: number;
+  readonly notBeforeMs: number;
+  readonly doubts: Doubts;
+}
+
+/** @throws ServiceError that no further request can mend, Error for another store, or the signal's reason. */
+export function lookAtAll(deps: LooksDeps, productIds: readonly string[]): Promise<Verdict> {
+  return new Looks(deps, productIds).run();
+}
+
+class Looks {
+  readonly #deps: LooksDeps;
+  readonly #first: IterableIterator<string>;
+  /** All wait equally long, so that the first of them is the first that is due. */
+  readonly #again: Task[] = [];
+  readonly #drift: Found[] = [];
+  readonly #undecided: Found[] = [];
+  readonly #unread: Unread[] = [];
+  #underWay = 0;
+  #done = 0;
+  #totals = 0;
+  #levels = 0;
+
+  constructor(deps: LooksDeps, productIds: readonly string[]) {
+    this.#deps = deps;
+    this.#first = productIds.values();
+  }
+
+  async run(): Promise<Verdict> {
+    await Promise.all(Array.from({ length: this.#deps.concurrency }, () => this.#work()));
+    return {
+      products: this.#done,
+      totals: this.#totals,
+      levels: this.#levels,
+      drift: this.#drift,
+      undecided: this.#undecided,
+      unread: this.#unread,
+    };
+  }
+
+  async #work(): Promise<void> {
+    for (;;) {
+      this.#deps.signal.throwIfAborted();
+      const task = this.#next();
+      if (task !== null) {
+        this.#underWay += 1;
+        await this.#lookAt(task).finally(() => (this.#underWay -= 1));
+      } else if (this.#again.length === 0 && this.#underWay === 0) {
+        return;
+      } else {
+        await sleep(IDLE_MS, this.#deps.signal);
+      }
+    }
+  }
+
+  #next(): Task | null {
+    const [due] = this.#again;
+    if (due !== undefined && due.notBeforeMs <= performance.now()) return this.#again.shift() ?? null;
+    const fresh = this.#first.next();
+    if (fresh.done === true) return null;
+    return { productId: fresh.value, look: 1, notBeforeMs: 0, doubts: new Map() };
+  }
+
+  async #lookAt(task: Task): Promise<void> {
+    const { mirror, service } = this.#deps;
+    const { productId } = task;
+    let before = mirror.look(productId);
+    let told;
+    try {
+      told = await service.product(productId, () => (before = mirror.look(productId)));
+    } catch (error) {
+      if (!(error instanceof ServiceError) || !isOfOneProduct(error)) throw error;
+      this.#unread.push({ productId, error: error.message });
+      this.#end();
+      return;
+    }
+    this.#settle(task, compare(before, told, mirror.look(productId)));
+  }
+
+  #settle(task: Task, { totals, levels, differences }: Comparison): void {
+    const { productId, look } = task;
+    const { drift, open, doubts } = judge(differences, task.doubts);
+    if (open.length > 0 && look < MAX_LOOKS) {
+      const notBeforeMs = performance.now() + (this.#deps.againAfterMs ?? AGAIN_AFTER_MS);
+      this.#again.push({ productId, look: look + 1, notBeforeMs, doubts });
+      return;
+    }
+    this.#totals += totals;
+    this.#levels += levels;
+    this.#drift.push(...drift.map((difference) => ({ ...difference, productId })));
+    this.#undecided.push(...open.map((difference) => ({ ...difference, productId })));
+    this.#end();
+  }
+
+  #end(): void {
+    this.#done += 1;
+    this.#deps.onProgress(this.#done, this.#drift.length);
+  }
+}
+
+/** The rest says that the others would fail as well. */
+function isOfOneProduct({ kind }: ServiceError): boolean {
+  return kind === 'rejected' || kind === 'contract' || kind === 'unavailable' || kind === 'rate_limited';
+}
