@@ -30,6 +30,7 @@ export const SLOW = [
   'test/process/kill.test.ts',
   'test/process/locked-store.test.ts',
   'test/process/long-reader.test.ts',
+  'test/process/metrics.test.ts',
   'test/process/odd-answers.test.ts',
   'test/process/order-flow.test.ts',
   'test/process/pauses.test.ts',
