@@ -180,7 +180,7 @@ export const CHANGE: readonly Mutant[] = [
       cell: withValue(touched, change, arrival),`,
     replace: `      branch: 'poison',
       cell: withEvent(withValue(touched, change, arrival), change),`,
-    first: 'simulation',
+    tests: ['test/core/merge-change.test.ts'],
   },
   {
     id: 'poison-no-obligation',

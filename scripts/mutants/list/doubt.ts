@@ -34,7 +34,7 @@ export const DOUBT: readonly Mutant[] = [
     file: 'src/core/obligation.ts',
     find: 'doubt: suspects || standing.doubt,',
     replace: 'doubt: suspects,',
-    first: 'simulation',
+    tests: ['test/core/obligation.test.ts'],
   },
   {
     id: 'unmapped-not-looked-up',

@@ -144,7 +144,7 @@ export const READ: readonly Mutant[] = [
     file: 'src/core/fold-variant.ts',
     find: 'if (seen.levels === null && !isTrusted) suspectCells',
     replace: 'if (seen.levels === null && !isTrusted && read.s0 < 0) suspectCells',
-    first: 'simulation',
+    tests: ['test/store/suspicion.test.ts'],
   },
   {
     id: 'wrong-store-merged',
