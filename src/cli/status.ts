@@ -32,6 +32,7 @@ const statusSchema = z.looseObject({
   held_removals: z.number(),
   quarantined: z.number(),
   blocked: blockedSchema.nullish(),
+  alarms: z.array(z.object({ kind: z.string(), since: z.number(), message: z.string() })).nullish(),
 });
 
 type ShownStatus = z.infer<typeof statusSchema>;
@@ -106,6 +107,11 @@ function describe(status: ShownStatus, serving: boolean, config: Config): string
   }
   if (status.blocked !== null && status.blocked !== undefined) {
     rows.push([pc.red('not reading'), status.blocked.message]);
+  }
+  for (const { kind, since, message } of status.alarms ?? []) {
+    // Told already, as the reason why nothing is read.
+    if (message === status.blocked?.message) continue;
+    rows.push([pc.red('alarm'), `${kind}, ${ago(since)}: ${message}`]);
   }
   const width = Math.max(...rows.map(([name]) => name.length));
   return rows.map(([name, value]) => `${name.padEnd(width)}  ${value}\n`).join('');

@@ -1,7 +1,7 @@
 /** `status`, from the server and from the database. */
 import { writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { databaseOf, homeOf, run, startServer, startService, untilQuiet } from './harness.ts';
+import { databaseOf, eventually, homeOf, run, startServer, startService, untilQuiet } from './harness.ts';
 
 test('without a server and without a database it says what to do', async () => {
   const home = await homeOf(await startService());
@@ -54,14 +54,27 @@ test('with a server it shows the server’s state; exit code 0 only when live', 
   expect(after.stdout).toMatch(/^mirrored +20 products/m);
 });
 
-test('it says why the server reads nothing', async () => {
+test('it says why the server reads nothing, and what else is the matter', async () => {
   const sandbox = await startService();
   const home = await homeOf(sandbox, { SERVICE_CLIENT_SECRET: 'not-the-secret-of-this-app' });
   await startServer(home, sandbox);
   const { code, stderr } = await run(home, 'resync');
   expect(code).toBe(1);
   expect(stderr).toMatch(/^error: .*invalid_client/);
+  const forged = { method: 'POST', body: '{}', headers: { 'x-service-signature': 'a'.repeat(64) } };
+  for (let n = 0; n < 3; n += 1) expect((await fetch(sandbox.webhookUrl!, forged)).status).toBe(401);
+  await eventually(
+    async () => {
+      const answer = await fetch(`http://127.0.0.1:${home.env['OPS_PORT']}/api/status`);
+      const { alarms } = (await answer.json()) as { alarms: { kind: string }[] };
+      return alarms.some(({ kind }) => kind === 'credentials') && alarms.length === 2;
+    },
+    { what: 'both alarms stand' },
+  );
   const status = await run(home, 'status');
   expect(status.code).toBe(1);
   expect(status.stdout).toMatch(/^not reading +\/oauth\/token failed: 401 invalid_client/m);
+  expect(status.stdout).toMatch(/^alarm +bad_signatures, \d+ s ago: 3 webhooks .*SERVICE_WEBHOOK_SECRET /m);
+  // Once is enough: it is the reason why nothing is read.
+  expect(status.stdout.match(/invalid_client/g)).toHaveLength(1);
 });
