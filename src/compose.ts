@@ -4,12 +4,14 @@ import { createClock, type Clock } from './clock.ts';
 import type { Config } from './config.ts';
 import type { Fact } from './core/fact.ts';
 import { createIntakeApp } from './intake/app.ts';
+import type { IntakeObserver } from './intake/observer.ts';
 import { startPulse, type Pulse } from './intake/pulse.ts';
 import { keepUnstored } from './intake/unstored.ts';
 import { listen, type Listener } from './listen.ts';
 import type { Logger } from './log.ts';
 import { createOpsApp } from './ops/app.ts';
 import { Monitor } from './ops/monitor.ts';
+import { LiveTimeline } from './ops/timeline.ts';
 import { Reconciler } from './reconcile/reconciler.ts';
 import { connectService, type ServiceConnection, type ServiceConnectionOptions } from './service/connect.ts';
 import { openStore } from './store/open-store.ts';
@@ -129,12 +131,14 @@ export async function startService(
   const mirror = await openMirror(config, log, onDeath, platform, monitor);
   const { store, reconciler, clock, silenceMs } = mirror;
   const watch = monitor.watch({ store, operator: reconciler, now: clock.now, log });
+  const timeline = new LiveTimeline({ reader: store.reader, now: clock.now, log });
   const unstored = keepUnstored({ writer: store.writer, now: clock.now, log });
   let pulse: Pulse | null = null;
   const stopParts = async (): Promise<void> => {
     await unstored.stop();
     await pulse?.stop();
     await watch.stop();
+    await timeline.stop();
     await mirror.close();
   };
 
@@ -146,7 +150,7 @@ export async function startService(
       secrets: config.service.webhookSecrets.map((secret) => secret.reveal()),
       now: clock.now,
       pulse: { check: () => pulse?.check() ?? Promise.resolve(false) },
-      observer: watch.observer,
+      observer: both(watch.observer, timeline.observer),
       log,
     });
     const ops = createOpsApp({
@@ -156,6 +160,7 @@ export async function startService(
       metrics: monitor.registry,
       alarms: watch.alarms,
       rejected: monitor.rejected,
+      timeline,
       now: clock.now,
       log,
     });
@@ -165,6 +170,7 @@ export async function startService(
     const opsListener = await platform.listen(ops, config.ops.host, config.ops.port);
     listeners.push(opsListener);
     watch.start();
+    timeline.start();
     await reconciler.repairSilence(silenceMs);
     // Not before: the stamp that it overwrites is the only proof of a silence.
     pulse = startPulse(store.writer, clock.now);
@@ -197,6 +203,19 @@ export async function startService(
     await stopParts();
     throw error;
   }
+}
+
+function both(one: IntakeObserver, other: IntakeObserver): IntakeObserver {
+  return {
+    committed(body, tookMs): void {
+      one.committed(body, tookMs);
+      other.committed(body, tookMs);
+    },
+    refused(refusal): void {
+      one.refused(refusal);
+      other.refused(refusal);
+    },
+  };
 }
 
 /** One line per event that is worth a person's attention. */

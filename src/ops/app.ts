@@ -15,6 +15,7 @@ import { errorBody as error } from './api-error.ts';
 import type { OpsEnv } from './env.ts';
 import { metricsRoute } from './metrics-route.ts';
 import type { OpsDeps } from './operator.ts';
+import { createPage } from './page/page.ts';
 import { viewRun } from './run-view.ts';
 
 const resyncSchema = z.strictObject({
@@ -26,7 +27,8 @@ const MAX_BODY_BYTES = 1 << 20;
 const RUNS_SHOWN = 50;
 const PROGRESS_EVERY_MS = 500;
 
-export function createOpsApp({ reader, operator, token, metrics, alarms, now, log }: OpsDeps): Hono<OpsEnv> {
+export function createOpsApp(deps: OpsDeps): Hono<OpsEnv> {
+  const { reader, operator, token, metrics, alarms, now, log } = deps;
   const lock: Lock | null =
     token === null ? null : { isToken: compareWith(token), sessions: createSessions(token, now) };
   const app = new Hono<OpsEnv>();
@@ -39,6 +41,7 @@ export function createOpsApp({ reader, operator, token, metrics, alarms, now, lo
   app.use(requireSignIn(lock));
   app.use('/api/*', requireJson);
   app.route('/', metricsRoute(metrics));
+  app.route('/', createPage(deps));
 
   app.get('/readyz', async (c) => {
     const { state } = await reader.ask('status');

@@ -5,6 +5,7 @@ import type { StoreReader } from '../store/store.ts';
 import type { AlarmSource } from './alarms/alarm.ts';
 import type { MetricsSource } from './metrics-route.ts';
 import type { RejectedSamples } from './rejected.ts';
+import type { Timeline } from './timeline.ts';
 
 export interface Operator {
   resync(productIds: readonly string[] | null, options: { readonly allowRemovals: boolean }): Promise<Run>;
@@ -25,6 +26,7 @@ export interface OpsDeps {
   readonly metrics: MetricsSource;
   readonly alarms: AlarmSource;
   readonly rejected: RejectedSamples;
+  readonly timeline: Timeline;
   /** Epoch ms. */
   readonly now: () => number;
   readonly log: Logger;

@@ -1,0 +1,100 @@
+import { html, raw } from 'hono/html';
+import {
+  CORRECTION_CAUSES,
+  type Correction,
+  type CorrectionCause,
+  type Corrections,
+} from '../../store/queries/page-drift.ts';
+import { instant, quantity, signed } from './figures.ts';
+import type { Html } from './html.ts';
+import { causeName, causeWords } from './words.ts';
+
+export interface DriftView {
+  /** Null: all but `derived`, which is no fault. */
+  readonly cause: CorrectionCause | null;
+  readonly beforeSeq: number | null;
+}
+
+export function readDriftView(params: URLSearchParams): DriftView {
+  const before = params.get('before') ?? '';
+  return {
+    cause: CORRECTION_CAUSES.find((each) => each === params.get('cause')) ?? null,
+    beforeSeq: /^\d{1,15}$/.test(before) ? Number(before) : null,
+  };
+}
+
+export function causesOf({ cause }: DriftView): readonly CorrectionCause[] {
+  return cause === null ? CORRECTION_CAUSES.filter((each) => each !== 'derived') : [cause];
+}
+
+function addressOf({ cause, beforeSeq }: DriftView): string {
+  const params = new URLSearchParams();
+  if (cause !== null) params.set('cause', cause);
+  if (beforeSeq !== null) params.set('before', String(beforeSeq));
+  return params.size === 0 ? '/drift' : `/drift?${params.toString()}`;
+}
+
+export function driftView({ corrections, hasMore }: Corrections, view: DriftView): Html {
+  const oldest = corrections.at(-1);
+  return html`<section aria-labelledby="drift-title">
+    <header>
+      <h2 id="drift-title">What reads found different, and corrected</h2>
+      <nav class="tabs" aria-label="Cause">
+        ${[null, ...CORRECTION_CAUSES].map(
+          (cause) =>
+            html`<a
+              href="${addressOf({ cause, beforeSeq: null })}"
+              ${cause === view.cause ? raw('aria-current="true"') : ''}
+              >${cause === null ? 'All faults' : causeName(cause)}</a
+            >`,
+        )}
+      </nav>
+    </header>
+    ${view.cause === null ? '' : html`<p class="quiet">${causeName(view.cause)}: ${causeWords(view.cause)}.</p>`}
+    <div id="drift-list" data-live>
+      ${
+        corrections.length === 0
+          ? html`<p class="none">Nothing: every read found what the mirror held.</p>`
+          : html`<table class="blocks">
+              <thead>
+                <tr>
+                  <th scope="col">Corrected</th>
+                  <th scope="col">Variant</th>
+                  <th scope="col">Warehouse</th>
+                  <th scope="col" class="figure">Mirror had</th>
+                  <th scope="col" class="figure">Service has</th>
+                  <th scope="col" class="figure">Off by</th>
+                  <th scope="col">Cause</th>
+                  <th scope="col">State</th>
+                </tr>
+              </thead>
+              <tbody>
+                ${corrections.map(correctionRow)}
+              </tbody>
+            </table>`
+      }
+      <nav class="row pager" aria-label="Pages of the report">
+        ${view.beforeSeq === null ? '' : html`<a href="${addressOf({ ...view, beforeSeq: null })}">← Newest</a>`}
+        ${hasMore && oldest !== undefined ? html`<a href="${addressOf({ ...view, beforeSeq: oldest.seq })}">Older →</a>` : ''}
+      </nav>
+    </div>
+  </section>`;
+}
+
+function correctionRow(correction: Correction): Html {
+  const { seq, recordedAtMs, variantId, sku, warehouseId, oldQty, newQty, cause, isClosed } = correction;
+  return html`<tr id="drift-${seq}" data-new>
+    <th scope="row">${instant(recordedAtMs)}</th>
+    <td data-label="variant"><a href="/variants/${variantId}" class="sku">${sku ?? variantId}</a></td>
+    <td data-label="warehouse">${warehouseId ?? 'total'}</td>
+    <td class="figure" data-label="mirror had">${quantity(oldQty)}</td>
+    <td class="figure strong" data-label="service has">${newQty === null ? 'nothing' : quantity(newQty)}</td>
+    <td class="figure" data-label="off by">
+      ${oldQty === null || newQty === null ? '' : signed(newQty - oldQty)}
+    </td>
+    <td data-label="cause">${causeName(cause)} <span class="quiet">${causeWords(cause)}</span></td>
+    <td data-label="state">
+      ${isClosed ? html`<span class="state good">closed</span>` : html`<span class="state odd">read again</span>`}
+    </td>
+  </tr>`;
+}

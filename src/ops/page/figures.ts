@@ -1,0 +1,53 @@
+/** Times, ages, durations and quantities as the page writes them. */
+import { html } from 'hono/html';
+import type { Html } from './html.ts';
+
+/** `2026-11-21 18:26:05 UTC`; scripts write it in the reader's zone. */
+export function instant(atMs: number): Html {
+  const iso = new Date(atMs).toISOString();
+  return html`<time datetime="${iso}" data-zone>${iso.slice(0, 10)} ${iso.slice(11, 19)} UTC</time>`;
+}
+
+/** `3 min ago`, and exactly when one points at it. */
+export function ago(atMs: number | null, nowMs: number, never = 'never'): Html {
+  if (atMs === null) return html`${never}`;
+  const iso = new Date(atMs).toISOString();
+  return html`<time datetime="${iso}" title="${iso}" data-ago>${agoText(atMs, nowMs)}</time>`;
+}
+
+export function agoText(atMs: number, nowMs: number): string {
+  const ageMs = nowMs - atMs;
+  return ageMs < 1_500 ? 'just now' : `${duration(ageMs)} ago`;
+}
+
+/** In the largest unit that says enough: `42 s`, `5 min`, `3 h`, `2 days`. */
+export function duration(ms: number): string {
+  const seconds = Math.max(0, ms) / 1_000;
+  if (seconds < 10) return `${Math.round(seconds * 10) / 10} s`;
+  if (seconds < 120) return `${Math.round(seconds)} s`;
+  if (seconds < 7_200) return `${Math.round(seconds / 60)} min`;
+  if (seconds < 172_800) return `${Math.round(seconds / 3_600)} h`;
+  return `${Math.round(seconds / 86_400)} days`;
+}
+
+export function millis(ms: number): string {
+  return ms < 10 ? `${Math.round(ms * 10) / 10} ms` : `${Math.round(ms).toLocaleString('en')} ms`;
+}
+
+/** `12,345`; a true minus sign for what is below zero. */
+export function quantity(value: number | null): string {
+  return value === null ? '–' : value.toLocaleString('en').replace('-', '−');
+}
+
+export function count(value: number, one: string, many = `${one}s`): string {
+  return `${quantity(value)} ${value === 1 ? one : many}`;
+}
+
+export function signed(value: number): string {
+  return value > 0 ? `+${quantity(value)}` : quantity(value);
+}
+
+export function bytes(value: number | null): string {
+  if (value === null) return 'size unknown';
+  return value < 10_000 ? `${quantity(value)} bytes` : `${quantity(Math.round(value / 1_024))} KiB`;
+}

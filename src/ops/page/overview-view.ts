@@ -1,0 +1,339 @@
+import { html, raw } from 'hono/html';
+import type { Run } from '../../store/queries/runs.ts';
+import type { Status } from '../../store/queries/status.ts';
+import type { Alarm } from '../alarms/alarm.ts';
+import { KEPT_MINUTES, type Minute } from '../timeline.ts';
+import { ago, count, duration, instant, millis, quantity } from './figures.ts';
+import type { Html } from './html.ts';
+import { plot, type Point } from './plot.ts';
+import { runProgress } from './runs-view.ts';
+import { blockAdvice, debts, explainState, STATE_NAMES, type Situation } from './state-words.ts';
+
+export interface Overview extends Situation {
+  readonly alarms: readonly Alarm[];
+  readonly readsUnderWay: number;
+  readonly running: readonly Run[];
+  readonly span: Span;
+  /** As many as the span has, oldest first. */
+  readonly minutes: readonly Minute[];
+}
+
+export const SPANS = { hour: 60, day: KEPT_MINUTES } as const;
+export type Span = keyof typeof SPANS;
+
+export function overviewView(overview: Overview): Html {
+  return html`${now(overview)} ${figures(overview)} ${plots(overview)} ${operatorView(overview)}`;
+}
+
+function now(overview: Overview): Html {
+  const { status, alarms, blocked, nowMs, running } = overview;
+  const { why, advice } = explainState(overview);
+  return html`<div id="now" data-live class="stack">
+    <section class="now ${status.state}" aria-label="State">
+      <span class="state ${status.state}">${STATE_NAMES[status.state]}</span>
+      <div>
+        <p>${why[0]}</p>
+        ${
+          why.length > 1
+            ? html`<ul>
+                ${why.slice(1).map((words) => html`<li>${words}</li>`)}
+              </ul>`
+            : ''
+        }
+        ${advice === null ? '' : html`<p class="advice"><b>What to do:</b> ${advice}</p>`}
+      </div>
+    </section>
+    ${
+      blocked === null
+        ? ''
+        : html`<section aria-labelledby="blocked-title">
+            <h2 id="blocked-title">The service is not being asked</h2>
+            <p>
+              ${blocked.message}.
+              ${blocked.untilMs === null ? '' : html`It is asked again at ${instant(blocked.untilMs)}.`}
+            </p>
+            <p class="advice"><b>What to do:</b> ${blockAdvice(blocked.kind)}</p>
+            ${blocked.kind === 'credentials' ? retryCredentials() : ''}
+          </section>`
+    }
+    ${
+      alarms.length === 0
+        ? ''
+        : html`<section aria-labelledby="alarms-title">
+            <header><h2 id="alarms-title">Alarms</h2></header>
+            ${alarms.map(
+              ({ since, message }) =>
+                html`<div class="alarm">
+                  ${withCode(message)}
+                  <p class="quiet">since ${instant(since)}, ${ago(since, nowMs)}</p>
+                </div>`,
+            )}
+          </section>`
+    }
+    ${running.map((run) => html`<section aria-label="Run ${run.id}">${runProgress(run, nowMs)}</section>`)}
+    ${owedView(overview)} ${troubleView(status, nowMs)}
+  </div>`;
+}
+
+/** What stands between backticks as code. */
+function withCode(text: string): Html[] {
+  return text.split('`').map((part, index) => (index % 2 === 1 ? html`<code>${part}</code>` : html`${part}`));
+}
+
+function retryCredentials(): Html {
+  return html`<form method="post" action="/page/resync">
+    <input type="hidden" name="back" value="/" />
+    <button class="main">Try the credentials again</button>
+    <span class="quiet">Then everything is read again.</span>
+  </form>`;
+}
+
+function owedView({ owed, nowMs, readsUnderWay, status }: Overview): Html {
+  const list = debts(owed);
+  if (list.length === 0 && status.pending_reads === 0) return html``;
+  return html`<section aria-labelledby="owed-title">
+    <header>
+      <h2 id="owed-title">What is owed</h2>
+      <span class="quiet">
+        ${count(status.pending_reads, 'read')} pending, ${quantity(readsUnderWay)} under
+        way${owed.isPartial ? '; the reasons are those of the most urgent' : ''}
+      </span>
+    </header>
+    ${
+      list.length === 0
+        ? html`<p class="quiet">
+            Nothing is in doubt: these products are read for a run, or a variant’s product is looked for.
+          </p>`
+        : html`<table class="blocks">
+            <thead>
+              <tr>
+                <th scope="col">Products are read because</th>
+                <th scope="col" class="figure">Products</th>
+                <th scope="col">In doubt</th>
+                <th scope="col">The oldest since</th>
+              </tr>
+            </thead>
+            <tbody>
+              ${list.map(
+                ({ words, products, doubt, sinceMs }) =>
+                  html`<tr>
+                    <th scope="row">${words}</th>
+                    <td class="figure" data-label="products">${quantity(products)}</td>
+                    <td data-label="in doubt">${doubt ? 'yes' : 'no'}</td>
+                    <td data-label="since">${ago(sinceMs, nowMs)}</td>
+                  </tr>`,
+              )}
+            </tbody>
+          </table>`
+    }
+  </section>`;
+}
+
+function troubleView(status: Status, nowMs: number): Html {
+  const { failing_reads, parked_reads, last_read_error, quarantined } = status;
+  if (failing_reads === 0 && quarantined === 0) return html``;
+  return html`<section aria-labelledby="trouble-title">
+    <header><h2 id="trouble-title">Trouble</h2></header>
+    ${
+      failing_reads === 0
+        ? ''
+        : html`<p>
+            The last read of ${count(failing_reads, 'product')}
+            failed${parked_reads === 0 ? '' : html`, of ${quantity(parked_reads)} over and over`}.
+            ${last_read_error === null ? '' : html`The latest said: <code>${last_read_error}</code>`} A full
+            resync tries them once more.
+          </p>`
+    }
+    ${
+      quarantined === 0
+        ? ''
+        : html`<p>
+            ${count(quarantined, 'delivery or item was', 'deliveries or items were')} not understood, and read
+            about instead: <a href="/deliveries?show=quarantined">see which</a>.
+          </p>`
+    }
+    <p class="hidden">As of ${new Date(nowMs).toISOString().slice(0, 16)}</p>
+  </section>`;
+}
+
+function figures({ status, minutes, nowMs, owed }: Overview): Html {
+  const whole = minutes.at(-2);
+  const lagMs = owed.oldestDoubtAtMs === null ? 0 : nowMs - owed.oldestDoubtAtMs;
+  const tile = (name: string, value: Html | string, more: Html | string = ''): Html =>
+    html`<div>
+      <dt>${name}</dt>
+      <dd>${value} ${more === '' ? '' : html`<span class="quiet">${more}</span>`}</dd>
+    </div>`;
+  return html`<dl id="figures" class="tiles" data-live>
+    ${tile(
+      'Last delivery',
+      ago(status.last_delivery_at, nowMs),
+      whole?.deliveries === null || whole === undefined
+        ? ''
+        : `${quantity(whole.deliveries)} in the last minute`,
+    )}
+    ${tile(
+      'Oldest doubt',
+      lagMs === 0 ? 'none' : duration(lagMs),
+      lagMs === 0 ? 'nothing waits for its read' : 'waits for its read',
+    )}
+    ${tile('Suspect levels', quantity(status.suspect_count), html`of ${quantity(status.cells)}, <a href="/stock?suspect=1">show</a>`)}
+    ${tile('Open gaps', quantity(status.open_gaps), 'broken chains of changes')}
+    ${tile('Pending reads', quantity(status.pending_reads), `of ${count(status.products, 'product')}`)}
+    ${tile('Last full read', ago(status.last_full_sync_at, nowMs), 'of the catalogue')}
+    ${tile('Oldest product', ago(status.oldest_verified_at, nowMs, 'none read'), 'was last read')}
+    ${tile('Mirrored', quantity(status.variants), `variants, change feed at ${quantity(status.last_seq)}`)}
+  </dl>`;
+}
+
+function plots({ minutes, span }: Overview): Html {
+  const size = span === 'hour' ? 1 : 10;
+  const series = (
+    pick: (minute: Minute) => number | null,
+    join: (values: readonly number[]) => number,
+  ): Point[] =>
+    stretches(minutes, size).map((stretch) => {
+      const known = stretch.map(pick).filter((value) => value !== null);
+      return { atMs: stretch[0]?.atMs ?? 0, value: known.length === 0 ? null : join(known) };
+    });
+  const largest = (values: readonly number[]): number => Math.max(...values);
+  const mean = (values: readonly number[]): number =>
+    values.reduce((sum, value) => sum + value, 0) / values.length;
+  const rate = (value: number): string => quantity(Math.round(value * 10) / 10);
+  const within = span === 'hour' ? 'last hour' : 'last day';
+  const tableRows = span === 'hour' ? 12 : 24;
+  const total = minutes.reduce((sum, { deliveries }) => sum + (deliveries ?? 0), 0);
+  const refused = minutes.reduce((sum, minute) => sum + (minute.refused ?? 0), 0);
+  const answered = minutes.filter(({ p99Ms }) => p99Ms !== null);
+  const slowest = answered.length === 0 ? null : Math.max(...answered.map(({ p99Ms }) => p99Ms ?? 0));
+  const gauge = (id: string, title: string, pick: (minute: Minute) => number | null): Html =>
+    plot({
+      id,
+      title,
+      shape: 'line',
+      series: [{ name: title, look: 'a', points: series(pick, largest) }],
+      format: quantity,
+      summary: summaryOf(minutes.map(pick), quantity),
+      tableRows,
+    });
+  return html`<section id="plots" aria-labelledby="plots-title">
+    <header>
+      <h2 id="plots-title">Of late</h2>
+      <nav class="tabs" aria-label="Stretch of time">
+        <a href="/" ${span === 'hour' ? raw('aria-current="true"') : ''}>Hour</a>
+        <a href="/?span=day" ${span === 'day' ? raw('aria-current="true"') : ''}>Day</a>
+      </nav>
+    </header>
+    <div id="plots-${span}" class="plots" data-live>
+      ${plot({
+        id: 'deliveries',
+        title: 'Deliveries per minute',
+        shape: 'bar',
+        series: [
+          { name: 'committed', look: 'a', points: series(({ deliveries }) => deliveries, mean) },
+          { name: 'refused', look: 'bad', points: series((minute) => minute.refused, mean) },
+        ],
+        format: rate,
+        summary: `${quantity(total)} committed, ${quantity(refused)} refused in the ${within}`,
+        tableRows,
+      })}
+      ${plot({
+        id: 'answers',
+        title: 'Time to answer',
+        shape: 'line',
+        series: [
+          { name: 'half within', look: 'a', points: series(({ medianMs }) => medianMs, largest) },
+          { name: '99 % within', look: 'b', points: series(({ p99Ms }) => p99Ms, largest) },
+        ],
+        format: millis,
+        summary:
+          slowest === null ? 'no delivery answered yet' : `99 % within ${millis(slowest)} in every minute`,
+        tableRows,
+      })}
+      ${plot({
+        id: 'lag',
+        title: 'Age of the oldest doubt',
+        shape: 'line',
+        series: [{ name: 'age', look: 'a', points: series(({ lagMs }) => lagMs, largest) }],
+        format: duration,
+        summary: summaryOf(
+          minutes.map(({ lagMs }) => lagMs),
+          duration,
+        ),
+        tableRows,
+        leastTop: 10_000,
+      })}
+      ${gauge('suspects', 'Suspect levels', ({ suspects }) => suspects)}
+      ${gauge('gaps', 'Open gaps', ({ openGaps }) => openGaps)}
+      ${gauge('pending', 'Pending reads', ({ pendingReads }) => pendingReads)}
+    </div>
+  </section>`;
+}
+
+function summaryOf(values: readonly (number | null)[], format: (value: number) => string): string {
+  const known = values.filter((value) => value !== null);
+  if (known.length === 0) return 'not known yet';
+  return `now ${format(known.at(-1) ?? 0)}, at most ${format(Math.max(...known))}`;
+}
+
+function stretches(minutes: readonly Minute[], size: number): Minute[][] {
+  return Array.from({ length: Math.ceil(minutes.length / size) }, (_, i) =>
+    minutes.slice(i * size, (i + 1) * size),
+  );
+}
+
+function operatorView({ status }: Overview): Html {
+  const held = status.held_removals;
+  return html`<div class="two">
+    <section aria-labelledby="resync-title" class="stack">
+      <header><h2 id="resync-title">Read again</h2></header>
+      <form method="post" action="/page/resync" class="stack">
+        <input type="hidden" name="back" value="/" />
+        <p class="quiet">
+          Reads every product, and corrects what differs. Products that were refused, and credentials that
+          were, are tried once more. While one runs, a second is the same run.
+        </p>
+        <div><button class="main">Read everything</button></div>
+      </form>
+      <form method="post" action="/page/resync-products" class="fields">
+        <input type="hidden" name="back" value="/" />
+        <label class="wide"
+          >Ids of products, with spaces between
+          <input name="product_ids" required inputmode="numeric" autocomplete="off" />
+        </label>
+        <button>Read these</button>
+      </form>
+    </section>
+    <section aria-labelledby="removals-title">
+      <header><h2 id="removals-title">Removals</h2></header>
+      <div id="held" data-live>
+        ${
+          held === 0
+            ? html`<p class="quiet">
+                None is held. Removing over 20 products and 5 % of the catalogue at once would wait for you.
+              </p>`
+            : html`<p class="warning">
+                <b>${count(held, 'product')}</b> can no longer be seen in the service, too many at once:
+                nothing is removed before you allow it. That is more often a mistake upstream than a sale.
+              </p>`
+        }
+      </div>
+      <details id="allow">
+        <summary>Allow removals</summary>
+        <form method="post" action="/page/allow-removals" class="stack">
+          <input type="hidden" name="back" value="/" />
+          <p>
+            For an hour, whatever the service no longer shows is removed from the mirror, without any limit.
+            Whoever reads the mirror sees it as gone. If the service shows it again, it comes back with the
+            next read.
+          </p>
+          <label class="check">
+            <input type="checkbox" name="sure" required /> I have looked in the service: these products are
+            really gone.
+          </label>
+          <div><button class="danger">Allow removals, and read everything</button></div>
+        </form>
+      </details>
+    </section>
+  </div>`;
+}

@@ -1,0 +1,269 @@
+/** The ops page (DESIGN §5): `GET /` and its neighbours, for people. It works without scripts: forms are posted, and answered by a redirect. */
+import { Hono, type Context } from 'hono';
+import { html } from 'hono/html';
+import type { Status } from '../../store/queries/status.ts';
+import type { OpsEnv } from '../env.ts';
+import type { Minute } from '../timeline.ts';
+import { actions, Refused, type Done } from './actions.ts';
+import {
+  deliveriesFrame,
+  loggedView,
+  quarantinedView,
+  readList,
+  rejectedView,
+  slowView,
+  type List,
+} from './deliveries-view.ts';
+import type { PageDeps } from './deps.ts';
+import { causesOf, driftView, readDriftView } from './drift-view.ts';
+import type { Html } from './html.ts';
+import { layout, type Page, type Told } from './layout.ts';
+import { overviewView, SPANS, type Span } from './overview-view.ts';
+import { runsView, runView } from './runs-view.ts';
+import { script } from './script.ts';
+import { readStockView, stockView } from './stock-view.ts';
+import { style } from './style.ts';
+import { variantPage } from './variant-view.ts';
+import { runName } from './words.ts';
+
+type PageContext = Context<OpsEnv>;
+type Content = Pick<Page, 'title' | 'at' | 'main'> & Partial<Page>;
+
+const VARIANTS_SHOWN = 40;
+const CHANGES_SHOWN = 200;
+const CORRECTIONS_SHOWN = 100;
+const DELIVERIES_SHOWN = 30;
+const QUARANTINED_SHOWN = 100;
+const RUNS_SHOWN = 50;
+const RUN_EVERY_MS = 1_000;
+const RUN_RELOAD_S = 3;
+
+const NOTHING_TOLD: Told = { notice: null, problem: null };
+
+export function createPage(deps: PageDeps): Hono<OpsEnv> {
+  const { reader, operator, alarms, rejected, timeline, now, log } = deps;
+  const app = new Hono<OpsEnv>();
+
+  const show = async (
+    c: PageContext,
+    content: Content,
+    { status = 200, told }: { status?: 200 | 400 | 404 | 503; told?: Told } = {},
+  ) => {
+    const state = content.state ?? (await reader.ask('status').catch(() => null))?.state ?? null;
+    const notice = told === undefined ? noticeOf(new URL(c.req.url).searchParams) : null;
+    return c.html(
+      layout({
+        ...content,
+        state,
+        told: told ?? { notice, problem: null },
+        canSignOut: c.get('signedInBy') === 'session',
+      }),
+      status,
+    );
+  };
+
+  const showOverview = async (c: PageContext, told?: Told) => {
+    const span: Span = c.req.query('span') === 'day' ? 'day' : 'hour';
+    const [status, owed, running] = await Promise.all([
+      reader.ask('status'),
+      reader.ask('owedReads'),
+      reader.ask('runningRuns'),
+    ]);
+    const main = overviewView({
+      status,
+      owed,
+      running,
+      blocked: operator.blocked,
+      readsUnderWay: operator.readsUnderWay,
+      alarms: alarms.current,
+      span,
+      minutes: withPresent(timeline.minutes(SPANS[span]), status, owed.oldestDoubtAtMs, now()),
+      nowMs: now(),
+    });
+    return show(
+      c,
+      { title: 'Overview', at: '/', main, state: status.state },
+      told === undefined ? {} : { told, status: 400 },
+    );
+  };
+  app.get('/', (c) => showOverview(c));
+
+  app.get('/stock', async (c) => {
+    const view = readStockView(new URL(c.req.url).searchParams);
+    const page = await reader.ask('findStock', {
+      text: view.text,
+      warehouseId: view.warehouseId === '' ? null : view.warehouseId,
+      suspect: view.suspect,
+      after: view.after,
+      limit: VARIANTS_SHOWN,
+    });
+    return show(c, { title: 'Stock', at: '/stock', main: stockView(page, view, now()) });
+  });
+
+  const showVariant = async (c: PageContext, variantId: string, told?: Told) => {
+    const beforeSeq = positionIn(c.req.query('before'));
+    const view = await reader.ask('variantView', { variantId, beforeSeq, limit: CHANGES_SHOWN });
+    if (view === null) return notFound(c, `There is no variant ${variantId} in the mirror.`);
+    const { sku, productName, name } = view.variant;
+    const title = [sku ?? `Variant ${variantId}`, productName ?? name]
+      .filter((each) => each !== '')
+      .join(': ');
+    return show(
+      c,
+      { title, at: '/stock', main: variantPage(view, beforeSeq, now()) },
+      told === undefined ? {} : { told, status: 400 },
+    );
+  };
+  app.get('/variants/:id', (c) => showVariant(c, c.req.param('id')));
+
+  app.get('/drift', async (c) => {
+    const view = readDriftView(new URL(c.req.url).searchParams);
+    const found = await reader.ask('corrections', {
+      causes: causesOf(view),
+      beforeSeq: view.beforeSeq,
+      limit: CORRECTIONS_SHOWN,
+    });
+    return show(c, { title: 'Drift report', at: '/drift', main: driftView(found, view) });
+  });
+
+  const deliveries = async (c: PageContext, list: List): Promise<Html> => {
+    switch (list) {
+      case 'all': {
+        const beforeSeq = positionIn(c.req.query('before'));
+        const page = await reader.ask('deliveryPage', { beforeSeq, limit: DELIVERIES_SHOWN });
+        return deliveriesFrame(list, 'Committed, the newest first', loggedView(page, beforeSeq === null));
+      }
+      case 'quarantined': {
+        const items = await reader.ask('quarantinedItems', { limit: QUARANTINED_SHOWN });
+        return deliveriesFrame(list, 'Authentic, but not understood', quarantinedView(items));
+      }
+      case 'slow':
+        return deliveriesFrame(list, 'Answered slowly', slowView(timeline.slowAnswers()));
+      case 'rejected':
+        return deliveriesFrame(list, 'Refused', rejectedView(rejected.latest()));
+    }
+  };
+  app.get('/deliveries', async (c) => {
+    const list = readList(new URL(c.req.url).searchParams);
+    return show(c, { title: 'Deliveries', at: '/deliveries', main: await deliveries(c, list) });
+  });
+
+  app.get('/runs', async (c) => {
+    const runs = await reader.ask('latestRuns', { limit: RUNS_SHOWN });
+    return show(c, { title: 'Runs', at: '/runs', everyMs: RUN_EVERY_MS, main: runsView(runs, now()) });
+  });
+
+  app.get('/runs/:id', async (c) => {
+    const id = positionIn(c.req.param('id'));
+    const run = id === null ? null : await reader.ask('runById', { id });
+    if (run === null) return notFound(c, `There is no run ${c.req.param('id')}; old ones are pruned.`);
+    return show(c, {
+      title: `Run ${run.id}: ${runName(run.kind)}`,
+      at: '/runs',
+      everyMs: RUN_EVERY_MS,
+      ...(run.state === 'running' ? { reloadAfterS: RUN_RELOAD_S } : {}),
+      main: runView(run, now()),
+    });
+  });
+
+  for (const [path, type, text] of [
+    ['/page/style.css', 'text/css', style],
+    ['/page/script.js', 'text/javascript', script],
+  ] as const) {
+    app.get(path, (c) => c.body(text, 200, { 'Content-Type': `${type}; charset=utf-8` }));
+  }
+
+  for (const [name, act] of Object.entries(actions)) {
+    app.post(`/page/${name}`, async (c) => {
+      const form = new URLSearchParams(await c.req.text());
+      const back = backPath(form.get('back'));
+      try {
+        return c.redirect(`${back}?${queryOf(await act(operator, form))}`, 303);
+      } catch (error) {
+        if (!(error instanceof Refused)) throw error;
+        const told = { notice: null, problem: { words: error.message, advice: error.advice } };
+        return back === '/' ? showOverview(c, told) : showVariant(c, back.slice('/variants/'.length), told);
+      }
+    });
+    // Where a reload of a refused form leads.
+    app.get(`/page/${name}`, (c) => c.redirect('/', 303));
+  }
+
+  const notFound = (c: PageContext, words: string) =>
+    show(
+      c,
+      { title: 'Not found', at: '', main: html`<section><p>${words}</p></section>` },
+      { status: 404, told: NOTHING_TOLD },
+    );
+
+  app.onError((error, c) => {
+    log.error({ err: error, path: c.req.path }, 'a page of the private listener could not be shown');
+    return show(
+      c,
+      {
+        title: 'No answer',
+        at: '',
+        main: html`<section>
+          <p>${error.message}</p>
+          <p class="advice">
+            <b>What to do:</b> look at the service’s log, which names the cause, and load this page again.
+          </p>
+        </section>`,
+      },
+      { status: 503, told: NOTHING_TOLD },
+    );
+  });
+  return app;
+}
+
+/** The figures of this moment belong to the last minute, which is asked about less often than people look. */
+function withPresent(
+  minutes: readonly Minute[],
+  status: Status,
+  oldestDoubtAtMs: number | null,
+  nowMs: number,
+): Minute[] {
+  const last = minutes.at(-1);
+  if (last === undefined) return [];
+  const lagMs = oldestDoubtAtMs === null ? 0 : Math.max(0, nowMs - oldestDoubtAtMs);
+  return [
+    ...minutes.slice(0, -1),
+    {
+      ...last,
+      pendingReads: Math.max(last.pendingReads ?? 0, status.pending_reads),
+      suspects: Math.max(last.suspects ?? 0, status.suspect_count),
+      openGaps: Math.max(last.openGaps ?? 0, status.open_gaps),
+      lagMs: Math.max(last.lagMs ?? 0, lagMs),
+    },
+  ];
+}
+
+function positionIn(text: string | undefined): number | null {
+  return text !== undefined && /^\d{1,15}$/.test(text) ? Number(text) : null;
+}
+
+/** Where a form stands: only pages that have one. */
+function backPath(asked: string | null): string {
+  return asked !== null && /^\/variants\/\d{1,32}$/.test(asked) ? asked : '/';
+}
+
+function queryOf({ done, run }: Done): string {
+  return new URLSearchParams({ done, run: String(run.id) }).toString();
+}
+
+/** What has been done, from what the address says; null: nothing. */
+function noticeOf(params: URLSearchParams): Html | null {
+  const runId = positionIn(params.get('run') ?? undefined);
+  if (runId === null) return null;
+  const follow = html`<a href="/runs/${runId}">Run ${runId}</a>`;
+  switch (params.get('done') ?? '') {
+    case 'resync':
+      return html`${follow} reads everything.`;
+    case 'products':
+      return html`${follow} reads what you named.`;
+    case 'removals':
+      return html`Removals are allowed for an hour. ${follow} reads everything.`;
+    default:
+      return null;
+  }
+}

@@ -1,0 +1,77 @@
+/** A quantity over time, which holds until the next change. */
+import { html } from 'hono/html';
+import type { VariantChange } from '../../store/queries/page-variant.ts';
+import { quantity } from './figures.ts';
+import type { Html } from './html.ts';
+import { niceCeiling, round } from './plot.ts';
+
+export interface StepPlotOptions {
+  /** Unique on the page. */
+  readonly id: string;
+  readonly title: string;
+  /** Of one warehouse, or of the total; newest first. */
+  readonly changes: readonly VariantChange[];
+  readonly nowMs: number;
+  readonly labelOf: (change: VariantChange) => string;
+}
+
+const WIDTH = 640;
+const HEIGHT = 150;
+const TOP = 10;
+const FLOOR = HEIGHT - 20;
+const RIGHT = WIDTH - 8;
+
+export function stepPlot({ id, title, changes, nowMs, labelOf }: StepPlotOptions): Html {
+  const oldestFirst = changes.toReversed();
+  const first = oldestFirst[0];
+  if (first === undefined) return html``;
+  const values = oldestFirst.flatMap(({ oldQty, newQty }) =>
+    [oldQty, newQty].filter((value) => value !== null),
+  );
+  const high = niceCeiling(Math.max(0, ...values));
+  const lowest = Math.min(0, ...values);
+  const low = lowest < 0 ? -niceCeiling(-lowest) : 0;
+  const spanMs = Math.max(1, nowMs - first.recordedAtMs);
+  // Some room before the first change shows what was there.
+  const startMs = first.recordedAtMs - spanMs * 0.04;
+  const x = (atMs: number): number => round(((atMs - startMs) / (nowMs - startMs)) * RIGHT);
+  const y = (value: number): number => round(FLOOR - ((value - low) / (high - low)) * (FLOOR - TOP));
+
+  let path = first.oldQty === null ? '' : `M0 ${y(first.oldQty)}`;
+  for (const { recordedAtMs, oldQty, newQty } of oldestFirst) {
+    if (oldQty !== null) path += `H${x(recordedAtMs)}`;
+    if (newQty !== null) path += `${oldQty === null ? `M${x(recordedAtMs)} ` : 'V'}${y(newQty)}`;
+  }
+  const last = oldestFirst.at(-1);
+  if (last !== undefined && last.newQty !== null) path += `H${RIGHT}`;
+  const begin = new Date(first.recordedAtMs).toISOString();
+  return html`<figure class="plot wide">
+    <figcaption>
+      <b>${title}</b>
+      <span class="key a">webhook</span> <span class="key b">read</span>
+    </figcaption>
+    <svg viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img" aria-labelledby="${id}-title ${id}-desc">
+      <title id="${id}-title">${title}</title>
+      <desc id="${id}-desc">
+        ${changes.length} changes between ${quantity(Math.min(...values))} and
+        ${quantity(Math.max(...values))}. The table of changes has each.
+      </desc>
+      <line class="grid" x1="0" x2="${WIDTH}" y1="${TOP}" y2="${TOP}" />
+      <line class="axis" x1="0" x2="${WIDTH}" y1="${y(0)}" y2="${y(0)}" />
+      ${low < 0 ? html`<text class="tick" x="2" y="${FLOOR - 3}">${quantity(low)}</text>` : ''}
+      <path class="line" d="${path}" />
+      ${oldestFirst.map((change) => dot(change, x(change.recordedAtMs), y(change.newQty ?? 0), labelOf(change)))}
+      <text class="tick" x="2" y="${TOP + 11}">${quantity(high)}</text>
+      <text class="tick" x="2" y="${HEIGHT - 4}" data-zone="${begin}">
+        ${begin.slice(0, 16).replace('T', ' ')} UTC
+      </text>
+      <text class="tick" x="${WIDTH - 2}" y="${HEIGHT - 4}" text-anchor="end">now</text>
+    </svg>
+  </figure>`;
+}
+
+function dot({ source }: VariantChange, x: number, y: number, label: string): Html {
+  return html`<circle class="${source === 'read' ? 'b' : 'a'}" cx="${x}" cy="${y}" r="3">
+    <title>${label}</title>
+  </circle>`;
+}

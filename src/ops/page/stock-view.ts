@@ -1,0 +1,162 @@
+import { html } from 'hono/html';
+import type { StockCell, StockCursor, StockPage, StockVariant } from '../../store/queries/page-stock.ts';
+import { agoText, instant, quantity } from './figures.ts';
+import type { Html } from './html.ts';
+
+export interface StockView {
+  readonly text: string;
+  readonly warehouseId: string;
+  readonly suspect: boolean;
+  readonly after: StockCursor | null;
+}
+
+export function readStockView(params: URLSearchParams): StockView {
+  const variantId = params.get('after');
+  return {
+    text: params.get('q')?.trim() ?? '',
+    warehouseId: params.get('warehouse')?.trim() ?? '',
+    suspect: params.get('suspect') !== null,
+    after: variantId === null ? null : { variantId, sku: params.get('after_sku') },
+  };
+}
+
+function addressOf(view: StockView): string {
+  const params = new URLSearchParams();
+  if (view.text !== '') params.set('q', view.text);
+  if (view.warehouseId !== '') params.set('warehouse', view.warehouseId);
+  if (view.suspect) params.set('suspect', '1');
+  if (view.after !== null) params.set('after', view.after.variantId);
+  if (view.after !== null && view.after.sku !== null) params.set('after_sku', view.after.sku);
+  return params.size === 0 ? '/stock' : `/stock?${params.toString()}`;
+}
+
+export function stockView(page: StockPage, view: StockView, nowMs: number): Html {
+  return html`<section aria-label="Stock">
+    <form role="search" action="/stock" class="fields">
+      <label class="wide"
+        >SKU, name, or the id of a variant or product
+        <input type="search" name="q" value="${view.text}" autocomplete="off" />
+      </label>
+      <label
+        >Warehouse <input name="warehouse" value="${view.warehouseId}" inputmode="numeric" autocomplete="off"
+      /></label>
+      <label class="check"
+        ><input type="checkbox" name="suspect" value="1" ${view.suspect ? 'checked' : ''} /> Suspect
+        only</label
+      >
+      <button class="main">Search</button>
+    </form>
+    <div id="stock-list" data-live>
+      ${
+        page.variants.length === 0
+          ? html`<p class="none">${noneFound(page, view)}</p>`
+          : html`<table class="blocks">
+              <thead>
+                <tr>
+                  <th scope="col">Variant</th>
+                  <th scope="col">Warehouse</th>
+                  <th scope="col" class="figure">To sell</th>
+                  <th scope="col" class="figure">On hand</th>
+                  <th scope="col" class="figure">Reserved</th>
+                  <th scope="col">Freshness</th>
+                </tr>
+              </thead>
+              ${page.variants.map((variant) => variantRows(variant, view.warehouseId, nowMs))}
+            </table>`
+      }
+      <nav class="row pager" aria-label="Pages of the stock">
+        ${view.after === null ? '' : html`<a href="${addressOf({ ...view, after: null })}">← To the beginning</a>`}
+        ${page.next === null ? '' : html`<a href="${addressOf({ ...view, after: page.next })}">${page.isPartial ? 'Look further' : 'Next'} →</a>`}
+      </nav>
+      ${
+        page.isPartial && page.next === null
+          ? html`<p class="quiet">There are more than are shown: narrow the search.</p>`
+          : ''
+      }
+    </div>
+  </section>`;
+}
+
+function noneFound({ isPartial }: StockPage, { text, suspect }: StockView): string {
+  if (isPartial) return 'Nothing was found so far: the search looks at a part of a large mirror at a time.';
+  if (suspect && text === '') return 'Nothing is suspect.';
+  return text === '' ? 'There is no stock here.' : `Nothing fits “${text}”.`;
+}
+
+function variantRows(variant: StockVariant, warehouseId: string, nowMs: number): Html {
+  const cells = variant.cells.filter((cell) => warehouseId === '' || cell.warehouseId === warehouseId);
+  return html`<tbody class="group">
+    ${cells.length === 0 ? totalRow(variant, nowMs) : cells.map((cell, index) => cellRow(variant, cell, index, nowMs))}
+  </tbody>`;
+}
+
+export function variantLink({ variantId, sku, name, productName }: StockVariant): Html {
+  return html`<a id="variant-${variantId}" href="/variants/${variantId}"
+      ><span class="sku">${sku ?? `variant ${variantId}`}</span></a
+    >
+    ${[productName, name].filter((each) => each !== null && each !== '').join(', ')}`;
+}
+
+function cellRow(variant: StockVariant, cell: StockCell, index: number, nowMs: number): Html {
+  return html`<tr class="${index > 0 ? 'more' : ''}">
+    <th scope="row" class="variant">
+      ${index > 0 ? html`<span class="hidden">${variant.sku ?? variant.variantId}</span>` : variantLink(variant)}
+    </th>
+    <td data-label="warehouse">${cell.warehouseId}</td>
+    <td class="figure strong" data-label="to sell">${quantity(cell.qty)}</td>
+    <td class="figure" data-label="on hand">${quantity(cell.onHand)}</td>
+    <td class="figure" data-label="reserved">${quantity(cell.reservedQty)}</td>
+    <td class="whole">${freshness(cell, `${variant.variantId}-${cell.warehouseId}`, nowMs)}</td>
+  </tr>`;
+}
+
+/** A variant without rows of warehouses: a bundle, or one whose warehouses are not told. */
+function totalRow(variant: StockVariant, nowMs: number): Html {
+  const { asOfMs, verifiedAtMs, suspect } = variant;
+  const source = verifiedAtMs !== null && asOfMs >= verifiedAtMs ? 'webhook' : 'read';
+  return html`<tr>
+    <th scope="row" class="variant">${variantLink(variant)}</th>
+    <td class="quiet" data-label="warehouse">${variant.kind === 'own' ? 'none' : variant.kind}</td>
+    <td class="figure strong" data-label="to sell">${quantity(variant.availableQty)}</td>
+    <td class="figure" data-label="on hand">–</td>
+    <td class="figure" data-label="reserved">–</td>
+    <td class="whole">${freshness({ source, asOfMs, verifiedAtMs, suspect }, variant.variantId, nowMs)}</td>
+  </tr>`;
+}
+
+/** In words; exactly when one points at it, or goes there by the keyboard. */
+export function freshness(
+  {
+    source,
+    asOfMs,
+    verifiedAtMs,
+    suspect,
+  }: Pick<StockCell, 'source' | 'asOfMs' | 'verifiedAtMs' | 'suspect'>,
+  id: string,
+  nowMs: number,
+): Html {
+  const verb = source === 'webhook' ? 'webhook' : 'read';
+  const verified = verifiedAtMs === null ? 'never verified' : `verified ${agoText(verifiedAtMs, nowMs)}`;
+  return html`${suspect ? html`<span class="state odd">suspect</span> ` : ''}<span
+      class="tip"
+      tabindex="0"
+      id="fresh-${id}"
+      aria-describedby="exact-${id}"
+      >${verb}
+      ${agoText(asOfMs, nowMs)}${source === 'read' && verifiedAtMs === asOfMs ? '' : `, ${verified}`}<span
+        class="bubble"
+        role="tooltip"
+        id="exact-${id}"
+        ><dl>
+          <dt>Value from</dt>
+          <dd>${source === 'webhook' ? 'a webhook' : 'a read'}</dd>
+          <dt>As of</dt>
+          <dd>${instant(asOfMs)}</dd>
+          <dt>Verified</dt>
+          <dd>${verifiedAtMs === null ? 'never by a read' : instant(verifiedAtMs)}</dd>
+          <dt>Suspect</dt>
+          <dd>${suspect ? 'yes: a read is due' : 'no'}</dd>
+        </dl></span
+      ></span
+    >`;
+}

@@ -1,0 +1,248 @@
+import { html } from 'hono/html';
+import { LATEST_MS } from '../../core/limits.ts';
+import type { VariantChange, VariantView } from '../../store/queries/page-variant.ts';
+import { ago, count, duration, instant, quantity, signed } from './figures.ts';
+import type { Html } from './html.ts';
+import { stepPlot } from './step-plot.ts';
+import { freshness } from './stock-view.ts';
+import { causeName, reasonWords } from './words.ts';
+
+/** More warehouses than this have their changes in the table alone. */
+const PLOTS_SHOWN = 12;
+
+export function variantPage(view: VariantView, beforeSeq: number | null, nowMs: number): Html {
+  const { variant } = view;
+  return html`<div id="variant" data-live class="stack">${doubts(view, nowMs)} ${levels(view, nowMs)}</div>
+    ${
+      variant.productId === null
+        ? ''
+        : html`<section aria-labelledby="reread-title">
+            <header>
+              <h2 id="reread-title">Read it again</h2>
+              <form method="post" action="/page/resync-products">
+                <input type="hidden" name="back" value="/variants/${variant.variantId}" />
+                <input type="hidden" name="product_ids" value="${variant.productId}" />
+                <button class="main">Read product ${variant.productId}</button>
+              </form>
+            </header>
+          </section>`
+    }
+    <div id="history" data-live class="stack">${history(view, beforeSeq, nowMs)}</div>`;
+}
+
+function doubts(
+  { gaps, obligation, failure, goneAtMs, lookupAtMs, variant }: VariantView,
+  nowMs: number,
+): Html {
+  const lines: Html[] = [];
+  if (goneAtMs !== null) lines.push(html`It is no longer in the service: removed ${ago(goneAtMs, nowMs)}.`);
+  if (lookupAtMs !== null)
+    lines.push(
+      html`Nobody knows its product yet: the catalogue is looked through at ${instant(lookupAtMs)}.`,
+    );
+  for (const gap of gaps) {
+    lines.push(
+      html`In warehouse ${gap.warehouseId} the mirror held <b>${quantity(gap.fromQty)}</b>, and the next
+        change began at <b>${quantity(gap.toQty)}</b>: a delivery is late or lost. Found
+        ${ago(gap.openedAtMs, nowMs)};
+        ${gap.dueAtMs > nowMs ? html`the product is read in ${duration(gap.dueAtMs - nowMs)} unless it comes` : 'the product is due to be read'}.`,
+    );
+  }
+  if (obligation !== null) {
+    const held = obligation.notBeforeMs >= LATEST_MS;
+    lines.push(
+      html`Its product is ${held ? 'held until you allow removals' : 'to be read again'}, because
+      ${reasonWords(obligation.reason)}; since
+      ${ago(obligation.sinceMs, nowMs)}${obligation.doubt ? '' : '. Nothing is in doubt'}.`,
+    );
+  }
+  if (failure !== null) {
+    lines.push(
+      html`The last read of its product failed, ${ago(failure.failedAtMs, nowMs)}:
+        <code>${failure.error}</code>
+        ${failure.parked ? 'A schedule or a resync tries it once more.' : html`It is tried again at ${instant(failure.nextAtMs)}.`}`,
+    );
+  }
+  if (lines.length === 0 && variant.suspect)
+    lines.push(
+      html`It may have changed while nobody listened, or its warehouses are not told: it is suspect.`,
+    );
+  return html`<section aria-labelledby="doubt-title">
+    <header>
+      <h2 id="doubt-title">In doubt</h2>
+      ${
+        lines.length === 0 && !variant.suspect
+          ? html`<span class="state good">nothing</span>`
+          : variant.suspect
+            ? html`<span class="state odd">suspect</span>`
+            : ''
+      }
+    </header>
+    ${
+      lines.length === 0
+        ? ''
+        : html`<ul class="list">
+            ${lines.map((line) => html`<li>${line}</li>`)}
+          </ul>`
+    }
+  </section>`;
+}
+
+function levels({ variant, lastRead, upc }: VariantView, nowMs: number): Html {
+  const told = new Map(lastRead?.levels?.map((level) => [level.warehouseId, level]) ?? []);
+  const total = told.get(null);
+  const row = (name: string, qty: number | null, read: number | null | undefined, fresh: Html): Html => {
+    const differs = read !== undefined && read !== null && qty !== null && read !== qty;
+    return html`<tr>
+      <th scope="row">${name}</th>
+      <td class="figure strong" data-label="mirror">${quantity(qty)}</td>
+      <td class="figure" data-label="last read">
+        ${read === undefined ? '–' : quantity(read)}${differs ? html` <span class="quiet">${signed(qty - read)} since</span>` : ''}
+      </td>
+      <td class="whole">${fresh}</td>
+    </tr>`;
+  };
+  return html`<section aria-labelledby="levels-title">
+    <header>
+      <h2 id="levels-title">Stock</h2>
+      <span class="quiet">
+        ${[
+          variant.productId === null ? null : `product ${variant.productId}`,
+          `variant ${variant.variantId}`,
+          upc === null || upc === '' ? null : `UPC ${upc}`,
+          variant.kind === 'own' ? null : variant.kind,
+        ]
+          .filter((each) => each !== null)
+          .join(' · ')}
+      </span>
+    </header>
+    <table class="blocks">
+      <thead>
+        <tr>
+          <th scope="col">Warehouse</th>
+          <th scope="col" class="figure">Mirror</th>
+          <th scope="col" class="figure">Last read said</th>
+          <th scope="col">Freshness</th>
+        </tr>
+      </thead>
+      <tbody>
+        ${variant.cells.map((cell) =>
+          row(
+            cell.warehouseId,
+            cell.qty,
+            told.get(cell.warehouseId)?.qty,
+            freshness(cell, cell.warehouseId, nowMs),
+          ),
+        )}
+        ${row(
+          'Total',
+          variant.availableQty,
+          total?.qty,
+          html`<span class="quiet"
+            >${variant.verifiedAtMs === null ? 'never verified' : html`verified ${ago(variant.verifiedAtMs, nowMs)}`}</span
+          >`,
+        )}
+      </tbody>
+    </table>
+    <p class="quiet">
+      ${
+        lastRead === null
+          ? 'Its product was never read.'
+          : html`Its product was last read ${ago(lastRead.atMs, nowMs)}, at
+            ${instant(lastRead.atMs)}${
+              lastRead.levels === null
+                ? '; that read no longer showed this variant'
+                : told.size === 1
+                  ? '; its warehouses are not told by reads'
+                  : ''
+            }.`
+      }
+    </p>
+  </section>`;
+}
+
+function history({ variant, changes, hasMore }: VariantView, beforeSeq: number | null, nowMs: number): Html {
+  const warehouses = [...new Set(changes.map(({ warehouseId }) => warehouseId))];
+  const oldest = changes.at(-1);
+  const here = `/variants/${variant.variantId}`;
+  return html`<section aria-labelledby="history-title">
+    <header>
+      <h2 id="history-title">How it moved</h2>
+      <span class="quiet">${count(changes.length, 'change')}${hasMore ? ', and older ones' : ''}</span>
+    </header>
+    ${
+      changes.length === 0
+        ? html`<p class="none">No change is on record. Older ones are pruned.</p>`
+        : html`${warehouses.slice(0, PLOTS_SHOWN).map((warehouseId) =>
+              stepPlot({
+                id: `step-${warehouseId ?? 'total'}`,
+                title: warehouseId === null ? 'Total' : `Warehouse ${warehouseId}`,
+                changes: changes.filter((change) => change.warehouseId === warehouseId),
+                nowMs: beforeSeq === null ? nowMs : (changes[0]?.recordedAtMs ?? nowMs),
+                labelOf: label,
+              }),
+            )}
+            <table class="blocks">
+              <thead>
+                <tr>
+                  <th scope="col">When</th>
+                  <th scope="col">Warehouse</th>
+                  <th scope="col" class="figure">From</th>
+                  <th scope="col" class="figure">To</th>
+                  <th scope="col" class="figure">Change</th>
+                  <th scope="col">Why</th>
+                  <th scope="col">By</th>
+                </tr>
+              </thead>
+              <tbody>
+                ${changes.map(changeRow)}
+              </tbody>
+            </table>`
+    }
+    <nav class="row pager" aria-label="Pages of the changes">
+      ${beforeSeq === null ? '' : html`<a href="${here}">← Newest</a>`}
+      ${hasMore && oldest !== undefined ? html`<a href="${here}?before=${oldest.seq}">Older →</a>` : ''}
+    </nav>
+  </section>`;
+}
+
+function changeRow(change: VariantChange): Html {
+  const { seq, recordedAtMs, warehouseId, oldQty, newQty } = change;
+  const moved = oldQty === null || newQty === null ? null : newQty - oldQty;
+  return html`<tr id="change-${seq}" data-new>
+    <th scope="row">${instant(recordedAtMs)}</th>
+    <td data-label="warehouse">${warehouseId ?? 'total'}</td>
+    <td class="figure" data-label="from">${quantity(oldQty)}</td>
+    <td class="figure strong" data-label="to">${newQty === null ? 'removed' : quantity(newQty)}</td>
+    <td class="figure ${moved !== null && moved < 0 ? 'down' : 'up'}" data-label="change">
+      ${moved === null ? '' : signed(moved)}
+    </td>
+    <td data-label="why">${whyWords(change)}</td>
+    <td data-label="by">${actor(change)}</td>
+  </tr>`;
+}
+
+function whyWords({ source, reason }: VariantChange): Html {
+  if (source === 'webhook') return html`<code>${reason ?? 'webhook'}</code>`;
+  return html`${causeName(reason ?? 'read')} <span class="quiet">found by a read</span>`;
+}
+
+function actor({ source, orderId, userId, requestId }: VariantChange): Html {
+  const named = [
+    orderId === null ? null : html`order <b>${orderId}</b>`,
+    userId === null ? null : html`user <b>${userId}</b>`,
+  ].filter((each) => each !== null);
+  if (named.length > 0) return html`${named.map((each, index) => html`${index > 0 ? ', ' : ''}${each}`)}`;
+  if (source === 'webhook' && requestId !== null)
+    return html`<span class="quiet">request <code>${requestId}</code></span>`;
+  return html`–`;
+}
+
+function label({ recordedAtMs, oldQty, newQty, source, reason, orderId, userId }: VariantChange): string {
+  const at = new Date(recordedAtMs).toISOString().slice(0, 19).replace('T', ' ');
+  const why = source === 'webhook' ? (reason ?? 'webhook') : `${causeName(reason ?? '')}, by a read`;
+  const who = [orderId === null ? '' : ` order ${orderId}`, userId === null ? '' : ` user ${userId}`].join(
+    '',
+  );
+  return `${quantity(oldQty)} → ${newQty === null ? 'removed' : quantity(newQty)}, ${why}${who}, ${at} UTC`;
+}

@@ -1,0 +1,243 @@
+/** The ops page in a real browser, of a real mirror beside the simulated service: what happens is seen, without a reload. */
+import { request } from 'node:http';
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Sandbox } from '../../src/sandbox/sandbox.ts';
+import { signBody } from '../../src/service/signature.ts';
+import {
+  plainVariants,
+  startBoth,
+  statusOf,
+  untilEqual,
+  untilPastReads,
+  type Owner,
+  type RunningMirror,
+} from '../process/harness.ts';
+import { eventually } from '../process/wait.ts';
+import { hasChromium, keepScreenshot, openPage, startChromium } from './chromium.ts';
+
+const TOKEN = 'operator-token-0123456789';
+
+let browser: Browser;
+beforeAll(async () => {
+  if (hasChromium) browser = await startChromium();
+});
+afterAll(() => browser?.close());
+
+const startMirror = (test: Owner, products: number) => startBoth(test, { products }, { OPS_TOKEN: TOKEN });
+
+/** Set once, and gone after a reload. */
+const markLoaded = (page: Page) => page.evaluate('window.loadedOnce = true');
+const isStillLoaded = (page: Page) => page.evaluate('window.loadedOnce === true');
+const textOf = (page: Page, selector: string) => page.locator(selector).innerText();
+
+async function signIn(mirror: RunningMirror, path = '/', options: BrowserContextOptions = {}) {
+  const opened = await openPage(browser, mirror.opsUrl + path, options);
+  await opened.page.getByLabel('Token').fill(TOKEN);
+  await opened.page.getByRole('button', { name: 'Sign in' }).click();
+  await opened.page.locator('main h1').waitFor();
+  return opened;
+}
+
+/** A plain variant that has a SKU. */
+function namedCell(sandbox: Sandbox) {
+  for (const cell of plainVariants(sandbox, 5)) {
+    const variant = sandbox.truth.variant(cell.variantId);
+    if (typeof variant?.sku === 'string') return { ...cell, sku: variant.sku, variant };
+  }
+  throw new Error('none of these variants has a SKU');
+}
+
+/** Posts to the webhook listener, and resolves with the status. */
+function deliver(mirror: RunningMirror, body: string, signature: string | null): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const headers = signature === null ? {} : { 'x-service-signature': signature };
+    request(mirror.webhookUrl, { method: 'POST', headers }, (answer) => {
+      answer.resume().on('end', () => resolve(answer.statusCode ?? 0));
+    })
+      .on('error', reject)
+      .end(body);
+  });
+}
+
+describe.skipIf(!hasChromium)('in Chromium', () => {
+  test('one signs in, finds a SKU, and sees how it moved', async (t) => {
+    const { sandbox, mirror } = await startMirror(t, 30);
+    const { sku, variant, ...cell } = namedCell(sandbox);
+    await untilPastReads(mirror, sandbox);
+    const { page, complaints } = await signIn(mirror);
+    await expect.poll(() => textOf(page, '#now')).toContain('Live');
+    await page.getByRole('link', { name: 'Stock', exact: true }).click();
+    await page.getByLabel('SKU, name, or the id').fill(sku);
+    await page.keyboard.press('Enter');
+    await page.getByRole('link', { name: sku, exact: true }).click();
+    await expect.poll(() => textOf(page, 'h1')).toContain(variant.product.name);
+    await markLoaded(page);
+
+    sandbox.operations.add({ variantId: cell.variantId, warehouseId: cell.warehouseId, by: 7 });
+    const newest = '#history tbody tr:first-child';
+    await expect.poll(() => textOf(page, newest), { timeout: 8_000 }).toContain('+7');
+    const [change] = sandbox.deliveries.records.at(-1)!.delivery.items;
+    expect(await textOf(page, newest)).toContain(change!.reason);
+    // The plot has it too, and tells it to who points at it.
+    const dots = await page.locator('#history circle title').allTextContents();
+    expect(dots.at(-1)).toContain(change!.reason);
+    expect(await isStillLoaded(page)).toBe(true);
+    expect(complaints).toEqual([]);
+
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.getByLabel('Token').waitFor();
+    await page.goto(`${mirror.opsUrl}/stock`);
+    await page.getByLabel('Token').waitFor();
+  });
+
+  test('a resync is started, its bar moves, and is full when it is done', async (t) => {
+    const { sandbox, mirror } = await startMirror(t, 60);
+    const { page, complaints } = await signIn(mirror);
+    await markLoaded(page);
+    sandbox.reads.latencyMs = { min: 150, max: 150 };
+    await page.getByRole('button', { name: 'Read everything', exact: true }).click();
+    await expect.poll(() => textOf(page, '#message')).toContain('reads everything');
+    const bar = page.locator('#now progress');
+    await bar.waitFor();
+    expect(await isStillLoaded(page)).toBe(true);
+
+    await page
+      .locator('#message')
+      .getByRole('link', { name: /^Run \d+$/ })
+      .click();
+    await page.locator('#run').waitFor();
+    const seen = new Set<number>();
+    await eventually(
+      async () => {
+        seen.add(Number(await page.locator('#run progress').getAttribute('value')));
+        return (await textOf(page, '#run')).includes('done');
+      },
+      { what: 'the run is done', withinMs: 25_000 },
+    );
+    const [done, total] = await page.evaluate<[number, number]>(
+      "(({ value, max }) => [value, max])(document.querySelector('#run progress'))",
+    );
+    expect([done, total]).toEqual([60, 60]);
+    expect([...seen].filter((value) => value > 0 && value < 60).length).toBeGreaterThan(0);
+    await page.getByRole('link', { name: 'Runs', exact: true }).click();
+    expect(await textOf(page, '#runs-list tbody tr:first-child')).toMatch(/Full resync[^]*done[^]*60 of 60/);
+    expect(complaints).toEqual([]);
+  });
+
+  test('a lost delivery appears as a gap, is repaired, and is in the drift report as closed', async (t) => {
+    const { sandbox, mirror } = await startMirror(t, 30);
+    await untilPastReads(mirror, sandbox);
+    const { page, complaints } = await signIn(mirror);
+    await markLoaded(page);
+    const [first, second] = plainVariants(sandbox, 2);
+    sandbox.network.loseNext(1);
+    sandbox.operations.reserve([first!, second!].map((cell) => ({ ...cell, qty: 2 })));
+    sandbox.operations.add({ ...first!, by: -1 });
+    await expect.poll(() => textOf(page, '#now'), { timeout: 8_000 }).toContain('chain of changes is broken');
+    await expect.poll(() => textOf(page, '#figures')).toMatch(/Open gaps\s+1/);
+    await untilEqual(mirror, sandbox);
+    await expect.poll(() => textOf(page, '#figures'), { timeout: 15_000 }).toMatch(/Open gaps\s+0/);
+    expect(await isStillLoaded(page)).toBe(true);
+
+    await page.goto(`${mirror.opsUrl}/drift`);
+    const sku = sandbox.truth.variant(second!.variantId)?.sku ?? second!.variantId;
+    const row = page.locator('#drift-list tbody tr', { hasText: sku });
+    await expect.poll(() => row.first().innerText(), { timeout: 15_000 }).toMatch(/Lost[^]*closed/);
+    expect(await row.first().innerText()).toContain('−2');
+    expect(complaints).toEqual([]);
+  });
+
+  test('it can be read in each light, on a phone, and without scripts', async (t) => {
+    const { sandbox, mirror } = await startMirror(t, 45);
+    const cell = await liven(mirror, sandbox);
+    const routes = {
+      overview: '/',
+      day: '/?span=day',
+      stock: '/stock',
+      suspects: '/stock?suspect=1',
+      variant: `/variants/${cell.variantId}`,
+      drift: '/drift',
+      deliveries: '/deliveries',
+      quarantined: '/deliveries?show=quarantined',
+      slow: '/deliveries?show=slow',
+      rejected: '/deliveries?show=rejected',
+      runs: '/runs',
+      run: '/runs/1',
+      missing: '/variants/4040404040',
+    };
+    const looks: Record<string, BrowserContextOptions> = {
+      light: {},
+      dark: { colorScheme: 'dark' },
+      phone: { viewport: { width: 390, height: 844 }, hasTouch: true, timezoneId: 'Asia/Bangkok' },
+      'phone-dark': { viewport: { width: 360, height: 740 }, colorScheme: 'dark', hasTouch: true },
+      'without-scripts': { javaScriptEnabled: false },
+    };
+    for (const [look, options] of Object.entries(looks)) {
+      const { page } = await signIn(mirror, '/', options);
+      for (const [route, path] of Object.entries(routes)) {
+        await page.goto(mirror.opsUrl + path);
+        await keepScreenshot(page, `ops-${route}-${look}`, true);
+        const times = await page.locator('time[data-zone]').allTextContents();
+        for (const time of times) expect(time.endsWith(' UTC')).toBe(look === 'without-scripts');
+        if (look === 'without-scripts') continue;
+        const [wide, room] = await page.evaluate<[number, number]>(
+          '[document.documentElement.scrollWidth, document.documentElement.clientWidth]',
+        );
+        expect([look, route, wide <= room]).toEqual([look, route, true]);
+        const small = await page.evaluate<string[]>(
+          "[...document.querySelectorAll('button')].filter((it) => it.offsetParent && it.getBoundingClientRect().height < 24).map((it) => it.textContent)",
+        );
+        expect(small).toEqual([]);
+      }
+    }
+  }, 180_000);
+});
+
+/** Sales, an order, a lost delivery, one that nobody understands, and strangers: something to see on each page. */
+async function liven(mirror: RunningMirror, sandbox: Sandbox) {
+  await untilPastReads(mirror, sandbox);
+  const { variant, sku, ...cell } = namedCell(sandbox);
+  const others = plainVariants(sandbox, 12).filter(({ variantId }) => variantId !== variant.id);
+  for (const [index, by] of [12, -3, -4, 20, -6, -2, 35, -18, -5, 9].entries()) {
+    sandbox.operations.add({ variantId: cell.variantId, warehouseId: cell.warehouseId, by });
+    sandbox.operations.add({ ...others[index % others.length]!, by: 3 + index });
+  }
+  sandbox.operations.reserve([
+    { ...cell, qty: 2 },
+    ...others.slice(0, 3).map((each) => ({ ...each, qty: 1 })),
+  ]);
+  await sandbox.network.idle();
+  sandbox.network.loseNext(1);
+  sandbox.operations.add({ ...others[1]!, by: 11 });
+  sandbox.network.loseNext(1);
+  sandbox.operations.add({ variantId: cell.variantId, warehouseId: cell.warehouseId, by: -1 });
+  await resyncWithToken(mirror, [others[1]!.productId, cell.productId]);
+  const odd = JSON.stringify({ request_id: 'odd', event_type: 'something_new', request_time: 1, data: {} });
+  expect(await deliver(mirror, odd, signBody(sandbox.webhookSecret, Buffer.from(odd)))).toBe(204);
+  expect(await deliver(mirror, odd, 'f'.repeat(64))).toBe(401);
+  expect(await deliver(mirror, odd, null)).toBe(401);
+  // One that is open while the pictures are taken: its reads fail.
+  sandbox.reads.intercept = (_, body) =>
+    Promise.resolve(
+      body['product_id'] === others[2]!.productId
+        ? { status: 403, body: { error: 'access_denied', error_description: 'not for this channel' } }
+        : undefined,
+    );
+  sandbox.network.loseNext(1);
+  sandbox.operations.add({ ...others[2]!, by: 5 });
+  sandbox.operations.add({ ...others[2]!, by: -2 });
+  await eventually(() => statusOf(mirror.databasePath).suspect_count > 0, { what: 'a suspect level' });
+  return cell;
+}
+
+async function resyncWithToken(mirror: RunningMirror, productIds: readonly string[]): Promise<void> {
+  const headers = { authorization: `Bearer ${TOKEN}` };
+  const { body } = await mirror.post('/api/resync', { product_ids: productIds }, headers);
+  await eventually(
+    async () =>
+      (await mirror.get(`/api/runs/${Number(body['run_id'])}`, headers)).body['state'] !== 'running',
+    { what: 'the products are read' },
+  );
+}
+

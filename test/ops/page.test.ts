@@ -1,0 +1,449 @@
+/** The ops page without scripts, over a real store and socket: what it shows, what its forms do, whose forms it refuses. */
+import { expect, test } from 'vitest';
+import type { Operator } from '../../src/ops/operator.ts';
+import { RejectedLog } from '../../src/ops/rejected.ts';
+import { LiveTimeline } from '../../src/ops/timeline.ts';
+import { beginCatalogueRun } from '../../src/reconcile/runs.ts';
+import { log, newStore, type OpenedStore } from '../reconcile/mirror.ts';
+import { delivery, detail, item, readEntry } from '../store/mirror-file.ts';
+import { startOps, TOKEN, type Ops } from './harness.ts';
+
+const FORM = { 'content-type': 'application/x-www-form-urlencoded' };
+
+/** What a reader sees, without the markup. */
+const words = (page: string): string => page.replace(/<[^>]*>/g, ' ').replace(/\s+/g, ' ');
+
+async function show(ops: Ops, path: string): Promise<string> {
+  const { status, text } = await ops.ask(path);
+  expect([path, status]).toEqual([path, 200]);
+  return text;
+}
+
+const post = (ops: Ops, path: string, fields: Record<string, string>, headers: Record<string, string> = {}) =>
+  ops.ask(path, {
+    method: 'POST',
+    headers: { ...FORM, origin: ops.url, 'sec-fetch-site': 'same-origin', ...headers },
+    body: new URLSearchParams(fields).toString(),
+  });
+
+/** Product 1 with variant 100, in warehouse 1: read as `qty`, `secondsAgo` before now. */
+async function read(store: OpenedStore, qty: number, secondsAgo: number, productId = '1', variantId = '100') {
+  await store.writer.append(
+    readEntry(productId, detail(productId, [{ id: variantId, levels: { 1: qty } }]), {
+      sentAtMs: Date.now() - secondsAgo * 1_000,
+      s0: store.writer.lastSeq,
+    }),
+  );
+}
+
+/** A change of variant 100 that happened, and came, `secondsAgo`. */
+const change = (
+  store: OpenedStore,
+  requestId: string,
+  secondsAgo: number,
+  over: Parameters<typeof item>[0] = {},
+) => {
+  const atMs = Date.now() - secondsAgo * 1_000;
+  return store.writer.appendDelivery(delivery(requestId, item({ update_time: atMs, ...over })), atMs);
+};
+
+interface Order {
+  readonly productIds: readonly string[] | null;
+  readonly allowRemovals: boolean;
+}
+
+/** Notes what it is told, and begins a run for it. */
+function operatorOf(
+  store: OpenedStore,
+  over: Partial<Operator> = {},
+): Operator & { readonly orders: Order[] } {
+  const orders: Order[] = [];
+  return {
+    orders,
+    resync: (productIds, { allowRemovals }) => {
+      orders.push({ productIds, allowRemovals });
+      return beginCatalogueRun({ store, now: Date.now, log }, 'operator');
+    },
+    blocked: null,
+    readsUnderWay: 0,
+    ...over,
+  };
+}
+
+const PAGES = ['/', '/?span=day', '/stock', '/stock?suspect=1', '/drift', '/deliveries', '/runs'];
+
+test('says what state the mirror is in, why, and what to do', async () => {
+  const store = newStore();
+  const ops = await startOps(store);
+  store.change('UPDATE service_state SET alive_at_ms = ?', Date.now());
+  expect(words(await show(ops, '/'))).toMatch(
+    /Catching up .*has not been read whole yet.* What to do: Nothing/,
+  );
+
+  await read(store, 5, 100);
+  store.change('UPDATE service_state SET last_full_sync_at_ms = ?', Date.now());
+  expect(words(await show(ops, '/'))).toMatch(/Live Every product was read .* no doubt is open/);
+
+  // A break in the chain: 5, then from 9 to 8.
+  await change(store, 'a', 1, { old: 9, new: 8 });
+  const page = words(await show(ops, '/'));
+  expect(page).toContain('1 stock level is suspect');
+  expect(page).toContain('1 chain of changes is broken: a delivery is late or lost');
+  expect(page).toMatch(/Open gaps 1 /);
+
+  await store.writer.append({
+    kind: 'oblige',
+    atMs: Date.now() - 16 * 60_000,
+    reason: 'conflict',
+    productIds: ['1'],
+    variantIds: [],
+  });
+  const late = words(await show(ops, '/'));
+  expect(late).toMatch(/Stale A doubt has waited for its read for 16 min/);
+  expect(late).toMatch(
+    /changes and reads contradict each other products? 1|changes and reads contradict each other 1/,
+  );
+
+  store.change('UPDATE service_state SET alive_at_ms = ?', Date.now() - 60_000);
+  expect(words(await show(ops, '/'))).toContain('has not been written to for a while');
+});
+
+test('says by what it is blocked, and lets the operator try the credentials again', async () => {
+  const store = newStore();
+  const blocked = { kind: 'credentials', message: 'the secret was refused', untilMs: null };
+  const operator = operatorOf(store, { blocked });
+  const since = Date.now() - 120_000;
+  const alarms = { current: [{ kind: 'credentials' as const, since, message: 'run `resync` <now>' }] };
+  const ops = await startOps(store, { operator, alarms });
+  const page = await show(ops, '/');
+  expect(words(page)).toContain('The service is not being asked the secret was refused.');
+  expect(words(page)).toContain('Correct SERVICE_CLIENT_ID and SERVICE_CLIENT_SECRET');
+  expect(page).toContain('run <code>resync</code> &lt;now&gt;');
+  expect(words(page)).toContain('Try the credentials again');
+  expect(await post(ops, '/page/resync', { back: '/' })).toMatchObject({
+    status: 303,
+    headers: { location: '/?done=resync&run=1' },
+  });
+  expect(operator.orders).toEqual([{ productIds: null, allowRemovals: false }]);
+  const after = words(await show(ops, '/?done=resync&run=1'));
+  expect(after).toContain('Run 1 reads everything.');
+  expect(after).toMatch(/Full resync running 0 of \d/);
+});
+
+test('finds stock by SKU, ids, name and warehouse, page by page, with the freshness of each row', async () => {
+  const store = newStore();
+  const ops = await startOps(store);
+  for (let i = 0; i < 45; i += 1) {
+    const product = String(10 + i);
+    const found = detail(product, [{ id: `${product}00`, levels: i === 44 ? { 2: 5 } : { 1: i } }]);
+    await store.writer.append(readEntry(product, found, { sentAtMs: Date.now() - 100_000, s0: 0 }));
+  }
+  const shown = (page: string) => [...page.matchAll(/id="variant-(\d+)"/g)].map(([, id]) => id!);
+  const first = await show(ops, '/stock');
+  const next = /href="(\/stock\?after=[^"]*)">Next/.exec(first)![1]!;
+  const second = await show(ops, next);
+  expect([shown(first).length, shown(second).length]).toEqual([40, 5]);
+  expect(new Set([...shown(first), ...shown(second)]).size).toBe(45);
+  expect(second).not.toContain('Next');
+
+  for (const [query, expected] of [
+    ['q=S-1200', ['1200']],
+    ['q=S-12', ['1200']],
+    ['q=1200', ['1200']],
+    ['q=12', ['1200']],
+    ['q=product+12', ['1200']],
+    ['q=variant+120', ['1200']],
+    ['warehouse=2', ['5400']],
+    ['q=S-1200&warehouse=2', []],
+    ['q=nothing-has-this', []],
+    ['suspect=1', []],
+    ['q=S-1&after=1200&after_sku=S-1200', ['1300', '1400', '1500', '1600', '1700', '1800', '1900']],
+  ] as const) {
+    expect([query, shown(await show(ops, `/stock?${query}`))]).toEqual([query, expected]);
+  }
+
+  expect(words(await show(ops, '/stock?q=1200'))).toMatch(/read 10\d s ago .*As of 20\d\d-[\d-]* [\d:]* UTC/);
+  await change(store, 'a', 1, { id: '1200', old: 9, new: 8 });
+  const row = words(await show(ops, '/stock?suspect=1'));
+  expect(row).toMatch(/S-1200 .* 8 .* suspect webhook just now|S-1200 .* 8 .* suspect webhook 1/);
+  expect(row).toContain('a webhook');
+});
+
+test('shows how a variant moved, by whom, and what the last read said', async () => {
+  const store = newStore();
+  const ops = await startOps(store);
+  await read(store, 5, 1_000);
+  await change(store, 'sold', 900, { old: 5, new: 4, order_id: '777' });
+  await change(store, 'counted', 800, {
+    old: 4,
+    new: 12,
+    order_id: undefined,
+    user_id: '55',
+    reason: 'user_adjusted',
+  });
+  await change(store, 'gap', 1, { old: 20, new: 18 });
+  const page = await show(ops, '/variants/100');
+  const text = words(page);
+  expect(text).toMatch(/1 12 18 −?\+?6/);
+  expect(text).toMatch(/5 4 −1 order_reserved order 777/);
+  expect(text).toMatch(/4 12 \+8 user_adjusted user 55/);
+  expect(text).toMatch(/– 5 First read found by a read/);
+  expect(text).toContain('the mirror held 12 , and the next change began at 20');
+  expect(text).toMatch(/1 18 5 \+13 since/);
+  // Each change is a step, and a dot that says what it was.
+  const plot = page.slice(page.indexOf('<svg'), page.indexOf('</svg>'));
+  expect(plot.match(/<circle/g)).toHaveLength(4);
+  expect(words(plot)).toContain('5 → 4, order_reserved order 777');
+  expect(plot).toMatch(/role="img" aria-labelledby="step-1-title step-1-desc"/);
+  expect(text).toContain('Read product 1');
+  expect((await ops.ask('/variants/101')).status).toBe(404);
+  expect((await ops.ask(`/variants/${encodeURIComponent('<b>')}`)).text).toContain('&lt;b&gt;');
+});
+
+test('pages through the changes of a variant that moves much', async () => {
+  const store = newStore();
+  const ops = await startOps(store);
+  for (let i = 0; i < 205; i += 1) await change(store, `c${i}`, 500 - i, { old: i, new: i + 1 });
+  const rows = (page: string) => [...page.matchAll(/id="change-(\d+)"/g)].map(([, seq]) => Number(seq));
+  const first = await show(ops, '/variants/100');
+  const older = /href="(\/variants\/100\?before=\d+)">Older/.exec(first)![1]!;
+  const second = await show(ops, older);
+  expect(rows(first)).toHaveLength(200);
+  expect(rows(second)).toHaveLength(5);
+  expect(Math.max(...rows(second))).toBe(Math.min(...rows(first)) - 1);
+});
+
+test('reports what reads corrected, why, and whether it is closed', async () => {
+  const store = newStore();
+  const ops = await startOps(store);
+  expect(words(await show(ops, '/drift'))).toContain('every read found what the mirror held');
+  await read(store, 5, 1_000);
+  await read(store, 3, 100);
+  expect(words(await show(ops, '/drift'))).toMatch(/S-100 1 5 3 −2 Lost last delivery .* closed/);
+  await store.writer.append({
+    kind: 'oblige',
+    atMs: Date.now(),
+    reason: 'conflict',
+    productIds: ['1'],
+    variantIds: [],
+  });
+  expect(words(await show(ops, '/drift'))).toMatch(/Lost last delivery .* read again/);
+  expect(words(await show(ops, '/drift?cause=lost_tail'))).toContain('S-100');
+  expect(words(await show(ops, '/drift?cause=gap'))).not.toContain('S-100');
+});
+
+test('lists deliveries, those not understood, slow answers and refused requests', async () => {
+  const store = newStore();
+  const rejected = new RejectedLog();
+  const timeline = new LiveTimeline({ reader: store.reader, now: Date.now, log });
+  const ops = await startOps(store, { rejected, timeline });
+  for (const [show_, none] of [
+    ['all', 'None is on record'],
+    ['quarantined', 'every authentic delivery was understood'],
+    ['slow', 'each answer took less than'],
+    ['rejected', 'None since the service started'],
+  ] as const) {
+    expect(words(await show(ops, `/deliveries?show=${show_}`))).toContain(none);
+  }
+  for (let i = 0; i < 33; i += 1) await change(store, `request-${i}`, 50, { old: i, new: i + 1 });
+  await change(store, 'odd', 1, { new: 'many' });
+  rejected.record({
+    atMs: Date.now(),
+    status: 401,
+    reason: 'wrong_signature',
+    remoteAddress: '10.0.0.9',
+    bytes: 7,
+  });
+  timeline.observer.committed(new Uint8Array(12), 431);
+  timeline.observer.refused({ status: 401, tookMs: 999, bytes: 7 });
+
+  const first = await show(ops, '/deliveries');
+  const older = /href="(\/deliveries\?before=\d+)">Older/.exec(first)![1]!;
+  const ids = (page: string) => [...page.matchAll(/id="delivery-(\d+)"/g)].map(([, seq]) => Number(seq));
+  expect(ids(first)).toEqual(Array.from({ length: 30 }, (_, i) => 34 - i));
+  expect(ids(await show(ops, older))).toEqual([4, 3, 2, 1]);
+  expect(words(first)).toMatch(/request request-32 S-100 32 → 33 \+1 order_reserved in 1 order 9/);
+  expect(words(first)).toContain('data.items[0].new');
+  expect(words(await show(ops, '/deliveries?show=quarantined'))).toContain('data.items[0].new');
+  expect(words(await show(ops, '/deliveries?show=rejected'))).toMatch(
+    /401 a signature that does not fit the body 10\.0\.0\.9 7 bytes/,
+  );
+  // A refused signature was never to be committed: it cannot be slow.
+  expect(words(await show(ops, '/deliveries?show=slow'))).toMatch(/431 ms 204 12 bytes/);
+  expect(words(await show(ops, '/deliveries?show=slow'))).not.toContain('999');
+  expect(words(await show(ops, '/'))).toContain('1 committed, 1 refused in the last hour');
+});
+
+test('lists runs, and shows one with its bar; without scripts it loads itself again while it runs', async () => {
+  const store = newStore();
+  const ops = await startOps(store);
+  await read(store, 5, 100);
+  const { id } = await beginCatalogueRun({ store, now: () => Date.now() - 4_000, log }, 'operator');
+  await store.writer.command('progressRun', { id, total: 8, done: 2, failed: 0 });
+  const page = await show(ops, `/runs/${id}`);
+  expect(page).toContain('<noscript><meta http-equiv="refresh" content="3"');
+  expect(page).toMatch(/<progress\s+max="8"\s+value="2"/);
+  expect(words(page)).toMatch(/0\.5 products per second, about 12 s left/);
+  await store.writer.command('finishRun', {
+    id,
+    state: 'done',
+    atMs: Date.now(),
+    error: null,
+    fullSync: true,
+  });
+  expect(await show(ops, `/runs/${id}`)).not.toContain('http-equiv');
+  expect(words(await show(ops, '/runs'))).toMatch(/Full resync 1 done .* 2 of 8/);
+  for (const path of ['/runs/99', '/runs/x']) expect((await ops.ask(path)).status).toBe(404);
+});
+
+test('its orders reach the operator, and a wrong one is refused in words', async () => {
+  const store = newStore();
+  const operator = operatorOf(store);
+  const ops = await startOps(store, { operator });
+  await read(store, 5, 100);
+  for (const [path, fields, location] of [
+    ['/page/resync-products', { product_ids: ' 12, 13\n12 ' }, '/?done=products&run=1'],
+    [
+      '/page/resync-products',
+      { product_ids: '1', back: '/variants/100' },
+      '/variants/100?done=products&run=1',
+    ],
+    ['/page/resync-products', { product_ids: '1', back: '//evil.example' }, '/?done=products&run=1'],
+    ['/page/allow-removals', { sure: 'on' }, '/?done=removals&run=1'],
+  ] as const) {
+    expect(await post(ops, path, fields)).toMatchObject({ status: 303, headers: { location } });
+  }
+  expect(operator.orders).toEqual([
+    { productIds: ['12', '13'], allowRemovals: false },
+    { productIds: ['1'], allowRemovals: false },
+    { productIds: ['1'], allowRemovals: false },
+    { productIds: null, allowRemovals: true },
+  ]);
+  expect(words(await show(ops, '/?done=removals&run=1'))).toContain('Removals are allowed for an hour');
+
+  for (const [path, fields, problem] of [
+    ['/page/allow-removals', {}, 'Removals were not allowed'],
+    ['/page/resync-products', { product_ids: ' ' }, 'No product was named'],
+    ['/page/resync-products', { product_ids: '1 <b>' }, '“&lt;b&gt;” is not the id of a product'],
+    ['/page/resync-products', { product_ids: 'x', back: '/variants/100' }, '“x” is not the id of a product'],
+  ] as const) {
+    const { status, text } = await post(ops, path, fields);
+    expect([status, text.includes(problem), text.includes('role="alert"')]).toEqual([400, true, true]);
+  }
+  expect(operator.orders).toHaveLength(4);
+});
+
+test.each<[string, Record<string, string>]>([
+  ['another site', { origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' }],
+  ['another port', { origin: 'http://127.0.0.1:3000', 'sec-fetch-site': 'same-site' }],
+  ['a name that was made to lead here', { host: 'evil.example', origin: 'http://evil.example' }],
+])('a form from %s is refused', async (_what, headers) => {
+  const store = newStore();
+  const operator = operatorOf(store);
+  const ops = await startOps(store, { operator });
+  expect((await post(ops, '/page/resync', {}, headers)).status).toBe(403);
+  expect(operator.orders).toEqual([]);
+});
+
+test('with a token, pages and forms are for who is signed in', async () => {
+  const store = newStore();
+  const operator = operatorOf(store);
+  const ops = await startOps(store, { operator, token: TOKEN });
+  for (const path of [...PAGES, '/page/script.js', '/variants/1', '/runs/1']) {
+    expect((await ops.ask(path)).status).toBe(401);
+    expect((await ops.ask(path, { headers: { accept: 'text/html' } })).status).toBe(303);
+  }
+  expect((await post(ops, '/page/resync', {})).status).toBe(401);
+  expect(operator.orders).toEqual([]);
+  const { headers } = await post(ops, '/login', { token: TOKEN });
+  const cookie = String(headers['set-cookie']).split(';')[0]!;
+  const { status, text } = await ops.ask('/', { headers: { cookie } });
+  expect([status, text.includes('Sign out')]).toEqual([200, true]);
+});
+
+test('names are text, never markup, and nothing of another site is asked for', async () => {
+  const store = newStore();
+  const name = '<script>alert(1)</script>"\'&';
+  const ops = await startOps(store, {
+    operator: operatorOf(store, { blocked: { kind: name, message: name, untilMs: null } }),
+    alarms: { current: [{ kind: 'silence', since: 1, message: name }] },
+  });
+  const found = detail('1', [{ id: '100', levels: { 1: 5 }, more: { name, sku: name } }], { name });
+  await store.writer.append(readEntry('1', found, { sentAtMs: Date.now() - 100_000, s0: 0 }));
+  await change(store, name, 50, { sku: name, old: 9, new: 8, reason: name, order_id: name, user_id: name });
+  await change(store, `${name}2`, 40, { old: 8, new: name });
+  store.change(
+    `INSERT INTO read_failures (product_id, attempts, faults, next_at_ms, parked, error, failed_at_ms) VALUES ('1', 1, 1, 0, 0, ?, 1)`,
+    name,
+  );
+  const query = encodeURIComponent(name);
+  const pages = await Promise.all(
+    [
+      ...PAGES,
+      `/stock?q=${query}`,
+      `/stock?warehouse=${query}&after=${query}&after_sku=${query}`,
+      '/variants/100',
+      `/drift?cause=${query}`,
+      '/deliveries?show=quarantined',
+      `/?done=${query}&run=${query}`,
+      `/?span=${query}`,
+    ].map((path) => show(ops, path)),
+  );
+  let escaped = 0;
+  for (const page of pages) {
+    expect(page).toContain('</html>');
+    expect(page).not.toContain('<script>alert');
+    expect(page).not.toContain(`"'&`);
+    // Style and script come from here, and none stands in the page itself.
+    expect(page).not.toMatch(/<style|style="|\son\w+=|<script(?! type="module" src="\/page\/script\.js">)/);
+    const linked = [...page.matchAll(/(?:src|href|action)="([^"]*)"/g)].map(([, address]) => address!);
+    expect(linked.filter((address) => !/^(\/(?!\/)|#|data:,$)/.test(address))).toEqual([]);
+    if (page.includes('&lt;script&gt;alert(1)&lt;/script&gt;')) escaped += 1;
+  }
+  expect(escaped).toBeGreaterThan(8);
+  const { headers } = await ops.ask('/');
+  expect(headers['content-security-policy']).toContain(
+    "default-src 'none'; script-src 'self'; style-src 'self'",
+  );
+  expect(headers['cache-control']).toBe('no-store');
+  for (const [path, type] of [
+    ['/page/style.css', 'text/css; charset=utf-8'],
+    ['/page/script.js', 'text/javascript; charset=utf-8'],
+  ]) {
+    expect((await ops.ask(path!)).headers['content-type']).toBe(type);
+  }
+});
+
+test('every input has a label, every table a head, every plot its words', async () => {
+  const store = newStore();
+  const timeline = new LiveTimeline({ reader: store.reader, now: Date.now, log });
+  const ops = await startOps(store, { timeline });
+  timeline.observer.committed(new Uint8Array(1), 3);
+  await read(store, 5, 100);
+  for (const path of [...PAGES, '/variants/100']) {
+    const page = await show(ops, path);
+    for (const { 0: tag, index } of page.matchAll(/<(input|select)\b[^>]*>/g)) {
+      const before = page.slice(0, index);
+      const isInLabel = before.lastIndexOf('<label') > before.lastIndexOf('</label');
+      expect(isInLabel || tag.includes('type="hidden"'), tag).toBe(true);
+    }
+    const ids = [...page.matchAll(/\sid="([^"]+)"/g)].map(([, id]) => id!);
+    expect(ids.filter((id, at) => ids.indexOf(id) !== at)).toEqual([]);
+    for (const [, names] of page.matchAll(/aria-(?:labelledby|describedby)="([^"]+)"/g)) {
+      for (const id of names!.split(' ')) expect(ids).toContain(id);
+    }
+    for (const [table] of page.matchAll(/<table[^]*?<\/table>/g)) expect(table).toContain('<th scope="col"');
+    for (const [svg] of page.matchAll(/<svg[^]*?<\/svg>/g)) expect(svg).toMatch(/<title id=[^]*<desc id=/);
+  }
+  expect((await show(ops, '/')).match(/<svg/g)!.length).toBeGreaterThanOrEqual(6);
+});
+
+test('a store that cannot be asked is said to be so, on a page', async () => {
+  const store = newStore();
+  const ops = await startOps(store, {
+    reader: { ask: () => Promise.reject(new Error('query failed: database disk image is malformed')) },
+  });
+  const { status, text } = await ops.ask('/stock');
+  expect(status).toBe(503);
+  expect(words(text)).toContain('database disk image is malformed');
+});
