@@ -26,11 +26,17 @@ function opsOverStore() {
   return { app, store };
 }
 
-const ALLOWED = new Set([200, 202, 400, 403, 404, 413, 503]);
+const ALLOWED = new Set([200, 202, 303, 400, 403, 404, 413, 503]);
 
 async function check(response: Response): Promise<void> {
   expect(ALLOWED).toContain(response.status);
-  if (response.headers.get('content-type')?.startsWith('text/event-stream') === true) return;
+  const type = response.headers.get('content-type') ?? '';
+  if (response.status === 303) return;
+  if (!type.startsWith('application/json')) {
+    expect(type).toMatch(/^text\/(html|css|javascript|event-stream|plain)\b/);
+    await response.body?.cancel();
+    return;
+  }
   const body = (await response.json()) as Record<string, unknown>;
   if (response.status < 300 || body['state'] !== undefined) return;
   expect(body).toEqual({ error: expect.stringMatching(/^[a-z_]+$/), error_description: expect.any(String) });
@@ -68,6 +74,9 @@ const segment = fc.oneof(
 const paths = fc.oneof(
   fc.constantFrom('/readyz', '/api/status', '/api/runs', '/api/runs/1', '/api/resync'),
   segment.map((id) => `/api/runs/${id}`),
+  fc.constantFrom('/', '/stock', '/drift', '/deliveries', '/runs', '/variants/100', '/page/resync', '/page/style.css'),
+  segment.map((id) => `/variants/${id}`),
+  segment.map((id) => `/runs/${id}`),
   fc.array(segment, { maxLength: 4 }).map((parts) => `/${parts.join('/')}`),
 );
 const query = fc.oneof(
