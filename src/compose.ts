@@ -1,7 +1,7 @@
 /** The composition of a running service: everything is built here once and handed inward. */
 import type { Registry } from 'prom-client';
 import { createClock, type Clock } from './clock.ts';
-import type { Config } from './config.ts';
+import { isLoopback, type Config, type Endpoint } from './config.ts';
 import type { Fact } from './core/fact.ts';
 import { createIntakeApp } from './intake/app.ts';
 import type { IntakeObserver } from './intake/observer.ts';
@@ -165,10 +165,11 @@ export async function startService(
       log,
     });
     // Listened to before anything is read: what a read may miss must arrive as a delivery.
-    const webhook = await platform.listen(intake, config.webhook.host, config.webhook.port);
+    const webhook = await listenAt(platform, intake, config.webhook);
     listeners.push(webhook);
-    const opsListener = await platform.listen(ops, config.ops.host, config.ops.port);
+    const opsListener = await listenAt(platform, ops, config.ops);
     listeners.push(opsListener);
+    refuseOpenDoor(config, opsListener);
     watch.start();
     timeline.start();
     await reconciler.repairSilence(silenceMs);
@@ -216,6 +217,18 @@ function both(one: IntakeObserver, other: IntakeObserver): IntakeObserver {
       other.refused(refusal);
     },
   };
+}
+
+function listenAt(platform: Platform, app: Parameters<typeof listen>[0], at: Endpoint): Promise<Listener> {
+  return platform.listen(app, at.host, at.port, at.fd);
+}
+
+/** Where a passed socket can be reached from is known only now. */
+function refuseOpenDoor({ ops }: Config, { host, port }: Listener): void {
+  if (ops.fd === undefined || ops.token !== null || isLoopback(host)) return;
+  throw new Error(
+    `the socket passed as ops listens on ${host}:${port}, which other machines can reach: set OPS_TOKEN, or a loopback ListenStream`,
+  );
 }
 
 /** One line per event that is worth a person's attention. */

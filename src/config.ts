@@ -7,6 +7,8 @@ import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { ConfigError } from './config/error.ts';
 import type { ConfigProblem } from './config/error.ts';
+import { readPassed } from './config/passed.ts';
+import type { PassedDescriptors } from './config/passed.ts';
 import { readRaw } from './config/raw.ts';
 import type { RawConfig, Sources } from './config/raw.ts';
 import { checkTogether } from './config/rules.ts';
@@ -16,6 +18,7 @@ import type { Values, Variable, VariableName } from './config/variables.ts';
 import type { Secret } from './secret.ts';
 
 export { ConfigError, formatConfigError } from './config/error.ts';
+export { isLoopback } from './config/rules.ts';
 export { SETTABLE_NAMES } from './config/variables.ts';
 
 export interface Config {
@@ -36,9 +39,9 @@ export interface Config {
     readonly path: string;
   };
   /** The public listener. */
-  readonly webhook: { readonly host: string; readonly port: number };
+  readonly webhook: Endpoint;
   /** The private listener. */
-  readonly ops: { readonly host: string; readonly port: number; readonly token: Secret | null };
+  readonly ops: Endpoint & { readonly token: Secret | null };
   readonly schedules: {
     /** croner patterns; null when switched off. */
     readonly reconcileCron: string | null;
@@ -50,24 +53,33 @@ export interface Config {
   readonly logLevel: LogLevel;
 }
 
+export interface Endpoint {
+  readonly host: string;
+  readonly port: number;
+  /** The descriptor of a socket that is listened on already, in place of host and port. */
+  readonly fd?: number;
+}
+
 /**
  * Reads and checks the configuration (design section 4). Called without arguments it reads the process's own
  * environment and folder.
  *
  * @throws ConfigError naming every variable that is missing or wrong.
  */
-export function loadConfig(sources: Partial<Sources> = {}): Config {
+export function loadConfig(sources: Partial<Sources & { readonly pid: number }> = {}): Config {
   const {
     env = process.env,
     cwd = process.cwd(),
     readFile = (path: string) => readFileSync(path, 'utf8'),
+    pid = process.pid,
   } = sources;
   const raw = readRaw({ env, cwd, readFile });
   const { values, problems } = check(raw);
-  const all = [...raw.problems, ...problems, ...checkTogether(values)];
+  const sockets = readPassed(env, pid);
+  const all = [...raw.problems, ...sockets.problems, ...problems, ...checkTogether(values)];
   if (all.length > 0) throw new ConfigError(all);
   // Without a problem every variable has its value.
-  return arrange(values as Values, cwd);
+  return arrange(values as Values, sockets.passed, cwd);
 }
 
 function check(raw: RawConfig): { values: Partial<Values>; problems: ConfigProblem[] } {
@@ -95,7 +107,7 @@ function check(raw: RawConfig): { values: Partial<Values>; problems: ConfigProbl
   return { values: values as Partial<Values>, problems };
 }
 
-function arrange(values: Values, cwd: string): Config {
+function arrange(values: Values, passed: PassedDescriptors, cwd: string): Config {
   const previous = values.SERVICE_WEBHOOK_SECRET_PREVIOUS;
   return {
     service: {
@@ -107,8 +119,8 @@ function arrange(values: Values, cwd: string): Config {
       maxRps: values.SERVICE_MAX_RPS,
     },
     database: { path: resolve(cwd, values.DATABASE_PATH) },
-    webhook: { host: values.HOST, port: values.PORT },
-    ops: { host: values.OPS_HOST, port: values.OPS_PORT, token: values.OPS_TOKEN },
+    webhook: { host: values.HOST, port: values.PORT, ...at(passed.webhooks) },
+    ops: { host: values.OPS_HOST, port: values.OPS_PORT, token: values.OPS_TOKEN, ...at(passed.ops) },
     schedules: {
       reconcileCron: values.RECONCILE_CRON,
       resyncCron: values.RESYNC_CRON,
@@ -117,4 +129,8 @@ function arrange(values: Values, cwd: string): Config {
     retentionDays: values.RETENTION_DAYS,
     logLevel: values.LOG_LEVEL,
   };
+}
+
+function at(fd: number | undefined): { fd?: number } {
+  return fd === undefined ? {} : { fd };
 }

@@ -1,6 +1,7 @@
 /** A hono app on a socket, with the limits that keep slow and oversized requests from holding it. */
 import { once } from 'node:events';
-import type { Server } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import { Server as NetServer, type AddressInfo, type Socket } from 'node:net';
 import { createAdaptorServer } from '@hono/node-server';
 
 interface App {
@@ -11,7 +12,10 @@ export interface Listener {
   readonly host: string;
   /** The port really listened on, also when 0 was asked for. */
   readonly port: number;
-  /** Stops accepting, lets requests under way end, and cuts what is left after `graceMs`. */
+  /**
+   * Stops accepting, lets requests under way end, and cuts what is left after `graceMs`. A connection that is kept
+   * alive may have its next request on the way: for a moment it is still answered, and told that it is the last.
+   */
   stop(graceMs: number): Promise<void>;
 }
 
@@ -20,10 +24,15 @@ const HEADERS_TIMEOUT_MS = 5_000;
 const REQUEST_TIMEOUT_MS = 10_000;
 const KEEP_ALIVE_MS = 65_000;
 const CHECK_EVERY_MS = 1_000;
-const CLOSE_IDLE_EVERY_MS = 20;
+/** How long idle connections are kept when the listener stops: longer than a request is on its way. */
+const LINGER_MS = 500;
 
-/** @throws Error naming host and port when they cannot be listened on. */
-export async function listen(app: App, host: string, port: number): Promise<Listener> {
+/**
+ * @param fd a descriptor that is listened on already, in place of host and port. It is closed here when the listener
+ * stops; whoever else holds it keeps the connections that come meanwhile.
+ * @throws Error naming host and port, or the descriptor, when they cannot be listened on.
+ */
+export async function listen(app: App, host: string, port: number, fd?: number): Promise<Listener> {
   const server = createAdaptorServer({
     fetch: app.fetch,
     serverOptions: {
@@ -34,25 +43,77 @@ export async function listen(app: App, host: string, port: number): Promise<List
       maxHeaderSize: 16 << 10,
     },
   }) as Server;
-  server.listen(port, host);
+  const address = fd === undefined ? await listenOn(server, host, port) : await takeOver(server, fd);
+  const connections = new Connections(server);
+  return {
+    host: fd === undefined ? host : address.address,
+    port: address.port,
+    async stop(graceMs: number): Promise<void> {
+      const closed = once(server, 'close');
+      // Not the HTTP server's own: that one cuts idle connections at once, with whatever is on its way on them.
+      NetServer.prototype.close.call(server);
+      connections.beginToEnd();
+      const endIdle = setTimeout(() => connections.endIdle(), Math.min(LINGER_MS, graceMs));
+      const cut = setTimeout(() => server.closeAllConnections(), graceMs);
+      await closed;
+      clearTimeout(endIdle);
+      clearTimeout(cut);
+    },
+  };
+}
+
+/** The connections that have had a request, and how they end when the listener stops. */
+class Connections {
+  /** How many requests are under way on each. */
+  readonly #requests = new Map<Socket, number>();
+  #isEnding = false;
+
+  constructor(server: Server) {
+    server.on('connection', (socket: Socket) => socket.once('close', () => this.#requests.delete(socket)));
+    server.prependListener('request', ({ socket }: IncomingMessage, response: ServerResponse) => {
+      this.#requests.set(socket, (this.#requests.get(socket) ?? 0) + 1);
+      response.once('close', () => {
+        const left = this.#requests.get(socket);
+        if (left !== undefined) this.#requests.set(socket, left - 1);
+      });
+      if (this.#isEnding) response.setHeader('Connection', 'close');
+    });
+  }
+
+  /** Answers are the last of their connection from now on. */
+  beginToEnd(): void {
+    this.#isEnding = true;
+  }
+
+  /**
+   * Half of each: the other side may have sent a request that is not here yet. There is no way left to answer it, but
+   * it is taken; when it has read the end, the other side closes its half.
+   */
+  endIdle(): void {
+    for (const [socket, underWay] of this.#requests) if (underWay === 0) socket.end();
+  }
+}
+
+async function listenOn(server: Server, host: string, port: number): Promise<AddressInfo> {
   try {
+    server.listen(port, host);
     await once(server, 'listening');
   } catch (error) {
     throw new Error(`cannot listen on ${host}:${port}: free the port, or set another one`, { cause: error });
   }
+  return server.address() as AddressInfo;
+}
+
+async function takeOver(server: Server, fd: number): Promise<AddressInfo> {
+  const remedy = 'let a socket unit with ListenStream=<address>:<port> start the service';
+  try {
+    server.listen({ fd });
+    await once(server, 'listening');
+  } catch (error) {
+    throw new Error(`cannot listen on descriptor ${fd}, which LISTEN_FDS names: ${remedy}`, { cause: error });
+  }
   const address = server.address();
-  return {
-    host,
-    port: typeof address === 'object' && address !== null ? address.port : port,
-    async stop(graceMs: number): Promise<void> {
-      const closed = once(server, 'close');
-      server.close();
-      // A kept-alive connection falls idle when its last request is answered, and would stay for a while.
-      const closeIdle = setInterval(() => server.closeIdleConnections(), CLOSE_IDLE_EVERY_MS);
-      const cut = setTimeout(() => server.closeAllConnections(), graceMs);
-      await closed;
-      clearInterval(closeIdle);
-      clearTimeout(cut);
-    },
-  };
+  if (typeof address === 'object' && address !== null) return address;
+  server.close();
+  throw new Error(`descriptor ${fd}, which LISTEN_FDS names, is no TCP socket: ${remedy}`);
 }

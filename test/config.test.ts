@@ -421,3 +421,37 @@ it('reads the real environment when told nothing', () => {
   expect(() => loadConfig()).toThrow('RETENTION_DAYS is "from the process"');
   vi.unstubAllEnvs();
 });
+
+describe('sockets passed by whoever starts the process', () => {
+  const passed = (env: Env, pid = 7): Config =>
+    loadConfig({ env: { ...REQUIRED, ...env }, cwd: '/nowhere', pid });
+
+  it('takes them by their names, from descriptor 3 on', () => {
+    const { webhook, ops } = passed({ LISTEN_PID: '7', LISTEN_FDS: '2', LISTEN_FDNAMES: 'ops:webhooks' });
+    expect({ webhook: webhook.fd, ops: ops.fd }).toEqual({ webhook: 4, ops: 3 });
+  });
+
+  it('leaves alone what is meant for another process', () => {
+    const { webhook, ops } = passed({ LISTEN_PID: '8', LISTEN_FDS: '1', LISTEN_FDNAMES: 'webhooks' });
+    expect([webhook, ops]).toEqual([
+      { host: '127.0.0.1', port: 8787 },
+      { host: '127.0.0.1', port: 8788, token: null },
+    ]);
+  });
+
+  it.each<[env: Env, problem: RegExp]>([
+    [
+      { LISTEN_FDS: '1', LISTEN_FDNAMES: 'stock-mirror.socket' },
+      /LISTEN_FDNAMES calls socket 1 of 1 "stock-mirror.socket", neither/,
+    ],
+    [{ LISTEN_FDS: '1' }, /LISTEN_FDNAMES calls socket 1 of 1 "", neither webhooks nor ops/],
+    [
+      { LISTEN_FDS: '2', LISTEN_FDNAMES: 'webhooks:webhooks' },
+      /calls socket 2 of 2 "webhooks", webhooks a second time/,
+    ],
+    [{ LISTEN_FDS: 'x', LISTEN_FDNAMES: 'webhooks' }, /LISTEN_FDS is "x"/],
+    [{ LISTEN_FDNAMES: 'webhooks' }, /LISTEN_FDS is ""/],
+  ])('refuses %o', (env, problem) => {
+    expect(() => passed({ LISTEN_PID: '7', ...env })).toThrow(problem);
+  });
+});

@@ -15,7 +15,11 @@ async function slowApp() {
     await answer.promise;
     return c.text('done');
   });
-  app.get('/', (c) => c.text('ok'));
+  const seen: string[] = [];
+  app.get('/', (c) => {
+    seen.push(c.req.url.replace(/^[^/]*\/\/[^/]*/, ''));
+    return c.text('ok');
+  });
   const listener = await listen(app, '127.0.0.1', 0);
   const agent = new Agent({ keepAlive: true });
   onTestFinished(() => agent.destroy());
@@ -26,7 +30,7 @@ async function slowApp() {
     await once(incoming, 'end');
     return incoming.statusCode ?? 0;
   };
-  return { listener, get, arrived: arrived.promise, answer: answer.resolve };
+  return { listener, get, arrived: arrived.promise, answer: answer.resolve, seen: () => seen };
 }
 
 test('a port that is taken is named', async () => {
@@ -56,4 +60,59 @@ test('after its grace a request that does not end is cut', async () => {
   await arrived;
   const [outcome] = await Promise.allSettled([slow, listener.stop(100)]);
   expect(outcome.status).toBe('rejected');
+});
+
+/** What comes over a connection, until it is closed. */
+function wire(port: number) {
+  const socket = connect(port, '127.0.0.1').setNoDelay(true);
+  let text = '';
+  socket.setEncoding('utf8').on('data', (more: string) => (text += more));
+  return {
+    socket,
+    send: (path: string) => socket.write(`GET ${path} HTTP/1.1\r\nHost: mirror\r\n\r\n`),
+    answers: () => text.match(/HTTP\/1\.1 \d+/g) ?? [],
+    text: () => text,
+    closed: once(socket, 'close').then(([hadError]) => hadError as boolean),
+  };
+}
+
+test('a request on its way over a kept-alive connection is answered as the last, not cut', async () => {
+  const { listener } = await slowApp();
+  const idle = wire(listener.port);
+  const busy = wire(listener.port);
+  for (const { send } of [idle, busy]) send('/');
+  await expect.poll(() => [idle.answers(), busy.answers()].flat().length).toBe(2);
+  expect(busy.text()).not.toMatch(/connection: close/i);
+
+  const stopped = listener.stop(5_000);
+  // The listener has begun to stop, and its sender does not know.
+  await new Promise((resolve) => setImmediate(resolve));
+  busy.send('/');
+  expect(await busy.closed).toBe(false);
+  expect(busy.answers()).toHaveLength(2);
+  expect(busy.text()).toMatch(/connection: close/i);
+  // Who says nothing is not waited for long.
+  expect(await idle.closed).toBe(false);
+  await stopped;
+});
+
+test('a request that crosses the end of its connection is taken, though nobody can be told', async () => {
+  const { listener, seen } = await slowApp();
+  // Allowed to be half open: it sends although it has read the end, as one does whose request was on its way.
+  const late = connect({ port: listener.port, host: '127.0.0.1', allowHalfOpen: true }).resume();
+  late.on('error', () => undefined);
+  late.write('GET /?first HTTP/1.1\r\nHost: mirror\r\n\r\n');
+  await expect.poll(seen).toEqual(['/?first']);
+  const stopped = listener.stop(5_000);
+  await once(late, 'end');
+  late.write('GET /?late HTTP/1.1\r\nHost: mirror\r\n\r\n');
+  await expect.poll(seen).toEqual(['/?first', '/?late']);
+  late.end();
+  await stopped;
+});
+
+test('a descriptor that is no listening socket is named', async () => {
+  await expect(listen(new Hono(), '127.0.0.1', 0, 9_999)).rejects.toThrow(
+    /^cannot listen on descriptor 9999, which LISTEN_FDS names: /,
+  );
 });

@@ -36,6 +36,9 @@ export interface MirrorProcess {
   signal(name: NodeJS.Signals): void;
 }
 
+/** What is asked of the file alone. */
+export type MirrorFile = Pick<RunningMirror, 'databasePath'>;
+
 /** A child that listens. */
 export interface RunningMirror extends MirrorProcess {
   readonly databasePath: string;
@@ -190,17 +193,17 @@ export async function startBoth(
   return { sandbox, mirror };
 }
 
-export async function untilLive(mirror: RunningMirror, withinMs = 30_000): Promise<void> {
+export async function untilLive(mirror: MirrorFile, withinMs = 30_000): Promise<void> {
   await eventually(() => statusOf(mirror.databasePath).state === 'live', { what: 'state live', withinMs });
 }
 
 /** Waits until nothing is on its way to the mirror and the mirror wants to read nothing. */
-export async function untilQuiet(mirror: RunningMirror, sandbox: Sandbox, withinMs = 30_000): Promise<void> {
+export async function untilQuiet(mirror: MirrorFile, sandbox: Sandbox, withinMs = 30_000): Promise<void> {
   await sandbox.network.idle();
   await eventually(() => statusOf(mirror.databasePath).pending_reads === 0, { what: 'quiet', withinMs });
 }
 
-export async function untilEqual(mirror: RunningMirror, sandbox: Sandbox, withinMs = 30_000): Promise<void> {
+export async function untilEqual(mirror: MirrorFile, sandbox: Sandbox, withinMs = 30_000): Promise<void> {
   await untilNone(() => compareWithTruth(mirror.databasePath, sandbox), {
     what: 'the mirror equals the truth',
     withinMs,
