@@ -142,6 +142,7 @@ export async function startService(
     await mirror.close();
   };
 
+  const stopping = new AbortController();
   const listeners: Listener[] = [];
   try {
     const intake = createIntakeApp({
@@ -155,6 +156,7 @@ export async function startService(
     });
     const ops = createOpsApp({
       reader: store.reader,
+      writer: store.writer,
       operator: reconciler,
       token: config.ops.token?.reveal() ?? null,
       metrics: monitor.registry,
@@ -163,6 +165,7 @@ export async function startService(
       timeline,
       now: clock.now,
       log,
+      stopping: stopping.signal,
     });
     // Listened to before anything is read: what a read may miss must arrive as a delivery.
     const webhook = await listenAt(platform, intake, config.webhook);
@@ -195,6 +198,7 @@ export async function startService(
       metrics: monitor.registry,
       async stop(): Promise<void> {
         retention.stop();
+        stopping.abort();
         await Promise.all(listeners.map((listener) => listener.stop(DRAIN_MS)));
         await stopParts();
       },

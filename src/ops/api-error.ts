@@ -3,7 +3,7 @@ import { z } from '@hono/zod-openapi';
 
 export const errorSchema = z
   .object({
-    error: z.string().meta({ description: 'A code for programs.', example: 'invalid_request' }),
+    error: z.string().meta({ description: 'A code for programs.' }),
     error_description: z.string().meta({ description: 'A sentence for people, naming the field.' }),
   })
   .openapi('Error');

@@ -1,7 +1,7 @@
 /** What the private listener needs of the rest: described here, handed in by the composition. */
 import type { Logger } from '../log.ts';
 import type { Run } from '../store/queries/runs.ts';
-import type { StoreReader } from '../store/store.ts';
+import type { StoreReader, StoreWriter } from '../store/store.ts';
 import type { AlarmSource } from './alarms/alarm.ts';
 import type { MetricsSource } from './metrics-route.ts';
 import type { RejectedSamples } from './rejected.ts';
@@ -20,6 +20,8 @@ export interface Operator {
 
 export interface OpsDeps {
   readonly reader: StoreReader;
+  /** Its news alone: what is followed is woken by it. */
+  readonly writer: Pick<StoreWriter, 'onAppended'>;
   readonly operator: Operator;
   /** Bearer token of the private listener; null: none is asked for. */
   readonly token: string | null;
@@ -30,4 +32,6 @@ export interface OpsDeps {
   /** Epoch ms. */
   readonly now: () => number;
   readonly log: Logger;
+  /** Aborted when the service stops: answers that are held open end. */
+  readonly stopping: AbortSignal;
 }

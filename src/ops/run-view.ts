@@ -3,7 +3,7 @@ import type { Run } from '../store/queries/runs.ts';
 
 export interface RunView {
   readonly run_id: number;
-  readonly kind: string;
+  readonly kind: Run['kind'];
   readonly state: 'running' | 'done' | 'failed';
   readonly started_at: number;
   readonly finished_at: number | null;

@@ -73,8 +73,12 @@ export function prepareCommands(db: Db) {
     `DELETE FROM log WHERE at_ms < @beforeMs AND seq < (SELECT max(seq) FROM log)
        AND seq IN (SELECT seq FROM log ORDER BY seq LIMIT @limit)`,
   );
+  // After their log entries, so that what goes is all of the oldest, without a hole, and the log tells whether any went.
   const pruneChanges = db.prepare(
-    `DELETE FROM changes WHERE recorded_at_ms < @beforeMs AND seq IN (SELECT seq FROM changes ORDER BY seq LIMIT @limit)`,
+    `DELETE FROM changes WHERE seq IN (SELECT seq FROM changes ORDER BY seq LIMIT @limit) AND (
+       log_seq < (SELECT min(seq) FROM log)
+       OR (recorded_at_ms < @beforeMs AND log_seq = (SELECT min(seq) FROM log) AND log_seq = (SELECT max(seq) FROM log))
+     )`,
   );
   const pruneQuarantine = db.prepare(
     `DELETE FROM quarantine WHERE log_seq < (SELECT min(seq) FROM log)

@@ -12,6 +12,7 @@ function opsOverStore() {
   const deps = { store, now: Date.now, log };
   const app = createOpsApp({
     reader: store.reader,
+    writer: store.writer,
     operator: {
       resync: (productIds) =>
         productIds === null ? beginCatalogueRun(deps, 'operator') : beginProductRun(deps, productIds),
@@ -22,16 +23,17 @@ function opsOverStore() {
     ...unwatched(),
     now: Date.now,
     log,
+    stopping: new AbortController().signal,
   });
   return { app, store };
 }
 
-const ALLOWED = new Set([200, 202, 303, 400, 403, 404, 413, 503]);
+const ALLOWED = new Set([200, 202, 303, 400, 403, 404, 409, 410, 413, 503]);
 
 async function check(response: Response): Promise<void> {
   expect(ALLOWED).toContain(response.status);
-  const type = response.headers.get('content-type') ?? '';
   if (response.status === 303) return;
+  const type = response.headers.get('content-type') ?? '';
   if (!type.startsWith('application/json')) {
     expect(type).toMatch(/^text\/(html|css|javascript|event-stream|plain)\b/);
     await response.body?.cancel();
@@ -39,7 +41,10 @@ async function check(response: Response): Promise<void> {
   }
   const body = (await response.json()) as Record<string, unknown>;
   if (response.status < 300 || body['state'] !== undefined) return;
-  expect(body).toEqual({ error: expect.stringMatching(/^[a-z_]+$/), error_description: expect.any(String) });
+  expect(body).toMatchObject({
+    error: expect.stringMatching(/^[a-z_]+$/),
+    error_description: expect.any(String),
+  });
 }
 
 const segment = fc.oneof(
@@ -72,15 +77,77 @@ const segment = fc.oneof(
   fc.string({ maxLength: 8, unit: 'binary' }).map((text) => encodeURIComponent(text.toWellFormed())),
 );
 const paths = fc.oneof(
-  fc.constantFrom('/readyz', '/api/status', '/api/runs', '/api/runs/1', '/api/resync'),
+  fc.constantFrom(
+    '/readyz',
+    '/api/status',
+    '/api/runs',
+    '/api/runs/1',
+    '/api/resync',
+    '/openapi.json',
+    '/docs',
+  ),
+  fc.constantFrom(
+    '/api/stock',
+    '/api/variants',
+    '/api/changes',
+    '/api/changes/stream',
+    '/api/drift',
+    '/api/deliveries',
+    '/api/rejected',
+  ),
   segment.map((id) => `/api/runs/${id}`),
-  fc.constantFrom('/', '/stock', '/drift', '/deliveries', '/runs', '/variants/100', '/page/resync', '/page/style.css'),
+  fc.constantFrom(
+    '/',
+    '/stock',
+    '/drift',
+    '/deliveries',
+    '/runs',
+    '/variants/100',
+    '/page/resync',
+    '/page/style.css',
+  ),
   segment.map((id) => `/variants/${id}`),
   segment.map((id) => `/runs/${id}`),
   fc.array(segment, { maxLength: 4 }).map((parts) => `/${parts.join('/')}`),
 );
 const query = fc.oneof(
   fc.constant(''),
+  fc
+    .array(
+      fc.tuple(
+        fc.constantFrom(
+          'after',
+          'before',
+          'after_sku',
+          'q',
+          'warehouse',
+          'show',
+          'cause',
+          'limit',
+          'epoch',
+          'suspect',
+          'sku',
+          'variant_id',
+          'reason',
+          'quarantined',
+        ),
+        fc.constantFrom(
+          '0',
+          '1',
+          '1:1',
+          'a',
+          '',
+          '-1',
+          '9007199254740991',
+          '9'.repeat(40),
+          'gap',
+          '%00',
+          "'--",
+        ),
+      ),
+      { maxLength: 3 },
+    )
+    .map((fields) => `?${fields.map((pair) => pair.join('=')).join('&')}`),
   fc.constantFrom('?', '?limit=-1', '?limit=1e400&limit[]=2', '?after=%', '?__proto__[x]=1', '?a=%00&b=%F0'),
   fc.string({ maxLength: 20, unit: 'binary' }).map((text) => `?${encodeURI(text.toWellFormed())}`),
 );

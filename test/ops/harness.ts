@@ -37,8 +37,10 @@ const DRAIN_MS = 1_500;
 
 export async function startOps(store: Store, over: Partial<OpsDeps> = {}): Promise<Ops> {
   const deps = { store, now: Date.now, log };
+  const stopping = new AbortController();
   const app = createOpsApp({
     reader: store.reader,
+    writer: store.writer,
     operator: {
       resync: (productIds) =>
         productIds === null ? beginCatalogueRun(deps, 'operator') : beginProductRun(deps, productIds),
@@ -49,11 +51,15 @@ export async function startOps(store: Store, over: Partial<OpsDeps> = {}): Promi
     ...unwatched(),
     now: Date.now,
     log,
+    stopping: stopping.signal,
     ...over,
   });
   const listener = await listen(app, '127.0.0.1', 0);
   let stopped: Promise<void> | undefined;
-  const stop = (): Promise<void> => (stopped ??= listener.stop(DRAIN_MS));
+  const stop = (): Promise<void> => {
+    stopping.abort();
+    return (stopped ??= listener.stop(DRAIN_MS));
+  };
   onTestFinished(stop);
   return {
     url: `http://127.0.0.1:${listener.port}`,

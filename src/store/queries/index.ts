@@ -2,6 +2,7 @@
 import type { Db } from '../open.ts';
 import { deliveryCounts } from './delivery-counts.ts';
 import { doubts, gauges, runOutcomes, runOutcomesStart } from './gauges.ts';
+import { apiQueries } from './api.ts';
 import { pageQueries } from './page.ts';
 import { dueChores, dueReads, notMirrored, oldestVerified, scheduledReads, unreadSince } from './queue.ts';
 import { latestRuns, remainingOf, runById, runningCatalogueRun, runningRuns } from './runs.ts';
@@ -23,6 +24,7 @@ export const queries = {
   lastLife,
   failureOf,
   stillUnmapped,
+  ...apiQueries,
   ...pageQueries,
   gauges,
   doubts,

@@ -55,8 +55,11 @@ export function runById(db: Db, args: { readonly id: number }): Run | null {
   return row === undefined ? null : runOf(row);
 }
 
-export function latestRuns(db: Db, args: { readonly limit: number }): Run[] {
-  return prepared<[number], Row>(db, `${SELECT} ORDER BY id DESC LIMIT ?`).all(args.limit).map(runOf);
+/** The latest first. @param args.before ids below this one. */
+export function latestRuns(db: Db, args: { readonly limit: number; readonly before?: number }): Run[] {
+  return prepared<[number, number], Row>(db, `${SELECT} WHERE id < ? ORDER BY id DESC LIMIT ?`)
+    .all(args.before ?? Number.MAX_SAFE_INTEGER, args.limit)
+    .map(runOf);
 }
 
 export interface Remaining {

@@ -1,0 +1,33 @@
+/** The JSON API, put together: each file beside this one has its endpoints, this one what they share. */
+import { ChangeFeed } from '../feed/change-feed.ts';
+import { HeldAnswers } from '../feed/held-answers.ts';
+import type { OpsDeps } from '../operator.ts';
+import { changesRoutes } from './changes.ts';
+import { describeApi } from './document.ts';
+import { docsRoutes } from './docs.ts';
+import { historyRoutes } from './history.ts';
+import { apiRouter, type ApiRouter } from './router.ts';
+import { runsRoutes } from './runs.ts';
+import { statusRoutes } from './status.ts';
+import { stockRoutes } from './stock.ts';
+
+export type ApiDeps = Pick<
+  OpsDeps,
+  'reader' | 'writer' | 'operator' | 'alarms' | 'rejected' | 'stopping' | 'log'
+>;
+
+export function createApi({ reader, writer, operator, alarms, rejected, stopping, log }: ApiDeps): ApiRouter {
+  const held = new HeldAnswers({ stopping, log });
+  const feed = new ChangeFeed({ reader, writer });
+  const api = apiRouter();
+  api.route('/', statusRoutes({ reader, operator, alarms }));
+  api.route('/', stockRoutes(reader));
+  api.route('/', changesRoutes({ reader, feed, held }));
+  api.route('/', historyRoutes({ reader, rejected }));
+  api.route('/', runsRoutes({ reader, operator, held }));
+
+  const document = describeApi(api);
+  api.get('/openapi.json', (c) => c.json(document));
+  api.route('/', docsRoutes(document));
+  return api;
+}

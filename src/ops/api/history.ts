@@ -1,0 +1,155 @@
+/** `GET /api/drift`, `GET /api/deliveries`, `GET /api/rejected`: what was corrected, and what came. */
+import { createRoute, z } from '@hono/zod-openapi';
+import { DRIFT_REASONS } from '../../store/queries/changes.ts';
+import type { OpsDeps } from '../operator.ts';
+import { flagParameter, limitParameter, listEnd, seqParameter, wholeNumber } from './parameters.ts';
+import { answers, apiRouter, withRefusals, type ApiRouter } from './router.ts';
+import { changeSchema, instant } from './rows.ts';
+
+const drift = createRoute({
+  method: 'get',
+  path: '/api/drift',
+  operationId: 'drift',
+  summary: 'Differences that reads found and corrected',
+  description:
+    'The latest first. Their `reason` is the probable cause: gap (a delivery was lost, and a later one gave it away), lost_tail (lost, and nothing came after it), downtime (nobody listened), conflict (what came could not be ordered), derived (a bundle’s total, which moves with its components).',
+  request: {
+    query: z.strictObject({
+      reason: z
+        .enum(DRIFT_REASONS, `must be one of ${DRIFT_REASONS.join(', ')}`)
+        .optional()
+        .openapi({ description: 'Only this cause.' }),
+      after: seqParameter('The `next` of the page before: older ones follow.').optional(),
+      limit: limitParameter,
+    }),
+  },
+  responses: withRefusals({
+    200: answers('A page', z.object({ drift: z.array(changeSchema), ...listEnd })),
+  }),
+});
+
+const deliverySchema = z
+  .object({
+    log_seq: z.int().meta({ description: 'Its place in the log.' }),
+    arrived_at: instant,
+    bytes: z.int(),
+    merged: z.boolean().meta({ description: 'False: the rules failed on it, and what it names was read.' }),
+    request_id: z.string().nullable(),
+    items: z.int().nullable().meta({
+      description: 'Items that were understood. Null, like all that the body says, when it is over 64 KB.',
+    }),
+    latest_update_time: instant.nullable().meta({ description: 'Of its items, in the service’s clock.' }),
+    problems: z
+      .array(
+        z.object({
+          item_index: z.int().nullable(),
+          problem: z.string(),
+          variant_id: z.string().nullable(),
+        }),
+      )
+      .meta({ description: 'What was not understood.' }),
+  })
+  .openapi('Delivery');
+
+const MAX_DELAY_MS = 30 * 24 * 60 * 60_000;
+
+const deliveries = createRoute({
+  method: 'get',
+  path: '/api/deliveries',
+  operationId: 'deliveries',
+  summary: 'Deliveries as they came',
+  description:
+    'The latest first, each body once. A page may hold fewer rows than `limit`, even none, while `has_more` is true. Requests without a right signature are not stored: see /api/rejected.',
+  request: {
+    query: z.strictObject({
+      quarantined: flagParameter.optional().openapi({
+        type: 'string',
+        enum: ['0', '1'],
+        description: '1: only those of which something was not understood.',
+      }),
+      min_delay_ms: wholeNumber(
+        0,
+        MAX_DELAY_MS,
+        'Only those whose latest change was at least so old when they came, as far as the two clocks agree.',
+      ).optional(),
+      after: z
+        .string()
+        .regex(/^[0-9]{1,15}(:[0-9]{1,15})?$/, 'must be the `next` of the page before')
+        .optional()
+        .openapi({ description: 'The `next` of the page before: older ones follow.' }),
+      limit: limitParameter,
+    }),
+  },
+  responses: withRefusals({
+    200: answers('A page', z.object({ deliveries: z.array(deliverySchema), ...listEnd })),
+  }),
+});
+
+const refused = createRoute({
+  method: 'get',
+  path: '/api/rejected',
+  operationId: 'rejected',
+  summary: 'The latest webhook requests that were refused',
+  description: 'The latest first: at most 50 of each status, since the service started.',
+  request: { query: z.strictObject({}) },
+  responses: withRefusals({
+    200: answers(
+      'All that are kept',
+      z.object({
+        rejected: z.array(
+          z
+            .object({
+              at: instant,
+              status: z.union([z.literal(401), z.literal(413), z.literal(503)]),
+              reason: z.string(),
+              remote_address: z.string().nullable(),
+              bytes: z.int().nullable(),
+            })
+            .openapi('Rejected'),
+        ),
+      }),
+    ),
+  }),
+});
+
+const NEWEST = Number.MAX_SAFE_INTEGER;
+
+export function historyRoutes({ reader, rejected }: Pick<OpsDeps, 'reader' | 'rejected'>): ApiRouter {
+  const app = apiRouter();
+  app.openapi(drift, async (c) => {
+    const { reason, after = NEWEST, limit } = c.req.valid('query');
+    const reasons = reason === undefined ? DRIFT_REASONS : [reason];
+    const { rows, hasMore } = await reader.ask('driftBefore', { before: after, reasons, limit });
+    const last = rows.at(-1);
+    const next = hasMore && last !== undefined ? String(last.seq) : null;
+    return c.json({ drift: [...rows], next, has_more: hasMore }, 200);
+  });
+  app.openapi(deliveries, async (c) => {
+    const { quarantined, min_delay_ms: minDelayMs = null, after, limit } = c.req.valid('query');
+    const [logSeq = NEWEST, quarantineId = NEWEST] = after?.split(':').map(Number) ?? [];
+    const { rows, last, hasMore } = await reader.ask('deliveriesBefore', {
+      before: { logSeq, quarantineId },
+      limit,
+      quarantined: quarantined === 1,
+      minDelayMs,
+    });
+    const next = hasMore && last !== null ? `${last.logSeq}:${last.quarantineId}` : null;
+    const shown = rows.map(({ problems, ...row }) => ({ ...row, problems: [...problems] }));
+    return c.json({ deliveries: shown, next, has_more: hasMore }, 200);
+  });
+  app.openapi(refused, (c) =>
+    c.json(
+      {
+        rejected: rejected.latest().map(({ atMs, status, reason, remoteAddress, bytes }) => ({
+          at: atMs,
+          status,
+          reason,
+          remote_address: remoteAddress,
+          bytes,
+        })),
+      },
+      200,
+    ),
+  );
+  return app;
+}

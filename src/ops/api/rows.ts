@@ -1,0 +1,86 @@
+/** Rows as the API gives them: the names and meanings are those of the SQL views (DESIGN §7). */
+import { z } from '@hono/zod-openapi';
+
+export const instant = z.int().meta({ description: 'Epoch milliseconds.' });
+const flag = z.union([z.literal(0), z.literal(1)]);
+const suspect = flag.meta({ description: '1: under suspicion, and about to be read again.' });
+const source = z
+  .enum(['webhook', 'read'])
+  .meta({ description: 'What the value comes from: a webhook, or a read of the service.' });
+
+export const stockRowSchema = z
+  .object({
+    variant_id: z.string(),
+    warehouse_id: z.string(),
+    product_id: z
+      .string()
+      .nullable()
+      .meta({ description: 'Null while nobody knows the product of the variant.' }),
+    sku: z.string().nullable(),
+    product_name: z.string().nullable(),
+    variant_name: z.string(),
+    available_qty: z.number().meta({ description: 'Sellable; may be negative.' }),
+    on_hand: z.number().nullable(),
+    reserved_qty: z.number().nullable(),
+    source,
+    as_of: instant.meta({ description: 'When the change was made, or the read, that the value comes from.' }),
+    on_hand_as_of: instant.nullable(),
+    verified_at: instant.nullable().meta({ description: 'The last read that confirmed it.' }),
+    suspect,
+    change_seq: z.int().meta({ description: 'Grows when a figure or a name of the row changes.' }),
+  })
+  .openapi('StockRow');
+
+export const variantRowSchema = z
+  .object({
+    variant_id: z.string(),
+    product_id: z.string(),
+    sku: z.string().nullable(),
+    upc: z.string().nullable(),
+    product_name: z.string().nullable(),
+    variant_name: z.string(),
+    kind: z.enum(['own', 'pulled', 'bundle', 'assembled']),
+    available_qty: z.number().meta({ description: 'The sellable total over all warehouses.' }),
+    on_hand: z.number().nullable(),
+    reserved_qty: z.number().nullable(),
+    allow_negative_stock: flag,
+    price_json: z.string().nullable().meta({ description: 'The prices as the service sent them, as JSON.' }),
+    cost: z.string().nullable(),
+    as_of: instant,
+    verified_at: instant.nullable(),
+    suspect,
+    change_seq: z.int(),
+  })
+  .openapi('VariantRow');
+
+export const changeSchema = z
+  .object({
+    seq: z
+      .int()
+      .meta({ description: 'Grows with each change, in the order of the commits; not without gaps.' }),
+    variant_id: z.string(),
+    warehouse_id: z
+      .string()
+      .nullable()
+      .meta({ description: 'Null: a movement of the variant’s total that no warehouse’s row explains.' }),
+    sku: z.string().nullable(),
+    old_qty: z.number().nullable().meta({ description: 'What the mirror held before; null: no row.' }),
+    new_qty: z.number().nullable().meta({ description: 'Null: the row is gone.' }),
+    source,
+    reason: z.string().nullable().meta({
+      description:
+        'The webhook’s; or of a read: gap, lost_tail, downtime, conflict, derived, first_read, restored, removed.',
+    }),
+    order_id: z.string().nullable(),
+    user_id: z.string().nullable(),
+    update_time: instant.nullable().meta({ description: 'The webhook’s own, in the service’s clock.' }),
+    recorded_at: instant,
+    request_id: z.string().nullable(),
+  })
+  .openapi('Change');
+
+export const epochSchema = z
+  .string()
+  .meta({ description: 'Identifies one history: when it changes, start over.' });
+
+export const lastSeqSchema = z.int().meta({ description: 'The last number given out.' });

@@ -1,0 +1,182 @@
+/** `GET /api/runs`, `/api/runs/:id`, `/api/runs/:id/stream`, `POST /api/resync`. */
+import { createRoute, z } from '@hono/zod-openapi';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { idSchema } from '../../service/schemas.ts';
+import type { Run } from '../../store/queries/runs.ts';
+import { errorBody } from '../api-error.ts';
+import type { HeldAnswers } from '../feed/held-answers.ts';
+import type { OpsDeps } from '../operator.ts';
+import { viewRun } from '../run-view.ts';
+import { limitParameter, listEnd, seqParameter } from './parameters.ts';
+import {
+  answers,
+  apiRouter,
+  EVENTS,
+  NOT_FOUND,
+  withRefusals,
+  TOO_LARGE,
+  TOO_MANY,
+  type ApiRouter,
+} from './router.ts';
+import { instant } from './rows.ts';
+
+const runSchema = z
+  .object({
+    run_id: z.int(),
+    kind: z.enum(['initial', 'downtime', 'restart', 'scheduled', 'operator', 'products']),
+    state: z.enum(['running', 'done', 'failed']),
+    started_at: instant,
+    finished_at: instant.nullable(),
+    total: z.int().meta({ description: 'Products it covers; grows while the list is still being walked.' }),
+    done: z.int(),
+    drift: z.int().meta({ description: 'Differences its reads found and corrected.' }),
+    failed: z.int().meta({ description: 'Products the service refused to show.' }),
+    error: z.string().nullable(),
+  })
+  .openapi('Run');
+
+const list = createRoute({
+  method: 'get',
+  path: '/api/runs',
+  operationId: 'runs',
+  summary: 'Walks through the catalogue, and reads of named products',
+  description: 'The latest first.',
+  request: {
+    query: z.strictObject({
+      after: seqParameter('The `next` of the page before: older ones follow.').optional(),
+      limit: limitParameter,
+    }),
+  },
+  responses: withRefusals({ 200: answers('A page', z.object({ runs: z.array(runSchema), ...listEnd })) }),
+});
+
+const runId = z.object({
+  id: z.string().openapi({ type: 'integer', minimum: 1, description: 'The `run_id`.' }),
+});
+
+const one = createRoute({
+  method: 'get',
+  path: '/api/runs/{id}',
+  operationId: 'run',
+  summary: 'One run',
+  request: { params: runId, query: z.strictObject({}) },
+  responses: withRefusals({ 200: answers('As it is now', runSchema), 404: NOT_FOUND }),
+});
+
+const stream = createRoute({
+  method: 'get',
+  path: '/api/runs/{id}/stream',
+  operationId: 'runStream',
+  summary: 'The progress of a run, as server-sent events',
+  description: 'An event `run` with the run, twice a second, until it has ended.',
+  request: { params: runId, query: z.strictObject({}) },
+  responses: withRefusals({
+    200: { description: 'Events', content: { [EVENTS]: { schema: z.string() } } },
+
+    404: NOT_FOUND,
+    503: TOO_MANY,
+  }),
+});
+
+const resync = createRoute({
+  method: 'post',
+  path: '/api/resync',
+  operationId: 'resync',
+  summary: 'Reads everything again, or named products',
+  description: 'While such a run is under way, a second request returns that one.',
+  request: {
+    body: {
+      required: true,
+      content: {
+        'application/json': {
+          schema: z.strictObject({
+            product_ids: z
+              .array(idSchema)
+              .min(1)
+              .max(10_000)
+              .optional()
+              .openapi({ description: 'Only these; without it, the whole catalogue.' }),
+            allow_removals: z.boolean().optional().openapi({
+              description: 'Lets go of removals that are held because they are too many at once.',
+            }),
+          }),
+        },
+      },
+    },
+  },
+  responses: withRefusals({
+    202: answers('It has begun: follow it at /api/runs/{run_id}', z.object({ run_id: z.int() })),
+
+    413: TOO_LARGE,
+  }),
+});
+
+const PROGRESS_EVERY_MS = 500;
+
+export interface RunsDeps extends Pick<OpsDeps, 'reader' | 'operator'> {
+  readonly held: HeldAnswers;
+}
+
+export function runsRoutes({ reader, operator, held }: RunsDeps): ApiRouter {
+  const app = apiRouter();
+  const runOf = async (text: string): Promise<Run | null> => {
+    const id = /^[0-9]{1,15}$/.test(text) ? Number(text) : null;
+    return id === null ? null : reader.ask('runById', { id });
+  };
+  const unknownRun = (id: string) => errorBody('not_found', `there is no run ${id}`);
+  const latest = sharedRuns((id) => reader.ask('runById', { id }));
+
+  app.openapi(list, async (c) => {
+    const { after: before = Number.MAX_SAFE_INTEGER, limit } = c.req.valid('query');
+    const found = await reader.ask('latestRuns', { limit: limit + 1, before });
+    const shown = found.slice(0, limit);
+    const hasMore = found.length > limit;
+    const next = hasMore ? String(shown.at(-1)?.id) : null;
+    return c.json({ runs: shown.map(viewRun), next, has_more: hasMore }, 200);
+  });
+
+  app.openapi(one, async (c) => {
+    const { id } = c.req.valid('param');
+    const run = await runOf(id);
+    return run === null ? c.json(unknownRun(id), 404) : c.json(viewRun(run), 200);
+  });
+
+  app.openapi(stream, async (c) => {
+    const { id } = c.req.valid('param');
+    const first = await runOf(id);
+    if (first === null) return c.json(unknownRun(id), 404);
+    const release = held.hold();
+    if (release === null) return held.tooMany(c);
+    return held.stream(c, (signal) => progress(latest, first, signal), release);
+  });
+
+  app.openapi(resync, async (c) => {
+    const { product_ids: productIds = null, allow_removals: allowRemovals = false } = c.req.valid('json');
+    const run = await operator.resync(productIds, { allowRemovals });
+    return c.json({ run_id: run.id }, 202);
+  });
+  return app;
+}
+
+/** The run as it is, and again each beat until it has ended. */
+async function* progress(latest: (id: number) => Promise<Run | null>, first: Run, signal: AbortSignal) {
+  for (let run = first; ; run = (await latest(run.id)) ?? run) {
+    yield `event: run\ndata: ${JSON.stringify(viewRun(run))}\n\n`;
+    if (run.state !== 'running') return;
+    await sleep(PROGRESS_EVERY_MS, undefined, { signal }).catch(() => undefined);
+    if (signal.aborted) return;
+  }
+}
+
+/** However many follow a run, it is asked for once per beat. */
+function sharedRuns(ask: (id: number) => Promise<Run | null>): (id: number) => Promise<Run | null> {
+  const asked = new Map<number, Promise<Run | null>>();
+  return (id) => {
+    const known = asked.get(id);
+    if (known !== undefined) return known;
+    const answer = ask(id);
+    asked.set(id, answer);
+    setTimeout(() => asked.delete(id), PROGRESS_EVERY_MS / 2).unref();
+    return answer;
+  };
+}

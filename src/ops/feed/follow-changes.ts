@@ -1,0 +1,69 @@
+/** The feed as server-sent events: first the epoch, then each change with its number as id (DESIGN §5). */
+import type { FeedPage } from '../../store/queries/changes.ts';
+import { prunedError } from './cursor.ts';
+import type { ChangeFeed } from './change-feed.ts';
+
+/** Silence looks like a broken connection to whatever is in between. */
+const HEARTBEAT_MS = 15_000;
+const RECONNECT_AFTER_MS = 1_000;
+
+export interface FollowOptions {
+  readonly feed: ChangeFeed;
+  readonly epoch: string;
+  readonly lastSeq: number;
+  /** Goes on after this number. */
+  readonly after: number;
+  readonly signal: AbortSignal;
+}
+
+export async function* followChanges({
+  feed,
+  epoch,
+  lastSeq,
+  after,
+  signal,
+}: FollowOptions): AsyncGenerator<string | Uint8Array, void, undefined> {
+  const unfollow = feed.follow();
+  try {
+    yield `retry: ${RECONNECT_AFTER_MS}\n${event('epoch', { epoch, last_seq: lastSeq })}`;
+    for (let at = after; !signal.aborted;) {
+      const { wakes } = feed;
+      const page = await feed.after(at);
+      if (page.keptAfterSeq > at) {
+        // A reader so slow that what comes next was pruned meanwhile.
+        yield event('gone', prunedError(page, at));
+        return;
+      }
+      if (page.lastSeq > at) yield eventsOf(page);
+      at = nextOf(page);
+      if (page.hasMore) continue;
+      const isNews = await feed.newsSince(wakes, HEARTBEAT_MS, signal);
+      if (!isNews && !signal.aborted) yield ': alive\n\n';
+    }
+  } finally {
+    unfollow();
+  }
+}
+
+/** Where to go on. Numbers without a row, such as those of changed names, are passed over when nothing else is left. */
+export function nextOf({ changes, hasMore, lastSeq }: FeedPage): number {
+  return hasMore ? (changes.at(-1)?.seq ?? lastSeq) : lastSeq;
+}
+
+/** Many streams send the same page. */
+const encoded = new WeakMap<FeedPage, Uint8Array>();
+const encoder = new TextEncoder();
+
+function eventsOf(page: FeedPage): Uint8Array {
+  const known = encoded.get(page);
+  if (known !== undefined) return known;
+  const events = page.changes.map((change) => `id: ${change.seq}\n${event('change', change)}`).join('');
+  // An id alone dispatches nothing, and moves on where the reader resumes.
+  const bytes = encoder.encode(`${events}id: ${nextOf(page)}\n\n`);
+  encoded.set(page, bytes);
+  return bytes;
+}
+
+function event(name: string, value: unknown): string {
+  return `event: ${name}\ndata: ${JSON.stringify(value)}\n\n`;
+}

@@ -1,0 +1,96 @@
+/** The change feed, and where it stands (DESIGN §5, §7). */
+import type { Db } from '../open.ts';
+import { prepared } from '../prepared.ts';
+
+/** A row of the public view `mirror_changes`. */
+export interface ChangeRow {
+  readonly seq: number;
+  readonly variant_id: string;
+  readonly warehouse_id: string | null;
+  readonly sku: string | null;
+  readonly old_qty: number | null;
+  readonly new_qty: number | null;
+  readonly source: 'webhook' | 'read';
+  readonly reason: string | null;
+  readonly order_id: string | null;
+  readonly user_id: string | null;
+  readonly update_time: number | null;
+  readonly recorded_at: number;
+  readonly request_id: string | null;
+}
+
+export interface Position {
+  readonly epoch: string;
+  /** The last number given out. Not each number has a row: a change of a name takes one too. */
+  readonly lastSeq: number;
+}
+
+export interface FeedPage extends Position {
+  readonly changes: readonly ChangeRow[];
+  readonly hasMore: boolean;
+  /** No row after this number was ever pruned: to go on from anything below would skip some. */
+  readonly keptAfterSeq: number;
+}
+
+export function position(db: Db): Position {
+  const found = prepared<[], Position>(
+    db,
+    'SELECT s.epoch AS epoch, m.change_seq AS lastSeq FROM service_state s, mirror_state m',
+  ).get();
+  if (found === undefined)
+    throw new Error('service_state has no row: the database was changed by another program');
+  return found;
+}
+
+/** Changes with numbers above `after`, in their order, all of one moment. @param args.after null: the oldest kept. */
+export function changesAfter(
+  db: Db,
+  args: { readonly after: number | null; readonly limit: number },
+): FeedPage {
+  return db.transaction(() => {
+    const now = position(db);
+    const keptAfterSeq = keptAfter(db, now.lastSeq);
+    const found = prepared<[number, number], ChangeRow>(
+      db,
+      'SELECT * FROM mirror_changes WHERE seq > ? ORDER BY seq LIMIT ?',
+    ).all(args.after ?? keptAfterSeq, args.limit + 1);
+    const changes = found.slice(0, args.limit);
+    return { ...now, changes, hasMore: found.length > changes.length, keptAfterSeq };
+  })();
+}
+
+/**
+ * Changes are pruned after the log entries that made them: while the log has its first entry and others, nothing was.
+ * After that only what is left is known, and not how much of it directly follows what is gone.
+ */
+function keptAfter(db: Db, lastSeq: number): number {
+  const log = prepared<[], { first: number | null; last: number | null }>(
+    db,
+    'SELECT (SELECT min(seq) FROM log) AS first, (SELECT max(seq) FROM log) AS last',
+  ).get();
+  if (log?.first === 1 && log.last !== 1) return 0;
+  const oldest = prepared<[], number | null>(db, 'SELECT min(seq) FROM changes').pluck().get() ?? null;
+  return oldest === null ? lastSeq : oldest - 1;
+}
+
+/** Probable causes of a difference that a read found and corrected. */
+export const DRIFT_REASONS = ['gap', 'downtime', 'conflict', 'lost_tail', 'derived'] as const;
+export type DriftReason = (typeof DRIFT_REASONS)[number];
+
+// As the index is made: by reason, then by number.
+const DRIFT = `
+  SELECT * FROM mirror_changes
+  WHERE source = 'read' AND reason <> 'first_read' AND reason = ? AND seq < ? ORDER BY seq DESC LIMIT ?`;
+
+/** Differences that reads found, the latest first, before `before`. */
+export function driftBefore(
+  db: Db,
+  args: { readonly before: number; readonly reasons: readonly DriftReason[]; readonly limit: number },
+): { readonly rows: readonly ChangeRow[]; readonly hasMore: boolean } {
+  const found = args.reasons
+    .flatMap((reason) =>
+      prepared<[string, number, number], ChangeRow>(db, DRIFT).all(reason, args.before, args.limit + 1),
+    )
+    .toSorted((a, b) => b.seq - a.seq);
+  return { rows: found.slice(0, args.limit), hasMore: found.length > args.limit };
+}

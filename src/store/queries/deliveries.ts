@@ -1,0 +1,127 @@
+/** Deliveries as the log keeps them, the latest first. */
+import { readDelivery } from '../log.ts';
+import type { Db } from '../open.ts';
+import { prepared } from '../prepared.ts';
+import { walk } from './walk.ts';
+
+export interface DeliveryView {
+  /** Position in the log. */
+  readonly log_seq: number;
+  readonly arrived_at: number;
+  readonly bytes: number;
+  /** False: the rules failed on it, and what it names was read instead. */
+  readonly merged: boolean;
+  readonly request_id: string | null;
+  /** Items that were understood; null when the body is too large to be looked at here. */
+  readonly items: number | null;
+  /** The latest `update_time` of these, in the service's clock. */
+  readonly latest_update_time: number | null;
+  /** What was not understood. */
+  readonly problems: readonly {
+    readonly item_index: number | null;
+    readonly problem: string;
+    readonly variant_id: string | null;
+  }[];
+}
+
+/** Where a list goes on: below this position, and in a list of the quarantined, below this row of theirs. */
+export interface DeliveryKey {
+  readonly logSeq: number;
+  readonly quarantineId: number;
+}
+
+export interface DeliveriesArgs {
+  readonly before: DeliveryKey;
+  readonly limit: number;
+  /** Only those of which something was not understood. */
+  readonly quarantined: boolean;
+  /** Only those whose latest change was this old when they arrived, as far as the two clocks agree. */
+  readonly minDelayMs: number | null;
+}
+
+interface Row {
+  readonly seq: number;
+  readonly kind: string;
+  readonly atMs: number;
+  readonly bytes: number;
+  readonly quarantineId: number;
+}
+
+/** Bodies larger than this are not parsed for a list: the reader's thread has others to serve. */
+const MAX_PARSED_BYTES = 64 << 10;
+/** With a filter that needs the bodies, so many are looked at for one page. */
+const PARSED_AT_ONCE = 200;
+
+const LATEST = `
+  SELECT seq, kind, at_ms AS atMs, length(payload) AS bytes, 0 AS quarantineId
+  FROM log WHERE seq < @logSeq ORDER BY seq DESC`;
+// In the order of the log, since each row was written with its delivery.
+const QUARANTINED = `
+  SELECT l.seq, l.kind, l.at_ms AS atMs, length(l.payload) AS bytes, q.id AS quarantineId
+  FROM quarantine q JOIN log l ON l.seq = q.log_seq WHERE q.id < @quarantineId ORDER BY q.id DESC`;
+
+export function deliveriesBefore(
+  db: Db,
+  { before, limit, quarantined, minDelayMs }: DeliveriesArgs,
+): {
+  readonly rows: readonly DeliveryView[];
+  readonly last: DeliveryKey | null;
+  readonly hasMore: boolean;
+} {
+  const payload = prepared<[number], Buffer>(db, 'SELECT payload FROM log WHERE seq = ?').pluck();
+  const found = quarantined
+    ? prepared<object, Row>(db, QUARANTINED).iterate({ quarantineId: before.quarantineId })
+    : prepared<object, Row>(db, LATEST).iterate({ logSeq: before.logSeq });
+  const views = new Map<number, DeliveryView>();
+  const viewOnce = (row: Row): DeliveryView => {
+    const known = views.get(row.seq);
+    if (known !== undefined) return known;
+    const view = viewOf(row, row.bytes > MAX_PARSED_BYTES ? null : (payload.get(row.seq) ?? null));
+    views.set(row.seq, view);
+    return view;
+  };
+  // Of one delivery several items may be in quarantine, and a page may end between them.
+  let previous = before.logSeq;
+  const { rows, last, hasMore } = walk(found, {
+    limit,
+    ...(minDelayMs === null ? {} : { lookAt: PARSED_AT_ONCE }),
+    keep: (row) => {
+      const isNew = row.seq !== previous;
+      previous = row.seq;
+      return (
+        isNew &&
+        (row.kind === 'delivery' || row.kind === 'unmerged') &&
+        (minDelayMs === null || delayOf(viewOnce(row)) >= minDelayMs)
+      );
+    },
+  });
+  return {
+    rows: rows.map(viewOnce),
+    last: last === null ? null : { logSeq: last.seq, quarantineId: last.quarantineId },
+    hasMore,
+  };
+}
+
+function delayOf({ arrived_at: arrivedAt, latest_update_time: latest }: DeliveryView): number {
+  return latest === null ? Number.NEGATIVE_INFINITY : arrivedAt - latest;
+}
+
+function viewOf({ seq, kind, atMs, bytes }: Row, body: Buffer | null): DeliveryView {
+  const parsed = body === null ? null : readDelivery(kind === 'unmerged' ? kind : 'delivery', body);
+  const times = parsed?.changes.map(({ updateTimeMs }) => updateTimeMs) ?? [];
+  return {
+    log_seq: seq,
+    arrived_at: atMs,
+    bytes,
+    merged: kind === 'delivery',
+    request_id: parsed?.requestId ?? null,
+    items: parsed?.changes.length ?? null,
+    latest_update_time: times.length === 0 ? null : times.reduce((a, b) => Math.max(a, b)),
+    problems:
+      parsed?.unreadable.map(({ itemIndex, problem, variantId }) => ({
+        item_index: itemIndex,
+        problem,
+        variant_id: variantId,
+      })) ?? [],
+  };
+}

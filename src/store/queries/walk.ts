@@ -1,0 +1,32 @@
+/** Walks rows in the order of their key, a bounded number at a time, for the lists that people and programs page through. */
+
+export interface Walked<R> {
+  readonly rows: R[];
+  /** The last row that was looked at, kept or not: the next walk goes on after it. Null: there was none. */
+  readonly last: R | null;
+  readonly hasMore: boolean;
+}
+
+/** Rows looked at in one walk, so that a filter that keeps few of many never holds the reader up. */
+const LOOK_AT = 5_000;
+
+/** @param rows a statement's rows, lazily: what is not looked at is not computed. */
+export function walk<R>(
+  rows: Iterable<R>,
+  {
+    limit,
+    keep = () => true,
+    lookAt = LOOK_AT,
+  }: { limit: number; keep?: (row: R) => boolean; lookAt?: number },
+): Walked<R> {
+  const kept: R[] = [];
+  let last: R | null = null;
+  let looked = 0;
+  for (const row of rows) {
+    if (kept.length === limit || looked === lookAt) return { rows: kept, last, hasMore: true };
+    looked += 1;
+    last = row;
+    if (keep(row)) kept.push(row);
+  }
+  return { rows: kept, last, hasMore: false };
+}

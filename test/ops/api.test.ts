@@ -1,0 +1,313 @@
+/** The API: described as it answers, filtered and paged over the views, and refusing by name what it does not know. */
+import { Validator } from '@seriousme/openapi-schema-validator';
+import { beforeEach, expect, test } from 'vitest';
+import { checkAnswer } from '../contract/openapi.ts';
+import { newStore, type OpenedStore } from '../reconcile/mirror.ts';
+import { delivery, detail, item, readEntry, T0 } from '../store/mirror-file.ts';
+import { startOps, type Ops } from './harness.ts';
+
+type Json = Record<string, unknown>;
+type Rows = Json[];
+
+let store: OpenedStore;
+let ops: Ops;
+let document: object;
+
+beforeEach(async () => {
+  store = newStore();
+  ops = await startOps(store);
+  document = (await ops.ask('/openapi.json')).json as object;
+});
+
+/** Asks, and holds the answer against the document. @param described the path as the document has it. */
+async function get(path: string, described = path.split('?')[0]!): Promise<{ status: number; body: Json }> {
+  const { status, headers, json } = await ops.ask(path);
+  checkAnswer(document, { method: 'GET', path: described, status, headers, body: json });
+  return { status, body: json as Json };
+}
+
+/** All pages of a list, one after the other. */
+async function pages(path: string, name: string): Promise<Rows[]> {
+  const found: Rows[] = [];
+  for (let next: string | null = null; ;) {
+    const { body } = await get(`${path}${next === null ? '' : `&after=${next}`}`);
+    found.push(body[name] as Rows);
+    next = body['next'] as string | null;
+    expect(next === null).toBe(!body['has_more']);
+    if (next === null) return found;
+  }
+}
+
+async function read(productId: string, found: Json, sentAtMs = T0): Promise<void> {
+  await store.writer.append(readEntry(productId, found, { sentAtMs, s0: store.writer.lastSeq }));
+}
+
+/** Two products: 10 with variants 100 and 101 in warehouses 1 and 2, 11 with 110 in warehouse 1. */
+async function fill(): Promise<void> {
+  await read(
+    '10',
+    detail('10', [
+      { id: '100', levels: { 1: 5, 2: 6 } },
+      { id: '101', levels: { 1: 7 } },
+    ]),
+  );
+  await read('11', detail('11', [{ id: '110', levels: { 1: 8 } }]));
+}
+
+test('the document is valid, and has every endpoint', async () => {
+  const result = await new Validator().validate(structuredClone(document) as Json);
+  expect(result.errors ?? []).toEqual([]);
+  expect(result.valid).toBe(true);
+  const { paths, openapi } = document as { paths: Json; openapi: string };
+  expect(openapi).toBe('3.1.0');
+  expect(Object.keys(paths).sort()).toEqual([
+    '/api/changes',
+    '/api/changes/stream',
+    '/api/deliveries',
+    '/api/drift',
+    '/api/rejected',
+    '/api/resync',
+    '/api/runs',
+    '/api/runs/{id}',
+    '/api/runs/{id}/stream',
+    '/api/status',
+    '/api/stock',
+    '/api/variants',
+    '/readyz',
+  ]);
+});
+
+test('the page of the document names every endpoint, and loads nothing from elsewhere', async () => {
+  const { status, text } = await ops.ask('/docs');
+  expect(status).toBe(200);
+  for (const path of Object.keys((document as { paths: Json }).paths)) expect(text).toContain(path);
+  for (const [, target = ''] of text.matchAll(/(?:href|src)="([^"]*)"/g)) {
+    expect(target).toMatch(/^(data:,|#[\w-]+|\/docs\.css|\/openapi\.json)$/);
+  }
+  for (const [, id = ''] of text.matchAll(/href="#([^"]*)"/g)) expect(text).toContain(`id="${id}"`);
+  expect((await ops.ask('/docs.css')).headers['content-type']).toMatch('text/css');
+});
+
+test('state and readiness', async () => {
+  expect(await get('/readyz')).toEqual({ status: 503, body: { state: 'stale' } });
+  const { body } = await get('/api/status');
+  expect(body).toMatchObject({ state: 'stale', last_seq: 0, blocked: null, alarms: [] });
+});
+
+test('stock is the view, whole, page by page', async () => {
+  await fill();
+  const view = store.rows('SELECT * FROM mirror_stock ORDER BY variant_id, warehouse_id');
+  expect(view).toHaveLength(4);
+  const { body } = await get('/api/stock');
+  const [{ epoch, last_seq: lastSeq }] = store.rows<{ epoch: string; last_seq: number }>(
+    'SELECT * FROM mirror_status',
+  ) as [{ epoch: string; last_seq: number }];
+  expect(body).toEqual({ epoch, last_seq: lastSeq, stock: view, next: null, has_more: false });
+  const paged = await pages('/api/stock?limit=1', 'stock');
+  expect(paged.map((page) => page.length)).toEqual([1, 1, 1, 1]);
+  expect(paged.flat()).toEqual(view);
+  expect((await pages('/api/stock?limit=3', 'stock')).map((page) => page.length)).toEqual([3, 1]);
+  expect((await pages('/api/stock?limit=2', 'stock')).map((page) => page.length)).toEqual([2, 2]);
+});
+
+test('variants are the view, whole, page by page', async () => {
+  await fill();
+  const view = store.rows('SELECT * FROM mirror_variants ORDER BY variant_id');
+  expect(view).toHaveLength(3);
+  expect((await get('/api/variants')).body['variants']).toEqual(view);
+  expect((await pages('/api/variants?limit=1', 'variants')).flat()).toEqual(view);
+  for (const [query, ids] of [
+    ['sku=S-110', ['110']],
+    ['product_id=10', ['100', '101']],
+    ['variant_id=101&sku=S-100', []],
+    ['product_id=10&suspect=1', []],
+  ] as const) {
+    const { body } = await get(`/api/variants?${query}`);
+    expect(
+      (body['variants'] as Rows).map((row) => row['variant_id']),
+      query,
+    ).toEqual(ids);
+  }
+});
+
+test('stock by variant, sku, product, warehouse and suspicion, alone and together', async () => {
+  await fill();
+  await store.writer.append({
+    kind: 'oblige',
+    atMs: T0 + 1,
+    reason: 'conflict',
+    productIds: ['11'],
+    variantIds: [],
+  });
+  for (const [query, keys] of [
+    ['variant_id=100', ['100:1', '100:2']],
+    ['sku=S-101', ['101:1']],
+    ['product_id=10', ['100:1', '100:2', '101:1']],
+    ['warehouse_id=2', ['100:2']],
+    ['product_id=10&warehouse_id=1', ['100:1', '101:1']],
+    ['variant_id=100&sku=S-101', []],
+    ['variant_id=100&product_id=11', []],
+    ['suspect=1', ['110:1']],
+    ['suspect=0&warehouse_id=1', ['100:1', '101:1']],
+    ['sku=none', []],
+  ] as const) {
+    for (const limit of [1, 2, 100]) {
+      const found = (await pages(`/api/stock?${query}&limit=${limit}`, 'stock')).flat();
+      expect(
+        found.map((row) => `${String(row['variant_id'])}:${String(row['warehouse_id'])}`),
+        query,
+      ).toEqual(keys);
+    }
+  }
+});
+
+test('a filter that keeps few of many rows looks at a bounded number for one page', async () => {
+  store.change(`
+    WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 12000)
+    INSERT INTO variants SELECT cast(100000 + i AS TEXT), '10', 'S', NULL, '', 'own', 1, NULL, NULL, 0, NULL, NULL, 0,
+      0, NULL, 0, 0, NULL, NULL, NULL, i FROM n`);
+  store.change(`
+    INSERT INTO cells SELECT variant_id, CASE variant_id WHEN '111111' THEN '2' ELSE '1' END, 1, 'read', 0, 0, 0, 0, 0,
+      0, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, change_seq FROM variants`);
+  const found = await pages('/api/stock?warehouse_id=2', 'stock');
+  expect(found.flat().map((row) => row['variant_id'])).toEqual(['111111']);
+  expect(found.map((page) => page.length)).toEqual([0, 0, 1]);
+});
+
+test('drift, the latest first, by cause', async () => {
+  await fill();
+  for (const [n, reason] of ['gap', 'lost_tail', 'first_read', 'gap', 'downtime', 'removed'].entries()) {
+    store.change(
+      `INSERT INTO changes (seq, log_seq, variant_id, source, reason, recorded_at_ms, old_qty, new_qty)
+       VALUES (?, 9, '100', 'read', ?, ?, 1, 2)`,
+      100 + n,
+      reason,
+      T0,
+    );
+  }
+  store.change(
+    `INSERT INTO changes (seq, log_seq, variant_id, source, reason, recorded_at_ms) VALUES (110, 9, '100', 'webhook', 'gap', 0)`,
+  );
+  const seqs = async (query: string) =>
+    (await pages(`/api/drift?${query}`, 'drift')).map((page) => page.map((row) => row['seq']));
+  expect(await seqs('limit=3')).toEqual([[104, 103, 101], [100]]);
+  expect(await seqs('reason=gap&limit=1')).toEqual([[103], [100]]);
+  expect(await seqs('reason=conflict')).toEqual([[]]);
+});
+
+test('deliveries, the latest first, by what was not understood and how late they came', async () => {
+  const deliver = (body: Uint8Array, atMs: number) => store.writer.appendDelivery(body, atMs);
+  await deliver(delivery('a', item(), item({ id: '101' })), T0 + 1_000);
+  await deliver(new TextEncoder().encode('no JSON'), T0 + 2_000);
+  await fill();
+  await deliver(delivery('b', item({ id: 'odd' }), item({ id: 5 }), item({ update_time: T0 })), T0 + 60_000);
+  const { body } = await get('/api/deliveries');
+  expect(body['deliveries']).toMatchObject([
+    {
+      request_id: 'b',
+      items: 1,
+      merged: true,
+      arrived_at: T0 + 60_000,
+      latest_update_time: T0,
+      problems: [{ item_index: 0 }, { item_index: 1 }],
+    },
+    {
+      request_id: null,
+      items: 0,
+      bytes: 7,
+      problems: [{ item_index: null, problem: 'the body is not JSON' }],
+    },
+    { request_id: 'a', items: 2, problems: [], arrived_at: T0 + 1_000 },
+  ]);
+  const ids = async (query: string) =>
+    (await pages(`/api/deliveries?${query}`, 'deliveries')).flat().map((row) => row['request_id']);
+  for (const limit of [1, 2, 9]) {
+    expect(await ids(`limit=${limit}`)).toEqual(['b', null, 'a']);
+    expect(await ids(`quarantined=1&limit=${limit}`)).toEqual(['b', null]);
+    expect(await ids(`min_delay_ms=60000&limit=${limit}`)).toEqual(['b']);
+    expect(await ids(`min_delay_ms=1000&limit=${limit}`)).toEqual(['b', 'a']);
+  }
+  const large = delivery('large', item({ note: 'x'.repeat(70_000) }));
+  await deliver(large, T0 + 90_000);
+  const latest = (await get('/api/deliveries?limit=1')).body['deliveries'];
+  expect(latest).toMatchObject([{ bytes: large.byteLength, request_id: null, items: null }]);
+});
+
+test('runs, the latest first, one of them, and its end', async () => {
+  const order = (body: Json) =>
+    ops.ask('/api/resync', { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } });
+  for (const id of ['1', '2', '3']) {
+    const answer = await order({ product_ids: [id] });
+    checkAnswer(document, {
+      method: 'POST',
+      path: '/api/resync',
+      ...answer,
+      headers: {
+        'content-type': 'application/json',
+      },
+      body: answer.json,
+    });
+    expect(answer.status).toBe(202);
+  }
+  const paged = await pages('/api/runs?limit=2', 'runs');
+  expect(paged.map((page) => page.map((run) => run['run_id']))).toEqual([[3, 2], [1]]);
+  expect((await get('/api/runs/2', '/api/runs/{id}')).body).toMatchObject({ kind: 'products', total: 1 });
+  for (const id of ['9', 'x', '0', '%00', '9'.repeat(20)]) {
+    expect((await get(`/api/runs/${id}`, '/api/runs/{id}')).status, id).toBe(404);
+  }
+  await store.writer.command('finishRun', { id: 2, state: 'done', atMs: T0, error: null, fullSync: false });
+  const { text } = await ops.ask('/api/runs/2/stream');
+  expect(text).toMatch(/^event: run\ndata: \{"run_id":2,.*"state":"done".*\}\n\n$/);
+  expect((await get('/api/rejected')).body).toEqual({ rejected: [] });
+});
+
+test('what a request should not say is refused by name', async () => {
+  for (const [path, problem] of [
+    ['/api/stock?limit=0', 'limit: must be a whole number from 1 to 1000'],
+    ['/api/stock?limit=1001', 'limit: must be a whole number from 1 to 1000'],
+    ['/api/stock?limit=1e2', 'limit: must be a whole number from 1 to 1000'],
+    ['/api/stock?limit=', 'limit: must be a whole number from 1 to 1000'],
+    ['/api/stock?limit=1&limit=2', 'limit: '],
+    ['/api/stock?variant=1', 'variant: unknown parameter'],
+    ['/api/stock?__proto__=1', '__proto__: unknown parameter'],
+    ['/api/stock?variant_id=a', 'variant_id: must be an id'],
+    ['/api/stock?after=5', 'after: must be the `next`'],
+    ['/api/stock?suspect=true', 'suspect: must be 0 or 1'],
+    ['/api/stock?sku=', 'sku: must not be empty'],
+    ['/api/variants?warehouse_id=1', 'warehouse_id: unknown parameter'],
+    ['/api/changes?after=-1', 'after: must be a whole number'],
+    ['/api/changes?after=1.5', 'after: must be a whole number'],
+    ['/api/changes?after=9007199254740993', 'after: must be a whole number'],
+    ['/api/changes?epoch=XYZ', 'epoch: must be the `epoch`'],
+    ['/api/changes?wait_seconds=61', 'wait_seconds: must be a whole number from 0 to 60'],
+    ['/api/changes/stream?limit=5', 'limit: unknown parameter'],
+    ['/api/drift?reason=first_read', 'reason: must be one of'],
+    ['/api/deliveries?after=a', 'after: must be the `next`'],
+    ['/api/runs?state=done', 'state: unknown parameter'],
+    ['/api/status?x=1', 'x: unknown parameter'],
+  ] as const) {
+    const { status, body } = await get(path);
+    expect([path, status, body['error']]).toEqual([path, 400, 'invalid_request']);
+    expect(
+      String(body['error_description']).startsWith(problem),
+      `${path}: ${String(body['error_description'])}`,
+    ).toBe(true);
+  }
+});
+
+test('what an order should not say is refused by name', async () => {
+  for (const [body, problem] of [
+    ['{"product_ids":[]}', 'product_ids'],
+    ['{"product_ids":["x"]}', 'product_ids.0'],
+    ['{"products":["1"]}', 'products: unknown field'],
+    ['[]', 'the body'],
+    ['{', 'JSON'],
+  ] as const) {
+    const answer = await ops.ask('/api/resync', { body, headers: { 'content-type': 'application/json' } });
+    expect(answer.status).toBe(400);
+    expect(answer.json).toMatchObject({
+      error: 'invalid_request',
+      error_description: expect.stringContaining(problem),
+    });
+  }
+});
