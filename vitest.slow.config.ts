@@ -7,7 +7,9 @@ import { defineConfig } from 'vitest/config';
 export const SLOW = [
   'test/cli/backup.test.ts',
   'test/cli/demo/demo.test.ts',
+  'test/cli/doctor/doctor.test.ts',
   'test/cli/export/export.test.ts',
+  'test/cli/prune.test.ts',
   'test/cli/resync-alone.test.ts',
   'test/cli/resync-restart.test.ts',
   'test/cli/resync-served.test.ts',

@@ -2,8 +2,10 @@
 import './node-version.ts';
 import { backupCommand } from './cli/backup.ts';
 import { demoCommand } from './cli/demo.ts';
-import { createProgram } from './cli/program.ts';
+import { doctorCommand } from './cli/doctor.ts';
 import { exportCommand } from './cli/export.ts';
+import { createProgram } from './cli/program.ts';
+import { pruneCommand } from './cli/prune.ts';
 import { resyncCommand } from './cli/resync.ts';
 import { runProgram } from './cli/run.ts';
 import { sandboxCommand } from './cli/sandbox.ts';
@@ -17,8 +19,10 @@ const program = createProgram([
   resyncCommand(),
   verifyCommand(),
   statusCommand(),
+  doctorCommand(),
   exportCommand(),
   backupCommand(),
+  pruneCommand(),
   sendCommand(),
   sandboxCommand(),
   demoCommand(),

@@ -5,6 +5,8 @@
  */
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { describeVariables } from './config/describe.ts';
+import type { DescribedVariable } from './config/describe.ts';
 import { ConfigError } from './config/error.ts';
 import type { ConfigProblem } from './config/error.ts';
 import { readPassed } from './config/passed.ts';
@@ -80,6 +82,12 @@ export function loadConfig(sources: Partial<Sources & { readonly pid: number }> 
   if (all.length > 0) throw new ConfigError(all);
   // Without a problem every variable has its value.
   return arrange(values as Values, sockets.passed, cwd);
+}
+
+/** Every variable as it may be shown, also when the configuration is wrong. */
+export function describeConfig(): DescribedVariable[] {
+  const readFile = (path: string) => readFileSync(path, 'utf8');
+  return describeVariables({ env: process.env, cwd: process.cwd(), readFile });
 }
 
 function check(raw: RawConfig): { values: Partial<Values>; problems: ConfigProblem[] } {

@@ -2,7 +2,7 @@
  * One writer per database. The lock is a SQLite lock on a file of its own beside the database: the kernel lets it
  * go when the process ends, however it ends, so no stale lock ever needs a person.
  */
-import { mkdirSync } from 'node:fs';
+import { existsSync, mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import Database from 'better-sqlite3';
 import { isBusy, StoreError } from './errors.ts';
@@ -31,5 +31,23 @@ export function lockDatabase(path: string): DatabaseLock {
       );
     }
     return { release: () => db.close() };
+  });
+}
+
+/** Whether a process has the lock at this moment, without taking it or making its file. */
+export function isDatabaseLocked(path: string): boolean {
+  const lockPath = `${path}.lock`;
+  if (!existsSync(lockPath)) return false;
+  return explain(lockPath, () => {
+    const db = new Database(lockPath, { readonly: true, timeout: 0 });
+    try {
+      db.prepare('SELECT 1 FROM sqlite_master').get();
+      return false;
+    } catch (error) {
+      if (!isBusy(error)) throw error;
+      return true;
+    } finally {
+      db.close();
+    }
   });
 }

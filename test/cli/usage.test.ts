@@ -2,8 +2,10 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { backupCommand } from '../../src/cli/backup.ts';
 import { demoCommand } from '../../src/cli/demo.ts';
+import { doctorCommand } from '../../src/cli/doctor.ts';
 import { exportCommand } from '../../src/cli/export.ts';
 import { createProgram } from '../../src/cli/program.ts';
+import { pruneCommand } from '../../src/cli/prune.ts';
 import { resyncCommand } from '../../src/cli/resync.ts';
 import { runProgram } from '../../src/cli/run.ts';
 import { sandboxCommand } from '../../src/cli/sandbox.ts';
@@ -33,8 +35,10 @@ function run(...args: string[]): Promise<number | undefined> {
     resyncCommand,
     verifyCommand,
     statusCommand,
+    doctorCommand,
     exportCommand,
     backupCommand,
+    pruneCommand,
     sendCommand,
     sandboxCommand,
     demoCommand,
@@ -47,8 +51,10 @@ test.each<[verb: string, options: readonly string[]]>([
   ['resync', ['--product <id...>', '--detach', '--allow-removals', '--json']],
   ['verify', ['--sample <count>', '--product <id...>', '--json']],
   ['status', ['--json']],
+  ['doctor', ['--full', '--json']],
   ['export', ['--format <format>', '--changes', '--after <seq>', '--output <file>', '--spreadsheet']],
   ['backup', ['--force', '--json']],
+  ['prune', ['--days <number>', '--json']],
   [
     'send',
     [
@@ -105,6 +111,10 @@ test.each<[args: string[], said: string[]]>([
   ],
   [['status', '--json=yes'], ['--json']],
   [['export'], ['--format <format>']],
+  [
+    ['prune', '--days', '0'],
+    ['--days', 'It takes a whole number from 1 to 3650.'],
+  ],
   [
     ['export', '--format', 'xml'],
     ['xml', 'csv, json'],

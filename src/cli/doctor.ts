@@ -1,0 +1,105 @@
+/** `stock-mirror doctor`: what could keep the mirror from being right, each with its remedy (DESIGN §6). */
+import { Command } from 'commander';
+import pc from 'picocolors';
+import { ConfigError, describeConfig, loadConfig, type Config } from '../config.ts';
+import type { DescribedVariable } from '../config/describe.ts';
+import { fail, messageOf, ok, warn, type Check } from './doctor/check.ts';
+import { checkDatabase } from './doctor/database.ts';
+import { checkServer } from './doctor/server.ts';
+import { checkService } from './doctor/service.ts';
+import { checkWal } from './doctor/wal.ts';
+import { EXIT } from './exit-codes.ts';
+
+interface DoctorOptions {
+  readonly full?: boolean;
+  readonly json?: boolean;
+}
+
+const RECOMMENDED_NODE = 24;
+
+export function doctorCommand(): Command {
+  return new Command('doctor')
+    .description(
+      'check configuration, database, disk, server, clock, credentials and catalogue; exits 1 if any fails',
+    )
+    .option('--full', 'check every index of the database against its table too, which takes longer')
+    .option('--json', 'print the checks as JSON')
+    .addHelpText(
+      'after',
+      `
+It changes nothing, and may run beside the server. It asks the service for a token only when no cached one lives, once, and
+never while the credentials are latched: refused before, and not corrected since. A wrong configuration is exit code 2.`,
+    )
+    .action(async (options: DoctorOptions) => {
+      process.exitCode = await doctor(options);
+    });
+}
+
+async function doctor(options: DoctorOptions): Promise<number> {
+  const variables = describeConfig();
+  const shown: Check[] = [];
+  const show = (...checks: Check[]): void => {
+    shown.push(...checks);
+    if (options.json !== true) process.stdout.write(checks.map(describe).join(''));
+  };
+  show(checkNode());
+  const config = readConfig(show, variables);
+  if (config !== null) {
+    if (options.json !== true) process.stdout.write(variables.map(describeVariable).join(''));
+    const { path } = config.database;
+    show(...checkDatabase(path, { full: options.full === true }));
+    show(await guarded('write-ahead log', () => checkWal(path)));
+    show(...(await checkServer(config)));
+    show(...(await checkService(config)));
+  }
+  const failed = shown.filter(({ status }) => status === 'fail').length;
+  if (options.json === true) {
+    process.stdout.write(`${JSON.stringify({ ok: failed === 0, checks: shown, variables })}\n`);
+  }
+  if (config === null) return EXIT.usage;
+  return failed === 0 ? EXIT.done : EXIT.failed;
+}
+
+function readConfig(
+  show: (...checks: Check[]) => void,
+  variables: readonly DescribedVariable[],
+): Config | null {
+  try {
+    const config = loadConfig();
+    const set = variables.filter(({ source }) => source === 'set').length;
+    show(ok('configuration', `${set} variables are set, ${variables.length - set} are not`));
+    return config;
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    show(
+      ...error.problems.map(({ name, problem, remedy }) =>
+        fail('configuration', `${name} ${problem}`, remedy),
+      ),
+    );
+    return null;
+  }
+}
+
+function checkNode(): Check {
+  const { node } = process.versions;
+  if (Number(node.split('.')[0]) >= RECOMMENDED_NODE) return ok('node', node);
+  return warn('node', `${node} is enough, and ${RECOMMENDED_NODE} recommended`, 'install a newer Node.js');
+}
+
+async function guarded(name: string, check: () => Promise<Check>): Promise<Check> {
+  try {
+    return await check();
+  } catch (error) {
+    return warn(name, messageOf(error), 'it could not be looked at: run this as the user of the service');
+  }
+}
+
+function describe({ name, status, message, remedy }: Check): string {
+  const paint = { ok: pc.green, warn: pc.yellow, fail: pc.red }[status];
+  return `${paint(status.padEnd(4))}  ${name.padEnd(16)}  ${message}${remedy === null ? '' : `: ${remedy}`}\n`;
+}
+
+function describeVariable({ name, source, value }: DescribedVariable): string {
+  const shown = source === 'unset' ? 'not set' : source === 'default' ? `${value} (default)` : value;
+  return pc.dim(`        ${name} = ${shown}\n`);
+}

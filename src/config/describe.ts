@@ -1,0 +1,24 @@
+/** The configuration as it may be shown: every variable by its name, no secret. */
+import { readRaw, type Sources } from './raw.ts';
+import { VARIABLES, VARIABLE_NAMES, type Variable, type VariableName } from './variables.ts';
+
+export interface DescribedVariable {
+  readonly name: VariableName;
+  readonly source: 'set' | 'default' | 'unset';
+  /** Null when unset; `[secret]` for what must not be shown. */
+  readonly value: string | null;
+}
+
+export function describeVariables(sources: Sources): DescribedVariable[] {
+  const { texts } = readRaw(sources);
+  return VARIABLE_NAMES.map((name) => {
+    const variable: Variable = VARIABLES[name];
+    const text = texts.get(name);
+    if (text === undefined) {
+      const value = variable.default ?? null;
+      return { name, source: value === null ? 'unset' : 'default', value };
+    }
+    // What may be read from a file is what must not be seen.
+    return { name, source: 'set', value: variable.fromFile === true ? '[secret]' : text };
+  });
+}

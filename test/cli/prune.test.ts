@@ -1,0 +1,71 @@
+/** `prune`: what is old goes, what is not stays, and never beside the one writer. */
+import { expect, test } from 'vitest';
+import { openReader, openWriter } from '../../src/store/open.ts';
+import { DirectWriter, delivery, detail, item } from '../store/mirror-file.ts';
+import { databaseOf, homeOf, run, startServer, startService, untilQuiet, withEnv } from './harness.ts';
+
+const DAY_MS = 24 * 60 * 60_000;
+
+function counts(path: string): Record<string, number> {
+  const db = openReader(path);
+  try {
+    return db
+      .prepare<[], Record<string, number>>(
+        `SELECT (SELECT count(*) FROM log) AS log, (SELECT count(*) FROM changes) AS changes,
+           (SELECT count(*) FROM mirror_stock) AS stock`,
+      )
+      .get()!;
+  } finally {
+    db.close();
+  }
+}
+
+test('deletes what is older, and says how much; stock stays', async () => {
+  const home = await homeOf(await startService({ products: 1 }));
+  const path = databaseOf(home);
+  const db = openWriter(path);
+  const writer = new DirectWriter(db);
+  const nowMs = Date.now();
+  writer.read('10', detail('10', [{ id: '100', levels: { 1: 5 } }]), nowMs - 50 * DAY_MS);
+  for (let n = 0; n < 12; n += 1) {
+    // Ten of them 40 days old, then one of 10 days and one of today.
+    const atMs = nowMs - (n < 10 ? 40 : n === 10 ? 10 : 0) * DAY_MS + n * 1_000;
+    writer.deliver(delivery(`d${n}`, item({ old: 5 - n, new: 4 - n, update_time: atMs })), atMs);
+  }
+  db.close();
+  const before = counts(path);
+  expect(before).toMatchObject({ log: 13, stock: 1 });
+
+  const { code, stdout, stderr } = await run(home, 'prune');
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  expect(stdout).toBe(
+    `deleted what is older than 30 days: 11 log entries, ${before['changes']! - 2} changes, 0 quarantined, 0 runs\n`,
+  );
+  expect(counts(path)).toEqual({ log: 2, changes: 2, stock: 1 });
+
+  const again = await run(home, 'prune', '--days', '5', '--json');
+  expect(again.code).toBe(0);
+  expect(JSON.parse(again.stdout)).toEqual({
+    ...{ days: 5, log: 1, changes: 1, quarantine: 0, runs: 0, complete: true },
+  });
+  expect(counts(path)).toEqual({ log: 1, changes: 1, stock: 1 });
+});
+
+test('with a server it leaves the database alone, and says what to do; it does not make one', async () => {
+  const sandbox = await startService({ products: 3 });
+  const home = await homeOf(sandbox);
+  const none = await run(home, 'prune');
+  expect(none).toMatchObject({ code: 1, stdout: '' });
+  expect(none.stderr).toContain('does not exist: there is nothing to prune yet');
+
+  await startServer(home, sandbox);
+  await untilQuiet(home);
+  const before = counts(databaseOf(home));
+  // Also where its private listener is not found.
+  const refused = await run(withEnv(home, { OPS_PORT: '1' }), 'prune', '--days', '1');
+  expect(refused).toMatchObject({ code: 1, stdout: '' });
+  expect(refused.stderr).toMatch(
+    /^error: a server runs on \S+mirror\.db, and it alone may write: it prunes by itself/,
+  );
+  expect(counts(databaseOf(home))).toEqual(before);
+});
