@@ -55,7 +55,7 @@ const SAMPLE_EVERY_MS = 20_000;
 /** The questions may take one part in this many of the reader's time. */
 const SAMPLE_SHARE = 50;
 /** Entries of the log looked at for what came before the start. */
-const LOG_LOOKED_AT = 20_000;
+const LOG_LOOKED_AT = 10_000;
 
 interface Slot {
   minute: number;

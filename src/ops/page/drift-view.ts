@@ -86,7 +86,7 @@ function correctionRow(correction: Correction): Html {
   return html`<tr id="drift-${seq}" data-new>
     <th scope="row">${instant(recordedAtMs)}</th>
     <td data-label="variant"><a href="/variants/${variantId}" class="sku">${sku ?? variantId}</a></td>
-    <td data-label="warehouse">${warehouseId ?? 'total'}</td>
+    <td class="warehouse" data-label="warehouse">${warehouseId ?? 'total'}</td>
     <td class="figure" data-label="mirror had">${quantity(oldQty)}</td>
     <td class="figure strong" data-label="service has">${newQty === null ? 'nothing' : quantity(newQty)}</td>
     <td class="figure" data-label="off by">

@@ -21,6 +21,7 @@ import { layout, type Page, type Told } from './layout.ts';
 import { overviewView, SPANS, type Span } from './overview-view.ts';
 import { runsView, runView } from './runs-view.ts';
 import { script } from './script.ts';
+import { StatusWatch } from './status-watch.ts';
 import { readStockView, stockView } from './stock-view.ts';
 import { style } from './style.ts';
 import { variantPage } from './variant-view.ts';
@@ -42,6 +43,7 @@ const NOTHING_TOLD: Told = { notice: null, problem: null };
 
 export function createPage(deps: PageDeps): Hono<OpsEnv> {
   const { reader, operator, alarms, rejected, timeline, now, log } = deps;
+  const watch = new StatusWatch(reader);
   const app = new Hono<OpsEnv>();
 
   const show = async (
@@ -49,7 +51,7 @@ export function createPage(deps: PageDeps): Hono<OpsEnv> {
     content: Content,
     { status = 200, told }: { status?: 200 | 400 | 404 | 503; told?: Told } = {},
   ) => {
-    const state = content.state ?? (await reader.ask('status').catch(() => null))?.state ?? null;
+    const state = content.state ?? (await reader.ask('glance').catch(() => null))?.state ?? null;
     const notice = told === undefined ? noticeOf(new URL(c.req.url).searchParams) : null;
     return c.html(
       layout({
@@ -65,7 +67,7 @@ export function createPage(deps: PageDeps): Hono<OpsEnv> {
   const showOverview = async (c: PageContext, told?: Told) => {
     const span: Span = c.req.query('span') === 'day' ? 'day' : 'hour';
     const [status, owed, running] = await Promise.all([
-      reader.ask('status'),
+      watch.status(),
       reader.ask('owedReads'),
       reader.ask('runningRuns'),
     ]);

@@ -102,7 +102,7 @@ function cellRow(variant: StockVariant, cell: StockCell, index: number, nowMs: n
     <th scope="row" class="variant">
       ${index > 0 ? html`<span class="hidden">${variant.sku ?? variant.variantId}</span>` : variantLink(variant)}
     </th>
-    <td data-label="warehouse">${cell.warehouseId}</td>
+    <td class="warehouse" data-label="warehouse">${cell.warehouseId}</td>
     <td class="figure strong" data-label="to sell">${quantity(cell.qty)}</td>
     <td class="figure" data-label="on hand">${quantity(cell.onHand)}</td>
     <td class="figure" data-label="reserved">${quantity(cell.reservedQty)}</td>

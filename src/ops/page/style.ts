@@ -216,6 +216,8 @@ progress { width: 100%; height: 0.9rem; accent-color: var(--accent); }
   .blocks th, .blocks .whole { grid-column: 1 / -1; }
   .blocks .figure, .blocks .figure + td { text-align: left; white-space: normal; padding-left: 0; }
   .blocks tr.more { padding-top: 0; }
+  .blocks .warehouse { grid-column: 1 / -1; }
+  .plot.wide .tick { font-size: 17px; }
   .tip .bubble { right: auto; left: 0; }
 }
 `;

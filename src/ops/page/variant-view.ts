@@ -211,7 +211,7 @@ function changeRow(change: VariantChange): Html {
   const moved = oldQty === null || newQty === null ? null : newQty - oldQty;
   return html`<tr id="change-${seq}" data-new>
     <th scope="row">${instant(recordedAtMs)}</th>
-    <td data-label="warehouse">${warehouseId ?? 'total'}</td>
+    <td class="warehouse" data-label="warehouse">${warehouseId ?? 'total'}</td>
     <td class="figure" data-label="from">${quantity(oldQty)}</td>
     <td class="figure strong" data-label="to">${newQty === null ? 'removed' : quantity(newQty)}</td>
     <td class="figure ${moved !== null && moved < 0 ? 'down' : 'up'}" data-label="change">

@@ -2,6 +2,31 @@
 import { LATEST_MS } from '../../core/limits.ts';
 import type { Db } from '../open.ts';
 import { prepared } from '../prepared.ts';
+import type { Status } from './status.ts';
+
+/** What the status says that costs next to nothing, however large the mirror. */
+export type Glance = Pick<
+  Status,
+  | 'state'
+  | 'last_delivery_at'
+  | 'last_full_sync_at'
+  | 'oldest_verified_at'
+  | 'open_gaps'
+  | 'last_seq'
+  | 'alive_at'
+>;
+
+/** The view's dear columns are not named, and so not computed. */
+export function glance(db: Db): Glance {
+  const row = prepared<[], Glance>(
+    db,
+    `SELECT state, last_delivery_at, last_full_sync_at, oldest_verified_at, open_gaps, last_seq, alive_at
+       FROM mirror_status`,
+  ).get();
+  if (row === undefined)
+    throw new Error('mirror_status has no row: the database was changed by another program');
+  return row;
+}
 
 /** Products that must be read for one reason. */
 export interface Owed {
