@@ -1,0 +1,72 @@
+/** A reader of server-sent events that can be stopped from reading, and cut, as fetch() cannot. */
+import { request, type ClientRequest, type IncomingMessage } from 'node:http';
+import { onTestFinished } from 'vitest';
+
+export interface SentEvent {
+  readonly id: string | null;
+  readonly name: string;
+  readonly data: unknown;
+}
+
+export class EventReader {
+  readonly events: SentEvent[] = [];
+  /** What an EventSource would send as Last-Event-ID. */
+  lastId: string | null = null;
+  status: number | null = null;
+  body = '';
+  isOver = false;
+  readonly #outgoing: ClientRequest;
+  #incoming: IncomingMessage | null = null;
+  #rest = '';
+
+  constructor(
+    url: string,
+    { lastId, isReading = true }: { lastId?: string | null; isReading?: boolean } = {},
+  ) {
+    const headers = lastId === undefined || lastId === null ? {} : { 'last-event-id': lastId };
+    this.#outgoing = request(url, { headers, agent: false }, (incoming) => {
+      this.#incoming = incoming;
+      this.status = incoming.statusCode ?? 0;
+      incoming.setEncoding('utf8').on('close', () => (this.isOver = true));
+      if (isReading) this.read();
+    });
+    this.#outgoing.on('error', () => (this.isOver = true)).end();
+    onTestFinished(() => this.cut());
+  }
+
+  read(): void {
+    this.#incoming?.on('data', (text: string) => this.#take(text));
+  }
+
+  cut(): void {
+    this.#outgoing.destroy();
+  }
+
+  of(name: string): SentEvent[] {
+    return this.events.filter((event) => event.name === name);
+  }
+
+  /** The numbers of the changes so far. */
+  get seqs(): number[] {
+    return this.of('change').map(({ id }) => Number(id));
+  }
+
+  #take(text: string): void {
+    this.body += text;
+    const blocks = (this.#rest + text).split('\n\n');
+    this.#rest = blocks.pop() ?? '';
+    for (const block of blocks) {
+      const fields = new Map(
+        block.split('\n').map((line) => [line.split(':')[0]!, line.slice(line.indexOf(':') + 2)]),
+      );
+      this.lastId = fields.get('id') ?? this.lastId;
+      const data = fields.get('data');
+      if (data === undefined) continue;
+      this.events.push({
+        id: fields.get('id') ?? null,
+        name: fields.get('event') ?? 'message',
+        data: JSON.parse(data),
+      });
+    }
+  }
+}

@@ -1,0 +1,195 @@
+/** The change feed: whole and in order however it is followed, and never in silence past what is not there any more. */
+import { expect, test, vi } from 'vitest';
+import { eventually } from '../process/wait.ts';
+import { newStore, type OpenedStore } from '../reconcile/mirror.ts';
+import { delivery, detail, item, readEntry, T0 } from '../store/mirror-file.ts';
+import { EventReader } from './events.ts';
+import { startOps, type Ops } from './harness.ts';
+
+type Json = Record<string, unknown>;
+
+const seqsIn = (store: OpenedStore): number[] =>
+  store.rows<{ seq: number }>('SELECT seq FROM mirror_changes ORDER BY seq').map(({ seq }) => seq);
+const epochOf = (store: OpenedStore): string =>
+  store.rows<{ epoch: string }>('SELECT epoch FROM mirror_status')[0]!.epoch;
+
+/** A change of variant 100, each from the quantity before. */
+function changer(store: OpenedStore): () => Promise<void> {
+  let qty = 1_000;
+  return async () => {
+    const change = item({ old: qty, new: qty - 1, update_time: T0 + (1_000 - qty) });
+    await store.writer.appendDelivery(delivery(`r${qty}`, change), T0 + (1_000 - qty));
+    qty -= 1;
+  };
+}
+
+async function changes(ops: Ops, query: string): Promise<{ status: number; body: Json }> {
+  const { status, json } = await ops.ask(`/api/changes?${query}`);
+  return { status, body: json as Json };
+}
+
+test('pages give every change once, in order', async () => {
+  const store = newStore();
+  const ops = await startOps(store);
+  expect(await changes(ops, 'after=0')).toMatchObject({
+    status: 200,
+    body: { changes: [], next: 0, has_more: false },
+  });
+  const change = changer(store);
+  for (let n = 0; n < 7; n += 1) await change();
+  const found: Json[] = [];
+  let after = 0;
+  for (let more = true; more;) {
+    const { body } = await changes(ops, `after=${after}&limit=3&epoch=${epochOf(store)}`);
+    expect(body['epoch']).toBe(epochOf(store));
+    found.push(...(body['changes'] as Json[]));
+    after = Number(body['next']);
+    more = Boolean(body['has_more']);
+  }
+  expect(found).toEqual(store.rows('SELECT * FROM mirror_changes ORDER BY seq'));
+  expect(found).toHaveLength(7);
+  expect(await changes(ops, `after=${after}`)).toMatchObject({ body: { changes: [], next: after } });
+  // Without a number, from the oldest.
+  expect((await changes(ops, 'limit=1')).body['changes']).toEqual(found.slice(0, 1));
+});
+
+test('a stream gives every change once and in order, over any number of reconnections', async () => {
+  const store = newStore();
+  const ops = await startOps(store);
+  const change = changer(store);
+  await change();
+  let reader = new EventReader(`${ops.url}/api/changes/stream?after=0&epoch=${epochOf(store)}`);
+  const seen: number[] = [];
+  const steady = new EventReader(`${ops.url}/api/changes/stream?after=0`);
+  for (let n = 0; n < 60; n += 1) {
+    await change();
+    if (n % 15 !== 7) continue;
+    await eventually(() => reader.seqs.length > 0, { what: 'changes' });
+    // In the middle of what comes: what was received counts, whatever was on its way.
+    reader.cut();
+    seen.push(...reader.seqs);
+    const { lastId } = reader;
+    await change();
+    reader = new EventReader(`${ops.url}/api/changes/stream?epoch=${epochOf(store)}`, { lastId });
+  }
+  const all = seqsIn(store);
+  expect(all.length).toBeGreaterThan(60);
+  await eventually(() => seen.length + reader.seqs.length >= all.length, { what: 'all changes' });
+  expect([...seen, ...reader.seqs]).toEqual(all);
+  await eventually(() => steady.seqs.length >= all.length, { what: 'all changes in one go' });
+  expect(steady.seqs).toEqual(all);
+  expect(steady.events[0]).toMatchObject({ name: 'epoch', data: { epoch: epochOf(store) } });
+  expect(steady.of('change').map(({ data }) => data)).toEqual(
+    store.rows('SELECT * FROM mirror_changes ORDER BY seq'),
+  );
+});
+
+test('numbers without a row move the reader on, so that it is not taken for one that missed them', async () => {
+  const store = newStore();
+  const ops = await startOps(store);
+  const renamed = { ...detail('10', [{ id: '100', levels: { 1: 5 } }]) };
+  await store.writer.append(readEntry('10', renamed, { sentAtMs: T0, s0: 0 }));
+  const reader = new EventReader(`${ops.url}/api/changes/stream?after=0`);
+  await eventually(() => reader.seqs.length > 0, { what: 'the first change' });
+  const again = { ...detail('10', [{ id: '100', levels: { 1: 5 }, more: { name: 'New name' } }]) };
+  await store.writer.append(readEntry('10', again, { sentAtMs: T0 + 60_000, s0: store.writer.lastSeq }));
+  const [{ seq }] = store.rows<{ seq: number }>('SELECT last_seq AS seq FROM mirror_status') as [
+    { seq: number },
+  ];
+  expect(seq).toBeGreaterThan(seqsIn(store).at(-1)!);
+  await eventually(() => reader.lastId === String(seq), { what: 'the last number' });
+  expect(reader.seqs).toEqual(seqsIn(store));
+});
+
+test('who must start over is told so: another epoch, pruned changes, a number never given out', async () => {
+  const store = newStore();
+  const ops = await startOps(store);
+  const change = changer(store);
+  for (let n = 0; n < 5; n += 1) await change();
+  const [, second = 0, , fourth = 0, last = 0] = seqsIn(store);
+  const told = { epoch: epochOf(store), last_seq: last };
+  const refused = async (query: string, status: number, error: string) => {
+    expect(await changes(ops, query)).toMatchObject({ status, body: { error, ...told } });
+    const stream = await ops.ask(`/api/changes/stream?${query}`);
+    expect(stream).toMatchObject({ status, json: { error, ...told } });
+  };
+  await refused('after=0&epoch=abc', 409, 'epoch_changed');
+  await refused('epoch=abc', 409, 'epoch_changed');
+  await refused(`after=${last + 1}`, 410, 'ahead');
+  expect((await changes(ops, `after=${last}`)).status).toBe(200);
+  expect((await changes(ops, 'after=0')).status).toBe(200);
+
+  await store.writer.command('prune', { beforeMs: T0 + 3, limit: 100 });
+  expect(seqsIn(store)[0]).toBe(fourth);
+  await refused('after=0', 410, 'pruned');
+  await refused(`after=${second - 1}`, 410, 'pruned');
+  const { body } = await changes(ops, `after=${fourth - 1}`);
+  expect((body['changes'] as Json[]).map((row) => row['seq'])).toEqual([fourth, last]);
+  expect((await changes(ops, '')).body['changes']).toHaveLength(2);
+  const reader = new EventReader(`${ops.url}/api/changes/stream`, { lastId: '0' });
+  await eventually(() => reader.status === 410, { what: 'the refusal' });
+});
+
+test('a long poll answers with the first change, or empty when the time is over', async () => {
+  const store = newStore();
+  const ops = await startOps(store);
+  const change = changer(store);
+  await change();
+  const [first = 0] = seqsIn(store);
+  const waiting = changes(ops, `after=${first}&wait_seconds=30`);
+  // It waits only once there is nothing: a change before that would show nothing of the waiting.
+  await changes(ops, `after=${first}`);
+  await change();
+  const { status, body } = await waiting;
+  expect(status).toBe(200);
+  expect((body['changes'] as Json[]).map((row) => row['seq'])).toEqual([seqsIn(store).at(-1)]);
+  const after = Number(body['next']);
+  const startedMs = performance.now();
+  expect((await changes(ops, `after=${after}&wait_seconds=1`)).body).toMatchObject({
+    changes: [],
+    next: after,
+  });
+  expect(performance.now() - startedMs).toBeGreaterThan(900);
+});
+
+test('many streams cost the database one read per commit, and only so many may be open', async () => {
+  const store = newStore();
+  const asked = vi.spyOn(store.reader, 'ask');
+  const ops = await startOps(store);
+  const change = changer(store);
+  await change();
+  const [first = 0] = seqsIn(store);
+  const readers = Array.from(
+    { length: 100 },
+    () => new EventReader(`${ops.url}/api/changes/stream?after=${first}`),
+  );
+  await eventually(() => readers.every((reader) => reader.events.length > 0), { what: 'all open' });
+  const over = await ops.ask('/api/changes/stream');
+  expect(over).toMatchObject({ status: 503, json: { error: 'too_many_streams' } });
+  expect((await ops.ask(`/api/changes?after=${first}&wait_seconds=5`)).status).toBe(503);
+  const before = asked.mock.calls.length;
+  await change();
+  await eventually(() => readers.every((reader) => reader.seqs.length === 1), { what: 'all told' });
+  expect(asked.mock.calls.length - before).toBeLessThanOrEqual(5);
+  // The place of one that is gone is free again.
+  readers[0]!.cut();
+  await eventually(async () => (await ops.ask('/api/changes/stream', { method: 'HEAD' })).status === 200, {
+    what: 'a free place',
+  });
+});
+
+test('streams and long polls end at once when the service stops', async () => {
+  const store = newStore();
+  const ops = await startOps(store);
+  await changer(store)();
+  const [first = 0] = seqsIn(store);
+  const readers = [0, 1, 2].map(() => new EventReader(`${ops.url}/api/changes/stream?after=${first}`));
+  await eventually(() => readers.every((reader) => reader.events.length > 0), { what: 'all open' });
+  const poll = changes(ops, `after=${first}&wait_seconds=60`);
+  await changes(ops, `after=${first}`);
+  const startedMs = performance.now();
+  await ops.stop();
+  expect(performance.now() - startedMs).toBeLessThan(1_400);
+  expect((await poll).body).toMatchObject({ changes: [], next: first });
+  await eventually(() => readers.every((reader) => reader.isOver), { what: 'the end' });
+});
