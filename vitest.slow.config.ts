@@ -42,6 +42,7 @@ export const SLOW = [
   'test/process/refused-start.test.ts',
   'test/process/removal.test.ts',
   'test/process/restored.test.ts',
+  'test/process/secrecy.test.ts',
   'test/process/unknown-variant.test.ts',
   'test/process/upstream-trouble.test.ts',
   'test/process/wrong-store.test.ts',

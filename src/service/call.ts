@@ -10,6 +10,8 @@ import type { Transport } from './transport.ts';
 export interface CallDeps {
   readonly transport: Transport;
   readonly tokens: Pick<TokenProvider, 'getToken' | 'invalidate'>;
+  /** Never sent by a call; an error must not hold it even if the other side repeats it. */
+  readonly clientSecret: string;
   readonly newRequestId: () => string;
 }
 
@@ -34,7 +36,7 @@ export type Call = <Q extends z.ZodType, A extends z.ZodType>(
 /** Nothing that is sent is changed here, so what the caller may not change can be sent too. */
 type DeepReadonly<T> = T extends object ? { readonly [K in keyof T]: DeepReadonly<T[K]> } : T;
 
-export function createCall({ transport, tokens, newRequestId }: CallDeps): Call {
+export function createCall({ transport, tokens, clientSecret, newRequestId }: CallDeps): Call {
   return async (endpoint, requestSchema, answerSchema, body, { signal } = {}) => {
     const json = JSON.stringify(checkRequest(endpoint, requestSchema, body));
 
@@ -48,7 +50,7 @@ export function createCall({ transport, tokens, newRequestId }: CallDeps): Call 
         body: json,
         signal,
       } as const;
-      return readAnswer(request, await transport(request), answerSchema, [token]);
+      return readAnswer(request, await transport(request), answerSchema, [token, clientSecret]);
     }
 
     const cached = await tokens.getToken({ signal });

@@ -85,6 +85,7 @@ export function connectOver({ close, ...parts }: ConnectionParts): ServiceConnec
   const client = createServiceClient({
     transport: parts.transport,
     tokens,
+    clientSecret: parts.credentials.clientSecret,
     newRequestId: randomUUID,
     close,
   });

@@ -2,17 +2,29 @@
 
 const MAX_LENGTH = 500;
 
-/**
- * @param secrets are replaced by `[secret]`, also where they stand in the form encoding that a token request uses.
- */
+/** @param secrets are replaced by `[secret]`, in every form that a request or an answer may give them. */
 export function safeText(text: string, secrets: readonly string[]): string {
   let safe = text;
   for (const secret of secrets) {
     if (secret === '') continue;
-    const inForm = new URLSearchParams([['', secret]]).toString().slice(1);
-    for (const form of [secret, inForm]) safe = safe.replaceAll(form, '[secret]');
+    for (const form of formsOf(secret)) safe = safe.replaceAll(form, '[secret]');
   }
   // Cut last: a secret that the cut splits would not be found.
   safe = safe.replaceAll(/[\p{Cc}\p{Cf}\u2028\u2029]+/gu, ' ').trim();
   return safe.length <= MAX_LENGTH ? safe : `${safe.slice(0, MAX_LENGTH)}…`;
+}
+
+/** As it is; as in a form, an address and JSON; in base64, where its end depends on what follows. */
+function formsOf(secret: string): string[] {
+  const inForm = new URLSearchParams([['', secret]]).toString().slice(1);
+  const inBase64 = Buffer.from(secret).toString('base64').replace(/=+$/, '');
+  const inBase64Url = Buffer.from(secret).toString('base64url');
+  return [
+    secret,
+    inForm,
+    encodeURIComponent(secret),
+    JSON.stringify(secret).slice(1, -1),
+    inBase64,
+    inBase64Url,
+  ];
 }

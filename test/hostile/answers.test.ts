@@ -24,6 +24,7 @@ function answeredWith(answer: Odd): ServiceClient {
     transport: () =>
       Promise.resolve({ ...answer, sentAtMs: T0 + 60_000, receivedAtMs: T0 + 60_010, serverDateMs: null }),
     tokens: { getToken: () => Promise.resolve('token'), invalidate: () => undefined },
+    clientSecret: 'secret',
     newRequestId: () => 'r',
     close: () => Promise.resolve(),
   });

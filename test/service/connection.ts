@@ -67,6 +67,7 @@ export function connect(options: ConnectionOptions) {
   const client = createServiceClient({
     transport: http.send,
     tokens,
+    clientSecret,
     newRequestId: counted('request'),
     close: http.close,
   });
