@@ -188,6 +188,8 @@ test('alarms stand while their reason does, in the status and as a metric', asyn
   for (let n = 0; n < 3; n += 1) watch.observer.refused({ ...refused, reason: 'missing_signature' });
   await eventually(() => watch.alarms.current.length === 2, { what: 'both stand' });
   expect(watch.alarms.current.map(({ kind }) => kind)).toEqual(['bad_signatures', 'credentials']);
+  // Strangers who sign nothing do not count.
+  expect(watch.alarms.current[0]?.message).toMatch(/^3 webhooks /);
   expect(await value('stock_mirror_alarm{kind="credentials"}')).toBe(1);
   expect(await value('stock_mirror_alarm{kind="silence"}')).toBe(0);
   expect(await value('stock_mirror_blocked{kind="credentials"}')).toBe(1);
