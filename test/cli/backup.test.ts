@@ -132,7 +132,9 @@ describe('of a mirror that nobody serves', () => {
     writeFileSync(join(home.folder, 'used.db-wal'), 'frames');
     expect((await run(home, 'backup', 'used.db')).stderr).toContain('used.db-wal exists, so');
     mkdirSync(join(home.folder, 'folder'));
-    expect((await run(home, 'backup', 'folder', '--force')).stderr).toContain('folder is a folder or a device: name a file');
+    expect((await run(home, 'backup', 'folder', '--force')).stderr).toContain(
+      'folder is a folder or a device: name a file',
+    );
     expect((await run(home, 'backup', 'nowhere/copy.db')).stderr).toContain('nowhere does not exist');
     expect(existsSync(join(home.folder, 'nowhere'))).toBe(false);
   });
