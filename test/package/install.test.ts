@@ -71,7 +71,9 @@ it('holds what it needs to run, and neither sources nor secrets', () => {
   expect(packed).toEqual(
     expect.arrayContaining(['package.json', 'LICENSE', '.env.example', 'dist/bin.js', 'dist/cli.js']),
   );
-  expect(packed.filter((path) => /^(src|test|scripts(?!\/(grafana|prometheus)\/))\/|\.env$|\.db$/.test(path))).toEqual([]);
+  expect(
+    packed.filter((path) => /^(src|test|scripts(?!\/(grafana|prometheus)\/))\/|\.env$|\.db$/.test(path)),
+  ).toEqual([]);
 });
 
 it('finds the migrations beside dist/', () => {
