@@ -86,8 +86,8 @@ export async function openMirror(
     maxRps: config.service.maxRps,
     schedules: config.schedules,
   });
-  store.writer.onAppended(({ facts }) => {
-    for (const fact of facts) tellFact(log, fact);
+  store.writer.onAppended(({ facts, seq }) => {
+    for (const fact of facts) tellFact(log, fact, seq);
   });
   return {
     store,
@@ -235,36 +235,40 @@ function refuseOpenDoor({ ops }: Config, { host, port }: Listener): void {
   );
 }
 
-/** One line per event that is worth a person's attention. */
-function tellFact(log: Logger, fact: Fact): void {
+/**
+ * One line per event that is worth a person's attention.
+ *
+ * @param seq of the log's entry: with it the delivery and its request id, or the read, are found again.
+ */
+function tellFact(log: Logger, fact: Fact, seq: number): void {
   switch (fact.kind) {
     case 'gap_proved':
       log.info(
-        { productId: fact.productId, variantId: fact.gap.variantId, warehouseId: fact.gap.warehouseId },
+        { seq, productId: fact.productId, variantId: fact.gap.variantId, warehouseId: fact.gap.warehouseId },
         'a delivery is lost: its cell is repaired, the products that move are read',
       );
       return;
     case 'drift':
       // A bundle's total moves with its components and has no delivery of its own: that is no fault.
       log[fact.cause === 'derived' ? 'debug' : 'info'](
-        { ...fact },
+        { seq, ...fact },
         'a read found a difference and corrected it',
       );
       return;
     case 'removed':
-      log.info({ what: fact.what, id: fact.id }, 'no longer in the service: removed');
+      log.info({ seq, what: fact.what, id: fact.id }, 'no longer in the service: removed');
       return;
     case 'quarantined':
-      log.warn({ ...fact }, 'an authentic delivery was not understood: it is kept, and read about');
+      log.warn({ seq, ...fact }, 'an authentic delivery was not understood: it is kept, and read about');
       return;
     case 'brake':
       log.error(
-        { ...fact },
+        { seq, ...fact },
         'too many products are missing at once: nothing is removed before an operator allows it (resync --allow-removals)',
       );
       return;
     case 'wrong_store':
-      log.error({ ...fact }, 'the service answers for another store: nothing of it is mirrored');
+      log.error({ seq, ...fact }, 'the service answers for another store: nothing of it is mirrored');
       return;
     case 'clock_contradiction':
       log.warn('what the service says of its clock contradicts itself: reads are trusted less for a while');
@@ -280,6 +284,6 @@ function tellFact(log: Logger, fact: Fact): void {
     case 'missing':
     case 'contested':
     case 'not_found':
-      log.debug({ ...fact }, fact.kind);
+      log.debug({ seq, ...fact }, fact.kind);
   }
 }

@@ -89,7 +89,7 @@ export function keepUnstored({ writer, now, log }: UnstoredDeps): UnstoredDelive
   return {
     note(body, cause): void {
       noted += 1;
-      const { changes, unreadable } = parseDelivery(body);
+      const { requestId, changes, unreadable } = parseDelivery(body);
       for (const { variantId } of changes) variantIds.add(variantId);
       for (const { variantId } of unreadable) {
         if (variantId === null) everything = true;
@@ -101,7 +101,10 @@ export function keepUnstored({ writer, now, log }: UnstoredDeps): UnstoredDelive
       }
       if (now() < nextNewsAtMs) return;
       nextNewsAtMs = now() + NEWS_EVERY_MS;
-      log.error({ err: cause, noted }, 'deliveries are not stored: what they are about will be read instead');
+      log.error(
+        { err: cause, noted, requestId },
+        'deliveries are not stored: what they are about will be read instead',
+      );
     },
     get size() {
       return size();

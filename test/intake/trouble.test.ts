@@ -39,6 +39,7 @@ test('deliveries the store rejects are 503 within the second, and read about onc
   // Still told, not only counted: what is wrong, once.
   const told = intake.log.filter((line) => JSON.stringify(line).includes('another program holds'));
   expect(told).toHaveLength(1);
+  expect(['a', 'b', 'c']).toContain(told[0]!['requestId']);
 
   await failToFlush(intake);
   lock.release();
