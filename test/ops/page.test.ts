@@ -1,5 +1,6 @@
 /** The ops page without scripts, over a real store and socket: what it shows, what its forms do, whose forms it refuses. */
 import { expect, test } from 'vitest';
+import { LATEST_MS } from '../../src/core/limits.ts';
 import type { Operator } from '../../src/ops/operator.ts';
 import { RejectedLog } from '../../src/ops/rejected.ts';
 import { LiveTimeline } from '../../src/ops/timeline.ts';
@@ -102,12 +103,27 @@ test('says what state the mirror is in, why, and what to do', async () => {
   });
   const late = words(await show(ops, '/'));
   expect(late).toMatch(/Stale A doubt has waited for its read for 16 min/);
-  expect(late).toMatch(
-    /changes and reads contradict each other products? 1|changes and reads contradict each other 1/,
-  );
+  expect(late).toContain('changes and reads contradict each other 1 yes');
 
   store.change('UPDATE service_state SET alive_at_ms = ?', Date.now() - 60_000);
   expect(words(await show(ops, '/'))).toContain('has not been written to for a while');
+});
+
+test('warns of removals that are held, and asks twice before they are allowed', async () => {
+  const store = newStore();
+  const ops = await startOps(store);
+  await read(store, 5, 100);
+  expect(words(await show(ops, '/'))).toContain('None is held.');
+  store.change(
+    `INSERT INTO obligations (product_id, reason, priority, doubt, made_seq, made_at_ms, first_made_at_ms, not_before_ms)
+     VALUES ('1', 'confirm_removal', 4, 0, 1, 1, 1, ?)`,
+    LATEST_MS,
+  );
+  await expect
+    .poll(async () => words(await show(ops, '/')))
+    .toContain('1 product can no longer be seen in the service, too many at once');
+  expect(await show(ops, '/')).toMatch(/<input type="checkbox" name="sure" required/);
+  expect(words(await show(ops, '/variants/100'))).toContain('held until you allow removals');
 });
 
 test('says by what it is blocked, and lets the operator try the credentials again', async () => {
@@ -118,9 +134,9 @@ test('says by what it is blocked, and lets the operator try the credentials agai
   const alarms = { current: [{ kind: 'credentials' as const, since, message: 'run `resync` <now>' }] };
   const ops = await startOps(store, { operator, alarms });
   const page = await show(ops, '/');
-  expect(words(page)).toContain('The service is not being asked the secret was refused.');
+  expect(words(page)).toContain('The service is not being asked The secret was refused.');
   expect(words(page)).toContain('Correct SERVICE_CLIENT_ID and SERVICE_CLIENT_SECRET');
-  expect(page).toContain('run <code>resync</code> &lt;now&gt;');
+  expect(page).toContain('Run <code>resync</code> &lt;now&gt;');
   expect(words(page)).toContain('Try the credentials again');
   expect(await post(ops, '/page/resync', { back: '/' })).toMatchObject({
     status: 303,
@@ -167,8 +183,7 @@ test('finds stock by SKU, ids, name and warehouse, page by page, with the freshn
   expect(words(await show(ops, '/stock?q=1200'))).toMatch(/read 10\d s ago .*As of 20\d\d-[\d-]* [\d:]* UTC/);
   await change(store, 'a', 1, { id: '1200', old: 9, new: 8 });
   const row = words(await show(ops, '/stock?suspect=1'));
-  expect(row).toMatch(/S-1200 .* 8 .* suspect webhook just now|S-1200 .* 8 .* suspect webhook 1/);
-  expect(row).toContain('a webhook');
+  expect(row).toMatch(/S-1200 .* 1 8 3 1 suspect webhook [^]*a webhook/);
 });
 
 test('shows how a variant moved, by whom, and what the last read said', async () => {
@@ -186,10 +201,10 @@ test('shows how a variant moved, by whom, and what the last read said', async ()
   await change(store, 'gap', 1, { old: 20, new: 18 });
   const page = await show(ops, '/variants/100');
   const text = words(page);
-  expect(text).toMatch(/1 12 18 −?\+?6/);
+  expect(text).toMatch(/1 12 18 \+6/);
   expect(text).toMatch(/5 4 −1 order_reserved order 777/);
   expect(text).toMatch(/4 12 \+8 user_adjusted user 55/);
-  expect(text).toMatch(/– 5 First read found by a read/);
+  expect(text).toMatch(/1 – 5 – First read found by a read/);
   expect(text).toContain('the mirror held 12 , and the next change began at 20');
   expect(text).toMatch(/1 18 5 \+13 since/);
   // Each change is a step, and a dot that says what it was.

@@ -49,7 +49,7 @@ function now(overview: Overview): Html {
         : html`<section aria-labelledby="blocked-title">
             <h2 id="blocked-title">The service is not being asked</h2>
             <p>
-              ${blocked.message}.
+              ${sentence(blocked.message)}.
               ${blocked.untilMs === null ? '' : html`It is asked again at ${instant(blocked.untilMs)}.`}
             </p>
             <p class="advice"><b>What to do:</b> ${blockAdvice(blocked.kind)}</p>
@@ -64,7 +64,7 @@ function now(overview: Overview): Html {
             ${alarms.map(
               ({ since, message }) =>
                 html`<div class="alarm">
-                  ${withCode(message)}
+                  ${withCode(sentence(message))}
                   <p class="quiet">since ${instant(since)}, ${ago(since, nowMs)}</p>
                 </div>`,
             )}
@@ -73,6 +73,10 @@ function now(overview: Overview): Html {
     ${running.map((run) => html`<section aria-label="Run ${run.id}">${runProgress(run, nowMs)}</section>`)}
     ${owedView(overview)} ${troubleView(status, nowMs)}
   </div>`;
+}
+
+function sentence(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
 /** What stands between backticks as code. */
@@ -102,7 +106,8 @@ function owedView({ owed, nowMs, readsUnderWay, status }: Overview): Html {
     ${
       list.length === 0
         ? html`<p class="quiet">
-            Nothing is in doubt: these products are read for a run, or a variant’s product is looked for.
+            No doubt is on record. What is pending is read for a run, for a broken chain, or to find a
+            variant’s product.
           </p>`
         : html`<table class="blocks">
             <thead>

@@ -70,7 +70,8 @@ export function explainState({ status, owed, blocked, nowMs }: Situation): Expla
       `${count(status.open_gaps, 'chain of changes is', 'chains of changes are')} broken: a delivery is late or lost${age}.`,
     );
   }
-  if (blocked !== null) return { why, advice: blockAdvice(blocked.kind) };
+  // What to do about that is said with it.
+  if (blocked !== null) return { why: [...why, 'The service is not being asked: see below.'], advice: null };
   return { why, advice };
 }
 

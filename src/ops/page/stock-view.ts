@@ -50,7 +50,7 @@ export function stockView(page: StockPage, view: StockView, nowMs: number): Html
       ${
         page.variants.length === 0
           ? html`<p class="none">${noneFound(page, view)}</p>`
-          : html`<table class="blocks">
+          : html`<table class="blocks stock">
               <thead>
                 <tr>
                   <th scope="col">Variant</th>

@@ -89,6 +89,7 @@ section > header:last-child { margin-bottom: 0; }
 .two > * { min-width: 0; }
 .row { display: flex; flex-wrap: wrap; align-items: center; gap: 0.5rem; }
 .stack { display: grid; gap: 0.75rem; }
+.stack > header { margin-bottom: 0; }
 
 .state { display: inline-block; padding: 0.1rem 0.55rem; border-radius: 0.3rem; background: var(--line); font-weight: 600; white-space: nowrap; }
 .state.live, .state.done, .state.good { background: var(--good-ground); color: var(--good); }
@@ -216,7 +217,9 @@ progress { width: 100%; height: 0.9rem; accent-color: var(--accent); }
   .blocks th, .blocks .whole { grid-column: 1 / -1; }
   .blocks .figure, .blocks .figure + td { text-align: left; white-space: normal; padding-left: 0; }
   .blocks tr.more { padding-top: 0; }
-  .blocks .warehouse { grid-column: 1 / -1; }
+  .blocks .warehouse, .blocks .actor { grid-column: 1 / -1; }
+  .blocks.stock tr { grid-template-columns: repeat(3, minmax(0, 1fr)); }
+  button { white-space: normal; }
   .plot.wide .tick { font-size: 17px; }
   .tip .bubble { right: auto; left: 0; }
 }

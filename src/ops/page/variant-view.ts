@@ -173,15 +173,17 @@ function history({ variant, changes, hasMore }: VariantView, beforeSeq: number |
     ${
       changes.length === 0
         ? html`<p class="none">No change is on record. Older ones are pruned.</p>`
-        : html`${warehouses.slice(0, PLOTS_SHOWN).map((warehouseId) =>
-              stepPlot({
-                id: `step-${warehouseId ?? 'total'}`,
-                title: warehouseId === null ? 'Total' : `Warehouse ${warehouseId}`,
-                changes: changes.filter((change) => change.warehouseId === warehouseId),
-                nowMs: beforeSeq === null ? nowMs : (changes[0]?.recordedAtMs ?? nowMs),
-                labelOf: label,
-              }),
-            )}
+        : html`<div class="two">
+              ${warehouses.slice(0, PLOTS_SHOWN).map((warehouseId) =>
+                stepPlot({
+                  id: `step-${warehouseId ?? 'total'}`,
+                  title: warehouseId === null ? 'Total' : `Warehouse ${warehouseId}`,
+                  changes: changes.filter((change) => change.warehouseId === warehouseId),
+                  nowMs: beforeSeq === null ? nowMs : (changes[0]?.recordedAtMs ?? nowMs),
+                  labelOf: label,
+                }),
+              )}
+            </div>
             <table class="blocks">
               <thead>
                 <tr>
@@ -215,10 +217,10 @@ function changeRow(change: VariantChange): Html {
     <td class="figure" data-label="from">${quantity(oldQty)}</td>
     <td class="figure strong" data-label="to">${newQty === null ? 'removed' : quantity(newQty)}</td>
     <td class="figure ${moved !== null && moved < 0 ? 'down' : 'up'}" data-label="change">
-      ${moved === null ? '' : signed(moved)}
+      ${moved === null ? '–' : signed(moved)}
     </td>
     <td data-label="why">${whyWords(change)}</td>
-    <td data-label="by">${actor(change)}</td>
+    <td class="actor" data-label="by">${actor(change)}</td>
   </tr>`;
 }
 
