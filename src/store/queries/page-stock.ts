@@ -55,7 +55,7 @@ export interface StockPage {
 }
 
 /** Variants that one page may look at, and products or cells that are asked for what is suspect. */
-const LOOKED_AT = 10_000;
+const LOOKED_AT = 5_000;
 const SUSPECTS_OF_EACH_KIND = 300;
 
 const IN_WAREHOUSE = `(
