@@ -39,7 +39,8 @@ export function createOpsApp(deps: OpsDeps): Hono<OpsEnv> {
   app.onError((cause, c) => {
     // What the framework refuses by itself: a body that is not JSON, a path that cannot be decoded.
     if (cause instanceof HTTPException && cause.status < 500) {
-      return c.json(errorBody('invalid_request', cause.message), cause.status);
+      const problem = cause.message.includes('JSON') ? 'the body: it is not JSON' : cause.message;
+      return c.json(errorBody('invalid_request', problem), cause.status);
     }
     log.error({ err: cause, path: c.req.path }, 'a request to the private listener failed');
     return c.json(errorBody('server_error', cause.message), 500);

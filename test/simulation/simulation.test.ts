@@ -16,9 +16,9 @@ async function simulate(...args: readonly string[]): Promise<{ code: number | nu
   return { code: await promise, output };
 }
 
-test('every promise holds in sixty stories of loss, disorder and crashes', { timeout: 150_000 }, async () => {
-  const { code, output } = await simulate('--from', '1', '--seeds', '60', '--processes', '2');
-  expect(output).toMatch(/^60 seeds in \d+ s, [\d.]+ per second/m);
+test('every promise holds in fifty stories of loss, disorder and crashes', { timeout: 150_000 }, async () => {
+  const { code, output } = await simulate('--from', '1', '--seeds', '50', '--processes', '2');
+  expect(output).toMatch(/^50 seeds in \d+ s, [\d.]+ per second/m);
   expect(output).toContain('every promise held');
   expect(code, output).toBe(0);
 });
