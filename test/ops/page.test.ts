@@ -71,6 +71,9 @@ function operatorOf(
   };
 }
 
+/** Where counting takes long, counts may be those of a while ago. */
+const RECOUNT = { timeout: 10_000 };
+
 const PAGES = ['/', '/?span=day', '/stock', '/stock?suspect=1', '/drift', '/deliveries', '/runs'];
 
 test('says what state the mirror is in, why, and what to do', async () => {
@@ -87,9 +90,8 @@ test('says what state the mirror is in, why, and what to do', async () => {
 
   // A break in the chain: 5, then from 9 to 8.
   await change(store, 'a', 1, { old: 9, new: 8 });
-  // Counts may be those of a moment ago where counting takes long.
   const overview = async () => words(await show(ops, '/'));
-  await expect.poll(overview).toContain('1 stock level is suspect');
+  await expect.poll(overview, RECOUNT).toContain('1 stock level is suspect');
   const page = await overview();
   expect(page).toContain('1 chain of changes is broken: a delivery is late or lost');
   expect(page).toMatch(/Open gaps 1 /);
@@ -120,7 +122,7 @@ test('warns of removals that are held, and asks twice before they are allowed', 
     LATEST_MS,
   );
   await expect
-    .poll(async () => words(await show(ops, '/')))
+    .poll(async () => words(await show(ops, '/')), RECOUNT)
     .toContain('1 product can no longer be seen in the service, too many at once');
   expect(await show(ops, '/')).toMatch(/<input type="checkbox" name="sure" required/);
   expect(words(await show(ops, '/variants/100'))).toContain('held until you allow removals');
