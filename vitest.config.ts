@@ -1,11 +1,18 @@
 import { defineConfig } from 'vitest/config';
-import { SLOW } from './vitest.slow.config.ts';
+import { ALONE, SLOW } from './vitest.slow.config.ts';
 
 export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
     // test/package and test/browser have configurations of their own.
-    exclude: ['test/**/fixtures/**', 'test/package/**', 'test/browser/**', 'node_modules/**', ...SLOW],
+    exclude: [
+      'test/**/fixtures/**',
+      'test/package/**',
+      'test/browser/**',
+      'node_modules/**',
+      ...SLOW,
+      ...ALONE,
+    ],
     testTimeout: 20_000,
     hookTimeout: 20_000,
     // Some CI environments ask for colours; what the tests read has none.

@@ -31,7 +31,6 @@ export const SLOW = [
   'test/process/faults.test.ts',
   'test/process/first-start.test.ts',
   'test/process/full-disk.test.ts',
-  'test/process/flood.test.ts',
   'test/process/kill.test.ts',
   'test/process/locked-store.test.ts',
   'test/process/long-reader.test.ts',
@@ -58,12 +57,16 @@ export const SLOW = [
   'test/store/mark.test.ts',
 ];
 
+/** Those that hold every answer to its second while they take what the machine has: one at a time, after the others. */
+export const ALONE = ['test/process/flood.test.ts'];
+
+const shared = { testTimeout: 20_000, hookTimeout: 20_000, pool: 'forks' } as const;
+
 export default defineConfig({
   test: {
-    include: SLOW,
-    testTimeout: 20_000,
-    hookTimeout: 20_000,
-    pool: 'forks',
-    maxWorkers: 3,
+    projects: [
+      { test: { ...shared, name: 'slow', include: SLOW, maxWorkers: 5, sequence: { groupOrder: 0 } } },
+      { test: { ...shared, name: 'alone', include: ALONE, maxWorkers: 1, sequence: { groupOrder: 1 } } },
+    ],
   },
 });

@@ -102,7 +102,7 @@ function judgeParked({ parkedReads }: WatchedState): Finding | null {
   return {
     kind: 'parked_reads',
     message:
-      `${parkedReads} products cannot be read, refused or failing over and over: their rows stay as suspect as they ` +
-      'were; `status` shows the latest error, `resync` tries them again',
+      `products that cannot be read, refused or failing over and over: ${parkedReads}. Their rows stay as suspect as ` +
+      'they were; `status` shows the latest error, `resync` tries them again',
   };
 }

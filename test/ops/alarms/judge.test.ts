@@ -72,7 +72,7 @@ test.each<[string, Partial<WatchedState>, AlarmKind[], RegExp]>([
     /the disk answers no write$/,
   ],
   ['the brake', { heldRemovals: 21 }, ['held_removals'], /^21 products .*--allow-removals/],
-  ['refused reads', { parkedReads: 2 }, ['parked_reads'], /^2 products cannot be read/],
+  ['refused reads', { parkedReads: 2 }, ['parked_reads'], /^products that cannot be read.*: 2\./],
   [
     'two things at once',
     { parkedReads: 2, ...blocked('credentials', NOW) },
