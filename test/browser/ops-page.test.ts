@@ -240,4 +240,3 @@ async function resyncWithToken(mirror: RunningMirror, productIds: readonly strin
     { what: 'the products are read' },
   );
 }
-
