@@ -1,5 +1,5 @@
 import { defineConfig } from 'vitest/config';
-import { ALONE, SLOW } from './vitest.slow.config.ts';
+import { ALONE, LONG, SLOW } from './vitest.slow.config.ts';
 
 export default defineConfig({
   test: {
@@ -11,6 +11,7 @@ export default defineConfig({
       'test/browser/**',
       'node_modules/**',
       ...SLOW,
+      ...LONG,
       ...ALONE,
     ],
     testTimeout: 20_000,

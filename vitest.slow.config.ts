@@ -5,25 +5,19 @@ import { defineConfig } from 'vitest/config';
  * mostly wait, so more of them than cores run side by side; `npm test` runs everything else.
  */
 export const SLOW = [
-  'test/cli/backup.test.ts',
-  'test/cli/demo/demo.test.ts',
-  'test/cli/doctor/doctor.test.ts',
   'test/cli/export/export.test.ts',
   'test/cli/prune.test.ts',
-  'test/cli/resync-alone.test.ts',
   'test/cli/resync-restart.test.ts',
   'test/cli/resync-served.test.ts',
   'test/cli/send.test.ts',
   'test/cli/serve.test.ts',
   'test/cli/status.test.ts',
   'test/cli/terminal.test.ts',
-  'test/cli/verify/verify.test.ts',
   'test/crash/crash.test.ts',
   'test/hostile/huge-answer.test.ts',
   'test/hostile/sockets.test.ts',
   'test/intake/bounds.test.ts',
   'test/ops/stalled-reader.test.ts',
-  'test/process/activation.test.ts',
   'test/process/credentials.test.ts',
   'test/process/damaged-file.test.ts',
   'test/process/downtime.test.ts',
@@ -52,20 +46,31 @@ export const SLOW = [
   'test/process/wrong-store.test.ts',
   'test/readers/pruned.test.ts',
   'test/readers/readers.test.ts',
-  'test/reconcile/outage.test.ts',
   'test/sandbox/command.test.ts',
   'test/store/mark.test.ts',
 ];
 
-/** Those that hold every answer to its second while they take what the machine has: one at a time, after the others. */
-export const ALONE = ['test/process/flood.test.ts'];
+/** The longest of them. The checks of every change have no time for these. */
+export const LONG = [
+  'test/cli/backup.test.ts',
+  'test/cli/demo/demo.test.ts',
+  'test/cli/doctor/doctor.test.ts',
+  'test/cli/resync-alone.test.ts',
+  'test/cli/verify/verify.test.ts',
+  'test/reconcile/outage.test.ts',
+];
+
+/** Those that hold answers to their second while they take what the machine has: one at a time, after the others. */
+export const ALONE = ['test/process/activation.test.ts', 'test/process/flood.test.ts'];
 
 const shared = { testTimeout: 20_000, hookTimeout: 20_000, pool: 'forks' } as const;
+const beside = { ...shared, maxWorkers: 3, sequence: { groupOrder: 0 } };
 
 export default defineConfig({
   test: {
     projects: [
-      { test: { ...shared, name: 'slow', include: SLOW, maxWorkers: 5, sequence: { groupOrder: 0 } } },
+      { test: { ...beside, name: 'slow', include: SLOW } },
+      { test: { ...beside, name: 'long', include: LONG } },
       { test: { ...shared, name: 'alone', include: ALONE, maxWorkers: 1, sequence: { groupOrder: 1 } } },
     ],
   },

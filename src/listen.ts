@@ -24,6 +24,8 @@ const HEADERS_TIMEOUT_MS = 5_000;
 const REQUEST_TIMEOUT_MS = 10_000;
 const KEEP_ALIVE_MS = 65_000;
 const CHECK_EVERY_MS = 1_000;
+/** Connections that the kernel holds for the next process over a restart. Node's own 511 would shrink a passed socket's. */
+const BACKLOG = 4_096;
 /** How long idle connections are kept when the listener stops: longer than a request is on its way. */
 const LINGER_MS = 500;
 
@@ -96,7 +98,7 @@ class Connections {
 
 async function listenOn(server: Server, host: string, port: number): Promise<AddressInfo> {
   try {
-    server.listen(port, host);
+    server.listen(port, host, BACKLOG);
     await once(server, 'listening');
   } catch (error) {
     throw new Error(`cannot listen on ${host}:${port}: free the port, or set another one`, { cause: error });
@@ -107,7 +109,7 @@ async function listenOn(server: Server, host: string, port: number): Promise<Add
 async function takeOver(server: Server, fd: number): Promise<AddressInfo> {
   const remedy = 'let a socket unit with ListenStream=<address>:<port> start the service';
   try {
-    server.listen({ fd });
+    server.listen({ fd }, BACKLOG);
     await once(server, 'listening');
   } catch (error) {
     throw new Error(`cannot listen on descriptor ${fd}, which LISTEN_FDS names: ${remedy}`, { cause: error });
