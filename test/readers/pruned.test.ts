@@ -39,6 +39,7 @@ for (const name of NAMES) {
         T0 + 10_000,
       );
       await eventually(isEqual, { what: 'the change', withinMs: 30_000 });
+      await eventually(() => reader.starts.length > 0, { what: 'it says that it starts' });
       expect(reader.starts).toHaveLength(1);
 
       await reader.kill();
@@ -51,6 +52,8 @@ for (const name of NAMES) {
       );
       reader.start();
       await eventually(isEqual, { what: 'equal without the removals', withinMs: 30_000 });
+      // The copy is there before the shell prints what it did.
+      await eventually(() => reader.starts.length > 1, { what: 'it says that it starts over' });
       expect(reader.starts).toHaveLength(2);
       expect(reader.compare().mirror).toHaveLength(1);
     },
