@@ -1,4 +1,5 @@
 /** The package as a user gets it: packed, installed globally, and run by the Node that the machine has. */
+import { once } from 'node:events';
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -88,7 +89,12 @@ it('runs the simulated service, with its page', async () => {
     cwd: folder,
     env,
   });
-  onTestFinished(() => void sandbox.kill('SIGKILL'));
+  // A launcher that is killed cannot tell the Node 24 that it started.
+  onTestFinished(async () => {
+    const ended = once(sandbox, 'exit');
+    sandbox.kill('SIGTERM');
+    await ended;
+  });
   let printed = '';
   sandbox.stdout.setEncoding('utf8').on('data', (text: string) => (printed += text));
   await expect.poll(() => printed, { timeout: 15_000 }).toContain('SERVICE_WEBHOOK_SECRET=');
