@@ -6,23 +6,25 @@ import type { StockChange } from './entry.ts';
 import type { Cell } from './model.ts';
 import { blankCell } from './unknown.ts';
 
-export type ChangeBranch =
-  | '1 new cell'
-  | '2 stale'
-  | '2 stale, yet follows'
-  | '3 duplicate'
-  | '3 seen by the read'
-  | '3 follows'
-  | '3 precedes'
-  | '3 order unknown'
-  | '4a seen by the read'
-  | '4b confirmed'
-  | '4b in doubt'
-  | '4c follows'
-  | '4c gap'
-  | 'gone, seen by the read'
-  | 'gone, in doubt'
-  | 'poison';
+export const CHANGE_BRANCHES = [
+  '1 new cell',
+  '2 stale',
+  '2 stale, yet follows',
+  '3 duplicate',
+  '3 seen by the read',
+  '3 follows',
+  '3 precedes',
+  '3 order unknown',
+  '4a seen by the read',
+  '4b confirmed',
+  '4b in doubt',
+  '4c follows',
+  '4c gap',
+  'gone, seen by the read',
+  'gone, in doubt',
+  'poison',
+] as const;
+export type ChangeBranch = (typeof CHANGE_BRANCHES)[number];
 
 export interface ChangeOutcome {
   readonly branch: ChangeBranch;

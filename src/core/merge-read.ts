@@ -26,14 +26,16 @@ export function isConcurrent(
   return read.superseded || touched.eventSeq > read.s0 || read.sentAtMs < touched.eventAtMs + REPLICA_LAG_MS;
 }
 
-export type LevelBranch =
-  | 'new cell'
-  | 'superseded, unknown cell'
-  | 'concurrent, agrees'
-  | 'concurrent, differs'
-  | 'dominated, agrees'
-  | 'dominated, drift'
-  | 'dominated, back from the dead';
+export const LEVEL_BRANCHES = [
+  'new cell',
+  'superseded, unknown cell',
+  'concurrent, agrees',
+  'concurrent, differs',
+  'dominated, agrees',
+  'dominated, drift',
+  'dominated, back from the dead',
+] as const;
+export type LevelBranch = (typeof LEVEL_BRANCHES)[number];
 
 export interface LevelOutcome {
   readonly branch: LevelBranch;

@@ -4,7 +4,9 @@ import type { Entry, ReadEntry } from '../../src/core/entry.ts';
 import type { Fact } from '../../src/core/fact.ts';
 import { fold } from '../../src/core/fold.ts';
 import { EARLIEST_MS, REPLICA_LAG_MS } from '../../src/core/limits.ts';
-import { CHANGE_BRANCHES, DOUBTFUL, LEVEL_BRANCHES } from './branches.ts';
+import { CHANGE_BRANCHES } from '../../src/core/merge-change.ts';
+import { LEVEL_BRANCHES } from '../../src/core/merge-read.ts';
+import { DOUBTFUL } from './branches.ts';
 import { MemoryTables } from './memory-tables.ts';
 import { plans, type Misfortune } from './plans.ts';
 import { SimulatedService, type Plan, type StepPlan, type Watch } from './simulated-service.ts';
@@ -183,7 +185,7 @@ test('the histories drawn here reach every branch', () => {
   };
   // A fixed seed: what is rare must not fail at random.
   fc.assert(fc.property(plans(ANYTHING), holds), { numRuns: 4_000, seed: 1 });
-  expect(reached).toEqual(new Set([...Object.keys(CHANGE_BRANCHES), ...Object.keys(LEVEL_BRANCHES)]));
+  expect(reached).toEqual(new Set<string>([...CHANGE_BRANCHES, ...LEVEL_BRANCHES]));
 });
 
 test('folding the same log twice gives the same tables and the same facts', () => {

@@ -1,7 +1,8 @@
 /** What must have happened over a few hundred seeds, or the simulation proves less than it says. */
 import type { DriftCause, Fact } from '../../src/core/fact.ts';
 import type { Reason } from '../../src/core/model.ts';
-import { CHANGE_BRANCHES, LEVEL_BRANCHES } from '../core/branches.ts';
+import { CHANGE_BRANCHES } from '../../src/core/merge-change.ts';
+import { LEVEL_BRANCHES } from '../../src/core/merge-read.ts';
 import type { DiskFault } from './disk.ts';
 import type { Mangling, Operation, ReadFault } from './plan.ts';
 
@@ -126,11 +127,11 @@ const OTHERS = [
 ];
 
 export const EXPECTED: readonly string[] = [
-  ...Object.keys(CHANGE_BRANCHES).map((branch) => `change: ${branch}`),
+  ...CHANGE_BRANCHES.map((branch) => `change: ${branch}`),
   // One process reads a product once at a time, so that its answers come in order.
-  ...Object.keys(LEVEL_BRANCHES)
-    .filter((branch) => branch !== 'superseded, unknown cell')
-    .map((branch) => `level: ${branch}`),
+  ...LEVEL_BRANCHES.filter((branch) => branch !== 'superseded, unknown cell').map(
+    (branch) => `level: ${branch}`,
+  ),
   ...Object.keys(FACTS).map((kind) => `fact: ${kind}`),
   ...Object.keys(DRIFTS).map((cause) => `drift: ${cause}`),
   ...Object.keys(REASONS).map((reason) => `obliged: ${reason}`),

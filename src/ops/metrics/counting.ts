@@ -1,8 +1,8 @@
 /** What is counted and timed as it happens: deliveries, commits, merges, reads, repairs, runs. */
 import { Counter, Histogram, type Registry } from 'prom-client';
 import type { DriftCause } from '../../core/fact.ts';
-import type { ChangeBranch } from '../../core/merge-change.ts';
-import type { LevelBranch } from '../../core/merge-read.ts';
+import { CHANGE_BRANCHES } from '../../core/merge-change.ts';
+import { LEVEL_BRANCHES } from '../../core/merge-read.ts';
 import type { Reason } from '../../core/model.ts';
 import type { ServiceErrorKind } from '../../service/errors.ts';
 import type { RunKind } from '../../store/commands.ts';
@@ -25,35 +25,6 @@ const CAUSES = valuesOf<DriftCause>({
   conflict: true,
   lost_tail: true,
   derived: true,
-});
-
-const CHANGE_BRANCHES = valuesOf<ChangeBranch>({
-  '1 new cell': true,
-  '2 stale': true,
-  '2 stale, yet follows': true,
-  '3 duplicate': true,
-  '3 seen by the read': true,
-  '3 follows': true,
-  '3 precedes': true,
-  '3 order unknown': true,
-  '4a seen by the read': true,
-  '4b confirmed': true,
-  '4b in doubt': true,
-  '4c follows': true,
-  '4c gap': true,
-  'gone, seen by the read': true,
-  'gone, in doubt': true,
-  poison: true,
-});
-
-const LEVEL_BRANCHES = valuesOf<LevelBranch>({
-  'new cell': true,
-  'superseded, unknown cell': true,
-  'concurrent, agrees': true,
-  'concurrent, differs': true,
-  'dominated, agrees': true,
-  'dominated, drift': true,
-  'dominated, back from the dead': true,
 });
 
 /** What a repair was for; an open gap is a reason too. */
