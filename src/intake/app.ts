@@ -27,6 +27,16 @@ export function createIntakeApp(deps: IntakeDeps): IntakeApp {
     log.warn(refused, 'webhook requests were refused since the last such line'),
   );
   const bodies = new RequestBodies();
+  // Whoever watches keeps no answer waiting, and turns none into another by failing.
+  const afterAnswer = (watch: () => void): void => {
+    setImmediate(() => {
+      try {
+        watch();
+      } catch (cause) {
+        log.error({ err: cause }, 'who watches the public listener failed');
+      }
+    });
+  };
   const app: IntakeApp = new Hono();
 
   app.post('/webhooks', async (c) => {
@@ -39,17 +49,21 @@ export function createIntakeApp(deps: IntakeDeps): IntakeApp {
       bytes = body.byteLength;
       const leftMs = cameMs + COMMIT_DEADLINE_MS - performance.now();
       const verdict = await acceptDelivery(deps, body, signature, leftMs);
-      if (verdict === 'committed') observer.committed(body, performance.now() - cameMs);
+      if (verdict === 'committed') {
+        const tookMs = performance.now() - cameMs;
+        afterAnswer(() => observer.committed(body, tookMs));
+      }
       return verdict;
     });
     if (outcome !== 'committed') {
       tell(outcome);
-      observer.refused({
+      const refusal: Refusal = {
         ...reasonOf(outcome, signature),
         tookMs: performance.now() - cameMs,
         remoteAddress: remoteAddressOf(incoming),
         bytes,
-      });
+      };
+      afterAnswer(() => observer.refused(refusal));
     }
     switch (outcome) {
       case 'committed':

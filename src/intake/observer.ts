@@ -15,9 +15,9 @@ export interface Refusal {
   readonly bytes: number | null;
 }
 
-/** Called once a request: must be quick, and must not throw. */
+/** Called once a request, when its answer is on its way. */
 export interface IntakeObserver {
-  /** An authentic delivery is committed, and about to be answered 204. @param tookMs as in `Refusal`. */
+  /** An authentic delivery is committed, and answered 204. @param tookMs as in `Refusal`. */
   committed(body: Uint8Array, tookMs: number): void;
   refused(refusal: Refusal): void;
 }

@@ -26,7 +26,7 @@ export interface WatchedMirror {
   readonly log: Logger;
 }
 
-/** Just before a request is refused: `Refusal` of the public listener, as far as it matters here. */
+/** A request that was refused: `Refusal` of the public listener, as far as it matters here. */
 export interface WatchedRefusal {
   readonly reason: keyof ReturnType<typeof createCounting>['rejected'];
   readonly status: RejectedStatus;

@@ -31,7 +31,7 @@ export interface Intake {
   /** The lines of its log, parsed. */
   readonly log: readonly Record<string, unknown>[];
   /** What its observer was told, in order. */
-  readonly observed: readonly Observed[];
+  readonly observed: Observed[];
   /** Signed with the present secret unless headers say otherwise. */
   readonly post: (body: Uint8Array, headers?: OutgoingHttpHeaders) => Promise<Answer>;
   readonly ask: (method: string, path: string) => Promise<Answer>;

@@ -19,6 +19,7 @@ test('every answer is told once, with its reason, size and origin', async () => 
   const lock = lockStore(intake);
   await post(delivery('b', item()));
   lock.release();
+  await eventually(() => observed.length === 7, { what: 'the last one is told' });
 
   const at = { tookMs: expect.any(Number) as number, remoteAddress: '127.0.0.1', bytes: body.byteLength };
   expect(observed).toEqual([
@@ -30,4 +31,15 @@ test('every answer is told once, with its reason, size and origin', async () => 
     { ...at, status: 413, reason: 'too_large', bytes: (1 << 20) + 1 },
     { ...at, status: 503, reason: 'not_stored' },
   ]);
+});
+
+test('one that fails changes no answer, and is told in the log', async () => {
+  const { post, observed, log } = await startIntake();
+  observed.push = () => {
+    throw new Error('watching failed');
+  };
+  expect((await post(delivery('a', item()))).status).toBe(204);
+  expect((await post(delivery('b', item()), { 'x-service-signature': 'no' })).status).toBe(401);
+  const told = () => log.filter((line) => JSON.stringify(line).includes('watching failed'));
+  await eventually(() => told().length === 2, { what: 'both failures are in the log' });
 });
