@@ -37,6 +37,24 @@ export default defineConfig(
     files: ['test/**', 'scripts/**', 'src/sandbox/**'],
     rules: { '@typescript-eslint/no-non-null-assertion': 'off' },
   },
+  {
+    files: ['src/**'],
+    ignores: ['src/store/drizzle.ts'],
+    rules: {
+      '@typescript-eslint/no-restricted-imports': [
+        'error',
+        {
+          patterns: [
+            {
+              group: ['drizzle-orm', 'drizzle-orm/*'],
+              allowTypeImports: true,
+              message: 'Import it from store/drizzle.ts, which says why.',
+            },
+          ],
+        },
+      ],
+    },
+  },
   // `expect.any()` and its kin are typed any, to fit wherever a matcher may stand.
   { files: ['test/**'], rules: { '@typescript-eslint/no-unsafe-assignment': 'off' } },
   { files: ['scripts/**'], rules: { 'no-console': 'off' } },

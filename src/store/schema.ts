@@ -3,17 +3,7 @@
  * otherwise. The migrations in `drizzle/` add what drizzle cannot say: STRICT, WITHOUT ROWID, the views.
  * The columns of the fold's tables are those of `core/model.ts`, where they are explained.
  */
-import { sql } from 'drizzle-orm';
-import {
-  blob,
-  check,
-  index,
-  integer,
-  primaryKey,
-  sqliteTable,
-  text,
-  uniqueIndex,
-} from 'drizzle-orm/sqlite-core';
+import { blob, check, index, integer, primaryKey, sql, sqliteTable, text, uniqueIndex } from './drizzle.ts';
 
 /** The durable log: every input, in the order of its commit. `seq` is gapless. */
 export const log = sqliteTable(

@@ -1,6 +1,6 @@
 /** SQL made from the drizzle schema, so that a column is named once. The hot path prepares it itself. */
-import { getTableColumns, getTableName } from 'drizzle-orm';
 import type { SQLiteTable } from 'drizzle-orm/sqlite-core';
+import { getTableColumns, getTableName } from './drizzle.ts';
 
 /** `col AS name, …`: rows come back with the schema's property names. */
 export function selectList(table: SQLiteTable): string {
