@@ -15,7 +15,7 @@ import { LiveTimeline } from './ops/timeline.ts';
 import { Reconciler } from './reconcile/reconciler.ts';
 import { connectService, type ServiceConnection, type ServiceConnectionOptions } from './service/connect.ts';
 import { openStore } from './store/open-store.ts';
-import { startRetention } from './store/retention.ts';
+import { createRetention } from './store/retention.ts';
 import type { QueryResult } from './store/queries/index.ts';
 import type { Store } from './store/store.ts';
 
@@ -132,6 +132,12 @@ export async function startService(
   const { store, reconciler, clock, silenceMs } = mirror;
   const watch = monitor.watch({ store, operator: reconciler, now: clock.now, log });
   const timeline = new LiveTimeline({ reader: store.reader, now: clock.now, log });
+  const retention = createRetention({
+    writer: store.writer,
+    now: clock.now,
+    log,
+    retentionDays: config.retentionDays,
+  });
   const unstored = keepUnstored({ writer: store.writer, now: clock.now, log });
   let pulse: Pulse | null = null;
   const stopParts = async (): Promise<void> => {
@@ -158,6 +164,7 @@ export async function startService(
       reader: store.reader,
       writer: store.writer,
       operator: reconciler,
+      pruner: retention,
       token: config.ops.token?.reveal() ?? null,
       metrics: monitor.registry,
       alarms: watch.alarms,
@@ -186,12 +193,7 @@ export async function startService(
       });
     });
     reconciler.start();
-    const retention = startRetention({
-      writer: store.writer,
-      now: clock.now,
-      log,
-      retentionDays: config.retentionDays,
-    });
+    retention.start();
     return {
       webhook,
       ops: opsListener,

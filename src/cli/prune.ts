@@ -1,12 +1,15 @@
-/** `stock-mirror prune`: deletes at once what the server deletes in its time. */
+/** `stock-mirror prune`: deletes at once what the server deletes in its time; in the server, or here when none runs. */
 import { existsSync } from 'node:fs';
 import { Command } from 'commander';
 import { loadConfig, type Config } from '../config.ts';
 import { StoreError } from '../store/errors.ts';
 import { pruneDatabase } from '../store/prune.ts';
+import type { PrunedPortion } from '../store/retention.ts';
 import { EXIT } from './exit-codes.ts';
 import { whole } from './flags.ts';
 import { interruptible } from './interrupt.ts';
+import { opsClient } from './ops-client.ts';
+import { pruneInServer } from './prune/in-server.ts';
 
 interface PruneOptions {
   readonly days?: number;
@@ -18,15 +21,17 @@ const DAY_MS = 24 * 60 * 60_000;
 export function pruneCommand(): Command {
   return new Command('prune')
     .description(
-      'delete deliveries, changes and runs older than RETENTION_DAYS now; only while no server runs',
+      'delete deliveries, changes and runs older than RETENTION_DAYS now; in the server while one runs',
     )
     .option('--days <number>', 'older than so many days instead', whole(1, 3_650))
     .option('--json', 'print what was deleted as JSON')
     .addHelpText(
       'after',
       `
-A running server does the same by itself, at its start and every hour. Stock, variants and products are never deleted. The
-file does not shrink: what was freed is filled again; \`stock-mirror backup\` makes no smaller copy either.`,
+A running server does the same by itself, at its start and every hour. It deletes a little at a time, so that no webhook
+waits: at most 5,000 deliveries a second. Ctrl-C ends it in between; what was deleted stays deleted. Stock, variants and
+products are never deleted. Whoever follows the changes and has not seen those deleted must start over. The file does not
+shrink: what was freed is filled again; \`stock-mirror backup\` makes no smaller copy either.`,
     )
     .action(async (options: PruneOptions) => {
       process.exitCode = await prune(options, loadConfig());
@@ -34,30 +39,40 @@ file does not shrink: what was freed is filled again; \`stock-mirror backup\` ma
 }
 
 async function prune(options: PruneOptions, config: Config): Promise<number> {
+  const interrupted = interruptible();
+  const pruned =
+    (await pruneInServer(opsClient(config.ops), options.days, interrupted)) ??
+    (await pruneHere(options.days ?? config.retentionDays, config, interrupted));
+  if (options.json === true) {
+    process.stdout.write(`${JSON.stringify(pruned)}\n`);
+  } else {
+    const { days, log, changes, quarantine, runs, complete } = pruned;
+    const rows = `${log} log entries, ${changes} changes, ${quarantine} quarantined, ${runs} runs`;
+    process.stdout.write(
+      complete
+        ? `deleted what is older than ${days} days: ${rows}\n`
+        : `stopped; deleted so far, of what is older than ${days} days: ${rows}\n`,
+    );
+  }
+  return pruned.complete ? EXIT.done : EXIT.interrupted;
+}
+
+async function pruneHere(days: number, config: Config, interrupted: AbortSignal): Promise<PrunedPortion> {
   const { path } = config.database;
   if (!existsSync(path)) throw new Error(`${path} does not exist: there is nothing to prune yet`);
-  const days = options.days ?? config.retentionDays;
-  const interrupted = interruptible();
-  let pruned;
   try {
-    pruned = await pruneDatabase(path, {
+    const pruned = await pruneDatabase(path, {
       beforeMs: Date.now() - days * DAY_MS,
       onHistoryNews: ({ message }) => void process.stderr.write(`${message}\n`),
       interrupted,
     });
+    return { days, ...pruned, complete: !interrupted.aborted };
   } catch (error) {
     if (!(error instanceof StoreError) || error.kind !== 'in_use') throw error;
     throw new Error(
-      `a server runs on ${path}, and it alone may write: it prunes by itself every hour what is older than its ` +
-        'RETENTION_DAYS; to prune more, start it with a lower one, or stop it for this command',
+      `another stock-mirror uses ${path}, and no server listens at ${config.ops.host}:${config.ops.port}: ` +
+        'if it is a server, set OPS_HOST and OPS_PORT as it has them; if it is a command, let it end',
       { cause: error },
     );
   }
-  const { log, changes, quarantine, runs } = pruned;
-  process.stdout.write(
-    options.json === true
-      ? `${JSON.stringify({ days, log, changes, quarantine, runs, complete: !interrupted.aborted })}\n`
-      : `deleted what is older than ${days} days: ${log} log entries, ${changes} changes, ${quarantine} quarantined, ${runs} runs\n`,
-  );
-  return interrupted.aborted ? EXIT.interrupted : EXIT.done;
 }

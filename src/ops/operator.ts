@@ -1,6 +1,7 @@
 /** What the private listener needs of the rest: described here, handed in by the composition. */
 import type { Logger } from '../log.ts';
 import type { Run } from '../store/queries/runs.ts';
+import type { Pruner } from '../store/retention.ts';
 import type { StoreReader, StoreWriter } from '../store/store.ts';
 import type { AlarmSource } from './alarms/alarm.ts';
 import type { MetricsSource } from './metrics-route.ts';
@@ -23,6 +24,7 @@ export interface OpsDeps {
   /** Its news alone: what is followed is woken by it. */
   readonly writer: Pick<StoreWriter, 'onAppended'>;
   readonly operator: Operator;
+  readonly pruner: Pruner;
   /** Bearer token of the private listener; null: none is asked for. */
   readonly token: string | null;
   readonly metrics: MetricsSource;

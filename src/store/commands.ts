@@ -1,6 +1,7 @@
 /** Writes of the running service that are not part of the fold: its epoch, its pulse, its runs, its failed reads. */
 import type { FileIdentity } from './file-identity.ts';
 import type { Db } from './open.ts';
+import type { Pruned } from './pruned.ts';
 
 export type RunKind = 'initial' | 'downtime' | 'restart' | 'scheduled' | 'operator' | 'products';
 export type RunState = 'running' | 'done' | 'failed';
@@ -135,12 +136,13 @@ export function prepareCommands(db: Db) {
     clearFailure: (args: { productId: string }): void => void clearFailure.run(args.productId),
     /** Everything parked or waiting is tried again, once, without delay. */
     retryFailures: (): void => void retryFailures.run(),
-    /** Deletes at most `limit` of the oldest rows of each kind. @returns how many there were. */
-    prune: (args: { beforeMs: number; limit: number }): number =>
-      pruneLog.run(args).changes +
-      pruneChanges.run(args).changes +
-      pruneQuarantine.run(args).changes +
-      pruneRuns.run(args).changes,
+    /** Deletes at most `limit` of the oldest rows of each kind. */
+    prune: (args: { beforeMs: number; limit: number }): Pruned => ({
+      log: pruneLog.run(args).changes,
+      changes: pruneChanges.run(args).changes,
+      quarantine: pruneQuarantine.run(args).changes,
+      runs: pruneRuns.run(args).changes,
+    }),
   };
 }
 

@@ -1,17 +1,10 @@
 /** What retention does on schedule (retention.ts), done at once by a process that holds the database alone. */
 import { setImmediate } from 'node:timers/promises';
+import type { Commands } from './commands.ts';
 import type { HistoryNews } from './epoch.ts';
-import type { Db } from './open.ts';
 import { openOwnDatabase } from './own-database.ts';
+import { bothPruned, NOTHING_PRUNED, rowsOf, type Pruned } from './pruned.ts';
 import { Writer } from './writer.ts';
-
-/** Rows of each kind. */
-export interface Pruned {
-  readonly log: number;
-  readonly changes: number;
-  readonly quarantine: number;
-  readonly runs: number;
-}
 
 export interface PruneOptions {
   /** What is older goes. */
@@ -32,37 +25,22 @@ export async function pruneDatabase(path: string, options: PruneOptions): Promis
     news.forEach(options.onHistoryNews);
     db.pragma(`wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
     const writer = new Writer(db);
-    const before = countRows(db);
     const args = { beforeMs: options.beforeMs, limit: AT_ONCE };
+    let pruned = NOTHING_PRUNED;
     while (!options.interrupted.aborted) {
       const [result] = writer.commit([{ kind: 'command', name: 'prune', args }]);
       if (result === undefined) throw new Error('the prune had no result');
       if (!result.ok) throw result.error;
-      if (result.value === 0) break;
+      const deleted = result.value as ReturnType<Commands['prune']>;
+      pruned = bothPruned(pruned, deleted);
+      if (rowsOf(deleted) === 0) break;
       // Lets Ctrl-C be heard.
       await setImmediate();
     }
-    const after = countRows(db);
     beforeClose().forEach(options.onHistoryNews);
-    return {
-      log: before.log - after.log,
-      changes: before.changes - after.changes,
-      quarantine: before.quarantine - after.quarantine,
-      runs: before.runs - after.runs,
-    };
+    return pruned;
   } finally {
     db.close();
     release();
   }
-}
-
-function countRows(db: Db): Pruned {
-  const row = db
-    .prepare<[], Pruned>(
-      `SELECT (SELECT count(*) FROM log) AS log, (SELECT count(*) FROM changes) AS changes,
-         (SELECT count(*) FROM quarantine) AS quarantine, (SELECT count(*) FROM runs) AS runs`,
-    )
-    .get();
-  if (row === undefined) throw new Error('the rows could not be counted');
-  return row;
 }

@@ -1,12 +1,34 @@
-/** Deletes what is older than RETENTION_DAYS, a little at a time, so that no delivery waits for it. */
+/** Deletes what is old, a little at a time, so that no delivery waits for it: every hour, and when it is asked to. */
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from '../log.ts';
+import { bothPruned, NOTHING_PRUNED, rowsOf, type Pruned } from './pruned.ts';
 import type { StoreWriter } from './store.ts';
 
 export interface RetentionDeps {
-  readonly writer: StoreWriter;
+  readonly writer: Pick<StoreWriter, 'command'>;
   readonly now: () => number;
   readonly log: Logger;
   readonly retentionDays: number;
+}
+
+/** What one request to prune came to. */
+export interface PrunedPortion extends Pruned {
+  /** What is older than so many days is meant. */
+  readonly days: number;
+  /** False: there is more of it, and who wants that gone asks again. */
+  readonly complete: boolean;
+}
+
+export interface Pruner {
+  /** Works for about a second. @param days null: RETENTION_DAYS. @throws StoreError */
+  prune(days: number | null): Promise<PrunedPortion>;
+}
+
+export interface Retention extends Pruner {
+  /** Prunes now and every hour. */
+  start(): void;
+  /** A portion under way ends with its next transaction. */
+  stop(): void;
 }
 
 const DAY_MS = 24 * 60 * 60_000;
@@ -14,32 +36,62 @@ const EVERY_MS = 60 * 60_000;
 /** Rows of each kind in one transaction, and the pause before the next: short beside the time of an answer. */
 const AT_ONCE = 500;
 const PAUSE_MS = 100;
+const PORTION_MS = 1_000;
 
-/** Prunes now and every hour. @returns the way to stop. */
-export function startRetention({ writer, now, log, retentionDays }: RetentionDeps): { stop(): void } {
+export function createRetention({ writer, now, log, retentionDays }: RetentionDeps): Retention {
   let timer: NodeJS.Timeout | undefined;
-  let pruned = 0;
+  let stopped = false;
+  const deleteSome = (days: number): Promise<Pruned> =>
+    writer.command('prune', { beforeMs: now() - days * DAY_MS, limit: AT_ONCE });
+
+  let onSchedule = NOTHING_PRUNED;
   const again = (ms: number): void => {
-    timer = setTimeout(() => void prune(), ms);
+    if (stopped) return;
+    timer = setTimeout(() => void pruneOnSchedule(), ms);
     timer.unref();
   };
-  const prune = async (): Promise<void> => {
+  const pruneOnSchedule = async (): Promise<void> => {
     try {
-      const beforeMs = now() - retentionDays * DAY_MS;
-      const deleted = await writer.command('prune', { beforeMs, limit: AT_ONCE });
-      pruned += deleted;
-      if (deleted > 0) {
+      const deleted = await deleteSome(retentionDays);
+      onSchedule = bothPruned(onSchedule, deleted);
+      if (rowsOf(deleted) > 0) {
         again(PAUSE_MS);
         return;
       }
-      if (pruned > 0)
-        log.info({ rows: pruned, retentionDays }, 'pruned what is older than the retention time');
-      pruned = 0;
+      if (rowsOf(onSchedule) > 0) {
+        log.info({ ...onSchedule, retentionDays }, 'pruned what is older than the retention time');
+      }
+      onSchedule = NOTHING_PRUNED;
     } catch (error) {
       log.warn({ err: error }, 'pruning failed; it is tried again in an hour');
     }
     again(EVERY_MS);
   };
-  again(PAUSE_MS);
-  return { stop: () => clearTimeout(timer) };
+
+  /** Of the portions since the last one that was complete. */
+  let onRequest = NOTHING_PRUNED;
+  return {
+    start: () => again(PAUSE_MS),
+    stop(): void {
+      stopped = true;
+      clearTimeout(timer);
+    },
+    async prune(days): Promise<PrunedPortion> {
+      const meant = days ?? retentionDays;
+      const untilMs = performance.now() + PORTION_MS;
+      let portion = NOTHING_PRUNED;
+      for (;;) {
+        const deleted = await deleteSome(meant);
+        portion = bothPruned(portion, deleted);
+        onRequest = bothPruned(onRequest, deleted);
+        const complete = rowsOf(deleted) === 0;
+        if (complete && rowsOf(onRequest) > 0) {
+          log.info({ ...onRequest, days: meant }, 'pruned, as an operator asked');
+          onRequest = NOTHING_PRUNED;
+        }
+        if (complete || stopped || performance.now() >= untilMs) return { days: meant, ...portion, complete };
+        await sleep(PAUSE_MS);
+      }
+    },
+  };
 }

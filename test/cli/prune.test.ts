@@ -1,4 +1,4 @@
-/** `prune`: what is old goes, what is not stays, and never beside the one writer. */
+/** `prune`: what is old goes and what is not stays, by the server where one runs. */
 import { expect, test } from 'vitest';
 import { openReader, openWriter } from '../../src/store/open.ts';
 import { DirectWriter, delivery, detail, item } from '../store/mirror-file.ts';
@@ -51,21 +51,33 @@ test('deletes what is older, and says how much; stock stays', async () => {
   expect(counts(path)).toEqual({ log: 1, changes: 1, stock: 1 });
 });
 
-test('with a server it leaves the database alone, and says what to do; it does not make one', async () => {
+test('with a server it is the server that prunes; nobody else writes to its database', async () => {
   const sandbox = await startService({ products: 3 });
-  const home = await homeOf(sandbox);
+  const home = await homeOf(sandbox, { OPS_TOKEN: 'the-right-token-for-this-server' });
   const none = await run(home, 'prune');
   expect(none).toMatchObject({ code: 1, stdout: '' });
   expect(none.stderr).toContain('does not exist: there is nothing to prune yet');
 
+  const db = openWriter(databaseOf(home));
+  const atMs = Date.now() - 20 * DAY_MS;
+  new DirectWriter(db).deliver(delivery('old'), atMs);
+  db.close();
   await startServer(home, sandbox);
   await untilQuiet(home);
   const before = counts(databaseOf(home));
-  // Also where its private listener is not found.
-  const refused = await run(withEnv(home, { OPS_PORT: '1' }), 'prune', '--days', '1');
+
+  // A database in use whose server is not found is left alone.
+  const refused = await run(withEnv(home, { OPS_PORT: '0' }), 'prune', '--days', '1');
   expect(refused).toMatchObject({ code: 1, stdout: '' });
   expect(refused.stderr).toMatch(
-    /^error: a server runs on \S+mirror\.db, and it alone may write: it prunes by itself/,
+    /^error: another stock-mirror uses \S+mirror\.db, and no server listens at 127\.0\.0\.1:0: if it is a server, set OPS_HOST/,
   );
   expect(counts(databaseOf(home))).toEqual(before);
+
+  const { code, stdout, stderr } = await run(home, 'prune', '--days', '7', '--json');
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  expect(JSON.parse(stdout)).toEqual({
+    ...{ days: 7, log: 1, changes: 0, quarantine: 0, runs: 0, complete: true },
+  });
+  expect(counts(databaseOf(home))).toEqual({ ...before, log: before['log']! - 1 });
 });

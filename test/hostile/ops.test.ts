@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { createOpsApp } from '../../src/ops/app.ts';
 import { beginCatalogueRun, beginProductRun } from '../../src/reconcile/runs.ts';
+import { createRetention } from '../../src/store/retention.ts';
 import { unwatched } from '../ops/watched.ts';
 import { log, newStore } from '../reconcile/mirror.ts';
 import { ODD_VALUES } from './bodies.ts';
@@ -19,6 +20,7 @@ function opsOverStore() {
       blocked: null,
       readsUnderWay: 0,
     },
+    pruner: createRetention({ writer: store.writer, now: Date.now, log, retentionDays: 30 }),
     token: null,
     ...unwatched(),
     now: Date.now,
@@ -83,6 +85,7 @@ const paths = fc.oneof(
     '/api/runs',
     '/api/runs/1',
     '/api/resync',
+    '/api/prune',
     '/openapi.json',
     '/docs',
   ),

@@ -65,6 +65,7 @@ test('the document is valid, and has every endpoint', async () => {
     '/api/changes/stream',
     '/api/deliveries',
     '/api/drift',
+    '/api/prune',
     '/api/rejected',
     '/api/resync',
     '/api/runs',

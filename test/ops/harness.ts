@@ -5,6 +5,7 @@ import { listen } from '../../src/listen.ts';
 import { createOpsApp } from '../../src/ops/app.ts';
 import type { OpsDeps } from '../../src/ops/operator.ts';
 import { beginCatalogueRun, beginProductRun } from '../../src/reconcile/runs.ts';
+import { createRetention } from '../../src/store/retention.ts';
 import type { Store } from '../../src/store/store.ts';
 import { log } from '../reconcile/mirror.ts';
 import { unwatched } from './watched.ts';
@@ -47,6 +48,7 @@ export async function startOps(store: Store, over: Partial<OpsDeps> = {}): Promi
       blocked: null,
       readsUnderWay: 0,
     },
+    pruner: createRetention({ writer: store.writer, now: Date.now, log, retentionDays: 30 }),
     token: null,
     ...unwatched(),
     now: Date.now,

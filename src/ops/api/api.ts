@@ -6,6 +6,7 @@ import { changesRoutes } from './changes.ts';
 import { describeApi } from './document.ts';
 import { docsRoutes } from './docs.ts';
 import { historyRoutes } from './history.ts';
+import { pruneRoutes } from './prune.ts';
 import { apiRouter, type ApiRouter } from './router.ts';
 import { runsRoutes } from './runs.ts';
 import { statusRoutes } from './status.ts';
@@ -13,10 +14,19 @@ import { stockRoutes } from './stock.ts';
 
 export type ApiDeps = Pick<
   OpsDeps,
-  'reader' | 'writer' | 'operator' | 'alarms' | 'rejected' | 'stopping' | 'log'
+  'reader' | 'writer' | 'operator' | 'pruner' | 'alarms' | 'rejected' | 'stopping' | 'log'
 >;
 
-export function createApi({ reader, writer, operator, alarms, rejected, stopping, log }: ApiDeps): ApiRouter {
+export function createApi({
+  reader,
+  writer,
+  operator,
+  pruner,
+  alarms,
+  rejected,
+  stopping,
+  log,
+}: ApiDeps): ApiRouter {
   const held = new HeldAnswers({ stopping, log });
   const feed = new ChangeFeed({ reader, writer });
   const api = apiRouter();
@@ -25,6 +35,7 @@ export function createApi({ reader, writer, operator, alarms, rejected, stopping
   api.route('/', changesRoutes({ reader, feed, held }));
   api.route('/', historyRoutes({ reader, rejected }));
   api.route('/', runsRoutes({ reader, operator, held }));
+  api.route('/', pruneRoutes(pruner));
 
   const document = describeApi(api);
   api.get('/openapi.json', (c) => c.json(document));

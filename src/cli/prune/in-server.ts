@@ -1,0 +1,43 @@
+/** Pruning where a server has the database: it deletes a portion for each request. */
+import { z } from 'zod';
+import { bothPruned, NOTHING_PRUNED, rowsOf } from '../../store/pruned.ts';
+import type { PrunedPortion } from '../../store/retention.ts';
+import type { OpsClient } from '../ops-client.ts';
+
+const portionSchema = z.object({
+  days: z.number(),
+  log: z.number(),
+  changes: z.number(),
+  quarantine: z.number(),
+  runs: z.number(),
+  complete: z.boolean(),
+});
+
+const TELL_EVERY_MS = 3_000;
+
+/**
+ * @param days undefined: the server's RETENTION_DAYS.
+ * @returns what was deleted in all; null when no server listens. @throws Error when the server goes away.
+ */
+export async function pruneInServer(
+  ops: OpsClient,
+  days: number | undefined,
+  interrupted: AbortSignal,
+): Promise<PrunedPortion | null> {
+  let sum = NOTHING_PRUNED;
+  let tellAtMs = performance.now() + TELL_EVERY_MS;
+  for (let begun = false; ; begun = true) {
+    const portion = await ops.post('/api/prune', days === undefined ? {} : { days }, portionSchema);
+    if (portion === null) {
+      if (!begun) return null;
+      throw new Error(`the server has gone; it deleted ${rowsOf(sum)} rows: prune again when it is back`);
+    }
+    sum = bothPruned(sum, portion);
+    if (portion.complete || interrupted.aborted) {
+      return { days: portion.days, ...sum, complete: portion.complete };
+    }
+    if (performance.now() < tellAtMs) continue;
+    tellAtMs = performance.now() + TELL_EVERY_MS;
+    process.stderr.write(`${rowsOf(sum)} rows deleted so far\n`);
+  }
+}
