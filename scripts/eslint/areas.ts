@@ -38,9 +38,12 @@ export const AREAS: Readonly<Record<string, Area>> = {
   intake: { imports: ['core', 'service', 'store', ...SHARED] },
   reconcile: { imports: ['core', 'service', 'store', ...SHARED] },
   // What it needs of intake and reconcile it describes as interfaces of its own, and the composition hands it in.
-  ops: { imports: ['core', 'service', 'store', ...SHARED] },
-  // It stands for the service, so it must not share the code that it tests; the shapes are the contract itself.
-  sandbox: { imports: ['service/schemas.ts', 'service/order-schemas.ts', ...SHARED] },
+  ops: { imports: ['core', 'service', 'store', 'page', ...SHARED] },
+  // It stands for the service, so it must not share the code that it tests; the shapes are the contract itself, and
+  // how a page looks in a browser is no part of either.
+  sandbox: { imports: ['service/schemas.ts', 'service/order-schemas.ts', 'page', ...SHARED] },
+  // What all pages for people have in common: the frame, the style, the script.
+  page: { imports: [] },
   // The others are given the time: only the composition makes a clock.
   clock: { imports: ['core'] },
   config: { imports: ['secret'] },

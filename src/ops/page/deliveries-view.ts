@@ -3,7 +3,7 @@ import type { DeliveryPage, LoggedDelivery, Quarantined } from '../../store/quer
 import type { RejectedRequest } from '../rejected.ts';
 import type { SlowAnswer } from '../timeline.ts';
 import { bytes, count, instant, millis, quantity, signed } from './figures.ts';
-import type { Html } from './html.ts';
+import type { Html } from '../../page/html.ts';
 import { rejectionWords } from './words.ts';
 
 export const LISTS = {

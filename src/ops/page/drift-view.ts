@@ -6,7 +6,7 @@ import {
   type Corrections,
 } from '../../store/queries/page-drift.ts';
 import { instant, quantity, signed } from './figures.ts';
-import type { Html } from './html.ts';
+import type { Html } from '../../page/html.ts';
 import { causeName, causeWords } from './words.ts';
 
 export interface DriftView {

@@ -1,6 +1,6 @@
 /** Times, ages, durations and quantities as the page writes them. */
 import { html } from 'hono/html';
-import type { Html } from './html.ts';
+import type { Html } from '../../page/html.ts';
 
 /** `2026-11-21 18:26:05 UTC`; scripts write it in the reader's zone. */
 export function instant(atMs: number): Html {

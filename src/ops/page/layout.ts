@@ -1,11 +1,13 @@
 import { html, raw } from 'hono/html';
+import { frame } from '../../page/frame.ts';
+import type { Html } from '../../page/html.ts';
+import { toldView, type Problem } from '../../page/told.ts';
 import type { Status } from '../../store/queries/status.ts';
-import type { Html } from './html.ts';
 import { STATE_NAMES } from './state-words.ts';
 
 export interface Told {
   readonly notice: Html | null;
-  readonly problem: { readonly words: string; readonly advice: string } | null;
+  readonly problem: Problem | null;
 }
 
 export interface Page {
@@ -34,57 +36,42 @@ const ENTRIES = [
 const DEFAULT_EVERY_MS = 2_000;
 
 export function layout({ title, at, state, told, canSignOut, everyMs, reloadAfterS, main }: Page): Html {
-  const { notice, problem } = told;
-  return html`${raw('<!doctype html>')}
-    <html lang="en">
-      <head>
-        <meta charset="utf-8" />
-        <meta name="viewport" content="width=device-width, initial-scale=1" />
-        <title>${title}: stock-mirror</title>
-        <link rel="icon" href="data:," />
-        <link rel="stylesheet" href="/page/style.css" />
-        <script type="module" src="/page/script.js"></script>
-        ${
-          reloadAfterS === undefined
-            ? ''
-            : html`<noscript><meta http-equiv="refresh" content="${reloadAfterS}" /></noscript>`
-        }
-      </head>
-      <body data-every="${everyMs ?? DEFAULT_EVERY_MS}">
-        <a class="skip" href="#main">Skip to the content</a>
-        <header class="top">
-          <a class="home" href="/">stock-mirror</a>
-          <span id="top-state" data-live>
-            ${state === null ? '' : html`<span class="state ${state}">${STATE_NAMES[state]}</span>`}
-          </span>
-          <nav aria-label="Pages">
-            ${ENTRIES.map(
-              ([path, name]) =>
-                html`<a href="${path}" ${path === at ? raw('aria-current="page"') : ''}>${name}</a>`,
-            )}
-          </nav>
+  return frame({
+    title: `${title}: stock-mirror`,
+    server: 'The service',
+    everyMs: everyMs ?? DEFAULT_EVERY_MS,
+    refresh: null,
+    reloadAfterS: reloadAfterS ?? null,
+    skip: { to: 'main', words: 'Skip to the content' },
+    body: html`<header class="top">
+        <a class="home" href="/">stock-mirror</a>
+        <span id="top-state" aria-live="polite" data-live>
           ${
-            canSignOut
-              ? html`<form method="post" action="/logout" data-leave>
-                  <button class="light">Sign out</button>
-                </form>`
-              : ''
-          }
-        </header>
-        <div id="message" aria-live="polite">
-          ${
-            problem === null
+            state === null
               ? ''
-              : html`<div class="problem" role="alert">
-                  <b>Not done.</b> ${problem.words} <span>${problem.advice}</span>
-                </div>`
+              : html`<span class="hidden">The mirror is: </span
+                  ><span class="state ${state}">${STATE_NAMES[state]}</span>`
           }
-          ${notice === null ? '' : html`<div class="notice">${notice}</div>`}
-        </div>
-        <main id="main">
-          <h1>${title}</h1>
-          ${main}
-        </main>
-      </body>
-    </html>`;
+        </span>
+        <nav aria-label="Pages">
+          ${ENTRIES.map(
+            ([path, name]) =>
+              html`<a href="${path}" ${path === at ? raw('aria-current="page"') : ''}>${name}</a>`,
+          )}
+        </nav>
+        ${
+          canSignOut
+            ? html`<form method="post" action="/logout" data-leave>
+                <button class="light">Sign out</button>
+              </form>`
+            : ''
+        }
+      </header>
+      ${toldView(told.notice, told.problem)}
+      <main id="main" tabindex="-1">
+        <h1>${title}</h1>
+        ${main}
+      </main>
+      <footer class="quiet">Times are in <span data-time-zone>UTC</span>.</footer>`,
+  });
 }

@@ -4,7 +4,7 @@ import type { Status } from '../../store/queries/status.ts';
 import type { Alarm } from '../alarms/alarm.ts';
 import { KEPT_MINUTES, type Minute } from '../timeline.ts';
 import { ago, count, duration, instant, millis, quantity } from './figures.ts';
-import type { Html } from './html.ts';
+import type { Html } from '../../page/html.ts';
 import { plot, type Point } from './plot.ts';
 import { runProgress } from './runs-view.ts';
 import { blockAdvice, debts, explainState, STATE_NAMES, type Situation } from './state-words.ts';

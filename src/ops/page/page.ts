@@ -1,6 +1,8 @@
 /** The ops page (DESIGN §5): `GET /` and its neighbours, for people. It works without scripts: forms are posted, and answered by a redirect. */
 import { Hono, type Context } from 'hono';
 import { html } from 'hono/html';
+import { pageFiles } from '../../page/files.ts';
+import type { Html } from '../../page/html.ts';
 import type { Status } from '../../store/queries/status.ts';
 import type { OpsEnv } from '../env.ts';
 import type { Minute } from '../timeline.ts';
@@ -16,11 +18,9 @@ import {
 } from './deliveries-view.ts';
 import type { PageDeps } from './deps.ts';
 import { causesOf, driftView, readDriftView } from './drift-view.ts';
-import type { Html } from './html.ts';
 import { layout, type Page, type Told } from './layout.ts';
 import { overviewView, SPANS, type Span } from './overview-view.ts';
 import { runsView, runView } from './runs-view.ts';
-import { script } from './script.ts';
 import { StatusWatch } from './status-watch.ts';
 import { readStockView, stockView } from './stock-view.ts';
 import { style } from './style.ts';
@@ -168,12 +168,7 @@ export function createPage(deps: PageDeps): Hono<OpsEnv> {
     });
   });
 
-  for (const [path, type, text] of [
-    ['/page/style.css', 'text/css', style],
-    ['/page/script.js', 'text/javascript', script],
-  ] as const) {
-    app.get(path, (c) => c.body(text, 200, { 'Content-Type': `${type}; charset=utf-8` }));
-  }
+  app.route('/', pageFiles<OpsEnv>(style));
 
   for (const [name, act] of Object.entries(actions)) {
     app.post(`/page/${name}`, async (c) => {

@@ -1,7 +1,7 @@
 /** Small plots as SVG, drawn here: nothing is loaded, and colours come from the style sheet. */
 import { html } from 'hono/html';
 import { instant } from './figures.ts';
-import type { Html } from './html.ts';
+import type { Html } from '../../page/html.ts';
 
 export interface Point {
   readonly atMs: number;

@@ -1,7 +1,7 @@
 import { html } from 'hono/html';
 import type { Run } from '../../store/queries/runs.ts';
 import { ago, count, duration, instant, quantity } from './figures.ts';
-import type { Html } from './html.ts';
+import type { Html } from '../../page/html.ts';
 import { runName } from './words.ts';
 
 export function runsView(runs: readonly Run[], nowMs: number): Html {

@@ -2,7 +2,7 @@
 import { html } from 'hono/html';
 import type { VariantChange } from '../../store/queries/page-variant.ts';
 import { quantity } from './figures.ts';
-import type { Html } from './html.ts';
+import type { Html } from '../../page/html.ts';
 import { niceCeiling, round } from './plot.ts';
 
 export interface StepPlotOptions {

@@ -1,7 +1,7 @@
 import { html } from 'hono/html';
 import type { StockCell, StockCursor, StockPage, StockVariant } from '../../store/queries/page-stock.ts';
 import { agoText, instant, quantity } from './figures.ts';
-import type { Html } from './html.ts';
+import type { Html } from '../../page/html.ts';
 
 export interface StockView {
   readonly text: string;

@@ -1,100 +1,28 @@
-/** How the page looks: light or dark as the reader's machine is set; on a phone, rows of tables become blocks. */
-export const style = `:root {
-  color-scheme: light dark;
-  --ground: #f5f6f8;
-  --card: #ffffff;
-  --text: #1b1f27;
-  --quiet: #5d6673;
-  --line: #dde1e7;
-  --field: #ffffff;
-  --field-line: #8a93a1;
-  --accent: #2456d6;
-  --on-accent: #ffffff;
-  --good: #12713a;
-  --good-ground: #dcf3e4;
-  --bad: #a8201a;
-  --bad-ground: #fde4e1;
-  --odd: #7a4d00;
-  --odd-ground: #fdeecb;
-  --fresh: #fff3bf;
-  --plot-a: #2456d6;
-  --plot-b: #b35c00;
-  --shadow: rgb(0 0 0 / 18%);
-}
-@media (prefers-color-scheme: dark) {
-  :root {
-    --ground: #12151b;
-    --card: #1b2029;
-    --text: #e6e9ef;
-    --quiet: #9aa4b2;
-    --line: #303845;
-    --field: #12161d;
-    --field-line: #6b7687;
-    --accent: #7ba2ff;
-    --on-accent: #0c1220;
-    --good: #7fdca0;
-    --good-ground: #163724;
-    --bad: #ff9d94;
-    --bad-ground: #47201d;
-    --odd: #f3c969;
-    --odd-ground: #3e3011;
-    --fresh: #4a4013;
-    --plot-a: #7ba2ff;
-    --plot-b: #f0a658;
-    --shadow: rgb(0 0 0 / 60%);
-  }
-}
-* { box-sizing: border-box; }
-body {
-  margin: 0 auto;
-  max-width: 84rem;
-  padding: 0 1rem 3rem;
-  background: var(--ground);
-  color: var(--text);
-  font: 0.9375rem/1.45 system-ui, 'Noto Sans Thai', sans-serif;
-  overflow-wrap: anywhere;
-}
-h1, h2, h3 { margin: 0; line-height: 1.25; }
+/** What the ops page adds to the style of all pages; on a phone, rows of tables become blocks. */
+export const style = `body { max-width: 84rem; }
 h1 { font-size: 1.3rem; margin-bottom: 0.75rem; }
-h2 { font-size: 1.05rem; }
-h3 { font-size: 0.9375rem; }
-p { margin: 0.4rem 0; max-width: 52rem; }
-a { color: var(--accent); }
-code, .sku { font: 0.88em ui-monospace, 'Cascadia Mono', Menlo, monospace; }
+p { max-width: 52rem; }
 time { white-space: nowrap; }
-:focus-visible { outline: 2px solid var(--accent); outline-offset: 2px; border-radius: 0.2rem; }
-.quiet { color: var(--quiet); font-weight: 400; font-size: 0.85rem; }
-.hidden { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }
-.skip { position: absolute; left: -100vw; }
-.skip:focus { left: 1rem; top: 0.5rem; z-index: 3; background: var(--card); padding: 0.5rem; }
 
-.top { display: flex; flex-wrap: wrap; align-items: center; gap: 0.4rem 1rem; padding: 0.9rem 0; margin-bottom: 0.75rem; border-bottom: 1px solid var(--line); }
+.top { margin-bottom: 0.75rem; border-bottom: 1px solid var(--line); }
 .home { color: var(--text); font-weight: 700; text-decoration: none; font-size: 1.05rem; }
-.top nav { display: flex; flex-wrap: wrap; gap: 0.2rem; margin-left: auto; }
+.top nav { gap: 0.2rem; }
 .top nav a { padding: 0.3rem 0.7rem; border-radius: 0.35rem; color: var(--text); text-decoration: none; }
 .top nav a:hover { background: var(--line); }
 .top nav a[aria-current] { background: var(--accent); color: var(--on-accent); font-weight: 600; }
-#message { position: sticky; top: 0.5rem; z-index: 2; }
-.notice, .problem { margin-bottom: 0.75rem; padding: 0.6rem 0.9rem; border: 1px solid currentcolor; border-radius: 0.4rem; box-shadow: 0 2px 10px var(--shadow); }
-.notice { background: var(--good-ground); color: var(--good); }
-.problem { background: var(--bad-ground); color: var(--bad); }
-.notice a, .problem a { color: inherit; }
 
-main { display: grid; gap: 1rem; grid-template-columns: minmax(0, 1fr); }
+main:focus { outline: none; }
 main > h1 { margin: 0; }
-section, .card { min-width: 0; padding: 1rem; background: var(--card); border: 1px solid var(--line); border-radius: 0.6rem; }
-section > header { display: flex; flex-wrap: wrap; align-items: center; justify-content: space-between; gap: 0.4rem 1rem; margin-bottom: 0.6rem; }
+footer { margin-top: 1rem; }
 section > header:last-child { margin-bottom: 0; }
 .two { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 24rem), 1fr)); gap: 1rem; align-items: start; }
 .two > * { min-width: 0; }
-.row { display: flex; flex-wrap: wrap; align-items: center; gap: 0.5rem; }
 .stack { display: grid; gap: 0.75rem; }
 .stack > header { margin-bottom: 0; }
 
-.state { display: inline-block; padding: 0.1rem 0.55rem; border-radius: 0.3rem; background: var(--line); font-weight: 600; white-space: nowrap; }
-.state.live, .state.done, .state.good { background: var(--good-ground); color: var(--good); }
-.state.catching_up, .state.running, .state.odd { background: var(--odd-ground); color: var(--odd); }
-.state.stale, .state.failed, .state.bad { background: var(--bad-ground); color: var(--bad); }
+.state.live, .state.done { background: var(--good-ground); color: var(--good); }
+.state.catching_up, .state.running { background: var(--odd-ground); color: var(--odd); }
+.state.stale, .state.failed { background: var(--bad-ground); color: var(--bad); }
 .now { display: grid; grid-template-columns: auto 1fr; gap: 0.4rem 1.25rem; align-items: start; border-left-width: 0.4rem; }
 .now .state { font-size: 1.25rem; padding: 0.3rem 0.9rem; }
 .now ul { margin: 0; padding-left: 1.1rem; }
@@ -102,7 +30,6 @@ section > header:last-child { margin-bottom: 0; }
 .now.live { border-left-color: var(--good); }
 .now.catching_up { border-left-color: var(--odd); }
 .now.stale { border-left-color: var(--bad); }
-.advice { color: var(--odd); }
 .alarm { padding: 0.6rem 0.8rem; border-radius: 0.4rem; background: var(--bad-ground); color: var(--bad); }
 .alarm + .alarm { margin-top: 0.5rem; }
 .alarm p { margin: 0.2rem 0 0; }
@@ -113,17 +40,10 @@ section > header:last-child { margin-bottom: 0; }
 .tiles dd { margin: 0; font-size: 1.2rem; font-weight: 600; font-variant-numeric: tabular-nums; }
 .tiles dd .quiet { display: block; }
 
-input, select, button { font: inherit; color: inherit; }
-input:not([type='checkbox']), select { min-height: 2.2rem; padding: 0.2rem 0.55rem; background: var(--field); border: 1px solid var(--field-line); border-radius: 0.35rem; min-width: 0; }
-input[type='checkbox'] { width: 1.1rem; height: 1.1rem; margin: 0.15rem 0 0; flex: none; accent-color: var(--accent); }
-button { min-height: 2.2rem; padding: 0.2rem 0.9rem; background: var(--ground); border: 1px solid var(--field-line); border-radius: 0.35rem; cursor: pointer; white-space: nowrap; }
-button:hover { border-color: var(--accent); }
-button.main { background: var(--accent); border-color: var(--accent); color: var(--on-accent); font-weight: 600; }
 button.danger { background: var(--bad-ground); border-color: var(--bad); color: var(--bad); font-weight: 600; }
 button.light { background: none; border-color: transparent; color: var(--quiet); padding: 0.1rem 0.5rem; }
-label { display: grid; gap: 0.15rem; font-size: 0.85rem; color: var(--quiet); }
-label input, label select { color: var(--text); font-size: 0.9375rem; }
-label.check { display: flex; align-items: flex-start; gap: 0.5rem; color: var(--text); }
+label.check { align-items: flex-start; }
+label.check input { margin-top: 0.15rem; }
 .fields { display: flex; flex-wrap: wrap; align-items: end; gap: 0.6rem; }
 .fields label { flex: 1 1 9rem; }
 .fields label.wide { flex: 3 1 16rem; }
@@ -132,19 +52,15 @@ label.check { display: flex; align-items: flex-start; gap: 0.5rem; color: var(--
 .warning { padding: 0.75rem 0.9rem; border: 1px solid var(--bad); border-radius: 0.4rem; }
 summary { cursor: pointer; }
 
-table { width: 100%; border-collapse: collapse; }
-th, td { padding: 0.35rem 0.6rem 0.35rem 0; text-align: left; vertical-align: top; font-weight: 400; }
+th, td { padding: 0.35rem 0.6rem 0.35rem 0; vertical-align: top; }
 th:last-child, td:last-child { padding-right: 0; }
-thead th { color: var(--quiet); font-size: 0.8rem; padding-bottom: 0.15rem; vertical-align: bottom; }
-tbody tr { border-top: 1px solid var(--line); }
+thead th { padding-bottom: 0.15rem; vertical-align: bottom; }
 .group tr.more { border-top: 0; }
 .group tr.more td { padding-top: 0; }
 .group tr:first-child th { font-weight: 600; }
-.figure { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
 .figure + td:not(.figure), .figure + th:not(.figure) { padding-left: 0.9rem; }
 .strong { font-weight: 600; }
 .variant { min-width: 12rem; }
-.pager { justify-content: center; gap: 1rem; margin-top: 1rem; }
 .up { color: var(--good); }
 .down { color: var(--bad); }
 .none { color: var(--quiet); padding: 0.5rem 0; }
@@ -188,19 +104,12 @@ progress { width: 100%; height: 0.9rem; accent-color: var(--accent); }
 .list > li { padding: 0.5rem 0; border-top: 1px solid var(--line); }
 .list > li:first-child { border-top: 0; padding-top: 0; }
 .items { list-style: none; margin: 0.2rem 0 0; padding: 0; font-size: 0.9rem; }
-.push { margin-left: auto; }
 .facts { display: grid; grid-template-columns: max-content minmax(0, 1fr); gap: 0.25rem 1rem; margin: 0; }
 .facts dt { color: var(--quiet); }
 .facts dd { margin: 0; }
 
-@media (prefers-reduced-motion: no-preference) {
-  .fresh { animation: fresh 1.8s ease-out; }
-  @keyframes fresh { from { background-color: var(--fresh); } }
-}
 @media (max-width: 44rem) {
-  body { padding: 0 0.6rem 2rem; }
-  section, .card { padding: 0.75rem; }
-  .top nav { order: 3; margin-left: 0; width: 100%; }
+  .top nav { order: 3; width: 100%; }
   .top nav a { padding: 0.4rem 0.55rem; }
   .top form { margin-left: auto; }
   .now { grid-template-columns: minmax(0, 1fr); }
@@ -220,6 +129,7 @@ progress { width: 100%; height: 0.9rem; accent-color: var(--accent); }
   .blocks .warehouse, .blocks .actor { grid-column: 1 / -1; }
   .blocks.stock tr { grid-template-columns: repeat(3, minmax(0, 1fr)); }
   button { white-space: normal; }
+  .plots .tick { font-size: 13px; }
   .plot.wide .tick { font-size: 17px; }
   .tip .bubble { right: auto; left: 0; }
 }

@@ -2,7 +2,7 @@ import { html } from 'hono/html';
 import { LATEST_MS } from '../../core/limits.ts';
 import type { VariantChange, VariantView } from '../../store/queries/page-variant.ts';
 import { ago, count, duration, instant, quantity, signed } from './figures.ts';
-import type { Html } from './html.ts';
+import type { Html } from '../../page/html.ts';
 import { stepPlot } from './step-plot.ts';
 import { freshness } from './stock-view.ts';
 import { causeName, reasonWords } from './words.ts';

@@ -1,7 +1,8 @@
 import { html } from 'hono/html';
 import { available } from '../model.ts';
 import type { PageDeps } from './deps.ts';
-import type { Html } from './html.ts';
+import type { Html } from '../../page/html.ts';
+import type { Problem } from '../../page/told.ts';
 import { addressOf, labelOf } from './view.ts';
 import type { View } from './view.ts';
 
@@ -20,7 +21,7 @@ const advice: readonly (readonly [RegExp, string])[] = [
 ];
 
 /** What was wrong and what to do about it, as sentences. */
-export function problemOf(message: string): { readonly words: string; readonly advice: string } {
+export function problemOf(message: string): Problem {
   // The page orders one thing at a time, so that the place in a list of products says nothing.
   const plain = message.replace(/^products\[0\]\.\w+: /, '');
   return {

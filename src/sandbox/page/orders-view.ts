@@ -2,7 +2,7 @@ import { html } from 'hono/html';
 import { shippingTypes } from '../../service/order-schemas.ts';
 import type { PlacedOrder } from '../order-book.ts';
 import type { PageDeps } from './deps.ts';
-import type { Html } from './html.ts';
+import type { Html } from '../../page/html.ts';
 import { timeView } from './time-view.ts';
 import { addressOf, labelOf } from './view.ts';
 import type { Refused, View } from './view.ts';

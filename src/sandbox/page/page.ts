@@ -1,6 +1,7 @@
 import { Hono } from 'hono';
 import type { Context } from 'hono';
 import { HTTPException } from 'hono/http-exception';
+import { pageFiles } from '../../page/files.ts';
 import type { ApiEnv } from '../api.ts';
 import { ApiError } from '../errors.ts';
 import { actions } from './actions.ts';
@@ -10,7 +11,6 @@ import { pageHeaders, refuseForeignForms, refuseForeignHost } from './guard.ts';
 import { layout } from './layout.ts';
 import type { PageContent } from './layout.ts';
 import { noticeOf, problemOf } from './notices.ts';
-import { script } from './script.ts';
 import { style } from './style.ts';
 import { addressOf, readView } from './view.ts';
 import type { Refused } from './view.ts';
@@ -36,12 +36,7 @@ export function createPage(deps: PageDeps): Hono<ApiEnv> {
   };
 
   app.get('/', (context) => show(context));
-  app.get('/page/style.css', (context) =>
-    context.body(style, 200, { 'Content-Type': 'text/css; charset=utf-8' }),
-  );
-  app.get('/page/script.js', (context) =>
-    context.body(script, 200, { 'Content-Type': 'text/javascript; charset=utf-8' }),
-  );
+  app.route('/', pageFiles<ApiEnv>(style));
 
   for (const [name, act] of Object.entries(actions)) {
     app.post(`/page/${name}`, async (context) => {

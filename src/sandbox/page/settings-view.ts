@@ -4,7 +4,7 @@ import { readSettings } from '../control-settings.ts';
 import type { PageDeps } from './deps.ts';
 import { faultAt, faultGroups } from './fault-fields.ts';
 import type { FaultField } from './fault-fields.ts';
-import type { Html } from './html.ts';
+import type { Html } from '../../page/html.ts';
 import { addressOf } from './view.ts';
 import type { Refused, View } from './view.ts';
 

@@ -2,7 +2,7 @@ import { html } from 'hono/html';
 import { available, sellable } from '../model.ts';
 import type { Cell, Product, Variant } from '../model.ts';
 import type { CataloguePage } from './catalogue-page.ts';
-import type { Html } from './html.ts';
+import type { Html } from '../../page/html.ts';
 import { addressOf, labelOf, rowId } from './view.ts';
 import type { Refused, View } from './view.ts';
 

@@ -1,5 +1,5 @@
 import { html } from 'hono/html';
-import type { Html } from './html.ts';
+import type { Html } from '../../page/html.ts';
 
 /** The time of day, to the millisecond; the machine's own, which is also that of whoever looks. */
 export function timeView(atMs: number): Html {

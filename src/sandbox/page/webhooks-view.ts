@@ -2,7 +2,7 @@ import { html } from 'hono/html';
 import type { DeliveryRecord } from '../deliveries.ts';
 import type { Delivery } from '../webhooks.ts';
 import type { PageDeps } from './deps.ts';
-import type { Html } from './html.ts';
+import type { Html } from '../../page/html.ts';
 import { isTold } from './notices.ts';
 import { timeView } from './time-view.ts';
 

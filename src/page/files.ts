@@ -1,0 +1,16 @@
+/** The page's style and script, as the two files that its head names. */
+import { Hono, type Env } from 'hono';
+import { script } from './script.ts';
+import { baseStyle } from './style.ts';
+
+/** @param style the page's own, after what all pages share. */
+export function pageFiles<E extends Env>(style: string): Hono<E> {
+  const app = new Hono<E>();
+  for (const [path, type, text] of [
+    ['/page/style.css', 'text/css', baseStyle + style],
+    ['/page/script.js', 'text/javascript', script],
+  ] as const) {
+    app.get(path, (c) => c.body(text, 200, { 'Content-Type': `${type}; charset=utf-8` }));
+  }
+  return app;
+}

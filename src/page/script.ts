@@ -1,0 +1,211 @@
+/**
+ * What a page does besides when scripts run: it writes times in the reader's zone, shows what is new, and posts its
+ * forms without leaving. It asks for the same page and takes from it what is marked `data-live`, so that nothing is
+ * drawn in two ways: such a part is replaced (`whole`: and flashes), its `rows` come and go by their ids, and a `form`
+ * takes new values where nobody is typing.
+ */
+export const script = `const answerWithinMs = 10000;
+const { server, every, refresh } = document.body.dataset;
+const message = document.getElementById('message');
+// What was last sent for an element: what a browser's extensions did to it since is no difference.
+const received = new WeakMap();
+let posting = false;
+let lastSeen = '';
+let isOld = false;
+
+const two = (value) => String(value).padStart(2, '0');
+const clock = (at) => two(at.getHours()) + ':' + two(at.getMinutes());
+const local = (at) =>
+  at.getFullYear() + '-' + two(at.getMonth() + 1) + '-' + two(at.getDate()) + ' ' + clock(at) + ':' + two(at.getSeconds());
+const utc = (at) => at.toISOString().slice(0, 19).replace('T', ' ') + ' UTC';
+
+function localize(root) {
+  for (const it of root.querySelectorAll('time[data-zone], time[data-ago]')) {
+    const at = new Date(it.dateTime);
+    if (it.dataset.zone !== undefined) it.textContent = local(at);
+    it.title = (it.dataset.zone === undefined ? local(at) + ', ' : '') + utc(at);
+  }
+  for (const it of root.querySelectorAll('text[data-zone]')) it.textContent = local(new Date(it.dataset.zone)).slice(0, 16);
+  for (const it of root.querySelectorAll('text[data-clock]')) it.textContent = clock(new Date(it.dataset.clock));
+  const { timeZone } = Intl.DateTimeFormat().resolvedOptions();
+  const offset = -new Date().getTimezoneOffset();
+  const sign = offset < 0 ? '−' : '+';
+  const hours = two(Math.floor(Math.abs(offset) / 60)) + ':' + two(Math.abs(offset) % 60);
+  for (const it of root.querySelectorAll('[data-time-zone]')) it.textContent = timeZone + ' (UTC' + sign + hours + ')';
+}
+
+const parse = (text) => {
+  const page = new DOMParser().parseFromString(text, 'text/html');
+  localize(page);
+  return page;
+};
+
+/** Somebody types in it, or has marked what it says to copy it. */
+function isInUse(shown) {
+  const active = document.activeElement;
+  if (shown.contains(active) && active.matches('input, select, textarea')) return true;
+  const marked = getSelection();
+  return marked !== null && !marked.isCollapsed && shown.contains(marked.anchorNode);
+}
+
+const reachable = 'a[href], button, summary, [tabindex]';
+
+/** Where the keyboard is: the nearest element that has an id, and the place among what can be reached in it. */
+function placeOfFocus(shown) {
+  const active = document.activeElement;
+  if (!shown.contains(active) || active === shown) return null;
+  const near = active.closest('[id]');
+  if (near === active) return { id: active.id, index: -1 };
+  return { id: near.id, index: [...near.querySelectorAll(reachable)].indexOf(active) };
+}
+
+function focusAt({ id, index }) {
+  const near = document.getElementById(id);
+  (index < 0 ? near : near?.querySelectorAll(reachable)[index])?.focus({ preventScroll: true });
+}
+
+function renew(fresh) {
+  for (const next of fresh.querySelectorAll('[data-live]')) {
+    const shown = document.getElementById(next.id);
+    if (!shown || shown === next) continue;
+    if (next.dataset.live === 'rows') renewRows(shown, next);
+    else if (next.dataset.live === 'form') renewForm(shown, next);
+    else if ((received.get(shown) ?? shown.innerHTML) === next.innerHTML || isInUse(shown)) continue;
+    else renewWhole(shown, next);
+    received.set(shown, next.innerHTML);
+  }
+}
+
+function renewRows(shown, next) {
+  const wanted = new Set([...next.children].map((row) => row.id));
+  for (const row of [...shown.children]) if (!wanted.has(row.id)) row.remove();
+  let place = shown.firstElementChild;
+  for (const row of [...next.children]) {
+    if (place && place.id === row.id) {
+      place = place.nextElementSibling;
+      continue;
+    }
+    // Moving a row would take the focus from what is in it, so only rows that are new are put in.
+    if (document.getElementById(row.id)) continue;
+    shown.insertBefore(row, place);
+    row.classList.add('fresh');
+  }
+}
+
+function renewWhole(shown, next) {
+  const focused = placeOfFocus(shown);
+  const open = [...shown.querySelectorAll('details[open][id]')].map((it) => it.id);
+  const known = new Set([...shown.querySelectorAll('[data-new]')].map((it) => it.id));
+  shown.innerHTML = next.innerHTML;
+  for (const id of open) document.getElementById(id)?.setAttribute('open', '');
+  for (const it of shown.querySelectorAll('[data-new]')) if (!known.has(it.id)) it.classList.add('fresh');
+  if (focused) focusAt(focused);
+  if (next.dataset.live !== 'whole') return;
+  shown.classList.remove('fresh');
+  void shown.offsetWidth;
+  shown.classList.add('fresh');
+}
+
+function renewForm(shown, next) {
+  if (shown.contains(document.activeElement)) return;
+  const fields = shown.querySelectorAll('input');
+  if ([...fields].some(isEdited)) return;
+  for (const field of fields) {
+    const other = next.elements.namedItem(field.name);
+    if (other) settle(field, other);
+  }
+}
+
+const isTicked = (field) => field.type === 'checkbox';
+const isEdited = (field) =>
+  isTicked(field) ? field.checked !== field.defaultChecked : field.value !== field.defaultValue;
+
+function settle(field, { value, checked }) {
+  if (isTicked(field)) field.checked = field.defaultChecked = checked;
+  else field.value = field.defaultValue = value;
+}
+
+function tell(words) {
+  const box = document.createElement('div');
+  box.className = 'problem';
+  box.setAttribute('role', 'alert');
+  box.textContent = words;
+  message.replaceChildren(box);
+}
+
+/** @param words why what is shown is no longer of now; null: it is. */
+function setOld(words) {
+  if (words !== null && !isOld) tell(words + ' What is shown here is old.');
+  if (words === null && isOld) message.replaceChildren();
+  isOld = words !== null;
+  document.body.classList.toggle('old', isOld);
+}
+
+async function look() {
+  if (posting || document.hidden) return;
+  try {
+    const answer = await fetch(refresh || location.href, {
+      headers: { accept: 'text/html' },
+      signal: AbortSignal.timeout(answerWithinMs),
+    });
+    // The session is over: the form to sign in has come instead.
+    if (answer.redirected) return void location.reload();
+    const text = await answer.text();
+    // A form was posted meanwhile: what this answer shows is older than what that one does.
+    if (posting) return;
+    if (!answer.ok) return setOld(server + ' cannot show this page any more (answer ' + answer.status + '): load it again to see why.');
+    setOld(null);
+    if (text === lastSeen) return;
+    lastSeen = text;
+    renew(parse(text));
+  } catch {
+    setOld(server + ' does not answer. Is it still running?');
+  }
+}
+
+async function keepLooking() {
+  await look();
+  setTimeout(keepLooking, Number(every));
+}
+
+document.addEventListener('submit', async (event) => {
+  const form = event.target;
+  if (form.method !== 'post' || form.dataset.leave !== undefined) return;
+  event.preventDefault();
+  if (posting) return;
+  posting = true;
+  try {
+    const answer = await fetch(form.action, {
+      method: 'POST',
+      headers: { accept: 'text/html' },
+      body: new URLSearchParams(new FormData(form, event.submitter)),
+      signal: AbortSignal.timeout(answerWithinMs),
+    });
+    const page = parse(await answer.text());
+    const told = page.getElementById('message');
+    // The session is over: the form to sign in has come instead.
+    if (!told && answer.redirected) return void location.reload();
+    if (!told?.firstElementChild && !answer.ok) throw new Error('answer ' + answer.status);
+    message.replaceChildren(...told.childNodes);
+    if (answer.ok) {
+      if (form.dataset.clear !== undefined) form.reset();
+      else for (const field of form.querySelectorAll('input')) settle(field, field);
+      renew(page);
+    }
+  } catch {
+    tell(server + ' did not do that. Is it still running? Reload the page, and try again.');
+  } finally {
+    posting = false;
+    lastSeen = '';
+  }
+});
+
+localize(document);
+// What a notice speaks of has been done: a reload must not say it again.
+const address = new URL(location.href);
+if (address.searchParams.has('done')) {
+  for (const name of ['done', 'run']) address.searchParams.delete(name);
+  history.replaceState(null, '', address);
+}
+setTimeout(keepLooking, Number(every));
+`;
