@@ -9,6 +9,13 @@ import { log, newStore, type OpenedStore } from '../reconcile/mirror.ts';
 import { delivery, detail, item, readEntry } from '../store/mirror-file.ts';
 import { startOps, TOKEN, type Ops } from './harness.ts';
 
+/** The address of the link with these words. */
+function linkTo(page: string, linkWords: string): string {
+  const address = new RegExp(`href="([^"]*)"[^>]*>${linkWords}`).exec(page)?.[1];
+  if (address === undefined) throw new Error(`no link “${linkWords}”`);
+  return address.replaceAll('&amp;', '&');
+}
+
 const FORM = { 'content-type': 'application/x-www-form-urlencoded' };
 
 /** What a reader sees, without the markup. */
@@ -160,8 +167,7 @@ test('finds stock by SKU, ids, name and warehouse, page by page, with the freshn
   }
   const shown = (page: string) => [...page.matchAll(/id="variant-(\d+)"/g)].map(([, id]) => id!);
   const first = await show(ops, '/stock');
-  const next = /href="(\/stock\?after=[^"]*)">Next/.exec(first)![1]!;
-  const second = await show(ops, next);
+  const second = await show(ops, linkTo(first, 'Next'));
   expect([shown(first).length, shown(second).length]).toEqual([40, 5]);
   expect(new Set([...shown(first), ...shown(second)]).size).toBe(45);
   expect(second).not.toContain('Next');
@@ -177,7 +183,7 @@ test('finds stock by SKU, ids, name and warehouse, page by page, with the freshn
     ['q=S-1200&warehouse=2', []],
     ['q=nothing-has-this', []],
     ['suspect=1', []],
-    ['q=S-1&after=1200&after_sku=S-1200', ['1300', '1400', '1500', '1600', '1700', '1800', '1900']],
+    ['q=S-1&after=sku&key=1200&key=S-1200', ['1300', '1400', '1500', '1600', '1700', '1800', '1900']],
   ] as const) {
     expect([query, shown(await show(ops, `/stock?${query}`))]).toEqual([query, expected]);
   }
@@ -186,6 +192,29 @@ test('finds stock by SKU, ids, name and warehouse, page by page, with the freshn
   await change(store, 'a', 1, { id: '1200', old: 9, new: 8 });
   const row = words(await show(ops, '/stock?suspect=1'));
   expect(row).toMatch(/S-1200 .* 1 8 3 1 suspect webhook [^]*a webhook/);
+
+  for (let i = 0; i < 45; i += 1) await change(store, `b${i}`, 1, { id: `${10 + i}00`, old: 90, new: 80 });
+  const suspects = await show(ops, '/stock?suspect=1');
+  const rest = await show(ops, linkTo(suspects, 'Next'));
+  expect([shown(suspects).length, shown(rest).length]).toEqual([40, 5]);
+  expect(new Set([...shown(suspects), ...shown(rest)]).size).toBe(45);
+  expect(words(await show(ops, '/stock?suspect=1&after=unmapped&key=&key=0&key=9'))).toContain(
+    'There are no more.',
+  );
+});
+
+test('a total that was just read is not said to come from a webhook, nor one that nobody knows to be old', async () => {
+  const store = newStore();
+  const ops = await startOps(store);
+  const sentAtMs = Date.now() - 60_000;
+  const bundle = detail('1', [{ id: '100', levels: null, total: 4, more: { product_bundle_id: '7' } }]);
+  await store.writer.append(readEntry('1', bundle, { sentAtMs, s0: 0 }));
+  expect(words(await show(ops, '/stock?q=100'))).toMatch(
+    /none: a bundle 4 – – read 60 s ago Value from a read/,
+  );
+  // Named by an item that was not understood, and by nothing else.
+  await change(store, 'odd', 1, { id: '101', new: 'many' });
+  expect(words(await show(ops, '/stock?q=101'))).toMatch(/variant 101 none – – – suspect not read yet/);
 });
 
 test('shows how a variant moved, by whom, and what the last read said', async () => {
@@ -400,7 +429,7 @@ test('names are text, never markup, and nothing of another site is asked for', a
     [
       ...PAGES,
       `/stock?q=${query}`,
-      `/stock?warehouse=${query}&after=${query}&after_sku=${query}`,
+      `/stock?warehouse=${query}&after=${query}&key=${query}`,
       '/variants/100',
       `/drift?cause=${query}`,
       '/deliveries?show=quarantined',

@@ -11,12 +11,12 @@ export interface StockView {
 }
 
 export function readStockView(params: URLSearchParams): StockView {
-  const variantId = params.get('after');
+  const list = params.get('after');
   return {
     text: params.get('q')?.trim() ?? '',
     warehouseId: params.get('warehouse')?.trim() ?? '',
     suspect: params.get('suspect') !== null,
-    after: variantId === null ? null : { variantId, sku: params.get('after_sku') },
+    after: list === null ? null : { list, key: params.getAll('key') },
   };
 }
 
@@ -25,8 +25,10 @@ function addressOf(view: StockView): string {
   if (view.text !== '') params.set('q', view.text);
   if (view.warehouseId !== '') params.set('warehouse', view.warehouseId);
   if (view.suspect) params.set('suspect', '1');
-  if (view.after !== null) params.set('after', view.after.variantId);
-  if (view.after !== null && view.after.sku !== null) params.set('after_sku', view.after.sku);
+  if (view.after !== null) {
+    params.set('after', view.after.list);
+    for (const part of view.after.key) params.append('key', part);
+  }
   return params.size === 0 ? '/stock' : `/stock?${params.toString()}`;
 }
 
@@ -68,19 +70,17 @@ export function stockView(page: StockPage, view: StockView, nowMs: number): Html
         ${view.after === null ? '' : html`<a href="${addressOf({ ...view, after: null })}">← To the beginning</a>`}
         ${page.next === null ? '' : html`<a href="${addressOf({ ...view, after: page.next })}">${page.isPartial ? 'Look further' : 'Next'} →</a>`}
       </nav>
-      ${
-        page.isPartial && page.next === null
-          ? html`<p class="quiet">There are more than are shown: narrow the search.</p>`
-          : ''
-      }
     </div>
   </section>`;
 }
 
-function noneFound({ isPartial }: StockPage, { text, suspect }: StockView): string {
+function noneFound({ isPartial }: StockPage, { text, warehouseId, suspect, after }: StockView): string {
   if (isPartial) return 'Nothing was found so far: the search looks at a part of a large mirror at a time.';
-  if (suspect && text === '') return 'Nothing is suspect.';
-  return text === '' ? 'There is no stock here.' : `Nothing fits “${text}”.`;
+  if (after !== null) return 'There are no more.';
+  const where = warehouseId === '' ? '' : ` in warehouse ${warehouseId}`;
+  if (text !== '') return `Nothing${suspect ? ' suspect' : ''} fits “${text}”${where}.`;
+  if (suspect) return `Nothing is suspect${where}.`;
+  return warehouseId === '' ? 'Nothing is mirrored yet.' : `No variant has stock${where}.`;
 }
 
 function variantRows(variant: StockVariant, warehouseId: string, nowMs: number): Html {
@@ -112,16 +112,38 @@ function cellRow(variant: StockVariant, cell: StockCell, index: number, nowMs: n
 
 /** A variant without rows of warehouses: a bundle, or one whose warehouses are not told. */
 function totalRow(variant: StockVariant, nowMs: number): Html {
-  const { asOfMs, verifiedAtMs, suspect } = variant;
-  const source = verifiedAtMs !== null && asOfMs >= verifiedAtMs ? 'webhook' : 'read';
   return html`<tr>
     <th scope="row" class="variant">${variantLink(variant)}</th>
-    <td class="quiet" data-label="warehouse">${variant.kind === 'own' ? 'none' : variant.kind}</td>
+    <td class="quiet" data-label="warehouse">${KINDS[variant.kind] ?? variant.kind}</td>
     <td class="figure strong" data-label="to sell">${quantity(variant.availableQty)}</td>
     <td class="figure" data-label="on hand">–</td>
     <td class="figure" data-label="reserved">–</td>
-    <td class="whole">${freshness({ source, asOfMs, verifiedAtMs, suspect }, variant.variantId, nowMs)}</td>
+    <td class="whole">
+      ${
+        variant.availableQty === null
+          ? html`${suspicion(variant.suspect)}<span class="quiet">not read yet</span>`
+          : freshness({ ...variant, source: sourceOfTotal(variant) }, variant.variantId, nowMs)
+      }
+    </td>
   </tr>`;
+}
+
+/** Why a variant has no row of a warehouse. */
+const KINDS: Readonly<Record<string, string>> = {
+  own: 'none',
+  pulled: 'not told: another store’s',
+  bundle: 'none: a bundle',
+  assembled: 'none: assembled',
+};
+
+/** The table does not say where a total comes from, but its times can. Null: one that a read has since confirmed. */
+function sourceOfTotal({ asOfMs, verifiedAtMs }: StockVariant): StockCell['source'] | null {
+  if (verifiedAtMs === asOfMs) return 'read';
+  return verifiedAtMs === null || asOfMs > verifiedAtMs ? 'webhook' : null;
+}
+
+function suspicion(suspect: boolean): Html | string {
+  return suspect ? html`<span class="state odd">suspect</span> ` : '';
 }
 
 /** In words; exactly when one points at it, or goes there by the keyboard. */
@@ -131,25 +153,24 @@ export function freshness(
     asOfMs,
     verifiedAtMs,
     suspect,
-  }: Pick<StockCell, 'source' | 'asOfMs' | 'verifiedAtMs' | 'suspect'>,
+  }: Pick<StockCell, 'asOfMs' | 'verifiedAtMs' | 'suspect'> & { readonly source: StockCell['source'] | null },
   id: string,
   nowMs: number,
 ): Html {
-  const verb = source === 'webhook' ? 'webhook' : 'read';
   const verified = verifiedAtMs === null ? 'never verified' : `verified ${agoText(verifiedAtMs, nowMs)}`;
-  return html`${suspect ? html`<span class="state odd">suspect</span> ` : ''}<span
+  return html`${suspicion(suspect)}<span
       class="tip"
       tabindex="0"
       id="fresh-${id}"
       aria-describedby="exact-${id}"
-      >${verb}
+      >${source ?? 'from'}
       ${agoText(asOfMs, nowMs)}${source === 'read' && verifiedAtMs === asOfMs ? '' : `, ${verified}`}<span
         class="bubble"
         role="tooltip"
         id="exact-${id}"
         ><dl>
           <dt>Value from</dt>
-          <dd>${source === 'webhook' ? 'a webhook' : 'a read'}</dd>
+          <dd>${source === null ? 'a webhook or a read' : `a ${source}`}</dd>
           <dt>As of</dt>
           <dd>${instant(asOfMs)}</dd>
           <dt>Verified</dt>

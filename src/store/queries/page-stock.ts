@@ -1,6 +1,8 @@
 /** The ops page's search through the stock: a bounded part of an index at a time, however large the mirror. */
 import type { Db } from '../open.ts';
 import { prepared } from '../prepared.ts';
+import { IN_WAREHOUSE, NAMED } from './page-filters.ts';
+import { findSuspects } from './page-suspects.ts';
 
 export interface StockSearch {
   /** The beginning of a SKU, the id of a variant or a product, or a part of a name; empty: everything. */
@@ -14,10 +16,10 @@ export interface StockSearch {
   readonly limit: number;
 }
 
+/** A place in one of the lists that a search goes through; of another search it finds nothing, or begins anew. */
 export interface StockCursor {
-  readonly variantId: string;
-  /** Set where the order is that of the SKUs. */
-  readonly sku: string | null;
+  readonly list: string;
+  readonly key: readonly string[];
 }
 
 export interface StockCell {
@@ -54,20 +56,13 @@ export interface StockPage {
   readonly isPartial: boolean;
 }
 
-/** Variants that one page may look at, and products or cells that are asked for what is suspect. */
+/** Variants that one page may look at. */
 const LOOKED_AT = 5_000;
-const SUSPECTS_OF_EACH_KIND = 300;
-
-const IN_WAREHOUSE = `(
-  @warehouseId IS NULL OR EXISTS (
-    SELECT 1 FROM cells c
-    WHERE c.variant_id = v.variant_id AND c.warehouse_id = @warehouseId AND c.gone_at_ms IS NULL
-  )
-)`;
 
 const BY_ID = `
   SELECT v.variant_id AS variantId FROM variants v
-  WHERE (v.variant_id = @text OR v.product_id = @text) AND v.gone_at_ms IS NULL AND ${IN_WAREHOUSE}
+  WHERE (v.variant_id = @text OR v.product_id = @text) AND v.variant_id > @afterId AND v.gone_at_ms IS NULL
+    AND ${IN_WAREHOUSE}
   ORDER BY v.variant_id LIMIT @limit`;
 
 // Beginnings are told by the code points after them; U+10FFFF is after every character that a SKU can have.
@@ -82,37 +77,8 @@ const BOUND = `
 
 const WALK = `
   SELECT v.variant_id AS variantId FROM variants v
-  WHERE v.variant_id > @afterId AND v.variant_id <= @untilId AND v.gone_at_ms IS NULL
-    AND (
-      @text = '' OR instr(lower(coalesce(v.sku, '')), @text) > 0 OR instr(lower(v.name), @text) > 0
-      OR instr(lower(coalesce((SELECT p.name FROM products p WHERE p.product_id = v.product_id), '')), @text) > 0
-    )
-    AND ${IN_WAREHOUSE}
+  WHERE v.variant_id > @afterId AND v.variant_id <= @untilId AND v.gone_at_ms IS NULL AND ${NAMED} AND ${IN_WAREHOUSE}
   ORDER BY v.variant_id LIMIT @limit`;
-
-const OF_PRODUCTS = (products: string): string => `
-  SELECT v.variant_id FROM (${products} LIMIT ${SUSPECTS_OF_EACH_KIND}) d
-  JOIN variants v ON v.product_id = d.product_id`;
-
-const SUSPECT = `
-  SELECT DISTINCT v.variant_id AS variantId FROM (
-    ${OF_PRODUCTS('SELECT product_id FROM obligations WHERE doubt = 1 ORDER BY priority, first_made_at_ms')}
-    UNION ALL SELECT variant_id FROM (SELECT variant_id FROM gaps ORDER BY due_at_ms LIMIT ${SUSPECTS_OF_EACH_KIND})
-    UNION ALL SELECT variant_id FROM (
-      SELECT variant_id FROM cells WHERE unexplained_at_ms IS NOT NULL AND gone_at_ms IS NULL
-      ORDER BY unexplained_at_ms LIMIT ${SUSPECTS_OF_EACH_KIND}
-    )
-    UNION ALL ${OF_PRODUCTS(`SELECT product_id FROM products
-      WHERE gone_at_ms IS NULL AND read_at_ms < (SELECT trusted_after_ms FROM mirror_state) ORDER BY read_at_ms`)}
-    UNION ALL SELECT variant_id FROM (
-      SELECT variant_id FROM variants WHERE product_id IS NULL LIMIT ${SUSPECTS_OF_EACH_KIND}
-    )
-  ) s
-  JOIN variants v ON v.variant_id = s.variant_id
-  WHERE v.gone_at_ms IS NULL AND ${IN_WAREHOUSE}
-    AND (@text = '' OR v.variant_id = @text OR v.product_id = @text OR instr(lower(coalesce(v.sku, '')), lower(@text)) > 0
-      OR instr(lower(v.name), lower(@text)) > 0)
-  LIMIT @limit`;
 
 const VARIANTS = `
   SELECT v.variant_id AS variantId, v.product_id AS productId, v.sku AS sku, v.name AS name, p.name AS productName,
@@ -139,42 +105,55 @@ interface Found {
 }
 
 export function findStock(db: Db, search: StockSearch): StockPage {
-  const { warehouseId, after, text } = search;
-  // One more than is shown tells whether there are more.
-  const limit = search.limit + 1;
-  const bound = { text, warehouseId, limit, afterId: after?.variantId ?? '', afterSku: after?.sku ?? '' };
   if (search.suspect) {
-    return pageOf(db, search, prepared<object, Found>(db, SUSPECT).all(bound), { isOrdered: false });
+    const { variantIds, next, isPartial } = findSuspects(db, search);
+    return { variants: variantsWithCells(db, variantIds), next, isPartial };
   }
-  if (text !== '' && (after === null || after.sku !== null)) {
-    const byId = after === null ? prepared<object, Found>(db, BY_ID).all(bound) : [];
-    if (byId.length > 0) return pageOf(db, search, byId, { isOrdered: false });
-    const bySku = prepared<object, Found>(db, BY_SKU).all(bound);
-    if (bySku.length > 0 || after !== null) return pageOf(db, search, bySku, { isOrdered: true });
+  const { warehouseId, after, text } = search;
+  if (text !== '' && (after === null || after.list === 'id' || after.list === 'sku')) {
+    for (const list of ['id', 'sku'] as const) {
+      if (after !== null && after.list !== list) continue;
+      const [afterId = '', afterSku = ''] = after?.key ?? [];
+      const bound = { text, warehouseId, limit: search.limit + 1, afterId };
+      const found =
+        list === 'id'
+          ? prepared<object, Found>(db, BY_ID).all(bound)
+          : prepared<object, Found>(db, BY_SKU).all({ ...bound, afterSku });
+      if (found.length > 0 || after !== null) return pageOf(db, search, found, list);
+    }
   }
-  const untilId = prepared<object, string>(db, BOUND).pluck().get(bound) ?? null;
-  const walk = { ...bound, text: text.toLowerCase(), untilId: untilId ?? '\u{10ffff}' };
-  const page = pageOf(db, search, prepared<object, Found>(db, WALK).all(walk), { isOrdered: true });
-  if (page.next !== null || untilId === null) return page;
-  return { ...page, next: { variantId: untilId, sku: null }, isPartial: true };
+  return walkStock(db, search);
 }
 
-function pageOf(
-  db: Db,
-  { limit }: StockSearch,
-  found: readonly Found[],
-  { isOrdered }: { readonly isOrdered: boolean },
-): StockPage {
+/** By the variants' ids, when neither an id nor the beginning of a SKU fits. */
+function walkStock(db: Db, search: StockSearch): StockPage {
+  const { warehouseId, after, text, limit } = search;
+  const afterId = after?.list === 'walk' ? (after.key[0] ?? '') : '';
+  const untilId = prepared<object, string>(db, BOUND).pluck().get({ afterId }) ?? null;
+  const found = prepared<object, Found>(db, WALK).all({
+    lower: text.toLowerCase(),
+    warehouseId,
+    limit: limit + 1,
+    afterId,
+    untilId: untilId ?? '\u{10ffff}',
+  });
+  const page = pageOf(db, search, found, 'walk');
+  if (page.next !== null || untilId === null) return page;
+  return { ...page, next: { list: 'walk', key: [untilId] }, isPartial: true };
+}
+
+/** @param found one more than is shown tells that there are more. */
+function pageOf(db: Db, { limit }: StockSearch, found: readonly Found[], list: string): StockPage {
   const shown = found.slice(0, limit);
   const last = shown.at(-1);
-  const hasMore = found.length > limit && last !== undefined;
+  const variantIds = shown.map(({ variantId }) => variantId);
   return {
-    variants: variantsWithCells(
-      db,
-      shown.map(({ variantId }) => variantId),
-    ),
-    next: hasMore && isOrdered ? { variantId: last.variantId, sku: last.sku ?? null } : null,
-    isPartial: hasMore && !isOrdered,
+    variants: variantsWithCells(db, variantIds),
+    next:
+      found.length > limit && last !== undefined
+        ? { list, key: [last.variantId, ...(last.sku === undefined ? [] : [last.sku])] }
+        : null,
+    isPartial: false,
   };
 }
 
