@@ -4,6 +4,7 @@ import { backupCommand } from './cli/backup.ts';
 import { demoCommand } from './cli/demo.ts';
 import { doctorCommand } from './cli/doctor.ts';
 import { exportCommand } from './cli/export.ts';
+import { outliveOutput } from './cli/output.ts';
 import { createProgram } from './cli/program.ts';
 import { pruneCommand } from './cli/prune.ts';
 import { resyncCommand } from './cli/resync.ts';
@@ -14,6 +15,7 @@ import { serveCommand } from './cli/serve.ts';
 import { statusCommand } from './cli/status.ts';
 import { verifyCommand } from './cli/verify.ts';
 
+outliveOutput();
 const program = createProgram([
   serveCommand(),
   resyncCommand(),

@@ -1,5 +1,5 @@
 /** The log: JSON on stdout, readable on a terminal. */
-import { pino, type Logger } from 'pino';
+import { pino, type DestinationStream, type Logger } from 'pino';
 import pretty from 'pino-pretty';
 
 export type { Logger } from 'pino';
@@ -12,7 +12,7 @@ export function createLog(level: string, stream: NodeJS.WriteStream = process.st
     timestamp: pino.stdTimeFunctions.isoTime,
     formatters: { level: (label: string) => ({ level: label }) },
   };
-  if (!stream.isTTY) return pino(options, stream);
+  if (!stream.isTTY) return pino(options, lines(stream));
   return pino(
     options,
     pretty({
@@ -23,4 +23,18 @@ export function createLog(level: string, stream: NodeJS.WriteStream = process.st
       ignore: 'pid,hostname',
     }),
   );
+}
+
+/** Lines that wait while they cannot be written; what comes beyond is dropped. */
+const WAITING_CHARACTERS = 1 << 20;
+
+/**
+ * A stream of Node's ends the process, or itself, at the first line that a full disk or a closed pipe refuses. The
+ * service outlives that: it goes on without the lines, and with them once there is room again.
+ */
+function lines(stream: NodeJS.WriteStream): DestinationStream {
+  if (!('fd' in stream) || typeof stream.fd !== 'number') return stream;
+  const written = pino.destination({ fd: stream.fd, sync: true, maxLength: WAITING_CHARACTERS });
+  written.on('error', () => undefined);
+  return written;
 }

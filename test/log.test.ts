@@ -1,4 +1,6 @@
 /** The log's two forms (DESIGN §4). */
+import { spawnSync } from 'node:child_process';
+import { openSync, closeSync } from 'node:fs';
 import { PassThrough } from 'node:stream';
 import { stripVTControlCharacters } from 'node:util';
 import { expect, test } from 'vitest';
@@ -32,4 +34,30 @@ test('text for people at a terminal', () => {
     /^\[\d\d:\d\d:\d\d\] WARN: a read failed\n +productId: "12"\n +key: "\[secret\]"\n$/,
   );
   expect(text).not.toContain('never shown');
+});
+
+test('a full disk and a closed pipe take the lines, not the service', () => {
+  const program = `
+    import { createLog } from ${JSON.stringify(new URL('../src/log.ts', import.meta.url).href)};
+    const log = createLog('info');
+    log.info('one');
+    setTimeout(() => { log.info('two'); process.stderr.write('alive'); }, 20);`;
+  const full = openSync('/dev/full', 'w');
+  try {
+    const ended = spawnSync(process.execPath, ['--input-type=module', '-e', program], {
+      stdio: ['ignore', full, 'pipe'],
+      encoding: 'utf8',
+    });
+    expect(ended).toMatchObject({ status: 0, stderr: 'alive' });
+  } finally {
+    closeSync(full);
+  }
+  const closed = spawnSync(
+    'sh',
+    ['-c', '"$0" --input-type=module -e "$1" | true', process.execPath, program],
+    {
+      encoding: 'utf8',
+    },
+  );
+  expect(closed.stderr).toBe('alive');
 });

@@ -1,0 +1,22 @@
+/** Outputs that take no more: a reader that has gone is no failure, a full disk is one, and neither ends the work. */
+import { spawnSync } from 'node:child_process';
+import { expect, test } from 'vitest';
+import { CLI } from './harness.ts';
+
+/** @param into what the shell does with the command's output. */
+function help(into: string): { status: number | null; stdout: string; stderr: string } {
+  const script = `"$0" "$1" --help ${into}`;
+  return spawnSync('bash', ['-o', 'pipefail', '-c', script, process.execPath, CLI], { encoding: 'utf8' });
+}
+
+test('who stops reading, as head does', () => {
+  expect(help('| true')).toMatchObject({ status: 0, stdout: '', stderr: '' });
+});
+
+test('a full disk', () => {
+  const { status, stderr } = help('> /dev/full');
+  expect({ status, stderr }).toEqual({
+    status: 1,
+    stderr: 'error: the standard output cannot be written: ENOSPC: no space left on device, write\n',
+  });
+});
