@@ -15,6 +15,7 @@ interface ExportOptions {
   readonly changes?: boolean;
   readonly after?: number;
   readonly output?: string;
+  readonly force?: boolean;
   readonly spreadsheet?: boolean;
 }
 
@@ -24,7 +25,8 @@ export function exportCommand(): Command {
     .addOption(new Option('--format <format>', 'csv or json').choices(['csv', 'json']).makeOptionMandatory())
     .option('--changes', 'the change feed (mirror_changes) instead of the stock levels (mirror_stock)')
     .option('--after <seq>', 'only what is numbered above this', whole(0, Number.MAX_SAFE_INTEGER))
-    .option('--output <file>', 'write to this file; it appears whole, or stays as it was')
+    .option('--output <file>', 'write to this file; it appears whole or not at all')
+    .option('--force', 'replace that file; it stays as it was until all is written')
     .option(
       '--spreadsheet',
       'csv for people: a byte order mark, and an apostrophe before what would be a formula',
@@ -46,6 +48,9 @@ async function exportRows(options: ExportOptions, command: Command, config: Conf
   if (options.spreadsheet === true && options.format !== 'csv') {
     command.error('error: --spreadsheet goes with --format csv');
   }
+  if (options.force === true && options.output === undefined) {
+    command.error('error: --force goes with --output');
+  }
   const format: Format =
     options.format === 'json' ? jsonLines : csvLines({ forSpreadsheet: options.spreadsheet === true });
   const db = openMirrorFile(config.database.path);
@@ -56,6 +61,8 @@ async function exportRows(options: ExportOptions, command: Command, config: Conf
       // The rows are read by the first look at them, and their transaction ends with the last.
       onRead: () => db.close(),
       path: options.output === undefined ? null : resolve(options.output),
+      force: options.force === true,
+      databasePath: config.database.path,
       interrupted: interruptible(),
     });
     return written ? EXIT.done : EXIT.interrupted;

@@ -5,7 +5,6 @@ import {
   fchmodSync,
   fsyncSync,
   openSync,
-  realpathSync,
   renameSync,
   rmSync,
   statSync,
@@ -15,7 +14,8 @@ import { randomBytes } from 'node:crypto';
 import Database from 'better-sqlite3';
 import { sqliteCode, StoreError } from './errors.ts';
 import { explain } from './explain.ts';
-import { refuseUnknownSchema } from './migrate.ts';
+import { refuseTarget } from './file-target.ts';
+import { refuseFolder, refuseNoMirror } from './known-mirror.ts';
 import { openReader, type Db } from './open.ts';
 
 export interface BackupOptions {
@@ -47,11 +47,12 @@ export async function backupDatabase(
   to: string,
   options: BackupOptions,
 ): Promise<Backup | null> {
-  refuseTarget(from, to, options.force);
+  refuseBackupTarget(from, to, options.force);
   const draft = join(dirname(to), `.${basename(to)}.${process.pid}.${randomBytes(4).toString('hex')}`);
+  refuseFolder(from);
   const source = openReader(from);
   try {
-    explain(from, () => refuseUnknownSchema(from, source));
+    explain(from, () => refuseNoMirror(from, source));
     source.exec('BEGIN');
     const position = source
       .prepare<[], Pick<Backup, 'epoch' | 'lastSeq'>>('SELECT epoch, last_seq AS lastSeq FROM mirror_status')
@@ -114,41 +115,20 @@ function putInPlace(draft: string, from: string, to: string, force: boolean): vo
   fsyncSync(file);
   closeSync(file);
   // Again: copying took its time.
-  refuseTarget(from, to, force);
+  refuseBackupTarget(from, to, force);
   renameSync(draft, to);
   const folder = openSync(dirname(to), 'r');
   fsyncSync(folder);
   closeSync(folder);
 }
 
-function refuseTarget(from: string, to: string, force: boolean): void {
-  if (!existsSync(dirname(to))) throw new Error(`the folder ${dirname(to)} does not exist: make it first`);
-  const own = ['', '-wal', '-shm', '-journal', '.lock', '.mark', '.token'].map(
-    (suffix) => `${realPath(from)}${suffix}`,
-  );
-  if (own.includes(realPath(to)) || isSameFile(from, to)) {
-    throw new Error(`${to} belongs to the database that is copied: name another file`);
-  }
-  if (statSync(to, { throwIfNoEntry: false })?.isFile() === false) {
-    throw new Error(`${to} is a folder or a device: name a file`);
-  }
-  if (existsSync(to) && !force)
-    throw new Error(`${to} exists: name another file, or replace it with --force`);
+function refuseBackupTarget(from: string, to: string, force: boolean): void {
+  refuseTarget(from, to, force);
   for (const suffix of ['-wal', '-journal']) {
     // SQLite would take it for the new file's.
     if (existsSync(to + suffix))
       throw new Error(`${to}${suffix} exists, so ${to} is in use: name another file`);
   }
-}
-
-/** Also of a file that is not there yet. */
-function realPath(path: string): string {
-  return existsSync(path) ? realpathSync(path) : join(realpathSync(dirname(path)), basename(path));
-}
-
-function isSameFile(a: string, b: string): boolean {
-  const [one, other] = [a, b].map((path) => statSync(path, { bigint: true, throwIfNoEntry: false }));
-  return one !== undefined && other !== undefined && one.ino === other.ino && one.dev === other.dev;
 }
 
 /** A full disk and the like, named with the file it happened to. */

@@ -4,6 +4,7 @@ export type StoreErrorKind =
   | 'not_a_database'
   | 'damaged'
   | 'newer_schema'
+  | 'older_schema'
   | 'no_room'
   | 'unreachable'
   | 'cannot_commit'

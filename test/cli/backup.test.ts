@@ -123,7 +123,7 @@ describe('of a mirror that nobody serves', () => {
     for (const name of ['mirror.db', './mirror.db-wal', 'mirror.db.mark', 'by-symlink', 'by-link']) {
       const { code, stderr } = await run(home, 'backup', name, '--force');
       expect(code).toBe(1);
-      expect(stderr).toContain('belongs to the database that is copied: name another file');
+      expect(stderr).toContain('belongs to the database that is read: name another file');
     }
     expect(statSync(databaseOf(home)).size).toBe(size);
   });

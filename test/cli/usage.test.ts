@@ -52,7 +52,10 @@ test.each<[verb: string, options: readonly string[]]>([
   ['verify', ['--sample <count>', '--product <id...>', '--json']],
   ['status', ['--json']],
   ['doctor', ['--full', '--json']],
-  ['export', ['--format <format>', '--changes', '--after <seq>', '--output <file>', '--spreadsheet']],
+  [
+    'export',
+    ['--format <format>', '--changes', '--after <seq>', '--output <file>', '--force', '--spreadsheet'],
+  ],
   ['backup', ['--force', '--json']],
   ['prune', ['--days <number>', '--json']],
   [

@@ -3,11 +3,12 @@
  * output: who reads that may take any time, and the database's read transaction is over by then.
  */
 import { randomBytes } from 'node:crypto';
-import { createReadStream, existsSync, statSync } from 'node:fs';
+import { createReadStream } from 'node:fs';
 import { open, rename, rm, type FileHandle } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
+import { refuseTarget } from '../../store/file-target.ts';
 
 export interface WriteOptions {
   readonly chunks: Iterable<string>;
@@ -15,17 +16,25 @@ export interface WriteOptions {
   readonly onRead: () => void;
   /** Null: the standard output. */
   readonly path: string | null;
+  /** Replace what is there. */
+  readonly force: boolean;
+  /** What is never replaced: the database that is read. */
+  readonly databasePath: string;
   readonly interrupted: AbortSignal;
 }
 
-/** @returns false when interrupted: the file at `path` is as it was then. @throws Error of the file system. */
-export async function writeAll({ chunks, onRead, path, interrupted }: WriteOptions): Promise<boolean> {
-  if (path !== null && !existsSync(dirname(path))) {
-    throw new Error(`the folder ${dirname(path)} does not exist: make it first`);
+/** @returns false when interrupted: the file at `path` is as it was then. @throws Error naming what is in the way. */
+export async function writeAll(options: WriteOptions): Promise<boolean> {
+  const { path, force, databasePath } = options;
+  if (path !== null) refuseTarget(databasePath, path, force);
+  try {
+    return await write(options);
+  } catch (error) {
+    throw named(error, path);
   }
-  if (path !== null && statSync(path, { throwIfNoEntry: false })?.isFile() === false) {
-    throw new Error(`${path} is not a file: name one, or leave out --output for the standard output`);
-  }
+}
+
+async function write({ chunks, onRead, path, interrupted }: WriteOptions): Promise<boolean> {
   const name = `.${path === null ? 'stock-mirror-export' : basename(path)}.${process.pid}.${randomBytes(4).toString('hex')}`;
   const draft = join(path === null ? tmpdir() : dirname(path), name);
   // What is only passed on is for nobody else to read; a file is for whom the user's files are.
@@ -53,21 +62,25 @@ async function fill(file: FileHandle, chunks: Iterable<string>, interrupted: Abo
 }
 
 async function toStandardOutput(draft: string, interrupted: AbortSignal): Promise<boolean> {
-  // The last of it may be refused after all has been handed on.
-  process.stdout.on('error', (error) => {
-    if (!isBrokenPipe(error)) throw error;
-  });
   try {
     await pipeline(createReadStream(draft), process.stdout, { end: false, signal: interrupted });
     return true;
   } catch (error) {
     if (interrupted.aborted) return false;
-    if (isBrokenPipe(error)) return true;
+    // The draft is only read here: that the output takes no more is told by output.ts, where it is a failure.
+    if ((error as NodeJS.ErrnoException).syscall === 'write') return true;
     throw error;
   }
 }
 
-/** The reader has what it wanted, as `head` does. */
-function isBrokenPipe(error: unknown): boolean {
-  return (error as NodeJS.ErrnoException).code === 'EPIPE';
+/** A full disk and the like, with the folder that it concerns. What SQLite throws is named already. */
+function named(error: unknown, path: string | null): unknown {
+  const { code, syscall } = error as NodeJS.ErrnoException;
+  if (code === undefined || syscall === undefined) return error;
+  const folder = path === null ? tmpdir() : dirname(path);
+  const remedy =
+    path === null
+      ? 'see that there is room and that this user may write there, or set TMPDIR to another folder'
+      : 'see that there is room and that this user may write there, or name a file elsewhere';
+  return new Error(`cannot write in ${folder} (${code}): ${remedy}`, { cause: error });
 }

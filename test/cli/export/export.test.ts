@@ -134,23 +134,33 @@ test('json: a line for each row; --changes is the feed; --after leaves out what 
   expect(await linesOf('--after', '100')).toEqual([]);
 });
 
-test('--output: whole or as it was', async () => {
+test('--output: whole or as it was, and nothing is replaced unasked, the database never', async () => {
   const path = join(home.folder, 'stock.csv');
   writeFileSync(path, 'old');
-  const { code, stdout } = await run(home, 'export', '--format', 'csv', '--output', 'stock.csv');
+  const unasked = await run(home, 'export', '--format', 'csv', '--output', 'stock.csv');
+  expect(unasked).toMatchObject({ code: 1, stdout: '' });
+  expect(unasked.stderr).toContain('stock.csv exists: name another file, or replace it with --force');
+  expect(readFileSync(path, 'utf8')).toBe('old');
+  const { code, stdout } = await run(home, 'export', '--format', 'csv', '--output', 'stock.csv', '--force');
   expect({ code, stdout }).toEqual({ code: 0, stdout: '' });
   expect(parseCsv(readFileSync(path, 'utf8'))).toHaveLength(AWKWARD.length + 1);
   for (const [name, said] of [
     ['nowhere/stock.csv', 'nowhere does not exist: make it first'],
-    ['/dev/null', '/dev/null is not a file'],
+    ['/dev/null', '/dev/null is a folder or a device: name a file'],
+    ['mirror.db', 'belongs to the database that is read: name another file'],
   ] as const) {
-    const refused = await run(home, 'export', '--format', 'csv', '--output', name);
+    const refused = await run(home, 'export', '--format', 'csv', '--output', name, '--force');
     expect(refused.code).toBe(1);
     expect(refused.stderr).toContain(said);
   }
   expect(existsSync(join(home.folder, 'nowhere'))).toBe(false);
   expect(readdirSync(home.folder).filter((name) => name.startsWith('.'))).toEqual([]);
   expect((await run(home, 'export', '--format', 'json', '--spreadsheet')).code).toBe(2);
+  expect((await run(home, 'export', '--format', 'json', '--force')).code).toBe(2);
+  const nowhere = withEnv(home, { TMPDIR: join(home.folder, 'nowhere') });
+  expect((await run(nowhere, 'export', '--format', 'json')).stderr).toMatch(
+    /^error: cannot write in \S+nowhere \(ENOENT\): [^\n]* set TMPDIR to another folder/,
+  );
 });
 
 describe('of a large mirror', () => {

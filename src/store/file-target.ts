@@ -1,0 +1,33 @@
+/** Where what is made of the database may be written to. */
+import { existsSync, realpathSync, statSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+
+/**
+ * Nothing is replaced unasked, and nothing of the database at all.
+ *
+ * @throws Error naming what is in the way.
+ */
+export function refuseTarget(from: string, to: string, force: boolean): void {
+  if (!existsSync(dirname(to))) throw new Error(`the folder ${dirname(to)} does not exist: make it first`);
+  const own = ['', '-wal', '-shm', '-journal', '.lock', '.mark', '.token'].map(
+    (suffix) => `${realPath(from)}${suffix}`,
+  );
+  if (own.includes(realPath(to)) || isSameFile(from, to)) {
+    throw new Error(`${to} belongs to the database that is read: name another file`);
+  }
+  if (statSync(to, { throwIfNoEntry: false })?.isFile() === false) {
+    throw new Error(`${to} is a folder or a device: name a file`);
+  }
+  if (existsSync(to) && !force)
+    throw new Error(`${to} exists: name another file, or replace it with --force`);
+}
+
+/** Also of a file that is not there yet. */
+function realPath(path: string): string {
+  return existsSync(path) ? realpathSync(path) : join(realpathSync(dirname(path)), basename(path));
+}
+
+function isSameFile(a: string, b: string): boolean {
+  const [one, other] = [a, b].map((path) => statSync(path, { bigint: true, throwIfNoEntry: false }));
+  return one !== undefined && other !== undefined && one.ino === other.ino && one.dev === other.dev;
+}
