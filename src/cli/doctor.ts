@@ -47,10 +47,10 @@ async function doctor(options: DoctorOptions): Promise<number> {
   if (config !== null) {
     if (options.json !== true) process.stdout.write(variables.map(describeVariable).join(''));
     const { path } = config.database;
-    show(...checkDatabase(path, { full: options.full === true }));
-    show(await guarded('write-ahead log', () => checkWal(path)));
-    show(...(await checkServer(config)));
-    show(...(await checkService(config)));
+    show(...(await guarded('database', () => checkDatabase(path, { full: options.full === true }))));
+    show(...(await guarded('write-ahead log', () => checkWal(path), warn)));
+    show(...(await guarded('server', () => checkServer(config))));
+    show(...(await guarded('credentials', () => checkService(config))));
   }
   const failed = shown.filter(({ status }) => status === 'fail').length;
   if (options.json === true) {
@@ -86,11 +86,18 @@ function checkNode(): Check {
   return warn('node', `${node} is enough, and ${RECOMMENDED_NODE} recommended`, 'install a newer Node.js');
 }
 
-async function guarded(name: string, check: () => Promise<Check>): Promise<Check> {
+/** What cannot be looked at keeps nothing else from being looked at. */
+async function guarded(
+  name: string,
+  look: () => Check | readonly Check[] | Promise<Check | readonly Check[]>,
+  otherwise: typeof fail = fail,
+): Promise<readonly Check[]> {
   try {
-    return await check();
+    return [await look()].flat();
   } catch (error) {
-    return warn(name, messageOf(error), 'it could not be looked at: run this as the user of the service');
+    return [
+      otherwise(name, messageOf(error), 'it could not be looked at: run this as the user of the service'),
+    ];
   }
 }
 

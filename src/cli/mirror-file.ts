@@ -1,20 +1,29 @@
 /** The mirror's file, opened by a verb that only reads it. */
 import { existsSync } from 'node:fs';
 import { explain } from '../store/explain.ts';
-import { refuseUnknownSchema } from '../store/migrate.ts';
+import { refuseFolder, refuseNoMirror, refuseOlderSchema } from '../store/known-mirror.ts';
 import { openReader, type Db } from '../store/open.ts';
 
 /** @throws StoreError, or Error when there is none. */
 export function openMirrorFile(path: string): Db {
+  const db = openMirrorOfAnyAge(path);
+  try {
+    explain(path, () => refuseOlderSchema(path, db));
+    return db;
+  } catch (error) {
+    db.close();
+    throw error;
+  }
+}
+
+/** As `openMirrorFile`, also when the service would have to bring it up to date first. */
+export function openMirrorOfAnyAge(path: string): Db {
   if (!existsSync(path))
     throw new Error(`${path} does not exist: start the mirror with \`stock-mirror serve\` first`);
+  refuseFolder(path);
   const db = openReader(path);
   try {
-    explain(path, () => {
-      refuseUnknownSchema(path, db);
-      // An empty file is one without tables.
-      db.prepare('SELECT epoch FROM mirror_status').get();
-    });
+    explain(path, () => refuseNoMirror(path, db));
     return db;
   } catch (error) {
     db.close();

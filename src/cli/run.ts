@@ -2,6 +2,8 @@ import { inspect } from 'node:util';
 import { CommanderError } from 'commander';
 import type { Command } from 'commander';
 import { ConfigError, formatConfigError } from '../config.ts';
+import { StoreError } from '../store/errors.ts';
+import { remedyFor } from '../store/explain.ts';
 import { EXIT } from './exit-codes.ts';
 
 /**
@@ -21,9 +23,16 @@ export async function runProgram(program: Command, args: readonly string[]): Pro
       process.stderr.write(`${formatConfigError(error)}\n`);
       return EXIT.usage;
     }
-    process.stderr.write(`error: ${describeError(error)}\n`);
+    process.stderr.write(`error: ${explainError(error)}\n`);
     return EXIT.failed;
   }
+}
+
+function explainError(error: unknown): string {
+  // It has named its cause and the remedy.
+  if (error instanceof StoreError) return error.message;
+  const remedy = error instanceof Error && error.cause instanceof StoreError ? null : remedyFor(error);
+  return `${describeError(error)}${remedy === null ? '' : `; ${remedy}`}`;
 }
 
 /** An error and its causes on one line, each from the one that it led to. */

@@ -4,11 +4,10 @@ import { Command } from 'commander';
 import pc from 'picocolors';
 import { z } from 'zod';
 import { loadConfig, type Config } from '../config.ts';
-import { sqliteCode } from '../store/errors.ts';
-import { openReader } from '../store/open.ts';
 import { status as readStatus } from '../store/queries/status.ts';
 import { ago } from './ago.ts';
 import { EXIT } from './exit-codes.ts';
+import { openMirrorFile } from './mirror-file.ts';
 import { blockedSchema, opsClient } from './ops-client.ts';
 
 const statusSchema = z.looseObject({
@@ -61,14 +60,9 @@ async function findStatus(config: Config): Promise<{ status: ShownStatus; servin
       `no server runs and ${config.database.path} does not exist: start one with \`stock-mirror serve\``,
     );
   }
-  const db = openReader(config.database.path);
+  const db = openMirrorFile(config.database.path);
   try {
     return { status: { ...readStatus(db) }, serving: false };
-  } catch (error) {
-    if (sqliteCode(error) === null) throw error;
-    throw new Error(`${config.database.path} is not a database of this stock-mirror: correct DATABASE_PATH`, {
-      cause: error,
-    });
   } finally {
     db.close();
   }

@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createProgram } from '../../src/cli/program.ts';
 import { describeError, runProgram } from '../../src/cli/run.ts';
 import { ConfigError } from '../../src/config.ts';
+import { StoreError } from '../../src/store/errors.ts';
 
 let stdout = '';
 let stderr = '';
@@ -51,6 +52,18 @@ describe('exit codes', () => {
     const action = () => Promise.reject<void>(new Error('cannot read the product', { cause }));
     expect(await run(['verb', 'inner'], action)).toBe(1);
     expect(stderr).toBe('error: cannot read the product: connect ECONNREFUSED\n');
+  });
+
+  it('is 1 for the store, which names cause and remedy itself, and for SQLite, with the remedy', async () => {
+    const cause = Object.assign(new Error('database disk image is malformed'), { code: 'SQLITE_CORRUPT' });
+    const refused = new StoreError('damaged', 'mirror.db is damaged: restore a backup.', { cause });
+    expect(await run(['verb', 'inner'], () => Promise.reject<void>(refused))).toBe(1);
+    expect(stderr).toBe('error: mirror.db is damaged: restore a backup.\n');
+    stderr = '';
+    expect(await run(['verb', 'inner'], () => Promise.reject<void>(cause))).toBe(1);
+    expect(stderr).toMatch(
+      /^error: database disk image is malformed; the database is damaged: stop the service, /,
+    );
   });
 
   it('is 2 for a wrong configuration, with each problem and its remedy', async () => {

@@ -12,12 +12,12 @@ test('without a server and without a database it says what to do', async () => {
   );
 });
 
-test('another program’s file is named as such', async () => {
+test('an empty file and another program’s are named as such', async () => {
   const home = await homeOf(await startService());
   writeFileSync(databaseOf(home), '');
   const empty = await run(home, 'status');
   expect(empty.code).toBe(1);
-  expect(empty.stderr).toContain(`${databaseOf(home)} is not a database of this stock-mirror`);
+  expect(empty.stderr).toContain(`${databaseOf(home)} is empty: start the service`);
   writeFileSync(databaseOf(home), 'not a database at all, but long enough to be looked at as one'.repeat(20));
   const text = await run(home, 'status');
   expect(text.code).toBe(1);

@@ -2,12 +2,12 @@
 import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { whyRestarted } from '../../store/epoch.ts';
-import { explain } from '../../store/explain.ts';
+import { explain, remedyFor } from '../../store/explain.ts';
 import { findFile } from '../../store/file-identity.ts';
 import { MarkKeeper, readMark } from '../../store/mark.ts';
 import { knownSchemaVersion } from '../../store/migrate.ts';
 import type { Db } from '../../store/open.ts';
-import { openMirrorFile } from '../mirror-file.ts';
+import { openMirrorOfAnyAge } from '../mirror-file.ts';
 import { fail, megabytes, messageOf, ok, warn, type Check } from './check.ts';
 
 const DAMAGED =
@@ -25,14 +25,34 @@ export function checkDatabase(path: string, { full: isWhole }: { readonly full: 
   }
   let db;
   try {
-    db = openMirrorFile(path);
+    db = openMirrorOfAnyAge(path);
   } catch (error) {
-    return [fail('database', messageOf(error), 'see the message: it names the remedy'), ...places];
+    return [refused(error), ...places];
   }
   try {
-    return [checkSchema(db, path), checkIntegrity(db, isWhole), ...places, checkHistory(db, path)];
+    return [
+      looked('database', () => checkSchema(db, path)),
+      checkIntegrity(db, isWhole),
+      ...places,
+      looked('history', () => checkHistory(db, path)),
+    ];
   } finally {
     db.close();
+  }
+}
+
+/** What the store refuses ends with the remedy. */
+function refused(error: unknown): Check {
+  const [, what, remedy] = /^(.*): (.*?)\.?$/s.exec(messageOf(error)) ?? [];
+  return fail('database', what ?? messageOf(error), remedy ?? 'restore a backup, or move the file away');
+}
+
+/** In a damaged file any look may fail: the others are taken all the same. */
+function looked(name: string, look: () => Check): Check {
+  try {
+    return look();
+  } catch (error) {
+    return fail(name, messageOf(error), remedyFor(error) ?? 'see the other checks of the database');
   }
 }
 

@@ -1,4 +1,6 @@
 /** The service: are the credentials accepted, may the catalogue be read, and do the clocks agree. */
+import { existsSync } from 'node:fs';
+import { dirname } from 'node:path';
 import type { Config } from '../../config.ts';
 import { connectOver } from '../../service/connect.ts';
 import { ServiceError, type AnswerTimes } from '../../service/errors.ts';
@@ -53,14 +55,7 @@ export async function checkService(config: Config): Promise<Check[]> {
     const { page, ...times } = await client.listProducts({ limit: 1, get_count: true });
     const origin =
       requests.tokens === 0 ? 'the cached token is accepted' : 'a new token was issued, and is cached';
-    const credentials =
-      fileErrors.length === 0
-        ? ok('credentials', origin)
-        : warn(
-            'credentials',
-            `the token cannot be cached: ${fileErrors.join(', ')}`,
-            `let this user write ${path}`,
-          );
+    const credentials = fileErrors.length === 0 ? ok('credentials', origin) : uncached(path, fileErrors);
     const count = page.total ?? page.products.length;
     return [credentials, ok('catalogue', `${baseUrl} lists ${count} products`), checkClock(times)];
   } catch (error) {
@@ -68,6 +63,17 @@ export async function checkService(config: Config): Promise<Check[]> {
   } finally {
     await client.close();
   }
+}
+
+function uncached(path: string, errors: readonly string[]): Check {
+  if (!existsSync(dirname(path))) {
+    return ok(
+      'credentials',
+      'a new token was issued; a start of the service makes the folder to keep one in',
+    );
+  }
+  const message = `the token cannot be cached: ${errors.join(', ')}`;
+  return warn('credentials', message, `let this user write ${path}`);
 }
 
 function oneToken(send: Transport, requests: { tokens: number }): Transport {
