@@ -40,7 +40,7 @@ export function sendCommand(): Command {
     .option('--old <number>', 'available before', LEVEL)
     .option('--new <number>', 'available after', LEVEL)
     .option('--sku <text>', 'its SKU')
-    .option('--reason <code>', 'why it changed', 'user_set')
+    .option('--reason <code>', 'why it changed; user_set unless told')
     .option(
       '--update-time <ms>',
       'when it changed, epoch ms; now unless told',
@@ -92,12 +92,13 @@ async function send(options: SendOptions, command: Command, config: Config): Pro
 }
 
 function bodyOf(options: SendOptions, command: Command): Uint8Array {
-  const { variant, warehouse, old, new: level, file } = options;
+  const { variant, warehouse, old, new: level, sku, reason, updateTime, file } = options;
   const values = { '--variant': variant, '--warehouse': warehouse, '--old': old, '--new': level };
-  const given = Object.values(values).filter((value) => value !== undefined).length;
+  const more = { '--sku': sku, '--reason': reason, '--update-time': updateTime };
+  const given = Object.values({ ...values, ...more }).filter((value) => value !== undefined).length;
   if (file !== undefined) {
     if (given > 0) command.error('error: --file sends its own values: leave out the others');
-    return readFileSync(file === '-' ? 0 : file);
+    return readBody(file);
   }
   const missing = Object.entries(values).filter(([, value]) => value === undefined);
   if (given > 0 && missing.length > 0) {
@@ -106,12 +107,12 @@ function bodyOf(options: SendOptions, command: Command): Uint8Array {
   const nowMs = Date.now();
   const change = {
     id: variant,
-    sku: options.sku ?? '',
+    sku: sku ?? '',
     old,
     new: level,
     warehouse_id: warehouse,
-    update_time: options.updateTime ?? nowMs,
-    reason: options.reason,
+    update_time: updateTime ?? nowMs,
+    reason: reason ?? 'user_set',
   };
   const envelope = {
     request_id: `test-${randomUUID()}`,
@@ -121,6 +122,14 @@ function bodyOf(options: SendOptions, command: Command): Uint8Array {
     data: { items: given > 0 ? [change] : [] },
   };
   return new TextEncoder().encode(JSON.stringify(envelope));
+}
+
+function readBody(file: string): Uint8Array {
+  try {
+    return readFileSync(file === '-' ? 0 : file);
+  } catch (error) {
+    throw new Error(`--file ${file} cannot be read`, { cause: error });
+  }
 }
 
 async function post(url: string, body: Uint8Array, signature: string): Promise<Response> {

@@ -107,6 +107,8 @@ test('nobody listens: exit code 1, and what to look at', async () => {
 describe('wrong usage is exit code 2', () => {
   test.each<[args: string[], said: string]>([
     [['--variant', '1', '--old', '2'], 'a change needs --warehouse, --new too'],
+    [['--sku', 'X-1'], 'a change needs --variant, --warehouse, --old, --new too'],
+    [['--file', 'body', '--reason', 'x'], '--file sends its own values'],
     [['--variant', 'x'], 'An id has digits only.'],
     [['--variant', '1', '--warehouse', '1', '--old', '1.5', '--new', '1'], 'It takes a whole number from'],
     [['--file', 'body', '--new', '1'], '--file sends its own values'],
