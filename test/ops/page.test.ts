@@ -233,8 +233,8 @@ test('shows how a variant moved, by whom, and what the last read said', async ()
   const page = await show(ops, '/variants/100');
   const text = words(page);
   expect(text).toMatch(/1 12 18 \+6/);
-  expect(text).toMatch(/5 4 −1 order_reserved order 777/);
-  expect(text).toMatch(/4 12 \+8 user_adjusted user 55/);
+  expect(text).toMatch(/5 4 −1 order_reserved delivery 2 order 777/);
+  expect(text).toMatch(/4 12 \+8 user_adjusted delivery 3 user 55/);
   expect(text).toMatch(/1 – 5 – First read found by a read/);
   expect(text).toContain('the mirror held 12 , and the next change began at 20');
   expect(text).toMatch(/1 18 5 \+13 since/);
@@ -310,16 +310,64 @@ test('lists deliveries, those not understood, slow answers and refused requests'
   const ids = (page: string) => [...page.matchAll(/id="delivery-(\d+)"/g)].map(([, seq]) => Number(seq));
   expect(ids(first)).toEqual(Array.from({ length: 30 }, (_, i) => 34 - i));
   expect(ids(await show(ops, older))).toEqual([4, 3, 2, 1]);
-  expect(words(first)).toMatch(/request request-32 S-100 32 → 33 \+1 order_reserved in 1 order 9/);
+  expect(words(first)).toMatch(/request request-32 S-100 1 32 → 33 \+1 order_reserved order 9 applied /);
   expect(words(first)).toContain('data.items[0].new');
   expect(words(await show(ops, '/deliveries?show=quarantined'))).toContain('data.items[0].new');
   expect(words(await show(ops, '/deliveries?show=rejected'))).toMatch(
     /401 a signature that does not fit the body 10\.0\.0\.9 7 bytes/,
   );
+  const whole = words(await show(ops, '/deliveries/33'));
+  expect(whole).toMatch(/Delivery 33 .* S-100 1 32 → 33 \+1 order_reserved order 9 applied /);
+  for (const path of ['/deliveries/99', '/deliveries/x', '/deliveries/0']) {
+    expect((await ops.ask(path)).status).toBe(404);
+  }
   // A refused signature was never to be committed: it cannot be slow.
   expect(words(await show(ops, '/deliveries?show=slow'))).toMatch(/431 ms 204 12 bytes/);
   expect(words(await show(ops, '/deliveries?show=slow'))).not.toContain('999');
   expect(words(await show(ops, '/'))).toContain('1 committed, 1 refused in the last hour');
+});
+
+test('says of each item what became of it', async () => {
+  const store = newStore();
+  const ops = await startOps(store);
+  await read(store, 5, 1_000);
+  const atMs = Date.now() - 100_000;
+  const told = async (requestId: string, over: Parameters<typeof item>[0]) => {
+    const body = delivery(requestId, item({ update_time: atMs, ...over }));
+    const { seq } = await store.writer.appendDelivery(body, Date.now());
+    return words(await show(ops, `/deliveries/${seq}`));
+  };
+  expect(await told('a', { old: 5, new: 4 })).toContain('order 9 applied Times');
+  expect(await told('b', { old: 5, new: 4, order_id: '10' })).toContain('no change : the mirror held that');
+  expect(await told('c', { old: 6, new: 5, update_time: atMs - 60_000 })).toMatch(
+    /not applied : older than a change that came before it, of 20.* UTC ; the mirror kept 4/,
+  );
+  expect(await told('d', { old: 9, new: 8, update_time: atMs + 1_000 })).toContain(
+    'applied , though the mirror held 4: a delivery was late or lost in doubt: to be read',
+  );
+  expect(await told('e', { id: '101' })).toContain(
+    'applied , the first that was known of it in doubt: to be read',
+  );
+});
+
+test('pages through what was not understood, and through the runs', async () => {
+  const store = newStore();
+  const ops = await startOps(store);
+  for (let i = 0; i < 105; i += 1) await change(store, `odd-${i}`, 1, { new: 'many' });
+  const ids = (page: string, what: string) =>
+    [...page.matchAll(new RegExp(`id="${what}-(\\d+)"`, 'g'))].map(([, id]) => Number(id));
+  const first = await show(ops, '/deliveries?show=quarantined');
+  const second = await show(ops, linkTo(first, 'Older'));
+  expect([ids(first, 'quarantine').length, ids(second, 'quarantine')]).toEqual([100, [5, 4, 3, 2, 1]]);
+  expect(second).not.toContain('Older');
+  for (let i = 0; i < 52; i += 1) {
+    store.change(
+      `INSERT INTO runs (kind, state, started_at_ms, finished_at_ms, read_after_ms, list_offset, list_done, started_seq,
+         total, done, drift, failed) VALUES ('scheduled', 'done', 1, 2, 1, 0, 1, 1, 1, 1, 0, 0)`,
+    );
+  }
+  const runs = await show(ops, '/runs');
+  expect([ids(runs, 'run').length, ids(await show(ops, linkTo(runs, 'Older')), 'run')]).toEqual([50, [2, 1]]);
 });
 
 test('lists runs, and shows one with its bar; without scripts it loads itself again while it runs', async () => {

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { queries } from '../../src/store/queries/index.ts';
 import type { Db } from '../../src/store/open.ts';
 import { SqliteTables } from '../../src/store/sqlite-tables.ts';
-import { T0, writerDb } from './mirror-file.ts';
+import { delivery, DirectWriter, item, T0, writerDb } from './mirror-file.ts';
 
 const LARGE = ['cells', 'variants', 'products', 'changes', 'log', 'obligations', 'gaps', 'product_details'];
 
@@ -55,6 +55,7 @@ test.each<[string, (db: Db) => unknown]>([
   ['remainingOf', (db) => queries.remainingOf(db, { readAfterMs: T0, productIds: null, nowMs: 0 })],
   ['runOutcomes', (db) => [queries.runOutcomes(db, { afterId: 0 }), queries.runOutcomesStart(db)]],
   ['deliveryCounts', (db) => queries.deliveryCounts(db, { fromMs: T0, slotMs: 60_000, slots: 10 })],
+  ['driftBefore', (db) => queries.driftBefore(db, { before: 9, reasons: ['gap', 'derived'], limit: 5 })],
   ['unreadSince', (db) => queries.unreadSince(db, { productIds: ['1'], sinceMs: T0 })],
   ['owedReads', (db) => queries.owedReads(db)],
   ['loggedMinutes', (db) => queries.loggedMinutes(db, { sinceMs: T0, limit: 10 })],
@@ -64,7 +65,22 @@ test.each<[string, (db: Db) => unknown]>([
   ['variantView', (db) => queries.variantView(db, { variantId: '100', beforeSeq: null, limit: 5 })],
   ['corrections', (db) => queries.corrections(db, { causes: ['gap'], beforeSeq: null, limit: 5 })],
   ['deliveryPage', (db) => queries.deliveryPage(db, { beforeSeq: null, limit: 5 })],
-  ['quarantinedItems', (db) => queries.quarantinedItems(db, { limit: 5 })],
+  [
+    'deliveryAt',
+    (db) => {
+      const writer = new DirectWriter(db);
+      for (const [old, qty] of [
+        [5, 4],
+        [9, 8],
+        [3, 2],
+      ] as const) {
+        writer.deliver(delivery(`${old}`, item({ old, new: qty, update_time: T0 - old })), T0);
+      }
+      for (const seq of [1, 2, 3]) queries.deliveryAt(db, { seq });
+    },
+  ],
+  ['latestRuns', (db) => queries.latestRuns(db, { limit: 5, before: 9 })],
+  ['quarantinedItems', (db) => queries.quarantinedItems(db, { beforeId: null, limit: 5 })],
   ['the writer', (db) => new SqliteTables(db)],
 ])('%s', (_name, use) => {
   const db = writerDb();
@@ -103,4 +119,30 @@ test.each([
   const outer = plan.filter((step) => /^SCAN/.test(step) && !/SCAN mirror_state/.test(step));
   expect(outer).toEqual([]);
   expect(plan.filter((step) => step.includes('TEMP B-TREE'))).toEqual([]);
+});
+
+test('the status counts from the side of what is in doubt, never from that of the stock', () => {
+  const db = writerDb();
+  const plan = statements(db, (spied) => [
+    queries.status(spied),
+    queries.gauges(spied),
+    queries.doubts(spied),
+  ]).flatMap((sql) =>
+    db.prepare<[], { detail: string }>(`EXPLAIN QUERY PLAN ${sql.replaceAll('?', '1')}`).all(),
+  );
+  const scanned = plan.flatMap(({ detail }) => /^SCAN (\w+)/.exec(detail)?.[1] ?? []);
+  expect([...new Set(scanned)].sort()).toEqual([
+    'CONSTANT',
+    '__drizzle_migrations',
+    'barrier',
+    'g',
+    'gaps',
+    'live_counts',
+    'm',
+    'now',
+    'o',
+    'obligations',
+    'read_failures',
+    's',
+  ]);
 });

@@ -1,8 +1,8 @@
 import { html, raw } from 'hono/html';
-import type { DeliveryPage, LoggedDelivery, Quarantined } from '../../store/queries/page-deliveries.ts';
+import type { Quarantined } from '../../store/queries/page-deliveries.ts';
 import type { RejectedRequest } from '../rejected.ts';
 import type { SlowAnswer } from '../timeline.ts';
-import { bytes, count, instant, millis, quantity, signed } from './figures.ts';
+import { bytes, instant, millis } from './figures.ts';
 import type { Html } from '../../page/html.ts';
 import { rejectionWords } from './words.ts';
 
@@ -18,9 +18,6 @@ export function readList(params: URLSearchParams): List {
   const asked = params.get('show') ?? '';
   return Object.hasOwn(LISTS, asked) ? (asked as List) : 'all';
 }
-
-/** The others of a delivery are behind a summary. */
-const ITEMS_SHOWN = 8;
 
 export function deliveriesFrame(list: List, explanation: string, content: Html): Html {
   return html`<section aria-labelledby="deliveries-title">
@@ -41,71 +38,19 @@ export function deliveriesFrame(list: List, explanation: string, content: Html):
   </section>`;
 }
 
-export function loggedView({ deliveries, next }: DeliveryPage, isFirst: boolean): Html {
-  return html`${
-      deliveries.length === 0
-        ? html`<p class="none">
-            ${next === null ? 'None is on record.' : 'None in this part of the log, which has other entries too.'}
-          </p>`
-        : html`<ol class="list">
-            ${deliveries.map(deliveryItem)}
-          </ol>`
-    }
-    <nav class="row pager" aria-label="Pages of the deliveries">
-      ${isFirst ? '' : html`<a href="/deliveries">← Newest</a>`}
-      ${next === null ? '' : html`<a href="/deliveries?before=${next}">Older →</a>`}
-    </nav>`;
+export interface QuarantinedPage {
+  readonly items: readonly Quarantined[];
+  readonly hasMore: boolean;
+  readonly isFirst: boolean;
 }
 
-function deliveryItem({ seq, atMs, bytes: size, requestId, changes, unreadable }: LoggedDelivery): Html {
-  const shown = changes?.slice(0, ITEMS_SHOWN) ?? [];
-  const more = changes?.slice(ITEMS_SHOWN) ?? [];
-  return html`<li id="delivery-${seq}" data-new>
-    <div class="row">
-      ${instant(atMs)}
-      <span class="quiet"
-        >${changes === null ? 'too large to be shown' : count(changes.length, 'change')} · ${bytes(size)} ·
-        log ${seq}</span
-      >
-      ${unreadable.length > 0 ? html`<span class="state bad">not understood</span>` : ''}
-      <span class="quiet push">${requestId === null ? '' : html`request <code>${requestId}</code>`}</span>
-    </div>
-    <ul class="items">
-      ${shown.map(changeLine)} ${unreadable.slice(0, ITEMS_SHOWN).map(problemLine)}
-    </ul>
-    ${
-      more.length === 0
-        ? ''
-        : html`<details id="more-${seq}">
-            <summary>${count(more.length, 'more change')}</summary>
-            <ul class="items">
-              ${more.map(changeLine)}
-            </ul>
-          </details>`
-    }
-  </li>`;
-}
-
-function changeLine(change: NonNullable<LoggedDelivery['changes']>[number]): Html {
-  const { variantId, sku, old, warehouseId, reason, orderId, userId } = change;
-  return html`<li>
-    <a href="/variants/${variantId}" class="sku">${sku ?? variantId}</a>
-    <b>${quantity(old)} → ${quantity(change.new)}</b>
-    <span class="quiet">${signed(change.new - old)}</span> ${reason ?? ''}
-    <span class="quiet">in ${warehouseId}</span>
-    ${orderId === null ? '' : html`<span class="quiet">order ${orderId}</span>`}
-    ${userId === null ? '' : html`<span class="quiet">user ${userId}</span>`}
-  </li>`;
-}
-
-function problemLine({ problem, variantId }: LoggedDelivery['unreadable'][number]): Html {
-  return html`<li class="down">
-    ${problem}${variantId === null ? '' : html` (<a href="/variants/${variantId}">variant ${variantId}</a>)`}
-  </li>`;
-}
-
-export function quarantinedView(items: readonly Quarantined[]): Html {
-  if (items.length === 0) return html`<p class="none">None: every authentic delivery was understood.</p>`;
+export function quarantinedView({ items, hasMore, isFirst }: QuarantinedPage): Html {
+  const oldest = items.at(-1);
+  if (oldest === undefined) {
+    return html`<p class="none">
+      ${isFirst ? 'None on record: every authentic delivery was understood.' : 'There are no more.'}
+    </p>`;
+  }
   return html`<p class="quiet">
       They were answered 204 and are kept; their neighbours count, and what they named was read instead.
       Nothing needs to be done, but a new kind of problem is worth a word with the service’s operator.
@@ -129,12 +74,16 @@ export function quarantinedView(items: readonly Quarantined[]): Html {
                 ${variantId === null ? 'not named' : html`<a href="/variants/${variantId}">${variantId}</a>`}
               </td>
               <td class="figure" data-label="log">
-                <a href="/deliveries?before=${logSeq + 1}">${logSeq}</a>
+                ${atMs === null ? logSeq : html`<a href="/deliveries/${logSeq}">${logSeq}</a>`}
               </td>
             </tr>`,
         )}
       </tbody>
-    </table>`;
+    </table>
+    <nav class="row pager" aria-label="Pages of what was not understood">
+      ${isFirst ? '' : html`<a href="/deliveries?show=quarantined">← Newest</a>`}
+      ${hasMore ? html`<a href="/deliveries?show=quarantined&before=${oldest.id}">Older →</a>` : ''}
+    </nav>`;
 }
 
 export function slowView(answers: readonly SlowAnswer[]): Html {

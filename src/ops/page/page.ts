@@ -9,7 +9,6 @@ import type { Minute } from '../timeline.ts';
 import { actions, Refused, type Done } from './actions.ts';
 import {
   deliveriesFrame,
-  loggedView,
   quarantinedView,
   readList,
   rejectedView,
@@ -19,6 +18,7 @@ import {
 import type { PageDeps } from './deps.ts';
 import { causesOf, driftView, readDriftView } from './drift-view.ts';
 import { layout, type Page, type Told } from './layout.ts';
+import { deliveryView, loggedView } from './logged-view.ts';
 import { overviewView, SPANS, type Span } from './overview-view.ts';
 import { runsView, runView } from './runs-view.ts';
 import { StatusWatch } from './status-watch.ts';
@@ -136,8 +136,10 @@ export function createPage(deps: PageDeps): Hono<OpsEnv> {
         return deliveriesFrame(list, 'Committed, the newest first', loggedView(page, beforeSeq === null));
       }
       case 'quarantined': {
-        const items = await reader.ask('quarantinedItems', { limit: QUARANTINED_SHOWN });
-        return deliveriesFrame(list, 'Authentic, but not understood', quarantinedView(items));
+        const beforeId = positionIn(c.req.query('before'));
+        const page = await reader.ask('quarantinedItems', { beforeId, limit: QUARANTINED_SHOWN });
+        const view = quarantinedView({ ...page, isFirst: beforeId === null });
+        return deliveriesFrame(list, 'Authentic, but not understood', view);
       }
       case 'slow':
         return deliveriesFrame(list, 'Answered slowly', slowView(timeline.slowAnswers()));
@@ -150,9 +152,27 @@ export function createPage(deps: PageDeps): Hono<OpsEnv> {
     return show(c, { title: 'Deliveries', at: '/deliveries', main: await deliveries(c, list) });
   });
 
+  app.get('/deliveries/:seq', async (c) => {
+    const seq = positionIn(c.req.param('seq'));
+    const delivery = seq === null ? null : await reader.ask('deliveryAt', { seq });
+    if (delivery === null) {
+      return notFound(c, `There is no delivery ${c.req.param('seq')} in the log; old ones are pruned.`);
+    }
+    return show(c, { title: `Delivery ${delivery.seq}`, at: '/deliveries', main: deliveryView(delivery) });
+  });
+
   app.get('/runs', async (c) => {
-    const runs = await reader.ask('latestRuns', { limit: RUNS_SHOWN });
-    return show(c, { title: 'Runs', at: '/runs', everyMs: RUN_EVERY_MS, main: runsView(runs, now()) });
+    const before = positionIn(c.req.query('before'));
+    const runs = await reader.ask('latestRuns', {
+      limit: RUNS_SHOWN + 1,
+      ...(before === null ? {} : { before }),
+    });
+    const page = {
+      runs: runs.slice(0, RUNS_SHOWN),
+      hasMore: runs.length > RUNS_SHOWN,
+      isFirst: before === null,
+    };
+    return show(c, { title: 'Runs', at: '/runs', everyMs: RUN_EVERY_MS, main: runsView(page, now()) });
   });
 
   app.get('/runs/:id', async (c) => {

@@ -4,7 +4,14 @@ import { ago, count, duration, instant, quantity } from './figures.ts';
 import type { Html } from '../../page/html.ts';
 import { runName } from './words.ts';
 
-export function runsView(runs: readonly Run[], nowMs: number): Html {
+export interface RunsPage {
+  readonly runs: readonly Run[];
+  readonly hasMore: boolean;
+  readonly isFirst: boolean;
+}
+
+export function runsView({ runs, hasMore, isFirst }: RunsPage, nowMs: number): Html {
+  const oldest = runs.at(-1);
   return html`<section aria-labelledby="runs-title">
     <header>
       <h2 id="runs-title">Reads of the catalogue, and of single products</h2>
@@ -13,7 +20,7 @@ export function runsView(runs: readonly Run[], nowMs: number): Html {
     <div id="runs-list" data-live>
       ${
         runs.length === 0
-          ? html`<p class="none">None yet.</p>`
+          ? html`<p class="none">${isFirst ? 'None on record.' : 'There are no more.'}</p>`
           : html`<table class="blocks">
               <thead>
                 <tr>
@@ -31,6 +38,10 @@ export function runsView(runs: readonly Run[], nowMs: number): Html {
               </tbody>
             </table>`
       }
+      <nav class="row pager" aria-label="Pages of the runs">
+        ${isFirst ? '' : html`<a href="/runs">← Newest</a>`}
+        ${hasMore && oldest !== undefined ? html`<a href="/runs?before=${oldest.id}">Older →</a>` : ''}
+      </nav>
     </div>
   </section>`;
 }

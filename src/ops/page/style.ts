@@ -61,6 +61,9 @@ thead th { padding-bottom: 0.15rem; vertical-align: bottom; }
 .figure + td:not(.figure), .figure + th:not(.figure) { padding-left: 0.9rem; }
 .strong { font-weight: 600; }
 .variant { min-width: 12rem; }
+.deliveries tbody { border-top: 1px solid var(--line); }
+.deliveries tbody tr { border-top: 0; }
+.deliveries td:last-child { max-width: 26rem; }
 .up { color: var(--good); }
 .down { color: var(--bad); }
 .none { color: var(--quiet); padding: 0.5rem 0; }

@@ -216,7 +216,7 @@ function changeRow(change: VariantChange): Html {
     <td class="warehouse" data-label="warehouse">${warehouseId ?? 'total'}</td>
     <td class="figure" data-label="from">${quantity(oldQty)}</td>
     <td class="figure strong" data-label="to">${newQty === null ? 'removed' : quantity(newQty)}</td>
-    <td class="figure ${moved !== null && moved < 0 ? 'down' : 'up'}" data-label="change">
+    <td class="figure ${moved === null ? '' : moved < 0 ? 'down' : 'up'}" data-label="change">
       ${moved === null ? '–' : signed(moved)}
     </td>
     <td data-label="why">${whyWords(change)}</td>
@@ -224,8 +224,11 @@ function changeRow(change: VariantChange): Html {
   </tr>`;
 }
 
-function whyWords({ source, reason }: VariantChange): Html {
-  if (source === 'webhook') return html`<code>${reason ?? 'webhook'}</code>`;
+function whyWords({ source, reason, logSeq }: VariantChange): Html {
+  if (source === 'webhook') {
+    return html`<code>${reason ?? 'webhook'}</code>
+      <a class="quiet" href="/deliveries/${logSeq}">delivery ${logSeq}</a>`;
+  }
   return html`${causeName(reason ?? 'read')} <span class="quiet">found by a read</span>`;
 }
 

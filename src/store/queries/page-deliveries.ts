@@ -1,17 +1,22 @@
 /** Deliveries as they came, from the log: a bounded stretch of it at a time. */
-import type { StockChange, Unreadable } from '../../core/entry.ts';
+import type { Unreadable } from '../../core/entry.ts';
 import { readDelivery, type DeliveryKind } from '../log.ts';
 import type { Db } from '../open.ts';
 import { prepared } from '../prepared.ts';
+import { withEffects, type LoggedItem } from './page-effects.ts';
 
 export interface LoggedDelivery {
   readonly seq: number;
   readonly atMs: number;
   readonly bytes: number;
   readonly requestId: string | null;
-  /** Null: the body is too large to be shown. */
-  readonly changes: readonly StockChange[] | null;
+  /** The first of those that were understood; null: the body is too large to be shown. */
+  readonly items: readonly LoggedItem[] | null;
+  /** All that were understood. */
+  readonly itemCount: number;
+  /** The first of what was not understood. */
   readonly unreadable: readonly Unreadable[];
+  readonly unreadableCount: number;
 }
 
 export interface DeliveryPage {
@@ -19,16 +24,20 @@ export interface DeliveryPage {
   readonly deliveries: readonly LoggedDelivery[];
   /** Log position below which to go on; null: the log has no more. */
   readonly next: number | null;
+  /** Older ones are pruned. */
+  readonly isPruned: boolean;
 }
 
 /** Entries of the log that one page may look at: many of them are reads. */
 const LOOKED_AT = 5_000;
-const LARGEST_SHOWN_BYTES = 64 << 10;
-const MAX_SHOWN_ITEMS = 200;
+/** A page parses so much: a body that is larger is left to a page of its own, and is shown up to the larger bound. */
+const PARSED_BYTES = 64 << 10;
+const PARSED_ALONE_BYTES = 256 << 10;
+const ITEMS_SHOWN = 8;
+const ITEMS_SHOWN_ALONE = 500;
 
 const DELIVERIES = `
-  SELECT seq, kind, at_ms AS atMs, length(payload) AS bytes,
-    CASE WHEN length(payload) <= ${LARGEST_SHOWN_BYTES} THEN payload END AS payload
+  SELECT seq, kind, at_ms AS atMs, length(payload) AS bytes
   FROM log WHERE seq < @beforeSeq AND seq >= @beforeSeq - ${LOOKED_AT} AND kind IN ('delivery', 'unmerged')
   ORDER BY seq DESC LIMIT @limit`;
 
@@ -37,7 +46,6 @@ interface Row {
   readonly kind: DeliveryKind;
   readonly atMs: number;
   readonly bytes: number;
-  readonly payload: Buffer | null;
 }
 
 export function deliveryPage(
@@ -51,21 +59,59 @@ export function deliveryPage(
   const first = bounds?.first ?? 0;
   const beforeSeq = Math.min(args.beforeSeq ?? Number.MAX_SAFE_INTEGER, (bounds?.last ?? 0) + 1);
   const rows = prepared<object, Row>(db, DELIVERIES).all({ beforeSeq, limit: args.limit });
-  const lookedDownTo =
-    rows.length === args.limit ? (rows.at(-1)?.seq ?? first) : Math.max(first, beforeSeq - LOOKED_AT);
-  return { deliveries: rows.map(shown), next: lookedDownTo > first ? lookedDownTo : null };
+  const deliveries: LoggedDelivery[] = [];
+  let parsed = 0;
+  for (const row of rows) {
+    if (deliveries.length > 0 && parsed + row.bytes > PARSED_BYTES) break;
+    if (row.bytes <= PARSED_BYTES) parsed += row.bytes;
+    deliveries.push(shown(db, row, { bytes: PARSED_BYTES, items: ITEMS_SHOWN }));
+  }
+  const isCut = deliveries.length < rows.length || rows.length === args.limit;
+  const lookedDownTo = isCut ? (deliveries.at(-1)?.seq ?? first) : Math.max(first, beforeSeq - LOOKED_AT);
+  return { deliveries, next: lookedDownTo > first ? lookedDownTo : null, isPruned: first > 1 };
 }
 
-function shown({ seq, kind, atMs, bytes, payload }: Row): LoggedDelivery {
-  if (payload === null) return { seq, atMs, bytes, requestId: null, changes: null, unreadable: [] };
+/** One delivery with its items; null: there is none at this place in the log. */
+export function deliveryAt(db: Db, args: { readonly seq: number }): LoggedDelivery | null {
+  const row = prepared<[number], Row>(
+    db,
+    `SELECT seq, kind, at_ms AS atMs, length(payload) AS bytes FROM log
+       WHERE seq = ? AND kind IN ('delivery', 'unmerged')`,
+  ).get(args.seq);
+  return row === undefined ? null : shown(db, row, { bytes: PARSED_ALONE_BYTES, items: ITEMS_SHOWN_ALONE });
+}
+
+function shown(
+  db: Db,
+  { seq, kind, atMs, bytes }: Row,
+  most: { readonly bytes: number; readonly items: number },
+): LoggedDelivery {
+  const payload =
+    bytes > most.bytes
+      ? undefined
+      : prepared<[number], Buffer>(db, 'SELECT payload FROM log WHERE seq = ?').pluck().get(seq);
+  if (payload === undefined) {
+    return {
+      seq,
+      atMs,
+      bytes,
+      requestId: null,
+      items: null,
+      itemCount: 0,
+      unreadable: [],
+      unreadableCount: 0,
+    };
+  }
   const { requestId, changes, unreadable } = readDelivery(kind, payload);
   return {
     seq,
     atMs,
     bytes,
     requestId,
-    changes: changes.slice(0, MAX_SHOWN_ITEMS),
-    unreadable: unreadable.slice(0, MAX_SHOWN_ITEMS),
+    items: withEffects(db, { seq, atMs, changes: changes.slice(0, most.items) }),
+    itemCount: changes.length,
+    unreadable: unreadable.slice(0, most.items),
+    unreadableCount: unreadable.length,
   };
 }
 
@@ -80,12 +126,16 @@ export interface Quarantined {
   readonly variantId: string | null;
 }
 
-/** What was authentic and not understood, newest first. */
-export function quarantinedItems(db: Db, args: { readonly limit: number }): Quarantined[] {
-  return prepared<[number], Quarantined>(
+/** What was authentic and not understood, newest first. @param args.beforeId null: from the newest. */
+export function quarantinedItems(
+  db: Db,
+  args: { readonly beforeId: number | null; readonly limit: number },
+): { readonly items: readonly Quarantined[]; readonly hasMore: boolean } {
+  const items = prepared<[number, number], Quarantined>(
     db,
     `SELECT q.id AS id, q.log_seq AS logSeq, l.at_ms AS atMs, q.item_index AS itemIndex, q.problem AS problem,
          q.variant_id AS variantId
-       FROM quarantine q LEFT JOIN log l ON l.seq = q.log_seq ORDER BY q.id DESC LIMIT ?`,
-  ).all(args.limit);
+       FROM quarantine q LEFT JOIN log l ON l.seq = q.log_seq WHERE q.id < ? ORDER BY q.id DESC LIMIT ?`,
+  ).all(args.beforeId ?? Number.MAX_SAFE_INTEGER, args.limit + 1);
+  return { items: items.slice(0, args.limit), hasMore: items.length > args.limit };
 }

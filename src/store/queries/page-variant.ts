@@ -6,6 +6,8 @@ import { variantsWithCells, type StockVariant } from './page-stock.ts';
 
 export interface VariantChange {
   readonly seq: number;
+  /** Of the delivery, or the read, that it came from. */
+  readonly logSeq: number;
   /** Null: a movement of the total that no row of its warehouses explains. */
   readonly warehouseId: string | null;
   readonly oldQty: number | null;
@@ -64,7 +66,7 @@ const VARIANT = `
   FROM variants v LEFT JOIN products p ON p.product_id = v.product_id WHERE v.variant_id = ?`;
 
 const CHANGES = `
-  SELECT seq, warehouse_id AS warehouseId, old_qty AS oldQty, new_qty AS newQty, source, reason, order_id AS orderId,
+  SELECT seq, log_seq AS logSeq, warehouse_id AS warehouseId, old_qty AS oldQty, new_qty AS newQty, source, reason, order_id AS orderId,
     user_id AS userId, update_time_ms AS updateTimeMs, recorded_at_ms AS recordedAtMs, request_id AS requestId
   FROM changes WHERE variant_id = @variantId AND seq < @beforeSeq ORDER BY seq DESC LIMIT @limit`;
 

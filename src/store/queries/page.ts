@@ -1,5 +1,5 @@
 /** What the ops page asks for. */
-import { deliveryPage, quarantinedItems } from './page-deliveries.ts';
+import { deliveryAt, deliveryPage, quarantinedItems } from './page-deliveries.ts';
 import { corrections } from './page-drift.ts';
 import { glance, loggedMinutes, owedReads } from './page-overview.ts';
 import { findStock } from './page-stock.ts';
@@ -13,5 +13,6 @@ export const pageQueries = {
   variantView,
   corrections,
   deliveryPage,
+  deliveryAt,
   quarantinedItems,
 };

@@ -1,0 +1,111 @@
+/** Deliveries from the log, each item with what became of it. */
+import { html } from 'hono/html';
+import type { Html } from '../../page/html.ts';
+import type { DeliveryPage, LoggedDelivery } from '../../store/queries/page-deliveries.ts';
+import type { LoggedItem } from '../../store/queries/page-effects.ts';
+import { doubtWords, outcomeWords } from './effect-words.ts';
+import { bytes, count, instant, quantity, signed } from './figures.ts';
+
+const COLUMNS = 6;
+
+export function loggedView({ deliveries, next, isPruned }: DeliveryPage, isFirst: boolean): Html {
+  return html`<p class="quiet">
+      What became of an item is told from what the mirror held before and after, and from the doubts that are
+      open. A delivery that comes again, byte for byte, is answered 204 and kept once: the second is not
+      listed.
+    </p>
+    ${
+      deliveries.length === 0
+        ? html`<p class="none">
+            ${next === null ? 'None is on record.' : 'None in this part of the log, which has other entries too.'}
+          </p>`
+        : deliveriesTable(deliveries)
+    }
+    ${next === null && isPruned ? html`<p class="quiet">Older ones are pruned, and with them what they did.</p>` : ''}
+    <nav class="row pager" aria-label="Pages of the deliveries">
+      ${isFirst ? '' : html`<a href="/deliveries">← Newest</a>`}
+      ${next === null ? '' : html`<a href="/deliveries?before=${next}">Older →</a>`}
+    </nav>`;
+}
+
+/** One delivery, whole. */
+export function deliveryView(delivery: LoggedDelivery): Html {
+  return html`<section aria-label="Delivery" id="delivery" data-live>
+    ${deliveriesTable([delivery])}
+  </section>`;
+}
+
+function deliveriesTable(deliveries: readonly LoggedDelivery[]): Html {
+  return html`<table class="blocks deliveries">
+    <thead>
+      <tr>
+        <th scope="col">Variant</th>
+        <th scope="col">Warehouse</th>
+        <th scope="col" class="figure">From → to</th>
+        <th scope="col">Reason</th>
+        <th scope="col">By</th>
+        <th scope="col">What became of it</th>
+      </tr>
+    </thead>
+    ${deliveries.map(deliveryGroup)}
+  </table>`;
+}
+
+function deliveryGroup(delivery: LoggedDelivery): Html {
+  const { seq, atMs, bytes: size, requestId, items, itemCount, unreadable, unreadableCount } = delivery;
+  const rest = itemCount - (items?.length ?? 0) + unreadableCount - unreadable.length;
+  const told = items === null ? 'too large to be shown' : count(itemCount, 'change');
+  return html`<tbody id="delivery-${seq}" class="group" data-new>
+    <tr>
+      <th scope="rowgroup" colspan="${COLUMNS}">
+        <span class="row">
+          ${instant(atMs)}
+          <span class="quiet">
+            ${told} · ${bytes(size)} · log <a href="/deliveries/${seq}" id="log-${seq}">${seq}</a>
+          </span>
+          ${unreadableCount > 0 ? html`<span class="state bad">not understood</span>` : ''}
+          <span class="quiet push">${requestId === null ? '' : html`request <code>${requestId}</code>`}</span>
+        </span>
+      </th>
+    </tr>
+    ${items?.map((item) => itemRow(item, atMs))}
+    ${unreadable.map(
+      ({ problem, variantId }) =>
+        html`<tr class="more">
+          <td class="whole down" colspan="${COLUMNS}">
+            ${problem}${variantId === null ? '' : html` (<a href="/variants/${variantId}">variant ${variantId}</a>)`}
+            <span class="quiet">kept, not applied; what it named is read instead</span>
+          </td>
+        </tr>`,
+    )}
+    ${
+      rest > 0
+        ? html`<tr class="more">
+            <td class="whole" colspan="${COLUMNS}">
+              <a href="/deliveries/${seq}">${quantity(rest)} more</a>
+            </td>
+          </tr>`
+        : ''
+    }
+  </tbody>`;
+}
+
+function itemRow(item: LoggedItem, atMs: number): Html {
+  const { variantId, sku, warehouseId, reason, orderId, userId, effect } = item;
+  const by = [orderId === null ? null : `order ${orderId}`, userId === null ? null : `user ${userId}`];
+  const doubt = doubtWords(effect);
+  return html`<tr class="more">
+    <td><a href="/variants/${variantId}" class="sku">${sku ?? variantId}</a></td>
+    <td class="warehouse" data-label="warehouse">${warehouseId}</td>
+    <td class="figure" data-label="from → to">
+      ${quantity(item.old)} → <b>${quantity(item.new)}</b>
+      <span class="quiet">${signed(item.new - item.old)}</span>
+    </td>
+    <td data-label="reason">${reason === null ? '–' : html`<code>${reason}</code>`}</td>
+    <td class="actor" data-label="by">${by.filter((each) => each !== null).join(', ') || '–'}</td>
+    <td class="whole">
+      ${outcomeWords(item, atMs)}
+      ${doubt === null ? '' : html`<span class="state ${effect.doubt === 'open' ? 'odd' : ''}">${doubt}</span>`}
+    </td>
+  </tr>`;
+}

@@ -1,0 +1,203 @@
+/**
+ * What became of each item of a delivery, as far as the database still tells. Which rule was taken is not kept; but a
+ * changed level left a row of the feed with the delivery's place in the log, and the rows of a cell chain, so that the
+ * figure which the mirror held at any moment is known.
+ */
+import type { StockChange } from '../../core/entry.ts';
+import type { Db } from '../open.ts';
+import { prepared } from '../prepared.ts';
+
+export type Outcome =
+  /** The level became the item's `new`. `fromQty` null: it was seen for the first time. */
+  | { readonly kind: 'applied'; readonly fromQty: number | null }
+  /** The mirror had that figure already: the same change before, or a read that had seen it. */
+  | { readonly kind: 'held' }
+  /** The mirror kept another figure, because of something later that it knew. */
+  | { readonly kind: 'kept'; readonly qty: number; readonly later: Later }
+  /** The service no longer had it: a late change brings nothing back. */
+  | { readonly kind: 'gone' }
+  | { readonly kind: 'unknown'; readonly why: 'pruned' | 'too_long_ago' };
+
+/** What the mirror knew, where the feed tells it: a change, by its time; one of the same instant; a read. */
+export type Later =
+  | { readonly kind: 'change' | 'same_instant' | 'read'; readonly atMs: number }
+  | { readonly kind: 'not_on_record' };
+
+export interface Effect {
+  readonly outcome: Outcome;
+  /** Whether its product had to be read because of it, and whether it still must; `no` when nothing on record says so. */
+  readonly doubt: 'no' | 'open' | 'settled';
+}
+
+export interface LoggedItem extends StockChange {
+  readonly effect: Effect;
+}
+
+interface Row {
+  readonly seq: number;
+  readonly logSeq: number;
+  readonly variantId: string;
+  readonly warehouseId: string | null;
+  readonly oldQty: number | null;
+  readonly newQty: number | null;
+  readonly source: 'webhook' | 'read';
+  readonly updateTimeMs: number | null;
+  readonly recordedAtMs: number;
+}
+
+const COLUMNS = `seq, log_seq AS logSeq, variant_id AS variantId, warehouse_id AS warehouseId, old_qty AS oldQty,
+  new_qty AS newQty, source, update_time_ms AS updateTimeMs, recorded_at_ms AS recordedAtMs`;
+
+const FROM = `SELECT ${COLUMNS} FROM changes WHERE seq >= @seq ORDER BY seq`;
+const AFTER = `SELECT ${COLUMNS} FROM changes WHERE variant_id = @variantId AND seq >= @seq ORDER BY seq`;
+const BEFORE = `SELECT ${COLUMNS} FROM changes WHERE variant_id = @variantId AND seq < @seq ORDER BY seq DESC`;
+
+/** Rows of one variant looked at for the one of a warehouse: a variant may have many, and move much. */
+const LOOKED_AT = 200;
+
+/** The items of the delivery at `seq` in the log, with what each did. @param changes the first of them, or all. */
+export function withEffects(
+  db: Db,
+  {
+    seq,
+    atMs,
+    changes,
+  }: { readonly seq: number; readonly atMs: number; readonly changes: readonly StockChange[] },
+): LoggedItem[] {
+  const start = firstChangeAt(db, seq);
+  if (start === null) {
+    const effect: Effect = { outcome: { kind: 'unknown', why: 'pruned' }, doubt: 'no' };
+    return changes.map((change) => ({ ...change, effect }));
+  }
+  const { own, endSeq } = changesOf(db, seq, start);
+  return changes.map((change) => {
+    const rows = own.get(cellOf(change)) ?? [];
+    const outcome = outcomeOf(db, change, rows, { startSeq: start, endSeq });
+    return { ...change, effect: { outcome, doubt: doubtOf(db, change, outcome, { seq, atMs }) } };
+  });
+}
+
+const cellOf = ({ variantId, warehouseId }: { variantId: string; warehouseId: string | null }): string =>
+  JSON.stringify([variantId, warehouseId]);
+
+/**
+ * The feed's position from which rows are of this place in the log, or of later ones; null: those are pruned. Both
+ * only grow, so halving finds it without an index.
+ */
+function firstChangeAt(db: Db, logSeq: number): number | null {
+  const bounds = prepared<[], { first: number | null; last: number | null; given: number }>(
+    db,
+    `SELECT (SELECT min(seq) FROM changes) AS first, (SELECT max(seq) FROM changes) AS last, change_seq AS given
+       FROM mirror_state`,
+  ).get();
+  if (bounds === undefined)
+    throw new Error('mirror_state has no row: the database was changed by another program');
+  if (bounds.first === null || bounds.last === null) return bounds.given === 0 ? 0 : null;
+  const at = prepared<[number], { seq: number; logSeq: number }>(
+    db,
+    'SELECT seq, log_seq AS logSeq FROM changes WHERE seq >= ? ORDER BY seq LIMIT 1',
+  );
+  // The very first row of the feed is there: nothing was pruned.
+  if (bounds.first > 1 && (at.get(bounds.first)?.logSeq ?? 0) > logSeq) return null;
+  let [low, high] = [bounds.first, bounds.last + 1];
+  while (low < high) {
+    const middle = Math.floor((low + high) / 2);
+    const row = at.get(middle);
+    if (row === undefined || row.logSeq >= logSeq) high = middle;
+    else low = row.seq + 1;
+  }
+  return low;
+}
+
+/** The rows of this place in the log, by cell; and where those of the next one begin. */
+function changesOf(db: Db, logSeq: number, startSeq: number): { own: Map<string, Row[]>; endSeq: number } {
+  const own = new Map<string, Row[]>();
+  let endSeq = startSeq;
+  for (const row of prepared<object, Row>(db, FROM).iterate({ seq: startSeq })) {
+    if (row.logSeq !== logSeq) break;
+    endSeq = row.seq + 1;
+    const key = cellOf(row);
+    own.set(key, [...(own.get(key) ?? []), row]);
+  }
+  return { own, endSeq };
+}
+
+/** @param rows of this delivery and cell, not yet given to an item; what it takes is removed. */
+function outcomeOf(
+  db: Db,
+  change: StockChange,
+  rows: Row[],
+  { startSeq, endSeq }: { readonly startSeq: number; readonly endSeq: number },
+): Outcome {
+  const [next] = rows;
+  if (next !== undefined && next.newQty === change.new && next.updateTimeMs === change.updateTimeMs) {
+    rows.shift();
+    return { kind: 'applied', fromQty: next.oldQty };
+  }
+  const held = next === undefined ? heldAt(db, change, endSeq) : next.oldQty;
+  if (held === 'too_long_ago') return { kind: 'unknown', why: 'too_long_ago' };
+  if (held === null) return { kind: 'gone' };
+  if (held === change.new) return { kind: 'held' };
+  return { kind: 'kept', qty: held, later: laterThan(db, change, startSeq) };
+}
+
+/** What the mirror held just before the feed's position; null: the cell was gone, or not there. */
+function heldAt(db: Db, change: StockChange, seq: number): number | null | 'too_long_ago' {
+  const later = nearest(db, AFTER, change, seq);
+  if (later === 'too_far') return 'too_long_ago';
+  if (later !== null) return later.oldQty;
+  const cell = prepared<object, { qty: number; goneAtMs: number | null }>(
+    db,
+    'SELECT qty, gone_at_ms AS goneAtMs FROM cells WHERE variant_id = @variantId AND warehouse_id = @warehouseId',
+  ).get({ variantId: change.variantId, warehouseId: change.warehouseId });
+  return cell === undefined || cell.goneAtMs !== null ? null : cell.qty;
+}
+
+function laterThan(db: Db, change: StockChange, seq: number): Later {
+  const row = nearest(db, BEFORE, change, seq);
+  if (row === null || row === 'too_far') return { kind: 'not_on_record' };
+  if (row.source === 'read') return { kind: 'read', atMs: row.recordedAtMs };
+  const atMs = row.updateTimeMs ?? row.recordedAtMs;
+  if (atMs === change.updateTimeMs && row.oldQty !== change.new) return { kind: 'same_instant', atMs };
+  return atMs >= change.updateTimeMs ? { kind: 'change', atMs } : { kind: 'not_on_record' };
+}
+
+/** The nearest row of the item's cell. */
+function nearest(db: Db, sql: string, change: StockChange, seq: number): Row | null | 'too_far' {
+  let looked = 0;
+  for (const row of prepared<object, Row>(db, sql).iterate({ variantId: change.variantId, seq })) {
+    if (row.warehouseId === change.warehouseId) return row;
+    if (++looked === LOOKED_AT) return 'too_far';
+  }
+  return null;
+}
+
+/** A doubt that this delivery raised, or where it raised one (`@raises` 1), one that stood then and stands still. */
+const OPEN = `
+  SELECT
+    EXISTS (
+      SELECT 1 FROM gaps WHERE variant_id = @variantId AND warehouse_id = @warehouseId AND opened_seq = @seq
+    ) OR EXISTS (
+      SELECT 1 FROM variants v JOIN obligations o ON o.product_id = v.product_id
+      WHERE v.variant_id = @variantId AND o.doubt = 1
+        AND (o.made_seq = @seq OR (@raises = 1 AND o.made_seq > @seq AND o.first_made_at_ms <= @atMs))
+    ) OR EXISTS (
+      SELECT 1 FROM variants WHERE @raises = 1 AND variant_id = @variantId AND lookup_at_ms IS NOT NULL
+    )`;
+
+/** The rules raise one for these: a first sight, a broken chain, one that seems to follow, an order that nobody knows. */
+function doubtOf(
+  db: Db,
+  change: StockChange,
+  outcome: Outcome,
+  { seq, atMs }: { readonly seq: number; readonly atMs: number },
+): Effect['doubt'] {
+  const raises =
+    (outcome.kind === 'applied' && outcome.fromQty !== change.old) ||
+    (outcome.kind === 'kept' && (outcome.qty === change.old || outcome.later.kind === 'same_instant'));
+  const { variantId, warehouseId } = change;
+  const args = { variantId, warehouseId, seq, atMs, raises: raises ? 1 : 0 };
+  const isOpen = prepared<object, number>(db, OPEN).pluck().get(args);
+  if (isOpen === 1) return 'open';
+  return raises ? 'settled' : 'no';
+}
