@@ -234,6 +234,24 @@ export const mirrorState = sqliteTable(
   () => [check('mirror_state_single', sql`id = 1`)],
 );
 
+/** How many live rows there are, so that nobody has to count them. Kept by triggers, whoever writes the rows. */
+export const liveCounts = sqliteTable(
+  'live_counts',
+  {
+    id: integer('id').primaryKey(),
+    products: integer('products').notNull(),
+    variants: integer('variants').notNull(),
+    cells: integer('cells').notNull(),
+  },
+  () => [check('live_counts_single', sql`id = 1`)],
+);
+
+/** Live cells of each product that has had any: what is under suspicion with it. Kept by triggers. */
+export const productCells = sqliteTable('product_cells', {
+  productId: text('product_id').primaryKey(),
+  cells: integer('cells').notNull(),
+});
+
 /** The running service's own record, not part of the fold. */
 export const serviceState = sqliteTable(
   'service_state',

@@ -27,7 +27,7 @@ type GaugeRow = Omit<Gauges, 'database_bytes' | 'wal_bytes' | 'disk_free_bytes'>
 // The view's dear columns are not named, and so not computed. The log is gapless.
 const GAUGES = `
   SELECT state, last_delivery_at, last_full_sync_at, oldest_verified_at, open_gaps,
-    (SELECT count(*) FROM products WHERE gone_at_ms IS NULL) AS products,
+    (SELECT products FROM live_counts) AS products,
     (SELECT count(*) FROM given_up_reads) AS parked_reads,
     (SELECT count(*) FROM read_failures) AS failing_reads,
     coalesce((SELECT max(seq) FROM log) - (SELECT min(seq) FROM log) + 1, 0) AS log_entries

@@ -30,19 +30,23 @@ export interface Status {
   readonly quarantined: number;
 }
 
+type LiveCounts = Pick<Status, 'products' | 'variants' | 'cells'>;
+
+/** From indexes and kept counts: costs in proportion to what is in doubt, not to the mirror. */
 export function status(db: Db): Status {
   const row = prepared<[], Status>(db, 'SELECT * FROM mirror_status').get();
   if (row === undefined)
     throw new Error('mirror_status has no row: the database was changed by another program');
+  const live = prepared<[], LiveCounts>(db, 'SELECT products, variants, cells FROM live_counts').get();
+  if (live === undefined)
+    throw new Error('live_counts has no row: the database was changed by another program');
   const count = (sql: string, ...args: unknown[]): number =>
     prepared<unknown[], number>(db, sql)
       .pluck()
       .get(...args) ?? 0;
   return {
     ...row,
-    products: count('SELECT count(*) FROM products WHERE gone_at_ms IS NULL'),
-    variants: count('SELECT count(*) FROM variants WHERE gone_at_ms IS NULL'),
-    cells: count('SELECT count(*) FROM cells WHERE gone_at_ms IS NULL'),
+    ...live,
     parked_reads: count('SELECT count(*) FROM given_up_reads'),
     failing_reads: count('SELECT count(*) FROM read_failures'),
     last_read_error:
@@ -50,7 +54,10 @@ export function status(db: Db): Status {
         .pluck()
         .get() ?? null,
     held_removals: count('SELECT count(*) FROM obligations WHERE not_before_ms = ?', LATEST_MS),
-    quarantined: count('SELECT count(*) FROM quarantine'),
+    // Given out one after the other, and pruned from the oldest on.
+    quarantined: count(
+      'SELECT coalesce((SELECT max(id) FROM quarantine) - (SELECT min(id) FROM quarantine) + 1, 0)',
+    ),
   };
 }
 

@@ -1,0 +1,201 @@
+-- How many live rows there are, and how many live cells each product has: the status and the metrics ask for these all
+-- the time, and counting ten million cells takes seconds. The triggers do nothing when a row merely changes.
+CREATE TABLE `live_counts` (
+	`id` integer PRIMARY KEY NOT NULL,
+	`products` integer NOT NULL,
+	`variants` integer NOT NULL,
+	`cells` integer NOT NULL,
+	CONSTRAINT "live_counts_single" CHECK(id = 1)
+) STRICT;
+--> statement-breakpoint
+CREATE TABLE `product_cells` (
+	`product_id` text PRIMARY KEY NOT NULL,
+	`cells` integer NOT NULL
+) STRICT, WITHOUT ROWID;
+--> statement-breakpoint
+INSERT INTO `live_counts` (`id`, `products`, `variants`, `cells`) SELECT 1,
+	(SELECT count(*) FROM `products` WHERE `gone_at_ms` IS NULL),
+	(SELECT count(*) FROM `variants` WHERE `gone_at_ms` IS NULL),
+	(SELECT count(*) FROM `cells` WHERE `gone_at_ms` IS NULL);
+--> statement-breakpoint
+INSERT INTO `product_cells` (`product_id`, `cells`)
+SELECT v.`product_id`, count(*) FROM `cells` c JOIN `variants` v ON v.`variant_id` = c.`variant_id`
+WHERE c.`gone_at_ms` IS NULL AND v.`product_id` IS NOT NULL GROUP BY v.`product_id`;
+--> statement-breakpoint
+CREATE TRIGGER `products_live_insert` AFTER INSERT ON `products` WHEN NEW.`gone_at_ms` IS NULL
+BEGIN
+	UPDATE `live_counts` SET `products` = `products` + 1;
+END;
+--> statement-breakpoint
+CREATE TRIGGER `products_live_update` AFTER UPDATE OF `gone_at_ms` ON `products`
+WHEN (OLD.`gone_at_ms` IS NULL) <> (NEW.`gone_at_ms` IS NULL)
+BEGIN
+	UPDATE `live_counts` SET `products` = `products` + iif(NEW.`gone_at_ms` IS NULL, 1, -1);
+END;
+--> statement-breakpoint
+CREATE TRIGGER `products_live_delete` AFTER DELETE ON `products` WHEN OLD.`gone_at_ms` IS NULL
+BEGIN
+	UPDATE `live_counts` SET `products` = `products` - 1;
+END;
+--> statement-breakpoint
+CREATE TRIGGER `variants_live_insert` AFTER INSERT ON `variants` WHEN NEW.`gone_at_ms` IS NULL
+BEGIN
+	UPDATE `live_counts` SET `variants` = `variants` + 1;
+END;
+--> statement-breakpoint
+CREATE TRIGGER `variants_live_update` AFTER UPDATE OF `gone_at_ms` ON `variants`
+WHEN (OLD.`gone_at_ms` IS NULL) <> (NEW.`gone_at_ms` IS NULL)
+BEGIN
+	UPDATE `live_counts` SET `variants` = `variants` + iif(NEW.`gone_at_ms` IS NULL, 1, -1);
+END;
+--> statement-breakpoint
+CREATE TRIGGER `variants_live_delete` AFTER DELETE ON `variants` WHEN OLD.`gone_at_ms` IS NULL
+BEGIN
+	UPDATE `live_counts` SET `variants` = `variants` - 1;
+END;
+--> statement-breakpoint
+CREATE TRIGGER `cells_live_insert` AFTER INSERT ON `cells` WHEN NEW.`gone_at_ms` IS NULL
+BEGIN
+	UPDATE `live_counts` SET `cells` = `cells` + 1;
+	INSERT INTO `product_cells` (`product_id`, `cells`)
+	SELECT `product_id`, 1 FROM `variants` WHERE `variant_id` = NEW.`variant_id` AND `product_id` IS NOT NULL
+	ON CONFLICT (`product_id`) DO UPDATE SET `cells` = `cells` + excluded.`cells`;
+END;
+--> statement-breakpoint
+CREATE TRIGGER `cells_live_update` AFTER UPDATE OF `gone_at_ms` ON `cells`
+WHEN (OLD.`gone_at_ms` IS NULL) <> (NEW.`gone_at_ms` IS NULL)
+BEGIN
+	UPDATE `live_counts` SET `cells` = `cells` + iif(NEW.`gone_at_ms` IS NULL, 1, -1);
+	INSERT INTO `product_cells` (`product_id`, `cells`)
+	SELECT `product_id`, iif(NEW.`gone_at_ms` IS NULL, 1, -1) FROM `variants` WHERE `variant_id` = NEW.`variant_id` AND `product_id` IS NOT NULL
+	ON CONFLICT (`product_id`) DO UPDATE SET `cells` = `cells` + excluded.`cells`;
+END;
+--> statement-breakpoint
+CREATE TRIGGER `cells_live_delete` AFTER DELETE ON `cells` WHEN OLD.`gone_at_ms` IS NULL
+BEGIN
+	UPDATE `live_counts` SET `cells` = `cells` - 1;
+	INSERT INTO `product_cells` (`product_id`, `cells`)
+	SELECT `product_id`, -1 FROM `variants` WHERE `variant_id` = OLD.`variant_id` AND `product_id` IS NOT NULL
+	ON CONFLICT (`product_id`) DO UPDATE SET `cells` = `cells` + excluded.`cells`;
+END;
+--> statement-breakpoint
+-- A variant may have cells before its product is known.
+CREATE TRIGGER `variants_cells_insert` AFTER INSERT ON `variants` WHEN NEW.`product_id` IS NOT NULL
+BEGIN
+	INSERT INTO `product_cells` (`product_id`, `cells`)
+	SELECT NEW.`product_id`, count(*) FROM `cells`
+	WHERE `variant_id` = NEW.`variant_id` AND `gone_at_ms` IS NULL AND NEW.`product_id` IS NOT NULL GROUP BY `variant_id`
+	ON CONFLICT (`product_id`) DO UPDATE SET `cells` = `cells` + excluded.`cells`;
+END;
+--> statement-breakpoint
+CREATE TRIGGER `variants_cells_update` AFTER UPDATE OF `product_id` ON `variants`
+WHEN OLD.`product_id` IS NOT NEW.`product_id`
+BEGIN
+	INSERT INTO `product_cells` (`product_id`, `cells`)
+	SELECT OLD.`product_id`, -count(*) FROM `cells`
+	WHERE `variant_id` = OLD.`variant_id` AND `gone_at_ms` IS NULL AND OLD.`product_id` IS NOT NULL GROUP BY `variant_id`
+	ON CONFLICT (`product_id`) DO UPDATE SET `cells` = `cells` + excluded.`cells`;
+	INSERT INTO `product_cells` (`product_id`, `cells`)
+	SELECT NEW.`product_id`, count(*) FROM `cells`
+	WHERE `variant_id` = NEW.`variant_id` AND `gone_at_ms` IS NULL AND NEW.`product_id` IS NOT NULL GROUP BY `variant_id`
+	ON CONFLICT (`product_id`) DO UPDATE SET `cells` = `cells` + excluded.`cells`;
+END;
+--> statement-breakpoint
+CREATE TRIGGER `variants_cells_delete` AFTER DELETE ON `variants` WHEN OLD.`product_id` IS NOT NULL
+BEGIN
+	INSERT INTO `product_cells` (`product_id`, `cells`)
+	SELECT OLD.`product_id`, -count(*) FROM `cells`
+	WHERE `variant_id` = OLD.`variant_id` AND `gone_at_ms` IS NULL AND OLD.`product_id` IS NOT NULL GROUP BY `variant_id`
+	ON CONFLICT (`product_id`) DO UPDATE SET `cells` = `cells` + excluded.`cells`;
+END;
+--> statement-breakpoint
+DROP VIEW `doubtful_products`;
+--> statement-breakpoint
+DROP VIEW `mirror_status`;
+--> statement-breakpoint
+-- As before, but for how it is found: what is asked for is counted from the side of the doubts, and the counts above say
+-- how many rows a doubt concerns. CROSS JOIN: in the order that is written.
+-- stale: nobody keeps the mirror at this moment, or a doubt has waited for its read for over 15 minutes.
+-- catching_up: a product was not read since the mirror last did not listen, or the catalogue was never read whole.
+-- A read that is given up holds neither up, for its rows stay suspect; more than one, and than 5 % of the catalogue, is stale.
+CREATE VIEW `mirror_status` AS
+WITH `now` (`ms`) AS (SELECT CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER))
+SELECT
+	s.`epoch` AS `epoch`,
+	(SELECT count(*) FROM `__drizzle_migrations`) AS `schema_version`,
+	CASE
+		WHEN s.`alive_at_ms` IS NULL OR s.`alive_at_ms` < now.`ms` - 10000 THEN 'stale'
+		WHEN s.`last_full_sync_at_ms` IS NULL
+			OR EXISTS (
+				SELECT 1 FROM `products` WHERE `gone_at_ms` IS NULL AND `read_at_ms` < m.`trusted_after_ms`
+					AND `product_id` NOT IN (SELECT `product_id` FROM `given_up_reads`)
+			) THEN 'catching_up'
+		WHEN EXISTS (
+			SELECT 1 FROM `obligations` WHERE `doubt` = 1 AND `first_made_at_ms` < now.`ms` - 900000
+				AND `product_id` NOT IN (SELECT `product_id` FROM `given_up_reads`)
+		) OR (
+			SELECT count(*) FROM `given_up_reads` g CROSS JOIN `products` p ON p.`product_id` = g.`product_id`
+			WHERE p.`gone_at_ms` IS NULL
+		) > max(1, (SELECT `products` FROM `live_counts`) / 20) THEN 'stale'
+		ELSE 'live'
+	END AS `state`,
+	m.`last_delivery_at_ms` AS `last_delivery_at`,
+	s.`last_full_sync_at_ms` AS `last_full_sync_at`,
+	(SELECT min(`read_at_ms`) FROM `products` WHERE `gone_at_ms` IS NULL AND `read_at_ms` > 0) AS `oldest_verified_at`,
+	(
+		-- Each product once: those that a barrier makes due, then those that are owed, then those that have a gap alone.
+		WITH `barrier` (`ms`) AS (SELECT max(
+			m.`trusted_after_ms`,
+			coalesce((SELECT max(`read_after_ms`) FROM `runs` WHERE `state` = 'running' AND `product_ids_json` IS NULL), m.`trusted_after_ms`)
+		))
+		SELECT (
+			SELECT count(*) FROM `products` WHERE `gone_at_ms` IS NULL AND `read_at_ms` < barrier.`ms`
+		) + (
+			SELECT count(*) FROM `obligations` o WHERE NOT EXISTS (
+				SELECT 1 FROM `products` p
+				WHERE p.`product_id` = o.`product_id` AND p.`gone_at_ms` IS NULL AND p.`read_at_ms` < barrier.`ms`
+			)
+		) + (
+			SELECT count(DISTINCT v.`product_id`) FROM `gaps` g CROSS JOIN `variants` v ON v.`variant_id` = g.`variant_id`
+			WHERE NOT EXISTS (SELECT 1 FROM `obligations` o WHERE o.`product_id` = v.`product_id`) AND NOT EXISTS (
+				SELECT 1 FROM `products` p
+				WHERE p.`product_id` = v.`product_id` AND p.`gone_at_ms` IS NULL AND p.`read_at_ms` < barrier.`ms`
+			)
+		) FROM `barrier`
+	) + (SELECT count(*) FROM `variants` WHERE `lookup_at_ms` IS NOT NULL)
+	+ (m.`bundles_due_at_ms` IS NOT NULL) + (m.`canary_due_at_ms` IS NOT NULL) AS `pending_reads`,
+	(
+		SELECT coalesce(sum(pc.`cells`), 0) FROM `products` p CROSS JOIN `product_cells` pc ON pc.`product_id` = p.`product_id`
+		WHERE p.`gone_at_ms` IS NULL AND p.`read_at_ms` < m.`trusted_after_ms`
+	) + (
+		SELECT coalesce(sum(pc.`cells`), 0) FROM `obligations` o CROSS JOIN `product_cells` pc ON pc.`product_id` = o.`product_id`
+		WHERE o.`doubt` = 1 AND NOT EXISTS (
+			SELECT 1 FROM `products` p
+			WHERE p.`product_id` = o.`product_id` AND p.`gone_at_ms` IS NULL AND p.`read_at_ms` < m.`trusted_after_ms`
+		)
+	) + (
+		SELECT count(DISTINCT g.`variant_id` || '/' || g.`warehouse_id`) FROM `gaps` g
+		CROSS JOIN `variants` v ON v.`variant_id` = g.`variant_id`
+		WHERE v.`product_id` IS NOT NULL
+			AND NOT EXISTS (SELECT 1 FROM `obligations` o WHERE o.`product_id` = v.`product_id` AND o.`doubt` = 1)
+			AND NOT EXISTS (
+				SELECT 1 FROM `products` p
+				WHERE p.`product_id` = v.`product_id` AND p.`gone_at_ms` IS NULL AND p.`read_at_ms` < m.`trusted_after_ms`
+			)
+	) + (
+		SELECT count(*) FROM `cells` c CROSS JOIN `variants` v ON v.`variant_id` = c.`variant_id`
+		WHERE c.`unexplained_at_ms` IS NOT NULL AND c.`gone_at_ms` IS NULL AND v.`product_id` IS NOT NULL
+			AND NOT EXISTS (SELECT 1 FROM `obligations` o WHERE o.`product_id` = v.`product_id` AND o.`doubt` = 1)
+			AND NOT EXISTS (
+				SELECT 1 FROM `products` p
+				WHERE p.`product_id` = v.`product_id` AND p.`gone_at_ms` IS NULL AND p.`read_at_ms` < m.`trusted_after_ms`
+			)
+			AND NOT EXISTS (SELECT 1 FROM `gaps` g WHERE g.`variant_id` = c.`variant_id` AND g.`warehouse_id` = c.`warehouse_id`)
+	) + (
+		SELECT count(*) FROM `variants` v CROSS JOIN `cells` c ON c.`variant_id` = v.`variant_id`
+		WHERE v.`product_id` IS NULL AND c.`gone_at_ms` IS NULL
+	) AS `suspect_count`,
+	(SELECT count(*) FROM `gaps`) AS `open_gaps`,
+	m.`change_seq` AS `last_seq`,
+	s.`alive_at_ms` AS `alive_at`
+FROM `mirror_state` m, `service_state` s, now;

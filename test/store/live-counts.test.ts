@@ -1,0 +1,158 @@
+/** What is counted by triggers is what counting finds, after any history; and the status says what the rows say. */
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import type { NewEntry } from '../../src/store/log.ts';
+import { status } from '../../src/store/queries/status.ts';
+import type { Db } from '../../src/store/open.ts';
+import { delivery, detail, DirectWriter, item, readEntry, rows, T0, values } from './mirror-file.ts';
+
+const productIds = fc.constantFrom('10', '11');
+const variantIds = fc.constantFrom('100', '101', '110');
+const warehouseIds = fc.constantFrom('1', '2', '3');
+const quantity = fc.integer({ min: 0, max: 3 });
+const levels = fc.dictionary(warehouseIds, quantity, { maxKeys: 3 });
+const variants = fc.uniqueArray(fc.record({ id: variantIds, levels: fc.option(levels, { nil: null }) }), {
+  minLength: 1,
+  maxLength: 3,
+  selector: ({ id }) => id,
+});
+
+type Step =
+  | {
+      readonly kind: 'deliver';
+      readonly id: string;
+      readonly warehouse: string;
+      readonly qty: [number, number];
+    }
+  | {
+      readonly kind: 'read';
+      readonly productId: string;
+      readonly variants: Parameters<typeof detail>[1] | null;
+    }
+  | { readonly kind: 'append'; readonly entry: (atMs: number) => NewEntry };
+
+const step: fc.Arbitrary<Step> = fc.oneof(
+  fc.record({
+    kind: fc.constant('deliver' as const),
+    id: variantIds,
+    warehouse: warehouseIds,
+    qty: fc.tuple(quantity, quantity),
+  }),
+  ...[variants, variants, fc.constant(null)].map((found) =>
+    fc.record({ kind: fc.constant('read' as const), productId: productIds, variants: found }),
+  ),
+  fc.record({
+    kind: fc.constant('append' as const),
+    entry: fc.oneof(
+      fc.record({ productIds: fc.array(productIds), doubt: fc.boolean() }).map((made) => (atMs: number) => {
+        const reason = made.doubt ? ('not_stored' as const) : ('stale' as const);
+        return { kind: 'oblige' as const, atMs, reason, productIds: made.productIds, variantIds: [] };
+      }),
+      fc.constant((atMs: number) => ({ kind: 'downtime' as const, atMs, downSinceMs: null })),
+      fc.constant((atMs: number) => ({
+        kind: 'allow_removals' as const,
+        untilMs: Number.MAX_SAFE_INTEGER,
+        atMs,
+      })),
+      fc.array(productIds, { minLength: 1 }).map((listed) => (atMs: number) => ({
+        kind: 'listed' as const,
+        atMs,
+        productIds: listed,
+        lookup: false,
+      })),
+    ),
+  }),
+);
+
+const LIVE = `SELECT (SELECT count(*) FROM products WHERE gone_at_ms IS NULL) AS products,
+  (SELECT count(*) FROM variants WHERE gone_at_ms IS NULL) AS variants,
+  (SELECT count(*) FROM cells WHERE gone_at_ms IS NULL) AS cells`;
+const BY_PRODUCT = `SELECT v.product_id, count(*) AS cells FROM cells c JOIN variants v ON v.variant_id = c.variant_id
+  WHERE c.gone_at_ms IS NULL AND v.product_id IS NOT NULL GROUP BY v.product_id ORDER BY v.product_id`;
+/** Products that a barrier, an obligation or a gap makes due, each once; beside them what is not about one product. */
+const PENDING = `SELECT (
+    SELECT count(*) FROM (
+      SELECT product_id FROM obligations
+      UNION SELECT product_id FROM products, mirror_state WHERE gone_at_ms IS NULL AND read_at_ms < max(trusted_after_ms,
+        coalesce((SELECT max(read_after_ms) FROM runs WHERE state = 'running' AND product_ids_json IS NULL), trusted_after_ms))
+      UNION SELECT v.product_id FROM gaps g JOIN variants v ON v.variant_id = g.variant_id WHERE v.product_id IS NOT NULL
+    )
+  ) + (SELECT count(*) FROM variants WHERE lookup_at_ms IS NOT NULL)
+  + (SELECT (bundles_due_at_ms IS NOT NULL) + (canary_due_at_ms IS NOT NULL) FROM mirror_state)`;
+
+function expectCounted(db: Db): void {
+  expect(rows(db, 'SELECT products, variants, cells FROM live_counts')).toEqual(rows(db, LIVE));
+  expect(rows(db, 'SELECT * FROM product_cells WHERE cells <> 0 ORDER BY product_id')).toEqual(
+    rows(db, BY_PRODUCT),
+  );
+  const said = status(db);
+  expect(said.suspect_count).toBe(values(db, 'SELECT count(*) FROM mirror_stock WHERE suspect = 1')[0]);
+  expect(said.pending_reads).toBe(values(db, PENDING)[0]);
+  expect(said.quarantined).toBe(values(db, 'SELECT count(*) FROM quarantine')[0]);
+}
+
+test('after any history', () => {
+  const seen = { gone: 0, unmapped: 0, suspect: 0, gaps: 0 };
+  const count = (db: Db): void => {
+    seen.gone += values<number>(db, 'SELECT count(*) FROM cells WHERE gone_at_ms IS NOT NULL')[0] ?? 0;
+    seen.unmapped += values<number>(db, 'SELECT count(*) FROM variants WHERE product_id IS NULL')[0] ?? 0;
+    seen.suspect += status(db).suspect_count;
+    seen.gaps += status(db).open_gaps;
+  };
+  fc.assert(
+    fc.property(
+      fc.array(fc.record({ afterMs: fc.constantFrom(10, 3_000, 40_000, 40_000), step }), { maxLength: 25 }),
+      (plan) => {
+        const writer = new DirectWriter();
+        const { db } = writer;
+        let atMs = T0;
+        for (const [n, { afterMs, step: now }] of plan.entries()) {
+          atMs += afterMs;
+          if (now.kind === 'deliver') {
+            const [old, qty] = now.qty;
+            const { id, warehouse } = now;
+            const change = item({ id, warehouse_id: warehouse, old, new: qty, update_time: atMs });
+            writer.deliver(delivery(`r${n}`, change, ...(qty === 0 ? [item({ id: 'odd' })] : [])), atMs);
+          } else if (now.kind === 'read') {
+            const found = now.variants === null ? null : detail(now.productId, now.variants);
+            writer.append(readEntry(now.productId, found, { sentAtMs: atMs, s0: writer.writer.lastSeq }));
+          } else writer.append(now.entry(atMs));
+          if (n % 7 === 3) {
+            const run = { startedAtMs: atMs, readAfterMs: atMs, startedSeq: 0, total: 0, productIds: null };
+            writer.commit({ kind: 'command', name: 'createRun', args: { kind: 'operator', ...run } });
+          }
+          expectCounted(db);
+          count(db);
+        }
+        writer.commit({ kind: 'command', name: 'prune', args: { beforeMs: atMs, limit: 3 } });
+        expectCounted(db);
+        db.close();
+      },
+    ),
+    { numRuns: 60 },
+  );
+  for (const [what, times] of Object.entries(seen)) expect(times, what).toBeGreaterThan(10);
+});
+
+test('rows that are deleted, or whose product changes, by whatever hand', () => {
+  const writer = new DirectWriter();
+  const { db } = writer;
+  for (const n of ['10', '11']) writer.read(n, detail(n, [{ id: `${n}0`, levels: { 1: 5, 2: 6 } }]), T0);
+  for (const sql of [
+    `UPDATE variants SET product_id = '11' WHERE variant_id = '100'`,
+    `UPDATE variants SET product_id = NULL WHERE variant_id = '110'`,
+    `UPDATE variants SET product_id = '10' WHERE variant_id = '110'`,
+    `UPDATE cells SET gone_at_ms = 1 WHERE warehouse_id = '1'`,
+    `DELETE FROM cells WHERE variant_id = '100'`,
+    `DELETE FROM variants WHERE variant_id = '110'`,
+    `UPDATE products SET gone_at_ms = 1 WHERE product_id = '10'`,
+    `DELETE FROM products`,
+  ]) {
+    db.exec(sql);
+    expect(rows(db, 'SELECT products, variants, cells FROM live_counts'), sql).toEqual(rows(db, LIVE));
+    expect(rows(db, 'SELECT * FROM product_cells WHERE cells <> 0 ORDER BY 1'), sql).toEqual(
+      rows(db, BY_PRODUCT),
+    );
+  }
+  expect(rows(db, LIVE)).toEqual([{ products: 0, variants: 1, cells: 1 }]);
+});
