@@ -118,6 +118,33 @@ test('says what state the mirror is in, why, and what to do', async () => {
   expect(words(await show(ops, '/'))).toContain('has not been written to for a while');
 });
 
+test('a mirror that is stale because products are refused says that, and not that a doubt waits', async () => {
+  const store = newStore();
+  const ops = await startOps(store);
+  for (const id of ['1', '2', '3']) {
+    await read(store, 5, 100, id, `${id}00`);
+    store.change(
+      `INSERT INTO read_failures (product_id, attempts, faults, next_at_ms, parked, error, failed_at_ms)
+       VALUES (?, 1, 1, 0, 1, '403 access_denied', 1)`,
+      id,
+    );
+  }
+  await store.writer.append({
+    kind: 'oblige',
+    atMs: Date.now() - 60 * 60_000,
+    reason: 'conflict',
+    productIds: ['1'],
+    variantIds: [],
+  });
+  const state = 'UPDATE service_state SET alive_at_ms = ?, last_full_sync_at_ms = 1';
+  store.change(state, Date.now());
+  const page = words(await show(ops, '/'));
+  expect(page).toMatch(/Stale The service refuses, or fails, to show 3 products/);
+  expect(page).toContain(
+    'The last read of 3 products failed; 3 of them are tried again by a schedule or a full resync',
+  );
+});
+
 test('warns of removals that are held, and asks twice before they are allowed', async () => {
   const store = newStore();
   const ops = await startOps(store);
@@ -137,23 +164,38 @@ test('warns of removals that are held, and asks twice before they are allowed', 
 
 test('says by what it is blocked, and lets the operator try the credentials again', async () => {
   const store = newStore();
-  const blocked = { kind: 'credentials', message: 'the secret was refused', untilMs: null };
-  const operator = operatorOf(store, { blocked });
+  const message =
+    '401 invalid_client: no such client (refused at 2026-11-20T10:11:12.000Z, not tried again since)';
+  const operator = operatorOf(store, { blocked: { kind: 'credentials', message, untilMs: null } });
   const since = Date.now() - 120_000;
-  const alarms = { current: [{ kind: 'credentials' as const, since, message: 'run `resync` <now>' }] };
+  const alarms = {
+    current: [
+      { kind: 'credentials' as const, since, message },
+      { kind: 'silence' as const, since, message: 'run `resync` <now>' },
+    ],
+  };
   const ops = await startOps(store, { operator, alarms });
   const page = await show(ops, '/');
-  expect(words(page)).toContain('The service is not being asked The secret was refused.');
-  expect(words(page)).toContain('Correct SERVICE_CLIENT_ID and SERVICE_CLIENT_SECRET');
+  // What is refused, since when, what to do, what will happen; and it is said once.
+  expect(words(page)).toMatch(
+    /The service refuses the credentials It gives no token for SERVICE_CLIENT_ID and SERVICE_CLIENT_SECRET/,
+  );
+  expect(words(page)).toContain(
+    '401 invalid_client: no such client (refused at 2026-11-20 10:11:12 UTC , not tried',
+  );
+  expect(words(page)).toContain('2 min ago What to do: If the secret was replaced');
+  expect(words(page)).toContain('Try the credentials again They are tried once.');
+  expect(page.match(/invalid_client/g)).toHaveLength(1);
   expect(page).toContain('Run <code>resync</code> &lt;now&gt;');
-  expect(words(page)).toContain('Try the credentials again');
-  expect(await post(ops, '/page/resync', { back: '/' })).toMatchObject({
+  expect(await post(ops, '/page/retry-credentials', { back: '/' })).toMatchObject({
     status: 303,
-    headers: { location: '/?done=resync&run=1' },
+    headers: { location: '/?done=credentials&run=1' },
   });
   expect(operator.orders).toEqual([{ productIds: null, allowRemovals: false }]);
-  const after = words(await show(ops, '/?done=resync&run=1'));
-  expect(after).toContain('Run 1 reads everything.');
+  const after = words(await show(ops, '/?done=credentials&run=1'));
+  expect(after).toContain(
+    'The credentials are tried once more. Run 1 reads everything when they are accepted.',
+  );
   expect(after).toMatch(/Full resync running 0 of \d/);
 });
 
@@ -275,7 +317,7 @@ test('reports what reads corrected, why, and whether it is closed', async () => 
     productIds: ['1'],
     variantIds: [],
   });
-  expect(words(await show(ops, '/drift'))).toMatch(/Lost last delivery .* read again/);
+  expect(words(await show(ops, '/drift'))).toMatch(/Lost last delivery .* open: to be read/);
   expect(words(await show(ops, '/drift?cause=lost_tail'))).toContain('S-100');
   expect(words(await show(ops, '/drift?cause=gap'))).not.toContain('S-100');
 });

@@ -14,7 +14,7 @@ export class Refused extends Error {
 }
 
 export interface Done {
-  readonly done: 'resync' | 'products' | 'removals';
+  readonly done: 'resync' | 'credentials' | 'products' | 'removals';
   readonly run: Run;
 }
 
@@ -25,6 +25,11 @@ const MAX_PRODUCTS = 10_000;
 export const actions: Readonly<Record<string, Action>> = {
   resync: async (operator) => ({
     done: 'resync',
+    run: await operator.resync(null, { allowRemovals: false }),
+  }),
+  // A full read lets go of the latch, and is what is due after it.
+  'retry-credentials': async (operator) => ({
+    done: 'credentials',
     run: await operator.resync(null, { allowRemovals: false }),
   }),
   'resync-products': async (operator, form) => ({

@@ -50,11 +50,17 @@ export function driftView({ corrections, hasMore }: Corrections, view: DriftView
         )}
       </nav>
     </header>
+    <p class="quiet">
+      Each was corrected by the read that found it, and is closed when nothing about it is in doubt any more:
+      nobody has to do anything.
+    </p>
     ${view.cause === null ? '' : html`<p class="quiet">${causeName(view.cause)}: ${causeWords(view.cause)}.</p>`}
     <div id="drift-list" data-live>
       ${
         corrections.length === 0
-          ? html`<p class="none">Nothing: every read found what the mirror held.</p>`
+          ? html`<p class="none">
+              ${view.beforeSeq === null ? 'Nothing on record: every read found what the mirror held.' : 'There are no more.'}
+            </p>`
           : html`<table class="blocks">
               <thead>
                 <tr>
@@ -94,7 +100,7 @@ function correctionRow(correction: Correction): Html {
     </td>
     <td data-label="cause">${causeName(cause)} <span class="quiet">${causeWords(cause)}</span></td>
     <td data-label="state">
-      ${isClosed ? html`<span class="state good">closed</span>` : html`<span class="state odd">read again</span>`}
+      ${isClosed ? html`<span class="state good">closed</span>` : html`<span class="state odd">open: to be read</span>`}
     </td>
   </tr>`;
 }

@@ -1,16 +1,15 @@
 import { html, raw } from 'hono/html';
 import type { Run } from '../../store/queries/runs.ts';
 import type { Status } from '../../store/queries/status.ts';
-import type { Alarm } from '../alarms/alarm.ts';
 import { KEPT_MINUTES, type Minute } from '../timeline.ts';
-import { ago, count, duration, instant, millis, quantity } from './figures.ts';
+import { ago, count, duration, millis, quantity } from './figures.ts';
 import type { Html } from '../../page/html.ts';
 import { plot, type Point } from './plot.ts';
 import { runProgress } from './runs-view.ts';
-import { blockAdvice, debts, explainState, STATE_NAMES, type Situation } from './state-words.ts';
+import { debts, explainState, STATE_NAMES, type Situation } from './state-words.ts';
+import { alarmsView, blockedView, type Alarming } from './warnings-view.ts';
 
-export interface Overview extends Situation {
-  readonly alarms: readonly Alarm[];
+export interface Overview extends Situation, Alarming {
   readonly readsUnderWay: number;
   readonly running: readonly Run[];
   readonly span: Span;
@@ -26,7 +25,7 @@ export function overviewView(overview: Overview): Html {
 }
 
 function now(overview: Overview): Html {
-  const { status, alarms, blocked, nowMs, running } = overview;
+  const { status, nowMs, running } = overview;
   const { why, advice } = explainState(overview);
   return html`<div id="now" data-live class="stack">
     <section class="now ${status.state}" aria-label="State">
@@ -43,53 +42,10 @@ function now(overview: Overview): Html {
         ${advice === null ? '' : html`<p class="advice"><b>What to do:</b> ${advice}</p>`}
       </div>
     </section>
-    ${
-      blocked === null
-        ? ''
-        : html`<section aria-labelledby="blocked-title">
-            <h2 id="blocked-title">The service is not being asked</h2>
-            <p>
-              ${sentence(blocked.message)}.
-              ${blocked.untilMs === null ? '' : html`It is asked again at ${instant(blocked.untilMs)}.`}
-            </p>
-            <p class="advice"><b>What to do:</b> ${blockAdvice(blocked.kind)}</p>
-            ${blocked.kind === 'credentials' ? retryCredentials() : ''}
-          </section>`
-    }
-    ${
-      alarms.length === 0
-        ? ''
-        : html`<section aria-labelledby="alarms-title">
-            <header><h2 id="alarms-title">Alarms</h2></header>
-            ${alarms.map(
-              ({ since, message }) =>
-                html`<div class="alarm">
-                  ${withCode(sentence(message))}
-                  <p class="quiet">since ${instant(since)}, ${ago(since, nowMs)}</p>
-                </div>`,
-            )}
-          </section>`
-    }
+    ${blockedView(overview)} ${alarmsView(overview)}
     ${running.map((run) => html`<section aria-label="Run ${run.id}">${runProgress(run, nowMs)}</section>`)}
-    ${owedView(overview)} ${troubleView(status, nowMs)}
+    ${owedView(overview)} ${troubleView(status)}
   </div>`;
-}
-
-function sentence(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1);
-}
-
-/** What stands between backticks as code. */
-function withCode(text: string): Html[] {
-  return text.split('`').map((part, index) => (index % 2 === 1 ? html`<code>${part}</code>` : html`${part}`));
-}
-
-function retryCredentials(): Html {
-  return html`<form method="post" action="/page/resync">
-    <input type="hidden" name="back" value="/" />
-    <button class="main">Try the credentials again</button>
-    <span class="quiet">Then everything is read again.</span>
-  </form>`;
 }
 
 function owedView({ owed, nowMs, readsUnderWay, status }: Overview): Html {
@@ -134,7 +90,7 @@ function owedView({ owed, nowMs, readsUnderWay, status }: Overview): Html {
   </section>`;
 }
 
-function troubleView(status: Status, nowMs: number): Html {
+function troubleView(status: Status): Html {
   const { failing_reads, parked_reads, last_read_error, quarantined } = status;
   if (failing_reads === 0 && quarantined === 0) return html``;
   return html`<section aria-labelledby="trouble-title">
@@ -144,9 +100,13 @@ function troubleView(status: Status, nowMs: number): Html {
         ? ''
         : html`<p>
             The last read of ${count(failing_reads, 'product')}
-            failed${parked_reads === 0 ? '' : html`, of ${quantity(parked_reads)} over and over`}.
-            ${last_read_error === null ? '' : html`The latest said: <code>${last_read_error}</code>`} A full
-            resync tries them once more.
+            failed${
+              parked_reads === 0
+                ? ', and is tried again.'
+                : html`; ${count(parked_reads, 'of them is', 'of them are')} tried again by a schedule or a
+                  full resync only: refused, or failed over and over.`
+            }
+            ${last_read_error === null ? '' : html`The latest said: <code>${last_read_error}</code>`}
           </p>`
     }
     ${
@@ -157,13 +117,11 @@ function troubleView(status: Status, nowMs: number): Html {
             about instead: <a href="/deliveries?show=quarantined">see which</a>.
           </p>`
     }
-    <p class="hidden">As of ${new Date(nowMs).toISOString().slice(0, 16)}</p>
   </section>`;
 }
 
 function figures({ status, minutes, nowMs, owed }: Overview): Html {
   const whole = minutes.at(-2);
-  const lagMs = owed.oldestDoubtAtMs === null ? 0 : nowMs - owed.oldestDoubtAtMs;
   const tile = (name: string, value: Html | string, more: Html | string = ''): Html =>
     html`<div>
       <dt>${name}</dt>
@@ -179,10 +137,10 @@ function figures({ status, minutes, nowMs, owed }: Overview): Html {
     )}
     ${tile(
       'Oldest doubt',
-      lagMs === 0 ? 'none' : duration(lagMs),
-      lagMs === 0 ? 'nothing waits for its read' : 'waits for its read',
+      owed.oldestDoubtAtMs === null ? 'none' : duration(nowMs - owed.oldestDoubtAtMs),
+      owed.oldestDoubtAtMs === null ? 'nothing waits for its read' : 'waits for its read',
     )}
-    ${tile('Suspect levels', quantity(status.suspect_count), html`of ${quantity(status.cells)}, <a href="/stock?suspect=1">show</a>`)}
+    ${tile('Suspect levels', quantity(status.suspect_count), html`of ${quantity(status.cells)}${status.suspect_count === 0 ? '' : html`, <a href="/stock?suspect=1" id="suspects">show</a>`}`)}
     ${tile('Open gaps', quantity(status.open_gaps), 'broken chains of changes')}
     ${tile('Pending reads', quantity(status.pending_reads), `of ${count(status.products, 'product')}`)}
     ${tile('Last full read', ago(status.last_full_sync_at, nowMs), 'of the catalogue')}
@@ -300,7 +258,7 @@ function operatorView({ status }: Overview): Html {
         </p>
         <div><button class="main">Read everything</button></div>
       </form>
-      <form method="post" action="/page/resync-products" class="fields">
+      <form method="post" action="/page/resync-products" class="fields" data-clear>
         <input type="hidden" name="back" value="/" />
         <label class="wide"
           >Ids of products, with spaces between
@@ -325,7 +283,7 @@ function operatorView({ status }: Overview): Html {
       </div>
       <details id="allow">
         <summary>Allow removals</summary>
-        <form method="post" action="/page/allow-removals" class="stack">
+        <form method="post" action="/page/allow-removals" class="stack" data-clear>
           <input type="hidden" name="back" value="/" />
           <p>
             For an hour, whatever the service no longer shows is removed from the mirror, without any limit.

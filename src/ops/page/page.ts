@@ -276,6 +276,8 @@ function noticeOf(params: URLSearchParams): Html | null {
   switch (params.get('done') ?? '') {
     case 'resync':
       return html`${follow} reads everything.`;
+    case 'credentials':
+      return html`The credentials are tried once more. ${follow} reads everything when they are accepted.`;
     case 'products':
       return html`${follow} reads what you named.`;
     case 'removals':

@@ -83,7 +83,7 @@ export function plot({
             ${last === undefined ? '' : tick(last.atMs, WIDTH - 2, 'end')}
           </svg>`
     }
-    ${known.length === 0 ? '' : table(series, format, tableRows)}
+    ${known.length === 0 ? '' : table({ id, title }, series, format, tableRows)}
   </figure>`;
 }
 
@@ -123,12 +123,17 @@ function bars(points: readonly Point[], look: string, x: Scale, y: Scale, width:
 }
 
 /** The points that are known, thinned to the largest of each stretch. */
-function table(series: readonly Series[], format: (value: number) => string, rows: number): Html {
+function table(
+  { id, title }: Pick<PlotOptions, 'id' | 'title'>,
+  series: readonly Series[],
+  format: (value: number) => string,
+  rows: number,
+): Html {
   const points = series[0]?.points ?? [];
   const size = Math.ceil(points.length / rows);
   const stretches = Array.from({ length: Math.ceil(points.length / size) }, (_, i) => i * size).toReversed();
-  return html`<details class="figures">
-    <summary>In figures</summary>
+  return html`<details class="figures" id="${id}-figures">
+    <summary>In figures<span class="hidden">: ${title}</span></summary>
     <table>
       <thead>
         <tr>

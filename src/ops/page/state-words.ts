@@ -16,7 +16,10 @@ export const STATE_NAMES = { live: 'Live', catching_up: 'Catching up', stale: 'S
 
 /** As `mirror_status` has it. */
 const ALIVE_WITHIN_MS = 10_000;
-const DOUBT_WITHIN_MS = 15 * 60_000;
+
+function isGivenUp({ parked_reads, products }: Status): boolean {
+  return parked_reads > Math.max(1, Math.floor(products / 20));
+}
 
 export interface Explanation {
   readonly why: readonly string[];
@@ -34,7 +37,7 @@ export function explainState({ status, owed, blocked, nowMs }: Situation): Expla
       why.push(
         status.pending_reads === 0
           ? 'Every product was read since the mirror last did not listen, and no doubt is open.'
-          : `Every product was read since the mirror last did not listen; ${count(status.pending_reads, 'read')} will settle what is open.`,
+          : `Every product ${status.parked_reads > 0 ? 'that the service shows ' : ''}was read since the mirror last did not listen; ${count(status.pending_reads, 'read')} will settle what is open.`,
       );
       break;
     case 'catching_up':
@@ -51,14 +54,16 @@ export function explainState({ status, owed, blocked, nowMs }: Situation): Expla
         why.push('The database has not been written to for a while, so that nothing here can be relied on.');
         advice =
           'Look at the disk, and at the service’s log, which names the cause; deliveries are answered 503 until then.';
-      } else if (doubtMs > DOUBT_WITHIN_MS) {
-        why.push(`A doubt has waited for its read for ${duration(doubtMs)}.`);
-        advice = 'See below what keeps the service from being read.';
-      } else {
+      } else if (isGivenUp(status)) {
         why.push(
           `The service refuses, or fails, to show ${count(status.parked_reads, 'product')}: more than one, and than 5 % of the catalogue.`,
         );
         advice = 'Ask the service’s operator what changed for this app, then start a full resync.';
+      } else {
+        why.push(
+          `A doubt has waited for its read for ${duration(doubtMs)}: longer than a quarter of an hour.`,
+        );
+        advice = 'See below what keeps the service from being read.';
       }
   }
   if (status.suspect_count > 0) {
@@ -92,11 +97,9 @@ export function debts({ owed }: OwedReads): Debt[] {
   }));
 }
 
-/** What to do when nothing is asked of the service. */
+/** What to do when nothing is asked of the service; refused credentials have words of their own. */
 export function blockAdvice(kind: string): string {
   switch (kind) {
-    case 'credentials':
-      return 'Correct SERVICE_CLIENT_ID and SERVICE_CLIENT_SECRET and start again; or, if the mistake was on the service’s side and is corrected there, try them once more.';
     case 'wrong_store':
       return 'These credentials are for another store. Correct them and start again, or set DATABASE_PATH to another file for that store.';
     case 'rate_limited':

@@ -1,7 +1,7 @@
 /** A quantity over time, which holds until the next change. */
 import { html } from 'hono/html';
 import type { VariantChange } from '../../store/queries/page-variant.ts';
-import { quantity } from './figures.ts';
+import { count, quantity } from './figures.ts';
 import type { Html } from '../../page/html.ts';
 import { niceCeiling, round } from './plot.ts';
 
@@ -11,6 +11,8 @@ export interface StepPlotOptions {
   readonly title: string;
   /** Of one warehouse, or of the total; newest first. */
   readonly changes: readonly VariantChange[];
+  /** Up to when the last figure holds; null: up to now. */
+  readonly untilMs: number | null;
   readonly nowMs: number;
   readonly labelOf: (change: VariantChange) => string;
 }
@@ -21,7 +23,7 @@ const TOP = 10;
 const FLOOR = HEIGHT - 20;
 const RIGHT = WIDTH - 8;
 
-export function stepPlot({ id, title, changes, nowMs, labelOf }: StepPlotOptions): Html {
+export function stepPlot({ id, title, changes, untilMs, nowMs, labelOf }: StepPlotOptions): Html {
   const oldestFirst = changes.toReversed();
   const first = oldestFirst[0];
   if (first === undefined) return html``;
@@ -31,10 +33,11 @@ export function stepPlot({ id, title, changes, nowMs, labelOf }: StepPlotOptions
   const high = niceCeiling(Math.max(0, ...values));
   const lowest = Math.min(0, ...values);
   const low = lowest < 0 ? -niceCeiling(-lowest) : 0;
-  const spanMs = Math.max(1, nowMs - first.recordedAtMs);
+  const endMs = untilMs ?? nowMs;
+  const spanMs = Math.max(1, endMs - first.recordedAtMs);
   // Some room before the first change shows what was there.
   const startMs = first.recordedAtMs - spanMs * 0.04;
-  const x = (atMs: number): number => round(((atMs - startMs) / (nowMs - startMs)) * RIGHT);
+  const x = (atMs: number): number => round(((atMs - startMs) / (endMs - startMs)) * RIGHT);
   const y = (value: number): number => round(FLOOR - ((value - low) / (high - low)) * (FLOOR - TOP));
 
   let path = first.oldQty === null ? '' : `M0 ${y(first.oldQty)}`;
@@ -44,7 +47,6 @@ export function stepPlot({ id, title, changes, nowMs, labelOf }: StepPlotOptions
   }
   const last = oldestFirst.at(-1);
   if (last !== undefined && last.newQty !== null) path += `H${RIGHT}`;
-  const begin = new Date(first.recordedAtMs).toISOString();
   return html`<figure class="plot wide">
     <figcaption>
       <b>${title}</b>
@@ -53,7 +55,7 @@ export function stepPlot({ id, title, changes, nowMs, labelOf }: StepPlotOptions
     <svg viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img" aria-labelledby="${id}-title ${id}-desc">
       <title id="${id}-title">${title}</title>
       <desc id="${id}-desc">
-        ${changes.length} changes between ${quantity(Math.min(...values))} and
+        ${count(changes.length, 'change')} between ${quantity(Math.min(...values))} and
         ${quantity(Math.max(...values))}. The table of changes has each.
       </desc>
       <line class="grid" x1="0" x2="${WIDTH}" y1="${TOP}" y2="${TOP}" />
@@ -62,12 +64,23 @@ export function stepPlot({ id, title, changes, nowMs, labelOf }: StepPlotOptions
       <path class="line" d="${path}" />
       ${oldestFirst.map((change) => dot(change, x(change.recordedAtMs), y(change.newQty ?? 0), labelOf(change)))}
       <text class="tick" x="2" y="${TOP + 11}">${quantity(high)}</text>
-      <text class="tick" x="2" y="${HEIGHT - 4}" data-zone="${begin}">
-        ${begin.slice(0, 16).replace('T', ' ')} UTC
-      </text>
-      <text class="tick" x="${WIDTH - 2}" y="${HEIGHT - 4}" text-anchor="end">now</text>
+      ${tick(first.recordedAtMs, 2)}
+      ${untilMs === null ? html`<text class="tick" x="${WIDTH - 2}" y="${HEIGHT - 4}" text-anchor="end">now</text>` : tick(untilMs, WIDTH - 2)}
     </svg>
   </figure>`;
+}
+
+function tick(atMs: number, x: number): Html {
+  const at = new Date(atMs).toISOString();
+  return html`<text
+    class="tick"
+    x="${x}"
+    y="${HEIGHT - 4}"
+    text-anchor="${x > WIDTH / 2 ? 'end' : 'start'}"
+    data-zone="${at}"
+  >
+    ${at.slice(0, 16).replace('T', ' ')} UTC
+  </text>`;
 }
 
 function dot({ source }: VariantChange, x: number, y: number, label: string): Html {

@@ -172,14 +172,17 @@ function history({ variant, changes, hasMore }: VariantView, beforeSeq: number |
     </header>
     ${
       changes.length === 0
-        ? html`<p class="none">No change is on record. Older ones are pruned.</p>`
+        ? html`<p class="none">
+            ${beforeSeq === null ? 'No change is on record; those older than the retention are pruned.' : 'There are no more.'}
+          </p>`
         : html`<div class="two">
               ${warehouses.slice(0, PLOTS_SHOWN).map((warehouseId) =>
                 stepPlot({
                   id: `step-${warehouseId ?? 'total'}`,
                   title: warehouseId === null ? 'Total' : `Warehouse ${warehouseId}`,
                   changes: changes.filter((change) => change.warehouseId === warehouseId),
-                  nowMs: beforeSeq === null ? nowMs : (changes[0]?.recordedAtMs ?? nowMs),
+                  untilMs: beforeSeq === null ? null : (changes[0]?.recordedAtMs ?? null),
+                  nowMs,
                   labelOf: label,
                 }),
               )}
