@@ -2,7 +2,6 @@
 import type { Registry } from 'prom-client';
 import { createClock, type Clock } from './clock.ts';
 import { isLoopback, type Config, type Endpoint } from './config.ts';
-import type { Fact } from './core/fact.ts';
 import { createIntakeApp } from './intake/app.ts';
 import type { IntakeObserver } from './intake/observer.ts';
 import { startPulse, type Pulse } from './intake/pulse.ts';
@@ -10,7 +9,9 @@ import { keepUnstored } from './intake/unstored.ts';
 import { listen, type Listener } from './listen.ts';
 import type { Logger } from './log.ts';
 import { createOpsApp } from './ops/app.ts';
+import { FactLog } from './ops/fact-log.ts';
 import { Monitor } from './ops/monitor.ts';
+import { StateSampler } from './ops/state-sampler.ts';
 import { LiveTimeline } from './ops/timeline.ts';
 import { Reconciler } from './reconcile/reconciler.ts';
 import { connectService, type ServiceConnection, type ServiceConnectionOptions } from './service/connect.ts';
@@ -86,8 +87,9 @@ export async function openMirror(
     maxRps: config.service.maxRps,
     schedules: config.schedules,
   });
+  const factLog = new FactLog(log);
   store.writer.onAppended(({ facts, seq }) => {
-    for (const fact of facts) tellFact(log, fact, seq);
+    for (const fact of facts) factLog.tell(fact, seq);
   });
   return {
     store,
@@ -130,8 +132,9 @@ export async function startService(
   const monitor = new Monitor();
   const mirror = await openMirror(config, log, onDeath, platform, monitor);
   const { store, reconciler, clock, silenceMs } = mirror;
-  const watch = monitor.watch({ store, operator: reconciler, now: clock.now, log });
-  const timeline = new LiveTimeline({ reader: store.reader, now: clock.now, log });
+  const sampler = new StateSampler({ reader: store.reader, now: clock.now, log });
+  const watch = monitor.watch({ store, sampler, operator: reconciler, now: clock.now, log });
+  const timeline = new LiveTimeline({ reader: store.reader, sampler, now: clock.now, log });
   const retention = createRetention({
     writer: store.writer,
     now: clock.now,
@@ -143,6 +146,7 @@ export async function startService(
   const stopParts = async (): Promise<void> => {
     await unstored.stop();
     await pulse?.stop();
+    await sampler.stop();
     await watch.stop();
     await timeline.stop();
     await mirror.close();
@@ -167,6 +171,7 @@ export async function startService(
       pruner: retention,
       token: config.ops.token?.reveal() ?? null,
       metrics: monitor.registry,
+      state: sampler,
       alarms: watch.alarms,
       rejected: monitor.rejected,
       timeline,
@@ -182,6 +187,7 @@ export async function startService(
     refuseOpenDoor(config, opsListener);
     watch.start();
     timeline.start();
+    sampler.start();
     await reconciler.repairSilence(silenceMs);
     // Not before: the stamp that it overwrites is the only proof of a silence.
     pulse = startPulse(store.writer, clock.now);
@@ -189,7 +195,10 @@ export async function startService(
     clock.onStandstill((silentMs) => {
       watch.stoodStill();
       reconciler.repairSilence(silentMs).catch((error: unknown) => {
-        log.error({ err: error }, 'cannot begin to repair what was missed while the process stood still');
+        log.error(
+          { err: error },
+          'cannot begin to repair what was missed while the process stood still: run `stock-mirror resync`',
+        );
       });
     });
     reconciler.start();
@@ -235,57 +244,4 @@ function refuseOpenDoor({ ops }: Config, { host, port }: Listener): void {
   throw new Error(
     `the socket passed as ops listens on ${host}:${port}, which other machines can reach: set OPS_TOKEN, or a loopback ListenStream`,
   );
-}
-
-/**
- * One line per event that is worth a person's attention.
- *
- * @param seq of the log's entry: with it the delivery and its request id, or the read, are found again.
- */
-function tellFact(log: Logger, fact: Fact, seq: number): void {
-  switch (fact.kind) {
-    case 'gap_proved':
-      log.info(
-        { seq, productId: fact.productId, variantId: fact.gap.variantId, warehouseId: fact.gap.warehouseId },
-        'a delivery is lost: its cell is repaired, the products that move are read',
-      );
-      return;
-    case 'drift':
-      // A bundle's total moves with its components and has no delivery of its own: that is no fault.
-      log[fact.cause === 'derived' ? 'debug' : 'info'](
-        { seq, ...fact },
-        'a read found a difference and corrected it',
-      );
-      return;
-    case 'removed':
-      log.info({ seq, what: fact.what, id: fact.id }, 'no longer in the service: removed');
-      return;
-    case 'quarantined':
-      log.warn({ seq, ...fact }, 'an authentic delivery was not understood: it is kept, and read about');
-      return;
-    case 'brake':
-      log.error(
-        { seq, ...fact },
-        'too many products are missing at once: nothing is removed before an operator allows it (resync --allow-removals)',
-      );
-      return;
-    case 'wrong_store':
-      log.error({ seq, ...fact }, 'the service answers for another store: nothing of it is mirrored');
-      return;
-    case 'clock_contradiction':
-      log.warn('what the service says of its clock contradicts itself: reads are trusted less for a while');
-      return;
-    case 'change':
-    case 'level':
-    case 'gap_opened':
-    case 'gap_closed':
-    case 'obliged':
-    case 'met':
-    case 'canary':
-    case 'unmapped':
-    case 'missing':
-    case 'contested':
-    case 'not_found':
-      log.debug({ seq, ...fact }, fact.kind);
-  }
 }

@@ -24,7 +24,10 @@ export async function runService(): Promise<number> {
   const log = createLog(config.logLevel);
   const ending = Promise.withResolvers<number>();
   const onDeath = (error: Error): void => {
-    log.fatal({ err: error }, 'the store has failed; start the service again');
+    log.fatal(
+      { err: error },
+      'the store has failed: start the service again; if it fails at once, `stock-mirror doctor` says why',
+    );
     ending.resolve(1);
   };
   const onSignal = (signal: keyof typeof CODE_OF): void => {
@@ -53,10 +56,17 @@ export async function runService(): Promise<number> {
   );
   const code = await ending.promise;
   const tooLate = setTimeout(() => {
-    log.error('the drain takes too long; ending without the rest of it');
+    log.error('the drain takes too long; ending without the rest of it: what was answered is on disk');
     process.exit(1);
   }, STOP_WITHIN_MS);
-  await service.stop().catch((error: unknown) => log.error({ err: error }, 'stopping failed'));
+  await service
+    .stop()
+    .catch((error: unknown) =>
+      log.error(
+        { err: error },
+        'stopping failed: what was answered is on disk, the next start repairs the rest',
+      ),
+    );
   clearTimeout(tooLate);
   log.info('stopped');
   return code;

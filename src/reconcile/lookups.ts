@@ -69,7 +69,11 @@ export class Lookups {
     try {
       left = await lookUp(this.#deps, ids, extent, this.#signal);
     } catch (error) {
-      if (!this.#signal.aborted) this.#deps.log.error({ err: error }, 'looking up unknown variants failed');
+      if (!this.#signal.aborted)
+        this.#deps.log.error(
+          { err: error },
+          'looking up unknown variants failed: they stay due, and are looked up again',
+        );
     }
     for (const id of ids) this.#busy.delete(id);
     for (const id of left) {

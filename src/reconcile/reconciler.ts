@@ -206,11 +206,18 @@ export class Reconciler {
       await sweep({ ...this.#deps, throttle: this.#throttle }, run, this.#stop.signal);
     } catch (error) {
       if (this.#isStopped()) return;
-      log.error({ err: error, runId: run.id }, 'the walk through the catalogue failed');
+      log.error(
+        { err: error, runId: run.id },
+        'the walk through the catalogue failed: it is taken up again, at the latest by the next schedule or resync',
+      );
       await sleep(TROUBLE_MS, this.#stop.signal).catch(() => undefined);
       if (error instanceof StoreError || this.#isStopped()) return;
       await endRun(this.#deps, run, error instanceof Error ? error.message : String(error)).catch(
-        (storeError: unknown) => log.error({ err: storeError, runId: run.id }, 'the run cannot be ended'),
+        (storeError: unknown) =>
+          log.error(
+            { err: storeError, runId: run.id },
+            'the end of the run cannot be put on record: it is walked again',
+          ),
       );
     }
   }

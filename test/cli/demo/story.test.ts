@@ -82,7 +82,7 @@ test('more lines a second than a person can read are counted, not told', () => {
 });
 
 test('the mirror still logs what the story listens for', () => {
-  const source = readFileSync(new URL('../../../src/compose.ts', import.meta.url), 'utf8');
+  const source = readFileSync(new URL('../../../src/ops/fact-log.ts', import.meta.url), 'utf8');
   expect(source).toContain(`'${PROVED}'`);
   expect(source).toContain(`'${CORRECTED}'`);
 });

@@ -1,0 +1,65 @@
+/** What is told of the mirror's doings, and how much of it at once. */
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import type { Fact } from '../../src/core/fact.ts';
+import { FactLog } from '../../src/ops/fact-log.ts';
+
+let said: [level: string, details: Record<string, unknown>, message: string][];
+let factLog: FactLog;
+
+beforeEach(() => {
+  vi.useFakeTimers();
+  said = [];
+  const at = (level: string) => (details: Record<string, unknown>, message: string) =>
+    void said.push([level, details, message]);
+  factLog = new FactLog({
+    debug: at('debug'),
+    info: at('info'),
+    warn: at('warn'),
+    error: at('error'),
+  } as never);
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+const drift = (cause: 'gap' | 'derived', n = 1): Fact => ({
+  kind: 'drift',
+  cause,
+  productId: '10',
+  variantId: String(n),
+  warehouseId: '1',
+  oldQty: 1,
+  newQty: 2,
+});
+const levels = (): string[] => said.map(([level]) => level);
+
+test('everyday facts are for debugging, with the place in the log', () => {
+  factLog.tell({ kind: 'met', productId: '10', reason: 'operator', ageMs: 5 }, 7);
+  factLog.tell(drift('derived'), 8);
+  expect(said.map(([level, { seq, kind }]) => [level, seq, kind])).toEqual([
+    ['debug', 7, 'met'],
+    ['debug', 8, 'drift'],
+  ]);
+});
+
+test('a flood of one kind is told by its beginning and its number, and hides no other kind', () => {
+  for (let n = 1; n <= 1_000; n += 1) factLog.tell(drift('gap', n), n);
+  factLog.tell({ kind: 'quarantined', variantId: null, problem: 'no items' }, 1_001);
+  expect(levels().filter((level) => level === 'info')).toHaveLength(20);
+  expect(levels().filter((level) => level === 'debug')).toHaveLength(980);
+  expect(levels().at(-1)).toBe('warn');
+
+  said = [];
+  vi.advanceTimersByTime(10_000);
+  expect(said).toEqual([
+    [
+      'info',
+      { kind: 'drift', more: 980 },
+      'as many more times within 10 s: a read found a difference and corrected it',
+    ],
+  ]);
+  said = [];
+  factLog.tell(drift('gap'), 1_002);
+  vi.advanceTimersByTime(10_000);
+  expect(levels()).toEqual(['info']);
+});
