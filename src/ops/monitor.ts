@@ -14,13 +14,15 @@ import { Watchman } from './alarms/watchman.ts';
 import { countFact } from './metrics/count-fact.ts';
 import { createCounting } from './metrics/counting.ts';
 import { observedClient } from './metrics/observed-client.ts';
-import { Sampler } from './metrics/sampler.ts';
 import { createStateGauges } from './metrics/state-gauges.ts';
+import { Tallies } from './metrics/tallies.ts';
 import type { Operator } from './operator.ts';
 import { RejectedLog, type RejectedStatus } from './rejected.ts';
+import type { StateSampler } from './state-sampler.ts';
 
 export interface WatchedMirror {
   readonly store: Store;
+  readonly sampler: Pick<StateSampler, 'last' | 'onSample'>;
   readonly operator: Pick<Operator, 'blocked' | 'readsUnderWay'>;
   readonly now: () => number;
   readonly log: Logger;
@@ -75,24 +77,28 @@ export class Monitor {
   }
 
   /** To be called once. What it gives is to be started before the service is asked for anything: then no run is missed. */
-  watch({ store, operator, now, log }: WatchedMirror): Watch {
+  watch({ store, sampler, operator, now, log }: WatchedMirror): Watch {
     const counting = this.#counting;
-    const sampler = new Sampler({ store, counting, now, log });
+    const tallies = new Tallies({ store, counting });
+    let isStopped = false;
+    const tally = (): void => {
+      tallies.update().catch((error: unknown) => {
+        if (!isStopped) log.warn({ err: error }, 'cannot ask the store for the metrics’ figures');
+      });
+    };
     const watchman = new Watchman({
       reader: store.reader,
       now,
       log,
       blocked: () => operator.blocked,
       figures: () => ({
-        lastDeliveryAtMs: sampler.gauges?.last_delivery_at ?? null,
-        heldRemovals: sampler.doubts?.held_removals ?? 0,
-        parkedReads: sampler.gauges?.parked_reads ?? 0,
+        lastDeliveryAtMs: sampler.last?.status.last_delivery_at ?? null,
+        heldRemovals: sampler.last?.status.held_removals ?? 0,
+        parkedReads: sampler.last?.status.parked_reads ?? 0,
       }),
     });
     createStateGauges(this.registry, now, () => ({
-      gauges: sampler.gauges,
-      doubts: sampler.doubts,
-      sampledAtMs: sampler.sampledAtMs,
+      sample: sampler.last,
       alarms: watchman.current,
       blocked: operator.blocked?.kind ?? null,
       readsUnderWay: operator.readsUnderWay,
@@ -125,15 +131,17 @@ export class Monitor {
       },
       stoodStill: () => watchman.stoodStill(),
       start(): void {
-        sampler.start();
+        tally();
+        sampler.onSample(tally);
         watchman.start().catch((error: unknown) => {
           log.warn({ err: error }, 'cannot ask the log how often deliveries come: it is learned from now on');
         });
       },
       async stop(): Promise<void> {
+        isStopped = true;
         stopListening();
         watchman.stop();
-        await sampler.stop();
+        await tallies.settled();
       },
     };
   }
@@ -158,5 +166,6 @@ export interface Watch {
   /** Nobody listened for a while, up to now. */
   stoodStill(): void;
   start(): void;
+  /** After the sampler. */
   stop(): Promise<void>;
 }

@@ -6,6 +6,7 @@ import type { StoreReader, StoreWriter } from '../store/store.ts';
 import type { AlarmSource } from './alarms/alarm.ts';
 import type { MetricsSource } from './metrics-route.ts';
 import type { RejectedSamples } from './rejected.ts';
+import type { StateSource } from './state-sampler.ts';
 import type { Timeline } from './timeline.ts';
 
 export interface Operator {
@@ -28,6 +29,7 @@ export interface OpsDeps {
   /** Bearer token of the private listener; null: none is asked for. */
   readonly token: string | null;
   readonly metrics: MetricsSource;
+  readonly state: StateSource;
   readonly alarms: AlarmSource;
   readonly rejected: RejectedSamples;
   readonly timeline: Timeline;

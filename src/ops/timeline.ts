@@ -4,6 +4,7 @@
  */
 import type { Logger } from '../log.ts';
 import type { StoreReader } from '../store/store.ts';
+import type { SampledState, StateSampler } from './state-sampler.ts';
 
 export interface Minute {
   /** When it began, epoch ms. */
@@ -40,6 +41,8 @@ export interface Timeline {
 
 export interface TimelineDeps {
   readonly reader: StoreReader;
+  /** The figures of each minute are the largest of its samples. */
+  readonly sampler: Pick<StateSampler, 'onSample'>;
   readonly now: () => number;
   readonly log: Logger;
 }
@@ -51,9 +54,6 @@ const CLASSES_MS = [1, 2, 3, 4, 5, 7, 10, 15, 20, 30, 40, 50, 70, 100, 150, 200,
 /** The service waits a second: what takes a quarter of that deserves a look. */
 const SLOW_MS = 250;
 const SLOW_KEPT = 50;
-const SAMPLE_EVERY_MS = 20_000;
-/** The questions may take one part in this many of the reader's time. */
-const SAMPLE_SHARE = 50;
 /** Entries of the log looked at for what came before the start. */
 const LOG_LOOKED_AT = 10_000;
 
@@ -69,19 +69,19 @@ interface Slot {
   lagMs: number | null;
 }
 
-/** Also an observer of the public listener, and asks the store for the figures of each minute once started. */
+/** Also an observer of the public listener, and of the samples of the state. */
 export class LiveTimeline implements Timeline {
   readonly #deps: TimelineDeps;
   readonly #slots = new Map<number, Slot>();
   readonly #slow: SlowAnswer[] = [];
   readonly #startedMinute: number;
-  #timer: NodeJS.Timeout | undefined;
-  #underWay: Promise<void> | null = null;
+  #recalling: Promise<void> | null = null;
   #stopped = false;
 
   constructor(deps: TimelineDeps) {
     this.#deps = deps;
     this.#startedMinute = Math.floor(deps.now() / MINUTE_MS);
+    deps.sampler.onSample((sample) => this.#sampled(sample));
   }
 
   readonly observer = {
@@ -95,13 +95,12 @@ export class LiveTimeline implements Timeline {
   };
 
   start(): void {
-    this.#underWay = this.#recall().then(() => this.#sampleAgain());
+    this.#recalling = this.#recall();
   }
 
   async stop(): Promise<void> {
     this.#stopped = true;
-    clearTimeout(this.#timer);
-    await this.#underWay;
+    await this.#recalling;
   }
 
   minutes(count: number): Minute[] {
@@ -169,25 +168,7 @@ export class LiveTimeline implements Timeline {
     }
   }
 
-  async #sampleAgain(): Promise<void> {
-    if (this.#stopped) return;
-    const beganMs = performance.now();
-    await this.#sample().catch((error: unknown) => {
-      if (!this.#stopped) this.#deps.log.warn({ err: error }, 'cannot ask the store for the page’s figures');
-    });
-    if (this.#stopped) return;
-    const waitMs = Math.max(SAMPLE_EVERY_MS, (performance.now() - beganMs) * SAMPLE_SHARE);
-    this.#timer = setTimeout(() => {
-      this.#underWay = this.#sampleAgain();
-    }, waitMs);
-    this.#timer.unref();
-  }
-
-  async #sample(): Promise<void> {
-    const { reader, now } = this.#deps;
-    const status = await reader.ask('status');
-    const { oldestDoubtAtMs } = await reader.ask('owedReads');
-    const atMs = now();
+  #sampled({ status, oldestDoubtAtMs, atMs }: SampledState): void {
     const slot = this.#slotAt(Math.floor(atMs / MINUTE_MS));
     slot.pendingReads = Math.max(slot.pendingReads ?? 0, status.pending_reads);
     slot.suspects = Math.max(slot.suspects ?? 0, status.suspect_count);

@@ -22,7 +22,7 @@ function opsOverStore() {
     },
     pruner: createRetention({ writer: store.writer, now: Date.now, log, retentionDays: 30 }),
     token: null,
-    ...unwatched(),
+    ...unwatched(store),
     now: Date.now,
     log,
     stopping: new AbortController().signal,

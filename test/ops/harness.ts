@@ -50,7 +50,7 @@ export async function startOps(store: Store, over: Partial<OpsDeps> = {}): Promi
     },
     pruner: createRetention({ writer: store.writer, now: Date.now, log, retentionDays: 30 }),
     token: null,
-    ...unwatched(),
+    ...unwatched(store),
     now: Date.now,
     log,
     stopping: stopping.signal,

@@ -2,6 +2,7 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { Monitor, type Watch } from '../../src/ops/monitor.ts';
 import type { Operator } from '../../src/ops/operator.ts';
+import { StateSampler } from '../../src/ops/state-sampler.ts';
 import { beginCatalogueRun, endRun } from '../../src/reconcile/runs.ts';
 import { delivery, detail, item, readEntry, T0 } from '../store/mirror-file.ts';
 import { eventually } from '../process/wait.ts';
@@ -12,6 +13,7 @@ interface Watched {
   readonly monitor: Monitor;
   readonly store: OpenedStore;
   readonly watch: Watch;
+  readonly sampler: StateSampler;
   readonly operator: { -readonly [K in 'blocked' | 'readsUnderWay']: Operator[K] };
   /** The value of a series now. */
   readonly value: (series: string) => Promise<number | null>;
@@ -21,12 +23,17 @@ function watched(now: () => number = Date.now): Watched {
   const monitor = new Monitor();
   const store = newStore();
   const operator: Watched['operator'] = { blocked: null, readsUnderWay: 0 };
-  const watch = monitor.watch({ store, operator, now, log });
-  onTestFinished(() => watch.stop());
+  const sampler = new StateSampler({ reader: store.reader, now, log });
+  const watch = monitor.watch({ store, sampler, operator, now, log });
+  onTestFinished(async () => {
+    await sampler.stop();
+    await watch.stop();
+  });
   return {
     monitor,
     store,
     watch,
+    sampler,
     operator,
     value: async (series) => valueOf(await monitor.registry.metrics(), series),
   };
@@ -87,7 +94,7 @@ test('the lag is asked of a sample only, and of no large body', async () => {
 });
 
 test('commits, merges, gaps, differences and repairs', async () => {
-  const { monitor, store, watch, value } = watched(() => T0 + 60_000);
+  const { monitor, store, watch, sampler, value } = watched(() => T0 + 60_000);
   monitor.onCommit({ inputs: 40, tookMs: 7, error: null });
   monitor.onCommit({ inputs: 1, tookMs: 7, error: { kind: 'busy', message: 'x' } });
   expect(await value('stock_mirror_commit_inputs_sum')).toBe(41);
@@ -119,6 +126,7 @@ test('commits, merges, gaps, differences and repairs', async () => {
   expect(await value('stock_mirror_changes_total{branch="4c gap"}')).toBe(0);
   expect(await value('stock_mirror_suspect_levels')).toBe(Number.NaN);
   watch.start();
+  sampler.start();
   await eventually(async () => (await value('stock_mirror_changes_total{branch="4c gap"}')) === 1, {
     what: 'the branches are counted',
   });
@@ -133,7 +141,7 @@ test('commits, merges, gaps, differences and repairs', async () => {
 });
 
 test('what the service answers, and a run from its beginning to its end', async () => {
-  const { monitor, store, watch, value } = watched();
+  const { monitor, store, watch, sampler, value } = watched();
   const service = fakeService(Date.now, ['10']);
   const client = monitor.observe(service);
   await client.productDetail('10');
@@ -168,6 +176,7 @@ test('what the service answers, and a run from its beginning to its end', async 
   await endRun(deps, run, null);
   const open = await beginCatalogueRun(deps, 'operator');
   watch.start();
+  sampler.start();
   await endRun(deps, open, 'why');
   await eventually(
     async () => (await value('stock_mirror_runs_total{kind="operator",result="failed"}')) === 1,
@@ -180,8 +189,9 @@ test('what the service answers, and a run from its beginning to its end', async 
 });
 
 test('alarms stand while their reason does, in the status and as a metric', async () => {
-  const { watch, operator, value } = watched();
+  const { watch, sampler, operator, value } = watched();
   watch.start();
+  sampler.start();
   operator.blocked = { kind: 'credentials', message: 'refused', untilMs: null };
   const refused = { tookMs: 1, remoteAddress: null, bytes: 1, status: 401 } as const;
   for (let n = 0; n < 3; n += 1) watch.observer.refused({ ...refused, reason: 'wrong_signature' });

@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import { LATEST_MS } from '../../src/core/limits.ts';
 import type { Operator } from '../../src/ops/operator.ts';
 import { RejectedLog } from '../../src/ops/rejected.ts';
+import { StateSampler } from '../../src/ops/state-sampler.ts';
 import { LiveTimeline } from '../../src/ops/timeline.ts';
 import { beginCatalogueRun } from '../../src/reconcile/runs.ts';
 import { log, newStore, type OpenedStore } from '../reconcile/mirror.ts';
@@ -325,7 +326,8 @@ test('reports what reads corrected, why, and whether it is closed', async () => 
 test('lists deliveries, those not understood, slow answers and refused requests', async () => {
   const store = newStore();
   const rejected = new RejectedLog();
-  const timeline = new LiveTimeline({ reader: store.reader, now: Date.now, log });
+  const sampler = new StateSampler({ reader: store.reader, now: Date.now, log });
+  const timeline = new LiveTimeline({ reader: store.reader, sampler, now: Date.now, log });
   const ops = await startOps(store, { rejected, timeline });
   for (const [show_, none] of [
     ['all', 'None is on record'],
@@ -554,7 +556,8 @@ test('names are text, never markup, and nothing of another site is asked for', a
 
 test('every input has a label, every table a head, every plot its words', async () => {
   const store = newStore();
-  const timeline = new LiveTimeline({ reader: store.reader, now: Date.now, log });
+  const sampler = new StateSampler({ reader: store.reader, now: Date.now, log });
+  const timeline = new LiveTimeline({ reader: store.reader, sampler, now: Date.now, log });
   const ops = await startOps(store, { timeline });
   timeline.observer.committed(new Uint8Array(1), 3);
   await read(store, 5, 100);

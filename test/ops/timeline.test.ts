@@ -1,5 +1,6 @@
 /** What the plots of the ops page are drawn from. */
 import { expect, test } from 'vitest';
+import { StateSampler } from '../../src/ops/state-sampler.ts';
 import { KEPT_MINUTES, LiveTimeline } from '../../src/ops/timeline.ts';
 import { eventually } from '../process/wait.ts';
 import { log, newStore } from '../reconcile/mirror.ts';
@@ -13,8 +14,10 @@ const refusal = { status: 401, tookMs: 1, bytes: null };
 function timelineAt(startMs: number) {
   const store = newStore();
   let nowMs = startMs;
-  const timeline = new LiveTimeline({ reader: store.reader, now: () => nowMs, log });
-  return { store, timeline, pass: (ms: number) => void (nowMs += ms) };
+  const now = () => nowMs;
+  const sampler = new StateSampler({ reader: store.reader, now, log });
+  const timeline = new LiveTimeline({ reader: store.reader, sampler, now, log });
+  return { store, timeline, sampler, pass: (ms: number) => void (nowMs += ms) };
 }
 
 test('counts answers by minute, and says how quick they were', () => {
@@ -54,7 +57,7 @@ test('keeps a day, and the last fifty slow answers', () => {
 });
 
 test('asks the log for what came before, and the store for the figures of the minute', async () => {
-  const { store, timeline } = timelineAt(T0);
+  const { store, timeline, sampler } = timelineAt(T0);
   const deliver = (request: string, minutesAgo: number, over = {}) =>
     store.writer.appendDelivery(delivery(request, item(over)), T0 - minutesAgo * MINUTE_MS);
   await deliver('cut', 5);
@@ -66,7 +69,9 @@ test('asks the log for what came before, and the store for the figures of the mi
   timeline.observer.committed(body, 1);
   timeline.observer.committed(body, 1);
   timeline.start();
+  sampler.start();
   await eventually(() => timeline.minutes(1)[0]?.openGaps !== null, { what: 'the first figures' });
+  await sampler.stop();
   await timeline.stop();
   const minutes = timeline.minutes(6);
   // The oldest minute of the log may have been longer.

@@ -1,11 +1,17 @@
 /** What the private listener shows of its watchers, where nothing is watched. */
 import { Monitor } from '../../src/ops/monitor.ts';
 import type { OpsDeps } from '../../src/ops/operator.ts';
+import { StateSampler } from '../../src/ops/state-sampler.ts';
+import type { Store } from '../../src/store/store.ts';
+import { log } from '../reconcile/mirror.ts';
 
-export function unwatched(): Pick<OpsDeps, 'metrics' | 'alarms' | 'rejected' | 'timeline'> {
+export function unwatched({
+  reader,
+}: Pick<Store, 'reader'>): Pick<OpsDeps, 'metrics' | 'state' | 'alarms' | 'rejected' | 'timeline'> {
   const { registry, rejected } = new Monitor();
   return {
     metrics: registry,
+    state: new StateSampler({ reader, now: Date.now, log }),
     alarms: { current: [] },
     rejected,
     timeline: { minutes: () => [], slowAnswers: () => [] },

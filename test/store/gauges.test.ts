@@ -6,38 +6,22 @@ import { delivery, detail, DirectWriter, item, T0 } from './mirror-file.ts';
 
 const one = (id: string, qty = 1) => [{ id, levels: { 1: qty } }];
 
-test('the gauges say of the mirror what its status says', () => {
+test('a sample is the status, and what the files say of their size', () => {
   const writer = new DirectWriter();
   const { db } = writer;
-  expect(queries.gauges(db)).toMatchObject({
-    products: 0,
-    log_entries: 0,
-    last_delivery_at: null,
-    open_gaps: 0,
-  });
-  for (const n of ['10', '11', '12']) writer.read(n, detail(n, one(`${n}0`, 5)), T0);
-  writer.deliver(delivery('a', item({ id: '100', update_time: T0 + 10_000 })), T0 + 10_000);
-  writer.deliver(delivery('b', item({ id: '110', old: 3, new: 2, update_time: T0 + 11_000 })), T0 + 11_000);
-  const failed = { attempts: 1, nextAtMs: T0, error: 'x', failedAtMs: T0, answeredAtMs: 0 };
-  for (const [productId, parked] of [
-    ['11', true],
-    ['12', false],
-  ] as const) {
-    writer.commit({ kind: 'command', name: 'failRead', args: { productId, parked, ...failed } });
-  }
-  const gauges = queries.gauges(db);
-  const status = queries.status(db);
-  const { state, last_delivery_at, last_full_sync_at, oldest_verified_at, open_gaps, products } = status;
-  const { parked_reads, failing_reads, pending_reads, suspect_count, held_removals } = status;
-  expect(gauges).toMatchObject({ state, last_delivery_at, last_full_sync_at, oldest_verified_at, open_gaps });
-  expect(gauges).toMatchObject({ products, parked_reads, failing_reads, log_entries: 5 });
-  expect([products, parked_reads, failing_reads, open_gaps]).toEqual([3, 1, 2, 1]);
-  expect(queries.doubts(db)).toEqual({ pending_reads, suspect_count, held_removals });
-  expect(suspect_count).toBeGreaterThan(0);
-  expect(gauges.database_bytes % 4_096).toBe(0);
-  expect(gauges.database_bytes).toBeGreaterThan(4_096);
-  expect(gauges.wal_bytes).toBeGreaterThan(0);
-  expect(gauges.disk_free_bytes).toBeGreaterThan(0);
+  expect(queries.stateSample(db)).toMatchObject({ logEntries: 0, oldestDoubtAtMs: null });
+  for (const n of ['10', '11']) writer.read(n, detail(n, one(`${n}0`, 5)), T0);
+  writer.deliver(delivery('a', item({ id: '110', old: 3, new: 2, update_time: T0 + 11_000 })), T0 + 11_000);
+  const doubt = { kind: 'oblige', reason: 'not_stored', variantIds: [] } as const;
+  writer.append({ ...doubt, atMs: T0 + 20_000, productIds: ['10'] });
+  writer.append({ ...doubt, atMs: T0 + 30_000, productIds: ['11'] });
+  const { status, ...sample } = queries.stateSample(db);
+  expect(status).toEqual(queries.status(db));
+  expect(status).toMatchObject({ open_gaps: 1, suspect_count: 2, pending_reads: 2 });
+  expect(sample).toMatchObject({ logEntries: 5, oldestDoubtAtMs: T0 + 20_000 });
+  expect(sample.databaseBytes % 4_096).toBe(0);
+  expect(sample.databaseBytes).toBeGreaterThan(4_096);
+  for (const bytes of [sample.walBytes, sample.diskFreeBytes]) expect(bytes).toBeGreaterThan(0);
 });
 
 test('runs by how they ended, from the oldest one under way on', () => {

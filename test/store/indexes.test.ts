@@ -123,11 +123,7 @@ test.each([
 
 test('the status counts from the side of what is in doubt, never from that of the stock', () => {
   const db = writerDb();
-  const plan = statements(db, (spied) => [
-    queries.status(spied),
-    queries.gauges(spied),
-    queries.doubts(spied),
-  ]).flatMap((sql) =>
+  const plan = statements(db, (spied) => [queries.status(spied), queries.stateSample(spied)]).flatMap((sql) =>
     db.prepare<[], { detail: string }>(`EXPLAIN QUERY PLAN ${sql.replaceAll('?', '1')}`).all(),
   );
   const scanned = plan.flatMap(({ detail }) => /^SCAN (\w+)/.exec(detail)?.[1] ?? []);

@@ -14,12 +14,13 @@ import { stockRoutes } from './stock.ts';
 
 export type ApiDeps = Pick<
   OpsDeps,
-  'reader' | 'writer' | 'operator' | 'pruner' | 'alarms' | 'rejected' | 'stopping' | 'log'
+  'reader' | 'writer' | 'state' | 'operator' | 'pruner' | 'alarms' | 'rejected' | 'stopping' | 'log'
 >;
 
 export function createApi({
   reader,
   writer,
+  state,
   operator,
   pruner,
   alarms,
@@ -30,7 +31,7 @@ export function createApi({
   const held = new HeldAnswers({ stopping, log });
   const feed = new ChangeFeed({ reader, writer });
   const api = apiRouter();
-  api.route('/', statusRoutes({ reader, operator, alarms }));
+  api.route('/', statusRoutes({ reader, state, operator, alarms }));
   api.route('/', stockRoutes(reader));
   api.route('/', changesRoutes({ reader, feed, held }));
   api.route('/', historyRoutes({ reader, rejected }));

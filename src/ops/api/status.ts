@@ -66,25 +66,28 @@ const status = createRoute({
   path: '/api/status',
   operationId: 'status',
   summary: 'The state of the mirror',
+  description:
+    'While counting takes long, as after a downtime of a very large mirror, the counts are those of a moment ago.',
   request: { query: z.strictObject({}) },
   responses: withRefusals({ 200: answers('As it is now', statusSchema) }),
 });
 
 export function statusRoutes({
   reader,
+  state: source,
   operator,
   alarms,
-}: Pick<OpsDeps, 'reader' | 'operator' | 'alarms'>): ApiRouter {
+}: Pick<OpsDeps, 'reader' | 'state' | 'operator' | 'alarms'>): ApiRouter {
   const app = apiRouter();
   app.openapi(readyz, async (c) => {
-    const { state } = await reader.ask('status');
+    const { state } = await reader.ask('glance');
     return state === 'live' ? c.json({ state }, 200) : c.json({ state }, 503);
   });
   app.openapi(status, async (c) => {
     const { readsUnderWay, blocked } = operator;
     return c.json(
       {
-        ...(await reader.ask('status')),
+        ...(await source.status()),
         reads_under_way: readsUnderWay,
         blocked,
         alarms: [...alarms.current],

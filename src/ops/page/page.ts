@@ -21,7 +21,6 @@ import { layout, type Page, type Told } from './layout.ts';
 import { deliveryView, loggedView } from './logged-view.ts';
 import { overviewView, SPANS, type Span } from './overview-view.ts';
 import { runsView, runView } from './runs-view.ts';
-import { StatusWatch } from './status-watch.ts';
 import { readStockView, stockView } from './stock-view.ts';
 import { style } from './style.ts';
 import { variantPage } from './variant-view.ts';
@@ -43,7 +42,6 @@ const NOTHING_TOLD: Told = { notice: null, problem: null };
 
 export function createPage(deps: PageDeps): Hono<OpsEnv> {
   const { reader, operator, alarms, rejected, timeline, now, log } = deps;
-  const watch = new StatusWatch(reader);
   const app = new Hono<OpsEnv>();
 
   const show = async (
@@ -67,7 +65,7 @@ export function createPage(deps: PageDeps): Hono<OpsEnv> {
   const showOverview = async (c: PageContext, told?: Told) => {
     const span: Span = c.req.query('span') === 'day' ? 'day' : 'hour';
     const [status, owed, running] = await Promise.all([
-      watch.status(),
+      deps.state.status(),
       reader.ask('owedReads'),
       reader.ask('runningRuns'),
     ]);

@@ -1,63 +1,50 @@
 /**
- * Figures that metrics and alarms ask for all the time: from indexes, but for the standing obligations, which the state
- * depends on, and from what the files say of their size.
+ * The state of the mirror as metrics, alarms, plots and pages show it: all of it in one question, which costs in
+ * proportion to what is in doubt.
  */
 import { statfsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { LATEST_MS } from '../../core/limits.ts';
 import type { RunKind, RunState } from '../commands.ts';
 import type { Db } from '../open.ts';
 import { prepared } from '../prepared.ts';
-import type { Status } from './status.ts';
+import { owedReads } from './page-overview.ts';
+import { status, type Status } from './status.ts';
 
-export interface Gauges extends Pick<
-  Status,
-  'state' | 'last_delivery_at' | 'last_full_sync_at' | 'oldest_verified_at' | 'open_gaps' | 'products'
-> {
-  readonly parked_reads: number;
-  readonly failing_reads: number;
-  readonly log_entries: number;
-  readonly database_bytes: number;
-  readonly wal_bytes: number;
-  readonly disk_free_bytes: number;
+export interface StateSample {
+  readonly status: Status;
+  /** When the oldest doubt that waits for its read was first on record; null: none waits. */
+  readonly oldestDoubtAtMs: number | null;
+  readonly logEntries: number;
+  readonly databaseBytes: number;
+  readonly walBytes: number;
+  /** For a user without privileges. */
+  readonly diskFreeBytes: number;
+  /** Of the reader's time. */
+  readonly tookMs: number;
 }
 
-type GaugeRow = Omit<Gauges, 'database_bytes' | 'wal_bytes' | 'disk_free_bytes'>;
+// The log is gapless.
+const LOG_ENTRIES = 'SELECT coalesce((SELECT max(seq) FROM log) - (SELECT min(seq) FROM log) + 1, 0)';
 
-// The view's dear columns are not named, and so not computed. The log is gapless.
-const GAUGES = `
-  SELECT state, last_delivery_at, last_full_sync_at, oldest_verified_at, open_gaps,
-    (SELECT products FROM live_counts) AS products,
-    (SELECT count(*) FROM given_up_reads) AS parked_reads,
-    (SELECT count(*) FROM read_failures) AS failing_reads,
-    coalesce((SELECT max(seq) FROM log) - (SELECT min(seq) FROM log) + 1, 0) AS log_entries
-  FROM mirror_status`;
-
-export function gauges(db: Db): Gauges {
-  const row = prepared<[], GaugeRow>(db, GAUGES).get();
-  if (row === undefined) throw new Error('mirror_status has no row');
-  const pages = db.pragma('page_count', { simple: true }) as number;
-  const pageBytes = db.pragma('page_size', { simple: true }) as number;
+export function stateSample(db: Db): StateSample {
+  const beganMs = performance.now();
+  const sample = db.transaction(() => ({
+    status: status(db),
+    oldestDoubtAtMs: owedReads(db).oldestDoubtAtMs,
+    logEntries: prepared<[], number>(db, LOG_ENTRIES).pluck().get() ?? 0,
+    databaseBytes: pragma(db, 'page_count') * pragma(db, 'page_size'),
+  }))();
   const { bavail, bsize } = statfsSync(dirname(db.name));
   return {
-    ...row,
-    database_bytes: pages * pageBytes,
-    wal_bytes: statSync(`${db.name}-wal`, { throwIfNoEntry: false })?.size ?? 0,
-    disk_free_bytes: bavail * bsize,
+    ...sample,
+    walBytes: statSync(`${db.name}-wal`, { throwIfNoEntry: false })?.size ?? 0,
+    diskFreeBytes: bavail * bsize,
+    tookMs: performance.now() - beganMs,
   };
 }
 
-export type Doubts = Pick<Status, 'pending_reads' | 'suspect_count' | 'held_removals'>;
-
-/** Costs in proportion to what is in doubt, which after a downtime is everything: to be asked rarely then. */
-export function doubts(db: Db): Doubts {
-  const row = prepared<[], Omit<Doubts, 'held_removals'>>(
-    db,
-    'SELECT pending_reads, suspect_count FROM mirror_status',
-  ).get();
-  if (row === undefined) throw new Error('mirror_status has no row');
-  const held = prepared<[number], number>(db, 'SELECT count(*) FROM obligations WHERE not_before_ms = ?');
-  return { ...row, held_removals: held.pluck().get(LATEST_MS) ?? 0 };
+function pragma(db: Db, name: 'page_count' | 'page_size'): number {
+  return db.pragma(name, { simple: true }) as number;
 }
 
 export interface RunOutcome {

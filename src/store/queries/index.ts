@@ -1,7 +1,7 @@
 /** Every question the service asks its database, by name: each runs on the reader's thread, never on the HTTP one. */
 import type { Db } from '../open.ts';
 import { deliveryCounts } from './delivery-counts.ts';
-import { doubts, gauges, runOutcomes, runOutcomesStart } from './gauges.ts';
+import { runOutcomes, runOutcomesStart, stateSample } from './gauges.ts';
 import { apiQueries } from './api.ts';
 import { pageQueries } from './page.ts';
 import { dueChores, dueReads, notMirrored, oldestVerified, scheduledReads, unreadSince } from './queue.ts';
@@ -26,8 +26,7 @@ export const queries = {
   stillUnmapped,
   ...apiQueries,
   ...pageQueries,
-  gauges,
-  doubts,
+  stateSample,
   runOutcomes,
   runOutcomesStart,
   deliveryCounts,

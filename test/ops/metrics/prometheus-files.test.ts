@@ -6,6 +6,7 @@ import { describe, expect, test } from 'vitest';
 import { ALARM_KINDS } from '../../../src/ops/alarms/alarm.ts';
 import { addProcessMetrics } from '../../../src/ops/metrics/process-metrics.ts';
 import { Monitor } from '../../../src/ops/monitor.ts';
+import { StateSampler } from '../../../src/ops/state-sampler.ts';
 import { log, newStore } from '../../reconcile/mirror.ts';
 import { namesIn, seriesOf } from './exposition.ts';
 
@@ -23,7 +24,9 @@ const dashboard = JSON.parse(dashboardText) as { readonly uid: string; readonly 
 /** The names come with the monitor; a running mirror fills them. */
 async function scrape(): Promise<ReadonlySet<string>> {
   const monitor = new Monitor();
-  monitor.watch({ store: newStore(), operator: { blocked: null, readsUnderWay: 0 }, now: Date.now, log });
+  const store = newStore();
+  const sampler = new StateSampler({ reader: store.reader, now: Date.now, log });
+  monitor.watch({ store, sampler, operator: { blocked: null, readsUnderWay: 0 }, now: Date.now, log });
   addProcessMetrics(monitor.registry);
   return seriesOf(await monitor.registry.metrics());
 }

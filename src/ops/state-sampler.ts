@@ -1,0 +1,118 @@
+/**
+ * Asks the store for the state of the mirror, once for all who show it: metrics, alarms, plots, the API and the page.
+ * A question costs in proportion to what is in doubt, which after a downtime is everything: the longer it takes, the
+ * more rarely it is asked, since the reader's thread has better things to do.
+ */
+import type { Logger } from '../log.ts';
+import type { StateSample } from '../store/queries/gauges.ts';
+import type { Status } from '../store/queries/status.ts';
+import type { StoreReader } from '../store/store.ts';
+
+export interface SampledState extends StateSample {
+  /** When it was asked, epoch ms. */
+  readonly atMs: number;
+}
+
+/** The status for those who are asked for it. */
+export interface StateSource {
+  /** Of now; while counting takes long, the counts are those of the last sample. @throws StoreError */
+  status(): Promise<Status>;
+}
+
+export interface StateSamplerDeps {
+  readonly reader: StoreReader;
+  readonly now: () => number;
+  readonly log: Logger;
+}
+
+const EVERY_MS = 10_000;
+/** Sampling may take one part in this many of the reader's time. */
+const SHARE = 50;
+/** What takes longer is not asked anew for each who looks. */
+const QUICK_MS = 50;
+
+export class StateSampler implements StateSource {
+  readonly #deps: StateSamplerDeps;
+  readonly #listeners = new Set<(sample: SampledState) => void>();
+  #last: SampledState | null = null;
+  /** On the monotonic clock. */
+  #lastEndedMs = Number.NEGATIVE_INFINITY;
+  #underWay: Promise<SampledState> | null = null;
+  #next: Promise<SampledState> | null = null;
+  #timer: NodeJS.Timeout | undefined;
+  #stopped = false;
+
+  constructor(deps: StateSamplerDeps) {
+    this.#deps = deps;
+  }
+
+  /** Null: not known yet. */
+  get last(): SampledState | null {
+    return this.#last;
+  }
+
+  /** @param listener told of each sample. Must not throw. */
+  onSample(listener: (sample: SampledState) => void): void {
+    this.#listeners.add(listener);
+  }
+
+  async status(): Promise<Status> {
+    const last = this.#last;
+    if (last === null || last.tookMs < QUICK_MS) return (await this.#sampleNow()).status;
+    if (performance.now() - this.#lastEndedMs >= last.tookMs * SHARE) {
+      // Should it fail, so does what is asked next, or the next sample.
+      this.#sampleNow().catch(() => undefined);
+    }
+    return { ...last.status, ...(await this.#deps.reader.ask('glance')) };
+  }
+
+  start(): void {
+    void this.#again();
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    clearTimeout(this.#timer);
+    await Promise.allSettled([this.#underWay, this.#next]);
+  }
+
+  /** Never rejects. */
+  async #again(): Promise<void> {
+    await this.#sampleNow().catch((error: unknown) => {
+      if (!this.#stopped)
+        this.#deps.log.warn({ err: error }, 'cannot ask the store for the state of the mirror');
+    });
+    if (this.#stopped) return;
+    this.#timer = setTimeout(() => void this.#again(), Math.max(EVERY_MS, (this.#last?.tookMs ?? 0) * SHARE));
+    this.#timer.unref();
+  }
+
+  /** A sample that begins after this call. However many ask meanwhile, at most one waits behind the one under way. */
+  #sampleNow(): Promise<SampledState> {
+    if (this.#underWay === null) return this.#sample();
+    return (this.#next ??= this.#underWay
+      .catch(() => undefined)
+      .then(() => {
+        this.#next = null;
+        return this.#sample();
+      }));
+  }
+
+  #sample(): Promise<SampledState> {
+    const { reader, now } = this.#deps;
+    const atMs = now();
+    const sampling = reader
+      .ask('stateSample')
+      .then((asked): SampledState => {
+        const sample = { ...asked, atMs };
+        this.#last = sample;
+        for (const listener of this.#listeners) listener(sample);
+        return sample;
+      })
+      .finally(() => {
+        this.#lastEndedMs = performance.now();
+        if (this.#underWay === sampling) this.#underWay = null;
+      });
+    return (this.#underWay = sampling);
+  }
+}

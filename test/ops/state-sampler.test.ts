@@ -1,0 +1,109 @@
+/** One sampler for all who show the state: of now while that is cheap, and never more than its share of the reader. */
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { StateSampler } from '../../src/ops/state-sampler.ts';
+import type { StoreReader } from '../../src/store/store.ts';
+import { eventually } from '../process/wait.ts';
+import { log, newStore, type OpenedStore } from '../reconcile/mirror.ts';
+
+/** A reader that counts only when the test lets it, and says that it took as long as the test wants. */
+function heldReader(store: OpenedStore, tookMs: number) {
+  const waiting: (() => void)[] = [];
+  const asked: string[] = [];
+  const reader = {
+    ask: async (name: string) => {
+      asked.push(name);
+      if (name !== 'stateSample') return store.reader.ask('glance');
+      await new Promise<void>((resolve) => waiting.push(resolve));
+      return { ...(await store.reader.ask('stateSample')), tookMs };
+    },
+  } as StoreReader;
+  return { reader, waiting, asked, samples: () => asked.filter((name) => name === 'stateSample').length };
+}
+
+const addProduct = (id: string) =>
+  `INSERT INTO products (product_id, read_seq, read_at_ms, has_bundle) VALUES ('${id}', 0, 1, 0)`;
+
+test('what is quick to say is of now: who asks sees all that was there before', async () => {
+  const store = newStore();
+  const sampler = new StateSampler({ reader: store.reader, now: Date.now, log });
+  for (let n = 1; n <= 5; n += 1) {
+    const before = sampler.status();
+    store.change(addProduct(String(n)));
+    expect((await sampler.status()).products).toBe(n);
+    await before;
+  }
+});
+
+test('however many ask at once, one question waits behind the one under way', async () => {
+  const store = newStore();
+  const { reader, waiting, samples } = heldReader(store, 1);
+  const sampler = new StateSampler({ reader, now: Date.now, log });
+  const asking = Array.from({ length: 20 }, () => sampler.status());
+  store.change(addProduct('1'));
+  await eventually(() => waiting.length === 1, { what: 'the first question' });
+  waiting.shift()!();
+  await eventually(() => waiting.length === 1, { what: 'the second one' });
+  waiting.shift()!();
+  const [, ...late] = await Promise.all(asking);
+  expect(new Set(late.map(({ products }) => products))).toEqual(new Set([1]));
+  expect(samples()).toBe(2);
+});
+
+test('while counting takes long, nobody waits for it: the counts are of a moment ago, the rest is of now', async () => {
+  const store = newStore();
+  const { reader, waiting, samples } = heldReader(store, 400);
+  const monotonic = vi.spyOn(performance, 'now');
+  onTestFinished(() => monotonic.mockRestore());
+  let nowMs = 1_000;
+  monotonic.mockImplementation(() => nowMs);
+  const sampler = new StateSampler({ reader, now: Date.now, log });
+  const first = sampler.status();
+  waiting.shift()!();
+  expect((await first).products).toBe(0);
+
+  store.change(addProduct('1'));
+  store.change('UPDATE mirror_state SET change_seq = 7');
+  expect(await sampler.status()).toMatchObject({ products: 0, last_seq: 7 });
+  expect(samples()).toBe(1);
+  // A fiftieth of the reader's time.
+  nowMs += 400 * 50;
+  expect(await sampler.status()).toMatchObject({ products: 0 });
+  expect(samples()).toBe(2);
+  waiting.shift()!();
+  await eventually(() => sampler.last?.status.products === 1, { what: 'the new count' });
+  expect((await sampler.status()).products).toBe(1);
+});
+
+test('who listens is told of each sample, which is taken again and again', { timeout: 40_000 }, async () => {
+  const store = newStore();
+  const ask = vi.spyOn(store.reader, 'ask');
+  const sampler = new StateSampler({ reader: store.reader, now: () => 5, log });
+  const told: number[] = [];
+  sampler.onSample(({ atMs, status }) => told.push(atMs + status.products));
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  onTestFinished(() => void vi.useRealTimers());
+  sampler.start();
+  await vi.waitFor(() => expect(told).toEqual([5]));
+  store.change(addProduct('1'));
+  await vi.advanceTimersByTimeAsync(10_000);
+  await vi.waitFor(() => expect(told).toEqual([5, 6]));
+  await sampler.stop();
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect(ask.mock.calls).toHaveLength(2);
+});
+
+test('a question that fails is told to who asked, and asked again', async () => {
+  const store = newStore();
+  let isBroken = true;
+  const sampler = new StateSampler({
+    reader: {
+      ask: (name, ...args) =>
+        isBroken ? Promise.reject(new Error('the disk is gone')) : store.reader.ask(name, ...args),
+    },
+    now: Date.now,
+    log,
+  });
+  await expect(sampler.status()).rejects.toThrow('the disk is gone');
+  isBroken = false;
+  expect((await sampler.status()).products).toBe(0);
+});
