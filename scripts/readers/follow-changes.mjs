@@ -7,6 +7,8 @@
  * Ends with Ctrl-C or a kill, at any moment, and goes on where it stopped. Needs: npm install better-sqlite3
  * The feed tells of figures only; to copy names too, see poll-stock.mjs.
  */
+import { existsSync } from 'node:fs';
+import { dirname } from 'node:path';
 import process from 'node:process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import Database from 'better-sqlite3';
@@ -88,8 +90,8 @@ for (;;) {
   try {
     if (poll(path, copy) === PAGE) continue;
   } catch (error) {
-    // Being started, restored or not there yet.
-    if (!(error instanceof Database.SqliteError)) throw error;
+    // Being started, restored or not there yet, nor its folder.
+    if (!(error instanceof Database.SqliteError) && existsSync(dirname(path))) throw error;
     process.stderr.write(`not now: ${error.message}\n`);
   }
   await sleep(1_000);

@@ -5,8 +5,8 @@
  *
  * usage: php follow-changes.php MIRROR COPY
  *
- * Ends with Ctrl-C or a kill, at any moment, and goes on where it stopped. Needs PDO's SQLite driver (Debian:
- * php-cli, php-sqlite3). The feed tells of figures only; to copy names too, see poll-stock.php.
+ * Ends with Ctrl-C or a kill, at any moment, and goes on where it stopped. Needs PHP 8.1 or newer and PDO's
+ * SQLite driver (Debian: php-cli, php-sqlite3). The feed tells of figures only; to copy names too, see poll-stock.php.
  */
 declare(strict_types=1);
 

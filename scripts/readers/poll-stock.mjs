@@ -6,6 +6,8 @@
  *
  * Ends with Ctrl-C or a kill, at any moment, and goes on where it stopped. Needs: npm install better-sqlite3
  */
+import { existsSync } from 'node:fs';
+import { dirname } from 'node:path';
 import process from 'node:process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import Database from 'better-sqlite3';
@@ -79,8 +81,8 @@ for (;;) {
   try {
     poll(path, copy);
   } catch (error) {
-    // Being started, restored or not there yet.
-    if (!(error instanceof Database.SqliteError)) throw error;
+    // Being started, restored or not there yet, nor its folder.
+    if (!(error instanceof Database.SqliteError) && existsSync(dirname(path))) throw error;
     process.stderr.write(`not now: ${error.message}\n`);
   }
   await sleep(1_000);

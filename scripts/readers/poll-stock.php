@@ -5,8 +5,8 @@
  *
  * usage: php poll-stock.php MIRROR COPY
  *
- * Ends with Ctrl-C or a kill, at any moment, and goes on where it stopped. Needs PDO's SQLite driver (Debian:
- * php-cli, php-sqlite3).
+ * Ends with Ctrl-C or a kill, at any moment, and goes on where it stopped. Needs PHP 8.1 or newer and PDO's
+ * SQLite driver (Debian: php-cli, php-sqlite3).
  */
 declare(strict_types=1);
 

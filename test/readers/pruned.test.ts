@@ -1,6 +1,7 @@
-/** A reader that was away for longer than changes are kept starts over: what it missed can be told no more. */
+/** A reader waits for a mirror that is not there yet, and starts over when what it missed can be told no more. */
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { delivery, detail, DirectWriter, item, newPath, T0, writerDb } from '../store/mirror-file.ts';
+import { delivery, detail, DirectWriter, item, T0, writerDb } from '../store/mirror-file.ts';
 import { eventually, temporaryFolder } from '../process/harness.ts';
 import { EXTENSIONS, isInstalled, Reader } from './reader.ts';
 
@@ -8,11 +9,18 @@ const NAMES = EXTENSIONS.flatMap((extension) => [`poll-stock.${extension}`, `fol
 
 for (const name of NAMES) {
   const isAble = isInstalled(name.split('.')[1]!);
-  const title = `${name}: starts over when changes it has not seen were pruned, and only then`;
+  const title = `${name}: waits for the mirror; starts over when changes it has not seen were pruned, and only then`;
   test.skipIf(!isAble)(
     isAble ? title : `${title} (skipped: its language is not installed here)`,
     async (t) => {
-      const path = newPath();
+      const path = join(temporaryFolder(t), 'later', 'mirror.db');
+      const reader = new Reader(name, path, temporaryFolder(t));
+      t.onTestFinished(() => reader.kill());
+      reader.start();
+      await eventually(() => reader.stderr.includes('not now'), {
+        what: 'it waits for the mirror',
+        withinMs: 30_000,
+      });
       const writer = new DirectWriter(writerDb(path));
       const prune = (): void => {
         writer.commit({ kind: 'command', name: 'prune', args: { beforeMs: Date.now() * 2, limit: 1_000 } });
@@ -23,13 +31,10 @@ for (const name of NAMES) {
       ]);
       const one = detail('10', [{ id: '100', levels: { 1: 5 } }]);
       writer.read('10', both, T0);
-      const reader = new Reader(name, path, temporaryFolder(t));
-      t.onTestFinished(() => reader.kill());
       const isEqual = (): boolean => {
         const { copy, mirror } = reader.compare();
         return JSON.stringify(copy) === JSON.stringify(mirror);
       };
-      reader.start();
       await eventually(isEqual, { what: 'the first copy', withinMs: 30_000 });
 
       // Pruned is only what it has seen.
