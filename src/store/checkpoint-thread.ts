@@ -65,7 +65,7 @@ function main(): void {
     const heldPages = log - checkpointed;
     if (heldPages > 0) {
       if (log * pageBytes < LONG_WAL_BYTES) return;
-      const message = `a reader holds ${heldPages} pages of the write-ahead log back: end its transaction`;
+      const message = `a reader holds ${heldPages} pages of the write-ahead log back: end its transaction (\`stock-mirror doctor\` names its process)`;
       tell({ type: 'held_back', walBytes: log * pageBytes, message });
       return;
     }
