@@ -1,4 +1,8 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer, type AddressInfo } from 'node:net';
 import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import {
   environmentFor,
@@ -71,4 +75,44 @@ test.concurrent('a database of another program is refused by name', async (t) =>
   expect(await child.ended).toEqual({ code: 1, signal: null });
   expect(child.stderr).toContain(path);
   expect(mirror.stderr).toBe('');
+});
+
+const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
+
+test.concurrent('a passed private socket that other machines reach is refused without a token', async (t) => {
+  // Held as systemd holds it, and never answered by anybody.
+  const held = createServer((socket) => socket.destroy()).listen(0, '0.0.0.0');
+  await once(held, 'listening');
+  t.onTestFinished(() => void held.close());
+  const { fd } = (held as unknown as { _handle: { fd: number } })._handle;
+  const nobody = {
+    baseUrl: 'http://127.0.0.1:1',
+    clientId: 'a',
+    clientSecret: 'b',
+    webhookSecret: 'whsec_c',
+  };
+  const folder = temporaryFolder(t);
+  const child = spawn('sh', ['-c', 'LISTEN_PID=$$ exec "$@"', 'sh', process.execPath, MAIN], {
+    cwd: folder,
+    env: {
+      PATH: process.env['PATH'] ?? '',
+      ...environmentFor(nobody, join(folder, 'mirror.db')),
+      LISTEN_FDS: '1',
+      LISTEN_FDNAMES: 'ops',
+    },
+    stdio: ['ignore', 'pipe', 'pipe', fd],
+  });
+  t.onTestFinished(() => void child.kill('SIGKILL'));
+  const said = { stdout: '', stderr: '' };
+  for (const name of ['stdout', 'stderr'] as const) {
+    child[name].setEncoding('utf8').on('data', (text: string) => (said[name] += text));
+  }
+  const [code] = (await once(child, 'close')) as [number | null];
+  expect({ code, stderr: said.stderr }).toEqual({
+    code: 1,
+    stderr: expect.stringContaining(`0.0.0.0:${(held.address() as AddressInfo).port}`) as string,
+  });
+  expect(said.stderr).toContain('set OPS_TOKEN');
+  expect(said.stderr).not.toContain('    at ');
+  expect(said.stdout).not.toContain('listening');
 });
