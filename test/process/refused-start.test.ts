@@ -105,7 +105,7 @@ test.concurrent('a passed private socket that other machines reach is refused wi
   t.onTestFinished(() => void child.kill('SIGKILL'));
   const said = { stdout: '', stderr: '' };
   for (const name of ['stdout', 'stderr'] as const) {
-    child[name].setEncoding('utf8').on('data', (text: string) => (said[name] += text));
+    child[name]?.setEncoding('utf8').on('data', (text: string) => (said[name] += text));
   }
   const [code] = (await once(child, 'close')) as [number | null];
   expect({ code, stderr: said.stderr }).toEqual({
