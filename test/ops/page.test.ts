@@ -142,7 +142,7 @@ test('a mirror that is stale because products are refused says that, and not tha
   const page = words(await show(ops, '/'));
   expect(page).toMatch(/Stale The service refuses, or fails, to show 3 products/);
   expect(page).toContain(
-    'The last read of 3 products failed; 3 of them are tried again by a schedule or a full resync',
+    'The last read of 3 products failed: refused, or failed over and over, and tried again by a schedule',
   );
 });
 

@@ -91,7 +91,7 @@ function owedView({ owed, nowMs, readsUnderWay, status }: Overview): Html {
 }
 
 function troubleView(status: Status): Html {
-  const { failing_reads, parked_reads, last_read_error, quarantined } = status;
+  const { failing_reads, last_read_error, quarantined } = status;
   if (failing_reads === 0 && quarantined === 0) return html``;
   return html`<section aria-labelledby="trouble-title">
     <header><h2 id="trouble-title">Trouble</h2></header>
@@ -99,13 +99,7 @@ function troubleView(status: Status): Html {
       failing_reads === 0
         ? ''
         : html`<p>
-            The last read of ${count(failing_reads, 'product')}
-            failed${
-              parked_reads === 0
-                ? ', and is tried again.'
-                : html`; ${count(parked_reads, 'of them is', 'of them are')} tried again by a schedule or a
-                  full resync only: refused, or failed over and over.`
-            }
+            The last read of ${count(failing_reads, 'product')} failed${givenUpWords(status)}
             ${last_read_error === null ? '' : html`The latest said: <code>${last_read_error}</code>`}
           </p>`
     }
@@ -118,6 +112,13 @@ function troubleView(status: Status): Html {
           </p>`
     }
   </section>`;
+}
+
+function givenUpWords({ failing_reads, parked_reads }: Status): string {
+  const again = 'tried again by a schedule or a full resync only';
+  if (parked_reads === 0) return ', and is tried again.';
+  if (parked_reads === failing_reads) return `: refused, or failed over and over, and ${again}.`;
+  return `; ${count(parked_reads, 'of them is', 'of them are')} refused, or failed over and over, and ${again}.`;
 }
 
 function figures({ status, minutes, nowMs, owed }: Overview): Html {
@@ -149,7 +150,7 @@ function figures({ status, minutes, nowMs, owed }: Overview): Html {
   </dl>`;
 }
 
-function plots({ minutes, span }: Overview): Html {
+function plots({ minutes, span, status, owed, nowMs }: Overview): Html {
   const size = span === 'hour' ? 1 : 10;
   const series = (
     pick: (minute: Minute) => number | null,
@@ -169,14 +170,14 @@ function plots({ minutes, span }: Overview): Html {
   const refused = minutes.reduce((sum, minute) => sum + (minute.refused ?? 0), 0);
   const answered = minutes.filter(({ p99Ms }) => p99Ms !== null);
   const slowest = answered.length === 0 ? null : Math.max(...answered.map(({ p99Ms }) => p99Ms ?? 0));
-  const gauge = (id: string, title: string, pick: (minute: Minute) => number | null): Html =>
+  const gauge = (id: string, title: string, pick: (minute: Minute) => number | null, present: number): Html =>
     plot({
       id,
       title,
       shape: 'line',
       series: [{ name: title, look: 'a', points: series(pick, largest) }],
       format: quantity,
-      summary: summaryOf(minutes.map(pick), quantity),
+      summary: summaryOf(minutes.map(pick), present, quantity),
       tableRows,
     });
   return html`<section id="plots" aria-labelledby="plots-title">
@@ -221,22 +222,27 @@ function plots({ minutes, span }: Overview): Html {
         format: duration,
         summary: summaryOf(
           minutes.map(({ lagMs }) => lagMs),
+          owed.oldestDoubtAtMs === null ? 0 : Math.max(0, nowMs - owed.oldestDoubtAtMs),
           duration,
         ),
         tableRows,
         leastTop: 10_000,
       })}
-      ${gauge('suspects', 'Suspect levels', ({ suspects }) => suspects)}
-      ${gauge('gaps', 'Open gaps', ({ openGaps }) => openGaps)}
-      ${gauge('pending', 'Pending reads', ({ pendingReads }) => pendingReads)}
+      ${gauge('suspects', 'Suspect levels', ({ suspects }) => suspects, status.suspect_count)}
+      ${gauge('gaps', 'Open gaps', ({ openGaps }) => openGaps, status.open_gaps)}
+      ${gauge('pending', 'Pending reads', ({ pendingReads }) => pendingReads, status.pending_reads)}
     </div>
   </section>`;
 }
 
-function summaryOf(values: readonly (number | null)[], format: (value: number) => string): string {
+/** @param values the largest of each minute, which the present is not. */
+function summaryOf(
+  values: readonly (number | null)[],
+  present: number,
+  format: (value: number) => string,
+): string {
   const known = values.filter((value) => value !== null);
-  if (known.length === 0) return 'not known yet';
-  return `now ${format(known.at(-1) ?? 0)}, at most ${format(Math.max(...known))}`;
+  return `now ${format(present)}, at most ${format(Math.max(present, ...known))}`;
 }
 
 function stretches(minutes: readonly Minute[], size: number): Minute[][] {

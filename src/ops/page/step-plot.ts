@@ -17,7 +17,7 @@ export interface StepPlotOptions {
   readonly labelOf: (change: VariantChange) => string;
 }
 
-const WIDTH = 640;
+const WIDTH = 480;
 const HEIGHT = 150;
 const TOP = 10;
 const FLOOR = HEIGHT - 20;

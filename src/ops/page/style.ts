@@ -78,7 +78,7 @@ thead th { padding-bottom: 0.15rem; vertical-align: bottom; }
 .plots { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 22rem), 1fr)); gap: 1rem 1.5rem; }
 .plot { margin: 0; min-width: 0; }
 .plot figcaption { display: flex; flex-wrap: wrap; align-items: baseline; gap: 0.1rem 0.7rem; margin-bottom: 0.2rem; }
-.plot.wide { max-width: 56rem; margin-bottom: 0.75rem; }
+.plot.wide { max-width: 44rem; margin-bottom: 0.75rem; }
 .plot svg { display: block; width: 100%; height: auto; overflow: visible; }
 .plot .grid { stroke: var(--line); stroke-width: 1; stroke-dasharray: 2 3; }
 .plot .axis { stroke: var(--field-line); stroke-width: 1; }
@@ -113,7 +113,8 @@ progress { width: 100%; height: 0.9rem; accent-color: var(--accent); }
 
 @media (max-width: 44rem) {
   .top nav { order: 3; width: 100%; }
-  .top nav a { padding: 0.4rem 0.55rem; }
+  .top nav { gap: 0; }
+  .top nav a { padding: 0.4rem 0.4rem; }
   .top form { margin-left: auto; }
   .now { grid-template-columns: minmax(0, 1fr); }
   .now .state { justify-self: start; }
@@ -133,7 +134,7 @@ progress { width: 100%; height: 0.9rem; accent-color: var(--accent); }
   .blocks.stock tr { grid-template-columns: repeat(3, minmax(0, 1fr)); }
   button { white-space: normal; }
   .plots .tick { font-size: 13px; }
-  .plot.wide .tick { font-size: 17px; }
+  .plot.wide .tick { font-size: 14px; }
   .tip .bubble { right: auto; left: 0; }
 }
 `;

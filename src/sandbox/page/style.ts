@@ -43,7 +43,7 @@ td:nth-child(3).figure { font-weight: 600; }
 .sku { white-space: nowrap; }
 
 .grid { display: grid; grid-template-columns: 7rem 1fr 4rem 3rem; gap: 0.5rem; align-items: end; }
-.grid .main { grid-column: span 2; }
+.grid .main { grid-column: span 2; padding-inline: 0.5rem; }
 .grid .units { grid-column: span 2; }
 .grid .check.wide { min-height: 2.1rem; }
 .cards { list-style: none; margin: 0.5rem 0 0; padding: 0; }

@@ -84,21 +84,20 @@ const GROUNDS: readonly Ground[] = [
   },
 ];
 
-/** The number of the first ground that a variant has, when the search asks for it; and when it first was unexplained. */
+const UNEXPLAINED_SINCE = `
+  SELECT min(unexplained_at_ms) FROM cells WHERE variant_id = v.variant_id AND gone_at_ms IS NULL`;
+
+/** The number of the first ground that a variant has, when the search asks for it. */
 const FIRST_GROUND = `
-  SELECT
-    CASE
-      WHEN EXISTS (SELECT 1 FROM obligations o WHERE o.product_id = v.product_id AND o.doubt = 1) THEN 0
-      WHEN EXISTS (SELECT 1 FROM gaps g WHERE g.variant_id = v.variant_id) THEN 1
-      WHEN u.atMs IS NOT NULL THEN 2
-      WHEN v.product_id IS NULL THEN 4
-      ELSE 3
-    END AS ground,
-    u.atMs AS unexplainedAtMs
+  SELECT CASE
+    WHEN EXISTS (SELECT 1 FROM obligations o WHERE o.product_id = v.product_id AND o.doubt = 1) THEN 0
+    WHEN EXISTS (SELECT 1 FROM gaps g WHERE g.variant_id = v.variant_id) THEN 1
+    -- One with several such cells stands with the first of them.
+    WHEN (${UNEXPLAINED_SINCE}) IS NOT NULL THEN CASE WHEN (${UNEXPLAINED_SINCE}) = @k1 THEN 2 END
+    WHEN v.product_id IS NOT NULL THEN 3
+    ELSE 4
+  END
   FROM variants v
-  JOIN (
-    SELECT min(unexplained_at_ms) AS atMs FROM cells WHERE variant_id = @variantId AND gone_at_ms IS NULL
-  ) u
   WHERE v.variant_id = @variantId AND v.gone_at_ms IS NULL AND ${IN_WAREHOUSE}
     AND (v.variant_id = @text OR v.product_id = @text OR ${NAMED})`;
 
@@ -127,13 +126,8 @@ export function findSuspects(
       looked += 1;
       last = [String(row.k1), String(row.k2), row.variantId ?? ''];
       if (row.variantId === null || row.variantId === variantIds.at(-1)) continue;
-      const found = prepared<object, { ground: number; unexplainedAtMs: number | null }>(
-        db,
-        FIRST_GROUND,
-      ).get({ ...wanted, variantId: row.variantId });
-      if (found?.ground !== number) continue;
-      // A variant with several such cells is shown with the first of them.
-      if (name === 'unexplained' && found.unexplainedAtMs !== row.k1) continue;
+      const args = { ...wanted, variantId: row.variantId, k1: row.k1 };
+      if (prepared<object, number | null>(db, FIRST_GROUND).pluck().get(args) !== number) continue;
       variantIds.push(row.variantId);
     }
     if (variantIds.length === limit) return { variantIds, next: startOf(number + 1), isPartial: false };
