@@ -1,33 +1,13 @@
 /** The private listener answers whatever it is asked with data or with a typed error, never with 500. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { createOpsApp } from '../../src/ops/app.ts';
-import { beginCatalogueRun, beginProductRun } from '../../src/reconcile/runs.ts';
-import { createRetention } from '../../src/store/retention.ts';
-import { unwatched } from '../ops/watched.ts';
-import { log, newStore } from '../reconcile/mirror.ts';
+import { opsApp } from '../ops/harness.ts';
+import { newStore } from '../reconcile/mirror.ts';
 import { ODD_VALUES } from './bodies.ts';
 
 function opsOverStore() {
   const store = newStore();
-  const deps = { store, now: Date.now, log };
-  const app = createOpsApp({
-    reader: store.reader,
-    writer: store.writer,
-    operator: {
-      resync: (productIds) =>
-        productIds === null ? beginCatalogueRun(deps, 'operator') : beginProductRun(deps, productIds),
-      blocked: null,
-      readsUnderWay: 0,
-    },
-    pruner: createRetention({ writer: store.writer, now: Date.now, log, retentionDays: 30 }),
-    token: null,
-    ...unwatched(store),
-    now: Date.now,
-    log,
-    stopping: new AbortController().signal,
-  });
-  return { app, store };
+  return { app: opsApp(store), store };
 }
 
 const ALLOWED = new Set([200, 202, 303, 400, 403, 404, 409, 410, 413, 503]);

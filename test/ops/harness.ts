@@ -36,10 +36,10 @@ export interface Answer {
 
 const DRAIN_MS = 1_500;
 
-export async function startOps(store: Store, over: Partial<OpsDeps> = {}): Promise<Ops> {
+/** The private listener's app over a store, without a socket. */
+export function opsApp(store: Store, over: Partial<OpsDeps> = {}): ReturnType<typeof createOpsApp> {
   const deps = { store, now: Date.now, log };
-  const stopping = new AbortController();
-  const app = createOpsApp({
+  return createOpsApp({
     reader: store.reader,
     writer: store.writer,
     operator: {
@@ -53,9 +53,14 @@ export async function startOps(store: Store, over: Partial<OpsDeps> = {}): Promi
     ...unwatched(store),
     now: Date.now,
     log,
-    stopping: stopping.signal,
+    stopping: new AbortController().signal,
     ...over,
   });
+}
+
+export async function startOps(store: Store, over: Partial<OpsDeps> = {}): Promise<Ops> {
+  const stopping = new AbortController();
+  const app = opsApp(store, { stopping: stopping.signal, ...over });
   const listener = await listen(app, '127.0.0.1', 0);
   let stopped: Promise<void> | undefined;
   const stop = (): Promise<void> => {

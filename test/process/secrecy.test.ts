@@ -1,7 +1,10 @@
 /** Nothing that the service says, writes or shows holds a secret or a token, in whatever form (DESIGN §4, §11). */
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
+import { opsApp } from '../ops/harness.ts';
+import { newStore } from '../reconcile/mirror.ts';
 import { delivery, item } from '../store/mirror-file.ts';
 import { signBody } from '../../src/service/signature.ts';
 import {
@@ -35,29 +38,57 @@ function formsOf(secret: string): string[] {
   ];
 }
 
-/** Every address of the private listener that answers to a GET. */
-const PATHS = [
-  '/',
-  '/metrics',
-  '/readyz',
-  '/api/status',
-  '/api/runs',
-  '/api/runs/1',
-  '/stock',
-  '/drift',
-  '/deliveries',
-  '/runs',
+/** What the page shows by its parameters, and what is refused. */
+const MORE = [
+  '/?span=day',
+  '/deliveries?show=quarantined',
+  '/deliveries?show=rejected',
+  '/deliveries?show=slow',
+  '/api/deliveries?quarantined=1',
+  '/api/changes?wait_seconds=x',
+  '/api/runs/none',
+  '/nowhere',
 ];
 
-async function shownBy(mirror: RunningMirror): Promise<Map<string, string>> {
+/** Every address of the private listener that answers to a GET, as the app itself has them. */
+function addresses(ids: Readonly<Record<string, string>>): string[] {
+  const { routes } = opsApp(newStore());
+  const paths = routes
+    .filter(({ method, path }) => method === 'GET' && !path.includes('*'))
+    .map(({ path }) => path.replace(/(?<=^\/(?:api\/)?(\w+)\/):id/, (_, of: string) => ids[of] ?? '1'));
+  return [...new Set([...paths, ...MORE])];
+}
+
+/** As much of an answer as comes by itself: of a stream, its beginning. */
+async function textOf(answer: Response): Promise<string> {
+  if (answer.headers.get('content-type')?.startsWith('text/event-stream') !== true) return answer.text();
+  const reader = answer.body!.getReader();
+  const { value } = await reader.read();
+  await reader.cancel();
+  return new TextDecoder().decode(value);
+}
+
+async function shownBy(mirror: RunningMirror, variantId: string): Promise<Map<string, string>> {
   const shown = new Map<string, string>();
-  for (const path of PATHS) {
-    for (const authorization of [`Bearer ${OPS_TOKEN}`, 'Bearer wrong-token-0123456789']) {
-      const answer = await fetch(mirror.opsUrl + path, { headers: { authorization } });
-      const headers = JSON.stringify([...answer.headers]);
-      shown.set(`${path} ${answer.status}`, headers + (await answer.text()));
+  const ask = async (path: string, authorization: string, init: RequestInit = {}): Promise<void> => {
+    const headers = { authorization, 'content-type': 'application/json', accept: '*/*' };
+    const answer = await fetch(mirror.opsUrl + path, { headers, redirect: 'manual', ...init });
+    const about = JSON.stringify([...answer.headers]);
+    shown.set(`${init.method ?? 'GET'} ${path} ${answer.status}`, about + (await textOf(answer)));
+  };
+  for (const authorization of [`Bearer ${OPS_TOKEN}`, 'Bearer wrong-token-0123456789']) {
+    for (const path of addresses({ runs: '1', variants: variantId })) await ask(path, authorization);
+    for (const body of ['{', '{"product_ids":["x"]}']) {
+      await ask('/api/resync', authorization, { method: 'POST', body });
     }
   }
+  const form = (token: string) => ({
+    method: 'POST',
+    headers: { 'content-type': 'application/x-www-form-urlencoded' },
+    body: new URLSearchParams({ token, next: '/runs' }),
+  });
+  await ask('/login', '', form(`${OPS_TOKEN}x`));
+  await ask('/login', '', form(OPS_TOKEN));
   return shown;
 }
 
@@ -124,8 +155,31 @@ test('no log line, answer, page or file beside the token file holds a secret or 
     what: 'refused reads',
     withinMs: 40_000,
   });
-  const shown = await shownBy(first);
-  expect(shown.get('/api/status 200')).toContain('state');
+  // While another program holds the lock, nothing can be committed: that is told, and what was sent is not.
+  const locked = delivery('locked', item({ id: cell!.variantId }));
+  const lock = new Database(first.databasePath, { timeout: 5_000 });
+  lock.exec('BEGIN IMMEDIATE');
+  const refusedFor503 = await post(locked, signBody(webhookSecret, locked));
+  lock.exec('ROLLBACK');
+  lock.close();
+  expect(refusedFor503.status).toBe(503);
+  for (const msg of ['deliveries are not stored', 'the store commits again']) {
+    await untilLogged(first, (line) => String(line['msg']).startsWith(msg), msg);
+  }
+
+  const shown = await shownBy(first, cell!.variantId);
+  for (const path of [
+    '/',
+    '/api/status',
+    '/api/changes/stream',
+    '/metrics',
+    '/docs',
+    '/openapi.json',
+    '/stock',
+  ]) {
+    expect(shown.get(`GET ${path} 200`)?.length, path).toBeGreaterThan(500);
+    expect([...shown.keys()]).toContainEqual(expect.stringMatching(`^GET ${path} (401|303)$`));
+  }
   sandbox.reads.intercept = null;
   await first.stop();
 
@@ -134,7 +188,7 @@ test('no log line, answer, page or file beside the token file holds a secret or 
   const second = await startMirror(t, sandbox, { folder, env: { ...env, SERVICE_CLIENT_SECRET: wrong } });
   secrets['wrong'] = wrong;
   await untilLogged(second, ({ kind }) => kind === 'credentials', 'that the credentials are refused');
-  for (const [path, text] of await shownBy(second)) shown.set(`${path}, refused`, text);
+  for (const [path, text] of await shownBy(second, cell!.variantId)) shown.set(`${path}, refused`, text);
   await second.stop();
 
   const written = new Map<string, string>(shown);
