@@ -63,7 +63,7 @@ function addresses(ids: Readonly<Record<string, string>>): string[] {
 async function textOf(answer: Response): Promise<string> {
   if (answer.headers.get('content-type')?.startsWith('text/event-stream') !== true) return answer.text();
   const reader = answer.body!.getReader();
-  const { value } = await reader.read();
+  const { value } = (await reader.read()) as { value?: Uint8Array };
   await reader.cancel();
   return new TextDecoder().decode(value);
 }
