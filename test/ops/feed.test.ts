@@ -1,6 +1,6 @@
 /** The change feed: whole and in order however it is followed, and never in silence past what is not there any more. */
 import { expect, test, vi } from 'vitest';
-import { eventually } from '../process/wait.ts';
+import { eventually, throughout } from '../process/wait.ts';
 import { newStore, type OpenedStore } from '../reconcile/mirror.ts';
 import { delivery, detail, item, readEntry, T0 } from '../store/mirror-file.ts';
 import { EventReader } from './events.ts';
@@ -192,4 +192,16 @@ test('streams and long polls end at once when the service stops', async () => {
   expect(performance.now() - startedMs).toBeLessThan(1_400);
   expect((await poll).body).toMatchObject({ changes: [], next: first });
   await eventually(() => readers.every((reader) => reader.isOver), { what: 'the end' });
+});
+
+test('a reader that leaves is no event for the log', async () => {
+  const store = newStore();
+  const warn = vi.fn();
+  const ops = await startOps(store, { log: { warn, info: warn, error: warn } as never });
+  const change = changer(store);
+  await change();
+  const reader = new EventReader(`${ops.url}/api/changes/stream?after=0`);
+  await eventually(() => reader.seqs.length === 1, { what: 'the first change' });
+  reader.cut();
+  await throughout(400, () => expect(warn.mock.calls).toEqual([]));
 });

@@ -65,6 +65,7 @@ export class HeldAnswers {
     const source = chunks(signal);
     let stalled: NodeJS.Timeout | undefined;
     let isSending = false;
+    let isCancelled = false;
     const cut = (): void => void c.env?.outgoing?.destroy();
     const end = (): void => {
       clearTimeout(stalled);
@@ -87,6 +88,8 @@ export class HeldAnswers {
           isSending = false;
           try {
             const next = await source.next();
+            // The caller has gone: there is nothing left to write to, nor to close.
+            if (isCancelled) return;
             if (next.done === true) {
               end();
               controller.close();
@@ -100,11 +103,13 @@ export class HeldAnswers {
             }, STALLED_MS);
           } catch (error) {
             end();
+            if (isCancelled) return;
             this.#log.warn({ err: error }, 'a stream ended early');
             controller.error(error);
           }
         },
         cancel: async () => {
+          isCancelled = true;
           end();
           await source.return();
         },
