@@ -1,9 +1,11 @@
 /** `serve` is the service as `npm start` runs it: the same exit codes. */
 import { spawn } from 'node:child_process';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
-import { homeOf, run, startServer, startService, watch, withEnv } from './harness.ts';
+import { homeOf, run, startServer, startService, untilPrinted, watch, withEnv } from './harness.ts';
 
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 
 test('stopped by SIGTERM it exits 0; a second one on the same database, or a taken port, is 1, as from main.ts', async () => {
@@ -23,4 +25,17 @@ test('stopped by SIGTERM it exits 0; a second one on the same database, or a tak
 
   server.signal('SIGTERM');
   expect((await server.ended).code).toBe(0);
+});
+
+test('npm hands a SIGTERM on: whoever ends `npm start` ends the service, in order', async () => {
+  const sandbox = await startService({ products: 1 });
+  const { folder, env } = await homeOf(sandbox);
+  const home = { ...env, DATABASE_PATH: join(folder, 'mirror.db') };
+  const npm = watch(
+    spawn('npm', ['start', '--silent'], { cwd: ROOT, env: { PATH: process.env['PATH'], ...home } }),
+  );
+  await untilPrinted(npm, /"listening"/);
+  npm.signal('SIGTERM');
+  const { stdout } = await npm.ended;
+  expect(stdout).toMatch(/"msg":"stopped"\}\n$/);
 });
