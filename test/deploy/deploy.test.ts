@@ -46,6 +46,30 @@ describe('systemd', () => {
     expect(verify('stock-mirror.service').stderr).toContain('ProtectSytem');
   });
 
+  test('an operator’s commands run with the command, user, files and database of the unit', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'stock-mirror-run-'));
+    onTestFinished(() => rmSync(folder, { recursive: true }));
+    // In the place of systemd-run: says what it is asked for, and runs the command of it.
+    const standIn = `#!/bin/sh\nwhile :; do case $1 in -*) echo "$1"; shift ;; *) break ;; esac; done; exec "$@"\n`;
+    const said = '#!/bin/sh\necho "$SERVICE_CLIENT_SECRET_FILE $SERVICE_WEBHOOK_SECRET_FILE $#: $*"\n';
+    writeFileSync(join(folder, 'systemd-run'), standIn, { mode: 0o755 });
+    writeFileSync(join(folder, 'stock-mirror'), said, { mode: 0o755 });
+    const { stdout, status } = spawnSync(
+      join(FOLDER, 'systemd/stock-mirror-run'),
+      ['resync', '--product', '1 2'],
+      { env: { PATH: `${folder}:/usr/bin:/bin`, CREDENTIALS_DIRECTORY: '/c' }, encoding: 'utf8' },
+    );
+    expect(status).toBe(0);
+    const lines = stdout.trimEnd().split('\n');
+    expect(lines.at(-1)).toBe('/c/client-secret /c/webhook-secret 3: resync --product 1 2');
+    const settings = lines.flatMap((line) => /^--property=(.+)$/.exec(line)?.[1] ?? []);
+    const state = (text: string): string => text.replace('/var/lib', '%S');
+    for (const setting of settings) expect(unit.split('\n')).toContain(state(setting));
+    expect(settings.map((setting) => setting.split('=')[0])).toContain('User');
+    const [database] = lines.flatMap((line) => /^--setenv=(.+)$/.exec(line)?.[1] ?? []);
+    expect(unit.split('\n')).toContain(`Environment=${state(database!)}`);
+  });
+
   test('they name the command, variables and socket that there are', () => {
     const [, command] = /^ExecStart=\/usr\/bin\/(\S+) serve$/m.exec(unit)!;
     expect(Object.keys(manifest.bin)).toContain(command);
@@ -132,10 +156,10 @@ describe('container', () => {
 });
 
 test('Litestream copies the database of the systemd unit', () => {
-  const { dbs } = parse(read('litestream.yml')) as { dbs: { path: string; replicas: { type: string }[] }[] };
+  const { dbs } = parse(read('litestream.yml')) as { dbs: { path: string; replica: { type: string } }[] };
   const [, path] = /^Environment=DATABASE_PATH=%S(.+)$/m.exec(read('systemd/stock-mirror.service'))!;
   expect(dbs.map((db) => db.path)).toEqual([`/var/lib${path!}`]);
-  expect(dbs[0]!.replicas).toHaveLength(1);
+  expect(dbs[0]!.replica.type).toBe('s3');
 });
 
 test('README names every file, and each that was not run says so itself', () => {
