@@ -6,6 +6,7 @@ import { refuseCrossSite, requireJson } from './access/cross-site.ts';
 import { securityHeaders } from './access/headers.ts';
 import { refuseForeignHost } from './access/host.ts';
 import { loginRoutes } from './access/login.ts';
+import { refuseMethods } from './access/methods.ts';
 import { createSessions } from './access/session.ts';
 import { requireSignIn, type Lock } from './access/signed-in.ts';
 import { compareWith } from './access/token.ts';
@@ -29,7 +30,7 @@ export function createOpsApp(deps: OpsDeps): Hono<OpsEnv> {
   app.use(refuseCrossSite, bodyLimit({ maxSize: MAX_BODY_BYTES, onError: tooLarge }));
   app.route('/', loginRoutes({ lock, now, log }));
   // Everything from here on is for those who are signed in: handlers find how in `c.get('signedInBy')`.
-  app.use(requireSignIn(lock));
+  app.use(requireSignIn(lock), refuseMethods(app));
   app.use('/api/*', requireJson);
   app.route('/', metricsRoute(deps.metrics));
   app.route('/', createApi(deps));

@@ -216,3 +216,35 @@ test('every answer keeps browsers from loading, framing, guessing and storing', 
     expect(headers['strict-transport-security']).toBeUndefined();
   }
 });
+
+test('an address that is there, but not for a method, names those it has', async () => {
+  const ops = await startOps(newStore(), { token: TOKEN });
+  const headers = { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json' };
+  for (const [path, allow] of [
+    ['/api/status', 'GET, HEAD, OPTIONS'],
+    ['/api/changes/stream', 'GET, HEAD, OPTIONS'],
+    ['/api/runs/1', 'GET, HEAD, OPTIONS'],
+    ['/api/resync', 'POST, OPTIONS'],
+    ['/login', 'GET, HEAD, POST, OPTIONS'],
+    ['/metrics', 'GET, HEAD, OPTIONS'],
+    ['/', 'GET, HEAD, OPTIONS'],
+  ] as const) {
+    const refused = await ops.ask(path, { method: 'PUT', headers });
+    expect(refused, path).toMatchObject({
+      status: 405,
+      headers: { allow },
+      json: { error: 'method_not_allowed', error_description: expect.stringContaining('not PUT') },
+    });
+    expect(await ops.ask(path, { method: 'OPTIONS', headers }), path).toMatchObject({
+      status: 204,
+      headers: { allow },
+    });
+  }
+  for (const path of ['/api/status', '/api/stock', '/api/changes/stream', '/metrics', '/']) {
+    expect(await ops.ask(path, { method: 'HEAD', headers }), path).toMatchObject({ status: 200, text: '' });
+  }
+  expect((await ops.ask('/api/resync', { headers })).status).toBe(405);
+  expect((await ops.ask('/nowhere', { method: 'PUT', headers })).status).toBe(404);
+  // Who is not let in learns nothing of what is there.
+  expect((await ops.ask('/api/status', { method: 'PUT' })).status).toBe(401);
+});

@@ -284,6 +284,7 @@ test('what a request should not say is refused by name', async () => {
     ['/api/changes/stream?limit=5', 'limit: unknown parameter'],
     ['/api/drift?reason=first_read', 'reason: must be one of'],
     ['/api/deliveries?after=a', 'after: must be the `next`'],
+    ['/api/deliveries?after=5', 'after: must be the `next`'],
     ['/api/runs?state=done', 'state: unknown parameter'],
     ['/api/status?x=1', 'x: unknown parameter'],
   ] as const) {

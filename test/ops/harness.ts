@@ -92,7 +92,12 @@ function ask(port: number, path: string, { method, headers, body }: AskOptions =
         response.on('end', () => {
           const isJson = response.headers['content-type']?.startsWith('application/json') === true;
           const { statusCode: status = 0, headers: answered } = response;
-          resolve({ status, headers: answered, text, json: isJson ? JSON.parse(text) : undefined });
+          resolve({
+            status,
+            headers: answered,
+            text,
+            json: isJson && text !== '' ? JSON.parse(text) : undefined,
+          });
         });
         response.on('error', reject);
       },

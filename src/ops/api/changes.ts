@@ -113,13 +113,15 @@ export function changesRoutes({ reader, feed, held }: ChangesDeps): ApiRouter {
     if (page.changes.length === 0 && waitSeconds > 0) {
       const release = held.hold();
       if (release === null) return held.tooMany(c);
+      const from = nextOf(page);
       try {
-        const from = nextOf(page);
         await untilChange(feed, from, waitSeconds * 1_000, held.endOf(c));
         page = await reader.ask('changesAfter', { after: from, limit });
       } finally {
         release();
       }
+      const tooLate = whyStartOver({ after: from, epoch }, page);
+      if (tooLate !== null) return refuse(c, tooLate);
     }
     return c.json(
       { epoch: page.epoch, changes: [...page.changes], next: nextOf(page), has_more: page.hasMore },

@@ -74,7 +74,7 @@ const deliveries = createRoute({
       ).optional(),
       after: z
         .string()
-        .regex(/^[0-9]{1,15}(:[0-9]{1,15})?$/, 'must be the `next` of the page before')
+        .regex(/^[0-9]{1,15}:[0-9]{1,15}$/, 'must be the `next` of the page before')
         .optional()
         .openapi({ description: 'The `next` of the page before: older ones follow.' }),
       limit: limitParameter,
