@@ -141,6 +141,9 @@ function setOld(words) {
   document.body.classList.toggle('old', isOld);
 }
 
+const cannotShow = ({ status }) =>
+  setOld(server + ' cannot show this page any more (answer ' + status + '): load it again to see why.');
+
 async function look() {
   if (posting || document.hidden) return;
   try {
@@ -153,7 +156,7 @@ async function look() {
     const text = await answer.text();
     // A form was posted meanwhile: what this answer shows is older than what that one does.
     if (posting) return;
-    if (!answer.ok) return setOld(server + ' cannot show this page any more (answer ' + answer.status + '): load it again to see why.');
+    if (!answer.ok) return cannotShow(answer);
     setOld(null);
     if (text === lastSeen) return;
     lastSeen = text;
@@ -185,7 +188,11 @@ document.addEventListener('submit', async (event) => {
     const told = page.getElementById('message');
     // The session is over: the form to sign in has come instead.
     if (!told && answer.redirected) return void location.reload();
-    if (!told?.firstElementChild && !answer.ok) throw new Error('answer ' + answer.status);
+    if (!answer.ok && !told?.firstElementChild) {
+      // Where it leads to is asked for only when it is done.
+      if (answer.redirected) return cannotShow(answer);
+      throw new Error('answer ' + answer.status);
+    }
     message.replaceChildren(...told.childNodes);
     if (answer.ok) {
       if (form.dataset.clear !== undefined) form.reset();

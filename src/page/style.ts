@@ -1,50 +1,7 @@
-/** How pages look that people open: light or dark as the reader's machine is set. */
-export const baseStyle = `:root {
-  color-scheme: light dark;
-  --ground: #f5f6f8;
-  --card: #ffffff;
-  --text: #1b1f27;
-  --quiet: #5d6673;
-  --line: #dde1e7;
-  --field: #ffffff;
-  --field-line: #8a93a1;
-  --accent: #2456d6;
-  --on-accent: #ffffff;
-  --good: #12713a;
-  --good-ground: #dcf3e4;
-  --bad: #a8201a;
-  --bad-ground: #fde4e1;
-  --odd: #7a4d00;
-  --odd-ground: #fdeecb;
-  --fresh: #fff3bf;
-  --plot-a: #2456d6;
-  --plot-b: #b35c00;
-  --shadow: rgb(0 0 0 / 18%);
-}
-@media (prefers-color-scheme: dark) {
-  :root {
-    --ground: #12151b;
-    --card: #1b2029;
-    --text: #e6e9ef;
-    --quiet: #9aa4b2;
-    --line: #303845;
-    --field: #12161d;
-    --field-line: #6b7687;
-    --accent: #7ba2ff;
-    --on-accent: #0c1220;
-    --good: #7fdca0;
-    --good-ground: #163724;
-    --bad: #ff9d94;
-    --bad-ground: #47201d;
-    --odd: #f3c969;
-    --odd-ground: #3e3011;
-    --fresh: #4a4013;
-    --plot-a: #7ba2ff;
-    --plot-b: #f0a658;
-    --shadow: rgb(0 0 0 / 60%);
-  }
-}
-* { box-sizing: border-box; }
+import { colours } from './colours.ts';
+
+/** How the pages look that people open: light or dark as the reader's machine is set. */
+export const baseStyle = `${colours}* { box-sizing: border-box; }
 body {
   margin: 0 auto;
   padding: 0 1rem 3rem;

@@ -14,6 +14,9 @@ import {
   type RunningMirror,
 } from '../process/harness.ts';
 import { eventually } from '../process/wait.ts';
+import { log, newStore } from '../reconcile/mirror.ts';
+import { startOps } from '../ops/harness.ts';
+import { beginCatalogueRun } from '../../src/reconcile/runs.ts';
 import { hasChromium, keepScreenshot, openPage, startChromium } from './chromium.ts';
 
 const TOKEN = 'operator-token-0123456789';
@@ -130,6 +133,10 @@ describe.skipIf(!hasChromium)('in Chromium', () => {
     await untilPastReads(mirror, sandbox);
     const { page, complaints } = await signIn(mirror);
     await markLoaded(page);
+    // What one has opened, and where the keyboard is, outlast what is drawn anew.
+    await page.locator('#gaps-figures summary').click();
+    const isHeld = () => page.evaluate("document.activeElement.closest('#gaps-figures[open]') !== null");
+    expect(await isHeld()).toBe(true);
     const [first, second] = plainVariants(sandbox, 2);
     sandbox.network.loseNext(1);
     sandbox.operations.reserve([first!, second!].map((cell) => ({ ...cell, qty: 2 })));
@@ -138,6 +145,8 @@ describe.skipIf(!hasChromium)('in Chromium', () => {
     await expect.poll(() => textOf(page, '#figures')).toMatch(/Open gaps\s+1/);
     await untilEqual(mirror, sandbox);
     await expect.poll(() => textOf(page, '#figures'), { timeout: 15_000 }).toMatch(/Open gaps\s+0/);
+    await expect.poll(() => textOf(page, '#plots')).toMatch(/Open gaps\s+now 0, at most 1/);
+    expect(await isHeld()).toBe(true);
     expect(await isStillLoaded(page)).toBe(true);
 
     await page.goto(`${mirror.opsUrl}/drift`);
@@ -146,6 +155,41 @@ describe.skipIf(!hasChromium)('in Chromium', () => {
     await expect.poll(() => row.first().innerText(), { timeout: 15_000 }).toMatch(/Lost[^]*closed/);
     expect(await row.first().innerText()).toContain('−2');
     expect(complaints).toEqual([]);
+  });
+
+  test('refused credentials are tried again by a button, and a service that fails makes the page old', async () => {
+    const store = newStore();
+    const blocked = { kind: 'credentials', message: '401 invalid_client: no such client', untilMs: null };
+    let resyncs = 0;
+    let isBroken = false;
+    const ops = await startOps(store, {
+      reader: {
+        ask: (name, ...args) =>
+          isBroken ? Promise.reject(new Error('the disk is gone')) : store.reader.ask(name, ...args),
+      },
+      operator: {
+        blocked,
+        readsUnderWay: 0,
+        resync: () => {
+          resyncs += 1;
+          return beginCatalogueRun({ store, now: Date.now, log }, 'operator');
+        },
+      },
+    });
+    const { page } = await openPage(browser, ops.url);
+    await keepScreenshot(page, 'ops-refused-credentials', true);
+    await page.getByRole('button', { name: 'Try the credentials again' }).press('Enter');
+    await expect.poll(() => textOf(page, '#message')).toContain('The credentials are tried once more.');
+    expect(resyncs).toBe(1);
+    expect(await page.evaluate('document.activeElement.id')).toBe('retry-credentials');
+
+    isBroken = true;
+    await expect
+      .poll(() => textOf(page, '#message'), { timeout: 8_000 })
+      .toContain('What is shown here is old');
+    expect(await page.locator('body.old').count()).toBe(1);
+    isBroken = false;
+    await expect.poll(() => page.locator('body.old').count(), { timeout: 8_000 }).toBe(0);
   });
 
   test('it can be read in each light, on a phone, and without scripts', async (t) => {

@@ -1,5 +1,6 @@
 /** The sign-in form: works without scripts, loads nothing but its style. */
 import { html, raw } from 'hono/html';
+import { colours } from '../../page/colours.ts';
 
 export interface LoginPage {
   /** Where to go on after signing in. */
@@ -43,30 +44,7 @@ export function loginPage({ next, problem }: LoginPage) {
     </html>`;
 }
 
-export const loginStyle = `:root {
-  color-scheme: light dark;
-  --ground: #f5f6f8;
-  --card: #ffffff;
-  --text: #1b1f27;
-  --quiet: #5d6673;
-  --line: #8a93a1;
-  --accent: #2456d6;
-  --on-accent: #ffffff;
-  --bad: #a8201a;
-}
-@media (prefers-color-scheme: dark) {
-  :root {
-    --ground: #12151b;
-    --card: #1b2029;
-    --text: #e6e9ef;
-    --quiet: #9aa4b2;
-    --line: #6b7687;
-    --accent: #7ba2ff;
-    --on-accent: #0c1220;
-    --bad: #ff9d94;
-  }
-}
-* { box-sizing: border-box; }
+export const loginStyle = `${colours}* { box-sizing: border-box; }
 body {
   margin: 0;
   min-height: 100vh;
@@ -80,7 +58,7 @@ main { width: min(22rem, 100vw - 2rem); padding: 1.5rem; background: var(--card)
 h1 { margin: 0 0 1rem; font-size: 1.15rem; }
 label { display: block; margin-bottom: 0.25rem; }
 input, button { width: 100%; padding: 0.5rem; font: inherit; border-radius: 0.25rem; }
-input { background: var(--ground); color: inherit; border: 1px solid var(--line); }
+input { background: var(--ground); color: inherit; border: 1px solid var(--field-line); }
 button { border: 0; background: var(--accent); color: var(--on-accent); cursor: pointer; }
 p { margin: 0.4rem 0 1rem; color: var(--quiet); font-size: 0.875rem; }
 .problem { color: var(--bad); }

@@ -75,9 +75,10 @@ export function explainState({ status, owed, blocked, nowMs }: Situation): Expla
       `${count(status.open_gaps, 'chain of changes is', 'chains of changes are')} broken: a delivery is late or lost${age}.`,
     );
   }
-  // What to do about that is said with it.
-  if (blocked !== null) return { why: [...why, 'The service is not being asked: see below.'], advice: null };
-  return { why, advice };
+  if (blocked === null) return { why, advice };
+  // What to do about that is said with it; but nothing helps before the database can be written to.
+  const isFirst = status.state === 'stale' && isSilent;
+  return { why: [...why, 'The service is not being asked: see below.'], advice: isFirst ? advice : null };
 }
 
 export interface Debt {
