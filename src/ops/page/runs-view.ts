@@ -53,7 +53,7 @@ function runRow(run: Run, nowMs: number): Html {
       <a id="run-${id}-link" href="/runs/${id}">${runName(kind)}</a> <span class="quiet">${id}</span>
     </th>
     <td data-label="state"><span class="state ${state}">${state}</span></td>
-    <td data-label="started">${instant(startedAtMs)}</td>
+    <td class="whole" data-label="started">${instant(startedAtMs)}</td>
     <td class="figure" data-label="took">${duration((finishedAtMs ?? nowMs) - startedAtMs)}</td>
     <td class="figure" data-label="read">${quantity(done)} of ${quantity(total)}</td>
     <td class="figure" data-label="corrected">${quantity(drift)}</td>

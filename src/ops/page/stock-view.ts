@@ -163,7 +163,7 @@ export function freshness(
       tabindex="0"
       id="fresh-${id}"
       aria-describedby="exact-${id}"
-      >${source ?? 'from'}
+      >${source ?? 'as of'}
       ${agoText(asOfMs, nowMs)}${source === 'read' && verifiedAtMs === asOfMs ? '' : `, ${verified}`}<span
         class="bubble"
         role="tooltip"
