@@ -74,13 +74,16 @@ export function prepareCommands(db: Db) {
     `DELETE FROM log WHERE at_ms < @beforeMs AND seq < (SELECT max(seq) FROM log)
        AND seq IN (SELECT seq FROM log ORDER BY seq LIMIT @limit)`,
   );
-  // After their log entries, so that what goes is all of the oldest, without a hole, and the log tells whether any went.
-  const pruneChanges = db.prepare(
-    `DELETE FROM changes WHERE seq IN (SELECT seq FROM changes ORDER BY seq LIMIT @limit) AND (
+  // After their log entries, so that what goes is all of the oldest, without a hole.
+  const pruneChanges = db
+    .prepare<[{ beforeMs: number; limit: number }], number>(
+      `DELETE FROM changes WHERE seq IN (SELECT seq FROM changes ORDER BY seq LIMIT @limit) AND (
        log_seq < (SELECT min(seq) FROM log)
        OR (recorded_at_ms < @beforeMs AND log_seq = (SELECT min(seq) FROM log) AND log_seq = (SELECT max(seq) FROM log))
-     )`,
-  );
+     ) RETURNING seq`,
+    )
+    .pluck();
+  const notePruned = db.prepare('UPDATE service_state SET pruned_change_seq = max(pruned_change_seq, ?)');
   const pruneQuarantine = db.prepare(
     `DELETE FROM quarantine WHERE log_seq < (SELECT min(seq) FROM log)
        AND id IN (SELECT id FROM quarantine ORDER BY id LIMIT @limit)`,
@@ -137,12 +140,17 @@ export function prepareCommands(db: Db) {
     /** Everything parked or waiting is tried again, once, without delay. */
     retryFailures: (): void => void retryFailures.run(),
     /** Deletes at most `limit` of the oldest rows of each kind. */
-    prune: (args: { beforeMs: number; limit: number }): Pruned => ({
-      log: pruneLog.run(args).changes,
-      changes: pruneChanges.run(args).changes,
-      quarantine: pruneQuarantine.run(args).changes,
-      runs: pruneRuns.run(args).changes,
-    }),
+    prune: (args: { beforeMs: number; limit: number }): Pruned => {
+      const log = pruneLog.run(args).changes;
+      const pruned = pruneChanges.all(args);
+      if (pruned.length > 0) notePruned.run(Math.max(...pruned));
+      return {
+        log,
+        changes: pruned.length,
+        quarantine: pruneQuarantine.run(args).changes,
+        runs: pruneRuns.run(args).changes,
+      };
+    },
   };
 }
 

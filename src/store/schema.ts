@@ -267,6 +267,8 @@ export const serviceState = sqliteTable(
     aliveAtMs: integer('alive_at_ms'),
     /** When the catalogue was last read whole in this epoch. */
     lastFullSyncAtMs: integer('last_full_sync_at_ms'),
+    /** The last number of the changes that were pruned: whoever stands below it would miss some. Zero: none were. */
+    prunedChangeSeq: integer('pruned_change_seq').notNull().default(0),
   },
   () => [check('service_state_single', sql`id = 1`)],
 );

@@ -130,6 +130,32 @@ test('who must start over is told so: another epoch, pruned changes, a number ne
   await eventually(() => reader.status === 410, { what: 'the refusal' });
 });
 
+test('who has seen all that was pruned goes on, also where only numbers without a row follow', async () => {
+  const store = newStore();
+  const ops = await startOps(store);
+  const named = (name: string) => detail('10', [{ id: '100', levels: { 1: 5 }, more: { name } }]);
+  const read = (name: string, sentAtMs: number) =>
+    store.writer.append(readEntry('10', named(name), { sentAtMs, s0: store.writer.lastSeq }));
+  await read('First', T0);
+  const pruned = Math.max(...seqsIn(store));
+  const reader = new EventReader(`${ops.url}/api/changes/stream?after=${pruned}`);
+  await eventually(() => reader.events.length > 0, { what: 'the stream' });
+  await read('Second', T0 + 60_000);
+  await store.writer.command('prune', { beforeMs: T0 + 90_000, limit: 100 });
+  expect(seqsIn(store)).toEqual([]);
+  await read('Third', T0 + 120_000);
+  const [{ seq }] = store.rows<{ seq: number }>('SELECT last_seq AS seq FROM mirror_status') as [
+    { seq: number },
+  ];
+  await eventually(() => reader.lastId === String(seq), { what: 'the last number' });
+  expect(reader.of('gone')).toEqual([]);
+  expect(await changes(ops, `after=${pruned}`)).toMatchObject({
+    status: 200,
+    body: { changes: [], next: seq },
+  });
+  expect(await changes(ops, `after=${pruned - 1}`)).toMatchObject({ status: 410, body: { error: 'pruned' } });
+});
+
 test('a long poll answers with the first change, or empty when the time is over', async () => {
   const store = newStore();
   const ops = await startOps(store);

@@ -1,10 +1,12 @@
 /** A schema is made whole or not at all, whatever interrupts the making. */
 import { existsSync, statSync } from 'node:fs';
+import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { expect, onTestFinished, test } from 'vitest';
 import { knownSchemaVersion, migrate } from '../../src/store/migrate.ts';
+import { readMigrationFiles } from '../../src/store/drizzle.ts';
 import { run } from './child.ts';
-import { newPath, values, writerDb } from './mirror-file.ts';
+import { delivery, DirectWriter, item, newPath, T0, values, writerDb } from './mirror-file.ts';
 
 function database(path: string): Database.Database {
   const db = new Database(path);
@@ -60,4 +62,28 @@ test('on a disk with room for half of it the cause is told, and nothing is left'
   expect(objects(db)).toEqual([]);
   db.close();
   expectCompleted(path);
+});
+
+test('what was pruned before it was noted is known by what is left', () => {
+  const note = readMigrationFiles({ migrationsFolder: join(import.meta.dirname, '../../drizzle') })[3]!
+    .sql[1]!;
+  const writer = new DirectWriter();
+  const { db } = writer;
+  const known = (): unknown => {
+    db.exec('UPDATE service_state SET pruned_change_seq = -1');
+    db.exec(note);
+    return values(db, 'SELECT pruned_change_seq FROM service_state')[0];
+  };
+  expect(known()).toBe(0);
+  for (let n = 0; n < 5; n += 1) {
+    const change = item({ old: 100 - n, new: 99 - n, update_time: T0 + n });
+    writer.deliver(delivery(`r${n}`, change), T0 + n);
+  }
+  expect(known()).toBe(0);
+  const prune = (beforeMs: number) =>
+    writer.commit({ kind: 'command', name: 'prune', args: { beforeMs, limit: 100 } });
+  prune(T0 + 2);
+  expect(known()).toBe(values<number>(db, 'SELECT min(seq) FROM changes')[0]! - 1);
+  prune(T0 + 1_000);
+  expect(known()).toBe(values(db, 'SELECT last_seq FROM mirror_status')[0]);
 });

@@ -28,14 +28,17 @@ export interface Position {
 export interface FeedPage extends Position {
   readonly changes: readonly ChangeRow[];
   readonly hasMore: boolean;
-  /** No row after this number was ever pruned: to go on from anything below would skip some. */
+  /** The last number that was pruned: to go on from anything below would skip some. */
   readonly keptAfterSeq: number;
 }
 
-export function position(db: Db): Position {
-  const found = prepared<[], Position>(
+type Standing = Position & Pick<FeedPage, 'keptAfterSeq'>;
+
+export function position(db: Db): Standing {
+  const found = prepared<[], Standing>(
     db,
-    'SELECT s.epoch AS epoch, m.change_seq AS lastSeq FROM service_state s, mirror_state m',
+    `SELECT s.epoch AS epoch, m.change_seq AS lastSeq, s.pruned_change_seq AS keptAfterSeq
+       FROM service_state s, mirror_state m`,
   ).get();
   if (found === undefined)
     throw new Error('service_state has no row: the database was changed by another program');
@@ -49,28 +52,13 @@ export function changesAfter(
 ): FeedPage {
   return db.transaction(() => {
     const now = position(db);
-    const keptAfterSeq = keptAfter(db, now.lastSeq);
     const found = prepared<[number, number], ChangeRow>(
       db,
       'SELECT * FROM mirror_changes WHERE seq > ? ORDER BY seq LIMIT ?',
-    ).all(args.after ?? keptAfterSeq, args.limit + 1);
+    ).all(args.after ?? now.keptAfterSeq, args.limit + 1);
     const changes = found.slice(0, args.limit);
-    return { ...now, changes, hasMore: found.length > changes.length, keptAfterSeq };
+    return { ...now, changes, hasMore: found.length > changes.length };
   })();
-}
-
-/**
- * Changes are pruned after the log entries that made them: while the log has its first entry and others, nothing was.
- * After that only what is left is known, and not how much of it directly follows what is gone.
- */
-function keptAfter(db: Db, lastSeq: number): number {
-  const log = prepared<[], { first: number | null; last: number | null }>(
-    db,
-    'SELECT (SELECT min(seq) FROM log) AS first, (SELECT max(seq) FROM log) AS last',
-  ).get();
-  if (log?.first === 1 && log.last !== 1) return 0;
-  const oldest = prepared<[], number | null>(db, 'SELECT min(seq) FROM changes').pluck().get() ?? null;
-  return oldest === null ? lastSeq : oldest - 1;
 }
 
 /** Probable causes of a difference that a read found and corrected. */
