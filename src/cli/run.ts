@@ -30,7 +30,7 @@ export async function runProgram(program: Command, args: readonly string[]): Pro
 
 function explainError(error: unknown): string {
   // It has named its cause and the remedy.
-  if (error instanceof StoreError) return error.message;
+  if (error instanceof StoreError) return oneLine(error.message);
   const remedy = error instanceof Error && error.cause instanceof StoreError ? null : remedyFor(error);
   return `${describeError(error)}${remedy === null ? '' : `; ${remedy}`}`;
 }
@@ -46,5 +46,9 @@ export function describeError(error: unknown): string {
     );
     each = each instanceof Error ? each.cause : undefined;
   }
-  return parts.join(': ').replace(/\s*\n\s*/g, ' ');
+  return oneLine(parts.join(': '));
+}
+
+function oneLine(text: string): string {
+  return text.replace(/\s*\n\s*/g, ' ');
 }

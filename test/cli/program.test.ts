@@ -56,7 +56,7 @@ describe('exit codes', () => {
 
   it('is 1 for the store, which names cause and remedy itself, and for SQLite, with the remedy', async () => {
     const cause = Object.assign(new Error('database disk image is malformed'), { code: 'SQLITE_CORRUPT' });
-    const refused = new StoreError('damaged', 'mirror.db is damaged: restore a backup.', { cause });
+    const refused = new StoreError('damaged', 'mirror.db is\n damaged: restore a backup.', { cause });
     expect(await run(['verb', 'inner'], () => Promise.reject<void>(refused))).toBe(1);
     expect(stderr).toBe('error: mirror.db is damaged: restore a backup.\n');
     stderr = '';
