@@ -63,6 +63,7 @@ async function verify(options: VerifyOptions, config: Config): Promise<number> {
     progress.end();
     db.close();
   }
+  if (options.product !== undefined) verdict = withoutUnknown(verdict);
   const tookMs = Math.round(performance.now() - startedAtMs);
   process.stdout.write(options.json === true ? `${jsonOf(verdict, tookMs)}\n` : describe(verdict));
   return verdict.drift.length === 0 && verdict.unread.length === 0 ? EXIT.done : EXIT.failed;
@@ -119,6 +120,15 @@ async function productsToCompare(
   if (product !== undefined) return [...new Set(product)];
   if (sample !== undefined) return mirror.sample(sample);
   return [...new Set([...(await service.productIds()), ...mirror.productIds()])];
+}
+
+/** Of products that were named, one that neither side has is probably another's id: nothing was compared. */
+function withoutUnknown(verdict: Verdict): Verdict {
+  const unknown = verdict.nowhere.map((productId) => ({
+    productId,
+    error: 'neither the service nor the mirror has it',
+  }));
+  return { ...verdict, unread: [...verdict.unread, ...unknown] };
 }
 
 function describe(verdict: Verdict): string {

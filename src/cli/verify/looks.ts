@@ -23,6 +23,8 @@ export interface Verdict {
   readonly undecided: readonly Found[];
   /** The service did not show it. */
   readonly unread: readonly Unread[];
+  /** Products that neither side has. */
+  readonly nowhere: readonly string[];
 }
 
 export interface LooksDeps {
@@ -60,6 +62,7 @@ class Looks {
   readonly #drift: Found[] = [];
   readonly #undecided: Found[] = [];
   readonly #unread: Unread[] = [];
+  readonly #nowhere: string[] = [];
   #underWay = 0;
   #done = 0;
   #totals = 0;
@@ -79,6 +82,7 @@ class Looks {
       drift: this.#drift,
       undecided: this.#undecided,
       unread: this.#unread,
+      nowhere: this.#nowhere,
     };
   }
 
@@ -118,7 +122,9 @@ class Looks {
       this.#end();
       return;
     }
-    this.#settle(task, compare(before, told, mirror.look(productId)));
+    const after = mirror.look(productId);
+    if (before === null && told === null && after === null) this.#nowhere.push(productId);
+    this.#settle(task, compare(before, told, after));
   }
 
   #settle(task: Task, { totals, levels, differences }: Comparison): void {

@@ -102,6 +102,9 @@ describe.concurrent('verify', () => {
       expect(one.stdout).toContain(`to read them again: stock-mirror resync --product ${moved!.productId}\n`);
       expect((await run(home, 'resync', '--product', moved!.productId)).code).toBe(0);
       expect((await run(home, 'verify', '--product', moved!.productId)).code).toBe(0);
+      const unknown = await run(home, 'verify', '--product', moved!.productId, '999');
+      expect(unknown.code).toBe(1);
+      expect(unknown.stdout).toContain('unread   product 999: neither the service nor the mirror has it\n');
     },
   );
 
