@@ -4,6 +4,7 @@ import type { RejectedRequest } from '../rejected.ts';
 import type { SlowAnswer } from '../timeline.ts';
 import { bytes, instant, millis } from './figures.ts';
 import type { Html } from '../../page/html.ts';
+import { pager } from './pager.ts';
 import { rejectionWords } from './words.ts';
 
 export const LISTS = {
@@ -80,10 +81,11 @@ export function quarantinedView({ items, hasMore, isFirst }: QuarantinedPage): H
         )}
       </tbody>
     </table>
-    <nav class="row pager" aria-label="Pages of what was not understood">
-      ${isFirst ? '' : html`<a href="/deliveries?show=quarantined">← Newest</a>`}
-      ${hasMore ? html`<a href="/deliveries?show=quarantined&before=${oldest.id}">Older →</a>` : ''}
-    </nav>`;
+    ${pager({
+      of: 'of what was not understood',
+      first: isFirst ? null : '/deliveries?show=quarantined',
+      next: hasMore ? `/deliveries?show=quarantined&before=${oldest.id}` : null,
+    })}`;
 }
 
 export function slowView(answers: readonly SlowAnswer[]): Html {

@@ -7,6 +7,7 @@ import {
 } from '../../store/queries/page-drift.ts';
 import { instant, quantity, signed } from './figures.ts';
 import type { Html } from '../../page/html.ts';
+import { pager } from './pager.ts';
 import { causeName, causeWords } from './words.ts';
 
 export interface DriftView {
@@ -79,10 +80,11 @@ export function driftView({ corrections, hasMore }: Corrections, view: DriftView
               </tbody>
             </table>`
       }
-      <nav class="row pager" aria-label="Pages of the report">
-        ${view.beforeSeq === null ? '' : html`<a href="${addressOf({ ...view, beforeSeq: null })}">← Newest</a>`}
-        ${hasMore && oldest !== undefined ? html`<a href="${addressOf({ ...view, beforeSeq: oldest.seq })}">Older →</a>` : ''}
-      </nav>
+      ${pager({
+        of: 'of the report',
+        first: view.beforeSeq === null ? null : addressOf({ ...view, beforeSeq: null }),
+        next: hasMore && oldest !== undefined ? addressOf({ ...view, beforeSeq: oldest.seq }) : null,
+      })}
     </div>
   </section>`;
 }

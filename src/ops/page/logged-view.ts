@@ -5,6 +5,7 @@ import type { DeliveryPage, LoggedDelivery } from '../../store/queries/page-deli
 import type { LoggedItem } from '../../store/queries/page-effects.ts';
 import { doubtWords, outcomeWords } from './effect-words.ts';
 import { bytes, count, instant, quantity, signed } from './figures.ts';
+import { pager } from './pager.ts';
 
 const COLUMNS = 6;
 
@@ -22,10 +23,11 @@ export function loggedView({ deliveries, next, isPruned }: DeliveryPage, isFirst
         : deliveriesTable(deliveries)
     }
     ${next === null && isPruned ? html`<p class="quiet">Older ones are pruned, and with them what they did.</p>` : ''}
-    <nav class="row pager" aria-label="Pages of the deliveries">
-      ${isFirst ? '' : html`<a href="/deliveries">← Newest</a>`}
-      ${next === null ? '' : html`<a href="/deliveries?before=${next}">Older →</a>`}
-    </nav>`;
+    ${pager({
+      of: 'of the deliveries',
+      first: isFirst ? null : '/deliveries',
+      next: next === null ? null : `/deliveries?before=${next}`,
+    })}`;
 }
 
 /** One delivery, whole. */

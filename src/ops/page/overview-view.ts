@@ -141,7 +141,7 @@ function figures({ status, minutes, nowMs, owed }: Overview): Html {
       owed.oldestDoubtAtMs === null ? 'none' : duration(nowMs - owed.oldestDoubtAtMs),
       owed.oldestDoubtAtMs === null ? 'nothing waits for its read' : 'waits for its read',
     )}
-    ${tile('Suspect levels', quantity(status.suspect_count), html`of ${quantity(status.cells)}${status.suspect_count === 0 ? '' : html`, <a href="/stock?suspect=1" id="suspects">show</a>`}`)}
+    ${tile('Suspect levels', quantity(status.suspect_count), html`of ${quantity(status.cells)}${status.suspect_count === 0 ? '' : html`, <a href="/stock?suspect=1" id="see-suspects">show<span class="hidden"> what is suspect</span></a>`}`)}
     ${tile('Open gaps', quantity(status.open_gaps), 'broken chains of changes')}
     ${tile('Pending reads', quantity(status.pending_reads), `of ${count(status.products, 'product')}`)}
     ${tile('Last full read', ago(status.last_full_sync_at, nowMs), 'of the catalogue')}
@@ -182,7 +182,7 @@ function plots({ minutes, span, status, owed, nowMs }: Overview): Html {
     });
   return html`<section id="plots" aria-labelledby="plots-title">
     <header>
-      <h2 id="plots-title">Of late</h2>
+      <h2 id="plots-title">The ${within}</h2>
       <nav class="tabs" aria-label="Stretch of time">
         <a href="/" ${span === 'hour' ? raw('aria-current="true"') : ''}>Hour</a>
         <a href="/?span=day" ${span === 'day' ? raw('aria-current="true"') : ''}>Day</a>
@@ -206,8 +206,8 @@ function plots({ minutes, span, status, owed, nowMs }: Overview): Html {
         title: 'Time to answer',
         shape: 'line',
         series: [
-          { name: 'half within', look: 'a', points: series(({ medianMs }) => medianMs, largest) },
-          { name: '99 % within', look: 'b', points: series(({ p99Ms }) => p99Ms, largest) },
+          { name: 'half answered within', look: 'a', points: series(({ medianMs }) => medianMs, largest) },
+          { name: '99 % answered within', look: 'b', points: series(({ p99Ms }) => p99Ms, largest) },
         ],
         format: millis,
         summary:

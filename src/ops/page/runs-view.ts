@@ -2,6 +2,7 @@ import { html } from 'hono/html';
 import type { Run } from '../../store/queries/runs.ts';
 import { ago, count, duration, instant, quantity } from './figures.ts';
 import type { Html } from '../../page/html.ts';
+import { pager } from './pager.ts';
 import { runName } from './words.ts';
 
 export interface RunsPage {
@@ -38,10 +39,11 @@ export function runsView({ runs, hasMore, isFirst }: RunsPage, nowMs: number): H
               </tbody>
             </table>`
       }
-      <nav class="row pager" aria-label="Pages of the runs">
-        ${isFirst ? '' : html`<a href="/runs">← Newest</a>`}
-        ${hasMore && oldest !== undefined ? html`<a href="/runs?before=${oldest.id}">Older →</a>` : ''}
-      </nav>
+      ${pager({
+        of: 'of the runs',
+        first: isFirst ? null : '/runs',
+        next: hasMore && oldest !== undefined ? `/runs?before=${oldest.id}` : null,
+      })}
     </div>
   </section>`;
 }

@@ -2,6 +2,7 @@ import { html } from 'hono/html';
 import type { StockCell, StockCursor, StockPage, StockVariant } from '../../store/queries/page-stock.ts';
 import { agoText, instant, quantity } from './figures.ts';
 import type { Html } from '../../page/html.ts';
+import { pager } from './pager.ts';
 
 export interface StockView {
   readonly text: string;
@@ -66,10 +67,13 @@ export function stockView(page: StockPage, view: StockView, nowMs: number): Html
               ${page.variants.map((variant) => variantRows(variant, view.warehouseId, nowMs))}
             </table>`
       }
-      <nav class="row pager" aria-label="Pages of the stock">
-        ${view.after === null ? '' : html`<a href="${addressOf({ ...view, after: null })}">← To the beginning</a>`}
-        ${page.next === null ? '' : html`<a href="${addressOf({ ...view, after: page.next })}">${page.isPartial ? 'Look further' : 'Next'} →</a>`}
-      </nav>
+      ${pager({
+        of: 'of the stock',
+        first: view.after === null ? null : addressOf({ ...view, after: null }),
+        firstWords: 'To the beginning',
+        next: page.next === null ? null : addressOf({ ...view, after: page.next }),
+        nextWords: page.isPartial ? 'Look further' : 'Next',
+      })}
     </div>
   </section>`;
 }

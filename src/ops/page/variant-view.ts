@@ -3,6 +3,7 @@ import { LATEST_MS } from '../../core/limits.ts';
 import type { VariantChange, VariantView } from '../../store/queries/page-variant.ts';
 import { ago, count, duration, instant, quantity, signed } from './figures.ts';
 import type { Html } from '../../page/html.ts';
+import { pager } from './pager.ts';
 import { stepPlot } from './step-plot.ts';
 import { freshness } from './stock-view.ts';
 import { causeName, reasonWords } from './words.ts';
@@ -187,6 +188,14 @@ function history({ variant, changes, hasMore }: VariantView, beforeSeq: number |
                 }),
               )}
             </div>
+            ${
+              warehouses.length > PLOTS_SHOWN
+                ? html`<p class="quiet">
+                    Of ${count(warehouses.length - PLOTS_SHOWN, 'more warehouse')} the changes are in the
+                    table alone.
+                  </p>`
+                : ''
+            }
             <table class="blocks">
               <thead>
                 <tr>
@@ -204,10 +213,11 @@ function history({ variant, changes, hasMore }: VariantView, beforeSeq: number |
               </tbody>
             </table>`
     }
-    <nav class="row pager" aria-label="Pages of the changes">
-      ${beforeSeq === null ? '' : html`<a href="${here}">← Newest</a>`}
-      ${hasMore && oldest !== undefined ? html`<a href="${here}?before=${oldest.seq}">Older →</a>` : ''}
-    </nav>
+    ${pager({
+      of: 'of the changes',
+      first: beforeSeq === null ? null : here,
+      next: hasMore && oldest !== undefined ? `${here}?before=${oldest.seq}` : null,
+    })}
   </section>`;
 }
 

@@ -8,8 +8,13 @@ export const IN_WAREHOUSE = `(
   )
 )`;
 
-/** A part of its SKU, its name or its product's; `@lower` in lower case, empty for any. */
+/** A part of its SKU, its name or its product's; `@lower` as `lowerCase` gives it, empty for any. */
 export const NAMED = `(
   @lower = '' OR instr(lower(coalesce(v.sku, '')), @lower) > 0 OR instr(lower(v.name), @lower) > 0
   OR instr(lower(coalesce((SELECT p.name FROM products p WHERE p.product_id = v.product_id), '')), @lower) > 0
 )`;
+
+/** As SQLite's own `lower()`, which knows the letters of ASCII alone: what both take to be one must be one. */
+export function lowerCase(text: string): string {
+  return text.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase());
+}

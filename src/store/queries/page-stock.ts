@@ -1,7 +1,7 @@
 /** The ops page's search through the stock: a bounded part of an index at a time, however large the mirror. */
 import type { Db } from '../open.ts';
 import { prepared } from '../prepared.ts';
-import { IN_WAREHOUSE, NAMED } from './page-filters.ts';
+import { IN_WAREHOUSE, lowerCase, NAMED } from './page-filters.ts';
 import { findSuspects } from './page-suspects.ts';
 
 export interface StockSearch {
@@ -131,7 +131,7 @@ function walkStock(db: Db, search: StockSearch): StockPage {
   const afterId = after?.list === 'walk' ? (after.key[0] ?? '') : '';
   const untilId = prepared<object, string>(db, BOUND).pluck().get({ afterId }) ?? null;
   const found = prepared<object, Found>(db, WALK).all({
-    lower: text.toLowerCase(),
+    lower: lowerCase(text),
     warehouseId,
     limit: limit + 1,
     afterId,

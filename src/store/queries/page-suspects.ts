@@ -5,7 +5,7 @@
  */
 import type { Db } from '../open.ts';
 import { prepared } from '../prepared.ts';
-import { IN_WAREHOUSE, NAMED } from './page-filters.ts';
+import { IN_WAREHOUSE, lowerCase, NAMED } from './page-filters.ts';
 import type { StockCursor, StockSearch } from './page-stock.ts';
 
 export interface FoundSuspects {
@@ -108,7 +108,7 @@ export function findSuspects(
   db: Db,
   { text, warehouseId, after, limit }: Omit<StockSearch, 'suspect'>,
 ): FoundSuspects {
-  const wanted = { text, lower: text.toLowerCase(), warehouseId };
+  const wanted = { text, lower: lowerCase(text), warehouseId };
   const variantIds: string[] = [];
   let looked = 0;
   const start = Math.max(
