@@ -1,16 +1,18 @@
-/** What the mirror is measured against: the same HTTP stack, which verifies the signature and answers, and no more. */
+/** What the mirror is measured against: the same server, which verifies the signature, answers, and no more. */
+import type { HttpBindings } from '@hono/node-server';
 import { Hono } from 'hono';
-import { bodyLimit } from 'hono/body-limit';
+import { RequestBodies } from '../../src/intake/request-body.ts';
 import { listen } from '../../src/listen.ts';
 import { verifySignature } from '../../src/service/signature.ts';
 
 const secret = process.argv[2] ?? '';
-const app = new Hono();
-app.post('/webhooks', bodyLimit({ maxSize: 1 << 20 }), async (c) => {
-  const body = new Uint8Array(await c.req.arrayBuffer());
-  return verifySignature([secret], body, c.req.header('x-service-signature'))
-    ? c.body(null, 204)
-    : c.body(null, 401);
+const bodies = new RequestBodies();
+const app = new Hono<{ Bindings: HttpBindings }>();
+app.post('/webhooks', async (c) => {
+  const outcome = await bodies.read(c.env.incoming, (body) =>
+    Promise.resolve(verifySignature([secret], body, String(c.env.incoming.headers['x-service-signature']))),
+  );
+  return c.body(null, outcome === true ? 204 : 401);
 });
 const { port } = await listen(app, '127.0.0.1', 0);
 process.stdout.write(

@@ -4,11 +4,13 @@
  */
 import { verifySignature } from '../service/signature.ts';
 import type { StoreWriter } from '../store/store.ts';
+import type { Deadlines } from './deadlines.ts';
 import type { UnstoredDeliveries } from './unstored.ts';
 
 export interface AcceptDeps {
   readonly writer: StoreWriter;
   readonly unstored: UnstoredDeliveries;
+  readonly deadlines: Deadlines;
   /** Keys that a delivery may be signed with. */
   readonly secrets: readonly string[];
   readonly now: () => number;
@@ -27,31 +29,29 @@ const MAX_WAITING_BYTES = 64 << 20;
 export type Verdict = 'committed' | 'unsigned' | 'not_stored';
 
 /** @param deadlineMs how much of the deadline is left. */
-export async function acceptDelivery(
+export function acceptDelivery(
   deps: AcceptDeps,
   body: Uint8Array,
   signature: string | undefined,
   deadlineMs: number,
 ): Promise<Verdict> {
-  if (!verifySignature(deps.secrets, body, signature)) return 'unsigned';
+  if (!verifySignature(deps.secrets, body, signature)) return Promise.resolve('unsigned');
   if (deps.writer.waitingBytes > MAX_WAITING_BYTES) {
     deps.unstored.note(body, new Error('too many deliveries wait for their commit'));
-    return 'not_stored';
+    return Promise.resolve('not_stored');
   }
-  const stored = deps.writer.appendDelivery(body, deps.now()).then(
-    () => 'committed' as const,
-    (error: unknown) => {
-      deps.unstored.note(body, error instanceof Error ? error : new Error(String(error)));
-      return 'not_stored' as const;
-    },
-  );
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<'not_stored'>((resolve) => {
-    timer = setTimeout(() => resolve('not_stored'), Math.max(0, deadlineMs));
+  return new Promise((resolve) => {
+    const late = deps.deadlines.after(deadlineMs, () => resolve('not_stored'));
+    deps.writer.appendDelivery(body, deps.now()).then(
+      () => {
+        late.cancel();
+        resolve('committed');
+      },
+      (error: unknown) => {
+        late.cancel();
+        deps.unstored.note(body, error instanceof Error ? error : new Error(String(error)));
+        resolve('not_stored');
+      },
+    );
   });
-  try {
-    return await Promise.race([stored, late]);
-  } finally {
-    clearTimeout(timer);
-  }
 }

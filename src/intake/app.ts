@@ -4,11 +4,12 @@ import type { HttpBindings } from '@hono/node-server';
 import { Hono } from 'hono';
 import type { Logger } from '../log.ts';
 import { acceptDelivery, COMMIT_DEADLINE_MS, type AcceptDeps, type Verdict } from './accept-delivery.ts';
+import { Deadlines } from './deadlines.ts';
 import type { IntakeObserver, Refusal, RefusalReason } from './observer.ts';
 import type { Pulse } from './pulse.ts';
 import { RequestBodies } from './request-body.ts';
 
-export interface IntakeDeps extends AcceptDeps {
+export interface IntakeDeps extends Omit<AcceptDeps, 'deadlines'> {
   readonly pulse: Pick<Pulse, 'check'>;
   readonly observer: IntakeObserver;
   readonly log: Logger;
@@ -27,31 +28,25 @@ export function createIntakeApp(deps: IntakeDeps): IntakeApp {
     log.warn(refused, 'webhook requests were refused since the last such line'),
   );
   const bodies = new RequestBodies();
-  // Whoever watches keeps no answer waiting, and turns none into another by failing.
-  const afterAnswer = (watch: () => void): void => {
-    setImmediate(() => {
-      try {
-        watch();
-      } catch (cause) {
-        log.error({ err: cause }, 'who watches the public listener failed');
-      }
-    });
-  };
+  const accepting: AcceptDeps = { ...deps, deadlines: new Deadlines() };
+  const afterAnswers = watchLater((cause) =>
+    log.error({ err: cause }, 'who watches the public listener failed'),
+  );
   const app: IntakeApp = new Hono();
 
   app.post('/webhooks', async (c) => {
     // The clock of the answer runs since the request came, not since its last byte did.
     const cameMs = performance.now();
     const { incoming } = c.env;
-    const signature = c.req.header('x-service-signature');
+    const signature = signatureOf(incoming);
     let bytes = declaredBytes(incoming);
     const outcome = await bodies.read(incoming, async (body) => {
       bytes = body.byteLength;
       const leftMs = cameMs + COMMIT_DEADLINE_MS - performance.now();
-      const verdict = await acceptDelivery(deps, body, signature, leftMs);
+      const verdict = await acceptDelivery(accepting, body, signature, leftMs);
       if (verdict === 'committed') {
         const tookMs = performance.now() - cameMs;
-        afterAnswer(() => observer.committed(body, tookMs));
+        afterAnswers(() => observer.committed(body, tookMs));
       }
       return verdict;
     });
@@ -63,7 +58,7 @@ export function createIntakeApp(deps: IntakeDeps): IntakeApp {
         remoteAddress: remoteAddressOf(incoming),
         bytes,
       };
-      afterAnswer(() => observer.refused(refusal));
+      afterAnswers(() => observer.refused(refusal));
     }
     switch (outcome) {
       case 'committed':
@@ -122,6 +117,32 @@ function reasonOf(
 function signatureFault(signature: string | undefined): RefusalReason {
   if (signature === undefined) return 'missing_signature';
   return /^[0-9a-f]{64}$/.test(signature) ? 'wrong_signature' : 'malformed_signature';
+}
+
+/** Sent twice it reaches us joined with a comma, and matches nothing. */
+function signatureOf({ headers }: IncomingMessage): string | undefined {
+  const value = headers['x-service-signature'];
+  return Array.isArray(value) ? value.join(', ') : value;
+}
+
+/** Whoever watches keeps no answer waiting, and turns none into another by failing. */
+function watchLater(onFailure: (cause: unknown) => void): (watch: () => void) => void {
+  let waiting: (() => void)[] = [];
+  const watchAll = (): void => {
+    const due = waiting;
+    waiting = [];
+    for (const watch of due) {
+      try {
+        watch();
+      } catch (cause) {
+        onFailure(cause);
+      }
+    }
+  };
+  return (watch) => {
+    if (waiting.length === 0) setImmediate(watchAll);
+    waiting.push(watch);
+  };
 }
 
 function declaredBytes({ headers }: IncomingMessage): number | null {

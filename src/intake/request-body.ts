@@ -59,7 +59,8 @@ function collect<R extends string>(
     };
     const onEnd = (): void => {
       settle();
-      resolve(new Uint8Array(Buffer.concat(chunks)));
+      const [only] = chunks;
+      resolve(chunks.length === 1 && only !== undefined ? only : Buffer.concat(chunks));
     };
     const onCut = (error?: Error): void => {
       settle();

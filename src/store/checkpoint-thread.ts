@@ -21,8 +21,10 @@ export type CheckpointNews = WalNews | MarkNews;
 const EVERY_MS = 1_000;
 /** Below this a checkpoint is not worth its writes. */
 const MIN_WAL_BYTES = 1 << 20;
-/** Above this the log is made to begin anew. */
+/** Above this the log is made to begin anew, in the same file: writing over it costs the disk less than growing it. */
 const RESTART_WAL_BYTES = 16 << 20;
+/** A file that a reader made this long is cut. */
+const TRUNCATE_WAL_BYTES = 64 << 20;
 /** How long the writer may be kept waiting for that, and how long this thread tries to find it between two commits. */
 const RESTART_WAIT_MS = 20;
 const RESTART_ATTEMPTS = 10;
@@ -55,7 +57,7 @@ function main(): void {
     nextNewsAtMs[about] = performance.now() + NEWS_EVERY_MS;
     owner.post(news);
   };
-  const checkpoint = (mode: 'PASSIVE' | 'TRUNCATE'): CheckpointRow => {
+  const checkpoint = (mode: 'PASSIVE' | 'RESTART' | 'TRUNCATE'): CheckpointRow => {
     const [row] = db.pragma(`wal_checkpoint(${mode})`) as CheckpointRow[];
     if (row === undefined) throw new Error('wal_checkpoint told nothing');
     return row;
@@ -70,8 +72,9 @@ function main(): void {
       return;
     }
     if (log * pageBytes < RESTART_WAL_BYTES) return;
+    const mode = log * pageBytes < TRUNCATE_WAL_BYTES ? 'RESTART' : 'TRUNCATE';
     for (let attempt = 0; attempt < RESTART_ATTEMPTS; attempt += 1) {
-      if (checkpoint('TRUNCATE').busy === 0) return;
+      if (checkpoint(mode).busy === 0) return;
     }
   };
 

@@ -25,24 +25,24 @@ export function watchCommits(
   const questions = new Set<number>();
   const observe = (message: FromWriter): void => {
     if (message.type !== 'outcomes') return;
-    const { outcomes } = message;
+    const { stored, outcomes } = message;
+    const inputs = stored.length / 2 + outcomes.length;
     const [first] = outcomes;
-    if (first === undefined || questions.delete(first.id)) return;
+    if (inputs === 0 || (first !== undefined && questions.delete(first.id))) return;
     const nowMs = performance.now();
     const tookMs = nowMs - busySinceMs;
-    waiting -= outcomes.length;
+    waiting -= inputs;
     busySinceMs = nowMs;
     const failed = outcomes.find((outcome) => !outcome.ok);
-    onCommit({ inputs: outcomes.length, tookMs, error: failed?.error ?? null });
+    onCommit({ inputs, tookMs, error: failed?.error ?? null });
   };
   return {
-    post: (message) => {
+    post: (message, handOver) => {
       if (message.type === 'counts') questions.add(message.id);
-      else if (message.type === 'input') {
-        if (waiting === 0) busySinceMs = performance.now();
-        waiting += 1;
-      }
-      thread.post(message);
+      const inputs = message.type === 'deliveries' ? message.ends.length : message.type === 'input' ? 1 : 0;
+      if (waiting === 0 && inputs > 0) busySinceMs = performance.now();
+      waiting += inputs;
+      thread.post(message, handOver);
     },
     onMessage: (listener) =>
       thread.onMessage((message) => {

@@ -4,13 +4,16 @@ import { LATEST_MS } from '../core/limits.ts';
 import type { Cell, Change, Gap, MirrorState, Obligation, Product, Variant } from '../core/model.ts';
 import type { LastRead, Tables } from '../core/tables.ts';
 import type { Db } from './open.ts';
+import { RowWriter } from './row-writer.ts';
 import * as schema from './schema.ts';
 import { insertInto, selectFrom, upsert } from './statements.ts';
+import { VariantCache, type Slot } from './variant-cache.ts';
 
 type Flagged<T, K extends keyof T> = Omit<T, K> & Record<K, number>;
 type VariantRow = Flagged<Variant, 'allowNegativeStock'>;
 type ObligationRow = Flagged<Obligation, 'doubt'>;
-type ProductRow = Flagged<Omit<Product, 'detailJson'>, 'hasBundle'>;
+type BareProduct = Omit<Product, 'detailJson'>;
+type ProductRow = Flagged<BareProduct, 'hasBundle'>;
 
 const variantOf = (row: VariantRow): Variant => ({
   ...row,
@@ -32,14 +35,11 @@ function prepare(db: Db) {
     cellsOf: db.prepare<[string], Cell>(
       `${selectFrom(schema.cells)} WHERE variant_id = ? ORDER BY warehouse_id`,
     ),
-    putCell: db.prepare(upsert(schema.cells, ['variantId', 'warehouseId'])),
     variant: db.prepare<[string], VariantRow>(`${selectFrom(schema.variants)} WHERE variant_id = ?`),
     variantsOf: db.prepare<[string], VariantRow>(
       `${selectFrom(schema.variants)} WHERE product_id = ? ORDER BY variant_id`,
     ),
-    putVariant: db.prepare(upsert(schema.variants, ['variantId'])),
     product: db.prepare<[string], ProductRow>(`${selectFrom(schema.products)} WHERE product_id = ?`),
-    putProduct: db.prepare(upsert(schema.products, ['productId'])),
     detail: text('SELECT detail_json FROM product_details WHERE product_id = ?'),
     putDetail: db.prepare(upsert(schema.productDetails, ['productId'])),
     obligation: db.prepare<[string], ObligationRow>(`${selectFrom(schema.obligations)} WHERE product_id = ?`),
@@ -50,7 +50,6 @@ function prepare(db: Db) {
     ),
     putGap: db.prepare(upsert(schema.gaps, ['variantId', 'warehouseId', 'openedSeq'])),
     deleteGap: db.prepare('DELETE FROM gaps WHERE variant_id = ? AND warehouse_id = ? AND opened_seq = ?'),
-    appendChange: db.prepare(insertInto(schema.changes)),
     quarantine: db.prepare(insertInto(schema.quarantine, ['id'])),
     // SQLite keeps the columns beside a lone max() from the row that has it: the latest change of each product.
     recentProducts: db.prepare<[number], LastRead>(
@@ -80,17 +79,33 @@ function prepare(db: Db) {
 
 export class SqliteTables implements Tables {
   readonly #sql: ReturnType<typeof prepare>;
+  readonly #cells: RowWriter<Cell>;
+  readonly #variants: RowWriter<Variant>;
+  readonly #products: RowWriter<BareProduct>;
+  readonly #changes: RowWriter<Change>;
   #state: MirrorState;
   #stateIsWritten = true;
   #bundleCount: number | null = null;
+  readonly #cache = new VariantCache();
+  readonly #unwrittenCells = new Set<Slot<Cell>>();
+  readonly #unwrittenVariants = new Set<Slot<Variant>>();
+  /** The last product asked for: a read asks several times. */
+  #product: Product | null = null;
 
   constructor(db: Db) {
     this.#sql = prepare(db);
+    this.#cells = new RowWriter(db, schema.cells, ['variantId', 'warehouseId']);
+    this.#variants = new RowWriter(db, schema.variants, ['variantId']);
+    this.#products = new RowWriter(db, schema.products, ['productId']);
+    this.#changes = new RowWriter(db, schema.changes, ['seq']);
     this.#state = this.#readState();
   }
 
   /** Writes what is kept in memory during a transaction; call before its commit. */
   flush(): void {
+    this.#writeCells();
+    this.#writeVariants();
+    this.#cache.age();
     if (this.#stateIsWritten) return;
     this.#sql.putState.run({ ...this.#state, id: 1 });
     this.#stateIsWritten = true;
@@ -98,6 +113,10 @@ export class SqliteTables implements Tables {
 
   /** Forgets what is kept in memory; call after a rollback. */
   reload(): void {
+    this.#unwrittenCells.clear();
+    this.#unwrittenVariants.clear();
+    this.#cache.clear();
+    this.#product = null;
     this.#state = this.#readState();
     this.#stateIsWritten = true;
     this.#bundleCount = null;
@@ -110,6 +129,13 @@ export class SqliteTables implements Tables {
     return row;
   }
 
+  #writeCells(): void {
+    writeAll(this.#unwrittenCells, this.#cells);
+  }
+  #writeVariants(): void {
+    writeAll(this.#unwrittenVariants, this.#variants);
+  }
+
   state(): MirrorState {
     return this.#state;
   }
@@ -120,39 +146,80 @@ export class SqliteTables implements Tables {
   }
 
   cell(variantId: string, warehouseId: string): Cell | undefined {
-    return this.#sql.cell.get(variantId, warehouseId);
+    return this.#cellSlot(variantId, warehouseId).row;
+  }
+  #cellSlot(variantId: string, warehouseId: string): Slot<Cell> {
+    const { cells, hasAllCells } = this.#cache.of(variantId);
+    let slot = cells.get(warehouseId);
+    if (slot === undefined) {
+      const row = hasAllCells ? undefined : this.#sql.cell.get(variantId, warehouseId);
+      slot = { row, stored: row };
+      cells.set(warehouseId, slot);
+    }
+    return slot;
   }
   cellsOf(variantId: string): Cell[] {
-    return this.#sql.cellsOf.all(variantId);
+    const cached = this.#cache.of(variantId);
+    if (!cached.hasAllCells) {
+      for (const row of this.#sql.cellsOf.all(variantId)) {
+        if (!cached.cells.has(row.warehouseId)) cached.cells.set(row.warehouseId, { row, stored: row });
+      }
+      cached.hasAllCells = true;
+    }
+    return Array.from(cached.cells.values(), ({ row }) => row)
+      .filter((row) => row !== undefined)
+      .sort((a, b) => (a.warehouseId < b.warehouseId ? -1 : 1));
   }
   putCell(cell: Cell): void {
-    this.#sql.putCell.run(cell);
+    const slot = this.#cellSlot(cell.variantId, cell.warehouseId);
+    slot.row = cell;
+    this.#unwrittenCells.add(slot);
   }
 
   variant(variantId: string): Variant | undefined {
-    const row = this.#sql.variant.get(variantId);
-    return row === undefined ? undefined : variantOf(row);
+    return this.#variantSlot(variantId).row;
+  }
+  #variantSlot(variantId: string): Slot<Variant> {
+    const cached = this.#cache.of(variantId);
+    if (!cached.isKnown) {
+      const row = this.#sql.variant.get(variantId);
+      cached.slot.row = row === undefined ? undefined : variantOf(row);
+      cached.slot.stored = cached.slot.row;
+      cached.isKnown = true;
+    }
+    return cached.slot;
   }
   variantsOf(productId: string): Variant[] {
+    this.#writeVariants();
     return this.#sql.variantsOf.all(productId).map(variantOf);
   }
   putVariant(variant: Variant): void {
-    this.#sql.putVariant.run({ ...variant, allowNegativeStock: variant.allowNegativeStock ? 1 : 0 });
+    const slot = this.#variantSlot(variant.variantId);
+    slot.row = variant;
+    this.#unwrittenVariants.add(slot);
   }
 
   product(productId: string): Product | undefined {
+    if (this.#product?.productId === productId) return this.#product;
     const row = this.#sql.product.get(productId);
     if (row === undefined) return undefined;
     const detailJson = this.#sql.detail.get(productId) ?? null;
-    return { ...row, hasBundle: row.hasBundle === 1, detailJson };
+    this.#product = { ...row, hasBundle: row.hasBundle === 1, detailJson };
+    return this.#product;
   }
   putProduct(product: Product): void {
+    const stored = this.product(product.productId);
     const { detailJson, ...row } = product;
-    this.#sql.putProduct.run({ ...row, hasBundle: product.hasBundle ? 1 : 0 });
-    if (detailJson !== null && detailJson !== this.#sql.detail.get(product.productId)) {
+    if (stored === undefined) this.#products.insert(row);
+    else this.#products.update(stored, row);
+    // A product that was once read has its detail for good.
+    if (detailJson !== null && detailJson !== stored?.detailJson) {
       this.#sql.putDetail.run({ productId: product.productId, detailJson });
     }
-    this.#bundleCount = null;
+    this.#product = { ...row, detailJson: detailJson ?? stored?.detailJson ?? null };
+    if (stored?.hasBundle !== product.hasBundle || stored.goneAtMs !== product.goneAtMs) {
+      this.#bundleCount = null;
+    }
   }
 
   obligation(productId: string): Obligation | undefined {
@@ -167,23 +234,28 @@ export class SqliteTables implements Tables {
   }
 
   gapsOf(variantId: string): Gap[] {
-    return this.#sql.gapsOf.all(variantId);
+    const cached = this.#cache.of(variantId);
+    cached.gaps ??= this.#sql.gapsOf.all(variantId);
+    return [...cached.gaps];
   }
   putGap(gap: Gap): void {
     this.#sql.putGap.run(gap);
+    this.#cache.of(gap.variantId).gaps = null;
   }
   deleteGap(gap: Gap): void {
     this.#sql.deleteGap.run(gap.variantId, gap.warehouseId, gap.openedSeq);
+    this.#cache.of(gap.variantId).gaps = null;
   }
 
   appendChange(change: Change): void {
-    this.#sql.appendChange.run(change);
+    this.#changes.insert(change);
   }
   quarantine(logSeq: number, unreadable: Unreadable): void {
     this.#sql.quarantine.run({ logSeq, ...unreadable });
   }
 
   canaryProducts(limit: number): LastRead[] {
+    this.#writeVariants();
     const found = new Map(this.#sql.recentProducts.all(limit).map((read) => [read.productId, read]));
     if (found.size < limit) {
       for (const read of this.#sql.oldestProducts.all(limit)) {
@@ -208,4 +280,14 @@ export class SqliteTables implements Tables {
   missingProductCount(): number {
     return this.#sql.missingCount.get() ?? 0;
   }
+}
+
+function writeAll<Row extends object>(unwritten: Set<Slot<Row>>, writer: RowWriter<Row>): void {
+  for (const slot of unwritten) {
+    if (slot.row === undefined) continue;
+    if (slot.stored === undefined) writer.insert(slot.row);
+    else writer.update(slot.stored, slot.row);
+    slot.stored = slot.row;
+  }
+  unwritten.clear();
 }

@@ -3,7 +3,8 @@ import { parentPort, receiveMessageOnPort, Worker, workerData } from 'node:worke
 
 /** A thread as its owner sees it. */
 export interface Thread<In, Out> {
-  post(message: In): void;
+  /** @param handOver memory of the message that is handed over instead of copied: gone for whoever posts. */
+  post(message: In, handOver?: readonly ArrayBuffer[]): void;
   onMessage(listener: (message: Out) => void): void;
   /** Told when it ends, asked to or not: after its last message, once. */
   onEnd(listener: (cause: Error) => void): void;
@@ -24,7 +25,7 @@ export function startThread<In, Out>(name: string, path: string): Thread<In, Out
   const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
   const worker = new Worker(new URL(`./${name}.${extension}`, import.meta.url), { workerData: { path } });
   return {
-    post: (message) => worker.postMessage(message),
+    post: (message, handOver) => worker.postMessage(message, handOver),
     onMessage: (listener) => void worker.on('message', listener),
     onEnd: (listener) => {
       let failure: Error | null = null;

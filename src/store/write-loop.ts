@@ -6,12 +6,24 @@ import type { HistoryNews } from './epoch.ts';
 import { StoreError, type StoreErrorKind } from './errors.ts';
 import type { Db } from './open.ts';
 import type { Owner } from './thread.ts';
-import { Writer, type Input, type Result } from './writer.ts';
+import { Writer, type Appended, type Input, type Result } from './writer.ts';
 
 export type ToWriter =
+  | Deliveries
   | { readonly type: 'input'; readonly id: number; readonly input: Input }
   | { readonly type: 'counts'; readonly id: number }
   | { readonly type: 'close'; readonly id: number };
+
+/** Deliveries that came together: one message, and their bytes are handed over instead of copied. */
+export interface Deliveries {
+  readonly type: 'deliveries';
+  /** Of the first; the others follow without a gap. */
+  readonly firstId: number;
+  /** The bodies, one after the other, and where each ends. */
+  readonly bytes: Uint8Array<ArrayBuffer>;
+  readonly ends: readonly number[];
+  readonly arrivedAtMs: readonly number[];
+}
 
 export interface PlainError {
   readonly kind: StoreErrorKind;
@@ -25,14 +37,26 @@ export type Outcome =
 export type FromWriter =
   | { readonly type: 'opened'; readonly lastSeq: number; readonly news: readonly HistoryNews[] }
   | { readonly type: 'refused'; readonly error: PlainError }
-  | { readonly type: 'outcomes'; readonly lastSeq: number; readonly outcomes: readonly Outcome[] }
+  | Outcomes
   | { readonly type: 'closed'; readonly id: number; readonly news: readonly HistoryNews[] };
+
+/** What became of one transaction. */
+export interface Outcomes {
+  readonly type: 'outcomes';
+  readonly lastSeq: number;
+  /** Ids and log positions, in turn, of what was stored and has nothing else to tell: nearly all there is. */
+  readonly stored: readonly number[];
+  readonly outcomes: readonly Outcome[];
+}
 
 /** One transaction's share: large enough to spread an fsync, small enough to answer in time. */
 const DELIVERIES_AT_ONCE = 512;
 const OTHERS_AT_ONCE = 16;
 
-type InputMessage = Extract<ToWriter, { type: 'input' }>;
+interface Waiting {
+  readonly id: number;
+  readonly input: Input;
+}
 
 /** The database, held by this writer alone. */
 export interface OwnDatabase {
@@ -57,12 +81,15 @@ export function serveWriter(owner: Owner<ToWriter, FromWriter>, open: () => OwnD
   }
   const { db, news, beforeClose, release } = own;
   const writer = new Writer(db);
-  const deliveries: InputMessage[] = [];
-  const others: InputMessage[] = [];
+  const deliveries: Waiting[] = [];
+  const others: Waiting[] = [];
   let closing: number | null = null;
 
   const accept = (message: ToWriter): void => {
     switch (message.type) {
+      case 'deliveries':
+        unpack(message, deliveries);
+        return;
       case 'input':
         (message.input.kind === 'delivery' ? deliveries : others).push(message);
         return;
@@ -70,6 +97,7 @@ export function serveWriter(owner: Owner<ToWriter, FromWriter>, open: () => OwnD
         owner.post({
           type: 'outcomes',
           lastSeq: writer.lastSeq,
+          stored: [],
           outcomes: [{ id: message.id, ok: true, value: writer.branchCounts() }],
         });
         return;
@@ -80,11 +108,18 @@ export function serveWriter(owner: Owner<ToWriter, FromWriter>, open: () => OwnD
   const drain = (): void => {
     for (let next = owner.take(); next !== undefined; next = owner.take()) accept(next);
   };
-  const commit = (messages: readonly InputMessage[]): void => {
-    if (messages.length === 0) return;
-    const results = writer.commit(messages.map((message) => message.input));
-    const outcomes = messages.map(({ id }, i) => outcomeOf(id, results[i]));
-    owner.post({ type: 'outcomes', lastSeq: writer.lastSeq, outcomes });
+  const commit = (waiting: readonly Waiting[]): void => {
+    if (waiting.length === 0) return;
+    const results = writer.commit(waiting.map(({ input }) => input));
+    const stored: number[] = [];
+    const outcomes: Outcome[] = [];
+    for (const [i, { id, input }] of waiting.entries()) {
+      const result = results[i];
+      const seq = input.kind === 'delivery' ? plainSeq(result) : null;
+      if (seq === null) outcomes.push(outcomeOf(id, result));
+      else stored.push(id, seq);
+    }
+    owner.post({ type: 'outcomes', lastSeq: writer.lastSeq, stored, outcomes });
   };
 
   owner.onMessage((first) => {
@@ -106,6 +141,26 @@ export function serveWriter(owner: Owner<ToWriter, FromWriter>, open: () => OwnD
     owner.close();
   });
   owner.post({ type: 'opened', lastSeq: writer.lastSeq, news });
+}
+
+function unpack({ firstId, bytes, ends, arrivedAtMs }: Deliveries, into: Waiting[]): void {
+  let start = 0;
+  for (const [i, end] of ends.entries()) {
+    const input: Input = {
+      kind: 'delivery',
+      body: bytes.subarray(start, end),
+      arrivedAtMs: arrivedAtMs[i] ?? Number.NaN,
+    };
+    into.push({ id: firstId + i, input });
+    start = end;
+  }
+}
+
+/** @returns the position of a delivery that is new, and of which nobody need be told; null of any other. */
+function plainSeq(result: Result | undefined): number | null {
+  if (result?.ok !== true) return null;
+  const { seq, duplicate, facts } = result.value as Appended;
+  return duplicate || facts.length > 0 ? null : seq;
 }
 
 function outcomeOf(id: number, result: Result | undefined): Outcome {

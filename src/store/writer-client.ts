@@ -5,7 +5,7 @@ import { StoreError } from './errors.ts';
 import type { NewEntry } from './log.ts';
 import type { AppendListener, StoreWriter } from './store.ts';
 import type { Thread } from './thread.ts';
-import type { FromWriter, Outcome, ToWriter } from './write-loop.ts';
+import type { FromWriter, Outcome, Outcomes, ToWriter } from './write-loop.ts';
 import type { Appended, BranchCounts, Input } from './writer.ts';
 
 export interface WriterEvents {
@@ -24,6 +24,15 @@ interface Waiting {
   readonly reject: (error: StoreError) => void;
 }
 
+interface Unsent {
+  readonly id: number;
+  readonly body: Uint8Array;
+  readonly arrivedAtMs: number;
+}
+
+/** A delivery that is stored and of which there is nothing more to tell. */
+const NO_FACTS: readonly never[] = [];
+
 /** What a delivery that waits takes beside its bytes: promises, timers, the copy's frame. */
 const WAITING_BYTES = 1_024;
 
@@ -31,6 +40,8 @@ export class WriterClient implements StoreWriter {
   readonly #thread: Thread<ToWriter, FromWriter>;
   readonly #waiting = new Map<number, Waiting>();
   readonly #listeners = new Set<AppendListener>();
+  /** Deliveries that came in this turn of the event loop; they go to the thread together at its end. */
+  readonly #unsent: Unsent[] = [];
   #nextId = 1;
   #lastSeq = 0;
   #waitingBytes = 0;
@@ -95,7 +106,26 @@ export class WriterClient implements StoreWriter {
   }
 
   appendDelivery(body: Uint8Array, arrivedAtMs: number): Promise<Appended> {
-    return this.#send({ kind: 'delivery', body, arrivedAtMs }, body.byteLength + WAITING_BYTES, 'delivery');
+    return this.#wait(body.byteLength + WAITING_BYTES, 'delivery', (id) => {
+      if (this.#unsent.length === 0) setImmediate(() => this.#sendDeliveries());
+      this.#unsent.push({ id, body, arrivedAtMs });
+    });
+  }
+
+  #sendDeliveries(): void {
+    const sent = this.#unsent.splice(0);
+    const [first] = sent;
+    if (first === undefined) return;
+    const bytes = new Uint8Array(sent.reduce((sum, { body }) => sum + body.byteLength, 0));
+    const ends: number[] = [];
+    let end = 0;
+    for (const { body } of sent) {
+      bytes.set(body, end);
+      end += body.byteLength;
+      ends.push(end);
+    }
+    const arrivedAtMs = sent.map((delivery) => delivery.arrivedAtMs);
+    this.#thread.post({ type: 'deliveries', firstId: first.id, bytes, ends, arrivedAtMs }, [bytes.buffer]);
   }
 
   append(entry: NewEntry): Promise<Appended> {
@@ -121,12 +151,20 @@ export class WriterClient implements StoreWriter {
   }
 
   #post<T>(message: (id: number) => ToWriter, bytes: number, kind: Waiting['kind']): Promise<T> {
+    // What came before goes before.
+    this.#sendDeliveries();
+    return this.#wait(bytes, kind, (id) => {
+      this.#thread.post(message(id));
+    });
+  }
+
+  #wait<T>(bytes: number, kind: Waiting['kind'], begin: (id: number) => void): Promise<T> {
     if (this.#ended !== null) return Promise.reject(this.#ended);
     const id = this.#nextId++;
     return new Promise<T>((resolve, reject) => {
       this.#waiting.set(id, { bytes, kind, resolve, reject });
       this.#waitingBytes += bytes;
-      this.#thread.post(message(id));
+      begin(id);
     });
   }
 
@@ -139,7 +177,7 @@ export class WriterClient implements StoreWriter {
     }
     // First the position, so that whoever is told of a commit also sees it covered.
     this.#lastSeq = Math.max(this.#lastSeq, message.lastSeq);
-    const appended = message.outcomes.map((outcome) => this.#settle(outcome));
+    const appended = inOrder(message).map((outcome) => this.#settle(outcome));
     // After all of them are settled: a listener that fails keeps nobody waiting.
     for (const one of appended) {
       if (one !== null) for (const listener of this.#listeners) listener(one.appended, one.kind);
@@ -167,4 +205,15 @@ export class WriterClient implements StoreWriter {
     this.#waiting.clear();
     this.#waitingBytes = 0;
   }
+}
+
+/** All that a transaction took, in the order of the commit, which is that of the ids. */
+function inOrder({ stored, outcomes }: Outcomes): Outcome[] {
+  const all = [...outcomes];
+  for (const [i, id] of stored.entries()) {
+    const seq = stored[i + 1];
+    if (i % 2 === 1 || seq === undefined) continue;
+    all.push({ id, ok: true, value: { seq, duplicate: false, facts: NO_FACTS } satisfies Appended });
+  }
+  return outcomes.length === 0 ? all : all.sort((a, b) => a.id - b.id);
 }

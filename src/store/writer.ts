@@ -37,8 +37,11 @@ export class Writer {
   readonly #tables: SqliteTables;
   readonly #commands: Commands;
   readonly #counts = new Map<string, number>();
+  /** Changes when another program has written, such as somebody at a shell. */
+  readonly #dataVersion;
+  #knownVersion: number | undefined;
   #lastSeq: number;
-  /** A transaction failed: what is kept in memory may be ahead of the file. */
+  /** A transaction failed: what is kept in memory may be ahead of the file. Behind it after another's write. */
   #mustReload = false;
 
   constructor(db: Db) {
@@ -46,6 +49,8 @@ export class Writer {
     this.#log = new Log(db);
     this.#tables = new SqliteTables(db);
     this.#commands = prepareCommands(db);
+    this.#dataVersion = db.prepare<[], number>('PRAGMA data_version').pluck();
+    this.#knownVersion = this.#dataVersion.get();
     this.#lastSeq = this.#log.lastSeq;
   }
 
@@ -100,10 +105,12 @@ export class Writer {
     this.#rollBack();
     this.#db.exec('BEGIN IMMEDIATE');
     try {
-      if (this.#mustReload) {
+      const version = this.#dataVersion.get();
+      if (this.#mustReload || version !== this.#knownVersion) {
         this.#tables.reload();
         this.#log.reload();
         this.#mustReload = false;
+        this.#knownVersion = version;
       }
       const results = items.map((item): Result => ({ ok: true, value: apply(item) }));
       this.#tables.flush();

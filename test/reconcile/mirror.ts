@@ -1,4 +1,5 @@
 /** The real store, but on this thread; a service made of lists; a clock that the test may hasten. */
+import Database from 'better-sqlite3';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -69,7 +70,12 @@ export function newStore(): OpenedStore {
     },
     close: () => Promise.resolve(),
     rows: <T>(sql: string, ...args: unknown[]) => db.prepare<unknown[], T>(sql).all(...args),
-    change: (sql, ...args) => void db.prepare(sql).run(...args),
+    // As somebody at a shell would: the writer must see it.
+    change: (sql, ...args) => {
+      const other = new Database(db.name);
+      other.prepare(sql).run(...args);
+      other.close();
+    },
   };
 }
 

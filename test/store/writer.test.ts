@@ -184,3 +184,16 @@ test('each branch of the rules that was taken is counted, and the everyday ones 
   expect(facts.map((fact) => fact.kind)).toEqual(['unmapped', 'unmapped']);
   expect(writer.writer.branchCounts()).toMatchObject({ 'change: 1 new cell': 2, unmapped: 2 });
 });
+
+test('what another program writes is seen from the next transaction on', () => {
+  const path = newPath();
+  const writer = new DirectWriter(writerDb(path));
+  writer.commit(arrived(delivery('a', item({ old: 5, new: 4 }))));
+  const other = new Database(path);
+  onTestFinished(() => void other.close());
+  other.exec('UPDATE cells SET qty = 77');
+  writer.commit(arrived(delivery('b', item({ old: 4, new: 3, update_time: T0 + 1 }))));
+  expect(rows(writer.db, 'SELECT old_qty, new_qty FROM changes ORDER BY seq DESC LIMIT 1')).toEqual([
+    { old_qty: 77, new_qty: 3 },
+  ]);
+});

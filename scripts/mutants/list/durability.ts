@@ -6,32 +6,24 @@ export const DURABILITY: readonly Mutant[] = [
     id: 'answer-before-commit',
     breaks: 'a delivery is answered 204 only once it is committed (§1, §5)',
     file: 'src/intake/accept-delivery.ts',
-    find: '    return await Promise.race([stored, late]);',
-    replace: "    return await Promise.race([Promise.resolve('committed' as const), stored, late]);",
+    find: `    const late = deps.deadlines.after(deadlineMs, () => resolve('not_stored'));`,
+    replace: `    const late = deps.deadlines.after(deadlineMs, () => resolve('not_stored'));\n    resolve('committed');`,
     first: 'simulation',
   },
   {
     id: 'answer-told-before-commit',
     breaks: 'the writer tells what it took only once it is committed (§10)',
     file: 'src/store/write-loop.ts',
-    find: `    const results = writer.commit(messages.map((message) => message.input));
-    const outcomes = messages.map(({ id }, i) => outcomeOf(id, results[i]));
-    owner.post({ type: 'outcomes', lastSeq: writer.lastSeq, outcomes });`,
-    replace: `    const taken: Result = { ok: true, value: { seq: writer.lastSeq, duplicate: false, facts: [] } };
-    owner.post({
-      type: 'outcomes',
-      lastSeq: writer.lastSeq,
-      outcomes: messages.map(({ id }) => outcomeOf(id, taken)),
-    });
-    writer.commit(messages.map((message) => message.input));`,
+    find: `    const results = writer.commit(waiting.map(({ input }) => input));`,
+    replace: `    const taken: Result = { ok: true, value: { seq: writer.lastSeq, duplicate: false, facts: [] } };\n    const results = waiting.map(() => taken);\n    setImmediate(() => writer.commit(waiting.map(({ input }) => input)));`,
     first: 'simulation',
   },
   {
     id: 'unstored-forgotten',
     breaks: 'what a delivery answered 503 was about is read (§10)',
     file: 'src/intake/accept-delivery.ts',
-    find: "      deps.unstored.note(body, error instanceof Error ? error : new Error(String(error)));\n      return 'not_stored' as const;",
-    replace: "      void error;\n      return 'not_stored' as const;",
+    find: `        deps.unstored.note(body, error instanceof Error ? error : new Error(String(error)));`,
+    replace: `        void error;`,
     tests: ['test/intake/trouble.test.ts'],
   },
   {
@@ -62,8 +54,8 @@ export const DURABILITY: readonly Mutant[] = [
     id: 'bodies-deduplicated-by-length',
     breaks: 'only the same body is a repeat (§8: deduplicated)',
     file: 'src/store/log.ts',
-    find: "return createHash('sha256').update(body).digest().subarray(0, 16);",
-    replace: "return createHash('sha256').update(String(body.byteLength)).digest().subarray(0, 16);",
+    find: `const key = createHash('sha256').update(body).digest().subarray(0, 16);`,
+    replace: `const key = createHash('sha256').update(String(body.byteLength)).digest().subarray(0, 16);`,
     first: 'simulation',
     tests: ['test/store/log.test.ts'],
   },
@@ -78,13 +70,27 @@ export const DURABILITY: readonly Mutant[] = [
     first: 'simulation',
   },
   {
+    id: 'rows-kept-after-rollback',
+    breaks: 'after a rollback the rules go on from what is on disk (§10)',
+    file: 'src/store/sqlite-tables.ts',
+    find: '    this.#cache.clear();',
+    replace: '    void this.#cache;',
+    tests: ['test/store/writer.test.ts'],
+  },
+  {
+    id: 'rows-kept-beside-anothers-writes',
+    breaks: 'the rules go on from what is on disk, also when another program has written it (§10)',
+    file: 'src/store/writer.ts',
+    find: 'version !== this.#knownVersion',
+    replace: 'version === undefined',
+    tests: ['test/store/writer.test.ts'],
+  },
+  {
     id: 'state-kept-after-rollback',
     breaks: 'after a rollback the rules go on from what is on disk (§10)',
     file: 'src/store/sqlite-tables.ts',
-    find: `  reload(): void {
-    this.#state = this.#readState();`,
-    replace: `  reload(): void {
-    void this.#readState;`,
+    find: `    this.#product = null;\n    this.#state = this.#readState();`,
+    replace: `    this.#product = null;\n    void this.#readState;`,
     first: 'simulation',
     tests: ['test/store/writer.test.ts', 'test/store/log.test.ts'],
   },

@@ -1,0 +1,19 @@
+/** What the parts of a measurement share. */
+import type { Row } from './row.ts';
+
+export interface Bench {
+  /** A short look: fewer rounds, smaller catalogues. */
+  readonly quick: boolean;
+  /** A folder that is removed in the end. */
+  readonly folder: string;
+  /** Told what is going on, for whoever waits. */
+  readonly say: (text: string) => void;
+  /** More than a row can show, printed below the table. */
+  readonly append: (lines: readonly string[]) => void;
+}
+
+export interface Part {
+  readonly id: string;
+  readonly title: string;
+  readonly run: (bench: Bench) => Promise<readonly Row[]>;
+}

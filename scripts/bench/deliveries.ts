@@ -1,0 +1,82 @@
+/** Signed deliveries as the bytes of whole requests, made before the clock starts: sending them costs next to nothing. */
+import { signBody } from '../../src/service/signature.ts';
+
+/** What deliveries are about. Quantities are kept by whoever holds the cells. */
+export interface Cells {
+  readonly count: number;
+  name(index: number): {
+    readonly variantId: string;
+    readonly sku: string | null;
+    readonly warehouseId: string;
+  };
+  qty(index: number): number;
+}
+
+export interface PreparedDelivery {
+  readonly request: Buffer;
+  /** What its sending makes true. */
+  readonly sets: readonly { readonly cell: number; readonly qty: number }[];
+}
+
+export interface Recipe {
+  readonly count: number;
+  readonly secret: string;
+  /** Makes the ids, and so the bodies, unlike those of every other recipe. */
+  readonly label: string;
+  /** The first one's `update_time`, and how far each is from the one before it. */
+  readonly startMs: number;
+  readonly everyMs: number;
+}
+
+/** One in five hundred is a large one, as of a stocktake. */
+const LARGE_EVERY = 500;
+const LARGE_ITEMS = 100;
+
+/**
+ * One to three changes each, a few with a hundred, over all cells alike, with unbroken chains. The same recipe makes
+ * the same deliveries.
+ */
+export function prepareDeliveries(cells: Cells, recipe: Recipe, random: () => number): PreparedDelivery[] {
+  const qty = new Map<number, number>();
+  const large = Math.min(LARGE_ITEMS, cells.count);
+  return Array.from({ length: recipe.count }, (_, i) => {
+    const wanted = i % LARGE_EVERY === LARGE_EVERY - 1 ? large : 1 + (i % 3);
+    const chosen = new Set<number>();
+    while (chosen.size < Math.min(wanted, cells.count)) chosen.add(Math.floor(random() * cells.count));
+    const updateTimeMs = Math.floor(recipe.startMs + i * recipe.everyMs);
+    const sets: { cell: number; qty: number }[] = [];
+    const items = Array.from(chosen, (cell) => {
+      const old = qty.get(cell) ?? cells.qty(cell);
+      const next = old > 0 && random() < 0.5 ? old - 1 : old + 1;
+      qty.set(cell, next);
+      sets.push({ cell, qty: next });
+      const { variantId, sku, warehouseId } = cells.name(cell);
+      return {
+        id: variantId,
+        sku,
+        old,
+        new: next,
+        warehouse_id: warehouseId,
+        update_time: updateTimeMs,
+        reason: 'order_reserved',
+        order_id: String(700_000_000 + i),
+      };
+    });
+    const body = JSON.stringify({
+      request_id: `${recipe.label}-${i}`,
+      event_type: 'stock_available_updated',
+      request_time: updateTimeMs,
+      data: { items },
+    });
+    return { request: requestOf(body, recipe.secret), sets };
+  });
+}
+
+function requestOf(body: string, secret: string): Buffer {
+  const bytes = Buffer.from(body);
+  const head =
+    'POST /webhooks HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n' +
+    `User-Agent: service-webhook/1.0\r\nX-Service-Signature: ${signBody(secret, bytes)}\r\n` +
+    `Content-Length: ${bytes.byteLength}\r\n\r\n`;
+  return Buffer.concat([Buffer.from(head), bytes]);
+}

@@ -1,0 +1,68 @@
+/** The service's side of a measurement, in a process of its own: the simulated service, and the load. */
+import { startSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
+import { CatalogueCells } from './catalogue.ts';
+import { prepareDeliveries, type Cells, type PreparedDelivery } from './deliveries.ts';
+import { distributionOf } from './distribution.ts';
+import { FilledCells } from './fill.ts';
+import { seeded } from './random.ts';
+import { send } from './sender.ts';
+import type { Answers, Requests } from './upstream.ts';
+
+let sandbox: Sandbox | null = null;
+let cells: Cells | null = null;
+let prepared: PreparedDelivery[] = [];
+let serial = 0;
+
+const handlers: {
+  [Name in keyof Requests]: (args: Requests[Name]) => Promise<Answers[Name]> | Answers[Name];
+} = {
+  async serve({ products, latencyMs }) {
+    sandbox ??= await startSandbox({ products, tokenLifetimeS: 86_400 });
+    sandbox.reads.latencyMs = { min: latencyMs, max: latencyMs };
+    const { baseUrl, clientId, clientSecret, webhookSecret, truth } = sandbox;
+    const found = new CatalogueCells(truth);
+    cells = found;
+    return {
+      baseUrl,
+      clientId,
+      clientSecret,
+      webhookSecret,
+      cells: found.count,
+      products: truth.products.length,
+    };
+  },
+  fill({ cells: count }) {
+    cells = new FilledCells(count);
+    return null;
+  },
+  prepare({ count, secret, startMs, everyMs }) {
+    serial += 1;
+    const recipe = { count, secret, startMs, everyMs, label: `bench-${process.pid}-${serial}` };
+    prepared = prepareDeliveries(cells!, recipe, seeded(serial));
+    return null;
+  },
+  async send({ url, connections, perSecond, isTrue }) {
+    const target = isTrue ? cells : null;
+    const sent = await send({
+      url,
+      connections,
+      perSecond,
+      requests: prepared.map((delivery) => delivery.request),
+      onSend: (i) => {
+        if (target instanceof CatalogueCells)
+          for (const { cell, qty } of prepared[i]!.sets) target.set(cell, qty);
+      },
+    });
+    return { tookMs: sent.tookMs, refused: sent.refused, answers: distributionOf(sent.answerMs) };
+  },
+};
+
+process.on('message', ({ id, name, args }: { id: number; name: keyof Requests; args: never }) => {
+  void (async () => {
+    try {
+      process.send!({ id, value: await Promise.resolve(handlers[name](args)) });
+    } catch (error) {
+      process.send!({ id, error: error instanceof Error ? (error.stack ?? error.message) : String(error) });
+    }
+  })();
+});

@@ -1,0 +1,52 @@
+/** Deadlines that are nearly all alike and nearly all met: one timer for all of them, not one for each. */
+
+export interface Deadline {
+  /** It is met. */
+  cancel(): void;
+}
+
+interface Pending extends Deadline {
+  readonly atMs: number;
+  readonly onPass: () => void;
+}
+
+export class Deadlines {
+  readonly #pending = new Set<Pending>();
+  #timer: NodeJS.Timeout | undefined;
+  #timerAtMs = Number.POSITIVE_INFINITY;
+
+  after(ms: number, onPass: () => void): Deadline {
+    const deadline: Pending = {
+      atMs: performance.now() + ms,
+      onPass,
+      cancel: () => void this.#pending.delete(deadline),
+    };
+    this.#pending.add(deadline);
+    if (deadline.atMs < this.#timerAtMs) this.#wakeAt(deadline.atMs);
+    return deadline;
+  }
+
+  #wakeAt(atMs: number): void {
+    clearTimeout(this.#timer);
+    this.#timerAtMs = atMs;
+    // After what has come while this thread was busy is looked at: it may say that a deadline was met.
+    this.#timer = setTimeout(() => setImmediate(() => this.#pass()), Math.max(0, atMs - performance.now()));
+    this.#timer.unref();
+  }
+
+  #pass(): void {
+    const nowMs = performance.now();
+    let nextAtMs = Number.POSITIVE_INFINITY;
+    for (const deadline of this.#pending) {
+      // A timer may wake a fraction of a millisecond early.
+      if (deadline.atMs > nowMs + 1) {
+        nextAtMs = Math.min(nextAtMs, deadline.atMs);
+        continue;
+      }
+      this.#pending.delete(deadline);
+      deadline.onPass();
+    }
+    this.#timerAtMs = nextAtMs;
+    if (nextAtMs < Number.POSITIVE_INFINITY) this.#wakeAt(nextAtMs);
+  }
+}

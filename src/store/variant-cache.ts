@@ -1,0 +1,56 @@
+/**
+ * What deliveries touch again and again, kept in memory: variants with their cells. A transaction's rows are written
+ * once, at its end or before a query that would miss them. What is kept is true as long as nobody else writes.
+ */
+import type { Cell, Gap, Variant } from '../core/model.ts';
+
+/** A row, and what the table holds of it: undefined when there is none. */
+export interface Slot<Row> {
+  row: Row | undefined;
+  stored: Row | undefined;
+}
+
+export interface CachedVariant {
+  readonly slot: Slot<Variant>;
+  /** Whether `slot` says what the table holds. */
+  isKnown: boolean;
+  readonly cells: Map<string, Slot<Cell>>;
+  /** No other cell of the variant is in the table. */
+  hasAllCells: boolean;
+  /** Those open, in the order they were opened; null: not known. */
+  gaps: readonly Gap[] | null;
+}
+
+/** Variants in each of the two generations: some 10 MB with their cells. */
+const GENERATION = 8_192;
+
+export class VariantCache {
+  #young = new Map<string, CachedVariant>();
+  #old = new Map<string, CachedVariant>();
+
+  of(variantId: string): CachedVariant {
+    let found = this.#young.get(variantId);
+    if (found !== undefined) return found;
+    found = this.#old.get(variantId) ?? {
+      slot: { row: undefined, stored: undefined },
+      isKnown: false,
+      cells: new Map(),
+      hasAllCells: false,
+      gaps: null,
+    };
+    this.#young.set(variantId, found);
+    return found;
+  }
+
+  /** Lets go of what was not used for long. Not while a row is unwritten. */
+  age(): void {
+    if (this.#young.size < GENERATION) return;
+    this.#old = this.#young;
+    this.#young = new Map();
+  }
+
+  clear(): void {
+    this.#young.clear();
+    this.#old.clear();
+  }
+}
