@@ -85,21 +85,23 @@ const cellOf = ({ variantId, warehouseId }: { variantId: string; warehouseId: st
  * only grow, so halving finds it without an index.
  */
 function firstChangeAt(db: Db, logSeq: number): number | null {
-  const bounds = prepared<[], { first: number | null; last: number | null; given: number }>(
+  const bounds = prepared<[], { first: number | null; last: number | null; prunedSeq: number }>(
     db,
-    `SELECT (SELECT min(seq) FROM changes) AS first, (SELECT max(seq) FROM changes) AS last, change_seq AS given
-       FROM mirror_state`,
+    `SELECT (SELECT min(seq) FROM changes) AS first, (SELECT max(seq) FROM changes) AS last,
+         pruned_change_seq AS prunedSeq
+       FROM service_state`,
   ).get();
-  if (bounds === undefined)
-    throw new Error('mirror_state has no row: the database was changed by another program');
-  if (bounds.first === null || bounds.last === null) return bounds.given === 0 ? 0 : null;
+  if (bounds === undefined) {
+    throw new Error('service_state has no row: the database was changed by another program');
+  }
+  const { first, last, prunedSeq } = bounds;
+  if (first === null || last === null) return prunedSeq === 0 ? 0 : null;
   const at = prepared<[number], { seq: number; logSeq: number }>(
     db,
     'SELECT seq, log_seq AS logSeq FROM changes WHERE seq >= ? ORDER BY seq LIMIT 1',
   );
-  // The very first row of the feed is there: nothing was pruned.
-  if (bounds.first > 1 && (at.get(bounds.first)?.logSeq ?? 0) > logSeq) return null;
-  let [low, high] = [bounds.first, bounds.last + 1];
+  if (prunedSeq > 0 && (at.get(first)?.logSeq ?? 0) > logSeq) return null;
+  let [low, high] = [first, last + 1];
   while (low < high) {
     const middle = Math.floor((low + high) / 2);
     const row = at.get(middle);
