@@ -1,8 +1,8 @@
 /** `stock-mirror doctor`: what could keep the mirror from being right, each with its remedy (DESIGN §6). */
 import { Command } from 'commander';
-import pc from 'picocolors';
 import { ConfigError, describeConfig, loadConfig, type Config } from '../config.ts';
 import type { DescribedVariable } from '../config/describe.ts';
+import { colours } from './colours.ts';
 import { fail, messageOf, ok, warn, type Check } from './doctor/check.ts';
 import { checkDatabase } from './doctor/database.ts';
 import { checkServer } from './doctor/server.ts';
@@ -102,11 +102,11 @@ async function guarded(
 }
 
 function describe({ name, status, message, remedy }: Check): string {
-  const paint = { ok: pc.green, warn: pc.yellow, fail: pc.red }[status];
+  const paint = { ok: colours.green, warn: colours.yellow, fail: colours.red }[status];
   return `${paint(status.padEnd(4))}  ${name.padEnd(16)}  ${message}${remedy === null ? '' : `: ${remedy}`}\n`;
 }
 
 function describeVariable({ name, source, value }: DescribedVariable): string {
   const shown = source === 'unset' ? 'not set' : source === 'default' ? `${value} (default)` : value;
-  return pc.dim(`        ${name} = ${shown}\n`);
+  return colours.dim(`        ${name} = ${shown}\n`);
 }

@@ -1,9 +1,9 @@
 import { once } from 'node:events';
 import { Command, InvalidArgumentError } from 'commander';
-import pc from 'picocolors';
 import { startSandbox } from '../sandbox/sandbox.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 import type { DeliveryRecord } from '../sandbox/deliveries.ts';
+import { colours } from './colours.ts';
 import { decimal, whole } from './flags.ts';
 
 export type SandboxCommandOptions = {
@@ -117,7 +117,7 @@ async function start(options: SandboxCommandOptions): Promise<Sandbox> {
 function intro(sandbox: Sandbox, options: SandboxCommandOptions): string {
   const target = options.webhookUrl === '' ? 'nowhere' : options.webhookUrl;
   return [
-    pc.bold(`Simulated service on ${sandbox.baseUrl}`) +
+    colours.bold(`Simulated service on ${sandbox.baseUrl}`) +
       ` (${options.products} products, seed ${options.seed}, ${options.rate} changes/s)`,
     `Page:     ${sandbox.baseUrl}/`,
     `OpenAPI:  ${sandbox.baseUrl}/openapi.json`,
@@ -145,7 +145,7 @@ function reportDeliveries(sandbox: Sandbox): NodeJS.Timeout {
     }
   });
   return setInterval(() => {
-    if (more > 0) write(pc.dim(`  … and ${more} more`));
+    if (more > 0) write(colours.dim(`  … and ${more} more`));
     lines = 0;
     more = 0;
   }, 1_000);
@@ -161,9 +161,9 @@ function line(record: DeliveryRecord): string {
   const acknowledged = status !== null && status >= 200 && status < 300;
   const fate =
     outcome === 'answered'
-      ? (acknowledged ? pc.green : pc.red)(`${status} ${Math.round(record.ms ?? 0)} ms`)
-      : (outcome === 'lost' ? pc.yellow : pc.red)(outcome);
-  return `${delivery.requestId}  ${fate}${record.duplicate ? pc.yellow(' duplicate') : ''}  ${pc.dim(what)}`;
+      ? (acknowledged ? colours.green : colours.red)(`${status} ${Math.round(record.ms ?? 0)} ms`)
+      : (outcome === 'lost' ? colours.yellow : colours.red)(outcome);
+  return `${delivery.requestId}  ${fate}${record.duplicate ? colours.yellow(' duplicate') : ''}  ${colours.dim(what)}`;
 }
 
 async function endingSignal(): Promise<'SIGINT' | 'SIGTERM'> {

@@ -2,11 +2,11 @@
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { Command, InvalidArgumentError } from 'commander';
-import pc from 'picocolors';
 import { loadConfig, type Config } from '../config.ts';
 import { safeText } from '../service/safe-text.ts';
 import { STOCK_AVAILABLE_UPDATED } from '../service/schemas.ts';
 import { signBody } from '../service/signature.ts';
+import { colours } from './colours.ts';
 import { EXIT } from './exit-codes.ts';
 import { whole } from './flags.ts';
 import { urlOf } from './listener-url.ts';
@@ -80,14 +80,14 @@ async function send(options: SendOptions, command: Command, config: Config): Pro
     const answer = { url, bytes: body.byteLength, status: response.status, took_ms: tookMs, acknowledged };
     process.stdout.write(`${JSON.stringify({ ...answer, answer: text })}\n`);
   } else {
-    const paint = acknowledged ? pc.green : pc.red;
+    const paint = acknowledged ? colours.green : colours.red;
     process.stdout.write(`${paint(String(response.status))} in ${tookMs} ms from ${url}\n`);
     if (text !== '') process.stdout.write(`${text}\n`);
   }
   if (response.ok && !acknowledged)
     process.stderr.write(`later than a second: the service would not count it\n`);
   const warning = response.ok ? warningOf(options) : null;
-  if (warning !== null) process.stderr.write(`${pc.yellow(warning)}\n`);
+  if (warning !== null) process.stderr.write(`${warning}\n`);
   return acknowledged ? EXIT.done : EXIT.failed;
 }
 

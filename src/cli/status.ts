@@ -1,11 +1,11 @@
 /** `stock-mirror status`: the mirror's state, from the running server, or from the database when none runs. */
 import { existsSync } from 'node:fs';
 import { Command } from 'commander';
-import pc from 'picocolors';
 import { z } from 'zod';
 import { loadConfig, type Config } from '../config.ts';
 import { status as readStatus } from '../store/queries/status.ts';
 import { ago } from './ago.ts';
+import { colours } from './colours.ts';
 import { EXIT } from './exit-codes.ts';
 import { openMirrorFile } from './mirror-file.ts';
 import { blockedSchema, opsClient } from './ops-client.ts';
@@ -69,10 +69,10 @@ async function findStatus(config: Config): Promise<{ status: ShownStatus; servin
 }
 
 function describe(status: ShownStatus, serving: boolean, config: Config): string {
-  const paint = { live: pc.green, catching_up: pc.yellow, stale: pc.red }[status.state];
+  const paint = { live: colours.green, catching_up: colours.yellow, stale: colours.red }[status.state];
   const rows: [string, string][] = [
     ['state', paint(status.state)],
-    ['server', serving ? 'running' : pc.red('not running')],
+    ['server', serving ? 'running' : colours.red('not running')],
     ['database', config.database.path],
     ['mirrored', `${status.products} products, ${status.variants} variants, ${status.cells} stock levels`],
     ['last delivery', ago(status.last_delivery_at)],
@@ -100,12 +100,12 @@ function describe(status: ShownStatus, serving: boolean, config: Config): string
     ]);
   }
   if (status.blocked !== null && status.blocked !== undefined) {
-    rows.push([pc.red('not reading'), status.blocked.message]);
+    rows.push([colours.red('not reading'), status.blocked.message]);
   }
   for (const { kind, since, message } of status.alarms ?? []) {
     // Told already, as the reason why nothing is read.
     if (message === status.blocked?.message) continue;
-    rows.push([pc.red('alarm'), `${kind}, ${ago(since)}: ${message}`]);
+    rows.push([colours.red('alarm'), `${kind}, ${ago(since)}: ${message}`]);
   }
   const width = Math.max(...rows.map(([name]) => name.length));
   return rows.map(([name, value]) => `${name.padEnd(width)}  ${value}\n`).join('');

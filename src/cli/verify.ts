@@ -1,9 +1,9 @@
 /** `stock-mirror verify`: every figure of the service against the mirror's, changing nothing (DESIGN §6). */
 import { Command, Option } from 'commander';
-import pc from 'picocolors';
 import { loadConfig, type Config } from '../config.ts';
 import { connectService } from '../service/connect.ts';
 import { ago } from './ago.ts';
+import { colours } from './colours.ts';
 import { EXIT } from './exit-codes.ts';
 import { productIds, whole } from './flags.ts';
 import { interruptible } from './interrupt.ts';
@@ -134,16 +134,16 @@ function withoutUnknown(verdict: Verdict): Verdict {
 function describe(verdict: Verdict): string {
   const { products, totals, levels, drift, undecided, unread } = verdict;
   const compared = `${products} products, ${totals} totals and ${levels} stock levels compared`;
-  const lines = drift.map((found) => `${pc.red('differs')}  ${describeFound(found)}`);
-  for (const found of undecided) lines.push(`${pc.yellow('moving')}   ${describeFound(found)}`);
+  const lines = drift.map((found) => `${colours.red('differs')}  ${describeFound(found)}`);
+  for (const found of undecided) lines.push(`${colours.yellow('moving')}   ${describeFound(found)}`);
   for (const { productId, error } of unread)
-    lines.push(`${pc.red('unread')}   product ${productId}: ${error}`);
+    lines.push(`${colours.red('unread')}   product ${productId}: ${error}`);
   if (drift.length + unread.length === 0) {
     const moving = undecided.length === 0 ? '' : `; ${undecided.length} moved whenever they were looked at`;
-    lines.push(`${pc.green('equal')}: ${compared}${moving}`);
+    lines.push(`${colours.green('equal')}: ${compared}${moving}`);
   } else {
     lines.push(
-      `${pc.red(`${drift.length} differ`)}, ${unread.length} products could not be read: ${compared}`,
+      `${colours.red(`${drift.length} differ`)}, ${unread.length} products could not be read: ${compared}`,
     );
     const ids = [...new Set(drift.map(({ productId }) => productId))];
     const named = ids.length <= 10 ? ` --product ${ids.join(' ')}` : '';

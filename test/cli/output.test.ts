@@ -1,7 +1,7 @@
 /** Outputs that take no more: a reader that has gone is no failure, a full disk is one, and neither ends the work. */
 import { spawnSync } from 'node:child_process';
 import { expect, test } from 'vitest';
-import { CLI } from './harness.ts';
+import { CLI, temporaryFolder } from './harness.ts';
 
 /** @param into what the shell does with the command's output. */
 function help(into: string): { status: number | null; stdout: string; stderr: string } {
@@ -19,4 +19,14 @@ test('a full disk', () => {
     status: 1,
     stderr: 'error: the standard output cannot be written: ENOSPC: no space left on device, write\n',
   });
+});
+
+test('no colours in a pipe, whatever a CI job’s environment says', () => {
+  const { stdout } = spawnSync(process.execPath, [CLI, 'doctor'], {
+    cwd: temporaryFolder(),
+    env: { CI: 'true' },
+    encoding: 'utf8',
+  });
+  expect(stdout).toMatch(/^ok {4}node /);
+  expect(stdout).toContain('fail  configuration ');
 });

@@ -1,6 +1,5 @@
 /** The demo's course: first sync, trouble, a kill in the middle of it, repair, verdict. */
 import { once } from 'node:events';
-import pc from 'picocolors';
 import { z } from 'zod';
 import type { Sandbox } from '../../sandbox/sandbox.ts';
 import { compareWithTruth, missedVariants, type Comparison } from './compare.ts';
@@ -9,6 +8,7 @@ import { startMirror, type MirrorProcess } from './mirror-process.ts';
 import { untilAtRest } from './rest.ts';
 import { Story } from './story.ts';
 import { judge } from './verdict.ts';
+import { colours } from '../colours.ts';
 
 export interface StageOptions {
   /** About how long the whole may take; without it the trouble goes on until Ctrl-C. */
@@ -49,20 +49,20 @@ export class Stage {
   async play(interrupted: AbortSignal): Promise<number> {
     const story = this.#story;
     interrupted.addEventListener('abort', () =>
-      story.say(pc.bold('Ctrl-C: the store stops selling, and the mirror repairs what is left')),
+      story.say(colours.bold('Ctrl-C: the store stops selling, and the mirror repairs what is left')),
     );
-    story.say(pc.bold(`a store with ${this.#options.products} products, and an empty mirror beside it`));
+    story.say(colours.bold(`a store with ${this.#options.products} products, and an empty mirror beside it`));
     let mirror = await this.#start(0, 0);
     if (!(await this.#untilAtRest(mirror, true))) throw new Error('the first sync does not end');
-    story.say(pc.green(`the mirror has read every product: ${describe(this.#compare())}`));
+    story.say(colours.green(`the mirror has read every product: ${describe(this.#compare())}`));
 
     const stopTelling = story.begin();
     beginFaults(this.#sandbox);
     this.#sandbox.traffic.start(this.#options.rate);
     story.say(
-      pc.bold('the store sells, and its webhooks get lost, doubled, delayed; reads are slow or fail'),
+      colours.bold('the store sells, and its webhooks get lost, doubled, delayed; reads are slow or fail'),
     );
-    const summary = setInterval(() => story.say(pc.dim(this.#describe())), SUMMARY_EVERY_MS);
+    const summary = setInterval(() => story.say(colours.dim(this.#describe())), SUMMARY_EVERY_MS);
     try {
       const troubleMs = this.#troubleMs();
       await this.#wait(troubleMs === null ? KILL_AFTER_MS : troubleMs / 2, interrupted);
@@ -75,7 +75,7 @@ export class Stage {
     this.#sandbox.traffic.stop();
     endFaults(this.#sandbox);
     await this.#sandbox.network.flush();
-    story.say(pc.bold(`the store has stopped selling: ${this.#describe()}`));
+    story.say(colours.bold(`the store has stopped selling: ${this.#describe()}`));
     const isAtRest = await this.#repair(mirror);
     stopTelling();
     const { text, exitCode } = judge(this.#compare(), story.tally, isAtRest);
@@ -104,10 +104,10 @@ export class Stage {
 
   /** At the same address, as a real service would be. */
   async #killAndRestart(mirror: MirrorProcess): Promise<MirrorProcess> {
-    this.#story.say(pc.bold('the mirror is killed (kill -9) and started again'));
+    this.#story.say(colours.bold('the mirror is killed (kill -9) and started again'));
     await mirror.kill('SIGKILL');
     const next = await this.#start(mirror.port, mirror.opsPort);
-    this.#story.say(pc.green('it is back, with every webhook that it had answered'));
+    this.#story.say(colours.green('it is back, with every webhook that it had answered'));
     return next;
   }
 

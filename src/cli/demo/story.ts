@@ -1,8 +1,8 @@
 /** Tells, a line each, what the network did to the webhooks and what the mirror found and corrected. */
-import pc from 'picocolors';
 import type { DeliveryRecord } from '../../sandbox/deliveries.ts';
 import type { Sandbox } from '../../sandbox/sandbox.ts';
 import type { LogLine } from './mirror-process.ts';
+import { colours } from '../colours.ts';
 
 /** What happened, also where no line told it. */
 export interface Tally {
@@ -64,7 +64,7 @@ export class Story {
 
   say(text: string): void {
     const seconds = (performance.now() - this.#startedMs) / 1_000;
-    this.#write(`${pc.dim(`${seconds.toFixed(1).padStart(5)} s`)}  ${text}\n`);
+    this.#write(`${colours.dim(`${seconds.toFixed(1).padStart(5)} s`)}  ${text}\n`);
   }
 
   /** Tells of every webhook from here on. @returns how to end that. */
@@ -80,15 +80,23 @@ export class Story {
         const { name, fromQty, toQty } = this.#gapOf(line);
         tally.gapsOpened += 1;
         const held = `the mirror held ${fromQty}, this change is from ${toQty}`;
-        return this.#tell(pc.cyan, 'gap', `${name}: ${held}; a webhook is missing`);
+        return this.#tell(colours.cyan, 'gap', `${name}: ${held}; a webhook is missing`);
       }
       case 'gap_closed':
         tally.gapsClosed += 1;
-        return this.#tell(pc.green, 'closed', `${this.#gapOf(line).name}: the missing webhook was only late`);
+        return this.#tell(
+          colours.green,
+          'closed',
+          `${this.#gapOf(line).name}: the missing webhook was only late`,
+        );
       case PROVED: {
         tally.lossesProved += 1;
         const name = this.#nameOf(line['variantId']);
-        return this.#tell(pc.green, 'proved', `${name}: the missing webhook is lost, a read took its place`);
+        return this.#tell(
+          colours.green,
+          'proved',
+          `${name}: the missing webhook is lost, a read took its place`,
+        );
       }
       case CORRECTED: {
         // A bundle's total moves with its components and has no webhook of its own: that is no repair.
@@ -97,10 +105,11 @@ export class Story {
         tally.repaired += 1;
         const figures = `${String(line['oldQty'])} → ${String(line['newQty'])}`;
         const name = this.#nameOf(line['variantId']);
-        return this.#tell(pc.green, 'corrected', `${name}: ${figures} by a read; ${cause}`);
+        return this.#tell(colours.green, 'corrected', `${name}: ${figures} by a read; ${cause}`);
       }
       default:
-        if (line.level === 'error' || line.level === 'fatal') this.say(`${pc.red(line.level)}  ${line.msg}`);
+        if (line.level === 'error' || line.level === 'fatal')
+          this.say(`${colours.red(line.level)}  ${line.msg}`);
     }
   }
 
@@ -109,22 +118,22 @@ export class Story {
     const what = this.#changesOf(record);
     if (record.duplicate) {
       tally.duplicated += 1;
-      return this.#tell(pc.magenta, 'doubled', `${what}, delivered twice`);
+      return this.#tell(colours.magenta, 'doubled', `${what}, delivered twice`);
     }
     tally.sent += 1;
     if (record.outcome === 'lost') {
       tally.lost += 1;
-      return this.#tell(pc.red, 'lost', `${what}, never arrives`);
+      return this.#tell(colours.red, 'lost', `${what}, never arrives`);
     }
     if (record.outcome !== 'answered' || record.status === null || record.status > 299) {
       tally.missed += 1;
-      return this.#tell(pc.red, 'missed', `${what}, the mirror does not answer`);
+      return this.#tell(colours.red, 'missed', `${what}, the mirror does not answer`);
     }
     const behindMs = this.#newestMs - record.delivery.requestTimeMs;
     this.#newestMs = Math.max(this.#newestMs, record.delivery.requestTimeMs);
     if (behindMs <= 0) return;
     tally.late += 1;
-    this.#tell(pc.yellow, 'late', `${what}, arrives after one that is ${behindMs} ms newer`);
+    this.#tell(colours.yellow, 'late', `${what}, arrives after one that is ${behindMs} ms newer`);
   }
 
   #tell(paint: (text: string) => string, word: string, text: string): void {

@@ -1,5 +1,5 @@
 /** The end of the story: what happened, and whether the mirror is right. */
-import pc from 'picocolors';
+import { colours } from '../colours.ts';
 import { EXIT } from '../exit-codes.ts';
 import type { Comparison } from './compare.ts';
 import type { Tally } from './story.ts';
@@ -22,13 +22,17 @@ export function judge(comparison: Comparison, tally: Tally, isAtRest: boolean): 
       `${tally.lossesProved} proved lost), corrected ${tally.repaired} figures by reading products`,
     `compared    ${levels} stock levels, ${totals} totals and ${products} products with the store's own` +
       (untold === 0 ? '' : `, without ${untold} levels of pulled products that no webhook has told since`),
-    ...differences.slice(0, DIFFERENCES_SHOWN).map((difference) => pc.red(`            ${difference}`)),
+    ...differences.slice(0, DIFFERENCES_SHOWN).map((difference) => colours.red(`            ${difference}`)),
   ];
   if (differences.length > DIFFERENCES_SHOWN) {
-    lines.push(pc.red(`            and ${differences.length - DIFFERENCES_SHOWN} more`));
+    lines.push(colours.red(`            and ${differences.length - DIFFERENCES_SHOWN} more`));
   }
   const isEqual = differences.length === 0 && isAtRest;
-  lines.push(isEqual ? pc.bold(pc.green(EQUAL)) : pc.bold(pc.red(different(differences.length, isAtRest))));
+  lines.push(
+    isEqual
+      ? colours.bold(colours.green(EQUAL))
+      : colours.bold(colours.red(different(differences.length, isAtRest))),
+  );
   return { text: `${lines.join('\n')}\n`, exitCode: isEqual ? EXIT.done : EXIT.failed };
 }
 
