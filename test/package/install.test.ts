@@ -70,10 +70,20 @@ it('refuses what it does not know', () => {
 
 it('holds what it needs to run, and neither sources nor secrets', () => {
   expect(packed).toEqual(
-    expect.arrayContaining(['package.json', 'LICENSE', '.env.example', 'dist/bin.js', 'dist/cli.js']),
+    expect.arrayContaining([
+      'package.json',
+      'LICENSE',
+      '.env.example',
+      'dist/bin.js',
+      'dist/cli.js',
+      'scripts/deploy/systemd/stock-mirror.service',
+      'scripts/readers/poll-stock.py',
+    ]),
   );
   expect(
-    packed.filter((path) => /^(src|test|scripts(?!\/(grafana|prometheus)\/))\/|\.env$|\.db$/.test(path)),
+    packed.filter((path) =>
+      /^(src|test|scripts(?!\/(deploy|grafana|prometheus|readers)\/))\/|(^|\/)\.env$|\.db$/.test(path),
+    ),
   ).toEqual([]);
 });
 
