@@ -394,6 +394,20 @@ test('says of each item what became of it', async () => {
   );
 });
 
+test('shows the first items of a large delivery, more on its own page, and says what it leaves out', async () => {
+  const store = newStore();
+  const ops = await startOps(store);
+  const many = (count: number) =>
+    delivery(`${count}`, ...Array.from({ length: count }, (_, i) => item({ id: String(1_000 + i) })));
+  for (const count of [20, 600, 3_000]) await store.writer.appendDelivery(many(count), Date.now());
+  const list = words(await show(ops, '/deliveries'));
+  expect(list).toMatch(/too large for this list .*too large for this list .*20 changes .* 12 more Times/);
+  const rows = async (seq: number) => (await show(ops, `/deliveries/${seq}`)).match(/class="sku"/g)?.length;
+  expect([await rows(1), await rows(2), await rows(3)]).toEqual([20, 500, undefined]);
+  expect(words(await show(ops, '/deliveries/2'))).toContain('100 more are not shown');
+  expect(words(await show(ops, '/deliveries/3'))).toContain('too large to be shown');
+});
+
 test('pages through what was not understood, and through the runs', async () => {
   const store = newStore();
   const ops = await startOps(store);

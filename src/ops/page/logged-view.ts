@@ -20,7 +20,7 @@ export function loggedView({ deliveries, next, isPruned }: DeliveryPage, isFirst
         ? html`<p class="none">
             ${next === null ? 'None is on record.' : 'None in this part of the log, which has other entries too.'}
           </p>`
-        : deliveriesTable(deliveries)
+        : deliveriesTable(deliveries, { isAlone: false })
     }
     ${next === null && isPruned ? html`<p class="quiet">Older ones are pruned, and with them what they did.</p>` : ''}
     ${pager({
@@ -33,11 +33,16 @@ export function loggedView({ deliveries, next, isPruned }: DeliveryPage, isFirst
 /** One delivery, whole. */
 export function deliveryView(delivery: LoggedDelivery): Html {
   return html`<section aria-label="Delivery" id="delivery" data-live>
-    ${deliveriesTable([delivery])}
+    ${deliveriesTable([delivery], { isAlone: true })}
   </section>`;
 }
 
-function deliveriesTable(deliveries: readonly LoggedDelivery[]): Html {
+interface Shown {
+  /** On a page of its own: there is no other that shows more of it. */
+  readonly isAlone: boolean;
+}
+
+function deliveriesTable(deliveries: readonly LoggedDelivery[], shown: Shown): Html {
   return html`<table class="blocks deliveries">
     <thead>
       <tr>
@@ -49,14 +54,15 @@ function deliveriesTable(deliveries: readonly LoggedDelivery[]): Html {
         <th scope="col">What became of it</th>
       </tr>
     </thead>
-    ${deliveries.map(deliveryGroup)}
+    ${deliveries.map((delivery) => deliveryGroup(delivery, shown))}
   </table>`;
 }
 
-function deliveryGroup(delivery: LoggedDelivery): Html {
+function deliveryGroup(delivery: LoggedDelivery, { isAlone }: Shown): Html {
   const { seq, atMs, bytes: size, requestId, items, itemCount, unreadable, unreadableCount } = delivery;
   const rest = itemCount - (items?.length ?? 0) + unreadableCount - unreadable.length;
-  const told = items === null ? 'too large to be shown' : count(itemCount, 'change');
+  const tooLarge = isAlone ? 'too large to be shown' : 'too large for this list';
+  const told = items === null ? tooLarge : count(itemCount, 'change');
   return html`<tbody id="delivery-${seq}" class="group" data-new>
     <tr>
       <th scope="rowgroup" colspan="${COLUMNS}">
@@ -84,7 +90,7 @@ function deliveryGroup(delivery: LoggedDelivery): Html {
       rest > 0
         ? html`<tr class="more">
             <td class="whole" colspan="${COLUMNS}">
-              <a href="/deliveries/${seq}">${quantity(rest)} more</a>
+              ${isAlone ? `${quantity(rest)} more are not shown` : html`<a href="/deliveries/${seq}">${quantity(rest)} more</a>`}
             </td>
           </tr>`
         : ''

@@ -62,8 +62,9 @@ export function deliveryPage(
   const deliveries: LoggedDelivery[] = [];
   let parsed = 0;
   for (const row of rows) {
-    if (deliveries.length > 0 && parsed + row.bytes > PARSED_BYTES) break;
-    if (row.bytes <= PARSED_BYTES) parsed += row.bytes;
+    // A larger one is not looked at.
+    parsed += row.bytes > PARSED_BYTES ? 0 : row.bytes;
+    if (deliveries.length > 0 && parsed > PARSED_BYTES) break;
     deliveries.push(shown(db, row, { bytes: PARSED_BYTES, items: ITEMS_SHOWN }));
   }
   const isCut = deliveries.length < rows.length || rows.length === args.limit;
