@@ -4,10 +4,11 @@ import { cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import type { Part } from './bench/bench.ts';
+import { latency } from './bench/parts/latency.ts';
 import { throughput } from './bench/parts/throughput.ts';
 import { table, type Row } from './bench/row.ts';
 
-const PARTS: readonly Part[] = [throughput];
+const PARTS: readonly Part[] = [throughput, latency];
 
 const USAGE = `npm run bench -- [--only a,b] [--quick] [--json <file>]
 

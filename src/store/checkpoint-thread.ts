@@ -25,9 +25,11 @@ const MIN_WAL_BYTES = 1 << 20;
 const RESTART_WAL_BYTES = 16 << 20;
 /** A file that a reader made this long is cut. */
 const TRUNCATE_WAL_BYTES = 64 << 20;
-/** How long the writer may be kept waiting for that, and how long this thread tries to find it between two commits. */
+/** How long the writer may be kept waiting for that, and how often in a row. */
 const RESTART_WAIT_MS = 20;
-const RESTART_ATTEMPTS = 10;
+const RESTART_ATTEMPTS = 3;
+/** After as many in vain, which readers cause that never all pause, it is left alone for a while. */
+const RESTART_AGAIN_MS = 5_000;
 /** A log this long that a reader holds is worth a person's attention, and again every so often. */
 const LONG_WAL_BYTES = 256 << 20;
 const NEWS_EVERY_MS = 60_000;
@@ -62,6 +64,7 @@ function main(): void {
     if (row === undefined) throw new Error('wal_checkpoint told nothing');
     return row;
   };
+  let nextRestartAtMs = 0;
   const keepShort = (): void => {
     const { log, checkpointed } = checkpoint('PASSIVE');
     const heldPages = log - checkpointed;
@@ -71,11 +74,12 @@ function main(): void {
       tell({ type: 'held_back', walBytes: log * pageBytes, message });
       return;
     }
-    if (log * pageBytes < RESTART_WAL_BYTES) return;
+    if (log * pageBytes < RESTART_WAL_BYTES || performance.now() < nextRestartAtMs) return;
     const mode = log * pageBytes < TRUNCATE_WAL_BYTES ? 'RESTART' : 'TRUNCATE';
     for (let attempt = 0; attempt < RESTART_ATTEMPTS; attempt += 1) {
       if (checkpoint(mode).busy === 0) return;
     }
+    nextRestartAtMs = performance.now() + RESTART_AGAIN_MS;
   };
 
   const timer = setInterval(() => {
