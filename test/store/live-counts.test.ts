@@ -1,14 +1,25 @@
 /** What is counted by triggers is what counting finds, after any history; and the status says what the rows say. */
+import Database from 'better-sqlite3';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { NewEntry } from '../../src/store/log.ts';
 import { status } from '../../src/store/queries/status.ts';
 import type { Db } from '../../src/store/open.ts';
-import { delivery, detail, DirectWriter, item, readEntry, rows, T0, values } from './mirror-file.ts';
+import {
+  delivery,
+  detail,
+  DirectWriter,
+  item,
+  readEntry,
+  rows,
+  T0,
+  values,
+  writerDb,
+} from './mirror-file.ts';
 
 const productIds = fc.constantFrom('10', '11');
 const variantIds = fc.constantFrom('100', '101', '110');
-const warehouseIds = fc.constantFrom('1', '2', '3');
+const warehouseIds = fc.constantFrom('1', '2');
 const quantity = fc.integer({ min: 0, max: 3 });
 const levels = fc.dictionary(warehouseIds, quantity, { maxKeys: 3 });
 const variants = fc.uniqueArray(fc.record({ id: variantIds, levels: fc.option(levels, { nil: null }) }), {
@@ -29,18 +40,24 @@ type Step =
       readonly productId: string;
       readonly variants: Parameters<typeof detail>[1] | null;
     }
+  | { readonly kind: 'remove'; readonly productId: string }
   | { readonly kind: 'append'; readonly entry: (atMs: number) => NewEntry };
 
+const deliver = fc.record({
+  kind: fc.constant('deliver' as const),
+  id: variantIds,
+  warehouse: warehouseIds,
+  qty: fc.tuple(quantity, quantity),
+});
+
 const step: fc.Arbitrary<Step> = fc.oneof(
-  fc.record({
-    kind: fc.constant('deliver' as const),
-    id: variantIds,
-    warehouse: warehouseIds,
-    qty: fc.tuple(quantity, quantity),
-  }),
+  deliver,
+  deliver,
+  deliver,
   ...[variants, variants, fc.constant(null)].map((found) =>
     fc.record({ kind: fc.constant('read' as const), productId: productIds, variants: found }),
   ),
+  fc.record({ kind: fc.constant('remove' as const), productId: productIds }),
   fc.record({
     kind: fc.constant('append' as const),
     entry: fc.oneof(
@@ -92,6 +109,9 @@ function expectCounted(db: Db): void {
 }
 
 test('after any history', () => {
+  const made = writerDb();
+  made.pragma('journal_mode = DELETE');
+  const template = made.serialize();
   const seen = { gone: 0, unmapped: 0, suspect: 0, gaps: 0 };
   const count = (db: Db): void => {
     seen.gone += values<number>(db, 'SELECT count(*) FROM cells WHERE gone_at_ms IS NOT NULL')[0] ?? 0;
@@ -103,7 +123,7 @@ test('after any history', () => {
     fc.property(
       fc.array(fc.record({ afterMs: fc.constantFrom(10, 3_000, 40_000, 40_000), step }), { maxLength: 25 }),
       (plan) => {
-        const writer = new DirectWriter();
+        const writer = new DirectWriter(new Database(template));
         const { db } = writer;
         let atMs = T0;
         for (const [n, { afterMs, step: now }] of plan.entries()) {
@@ -116,6 +136,9 @@ test('after any history', () => {
           } else if (now.kind === 'read') {
             const found = now.variants === null ? null : detail(now.productId, now.variants);
             writer.append(readEntry(now.productId, found, { sentAtMs: atMs, s0: writer.writer.lastSeq }));
+          } else if (now.kind === 'remove') {
+            // Two reads, half a minute apart, that no longer find it.
+            for (let again = 0; again < 2; again += 1) writer.read(now.productId, null, (atMs += 40_000));
           } else writer.append(now.entry(atMs));
           if (n % 7 === 3) {
             const run = { startedAtMs: atMs, readAfterMs: atMs, startedSeq: 0, total: 0, productIds: null };
@@ -131,7 +154,7 @@ test('after any history', () => {
     ),
     { numRuns: 60 },
   );
-  for (const [what, times] of Object.entries(seen)) expect(times, what).toBeGreaterThan(10);
+  for (const [what, times] of Object.entries(seen)) expect(times, what).toBeGreaterThan(3);
 });
 
 test('rows that are deleted, or whose product changes, by whatever hand', () => {
@@ -155,4 +178,28 @@ test('rows that are deleted, or whose product changes, by whatever hand', () => 
     );
   }
   expect(rows(db, LIVE)).toEqual([{ products: 0, variants: 1, cells: 1 }]);
+});
+
+test.each([4_999, 5_000, 5_001])('after a downtime of %i products', (products) => {
+  const writer = new DirectWriter();
+  const { db } = writer;
+  db.exec(`WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${products + 1})
+    INSERT INTO products (product_id, read_seq, read_at_ms, has_bundle) SELECT 1000000 + i, 0, ${T0} + i * (i % 2), 0 FROM n`);
+  db.exec(`INSERT INTO variants SELECT product_id, product_id, 'S', NULL, '', 'own', 1, NULL, NULL, 0, NULL, NULL, 0, 0, NULL, 0, 0,
+    NULL, NULL, NULL, 1 FROM products`);
+  db.exec(`INSERT INTO cells SELECT variant_id, warehouse_id, 1, 'read', 0, 0, 0, 0, 0, 0, 0, 0, NULL, NULL, NULL, NULL, NULL,
+    NULL, NULL, 1 FROM variants, (SELECT '1' AS warehouse_id UNION SELECT '2')`);
+  expect(status(db)).toMatchObject({ products: products + 1, cells: 2 * products + 2, suspect_count: 0 });
+  db.exec(`UPDATE mirror_state SET trusted_after_ms = ${T0 + 1_000_000}`);
+  // One is read again, and in doubt since; another is in doubt besides.
+  db.exec(`UPDATE products SET read_at_ms = ${T0 + 2_000_000} WHERE product_id = '1000001'`);
+  writer.append({
+    kind: 'oblige',
+    atMs: T0,
+    reason: 'not_stored',
+    productIds: ['1000001', '1000002'],
+    variantIds: [],
+  });
+  expectCounted(db);
+  expect(status(db)).toMatchObject({ suspect_count: 2 * products + 2, pending_reads: products + 1 });
 });
