@@ -234,6 +234,19 @@ test('deliveries, the latest first, by what was not understood and how late they
   expect(latest).toMatchObject([{ bytes: large.byteLength, request_id: null, items: null }]);
 });
 
+test('a page of large deliveries ends where enough is parsed, and all are on the next ones', async () => {
+  const note = 'x'.repeat(60_000);
+  for (let n = 0; n < 100; n += 1) {
+    await store.writer.appendDelivery(delivery(`r${n}`, item({ update_time: T0 + n, note })), T0 + n);
+  }
+  const found = await pages('/api/deliveries?limit=1000', 'deliveries');
+  // Four megabytes of some sixty thousand bytes each.
+  expect(found.map((page) => page.length)).toEqual([70, 30]);
+  expect(found.flat().map((row) => row['request_id'])).toEqual(
+    Array.from({ length: 100 }, (_, n) => `r${99 - n}`),
+  );
+});
+
 test('runs, the latest first, one of them, and its end', async () => {
   const order = (body: Json) =>
     ops.ask('/api/resync', { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } });

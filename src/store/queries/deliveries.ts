@@ -49,6 +49,8 @@ interface Row {
 
 /** Bodies larger than this are not parsed for a list: the reader's thread has others to serve. */
 const MAX_PARSED_BYTES = 64 << 10;
+/** A page holds no more than this of bodies to parse, however many rows are asked for. */
+const PARSED_BYTES = 4 << 20;
 /** With a filter that needs the bodies, so many are looked at for one page. */
 const PARSED_AT_ONCE = 200;
 
@@ -82,18 +84,18 @@ export function deliveriesBefore(
   };
   // Of one delivery several items may be in quarantine, and a page may end between them.
   let previous = before.logSeq;
+  let parsedBytes = 0;
   const { rows, last, hasMore } = walk(found, {
     limit,
     ...(minDelayMs === null ? {} : { lookAt: PARSED_AT_ONCE }),
     keep: (row) => {
       const isNew = row.seq !== previous;
       previous = row.seq;
-      return (
-        isNew &&
-        (row.kind === 'delivery' || row.kind === 'unmerged') &&
-        (minDelayMs === null || delayOf(viewOnce(row)) >= minDelayMs)
-      );
+      if (!isNew || (row.kind !== 'delivery' && row.kind !== 'unmerged')) return false;
+      if (row.bytes <= MAX_PARSED_BYTES) parsedBytes += row.bytes;
+      return minDelayMs === null || delayOf(viewOnce(row)) >= minDelayMs;
     },
+    isEnough: () => parsedBytes >= PARSED_BYTES,
   });
   return {
     rows: rows.map(viewOnce),

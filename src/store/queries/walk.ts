@@ -10,20 +10,24 @@ export interface Walked<R> {
 /** Rows looked at in one walk, so that a filter that keeps few of many never holds the reader up. */
 const LOOK_AT = 5_000;
 
-/** @param rows a statement's rows, lazily: what is not looked at is not computed. */
+/**
+ * @param rows a statement's rows, lazily: what is not looked at is not computed.
+ * @param isEnough what is kept so far is as much as may be, whatever its number.
+ */
 export function walk<R>(
   rows: Iterable<R>,
   {
     limit,
     keep = () => true,
+    isEnough = () => false,
     lookAt = LOOK_AT,
-  }: { limit: number; keep?: (row: R) => boolean; lookAt?: number },
+  }: { limit: number; keep?: (row: R) => boolean; isEnough?: () => boolean; lookAt?: number },
 ): Walked<R> {
   const kept: R[] = [];
   let last: R | null = null;
   let looked = 0;
   for (const row of rows) {
-    if (kept.length === limit || looked === lookAt) return { rows: kept, last, hasMore: true };
+    if (kept.length === limit || looked === lookAt || isEnough()) return { rows: kept, last, hasMore: true };
     looked += 1;
     last = row;
     if (keep(row)) kept.push(row);
