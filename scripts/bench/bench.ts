@@ -6,6 +6,8 @@ export interface Bench {
   readonly quick: boolean;
   /** A folder that is removed in the end. */
   readonly folder: string;
+  /** The same, in memory where there is room for it: what is measured there is not the disk, which others use too. */
+  readonly memoryFolder: string;
   /** Told what is going on, for whoever waits. */
   readonly say: (text: string) => void;
   /** More than a row can show, printed below the table. */

@@ -65,6 +65,11 @@ export class Child {
     return (Number(fields[11]) + Number(fields[12])) * 10;
   }
 
+  /** What it has written, to files and connections. */
+  writtenBytes(): number {
+    return Number(/wchar: (\d+)/.exec(this.#read('io'))?.[1]);
+  }
+
   async end(signal: NodeJS.Signals = 'SIGTERM'): Promise<void> {
     this.#process.kill(signal);
     await this.#ended;

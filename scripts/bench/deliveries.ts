@@ -10,6 +10,8 @@ export interface Cells {
     readonly warehouseId: string;
   };
   qty(index: number): number;
+  /** What is true from now on. */
+  set(index: number, qty: number): void;
 }
 
 export interface PreparedDelivery {

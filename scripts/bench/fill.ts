@@ -1,38 +1,89 @@
 /** Databases of any size, made by SQL alone: a first sync of ten million cells would take hours. */
 import Database from 'better-sqlite3';
+import { EARLIEST_MS } from '../../src/core/limits.ts';
 import { openWriter } from '../../src/store/open.ts';
 import type { Cells } from './deliveries.ts';
 
 const WAREHOUSES = 3;
 const VARIANTS_A_PRODUCT = 3;
+const CELLS_A_PRODUCT = WAREHOUSES * VARIANTS_A_PRODUCT;
 const FIRST_ID = 100_000_000_000;
+const FIRST_WAREHOUSE = 701;
 const QTY = 50;
+/** Numbers of the feed that a variant's first read takes: its cells twice, as levels and with their names, and itself. */
+const SEQS_A_VARIANT = 2 * WAREHOUSES + 1;
+/** The first entry of the log is the list that showed the products. */
+const FIRST_READ_SEQ = 2;
 
-/** What `fillDatabase` puts in, by index. */
+/** What `fillDatabase` puts in, by index, and what deliveries have made of it since. */
 export class FilledCells implements Cells {
   readonly count: number;
+  readonly #changed = new Map<number, number>();
 
-  constructor(count: number) {
-    this.count = count;
+  /** @param wanted rounded up to whole products. */
+  constructor(wanted: number) {
+    this.count = productsFor(wanted) * CELLS_A_PRODUCT;
   }
   name(index: number) {
     const variant = Math.floor(index / WAREHOUSES);
     return {
       variantId: String(FIRST_ID + variant),
       sku: `SKU-${variant}`,
-      warehouseId: String(701 + (index % WAREHOUSES)),
+      warehouseId: String(FIRST_WAREHOUSE + (index % WAREHOUSES)),
     };
   }
-  qty(): number {
-    return QTY;
+  qty(index: number): number {
+    return this.#changed.get(index) ?? QTY;
   }
+  set(index: number, qty: number): void {
+    this.#changed.set(index, qty);
+  }
+}
+
+function productsFor(cells: number): number {
+  return Math.ceil(cells / CELLS_A_PRODUCT);
+}
+
+/** The detail of which the filled rows of a product come, as the service would have sent it. */
+export function detailOf(product: number, updateTimeMs: number) {
+  const variants = Array.from({ length: VARIANTS_A_PRODUCT }, (_, i) => product * VARIANTS_A_PRODUCT + i);
+  return {
+    id: String(FIRST_ID + product),
+    name: `Product ${product}`,
+    store_id: '1',
+    update_time: updateTimeMs,
+    variants: variants.map((variant) => ({
+      product_variant_id: String(FIRST_ID + variant),
+      name: `Variant ${variant}`,
+      sku: `SKU-${variant}`,
+      available_qty: QTY * WAREHOUSES,
+      on_hand: QTY * WAREHOUSES,
+      reserved_qty: 0,
+      cost: '1.00',
+      warehouses: Array.from({ length: WAREHOUSES }, (_, i) => ({
+        wh_id: String(FIRST_WAREHOUSE + i),
+        on_hand: QTY,
+        available_qty: QTY,
+        reserved_qty: 0,
+      })),
+    })),
+  };
+}
+
+/** As long as those that the service gives. */
+export function requestIdOf(product: number): string {
+  return `00000000-0000-4000-8000-${FIRST_ID + product}`;
 }
 
 /**
  * As a first read of the whole catalogue leaves it: products with three variants in three warehouses each, a change
- * of the feed for every cell.
+ * of the feed for every cell, a log of the reads. All but the details themselves, which no delivery and no list
+ * touches, and which would be most of the file.
+ *
+ * @param cells rounded up to whole products.
+ * @param atMs when each product was read.
  */
-export function fillDatabase(path: string, cells: number): void {
+export function fillDatabase(path: string, cells: number, atMs = Date.now() - 60_000): void {
   openWriter(path).close();
   const db = new Database(path);
   try {
@@ -40,44 +91,67 @@ export function fillDatabase(path: string, cells: number): void {
     db.pragma('journal_mode = OFF');
     db.pragma('synchronous = OFF');
     db.pragma('locking_mode = EXCLUSIVE');
-    db.pragma('cache_size = -1048576');
-    const indexes = db
-      .prepare<[], { name: string; sql: string }>(
-        `SELECT name, sql FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL
+    db.pragma('cache_size = -262144');
+    // Row by row they would cost more than the rows: indexes are made afterwards, and what triggers count is written.
+    const dropped = db
+      .prepare<[], { type: string; name: string; sql: string }>(
+        `SELECT type, name, sql FROM sqlite_master WHERE type IN ('index', 'trigger') AND sql IS NOT NULL
          AND tbl_name IN ('cells', 'variants', 'products', 'changes')`,
       )
       .all();
-    for (const { name } of indexes) db.exec(`DROP INDEX "${name}"`);
-    const variants = Math.ceil(cells / WAREHOUSES);
-    const products = Math.ceil(variants / VARIANTS_A_PRODUCT);
-    const atMs = Date.now() - 60_000;
-    const count = (rows: number) =>
-      `WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i + 1 < ${rows})`;
     db.exec('BEGIN');
-    db.exec(`${count(products)}
-      INSERT INTO products (product_id, name, update_time_ms, read_seq, read_at_ms, has_bundle)
-      SELECT CAST(${FIRST_ID} + i AS TEXT), 'Product ' || i, ${atMs}, 1, ${atMs}, 0 FROM n`);
-    db.exec(`${count(variants)}
-      INSERT INTO variants (variant_id, product_id, sku, name, kind, available_qty, on_hand, reserved_qty,
-        allow_negative_stock, cost, bundled_by_count, as_of_ms, verified_at_ms, event_seq, event_at_ms, change_seq)
-      SELECT CAST(${FIRST_ID} + i AS TEXT), CAST(${FIRST_ID} + i / ${VARIANTS_A_PRODUCT} AS TEXT), 'SKU-' || i,
-        'Variant ' || i, 'own', ${QTY * WAREHOUSES}, ${QTY * WAREHOUSES}, 0, 0, '1.00', 0, ${atMs}, ${atMs}, 0, 0,
-        (i + 1) * ${WAREHOUSES} FROM n`);
-    db.exec(`${count(cells)}
-      INSERT INTO cells (variant_id, warehouse_id, qty, source, as_of_ms, event_time_ms, event_old, event_count,
-        event_seq, event_at_ms, read_lo_ms, read_hi_ms, verified_at_ms, on_hand, reserved_qty, on_hand_as_of_ms,
-        change_seq)
-      SELECT CAST(${FIRST_ID} + i / ${WAREHOUSES} AS TEXT), CAST(701 + i % ${WAREHOUSES} AS TEXT), ${QTY}, 'read',
-        ${atMs}, 0, 0, 0, 0, 0, ${atMs - 2_000}, ${atMs}, ${atMs}, ${QTY}, 0, ${atMs}, i + 1 FROM n`);
-    db.exec(`${count(cells)}
-      INSERT INTO changes (seq, log_seq, variant_id, warehouse_id, sku, new_qty, source, reason, recorded_at_ms)
-      SELECT i + 1, 1, CAST(${FIRST_ID} + i / ${WAREHOUSES} AS TEXT), CAST(701 + i % ${WAREHOUSES} AS TEXT),
-        'SKU-' || (i / ${WAREHOUSES}), ${QTY}, 'read', 'first_read', ${atMs} FROM n`);
-    db.exec(`UPDATE mirror_state SET change_seq = ${cells}, trusted_after_ms = ${atMs - 1}`);
-    db.exec(`UPDATE service_state SET last_full_sync_at_ms = ${atMs}, alive_at_ms = ${atMs}`);
-    for (const { sql } of indexes) db.exec(sql);
+    for (const { type, name } of dropped) db.exec(`DROP ${type} "${name}"`);
+    insertRows(db, productsFor(cells), atMs);
+    for (const { sql } of dropped) db.exec(sql);
     db.exec('COMMIT');
   } finally {
     db.close();
   }
+}
+
+function insertRows(db: Database.Database, products: number, atMs: number): void {
+  const variants = products * VARIANTS_A_PRODUCT;
+  const cells = variants * WAREHOUSES;
+  const count = (rows: number) =>
+    `WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i + 1 < ${rows})`;
+  const id = (index: string) => `CAST(${FIRST_ID} + ${index} AS TEXT)`;
+  const warehouse = `CAST(${FIRST_WAREHOUSE} + i % ${WAREHOUSES} AS TEXT)`;
+  const firstSeqOfCell = `i / ${WAREHOUSES} * ${SEQS_A_VARIANT} + i % ${WAREHOUSES} + 1`;
+  db.exec(`${count(products)}
+    INSERT INTO products (product_id, name, update_time_ms, read_seq, read_at_ms, has_bundle)
+    SELECT ${id('i')}, 'Product ' || i, ${atMs}, i + ${FIRST_READ_SEQ - 1}, ${atMs}, 0 FROM n`);
+  db.exec(`${count(products)}
+    INSERT INTO product_cells (product_id, cells) SELECT ${id('i')}, ${CELLS_A_PRODUCT} FROM n`);
+  db.exec(`${count(variants)}
+    INSERT INTO variants (variant_id, product_id, sku, name, kind, available_qty, on_hand, reserved_qty,
+      allow_negative_stock, cost, bundled_by_count, as_of_ms, verified_at_ms, event_seq, event_at_ms, change_seq)
+    SELECT ${id('i')}, ${id(`i / ${VARIANTS_A_PRODUCT}`)}, 'SKU-' || i, 'Variant ' || i, 'own',
+      ${QTY * WAREHOUSES}, ${QTY * WAREHOUSES}, 0, 0, '1.00', 0, ${atMs}, ${atMs}, 0, ${EARLIEST_MS},
+      (i + 1) * ${SEQS_A_VARIANT} FROM n`);
+  // A read's window, in the service's clock, is as wide as what the `Date` header and a replica leave open.
+  db.exec(`${count(cells)}
+    INSERT INTO cells (variant_id, warehouse_id, qty, source, as_of_ms, event_time_ms, event_old, event_count,
+      event_seq, event_at_ms, read_lo_ms, read_hi_ms, verified_at_ms, on_hand, reserved_qty, on_hand_as_of_ms,
+      change_seq)
+    SELECT ${id(`i / ${WAREHOUSES}`)}, ${warehouse}, ${QTY}, 'read', ${atMs}, ${EARLIEST_MS}, 0, 0, 0,
+      ${EARLIEST_MS}, ${atMs - 3_000}, ${atMs + 2_000}, ${atMs}, ${QTY}, 0, ${atMs},
+      ${firstSeqOfCell} + ${WAREHOUSES} FROM n`);
+  db.exec(`${count(cells)}
+    INSERT INTO changes (seq, log_seq, variant_id, warehouse_id, sku, new_qty, source, reason, recorded_at_ms,
+      request_id)
+    SELECT ${firstSeqOfCell}, i / ${CELLS_A_PRODUCT} + ${FIRST_READ_SEQ}, ${id(`i / ${WAREHOUSES}`)}, ${warehouse},
+      'SKU-' || (i / ${WAREHOUSES}), ${QTY}, 'read', 'first_read', ${atMs},
+      '${requestIdOf(0).slice(0, -String(FIRST_ID).length)}' || (${FIRST_ID} + i / ${CELLS_A_PRODUCT}) FROM n`);
+  db.exec(`INSERT INTO log (seq, kind, at_ms, payload)
+    VALUES (${FIRST_READ_SEQ - 1}, 'listed', ${atMs}, CAST('{"productIds":[],"lookup":false}' AS BLOB))`);
+  db.exec(`${count(products)}
+    INSERT INTO log (seq, kind, at_ms, payload)
+    SELECT i + ${FIRST_READ_SEQ}, 'read', ${atMs}, CAST(
+      '{"productId":"' || (${FIRST_ID} + i) || '","s0":1,"sentAtMs":${atMs},"receivedAtMs":${atMs},"detail":"unchanged"}'
+      AS BLOB) FROM n`);
+  db.exec(`UPDATE live_counts SET products = ${products}, variants = ${variants}, cells = ${cells}`);
+  db.exec(
+    `UPDATE mirror_state SET change_seq = ${variants * SEQS_A_VARIANT}, store_id = '1', offset_ceiling_ms = 1000`,
+  );
+  db.exec(`UPDATE service_state SET last_full_sync_at_ms = ${atMs}`);
 }

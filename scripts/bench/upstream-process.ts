@@ -49,8 +49,8 @@ const handlers: {
       perSecond,
       requests: prepared.map((delivery) => delivery.request),
       onSend: (i) => {
-        if (target instanceof CatalogueCells)
-          for (const { cell, qty } of prepared[i]!.sets) target.set(cell, qty);
+        if (target === null) return;
+        for (const { cell, qty } of prepared[i]!.sets) target.set(cell, qty);
       },
     });
     return { tookMs: sent.tookMs, refused: sent.refused, answers: distributionOf(sent.answerMs) };

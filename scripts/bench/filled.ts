@@ -1,0 +1,73 @@
+/** Filled databases, as the parts that measure with them share them, and a mirror on one of them that has no service. */
+import Database from 'better-sqlite3';
+import { once } from 'node:events';
+import { closeSync, existsSync, fsyncSync, openSync } from 'node:fs';
+import { createServer, type AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import type { Bench } from './bench.ts';
+import { Child, type Environment, type Listening } from './child.ts';
+import { fillDatabase } from './fill.ts';
+import { MAIN } from './synced.ts';
+import { environmentOf } from './upstream.ts';
+
+export const FILLED_SECRET = 'filled-webhook-secret';
+const BUSY_TIMEOUT_MS = 5_000;
+
+/** @returns the path of the one with so many cells: made by whoever asks first, then as each part leaves it. */
+export function filledDatabase({ memoryFolder, say }: Bench, cells: number): string {
+  const path = join(memoryFolder, `filled-${cells}.db`);
+  if (existsSync(path)) return path;
+  const startedMs = performance.now();
+  fillDatabase(path, cells);
+  toDisk(path);
+  say(`${cells} cells written in ${((performance.now() - startedMs) / 1_000).toFixed(0)} s`);
+  return path;
+}
+
+/** Written back now, and not while something is measured. */
+function toDisk(path: string): void {
+  const descriptor = openSync(path, 'r+');
+  try {
+    fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+/** A server on a filled database, stopped a moment ago, so that nothing was missed. It asks a service that is not there. */
+export async function startFilled(path: string, folder: string): Promise<Child> {
+  write(path, 'UPDATE service_state SET alive_at_ms = ?', Date.now());
+  return new Child(MAIN, [], await environmentFor(path), folder);
+}
+
+/** @returns where it listens, once it does nothing but wait for deliveries. */
+export async function idle(mirror: Child, path: string): Promise<Listening> {
+  const at = await mirror.listening();
+  // Every start walks through the catalogue. Of a service that is not there the walk would only be in the way.
+  write(path, `UPDATE runs SET state = 'failed', error = 'not measured' WHERE state = 'running'`);
+  return at;
+}
+
+async function environmentFor(path: string): Promise<Environment> {
+  const closed = createServer().listen(0, '127.0.0.1');
+  await once(closed, 'listening');
+  const { port } = closed.address() as AddressInfo;
+  closed.close();
+  const service = {
+    baseUrl: `http://127.0.0.1:${port}`,
+    clientId: 'filled-client',
+    clientSecret: 'filled-secret',
+    webhookSecret: FILLED_SECRET,
+  };
+  return environmentOf(service, path);
+}
+
+/** As somebody at a shell would: the server notices. */
+function write(path: string, sql: string, ...args: readonly unknown[]): void {
+  const db = new Database(path, { timeout: BUSY_TIMEOUT_MS });
+  try {
+    db.prepare(sql).run(...args);
+  } finally {
+    db.close();
+  }
+}

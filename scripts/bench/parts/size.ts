@@ -1,0 +1,152 @@
+/** (c) What a delivery costs when much is in the database already. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Bench, Part } from '../bench.ts';
+import type { Child } from '../child.ts';
+import { median } from '../distribution.ts';
+import { filledDatabase, FILLED_SECRET, idle, startFilled } from '../filled.ts';
+import { footprintOf, type Footprint } from '../footprint.ts';
+import { atMost, type Row } from '../row.ts';
+import { Upstream } from '../upstream.ts';
+
+const SMALL = 10_000;
+const LARGER = 1_000_000;
+const LARGEST = 10_000_000;
+
+const CONNECTIONS = 256;
+/** To warm up with: what has not run yet is slow. */
+const FEW_CONNECTIONS = 16;
+/** Apart enough that two deliveries about one cell, on two connections, are hardly ever of the same instant. */
+const EVERY_MS = 1;
+/** The checkpoint thread moves what was written once a second: its work is part of what a delivery costs. */
+const CHECKPOINT_MS = 1_500;
+
+interface Sized {
+  readonly cells: number;
+  readonly path: string;
+  readonly mirror: Child;
+  readonly upstream: Upstream;
+  readonly url: string;
+  readonly rounds: Measured[];
+}
+
+interface Measured {
+  readonly perSecond: number;
+  readonly cpuUs: number;
+  readonly writtenKb: number;
+}
+
+async function run(bench: Bench): Promise<Row[]> {
+  const { quick, say } = bench;
+  const sizes = quick ? [SMALL, LARGER] : [SMALL, LARGER, LARGEST];
+  const rounds = quick ? 3 : 5;
+  const perRound = quick ? 2_000 : 5_000;
+  const started: Sized[] = [];
+  try {
+    for (const cells of sizes) started.push(await start(bench, cells));
+    const filled = footprintOf(started[0]!.path);
+    for (const sized of started) await measure(sized, perRound, FEW_CONNECTIONS);
+    for (let round = 1; round <= rounds; round += 1) {
+      say(`round ${round} of ${rounds}`);
+      for (const sized of started) sized.rounds.push(await measure(sized, perRound, CONNECTIONS));
+    }
+    return [...costRows(started, perRound), ...fileRows(filled, footprintOf(started[0]!.path))];
+  } finally {
+    await Promise.all(started.flatMap(({ mirror, upstream }) => [mirror.end(), upstream.end()]));
+  }
+}
+
+async function start(bench: Bench, cells: number): Promise<Sized> {
+  const path = filledDatabase(bench, cells);
+  const mirror = await startFilled(path, bench.folder);
+  const upstream = new Upstream();
+  try {
+    const { webhookUrl: url } = await idle(mirror, path);
+    await upstream.ask('fill', { cells });
+    return { cells, path, mirror, upstream, url, rounds: [] };
+  } catch (error) {
+    await Promise.all([mirror.end(), upstream.end()]);
+    throw error;
+  }
+}
+
+async function measure(
+  { mirror, upstream, url }: Sized,
+  count: number,
+  connections: number,
+): Promise<Measured> {
+  const startMs = Date.now() - count * EVERY_MS;
+  await upstream.ask('prepare', { count, secret: FILLED_SECRET, startMs, everyMs: EVERY_MS });
+  const beforeMs = mirror.cpuMs();
+  const beforeBytes = mirror.writtenBytes();
+  const { tookMs, refused } = await upstream.ask('send', {
+    url,
+    connections,
+    perSecond: null,
+    isTrue: true,
+  });
+  if (Object.keys(refused).length > 0)
+    throw new Error(`not all were answered 204: ${JSON.stringify(refused)}`);
+  await sleep(CHECKPOINT_MS);
+  return {
+    perSecond: (count * 1_000) / tookMs,
+    cpuUs: ((mirror.cpuMs() - beforeMs) * 1_000) / count,
+    writtenKb: (mirror.writtenBytes() - beforeBytes) / count / 1_000,
+  };
+}
+
+function costRows([small, ...others]: readonly Sized[], perRound: number): Row[] {
+  return others.flatMap(({ cells, rounds }, i) => {
+    const row = (
+      what: string,
+      unit: string,
+      figure: (measured: Measured) => number,
+      hasTarget: boolean,
+    ): Row => {
+      const ours = median(rounds.map(figure));
+      const against = median(small!.rounds.map(figure));
+      const ratio = median(rounds.map((round, k) => figure(round) / figure(small!.rounds[k]!)));
+      return {
+        part: 'c',
+        what: `${what} of a delivery, ${short(cells)} cells`,
+        ours: `${ours.toFixed(0)} ${unit}`,
+        against: `${against.toFixed(0)} ${unit} with ${short(small!.cells)}`,
+        ratio,
+        target: hasTarget && i === others.length - 1 ? atMost(ratio, 1.5) : null,
+        figures: { ours, against, ratio, cells, rounds: rounds.length, perRound },
+      };
+    };
+    return [
+      row('CPU', 'µs', ({ cpuUs }) => cpuUs, true),
+      row(`time, ${CONNECTIONS} connections,`, 'µs', ({ perSecond }) => 1_000_000 / perSecond, true),
+      row('writes to file and checkpoint', 'kB', ({ writtenKb }) => writtenKb, false),
+    ];
+  });
+}
+
+/** @param filled as a first read leaves it. @param after when deliveries have come to it. */
+function fileRows(filled: Footprint, after: Footprint): Row[] {
+  const row = (what: string, bytes: number): Row => ({
+    part: 'c',
+    what,
+    ours: `${bytes.toFixed(0)} bytes`,
+    against: null,
+    ratio: null,
+    target: null,
+    figures: { bytes },
+  });
+  const { cells, variants, products, product_cells: productCells } = filled;
+  const grown = (table: 'changes' | 'log'): number =>
+    (after[table].bytes - filled[table].bytes) / (after[table].rows - filled[table].rows);
+  const stock = [cells, variants, products, productCells].reduce((sum, { bytes }) => sum + bytes, 0);
+  return [
+    row('file for a cell, with its share of variant and product', stock / cells.rows),
+    row('file for a change of the feed', grown('changes')),
+    row('file for a delivery in the log', grown('log')),
+  ];
+}
+
+function short(cells: number): string {
+  return cells >= 1_000_000 ? `${cells / 1_000_000} M` : `${cells / 1_000} k`;
+}
+
+export const size: Part = { id: 'c', title: 'cost of a delivery by the size of the database', run };
