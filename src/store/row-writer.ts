@@ -45,11 +45,11 @@ export class RowWriter<Row extends object> {
   update(stored: Row, row: Row): void {
     let changed = 0;
     const values: Value[] = [];
-    for (const [i, { of }] of this.#others.entries()) {
-      if (stored[of] === row[of]) continue;
+    this.#others.forEach(({ of }, i) => {
+      if (stored[of] === row[of]) return;
       changed |= 1 << i;
       values.push(valueOf(row[of]));
-    }
+    });
     if (changed === 0) return;
     for (const { of } of this.#key) values.push(valueOf(row[of]));
     this.#updateOf(changed).run(values);
