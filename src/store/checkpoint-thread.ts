@@ -28,6 +28,8 @@ const TRUNCATE_WAL_BYTES = 64 << 20;
 /** How long the writer may be kept waiting for that, and how often in a row. */
 const RESTART_WAIT_MS = 20;
 const RESTART_ATTEMPTS = 3;
+/** A disk on which the few frames left took so long would keep the writer waiting as long. */
+const SLOW_DISK_MS = 100;
 /** After as many in vain, which readers cause that never all pause, it is left alone for a while. */
 const RESTART_AGAIN_MS = 5_000;
 /** A log this long that a reader holds is worth a person's attention, and again every so often. */
@@ -75,6 +77,9 @@ function main(): void {
       return;
     }
     if (log * pageBytes < RESTART_WAL_BYTES || performance.now() < nextRestartAtMs) return;
+    const startedMs = performance.now();
+    checkpoint('PASSIVE');
+    if (performance.now() - startedMs > SLOW_DISK_MS && log * pageBytes < LONG_WAL_BYTES) return;
     const mode = log * pageBytes < TRUNCATE_WAL_BYTES ? 'RESTART' : 'TRUNCATE';
     for (let attempt = 0; attempt < RESTART_ATTEMPTS; attempt += 1) {
       if (checkpoint(mode).busy === 0) return;
