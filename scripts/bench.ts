@@ -6,11 +6,13 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import type { Part } from './bench/bench.ts';
 import { latency } from './bench/parts/latency.ts';
+import { slowQueries } from './bench/parts/queries.ts';
 import { size } from './bench/parts/size.ts';
+import { start } from './bench/parts/start.ts';
 import { throughput } from './bench/parts/throughput.ts';
 import { table, type Row } from './bench/row.ts';
 
-const PARTS: readonly Part[] = [throughput, latency, size];
+const PARTS: readonly Part[] = [throughput, latency, size, start, slowQueries];
 
 const USAGE = `npm run bench -- [--only a,b] [--quick] [--json <file>]
 

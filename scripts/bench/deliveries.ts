@@ -16,6 +16,8 @@ export interface Cells {
 
 export interface PreparedDelivery {
   readonly request: Buffer;
+  /** The end of the request: in the same memory. */
+  readonly body: Buffer;
   /** What its sending makes true. */
   readonly sets: readonly { readonly cell: number; readonly qty: number }[];
 }
@@ -70,15 +72,16 @@ export function prepareDeliveries(cells: Cells, recipe: Recipe, random: () => nu
       request_time: updateTimeMs,
       data: { items },
     });
-    return { request: requestOf(body, recipe.secret), sets };
+    return { ...requestOf(body, recipe.secret), sets };
   });
 }
 
-function requestOf(body: string, secret: string): Buffer {
+function requestOf(body: string, secret: string): Pick<PreparedDelivery, 'request' | 'body'> {
   const bytes = Buffer.from(body);
   const head =
     'POST /webhooks HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n' +
     `User-Agent: service-webhook/1.0\r\nX-Service-Signature: ${signBody(secret, bytes)}\r\n` +
     `Content-Length: ${bytes.byteLength}\r\n\r\n`;
-  return Buffer.concat([Buffer.from(head), bytes]);
+  const request = Buffer.concat([Buffer.from(head), bytes]);
+  return { request, body: request.subarray(head.length) };
 }

@@ -5,7 +5,7 @@ import { closeSync, existsSync, fsyncSync, openSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import type { Bench } from './bench.ts';
-import { Child, type Environment, type Listening } from './child.ts';
+import { Child, type Listening } from './child.ts';
 import { fillDatabase } from './fill.ts';
 import { MAIN } from './synced.ts';
 import { environmentOf } from './upstream.ts';
@@ -34,10 +34,30 @@ function toDisk(path: string): void {
   }
 }
 
-/** A server on a filled database, stopped a moment ago, so that nothing was missed. It asks a service that is not there. */
-export async function startFilled(path: string, folder: string): Promise<Child> {
+/** A server on this database. It asks a service that is not there. @param port of the webhooks; 0: any. */
+export async function startFilled(path: string, folder: string, port = 0): Promise<Child> {
+  const service = {
+    baseUrl: `http://127.0.0.1:${await freePort()}`,
+    clientId: 'filled-client',
+    clientSecret: 'filled-secret',
+    webhookSecret: FILLED_SECRET,
+  };
+  return new Child(MAIN, [], { ...environmentOf(service, path), PORT: String(port) }, folder);
+}
+
+/** A port of 127.0.0.1 on which nobody listens. */
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
+}
+
+/** As a server leaves it that has stopped at this moment: nothing was missed. */
+export function stoppedJustNow(path: string): void {
   write(path, 'UPDATE service_state SET alive_at_ms = ?', Date.now());
-  return new Child(MAIN, [], await environmentFor(path), folder);
 }
 
 /** @returns where it listens, once it does nothing but wait for deliveries. */
@@ -46,20 +66,6 @@ export async function idle(mirror: Child, path: string): Promise<Listening> {
   // Every start walks through the catalogue. Of a service that is not there the walk would only be in the way.
   write(path, `UPDATE runs SET state = 'failed', error = 'not measured' WHERE state = 'running'`);
   return at;
-}
-
-async function environmentFor(path: string): Promise<Environment> {
-  const closed = createServer().listen(0, '127.0.0.1');
-  await once(closed, 'listening');
-  const { port } = closed.address() as AddressInfo;
-  closed.close();
-  const service = {
-    baseUrl: `http://127.0.0.1:${port}`,
-    clientId: 'filled-client',
-    clientSecret: 'filled-secret',
-    webhookSecret: FILLED_SECRET,
-  };
-  return environmentOf(service, path);
 }
 
 /** As somebody at a shell would: the server notices. */

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Bench, Part } from '../bench.ts';
 import type { Child } from '../child.ts';
 import { median } from '../distribution.ts';
-import { filledDatabase, FILLED_SECRET, idle, startFilled } from '../filled.ts';
+import { filledDatabase, FILLED_SECRET, idle, startFilled, stoppedJustNow } from '../filled.ts';
 import { footprintOf, type Footprint } from '../footprint.ts';
 import { atMost, type Row } from '../row.ts';
 import { Upstream } from '../upstream.ts';
@@ -57,6 +57,7 @@ async function run(bench: Bench): Promise<Row[]> {
 
 async function start(bench: Bench, cells: number): Promise<Sized> {
   const path = filledDatabase(bench, cells);
+  stoppedJustNow(path);
   const mirror = await startFilled(path, bench.folder);
   const upstream = new Upstream();
   try {
