@@ -5,6 +5,7 @@ import { LATEST_MS } from '../core/limits.ts';
 import type { CatalogueClient } from '../service/client.ts';
 import { ServiceError } from '../service/errors.ts';
 import { snapshotOf } from '../service/snapshot.ts';
+import type { NewEntry } from '../store/log.ts';
 import type { Store } from '../store/store.ts';
 
 export interface ProductReaderDeps {
@@ -18,18 +19,20 @@ const RETRY = { baseMs: 500, capMs: 60_000 };
 /** An answer that is not the service's own, or that cannot be kept, may take a person to mend: ever more rarely. */
 const ODD_ANSWER_RETRY = { baseMs: 2_000, capMs: 15 * 60_000 };
 
-/** @returns what the answer changed. @throws ServiceError, StoreError */
-export async function readProduct(
-  deps: ProductReaderDeps,
+/** An answer on its way into the log. */
+export type AnsweredRead = Extract<NewEntry, { kind: 'read' }>;
+
+/** @throws ServiceError */
+export async function askProduct(
+  { store, client, now }: ProductReaderDeps,
   productId: string,
   signal: AbortSignal,
-): Promise<readonly Fact[]> {
-  const { store, client, now } = deps;
+): Promise<AnsweredRead> {
   // Before the request: what is committed later, the answer may not show.
   const s0 = store.writer.lastSeq;
   const answer = await client.productDetail(productId, { signal });
   const { sentAtMs, receivedAtMs, serverDateMs, requestId } = answer;
-  const appended = await store.writer.append({
+  return {
     kind: 'read',
     atMs: Math.max(now(), receivedAtMs),
     productId,
@@ -40,8 +43,16 @@ export async function readProduct(
     requestId,
     snapshot:
       answer.outcome === 'found' ? snapshotOf(answer.product, JSON.stringify(answer.rawProduct)) : null,
-  });
-  return appended.facts;
+  };
+}
+
+/** @returns what the answer changed. @throws StoreError */
+export async function recordAnswer(
+  { store }: ProductReaderDeps,
+  answered: AnsweredRead,
+): Promise<readonly Fact[]> {
+  const { facts } = await store.writer.append(answered);
+  return facts;
 }
 
 /**

@@ -5,8 +5,15 @@
 import type { Fact } from '../core/fact.ts';
 import { ServiceError } from '../service/errors.ts';
 import type { Logger } from '../log.ts';
+import { DueAhead } from './due-ahead.ts';
 import { createPause, sleep } from './pause.ts';
-import { readProduct, recordFailure, type ProductReaderDeps } from './product-reader.ts';
+import {
+  askProduct,
+  recordAnswer,
+  recordFailure,
+  type AnsweredRead,
+  type ProductReaderDeps,
+} from './product-reader.ts';
 import type { Throttle } from './throttle.ts';
 
 export interface ReadQueueDeps extends ProductReaderDeps {
@@ -16,16 +23,18 @@ export interface ReadQueueDeps extends ProductReaderDeps {
   readonly onRead: (productId: string, facts: readonly Fact[]) => void;
   /** Told when the service refused the read for good. */
   readonly onParked: (productId: string, error: unknown) => void;
+  /** Told when everything that was due is read. */
+  readonly onIdle: () => void;
 }
 
 /** How long to wait when nothing is due, unless woken. */
 const IDLE_MS = 200;
 /** How long to wait for the throttle when something is due. */
 const THROTTLED_MS = 20;
-/** Every fifth read goes to the product read longest ago, so that no flood of doubts starves it. */
-const FAIR_SHARE = 5;
-/** A product read this recently needs no fair share. */
-const FAIR_AGE_MS = 10 * 60_000;
+/** For each request that may be under way so many products are asked for at once. */
+const AHEAD = 4;
+/** Answers on their way into the log: a store that does not keep up holds the requests back. */
+const MAX_UNRECORDED = 64;
 const STORE_TROUBLE_MS = 1_000;
 
 export class ReadQueue {
@@ -33,11 +42,14 @@ export class ReadQueue {
   readonly #pause = createPause();
   readonly #stop = new AbortController();
   readonly #underWay = new Map<string, Promise<void>>();
-  #sinceFair = 0;
+  readonly #ahead: DueAhead;
+  #unrecorded = 0;
+  #isBusy = false;
   #loop: Promise<void> | null = null;
 
   constructor(deps: ReadQueueDeps) {
     this.#deps = deps;
+    this.#ahead = new DueAhead({ reader: deps.store.reader, now: deps.now });
   }
 
   get readsUnderWay(): number {
@@ -50,6 +62,7 @@ export class ReadQueue {
 
   /** Something may have become due. */
   wake(): void {
+    this.#ahead.expire();
     this.#pause.wake();
   }
 
@@ -64,8 +77,10 @@ export class ReadQueue {
   async #run(): Promise<void> {
     while (!this.#isStopped()) {
       try {
-        const started = await this.#startDue();
-        await this.#pause.wait(started === 'throttled' ? THROTTLED_MS : IDLE_MS);
+        if (this.#ahead.isSpent && (this.#free() > 0 || this.#underWay.size > 0)) await this.#look();
+        this.#startDue();
+        if (this.#free() > 0 && this.#ahead.hasMore && this.#ahead.isSpent) continue;
+        await this.#pause.wait(this.#ahead.hasMore ? THROTTLED_MS : IDLE_MS);
       } catch (error) {
         if (this.#isStopped()) return;
         this.#deps.log.error({ err: error }, 'cannot ask the database what is due; trying again');
@@ -74,50 +89,55 @@ export class ReadQueue {
     }
   }
 
+  async #look(): Promise<void> {
+    await this.#ahead.ask(AHEAD * this.#deps.throttle.concurrencyLimit, [...this.#underWay.keys()]);
+    if (!this.#isBusy || this.#ahead.hasMore || this.#underWay.size > 0) return;
+    this.#isBusy = false;
+    this.#deps.onIdle();
+  }
+
   #isStopped(): boolean {
     return this.#stop.signal.aborted;
   }
 
-  async #startDue(): Promise<'idle' | 'throttled'> {
-    const { throttle, store, now } = this.#deps;
-    const free = throttle.free();
-    if (free === 0) return 'throttled';
-    const exclude = [...this.#underWay.keys()];
-    const due = await store.reader.ask('dueReads', { nowMs: now(), limit: free, exclude });
-    for (const { productId } of due) {
-      if (this.#isStopped() || throttle.free() === 0) return 'throttled';
-      await this.#startFairShare();
-      if (throttle.free() > 0 && !this.#underWay.has(productId)) this.#start(productId);
-    }
-    return due.length === free ? 'throttled' : 'idle';
+  #free(): number {
+    return Math.min(this.#deps.throttle.free(), MAX_UNRECORDED - this.#unrecorded);
   }
 
-  async #startFairShare(): Promise<void> {
-    this.#sinceFair += 1;
-    if (this.#sinceFair < FAIR_SHARE) return;
-    this.#sinceFair = 0;
-    const nowMs = this.#deps.now();
-    const productId = await this.#deps.store.reader.ask('oldestVerified', {
-      nowMs,
-      beforeMs: nowMs - FAIR_AGE_MS,
-      exclude: [...this.#underWay.keys()],
-    });
-    if (productId !== null) this.#start(productId);
+  #startDue(): void {
+    while (!this.#isStopped() && this.#free() > 0) {
+      const productId = this.#ahead.take();
+      if (productId === null) return;
+      if (!this.#underWay.has(productId)) this.#start(productId);
+    }
+  }
+
+  /** A request may follow the one that has ended. */
+  #goOn(): void {
+    this.#startDue();
+    if (this.#ahead.isSpent) this.#pause.wake();
   }
 
   #start(productId: string): void {
     const work = this.#read(productId).finally(() => {
       this.#underWay.delete(productId);
-      this.#pause.wake();
+      // It may be due again.
+      if (!this.#ahead.hasMore) this.wake();
+      else this.#goOn();
     });
     this.#underWay.set(productId, work);
+    this.#isBusy = true;
   }
 
   /** Never rejects: every failure is on record, or leaves the product due. */
   async #read(productId: string): Promise<void> {
     const { throttle, log, onRead, onParked } = this.#deps;
     try {
-      const facts = await throttle.send(() => readProduct(this.#deps, productId, this.#stop.signal));
+      const answered = await throttle.send(() => askProduct(this.#deps, productId, this.#stop.signal));
+      // The request has ended: the next one need not wait for the disk.
+      const recorded = this.#record(answered);
+      this.#goOn();
+      const facts = await recorded;
       for (const fact of facts) {
         if (fact.kind !== 'wrong_store') continue;
         throttle.stopForWrongStore(
@@ -137,6 +157,15 @@ export class ReadQueue {
         // Still due: the pause keeps it from being read again in a tight loop.
         await sleep(STORE_TROUBLE_MS, this.#stop.signal).catch(() => undefined);
       }
+    }
+  }
+
+  async #record(answered: AnsweredRead): Promise<readonly Fact[]> {
+    this.#unrecorded += 1;
+    try {
+      return await recordAnswer(this.#deps, answered);
+    } finally {
+      this.#unrecorded -= 1;
     }
   }
 }

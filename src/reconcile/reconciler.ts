@@ -8,7 +8,7 @@ import type { RunKind } from '../store/commands.ts';
 import type { Run } from '../store/queries/runs.ts';
 import type { Store } from '../store/store.ts';
 import { Lookups } from './lookups.ts';
-import { sleep } from './pause.ts';
+import { createPause, sleep } from './pause.ts';
 import { ReadQueue } from './read-queue.ts';
 import { beginCatalogueRun, beginProductRun, endRun, followRun } from './runs.ts';
 import { startSchedule, type Schedule, type ScheduleOptions } from './schedule.ts';
@@ -42,6 +42,8 @@ export class Reconciler {
   readonly #queue: ReadQueue;
   readonly #lookups: Lookups;
   readonly #stop = new AbortController();
+  /** Between two ticks; ended early when a run may begin or end. */
+  readonly #pause = createPause();
   #schedule: Schedule | null = null;
   #ticking: Promise<void> | null = null;
   /** The walk through the list under way, for one run at a time. */
@@ -68,6 +70,7 @@ export class Reconciler {
       ...deps,
       throttle: this.#throttle,
       onRead: (_, facts) => this.#countDrift(facts),
+      onIdle: () => this.#pause.wake(),
       onParked: (productId, error) =>
         log.warn(
           { productId, err: error },
@@ -139,11 +142,13 @@ export class Reconciler {
         : beginProductRun(this.#deps, productIds),
     );
     this.#queue.wake();
+    this.#pause.wake();
     return run;
   }
 
   async stop(): Promise<void> {
     this.#stop.abort();
+    this.#pause.stop();
     this.#schedule?.stop();
     await this.#queue.stop();
     await Promise.all([this.#ticking, this.#sweeping, this.#lookups.ended(), this.#lastBegun]);
@@ -171,16 +176,15 @@ export class Reconciler {
   }
 
   async #tick(): Promise<void> {
-    const { signal } = this.#stop;
     while (!this.#isStopped()) {
       try {
         await this.#followRuns();
         await this.#doChores();
-        await sleep(TICK_MS, signal);
+        await this.#pause.wait(TICK_MS);
       } catch (error) {
         if (this.#isStopped()) return;
         this.#deps.log.error({ err: error }, 'reconciling is in trouble; trying again');
-        await sleep(TROUBLE_MS, signal).catch(() => undefined);
+        await sleep(TROUBLE_MS, this.#stop.signal).catch(() => undefined);
       }
     }
   }
@@ -204,6 +208,7 @@ export class Reconciler {
     const { log } = this.#deps;
     try {
       await sweep({ ...this.#deps, throttle: this.#throttle }, run, this.#stop.signal);
+      this.#pause.wake();
     } catch (error) {
       if (this.#isStopped()) return;
       log.error(

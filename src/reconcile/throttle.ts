@@ -6,7 +6,7 @@ import { CLOSED, failed, mayCall, probing, succeeded, type Breaker } from '../co
 import { afterOverload, afterSuccess, allowed, startConcurrency } from '../core/concurrency.ts';
 import { refill, startRate, take } from '../core/rate.ts';
 import { ServiceError } from '../service/errors.ts';
-import { sleep } from './pause.ts';
+import { createPause, type Pause } from './pause.ts';
 
 export interface ThrottleDeps {
   readonly now: () => number;
@@ -43,7 +43,7 @@ export class Throttle {
   /** The service asked for no request before. */
   #pausedUntilMs = 0;
   /** Requests that wait for their turn. */
-  #waiting = 0;
+  readonly #waiting = new Set<Pause>();
 
   constructor(deps: ThrottleDeps) {
     this.#deps = deps;
@@ -66,16 +66,24 @@ export class Throttle {
 
   /** How many requests may be sent now, after those that wait for their turn. */
   free(): number {
-    return Math.max(0, this.#slots() - this.#waiting);
+    return Math.max(0, this.#slots() - this.#waiting.size);
   }
 
   /** Waits until a request may be sent, ahead of whoever only asks what is free. @throws the signal's reason. */
   async turn(signal: AbortSignal): Promise<void> {
-    this.#waiting += 1;
+    signal.throwIfAborted();
+    const pause = createPause();
+    const wake = (): void => pause.wake();
+    this.#waiting.add(pause);
+    signal.addEventListener('abort', wake);
     try {
-      while (this.#slots() === 0) await sleep(TURN_CHECK_MS, signal);
+      while (this.#slots() === 0) {
+        await pause.wait(TURN_CHECK_MS);
+        signal.throwIfAborted();
+      }
     } finally {
-      this.#waiting -= 1;
+      this.#waiting.delete(pause);
+      signal.removeEventListener('abort', wake);
     }
   }
 
@@ -104,6 +112,7 @@ export class Throttle {
       throw error;
     } finally {
       this.#inFlight -= 1;
+      for (const pause of this.#waiting) pause.wake();
     }
   }
 

@@ -2,7 +2,7 @@
 import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { readProduct } from '../../src/reconcile/product-reader.ts';
+import { askProduct, recordAnswer, type ProductReaderDeps } from '../../src/reconcile/product-reader.ts';
 import { beginCatalogueRun } from '../../src/reconcile/runs.ts';
 import { sweep } from '../../src/reconcile/sweep.ts';
 import { createServiceClient, type ServiceClient } from '../../src/service/client.ts';
@@ -31,6 +31,10 @@ function answeredWith(answer: Odd): ServiceClient {
 }
 
 const ok = (body: Uint8Array | string): Odd => ({ status: 200, headers: {}, body: Buffer.from(body) });
+
+async function readProduct(deps: ProductReaderDeps, productId: string, signal: AbortSignal) {
+  return recordAnswer(deps, await askProduct(deps, productId, signal));
+}
 
 /** @returns the typed error; undefined when it was understood. Any other error fails the test. */
 async function outcomeOf(work: Promise<unknown>): Promise<ServiceError | undefined> {

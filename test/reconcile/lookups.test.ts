@@ -11,7 +11,12 @@ function setUp(ids: readonly string[], haste = 40) {
   const service = fakeService(now, ids);
   const controller = new AbortController();
   const deps = { store, client: service, throttle: newThrottle(now), random: () => 0.5, now, log };
-  const queue = new ReadQueue({ ...deps, onRead: () => undefined, onParked: () => undefined });
+  const queue = new ReadQueue({
+    ...deps,
+    onRead: () => undefined,
+    onParked: () => undefined,
+    onIdle: () => undefined,
+  });
   const lookups = new Lookups(deps, controller.signal);
   queue.start();
   const tick = setInterval(() => {

@@ -34,6 +34,7 @@ function setUp(options: { maxConcurrency?: number; haste?: number; ids?: string[
     log,
     onRead: () => undefined,
     onParked: (productId) => parked.push(productId),
+    onIdle: () => undefined,
   });
   const failures = () =>
     store.rows<Failure>(

@@ -1,6 +1,7 @@
 /** What is asked all the time is found by an index, however large the mirror grows. */
 import { expect, test } from 'vitest';
 import { queries } from '../../src/store/queries/index.ts';
+import { dueReads, oldestVerified } from '../../src/store/queries/queue.ts';
 import type { Db } from '../../src/store/open.ts';
 import { SqliteTables } from '../../src/store/sqlite-tables.ts';
 import { delivery, DirectWriter, item, T0, writerDb } from './mirror-file.ts';
@@ -49,8 +50,8 @@ function statements(db: Db, use: (db: Db) => unknown): string[] {
 }
 
 test.each<[string, (db: Db) => unknown]>([
-  ['dueReads', (db) => queries.dueReads(db, { nowMs: T0, limit: 8, exclude: ['1'] })],
-  ['oldestVerified', (db) => queries.oldestVerified(db, { nowMs: T0, beforeMs: T0, exclude: [] })],
+  ['dueReads', (db) => dueReads(db, { nowMs: T0, limit: 8, exclude: ['1'] })],
+  ['oldestVerified', (db) => oldestVerified(db, { nowMs: T0, limit: 2, beforeMs: T0, exclude: [] })],
   ['dueChores', (db) => queries.dueChores(db, { nowMs: T0 })],
   ['remainingOf', (db) => queries.remainingOf(db, { readAfterMs: T0, productIds: null, nowMs: 0 })],
   ['runOutcomes', (db) => [queries.runOutcomes(db, { afterId: 0 }), queries.runOutcomesStart(db)]],

@@ -69,9 +69,9 @@ export const READING: readonly Mutant[] = [
   {
     id: 'fair-share-off',
     breaks: 'a fifth of the reads goes to the product read longest ago (§9, queue)',
-    file: 'src/reconcile/read-queue.ts',
-    find: '    if (this.#sinceFair < FAIR_SHARE) return;',
-    replace: '    if (this.#sinceFair < 1e6 * FAIR_SHARE) return;',
+    file: 'src/reconcile/due-ahead.ts',
+    find: '    if (this.#sinceFair < FAIR_SHARE) return null;',
+    replace: '    if (this.#sinceFair < 1e6 * FAIR_SHARE) return null;',
     first: 'simulation',
     tests: ['test/reconcile/read-queue.test.ts'],
   },

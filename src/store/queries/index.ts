@@ -4,13 +4,12 @@ import { deliveryCounts } from './delivery-counts.ts';
 import { runOutcomes, runOutcomesStart, stateSample } from './gauges.ts';
 import { apiQueries } from './api.ts';
 import { pageQueries } from './page.ts';
-import { dueChores, dueReads, notMirrored, oldestVerified, scheduledReads, unreadSince } from './queue.ts';
+import { dueChores, nextReads, notMirrored, scheduledReads, unreadSince } from './queue.ts';
 import { latestRuns, remainingOf, runById, runningCatalogueRun, runningRuns } from './runs.ts';
 import { failureOf, lastLife, status, stillUnmapped } from './status.ts';
 
 export const queries = {
-  dueReads,
-  oldestVerified,
+  nextReads,
   dueChores,
   unreadSince,
   notMirrored,

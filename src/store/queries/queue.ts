@@ -29,7 +29,7 @@ export const RUN_PRIORITY: Record<RunKind, number> = {
 
 /** Not under way, and no failed attempt makes it wait. */
 const FREE = `
-  NOT EXISTS (SELECT 1 FROM json_each(@exclude) e WHERE e.value = product_id)
+  product_id NOT IN (SELECT value FROM json_each(@exclude))
   AND NOT EXISTS (
     SELECT 1 FROM read_failures f WHERE f.product_id = q.product_id AND f.next_at_ms > @nowMs
   )`;
@@ -111,20 +111,37 @@ function firstOfEach(reads: readonly DueRead[]): DueRead[] {
   return [...first.values()];
 }
 
-/** The product read longest ago, for the share that no queue may take; null when all were read after `beforeMs`. */
+/** Products read longest ago, for the share that no queue may take; none that was read after `beforeMs`. */
 export function oldestVerified(
   db: Db,
-  args: { readonly nowMs: number; readonly beforeMs: number; readonly exclude: readonly string[] },
-): string | null {
-  const row = prepared<object, { productId: string }>(db, UNREAD).get({
-    nowMs: args.nowMs,
-    barrierMs: args.beforeMs,
-    exclude: JSON.stringify(args.exclude),
-    limit: 1,
-    reason: 'stale',
-    priority: PRIORITY.stale,
-  });
-  return row?.productId ?? null;
+  args: DueReadsArgs & {
+    readonly beforeMs: number;
+  },
+): string[] {
+  return prepared<object, DueRead>(db, UNREAD)
+    .all({
+      nowMs: args.nowMs,
+      barrierMs: args.beforeMs,
+      exclude: JSON.stringify(args.exclude),
+      limit: args.limit,
+      reason: 'stale',
+      priority: PRIORITY.stale,
+    })
+    .map(({ productId }) => productId);
+}
+
+/** Both, of one moment: ids alone. */
+export function nextReads(
+  db: Db,
+  args: DueReadsArgs & { readonly oldestBeforeMs: number; readonly oldestLimit: number },
+): { readonly due: string[]; readonly oldest: string[] } {
+  return db.transaction(() => {
+    const due = dueReads(db, args).map(({ productId }) => productId);
+    // The share is one of what is read: while nothing is due, nothing is.
+    if (due.length === 0) return { due, oldest: [] };
+    const { nowMs, exclude, oldestBeforeMs: beforeMs, oldestLimit: limit } = args;
+    return { due, oldest: oldestVerified(db, { nowMs, exclude, beforeMs, limit }) };
+  })();
 }
 
 /** What the clock brings: variants to look up, and postponed orders to read. */
