@@ -17,5 +17,10 @@ export interface Bench {
 export interface Part {
   readonly id: string;
   readonly title: string;
+  /**
+   * `background`: long, and next to no work for the machine: begun first, the others meanwhile. `tolerant`: may run
+   * beside that. The rest have the machine to themselves.
+   */
+  readonly pace?: 'background' | 'tolerant';
   readonly run: (bench: Bench) => Promise<readonly Row[]>;
 }

@@ -124,8 +124,7 @@ function deliveriesArgs(
 /** What the service itself asks on the same thread, several times a second. */
 function ownQuestions(nowMs: number): Question[] {
   return [
-    question('dueReads', { nowMs, limit: 8, exclude: [] }),
-    question('oldestVerified', { nowMs, beforeMs: nowMs, exclude: [] }),
+    question('nextReads', { nowMs, limit: 32, exclude: [], oldestBeforeMs: nowMs, oldestLimit: 7 }),
     question('dueChores', { nowMs }),
     question('remainingOf', { readAfterMs: nowMs, productIds: null, nowMs }),
     question('scheduledReads', { limit: 2_000 }),

@@ -1,0 +1,8 @@
+/** The shape of the products that the lean service makes of their numbers. */
+export const LEAN_WAREHOUSES = [
+  ['701', '702', '703'],
+  ['701', '702', '703'],
+  ['701', '702', '703', '704'],
+] as const;
+export const LEAN_VARIANTS_A_PRODUCT = LEAN_WAREHOUSES.length;
+export const LEAN_CELLS_A_PRODUCT = LEAN_WAREHOUSES.flat().length;
