@@ -9,12 +9,13 @@ import { firstSync } from './bench/parts/first-sync.ts';
 import { latency } from './bench/parts/latency.ts';
 import { slowQueries } from './bench/parts/queries.ts';
 import { reads } from './bench/parts/reads.ts';
+import { recovery } from './bench/parts/recovery.ts';
 import { size } from './bench/parts/size.ts';
 import { start } from './bench/parts/start.ts';
 import { throughput } from './bench/parts/throughput.ts';
 import { table, type Row } from './bench/row.ts';
 
-const PARTS: readonly Part[] = [throughput, latency, size, reads, firstSync, start, slowQueries];
+const PARTS: readonly Part[] = [throughput, latency, size, reads, firstSync, recovery, start, slowQueries];
 
 const USAGE = `npm run bench -- [--only a,b] [--quick] [--json <file>]
 

@@ -2,6 +2,7 @@
 import { startSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
 import { CatalogueCells } from './catalogue.ts';
 import { prepareDeliveries, type Cells, type PreparedDelivery } from './deliveries.ts';
+import { differences } from './equality.ts';
 import { distributionOf } from './distribution.ts';
 import { FilledCells } from './fill.ts';
 import { seeded } from './random.ts';
@@ -30,6 +31,16 @@ const handlers: {
       cells: found.count,
       products: truth.products.length,
     };
+  },
+  change({ cells: count }) {
+    if (!(cells instanceof CatalogueCells)) throw new Error('no catalogue is served');
+    const step = Math.max(1, Math.floor(cells.count / count));
+    for (let i = 0; i < Math.min(count, cells.count); i += 1) cells.set(i * step, cells.qty(i * step) + 1);
+    return null;
+  },
+  compare({ databasePath }) {
+    if (sandbox === null) throw new Error('no catalogue is served');
+    return { different: differences(databasePath, sandbox.truth) };
   },
   fill({ cells: count }) {
     cells = new FilledCells(count);

@@ -7,6 +7,10 @@ import type { Environment } from './child.ts';
 export interface Requests {
   /** Serves a catalogue; later calls change its latency alone. */
   serve: { readonly products: number; readonly latencyMs: number };
+  /** Changes the stock of so many cells, spread over all, and tells nobody. */
+  change: { readonly cells: number };
+  /** How many levels of a mirror differ from the truth. */
+  compare: { readonly databasePath: string };
   /** Deliveries are about a filled database, which no service knows. */
   fill: { readonly cells: number };
   /** Makes the next deliveries. */
@@ -39,6 +43,8 @@ export interface Service {
 
 export interface Answers {
   serve: Service;
+  change: null;
+  compare: { readonly different: number };
   fill: null;
   prepare: null;
   send: {

@@ -1,0 +1,41 @@
+/** Whether a mirror's file says of every level what the simulated service itself would answer. */
+import Database from 'better-sqlite3';
+import { available, sellable } from '../../src/sandbox/model.ts';
+import type { Truth } from '../../src/sandbox/truth.ts';
+
+interface Level {
+  readonly id: string;
+  readonly qty: number;
+}
+
+/** @returns how many levels differ: totals of variants, and cells of those whose warehouses the service tells. */
+export function differences(path: string, truth: Truth): number {
+  const db = new Database(path, { readonly: true, fileMustExist: true });
+  try {
+    const totals = levels(db, 'SELECT variant_id AS id, available_qty AS qty FROM mirror_variants');
+    const cells = levels(
+      db,
+      "SELECT variant_id || '/' || warehouse_id AS id, available_qty AS qty FROM mirror_stock",
+    );
+    let different = 0;
+    for (const variant of truth.variants) {
+      if (totals.get(variant.id) !== sellable(variant)) different += 1;
+      if (variant.kind === 'pulled' || variant.kind === 'bundle') continue;
+      for (const cell of variant.cells) {
+        if (cells.get(`${variant.id}/${cell.warehouseId}`) !== available(cell)) different += 1;
+      }
+    }
+    return different;
+  } finally {
+    db.close();
+  }
+}
+
+function levels(db: Database.Database, sql: string): ReadonlyMap<string, number> {
+  return new Map(
+    db
+      .prepare<[], Level>(sql)
+      .all()
+      .map(({ id, qty }) => [id, qty]),
+  );
+}
