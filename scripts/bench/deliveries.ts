@@ -35,6 +35,8 @@ export interface Recipe {
 /** One in five hundred is a large one, as of a stocktake. */
 const LARGE_EVERY = 500;
 const LARGE_ITEMS = 100;
+/** On average; the others have one, two or three. */
+export const CHANGES_A_DELIVERY = (2 * (LARGE_EVERY - 1) + LARGE_ITEMS) / LARGE_EVERY;
 
 /**
  * One to three changes each, a few with a hundred, over all cells alike, with unbroken chains. The same recipe makes

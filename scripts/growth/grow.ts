@@ -1,0 +1,130 @@
+/**
+ * A store's life in accelerated time: deliveries that arrive over simulated days go through the real writer, what
+ * retention prunes is pruned several times a simulated day, and the checkpoint thread keeps its real pace.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createLog } from '../../src/log.ts';
+import { openStore } from '../../src/store/open-store.ts';
+import { rowsOf } from '../../src/store/pruned.ts';
+import type { Store } from '../../src/store/store.ts';
+import { prepareDeliveries } from '../bench/deliveries.ts';
+import { fillDatabase, FilledCells } from '../bench/fill.ts';
+import { seeded } from '../bench/random.ts';
+
+export interface Plan {
+  /** Where the database is made. */
+  readonly path: string;
+  readonly days: number;
+  readonly deliveriesPerDay: number;
+  readonly retentionDays: number;
+  /** A server prunes every hour. */
+  readonly prunesPerDay: number;
+  readonly cells: number;
+  readonly seed: number;
+}
+
+/** How things stand when a simulated day ends. */
+export interface Day {
+  readonly day: number;
+  readonly fileBytes: number;
+  /** As long as it was when the last delivery of the day was written. */
+  readonly walBytes: number;
+  /** After a rest of a few seconds at the most, as the checkpoint thread finds it when no flood goes on. */
+  readonly restedWalBytes: number;
+  /** Entries of the log. */
+  readonly logEntries: number;
+}
+
+export interface Growth {
+  readonly days: readonly Day[];
+  /** Of the file, over the last third of the days: 0.01 is one percent. */
+  readonly lastThird: number;
+  readonly longestWalBytes: number;
+  readonly longestRestedWalBytes: number;
+}
+
+const DAY_MS = 24 * 60 * 60_000;
+/** As retention takes them (src/store/retention.ts), but without its pauses: a simulated hour lasts a few seconds. */
+const PRUNED_AT_ONCE = 500;
+/** The checkpoint thread cuts a log that is longer. */
+export const SHORT_WAL_BYTES = 64 << 20;
+const REST_MS = 20_000;
+const REST_LOOK_MS = 100;
+
+/** @param onDay told at the end of each. */
+export async function grow(plan: Plan, onDay: (day: Day) => void): Promise<Growth> {
+  const { path, days, deliveriesPerDay, prunesPerDay, cells } = plan;
+  // The last of the days ends now: nothing is stamped ahead of the clock.
+  const startMs = Date.now() - days * DAY_MS;
+  fillDatabase(path, cells, startMs - 60_000);
+  const stock = new FilledCells(cells);
+  const log = createLog('warn');
+  const death = Promise.withResolvers<never>();
+  const store = await openStore(path, {
+    onDeath: death.reject,
+    onCheckpointNews: ({ message, ...details }) => log.warn(details, message),
+    onHistoryNews: ({ message, ...details }) => log.warn(details, message),
+  });
+  const done: Day[] = [];
+  try {
+    for (let day = 1; day <= days; day += 1) {
+      const dayStartMs = startMs + (day - 1) * DAY_MS;
+      const recipe = {
+        count: deliveriesPerDay,
+        secret: 'growth',
+        label: `growth-${plan.seed}-${day}`,
+        startMs: dayStartMs,
+        everyMs: DAY_MS / deliveriesPerDay,
+      };
+      const deliveries = prepareDeliveries(stock, recipe, seeded(plan.seed * 10_000 + day));
+      for (const { sets } of deliveries) for (const { cell, qty } of sets) stock.set(cell, qty);
+      for (let n = 0; n < prunesPerDay; n += 1) {
+        const arriving = deliveries.slice(
+          Math.floor((n * deliveriesPerDay) / prunesPerDay),
+          Math.floor(((n + 1) * deliveriesPerDay) / prunesPerDay),
+        );
+        const arrivedAtMs = dayStartMs + Math.floor(((n + 1) * DAY_MS) / prunesPerDay);
+        const appended = arriving.map(({ body }) => store.writer.appendDelivery(body, arrivedAtMs));
+        await Promise.race([Promise.all(appended), death.promise]);
+        await prune(store, arrivedAtMs - plan.retentionDays * DAY_MS);
+      }
+      const { databaseBytes, walBytes, logEntries } = await store.reader.ask('stateSample');
+      const ended = {
+        day,
+        fileBytes: databaseBytes,
+        walBytes,
+        restedWalBytes: await rested(store),
+        logEntries,
+      };
+      done.push(ended);
+      onDay(ended);
+    }
+  } finally {
+    await store.close();
+  }
+  const sizes = done.map(({ fileBytes }) => fileBytes);
+  const last = sizes.at(-1) ?? 0;
+  return {
+    days: done,
+    lastThird: last / (sizes[Math.floor((days * 2) / 3) - 1] ?? last) - 1,
+    longestWalBytes: Math.max(...done.map(({ walBytes }) => walBytes)),
+    longestRestedWalBytes: Math.max(...done.map(({ restedWalBytes }) => restedWalBytes)),
+  };
+}
+
+/** In real days a server rests between two deliveries; here only when a day ends. */
+async function rested({ reader }: Store): Promise<number> {
+  const untilMs = performance.now() + REST_MS;
+  for (;;) {
+    const { walBytes } = await reader.ask('stateSample');
+    if (walBytes <= SHORT_WAL_BYTES || performance.now() > untilMs) return walBytes;
+    await sleep(REST_LOOK_MS);
+  }
+}
+
+async function prune({ writer }: Store, beforeMs: number): Promise<void> {
+  for (;;) {
+    const pruned = await writer.command('prune', { beforeMs, limit: PRUNED_AT_ONCE });
+    if (rowsOf(pruned) === 0) return;
+  }
+}
