@@ -140,7 +140,7 @@ async function run(bench: Bench): Promise<Row[]> {
   try {
     db.pragma('wal_autocheckpoint = 4000');
     db.exec(`UPDATE runs SET state = 'failed' WHERE state = 'running'`);
-    raiseDoubts(db);
+    addHistory(db);
     deliver(db, cells);
     const rows: Row[] = [];
     for (const [state, begin] of STATES) {
@@ -158,6 +158,7 @@ async function run(bench: Bench): Promise<Row[]> {
 /** What the mirror may be doing, and how it comes to that. */
 const STATES: readonly (readonly [string, string])[] = [
   ['at rest', ''],
+  ['one percent in doubt', doubts(100)],
   [
     'while the catalogue is read',
     `INSERT INTO runs (kind, state, started_at_ms, read_after_ms, list_offset, list_done, started_seq, total, done,
@@ -187,20 +188,27 @@ function deliver(db: Db, cells: number): void {
   }
 }
 
-/** One product in a hundred is owed, one variant in a thousand has a gap; many corrections are in the feed. */
-function raiseDoubts(db: Db): void {
+/** One product in so many is owed a read, and as many variants wait for a late delivery. */
+function doubts(every: number): string {
+  return `
+    INSERT OR IGNORE INTO obligations (product_id, reason, priority, doubt, made_seq, made_at_ms, first_made_at_ms,
+      not_before_ms)
+    SELECT product_id, 'conflict', 3, 1, 1, read_at_ms, read_at_ms + rowid, read_at_ms FROM products
+    WHERE rowid % ${every} = 0;
+    INSERT OR IGNORE INTO gaps (variant_id, warehouse_id, opened_seq, opened_at_ms, due_at_ms, from_qty, to_qty)
+    SELECT variant_id, '701', 1, as_of_ms, as_of_ms, 1, 2 FROM variants
+    WHERE CAST(variant_id AS INTEGER) % ${every * 3} = 1`;
+}
+
+/** A product with its detail, a few doubts, and many corrections in the feed. */
+function addHistory(db: Db): void {
   const detail = detailOf(0, Date.now());
   db.transaction(() => {
     db.prepare('INSERT OR REPLACE INTO product_details (product_id, detail_json) VALUES (?, ?)').run(
       detail.id,
       JSON.stringify(detail),
     );
-    db.exec(`INSERT OR IGNORE INTO obligations (product_id, reason, priority, doubt, made_seq, made_at_ms,
-        first_made_at_ms, not_before_ms)
-      SELECT product_id, 'conflict', 3, 1, 1, read_at_ms, read_at_ms + rowid, read_at_ms FROM products
-      WHERE rowid % 100 = 0`);
-    db.exec(`INSERT OR IGNORE INTO gaps (variant_id, warehouse_id, opened_seq, opened_at_ms, due_at_ms, from_qty, to_qty)
-      SELECT variant_id, '701', 1, as_of_ms, as_of_ms, 1, 2 FROM variants WHERE CAST(variant_id AS INTEGER) % 1000 = 1`);
+    db.exec(doubts(10_000));
     // Each of a read of its own.
     db.exec(`INSERT INTO changes (seq, log_seq, variant_id, warehouse_id, sku, old_qty, new_qty, source, reason,
         recorded_at_ms)
