@@ -2,6 +2,7 @@
 import { ConfigError, formatConfigError, loadConfig } from './config.ts';
 import { createLog } from './log.ts';
 import { startService } from './compose.ts';
+import { keepHeapsSmall } from './heap.ts';
 import { addProcessMetrics } from './ops/metrics/process-metrics.ts';
 import { StoreError } from './store/errors.ts';
 
@@ -21,6 +22,7 @@ export async function runService(): Promise<number> {
     process.stderr.write(`${formatConfigError(error)}\n`);
     return 2;
   }
+  keepHeapsSmall();
   const log = createLog(config.logLevel);
   const ending = Promise.withResolvers<number>();
   const onDeath = (error: Error): void => {

@@ -29,7 +29,9 @@ const FOR_ENTRIES = [
   'node-version',
 ];
 /** Builds the running service out of its parts, for main.ts and the verbs. */
-const COMPOSITION: Area = { imports: [...WORKING, 'config', 'clock', 'listen', 'compose', 'serve'] };
+const COMPOSITION: Area = {
+  imports: [...WORKING, 'config', 'clock', 'heap', 'listen', 'compose', 'serve'],
+};
 
 export const AREAS: Readonly<Record<string, Area>> = {
   core: { imports: [], packages: 'none' },
@@ -47,6 +49,7 @@ export const AREAS: Readonly<Record<string, Area>> = {
   // The others are given the time: only the composition makes a clock.
   clock: { imports: ['core'] },
   config: { imports: ['secret'] },
+  heap: { imports: [], packages: 'node' },
   listen: { imports: [] },
   log: { imports: ['secret'] },
   logger: { imports: ['secret', 'log'] },
