@@ -2,7 +2,7 @@
 import Database from 'better-sqlite3';
 
 const [path = '', rows = '1000000'] = process.argv.slice(2);
-const db = new Database(`${path}`, { readonly: true });
+const db = new Database(path, { readonly: true });
 const held = db.prepare<[], number>('SELECT count(*) FROM mirror_stock').pluck().get() ?? 0;
 const times = Math.max(1, Math.ceil(Number(rows) / Math.max(1, held)));
 const scan = db.prepare<[number], { qty: number; ids: number }>(

@@ -52,8 +52,8 @@ export interface Outcomes {
 /** One transaction's share: large enough to spread an fsync, small enough to answer in time. */
 const DELIVERIES_AT_ONCE = 512;
 const OTHERS_AT_ONCE = 16;
-/** While deliveries come, each may have to wait for one share of the others. */
-const OTHERS_BESIDE_DELIVERIES = 4;
+/** While deliveries come, each waits for so many others. */
+const OTHERS_BESIDE_DELIVERIES = 3;
 const LATELY_MS = 500;
 
 interface Waiting {
@@ -130,14 +130,12 @@ export function serveWriter(owner: Owner<ToWriter, FromWriter>, open: () => OwnD
     accept(first);
     drain();
     while (deliveries.length > 0 || others.length > 0) {
-      if (deliveries.length > 0) deliveredAtMs = performance.now();
-      commit(deliveries.splice(0, DELIVERIES_AT_ONCE));
-      drain();
+      const taken = deliveries.splice(0, DELIVERIES_AT_ONCE);
+      if (taken.length > 0) deliveredAtMs = performance.now();
       const isBeside = performance.now() - deliveredAtMs < LATELY_MS;
-      if (deliveries.length === 0)
-        commit(others.splice(0, isBeside ? OTHERS_BESIDE_DELIVERIES : OTHERS_AT_ONCE));
-      // Others are never starved: a short share of them goes between two batches of deliveries.
-      else commit(others.splice(0, 1));
+      // With the deliveries, not after them: the others are never starved, and cost no fsync of their own.
+      taken.push(...others.splice(0, isBeside ? OTHERS_BESIDE_DELIVERIES : OTHERS_AT_ONCE));
+      commit(taken);
       drain();
     }
     if (closing === null) return;

@@ -207,7 +207,7 @@ export class WriterClient implements StoreWriter {
   }
 }
 
-/** All that a transaction took, in the order of the commit, which is that of the ids. */
+/** All that a transaction took, in the order of the log; what has no place in it comes last. */
 function inOrder({ stored, outcomes }: Outcomes): Outcome[] {
   const all = [...outcomes];
   for (const [i, id] of stored.entries()) {
@@ -215,5 +215,10 @@ function inOrder({ stored, outcomes }: Outcomes): Outcome[] {
     if (i % 2 === 1 || seq === undefined) continue;
     all.push({ id, ok: true, value: { seq, duplicate: false, facts: NO_FACTS } satisfies Appended });
   }
-  return outcomes.length === 0 ? all : all.sort((a, b) => a.id - b.id);
+  return outcomes.length === 0 ? all : all.sort((a, b) => seqOf(a) - seqOf(b));
+}
+
+function seqOf(outcome: Outcome): number {
+  const { seq } = (outcome.ok ? (outcome.value ?? {}) : {}) as Partial<Appended>;
+  return seq ?? Number.MAX_SAFE_INTEGER;
 }
