@@ -11,7 +11,8 @@ import { environmentOf } from '../upstream.ts';
 
 const PRODUCTS = 100_000;
 const QUICK_PRODUCTS = 5_000;
-const RUN_WITHIN_MS = 280_000;
+/** A busy machine takes its time, and the figure is the memory. */
+const RUN_WITHIN_MS = 900_000;
 const MEGABYTE = 1_000_000;
 const WANTED_MB = 250;
 
