@@ -11,6 +11,7 @@ import { Lookups } from './lookups.ts';
 import { createPause, sleep } from './pause.ts';
 import { ReadQueue } from './read-queue.ts';
 import { beginCatalogueRun, beginProductRun, endRun, followRun } from './runs.ts';
+import { findScheduledReads } from './scheduled-reads.ts';
 import { startSchedule, type Schedule, type ScheduleOptions } from './schedule.ts';
 import { sweep } from './sweep.ts';
 import { Throttle, type Blocked } from './throttle.ts';
@@ -170,7 +171,12 @@ export class Reconciler {
   async #readDue(): Promise<void> {
     const { store, now } = this.#deps;
     await store.writer.command('retryFailures', undefined);
-    const productIds = await store.reader.ask('scheduledReads', { limit: SCHEDULED_READS });
+    const { signal } = this.#stop;
+    const walk = findScheduledReads(store.reader, { limit: SCHEDULED_READS, signal });
+    const productIds = await walk.catch((error: unknown) => {
+      if (this.#isStopped()) return [];
+      throw error;
+    });
     if (productIds.length === 0) return;
     await store.writer.append({ kind: 'oblige', atMs: now(), reason: 'stale', productIds, variantIds: [] });
   }

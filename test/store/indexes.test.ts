@@ -54,6 +54,7 @@ test.each<[string, (db: Db) => unknown]>([
   ['oldestVerified', (db) => oldestVerified(db, { nowMs: T0, limit: 2, beforeMs: T0, exclude: [] })],
   ['dueChores', (db) => queries.dueChores(db, { nowMs: T0 })],
   ['remainingOf', (db) => queries.remainingOf(db, { readAfterMs: T0, productIds: null, nowMs: 0 })],
+  ['scheduledReads', (db) => queries.scheduledReads(db, { after: '', variants: 1 })],
   ['runOutcomes', (db) => [queries.runOutcomes(db, { afterId: 0 }), queries.runOutcomesStart(db)]],
   ['deliveryCounts', (db) => queries.deliveryCounts(db, { fromMs: T0, slotMs: 60_000, slots: 10 })],
   ['driftBefore', (db) => queries.driftBefore(db, { before: 9, reasons: ['gap', 'derived'], limit: 5 })],

@@ -194,21 +194,44 @@ export function notMirrored(db: Db, args: { readonly productIds: readonly string
     .all(JSON.stringify(args.productIds));
 }
 
-/** Products for the schedule: changed since they were read, or not read since a loss was proven. Latest changes first. */
-export function scheduledReads(db: Db, args: { readonly limit: number }): string[] {
-  return prepared<[number], string>(
-    db,
-    `SELECT p.product_id FROM products p
-       JOIN (
-         SELECT product_id, max(event_at_ms) AS event_at_ms FROM variants
-         WHERE product_id IS NOT NULL GROUP BY product_id
-       ) v ON v.product_id = p.product_id
-       WHERE p.gone_at_ms IS NULL AND (
-         v.event_at_ms >= p.read_at_ms
-         OR p.read_at_ms < coalesce((SELECT loss_proved_at_ms FROM mirror_state), 0)
-       )
-       ORDER BY v.event_at_ms DESC LIMIT ?`,
-  )
-    .pluck()
-    .all(args.limit);
+/** A product that the schedule reads. */
+export interface ScheduledRead {
+  readonly productId: string;
+  /** When its latest delivery was recorded. */
+  readonly eventAtMs: number;
+}
+
+// Ends with a product, so that each is seen with all its variants.
+const PORTION_END = `
+  SELECT product_id FROM variants WHERE product_id > @after
+  ORDER BY product_id LIMIT 1 OFFSET @variants - 1`;
+
+// From the index on the product, whose order groups by itself. The last portion has no end: no text is beyond a blob.
+const SCHEDULED = `
+  SELECT p.product_id AS productId, v.event_at_ms AS eventAtMs FROM (
+    SELECT product_id, max(event_at_ms) AS event_at_ms FROM variants INDEXED BY variants_product
+    WHERE product_id > @after AND product_id <= coalesce(@upTo, x'') GROUP BY product_id
+  ) v
+  CROSS JOIN products p ON p.product_id = v.product_id
+  WHERE p.gone_at_ms IS NULL AND (
+    v.event_at_ms >= p.read_at_ms
+    OR p.read_at_ms < coalesce((SELECT loss_proved_at_ms FROM mirror_state), 0)
+  )`;
+
+/**
+ * Products for the schedule among the next ones: changed since they were read, or not read since a loss was proven.
+ * A portion at a time, in the order of their ids: whoever wants all of them must not hold up the others meanwhile.
+ *
+ * @param args.variants looked at, and those that the last product has beyond them.
+ * @returns `upTo`: where the next portion goes on; null: this was the last.
+ */
+export function scheduledReads(
+  db: Db,
+  args: { readonly after: string; readonly variants: number },
+): { readonly reads: ScheduledRead[]; readonly upTo: string | null } {
+  return db.transaction(() => {
+    const upTo = prepared<object, string>(db, PORTION_END).pluck().get(args) ?? null;
+    const reads = prepared<object, ScheduledRead>(db, SCHEDULED).all({ after: args.after, upTo });
+    return { reads, upTo };
+  })();
 }
