@@ -1,20 +1,27 @@
 /** Starts and stops the checkpoint thread. */
-import type { CheckpointNews } from './checkpoint-thread.ts';
+import type { CheckpointNews, FromCheckpointer } from './checkpoint-thread.ts';
 import type { Thread } from './thread.ts';
 
 export interface Checkpointer {
   stop(): Promise<void>;
 }
 
-/** @param onDeath told, once, when the thread ends without having been asked to. */
+/**
+ * @param restartLog asks the writer to let the log begin anew.
+ * @param onDeath told, once, when the thread ends without having been asked to.
+ */
 export function startCheckpointer(
-  thread: Thread<'stop', CheckpointNews>,
+  thread: Thread<'stop', FromCheckpointer>,
+  restartLog: (cut: boolean) => void,
   onNews: (news: CheckpointNews) => void,
   onDeath: (error: Error) => void,
 ): Checkpointer {
   let isOver = false;
   const ended = Promise.withResolvers<void>();
-  thread.onMessage(onNews);
+  thread.onMessage((message) => {
+    if (message.type === 'restart') restartLog(message.cut);
+    else onNews(message);
+  });
   thread.onEnd((cause) => {
     ended.resolve();
     if (isOver) return;

@@ -1,8 +1,8 @@
 /**
  * Moves the write-ahead log into the database file, off the path of any answer: passive, so that neither the writer
  * nor a reader waits for it. Under a steady stream of writes a passive checkpoint never catches the last of them, and
- * the log would only grow: now and then the few frames left are moved while the writer waits, and the log begins
- * anew. A reader that holds the log back for long is named to the main thread. At the same pace this thread keeps the
+ * the log would only grow: now and then the writer is asked to move the few frames left between two commits, and the
+ * log begins anew. A reader that holds the log back for long is named to the main thread. At the same pace this thread keeps the
  * mark (mark.ts), and sees that the path still leads to the file that is open.
  */
 import { statSync } from 'node:fs';
@@ -18,20 +18,23 @@ export interface WalNews {
 
 export type CheckpointNews = WalNews | MarkNews;
 
+/** Nearly all of the log is in the database: the writer may let it begin anew, in the same file or in one that is cut. */
+export interface RestartWanted {
+  readonly type: 'restart';
+  readonly cut: boolean;
+}
+
+export type FromCheckpointer = CheckpointNews | RestartWanted;
+
 const EVERY_MS = 1_000;
 /** Below this a checkpoint is not worth its writes. */
 const MIN_WAL_BYTES = 1 << 20;
 /** Above this the log is made to begin anew, in the same file: writing over it costs the disk less than growing it. */
 const RESTART_WAL_BYTES = 16 << 20;
 /** A file that a reader made this long is cut. */
-const TRUNCATE_WAL_BYTES = 64 << 20;
-/** How long the writer may be kept waiting for that, and how often in a row. */
-const RESTART_WAIT_MS = 20;
-const RESTART_ATTEMPTS = 3;
+const CUT_WAL_BYTES = 64 << 20;
 /** A disk on which the few frames left took so long would keep the writer waiting as long. */
 const SLOW_DISK_MS = 100;
-/** After as many in vain, which readers cause that never all pause, it is left alone for a while. */
-const RESTART_AGAIN_MS = 5_000;
 /** A log this long that a reader holds is worth a person's attention, and again every so often. */
 const LONG_WAL_BYTES = 256 << 20;
 const NEWS_EVERY_MS = 60_000;
@@ -48,8 +51,8 @@ function inodeOf(path: string): string | null {
 }
 
 function main(): void {
-  const { owner, path } = ownerOfThread<'stop', CheckpointNews>();
-  const db = new Database(path, { fileMustExist: true, timeout: RESTART_WAIT_MS });
+  const { owner, path } = ownerOfThread<'stop', FromCheckpointer>();
+  const db = new Database(path, { fileMustExist: true });
   const pageBytes = db.pragma('page_size', { simple: true }) as number;
   // As recorded by the writer: the path may have led to another file when this thread opened it.
   const inode = db.prepare<[], string | null>('SELECT file_inode FROM service_state').pluck().get() ?? null;
@@ -61,14 +64,13 @@ function main(): void {
     nextNewsAtMs[about] = performance.now() + NEWS_EVERY_MS;
     owner.post(news);
   };
-  const checkpoint = (mode: 'PASSIVE' | 'RESTART' | 'TRUNCATE'): CheckpointRow => {
-    const [row] = db.pragma(`wal_checkpoint(${mode})`) as CheckpointRow[];
+  const checkpoint = (): CheckpointRow => {
+    const [row] = db.pragma('wal_checkpoint(PASSIVE)') as CheckpointRow[];
     if (row === undefined) throw new Error('wal_checkpoint told nothing');
     return row;
   };
-  let nextRestartAtMs = 0;
   const keepShort = (): void => {
-    const { log, checkpointed } = checkpoint('PASSIVE');
+    const { log, checkpointed } = checkpoint();
     const heldPages = log - checkpointed;
     if (heldPages > 0) {
       if (log * pageBytes < LONG_WAL_BYTES) return;
@@ -76,15 +78,11 @@ function main(): void {
       tell({ type: 'held_back', walBytes: log * pageBytes, message });
       return;
     }
-    if (log * pageBytes < RESTART_WAL_BYTES || performance.now() < nextRestartAtMs) return;
+    if (log * pageBytes < RESTART_WAL_BYTES) return;
     const startedMs = performance.now();
-    checkpoint('PASSIVE');
+    checkpoint();
     if (performance.now() - startedMs > SLOW_DISK_MS && log * pageBytes < LONG_WAL_BYTES) return;
-    const mode = log * pageBytes < TRUNCATE_WAL_BYTES ? 'RESTART' : 'TRUNCATE';
-    for (let attempt = 0; attempt < RESTART_ATTEMPTS; attempt += 1) {
-      if (checkpoint(mode).busy === 0) return;
-    }
-    nextRestartAtMs = performance.now() + RESTART_AGAIN_MS;
+    owner.post({ type: 'restart', cut: log * pageBytes >= CUT_WAL_BYTES });
   };
 
   const timer = setInterval(() => {

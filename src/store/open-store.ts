@@ -1,6 +1,6 @@
 /** Opens the store with its three threads: writer, reader, checkpoints. */
 import { startCheckpointer } from './checkpoint-client.ts';
-import type { CheckpointNews } from './checkpoint-thread.ts';
+import type { CheckpointNews, FromCheckpointer } from './checkpoint-thread.ts';
 import { watchCommits, type CommitReport } from './commit-watch.ts';
 import type { HistoryNews } from './epoch.ts';
 import type { ToReader } from './read-loop.ts';
@@ -23,7 +23,7 @@ export interface StoreEvents {
 export interface StoreThreads {
   writer(path: string): Thread<ToWriter, FromWriter>;
   reader(path: string): Thread<ToReader, Outcome>;
-  checkpointer(path: string): Thread<'stop', CheckpointNews>;
+  checkpointer(path: string): Thread<'stop', FromCheckpointer>;
 }
 
 const REAL_THREADS: StoreThreads = {
@@ -45,7 +45,12 @@ export async function openStore(
     events,
   );
   const reader = new ReaderClient(threads.reader(path), events.onDeath);
-  const checkpointer = startCheckpointer(threads.checkpointer(path), events.onCheckpointNews, events.onDeath);
+  const checkpointer = startCheckpointer(
+    threads.checkpointer(path),
+    (cut) => writer.restartLog(cut),
+    events.onCheckpointNews,
+    events.onDeath,
+  );
   const close = async (): Promise<void> => {
     await reader.close();
     await checkpointer.stop();

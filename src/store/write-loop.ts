@@ -12,6 +12,7 @@ export type ToWriter =
   | Deliveries
   | { readonly type: 'input'; readonly id: number; readonly input: Input }
   | { readonly type: 'counts'; readonly id: number }
+  | { readonly type: 'restart'; readonly cut: boolean }
   | { readonly type: 'close'; readonly id: number };
 
 /** Deliveries that came together: one message, and their bytes are handed over instead of copied. */
@@ -56,6 +57,9 @@ const OTHERS_AT_ONCE = 16;
 const OTHERS_BESIDE_DELIVERIES = 3;
 const LATELY_MS = 500;
 
+/** How long readers may keep the log from beginning anew, and so the writer from its next commit. */
+const RESTART_WAIT_MS = 20;
+
 interface Waiting {
   readonly id: number;
   readonly input: Input;
@@ -87,6 +91,7 @@ export function serveWriter(owner: Owner<ToWriter, FromWriter>, open: () => OwnD
   const deliveries: Waiting[] = [];
   const others: Waiting[] = [];
   let closing: number | null = null;
+  let restart: 'RESTART' | 'TRUNCATE' | null = null;
   let deliveredAtMs = Number.NEGATIVE_INFINITY;
 
   const accept = (message: ToWriter): void => {
@@ -104,6 +109,9 @@ export function serveWriter(owner: Owner<ToWriter, FromWriter>, open: () => OwnD
           stored: [],
           outcomes: [{ id: message.id, ok: true, value: writer.branchCounts() }],
         });
+        return;
+      case 'restart':
+        restart = message.cut ? 'TRUNCATE' : 'RESTART';
         return;
       case 'close':
         closing = message.id;
@@ -136,8 +144,12 @@ export function serveWriter(owner: Owner<ToWriter, FromWriter>, open: () => OwnD
       // With the deliveries, not after them: the others are never starved, and cost no fsync of their own.
       taken.push(...others.splice(0, isBeside ? OTHERS_BESIDE_DELIVERIES : OTHERS_AT_ONCE));
       commit(taken);
+      if (restart !== null) restartLog(db, restart);
+      restart = null;
       drain();
     }
+    if (restart !== null) restartLog(db, restart);
+    restart = null;
     if (closing === null) return;
     const lastNews = beforeClose();
     db.close();
@@ -146,6 +158,19 @@ export function serveWriter(owner: Owner<ToWriter, FromWriter>, open: () => OwnD
     owner.close();
   });
   owner.post({ type: 'opened', lastSeq: writer.lastSeq, news });
+}
+
+/** Between two commits, when nobody else can hold the lock that it needs. */
+function restartLog(db: Db, mode: 'RESTART' | 'TRUNCATE'): void {
+  const timeoutMs = db.pragma('busy_timeout', { simple: true }) as number;
+  db.pragma(`busy_timeout = ${RESTART_WAIT_MS}`);
+  try {
+    db.pragma(`wal_checkpoint(${mode})`);
+  } catch {
+    // The checkpoint thread meets the same fault, and tells of it.
+  } finally {
+    db.pragma(`busy_timeout = ${timeoutMs}`);
+  }
 }
 
 function unpack({ firstId, bytes, ends, arrivedAtMs }: Deliveries, into: Waiting[]): void {

@@ -140,6 +140,11 @@ export class WriterClient implements StoreWriter {
     return this.#post((id) => ({ type: 'counts', id }), 0, null);
   }
 
+  /** Lets the write-ahead log begin anew, if no reader is in the way. @param cut the file, which is long. */
+  restartLog(cut: boolean): void {
+    if (this.#ended === null) this.#thread.post({ type: 'restart', cut });
+  }
+
   async close(): Promise<void> {
     if (this.#ended !== null) return;
     this.#closing = true;
