@@ -32,7 +32,7 @@ const MIN_WAL_BYTES = 1 << 20;
 /** Above this the log is made to begin anew, in the same file: writing over it costs the disk less than growing it. */
 const RESTART_WAL_BYTES = 16 << 20;
 /** A file that a reader made this long is cut. */
-const CUT_WAL_BYTES = 64 << 20;
+const CUT_WAL_BYTES = 256 << 20;
 /** A disk on which the few frames left took so long would keep the writer waiting as long. */
 const SLOW_DISK_MS = 100;
 /** A log this long that a reader holds is worth a person's attention, and again every so often. */

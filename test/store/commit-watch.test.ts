@@ -51,17 +51,20 @@ test('every transaction is told: what it took, how long, and why it failed', asy
   await Promise.all([...deliveries, writer.command('alive', { atMs: Date.now() })]);
   // A question is no transaction.
   await writer.branchCounts();
-  expect(reports).toMatchObject([{ inputs: 201, error: null }]);
+  expect(reports.map(({ inputs }) => inputs).reduce((sum, inputs) => sum + inputs)).toBe(201);
+  expect(reports.length).toBeLessThan(20);
+  expect(reports.every(({ error }) => error === null)).toBe(true);
   for (const { tookMs } of reports) expect(tookMs).toBeGreaterThan(0);
 
   const other = new Database(path);
   onTestFinished(() => void other.close());
   other.exec('BEGIN IMMEDIATE');
+  const before = reports.length;
   const startedMs = performance.now();
   await expect(writer.command('alive', { atMs: 1 })).rejects.toThrow('another program holds');
   const waitedMs = performance.now() - startedMs;
-  expect(reports.slice(1)).toMatchObject([{ inputs: 1, error: { kind: 'busy' } }]);
+  expect(reports.slice(before)).toMatchObject([{ inputs: 1, error: { kind: 'busy' } }]);
   // As long as it waited for the lock, and not since the transaction before.
-  expect(reports[1]?.tookMs).toBeGreaterThan(400);
-  expect(reports[1]?.tookMs).toBeLessThanOrEqual(waitedMs);
+  expect(reports[before]?.tookMs).toBeGreaterThan(400);
+  expect(reports[before]?.tookMs).toBeLessThanOrEqual(waitedMs);
 });
