@@ -149,6 +149,23 @@ describe('after downtime', () => {
     expect(due(writer.db)).toEqual(['11', '31', '30']);
   });
 
+  test('what moves while the rest is read comes first, also when all that had moved before is read', () => {
+    const writer = new DirectWriter();
+    writer.read('10', detail('10', [{ id: '100', levels: { 1: 5 } }]), T0);
+    writer.read('11', detail('11', [{ id: '110', levels: { 1: 5 } }]), T0);
+    product(writer.db, '30', T0 - 5);
+    writer.db.exec('DELETE FROM changes');
+    writer.append({ kind: 'downtime', atMs: T0 + 100_000, downSinceMs: null });
+    expect(due(writer.db)).toEqual(['30', '10', '11']);
+    writer.deliver(delivery('a', item({ id: '110', update_time: T0 + 200_000 })), T0 + 200_000);
+    expect(due(writer.db)).toEqual(['11', '30', '10']);
+    writer.append({ kind: 'downtime', atMs: T0 + 300_000, downSinceMs: null });
+    writer.read('11', detail('11', [{ id: '110', levels: { 1: 4 } }]), T0 + 400_000);
+    expect(due(writer.db)).toEqual(['30', '10']);
+    writer.append({ kind: 'downtime', atMs: T0 + 500_000, downSinceMs: null });
+    expect(due(writer.db)).toEqual(['11', '30', '10']);
+  });
+
   test('nothing is read before a read could count', () => {
     const writer = new DirectWriter();
     product(writer.db, '1', T0);

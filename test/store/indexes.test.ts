@@ -23,7 +23,7 @@ function scans(db: Db, sql: string): string[] {
       if (scan === null) return false;
       const table = aliases.get(scan[1]) ?? scan[1];
       // The end of the feed, as far back as the limit says.
-      if (table === 'changes' && sql.includes('ORDER BY seq DESC LIMIT 5000')) return false;
+      if (table === 'changes' && /ORDER BY seq DESC LIMIT (1 OFFSET )?5000/.test(sql)) return false;
       return LARGE.includes(table ?? '') && !/USING (COVERING )?INDEX/.test(detail);
     });
 }

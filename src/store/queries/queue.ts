@@ -28,39 +28,40 @@ export const RUN_PRIORITY: Record<RunKind, number> = {
 };
 
 /** Not under way, and no failed attempt makes it wait. */
-const FREE = `
-  product_id NOT IN (SELECT value FROM json_each(@exclude))
+const free = (table: string): string => `
+  ${table}.product_id NOT IN (SELECT value FROM json_each(@exclude))
   AND NOT EXISTS (
-    SELECT 1 FROM read_failures f WHERE f.product_id = q.product_id AND f.next_at_ms > @nowMs
+    SELECT 1 FROM read_failures f WHERE f.product_id = ${table}.product_id AND f.next_at_ms > @nowMs
   )`;
 
 const OBLIGED = `
   SELECT product_id AS productId, reason, priority FROM obligations q
-  WHERE not_before_ms <= @nowMs AND ${FREE}
+  WHERE not_before_ms <= @nowMs AND ${free('q')}
   ORDER BY priority, first_made_at_ms LIMIT @limit`;
 
+// One row for each gap, the longest due first: of many only the first few are looked at.
 const GAPS = `
-  SELECT product_id AS productId, 'gap' AS reason, ${PRIORITY.gap} AS priority
-  FROM (
-    SELECT v.product_id, min(g.due_at_ms) AS due_at_ms FROM gaps g JOIN variants v ON v.variant_id = g.variant_id
-    WHERE g.due_at_ms <= @nowMs AND v.product_id IS NOT NULL GROUP BY v.product_id
-  ) q
-  WHERE ${FREE} ORDER BY due_at_ms LIMIT @limit`;
+  SELECT v.product_id AS productId, 'gap' AS reason, ${PRIORITY.gap} AS priority
+  FROM gaps g CROSS JOIN variants v ON v.variant_id = g.variant_id
+  WHERE g.due_at_ms <= @nowMs AND v.product_id IS NOT NULL AND ${free('v')}
+  ORDER BY g.due_at_ms`;
+
+/** The end of the feed that tells which products moved last. */
+const RECENT_CHANGES = 5_000;
+const RECENT_START = `SELECT seq FROM changes ORDER BY seq DESC LIMIT 1 OFFSET ${RECENT_CHANGES}`;
 
 const UNTRUSTED_RECENT = `
-  SELECT product_id AS productId, 'downtime' AS reason, ${PRIORITY.downtime} AS priority
-  FROM (
-    SELECT v.product_id, max(c.seq) AS seq
-    FROM (SELECT seq, variant_id FROM changes ORDER BY seq DESC LIMIT 5000) c
-    JOIN variants v ON v.variant_id = c.variant_id
-    JOIN products p ON p.product_id = v.product_id AND p.gone_at_ms IS NULL AND p.read_at_ms < @barrierMs
-    GROUP BY v.product_id
-  ) q
-  WHERE ${FREE} ORDER BY seq DESC LIMIT @limit`;
+  SELECT v.product_id AS productId, 'downtime' AS reason, ${PRIORITY.downtime} AS priority
+  FROM changes c
+  CROSS JOIN variants v ON v.variant_id = c.variant_id
+  CROSS JOIN products p ON p.product_id = v.product_id
+  WHERE c.seq > @afterSeq AND p.gone_at_ms IS NULL AND p.read_at_ms < @barrierMs`;
+const UNTRUSTED_RECENT_FREE = `${UNTRUSTED_RECENT} AND ${free('p')} ORDER BY c.seq DESC`;
+const ANY_UNTRUSTED_RECENT = `${UNTRUSTED_RECENT} LIMIT 1`;
 
 const UNREAD = `
   SELECT product_id AS productId, @reason AS reason, @priority AS priority FROM products q
-  WHERE gone_at_ms IS NULL AND read_at_ms < @barrierMs AND ${FREE}
+  WHERE gone_at_ms IS NULL AND read_at_ms < @barrierMs AND ${free('q')}
   ORDER BY read_at_ms LIMIT @limit`;
 
 interface Barrier {
@@ -70,14 +71,19 @@ interface Barrier {
 
 /** Most urgent first; at most `limit`, each product once. */
 export function dueReads(db: Db, args: DueReadsArgs): DueRead[] {
-  const bound = { nowMs: args.nowMs, limit: args.limit, exclude: JSON.stringify(args.exclude) };
-  const found = [
-    ...prepared<object, DueRead>(db, OBLIGED).all(bound),
-    ...prepared<object, DueRead>(db, GAPS).all(bound),
-  ];
+  const { nowMs, limit } = args;
+  const bound = { nowMs, limit, exclude: JSON.stringify(args.exclude) };
+  const found = prepared<object, DueRead>(db, OBLIGED).all(bound);
+  // What is less urgent than enough others is not even looked for: looking is dear when much is in doubt.
+  const isWanted = (priority: number): boolean =>
+    found.filter((read) => read.priority <= priority).length < limit;
+  if (isWanted(PRIORITY.gap)) {
+    const { nowMs, exclude } = bound;
+    found.push(...firstOfEach(prepared<object, DueRead>(db, GAPS).iterate({ nowMs, exclude }), limit));
+  }
   const trustedAfterMs =
     prepared<[], number>(db, 'SELECT trusted_after_ms FROM mirror_state').pluck().get() ?? 0;
-  if (trustedAfterMs <= args.nowMs) {
+  if (trustedAfterMs <= nowMs && isWanted(PRIORITY.downtime)) {
     const downtime = { ...bound, barrierMs: trustedAfterMs };
     const unread = prepared<object, DueRead>(db, UNREAD).all({
       ...downtime,
@@ -85,15 +91,44 @@ export function dueReads(db: Db, args: DueReadsArgs): DueRead[] {
       priority: PRIORITY.downtime,
     });
     // The search through the feed is the dear one: only while something is left to find.
-    if (unread.length > 0) found.push(...prepared<object, DueRead>(db, UNTRUSTED_RECENT).all(downtime));
+    if (unread.length > 0) found.push(...untrustedRecent(db, downtime));
     found.push(...unread);
   }
   for (const run of catalogueBarriers(db)) {
-    if (run.barrierMs > args.nowMs) continue;
+    if (run.barrierMs > nowMs) continue;
     const unread = { ...bound, barrierMs: run.barrierMs, reason: run.kind, priority: RUN_PRIORITY[run.kind] };
     found.push(...prepared<object, DueRead>(db, UNREAD).all(unread));
   }
-  return firstOfEach(found).slice(0, args.limit);
+  return firstOfEach(
+    found.toSorted((a, b) => a.priority - b.priority),
+    limit,
+  );
+}
+
+/** Up to where in the feed every product was found to be read since the barrier: it is not searched again and again. */
+const searched = new WeakMap<Db, { readonly barrierMs: number; readonly seq: number }>();
+
+function untrustedRecent(
+  db: Db,
+  bound: {
+    readonly barrierMs: number;
+    readonly nowMs: number;
+    readonly exclude: string;
+    readonly limit: number;
+  },
+): DueRead[] {
+  const { barrierMs, nowMs, exclude, limit } = bound;
+  const before = searched.get(db);
+  const start = prepared<[], number>(db, RECENT_START).pluck().get() ?? -1;
+  const afterSeq = before?.barrierMs === barrierMs ? Math.max(before.seq, start) : start;
+  const search = { afterSeq, barrierMs };
+  const recent = prepared<object, DueRead>(db, UNTRUSTED_RECENT_FREE);
+  const found = firstOfEach(recent.iterate({ ...search, nowMs, exclude }), limit);
+  if (found.length === 0 && prepared<object>(db, ANY_UNTRUSTED_RECENT).get(search) === undefined) {
+    const seq = prepared<[], number | null>(db, 'SELECT max(seq) FROM changes').pluck().get();
+    searched.set(db, { barrierMs, seq: seq ?? -1 });
+  }
+  return found;
 }
 
 function catalogueBarriers(db: Db): Barrier[] {
@@ -103,9 +138,11 @@ function catalogueBarriers(db: Db): Barrier[] {
   ).all();
 }
 
-function firstOfEach(reads: readonly DueRead[]): DueRead[] {
+/** @param reads the most urgent first; no more of them is looked at than needed. */
+function firstOfEach(reads: Iterable<DueRead>, limit: number): DueRead[] {
   const first = new Map<string, DueRead>();
-  for (const read of reads.toSorted((a, b) => a.priority - b.priority)) {
+  for (const read of reads) {
+    if (first.size === limit) break;
     if (!first.has(read.productId)) first.set(read.productId, read);
   }
   return [...first.values()];
