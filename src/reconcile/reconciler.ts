@@ -15,6 +15,7 @@ import { findScheduledReads } from './scheduled-reads.ts';
 import { startSchedule, type Schedule, type ScheduleOptions } from './schedule.ts';
 import { sweep } from './sweep.ts';
 import { Throttle, type Blocked } from './throttle.ts';
+import { UnreadCount } from './unread-count.ts';
 
 export interface ReconcilerDeps {
   readonly store: Store;
@@ -53,6 +54,7 @@ export class Reconciler {
   #lastBegun: Promise<unknown> = Promise.resolve();
   /** Differences found and not yet on record, by run under way. */
   readonly #drift = new Map<number, number>();
+  readonly #unread: UnreadCount;
 
   constructor(deps: ReconcilerDeps) {
     const { log } = deps;
@@ -78,6 +80,7 @@ export class Reconciler {
           'the service refuses this read; the next schedule or resync tries it again',
         ),
     });
+    this.#unread = new UnreadCount(deps.store.reader);
     this.#lookups = new Lookups({ ...deps, throttle: this.#throttle }, this.#stop.signal);
   }
 
@@ -200,12 +203,15 @@ export class Reconciler {
   }
 
   async #followRuns(): Promise<void> {
-    for (const run of await this.#deps.store.reader.ask('runningRuns')) {
+    const runs = await this.#deps.store.reader.ask('runningRuns');
+    this.#unread.keepOnly(runs);
+    for (const run of runs) {
       const drift = this.#drift.get(run.id) ?? 0;
       this.#drift.set(run.id, 0);
       if (drift > 0) await this.#deps.store.writer.command('addDrift', { id: run.id, drift });
       if (!run.listDone) this.#sweeping ??= this.#sweep(run).finally(() => (this.#sweeping = null));
-      if (await followRun(this.#deps, { ...run, drift: run.drift + drift })) this.#drift.delete(run.id);
+      const isOver = await followRun(this.#deps, { ...run, drift: run.drift + drift }, this.#unread);
+      if (isOver) this.#drift.delete(run.id);
     }
   }
 

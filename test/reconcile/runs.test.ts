@@ -2,13 +2,16 @@ import { describe, expect, test } from 'vitest';
 import { beginCatalogueRun, beginProductRun, followRun } from '../../src/reconcile/runs.ts';
 import type { RunKind } from '../../src/store/commands.ts';
 import type { Run } from '../../src/store/queries/runs.ts';
+import { UnreadCount } from '../../src/reconcile/unread-count.ts';
 import { log, newStore } from './mirror.ts';
 
-function setUp() {
+function setUp(countTo?: number) {
   const store = newStore();
   const time = { nowMs: Date.now() };
   const deps = { store, now: () => time.nowMs, log };
   const begin = (kind: RunKind) => beginCatalogueRun(deps, kind);
+  const count = new UnreadCount(store.reader, countTo);
+  const follow = (run: Run) => followRun(deps, run, count);
   const reload = async (run: Run): Promise<Run> => (await store.reader.ask('runById', { id: run.id }))!;
   const listed = async (run: Run): Promise<void> => {
     await store.writer.command('checkpointRun', {
@@ -33,7 +36,7 @@ function setUp() {
       failedAtMs: time.nowMs,
       answeredAtMs,
     });
-  return { store, time, deps, begin, reload, listed, know, fail };
+  return { store, time, deps, begin, count, follow, reload, listed, know, fail };
 }
 
 const AFTER_SILENCE = ['initial', 'downtime', 'restart'] as const;
@@ -77,19 +80,19 @@ test.each(AFTER_SILENCE)('%s: no read of a replica that was behind the silence c
 });
 
 test('a run ends when the list is at its end and every product was read since its beginning', async () => {
-  const { store, deps, time, begin, reload, listed, know } = setUp();
+  const { store, time, begin, follow, reload, listed, know } = setUp();
   await know(['1', '2']);
   const run = await begin('operator');
-  expect(await followRun(deps, run)).toBe(false);
+  expect(await follow(run)).toBe(false);
   await listed(run);
-  expect(await followRun(deps, await reload(run))).toBe(false);
+  expect(await follow(await reload(run))).toBe(false);
   expect(await reload(run)).toMatchObject({ total: 2, done: 0 });
   store.change(`UPDATE products SET read_at_ms = ? WHERE product_id = '1'`, time.nowMs - 1);
   store.change(`UPDATE products SET read_at_ms = ? WHERE product_id = '2'`, time.nowMs);
-  expect(await followRun(deps, await reload(run))).toBe(false);
+  expect(await follow(await reload(run))).toBe(false);
   expect(await reload(run)).toMatchObject({ total: 2, done: 1 });
   store.change(`UPDATE products SET read_at_ms = ? WHERE product_id = '1'`, time.nowMs);
-  expect(await followRun(deps, await reload(run))).toBe(true);
+  expect(await follow(await reload(run))).toBe(true);
   expect(await reload(run)).toMatchObject({ state: 'done', total: 2, done: 2, failed: 0, error: null });
   expect(await store.reader.ask('lastLife')).toMatchObject({ lastFullSyncAtMs: time.nowMs });
 });
@@ -106,7 +109,7 @@ describe('when the service refuses', () => {
       set.store.change('UPDATE products SET read_at_ms = 0 WHERE product_id = ?', id);
       await set.fail(id, 1, true);
     }
-    expect(await followRun(set.deps, await set.reload(run))).toBe(true);
+    expect(await set.follow(await set.reload(run))).toBe(true);
     return { ...set, ended: await set.reload(run) };
   }
 
@@ -130,51 +133,90 @@ describe('when the service refuses', () => {
   });
 
   test('a product that is about to be tried again, the walk waits for it', async () => {
-    const { store, deps, begin, reload, listed, know, fail } = setUp();
+    const { store, begin, follow, reload, listed, know, fail } = setUp();
     await know(['1', '2']);
     await fail('1', 1, true);
     const run = await begin('scheduled');
     await listed(run);
     store.change(`UPDATE products SET read_at_ms = ? WHERE product_id = '2'`, Date.now() + 1_000);
-    expect(await followRun(deps, await reload(run))).toBe(false);
+    expect(await follow(await reload(run))).toBe(false);
     await fail('1', 2, true);
-    expect(await followRun(deps, await reload(run))).toBe(true);
+    expect(await follow(await reload(run))).toBe(true);
   });
 });
 
 test('a run does not wait for ever for a product that fails again and again while others do not', async () => {
-  const { deps, time, begin, reload, listed, know, fail } = setUp();
+  const { time, begin, follow, reload, listed, know, fail } = setUp();
   await know(['1']);
   const run = await begin('operator');
   await listed(run);
   for (let n = 1; n < 10; n += 1) await fail('1', n, false, time.nowMs + 1);
-  expect(await followRun(deps, await reload(run))).toBe(false);
+  expect(await follow(await reload(run))).toBe(false);
   await fail('1', 10, false, time.nowMs + 1);
-  expect(await followRun(deps, await reload(run))).toBe(true);
+  expect(await follow(await reload(run))).toBe(true);
   expect(await reload(run)).toMatchObject({ state: 'failed', failed: 1 });
 });
 
 test('while the service answers nothing at all, no product is given up and no run ends', async () => {
-  const { deps, time, begin, reload, listed, know, fail } = setUp();
+  const { time, begin, follow, reload, listed, know, fail } = setUp();
   await know(['1', '2']);
   const run = await begin('initial');
   await listed(run);
   time.nowMs += 10_000;
   for (let n = 1; n < 100; n += 1) await fail('1', n, false);
-  expect(await followRun(deps, await reload(run))).toBe(false);
+  expect(await follow(await reload(run))).toBe(false);
   expect(await reload(run)).toMatchObject({ state: 'running', failed: 0 });
 });
 
 test('a run of named products covers also one that the mirror never held', async () => {
-  const { store, deps, time, reload } = setUp();
+  const { store, deps, time, follow, reload } = setUp();
   const run = await beginProductRun(deps, ['4', '5']);
   expect(run).toMatchObject({ kind: 'products', total: 2, listDone: true });
-  expect(await followRun(deps, run)).toBe(false);
+  expect(await follow(run)).toBe(false);
   store.change(`DELETE FROM obligations WHERE product_id = '4'`);
-  expect(await followRun(deps, run)).toBe(false);
+  expect(await follow(run)).toBe(false);
   expect(await reload(run)).toMatchObject({ done: 1 });
   store.change('DELETE FROM obligations');
   time.nowMs += 1;
-  expect(await followRun(deps, await reload(run))).toBe(true);
+  expect(await follow(await reload(run))).toBe(true);
   expect(await reload(run)).toMatchObject({ state: 'done', done: 2 });
+});
+
+describe('a catalogue larger than a portion of the count', () => {
+  const PORTION = 2;
+
+  test('its run goes forward with each whole count, and ends by one of a single moment', async () => {
+    const { store, time, begin, count, follow, reload, listed, know } = setUp(PORTION);
+    await know(['1', '2', '3', '4', '5']);
+    const run = await begin('operator');
+    await listed(run);
+    const read = (ids: string): void =>
+      store.change(`UPDATE products SET read_at_ms = ? WHERE product_id IN (${ids})`, time.nowMs);
+    const followed = async (): Promise<number> => {
+      expect(await follow(await reload(run))).toBe(false);
+      return (await reload(run)).done;
+    };
+    read('1');
+    expect([await followed(), await followed(), await followed()]).toEqual([0, 0, 1]);
+    expect([await followed(), await followed()]).toEqual([1, 1]);
+    read('2, 3, 4, 5');
+    // The count that is under way began before.
+    expect(await followed()).toBe(1);
+    expect(await follow(await reload(run))).toBe(true);
+    expect(await reload(run)).toMatchObject({ state: 'done', total: 5, done: 5 });
+    count.keepOnly([]);
+  });
+
+  test('its run ends also when more products than a portion are given up', async () => {
+    const { store, time, begin, follow, reload, listed, know, fail } = setUp(PORTION);
+    await know(['1', '2', '3', '4', '5', '6']);
+    const run = await begin('operator');
+    await listed(run);
+    store.change(`UPDATE products SET read_at_ms = ? WHERE product_id > '4'`, time.nowMs);
+    for (const id of ['1', '2', '3', '4']) await fail(id, 1, true);
+    expect(await follow(await reload(run))).toBe(false);
+    expect(await follow(await reload(run))).toBe(false);
+    expect(await follow(await reload(run))).toBe(true);
+    expect(await reload(run)).toMatchObject({ state: 'failed', total: 6, done: 2, failed: 4 });
+  });
 });

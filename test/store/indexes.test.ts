@@ -28,6 +28,7 @@ function scans(db: Db, sql: string): string[] {
     });
 }
 
+const LEFT = { readAfterMs: T0, productIds: null, nowMs: 0, after: null, countTo: 5 };
 const SEARCH = { text: '', warehouseId: null, suspect: false, after: null, limit: 5 };
 
 /** Every statement that `use` prepares. */
@@ -53,7 +54,7 @@ test.each<[string, (db: Db) => unknown]>([
   ['dueReads', (db) => dueReads(db, { nowMs: T0, limit: 8, exclude: ['1'] })],
   ['oldestVerified', (db) => oldestVerified(db, { nowMs: T0, limit: 2, beforeMs: T0, exclude: [] })],
   ['dueChores', (db) => queries.dueChores(db, { nowMs: T0 })],
-  ['remainingOf', (db) => queries.remainingOf(db, { readAfterMs: T0, productIds: null, nowMs: 0 })],
+  ['remainingOf', (db) => queries.remainingOf(db, LEFT)],
   ['scheduledReads', (db) => queries.scheduledReads(db, { after: '', variants: 1 })],
   ['runOutcomes', (db) => [queries.runOutcomes(db, { afterId: 0 }), queries.runOutcomesStart(db)]],
   ['deliveryCounts', (db) => queries.deliveryCounts(db, { fromMs: T0, slotMs: 60_000, slots: 10 })],

@@ -2,6 +2,7 @@
 import { expect, test } from 'vitest';
 import type { NewRun } from '../../src/store/commands.ts';
 import { queries } from '../../src/store/queries/index.ts';
+import type { ReadPlace } from '../../src/store/queries/runs.ts';
 import { delivery, detail, DirectWriter, item, T0 } from './mirror-file.ts';
 
 const one = (id: string, qty = 1) => [{ id, levels: { 1: qty } }];
@@ -101,16 +102,21 @@ test('what is left of a walk through the catalogue, and of a run of named produc
   park(writer, '11');
   park(writer, '12');
   park(writer, '13');
-  const left = (productIds: readonly string[] | null) =>
-    queries.remainingOf(writer.db, { readAfterMs, productIds, nowMs: T0 });
-  expect(left(null)).toEqual({ total: 3, unread: 2, parked: 1 });
+  const left = (productIds: readonly string[] | null, after: ReadPlace | null = null, countTo = 10) =>
+    queries.remainingOf(writer.db, { readAfterMs, productIds, nowMs: T0, after, countTo });
+  expect(left(null)).toEqual({ total: 3, unread: 2, parked: 1, more: null });
+  const first = left(null, null, 1);
+  expect(first).toMatchObject({ total: 3, unread: 1, parked: 1 });
+  const second = left(null, first.more, 1);
+  expect(second.unread).toBe(1);
+  expect(left(null, second.more, 1)).toEqual({ total: 3, unread: 0, parked: 1, more: null });
 
   const named = ['11', '12', '77'];
   writer.append({ kind: 'oblige', atMs: readAfterMs, reason: 'operator', productIds: named, variantIds: [] });
-  expect(left(named)).toEqual({ total: 3, unread: 2, parked: 1 });
+  expect(left(named)).toEqual({ total: 3, unread: 2, parked: 1, more: null });
   writer.read('77', null, T0 + 200_000);
   writer.read('11', detail('11', one('110')), T0 + 200_000);
-  expect(left(named)).toEqual({ total: 3, unread: 0, parked: 0 });
+  expect(left(named)).toEqual({ total: 3, unread: 0, parked: 0, more: null });
 });
 
 test('runs by state, by id, and the latest', () => {

@@ -137,7 +137,11 @@ function ownQuestions(all: number, nowMs: number): Question[] {
     question('failureOf', { productId: '1' }),
     question('nextReads', { nowMs, limit: 32, exclude: [], oldestBeforeMs: nowMs, oldestLimit: 7 }),
     question('dueChores', { nowMs }),
-    question('remainingOf', { readAfterMs: nowMs, productIds: null, nowMs }),
+    question(
+      'remainingOf',
+      { readAfterMs: nowMs, productIds: null, nowMs, after: null, countTo: 20_000 },
+      'a portion',
+    ),
     question('scheduledReads', { after: middle.variantId, variants: 2_000 }, 'a portion'),
     question('lastLife'),
   ];

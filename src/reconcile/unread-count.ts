@@ -1,0 +1,68 @@
+/**
+ * Counts what is left of each run under way. Of a large catalogue that is a walk through an index, which holds up all
+ * that is asked meanwhile: so each call goes through a portion of it, and a count of all is there every few calls.
+ */
+import type { ReadPlace, Remaining, Run } from '../store/queries/runs.ts';
+import type { StoreReader } from '../store/store.ts';
+
+export interface Left {
+  /** Null: nothing new is known yet. As many as there were in the moments of the count. */
+  readonly unread: number | null;
+  /** `unread` is of one moment, the same as `parked`: it may be relied on. */
+  readonly isExact: boolean;
+  readonly parked: number;
+  readonly total: number;
+}
+
+interface Portions {
+  readonly unread: number;
+  readonly after: ReadPlace;
+}
+
+/** A few milliseconds of the reader's time. */
+const COUNT_TO = 20_000;
+
+export class UnreadCount {
+  readonly #reader: StoreReader;
+  readonly #countTo: number;
+  /** Counts under way, by run. */
+  readonly #portions = new Map<number, Portions>();
+
+  /** @param countTo products in a portion. */
+  constructor(reader: StoreReader, countTo = COUNT_TO) {
+    this.#reader = reader;
+    this.#countTo = countTo;
+  }
+
+  /** @throws StoreError */
+  async next(run: Run, nowMs: number): Promise<Left> {
+    const begun = this.#portions.get(run.id);
+    const { unread, more, parked, total } = await this.#ask(run, nowMs, begun?.after ?? null, this.#countTo);
+    const sum = (begun?.unread ?? 0) + unread;
+    if (more !== null) {
+      this.#portions.set(run.id, { unread: sum, after: more });
+      return { unread: null, isExact: false, parked, total };
+    }
+    this.#portions.delete(run.id);
+    if (begun === undefined) return { unread: sum, isExact: true, parked, total };
+    if (sum > parked) return { unread: sum, isExact: false, parked, total };
+    // Only products that are given up are left, more of them than a portion: once, at the end, these are counted whole.
+    const whole = await this.#ask(run, nowMs, null, parked + 1);
+    return { ...whole, isExact: whole.more === null };
+  }
+
+  #ask(
+    { readAfterMs, productIds }: Run,
+    nowMs: number,
+    after: ReadPlace | null,
+    countTo: number,
+  ): Promise<Remaining> {
+    return this.#reader.ask('remainingOf', { readAfterMs, productIds, nowMs, after, countTo });
+  }
+
+  /** @param runs under way: of the others nothing more is asked. */
+  keepOnly(runs: readonly Run[]): void {
+    const ids = new Set(runs.map(({ id }) => id));
+    for (const id of this.#portions.keys()) if (!ids.has(id)) this.#portions.delete(id);
+  }
+}
