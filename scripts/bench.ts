@@ -20,7 +20,7 @@ const PARTS: readonly Part[] = [throughput, latency, size, reads, firstSync, rec
 const USAGE = `npm run bench -- [--only a,b] [--quick] [--json <file>]
 
 Measures the mirror on this machine, and says which targets are met. Parts:
-${PARTS.map(({ id, title }) => `  ${id}  ${title}`).join('\n')}
+${PARTS.map(({ id, title, onRequest }) => `  ${id}  ${title}${onRequest === true ? ' (only when named)' : ''}`).join('\n')}
 
   --only   these parts alone
   --quick  a short look: fewer rounds, smaller catalogues
@@ -67,7 +67,7 @@ if (help) {
   console.log(USAGE);
   process.exit(0);
 }
-const wanted = only?.split(',') ?? PARTS.map(({ id }) => id);
+const wanted = only?.split(',') ?? PARTS.filter(({ onRequest }) => onRequest !== true).map(({ id }) => id);
 const unknown = wanted.filter((id) => !PARTS.some((part) => part.id === id));
 if (unknown.length > 0) usageError(`--only ${unknown.join(',')}: there is no such part`);
 

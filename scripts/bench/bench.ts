@@ -17,6 +17,8 @@ export interface Bench {
 export interface Part {
   readonly id: string;
   readonly title: string;
+  /** Not measured unless it is asked for: it takes minutes. */
+  readonly onRequest?: boolean;
   /**
    * `background`: long, and next to no work for the machine: begun first, the others meanwhile. `tolerant`: may run
    * beside that. The rest have the machine to themselves.

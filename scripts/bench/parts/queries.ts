@@ -297,4 +297,4 @@ function row(who: string, state: string, cells: number, answered: readonly Answe
   };
 }
 
-export const slowQueries: Part = { id: 'h', title: 'what pages and the API ask', run };
+export const slowQueries: Part = { id: 'h', title: 'what pages and the API ask', run, onRequest: true };

@@ -15,7 +15,7 @@ const GIVE_UP_MS = 60_000;
 
 async function run(bench: Bench): Promise<Row[]> {
   const { quick, say, memoryFolder } = bench;
-  const starts = quick ? 3 : 7;
+  const starts = quick ? 1 : 3;
   const cells = quick ? 1_000_000 : 10_000_000;
   const large = filledDatabase(bench, cells);
   const took = { empty: [] as number[], large: [] as number[] };
@@ -102,4 +102,4 @@ function deliveryBody(): Uint8Array<ArrayBuffer> {
   return Uint8Array.from(delivery!.body);
 }
 
-export const start: Part = { id: 'f', title: 'time from start to the first answer', run };
+export const start: Part = { id: 'f', title: 'time from start to the first answer', run, pace: 'tolerant' };
