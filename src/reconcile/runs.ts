@@ -41,7 +41,7 @@ export async function beginCatalogueRun(deps: RunDeps, kind: RunKind): Promise<R
     startedAtMs,
     readAfterMs: startedAtMs + (AFTER_SILENCE.has(kind) ? REPLICA_LAG_MS : 0),
     startedSeq: store.writer.lastSeq,
-    total: (await store.reader.ask('status')).products,
+    total: (await store.reader.ask('liveCounts')).products,
     productIds: null,
   });
   // Whatever failed before is tried once by every walk, or the walk would end without it.

@@ -143,6 +143,7 @@ function ownQuestions(all: number, nowMs: number): Question[] {
       'a portion',
     ),
     question('scheduledReads', { after: middle.variantId, variants: 2_000 }, 'a portion'),
+    question('liveCounts'),
     question('lastLife'),
   ];
 }

@@ -6,7 +6,7 @@ import { apiQueries } from './api.ts';
 import { pageQueries } from './page.ts';
 import { dueChores, nextReads, notMirrored, scheduledReads, unreadSince } from './queue.ts';
 import { latestRuns, remainingOf, runById, runningCatalogueRun, runningRuns } from './runs.ts';
-import { failureOf, lastLife, status, stillUnmapped } from './status.ts';
+import { failureOf, lastLife, liveCounts, status, stillUnmapped } from './status.ts';
 
 export const queries = {
   nextReads,
@@ -20,6 +20,7 @@ export const queries = {
   latestRuns,
   remainingOf,
   status,
+  liveCounts,
   lastLife,
   failureOf,
   stillUnmapped,

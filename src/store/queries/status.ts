@@ -30,23 +30,28 @@ export interface Status {
   readonly quarantined: number;
 }
 
-type LiveCounts = Pick<Status, 'products' | 'variants' | 'cells'>;
+export type LiveCounts = Pick<Status, 'products' | 'variants' | 'cells'>;
+
+/** Kept, not counted. */
+export function liveCounts(db: Db): LiveCounts {
+  const live = prepared<[], LiveCounts>(db, 'SELECT products, variants, cells FROM live_counts').get();
+  if (live === undefined)
+    throw new Error('live_counts has no row: the database was changed by another program');
+  return live;
+}
 
 /** From indexes and kept counts: costs in proportion to what is in doubt, not to the mirror. */
 export function status(db: Db): Status {
   const row = prepared<[], Status>(db, 'SELECT * FROM mirror_status').get();
   if (row === undefined)
     throw new Error('mirror_status has no row: the database was changed by another program');
-  const live = prepared<[], LiveCounts>(db, 'SELECT products, variants, cells FROM live_counts').get();
-  if (live === undefined)
-    throw new Error('live_counts has no row: the database was changed by another program');
   const count = (sql: string, ...args: unknown[]): number =>
     prepared<unknown[], number>(db, sql)
       .pluck()
       .get(...args) ?? 0;
   return {
     ...row,
-    ...live,
+    ...liveCounts(db),
     parked_reads: count('SELECT count(*) FROM given_up_reads'),
     failing_reads: count('SELECT count(*) FROM read_failures'),
     last_read_error:
