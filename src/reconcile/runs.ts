@@ -81,14 +81,13 @@ export async function beginProductRun(deps: RunDeps, productIds: readonly string
  */
 export async function followRun(deps: RunDeps, run: Run, count: UnreadCount): Promise<boolean> {
   const { store, now, log } = deps;
-  const { unread, isExact, parked, total } = await count.next(run, now());
+  const { unread, parked, total } = await count.next(run, now());
   const expected = run.listDone ? total : Math.max(total, run.total);
   const done = unread === null ? run.done : Math.max(0, total - unread);
   if (expected !== run.total || done !== run.done || parked !== run.failed) {
     await store.writer.command('progressRun', { id: run.id, total: expected, done, failed: parked });
   }
-  if (!run.listDone || unread === null || !isExact || unread > parked || run.readAfterMs > now())
-    return false;
+  if (!run.listDone || unread === null || unread > parked || run.readAfterMs > now()) return false;
   const isDone = parked === 0 || (run.productIds === null && isIsolated(parked, total));
   await endRun(deps, run, isDone ? null : `${parked} products could not be read; see the log and the status`);
   log.info({ runId: run.id, kind: run.kind, products: done, parked, drift: run.drift }, 'the run has ended');

@@ -6,10 +6,11 @@ import type { ReadPlace, Remaining, Run } from '../store/queries/runs.ts';
 import type { StoreReader } from '../store/store.ts';
 
 export interface Left {
-  /** Null: nothing new is known yet. As many as there were in the moments of the count. */
+  /**
+   * Null: nothing new is known yet. Products may be read, and become known, while they are counted; but when it is no
+   * more than `parked`, then both are of one moment.
+   */
   readonly unread: number | null;
-  /** `unread` is of one moment, the same as `parked`: it may be relied on. */
-  readonly isExact: boolean;
   readonly parked: number;
   readonly total: number;
 }
@@ -41,14 +42,12 @@ export class UnreadCount {
     const sum = (begun?.unread ?? 0) + unread;
     if (more !== null) {
       this.#portions.set(run.id, { unread: sum, after: more });
-      return { unread: null, isExact: false, parked, total };
+      return { unread: null, parked, total };
     }
     this.#portions.delete(run.id);
-    if (begun === undefined) return { unread: sum, isExact: true, parked, total };
-    if (sum > parked) return { unread: sum, isExact: false, parked, total };
+    if (begun === undefined || sum > parked) return { unread: sum, parked, total };
     // Only products that are given up are left, more of them than a portion: once, at the end, these are counted whole.
-    const whole = await this.#ask(run, nowMs, null, parked + 1);
-    return { ...whole, isExact: whole.more === null };
+    return this.#ask(run, nowMs, null, parked + 1);
   }
 
   #ask(
