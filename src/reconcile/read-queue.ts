@@ -34,7 +34,7 @@ const THROTTLED_MS = 20;
 /** For each request that may be under way so many products are asked for at once. */
 const AHEAD = 4;
 /** Answers on their way into the log: a store that does not keep up holds the requests back. */
-const MAX_UNRECORDED = 64;
+const MAX_UNRECORDED = 24;
 const STORE_TROUBLE_MS = 1_000;
 
 export class ReadQueue {
