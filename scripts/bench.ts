@@ -103,16 +103,21 @@ function measure(part: Part): Promise<readonly Row[]> {
 const parts = PARTS.filter(({ id }) => wanted.includes(id));
 const ofPace = (pace: Part['pace']) => parts.filter((part) => part.pace === pace);
 const found = new Map<Part, readonly Row[]>();
-const background = ofPace('background').map(async (part) => void found.set(part, await measure(part)));
-// All to their ends, whatever fails: each ends the processes that it has started.
-const settled = Promise.allSettled(background);
-try {
-  for (const part of ofPace('tolerant')) found.set(part, await measure(part));
-} finally {
-  await settled;
-}
-await Promise.all(background);
-for (const part of ofPace(undefined)) found.set(part, await measure(part));
+const failures: string[] = [];
+/** One that fails takes no other's figures with it. */
+const measureAll = async (some: readonly Part[]): Promise<void> => {
+  for (const part of some) {
+    try {
+      found.set(part, await measure(part));
+    } catch (error) {
+      failures.push(
+        `part ${part.id} failed: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`,
+      );
+    }
+  }
+};
+await Promise.all([measureAll(ofPace('background')), measureAll(ofPace('tolerant'))]);
+await measureAll(ofPace(undefined));
 for (const part of parts) rows.push(...(found.get(part) ?? []));
 
 const tookS = (performance.now() - startedMs) / 1_000;
@@ -123,4 +128,5 @@ console.log(table(rows));
 if (appendix.length > 0) console.log(`\n${appendix.join('\n')}`);
 await writeFile(json, `${JSON.stringify({ machine, quick, tookS, rows }, null, 2)}\n`);
 console.log(`\nThe figures as JSON: ${json}`);
-process.exitCode = rows.some(({ target }) => target?.farOff === true) ? 1 : 0;
+for (const failure of failures) console.error(`\n${failure}`);
+process.exitCode = failures.length > 0 || rows.some(({ target }) => target?.farOff === true) ? 1 : 0;

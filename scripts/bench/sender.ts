@@ -78,7 +78,8 @@ export async function send(load: Load): Promise<Sent> {
       const nowMs = performance.now();
       const until = Math.min(requests.length, Math.floor(((nowMs - startedMs) * perSecond) / 1_000));
       while (due < until) dueAtMs[due++] = nowMs;
-      while (next < due && idle.length > 0) sendNext(idle.pop()!);
+      // The longest idle first: a server closes connections that never have a request.
+      while (next < due && idle.length > 0) sendNext(idle.shift()!);
       if (due < requests.length) setTimeout(tick, 1);
     };
     tick();
