@@ -24,7 +24,7 @@ function youngMegabytes(before: string): number {
 }
 
 test('threads that are started later keep their young generation small', () => {
-  expect(youngMegabytes('keepHeapsSmall();')).toBeLessThanOrEqual(48);
+  expect(youngMegabytes('keepHeapsSmall();')).toBeLessThanOrEqual(24);
   // What V8 does by itself; else the other figure would say nothing.
-  expect(youngMegabytes('')).toBeGreaterThan(64);
+  expect(youngMegabytes('')).toBeGreaterThan(24);
 });
