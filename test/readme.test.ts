@@ -32,6 +32,8 @@ test('every npm script that it names exists', () => {
     scripts: Record<string, string>;
   };
   const named = [...readme.matchAll(/npm (?:run )?([a-z:-]+)/g)].map(([, name]) => name ?? '');
-  const unknown = named.filter((name) => !['ci', 'pack', 'install', 'root'].includes(name) && !(name in scripts));
+  const unknown = named.filter(
+    (name) => !['ci', 'pack', 'install', 'root'].includes(name) && !(name in scripts),
+  );
   expect(unknown).toEqual([]);
 });
