@@ -125,7 +125,7 @@ test.concurrent(
   },
 );
 
-for (const table of ['log', 'mirror_state', 'cells']) {
+for (const table of ['log', 'mirror_state']) {
   test.concurrent(
     `a damaged page of the table ${table}, which every start reads, is told, and ends the start`,
     async (t) => {
