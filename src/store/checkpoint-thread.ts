@@ -31,11 +31,9 @@ const EVERY_MS = 1_000;
 const MIN_WAL_BYTES = 1 << 20;
 /** Above this the log is made to begin anew, in the same file: writing over it costs the disk less than growing it. */
 const RESTART_WAL_BYTES = 16 << 20;
-/** A file that a reader made this long is cut. */
-const CUT_WAL_BYTES = 256 << 20;
 /** A disk on which the few frames left took so long would keep the writer waiting as long. */
 const SLOW_DISK_MS = 100;
-/** A log this long that a reader holds is worth a person's attention, and again every so often. */
+/** A log this long that a reader holds is worth a person's attention, and again every so often; then it is cut. */
 const LONG_WAL_BYTES = 256 << 20;
 const NEWS_EVERY_MS = 60_000;
 
@@ -82,7 +80,7 @@ function main(): void {
     const startedMs = performance.now();
     checkpoint();
     if (performance.now() - startedMs > SLOW_DISK_MS && log * pageBytes < LONG_WAL_BYTES) return;
-    owner.post({ type: 'restart', cut: log * pageBytes >= CUT_WAL_BYTES });
+    owner.post({ type: 'restart', cut: log * pageBytes >= LONG_WAL_BYTES });
   };
 
   const timer = setInterval(() => {

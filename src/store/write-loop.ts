@@ -10,10 +10,12 @@ import { Writer, type Appended, type Input, type Result } from './writer.ts';
 
 export type ToWriter =
   | Deliveries
-  | { readonly type: 'input'; readonly id: number; readonly input: Input }
+  | { readonly type: 'input'; readonly id: number; readonly input: OtherInput }
   | { readonly type: 'counts'; readonly id: number }
   | { readonly type: 'restart'; readonly cut: boolean }
   | { readonly type: 'close'; readonly id: number };
+
+type OtherInput = Exclude<Input, { kind: 'delivery' }>;
 
 /** Deliveries that came together: one message, and their bytes are handed over instead of copied. */
 export interface Deliveries {
@@ -103,7 +105,7 @@ export function serveWriter(owner: Owner<ToWriter, FromWriter>, open: () => OwnD
         unpack(message, deliveries);
         return;
       case 'input':
-        (message.input.kind === 'delivery' ? deliveries : others).push(message);
+        others.push(message);
         return;
       case 'counts':
         owner.post({
@@ -137,6 +139,11 @@ export function serveWriter(owner: Owner<ToWriter, FromWriter>, open: () => OwnD
     owner.post({ type: 'outcomes', lastSeq: writer.lastSeq, stored, outcomes });
   };
 
+  const beginLogAnew = (): void => {
+    if (restart !== null) restartLog(db, restart);
+    restart = null;
+  };
+
   owner.onMessage((first) => {
     accept(first);
     drain();
@@ -147,12 +154,10 @@ export function serveWriter(owner: Owner<ToWriter, FromWriter>, open: () => OwnD
       // With the deliveries, not after them: the others are never starved, and cost no fsync of their own.
       taken.push(...others.splice(0, isBeside ? OTHERS_BESIDE_DELIVERIES : OTHERS_AT_ONCE));
       commit(taken);
-      if (restart !== null) restartLog(db, restart);
-      restart = null;
+      beginLogAnew();
       drain();
     }
-    if (restart !== null) restartLog(db, restart);
-    restart = null;
+    beginLogAnew();
     if (closing === null) return;
     const lastNews = beforeClose();
     db.close();

@@ -6,7 +6,7 @@ import type { NewEntry } from './log.ts';
 import type { AppendListener, StoreWriter } from './store.ts';
 import type { Thread } from './thread.ts';
 import type { FromWriter, Outcome, Outcomes, ToWriter } from './write-loop.ts';
-import type { Appended, BranchCounts, Input } from './writer.ts';
+import type { Appended, BranchCounts } from './writer.ts';
 
 export interface WriterEvents {
   /** The thread ended without having been asked to: the process cannot go on. */
@@ -129,15 +129,15 @@ export class WriterClient implements StoreWriter {
   }
 
   append(entry: NewEntry): Promise<Appended> {
-    return this.#send({ kind: 'entry', entry }, 0, entry.kind);
+    return this.#post((id) => ({ type: 'input', id, input: { kind: 'entry', entry } }), entry.kind);
   }
 
   command<N extends CommandName>(name: N, args: CommandArgs<N>): Promise<CommandResult<N>> {
-    return this.#send({ kind: 'command', name, args }, 0, null);
+    return this.#post((id) => ({ type: 'input', id, input: { kind: 'command', name, args } }));
   }
 
   branchCounts(): Promise<BranchCounts> {
-    return this.#post((id) => ({ type: 'counts', id }), 0, null);
+    return this.#post((id) => ({ type: 'counts', id }));
   }
 
   /** Lets the write-ahead log begin anew, if no reader is in the way. @param cut the file, which is long. */
@@ -148,17 +148,13 @@ export class WriterClient implements StoreWriter {
   async close(): Promise<void> {
     if (this.#ended !== null) return;
     this.#closing = true;
-    await this.#post<unknown>((id) => ({ type: 'close', id }), 0, null);
+    await this.#post<unknown>((id) => ({ type: 'close', id }));
   }
 
-  #send<T>(input: Input, bytes: number, kind: Waiting['kind']): Promise<T> {
-    return this.#post((id) => ({ type: 'input', id, input }), bytes, kind);
-  }
-
-  #post<T>(message: (id: number) => ToWriter, bytes: number, kind: Waiting['kind']): Promise<T> {
+  #post<T>(message: (id: number) => ToWriter, kind: Waiting['kind'] = null): Promise<T> {
     // What came before goes before.
     this.#sendDeliveries();
-    return this.#wait(bytes, kind, (id) => {
+    return this.#wait(0, kind, (id) => {
       this.#thread.post(message(id));
     });
   }
