@@ -46,11 +46,12 @@ export class Writer {
 
   constructor(db: Db) {
     this.#db = db;
+    // Before anything is read: what another writes from here on is noticed.
+    this.#dataVersion = db.prepare<[], number>('PRAGMA data_version').pluck();
+    this.#knownVersion = this.#dataVersion.get();
     this.#log = new Log(db);
     this.#tables = new SqliteTables(db);
     this.#commands = prepareCommands(db);
-    this.#dataVersion = db.prepare<[], number>('PRAGMA data_version').pluck();
-    this.#knownVersion = this.#dataVersion.get();
     this.#lastSeq = this.#log.lastSeq;
   }
 
