@@ -30,6 +30,12 @@ export interface Recipe {
   /** The first one's `update_time`, and how far each is from the one before it. */
   readonly startMs: number;
   readonly everyMs: number;
+  /**
+   * How many deliveries lie between two that touch the same cell, at least. As many as may be under way at once: then
+   * none overtakes another of its cell, as in a store, where a cell does not change twice within a few milliseconds.
+   * Overtaken ones cost gaps, and reads that settle them. Zero: left to chance.
+   */
+  readonly apart: number;
 }
 
 /** One in five hundred is a large one, as of a stocktake. */
@@ -43,12 +49,20 @@ export const CHANGES_A_DELIVERY = (2 * (LARGE_EVERY - 1) + LARGE_ITEMS) / LARGE_
  * the same deliveries.
  */
 export function prepareDeliveries(cells: Cells, recipe: Recipe, random: () => number): PreparedDelivery[] {
+  if (recipe.apart * CHANGES_A_DELIVERY * 2 > cells.count)
+    throw new Error(`${cells.count} cells are too few for ${recipe.apart} deliveries between two of a cell`);
   const qty = new Map<number, number>();
+  const touchedAt = new Map<number, number>();
   const large = Math.min(LARGE_ITEMS, cells.count);
   return Array.from({ length: recipe.count }, (_, i) => {
     const wanted = i % LARGE_EVERY === LARGE_EVERY - 1 ? large : 1 + (i % 3);
     const chosen = new Set<number>();
-    while (chosen.size < Math.min(wanted, cells.count)) chosen.add(Math.floor(random() * cells.count));
+    while (chosen.size < Math.min(wanted, cells.count)) {
+      const cell = Math.floor(random() * cells.count);
+      if (i - (touchedAt.get(cell) ?? Number.NEGATIVE_INFINITY) <= recipe.apart) continue;
+      chosen.add(cell);
+    }
+    for (const cell of chosen) touchedAt.set(cell, i);
     const updateTimeMs = Math.floor(recipe.startMs + i * recipe.everyMs);
     const sets: { cell: number; qty: number }[] = [];
     const items = Array.from(chosen, (cell) => {

@@ -9,6 +9,9 @@ import { seeded } from './random.ts';
 import { send } from './sender.ts';
 import type { Answers, Requests } from './upstream.ts';
 
+/** More than any part has under way at once. */
+const APART = 1_000;
+
 let sandbox: Sandbox | null = null;
 let cells: Cells | null = null;
 let prepared: PreparedDelivery[] = [];
@@ -48,7 +51,8 @@ const handlers: {
   },
   prepare({ count, secret, startMs, everyMs }) {
     serial += 1;
-    const recipe = { count, secret, startMs, everyMs, label: `bench-${process.pid}-${serial}` };
+    const label = `bench-${process.pid}-${serial}`;
+    const recipe = { count, secret, startMs, everyMs, apart: APART, label };
     prepared = prepareDeliveries(cells!, recipe, seeded(serial));
     return null;
   },

@@ -75,6 +75,7 @@ export async function grow(plan: Plan, onDay: (day: Day) => void): Promise<Growt
         label: `growth-${plan.seed}-${day}`,
         startMs: dayStartMs,
         everyMs: DAY_MS / deliveriesPerDay,
+        apart: 0,
       };
       const deliveries = prepareDeliveries(stock, recipe, seeded(plan.seed * 10_000 + day));
       for (const { sets } of deliveries) for (const { cell, qty } of sets) stock.set(cell, qty);

@@ -1,8 +1,12 @@
 /** What is asked all the time is found by an index, however large the mirror grows. */
-import { expect, test } from 'vitest';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import { expect, onTestFinished, test } from 'vitest';
 import { queries } from '../../src/store/queries/index.ts';
 import { dueReads, oldestVerified } from '../../src/store/queries/queue.ts';
-import type { Db } from '../../src/store/open.ts';
+import { openWriter, type Db } from '../../src/store/open.ts';
 import { SqliteTables } from '../../src/store/sqlite-tables.ts';
 import { delivery, DirectWriter, item, T0, writerDb } from './mirror-file.ts';
 
@@ -105,7 +109,6 @@ test.each<[string, (db: Db) => unknown]>([
 
 test.each([
   'SELECT * FROM mirror_changes WHERE seq > 5 ORDER BY seq LIMIT 100',
-  `SELECT * FROM mirror_changes WHERE variant_id = '1' ORDER BY seq DESC LIMIT 100`,
   `SELECT * FROM mirror_changes WHERE source = 'read' AND reason <> 'first_read' AND reason = 'gap' ORDER BY seq DESC`,
   'SELECT * FROM mirror_stock WHERE change_seq > 5 ORDER BY change_seq LIMIT 100',
   'SELECT * FROM mirror_variants WHERE change_seq > 5 ORDER BY change_seq LIMIT 100',
@@ -122,6 +125,23 @@ test.each([
   const outer = plan.filter((step) => /^SCAN/.test(step) && !/SCAN mirror_state/.test(step));
   expect(outer).toEqual([]);
   expect(plan.filter((step) => step.includes('TEMP B-TREE'))).toEqual([]);
+});
+
+test.each([
+  `SELECT * FROM mirror_changes WHERE variant_id = '1'`,
+  `SELECT * FROM mirror_changes WHERE variant_id = '1' ORDER BY seq DESC LIMIT 100`,
+  `SELECT * FROM mirror_changes WHERE variant_id = '1' AND seq > 5 ORDER BY seq`,
+])('any program that opens the file: %s', (sql) => {
+  const folder = mkdtempSync(join(tmpdir(), 'indexes-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const path = join(folder, 'mirror.db');
+  openWriter(path).close();
+  const db = new Database(path, { readonly: true });
+  onTestFinished(() => void db.close());
+  const [first] = db.prepare<[], { detail: string }>(`EXPLAIN QUERY PLAN ${sql}`).all();
+  expect(first?.detail).toMatch(
+    /^SEARCH changes USING INDEX changes_variant \(ANY\(<expr>\) AND variant_id=\?/,
+  );
 });
 
 test('the status counts from the side of what is in doubt, never from that of the stock', () => {

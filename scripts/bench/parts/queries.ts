@@ -193,6 +193,7 @@ function deliver(db: Db, cells: number): void {
     label: `queries-${nowMs}`,
     startMs: nowMs,
     everyMs: 0,
+    apart: 0,
   };
   const bodies = prepareDeliveries(new FilledCells(cells), recipe, seeded(1)).map(({ body }) => body);
   for (let i = 0; i < bodies.length; i += 200)

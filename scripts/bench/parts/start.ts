@@ -97,6 +97,7 @@ function deliveryBody(): Uint8Array<ArrayBuffer> {
     label: `start-${startMs}-${serial}`,
     startMs,
     everyMs: 0,
+    apart: 0,
   };
   const [delivery] = prepareDeliveries(new FilledCells(10_000), recipe, seeded(serial));
   return Uint8Array.from(delivery!.body);

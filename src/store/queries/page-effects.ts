@@ -6,6 +6,7 @@
 import type { StockChange } from '../../core/entry.ts';
 import type { Db } from '../open.ts';
 import { prepared } from '../prepared.ts';
+import { changesBefore, changesFrom, type Found } from './variant-changes.ts';
 
 export type Outcome =
   /** The level became the item's `new`. `fromQty` null: it was seen for the first time. */
@@ -49,11 +50,11 @@ const COLUMNS = `seq, log_seq AS logSeq, variant_id AS variantId, warehouse_id A
   new_qty AS newQty, source, update_time_ms AS updateTimeMs, recorded_at_ms AS recordedAtMs`;
 
 const FROM = `SELECT ${COLUMNS} FROM changes WHERE seq >= @seq ORDER BY seq`;
-const AFTER = `SELECT ${COLUMNS} FROM changes WHERE variant_id = @variantId AND seq >= @seq ORDER BY seq`;
-const BEFORE = `SELECT ${COLUMNS} FROM changes WHERE variant_id = @variantId AND seq < @seq ORDER BY seq DESC`;
 
 /** Rows of one variant looked at for the one of a warehouse: a variant may have many, and move much. */
 const LOOKED_AT = 200;
+/** Parts of the feed that are looked through for it: some two million changes, in a millisecond. */
+const SHARES_LOOKED_AT = 256;
 
 /** The items of the delivery at `seq` in the log, with what each did. @param changes the first of them, or all. */
 export function withEffects(
@@ -145,18 +146,25 @@ function outcomeOf(
 
 /** What the mirror held just before the feed's position; null: the cell was gone, or not there. */
 function heldAt(db: Db, change: StockChange, seq: number): number | null | 'too_long_ago' {
-  const later = nearest(db, AFTER, change, seq);
-  if (later === 'too_far') return 'too_long_ago';
-  if (later !== null) return later.oldQty;
-  const cell = prepared<object, { qty: number; goneAtMs: number | null }>(
+  const { variantId, warehouseId } = change;
+  const cell = prepared<object, { qty: number; goneAtMs: number | null; changeSeq: number }>(
     db,
-    'SELECT qty, gone_at_ms AS goneAtMs FROM cells WHERE variant_id = @variantId AND warehouse_id = @warehouseId',
-  ).get({ variantId: change.variantId, warehouseId: change.warehouseId });
-  return cell === undefined || cell.goneAtMs !== null ? null : cell.qty;
+    `SELECT qty, gone_at_ms AS goneAtMs, change_seq AS changeSeq FROM cells
+     WHERE variant_id = @variantId AND warehouse_id = @warehouseId`,
+  ).get({ variantId, warehouseId });
+  if (cell === undefined) return null;
+  if (cell.changeSeq >= seq) {
+    const asked = { variantId, columns: COLUMNS, shares: SHARES_LOOKED_AT, fromSeq: seq };
+    const later = nearest(changesFrom<Row>(db, asked), change);
+    if (later === 'too_far') return 'too_long_ago';
+    if (later !== null) return later.oldQty;
+  }
+  return cell.goneAtMs === null ? cell.qty : null;
 }
 
 function laterThan(db: Db, change: StockChange, seq: number): Later {
-  const row = nearest(db, BEFORE, change, seq);
+  const asked = { variantId: change.variantId, columns: COLUMNS, shares: SHARES_LOOKED_AT, beforeSeq: seq };
+  const row = nearest(changesBefore<Row>(db, asked), change);
   if (row === null || row === 'too_far') return { kind: 'not_on_record' };
   if (row.source === 'read') return { kind: 'read', atMs: row.recordedAtMs };
   const atMs = row.updateTimeMs ?? row.recordedAtMs;
@@ -165,10 +173,11 @@ function laterThan(db: Db, change: StockChange, seq: number): Later {
 }
 
 /** The nearest row of the item's cell. */
-function nearest(db: Db, sql: string, change: StockChange, seq: number): Row | null | 'too_far' {
+function nearest(changes: Iterable<Found<Row>>, change: StockChange): Row | null | 'too_far' {
   let looked = 0;
-  for (const row of prepared<object, Row>(db, sql).iterate({ variantId: change.variantId, seq })) {
-    if (row.warehouseId === change.warehouseId) return row;
+  for (const found of changes) {
+    if (found.kind === 'more') return 'too_far';
+    if (found.row.warehouseId === change.warehouseId) return found.row;
     if (++looked === LOOKED_AT) return 'too_far';
   }
   return null;

@@ -3,6 +3,7 @@ import { detailLevelsOf, type DetailLevel } from './detail-levels.ts';
 import type { Db } from '../open.ts';
 import { prepared } from '../prepared.ts';
 import { variantsWithCells, type StockVariant } from './page-stock.ts';
+import { changesBefore } from './variant-changes.ts';
 
 export interface VariantChange {
   readonly seq: number;
@@ -65,10 +66,8 @@ const VARIANT = `
     p.read_at_ms AS readAtMs
   FROM variants v LEFT JOIN products p ON p.product_id = v.product_id WHERE v.variant_id = ?`;
 
-const CHANGES = `
-  SELECT seq, log_seq AS logSeq, warehouse_id AS warehouseId, old_qty AS oldQty, new_qty AS newQty, source, reason, order_id AS orderId,
-    user_id AS userId, update_time_ms AS updateTimeMs, recorded_at_ms AS recordedAtMs, request_id AS requestId
-  FROM changes WHERE variant_id = @variantId AND seq < @beforeSeq ORDER BY seq DESC LIMIT @limit`;
+const CHANGE = `seq, log_seq AS logSeq, warehouse_id AS warehouseId, old_qty AS oldQty, new_qty AS newQty, source, reason, order_id AS orderId,
+    user_id AS userId, update_time_ms AS updateTimeMs, recorded_at_ms AS recordedAtMs, request_id AS requestId`;
 
 const GAPS = `
   SELECT warehouse_id AS warehouseId, opened_at_ms AS openedAtMs, due_at_ms AS dueAtMs, from_qty AS fromQty,
@@ -100,11 +99,12 @@ export function variantView(
   const row = prepared<[string], VariantRow>(db, VARIANT).get(variantId);
   const [variant] = variantsWithCells(db, [variantId]);
   if (row === undefined || variant === undefined) return null;
-  const changes = prepared<object, VariantChange>(db, CHANGES).all({
-    variantId,
-    beforeSeq: args.beforeSeq ?? Number.MAX_SAFE_INTEGER,
-    limit: args.limit + 1,
-  });
+  const changes: VariantChange[] = [];
+  const beforeSeq = args.beforeSeq ?? Number.MAX_SAFE_INTEGER;
+  for (const found of changesBefore<VariantChange>(db, { variantId, columns: CHANGE, beforeSeq })) {
+    if (found.kind === 'row') changes.push(found.row);
+    if (changes.length > args.limit) break;
+  }
   return {
     variant,
     goneAtMs: row.goneAtMs,

@@ -1,0 +1,72 @@
+/** The changes of one variant, in the feed's order or against it, from the index that is made in shares of the feed. */
+import type { Db } from '../open.ts';
+import { prepared } from '../prepared.ts';
+import { SHARE_BITS } from '../schema.ts';
+
+const SHARE = 2 ** SHARE_BITS;
+const shareOf = (seq: number): number => Math.floor(seq / SHARE);
+
+interface Asked {
+  readonly variantId: string;
+  /** What of each row: SQL. */
+  readonly columns: string;
+  /** So many shares are looked through; by default all. */
+  readonly shares?: number;
+}
+
+/** A share without the variant costs a microsecond or two; there is one for 8,192 changes. */
+export type Found<Row> =
+  | { readonly kind: 'row'; readonly row: Row }
+  /** As many shares as were asked for are looked through, and there are more. */
+  | { readonly kind: 'more' };
+
+/** Numbers below `beforeSeq`, the last first. */
+export function* changesBefore<Row>(
+  db: Db,
+  { variantId, columns, shares, beforeSeq }: Asked & { readonly beforeSeq: number },
+): Generator<Found<Row>> {
+  const { first, last } = endsOf(db);
+  const select = prepared<[number, string, number], Row>(
+    db,
+    `SELECT ${columns} FROM changes WHERE seq >> ${SHARE_BITS} = ? AND variant_id = ? AND seq < ? ORDER BY seq DESC`,
+  );
+  const start = shareOf(Math.min(beforeSeq - 1, last));
+  const end = shareOf(first);
+  for (let share = start; share >= end; share -= 1) {
+    if (start - share === shares) {
+      yield { kind: 'more' };
+      return;
+    }
+    for (const row of select.iterate(share, variantId, beforeSeq)) yield { kind: 'row', row };
+  }
+}
+
+/** Numbers from `fromSeq` on. */
+export function* changesFrom<Row>(
+  db: Db,
+  { variantId, columns, shares, fromSeq }: Asked & { readonly fromSeq: number },
+): Generator<Found<Row>> {
+  const { first, last } = endsOf(db);
+  const select = prepared<[number, string, number], Row>(
+    db,
+    `SELECT ${columns} FROM changes WHERE seq >> ${SHARE_BITS} = ? AND variant_id = ? AND seq >= ? ORDER BY seq`,
+  );
+  const start = shareOf(Math.max(fromSeq, first));
+  const end = shareOf(last);
+  for (let share = start; share <= end; share += 1) {
+    if (share - start === shares) {
+      yield { kind: 'more' };
+      return;
+    }
+    for (const row of select.iterate(share, variantId, fromSeq)) yield { kind: 'row', row };
+  }
+}
+
+/** The first and last number there is; of an empty feed, a last below the first. */
+function endsOf(db: Db): { readonly first: number; readonly last: number } {
+  const ends = prepared<[], { first: number | null; last: number | null }>(
+    db,
+    'SELECT (SELECT min(seq) FROM changes) AS first, (SELECT max(seq) FROM changes) AS last',
+  ).get();
+  return { first: ends?.first ?? 0, last: ends?.last ?? -1 };
+}
