@@ -5,6 +5,7 @@ import { cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import type { Part } from './bench/bench.ts';
+import { buildMirror } from './bench/mirror.ts';
 import { firstSync } from './bench/parts/first-sync.ts';
 import { latency } from './bench/parts/latency.ts';
 import { slowQueries } from './bench/parts/queries.ts';
@@ -71,6 +72,7 @@ const wanted = only?.split(',') ?? PARTS.filter(({ onRequest }) => onRequest !==
 const unknown = wanted.filter((id) => !PARTS.some((part) => part.id === id));
 if (unknown.length > 0) usageError(`--only ${unknown.join(',')}: there is no such part`);
 
+buildMirror();
 const machine = { cpu: cpus()[0]?.model ?? 'unknown', cores: cpus().length, node: process.version };
 const folders: string[] = [];
 const newFolder = (parent: string): string => {

@@ -29,8 +29,8 @@ export class Child {
       // Node's own options go through, such as --cpu-prof: `BENCH_NODE_OPTIONS` is for looking closer.
       env: {
         PATH: process.env['PATH'] ?? '',
-        NODE_OPTIONS: process.env['BENCH_NODE_OPTIONS'] ?? '',
         ...env,
+        NODE_OPTIONS: `${env['NODE_OPTIONS'] ?? ''} ${process.env['BENCH_NODE_OPTIONS'] ?? ''}`,
       },
       stdio: ['ignore', 'pipe', 'inherit'],
     });

@@ -5,9 +5,9 @@ import { closeSync, existsSync, fsyncSync, openSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import type { Bench } from './bench.ts';
-import { Child, type Listening } from './child.ts';
+import type { Child, Listening } from './child.ts';
 import { fillDatabase } from './fill.ts';
-import { MAIN } from './synced.ts';
+import { startMirror } from './mirror.ts';
 import { environmentOf } from './upstream.ts';
 
 export const FILLED_SECRET = 'filled-webhook-secret';
@@ -42,7 +42,7 @@ export async function startFilled(path: string, folder: string, port = 0): Promi
     clientSecret: 'filled-secret',
     webhookSecret: FILLED_SECRET,
   };
-  return new Child(MAIN, [], { ...environmentOf(service, path), PORT: String(port) }, folder);
+  return startMirror({ ...environmentOf(service, path), PORT: String(port) }, folder);
 }
 
 /** A port of 127.0.0.1 on which nobody listens. */

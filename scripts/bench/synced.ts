@@ -1,18 +1,18 @@
 /** A mirror that has read everything: what measurements of a running service begin with. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Child, type Environment, type Listening } from './child.ts';
+import type { Child, Environment, Listening } from './child.ts';
+import { startMirror } from './mirror.ts';
 
 export interface Synced {
   readonly mirror: Child;
   readonly at: Listening;
 }
 
-export const MAIN = '../../src/main.ts';
 const SETTLED_MS = 3_000;
 const WAIT_MS = 120_000;
 
 export async function startSynced(env: Environment, folder: string, products: number): Promise<Synced> {
-  const mirror = new Child(MAIN, [], env, folder);
+  const mirror = startMirror(env, folder);
   try {
     const at = await mirror.listening();
     await untilLive(at, products);

@@ -1,5 +1,5 @@
 /** The durable log: appends entries, and gives them back as the fold takes them. */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { Entry, ProductSnapshot, ReadEntry } from '../core/entry.ts';
 import { parseDelivery, type ParsedDelivery } from '../service/delivery.ts';
 import { productDetailSchema } from '../service/schemas.ts';
@@ -28,7 +28,7 @@ const PREFIX_MS = 60_000;
  * over, and 12 bytes of its SHA-256, enough that no two bodies ever meet. A function of the bytes alone.
  */
 export function bodyHash(body: Uint8Array): Buffer {
-  const key = createHash('sha256').update(body).digest().subarray(0, 16);
+  const key = hash('sha256', body, 'buffer').subarray(0, 16);
   const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
   const start = bytes.indexOf(REQUEST_TIME) + REQUEST_TIME.length;
   const sentAtMs = Number(bytes.toString('latin1', start, start + TIME_DIGITS));
@@ -47,7 +47,8 @@ export class Log {
   constructor(db: Db) {
     this.#db = db;
     this.#insert = db.prepare(
-      'INSERT INTO log (seq, kind, at_ms, body_hash, payload) VALUES (?, ?, ?, ?, ?)',
+      `INSERT INTO log (seq, kind, at_ms, body_hash, payload) VALUES (?, ?, ?, ?, ?)
+       ON CONFLICT (body_hash) WHERE body_hash IS NOT NULL DO NOTHING`,
     );
     this.#known = db.prepare<[Buffer], number>('SELECT seq FROM log WHERE body_hash = ?').pluck();
     this.#lastSeq = this.#readLastSeq();
@@ -66,15 +67,17 @@ export class Log {
     return this.#db.prepare<[], number | null>('SELECT max(seq) FROM log').pluck().get() ?? 0;
   }
 
-  /** @returns the position of the same body, or null when it is new. */
-  positionOf(hash: Buffer): number | null {
-    return this.#known.get(hash) ?? null;
-  }
-
-  appendDelivery(kind: DeliveryKind, body: Uint8Array, hash: Buffer, atMs: number): number {
-    this.#lastSeq += 1;
-    this.#insert.run(this.#lastSeq, kind, atMs, hash, body);
-    return this.#lastSeq;
+  /** Appends a body that is new. @returns its position, or that of the same body. */
+  appendDelivery(kind: DeliveryKind, body: Uint8Array, atMs: number): { seq: number; duplicate: boolean } {
+    const key = bodyHash(body);
+    const seq = this.#lastSeq + 1;
+    if (this.#insert.run(seq, kind, atMs, key, body).changes === 0) {
+      const known = this.#known.get(key);
+      if (known === undefined) throw new Error('a body was neither new to the log nor found there');
+      return { seq: known, duplicate: true };
+    }
+    this.#lastSeq = seq;
+    return { seq, duplicate: false };
   }
 
   /** @param knownDetailJson the product's present detail, for a read. */

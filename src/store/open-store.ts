@@ -27,9 +27,10 @@ export interface StoreThreads {
 }
 
 const REAL_THREADS: StoreThreads = {
-  writer: (path) => startThread('writer-thread', path),
-  reader: (path) => startThread('reader-thread', path),
-  checkpointer: (path) => startThread('checkpoint-thread', path),
+  // What a batch of deliveries takes, several times over: what outlives a cleaning costs the more.
+  writer: (path) => startThread('writer-thread', path, 24),
+  reader: (path) => startThread('reader-thread', path, 6),
+  checkpointer: (path) => startThread('checkpoint-thread', path, 3),
 };
 
 /** @throws StoreError when the database is in use, not a database, too new, or out of reach. */

@@ -27,7 +27,7 @@ export function openWriter(path: string): Db {
       db.pragma('fullfsync = ON');
       db.pragma('foreign_keys = ON');
       db.pragma('wal_autocheckpoint = 0');
-      db.pragma('cache_size = -65536');
+      db.pragma('cache_size = -16384');
       db.pragma('temp_store = MEMORY');
       migrate(db);
       return db;

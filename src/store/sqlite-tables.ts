@@ -1,9 +1,11 @@
 /** The fold's tables on SQLite. Finds and stores; the rules decide (core/tables.ts). */
+import type { Statement } from 'better-sqlite3';
 import type { Unreadable } from '../core/entry.ts';
 import { LATEST_MS } from '../core/limits.ts';
 import type { Cell, Change, Gap, MirrorState, Obligation, Product, Variant } from '../core/model.ts';
 import type { LastRead, Tables } from '../core/tables.ts';
 import type { Db } from './open.ts';
+import { plannedOnce } from './prepared.ts';
 import { RowWriter } from './row-writer.ts';
 import * as schema from './schema.ts';
 import { insertInto, selectFrom, upsert } from './statements.ts';
@@ -24,35 +26,34 @@ const variantOf = (row: VariantRow): Variant => ({
 const RECENT_CHANGES = 5_000;
 
 function prepare(db: Db) {
-  const text = (sql: string) => db.prepare<unknown[], string>(sql).pluck();
+  const select = <P extends unknown[], R>(sql: string): Statement<P, R> => db.prepare<P, R>(plannedOnce(sql));
+  const text = (sql: string) => select<unknown[], string>(sql).pluck();
   const count = (sql: string) => db.prepare<[], number>(sql).pluck();
   return {
     state: db.prepare<[], MirrorState>(selectFrom(schema.mirrorState)),
     putState: db.prepare(upsert(schema.mirrorState, ['id'])),
-    cell: db.prepare<[string, string], Cell>(
+    cell: select<[string, string], Cell>(
       `${selectFrom(schema.cells)} WHERE variant_id = ? AND warehouse_id = ?`,
     ),
-    cellsOf: db.prepare<[string], Cell>(
-      `${selectFrom(schema.cells)} WHERE variant_id = ? ORDER BY warehouse_id`,
-    ),
-    variant: db.prepare<[string], VariantRow>(`${selectFrom(schema.variants)} WHERE variant_id = ?`),
-    variantsOf: db.prepare<[string], VariantRow>(
+    cellsOf: select<[string], Cell>(`${selectFrom(schema.cells)} WHERE variant_id = ? ORDER BY warehouse_id`),
+    variant: select<[string], VariantRow>(`${selectFrom(schema.variants)} WHERE variant_id = ?`),
+    variantsOf: select<[string], VariantRow>(
       `${selectFrom(schema.variants)} WHERE product_id = ? ORDER BY variant_id`,
     ),
-    product: db.prepare<[string], ProductRow>(`${selectFrom(schema.products)} WHERE product_id = ?`),
+    product: select<[string], ProductRow>(`${selectFrom(schema.products)} WHERE product_id = ?`),
     detail: text('SELECT detail_json FROM product_details WHERE product_id = ?'),
     putDetail: db.prepare(upsert(schema.productDetails, ['productId'])),
-    obligation: db.prepare<[string], ObligationRow>(`${selectFrom(schema.obligations)} WHERE product_id = ?`),
+    obligation: select<[string], ObligationRow>(`${selectFrom(schema.obligations)} WHERE product_id = ?`),
     putObligation: db.prepare(upsert(schema.obligations, ['productId'])),
     deleteObligation: db.prepare('DELETE FROM obligations WHERE product_id = ?'),
-    gapsOf: db.prepare<[string], Gap>(
+    gapsOf: select<[string], Gap>(
       `${selectFrom(schema.gaps)} WHERE variant_id = ? ORDER BY warehouse_id, opened_seq`,
     ),
     putGap: db.prepare(upsert(schema.gaps, ['variantId', 'warehouseId', 'openedSeq'])),
     deleteGap: db.prepare('DELETE FROM gaps WHERE variant_id = ? AND warehouse_id = ? AND opened_seq = ?'),
     quarantine: db.prepare(insertInto(schema.quarantine, ['id'])),
     // SQLite keeps the columns beside a lone max() from the row that has it: the latest change of each product.
-    recentProducts: db.prepare<[number], LastRead>(
+    recentProducts: select<[number], LastRead>(
       `SELECT product_id AS productId, read_seq AS readSeq, read_at_ms AS readAtMs FROM (
          SELECT p.product_id, p.read_seq, p.read_at_ms, max(c.seq) AS seq
          FROM (SELECT seq, variant_id FROM changes ORDER BY seq DESC LIMIT ${RECENT_CHANGES}) c
@@ -61,7 +62,7 @@ function prepare(db: Db) {
          GROUP BY v.product_id
        ) ORDER BY seq DESC LIMIT ?`,
     ),
-    oldestProducts: db.prepare<[number], LastRead>(
+    oldestProducts: select<[number], LastRead>(
       `SELECT product_id AS productId, read_seq AS readSeq, read_at_ms AS readAtMs FROM products
        WHERE gone_at_ms IS NULL ORDER BY read_at_ms, product_id LIMIT ?`,
     ),

@@ -20,10 +20,17 @@ export interface Owner<In, Out> {
   close(): void;
 }
 
-/** Files are TypeScript when run from the source and JavaScript when run from `dist/`. */
-export function startThread<In, Out>(name: string, path: string): Thread<In, Out> {
+/**
+ * Files are TypeScript when run from the source and JavaScript when run from `dist/`.
+ * @param youngMb how large the thread's young generation may become: where what is gone a moment later costs nothing.
+ */
+export function startThread<In, Out>(name: string, path: string, youngMb: number): Thread<In, Out> {
   const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
-  const worker = new Worker(new URL(`./${name}.${extension}`, import.meta.url), { workerData: { path } });
+  const worker = new Worker(new URL(`./${name}.${extension}`, import.meta.url), {
+    workerData: { path },
+    // V8, left alone, lets it grow to a hundred megabytes on each thread.
+    resourceLimits: { maxYoungGenerationSizeMb: youngMb },
+  });
   return {
     post: (message, handOver) => worker.postMessage(message, handOver),
     onMessage: (listener) => void worker.on('message', listener),

@@ -21,8 +21,8 @@ export interface CachedVariant {
   gaps: readonly Gap[] | null;
 }
 
-/** Variants in each of the two generations: some 10 MB with their cells. */
-const GENERATION = 8_192;
+/** Variants in each of the two generations: some 5 MB with their cells. */
+const GENERATION = 2_048;
 
 export class VariantCache {
   #young = new Map<string, CachedVariant>();

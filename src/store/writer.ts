@@ -8,7 +8,7 @@ import { fold } from '../core/fold.ts';
 import { prepareCommands, type CommandName, type Commands } from './commands.ts';
 import { isBusy, sqliteCode, StoreError } from './errors.ts';
 import { remedyFor } from './explain.ts';
-import { bodyHash, Log, readDelivery, type DeliveryKind, type NewEntry } from './log.ts';
+import { Log, readDelivery, type DeliveryKind, type NewEntry } from './log.ts';
 import type { Db } from './open.ts';
 import { SqliteTables } from './sqlite-tables.ts';
 
@@ -146,10 +146,8 @@ export class Writer {
   }
 
   #appendDelivery(kind: DeliveryKind, body: Uint8Array, atMs: number): Appended {
-    const hash = bodyHash(body);
-    const position = this.#log.positionOf(hash);
-    if (position !== null) return { seq: position, duplicate: true, facts: [] };
-    const seq = this.#log.appendDelivery(kind, body, hash, atMs);
+    const { seq, duplicate } = this.#log.appendDelivery(kind, body, atMs);
+    if (duplicate) return { seq, duplicate, facts: [] };
     return this.#fold({ kind: 'delivery', seq, atMs, ...readDelivery(kind, body) });
   }
 

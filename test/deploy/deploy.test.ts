@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { parse } from 'yaml';
+import { LEAN } from '../../scripts/bench/mirror.ts';
 import { SETTABLE_NAMES } from '../../src/config.ts';
 
 const root = join(import.meta.dirname, '../..');
@@ -170,3 +171,10 @@ test('README names every file, and each that was not run says so itself', () => 
     expect(read(`container/${file}`), file).toMatch(/never (built|run) where it was written/i);
   }
 });
+
+test.each(['systemd/stock-mirror.service', 'container/Dockerfile'])(
+  '%s starts the service with the limits of memory that the figures were measured with',
+  (path) => {
+    for (const [name, value] of Object.entries(LEAN)) expect(read(path)).toContain(`${name}=${value}`);
+  },
+);

@@ -4,9 +4,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Bench, Part } from '../bench.ts';
 import { Child } from '../child.ts';
 import { LEAN_CELLS_A_PRODUCT, LEAN_VARIANTS_A_PRODUCT } from '../lean-catalogue.ts';
+import { startMirror } from '../mirror.ts';
 import { below, type Row } from '../row.ts';
 import { untilEnded } from '../run.ts';
-import { MAIN } from '../synced.ts';
 import { environmentOf } from '../upstream.ts';
 
 const PRODUCTS = 100_000;
@@ -24,7 +24,7 @@ async function run({ quick, folder, say }: Bench): Promise<Row[]> {
     const { webhookUrl: baseUrl } = await service.listening();
     const credentials = { clientId: 'bench', clientSecret: 'bench', webhookSecret: 'bench' };
     const env = environmentOf({ baseUrl, ...credentials }, join(folder, 'first-sync.db'));
-    mirror = new Child(MAIN, [], env, folder);
+    mirror = startMirror(env, folder);
     const at = await mirror.listening();
     const idleBytes = mirror.peakBytes();
     say(`${products} products`);

@@ -3,10 +3,11 @@ import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import Database from 'better-sqlite3';
 import type { Bench, Part } from '../bench.ts';
-import { Child } from '../child.ts';
+import type { Child } from '../child.ts';
 import { atMost, type Row } from '../row.ts';
 import { untilEnded } from '../run.ts';
-import { MAIN, startSynced } from '../synced.ts';
+import { startMirror } from '../mirror.ts';
+import { startSynced } from '../synced.ts';
 import { environmentOf, Upstream } from '../upstream.ts';
 
 const PRODUCTS = 10_000;
@@ -37,7 +38,7 @@ async function run({ quick, folder, say }: Bench): Promise<Row[]> {
     );
     const startedMs = performance.now();
     const listened = Date.now();
-    mirror = new Child(MAIN, [], { ...env, SERVICE_MAX_RPS: String(MAX_RPS) }, folder);
+    mirror = startMirror({ ...env, SERVICE_MAX_RPS: String(MAX_RPS) }, folder);
     const at = await mirror.listening();
     const startMs = performance.now() - startedMs;
     // The first run was the first read of everything; the second is this one.
