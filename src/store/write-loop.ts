@@ -56,7 +56,7 @@ export interface Outcomes {
  * One transaction's share: large enough to spread an fsync, small enough to answer in time, and for the answers of one
  * to be on their way while the next is being committed.
  */
-const DELIVERIES_AT_ONCE = 160;
+const DELIVERIES_AT_ONCE = 256;
 const OTHERS_AT_ONCE = 16;
 /** While deliveries come, each waits for so many others. */
 const OTHERS_BESIDE_DELIVERIES = 3;
