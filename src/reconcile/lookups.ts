@@ -10,6 +10,8 @@ import { lookUp, type LookupDeps } from './lookup.ts';
 const FREE_SEARCHES = 2;
 const PAUSE_MS = 60_000;
 const PAUSE_CAP_MS = 60 * 60_000;
+/** After a search that failed, which says nothing of what it searched for. */
+const AFTER_FAILURE_MS = 5_000;
 /** Beyond this many the pacing starts anew, so that made-up ids do not fill the memory. */
 const MAX_REMEMBERED = 10_000;
 
@@ -74,11 +76,20 @@ export class Lookups {
           { err: error },
           'looking up unknown variants failed: they stay due, and are looked up again',
         );
+      this.#doNotCount(ids);
     }
     for (const id of ids) this.#busy.delete(id);
     for (const id of left) {
       this.#busy.add(id);
       this.#forWalk.add(id);
+    }
+  }
+  /** A disk that was full for a while must not make the next hour's searches wait. */
+  #doNotCount(ids: readonly string[]): void {
+    const nextAtMs = this.#deps.now() + AFTER_FAILURE_MS;
+    for (const id of ids) {
+      const searches = this.#past.get(id)?.searches ?? 1;
+      this.#past.set(id, { searches: searches - 1, nextAtMs });
     }
   }
 }

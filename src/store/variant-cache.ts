@@ -27,8 +27,18 @@ const GENERATION = 2_048;
 export class VariantCache {
   #young = new Map<string, CachedVariant>();
   #old = new Map<string, CachedVariant>();
+  /** The last one asked for: a change asks several times. */
+  #lastId: string | null = null;
+  #last: CachedVariant | null = null;
 
   of(variantId: string): CachedVariant {
+    if (variantId === this.#lastId && this.#last !== null) return this.#last;
+    this.#lastId = variantId;
+    this.#last = this.#find(variantId);
+    return this.#last;
+  }
+
+  #find(variantId: string): CachedVariant {
     let found = this.#young.get(variantId);
     if (found !== undefined) return found;
     found = this.#old.get(variantId) ?? {
@@ -47,10 +57,12 @@ export class VariantCache {
     if (this.#young.size < GENERATION) return;
     this.#old = this.#young;
     this.#young = new Map();
+    this.#last = null;
   }
 
   clear(): void {
     this.#young.clear();
     this.#old.clear();
+    this.#last = null;
   }
 }

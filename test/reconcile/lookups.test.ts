@@ -1,6 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { Lookups } from '../../src/reconcile/lookups.ts';
 import { ReadQueue } from '../../src/reconcile/read-queue.ts';
+import { StoreError } from '../../src/store/errors.ts';
 import { eventually, throughout } from '../process/wait.ts';
 import { fakeService, hastyClock, log, newStore, newThrottle, productIds, serviceError } from './mirror.ts';
 
@@ -76,6 +77,23 @@ test('one further down is found by a walk through everything, and a new one need
   page.resolve(undefined);
   await eventually(() => variant(last)?.product === ids.at(-1), { what: 'the other is found' });
 });
+
+test('searches whose result could not be kept do not make the next ones rarer', async () => {
+  const { now, store, wonder, variant } = setUp(productIds(3));
+  const append = store.writer.append.bind(store.writer);
+  let failing = 8;
+  store.writer.append = (entry) => {
+    if (entry.kind !== 'listed' || failing === 0) return append(entry);
+    failing -= 1;
+    return Promise.reject(new StoreError('cannot_commit', 'the disk is full'));
+  };
+  const startedAtMs = now();
+  await wonder('987');
+  await eventually(() => variant('987')?.gone !== null, { what: 'given up' });
+  expect(failing).toBe(0);
+  // Eight failures, the two searches, and half a minute between these.
+  expect(now() - startedAtMs).toBeLessThan(5 * 60_000);
+}, 20_000);
 
 test('a variant that nobody has is given up after two walks, and then looked for ever more rarely', async () => {
   const { now, service, lookups, wonder, variant, lists } = setUp(productIds(120), 100);

@@ -20,7 +20,7 @@ async function run({ quick, folder, say }: Bench): Promise<Row[]> {
   const loop = new FetchLoop();
   let mirror: Child | null = null;
   try {
-    const products = quick ? 300 : 2_000;
+    const products = quick ? 300 : 1_200;
     const service = await upstream.ask('serve', { products, latencyMs: 0 });
     const env = {
       ...environmentOf(service, join(folder, 'reads.db')),

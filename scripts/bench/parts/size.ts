@@ -38,7 +38,7 @@ interface Measured {
 async function run(bench: Bench): Promise<Row[]> {
   const { quick, say } = bench;
   const sizes = quick ? [SMALL, LARGER] : [SMALL, LARGER, LARGEST];
-  const rounds = quick ? 2 : 4;
+  const rounds = quick ? 2 : 3;
   const perRound = quick ? 2_000 : 5_000;
   const started: Sized[] = [];
   try {
