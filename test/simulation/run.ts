@@ -46,6 +46,8 @@ const REST_WITHIN_MS = 30 * 60_000;
 const LONGEST_BLOCK_MS = 15 * 60_000;
 /** Less than it takes for a schedule to read what a doubt should have asked for. */
 const REST_UNAIDED_WITHIN_MS = 6 * 60_000;
+/** A variant that was searched for in vain four times is searched for again after eight minutes: that is not waited for. */
+const SEARCHES_WITHIN_MS = 5 * 60_000;
 /** And must stay so. */
 const STAYS_MS = 45_000;
 const SLOWEST_ANSWER_MS = 1_000;
@@ -258,7 +260,11 @@ class Run {
 
   /** Before anybody asks for anything: the mirror reads by itself all that it can know of. */
   async #restUnaided(): Promise<void> {
-    const isOver = (): boolean => this.#owesNothing() || this.#waitsForAPerson();
+    const longMs = this.#time.nowMs + SEARCHES_WITHIN_MS;
+    const isOver = (): boolean =>
+      this.#owesNothing() ||
+      this.#waitsForAPerson() ||
+      (this.#time.nowMs > longMs && this.#owesNothing('but searches'));
     const withinMs = REST_UNAIDED_WITHIN_MS + (this.#calls.wasSlowedDown ? LONGEST_BLOCK_MS : 0);
     await this.#waitFor('rest without an operator', withinMs, isOver, 1_000);
     const db = this.#observe();
@@ -279,17 +285,17 @@ class Run {
     );
   }
 
-  #owesNothing(): boolean {
+  #owesNothing(atAll?: 'but searches'): boolean {
     const db = this.#observe();
     if (db === null) return false;
-    const owed = prepared<[], number>(
+    const owed = prepared<[number], number>(
       db,
       `SELECT EXISTS (SELECT 1 FROM obligations WHERE not_before_ms < 8640000000000000)
-         OR EXISTS (SELECT 1 FROM gaps) OR EXISTS (SELECT 1 FROM variants WHERE lookup_at_ms IS NOT NULL)
+         OR EXISTS (SELECT 1 FROM gaps) OR EXISTS (SELECT 1 FROM variants WHERE ? AND lookup_at_ms IS NOT NULL)
          OR EXISTS (SELECT 1 FROM runs WHERE state = 'running')
          OR EXISTS (SELECT 1 FROM mirror_state WHERE canary_due_at_ms IS NOT NULL OR bundles_due_at_ms IS NOT NULL)`,
     ).pluck();
-    return owed.get() === 0;
+    return owed.get(atAll === undefined ? 1 : 0) === 0;
   }
 
   async #settleWebhooks(): Promise<void> {

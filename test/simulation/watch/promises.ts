@@ -133,10 +133,13 @@ export class Promises {
     // No answer about it was ever kept: there is nothing to remove.
     if (gone.what === 'product' && hasVariant.get(gone.product_id) === undefined) return;
     if (gone.what === 'product') this.#onProductGone(db);
+    const isOnRecord = recordedReads(db, gone.product_id);
     let missingSinceMs: number | null = null;
     let isConfirmed = false;
     for (const detail of details) {
       if (isShown(detail, gone)) {
+        // What a failing disk did not keep, the mirror cannot go by.
+        if (!isOnRecord(detail)) continue;
         missingSinceMs = null;
         isConfirmed = false;
         continue;
@@ -154,6 +157,21 @@ export class Promises {
       );
     }
   }
+}
+
+/** Which answers about the product are in the log, or were, before it was pruned. */
+function recordedReads(db: Db, productId: string): (detail: SeenDetail) => boolean {
+  const sentAtMs = new Set(
+    prepared<[string], number>(
+      db,
+      `SELECT json_extract(CAST(payload AS TEXT), '$.sentAtMs') FROM log
+       WHERE kind = 'read' AND json_extract(CAST(payload AS TEXT), '$.productId') = ?`,
+    )
+      .pluck()
+      .all(productId),
+  );
+  const firstAtMs = prepared<[], number | null>(db, 'SELECT min(at_ms) FROM log').pluck().get() ?? 0;
+  return (detail) => sentAtMs.has(detail.sentAtMs) || detail.sentAtMs < firstAtMs;
 }
 
 function isShown(detail: SeenDetail, gone: Gone): boolean {
