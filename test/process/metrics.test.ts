@@ -41,6 +41,7 @@ test('webhooks, a loss and its repair, forgeries: all of it is in the next scrap
   // Asked of the database every 10 s.
   await untilShown('stock_mirror_changes_total{branch="4c gap"}', (value) => value === 1);
   await untilShown('stock_mirror_state{state="live"}', (value) => value === 1);
+  await untilShown('stock_mirror_runs_total{kind="initial",result="done"}', (value) => value === 1);
   const text = await scrape();
   for (const [series, expected] of [
     ['stock_mirror_deliveries_total{answer="204"}', 2],
