@@ -27,6 +27,9 @@ export interface RestartWanted {
 export type FromCheckpointer = CheckpointNews | RestartWanted;
 
 const EVERY_MS = 1_000;
+/** Looked at so often, the log is followed at once when it has grown beyond this: a flood writes more within a second. */
+const GLANCE_MS = 200;
+const FLOOD_WAL_BYTES = 64 << 20;
 /** Below this a checkpoint is not worth its writes. */
 const MIN_WAL_BYTES = 1 << 20;
 /** Above this the log is made to begin anew, in the same file: writing over it costs the disk less than growing it. */
@@ -113,8 +116,18 @@ function main(): void {
     if (unwritten !== null) tell(unwritten);
   }, EVERY_MS);
 
+  const glances = setInterval(() => {
+    try {
+      const walBytes = statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0;
+      if (walBytes >= FLOOD_WAL_BYTES && walBytes < LONG_WAL_BYTES) keepShort();
+    } catch {
+      // The next look, a moment later, meets the same fault, and tells of it.
+    }
+  }, GLANCE_MS);
+
   owner.onMessage(() => {
     clearInterval(timer);
+    clearInterval(glances);
     db.close();
     owner.close();
   });
