@@ -52,6 +52,7 @@ test.concurrent(
       expect(ran).toHaveLength(1);
     });
     end.resolve(undefined);
-    await eventually(() => ran.length === 2, { what: 'the next run' });
+    // A late second and the one after it may be run within one look.
+    await eventually(() => ran.length >= 2, { what: 'the next run' });
   },
 );

@@ -21,45 +21,49 @@ export type Found<Row> =
   | { readonly kind: 'more' };
 
 /** Numbers below `beforeSeq`, the last first. */
-export function* changesBefore<Row>(
+export function changesBefore<Row>(
   db: Db,
-  { variantId, columns, shares, beforeSeq }: Asked & { readonly beforeSeq: number },
+  { beforeSeq, ...asked }: Asked & { readonly beforeSeq: number },
 ): Generator<Found<Row>> {
   const { first, last } = endsOf(db);
-  const select = prepared<[number, string, number], Row>(
-    db,
-    `SELECT ${columns} FROM changes WHERE seq >> ${SHARE_BITS} = ? AND variant_id = ? AND seq < ? ORDER BY seq DESC`,
-  );
-  const start = shareOf(Math.min(beforeSeq - 1, last));
-  const end = shareOf(first);
-  for (let share = start; share >= end; share -= 1) {
-    if (start - share === shares) {
-      yield { kind: 'more' };
-      return;
-    }
-    for (const row of select.iterate(share, variantId, beforeSeq)) yield { kind: 'row', row };
-  }
+  const shares = sharesFrom(shareOf(Math.min(beforeSeq - 1, last)), shareOf(first), -1);
+  return changesIn(db, asked, shares, 'seq < ? ORDER BY seq DESC', beforeSeq);
 }
 
 /** Numbers from `fromSeq` on. */
-export function* changesFrom<Row>(
+export function changesFrom<Row>(
   db: Db,
-  { variantId, columns, shares, fromSeq }: Asked & { readonly fromSeq: number },
+  { fromSeq, ...asked }: Asked & { readonly fromSeq: number },
 ): Generator<Found<Row>> {
   const { first, last } = endsOf(db);
+  const shares = sharesFrom(shareOf(Math.max(fromSeq, first)), shareOf(last), 1);
+  return changesIn(db, asked, shares, 'seq >= ? ORDER BY seq', fromSeq);
+}
+
+function* changesIn<Row>(
+  db: Db,
+  { variantId, columns, shares: wanted = Infinity }: Asked,
+  shares: Iterable<number>,
+  condition: string,
+  bound: number,
+): Generator<Found<Row>> {
   const select = prepared<[number, string, number], Row>(
     db,
-    `SELECT ${columns} FROM changes WHERE seq >> ${SHARE_BITS} = ? AND variant_id = ? AND seq >= ? ORDER BY seq`,
+    `SELECT ${columns} FROM changes WHERE seq >> ${SHARE_BITS} = ? AND variant_id = ? AND ${condition}`,
   );
-  const start = shareOf(Math.max(fromSeq, first));
-  const end = shareOf(last);
-  for (let share = start; share <= end; share += 1) {
-    if (share - start === shares) {
+  let looked = 0;
+  for (const share of shares) {
+    if (looked === wanted) {
       yield { kind: 'more' };
       return;
     }
-    for (const row of select.iterate(share, variantId, fromSeq)) yield { kind: 'row', row };
+    for (const row of select.iterate(share, variantId, bound)) yield { kind: 'row', row };
+    looked += 1;
   }
+}
+
+function* sharesFrom(start: number, end: number, step: 1 | -1): Generator<number> {
+  for (let share = start; (end - share) * step >= 0; share += step) yield share;
 }
 
 /** The first and last number there is; of an empty feed, a last below the first. */
