@@ -2,6 +2,7 @@
 import { fullJitterMs } from '../core/backoff.ts';
 import type { Fact } from '../core/fact.ts';
 import { LATEST_MS } from '../core/limits.ts';
+import type { CallOptions } from '../service/call.ts';
 import type { CatalogueClient } from '../service/client.ts';
 import { ServiceError } from '../service/errors.ts';
 import { snapshotOf } from '../service/snapshot.ts';
@@ -26,11 +27,11 @@ export type AnsweredRead = Extract<NewEntry, { kind: 'read' }>;
 export async function askProduct(
   { store, client, now }: ProductReaderDeps,
   productId: string,
-  signal: AbortSignal,
+  options: CallOptions,
 ): Promise<AnsweredRead> {
   // Before the request: what is committed later, the answer may not show.
   const s0 = store.writer.lastSeq;
-  const answer = await client.productDetail(productId, { signal });
+  const answer = await client.productDetail(productId, options);
   const { sentAtMs, receivedAtMs, serverDateMs, requestId } = answer;
   return {
     kind: 'read',

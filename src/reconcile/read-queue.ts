@@ -7,13 +7,7 @@ import { ServiceError } from '../service/errors.ts';
 import type { Logger } from '../log.ts';
 import { DueAhead } from './due-ahead.ts';
 import { createPause, sleep } from './pause.ts';
-import {
-  askProduct,
-  recordAnswer,
-  recordFailure,
-  type AnsweredRead,
-  type ProductReaderDeps,
-} from './product-reader.ts';
+import { askProduct, recordAnswer, recordFailure, type ProductReaderDeps } from './product-reader.ts';
 import type { Throttle } from './throttle.ts';
 
 export interface ReadQueueDeps extends ProductReaderDeps {
@@ -33,8 +27,10 @@ const IDLE_MS = 200;
 const THROTTLED_MS = 20;
 /** For each request that may be under way so many products are asked for at once. */
 const AHEAD = 4;
-/** Answers on their way into the log: a store that does not keep up holds the requests back. */
+/** Answers on their way from the socket into the log: a store that does not keep up holds the requests back. */
 const MAX_UNRECORDED = 24;
+/** Answers come in bursts: requests follow all of them before the first is looked at. */
+const BURST_MS = 2;
 const STORE_TROUBLE_MS = 1_000;
 
 export class ReadQueue {
@@ -133,11 +129,7 @@ export class ReadQueue {
   async #read(productId: string): Promise<void> {
     const { throttle, log, onRead, onParked } = this.#deps;
     try {
-      const answered = await throttle.send(() => askProduct(this.#deps, productId, this.#stop.signal));
-      // The request has ended: the next one need not wait for the disk.
-      const recorded = this.#record(answered);
-      this.#goOn();
-      const facts = await recorded;
+      const facts = await this.#askAndRecord(productId);
       for (const fact of facts) {
         if (fact.kind !== 'wrong_store') continue;
         throttle.stopForWrongStore(
@@ -160,12 +152,31 @@ export class ReadQueue {
     }
   }
 
-  async #record(answered: AnsweredRead): Promise<readonly Fact[]> {
-    this.#unrecorded += 1;
+  /** The next request waits neither for this answer to be looked at nor for the disk. */
+  async #askAndRecord(productId: string): Promise<readonly Fact[]> {
+    let isArrived = false;
+    const goOn = (): void => {
+      if (isArrived) return;
+      isArrived = true;
+      this.#unrecorded += 1;
+      this.#goOn();
+    };
     try {
-      return await recordAnswer(this.#deps, answered);
+      const answered = await this.#deps.throttle.send((arrived) =>
+        askProduct(this.#deps, productId, {
+          signal: this.#stop.signal,
+          onArrived: async () => {
+            arrived();
+            goOn();
+            await new Promise((resolve) => setTimeout(resolve, BURST_MS));
+          },
+        }),
+      );
+      const recorded = recordAnswer(this.#deps, answered);
+      goOn();
+      return await recorded;
     } finally {
-      this.#unrecorded -= 1;
+      if (isArrived) this.#unrecorded -= 1;
     }
   }
 }

@@ -97,22 +97,32 @@ export class Throttle {
     return Math.max(0, Math.min(slots, Math.floor(this.#rate.tokens)));
   }
 
-  /** Sends one request, which `free()` or `turn()` has allowed, and learns from its outcome. */
-  async send<T>(request: () => Promise<T>): Promise<T> {
+  /**
+   * Sends one request, which `free()` or `turn()` has allowed, and learns from its outcome.
+   *
+   * @param request may call `arrived` once its answer is here: the next one need not wait until it is looked at.
+   */
+  async send<T>(request: (arrived: () => void) => Promise<T>): Promise<T> {
     const sentAtMs = this.#deps.now();
     if (mayCall(this.#breaker, sentAtMs) === 'probe') this.#breaker = probing(this.#breaker);
     this.#rate = take(this.#rate);
     this.#inFlight += 1;
+    let isInFlight = true;
+    const arrived = (): void => {
+      if (!isInFlight) return;
+      isInFlight = false;
+      this.#inFlight -= 1;
+      for (const pause of this.#waiting) pause.wake();
+    };
     try {
-      const answer = await request();
+      const answer = await request(arrived);
       this.#succeed();
       return answer;
     } catch (error) {
       this.#learn(error, sentAtMs);
       throw error;
     } finally {
-      this.#inFlight -= 1;
-      for (const pause of this.#waiting) pause.wake();
+      arrived();
     }
   }
 

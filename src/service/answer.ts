@@ -14,6 +14,10 @@ export interface Answer<T> extends AnswerTimes {
   readonly requestId: string;
 }
 
+export function isSuccess(status: number): boolean {
+  return status >= 200 && status <= 299;
+}
+
 const NOT_JSON = Symbol('not JSON');
 
 /** Far beyond any answer. What is nested more deeply could not be written as JSON again: that takes the stack. */
@@ -43,7 +47,7 @@ export function readAnswer<S extends z.ZodType>(
     });
 
   const json = parseJson(response.body);
-  if (response.status < 200 || response.status > 299) throw fail(classify(response, json));
+  if (!isSuccess(response.status)) throw fail(classify(response, json));
   if (json === NOT_JSON) throw fail({ kind: 'contract', description: 'the answer is not JSON' });
   if (isDeeper(json, MAX_DEPTH))
     throw fail({ kind: 'contract', description: 'the answer is nested too deeply' });

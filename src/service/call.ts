@@ -1,6 +1,6 @@
 /** The one way every `/v1` endpoint is called. service-api.md, "Conventions", "Authentication" 1 and 4. */
 import type { z } from 'zod';
-import { readAnswer } from './answer.ts';
+import { isSuccess, readAnswer } from './answer.ts';
 import type { Answer } from './answer.ts';
 import { checkRequest } from './check-request.ts';
 import { ServiceError } from './errors.ts';
@@ -17,6 +17,11 @@ export interface CallDeps {
 
 export interface CallOptions {
   readonly signal?: AbortSignal | undefined;
+  /**
+   * Called, and waited for, when a whole 2xx answer is here and nobody has looked at it yet: its connection is free. It
+   * may still turn out to be of another shape. Not called for any other answer.
+   */
+  readonly onArrived?: (() => Promise<void>) | undefined;
 }
 
 /**
@@ -37,7 +42,7 @@ export type Call = <Q extends z.ZodType, A extends z.ZodType>(
 type DeepReadonly<T> = T extends object ? { readonly [K in keyof T]: DeepReadonly<T[K]> } : T;
 
 export function createCall({ transport, tokens, clientSecret, newRequestId }: CallDeps): Call {
-  return async (endpoint, requestSchema, answerSchema, body, { signal } = {}) => {
+  return async (endpoint, requestSchema, answerSchema, body, { signal, onArrived } = {}) => {
     const json = JSON.stringify(checkRequest(endpoint, requestSchema, body));
 
     async function attempt(token: string) {
@@ -50,7 +55,9 @@ export function createCall({ transport, tokens, clientSecret, newRequestId }: Ca
         body: json,
         signal,
       } as const;
-      return readAnswer(request, await transport(request), answerSchema, [token, clientSecret]);
+      const response = await transport(request);
+      if (onArrived !== undefined && isSuccess(response.status)) await onArrived();
+      return readAnswer(request, response, answerSchema, [token, clientSecret]);
     }
 
     const cached = await tokens.getToken({ signal });

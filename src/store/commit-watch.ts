@@ -39,7 +39,7 @@ export function watchCommits(
   return {
     post: (message, handOver) => {
       if (message.type === 'counts') questions.add(message.id);
-      const inputs = message.type === 'deliveries' ? message.ends.length : message.type === 'input' ? 1 : 0;
+      const inputs = inputsOf(message);
       if (waiting === 0 && inputs > 0) busySinceMs = performance.now();
       waiting += inputs;
       thread.post(message, handOver);
@@ -51,4 +51,18 @@ export function watchCommits(
       }),
     onEnd: (listener) => thread.onEnd(listener),
   };
+}
+
+/** How many inputs of a transaction a message brings. */
+function inputsOf(message: ToWriter): number {
+  switch (message.type) {
+    case 'deliveries':
+      return message.ends.length;
+    case 'others':
+      return message.inputs.length;
+    case 'counts':
+    case 'restart':
+    case 'close':
+      return 0;
+  }
 }

@@ -10,12 +10,17 @@ import { Writer, type Appended, type Input, type Result } from './writer.ts';
 
 export type ToWriter =
   | Deliveries
-  | { readonly type: 'input'; readonly id: number; readonly input: OtherInput }
+  | { readonly type: 'others'; readonly inputs: readonly WaitingOther[] }
   | { readonly type: 'counts'; readonly id: number }
   | { readonly type: 'restart'; readonly cut: boolean }
   | { readonly type: 'close'; readonly id: number };
 
-type OtherInput = Exclude<Input, { kind: 'delivery' }>;
+export type OtherInput = Exclude<Input, { kind: 'delivery' }>;
+
+export interface WaitingOther {
+  readonly id: number;
+  readonly input: OtherInput;
+}
 
 /** Deliveries that came together: one message, and their bytes are handed over instead of copied. */
 export interface Deliveries {
@@ -104,8 +109,8 @@ export function serveWriter(owner: Owner<ToWriter, FromWriter>, open: () => OwnD
       case 'deliveries':
         unpack(message, deliveries);
         return;
-      case 'input':
-        others.push(message);
+      case 'others':
+        others.push(...message.inputs);
         return;
       case 'counts':
         owner.post({

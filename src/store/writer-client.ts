@@ -5,7 +5,7 @@ import { StoreError } from './errors.ts';
 import type { NewEntry } from './log.ts';
 import type { AppendListener, StoreWriter } from './store.ts';
 import type { Thread } from './thread.ts';
-import type { FromWriter, Outcome, Outcomes, ToWriter } from './write-loop.ts';
+import type { FromWriter, OtherInput, Outcome, Outcomes, ToWriter, WaitingOther } from './write-loop.ts';
 import type { Appended, BranchCounts } from './writer.ts';
 
 export interface WriterEvents {
@@ -30,6 +30,10 @@ interface Unsent {
   readonly arrivedAtMs: number;
 }
 
+/** Reads share a commit: each waits so long for others, or until there are so many. Nobody is waiting for their answer. */
+const READS_WAIT_MS = 4;
+const READS_AT_ONCE = 8;
+
 /** A delivery that is stored and of which there is nothing more to tell. */
 const NO_FACTS: readonly never[] = [];
 
@@ -42,6 +46,8 @@ export class WriterClient implements StoreWriter {
   readonly #listeners = new Set<AppendListener>();
   /** Deliveries that came in this turn of the event loop; they go to the thread together at its end. */
   readonly #unsent: Unsent[] = [];
+  readonly #unsentReads: WaitingOther[] = [];
+  #readsTimer: NodeJS.Timeout | undefined;
   #nextId = 1;
   #lastSeq = 0;
   #waitingBytes = 0;
@@ -129,11 +135,27 @@ export class WriterClient implements StoreWriter {
   }
 
   append(entry: NewEntry): Promise<Appended> {
-    return this.#post((id) => ({ type: 'input', id, input: { kind: 'entry', entry } }), entry.kind);
+    if (entry.kind === 'read') return this.#appendRead(entry);
+    return this.#postInput({ kind: 'entry', entry }, entry.kind);
+  }
+
+  #appendRead(entry: NewEntry): Promise<Appended> {
+    return this.#wait(0, entry.kind, (id) => {
+      this.#unsentReads.push({ id, input: { kind: 'entry', entry } });
+      if (this.#unsentReads.length >= READS_AT_ONCE) this.#sendReads();
+      else this.#readsTimer ??= setTimeout(() => this.#sendReads(), READS_WAIT_MS);
+    });
+  }
+
+  #sendReads(): void {
+    clearTimeout(this.#readsTimer);
+    this.#readsTimer = undefined;
+    const inputs = this.#unsentReads.splice(0);
+    if (inputs.length > 0) this.#thread.post({ type: 'others', inputs });
   }
 
   command<N extends CommandName>(name: N, args: CommandArgs<N>): Promise<CommandResult<N>> {
-    return this.#post((id) => ({ type: 'input', id, input: { kind: 'command', name, args } }));
+    return this.#postInput({ kind: 'command', name, args });
   }
 
   branchCounts(): Promise<BranchCounts> {
@@ -151,9 +173,14 @@ export class WriterClient implements StoreWriter {
     await this.#post<unknown>((id) => ({ type: 'close', id }));
   }
 
+  #postInput<T>(input: OtherInput, kind: Waiting['kind'] = null): Promise<T> {
+    return this.#post((id) => ({ type: 'others', inputs: [{ id, input }] }), kind);
+  }
+
   #post<T>(message: (id: number) => ToWriter, kind: Waiting['kind'] = null): Promise<T> {
     // What came before goes before.
     this.#sendDeliveries();
+    this.#sendReads();
     return this.#wait(0, kind, (id) => {
       this.#thread.post(message(id));
     });
@@ -202,6 +229,7 @@ export class WriterClient implements StoreWriter {
   #end(error: StoreError): void {
     if (this.#ended !== null) return;
     this.#ended = error;
+    clearTimeout(this.#readsTimer);
     for (const waiting of this.#waiting.values()) waiting.reject(error);
     this.#waiting.clear();
     this.#waitingBytes = 0;

@@ -33,7 +33,7 @@ function answeredWith(answer: Odd): ServiceClient {
 const ok = (body: Uint8Array | string): Odd => ({ status: 200, headers: {}, body: Buffer.from(body) });
 
 async function readProduct(deps: ProductReaderDeps, productId: string, signal: AbortSignal) {
-  return recordAnswer(deps, await askProduct(deps, productId, signal));
+  return recordAnswer(deps, await askProduct(deps, productId, { signal }));
 }
 
 /** @returns the typed error; undefined when it was understood. Any other error fails the test. */

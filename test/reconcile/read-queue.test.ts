@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { ReadQueue } from '../../src/reconcile/read-queue.ts';
-import { eventually } from '../process/wait.ts';
+import { eventually, throughout } from '../process/wait.ts';
 import {
   fakeService,
   hastyClock,
@@ -122,6 +122,27 @@ test('a read that hangs leaves the others their places', async () => {
     what: 'the others are read',
   });
   await queue.stop();
+});
+
+test('the next request follows an answer that nobody has looked at yet, until too many wait', async () => {
+  const { now, store, service, queue } = setUp({ maxConcurrency: 2 });
+  const looked = Promise.withResolvers<undefined>();
+  const answer = service.productDetail.bind(service);
+  service.productDetail = async (productId, options) => {
+    const found = await answer(productId, options);
+    await options?.onArrived?.();
+    await looked.promise;
+    return found;
+  };
+  await oblige(store, now() - 10_000, service.ids);
+  queue.start();
+  await eventually(() => service.asked.length >= 24, { what: 'as many as may wait' });
+  // The last requests were under way when there were that many.
+  await throughout(300, () => expect(service.asked.length).toBeLessThanOrEqual(24 + 2));
+  looked.resolve(undefined);
+  await eventually(() => store.rows('SELECT 1 FROM obligations').length === 0, { what: 'all are read' });
+  await queue.stop();
+  expect(service.asked).toHaveLength(service.ids.length);
 });
 
 test('stopping ends reads that hang, and forgets nothing that was due', async () => {

@@ -209,6 +209,27 @@ test('a turn that is not waited for any more holds nobody up', async () => {
   expect(throttle.free()).toBe(1);
 });
 
+test('an answer that is here makes room at once, and only once', async () => {
+  const { throttle, time } = throttleWith({ maxConcurrency: 1 });
+  const looked = Promise.withResolvers<string>();
+  const read = throttle.send((arrived) => {
+    arrived();
+    arrived();
+    return looked.promise;
+  });
+  time.nowMs += 1_000;
+  expect(throttle.free()).toBe(1);
+  const busy = Promise.withResolvers<string>();
+  const next = throttle.send(() => busy.promise);
+  looked.resolve('');
+  await read;
+  time.nowMs += 1_000;
+  expect(throttle.free()).toBe(0);
+  busy.resolve('');
+  await next;
+  expect(throttle.free()).toBe(1);
+});
+
 test('an error reaches the caller as it is', async () => {
   const { throttle } = throttleWith();
   const error = serviceError('contract');

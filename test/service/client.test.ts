@@ -47,6 +47,28 @@ describe('productDetail', () => {
     });
   });
 
+  test('tells of a whole 2xx answer before anyone looks at it, and of no other', async () => {
+    const service = await startStubService();
+    const { client } = connect({ baseUrl: service.baseUrl });
+    const told: string[] = [];
+    const ask = async (word: string): Promise<string> => {
+      const onArrived = () => Promise.resolve(void told.push(word));
+      return client.productDetail('7', { onArrived }).then(
+        ({ outcome }) => outcome,
+        (error: unknown) => (error as { kind: string }).kind,
+      );
+    };
+    service.answer(DETAIL, (response) => sendJson(response, 200, { request_id: 'r', product }));
+    expect(await ask('found')).toBe('found');
+    service.answer(DETAIL, (response) => sendJson(response, 200, { product: 'none' }));
+    expect(await ask('another shape')).toBe('contract');
+    service.answer(DETAIL, (response) => sendError(response, 404, 'not_found'));
+    expect(await ask('not found')).toBe('not_found');
+    service.answer(DETAIL, (response) => sendError(response, 503, 'unavailable'));
+    expect(await ask('unavailable')).toBe('unavailable');
+    expect(told).toEqual(['found', 'another shape']);
+  });
+
   test("answers not_found with its times for the service's own 404", async () => {
     const service = await startStubService();
     service.answer(DETAIL, (response) => sendError(response, 404, 'not_found'));

@@ -5,7 +5,7 @@ import { watchCommits, type CommitReport } from '../../src/store/commit-watch.ts
 import type { Thread } from '../../src/store/thread.ts';
 import { serveWriter, type FromWriter, type ToWriter } from '../../src/store/write-loop.ts';
 import { WriterClient } from '../../src/store/writer-client.ts';
-import { delivery, item, newPath, writerDb } from './mirror-file.ts';
+import { delivery, item, newPath, readEntry, T0, writerDb } from './mirror-file.ts';
 
 /** The real writer, with this thread for its own: what was posted meanwhile is taken at once. */
 function writerHere(path: string): Thread<ToWriter, FromWriter> {
@@ -67,4 +67,32 @@ test('every transaction is told: what it took, how long, and why it failed', asy
   // As long as it waited for the lock, and not since the transaction before.
   expect(reports[before]?.tookMs).toBeGreaterThan(400);
   expect(reports[before]?.tookMs).toBeLessThanOrEqual(waitedMs);
+});
+
+test('reads share a transaction, none waits in vain for others, and what is asked after them comes after them', async () => {
+  const path = newPath();
+  const reports: CommitReport[] = [];
+  const thread = watchCommits(writerHere(path), (report) => void reports.push(report));
+  const writer = await WriterClient.open(thread, {
+    onDeath: () => undefined,
+    onHistoryNews: () => undefined,
+  });
+  const read = (id: number) => writer.append(readEntry(String(id), null, { sentAtMs: T0 + id, s0: 0 }));
+  expect((await read(1)).seq).toBe(1);
+  expect(reports.map(({ inputs }) => inputs)).toEqual([1]);
+
+  const six = [2, 3, 4, 5, 6, 7].map(read);
+  const after = writer.append({
+    kind: 'oblige',
+    atMs: T0,
+    reason: 'not_stored',
+    productIds: ['9'],
+    variantIds: [],
+  });
+  expect((await Promise.all([...six, after])).map(({ seq }) => seq)).toEqual([2, 3, 4, 5, 6, 7, 8]);
+  expect(reports.map(({ inputs }) => inputs)).toEqual([1, 7]);
+
+  const last = [10, 11].map(read);
+  await writer.close();
+  expect((await Promise.all(last)).map(({ seq }) => seq)).toEqual([9, 10]);
 });
