@@ -1,7 +1,7 @@
 /** Databases of any size, made by SQL alone: a first sync of ten million cells would take hours. */
 import Database from 'better-sqlite3';
 import { EARLIEST_MS } from '../../src/core/limits.ts';
-import { openWriter } from '../../src/store/open.ts';
+import { openWriter } from '../../src/store/open-writer.ts';
 import type { Cells } from './deliveries.ts';
 
 const WAREHOUSES = 3;

@@ -5,8 +5,9 @@
  */
 import { randomBytes } from 'node:crypto';
 import { findFile, isAnotherFile, type FileIdentity, type FoundFile } from './file-identity.ts';
-import { MarkKeeper, markNews, readMark, type FoundMark, type MarkNews, type Position } from './mark.ts';
+import { MarkKeeper, markNews, type MarkNews, type Position } from './mark.ts';
 import type { Db } from './open.ts';
+import { readMark, type FoundMark } from './read-mark.ts';
 import { lastLife } from './queries/status.ts';
 import { Writer, type Input } from './writer.ts';
 

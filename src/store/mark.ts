@@ -3,9 +3,8 @@
  * that an older copy restored over the database is noticed. It is written after the commits it tells of and may lag
  * behind them, never be ahead: it needs no fsync.
  */
-import { closeSync, fstatSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs';
-import { z } from 'zod';
-import { findFile, type FileIdentity, type FoundFile } from './file-identity.ts';
+import { closeSync, fstatSync, openSync, renameSync, writeSync } from 'node:fs';
+import type { FileIdentity } from './file-identity.ts';
 import type { Db } from './open.ts';
 
 export interface Position {
@@ -20,10 +19,6 @@ export interface Mark extends Position {
   readonly file: FileIdentity;
 }
 
-export interface FoundMark extends Mark {
-  readonly foundFile: FoundFile;
-}
-
 /** No reason not to serve: the mark is one of two proofs. */
 export interface MarkNews {
   readonly type: 'mark_failed';
@@ -32,40 +27,8 @@ export interface MarkNews {
   readonly problem: string;
 }
 
-const markSchema = z.object({
-  version: z.literal(1),
-  epoch: z.string(),
-  changeSeq: z.number().int().nonnegative(),
-  logSeq: z.number().int().nonnegative(),
-  file: z.object({ inode: z.string(), bornAtMs: z.number() }),
-});
-
 export function markPath(databasePath: string): string {
   return `${databasePath}.mark`;
-}
-
-/** @returns null when there is none. @throws Error when it cannot be read, or is not a mark. */
-export function readMark(databasePath: string): FoundMark | null {
-  const path = markPath(databasePath);
-  let text;
-  try {
-    text = readFileSync(path, 'utf8');
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
-    throw error;
-  }
-  const parsed = markSchema.safeParse(parseJson(text));
-  if (!parsed.success) throw new Error(`${path} is damaged`);
-  const { epoch, changeSeq, logSeq, file } = parsed.data;
-  return { epoch, changeSeq, logSeq, file, foundFile: findFile(path) };
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
 }
 
 export function markNews(

@@ -3,7 +3,7 @@ import { takeUpHistory } from './epoch.ts';
 import { explain } from './explain.ts';
 import { lockDatabase } from './lock.ts';
 import { MarkKeeper } from './mark.ts';
-import { openWriter } from './open.ts';
+import { openWriter } from './open-writer.ts';
 import type { OwnDatabase } from './write-loop.ts';
 
 /** @throws StoreError when the database is in use, not a database, too new, or out of reach. */

@@ -1,7 +1,8 @@
 /** What the reader's thread does: answers questions on a connection that cannot write. */
 import { remedyFor } from './explain.ts';
 import type { Db } from './open.ts';
-import { queries, type QueryName } from './queries/index.ts';
+import { queryOf, type Query } from './queries/by-name.ts';
+import type { QueryName } from './queries/index.ts';
 import type { Owner } from './thread.ts';
 import type { Outcome } from './write-loop.ts';
 
@@ -15,25 +16,43 @@ export interface ToReader {
 /** Serves until told to close, and then closes the connection. */
 export function serveReader(owner: Owner<ToReader, Outcome>, db: Db): void {
   owner.onMessage(({ id, name, args }) => {
-    let outcome: Outcome;
-    try {
-      if (name === null) db.close();
-      const value =
-        name === null ? null : (queries[name] as (db: unknown, args: unknown) => unknown)(db, args);
-      outcome = { id, ok: true, value };
-    } catch (error) {
-      const message = error instanceof Error ? error.message : String(error);
-      const remedy = remedyFor(error);
-      outcome = {
-        id,
-        ok: false,
-        error: {
-          kind: 'unreachable',
-          message: `query ${name} failed: ${message}${remedy === null ? '' : `; ${remedy}`}`,
-        },
-      };
+    if (name === null) {
+      db.close();
+      owner.post({ id, ok: true, value: null });
+      owner.close();
+      return;
     }
-    owner.post(outcome);
-    if (name === null) owner.close();
+    const answer = (query: Query): void => {
+      owner.post(outcomeOf(id, name, () => query(db, args)));
+    };
+    const query = queryOf(name);
+    if (!(query instanceof Promise)) {
+      answer(query);
+      return;
+    }
+    query.then(answer, (error: unknown) => {
+      owner.post(
+        outcomeOf(id, name, () => {
+          throw error;
+        }),
+      );
+    });
   });
+}
+
+function outcomeOf(id: number, name: QueryName, ask: () => unknown): Outcome {
+  try {
+    return { id, ok: true, value: ask() };
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    const remedy = remedyFor(error);
+    return {
+      id,
+      ok: false,
+      error: {
+        kind: 'unreachable',
+        message: `query ${name} failed: ${message}${remedy === null ? '' : `; ${remedy}`}`,
+      },
+    };
+  }
 }

@@ -4,6 +4,7 @@
  * The columns of the fold's tables are those of `core/model.ts`, where they are explained.
  */
 import { blob, check, index, integer, primaryKey, sql, sqliteTable, text, uniqueIndex } from './drizzle.ts';
+import { SHARE_BITS } from './shares.ts';
 
 /** The durable log: every input, in the order of its commit. `seq` is gapless. */
 export const log = sqliteTable(
@@ -168,9 +169,6 @@ export const gaps = sqliteTable(
     index('gaps_due').on(t.dueAtMs),
   ],
 );
-
-/** So many numbers of the feed, as a power of two, share a part of the index by variant. */
-export const SHARE_BITS = 13;
 
 /** The public change feed; only grows, until it is pruned. */
 export const changes = sqliteTable(

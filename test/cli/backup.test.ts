@@ -16,7 +16,8 @@ import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { compareWithTruth, missedVariants } from '../../src/cli/demo/compare.ts';
 import type { Sandbox } from '../../src/sandbox/sandbox.ts';
-import { openReader, openWriter } from '../../src/store/open.ts';
+import { openReader } from '../../src/store/open.ts';
+import { openWriter } from '../../src/store/open-writer.ts';
 import {
   databaseOf,
   eventually,

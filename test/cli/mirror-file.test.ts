@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
 import { checkDatabase } from '../../src/cli/doctor/database.ts';
 import { openMirrorFile, openMirrorOfAnyAge } from '../../src/cli/mirror-file.ts';
-import { openWriter } from '../../src/store/open.ts';
+import { openWriter } from '../../src/store/open-writer.ts';
 import { temporaryFolder } from './harness.ts';
 
 const folder = temporaryFolder();

@@ -1,6 +1,7 @@
 /** `prune`: what is old goes and what is not stays, by the server where one runs. */
 import { expect, test } from 'vitest';
-import { openReader, openWriter } from '../../src/store/open.ts';
+import { openReader } from '../../src/store/open.ts';
+import { openWriter } from '../../src/store/open-writer.ts';
 import { DirectWriter, delivery, detail, item } from '../store/mirror-file.ts';
 import { databaseOf, homeOf, run, startServer, startService, untilQuiet, withEnv } from './harness.ts';
 

@@ -11,7 +11,8 @@ import { ServiceError, type ServiceErrorKind } from '../../src/service/errors.ts
 import type { ProductListAnswer } from '../../src/service/product-list.ts';
 import type { ProductDetailAnswer } from '../../src/service/product-detail.ts';
 import { productDetailSchema, type ProductListRequest } from '../../src/service/schemas.ts';
-import { openWriter, type Db } from '../../src/store/open.ts';
+import type { Db } from '../../src/store/open.ts';
+import { openWriter } from '../../src/store/open-writer.ts';
 import { queries } from '../../src/store/queries/index.ts';
 import type { AppendListener, Store } from '../../src/store/store.ts';
 import { Writer, type Appended, type Input } from '../../src/store/writer.ts';

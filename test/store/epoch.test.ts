@@ -17,7 +17,8 @@ import { expect, test } from 'vitest';
 import { takeUpHistory, type HistoryNews } from '../../src/store/epoch.ts';
 import { findFile, foundFile, isAnotherFile } from '../../src/store/file-identity.ts';
 import { MarkKeeper } from '../../src/store/mark.ts';
-import { openWriter, type Db } from '../../src/store/open.ts';
+import type { Db } from '../../src/store/open.ts';
+import { openWriter } from '../../src/store/open-writer.ts';
 import {
   delivery,
   detail,

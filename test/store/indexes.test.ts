@@ -6,7 +6,8 @@ import Database from 'better-sqlite3';
 import { expect, onTestFinished, test } from 'vitest';
 import { queries } from '../../src/store/queries/index.ts';
 import { dueReads, oldestVerified } from '../../src/store/queries/queue.ts';
-import { openWriter, type Db } from '../../src/store/open.ts';
+import type { Db } from '../../src/store/open.ts';
+import { openWriter } from '../../src/store/open-writer.ts';
 import { SqliteTables } from '../../src/store/sqlite-tables.ts';
 import { delivery, DirectWriter, item, T0, writerDb } from './mirror-file.ts';
 

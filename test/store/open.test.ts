@@ -4,7 +4,7 @@ import Database from 'better-sqlite3';
 import { expect, onTestFinished, test } from 'vitest';
 import { StoreError } from '../../src/store/errors.ts';
 import { knownSchemaVersion } from '../../src/store/migrate.ts';
-import { openWriter } from '../../src/store/open.ts';
+import { openWriter } from '../../src/store/open-writer.ts';
 import { newPath, rows, storeAt, temporaryFolder, values, writerDb } from './mirror-file.ts';
 
 function refusal(path: string): StoreError {

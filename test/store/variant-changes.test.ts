@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { changesBefore, changesFrom, type Found } from '../../src/store/queries/variant-changes.ts';
 import type { Db } from '../../src/store/open.ts';
-import { SHARE_BITS } from '../../src/store/schema.ts';
+import { SHARE_BITS } from '../../src/store/shares.ts';
 import { T0, writerDb } from './mirror-file.ts';
 
 const SHARE = 2 ** SHARE_BITS;

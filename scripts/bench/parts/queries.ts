@@ -1,6 +1,7 @@
 /** (h) What each question of a page or the API takes of the reader's thread, which everyone else's wait for. */
 import { DeliveryHistory } from '../../../src/ops/alarms/delivery-history.ts';
-import { openReader, openWriter, type Db } from '../../../src/store/open.ts';
+import { openReader, type Db } from '../../../src/store/open.ts';
+import { openWriter } from '../../../src/store/open-writer.ts';
 import { queries, type QueryArgs, type QueryName } from '../../../src/store/queries/index.ts';
 import { CORRECTION_CAUSES } from '../../../src/store/queries/page-drift.ts';
 import { DRIFT_REASONS } from '../../../src/store/queries/changes.ts';

@@ -1,6 +1,5 @@
-/** What the private listener's API asks. */
+/** What the private listener's API asks, but for what must be parsed (parsing.ts). */
 import { changesAfter, driftBefore } from './changes.ts';
-import { deliveriesBefore } from './deliveries.ts';
 import { stockRows, variantRows } from './stock.ts';
 
-export const apiQueries = { stockRows, variantRows, changesAfter, driftBefore, deliveriesBefore };
+export const apiQueries = { stockRows, variantRows, changesAfter, driftBefore };

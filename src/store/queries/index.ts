@@ -1,36 +1,9 @@
 /** Every question the service asks its database, by name: each runs on the reader's thread, never on the HTTP one. */
 import type { Db } from '../open.ts';
-import { deliveryCounts } from './delivery-counts.ts';
-import { runOutcomes, runOutcomesStart, stateSample } from './gauges.ts';
-import { apiQueries } from './api.ts';
-import { pageQueries } from './page.ts';
-import { dueChores, nextReads, notMirrored, scheduledReads, unreadSince } from './queue.ts';
-import { latestRuns, remainingOf, runById, runningCatalogueRun, runningRuns } from './runs.ts';
-import { failureOf, lastLife, liveCounts, status, stillUnmapped } from './status.ts';
+import { lightQueries } from './light.ts';
+import { parsingQueries } from './parsing.ts';
 
-export const queries = {
-  nextReads,
-  dueChores,
-  unreadSince,
-  notMirrored,
-  scheduledReads,
-  runningRuns,
-  runningCatalogueRun,
-  runById,
-  latestRuns,
-  remainingOf,
-  status,
-  liveCounts,
-  lastLife,
-  failureOf,
-  stillUnmapped,
-  ...apiQueries,
-  ...pageQueries,
-  stateSample,
-  runOutcomes,
-  runOutcomesStart,
-  deliveryCounts,
-} satisfies Record<string, (db: Db, args: never) => unknown>;
+export const queries = { ...lightQueries, ...parsingQueries };
 
 export type Queries = typeof queries;
 export type QueryName = keyof Queries;

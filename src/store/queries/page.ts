@@ -1,18 +1,12 @@
-/** What the ops page asks for. */
-import { deliveryAt, deliveryPage, quarantinedItems } from './page-deliveries.ts';
+/** What the ops page asks for, but for what must be parsed (parsing.ts). */
 import { corrections } from './page-drift.ts';
 import { glance, loggedMinutes, owedReads } from './page-overview.ts';
 import { findStock } from './page-stock.ts';
-import { variantView } from './page-variant.ts';
 
 export const pageQueries = {
   glance,
   owedReads,
   loggedMinutes,
   findStock,
-  variantView,
   corrections,
-  deliveryPage,
-  deliveryAt,
-  quarantinedItems,
 };

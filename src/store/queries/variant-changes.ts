@@ -1,7 +1,7 @@
 /** The changes of one variant, in the feed's order or against it, from the index that is made in shares of the feed. */
 import type { Db } from '../open.ts';
 import { prepared } from '../prepared.ts';
-import { SHARE_BITS } from '../schema.ts';
+import { SHARE_BITS } from '../shares.ts';
 
 const SHARE = 2 ** SHARE_BITS;
 const shareOf = (seq: number): number => Math.floor(seq / SHARE);

@@ -19,7 +19,8 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import type { Check } from '../../../src/cli/doctor/check.ts';
 import { judgeWal, readersOf } from '../../../src/cli/doctor/wal.ts';
 import { checkClock } from '../../../src/cli/doctor/service.ts';
-import { openReader, openWriter } from '../../../src/store/open.ts';
+import { openReader } from '../../../src/store/open.ts';
+import { openWriter } from '../../../src/store/open-writer.ts';
 import {
   databaseOf,
   freePort,

@@ -5,7 +5,8 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { openReader, openWriter, type Db } from '../../../src/store/open.ts';
+import { openReader, type Db } from '../../../src/store/open.ts';
+import { openWriter } from '../../../src/store/open-writer.ts';
 import {
   CLI,
   databaseOf,

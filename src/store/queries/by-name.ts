@@ -1,0 +1,20 @@
+/** Questions as the reader's thread finds them. */
+import type { Db } from '../open.ts';
+import type { QueryName } from './index.ts';
+import { lightQueries } from './light.ts';
+
+/** Its arguments are those that belong to its name. */
+export type Query = (db: Db, args: unknown) => unknown;
+
+/** At once for nearly all; a promise while what a question needs is being loaded. */
+export function queryOf(name: QueryName): Query | Promise<Query> {
+  if (isIn(lightQueries, name)) return lightQueries[name] as Query;
+  return import('./parsing.ts').then(({ parsingQueries }) => {
+    if (isIn(parsingQueries, name)) return parsingQueries[name] as Query;
+    throw new Error('there is no such query');
+  });
+}
+
+function isIn<Found extends object>(queries: Found, name: PropertyKey): name is keyof Found {
+  return name in queries;
+}

@@ -1,0 +1,33 @@
+/** All questions but those that something must be parsed for (parsing.ts). */
+import type { Db } from '../open.ts';
+import { deliveryCounts } from './delivery-counts.ts';
+import { runOutcomes, runOutcomesStart, stateSample } from './gauges.ts';
+import { apiQueries } from './api.ts';
+import { pageQueries } from './page.ts';
+import { dueChores, nextReads, notMirrored, scheduledReads, unreadSince } from './queue.ts';
+import { latestRuns, remainingOf, runById, runningCatalogueRun, runningRuns } from './runs.ts';
+import { failureOf, lastLife, liveCounts, status, stillUnmapped } from './status.ts';
+
+export const lightQueries = {
+  nextReads,
+  dueChores,
+  unreadSince,
+  notMirrored,
+  scheduledReads,
+  runningRuns,
+  runningCatalogueRun,
+  runById,
+  latestRuns,
+  remainingOf,
+  status,
+  liveCounts,
+  lastLife,
+  failureOf,
+  stillUnmapped,
+  ...apiQueries,
+  ...pageQueries,
+  stateSample,
+  runOutcomes,
+  runOutcomesStart,
+  deliveryCounts,
+} satisfies Record<string, (db: Db, args: never) => unknown>;
