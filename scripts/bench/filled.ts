@@ -1,24 +1,26 @@
 /** Filled databases, as the parts that measure with them share them, and a mirror on one of them that has no service. */
 import Database from 'better-sqlite3';
+import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, existsSync, fsyncSync, openSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import type { Bench } from './bench.ts';
 import type { Child, Listening } from './child.ts';
-import { fillDatabase } from './fill.ts';
 import { startMirror } from './mirror.ts';
 import { environmentOf } from './upstream.ts';
 
 export const FILLED_SECRET = 'filled-webhook-secret';
 const BUSY_TIMEOUT_MS = 5_000;
+const run = promisify(execFile);
 
 /** @returns the path of the one with so many cells: made by whoever asks first, then as each part leaves it. */
-export function filledDatabase({ memoryFolder, say }: Bench, cells: number): string {
+export async function filledDatabase({ memoryFolder, say }: Bench, cells: number): Promise<string> {
   const path = join(memoryFolder, `filled-${cells}.db`);
   if (existsSync(path)) return path;
   const startedMs = performance.now();
-  fillDatabase(path, cells);
+  await run(process.execPath, [join(import.meta.dirname, 'fill-process.ts'), path, String(cells)]);
   toDisk(path);
   say(`${cells} cells written in ${((performance.now() - startedMs) / 1_000).toFixed(0)} s`);
   return path;

@@ -16,7 +16,7 @@ const READS_PER_SECOND = 50;
 const SCANNED_ROWS = 1_000_000;
 
 async function run({ quick, folder, say, append }: Bench): Promise<Row[]> {
-  const seconds = quick ? 3 : 9;
+  const seconds = quick ? 3 : 6;
   const upstream = new Upstream();
   const children: Child[] = [];
   let resyncing: NodeJS.Timeout | undefined;

@@ -152,7 +152,7 @@ function ownQuestions(all: number, nowMs: number): Question[] {
 async function run(bench: Bench): Promise<Row[]> {
   const { quick, say } = bench;
   const cells = quick ? 1_000_000 : 10_000_000;
-  const path = filledDatabase(bench, cells);
+  const path = await filledDatabase(bench, cells);
   const db = openWriter(path);
   try {
     db.pragma('wal_autocheckpoint = 4000');

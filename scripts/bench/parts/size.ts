@@ -56,7 +56,7 @@ async function run(bench: Bench): Promise<Row[]> {
 }
 
 async function start(bench: Bench, cells: number): Promise<Sized> {
-  const path = filledDatabase(bench, cells);
+  const path = await filledDatabase(bench, cells);
   stoppedJustNow(path);
   const mirror = await startFilled(path, bench.folder);
   const upstream = new Upstream();

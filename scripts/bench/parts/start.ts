@@ -17,7 +17,7 @@ async function run(bench: Bench): Promise<Row[]> {
   const { quick, say, memoryFolder } = bench;
   const starts = quick ? 1 : 3;
   const cells = quick ? 1_000_000 : 10_000_000;
-  const large = filledDatabase(bench, cells);
+  const large = await filledDatabase(bench, cells);
   const took = { empty: [] as number[], large: [] as number[] };
   // The first of each is not counted.
   for (let i = 0; i <= starts; i += 1) {
