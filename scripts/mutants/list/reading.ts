@@ -80,8 +80,8 @@ export const READING: readonly Mutant[] = [
     breaks: 's0 is the log position when the request was sent (§8, "A read")',
     file: 'src/reconcile/product-reader.ts',
     find: `  const s0 = store.writer.lastSeq;
-  const answer = await client.productDetail(productId, { signal });`,
-    replace: `  const answer = await client.productDetail(productId, { signal });
+  const answer = await client.productDetail(productId, options);`,
+    replace: `  const answer = await client.productDetail(productId, options);
   const s0 = store.writer.lastSeq;`,
     tests: ['test/reconcile/read-queue.test.ts'],
   },
