@@ -134,7 +134,6 @@ export class Reconciler {
     const { store, now, tokens } = this.#deps;
     await tokens.releaseLatch();
     this.#throttle.release();
-    await store.writer.command('retryFailures', undefined);
     this.#lookups.forgetPacing();
     if (options.allowRemovals) {
       const atMs = now();

@@ -33,7 +33,10 @@ export async function beginCatalogueRun(deps: RunDeps, kind: RunKind): Promise<R
     }
   } else {
     const urgent = running.find((run) => run.kind === kind || RUN_PRIORITY[run.kind] <= RUN_PRIORITY.initial);
-    if (urgent !== undefined) return urgent;
+    if (urgent !== undefined) {
+      if (kind === 'operator') await store.writer.command('retryFailures', undefined);
+      return urgent;
+    }
   }
   const startedAtMs = now();
   const id = await store.writer.command('createRun', {
@@ -44,8 +47,6 @@ export async function beginCatalogueRun(deps: RunDeps, kind: RunKind): Promise<R
     total: (await store.reader.ask('liveCounts')).products,
     productIds: null,
   });
-  // Whatever failed before is tried once by every walk, or the walk would end without it.
-  await store.writer.command('retryFailures', undefined);
   log.info({ runId: id, kind }, 'reading the whole catalogue');
   return loadRun(store, id);
 }

@@ -103,18 +103,23 @@ export function prepareCommands(db: Db) {
       forgetFailures.run();
     },
     alive: (args: { atMs: number }): void => void alive.run(args.atMs),
-    createRun: (run: NewRun): number =>
-      Number(
-        createRun.run(
-          run.kind,
-          run.startedAtMs,
-          run.readAfterMs,
-          run.productIds === null ? null : JSON.stringify(run.productIds),
-          run.productIds === null ? 0 : 1,
-          run.startedSeq,
-          run.total,
-        ).lastInsertRowid,
-      ),
+    /**
+     * Whatever failed before is tried by it, or it would end without that product; in the same transaction, so that it
+     * is tried once.
+     */
+    createRun: (run: NewRun): number => {
+      retryFailures.run();
+      const { lastInsertRowid } = createRun.run(
+        run.kind,
+        run.startedAtMs,
+        run.readAfterMs,
+        run.productIds === null ? null : JSON.stringify(run.productIds),
+        run.productIds === null ? 0 : 1,
+        run.startedSeq,
+        run.total,
+      );
+      return Number(lastInsertRowid);
+    },
     checkpointRun: (at: {
       id: number;
       listOffset: number;

@@ -38,6 +38,29 @@ test('two who ask for a resync at once get the same run', async () => {
   expect(store.rows('SELECT 1 FROM runs')).toHaveLength(1);
 });
 
+test('a refused product is tried once on the operator’s word, however long the run takes to begin', async () => {
+  const { reconciler, resync, service, state, store } = setUp(productIds(3));
+  const [refused] = service.ids;
+  service.onDetail = (productId) => {
+    if (productId === refused) throw serviceError('rejected');
+  };
+  const timesAsked = (): number => service.asked.filter((id) => id === refused).length;
+  const untilEnds = ({ id }: { id: number }) =>
+    eventually(async () => (await state(id)).state === 'done', { what: `run ${id} ends` });
+  reconciler.start();
+  await untilEnds(await resync());
+  expect(timesAsked()).toBe(1);
+
+  const command = store.writer.command.bind(store.writer);
+  store.writer.command = (async (name: 'createRun', args: never) => {
+    // Time enough to read a product that is due already.
+    if (name === 'createRun') await new Promise((resolve) => setTimeout(resolve, 500));
+    return command(name, args);
+  }) as typeof command;
+  await untilEnds(await resync());
+  expect(timesAsked()).toBe(2);
+});
+
 test('differences found in the first moments of a run are counted', async () => {
   const { reconciler, resync, service, state, store } = setUp();
   reconciler.start();

@@ -73,6 +73,19 @@ test.each([
   if (what === 'takes over') expect(after.error).toContain('later walk');
 });
 
+test.each([
+  ['operator', true],
+  // It comes by itself, perhaps every few seconds: the walk under way has tried them once.
+  ['scheduled', false],
+] as const)('%s joining a walk: is a failed read tried again? %s', async (kind, isTried) => {
+  const { store, begin, know, fail } = setUp();
+  await know(['1']);
+  await begin('downtime');
+  await fail('1', 1, true);
+  await begin(kind);
+  expect(store.rows('SELECT 1 FROM read_failures WHERE next_at_ms = 0')).toHaveLength(isTried ? 1 : 0);
+});
+
 test.each(AFTER_SILENCE)('%s: no read of a replica that was behind the silence counts', async (kind) => {
   const { begin } = setUp();
   const run = await begin(kind);
