@@ -37,7 +37,7 @@ function writerHere(path: string): Thread<ToWriter, FromWriter> {
   };
 }
 
-test('every transaction is told: what it took, how long, and why it failed', async () => {
+async function watchedWriter() {
   const path = newPath();
   const reports: CommitReport[] = [];
   const thread = watchCommits(writerHere(path), (report) => void reports.push(report));
@@ -45,6 +45,11 @@ test('every transaction is told: what it took, how long, and why it failed', asy
     onDeath: () => undefined,
     onHistoryNews: () => undefined,
   });
+  return { path, reports, writer };
+}
+
+test('every transaction is told: what it took, how long, and why it failed', async () => {
+  const { path, reports, writer } = await watchedWriter();
   const deliveries = Array.from({ length: 200 }, (_, n) =>
     writer.appendDelivery(delivery(`r${n}`, item({ id: String(n) })), Date.now()),
   );
@@ -70,13 +75,7 @@ test('every transaction is told: what it took, how long, and why it failed', asy
 });
 
 test('reads share a transaction, none waits in vain for others, and what is asked after them comes after them', async () => {
-  const path = newPath();
-  const reports: CommitReport[] = [];
-  const thread = watchCommits(writerHere(path), (report) => void reports.push(report));
-  const writer = await WriterClient.open(thread, {
-    onDeath: () => undefined,
-    onHistoryNews: () => undefined,
-  });
+  const { reports, writer } = await watchedWriter();
   const read = (id: number) => writer.append(readEntry(String(id), null, { sentAtMs: T0 + id, s0: 0 }));
   expect((await read(1)).seq).toBe(1);
   expect(reports.map(({ inputs }) => inputs)).toEqual([1]);
