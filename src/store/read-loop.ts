@@ -23,36 +23,28 @@ export function serveReader(owner: Owner<ToReader, Outcome>, db: Db): void {
       return;
     }
     const answer = (query: Query): void => {
-      owner.post(outcomeOf(id, name, () => query(db, args)));
+      try {
+        owner.post({ id, ok: true, value: query(db, args) });
+      } catch (error) {
+        fail(error);
+      }
     };
+    const fail = (error: unknown): void => owner.post(failed(id, name, error));
     const query = queryOf(name);
-    if (!(query instanceof Promise)) {
-      answer(query);
-      return;
-    }
-    query.then(answer, (error: unknown) => {
-      owner.post(
-        outcomeOf(id, name, () => {
-          throw error;
-        }),
-      );
-    });
+    if (query instanceof Promise) query.then(answer, fail);
+    else answer(query);
   });
 }
 
-function outcomeOf(id: number, name: QueryName, ask: () => unknown): Outcome {
-  try {
-    return { id, ok: true, value: ask() };
-  } catch (error) {
-    const message = error instanceof Error ? error.message : String(error);
-    const remedy = remedyFor(error);
-    return {
-      id,
-      ok: false,
-      error: {
-        kind: 'unreachable',
-        message: `query ${name} failed: ${message}${remedy === null ? '' : `; ${remedy}`}`,
-      },
-    };
-  }
+function failed(id: number, name: QueryName, error: unknown): Outcome {
+  const message = error instanceof Error ? error.message : String(error);
+  const remedy = remedyFor(error);
+  return {
+    id,
+    ok: false,
+    error: {
+      kind: 'unreachable',
+      message: `query ${name} failed: ${message}${remedy === null ? '' : `; ${remedy}`}`,
+    },
+  };
 }
