@@ -19,7 +19,7 @@ export interface CallOptions {
   readonly signal?: AbortSignal | undefined;
   /**
    * Called, and waited for, when a whole 2xx answer is here and nobody has looked at it yet: its connection is free. It
-   * may still turn out to be of another shape. Not called for any other answer.
+   * may still turn out to be of another shape. Not called for any other answer; with retries, once for each attempt.
    */
   readonly onArrived?: (() => Promise<void>) | undefined;
 }
