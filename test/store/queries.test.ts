@@ -1,8 +1,10 @@
 /** The other questions the service asks its database. */
 import { expect, test } from 'vitest';
 import type { NewRun } from '../../src/store/commands.ts';
+import { getTableColumns } from '../../src/store/drizzle.ts';
 import { queries } from '../../src/store/queries/index.ts';
 import type { ReadPlace } from '../../src/store/queries/runs.ts';
+import { runs } from '../../src/store/schema.ts';
 import { delivery, detail, DirectWriter, item, T0 } from './mirror-file.ts';
 
 const one = (id: string, qty = 1) => [{ id, levels: { 1: qty } }];
@@ -129,6 +131,11 @@ test('runs by state, by id, and the latest', () => {
     productIds: ['1', '2'],
     listDone: true,
   });
+  // The reader names its columns itself: none of the table's is forgotten.
+  const columns = Object.keys(getTableColumns(runs)).map((name) =>
+    name.replace('productIdsJson', 'productIds'),
+  );
+  expect(Object.keys(queries.runById(writer.db, { id: second })!).sort()).toEqual(columns.sort());
   const finish = { id: first, state: 'failed', atMs: T0 + 9, error: 'why', fullSync: false };
   writer.commit({ kind: 'command', name: 'finishRun', args: finish });
   expect(queries.runningCatalogueRun(writer.db)).toBe(null);
