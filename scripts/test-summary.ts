@@ -4,7 +4,8 @@
  *
  *     node scripts/test-summary.ts REPORT…
  *
- * Exits 1 when a test failed, when a run failed otherwise, or when it left no report.
+ * Exits 1 when a test failed or was skipped, when a run failed otherwise, or when it left no report. Elsewhere a test whose
+ * program is missing may be skipped; here all are installed, and one that is not would go untested unnoticed.
  */
 import { readFileSync } from 'node:fs';
 import { relative } from 'node:path';
@@ -52,6 +53,7 @@ for (const path of process.argv.slice(2)) {
     for (const file of report.testResults) {
       for (const test of file.assertionResults) {
         if (test.status === 'failed') tell(file.name, test.fullName, test.failureMessages.join('\n'));
+        else if (test.status !== 'passed') tell(file.name, test.fullName, `not run: ${test.status}`);
       }
     }
     total.passed += report.numPassedTests;
@@ -66,4 +68,4 @@ for (const path of process.argv.slice(2)) {
 
 const skipped = total.skipped > 0 ? `, ${total.skipped} skipped` : '';
 console.log(`${total.passed} passed, ${total.failed} failed${skipped}`);
-if (!isGreen || total.failed > 0) process.exitCode = 1;
+if (!isGreen || total.failed > 0 || total.skipped > 0) process.exitCode = 1;

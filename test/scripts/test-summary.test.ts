@@ -29,7 +29,11 @@ const RED = {
   numFailedTests: 1,
   testResults: [fileOf('failed', [test('one', 'passed'), test('two', 'failed')])],
 };
-const SKIPPING = { ...GREEN, numPendingTests: 4, numTodoTests: 1 };
+const SKIPPING = {
+  ...GREEN,
+  numPendingTests: 1,
+  testResults: [fileOf('passed', [test('one', 'passed'), test('four', 'skipped')])],
+};
 const UNLOADABLE = { ...GREEN, success: false, testResults: [fileOf('failed', [], 'no such export')] };
 const ERROR_OUTSIDE_TESTS = { ...GREEN, success: false };
 
@@ -44,7 +48,13 @@ function test(fullName: string, status: string) {
 
 it.each<[name: string, reports: unknown[], printed: string, status: number]>([
   ['one run', [GREEN], '3 passed, 0 failed', 0],
-  ['several runs', [GREEN, SKIPPING], '6 passed, 0 failed, 5 skipped', 0],
+  ['several runs', [GREEN, GREEN], '6 passed, 0 failed', 0],
+  [
+    'a skipped test',
+    [GREEN, SKIPPING],
+    'FAILED test/a.test.ts › four\n    not run: skipped\n6 passed, 0 failed, 1 skipped',
+    1,
+  ],
   [
     'a failed test',
     [RED, GREEN],
