@@ -46,7 +46,7 @@ const REST_WITHIN_MS = 30 * 60_000;
 const LONGEST_BLOCK_MS = 15 * 60_000;
 /** Less than it takes for a schedule to read what a doubt should have asked for. */
 const REST_UNAIDED_WITHIN_MS = 6 * 60_000;
-/** A variant that was searched for in vain four times is searched for again after eight minutes: that is not waited for. */
+/** A variant searched for in vain four times is searched for again after eight minutes: what is not yet due is not waited for. */
 const SEARCHES_WITHIN_MS = 5 * 60_000;
 /** And must stay so. */
 const STAYS_MS = 45_000;
@@ -264,7 +264,7 @@ class Run {
     const isOver = (): boolean =>
       this.#owesNothing() ||
       this.#waitsForAPerson() ||
-      (this.#time.nowMs > longMs && this.#owesNothing('but searches'));
+      (this.#time.nowMs > longMs && this.#owesNothing(this.#time.nowMs));
     const withinMs = REST_UNAIDED_WITHIN_MS + (this.#calls.wasSlowedDown ? LONGEST_BLOCK_MS : 0);
     await this.#waitFor('rest without an operator', withinMs, isOver, 1_000);
     const db = this.#observe();
@@ -285,17 +285,18 @@ class Run {
     );
   }
 
-  #owesNothing(atAll?: 'but searches'): boolean {
+  /** @param searchesDueByMs later ones are not owed; by default all are. */
+  #owesNothing(searchesDueByMs = Number.MAX_SAFE_INTEGER): boolean {
     const db = this.#observe();
     if (db === null) return false;
     const owed = prepared<[number], number>(
       db,
       `SELECT EXISTS (SELECT 1 FROM obligations WHERE not_before_ms < 8640000000000000)
-         OR EXISTS (SELECT 1 FROM gaps) OR EXISTS (SELECT 1 FROM variants WHERE ? AND lookup_at_ms IS NOT NULL)
+         OR EXISTS (SELECT 1 FROM gaps) OR EXISTS (SELECT 1 FROM variants WHERE lookup_at_ms <= ?)
          OR EXISTS (SELECT 1 FROM runs WHERE state = 'running')
          OR EXISTS (SELECT 1 FROM mirror_state WHERE canary_due_at_ms IS NOT NULL OR bundles_due_at_ms IS NOT NULL)`,
     ).pluck();
-    return owed.get(atAll === undefined ? 1 : 0) === 0;
+    return owed.get(searchesDueByMs) === 0;
   }
 
   async #settleWebhooks(): Promise<void> {
