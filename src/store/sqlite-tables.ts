@@ -124,6 +124,11 @@ export class SqliteTables implements Tables {
     this.#bundleCount = null;
   }
 
+  /** @param isLasting whether the variants that are touched from now on are kept in memory beyond the transaction. */
+  touchFor(isLasting: boolean): void {
+    this.#cache.keeps = isLasting;
+  }
+
   #readState(): MirrorState {
     const row = this.#sql.state.get();
     if (row === undefined)

@@ -27,6 +27,10 @@ const GENERATION = 2_048;
 export class VariantCache {
   #young = new Map<string, CachedVariant>();
   #old = new Map<string, CachedVariant>();
+  /** Of this transaction alone. */
+  #passing = new Map<string, CachedVariant>();
+  /** Whether what is asked for from now on will be asked for again: else it goes with the transaction. */
+  keeps = true;
   /** The last one asked for: a change asks several times. */
   #lastId: string | null = null;
   #last: CachedVariant | null = null;
@@ -39,21 +43,27 @@ export class VariantCache {
   }
 
   #find(variantId: string): CachedVariant {
-    let found = this.#young.get(variantId);
-    if (found !== undefined) return found;
-    found = this.#old.get(variantId) ?? {
+    const young = this.#young.get(variantId);
+    if (young !== undefined) return young;
+    const known = this.#old.get(variantId) ?? this.#passing.get(variantId);
+    const found = known ?? {
       slot: { row: undefined, stored: undefined },
       isKnown: false,
       cells: new Map(),
       hasAllCells: false,
       gaps: null,
     };
-    this.#young.set(variantId, found);
+    if (this.keeps) this.#young.set(variantId, found);
+    else if (known === undefined) this.#passing.set(variantId, found);
     return found;
   }
 
-  /** Lets go of what was not used for long. Not while a row is unwritten. */
+  /** Lets go of what was not used for long, and of what belonged to a transaction. Not while a row is unwritten. */
   age(): void {
+    if (this.#passing.size > 0) {
+      this.#passing.clear();
+      this.#last = null;
+    }
     if (this.#young.size < GENERATION) return;
     this.#old = this.#young;
     this.#young = new Map();
@@ -63,6 +73,7 @@ export class VariantCache {
   clear(): void {
     this.#young.clear();
     this.#old.clear();
+    this.#passing.clear();
     this.#last = null;
   }
 }

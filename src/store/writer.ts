@@ -160,6 +160,8 @@ export class Writer {
 
   #fold(entry: Entry): Appended {
     const facts: Fact[] = [];
+    // What changed will change again. Reads go through the whole catalogue.
+    this.#tables.touchFor(entry.kind === 'delivery');
     fold(this.#tables, entry, (fact) => {
       this.#count(fact);
       if (isNotable(fact)) facts.push(fact);
