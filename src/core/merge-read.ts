@@ -64,7 +64,7 @@ export function mergeLevel(
     const agrees = cell.goneAtMs === null && cell.qty === level.availableQty;
     return {
       branch: agrees ? 'concurrent, agrees' : 'concurrent, differs',
-      cell: agrees ? agreed(cell, level, read) : cell,
+      cell: agrees ? agreed(cell, level, read) : { ...cell, missingAtMs: missingAfter(cell, read) },
       overwritten: null,
       oblige: !agrees,
     };
@@ -141,7 +141,13 @@ function agreed(cell: Cell, level: LevelSnapshot, read: ReadContext): Cell {
     ...withOnHand(cell, level, read),
     readHiMs: Math.max(cell.readHiMs, read.hiMs),
     verifiedAtMs: cell.verifiedAtMs === null ? read.sentAtMs : Math.max(cell.verifiedAtMs, read.sentAtMs),
+    missingAtMs: missingAfter(cell, read),
   };
+}
+
+/** It is shown: unless it was a later read that missed it, the wait for its removal begins again. */
+function missingAfter(cell: Cell, read: ReadContext): number | null {
+  return read.superseded ? cell.missingAtMs : null;
 }
 
 /** Webhooks never carry these two figures, so even a concurrent read is their newest source. */

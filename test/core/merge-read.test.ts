@@ -63,6 +63,12 @@ const ROWS: Record<LevelBranch, readonly Row[]> = {
   ],
   'concurrent, agrees': [
     {
+      when: 'it was seen missing before',
+      cell: cell({ ...inDoubt, qty: 7, missingAtMs: SENT - 20_000 }),
+      qty: 7,
+      then: { qty: 7, missingAtMs: null },
+    },
+    {
       when: 'the webhook came first',
       cell: cell(inDoubt),
       qty: 5,
@@ -91,6 +97,13 @@ const ROWS: Record<LevelBranch, readonly Row[]> = {
     },
   ],
   'concurrent, differs': [
+    {
+      when: 'it was seen missing before',
+      cell: cell({ ...inDoubt, qty: 7, missingAtMs: SENT - 20_000 }),
+      qty: 3,
+      then: { qty: 7, missingAtMs: null },
+      oblige: true,
+    },
     {
       when: 'touched after it was sent',
       cell: cell(inDoubt),
