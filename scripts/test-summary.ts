@@ -4,8 +4,8 @@
  *
  *     node scripts/test-summary.ts REPORT…
  *
- * Exits 1 when a test failed or was skipped, when a run failed otherwise, or when it left no report. Elsewhere a test whose
- * program is missing may be skipped; here all are installed, and one that is not would go untested unnoticed.
+ * Exits 1 when a test failed or was skipped, when a run failed otherwise, or when it left no report. Elsewhere a test
+ * whose program is missing may be skipped; here all are installed, and one that is not would go untested unnoticed.
  */
 import { readFileSync } from 'node:fs';
 import { relative } from 'node:path';
@@ -45,11 +45,13 @@ function tell(file: string, test: string, message: string): void {
 for (const path of process.argv.slice(2)) {
   try {
     const report = reportSchema.parse(JSON.parse(readFileSync(path, 'utf8')));
-    // A file that could not be loaded has no tests to count, and is a failure all the same.
+    // Not loaded, or a hook failed: no test of the file says so, those after the hook are merely not run.
     const broken = report.testResults.filter(
-      (file) => file.status === 'failed' && file.assertionResults.length === 0,
+      (file) =>
+        file.status === 'failed' &&
+        (file.message !== '' || file.assertionResults.every(({ status }) => status !== 'failed')),
     );
-    for (const file of broken) tell(file.name, '', file.message);
+    for (const file of broken) tell(file.name, '', file.message || 'a hook failed: the run says above which');
     for (const file of report.testResults) {
       for (const test of file.assertionResults) {
         if (test.status === 'failed') tell(file.name, test.fullName, test.failureMessages.join('\n'));

@@ -7,8 +7,8 @@ import { setFlagsFromString } from 'node:v8';
  * that are started later too.
  *
  * The young generation of the main thread cannot be limited from within: `--max-semi-space-size` does that when Node
- * starts (package.json, scripts/deploy); beside it, `--max-old-space-size` lets V8 take less ahead on large machines. Those of other threads are limited one by one (store/thread.ts), which that
- * option would overrule.
+ * starts (package.json, scripts/deploy); beside it, `--max-old-space-size` lets V8 take less ahead on large machines.
+ * Those of other threads are limited one by one (store/thread.ts), which that option would overrule.
  */
 export function keepHeapsSmall(): void {
   setFlagsFromString('--max-semi-space-size=0');

@@ -3,15 +3,13 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { delivery, detail, DirectWriter, item, T0, writerDb } from '../store/mirror-file.ts';
 import { eventually, temporaryFolder } from '../process/harness.ts';
-import { EXTENSIONS, isInstalled, Reader } from './reader.ts';
+import { isInstalled, NAMES, Reader, titleOf } from './reader.ts';
 
-const NAMES = EXTENSIONS.flatMap((extension) => [`poll-stock.${extension}`, `follow-changes.${extension}`]);
+const WHAT = 'waits for the mirror; starts over when changes it has not seen were pruned, and only then';
 
 for (const name of NAMES) {
-  const isAble = isInstalled(name.split('.')[1]!);
-  const title = `${name}: waits for the mirror; starts over when changes it has not seen were pruned, and only then`;
-  test.skipIf(!isAble)(
-    isAble ? title : `${title} (skipped: its language is not installed here)`,
+  test.skipIf(!isInstalled(name))(
+    titleOf(name, WHAT),
     async (t) => {
       const path = join(temporaryFolder(t), 'later', 'mirror.db');
       const reader = new Reader(name, path, temporaryFolder(t));

@@ -3,6 +3,7 @@ import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import Database from 'better-sqlite3';
 import { rows } from '../process/harness.ts';
 
 export const FOLDER = join(import.meta.dirname, '../../scripts/readers');
@@ -18,12 +19,25 @@ const LANGUAGES: Readonly<Record<string, { command: string; probe: readonly stri
   },
 };
 
-export const EXTENSIONS = Object.keys(LANGUAGES);
+/** The files' names. */
+export const NAMES: readonly string[] = Object.keys(LANGUAGES).flatMap((extension) => [
+  `poll-stock.${extension}`,
+  `follow-changes.${extension}`,
+]);
 
-export const isInstalled = (extension: string): boolean => {
-  const { command, probe } = LANGUAGES[extension]!;
-  return spawnSync(command, probe, { stdio: 'ignore' }).status === 0;
-};
+const languageOf = (name: string) => LANGUAGES[name.split('.')[1]!]!;
+
+const installed = new Set(
+  Object.values(LANGUAGES).filter(
+    ({ command, probe }) => spawnSync(command, probe, { stdio: 'ignore' }).status === 0,
+  ),
+);
+
+export const isInstalled = (name: string): boolean => installed.has(languageOf(name));
+
+/** A test that is skipped says in its title why. */
+export const titleOf = (name: string, what: string): string =>
+  `${name}: ${what}${isInstalled(name) ? '' : ' (skipped: its language is not installed here)'}`;
 
 type Copy = { readonly epoch: string | null; readonly seq: number };
 
@@ -42,7 +56,7 @@ export class Reader {
   }
 
   start(): void {
-    const { command } = LANGUAGES[this.name.split('.')[1]!]!;
+    const { command } = languageOf(this.name);
     // A group of its own: a shell's children end with it.
     const child = spawn(command, [join(FOLDER, this.name), this.#mirrorPath, this.copyPath], {
       detached: true,
@@ -72,17 +86,27 @@ export class Reader {
 
   get position(): Copy {
     if (!existsSync(this.copyPath)) return { epoch: null, seq: 0 };
-    return rows<Copy>(this.copyPath, 'SELECT epoch, seq FROM position')[0]!;
+    return this.#copyRows<Copy>('SELECT epoch, seq FROM position')[0]!;
   }
 
   /** Its copy and what the mirror shows of the same, as rows in one order. */
   compare(): { copy: unknown[]; mirror: unknown[] } {
-    const columns = rows<{ name: string }>(this.copyPath, `SELECT name FROM pragma_table_info('stock')`)
+    const columns = this.#copyRows<{ name: string }>(`SELECT name FROM pragma_table_info('stock')`)
       .map(({ name }) => name)
       .join(', ');
     return {
-      copy: rows(this.copyPath, `SELECT ${columns} FROM stock ORDER BY variant_id, warehouse_id`),
+      copy: this.#copyRows(`SELECT ${columns} FROM stock ORDER BY variant_id, warehouse_id`),
       mirror: rows(this.#mirrorPath, `SELECT ${columns} FROM mirror_stock ORDER BY variant_id, warehouse_id`),
     };
+  }
+
+  /** Killed in the middle of a transaction it leaves a journal to roll back, which no read-only connection may do. */
+  #copyRows<T>(sql: string): T[] {
+    const db = new Database(this.copyPath, { fileMustExist: true });
+    try {
+      return db.prepare<[], T>(sql).all();
+    } finally {
+      db.close();
+    }
   }
 }

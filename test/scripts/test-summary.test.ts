@@ -35,6 +35,20 @@ const SKIPPING = {
   testResults: [fileOf('passed', [test('one', 'passed'), test('four', 'skipped')])],
 };
 const UNLOADABLE = { ...GREEN, success: false, testResults: [fileOf('failed', [], 'no such export')] };
+const WITH_A_BROKEN_HOOK = {
+  ...GREEN,
+  success: false,
+  numPassedTests: 0,
+  numPendingTests: 1,
+  testResults: [fileOf('failed', [test('one', 'skipped')], 'not within 30 s')],
+};
+/** That of a `describe` leaves no message in the report. */
+const WITH_A_BROKEN_INNER_HOOK = {
+  ...GREEN,
+  success: false,
+  numPassedTests: 1,
+  testResults: [fileOf('failed', [test('one', 'passed')])],
+};
 const ERROR_OUTSIDE_TESTS = { ...GREEN, success: false };
 
 function fileOf(status: string, assertionResults: unknown[], message = '') {
@@ -65,6 +79,19 @@ it.each<[name: string, reports: unknown[], printed: string, status: number]>([
     'a file that does not load',
     [UNLOADABLE],
     'FAILED test/a.test.ts\n    no such export\n3 passed, 1 failed',
+    1,
+  ],
+  [
+    'a hook that fails',
+    [WITH_A_BROKEN_HOOK],
+    'FAILED test/a.test.ts\n    not within 30 s\n' +
+      'FAILED test/a.test.ts › one\n    not run: skipped\n0 passed, 1 failed, 1 skipped',
+    1,
+  ],
+  [
+    'an inner hook that fails',
+    [WITH_A_BROKEN_INNER_HOOK],
+    'FAILED test/a.test.ts\n    a hook failed: the run says above which\n1 passed, 1 failed',
     1,
   ],
   ['an error outside tests', [ERROR_OUTSIDE_TESTS], '3 passed, 0 failed', 1],

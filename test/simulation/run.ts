@@ -3,6 +3,7 @@ import { compareWithTruth, missedVariants } from '../../src/cli/demo/compare.ts'
 import type { Fact } from '../../src/core/fact.ts';
 import { createRandom } from '../../src/sandbox/random.ts';
 import { createService, type SimulatedService } from '../../src/sandbox/sandbox.ts';
+import type { Delivery } from '../../src/sandbox/webhooks.ts';
 import { prepared } from '../../src/store/prepared.ts';
 import { openReader, type Db } from '../../src/store/open.ts';
 import { createCarriers } from './carriers.ts';
@@ -115,7 +116,7 @@ class Run {
       isCut: () => this.#stage.isCut,
       onAnswered: (delivery, status, ms) => {
         if (status === 204) this.#told.answered(delivery.items);
-        this.#onAnswered(delivery.body, status, ms);
+        this.#onAnswered(delivery, status, ms);
       },
       onCall: (call) => this.#calls.onCall(call, () => this.#oldestDue()),
     });
@@ -346,11 +347,19 @@ class Run {
     return differences.length === 0 ? null : differences.slice(0, 5).join('; ');
   }
 
-  /** Variants whose webhooks did not tell all, or not in which order: no read tells a pulled one's warehouses. */
+  /**
+   * Variants whose webhooks did not tell all, or not in which order, or were forgotten with a restored file: no read
+   * tells a pulled one's warehouses.
+   */
   #inTheDark(): Set<string> {
     const { deliveries, truth } = this.#service;
     const unordered = this.#plan.nodeSkewMs > 0 ? truth.variants.map((variant) => variant.id) : [];
-    return new Set([...missedVariants(deliveries), ...this.#mail.unreadable, ...unordered]);
+    return new Set([
+      ...missedVariants(deliveries),
+      ...this.#answered.forgotten,
+      ...this.#mail.unreadable,
+      ...unordered,
+    ]);
   }
 
   #status(): { readonly state: string; readonly held_removals: number } | null {
@@ -395,13 +404,13 @@ class Run {
     if (fact.kind === 'obliged') this.#count(`obliged: ${fact.reason}`);
   }
 
-  #onAnswered(body: Uint8Array, status: number, ms: number): void {
+  #onAnswered(delivery: Delivery, status: number, ms: number): void {
     this.#count(`answered ${status}`);
     this.#trace(
-      `webhook answered ${status} after ${Math.round(ms)} ms: ${Buffer.from(body).toString('utf8').slice(15, 40)}`,
+      `webhook answered ${status} after ${Math.round(ms)} ms: ${Buffer.from(delivery.body).toString('utf8').slice(15, 40)}`,
     );
     if (ms > SLOWEST_ANSWER_MS) this.#fault(`an answer took ${Math.round(ms)} ms`);
-    if (status === 204) this.#answered.add(body);
+    if (status === 204) this.#answered.add(delivery);
     else if (status !== 503) this.#fault(`an authentic delivery was answered ${status}`);
   }
 

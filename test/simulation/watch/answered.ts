@@ -1,12 +1,20 @@
 /** Every delivery that was answered is in the log, whatever happened since (DESIGN §1). */
+import type { Delivery } from '../../../src/sandbox/webhooks.ts';
 import { bodyHash } from '../../../src/store/log.ts';
 import type { Db } from '../../../src/store/open.ts';
+
+interface Told {
+  readonly hash: Buffer;
+  readonly variantIds: readonly string[];
+}
 
 export class Answered {
   readonly #fault: (what: string) => void;
   /** By the body's hash, in hex. */
-  #bodies = new Map<string, Buffer>();
-  #backedUp: Map<string, Buffer> | null = null;
+  #bodies = new Map<string, Told>();
+  #backedUp: ReadonlyMap<string, Told> | null = null;
+  /** Variants of deliveries that were answered, and that an old file which came back does not hold. */
+  readonly forgotten = new Set<string>();
 
   constructor(fault: (what: string) => void) {
     this.#fault = fault;
@@ -16,9 +24,9 @@ export class Answered {
     return this.#bodies.size;
   }
 
-  add(body: Uint8Array): void {
+  add({ body, items }: Delivery): void {
     const hash = bodyHash(body);
-    this.#bodies.set(hash.toString('hex'), hash);
+    this.#bodies.set(hash.toString('hex'), { hash, variantIds: items.map(({ id }) => id) });
   }
 
   backUp(): void {
@@ -27,12 +35,17 @@ export class Answered {
 
   /** An old file came back: it cannot hold what came after it was made. */
   restore(): void {
-    this.#bodies = new Map(this.#backedUp);
+    const kept = new Map(this.#backedUp);
+    for (const [hex, { variantIds }] of this.#bodies) {
+      if (kept.has(hex)) continue;
+      for (const variantId of variantIds) this.forgotten.add(variantId);
+    }
+    this.#bodies = kept;
   }
 
   check(db: Db): void {
     const find = db.prepare<[Buffer], number>('SELECT seq FROM log WHERE body_hash = ?').pluck();
-    for (const [hex, hash] of this.#bodies) {
+    for (const [hex, { hash }] of this.#bodies) {
       if (find.get(hash) === undefined) this.#fault(`an answered delivery is not in the log: ${hex}`);
     }
     const log = db
