@@ -17,8 +17,7 @@ const many = (prefix: string, count: number) => Array.from({ length: count }, (_
 test('what a delivery touches is kept beyond its transaction', () => {
   const [first] = touch(true, '1');
   cache.age();
-  expect(touch(true, '1')).toEqual([first]);
-  expect(cache.of('1')).toBe(first);
+  expect(touch(true, '1')[0]).toBe(first);
 });
 
 test('what a read alone touches is one thing until the end of the transaction, and then gone', () => {

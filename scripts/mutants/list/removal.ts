@@ -28,6 +28,22 @@ export const REMOVAL: readonly Mutant[] = [
     replace: '',
   },
   {
+    id: 'shown-level-keeps-its-wait',
+    breaks: 'shown by a read beside a delivery, a level has not been missing all along (§8, tombstones)',
+    file: 'src/core/merge-read.ts',
+    find: 'return read.superseded ? cell.missingAtMs : null;',
+    replace: 'return cell.missingAtMs;',
+    tests: ['test/core/merge-read.test.ts'],
+  },
+  {
+    id: 'earlier-read-ends-the-wait',
+    breaks: 'what a later read missed does not become present by an earlier one (§8, tombstones)',
+    file: 'src/core/merge-read.ts',
+    find: 'return read.superseded ? cell.missingAtMs : null;',
+    replace: 'return null;',
+    tests: ['test/core/merge-read.test.ts'],
+  },
+  {
     id: 'contested-absence-no-obligation',
     breaks: 'an absence that something newer speaks against is a doubt (§8, tombstones)',
     file: absence,
