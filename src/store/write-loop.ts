@@ -25,10 +25,10 @@ export interface WaitingOther {
 /** Deliveries that came together: one message, and their bytes are handed over instead of copied. */
 export interface Deliveries {
   readonly type: 'deliveries';
-  /** Of the first; the others follow without a gap. */
-  readonly firstId: number;
-  /** The bodies, one after the other, and where each ends. */
+  /** The bodies, one after the other. */
   readonly bytes: Uint8Array<ArrayBuffer>;
+  /** Of each delivery: its id, and where its body ends. Others may have taken the ids in between. */
+  readonly ids: readonly number[];
   readonly ends: readonly number[];
   readonly arrivedAtMs: readonly number[];
 }
@@ -186,15 +186,14 @@ function restartLog(db: Db, mode: 'RESTART' | 'TRUNCATE'): void {
   }
 }
 
-function unpack({ firstId, bytes, ends, arrivedAtMs }: Deliveries, into: Waiting[]): void {
+function unpack({ bytes, ids, ends, arrivedAtMs }: Deliveries, into: Waiting[]): void {
   let start = 0;
-  for (const [i, end] of ends.entries()) {
-    const input: Input = {
-      kind: 'delivery',
-      body: bytes.subarray(start, end),
-      arrivedAtMs: arrivedAtMs[i] ?? Number.NaN,
-    };
-    into.push({ id: firstId + i, input });
+  for (const [i, id] of ids.entries()) {
+    const end = ends[i];
+    const atMs = arrivedAtMs[i];
+    if (end === undefined || atMs === undefined)
+      throw new Error(`a delivery without an end or a time: ${id}`);
+    into.push({ id, input: { kind: 'delivery', body: bytes.subarray(start, end), arrivedAtMs: atMs } });
     start = end;
   }
 }

@@ -120,8 +120,7 @@ export class WriterClient implements StoreWriter {
 
   #sendDeliveries(): void {
     const sent = this.#unsent.splice(0);
-    const [first] = sent;
-    if (first === undefined) return;
+    if (sent.length === 0) return;
     const bytes = new Uint8Array(sent.reduce((sum, { body }) => sum + body.byteLength, 0));
     const ends: number[] = [];
     let end = 0;
@@ -130,8 +129,16 @@ export class WriterClient implements StoreWriter {
       end += body.byteLength;
       ends.push(end);
     }
-    const arrivedAtMs = sent.map((delivery) => delivery.arrivedAtMs);
-    this.#thread.post({ type: 'deliveries', firstId: first.id, bytes, ends, arrivedAtMs }, [bytes.buffer]);
+    this.#thread.post(
+      {
+        type: 'deliveries',
+        ids: sent.map(({ id }) => id),
+        bytes,
+        ends,
+        arrivedAtMs: sent.map((delivery) => delivery.arrivedAtMs),
+      },
+      [bytes.buffer],
+    );
   }
 
   append(entry: NewEntry): Promise<Appended> {

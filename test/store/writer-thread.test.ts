@@ -4,7 +4,7 @@ import Database from 'better-sqlite3';
 import { expect, onTestFinished, test } from 'vitest';
 import { StoreError } from '../../src/store/errors.ts';
 import { eventually } from '../process/wait.ts';
-import { delivery, item, newPath, readerDb, storeAt, T0, values } from './mirror-file.ts';
+import { delivery, item, newPath, readEntry, readerDb, storeAt, T0, values } from './mirror-file.ts';
 
 const bodies = (count: number, from = 0): Uint8Array[] =>
   Array.from({ length: count }, (_, n) => delivery(`r${from + n}`, item({ id: String(from + n) })));
@@ -31,6 +31,25 @@ test('what is appended is on disk, numbered in order, and told in order of its c
   expect(told).toEqual(Array.from({ length: 300 }, (_, n) => n + 1));
   expect(writer.lastSeq).toBe(300);
   expect(writer.waitingBytes).toBe(0);
+});
+
+test('deliveries and reads that come by turns are each told of their own place in the log', async () => {
+  const { writer, path } = await storeAt();
+  const told: { seq: number; kind: string }[] = [];
+  writer.onAppended(({ seq }, kind) => void told.push({ seq, kind }));
+  const appended = await Promise.all(
+    bodies(40).flatMap((body, n) => [
+      writer.appendDelivery(body, T0),
+      writer.append(readEntry(String(n), null, { sentAtMs: T0, s0: 0 })),
+    ]),
+  );
+  const kinds = readerDb(path).prepare<[number], string>('SELECT kind FROM log WHERE seq = ?').pluck();
+  for (const [n, { seq }] of appended.entries())
+    expect(kinds.get(seq)).toBe(n % 2 === 0 ? 'delivery' : 'read');
+  expect(new Set(appended.map(({ seq }) => seq)).size).toBe(80);
+  expect(told.toSorted((a, b) => a.seq - b.seq)).toEqual(
+    Array.from({ length: 80 }, (_, n) => ({ seq: n + 1, kind: kinds.get(n + 1) })),
+  );
 });
 
 test('closing commits what waits, whoever closes how often, and the next start finds it', async () => {
