@@ -13,6 +13,9 @@ export const LEAN: Environment = {
   MALLOC_TRIM_THRESHOLD_: '1048576',
 };
 
+/** The priority that `scripts/deploy` gives it before other programs of the machine. */
+export const NICE = -10;
+
 export function buildMirror(): void {
   execFileSync(process.execPath, [join(import.meta.dirname, '../build.ts')], { stdio: 'inherit' });
 }

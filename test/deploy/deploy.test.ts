@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { parse } from 'yaml';
-import { LEAN } from '../../scripts/bench/mirror.ts';
+import { LEAN, NICE } from '../../scripts/bench/mirror.ts';
 import { SETTABLE_NAMES } from '../../src/config.ts';
 
 const root = join(import.meta.dirname, '../..');
@@ -187,6 +187,10 @@ test.each(['systemd/stock-mirror.service', 'container/Dockerfile'] as const)(
     }
   },
 );
+
+test('the unit runs before other programs, as it did when the figures were measured', () => {
+  expect(read('systemd/stock-mirror.service')).toMatch(new RegExp(`^Nice=${NICE}$`, 'm'));
+});
 
 test.each(['start', 'serve'] as const)('npm run %s limits V8 as they do', (script) => {
   const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
