@@ -12,14 +12,14 @@ export interface Checkpointer {
  */
 export function startCheckpointer(
   thread: Thread<'stop', FromCheckpointer>,
-  restartLog: (cut: boolean) => void,
+  restartLog: (keepBytes: number | null) => void,
   onNews: (news: CheckpointNews) => void,
   onDeath: (error: Error) => void,
 ): Checkpointer {
   let isOver = false;
   const ended = Promise.withResolvers<void>();
   thread.onMessage((message) => {
-    if (message.type === 'restart') restartLog(message.cut);
+    if (message.type === 'restart') restartLog(message.keepBytes);
     else onNews(message);
   });
   thread.onEnd((cause) => {

@@ -18,10 +18,11 @@ export interface WalNews {
 
 export type CheckpointNews = WalNews | MarkNews;
 
-/** Nearly all of the log is in the database: the writer may let it begin anew, in the same file or in one that is cut. */
+/** Nearly all of the log is in the database: the writer may let it begin anew. */
 export interface RestartWanted {
   readonly type: 'restart';
-  readonly cut: boolean;
+  /** To how much of its file; null: to all of it. */
+  readonly keepBytes: number | null;
 }
 
 export type FromCheckpointer = CheckpointNews | RestartWanted;
@@ -38,8 +39,13 @@ const RESTART_WAL_BYTES = 16 << 20;
 const SLOW_DISK_MS = 100;
 /** Each pass leaves what came meanwhile, which under a flood is much after the first and little after the third. */
 const MAX_PASSES = 5;
-/** A log this long that a reader holds is worth a person's attention, and again every so often; then it is cut. */
+/** A log this long that a reader holds is worth a person's attention, and again every so often. */
 const LONG_WAL_BYTES = 256 << 20;
+/**
+ * Then its file is shortened, by so much at a time: a commit of the writer does it, and the system takes a third of a
+ * second for each gigabyte.
+ */
+const CUT_BYTES = 32 << 20;
 const NEWS_EVERY_MS = 60_000;
 
 interface CheckpointRow {
@@ -81,7 +87,8 @@ function main(): void {
     }
     return false;
   };
-  const keepShort = (): void => {
+  let isTooLong = false;
+  const keepShort = (fileBytes: number): void => {
     const { log, checkpointed } = checkpoint();
     const heldPages = log - checkpointed;
     if (heldPages > 0) {
@@ -90,10 +97,14 @@ function main(): void {
       tell({ type: 'held_back', walBytes: log * pageBytes, message });
       return;
     }
-    if (log * pageBytes < RESTART_WAL_BYTES) return;
+    isTooLong = fileBytes >= LONG_WAL_BYTES || (isTooLong && fileBytes > RESTART_WAL_BYTES);
+    if (log * pageBytes < RESTART_WAL_BYTES && !isTooLong) return;
     const isShort = catchUp();
-    if (isShort || log * pageBytes >= LONG_WAL_BYTES)
-      owner.post({ type: 'restart', cut: log * pageBytes >= LONG_WAL_BYTES });
+    if (!isShort && !isTooLong) return;
+    owner.post({
+      type: 'restart',
+      keepBytes: isTooLong ? Math.max(RESTART_WAL_BYTES, fileBytes - CUT_BYTES) : null,
+    });
   };
 
   const timer = setInterval(() => {
@@ -102,7 +113,7 @@ function main(): void {
     try {
       foundInode = inodeOf(path);
       walBytes = statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0;
-      if (walBytes >= MIN_WAL_BYTES) keepShort();
+      if (walBytes >= MIN_WAL_BYTES) keepShort(walBytes);
     } catch (error) {
       tell({ type: 'failed', walBytes, message: error instanceof Error ? error.message : String(error) });
     }
@@ -119,7 +130,7 @@ function main(): void {
   const glances = setInterval(() => {
     try {
       const walBytes = statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0;
-      if (walBytes >= FLOOD_WAL_BYTES && walBytes < LONG_WAL_BYTES) keepShort();
+      if (walBytes >= FLOOD_WAL_BYTES && walBytes < LONG_WAL_BYTES) keepShort(walBytes);
     } catch {
       // The next look, a moment later, meets the same fault, and tells of it.
     }

@@ -48,7 +48,7 @@ export async function openStore(
   const reader = new ReaderClient(threads.reader(path), events.onDeath);
   const checkpointer = startCheckpointer(
     threads.checkpointer(path),
-    (cut) => writer.restartLog(cut),
+    (keepBytes) => writer.restartLog(keepBytes),
     events.onCheckpointNews,
     events.onDeath,
   );

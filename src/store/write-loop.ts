@@ -12,7 +12,7 @@ export type ToWriter =
   | Deliveries
   | { readonly type: 'others'; readonly inputs: readonly WaitingOther[] }
   | { readonly type: 'counts'; readonly id: number }
-  | { readonly type: 'restart'; readonly cut: boolean }
+  | { readonly type: 'restart'; readonly keepBytes: number | null }
   | { readonly type: 'close'; readonly id: number };
 
 export type OtherInput = Exclude<Input, { kind: 'delivery' }>;
@@ -101,7 +101,7 @@ export function serveWriter(owner: Owner<ToWriter, FromWriter>, open: () => OwnD
   const deliveries: Waiting[] = [];
   const others: Waiting[] = [];
   let closing: number | null = null;
-  let restart: 'RESTART' | 'TRUNCATE' | null = null;
+  let restart: { readonly keepBytes: number | null } | null = null;
   let deliveredAtMs = Number.NEGATIVE_INFINITY;
 
   const accept = (message: ToWriter): void => {
@@ -121,7 +121,7 @@ export function serveWriter(owner: Owner<ToWriter, FromWriter>, open: () => OwnD
         });
         return;
       case 'restart':
-        restart = message.cut ? 'TRUNCATE' : 'RESTART';
+        restart = message;
         return;
       case 'close':
         closing = message.id;
@@ -145,7 +145,7 @@ export function serveWriter(owner: Owner<ToWriter, FromWriter>, open: () => OwnD
   };
 
   const beginLogAnew = (): void => {
-    if (restart !== null) restartLog(db, restart);
+    if (restart !== null) restartLog(db, restart.keepBytes);
     restart = null;
   };
 
@@ -173,12 +173,16 @@ export function serveWriter(owner: Owner<ToWriter, FromWriter>, open: () => OwnD
   owner.post({ type: 'opened', lastSeq: writer.lastSeq, news });
 }
 
-/** Between two commits, when nobody else can hold the lock that it needs. */
-function restartLog(db: Db, mode: 'RESTART' | 'TRUNCATE'): void {
+/**
+ * Between two commits, when nobody else can hold the lock that it needs. The next commit goes to the file's beginning,
+ * and shortens it to `keepBytes`.
+ */
+function restartLog(db: Db, keepBytes: number | null): void {
   const timeoutMs = db.pragma('busy_timeout', { simple: true }) as number;
   db.pragma(`busy_timeout = ${RESTART_WAIT_MS}`);
   try {
-    db.pragma(`wal_checkpoint(${mode})`);
+    db.pragma(`journal_size_limit = ${keepBytes ?? -1}`);
+    db.pragma('wal_checkpoint(RESTART)');
   } catch {
     // The checkpoint thread meets the same fault, and tells of it.
   } finally {

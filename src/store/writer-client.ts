@@ -169,9 +169,9 @@ export class WriterClient implements StoreWriter {
     return this.#post((id) => ({ type: 'counts', id }));
   }
 
-  /** Lets the write-ahead log begin anew, if no reader is in the way. @param cut the file, which is long. */
-  restartLog(cut: boolean): void {
-    if (this.#ended === null) this.#thread.post({ type: 'restart', cut });
+  /** Lets the write-ahead log begin anew, if no reader is in the way. @param keepBytes of its file; null: all. */
+  restartLog(keepBytes: number | null): void {
+    if (this.#ended === null) this.#thread.post({ type: 'restart', keepBytes });
   }
 
   async close(): Promise<void> {
