@@ -3,6 +3,7 @@
  * the catalogue is walked, latest edited first: a variant just created is on the first page.
  */
 import type { Store } from '../store/store.ts';
+import { EndlessList } from './endless-list.ts';
 import { listPage, type ListDeps } from './list-page.ts';
 import { sleep } from './pause.ts';
 
@@ -20,7 +21,8 @@ const PAGE_READS_MS = 60_000;
  * Puts on record what was found, and after a whole walk also what was not.
  *
  * @param extent `newest`: only the first page.
- * @returns variants not found yet that the rest of the catalogue may hold. @throws StoreError, the signal's reason.
+ * @returns variants not found yet that the rest of the catalogue may hold.
+ * @throws StoreError, Error when the list has no end, the signal's reason.
  */
 export async function lookUp(
   deps: LookupDeps,
@@ -32,6 +34,7 @@ export async function lookUp(
   const s0 = store.writer.lastSeq;
   const sentAtMs = now();
   let isComplete = true;
+  const endless = new EndlessList();
   for (let offset = 0; ; offset += PAGE) {
     const { page } = await listPage(
       deps,
@@ -39,6 +42,7 @@ export async function lookUp(
       signal,
     );
     const ids = page.products.map((product) => product.id);
+    if (page.has_more) endless.note(ids);
     const productIds = await store.reader.ask('unreadSince', { productIds: ids, sinceMs: sentAtMs });
     // A walk through everything is a long one and must not hold up other doubts.
     if (extent === 'newest')

@@ -5,6 +5,7 @@
  */
 import type { Store } from '../store/store.ts';
 import type { Run } from '../store/queries/runs.ts';
+import { EndlessList } from './endless-list.ts';
 import { listPage, type ListDeps } from './list-page.ts';
 
 export interface SweepDeps extends ListDeps {
@@ -24,6 +25,7 @@ export async function sweep(deps: SweepDeps, run: Run, signal: AbortSignal): Pro
   let before: ReadonlySet<string> = new Set(run.listLastId === null ? [] : [run.listLastId]);
   let stepBack = 1;
   let returns = 0;
+  const endless = new EndlessList(before);
   for (;;) {
     const { page } = await listPage(
       deps,
@@ -40,6 +42,7 @@ export async function sweep(deps: SweepDeps, run: Run, signal: AbortSignal): Pro
       continue;
     }
     stepBack = 1;
+    if (page.has_more) endless.note(ids);
     await recordListed(deps, ids);
     const last = ids.at(-1);
     const listDone = !page.has_more || last === undefined;

@@ -1,4 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest';
+import { lookUp } from '../../src/reconcile/lookup.ts';
 import { Lookups } from '../../src/reconcile/lookups.ts';
 import { ReadQueue } from '../../src/reconcile/read-queue.ts';
 import { StoreError } from '../../src/store/errors.ts';
@@ -135,4 +136,25 @@ test('nothing is concluded from a walk whose reads did not all come to an end, a
     expect(variant('999999')).toMatchObject({ missing: null, gone: null });
     expect(lists().length).toBeLessThan(12);
   });
+});
+
+test('a list that shows the same products for ever is not walked for ever', async () => {
+  const store = newStore();
+  const service = fakeService(Date.now, productIds(300));
+  const list = service.listProducts.bind(service);
+  service.listProducts = async (request = {}) => list({ ...request, offset: 0 });
+  // Nobody reads what the pages name: each is waited for in vain, by a clock that runs ahead.
+  let nowMs = Date.now();
+  const now = () => (nowMs += 61_000);
+  await store.writer.append({
+    kind: 'oblige',
+    atMs: nowMs,
+    reason: 'quarantine',
+    productIds: [],
+    variantIds: ['nowhere'],
+  });
+  const deps = { store, client: service, throttle: newThrottle(Date.now), random: () => 0.5, now, log };
+  const walk = lookUp(deps, ['nowhere'], 'everything', new AbortController().signal);
+  await expect(walk).rejects.toThrow('has no end');
+  expect(service.asked.length).toBeLessThan(20);
 });

@@ -132,6 +132,18 @@ test('a list without a steady order is given up with a word to the service', asy
   expect(service.asked.length).toBeLessThan(150);
 });
 
+test.each([1, 2, 100])(
+  'a list that shows the same %i products for ever is given up likewise',
+  async (count) => {
+    const { store, service, deps, begin } = setUp(productIds(300));
+    const list = service.listProducts.bind(service);
+    service.listProducts = async (request = {}) => list({ ...request, offset: 0, limit: count });
+    await expect(sweep(deps, await begin(), signal)).rejects.toThrow('has no end');
+    expect(service.asked.length).toBeLessThan(20);
+    expect(known(store).size).toBe(count);
+  },
+);
+
 async function cutOffAt(
   service: FakeService,
   deps: Parameters<typeof sweep>[0],
