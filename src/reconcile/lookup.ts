@@ -2,8 +2,9 @@
  * Finds the products of variants that a delivery named and no read has shown. The service has no such question, so
  * the catalogue is walked, latest edited first: a variant just created is on the first page.
  */
+import { PageNews } from '../service/page-news.ts';
+import { PRODUCT_LIST_ENDPOINT } from '../service/product-list.ts';
 import type { Store } from '../store/store.ts';
-import { EndlessList } from './endless-list.ts';
 import { listPage, type ListDeps } from './list-page.ts';
 import { sleep } from './pause.ts';
 
@@ -22,7 +23,7 @@ const PAGE_READS_MS = 60_000;
  *
  * @param extent `newest`: only the first page.
  * @returns variants not found yet that the rest of the catalogue may hold.
- * @throws StoreError, Error when the list has no end, the signal's reason.
+ * @throws StoreError, ServiceError when the list has no end, the signal's reason.
  */
 export async function lookUp(
   deps: LookupDeps,
@@ -34,7 +35,8 @@ export async function lookUp(
   const s0 = store.writer.lastSeq;
   const sentAtMs = now();
   let isComplete = true;
-  const endless = new EndlessList();
+  const news = new PageNews(PRODUCT_LIST_ENDPOINT);
+  let shown: ReadonlySet<string> = new Set();
   for (let offset = 0; ; offset += PAGE) {
     const { page } = await listPage(
       deps,
@@ -42,7 +44,8 @@ export async function lookUp(
       signal,
     );
     const ids = page.products.map((product) => product.id);
-    if (page.has_more) endless.note(ids);
+    if (page.has_more) news.note(ids.some((id) => !shown.has(id)));
+    shown = new Set(ids);
     const productIds = await store.reader.ask('unreadSince', { productIds: ids, sinceMs: sentAtMs });
     // A walk through everything is a long one and must not hold up other doubts.
     if (extent === 'newest')

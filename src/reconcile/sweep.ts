@@ -3,9 +3,10 @@
  * shift when a product is deleted, so pages overlap: a page without any product of the page before it may have skipped
  * some, and the walk steps back.
  */
+import { PageNews } from '../service/page-news.ts';
+import { PRODUCT_LIST_ENDPOINT } from '../service/product-list.ts';
 import type { Store } from '../store/store.ts';
 import type { Run } from '../store/queries/runs.ts';
-import { EndlessList } from './endless-list.ts';
 import { listPage, type ListDeps } from './list-page.ts';
 
 export interface SweepDeps extends ListDeps {
@@ -25,7 +26,9 @@ export async function sweep(deps: SweepDeps, run: Run, signal: AbortSignal): Pro
   let before: ReadonlySet<string> = new Set(run.listLastId === null ? [] : [run.listLastId]);
   let stepBack = 1;
   let returns = 0;
-  const endless = new EndlessList(before);
+  const news = new PageNews(PRODUCT_LIST_ENDPOINT);
+  /** By the page before, also where it had none to spare for an overlap. */
+  let shown = before;
   for (;;) {
     const { page } = await listPage(
       deps,
@@ -42,7 +45,8 @@ export async function sweep(deps: SweepDeps, run: Run, signal: AbortSignal): Pro
       continue;
     }
     stepBack = 1;
-    if (page.has_more) endless.note(ids);
+    if (page.has_more) news.note(ids.some((id) => !shown.has(id)));
+    shown = new Set(ids);
     await recordListed(deps, ids);
     const last = ids.at(-1);
     const listDone = !page.has_more || last === undefined;
@@ -58,7 +62,7 @@ export async function sweep(deps: SweepDeps, run: Run, signal: AbortSignal): Pro
     });
     if (listDone) return;
     offset = nextOffset;
-    before = new Set(canOverlap ? ids : []);
+    before = canOverlap ? shown : new Set();
   }
 }
 

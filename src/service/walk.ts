@@ -2,15 +2,12 @@
  * Goes through a paged list to its end. Offsets shift when a row before them is removed, so each page begins with the
  * last row of the page before it; where no row is known, some may have been skipped, and the walk steps back.
  */
-import { ServiceError } from './errors.ts';
+import { PageNews } from './page-news.ts';
 
 export interface ListPage<Row> {
   readonly rows: readonly Row[];
   readonly hasMore: boolean;
 }
-
-/** A list that tells nothing new so many times in a row is not shifting but broken. */
-const MAX_PAGES_WITHOUT_NEWS = 10;
 
 /**
  * Every row once. All of them, if the list has a steady order; of what changes places while it is read, some may be
@@ -26,7 +23,7 @@ export async function* walk<Row extends { readonly id: string }>(
   const seen = new Set<string>();
   let offset = 0;
   let stepBack = 1;
-  let pagesWithoutNews = 0;
+  const news = new PageNews(endpoint);
   /** How far the walk has come. Short of that, on the way from a step back, no news is expected. */
   let furthest = 0;
   for (;;) {
@@ -46,15 +43,9 @@ export async function* walk<Row extends { readonly id: string }>(
       yield row;
     }
     if (!hasMore) return;
-    if (seen.size > seenBefore) pagesWithoutNews = 0;
-    else if (offset === 0 || end >= furthest) pagesWithoutNews += 1;
-    if (pagesWithoutNews > MAX_PAGES_WITHOUT_NEWS) throw endless(endpoint);
+    const isNew = seen.size > seenBefore;
+    if (isNew || offset === 0 || end >= furthest) news.note(isNew);
     furthest = Math.max(furthest, end);
     offset = Math.max(0, end - 1);
   }
-}
-
-function endless(endpoint: string): ServiceError {
-  const description = `${MAX_PAGES_WITHOUT_NEWS} pages in a row say that there is more, and bring nothing new`;
-  return new ServiceError({ kind: 'contract', endpoint, description });
 }
