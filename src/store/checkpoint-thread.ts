@@ -100,7 +100,7 @@ function main(): void {
     isTooLong = fileBytes >= LONG_WAL_BYTES || (isTooLong && fileBytes > RESTART_WAL_BYTES);
     if (log * pageBytes < RESTART_WAL_BYTES && !isTooLong) return;
     const isShort = catchUp();
-    if (!isShort && !isTooLong) return;
+    if (!isShort && log * pageBytes < LONG_WAL_BYTES) return;
     owner.post({
       type: 'restart',
       keepBytes: isTooLong ? Math.max(RESTART_WAL_BYTES, fileBytes - CUT_BYTES) : null,
