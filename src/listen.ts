@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { Server as NetServer, type AddressInfo, type Socket } from 'node:net';
 import { createAdaptorServer } from '@hono/node-server';
+import { Slots } from './slots.ts';
 
 interface App {
   readonly fetch: Parameters<typeof createAdaptorServer>[0]['fetch'];
@@ -64,22 +65,36 @@ export async function listen(app: App, host: string, port: number, fd?: number):
   };
 }
 
+interface Connection {
+  readonly socket: Socket;
+  /** Requests that are under way on it. */
+  underWay: number;
+}
+
+const CONNECTION = Symbol('connection');
+
 /** The connections that have had a request, and how they end when the listener stops. */
 class Connections {
-  /** How many requests are under way on each. */
-  readonly #requests = new Map<Socket, number>();
+  readonly #open = new Slots<Connection>();
   #isEnding = false;
 
   constructor(server: Server) {
-    server.on('connection', (socket: Socket) => socket.once('close', () => this.#requests.delete(socket)));
     server.prependListener('request', ({ socket }: IncomingMessage, response: ServerResponse) => {
-      this.#requests.set(socket, (this.#requests.get(socket) ?? 0) + 1);
+      const known = socket as Socket & { [CONNECTION]?: Connection };
+      const connection = (known[CONNECTION] ??= this.#begin(socket));
+      connection.underWay += 1;
       response.once('close', () => {
-        const left = this.#requests.get(socket);
-        if (left !== undefined) this.#requests.set(socket, left - 1);
+        connection.underWay -= 1;
       });
       if (this.#isEnding) response.setHeader('Connection', 'close');
     });
+  }
+
+  #begin(socket: Socket): Connection {
+    const connection = { socket, underWay: 0 };
+    const slot = this.#open.put(connection);
+    socket.once('close', () => this.#open.take(slot));
+    return connection;
   }
 
   /** Answers are the last of their connection from now on. */
@@ -92,7 +107,7 @@ class Connections {
    * it is taken; when it has read the end, the other side closes its half.
    */
   endIdle(): void {
-    for (const [socket, underWay] of this.#requests) if (underWay === 0) socket.end();
+    for (const [, { socket, underWay }] of this.#open.entries()) if (underWay === 0) socket.end();
   }
 }
 

@@ -13,7 +13,7 @@ export interface Area {
 }
 
 /** Small things that everybody but core/ may use. */
-const SHARED = ['log', 'logger', 'secret'];
+const SHARED = ['log', 'logger', 'secret', 'slots'];
 const WORKING = ['core', 'service', 'store', 'intake', 'reconcile', 'ops', ...SHARED];
 /** Everything but the entries themselves, which nobody imports. */
 const FOR_ENTRIES = [
@@ -50,10 +50,11 @@ export const AREAS: Readonly<Record<string, Area>> = {
   clock: { imports: ['core'] },
   config: { imports: ['secret'] },
   heap: { imports: [], packages: 'node' },
-  listen: { imports: [] },
+  listen: { imports: ['slots'] },
   log: { imports: ['secret'] },
   logger: { imports: ['secret', 'log'] },
   secret: { imports: [], packages: 'none' },
+  slots: { imports: [], packages: 'none' },
   compose: COMPOSITION,
   serve: COMPOSITION,
   // What the package gives to other programs.

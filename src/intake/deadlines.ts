@@ -1,29 +1,33 @@
 /** Deadlines that are nearly all alike and nearly all met: one timer for all of them, not one for each. */
+import { Slots } from '../slots.ts';
 
 export interface Deadline {
   /** It is met. */
   cancel(): void;
 }
 
-interface Pending extends Deadline {
+interface Pending {
   readonly atMs: number;
   readonly onPass: () => void;
+  isOver: boolean;
 }
 
 export class Deadlines {
-  readonly #pending = new Set<Pending>();
+  readonly #pending = new Slots<Pending>();
   #timer: NodeJS.Timeout | undefined;
   #timerAtMs = Number.POSITIVE_INFINITY;
 
   after(ms: number, onPass: () => void): Deadline {
-    const deadline: Pending = {
-      atMs: performance.now() + ms,
-      onPass,
-      cancel: () => void this.#pending.delete(deadline),
-    };
-    this.#pending.add(deadline);
+    const deadline: Pending = { atMs: performance.now() + ms, onPass, isOver: false };
+    const slot = this.#pending.put(deadline);
     if (deadline.atMs < this.#timerAtMs) this.#wakeAt(deadline.atMs);
-    return deadline;
+    return { cancel: () => this.#end(deadline, slot) };
+  }
+
+  #end(deadline: Pending, slot: number): void {
+    if (deadline.isOver) return;
+    deadline.isOver = true;
+    this.#pending.take(slot);
   }
 
   #wakeAt(atMs: number): void {
@@ -37,13 +41,13 @@ export class Deadlines {
   #pass(): void {
     const nowMs = performance.now();
     let nextAtMs = Number.POSITIVE_INFINITY;
-    for (const deadline of this.#pending) {
+    for (const [slot, deadline] of this.#pending.entries()) {
       // A timer may wake a fraction of a millisecond early.
       if (deadline.atMs > nowMs + 1) {
         nextAtMs = Math.min(nextAtMs, deadline.atMs);
         continue;
       }
-      this.#pending.delete(deadline);
+      this.#end(deadline, slot);
       deadline.onPass();
     }
     this.#timerAtMs = nextAtMs;

@@ -21,7 +21,7 @@ export class DueAhead {
   #due: string[] = [];
   #oldest: string[] = [];
   /** Taken since the question that is under way was asked: its answer may still name them. */
-  readonly #taken = new Set<string>();
+  #taken = new Set<string>();
   #foundAtMs = Number.NEGATIVE_INFINITY;
   #isExpired = false;
   #wanted = 0;
@@ -51,7 +51,7 @@ export class DueAhead {
   async ask(wanted: number, exclude: readonly string[]): Promise<void> {
     const { reader, now } = this.#deps;
     const nowMs = now();
-    this.#taken.clear();
+    this.#taken = new Set();
     // Before the answer: whoever expires it meanwhile wants another one.
     this.#isExpired = false;
     const { due, oldest } = await reader.ask('nextReads', {

@@ -1,4 +1,5 @@
 /** The reader as seen from the other threads. */
+import { Slots } from '../slots.ts';
 import { StoreError } from './errors.ts';
 import type { QueryArgs, QueryName, QueryResult } from './queries/index.ts';
 import type { ToReader } from './read-loop.ts';
@@ -13,8 +14,7 @@ interface Waiting {
 
 export class ReaderClient implements StoreReader {
   readonly #thread: Thread<ToReader, Outcome>;
-  readonly #waiting = new Map<number, Waiting>();
-  #nextId = 1;
+  readonly #waiting = new Slots<Waiting>();
   #ended: StoreError | null = null;
   readonly #exited = Promise.withResolvers<void>();
 
@@ -22,8 +22,7 @@ export class ReaderClient implements StoreReader {
   constructor(thread: Thread<ToReader, Outcome>, onDeath: (error: Error) => void) {
     this.#thread = thread;
     thread.onMessage((outcome) => {
-      const waiting = this.#waiting.get(outcome.id);
-      this.#waiting.delete(outcome.id);
+      const waiting = this.#waiting.take(outcome.id);
       if (outcome.ok) waiting?.resolve(outcome.value as never);
       else waiting?.reject(new StoreError(outcome.error.kind, outcome.error.message));
     });
@@ -52,16 +51,13 @@ export class ReaderClient implements StoreReader {
 
   #post<T>(name: QueryName, args: unknown): Promise<T> {
     if (this.#ended !== null) return Promise.reject(this.#ended);
-    const id = this.#nextId++;
     return new Promise<T>((resolve, reject) => {
-      this.#waiting.set(id, { resolve, reject });
-      this.#thread.post({ id, name, args });
+      this.#thread.post({ id: this.#waiting.put({ resolve, reject }), name, args });
     });
   }
 
   #end(error: StoreError): void {
     this.#ended = error;
-    for (const waiting of this.#waiting.values()) waiting.reject(error);
-    this.#waiting.clear();
+    for (const waiting of this.#waiting.takeAll()) waiting.reject(error);
   }
 }

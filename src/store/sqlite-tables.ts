@@ -89,8 +89,8 @@ export class SqliteTables implements Tables {
   #stateIsWritten = true;
   #bundleCount: number | null = null;
   readonly #cache = new VariantCache();
-  readonly #unwrittenCells = new Set<Slot<Cell>>();
-  readonly #unwrittenVariants = new Set<Slot<Variant>>();
+  #unwrittenCells: Slot<Cell>[] = [];
+  #unwrittenVariants: Slot<Variant>[] = [];
   /** The last product asked for: a read asks several times. */
   #product: Product | null = null;
 
@@ -115,8 +115,8 @@ export class SqliteTables implements Tables {
 
   /** Forgets what is kept in memory; call after a rollback. */
   reload(): void {
-    this.#unwrittenCells.clear();
-    this.#unwrittenVariants.clear();
+    this.#unwrittenCells = [];
+    this.#unwrittenVariants = [];
     this.#cache.clear();
     this.#product = null;
     this.#state = this.#readState();
@@ -138,9 +138,11 @@ export class SqliteTables implements Tables {
 
   #writeCells(): void {
     writeAll(this.#unwrittenCells, this.#cells);
+    this.#unwrittenCells = [];
   }
   #writeVariants(): void {
     writeAll(this.#unwrittenVariants, this.#variants);
+    this.#unwrittenVariants = [];
   }
 
   state(): MirrorState {
@@ -179,8 +181,8 @@ export class SqliteTables implements Tables {
   }
   putCell(cell: Cell): void {
     const slot = this.#cellSlot(cell.variantId, cell.warehouseId);
+    if (!isUnwritten(slot)) this.#unwrittenCells.push(slot);
     slot.row = cell;
-    this.#unwrittenCells.add(slot);
   }
 
   variant(variantId: string): Variant | undefined {
@@ -202,8 +204,8 @@ export class SqliteTables implements Tables {
   }
   putVariant(variant: Variant): void {
     const slot = this.#variantSlot(variant.variantId);
+    if (!isUnwritten(slot)) this.#unwrittenVariants.push(slot);
     slot.row = variant;
-    this.#unwrittenVariants.add(slot);
   }
 
   product(productId: string): Product | undefined {
@@ -289,12 +291,15 @@ export class SqliteTables implements Tables {
   }
 }
 
-function writeAll<Row extends object>(unwritten: Set<Slot<Row>>, writer: RowWriter<Row>): void {
+function isUnwritten<Row extends object>({ row, stored }: Slot<Row>): boolean {
+  return row !== stored;
+}
+
+function writeAll<Row extends object>(unwritten: readonly Slot<Row>[], writer: RowWriter<Row>): void {
   for (const slot of unwritten) {
     if (slot.row === undefined) continue;
     if (slot.stored === undefined) writer.insert(slot.row);
     else writer.update(slot.stored, slot.row);
     slot.stored = slot.row;
   }
-  unwritten.clear();
 }

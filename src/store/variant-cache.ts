@@ -61,7 +61,7 @@ export class VariantCache {
   /** Lets go of what was not used for long, and of what belonged to a transaction. Not while a row is unwritten. */
   age(): void {
     if (this.#passing.size > 0) {
-      this.#passing.clear();
+      this.#passing = new Map();
       this.#last = null;
     }
     if (this.#young.size < GENERATION) return;
@@ -71,9 +71,9 @@ export class VariantCache {
   }
 
   clear(): void {
-    this.#young.clear();
-    this.#old.clear();
-    this.#passing.clear();
+    this.#young = new Map();
+    this.#old = new Map();
+    this.#passing = new Map();
     this.#last = null;
   }
 }

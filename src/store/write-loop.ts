@@ -27,7 +27,7 @@ export interface Deliveries {
   readonly type: 'deliveries';
   /** The bodies, one after the other. */
   readonly bytes: Uint8Array<ArrayBuffer>;
-  /** Of each delivery: its id, and where its body ends. Others may have taken the ids in between. */
+  /** Of each delivery: its id, free again once it is answered, and where its body ends. */
   readonly ids: readonly number[];
   readonly ends: readonly number[];
   readonly arrivedAtMs: readonly number[];

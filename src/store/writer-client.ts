@@ -1,4 +1,5 @@
 /** The writer as seen from the other threads: promises that resolve once the thread has committed. */
+import { Slots } from '../slots.ts';
 import type { CommandArgs, CommandName, CommandResult } from './commands.ts';
 import type { HistoryNews } from './epoch.ts';
 import { StoreError } from './errors.ts';
@@ -42,13 +43,12 @@ const WAITING_BYTES = 1_024;
 
 export class WriterClient implements StoreWriter {
   readonly #thread: Thread<ToWriter, FromWriter>;
-  readonly #waiting = new Map<number, Waiting>();
+  readonly #waiting = new Slots<Waiting>();
   readonly #listeners = new Set<AppendListener>();
   /** Deliveries that came in this turn of the event loop; they go to the thread together at its end. */
   readonly #unsent: Unsent[] = [];
   readonly #unsentReads: WaitingOther[] = [];
   #readsTimer: NodeJS.Timeout | undefined;
-  #nextId = 1;
   #lastSeq = 0;
   #waitingBytes = 0;
   #ended: StoreError | null = null;
@@ -195,11 +195,9 @@ export class WriterClient implements StoreWriter {
 
   #wait<T>(bytes: number, kind: Waiting['kind'], begin: (id: number) => void): Promise<T> {
     if (this.#ended !== null) return Promise.reject(this.#ended);
-    const id = this.#nextId++;
     return new Promise<T>((resolve, reject) => {
-      this.#waiting.set(id, { bytes, kind, resolve, reject });
       this.#waitingBytes += bytes;
-      begin(id);
+      begin(this.#waiting.put({ bytes, kind, resolve, reject }));
     });
   }
 
@@ -221,9 +219,8 @@ export class WriterClient implements StoreWriter {
 
   /** @returns what was appended, for those who listen. */
   #settle(outcome: Outcome): { readonly appended: Appended; readonly kind: EntryKind } | null {
-    const waiting = this.#waiting.get(outcome.id);
+    const waiting = this.#waiting.take(outcome.id);
     if (waiting === undefined) return null;
-    this.#waiting.delete(outcome.id);
     this.#waitingBytes -= waiting.bytes;
     if (!outcome.ok) {
       waiting.reject(new StoreError(outcome.error.kind, outcome.error.message));
@@ -237,8 +234,7 @@ export class WriterClient implements StoreWriter {
     if (this.#ended !== null) return;
     this.#ended = error;
     clearTimeout(this.#readsTimer);
-    for (const waiting of this.#waiting.values()) waiting.reject(error);
-    this.#waiting.clear();
+    for (const waiting of this.#waiting.takeAll()) waiting.reject(error);
     this.#waitingBytes = 0;
   }
 }
