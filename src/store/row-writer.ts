@@ -1,14 +1,12 @@
 /** Writes one table's rows with as little as they need: SQLite rewrites every index that a SET names, changed or not. */
+import type { Statement } from 'better-sqlite3';
 import type { SQLiteTable } from 'drizzle-orm/sqlite-core';
 import { getTableColumns, getTableName } from './drizzle.ts';
 import type { Db } from './open.ts';
 
 type Value = string | number | Uint8Array | null;
-type Statement = ReturnType<Db['prepare']>;
 
 interface Column<Row> {
-  /** Among the table's. */
-  readonly place: number;
   readonly name: string;
   readonly of: keyof Row & string;
 }
@@ -16,53 +14,47 @@ interface Column<Row> {
 export class RowWriter<Row extends object> {
   readonly #db: Db;
   readonly #table: string;
-  readonly #columns: readonly Column<Row>[];
   readonly #key: readonly Column<Row>[];
   readonly #others: readonly Column<Row>[];
   readonly #valuesOf: (row: object) => Value[];
-  readonly #insert: Statement;
+  readonly #keyOf: (row: object) => Value[];
+  readonly #changesOf: Differ;
+  readonly #insert: Statement<Value[]>;
   /** By which of `#others` change, as bits. Few combinations ever occur. */
-  readonly #updates = new Map<number, Statement>();
+  readonly #updates = new Map<number, Statement<Value[]>>();
 
   /** @param key the primary key. At most 31 columns may stand beside it. */
   constructor(db: Db, table: SQLiteTable, key: readonly (keyof Row)[]) {
     this.#db = db;
     this.#table = getTableName(table);
-    this.#columns = Object.entries(getTableColumns(table)).map(([of, column], place) => ({
-      place,
+    const columns = Object.entries(getTableColumns(table)).map(([of, column]) => ({
       name: column.name,
       of: of as keyof Row & string,
     }));
-    this.#key = this.#columns.filter(({ of }) => key.includes(of));
-    this.#others = this.#columns.filter(({ of }) => !key.includes(of));
-    this.#valuesOf = reader(this.#columns.map(({ of }) => of));
-    const names = this.#columns.map(({ name }) => `"${name}"`).join(', ');
+    this.#key = columns.filter(({ of }) => key.includes(of));
+    this.#others = columns.filter(({ of }) => !key.includes(of));
+    this.#valuesOf = reader(columns.map(({ of }) => of));
+    this.#keyOf = reader(this.#key.map(({ of }) => of));
+    this.#changesOf = differ(this.#others.map(({ of }) => of));
+    const names = columns.map(({ name }) => `"${name}"`).join(', ');
     // By place: parameters by name cost more than the insert itself.
-    const values = this.#columns.map(() => '?').join(', ');
+    const values = columns.map(() => '?').join(', ');
     this.#insert = db.prepare(`INSERT INTO "${this.#table}" (${names}) VALUES (${values})`);
   }
 
   insert(row: Row): void {
-    this.#insert.run(this.#valuesOf(row));
+    this.#insert.run(...this.#valuesOf(row));
   }
 
   /** @param stored what the table holds; of the same key. */
   update(stored: Row, row: Row): void {
-    const before = this.#valuesOf(stored);
-    const after = this.#valuesOf(row);
     const values: Value[] = [];
-    let changed = 0;
-    this.#others.forEach(({ place }, bit) => {
-      if (before[place] === after[place]) return;
-      changed |= 1 << bit;
-      values.push(after[place] ?? null);
-    });
+    const changed = this.#changesOf(stored, row, values);
     if (changed === 0) return;
-    for (const { place } of this.#key) values.push(after[place] ?? null);
-    this.#updateOf(changed).run(values);
+    this.#updateOf(changed).run(...values, ...this.#keyOf(row));
   }
 
-  #updateOf(changed: number): Statement {
+  #updateOf(changed: number): Statement<Value[]> {
     let statement = this.#updates.get(changed);
     if (statement === undefined) {
       const equals = ({ name }: Column<Row>): string => `"${name}" = ?`;
@@ -76,22 +68,36 @@ export class RowWriter<Row extends object> {
   }
 }
 
-/**
- * @param names properties, as the schema has them.
- * @returns what reads them of a row, in this order, as SQLite takes them. Compiled: V8 is slow at looking up one property
- * after the other by its name, and every row of every delivery passes here.
+/*
+ * Compiled, from the schema's own names: V8 is slow at looking up one property after the other by its name, and every row
+ * of every delivery passes here.
  */
+
+/** @returns what reads these properties of a row, in this order, as SQLite takes them. */
 function reader(names: readonly string[]): (row: object) => Value[] {
+  const body = `return [${names.map((name) => value(`row.${name}`)).join(', ')}];`;
+  return compile(names, ['row'], body) as ReturnType<typeof reader>;
+}
+
+/** Adds the values that differ to `values`. @returns which they are, as bits. */
+type Differ = (stored: object, row: object, values: Value[]) => number;
+
+function differ(names: readonly string[]): Differ {
+  const each = names.map(
+    (name, bit) =>
+      `if (stored.${name} !== row.${name}) { changed |= ${1 << bit}; values.push(${value(`row.${name}`)}); }`,
+  );
+  const body = `let changed = 0; ${each.join(' ')} return changed;`;
+  return compile(names, ['stored', 'row', 'values'], body) as Differ;
+}
+
+/** SQLite has no booleans. */
+function value(of: string): string {
+  return `typeof ${of} === 'boolean' ? Number(${of}) : ${of}`;
+}
+
+function compile(names: readonly string[], parameters: readonly string[], body: string): unknown {
   if (!names.every((name) => /^\w+$/.test(name))) throw new Error(`not all are names: ${names.join(', ')}`);
   // eslint-disable-next-line @typescript-eslint/no-implied-eval -- of the schema's own names, and nothing else
-  const read = new Function('row', `return [${names.map((name) => `row.${name}`).join(', ')}];`) as (
-    row: object,
-  ) => (Value | boolean)[];
-  return (row) => {
-    const values = read(row);
-    values.forEach((value, i) => {
-      if (typeof value === 'boolean') values[i] = Number(value);
-    });
-    return values as Value[];
-  };
+  return new Function(...parameters, body);
 }
