@@ -1,8 +1,8 @@
 /** The transport over sockets. */
-import { Buffer } from 'node:buffer';
-import { Agent, request as send } from 'undici';
+import { Agent } from 'undici';
 import { ServiceError } from './errors.ts';
 import type { ServiceErrorInit } from './errors.ts';
+import { exchange } from './exchange.ts';
 import { parseHttpDateMs } from './http-date.ts';
 import type { Transport, TransportRequest } from './transport.ts';
 
@@ -42,8 +42,6 @@ const DEFAULT_LIMITS: HttpLimits = {
   maxAnswerBytes: 16 * 1024 * 1024,
 };
 
-const LATE = Symbol('deadline passed');
-
 /** Posts requests over its own pool of kept-alive connections (service-api.md, "Conventions" 6 and 8). */
 export function createHttpTransport(options: HttpTransportOptions): HttpTransport {
   const limits = { ...DEFAULT_LIMITS, ...options.limits };
@@ -63,30 +61,26 @@ export function createHttpTransport(options: HttpTransportOptions): HttpTranspor
       new ServiceError({ endpoint, requestId, ...init });
     if (signal?.aborted) throw fail({ kind: 'aborted', description: 'aborted before it was sent' });
 
-    const stop = new AbortController();
-    const onAbort = () => stop.abort();
-    signal?.addEventListener('abort', onAbort, { once: true });
-    const timer = setTimeout(() => stop.abort(LATE), limits.deadlineMs);
-
     const sentAtMs = options.now();
+    const { answer, abort } = exchange(agent, {
+      origin: base.origin,
+      path: base.path + endpoint,
+      headers: headersOf(request, options.userAgent),
+      body: request.body,
+    });
+    const onAbort = () => abort(fail({ kind: 'aborted', description: 'aborted while in flight' }));
+    signal?.addEventListener('abort', onAbort, { once: true });
+    const onLate = () =>
+      abort(fail({ kind: 'unavailable', description: `no whole answer within ${limits.deadlineMs} ms` }));
+    const timer = setTimeout(onLate, limits.deadlineMs);
     try {
-      const answer = await send(base + endpoint, {
-        method: 'POST',
-        dispatcher: agent,
-        signal: stop.signal,
-        headers: headersOf(request, options.userAgent),
-        body: request.body,
-      });
-      const body = Buffer.from(await answer.body.arrayBuffer());
+      const { status, headers: given, body } = await answer;
       const receivedAtMs = options.now();
-      const headers = flatten(answer.headers);
+      const headers = flatten(given);
       const serverDateMs = parseHttpDateMs(headers['date']);
-      return { status: answer.statusCode, headers, body, sentAtMs, receivedAtMs, serverDateMs };
+      return { status, headers, body, sentAtMs, receivedAtMs, serverDateMs };
     } catch (error) {
-      if (signal?.aborted) throw fail({ kind: 'aborted', description: 'aborted while in flight' });
-      if (stop.signal.reason === LATE)
-        throw fail({ kind: 'unavailable', description: `no whole answer within ${limits.deadlineMs} ms` });
-      throw fail(describe(error, limits));
+      throw error instanceof ServiceError ? error : fail(describe(error, limits));
     } finally {
       clearTimeout(timer);
       signal?.removeEventListener('abort', onAbort);
@@ -96,13 +90,13 @@ export function createHttpTransport(options: HttpTransportOptions): HttpTranspor
   return { send: sendOverHttp, close: () => agent.destroy() };
 }
 
-function baseOf(baseUrl: string): string {
+function baseOf(baseUrl: string): { readonly origin: string; readonly path: string } {
   const url = new URL(baseUrl);
   if (url.protocol !== 'http:' && url.protocol !== 'https:')
     throw new TypeError('the base URL must be http or https');
   if (url.username !== '' || url.password !== '')
     throw new TypeError('the base URL must not hold credentials');
-  return url.origin + url.pathname.replace(/\/+$/, '');
+  return { origin: url.origin, path: url.pathname.replace(/\/+$/, '') };
 }
 
 function headersOf(request: TransportRequest, userAgent: string): Record<string, string> {

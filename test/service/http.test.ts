@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { createHttpTransport } from '../../src/service/http.ts';
 import { connect, failureOf, START_MS } from './connection.ts';
 import { sendError, sendHtml, sendJson, startStubService } from './stub-service.ts';
@@ -182,6 +182,40 @@ describe('a request', () => {
       kind: 'aborted',
       endpoint: LIST,
     });
+  });
+
+  test('is ended at once while it waits for a connection, and then never sent', async () => {
+    const service = await startStubService();
+    const first = Promise.withResolvers<ServerResponse>();
+    service.answer(LIST, (response, _request, nth) => {
+      if (nth === 1) first.resolve(response);
+      else sendJson(response, 200, page);
+    });
+    const { baseUrl } = service;
+    const http = createHttpTransport({ baseUrl, maxConcurrency: 1, userAgent: 'x', now: () => START_MS });
+    onTestFinished(http.close);
+    const send = (requestId: string, signal?: AbortSignal) =>
+      http.send({ endpoint: LIST, requestId, contentType: 'application/json', body: '{}', signal });
+    const answered = send('1');
+    const response = await first.promise;
+    const abort = new AbortController();
+    const waiting = failureOf(send('2', abort.signal));
+    abort.abort();
+    expect(await waiting).toMatchObject({ kind: 'aborted', requestId: '2' });
+    sendJson(response, 200, page);
+    expect((await answered).status).toBe(200);
+    expect((await send('3')).status).toBe(200);
+    expect(service.to(LIST).map(({ headers }) => headers['x-request-id'])).toEqual(['1', '3']);
+  });
+
+  test('is answered by what comes last, whatever was said before', async () => {
+    const service = await startStubService();
+    service.answer(LIST, (response) => {
+      response.writeProcessing();
+      response.writeEarlyHints({ link: '</hint>; rel=preload', 'x-request-id': 'hint' });
+      sendJson(response, 200, page, { 'X-Request-Id': 'theirs' });
+    });
+    expect(await listing(service)).toMatchObject({ page, requestId: 'theirs' });
   });
 
   test('is aborted in flight, and refused later, by closing the client', async () => {

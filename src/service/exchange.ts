@@ -1,0 +1,62 @@
+/**
+ * One POST and its whole answer, over undici's inner interface. The outer one wraps every answer in a stream and every
+ * request in a signal, which together cost more than all that a read does between two requests.
+ */
+import { Buffer } from 'node:buffer';
+import type { Dispatcher } from 'undici';
+
+export interface Post {
+  readonly origin: string;
+  readonly path: string;
+  readonly headers: Record<string, string>;
+  readonly body: string;
+}
+
+export interface WholeAnswer {
+  readonly status: number;
+  /** Names in lowercase. */
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  readonly body: Uint8Array;
+}
+
+export interface Exchange {
+  /** Rejects with undici's errors, or with the reason of `abort`. */
+  readonly answer: Promise<WholeAnswer>;
+  /** At once, also while the request waits for a connection: it is then never sent. */
+  readonly abort: (reason: Error) => void;
+}
+
+export function exchange(dispatcher: Dispatcher, post: Post): Exchange {
+  const { promise, resolve, reject } = Promise.withResolvers<WholeAnswer>();
+  let started: Dispatcher.DispatchController | null = null;
+  let aborted: Error | null = null;
+  let status = 0;
+  let headers: WholeAnswer['headers'] = {};
+  const chunks: Buffer[] = [];
+  dispatcher.dispatch(
+    { ...post, method: 'POST' },
+    {
+      onRequestStart(controller) {
+        if (aborted === null) started = controller;
+        else controller.abort(aborted);
+      },
+      // More than once when the other side says something before its answer: the last one counts.
+      onResponseStart(_controller, code, given) {
+        status = code;
+        headers = given;
+      },
+      onResponseData: (_controller, chunk) => void chunks.push(chunk),
+      onResponseEnd() {
+        const [only] = chunks;
+        resolve({ status, headers, body: chunks.length === 1 && only ? only : Buffer.concat(chunks) });
+      },
+      onResponseError: (_controller, error) => reject(error),
+    },
+  );
+  const abort = (reason: Error): void => {
+    aborted = reason;
+    started?.abort(reason);
+    reject(reason);
+  };
+  return { answer: promise, abort };
+}
