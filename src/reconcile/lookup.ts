@@ -18,11 +18,20 @@ const CHECK_MS = 100;
 /** A page whose reads take longer than this is left to the queue, which goes on with them. */
 const PAGE_READS_MS = 60_000;
 
+/** What a search did not find. */
+export interface Unfound {
+  /** Variants that the rest of the catalogue may hold. */
+  readonly left: readonly string[];
+  /** Variants that nothing in it holds: the miss is on record. */
+  readonly missed: readonly string[];
+}
+
+const NOTHING: Unfound = { left: [], missed: [] };
+
 /**
  * Puts on record what was found, and after a whole walk also what was not.
  *
  * @param extent `newest`: only the first page.
- * @returns variants not found yet that the rest of the catalogue may hold.
  * @throws StoreError, ServiceError when the list has no end, the signal's reason.
  */
 export async function lookUp(
@@ -30,7 +39,7 @@ export async function lookUp(
   variantIds: readonly string[],
   extent: 'newest' | 'everything',
   signal: AbortSignal,
-): Promise<readonly string[]> {
+): Promise<Unfound> {
   const { store, now } = deps;
   const s0 = store.writer.lastSeq;
   const sentAtMs = now();
@@ -53,15 +62,14 @@ export async function lookUp(
     else await obligeStale(deps, productIds);
     if (!(await areRead(deps, productIds, sentAtMs, signal))) isComplete = false;
     const open = await store.reader.ask('stillUnmapped', { variantIds });
-    if (open.length === 0) return [];
+    if (open.length === 0) return NOTHING;
     if (page.has_more && page.products.length > 0) {
-      if (extent === 'newest') return open;
+      if (extent === 'newest') return { ...NOTHING, left: open };
       continue;
     }
-    if (isComplete) {
-      await store.writer.append({ kind: 'lookup_missed', atMs: now(), s0, sentAtMs, variantIds: open });
-    }
-    return [];
+    if (!isComplete) return NOTHING;
+    await store.writer.append({ kind: 'lookup_missed', atMs: now(), s0, sentAtMs, variantIds: open });
+    return { ...NOTHING, missed: open };
   }
 }
 

@@ -4,9 +4,12 @@
  * variant that nobody has must not have the catalogue read for it over and over.
  */
 import type { Logger } from '../log.ts';
-import { lookUp, type LookupDeps } from './lookup.ts';
+import { lookUp, type LookupDeps, type Unfound } from './lookup.ts';
 
-/** Two searches go unhindered: a first miss is confirmed by a second. From then on they come ever more rarely. */
+/**
+ * Two searches go unhindered, and the one that is to confirm the first miss, however many came to nothing before it. All
+ * others come ever more rarely.
+ */
 const FREE_SEARCHES = 2;
 const PAUSE_MS = 60_000;
 const PAUSE_CAP_MS = 60 * 60_000;
@@ -15,10 +18,16 @@ const AFTER_FAILURE_MS = 5_000;
 /** Beyond this many the pacing starts anew, so that made-up ids do not fill the memory. */
 const MAX_REMEMBERED = 10_000;
 
+interface Past {
+  readonly searches: number;
+  readonly nextAtMs: number;
+  readonly wasMissed: boolean;
+}
+
 export class Lookups {
   readonly #deps: LookupDeps & { readonly log: Logger };
   readonly #signal: AbortSignal;
-  readonly #past = new Map<string, { readonly searches: number; readonly nextAtMs: number }>();
+  readonly #past = new Map<string, Past>();
   /** Being searched for, or waiting for the walk. */
   readonly #busy = new Set<string>();
   readonly #forWalk = new Set<string>();
@@ -53,9 +62,11 @@ export class Lookups {
     if (this.#past.size > MAX_REMEMBERED) this.#past.clear();
     for (const id of ids) {
       this.#busy.add(id);
-      const searches = (this.#past.get(id)?.searches ?? 0) + 1;
+      const past = this.#past.get(id);
+      const searches = (past?.searches ?? 0) + 1;
       const pauseMs = Math.min(PAUSE_CAP_MS, PAUSE_MS * 2 ** (searches - FREE_SEARCHES));
-      this.#past.set(id, { searches, nextAtMs: searches < FREE_SEARCHES ? 0 : nowMs + pauseMs });
+      const nextAtMs = searches < FREE_SEARCHES ? 0 : nowMs + pauseMs;
+      this.#past.set(id, { searches, nextAtMs, wasMissed: past?.wasMissed ?? false });
     }
     return this.#run(ids, 'newest');
   }
@@ -67,9 +78,9 @@ export class Lookups {
   }
 
   async #run(ids: readonly string[], extent: 'newest' | 'everything'): Promise<void> {
-    let left: readonly string[] = [];
+    let found: Unfound = { left: [], missed: [] };
     try {
-      left = await lookUp(this.#deps, ids, extent, this.#signal);
+      found = await lookUp(this.#deps, ids, extent, this.#signal);
     } catch (error) {
       if (!this.#signal.aborted)
         this.#deps.log.error(
@@ -79,17 +90,25 @@ export class Lookups {
       this.#doNotCount(ids);
     }
     for (const id of ids) this.#busy.delete(id);
-    for (const id of left) {
+    for (const id of found.left) {
       this.#busy.add(id);
       this.#forWalk.add(id);
     }
+    for (const id of found.missed) this.#letConfirm(id);
   }
+
+  #letConfirm(id: string): void {
+    const past = this.#past.get(id);
+    if (past === undefined || past.wasMissed) return;
+    this.#past.set(id, { ...past, nextAtMs: 0, wasMissed: true });
+  }
+
   /** A disk that was full for a while must not make the next hour's searches wait. */
   #doNotCount(ids: readonly string[]): void {
     const nextAtMs = this.#deps.now() + AFTER_FAILURE_MS;
     for (const id of ids) {
-      const searches = this.#past.get(id)?.searches ?? 1;
-      this.#past.set(id, { searches: searches - 1, nextAtMs });
+      const { searches, wasMissed } = this.#past.get(id) ?? { searches: 1, wasMissed: false };
+      this.#past.set(id, { searches: searches - 1, nextAtMs, wasMissed });
     }
   }
 }

@@ -124,6 +124,24 @@ test('a variant that nobody has is given up after two walks, and then looked for
   expect(askedAtMs[searches]! - searchedAtMs[3]!).toBeLessThan(200_000);
 });
 
+test('a first miss is confirmed half a minute later, also after searches that came to nothing', async () => {
+  const ids = productIds(5);
+  const { now, service, wonder, variant, lists } = setUp(ids, 400);
+  const answered = Promise.withResolvers<undefined>();
+  service.onDetail = async (id) => {
+    if (id === ids[2]) await answered.promise;
+  };
+  await wonder('999999');
+  await eventually(() => lists().length >= 5, { what: 'searches that came to nothing' });
+  expect(variant('999999')?.missing).toBeNull();
+  answered.resolve(undefined);
+  await eventually(() => variant('999999')?.missing !== null, { what: 'missed once' });
+  const missedAtMs = now();
+  await eventually(() => variant('999999')?.gone !== null, { what: 'given up' });
+  // By its number alone the next search would be eight minutes later.
+  expect(now() - missedAtMs).toBeLessThan(4 * 60_000);
+});
+
 test('nothing is concluded from a walk whose reads did not all come to an end, and it is not repeated at once', async () => {
   const ids = productIds(5);
   const { service, wonder, variant, lists } = setUp(ids, 400);
