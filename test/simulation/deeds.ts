@@ -150,10 +150,7 @@ export function createDoer(stage: Stage): {
         count(deed.products === null ? 'operator reads everything' : 'operator reads products');
         stage.onResync();
         const ids = service.truth.products.slice(0, deed.products ?? 0).map((product) => product.id);
-        // A refusal of what was on its way may still latch them meanwhile, and is forgiven with it.
-        void machine
-          .ask('/api/resync', ids.length === 0 ? {} : { product_ids: ids })
-          .then(stage.onResync, () => undefined);
+        void machine.ask('/api/resync', ids.length === 0 ? {} : { product_ids: ids }).catch(() => undefined);
         return;
       }
       case 'unknown_event':

@@ -11,6 +11,8 @@ export class Calls {
   readonly #onDetail: (productId: string, detail: SeenDetail) => void;
   #tokensInFlight = 0;
   #isLatched = false;
+  /** A person's word came while a token was on its way: it waits for that answer, and forgives a refusal with it. */
+  #isForgiven = false;
   #passedOver = 0;
   #oldest = '';
   /** The service has asked for a pause before the next token: up to a quarter of an hour. */
@@ -26,11 +28,13 @@ export class Calls {
   /** The process died, and its requests with it. */
   died(): void {
     this.#tokensInFlight = 0;
+    this.#isForgiven = false;
   }
 
   /** A person let the credentials be tried again. */
   released(): void {
     this.#isLatched = false;
+    this.#isForgiven = this.#tokensInFlight > 0;
   }
 
   /** @param oldestDue the products read longest ago, equally long, that may be read and whose share is due. */
@@ -48,7 +52,8 @@ export class Calls {
       return;
     }
     this.#tokensInFlight = Math.max(0, this.#tokensInFlight - 1);
-    if (status === 401) this.#isLatched = true;
+    if (status === 401) this.#isLatched = !this.#isForgiven;
+    this.#isForgiven = false;
     if (status === 429) this.wasSlowedDown = true;
   }
 
