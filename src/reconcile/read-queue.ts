@@ -6,7 +6,7 @@ import type { Fact } from '../core/fact.ts';
 import { ServiceError } from '../service/errors.ts';
 import type { Logger } from '../log.ts';
 import { DueAhead } from './due-ahead.ts';
-import { createPause, sleep } from './pause.ts';
+import { createPause } from './pause.ts';
 import { askProduct, recordAnswer, recordFailure, type ProductReaderDeps } from './product-reader.ts';
 import type { Throttle } from './throttle.ts';
 
@@ -31,6 +31,7 @@ const AHEAD = 4;
 const MAX_UNRECORDED = 24;
 /** Answers come in bursts: requests follow all of them before the first is looked at. */
 const BURST_MS = 2;
+/** A store that cannot keep even a failure keeps no answer either: so long nothing is asked of the service. */
 const STORE_TROUBLE_MS = 1_000;
 
 export class ReadQueue {
@@ -40,6 +41,7 @@ export class ReadQueue {
   readonly #underWay = new Map<string, Promise<void>>();
   readonly #ahead: DueAhead;
   #unrecorded = 0;
+  #heldUntilMs = Number.NEGATIVE_INFINITY;
   #isBusy = false;
   #loop: Promise<void> | null = null;
 
@@ -97,6 +99,7 @@ export class ReadQueue {
   }
 
   #free(): number {
+    if (this.#deps.now() < this.#heldUntilMs) return 0;
     return Math.min(this.#deps.throttle.free(), MAX_UNRECORDED - this.#unrecorded);
   }
 
@@ -146,8 +149,7 @@ export class ReadQueue {
         if (isParked) onParked(productId, error);
       } catch (storeError) {
         log.error({ productId, err: storeError }, 'cannot put a failed read on record');
-        // Still due: the pause keeps it from being read again in a tight loop.
-        await sleep(STORE_TROUBLE_MS, this.#stop.signal).catch(() => undefined);
+        this.#heldUntilMs = this.#deps.now() + STORE_TROUBLE_MS;
       }
     }
   }

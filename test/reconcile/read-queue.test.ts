@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { ReadQueue } from '../../src/reconcile/read-queue.ts';
+import { StoreError } from '../../src/store/errors.ts';
 import { eventually, throughout } from '../process/wait.ts';
 import {
   fakeService,
@@ -196,6 +197,21 @@ test('an error nobody foresaw is put on record like any other, and the queue goe
   await eventually(() => failures().length === 1, { what: 'the failure is on record' });
   await queue.stop();
   expect(failures()[0]).toMatchObject({ attempts: 1, parked: 0, waitMs: 1_000 });
+});
+
+test('a store that keeps nothing holds all reads back, not only those it did not keep', async () => {
+  const { now, store, service, queue } = setUp({ maxConcurrency: 4 });
+  await oblige(store, now() - 10_000, service.ids);
+  const { writer } = store;
+  const full = () => Promise.reject(new StoreError('cannot_commit', 'the disk is full'));
+  Object.assign(store, { writer: { ...writer, append: full, command: full } });
+  queue.start();
+  await eventually(() => service.asked.length > 0, { what: 'a first read' });
+  // Those under way, and those that were answered before the first could not be kept.
+  await throughout(700, () => expect(service.asked.length).toBeLessThanOrEqual(4 + 24));
+  Object.assign(store, { writer });
+  await eventually(() => store.rows('SELECT 1 FROM obligations').length === 0, { what: 'all are read' });
+  await queue.stop();
 });
 
 test('refused credentials and pauses are nobody’s failure', async () => {
