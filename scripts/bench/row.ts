@@ -36,6 +36,16 @@ export function below(value: number, wanted: number, unit: string): Target {
   return { text: `≤ ${wanted} ${unit}`, met: value <= wanted, farOff: false };
 }
 
+/** A figure, and what it leaves out: deliveries that were answered 503. */
+export function beside(refused: number, figure: string): string {
+  return refused === 0 ? figure : `${figure}, ${refused} NOT STORED`;
+}
+
+/** No target is met while deliveries are refused. */
+export function unlessRefused(refused: number, target: Target): Target {
+  return { ...target, met: target.met && refused === 0 };
+}
+
 const HEAD = ['', 'what', 'ours', 'against', 'ratio', 'target', ''];
 
 export function table(rows: readonly Row[]): string {

@@ -10,8 +10,8 @@ export interface Sent {
   readonly tookMs: number;
   /** From when each was due, not from when a connection was free for it. Those answered 204. */
   readonly answerMs: number[];
-  /** How many were answered otherwise, by status. */
-  readonly refused: Record<string, number>;
+  /** How many were answered 503: not stored. */
+  readonly refused: number;
 }
 
 export interface Load {
@@ -27,7 +27,7 @@ export interface Load {
 const NO_CONTENT = 'HTTP/1.1 204';
 const END_OF_HEADERS = '\r\n\r\n';
 
-/** @throws Error when a connection fails, or the server closes one. */
+/** @throws Error when a connection fails, the server closes one, or an answer is neither 204 nor 503. */
 export async function send(load: Load): Promise<Sent> {
   const { requests, perSecond } = load;
   const { hostname, port } = new URL(load.url);
@@ -35,7 +35,7 @@ export async function send(load: Load): Promise<Sent> {
     Array.from({ length: load.connections }, () => connected(hostname, Number(port))),
   );
   const answerMs: number[] = [];
-  const refused: Record<string, number> = {};
+  let refused = 0;
   const done = Promise.withResolvers<undefined>();
   const idle: Connection[] = [];
   let due = 0;
@@ -56,7 +56,8 @@ export async function send(load: Load): Promise<Sent> {
       new Connection(socket, {
         onAnswer(connection, sinceMs, status) {
           if (status === '204') answerMs.push(performance.now() - sinceMs);
-          else refused[status] = (refused[status] ?? 0) + 1;
+          else if (status === '503') refused += 1;
+          else done.reject(new Error(`a delivery was answered ${status}`));
           answered += 1;
           if (answered === requests.length) done.resolve(undefined);
           else {

@@ -49,7 +49,8 @@ export interface Answers {
   prepare: null;
   send: {
     readonly tookMs: number;
-    readonly refused: Readonly<Record<string, number>>;
+    /** Answered 503. */
+    readonly refused: number;
     readonly answers: Distribution;
   };
 }

@@ -14,7 +14,10 @@ export const log = sqliteTable(
     /** An entry's kind (core/entry.ts), or `unmerged` for a delivery that the rules failed on (log.ts). */
     kind: text('kind').notNull(),
     atMs: integer('at_ms').notNull(),
-    /** Deliveries: the tenth of a second of their request time, and 12 bytes of the body's SHA-256, which covers its request id. */
+    /**
+     * Deliveries: the tenth of a second of their request time, and 12 bytes of the body's SHA-256, which covers its
+     * request id.
+     */
     bodyHash: blob('body_hash'),
     /** Deliveries: the raw bytes. Others: JSON. */
     payload: blob('payload').notNull(),

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Bench, Part } from '../bench.ts';
 import { Child } from '../child.ts';
 import { picture, type Distribution } from '../distribution.ts';
-import type { Row } from '../row.ts';
+import { beside, unlessRefused, type Row } from '../row.ts';
 import { startSynced } from '../synced.ts';
 import { environmentOf, Upstream } from '../upstream.ts';
 
@@ -44,7 +44,7 @@ async function run({ quick, folder, say, append }: Bench): Promise<Row[]> {
       const { answers, refused } = await upstream.ask('send', {
         ...{ url, connections: CONNECTIONS, perSecond, isTrue },
       });
-      return { answers, refused: Object.values(refused).reduce((sum, n) => sum + n, 0) };
+      return { answers, refused };
     };
     const rows: Row[] = [];
     for (const perSecond of RATES) {
@@ -89,14 +89,14 @@ function rowOf(perSecond: number, { answers, refused }: Measured, bare: Distribu
   return {
     part: 'b',
     what: `answers at ${perSecond}/s beside a resync and a scan: p50, p99, p99.9, max`,
-    ours: `${told(answers)}${refused > 0 ? `, ${refused} NOT STORED` : ''}`,
+    ours: beside(refused, told(answers)),
     against: `${told(bare)} by the bare server`,
     ratio: null,
-    target: {
+    target: unlessRefused(refused, {
       text: perSecond === TARGET_RATE ? 'p99.9 ≤ 50 ms, max < 1 s' : 'max < 1 s',
-      met: isQuick && maxMs < 1_000 && refused === 0,
+      met: isQuick && maxMs < 1_000,
       farOff: false,
-    },
+    }),
     figures: {
       perSecond,
       p50Ms,

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Bench, Part } from '../bench.ts';
 import { Child } from '../child.ts';
 import { median } from '../distribution.ts';
-import { atLeast, type Row } from '../row.ts';
+import { atLeast, beside, unlessRefused, type Row } from '../row.ts';
 import { environmentOf, Upstream } from '../upstream.ts';
 import { startSynced } from '../synced.ts';
 
@@ -42,20 +42,22 @@ async function run({ quick, folder, say }: Bench): Promise<Row[]> {
     const rate = (who: 'mirror' | 'baseline') => median(found.map((pair) => pair[who].perSecond));
     const cpu = (who: 'mirror' | 'baseline') => median(found.map((pair) => pair[who].cpuUs));
     const ratio = median(found.map((pair) => pair.mirror.perSecond / pair.baseline.perSecond));
+    const refused = found.reduce((sum, { mirror: { refused } }) => sum + refused, 0);
     return [
       {
         part: 'a',
         what: `durable deliveries a second, ${CONNECTIONS} connections`,
-        ours: `${rate('mirror').toFixed(0)}/s, ${cpu('mirror').toFixed(0)} µs of CPU each`,
+        ours: beside(refused, `${rate('mirror').toFixed(0)}/s, ${cpu('mirror').toFixed(0)} µs of CPU each`),
         against: `${rate('baseline').toFixed(0)}/s answered without a store, ${cpu('baseline').toFixed(0)} µs`,
         ratio,
-        target: atLeast(ratio, 0.6, 0.15),
+        target: unlessRefused(refused, atLeast(ratio, 0.6, 0.15)),
         figures: {
           perSecond: rate('mirror'),
           baselinePerSecond: rate('baseline'),
           ratio,
           cpuUs: cpu('mirror'),
           baselineCpuUs: cpu('baseline'),
+          refused,
           rounds,
           perRound,
           cells: service.cells,
@@ -67,9 +69,11 @@ async function run({ quick, folder, say }: Bench): Promise<Row[]> {
   }
 }
 
+/** Of what was stored. */
 interface Measured {
   readonly perSecond: number;
   readonly cpuUs: number;
+  readonly refused: number;
 }
 
 async function measure(
@@ -86,9 +90,12 @@ async function measure(
     perSecond: null,
     isTrue,
   });
-  if (Object.keys(refused).length > 0)
-    throw new Error(`not all were answered 204: ${JSON.stringify(refused)}`);
-  return { perSecond: (count * 1_000) / tookMs, cpuUs: ((server.cpuMs() - beforeMs) * 1_000) / count };
+  const stored = count - refused;
+  return {
+    perSecond: (stored * 1_000) / tookMs,
+    cpuUs: ((server.cpuMs() - beforeMs) * 1_000) / stored,
+    refused,
+  };
 }
 
 export const throughput: Part = { id: 'a', title: 'durable deliveries per second', run };
