@@ -2,6 +2,7 @@
 import type { Db } from '../open.ts';
 import { prepared } from '../prepared.ts';
 import { position, type Position } from './changes.ts';
+import { fewSuspects } from './suspect-grounds.ts';
 import { walk } from './walk.ts';
 
 export interface StockRow {
@@ -69,21 +70,16 @@ export function stockRows(
     readonly limit: number;
   },
 ): Page<StockRow> & { readonly last: StockKey | null } {
-  const sql = `SELECT * FROM mirror_stock WHERE ${seek(args)} (variant_id, warehouse_id) > (@afterVariantId, @afterWarehouseId)
-    ORDER BY variant_id, warehouse_id`;
+  const sqlOf = (search: StockFilter): string =>
+    `SELECT * FROM mirror_stock WHERE ${seek(search)} (variant_id, warehouse_id) > (@afterVariantId, @afterWarehouseId)
+     ORDER BY variant_id, warehouse_id`;
+  const after = { afterVariantId: args.after.variantId, afterWarehouseId: args.after.warehouseId };
   return db.transaction(() => {
-    const { rows, last, hasMore } = walk(
-      prepared<object, StockRow>(db, sql).iterate({
-        ...bound(args),
-        afterVariantId: args.after.variantId,
-        afterWarehouseId: args.after.warehouseId,
-      }),
-      {
-        limit: args.limit,
-        keep: (row) =>
-          fits(row, args) && (args.warehouseId === undefined || row.warehouse_id === args.warehouseId),
-      },
-    );
+    const { rows, last, hasMore } = walk(found<StockRow>(db, searchesOf(db, args), sqlOf, after), {
+      limit: args.limit,
+      keep: (row) =>
+        fits(row, args) && (args.warehouseId === undefined || row.warehouse_id === args.warehouseId),
+    });
     return {
       ...position(db),
       rows,
@@ -98,14 +94,33 @@ export function variantRows(
   db: Db,
   args: StockFilter & { readonly after: string; readonly limit: number },
 ): Page<VariantRow> & { readonly last: string | null } {
-  const sql = `SELECT * FROM mirror_variants WHERE ${seek(args)} variant_id > @after ORDER BY variant_id`;
+  const sqlOf = (search: StockFilter): string =>
+    `SELECT * FROM mirror_variants WHERE ${seek(search)} variant_id > @after ORDER BY variant_id`;
   return db.transaction(() => {
     const { rows, last, hasMore } = walk(
-      prepared<object, VariantRow>(db, sql).iterate({ ...bound(args), after: args.after }),
+      found<VariantRow>(db, searchesOf(db, args), sqlOf, { after: args.after }),
       { limit: args.limit, keep: (row) => fits(row, args) },
     );
     return { ...position(db), rows, hasMore, last: last?.variant_id ?? null };
   })();
+}
+
+/** One for all that is asked for; or, of what is suspect while that is little, one for each variant that may be. */
+function searchesOf(db: Db, filter: StockFilter): readonly StockFilter[] {
+  if (filter.suspect !== 1 || seek(filter) !== '') return [filter];
+  return fewSuspects(db)?.map((variantId) => ({ variantId })) ?? [filter];
+}
+
+/** Lazily: what nobody asks for is not looked up. */
+function* found<Row>(
+  db: Db,
+  searches: readonly StockFilter[],
+  sqlOf: (search: StockFilter) => string,
+  after: Readonly<Record<string, string>>,
+): Iterable<Row> {
+  for (const search of searches) {
+    yield* prepared<object, Row>(db, sqlOf(search)).iterate({ ...bound(search), ...after });
+  }
 }
 
 /** The narrowest of what an index can find; the rest is looked at row by row. */

@@ -1,0 +1,63 @@
+/** A mirror of which much is under suspicion, and much is not. */
+import { delivery, detail, DirectWriter, item, T0 } from './mirror-file.ts';
+
+/** When most of it happens. */
+export const LATER = T0 + 20_000;
+
+/** Each ground for suspicion at least three times, some variants with several, and much that is not suspect. */
+export function suspectMirror(): DirectWriter {
+  const writer = new DirectWriter();
+  const read = (product: number, levels: Record<string, number> | null, more = {}) => {
+    const variants = [0, 1].map((n) => ({ id: `${product}0${n}`, levels, total: 9, more }));
+    writer.read(String(product), detail(String(product), variants), T0);
+  };
+  for (let product = 1; product <= 9; product += 1) read(product, { 1: 5, 2: 5 });
+  const pulled = { pulled_from_product_variant_id: '9' };
+  for (const product of [20, 21, 22]) read(product, null, pulled);
+  const change = (id: string, over = {}) =>
+    writer.deliver(
+      delivery(`${id} ${JSON.stringify(over)}`, item({ id, update_time: LATER, ...over })),
+      LATER,
+    );
+  // In doubt as a whole, one of them with a gap besides.
+  writer.append({ kind: 'oblige', atMs: LATER, reason: 'conflict', productIds: ['1', '2'], variantIds: [] });
+  change('100', { old: 9, new: 8 });
+  // Merely wanted: no ground at all.
+  writer.append({ kind: 'oblige', atMs: LATER, reason: 'stale', productIds: ['3', '4'], variantIds: [] });
+  // Gaps, of one variant in two warehouses.
+  for (const [id, warehouse_id] of [
+    ['500', '1'],
+    ['500', '2'],
+    ['600', '1'],
+    ['601', '1'],
+  ] as const) {
+    change(id, { old: 9, new: 8, warehouse_id });
+  }
+  // Two changes of one instant whose order no read will tell, in two warehouses of one of them.
+  for (const [id, warehouse_id] of [
+    ['2000', '1'],
+    ['2100', '1'],
+    ['2100', '2'],
+    ['2200', '1'],
+  ] as const) {
+    const [one, other] = [
+      { old: 5, new: 6 },
+      { old: 6, new: 5 },
+    ];
+    change(id, { ...one, warehouse_id });
+    change(id, { ...other, warehouse_id });
+  }
+  for (const product of [20, 21, 22]) {
+    writer.read(
+      String(product),
+      detail(
+        String(product),
+        [0, 1].map((n) => ({ id: `${product}0${n}`, levels: null, total: 9, more: pulled })),
+      ),
+      T0 + 60_000,
+    );
+  }
+  // Unknown to every read.
+  for (const id of ['9001', '9002', '9003']) change(id);
+  return writer;
+}
