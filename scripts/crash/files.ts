@@ -32,10 +32,16 @@ export interface Aged {
 /** The rules look at these many of the latest changes: pruning in earnest is days away from them. */
 const KEPT_CHANGES = 5_500;
 
-/** Makes the log and the changes old, but for the latest, as if months had passed. */
-export function age(path: string, days: number): Aged {
+/**
+ * Makes the log and the changes old, but for the latest, as if months had passed.
+ *
+ * @returns null when every start so far was killed before it had made the tables.
+ */
+export function age(path: string, days: number): Aged | null {
+  if (!existsSync(path)) return null;
   const db = new Database(path, { fileMustExist: true });
   try {
+    if (db.prepare(`SELECT 1 FROM sqlite_master WHERE name = 'changes'`).get() === undefined) return null;
     const changeSeq = valueOf(db, 'SELECT seq FROM changes ORDER BY seq DESC LIMIT 1 OFFSET ?', KEPT_CHANGES);
     const logSeq = valueOf(db, 'SELECT log_seq FROM changes WHERE seq = ?', changeSeq);
     const byMs = days * DAY_MS;

@@ -158,7 +158,7 @@ class Course {
 
   #age(): void {
     const aged = age(this.#path, AGE_DAYS);
-    if (aged.logSeq > this.#aged.logSeq) this.#aged = aged;
+    if (aged !== null && aged.logSeq > this.#aged.logSeq) this.#aged = aged;
   }
 
   #checkFirstStart(): void {
