@@ -22,11 +22,11 @@ const PAGE_READS_MS = 60_000;
 export interface Unfound {
   /** Variants that the rest of the catalogue may hold. */
   readonly left: readonly string[];
-  /** Variants that nothing in it holds: the miss is on record. */
-  readonly missed: readonly string[];
+  /** Variants that nothing in it holds: the miss is on record, and another one is to confirm it. */
+  readonly toConfirm: readonly string[];
 }
 
-const NOTHING: Unfound = { left: [], missed: [] };
+const NOTHING: Unfound = { left: [], toConfirm: [] };
 
 /**
  * Puts on record what was found, and after a whole walk also what was not.
@@ -69,7 +69,7 @@ export async function lookUp(
     }
     if (!isComplete) return NOTHING;
     await store.writer.append({ kind: 'lookup_missed', atMs: now(), s0, sentAtMs, variantIds: open });
-    return { ...NOTHING, missed: open };
+    return { ...NOTHING, toConfirm: await store.reader.ask('missedOnce', { variantIds: open }) };
   }
 }
 

@@ -7,8 +7,8 @@ import type { Logger } from '../log.ts';
 import { lookUp, type LookupDeps, type Unfound } from './lookup.ts';
 
 /**
- * Two searches go unhindered, and the one that is to confirm the first miss, however many came to nothing before it. All
- * others come ever more rarely.
+ * Two searches go unhindered, and each that is to confirm a miss, however many came to nothing before it. All others
+ * come ever more rarely.
  */
 const FREE_SEARCHES = 2;
 const PAUSE_MS = 60_000;
@@ -21,7 +21,6 @@ const MAX_REMEMBERED = 10_000;
 interface Past {
   readonly searches: number;
   readonly nextAtMs: number;
-  readonly wasMissed: boolean;
 }
 
 export class Lookups {
@@ -62,11 +61,10 @@ export class Lookups {
     if (this.#past.size > MAX_REMEMBERED) this.#past.clear();
     for (const id of ids) {
       this.#busy.add(id);
-      const past = this.#past.get(id);
-      const searches = (past?.searches ?? 0) + 1;
+      const searches = (this.#past.get(id)?.searches ?? 0) + 1;
       const pauseMs = Math.min(PAUSE_CAP_MS, PAUSE_MS * 2 ** (searches - FREE_SEARCHES));
       const nextAtMs = searches < FREE_SEARCHES ? 0 : nowMs + pauseMs;
-      this.#past.set(id, { searches, nextAtMs, wasMissed: past?.wasMissed ?? false });
+      this.#past.set(id, { searches, nextAtMs });
     }
     return this.#run(ids, 'newest');
   }
@@ -78,7 +76,7 @@ export class Lookups {
   }
 
   async #run(ids: readonly string[], extent: 'newest' | 'everything'): Promise<void> {
-    let found: Unfound = { left: [], missed: [] };
+    let found: Unfound = { left: [], toConfirm: [] };
     try {
       found = await lookUp(this.#deps, ids, extent, this.#signal);
     } catch (error) {
@@ -94,21 +92,20 @@ export class Lookups {
       this.#busy.add(id);
       this.#forWalk.add(id);
     }
-    for (const id of found.missed) this.#letConfirm(id);
+    for (const id of found.toConfirm) this.#letConfirm(id);
   }
 
   #letConfirm(id: string): void {
     const past = this.#past.get(id);
-    if (past === undefined || past.wasMissed) return;
-    this.#past.set(id, { ...past, nextAtMs: 0, wasMissed: true });
+    if (past !== undefined) this.#past.set(id, { ...past, nextAtMs: 0 });
   }
 
   /** A disk that was full for a while must not make the next hour's searches wait. */
   #doNotCount(ids: readonly string[]): void {
     const nextAtMs = this.#deps.now() + AFTER_FAILURE_MS;
     for (const id of ids) {
-      const { searches, wasMissed } = this.#past.get(id) ?? { searches: 1, wasMissed: false };
-      this.#past.set(id, { searches: searches - 1, nextAtMs, wasMissed });
+      const searches = this.#past.get(id)?.searches ?? 1;
+      this.#past.set(id, { searches: searches - 1, nextAtMs });
     }
   }
 }

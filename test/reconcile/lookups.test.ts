@@ -142,6 +142,20 @@ test('a first miss is confirmed half a minute later, also after searches that ca
   expect(now() - missedAtMs).toBeLessThan(4 * 60_000);
 });
 
+test('one that comes back into question is missed once more, and confirmed as soon', async () => {
+  const { now, store, wonder, variant } = setUp(productIds(5), 100);
+  await wonder('999999');
+  await eventually(() => variant('999999')?.gone !== null, { what: 'given up' });
+  // A late delivery: what was missed before it says nothing any more.
+  store.change(`UPDATE variants SET missing_at_ms = NULL WHERE variant_id = '999999'`);
+  await wonder('999999');
+  await eventually(() => variant('999999')?.missing !== null, { what: 'missed again' });
+  const missedAtMs = now();
+  await eventually(() => variant('999999')?.due === null, { what: 'settled' });
+  // By its number alone the next search would be two minutes later.
+  expect(now() - missedAtMs).toBeLessThan(100_000);
+});
+
 test('nothing is concluded from a walk whose reads did not all come to an end, and it is not repeated at once', async () => {
   const ids = productIds(5);
   const { service, wonder, variant, lists } = setUp(ids, 400);

@@ -6,7 +6,7 @@ import { apiQueries } from './api.ts';
 import { pageQueries } from './page.ts';
 import { dueChores, nextReads, notMirrored, scheduledReads, unreadSince } from './queue.ts';
 import { latestRuns, remainingOf, runById, runningCatalogueRun, runningRuns } from './runs.ts';
-import { failureOf, lastLife, liveCounts, status, stillUnmapped } from './status.ts';
+import { failureOf, lastLife, liveCounts, missedOnce, status, stillUnmapped } from './status.ts';
 
 export const lightQueries = {
   nextReads,
@@ -24,6 +24,7 @@ export const lightQueries = {
   lastLife,
   failureOf,
   stillUnmapped,
+  missedOnce,
   ...apiQueries,
   ...pageQueries,
   stateSample,

@@ -107,3 +107,14 @@ export function stillUnmapped(db: Db, args: { readonly variantIds: readonly stri
     .pluck()
     .all(JSON.stringify(args.variantIds));
 }
+
+/** Which of these variants no walk through the catalogue has shown, so that a second one is due. */
+export function missedOnce(db: Db, args: { readonly variantIds: readonly string[] }): string[] {
+  return prepared<[string], string>(
+    db,
+    `SELECT v.variant_id FROM json_each(?) l JOIN variants v ON v.variant_id = l.value
+       WHERE v.lookup_at_ms IS NOT NULL AND v.missing_at_ms IS NOT NULL`,
+  )
+    .pluck()
+    .all(JSON.stringify(args.variantIds));
+}
