@@ -46,8 +46,8 @@ export interface Growth {
 const DAY_MS = 24 * 60 * 60_000;
 /** As retention takes them (src/store/retention.ts), but without its pauses: a simulated hour lasts a few seconds. */
 const PRUNED_AT_ONCE = 500;
-/** The checkpoint thread cuts a log that is longer. */
-export const SHORT_WAL_BYTES = 64 << 20;
+/** The checkpoint thread shortens a file that is longer; below that it is written anew from its beginning. */
+export const MOST_WAL_BYTES = 256 << 20;
 const REST_MS = 20_000;
 const REST_LOOK_MS = 100;
 
@@ -118,7 +118,7 @@ async function rested({ reader }: Store): Promise<number> {
   const untilMs = performance.now() + REST_MS;
   for (;;) {
     const { walBytes } = await reader.ask('stateSample');
-    if (walBytes <= SHORT_WAL_BYTES || performance.now() > untilMs) return walBytes;
+    if (walBytes <= MOST_WAL_BYTES || performance.now() > untilMs) return walBytes;
     await sleep(REST_LOOK_MS);
   }
 }
