@@ -2,7 +2,6 @@
  * A store's life in accelerated time: deliveries that arrive over simulated days go through the real writer, what
  * retention prunes is pruned several times a simulated day, and the checkpoint thread keeps its real pace.
  */
-import { setTimeout as sleep } from 'node:timers/promises';
 import { createLog } from '../../src/log.ts';
 import { openStore } from '../../src/store/open-store.ts';
 import { rowsOf } from '../../src/store/pruned.ts';
@@ -29,8 +28,6 @@ export interface Day {
   readonly fileBytes: number;
   /** As long as it was when the last delivery of the day was written. */
   readonly walBytes: number;
-  /** After a rest of a few seconds at the most, as the checkpoint thread finds it when no flood goes on. */
-  readonly restedWalBytes: number;
   /** Entries of the log. */
   readonly logEntries: number;
 }
@@ -40,16 +37,16 @@ export interface Growth {
   /** Of the file, over the last third of the days: 0.01 is one percent. */
   readonly lastThird: number;
   readonly longestWalBytes: number;
-  readonly longestRestedWalBytes: number;
 }
 
 const DAY_MS = 24 * 60 * 60_000;
 /** As retention takes them (src/store/retention.ts), but without its pauses: a simulated hour lasts a few seconds. */
 const PRUNED_AT_ONCE = 500;
-/** The checkpoint thread shortens a file that is longer; below that it is written anew from its beginning. */
-export const MOST_WAL_BYTES = 256 << 20;
-const REST_MS = 20_000;
-const REST_LOOK_MS = 100;
+/**
+ * The log's file keeps the length it once had (src/store/checkpoint-thread.ts). In a flood it is followed as soon as it
+ * is longer than 64 MB, which is looked at five times a second: so much may have come meanwhile.
+ */
+export const MOST_WAL_BYTES = 96 << 20;
 
 /** @param onDay told at the end of each. */
 export async function grow(plan: Plan, onDay: (day: Day) => void): Promise<Growth> {
@@ -94,7 +91,6 @@ export async function grow(plan: Plan, onDay: (day: Day) => void): Promise<Growt
         day,
         fileBytes: databaseBytes,
         walBytes,
-        restedWalBytes: await rested(store),
         logEntries,
       };
       done.push(ended);
@@ -109,18 +105,7 @@ export async function grow(plan: Plan, onDay: (day: Day) => void): Promise<Growt
     days: done,
     lastThird: last / (sizes[Math.floor((days * 2) / 3) - 1] ?? last) - 1,
     longestWalBytes: Math.max(...done.map(({ walBytes }) => walBytes)),
-    longestRestedWalBytes: Math.max(...done.map(({ restedWalBytes }) => restedWalBytes)),
   };
-}
-
-/** In real days a server rests between two deliveries; here only when a day ends. */
-async function rested({ reader }: Store): Promise<number> {
-  const untilMs = performance.now() + REST_MS;
-  for (;;) {
-    const { walBytes } = await reader.ask('stateSample');
-    if (walBytes <= MOST_WAL_BYTES || performance.now() > untilMs) return walBytes;
-    await sleep(REST_LOOK_MS);
-  }
 }
 
 async function prune({ writer }: Store, beforeMs: number): Promise<void> {
