@@ -26,7 +26,7 @@ export interface Unfound {
   readonly toConfirm: readonly string[];
 }
 
-const NOTHING: Unfound = { left: [], toConfirm: [] };
+export const NOTHING: Unfound = { left: [], toConfirm: [] };
 
 /**
  * Puts on record what was found, and after a whole walk also what was not.

@@ -4,7 +4,7 @@
  * variant that nobody has must not have the catalogue read for it over and over.
  */
 import type { Logger } from '../log.ts';
-import { lookUp, type LookupDeps, type Unfound } from './lookup.ts';
+import { lookUp, NOTHING, type LookupDeps } from './lookup.ts';
 
 /**
  * Two searches go unhindered, and each that is to confirm a miss, however many came to nothing before it. All others
@@ -76,7 +76,7 @@ export class Lookups {
   }
 
   async #run(ids: readonly string[], extent: 'newest' | 'everything'): Promise<void> {
-    let found: Unfound = { left: [], toConfirm: [] };
+    let found = NOTHING;
     try {
       found = await lookUp(this.#deps, ids, extent, this.#signal);
     } catch (error) {
