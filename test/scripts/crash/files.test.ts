@@ -1,16 +1,9 @@
 /** A course of kills may begin with starts that are killed before there is a database. */
 import Database from 'better-sqlite3';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
+import { writeFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
 import { age } from '../../../scripts/crash/files.ts';
-
-function newPath(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'stock-mirror-crash-files-'));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-  return join(folder, 'mirror.db');
-}
+import { newPath } from '../../store/mirror-file.ts';
 
 test('there is nothing to make old before a start has made the tables', () => {
   const path = newPath();
