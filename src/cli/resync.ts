@@ -21,6 +21,10 @@ interface ResyncOptions {
   readonly json?: boolean;
 }
 
+const GOES_ON =
+  'goes on: it began earlier, and does not read again what it had read before now; to be sure of this moment, ' +
+  'ask once more when it has ended';
+
 export function resyncCommand(): Command {
   return new Command('resync')
     .description('read the whole catalogue, or single products, until the mirror equals the service')
@@ -45,7 +49,7 @@ async function resync(options: ResyncOptions, config: Config): Promise<number> {
         ...(options.product === undefined ? {} : { product_ids: options.product }),
         ...(options.allowRemovals === true ? { allow_removals: true } : {}),
       },
-      z.object({ run_id: z.number() }),
+      z.object({ run_id: z.number(), joined: z.boolean() }),
     );
   const accepted = await begin();
   if (options.detach === true) {
@@ -55,13 +59,14 @@ async function resync(options: ResyncOptions, config: Config): Promise<number> {
     process.stdout.write(
       options.json === true
         ? `${JSON.stringify(accepted)}\n`
-        : `run ${accepted.run_id} has begun in the server\n`,
+        : `run ${accepted.run_id} ${accepted.joined ? GOES_ON : 'has begun in the server'}\n`,
     );
     return EXIT.done;
   }
 
   const progress = createProgress(options.json === true ? process.stderr : process.stdout);
   const interrupted = interruptible();
+  if (accepted?.joined === true) progress.say(`run ${accepted.run_id} ${GOES_ON}`);
   let run;
   try {
     run =
@@ -95,9 +100,10 @@ async function resyncHere(
   const mirror = await openHere(config, (error) => died.abort(error));
   try {
     mirror.reconciler.start();
-    const { id } = await mirror.reconciler.resync(options.product ?? null, {
+    const { id, joined } = await mirror.reconciler.resync(options.product ?? null, {
       allowRemovals: options.allowRemovals === true,
     });
+    if (joined) progress.say(`run ${id} ${GOES_ON}`);
     const look = async () => {
       died.signal.throwIfAborted();
       const run = await mirror.store.reader.ask('runById', { id });

@@ -10,7 +10,10 @@ import type { StateSource } from './state-sampler.ts';
 import type { Timeline } from './timeline.ts';
 
 export interface Operator {
-  resync(productIds: readonly string[] | null, options: { readonly allowRemovals: boolean }): Promise<Run>;
+  resync(
+    productIds: readonly string[] | null,
+    options: { readonly allowRemovals: boolean },
+  ): Promise<Run & { readonly joined: boolean }>;
   /** Why the service is not asked at present; null when it is. */
   readonly blocked: {
     readonly kind: string;

@@ -10,7 +10,7 @@ import type { Store } from '../store/store.ts';
 import { Lookups } from './lookups.ts';
 import { createPause, sleep } from './pause.ts';
 import { ReadQueue } from './read-queue.ts';
-import { beginCatalogueRun, beginProductRun, endRun, followRun } from './runs.ts';
+import { beginCatalogueRun, beginProductRun, endRun, followRun, type OrderedRun } from './runs.ts';
 import { findScheduledReads } from './scheduled-reads.ts';
 import { startSchedule, type Schedule, type ScheduleOptions } from './schedule.ts';
 import { sweep } from './sweep.ts';
@@ -130,8 +130,9 @@ export class Reconciler {
   async resync(
     productIds: readonly string[] | null,
     options: { readonly allowRemovals: boolean },
-  ): Promise<Run> {
+  ): Promise<OrderedRun> {
     const { store, now, tokens } = this.#deps;
+    const [latest] = await store.reader.ask('latestRuns', { limit: 1 });
     await tokens.releaseLatch();
     this.#throttle.release();
     this.#lookups.forgetPacing();
@@ -146,7 +147,7 @@ export class Reconciler {
     );
     this.#queue.wake();
     this.#pause.wake();
-    return run;
+    return { ...run, joined: latest !== undefined && run.id <= latest.id };
   }
 
   async stop(): Promise<void> {

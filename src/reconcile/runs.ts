@@ -14,6 +14,12 @@ export interface RunDeps {
   readonly log: Logger;
 }
 
+/** The run that an operator's word led to. */
+export interface OrderedRun extends Run {
+  /** It was under way before: what it had read by then it does not read again. */
+  readonly joined: boolean;
+}
+
 /** Nobody listened before these: their reads must not come from a replica that is still behind that time. */
 const AFTER_SILENCE: ReadonlySet<RunKind> = new Set<RunKind>(['initial', 'downtime', 'restart']);
 

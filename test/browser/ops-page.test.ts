@@ -170,9 +170,9 @@ describe.skipIf(!hasChromium)('in Chromium', () => {
       operator: {
         blocked,
         readsUnderWay: 0,
-        resync: () => {
+        resync: async () => {
           resyncs += 1;
-          return beginCatalogueRun({ store, now: Date.now, log }, 'operator');
+          return { ...(await beginCatalogueRun({ store, now: Date.now, log }, 'operator')), joined: false };
         },
       },
     });

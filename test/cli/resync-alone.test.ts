@@ -95,8 +95,9 @@ describe('what mostly waits, side by side', () => {
     const atKill = detailsRead(sandbox);
     expect(atKill - atStart).toBeLessThan(60);
 
-    const { code, stdout } = await run(home, 'resync', '--json');
+    const { code, stdout, stderr } = await run(home, 'resync', '--json');
     expect(code).toBe(0);
+    expect(stderr).toMatch(/^run 2 goes on: .* ask once more when it has ended$/m);
     expect(JSON.parse(stdout)).toMatchObject({ run_id: 2, state: 'done', done: 60, total: 60 });
     // What was left, and what was on its way or not yet on disk when the first one was killed.
     expect(detailsRead(sandbox) - atStart).toBeLessThanOrEqual(60 + 4);

@@ -32,6 +32,9 @@ async function changeUnseen(sandbox: Sandbox, count: number): Promise<string[]> 
   return [...new Set(own.map((variant) => variant.product.id))];
 }
 
+/** Said of a run that had begun before. */
+const GOES_ON = /^run \d+ goes on: .* ask once more when it has ended$/m;
+
 describe('with a server', () => {
   let sandbox: Sandbox;
   let home: Home;
@@ -60,6 +63,7 @@ describe('with a server', () => {
   test('--json is one JSON line on stdout; progress goes to stderr', async () => {
     const { code, stdout, stderr } = await run(home, 'resync', '--json');
     expect(code).toBe(0);
+    expect(stderr).not.toMatch(GOES_ON);
     expect(stdout).toMatch(/^\{.*\}\n$/);
     expect(JSON.parse(stdout)).toMatchObject({ kind: 'operator', state: 'done', done: 20, total: 20 });
     expect(stderr).not.toContain('run ');
@@ -90,13 +94,15 @@ describe('with a server', () => {
     await hold.sampled;
 
     const again = await run(home, 'resync', '--detach', '--json');
-    expect(JSON.parse(again.stdout)).toEqual({ run_id: runId });
+    expect(JSON.parse(again.stdout)).toEqual({ run_id: runId, joined: true });
+    expect((await run(home, 'resync', '--detach')).stdout).toMatch(GOES_ON);
     const followers = [start(home, 'resync', '--json'), start(home, 'resync', '--json')];
     for (const follower of followers) await untilPrinted(follower, /19\/20 products/);
     hold.release();
     for (const follower of followers) {
-      const { code, stdout } = await follower.ended;
+      const { code, stdout, stderr } = await follower.ended;
       expect(code).toBe(0);
+      expect(stderr).toMatch(GOES_ON);
       expect(JSON.parse(stdout)).toMatchObject({ run_id: runId, state: 'done' });
     }
   });

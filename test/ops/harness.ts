@@ -43,8 +43,12 @@ export function opsApp(store: Store, over: Partial<OpsDeps> = {}): ReturnType<ty
     reader: store.reader,
     writer: store.writer,
     operator: {
-      resync: (productIds) =>
-        productIds === null ? beginCatalogueRun(deps, 'operator') : beginProductRun(deps, productIds),
+      resync: async (productIds) => ({
+        ...(await (productIds === null
+          ? beginCatalogueRun(deps, 'operator')
+          : beginProductRun(deps, productIds))),
+        joined: false,
+      }),
       blocked: null,
       readsUnderWay: 0,
     },

@@ -69,9 +69,9 @@ function operatorOf(
   const orders: Order[] = [];
   return {
     orders,
-    resync: (productIds, { allowRemovals }) => {
+    resync: async (productIds, { allowRemovals }) => {
       orders.push({ productIds, allowRemovals });
-      return beginCatalogueRun({ store, now: Date.now, log }, 'operator');
+      return { ...(await beginCatalogueRun({ store, now: Date.now, log }, 'operator')), joined: false };
     },
     blocked: null,
     readsUnderWay: 0,

@@ -12,9 +12,9 @@ test.concurrent(
     ]);
     expect(first).toMatchObject({ status: 202, body: { run_id: 2 } });
     expect(second).toEqual(first);
-    expect(await mirror.post('/api/resync', {})).toEqual(first);
+    expect(await mirror.post('/api/resync', {})).toMatchObject({ body: { run_id: 2, joined: true } });
     await untilRunEnds(mirror, 2);
-    expect(await mirror.post('/api/resync', {})).toMatchObject({ body: { run_id: 3 } });
+    expect(await mirror.post('/api/resync', {})).toMatchObject({ body: { run_id: 3, joined: false } });
   },
 );
 

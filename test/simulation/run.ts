@@ -250,13 +250,35 @@ class Run {
     const isBraked = (this.#status()?.held_removals ?? 0) > 0;
     if (isBraked) this.#count('the brake held');
     this.#brake.allow();
-    await this.#drive(this.#machine.ask('/api/resync', { allow_removals: true }));
+    if (await this.#resync()) {
+      // As the answer says: whoever wants to be sure of a later moment asks once more when it has ended.
+      this.#count('a resync joined an earlier one');
+      await this.#waitFor('the earlier run to end', REST_WITHIN_MS, () => !this.#isResyncing(), 1_000);
+      await this.#resync();
+    }
     const atRest = (): boolean => this.#unrest() === null;
     const isAtRest = await this.#waitFor('rest', REST_WITHIN_MS, atRest, 1_000);
     if (!isAtRest) this.#fault(`never at rest: ${this.#unrest()}`);
     await this.#pass(STAYS_MS);
     const unrest = this.#unrest();
     if (unrest !== null && this.#faults.length === 0) this.#fault(`at rest, and then not: ${unrest}`);
+  }
+
+  /** @returns whether it is a run that had begun before. */
+  async #resync(): Promise<boolean> {
+    let joined = false;
+    await this.#drive(
+      this.#machine.ask('/api/resync', { allow_removals: true }).then((answer) => {
+        joined = (answer?.json as { joined?: boolean } | undefined)?.joined === true;
+      }),
+    );
+    return joined;
+  }
+
+  #isResyncing(): boolean {
+    const db = this.#observe();
+    const runs = `SELECT EXISTS (SELECT 1 FROM runs WHERE state = 'running' AND product_ids_json IS NULL AND kind <> 'scheduled')`;
+    return db === null || prepared<[], number>(db, runs).pluck().get() === 1;
   }
 
   /** Before anybody asks for anything: the mirror reads by itself all that it can know of. */

@@ -83,7 +83,9 @@ const resync = createRoute({
   path: '/api/resync',
   operationId: 'resync',
   summary: 'Reads everything again, or named products',
-  description: 'While such a run is under way, a second request returns that one.',
+  description:
+    'While such a run is under way, a second request returns that one, with `joined`: what it had read before the ' +
+    'request it does not read again. To be sure of the moment of the request, ask once more when it has ended.',
   request: {
     body: {
       required: true,
@@ -105,7 +107,13 @@ const resync = createRoute({
     },
   },
   responses: withRefusals({
-    202: answers('It has begun: follow it at /api/runs/{run_id}', z.object({ run_id: z.int() })),
+    202: answers(
+      'It has begun: follow it at /api/runs/{run_id}',
+      z.object({
+        run_id: z.int(),
+        joined: z.boolean().openapi({ description: 'It was under way before this request.' }),
+      }),
+    ),
 
     413: TOO_LARGE,
   }),
@@ -152,8 +160,8 @@ export function runsRoutes({ reader, operator, held }: RunsDeps): ApiRouter {
 
   app.openapi(resync, async (c) => {
     const { product_ids: productIds = null, allow_removals: allowRemovals = false } = c.req.valid('json');
-    const run = await operator.resync(productIds, { allowRemovals });
-    return c.json({ run_id: run.id }, 202);
+    const { id, joined } = await operator.resync(productIds, { allowRemovals });
+    return c.json({ run_id: id, joined }, 202);
   });
   return app;
 }

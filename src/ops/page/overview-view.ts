@@ -260,7 +260,8 @@ function operatorView({ status }: Overview): Html {
         <input type="hidden" name="back" value="/" />
         <p class="quiet">
           Reads every product, and corrects what differs. Products that were refused, and credentials that
-          were, are tried once more. While one runs, a second is the same run.
+          were, are tried once more. While one runs, a second is the same run; what that one had read before,
+          it does not read again: ask once more when it has ended, to be sure of this moment.
         </p>
         <div><button class="main">Read everything</button></div>
       </form>
