@@ -20,7 +20,6 @@ export const runViewSchema = z.object({
 export const blockedSchema = z.object({
   kind: z.string(),
   message: z.string(),
-  untilMs: z.number().nullable(),
 });
 
 export interface OpsClient {

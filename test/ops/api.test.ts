@@ -78,6 +78,16 @@ test('the document is valid, and has every endpoint', async () => {
   ]);
 });
 
+test('every field has a name as SQL has them', () => {
+  const names: string[] = [];
+  JSON.stringify(document, (key, value: unknown) => {
+    if (key === 'properties') names.push(...Object.keys(value as object));
+    return value;
+  });
+  expect(names).toContain('blocked');
+  expect(names.filter((name) => !/^[a-z]+(_[a-z]+)*$/.test(name))).toEqual([]);
+});
+
 test('the page of the document names every endpoint, and loads nothing from elsewhere', async () => {
   const { status, text } = await ops.ask('/docs');
   expect(status).toBe(200);
@@ -93,6 +103,14 @@ test('state and readiness', async () => {
   expect(await get('/readyz')).toEqual({ status: 503, body: { state: 'stale' } });
   const { body } = await get('/api/status');
   expect(body).toMatchObject({ state: 'stale', last_seq: 0, blocked: null, alarms: [] });
+});
+
+test('why the service is not asked, and until when', async () => {
+  const blocked = { kind: 'breaker', message: 'no answer', untilMs: T0 };
+  const operator = { blocked, readsUnderWay: 0, resync: () => Promise.reject(new Error('not asked for')) };
+  ops = await startOps(store, { operator });
+  const { body } = await get('/api/status');
+  expect(body['blocked']).toEqual({ kind: 'breaker', message: 'no answer', until: T0 });
 });
 
 test('stock is the view, whole, page by page', async () => {

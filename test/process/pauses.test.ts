@@ -41,8 +41,8 @@ function pauseOnce(front: Front, path: string, retryAfter: () => string): { give
   return pause;
 }
 
-const blocked = async (mirror: RunningMirror): Promise<{ kind: string; untilMs: number } | null> =>
-  (await mirror.get('/api/status')).body['blocked'] as { kind: string; untilMs: number } | null;
+const blocked = async (mirror: RunningMirror): Promise<{ kind: string; until: number } | null> =>
+  (await mirror.get('/api/status')).body['blocked'] as { kind: string; until: number } | null;
 
 for (const [form, retryAfter] of [
   ['seconds', inSeconds],

@@ -35,7 +35,13 @@ const statusSchema = z
     quarantined: z.int().meta({ description: 'Deliveries, or items of them, that were not understood.' }),
     reads_under_way: z.int(),
     blocked: z
-      .object({ kind: z.string(), message: z.string(), untilMs: instant.nullable() })
+      .object({
+        kind: z.string(),
+        message: z.string(),
+        until: instant
+          .nullable()
+          .meta({ description: 'When it is asked again; null: when a person says so.' }),
+      })
       .nullable()
       .meta({ description: 'Why the service is not asked at present; null when it is.' }),
     alarms: z
@@ -89,7 +95,7 @@ export function statusRoutes({
       {
         ...(await source.status()),
         reads_under_way: readsUnderWay,
-        blocked,
+        blocked: blocked && { kind: blocked.kind, message: blocked.message, until: blocked.untilMs },
         alarms: [...alarms.current],
       },
       200,
