@@ -4,7 +4,7 @@ import { createClock, type Clock } from './clock.ts';
 import { isLoopback, type Config, type Endpoint } from './config.ts';
 import { createIntakeApp } from './intake/app.ts';
 import type { IntakeObserver } from './intake/observer.ts';
-import { startPulse, type Pulse } from './intake/pulse.ts';
+import { createPulse } from './intake/pulse.ts';
 import { keepUnstored } from './intake/unstored.ts';
 import { listen, type Listener } from './listen.ts';
 import type { Logger } from './log.ts';
@@ -142,10 +142,10 @@ export async function startService(
     retentionDays: config.retentionDays,
   });
   const unstored = keepUnstored({ writer: store.writer, now: clock.now, log });
-  let pulse: Pulse | null = null;
+  const pulse = createPulse(store.writer, clock.now);
   const stopParts = async (): Promise<void> => {
     await unstored.stop();
-    await pulse?.stop();
+    await pulse.stop();
     await sampler.stop();
     await watch.stop();
     await timeline.stop();
@@ -160,7 +160,7 @@ export async function startService(
       unstored,
       secrets: config.service.webhookSecrets.map((secret) => secret.reveal()),
       now: clock.now,
-      pulse: { check: () => pulse?.check() ?? Promise.resolve(false) },
+      pulse,
       observer: both(watch.observer, timeline.observer),
       log,
     });
@@ -189,8 +189,7 @@ export async function startService(
     timeline.start();
     sampler.start();
     await reconciler.repairSilence(silenceMs);
-    // Not before: the stamp that it overwrites is the only proof of a silence.
-    pulse = startPulse(store.writer, clock.now);
+    pulse.begin();
     await pulse.check();
     clock.onStandstill((silentMs) => {
       watch.stoodStill();

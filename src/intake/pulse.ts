@@ -5,9 +5,14 @@
 import type { StoreWriter } from '../store/store.ts';
 
 export interface Pulse {
-  /** Whether a delivery could be committed now: a commit is tried, at most once in a while for all who ask. */
+  /** From here on the stamp is written. Not before what it overwrites, the proof of a silence, was taken note of. */
+  begin(): void;
+  /**
+   * Whether a delivery could be committed now: a commit is tried, at most once in a while for all who ask. Who asks
+   * before the beginning waits for it.
+   */
   check(): Promise<boolean>;
-  /** Writes a last stamp. */
+  /** Writes a last stamp, if there was a first. */
   stop(): Promise<void>;
 }
 
@@ -15,7 +20,9 @@ const EVERY_MS = 1_000;
 const CHECK_DEADLINE_MS = 700;
 const CHECK_VALID_MS = 250;
 
-export function startPulse(writer: StoreWriter, now: () => number): Pulse {
+export function createPulse(writer: StoreWriter, now: () => number): Pulse {
+  const begun = Promise.withResolvers<void>();
+  let timer: NodeJS.Timeout | null = null;
   let checked: { readonly atMs: number; readonly result: Promise<boolean> } | null = null;
   let underWay: Promise<boolean> | null = null;
   const stamp = (): Promise<boolean> =>
@@ -25,12 +32,14 @@ export function startPulse(writer: StoreWriter, now: () => number): Pulse {
     );
   /** One at a time: while the store stands still, stamps must not pile up before it. */
   const beat = (): Promise<boolean> =>
-    (underWay ??= stamp().finally(() => {
+    (underWay ??= begun.promise.then(stamp).finally(() => {
       underWay = null;
     }));
-  const timer = setInterval(() => void beat(), EVERY_MS);
-  timer.unref();
   return {
+    begin(): void {
+      timer = setInterval(() => void beat(), EVERY_MS).unref();
+      begun.resolve();
+    },
     check(): Promise<boolean> {
       const nowMs = now();
       if (checked === null || nowMs - checked.atMs > CHECK_VALID_MS) {
@@ -39,6 +48,7 @@ export function startPulse(writer: StoreWriter, now: () => number): Pulse {
       return checked.result;
     },
     async stop(): Promise<void> {
+      if (timer === null) return;
       clearInterval(timer);
       await underWay;
       await stamp();

@@ -5,7 +5,7 @@ import { pino } from 'pino';
 import { onTestFinished } from 'vitest';
 import { createIntakeApp } from '../../src/intake/app.ts';
 import type { Refusal } from '../../src/intake/observer.ts';
-import { startPulse } from '../../src/intake/pulse.ts';
+import { createPulse, type Pulse } from '../../src/intake/pulse.ts';
 import { keepUnstored, type UnstoredDeliveries } from '../../src/intake/unstored.ts';
 import { listen } from '../../src/listen.ts';
 import { signBody } from '../../src/service/signature.ts';
@@ -35,9 +35,11 @@ export interface Intake {
   /** Signed with the present secret unless headers say otherwise. */
   readonly post: (body: Uint8Array, headers?: OutgoingHttpHeaders) => Promise<Answer>;
   readonly ask: (method: string, path: string) => Promise<Answer>;
+  readonly pulse: Pulse;
 }
 
-export async function startIntake(): Promise<Intake> {
+/** @param hasBegun whether its pulse has. */
+export async function startIntake(hasBegun = true): Promise<Intake> {
   const store = await storeAt();
   const log: Record<string, unknown>[] = [];
   const observed: Observed[] = [];
@@ -47,7 +49,8 @@ export async function startIntake(): Promise<Intake> {
   );
   const now = Date.now;
   const unstored = keepUnstored({ writer: store.writer, now, log: logger });
-  const pulse = startPulse(store.writer, now);
+  const pulse = createPulse(store.writer, now);
+  if (hasBegun) pulse.begin();
   const app = createIntakeApp({
     writer: store.writer,
     unstored,
@@ -74,6 +77,7 @@ export async function startIntake(): Promise<Intake> {
     unstored,
     log,
     observed,
+    pulse,
     post: (body, headers = {}) =>
       send(port, 'POST', '/webhooks', { 'x-service-signature': signBody(SECRET, body), ...headers }, [body]),
     ask: (method, path) => send(port, method, path, {}, []),

@@ -119,3 +119,23 @@ test('healthz tells whether a delivery could be committed now', async () => {
   });
   expect(values(intake.db, 'SELECT alive_at_ms > 0 FROM service_state')).toEqual([1]);
 });
+
+test('asked while the service starts, healthz waits until it knows; nobody listened before the first stamp', async () => {
+  const intake = await startIntake(false);
+  const stamped = () => values(intake.db, 'SELECT alive_at_ms FROM service_state')[0];
+  const early = intake.ask('GET', '/healthz');
+  expect((await intake.post(delivery('a', item()))).status).toBe(204);
+  expect(stamped()).toBeNull();
+  intake.pulse.begin();
+  expect(await early).toMatchObject({ status: 200 });
+  expect(stamped()).toBeGreaterThan(0);
+});
+
+test('a service that ends before it has begun leaves the proof of the silence before it', async () => {
+  const intake = await startIntake(false);
+  const { status, tookMs } = await intake.ask('GET', '/healthz');
+  expect(status).toBe(503);
+  expect(tookMs).toBeLessThan(1_000);
+  await intake.pulse.stop();
+  expect(values(intake.db, 'SELECT alive_at_ms FROM service_state')).toEqual([null]);
+});

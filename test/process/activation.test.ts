@@ -80,8 +80,13 @@ async function activate(t: Owner, sandbox: Sandbox): Promise<Activated> {
     },
     async restart() {
       const listened = all(log, 'listening').length;
+      const stopped = all(log, 'stopped').length;
       process.kill(pidNow(), 'SIGTERM');
+      await eventually(() => all(log, 'stopped').length > stopped, { what: 'it has stopped' });
+      // Waits in the socket, and is the next one's first request.
+      const health = fetch(`http://127.0.0.1:${port}/healthz`);
       await untilListening(listened + 1);
+      expect((await health).status).toBe(200);
     },
   };
 }
