@@ -12,19 +12,26 @@ interface Answer {
 }
 
 export async function checkServer(config: Config): Promise<Check[]> {
+  const publicUrl = urlOf(config.webhook, '/healthz');
+  const privateUrl = urlOf(config.ops, '/readyz');
+  const publicAnswer = await ask(publicUrl);
+  const privateAnswer = await ask(privateUrl, config.ops.token?.reveal());
+  // After them: a socket that systemd holds is answered by a server that was about to start.
   const isRunning = isDatabaseLocked(config.database.path);
   const server = isRunning
     ? ok('server', 'it holds the database')
     : warn('server', 'none runs on this database: webhooks are not received', 'start it: stock-mirror serve');
-  return [server, await checkPublic(config, isRunning), await checkPrivate(config, isRunning)];
+  return [
+    server,
+    judgePublic(publicUrl, publicAnswer, isRunning),
+    judgePrivate(privateUrl, privateAnswer, isRunning),
+  ];
 }
 
-async function checkPublic({ webhook }: Config, isRunning: boolean): Promise<Check> {
+function judgePublic(url: string | null, answer: Answer | null, isRunning: boolean): Check {
   const name = 'webhook listener';
-  const url = urlOf(webhook, '/healthz');
   if (url === null)
     return warn(name, 'PORT is 0, a different port at each start', 'set PORT to one of your choice');
-  const answer = await ask(url);
   if (answer === null) return silent(name, url, isRunning, 'HOST and PORT');
   const isOurs = answer.json?.['status'] === 'ok' || answer.json?.['error'] === 'unavailable';
   if (!isOurs || !isRunning) return foreign(name, url, 'PORT');
@@ -36,12 +43,10 @@ async function checkPublic({ webhook }: Config, isRunning: boolean): Promise<Che
   );
 }
 
-async function checkPrivate({ ops }: Config, isRunning: boolean): Promise<Check> {
+function judgePrivate(url: string | null, answer: Answer | null, isRunning: boolean): Check {
   const name = 'private listener';
-  const url = urlOf(ops, '/readyz');
   if (url === null)
     return warn(name, 'OPS_PORT is 0, a different port at each start', 'set OPS_PORT to one of your choice');
-  const answer = await ask(url, ops.token?.reveal());
   if (answer === null) return silent(name, url, isRunning, 'OPS_HOST and OPS_PORT');
   const state = answer.json?.['state'];
   if (answer.status === 401)
@@ -64,8 +69,9 @@ function foreign(name: string, url: string, variable: string): Check {
   );
 }
 
-/** @returns null when nobody listens. */
-async function ask(url: string, token?: string): Promise<Answer | null> {
+/** @returns null when nobody listens, or there is nowhere to ask. */
+async function ask(url: string | null, token?: string): Promise<Answer | null> {
+  if (url === null) return null;
   try {
     const response = await fetch(url, {
       redirect: 'manual',

@@ -19,6 +19,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import type { Check } from '../../../src/cli/doctor/check.ts';
 import { judgeWal, readersOf } from '../../../src/cli/doctor/wal.ts';
 import { checkClock } from '../../../src/cli/doctor/service.ts';
+import { lockDatabase, type DatabaseLock } from '../../../src/store/lock.ts';
 import { openReader } from '../../../src/store/open.ts';
 import { openWriter } from '../../../src/store/open-writer.ts';
 import {
@@ -136,6 +137,30 @@ test('the service away, and another program at the ports', async () => {
   expect(report.ended.code).toBe(1);
   expect(named(report, 'catalogue') ?? named(report, 'credentials')).toMatchObject({ status: 'fail' });
   expect(named(report, 'webhook listener')).toMatchObject({ status: 'fail' });
+});
+
+test('a server that starts while it is asked, behind a socket that was there before, is the one of this database', async () => {
+  const home = await homeOf(await startService({ products: 1 }));
+  let lock: DatabaseLock | undefined;
+  onTestFinished(() => lock?.release());
+  const starting = async (answer: object): Promise<string> => {
+    const server = createServer((_, response) => {
+      lock ??= lockDatabase(databaseOf(home));
+      response.end(JSON.stringify(answer));
+    }).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    onTestFinished(() => void server.close());
+    return String((server.address() as AddressInfo).port);
+  };
+  const report = await examine(
+    withEnv(home, {
+      PORT: await starting({ status: 'ok' }),
+      OPS_PORT: await starting({ state: 'catching_up' }),
+    }),
+  );
+  expect(named(report, 'server')).toMatchObject({ status: 'ok' });
+  expect(named(report, 'webhook listener')).toMatchObject({ status: 'ok' });
+  expect(named(report, 'private listener')).toMatchObject({ status: 'warn' });
 });
 
 describe('the database', () => {
