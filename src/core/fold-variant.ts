@@ -42,6 +42,8 @@ export function foldVariant(ledger: Ledger, sighting: VariantSighting, read: Rea
   }
 
   const totalled = foldTotal(ledger, sighting, described, explainedQty, read);
+  const isBack = before.goneAtMs !== null && totalled.goneAtMs === null;
+  if (isBack && seen.levels === null) restoreCells(ledger, sighting, before.goneAtMs);
   const redescribed = sighting.renamed || isRedescribed(before, totalled);
   if (redescribed) renumberCells(ledger, seen.variantId);
   if (before.availableQty !== null && before.availableQty !== totalled.availableQty) {
@@ -231,5 +233,31 @@ function renumberCells(ledger: Ledger, variantId: string): void {
 function suspectCells(ledger: Ledger, variantId: string): void {
   for (const cell of ledger.tables.cellsOf(variantId)) {
     if (cell.goneAtMs === null) ledger.tables.putCell({ ...cell, unexplainedAtMs: ledger.entry.atMs });
+  }
+}
+
+/**
+ * The variant is back, and its reads tell no warehouses: what went with it comes back as it was, in doubt until a change
+ * sets it. As tombstones, the cells would refuse every change to come.
+ */
+function restoreCells(ledger: Ledger, { variant, requestId }: VariantSighting, goneAtMs: number): void {
+  const { tables, entry } = ledger;
+  for (const cell of tables.cellsOf(variant.variantId)) {
+    // What had gone before it is not its warehouse any more.
+    if (cell.goneAtMs === null || cell.goneAtMs < goneAtMs) continue;
+    const changeSeq = ledger.appendChange({
+      variantId: variant.variantId,
+      warehouseId: cell.warehouseId,
+      sku: variant.sku,
+      oldQty: null,
+      newQty: cell.qty,
+      source: 'read',
+      reason: 'restored',
+      orderId: null,
+      userId: null,
+      updateTimeMs: null,
+      requestId,
+    });
+    tables.putCell({ ...cell, goneAtMs: null, missingAtMs: null, unexplainedAtMs: entry.atMs, changeSeq });
   }
 }

@@ -286,3 +286,47 @@ test('a product that only a list has named is gone with the first 404, and count
   mirror.fold({ kind: 'listed', atMs: FIRST + S, productIds, lookup: false });
   expect(mirror.reason('1000')).toBe('listed');
 });
+
+describe('a product that comes back, of a variant whose warehouses no read tells', () => {
+  const told = (availableQty: number) =>
+    productSnapshot([variantSnapshot(null, { kind: 'pulled', availableQty })]);
+  const BACK = SECOND + 40 * S;
+  const NEXT = BACK + 60 * S;
+
+  function comeBack(): Mirror {
+    const mirror = mirrorAfterRead(told(9));
+    mirror.deliver(T0 + 20 * S, change({ old: 5, new: 4, updateTimeMs: T0 + 20 * S }));
+    mirror.read(told(8), { sentAtMs: T0 + 40 * S });
+    mirror.read(NOT_FOUND, { sentAtMs: FIRST });
+    mirror.read(NOT_FOUND, { sentAtMs: SECOND });
+    expect([mirror.qty('100', '1'), mirror.total('100')]).toEqual([null, null]);
+    mirror.read(told(8), { sentAtMs: BACK });
+    return mirror;
+  }
+
+  test('shows the rows it had, in doubt', () => {
+    const mirror = comeBack();
+    expect([mirror.qty('100', '1'), mirror.total('100')]).toEqual([4, 8]);
+    expect(mirror.tables.cell('100', '1')?.unexplainedAtMs).not.toBeNull();
+    expect(mirror.rows('100', '1').at(-1)).toMatchObject({ oldQty: null, newQty: 4, reason: 'restored' });
+  });
+
+  test('takes the changes that follow, and the doubt with them', () => {
+    const mirror = comeBack();
+    mirror.deliver(NEXT, change({ old: 4, new: 3, updateTimeMs: NEXT }));
+    expect([mirror.qty('100', '1'), mirror.total('100')]).toEqual([3, 7]);
+    expect(mirror.tables.cell('100', '1')?.unexplainedAtMs).toBeNull();
+    expect(mirror.rows('100', '1').at(-1)).toMatchObject({ oldQty: 4, newQty: 3, source: 'webhook' });
+  });
+
+  test('leaves a warehouse gone that had gone before', () => {
+    const mirror = mirrorAfterRead(WHOLE);
+    mirror.read(WITHOUT_CELL, { sentAtMs: FIRST });
+    mirror.read(WITHOUT_CELL, { sentAtMs: SECOND });
+    mirror.read(NOT_FOUND, { sentAtMs: SECOND + 10 * S });
+    mirror.read(NOT_FOUND, { sentAtMs: SECOND + 40 * S });
+    const untold = variantSnapshot(null, { availableQty: 5 });
+    mirror.read(productSnapshot([untold]), { sentAtMs: SECOND + 80 * S });
+    expect([mirror.qty('100', '1'), mirror.qty('100', '2')]).toEqual([5, null]);
+  });
+});

@@ -112,4 +112,20 @@ export const REMOVAL: readonly Mutant[] = [
     replace: '    notBeforeMs: LATEST_MS,',
     tests: ['test/core/fold-removal.test.ts'],
   },
+  {
+    id: 'returned-cells-stay-gone',
+    breaks: 'a variant that comes back brings the warehouses that no read tells (§7, pulled; §8, tombstones)',
+    file: 'src/core/fold-variant.ts',
+    find: 'if (isBack && seen.levels === null) restoreCells',
+    replace: 'if (isBack && seen.levels === null && read.s0 < 0) restoreCells',
+    first: 'simulation',
+  },
+  {
+    id: 'returned-cells-trusted',
+    breaks: 'what came back without being told is in doubt until a change sets it (§7, suspect)',
+    file: 'src/core/fold-variant.ts',
+    find: 'missingAtMs: null, unexplainedAtMs: entry.atMs, changeSeq });',
+    replace: 'missingAtMs: null, changeSeq });',
+    tests: ['test/core/fold-removal.test.ts'],
+  },
 ];

@@ -62,6 +62,7 @@ export class Told {
   checkRest(db: Db, service: SimulatedService, isOrdered: boolean): void {
     this.#checkUnreadable(db);
     this.#checkBundles(db, service);
+    this.#checkNamed(db, service);
     if (!isOrdered) return;
     this.#checkLevels(db, service, 'at rest', (change) => !this.#lost.has(change));
     this.#checkTotals(db, service);
@@ -78,6 +79,20 @@ export class Told {
       if (kind === 'pulled' || row === undefined || row.suspect === 1 || row.qty === availableQty) continue;
       if (this.#lastSays(key, availableQty, isTold))
         this.#fault(`${key} is ${how} ${row.qty}, and its last change, which was told, said ${availableQty}`);
+    }
+  }
+
+  /** Warehouses of pulled variants are known from webhooks alone: one that was named is there, whatever was removed since. */
+  #checkNamed(db: Db, { truth }: SimulatedService): void {
+    const held = rows(
+      db,
+      `SELECT variant_id || '/' || warehouse_id AS key, available_qty AS qty, suspect FROM mirror_stock`,
+    );
+    for (const { variantId, warehouseId, kind } of truth.snapshot().cells) {
+      const key = `${variantId}/${warehouseId}`;
+      const isNamed = this.#changes.get(key)?.some((change) => this.#answered.has(change)) === true;
+      if (kind === 'pulled' && isNamed && !held.has(key))
+        this.#fault(`${key} has no row at rest, and was named`);
     }
   }
 
