@@ -9,6 +9,7 @@ import { describeVariables } from './config/describe.ts';
 import type { DescribedVariable } from './config/describe.ts';
 import { ConfigError } from './config/error.ts';
 import type { ConfigProblem } from './config/error.ts';
+import { followLinks } from './config/linked-path.ts';
 import { readPassed } from './config/passed.ts';
 import type { PassedDescriptors } from './config/passed.ts';
 import { readRaw } from './config/raw.ts';
@@ -37,7 +38,7 @@ export interface Config {
     readonly maxRps: number;
   };
   readonly database: {
-    /** Absolute. */
+    /** Absolute, links followed. */
     readonly path: string;
   };
   /** The public listener. */
@@ -126,7 +127,7 @@ function arrange(values: Values, passed: PassedDescriptors, cwd: string): Config
       maxConcurrency: values.SERVICE_MAX_CONCURRENCY,
       maxRps: values.SERVICE_MAX_RPS,
     },
-    database: { path: resolve(cwd, values.DATABASE_PATH) },
+    database: { path: followLinks(resolve(cwd, values.DATABASE_PATH)) },
     webhook: { host: values.HOST, port: values.PORT, ...at(passed.webhooks) },
     ops: { host: values.OPS_HOST, port: values.OPS_PORT, token: values.OPS_TOKEN, ...at(passed.ops) },
     schedules: {

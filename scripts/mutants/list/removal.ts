@@ -118,7 +118,7 @@ export const REMOVAL: readonly Mutant[] = [
     file: 'src/core/fold-variant.ts',
     find: 'if (isBack && seen.levels === null) restoreCells',
     replace: 'if (isBack && seen.levels === null && read.s0 < 0) restoreCells',
-    first: 'simulation',
+    tests: ['test/core/fold-removal.test.ts'],
   },
   {
     id: 'returned-cells-trusted',

@@ -1,0 +1,44 @@
+/** Where a path leads once every link on it is followed, also when its last parts are not there yet. */
+import { lstatSync, readlinkSync, realpathSync } from 'node:fs';
+import { basename, dirname, join, resolve } from 'node:path';
+
+/** As many as the kernel follows. */
+const MAX_LINKS = 40;
+
+/**
+ * SQLite puts a database's log beside the file that a link leads to, not beside the link. Whoever looks for what lies
+ * beside the database has to start from there too, or two names of one file are two databases to it.
+ *
+ * @param path absolute.
+ * @returns the path itself where links lead round in a circle, or cannot be followed: whoever opens it says so.
+ */
+export function followLinks(path: string): string {
+  return follow(path, MAX_LINKS) ?? path;
+}
+
+function follow(path: string, linksLeft: number): string | null {
+  try {
+    return realpathSync(path);
+  } catch (error) {
+    if (!isMissing(error) || linksLeft === 0) return null;
+  }
+  const target = linkTarget(path);
+  if (target !== null) return follow(resolve(dirname(path), target), linksLeft - 1);
+  const folder = dirname(path);
+  if (folder === path) return path;
+  const real = follow(folder, linksLeft);
+  return real === null ? null : join(real, basename(path));
+}
+
+/** @returns null when it is no link, or not there. */
+function linkTarget(path: string): string | null {
+  try {
+    return lstatSync(path).isSymbolicLink() ? readlinkSync(path) : null;
+  } catch {
+    return null;
+  }
+}
+
+function isMissing(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'ENOENT';
+}
