@@ -7,6 +7,7 @@ import {
   BUNDLE_DELAY_MAX_MS,
   BUNDLE_DELAY_MIN_MS,
   BUNDLE_DELAY_PER_PRODUCT_MS,
+  GAPS_OF_A_CELL,
   UNREADABLE_CANARY_EVERY_MS,
 } from './limits.ts';
 import { mergeChange, type ChangeBranch } from './merge-change.ts';
@@ -133,7 +134,10 @@ export function noteComponent(ledger: Ledger, variant: Variant): void {
   ledger.state = { ...ledger.state, bundlesDueAtMs: ledger.entry.atMs + delayMs };
 }
 
-/** @returns true when the product must be read as well: one body broke the chain twice, and one gap stands for it. */
+/**
+ * @returns true when the product must be read as well: one body broke the chain twice, and one gap stands for it, or
+ * there are gaps enough.
+ */
 function openGap(
   ledger: Ledger,
   change: StockChange,
@@ -148,7 +152,8 @@ function openGap(
     dueAtMs: entry.atMs + gapGraceMs(ledger.state.latenessMs),
     ...gap,
   };
-  if (openGapsOf(ledger, change).some(({ openedSeq }) => openedSeq === entry.seq)) return true;
+  const open = openGapsOf(ledger, change);
+  if (open.length >= GAPS_OF_A_CELL || open.some(({ openedSeq }) => openedSeq === entry.seq)) return true;
   tables.putGap(opened);
   ledger.report({ kind: 'gap_opened', gap: opened });
   return false;

@@ -4,6 +4,7 @@ import type { ProductSnapshot, ReadEntry } from './entry.ts';
 import { foldAbsentProduct, foldAbsentVariants } from './fold-absence.ts';
 import { foldVariant } from './fold-variant.ts';
 import type { Ledger } from './ledger.ts';
+import { EARLIEST_MS } from './limits.ts';
 import type { ReadContext } from './merge-read.ts';
 import type { Obligation, Product } from './model.ts';
 import { unreadProduct } from './unknown.ts';
@@ -107,13 +108,14 @@ function settleGaps(ledger: Ledger, productId: string, read: ReadContext): void 
     .flatMap(({ variantId }) => tables.gapsOf(variantId))
     .filter((gap) => isMet({ madeSeq: gap.openedSeq, madeAtMs: gap.openedAtMs }, read));
   if (proved.length === 0) return;
+  let seq = 0;
+  let atMs = EARLIEST_MS;
   for (const gap of proved) {
     tables.deleteGap(gap);
     ledger.report({ kind: 'gap_proved', gap, productId });
+    seq = Math.max(seq, gap.openedSeq);
+    atMs = Math.max(atMs, gap.openedAtMs);
   }
   ledger.state = { ...ledger.state, lossProvedAtMs: ledger.entry.atMs };
-  ledger.answerLoss({
-    seq: Math.max(...proved.map((gap) => gap.openedSeq)),
-    atMs: Math.max(...proved.map((gap) => gap.openedAtMs)),
-  });
+  ledger.answerLoss({ seq, atMs });
 }

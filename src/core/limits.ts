@@ -28,6 +28,9 @@ export const GAP_GRACE_MIN_MS = 2_000;
 export const GAP_GRACE_DEFAULT_MS = 3_000;
 export const GAP_GRACE_MAX_MS = 6_000;
 
+/** More gaps of one cell say nothing more; while nothing can be read, each broken chain would add one. */
+export const GAPS_OF_A_CELL = 100;
+
 /** How many products one proven loss sends to be read again. */
 export const CANARY_PRODUCTS = 200;
 /** A loss proven this soon after the last canary's doubt is one of a crowd: well over the longest grace of a gap. */

@@ -15,6 +15,10 @@ export interface ParsedDelivery {
 const EARLIEST_PLAUSIBLE_MS = 1_000_000_000_000;
 /** More broken items than this that name no variant, or one named already, say nothing more: they are told as one. */
 const MAX_TOLD_EACH = 100;
+/** Nor do more than this that name one each: each would take a row, a search and a line of the log, within the answer's second. */
+const MAX_TOLD_NAMES = 1_000;
+/** The feed repeats it in every row of the delivery: a body must not grow a thousandfold. */
+const MAX_REQUEST_ID = 200;
 
 const decoder = new TextDecoder();
 
@@ -26,7 +30,7 @@ export function parseDelivery(body: Uint8Array): ParsedDelivery {
   } catch {
     return whole(null, 'the body is not JSON');
   }
-  const requestId = textField(json, 'request_id');
+  const requestId = textField(json, 'request_id')?.slice(0, MAX_REQUEST_ID).toWellFormed() ?? null;
   const eventType = textField(json, 'event_type');
   if (eventType !== null && eventType !== STOCK_AVAILABLE_UPDATED) {
     return whole(requestId, `unknown event type ${JSON.stringify(eventType.slice(0, 100))}`);
@@ -55,20 +59,21 @@ function parseItems(items: readonly unknown[]): Pick<ParsedDelivery, 'changes' |
   for (const [itemIndex, item] of items.entries()) {
     const variantId = variantIdOf(item);
     const isEnough = unreadable.length >= MAX_TOLD_EACH;
+    const isTooMuch = unreadable.length >= MAX_TOLD_NAMES;
     if (isEnough && variantId === null) {
       untold += 1;
       continue;
     }
     const read = readItem(item);
     if (typeof read === 'object') changes.push(read);
-    else if (isEnough && named.has(variantId)) untold += 1;
+    else if (isTooMuch || (isEnough && named.has(variantId))) untold += 1;
     else {
       unreadable.push({ itemIndex, problem: `data.items[${itemIndex}]${read}`, variantId });
       named.add(variantId);
     }
   }
   if (untold > 0) {
-    const problem = `data.items: ${untold} more items that are not understood, and name no further variant`;
+    const problem = `data.items: ${untold} more items that are not understood`;
     unreadable.push({ ...WHOLE, problem });
   }
   return { changes, unreadable };

@@ -26,6 +26,17 @@ test('a lost delivery shows at the next one of its cell', () => {
   ]);
 });
 
+test('a cell has a hundred at most: whatever breaks its chain after that asks for the read at once', () => {
+  const mirror = mirrorAfterRead();
+  const leap = (i: number): StockChange => change({ old: 2 * i + 90, new: 2 * i, updateTimeMs: AT + i });
+  for (let i = 0; i < 100; i += 1) mirror.deliver(AT + i, leap(i));
+  expect([mirror.gaps().length, mirror.reason()]).toEqual([100, null]);
+  expect(kinds(mirror.deliver(AT + 100, leap(100)))).not.toContain('gap_opened');
+  expect([mirror.gaps().length, mirror.qty(), mirror.reason()]).toEqual([100, 200, 'conflict']);
+  mirror.read(single(200), { sentAtMs: AT + 60 * S });
+  expect([mirror.gaps(), mirror.reason()]).toEqual([[], null]);
+});
+
 describe('late deliveries close it, the value staying', () => {
   test.each([
     ['one', [1, 0]],

@@ -198,8 +198,26 @@ test('a flood of items that name nobody is told in bounded space', () => {
   expect(unreadable.at(-1)).toEqual({
     itemIndex: null,
     variantId: null,
-    problem: 'data.items: 499900 more items that are not understood, and name no further variant',
+    problem: 'data.items: 499900 more items that are not understood',
   });
+});
+
+test('a flood of broken items that name ever more variants is told in bounded space', () => {
+  const broken = Array.from({ length: 20_000 }, (_, n) => `{"id":"${n}"}`);
+  const { changes, unreadable } = parse(withItems(...broken, JSON.stringify(ITEM)));
+  expect(changes).toEqual([CHANGE]);
+  expect(unreadable).toHaveLength(1_001);
+  expect(unreadable[999]).toMatchObject({ variantId: '999' });
+  expect(unreadable.at(-1)).toMatchObject({
+    itemIndex: null,
+    variantId: null,
+    problem: expect.stringMatching(/^data\.items: 19000 more/),
+  });
+});
+
+test('a long request_id is cut: the feed repeats it in every row', () => {
+  const body = withItems(JSON.stringify(ITEM)).replace('"r1"', JSON.stringify(`${'x'.repeat(199)}😀y`));
+  expect(parse(body).requestId).toBe(`${'x'.repeat(199)}\uFFFD`);
 });
 
 test('a flood of broken items is told in bounded space, but every variant it names', () => {
