@@ -28,7 +28,8 @@ export interface Blocked {
 const BREAKER = { failures: 5, backoff: { baseMs: 1_000, capMs: 30_000 } };
 /** While the credentials are latched no request is made; the token file may tell of their release. */
 const LATCH_CHECK_MS = 5_000;
-const DEFAULT_PAUSE_MS = 1_000;
+/** Also where the service says `Retry-After: 0`, or a moment that is past. */
+const MIN_PAUSE_MS = 1_000;
 const TURN_CHECK_MS = 20;
 
 export class Throttle {
@@ -172,7 +173,8 @@ export class Throttle {
         return;
       case 'rate_limited': {
         this.#concurrency = afterOverload(this.#concurrency, sentAtMs, nowMs);
-        this.#pausedUntilMs = Math.max(this.#pausedUntilMs, nowMs + (error.retryAfterMs ?? DEFAULT_PAUSE_MS));
+        const pauseMs = Math.max(MIN_PAUSE_MS, error.retryAfterMs ?? 0);
+        this.#pausedUntilMs = Math.max(this.#pausedUntilMs, nowMs + pauseMs);
         this.#endProbe(error, nowMs);
         this.#block({ kind: 'rate_limited', message: error.message, untilMs: this.#pausedUntilMs });
         return;

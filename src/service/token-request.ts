@@ -17,7 +17,8 @@ export interface Credentials {
  * go in the form body only.
  *
  * @param askedAtMs now, by the clock that the token's age will be told by; its life cannot have begun before.
- * @throws ServiceError of kind `credentials` when the service refuses them, else as `readAnswer` says.
+ * @throws ServiceError as `readAnswer` says, but never of kind `rejected`: `credentials` when the service refuses them,
+ * `contract` when it refuses anything else.
  */
 export async function requestToken(
   transport: Transport,
@@ -45,8 +46,8 @@ export async function requestToken(
       expiresAtMs: askedAtMs + value.expires_in * 1000,
     };
   } catch (error) {
-    if (error instanceof ServiceError && error.kind === 'rejected' && error.code === 'invalid_client')
-      throw error.as('credentials');
-    throw error;
+    if (!(error instanceof ServiceError) || error.kind !== 'rejected') throw error;
+    // Any other refusal, such as a gateway's 404, is about this request, never about what the token was wanted for.
+    throw error.as(error.code === 'invalid_client' ? 'credentials' : 'contract');
   }
 }

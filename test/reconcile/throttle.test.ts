@@ -124,6 +124,16 @@ describe('the breaker', () => {
 });
 
 describe('being asked to wait', () => {
+  test.each([0, undefined])(
+    'of no length at all (%s) is a second: never a tight loop',
+    async (retryAfterMs) => {
+      const { throttle, time, fail } = throttleWith();
+      await fail(serviceError('rate_limited', retryAfterMs));
+      expect(throttle.blocked).toMatchObject({ untilMs: time.nowMs + 1_000 });
+      expect(throttle.free()).toBe(0);
+    },
+  );
+
   test('nothing is sent before the time the service named; the latest word counts', async () => {
     const { throttle, time, fail, ok } = throttleWith();
     const begunMs = time.nowMs;

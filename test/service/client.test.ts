@@ -85,6 +85,19 @@ describe('productDetail', () => {
     });
   });
 
+  test.each([
+    [404, 'not_found'],
+    [403, 'access_denied'],
+    [400, 'invalid_request'],
+  ])('a token request answered %i %s says nothing of the product', async (status, code) => {
+    const service = await startStubService();
+    service.answer('/oauth/token', (response) => sendError(response, status, code));
+    const { client } = connect({ baseUrl: service.baseUrl });
+    const error = await failureOf(client.productDetail('7'));
+    expect(error).toMatchObject({ kind: 'contract', endpoint: '/oauth/token' });
+    expect(service.to('/v1/product/detail')).toEqual([]);
+  });
+
   test("does not take a proxy's 404 for an absent product", async () => {
     const service = await startStubService();
     const { client } = connect({ baseUrl: service.baseUrl });

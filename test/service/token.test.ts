@@ -349,8 +349,10 @@ describe('a refused secret', () => {
   });
 
   test.each([
-    [400, 'unsupported_grant_type', 'rejected'],
-    [401, 'invalid_token', 'rejected'],
+    [400, 'unsupported_grant_type', 'contract'],
+    [401, 'invalid_token', 'contract'],
+    [403, 'access_denied', 'contract'],
+    [404, 'not_found', 'contract'],
     [500, 'invalid_client', 'unavailable'],
   ])('is not what %i %s says', async (status, code, kind) => {
     const service = await startStubService();
