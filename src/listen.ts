@@ -7,6 +7,8 @@ import { Slots } from './slots.ts';
 
 interface App {
   readonly fetch: Parameters<typeof createAdaptorServer>[0]['fetch'];
+  /** Nothing of it depends on the Host that a request names: one without, or with an odd one, is answered all the same. */
+  readonly anyHost?: boolean;
 }
 
 export interface Listener {
@@ -44,8 +46,13 @@ export async function listen(app: App, host: string, port: number, fd?: number):
       keepAliveTimeout: KEEP_ALIVE_MS,
       connectionsCheckingInterval: CHECK_EVERY_MS,
       maxHeaderSize: 16 << 10,
+      requireHostHeader: app.anyHost !== true,
     },
-  }) as Server;
+  }) as Server & { httpAllowHalfOpen: boolean };
+  // Who closes its half behind a request waits for the answer.
+  server.httpAllowHalfOpen = true;
+  // The adaptor makes a URL of it, and refuses what it cannot.
+  if (app.anyHost === true) server.prependListener('request', ({ headers }) => (headers.host = 'localhost'));
   const address = fd === undefined ? await listenOn(server, host, port) : await takeOver(server, fd);
   const connections = new Connections(server);
   return {
@@ -111,12 +118,19 @@ class Connections {
   }
 }
 
+/** As a URL has them. */
+export function authorityOf({ host, port }: Pick<Listener, 'host' | 'port'>): string {
+  return `${host.includes(':') ? `[${host}]` : host}:${port}`;
+}
+
 async function listenOn(server: Server, host: string, port: number): Promise<AddressInfo> {
   try {
     server.listen(port, host, BACKLOG);
     await once(server, 'listening');
   } catch (error) {
-    throw new Error(`cannot listen on ${host}:${port}: free the port, or set another one`, { cause: error });
+    throw new Error(`cannot listen on ${authorityOf({ host, port })}: free the port, or set another one`, {
+      cause: error,
+    });
   }
   return server.address() as AddressInfo;
 }

@@ -3,6 +3,7 @@ import { ConfigError, formatConfigError, loadConfig } from './config.ts';
 import { createLog } from './log.ts';
 import { startService } from './compose.ts';
 import { keepHeapsSmall } from './heap.ts';
+import { authorityOf } from './listen.ts';
 import { addProcessMetrics } from './ops/metrics/process-metrics.ts';
 import { StoreError } from './store/errors.ts';
 
@@ -50,8 +51,8 @@ export async function runService(): Promise<number> {
   addProcessMetrics(service.metrics);
   log.info(
     {
-      webhooks: `http://${service.webhook.host}:${service.webhook.port}/webhooks`,
-      ops: `http://${service.ops.host}:${service.ops.port}/`,
+      webhooks: `http://${authorityOf(service.webhook)}/webhooks`,
+      ops: `http://${authorityOf(service.ops)}/`,
       database: config.database.path,
     },
     'listening',

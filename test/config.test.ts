@@ -163,6 +163,10 @@ describe('refused values', () => {
     [{ HOST: '0.0.0.0', PORT: '8788' }, 'OPS_PORT is 8788, which HOST and PORT already take'],
     [{ HOST: '0::0', PORT: '8788' }, 'OPS_PORT is 8788, which HOST and PORT already take'],
     [
+      { HOST: 'fe80::1%eth0', PORT: '1', OPS_HOST: 'FE80:0::1%eth0', OPS_PORT: '1', OPS_TOKEN: TOKEN },
+      'OPS_PORT is 1, which HOST and PORT already take',
+    ],
+    [
       { HOST: '::1', PORT: '1', OPS_HOST: '0:0::1', OPS_PORT: '1' },
       'OPS_PORT is 1, which HOST and PORT already take',
     ],
@@ -237,6 +241,7 @@ describe('secrets from files', () => {
     ['abc\n\n', 'abc\n'],
     ['abc\r', 'abc\r'],
     [' abc \n', ' abc '],
+    ['\uFEFFabc\r\n', 'abc'],
   ])('%j gives %j', (written, value) => {
     expect(load(env, { '/app/secret.txt': written }).service.clientSecret.reveal()).toBe(value);
   });
@@ -326,6 +331,7 @@ describe('.env', () => {
     'A=b # c#d',
     'A= # nothing',
     'A=',
+    'A= \t',
     "A=it's",
     'A="two\nlines" # and a comment',
     '  export A=1',

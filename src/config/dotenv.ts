@@ -1,9 +1,10 @@
 /**
  * Reading a `.env` file. Node's own parser does the reading; it also skips what it cannot read and cuts an unquoted
- * value at the first `#`, both in silence. A line lost that way would leave a setting at its default, so the text is
- * checked first and every doubtful line is named, by number only: the line may hold a secret.
+ * value at the first `#`, both in silence. A line lost that way would leave a setting at its default, so every doubtful
+ * line is named, and every line that it has read otherwise than it is written; by number only: it may hold a secret.
  */
 import { parseEnv } from 'node:util';
+import { BYTE_ORDER_MARK } from './byte-order-mark.ts';
 
 export interface DotenvFault {
   /** Counted from 1. */
@@ -16,26 +17,47 @@ export interface Dotenv {
   readonly faults: readonly DotenvFault[];
 }
 
-const ASSIGNMENT = /^\s*(?:export\s+)?[A-Za-z_][A-Za-z0-9_]*\s*=[^\S\n]*(.*)$/;
+const ASSIGNMENT = /^\s*(?:export\s+)?([A-Za-z_][A-Za-z0-9_]*)\s*=[^\S\n]*(.*)$/;
 const QUOTES = new Set(['"', "'", '`']);
 
 export function parseDotenv(text: string): Dotenv {
   // A byte order mark, which some Windows editors write, would become part of the first name.
-  const body = text.replace(/^\uFEFF/, '').replaceAll('\r\n', '\n');
-  return { values: definedOnly(parseEnv(body)), faults: findFaults(body.split('\n')) };
+  const lines = text.replace(BYTE_ORDER_MARK, '').split(/\r?\n/);
+  const { faults, written, assignments } = readLines(lines);
+  for (const index of assignments) lines[index] = plain(lines[index] ?? '');
+  const values = definedOnly(parseEnv(lines.join('\n')));
+  for (const [name, { line, value }] of written) {
+    const isRead = value === null ? name in values : values[name] === value;
+    if (!isRead) faults.push({ line, problem: 'would not be read as it is written' });
+  }
+  return { values, faults: faults.toSorted((a, b) => a.line - b.line) };
 }
 
-function findFaults(lines: readonly string[]): DotenvFault[] {
+/** The last assignment of a name. */
+interface Written {
+  readonly line: number;
+  /** Null: in quotes. */
+  readonly value: string | null;
+}
+
+function readLines(lines: readonly string[]) {
   const faults: DotenvFault[] = [];
+  const written = new Map<string, Written>();
+  /** The lines, from 0, where one begins. */
+  const assignments: number[] = [];
   for (let index = 0; index < lines.length; index += 1) {
     const line = lines[index] ?? '';
     if (/^\s*(#|$)/.test(line)) continue;
-    const value = ASSIGNMENT.exec(line)?.[1];
+    const [, name, value] = ASSIGNMENT.exec(line) ?? [];
     const at = index + 1;
-    if (value === undefined) {
+    if (name === undefined || value === undefined) {
       faults.push({ line: at, problem: 'is not NAME=value' });
-    } else if (QUOTES.has(value.charAt(0))) {
+      continue;
+    }
+    assignments.push(index);
+    if (QUOTES.has(value.charAt(0))) {
       const last = lastLineOfQuoted(lines, index, value);
+      if (last?.clean === true) written.set(name, { line: at, value: null });
       if (last === undefined) faults.push({ line: at, problem: 'has a quote that is never closed' });
       else if (!last.clean)
         faults.push({ line: last.index + 1, problem: 'has text after the closing quote' });
@@ -45,9 +67,19 @@ function findFaults(lines: readonly string[]): DotenvFault[] {
         line: at,
         problem: 'has a # inside a value without quotes, which would cut the value short',
       });
+    } else {
+      written.set(name, { line: at, value: value.replace(/(^|\s)#.*$/, '').trim() });
     }
   }
-  return faults;
+  return { faults, written, assignments };
+}
+
+/**
+ * As Node's parser takes it for what it is: after a name that only blanks follow it takes the next line for the value,
+ * and `export` for a part of the name where a tab is behind it, or nothing behind the `=`.
+ */
+function plain(assignment: string): string {
+  return assignment.replace(/^\s*export\s+/, '').replace(/^([^=]*=)\s+$/, '$1');
 }
 
 /** Where a quoted value that begins in `first` ends; a value in quotes may run over several lines. */

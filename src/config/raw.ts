@@ -1,5 +1,6 @@
 /** The first of two steps: from the environment, `.env` and secret files to one text for each variable. */
 import { join, resolve } from 'node:path';
+import { BYTE_ORDER_MARK } from './byte-order-mark.ts';
 import { parseDotenv } from './dotenv.ts';
 import type { ConfigProblem } from './error.ts';
 import { unknownInDotenv, unknownInEnvironment } from './unknown.ts';
@@ -62,7 +63,9 @@ function readSecretFile(variable: string, path: string, { readFile }: Sources): 
   });
   try {
     // Editors and `echo` end a file with a line break that is no part of the secret; any more of them are kept.
-    const text = readFile(path).replace(/\r?\n$/, '');
+    const text = readFile(path)
+      .replace(BYTE_ORDER_MARK, '')
+      .replace(/\r?\n$/, '');
     if (text === '') return fault('is empty');
     return text.includes('\uFFFD') ? fault('is not UTF-8 text') : text;
   } catch (error) {

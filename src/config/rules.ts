@@ -54,6 +54,7 @@ function canonical(host: string): string {
   const name = host.toLowerCase();
   if (name === 'localhost') return '127.0.0.1';
   if (isIP(name) !== 6) return name === '0.0.0.0' ? '*' : name;
-  const compressed = new URL(`http://[${name}]`).hostname;
-  return compressed === '[::]' ? '*' : compressed;
+  const [address = name, zone = ''] = name.split('%');
+  const compressed = new URL(`http://[${address}]`).hostname;
+  return compressed === '[::]' ? '*' : `${compressed}%${zone}`;
 }

@@ -1,4 +1,6 @@
 /** `POST /webhooks` (DESIGN §5): what is answered, and what is on disk when it is. */
+import { once } from 'node:events';
+import { connect } from 'node:net';
 import { describe, expect, test } from 'vitest';
 import { signBody } from '../../src/service/signature.ts';
 import { delivery, item, rows, values } from '../store/mirror-file.ts';
@@ -148,4 +150,45 @@ test('the public listener has nothing else', async () => {
     expect(answer.status, `${method} ${path}`).toBe(404);
     expect(JSON.parse(answer.body)).toMatchObject({ error: 'not_found' });
   }
+});
+
+describe('requests as few senders write them', () => {
+  /** @returns all that came back. @param isHalf the sender closes its half behind the request. */
+  async function exchange(port: number, text: string, isHalf = false): Promise<string> {
+    const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
+    const pieces: Buffer[] = [];
+    socket.on('data', (piece: Buffer) => void pieces.push(piece));
+    if (isHalf) socket.end(text);
+    else socket.write(text);
+    await once(socket, 'end');
+    socket.end();
+    return Buffer.concat(pieces).toString('latin1');
+  }
+  const signed = (host: string, version = '1.1'): string => {
+    const body = '{}';
+    const signature = signBody(SECRET, Buffer.from(body));
+    return `POST /webhooks HTTP/${version}\r\n${host}X-Service-Signature: ${signature}\r\nConnection: close\r\nContent-Length: 2\r\n\r\n${body}`;
+  };
+
+  test.each([
+    ['without a Host', '', '1.1'],
+    ['in HTTP/1.0', '', '1.0'],
+    ['for an IPv6 address written at length', 'Host: [0:0:0:0:0:0:0:1]:8787\r\n', '1.1'],
+    ['with an empty port', 'Host: example.com:\r\n', '1.1'],
+    ['with a host in no ASCII', 'Host: ร้าน.example\r\n', '1.1'],
+  ])('an authentic delivery %s is stored', async (_, host, version) => {
+    const { port, db } = await startIntake();
+    expect(await exchange(port, signed(host, version))).toMatch(/^HTTP\/1\.1 204/);
+    expect(values(db, 'SELECT count(*) FROM log')).toEqual([1]);
+  });
+
+  test('a proxy that asks for the health in HTTP/1.0 is answered', async () => {
+    const { port } = await startIntake();
+    expect(await exchange(port, 'GET /healthz HTTP/1.0\r\n\r\n')).toMatch(/^HTTP\/1\.1 200/);
+  });
+
+  test('a sender that closes its half behind the request is answered', async () => {
+    const { port } = await startIntake();
+    expect(await exchange(port, signed('Host: x\r\n'), true)).toMatch(/^HTTP\/1\.1 204/);
+  });
 });
