@@ -41,6 +41,7 @@ export const SLOW = [
   'test/process/restored.test.ts',
   'test/process/secrecy.test.ts',
   'test/process/stop.test.ts',
+  'test/process/stuck-log.test.ts',
   'test/process/unknown-variant.test.ts',
   'test/process/upstream-trouble.test.ts',
   'test/process/wrong-store.test.ts',

@@ -1,6 +1,7 @@
 /** The log: JSON on stdout, readable on a terminal. */
-import { pino, type DestinationStream, type Logger } from 'pino';
+import { pino, type Logger } from 'pino';
 import pretty from 'pino-pretty';
+import { linesTo } from './log-lines.ts';
 
 export type { Logger } from 'pino';
 
@@ -12,7 +13,8 @@ export function createLog(level: string, stream: NodeJS.WriteStream = process.st
     timestamp: pino.stdTimeFunctions.isoTime,
     formatters: { level: (label: string) => ({ level: label }) },
   };
-  if (!stream.isTTY) return pino(options, lines(stream));
+  if (!stream.isTTY)
+    return pino(options, 'fd' in stream && typeof stream.fd === 'number' ? linesTo(stream.fd) : stream);
   return pino(
     options,
     pretty({
@@ -23,18 +25,4 @@ export function createLog(level: string, stream: NodeJS.WriteStream = process.st
       ignore: 'pid,hostname',
     }),
   );
-}
-
-/** Lines that wait while they cannot be written; what comes beyond is dropped. */
-const WAITING_CHARACTERS = 1 << 20;
-
-/**
- * A stream of Node's ends the process, or itself, at the first line that a full disk or a closed pipe refuses. The
- * service outlives that: it goes on without the lines, and with them once there is room again.
- */
-function lines(stream: NodeJS.WriteStream): DestinationStream {
-  if (!('fd' in stream) || typeof stream.fd !== 'number') return stream;
-  const written = pino.destination({ fd: stream.fd, sync: true, maxLength: WAITING_CHARACTERS });
-  written.on('error', () => undefined);
-  return written;
 }

@@ -9,6 +9,7 @@ import { StoreError } from './store/errors.ts';
 
 /** The whole drain must end before this, or the process ends without it. */
 const STOP_WITHIN_MS = 4_500;
+const LAST_WORDS_MS = 100;
 
 /** The exit codes of what asks the service to stop (design section 6). */
 const CODE_OF = { SIGTERM: 0, SIGINT: 130 } as const;
@@ -60,7 +61,8 @@ export async function runService(): Promise<number> {
   const code = await ending.promise;
   const tooLate = setTimeout(() => {
     log.error('the drain takes too long; ending without the rest of it: what was answered is on disk');
-    process.exit(1);
+    // An orderly exit would wait for a log that nobody reads.
+    setTimeout(() => process.kill(process.pid, 'SIGKILL'), LAST_WORDS_MS);
   }, STOP_WITHIN_MS);
   await service
     .stop()
@@ -70,7 +72,8 @@ export async function runService(): Promise<number> {
         'stopping failed: what was answered is on disk, the next start repairs the rest',
       ),
     );
-  clearTimeout(tooLate);
+  // It ends what is left of the process, should the log keep it.
+  tooLate.unref();
   log.info('stopped');
   return code;
 }

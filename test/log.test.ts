@@ -1,9 +1,10 @@
 /** The log's two forms (DESIGN §4). */
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { openSync, closeSync } from 'node:fs';
 import { PassThrough } from 'node:stream';
 import { stripVTControlCharacters } from 'node:util';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { createLog } from '../src/log.ts';
 import { Secret } from '../src/secret.ts';
 
@@ -60,4 +61,31 @@ test('a full disk and a closed pipe take the lines, not the service', () => {
     },
   );
   expect(closed.stderr).toBe('alive');
+});
+
+const IMPORT = `import { createLog } from ${JSON.stringify(new URL('../src/log.ts', import.meta.url).href)};`;
+
+test('a reader that has stopped reading holds nobody up, and costs bounded memory', async () => {
+  const program = `${IMPORT}
+    const log = createLog('info');
+    const startedMs = performance.now();
+    for (let n = 0; n < 50_000; n += 1) log.info({ n }, 'x'.repeat(1_000));
+    setTimeout(() => process.stderr.write('alive, ' + (process.memoryUsage().rss < 400e6)), 20);`;
+  const child = spawn(process.execPath, ['--input-type=module', '-e', program]);
+  onTestFinished(() => void child.kill('SIGKILL'));
+  const [said] = (await once(child.stderr, 'data')) as [Buffer];
+  expect(said.toString()).toBe('alive, true');
+  expect(child.exitCode).toBeNull();
+});
+
+test('a reader that reads has every line, in order, the last ones too', () => {
+  const program = `${IMPORT}
+    const log = createLog('info');
+    for (let n = 0; n < 3_000; n += 1) log.info({ n }, 'a line');`;
+  const { stdout } = spawnSync(process.execPath, ['--input-type=module', '-e', program], {
+    encoding: 'utf8',
+  });
+  const lines = stdout.trimEnd().split('\n');
+  expect(lines.map((line) => (JSON.parse(line) as { n: number }).n)).toEqual(lines.map((_, n) => n));
+  expect(lines).toHaveLength(3_000);
 });

@@ -1,0 +1,41 @@
+/**
+ * Lines on their way to a descriptor. Whoever logs never waits for it: behind a pipe there may be a reader that has
+ * stopped reading, and a webhook's answer is due within the second. Nor does it end anything: a full disk or a closed
+ * pipe takes the lines that it refuses, and has the next ones once there is room again.
+ */
+import { write } from 'node:fs';
+import type { DestinationStream } from 'pino';
+
+/** Lines that wait while they cannot be written; what comes beyond is dropped. */
+const MAX_WAITING_CHARACTERS = 1 << 20;
+const RETRY_MS = 50;
+
+export function linesTo(fd: number): DestinationStream {
+  let waiting: string[] = [];
+  let characters = 0;
+  let isWriting = false;
+
+  const next = (): void => {
+    isWriting = waiting.length > 0;
+    if (!isWriting) return;
+    const bytes = Buffer.from(waiting.join(''));
+    waiting = [];
+    characters = 0;
+    put(bytes);
+  };
+  const put = (bytes: Buffer): void =>
+    write(fd, bytes, (error, written) => {
+      if (error === null && written < bytes.length) put(bytes.subarray(written));
+      else if (error?.code === 'EAGAIN') setTimeout(() => put(bytes), RETRY_MS);
+      else next();
+    });
+
+  return {
+    write(line: string): void {
+      if (characters + line.length > MAX_WAITING_CHARACTERS) return;
+      waiting.push(line);
+      characters += line.length;
+      if (!isWriting) next();
+    },
+  };
+}
