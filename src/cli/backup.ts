@@ -1,9 +1,9 @@
 /** `stock-mirror backup FILE`: an online copy of the mirror, beside a running server or without one. */
-import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { Command } from 'commander';
 import { loadConfig, type Config } from '../config.ts';
 import { backupDatabase } from '../store/backup.ts';
+import { isThere } from '../store/is-there.ts';
 import { EXIT } from './exit-codes.ts';
 import { interruptible } from './interrupt.ts';
 import { createWorkProgress } from './progress.ts';
@@ -32,7 +32,7 @@ served, from whatever path, a new epoch begins and every product is read again.`
 
 async function backup(file: string, options: BackupOptions, config: Config): Promise<number> {
   const from = config.database.path;
-  if (!existsSync(from)) throw new Error(`${from} does not exist: there is nothing to copy yet`);
+  if (!isThere(from)) throw new Error(`${from} does not exist: there is nothing to copy yet`);
   const progress = createWorkProgress(process.stderr, { unit: 'pages', atFirst: 'copying' });
   const startedAtMs = performance.now();
   let made;

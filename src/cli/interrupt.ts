@@ -1,8 +1,15 @@
-/** Ctrl-C as a signal to work that ends in order. */
+/** Being told to stop as a signal to work that ends in order, and leaves nothing half made behind. */
 
-/** Once: a second Ctrl-C ends the process the hard way. */
+/** Ctrl-C; `timeout`, a container that stops; a terminal that closes. */
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+
+/** Once: a second one ends the process the hard way. */
 export function interruptible(): AbortSignal {
   const interrupted = new AbortController();
-  process.once('SIGINT', () => interrupted.abort());
+  const interrupt = (): void => {
+    for (const signal of SIGNALS) process.off(signal, interrupt);
+    interrupted.abort();
+  };
+  for (const signal of SIGNALS) process.on(signal, interrupt);
   return interrupted.signal;
 }

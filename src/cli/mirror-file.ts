@@ -1,8 +1,8 @@
 /** The mirror's file, opened by a verb that only reads it. */
-import { existsSync } from 'node:fs';
 import { explain } from '../store/explain.ts';
 import { refuseFolder, refuseNoMirror, refuseOlderSchema } from '../store/known-mirror.ts';
 import { openReader, type Db } from '../store/open.ts';
+import { isThere } from '../store/is-there.ts';
 
 /** @throws StoreError, or Error when there is none. */
 export function openMirrorFile(path: string): Db {
@@ -18,7 +18,7 @@ export function openMirrorFile(path: string): Db {
 
 /** As `openMirrorFile`, also when the service would have to bring it up to date first. */
 export function openMirrorOfAnyAge(path: string): Db {
-  if (!existsSync(path))
+  if (!isThere(path))
     throw new Error(`${path} does not exist: start the mirror with \`stock-mirror serve\` first`);
   refuseFolder(path);
   const db = openReader(path);

@@ -1,10 +1,10 @@
 /** `stock-mirror prune`: deletes at once what the server deletes in its time; in the server, or here when none runs. */
-import { existsSync } from 'node:fs';
 import { Command } from 'commander';
 import { loadConfig, type Config } from '../config.ts';
 import { StoreError } from '../store/errors.ts';
 import { pruneDatabase } from '../store/prune.ts';
 import type { PrunedPortion } from '../store/retention.ts';
+import { isThere } from '../store/is-there.ts';
 import { EXIT } from './exit-codes.ts';
 import { whole } from './flags.ts';
 import { interruptible } from './interrupt.ts';
@@ -59,7 +59,7 @@ async function prune(options: PruneOptions, config: Config): Promise<number> {
 
 async function pruneHere(days: number, config: Config, interrupted: AbortSignal): Promise<PrunedPortion> {
   const { path } = config.database;
-  if (!existsSync(path)) throw new Error(`${path} does not exist: there is nothing to prune yet`);
+  if (!isThere(path)) throw new Error(`${path} does not exist: there is nothing to prune yet`);
   try {
     const pruned = await pruneDatabase(path, {
       beforeMs: Date.now() - days * DAY_MS,

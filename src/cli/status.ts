@@ -1,9 +1,9 @@
 /** `stock-mirror status`: the mirror's state, from the running server, or from the database when none runs. */
-import { existsSync } from 'node:fs';
 import { Command } from 'commander';
 import { z } from 'zod';
 import { loadConfig, type Config } from '../config.ts';
 import { status as readStatus } from '../store/queries/status.ts';
+import { isThere } from '../store/is-there.ts';
 import { ago } from './ago.ts';
 import { colours } from './colours.ts';
 import { EXIT } from './exit-codes.ts';
@@ -55,7 +55,7 @@ export function statusCommand(): Command {
 async function findStatus(config: Config): Promise<{ status: ShownStatus; serving: boolean }> {
   const served = await opsClient(config.ops).get('/api/status', statusSchema);
   if (served !== null) return { status: served, serving: true };
-  if (!existsSync(config.database.path)) {
+  if (!isThere(config.database.path)) {
     throw new Error(
       `no server runs and ${config.database.path} does not exist: start one with \`stock-mirror serve\``,
     );

@@ -118,7 +118,11 @@ async function productsToCompare(
   service: ServiceSide,
 ): Promise<string[]> {
   if (product !== undefined) return [...new Set(product)];
-  if (sample !== undefined) return mirror.sample(sample);
+  if (sample !== undefined) {
+    const drawn = mirror.sample(sample);
+    // An empty mirror equals an empty service alone.
+    return drawn.length > 0 ? drawn : (await service.productIds()).slice(0, sample);
+  }
   return [...new Set([...(await service.productIds()), ...mirror.productIds()])];
 }
 

@@ -5,7 +5,7 @@ import { VARIABLES, VARIABLE_NAMES, type Variable, type VariableName } from './v
 export interface DescribedVariable {
   readonly name: VariableName;
   readonly source: 'set' | 'default' | 'unset';
-  /** Null when unset; `[secret]` for what must not be shown. */
+  /** Null when unset; `[secret]` for what must not be shown, `[wrong]` for what is refused. */
   readonly value: string | null;
 }
 
@@ -18,7 +18,9 @@ export function describeVariables(sources: Sources): DescribedVariable[] {
       const value = variable.default ?? null;
       return { name, source: value === null ? 'unset' : 'default', value };
     }
-    // What may be read from a file is what must not be seen.
-    return { name, source: 'set', value: variable.fromFile === true ? '[secret]' : text };
+    // What may be read from a file is what must not be seen, and what is refused may hold it in the wrong place.
+    const isRight = variable.schema.safeParse(text).success;
+    const value = variable.fromFile === true ? '[secret]' : isRight ? text : '[wrong]';
+    return { name, source: 'set', value };
   });
 }

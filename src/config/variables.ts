@@ -82,7 +82,7 @@ export const VARIABLES = {
   OPS_TOKEN: {
     schema: bearerToken,
     fromFile: true,
-    remedy: 'Set it to a long random text, for example the output of: openssl rand -hex 32',
+    remedy: 'Set it to a long random text, for example the output of `openssl rand -hex 32`.',
   },
   RECONCILE_CRON: { schema: schedule, default: '*/15 * * * *', remedy: SCHEDULE_REMEDY },
   RESYNC_CRON: { schema: schedule, default: '0 3 * * *', remedy: SCHEDULE_REMEDY },

@@ -143,7 +143,7 @@ export class Reconciler {
     const run = await this.#begin(() =>
       productIds === null
         ? beginCatalogueRun(this.#deps, 'operator')
-        : beginProductRun(this.#deps, productIds),
+        : beginProductRun(this.#deps, [...new Set(productIds)]),
     );
     this.#queue.wake();
     this.#pause.wake();

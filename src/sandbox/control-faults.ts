@@ -6,6 +6,7 @@ import type { Reads } from './reads.ts';
 
 const probability = z.number().min(0).max(1);
 const ms = z.int().min(0).max(3_600_000);
+const YEAR_MS = 365 * 86_400_000;
 const rangeMs = z
   .union([ms, z.strictObject({ min: ms, max: ms })])
   .transform((value) => (typeof value === 'number' ? { min: value, max: value } : value))
@@ -34,7 +35,7 @@ export const faultsSchema = z.strictObject({
     .optional(),
   access_denied: z.boolean().optional(),
   quota_exceeded: z.boolean().optional(),
-  clock_offset_ms: z.int().optional(),
+  clock_offset_ms: z.int().min(-YEAR_MS).max(YEAR_MS).optional(),
   node_skew_ms: ms.optional(),
 });
 

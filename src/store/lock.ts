@@ -2,11 +2,12 @@
  * One writer per database. The lock is a SQLite lock on a file of its own beside the database: the kernel lets it
  * go when the process ends, however it ends, so no stale lock ever needs a person.
  */
-import { existsSync, mkdirSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import Database from 'better-sqlite3';
 import { isBusy, StoreError } from './errors.ts';
 import { explain } from './explain.ts';
+import { isThere } from './is-there.ts';
 
 export interface DatabaseLock {
   release(): void;
@@ -34,10 +35,14 @@ export function lockDatabase(path: string): DatabaseLock {
   });
 }
 
-/** Whether a process has the lock at this moment, without taking it or making its file. */
+/**
+ * Whether a process has the lock at this moment, without taking it or making its file.
+ *
+ * @throws StoreError `unreachable` when this user may not look.
+ */
 export function isDatabaseLocked(path: string): boolean {
   const lockPath = `${path}.lock`;
-  if (!existsSync(lockPath)) return false;
+  if (!isThere(lockPath)) return false;
   return explain(lockPath, () => {
     const db = new Database(lockPath, { readonly: true, timeout: 0 });
     try {

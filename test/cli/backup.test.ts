@@ -7,6 +7,7 @@ import {
   mkdirSync,
   openSync,
   readdirSync,
+  rmSync,
   statSync,
   symlinkSync,
   writeFileSync,
@@ -164,7 +165,8 @@ describe('of a mirror that nobody serves', () => {
     expect(leftIn(home).filter((name) => name.includes('copy-of-damaged'))).toEqual([]);
   });
 
-  test('Ctrl-C leaves nothing behind', async () => {
+  test.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)('%s leaves nothing behind', async (signal) => {
+    rmSync(join(home.folder, 'large.db'), { force: true });
     const large = withEnv(home, { DATABASE_PATH: './large.db' });
     const db = openWriter(join(home.folder, 'large.db'));
     db.exec(
@@ -176,7 +178,7 @@ describe('of a mirror that nobody serves', () => {
     await eventually(() => leftIn(home).some((name) => name.startsWith('.large-copy')), {
       what: 'a draft grows beside the target',
     });
-    command.signal('SIGINT');
+    command.signal(signal);
     const { code, stderr } = await command.ended;
     expect(code).toBe(130);
     expect(stderr).toContain('stopped; there is no copy');

@@ -6,6 +6,7 @@ import { explain, remedyFor } from '../../store/explain.ts';
 import { findFile } from '../../store/file-identity.ts';
 import { MarkKeeper } from '../../store/mark.ts';
 import { readMark } from '../../store/read-mark.ts';
+import { isThere } from '../../store/is-there.ts';
 import { knownSchemaVersion } from '../../store/migrate.ts';
 import type { Db } from '../../store/open.ts';
 import { openMirrorOfAnyAge } from '../mirror-file.ts';
@@ -17,15 +18,17 @@ const LITTLE_ROOM_BYTES = 100e6;
 
 /** @param isWhole checks every index against its table too, which takes several times as long. */
 export function checkDatabase(path: string, { full: isWhole }: { readonly full: boolean }): Check[] {
-  const places = [checkRoom(path), ...checkPermissions(path)];
-  if (!existsSync(path)) {
-    return [
-      warn('database', `${path} does not exist`, 'start the service: it makes it, and reads everything'),
-      ...places,
-    ];
-  }
   let db;
+  let places: Check[] = [];
   try {
+    const isMade = isThere(path);
+    places = [checkRoom(path), ...checkPermissions(path)];
+    if (!isMade) {
+      return [
+        warn('database', `${path} does not exist`, 'start the service: it makes it, and reads everything'),
+        ...places,
+      ];
+    }
     db = openMirrorOfAnyAge(path);
   } catch (error) {
     return [refused(error), ...places];

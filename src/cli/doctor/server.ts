@@ -5,6 +5,8 @@ import { urlOf } from '../listener-url.ts';
 import { fail, messageOf, ok, warn, type Check } from './check.ts';
 
 const TIMEOUT_MS = 5_000;
+/** In the place of a status. */
+const NO_ANSWER = 0;
 
 interface Answer {
   readonly status: number;
@@ -17,10 +19,9 @@ export async function checkServer(config: Config): Promise<Check[]> {
   const publicAnswer = await ask(publicUrl);
   const privateAnswer = await ask(privateUrl, config.ops.token?.reveal());
   // After them: a socket that systemd holds is answered by a server that was about to start.
-  const isRunning = isDatabaseLocked(config.database.path);
-  const server = isRunning
-    ? ok('server', 'it holds the database')
-    : warn('server', 'none runs on this database: webhooks are not received', 'start it: stock-mirror serve');
+  const server = checkLock(config.database.path);
+  // Where nobody can tell, what answers as the server does is taken for it.
+  const isRunning = server.status !== 'warn';
   return [
     server,
     judgePublic(publicUrl, publicAnswer, isRunning),
@@ -28,11 +29,26 @@ export async function checkServer(config: Config): Promise<Check[]> {
   ];
 }
 
+function checkLock(path: string): Check {
+  try {
+    return isDatabaseLocked(path)
+      ? ok('server', 'it holds the database')
+      : warn(
+          'server',
+          'none runs on this database: webhooks are not received',
+          'start it: stock-mirror serve',
+        );
+  } catch (error) {
+    return fail('server', messageOf(error), 'run this as the user of the service');
+  }
+}
+
 function judgePublic(url: string | null, answer: Answer | null, isRunning: boolean): Check {
   const name = 'webhook listener';
   if (url === null)
     return warn(name, 'PORT is 0, a different port at each start', 'set PORT to one of your choice');
   if (answer === null) return silent(name, url, isRunning, 'HOST and PORT');
+  if (answer.status === NO_ANSWER) return mute(name, url, answer);
   const isOurs = answer.json?.['status'] === 'ok' || answer.json?.['error'] === 'unavailable';
   if (!isOurs || !isRunning) return foreign(name, url, 'PORT');
   if (answer.status === 200) return ok(name, `${url} can accept and commit a delivery`);
@@ -48,6 +64,7 @@ function judgePrivate(url: string | null, answer: Answer | null, isRunning: bool
   if (url === null)
     return warn(name, 'OPS_PORT is 0, a different port at each start', 'set OPS_PORT to one of your choice');
   if (answer === null) return silent(name, url, isRunning, 'OPS_HOST and OPS_PORT');
+  if (answer.status === NO_ANSWER) return mute(name, url, answer);
   const state = answer.json?.['state'];
   if (answer.status === 401)
     return fail(name, `${url} has another OPS_TOKEN`, 'give this command the same one');
@@ -59,6 +76,14 @@ function judgePrivate(url: string | null, answer: Answer | null, isRunning: bool
 function silent(name: string, url: string, isRunning: boolean, variables: string): Check {
   if (!isRunning) return warn(name, `nobody listens at ${url}`, 'start the server');
   return fail(name, `a server runs, but not at ${url}`, `give this command the ${variables} of the server`);
+}
+
+function mute(name: string, url: string, { json }: Answer): Check {
+  return fail(
+    name,
+    `${url} takes connections and does not answer (${String(json?.['problem'])})`,
+    'see the log of the server; if it hangs, start it again',
+  );
 }
 
 function foreign(name: string, url: string, variable: string): Check {
@@ -83,7 +108,8 @@ async function ask(url: string | null, token?: string): Promise<Answer | null> {
   } catch (error) {
     const cause = error instanceof Error ? error.cause : undefined;
     const code = cause instanceof Error && 'code' in cause ? cause.code : null;
-    return code === 'ECONNREFUSED' ? null : { status: 0, json: { problem: messageOf(error) } };
+    if (code === 'ECONNREFUSED') return null;
+    return { status: NO_ANSWER, json: { problem: messageOf(cause instanceof Error ? cause : error) } };
   }
 }
 

@@ -54,8 +54,8 @@ async function write({ chunks, onRead, path, interrupted }: WriteOptions): Promi
 
 async function fill(file: FileHandle, chunks: Iterable<string>, interrupted: AbortSignal): Promise<boolean> {
   for (const chunk of chunks) {
-    // Also lets Ctrl-C be heard.
-    await file.write(chunk);
+    // All of it: a disk that fills up takes a part first, without an error. Also lets Ctrl-C be heard.
+    await file.writeFile(chunk);
     if (interrupted.aborted) return false;
   }
   return true;

@@ -84,7 +84,8 @@ const resync = createRoute({
   operationId: 'resync',
   summary: 'Reads everything again, or named products',
   description:
-    'While such a run is under way, a second request returns that one, with `joined`: what it had read before the ' +
+    'While a walk through the whole catalogue is under way that is as urgent, a second request for one returns that ' +
+    'one, with `joined`: what it had read before the ' +
     'request it does not read again. To be sure of the moment of the request, ask once more when it has ended.',
   request: {
     body: {

@@ -163,6 +163,36 @@ test('a server that starts while it is asked, behind a socket that was there bef
   expect(named(report, 'private listener')).toMatchObject({ status: 'warn' });
 });
 
+test('a server that hangs is not called another program', async () => {
+  const home = await homeOf(await startService({ products: 1 }));
+  const lock = lockDatabase(databaseOf(home));
+  const hanging = createServer(() => undefined).listen(0, '127.0.0.1');
+  await once(hanging, 'listening');
+  onTestFinished(() => {
+    hanging.closeAllConnections();
+    hanging.close();
+    lock.release();
+  });
+  const port = String((hanging.address() as AddressInfo).port);
+  const report = await examine(withEnv(home, { PORT: port }));
+  expect(named(report, 'webhook listener')).toMatchObject({
+    status: 'fail',
+    message: expect.stringContaining('does not answer'),
+    remedy: expect.stringContaining('start it again'),
+  });
+});
+
+test('an address that is refused for the password in it is not printed', async () => {
+  const home = await homeOf(await startService({ products: 1 }));
+  const leaky = withEnv(home, { SERVICE_BASE_URL: 'https://ann:hunter2pass@service.example' });
+  for (const args of [['doctor'], ['doctor', '--json']]) {
+    const { code, stdout, stderr } = await run(leaky, ...args);
+    expect(code).toBe(2);
+    expect(stdout + stderr).toContain('SERVICE_BASE_URL holds credentials');
+    expect(stdout + stderr).not.toContain('hunter2pass');
+  }
+});
+
 describe('the database', () => {
   async function stopped(): Promise<Home> {
     const home = await homeOf(await startService({ products: 3 }), { PORT: String(await freePort()) });

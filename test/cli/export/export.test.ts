@@ -14,6 +14,7 @@ import {
   run,
   startService,
   temporaryFolder,
+  watch,
   withEnv,
   type Home,
 } from '../harness.ts';
@@ -208,5 +209,45 @@ describe('of a large mirror', () => {
     expect(lines).toBe(ROWS);
     expect(await ended).toEqual([0, null]);
     expect(readdirSync(large.env['TMPDIR'] ?? tmpdir())).toEqual([]);
+  });
+});
+
+describe('where there is room for a part only', () => {
+  /** Files of this command may not grow beyond so many kB: a part is written, as on a disk that fills up. */
+  const within = (kB: number, ...args: string[]) =>
+    watch(
+      spawn('sh', ['-c', `ulimit -f ${kB * 2}; exec "$0" "$@"`, process.execPath, CLI, ...args], {
+        cwd: large.folder,
+        env: { ...large.env, TMPDIR: large.folder },
+      }),
+    ).ended;
+  let large: Home;
+  beforeAll(async () => {
+    large = await homeOf(await startService({ products: 1 }));
+    fill(
+      databaseOf(large),
+      Array.from({ length: 1_500 }, (_, n) => `S-${n}`),
+    );
+  });
+
+  test('no file appears, and the one before it stays', async () => {
+    const path = join(large.folder, 'stock.csv');
+    writeFileSync(path, 'the last one');
+    const { code, stderr } = await within(40, 'export', '--format', 'csv', '--output', path, '--force');
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr: expect.stringContaining('(EFBIG): see that there is room'),
+    });
+    expect(readFileSync(path, 'utf8')).toBe('the last one');
+    expect(readdirSync(large.folder).filter((name) => name.startsWith('.stock'))).toEqual([]);
+  });
+
+  test('nothing is printed', async () => {
+    const { code, stdout, stderr } = await within(40, 'export', '--format', 'csv');
+    expect({ code, stdout, stderr }).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: expect.stringContaining('(EFBIG)'),
+    });
   });
 });

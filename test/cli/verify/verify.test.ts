@@ -1,7 +1,9 @@
 /** `verify` over a real mirror and the simulated service: it finds what is wrong, and nothing else. */
 import { createHash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { openWriter } from '../../../src/store/open-writer.ts';
 import { plainVariants } from '../../process/harness.ts';
 import {
   databaseOf,
@@ -239,4 +241,31 @@ test('without a mirror there is nothing to verify; --sample and --product are tw
   expect(none.stderr).toContain('mirror.db does not exist');
   const both = await run(home, 'verify', '--sample', '5', '--product', '1');
   expect(both).toMatchObject({ code: 2, stdout: '' });
+});
+
+test('a sample of an empty mirror is drawn from the service: nothing compared proves nothing', async () => {
+  const sandbox = await startService({ products: 5 });
+  const home = await homeOf(sandbox);
+  openWriter(databaseOf(home)).close();
+  const { code, stdout } = await run(home, 'verify', '--sample', '3', '--json');
+  expect(code).toBe(1);
+  expect(JSON.parse(stdout)).toMatchObject({ equal: false, products: 3 });
+});
+
+test('below a file there is nothing to look at, which is not said of a mirror that is not there', async () => {
+  const home = await homeOf(await startService());
+  const below = withEnv(home, { DATABASE_PATH: '.env.of-somebody/mirror.db' });
+  writeFileSync(join(home.folder, '.env.of-somebody'), '');
+  for (const verb of [['verify'], ['status'], ['export', '--format', 'csv'], ['backup', 'x.db'], ['prune']]) {
+    const { code, stderr } = await run(below, ...verb);
+    expect({ code, stderr }, verb.join(' ')).toEqual({
+      code: 1,
+      stderr: expect.stringContaining('mirror.db cannot be looked at (ENOTDIR): set DATABASE_PATH'),
+    });
+  }
+  const { code, stdout } = await run(below, 'doctor');
+  expect({ code, stdout }).toEqual({
+    code: 1,
+    stdout: expect.stringMatching(/^fail {2}database .*cannot be looked at/m),
+  });
 });
