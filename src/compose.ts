@@ -65,7 +65,7 @@ export async function openMirror(
     await store.close();
     throw error;
   });
-  const clock = createClock(Math.max(life.aliveAtMs ?? 0, life.lastLogAtMs ?? 0));
+  const clock = createClock(Math.max(life.aliveAtMs ?? 0, life.lastLogAtMs ?? 0, life.lastRunAtMs ?? 0));
   const { client, tokens } = platform.connect({
     baseUrl: config.service.baseUrl,
     clientId: config.service.clientId,
@@ -95,7 +95,7 @@ export async function openMirror(
     store,
     reconciler,
     clock,
-    silenceMs: silenceMs(life, clock.now()),
+    silenceMs: silenceMs(life, Date.now()),
     async close(): Promise<void> {
       await reconciler.stop();
       await client.close();
@@ -104,10 +104,17 @@ export async function openMirror(
   };
 }
 
+/** The host's clock may be set by as much between two starts without anybody noticing. */
+const CLOCK_TOLERANCE_MS = 5_000;
+/** Where the clock was set back since: how long it was nobody can tell, and it is taken for long. */
+const UNTOLD_SILENCE_MS = 60_000;
+
 /** A database that was filled without ever listening has been silent since then. */
-function silenceMs(life: QueryResult<'lastLife'>, nowMs: number): number | null {
+function silenceMs(life: QueryResult<'lastLife'>, wallNowMs: number): number | null {
   const lastAtMs = life.aliveAtMs ?? life.lastFullSyncAtMs;
-  return lastAtMs === null ? null : Math.max(0, nowMs - lastAtMs);
+  if (lastAtMs === null) return null;
+  if (lastAtMs > wallNowMs + CLOCK_TOLERANCE_MS) return UNTOLD_SILENCE_MS;
+  return Math.max(0, wallNowMs - lastAtMs);
 }
 
 export interface RunningService {
@@ -142,7 +149,7 @@ export async function startService(
     retentionDays: config.retentionDays,
   });
   const unstored = keepUnstored({ writer: store.writer, now: clock.now, log });
-  const pulse = createPulse(store.writer, clock.now);
+  const pulse = createPulse(store.writer, Date.now);
   const stopParts = async (): Promise<void> => {
     await unstored.stop();
     await pulse.stop();

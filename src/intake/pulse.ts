@@ -20,13 +20,14 @@ const EVERY_MS = 1_000;
 const CHECK_DEADLINE_MS = 700;
 const CHECK_VALID_MS = 250;
 
-export function createPulse(writer: StoreWriter, now: () => number): Pulse {
+/** @param wallNow what any program of this host takes for the present, epoch ms: who reads the stamp compares it with that. */
+export function createPulse(writer: StoreWriter, wallNow: () => number): Pulse {
   const begun = Promise.withResolvers<void>();
   let timer: NodeJS.Timeout | null = null;
   let checked: { readonly atMs: number; readonly result: Promise<boolean> } | null = null;
   let underWay: Promise<boolean> | null = null;
   const stamp = (): Promise<boolean> =>
-    writer.command('alive', { atMs: now() }).then(
+    writer.command('alive', { atMs: wallNow() }).then(
       () => true,
       () => false,
     );
@@ -41,7 +42,7 @@ export function createPulse(writer: StoreWriter, now: () => number): Pulse {
       begun.resolve();
     },
     check(): Promise<boolean> {
-      const nowMs = now();
+      const nowMs = performance.now();
       if (checked === null || nowMs - checked.atMs > CHECK_VALID_MS) {
         checked = { atMs: nowMs, result: inTime(beat()) };
       }

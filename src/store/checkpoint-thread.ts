@@ -3,7 +3,7 @@
  * nor a reader waits for it. Under a steady stream of writes a passive checkpoint never catches the last of them, and
  * the log would only grow: now and then the writer is asked to move the few frames left between two commits, and the
  * log begins anew. A reader that holds the log back for long is named to the main thread. At the same pace this thread keeps the
- * mark (mark.ts), and sees that the path still leads to the file that is open.
+ * mark (mark.ts), and sees that the paths still lead to the files that are open.
  */
 import { statSync } from 'node:fs';
 import Database from 'better-sqlite3';
@@ -65,6 +65,8 @@ function main(): void {
   const pageBytes = db.pragma('page_size', { simple: true }) as number;
   // As recorded by the writer: the path may have led to another file when this thread opened it.
   const inode = db.prepare<[], string | null>('SELECT file_inode FROM service_state').pluck().get() ?? null;
+  // SQLite keeps the log's two as long as a connection is open, and nobody has reason to touch the lock.
+  const beside = ['-wal', '-shm', '.lock'].map((end) => ({ file: path + end, inode: inodeOf(path + end) }));
   const keeper = new MarkKeeper(db, path);
   const nextNewsAtMs = { wal: 0, mark: 0 };
   const tell = (news: CheckpointNews): void => {
@@ -107,20 +109,26 @@ function main(): void {
     });
   };
 
+  /** @returns the file to which its path does not lead any more. */
+  const goneFile = (): string | undefined =>
+    inodeOf(path) === inode ? beside.find((one) => one.inode !== inodeOf(one.file))?.file : path;
+
   const timer = setInterval(() => {
     let walBytes = 0;
-    let foundInode = inode;
+    let gone: string | undefined;
     try {
-      foundInode = inodeOf(path);
+      gone = goneFile();
       walBytes = statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0;
       if (walBytes >= MIN_WAL_BYTES) keepShort(walBytes);
     } catch (error) {
       tell({ type: 'failed', walBytes, message: error instanceof Error ? error.message : String(error) });
     }
-    // What is committed from here on would be lost with the process. It ends this thread, and so the process.
-    if (foundInode !== inode) {
+    if (gone !== undefined) {
+      // A deleted log is still open here: what it holds is saved into the database.
+      if (gone !== path) catchUp();
+      // What is committed from here on would be lost with the process. It ends this thread, and so the process.
       throw new Error(
-        `${path} was deleted, moved or replaced while it was open: do so only while it is stopped`,
+        `${gone} was deleted, moved or replaced while it was open: do so only while it is stopped`,
       );
     }
     const unwritten = keeper.keep();

@@ -1,4 +1,5 @@
 /** The mark beside the database while the store is open, and a database that goes away under it. */
+import Database from 'better-sqlite3';
 import { copyFileSync, mkdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import type { CheckpointNews } from '../../src/store/checkpoint-thread.ts';
@@ -98,3 +99,23 @@ test.each([
   await storeAt(store.path, { onHistoryNews: (one) => void news.push(one) });
   expect(news).toMatchObject([{ type: 'new_epoch' }]);
 });
+
+test.each(['-wal', '-shm', '.lock'])(
+  'its %s deleted while it is open ends the store, with the reason, and nothing is lost',
+  async (end) => {
+    const store = await storeAt();
+    await store.writer.appendDelivery(delivery('a', item()), T0);
+    await eventually(() => markOf(store.path).logSeq === 1, { what: 'writer and checkpoints run' });
+    await store.reader.ask('lastLife');
+    rmSync(store.path + end);
+    await store.writer.appendDelivery(delivery('b', item({ id: '101' })), T0);
+    await eventually(() => store.deaths.length === 1, { what: 'the owner is told', withinMs: 5_000 });
+    expect(store.deaths[0]?.message).toContain(`${store.path}${end} was deleted, moved or replaced`);
+    // What a kill leaves when nothing but the database is there.
+    const left = newPath();
+    copyFileSync(store.path, left);
+    const db = new Database(left);
+    expect(db.prepare('SELECT count(*) FROM log').pluck().get()).toBe(2);
+    db.close();
+  },
+);

@@ -148,7 +148,12 @@ test('runs by state, by id, and the latest', () => {
 
 test('what a start needs to know of the last life', () => {
   const writer = new DirectWriter();
-  expect(queries.lastLife(writer.db)).toEqual({ aliveAtMs: null, lastFullSyncAtMs: null, lastLogAtMs: null });
+  expect(queries.lastLife(writer.db)).toEqual({
+    aliveAtMs: null,
+    lastFullSyncAtMs: null,
+    lastLogAtMs: null,
+    lastRunAtMs: null,
+  });
   writer.deliver(delivery('a', item()), T0 + 1);
   writer.commit({ kind: 'command', name: 'alive', args: { atMs: T0 + 2 } });
   const id = createRun(writer, {});
@@ -158,7 +163,10 @@ test('what a start needs to know of the last life', () => {
     aliveAtMs: T0 + 2,
     lastFullSyncAtMs: T0 + 3,
     lastLogAtMs: T0 + 1,
+    lastRunAtMs: null,
   });
+  createRun(writer, { startedAtMs: T0 + 9 });
+  expect(queries.lastLife(writer.db)).toMatchObject({ lastRunAtMs: T0 + 9 });
 });
 
 test('a read that succeeds forgets the failures before it', () => {

@@ -71,6 +71,8 @@ export function lastLife(db: Db): {
   readonly aliveAtMs: number | null;
   readonly lastFullSyncAtMs: number | null;
   readonly lastLogAtMs: number | null;
+  /** When the latest of the runs began that are not over. */
+  readonly lastRunAtMs: number | null;
 } {
   const row = prepared<[], { aliveAtMs: number | null; lastFullSyncAtMs: number | null }>(
     db,
@@ -82,6 +84,10 @@ export function lastLife(db: Db): {
     aliveAtMs: row?.aliveAtMs ?? null,
     lastFullSyncAtMs: row?.lastFullSyncAtMs ?? null,
     lastLogAtMs,
+    lastRunAtMs:
+      prepared<[], number | null>(db, `SELECT max(started_at_ms) FROM runs WHERE state = 'running'`)
+        .pluck()
+        .get() ?? null,
   };
 }
 

@@ -82,17 +82,16 @@ export class Told {
     }
   }
 
-  /** Warehouses of pulled variants are known from webhooks alone: one that was named is there, whatever was removed since. */
+  /** Warehouses of pulled variants are known from webhooks alone: of one that is there, each that was named is, whatever was removed since. */
   #checkNamed(db: Db, { truth }: SimulatedService): void {
-    const held = rows(
-      db,
-      `SELECT variant_id || '/' || warehouse_id AS key, available_qty AS qty, suspect FROM mirror_stock`,
-    );
+    const texts = (sql: string): Set<string> => new Set(prepared<[], string>(db, sql).pluck().all());
+    const variants = texts('SELECT variant_id FROM mirror_variants');
+    const levels = texts(`SELECT variant_id || '/' || warehouse_id FROM mirror_stock`);
     for (const { variantId, warehouseId, kind } of truth.snapshot().cells) {
+      if (kind !== 'pulled' || !variants.has(variantId)) continue;
       const key = `${variantId}/${warehouseId}`;
       const isNamed = this.#changes.get(key)?.some((change) => this.#answered.has(change)) === true;
-      if (kind === 'pulled' && isNamed && !held.has(key))
-        this.#fault(`${key} has no row at rest, and was named`);
+      if (isNamed && !levels.has(key)) this.#fault(`${key} has no row at rest, and was named`);
     }
   }
 
