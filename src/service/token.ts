@@ -41,6 +41,8 @@ export interface TokenProviderDeps {
 const DEFAULT_PAUSE_MS = 60_000;
 /** `Retry-After: 0` must not become a tight loop. */
 const MIN_PAUSE_MS = 1_000;
+/** A token request that hangs longer is not waited for by who releases the latch: somebody waits for the answer. */
+const RELEASE_WAIT_MS = 3_000;
 
 /** The client credentials grant, cached for life and refreshed early (service-api.md, "Authentication" 2 to 8). */
 export function createTokenProvider(deps: TokenProviderDeps): TokenProvider {
@@ -182,10 +184,21 @@ export function createTokenProvider(deps: TokenProviderDeps): TokenProvider {
     },
 
     async releaseLatch() {
-      await flight?.catch(() => undefined);
+      // A refusal that is on its way would latch it again.
+      if (flight !== null) await settled(flight, RELEASE_WAIT_MS);
       await adoptFile();
       latch = null;
       await writeFile();
     },
   };
+}
+
+/** Waits for the end of it, however it ends, but no longer than so. */
+async function settled(work: Promise<unknown>, withinMs: number): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, withinMs);
+  });
+  await Promise.race([work.catch(() => undefined), late]);
+  clearTimeout(timer);
 }

@@ -338,6 +338,17 @@ describe('a refused secret', () => {
     expect(await tokens.getToken()).toBe('good');
   });
 
+  test('is released also while a token request hangs', { timeout: 10_000 }, async () => {
+    const service = await startStubService();
+    service.answer(TOKEN, () => undefined);
+    const { tokens } = connect({ baseUrl: service.baseUrl });
+    const hanging = new AbortController();
+    const asked = failureOf(tokens.getToken({ signal: hanging.signal }));
+    await tokens.releaseLatch();
+    hanging.abort();
+    expect(await asked).toMatchObject({ kind: 'aborted' });
+  });
+
   test('that was not refused loses nothing by releaseLatch', async () => {
     const service = await startStubService();
     const first = connect({ baseUrl: service.baseUrl });
