@@ -187,7 +187,7 @@ export async function startService(
       stopping: stopping.signal,
     });
     // Listened to before anything is read: what a read may miss must arrive as a delivery.
-    const webhook = await listenAt(platform, { fetch: intake.fetch, anyHost: true }, config.webhook);
+    const webhook = await listenAt(platform, { fetch: intake.fetch, isLenient: true }, config.webhook);
     listeners.push(webhook);
     const opsListener = await listenAt(platform, ops, config.ops);
     listeners.push(opsListener);

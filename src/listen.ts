@@ -7,8 +7,11 @@ import { Slots } from './slots.ts';
 
 interface App {
   readonly fetch: Parameters<typeof createAdaptorServer>[0]['fetch'];
-  /** Nothing of it depends on the Host that a request names: one without, or with an odd one, is answered all the same. */
-  readonly anyHost?: boolean;
+  /**
+   * Nothing of it depends on the Host that a request names, and every answer is short: a request without a Host, or with
+   * an odd one, is answered all the same, and who closes its half behind its request waits for the answer.
+   */
+  readonly isLenient?: boolean;
 }
 
 export interface Listener {
@@ -46,13 +49,14 @@ export async function listen(app: App, host: string, port: number, fd?: number):
       keepAliveTimeout: KEEP_ALIVE_MS,
       connectionsCheckingInterval: CHECK_EVERY_MS,
       maxHeaderSize: 16 << 10,
-      requireHostHeader: app.anyHost !== true,
+      requireHostHeader: app.isLenient !== true,
     },
   }) as Server & { httpAllowHalfOpen: boolean };
-  // Who closes its half behind a request waits for the answer.
-  server.httpAllowHalfOpen = true;
-  // The adaptor makes a URL of it, and refuses what it cannot.
-  if (app.anyHost === true) server.prependListener('request', ({ headers }) => (headers.host = 'localhost'));
+  if (app.isLenient === true) {
+    server.httpAllowHalfOpen = true;
+    // The adaptor makes a URL of it, and refuses what it cannot.
+    server.prependListener('request', ({ headers }) => (headers.host = 'localhost'));
+  }
   const address = fd === undefined ? await listenOn(server, host, port) : await takeOver(server, fd);
   const connections = new Connections(server);
   return {
