@@ -49,7 +49,7 @@ async function resync(options: ResyncOptions, config: Config): Promise<number> {
         ...(options.product === undefined ? {} : { product_ids: options.product }),
         ...(options.allowRemovals === true ? { allow_removals: true } : {}),
       },
-      z.object({ run_id: z.number(), joined: z.boolean() }),
+      z.object({ run_id: z.number(), joined: z.boolean().optional() }),
     );
   const accepted = await begin();
   if (options.detach === true) {

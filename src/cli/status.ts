@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { loadConfig, type Config } from '../config.ts';
 import { status as readStatus } from '../store/queries/status.ts';
 import { isThere } from '../store/is-there.ts';
+import { isDatabaseLocked } from '../store/lock.ts';
 import { ago } from './ago.ts';
 import { colours } from './colours.ts';
 import { EXIT } from './exit-codes.ts';
@@ -68,11 +69,18 @@ async function findStatus(config: Config): Promise<{ status: ShownStatus; servin
   }
 }
 
+function notServing({ database, ops }: Config): string {
+  if (!isDatabaseLocked(database.path)) return colours.red('not running');
+  return colours.yellow(
+    `none answers at ${ops.host}:${ops.port}, but the database is held: by a server with another OPS_PORT, or a resync`,
+  );
+}
+
 function describe(status: ShownStatus, serving: boolean, config: Config): string {
   const paint = { live: colours.green, catching_up: colours.yellow, stale: colours.red }[status.state];
   const rows: [string, string][] = [
     ['state', paint(status.state)],
-    ['server', serving ? 'running' : colours.red('not running')],
+    ['server', serving ? 'running' : notServing(config)],
     ['database', config.database.path],
     ['mirrored', `${status.products} products, ${status.variants} variants, ${status.cells} stock levels`],
     ['last delivery', ago(status.last_delivery_at)],

@@ -1,7 +1,16 @@
 /** `status`, from the server and from the database. */
 import { writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { databaseOf, eventually, homeOf, run, startServer, startService, untilQuiet } from './harness.ts';
+import {
+  databaseOf,
+  eventually,
+  homeOf,
+  run,
+  startServer,
+  startService,
+  untilQuiet,
+  withEnv,
+} from './harness.ts';
 
 test('without a server and without a database it says what to do', async () => {
   const home = await homeOf(await startService());
@@ -46,6 +55,9 @@ test('with a server it shows the server’s state; exit code 0 only when live', 
   const json = await run(home, 'status', '--json');
   expect(json.stdout).toMatch(/^\{.*\}\n$/);
   expect(JSON.parse(json.stdout)).toMatchObject({ state: 'live', serving: true, products: 20 });
+
+  const lost = await run(withEnv(home, { OPS_PORT: '0' }), 'status');
+  expect(lost.stdout).toMatch(/^server +none answers at 127\.0\.0\.1:0, but the database is held: /m);
 
   server.signal('SIGTERM');
   await server.ended;
