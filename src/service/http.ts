@@ -103,6 +103,8 @@ function headersOf(request: TransportRequest, userAgent: string): Record<string,
   return {
     'content-type': request.contentType,
     accept: 'application/json',
+    // Unasked, a proxy may compress, and nothing here unpacks.
+    'accept-encoding': 'identity',
     'user-agent': userAgent,
     'x-request-id': request.requestId,
     ...(request.token === undefined ? {} : { authorization: `Bearer ${request.token}` }),

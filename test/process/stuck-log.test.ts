@@ -13,7 +13,8 @@ const MAIN = join(import.meta.dirname, '../../src/main.ts');
 const LINES = 2_000;
 
 test.concurrent('deliveries are answered, and SIGTERM ends it in time', async (t) => {
-  const sandbox = await startService(t, { products: 20 });
+  // A busy machine may take longer than the service waits; a thread that stands still does not answer at all.
+  const sandbox = await startService(t, { products: 20, ackTimeoutMs: 10_000 });
   const folder = temporaryFolder(t);
   const child = spawn(process.execPath, [MAIN], {
     cwd: folder,

@@ -42,6 +42,7 @@ describe('productDetail', () => {
     expect(request?.headers).toMatchObject({
       authorization: 'Bearer token-1',
       'content-type': 'application/json',
+      'accept-encoding': 'identity',
       'user-agent': 'stock-mirror/0.0.0-test',
       'x-request-id': 'request-1',
     });
