@@ -22,12 +22,14 @@ function follow(path: string, linksLeft: number): string | null {
   } catch (error) {
     if (!isMissing(error) || linksLeft === 0) return null;
   }
-  const target = linkTarget(path);
-  if (target !== null) return follow(resolve(dirname(path), target), linksLeft - 1);
   const folder = dirname(path);
   if (folder === path) return path;
+  // First: what a link says is relative to where its folder really is.
   const real = follow(folder, linksLeft);
-  return real === null ? null : join(real, basename(path));
+  if (real === null) return null;
+  const here = join(real, basename(path));
+  const target = linkTarget(here);
+  return target === null ? here : follow(resolve(real, target), linksLeft - 1);
 }
 
 /** @returns null when it is no link, or not there. */

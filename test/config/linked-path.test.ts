@@ -15,6 +15,9 @@ function folderWithLinks(): string {
   symlinkSync('relative.db', join(folder, 'twice.db'));
   symlinkSync('disk/later.db', join(folder, 'dangling.db'));
   symlinkSync('disk', join(folder, 'linked'));
+  symlinkSync('../later.db', join(folder, 'disk/up.db'));
+  mkdirSync(join(folder, 'deep'));
+  symlinkSync('../disk', join(folder, 'deep/linked'));
   symlinkSync('circle.db', join(folder, 'circle.db'));
   return folder;
 }
@@ -28,6 +31,7 @@ test.each([
   ['linked/mirror.db', 'disk/mirror.db'],
   ['linked/new.db', 'disk/new.db'],
   ['linked/new/deeper/new.db', 'disk/new/deeper/new.db'],
+  ['deep/linked/up.db', 'later.db'],
   ['none/new.db', 'none/new.db'],
   ['circle.db', 'circle.db'],
 ])('%s leads to %s', (path, target) => {
