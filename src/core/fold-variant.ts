@@ -9,6 +9,9 @@ import { isConcurrent, mergeLevel, type ReadContext } from './merge-read.ts';
 import type { Product, Variant } from './model.ts';
 import { unmappedVariant } from './unknown.ts';
 
+/** What a row of the feed has that a read writes. */
+const BY_A_READ = { source: 'read', orderId: null, userId: null, updateTimeMs: null } as const;
+
 export interface VariantSighting {
   readonly variant: VariantSnapshot;
   readonly product: Product;
@@ -88,11 +91,8 @@ function foldLevel(
     sku: variant.sku,
     oldQty,
     newQty,
-    source: 'read',
+    ...BY_A_READ,
     reason: cause ?? (before === undefined ? 'first_read' : 'restored'),
-    orderId: null,
-    userId: null,
-    updateTimeMs: null,
     requestId,
   });
   tables.putCell({ ...outcome.cell, changeSeq });
@@ -146,11 +146,8 @@ function foldTotal(
       sku: seen.sku,
       oldQty,
       newQty,
-      source: 'read',
+      ...BY_A_READ,
       reason: cause ?? (variant.goneAtMs === null ? 'first_read' : 'restored'),
-      orderId: null,
-      userId: null,
-      updateTimeMs: null,
       requestId,
     });
     if (oldQty !== null && cause !== null) reportDrift(ledger, sighting, cause, null, oldQty, newQty);
@@ -251,11 +248,8 @@ function restoreCells(ledger: Ledger, { variant, requestId }: VariantSighting, g
       sku: variant.sku,
       oldQty: null,
       newQty: cell.qty,
-      source: 'read',
+      ...BY_A_READ,
       reason: 'restored',
-      orderId: null,
-      userId: null,
-      updateTimeMs: null,
       requestId,
     });
     tables.putCell({ ...cell, goneAtMs: null, missingAtMs: null, unexplainedAtMs: entry.atMs, changeSeq });
