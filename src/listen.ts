@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { Server as NetServer, type AddressInfo, type Socket } from 'node:net';
 import { createAdaptorServer } from '@hono/node-server';
+import { authorityOf } from './authority.ts';
 import { Slots } from './slots.ts';
 
 interface App {
@@ -120,11 +121,6 @@ class Connections {
   endIdle(): void {
     for (const [, { socket, underWay }] of this.#open.entries()) if (underWay === 0) socket.end();
   }
-}
-
-/** As a URL has them. */
-export function authorityOf({ host, port }: Pick<Listener, 'host' | 'port'>): string {
-  return `${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
 async function listenOn(server: Server, host: string, port: number): Promise<AddressInfo> {

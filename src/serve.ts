@@ -1,9 +1,9 @@
 /** Runs the service until it is told to stop. Shared by `npm start` and `stock-mirror serve`. */
+import { authorityOf } from './authority.ts';
 import { ConfigError, formatConfigError, loadConfig } from './config.ts';
 import { createLog } from './log.ts';
 import { startService } from './compose.ts';
 import { keepHeapsSmall } from './heap.ts';
-import { authorityOf } from './listen.ts';
 import { addProcessMetrics } from './ops/metrics/process-metrics.ts';
 import { StoreError } from './store/errors.ts';
 

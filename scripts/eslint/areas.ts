@@ -20,6 +20,7 @@ const FOR_ENTRIES = [
   ...WORKING,
   'sandbox',
   'config',
+  'authority',
   'clock',
   'listen',
   'compose',
@@ -30,7 +31,7 @@ const FOR_ENTRIES = [
 ];
 /** Builds the running service out of its parts, for main.ts and the verbs. */
 const COMPOSITION: Area = {
-  imports: [...WORKING, 'config', 'clock', 'heap', 'listen', 'compose', 'serve'],
+  imports: [...WORKING, 'authority', 'config', 'clock', 'heap', 'listen', 'compose', 'serve'],
 };
 
 export const AREAS: Readonly<Record<string, Area>> = {
@@ -50,7 +51,8 @@ export const AREAS: Readonly<Record<string, Area>> = {
   clock: { imports: ['core'] },
   config: { imports: ['secret'] },
   heap: { imports: [], packages: 'node' },
-  listen: { imports: ['slots'] },
+  listen: { imports: ['authority', 'slots'] },
+  authority: { imports: [], packages: 'none' },
   log: { imports: ['secret', 'log-lines'] },
   'log-lines': { imports: [] },
   logger: { imports: ['secret', 'log'] },

@@ -1,16 +1,13 @@
 /** How a listener of this configuration is reached from this machine. */
+import { authorityOf, type Authority } from '../authority.ts';
 
 /** @returns null when the port is chosen at each start. */
-export function urlOf(
-  { host, port }: { readonly host: string; readonly port: number },
-  path = '',
-): string | null {
-  return port === 0 ? null : `http://${reachable(host)}:${port}${path}`;
+export function urlOf(at: Authority, path = ''): string | null {
+  return at.port === 0 ? null : `${baseUrlOf(at)}${path}`;
 }
 
 /** A listener on every address is reached on this machine's own. */
-export function reachable(host: string): string {
-  if (host === '0.0.0.0') return '127.0.0.1';
-  if (host === '::') return '[::1]';
-  return host.includes(':') ? `[${host}]` : host;
+export function baseUrlOf({ host, port }: Authority): string {
+  const own = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
+  return `http://${authorityOf({ host: own, port })}`;
 }

@@ -1,7 +1,7 @@
 /** Talks to a running server's private listener (DESIGN §5). */
 import { z } from 'zod';
 import type { Config } from '../config.ts';
-import { reachable } from './listener-url.ts';
+import { baseUrlOf } from './listener-url.ts';
 
 export const runViewSchema = z.object({
   run_id: z.number(),
@@ -43,7 +43,7 @@ const TIMEOUT_MS = 10_000;
 const errorSchema = z.object({ error: z.string(), error_description: z.string() });
 
 export function opsClient({ host, port, token }: Config['ops']): OpsClient {
-  const base = `http://${reachable(host)}:${port}`;
+  const base = baseUrlOf({ host, port });
   const authorization = token === null ? {} : { authorization: `Bearer ${token.reveal()}` };
 
   const call = async <T>(path: string, init: RequestInit, schema: z.ZodType<T>): Promise<T | null> => {

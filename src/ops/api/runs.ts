@@ -84,9 +84,9 @@ const resync = createRoute({
   operationId: 'resync',
   summary: 'Reads everything again, or named products',
   description:
-    'While a walk through the whole catalogue is under way that is as urgent, a second request for one returns that ' +
-    'one, with `joined`: what it had read before the ' +
-    'request it does not read again. To be sure of the moment of the request, ask once more when it has ended.',
+    'While a walk through the whole catalogue is under way that is as urgent, a second request for one returns it, ' +
+    'with `joined`: what it had read before the request it does not read again. To be sure of the moment of the ' +
+    'request, ask once more when it has ended.',
   request: {
     body: {
       required: true,
