@@ -1,6 +1,6 @@
 /**
  * The client for partners: every endpoint of the service, with retries, over one shared token. Other programs import it
- * as `stock-mirror/client`; service-api.md is the contract behind it.
+ * as `stock-mirror/client`; docs/store-api.md is the contract behind it.
  */
 import { setTimeout } from 'node:timers/promises';
 import { allAddresses, allProducts } from './service/all-rows.ts';
@@ -57,7 +57,7 @@ const DEFAULT_MAX_CONCURRENCY = 8;
  *
  * 500, network failures and timeouts are tried again with growing, jittered pauses: reads always, `createOrder` only
  * with an `external_order_id`. 429 waits for its `Retry-After`; a refused token is replaced once; nothing else is tried
- * again (service-api.md, "Errors" rule 4).
+ * again (docs/store-api.md#errors rule 4).
  *
  * @throws TypeError, RangeError for options that cannot be.
  */

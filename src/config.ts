@@ -64,7 +64,7 @@ export interface Endpoint {
 }
 
 /**
- * Reads and checks the configuration (design section 4). Called without arguments it reads the process's own
+ * Reads and checks the configuration (docs/configuration.md). Called without arguments it reads the process's own
  * environment and folder.
  *
  * @throws ConfigError naming every variable that is missing or wrong.

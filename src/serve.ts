@@ -11,7 +11,7 @@ import { StoreError } from './store/errors.ts';
 const STOP_WITHIN_MS = 4_500;
 const LAST_WORDS_MS = 100;
 
-/** The exit codes of what asks the service to stop (design section 6). */
+/** The exit codes of what asks the service to stop (docs/operating.md#commands). */
 const CODE_OF = { SIGTERM: 0, SIGINT: 130 } as const;
 
 /** @returns the exit code: 0 stopped by SIGTERM, 130 by Ctrl-C, 1 failed, 2 wrong configuration. */

@@ -1,4 +1,4 @@
-/** `stock-mirror doctor`: what could keep the mirror from being right, each with its remedy (DESIGN §6). */
+/** `stock-mirror doctor`: what could keep the mirror from being right, each with its remedy (docs/operating.md#commands). */
 import { Command } from 'commander';
 import { ConfigError, describeConfig, loadConfig, type Config } from '../config.ts';
 import type { DescribedVariable } from '../config/describe.ts';

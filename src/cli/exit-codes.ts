@@ -1,4 +1,4 @@
-/** The exit codes of every command (design section 6). */
+/** The exit codes of every command (docs/operating.md#commands). */
 export const EXIT = {
   done: 0,
   /** The work failed, or a comparison found a difference. */

@@ -1,4 +1,4 @@
-/** Talks to a running server's private listener (DESIGN §5). */
+/** Talks to a running server's private listener (docs/http-api.md). */
 import { z } from 'zod';
 import type { Config } from '../config.ts';
 import { baseUrlOf } from './listener-url.ts';

@@ -1,4 +1,4 @@
-/** `stock-mirror verify`: every figure of the service against the mirror's, changing nothing (DESIGN §6). */
+/** `stock-mirror verify`: every figure of the service against the mirror's, changing nothing (docs/operating.md#commands). */
 import { Command, Option } from 'commander';
 import { loadConfig, type Config } from '../config.ts';
 import { connectService } from '../service/connect.ts';

@@ -1,5 +1,5 @@
 /**
- * What can be known of the service's clock (DESIGN §8): bounds of the offset θ = service's clock − own clock, and
+ * What can be known of the service's clock (docs/architecture.md#merge-rules): bounds of the offset θ = service's clock − own clock, and
  * from them the window, in the service's clock, in which a read was sampled.
  */
 import {

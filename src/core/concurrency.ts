@@ -1,4 +1,4 @@
-/** Additive increase, multiplicative decrease of the number of reads under way (DESIGN §9). */
+/** Additive increase, multiplicative decrease of the number of reads under way (docs/architecture.md#reading-the-store). */
 export interface Concurrency {
   /** Fractional; the floor of it may be under way at once. */
   readonly limit: number;

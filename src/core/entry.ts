@@ -1,4 +1,4 @@
-/** The log's entries: everything the rules need travels in them (DESIGN §2). */
+/** The log's entries: everything the rules need travels in them (docs/architecture.md#data-flow). */
 import type { Reason, VariantKind } from './model.ts';
 
 /** One item of a delivery, understood. `updateTimeMs` is in the service's clock. */

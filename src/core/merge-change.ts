@@ -1,5 +1,5 @@
 /**
- * How one change merges into its cell (DESIGN §8, rules 1 to 4). The outcome's branch carries the rule's number,
+ * How one change merges into its cell (docs/architecture.md#merge-rules, rules 1 to 4). The outcome's branch carries the rule's number,
  * so that tests and counters can show that each has happened.
  */
 import type { StockChange } from './entry.ts';

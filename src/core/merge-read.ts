@@ -1,5 +1,5 @@
 /**
- * How one product read merges into a cell or a total (DESIGN §8, "A read"): it never overwrites a change that it
+ * How one product read merges into a cell or a total (docs/architecture.md#merge-rules, "A read"): it never overwrites a change that it
  * may not have seen, and what it overwrites it says.
  */
 import type { LevelSnapshot } from './entry.ts';

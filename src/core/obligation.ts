@@ -1,4 +1,4 @@
-/** Obligations: products that must be read again, and when a read meets one (DESIGN §8). */
+/** Obligations: products that must be read again, and when a read meets one (docs/architecture.md#merge-rules). */
 import { LATEST_MS, REPLICA_LAG_MS } from './limits.ts';
 import { PRIORITY, type Obligation, type Reason } from './model.ts';
 

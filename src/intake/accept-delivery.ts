@@ -1,5 +1,5 @@
 /**
- * What happens to one webhook request between its bytes and its answer (DESIGN §5). Knows nothing of the HTTP
+ * What happens to one webhook request between its bytes and its answer (docs/http-api.md). Knows nothing of the HTTP
  * framework: bytes and a header in, a status out.
  */
 import { verifySignature } from '../service/signature.ts';

@@ -1,5 +1,5 @@
 /**
- * Authentic deliveries that the store could not take (DESIGN §10). Their variants are kept in memory and put on
+ * Authentic deliveries that the store could not take (docs/architecture.md#durability). Their variants are kept in memory and put on
  * record as obligations as soon as the store commits again. The service will not send them a second time.
  */
 import type { Logger } from '../log.ts';

@@ -1,5 +1,5 @@
 /**
- * Walks the catalogue list to the end, by id, and tells the mirror of products it does not know (DESIGN §9). Offsets
+ * Walks the catalogue list to the end, by id, and tells the mirror of products it does not know (docs/architecture.md#reading-the-store). Offsets
  * shift when a product is deleted, so pages overlap: a page without any product of the page before it may have skipped
  * some, and the walk steps back.
  */

@@ -1,5 +1,5 @@
 /**
- * How much may be asked of the service now (DESIGN §9): adaptive concurrency under a ceiling, an even rate, a pause
+ * How much may be asked of the service now (docs/architecture.md#reading-the-store): adaptive concurrency under a ceiling, an even rate, a pause
  * when the service asks for one, a breaker when it fails. One for everything that is sent.
  */
 import { CLOSED, failed, mayCall, probing, succeeded, type Breaker } from '../core/breaker.ts';

@@ -15,7 +15,7 @@ const PRODUCTS_PER_PAGE = 100;
 const ADDRESSES_PER_PAGE = 200;
 
 /**
- * Every product of the store (service-api.md, "POST /v1/product/list"), by ascending `id` unless told otherwise: only
+ * Every product of the store (docs/store-api.md#post-v1productlist), by ascending `id` unless told otherwise: only
  * by `id` does each come exactly once whatever is edited or deleted meanwhile.
  *
  * @throws ServiceError from the iteration.
@@ -33,7 +33,7 @@ export function allProducts(
 }
 
 /**
- * Every address of the store's own (service-api.md, "POST /v1/store/address/list"), the default sender first.
+ * Every address of the store's own (docs/store-api.md#post-v1storeaddresslist), the default sender first.
  *
  * @throws ServiceError from the iteration.
  */

@@ -38,7 +38,7 @@ export interface ServiceClientDeps extends CallDeps {
   readonly close: () => Promise<void>;
 }
 
-/** Builds the client over a transport and a token provider (service-api.md, "Endpoints"). */
+/** Builds the client over a transport and a token provider (docs/store-api.md#endpoints). */
 export function createServiceClient(deps: ServiceClientDeps): ServiceClient {
   const call = createCall(deps);
   return {

@@ -21,7 +21,7 @@ interface FoundProduct extends AnswerTimes {
 const ENDPOINT = '/v1/product/detail';
 
 /**
- * Reads one product whole (service-api.md, "POST /v1/product/detail").
+ * Reads one product whole (docs/store-api.md#post-v1productdetail).
  *
  * @param productId a string of digits.
  * @throws ServiceError; of kind `contract` also for another product than asked, and for a 404 that is not the

@@ -1,5 +1,5 @@
 /**
- * When a failed call is made again (service-api.md, "Errors" rule 4). For programs that call the service now and then;
+ * When a failed call is made again (docs/store-api.md#errors rule 4). For programs that call the service now and then;
  * the mirror paces its reads by itself and has nothing of this beneath it.
  */
 import { fullJitterMs } from '../core/backoff.ts';

@@ -1,4 +1,4 @@
-/** Webhook signatures: service-api.md, "Events", Signature. */
+/** Webhook signatures: docs/store-api.md#events, Signature. */
 import { Buffer } from 'node:buffer';
 import { createHmac, timingSafeEqual } from 'node:crypto';
 

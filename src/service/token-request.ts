@@ -13,7 +13,7 @@ export interface Credentials {
 }
 
 /**
- * Requests one token by the client credentials grant, once (service-api.md, "POST /oauth/token"). The credentials
+ * Requests one token by the client credentials grant, once (docs/store-api.md#post-oauthtoken). The credentials
  * go in the form body only.
  *
  * @param askedAtMs now, by the clock that the token's age will be told by; its life cannot have begun before.

@@ -1,4 +1,4 @@
-/** Access tokens: one for all, requested as rarely as possible. service-api.md, "Authentication". */
+/** Access tokens: one for all, requested as rarely as possible. docs/store-api.md#authentication. */
 import { ServiceError } from './errors.ts';
 import type { IssuedToken, TokenFile, TokenState } from './token-file.ts';
 import { pauseAfterFailure, refreshAtMs, remainingMs, youngRefusals } from './token-pacing.ts';
@@ -44,7 +44,7 @@ const MIN_PAUSE_MS = 1_000;
 /** A token request that hangs longer is not waited for by who releases the latch: somebody waits for the answer. */
 const RELEASE_WAIT_MS = 3_000;
 
-/** The client credentials grant, cached for life and refreshed early (service-api.md, "Authentication" 2 to 8). */
+/** The client credentials grant, cached for life and refreshed early (docs/store-api.md#authentication 2 to 8). */
 export function createTokenProvider(deps: TokenProviderDeps): TokenProvider {
   const { transport, credentials, file, now, random, newRequestId } = deps;
   let token: IssuedToken | null = null;

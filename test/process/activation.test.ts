@@ -1,4 +1,4 @@
-/** Restarts under load while somebody else holds the listening socket, as a socket unit does (DESIGN §10). */
+/** Restarts under load while somebody else holds the listening socket, as a socket unit does (docs/architecture.md#durability). */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';

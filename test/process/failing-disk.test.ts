@@ -1,4 +1,4 @@
-/** A disk that takes writes and cannot make them durable: no delivery of such a commit is answered 204 (DESIGN §10). */
+/** A disk that takes writes and cannot make them durable: no delivery of such a commit is answered 204 (docs/architecture.md#durability). */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

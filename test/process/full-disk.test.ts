@@ -1,4 +1,4 @@
-/** No room on the database's disk: in the middle of the work, and at the start (DESIGN §10). */
+/** No room on the database's disk: in the middle of the work, and at the start (docs/architecture.md#durability). */
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import {

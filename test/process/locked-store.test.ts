@@ -1,4 +1,4 @@
-/** Another program holds the database's lock for seconds (DESIGN §10). */
+/** Another program holds the database's lock for seconds (docs/architecture.md#durability). */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';

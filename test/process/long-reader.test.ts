@@ -1,4 +1,4 @@
-/** A program that keeps a read transaction open while hundreds of megabytes are written (DESIGN §10). */
+/** A program that keeps a read transaction open while hundreds of megabytes are written (docs/architecture.md#durability). */
 import { statSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';

@@ -1,4 +1,4 @@
-/** An older copy of the database comes back under a consumer that reads the views (DESIGN §7). */
+/** An older copy of the database comes back under a consumer that reads the views (docs/reading-the-mirror.md). */
 import { copyFileSync, renameSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import Database from 'better-sqlite3';

@@ -1,4 +1,4 @@
-/** An authentic body is never refused: what is understood is merged, what is not is named (DESIGN §5). */
+/** An authentic body is never refused: what is understood is merged, what is not is named (docs/http-api.md). */
 import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';

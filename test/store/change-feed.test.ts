@@ -1,4 +1,4 @@
-/** `WHERE seq > :last ORDER BY seq` misses nothing and repeats nothing (DESIGN §7). */
+/** `WHERE seq > :last ORDER BY seq` misses nothing and repeats nothing (docs/reading-the-mirror.md). */
 import { expect, test } from 'vitest';
 import { delivery, detail, item, readEntry, readerDb, rows, storeAt, T0 } from './mirror-file.ts';
 

@@ -1,4 +1,4 @@
-/** The write-ahead log stays short while writes go on, and a reader in the way holds up nobody (DESIGN §10). */
+/** The write-ahead log stays short while writes go on, and a reader in the way holds up nobody (docs/architecture.md#durability). */
 import { closeSync, openSync, readSync, statSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { delivery, item, readerDb, storeAt, T0, values } from './mirror-file.ts';

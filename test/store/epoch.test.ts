@@ -1,4 +1,4 @@
-/** When the file at the path does not continue the history served from there, a new epoch begins (DESIGN §7). */
+/** When the file at the path does not continue the history served from there, a new epoch begins (docs/reading-the-mirror.md). */
 import {
   chmodSync,
   copyFileSync,

@@ -1,4 +1,4 @@
-/** The durable log, and the tables as its fold (DESIGN §2). */
+/** The durable log, and the tables as its fold (docs/architecture.md#data-flow). */
 import { expect, test } from 'vitest';
 import type { Db } from '../../src/store/open.ts';
 import {

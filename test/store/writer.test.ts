@@ -1,4 +1,4 @@
-/** One transaction at a time, and what becomes of it when it fails (DESIGN §10). */
+/** One transaction at a time, and what becomes of it when it fails (docs/architecture.md#durability). */
 import Database from 'better-sqlite3';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import type { Db } from '../../src/store/open.ts';

@@ -1,10 +1,11 @@
-/** The log, its commits, and what is answered (DESIGN §5, §10). */
+/** The log, its commits, and what is answered (docs/http-api.md, docs/architecture.md#durability). */
 import type { Mutant } from '../mutant.ts';
 
 export const DURABILITY: readonly Mutant[] = [
   {
     id: 'answer-before-commit',
-    breaks: 'a delivery is answered 204 only once it is committed (§1, §5)',
+    breaks:
+      'a delivery is answered 204 only once it is committed (docs/architecture.md#promises, docs/http-api.md)',
     file: 'src/intake/accept-delivery.ts',
     find: `    const late = deps.deadlines.after(deadlineMs, () => resolve('not_stored'));`,
     replace: `    const late = deps.deadlines.after(deadlineMs, () => resolve('not_stored'));\n    resolve('committed');`,
@@ -12,7 +13,7 @@ export const DURABILITY: readonly Mutant[] = [
   },
   {
     id: 'answer-told-before-commit',
-    breaks: 'the writer tells what it took only once it is committed (§10)',
+    breaks: 'the writer tells what it took only once it is committed (docs/architecture.md#durability)',
     file: 'src/store/write-loop.ts',
     find: `    const results = writer.commit(waiting.map(({ input }) => input));`,
     replace: `    const taken: Result = { ok: true, value: { seq: writer.lastSeq, duplicate: false, facts: [] } };\n    const results = waiting.map(() => taken);\n    setImmediate(() => writer.commit(waiting.map(({ input }) => input)));`,
@@ -20,7 +21,7 @@ export const DURABILITY: readonly Mutant[] = [
   },
   {
     id: 'unstored-forgotten',
-    breaks: 'what a delivery answered 503 was about is read (§10)',
+    breaks: 'what a delivery answered 503 was about is read (docs/architecture.md#durability)',
     file: 'src/intake/accept-delivery.ts',
     find: `        deps.unstored.note(body, error instanceof Error ? error : new Error(String(error)));`,
     replace: `        void error;`,
@@ -28,7 +29,7 @@ export const DURABILITY: readonly Mutant[] = [
   },
   {
     id: 'unstored-dropped-on-retry',
-    breaks: 'what could not be put on record is kept for the next attempt (§10)',
+    breaks: 'what could not be put on record is kept for the next attempt (docs/architecture.md#durability)',
     file: 'src/intake/unstored.ts',
     find: '      for (const id of sent) variantIds.add(id);\n      throw error;',
     replace: '      throw error;',
@@ -36,7 +37,7 @@ export const DURABILITY: readonly Mutant[] = [
   },
   {
     id: 'not-stored-no-obligation',
-    breaks: 'variants of unstored deliveries are obliged (§10)',
+    breaks: 'variants of unstored deliveries are obliged (docs/architecture.md#durability)',
     file: 'src/core/fold.ts',
     find: '    ledger.tables.putVariant(ledger.obligeVariant(variant, entry.reason));',
     replace: '    ledger.tables.putVariant(variant);',
@@ -44,7 +45,7 @@ export const DURABILITY: readonly Mutant[] = [
   },
   {
     id: 'bodies-not-deduplicated',
-    breaks: 'the same body again is not merged again (§8: deduplicated)',
+    breaks: 'the same body again is not merged again (docs/architecture.md#merge-rules: deduplicated)',
     file: 'src/store/writer.ts',
     find: 'if (duplicate) return { seq, duplicate, facts: [] };',
     replace: 'if (duplicate && seq < 0) return { seq, duplicate, facts: [] };',
@@ -52,7 +53,7 @@ export const DURABILITY: readonly Mutant[] = [
   },
   {
     id: 'bodies-deduplicated-by-length',
-    breaks: 'only the same body is a repeat (§8: deduplicated)',
+    breaks: 'only the same body is a repeat (docs/architecture.md#merge-rules: deduplicated)',
     file: 'src/store/log.ts',
     find: `const key = hash('sha256', body, 'buffer').subarray(0, 16);`,
     replace: `const key = hash('sha256', String(body.byteLength), 'buffer').subarray(0, 16);`,
@@ -61,7 +62,7 @@ export const DURABILITY: readonly Mutant[] = [
   },
   {
     id: 'log-seq-gap',
-    breaks: 'the log has no gap, not even after a rollback (§2)',
+    breaks: 'the log has no gap, not even after a rollback (docs/architecture.md#data-flow)',
     file: 'src/store/log.ts',
     find: `  reload(): void {
     this.#lastSeq = this.#readLastSeq();`,
@@ -71,7 +72,7 @@ export const DURABILITY: readonly Mutant[] = [
   },
   {
     id: 'rows-kept-after-rollback',
-    breaks: 'after a rollback the rules go on from what is on disk (§10)',
+    breaks: 'after a rollback the rules go on from what is on disk (docs/architecture.md#durability)',
     file: 'src/store/sqlite-tables.ts',
     find: '    this.#cache.clear();',
     replace: '    void this.#cache;',
@@ -79,7 +80,8 @@ export const DURABILITY: readonly Mutant[] = [
   },
   {
     id: 'rows-kept-beside-anothers-writes',
-    breaks: 'the rules go on from what is on disk, also when another program has written it (§10)',
+    breaks:
+      'the rules go on from what is on disk, also when another program has written it (docs/architecture.md#durability)',
     file: 'src/store/writer.ts',
     find: 'version !== this.#knownVersion',
     replace: 'version === undefined',
@@ -87,7 +89,7 @@ export const DURABILITY: readonly Mutant[] = [
   },
   {
     id: 'state-kept-after-rollback',
-    breaks: 'after a rollback the rules go on from what is on disk (§10)',
+    breaks: 'after a rollback the rules go on from what is on disk (docs/architecture.md#durability)',
     file: 'src/store/sqlite-tables.ts',
     find: `    this.#product = null;\n    this.#state = this.#readState();`,
     replace: `    this.#product = null;\n    void this.#readState;`,
@@ -96,7 +98,7 @@ export const DURABILITY: readonly Mutant[] = [
   },
   {
     id: 'state-not-written',
-    breaks: 'the tables are the fold of the log, the state among them (§2)',
+    breaks: 'the tables are the fold of the log, the state among them (docs/architecture.md#data-flow)',
     file: 'src/store/sqlite-tables.ts',
     find: '    this.#sql.putState.run({ ...this.#state, id: 1 });\n    this.#stateIsWritten = true;',
     replace: '    this.#stateIsWritten = true;',
@@ -104,7 +106,7 @@ export const DURABILITY: readonly Mutant[] = [
   },
   {
     id: 'unchanged-detail-lost',
-    breaks: 'a read in the log is the read that was merged (§2)',
+    breaks: 'a read in the log is the read that was merged (docs/architecture.md#data-flow)',
     file: 'src/store/log.ts',
     find: "  if (snapshot.detailJson === knownDetailJson) return { ...rest, detail: 'unchanged' };",
     replace: "  if (knownDetailJson !== null) return { ...rest, detail: 'unchanged' };",
@@ -112,7 +114,7 @@ export const DURABILITY: readonly Mutant[] = [
   },
   {
     id: 'late-answer',
-    breaks: 'what is not committed within 800 ms is answered 503 (§5)',
+    breaks: 'what is not committed within 800 ms is answered 503 (docs/http-api.md)',
     file: 'src/intake/accept-delivery.ts',
     find: 'export const COMMIT_DEADLINE_MS = 800;',
     replace: 'export const COMMIT_DEADLINE_MS = 8_000;',

@@ -1,4 +1,4 @@
-/** What consumers follow: changes, their numbers, epochs (DESIGN §7). */
+/** What consumers follow: changes, their numbers, epochs (docs/reading-the-mirror.md). */
 import type { Mutant } from '../mutant.ts';
 
 const variant = 'src/core/fold-variant.ts';
@@ -6,7 +6,7 @@ const variant = 'src/core/fold-variant.ts';
 export const FEED: readonly Mutant[] = [
   {
     id: 'change-row-missing',
-    breaks: 'every change of a mirrored value has its row (§7, mirror_changes)',
+    breaks: 'every change of a mirrored value has its row (docs/reading-the-mirror.md, mirror_changes)',
     file: 'src/core/fold-delivery.ts',
     find: `    changeSeq = ledger.appendChange({
       ...told,
@@ -18,14 +18,15 @@ export const FEED: readonly Mutant[] = [
   },
   {
     id: 'change-row-webhook-old',
-    breaks: '`old_qty` is what the mirror held before (§7: each cell’s rows chain)',
+    breaks: '`old_qty` is what the mirror held before (docs/reading-the-mirror.md: each cell’s rows chain)',
     file: 'src/core/fold-delivery.ts',
     find: '      oldQty: before?.qty ?? null,',
     replace: '      oldQty: change.old,',
   },
   {
     id: 'drift-row-wrong-old',
-    breaks: '`old_qty` of a correction is what the mirror held before (§7: each cell’s rows chain)',
+    breaks:
+      '`old_qty` of a correction is what the mirror held before (docs/reading-the-mirror.md: each cell’s rows chain)',
     file: variant,
     find: `    sku: variant.sku,
     oldQty,
@@ -36,7 +37,7 @@ export const FEED: readonly Mutant[] = [
   },
   {
     id: 'rename-keeps-numbers',
-    breaks: 'a new name gives its rows a new change_seq (§7)',
+    breaks: 'a new name gives its rows a new change_seq (docs/reading-the-mirror.md)',
     file: variant,
     find: '  if (redescribed) renumberCells(ledger, seen.variantId);',
     replace: '',
@@ -44,7 +45,7 @@ export const FEED: readonly Mutant[] = [
   },
   {
     id: 'on-hand-keeps-number',
-    breaks: 'a new on_hand gives its row a new change_seq (§7)',
+    breaks: 'a new on_hand gives its row a new change_seq (docs/reading-the-mirror.md)',
     file: variant,
     find: 'tables.putCell(revalued ? { ...outcome.cell, changeSeq: ledger.nextChangeSeq() } : outcome.cell);',
     replace: 'tables.putCell(revalued ? outcome.cell : outcome.cell);',
@@ -52,7 +53,7 @@ export const FEED: readonly Mutant[] = [
   },
   {
     id: 'change-seq-not-given',
-    breaks: 'a changed row carries the number of its change (§7)',
+    breaks: 'a changed row carries the number of its change (docs/reading-the-mirror.md)',
     file: 'src/core/fold-delivery.ts',
     find: '    tables.putCell({ ...cell, changeSeq });',
     replace: '    tables.putCell(cell);',
@@ -60,7 +61,7 @@ export const FEED: readonly Mutant[] = [
   },
   {
     id: 'removal-row-missing',
-    breaks: 'a removal has its row in the feed (§7: reason `removed`)',
+    breaks: 'a removal has its row in the feed (docs/reading-the-mirror.md: reason `removed`)',
     file: 'src/core/fold-absence.ts',
     find: `  const changeSeq = ledger.appendChange({
     ...REMOVED,
@@ -73,14 +74,14 @@ export const FEED: readonly Mutant[] = [
   },
   {
     id: 'feed-numbers-repeat',
-    breaks: 'numbers only grow (§7)',
+    breaks: 'numbers only grow (docs/reading-the-mirror.md)',
     file: 'src/core/ledger.ts',
     find: 'const changeSeq = this.state.changeSeq + 1;',
     replace: 'const changeSeq = Math.max(1, this.state.changeSeq);',
   },
   {
     id: 'epoch-kept-after-restore',
-    breaks: 'a restored backup begins a new epoch (§7)',
+    breaks: 'a restored backup begins a new epoch (docs/reading-the-mirror.md)',
     file: 'src/store/epoch.ts',
     find: 'const why = whyRestarted(recorded, found, mark);',
     replace: 'const why = null as string | null;',
@@ -89,7 +90,7 @@ export const FEED: readonly Mutant[] = [
   },
   {
     id: 'epoch-reuses-numbers',
-    breaks: "a new epoch's numbers are above all that were given out (§7)",
+    breaks: "a new epoch's numbers are above all that were given out (docs/reading-the-mirror.md)",
     file: 'src/core/fold.ts',
     find: 'changeSeq: Math.max(changeSeq, entry.givenOutSeq) + 1,',
     replace: 'changeSeq,',
@@ -98,7 +99,7 @@ export const FEED: readonly Mutant[] = [
   },
   {
     id: 'epoch-rows-trusted',
-    breaks: 'in a new epoch every product is read again (§7)',
+    breaks: 'in a new epoch every product is read again (docs/reading-the-mirror.md)',
     file: 'src/core/fold.ts',
     find: `    changeSeq: Math.max(changeSeq, entry.givenOutSeq) + 1,
     trustedAfterMs: entry.atMs + REPLICA_LAG_MS,`,

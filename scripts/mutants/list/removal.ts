@@ -1,4 +1,4 @@
-/** What a read no longer shows (DESIGN §8, tombstones and brake). */
+/** What a read no longer shows (docs/architecture.md#merge-rules, tombstones and brake). */
 import type { Mutant } from '../mutant.ts';
 
 const absence = 'src/core/fold-absence.ts';
@@ -6,7 +6,7 @@ const absence = 'src/core/fold-absence.ts';
 export const REMOVAL: readonly Mutant[] = [
   {
     id: 'removed-at-first-sighting',
-    breaks: 'two reads must agree before anything is removed (§8, tombstones)',
+    breaks: 'two reads must agree before anything is removed (docs/architecture.md#merge-rules, tombstones)',
     file: 'src/core/merge-read.ts',
     find: '  const missingAtMs = thing.missingAtMs ?? read.sentAtMs;',
     replace: '  const missingAtMs = thing.missingAtMs ?? read.sentAtMs - REMOVAL_CONFIRM_MS;',
@@ -14,7 +14,7 @@ export const REMOVAL: readonly Mutant[] = [
   },
   {
     id: 'removed-too-soon',
-    breaks: 'the two reads are at least 30 s apart (§8, tombstones)',
+    breaks: 'the two reads are at least 30 s apart (docs/architecture.md#merge-rules, tombstones)',
     file: 'src/core/limits.ts',
     find: 'export const REMOVAL_CONFIRM_MS = 30_000;',
     replace: 'export const REMOVAL_CONFIRM_MS = 3_000;',
@@ -22,14 +22,15 @@ export const REMOVAL: readonly Mutant[] = [
   },
   {
     id: 'removed-by-concurrent-read',
-    breaks: 'a concurrent read removes nothing (§8, tombstones)',
+    breaks: 'a concurrent read removes nothing (docs/architecture.md#merge-rules, tombstones)',
     file: 'src/core/merge-read.ts',
     find: "  if (isConcurrent(thing, read)) return { kind: 'contested' };",
     replace: '',
   },
   {
     id: 'shown-level-keeps-its-wait',
-    breaks: 'shown by a read beside a delivery, a level has not been missing all along (§8, tombstones)',
+    breaks:
+      'shown by a read beside a delivery, a level has not been missing all along (docs/architecture.md#merge-rules, tombstones)',
     file: 'src/core/merge-read.ts',
     find: 'return read.superseded ? cell.missingAtMs : null;',
     replace: 'return cell.missingAtMs;',
@@ -37,7 +38,8 @@ export const REMOVAL: readonly Mutant[] = [
   },
   {
     id: 'earlier-read-ends-the-wait',
-    breaks: 'what a later read missed does not become present by an earlier one (§8, tombstones)',
+    breaks:
+      'what a later read missed does not become present by an earlier one (docs/architecture.md#merge-rules, tombstones)',
     file: 'src/core/merge-read.ts',
     find: 'return read.superseded ? cell.missingAtMs : null;',
     replace: 'return null;',
@@ -45,7 +47,8 @@ export const REMOVAL: readonly Mutant[] = [
   },
   {
     id: 'contested-absence-no-obligation',
-    breaks: 'an absence that something newer speaks against is a doubt (§8, tombstones)',
+    breaks:
+      'an absence that something newer speaks against is a doubt (docs/architecture.md#merge-rules, tombstones)',
     file: absence,
     find: `        ledger.report({ kind: 'contested', what: 'cell', id });
         ledger.oblige(productId, 'conflict');`,
@@ -54,7 +57,7 @@ export const REMOVAL: readonly Mutant[] = [
   },
   {
     id: 'sighting-not-forgotten',
-    breaks: 'a product that is shown again was not missing (§8, tombstones)',
+    breaks: 'a product that is shown again was not missing (docs/architecture.md#merge-rules, tombstones)',
     file: 'src/core/fold-read.ts',
     find: `    readAtMs: read.sentAtMs,
     missingAtMs: null,`,
@@ -64,7 +67,8 @@ export const REMOVAL: readonly Mutant[] = [
   },
   {
     id: 'first-sighting-not-confirmed',
-    breaks: 'the first sighting queues the confirming read itself (§8, tombstones)',
+    breaks:
+      'the first sighting queues the confirming read itself (docs/architecture.md#merge-rules, tombstones)',
     file: 'src/core/ledger.ts',
     find: "    this.oblige(productId, 'confirm_removal', {",
     replace: "    if (read.s0 < 0) this.oblige(productId, 'confirm_removal', {",
@@ -72,7 +76,7 @@ export const REMOVAL: readonly Mutant[] = [
   },
   {
     id: 'brake-off',
-    breaks: 'more than 5 % and 20 products are not removed at once (§8, brake)',
+    breaks: 'more than 5 % and 20 products are not removed at once (docs/architecture.md#merge-rules, brake)',
     file: 'src/core/removal-brake.ts',
     find: 'return atStake > BRAKE_PRODUCTS && atStake > before * BRAKE_SHARE;',
     replace: 'return atStake > BRAKE_PRODUCTS && atStake > before;',
@@ -81,7 +85,8 @@ export const REMOVAL: readonly Mutant[] = [
   },
   {
     id: 'not-told-is-none',
-    breaks: 'an absent `warehouses` means "not told", never "none" (§8, tombstones)',
+    breaks:
+      'an absent `warehouses` means "not told", never "none" (docs/architecture.md#merge-rules, tombstones)',
     file: 'src/service/snapshot.ts',
     find: 'levels: variant.warehouses?.map(levelSnapshot) ?? null,',
     replace: 'levels: variant.warehouses?.map(levelSnapshot) ?? [],',
@@ -89,14 +94,15 @@ export const REMOVAL: readonly Mutant[] = [
   },
   {
     id: 'removed-cell-keeps-gap',
-    breaks: 'nothing is owed for what is gone (§8, tombstones and gaps)',
+    breaks: 'nothing is owed for what is gone (docs/architecture.md#merge-rules, tombstones and gaps)',
     file: absence,
     find: 'if (gap.warehouseId === cell.warehouseId) tables.deleteGap(gap);',
     replace: "if (gap.warehouseId === '') tables.deleteGap(gap);",
   },
   {
     id: 'missed-lookup-not-confirmed',
-    breaks: 'a variant that no walk finds is given up after the second one (§8, rule 1)',
+    breaks:
+      'a variant that no walk finds is given up after the second one (docs/architecture.md#merge-rules, rule 1)',
     file: 'src/core/fold.ts',
     find: '          lookupAtMs: verdict.confirmAtMs,',
     replace: '          lookupAtMs: null,',
@@ -104,7 +110,7 @@ export const REMOVAL: readonly Mutant[] = [
   },
   {
     id: 'brake-renews-doubt',
-    breaks: 'what the brake holds asks for no reads (§8, the brake)',
+    breaks: 'what the brake holds asks for no reads (docs/architecture.md#merge-rules, the brake)',
     file: 'src/core/fold-absence.ts',
     find: `    seq: read.s0,
     atMs: product.missingAtMs ?? read.sentAtMs,
@@ -114,7 +120,8 @@ export const REMOVAL: readonly Mutant[] = [
   },
   {
     id: 'returned-cells-stay-gone',
-    breaks: 'a variant that comes back brings the warehouses that no read tells (§7, pulled; §8, tombstones)',
+    breaks:
+      'a variant that comes back brings the warehouses that no read tells (docs/reading-the-mirror.md, pulled; docs/architecture.md#merge-rules, tombstones)',
     file: 'src/core/fold-variant.ts',
     find: 'if (isBack && seen.levels === null) restoreCells',
     replace: 'if (isBack && seen.levels === null && read.s0 < 0) restoreCells',
@@ -122,7 +129,8 @@ export const REMOVAL: readonly Mutant[] = [
   },
   {
     id: 'returned-cells-trusted',
-    breaks: 'what came back without being told is in doubt until a change sets it (§7, suspect)',
+    breaks:
+      'what came back without being told is in doubt until a change sets it (docs/reading-the-mirror.md, suspect)',
     file: 'src/core/fold-variant.ts',
     find: 'missingAtMs: null, unexplainedAtMs: entry.atMs, changeSeq });',
     replace: 'missingAtMs: null, changeSeq });',

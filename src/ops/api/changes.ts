@@ -1,4 +1,4 @@
-/** `GET /api/changes` and `GET /api/changes/stream`: the change feed (DESIGN §5, §7). */
+/** `GET /api/changes` and `GET /api/changes/stream`: the change feed (docs/http-api.md, docs/reading-the-mirror.md). */
 import { createRoute, z } from '@hono/zod-openapi';
 import type { Context } from 'hono';
 import type { FeedPage } from '../../store/queries/changes.ts';

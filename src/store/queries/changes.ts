@@ -1,4 +1,4 @@
-/** The change feed, and where it stands (DESIGN §5, §7). */
+/** The change feed, and where it stands (docs/http-api.md, docs/reading-the-mirror.md). */
 import type { Db } from '../open.ts';
 import { prepared } from '../prepared.ts';
 

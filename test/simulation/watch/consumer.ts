@@ -1,4 +1,4 @@
-/** A partner's program that follows the mirror by its numbers alone, and must end with an equal copy (DESIGN §7). */
+/** A partner's program that follows the mirror by its numbers alone, and must end with an equal copy (docs/reading-the-mirror.md). */
 import { prepared } from '../../../src/store/prepared.ts';
 import type { Db } from '../../../src/store/open.ts';
 
