@@ -20,7 +20,7 @@ import { VARIABLES, VARIABLE_NAMES } from './config/variables.ts';
 import type { Values, Variable, VariableName } from './config/variables.ts';
 import type { Secret } from './secret.ts';
 
-export { ConfigError, formatConfigError } from './config/error.ts';
+export { ConfigError, formatConfigError, type ConfigProblem } from './config/error.ts';
 export { isLoopback } from './config/rules.ts';
 export { SETTABLE_NAMES } from './config/variables.ts';
 
@@ -54,6 +54,8 @@ export interface Config {
   };
   readonly retentionDays: number;
   readonly logLevel: LogLevel;
+  /** Names that look misspelt. They are ignored, and worth a line of the log. */
+  readonly warnings: readonly ConfigProblem[];
 }
 
 export interface Endpoint {
@@ -82,7 +84,7 @@ export function loadConfig(sources: Partial<Sources & { readonly pid: number }> 
   const all = [...raw.problems, ...sockets.problems, ...problems, ...checkTogether(values)];
   if (all.length > 0) throw new ConfigError(all);
   // Without a problem every variable has its value.
-  return arrange(values as Values, sockets.passed, cwd);
+  return { ...arrange(values as Values, sockets.passed, cwd), warnings: raw.warnings };
 }
 
 /** Every variable as it may be shown, also when the configuration is wrong. */
@@ -116,7 +118,7 @@ function check(raw: RawConfig): { values: Partial<Values>; problems: ConfigProbl
   return { values: values as Partial<Values>, problems };
 }
 
-function arrange(values: Values, passed: PassedDescriptors, cwd: string): Config {
+function arrange(values: Values, passed: PassedDescriptors, cwd: string): Omit<Config, 'warnings'> {
   const previous = values.SERVICE_WEBHOOK_SECRET_PREVIOUS;
   return {
     service: {

@@ -1,4 +1,6 @@
 /** Runs the service until it is told to stop. Shared by `npm start` and `stock-mirror serve`. */
+import { setTimeout as wait } from 'node:timers/promises';
+import type { Logger } from 'pino';
 import { authorityOf } from './authority.ts';
 import { ConfigError, formatConfigError, loadConfig } from './config.ts';
 import { createLog } from './log.ts';
@@ -10,6 +12,9 @@ import { StoreError } from './store/errors.ts';
 /** The whole drain must end before this, or the process ends without it. */
 const STOP_WITHIN_MS = 4_500;
 const LAST_WORDS_MS = 100;
+/** A large migration may take minutes. A disk that does not answer would take for ever. */
+const START_WITHIN_MS = 600_000;
+const START_NOTICE_MS = 10_000;
 
 /** The exit codes of what asks the service to stop (docs/operating.md#commands). */
 const CODE_OF = { SIGTERM: 0, SIGINT: 130 } as const;
@@ -26,6 +31,8 @@ export async function runService(): Promise<number> {
   }
   keepHeapsSmall();
   const log = createLog(config.logLevel);
+  for (const { name, problem, remedy } of config.warnings)
+    log.warn({ remedy }, `configuration: ${name} ${problem}`);
   const ending = Promise.withResolvers<number>();
   const onDeath = (error: Error): void => {
     log.fatal(
@@ -41,13 +48,18 @@ export async function runService(): Promise<number> {
   process.once('SIGTERM', () => onSignal('SIGTERM'));
   process.once('SIGINT', () => onSignal('SIGINT'));
 
+  const starting = startService(config, log, onDeath);
   let service;
   try {
-    service = await startService(config, log, onDeath);
+    service = await Promise.race([starting, ending.promise, tooLong(log)]);
   } catch (error) {
     const text = error instanceof Error ? describe(error) : String(error);
     process.stderr.write(`error: ${text}\n`);
     return 1;
+  }
+  if (typeof service === 'number') {
+    await endStart(starting, log);
+    return service;
   }
   addProcessMetrics(service.metrics);
   log.info(
@@ -76,6 +88,32 @@ export async function runService(): Promise<number> {
   tooLate.unref();
   log.info('stopped');
   return code;
+}
+
+/** @throws Error when the start takes too long; until then it says from time to time that it goes on. */
+async function tooLong(log: Logger): Promise<never> {
+  const startedMs = performance.now();
+  for (;;) {
+    await wait(START_NOTICE_MS, undefined, { ref: false });
+    const seconds = Math.round((performance.now() - startedMs) / 1_000);
+    if (seconds * 1_000 >= START_WITHIN_MS) {
+      throw new Error(`the database could not be opened within ${seconds} s: see that its disk answers.`);
+    }
+    log.warn({ seconds }, 'still starting: the database is being opened');
+  }
+}
+
+/** Asked to stop while it starts: nothing has been answered yet, and what a start writes is whole or not there. */
+async function endStart(starting: ReturnType<typeof startService>, log: Logger): Promise<void> {
+  const ended = starting.then(
+    (service) => service.stop(),
+    () => undefined,
+  );
+  const inTime = await Promise.race([ended.then(() => true), wait(STOP_WITHIN_MS, false, { ref: false })]);
+  if (inTime) return;
+  log.error('the start hangs in a call to the system; ending without it');
+  await wait(LAST_WORDS_MS);
+  process.kill(process.pid, 'SIGKILL');
 }
 
 function describe(error: Error): string {

@@ -65,6 +65,7 @@ describe('defaults', () => {
       schedules: { reconcileCron: '*/15 * * * *', resyncCron: '0 3 * * *', timezone: null },
       retentionDays: 30,
       logLevel: 'info',
+      warnings: [],
     });
     expect(config.service.clientSecret.reveal()).toBe('s3cret-client');
   });
@@ -202,30 +203,35 @@ describe('refused values', () => {
 });
 
 describe('names that are not ours', () => {
+  const warningsOf = (env: Env, files = {}) =>
+    load(env, files).warnings.map(({ name, problem }) => `${name} ${problem}`);
+
   it.each<[name: string, meant: string]>([
-    ['SERVICE_URL', 'SERVICE_BASE_URL'],
     ['SERVICE_WEBHOOK_SECRETS', 'SERVICE_WEBHOOK_SECRET'],
     ['SERVICE_CLIENT_ID_FILE', 'SERVICE_CLIENT_ID'],
     ['OPS_TOKN', 'OPS_TOKEN'],
     ['RECONCILE_CORN', 'RECONCILE_CRON'],
     ['RESYNC_CRONS', 'RESYNC_CRON'],
     ['RETENTION_DAY', 'RETENTION_DAYS'],
-    ['DATABASE_FILE', 'DATABASE_PATH'],
-  ])('%s: did you mean %s?', (name, meant) => {
-    const problem = `${name} is not a variable of stock-mirror; did you mean ${meant}?`;
-    expect(problemsOf({ ...REQUIRED, [name]: 'x' })).toEqual([problem]);
-    expect(problemsOf(REQUIRED, { '/app/.env': `${name}=x` })).toEqual([problem]);
+  ])('%s is a warning: did you mean %s?', (name, meant) => {
+    const warning = `${name} is not a variable of stock-mirror and is ignored; did you mean ${meant}?`;
+    expect(warningsOf({ ...REQUIRED, [name]: 'x' })).toEqual([warning]);
+    expect(warningsOf(REQUIRED, { '/app/.env': `${name}=x` })).toEqual([warning]);
   });
 
-  it('may be anything without our prefixes', () => {
-    expect(() => load({ ...REQUIRED, PATH: '/bin', NODE_ENV: 'x', LOG_LEVL: 'x' })).not.toThrow();
-    expect(() => load(REQUIRED, { '/app/.env': 'COMPOSE_PROJECT_NAME=x\nPOST=1' })).not.toThrow();
-  });
+  it.each(['DATABASE_URL', 'SERVICE_NAME', 'SERVICE_PORT', 'OPS_GENIE_KEY', 'PATH', 'COMPOSE_PROJECT_NAME'])(
+    '%s belongs to another program',
+    (name) => {
+      expect(warningsOf({ ...REQUIRED, [name]: 'x' })).toEqual([]);
+      expect(warningsOf(REQUIRED, { '/app/.env': `${name}=x` })).toEqual([]);
+    },
+  );
 
-  it('are refused in .env when they are nearly ours', () => {
-    expect(problemsOf(REQUIRED, { '/app/.env': 'LOG_LEVL=debug\nlog_level=debug' })).toEqual([
-      'LOG_LEVL is not a variable of stock-mirror; did you mean LOG_LEVEL?',
-      'log_level is not a variable of stock-mirror; did you mean LOG_LEVEL?',
+  it('without our prefixes are looked at in .env alone', () => {
+    expect(warningsOf({ ...REQUIRED, LOG_LEVL: 'x' })).toEqual([]);
+    expect(warningsOf(REQUIRED, { '/app/.env': 'LOG_LEVL=debug\nlog_level=debug\nPOST=1' })).toEqual([
+      'LOG_LEVL is not a variable of stock-mirror and is ignored; did you mean LOG_LEVEL?',
+      'log_level is not a variable of stock-mirror and is ignored; did you mean LOG_LEVEL?',
     ]);
   });
 });
@@ -350,10 +356,9 @@ describe('.env', () => {
 
 describe('the error', () => {
   it('lists everything that is wrong, with its remedy', () => {
-    const error = errorOf({ PORT: 'x', OPS_TOKN: 'x', OPS_HOST: '0.0.0.0' }, { '/app/.env': 'oops' });
+    const error = errorOf({ PORT: 'x', OPS_HOST: '0.0.0.0' }, { '/app/.env': 'oops' });
     expect(error.problems.map(({ name }) => name)).toEqual([
       '/app/.env line 1',
-      'OPS_TOKN',
       'SERVICE_BASE_URL',
       'SERVICE_CLIENT_ID',
       'SERVICE_CLIENT_SECRET',
@@ -362,7 +367,7 @@ describe('the error', () => {
       'OPS_TOKEN',
     ]);
     const text = formatConfigError(error);
-    expect(text.startsWith('The configuration has 8 problems:\n')).toBe(true);
+    expect(text.startsWith('The configuration has 7 problems:\n')).toBe(true);
     for (const { name, problem, remedy } of error.problems) {
       expect(text).toContain(`  ${name} ${problem}\n    ${remedy}\n`);
     }
@@ -379,7 +384,7 @@ describe('the error', () => {
       OPS_TOKEN: 's3cret',
     };
     const error = errorOf(leaky, { '/app/.env': 's3cret\nA=s3cret#', '/run/denied': fileError('EACCES') });
-    expect(error.problems.length).toBeGreaterThanOrEqual(6);
+    expect(error.problems.length).toBeGreaterThanOrEqual(5);
     expect(formatConfigError(error) + inspect(error) + error.message).not.toContain('s3cret');
   });
 });

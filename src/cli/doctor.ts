@@ -68,6 +68,11 @@ function readConfig(
     const config = loadConfig();
     const set = variables.filter(({ source }) => source === 'set').length;
     show(ok('configuration', `${set} variables are set, ${variables.length - set} are not`));
+    show(
+      ...config.warnings.map(({ name, problem, remedy }) =>
+        warn('configuration', `${name} ${problem}`, remedy),
+      ),
+    );
     return config;
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;

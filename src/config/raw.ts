@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path';
 import { BYTE_ORDER_MARK } from './byte-order-mark.ts';
 import { parseDotenv } from './dotenv.ts';
 import type { ConfigProblem } from './error.ts';
-import { unknownInDotenv, unknownInEnvironment } from './unknown.ts';
+import { misspeltInDotenv, misspeltInEnvironment } from './misspelt.ts';
 import { SETTABLE_NAMES, VARIABLES, VARIABLE_NAMES } from './variables.ts';
 import type { Variable, VariableName } from './variables.ts';
 
@@ -21,11 +21,17 @@ export interface RawConfig {
   /** Variables that were given but could not be read: wrong already, so not also "missing". */
   readonly unreadable: ReadonlySet<VariableName>;
   readonly problems: readonly ConfigProblem[];
+  /** What does not stop the start, but may not be what was meant. */
+  readonly warnings: readonly ConfigProblem[];
 }
 
 export function readRaw(sources: Sources): RawConfig {
   const dotenv = readDotenv(sources);
-  const problems = [...dotenv.problems, ...unknownInEnvironment(setNames(sources.env))];
+  const problems = [...dotenv.problems];
+  const warnings = [
+    ...misspeltInDotenv(Object.keys(dotenv.values)),
+    ...misspeltInEnvironment(setNames(sources.env)),
+  ];
   const given = overlay(sources.env, dotenv.values);
   const texts = new Map<VariableName, string>();
   const unreadable = new Set<VariableName>();
@@ -38,7 +44,7 @@ export function readRaw(sources: Sources): RawConfig {
       texts.set(name, result);
     }
   }
-  return { texts, unreadable, problems };
+  return { texts, unreadable, problems, warnings };
 }
 
 function readVariable(name: VariableName, given: Readonly<Record<string, string>>, sources: Sources) {
@@ -92,7 +98,7 @@ function readDotenv({ cwd, readFile }: Sources): {
     problem,
     remedy: 'Write NAME=value, with quotes around a value that holds # or spaces at its ends.',
   }));
-  return { values: { ...values }, problems: [...problems, ...unknownInDotenv(Object.keys(values))] };
+  return { values: { ...values }, problems };
 }
 
 /**

@@ -2,12 +2,12 @@
  * One writer per database. The lock is a SQLite lock on a file of its own beside the database: the kernel lets it
  * go when the process ends, however it ends, so no stale lock ever needs a person.
  */
-import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import Database from 'better-sqlite3';
 import { isBusy, StoreError } from './errors.ts';
 import { explain } from './explain.ts';
 import { isThere } from './is-there.ts';
+import { makeFolder } from './make-folder.ts';
 
 export interface DatabaseLock {
   release(): void;
@@ -17,7 +17,7 @@ export interface DatabaseLock {
 export function lockDatabase(path: string): DatabaseLock {
   const lockPath = `${path}.lock`;
   return explain(lockPath, () => {
-    mkdirSync(dirname(path), { recursive: true });
+    makeFolder(dirname(path));
     const db = new Database(lockPath, { timeout: 0 });
     try {
       db.pragma('journal_mode = MEMORY');

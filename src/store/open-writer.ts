@@ -1,15 +1,16 @@
 /** The connection to write with: pragmas and migrations. Apart from open.ts: most threads need no migrations. */
-import { accessSync, constants, mkdirSync } from 'node:fs';
+import { accessSync, constants } from 'node:fs';
 import { dirname } from 'node:path';
 import Database from 'better-sqlite3';
 import { explain } from './explain.ts';
+import { makeFolder } from './make-folder.ts';
 import { migrate, refuseUnknownSchema } from './migrate.ts';
 import { BUSY_TIMEOUT_MS, type Db } from './open.ts';
 
 /** The only connection that may write, migrated to the present schema. Creates file and folder when missing. */
 export function openWriter(path: string): Db {
   return explain(path, () => {
-    mkdirSync(dirname(path), { recursive: true });
+    makeFolder(dirname(path));
     const db = new Database(path, { timeout: BUSY_TIMEOUT_MS });
     try {
       // SQLite opens a file that may only be read without a word, and fails with the first delivery.

@@ -329,6 +329,7 @@ export class Machine {
       schedules,
       retentionDays: 30,
       logLevel: 'info',
+      warnings: [],
     };
   }
 }
