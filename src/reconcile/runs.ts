@@ -96,9 +96,24 @@ export async function followRun(deps: RunDeps, run: Run, count: UnreadCount): Pr
   }
   if (!run.listDone || unread === null || unread > parked || run.readAfterMs > now()) return false;
   const isDone = parked === 0 || (run.productIds === null && isIsolated(parked, total));
-  await endRun(deps, run, isDone ? null : `${parked} products could not be read; see the log and the status`);
+  const error = isDone
+    ? await absenceIn(store, run)
+    : `${parked} products could not be read; see the log and the status`;
+  await endRun(deps, run, error);
   log.info({ runId: run.id, kind: run.kind, products: done, parked, drift: run.drift }, 'the run has ended');
   return true;
+}
+
+/** How many ids an error names. */
+const NAMED = 5;
+
+/** An operator who names a product that the store does not have has most likely mistyped it. */
+async function absenceIn(store: Store, { productIds }: Run): Promise<string | null> {
+  if (productIds === null) return null;
+  const absent = await store.reader.ask('absentProducts', { productIds });
+  if (absent.length === 0) return null;
+  const more = absent.length > NAMED ? ` and ${absent.length - NAMED} more` : '';
+  return `the store has no product ${absent.slice(0, NAMED).join(', ')}${more}`;
 }
 
 export async function endRun({ store, now }: RunDeps, run: Run, error: string | null): Promise<void> {

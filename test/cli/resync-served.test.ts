@@ -69,6 +69,12 @@ describe('with a server', () => {
     expect(stderr).not.toContain('run ');
   });
 
+  test('--product of a product that the store does not have is said, and exit code 1', async () => {
+    const { code, stdout } = await run(home, 'resync', '--product', '99999999');
+    expect(stdout).toMatch(/run \d+ failed: the store has no product 99999999/);
+    expect(code).toBe(1);
+  });
+
   test('--product reads only these', async () => {
     // Of two reads within the replicas' lag neither is known to have seen more: a difference would be read about again.
     const calledAt = performance.now();

@@ -118,14 +118,17 @@ test.concurrent('a passed private socket that other machines reach is refused wi
   expect(said.stdout).not.toContain('listening');
 });
 
-test.concurrent('variables of other programs are left alone, and a likely misspelling is a warning', async (t) => {
-  const others = { DATABASE_URL: 'postgres://h/db', SERVICE_NAME: 'shop', OPS_TOKN: 'x' };
-  const { mirror } = await startBoth(t, {}, others);
-  const warnings = mirror.log.filter(({ msg }) => String(msg).startsWith('configuration: '));
-  expect(warnings.map(({ msg }) => msg)).toEqual([
-    'configuration: OPS_TOKN is not a variable of stock-mirror and is ignored; did you mean OPS_TOKEN?',
-  ]);
-});
+test.concurrent(
+  'variables of other programs are left alone, and a likely misspelling is a warning',
+  async (t) => {
+    const others = { DATABASE_URL: 'postgres://h/db', SERVICE_NAME: 'shop', OPS_TOKN: 'x' };
+    const { mirror } = await startBoth(t, {}, others);
+    const warnings = mirror.log.filter(({ msg }) => String(msg).startsWith('configuration: '));
+    expect(warnings.map(({ msg }) => msg)).toEqual([
+      'configuration: OPS_TOKN is not a variable of stock-mirror and is ignored; did you mean OPS_TOKEN?',
+    ]);
+  },
+);
 
 test.concurrent('a folder that cannot be made, under /proc, ends the start with its name', async (t) => {
   const sandbox = await startService(t);

@@ -192,7 +192,23 @@ test('a run of named products covers also one that the mirror never held', async
   store.change('DELETE FROM obligations');
   time.nowMs += 1;
   expect(await follow(await reload(run))).toBe(true);
-  expect(await reload(run)).toMatchObject({ state: 'done', done: 2 });
+  expect(await reload(run)).toMatchObject({ done: 2 });
+});
+
+test('a run of named products fails when the store has one of them no more, or never had it', async () => {
+  const { store, deps, time, know, follow, reload } = setUp();
+  await know(['1', '2']);
+  const run = await beginProductRun(deps, ['1', '99999999']);
+  store.change('DELETE FROM obligations');
+  time.nowMs += 1;
+  expect(await follow(run)).toBe(true);
+  expect(await reload(run)).toMatchObject({ state: 'failed', error: 'the store has no product 99999999' });
+
+  const present = await beginProductRun(deps, ['1', '2']);
+  store.change('DELETE FROM obligations');
+  time.nowMs += 1;
+  expect(await follow(present)).toBe(true);
+  expect(await reload(present)).toMatchObject({ state: 'done', error: null });
 });
 
 describe('a catalogue larger than a portion of the count', () => {

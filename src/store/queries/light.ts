@@ -5,7 +5,14 @@ import { runOutcomes, runOutcomesStart, stateSample } from './gauges.ts';
 import { apiQueries } from './api.ts';
 import { pageQueries } from './page.ts';
 import { dueChores, nextReads, notMirrored, scheduledReads, unreadSince } from './queue.ts';
-import { latestRuns, remainingOf, runById, runningCatalogueRun, runningRuns } from './runs.ts';
+import {
+  absentProducts,
+  latestRuns,
+  remainingOf,
+  runById,
+  runningCatalogueRun,
+  runningRuns,
+} from './runs.ts';
 import { failureOf, lastLife, liveCounts, missedOnce, status, stillUnmapped } from './status.ts';
 
 export const lightQueries = {
@@ -16,6 +23,7 @@ export const lightQueries = {
   scheduledReads,
   runningRuns,
   runningCatalogueRun,
+  absentProducts,
   runById,
   latestRuns,
   remainingOf,

@@ -66,6 +66,14 @@ export function latestRuns(db: Db, args: { readonly limit: number; readonly befo
     .map(runOf);
 }
 
+/** Those of these products that the store no longer has, or never had, as far as their last read could tell. */
+export function absentProducts(db: Db, args: { readonly productIds: readonly string[] }): string[] {
+  const sql = `
+    SELECT l.value FROM json_each(?) l LEFT JOIN products p ON p.product_id = l.value
+    WHERE p.product_id IS NULL OR p.gone_at_ms IS NOT NULL OR p.missing_at_ms IS NOT NULL`;
+  return prepared<[string], string>(db, sql).pluck().all(JSON.stringify(args.productIds));
+}
+
 /** A product, by its place in the order in which products were read. */
 export interface ReadPlace {
   readonly readAtMs: number;
