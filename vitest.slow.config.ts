@@ -40,6 +40,7 @@ export const SLOW = [
   'test/process/removal.test.ts',
   'test/process/restored.test.ts',
   'test/process/secrecy.test.ts',
+  'test/process/slow-disk.test.ts',
   'test/process/stop.test.ts',
   'test/process/stuck-log.test.ts',
   'test/process/unknown-variant.test.ts',

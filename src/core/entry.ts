@@ -20,6 +20,8 @@ export interface Unreadable {
   readonly itemIndex: number | null;
   readonly problem: string;
   readonly variantId: string | null;
+  /** A whole event of a type that this program does not know: it may be about anything, and most likely not stock. */
+  readonly unknownEvent?: true;
 }
 
 interface EntryBase {

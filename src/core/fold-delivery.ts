@@ -8,6 +8,7 @@ import {
   BUNDLE_DELAY_MIN_MS,
   BUNDLE_DELAY_PER_PRODUCT_MS,
   GAPS_OF_A_CELL,
+  UNKNOWN_EVENT_CANARY_EVERY_MS,
   UNREADABLE_CANARY_EVERY_MS,
 } from './limits.ts';
 import { mergeChange, type ChangeBranch } from './merge-change.ts';
@@ -204,10 +205,10 @@ function foldUnreadable(ledger: Ledger, unreadable: Unreadable): void {
     tables.putVariant(ledger.obligeVariant(variant, 'quarantine'));
     return;
   }
-  if (ledger.state.canaryDueAtMs !== null) return;
-  const canaryDueAtMs = Math.max(
-    entry.atMs,
-    Math.min(ledger.state.canarySentAtMs, entry.atMs) + UNREADABLE_CANARY_EVERY_MS,
-  );
-  ledger.state = { ...ledger.state, canaryDueAtMs };
+  const everyMs =
+    unreadable.unknownEvent === true ? UNKNOWN_EVENT_CANARY_EVERY_MS : UNREADABLE_CANARY_EVERY_MS;
+  const dueAtMs = Math.max(entry.atMs, Math.min(ledger.state.canarySentAtMs, entry.atMs) + everyMs);
+  // One that may wait for long must not make another wait with it.
+  const canaryDueAtMs = Math.min(dueAtMs, ledger.state.canaryDueAtMs ?? dueAtMs);
+  if (canaryDueAtMs !== ledger.state.canaryDueAtMs) ledger.state = { ...ledger.state, canaryDueAtMs };
 }

@@ -37,6 +37,8 @@ export const CANARY_PRODUCTS = 200;
 export const CANARY_CROWD_MS = 10_000;
 /** Bodies that nobody could read send their canaries this far apart. */
 export const UNREADABLE_CANARY_EVERY_MS = 60_000;
+/** Events of unknown types send theirs this far apart: a new kind of event may come many times a second, for ever. */
+export const UNKNOWN_EVENT_CANARY_EVERY_MS = 60 * 60_000;
 
 /** A changed component sends the bundles to be read after this long, more when there are very many bundles. */
 export const BUNDLE_DELAY_MIN_MS = 15_000;

@@ -33,7 +33,8 @@ export function parseDelivery(body: Uint8Array): ParsedDelivery {
   const requestId = textField(json, 'request_id')?.slice(0, MAX_REQUEST_ID).toWellFormed() ?? null;
   const eventType = textField(json, 'event_type');
   if (eventType !== null && eventType !== STOCK_AVAILABLE_UPDATED) {
-    return whole(requestId, `unknown event type ${JSON.stringify(eventType.slice(0, 100))}`);
+    const problem = `unknown event type ${JSON.stringify(eventType.slice(0, 100))}`;
+    return { requestId, changes: [], unreadable: [{ ...WHOLE, problem, unknownEvent: true }] };
   }
   // An envelope with a flaw may still hold readable items.
   const items = field(field(json, 'data'), 'items');

@@ -51,6 +51,31 @@ test('no variant: what moves is read, once a minute', () => {
   expect(mirror.tables.state().canaryDueAtMs).toBe(T0 + 121 * S);
 });
 
+test('an unknown event type: what moves is read, once an hour, and sooner when something else asks', () => {
+  const H = 3_600 * S;
+  const mirror = mirrorAfterRead();
+  const unknownEvent = (atMs: number) =>
+    mirror.fold({
+      kind: 'delivery',
+      atMs,
+      requestId: 'q',
+      changes: [],
+      unreadable: [
+        { itemIndex: null, problem: 'unknown event type "x"', variantId: null, unknownEvent: true },
+      ],
+    });
+  unknownEvent(T0 + 60 * S);
+  expect(mirror.tables.state().canaryDueAtMs).toBe(T0 + 60 * S);
+  mirror.fold({ kind: 'due', atMs: T0 + 61 * S, what: 'canary' });
+  for (let second = 62; second < 100; second += 1) unknownEvent(T0 + second * S);
+  expect(mirror.tables.state().canaryDueAtMs).toBe(T0 + 61 * S + H);
+
+  quarantine(mirror, T0 + 200 * S, null);
+  expect(mirror.tables.state().canaryDueAtMs).toBe(T0 + 200 * S);
+  unknownEvent(T0 + 201 * S);
+  expect(mirror.tables.state().canaryDueAtMs).toBe(T0 + 200 * S);
+});
+
 test('no variant, just after a loss was proven: what moves is read at once all the same', () => {
   const mirror = mirrorAfterRead();
   mirror.deliver(T0 + 60 * S, change({ old: 4, new: 3, updateTimeMs: T0 + 60 * S }));
