@@ -111,7 +111,11 @@ export class Reconciler {
   /** What was missed before this start, or while the process stood still, is read again (docs/architecture.md#reading-the-store). */
   async repairSilence(silenceMs: number | null): Promise<void> {
     const { store, now, log } = this.#deps;
+    // A first read that an earlier life began goes on beside what this silence asks for, and comes before it: what it
+    // has not read yet is not in the mirror at all.
     const { lastFullSyncAtMs } = await store.reader.ask('lastLife');
+    const runs = await store.reader.ask('runningRuns');
+    const isFirst = lastFullSyncAtMs === null && !runs.some(({ kind }) => kind === 'initial');
     if (silenceMs !== null && silenceMs > DOWNTIME_MS) {
       log.warn(
         { silenceMs },
@@ -119,11 +123,11 @@ export class Reconciler {
       );
       const atMs = now();
       await store.writer.append({ kind: 'downtime', atMs, downSinceMs: atMs - silenceMs });
-      await this.#beginWalk(lastFullSyncAtMs === null ? 'initial' : 'downtime');
+      await this.#beginWalk(isFirst ? 'initial' : 'downtime');
       return;
     }
     // Even a short pause can miss a delivery; without urgency, since little can have happened.
-    await this.#beginWalk(lastFullSyncAtMs === null ? 'initial' : 'restart');
+    await this.#beginWalk(isFirst ? 'initial' : 'restart');
   }
 
   /** The operator's word: reads the whole catalogue, or these products, and lets go of whatever holds reads back. */

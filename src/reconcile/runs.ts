@@ -35,6 +35,8 @@ export async function beginCatalogueRun(deps: RunDeps, kind: RunKind): Promise<R
     // The list may have changed behind an earlier walk while nobody listened: a new one covers it, and all it did.
     for (const run of running) {
       if (RUN_PRIORITY[run.kind] < RUN_PRIORITY[kind]) continue;
+      // Unless it is the first of all: the new one reads again what that has read, and leaves to it what it has not.
+      if (run.kind === 'initial' && kind !== 'initial') continue;
       await endRun(deps, run, 'a later walk through the catalogue covers this one');
     }
   } else {

@@ -1,12 +1,16 @@
+import { dirname } from 'node:path';
 import { expect, test } from 'vitest';
 import {
   compareWithTruth,
   eventually,
+  rows,
   startMirror,
   startService,
   statusOf,
+  untilEqual,
   untilLive,
   untilQuiet,
+  untilRunEnds,
 } from './harness.ts';
 
 test.concurrent(
@@ -47,4 +51,23 @@ test.concurrent('a change made while the first walk is under way is in the mirro
   await eventually(() => compareWithTruth(mirror.databasePath, sandbox).length === 0, {
     what: 'equal to the truth',
   });
+});
+
+test.concurrent('a first read that is killed in its middle goes on with what is left', async (t) => {
+  const sandbox = await startService(t, { products: 250 });
+  const env = { SERVICE_MAX_RPS: '50' };
+  const killed = await startMirror(t, sandbox, { env });
+  const readsIn = () => rows(killed.databasePath, `SELECT 1 FROM products WHERE read_at_ms > 0`).length;
+  await eventually(() => readsIn() >= 120, { what: 'the middle of the first read' });
+  await killed.kill();
+  const left = 250 - readsIn();
+  const before = sandbox.requests['/v1/product/detail'] ?? 0;
+
+  const again = await startMirror(t, sandbox, { folder: dirname(killed.databasePath), env });
+  expect(await untilRunEnds(again, 1)).toMatchObject({ kind: 'initial', state: 'done', done: 250 });
+  // Every fifth read goes to the product that was read longest ago, and a few may be on their way.
+  const asked = (sandbox.requests['/v1/product/detail'] ?? 0) - before;
+  expect(asked).toBeLessThanOrEqual(left * 1.3 + 16);
+  await untilLive(again);
+  await untilEqual(again, sandbox);
 });
