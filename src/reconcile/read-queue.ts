@@ -31,6 +31,8 @@ const AHEAD = 4;
 const MAX_UNRECORDED = 24;
 /** Answers come in bursts: requests follow all of them before the first is looked at. */
 const BURST_MS = 2;
+/** An answer above this is looked at in a turn of its own. */
+const LARGE_BYTES = 128 << 10;
 /** A store that cannot keep even a failure keeps no answer either: so long nothing is asked of the service. */
 const STORE_TROUBLE_MS = 1_000;
 
@@ -44,6 +46,7 @@ export class ReadQueue {
   #heldUntilMs = Number.NEGATIVE_INFINITY;
   #isBusy = false;
   #loop: Promise<void> | null = null;
+  #largeAnswers: Promise<void> = Promise.resolve();
 
   constructor(deps: ReadQueueDeps) {
     this.#deps = deps;
@@ -154,6 +157,12 @@ export class ReadQueue {
     }
   }
 
+  /** What came on the sockets meanwhile is taken between two of them: each takes a tenth of a second to look at. */
+  #turnOfLarge(): Promise<void> {
+    this.#largeAnswers = this.#largeAnswers.then(() => new Promise((resolve) => setImmediate(resolve)));
+    return this.#largeAnswers;
+  }
+
   /** The next request waits neither for this answer to be looked at nor for the disk. */
   async #askAndRecord(productId: string): Promise<readonly Fact[]> {
     let isArrived = false;
@@ -167,10 +176,11 @@ export class ReadQueue {
       const answered = await this.#deps.throttle.send((arrived) =>
         askProduct(this.#deps, productId, {
           signal: this.#stop.signal,
-          onArrived: async () => {
+          onArrived: async (bytes) => {
             arrived();
             goOn();
-            await new Promise((resolve) => setTimeout(resolve, BURST_MS));
+            if (bytes > LARGE_BYTES) await this.#turnOfLarge();
+            else await new Promise((resolve) => setTimeout(resolve, BURST_MS));
           },
         }),
       );

@@ -1,5 +1,6 @@
 /** Reads what a transport brought: the value of a 2xx, or the typed error of anything else. */
 import type { z } from 'zod';
+import { sizeFault } from './answer-limits.ts';
 import { ServiceError } from './errors.ts';
 import type { AnswerTimes, ServiceErrorInit } from './errors.ts';
 import { retryAfterMs } from './http-date.ts';
@@ -19,9 +20,6 @@ export function isSuccess(status: number): boolean {
 }
 
 const NOT_JSON = Symbol('not JSON');
-
-/** Far beyond any answer. What is nested more deeply could not be written as JSON again: that takes the stack. */
-const MAX_DEPTH = 500;
 
 /**
  * @param secrets must not come out again in an error, even if the other side repeats them.
@@ -49,8 +47,8 @@ export function readAnswer<S extends z.ZodType>(
   const json = parseJson(response.body);
   if (!isSuccess(response.status)) throw fail(classify(response, json));
   if (json === NOT_JSON) throw fail({ kind: 'contract', description: 'the answer is not JSON' });
-  if (isDeeper(json, MAX_DEPTH))
-    throw fail({ kind: 'contract', description: 'the answer is nested too deeply' });
+  const fault = sizeFault(json);
+  if (fault !== null) throw fail({ kind: 'contract', description: `the answer ${fault}` });
   const parsed = schema.safeParse(json);
   if (!parsed.success) throw fail({ kind: 'contract', description: describeIssues(parsed.error) });
   return { value: parsed.data, json, requestId, ...times };
@@ -78,11 +76,6 @@ function parseJson(body: Uint8Array): unknown {
   } catch {
     return NOT_JSON;
   }
-}
-
-function isDeeper(value: unknown, levels: number): boolean {
-  if (typeof value !== 'object' || value === null) return false;
-  return levels === 0 || Object.values(value).some((inner) => isDeeper(inner, levels - 1));
 }
 
 /** Names the first field that is wrong, as the service would: `products[1].qty: …`. */

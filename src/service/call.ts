@@ -21,7 +21,7 @@ export interface CallOptions {
    * Called, and waited for, when a whole 2xx answer is here and nobody has looked at it yet: its connection is free. It
    * may still turn out to be of another shape. Not called for any other answer; with retries, once for each attempt.
    */
-  readonly onArrived?: (() => Promise<void>) | undefined;
+  readonly onArrived?: ((bytes: number) => Promise<void>) | undefined;
 }
 
 /**
@@ -56,7 +56,7 @@ export function createCall({ transport, tokens, clientSecret, newRequestId }: Ca
         signal,
       } as const;
       const response = await transport(request);
-      if (onArrived !== undefined && isSuccess(response.status)) await onArrived();
+      if (onArrived !== undefined && isSuccess(response.status)) await onArrived(response.body.byteLength);
       return readAnswer(request, response, answerSchema, [token, clientSecret]);
     }
 

@@ -1,5 +1,6 @@
 /** POST /v1/product/detail. */
 import type { Call, CallOptions } from './call.ts';
+import { productFault } from './answer-limits.ts';
 import { ServiceError } from './errors.ts';
 import type { AnswerTimes } from './errors.ts';
 import { notFoundIn } from './not-found.ts';
@@ -24,8 +25,8 @@ const ENDPOINT = '/v1/product/detail';
  * Reads one product whole (docs/store-api.md#post-v1productdetail).
  *
  * @param productId a string of digits.
- * @throws ServiceError; of kind `contract` also for another product than asked, and for a 404 that is not the
- * service's own.
+ * @throws ServiceError; of kind `contract` also for another product than asked, for one beyond the limits of
+ * answer-limits.ts, and for a 404 that is not the store's own.
  */
 export async function productDetail(
   call: Call,
@@ -40,14 +41,17 @@ export async function productDetail(
     return notFoundIn(error);
   }
   const { value, json, requestId, ...times } = answer;
-  if (value.product.id !== productId) {
-    const description = `asked for product ${productId}, answered product ${value.product.id}`;
+  const fault =
+    value.product.id === productId
+      ? productFault(value.product)
+      : `asked for product ${productId}, answered product ${value.product.id}`;
+  if (fault !== null) {
     throw new ServiceError({
       kind: 'contract',
       endpoint: ENDPOINT,
       requestId,
       status: 200,
-      description,
+      description: fault,
       times,
     });
   }

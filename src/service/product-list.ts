@@ -1,5 +1,7 @@
 /** POST /v1/product/list. */
+import { MAX_LISTED_PRODUCTS } from './answer-limits.ts';
 import type { Call, CallOptions } from './call.ts';
+import { ServiceError } from './errors.ts';
 import type { AnswerTimes } from './errors.ts';
 import { productListRequestSchema, productListResponseSchema } from './schemas.ts';
 import type { ProductListRequest, ProductListResponse } from './schemas.ts';
@@ -33,5 +35,14 @@ export async function listProducts(
     request,
     options,
   );
+  if (value.products.length > MAX_LISTED_PRODUCTS) {
+    throw new ServiceError({
+      kind: 'contract',
+      endpoint: PRODUCT_LIST_ENDPOINT,
+      requestId: rest.requestId,
+      status: 200,
+      description: `a page of ${value.products.length} products; at most ${MAX_LISTED_PRODUCTS} are read`,
+    });
+  }
   return { page: value, ...rest };
 }

@@ -66,6 +66,8 @@ const OTHERS_AT_ONCE = 16;
 /** While deliveries come, each waits for so many others. */
 const OTHERS_BESIDE_DELIVERIES = 3;
 const LATELY_MS = 500;
+/** Rows that the others of one transaction may merge before no more of them is taken: a few milliseconds' work. */
+const ROWS_AT_ONCE = 2_000;
 
 /** How long readers may keep the log from beginning anew, and so the writer from its next commit. */
 const RESTART_WAIT_MS = 20;
@@ -157,7 +159,7 @@ export function serveWriter(owner: Owner<ToWriter, FromWriter>, open: () => OwnD
       if (taken.length > 0) deliveredAtMs = performance.now();
       const isBeside = performance.now() - deliveredAtMs < LATELY_MS;
       // With the deliveries, not after them: the others are never starved, and cost no fsync of their own.
-      taken.push(...others.splice(0, isBeside ? OTHERS_BESIDE_DELIVERIES : OTHERS_AT_ONCE));
+      taken.push(...takeOthers(others, isBeside ? OTHERS_BESIDE_DELIVERIES : OTHERS_AT_ONCE));
       commit(taken);
       beginLogAnew();
       drain();
@@ -171,6 +173,21 @@ export function serveWriter(owner: Owner<ToWriter, FromWriter>, open: () => OwnD
     owner.close();
   });
   owner.post({ type: 'opened', lastSeq: writer.lastSeq, news });
+}
+
+/** @returns the first of them, at most so many, and at least one however large it is. */
+function takeOthers(others: Waiting[], atMost: number): Waiting[] {
+  let count = 0;
+  for (let rows = 0; count < Math.min(atMost, others.length) && rows < ROWS_AT_ONCE; count += 1)
+    rows += rowsOf(others[count]?.input);
+  return others.splice(0, count);
+}
+
+/** Variants and levels of a read, which each may be a row to write. */
+function rowsOf(input: Input | undefined): number {
+  if (input?.kind !== 'entry' || input.entry.kind !== 'read') return 0;
+  const variants = input.entry.snapshot?.variants ?? [];
+  return variants.reduce((sum, { levels }) => sum + 1 + (levels?.length ?? 0), 0);
 }
 
 /**

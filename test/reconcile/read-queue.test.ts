@@ -131,7 +131,7 @@ test('the next request follows an answer that nobody has looked at yet, until to
   const answer = service.productDetail.bind(service);
   service.productDetail = async (productId, options) => {
     const found = await answer(productId, options);
-    await options?.onArrived?.();
+    await options?.onArrived?.(1_000);
     await looked.promise;
     return found;
   };
