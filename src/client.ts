@@ -57,7 +57,7 @@ const DEFAULT_MAX_CONCURRENCY = 8;
  *
  * 500, network failures and timeouts are tried again with growing, jittered pauses: reads always, `createOrder` only
  * with an `external_order_id`. 429 waits for its `Retry-After`; a refused token is replaced once; nothing else is tried
- * again (docs/store-api.md#errors rule 4).
+ * again (docs/store-api.md#errors, 4).
  *
  * @throws TypeError, RangeError for options that cannot be.
  */

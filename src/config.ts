@@ -64,8 +64,8 @@ export interface Endpoint {
 }
 
 /**
- * Reads and checks the configuration (docs/configuration.md). Called without arguments it reads the process's own
- * environment and folder.
+ * Reads and checks the configuration (docs/configuration.md). Called without arguments it reads the process's
+ * own environment and folder.
  *
  * @throws ConfigError naming every variable that is missing or wrong.
  */

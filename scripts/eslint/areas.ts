@@ -1,7 +1,7 @@
 /**
- * Who may import whom in src/ (docs/architecture.md#layout): entries → ops, intake, reconcile → store, service → core.
- * An area is a first folder, or a file directly in src/ by its name. What is not listed may not exist: a new area
- * is a decision, and this table is where it is made.
+ * Who may import whom in src/ (docs/architecture.md#layout): entries → ops, intake, reconcile → store,
+ * service → core. An area is a first folder, or a file directly in src/ by its name. What is not listed may
+ * not exist: a new area is a decision, and this table is where it is made.
  */
 export interface Area {
   /** Areas, or single files such as `service/schemas.ts`; its own area is always allowed. */

@@ -1,4 +1,7 @@
-/** `stock-mirror doctor`: what could keep the mirror from being right, each with its remedy (docs/operating.md#commands). */
+/**
+ * `stock-mirror doctor`: what could keep the mirror from being right, each with its remedy
+ * (docs/operating.md#commands).
+ */
 import { Command } from 'commander';
 import { ConfigError, describeConfig, loadConfig, type Config } from '../config.ts';
 import type { DescribedVariable } from '../config/describe.ts';

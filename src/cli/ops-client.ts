@@ -1,4 +1,4 @@
-/** Talks to a running server's private listener (docs/http-api.md). */
+/** Talks to a running server's private listener (docs/http-api.md#private-listener). */
 import { z } from 'zod';
 import type { Config } from '../config.ts';
 import { baseUrlOf } from './listener-url.ts';

@@ -1,4 +1,7 @@
-/** `stock-mirror resync`: handed to a running server and followed there, or done here when none runs (docs/operating.md#commands). */
+/**
+ * `stock-mirror resync`: handed to a running server and followed there, or done here when none runs
+ * (docs/operating.md#commands).
+ */
 import { Command } from 'commander';
 import { z } from 'zod';
 import { openMirror, type Mirror } from '../compose.ts';

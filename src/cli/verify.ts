@@ -1,4 +1,7 @@
-/** `stock-mirror verify`: every figure of the service against the mirror's, changing nothing (docs/operating.md#commands). */
+/**
+ * `stock-mirror verify`: every figure of the service against the mirror's, changing nothing
+ * (docs/operating.md#commands).
+ */
 import { Command, Option } from 'commander';
 import { loadConfig, type Config } from '../config.ts';
 import { connectService } from '../service/connect.ts';

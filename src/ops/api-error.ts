@@ -1,4 +1,4 @@
-/** Errors of the private listener, shaped like the service's own (docs/http-api.md). */
+/** Errors of the private listener, shaped like the service's own (docs/http-api.md#private-listener). */
 import { z } from '@hono/zod-openapi';
 
 export const errorSchema = z

@@ -1,4 +1,7 @@
-/** The private listener (docs/http-api.md): who is let in, then the API and the page. Questions run on the reader's thread. */
+/**
+ * The private listener (docs/http-api.md#private-listener): who is let in, then the API and the page.
+ * Questions run on the reader's thread.
+ */
 import { Hono, type Context } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import { HTTPException } from 'hono/http-exception';

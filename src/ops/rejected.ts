@@ -1,4 +1,7 @@
-/** The latest refused webhook requests, a bounded number of each kind: never a body, never a signature (docs/architecture.md#security). */
+/**
+ * The latest refused webhook requests, a bounded number of each kind: never a body, never a signature
+ * (docs/architecture.md#security).
+ */
 
 export type RejectedStatus = 401 | 413 | 503;
 

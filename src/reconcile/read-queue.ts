@@ -1,6 +1,7 @@
 /**
- * The one queue of product reads (docs/architecture.md#reading-the-store). It is kept in memory for moments only: what is due is asked of the
- * database, so that a kill forgets nothing, and a product that becomes due during its read is simply due again afterwards.
+ * The one queue of product reads (docs/architecture.md#queue). It is kept in memory for moments only: what is
+ * due is asked of the database, so that a kill forgets nothing, and a product that becomes due during its
+ * read is simply due again afterwards.
  */
 import type { Fact } from '../core/fact.ts';
 import { ServiceError } from '../service/errors.ts';

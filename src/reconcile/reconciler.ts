@@ -108,7 +108,10 @@ export class Reconciler {
     );
   }
 
-  /** What was missed before this start, or while the process stood still, is read again (docs/architecture.md#reading-the-store). */
+  /**
+   * What was missed before this start, or while the process stood still, is read again
+   * (docs/architecture.md#downtime).
+   */
   async repairSilence(silenceMs: number | null): Promise<void> {
     const { store, now, log } = this.#deps;
     const { lastFullSyncAtMs } = await store.reader.ask('lastLife');

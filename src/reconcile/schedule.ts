@@ -1,4 +1,6 @@
-/** The cron schedules (docs/configuration.md): when due products are read again, when the whole catalogue is. */
+/**
+ * The cron schedules (docs/configuration.md): when due products are read again, when the whole catalogue is.
+ */
 import { Cron } from 'croner';
 
 export interface ScheduleOptions {

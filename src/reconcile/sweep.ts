@@ -1,7 +1,7 @@
 /**
- * Walks the catalogue list to the end, by id, and tells the mirror of products it does not know (docs/architecture.md#reading-the-store). Offsets
- * shift when a product is deleted, so pages overlap: a page without any product of the page before it may have skipped
- * some, and the walk steps back.
+ * Walks the catalogue list to the end, by id, and tells the mirror of products it does not know
+ * (docs/architecture.md#catalogue-scan). Offsets shift when a product is deleted, so pages overlap: a page
+ * without any product of the page before it may have skipped some, and the walk steps back.
  */
 import { PageNews } from '../service/page-news.ts';
 import { PRODUCT_LIST_ENDPOINT } from '../service/product-list.ts';

@@ -1,6 +1,7 @@
 /**
- * How much may be asked of the service now (docs/architecture.md#reading-the-store): adaptive concurrency under a ceiling, an even rate, a pause
- * when the service asks for one, a breaker when it fails. One for everything that is sent.
+ * How much may be asked of the service now (docs/architecture.md#rates): adaptive concurrency under a
+ * ceiling, an even rate, a pause when the service asks for one, a breaker when it fails. One for everything
+ * that is sent.
  */
 import { CLOSED, failed, mayCall, probing, succeeded, type Breaker } from '../core/breaker.ts';
 import { afterOverload, afterSuccess, allowed, startConcurrency } from '../core/concurrency.ts';

@@ -15,8 +15,8 @@ const PRODUCTS_PER_PAGE = 100;
 const ADDRESSES_PER_PAGE = 200;
 
 /**
- * Every product of the store (docs/store-api.md#post-v1productlist), by ascending `id` unless told otherwise: only
- * by `id` does each come exactly once whatever is edited or deleted meanwhile.
+ * Every product of the store (docs/store-api.md#post-v1productlist), by ascending `id` unless told otherwise:
+ * only by `id` does each come exactly once whatever is edited or deleted meanwhile.
  *
  * @throws ServiceError from the iteration.
  */

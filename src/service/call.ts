@@ -1,4 +1,4 @@
-/** The one way every `/v1` endpoint is called. docs/store-api.md#conventions, "Authentication" 1 and 4. */
+/** The one way every `/v1` endpoint is called. docs/store-api.md#authentication, 1 and 4. */
 import type { z } from 'zod';
 import { isSuccess, readAnswer } from './answer.ts';
 import type { Answer } from './answer.ts';

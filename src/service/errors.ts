@@ -1,4 +1,6 @@
-/** What can go wrong with a call to the service: one class, told apart by `kind`. docs/store-api.md#errors. */
+/**
+ * What can go wrong with a call to the service: one class, told apart by `kind`. docs/store-api.md#errors.
+ */
 import { safeText } from './safe-text.ts';
 
 /**

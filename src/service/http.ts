@@ -42,7 +42,7 @@ const DEFAULT_LIMITS: HttpLimits = {
   maxAnswerBytes: 16 * 1024 * 1024,
 };
 
-/** Posts requests over its own pool of kept-alive connections (docs/store-api.md#conventions 6 and 8). */
+/** Posts requests over its own pool of kept-alive connections (docs/store-api.md#conventions, 6 and 8). */
 export function createHttpTransport(options: HttpTransportOptions): HttpTransport {
   const limits = { ...DEFAULT_LIMITS, ...options.limits };
   const base = baseOf(options.baseUrl);

@@ -15,8 +15,8 @@ export interface CreateOrderAnswer extends AnswerTimes {
 export const CREATE_ORDER_ENDPOINT = '/v1/order/create';
 
 /**
- * Creates one order (docs/store-api.md#post-v1ordercreate). Stock is reserved at once; a tracking number is asked
- * of the courier when the order is ready to ship, unless `auto_request_xshipping` is false.
+ * Creates one order (docs/store-api.md#post-v1ordercreate). Stock is reserved at once; a tracking number is
+ * asked of the courier when the order is ready to ship, unless `auto_request_xshipping` is false.
  *
  * `external_order_id` makes it safe to send again: an order of that id in this channel is answered as it is, and no
  * second one is created. Without it each request creates another order.

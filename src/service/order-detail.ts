@@ -22,8 +22,8 @@ interface FoundOrder extends AnswerTimes {
 const ENDPOINT = '/v1/order/detail';
 
 /**
- * Reads one order (docs/store-api.md#post-v1orderdetail): by the store's own id any order of the store, keyed in
- * by hand or not; by the caller's own id those that this channel created.
+ * Reads one order (docs/store-api.md#post-v1orderdetail): by the store's own id any order of the store, keyed
+ * in by hand or not; by the caller's own id those that this channel created.
  *
  * @throws ServiceError; of kind `contract` also for another order than asked, and for a 404 that is not the service's
  * own.

@@ -1,6 +1,6 @@
 /**
- * When a failed call is made again (docs/store-api.md#errors rule 4). For programs that call the service now and then;
- * the mirror paces its reads by itself and has nothing of this beneath it.
+ * When a failed call is made again (docs/store-api.md#errors, 4). For programs that call the service now and
+ * then; the mirror paces its reads by itself and has nothing of this beneath it.
  */
 import { fullJitterMs } from '../core/backoff.ts';
 import type { BackoffPolicy } from '../core/backoff.ts';

@@ -1,4 +1,4 @@
-/** Webhook signatures: docs/store-api.md#events, Signature. */
+/** Webhook signatures: docs/store-api.md#signature. */
 import { Buffer } from 'node:buffer';
 import { createHmac, timingSafeEqual } from 'node:crypto';
 

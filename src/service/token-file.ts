@@ -1,6 +1,6 @@
 /**
  * The file through which processes share one token, and in which a refused secret stays latched over restarts.
- * docs/store-api.md#authentication 8. It stands beside the database, never in it: others read the database.
+ * docs/store-api.md#authentication, 8. It stands beside the database, never in it: others read the database.
  */
 import { Buffer } from 'node:buffer';
 import { randomBytes, scrypt, timingSafeEqual } from 'node:crypto';

@@ -13,8 +13,8 @@ export interface Credentials {
 }
 
 /**
- * Requests one token by the client credentials grant, once (docs/store-api.md#post-oauthtoken). The credentials
- * go in the form body only.
+ * Requests one token by the client credentials grant, once (docs/store-api.md#post-oauthtoken). The
+ * credentials go in the form body only.
  *
  * @param askedAtMs now, by the clock that the token's age will be told by; its life cannot have begun before.
  * @throws ServiceError as `readAnswer` says, but never of kind `rejected`: `credentials` when the service refuses them,

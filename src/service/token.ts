@@ -44,7 +44,10 @@ const MIN_PAUSE_MS = 1_000;
 /** A token request that hangs longer is not waited for by who releases the latch: somebody waits for the answer. */
 const RELEASE_WAIT_MS = 3_000;
 
-/** The client credentials grant, cached for life and refreshed early (docs/store-api.md#authentication 2 to 8). */
+/**
+ * The client credentials grant, cached for life and refreshed early
+ * (docs/store-api.md#authentication, 2 to 8).
+ */
 export function createTokenProvider(deps: TokenProviderDeps): TokenProvider {
   const { transport, credentials, file, now, random, newRequestId } = deps;
   let token: IssuedToken | null = null;

@@ -1,7 +1,8 @@
 /**
- * Whether the file at the database's path continues the history that was served from there (docs/reading-the-mirror.md). When it does
- * not, the same numbers would be given out a second time with another meaning: a new epoch begins, its numbers are
- * above all that were given out, and everything is read again.
+ * Whether the file at the database's path continues the history that was served from there
+ * (docs/architecture.md#epoch). When it does not, the same numbers would be given out a second time with
+ * another meaning: a new epoch begins, its numbers are above all that were given out, and everything is read
+ * again.
  */
 import { randomBytes } from 'node:crypto';
 import { findFile, isAnotherFile, type FileIdentity, type FoundFile } from './file-identity.ts';

@@ -4,7 +4,10 @@ import { explain } from './explain.ts';
 
 export type Db = Database.Database;
 
-/** How long one statement waits for another program's lock. Below the deadline of an answer (docs/http-api.md). */
+/**
+ * How long one statement waits for another program's lock. Below the deadline of an answer
+ * (docs/http-api.md#public-listener).
+ */
 export const BUSY_TIMEOUT_MS = 500;
 
 /** A connection that cannot write: the file is opened read-only and queries are all it may do. */

@@ -1,4 +1,7 @@
-/** A disk that takes writes and cannot make them durable: no delivery of such a commit is answered 204 (docs/architecture.md#durability). */
+/**
+ * A disk that takes writes and cannot make them durable: no delivery of such a commit is answered 204
+ * (docs/architecture.md#when-nothing-can-be-committed).
+ */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

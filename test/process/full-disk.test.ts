@@ -1,4 +1,7 @@
-/** No room on the database's disk: in the middle of the work, and at the start (docs/architecture.md#durability). */
+/**
+ * No room on the database's disk: in the middle of the work, and at the start
+ * (docs/architecture.md#when-nothing-can-be-committed).
+ */
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import {

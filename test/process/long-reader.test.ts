@@ -1,4 +1,7 @@
-/** A program that keeps a read transaction open while hundreds of megabytes are written (docs/architecture.md#durability). */
+/**
+ * A program that keeps a read transaction open while hundreds of megabytes are written
+ * (docs/architecture.md#checkpoints).
+ */
 import { statSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';

@@ -1,4 +1,7 @@
-/** An older copy of the database comes back under a consumer that reads the views (docs/reading-the-mirror.md). */
+/**
+ * An older copy of the database comes back under a consumer that reads the views
+ * (docs/reading-the-mirror.md#following-changes).
+ */
 import { copyFileSync, renameSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import Database from 'better-sqlite3';

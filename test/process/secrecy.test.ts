@@ -1,4 +1,7 @@
-/** Nothing that the service says, writes or shows holds a secret or a token, in whatever form (docs/configuration.md, docs/architecture.md#security). */
+/**
+ * Nothing that the service says, writes or shows holds a secret or a token, in whatever form
+ * (docs/configuration.md, docs/architecture.md#security).
+ */
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import Database from 'better-sqlite3';

@@ -1,4 +1,7 @@
-/** An authentic body is never refused: what is understood is merged, what is not is named (docs/http-api.md). */
+/**
+ * An authentic body is never refused: what is understood is merged, what is not is named
+ * (docs/http-api.md#public-listener).
+ */
 import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';

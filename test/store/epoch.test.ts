@@ -1,4 +1,7 @@
-/** When the file at the path does not continue the history served from there, a new epoch begins (docs/reading-the-mirror.md). */
+/**
+ * When the file at the path does not continue the history served from there, a new epoch begins
+ * (docs/architecture.md#epoch).
+ */
 import {
   chmodSync,
   copyFileSync,

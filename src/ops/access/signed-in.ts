@@ -1,4 +1,4 @@
-/** Who may use the private listener (docs/http-api.md, docs/architecture.md#security). */
+/** Who may use the private listener (docs/http-api.md#private-listener, docs/architecture.md#security). */
 import type { Context, MiddlewareHandler } from 'hono';
 import { getCookie } from 'hono/cookie';
 import { errorBody } from '../api-error.ts';

@@ -1,4 +1,7 @@
-/** `GET /api/changes` and `GET /api/changes/stream`: the change feed (docs/http-api.md, docs/reading-the-mirror.md). */
+/**
+ * `GET /api/changes` and `GET /api/changes/stream`: the change feed (docs/http-api.md#change-feed,
+ * docs/reading-the-mirror.md#following-changes).
+ */
 import { createRoute, z } from '@hono/zod-openapi';
 import type { Context } from 'hono';
 import type { FeedPage } from '../../store/queries/changes.ts';

@@ -1,4 +1,7 @@
-/** Rows as the API gives them: the names and meanings are those of the SQL views (docs/reading-the-mirror.md). */
+/**
+ * Rows as the API gives them: the names and meanings are those of the SQL views
+ * (docs/reading-the-mirror.md#views).
+ */
 import { z } from '@hono/zod-openapi';
 
 export const instant = z.int().meta({ description: 'Epoch milliseconds.' });

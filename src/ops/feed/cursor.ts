@@ -1,4 +1,7 @@
-/** Whether a consumer may go on from where it stands (docs/http-api.md, docs/reading-the-mirror.md): nothing is ever passed over in silence. */
+/**
+ * Whether a consumer may go on from where it stands (docs/http-api.md#change-feed,
+ * docs/reading-the-mirror.md#following-changes): nothing is ever passed over in silence.
+ */
 import type { FeedPage, Position } from '../../store/queries/changes.ts';
 
 export interface Standing {

@@ -1,4 +1,7 @@
-/** The ops page (docs/http-api.md): `GET /` and its neighbours, for people. It works without scripts: forms are posted, and answered by a redirect. */
+/**
+ * The ops page (docs/http-api.md#private-listener): `GET /` and its neighbours, for people. It works without
+ * scripts: forms are posted, and answered by a redirect.
+ */
 import { Hono, type Context } from 'hono';
 import { html } from 'hono/html';
 import { pageFiles } from '../../page/files.ts';

@@ -1,4 +1,7 @@
-/** The change feed, and where it stands (docs/http-api.md, docs/reading-the-mirror.md). */
+/**
+ * The change feed, and where it stands (docs/http-api.md#change-feed,
+ * docs/reading-the-mirror.md#following-changes).
+ */
 import type { Db } from '../open.ts';
 import { prepared } from '../prepared.ts';
 

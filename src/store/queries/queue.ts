@@ -1,4 +1,7 @@
-/** What must be read next (docs/architecture.md#reading-the-store): obligations, due gaps, products nobody has read since a barrier. */
+/**
+ * What must be read next (docs/architecture.md#queue): obligations, due gaps, products nobody has read since
+ * a barrier.
+ */
 import { PRIORITY } from '../../core/model.ts';
 import type { RunKind } from '../commands.ts';
 import type { Db } from '../open.ts';

@@ -1,4 +1,7 @@
-/** Rows of the public views `mirror_stock` and `mirror_variants`, page by page (docs/http-api.md, docs/reading-the-mirror.md). */
+/**
+ * Rows of the public views `mirror_stock` and `mirror_variants`, page by page
+ * (docs/http-api.md#private-listener, docs/reading-the-mirror.md#views).
+ */
 import type { Db } from '../open.ts';
 import { prepared } from '../prepared.ts';
 import { position, type Position } from './changes.ts';
