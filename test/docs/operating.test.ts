@@ -1,0 +1,77 @@
+/** docs/operating.md has the commands, metrics and alarms that there are. */
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { expect, test } from 'vitest';
+import { ALARM_KINDS } from '../../src/ops/alarms/alarm.ts';
+import { Monitor } from '../../src/ops/monitor.ts';
+import { StateSampler } from '../../src/ops/state-sampler.ts';
+import { log, newStore } from '../reconcile/mirror.ts';
+import { codes, readDocument, ROOT, section, table } from './tables.ts';
+
+const text = readDocument('docs/operating.md');
+const run = promisify(execFile);
+
+async function help(...args: readonly string[]): Promise<string> {
+  const { stdout } = await run(process.execPath, [join(ROOT, 'src/cli.ts'), ...args, '--help']);
+  return stdout;
+}
+
+/** The lines of one list of a help text, each by what it is about. */
+function terms(help: string, heading: string): string[] {
+  const [, list = ''] = help.split(`\n${heading}:\n`);
+  return [...(list.split('\n\n')[0] ?? '').matchAll(/^ {2}(\S.*?)(?: {2,}|$)/gm)].map(([, term]) => term!);
+}
+
+const commands = new Map(
+  table(section(text, 'Commands')).map((row) => [
+    codes(row['command']!)[0]!.replace('stock-mirror ', ''),
+    codes(row['flags']!),
+  ]),
+);
+
+test('every command is there, and no other', async () => {
+  const verbs = terms(await help(), 'Commands').map((term) => term.split(' ')[0]!);
+  expect([...commands.keys()]).toEqual(verbs.filter((verb) => verb !== 'help'));
+});
+
+test.each([...commands])(
+  '%s has the flags that its --help has',
+  async (verb, flags) => {
+    const shown = await help(verb);
+    const takes = terms(shown, 'Arguments').map((name) => `<${name}>`);
+    const options = terms(shown, 'Options').filter((term) => term !== '-h, --help');
+    expect(flags).toEqual([...takes, ...options]);
+  },
+  30_000,
+);
+
+test('every metric is there, with its kind and labels, and no other', () => {
+  const monitor = new Monitor();
+  const store = newStore();
+  const sampler = new StateSampler({ reader: store.reader, now: Date.now, log });
+  monitor.watch({ store, sampler, operator: { blocked: null, readsUnderWay: 0 }, now: Date.now, log });
+  const registered = monitor.registry.getMetricsAsArray().map((metric) => {
+    const { name, type, labelNames } = metric as unknown as Registered;
+    return { metric: name, kind: type, labels: [...labelNames] };
+  });
+  const shown = table(section(text, 'Metrics')).map((row) => ({
+    metric: codes(row['metric']!)[0]!,
+    kind: row['kind'],
+    labels: codes(row['labels']!),
+  }));
+  const byName = (a: { metric: string }, b: { metric: string }): number => (a.metric < b.metric ? -1 : 1);
+  expect(shown.toSorted(byName)).toEqual(registered.toSorted(byName));
+});
+
+/** A metric as its registry gives it: the package's types say less. */
+interface Registered {
+  readonly name: string;
+  readonly type: string;
+  readonly labelNames: readonly string[];
+}
+
+test('every alarm is there, and no other', () => {
+  const alarms = table(section(text, 'Alarms')).map((row) => codes(row['alarm']!)[0]!);
+  expect(alarms).toEqual([...ALARM_KINDS]);
+});
