@@ -1,0 +1,75 @@
+/** CONTRIBUTING, CHANGELOG, SECURITY and docs/contributing.md name what there is. */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { createProgram } from '../../src/cli/program.ts';
+import { MUTANTS } from '../../scripts/mutants/list.ts';
+import { codes, readDocument, ROOT, section } from './tables.ts';
+
+const FILES = [
+  'CHANGELOG.md',
+  'CONTRIBUTING.md',
+  'SECURITY.md',
+  'docs/configuration.md',
+  'docs/contributing.md',
+  'docs/deploying.md',
+  'docs/operating.md',
+  'docs/performance.md',
+  'docs/troubleshooting.md',
+];
+
+const { scripts, version } = JSON.parse(readDocument('package.json')) as {
+  scripts: Readonly<Record<string, string>>;
+  version: string;
+};
+
+test.each(FILES)('%s: every npm script and every path in backticks exists', (file) => {
+  const text = readDocument(file);
+  const named = [...text.matchAll(/npm run ([a-z:-]+)/g)].map(([, name]) => name!);
+  // How a package is made changes with what npm may run at the install.
+  expect(named.filter((name) => name !== 'pack' && !(name in scripts))).toEqual([]);
+  const paths = codes(text)
+    .flatMap((code) => code.split(/\s+/))
+    .filter((word) => /^(src|test|scripts|drizzle|\.ci|\.github)\/[\w./-]+$/.test(word))
+    .filter((word) => !/…|</.test(word));
+  expect(paths.filter((path) => !existsSync(join(ROOT, path)))).toEqual([]);
+});
+
+test('CONTRIBUTING is short', () => {
+  expect(readDocument('CONTRIBUTING.md').split('\n').length).toBeLessThanOrEqual(60);
+});
+
+test('the mutants that are named as examples exist', () => {
+  const named = [...readDocument('docs/contributing.md').matchAll(/--only ([a-z][a-z0-9-]+)/g)].map(
+    ([, id]) => id!,
+  );
+  expect(named).not.toEqual([]);
+  const ids = MUTANTS.map(({ id }) => id);
+  expect(named.filter((id) => !ids.includes(id))).toEqual([]);
+});
+
+test('CHANGELOG has what changes next, and this version', () => {
+  const text = readDocument('CHANGELOG.md');
+  const headings = [...text.matchAll(/^## \[(.+?)\](?: - (\S+))?$/gm)].map(([, name]) => name);
+  expect(headings[0]).toBe('Unreleased');
+  expect(headings).toContain(version);
+  const groups = [...text.matchAll(/^### (.+)$/gm)].map(([, group]) => group!);
+  const known = ['Added', 'Changed', 'Deprecated', 'Removed', 'Fixed', 'Security'];
+  expect(groups.filter((group) => !known.includes(group))).toEqual([]);
+  for (const [, name] of text.matchAll(/^## \[(.+?)\]/gm)) expect(text).toContain(`\n[${name!}]: https://`);
+});
+
+test('SECURITY says where to report, and what is supported', () => {
+  const text = readDocument('SECURITY.md');
+  expect(section(text, 'Reporting')).toContain(
+    'https://github.com/stock-mirror/stock-mirror/security/advisories/new',
+  );
+  expect(section(text, 'Supported versions')).toContain(version.split('.')[0]!);
+  expect(createProgram([]).version()).toBe(version);
+});
+
+test('docs/performance.md has the place of the table before and after', () => {
+  const footprint = section(readDocument('docs/performance.md'), 'Footprint');
+  expect(footprint).toMatch(/<!-- footprint: begin[^>]*-->/);
+  expect(footprint).toContain('<!-- footprint: end -->');
+});
