@@ -1,6 +1,7 @@
 /** The mirror that docs/reading-the-mirror.md shows the answers of: a small shop's last three days. */
 import { snapshotOf } from '../../src/service/snapshot.ts';
 import { productDetailSchema } from '../../src/service/schemas.ts';
+import type { Db } from '../../src/store/open.ts';
 import {
   delivery,
   detail,
@@ -18,12 +19,14 @@ const DAY_MS = 24 * HOUR_MS;
 
 /** Recipes ask for "yesterday" by the clock of SQLite, so the days lie before now. */
 class Shop {
+  readonly db: Db;
   readonly #writer: DirectWriter;
   readonly #nowMs = Date.now();
   #requests = 0;
 
   constructor(path: string) {
-    this.#writer = new DirectWriter(writerDb(path));
+    this.db = writerDb(path);
+    this.#writer = new DirectWriter(this.db);
   }
 
   /** A product as a read finds it; null: the store has it no more. */
@@ -151,5 +154,7 @@ export function recipesMirror(): string {
   // A minute ago a webhook says that the one before it is missing, and the mug is yet to be read.
   shop.hears(MINUTE_MS, '7003 MUG-01', '11', [33, 30], { reason: 'user_set', user_id: '3' });
   shop.isServed();
+  // Free for a process that serves it.
+  shop.db.close();
   return path;
 }
