@@ -134,9 +134,11 @@ function cellsOf(row: string): string[] {
     .map((cell) => cell.trim().replaceAll('\\|', '|'));
 }
 
-/** What is written between backticks, in its order. */
-export function codeIn(text: string): string[] {
-  return [...text.matchAll(/`([^`]+)`/g)].map(([, code]) => code!);
+/** What is written between backticks, in its order; nothing of its blocks. */
+export function codeIn(document: string): string[] {
+  return linesOf(document).flatMap(({ text, isCode }) =>
+    isCode ? [] : [...text.matchAll(/`([^`]+)`/g)].map(([, code]) => code!),
+  );
 }
 
 /** The targets of its links, in their order. */

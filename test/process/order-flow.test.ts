@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
-import { runReadmeProgram } from '../service/readme-program.ts';
+import { runOrderProgram } from '../service/documented-program.ts';
 import {
   environmentFor,
   eventually,
@@ -179,7 +179,7 @@ test("README's program orders at the simulated service, and the mirror beside it
   });
   await eventually(() => sellableOf(mirror.databasePath, 'TS-RED-M') === 9, { what: 'the mirror knows it' });
 
-  const stdout = await runReadmeProgram(temporaryFolder(t), {
+  const stdout = await runOrderProgram(temporaryFolder(t), {
     SERVICE_BASE_URL: sandbox.baseUrl,
     SERVICE_CLIENT_ID: sandbox.clientId,
     SERVICE_CLIENT_SECRET: sandbox.clientSecret,
