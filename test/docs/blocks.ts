@@ -1,4 +1,4 @@
-/** A document of the repository, taken apart: its sections, fenced blocks, tables and links. */
+/** A document of the repository, taken apart: its sections, fenced blocks and tables. Its links and anchors: markdown.ts. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
@@ -92,21 +92,6 @@ export function headingsOf(document: string): { readonly level: number; readonly
   });
 }
 
-/** The anchors that GitHub gives a document's headings. */
-export function anchorsOf(document: string): string[] {
-  const counts = new Map<string, number>();
-  return headingsOf(document).map(({ text }) => {
-    const plain = text.replace(/\[([^\]]*)\]\([^)]*\)/g, '$1');
-    const slug = plain
-      .toLowerCase()
-      .replace(/[^\p{L}\p{N}\p{M}\p{Pc} -]/gu, '')
-      .replaceAll(' ', '-');
-    const before = counts.get(slug) ?? 0;
-    counts.set(slug, before + 1);
-    return before === 0 ? slug : `${slug}-${before}`;
-  });
-}
-
 /** A table's rows as texts, without its head and the line below it. */
 export interface Table {
   readonly head: readonly string[];
@@ -138,12 +123,5 @@ function cellsOf(row: string): string[] {
 export function codeIn(document: string): string[] {
   return linesOf(document).flatMap(({ text, isCode }) =>
     isCode ? [] : [...text.matchAll(/`([^`]+)`/g)].map(([, code]) => code!),
-  );
-}
-
-/** The targets of its links, in their order. */
-export function linksOf(document: string): string[] {
-  return linesOf(document).flatMap(({ text, isCode }) =>
-    isCode ? [] : [...text.matchAll(/\]\(([^()\s]*)\)/g)].map(([, target]) => target!),
   );
 }

@@ -2,7 +2,8 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { blocksOf, documentAt, linksOf, ROOT } from '../docs/blocks.ts';
+import { blocksOf, documentAt, ROOT } from '../docs/blocks.ts';
+import { linksOf } from '../docs/markdown.ts';
 import { FOLDER } from './reader.ts';
 
 const DOCUMENT = documentAt('docs/reading-the-mirror.md');
