@@ -125,3 +125,14 @@ export function codeIn(document: string): string[] {
     isCode ? [] : [...text.matchAll(/`([^`]+)`/g)].map(([, code]) => code!),
   );
 }
+
+export type Row = Readonly<Record<string, string>>;
+
+/** The rows of the first table of a text, each cell by the name of its column. @throws Error when there is no table. */
+export function rowsOf(document: string): Row[] {
+  const [first] = tablesOf(document);
+  if (first === undefined) throw new Error('there is no table');
+  return first.rows.map((row) =>
+    Object.fromEntries(first.head.map((name, index) => [name, row[index] ?? ''])),
+  );
+}

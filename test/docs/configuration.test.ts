@@ -2,11 +2,11 @@
 import { expect, test } from 'vitest';
 import { ConfigError, loadConfig, SETTABLE_NAMES } from '../../src/config.ts';
 import { VARIABLES, VARIABLE_NAMES, type Variable } from '../../src/config/variables.ts';
-import { codes, readDocument, section, table } from './tables.ts';
+import { codeIn, documentAt, sectionOf, rowsOf } from './blocks.ts';
 
-const text = readDocument('docs/configuration.md');
-const rows = table(section(text, 'Variables'));
-const nameOf = (row: Readonly<Record<string, string>>): string => codes(row['variable']!)[0]!;
+const text = documentAt('docs/configuration.md');
+const rows = rowsOf(sectionOf(text, 'Variables'));
+const nameOf = (row: Readonly<Record<string, string>>): string => codeIn(row['variable']!)[0]!;
 
 test('the table has every variable, its default, and whether it may come from a file', () => {
   const expected = VARIABLE_NAMES.map((name) => {
@@ -29,9 +29,7 @@ test('the table has every variable, its default, and whether it may come from a 
 
 test('.env.example has the same variables and defaults', () => {
   const inExample = new Map<string, string>();
-  for (const [, name = '', value = ''] of readDocument('.env.example').matchAll(
-    /^(?:# )?([A-Z_]+)=(.*)$/gm,
-  )) {
+  for (const [, name = '', value = ''] of documentAt('.env.example').matchAll(/^(?:# )?([A-Z_]+)=(.*)$/gm)) {
     inExample.set(name, value);
   }
   const inTable = rows.flatMap((row) =>
@@ -39,7 +37,7 @@ test('.env.example has the same variables and defaults', () => {
   );
   expect([...inExample.keys()].toSorted()).toEqual(inTable.toSorted());
   for (const row of rows) {
-    const [value] = codes(row['default']!);
+    const [value] = codeIn(row['default']!);
     if (value !== undefined) expect(inExample.get(nameOf(row)), nameOf(row)).toBe(value);
   }
 });
@@ -69,7 +67,7 @@ test('what is not refused needs the required variables only', () => {
   expect(refusedNames(ENOUGH)).toEqual([]);
 });
 
-const refused = table(section(text, 'What is refused')).map((row) => codes(row['example']!)[0]!);
+const refused = rowsOf(sectionOf(text, 'What is refused')).map((row) => codeIn(row['example']!)[0]!);
 
 test.each(refused)('%s is refused', (example) => {
   const [name = '', ...value] = example.split('=');

@@ -3,7 +3,7 @@ import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { readDocument, ROOT } from './tables.ts';
+import { documentAt, ROOT } from './blocks.ts';
 
 const FOLDER = join(ROOT, '.github');
 
@@ -12,7 +12,7 @@ const yamlFiles = readdirSync(FOLDER, { recursive: true, encoding: 'utf8' })
   .toSorted();
 
 test.each(yamlFiles)('%s is YAML', (name) => {
-  expect(parse(readDocument(join('.github', name)), { strict: true })).toBeTypeOf('object');
+  expect(parse(documentAt(join('.github', name)), { strict: true })).toBeTypeOf('object');
 });
 
 interface Job {
@@ -28,12 +28,12 @@ interface Job {
 }
 
 describe('ci.yml', () => {
-  const text = readDocument('.github/workflows/ci.yml');
+  const text = documentAt('.github/workflows/ci.yml');
   const { jobs } = parse(text) as { jobs: Readonly<Record<string, Job>> };
   const commands = Object.values(jobs).flatMap(({ steps }) => steps.flatMap(({ run }) => run ?? []));
 
   test('every npm script that it names exists', () => {
-    const { scripts } = JSON.parse(readDocument('package.json')) as {
+    const { scripts } = JSON.parse(documentAt('package.json')) as {
       scripts: Readonly<Record<string, string>>;
     };
     const named = commands.flatMap((command) =>
@@ -75,12 +75,12 @@ describe('ci.yml', () => {
 
   test('it says that it has not run yet, and so does docs/deploying.md', () => {
     expect(text).toContain('Not run yet');
-    expect(readDocument('docs/deploying.md')).toContain('CI has jobs for them, not run yet');
+    expect(documentAt('docs/deploying.md')).toContain('CI has jobs for them, not run yet');
   });
 });
 
 test('dependabot looks at folders that there are', () => {
-  const { updates } = parse(readDocument('.github/dependabot.yml')) as {
+  const { updates } = parse(documentAt('.github/dependabot.yml')) as {
     updates: readonly { directory: string; groups: object; 'package-ecosystem': string }[];
   };
   expect(updates.map((update) => update['package-ecosystem'])).toEqual(['npm', 'github-actions', 'docker']);

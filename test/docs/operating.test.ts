@@ -9,9 +9,9 @@ import { ALARM_KINDS } from '../../src/ops/alarms/alarm.ts';
 import { Monitor } from '../../src/ops/monitor.ts';
 import { StateSampler } from '../../src/ops/state-sampler.ts';
 import { log, newStore } from '../reconcile/mirror.ts';
-import { codes, readDocument, ROOT, section, table } from './tables.ts';
+import { codeIn, documentAt, ROOT, sectionOf, rowsOf } from './blocks.ts';
 
-const text = readDocument('docs/operating.md');
+const text = documentAt('docs/operating.md');
 const run = promisify(execFile);
 
 /** What one command has compiled, the next one need not. */
@@ -32,9 +32,9 @@ function terms(help: string, heading: string): string[] {
 }
 
 const commands = new Map(
-  table(section(text, 'Commands')).map((row) => [
-    codes(row['command']!)[0]!.replace('stock-mirror ', ''),
-    codes(row['flags']!),
+  rowsOf(sectionOf(text, 'Commands')).map((row) => [
+    codeIn(row['command']!)[0]!.replace('stock-mirror ', ''),
+    codeIn(row['flags']!),
   ]),
 );
 
@@ -63,10 +63,10 @@ test('every metric is there, with its kind and labels, and no other', () => {
     const { name, type, labelNames } = metric as unknown as Registered;
     return { metric: name, kind: type, labels: [...labelNames] };
   });
-  const shown = table(section(text, 'Metrics')).map((row) => ({
-    metric: codes(row['metric']!)[0]!,
+  const shown = rowsOf(sectionOf(text, 'Metrics')).map((row) => ({
+    metric: codeIn(row['metric']!)[0]!,
     kind: row['kind'],
-    labels: codes(row['labels']!),
+    labels: codeIn(row['labels']!),
   }));
   const byName = (a: { metric: string }, b: { metric: string }): number => (a.metric < b.metric ? -1 : 1);
   expect(shown.toSorted(byName)).toEqual(registered.toSorted(byName));
@@ -80,6 +80,6 @@ interface Registered {
 }
 
 test('every alarm is there, and no other', () => {
-  const alarms = table(section(text, 'Alarms')).map((row) => codes(row['alarm']!)[0]!);
+  const alarms = rowsOf(sectionOf(text, 'Alarms')).map((row) => codeIn(row['alarm']!)[0]!);
   expect(alarms).toEqual([...ALARM_KINDS]);
 });

@@ -1,16 +1,16 @@
 /** CONTRIBUTING, CHANGELOG and SECURITY keep their form; that what they name is there, links.test.ts shows. */
 import { expect, test } from 'vitest';
 import { MUTANTS } from '../../scripts/mutants/list.ts';
-import { readDocument, section } from './tables.ts';
+import { documentAt, sectionOf } from './blocks.ts';
 
-const { version } = JSON.parse(readDocument('package.json')) as { version: string };
+const { version } = JSON.parse(documentAt('package.json')) as { version: string };
 
 test('CONTRIBUTING is short', () => {
-  expect(readDocument('CONTRIBUTING.md').split('\n').length).toBeLessThanOrEqual(60);
+  expect(documentAt('CONTRIBUTING.md').split('\n').length).toBeLessThanOrEqual(60);
 });
 
 test('the mutants that are named as examples exist', () => {
-  const named = [...readDocument('docs/contributing.md').matchAll(/--only ([a-z][a-z0-9-]+)/g)].map(
+  const named = [...documentAt('docs/contributing.md').matchAll(/--only ([a-z][a-z0-9-]+)/g)].map(
     ([, id]) => id!,
   );
   expect(named).not.toEqual([]);
@@ -19,7 +19,7 @@ test('the mutants that are named as examples exist', () => {
 });
 
 test('CHANGELOG has what changes next, and this version', () => {
-  const text = readDocument('CHANGELOG.md');
+  const text = documentAt('CHANGELOG.md');
   const headings = [...text.matchAll(/^## \[(.+?)\](?: - (\S+))?$/gm)].map(([, name]) => name);
   expect(headings[0]).toBe('Unreleased');
   expect(headings).toContain(version);
@@ -30,15 +30,15 @@ test('CHANGELOG has what changes next, and this version', () => {
 });
 
 test('SECURITY says where to report, and what is supported', () => {
-  const text = readDocument('SECURITY.md');
-  expect(section(text, 'Reporting')).toContain(
+  const text = documentAt('SECURITY.md');
+  expect(sectionOf(text, 'Reporting')).toContain(
     'https://github.com/stock-mirror/stock-mirror/security/advisories/new',
   );
-  expect(section(text, 'Supported versions')).toContain(version.split('.')[0]!);
+  expect(sectionOf(text, 'Supported versions')).toContain(version.split('.')[0]!);
 });
 
 test('docs/performance.md has the place of the table before and after', () => {
-  const footprint = section(readDocument('docs/performance.md'), 'Footprint');
+  const footprint = sectionOf(documentAt('docs/performance.md'), 'Footprint');
   expect(footprint).toMatch(/<!-- footprint: begin[^>]*-->/);
   expect(footprint).toContain('<!-- footprint: end -->');
 });
