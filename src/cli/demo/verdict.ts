@@ -21,9 +21,7 @@ export function judge(comparison: Comparison, tally: Tally, isAtRest: boolean): 
     `the mirror  noticed ${tally.gapsOpened} missing webhooks (${tally.gapsClosed} came late, ` +
       `${tally.lossesProved} were lost) and corrected ${tally.repaired} figures by reading products`,
     `compared    ${levels} stock levels, ${totals} totals and ${products} products with the store's own` +
-      (untold === 0
-        ? ''
-        : `, without ${untold} levels of pulled products that only a lost or future webhook shows`),
+      (untold === 0 ? '' : `, without ${untold} levels of pulled products, which only a webhook could show`),
     ...differences.slice(0, DIFFERENCES_SHOWN).map((difference) => colours.red(`            ${difference}`)),
   ];
   if (differences.length > DIFFERENCES_SHOWN) {

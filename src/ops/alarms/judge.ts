@@ -70,7 +70,7 @@ function judgeCommits({ commits }: WatchedState, nowMs: number): Finding | null 
   return {
     kind: 'store_cannot_commit',
     since: commits.lastGoodAtMs,
-    message: `this machine cannot write the database, so deliveries are refused with 503 and figures stand still: ${commits.lastError ?? 'the disk does not answer'}`,
+    message: `because of this machine or another program, the mirror cannot write its database; figures stay as they are, and deliveries are refused with 503: ${commits.lastError ?? 'the disk does not answer'}`,
   };
 }
 

@@ -52,7 +52,7 @@ export function explainState({ status, owed, blocked, nowMs }: Situation): Expla
     case 'stale':
       if (isSilent) {
         why.push(
-          'This machine cannot write the database: all figures may be out of date, and deliveries are answered 503.',
+          'Because of this machine or another program, the mirror cannot write its database: all figures may be out of date, and deliveries are answered 503.',
         );
         advice =
           'Check the disk and look for another program that locks the database; the mirror’s log output names the cause.';

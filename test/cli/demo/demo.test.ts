@@ -69,7 +69,7 @@ test.concurrent('a mirror that dies ends it with the reason', async () => {
   process.kill(demo.mirror(), 'SIGKILL');
   const { code, stdout, stderr } = await demo.ended;
   expect(code).toBe(1);
-  expect(stderr).toBe('error: the mirror ended by itself (SIGKILL)\n');
+  expect(stderr).toBe('error: the mirror ended unexpectedly (SIGKILL)\n');
   expect(stdout).not.toContain('VERDICT');
   expect(demo.leftovers()).toEqual([]);
 });
