@@ -31,11 +31,9 @@ const statusSchema = z
       .meta({ description: 'Products whose reads the store refuses, or that failed repeatedly.' }),
     failing_reads: z.int().meta({ description: 'Products whose last read failed, parked ones included.' }),
     last_read_error: z.string().nullable(),
-    held_removals: z
-      .int()
-      .meta({
-        description: 'Products that the mass-removal guard keeps until the operator allows their removal.',
-      }),
+    held_removals: z.int().meta({
+      description: 'Products that the mass-removal guard keeps until the operator allows their removal.',
+    }),
     quarantined: z.int().meta({ description: 'Dead letters: deliveries or items that were not understood.' }),
     reads_under_way: z.int(),
     blocked: z

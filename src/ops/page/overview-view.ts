@@ -107,7 +107,7 @@ function troubleView(status: Status): Html {
         ? ''
         : html`<p>
             ${count(quarantined, 'delivery or item was', 'deliveries or items were')} not understood; the
-            products they name are read instead: <a href="/deliveries?show=quarantined">see which</a>.
+            affected products are read instead: <a href="/deliveries?show=quarantined">see which</a>.
           </p>`
     }
   </section>`;
@@ -136,9 +136,9 @@ function figures({ status, minutes, nowMs, owed }: Overview): Html {
         : `${quantity(whole.deliveries)} in the last minute`,
     )}
     ${tile(
-      'Oldest re-read request',
+      'Oldest re-read',
       owed.oldestDoubtAtMs === null ? 'none' : duration(nowMs - owed.oldestDoubtAtMs),
-      owed.oldestDoubtAtMs === null ? 'no suspect row waits for a read' : 'waiting for its read',
+      owed.oldestDoubtAtMs === null ? 'no suspect row waits' : 'waiting',
     )}
     ${tile('Suspect levels', quantity(status.suspect_count), html`of ${quantity(status.cells)}${status.suspect_count === 0 ? '' : html`, <a href="/stock?suspect=1" id="see-suspects">show<span class="hidden"> suspect levels</span></a>`}`)}
     ${tile('Open gaps', quantity(status.open_gaps), 'late or lost deliveries')}

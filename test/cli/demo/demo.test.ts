@@ -41,7 +41,7 @@ test.concurrent('through loss, disorder and a kill it ends equal', async () => {
   const demo = startDemo('--seconds', '10', '--products', '15', '--rate', '10');
   await untilPrinted(demo, SELLING);
   demo.mirror();
-  await untilPrinted(demo, /it is back, with every webhook that it had answered/);
+  await untilPrinted(demo, /the mirror is back, with every webhook that it had answered/);
   demo.mirror();
   const { code, stdout, stderr } = await demo.ended;
   expect(stdout).toMatch(/\nVERDICT: equal\. The mirror holds exactly what the store holds\.\n$/);
