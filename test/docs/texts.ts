@@ -73,7 +73,8 @@ function rawText(node: Literal, source: string, start: number): string {
   return text + source.slice(from, node.end);
 }
 
-const SQL = /^\W*(SELECT|INSERT|UPDATE|DELETE|CREATE|ALTER|DROP|WITH|PRAGMA|FROM|WHERE|AND|ORDER BY|BEGIN)\b/;
+const SQL =
+  /\b(SELECT|INSERT INTO|DELETE FROM|WHERE|EXISTS|ORDER BY)\b| IN \(|^\W*(UPDATE|CREATE|ALTER|DROP|WITH|PRAGMA|FROM|AND|BEGIN)\b/;
 /** At least one declaration in braces. */
 const STYLE = /\{[^{}]*[a-z-]+: ?[^{};]+;[^{}]*\}/;
 const TAG = /<\/?[a-z!][^<>]*>/gi;
