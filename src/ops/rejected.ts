@@ -11,7 +11,7 @@ export interface RejectedRequest {
   readonly status: RejectedStatus;
   /** One word of a fixed list, such as `wrong_signature`. */
   readonly reason: string;
-  /** Who was at the other end of the connection, which may be a proxy. */
+  /** The other end of the connection, which may be a proxy. */
   readonly remoteAddress: string | null;
   readonly bytes: number | null;
 }
