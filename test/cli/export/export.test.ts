@@ -236,7 +236,7 @@ describe('where there is room for a part only', () => {
     const { code, stderr } = await within(40, 'export', '--format', 'csv', '--output', path, '--force');
     expect({ code, stderr }).toEqual({
       code: 1,
-      stderr: expect.stringContaining('(EFBIG): see that there is room'),
+      stderr: expect.stringContaining('(EFBIG): check that there is room'),
     });
     expect(readFileSync(path, 'utf8')).toBe('the last one');
     expect(readdirSync(large.folder).filter((name) => name.startsWith('.stock'))).toEqual([]);
