@@ -26,7 +26,7 @@ test('an empty file and another program’s are named as such', async () => {
   writeFileSync(databaseOf(home), '');
   const empty = await run(home, 'status');
   expect(empty.code).toBe(1);
-  expect(empty.stderr).toContain(`${databaseOf(home)} is empty: start the service`);
+  expect(empty.stderr).toContain(`${databaseOf(home)} is empty: start the mirror`);
   writeFileSync(databaseOf(home), 'not a database at all, but long enough to be looked at as one'.repeat(20));
   const text = await run(home, 'status');
   expect(text.code).toBe(1);

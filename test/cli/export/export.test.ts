@@ -147,7 +147,7 @@ test('--output: whole or as it was, and nothing is replaced unasked, the databas
   expect({ code, stdout }).toEqual({ code: 0, stdout: '' });
   expect(parseCsv(readFileSync(path, 'utf8'))).toHaveLength(AWKWARD.length + 1);
   for (const [name, said] of [
-    ['nowhere/stock.csv', 'nowhere does not exist: make it first'],
+    ['nowhere/stock.csv', 'nowhere does not exist: create it first'],
     ['/dev/null', '/dev/null is a folder or a device: name a file'],
     ['mirror.db', 'belongs to the database that is read: name another file'],
   ] as const) {

@@ -260,12 +260,12 @@ test('below a file there is nothing to look at, which is not said of a mirror th
     const { code, stderr } = await run(below, ...verb);
     expect({ code, stderr }, verb.join(' ')).toEqual({
       code: 1,
-      stderr: expect.stringContaining('mirror.db cannot be looked at (ENOTDIR): set DATABASE_PATH'),
+      stderr: expect.stringContaining('mirror.db cannot be reached (ENOTDIR): set DATABASE_PATH'),
     });
   }
   const { code, stdout } = await run(below, 'doctor');
   expect({ code, stdout }).toEqual({
     code: 1,
-    stdout: expect.stringMatching(/^fail {2}database .*cannot be looked at/m),
+    stdout: expect.stringMatching(/^fail {2}database .*cannot be reached/m),
   });
 });
