@@ -49,7 +49,7 @@ export function whyRestarted(recorded: Recorded, found: FoundFile, mark: FoundMa
 /**
  * To be called by the only writer before anything else is written.
  *
- * @returns what a person should know. A mark that cannot be read or written is no reason to refuse service.
+ * @returns what a person should know. A mark that cannot be read or written is no reason not to start.
  * @throws StoreError when the new epoch cannot be committed.
  */
 export function takeUpHistory(db: Db, path: string, nowMs: number): HistoryNews[] {

@@ -22,7 +22,7 @@ export interface Mark extends Position {
   readonly file: FileIdentity;
 }
 
-/** No reason to refuse service: the mark is one of two proofs. */
+/** No reason not to start: the mark is one of two proofs. */
 export interface MarkNews {
   readonly type: 'mark_failed';
   readonly message: string;
