@@ -1,6 +1,6 @@
 /**
- * drizzle, loaded as CommonJS: its ES modules are hundreds in one ring, which take Node some 0.4 s and 130 MB to
- * link, on every thread that opens the database.
+ * drizzle, loaded as CommonJS: its ES modules are hundreds in one ring, which take Node some 0.4 s and 130 MB to link,
+ * on every thread that opens the database.
  */
 import { createRequire } from 'node:module';
 import type * as Drizzle from 'drizzle-orm';
@@ -16,4 +16,5 @@ export const { getTableColumns, getTableName, sql } = drizzle;
 export const { blob, check, index, integer, sqliteTable, text, uniqueIndex } = core;
 export const { readMigrationFiles } = migrator;
 // Only its older form is deprecated, the one that takes columns alone.
+// eslint-disable-next-line @typescript-eslint/no-deprecated
 export const { primaryKey } = core;
