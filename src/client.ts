@@ -62,7 +62,7 @@ const DEFAULT_MAX_CONCURRENCY = 8;
  *
  * 500, network failures and timeouts are retried with growing, jittered pauses: reads always, `createOrder` only with
  * an `external_order_id`. 429 waits for its `Retry-After`; a refused token is replaced once; nothing else is retried
- * (docs/store-api.md#errors rule 4).
+ * (docs/store-api.md#errors, 4).
  *
  * @throws TypeError, RangeError for impossible options.
  */

@@ -25,7 +25,7 @@ interface SendOptions {
   readonly json?: boolean;
 }
 
-/** The store takes a 2xx for an acknowledgement only within this time (docs/store-api.md#delivery-rules 1). */
+/** The store takes a 2xx for an acknowledgement only within this time (docs/store-api.md#delivery-rules, 1). */
 const ACKNOWLEDGED_WITHIN_MS = 1_000;
 const TIMEOUT_MS = 10_000;
 const LEVEL = whole(Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER);

@@ -8,7 +8,7 @@ export interface NotFound extends AnswerTimes {
 }
 
 /**
- * Reads a failed call as the store's own 404 `not_found` (docs/store-api.md#errors rule 2).
+ * Reads a failed call as the store's own 404 `not_found` (docs/store-api.md#errors, 2).
  *
  * @throws the error itself when it is anything else; a proxy's 404 says nothing about the requested thing.
  */

@@ -1,5 +1,5 @@
 /**
- * When a failed call is made again (docs/store-api.md#errors rule 4). For programs that call the store now and then;
+ * When a failed call is made again (docs/store-api.md#errors, 4). For programs that call the store now and then;
  * the mirror paces its reads by itself and uses none of this.
  */
 import { fullJitterMs } from '../core/backoff.ts';

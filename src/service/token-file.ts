@@ -1,6 +1,6 @@
 /**
  * The file through which processes share one token, and in which a credential lockout outlasts restarts.
- * docs/store-api.md#authentication 8. It lies beside the database, never in it: other programs read the database.
+ * docs/store-api.md#authentication, 8. It lies beside the database, never in it: other programs read the database.
  */
 import { Buffer } from 'node:buffer';
 import { randomBytes, scrypt, timingSafeEqual } from 'node:crypto';

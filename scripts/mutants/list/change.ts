@@ -1,4 +1,4 @@
-/** How a change merges into its stock level (docs/architecture.md#changes, rules 1 to 4). */
+/** How a change merges into its stock level (docs/architecture.md#changes). */
 import type { Mutant } from '../mutant.ts';
 
 const file = 'src/core/merge-change.ts';

@@ -1,5 +1,6 @@
 /**
- * Re-read requests, gaps and loss sweeps: what raises them, and what meets them (docs/architecture.md#re-read-requests).
+ * Re-read requests, gaps and loss sweeps: what raises them, and what meets them
+ * (docs/architecture.md#re-read-requests).
  */
 import type { Mutant } from '../mutant.ts';
 
@@ -26,7 +27,7 @@ export const DOUBT: readonly Mutant[] = [
   {
     id: 'obligation-not-renewed',
     breaks:
-      'a later re-read request for the same product needs a later read (docs/architecture.md#re-read-requests, obligations)',
+      'a later re-read request for the same product needs a later read (docs/architecture.md#re-read-requests)',
     file: 'src/core/obligation.ts',
     find: `    madeSeq: Math.max(doubt.madeSeq, standing.madeSeq),
     madeAtMs: Math.max(doubt.madeAtMs, standing.madeAtMs),`,
@@ -77,7 +78,7 @@ export const DOUBT: readonly Mutant[] = [
   },
   {
     id: 'quarantine-no-obligation',
-    breaks: 'what a dead letter names is re-read (docs/http-api.md#public-listener, quarantine)',
+    breaks: 'what a dead letter names is re-read (docs/http-api.md#public-listener, dead letters)',
     file: delivery,
     find: "tables.putVariant(ledger.obligeVariant(variant, 'quarantine'));",
     replace: 'tables.putVariant(variant);',
@@ -86,7 +87,7 @@ export const DOUBT: readonly Mutant[] = [
   {
     id: 'unreadable-body-no-canary',
     breaks:
-      'an unreadable body starts a loss sweep (docs/http-api.md#public-listener, quarantine; docs/architecture.md#loss-sweeps, canary)',
+      'an unreadable body starts a loss sweep (docs/http-api.md#public-listener, dead letters; docs/architecture.md#loss-sweeps)',
     file: delivery,
     find: 'ledger.state = { ...ledger.state, canaryDueAtMs };',
     replace: 'ledger.state = { ...ledger.state, canarySentAtMs: canaryDueAtMs };',
@@ -103,7 +104,7 @@ export const DOUBT: readonly Mutant[] = [
   },
   {
     id: 'crowd-of-losses-without-canary',
-    breaks: 'a loss sweep covers only the losses before it (docs/architecture.md#loss-sweeps, "A gap")',
+    breaks: 'a loss sweep covers only the losses before it (docs/architecture.md#loss-sweeps)',
     file: 'src/core/ledger.ts',
     find: '    if (opened.seq <= canaryDoubtSeq && opened.atMs <= canaryDoubtAtMs) return;',
     replace: '    if (opened.atMs <= canaryDoubtAtMs + 60_000) return;',
@@ -145,8 +146,7 @@ export const DOUBT: readonly Mutant[] = [
   },
   {
     id: 'second-gap-of-a-body-forgotten',
-    breaks:
-      'one body that breaks the chain twice asks for a read (docs/architecture.md#gaps, "A gap")',
+    breaks: 'one body that breaks the chain twice asks for a read (docs/architecture.md#gaps)',
     file: delivery,
     find: '.some(({ openedSeq }) => openedSeq === entry.seq)) return true;',
     replace: '.some(({ openedSeq }) => openedSeq === entry.seq)) return false;',
@@ -155,7 +155,7 @@ export const DOUBT: readonly Mutant[] = [
   {
     id: 'straggler-without-gap-no-obligation',
     breaks:
-      'a straggler that no gap waited for asks for a read, unless the read saw it (docs/architecture.md#convergence, "Why it converges")',
+      'a straggler that no gap waited for asks for a read, unless the read saw it (docs/architecture.md#convergence)',
     file: delivery,
     find: '  return change.updateTimeMs >= cell.readLoMs;',
     replace: '  return false;',
@@ -164,7 +164,7 @@ export const DOUBT: readonly Mutant[] = [
   {
     id: 'pulled-order-doubt-forgotten',
     breaks:
-      'a total does not settle which of two values a stock level has (docs/architecture.md#merge-rules, "Totals"; rule 3)',
+      'a total does not settle which of two values a stock level has (docs/architecture.md#totals, docs/architecture.md#changes, rule 3)',
     file: delivery,
     find: 'const isUnexplained = isToldInTotal(variant) && outcome.oblige',
     replace: 'const isUnexplained = false && outcome.oblige',

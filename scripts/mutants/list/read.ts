@@ -23,7 +23,7 @@ export const READ: readonly Mutant[] = [
   },
   {
     id: 'concurrent-read-no-obligation',
-    breaks: 'a concurrent read that differs asks for another (docs/architecture.md#reads, "A read")',
+    breaks: 'a concurrent read that differs asks for another (docs/architecture.md#reads)',
     file,
     find: '      oblige: !agrees,',
     replace: '      oblige: false,',
@@ -64,8 +64,7 @@ export const READ: readonly Mutant[] = [
   },
   {
     id: 'superseded-unknown-cell-no-obligation',
-    breaks:
-      'a stock level that only a superseded answer shows asks for a read (docs/architecture.md#reads, "A read")',
+    breaks: 'a stock level that only a superseded answer shows asks for a read (docs/architecture.md#reads)',
     file,
     find: "branch: 'superseded, unknown cell', cell: null, overwritten: null, oblige: true }",
     replace: "branch: 'superseded, unknown cell', cell: null, overwritten: null, oblige: false }",
@@ -102,7 +101,7 @@ export const READ: readonly Mutant[] = [
   {
     id: 'concurrent-total-no-obligation',
     breaks:
-      'a total that a concurrent read shows otherwise asks for a read (docs/architecture.md#merge-rules, "A read" and totals)',
+      'a total that a concurrent read shows otherwise asks for a read (docs/architecture.md#reads, docs/architecture.md#totals)',
     file: 'src/core/fold-variant.ts',
     find: '  if (concurrent && oldQty !== newQty) {',
     replace: '  if (concurrent && oldQty !== newQty && read.s0 < 0) {',
@@ -139,7 +138,7 @@ export const READ: readonly Mutant[] = [
   {
     id: 'new-cell-moves-total-by-all',
     breaks:
-      'a new stock level moves the total from what the change found there (docs/architecture.md#totals, totals)',
+      'a new stock level moves the total from what the change found there (docs/architecture.md#totals)',
     file: 'src/core/fold-delivery.ts',
     find: 'before === undefined || before.unexplainedAtMs !== null ? change.old : before.qty;',
     replace: 'before === undefined ? 0 : before.qty;',

@@ -95,7 +95,7 @@ export const READING: readonly Mutant[] = [
   },
   {
     id: 'refusal-not-parked',
-    breaks: 'what the store refuses is parked (docs/architecture.md#queue, queue)',
+    breaks: 'what the store refuses is parked (docs/architecture.md#queue)',
     file: 'src/reconcile/product-reader.ts',
     find: "  const parked = kind === 'rejected';",
     replace: '  const parked = false;',

@@ -1,4 +1,4 @@
-/** What a read no longer shows (docs/architecture.md#removals: tombstones and the mass-removal guard). */
+/** What a read no longer shows (docs/architecture.md#removals). */
 import type { Mutant } from '../mutant.ts';
 
 const absence = 'src/core/fold-absence.ts';
@@ -47,8 +47,7 @@ export const REMOVAL: readonly Mutant[] = [
   },
   {
     id: 'contested-absence-no-obligation',
-    breaks:
-      'an absence that something newer contradicts asks for a read (docs/architecture.md#removals, tombstones)',
+    breaks: 'an absence that something newer contradicts asks for a read (docs/architecture.md#removals)',
     file: absence,
     find: `        ledger.report({ kind: 'contested', what: 'cell', id });
         ledger.oblige(productId, 'conflict');`,
@@ -84,8 +83,7 @@ export const REMOVAL: readonly Mutant[] = [
   },
   {
     id: 'not-told-is-none',
-    breaks:
-      'an absent `warehouses` means "unknown", never "none" (docs/architecture.md#removals, tombstones)',
+    breaks: 'an absent `warehouses` means "unknown", never "none" (docs/architecture.md#removals)',
     file: 'src/service/snapshot.ts',
     find: 'levels: variant.warehouses?.map(levelSnapshot) ?? null,',
     replace: 'levels: variant.warehouses?.map(levelSnapshot) ?? [],',
@@ -93,7 +91,7 @@ export const REMOVAL: readonly Mutant[] = [
   },
   {
     id: 'removed-cell-keeps-gap',
-    breaks: 'a tombstone has no re-read request (docs/architecture.md#merge-rules, tombstones and gaps)',
+    breaks: 'a tombstone has no re-read request (docs/architecture.md#removals, docs/architecture.md#gaps)',
     file: absence,
     find: 'if (gap.warehouseId === cell.warehouseId) tables.deleteGap(gap);',
     replace: "if (gap.warehouseId === '') tables.deleteGap(gap);",
@@ -109,8 +107,7 @@ export const REMOVAL: readonly Mutant[] = [
   },
   {
     id: 'brake-renews-doubt',
-    breaks:
-      'what the mass-removal guard holds asks for no reads (docs/architecture.md#mass-removal-guard, the brake)',
+    breaks: 'what the mass-removal guard holds asks for no reads (docs/architecture.md#mass-removal-guard)',
     file: 'src/core/fold-absence.ts',
     find: `    seq: read.s0,
     atMs: product.missingAtMs ?? read.sentAtMs,
