@@ -1,11 +1,11 @@
-/** Misspelt names: a setting that silently keeps its default is worse than a start that fails. */
+/** Misspelt names: a setting that silently keeps its default is worse than a failed start. */
 import type { ConfigProblem } from './error.ts';
 import { SETTABLE_NAMES } from './variables.ts';
 
-/** In the environment of a process any name may belong to somebody else, except under these. */
+/** Any name in the environment of a process may belong to another program, except under these prefixes. */
 const OWN_PREFIX = /^(SERVICE|OPS|RECONCILE|RESYNC|RETENTION|DATABASE)_/;
 
-/** Two slips of the keyboard; further away the name is more likely another program's. */
+/** Two typing errors; beyond that the name is more likely another program's. */
 const NEAR = 2;
 
 export function unknownInEnvironment(names: readonly string[]): ConfigProblem[] {
@@ -13,8 +13,8 @@ export function unknownInEnvironment(names: readonly string[]): ConfigProblem[] 
 }
 
 /**
- * A `.env` file may serve other programs as well (compose reads it too), so a foreign name is no error; one that is
- * nearly ours is.
+ * A `.env` file may serve other programs as well (compose reads it too), so an unrelated name is no error; one that
+ * is close to a variable of the mirror is.
  */
 export function unknownInDotenv(names: readonly string[]): ConfigProblem[] {
   return names

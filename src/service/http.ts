@@ -23,7 +23,7 @@ export interface HttpLimits {
   readonly headersTimeoutMs: number;
   /** Between two pieces of the body. */
   readonly bodyTimeoutMs: number;
-  /** All together, waiting for a connection included. */
+  /** The whole request, waiting for a connection included. */
   readonly deadlineMs: number;
   readonly maxAnswerBytes: number;
 }
@@ -103,7 +103,7 @@ function headersOf(request: TransportRequest, userAgent: string): Record<string,
   return {
     'content-type': request.contentType,
     accept: 'application/json',
-    // Unasked, a proxy may compress, and nothing here unpacks.
+    // Otherwise a proxy may compress the answer, and nothing here unpacks it.
     'accept-encoding': 'identity',
     'user-agent': userAgent,
     'x-request-id': request.requestId,

@@ -1,4 +1,4 @@
-/** A connection to read with. */
+/** A connection for reading. */
 import Database from 'better-sqlite3';
 import { explain } from './explain.ts';
 
@@ -10,7 +10,7 @@ export type Db = Database.Database;
  */
 export const BUSY_TIMEOUT_MS = 500;
 
-/** A connection that cannot write: the file is opened read-only and queries are all it may do. */
+/** A connection that cannot write: the file is opened read-only, and only queries are allowed. */
 export function openReader(path: string): Db {
   return explain(path, () => {
     const db = new Database(path, { readonly: true, fileMustExist: true, timeout: BUSY_TIMEOUT_MS });

@@ -50,7 +50,7 @@ test.skipIf(!isAble)(
     expect((await fetch(healthUrl)).status).toBe(503);
     const isFailure = (line: Json): boolean => JSON.stringify(line).includes('SQLITE_IOERR_FSYNC');
     const told = await untilLogged(mirror, isFailure, 'what failed');
-    expect(JSON.stringify(told[0])).toContain('no fault of it');
+    expect(JSON.stringify(told[0])).toContain('no fault of the disk');
 
     rmSync(flag);
     const wellFrom = load.settled.length;

@@ -48,7 +48,9 @@ test('a reader that holds its transaction: answers stay in time, the log names i
   await Promise.all(lanes);
   const held = (): Record<string, unknown> | undefined =>
     mirror.log.find((line) =>
-      /^a reader holds \d+ pages .* end its transaction \(/.test(String(line['msg'])),
+      /^another program's read transaction keeps \d+ pages .* end that transaction \(/.test(
+        String(line['msg']),
+      ),
     );
   await eventually(() => held(), { what: 'the log names the reader' });
   expect(held()).toMatchObject({ level: 'warn' });

@@ -201,7 +201,7 @@ test('a flood of items that name nobody is told in bounded space', () => {
   expect(unreadable.at(-1)).toEqual({
     itemIndex: null,
     variantId: null,
-    problem: 'data.items: 499900 more items that are not understood',
+    problem: 'data.items: 499900 more items were not understood',
   });
 });
 

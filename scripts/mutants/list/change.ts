@@ -1,4 +1,4 @@
-/** How a change merges into its cell (docs/architecture.md#changes, rules 1 to 4). */
+/** How a change merges into its stock level (docs/architecture.md#changes). */
 import type { Mutant } from '../mutant.ts';
 
 const file = 'src/core/merge-change.ts';
@@ -6,7 +6,7 @@ const file = 'src/core/merge-change.ts';
 export const CHANGE: readonly Mutant[] = [
   {
     id: 'rule-1-no-obligation',
-    breaks: 'a cell that a change creates is itself a doubt (docs/architecture.md#changes, rule 1)',
+    breaks: 'a stock level that a change creates asks for a read (docs/architecture.md#changes, rule 1)',
     file,
     find: `    cell: arrival.poison ? valued : withEvent(valued, change),
     applied: true,
@@ -18,7 +18,7 @@ export const CHANGE: readonly Mutant[] = [
   {
     id: 'rule-2-no-obligation',
     breaks:
-      'a stale change that starts from the present value is a doubt (docs/architecture.md#changes, rule 2)',
+      'a stale change that starts from the present value asks for a read (docs/architecture.md#changes, rule 2)',
     file,
     find: `    cell,
     applied: false,
@@ -70,14 +70,14 @@ export const CHANGE: readonly Mutant[] = [
   {
     id: 'rule-3-seen-no-obligation',
     breaks:
-      'a change of the same instant that a read saw and that differs is a doubt (docs/architecture.md#changes, rule 3 as 4a)',
+      'a change of the same instant that a read saw and that differs asks for a read (docs/architecture.md#changes, rule 3 as 4a)',
     file,
     find: "branch: '3 seen by the read', oblige: change.new !== cell.qty }",
     replace: "branch: '3 seen by the read', oblige: false }",
   },
   {
     id: 'rule-3-unknown-order-no-obligation',
-    breaks: 'an order that cannot be told is a doubt (docs/architecture.md#changes, rule 3)',
+    breaks: 'an order that cannot be determined asks for a read (docs/architecture.md#changes, rule 3)',
     file,
     find: `  // Neither end fits, or both do (A→B beside B→A).
   return { ...keep, branch: '3 order unknown', cell: counted, oblige: true };`,
@@ -86,7 +86,7 @@ export const CHANGE: readonly Mutant[] = [
   {
     id: 'rule-3-follows-no-obligation',
     breaks:
-      'what follows at an instant that the read may have seen is a doubt (docs/architecture.md#changes, rule 3)',
+      'what follows at an instant that the read may have seen asks for a read (docs/architecture.md#changes, rule 3)',
     file,
     find: 'oblige: change.updateTimeMs <= cell.readHiMs || cell.eventCount > 1,',
     replace: 'oblige: false,',

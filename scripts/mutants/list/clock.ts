@@ -30,7 +30,8 @@ export const CLOCK: readonly Mutant[] = [
   },
   {
     id: 'offset-ignored',
-    breaks: "a read is placed in the service's clock, not in the own one (docs/architecture.md#clock-bounds)",
+    breaks:
+      "a read is placed in the store's clock, not in this machine's (docs/architecture.md#clock-bounds)",
     file,
     find: 'sentAtMs + Math.max(...floors) - REPLICA_LAG_MS,',
     replace: 'sentAtMs - REPLICA_LAG_MS,',
@@ -63,7 +64,8 @@ export const CLOCK: readonly Mutant[] = [
   },
   {
     id: 'poison-not-seen',
-    breaks: 'a stamp more than 5 minutes ahead is poison (docs/architecture.md#future-dated-changes)',
+    breaks:
+      'a time more than 5 minutes ahead makes a future-dated change (docs/architecture.md#future-dated-changes)',
     file,
     find: 'return updateTimeMs > arrivedAtMs + offsetMs + POISON_AHEAD_MS;',
     replace: 'return updateTimeMs > arrivedAtMs + offsetMs + 1e6 * POISON_AHEAD_MS;',
@@ -81,7 +83,7 @@ export const CLOCK: readonly Mutant[] = [
   },
   {
     id: 'start-before-the-record',
-    breaks: 'a start begins no earlier than the last instant on record (docs/architecture.md#downtime)',
+    breaks: 'a start begins no earlier than the last recorded instant (docs/architecture.md#downtime)',
     file: 'src/clock.ts',
     find: 'nowMs: Math.max(Date.now(), notBeforeMs)',
     replace: 'nowMs: Math.min(Date.now(), Math.max(Date.now(), notBeforeMs))',

@@ -1,4 +1,7 @@
-/** Obligations, gaps and canaries: doubts, and what ends them (docs/architecture.md#re-read-requests). */
+/**
+ * Re-read requests, gaps and loss sweeps: what raises them, and what meets them
+ * (docs/architecture.md#re-read-requests).
+ */
 import type { Mutant } from '../mutant.ts';
 
 const delivery = 'src/core/fold-delivery.ts';
@@ -7,7 +10,7 @@ export const DOUBT: readonly Mutant[] = [
   {
     id: 'obligation-cleared-whatever-s0',
     breaks:
-      'only a read sent after the doubt was on record meets it (docs/architecture.md#re-read-requests: s0)',
+      'only a read sent after the re-read request was recorded meets it (docs/architecture.md#re-read-requests: s0)',
     file: 'src/core/obligation.ts',
     find: 'return doubt.madeSeq <= read.s0 && doubt.madeAtMs',
     replace: 'return doubt.madeAtMs',
@@ -16,14 +19,15 @@ export const DOUBT: readonly Mutant[] = [
   {
     id: 'obligation-cleared-within-lag',
     breaks:
-      'only a read sent 2 s after the doubt meets it (docs/architecture.md#re-read-requests: lagging replicas)',
+      'only a read sent 2 s after the re-read request meets it (docs/architecture.md#re-read-requests: lagging replicas)',
     file: 'src/core/obligation.ts',
     find: 'return doubt.madeSeq <= read.s0 && doubt.madeAtMs + REPLICA_LAG_MS <= read.sentAtMs;',
     replace: 'return doubt.madeSeq <= read.s0;',
   },
   {
     id: 'obligation-not-renewed',
-    breaks: 'a later doubt about the same product needs a later read (docs/architecture.md#re-read-requests)',
+    breaks:
+      'a later re-read request for the same product needs a later read (docs/architecture.md#re-read-requests)',
     file: 'src/core/obligation.ts',
     find: `    madeSeq: Math.max(doubt.madeSeq, standing.madeSeq),
     madeAtMs: Math.max(doubt.madeAtMs, standing.madeAtMs),`,
@@ -74,7 +78,7 @@ export const DOUBT: readonly Mutant[] = [
   },
   {
     id: 'quarantine-no-obligation',
-    breaks: 'what could not be understood is read about (docs/http-api.md#public-listener, dead letters)',
+    breaks: 'what a dead letter names is re-read (docs/http-api.md#public-listener, dead letters)',
     file: delivery,
     find: "tables.putVariant(ledger.obligeVariant(variant, 'quarantine'));",
     replace: 'tables.putVariant(variant);',
@@ -83,7 +87,7 @@ export const DOUBT: readonly Mutant[] = [
   {
     id: 'unreadable-body-no-canary',
     breaks:
-      'a body that nobody can read sends what moves to be read (docs/http-api.md#public-listener, dead letters; docs/architecture.md#loss-sweeps)',
+      'an unreadable body starts a loss sweep (docs/http-api.md#public-listener, dead letters; docs/architecture.md#loss-sweeps)',
     file: delivery,
     find: 'ledger.state = { ...ledger.state, canaryDueAtMs };',
     replace: 'ledger.state = { ...ledger.state, canarySentAtMs: canaryDueAtMs };',
@@ -100,7 +104,7 @@ export const DOUBT: readonly Mutant[] = [
   },
   {
     id: 'crowd-of-losses-without-canary',
-    breaks: 'a canary speaks only for the losses that it was sent after (docs/architecture.md#loss-sweeps)',
+    breaks: 'a loss sweep covers only the losses before it (docs/architecture.md#loss-sweeps)',
     file: 'src/core/ledger.ts',
     find: '    if (opened.seq <= canaryDoubtSeq && opened.atMs <= canaryDoubtAtMs) return;',
     replace: '    if (opened.atMs <= canaryDoubtAtMs + 60_000) return;',
@@ -142,7 +146,7 @@ export const DOUBT: readonly Mutant[] = [
   },
   {
     id: 'second-gap-of-a-body-forgotten',
-    breaks: 'one body that breaks the chain twice is a doubt (docs/architecture.md#gaps)',
+    breaks: 'one body that breaks the chain twice asks for a read (docs/architecture.md#gaps)',
     file: delivery,
     find: '.some(({ openedSeq }) => openedSeq === entry.seq)) return true;',
     replace: '.some(({ openedSeq }) => openedSeq === entry.seq)) return false;',
@@ -151,7 +155,7 @@ export const DOUBT: readonly Mutant[] = [
   {
     id: 'straggler-without-gap-no-obligation',
     breaks:
-      'a straggler that no gap waited for is a doubt, unless the read saw it (docs/architecture.md#convergence)',
+      'a straggler that no gap waited for asks for a read, unless the read saw it (docs/architecture.md#convergence)',
     file: delivery,
     find: '  return change.updateTimeMs >= cell.readLoMs;',
     replace: '  return false;',
@@ -160,7 +164,7 @@ export const DOUBT: readonly Mutant[] = [
   {
     id: 'pulled-order-doubt-forgotten',
     breaks:
-      'which of two values a cell has is not settled by a total (docs/architecture.md#totals, docs/architecture.md#changes, rule 3)',
+      'a total does not settle which of two values a stock level has (docs/architecture.md#totals, docs/architecture.md#changes, rule 3)',
     file: delivery,
     find: 'const isUnexplained = isToldInTotal(variant) && outcome.oblige',
     replace: 'const isUnexplained = false && outcome.oblige',

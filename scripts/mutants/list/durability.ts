@@ -32,7 +32,7 @@ export const DURABILITY: readonly Mutant[] = [
   },
   {
     id: 'unstored-dropped-on-retry',
-    breaks: 'what could not be put on record is kept for the next attempt (docs/architecture.md#durability)',
+    breaks: 'what could not be recorded is kept for the next attempt (docs/architecture.md#durability)',
     file: 'src/intake/unstored.ts',
     find: '      for (const id of sent) variantIds.add(id);\n      throw error;',
     replace: '      throw error;',
@@ -101,7 +101,8 @@ export const DURABILITY: readonly Mutant[] = [
   },
   {
     id: 'state-not-written',
-    breaks: 'the tables are the fold of the log, the state among them (docs/architecture.md#data-flow)',
+    breaks:
+      'the tables are the projection of the event log, the state included (docs/architecture.md#data-flow)',
     file: 'src/store/sqlite-tables.ts',
     find: '    this.#sql.putState.run({ ...this.#state, id: 1 });\n    this.#stateIsWritten = true;',
     replace: '    this.#stateIsWritten = true;',

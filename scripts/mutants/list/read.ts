@@ -23,7 +23,7 @@ export const READ: readonly Mutant[] = [
   },
   {
     id: 'concurrent-read-no-obligation',
-    breaks: 'a concurrent read that differs is a doubt (docs/architecture.md#reads)',
+    breaks: 'a concurrent read that differs asks for another (docs/architecture.md#reads)',
     file,
     find: '      oblige: !agrees,',
     replace: '      oblige: false,',
@@ -31,7 +31,7 @@ export const READ: readonly Mutant[] = [
   {
     id: 'concurrent-read-leaves-no-window',
     breaks:
-      'a change that a concurrent read may have seen is in doubt (docs/architecture.md#changes, rules 3 and 4b)',
+      'a change that a concurrent read may have seen asks for a read (docs/architecture.md#changes, rules 3 and 4b)',
     file,
     find: '    readHiMs: Math.max(cell.readHiMs, read.hiMs),',
     replace: '    readHiMs: cell.readHiMs,',
@@ -64,7 +64,7 @@ export const READ: readonly Mutant[] = [
   },
   {
     id: 'superseded-unknown-cell-no-obligation',
-    breaks: 'a cell that only a superseded answer shows is a doubt (docs/architecture.md#reads)',
+    breaks: 'a stock level that only a superseded answer shows asks for a read (docs/architecture.md#reads)',
     file,
     find: "branch: 'superseded, unknown cell', cell: null, overwritten: null, oblige: true }",
     replace: "branch: 'superseded, unknown cell', cell: null, overwritten: null, oblige: false }",
@@ -101,7 +101,7 @@ export const READ: readonly Mutant[] = [
   {
     id: 'concurrent-total-no-obligation',
     breaks:
-      'a total that a concurrent read shows otherwise is a doubt (docs/architecture.md#reads, docs/architecture.md#totals)',
+      'a total that a concurrent read shows otherwise asks for a read (docs/architecture.md#reads, docs/architecture.md#totals)',
     file: 'src/core/fold-variant.ts',
     find: '  if (concurrent && oldQty !== newQty) {',
     replace: '  if (concurrent && oldQty !== newQty && read.s0 < 0) {',
@@ -137,7 +137,8 @@ export const READ: readonly Mutant[] = [
   },
   {
     id: 'new-cell-moves-total-by-all',
-    breaks: 'a new cell moves the total from what the change found there (docs/architecture.md#totals)',
+    breaks:
+      'a new stock level moves the total from what the change found there (docs/architecture.md#totals)',
     file: 'src/core/fold-delivery.ts',
     find: 'before === undefined || before.unexplainedAtMs !== null ? change.old : before.qty;',
     replace: 'before === undefined ? 0 : before.qty;',

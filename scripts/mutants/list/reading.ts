@@ -1,4 +1,4 @@
-/** How the service is read (docs/architecture.md#reading-the-store). */
+/** How the store is read (docs/architecture.md#reading-the-store). */
 import type { Mutant } from '../mutant.ts';
 
 const sweep = 'src/reconcile/sweep.ts';
@@ -95,7 +95,7 @@ export const READING: readonly Mutant[] = [
   },
   {
     id: 'refusal-not-parked',
-    breaks: 'what the service refuses is parked (docs/architecture.md#queue)',
+    breaks: 'what the store refuses is parked (docs/architecture.md#queue)',
     file: 'src/reconcile/product-reader.ts',
     find: "  const parked = kind === 'rejected';",
     replace: '  const parked = false;',

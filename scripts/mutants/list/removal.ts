@@ -47,7 +47,7 @@ export const REMOVAL: readonly Mutant[] = [
   },
   {
     id: 'contested-absence-no-obligation',
-    breaks: 'an absence that something newer speaks against is a doubt (docs/architecture.md#removals)',
+    breaks: 'an absence that something newer contradicts asks for a read (docs/architecture.md#removals)',
     file: absence,
     find: `        ledger.report({ kind: 'contested', what: 'cell', id });
         ledger.oblige(productId, 'conflict');`,
@@ -83,7 +83,7 @@ export const REMOVAL: readonly Mutant[] = [
   },
   {
     id: 'not-told-is-none',
-    breaks: 'an absent `warehouses` means "not told", never "none" (docs/architecture.md#removals)',
+    breaks: 'an absent `warehouses` means "unknown", never "none" (docs/architecture.md#removals)',
     file: 'src/service/snapshot.ts',
     find: 'levels: variant.warehouses?.map(levelSnapshot) ?? null,',
     replace: 'levels: variant.warehouses?.map(levelSnapshot) ?? [],',
@@ -91,7 +91,7 @@ export const REMOVAL: readonly Mutant[] = [
   },
   {
     id: 'removed-cell-keeps-gap',
-    breaks: 'nothing is owed for what is gone (docs/architecture.md#removals, docs/architecture.md#gaps)',
+    breaks: 'a tombstone has no re-read request (docs/architecture.md#removals, docs/architecture.md#gaps)',
     file: absence,
     find: 'if (gap.warehouseId === cell.warehouseId) tables.deleteGap(gap);',
     replace: "if (gap.warehouseId === '') tables.deleteGap(gap);",
@@ -99,7 +99,7 @@ export const REMOVAL: readonly Mutant[] = [
   {
     id: 'missed-lookup-not-confirmed',
     breaks:
-      'a variant that no walk finds is given up after the second one (docs/architecture.md#changes, rule 1)',
+      'a variant that no catalogue scan finds is given up after the second one (docs/architecture.md#changes, rule 1)',
     file: 'src/core/fold.ts',
     find: '          lookupAtMs: verdict.confirmAtMs,',
     replace: '          lookupAtMs: null,',
@@ -107,7 +107,7 @@ export const REMOVAL: readonly Mutant[] = [
   },
   {
     id: 'brake-renews-doubt',
-    breaks: 'what the brake holds asks for no reads (docs/architecture.md#mass-removal-guard)',
+    breaks: 'what the mass-removal guard holds asks for no reads (docs/architecture.md#mass-removal-guard)',
     file: 'src/core/fold-absence.ts',
     find: `    seq: read.s0,
     atMs: product.missingAtMs ?? read.sentAtMs,
@@ -127,7 +127,7 @@ export const REMOVAL: readonly Mutant[] = [
   {
     id: 'returned-cells-trusted',
     breaks:
-      'what came back without being told is in doubt until a change sets it (docs/reading-the-mirror.md#views, suspect)',
+      'a level that returns without a figure is suspect until a change sets it (docs/reading-the-mirror.md#views, suspect)',
     file: 'src/core/fold-variant.ts',
     find: 'missingAtMs: null, unexplainedAtMs: entry.atMs, changeSeq });',
     replace: 'missingAtMs: null, changeSeq });',
