@@ -5,6 +5,7 @@ import { defineConfig } from 'vitest/config';
  * mostly wait, so more of them than cores run side by side; `npm test` runs everything else.
  */
 export const SLOW = [
+  'test/cli/doors.test.ts',
   'test/cli/export/export.test.ts',
   'test/cli/prune.test.ts',
   'test/cli/resync-restart.test.ts',

@@ -65,7 +65,7 @@ function options() {
 
 /**
  * For all that is started from here, but the other program's scan: the mirror, which has this priority where it is
- * deployed, what it is held against, and the service's side, which in life is on other machines.
+ * deployed, its baselines, and the store's side, which in production is on other machines.
  */
 function raisePriority(): void {
   try {

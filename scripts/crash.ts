@@ -1,6 +1,6 @@
 /**
- * `npm run crash -- --kills N [--seed S]`: the real service is killed with `kill -9` at seeded instants while signed
- * webhooks come in, and every delivery that was answered must be found, every table must be what its log says.
+ * `npm run crash -- --kills N [--seed S]`: the real mirror is killed with `kill -9` at seeded instants while signed
+ * webhooks come in. Every delivery that was answered must be found, and every table must match the event log.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -18,7 +18,7 @@ interface Flags {
 }
 
 const program = new Command('crash')
-  .description('kills the service again and again under load, and checks that nothing answered is lost')
+  .description('kills the mirror again and again under load, and checks that nothing answered is lost')
   .option('--kills <count>', 'how often', whole(1, 100_000), 50)
   .option(
     '--seed <number>',

@@ -36,7 +36,7 @@ function count(text: string): number {
 
 const program = new Command('npm run simulate --')
   .description(
-    'Runs the real code against a simulated service, network, disk and clock, each seed a different story.',
+    'Runs the real code against a simulated store, network, disk and clock; each seed is a different story.',
   )
   .option('--seeds <n>', 'how many seeds', count, 200)
   .option('--from <seed>', 'the first of them', count, 1)
@@ -137,7 +137,7 @@ async function runMany({ seeds, from, minutes, processes }: Options): Promise<nu
   const share = (ms: number): string => ((100 * ms) / wrongness.cellMs).toFixed(2);
   console.log(`
 ${done} seeds in ${seconds.toFixed(0)} s, ${(done / seconds).toFixed(2)} per second, ${hours(virtualMs)} hours of simulated time
-cells were wrong ${share(wrongness.wrongMs)} % of the time, and ${share(wrongness.wrongTrustedMs)} % wrong without being under suspicion`);
+stock levels were wrong ${share(wrongness.wrongMs)} % of the time, and ${share(wrongness.wrongTrustedMs)} % wrong without being under suspicion`);
 
   for (const report of failed.slice(0, FAILURES_SHOWN)) {
     const { seed } = report;

@@ -1,7 +1,8 @@
 /**
- * The installed `stock-mirror` command. Distributions ship Nodes that are too old for the program, so the package
- * brings one as an optional dependency: under an old Node this file starts the program again with that one and stands
- * in for it. It therefore has to load on old Nodes itself, and imports nothing else of the program statically.
+ * The installed `stock-mirror` command. Distributions ship Node versions that are too old for the program, so the
+ * package brings one as an optional dependency: under an old Node this file starts the program again with that one
+ * and acts in its place. It therefore has to load on old Node versions itself, and imports nothing else of the
+ * program statically.
  */
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
@@ -27,7 +28,7 @@ function findBundledNode(): string | undefined {
     const node = join(dirname(manifest), 'bin', 'node');
     return existsSync(node) ? node : undefined;
   } catch {
-    // Not installed: npm leaves out what is not made for this machine.
+    // Not installed: npm leaves out packages that are not made for this machine.
     return undefined;
   }
 }
@@ -37,13 +38,13 @@ function giveUp(): void {
   process.exitCode = 2;
 }
 
-/** Runs the command under `node` and ends as it ends, so that whoever started this process sees no difference. */
+/** Runs the command under `node` and ends as it ends, so that the caller of this process sees no difference. */
 function runUnder(node: string): void {
   const cli = fileURLToPath(new URL('./cli.js', import.meta.url));
   const child = spawn(node, [cli, ...process.argv.slice(2)], { stdio: 'inherit' });
   const signals: NodeJS.Signals[] = ['SIGINT', 'SIGTERM', 'SIGHUP'];
   const forward = (signal: NodeJS.Signals) => {
-    // At a terminal, Ctrl-C reaches the child by itself; a second SIGINT would look like an impatient second Ctrl-C.
+    // On a terminal Ctrl-C reaches the child by itself; a second SIGINT would look like an impatient second Ctrl-C.
     if (signal === 'SIGINT' && (isatty(0) || isatty(1))) return;
     child.kill(signal);
   };

@@ -31,5 +31,5 @@ const program = createProgram([
 ]);
 
 const exitCode = await runProgram(program, process.argv.slice(2));
-// Set, not called: output that is still on its way to a pipe would be lost by process.exit().
+// Set, not called: process.exit() would lose output that is still on its way to a pipe.
 if (exitCode !== undefined) process.exitCode = exitCode;

@@ -1,6 +1,6 @@
 /**
- * The client for partners: every endpoint of the service, with retries, over one shared token. Other programs import it
- * as `stock-mirror/client`; docs/store-api.md is the contract behind it.
+ * The client for partners: every endpoint of the store's API, with retries, over one shared token. Other programs
+ * import it as `stock-mirror/client` (docs/client-library.md); docs/store-api.md is the contract behind it.
  */
 import { setTimeout } from 'node:timers/promises';
 import { allAddresses, allProducts } from './service/all-rows.ts';
@@ -21,45 +21,50 @@ export interface ClientOptions {
   readonly clientId: string;
   readonly clientSecret: string;
   /**
-   * Where the token is kept, for all processes that share these credentials; made with mode 0600 in a folder that
-   * exists. A refused secret stays latched there until the secret changes.
+   * The file that keeps the token, for all processes that share these credentials; created with mode 0600 in a folder
+   * that exists. A refused secret stays locked out there until the secret changes.
    */
   readonly tokenFilePath: string;
-  /** Most requests in flight at once; 8 unless told. */
+  /** Most requests in flight at once; default 8. */
   readonly maxConcurrency?: number;
   /** `{ attempts: 1 }` for none. */
   readonly retry?: Partial<RetryPolicy>;
   readonly limits?: Partial<HttpLimits>;
-  /** Told when the token file cannot be read or written, and the token is kept in memory; a process warning unless told. */
+  /**
+   * Called when the token file cannot be read or written and the token is kept in memory; default: a process warning.
+   */
   readonly onTokenFileError?: (error: unknown) => void;
 }
 
 /** Every function throws ServiceError only, after the retries that its policy allows. */
 export interface Client extends ServiceClient {
   /**
-   * Every product, page by page, by ascending `id` unless told otherwise. Only by `id` does each come exactly once
-   * while the catalogue is edited. To be iterated once.
+   * Every product, page by page, by default in ascending order of `id`. Only in that order does each come exactly
+   * once while the catalogue is edited. Can be iterated once.
    */
   allProducts(
     request?: AllProductsRequest,
     options?: CallOptions,
   ): AsyncGenerator<ProductRow, void, undefined>;
-  /** Every address of the store's own, the default sender first. To be iterated once. */
+  /** All addresses of the store, the default sender first. Can be iterated once. */
   allAddresses(options?: CallOptions): AsyncGenerator<StoreAddress, void, undefined>;
-  /** Lets credentials that the service has refused be tried again. Rejects if the token file cannot say so. */
+  /**
+   * Allows credentials that the store has refused to be tried again. Rejects if this cannot be written to the token
+   * file.
+   */
   releaseLatch(): Promise<void>;
 }
 
 const DEFAULT_MAX_CONCURRENCY = 8;
 
 /**
- * Connects to the service. Nothing is sent before the first call.
+ * Connects to the store. Nothing is sent before the first call.
  *
- * 500, network failures and timeouts are tried again with growing, jittered pauses: reads always, `createOrder` only
- * with an `external_order_id`. 429 waits for its `Retry-After`; a refused token is replaced once; nothing else is tried
- * again (docs/store-api.md#errors rule 4).
+ * 500, network failures and timeouts are retried with growing, jittered pauses: reads always, `createOrder` only with
+ * an `external_order_id`. 429 waits for its `Retry-After`; a refused token is replaced once; nothing else is retried
+ * (docs/store-api.md#errors, 4).
  *
- * @throws TypeError, RangeError for options that cannot be.
+ * @throws TypeError, RangeError for impossible options.
  */
 export function createClient({ retry, ...options }: ClientOptions): Client {
   const policy = { ...DEFAULT_RETRY_POLICY, ...retry };

@@ -5,13 +5,16 @@ export interface Clock {
   /** Epoch ms, never falling. */
   readonly now: () => number;
   /**
-   * Told when the process stood still: nobody listened for `silentMs`. Either the wall clock ran ahead meanwhile (a
-   * suspended machine), or nobody asked for the time for that long, which a running service does every second.
+   * Called when the process stood still and received nothing for `silentMs`. Either the wall clock ran ahead
+   * meanwhile (a suspended machine), or the time was not asked for that long, which a running mirror does every
+   * second.
    */
   readonly onStandstill: (listener: (silentMs: number) => void) => void;
 }
 
-/** @param notBeforeMs the last instant on record: a clock that was set back between two starts is not followed. */
+/**
+ * @param notBeforeMs the last instant in the database: a clock that was set back between two starts is not followed.
+ */
 export function createClock(notBeforeMs: number): Clock {
   let steady: SteadyClock = { nowMs: Math.max(Date.now(), notBeforeMs), monotonicMs: performance.now() };
   const listeners: ((silentMs: number) => void)[] = [];

@@ -1,4 +1,4 @@
-/** The composition of a running service: everything is built here once and handed inward. */
+/** The composition of a running mirror: everything is built here once and passed inward. */
 import type { Registry } from 'prom-client';
 import { createClock, type Clock } from './clock.ts';
 import { isLoopback, type Config, type Endpoint } from './config.ts';
@@ -20,7 +20,7 @@ import { createRetention } from './store/retention.ts';
 import type { QueryResult } from './store/queries/index.ts';
 import type { Store } from './store/store.ts';
 
-/** What the service stands on. Real unless a simulation says otherwise. */
+/** What the mirror stands on. Real, except in a simulation. */
 export interface Platform {
   readonly openStore: typeof openStore;
   readonly connect: (options: ServiceConnectionOptions) => ServiceConnection;
@@ -35,17 +35,17 @@ export interface Mirror {
   readonly store: Store;
   readonly reconciler: Reconciler;
   readonly clock: Clock;
-  /** How long nobody listened before this start; null on the first one. */
+  /** How long nothing listened before this start; null on the first one. */
   readonly silenceMs: number | null;
-  /** Ends what reads, then closes the store. */
+  /** Stops reading, then closes the database. */
   close(): Promise<void>;
 }
 
 /**
- * The mirror without its listeners: store, client, reconciler. Nothing is read before `reconciler.start()`.
+ * The mirror without its listeners: database, client, reconciler. Nothing is read before `reconciler.start()`.
  *
- * @param onDeath told when the store's threads end on their own: the process cannot go on.
- * @param monitor told of commits and of what the service answers.
+ * @param onDeath called when a thread of the database ends by itself: the process cannot continue.
+ * @param monitor receives commits and the outcome of each request to the store.
  * @throws StoreError
  */
 export async function openMirror(
@@ -73,7 +73,11 @@ export async function openMirror(
     tokenFilePath: `${config.database.path}.token`,
     maxConcurrency: config.service.maxConcurrency,
     onAnswer: monitor?.onAnswer,
-    onTokenFileError: (error) => log.warn({ err: error }, 'the token file cannot be used'),
+    onTokenFileError: (error) =>
+      log.warn(
+        { err: error },
+        'the token file cannot be used: the token is kept in memory; check the permissions and the disk of its folder',
+      ),
     now: clock.now,
   });
   const reconciler = new Reconciler({
@@ -104,12 +108,12 @@ export async function openMirror(
   };
 }
 
-/** The host's clock may be set by as much between two starts without anybody noticing. */
+/** The host's clock may be set by up to this much between two starts before that counts. */
 const CLOCK_TOLERANCE_MS = 5_000;
-/** Where the clock was set back since: how long it was nobody can tell, and it is taken for long. */
+/** Where the clock was set back since, the length of the silence is unknown and taken to be long. */
 const UNTOLD_SILENCE_MS = 60_000;
 
-/** A database that was filled without ever listening has been silent since then. */
+/** A database that was filled without ever listening has been silent since it was filled. */
 function silenceMs(life: QueryResult<'lastLife'>, wallNowMs: number): number | null {
   const lastAtMs = life.aliveAtMs ?? life.lastFullSyncAtMs;
   if (lastAtMs === null) return null;
@@ -120,13 +124,13 @@ function silenceMs(life: QueryResult<'lastLife'>, wallNowMs: number): number | n
 export interface RunningService {
   readonly webhook: Listener;
   readonly ops: Listener;
-  /** What `GET /metrics` shows; the process may add what it has once. */
+  /** The content of `GET /metrics`; the process may add its own figures once. */
   readonly metrics: Registry;
-  /** Stops accepting, drains, stamps the time, closes. */
+  /** Stops accepting, drains, writes the last heartbeat, closes. */
   stop(): Promise<void>;
 }
 
-/** How long requests under way may take when the service stops. */
+/** How long requests under way may take when the mirror stops. */
 const DRAIN_MS = 1_500;
 
 /** @throws StoreError, or Error when a port cannot be listened on. */
@@ -186,7 +190,7 @@ export async function startService(
       log,
       stopping: stopping.signal,
     });
-    // Listened to before anything is read: what a read may miss must arrive as a delivery.
+    // Listen before anything is read: a change that a read misses must arrive as a delivery.
     const webhook = await listenAt(platform, { fetch: intake.fetch, isLenient: true }, config.webhook);
     listeners.push(webhook);
     const opsListener = await listenAt(platform, ops, config.ops);
@@ -203,7 +207,7 @@ export async function startService(
       reconciler.repairSilence(silentMs).catch((error: unknown) => {
         log.error(
           { err: error },
-          'cannot begin to repair what was missed while the process stood still: run `stock-mirror resync`',
+          'the database failed: deliveries missed while the process stood still are not being repaired; run `stock-mirror resync`',
         );
       });
     });
@@ -244,10 +248,10 @@ function listenAt(platform: Platform, app: Parameters<typeof listen>[0], at: End
   return platform.listen(app, at.host, at.port, at.fd);
 }
 
-/** Where a passed socket can be reached from is known only now. */
+/** The address of a passed socket is known only now. */
 function refuseOpenDoor({ ops }: Config, { host, port }: Listener): void {
   if (ops.fd === undefined || ops.token !== null || isLoopback(host)) return;
   throw new Error(
-    `the socket passed as ops listens on ${host}:${port}, which other machines can reach: set OPS_TOKEN, or a loopback ListenStream`,
+    `the socket passed as ops listens on ${host}:${port}, which other machines can reach: set OPS_TOKEN, or use a loopback ListenStream`,
   );
 }

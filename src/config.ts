@@ -1,7 +1,7 @@
 /**
- * The configuration: one place that reads the environment, and one object that is right or does not exist.
+ * The configuration: one place that reads the environment, and one object that is either correct or does not exist.
  * Two steps: `config/raw.ts` finds a text for each variable, this file checks the texts, alone and together, and
- * arranges them for those who use them.
+ * arranges them for their users.
  */
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
@@ -30,7 +30,7 @@ export interface Config {
     readonly baseUrl: string;
     readonly clientId: string;
     readonly clientSecret: Secret;
-    /** Keys that a webhook may be signed with: the current one, then the one being replaced. */
+    /** Keys that may sign a webhook: the current one, then the one being replaced. */
     readonly webhookSecrets: readonly [Secret, ...Secret[]];
     /** Most reads in flight at once. */
     readonly maxConcurrency: number;
@@ -49,7 +49,7 @@ export interface Config {
     /** croner patterns; null when switched off. */
     readonly reconcileCron: string | null;
     readonly resyncCron: string | null;
-    /** The zone the patterns are read in; null means the system's own. */
+    /** The time zone of the patterns; null means the system's own. */
     readonly timezone: string | null;
   };
   readonly retentionDays: number;
@@ -61,12 +61,12 @@ export interface Config {
 export interface Endpoint {
   readonly host: string;
   readonly port: number;
-  /** The descriptor of a socket that is listened on already, in place of host and port. */
+  /** The descriptor of a socket that is already listening, in place of host and port. */
   readonly fd?: number;
 }
 
 /**
- * Reads and checks the configuration (docs/configuration.md). Called without arguments it reads the process's own
+ * Reads and checks the configuration (docs/configuration.md). Without arguments it reads the process's own
  * environment and folder.
  *
  * @throws ConfigError naming every variable that is missing or wrong.
@@ -114,7 +114,7 @@ function check(raw: RawConfig): { values: Partial<Values>; problems: ConfigProbl
         remedy: variable.remedy,
       });
   }
-  // Each schema gives what `Values` says for its name.
+  // Each schema gives the type that `Values` has for its name.
   return { values: values as Partial<Values>, problems };
 }
 

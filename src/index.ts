@@ -1,4 +1,4 @@
-/** What other programs may import: the service's client, its signatures, its errors and its shapes. */
+/** What other programs may import: the client of the store's API, its signatures, its errors and its shapes. */
 export { connectService } from './service/connect.ts';
 export type { ServiceConnection, ServiceConnectionOptions } from './service/connect.ts';
 export type { CallOptions } from './service/call.ts';

@@ -1,12 +1,12 @@
 /**
- * Lines on their way to a descriptor. Whoever logs never waits for it: behind a pipe there may be a reader that has
- * stopped reading, and a webhook's answer is due within the second. Nor does it end anything: a full disk or a closed
- * pipe takes the lines that it refuses, and has the next ones once there is room again.
+ * Log lines on their way to a descriptor. Logging never waits: the reader behind a pipe may have stopped reading, and
+ * a webhook's answer is due within the second. It never ends anything either: a full disk or a closed pipe loses the
+ * lines that it refuses, and gets the next ones once there is room again.
  */
 import { write } from 'node:fs';
 import type { DestinationStream } from 'pino';
 
-/** Lines that wait while they cannot be written; what comes beyond is dropped. */
+/** Lines that wait while they cannot be written; further ones are dropped. */
 const MAX_WAITING_CHARACTERS = 1 << 20;
 const RETRY_MS = 50;
 

@@ -1,4 +1,4 @@
-/** The log: JSON on stdout, readable on a terminal. */
+/** The log output: JSON on stdout, readable on a terminal. */
 import { pino, type Logger } from 'pino';
 import pretty from 'pino-pretty';
 import { linesTo } from './log-lines.ts';

@@ -1,4 +1,4 @@
-/** The service's entry: configuration, composition, listening, draining on SIGTERM. */
+/** The mirror's entry: configuration, composition, listening, draining on SIGTERM. */
 import './node-version.ts';
 import { runService } from './serve.ts';
 

@@ -1,9 +1,9 @@
 /**
- * Which Node this program runs on, decided without stopping anything, for `node-version.ts` and `bin.ts`.
- * Both run on Nodes far too old for the rest, so this file keeps to plain syntax and imports nothing.
+ * Which Node this program runs on, decided without stopping anything, for `node-version.ts` and `bin.ts`. Both run on
+ * Node versions far too old for the rest, so this file keeps to plain syntax and imports nothing.
  */
 
-/** The first version that runs TypeScript sources as they are. The same floor as `engines` in package.json. */
+/** The first version that runs TypeScript sources directly. The same minimum as `engines` in package.json. */
 export const REQUIRED_NODE = '22.18';
 
 /** Whether a version such as `24.21.0` (`process.versions.node`) is new enough. */
@@ -14,7 +14,7 @@ export function isNodeSupported(version: string): boolean {
   return major === 0 ? Number(found[1]) >= Number(required[1]) : major > 0;
 }
 
-/** What to print when it is not: what was found, what is needed, what to do. */
+/** The message when it is not: what was found, what is needed, what to do. */
 export function explainNodeVersion(version: string): string {
   return (
     `stock-mirror needs Node.js ${REQUIRED_NODE} or newer, and this is ${version} (${process.execPath}).\n` +

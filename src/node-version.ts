@@ -1,6 +1,6 @@
 /**
- * Imported first by every entry: stops with a clear message where the rest would stop with a puzzling one.
- * Exit code 2: the way the program was started is wrong, not its work.
+ * Imported first by every entry: stops with a clear message where the rest would fail with a puzzling one. Exit code
+ * 2: the way the program was started is wrong, not its work.
  */
 import { explainNodeVersion, isNodeSupported } from './node-requirement.ts';
 

@@ -1,8 +1,7 @@
 /**
  * A value that must not be printed. Logging, interpolating, inspecting or serialising it gives `[secret]`, so a
- * configuration object can be handed to a logger without thought; only `reveal()` gives the value, which makes each
- * use of one easy to find. The value does not survive `structuredClone` or `postMessage`: reveal it where a worker
- * needs it.
+ * configuration object can be passed to a logger safely. Only `reveal()` gives the value, which makes each use easy
+ * to find. The value does not survive `structuredClone` or `postMessage`: reveal it before passing it to a worker.
  */
 export class Secret {
   readonly #value: string;

@@ -1,4 +1,4 @@
-/** Runs the service until it is told to stop. Shared by `npm start` and `stock-mirror serve`. */
+/** Runs the mirror until it is asked to stop. Shared by `npm start` and `stock-mirror serve`. */
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { authorityOf } from './authority.ts';
@@ -9,14 +9,14 @@ import { keepHeapsSmall } from './heap.ts';
 import { addProcessMetrics } from './ops/metrics/process-metrics.ts';
 import { StoreError } from './store/errors.ts';
 
-/** The whole drain must end before this, or the process ends without it. */
+/** The drain must end within this time, or the process ends without it. */
 const STOP_WITHIN_MS = 4_500;
 const LAST_WORDS_MS = 100;
 /** A large migration may take minutes. A disk that does not answer would take for ever. */
 const START_WITHIN_MS = 600_000;
 const START_NOTICE_MS = 10_000;
 
-/** The exit codes of what asks the service to stop (docs/operating.md#commands). */
+/** The exit codes of the signals that stop the mirror (docs/operating.md#commands). */
 const CODE_OF = { SIGTERM: 0, SIGINT: 130 } as const;
 
 /** @returns the exit code: 0 stopped by SIGTERM, 130 by Ctrl-C, 1 failed, 2 wrong configuration. */
@@ -37,7 +37,7 @@ export async function runService(): Promise<number> {
   const onDeath = (error: Error): void => {
     log.fatal(
       { err: error },
-      'the store has failed: start the service again; if it fails at once, `stock-mirror doctor` says why',
+      'the mirror’s database has failed and the process ends: start the mirror again; if it fails at once, run `stock-mirror doctor`',
     );
     ending.resolve(1);
   };
@@ -72,8 +72,10 @@ export async function runService(): Promise<number> {
   );
   const code = await ending.promise;
   const tooLate = setTimeout(() => {
-    log.error('the drain takes too long; ending without the rest of it: what was answered is on disk');
-    // An orderly exit would wait for a log that nobody reads.
+    log.error(
+      'draining takes too long; the mirror stops without finishing it: every answered delivery is on disk',
+    );
+    // An orderly exit would wait for log output that is not being read.
     setTimeout(() => process.kill(process.pid, 'SIGKILL'), LAST_WORDS_MS);
   }, STOP_WITHIN_MS);
   await service
@@ -81,10 +83,10 @@ export async function runService(): Promise<number> {
     .catch((error: unknown) =>
       log.error(
         { err: error },
-        'stopping failed: what was answered is on disk, the next start repairs the rest',
+        'stopping failed: every answered delivery is on disk, and the next start repairs the rest',
       ),
     );
-  // It ends what is left of the process, should the log keep it.
+  // Ends what is left of the process, should the log output keep it alive.
   tooLate.unref();
   log.info('stopped');
   return code;

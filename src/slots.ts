@@ -1,16 +1,16 @@
 /**
- * Values that something is still to come for, each under a number of its own: what a Map would do, but for values that
- * come and go all the time.
+ * Values that still wait for something, each under a number of its own: like a Map, but for values that come and go
+ * all the time.
  *
- * V8 gives such a Map, or Set, a new table every few dozen keys, and the old table keeps the new one and whatever was in
- * it. Once one of them is old enough to be cleaned up rarely, every later one is kept until then, with all that its
+ * V8 gives such a Map, or Set, a new table every few dozen keys, and the old table keeps the new one and all that was
+ * in it. Once one of them is old enough to be collected rarely, every later one is kept until then, with all that its
  * values hold: two kilobytes of each delivery, and a pause of the thread for every few thousand of them.
  */
 export class Slots<T extends object> {
   readonly #values: (T | undefined)[] = [];
   readonly #free: number[] = [];
 
-  /** @returns its number, which is another's once the value was taken. */
+  /** @returns its number, which may be given out again once the value was taken. */
   put(value: T): number {
     const slot = this.#free.pop() ?? this.#values.length;
     this.#values[slot] = value;

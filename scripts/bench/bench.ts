@@ -8,7 +8,7 @@ export interface Bench {
   readonly folder: string;
   /** The same, in memory where there is room for it: what is measured there is not the disk, which others use too. */
   readonly memoryFolder: string;
-  /** Told what is going on, for whoever waits. */
+  /** Reports progress to a waiting person. */
   readonly say: (text: string) => void;
   /** More than a row can show, printed below the table. */
   readonly append: (lines: readonly string[]) => void;

@@ -1,4 +1,4 @@
-/** The cells of a simulated service, for deliveries that it would itself have sent. */
+/** The stock levels of a simulated store, for deliveries that it would itself have sent. */
 import type { Cell, Variant } from '../../src/sandbox/model.ts';
 import { available } from '../../src/sandbox/model.ts';
 import type { Truth } from '../../src/sandbox/truth.ts';
@@ -24,7 +24,7 @@ export class CatalogueCells implements Cells {
   qty(index: number): number {
     return available(this.#cells[index]!.cell);
   }
-  /** What the service answers to reads from now on. */
+  /** What the store answers to reads from now on. */
   set(index: number, qty: number): void {
     const { cell } = this.#cells[index]!;
     cell.onHand = qty + cell.reserved;

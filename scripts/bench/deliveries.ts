@@ -1,7 +1,7 @@
 /** Signed deliveries as the bytes of whole requests, made before the clock starts: sending them costs next to nothing. */
 import { signBody } from '../../src/service/signature.ts';
 
-/** What deliveries are about. Quantities are kept by whoever holds the cells. */
+/** The subject of the deliveries. The owner of the stock levels keeps the quantities. */
 export interface Cells {
   readonly count: number;
   name(index: number): {
@@ -31,9 +31,9 @@ export interface Recipe {
   readonly startMs: number;
   readonly everyMs: number;
   /**
-   * How many deliveries lie between two that touch the same cell, at least. As many as may be under way at once: then
-   * none overtakes another of its cell, as in a store, where a cell does not change twice within a few milliseconds.
-   * Overtaken ones cost gaps, and reads that settle them. Zero: left to chance.
+   * How many deliveries lie between two that touch the same stock level, at least. As many as may be under way at
+   * once: then none overtakes another of its level, as in a store, where a level does not change twice within a few
+   * milliseconds. Overtaken ones cost gaps, and reads that settle them. Zero: left to chance.
    */
   readonly apart: number;
 }
@@ -45,12 +45,14 @@ const LARGE_ITEMS = 100;
 export const CHANGES_A_DELIVERY = (2 * (LARGE_EVERY - 1) + LARGE_ITEMS) / LARGE_EVERY;
 
 /**
- * One to three changes each, a few with a hundred, over all cells alike, with unbroken chains. The same recipe makes
- * the same deliveries.
+ * One to three changes each, a few with a hundred, spread evenly over all stock levels, with unbroken chains. The
+ * same recipe makes the same deliveries.
  */
 export function prepareDeliveries(cells: Cells, recipe: Recipe, random: () => number): PreparedDelivery[] {
   if (recipe.apart * CHANGES_A_DELIVERY * 2 > cells.count)
-    throw new Error(`${cells.count} cells are too few for ${recipe.apart} deliveries between two of a cell`);
+    throw new Error(
+      `${cells.count} stock levels are too few for ${recipe.apart} deliveries between two of a level`,
+    );
   const qty = new Map<number, number>();
   const touchedAt = new Map<number, number>();
   const large = Math.min(LARGE_ITEMS, cells.count);

@@ -1,4 +1,4 @@
-/** Whether a mirror's file says of every level what the simulated service itself would answer. */
+/** Whether a mirror's file has for every level what the simulated store itself would answer. */
 import Database from 'better-sqlite3';
 import { available, sellable } from '../../src/sandbox/model.ts';
 import type { Truth } from '../../src/sandbox/truth.ts';
@@ -8,7 +8,7 @@ interface Level {
   readonly qty: number;
 }
 
-/** @returns how many levels differ: totals of variants, and cells of those whose warehouses the service tells. */
+/** @returns how many levels differ: totals of variants, and levels of those whose warehouses the store shows. */
 export function differences(path: string, truth: Truth): number {
   const db = new Database(path, { readonly: true, fileMustExist: true });
   try {

@@ -2,5 +2,5 @@
 import { fillDatabase } from './fill.ts';
 
 const [path, cells] = process.argv.slice(2);
-if (path === undefined || cells === undefined) throw new Error('which file, and how many cells?');
+if (path === undefined || cells === undefined) throw new Error('which file, and how many stock levels?');
 fillDatabase(path, Number(cells));

@@ -1,4 +1,4 @@
-/** Databases of any size, made by SQL alone: a first sync of ten million cells would take hours. */
+/** Databases of any size, made by SQL alone: a first sync of ten million stock levels would take hours. */
 import Database from 'better-sqlite3';
 import { EARLIEST_MS } from '../../src/core/limits.ts';
 import { openWriter } from '../../src/store/open-writer.ts';
@@ -10,7 +10,10 @@ const CELLS_A_PRODUCT = WAREHOUSES * VARIANTS_A_PRODUCT;
 const FIRST_ID = 100_000_000_000;
 const FIRST_WAREHOUSE = 701;
 const QTY = 50;
-/** Numbers of the feed that a variant's first read takes: its cells twice, as levels and with their names, and itself. */
+/**
+ * Numbers of the feed that a variant's first read takes: its levels twice, as levels and with their names, and
+ * itself.
+ */
 const SEQS_A_VARIANT = 2 * WAREHOUSES + 1;
 /** The first entry of the log is the list that showed the products. */
 const FIRST_READ_SEQ = 2;
@@ -44,7 +47,7 @@ function productsFor(cells: number): number {
   return Math.ceil(cells / CELLS_A_PRODUCT);
 }
 
-/** The detail of which the filled rows of a product come, as the service would have sent it. */
+/** The detail of which the filled rows of a product come, as the store would have sent it. */
 export function detailOf(product: number, updateTimeMs: number) {
   const variants = Array.from({ length: VARIANTS_A_PRODUCT }, (_, i) => product * VARIANTS_A_PRODUCT + i);
   return {
@@ -70,15 +73,15 @@ export function detailOf(product: number, updateTimeMs: number) {
   };
 }
 
-/** As long as those that the service gives. */
+/** As long as those that the store gives. */
 export function requestIdOf(product: number): string {
   return `00000000-0000-4000-8000-${FIRST_ID + product}`;
 }
 
 /**
  * As a first read of the whole catalogue leaves it: products with three variants in three warehouses each, a change
- * of the feed for every cell, a log of the reads. All but the details themselves, which no delivery and no list
- * touches, and which would be most of the file.
+ * of the feed for every stock level, a log of the reads. All but the details themselves, which no delivery and no
+ * list touches, and which would be most of the file.
  *
  * @param cells rounded up to whole products.
  * @param atMs when each product was read.
@@ -87,7 +90,7 @@ export function fillDatabase(path: string, cells: number, atMs = Date.now() - 60
   openWriter(path).close();
   const db = new Database(path);
   try {
-    // Nobody needs what a crash would leave.
+    // What a crash would leave is not needed.
     db.pragma('journal_mode = OFF');
     db.pragma('synchronous = OFF');
     db.pragma('locking_mode = EXCLUSIVE');
@@ -128,7 +131,7 @@ function insertRows(db: Database.Database, products: number, atMs: number): void
     SELECT ${id('i')}, ${id(`i / ${VARIANTS_A_PRODUCT}`)}, 'SKU-' || i, 'Variant ' || i, 'own',
       ${QTY * WAREHOUSES}, ${QTY * WAREHOUSES}, 0, 0, '1.00', 0, ${atMs}, ${atMs}, 0, ${EARLIEST_MS},
       (i + 1) * ${SEQS_A_VARIANT} FROM n`);
-  // A read's window, in the service's clock, is as wide as what the `Date` header and a replica leave open.
+  // A read's window, in the store's clock, is as wide as what the `Date` header and a replica leave open.
   db.exec(`${count(cells)}
     INSERT INTO cells (variant_id, warehouse_id, qty, source, as_of_ms, event_time_ms, event_old, event_count,
       event_seq, event_at_ms, read_lo_ms, read_hi_ms, verified_at_ms, on_hand, reserved_qty, on_hand_as_of_ms,

@@ -1,4 +1,4 @@
-/** Filled databases, as the parts that measure with them share them, and a mirror on one of them that has no service. */
+/** Filled databases, shared by the parts that measure with them, and a mirror on one of them that has no store. */
 import Database from 'better-sqlite3';
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
@@ -15,14 +15,16 @@ export const FILLED_SECRET = 'filled-webhook-secret';
 const BUSY_TIMEOUT_MS = 5_000;
 const run = promisify(execFile);
 
-/** @returns the path of the one with so many cells: made by whoever asks first, then as each part leaves it. */
+/**
+ * @returns the path of the one with this many stock levels: made by the first caller, then as each part leaves it.
+ */
 export async function filledDatabase({ memoryFolder, say }: Bench, cells: number): Promise<string> {
   const path = join(memoryFolder, `filled-${cells}.db`);
   if (existsSync(path)) return path;
   const startedMs = performance.now();
   await run(process.execPath, [join(import.meta.dirname, 'fill-process.ts'), path, String(cells)]);
   toDisk(path);
-  say(`${cells} cells written in ${((performance.now() - startedMs) / 1_000).toFixed(0)} s`);
+  say(`${cells} stock levels written in ${((performance.now() - startedMs) / 1_000).toFixed(0)} s`);
   return path;
 }
 
@@ -36,7 +38,7 @@ function toDisk(path: string): void {
   }
 }
 
-/** A server on this database. It asks a service that is not there. @param port of the webhooks; 0: any. */
+/** A mirror on this database. It asks a store that does not exist. @param port of the webhooks; 0: any. */
 export async function startFilled(path: string, folder: string, port = 0): Promise<Child> {
   const service = {
     baseUrl: `http://127.0.0.1:${await freePort()}`,
@@ -47,7 +49,7 @@ export async function startFilled(path: string, folder: string, port = 0): Promi
   return startMirror({ ...environmentOf(service, path), PORT: String(port) }, folder);
 }
 
-/** A port of 127.0.0.1 on which nobody listens. */
+/** A port of 127.0.0.1 on which nothing listens. */
 export async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -65,12 +67,12 @@ export function stoppedJustNow(path: string): void {
 /** @returns where it listens, once it does nothing but wait for deliveries. */
 export async function idle(mirror: Child, path: string): Promise<Listening> {
   const at = await mirror.listening();
-  // Every start walks through the catalogue. Of a service that is not there the walk would only be in the way.
+  // Every start scans the catalogue. With a store that does not exist the scan would only be in the way.
   write(path, `UPDATE runs SET state = 'failed', error = 'not measured' WHERE state = 'running'`);
   return at;
 }
 
-/** As somebody at a shell would: the server notices. */
+/** As a person in a SQL shell would: the mirror notices. */
 function write(path: string, sql: string, ...args: readonly unknown[]): void {
   const db = new Database(path, { timeout: BUSY_TIMEOUT_MS });
   try {

@@ -1,4 +1,4 @@
-/** The shape of the products that the lean service makes of their numbers. */
+/** The shape of the products that the lean store makes of their numbers. */
 export const LEAN_WAREHOUSES = [
   ['701', '702', '703'],
   ['701', '702', '703'],

@@ -1,6 +1,7 @@
 /**
- * A service with as large a catalogue as one likes, in a process of its own: each product follows from its number, so
- * that nothing is held and an answer costs little. Three variants with ten cells in all, fields as the service has them.
+ * A store with as large a catalogue as one likes, in a process of its own: each product follows from its number, so
+ * that nothing is held and an answer costs little. Three variants with ten stock levels in all, fields as the store
+ * has them.
  */
 import { createServer } from 'node:http';
 import { LEAN_VARIANTS_A_PRODUCT, LEAN_WAREHOUSES } from './lean-catalogue.ts';

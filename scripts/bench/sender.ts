@@ -20,7 +20,7 @@ export interface Load {
   readonly requests: readonly Buffer[];
   /** Null: each connection sends its next when its last is answered. */
   readonly perSecond: number | null;
-  /** Told just before a request goes out. */
+  /** Called just before a request goes out. */
   readonly onSend: (index: number) => void;
 }
 

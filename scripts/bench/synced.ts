@@ -1,4 +1,4 @@
-/** A mirror that has read everything: what measurements of a running service begin with. */
+/** A mirror that has read everything: the start of measurements of a running mirror. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Child, Environment, Listening } from './child.ts';
 import { startMirror } from './mirror.ts';

@@ -1,4 +1,4 @@
-/** The service's side of a measurement, in a process of its own: the simulated service, and the load. */
+/** The store's side of a measurement, in a process of its own: the simulated store, and the load. */
 import { startSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
 import { CatalogueCells } from './catalogue.ts';
 import { prepareDeliveries, type Cells, type PreparedDelivery } from './deliveries.ts';

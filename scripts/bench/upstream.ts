@@ -1,4 +1,4 @@
-/** The service's side of a measurement, as the bench speaks to it. */
+/** The store's side of a measurement, as the bench speaks to it. */
 import { fork, type ChildProcess } from 'node:child_process';
 import { join } from 'node:path';
 import type { Distribution } from './distribution.ts';
@@ -7,11 +7,11 @@ import type { Environment } from './child.ts';
 export interface Requests {
   /** Serves a catalogue; later calls change its latency alone. */
   serve: { readonly products: number; readonly latencyMs: number };
-  /** Changes the stock of so many cells, spread over all, and tells nobody. */
+  /** Changes this many stock levels, spread over all, without sending webhooks. */
   change: { readonly cells: number };
   /** How many levels of a mirror differ from the truth. */
   compare: { readonly databasePath: string };
-  /** Deliveries are about a filled database, which no service knows. */
+  /** Deliveries are about a filled database, which no store knows. */
   fill: { readonly cells: number };
   /** Makes the next deliveries. */
   prepare: {
@@ -74,7 +74,7 @@ export class Upstream {
       else waiting?.reject(new Error(message.error));
     });
     this.#process.once('exit', () => {
-      for (const { reject } of this.#waiting.values()) reject(new Error("the service's side ended"));
+      for (const { reject } of this.#waiting.values()) reject(new Error("the store's side ended"));
     });
   }
 
@@ -93,7 +93,7 @@ export class Upstream {
   }
 }
 
-/** What a mirror of this service is told. */
+/** The settings that a mirror of this store gets. */
 export function environmentOf(
   service: Omit<Service, 'products' | 'cells'>,
   databasePath: string,

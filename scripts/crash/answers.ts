@@ -14,13 +14,13 @@ export class Answers {
   answered = 0;
   /** Answered 503 in time: a disk that others use may take too long for a commit. What they said is read instead. */
   refused = 0;
-  /** Cut by a kill, or sent while nobody listened. */
+  /** Cut by a kill, or sent while nothing listened. */
   cut = 0;
   slowestMs = 0;
   /** From each start to its first 204. */
   readonly firstAnswerMs: number[] = [];
   readonly #problems: string[] = [];
-  /** From each kill to the next start: nobody was there to answer. */
+  /** From each kill to the next start: nothing was there to answer. */
   readonly #dead: Absence[] = [];
   readonly #absences: Absence[] = [];
   #toFind: Delivery[] = [];
@@ -44,7 +44,7 @@ export class Answers {
     if (last !== undefined) last.toMs = atMs;
   }
 
-  /** Nobody listens before the first start either. */
+  /** Nothing listens before the first start either. */
   killed(atMs: number): void {
     this.#dead.push({ fromMs: atMs, toMs: Number.POSITIVE_INFINITY });
     // One that was killed before it listened makes the absence longer.

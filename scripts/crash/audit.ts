@@ -1,4 +1,4 @@
-/** Holds what a kill left against what was answered before it, and against the log folded again. */
+/** Compares what a kill left with what was answered before it, and with the event log applied again. */
 import { FOLDED } from '../../test/store/replay.ts';
 import { bodyHash } from '../../src/store/log.ts';
 import { knownSchemaVersion } from '../../src/store/migrate.ts';
@@ -31,7 +31,7 @@ interface RunRow {
 
 type Row = Record<string, unknown>;
 
-/** What the fold writes and nothing prunes. */
+/** What applying an entry writes and nothing prunes. */
 const KEPT = FOLDED.filter((from) => !/^(changes|quarantine) /.test(from));
 const SHOWN_ROWS = 2;
 const SHOWN_CHARACTERS = 160;
@@ -81,7 +81,7 @@ export class Audit {
     if (low > Math.max(1, aged.logSeq)) problems.push(`the log begins at ${low}: what is not old was pruned`);
     const fresh = logRows(db, before);
     if (fresh.length > 0 && fresh[0]?.seq !== before + 1) {
-      // It cannot be folded on: what follows would only say so again.
+      // Nothing more can be applied to it: what follows would only say so again.
       return [...problems, `the log goes on at ${fresh[0]?.seq} after ${before}`];
     }
     return [...problems, ...this.#reference.take(fresh)];
@@ -186,7 +186,7 @@ function schemaProblems(db: Db): string[] {
     : 0;
   if (made.length === 0 && noted === 0) return [];
   if (noted === knownSchemaVersion() && hasSchema(db)) return [];
-  return [`the schema is half made: ${made.length} tables, indexes and views, ${noted} migrations on record`];
+  return [`the schema is half made: ${made.length} tables, indexes and views, ${noted} migrations recorded`];
 }
 
 function numberOf(db: Db, sql: string): number {

@@ -59,7 +59,7 @@ export class Consumer {
     return problems;
   }
 
-  /** Holds what was seen since the last time against the log folded again. @returns what is wrong. */
+  /** Compares what was seen since the last time with the event log applied again. @returns what is wrong. */
   check(reference: Reference): string[] {
     const problems = this.#problems.splice(0);
     const seen = this.#unchecked;

@@ -14,7 +14,7 @@ interface Place {
   readonly opsPort: number;
 }
 
-/** @returns the run that was promised to whoever asked for a resync; null when nobody did. @throws Error */
+/** @returns the run that a resync request was promised; null when nothing listened. @throws Error */
 export async function untilInstant(plan: KillPlan, child: MirrorChild, place: Place): Promise<number | null> {
   if (plan.moment === 'first_start' || plan.moment === 'start') {
     await sleep(plan.afterSpawnMs);
@@ -50,7 +50,7 @@ export async function untilListening(child: MirrorChild): Promise<void> {
 async function askForResync(opsPort: number): Promise<number | null> {
   const ops = opsClient({ host: '127.0.0.1', port: opsPort, token: null });
   const asked = ops.post('/api/resync', {}, z.object({ run_id: z.number() })).then((answer) => {
-    if (answer === null) throw new Error('nobody listened to a resync that was asked for');
+    if (answer === null) throw new Error('nothing listened when a resync was requested');
     return answer.run_id;
   });
   return Promise.race([asked, sleep(OPERATOR_TIMEOUT_MS, null, { ref: false })]);

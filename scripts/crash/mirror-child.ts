@@ -1,4 +1,4 @@
-/** The real service as a child process that may be killed at any time, also before it listens. */
+/** The real mirror as a child process that may be killed at any time, also before it listens. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { appendFileSync } from 'node:fs';

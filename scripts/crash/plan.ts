@@ -39,7 +39,7 @@ export function planKills(count: number, random: Random): KillPlan[] {
     }
     if (draw < 0.36) return { moment: 'checkpoint', afterListeningMs: CHECKPOINT_WITHIN_MS };
     if (draw < 0.46) return { moment: 'prune', afterListeningMs: random.int(60, 700) };
-    // Long enough for runs to end, gaps to be proven and doubts to be settled.
+    // Long enough for runs to end, gaps to be proven and re-read requests to be met.
     if (draw < 0.51) return { moment: 'load', afterListeningMs: random.int(3_500, 6_000) };
     return { moment: 'load', afterListeningMs: random.int(0, 1_600) };
   });

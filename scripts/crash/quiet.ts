@@ -1,4 +1,4 @@
-/** The end of the course: nothing left to do, nothing in doubt, equal to the service's truth. */
+/** The end of the course: nothing left to do, nothing suspect, equal to the store's truth. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { compareWithTruth } from '../../src/cli/demo/compare.ts';
 import type { Truth } from '../../src/sandbox/truth.ts';
@@ -7,7 +7,7 @@ import { openReader, type Db } from '../../src/store/open.ts';
 const LOOK_EVERY_MS = 250;
 const SHOWN_DIFFERENCES = 5;
 
-// No read tells a pulled variant's warehouses, so none can clear those that a read found in doubt.
+// No read shows a pulled variant's warehouses, so none can clear those that a read made suspect.
 const SUSPECT = `SELECT count(*) FROM mirror_stock s WHERE s.suspect = 1 AND NOT EXISTS (
   SELECT 1 FROM cells c JOIN variants v ON v.variant_id = c.variant_id
   WHERE c.variant_id = s.variant_id AND c.warehouse_id = s.warehouse_id
@@ -15,7 +15,7 @@ const SUSPECT = `SELECT count(*) FROM mirror_stock s WHERE s.suspect = 1 AND NOT
 
 /** What is still open, by its name. */
 const OPEN: Readonly<Record<string, string>> = {
-  'open obligations': 'SELECT count(*) FROM obligations',
+  'open re-read requests': 'SELECT count(*) FROM obligations',
   'open gaps': 'SELECT count(*) FROM gaps',
   'suspect rows': SUSPECT,
   'variants of unknown product': 'SELECT count(*) FROM variants WHERE lookup_at_ms IS NOT NULL',
@@ -31,7 +31,7 @@ function stillOpen(db: Db): string[] {
   });
 }
 
-/** @returns false when the mirror, which nobody helps, still has something to do after `withinMs`. */
+/** @returns false when the mirror, without help, still has something to do after `withinMs`. */
 export async function untilQuiet(path: string, withinMs: number): Promise<boolean> {
   const db = openReader(path);
   try {
@@ -70,7 +70,7 @@ export function endingOf(path: string, truth: Pick<Truth, 'snapshot'>): Ending {
   const problems = open.map((what) => `not quiet at the end: ${what}`);
   if (differences.length > 0) {
     problems.push(
-      `${differences.length} figures differ from the service's: ` +
+      `${differences.length} figures differ from the store's: ` +
         differences.slice(0, SHOWN_DIFFERENCES).join('; '),
     );
   }

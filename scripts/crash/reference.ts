@@ -1,6 +1,6 @@
 /**
- * A second mirror, made of the first one's log alone: each entry that a kill left is folded again into a database of
- * its own. Nothing of it is ever killed or pruned.
+ * A second mirror, made of the first one's event log alone: each entry that a kill left is applied again, to a
+ * database of its own. It is never killed or pruned.
  */
 import { fold } from '../../src/core/fold.ts';
 import type { Entry } from '../../src/core/entry.ts';
@@ -13,7 +13,7 @@ export interface StoredRow extends LogRow {
   readonly bodyHash: Buffer | null;
 }
 
-/** What became of the items of the deliveries folded. */
+/** The fate of the items of the deliveries applied. */
 export interface ItemTally {
   /** A row of the change feed. */
   shown: number;
@@ -52,7 +52,7 @@ export class Reference {
     return found.get(bodyHash) ?? null;
   }
 
-  /** Folds what came after the last one taken. @returns what does not add up. */
+  /** Applies the entries after the last one taken. @returns what does not add up. */
   take(rows: readonly StoredRow[]): string[] {
     const insert = this.db.prepare(
       'INSERT INTO log (seq, kind, at_ms, payload, body_hash) VALUES (@seq, @kind, @atMs, @payload, @bodyHash)',
@@ -81,7 +81,7 @@ export class Reference {
     const met: { readonly branch: string; readonly heldQty: number | undefined }[] = [];
     fold(this.#tables, entry, (fact) => {
       if (fact.kind !== 'change') return;
-      // Told before the cell is written.
+      // Reported before the stock level is written.
       met.push({
         branch: fact.branch,
         heldQty: this.#tables.cell(fact.variantId, fact.warehouseId)?.qty,
@@ -93,7 +93,7 @@ export class Reference {
     );
     return entry.changes.flatMap((change, i) => {
       const { branch, heldQty } = met[i] ?? {};
-      if (branch === undefined) return [`item ${i} of delivery ${entry.requestId} was folded by no rule`];
+      if (branch === undefined) return [`item ${i} of delivery ${entry.requestId} was applied by no rule`];
       const { variantId, warehouseId, new: newQty } = change;
       if (told.get(entry.seq, variantId, warehouseId, newQty, entry.requestId) !== undefined) {
         this.items.shown += 1;
@@ -109,7 +109,7 @@ export class Reference {
   }
 }
 
-/** The branches of the rules that leave a cell as it is (core/merge-change.ts). */
+/** The branches of the rules that leave a stock level as it is (core/merge-change.ts). */
 const IGNORING: ReadonlySet<string> = new Set([
   '2 stale',
   '2 stale, yet follows',

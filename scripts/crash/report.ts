@@ -56,7 +56,7 @@ export function describeReport(report: CrashReport, tookMs: number): string {
       'their items',
       `${items.shown} in the change feed, ${items.unchanged} as held already, ${ignored} ignored (${byName(items.ignored)})`,
     ],
-    ['log', `${report.logEntries} entries folded again; ${report.agedEntries} made old enough to be pruned`],
+    ['log', `${report.logEntries} entries applied again; ${report.agedEntries} made old enough to be pruned`],
     ['integrity_check', `ok ${report.integrityChecks} times`],
     ['change feed', `${report.changesSeen} rows seen by a consumer, each once and in order`],
     ['first 204', `${spread(report.firstAnswerMs)} after the start`],

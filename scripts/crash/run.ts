@@ -210,7 +210,7 @@ class Course {
     }
   }
 
-  /** No more traffic, and nobody's help: what was lost last, the last start finds by itself. */
+  /** No more traffic, and no help: the last start must find the last losses by itself. */
   async #finish(): Promise<CrashReport> {
     const { traffic, network, reads } = this.#sandbox;
     traffic.stop();

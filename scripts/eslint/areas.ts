@@ -1,7 +1,7 @@
 /**
- * Who may import whom in src/ (docs/architecture.md#layout): entries → ops, intake, reconcile → store, service → core.
- * An area is a first folder, or a file directly in src/ by its name. What is not listed may not exist: a new area
- * is a decision, and this table is where it is made.
+ * Who may import whom in src/ (docs/architecture.md#layout): entries → ops, intake, reconcile → store,
+ * service → core. An area is a first folder, or a file directly in src/ by its name. What is not listed may
+ * not exist: a new area is a decision, and this table is where it is made.
  */
 export interface Area {
   /** Areas, or single files such as `service/schemas.ts`; its own area is always allowed. */
@@ -15,7 +15,7 @@ export interface Area {
 /** Small things that everybody but core/ may use. */
 const SHARED = ['log', 'logger', 'secret', 'slots'];
 const WORKING = ['core', 'service', 'store', 'intake', 'reconcile', 'ops', ...SHARED];
-/** Everything but the entries themselves, which nobody imports. */
+/** Everything but the entries themselves, which nothing imports. */
 const FOR_ENTRIES = [
   ...WORKING,
   'sandbox',
@@ -29,7 +29,7 @@ const FOR_ENTRIES = [
   'index',
   'node-version',
 ];
-/** Builds the running service out of its parts, for main.ts and the verbs. */
+/** Builds the running mirror out of its parts, for main.ts and the verbs. */
 const COMPOSITION: Area = {
   imports: [...WORKING, 'authority', 'config', 'clock', 'heap', 'listen', 'compose', 'serve'],
 };
@@ -42,7 +42,7 @@ export const AREAS: Readonly<Record<string, Area>> = {
   reconcile: { imports: ['core', 'service', 'store', ...SHARED] },
   // What it needs of intake and reconcile it describes as interfaces of its own, and the composition hands it in.
   ops: { imports: ['core', 'service', 'store', 'page', ...SHARED] },
-  // It stands for the service, so it must not share the code that it tests; the shapes are the contract itself, and
+  // It stands for the store, so it must not share the code that it tests; the shapes are the contract itself, and
   // how a page looks in a browser is no part of either.
   sandbox: { imports: ['service/schemas.ts', 'service/order-schemas.ts', 'page', ...SHARED] },
   // What all pages for people have in common: the frame, the style, the script.
@@ -72,7 +72,9 @@ export const AREAS: Readonly<Record<string, Area>> = {
   'node-requirement': { imports: [], packages: 'none' },
 };
 
-/** The area of a path below src/, such as `core/gap.ts`. The folder cli/ is told from the file cli.ts by a slash. */
+/**
+ * The area of a path below src/, such as `core/gap.ts`. A slash distinguishes the folder cli/ from the file cli.ts.
+ */
 export function areaOf(path: string): string {
   const [first = '', ...rest] = path.split('/');
   if (rest.length === 0) return first.replace(/\.ts$/, '');

@@ -14,7 +14,7 @@ const T0 = 1_790_000_000_000;
 export interface Checker {
   /** @throws what is wrong. */
   check(body: Uint8Array): void;
-  /** Folds the log of everything checked so far again, and begins a new one. @throws when the tables differ. */
+  /** Applies the log of everything checked so far again, and begins a new one. @throws when the tables differ. */
   checkReplay(): void;
   /** What the present log has taken in. */
   readonly taken: readonly Uint8Array[];
@@ -48,7 +48,7 @@ export function createChecker(): Checker {
         assert.equal(
           dump(replay(writer.db, again)),
           dump(writer.db),
-          'the log folded again gives the same tables',
+          'the log applied again gives the same tables',
         );
       } finally {
         again.close();

@@ -48,7 +48,7 @@ const PRUNED_AT_ONCE = 500;
  */
 export const MOST_WAL_BYTES = 96 << 20;
 
-/** @param onDay told at the end of each. */
+/** @param onDay called at the end of each. */
 export async function grow(plan: Plan, onDay: (day: Day) => void): Promise<Growth> {
   const { path, days, deliveriesPerDay, prunesPerDay, cells } = plan;
   // The last of the days ends now: nothing is stamped ahead of the clock.

@@ -20,7 +20,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...DURABILITY,
 ];
 
-/** A change of the source that nobody can tell from the rule. */
+/** A change of the source that no test can distinguish from the rule. */
 export interface Equivalent {
   readonly change: string;
   readonly why: string;

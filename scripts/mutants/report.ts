@@ -23,7 +23,7 @@ export function describeSummary(verdicts: readonly Verdict[], seconds: number): 
 export function describeList(mutants: readonly Mutant[], equivalent: readonly Equivalent[]): string {
   return [
     ...mutants.map(({ id, file, breaks }) => `${id.padEnd(34)} ${file}: ${breaks}`),
-    ...(equivalent.length === 0 ? [] : ['', 'left out, because nobody can tell them from the rule:']),
+    ...(equivalent.length === 0 ? [] : ['', 'left out, because no test can distinguish them from the rule:']),
     ...equivalent.map(({ change, why }) => `  ${change}: ${why}`),
   ].join('\n');
 }

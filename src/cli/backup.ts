@@ -15,15 +15,15 @@ interface BackupOptions {
 
 export function backupCommand(): Command {
   return new Command('backup')
-    .description('copy the database to FILE while it is served: of one instant, checked, and on disk')
+    .description('copy the database to FILE while the mirror runs: as of one instant, checked, and on disk')
     .argument('<file>', 'the copy; it appears whole or not at all')
     .option('--force', 'replace FILE')
     .option('--json', 'print what was copied as JSON')
     .addHelpText(
       'after',
       `
-What the server writes meanwhile waits in the log beside the database, and comes into the file afterwards. When a copy is
-served, from whatever path, a new epoch begins and every product is read again.`,
+Writes made meanwhile wait in the write-ahead log beside the database and reach the file afterwards. When a mirror is
+started on a copy, at whatever path, a new epoch begins and every product is read again.`,
     )
     .action(async (file: string, options: BackupOptions) => {
       process.exitCode = await backup(file, options, loadConfig());

@@ -1,6 +1,6 @@
 /**
- * `stock-mirror demo`: a simulated store and a real mirror beside it, with the network at its worst; ends with a
- * verdict that compares every figure with the store's truth.
+ * `stock-mirror demo`: runs a simulated store and a real mirror over a very bad network, then compares every figure of
+ * the mirror with the store's.
  */
 import { rmSync } from 'node:fs';
 import { mkdtemp } from 'node:fs/promises';
@@ -18,15 +18,18 @@ interface DemoOptions extends StageOptions {
 
 export function demoCommand(): Command {
   return new Command('demo')
-    .description('a simulated store and a real mirror side by side, with faults; ends with a verdict')
-    .option(
-      '--seconds <number>',
-      'end by itself after about this long; else Ctrl-C ends it',
-      whole(10, 86_400),
+    .description(
+      'run a simulated store and a real mirror with faults in between, then compare all their figures',
     )
+    .option('--seconds <number>', 'end after about this time; without it, Ctrl-C ends it', whole(10, 86_400))
     .option('--products <count>', 'products in the store', whole(5, 100_000), 60)
     .option('--rate <changes>', 'stock changes per second', decimal(0.1, 1_000), 12)
-    .option('--seed <number>', 'replays the same store and the same faults', whole(0, 4_294_967_295), 1)
+    .option(
+      '--seed <number>',
+      'the same seed gives the same store and the same faults',
+      whole(0, 4_294_967_295),
+      1,
+    )
     .action(async (options: DemoOptions) => {
       process.exitCode = await demo(options);
     });
@@ -34,7 +37,7 @@ export function demoCommand(): Command {
 
 async function demo(options: DemoOptions): Promise<number> {
   const folder = await mkdtemp(join(tmpdir(), 'stock-mirror-demo-'));
-  // However it ends: by itself, or told to end at once.
+  // In every case: at the end, and on a signal.
   process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
   for (const signal of ['SIGTERM', 'SIGHUP'] as const) {
     process.once(signal, () => process.exit(EXIT.failed));

@@ -1,4 +1,7 @@
-/** `stock-mirror doctor`: what could keep the mirror from being right, each with its remedy (docs/operating.md#commands). */
+/**
+ * `stock-mirror doctor`: what could keep the mirror from being right, each with its remedy
+ * (docs/operating.md#commands).
+ */
 import { Command } from 'commander';
 import { ConfigError, describeConfig, loadConfig, type Config } from '../config.ts';
 import type { DescribedVariable } from '../config/describe.ts';
@@ -20,15 +23,16 @@ const RECOMMENDED_NODE = 24;
 export function doctorCommand(): Command {
   return new Command('doctor')
     .description(
-      'check configuration, database, disk, server, clock, credentials and catalogue; exits 1 if any fails',
+      'check configuration, database, disk, running mirror, clock, credentials and catalogue; exits 1 if any check fails',
     )
-    .option('--full', 'check every index of the database against its table too, which takes longer')
+    .option('--full', 'also check every index of the database against its table, which takes longer')
     .option('--json', 'print the checks as JSON')
     .addHelpText(
       'after',
       `
-It changes nothing, and may run beside the server. It asks the service for a token only when no cached one lives, once, and
-never while the credentials are latched: refused before, and not corrected since. A wrong configuration is exit code 2.`,
+It changes nothing, and may run beside the mirror. It requests a token from the store only when no cached token is valid,
+once, and never during a credential lockout: when the store has refused the credentials and they have not been corrected.
+A wrong configuration is exit code 2.`,
     )
     .action(async (options: DoctorOptions) => {
       process.exitCode = await doctor(options);
@@ -91,7 +95,7 @@ function checkNode(): Check {
   return warn('node', `${node} is enough, and ${RECOMMENDED_NODE} recommended`, 'install a newer Node.js');
 }
 
-/** What cannot be looked at keeps nothing else from being looked at. */
+/** A check that cannot be made does not keep the others from being made. */
 async function guarded(
   name: string,
   look: () => Check | readonly Check[] | Promise<Check | readonly Check[]>,
@@ -101,7 +105,11 @@ async function guarded(
     return [await look()].flat();
   } catch (error) {
     return [
-      otherwise(name, messageOf(error), 'it could not be looked at: run this as the user of the service'),
+      otherwise(
+        name,
+        messageOf(error),
+        'the check could not be made: run this as the user who runs the mirror',
+      ),
     ];
   }
 }

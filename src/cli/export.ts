@@ -24,20 +24,20 @@ export function exportCommand(): Command {
     .description('write the stock levels, or the change feed, as CSV or as JSON lines')
     .addOption(new Option('--format <format>', 'csv or json').choices(['csv', 'json']).makeOptionMandatory())
     .option('--changes', 'the change feed (mirror_changes) instead of the stock levels (mirror_stock)')
-    .option('--after <seq>', 'only what is numbered above this', whole(0, Number.MAX_SAFE_INTEGER))
+    .option('--after <seq>', 'only rows with a higher number than this', whole(0, Number.MAX_SAFE_INTEGER))
     .option('--output <file>', 'write to this file; it appears whole or not at all')
-    .option('--force', 'replace that file; it stays as it was until all is written')
+    .option('--force', 'replace that file; the old one stays in place until the export is complete')
     .option(
       '--spreadsheet',
-      'csv for people: a byte order mark, and an apostrophe before what would be a formula',
+      'CSV for a spreadsheet: a byte order mark, and an apostrophe before text that would be a formula',
     )
     .addHelpText(
       'after',
       `
-The columns are those of the view. All rows are of one instant, also while the server writes: they are gathered in a file
-first, beside FILE or in TMPDIR, so that a slow reader of the standard output does not hold up the database. CSV is that of
-RFC 4180, with a header; an absent value is an empty field. Texts stay as they are: a SKU like =1+1 is a formula to a
-spreadsheet, so give files to people with --spreadsheet only.`,
+The columns are those of the view. All rows are as of one instant, even while the mirror writes: they are first written to
+a temporary file, beside FILE or in TMPDIR, so that a slow reader of the standard output does not hold up the database. CSV
+follows RFC 4180, with a header; an absent value is an empty field. Texts stay as they are: a spreadsheet takes a SKU like
+=1+1 for a formula, so use --spreadsheet for files that people open.`,
     )
     .action(async (options: ExportOptions, command: Command) => {
       process.exitCode = await exportRows(options, command, loadConfig());
@@ -58,7 +58,7 @@ async function exportRows(options: ExportOptions, command: Command, config: Conf
     const rows = rowsToExport(db, { changes: options.changes === true, afterSeq: options.after ?? null });
     const written = await writeAll({
       chunks: format(rows),
-      // The rows are read by the first look at them, and their transaction ends with the last.
+      // The rows are read from the first access on, and their transaction ends with the last row.
       onRead: () => db.close(),
       path: options.output === undefined ? null : resolve(options.output),
       force: options.force === true,

@@ -1,4 +1,4 @@
-/** Strict values on the command line: what is not one is named with what is accepted. */
+/** Strict values on the command line: a refusal names what is accepted. */
 import { InvalidArgumentError } from 'commander';
 
 export function whole(min: number, max: number): (value: string) => number {
@@ -19,7 +19,7 @@ export function decimal(min: number, max: number): (value: string) => number {
   };
 }
 
-/** Collects the ids of an option that may be given several of them, and several times. */
+/** Collects the ids of an option that takes several of them and may be given several times. */
 export function productIds(value: string, previous: string[] | undefined): string[] {
   if (!/^[0-9]+$/.test(value)) throw new InvalidArgumentError('A product id has digits only.');
   return [...(previous ?? []), value];

@@ -1,22 +1,22 @@
-/** Follows a run in the server, also while the server is down and until it has been started again. */
+/** Follows a run in a running mirror, also while that mirror is down and until it has been started again. */
 import { z } from 'zod';
 import { blockedSchema, NoAnswerError, runViewSchema, type OpsClient } from './ops-client.ts';
 import type { Progress, RunView } from './progress.ts';
 import { watchRun, type Sight } from './watch.ts';
 
-/** A server that was killed is started again by whatever keeps it; its run goes on then. */
+/** A supervisor restarts a mirror that was killed; its run continues then. */
 const BACK_WITHIN_MS = 60_000;
 
 const statusSchema = z.object({ blocked: blockedSchema.nullable() });
 
 export interface FollowDeps {
   readonly ops: OpsClient;
-  /** Asks for the same run again; null when nobody listens. */
+  /** Asks for the same run again; null when nothing listens. */
   readonly begin: () => Promise<{ readonly run_id: number } | null>;
   readonly progress: Progress;
 }
 
-/** @returns the ended run; null when interrupted. @throws Error when the server stays away. */
+/** @returns the finished run; null when interrupted. @throws Error when the mirror stays away. */
 export async function followInServer(
   { ops, begin, progress }: FollowDeps,
   acceptedRunId: number,
@@ -29,18 +29,18 @@ export async function followInServer(
   const look = async (): Promise<Sight | null> => {
     const sight = await lookAt(ops, runId);
     if (sight === null) {
-      if (goneSinceMs === null) progress.say('the server is gone; the run goes on when it is back');
+      if (goneSinceMs === null) progress.say('the mirror has stopped; the run continues when it is back');
       goneSinceMs ??= performance.now();
       if (performance.now() - goneSinceMs < BACK_WITHIN_MS) return null;
-      throw new Error('the server did not come back: start it, or run resync again without it');
+      throw new Error('the mirror did not come back: start it, or run resync again without it');
     }
     if (goneSinceMs !== null) {
-      progress.say('the server is back');
+      progress.say('the mirror is back');
       goneSinceMs = null;
       wasStartedAgain = true;
     }
     if (wasStartedAgain && sight.run.state === 'failed') {
-      // A start reads the whole catalogue on its own account, and ends a walk of an earlier start for that.
+      // A start of the mirror reads the whole catalogue by itself, and that run supersedes a run of before the start.
       wasStartedAgain = false;
       runId = (await begin())?.run_id ?? runId;
       return null;
@@ -50,7 +50,7 @@ export async function followInServer(
   return watchRun(look, progress, interrupted);
 }
 
-/** @returns null when the server cannot be reached. */
+/** @returns null when the mirror cannot be reached. */
 async function lookAt(ops: OpsClient, runId: number): Promise<Sight | null> {
   try {
     const run = await ops.get(`/api/runs/${runId}`, runViewSchema);

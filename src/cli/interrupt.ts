@@ -1,9 +1,9 @@
-/** Being told to stop as a signal to work that ends in order, and leaves nothing half made behind. */
+/** Being asked to stop, as a signal to work that ends in order and leaves nothing half made behind. */
 
-/** Ctrl-C; `timeout`, a container that stops; a terminal that closes. */
+/** Ctrl-C; `timeout`, or a container that stops; a terminal that closes. */
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
-/** Once: a second one ends the process the hard way. */
+/** Once: a second one ends the process at once. */
 export function interruptible(): AbortSignal {
   const interrupted = new AbortController();
   const interrupt = (): void => {

@@ -1,4 +1,4 @@
-/** The mirror's file, opened by a verb that only reads it. */
+/** The mirror's file, opened by a command that only reads it. */
 import { explain } from '../store/explain.ts';
 import { refuseFolder, refuseNoMirror, refuseOlderSchema } from '../store/known-mirror.ts';
 import { openReader, type Db } from '../store/open.ts';
@@ -16,7 +16,7 @@ export function openMirrorFile(path: string): Db {
   }
 }
 
-/** As `openMirrorFile`, also when the service would have to bring it up to date first. */
+/** Like `openMirrorFile`, also for a file that the mirror would first have to bring up to date. */
 export function openMirrorOfAnyAge(path: string): Db {
   if (!isThere(path))
     throw new Error(`${path} does not exist: start the mirror with \`stock-mirror serve\` first`);

@@ -1,4 +1,4 @@
-/** Talks to a running server's private listener (docs/http-api.md). */
+/** Talks to the private listener of a running mirror (docs/http-api.md#private-listener). */
 import { z } from 'zod';
 import type { Config } from '../config.ts';
 import { baseUrlOf } from './listener-url.ts';
@@ -16,7 +16,7 @@ export const runViewSchema = z.object({
   error: z.string().nullable(),
 });
 
-/** Why the server does not ask the service at present. */
+/** Why the mirror does not ask the store at the moment. */
 export const blockedSchema = z.object({
   kind: z.string(),
   message: z.string(),
@@ -24,10 +24,10 @@ export const blockedSchema = z.object({
 
 export interface OpsClient {
   /**
-   * Null when nobody listens there.
+   * Null when nothing listens there.
    *
-   * @throws NoAnswerError when the connection breaks or times out. @throws Error when the server refuses, or what
-   * listens is not ours.
+   * @throws NoAnswerError when the connection breaks or times out.
+   * @throws Error when the mirror refuses, or when another program listens there.
    */
   get<T>(path: string, schema: z.ZodType<T>): Promise<T | null>;
   /** As `get`. */
@@ -84,15 +84,15 @@ function understand<T>(base: string, status: number, text: string, schema: z.Zod
   }
   const refusal = errorSchema.safeParse(json);
   if (refusal.success && status === 401) {
-    throw new Error(`the server at ${base} has another OPS_TOKEN: give this command the same one`);
+    throw new Error(`the mirror at ${base} has another OPS_TOKEN: give this command the same token`);
   }
-  // The paths asked for exist in every server of ours.
+  // The paths asked for exist in every mirror.
   if (refusal.success && status !== 404) {
     const { error, error_description: description } = refusal.data;
-    throw new Error(`the server at ${base} refused: ${error}: ${description}`);
+    throw new Error(`the mirror at ${base} refused the request: ${error}: ${description}`);
   }
   throw new Error(
-    `what listens at ${base} is not this stock-mirror (it answered ${status}): correct OPS_HOST and OPS_PORT`,
+    `another program listens at ${base}, not this mirror (it answered ${status}): correct OPS_HOST and OPS_PORT`,
   );
 }
 

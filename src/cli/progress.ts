@@ -1,4 +1,4 @@
-/** Progress of what takes a while: a bar with rate and time left on a terminal, a line every few seconds elsewhere. */
+/** Progress of lengthy work: on a terminal a bar with rate and time left, elsewhere a line every few seconds. */
 import { SingleBar } from 'cli-progress';
 import pc from 'picocolors';
 import type { z } from 'zod';
@@ -20,20 +20,20 @@ export interface Work {
   readonly done: number;
   /** Zero while it is not known. */
   readonly total: number;
-  /** Behind the figures. */
+  /** Shown behind the figures. */
   readonly note?: string;
 }
 
 export type WorkProgress = Shown<Work>;
 
-/** What is counted, and what is said while there is no total. */
+/** What is counted, and what is shown while the total is unknown. */
 export interface WorkWords {
   readonly unit: string;
   readonly atFirst: string;
 }
 
 interface Display extends Shown<Work & { readonly text: string }> {
-  /** The end has a summary of its own: no line is wanted for it. */
+  /** The end has a summary of its own and needs no line. */
   readonly showsEnd: boolean;
 }
 
@@ -55,7 +55,7 @@ export function createProgress(stream: NodeJS.WriteStream): Progress {
   };
 }
 
-/** As a run's, for other work; where no bar is, nothing is said of what ends within seconds. */
+/** Like a run's, for other work. Without a bar, nothing is printed for work that ends within seconds. */
 export function createWorkProgress(stream: NodeJS.WriteStream, words: WorkWords): WorkProgress {
   const display = createDisplay(stream, performance.now() + LINE_EVERY_MS);
   const describe = describer(words);
@@ -119,7 +119,7 @@ function lineDisplay(stream: NodeJS.WriteStream, firstLineAtMs: number): Display
   };
 }
 
-/** Rate and time left come from what was seen since the first look: a resumed run does not start at nothing. */
+/** Rate and time left follow from what was seen since the first look: a resumed run does not start at zero. */
 function describer({ unit, atFirst }: WorkWords): (work: Work) => string {
   let first: { atMs: number; done: number } | null = null;
   return ({ done, total, note }) => {

@@ -1,4 +1,7 @@
-/** `stock-mirror prune`: deletes at once what the server deletes in its time; in the server, or here when none runs. */
+/**
+ * `stock-mirror prune`: deletes at once what a running mirror deletes in time; in that mirror, or here when none
+ * runs.
+ */
 import { Command } from 'commander';
 import { loadConfig, type Config } from '../config.ts';
 import { StoreError } from '../store/errors.ts';
@@ -21,17 +24,17 @@ const DAY_MS = 24 * 60 * 60_000;
 export function pruneCommand(): Command {
   return new Command('prune')
     .description(
-      'delete deliveries, changes and runs older than RETENTION_DAYS now; in the server while one runs',
+      'delete deliveries, changes and runs older than RETENTION_DAYS now; while a mirror runs, the mirror does it',
     )
-    .option('--days <number>', 'older than so many days instead', whole(1, 3_650))
+    .option('--days <number>', 'delete what is older than this number of days instead', whole(1, 3_650))
     .option('--json', 'print what was deleted as JSON')
     .addHelpText(
       'after',
       `
-A running server does the same by itself, at its start and every hour. It deletes a little at a time, so that no webhook
-waits: at most 5,000 deliveries a second. Ctrl-C ends it in between; what was deleted stays deleted. Stock, variants and
-products are never deleted. Whoever follows the changes and has not seen those deleted must start over. The file does not
-shrink: what was freed is filled again; \`stock-mirror backup\` makes no smaller copy either.`,
+A running mirror does the same by itself, at its start and every hour. It deletes a little at a time, so that no webhook
+waits: at most 5,000 deliveries a second. Ctrl-C stops it; what was deleted stays deleted. Stock, variants and products are
+never deleted. A consumer of the change feed that has not read the deleted changes must start over. The file does not
+shrink: the freed space is used again; \`stock-mirror backup\` makes no smaller copy either.`,
     )
     .action(async (options: PruneOptions) => {
       process.exitCode = await prune(options, loadConfig());
@@ -47,7 +50,7 @@ async function prune(options: PruneOptions, config: Config): Promise<number> {
     process.stdout.write(`${JSON.stringify(pruned)}\n`);
   } else {
     const { days, log, changes, quarantine, runs, complete } = pruned;
-    const rows = `${log} log entries, ${changes} changes, ${quarantine} quarantined, ${runs} runs`;
+    const rows = `${log} log entries, ${changes} changes, ${quarantine} dead letters, ${runs} runs`;
     process.stdout.write(
       complete
         ? `deleted what is older than ${days} days: ${rows}\n`
@@ -70,8 +73,8 @@ async function pruneHere(days: number, config: Config, interrupted: AbortSignal)
   } catch (error) {
     if (!(error instanceof StoreError) || error.kind !== 'in_use') throw error;
     throw new Error(
-      `another stock-mirror uses ${path}, and no server listens at ${config.ops.host}:${config.ops.port}: ` +
-        'if it is a server, set OPS_HOST and OPS_PORT as it has them; if it is a command, let it end',
+      `another stock-mirror uses ${path}, and no mirror listens at ${config.ops.host}:${config.ops.port}: ` +
+        'if it is a running mirror, set OPS_HOST and OPS_PORT to its values; if it is a command, wait until it ends',
       { cause: error },
     );
   }

@@ -1,4 +1,7 @@
-/** `stock-mirror resync`: handed to a running server and followed there, or done here when none runs (docs/operating.md#commands). */
+/**
+ * `stock-mirror resync`: handed to a running mirror and followed there, or done here when none runs
+ * (docs/operating.md#commands).
+ */
 import { Command } from 'commander';
 import { z } from 'zod';
 import { openMirror, type Mirror } from '../compose.ts';
@@ -22,19 +25,19 @@ interface ResyncOptions {
 }
 
 const GOES_ON =
-  'goes on: it began earlier, and does not read again what it had read before now; to be sure of this moment, ' +
-  'ask once more when it has ended';
+  'goes on: it began earlier, and does not read again the products that it had read before now. To be sure of this moment, ' +
+  'run resync again when it has ended';
 
 export function resyncCommand(): Command {
   return new Command('resync')
-    .description('read the whole catalogue, or single products, until the mirror equals the service')
+    .description('read the whole catalogue, or single products, until the mirror equals the store')
     .option('--product <id...>', 'only these products', productIds)
-    .option('--detach', 'hand the run to the server and return at once')
+    .option('--detach', 'hand the run to the running mirror and return at once')
     .option(
       '--allow-removals',
-      'let a large part of the catalogue be removed, if the service no longer has it',
+      'allow a large part of the catalogue to be removed, if the store no longer has it',
     )
-    .option('--json', 'print the ended run as JSON')
+    .option('--json', 'print the finished run as JSON')
     .action(async (options: ResyncOptions) => {
       process.exitCode = await resync(options, loadConfig());
     });
@@ -54,12 +57,12 @@ async function resync(options: ResyncOptions, config: Config): Promise<number> {
   const accepted = await begin();
   if (options.detach === true) {
     if (accepted === null) {
-      throw new Error(`no server listens at ${addressOf(config)}: start one, or leave out --detach`);
+      throw new Error(`no mirror listens at ${addressOf(config)}: start it, or leave out --detach`);
     }
     process.stdout.write(
       options.json === true
         ? `${JSON.stringify(accepted)}\n`
-        : `run ${accepted.run_id} ${accepted.joined ? GOES_ON : 'has begun in the server'}\n`,
+        : `run ${accepted.run_id} ${accepted.joined ? GOES_ON : 'has begun in the running mirror'}\n`,
     );
     return EXIT.done;
   }
@@ -79,8 +82,8 @@ async function resync(options: ResyncOptions, config: Config): Promise<number> {
   if (run === null) {
     progress.say(
       accepted === null
-        ? 'stopped; the next resync, or the next start of the service, goes on from here'
-        : 'no longer followed; the run goes on in the server',
+        ? 'stopped; the next resync, or the next start of the mirror, continues from here'
+        : 'no longer followed; the run continues in the running mirror',
     );
     return EXIT.interrupted;
   }
@@ -107,7 +110,7 @@ async function resyncHere(
     const look = async () => {
       died.signal.throwIfAborted();
       const run = await mirror.store.reader.ask('runById', { id });
-      if (run === null) throw new Error(`run ${id} is not in the database any more`);
+      if (run === null) throw new Error(`run ${id} is no longer in the database`);
       return { run: viewRun(run), blocked: mirror.reconciler.blocked };
     };
     return await watchRun(look, progress, interrupted);
@@ -117,7 +120,7 @@ async function resyncHere(
 }
 
 async function openHere(config: Config, onDeath: (error: Error) => void): Promise<Mirror> {
-  // The bar speaks for itself; what goes wrong is still told, on stderr.
+  // The bar shows the progress. Problems are still printed, on stderr.
   const log = createLog('error', process.stderr);
   const schedules = { reconcileCron: null, resyncCron: null, timezone: null };
   try {
@@ -125,8 +128,8 @@ async function openHere(config: Config, onDeath: (error: Error) => void): Promis
   } catch (error) {
     if (!(error instanceof StoreError) || error.kind !== 'in_use') throw error;
     throw new Error(
-      `another stock-mirror uses ${config.database.path}, and no server listens at ${addressOf(config)}: ` +
-        'if it is a server, set OPS_HOST and OPS_PORT as it has them; if it is another resync, let it end',
+      `another stock-mirror uses ${config.database.path}, and no mirror listens at ${addressOf(config)}: ` +
+        'if it is a running mirror, set OPS_HOST and OPS_PORT to its values; if it is another resync, wait until it ends',
       { cause: error },
     );
   }

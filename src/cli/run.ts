@@ -7,8 +7,8 @@ import { remedyFor } from '../store/explain.ts';
 import { EXIT } from './exit-codes.ts';
 
 /**
- * Runs the program and returns the exit code that its errors call for; `undefined` when there was none, which leaves
- * a code that the command itself put in `process.exitCode`. Errors are printed to stderr, each once.
+ * Runs the program and returns the exit code for its errors; `undefined` when there was none, which leaves a code
+ * that the command itself put in `process.exitCode`. Each error is printed to stderr once.
  */
 export async function runProgram(program: Command, args: readonly string[]): Promise<number | undefined> {
   try {
@@ -16,7 +16,7 @@ export async function runProgram(program: Command, args: readonly string[]): Pro
     return undefined;
   } catch (error) {
     if (error instanceof CommanderError) {
-      // Commander has printed it. Its only other code is 1, and wrong usage is 2 here.
+      // Commander has printed it. Its only other code is 1; wrong usage is 2 here.
       return error.exitCode === 0 ? EXIT.done : EXIT.usage;
     }
     if (error instanceof ConfigError) {
@@ -29,13 +29,13 @@ export async function runProgram(program: Command, args: readonly string[]): Pro
 }
 
 function explainError(error: unknown): string {
-  // It has named its cause and the remedy.
+  // The error names its cause and the remedy.
   if (error instanceof StoreError) return oneLine(error.message);
   const remedy = error instanceof Error && error.cause instanceof StoreError ? null : remedyFor(error);
   return `${describeError(error)}${remedy === null ? '' : `; ${remedy}`}`;
 }
 
-/** An error and its causes on one line, each from the one that it led to. */
+/** An error and its causes on one line, the outermost first. */
 export function describeError(error: unknown): string {
   const parts: string[] = [];
   const seen = new Set<unknown>();

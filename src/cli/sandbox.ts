@@ -16,48 +16,53 @@ export type SandboxCommandOptions = {
   loss: number;
   duplicate: number;
   reorder: number;
-  /** Each delivery is delayed by up to this many ms. */
+  /** The longest delay of a delivery, ms. */
   delay: number;
   stale: number;
   fail: number;
   lostAnswer: number;
   accessDenied?: boolean;
   quotaExceeded?: boolean;
-  /** Ms between the service's clock and this machine's. */
+  /** How far the store's clock is ahead of this machine's, ms. */
   clockOffset: number;
 };
 
-/** More lines a second than this cannot be read; the rest are counted. */
+/** More lines a second are not readable; the rest are counted. */
 const LINES_PER_SECOND = 10;
 
-/** `stock-mirror sandbox`: the upstream service, simulated, until Ctrl-C or SIGTERM. */
+/** `stock-mirror sandbox`: a simulated store, until Ctrl-C or SIGTERM. */
 export function sandboxCommand(): Command {
   return new Command('sandbox')
-    .description('run the simulated service, with its page and fault injection, for development')
-    .option('--port <port>', 'port on 127.0.0.1; 0 takes any free one', whole(0, 65_535), 8790)
+    .description('run a simulated store, with a web page and fault injection, for development')
+    .option('--port <port>', 'port on 127.0.0.1; 0 for any free one', whole(0, 65_535), 8790)
     .option('--products <count>', 'products in the catalogue', whole(1, 1_000_000), 50)
     .option('--rate <changes>', 'stock changes per second; 0 for none', decimal(0, 10_000), 2)
     .option(
       '--seed <number>',
-      'replays the same catalogue, operations and faults',
+      'the same seed gives the same catalogue, operations and faults',
       whole(0, 4_294_967_295),
       1,
     )
     .option(
       '--webhook-url <url>',
-      'where webhooks go; empty for nowhere',
+      'where webhooks are sent; empty for nowhere',
       url,
       'http://127.0.0.1:8787/webhooks',
     )
-    .option('--loss <probability>', 'of a webhook being lost', decimal(0, 1), 0)
-    .option('--duplicate <probability>', 'of a webhook being sent twice', decimal(0, 1), 0)
-    .option('--reorder <probability>', 'of a webhook being overtaken by later ones', decimal(0, 1), 0)
+    .option('--loss <probability>', 'probability that a webhook is lost', decimal(0, 1), 0)
+    .option('--duplicate <probability>', 'probability that a webhook is sent twice', decimal(0, 1), 0)
+    .option('--reorder <probability>', 'probability that later webhooks overtake one', decimal(0, 1), 0)
     .option('--delay <ms>', 'longest delay of a webhook', whole(0, 3_600_000), 0)
-    .option('--stale <probability>', 'of a product detail being 2 s old', decimal(0, 1), 0)
-    .option('--fail <probability>', 'of a /v1 request, orders too, answering 500, undone', decimal(0, 1), 0)
+    .option('--stale <probability>', 'probability that a product detail is 2 s old', decimal(0, 1), 0)
+    .option(
+      '--fail <probability>',
+      'probability that a /v1 request, orders included, does nothing and answers 500',
+      decimal(0, 1),
+      0,
+    )
     .option(
       '--lost-answer <probability>',
-      'of a /v1 request being done, but its answer cut off',
+      'probability that a /v1 request is carried out, but its answer is cut off',
       decimal(0, 1),
       0,
     )
@@ -65,7 +70,7 @@ export function sandboxCommand(): Command {
     .option('--quota-exceeded', 'new orders answer 403 quota_exceeded')
     .option(
       '--clock-offset <ms>',
-      'how far the service’s clock is ahead',
+      'how far the store’s clock is ahead',
       whole(-31_536_000_000, 31_536_000_000),
       0,
     )
@@ -74,7 +79,7 @@ export function sandboxCommand(): Command {
     });
 }
 
-/** Runs until it is told to end; then `process.exitCode` is 130 after Ctrl-C, else unchanged. Rejects when the port is taken. */
+/** Runs until a signal; then `process.exitCode` is 130 after Ctrl-C, else unchanged. Rejects when the port is in use. */
 export async function runSandbox(options: SandboxCommandOptions): Promise<void> {
   const sandbox = await start(options);
   sandbox.network.loss = options.loss;
@@ -108,16 +113,19 @@ async function start(options: SandboxCommandOptions): Promise<Sandbox> {
     });
   } catch (cause) {
     if ((cause as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw cause;
-    throw new Error(`port ${options.port} on 127.0.0.1 is already in use; give another one with --port`, {
-      cause,
-    });
+    throw new Error(
+      `port ${options.port} on 127.0.0.1 is already in use by another program; choose another one with --port`,
+      {
+        cause,
+      },
+    );
   }
 }
 
 function intro(sandbox: Sandbox, options: SandboxCommandOptions): string {
   const target = options.webhookUrl === '' ? 'nowhere' : options.webhookUrl;
   return [
-    colours.bold(`Simulated service on ${sandbox.baseUrl}`) +
+    colours.bold(`Simulated store on ${sandbox.baseUrl}`) +
       ` (${options.products} products, seed ${options.seed}, ${options.rate} changes/s)`,
     `Page:     ${sandbox.baseUrl}/`,
     `OpenAPI:  ${sandbox.baseUrl}/openapi.json`,
@@ -133,7 +141,7 @@ function intro(sandbox: Sandbox, options: SandboxCommandOptions): string {
   ].join('\n');
 }
 
-/** A line per webhook, and above a readable rate one count a second for the rest. */
+/** A line per webhook; above a readable rate, the rest are counted once a second. */
 function reportDeliveries(sandbox: Sandbox): NodeJS.Timeout {
   let lines = 0;
   let more = 0;
@@ -173,7 +181,7 @@ async function endingSignal(): Promise<'SIGINT' | 'SIGTERM'> {
     return signal;
   });
   const first = await Promise.race(signals);
-  // The one that lost the race only ever rejects with the abort below.
+  // The loser of the race only rejects with the abort below.
   done.abort();
   await Promise.allSettled(signals);
   return first;
@@ -182,7 +190,7 @@ async function endingSignal(): Promise<'SIGINT' | 'SIGTERM'> {
 function url(value: string): string {
   if (value === '') return value;
   if (!/^https?:\/\//i.test(value) || !URL.canParse(value)) {
-    throw new InvalidArgumentError('It takes an http(s) address, or nothing.');
+    throw new InvalidArgumentError('Give an http(s) address, or nothing.');
   }
   return value;
 }

@@ -1,4 +1,4 @@
-/** `stock-mirror send`: one signed webhook to the mirror, as the service would send it, and what came back. */
+/** `stock-mirror send`: one signed webhook to the mirror, as the store would send it, and the answer. */
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { Command, InvalidArgumentError } from 'commander';
@@ -25,7 +25,7 @@ interface SendOptions {
   readonly json?: boolean;
 }
 
-/** The service takes a 2xx for an acknowledgement only within this time (docs/store-api.md#delivery-rules 1). */
+/** The store takes a 2xx for an acknowledgement only within this time (docs/store-api.md#delivery-rules, 1). */
 const ACKNOWLEDGED_WITHIN_MS = 1_000;
 const TIMEOUT_MS = 10_000;
 const LEVEL = whole(Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER);
@@ -33,29 +33,25 @@ const LEVEL = whole(Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER);
 export function sendCommand(): Command {
   return new Command('send')
     .description(
-      'post a correctly signed test webhook to the mirror, and show its answer and how long it took',
+      'post a correctly signed test webhook to the mirror, and show the answer and the time it took',
     )
     .option('--variant <id>', 'a stock change of this variant; without it the delivery holds no change', id)
     .option('--warehouse <id>', 'its warehouse', id)
     .option('--old <number>', 'available before', LEVEL)
     .option('--new <number>', 'available after', LEVEL)
     .option('--sku <text>', 'its SKU')
-    .option('--reason <code>', 'why it changed; user_set unless told')
-    .option(
-      '--update-time <ms>',
-      'when it changed, epoch ms; now unless told',
-      whole(0, 8_640_000_000_000_000),
-    )
+    .option('--reason <code>', 'why it changed (default: user_set)')
+    .option('--update-time <ms>', 'when it changed, epoch ms (default: now)', whole(0, 8_640_000_000_000_000))
     .option('--file <path>', 'send exactly the bytes of this file instead; - is the standard input')
-    .option('--url <url>', 'send it there instead of to HOST and PORT', webUrl)
+    .option('--url <url>', 'send it to this address instead of HOST and PORT', webUrl)
     .option('--secret-previous', 'sign it with SERVICE_WEBHOOK_SECRET_PREVIOUS')
     .option('--json', 'print the answer as JSON')
     .addHelpText(
       'after',
       `
-Without values nothing in the mirror changes, except that it has heard of a delivery. With --variant, --warehouse,
---old and --new the mirror takes the change for true, until it next reads the product: \`stock-mirror resync --product\`.
-Exits 0 when the answer is a 2xx within a second, which is what the service waits for.`,
+Without values nothing in the mirror changes, except that it has received a delivery. With --variant, --warehouse,
+--old and --new the mirror believes the change until it next reads the product: \`stock-mirror resync --product\`.
+Exits 0 when the answer is a 2xx within a second, which is as long as the store waits.`,
     )
     .action(async (options: SendOptions, command: Command) => {
       process.exitCode = await send(options, command, loadConfig());
@@ -85,7 +81,7 @@ async function send(options: SendOptions, command: Command, config: Config): Pro
     if (text !== '') process.stdout.write(`${text}\n`);
   }
   if (response.ok && !acknowledged)
-    process.stderr.write(`later than a second: the service would not count it\n`);
+    process.stderr.write(`later than a second: the store would not count it\n`);
   const warning = response.ok ? warningOf(options) : null;
   if (warning !== null) process.stderr.write(`${warning}\n`);
   return acknowledged ? EXIT.done : EXIT.failed;
@@ -118,7 +114,8 @@ function bodyOf(options: SendOptions, command: Command): Uint8Array {
     request_id: `test-${randomUUID()}`,
     event_type: STOCK_AVAILABLE_UPDATED,
     request_time: nowMs,
-    // An event of an unknown type would be a riddle to the mirror, which reads products to solve those. No change is none.
+    // An event of an unknown type would make the mirror re-read products to find out what it meant. An empty delivery
+    // does not.
     data: { items: given > 0 ? [change] : [] },
   };
   return new TextEncoder().encode(JSON.stringify(envelope));
@@ -146,7 +143,7 @@ async function post(url: string, body: Uint8Array, signature: string): Promise<R
       signal: AbortSignal.timeout(TIMEOUT_MS),
     });
   } catch (error) {
-    const remedy = 'is the server running, and HOST and PORT, or --url, right?';
+    const remedy = 'is the mirror running, and are HOST and PORT, or --url, right?';
     throw new Error(`no answer from ${url}: ${remedy}`, { cause: error });
   }
 }
@@ -154,9 +151,9 @@ async function post(url: string, body: Uint8Array, signature: string): Promise<R
 /** @returns null for a delivery that changes nothing. */
 function warningOf({ variant, warehouse, new: level, file }: SendOptions): string | null {
   const untilRead = 'until it reads the product; `stock-mirror resync --product <id>` makes it do so';
-  if (file !== undefined) return `if the file holds changes, the mirror takes them for true ${untilRead}`;
+  if (file !== undefined) return `if the file holds changes, the mirror believes them ${untilRead}`;
   if (variant === undefined) return null;
-  return `the mirror takes ${level} for the level of variant ${variant} in warehouse ${warehouse}, true or not, ${untilRead}`;
+  return `the mirror now shows ${level} as the stock level of variant ${variant} in warehouse ${warehouse}, true or not, ${untilRead}`;
 }
 
 function id(value: string): string {

@@ -1,10 +1,10 @@
 import { Command } from 'commander';
 import { runService } from '../serve.ts';
 
-/** `stock-mirror serve`: the service in the foreground, as `npm start` runs it. */
+/** `stock-mirror serve`: the mirror in the foreground, as `npm start` runs it. */
 export function serveCommand(): Command {
   return new Command('serve')
-    .description('run the service in the foreground until SIGTERM (exit code 0) or Ctrl-C (130)')
+    .description('run the mirror in the foreground until SIGTERM (exit code 0) or Ctrl-C (130)')
     .action(async () => {
       process.exitCode = await runService();
     });

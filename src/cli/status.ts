@@ -1,4 +1,4 @@
-/** `stock-mirror status`: the mirror's state, from the running server, or from the database when none runs. */
+/** `stock-mirror status`: the mirror's state, from the running mirror, or from the database when none runs. */
 import { Command } from 'commander';
 import { z } from 'zod';
 import { loadConfig, type Config } from '../config.ts';
@@ -58,7 +58,7 @@ async function findStatus(config: Config): Promise<{ status: ShownStatus; servin
   if (served !== null) return { status: served, serving: true };
   if (!isThere(config.database.path)) {
     throw new Error(
-      `no server runs and ${config.database.path} does not exist: start one with \`stock-mirror serve\``,
+      `no mirror runs and ${config.database.path} does not exist: start it with \`stock-mirror serve\``,
     );
   }
   const db = openMirrorFile(config.database.path);
@@ -72,7 +72,7 @@ async function findStatus(config: Config): Promise<{ status: ShownStatus; servin
 function notServing({ database, ops }: Config): string {
   if (!isDatabaseLocked(database.path)) return colours.red('not running');
   return colours.yellow(
-    `none answers at ${ops.host}:${ops.port}, but the database is held: by a server with another OPS_PORT, or a resync`,
+    `no answer at ${ops.host}:${ops.port}, but a process holds the database: a mirror with another OPS_PORT, or a resync`,
   );
 }
 
@@ -80,7 +80,7 @@ function describe(status: ShownStatus, serving: boolean, config: Config): string
   const paint = { live: colours.green, catching_up: colours.yellow, stale: colours.red }[status.state];
   const rows: [string, string][] = [
     ['state', paint(status.state)],
-    ['server', serving ? 'running' : notServing(config)],
+    ['mirror', serving ? 'running' : notServing(config)],
     ['database', config.database.path],
     ['mirrored', `${status.products} products, ${status.variants} variants, ${status.cells} stock levels`],
     ['last delivery', ago(status.last_delivery_at)],
@@ -91,11 +91,11 @@ function describe(status: ShownStatus, serving: boolean, config: Config): string
     ['open gaps', String(status.open_gaps)],
     ['change feed', `at ${status.last_seq}, epoch ${status.epoch}`],
   ];
-  if (status.quarantined > 0) rows.push(['quarantined', `${status.quarantined} deliveries or items`]);
+  if (status.quarantined > 0) rows.push(['dead letters', `${status.quarantined} deliveries or items`]);
   if (status.parked_reads > 0) {
     rows.push([
       'parked reads',
-      `${status.parked_reads}, refused or failing over and over; \`resync\` tries them again`,
+      `${status.parked_reads}, refused or failed too often; \`resync\` tries them again`,
     ]);
   }
   if (status.last_read_error !== null) {
@@ -104,14 +104,14 @@ function describe(status: ShownStatus, serving: boolean, config: Config): string
   if (status.held_removals > 0) {
     rows.push([
       'held removals',
-      `${status.held_removals} products; \`resync --allow-removals\` lets them go`,
+      `${status.held_removals} products; \`resync --allow-removals\` removes them`,
     ]);
   }
   if (status.blocked !== null && status.blocked !== undefined) {
     rows.push([colours.red('not reading'), status.blocked.message]);
   }
   for (const { kind, since, message } of status.alarms ?? []) {
-    // Told already, as the reason why nothing is read.
+    // Shown already, as the reason why nothing is read.
     if (message === status.blocked?.message) continue;
     rows.push([colours.red('alarm'), `${kind}, ${ago(since)}: ${message}`]);
   }

@@ -1,4 +1,7 @@
-/** `stock-mirror verify`: every figure of the service against the mirror's, changing nothing (docs/operating.md#commands). */
+/**
+ * `stock-mirror verify`: compares every figure of the store with the mirror's, changing nothing
+ * (docs/operating.md#commands).
+ */
 import { Command, Option } from 'commander';
 import { loadConfig, type Config } from '../config.ts';
 import { connectService } from '../service/connect.ts';
@@ -22,10 +25,10 @@ interface VerifyOptions {
 export function verifyCommand(): Command {
   return new Command('verify')
     .description(
-      'read the service and compare, changing nothing; exits 1 when the mirror differs, and lists where',
+      'read the store and compare, changing nothing; exits 1 when the mirror differs, and lists where',
     )
     .addOption(
-      new Option('--sample <count>', 'only so many products, drawn at random')
+      new Option('--sample <count>', 'only this number of products, chosen at random')
         .argParser(whole(1, 10_000_000))
         .conflicts('product'),
     )
@@ -34,10 +37,10 @@ export function verifyCommand(): Command {
     .addHelpText(
       'after',
       `
-A difference counts when two looks, at least 3 s apart, see the same and neither side has moved: what is on its way is
-none. Compared are the available quantities, of variants and of their warehouses. Without --sample and --product the list
-of the service is read too, and what only one side has is a difference. The reads are beside the server's own, within
-SERVICE_MAX_RPS and SERVICE_MAX_CONCURRENCY for themselves.`,
+A difference counts when two looks, at least 3 s apart, see the same difference and neither side has moved: a change on its
+way is no difference. It compares the available quantities of variants and of their warehouses. Without --sample and
+--product it also reads the store's product list, and a product that only one side has is a difference. Its reads come on
+top of the running mirror's, with limits of their own: SERVICE_MAX_RPS and SERVICE_MAX_CONCURRENCY.`,
     )
     .action(async (options: VerifyOptions) => {
       process.exitCode = await verify(options, loadConfig());
@@ -57,7 +60,7 @@ async function verify(options: VerifyOptions, config: Config): Promise<number> {
     verdict = await compareAll(options, config, new MirrorSide(db), progress, interrupted);
   } catch (error) {
     if (!interrupted.aborted) throw error;
-    progress.say('stopped; nothing is proved');
+    progress.say('stopped; nothing was proven');
     return EXIT.interrupted;
   } finally {
     progress.end();
@@ -120,17 +123,17 @@ async function productsToCompare(
   if (product !== undefined) return [...new Set(product)];
   if (sample !== undefined) {
     const drawn = mirror.sample(sample);
-    // An empty mirror equals an empty service alone.
+    // An empty mirror equals an empty store only.
     return drawn.length > 0 ? drawn : (await service.productIds()).slice(0, sample);
   }
   return [...new Set([...(await service.productIds()), ...mirror.productIds()])];
 }
 
-/** Of products that were named, one that neither side has is probably another's id: nothing was compared. */
+/** A named product that neither side has is probably a mistaken id: nothing was compared. */
 function withoutUnknown(verdict: Verdict): Verdict {
   const unknown = verdict.nowhere.map((productId) => ({
     productId,
-    error: 'neither the service nor the mirror has it',
+    error: 'neither the store nor the mirror has it',
   }));
   return { ...verdict, unread: [...verdict.unread, ...unknown] };
 }
@@ -143,7 +146,7 @@ function describe(verdict: Verdict): string {
   for (const { productId, error } of unread)
     lines.push(`${colours.red('unread')}   product ${productId}: ${error}`);
   if (drift.length + unread.length === 0) {
-    const moving = undecided.length === 0 ? '' : `; ${undecided.length} moved whenever they were looked at`;
+    const moving = undecided.length === 0 ? '' : `; ${undecided.length} moved at every look`;
     lines.push(`${colours.green('equal')}: ${compared}${moving}`);
   } else {
     lines.push(
@@ -160,12 +163,12 @@ function describeFound(found: Found): string {
   const { what, productId, variantId, warehouseId, held, service, onlyIn } = found;
   if (what === 'product') {
     return onlyIn === 'mirror'
-      ? `product ${productId}: the service no longer has it`
+      ? `product ${productId}: the store no longer has it`
       : `product ${productId}: the mirror does not have it`;
   }
   const id = what === 'level' ? `level ${variantId}/${warehouseId}` : `total ${variantId}`;
   const sku = held?.sku === null || held === null ? '' : ` (${held.sku})`;
-  const figures = `the mirror has ${held?.qty ?? 'no row'}, the service ${service ?? 'none'}`;
+  const figures = `the mirror has ${held?.qty ?? 'no row'}, the store ${service ?? 'none'}`;
   const trust =
     held === null
       ? ''

@@ -1,4 +1,4 @@
-/** Looks at a run until it ends, and shows what it sees. */
+/** Watches a run until it ends, and shows its progress. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { z } from 'zod';
 import type { blockedSchema } from './ops-client.ts';
@@ -6,18 +6,18 @@ import type { Progress, RunView } from './progress.ts';
 
 export interface Sight {
   readonly run: RunView;
-  /** Why the service is not asked at present. */
+  /** Why the store is not being asked at the moment. */
   readonly blocked: z.infer<typeof blockedSchema> | null;
 }
 
 const LOOK_EVERY_MS = 300;
-/** Only a person can end these: waiting would be in vain. */
+/** Only a person can end these; waiting would be in vain. */
 const NEEDS_A_PERSON: ReadonlySet<string> = new Set(['credentials', 'wrong_store']);
 
 /**
- * @param look null when nothing can be seen at present.
- * @returns the ended run; null when interrupted.
- * @throws Error what `look` throws, and why the service refuses to be asked.
+ * @param look null when nothing can be seen at the moment.
+ * @returns the finished run; null when interrupted.
+ * @throws Error what `look` throws, and why the store must not be asked.
  */
 export async function watchRun(
   look: () => Promise<Sight | null>,
@@ -41,6 +41,6 @@ export async function watchRun(
 }
 
 async function pause(ms: number, signal: AbortSignal): Promise<void> {
-  // Rejects when interrupted; the loop sees that for itself.
+  // Rejects when interrupted; the loop notices that by itself.
   await sleep(ms, undefined, { signal }).catch(() => undefined);
 }

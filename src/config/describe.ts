@@ -18,7 +18,7 @@ export function describeVariables(sources: Sources): DescribedVariable[] {
       const value = variable.default ?? null;
       return { name, source: value === null ? 'unset' : 'default', value };
     }
-    // What may be read from a file is what must not be seen, and what is refused may hold it in the wrong place.
+    // A variable that may be read from a file is a secret, and a refused value may hold a secret in the wrong place.
     const isRight = variable.schema.safeParse(text).success;
     const value = variable.fromFile === true ? '[secret]' : isRight ? text : '[wrong]';
     return { name, source: 'set', value };

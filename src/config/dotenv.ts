@@ -1,7 +1,7 @@
 /**
- * Reading a `.env` file. Node's own parser does the reading; it also skips what it cannot read and cuts an unquoted
- * value at the first `#`, both in silence. A line lost that way would leave a setting at its default, so every doubtful
- * line is named, and every line that it has read otherwise than it is written; by number only: it may hold a secret.
+ * Reading a `.env` file. Node's own parser reads it, but silently skips what it cannot read and cuts an unquoted
+ * value at the first `#`. A line lost that way would leave a setting at its default. So every ambiguous line is
+ * reported, and every line that Node reads otherwise than it is written; by number only, since it may hold a secret.
  */
 import { parseEnv } from 'node:util';
 import { BYTE_ORDER_MARK } from './byte-order-mark.ts';
@@ -43,7 +43,7 @@ interface Written {
 function readLines(lines: readonly string[]) {
   const faults: DotenvFault[] = [];
   const written = new Map<string, Written>();
-  /** The lines, from 0, where one begins. */
+  /** The lines, from 0, where an assignment begins. */
   const assignments: number[] = [];
   for (let index = 0; index < lines.length; index += 1) {
     const line = lines[index] ?? '';
@@ -75,14 +75,14 @@ function readLines(lines: readonly string[]) {
 }
 
 /**
- * As Node's parser takes it for what it is: after a name that only blanks follow it takes the next line for the value,
- * and `export` for a part of the name where a tab is behind it, or nothing behind the `=`.
+ * How Node's parser reads it: after a name followed by blanks only it takes the next line for the value, and it takes
+ * `export` for a part of the name when a tab follows it or nothing follows the `=`.
  */
 function plain(assignment: string): string {
   return assignment.replace(/^\s*export\s+/, '').replace(/^([^=]*=)\s+$/, '$1');
 }
 
-/** Where a quoted value that begins in `first` ends; a value in quotes may run over several lines. */
+/** Where a quoted value that begins in `first` ends; it may span several lines. */
 function lastLineOfQuoted(lines: readonly string[], start: number, first: string) {
   const quote = first.charAt(0);
   let rest = first.slice(1);

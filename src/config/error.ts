@@ -8,7 +8,7 @@ export interface ConfigProblem {
   readonly remedy: string;
 }
 
-/** Everything that is wrong with the configuration, found in one pass: an integrator corrects it once. */
+/** Everything that is wrong with the configuration, found in one pass, so that it can be corrected in one go. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
   readonly problems: readonly ConfigProblem[];

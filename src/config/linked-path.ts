@@ -1,4 +1,4 @@
-/** Where a path leads once every link on it is followed, also when its last parts are not there yet. */
+/** Where a path leads once every link on it is followed, also when its last parts do not exist yet. */
 import { lstatSync, readlinkSync, realpathSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 
@@ -6,11 +6,12 @@ import { basename, dirname, join, resolve } from 'node:path';
 const MAX_LINKS = 40;
 
 /**
- * SQLite puts a database's log beside the file that a link leads to, not beside the link. Whoever looks for what lies
- * beside the database has to start from there too, or two names of one file are two databases to it.
+ * SQLite puts a database's write-ahead log beside the file that a link leads to, not beside the link. The files that
+ * the mirror keeps beside the database must be found from there too, or two names of one file would count as two
+ * databases.
  *
  * @param path absolute.
- * @returns the path itself where links lead round in a circle, or cannot be followed: whoever opens it says so.
+ * @returns the path itself where links form a circle or cannot be followed: opening it reports that.
  */
 export function followLinks(path: string): string {
   return follow(path, MAX_LINKS) ?? path;
@@ -24,7 +25,7 @@ function follow(path: string, linksLeft: number): string | null {
   }
   const folder = dirname(path);
   if (folder === path) return path;
-  // First: what a link says is relative to where its folder really is.
+  // First: the target of a link is relative to the folder where the link really is.
   const real = follow(folder, linksLeft);
   if (real === null) return null;
   const here = join(real, basename(path));
@@ -32,7 +33,7 @@ function follow(path: string, linksLeft: number): string | null {
   return target === null ? here : follow(resolve(real, target), linksLeft - 1);
 }
 
-/** @returns null when it is no link, or not there. */
+/** @returns null when it is no link, or does not exist. */
 function linkTarget(path: string): string | null {
   try {
     return lstatSync(path).isSymbolicLink() ? readlinkSync(path) : null;

@@ -1,6 +1,6 @@
 /**
  * Listening sockets that the process was started with: systemd's protocol of socket activation (sd_listen_fds(3)).
- * Whoever passes them keeps them open, so that the kernel holds connections while the service restarts.
+ * The process that passes them keeps them open, so the kernel holds connections while the mirror restarts.
  */
 import type { ConfigProblem } from './error.ts';
 
@@ -9,12 +9,12 @@ const NAMES = ['webhooks', 'ops'] as const;
 
 export type PassedDescriptors = Partial<Record<(typeof NAMES)[number], number>>;
 
-/** Standard input, output and error come before. */
+/** After standard input, output and error. */
 const FIRST_DESCRIPTOR = 3;
 
 const REMEDY = `Set FileDescriptorName=webhooks in the socket unit, or ops in that of the private listener.`;
 
-/** @param pid of this process: what was meant for another is none of its business. */
+/** @param pid of this process: sockets meant for another process are ignored. */
 export function readPassed(
   env: Readonly<Record<string, string | undefined>>,
   pid: number,
@@ -25,7 +25,7 @@ export function readPassed(
   if (forPid !== String(pid)) return { passed, problems };
   if (!/^[0-9]{1,3}$/.test(count)) {
     const problem = `is ${JSON.stringify(count)}, which is no number of sockets`;
-    return { passed, problems: [{ name: 'LISTEN_FDS', problem, remedy: 'Leave it to systemd to set it.' }] };
+    return { passed, problems: [{ name: 'LISTEN_FDS', problem, remedy: 'Only systemd should set it.' }] };
   }
   const given = names.split(':');
   for (let index = 0; index < Number(count); index += 1) {

@@ -9,7 +9,7 @@ import type { Variable, VariableName } from './variables.ts';
 
 export interface Sources {
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Where `.env` is looked for, and what relative paths are relative to. */
+  /** Where `.env` is looked for, and the base of relative paths. */
   readonly cwd: string;
   /** Returns the text of a file; throws as `fs.readFileSync` does. */
   readonly readFile: (path: string) => string;
@@ -18,7 +18,7 @@ export interface Sources {
 export interface RawConfig {
   /** A variable that is not in the map is unset; an empty one counts as unset. */
   readonly texts: ReadonlyMap<VariableName, string>;
-  /** Variables that were given but could not be read: wrong already, so not also "missing". */
+  /** Variables that were set but could not be read: wrong already, so not also "missing". */
   readonly unreadable: ReadonlySet<VariableName>;
   readonly problems: readonly ConfigProblem[];
   /** What does not stop the start, but may not be what was meant. */
@@ -68,7 +68,7 @@ function readSecretFile(variable: string, path: string, { readFile }: Sources): 
     remedy: 'Name a file that this user can read and that holds the secret and nothing else.',
   });
   try {
-    // Editors and `echo` end a file with a line break that is no part of the secret; any more of them are kept.
+    // Editors and `echo` end a file with a line break that is not part of the secret; any further ones are kept.
     const text = readFile(path)
       .replace(BYTE_ORDER_MARK, '')
       .replace(/\r?\n$/, '');
@@ -103,7 +103,7 @@ function readDotenv({ cwd, readFile }: Sources): {
 
 /**
  * The real environment wins over `.env`, also when it is empty, and as a pair: a secret given there in either form
- * hides both forms in the file, so that a service's own secret file does not clash with a developer's `.env`.
+ * hides both forms in the file, so that a deployed secret file does not clash with a developer's `.env`.
  */
 function overlay(env: Sources['env'], dotenv: Readonly<Record<string, string>>): Record<string, string> {
   const given: Record<string, string> = {};

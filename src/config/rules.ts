@@ -1,4 +1,4 @@
-/** What variables must satisfy together. A rule is silent while a variable that it needs is itself wrong. */
+/** What variables must satisfy together. A rule is not checked while a variable that it needs is itself wrong. */
 import { BlockList, isIP } from 'node:net';
 import type { ConfigProblem } from './error.ts';
 import { VARIABLES } from './variables.ts';
@@ -27,7 +27,7 @@ function checkListeners(values: Partial<Values>): ConfigProblem[] {
   return [
     {
       name: 'OPS_PORT',
-      problem: `is ${String(opsPort)}, which HOST and PORT already take`,
+      problem: `is ${String(opsPort)}, which HOST and PORT already use`,
       remedy: 'Give the private listener a port of its own.',
     },
   ];

@@ -1,6 +1,6 @@
 /**
- * What one variable may hold: text in, a checked value out. Each message is the rest of a sentence that begins with
- * the variable's name. A message quotes the value only where the value cannot be, or contain, a secret.
+ * What one variable may hold: text in, a checked value out. Each message continues a sentence that begins with the
+ * variable's name. A message quotes the value only where the value cannot be, or contain, a secret.
  */
 import { isIP } from 'node:net';
 import { Cron } from 'croner';
@@ -93,9 +93,9 @@ export const schedule = parsed((text): string | null | Fault => {
   if (text.toLowerCase() === 'off') return null;
   try {
     const job = new Cron(text, { paused: true });
-    // croner also takes a date, which fires once: no schedule.
+    // croner also accepts a date, which fires once: that is no schedule.
     if (job.getPattern() === undefined) return new Fault(`is ${quoted(text)}, a date and not a pattern`);
-    return job.nextRun() === null ? new Fault(`is ${quoted(text)}, which never comes`) : text;
+    return job.nextRun() === null ? new Fault(`is ${quoted(text)}, a time that never comes`) : text;
   } catch (error) {
     const reason = error instanceof Error ? error.message.replace(/^CronPattern: /, '') : String(error);
     return new Fault(`is ${quoted(text)}: ${reason}`);
@@ -103,7 +103,7 @@ export const schedule = parsed((text): string | null | Fault => {
 });
 
 /**
- * An IANA zone name. A value that begins with ":" or "/" names a file for the C library (`:/etc/localtime`): legal,
+ * An IANA zone name. A value that begins with ":" or "/" names a file for the C library (`:/etc/localtime`): valid,
  * but no zone name, so it is left to the system and the schedules follow local time.
  */
 export const timeZone = parsed((text): string | null | Fault => {

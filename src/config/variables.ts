@@ -1,4 +1,4 @@
-/** The variables of the contract, each with what it may hold and what to do when it does not. */
+/** The variables of the contract, each with the values it accepts and what to do about any other. */
 import type { z } from 'zod';
 import {
   baseUrl,
@@ -15,9 +15,9 @@ import {
 } from './schemas.ts';
 
 interface Presence {
-  /** The text that stands for an unset variable. */
+  /** The text used when the variable is unset. */
   readonly default?: string;
-  /** An unset variable is an error. Without this and without a default, unset is `null`. */
+  /** Whether an unset variable is an error. If not, and without a default, unset is `null`. */
   readonly required?: true;
 }
 
@@ -36,7 +36,7 @@ export const VARIABLES = {
   SERVICE_BASE_URL: {
     schema: baseUrl,
     required: true,
-    remedy: 'Set it to the base address of the service, such as https://service.example.',
+    remedy: "Set it to the base address of the store's API, such as https://store.example.",
   },
   SERVICE_CLIENT_ID: {
     schema: plainText,
@@ -60,7 +60,7 @@ export const VARIABLES = {
   SERVICE_WEBHOOK_SECRET_PREVIOUS: {
     schema: secret,
     fromFile: true,
-    remedy: 'Set it to the key that is being replaced, or leave it out.',
+    remedy: 'Set it to the key that is being replaced, or leave it unset.',
   },
   DATABASE_PATH: {
     schema: databaseFile,
@@ -86,21 +86,21 @@ export const VARIABLES = {
   },
   RECONCILE_CRON: { schema: schedule, default: '*/15 * * * *', remedy: SCHEDULE_REMEDY },
   RESYNC_CRON: { schema: schedule, default: '0 3 * * *', remedy: SCHEDULE_REMEDY },
-  TZ: { schema: timeZone, remedy: 'Use a name such as Asia/Bangkok or UTC, or leave it out.' },
+  TZ: { schema: timeZone, remedy: 'Use a name such as Asia/Bangkok or UTC, or leave it unset.' },
   SERVICE_MAX_CONCURRENCY: {
     schema: wholeNumber(1, 256),
     default: '8',
-    remedy: 'Set the most reads that may be in flight at once.',
+    remedy: 'Set how many reads may be in flight at once.',
   },
   SERVICE_MAX_RPS: {
     schema: positiveNumber(10_000),
     default: '50',
-    remedy: 'Set the most requests per second that may be sent to the service.',
+    remedy: 'Set how many requests per second may be sent to the store.',
   },
   RETENTION_DAYS: {
     schema: wholeNumber(1, 3650),
     default: '30',
-    remedy: 'Set for how many days raw deliveries and changes are kept.',
+    remedy: 'Set how many days raw deliveries and changes are kept.',
   },
   LOG_LEVEL: {
     schema: logLevel,

@@ -1,4 +1,6 @@
-/** The breaker (docs/architecture.md#reading-the-store): after repeated failures nothing is sent but one probe at a time. */
+/**
+ * The breaker (docs/architecture.md#rates): after repeated failures nothing is sent but one probe at a time.
+ */
 import { fullJitterMs, type BackoffPolicy } from './backoff.ts';
 
 export type Breaker =

@@ -1,6 +1,6 @@
 /**
- * What can be known of the service's clock (docs/architecture.md#merge-rules): bounds of the offset θ = service's clock − own clock, and
- * from them the window, in the service's clock, in which a read was sampled.
+ * What can be known of the service's clock (docs/architecture.md#clock-bounds): bounds of the offset
+ * θ = service's clock − own clock, and from them the window, in the service's clock, in which a read was sampled.
  */
 import {
   DATE_HEADER_STEP_MS,

@@ -1,4 +1,6 @@
-/** Additive increase, multiplicative decrease of the number of reads under way (docs/architecture.md#reading-the-store). */
+/**
+ * Additive increase, multiplicative decrease of the number of reads under way (docs/architecture.md#rates).
+ */
 export interface Concurrency {
   /** Fractional; the floor of it may be under way at once. */
   readonly limit: number;

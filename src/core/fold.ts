@@ -1,4 +1,7 @@
-/** The fold: one log entry into the tables. No clock, no randomness, no I/O but through `Tables` (docs/architecture.md#data-flow). */
+/**
+ * The fold: one log entry into the tables. No clock, no randomness, no I/O but through `Tables`
+ * (docs/architecture.md#data-flow).
+ */
 import type {
   DowntimeEntry,
   DueEntry,

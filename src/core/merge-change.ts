@@ -1,6 +1,6 @@
 /**
- * How one change merges into its cell (docs/architecture.md#merge-rules, rules 1 to 4). The outcome's branch carries the rule's number,
- * so that tests and counters can show that each has happened.
+ * How one change merges into its cell (docs/architecture.md#changes, rules 1 to 4). The outcome's branch
+ * carries the rule's number, so that tests and counters can show that each has happened.
  */
 import type { StockChange } from './entry.ts';
 import type { Cell } from './model.ts';

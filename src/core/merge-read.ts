@@ -1,6 +1,6 @@
 /**
- * How one product read merges into a cell or a total (docs/architecture.md#merge-rules, "A read"): it never overwrites a change that it
- * may not have seen, and what it overwrites it says.
+ * How one product read merges into a cell or a total (docs/architecture.md#reads): it never overwrites a
+ * change that it may not have seen, and what it overwrites it says.
  */
 import type { LevelSnapshot } from './entry.ts';
 import { REMOVAL_CONFIRM_MS, REPLICA_LAG_MS } from './limits.ts';

@@ -88,7 +88,7 @@ export interface Product {
   readonly hasBundle: boolean;
 }
 
-/** Lower is sooner (docs/architecture.md#reading-the-store). */
+/** Lower is sooner (docs/architecture.md#queue). */
 export const PRIORITY = { operator: 0, unmapped: 0, conflict: 1, gap: 2, downtime: 3, stale: 4 } as const;
 
 /** Why a product must be read again. */

@@ -1,4 +1,7 @@
-/** Obligations: products that must be read again, and when a read meets one (docs/architecture.md#merge-rules). */
+/**
+ * Obligations: products that must be read again, and when a read meets one
+ * (docs/architecture.md#re-read-requests).
+ */
 import { LATEST_MS, REPLICA_LAG_MS } from './limits.ts';
 import { PRIORITY, type Obligation, type Reason } from './model.ts';
 

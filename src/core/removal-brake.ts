@@ -1,4 +1,7 @@
-/** The brake (docs/architecture.md#merge-rules): a store does not lose a large part of its catalogue at once; an upstream mistake does. */
+/**
+ * The brake (docs/architecture.md#mass-removal-guard): a store does not lose a large part of its catalogue at
+ * once; an upstream mistake does.
+ */
 import { BRAKE_PRODUCTS, BRAKE_SHARE, BRAKE_WINDOW_MS } from './limits.ts';
 import type { MirrorState } from './model.ts';
 

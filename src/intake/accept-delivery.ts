@@ -1,6 +1,6 @@
 /**
- * What happens to one webhook request between its bytes and its answer (docs/http-api.md). Knows nothing of the HTTP
- * framework: bytes and a header in, a status out.
+ * What happens to one webhook request between its bytes and its answer (docs/http-api.md#public-listener).
+ * Knows nothing of the HTTP framework: bytes and a header in, a status out.
  */
 import { verifySignature } from '../service/signature.ts';
 import type { StoreWriter } from '../store/store.ts';

@@ -1,4 +1,4 @@
-/** The public listener: `POST /webhooks`, `GET /healthz`, nothing else (docs/http-api.md). */
+/** The public listener: `POST /webhooks`, `GET /healthz`, nothing else (docs/http-api.md#public-listener). */
 import type { IncomingMessage } from 'node:http';
 import type { HttpBindings } from '@hono/node-server';
 import { Hono } from 'hono';

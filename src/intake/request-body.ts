@@ -4,7 +4,7 @@
  */
 import type { IncomingMessage } from 'node:http';
 
-/** 1 MB (docs/http-api.md). */
+/** 1 MB (docs/http-api.md#public-listener). */
 const MAX_BODY_BYTES = 1 << 20;
 /** Bodies on their way beyond this together are refused: who may not sign may still send. */
 const MAX_HELD_BYTES = 128 << 20;

@@ -1,6 +1,7 @@
 /**
- * Authentic deliveries that the store could not take (docs/architecture.md#durability). Their variants are kept in memory and put on
- * record as obligations as soon as the store commits again. The service will not send them a second time.
+ * Authentic deliveries that the store could not take (docs/architecture.md#when-nothing-can-be-committed).
+ * Their variants are kept in memory and put on record as obligations as soon as the store commits again. The
+ * service will not send them a second time.
  */
 import type { Logger } from '../log.ts';
 import { parseDelivery } from '../service/delivery.ts';

@@ -1,10 +1,10 @@
-/** Errors of the private listener, shaped like the service's own (docs/http-api.md). */
+/** Errors of the private listener, in the same form as the store's own (docs/http-api.md#private-listener). */
 import { z } from '@hono/zod-openapi';
 
 export const errorSchema = z
   .object({
     error: z.string().meta({ description: 'A code for programs.' }),
-    error_description: z.string().meta({ description: 'A sentence for people, naming the field.' }),
+    error_description: z.string().meta({ description: 'A sentence for people that names the field.' }),
   })
   .openapi('Error');
 

@@ -1,4 +1,7 @@
-/** The private listener (docs/http-api.md): who is let in, then the API and the page. Questions run on the reader's thread. */
+/**
+ * The private listener (docs/http-api.md#private-listener): access control, then the API and the page.
+ * Queries run on the reader's thread.
+ */
 import { Hono, type Context } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import { HTTPException } from 'hono/http-exception';
@@ -29,7 +32,7 @@ export function createOpsApp(deps: OpsDeps): Hono<OpsEnv> {
   if (lock === null) app.use(refuseForeignHost);
   app.use(refuseCrossSite, bodyLimit({ maxSize: MAX_BODY_BYTES, onError: tooLarge }));
   app.route('/', loginRoutes({ lock, now, log }));
-  // Everything from here on is for those who are signed in: handlers find how in `c.get('signedInBy')`.
+  // Everything from here on requires a sign-in; `c.get('signedInBy')` tells handlers which kind.
   app.use(requireSignIn(lock), refuseMethods(app));
   app.use('/api/*', requireJson);
   app.route('/', metricsRoute(deps.metrics));
@@ -38,9 +41,9 @@ export function createOpsApp(deps: OpsDeps): Hono<OpsEnv> {
 
   app.notFound((c) => c.json(errorBody('not_found', `there is no ${c.req.method} ${c.req.path}`), 404));
   app.onError((cause, c) => {
-    // What the framework refuses by itself: a body that is not JSON, a path that cannot be decoded.
+    // Refused by the framework itself: a body that is not JSON, a path that cannot be decoded.
     if (cause instanceof HTTPException && cause.status < 500) {
-      const problem = cause.message.includes('JSON') ? 'the body: it is not JSON' : cause.message;
+      const problem = cause.message.includes('JSON') ? 'the body is not JSON' : cause.message;
       return c.json(errorBody('invalid_request', problem), cause.status);
     }
     log.error({ err: cause, path: c.req.path }, 'a request to the private listener failed');

@@ -1,12 +1,12 @@
-/** What the private listener's handlers find in a request's context. */
+/** The request context of the private listener's handlers. */
 import type { HttpBindings } from '@hono/node-server';
 import type { SignedInBy } from './access/signed-in.ts';
 
 export interface OpsEnv {
-  /** Node's own request and answer; absent where no socket is. */
+  /** Node's own request and response; absent without a socket. */
   Bindings: Partial<HttpBindings>;
   Variables: {
-    /** How the request showed that it may be here; not set before it did. */
+    /** How the request signed in; not set before that was checked. */
     signedInBy: SignedInBy;
   };
 }

@@ -1,8 +1,8 @@
-/** What happened in the mirror, for the log: one line for each event that is worth a person's attention. */
+/** What happened in the mirror, as log output: one line for each event that deserves a person's attention. */
 import type { Fact } from '../core/fact.ts';
 import type { Logger } from '../log.ts';
 
-/** Of each kind in each stretch; the rest is counted, so that an outage or a new format does not flood the log. */
+/** Lines of each kind per period. Further ones are counted, so that an outage or a new format does not flood the log. */
 const MOST_LINES = 20;
 const STRETCH_MS = 10_000;
 
@@ -10,14 +10,14 @@ type Level = 'debug' | 'info' | 'warn' | 'error';
 
 export class FactLog {
   readonly #log: Logger;
-  /** Lines of each kind in the present stretch, those left out too. */
+  /** Lines of each kind in the current period, suppressed ones included. */
   readonly #lines = new Map<Fact['kind'], number>();
 
   constructor(log: Logger) {
     this.#log = log;
   }
 
-  /** @param seq of the log's entry: with it the delivery and its request id, or the read, are found again. */
+  /** @param seq of the entry in the event log, to find the delivery with its request id, or the read. */
   tell(fact: Fact, seq: number): void {
     switch (fact.kind) {
       case 'gap_proved': {
@@ -26,28 +26,33 @@ export class FactLog {
           'info',
           fact,
           { seq, productId, variantId: gap.variantId, warehouseId: gap.warehouseId },
-          'a delivery is lost: its cell is repaired, the products that move are read',
+          'a delivery from the store was lost: its stock level is re-read, and so are the products that moved recently',
         );
         return;
       }
       case 'drift':
-        // A bundle's total moves with its components and has no delivery of its own: that is no fault.
+        // A bundle's total moves with its components, without a delivery of its own: that is no fault.
         this.#say(
           fact.cause === 'derived' ? 'debug' : 'info',
           fact,
           { seq, ...fact },
-          'a read found a difference and corrected it',
+          'a read found a difference from the store and corrected it',
         );
         return;
       case 'removed':
-        this.#say('info', fact, { seq, what: fact.what, id: fact.id }, 'no longer in the service: removed');
+        this.#say(
+          'info',
+          fact,
+          { seq, what: fact.what, id: fact.id },
+          'the store no longer has it: removed from the mirror',
+        );
         return;
       case 'quarantined':
         this.#say(
           'warn',
           fact,
           { seq, ...fact },
-          'an authentic delivery was not understood: it is kept, and read about',
+          'an authentic delivery was not understood: it is kept, and what it names is read from the store instead',
         );
         return;
       case 'brake':
@@ -55,7 +60,7 @@ export class FactLog {
           'error',
           fact,
           { seq, ...fact },
-          'too many products are missing at once: nothing is removed before an operator allows it (resync --allow-removals)',
+          'the store no longer shows many products at once: the mirror keeps them until an operator allows the removal (resync --allow-removals)',
         );
         return;
       case 'wrong_store':
@@ -63,7 +68,7 @@ export class FactLog {
           'error',
           fact,
           { seq, ...fact },
-          'the service answers for another store: nothing of it is mirrored; correct SERVICE_CLIENT_ID, or set DATABASE_PATH to a new file',
+          'the credentials belong to another store: nothing of it is mirrored; correct SERVICE_CLIENT_ID, or set DATABASE_PATH to a new file',
         );
         return;
       case 'clock_contradiction':
@@ -71,7 +76,7 @@ export class FactLog {
           'warn',
           fact,
           { seq },
-          'what the service says of its clock contradicts itself: reads are trusted less for a while; if it goes on, see that both clocks are set',
+          'the store’s clock or this machine’s has jumped: more products are re-read for a while, and figures stay correct; if this goes on, check both clocks',
         );
         return;
       case 'change':
@@ -97,13 +102,13 @@ export class FactLog {
     const lines = (this.#lines.get(kind) ?? 0) + 1;
     this.#lines.set(kind, lines);
     if (lines === 1) setTimeout(() => this.#endStretch(level, kind, message), STRETCH_MS).unref();
-    // Whoever wants each line has them at the level of debug.
+    // At level debug, every line is written.
     this.#log[lines <= MOST_LINES ? level : 'debug'](details, message);
   }
 
   #endStretch(level: Level, kind: Fact['kind'], message: string): void {
     const more = (this.#lines.get(kind) ?? 0) - MOST_LINES;
     this.#lines.delete(kind);
-    if (more > 0) this.#log[level]({ kind, more }, `as many more times within 10 s: ${message}`);
+    if (more > 0) this.#log[level]({ kind, more }, `repeated within 10 s: ${message}`);
   }
 }

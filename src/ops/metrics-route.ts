@@ -1,4 +1,4 @@
-/** `GET /metrics`: the text that Prometheus reads (docs/http-api.md). From memory alone. */
+/** `GET /metrics`: the text that Prometheus reads (docs/http-api.md#private-listener). From memory, without a query. */
 import { Hono } from 'hono';
 
 export interface MetricsSource {

@@ -1,6 +1,6 @@
 /**
- * Everything that watches a running service: metrics, alarms, samples of refused requests. It is told by observers
- * that the composition hands to the others, who know nothing of it.
+ * Everything that watches a running mirror: metrics, alarms, samples of refused requests. It learns of events through
+ * observers, which the composition passes to the other parts; these do not depend on it.
  */
 import { Gauge, Registry } from 'prom-client';
 import packageJson from '../../package.json' with { type: 'json' };
@@ -28,7 +28,7 @@ export interface WatchedMirror {
   readonly log: Logger;
 }
 
-/** A request that was refused: `Refusal` of the public listener, as far as it matters here. */
+/** A refused request: the part of the public listener's `Refusal` that is needed here. */
 export interface WatchedRefusal {
   readonly reason: keyof ReturnType<typeof createCounting>['rejected'];
   readonly status: RejectedStatus;
@@ -37,7 +37,7 @@ export interface WatchedRefusal {
   readonly bytes: number | null;
 }
 
-/** How late changes come is asked of a sample: a body must be read for it. */
+/** Lateness is measured on a sample, since it requires parsing the body. */
 const LAG_EVERY_MS = 50;
 const LAG_MAX_BYTES = 16 << 10;
 
@@ -51,7 +51,7 @@ export class Monitor {
   constructor() {
     new Gauge({
       name: 'stock_mirror_build_info',
-      help: 'Always 1; its labels say what runs.',
+      help: 'Always 1; the labels name the versions.',
       labelNames: ['version', 'node_version'],
       registers: [this.registry],
     }).set({ version: packageJson.version, node_version: process.version }, 1);
@@ -65,7 +65,7 @@ export class Monitor {
   };
   #onCommit: ((report: CommitReport) => void) | null = null;
 
-  /** A request to the service has ended. @param status null: without a whole answer. */
+  /** A request to the store has ended. @param status null: without a complete answer. */
   readonly onAnswer = (endpoint: string, status: number | null): void => {
     this.#counting.requests.inc();
     if (endpoint === TOKEN_ENDPOINT) this.#counting.tokens.inc();
@@ -76,14 +76,18 @@ export class Monitor {
     return observedClient(client, this.#counting);
   }
 
-  /** To be called once. What it gives is to be started before the service is asked for anything: then no run is missed. */
+  /** Call it once, and start the result before any request to the store, so that no run is missed. */
   watch({ store, sampler, operator, now, log }: WatchedMirror): Watch {
     const counting = this.#counting;
     const tallies = new Tallies({ store, counting });
     let isStopped = false;
     const tally = (): void => {
       tallies.update().catch((error: unknown) => {
-        if (!isStopped) log.warn({ err: error }, 'cannot ask the store for the metrics’ figures');
+        if (!isStopped)
+          log.warn(
+            { err: error },
+            'cannot read the figures for the metrics from the database: they stay as they are',
+          );
       });
     };
     const watchman = new Watchman({
@@ -134,7 +138,10 @@ export class Monitor {
         tally();
         sampler.onSample(tally);
         watchman.start().catch((error: unknown) => {
-          log.warn({ err: error }, 'cannot ask the log how often deliveries come: it is learned from now on');
+          log.warn(
+            { err: error },
+            'cannot read from the event log how often deliveries came: the silence alarm learns it from now on',
+          );
         });
       },
       async stop(): Promise<void> {
@@ -163,7 +170,7 @@ export interface Watch {
     committed(body: Uint8Array, tookMs: number): void;
     refused(refusal: WatchedRefusal): void;
   };
-  /** Nobody listened for a while, up to now. */
+  /** The mirror was not listening for a while, up to now. */
   stoodStill(): void;
   start(): void;
   /** After the sampler. */

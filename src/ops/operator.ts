@@ -1,4 +1,4 @@
-/** What the private listener needs of the rest: described here, handed in by the composition. */
+/** What the private listener needs from the other parts: declared here, passed in by the composition. */
 import type { Logger } from '../log.ts';
 import type { Run } from '../store/queries/runs.ts';
 import type { Pruner } from '../store/retention.ts';
@@ -14,7 +14,7 @@ export interface Operator {
     productIds: readonly string[] | null,
     options: { readonly allowRemovals: boolean },
   ): Promise<Run & { readonly joined: boolean }>;
-  /** Why the service is not asked at present; null when it is. */
+  /** Why no request is sent to the store at present; null: requests are sent. */
   readonly blocked: {
     readonly kind: string;
     readonly message: string;
@@ -25,11 +25,11 @@ export interface Operator {
 
 export interface OpsDeps {
   readonly reader: StoreReader;
-  /** Its news alone: what is followed is woken by it. */
+  /** Only its news, which wakes those who follow the feed. */
   readonly writer: Pick<StoreWriter, 'onAppended'>;
   readonly operator: Operator;
   readonly pruner: Pruner;
-  /** Bearer token of the private listener; null: none is asked for. */
+  /** Bearer token of the private listener; null: none is required. */
   readonly token: string | null;
   readonly metrics: MetricsSource;
   readonly state: StateSource;
@@ -39,6 +39,6 @@ export interface OpsDeps {
   /** Epoch ms. */
   readonly now: () => number;
   readonly log: Logger;
-  /** Aborted when the service stops: answers that are held open end. */
+  /** Aborted when the mirror stops, which ends the answers that are held open. */
   readonly stopping: AbortSignal;
 }

@@ -1,4 +1,7 @@
-/** The latest refused webhook requests, a bounded number of each kind: never a body, never a signature (docs/architecture.md#security). */
+/**
+ * The latest refused webhook requests, a bounded number of each kind: never a body, never a signature
+ * (docs/architecture.md#security).
+ */
 
 export type RejectedStatus = 401 | 413 | 503;
 
@@ -8,7 +11,7 @@ export interface RejectedRequest {
   readonly status: RejectedStatus;
   /** One word of a fixed list, such as `wrong_signature`. */
   readonly reason: string;
-  /** Who was at the other end of the connection, which may be a proxy. */
+  /** The other end of the connection, which may be a proxy. */
   readonly remoteAddress: string | null;
   readonly bytes: number | null;
 }

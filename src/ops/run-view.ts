@@ -7,12 +7,12 @@ export interface RunView {
   readonly state: 'running' | 'done' | 'failed';
   readonly started_at: number;
   readonly finished_at: number | null;
-  /** Products the run covers; grows while the list is still being walked. */
+  /** Products in the run; grows while the catalogue list is still being read. */
   readonly total: number;
   readonly done: number;
-  /** Differences its reads found and corrected. */
+  /** Differences that its reads found and corrected. */
   readonly drift: number;
-  /** Products the service refused to show. */
+  /** Products that the store refused to show. */
   readonly failed: number;
   readonly error: string | null;
 }

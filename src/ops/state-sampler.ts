@@ -1,7 +1,7 @@
 /**
- * Asks the store for the state of the mirror, once for all who show it: metrics, alarms, plots, the API and the page.
- * A question costs in proportion to what is in doubt, which after a downtime is everything: the longer it takes, the
- * more rarely it is asked, since the reader's thread has better things to do.
+ * Reads the state of the mirror from the database, once for all who show it: metrics, alarms, plots, the API and the
+ * page. The query costs in proportion to the open re-read requests, which after downtime cover everything: the longer
+ * it takes, the more rarely it runs, to keep the reader's thread free.
  */
 import type { Logger } from '../log.ts';
 import type { StateSample } from '../store/queries/gauges.ts';
@@ -9,13 +9,13 @@ import type { Status } from '../store/queries/status.ts';
 import type { StoreReader } from '../store/store.ts';
 
 export interface SampledState extends StateSample {
-  /** When it was asked, epoch ms. */
+  /** When it was taken, epoch ms. */
   readonly atMs: number;
 }
 
-/** The status for those who are asked for it. */
+/** Gives the current status. */
 export interface StateSource {
-  /** Of now; while counting takes long, the counts are those of the last sample. @throws StoreError */
+  /** The status as of now; while counting takes long, the counts are those of the last sample. @throws StoreError */
   status(): Promise<Status>;
 }
 
@@ -26,9 +26,9 @@ export interface StateSamplerDeps {
 }
 
 const EVERY_MS = 10_000;
-/** Sampling may take one part in this many of the reader's time. */
+/** Sampling may take 1 / SHARE of the reader's time. */
 const SHARE = 50;
-/** What takes longer is not asked anew for each who looks. */
+/** A slower query does not run again for each request. */
 const QUICK_MS = 50;
 
 export class StateSampler implements StateSource {
@@ -51,7 +51,7 @@ export class StateSampler implements StateSource {
     return this.#last;
   }
 
-  /** @param listener told of each sample. Must not throw. */
+  /** @param listener called with each sample. Must not throw. */
   onSample(listener: (sample: SampledState) => void): void {
     this.#listeners.add(listener);
   }
@@ -60,7 +60,7 @@ export class StateSampler implements StateSource {
     const last = this.#last;
     if (last === null || last.tookMs < QUICK_MS) return (await this.#sampleNow()).status;
     if (performance.now() - this.#lastEndedMs >= last.tookMs * SHARE) {
-      // Should it fail, so does what is asked next, or the next sample.
+      // If it fails, so does the following query or the next sample.
       this.#sampleNow().catch(() => undefined);
     }
     return { ...last.status, ...(await this.#deps.reader.ask('glance')) };
@@ -80,14 +80,17 @@ export class StateSampler implements StateSource {
   async #again(): Promise<void> {
     await this.#sampleNow().catch((error: unknown) => {
       if (!this.#stopped)
-        this.#deps.log.warn({ err: error }, 'cannot ask the store for the state of the mirror');
+        this.#deps.log.warn(
+          { err: error },
+          'cannot read the state of the mirror from the database: metrics and alarms stay as they are',
+        );
     });
     if (this.#stopped) return;
     this.#timer = setTimeout(() => void this.#again(), Math.max(EVERY_MS, (this.#last?.tookMs ?? 0) * SHARE));
     this.#timer.unref();
   }
 
-  /** A sample that begins after this call. However many ask meanwhile, at most one waits behind the one under way. */
+  /** A sample that begins after this call. However many callers there are, at most one sample waits behind the one under way. */
   #sampleNow(): Promise<SampledState> {
     if (this.#underWay === null) return this.#sample();
     return (this.#next ??= this.#underWay

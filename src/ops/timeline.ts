@@ -1,6 +1,6 @@
 /**
- * The last day minute by minute, for the ops page's plots: what nothing else keeps, such as the times of answers. In
- * memory, bounded, and lost with the process; of deliveries the log tells what came before its start.
+ * The last day minute by minute, for the plots of the ops page: figures kept nowhere else, such as response times. In
+ * memory, bounded, and lost with the process; earlier deliveries are counted from the event log.
  */
 import type { Logger } from '../log.ts';
 import type { StoreReader } from '../store/store.ts';
@@ -13,14 +13,14 @@ export interface Minute {
   readonly deliveries: number | null;
   /** Requests answered otherwise; null: not known. */
   readonly refused: number | null;
-  /** Of the times from request to answer; null: there was none. */
+  /** Of the response times; null: there was no answer. */
   readonly medianMs: number | null;
   readonly p99Ms: number | null;
-  /** The largest figures seen in the minute; null: not asked for. */
+  /** The largest figures sampled in the minute; null: not sampled. */
   readonly pendingReads: number | null;
   readonly suspects: number | null;
   readonly openGaps: number | null;
-  /** How long the oldest doubt had waited for its read; 0: none waited. */
+  /** The age of the oldest re-read request that makes rows suspect; 0: there was none. */
   readonly lagMs: number | null;
 }
 
@@ -35,7 +35,7 @@ export interface SlowAnswer {
 export interface Timeline {
   /** The last `count` minutes, oldest first; the last one is not over yet. */
   minutes(count: number): Minute[];
-  /** The slowest answers of late, newest first. */
+  /** Recent slow answers, newest first. */
   slowAnswers(): readonly SlowAnswer[];
 }
 
@@ -51,10 +51,10 @@ const MINUTE_MS = 60_000;
 export const KEPT_MINUTES = 24 * 60;
 /** Upper ends of the classes in which times are counted; the last class has none. */
 const CLASSES_MS = [1, 2, 3, 4, 5, 7, 10, 15, 20, 30, 40, 50, 70, 100, 150, 200, 300, 400, 500, 700, 1_000];
-/** The service waits a second: what takes a quarter of that deserves a look. */
+/** The store waits one second: a quarter of that deserves a look. */
 const SLOW_MS = 250;
 const SLOW_KEPT = 50;
-/** Entries of the log looked at for what came before the start. */
+/** How many entries of the event log are searched for deliveries before the start. */
 const LOG_LOOKED_AT = 10_000;
 
 interface Slot {
@@ -120,7 +120,7 @@ export class LiveTimeline implements Timeline {
     const slot = this.#slotAt(Math.floor(atMs / MINUTE_MS));
     if (status === 204) slot.deliveries = (slot.deliveries ?? 0) + 1;
     else slot.refused = (slot.refused ?? 0) + 1;
-    // A refused signature costs no commit: its time says nothing of how quickly deliveries are answered.
+    // A refused signature needs no commit, so its time says nothing about how quickly deliveries are answered.
     if (status === 401 || status === 413) return;
     const place = CLASSES_MS.findIndex((end) => tookMs <= end);
     const at = place === -1 ? CLASSES_MS.length : place;
@@ -153,18 +153,19 @@ export class LiveTimeline implements Timeline {
     return slot;
   }
 
-  /** What the log knows of the time before this process. */
+  /** Fills in deliveries from before this process, from the event log. */
   async #recall(): Promise<void> {
     const { reader, now, log } = this.#deps;
     try {
       const sinceMs = now() - KEPT_MINUTES * MINUTE_MS;
       const logged = await reader.ask('loggedMinutes', { sinceMs, limit: LOG_LOOKED_AT });
-      // The oldest minute may have been cut in its middle.
+      // The oldest minute may be incomplete.
       for (const { minute, deliveries } of logged.slice(1)) {
         if (minute < this.#startedMinute) this.#slotAt(minute).deliveries = deliveries;
       }
     } catch (error) {
-      if (!this.#stopped) log.warn({ err: error }, 'cannot ask the log how many deliveries came of late');
+      if (!this.#stopped)
+        log.warn({ err: error }, 'cannot read recent deliveries from the event log: the plots begin now');
     }
   }
 

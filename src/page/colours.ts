@@ -1,4 +1,4 @@
-/** The colours of all pages, by their use: each readable on its ground, in both lights. */
+/** The colours of all pages, by use: each readable on its background, in light and dark mode. */
 export const colours = `:root {
   color-scheme: light dark;
   --ground: #f5f6f8;

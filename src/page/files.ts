@@ -1,9 +1,9 @@
-/** The page's style and script, as the two files that its head names. */
+/** The style sheet and script that the page's head refers to. */
 import { Hono, type Env } from 'hono';
 import { script } from './script.ts';
 import { baseStyle } from './style.ts';
 
-/** @param style the page's own, after what all pages share. */
+/** @param style the page's own, appended to what all pages share. */
 export function pageFiles<E extends Env>(style: string): Hono<E> {
   const app = new Hono<E>();
   for (const [path, type, text] of [

@@ -1,18 +1,18 @@
-/** The document that a page stands in: style and script come from the same server, and nothing else is loaded. */
+/** The HTML document around a page: style and script come from the same server, and nothing else is loaded. */
 import { html, raw } from 'hono/html';
 import type { Html } from './html.ts';
 
 export interface Frame {
   readonly title: string;
-  /** Called by its name where a script says that it does not answer: `The service`. */
+  /** What scripts call the program when it does not answer: `The mirror`. */
   readonly server: string;
-  /** How often scripts ask for the page anew. */
+  /** How often scripts reload the page. */
   readonly everyMs: number;
-  /** What they ask for; null: the address that the browser shows. */
+  /** The address they load; null: the one that the browser shows. */
   readonly refresh: string | null;
-  /** Without scripts it is loaded again after this while; null: when the reader says so. */
+  /** Without scripts, the page reloads after this time; null: never. */
   readonly reloadAfterS: number | null;
-  /** Where the keyboard gets past the header. */
+  /** The link that lets the keyboard skip the header. */
   readonly skip: { readonly to: string; readonly words: string };
   readonly body: Html;
 }

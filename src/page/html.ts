@@ -1,4 +1,4 @@
 import type { html } from 'hono/html';
 
-/** A piece of markup: every value in it was escaped. */
+/** A piece of markup whose values are all escaped. */
 export type Html = ReturnType<typeof html>;

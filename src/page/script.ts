@@ -1,13 +1,13 @@
 /**
- * What a page does besides when scripts run: it writes times in the reader's zone, shows what is new, and posts its
- * forms without leaving. It asks for the same page and takes from it what is marked `data-live`, so that nothing is
- * drawn in two ways: such a part is replaced (`whole`: and flashes), its `rows` come and go by their ids, and a `form`
- * takes new values where nobody is typing.
+ * What scripts add to a page: times in the reader's zone, live updates, and forms that post without leaving the page.
+ * The script reloads the same page and takes over the parts marked `data-live`, so that only the server renders: such a
+ * part is replaced (`whole`: it also flashes), its `rows` are added and removed by id, and a `form` takes new values
+ * unless it is being edited.
  */
 export const script = `const answerWithinMs = 10000;
 const { server, every, refresh } = document.body.dataset;
 const message = document.getElementById('message');
-// What was last sent for an element: what a browser's extensions did to it since is no difference.
+// The content last received for an element: changes that browser extensions make to it do not count.
 const received = new WeakMap();
 let posting = false;
 let lastSeen = '';
@@ -40,7 +40,7 @@ const parse = (text) => {
   return page;
 };
 
-/** Somebody types in it, or has marked what it says to copy it. */
+/** The reader is typing in it, or has selected text in it. */
 function isInUse(shown) {
   const active = document.activeElement;
   if (shown.contains(active) && active.matches('input, select, textarea')) return true;
@@ -50,7 +50,7 @@ function isInUse(shown) {
 
 const reachable = 'a[href], button, summary, [tabindex]';
 
-/** Where the keyboard is: the nearest element that has an id, and the place among what can be reached in it. */
+/** The keyboard focus: the nearest element with an id, and the index among the focusable elements in it. */
 function placeOfFocus(shown) {
   const active = document.activeElement;
   if (!shown.contains(active) || active === shown) return null;
@@ -85,7 +85,7 @@ function renewRows(shown, next) {
       place = place.nextElementSibling;
       continue;
     }
-    // Moving a row would take the focus from what is in it, so only rows that are new are put in.
+    // Moving a row would take the focus away from it, so only new rows are inserted.
     if (document.getElementById(row.id)) continue;
     shown.insertBefore(row, place);
     row.classList.add('fresh');
@@ -133,16 +133,16 @@ function tell(words) {
   message.replaceChildren(box);
 }
 
-/** @param words why what is shown is no longer of now; null: it is. */
+/** @param words why the page is out of date; null: it is current. */
 function setOld(words) {
-  if (words !== null && !isOld) tell(words + ' What is shown here is old.');
+  if (words !== null && !isOld) tell(words + ' This page is out of date.');
   if (words === null && isOld) message.replaceChildren();
   isOld = words !== null;
   document.body.classList.toggle('old', isOld);
 }
 
 const cannotShow = ({ status }) =>
-  setOld(server + ' cannot show this page any more (answer ' + status + '): load it again to see why.');
+  setOld(server + ' cannot show this page any more (status ' + status + '): reload it to see why.');
 
 async function look() {
   if (posting || document.hidden) return;
@@ -151,10 +151,10 @@ async function look() {
       headers: { accept: 'text/html' },
       signal: AbortSignal.timeout(answerWithinMs),
     });
-    // The session is over: the form to sign in has come instead.
+    // The session has ended: the answer is the sign-in form.
     if (answer.redirected) return void location.reload();
     const text = await answer.text();
-    // A form was posted meanwhile: what this answer shows is older than what that one does.
+    // A form was posted in the meantime: its answer is newer than this one.
     if (posting) return;
     if (!answer.ok) return cannotShow(answer);
     setOld(null);
@@ -185,22 +185,22 @@ document.addEventListener('submit', async (event) => {
       signal: AbortSignal.timeout(answerWithinMs),
     });
     const page = parse(await answer.text());
-    const told = page.getElementById('message');
-    // The session is over: the form to sign in has come instead.
-    if (!told && answer.redirected) return void location.reload();
-    if (!answer.ok && !told?.firstElementChild) {
-      // Where it leads to is asked for only when it is done.
+    const result = page.getElementById('message');
+    // The session has ended: the answer is the sign-in form.
+    if (!result && answer.redirected) return void location.reload();
+    if (!answer.ok && !result?.firstElementChild) {
+      // The redirect is followed only after the form was accepted.
       if (answer.redirected) return cannotShow(answer);
       throw new Error('answer ' + answer.status);
     }
-    message.replaceChildren(...told.childNodes);
+    message.replaceChildren(...result.childNodes);
     if (answer.ok) {
       if (form.dataset.clear !== undefined) form.reset();
       else for (const field of form.querySelectorAll('input')) settle(field, field);
       renew(page);
     }
   } catch {
-    tell(server + ' did not do that. Is it still running? Reload the page, and try again.');
+    tell(server + ' did not carry this out. Check that it is running, reload the page and try again.');
   } finally {
     posting = false;
     lastSeen = '';
@@ -208,7 +208,7 @@ document.addEventListener('submit', async (event) => {
 });
 
 localize(document);
-// What a notice speaks of has been done: a reload must not say it again.
+// A reload must not repeat the notice.
 const address = new URL(location.href);
 if (address.searchParams.has('done')) {
   for (const name of ['done', 'run']) address.searchParams.delete(name);

@@ -1,6 +1,6 @@
 import { colours } from './colours.ts';
 
-/** How the pages look that people open: light or dark as the reader's machine is set. */
+/** The common style of the pages: light or dark, following the reader's system. */
 export const baseStyle = `${colours}* { box-sizing: border-box; }
 body {
   margin: 0 auto;
@@ -32,7 +32,7 @@ code, .sku { font: 0.88em ui-monospace, 'Cascadia Mono', Menlo, monospace; }
 .problem { background: var(--bad-ground); color: var(--bad); }
 .notice a, .problem a { color: inherit; }
 .advice { color: var(--odd); }
-/* What a page shows while its server does not answer. */
+/* While the server does not answer. */
 .old main, .old .top .state { filter: grayscale(1); opacity: 0.75; }
 
 main { display: grid; gap: 1rem; grid-template-columns: minmax(0, 1fr); }

@@ -1,9 +1,9 @@
-/** What a form has done, or why it did not. Scripts put it in place of the last one. */
+/** The result of a form, or why it was refused. Scripts replace the previous one. */
 import { html } from 'hono/html';
 import type { Html } from './html.ts';
 
 export interface Problem {
-  /** What was wrong, as sentences. */
+  /** What was wrong, in sentences. */
   readonly words: string;
   /** What to do about it. */
   readonly advice: string;

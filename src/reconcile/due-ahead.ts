@@ -1,6 +1,6 @@
 /**
- * What is to be read next, asked of the database a little ahead: a request may then follow the one before it without
- * a question in between. Never for long: what becomes urgent meanwhile must not wait behind it.
+ * What is to be read next, queried from the database a little ahead: the next request can then follow the last one
+ * without a query in between. Never far ahead: a product that becomes urgent meanwhile must not wait behind it.
  */
 import type { StoreReader } from '../store/store.ts';
 
@@ -9,9 +9,9 @@ export interface DueAheadDeps {
   readonly now: () => number;
 }
 
-/** What was found to be due counts for so long. */
+/** How long the result of a query counts. */
 const FRESH_MS = 100;
-/** Every fifth read goes to the product read longest ago, so that no flood of doubts starves it. */
+/** Every fifth read goes to the product read longest ago, so that no flood of re-read requests starves it. */
 const FAIR_SHARE = 5;
 /** A product read this recently needs no fair share. */
 const FAIR_AGE_MS = 10 * 60_000;
@@ -20,7 +20,7 @@ export class DueAhead {
   readonly #deps: DueAheadDeps;
   #due: string[] = [];
   #oldest: string[] = [];
-  /** Taken since the question that is under way was asked: its answer may still name them. */
+  /** Taken since the query that is under way was sent: its answer may still name them. */
   #taken = new Set<string>();
   #foundAtMs = Number.NEGATIVE_INFINITY;
   #isExpired = false;
@@ -32,12 +32,12 @@ export class DueAhead {
     this.#deps = deps;
   }
 
-  /** Whether the database is to be asked again. */
+  /** Whether the database should be queried again. */
   get isSpent(): boolean {
     return this.#isExpired || !this.#isFresh() || (this.#hasMore && this.#due.length <= this.#wanted / 2);
   }
 
-  /** Something may be due beyond what was read. */
+  /** More may be due than was read. */
   get hasMore(): boolean {
     return this.#hasMore || this.#due.length > 0;
   }
@@ -52,7 +52,7 @@ export class DueAhead {
     const { reader, now } = this.#deps;
     const nowMs = now();
     this.#taken = new Set();
-    // Before the answer: whoever expires it meanwhile wants another one.
+    // Before the answer: an expiry meanwhile asks for another query.
     this.#isExpired = false;
     const { due, oldest } = await reader.ask('nextReads', {
       nowMs,

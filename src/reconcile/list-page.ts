@@ -1,4 +1,4 @@
-/** One page of the catalogue list, through the throttle, tried until it is there. */
+/** One page of the catalogue list, through the throttle, retried until it arrives. */
 import { fullJitterMs } from '../core/backoff.ts';
 import type { Logger } from '../log.ts';
 import type { CatalogueClient } from '../service/client.ts';
@@ -16,11 +16,11 @@ export interface ListDeps {
 }
 
 const RETRY = { baseMs: 1_000, capMs: 60_000 };
-/** A refusal takes a person to mend, on one side or the other. */
+/** A refusal needs a person to fix it, on one side or the other. */
 const REFUSED_RETRY = { baseMs: 10_000, capMs: 15 * 60_000 };
 
 /**
- * @returns the page; waits and tries again, ever more rarely, while the service does not give it.
+ * @returns the page; waits and tries again, ever more rarely, while the store does not give it.
  * @throws the signal's reason.
  */
 export async function listPage(
@@ -39,7 +39,10 @@ export async function listPage(
       const jitterMs = fullJitterMs(attempt, refused ? REFUSED_RETRY : RETRY, deps.random());
       const waitMs = Math.max(error.retryAfterMs ?? 0, jitterMs);
       const isNews = refused || error.kind === 'contract';
-      deps.log[isNews ? 'warn' : 'debug']({ err: error, waitMs }, 'cannot list products; trying again');
+      deps.log[isNews ? 'warn' : 'debug'](
+        { err: error, waitMs },
+        'the store did not answer its product list; trying again',
+      );
       await sleep(waitMs, signal);
     }
   }

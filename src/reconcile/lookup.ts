@@ -1,6 +1,6 @@
 /**
- * Finds the products of variants that a delivery named and no read has shown. The service has no such question, so
- * the catalogue is walked, latest edited first: a variant just created is on the first page.
+ * Finds the products of variants that a delivery named and no read has shown. The store has no such query, so the
+ * catalogue list is read, latest edited first: a variant just created is on the first page.
  */
 import { PageNews } from '../service/page-news.ts';
 import { PRODUCT_LIST_ENDPOINT } from '../service/product-list.ts';
@@ -15,21 +15,21 @@ export interface LookupDeps extends ListDeps {
 
 const PAGE = 100;
 const CHECK_MS = 100;
-/** A page whose reads take longer than this is left to the queue, which goes on with them. */
+/** A page whose reads take longer than this is left to the queue, which continues them. */
 const PAGE_READS_MS = 60_000;
 
 /** What a search did not find. */
 export interface Unfound {
   /** Variants that the rest of the catalogue may hold. */
   readonly left: readonly string[];
-  /** Variants that nothing in it holds: the miss is on record, and another one is to confirm it. */
+  /** Variants that nothing in it holds: the miss is recorded, and another search is to confirm it. */
   readonly toConfirm: readonly string[];
 }
 
 export const NOTHING: Unfound = { left: [], toConfirm: [] };
 
 /**
- * Puts on record what was found, and after a whole walk also what was not.
+ * Records what was found, and after a whole search also what was not.
  *
  * @param extent `newest`: only the first page.
  * @throws StoreError, ServiceError when the list has no end, the signal's reason.
@@ -56,7 +56,7 @@ export async function lookUp(
     if (page.has_more) news.note(ids.some((id) => !shown.has(id)));
     shown = new Set(ids);
     const productIds = await store.reader.ask('unreadSince', { productIds: ids, sinceMs: sentAtMs });
-    // A walk through everything is a long one and must not hold up other doubts.
+    // A search through the whole catalogue is long and must not hold up other re-read requests.
     if (extent === 'newest')
       await store.writer.append({ kind: 'listed', atMs: now(), productIds, lookup: true });
     else await obligeStale(deps, productIds);
@@ -78,7 +78,7 @@ async function obligeStale({ store, now }: LookupDeps, productIds: readonly stri
   await store.writer.append({ kind: 'oblige', atMs: now(), reason: 'stale', productIds, variantIds: [] });
 }
 
-/** @returns false when the page's reads did not come to an end in time: then nothing follows from not finding. */
+/** @returns false when the page's reads did not end in time: then a variant that was not found proves nothing. */
 async function areRead(
   { store, now }: LookupDeps,
   productIds: readonly string[],

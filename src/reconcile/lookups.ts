@@ -1,19 +1,19 @@
 /**
- * Which unknown variants are searched for, and how often. The newest products come first and are there within
- * seconds; what is not among them waits for one walk through everything, which may take as long as a full sync. A
- * variant that nobody has must not have the catalogue read for it over and over.
+ * Which unknown variants are searched for, and how often. The newest products come first and are found within
+ * seconds; a variant that is not among them waits for one search through the whole catalogue, which may take as long
+ * as a full sync. A variant that no product has must not cause the catalogue to be read over and over.
  */
 import type { Logger } from '../log.ts';
 import { lookUp, NOTHING, type LookupDeps } from './lookup.ts';
 
 /**
- * Two searches go unhindered, and each that is to confirm a miss, however many came to nothing before it. All others
- * come ever more rarely.
+ * Two searches are made at once, and so is each one that is to confirm a miss, however many found nothing before it.
+ * All others come ever more rarely.
  */
 const FREE_SEARCHES = 2;
 const PAUSE_MS = 60_000;
 const PAUSE_CAP_MS = 60 * 60_000;
-/** After a search that failed, which says nothing of what it searched for. */
+/** After a search that failed, which shows nothing about the variants it searched for. */
 const AFTER_FAILURE_MS = 5_000;
 /** Beyond this many the pacing starts anew, so that made-up ids do not fill the memory. */
 const MAX_REMEMBERED = 10_000;
@@ -27,7 +27,7 @@ export class Lookups {
   readonly #deps: LookupDeps & { readonly log: Logger };
   readonly #signal: AbortSignal;
   readonly #past = new Map<string, Past>();
-  /** Being searched for, or waiting for the walk. */
+  /** Being searched for, or waiting for the search through the whole catalogue. */
   readonly #busy = new Set<string>();
   readonly #forWalk = new Set<string>();
   #search: Promise<void> | null = null;
@@ -38,13 +38,16 @@ export class Lookups {
     this.#signal = signal;
   }
 
-  /** Begins what is due and not under way yet. Never rejects or throws: what fails is due again later. */
+  /**
+   * Begins the searches that are due and not under way yet. Never rejects or throws: a search that fails is due again
+   * later.
+   */
   begin(due: readonly string[]): void {
     this.#search ??= this.#searchNewest(due)?.finally(() => (this.#search = null)) ?? null;
     this.#walk ??= this.#walkEverything()?.finally(() => (this.#walk = null)) ?? null;
   }
 
-  /** The operator's word: what was searched for in vain may be searched for again at once. */
+  /** An operator's command: variants that were searched for in vain may be searched for again at once. */
   forgetPacing(): void {
     this.#past.clear();
   }
@@ -83,7 +86,7 @@ export class Lookups {
       if (!this.#signal.aborted)
         this.#deps.log.error(
           { err: error },
-          'looking up unknown variants failed: they stay due, and are looked up again',
+          'looking up unknown variants failed: they are looked up again later; until then their rows are suspect',
         );
       this.#doNotCount(ids);
     }
@@ -100,7 +103,7 @@ export class Lookups {
     if (past !== undefined) this.#past.set(id, { ...past, nextAtMs: 0 });
   }
 
-  /** A disk that was full for a while must not make the next hour's searches wait. */
+  /** A disk that was full for a while must not delay the next hour's searches. */
   #doNotCount(ids: readonly string[]): void {
     const nextAtMs = this.#deps.now() + AFTER_FAILURE_MS;
     for (const id of ids) {

@@ -1,4 +1,4 @@
-/** Waiting that ends early: when there is news, or when the service stops. */
+/** Waiting that ends early: when there is work, or when the mirror stops. */
 export interface Pause {
   /** Ends the wait under way, or lets the next one pass at once. */
   wake(): void;

@@ -1,4 +1,4 @@
-/** Reads one product and puts the answer on record; a failure is put on record too. */
+/** Reads one product and records the answer; a failure is recorded too. */
 import { fullJitterMs } from '../core/backoff.ts';
 import type { Fact } from '../core/fact.ts';
 import { LATEST_MS } from '../core/limits.ts';
@@ -17,10 +17,13 @@ export interface ProductReaderDeps {
 }
 
 const RETRY = { baseMs: 500, capMs: 60_000 };
-/** An answer that is not the service's own, or that cannot be kept, may take a person to mend: ever more rarely. */
+/**
+ * An answer that is not the store's own, or that cannot be saved, may need a person to fix it: retried ever more
+ * rarely.
+ */
 const ODD_ANSWER_RETRY = { baseMs: 2_000, capMs: 15 * 60_000 };
 
-/** An answer on its way into the log. */
+/** An answer on its way into the event log. */
 export type AnsweredRead = Extract<NewEntry, { kind: 'read' }>;
 
 /** @throws ServiceError */
@@ -29,7 +32,7 @@ export async function askProduct(
   productId: string,
   options: CallOptions,
 ): Promise<AnsweredRead> {
-  // Before the request: what is committed later, the answer may not show.
+  // Before the request: the answer may not show what is committed later.
   const s0 = store.writer.lastSeq;
   const answer = await client.productDetail(productId, options);
   const { sentAtMs, receivedAtMs, serverDateMs, requestId } = answer;
@@ -59,8 +62,9 @@ export async function recordAnswer(
 /**
  * Decides when a failed read is tried again.
  *
- * @param answeredAtMs when the service last answered anything.
- * @returns true when it waits for a schedule or an operator. @throws StoreError
+ * @param answeredAtMs when the store last answered anything.
+ * @returns true when it waits for a schedule or an operator.
+ * @throws StoreError
  */
 export async function recordFailure(
   deps: ProductReaderDeps,
@@ -69,7 +73,7 @@ export async function recordFailure(
   answeredAtMs: number,
 ): Promise<boolean> {
   const kind = error instanceof ServiceError ? error.kind : null;
-  // What holds everything back is no fault of this product.
+  // A problem that holds everything back is not the fault of this product.
   if (kind === 'aborted' || kind === 'credentials' || kind === 'rate_limited') return false;
   const { store, now, random } = deps;
   const attempts = ((await store.reader.ask('failureOf', { productId }))?.attempts ?? 0) + 1;

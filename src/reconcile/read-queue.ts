@@ -1,6 +1,7 @@
 /**
- * The one queue of product reads (docs/architecture.md#reading-the-store). It is kept in memory for moments only: what is due is asked of the
- * database, so that a kill forgets nothing, and a product that becomes due during its read is simply due again afterwards.
+ * The one queue of product reads (docs/architecture.md#queue). It is kept in memory only briefly: what is
+ * due is read from the database, so that a kill forgets nothing, and a product that becomes due during its read is
+ * simply due again afterwards.
  */
 import type { Fact } from '../core/fact.ts';
 import { ServiceError } from '../service/errors.ts';
@@ -13,11 +14,11 @@ import type { Throttle } from './throttle.ts';
 export interface ReadQueueDeps extends ProductReaderDeps {
   readonly throttle: Throttle;
   readonly log: Logger;
-  /** Told of each answer put on record. */
+  /** Called for each recorded answer. */
   readonly onRead: (productId: string, facts: readonly Fact[]) => void;
-  /** Told when the service refused the read for good. */
+  /** Called when the store refused the read for good. */
   readonly onParked: (productId: string, error: unknown) => void;
-  /** Told when everything that was due is read. */
+  /** Called when everything that was due is read. */
   readonly onIdle: () => void;
 }
 
@@ -25,15 +26,20 @@ export interface ReadQueueDeps extends ProductReaderDeps {
 const IDLE_MS = 200;
 /** How long to wait for the throttle when something is due. */
 const THROTTLED_MS = 20;
-/** For each request that may be under way so many products are asked for at once. */
+/** How many products are queried at once, for each request that may be under way. */
 const AHEAD = 4;
-/** Answers on their way from the socket into the log: a store that does not keep up holds the requests back. */
+/**
+ * Answers on their way from the socket into the event log: a database that does not keep up holds the requests back.
+ */
 const MAX_UNRECORDED = 24;
-/** Answers come in bursts: requests follow all of them before the first is looked at. */
+/** Answers come in bursts: the next requests go out for all of them before the first is parsed. */
 const BURST_MS = 2;
 /** An answer above this is looked at in a turn of its own. */
 const LARGE_BYTES = 128 << 10;
-/** A store that cannot keep even a failure keeps no answer either: so long nothing is asked of the service. */
+/**
+ * A database that cannot record even a failure can save no answer either: for this long the store is asked for
+ * nothing.
+ */
 const STORE_TROUBLE_MS = 1_000;
 
 export class ReadQueue {
@@ -84,7 +90,10 @@ export class ReadQueue {
         await this.#pause.wait(this.#ahead.hasMore ? THROTTLED_MS : IDLE_MS);
       } catch (error) {
         if (this.#isStopped()) return;
-        this.#deps.log.error({ err: error }, 'cannot ask the database what is due; trying again');
+        this.#deps.log.error(
+          { err: error },
+          'the database failed to answer which reads are due; trying again',
+        );
         await this.#pause.wait(STORE_TROUBLE_MS);
       }
     }
@@ -131,7 +140,7 @@ export class ReadQueue {
     this.#isBusy = true;
   }
 
-  /** Never rejects: every failure is on record, or leaves the product due. */
+  /** Never rejects: every failure is recorded, or leaves the product due. */
   async #read(productId: string): Promise<void> {
     const { throttle, log, onRead, onParked } = this.#deps;
     try {
@@ -139,19 +148,19 @@ export class ReadQueue {
       for (const fact of facts) {
         if (fact.kind !== 'wrong_store') continue;
         throttle.stopForWrongStore(
-          `the service answers for store ${fact.found}, the mirror holds store ${fact.expected}: ` +
+          `the credentials are those of store ${fact.found}, but the mirror holds store ${fact.expected}; nothing is read: ` +
             'correct SERVICE_CLIENT_ID, or set DATABASE_PATH to a new file',
         );
       }
       onRead(productId, facts);
     } catch (error) {
       if (this.#isStopped()) return;
-      log[levelOf(error)]({ productId, err: error }, 'a product could not be read');
+      log[levelOf(error)]({ productId, err: error }, 'a product could not be read from the store');
       try {
         const isParked = await recordFailure(this.#deps, productId, error, throttle.answeredAtMs);
         if (isParked) onParked(productId, error);
       } catch (storeError) {
-        log.error({ productId, err: storeError }, 'cannot put a failed read on record');
+        log.error({ productId, err: storeError }, 'the database could not record a failed read');
         this.#heldUntilMs = this.#deps.now() + STORE_TROUBLE_MS;
       }
     }
@@ -163,7 +172,7 @@ export class ReadQueue {
     return this.#largeAnswers;
   }
 
-  /** The next request waits neither for this answer to be looked at nor for the disk. */
+  /** The next request waits neither for this answer to be parsed nor for the disk. */
   async #askAndRecord(productId: string): Promise<readonly Fact[]> {
     let isArrived = false;
     const goOn = (): void => {
@@ -193,7 +202,9 @@ export class ReadQueue {
   }
 }
 
-/** What the throttle or the failure's own record tells is no news; an answer that is not the service's is. */
+/**
+ * Failures that the throttle or their own record reports are not logged again; an answer that is not the store's is.
+ */
 function levelOf(error: unknown): 'debug' | 'warn' | 'error' {
   if (!(error instanceof ServiceError)) return 'error';
   return error.kind === 'contract' ? 'warn' : 'debug';

@@ -1,4 +1,6 @@
-/** Everything that reads the service back: the queue, the runs, the lookups, the schedules, the repair after downtime. */
+/**
+ * Everything that reads from the store: the queue, the runs, the lookups, the schedules, the repair after downtime.
+ */
 import type { Fact } from '../core/fact.ts';
 import type { Logger } from '../log.ts';
 import type { CatalogueClient } from '../service/client.ts';
@@ -29,13 +31,13 @@ export interface ReconcilerDeps {
   readonly schedules: ScheduleOptions;
 }
 
-/** A start after more than this of silence repairs what was missed before anything else. */
+/** A start after a longer silence than this first repairs what was missed. */
 const DOWNTIME_MS = 5_000;
 const TICK_MS = 250;
 const TROUBLE_MS = 1_000;
 /** Most products that one tick of RECONCILE_CRON adds to the queue. */
 const SCHEDULED_READS = 5_000;
-/** How long the operator's leave to remove products holds. */
+/** How long the operator's permission to remove products lasts. */
 const ALLOW_REMOVALS_MS = 60 * 60_000;
 
 export class Reconciler {
@@ -48,11 +50,11 @@ export class Reconciler {
   readonly #pause = createPause();
   #schedule: Schedule | null = null;
   #ticking: Promise<void> | null = null;
-  /** The walk through the list under way, for one run at a time. */
+  /** The catalogue scan under way, for one run at a time. */
   #sweeping: Promise<void> | null = null;
-  /** Runs begin one after the other, so that two who ask at once get the same one. */
+  /** Runs begin one after the other, so that two simultaneous requests get the same one. */
   #lastBegun: Promise<unknown> = Promise.resolve();
-  /** Differences found and not yet on record, by run under way. */
+  /** Differences found and not yet recorded, by run under way. */
   readonly #drift = new Map<number, number>();
   readonly #unread: UnreadCount;
 
@@ -65,7 +67,7 @@ export class Reconciler {
       maxConcurrency: deps.maxConcurrency,
       maxRps: deps.maxRps,
       onBlocked: (why) => {
-        if (why === null) log.info('the service is being asked again');
+        if (why === null) log.info('the mirror reads from the store again');
         else log.warn({ kind: why.kind, untilMs: why.untilMs }, why.message);
       },
     });
@@ -77,7 +79,7 @@ export class Reconciler {
       onParked: (productId, error) =>
         log.warn(
           { productId, err: error },
-          'the service refuses this read; the next schedule or resync tries it again',
+          'the store refuses to answer for this product; its rows stay suspect until the next schedule or resync tries again',
         ),
     });
     this.#unread = new UnreadCount(deps.store.reader);
@@ -92,11 +94,12 @@ export class Reconciler {
     return this.#queue.readsUnderWay;
   }
 
-  /** Begins to read. Call `repairSilence` first when deliveries are listened to. */
+  /** Begins to read. Call `repairSilence` first when deliveries are received. */
   start(): void {
     const { store, schedules, log } = this.#deps;
     store.writer.onAppended(({ facts }) => {
-      // Any other doubt is not due before a replica can have caught up; the queue comes by itself until then.
+      // Any other re-read request is not due before a replica can have caught up; the queue checks by itself until
+      // then.
       if (facts.some((fact) => fact.kind === 'canary')) this.#queue.wake();
     });
     this.#queue.start();
@@ -104,11 +107,15 @@ export class Reconciler {
     this.#schedule = startSchedule(
       schedules,
       { reconcile: () => this.#readDue(), resync: () => this.#beginWalk('scheduled') },
-      (error, job) => log.error({ err: error, job }, 'a scheduled job failed; the next one is unaffected'),
+      (error, job) =>
+        log.error({ err: error, job }, 'a scheduled job failed; it runs again at its next time'),
     );
   }
 
-  /** What was missed before this start, or while the process stood still, is read again (docs/architecture.md#reading-the-store). */
+  /**
+   * Deliveries that were missed before this start, or while the process stood still, are made up for by reading
+   * (docs/architecture.md#downtime).
+   */
   async repairSilence(silenceMs: number | null): Promise<void> {
     const { store, now, log } = this.#deps;
     // A first read that an earlier life began goes on beside what this silence asks for, and comes before it: what it
@@ -119,7 +126,7 @@ export class Reconciler {
     if (silenceMs !== null && silenceMs > DOWNTIME_MS) {
       log.warn(
         { silenceMs },
-        'nobody listened for a while: every product is read again, the latest active first',
+        'the mirror was not listening for a while: every product is re-read, the most recently active first; until then its rows are suspect',
       );
       const atMs = now();
       await store.writer.append({ kind: 'downtime', atMs, downSinceMs: atMs - silenceMs });
@@ -130,7 +137,7 @@ export class Reconciler {
     await this.#beginWalk(isFirst ? 'initial' : 'restart');
   }
 
-  /** The operator's word: reads the whole catalogue, or these products, and lets go of whatever holds reads back. */
+  /** An operator's command: reads the whole catalogue, or these products, and lifts whatever holds reads back. */
   async resync(
     productIds: readonly string[] | null,
     options: { readonly allowRemovals: boolean },
@@ -196,7 +203,7 @@ export class Reconciler {
         await this.#pause.wait(TICK_MS);
       } catch (error) {
         if (this.#isStopped()) return;
-        this.#deps.log.error({ err: error }, 'reconciling is in trouble; trying again');
+        this.#deps.log.error({ err: error }, 'following the runs failed; trying again');
         await sleep(TROUBLE_MS, this.#stop.signal).catch(() => undefined);
       }
     }
@@ -219,7 +226,7 @@ export class Reconciler {
     }
   }
 
-  /** Never rejects. What a failing store interrupts, the next tick takes up where it stands. */
+  /** Never rejects. What a failing database interrupts, the next tick continues. */
   async #sweep(run: Run): Promise<void> {
     const { log } = this.#deps;
     try {
@@ -229,7 +236,7 @@ export class Reconciler {
       if (this.#isStopped()) return;
       log.error(
         { err: error, runId: run.id },
-        'the walk through the catalogue failed: it is taken up again, at the latest by the next schedule or resync',
+        'the catalogue scan failed: it is continued, at the latest by the next schedule or resync',
       );
       await sleep(TROUBLE_MS, this.#stop.signal).catch(() => undefined);
       if (error instanceof StoreError || this.#isStopped()) return;
@@ -237,7 +244,7 @@ export class Reconciler {
         (storeError: unknown) =>
           log.error(
             { err: storeError, runId: run.id },
-            'the end of the run cannot be put on record: it is walked again',
+            'the database could not record the end of the run: the scan is repeated',
           ),
       );
     }
@@ -249,7 +256,7 @@ export class Reconciler {
     if (due.bundles) await store.writer.append({ kind: 'due', atMs: now(), what: 'bundles' });
     if (due.canary) await store.writer.append({ kind: 'due', atMs: now(), what: 'canary' });
     if (due.lookups.length === 0) return;
-    // The first walk through the catalogue shows every product anyway.
+    // The first catalogue scan shows every product anyway.
     if ((await store.reader.ask('runningRuns')).some((run) => run.kind === 'initial')) return;
     this.#lookups.begin(due.lookups);
   }

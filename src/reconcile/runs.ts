@@ -1,4 +1,4 @@
-/** The life of a run: begun once, walked, followed until every product of it is read, and ended. */
+/** The life of a run: begun once, scanned, followed until every product of it is read, and ended. */
 import type { Logger } from '../log.ts';
 import type { RunKind } from '../store/commands.ts';
 import { RUN_PRIORITY } from '../store/queries/queue.ts';
@@ -14,30 +14,30 @@ export interface RunDeps {
   readonly log: Logger;
 }
 
-/** The run that an operator's word led to. */
+/** The run that an operator's command led to. */
 export interface OrderedRun extends Run {
-  /** It was under way before: what it had read by then it does not read again. */
+  /** It was under way before: it does not read again what it had read by then. */
   readonly joined: boolean;
 }
 
-/** Nobody listened before these: their reads must not come from a replica that is still behind that time. */
+/** Nothing listened before this time: the reads must not come from a replica that is still behind it. */
 const AFTER_SILENCE: ReadonlySet<RunKind> = new Set<RunKind>(['initial', 'downtime', 'restart']);
 
 /**
- * Begins a walk through the whole catalogue.
+ * Begins a scan of the whole catalogue.
  *
- * @returns the run; for an operator or the schedule the one under way, when that is as urgent as one can be.
+ * @returns the run; for an operator or the schedule the one under way, if it is already the most urgent kind.
  */
 export async function beginCatalogueRun(deps: RunDeps, kind: RunKind): Promise<Run> {
   const { store, now, log } = deps;
   const running = (await store.reader.ask('runningRuns')).filter((run) => run.productIds === null);
   if (AFTER_SILENCE.has(kind)) {
-    // The list may have changed behind an earlier walk while nobody listened: a new one covers it, and all it did.
+    // The list may have changed behind an earlier scan while nothing listened: a new scan covers it, and all it did.
     for (const run of running) {
       if (RUN_PRIORITY[run.kind] < RUN_PRIORITY[kind]) continue;
       // Unless it is the first of all: the new one reads again what that has read, and leaves to it what it has not.
       if (run.kind === 'initial' && kind !== 'initial') continue;
-      await endRun(deps, run, 'a later walk through the catalogue covers this one');
+      await endRun(deps, run, 'a later catalogue scan covers this one');
     }
   } else {
     const urgent = running.find((run) => run.kind === kind || RUN_PRIORITY[run.kind] <= RUN_PRIORITY.initial);
@@ -78,13 +78,13 @@ export async function beginProductRun(deps: RunDeps, productIds: readonly string
     total: productIds.length,
     productIds,
   });
-  log.info({ runId: id, products: productIds.length }, 'reading products on an operator’s word');
+  log.info({ runId: id, products: productIds.length }, 'reading products at an operator’s request');
   return loadRun(store, id);
 }
 
 /**
- * Brings the run's figures up to date and ends it when nothing is left. A walk through the catalogue is done also when
- * single products could not be read: the others are right, and the rows of these stay as suspect as they were.
+ * Updates the run's figures and ends it when nothing is left. A catalogue scan is done even when single products
+ * could not be read: the others are right, and the rows of these stay as suspect as they were.
  *
  * @returns true when it has ended.
  */
@@ -100,7 +100,7 @@ export async function followRun(deps: RunDeps, run: Run, count: UnreadCount): Pr
   const isDone = parked === 0 || (run.productIds === null && isIsolated(parked, total));
   const error = isDone
     ? await absenceIn(store, run)
-    : `${parked} products could not be read; see the log and the status`;
+    : `${parked} products could not be read from the store; see the log and the status`;
   await endRun(deps, run, error);
   log.info({ runId: run.id, kind: run.kind, products: done, parked, drift: run.drift }, 'the run has ended');
   return true;
@@ -130,6 +130,6 @@ export async function endRun({ store, now }: RunDeps, run: Run, error: string | 
 
 async function loadRun(store: Store, id: number): Promise<Run> {
   const run = await store.reader.ask('runById', { id });
-  if (run === null) throw new Error(`run ${id} is not there although it was just committed`);
+  if (run === null) throw new Error(`run ${id} is not in the database although it was just committed`);
   return run;
 }

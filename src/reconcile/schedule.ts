@@ -1,4 +1,4 @@
-/** The cron schedules (docs/configuration.md): when due products are read again, when the whole catalogue is. */
+/** The cron schedules (docs/configuration.md): when due products are read again, and when the whole catalogue is. */
 import { Cron } from 'croner';
 
 export interface ScheduleOptions {
@@ -12,7 +12,7 @@ export interface Schedule {
   stop(): void;
 }
 
-/** @param onError told when a job fails; the schedule goes on. */
+/** @param onError called when a job fails; the schedule continues. */
 export function startSchedule(
   options: ScheduleOptions,
   jobs: { readonly reconcile: () => Promise<unknown>; readonly resync: () => Promise<unknown> },
@@ -24,7 +24,7 @@ export function startSchedule(
       : new Cron(
           pattern,
           {
-            // A job that takes longer than its interval is not started a second time beside itself.
+            // A job that takes longer than its interval is not started a second time in parallel.
             protect: true,
             unref: true,
             catch: (error: unknown) => onError(error, name),

@@ -1,4 +1,7 @@
-/** What the schedule reads: a walk through all products in portions, so that the reader's thread serves others between. */
+/**
+ * What the schedule reads: it goes through all products in portions, so that the reader's thread can answer others in
+ * between.
+ */
 import type { ScheduledRead } from '../store/queries/queue.ts';
 import type { StoreReader } from '../store/store.ts';
 import { sleep } from './pause.ts';
@@ -11,13 +14,10 @@ export interface WalkOptions {
 
 /** A few milliseconds of the reader's time. */
 const VARIANTS_AT_ONCE = 2_000;
-/** Nobody waits for the schedule. */
+/** The schedule has time. */
 const BETWEEN_MS = 5;
 
-/**
- * @returns the products that moved last first, at most `limit`.
- * @throws StoreError; the signal's reason.
- */
+/** @returns the most recently changed products first, at most `limit`. @throws StoreError; the signal's reason. */
 export async function findScheduledReads(
   reader: StoreReader,
   { limit, signal, variantsAtOnce = VARIANTS_AT_ONCE }: WalkOptions,

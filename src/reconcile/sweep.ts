@@ -1,7 +1,7 @@
 /**
- * Walks the catalogue list to the end, by id, and tells the mirror of products it does not know (docs/architecture.md#reading-the-store). Offsets
- * shift when a product is deleted, so pages overlap: a page without any product of the page before it may have skipped
- * some, and the walk steps back.
+ * Reads the catalogue list to the end, by id, and adds products that the mirror does not know
+ * (docs/architecture.md#catalogue-scan). Offsets shift when a product is deleted, so pages overlap: a page without
+ * any product of the page before it may have skipped some, and the scan steps back.
  */
 import { PageNews } from '../service/page-news.ts';
 import { PRODUCT_LIST_ENDPOINT } from '../service/product-list.ts';
@@ -18,16 +18,16 @@ const PAGE = 100;
 /** A list that loses its place more often than this is not shifting but broken. */
 const MAX_RETURNS = 10;
 
-/** @returns when the list is at its end and all of it is on record. @throws StoreError, Error, the signal's reason. */
+/** @returns when the list is at its end and all of it is recorded. @throws StoreError, Error, the signal's reason. */
 export async function sweep(deps: SweepDeps, run: Run, signal: AbortSignal): Promise<void> {
   const { store } = deps;
   let offset = run.listOffset;
-  // After a restart only the last id of the page before is known. Should that one be gone, the walk begins again.
+  // After a restart only the last id of the page before is known. If that one is deleted, the scan begins again.
   let before: ReadonlySet<string> = new Set(run.listLastId === null ? [] : [run.listLastId]);
   let stepBack = 1;
   let returns = 0;
   const news = new PageNews(PRODUCT_LIST_ENDPOINT);
-  /** By the page before, also where it had none to spare for an overlap. */
+  /** Of the page before, also where it had none to spare for an overlap. */
   let shown = before;
   for (;;) {
     const { page } = await listPage(
@@ -41,7 +41,7 @@ export async function sweep(deps: SweepDeps, run: Run, signal: AbortSignal): Pro
       stepBack *= 2;
       if (offset === 0) returns += 1;
       if (returns > MAX_RETURNS)
-        throw new Error('the catalogue list has no steady order: report it to the service');
+        throw new Error('the product list of the store has no steady order: report it to the store');
       continue;
     }
     stepBack = 1;
@@ -50,7 +50,7 @@ export async function sweep(deps: SweepDeps, run: Run, signal: AbortSignal): Pro
     await recordListed(deps, ids);
     const last = ids.at(-1);
     const listDone = !page.has_more || last === undefined;
-    // A page of one product has none to spare for an overlap: the walk would stand still on it.
+    // A page of one product has none to spare for an overlap: the scan would not advance.
     const canOverlap = ids.length > 1;
     const nextOffset = listDone ? offset : offset + (canOverlap ? ids.length - 1 : 1);
     await store.writer.command('checkpointRun', {

@@ -1,6 +1,7 @@
 /**
- * How much may be asked of the service now (docs/architecture.md#reading-the-store): adaptive concurrency under a ceiling, an even rate, a pause
- * when the service asks for one, a breaker when it fails. One for everything that is sent.
+ * How much may be asked of the store now (docs/architecture.md#rates): adaptive concurrency under a
+ * ceiling, an even rate, a pause when the store asks for one, a circuit breaker when it fails. One for everything
+ * that is sent.
  */
 import { CLOSED, failed, mayCall, probing, succeeded, type Breaker } from '../core/breaker.ts';
 import { afterOverload, afterSuccess, allowed, startConcurrency } from '../core/concurrency.ts';
@@ -13,22 +14,22 @@ export interface ThrottleDeps {
   readonly random: () => number;
   readonly maxConcurrency: number;
   readonly maxRps: number;
-  /** Told when something that held everything back begins or ends. */
+  /** Called when something that holds everything back begins or ends. */
   readonly onBlocked: (why: Blocked | null) => void;
 }
 
-/** Why nothing is sent at present. */
+/** Why nothing is sent at the moment. */
 export interface Blocked {
   readonly kind: 'credentials' | 'breaker' | 'rate_limited' | 'wrong_store';
   readonly message: string;
-  /** Null: until an operator's word. */
+  /** Null: until an operator's command. */
   readonly untilMs: number | null;
 }
 
 const BREAKER = { failures: 5, backoff: { baseMs: 1_000, capMs: 30_000 } };
-/** While the credentials are latched no request is made; the token file may tell of their release. */
+/** During a credential lockout no request is made; this often the token file is checked for its end. */
 const LATCH_CHECK_MS = 5_000;
-/** Also where the service says `Retry-After: 0`, or a moment that is past. */
+/** Also where the store says `Retry-After: 0`, or names a moment that is past. */
 const MIN_PAUSE_MS = 1_000;
 const TURN_CHECK_MS = 20;
 
@@ -41,7 +42,7 @@ export class Throttle {
   #blocked: Blocked | null = null;
   #resumeAtMs = 0;
   #answeredAtMs = 0;
-  /** The service asked for no request before. */
+  /** The store asked for no request before this time. */
   #pausedUntilMs = 0;
   /** Requests that wait for their turn. */
   readonly #waiting = new Set<Pause>();
@@ -56,7 +57,7 @@ export class Throttle {
     return this.#blocked;
   }
 
-  /** When a request was last answered, be it refused. */
+  /** When a request was last answered, even if refused. */
   get answeredAtMs(): number {
     return this.#answeredAtMs;
   }
@@ -70,7 +71,7 @@ export class Throttle {
     return Math.max(0, this.#slots() - this.#waiting.size);
   }
 
-  /** Waits until a request may be sent, ahead of whoever only asks what is free. @throws the signal's reason. */
+  /** Waits until a request may be sent, ahead of callers that only ask what is free. @throws the signal's reason. */
   async turn(signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     const pause = createPause();
@@ -101,7 +102,7 @@ export class Throttle {
   /**
    * Sends one request, which `free()` or `turn()` has allowed, and learns from its outcome.
    *
-   * @param request may call `arrived` once its answer is here: the next one need not wait until it is looked at.
+   * @param request may call `arrived` once its answer is here: the next one need not wait until it is parsed.
    */
   async send<T>(request: (arrived: () => void) => Promise<T>): Promise<T> {
     const sentAtMs = this.#deps.now();
@@ -127,12 +128,15 @@ export class Throttle {
     }
   }
 
-  /** Another store answered than the one mirrored: nothing more is asked until the service is started again. */
+  /** Another store answered than the one mirrored: nothing more is asked until the mirror is started again. */
   stopForWrongStore(message: string): void {
     this.#block({ kind: 'wrong_store', message, untilMs: null });
   }
 
-  /** The operator's word: what holds requests back is tried again at once, except a wrong store and a pause asked for. */
+  /**
+   * An operator's command: what holds requests back is tried again at once, except a wrong store and a requested
+   * pause.
+   */
   release(): void {
     if (this.#blocked?.kind === 'wrong_store') return;
     this.#breaker = CLOSED;
@@ -154,13 +158,13 @@ export class Throttle {
   #learn(error: unknown, sentAtMs: number): void {
     const nowMs = this.#deps.now();
     if (!(error instanceof ServiceError)) {
-      // Trouble on this side. It says nothing of the service, but a probe must come to an end all the same.
+      // A fault on this side. It shows nothing about the store, but a probe must end all the same.
       if (this.#breaker.kind === 'probing') this.#fail(String(error), nowMs);
       return;
     }
     switch (error.kind) {
       case 'rejected':
-        // The service is well: it has answered.
+        // The store works: it has answered.
         this.#succeed();
         return;
       case 'aborted':
@@ -189,7 +193,7 @@ export class Throttle {
     }
   }
 
-  /** A probe that was answered by a request to wait has not shown that the service is well. */
+  /** A probe that was answered by a request to wait has not shown that the store works. */
   #endProbe(error: ServiceError, nowMs: number): void {
     if (this.#breaker.kind === 'probing') this.#fail(error.message, nowMs);
   }

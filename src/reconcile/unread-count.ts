@@ -1,6 +1,6 @@
 /**
- * Counts what is left of each run under way. Of a large catalogue that is a walk through an index, which holds up all
- * that is asked meanwhile: so each call goes through a portion of it, and a count of all is there every few calls.
+ * Counts what is left of each run under way. For a large catalogue that means going through a large index, which
+ * delays every other query: so each call goes through a portion of it, and a complete count is ready every few calls.
  */
 import type { ReadPlace, Remaining, Run } from '../store/queries/runs.ts';
 import type { StoreReader } from '../store/store.ts';
@@ -46,7 +46,8 @@ export class UnreadCount {
     }
     this.#portions.delete(run.id);
     if (begun === undefined || sum > parked) return { unread: sum, parked, total };
-    // Only products that are given up are left, more of them than a portion: once, at the end, these are counted whole.
+    // Only products that are given up are left, more of them than a portion: these are counted whole once, at the
+    // end.
     return this.#ask(run, nowMs, null, parked + 1);
   }
 
@@ -59,7 +60,7 @@ export class UnreadCount {
     return this.#reader.ask('remainingOf', { readAfterMs, productIds, nowMs, after, countTo });
   }
 
-  /** @param runs under way: of the others nothing more is asked. */
+  /** @param runs under way: no other run will be asked about again. */
   keepOnly(runs: readonly Run[]): void {
     const ids = new Set(runs.map(({ id }) => id));
     for (const id of this.#portions.keys()) if (!ids.has(id)) this.#portions.delete(id);

@@ -1,10 +1,10 @@
 import { ApiError } from './errors.ts';
 
-/** What the channel may not do, as switches ("Errors": 403). */
+/** Switches for what the channel may not do ("Errors": 403). */
 export type Access = {
-  /** The channel may not work with the store's orders and addresses. The product endpoints know no 403. */
+  /** The channel may not use the store's orders and addresses. The product endpoints have no 403. */
   denied: boolean;
-  /** The store's subscription has no order left. */
+  /** The store's subscription has no orders left. */
   quotaExceeded: boolean;
 };
 

@@ -12,18 +12,18 @@ export type AddressBook = {
   /** The store's own: primary first, then oldest; the first is the default sender. */
   own(): readonly StoreAddress[];
   addOwn(address: NewAddress, isPrimary: boolean): StoreAddress;
-  /** Several may be primary, and none. */
+  /** None, one or several may be primary. */
   setPrimary(id: string, isPrimary: boolean): void;
   addCustomers(address: NewAddress): StoredAddress;
   findOwn(id: string): StoredAddress | undefined;
-  /** One of the store's own or of its customers'. */
+  /** An address of the store or of a customer. */
   find(id: string): StoredAddress | undefined;
 };
 
-/** The addresses that the store has: its own, from which it sends, and its customers'. */
+/** The store's own sender addresses and those of its customers. */
 export function createAddressBook(deps: { ids: Ids }): AddressBook {
   const { ids } = deps;
-  // Maps keep the order of arrival, which is from the oldest to the newest.
+  // Maps keep insertion order: oldest first.
   const own = new Map<string, { address: StoredAddress; isPrimary: boolean }>();
   const customers = new Map<string, StoredAddress>();
 
@@ -56,7 +56,7 @@ export function createAddressBook(deps: { ids: Ids }): AddressBook {
     find: (id) => own.get(id)?.address ?? customers.get(id),
   };
 
-  // The primary is not the oldest, so that a caller who confuses the two is found out.
+  // The primary address is not the oldest, so that confusing the two shows.
   ownAddresses.forEach((address, index) => book.addOwn(addressInputSchema.parse(address), index === 1));
   return book;
 }

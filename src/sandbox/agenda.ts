@@ -1,12 +1,12 @@
 import type { Clock, Timers } from './clock.ts';
 
-/** What the service will do by itself at a later time. */
+/** What the store will do by itself later. */
 export type Agenda = {
-  /** Once the service's clock shows `atMs`; stepping that clock brings it nearer or puts it off. */
+  /** When the store's clock shows `atMs`; stepping that clock moves it. */
   at(atMs: number, action: () => void): void;
-  /** After a length of time, which a stepped clock does not change. */
+  /** After a duration, regardless of clock steps. */
   after(ms: number, action: () => void): void;
-  /** Lets time pass at once. What is due by then happens in order, each at its own time. */
+  /** Moves time ahead at once. What is due by then happens in order, each at its own time. */
   advance(ms: number): void;
   /** Nothing more happens. */
   stop(): void;
@@ -14,7 +14,7 @@ export type Agenda = {
 
 type Queue = { readonly now: () => number; readonly entries: { dueMs: number; action: () => void }[] };
 
-/** The longest that a timer of the platform can wait; a later entry waits in several steps. */
+/** The longest wait of a platform timer; later entries wait in several steps. */
 const LONGEST_TIMER_MS = 2_147_483_647;
 
 export function createAgenda(deps: { clock: Clock; timers: Timers }): Agenda {
@@ -23,7 +23,7 @@ export function createAgenda(deps: { clock: Clock; timers: Timers }): Agenda {
   const byAge: Queue = { now: () => clock.baseNow(), entries: [] };
   let timer: unknown;
 
-  /** The queue whose first entry comes first, and how long until then. */
+  /** The queue with the next entry, and the time until then. */
   const next = (): { queue: Queue; inMs: number } | undefined =>
     [byTime, byAge]
       .filter(({ entries }) => entries.length > 0)
@@ -44,10 +44,10 @@ export function createAgenda(deps: { clock: Clock; timers: Timers }): Agenda {
   clock.onMoved(runDue);
 
   const add = ({ entries }: Queue, dueMs: number, action: () => void): void => {
-    // Entries of one instant keep the order in which they came.
+    // Entries of one instant keep the order in which they were added.
     const index = entries.findLastIndex((entry) => entry.dueMs <= dueMs) + 1;
     entries.splice(index, 0, { dueMs, action });
-    // Even what is due already waits for a timer: it happens after, not within, what asked for it.
+    // Even an entry that is already due waits for a timer, so that it runs after its caller, not within it.
     arm();
   };
 

@@ -1,7 +1,7 @@
 /**
- * What the service answers and sends, as it is documented: the fields that are always there, and what they hold. The
- * client asks for less, so that one odd field costs it nothing; the names come from its schemas. More fields may come
- * at any time ("Versioning" 2).
+ * The store's answers and webhooks as documented: the fields that are always present, and their values. The client is
+ * more lenient, so that one odd field does no harm; the names come from its schemas. New fields may appear at any time
+ * ("Versioning" 2).
  */
 import { z } from 'zod';
 import {
@@ -35,7 +35,7 @@ export const tokenAnswer = tokenResponseSchema
   .extend({ token_type: z.literal('Bearer') })
   .meta({ id: 'Token', description: 'Lives `expires_in` seconds; no two calls give the same one.' });
 
-/** The one shape of every error ("Errors"). */
+/** The form of every error ("Errors"). */
 export const errorAnswer = z
   .looseObject({
     error: z.string().meta({ description: 'Machine code: branch on this.' }),
@@ -119,7 +119,7 @@ const stockChange = z
   })
   .meta({
     id: 'StockChange',
-    description: 'Of the two actors at most one is told.',
+    description: 'At most one of the two actors is present.',
     not: { required: ['order_id', 'user_id'] },
   });
 

@@ -18,7 +18,7 @@ export type RequestCounters = Record<string, number>;
 
 export type ApiEnv = { Bindings: HttpBindings; Variables: { requestId: string } };
 
-/** The service's HTTP face: conventions and errors that hold everywhere, around a table of endpoints. */
+/** The store's HTTP API: common conventions and errors around a table of endpoints. */
 export function createApi(deps: {
   clock: Clock;
   issuer: TokenIssuer;
@@ -36,7 +36,7 @@ export function createApi(deps: {
         ...answer.headers,
         'Content-Type': 'application/json; charset=utf-8',
         'X-Request-Id': context.get('requestId'),
-        // From the service's own clock: an offset must show where a client would look for it.
+        // From the store's own clock: an offset must show where a client would look for it.
         Date: new Date(clock.now()).toUTCString(),
       },
     });
@@ -51,7 +51,7 @@ export function createApi(deps: {
   };
 
   app.use(async (context, next) => {
-    // An empty header names no request.
+    // An empty header counts as absent.
     context.set('requestId', context.req.header('X-Request-Id') || randomUUID());
     await next();
   });
@@ -78,7 +78,7 @@ export function createApi(deps: {
         optional: endpoint.bodyOptional,
       });
       const requestId = context.get('requestId');
-      // A miss is sampled like any answer: held or delayed, it must not turn into a hit.
+      // A miss is sampled like any answer: holding or delaying it must not turn it into a hit.
       const sample = (ageMs: number): Answer => {
         try {
           return endpoint.answer(body, { requestId, clientId, ageMs });
@@ -107,9 +107,7 @@ export function createApi(deps: {
   app.onError((error, context) =>
     answerError(
       context,
-      error instanceof ApiError
-        ? error
-        : new ApiError(500, 'server_error', 'something went wrong in the service'),
+      error instanceof ApiError ? error : new ApiError(500, 'server_error', 'something failed in the store'),
     ),
   );
   return app;

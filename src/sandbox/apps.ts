@@ -11,11 +11,11 @@ export type App = {
 };
 
 export type Apps = {
-  /** Another app beside the first; its webhook URL is empty until it is set. Undefined for an id in use. */
+  /** Adds another app; its webhook URL is empty until it is set. Undefined for an id in use. */
   add(clientId: string): App | undefined;
-  /** The way to the partner's server of the app. */
+  /** The network between the store and the app's webhook receiver. */
   networkOf(clientId: string): Network | undefined;
-  /** Every app is told of every change that it wants to hear of. */
+  /** Sends every app the changes that it subscribes to. */
   readonly publish: Publish;
   stop(): Promise<void>;
 };

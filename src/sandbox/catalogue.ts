@@ -3,7 +3,7 @@ import type { Component, Variant } from './model.ts';
 import type { Random } from './random.ts';
 import type { Truth } from './truth.ts';
 
-/** 2025-01-01: a fixed start, so that the same seed gives the same times on any day. */
+/** 2025-01-01: fixed, so that the same seed gives the same times on any day. */
 const FIRST_CREATE_MS = Date.UTC(2025, 0, 1);
 const NINETY_DAYS_MS = 90 * 86_400_000;
 
@@ -19,7 +19,7 @@ const SHAPES: readonly Shape[] = [
   ...(['multi', 'single', 'bundle', 'pulled', 'single', 'multi', 'single'] as const),
 ];
 
-/** Fills the truth with `count` products made from the seed. */
+/** Adds `count` products to the truth, made from the seed. */
 export function fillCatalogue(deps: { truth: Truth; factory: Factory; random: Random; count: number }): void {
   const { truth, factory, random, count } = deps;
   const own: Variant[] = [];
@@ -28,7 +28,7 @@ export function fillCatalogue(deps: { truth: Truth; factory: Factory; random: Ra
     const shape = SHAPES[index % SHAPES.length]!;
     const product = factory.product(specOf(shape, { truth, random, own }));
     if (product.kind === 'own') own.push(...product.variants);
-    // Edited some time after it was made: lists by either time then differ.
+    // Edited some time after its creation, so that lists by either time differ.
     product.updateTimeMs += random.int(0, NINETY_DAYS_MS);
     truth.add(product);
   }

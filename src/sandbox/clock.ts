@@ -1,6 +1,6 @@
 import type { Random } from './random.ts';
 
-/** The part of the platform's timers that the sandbox uses, so that a test can own time. */
+/** The platform timers that the sandbox uses, so that a test can control time. */
 export type Timers = {
   setTimeout(callback: () => void, ms: number): unknown;
   clearTimeout(handle: unknown): void;
@@ -14,26 +14,26 @@ export const systemTimers: Timers = {
 };
 
 export type Clock = {
-  /** What the service believes the time is: the base clock plus the offset. Epoch ms. */
+  /** The store's time: the base clock plus the offset. Epoch ms. */
   now(): number;
   /**
-   * The base clock, without the offset: for durations and ages, which a stepped clock must not stretch. Moving the
-   * time ahead by hand does count: that time has passed.
+   * The base clock, without the offset: for durations and ages, which a stepped clock must not stretch. Moving time
+   * ahead with `advance` does count.
    */
   baseNow(): number;
-  /** The `update_time` that a node of the service gives a change made now. */
+  /** The `update_time` that a node of the store gives a change made now. */
   stamp(): number;
-  /** How far the service's clock is from the base clock. Set it at any time to step the clock. */
+  /** How far the store's clock is from the base clock. Set it at any time to step the clock. */
   offsetMs: number;
   /** Largest difference between a node's clock and `now()`. 0: every node agrees. */
   nodeSkewMs: number;
-  /** Lets time pass at once, for both clocks: four hours on, a token has expired. */
+  /** Moves both clocks ahead at once: after four hours, a token has expired. */
   advance(ms: number): void;
-  /** Calls the listener whenever a clock was moved: by `advance`, or by setting the offset. */
+  /** Calls the listener when a clock is moved by `advance` or by setting the offset. */
   onMoved(listener: () => void): void;
 };
 
-/** Where each node's clock stands within ±`nodeSkewMs`: both extremes, so that a skew shows its full size. */
+/** Each node's clock within ±`nodeSkewMs`: both extremes occur, so that a skew shows in full. */
 const NODE_SKEWS = [-1, -0.4, 0.3, 1] as const;
 
 export function createClock(deps: { now: () => number; random: Random; offsetMs?: number }): Clock {

@@ -12,7 +12,7 @@ const rangeMs = z
   .transform((value) => (typeof value === 'number' ? { min: value, max: value } : value))
   .refine(({ min, max }) => min <= max, 'min must not exceed max');
 
-/** Body of `POST /sandbox/faults`. What is left out stays as it is. */
+/** Body of `POST /sandbox/faults`. Omitted fields keep their values. */
 export const faultsSchema = z.strictObject({
   loss: probability.optional(),
   reorder: probability.optional(),
@@ -41,7 +41,7 @@ export const faultsSchema = z.strictObject({
 
 type Faulty = { access: Access; clock: Clock; network: Network; reads: Reads };
 
-/** The faults in force, in the shape in which they are set. */
+/** The current faults, in the form in which they are set. */
 export function readFaults({ access, clock, network, reads }: Faulty): z.output<typeof faultsSchema> {
   return {
     loss: network.loss,

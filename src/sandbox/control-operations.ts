@@ -8,7 +8,7 @@ import { OperationError } from './targets.ts';
 const qty = z.int();
 const count = z.int().min(1);
 const cell = { variantId: idSchema, warehouseId: idSchema.optional() };
-/** Why a change happened, and which order caused it, where one can have. */
+/** The reason of a change, and the order that caused it, if any. */
 const told = { reason: z.string().optional(), orderId: idSchema.optional() };
 const newVariant = z.strictObject({
   name: z.string().optional(),
@@ -65,7 +65,7 @@ type Defined<T> = T extends readonly (infer Item)[]
     ? { [Key in keyof T]: Defined<Exclude<T[Key], undefined>> }
     : T;
 
-/** Does what the body asks for. Throws ApiError 400 saying which field is wrong, or why it cannot be done. */
+/** Carries out the operation. Throws ApiError 400 that names the wrong field or says why it is impossible. */
 export function runOperation(operations: Operations, body: unknown): Record<string, unknown> {
   const parsed = operationSchema.safeParse(renameKeys(body, toCamelCase));
   if (!parsed.success) throw new ApiError(400, 'invalid_request', describe(parsed.error, toSnakeCase));
@@ -142,7 +142,7 @@ function runOnCell(operations: Operations, requested: OnCell) {
   }
 }
 
-/** The control API speaks snake_case like the service's own; the program inside does not. */
+/** The control API uses snake_case like the store's API; the code does not. */
 export function renameKeys(value: unknown, rename: (key: string) => string): unknown {
   if (Array.isArray(value)) return value.map((item) => renameKeys(item, rename));
   if (typeof value !== 'object' || value === null) return value;

@@ -11,9 +11,9 @@ import { OperationError } from './targets.ts';
 
 const order = { order_id: idSchema };
 
-/** What the store's people do with orders and addresses in its app; more of `POST /sandbox/operations`. */
+/** What the store's staff do with orders and addresses; further operations of `POST /sandbox/operations`. */
 const schemas = {
-  /** Keys an order in by hand: of another channel than the API's, so its external id is not known there. */
+  /** Enters an order by hand: it does not belong to the API's channel, which therefore does not know its external id. */
   place_order: z.strictObject({ operation: z.literal('place_order'), order: createOrderRequestSchema }),
   pay: z.strictObject({ operation: z.literal('pay'), ...order }),
   add_tracking_number: z.strictObject({
@@ -43,7 +43,7 @@ export function isOrderOperation(name: unknown): name is keyof typeof schemas {
   return typeof name === 'string' && Object.hasOwn(schemas, name);
 }
 
-/** Does what the body asks for. Throws ApiError 400 saying which field is wrong, or why it cannot be done. */
+/** Carries out the operation. Throws ApiError 400 that names the wrong field or says why it is impossible. */
 export function runOrderOperation(
   deps: Deps,
   operation: keyof typeof schemas,

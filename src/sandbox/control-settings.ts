@@ -3,9 +3,9 @@ import { shippingTypes } from '../service/order-schemas.ts';
 import type { Courier } from './courier.ts';
 import type { Network } from './network.ts';
 
-/** Body of `POST /sandbox/settings`: what the store's owner sets up in the app. What is left out stays as it is. */
+/** Body of `POST /sandbox/settings`: the store owner's settings of the app. Omitted fields keep their values. */
 export const settingsSchema = z.strictObject({
-  /** Empty: nothing is delivered, regardless of the switches. */
+  /** Empty: no webhooks, regardless of the switches. */
   webhook_url: z.union([z.literal(''), z.url({ protocol: /^https?$/ })]).optional(),
   /** One switch per event; off stops its delivery and keeps the URL. */
   events: z.strictObject({ stock_available_updated: z.boolean().optional() }).optional(),

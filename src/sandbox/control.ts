@@ -31,15 +31,15 @@ export const trafficSchema = z.strictObject({
 });
 const appSchema = z.strictObject({ client_id: z.string().min(1) });
 export const loseNextSchema = z.strictObject({ count: z.int().min(0) });
-/** At most a year at once. */
+/** At most one year at once. */
 const clockSchema = z.strictObject({ advance_ms: z.int().min(0).max(31_536_000_000) });
 
-/** Deliveries shown unless `?limit=` says otherwise. */
+/** The default of `?limit=`: how many deliveries are shown. */
 const DELIVERIES_SHOWN = 100;
 
 /**
- * `/sandbox/*`: how people and scripts steer a running sandbox. It asks for no credentials: the listener is on
- * loopback, and a body must be JSON by its Content-Type, which keeps a web page from posting here unasked.
+ * * `/sandbox/*`: lets people and scripts control a running sandbox. It needs no credentials: the listener is on loopback,
+ * and a body must have a JSON Content-Type, which a foreign web page cannot send.
  */
 export function createControl(deps: {
   access: Access;
@@ -107,7 +107,7 @@ export function createControl(deps: {
     throw new ApiError(400, 'invalid_request', `operation: must be one of ${names}`);
   });
 
-  /** Of the app that `?client_id=` names, the first one unless told. */
+  /** The app that `?client_id=` names, by default the first one. */
   const configured = (context: Context<ApiEnv>) => {
     const named = apps.networkOf(context.req.query('client_id') ?? issuer.clientId);
     if (named === undefined) throw new ApiError(404, 'not_found', 'client_id: no such app');

@@ -13,11 +13,11 @@ export type Shipment = {
 };
 
 export type Courier = {
-  /** From the order being ready to ship to its tracking number: "moments later". */
+  /** The time from ready-to-ship to the tracking number: "moments later". */
   bookingDelayMs: number;
-  /** The couriers for which the store has booking set up; the others are never asked by themselves. */
+  /** The couriers for which the store has set up booking; with the others, nothing is booked automatically. */
   bookable: ReadonlySet<ShippingType>;
-  /** Asks for a tracking number. `onBooked` decides whether the order still wants it. */
+  /** Requests a tracking number. `onBooked` decides whether the order still needs it. */
   book(shippingType: ShippingType, onBooked: () => void): void;
   shipment(shippingType: ShippingType, trackingNumber?: string): Shipment;
 };

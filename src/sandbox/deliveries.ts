@@ -1,11 +1,11 @@
 import type { Delivery } from './webhooks.ts';
 
 export type DeliveryOutcome =
-  /** Waiting to be sent, or on its way. */
+  /** Waiting to be sent, or in transit. */
   | 'pending'
   /** The receiver answered in time; `status` says what. */
   | 'answered'
-  /** No answer within the second that a receiver has. */
+  /** No answer within one second. */
   | 'timeout'
   /** The receiver could not be reached or cut the connection. */
   | 'failed'
@@ -18,19 +18,19 @@ export type DeliveryRecord = {
   readonly duplicate: boolean;
   readonly createdAtMs: number;
   outcome: DeliveryOutcome;
-  /** When it left; null until then, and for a lost one. Base clock, like `createdAtMs`. */
+  /** When it was sent; null until then, and for a lost one. Base clock, like `createdAtMs`. */
   sentAtMs: number | null;
   status: number | null;
-  /** From leaving to the answer. */
+  /** From sending to the answer. */
   ms: number | null;
 };
 
 export type Deliveries = {
-  /** Oldest first; bounded, so the oldest are forgotten. */
+  /** Oldest first; bounded, so the oldest are dropped. */
   readonly records: readonly DeliveryRecord[];
-  /** How many ended each way, of all that ever were. */
+  /** Counts of all deliveries so far, by outcome. */
   readonly counts: Readonly<Record<DeliveryOutcome, number>>;
-  /** Called when a delivery's fate is known. Returns how to stop listening. */
+  /** Called when a delivery's outcome is known. Returns a function that unsubscribes. */
   onSettled(listener: (record: DeliveryRecord) => void): () => void;
 };
 
@@ -64,7 +64,7 @@ export function createDeliveryLog(): DeliveryLog {
       };
       records.push(record);
       counts.pending += 1;
-      // Dropping a tenth at a time keeps the cost of a bounded list out of the path of each delivery.
+      // Drops a tenth at a time, so that bounding the list costs little per delivery.
       if (records.length > KEPT * 1.1) records.splice(0, records.length - KEPT);
       return record;
     },

@@ -2,13 +2,13 @@ import type { z } from 'zod';
 import type { ErrorCode, ErrorStatus } from './errors.ts';
 import type { Answer } from './reads.ts';
 
-/** Who asks, and how old the truth is that is shown: of `ageMs` ago. */
+/** The caller, and how old the truth is that it is shown: `ageMs`. */
 export type Asked = { readonly requestId: string; readonly clientId: string; readonly ageMs: number };
 
-/** The errors of an endpoint beside those that every one has, with their codes. */
+/** The errors of an endpoint, besides those of every endpoint, with their codes. */
 export type DocumentedErrors = Readonly<Partial<Record<ErrorStatus, readonly ErrorCode[]>>>;
 
-/** One `/v1` endpoint: what it takes, and what it answers. */
+/** One `/v1` endpoint: its request and its answer. */
 export type Endpoint = {
   readonly path: string;
   readonly summary: string;
@@ -20,7 +20,7 @@ export type Endpoint = {
   answer(body: Record<string, unknown>, asked: Asked): Answer;
 };
 
-/** Ties the bodies' types to their schemas, then forgets them, so that endpoints share one table. */
+/** Checks the bodies' types against their schemas, then erases them, so that endpoints share one table. */
 export function endpoint<Schema extends z.ZodObject, Answers extends z.ZodObject>(
   definition: Omit<Endpoint, 'schema' | 'answers' | 'answer'> & {
     schema: Schema;

@@ -24,7 +24,7 @@ export type Factory = {
   variant(product: Product, spec: VariantSpec, createTimeMs: number): Variant;
 };
 
-/** Makes products and variants, filling what a caller does not say from the seed. */
+/** Makes products and variants; unspecified values come from the seed. */
 export function createFactory(deps: { random: Random; ids: Ids }): Factory {
   const { random, ids } = deps;
   let serial = 0;

@@ -1,20 +1,20 @@
 import type { RenderedProduct } from './answers.ts';
 
-/** How long a past state can be asked for. */
+/** How long past states are kept. */
 const KEEP_MS = 5_000;
 
 type Past = { readonly productId: string; readonly untilMs: number; readonly state: RenderedProduct | null };
 
 export type History = {
-  /** Keeps what a product was until `atMs`; `state` is called only when that instant has no entry yet. */
+  /** Keeps a product's state up to `atMs`; `state` is called only when that instant has no entry yet. */
   record(productId: string, atMs: number, state: () => RenderedProduct | null): void;
-  /** The product's state at `atMs`; undefined when it has not changed since, so that the present one holds. */
+  /** The product's state at `atMs`; undefined when it has not changed since. */
   at(productId: string, atMs: number): RenderedProduct | null | undefined;
 };
 
 /**
- * Past states of recently changed products, for stale reads. Bounded by age across all products together, so that
- * a large catalogue that changed once does not stay in memory twice.
+ * * Past states of recently changed products, for stale reads. Bounded by age across all products, so that a large
+ * catalogue that changed once is not kept in memory twice.
  */
 export function createHistory(): History {
   const byProduct = new Map<string, Past[]>();
@@ -39,7 +39,7 @@ export function createHistory(): History {
       prune(atMs - KEEP_MS);
       const pasts = byProduct.get(productId) ?? [];
       const last = pasts.at(-1);
-      // Changes of one instant are seen together or not at all, so only the state before the first is kept.
+      // Changes of one instant become visible together, so only the state before the first is kept.
       if (last !== undefined && last.untilMs >= atMs) return;
       const past: Past = { productId, untilMs: atMs, state: state() };
       pasts.push(past);

@@ -2,13 +2,13 @@ import type { Random } from './random.ts';
 
 export type Ids = { next(): string };
 
-/** One id in so many is short, as a store's oldest records have. */
+/** One in this many ids is short, as for a store's oldest records. */
 const SHORT_EVERY = 12;
 const FIRST_LONG = 719_000_000_000_000_000n;
 
 /**
- * Ids as digit strings. Most are 18 digits and only a few units apart, so that a program which reads them as
- * numbers (exact only to 2^53) confuses neighbours and shows its fault.
+ * * Ids as digit strings. Most have 18 digits and are only a few units apart, so that a program that reads them as numbers
+ * (exact only up to 2^53) confuses neighbours and reveals its fault.
  */
 export function createIds(random: Random): Ids {
   let long = FIRST_LONG + BigInt(random.int(0, 1_000_000_000));

@@ -5,16 +5,16 @@ import type { Truth } from './truth.ts';
 
 export type Cause = { reason: string; orderId?: string; userId?: string };
 
-/** How much a cell moves; what is left out does not. */
+/** The change of a stock level; omitted figures stay. */
 export type Movement = { onHand?: number; reserved?: number };
 
 export type Ledger = {
   /**
-   * Moves a cell and tells the change of its available quantity; null when that stays the same, for which the
-   * service sends nothing. `stampMs` fixes the change's time, for several at one instant.
+   * Changes a stock level and returns the change of its available quantity; null when that stays the same, for which the
+   * store sends nothing. `stampMs` sets the time, for several changes at one instant.
    */
   move(variant: Variant, cell: Cell, by: Movement, cause: Cause, stampMs?: number): Change | null;
-  /** The time that a change of the cell made now carries. */
+  /** The `update_time` that a change of the stock level would get now. */
   stamp(cell: Cell): number;
 };
 
@@ -23,7 +23,7 @@ export function createLedger(deps: { truth: Truth; clock: Clock }): Ledger {
   const { truth, clock } = deps;
 
   const stamp = (cell: Cell): number =>
-    // One clock never runs backwards for a cell; nodes that disagree may.
+    // Times of one stock level never run backwards, unless the nodes' clocks differ.
     clock.nodeSkewMs === 0 ? Math.max(clock.stamp(), cell.stampMs) : clock.stamp();
 
   return {

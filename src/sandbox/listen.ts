@@ -6,7 +6,7 @@ import type { ApiEnv } from './api.ts';
 
 export type Listening = { readonly port: number; close(): Promise<void> };
 
-/** Loopback only: the sandbox has known credentials and an open control API. */
+/** Loopback only: the sandbox's credentials are public, and its control API is open. */
 const HOSTNAME = '127.0.0.1';
 
 /** Listens on the port (0: any free one). Rejects with the platform's error, such as EADDRINUSE. */

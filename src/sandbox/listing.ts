@@ -8,7 +8,7 @@ type SortBy = NonNullable<ProductListRequest['sort_by']>;
 export type Page = { products: Product[]; total: number; hasMore: boolean };
 export type Listing = { page(request: ProductListRequest): Page };
 
-/** Different searches kept at once; a sweep uses one. */
+/** How many searches are kept at once; a catalogue scan uses one. */
 const KEPT_SEARCHES = 16;
 
 const compare: Record<SortBy, (a: Product, b: Product) => number> = {
@@ -19,8 +19,8 @@ const compare: Record<SortBy, (a: Product, b: Product) => number> = {
 };
 
 /**
- * Pages of `/v1/product/list`. A sorted catalogue is kept until the catalogue changes, so that reading every page of
- * 100,000 products sorts once and not a thousand times.
+ * Pages of `/v1/product/list`. The sorted list is kept until the catalogue changes, so that reading every page of
+ * 100,000 products sorts once, not a thousand times.
  */
 export function createListing(truth: Truth): Listing {
   const kept = new Map<string, Product[]>();
@@ -39,7 +39,7 @@ export function createListing(truth: Truth): Listing {
       query === ''
         ? truth.products.filter((product) => !product.deleted)
         : sorted(sortBy, '').filter((product) => product.name.toLowerCase().includes(query));
-    // Equal keys fall back to the id, so that pages never overlap by chance.
+    // Equal keys are ordered by id, so that pages never overlap by chance.
     if (query === '') products.sort((a, b) => compare[sortBy](a, b) || compareIds(a.id, b.id));
     if (kept.size >= KEPT_SEARCHES) kept.delete(kept.keys().next().value!);
     kept.set(key, products);

@@ -1,4 +1,4 @@
-/** The store's truth, as the service itself would hold it. Quantities are whole numbers; times are epoch ms. */
+/** The truth: the data that the store itself would hold. Quantities are whole numbers; times are epoch ms. */
 
 export type Kind = 'own' | 'pulled' | 'bundle' | 'assembled';
 
@@ -7,7 +7,7 @@ export type Cell = {
   readonly warehouseId: string;
   onHand: number;
   reserved: number;
-  /** The last `update_time` given to a change of this cell; the next is never lower while nodes agree. */
+  /** The last `update_time` of this stock level; the next is never lower while the nodes' clocks agree. */
   stampMs: number;
 };
 
@@ -27,10 +27,10 @@ export type Variant = {
   weight: number;
   createTimeMs: number;
   updateTimeMs: number;
-  /** Own and assembled: the store's stock. Pulled: the seller's. Bundle: none, its stock is its components'. */
+  /** Own and assembled: the store's stock. Pulled: the seller's. Bundle: none, since its components hold the stock. */
   readonly cells: Cell[];
   readonly components: readonly Component[];
-  /** The id of the set or of the assembly, when `kind` is one. */
+  /** The id of the bundle or assembly, for those kinds. */
   readonly compositionId: string | null;
   readonly pulledFromVariantId: string | null;
   /** The live bundles that take stock from this variant. */
@@ -67,7 +67,7 @@ export function totals(variant: Variant): { onHand: number; reserved: number; av
   return { onHand, reserved, available: onHand - reserved };
 }
 
-/** Sellable units of a variant; a bundle's is what its scarcest component allows. */
+/** Sellable units of a variant; for a bundle, what its scarcest component allows. */
 export function sellable(variant: Variant): number {
   if (variant.kind !== 'bundle') return totals(variant).available;
   let least = Infinity;
@@ -78,7 +78,7 @@ export function sellable(variant: Variant): number {
   return Number.isFinite(least) ? least : 0;
 }
 
-/** One change of one cell, as a webhook item tells it. */
+/** One change of one stock level, as in a webhook item. */
 export type Change = {
   readonly productId: string;
   readonly variantId: string;

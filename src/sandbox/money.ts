@@ -1,9 +1,9 @@
-/** Exact amounts: binary fractions would turn 0.1 + 0.2 into a third amount. */
+/** Exact decimal amounts: binary fractions would make 0.1 + 0.2 differ from 0.3. */
 
 /** `digits` / 10^`scale`. */
 export type Amount = { readonly digits: bigint; readonly scale: number };
 
-/** From a number or a numeric string, as requests carry money ("Conventions" 3). */
+/** From a number or numeric string, the forms of money in requests ("Conventions" 3). */
 export function amountOf(money: number | string): Amount {
   const [whole = '', fraction = ''] = (typeof money === 'string' ? money : plain(money)).split('.');
   return { digits: BigInt(whole + fraction), scale: fraction.length };

@@ -15,9 +15,9 @@ export type NetworkFaults = {
   delayMs: Range;
   /** A heavy tail: with `probability`, up to `maxMs` more. */
   tail: { probability: number; maxMs: number };
-  /** Probability that a delivery is kept back until one to three later ones have arrived. */
+  /** Probability that a delivery waits until one to three later ones have arrived. */
   reorder: number;
-  /** Probability that the same bytes are sent again, a moment later. */
+  /** Probability that the same bytes are sent again shortly afterwards. */
   duplicate: number;
   /** Changes within this window share a delivery. 0: one delivery per operation. */
   batchMs: number;
@@ -25,7 +25,7 @@ export type NetworkFaults = {
 
 export type Held = {
   readonly deliveries: readonly Delivery[];
-  /** Sends what was held, in order, each after the one before is answered. Resolves when all are. */
+  /** Sends what was held, in order, each after the previous one is answered. Resolves when all are. */
   release(): Promise<void>;
 };
 
@@ -34,29 +34,29 @@ export type Network = NetworkFaults & {
   webhookUrl: string | null;
   /** The app's switch for `stock_available_updated`: off stops its deliveries and keeps the URL. */
   enabled: boolean;
-  /** How many deliveries are on their way at once. 1 keeps them strictly in order. */
+  /** How many deliveries are in transit at once. 1 keeps them strictly in order. */
   concurrency: number;
-  /** Asked first, about every delivery; 'send' leaves it to the other faults. 'hold' keeps it for `releaseHeld`. */
+  /** Called first for every delivery; 'send' leaves it to the other faults, 'hold' keeps it for `releaseHeld`. */
   intercept: ((delivery: Delivery) => Verdict) | null;
   /** Loses the next `count` deliveries. */
   loseNext(count: number): void;
-  /** Keeps every delivery from now on until its `release`. */
+  /** Holds every delivery from now on until its `release`. */
   hold(): Held;
   /** Sends what an interceptor held, in order. */
   releaseHeld(): Promise<void>;
   readonly publish: (changes: readonly Change[]) => void;
   /** Resolves when nothing is in flight, delayed or waiting in a batch. What is held does not count. */
   idle(): Promise<void>;
-  /** Sends everything that waits, now, and resolves when it has been answered. */
+  /** Sends everything that waits now, and resolves when it has been answered. */
   flush(): Promise<void>;
   stop(): Promise<void>;
 };
 
-/** A delivery kept back is sent after this long even when nothing came to overtake it. */
+/** A delivery held for reordering is sent after this time even if none has overtaken it. */
 const REORDER_MAX_MS = 300;
 const DUPLICATE_AFTER_MS = { min: 0, max: 60 };
 
-/** The way between the service and the partner's server, with its faults. */
+/** The network between the store and the webhook receiver, with its faults. */
 export function createNetwork(deps: {
   seal: (changes: readonly Change[]) => Delivery;
   transmitter: Transmitter;

@@ -1,6 +1,6 @@
 /**
- * The document with null allowed where a request may leave a field out: the two mean the same ("Conventions" 4). What
- * a request holds is told by its objects, which alone refuse unknown fields.
+ * The document with null allowed where a request may omit a field: the two mean the same ("Conventions" 4). Request
+ * objects are recognized by refusing unknown fields; only they do.
  */
 export function nullMeansAbsent<T>(part: T): T {
   if (Array.isArray(part)) return part.map(nullMeansAbsent) as T;

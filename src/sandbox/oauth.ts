@@ -3,24 +3,24 @@ import type { Clock } from './clock.ts';
 import { ApiError } from './errors.ts';
 
 export type OAuth = {
-  /** Of the first channel, as are the secret and its replacement. */
+  /** Of the first channel, like the secret and its replacement. */
   readonly clientId: string;
   /** The secret in force. */
   readonly clientSecret: string;
   tokenLifetimeS: number;
   /** An expired channel is answered like wrong credentials. */
   channelExpired: boolean;
-  /** Another channel of the same store, which may ask for tokens from now on. */
+  /** Adds a channel of the same store, which may request tokens from now on. */
   addChannel(clientId: string, clientSecret: string): void;
-  /** Puts a new secret in force; the old one stays valid for another 24 hours. */
+  /** Sets a new secret; the old one stays valid for another 24 hours. */
   replaceSecret(secret?: string): string;
   expireAllTokens(): void;
-  /** Forgets how many requests and failures there were. */
+  /** Resets the counts of requests and failures. */
   resetLimits(): void;
 };
 
 export type TokenIssuer = OAuth & {
-  /** Counts a request of this address, before its body is looked at. */
+  /** Counts a request from this address, before its body is read. */
   admitIp(ip: string): void;
   issue(form: { grantType: string; clientId: string; clientSecret: string; ip: string }): {
     access_token: string;
@@ -47,7 +47,7 @@ export function createTokenIssuer(deps: {
   tokenLifetimeS: number;
 }): TokenIssuer {
   const { clock, clientId } = deps;
-  // Lengths of time are measured on the base clock: stepping the service's clock must not lift a block.
+  // Durations use the base clock: stepping the store's clock must not lift a block.
   const now = (): number => clock.baseNow();
   let secret = deps.clientSecret;
   let oldSecrets: { secret: string; untilMs: number }[] = [];
@@ -63,8 +63,8 @@ export function createTokenIssuer(deps: {
     });
 
   const admit = (key: string, limit: typeof PER_CLIENT): void => {
-    // The document does not say what a blocked caller is told; slow_down with the rest of the block is the
-    // answer that makes a well-behaved client wait.
+    // The contract does not say how a blocked caller is answered; slow_down with the rest of the block makes a
+    // well-behaved client wait.
     const blockedUntilMs = blocks.get(key) ?? 0;
     if (blockedUntilMs > now())
       throw slowDown(blockedUntilMs, 'blocked after too many failed authentications');
@@ -143,7 +143,7 @@ function createWindows() {
   const byKey = new Map<string, number[]>();
   return {
     within: (key: string, sinceMs: number): number[] => {
-      // Made-up client ids must not fill the memory; forgetting all is a kinder error than growing.
+      // Invented client ids must not fill the memory: forgetting all counts is better than growing.
       if (byKey.size > 10_000) byKey.clear();
       const times = (byKey.get(key) ?? []).filter((time) => time > sinceMs);
       byKey.set(key, times);

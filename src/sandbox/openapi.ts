@@ -10,17 +10,17 @@ import { tokenRequestSchema } from './token-endpoint.ts';
 
 type OpenApiDocument = ReturnType<OpenApiGeneratorV31['generateDocument']>;
 
-/** What each status of the "Errors" table says, whatever its code. */
+/** The meaning of each status in the "Errors" table, for all its codes. */
 const MEANINGS: Readonly<Record<ErrorStatus, string>> = {
-  400: 'Something in the request is wrong; the description names the field',
-  401: 'The credentials or the access token were not accepted',
-  403: 'The channel may not do that for its store',
-  404: 'The caller has no such record: every miss is answered the same',
+  400: 'The request is wrong; `error_description` names the field',
+  401: 'The credentials or the access token are not valid',
+  403: 'The channel is not allowed to do this for its store',
+  404: 'Not found, for this caller: every miss gets the same answer',
   413: 'The body is over 1 MB',
   429: 'Too many token requests, or too many failed ones',
-  500: 'Something failed in the service: try again',
+  500: 'Something failed in the store: try again',
 };
-/** "Limits" and "Errors": of every endpoint. */
+/** "Limits" and "Errors" of every endpoint. */
 const EVERYWHERE: DocumentedErrors = { 413: ['invalid_request'], 500: ['server_error'] };
 const EVERY_V1: DocumentedErrors = { 400: ['invalid_request'], 401: ['invalid_token'], ...EVERYWHERE };
 const TOKEN_ERRORS: DocumentedErrors = {
@@ -34,13 +34,13 @@ const BEARER = 'accessToken';
 const description = `What a partner system may do with one store.
 
 Changes are additive only: new fields, event types and reason codes may appear at any time. In a request, a field that
-is null counts as absent; unknown fields are refused. Answers leave out what a record does not have.`;
+is null counts as absent; unknown fields are refused. Answers omit fields that a record does not have.`;
 
 const requestHeaders = z.object({
-  'X-Request-Id': z.string().optional().meta({ description: 'Given back as the id of the request.' }),
+  'X-Request-Id': z.string().optional().meta({ description: 'Returned as the id of the request.' }),
 });
 const answerHeaders = z.object({
-  'X-Request-Id': z.string().meta({ description: 'The id of the request: its own, or a new one.' }),
+  'X-Request-Id': z.string().meta({ description: 'The id of the request: the one it sent, or a new one.' }),
 });
 const slowDownHeaders = answerHeaders.extend({
   'Retry-After': z.int().min(0).meta({ description: 'Seconds.' }),
@@ -53,7 +53,7 @@ const webhookHeaders = z.object({
   'User-Agent': z.literal('service-webhook/1.0'),
 });
 
-/** The service as an OpenAPI 3.1 document, but for its address: of `/oauth/token`, the endpoints and the webhooks. */
+/** The store's API as an OpenAPI 3.1 document without a server address: `/oauth/token`, the endpoints and the webhooks. */
 export function describeService(endpoints: readonly Endpoint[]): OpenApiDocument {
   const registry = new OpenAPIRegistry();
   registry.registerComponent('securitySchemes', BEARER, {
@@ -83,7 +83,7 @@ export function describeService(endpoints: readonly Endpoint[]): OpenApiDocument
         headers: requestHeaders,
         body: { required: !bodyOptional, content: { 'application/json': { schema } } },
       },
-      responses: { 200: answered('As asked', answers), ...errors({ ...EVERY_V1, ...own }) },
+      responses: { 200: answered('Success', answers), ...errors({ ...EVERY_V1, ...own }) },
     });
   }
 
@@ -96,7 +96,7 @@ export function describeService(endpoints: readonly Endpoint[]): OpenApiDocument
       headers: webhookHeaders,
       body: { required: true, content: { 'application/json': { schema: stockAvailableUpdated } } },
     },
-    responses: { '2XX': { description: 'Acknowledged, when it comes within one second' } },
+    responses: { '2XX': { description: 'Acknowledges the delivery, if it arrives within one second' } },
   });
 
   return nullMeansAbsent(
@@ -111,7 +111,7 @@ function answered(meaning: string, schema: z.ZodObject): ResponseConfig {
   return { description: meaning, headers: answerHeaders, content: { 'application/json': { schema } } };
 }
 
-/** Every error has one shape; which codes it may have depends on the endpoint and the status. */
+/** Every error has the same form; the possible codes depend on the endpoint and the status. */
 function errors(documented: DocumentedErrors): Record<string, ResponseConfig> {
   return Object.fromEntries(
     Object.entries(documented).map(([status, codes]) => [

@@ -14,8 +14,8 @@ import type { StructuralOperations } from './structural-operations.ts';
 import type { Truth } from './truth.ts';
 
 /**
- * What people and orders do to the store. Each changes the truth at once and then publishes what the service would
- * tell about it. Impossible ones throw OperationError and change nothing.
+ * * What staff and orders do to the store. Each operation changes the truth at once, then publishes the changes that the
+ * store would send. Impossible ones throw OperationError and change nothing.
  */
 export type Operations = OrderOperations & StockOperations & StructuralOperations;
 

@@ -7,12 +7,12 @@ import type { Order, Orders } from './orders.ts';
 
 export type NewOrder = z.output<typeof createOrderRequestSchema>;
 
-/** Where an order was made: through the API, by the channel of this client id, or (null) by hand in the store's app. */
+/** Where an order was made: through the API by the channel of this client id, or (null) by hand in the store. */
 export type Origin = string | null;
 
 export type PricedLine = { readonly variant: Variant; readonly qty: number; readonly price: number | string };
 
-/** What was agreed about an order, beside the stock that it holds. */
+/** The terms of an order, besides its stock. */
 export type PlacedOrder = {
   readonly stock: Order;
   readonly origin: Origin;
@@ -26,7 +26,7 @@ export type PlacedOrder = {
   readonly shipments: Shipment[];
 };
 
-/** An order that only holds stock was keyed in at the counter: nothing else is known of it. */
+/** An order that only holds stock: sold over the counter, without further data. */
 export type FoundOrder = PlacedOrder | { readonly stock: Order };
 
 export type OrderBook = {
@@ -35,7 +35,7 @@ export type OrderBook = {
   find(id: string): FoundOrder | undefined;
   /** Within the channel that made it. A deleted order's external id is free again. */
   findExternal(origin: Origin, externalOrderId: string): PlacedOrder | undefined;
-  /** The latest that were placed and are not deleted, newest first; only so many are kept in sight. */
+  /** The latest orders that are not deleted, newest first; a limited number. */
   recent(count: number): PlacedOrder[];
 };
 

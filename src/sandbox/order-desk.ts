@@ -12,18 +12,18 @@ import { InsufficientStock, OperationError } from './targets.ts';
 import type { Truth } from './truth.ts';
 import { storeName } from './wares.ts';
 
-/** Where orders are made, and what happens to them afterwards. */
+/** Creates orders and handles them afterwards. */
 export type OrderDesk = {
   /**
-   * Makes an order and reserves its stock, or gives the one that the channel made with the same `external_order_id`.
-   * Throws ApiError 400 or 403, and then nothing has changed.
+   * * Makes an order and reserves its stock, or returns the one that the channel made with the same `external_order_id`.
+   * Throws ApiError 400 or 403 without changing anything.
    */
   place(request: NewOrder, origin: Origin): PlacedOrder;
-  /** Payment is confirmed and complete. Throws OperationError, as do the others. */
+  /** Confirms complete payment. Throws OperationError, like the others. */
   pay(orderId: string): void;
-  /** Keys in a tracking number by hand, as a caller without automatic requests has to. */
+  /** Enters a tracking number by hand, for couriers without automatic booking. */
   addTrackingNumber(orderId: string, trackingNumber: string): void;
-  /** An open order is cancelled first: its stock comes back. */
+  /** An open order is cancelled first, which releases its stock. */
   delete(orderId: string): void;
 };
 
@@ -44,11 +44,11 @@ export function createOrderDesk(deps: {
     const sender = id === undefined ? addresses.own()[0] : addresses.findOwn(id);
     if (id !== undefined && sender === undefined) throw noSuchAddress('sender_address_id');
     if (sender === undefined) return undefined;
-    // An order keeps the address, not whether the store prefers it today.
+    // An order keeps the address, not whether it is the primary one today.
     const { is_primary: _, ...address } = { is_primary: false, ...sender };
     return address;
   };
-  /** Looks up an address that is only named; one that is told is stored when all else is known to be right. */
+  /** Looks up an address given by id; one given in full is stored when everything else is valid. */
   const recipientOf = (request: NewOrder): (() => StoredAddress) => {
     const { recipient_address_id: id, recipient_address: told } = request;
     if (told !== undefined) return () => addresses.addCustomers(told);
@@ -77,12 +77,12 @@ export function createOrderDesk(deps: {
   };
   const wanted = ({ stock }: PlacedOrder): boolean => !stock.deleted && stock.state !== 'canceled';
 
-  /** "Ready to ship" is payment or `ship_before_pay`; that cash on delivery comes later is no third case. */
+  /** "Ready to ship" means paid or `ship_before_pay`; cash on delivery is no third case. */
   const bookCourier = (order: PlacedOrder): void => {
     const { shipping_type: shippingType, auto_request_xshipping: isAutomatic = true } = order.request;
     if (!isAutomatic) return;
     courier.book(shippingType, () => {
-      // It was asked for twice when `ship_before_pay` did first, and payment then.
+      // Requested twice: first for `ship_before_pay`, then for the payment.
       if (!wanted(order) || order.shipments.length > 0) return;
       order.shipments.push(courier.shipment(shippingType));
       order.stock.updateTimeMs = clock.now();
@@ -99,7 +99,7 @@ export function createOrderDesk(deps: {
     place: (request, origin) => {
       const { external_order_id: externalOrderId, expiration_time: expirationTimeMs } = request;
       const existing = externalOrderId === undefined ? undefined : book.findExternal(origin, externalOrderId);
-      // Before the quota and the stock: what exists already needs neither.
+      // Before quota and stock: an existing order needs neither.
       if (existing !== undefined) return existing;
       if (origin !== null) requireQuota(access);
 
@@ -143,14 +143,14 @@ export function createOrderDesk(deps: {
   };
 }
 
-/** The same words whether it does not exist or is not the store's ("Errors" rule 1). */
+/** The same text whether it does not exist or belongs to another store ("Errors" rule 1). */
 function noSuchAddress(field: string) {
   return refused(field, 'no such address for this store');
 }
 
 /**
- * The document does not say what happens to an order for more than there is, where the variant may not be oversold.
- * It is answered like anything else that is wrong with a request: 400, naming the quantity of the line that is too much.
+ * * The contract does not say how an order for more than the available stock is answered when the variant must not be
+ * oversold. It is treated like any wrong field: 400, naming the quantity of that line.
  */
 function fieldOf(error: OperationError, lines: readonly PricedLine[]): string {
   if (!(error instanceof InsufficientStock)) return 'products';

@@ -20,12 +20,12 @@ export function orderEndpoints(deps: { access: Access; desk: OrderDesk; book: Or
   return [
     endpoint({
       path: '/v1/order/create',
-      summary: 'Creates one order, or gives the one that has its external_order_id',
+      summary: 'Creates an order, or returns the existing one with its external_order_id',
       schema: createOrderRequestSchema,
       bodyOptional: false,
       answers: orderEnvelope,
       errors: { 403: ['access_denied', 'quota_exceeded'] },
-      // Nothing here waits, so that two requests with one external_order_id cannot both find none.
+      // Nothing here waits, so two requests with the same external_order_id cannot both find none.
       answer: (body, { requestId, clientId }) => {
         requireAccess(access);
         return envelope(requestId, desk.place(body, clientId));
@@ -33,7 +33,7 @@ export function orderEndpoints(deps: { access: Access; desk: OrderDesk; book: Or
     }),
     endpoint({
       path: '/v1/order/detail',
-      summary: 'Reads one order as it stands now',
+      summary: 'Reads the current state of an order',
       schema: orderDetailRequestSchema,
       bodyOptional: false,
       answers: orderEnvelope,

@@ -21,7 +21,7 @@ function variantById(truth: Truth, id: string, index: number): Variant {
   throw refused(`products[${index}].product_variant_id`, 'no such variant for this store');
 }
 
-/** Matched exactly; older data can share a SKU, and guessing which variant was meant would ship the wrong thing. */
+/** Matched exactly. In older data variants can share a SKU; guessing between them would ship the wrong goods. */
 function variantBySku(candidates: readonly Variant[], sku: string, index: number): Variant {
   const [variant, ...others] = candidates;
   const field = `products[${index}].sku`;
@@ -31,7 +31,7 @@ function variantBySku(candidates: readonly Variant[], sku: string, index: number
   throw refused(field, `SKU ${JSON.stringify(sku)} is shared by the variants ${ids}`);
 }
 
-/** One walk over the catalogue for all lines together. */
+/** Goes through the catalogue once for all lines. */
 function liveVariantsBySku(truth: Truth, wanted: ReadonlySet<string>): Map<string, Variant[]> {
   const found = new Map<string, Variant[]>();
   if (wanted.size === 0) return found;

@@ -12,13 +12,13 @@ export type ReserveLine = { variantId: string; qty: number; warehouseId?: string
 export type OrderOperations = {
   readonly orders: Orders;
   /**
-   * Reserves stock for one order, told in one delivery. A bundle takes its components' stock. Without a warehouse,
-   * the first that has enough.
+   * Reserves stock for one order, in one delivery. A bundle takes its components' stock. Without a warehouse, the first
+   * one with enough stock is used.
    */
   reserve(lines: readonly ReserveLine[]): { orderId: string; changes: Change[] };
-  /** Gives an open order's stock back. Reason `order_canceled` unless told otherwise. */
+  /** Releases an open order's stock. The default reason is `order_canceled`. */
   cancel(orderId: string, reason?: string): Change[];
-  /** On hand and reserved fall together: what can be sold stays the same, so nothing is told. */
+  /** On hand and reserved fall together: the available quantity stays the same, so no webhook is sent. */
   ship(orderId: string): void;
 };
 
@@ -32,7 +32,7 @@ export function createOrderOperations(deps: {
 }): OrderOperations {
   const { truth, ledger, clock, ids, publish, orders } = deps;
 
-  /** Units per variant and warehouse; lines on one variant are added up first, so that they cannot oversell it. */
+  /** Units per variant and warehouse. Lines with the same variant are added up first, so that they cannot oversell it. */
   const plan = (lines: readonly ReserveLine[]): { lines: OrderLine[]; wares: Ware[] } => {
     if (lines.length === 0) throw new OperationError('an order needs at least one line');
     const wanted = new Map<string, { variant: Variant; qty: number; warehouseId: string | undefined }>();
@@ -55,7 +55,7 @@ export function createOrderOperations(deps: {
         }
       }
     }
-    // One line may name the warehouse that another, which names none, would have taken from.
+    // A line that names a warehouse may use the stock that a line without one would have taken.
     const taken = new Map<Cell, number>();
     const free = (cell: Cell): number => available(cell) - (taken.get(cell) ?? 0);
     const planned = [...wanted.values()].map(({ variant, qty, warehouseId }) => {
@@ -73,7 +73,7 @@ export function createOrderOperations(deps: {
     return Object.assign(order, { state, cancelReason, updateTimeMs: clock.now() });
   };
 
-  /** Moves every line of an order that still has a place to move in; what was deleted meanwhile is passed over. */
+  /** Applies a change to every line of an order whose stock level still exists; deleted ones are skipped. */
   const settle = (order: Order, by: (qty: number) => Movement, reason: string): Change[] =>
     order.lines.flatMap(({ variant, cell, qty }) => {
       if (truth.variant(variant.id) === undefined || !variant.cells.includes(cell)) return [];

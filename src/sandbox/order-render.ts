@@ -4,8 +4,8 @@ import type { FoundOrder, PlacedOrder, PricedLine } from './order-book.ts';
 import type { Order, Ware } from './orders.ts';
 
 /**
- * The order record. Of its fields the document shows `id`, `external_order_id` and `shipments`; the others are what a
- * store would expect to find, named as in the request. What a record does not have is absent, never null.
+ * * The order record. The contract shows only `id`, `external_order_id` and `shipments`; the other fields are plausible and
+ * named as in the request. Fields that a record does not have are absent, never null.
  */
 export function renderOrder(order: FoundOrder): OrderAnswer {
   const { stock } = order;
@@ -43,13 +43,13 @@ function agreed(order: PlacedOrder): Omit<OrderAnswer, 'id'> {
     discount: moneyText(discount),
     shipping_fee: moneyText(shippingFee),
     other_fee: moneyText(otherFee),
-    // `cod_fee` is not said to be added on, as these are.
+    // Unlike these, `cod_fee` is not documented as added to the total.
     total: moneyText(sum([...goods, times(discount, -1), shippingFee, otherFee])),
     ...(shipments.length > 0 && { shipments }),
   };
 }
 
-/** Keyed in at the counter: no more is known than what was taken. */
+/** Sold over the counter: only the items are known. */
 function counterSale(stock: Order): Record<string, unknown> {
   return { products: stock.wares.map(renderWare) };
 }

@@ -1,11 +1,11 @@
 import type { Cell, Variant } from './model.ts';
 
-/** The store's orders. Stock that an open one holds is reserved until it is cancelled or shipped. */
+/** The store's orders. An open order reserves its stock until it is cancelled or shipped. */
 
-/** A line keeps its cell and not a warehouse's id: a warehouse removed and added again holds nothing for it. */
+/** A line refers to its stock level, not to a warehouse id: a warehouse removed and added again holds nothing for it. */
 export type OrderLine = { readonly variant: Variant; readonly cell: Cell; readonly qty: number };
 
-/** What was ordered: a set as itself, where the lines have its components. */
+/** The items ordered: a bundle as itself, while the lines have its components. */
 export type Ware = { readonly variant: Variant; readonly qty: number };
 
 export type Order = {
@@ -21,10 +21,10 @@ export type Order = {
 };
 
 export type Orders = {
-  /** How many open ones `at` knows. */
+  /** How many open orders `at` can return. */
   readonly size: number;
   add(order: Order): void;
-  /** Takes an open order out of `at`'s sight: somebody placed it and follows it, so random traffic must let it be. */
+  /** Hides an open order from `at`: a person placed it, so random traffic must not touch it. */
   setAside(order: Order): void;
   /** An open order. */
   get(id: string): Order | undefined;
@@ -32,7 +32,7 @@ export type Orders = {
   find(id: string): Order | undefined;
   /** Takes an order from the open ones. */
   close(order: Order): void;
-  /** The n-th open order that was not set aside, in no particular but repeatable order. */
+  /** The n-th open order that is not hidden; the order is arbitrary but repeatable. */
   at(index: number): Order | undefined;
 };
 

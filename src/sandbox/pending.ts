@@ -1,18 +1,18 @@
 import type { Timers } from './clock.ts';
 
 export type Pending = {
-  /** Runs `action` after `ms`. Returns how to call it off. */
+  /** Runs `action` after `ms`. Returns a function that cancels it. */
   after(ms: number, action: () => unknown): () => void;
   track<T>(work: Promise<T>): Promise<T>;
-  /** Resolves once nothing waits or runs, also counting what starts meanwhile. */
+  /** Resolves when nothing waits or runs, including what starts in the meantime. */
   idle(): Promise<void>;
-  /** Runs everything that waits, now, in the order in which it would have come. */
+  /** Runs everything that waits now, in its planned order. */
   hurry(): void;
-  /** Forgets everything that waits. */
+  /** Drops everything that waits. */
   cancel(): void;
 };
 
-/** Knows what is still to come, so that a test can wait for quiet instead of sleeping. */
+/** Keeps track of delayed actions, so that a test can wait for their end instead of sleeping. */
 export function createPending(timers: Timers): Pending {
   type Waiting = { dueIn: number; handle: unknown; action: () => unknown };
   const waiting = new Set<Waiting>();

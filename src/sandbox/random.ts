@@ -1,18 +1,18 @@
-/** A seeded source of decisions: the same seed and the same calls give the same answers. */
+/** A seeded random source: the same seed and calls give the same results. */
 export type Random = {
   /** In [0, 1). */
   readonly next: () => number;
   /** A whole number from `min` to `max`, both included. */
   int(min: number, max: number): number;
-  /** True with the probability given; no number is drawn at 0 and 1, so that an unused fault costs nothing. */
+  /** True with the given probability; at 0 and 1 no number is drawn, so that an unused fault changes nothing. */
   chance(probability: number): boolean;
   pick<T>(items: readonly T[]): T;
   shuffle<T>(items: readonly T[]): T[];
 };
 
 /**
- * One stream of a seed. Each concern has a stream of its own (by label), so that, for example, drawing a network
- * fault does not change which product the next order takes.
+ * * One stream of a seed. Each label has a stream of its own, so that, for example, a network fault does not change which
+ * product the next order takes.
  */
 export function createRandom(seed: number, label: string): Random {
   let state = mix(seed, label);

@@ -9,30 +9,30 @@ export type Answer = {
   readonly headers?: Readonly<Record<string, string>>;
 };
 
-/** What an interceptor may say: an answer to give, the connection to cut, or nothing to leave it to the faults. */
+/** An interceptor's decision: an answer, a cut connection, or nothing to leave it to the faults. */
 export type Intercepted = Answer | 'reset' | undefined;
 
 export type ReadHold = {
-  /** Resolves when a read has been caught: its answer is sampled by then. */
+  /** Resolves when a read has been caught and its answer sampled. */
   readonly sampled: Promise<void>;
-  /** Delivers the sampled answer, or lets the next read pass when none was caught yet. */
+  /** Delivers the sampled answer; if no read was caught yet, lets the next one pass. */
   release(): void;
 };
 
 export type ReadFaults = {
-  /** On the way in: waited before the truth is looked at. */
+  /** The wait before the truth is read. */
   latencyMs: Range;
   /** The answer is sampled on arrival and delivered `ms` later. */
   slow: { probability: number; ms: number };
-  /** The answer shows the truth as it was `ageMs` ago (at most 5 s), as a lagging replica does. Details only. */
+  /** The answer shows the truth of `ageMs` ago (at most 5 s), like a lagging replica. Details only. */
   stale: { probability: number; ageMs: number };
-  /** Probabilities of each failure, drawn for every read. */
+  /** The probability of each failure, per read. */
   fail: {
     serverError: number;
     slowDown: number;
     invalidToken: number;
     reset: number;
-    /** Does what the request asks for, and cuts the connection instead of answering: an order may exist all the same. */
+    /** Carries out the request, then cuts the connection instead of answering: an order may exist nevertheless. */
     lostAnswer: number;
     retryAfterS: number;
   };
@@ -40,8 +40,7 @@ export type ReadFaults = {
 
 export type Reads = ReadFaults & {
   /**
-   * `respond()` samples the real answer at that moment, as often as it is called. A request to create is carried out
-   * by it each time.
+   * `respond()` samples the real answer at each call. A request that creates something is carried out by each call.
    */
   intercept:
     | ((
@@ -55,13 +54,13 @@ export type Reads = ReadFaults & {
 };
 
 export type ReadPath = Reads & {
-  /** Passes a read through the faults. `sample(ageMs)` answers from the truth as it was then. */
+  /** Passes a read through the faults. `sample(ageMs)` answers from the truth of that time. */
   serve(
     endpoint: string,
     body: Record<string, unknown>,
     sample: (ageMs: number) => Answer,
   ): Promise<Answer | 'reset'>;
-  /** Lets go of everything held and delayed. */
+  /** Releases everything held or delayed. */
   stop(): void;
 };
 

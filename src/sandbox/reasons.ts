@@ -1,4 +1,4 @@
-/** Who stands behind a change of each reason ("Reason codes and actor field"); a reason that is not listed has nobody. */
+/** The actor of each reason ("Reason codes and actor field"); reasons that are not listed have none. */
 type Actor = 'order' | 'user';
 
 const ORDER_REASONS = [

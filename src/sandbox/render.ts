@@ -6,7 +6,7 @@ type RenderedVariant = RenderedProduct['variants'][number];
 
 export type Store = { readonly storeId: string; readonly priceTierId: string; readonly imageBaseUrl: string };
 
-/** The `product` of `/v1/product/detail` ("ProductDetail"): what a record does not have is absent, never null. */
+/** The `product` of `/v1/product/detail` ("ProductDetail"): fields that a record does not have are absent, never null. */
 export function renderProduct(product: Product, store: Store): RenderedProduct {
   const live = product.variants.filter((variant) => !variant.deleted);
   const prices = live.map((variant) => variant.price).sort((a, b) => Number(a) - Number(b));
@@ -40,8 +40,8 @@ export function renderProduct(product: Product, store: Store): RenderedProduct {
 }
 
 /**
- * What some products have and others lack. It follows from the number of pictures: drawing it would give every seed
- * another catalogue.
+ * * Optional fields that some products have. They depend on the number of pictures: drawing random numbers for them would
+ * change the catalogue of every seed.
  */
 function extras(product: Product, store: Store): Partial<RenderedProduct> {
   const { imageCount, kind } = product;
@@ -65,7 +65,7 @@ function shippingRates(product: Product, initPrice: string) {
   }));
 }
 
-/** Some variants have none, as the later ones of a product with few pictures. */
+/** Some variants have none: the later ones of a product with few pictures. */
 function pictures(image: string | undefined, store: Store): Partial<RenderedVariant> {
   if (image === undefined) return {};
   return {
@@ -109,7 +109,7 @@ function renderVariant(variant: Variant, store: Store): RenderedVariant {
   };
 }
 
-/** `on_hand`, `reserved_qty` and `warehouses` are told for own products only; a set has no stock of its own. */
+/** Only own products show `on_hand`, `reserved_qty` and `warehouses`; a bundle has no stock of its own. */
 function holdsOwnStock(variant: Variant): boolean {
   return variant.kind === 'own' || variant.kind === 'assembled';
 }

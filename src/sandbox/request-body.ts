@@ -1,12 +1,12 @@
 import { z } from 'zod';
 import { ApiError } from './errors.ts';
 
-/** 1 MB ("Limits"), taken as 2^20 bytes: the document does not say which megabyte. */
+/** 1 MB ("Limits"), taken as 2^20 bytes: the contract does not say which megabyte it means. */
 const MAX_BODY_BYTES = 1_048_576;
 
 /**
- * The whole body, from Node's own stream: a web stream around it costs more than all the rest of a read. One that is
- * too large is read to its end before it is refused, so that the caller sees the 413 and not a broken connection.
+ * * The whole body, from Node's own stream: wrapping it in a web stream costs more than the rest of a read. A body that is
+ * too large is read to its end before it is refused, so that the caller sees the 413 instead of a broken connection.
  */
 export async function readBody(incoming: AsyncIterable<Uint8Array>): Promise<Buffer> {
   const chunks: Uint8Array[] = [];
@@ -19,7 +19,7 @@ export async function readBody(incoming: AsyncIterable<Uint8Array>): Promise<Buf
   return Buffer.concat(chunks);
 }
 
-/** A `/v1` body as its schema has it, or 400 `invalid_request` naming the field ("Conventions" 1, 4, 5, 8). */
+/** A `/v1` body parsed by its schema; throws 400 `invalid_request` that names the field ("Conventions" 1, 4, 5, 8). */
 export function parseJsonBody<Shape extends z.ZodRawShape>(
   raw: Buffer,
   contentType: string | undefined,
@@ -42,8 +42,8 @@ export function parseJsonBody<Shape extends z.ZodRawShape>(
 }
 
 /**
- * The value without the fields that are null, at any depth: null means absent. An unknown field stays, so that it is
- * refused whatever it holds, and so does a null in a list, where nothing can be absent.
+ * * The value without null fields, at any depth: null means absent. Unknown fields stay, so that they are refused whatever
+ * their value; so does null in a list, where it cannot mean absent.
  */
 export function withoutNulls(value: unknown, schema: unknown): unknown {
   if (schema instanceof z.ZodOptional) return withoutNulls(value, schema.unwrap());
@@ -75,7 +75,7 @@ export function parseJson(raw: Buffer): unknown {
   }
 }
 
-/** What is wrong, starting with the field: `products[1].qty: …`. `nameOf` gives a key the name the caller used. */
+/** What is wrong, beginning with the field: `products[1].qty: …`. `nameOf` gives the caller's name of a key. */
 export function describe(error: z.ZodError, nameOf: (key: string) => string = (key) => key): string {
   const pathOf = (parts: readonly PropertyKey[]): string =>
     parts

@@ -45,7 +45,7 @@ import type { Truth } from './truth.ts';
 import { createSealer } from './webhooks.ts';
 
 export type SandboxOptions = {
-  /** Replays the same catalogue, operations and fault decisions. Default 1. */
+  /** The same seed gives the same catalogue, operations and faults. Default 1. */
   seed?: number;
   /** Default 50. */
   products?: number;
@@ -60,23 +60,23 @@ export type SandboxOptions = {
   /** Epoch ms; default `Date.now`. */
   now?: () => number;
   timers?: Timers;
-  /** How long a receiver has to answer a webhook. Default 1000, as documented. */
+  /** How long a webhook waits for its answer. Default 1000, as documented. */
   ackTimeoutMs?: number;
 };
 
-/** The whole service, as yet without a socket: `api.fetch` answers. */
+/** The whole simulated store without a socket: `api.fetch` answers. */
 export type SimulatedService = {
   readonly api: Hono<ApiEnv>;
   readonly seed: number;
   readonly clientId: string;
-  /** The secret in force, also after `oauth.replaceSecret`. */
+  /** The current secret, also after `oauth.replaceSecret`. */
   readonly clientSecret: string;
-  /** Set it to replace it: deliveries are signed with the new one from then on. */
+  /** The webhook secret. Set it to sign later deliveries with a new one. */
   webhookSecret: string;
   /** The same as `network.webhookUrl`. */
   webhookUrl: string | null;
   readonly clock: Clock;
-  /** Lets time pass at once; what is due by then happens. What waits on the network keeps its real time. */
+  /** Moves time ahead at once; what is due by then happens. Delays of the network still take real time. */
   readonly advance: (ms: number) => void;
   readonly access: Access;
   readonly addresses: AddressBook;
@@ -91,7 +91,7 @@ export type SimulatedService = {
   readonly oauth: OAuth;
   readonly deliveries: Deliveries;
   readonly requests: Readonly<RequestCounters>;
-  /** Stops traffic, drops what is not yet sent, and lets go of held reads. */
+  /** Stops traffic, drops what has not been sent, and releases held reads. */
   readonly stop: () => Promise<void>;
 };
 
@@ -100,14 +100,14 @@ export type Sandbox = SimulatedService & {
   readonly port: number;
 };
 
-/** What development uses unless told otherwise. */
+/** The defaults for development. */
 export const defaultCredentials = {
   clientId: 'sandbox-client',
   clientSecret: 'sandbox-secret',
   webhookSecret: 'sandbox-webhook-secret',
 } as const;
 
-/** Starts the whole simulated service on 127.0.0.1. Rejects when the port is taken. */
+/** Starts the simulated store on 127.0.0.1. Rejects when the port is in use. */
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
   const { timers = systemTimers, ackTimeoutMs = 1_000 } = options;
   const service = createService(options, createTransmitter({ timers, ackTimeoutMs }));
@@ -122,7 +122,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   });
 }
 
-/** @param transmitter carries its webhooks. */
+/** @param transmitter sends its webhooks. */
 export function createService(
   options: Omit<SandboxOptions, 'port' | 'ackTimeoutMs'>,
   transmitter: Transmitter,
@@ -173,7 +173,7 @@ export function createService(
     connect: (serial, secret) =>
       createNetwork({
         seal: createSealer({ secret, clock, serial }).seal,
-        // Shared, and closed by the first app's network.
+        // Shared; the first app's network closes it.
         transmitter: { ...transmitter, close: () => Promise.resolve() },
         log: deliveries,
         clock,
@@ -197,7 +197,7 @@ export function createService(
 
   const agenda = createAgenda({ clock, timers });
   const access: Access = { denied: false, quotaExceeded: false };
-  // Ids of their own stream: what an order adds must not change the ids of products that come later.
+  // A separate stream of ids, so that an order does not change the ids of later products.
   const recordIds = createIds(stream('records'));
   const addresses = createAddressBook({ ids: recordIds });
   const courier = createCourier({ agenda, clock, ids: recordIds });

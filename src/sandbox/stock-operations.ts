@@ -8,21 +8,21 @@ import type { Truth } from './truth.ts';
 export type CellTarget = { variantId: string; warehouseId?: string };
 
 export type StockOperations = {
-  /** Sets what can be sold. Reason `user_adjusted` unless told otherwise. */
+  /** Sets the available quantity. The default reason is `user_adjusted`. */
   adjust(target: CellTarget & { to: number } & Told): Change[];
-  /** Adds to (or, negative, takes from) what is on hand. Reason `user_added` or `user_deducted` by default. */
+  /** Adds to the quantity on hand; negative figures subtract. The default reason is `user_added` or `user_deducted`. */
   add(target: CellTarget & { by: number } & Told): Change[];
-  /** Several changes of one cell, all at one `update_time`, each in a delivery of its own. */
+  /** Several changes of one stock level, all at one `update_time`, each in a delivery of its own. */
   burst(target: CellTarget & { by: readonly number[] }): Change[];
   /** A→B→A: one change and its opposite, in two deliveries. */
   flip(target: CellTarget & { by: number }): Change[];
-  /** Builds units from their components, told in one delivery. */
+  /** Builds units from their components, in one delivery. */
   assemble(target: CellTarget & { units: number }): Change[];
   /** Takes assembled units apart again. */
   disassemble(target: CellTarget & { units: number }): Change[];
 };
 
-/** An order may stand behind a change that nobody made by hand: of reason `order_edited`, for example. */
+/** The order that caused the change, for reasons such as `order_edited`. */
 export type Told = { reason?: string; orderId?: string };
 
 export function createStockOperations(deps: {
@@ -75,7 +75,7 @@ export function createStockOperations(deps: {
         : requireCell(component.variant);
     };
     if (direction === -1) cellToTakeFrom(variant, units, cell);
-    // All cells are found before any moves: an assembly that lacks one component changes nothing.
+    // All stock levels are looked up before any changes: an assembly that lacks a component changes nothing.
     const parts = variant.components.map((component) => ({ component, cell: cellOf(component) }));
     const [gained, spent] =
       direction === 1

@@ -22,11 +22,11 @@ export type StructuralOperations = {
   createProduct(spec?: NewProduct): { product: Product; changes: Change[] };
   createVariant(productId: string, spec?: NewVariant): { variant: Variant; changes: Change[] };
   renameProduct(productId: string, name: string): void;
-  /** Told as `user_set` from 0 when `qty` is not 0; a warehouse added empty changes no available quantity. */
+  /** Sends `user_set` from 0 when `qty` is not 0; an empty warehouse changes no available quantity. */
   addWarehouse(target: { variantId: string; warehouseId: string; qty: number }): Change[];
-  /** Its stock is set to 0 first, and that is told; orders on it are forgotten there. */
+  /** Its stock is first set to 0, which sends a webhook; orders lose their reservations in it. */
   removeWarehouse(target: { variantId: string; warehouseId: string }): Change[];
-  /** Deleting and restoring are silent: the document names no event for them. */
+  /** Deleting and restoring send no webhook: the contract has no event for them. */
   deleteVariant(variantId: string): void;
   deleteProduct(productId: string): void;
   restoreProduct(productId: string): void;
@@ -50,7 +50,7 @@ export function createStructuralOperations(deps: {
     const first = (kind === 'pulled' ? truth.sellerWarehouseIds : truth.warehouseIds)[0]!;
     return { ...spec, stock: spec.stock ?? [{ warehouseId: first, qty: 0 }] };
   };
-  /** A new variant's stock, told as changes from 0. A pulled one's stock is not new, and a bundle has none. */
+  /** Sends a new variant's stock as changes from 0. A pulled variant's stock is not new, and a bundle has none. */
   const created = (variant: Variant): Change[] => {
     if (variant.kind === 'pulled') return [];
     const user = userId();
@@ -130,7 +130,7 @@ export function createStructuralOperations(deps: {
     deleteVariant: (variantId) => {
       const variant = requireVariant(truth, variantId);
       const rest = variant.product.variants.filter((other) => other !== variant && !other.deleted);
-      // A product has at least one variant; deleting the last is deleting the product.
+      // A product has at least one variant: to delete the last one, delete the product.
       if (rest.length === 0) throw new OperationError(`variant ${variantId} is the last of its product`);
       truth.deleteVariant(variant);
     },

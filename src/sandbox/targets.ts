@@ -2,7 +2,7 @@ import { available } from './model.ts';
 import type { Cell, Variant } from './model.ts';
 import type { Truth } from './truth.ts';
 
-/** An operation that the store's truth does not allow. Nothing was changed. */
+/** An operation that is impossible in the store's current state. Nothing was changed. */
 export class OperationError extends Error {
   override readonly name = 'OperationError';
 }
@@ -29,7 +29,7 @@ export function requireProduct(truth: Truth, productId: string) {
   return product;
 }
 
-/** A cell of the variant: the warehouse named, or the variant's first one. */
+/** A stock level of the variant: in the given warehouse, or in its first one. */
 export function requireCell(variant: Variant, warehouseId?: string): Cell {
   const cell =
     warehouseId === undefined
@@ -43,7 +43,7 @@ export function requireCell(variant: Variant, warehouseId?: string): Cell {
   );
 }
 
-/** A cell that `qty` units can be taken from, preferring one that has them. */
+/** A stock level to take `qty` units from, preferably one that has them. */
 export function cellToTakeFrom(
   variant: Variant,
   qty: number,

@@ -3,7 +3,7 @@ import { ApiError } from './errors.ts';
 import type { TokenIssuer } from './oauth.ts';
 import type { Answer } from './reads.ts';
 
-/** The form. What else it holds is refused ("Conventions" 5), as is a field that is empty or sent twice. */
+/** The form. Other fields are refused ("Conventions" 5), as are empty and repeated ones. */
 export const tokenRequestSchema = z
   .strictObject({
     grant_type: z.literal('client_credentials'),
@@ -14,7 +14,7 @@ export const tokenRequestSchema = z
 
 const FIELDS = tokenRequestSchema.keyof().options;
 
-/** `POST /oauth/token`: credentials in a form body and nowhere else. */
+/** `POST /oauth/token`: credentials in a form body only. */
 export function answerTokenRequest(
   issuer: TokenIssuer,
   request: { raw: Buffer; contentType: string | undefined; ip: string },

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** A field as the service tells it: there, or absent and then not null ("Conventions" 4). */
+/** A field of the store's answers: present, or absent but never null ("Conventions" 4). */
 type Told<Field> =
   Field extends z.ZodCatch<infer Inner>
     ? Told<Inner>
@@ -10,7 +10,7 @@ type Told<Field> =
         ? z.ZodOptional<Inner>
         : Field;
 
-/** The fields of one of the client's schemas without its leniency, `optional` and `lenient`: what they stand for. */
+/** The fields of a client schema without its leniency (`optional`, `lenient`). */
 export function told<Shape extends z.ZodRawShape>(shape: Shape) {
   return Object.fromEntries(Object.entries(shape).map(([name, field]) => [name, withoutLeniency(field)])) as {
     [Name in keyof Shape]: Told<Shape[Name]>;

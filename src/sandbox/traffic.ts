@@ -9,18 +9,18 @@ import type { Truth } from './truth.ts';
 export type Traffic = {
   /** Changes per second while started; may be set at any time. */
   readonly rate: number;
-  /** Also creates, deletes and restores, rarely. */
+  /** Rarely, also creates, deletes and restores products. */
   structural: boolean;
-  /** Starts, or goes on at another rate. 0 stops. */
+  /** Starts, or continues at another rate. 0 stops. */
   start(rate: number): void;
   stop(): void;
-  /** Does one operation now. Returns how many changes it told. */
+  /** Does one operation now. Returns how many changes it published. */
   step(): number;
 };
 
-/** No tick is shorter: at high rates several operations fall into one. */
+/** The shortest tick: at high rates, one tick does several operations. */
 const SHORTEST_TICK_MS = 10;
-/** Orders are shipped faster than they come once so many are open. */
+/** Above this many open orders, they are shipped faster than new ones come. */
 const MANY_ORDERS = 500;
 const STRUCTURAL_SHARE = 0.02;
 const FRUITLESS_STEPS = 50;
@@ -28,7 +28,7 @@ const FRUITLESS_STEPS = 50;
 const incoming = ['returned', 'purchased', 'deposited', 'user_added'] as const;
 const outgoing = ['damaged', 'lost', 'withdrawn', 'user_deducted'] as const;
 
-/** A seeded, random mix of operations, as a shop's day has. */
+/** A seeded random mix of operations, like a day in a shop. */
 export function createTraffic(deps: {
   truth: Truth;
   operations: Operations;
@@ -45,7 +45,7 @@ export function createTraffic(deps: {
       const variant = random.pick(truth.variants);
       if (truth.variant(variant.id) !== undefined) return variant;
     }
-    throw new OperationError('hardly any live variant is left');
+    throw new OperationError('no live variant was found');
   };
   const stocked = (): { variantId: string; warehouseId: string; available: number } => {
     for (let attempt = 0; attempt < 20; attempt += 1) {
@@ -54,7 +54,7 @@ export function createTraffic(deps: {
       const cell = random.pick(variant.cells);
       return { variantId: variant.id, warehouseId: cell.warehouseId, available: available(cell) };
     }
-    throw new OperationError('hardly any variant holds stock');
+    throw new OperationError('no variant with stock was found');
   };
 
   const order = (): Change[] =>
@@ -104,11 +104,11 @@ export function createTraffic(deps: {
     if (choice <= 3) return operations.createVariant(variant.product.id, { stock: stockOf }).changes;
     if (choice === 4) {
       if (variant.kind === 'pulled')
-        throw new OperationError('a pulled variant keeps to the seller’s warehouses');
+        throw new OperationError('the warehouses of a pulled variant belong to the seller');
       return operations.addWarehouse({ variantId: variant.id, ...stockOf[0]! });
     }
     if (choice === 5) {
-      if (variant.cells.length < 2) throw new OperationError('a last warehouse stays');
+      if (variant.cells.length < 2) throw new OperationError('the last warehouse cannot be removed');
       return operations.removeWarehouse({
         variantId: variant.id,
         warehouseId: variant.cells[0]!.warehouseId,
@@ -138,7 +138,7 @@ export function createTraffic(deps: {
     const tickMs = Math.max(SHORTEST_TICK_MS, 1_000 / rate);
     timer = timers.setTimeout(tick, tickMs);
     owed += (rate * tickMs) / 1_000;
-    // A catalogue that can hardly be changed any more must not keep the loop here.
+    // A catalogue in which hardly any operation succeeds must not block the loop.
     for (let fruitless = 0; owed >= 1 && fruitless < FRUITLESS_STEPS;) {
       const told = traffic.step();
       owed -= told;
@@ -166,7 +166,7 @@ export function createTraffic(deps: {
       try {
         return choose().length;
       } catch (error) {
-        // Out of stock, already deleted: as in a shop, some attempts come to nothing.
+        // Out of stock, already deleted: as in a real shop, some attempts fail.
         if (error instanceof OperationError) return 0;
         throw error;
       }

@@ -5,7 +5,7 @@ import type { Delivery } from './webhooks.ts';
 export type Transmission = { outcome: 'answered'; status: number } | { outcome: 'timeout' | 'failed' };
 
 export type Transmitter = {
-  /** Sends once and never again ("Delivery rules" 2). */
+  /** Sends once, without retries ("Delivery rules" 2). */
   transmit(delivery: Delivery, url: string): Promise<Transmission>;
   close(): Promise<void>;
 };
@@ -28,11 +28,11 @@ export function createTransmitter(deps: { timers: Timers; ackTimeoutMs: number }
           dispatcher: agent,
           signal: abort.signal,
         });
-        // The status is the acknowledgement. What follows is drained to free the connection; its end means nothing.
+        // The status is the acknowledgement. The body is drained to free the connection; how it ends does not matter.
         response.body.dump({ limit: 16_384 }).catch(() => undefined);
         return { outcome: 'answered', status: response.statusCode };
       } catch {
-        // Whatever went wrong on the way, the service only knows that no answer came.
+        // Whatever went wrong, the store only knows that no answer came.
         return { outcome: abort.signal.aborted ? 'timeout' : 'failed' };
       } finally {
         timers.clearTimeout(timer);

@@ -13,7 +13,7 @@ export type TruthCell = {
   sku: string | null;
   kind: Kind;
   availableQty: number;
-  /** Null on a pulled variant, whose cells are the seller's: the service tells only what they can sell. */
+  /** Null for a pulled variant: the stock is the seller's, and the store shows only the available quantity. */
   onHand: number | null;
   reservedQty: number | null;
 };
@@ -34,20 +34,20 @@ export type Truth = Store & {
   /** Every product, in order of creation, deleted ones included. */
   readonly products: readonly Product[];
   readonly variants: readonly Variant[];
-  /** Grows whenever what a list shows (the set of products, a name, an edit time) changes. */
+  /** Grows when a list changes: the set of products, a name or an edit time. */
   readonly listRevision: number;
   add(product: Product): void;
   addVariant(variant: Variant): void;
   setProductDeleted(product: Product, deleted: boolean): void;
   deleteVariant(variant: Variant): void;
-  /** Must be called before a variant's stock changes: keeps the state that stale reads show. */
+  /** Call it before a variant's stock changes: keeps the state for stale reads. */
   touch(variant: Variant): void;
-  /** Must be called after a product was edited; `touchProduct` before. */
+  /** Call it after a product was edited, and `touchProduct` before. */
   edited(product: Product): void;
   touchProduct(product: Product): void;
-  /** The product as `/v1/product/detail` shows it now, or as it was `ageMs` ago; null when there is none. */
+  /** The product as `/v1/product/detail` shows it now, or showed it `ageMs` ago; null: none. */
   detail(productId: string, ageMs?: number): RenderedProduct | null;
-  /** What the mirror must equal in the end. */
+  /** What the mirror must equal at the end. */
   snapshot(): TruthSnapshot;
 };
 
@@ -80,7 +80,7 @@ export function createTruth(options: TruthOptions): Truth {
     product.updateTimeMs = Math.max(product.updateTimeMs, clock.now());
     listRevision += 1;
   };
-  /** Components know the live bundles that use them (`bundled_by_count`). */
+  /** Components refer to the live bundles that use them (`bundled_by_count`). */
   const linkComponents = (variant: Variant, live: boolean): void => {
     if (variant.kind !== 'bundle') return;
     for (const { variant: component } of variant.components) {

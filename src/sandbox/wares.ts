@@ -1,4 +1,4 @@
-/** Words that the simulated store's catalogue is made of. */
+/** Names and addresses for the simulated store's catalogue. */
 
 export const productNames = [
   'เสื้อยืดคอกลม',

@@ -6,7 +6,7 @@ import type { Change } from './model.ts';
 
 export type { SentItem };
 
-/** One webhook request, ready to send: a repeat sends the very same bytes. */
+/** One webhook request, ready to send: a repeat sends the same bytes. */
 export type Delivery = {
   readonly requestId: string;
   readonly requestTimeMs: number;
@@ -16,7 +16,7 @@ export type Delivery = {
 };
 
 export type Sealer = {
-  /** The webhook secret; set it to replace it. */
+  /** The webhook secret. Set it to replace it. */
   secret: string;
   readonly seal: (changes: readonly Change[]) => Delivery;
 };
@@ -24,11 +24,11 @@ export type Sealer = {
 /**
  * Makes signed deliveries ("Events": Request, stock_available_updated payload, Signature).
  *
- * @param deps.serial tells apart the request ids of several sealers at once.
+ * * @param deps.serial distinguishes the request ids of several sealers.
  */
 export function createSealer(deps: { secret: string; clock: Clock; serial: number }): Sealer {
   const { clock } = deps;
-  // From the clock and not the seed: a sandbox that is started again must not repeat ids to the same receiver.
+  // From the clock, not the seed: a restarted sandbox must not repeat ids to the same receiver.
   const runPart = Math.round(clock.baseNow()).toString(36);
   let count = 0;
 

@@ -12,10 +12,11 @@ export interface AddressListAnswer extends AnswerTimes {
 export const ADDRESS_LIST_ENDPOINT = '/v1/store/address/list';
 
 /**
- * Lists one page of the store's own (sender) addresses, primary first, then oldest first (docs/store-api.md#post-v1storeaddresslist). The first of the first page is the default sender; customers' addresses are not listed.
- * The ids never change: read them once and keep them.
+ * Lists one page of the store's own (sender) addresses, primary first, then oldest first
+ * (docs/store-api.md#post-v1storeaddresslist). The first of the first page is the default sender; customers'
+ * addresses are not listed. The ids never change: read them once and keep them.
  *
- * @param request `limit` 1 to 200, 100 unless told; `offset` from 0.
+ * @param request `limit` 1 to 200, default 100; `offset` from 0.
  * @throws ServiceError.
  */
 export async function listAddresses(

@@ -1,4 +1,4 @@
-/** The paged lists as one sequence each: a page is asked for when the rows before it have been taken. */
+/** The paged lists as one sequence each: a page is requested when the rows before it have been taken. */
 import { ADDRESS_LIST_ENDPOINT } from './address-list.ts';
 import type { CallOptions } from './call.ts';
 import type { ServiceClient } from './client.ts';
@@ -7,16 +7,16 @@ import { PRODUCT_LIST_ENDPOINT } from './product-list.ts';
 import type { ProductListRequest, ProductRow } from './schemas.ts';
 import { walk } from './walk.ts';
 
-/** Which products, and in what order; the paging is not the caller's. */
+/** Which products, and in what order. Paging is handled here. */
 export type AllProductsRequest = Pick<ProductListRequest, 'query' | 'sort_by' | 'sort_order'>;
 
-/** The largest pages of "Limits": fewest requests, and least time for a list to shift. */
+/** The largest pages that "Limits" allows: fewest requests, and least time for a list to shift. */
 const PRODUCTS_PER_PAGE = 100;
 const ADDRESSES_PER_PAGE = 200;
 
 /**
- * Every product of the store (docs/store-api.md#post-v1productlist), by ascending `id` unless told otherwise: only
- * by `id` does each come exactly once whatever is edited or deleted meanwhile.
+ * Every product of the store (docs/store-api.md#post-v1productlist), by default in ascending order of `id`: only in
+ * that order does each come exactly once whatever is edited or deleted meanwhile.
  *
  * @throws ServiceError from the iteration.
  */
@@ -33,7 +33,7 @@ export function allProducts(
 }
 
 /**
- * Every address of the store's own (docs/store-api.md#post-v1storeaddresslist), the default sender first.
+ * All addresses of the store (docs/store-api.md#post-v1storeaddresslist), the default sender first.
  *
  * @throws ServiceError from the iteration.
  */

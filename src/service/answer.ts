@@ -1,4 +1,4 @@
-/** Reads what a transport brought: the value of a 2xx, or the typed error of anything else. */
+/** Reads the answer that a transport brought: the value of a 2xx, or the typed error of anything else. */
 import type { z } from 'zod';
 import { sizeFault } from './answer-limits.ts';
 import { ServiceError } from './errors.ts';
@@ -22,8 +22,8 @@ export function isSuccess(status: number): boolean {
 const NOT_JSON = Symbol('not JSON');
 
 /**
- * @param secrets must not come out again in an error, even if the other side repeats them.
- * @throws ServiceError for a status that is not 2xx, and of kind `contract` for a 2xx of another shape.
+ * @param secrets must not appear in an error, even if the other side repeats them.
+ * @throws ServiceError for a status other than 2xx, and of kind `contract` for a 2xx of another shape.
  */
 export function readAnswer<S extends z.ZodType>(
   request: TransportRequest,
@@ -59,11 +59,11 @@ function classify(response: TransportResponse, json: unknown) {
   const code = error.success ? error.data.error : undefined;
   const description = error.success
     ? error.data.error_description
-    : "the answer is not the service's error JSON";
+    : "the answer is not the error JSON of the store's API";
   const found = { code, description, retryAfterMs: retryAfterMs(response) };
   if (response.status === 429) return { kind: 'rate_limited', ...found } as const;
   if (response.status >= 500) return { kind: 'unavailable', ...found } as const;
-  // A proxy's own 404 or redirect says nothing about the thing asked for.
+  // A proxy's own 404 or redirect says nothing about the requested thing.
   const isOurs = error.success && response.status >= 400;
   return { kind: isOurs ? 'rejected' : 'contract', ...found } as const;
 }
@@ -78,10 +78,10 @@ function parseJson(body: Uint8Array): unknown {
   }
 }
 
-/** Names the first field that is wrong, as the service would: `products[1].qty: …`. */
+/** Names the first field that is wrong, as the store would: `products[1].qty: …`. */
 export function describeIssues(error: z.ZodError): string {
   const [first, ...others] = error.issues;
-  if (first === undefined) return 'of another shape';
+  if (first === undefined) return 'the answer has another shape than the contract says';
   const path = first.path.map((key) => (typeof key === 'number' ? `[${key}]` : `.${String(key)}`)).join('');
   const where = path === '' ? '' : `${path.replace(/^\./, '')}: `;
   return `${where}${first.message}${others.length > 0 ? ` (and ${others.length} more)` : ''}`;

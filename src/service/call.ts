@@ -1,4 +1,4 @@
-/** The one way every `/v1` endpoint is called. docs/store-api.md#conventions, "Authentication" 1 and 4. */
+/** The one way every `/v1` endpoint is called. docs/store-api.md#authentication, 1 and 4. */
 import type { z } from 'zod';
 import { isSuccess, readAnswer } from './answer.ts';
 import type { Answer } from './answer.ts';
@@ -18,8 +18,9 @@ export interface CallDeps {
 export interface CallOptions {
   readonly signal?: AbortSignal | undefined;
   /**
-   * Called, and waited for, when a whole 2xx answer is here and nobody has looked at it yet: its connection is free. It
-   * may still turn out to be of another shape. Not called for any other answer; with retries, once for each attempt.
+   * Called, and awaited, when a whole 2xx answer has arrived and has not been parsed yet: its connection is free. It
+   * may still turn out to have the wrong shape. Not called for any other answer; with retries, called once for each
+   * attempt.
    */
   readonly onArrived?: ((bytes: number) => Promise<void>) | undefined;
 }
@@ -38,7 +39,7 @@ export type Call = <Q extends z.ZodType, A extends z.ZodType>(
   options?: CallOptions,
 ) => Promise<Answer<z.output<A>>>;
 
-/** Nothing that is sent is changed here, so what the caller may not change can be sent too. */
+/** Nothing that is sent is changed here, so read-only objects can be sent too. */
 type DeepReadonly<T> = T extends object ? { readonly [K in keyof T]: DeepReadonly<T[K]> } : T;
 
 export function createCall({ transport, tokens, clientSecret, newRequestId }: CallDeps): Call {

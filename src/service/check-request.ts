@@ -1,4 +1,4 @@
-/** Refuses what the service would refuse, in its words, before a token is spent on it. */
+/** Refuses what the store would refuse, in its words, before a request is spent on it. */
 import type { z } from 'zod';
 import { describeIssues } from './answer.ts';
 import { ServiceError } from './errors.ts';

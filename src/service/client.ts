@@ -14,19 +14,19 @@ import { productDetail } from './product-detail.ts';
 import type { ProductDetailAnswer } from './product-detail.ts';
 import type { ProductListRequest } from './schemas.ts';
 
-/** What reads the catalogue: all that the mirror is given, so that nothing in it can place an order. */
+/** What reads the catalogue: all that the mirror is given, so nothing in it can place an order. */
 export interface CatalogueClient {
   /** One page of the catalogue. */
   listProducts(request?: ProductListRequest, options?: CallOptions): Promise<ProductListAnswer>;
-  /** One product whole, or the service's word that there is none. */
+  /** One product whole, or the store's answer that there is none. */
   productDetail(productId: string, options?: CallOptions): Promise<ProductDetailAnswer>;
 }
 
-/** The whole service. Every function throws ServiceError only, and retries nothing but one refused token. */
+/** The whole API of the store. Every function throws ServiceError only, and retries nothing but one refused token. */
 export interface ServiceClient extends CatalogueClient {
-  /** Creates one order; with an `external_order_id` that the channel has used before, answers that order. */
+  /** Creates one order; for an `external_order_id` that the channel has used before, answers that order. */
   createOrder(request: CreateOrderRequest, options?: CallOptions): Promise<CreateOrderAnswer>;
-  /** One order as it stands now, or the service's word that there is none. */
+  /** One order in its present state, or the store's answer that there is none. */
   orderDetail(request: OrderDetailRequest, options?: CallOptions): Promise<OrderDetailAnswer>;
   /** One page of the store's own addresses; the first of the first page is the default sender. */
   listAddresses(request?: AddressListRequest, options?: CallOptions): Promise<AddressListAnswer>;

@@ -16,16 +16,19 @@ export interface ServiceConnectionOptions {
   readonly baseUrl: string;
   readonly clientId: string;
   readonly clientSecret: string;
-  /** Where processes share the token; made with mode 0600 in a folder that exists. */
+  /** Where processes share the token; created with mode 0600 in a folder that exists. */
   readonly tokenFilePath: string;
   /** Most requests in flight at once. */
   readonly maxConcurrency: number;
-  /** Told when the token file cannot be read or written; the connection goes on without it. */
+  /** Called when the token file cannot be read or written; the connection continues without it. */
   readonly onTokenFileError: (error: unknown) => void;
-  /** Told of every request when it has ended. `status` null: without a whole answer. */
+  /** Called at the end of every request. `status` null: without a whole answer. */
   readonly onAnswer?: ((endpoint: string, status: number | null) => void) | undefined;
   readonly limits?: Partial<HttpLimits>;
-  /** Epoch ms, for the times of answers; default `Date.now`. Tokens age by `Date.now`, which all processes share. */
+  /**
+   * Epoch ms, for the times of answers; default `Date.now`. The age of tokens follows `Date.now`, which all processes
+   * share.
+   */
   readonly now?: () => number;
 }
 
@@ -67,7 +70,7 @@ function observed(send: Transport, onAnswer: NonNullable<ServiceConnectionOption
   };
 }
 
-/** What carries a connection, whatever that is. */
+/** What carries a connection: sockets, or a simulation. */
 export interface ConnectionParts {
   readonly transport: Transport;
   readonly close: () => Promise<void>;
@@ -80,7 +83,7 @@ export interface ConnectionParts {
 
 /** The client and its tokens over given parts. Nothing is sent before the first call. */
 export function connectOver({ close, ...parts }: ConnectionParts): ServiceConnection {
-  // Tokens age by the wall clock: all processes that share the file have it.
+  // The age of tokens follows the wall clock, which all processes that share the file have.
   const tokens = createTokenProvider({ ...parts, now: () => Date.now(), newRequestId: randomUUID });
   const client = createServiceClient({
     transport: parts.transport,

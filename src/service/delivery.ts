@@ -1,6 +1,6 @@
 /**
  * Reads a webhook body ("Events"). An authentic body is never refused: what cannot be understood is named, item by
- * item, and never takes its neighbours with it.
+ * item, and its neighbours are still read.
  */
 import type { StockChange, Unreadable } from '../core/entry.ts';
 import { idSchema, stockItemSchema, STOCK_AVAILABLE_UPDATED } from './schemas.ts';
@@ -11,11 +11,17 @@ export interface ParsedDelivery {
   readonly unreadable: readonly Unreadable[];
 }
 
-/** Before this an update time cannot be in milliseconds: seconds are the common slip ("Conventions" 2). */
+/** Before this an update time cannot be in milliseconds: seconds are the common mistake ("Conventions" 2). */
 const EARLIEST_PLAUSIBLE_MS = 1_000_000_000_000;
-/** More broken items than this that name no variant, or one named already, say nothing more: they are told as one. */
+/**
+ * Beyond this many, broken items that name no variant, or one named already, add no information: they are counted in
+ * one dead letter.
+ */
 const MAX_TOLD_EACH = 100;
-/** Nor do more than this that name one each: each would take a row, a search and a line of the log, within the answer's second. */
+/**
+ * Beyond this many, so are broken items that name one each: each would take a row, a search and a log line, within
+ * the answer's second.
+ */
 const MAX_TOLD_NAMES = 1_000;
 /** The feed repeats it in every row of the delivery: a body must not grow a thousandfold. */
 const MAX_REQUEST_ID = 200;
@@ -36,12 +42,12 @@ export function parseDelivery(body: Uint8Array): ParsedDelivery {
     const problem = `unknown event type ${JSON.stringify(eventType.slice(0, 100))}`;
     return { requestId, changes: [], unreadable: [{ ...WHOLE, problem, unknownEvent: true }] };
   }
-  // An envelope with a flaw may still hold readable items.
+  // An envelope with a fault may still hold readable items.
   const items = field(field(json, 'data'), 'items');
   if (!Array.isArray(items)) return whole(requestId, 'data.items is not an array');
   const parsed = parseItems(items);
   if (eventType !== null) return { requestId, ...parsed };
-  // Without its type the event is not understood as a whole, whatever its items look like.
+  // Without its type the event as a whole is not understood, whatever its items look like.
   const problem = 'event_type is missing';
   return { requestId, ...parsed, unreadable: [...parsed.unreadable, { ...WHOLE, problem }] };
 }
@@ -74,7 +80,7 @@ function parseItems(items: readonly unknown[]): Pick<ParsedDelivery, 'changes' |
     }
   }
   if (untold > 0) {
-    const problem = `data.items: ${untold} more items that are not understood`;
+    const problem = `data.items: ${untold} more items were not understood`;
     unreadable.push({ ...WHOLE, problem });
   }
   return { changes, unreadable };
@@ -104,7 +110,7 @@ function readItem(item: unknown): StockChange | string {
   };
 }
 
-/** Ids are strings, but a number still tells whom to read, as long as it has kept all its digits. */
+/** Ids are strings, but a number still says which product to read, as long as it has kept all its digits. */
 function variantIdOf(item: unknown): string | null {
   const id = field(item, 'id');
   if (typeof id === 'number') return Number.isSafeInteger(id) && id >= 0 ? String(id) : null;

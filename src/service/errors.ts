@@ -1,13 +1,13 @@
-/** What can go wrong with a call to the service: one class, told apart by `kind`. docs/store-api.md#errors. */
+/** What can go wrong with a call to the store: one class, distinguished by `kind`. docs/store-api.md#errors. */
 import { safeText } from './safe-text.ts';
 
 /**
- * - `rejected`: the service refused the request (4xx with its error JSON), or it was refused here before sending.
+ * - `rejected`: the store refused the request (4xx with its error JSON), or it was refused here before sending.
  * - `unavailable`: a 5xx, network failure or timeout; worth another try later.
  * - `rate_limited`: 429, or a token request held back because of one; wait `retryAfterMs`.
  * - `unauthorized`: 401 `invalid_token` for a second token too.
- * - `credentials`: the client id or secret was refused; latched, no further token request is made.
- * - `contract`: an answer that is not the service's: no JSON, another shape, too large, another product.
+ * - `credentials`: the client id or secret was refused; locked out, no further token request is made.
+ * - `contract`: an answer that is not the store's: no JSON, another shape, too large, another product.
  * - `aborted`: the caller's signal, or the client was closed.
  */
 export type ServiceErrorKind =
@@ -15,9 +15,9 @@ export type ServiceErrorKind =
 
 /** When a request was sent and answered. Local times are epoch ms of the injected clock. */
 export interface AnswerTimes {
-  /** Just before the request that got this answer was handed to the network. */
+  /** Just before the request that got this answer was passed to the network. */
   readonly sentAtMs: number;
-  /** When the last byte of the answer was here. */
+  /** When the last byte of the answer had arrived. */
   readonly receivedAtMs: number;
   /** The `Date` header, whole seconds, epoch ms; null when absent or unreadable. */
   readonly serverDateMs: number | null;
@@ -33,23 +33,23 @@ export interface ServiceErrorInit {
   readonly retryAfterMs?: number | undefined;
   readonly times?: AnswerTimes | undefined;
   readonly cause?: unknown;
-  /** Values cut out of every text below, should the other side repeat them. Not kept. */
+  /** Values removed from every text below, should the other side repeat them. Not kept. */
   readonly secrets?: readonly string[];
 }
 
-/** The one error that calls to the service throw. No secret or token occurs in its message or properties. */
+/** The only error that calls to the store throw. Its message and properties hold no secret or token. */
 export class ServiceError extends Error {
   override readonly name = 'ServiceError';
   readonly kind: ServiceErrorKind;
-  /** The path called, as `/v1/product/detail`. */
+  /** The path that was called, such as `/v1/product/detail`. */
   readonly endpoint: string;
   /** HTTP status; undefined when there was no answer. */
   readonly status: number | undefined;
-  /** The service's `error`; clients branch on this. Undefined when the answer had none. */
+  /** The store's `error`; clients branch on this. Undefined when the answer had none. */
   readonly code: string | undefined;
-  /** The service's `error_description`, or what was found here. For people only. */
+  /** The store's `error_description`, or what was found here. For people only. */
   readonly description: string;
-  /** The `X-Request-Id` that the service answered with, else the one that was sent; undefined when none was. */
+  /** The `X-Request-Id` of the store's answer, else the one that was sent; undefined when none was. */
   readonly requestId: string | undefined;
   /** How long to wait before another try, where that is known. */
   readonly retryAfterMs: number | undefined;
@@ -78,7 +78,7 @@ export class ServiceError extends Error {
     this.times = init.times;
   }
 
-  /** The same failure, understood as another kind by one who knows more of what went before. */
+  /** The same failure, reclassified by a caller that knows more of what went before. */
   as(kind: ServiceErrorKind): ServiceError {
     const { endpoint, status, code, description, requestId, retryAfterMs, times, cause } = this;
     return new ServiceError({
@@ -98,11 +98,11 @@ export class ServiceError extends Error {
 function remedy(init: ServiceErrorInit): string {
   const { kind, code, retryAfterMs } = init;
   if (mayHaveOrdered(init))
-    return 'The order may have been created all the same: send it again only with the same external_order_id, else look for it in the store first.';
+    return 'The order may have been created all the same: send it again only with the same external_order_id; without one, look for it in the store first.';
   switch (kind) {
     case 'rejected':
       if (code === 'quota_exceeded') return "The store's owner must extend the order quota.";
-      if (code === 'access_denied') return 'Have the store allow this channel to do it.';
+      if (code === 'access_denied') return 'Ask the store to allow this channel to do it.';
       return 'The same request will be refused again: correct it.';
     case 'unavailable':
       return retryAfterMs === undefined ? 'Try again later.' : `Try again in ${seconds(retryAfterMs)}.`;
@@ -111,15 +111,17 @@ function remedy(init: ServiceErrorInit): string {
     case 'unauthorized':
       return 'A new token was refused too: check that the base URL and the credentials belong together.';
     case 'credentials':
-      return 'No token is requested until the client id or secret is corrected, or an operator releases the latch.';
+      return 'Correct the client id or secret: until then, or until an operator lifts the lockout, no token is requested.';
     case 'contract':
-      return 'Check the base URL and any proxy on the way; otherwise report the request id to the service.';
+      return 'Check the base URL and any proxy on the way; if both are right, report the request id to the store.';
     case 'aborted':
-      return 'It was stopped from this side.';
+      return 'It was stopped on this side.';
   }
 }
 
-/** Whether a failed request may have created an order: it was sent, and neither refused nor answered as it should be. */
+/**
+ * Whether a failed request may have created an order: it was sent, and neither refused nor answered as it should be.
+ */
 function mayHaveOrdered({ kind, endpoint, status }: ServiceErrorInit): boolean {
   if (endpoint !== '/v1/order/create') return false;
   return kind === 'unavailable' || (kind === 'contract' && (status === undefined || status < 300));

@@ -1,6 +1,6 @@
 /**
- * One POST and its whole answer, over undici's inner interface. The outer one wraps every answer in a stream and every
- * request in a signal: a tenth of the processor time of a read, all of it between one request and the next.
+ * One POST and its whole answer, over undici's inner interface. The outer one wraps every answer in a stream and
+ * every request in a signal: a tenth of the processor time of a read, all of it between one request and the next.
  */
 import { Buffer } from 'node:buffer';
 import type { Dispatcher } from 'undici';
@@ -22,7 +22,7 @@ export interface WholeAnswer {
 export interface Exchange {
   /** Rejects with undici's errors, or with the reason of `abort`. */
   readonly answer: Promise<WholeAnswer>;
-  /** At once, also while the request waits for a connection: it is then never sent. */
+  /** At once, even while the request waits for a connection: it is then never sent. */
   readonly abort: (reason: Error) => void;
 }
 
@@ -40,7 +40,8 @@ export function exchange(dispatcher: Dispatcher, post: Post): Exchange {
         if (aborted === null) started = controller;
         else controller.abort(aborted);
       },
-      // More than once when the other side says something before its answer: the last one counts.
+      // Called more than once when the other side sends informational headers before its answer: the last call
+      // counts.
       onResponseStart(_controller, code, given) {
         status = code;
         headers = given;

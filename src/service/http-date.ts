@@ -3,7 +3,7 @@ import type { TransportResponse } from './transport.ts';
 
 const IMF_FIXDATE = /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/;
 
-/** The service blocks for 15 minutes at most; a slip of the other side must not stop the client for a year. */
+/** The store blocks for 15 minutes at most; a mistake of the other side must not stop the client for a year. */
 const MAX_RETRY_AFTER_MS = 60 * 60 * 1000;
 
 /** An HTTP date as epoch ms; null when it is not one. Other texts that `Date.parse` takes depend on the local zone. */
@@ -13,7 +13,7 @@ export function parseHttpDateMs(value: string | undefined): number | null {
   return Number.isNaN(ms) ? null : ms;
 }
 
-/** `Retry-After` in ms: whole seconds, as the service sends it, or a date, as proxies may. At most an hour. */
+/** `Retry-After` in ms: whole seconds, as the store sends it, or a date, as proxies may. At most an hour. */
 export function retryAfterMs(response: TransportResponse): number | undefined {
   const value = response.headers['retry-after']?.trim();
   if (value === undefined) return undefined;

@@ -24,7 +24,7 @@ export interface HttpLimits {
   readonly headersTimeoutMs: number;
   /** Between two pieces of the body. */
   readonly bodyTimeoutMs: number;
-  /** All together, waiting for a connection included. */
+  /** The whole request, waiting for a connection included. */
   readonly deadlineMs: number;
   readonly maxAnswerBytes: number;
 }
@@ -43,7 +43,7 @@ const DEFAULT_LIMITS: HttpLimits = {
   maxAnswerBytes: MAX_ANSWER_BYTES,
 };
 
-/** Posts requests over its own pool of kept-alive connections (docs/store-api.md#conventions 6 and 8). */
+/** Posts requests over its own pool of kept-alive connections (docs/store-api.md#conventions, 6 and 8). */
 export function createHttpTransport(options: HttpTransportOptions): HttpTransport {
   const limits = { ...DEFAULT_LIMITS, ...options.limits };
   const base = baseOf(options.baseUrl);
@@ -104,7 +104,7 @@ function headersOf(request: TransportRequest, userAgent: string): Record<string,
   return {
     'content-type': request.contentType,
     accept: 'application/json',
-    // Unasked, a proxy may compress, and nothing here unpacks.
+    // Otherwise a proxy may compress the answer, and nothing here unpacks it.
     'accept-encoding': 'identity',
     'user-agent': userAgent,
     'x-request-id': request.requestId,

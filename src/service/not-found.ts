@@ -1,4 +1,4 @@
-/** The service's word that there is no such thing: an outcome, not an error. */
+/** The store's answer that there is no such thing: an outcome, not an error. */
 import { ServiceError } from './errors.ts';
 import type { AnswerTimes } from './errors.ts';
 
@@ -8,9 +8,9 @@ export interface NotFound extends AnswerTimes {
 }
 
 /**
- * Reads a failed call as the service's own 404 `not_found` (docs/store-api.md#errors rule 2).
+ * Reads a failed call as the store's own 404 `not_found` (docs/store-api.md#errors, 2).
  *
- * @throws the error itself when it is anything else; a proxy's 404 says nothing about the thing asked for.
+ * @throws the error itself when it is anything else; a proxy's 404 says nothing about the requested thing.
  */
 export function notFoundIn(error: unknown): NotFound {
   if (!(error instanceof ServiceError) || error.kind !== 'rejected') throw error;

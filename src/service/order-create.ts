@@ -7,7 +7,7 @@ import type { CreateOrderRequest, Order } from './order-schemas.ts';
 export interface CreateOrderAnswer extends AnswerTimes {
   /** Without `shipments` as long as no courier is booked: read it again with `orderDetail`. */
   readonly order: Order;
-  /** The order's JSON object as the service sent it, unknown fields kept. */
+  /** The order's JSON object as the store sent it, unknown fields kept. */
   readonly rawOrder: unknown;
   readonly requestId: string;
 }
@@ -15,11 +15,11 @@ export interface CreateOrderAnswer extends AnswerTimes {
 export const CREATE_ORDER_ENDPOINT = '/v1/order/create';
 
 /**
- * Creates one order (docs/store-api.md#post-v1ordercreate). Stock is reserved at once; a tracking number is asked
- * of the courier when the order is ready to ship, unless `auto_request_xshipping` is false.
+ * Creates one order (docs/store-api.md#post-v1ordercreate). Stock is reserved at once; a tracking number is requested
+ * from the courier when the order is ready to ship, unless `auto_request_xshipping` is false.
  *
- * `external_order_id` makes it safe to send again: an order of that id in this channel is answered as it is, and no
- * second one is created. Without it each request creates another order.
+ * `external_order_id` makes it safe to send again: if this channel already has an order with that id, the store
+ * answers that order and creates no second one. Without it each request creates another order.
  *
  * @param request money in baht, times in epoch ms, ids as strings of digits.
  * @throws ServiceError. `rejected`: 400, 403 `access_denied` or `quota_exceeded`, 413; nothing was created. After

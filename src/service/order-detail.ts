@@ -7,14 +7,14 @@ import type { NotFound } from './not-found.ts';
 import { orderDetailRequestSchema, orderResponseSchema } from './order-schemas.ts';
 import type { Order, OrderDetailRequest } from './order-schemas.ts';
 
-/** Not found: deleted, never there, another store's, or an external id that this channel has not used. */
+/** Not found: deleted, never existed, another store's, or an external id that this channel has not used. */
 export type OrderDetailAnswer = FoundOrder | NotFound;
 
 interface FoundOrder extends AnswerTimes {
   readonly outcome: 'found';
-  /** As it stands now: with `shipments` once the courier booking is complete. */
+  /** In its present state: with `shipments` once the courier booking is complete. */
   readonly order: Order;
-  /** The order's JSON object as the service sent it, unknown fields kept. */
+  /** The order's JSON object as the store sent it, unknown fields kept. */
   readonly rawOrder: unknown;
   readonly requestId: string;
 }
@@ -22,11 +22,11 @@ interface FoundOrder extends AnswerTimes {
 const ENDPOINT = '/v1/order/detail';
 
 /**
- * Reads one order (docs/store-api.md#post-v1orderdetail): by the store's own id any order of the store, keyed in
- * by hand or not; by the caller's own id those that this channel created.
+ * Reads one order (docs/store-api.md#post-v1orderdetail): by the store's own id any order of the store, whether
+ * entered by hand or not; by the caller's own id those that this channel created.
  *
- * @throws ServiceError; of kind `contract` also for another order than asked, and for a 404 that is not the service's
- * own.
+ * @throws ServiceError; of kind `contract` also when another order is answered than the one asked for, and for a 404
+ * that is not the store's own.
  */
 export async function orderDetail(
   call: Call,
@@ -60,7 +60,7 @@ function otherThanAsked({ order_id, external_order_id }: OrderDetailRequest, ord
   if (typeof order_id === 'string')
     return order_id === order.id ? null : `asked for order ${order_id}, answered order ${order.id}`;
   const answered = order.external_order_id;
-  // The order's fields are hardly documented: one that is not told is not another.
+  // The order's fields are hardly documented: an absent one is not a wrong one.
   if (answered === undefined || answered === external_order_id) return null;
   return `asked for external_order_id ${external_order_id}, answered ${answered}`;
 }

@@ -1,8 +1,7 @@
 /**
- * Shapes of orders and addresses. What is sent is checked as the service checks it ("Conventions" 1, 2, 3, 5), once
- * fields that are null are gone ("Conventions" 4); what is answered may have unknown fields and unseen values
- * ("Versioning" 2). A rule that is written as code is stated again beside it, as JSON Schema, for the service's OpenAPI
- * document.
+ * Shapes of orders and addresses. Requests are checked as the store checks them ("Conventions" 1, 2, 3, 5), once
+ * fields that are null are removed ("Conventions" 4); answers may have unknown fields and new values ("Versioning"
+ * 2). A rule that is written as code is repeated beside it, as JSON Schema, for the store's OpenAPI document.
  */
 import { z } from 'zod';
 import { idSchema, lenient, offsetSchema, optional, SAFE_INTEGERS } from './schemas.ts';
@@ -18,7 +17,9 @@ export const moneyInputSchema = z.union(
   NOT_AN_AMOUNT,
 );
 
-/** Judged by its digits: as a number a long fraction would be rounded, and a small enough loss to nothing. */
+/**
+ * Judged by its digits: as a number a long fraction would be rounded, and a small enough loss would become nothing.
+ */
 const NOT_NEGATIVE = /^([0-9]+(\.[0-9]+)?|-0+(\.0+)?)$/;
 
 const positiveMoney = moneyInputSchema
@@ -46,7 +47,7 @@ export const epochMsInputSchema = z.int().min(FIRST_MS, 'must be epoch milliseco
   description: 'A unix timestamp in milliseconds; one in seconds is refused.',
 });
 
-/** A text of limited length, counted in characters: what one reader sees may take two UTF-16 units. */
+/** A text of limited length, counted in characters: one visible character may take two UTF-16 units. */
 function textUpTo(maxCharacters: number) {
   return z
     .string()
@@ -72,7 +73,7 @@ const addressFields = {
   province: z.string().optional(),
   /** Five digits, as a number. */
   postal_code: z.int().min(10_000, 'must have five digits').max(99_999, 'must have five digits').optional(),
-  /** Only what cannot be an address at all is refused here: the service has the last word. */
+  /** Only what cannot be an address at all is refused here: the store makes the final decision. */
   email: z.email({ pattern: EMAIL }).meta({ format: 'idn-email', pattern: EMAIL.source }).optional(),
   note: z.string().optional(),
   legal_entity_id: z.string().optional(),
@@ -120,7 +121,7 @@ export const addressListResponseSchema = z.looseObject({
 
 // ---- Orders --------------------------------------------------------------------------------------------------
 
-/** Refuses none and both of two fields of which exactly one is asked for. */
+/** Refuses none and both of two fields of which exactly one is required. */
 function exactlyOne(first: string, second: string) {
   return (value: object, context: z.RefinementCtx): void => {
     const has = (field: string): boolean => (value as Record<string, unknown>)[field] !== undefined;
@@ -202,7 +203,9 @@ export const orderDetailRequestSchema = z
 export const orderSchema = z.looseObject({
   id: idSchema,
   external_order_id: lenient(z.string()),
-  /** Absent until the courier booking completes. Never read as absent for another reason: callers wait for it. */
+  /**
+   * Absent until the courier booking completes. It must not read as absent for any other reason: callers wait for it.
+   */
   shipments: optional(z.array(z.looseObject({}))),
 });
 
@@ -245,7 +248,7 @@ type PlainFields = Omit<
   'products' | 'recipient_address' | 'recipient_address_id' | 'is_cod' | 'cod_fee' | 'cod_amount'
 >;
 
-/** An order to create: what the document forbids together cannot be written together. */
+/** An order to create: combinations that the contract forbids do not compile. */
 export type CreateOrderRequest = PlainFields & {
   readonly products: readonly [OrderLine, ...OrderLine[]];
 } & Recipient &

@@ -8,13 +8,13 @@ import type { NotFound } from './not-found.ts';
 import { productDetailRequestSchema, productDetailResponseSchema } from './schemas.ts';
 import type { ProductDetail } from './schemas.ts';
 
-/** Not found: deleted, never there, or another store's. */
+/** Not found: deleted, never existed, or another store's. */
 export type ProductDetailAnswer = FoundProduct | NotFound;
 
 interface FoundProduct extends AnswerTimes {
   readonly outcome: 'found';
   readonly product: ProductDetail;
-  /** The product's JSON object as the service sent it, unknown fields kept. */
+  /** The product's JSON object as the store sent it, unknown fields kept. */
   readonly rawProduct: unknown;
   readonly requestId: string;
 }
@@ -25,8 +25,8 @@ const ENDPOINT = '/v1/product/detail';
  * Reads one product whole (docs/store-api.md#post-v1productdetail).
  *
  * @param productId a string of digits.
- * @throws ServiceError; of kind `contract` also for another product than asked, for one beyond the limits of
- * answer-limits.ts, and for a 404 that is not the store's own.
+ * @throws ServiceError; of kind `contract` also when another product is answered than the one asked for, or one beyond
+ * the limits of answer-limits.ts, and for a 404 that is not the store's own.
  */
 export async function productDetail(
   call: Call,

@@ -14,8 +14,8 @@ export interface ProductListAnswer extends AnswerTimes {
 export const PRODUCT_LIST_ENDPOINT = '/v1/product/list';
 
 /**
- * Lists one page of the store's products (docs/store-api.md#post-v1productlist). Sorted by `id` each product is
- * listed exactly once while others are edited.
+ * Lists one page of the store's products (docs/store-api.md#post-v1productlist). Sorted by `id` each product
+ * is listed exactly once while others are edited.
  *
  * @throws ServiceError.
  */

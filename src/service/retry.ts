@@ -1,6 +1,6 @@
 /**
- * When a failed call is made again (docs/store-api.md#errors rule 4). For programs that call the service now and then;
- * the mirror paces its reads by itself and has nothing of this beneath it.
+ * When a failed call is made again (docs/store-api.md#errors, 4). For programs that call the store now and then;
+ * the mirror paces its reads by itself and uses none of this.
  */
 import { fullJitterMs } from '../core/backoff.ts';
 import type { BackoffPolicy } from '../core/backoff.ts';
@@ -10,11 +10,11 @@ import { TOKEN_ENDPOINT } from './token-request.ts';
 export interface RetryPolicy extends BackoffPolicy {
   /** How often one call is made at most, the first time included; 1 means no retry. */
   readonly attempts: number;
-  /** The longest pause asked for by the service that is waited out; a longer one is the caller's to plan. */
+  /** The longest pause requested by the store that is waited out; a longer one is left to the caller. */
   readonly maxWaitMs: number;
 }
 
-/** The service counts token requests per minute, so a minute is the longest pause that is usual. */
+/** The store counts token requests per minute, so a minute is the longest usual pause. */
 export const DEFAULT_RETRY_POLICY: RetryPolicy = {
   attempts: 4,
   baseMs: 500,
@@ -25,11 +25,12 @@ export const DEFAULT_RETRY_POLICY: RetryPolicy = {
 /**
  * How long to wait before the call is made again, in ms; null: not at all.
  *
- * 429 waits at least for its `Retry-After`; a 5xx, a network failure or a timeout waits by full jitter, and is final
- * for a call that must not be carried out twice. Everything else is final: a refused token has been replaced already.
+ * 429 waits at least for its `Retry-After`. A 5xx, a network failure or a timeout waits with full jitter, and is
+ * final for a call that must not be carried out twice. Everything else is final: a refused token has been replaced
+ * already.
  *
  * @param failures how often the call has failed, 1 or more.
- * @param isRepeatable carrying the call out twice does what once does.
+ * @param isRepeatable carrying the call out twice has the same effect as once.
  * @param random in [0, 1).
  */
 export function retryDelayMs(
@@ -43,7 +44,7 @@ export function retryDelayMs(
   if (!isWorthAnother(error, isRepeatable)) return null;
   const askedMs = error.retryAfterMs ?? 0;
   if (askedMs > policy.maxWaitMs) return null;
-  // On top of what was asked for: many who were told the same must not come back at the same instant.
+  // On top of the requested pause: many clients that got the same answer must not come back at the same instant.
   return askedMs + fullJitterMs(failures, policy, random);
 }
 

@@ -1,4 +1,4 @@
-/** The client with retries: every read, and an order that cannot be created twice. */
+/** The client with retries: for every read, and for an order that cannot be created twice. */
 import type { CallOptions } from './call.ts';
 import type { ServiceClient } from './client.ts';
 import { checkRequest } from './check-request.ts';
@@ -42,8 +42,8 @@ export function withRetries(client: ServiceClient, retry: Retry): ServiceClient 
 }
 
 /**
- * Only the id makes the service answer the order that is there already ("POST /v1/order/create" rules 1 and 2). The
- * document does not say whether an empty id is one.
+ * Only the id makes the store answer the order that exists already ("POST /v1/order/create" rules 1 and 2). The
+ * contract does not say whether an empty id is one.
  */
 function isIdempotent({ external_order_id }: { readonly external_order_id?: string | undefined }): boolean {
   return external_order_id !== undefined && external_order_id !== '';

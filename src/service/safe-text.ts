@@ -9,12 +9,12 @@ export function safeText(text: string, secrets: readonly string[]): string {
     if (secret === '') continue;
     for (const form of formsOf(secret)) safe = safe.replaceAll(form, '[secret]');
   }
-  // Cut last: a secret that the cut splits would not be found.
+  // Truncated last: a secret that truncation splits would not be found.
   safe = safe.replaceAll(/[\p{Cc}\p{Cf}\u2028\u2029]+/gu, ' ').trim();
   return safe.length <= MAX_LENGTH ? safe : `${safe.slice(0, MAX_LENGTH)}…`;
 }
 
-/** As it is; as in a form, an address and JSON; in base64, where its end depends on what follows. */
+/** As it is; as in a form, a URL and JSON; in base64, where its end depends on what follows. */
 function formsOf(secret: string): string[] {
   const inForm = new URLSearchParams([['', secret]]).toString().slice(1);
   const inBase64 = Buffer.from(secret).toString('base64').replace(/=+$/, '');

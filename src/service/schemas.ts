@@ -1,7 +1,7 @@
 /**
- * Shapes of what the service sends and answers: tokens, the catalogue, webhooks. Orders are in order-schemas.ts.
- * Unknown fields are kept or ignored, never refused: the service may add fields at any time ("Versioning" 2),
- * and `null` means absent ("Conventions" 4).
+ * Shapes of what the store sends and answers: tokens, the catalogue, webhooks. Orders are in order-schemas.ts.
+ * Unknown fields are kept or ignored, never refused: the store may add fields at any time ("Versioning" 2), and
+ * `null` means absent ("Conventions" 4).
  */
 import { z } from 'zod';
 
@@ -25,7 +25,10 @@ export const epochMsSchema = z
 /** A stock figure: a whole number, negative when the variant allows it. */
 export const levelSchema = z.int();
 
-/** What JSON Schema cannot know of `z.int()`: beyond these a JSON number may not be the one that was sent. */
+/**
+ * What JSON Schema cannot express about `z.int()`: beyond these bounds a JSON number may not be the one that was
+ * sent.
+ */
 export const SAFE_INTEGERS = { minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER };
 
 /** How many rows of a list come before the page. */
@@ -38,7 +41,7 @@ export function optional<T extends z.ZodType>(schema: T) {
 
 /**
  * A field of an answer that nothing here depends on: an odd value reads as absent, so that it never costs the reader
- * the rest. What the mirror builds on is never lenient.
+ * the rest. Fields that the mirror builds on are never lenient.
  */
 export function lenient<T extends z.ZodType>(schema: T) {
   return optional(schema).catch(undefined);
@@ -81,7 +84,7 @@ export const productListResponseSchema = z.looseObject({
 export const productSortFields = ['update_time', 'create_time', 'name', 'id'] as const;
 export const sortOrders = ['desc', 'asc'] as const;
 
-/** What the caller may send; the service refuses unknown keys ("Conventions" 5). */
+/** What the caller may send; the store refuses unknown keys ("Conventions" 5). */
 export const productListRequestSchema = z.strictObject({
   limit: z.int().min(1).max(100).optional(),
   offset: offsetSchema.optional(),
@@ -153,7 +156,7 @@ export const productVariantDetailSchema = z.looseObject({
   available_qty: levelSchema,
   on_hand: optional(levelSchema),
   reserved_qty: optional(levelSchema),
-  /** Own products only; absent means "not told", never "none". */
+  /** Own products only; absent means "unknown", never "none". */
   warehouses: optional(z.array(warehouseLevelSchema)),
   img_url: lenient(z.string()),
   thumbnail_url: lenient(z.string()),
@@ -216,7 +219,7 @@ export const stockItemSchema = z.looseObject({
   warehouse_id: idSchema,
   update_time: epochMsSchema,
   reason: z.string().nullish(),
-  // Told beside the change, not needed for it: whatever text they hold, the change counts.
+  // Additional information; the change counts whatever text they hold.
   order_id: z.string().nullish(),
   user_id: z.string().nullish(),
 });

@@ -1,8 +1,8 @@
-/** Webhook signatures: docs/store-api.md#events, Signature. */
+/** Webhook signatures: docs/store-api.md#signature. */
 import { Buffer } from 'node:buffer';
 import { createHmac, timingSafeEqual } from 'node:crypto';
 
-/** What `X-Service-Signature` looks like; nothing else is compared. */
+/** The format of `X-Service-Signature`; nothing else is compared. */
 const SIGNATURE = /^[0-9a-f]{64}$/;
 
 /**
@@ -15,10 +15,10 @@ export function signBody(secret: string, body: Uint8Array): string {
 }
 
 /**
- * Tells whether one of `secrets` signed exactly these bytes (Signature 2). Never throws.
+ * Whether one of `secrets` signed exactly these bytes (Signature 2). Never throws.
  *
- * Every secret is tried, so the time taken does not tell which one matched. An empty secret matches nothing:
- * anybody could sign with it.
+ * Every secret is tried, so the time taken does not show which one matched. An empty secret matches nothing: anybody
+ * could sign with it.
  *
  * @param header the value of `X-Service-Signature`; must be exactly 64 lowercase hex digits.
  */
@@ -32,7 +32,7 @@ export function verifySignature(
   let matched = false;
   for (const secret of secrets) {
     if (secret === '') continue;
-    // Compared as hex text: OpenSSL's raw digest costs a fifth more to bring across than its hex form.
+    // Compared as hex text: passing OpenSSL's raw digest to JavaScript costs a fifth more than its hex form.
     const expected = Buffer.from(signBody(secret, body), 'latin1');
     matched = timingSafeEqual(expected, given) || matched;
   }

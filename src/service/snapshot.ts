@@ -1,4 +1,4 @@
-/** A product detail as the merge rules take it. */
+/** A product detail in the form that the merge rules take. */
 import type { LevelSnapshot, ProductSnapshot, VariantSnapshot } from '../core/entry.ts';
 import type { VariantKind } from '../core/model.ts';
 import type { ProductDetail, ProductVariantDetail, WarehouseLevel } from './schemas.ts';
@@ -8,7 +8,7 @@ import type { ProductDetail, ProductVariantDetail, WarehouseLevel } from './sche
  * would look like a new name.
  *
  * @param product the checked answer of POST /v1/product/detail.
- * @param detailJson the same as the service sent it, unknown fields kept.
+ * @param detailJson the same as the store sent it, unknown fields kept.
  */
 export function snapshotOf(product: ProductDetail, detailJson: string): ProductSnapshot {
   const pulled = product.parent_id !== undefined;

@@ -1,6 +1,6 @@
 /**
- * The file through which processes share one token, and in which a refused secret stays latched over restarts.
- * docs/store-api.md#authentication 8. It stands beside the database, never in it: others read the database.
+ * The file through which processes share one token, and in which a credential lockout outlasts restarts.
+ * docs/store-api.md#authentication, 8. It lies beside the database, never in it: other programs read the database.
  */
 import { Buffer } from 'node:buffer';
 import { randomBytes, scrypt, timingSafeEqual } from 'node:crypto';
@@ -14,9 +14,9 @@ const tokenStateSchema = z.object({
   token: z
     .object({ accessToken: accessTokenSchema, issuedAtMs: z.number(), expiresAtMs: z.number() })
     .nullable(),
-  /** The service refused the credentials; no token is requested until they change or the latch is released. */
+  /** The store refused the credentials; no token is requested until they change or an operator lifts the lockout. */
   latch: z.object({ atMs: z.number(), description: z.string(), requestId: z.string().nullable() }).nullable(),
-  /** The service asked for no token request from one time to the other. */
+  /** The store asked for no token request between these two times. */
   pause: z.object({ fromMs: z.number(), untilMs: z.number() }).nullable(),
 });
 
@@ -25,7 +25,7 @@ export type TokenState = z.infer<typeof tokenStateSchema>;
 export type IssuedToken = NonNullable<TokenState['token']>;
 
 export interface TokenFile {
-  /** The state of these credentials; null when there is none, or the file is another's or damaged. */
+  /** The state of these credentials; null when there is none, or the file belongs to others or is damaged. */
   read(): Promise<TokenState | null>;
   write(state: TokenState): Promise<void>;
 }
@@ -52,10 +52,10 @@ const derive = promisify(scrypt) as (secret: string, salt: Buffer, length: numbe
 
 /**
  * A state counts only with the base URL, client id and secret it was written with, so changing any of them ends a
- * latch. The secret itself is not in the file, only its salted scrypt fingerprint.
+ * lockout. The secret itself is not in the file, only its salted scrypt fingerprint.
  *
- * `read` and `write` reject when the file system does (a missing file is not an error). The file has mode 0600;
- * one found wider is narrowed.
+ * `read` and `write` reject when the file system does (a missing file is not an error). The file has mode 0600; wider
+ * permissions are narrowed.
  */
 export function createTokenFile(options: TokenFileOptions): TokenFile {
   const { path, baseUrl, clientId, clientSecret } = options;
@@ -90,7 +90,7 @@ function parseFile(text: string | null): z.infer<typeof fileSchema> | null {
   try {
     return fileSchema.parse(JSON.parse(text));
   } catch {
-    // Damaged, or written by another program: as good as none, and the next write replaces it.
+    // Damaged, or written by another program: treated as absent, and the next write replaces it.
     return null;
   }
 }
@@ -112,7 +112,7 @@ async function readPrivate(path: string): Promise<string | null> {
   }
 }
 
-/** A reader sees the old file or the new one, and after a power cut so does the next start. */
+/** A reader sees the old file or the new one, and so does the next start after a power cut. */
 async function replacePrivate(path: string, text: string): Promise<void> {
   const draft = `${path}.${process.pid}.${randomBytes(6).toString('hex')}`;
   try {

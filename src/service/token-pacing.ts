@@ -1,7 +1,7 @@
 /** When the next token request may be sent. Kept apart from the sending: it only counts and compares times. */
 import { fullJitterMs } from '../core/backoff.ts';
 
-/** A stretch of time, epoch ms, in which no token request is sent. */
+/** A period, epoch ms, in which no token request is sent. */
 export interface Pause {
   readonly fromMs: number;
   readonly untilMs: number;
@@ -10,22 +10,25 @@ export interface Pause {
 const MIN_DELAY_MS = 1_000;
 const POLICY = { baseMs: 2_000, capMs: 60_000 };
 
-/** A token refused sooner than this after it was issued hints at a fault that a further token will not cure. */
+/** A token refused sooner than this after it was issued points to a fault that another token will not cure. */
 const YOUNG_MS = 60_000;
 
-/** The rest of a pause in ms, 0 when it is over. A clock set back to before it began ends it: it must not last on. */
+/**
+ * The rest of a pause in ms, 0 when it is over. A clock that was set back to before its beginning ends it, so that it
+ * cannot last too long.
+ */
 export function remainingMs(pause: Pause | null, nowMs: number): number {
   if (pause === null || nowMs < pause.fromMs) return 0;
   return Math.max(0, pause.untilMs - nowMs);
 }
 
-/** How long to hold off after the n-th failed request in a row: at least 1 s, full jitter, at most 60 s. */
+/** How long to wait after the n-th failed request in a row: at least 1 s, full jitter, at most 60 s. */
 export function pauseAfterFailure(failures: number, nowMs: number, random: number): Pause {
   const delayMs = Math.max(MIN_DELAY_MS, fullJitterMs(failures, POLICY, random));
   return { fromMs: nowMs, untilMs: nowMs + delayMs };
 }
 
-/** How many tokens in a row were refused while young, after one more that was issued at `issuedAtMs`. */
+/** How many tokens in a row were refused while young, including one more that was issued at `issuedAtMs`. */
 export function youngRefusals(before: number, issuedAtMs: number, nowMs: number): number {
   return nowMs - issuedAtMs < YOUNG_MS ? before + 1 : 0;
 }

@@ -13,11 +13,11 @@ export interface Credentials {
 }
 
 /**
- * Requests one token by the client credentials grant, once (docs/store-api.md#post-oauthtoken). The credentials
- * go in the form body only.
+ * Requests one token by the client credentials grant, once (docs/store-api.md#post-oauthtoken). The credentials go in
+ * the form body only.
  *
- * @param askedAtMs now, by the clock that the token's age will be told by; its life cannot have begun before.
- * @throws ServiceError as `readAnswer` says, but never of kind `rejected`: `credentials` when the service refuses them,
+ * @param askedAtMs now, by the clock that measures the token's age; its life cannot have begun before.
+ * @throws ServiceError as `readAnswer` says, but never of kind `rejected`: `credentials` when the store refuses them,
  * `contract` when it refuses anything else.
  */
 export async function requestToken(
@@ -47,7 +47,7 @@ export async function requestToken(
     };
   } catch (error) {
     if (!(error instanceof ServiceError) || error.kind !== 'rejected') throw error;
-    // Any other refusal, such as a gateway's 404, is about this request, never about what the token was wanted for.
+    // Any other refusal, such as a gateway's 404, is about this request, never about what the token was needed for.
     throw error.as(error.code === 'invalid_client' ? 'credentials' : 'contract');
   }
 }

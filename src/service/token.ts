@@ -1,4 +1,4 @@
-/** Access tokens: one for all, requested as rarely as possible. docs/store-api.md#authentication. */
+/** Access tokens: one for all calls, requested as rarely as possible. docs/store-api.md#authentication. */
 import { ServiceError } from './errors.ts';
 import type { IssuedToken, TokenFile, TokenState } from './token-file.ts';
 import { pauseAfterFailure, refreshAtMs, remainingMs, youngRefusals } from './token-pacing.ts';
@@ -10,17 +10,21 @@ import { untilAborted } from './until-aborted.ts';
 
 export interface TokenProvider {
   /**
-   * A token that should be accepted. It comes from memory, else from the shared file, else from one request that
-   * all callers wait for together. `signal` ends this caller's wait, not the request.
+   * A token that should be accepted. It comes from memory, else from the shared file, else from one request that all
+   * callers wait for together. `signal` ends this caller's wait, not the request.
    *
-   * @throws ServiceError, without any request where one is known to be useless: `credentials` while latched;
-   * `rate_limited` or `unavailable` with `retryAfterMs` while a pause after 429 or a failure lasts. A request that
-   * fails while the token still lives is not an error, unless it latches: the token is given out to its end.
+   * @throws ServiceError, without any request where one is known to be useless: `credentials` during a credential
+   * lockout; `rate_limited` or `unavailable` with `retryAfterMs` while a pause after 429 or a failure lasts. A
+   * request that fails while the token is still valid is not an error, unless it begins a lockout: the token is used
+   * until it expires.
    */
   getToken(options?: { readonly signal?: AbortSignal | undefined }): Promise<string>;
-  /** Says that the service refused this token. Drops it only if it is still the current one. */
+  /** Reports that the store refused this token. Drops it only if it is still the current one. */
   invalidate(token: string): void;
-  /** Lets the refused credentials be tried again, here and in other processes. Rejects if the file cannot say so. */
+  /**
+   * Allows the refused credentials to be tried again, here and in other processes. Rejects if this cannot be written
+   * to the file.
+   */
   releaseLatch(): Promise<void>;
 }
 
@@ -33,25 +37,31 @@ export interface TokenProviderDeps {
   /** In [0, 1). */
   readonly random: () => number;
   readonly newRequestId: () => string;
-  /** Told when the file cannot be read or written; the provider goes on with what it has in memory. */
+  /** Called when the file cannot be read or written; the provider continues with what it has in memory. */
   readonly onFileError: (error: unknown) => void;
 }
 
-/** A 429 that does not say how long: the limit is counted per minute. */
+/** For a 429 that does not say how long: the limit is counted per minute. */
 const DEFAULT_PAUSE_MS = 60_000;
 /** `Retry-After: 0` must not become a tight loop. */
 const MIN_PAUSE_MS = 1_000;
-/** A token request that hangs longer is not waited for by who releases the latch: somebody waits for the answer. */
+/** How long lifting a lockout waits for a token request under way: a person is waiting for the answer. */
 const RELEASE_WAIT_MS = 3_000;
 
-/** The client credentials grant, cached for life and refreshed early (docs/store-api.md#authentication 2 to 8). */
+/**
+ * The client credentials grant, cached for life and refreshed early
+ * (docs/store-api.md#authentication, 2 to 8).
+ */
 export function createTokenProvider(deps: TokenProviderDeps): TokenProvider {
   const { transport, credentials, file, now, random, newRequestId } = deps;
   let token: IssuedToken | null = null;
   let refusedToken: string | null = null;
   let latch: TokenState['latch'] = null;
   let slowDown: Pause | null = null;
-  /** False while the file lacks what `latch` says, and so cannot speak for another process having released it. */
+  /**
+   * False while the file lacks the content of `latch`, and so cannot show that another process has lifted the
+   * lockout.
+   */
   let isLatchInFile = true;
   let holdOff: (Pause & { readonly reason: string }) | null = null;
   let failures = 0;
@@ -139,10 +149,10 @@ export function createTokenProvider(deps: TokenProviderDeps): TokenProvider {
   function failWhilePaused(): void {
     const slowDownMs = remainingMs(slowDown, now());
     if (slowDownMs > 0)
-      throw heldBack('rate_limited', slowDownMs, 'the service asked for a pause between token requests');
+      throw heldBack('rate_limited', slowDownMs, 'the store asked for a pause between token requests');
     const holdOffMs = remainingMs(holdOff, now());
     if (holdOff !== null && holdOffMs > 0)
-      throw heldBack('unavailable', holdOffMs, `held back after: ${holdOff.reason}`);
+      throw heldBack('unavailable', holdOffMs, `waiting after a failed token request: ${holdOff.reason}`);
   }
 
   function heldBack(kind: 'rate_limited' | 'unavailable', retryAfterMs: number, description: string) {
@@ -177,14 +187,15 @@ export function createTokenProvider(deps: TokenProviderDeps): TokenProvider {
     invalidate(refused) {
       if (token?.accessToken !== refused) return;
       refusals = youngRefusals(refusals, token.issuedAtMs, now());
-      // One replacement at once is the contract's retry; a service that refuses that one too gets them ever slower.
-      if (refusals > 1) holdOffFor(refusals - 1, 'tokens are refused just after they were issued');
+      // One immediate replacement is the contract's retry; a store that refuses that one too gets further requests
+      // ever more slowly.
+      if (refusals > 1) holdOffFor(refusals - 1, 'the store refuses tokens just after it issued them');
       refusedToken = refused;
       token = null;
     },
 
     async releaseLatch() {
-      // A refusal that is on its way would latch it again.
+      // A refusal still on its way would lock them out again.
       if (flight !== null) await settled(flight, RELEASE_WAIT_MS);
       await adoptFile();
       latch = null;
@@ -193,7 +204,7 @@ export function createTokenProvider(deps: TokenProviderDeps): TokenProvider {
   };
 }
 
-/** Waits for the end of it, however it ends, but no longer than so. */
+/** Waits until the work ends, however it ends, but no longer than `withinMs`. */
 async function settled(work: Promise<unknown>, withinMs: number): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<void>((resolve) => {

@@ -1,4 +1,4 @@
-/** Waits for work shared with others, which one waiter's signal must not stop. */
+/** Waits for shared work, which one waiter's signal must not stop. */
 import { ServiceError } from './errors.ts';
 
 /** @throws ServiceError of kind `aborted` as soon as `signal` is aborted, else whatever the work throws. */

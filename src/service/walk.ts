@@ -1,6 +1,6 @@
 /**
- * Goes through a paged list to its end. Offsets shift when a row before them is removed, so each page begins with the
- * last row of the page before it; where no row is known, some may have been skipped, and the walk steps back.
+ * Goes through a paged list to its end. Offsets shift when an earlier row is removed, so each page begins with the
+ * last row of the page before it; where no known row appears, some may have been skipped, and the reading steps back.
  */
 import { PageNews } from './page-news.ts';
 
@@ -10,10 +10,10 @@ export interface ListPage<Row> {
 }
 
 /**
- * Every row once. All of them, if the list has a steady order; of what changes places while it is read, some may be
+ * Every row once. All of them, if the list has a steady order; rows that change places while the list is read may be
  * missed.
  *
- * @param readPage the page that begins at a row, counted from 0; of more than one row wherever there are more.
+ * @param readPage the page that begins at a row, counted from 0; with more than one row wherever there are more.
  * @throws what `readPage` throws; ServiceError of kind `contract` for a list that does not come to an end.
  */
 export async function* walk<Row extends { readonly id: string }>(
@@ -24,7 +24,7 @@ export async function* walk<Row extends { readonly id: string }>(
   let offset = 0;
   let stepBack = 1;
   const news = new PageNews(endpoint);
-  /** How far the walk has come. Short of that, on the way from a step back, no news is expected. */
+  /** How far the reading has come. Before that, on the way after a step back, nothing new is expected. */
   let furthest = 0;
   for (;;) {
     const { rows, hasMore } = await readPage(offset);

@@ -1,4 +1,4 @@
-/** An online copy of the database: of one instant, whole, checked and on disk, or not there at all. */
+/** An online copy of the database: as of one instant, whole, checked and on disk, or not there at all. */
 import {
   closeSync,
   existsSync,
@@ -19,7 +19,7 @@ import { refuseFolder, refuseNoMirror } from './known-mirror.ts';
 import { openReader, type Db } from './open.ts';
 
 export interface BackupOptions {
-  /** Replace what is there. */
+  /** Replace an existing file. */
   readonly force: boolean;
   readonly onProgress: (copiedPages: number, totalPages: number) => void;
   readonly interrupted: AbortSignal;
@@ -32,12 +32,12 @@ export interface Backup {
   readonly lastSeq: number;
 }
 
-/** About 8 ms of work: in between, progress is shown and Ctrl-C heard. */
+/** About 8 ms of work: in between, progress is shown and Ctrl-C handled. */
 const PAGES_AT_ONCE = 2_000;
 
 /**
- * Beside a running writer and without one. One read transaction lasts for the whole copy: with it SQLite's online
- * backup never begins anew, however much is written meanwhile; what is written waits in the write-ahead log.
+ * Works beside a running writer and without one. One read transaction lasts for the whole copy: this keeps SQLite's
+ * online backup from ever starting over, however much is written meanwhile; those writes wait in the write-ahead log.
  *
  * @returns null when interrupted; nothing is left behind then.
  * @throws StoreError, or Error naming what is in the way.
@@ -58,7 +58,7 @@ export async function backupDatabase(
       .prepare<[], Pick<Backup, 'epoch' | 'lastSeq'>>('SELECT epoch, last_seq AS lastSeq FROM mirror_status')
       .get();
     if (position === undefined) throw new Error(`${from} has no status: it was changed by another program`);
-    // The copy may be read by whom the database may be read, and by nobody while it grows.
+    // The copy gets the permissions of the database, and is private while it grows.
     explain(draft, () => closeSync(openSync(draft, 'wx', 0o600)));
     await source.backup(draft, {
       progress: ({ totalPages, remainingPages }) => {
@@ -82,7 +82,7 @@ export async function backupDatabase(
   }
 }
 
-/** One tidy file without a log beside it, whose every page was read back. */
+/** One tidy file without a write-ahead log beside it, whose every page was read back. */
 function finish(draft: string): void {
   const copy = new Database(draft, { fileMustExist: true });
   try {
@@ -92,7 +92,7 @@ function finish(draft: string): void {
     throw new StoreError(
       'damaged',
       `the database is damaged (${problem}), and so would its copy be: ` +
-        'restore an earlier backup, or move the database away; the mirror is read again from the service',
+        'restore an earlier backup, or move the database away; the mirror is then read again from the store',
     );
   } finally {
     copy.close();
@@ -127,7 +127,7 @@ function refuseBackupTarget(from: string, to: string, force: boolean): void {
   for (const suffix of ['-wal', '-journal']) {
     // SQLite would take it for the new file's.
     if (existsSync(to + suffix))
-      throw new Error(`${to}${suffix} exists, so ${to} is in use: name another file`);
+      throw new Error(`${to}${suffix} exists, so another program uses ${to}: name another file`);
   }
 }
 

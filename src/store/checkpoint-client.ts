@@ -7,8 +7,8 @@ export interface Checkpointer {
 }
 
 /**
- * @param restartLog asks the writer to let the log begin anew.
- * @param onDeath told, once, when the thread ends without having been asked to.
+ * @param restartLog asks the writer to let the write-ahead log start over.
+ * @param onDeath called once, when the thread ends without having been asked to.
  */
 export function startCheckpointer(
   thread: Thread<'stop', FromCheckpointer>,
@@ -26,7 +26,7 @@ export function startCheckpointer(
     ended.resolve();
     if (isOver) return;
     isOver = true;
-    onDeath(new Error(`the checkpoint thread has ended: ${cause.message}`, { cause }));
+    onDeath(new Error(`the database's checkpoint thread has ended: ${cause.message}`, { cause }));
   });
   return {
     async stop(): Promise<void> {

@@ -1,9 +1,9 @@
 /**
  * Moves the write-ahead log into the database file, off the path of any answer: passive, so that neither the writer
  * nor a reader waits for it. Under a steady stream of writes a passive checkpoint never catches the last of them, and
- * the log would only grow: now and then the writer is asked to move the few frames left between two commits, and the
- * log begins anew. A reader that holds the log back for long is named to the main thread. At the same pace this thread keeps the
- * mark (mark.ts), and sees that the paths still lead to the files that are open.
+ * the log would only grow: now and then the writer is asked to move the few remaining frames between two commits, and
+ * the log starts over. A reader that holds the log back for long is reported to the main thread. At the same pace
+ * this thread keeps the high-water mark (mark.ts), and checks that the paths still lead to the open files.
  */
 import { statSync } from 'node:fs';
 import Database from 'better-sqlite3';
@@ -18,32 +18,37 @@ export interface WalNews {
 
 export type CheckpointNews = WalNews | MarkNews;
 
-/** Nearly all of the log is in the database: the writer may let it begin anew. */
+/** Nearly all of the log is in the database: the writer may let it start over. */
 export interface RestartWanted {
   readonly type: 'restart';
-  /** To how much of its file; null: to all of it. */
+  /** To which length the log's file is cut; null: it keeps its length. */
   readonly keepBytes: number | null;
 }
 
 export type FromCheckpointer = CheckpointNews | RestartWanted;
 
 const EVERY_MS = 1_000;
-/** Looked at so often, the log is followed at once when it has grown beyond this: a flood writes more within a second. */
+/**
+ * How often the log is checked: one that has grown beyond this is moved at once; a flood writes more within a second.
+ */
 const GLANCE_MS = 200;
 const FLOOD_WAL_BYTES = 64 << 20;
 /** Below this a checkpoint is not worth its writes. */
 const MIN_WAL_BYTES = 1 << 20;
-/** Above this the log is made to begin anew, in the same file: writing over it costs the disk less than growing it. */
+/** Above this the log is made to start over, in the same file: overwriting it costs the disk less than growing it. */
 const RESTART_WAL_BYTES = 16 << 20;
-/** What is left at last must take less than this: the writer waits while it moves as much. */
+/** The last remainder must take less than this: the writer waits while it is moved. */
 const SLOW_DISK_MS = 100;
-/** Each pass leaves what came meanwhile, which under a flood is much after the first and little after the third. */
+/**
+ * Each pass leaves what was written meanwhile, which under a flood is much after the first pass and little after the
+ * third.
+ */
 const MAX_PASSES = 5;
-/** A log this long that a reader holds is worth a person's attention, and again every so often. */
+/** A log this long that a reader holds deserves a person's attention, and again every so often. */
 const LONG_WAL_BYTES = 256 << 20;
 /**
- * Then its file is shortened, by so much at a time: a commit of the writer does it, and the system takes a third of a
- * second for each gigabyte.
+ * From here on its file is shortened, this much at a time: a commit of the writer does it, and the system takes a
+ * third of a second for each gigabyte.
  */
 const CUT_BYTES = 32 << 20;
 const NEWS_EVERY_MS = 60_000;
@@ -65,7 +70,7 @@ function main(): void {
   const pageBytes = db.pragma('page_size', { simple: true }) as number;
   // As recorded by the writer: the path may have led to another file when this thread opened it.
   const inode = db.prepare<[], string | null>('SELECT file_inode FROM service_state').pluck().get() ?? null;
-  // SQLite keeps the log's two as long as a connection is open, and nobody has reason to touch the lock.
+  // SQLite keeps its two files as long as a connection is open, and there is no reason to touch the lock.
   const beside = ['-wal', '-shm', '.lock'].map((end) => ({ file: path + end, inode: inodeOf(path + end) }));
   const keeper = new MarkKeeper(db, path);
   const nextNewsAtMs = { wal: 0, mark: 0 };
@@ -77,7 +82,7 @@ function main(): void {
   };
   const checkpoint = (): CheckpointRow => {
     const [row] = db.pragma('wal_checkpoint(PASSIVE)') as CheckpointRow[];
-    if (row === undefined) throw new Error('wal_checkpoint told nothing');
+    if (row === undefined) throw new Error('wal_checkpoint returned nothing');
     return row;
   };
   /** @returns false when the disk is too slow for the writer to move the rest. */
@@ -95,7 +100,7 @@ function main(): void {
     const heldPages = log - checkpointed;
     if (heldPages > 0) {
       if (log * pageBytes < LONG_WAL_BYTES) return;
-      const message = `a reader holds ${heldPages} pages of the write-ahead log back: end its transaction (\`stock-mirror doctor\` names its process)`;
+      const message = `another program's read transaction keeps ${heldPages} pages in the write-ahead log, which grows until it ends: end that transaction (\`stock-mirror doctor\` names the process)`;
       tell({ type: 'held_back', walBytes: log * pageBytes, message });
       return;
     }
@@ -109,7 +114,7 @@ function main(): void {
     });
   };
 
-  /** @returns the file to which its path does not lead any more. */
+  /** @returns the file that its path no longer leads to. */
   const goneFile = (): string | undefined =>
     inodeOf(path) === inode ? beside.find((one) => one.inode !== inodeOf(one.file))?.file : path;
 
@@ -124,11 +129,11 @@ function main(): void {
       tell({ type: 'failed', walBytes, message: error instanceof Error ? error.message : String(error) });
     }
     if (gone !== undefined) {
-      // A deleted log is still open here: what it holds is saved into the database.
+      // A deleted log is still open here: its content is saved into the database.
       if (gone !== path) catchUp();
-      // What is committed from here on would be lost with the process. It ends this thread, and so the process.
+      // Any later commit would be lost with the process. This ends the thread, and with it the process.
       throw new Error(
-        `${gone} was deleted, moved or replaced while it was open: do so only while it is stopped`,
+        `another program deleted, moved or replaced ${gone} while the mirror had it open: do so only while the mirror is stopped`,
       );
     }
     const unwritten = keeper.keep();
@@ -140,7 +145,7 @@ function main(): void {
       const walBytes = statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0;
       if (walBytes >= FLOOD_WAL_BYTES && walBytes < LONG_WAL_BYTES) keepShort(walBytes);
     } catch {
-      // The next look, a moment later, meets the same fault, and tells of it.
+      // The next check, a moment later, meets the same fault and reports it.
     }
   }, GLANCE_MS);
 

@@ -1,4 +1,7 @@
-/** Writes of the running service that are not part of the fold: its epoch, its pulse, its runs, its failed reads. */
+/**
+ * Writes of the running mirror that are not part of the projection: its epoch, its heartbeat, its runs, its failed
+ * reads.
+ */
 import type { FileIdentity } from './file-identity.ts';
 import type { Db } from './open.ts';
 import type { Pruned } from './pruned.ts';
@@ -23,7 +26,7 @@ export interface ReadFailure {
   readonly parked: boolean;
   readonly error: string;
   readonly failedAtMs: number;
-  /** When the service last answered anything: what fails while it answers nothing is no fault of the product. */
+  /** When the store last answered anything: a failure while it answers nothing is not the product's fault. */
   readonly answeredAtMs: number;
 }
 
@@ -66,15 +69,15 @@ export function prepareCommands(db: Db) {
        parked = excluded.parked, error = excluded.error, failed_at_ms = excluded.failed_at_ms`,
   );
   const clearFailure = db.prepare('DELETE FROM read_failures WHERE product_id = ?');
-  // What is given up stays so until it succeeds.
+  // A read that is given up stays so until it succeeds.
   const retryFailures = db.prepare('UPDATE read_failures SET next_at_ms = 0, attempts = 0');
   const forgetFailures = db.prepare('DELETE FROM read_failures');
-  // The last row of the log stays whatever its age: positions go on from it.
+  // The last row of the event log stays whatever its age: positions continue from it.
   const pruneLog = db.prepare(
     `DELETE FROM log WHERE at_ms < @beforeMs AND seq < (SELECT max(seq) FROM log)
        AND seq IN (SELECT seq FROM log ORDER BY seq LIMIT @limit)`,
   );
-  // After their log entries, so that what goes is all of the oldest, without a hole.
+  // After their log entries, so that the oldest go first, without a hole.
   const pruneChanges = db
     .prepare<[{ beforeMs: number; limit: number }], number>(
       `DELETE FROM changes WHERE seq IN (SELECT seq FROM changes ORDER BY seq LIMIT @limit) AND (
@@ -95,7 +98,7 @@ export function prepareCommands(db: Db) {
   return {
     /** On the first start: the file in which the epoch begins. */
     recordFile: ({ inode, bornAtMs }: FileIdentity): void => void recordFile.run(inode, bornAtMs),
-    /** What the service knew of its own doings belongs to another history: nothing of it holds back the full read. */
+    /** What the mirror knew of its own runs belongs to another history: none of it may delay the full read. */
     beginEpoch: (args: { epoch: string; file: FileIdentity; atMs: number }): void => {
       beginEpoch.run(args.epoch);
       recordFile.run(args.file.inode, args.file.bornAtMs);
@@ -104,8 +107,8 @@ export function prepareCommands(db: Db) {
     },
     alive: (args: { atMs: number }): void => void alive.run(args.atMs),
     /**
-     * Whatever failed before is tried by it, or it would end without that product; in the same transaction, so that it
-     * is tried once.
+     * The run retries what failed before, or it would end without that product; in the same transaction, so that it
+     * is retried once.
      */
     createRun: (run: NewRun): number => {
       retryFailures.run();

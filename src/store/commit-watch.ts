@@ -1,6 +1,6 @@
 /**
  * Watches the writer's thread from its owner's side: how many inputs a transaction took, how long, and whether it
- * failed. The writer itself knows nothing of it.
+ * failed. The writer itself does not know of it.
  */
 import type { Thread } from './thread.ts';
 import type { FromWriter, PlainError, ToWriter } from './write-loop.ts';
@@ -14,14 +14,14 @@ export interface CommitReport {
   readonly error: PlainError | null;
 }
 
-/** @param onCommit told after those who wait for the transaction are. */
+/** @param onCommit called after the waiting callers have been answered. */
 export function watchCommits(
   thread: Thread<ToWriter, FromWriter>,
   onCommit: (report: CommitReport) => void,
 ): Thread<ToWriter, FromWriter> {
   let waiting = 0;
   let busySinceMs = 0;
-  /** Questions to the writer, answered without a transaction. */
+  /** Requests to the writer that are answered without a transaction. */
   const questions = new Set<number>();
   const observe = (message: FromWriter): void => {
     if (message.type !== 'outcomes') return;

@@ -1,7 +1,7 @@
 /**
- * Whether the file at the database's path continues the history that was served from there (docs/reading-the-mirror.md). When it does
- * not, the same numbers would be given out a second time with another meaning: a new epoch begins, its numbers are
- * above all that were given out, and everything is read again.
+ * Whether the file at the database's path continues the history that was served from there
+ * (docs/architecture.md#epoch). If it does not, the same numbers would be given out a second time with another
+ * meaning: so a new epoch begins, its numbers are above all that were given out, and everything is read again.
  */
 import { randomBytes } from 'node:crypto';
 import { findFile, isAnotherFile, type FileIdentity, type FoundFile } from './file-identity.ts';
@@ -29,27 +29,27 @@ interface Recorded extends Position {
   readonly file: FileIdentity | null;
 }
 
-/** @returns why the history has begun again; null when it goes on. */
+/** @returns why the history has restarted; null when it continues. */
 export function whyRestarted(recorded: Recorded, found: FoundFile, mark: FoundMark | null): string | null {
   if (recorded.file !== null && isAnotherFile(recorded.file, found)) {
     return 'the database is another file than the one served before';
   }
-  // No proof of anything: it could not be written, or was cleared away, and the file is the one it was.
+  // No proof of anything: the mark could not be written, or was deleted, and the file is the same one.
   if (mark === null) return null;
-  // Across epochs too: each begins above the one before, so that a mark of the one before is never ahead of it.
+  // Across epochs too: each begins above the one before, so a mark of the earlier one is never ahead of it.
   if (recorded.changeSeq < mark.changeSeq) return 'the database is older than what was served from it';
   if (recorded.epoch !== mark.epoch) return null;
-  // The log goes on without a gap in a new epoch, so that its numbers compare within one only.
+  // The event log continues without a gap in a new epoch, so its numbers compare within one epoch only.
   if (recorded.logSeq < mark.logSeq) return 'the database is older than what was served from it';
   const markFile = { ...mark.foundFile, isBirthKnown: found.isBirthKnown };
-  if (isAnotherFile(mark.file, markFile)) return 'database and mark were copied together';
+  if (isAnotherFile(mark.file, markFile)) return 'database and high-water mark were copied together';
   return null;
 }
 
 /**
  * To be called by the only writer before anything else is written.
  *
- * @returns what a person should know. A mark that cannot be read or written is no reason not to serve.
+ * @returns what a person should know. A mark that cannot be read or written is no reason not to start.
  * @throws StoreError when the new epoch cannot be committed.
  */
 export function takeUpHistory(db: Db, path: string, nowMs: number): HistoryNews[] {
@@ -70,7 +70,8 @@ export function takeUpHistory(db: Db, path: string, nowMs: number): HistoryNews[
     beginEpoch(db, { epoch, file: found, givenOutSeq: mark?.changeSeq ?? 0, nowMs });
     news.push({
       type: 'new_epoch',
-      message: 'history has started again: consumers start over, and everything is read again',
+      message:
+        'a new epoch has begun: consumers of the change feed start over, and every product is read again; until then its rows are suspect',
       why,
       epoch,
       epochBefore: recorded.epoch,
@@ -94,7 +95,7 @@ interface NewEpoch {
 
 function beginEpoch(db: Db, { epoch, file, givenOutSeq, nowMs }: NewEpoch): void {
   const { aliveAtMs, lastLogAtMs } = lastLife(db);
-  // The clock may have been set back since: what is on record must not be later than this.
+  // The clock may have been set back since: the epoch must not begin later than any recorded time.
   const atMs = Math.max(nowMs, aliveAtMs ?? 0, lastLogAtMs ?? 0);
   commit(db, [
     { kind: 'entry', entry: { kind: 'epoch', atMs, givenOutSeq } },

@@ -1,4 +1,4 @@
-/** The store's errors: what happened, to which file, what to do next. */
+/** The database's errors: what happened, to which file, what to do next. */
 export type StoreErrorKind =
   | 'in_use'
   | 'not_a_database'

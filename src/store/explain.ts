@@ -9,9 +9,13 @@ interface Trouble {
 }
 
 const MAY_WRITE =
-  'see that the user who runs stock-mirror may write the file and its folder, or set DATABASE_PATH to another file';
+  'make the file and its folder writable for the user who runs stock-mirror, or set DATABASE_PATH to another file';
 
-const NO_ROOM: Trouble = { kind: 'no_room', what: 'finds no room on its disk', remedy: 'make room there' };
+const NO_ROOM: Trouble = {
+  kind: 'no_room',
+  what: 'has no room on its disk',
+  remedy: 'free disk space there',
+};
 
 /** By the beginning of the code that SQLite or the system gives: the first that fits. */
 const TROUBLES: Readonly<Record<string, Trouble>> = {
@@ -24,7 +28,7 @@ const TROUBLES: Readonly<Record<string, Trouble>> = {
     kind: 'damaged',
     what: 'is damaged',
     remedy:
-      'stop the service, then restore a backup or move the file away; the mirror is read again from the service',
+      'stop the mirror, then restore a backup or move the file away; the mirror is then read again from the store',
   },
   SQLITE_FULL: NO_ROOM,
   ENOSPC: NO_ROOM,
@@ -33,9 +37,9 @@ const TROUBLES: Readonly<Record<string, Trouble>> = {
   SQLITE_IOERR: {
     kind: 'unreachable',
     what: 'cannot be read or written',
-    remedy: 'see that its disk has room, and that the system’s log tells no fault of it',
+    remedy: 'check that its disk has room, and that the system’s log reports no fault of the disk',
   },
-  SQLITE_READONLY: { kind: 'unreachable', what: 'may not be written', remedy: MAY_WRITE },
+  SQLITE_READONLY: { kind: 'unreachable', what: 'is not writable for this user', remedy: MAY_WRITE },
 };
 
 function troubleOf(code: string | null): Trouble | null {
@@ -43,13 +47,13 @@ function troubleOf(code: string | null): Trouble | null {
   return found === undefined ? null : found[1];
 }
 
-/** What a person can do about an error of SQLite in the middle of the work; null when nothing is known. */
+/** What a person can do about an error of SQLite during the work; null when nothing is known. */
 export function remedyFor(error: unknown): string | null {
   const trouble = troubleOf(sqliteCode(error));
   return trouble === null ? null : `the database ${trouble.what}: ${trouble.remedy}`;
 }
 
-/** Runs `open`, and says of whatever it throws which file it was and what to do. @throws StoreError */
+/** Runs `open`, and adds to whatever it throws which file it was and what to do. @throws StoreError */
 export function explain<T>(path: string, open: () => T): T {
   try {
     return open();

@@ -1,8 +1,9 @@
 /**
- * Which file a path leads to: its inode, and when that was made, since a file system soon gives the inode of a deleted
- * file to the next one. Not the device, whose number changes with a restart of the machine.
+ * Which file a path leads to: its inode, and when that was created, since a file system soon reuses the inode of a
+ * deleted file. Not the device, whose number changes when the machine restarts.
  *
- * Paths only: to open the database file and close it again would let go of every lock that SQLite holds on it here.
+ * By path only: opening and closing the database file here would release every lock that SQLite holds on it in this
+ * process.
  */
 import { statSync, type BigIntStats } from 'node:fs';
 

@@ -1,14 +1,14 @@
-/** Where what is made of the database may be written to. */
+/** Where a copy or an export of the database may be written to. */
 import { existsSync, realpathSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 
 /**
- * Nothing is replaced unasked, and nothing of the database at all.
+ * Replaces nothing unless asked to, and never the database itself.
  *
  * @throws Error naming what is in the way.
  */
 export function refuseTarget(from: string, to: string, force: boolean): void {
-  if (!existsSync(dirname(to))) throw new Error(`the folder ${dirname(to)} does not exist: make it first`);
+  if (!existsSync(dirname(to))) throw new Error(`the folder ${dirname(to)} does not exist: create it first`);
   const own = ['', '-wal', '-shm', '-journal', '.lock', '.mark', '.token'].map(
     (suffix) => `${realPath(from)}${suffix}`,
   );
@@ -22,7 +22,7 @@ export function refuseTarget(from: string, to: string, force: boolean): void {
     throw new Error(`${to} exists: name another file, or replace it with --force`);
 }
 
-/** Also of a file that is not there yet. */
+/** Also of a file that does not exist yet. */
 function realPath(path: string): string {
   return existsSync(path) ? realpathSync(path) : join(realpathSync(dirname(path)), basename(path));
 }

@@ -1,8 +1,11 @@
-/** Whether a file is there, where "no" is not also said of what this user may not see. */
+/** Whether a file exists, where "no" is not also the answer for a file that this user may not see. */
 import { statSync } from 'node:fs';
 import { StoreError } from './errors.ts';
 
-/** @throws StoreError `unreachable` where nobody can tell: this user may not look there, or the way leads through a file. */
+/**
+ * @throws StoreError `unreachable` where it cannot be known: this user may not look there, or a part of the path is a
+ * file.
+ */
 export function isThere(path: string): boolean {
   try {
     statSync(path);
@@ -12,9 +15,9 @@ export function isThere(path: string): boolean {
     if (code === 'ENOENT') return false;
     const remedy =
       code === 'EACCES'
-        ? 'run this as the user of the service, or as a member of its group'
+        ? 'run this as the user who runs the mirror, or as a member of its group'
         : 'set DATABASE_PATH to a file that can be reached';
-    throw new StoreError('unreachable', `${path} cannot be looked at (${code}): ${remedy}.`, {
+    throw new StoreError('unreachable', `${path} cannot be reached (${code}): ${remedy}.`, {
       cause: error,
     });
   }

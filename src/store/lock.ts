@@ -1,6 +1,6 @@
 /**
- * One writer per database. The lock is a SQLite lock on a file of its own beside the database: the kernel lets it
- * go when the process ends, however it ends, so no stale lock ever needs a person.
+ * One writer per database. The lock is a SQLite lock on a file of its own beside the database: the kernel releases it
+ * when the process ends, however it ends, so a stale lock never needs a person.
  */
 import { dirname } from 'node:path';
 import Database from 'better-sqlite3';
@@ -36,7 +36,7 @@ export function lockDatabase(path: string): DatabaseLock {
 }
 
 /**
- * Whether a process has the lock at this moment, without taking it or making its file.
+ * Whether a process holds the lock at this moment, without taking it or creating its file.
  *
  * @throws StoreError `unreachable` when this user may not look.
  */

@@ -1,4 +1,4 @@
-/** The durable log: appends entries, and gives them back as the fold takes them. */
+/** The durable event log: appends entries, and gives them back in the form that the rules apply. */
 import { hash } from 'node:crypto';
 import type { Entry, ProductSnapshot, ReadEntry } from '../core/entry.ts';
 import { parseDelivery, type ParsedDelivery } from '../service/delivery.ts';
@@ -8,10 +8,13 @@ import type { Db } from './open.ts';
 
 type WithoutSeq<T> = T extends unknown ? Omit<T, 'seq'> : never;
 
-/** An entry on its way into the log, which gives it its `seq`. Deliveries come as their raw bytes. */
+/** An entry on its way into the event log, which gives it its `seq`. Deliveries come as their raw bytes. */
 export type NewEntry = WithoutSeq<Exclude<Entry, { kind: 'delivery' }>>;
 
-/** A read as the log keeps it: the snapshot is made again from the detail, which is left out when it is the last one's. */
+/**
+ * A read as the event log keeps it: the snapshot is made again from the detail, which is left out when it equals the
+ * previous one.
+ */
 interface StoredRead extends Omit<ReadEntry, 'seq' | 'kind' | 'atMs' | 'snapshot'> {
   readonly detail: 'none' | 'unchanged' | { readonly json: string };
 }
@@ -24,8 +27,8 @@ const TIME_DIGITS = 13;
 const PREFIX_MS = 100;
 
 /**
- * What a body is known by: the tenth of a second that it says it was sent in, so that the index grows at its end
- * instead of all over, and 12 bytes of its SHA-256, enough that no two bodies ever meet. A function of the bytes alone.
+ * Identifies a body: the tenth of a second that it says it was sent in, so that the index grows at its end instead of
+ * all over, and 12 bytes of its SHA-256, enough that two bodies never collide. A function of the bytes alone.
  */
 export function bodyHash(body: Uint8Array): Buffer {
   const key = hash('sha256', body, 'buffer').subarray(0, 16);
@@ -73,7 +76,7 @@ export class Log {
     const seq = this.#lastSeq + 1;
     if (this.#insert.run(seq, kind, atMs, key, body).changes === 0) {
       const known = this.#known.get(key);
-      if (known === undefined) throw new Error('a body was neither new to the log nor found there');
+      if (known === undefined) throw new Error('a body was neither new to the event log nor found there');
       return { seq: known, duplicate: true };
     }
     this.#lastSeq = seq;
@@ -99,7 +102,7 @@ function storedRead(
   return { ...rest, detail: { json: snapshot.detailJson } };
 }
 
-/** A body as the fold takes it. */
+/** A body in the form that the rules apply. */
 export function readDelivery(kind: DeliveryKind, body: Uint8Array): ParsedDelivery {
   const parsed = parseDelivery(body);
   if (kind === 'delivery') return parsed;
@@ -125,8 +128,8 @@ export interface LogRow {
 }
 
 /**
- * A row of the log as the fold takes it.
- * @param detailOf the product's detail at this point of the fold.
+ * A row of the event log in the form that the rules apply.
+ * @param detailOf the product's detail at this point of the log.
  */
 export function decodeEntry(row: LogRow, detailOf: (productId: string) => string | null): Entry {
   const { seq, atMs } = row;
@@ -146,6 +149,7 @@ function decodeSnapshot(
 ): ProductSnapshot | null {
   if (detail === 'none') return null;
   const json = detail === 'unchanged' ? detailOf(productId) : detail.json;
-  if (json === null) throw new Error(`the log refers to a detail of product ${productId} that is not there`);
+  if (json === null)
+    throw new Error(`the event log refers to a detail of product ${productId} that does not exist`);
   return snapshotOf(productDetailSchema.parse(JSON.parse(json)), json);
 }

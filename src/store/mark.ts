@@ -1,7 +1,7 @@
 /**
- * The mark: a small file beside the database that says how far the numbers of its history have been given out, so
- * that an older copy restored over the database is noticed. It is written after the commits it tells of and may lag
- * behind them, never be ahead: it needs no fsync.
+ * The high-water mark: a small file beside the database that says how far the numbers of its history have been given
+ * out, so that an older copy restored over the database is noticed. It is written after the commits that it covers
+ * and may lag behind them, but is never ahead: it needs no fsync.
  */
 import { closeSync, fstatSync, openSync, renameSync, writeSync } from 'node:fs';
 import type { FileIdentity } from './file-identity.ts';
@@ -9,17 +9,20 @@ import type { Db } from './open.ts';
 
 export interface Position {
   readonly epoch: string;
-  /** The last number of the change feed, and the last of the log. */
+  /** The last number of the change feed, and the last of the event log. */
   readonly changeSeq: number;
   readonly logSeq: number;
 }
 
 export interface Mark extends Position {
-  /** The mark's own file when it was written: another now, and this one is a copy out of a backup. */
+  /**
+   * The identity of the mark's own file when it was written: if it is another now, the mark is a copy out of a
+   * backup.
+   */
   readonly file: FileIdentity;
 }
 
-/** No reason not to serve: the mark is one of two proofs. */
+/** No reason not to start: the mark is one of two proofs. */
 export interface MarkNews {
   readonly type: 'mark_failed';
   readonly message: string;
@@ -38,13 +41,13 @@ export function markNews(
 ): MarkNews {
   return {
     type: 'mark_failed',
-    message: `the mark beside the database ${what}: an older copy restored over the database would not be noticed`,
+    message: `the high-water mark beside the database ${what}: meanwhile an older copy restored over the database would go unnoticed; check the permissions and the disk of that folder`,
     path: markPath(path),
     problem: error instanceof Error ? error.message : String(error),
   };
 }
 
-/** Whoever reads meanwhile sees the old mark or the new one. */
+/** A concurrent reader sees the old mark or the new one. */
 function writeMark(databasePath: string, position: Position): void {
   const path = markPath(databasePath);
   const draft = `${path}.new`;

@@ -1,4 +1,4 @@
-/** Brings a database to the present schema, whole or not at all. */
+/** Brings a database to the current schema, whole or not at all. */
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type Database from 'better-sqlite3';
@@ -29,7 +29,7 @@ export function refuseUnknownSchema(path: string, db: Database.Database): void {
   if (!names.has('mirror_status') || !names.has('__drizzle_migrations')) {
     throw new StoreError(
       'not_a_database',
-      `${path} is a database of another program: set DATABASE_PATH to another file, which will be created.`,
+      `${path} belongs to another program: set DATABASE_PATH to another file, which will be created.`,
     );
   }
   const found = db.prepare<[], number>('SELECT count(*) FROM __drizzle_migrations').pluck().get() ?? 0;
@@ -43,12 +43,12 @@ export function refuseUnknownSchema(path: string, db: Database.Database): void {
 }
 
 /**
- * All that is missing, with the notes of it, in one transaction. Drizzle's own migrator makes the table of its notes
- * outside of that, and hides the cause when SQLite has rolled back by itself, as on a full disk.
+ * All missing migrations, with their records, in one transaction. Drizzle's own migrator creates its table outside of
+ * that, and hides the cause when SQLite has rolled back by itself, as on a full disk.
  */
 export function migrate(db: Database.Database): void {
   db.transaction(() => {
-    // As drizzle makes it.
+    // As drizzle creates it.
     db.exec(
       'CREATE TABLE IF NOT EXISTS __drizzle_migrations (id SERIAL PRIMARY KEY, hash text NOT NULL, created_at numeric)',
     );

@@ -1,4 +1,4 @@
-/** Opens the store with its three threads: writer, reader, checkpoints. */
+/** Opens the database with its three threads: writer, reader, checkpoints. */
 import { startCheckpointer } from './checkpoint-client.ts';
 import type { CheckpointNews, FromCheckpointer } from './checkpoint-thread.ts';
 import { watchCommits, type CommitReport } from './commit-watch.ts';
@@ -11,15 +11,15 @@ import type { FromWriter, Outcome, ToWriter } from './write-loop.ts';
 import { WriterClient } from './writer-client.ts';
 
 export interface StoreEvents {
-  /** A thread ended on its own: the process must end too, and be started again. */
+  /** A thread ended by itself: the process must end too, and be started again. */
   readonly onDeath: (error: Error) => void;
   readonly onCheckpointNews: (news: CheckpointNews) => void;
   readonly onHistoryNews: (news: HistoryNews) => void;
-  /** Told of every transaction of the writer. */
+  /** Called for every transaction of the writer. */
   readonly onCommit?: ((report: CommitReport) => void) | undefined;
 }
 
-/** How each thread of the store is started, on the database at `path`. */
+/** How each thread of the database is started, on the file at `path`. */
 export interface StoreThreads {
   writer(path: string): Thread<ToWriter, FromWriter>;
   reader(path: string): Thread<ToReader, Outcome>;
@@ -27,7 +27,7 @@ export interface StoreThreads {
 }
 
 const REAL_THREADS: StoreThreads = {
-  // What a batch of deliveries takes, several times over: what outlives a cleaning costs the more.
+  // Several times what a batch of deliveries takes: values that survive a collection cost more.
   writer: (path) => startThread('writer-thread', path, 24),
   reader: (path) => startThread('reader-thread', path, 6),
   checkpointer: (path) => startThread('checkpoint-thread', path, 3),

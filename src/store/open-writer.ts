@@ -1,4 +1,4 @@
-/** The connection to write with: pragmas and migrations. Apart from open.ts: most threads need no migrations. */
+/** The connection for writing: pragmas and migrations. Apart from open.ts: most threads need no migrations. */
 import { accessSync, constants } from 'node:fs';
 import { dirname } from 'node:path';
 import Database from 'better-sqlite3';
@@ -7,20 +7,20 @@ import { makeFolder } from './make-folder.ts';
 import { migrate, refuseUnknownSchema } from './migrate.ts';
 import { BUSY_TIMEOUT_MS, type Db } from './open.ts';
 
-/** The only connection that may write, migrated to the present schema. Creates file and folder when missing. */
+/** The only connection that may write, migrated to the current schema. Creates file and folder when missing. */
 export function openWriter(path: string): Db {
   return explain(path, () => {
     makeFolder(dirname(path));
     const db = new Database(path, { timeout: BUSY_TIMEOUT_MS });
     try {
-      // SQLite opens a file that may only be read without a word, and fails with the first delivery.
+      // SQLite opens a read-only file without an error, and fails on the first delivery.
       accessSync(path, constants.W_OK);
-      // Before anything else: not even the journal mode of somebody else's file is changed.
+      // Before anything else: not even the journal mode of another program's file is changed.
       refuseUnknownSchema(path, db);
       // FULL: a commit is on disk before it returns. Checkpoints run on a thread of their own.
       db.pragma('journal_mode = WAL');
       db.pragma('synchronous = FULL');
-      // macOS calls a write durable before it is, unless told; elsewhere this changes nothing.
+      // macOS reports a write as durable before it is, unless asked for more; elsewhere this changes nothing.
       db.pragma('fullfsync = ON');
       db.pragma('foreign_keys = ON');
       db.pragma('wal_autocheckpoint = 0');

@@ -1,4 +1,4 @@
-/** The database as its one writer opens it: locked, migrated, and knowing whether its history goes on. */
+/** The database as its one writer opens it: locked, migrated, and checked whether its history continues. */
 import { takeUpHistory } from './epoch.ts';
 import { explain } from './explain.ts';
 import { lockDatabase } from './lock.ts';

@@ -1,13 +1,16 @@
-/** Statements prepared once per connection: what is asked several times a second costs more to prepare than to run. */
+/**
+ * Statements prepared once per connection: preparing a query that runs several times a second costs more than running
+ * it.
+ */
 import type { Statement } from 'better-sqlite3';
 import type { Db } from './open.ts';
 
 const byConnection = new WeakMap<Db, Map<string, Statement>>();
 
 /**
- * For statements that are asked again and again. SQLite plans one anew whenever another value is bound to a parameter
- * that its planner has looked at, such as beside ORDER BY: three quarters of the time that a short question takes. A
- * sign hides the parameter from the planner, and changes nothing else.
+ * For statements that run again and again. SQLite plans one anew whenever another value is bound to a parameter that
+ * its planner has looked at, such as beside ORDER BY: three quarters of the time that a short query takes. A sign
+ * hides the parameter from the planner, and changes nothing else.
  */
 export function plannedOnce(sql: string): string {
   return sql.replaceAll(/[?@]\w*/g, '+$&');

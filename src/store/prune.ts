@@ -1,4 +1,4 @@
-/** What retention does on schedule (retention.ts), done at once by a process that holds the database alone. */
+/** The scheduled work of retention.ts, done at once by a process that has the database to itself. */
 import { setImmediate } from 'node:timers/promises';
 import type { Commands } from './commands.ts';
 import type { HistoryNews } from './epoch.ts';
@@ -7,18 +7,21 @@ import { bothPruned, NOTHING_PRUNED, rowsOf, type Pruned } from './pruned.ts';
 import { Writer } from './writer.ts';
 
 export interface PruneOptions {
-  /** What is older goes. */
+  /** Older rows are deleted. */
   readonly beforeMs: number;
   readonly onHistoryNews: (news: HistoryNews) => void;
   readonly interrupted: AbortSignal;
 }
 
-/** Nobody waits for an answer here: longer transactions than beside deliveries. */
+/** No delivery waits here: the transactions are longer than beside deliveries. */
 const AT_ONCE = 5_000;
-/** As many pages of the write-ahead log: it stays short however much is removed. */
+/** In pages of the write-ahead log: it stays short however much is removed. */
 const CHECKPOINT_PAGES = 4_000;
 
-/** @returns what was removed, also when interrupted. @throws StoreError `in_use` when a server has the database. */
+/**
+ * @returns what was removed, also when interrupted.
+ * @throws StoreError `in_use` when a running mirror has the database.
+ */
 export async function pruneDatabase(path: string, options: PruneOptions): Promise<Pruned> {
   const { db, news, beforeClose, release } = openOwnDatabase(path);
   try {
@@ -34,7 +37,7 @@ export async function pruneDatabase(path: string, options: PruneOptions): Promis
       const deleted = result.value as ReturnType<Commands['prune']>;
       pruned = bothPruned(pruned, deleted);
       if (rowsOf(deleted) === 0) break;
-      // Lets Ctrl-C be heard.
+      // Lets Ctrl-C be handled.
       await setImmediate();
     }
     beforeClose().forEach(options.onHistoryNews);

@@ -1,4 +1,4 @@
-/** What the reader's thread does: answers questions on a connection that cannot write. */
+/** The work of the reader's thread: answers queries on a connection that cannot write. */
 import { remedyFor } from './explain.ts';
 import type { Db } from './open.ts';
 import { queryOf, type Query } from './queries/by-name.ts';
@@ -13,7 +13,7 @@ export interface ToReader {
   readonly args: unknown;
 }
 
-/** Serves until told to close, and then closes the connection. */
+/** Serves until asked to close, and then closes the connection. */
 export function serveReader(owner: Owner<ToReader, Outcome>, db: Db): void {
   owner.onMessage(({ id, name, args }) => {
     if (name === null) {
@@ -44,7 +44,7 @@ function failed(id: number, name: QueryName, error: unknown): Outcome {
     ok: false,
     error: {
       kind: 'unreachable',
-      message: `query ${name} failed: ${message}${remedy === null ? '' : `; ${remedy}`}`,
+      message: `database query ${name} failed: ${message}${remedy === null ? '' : `; ${remedy}`}`,
     },
   };
 }

@@ -1,4 +1,4 @@
-/** Reads the mark back. Beside mark.ts, whose thread is spared what a schema takes in memory. */
+/** Reads the mark back. Separate from mark.ts, whose thread is spared the memory that a schema takes. */
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { findFile, type FoundFile } from './file-identity.ts';

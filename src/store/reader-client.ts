@@ -18,7 +18,7 @@ export class ReaderClient implements StoreReader {
   #ended: StoreError | null = null;
   readonly #exited = Promise.withResolvers<void>();
 
-  /** @param onDeath told when the thread ends without having been asked to. */
+  /** @param onDeath called when the thread ends without having been asked to. */
   constructor(thread: Thread<ToReader, Outcome>, onDeath: (error: Error) => void) {
     this.#thread = thread;
     thread.onMessage((outcome) => {
@@ -29,7 +29,9 @@ export class ReaderClient implements StoreReader {
     thread.onEnd((cause) => {
       this.#exited.resolve();
       if (this.#ended !== null) return;
-      this.#end(new StoreError('closed', `the store's reader has ended: ${cause.message}`, { cause }));
+      this.#end(
+        new StoreError('closed', `the database's reader thread has ended: ${cause.message}`, { cause }),
+      );
       onDeath(cause);
     });
   }
@@ -43,8 +45,8 @@ export class ReaderClient implements StoreReader {
 
   async close(): Promise<void> {
     if (this.#ended !== null) return;
-    // Marked first: a thread that ends because it was asked to is no death.
-    this.#end(new StoreError('closed', 'the store is closed'));
+    // Set first: a thread that ends because it was asked to is no failure.
+    this.#end(new StoreError('closed', 'the database is closed'));
     this.#thread.post({ id: 0, name: null, args: undefined });
     await this.#exited.promise;
   }

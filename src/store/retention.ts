@@ -1,4 +1,4 @@
-/** Deletes what is old, a little at a time, so that no delivery waits for it: every hour, and when it is asked to. */
+/** Deletes old rows, a little at a time, so that no delivery waits for it: every hour, and on request. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from '../log.ts';
 import { bothPruned, NOTHING_PRUNED, rowsOf, type Pruned } from './pruned.ts';
@@ -11,11 +11,11 @@ export interface RetentionDeps {
   readonly retentionDays: number;
 }
 
-/** What one request to prune came to. */
+/** The result of one request to prune. */
 export interface PrunedPortion extends Pruned {
-  /** What is older than so many days is meant. */
+  /** Rows older than this many days are deleted. */
   readonly days: number;
-  /** False: there is more of it, and who wants that gone asks again. */
+  /** False: there is more of it, and the caller asks again to have it deleted. */
   readonly complete: boolean;
 }
 
@@ -33,7 +33,7 @@ export interface Retention extends Pruner {
 
 const DAY_MS = 24 * 60 * 60_000;
 const EVERY_MS = 60 * 60_000;
-/** Rows of each kind in one transaction, and the pause before the next: short beside the time of an answer. */
+/** Rows of each kind in one transaction, and the pause before the next: short compared with the time of an answer. */
 const AT_ONCE = 500;
 const PAUSE_MS = 100;
 const PORTION_MS = 1_000;
@@ -68,7 +68,7 @@ export function createRetention({ writer, now, log, retentionDays }: RetentionDe
     again(EVERY_MS);
   };
 
-  /** Of the portions since the last one that was complete. */
+  /** Of the portions since the last complete one. */
   let onRequest = NOTHING_PRUNED;
   return {
     start: () => again(PAUSE_MS),
@@ -86,7 +86,7 @@ export function createRetention({ writer, now, log, retentionDays }: RetentionDe
         onRequest = bothPruned(onRequest, deleted);
         const complete = rowsOf(deleted) === 0;
         if (complete && rowsOf(onRequest) > 0) {
-          log.info({ ...onRequest, days: meant }, 'pruned, as an operator asked');
+          log.info({ ...onRequest, days: meant }, 'pruned at an operator’s request');
           onRequest = NOTHING_PRUNED;
         }
         if (complete || stopped || performance.now() >= untilMs) return { days: meant, ...portion, complete };

@@ -1,4 +1,4 @@
-/** Writes one table's rows with as little as they need: SQLite rewrites every index that a SET names, changed or not. */
+/** Writes one table's rows at the least cost: SQLite rewrites every index that a SET names, changed or not. */
 import type { Statement } from 'better-sqlite3';
 import type { SQLiteTable } from 'drizzle-orm/sqlite-core';
 import { getTableColumns, getTableName } from './drizzle.ts';
@@ -20,7 +20,7 @@ export class RowWriter<Row extends object> {
   readonly #keyOf: (row: object) => Value[];
   readonly #changesOf: Differ;
   readonly #insert: Statement<Value[]>;
-  /** By which of `#others` change, as bits. Few combinations ever occur. */
+  /** Keyed by which of `#others` change, as bits. Few combinations ever occur. */
   readonly #updates = new Map<number, Statement<Value[]>>();
 
   /** @param key the primary key. At most 31 columns may stand beside it. */
@@ -37,7 +37,7 @@ export class RowWriter<Row extends object> {
     this.#keyOf = reader(this.#key.map(({ of }) => of));
     this.#changesOf = differ(this.#others.map(({ of }) => of));
     const names = columns.map(({ name }) => `"${name}"`).join(', ');
-    // By place: parameters by name cost more than the insert itself.
+    // By position: named parameters cost more than the insert itself.
     const values = columns.map(() => '?').join(', ');
     this.#insert = db.prepare(`INSERT INTO "${this.#table}" (${names}) VALUES (${values})`);
   }
@@ -69,11 +69,11 @@ export class RowWriter<Row extends object> {
 }
 
 /*
- * Compiled, from the schema's own names: V8 is slow at looking up one property after the other by its name, and every row
+ * Compiled, from the schema's own names: V8 is slow at looking up one property after another by name, and every row
  * of every delivery passes here.
  */
 
-/** @returns what reads these properties of a row, in this order, as SQLite takes them. */
+/** @returns a function that reads these properties of a row, in this order, as SQLite takes them. */
 function reader(names: readonly string[]): (row: object) => Value[] {
   const body = `return [${names.map((name) => value(`row.${name}`)).join(', ')}];`;
   return compile(names, ['row'], body) as ReturnType<typeof reader>;

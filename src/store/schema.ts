@@ -1,12 +1,12 @@
 /**
- * The tables behind the public views. Ids are TEXT, instants INTEGER epoch ms in the mirror's own clock unless said
- * otherwise. The migrations in `drizzle/` add what drizzle cannot say: STRICT, WITHOUT ROWID, the views.
- * The columns of the fold's tables are those of `core/model.ts`, where they are explained.
+ * The tables behind the public views. Ids are TEXT, instants INTEGER epoch ms in the mirror's own clock unless stated
+ * otherwise. The migrations in `drizzle/` add what drizzle cannot express: STRICT, WITHOUT ROWID, the views. The
+ * columns of the projection's tables are those of `core/model.ts`, where they are explained.
  */
 import { blob, check, index, integer, primaryKey, sql, sqliteTable, text, uniqueIndex } from './drizzle.ts';
 import { SHARE_BITS } from './shares.ts';
 
-/** The durable log: every input, in the order of its commit. `seq` is gapless. */
+/** The event log: every input, in the order of its commit. `seq` is gapless. */
 export const log = sqliteTable(
   'log',
   {
@@ -110,7 +110,7 @@ export const products = sqliteTable(
     productId: text('product_id').primaryKey(),
     name: text('name'),
     parentId: text('parent_id'),
-    /** Service's clock. */
+    /** The store's clock. */
     updateTimeMs: integer('update_time_ms'),
     readSeq: integer('read_seq').notNull(),
     readAtMs: integer('read_at_ms').notNull(),
@@ -132,7 +132,10 @@ export const products = sqliteTable(
   ],
 );
 
-/** The last detail of each product, whole, as the service sent it. Apart, because it is large and rarely read. */
+/**
+ * The last detail of each product, whole, as the store sent it. A table of its own, because it is large and rarely
+ * read.
+ */
 export const productDetails = sqliteTable('product_details', {
   productId: text('product_id').primaryKey(),
   detailJson: text('detail_json').notNull(),
@@ -173,7 +176,7 @@ export const gaps = sqliteTable(
   ],
 );
 
-/** The public change feed; only grows, until it is pruned. */
+/** The public change feed: append-only, until it is pruned. */
 export const changes = sqliteTable(
   'changes',
   {
@@ -193,19 +196,19 @@ export const changes = sqliteTable(
     requestId: text('request_id'),
   },
   (t) => [
-    // Each entry of an index ends with the row's own key, `seq`: what is found by these comes in the feed's order.
-    // By variant in shares of the feed: what is written now goes into the last of them, which is small and in memory,
-    // where one index of the whole feed would cost a page read and written for each change. SQLite looks through the
-    // shares by itself: what the migration puts into `sqlite_stat1` tells it that they are few.
+    // Each entry of an index ends with the row's own key, `seq`, so that the results come in the feed's order. By
+    // variant in shares of the feed: new rows go into the last share, which is small and in memory, where one index
+    // of the whole feed would cost a page read and written for each change. SQLite looks through the shares by
+    // itself: what the migration puts into `sqlite_stat1` tells it that they are few.
     index('changes_variant').on(sql.raw(`seq >> ${SHARE_BITS}`), t.variantId),
-    /** What reads corrected. First sightings are left out: a catalogue full of them would be most of it. */
+    /** Corrections by reads. First sightings are left out: a catalogue full of them would be most of the index. */
     index('changes_corrected')
       .on(t.reason)
       .where(sql`source = 'read' AND reason <> 'first_read'`),
   ],
 );
 
-/** Authentic input that was not understood, by its place in the log. */
+/** Dead letters: authentic input that was not understood, by its place in the event log. */
 export const quarantine = sqliteTable('quarantine', {
   id: integer('id').primaryKey(),
   logSeq: integer('log_seq').notNull(),
@@ -214,7 +217,7 @@ export const quarantine = sqliteTable('quarantine', {
   variantId: text('variant_id'),
 });
 
-/** What the rules keep beside the tables: `MirrorState` of core/model.ts. */
+/** State that the rules keep besides the tables: `MirrorState` of core/model.ts. */
 export const mirrorState = sqliteTable(
   'mirror_state',
   {
@@ -241,7 +244,7 @@ export const mirrorState = sqliteTable(
   () => [check('mirror_state_single', sql`id = 1`)],
 );
 
-/** How many live rows there are, so that nobody has to count them. Kept by triggers, whoever writes the rows. */
+/** How many live rows there are, so that they need not be counted. Kept by triggers, whoever writes the rows. */
 export const liveCounts = sqliteTable(
   'live_counts',
   {
@@ -253,34 +256,34 @@ export const liveCounts = sqliteTable(
   () => [check('live_counts_single', sql`id = 1`)],
 );
 
-/** Live cells of each product that has had any: what is under suspicion with it. Kept by triggers. */
+/** Live stock levels of each product that has had any: what is under suspicion with it. Kept by triggers. */
 export const productCells = sqliteTable('product_cells', {
   productId: text('product_id').primaryKey(),
   cells: integer('cells').notNull(),
 });
 
-/** The running service's own record, not part of the fold. */
+/** The running mirror's own record, not part of the projection. */
 export const serviceState = sqliteTable(
   'service_state',
   {
     id: integer('id').primaryKey(),
     /** Identifies one history: consumers of the feed start over when it changes. */
     epoch: text('epoch').notNull(),
-    /** The file in which the epoch began, to know a copy: its inode; null before the first start. */
+    /** The file in which the epoch began, to recognise a copy: its inode; null before the first start. */
     fileInode: text('file_inode'),
-    /** When that file was made, by the file system's clock; zero where it does not say. */
+    /** When that file was created, by the file system's clock; zero where it keeps no birth times. */
     fileBornAtMs: integer('file_born_at_ms'),
-    /** Written every second while the service runs; null before that, in each epoch. */
+    /** The heartbeat: written every second while the mirror runs; null before that, in each epoch. */
     aliveAtMs: integer('alive_at_ms'),
     /** When the catalogue was last read whole in this epoch. */
     lastFullSyncAtMs: integer('last_full_sync_at_ms'),
-    /** The last number of the changes that were pruned: whoever stands below it would miss some. Zero: none were. */
+    /** The last number of the pruned changes: a consumer below it would miss some. Zero: none were pruned. */
     prunedChangeSeq: integer('pruned_change_seq').notNull().default(0),
   },
   () => [check('service_state_single', sql`id = 1`)],
 );
 
-/** Walks through the whole catalogue, or reads of named products. */
+/** Scans of the whole catalogue, or reads of named products. */
 export const runs = sqliteTable(
   'runs',
   {
@@ -293,11 +296,13 @@ export const runs = sqliteTable(
     readAfterMs: integer('read_after_ms').notNull(),
     /** JSON array of ids; null: the whole catalogue. */
     productIdsJson: text('product_ids_json'),
-    /** Where the walk through the list stands; it goes on from here after a restart. */
+    /** The position of the scan in the list; it continues from here after a restart. */
     listOffset: integer('list_offset').notNull(),
     listLastId: text('list_last_id'),
     listDone: integer('list_done').notNull(),
-    /** Log position when the walk began: products it did not show and that are older than this are read as well. */
+    /**
+     * Log position when the scan began: products that it did not show and that are older than this are read as well.
+     */
     startedSeq: integer('started_seq').notNull(),
     total: integer('total').notNull(),
     done: integer('done').notNull(),
@@ -315,14 +320,19 @@ export const runs = sqliteTable(
   ],
 );
 
-/** Reads that failed, until one succeeds: when to try again. Parked: refused by the service, so not before a schedule or an operator asks for it. */
+/**
+ * Reads that failed, until one succeeds: when to try again. Parked: refused by the store, so not before a schedule or
+ * an operator asks for it.
+ */
 export const readFailures = sqliteTable(
   'read_failures',
   {
     productId: text('product_id').primaryKey(),
-    /** Failed in a row, or since it was last asked for anew. */
+    /** Failures in a row, or since the read was last asked for anew. */
     attempts: integer('attempts').notNull(),
-    /** Of these and earlier ones: failed although the service had answered something since the one before. */
+    /**
+     * Of these and earlier ones: failures that came although the store had answered something since the one before.
+     */
     faults: integer('faults').notNull(),
     nextAtMs: integer('next_at_ms').notNull(),
     parked: integer('parked').notNull(),

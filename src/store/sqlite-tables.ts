@@ -1,4 +1,4 @@
-/** The fold's tables on SQLite. Finds and stores; the rules decide (core/tables.ts). */
+/** The projection's tables on SQLite. Finds and stores; the rules decide (core/tables.ts). */
 import type { Statement } from 'better-sqlite3';
 import type { Unreadable } from '../core/entry.ts';
 import { LATEST_MS } from '../core/limits.ts';
@@ -52,7 +52,7 @@ function prepare(db: Db) {
     putGap: db.prepare(upsert(schema.gaps, ['variantId', 'warehouseId', 'openedSeq'])),
     deleteGap: db.prepare('DELETE FROM gaps WHERE variant_id = ? AND warehouse_id = ? AND opened_seq = ?'),
     quarantine: db.prepare(insertInto(schema.quarantine, ['id'])),
-    // SQLite keeps the columns beside a lone max() from the row that has it: the latest change of each product.
+    // SQLite takes the other columns beside a lone max() from the row that has it: the latest change of each product.
     recentProducts: select<[number], LastRead>(
       `SELECT product_id AS productId, read_seq AS readSeq, read_at_ms AS readAtMs FROM (
          SELECT p.product_id, p.read_seq, p.read_at_ms, max(c.seq) AS seq
@@ -71,7 +71,7 @@ function prepare(db: Db) {
     ),
     bundleCount: count('SELECT count(*) FROM products WHERE has_bundle = 1 AND gone_at_ms IS NULL'),
     heldProducts: text('SELECT product_id FROM obligations WHERE not_before_ms = ? ORDER BY product_id'),
-    // Kept by triggers: to count a million products here would keep every delivery waiting.
+    // Kept by triggers: counting a million products here would keep every delivery waiting.
     liveCount: count('SELECT products FROM live_counts'),
     missingCount: count(
       'SELECT count(*) FROM products WHERE missing_at_ms IS NOT NULL AND gone_at_ms IS NULL',
@@ -91,7 +91,7 @@ export class SqliteTables implements Tables {
   readonly #cache = new VariantCache();
   #unwrittenCells: Slot<Cell>[] = [];
   #unwrittenVariants: Slot<Variant>[] = [];
-  /** The last product asked for: a read asks several times. */
+  /** The last product looked up: a read asks several times. */
   #product: Product | null = null;
 
   constructor(db: Db) {
@@ -113,7 +113,7 @@ export class SqliteTables implements Tables {
     this.#stateIsWritten = true;
   }
 
-  /** Forgets what is kept in memory; call after a rollback. */
+  /** Drops what is kept in memory; call after a rollback. */
   reload(): void {
     this.#unwrittenCells = [];
     this.#unwrittenVariants = [];
@@ -124,7 +124,7 @@ export class SqliteTables implements Tables {
     this.#bundleCount = null;
   }
 
-  /** @param isLasting whether the variants that are touched from now on are kept in memory beyond the transaction. */
+  /** @param isLasting whether the variants that are touched from now on stay in memory beyond the transaction. */
   touchFor(isLasting: boolean): void {
     this.#cache.keeps = isLasting;
   }
@@ -221,7 +221,7 @@ export class SqliteTables implements Tables {
     const { detailJson, ...row } = product;
     if (stored === undefined) this.#products.insert(row);
     else this.#products.update(stored, row);
-    // A product that was once read has its detail for good.
+    // A product that was once read keeps its detail for good.
     if (detailJson !== null && detailJson !== stored?.detailJson) {
       this.#sql.putDetail.run({ productId: product.productId, detailJson });
     }

@@ -1,4 +1,4 @@
-/** The store as the rest of the program sees it: one way in, questions out. */
+/** The database as the rest of the program sees it: one way in, queries out. */
 import type { BranchCounts, Appended } from './writer.ts';
 import type { CommandArgs, CommandName, CommandResult } from './commands.ts';
 import type { NewEntry } from './log.ts';
@@ -9,14 +9,14 @@ export type AppendListener = (appended: Appended, kind: NewEntry['kind'] | 'deli
 export interface StoreWriter {
   /** Resolves once the delivery is on disk. @throws StoreError when it could not be committed. */
   appendDelivery(body: Uint8Array, arrivedAtMs: number): Promise<Appended>;
-  /** Resolves once the entry is on disk and folded. @throws StoreError */
+  /** Resolves once the entry is on disk and applied. @throws StoreError */
   append(entry: NewEntry): Promise<Appended>;
   command<N extends CommandName>(name: N, args: CommandArgs<N>): Promise<CommandResult<N>>;
   /** The last log position known to be committed. */
   readonly lastSeq: number;
   /** Memory held by deliveries that wait for their commit. */
   readonly waitingBytes: number;
-  /** Told of everything committed, in commit order. @returns the way to stop listening. */
+  /** Calls the listener with everything committed, in commit order. @returns a function that stops it. */
   onAppended(listener: AppendListener): () => void;
   branchCounts(): Promise<BranchCounts>;
 }

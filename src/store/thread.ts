@@ -1,12 +1,12 @@
-/** Threads as messages, so that what runs on one can be given another schedule: a simulation's. */
+/** Threads as messages, so that a simulation can run their work in a schedule of its own. */
 import { parentPort, receiveMessageOnPort, Worker, workerData } from 'node:worker_threads';
 
 /** A thread as its owner sees it. */
 export interface Thread<In, Out> {
-  /** @param handOver memory of the message that is handed over instead of copied: gone for whoever posts. */
+  /** @param handOver memory of the message that is transferred instead of copied: the sender can no longer use it. */
   post(message: In, handOver?: readonly ArrayBuffer[]): void;
   onMessage(listener: (message: Out) => void): void;
-  /** Told when it ends, asked to or not: after its last message, once. */
+  /** Called once when it ends, asked to or not, after its last message. */
   onEnd(listener: (cause: Error) => void): void;
 }
 
@@ -14,21 +14,22 @@ export interface Thread<In, Out> {
 export interface Owner<In, Out> {
   post(message: Out): void;
   onMessage(listener: (message: In) => void): void;
-  /** The next message that has already come. */
+  /** The next message that has already arrived. */
   take(): In | undefined;
-  /** Ends the thread once nothing else keeps it. */
+  /** Ends the thread once nothing else keeps it alive. */
   close(): void;
 }
 
 /**
  * Files are TypeScript when run from the source and JavaScript when run from `dist/`.
- * @param youngMb how large the thread's young generation may become: where what is gone a moment later costs nothing.
+ * @param youngMb how large the thread's young generation may become, for a thread whose values are garbage a moment
+ * later.
  */
 export function startThread<In, Out>(name: string, path: string, youngMb: number): Thread<In, Out> {
   const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
   const worker = new Worker(new URL(`./${name}.${extension}`, import.meta.url), {
     workerData: { path },
-    // V8, left alone, lets it grow to a hundred megabytes on each thread.
+    // Left alone, V8 lets it grow to a hundred megabytes on each thread.
     resourceLimits: { maxYoungGenerationSizeMb: youngMb },
   });
   return {

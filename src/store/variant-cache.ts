@@ -1,6 +1,7 @@
 /**
- * What deliveries touch again and again, kept in memory: variants with their cells. A transaction's rows are written
- * once, at its end or before a query that would miss them. What is kept is true as long as nobody else writes.
+ * What deliveries touch again and again, kept in memory: variants with their stock levels. A transaction's rows are
+ * written once, at its end or before a query that would miss them. The cache is right as long as no other program
+ * writes.
  */
 import type { Cell, Gap, Variant } from '../core/model.ts';
 
@@ -15,23 +16,23 @@ export interface CachedVariant {
   /** Whether `slot` says what the table holds. */
   isKnown: boolean;
   readonly cells: Map<string, Slot<Cell>>;
-  /** No other cell of the variant is in the table. */
+  /** The table has no other stock level of the variant. */
   hasAllCells: boolean;
-  /** Those open, in the order they were opened; null: not known. */
+  /** The open gaps, in the order they were opened; null: not known. */
   gaps: readonly Gap[] | null;
 }
 
-/** Variants in each of the two generations: some 5 MB with their cells. */
+/** Variants in each of the two generations: some 5 MB with their stock levels. */
 const GENERATION = 2_048;
 
 export class VariantCache {
   #young = new Map<string, CachedVariant>();
   #old = new Map<string, CachedVariant>();
-  /** Of this transaction alone. */
+  /** Of this transaction only. */
   #passing = new Map<string, CachedVariant>();
-  /** Whether what is asked for from now on will be asked for again: else it goes with the transaction. */
+  /** Whether rows requested from now on will be needed again: otherwise they go with the transaction. */
   keeps = true;
-  /** The last one asked for: a change asks several times. */
+  /** The last one requested: a change asks several times. */
   #lastId: string | null = null;
   #last: CachedVariant | null = null;
 
@@ -58,7 +59,7 @@ export class VariantCache {
     return found;
   }
 
-  /** Lets go of what was not used for long, and of what belonged to a transaction. Not while a row is unwritten. */
+  /** Drops what was not used for long, and what belonged to a transaction. Not while a row is unwritten. */
   age(): void {
     if (this.#passing.size > 0) {
       this.#passing = new Map();

@@ -1,5 +1,5 @@
 /**
- * What the writer's thread does. It takes what has queued while the last transaction was on its way to the disk and
+ * The work of the writer's thread. It takes what has queued while the last transaction was on its way to the disk and
  * commits it as the next one: the fsync is the batching window. Deliveries go before reads and everything else.
  */
 import type { HistoryNews } from './epoch.ts';
@@ -22,12 +22,12 @@ export interface WaitingOther {
   readonly input: OtherInput;
 }
 
-/** Deliveries that came together: one message, and their bytes are handed over instead of copied. */
+/** Deliveries that came together: one message, whose bytes are transferred instead of copied. */
 export interface Deliveries {
   readonly type: 'deliveries';
   /** The bodies, one after the other. */
   readonly bytes: Uint8Array<ArrayBuffer>;
-  /** Of each delivery: its id, free again once it is answered, and where its body ends. */
+  /** Of each delivery: its id, which is free again once it is answered, and where its body ends. */
   readonly ids: readonly number[];
   readonly ends: readonly number[];
   readonly arrivedAtMs: readonly number[];
@@ -48,28 +48,28 @@ export type FromWriter =
   | Outcomes
   | { readonly type: 'closed'; readonly id: number; readonly news: readonly HistoryNews[] };
 
-/** What became of one transaction. */
+/** The result of one transaction. */
 export interface Outcomes {
   readonly type: 'outcomes';
   readonly lastSeq: number;
-  /** Ids and log positions, in turn, of what was stored and has nothing else to tell: nearly all there is. */
+  /** Ids and log positions, alternating, of what was stored and needs no further report: nearly everything. */
   readonly stored: readonly number[];
   readonly outcomes: readonly Outcome[];
 }
 
 /**
- * One transaction's share: large enough to spread an fsync, small enough to answer in time, and for the answers of one
- * to be on their way while the next is being committed.
+ * One transaction's share: large enough to spread an fsync, small enough to answer in time, and for the answers of
+ * one to be on their way while the next is being committed.
  */
 const DELIVERIES_AT_ONCE = 256;
 const OTHERS_AT_ONCE = 16;
-/** While deliveries come, each waits for so many others. */
+/** While deliveries come, each batch waits for up to this many others. */
 const OTHERS_BESIDE_DELIVERIES = 3;
 const LATELY_MS = 500;
 /** Rows that the others of one transaction may merge before no more of them is taken: a few milliseconds' work. */
 const ROWS_AT_ONCE = 2_000;
 
-/** How long readers may keep the log from beginning anew, and so the writer from its next commit. */
+/** How long readers may keep the write-ahead log from starting over, and so the writer from its next commit. */
 const RESTART_WAIT_MS = 20;
 
 interface Waiting {
@@ -80,7 +80,7 @@ interface Waiting {
 /** The database, held by this writer alone. */
 export interface OwnDatabase {
   readonly db: Db;
-  /** What was noticed of its history when it was opened. */
+  /** What was noticed about its history when it was opened. */
   readonly news: readonly HistoryNews[];
   /** After the last commit, before `db.close()`. */
   readonly beforeClose: () => readonly HistoryNews[];
@@ -88,7 +88,7 @@ export interface OwnDatabase {
   readonly release: () => void;
 }
 
-/** Serves until told to close. @param open throws StoreError when the database cannot be had. */
+/** Serves until asked to close. @param open throws StoreError when the database cannot be had. */
 export function serveWriter(owner: Owner<ToWriter, FromWriter>, open: () => OwnDatabase): void {
   let own;
   try {
@@ -191,8 +191,8 @@ function rowsOf(input: Input | undefined): number {
 }
 
 /**
- * Between two commits, when nobody else can hold the lock that it needs. The next commit goes to the file's beginning,
- * and shortens it to `keepBytes`.
+ * Between two commits, when no other thread can hold the lock that it needs. The next commit goes to the file's
+ * beginning, and shortens the file to `keepBytes`.
  */
 function restartLog(db: Db, keepBytes: number | null): void {
   const timeoutMs = db.pragma('busy_timeout', { simple: true }) as number;
@@ -201,7 +201,7 @@ function restartLog(db: Db, keepBytes: number | null): void {
     db.pragma(`journal_size_limit = ${keepBytes ?? -1}`);
     db.pragma('wal_checkpoint(RESTART)');
   } catch {
-    // The checkpoint thread meets the same fault, and tells of it.
+    // The checkpoint thread meets the same fault and reports it.
   } finally {
     db.pragma(`busy_timeout = ${timeoutMs}`);
   }
@@ -219,7 +219,7 @@ function unpack({ bytes, ids, ends, arrivedAtMs }: Deliveries, into: Waiting[]):
   }
 }
 
-/** @returns the position of a delivery that is new, and of which nobody need be told; null of any other. */
+/** @returns the position of a new delivery that needs no further report; null of any other. */
 function plainSeq(result: Result | undefined): number | null {
   if (result?.ok !== true) return null;
   const { seq, duplicate, facts } = result.value as Appended;

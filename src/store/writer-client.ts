@@ -10,7 +10,7 @@ import type { FromWriter, OtherInput, Outcome, Outcomes, ToWriter, WaitingOther 
 import type { Appended, BranchCounts } from './writer.ts';
 
 export interface WriterEvents {
-  /** The thread ended without having been asked to: the process cannot go on. */
+  /** The thread ended without having been asked to: the process cannot continue. */
   readonly onDeath: (error: Error) => void;
   readonly onHistoryNews: (news: HistoryNews) => void;
 }
@@ -19,7 +19,7 @@ type EntryKind = NewEntry['kind'] | 'delivery';
 
 interface Waiting {
   readonly bytes: number;
-  /** What kind of entry is appended; null for what is not an entry. */
+  /** The kind of entry that is appended; null for anything else. */
   readonly kind: EntryKind | null;
   readonly resolve: (value: never) => void;
   readonly reject: (error: StoreError) => void;
@@ -31,14 +31,17 @@ interface Unsent {
   readonly arrivedAtMs: number;
 }
 
-/** Reads share a commit: each waits so long for others, or until there are so many. Nobody is waiting for their answer. */
+/**
+ * Reads share a commit: each waits this long for others, or until there are this many. No caller is in a hurry for
+ * them.
+ */
 const READS_WAIT_MS = 4;
 const READS_AT_ONCE = 8;
 
-/** A delivery that is stored and of which there is nothing more to tell. */
+/** A stored delivery that needs no further report. */
 const NO_FACTS: readonly never[] = [];
 
-/** What a delivery that waits takes beside its bytes: promises, timers, the copy's frame. */
+/** What a waiting delivery takes besides its bytes: promises, timers, the copy's frame. */
 const WAITING_BYTES = 1_024;
 
 export class WriterClient implements StoreWriter {
@@ -87,10 +90,12 @@ export class WriterClient implements StoreWriter {
       thread.onEnd((cause) => {
         if (client.#ended !== null) return;
         if (client.#closing) {
-          client.#end(new StoreError('closed', 'the store is closed'));
+          client.#end(new StoreError('closed', 'the database is closed'));
           return;
         }
-        const error = new StoreError('closed', `the store's writer has ended: ${cause.message}`, { cause });
+        const error = new StoreError('closed', `the database's writer thread has ended: ${cause.message}`, {
+          cause,
+        });
         client.#end(error);
         if (opened) onDeath(error);
         else reject(error);
@@ -169,7 +174,7 @@ export class WriterClient implements StoreWriter {
     return this.#post((id) => ({ type: 'counts', id }));
   }
 
-  /** Lets the write-ahead log begin anew, if no reader is in the way. @param keepBytes of its file; null: all. */
+  /** Lets the write-ahead log start over, if no reader is in the way. @param keepBytes of its file; null: all. */
   restartLog(keepBytes: number | null): void {
     if (this.#ended === null) this.#thread.post({ type: 'restart', keepBytes });
   }
@@ -185,7 +190,7 @@ export class WriterClient implements StoreWriter {
   }
 
   #post<T>(message: (id: number) => ToWriter, kind: Waiting['kind'] = null): Promise<T> {
-    // What came before goes before.
+    // Earlier requests go first.
     this.#sendDeliveries();
     this.#sendReads();
     return this.#wait(0, kind, (id) => {
@@ -205,19 +210,19 @@ export class WriterClient implements StoreWriter {
     if (message.type === 'closed') {
       message.news.forEach(this.#onHistoryNews);
       this.#settle({ id: message.id, ok: true, value: undefined });
-      this.#end(new StoreError('closed', 'the store is closed'));
+      this.#end(new StoreError('closed', 'the database is closed'));
       return;
     }
-    // First the position, so that whoever is told of a commit also sees it covered.
+    // First the position, so that a listener called about a commit also sees it covered.
     this.#lastSeq = Math.max(this.#lastSeq, message.lastSeq);
     const appended = inOrder(message).map((outcome) => this.#settle(outcome));
-    // After all of them are settled: a listener that fails keeps nobody waiting.
+    // After all of them are settled: a listener that fails keeps no caller waiting.
     for (const one of appended) {
       if (one !== null) for (const listener of this.#listeners) listener(one.appended, one.kind);
     }
   }
 
-  /** @returns what was appended, for those who listen. */
+  /** @returns what was appended, for the listeners. */
   #settle(outcome: Outcome): { readonly appended: Appended; readonly kind: EntryKind } | null {
     const waiting = this.#waiting.take(outcome.id);
     if (waiting === undefined) return null;
@@ -239,7 +244,7 @@ export class WriterClient implements StoreWriter {
   }
 }
 
-/** All that a transaction took, in the order of the log; what has no place in it comes last. */
+/** All that a transaction took, in the order of the event log; what has no place in it comes last. */
 function inOrder({ stored, outcomes }: Outcomes): Outcome[] {
   const all = [...outcomes];
   for (const [i, id] of stored.entries()) {

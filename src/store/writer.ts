@@ -1,6 +1,6 @@
 /**
- * The one way into the mirror: takes what has queued, appends it to the log, folds it into the tables, and commits
- * it all as one transaction. Synchronous; `write-loop.ts` runs it on a thread.
+ * The one way into the mirror: takes what has queued, appends it to the event log, applies it to the tables, and
+ * commits it all as one transaction. Synchronous; `write-loop.ts` runs it on a thread.
  */
 import type { Entry } from '../core/entry.ts';
 import type { Fact } from '../core/fact.ts';
@@ -19,9 +19,9 @@ export type Input =
 
 export interface Appended {
   readonly seq: number;
-  /** The same body is in the log already: nothing was written. */
+  /** The same body is in the event log already: nothing was written. */
   readonly duplicate: boolean;
-  /** What happened that is worth a person's attention. */
+  /** What happened that deserves a person's attention. */
   readonly facts: readonly Fact[];
 }
 
@@ -37,16 +37,18 @@ export class Writer {
   readonly #tables: SqliteTables;
   readonly #commands: Commands;
   readonly #counts = new Map<string, number>();
-  /** Changes when another program has written, such as somebody at a shell. */
+  /** Changes when another program has written, such as a person in a SQL shell. */
   readonly #dataVersion;
   #knownVersion: number | undefined;
   #lastSeq: number;
-  /** A transaction failed: what is kept in memory may be ahead of the file. Behind it after another's write. */
+  /**
+   * A transaction failed: the cache may be ahead of the file; or another program wrote: the cache may be behind it.
+   */
   #mustReload = false;
 
   constructor(db: Db) {
     this.#db = db;
-    // Before anything is read: what another writes from here on is noticed.
+    // Before anything is read: another program's writes from here on are noticed.
     this.#dataVersion = db.prepare<[], number>('PRAGMA data_version').pluck();
     this.#knownVersion = this.#dataVersion.get();
     this.#log = new Log(db);
@@ -86,13 +88,13 @@ export class Writer {
     }
   }
 
-  /** What is authentic is never lost, not even to a fault of this program: it is kept, and what it names is read. */
+  /** Authentic input is never lost, not even to a fault of this program: it is kept, and what it names is read. */
   #keepUnmerged(body: Uint8Array, arrivedAtMs: number, cause: unknown): Result {
     const problem = `not merged: ${cause instanceof Error ? cause.message : String(cause)}`;
     try {
       const [result] = this.#transact([body], () => {
         const appended = this.#appendDelivery('unmerged', body, arrivedAtMs);
-        // Beside what the fold says: the cause, which is not the tables' business.
+        // Beside the facts of the rules: the cause, which the tables do not need.
         const fact: Fact = { kind: 'quarantined', variantId: null, problem };
         return { ...appended, facts: [...appended.facts, fact] };
       });
@@ -123,7 +125,7 @@ export class Writer {
       try {
         this.#rollBack();
       } catch {
-        // The first error is the one to tell; the next transaction begins with another attempt.
+        // The first error is the one to report; the next transaction tries again.
       }
       throw error;
     }
@@ -175,7 +177,7 @@ export class Writer {
   }
 }
 
-/** The everyday branches are counted, not told one by one. */
+/** The everyday branches are counted, not reported one by one. */
 function isNotable(fact: Fact): boolean {
   return fact.kind !== 'change' && fact.kind !== 'level';
 }
@@ -195,7 +197,7 @@ function cannotCommit(cause: unknown): StoreError {
   const remedy = remedyFor(cause);
   return new StoreError(
     'cannot_commit',
-    `the store cannot commit (${code}): ${message}${remedy === null ? '' : `; ${remedy}`}`,
+    `the database cannot commit (${code}): ${message}${remedy === null ? '' : `; ${remedy}`}`,
     { cause },
   );
 }

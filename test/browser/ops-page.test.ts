@@ -1,4 +1,4 @@
-/** The ops page in a real browser, of a real mirror beside the simulated service: what happens is seen, without a reload. */
+/** The ops page in a real browser, of a real mirror beside the simulated store: what happens is seen, without a reload. */
 import { request } from 'node:http';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -141,7 +141,7 @@ describe.skipIf(!hasChromium)('in Chromium', () => {
     sandbox.network.loseNext(1);
     sandbox.operations.reserve([first!, second!].map((cell) => ({ ...cell, qty: 2 })));
     sandbox.operations.add({ ...first!, by: -1 });
-    await expect.poll(() => textOf(page, '#now'), { timeout: 8_000 }).toContain('chain of changes is broken');
+    await expect.poll(() => textOf(page, '#now'), { timeout: 8_000 }).toContain('1 gap is open');
     await expect.poll(() => textOf(page, '#figures')).toMatch(/Open gaps\s+1/);
     await untilEqual(mirror, sandbox);
     await expect.poll(() => textOf(page, '#figures'), { timeout: 15_000 }).toMatch(/Open gaps\s+0/);
@@ -157,7 +157,7 @@ describe.skipIf(!hasChromium)('in Chromium', () => {
     expect(complaints).toEqual([]);
   });
 
-  test('refused credentials are tried again by a button, and a service that fails makes the page old', async () => {
+  test('refused credentials are tried again by a button, and a mirror that fails makes the page old', async () => {
     const store = newStore();
     const blocked = { kind: 'credentials', message: '401 invalid_client: no such client', untilMs: null };
     let resyncs = 0;
@@ -186,7 +186,7 @@ describe.skipIf(!hasChromium)('in Chromium', () => {
     isBroken = true;
     await expect
       .poll(() => textOf(page, '#message'), { timeout: 8_000 })
-      .toContain('What is shown here is old');
+      .toContain('This page is out of date');
     expect(await page.locator('body.old').count()).toBe(1);
     isBroken = false;
     await expect.poll(() => page.locator('body.old').count(), { timeout: 8_000 }).toBe(0);

@@ -86,7 +86,7 @@ test('while the server takes webhooks: a whole copy, and served from its own pat
   await server.ended;
   const served = withEnv(home, { DATABASE_PATH: './copy.db' });
   const again = await startServer(served, sandbox);
-  expect(again.stdout).toContain('history has started again');
+  expect(again.stdout).toContain('a new epoch has begun');
   await untilQuiet(served);
   const after = statusOf(copy);
   expect(after.epoch).not.toBe(told.epoch);

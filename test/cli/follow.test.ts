@@ -18,5 +18,5 @@ test('a connection that breaks is a server that is gone for a while, not an erro
   const begin = () => Promise.reject<null>(new Error('nothing is begun again'));
   const ended = await followInServer({ ops, begin, progress }, 4, new AbortController().signal);
   expect(ended).toMatchObject({ run_id: 4, state: 'done' });
-  expect(said).toEqual(['the server is gone; the run goes on when it is back', 'the server is back']);
+  expect(said).toEqual(['the mirror has stopped; the run continues when it is back', 'the mirror is back']);
 });

@@ -31,17 +31,14 @@ beforeAll(() => {
 
 test.each([
   ['missing.db', /missing\.db does not exist: start the mirror with `stock-mirror serve` first$/],
-  ['empty.db', /empty\.db is empty: start the service, which fills it\.$/],
+  ['empty.db', /empty\.db is empty: start the mirror, which fills it\.$/],
   ['text.db', /text\.db is not a SQLite database \(SQLITE_NOTADB\): move it away, or set DATABASE_PATH/],
   ['folder.db', /folder\.db is a folder: set DATABASE_PATH to a file\.$/],
   [
     'newer.db',
     /newer\.db has schema version \d+, this program knows up to \d+: install the newer stock-mirror/,
   ],
-  [
-    'older.db',
-    /older\.db has schema version \d+, this program reads \d+: start the service, which brings it/,
-  ],
+  ['older.db', /older\.db has schema version \d+, this program reads \d+: start the mirror, which brings it/],
 ])('%s', (name, said) => {
   expect(() => openMirrorFile(at(name))).toThrow(said);
 });
@@ -57,6 +54,6 @@ test('the doctor tells what is refused from what to do', () => {
     name: 'database',
     status: 'fail',
     message: `${at('empty.db')} is empty`,
-    remedy: 'start the service, which fills it',
+    remedy: 'start the mirror, which fills it',
   });
 });

@@ -62,7 +62,7 @@ describe('exit codes', () => {
     stderr = '';
     expect(await run(['verb', 'inner'], () => Promise.reject<void>(cause))).toBe(1);
     expect(stderr).toMatch(
-      /^error: database disk image is malformed; the database is damaged: stop the service, /,
+      /^error: database disk image is malformed; the database is damaged: stop the mirror, /,
     );
   });
 

@@ -44,6 +44,6 @@ test('interrupted, it says what is gone, and that there is more', async () => {
 test('a server that goes in the middle is told of', async () => {
   const { ops } = answering(portion(500, false));
   await expect(pruneInServer(ops, 30, never)).rejects.toThrow(
-    'the server has gone; it deleted 501 rows: prune again when it is back',
+    'the mirror has stopped; it deleted 501 rows: prune again when it is back',
   );
 });

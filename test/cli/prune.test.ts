@@ -40,7 +40,7 @@ test('deletes what is older, and says how much; stock stays', async () => {
   const { code, stdout, stderr } = await run(home, 'prune');
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
   expect(stdout).toBe(
-    `deleted what is older than 30 days: 11 log entries, ${before['changes']! - 2} changes, 0 quarantined, 0 runs\n`,
+    `deleted what is older than 30 days: 11 log entries, ${before['changes']! - 2} changes, 0 dead letters, 0 runs\n`,
   );
   expect(counts(path)).toEqual({ log: 2, changes: 2, stock: 1 });
 
@@ -71,7 +71,7 @@ test('with a server it is the server that prunes; nobody else writes to its data
   const refused = await run(withEnv(home, { OPS_PORT: '0' }), 'prune', '--days', '1');
   expect(refused).toMatchObject({ code: 1, stdout: '' });
   expect(refused.stderr).toMatch(
-    /^error: another stock-mirror uses \S+mirror\.db, and no server listens at 127\.0\.0\.1:0: if it is a server, set OPS_HOST/,
+    /^error: another stock-mirror uses \S+mirror\.db, and no mirror listens at 127\.0\.0\.1:0: if it is a running mirror, set OPS_HOST/,
   );
   expect(counts(databaseOf(home))).toEqual(before);
 

@@ -48,7 +48,7 @@ test('Ctrl-C stops it in order, and says that it goes on next time', async () =>
   const { code, signal, stdout } = await command.ended;
   expect({ code, signal }).toEqual({ code: 130, signal: null });
   expect(stdout).toMatch(
-    /\nstopped; the next resync, or the next start of the service, goes on from here\n$/,
+    /\nstopped; the next resync, or the next start of the mirror, continues from here\n$/,
   );
   hold.release();
 });
@@ -61,7 +61,7 @@ test('two at once: the second one leaves the database alone', async () => {
   await hold.sampled;
   const second = await run(home, 'resync');
   expect(second.code).toBe(1);
-  expect(second.stderr).toContain('if it is another resync, let it end');
+  expect(second.stderr).toContain('if it is another resync, wait until it ends');
   hold.release();
   expect((await first.ended).code).toBe(0);
 });
@@ -97,7 +97,7 @@ describe('what mostly waits, side by side', () => {
 
     const { code, stdout, stderr } = await run(home, 'resync', '--json');
     expect(code).toBe(0);
-    expect(stderr).toMatch(/^run 2 goes on: .* ask once more when it has ended$/m);
+    expect(stderr).toMatch(/^run 2 goes on: .* run resync again when it has ended$/m);
     expect(JSON.parse(stdout)).toMatchObject({ run_id: 2, state: 'done', done: 60, total: 60 });
     // What was left, and what was on its way or not yet on disk when the first one was killed.
     expect(detailsRead(sandbox) - atStart).toBeLessThanOrEqual(60 + 4);

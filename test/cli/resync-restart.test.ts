@@ -21,13 +21,13 @@ test('a server killed with -9 and started again goes on with the same run', asyn
   await hold.sampled;
   await untilPrinted(follower, /\/12 products/);
   server.signal('SIGKILL');
-  await untilPrinted(follower, /^the server is gone; the run goes on when it is back$/m);
+  await untilPrinted(follower, /^the mirror has stopped; the run continues when it is back$/m);
   hold.release();
   await startServer(home, sandbox);
   const { code, stdout, stderr } = await follower.ended;
   expect(code).toBe(0);
-  expect(stderr).toContain('the server is back\n');
-  expect(stderr.match(/the server is gone/g)).toHaveLength(1);
+  expect(stderr).toContain('the mirror is back\n');
+  expect(stderr.match(/the mirror has stopped/g)).toHaveLength(1);
   // The first one was the start's own.
   expect(JSON.parse(stdout)).toMatchObject({ run_id: 2, kind: 'operator', state: 'done', done: 12 });
   expect(differencesOf(home, sandbox)).toEqual([]);
@@ -42,7 +42,7 @@ test('killed in its first sync, it begins that again, and the follower follows',
   await hold.sampled;
   await untilPrinted(follower, /\/12 products/);
   server.signal('SIGKILL');
-  await untilPrinted(follower, /^the server is gone/m);
+  await untilPrinted(follower, /^the mirror has stopped/m);
   hold.release();
   await startServer(home, sandbox);
   const { code, stdout } = await follower.ended;

@@ -33,7 +33,7 @@ async function changeUnseen(sandbox: Sandbox, count: number): Promise<string[]> 
 }
 
 /** Said of a run that had begun before. */
-const GOES_ON = /^run \d+ goes on: .* ask once more when it has ended$/m;
+const GOES_ON = /^run \d+ goes on: .* run resync again when it has ended$/m;
 
 describe('with a server', () => {
   let sandbox: Sandbox;
@@ -96,7 +96,7 @@ describe('with a server', () => {
     const hold = sandbox.reads.holdNext(sandbox.truth.products[0]!.id);
     const detached = await run(home, 'resync', '--detach');
     expect(detached.code).toBe(0);
-    const runId = Number(/^run (\d+) has begun in the server\n$/.exec(detached.stdout)?.[1]);
+    const runId = Number(/^run (\d+) has begun in the running mirror\n$/.exec(detached.stdout)?.[1]);
     await hold.sampled;
 
     const again = await run(home, 'resync', '--detach', '--json');
@@ -119,7 +119,7 @@ describe('with a server', () => {
     await untilPrinted(follower, /\d\/20 products/);
     follower.signal('SIGINT');
     expect(await follower.ended).toMatchObject({ code: 130, signal: null });
-    expect(follower.stdout).toContain('no longer followed; the run goes on in the server');
+    expect(follower.stdout).toContain('no longer followed; the run continues in the running mirror');
     hold.release();
     expect((await run(home, 'resync')).code).toBe(0);
   });
@@ -132,7 +132,7 @@ describe('with a server', () => {
     );
     expect(code).toBe(1);
     expect(stderr).toBe(
-      `error: the server at http://127.0.0.1:${home.env['OPS_PORT']} has another OPS_TOKEN: give this command the same one\n`,
+      `error: the mirror at http://127.0.0.1:${home.env['OPS_PORT']} has another OPS_TOKEN: give this command the same token\n`,
     );
     expect(detailsRead(sandbox)).toBe(before);
   });
@@ -141,7 +141,7 @@ describe('with a server', () => {
     const { code, stderr } = await run(withEnv(home, { OPS_PORT: '0' }), 'resync');
     expect(code).toBe(1);
     expect(stderr).toContain('another stock-mirror uses');
-    expect(stderr).toContain('set OPS_HOST and OPS_PORT as it has them');
+    expect(stderr).toContain('set OPS_HOST and OPS_PORT to its values');
   });
 });
 
@@ -150,7 +150,7 @@ test('--detach without a server says so', async () => {
   const { code, stderr } = await run(home, 'resync', '--detach');
   expect(code).toBe(1);
   expect(stderr).toBe(
-    `error: no server listens at 127.0.0.1:${home.env['OPS_PORT']}: start one, or leave out --detach\n`,
+    `error: no mirror listens at 127.0.0.1:${home.env['OPS_PORT']}: start it, or leave out --detach\n`,
   );
 });
 
@@ -168,7 +168,7 @@ describe('something else on OPS_PORT', () => {
     const home = await homeOf(sandbox, { OPS_PORT: await portOf(other) });
     const { code, stderr } = await run(home, 'resync');
     expect(code).toBe(1);
-    expect(stderr).toContain(`${home.env['OPS_PORT']} is not this stock-mirror (it answered 200): correct`);
+    expect(stderr).toContain(`${home.env['OPS_PORT']}, not this mirror (it answered 200): correct`);
   });
 
   test('a service with errors of the same form', async () => {
@@ -176,7 +176,7 @@ describe('something else on OPS_PORT', () => {
     const home = await homeOf(sandbox, { OPS_PORT: String(sandbox.port) });
     const { code, stderr } = await run(home, 'resync');
     expect(code).toBe(1);
-    expect(stderr).toContain(`${home.env['OPS_PORT']} is not this stock-mirror (it answered 404): correct`);
+    expect(stderr).toContain(`${home.env['OPS_PORT']}, not this mirror (it answered 404): correct`);
   });
 
   test('what hangs up', async () => {

@@ -101,7 +101,7 @@ test('nobody listens: exit code 1, and what to look at', async () => {
   const port = await freePort();
   const { code, stdout, stderr } = await run(withEnv(home, { PORT: String(port) }), 'send');
   expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
-  expect(stderr).toMatch(/^error: no answer from http:\S+: is the server running, .*ECONNREFUSED[^\n]*\n$/);
+  expect(stderr).toMatch(/^error: no answer from http:\S+: is the mirror running, .*ECONNREFUSED[^\n]*\n$/);
 });
 
 describe('wrong usage is exit code 2', () => {
@@ -145,7 +145,7 @@ test('to a live mirror: nothing changes by default, and a change counts, until t
     ...['send', ...values, '--old', String(cell.availableQty), '--new', '-7', '--reason', 'user_set'],
   );
   expect(changed.code).toBe(0);
-  expect(changed.stderr).toContain(`takes -7 for the level of variant ${cell.variantId}`);
+  expect(changed.stderr).toContain(`now shows -7 as the stock level of variant ${cell.variantId}`);
   const level = db
     .prepare<[string, string], number>(
       'SELECT available_qty FROM mirror_stock WHERE variant_id = ? AND warehouse_id = ?',

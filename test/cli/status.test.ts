@@ -17,7 +17,7 @@ test('without a server and without a database it says what to do', async () => {
   const { code, stdout, stderr } = await run(home, 'status', '--json');
   expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
   expect(stderr).toBe(
-    `error: no server runs and ${databaseOf(home)} does not exist: start one with \`stock-mirror serve\`\n`,
+    `error: no mirror runs and ${databaseOf(home)} does not exist: start it with \`stock-mirror serve\`\n`,
   );
 });
 
@@ -26,7 +26,7 @@ test('an empty file and another program’s are named as such', async () => {
   writeFileSync(databaseOf(home), '');
   const empty = await run(home, 'status');
   expect(empty.code).toBe(1);
-  expect(empty.stderr).toContain(`${databaseOf(home)} is empty: start the service`);
+  expect(empty.stderr).toContain(`${databaseOf(home)} is empty: start the mirror`);
   writeFileSync(databaseOf(home), 'not a database at all, but long enough to be looked at as one'.repeat(20));
   const text = await run(home, 'status');
   expect(text.code).toBe(1);
@@ -48,7 +48,7 @@ test('with a server it shows the server’s state; exit code 0 only when live', 
   const live = await run(home, 'status');
   expect(live.code).toBe(0);
   expect(live.stdout).toMatch(/^state +live$/m);
-  expect(live.stdout).toMatch(/^server +running$/m);
+  expect(live.stdout).toMatch(/^mirror +running$/m);
   expect(live.stdout).toMatch(/^mirrored +20 products, \d+ variants, \d+ stock levels$/m);
   expect(live.stdout).toMatch(/^last full sync +\d+ s ago$/m);
   expect(live.stdout).toMatch(/^last delivery +never$/m);
@@ -57,12 +57,12 @@ test('with a server it shows the server’s state; exit code 0 only when live', 
   expect(JSON.parse(json.stdout)).toMatchObject({ state: 'live', serving: true, products: 20 });
 
   const lost = await run(withEnv(home, { OPS_PORT: '0' }), 'status');
-  expect(lost.stdout).toMatch(/^server +none answers at 127\.0\.0\.1:0, but the database is held: /m);
+  expect(lost.stdout).toMatch(/^mirror +no answer at 127\.0\.0\.1:0, but a process holds the database: /m);
 
   server.signal('SIGTERM');
   await server.ended;
   const after = await run(home, 'status');
-  expect(after.stdout).toMatch(/^server +not running$/m);
+  expect(after.stdout).toMatch(/^mirror +not running$/m);
   expect(after.stdout).toMatch(/^mirrored +20 products/m);
 });
 

@@ -1,7 +1,7 @@
 /**
- * Every rule of the service's document ("Order and Catalogue Service API", version 1.0.0) that somebody who talks to
- * the service can see, in its order. What the document leaves open is no rule, nor is the meaning of a figure that no
- * answer shows, such as what a parcel's shipping costs in the end.
+ * Every rule of docs/store-api.md that somebody who talks to the store can see, in the order of the contract. What
+ * the contract leaves open is no rule, nor is the meaning of a figure that no answer shows, such as what a parcel's
+ * shipping costs in the end.
  */
 const bySection = {
   'What the service does': {

@@ -163,13 +163,13 @@ test('Litestream copies the database of the systemd unit', () => {
   expect(dbs[0]!.replica.type).toBe('s3');
 });
 
-test('README names every file, and each that was not run says so itself', () => {
-  const readme = readFileSync(join(root, 'README.md'), 'utf8');
-  for (const folder of ['systemd', 'container']) expect(readme).toContain(`scripts/deploy/${folder}`);
-  expect(readme).toContain('scripts/deploy/litestream.yml');
+test('docs/deploying.md names every file, and each that was not run says so itself', () => {
+  const deploying = readFileSync(join(root, 'docs/deploying.md'), 'utf8');
+  for (const folder of ['systemd', 'container']) expect(deploying).toContain(`scripts/deploy/${folder}`);
+  expect(deploying).toContain('scripts/deploy/litestream.yml');
   for (const file of readdirSync(join(FOLDER, 'container')).filter((name) => !name.endsWith('ignore'))) {
     expect(read(`container/${file}`), file).toMatch(
-      /never (built|run) where it was written|run with Caddy [0-9.]+ only/i,
+      /never (built|run) by its authors|run with Caddy [0-9.]+ only/i,
     );
   }
 });

@@ -1,4 +1,7 @@
-/** Who may not sign may still send: slow, cut off and crowding requests are bounded (docs/architecture.md#security). */
+/**
+ * Who may not sign may still send: slow, cut off and crowding requests are bounded
+ * (docs/architecture.md#security).
+ */
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';

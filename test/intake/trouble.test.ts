@@ -1,4 +1,7 @@
-/** While the store cannot commit: 503 in time, nothing forgotten, and back by itself (docs/architecture.md#durability). */
+/**
+ * While the store cannot commit: 503 in time, nothing forgotten, and back by itself
+ * (docs/architecture.md#when-nothing-can-be-committed).
+ */
 import { expect, test, vi } from 'vitest';
 import { eventually } from '../process/wait.ts';
 import { delivery, detail, item, readEntry, values } from '../store/mirror-file.ts';

@@ -1,4 +1,4 @@
-/** `POST /webhooks` (docs/http-api.md): what is answered, and what is on disk when it is. */
+/** `POST /webhooks` (docs/http-api.md#public-listener): what is answered, and what is on disk when it is. */
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { describe, expect, test } from 'vitest';

@@ -42,7 +42,7 @@ test('everyday facts are for debugging, with the place in the log', () => {
   ]);
 });
 
-test('a flood of one kind is told by its beginning and its number, and hides no other kind', () => {
+test('a flood of one kind is reported by its beginning and its number, and hides no other kind', () => {
   for (let n = 1; n <= 1_000; n += 1) factLog.tell(drift('gap', n), n);
   factLog.tell({ kind: 'quarantined', variantId: null, problem: 'no items' }, 1_001);
   expect(levels().filter((level) => level === 'info')).toHaveLength(20);
@@ -55,7 +55,7 @@ test('a flood of one kind is told by its beginning and its number, and hides no 
     [
       'info',
       { kind: 'drift', more: 980 },
-      'as many more times within 10 s: a read found a difference and corrected it',
+      'repeated within 10 s: a read found a difference from the store and corrected it',
     ],
   ]);
   said = [];

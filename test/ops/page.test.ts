@@ -89,19 +89,21 @@ test('says what state the mirror is in, why, and what to do', async () => {
   const ops = await startOps(store);
   store.change('UPDATE service_state SET alive_at_ms = ?', Date.now());
   expect(words(await show(ops, '/'))).toMatch(
-    /Catching up .*has not been read whole yet.* What to do: Nothing/,
+    /Catching up .*first read of the whole catalogue is not finished.* What to do: Nothing/,
   );
 
   await read(store, 5, 100);
   store.change('UPDATE service_state SET last_full_sync_at_ms = ?', Date.now());
-  expect(words(await show(ops, '/'))).toMatch(/Live Every product was read .* no doubt is open/);
+  expect(words(await show(ops, '/'))).toMatch(
+    /Live All figures are current: every product was read .* no read is due/,
+  );
 
   // A break in the chain: 5, then from 9 to 8.
   await change(store, 'a', 1, { old: 9, new: 8 });
   const overview = async () => words(await show(ops, '/'));
   await expect.poll(overview, RECOUNT).toContain('1 stock level is suspect');
   const page = await overview();
-  expect(page).toContain('1 chain of changes is broken: a delivery is late or lost');
+  expect(page).toContain('1 gap is open: a delivery from the store is late or lost');
   expect(page).toMatch(/Open gaps 1 /);
 
   await store.writer.append({
@@ -112,14 +114,14 @@ test('says what state the mirror is in, why, and what to do', async () => {
     variantIds: [],
   });
   const late = words(await show(ops, '/'));
-  expect(late).toMatch(/Stale A doubt has waited for its read for 16 min/);
-  expect(late).toContain('changes and reads contradict each other 1 yes');
+  expect(late).toMatch(/Stale A re-read request has been waiting for 16 min/);
+  expect(late).toContain('deliveries and reads contradict each other 1 yes');
 
   store.change('UPDATE service_state SET alive_at_ms = ?', Date.now() - 60_000);
-  expect(words(await show(ops, '/'))).toContain('has not been written to for a while');
+  expect(words(await show(ops, '/'))).toContain('the mirror cannot write its database');
 });
 
-test('a mirror that is stale because products are refused says that, and not that a doubt waits', async () => {
+test('a mirror that is stale because products are refused says that, and not that a re-read request waits', async () => {
   const store = newStore();
   const ops = await startOps(store);
   for (const id of ['1', '2', '3']) {
@@ -140,9 +142,9 @@ test('a mirror that is stale because products are refused says that, and not tha
   const state = 'UPDATE service_state SET alive_at_ms = ?, last_full_sync_at_ms = 1';
   store.change(state, Date.now());
   const page = words(await show(ops, '/'));
-  expect(page).toMatch(/Stale The service refuses, or fails, to show 3 products/);
+  expect(page).toMatch(/Stale The store refuses or fails to show 3 products/);
   expect(page).toContain(
-    'The last read of 3 products failed: refused, or failed over and over, and tried again by a schedule',
+    'The last read of 3 products failed: refused by the store, or failed repeatedly, and retried only by the schedule',
   );
 });
 
@@ -150,7 +152,7 @@ test('warns of removals that are held, and asks twice before they are allowed', 
   const store = newStore();
   const ops = await startOps(store);
   await read(store, 5, 100);
-  expect(words(await show(ops, '/'))).toContain('None is held.');
+  expect(words(await show(ops, '/'))).toContain('None is waiting.');
   store.change(
     `INSERT INTO obligations (product_id, reason, priority, doubt, made_seq, made_at_ms, first_made_at_ms, not_before_ms)
      VALUES ('1', 'confirm_removal', 4, 0, 1, 1, 1, ?)`,
@@ -158,9 +160,9 @@ test('warns of removals that are held, and asks twice before they are allowed', 
   );
   await expect
     .poll(async () => words(await show(ops, '/')), RECOUNT)
-    .toContain('1 product can no longer be seen in the service, too many at once');
+    .toContain('The store no longer shows 1 product , too many at once');
   expect(await show(ops, '/')).toMatch(/<input type="checkbox" name="sure" required/);
-  expect(words(await show(ops, '/variants/100'))).toContain('held until you allow removals');
+  expect(words(await show(ops, '/variants/100'))).toContain('kept until you allow removals');
 });
 
 test('says by what it is blocked, and lets the operator try the credentials again', async () => {
@@ -179,7 +181,7 @@ test('says by what it is blocked, and lets the operator try the credentials agai
   const page = await show(ops, '/');
   // What is refused, since when, what to do, what will happen; and it is said once.
   expect(words(page)).toMatch(
-    /The service refuses the credentials It gives no token for SERVICE_CLIENT_ID and SERVICE_CLIENT_SECRET/,
+    /The store refuses the credentials It gives no token for SERVICE_CLIENT_ID and SERVICE_CLIENT_SECRET/,
   );
   expect(words(page)).toContain(
     '401 invalid_client: no such client (refused at 2026-11-20 10:11:12 UTC , not tried',
@@ -195,7 +197,7 @@ test('says by what it is blocked, and lets the operator try the credentials agai
   expect(operator.orders).toEqual([{ productIds: null, allowRemovals: false }]);
   const after = words(await show(ops, '/?done=credentials&run=1'));
   expect(after).toContain(
-    'The credentials are tried once more. Run 1 reads everything when they are accepted.',
+    'The credentials are tried once more. Run 1 reads everything if the store accepts them.',
   );
   expect(after).toMatch(/Full resync running 0 of \d/);
 });
@@ -246,14 +248,14 @@ test('finds stock by SKU, ids, name and warehouse, page by page, with the freshn
   );
 });
 
-test('a total that was just read is not said to come from a webhook, nor one that nobody knows to be old', async () => {
+test('a total that was just read is not said to come from a webhook, nor one of unknown age to be old', async () => {
   const store = newStore();
   const ops = await startOps(store);
   const sentAtMs = Date.now() - 60_000;
   const bundle = detail('1', [{ id: '100', levels: null, total: 4, more: { product_bundle_id: '7' } }]);
   await store.writer.append(readEntry('1', bundle, { sentAtMs, s0: 0 }));
   expect(words(await show(ops, '/stock?q=100'))).toMatch(
-    /none: a bundle 4 – – read 60 s ago Value from a read/,
+    /none: bundle 4 – – read 60 s ago Value from a read/,
   );
   // Named by an item that was not understood, and by nothing else.
   await change(store, 'odd', 1, { id: '101', new: 'many' });
@@ -307,7 +309,7 @@ test('pages through the changes of a variant that moves much', async () => {
 test('reports what reads corrected, why, and whether it is closed', async () => {
   const store = newStore();
   const ops = await startOps(store);
-  expect(words(await show(ops, '/drift'))).toContain('every read found what the mirror held');
+  expect(words(await show(ops, '/drift'))).toContain('every read found the figures that the mirror held');
   await read(store, 5, 1_000);
   await read(store, 3, 100);
   expect(words(await show(ops, '/drift'))).toMatch(/S-100 1 5 3 −2 Lost last delivery .* closed/);
@@ -318,7 +320,7 @@ test('reports what reads corrected, why, and whether it is closed', async () => 
     productIds: ['1'],
     variantIds: [],
   });
-  expect(words(await show(ops, '/drift'))).toMatch(/Lost last delivery .* open: to be read/);
+  expect(words(await show(ops, '/drift'))).toMatch(/Lost last delivery .* open: read due/);
   expect(words(await show(ops, '/drift?cause=lost_tail'))).toContain('S-100');
   expect(words(await show(ops, '/drift?cause=gap'))).not.toContain('S-100');
 });
@@ -330,10 +332,10 @@ test('lists deliveries, those not understood, slow answers and refused requests'
   const timeline = new LiveTimeline({ reader: store.reader, sampler, now: Date.now, log });
   const ops = await startOps(store, { rejected, timeline });
   for (const [show_, none] of [
-    ['all', 'None is on record'],
+    ['all', 'There are none.'],
     ['quarantined', 'every authentic delivery was understood'],
-    ['slow', 'each answer took less than'],
-    ['rejected', 'None since the service started'],
+    ['slow', 'every answer took less than'],
+    ['rejected', 'None since the mirror started'],
   ] as const) {
     expect(words(await show(ops, `/deliveries?show=${show_}`))).toContain(none);
   }
@@ -371,7 +373,7 @@ test('lists deliveries, those not understood, slow answers and refused requests'
   expect(words(await show(ops, '/'))).toContain('1 committed, 1 refused in the last hour');
 });
 
-test('says of each item what became of it', async () => {
+test('says of each item which effect it had', async () => {
   const store = newStore();
   const ops = await startOps(store);
   await read(store, 5, 1_000);
@@ -382,15 +384,17 @@ test('says of each item what became of it', async () => {
     return words(await show(ops, `/deliveries/${seq}`));
   };
   expect(await told('a', { old: 5, new: 4 })).toContain('order 9 applied Times');
-  expect(await told('b', { old: 5, new: 4, order_id: '10' })).toContain('no change : the mirror held that');
+  expect(await told('b', { old: 5, new: 4, order_id: '10' })).toContain(
+    'no change : the mirror already held this figure',
+  );
   expect(await told('c', { old: 6, new: 5, update_time: atMs - 60_000 })).toMatch(
-    /not applied : older than a change that came before it, of 20.* UTC ; the mirror kept 4/,
+    /not applied : older than a change of 20.* UTC that arrived earlier; the mirror kept 4/,
   );
   expect(await told('d', { old: 9, new: 8, update_time: atMs + 1_000 })).toContain(
-    'applied , though the mirror held 4: a delivery was late or lost in doubt: to be read',
+    'applied , although the mirror held 4: a delivery was late or lost suspect: read due',
   );
   expect(await told('e', { id: '101' })).toContain(
-    'applied , the first that was known of it in doubt: to be read',
+    'applied : the first figure for this stock level suspect: read due',
   );
 });
 
@@ -405,7 +409,7 @@ test('shows the first items of a large delivery, more on its own page, and says 
   const rows = async (seq: number) => (await show(ops, `/deliveries/${seq}`)).match(/class="sku"/g)?.length;
   expect([await rows(1), await rows(2), await rows(3)]).toEqual([20, 500, undefined]);
   expect(words(await show(ops, '/deliveries/2'))).toContain('100 more are not shown');
-  expect(words(await show(ops, '/deliveries/3'))).toContain('too large to be shown');
+  expect(words(await show(ops, '/deliveries/3'))).toContain('too large to show');
 });
 
 test('pages through what was not understood, and through the runs', async () => {
@@ -473,13 +477,13 @@ test('its orders reach the operator, and a wrong one is refused in words', async
     { productIds: ['1'], allowRemovals: false },
     { productIds: null, allowRemovals: true },
   ]);
-  expect(words(await show(ops, '/?done=removals&run=1'))).toContain('Removals are allowed for an hour');
+  expect(words(await show(ops, '/?done=removals&run=1'))).toContain('Removals are allowed for one hour');
 
   for (const [path, fields, problem] of [
-    ['/page/allow-removals', {}, 'Removals were not allowed'],
-    ['/page/resync-products', { product_ids: ' ' }, 'No product was named'],
-    ['/page/resync-products', { product_ids: '1 <b>' }, '“&lt;b&gt;” is not the id of a product'],
-    ['/page/resync-products', { product_ids: 'x', back: '/variants/100' }, '“x” is not the id of a product'],
+    ['/page/allow-removals', {}, 'Nothing was removed'],
+    ['/page/resync-products', { product_ids: ' ' }, 'No product id was given'],
+    ['/page/resync-products', { product_ids: '1 <b>' }, '“&lt;b&gt;” is not a product id'],
+    ['/page/resync-products', { product_ids: 'x', back: '/variants/100' }, '“x” is not a product id'],
   ] as const) {
     const { status, text } = await post(ops, path, fields);
     expect([status, text.includes(problem), text.includes('role="alert"')]).toEqual([400, true, true]);

@@ -58,7 +58,7 @@ test('much is deleted by several requests, and logged once', async () => {
   // Positions go on from the last entry, whatever its age.
   expect(deleted).toBe(12_000);
   expect(info.mock.calls).toEqual([
-    [{ days: 7, log: 12_000, changes: 0, quarantine: 0, runs: 0 }, 'pruned, as an operator asked'],
+    [{ days: 7, log: 12_000, changes: 0, quarantine: 0, runs: 0 }, 'pruned at an operator’s request'],
   ]);
 });
 

@@ -1,4 +1,7 @@
-/** Restarts under load while somebody else holds the listening socket, as a socket unit does (docs/architecture.md#durability). */
+/**
+ * Restarts under load while somebody else holds the listening socket, as a socket unit does
+ * (docs/architecture.md#start-and-stop).
+ */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';

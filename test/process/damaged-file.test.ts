@@ -76,7 +76,7 @@ async function refusedStart(t: Owner, sandbox: Sandbox, path: string): Promise<s
   return refused.stderr;
 }
 
-const REMEDY = 'restore a backup or move the file away; the mirror is read again from the service';
+const REMEDY = 'restore a backup or move the file away; the mirror is then read again from the store';
 
 test.concurrent('without its shared memory a killed mirror comes back whole', async (t) => {
   const { sandbox, mirror, folder } = await killed(t);
@@ -100,7 +100,7 @@ test.concurrent(
     expect(after.epoch).not.toBe(before.epoch);
     // No number is given out a second time.
     expect(after.last_seq).toBeGreaterThanOrEqual(before.last_seq);
-    expect(again.log.some((line) => String(line['msg']).startsWith('history has started again'))).toBe(true);
+    expect(again.log.some((line) => String(line['msg']).startsWith('a new epoch has begun'))).toBe(true);
     await untilLive(again);
     await untilEqual(again, sandbox);
     expect(rows(again.databasePath, 'PRAGMA integrity_check')).toEqual([{ integrity_check: 'ok' }]);
@@ -158,7 +158,7 @@ test.concurrent(
     ]);
     const saysSo = (): boolean =>
       again.log.some((line) =>
-        JSON.stringify(line).includes(`the database is damaged: stop the service, then ${REMEDY}`),
+        JSON.stringify(line).includes(`the database is damaged: stop the mirror, then ${REMEDY}`),
       );
     await eventually(saysSo, { what: 'the log says what to do' });
     await again.stop();

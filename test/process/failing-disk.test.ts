@@ -1,4 +1,7 @@
-/** A disk that takes writes and cannot make them durable: no delivery of such a commit is answered 204 (docs/architecture.md#durability). */
+/**
+ * A disk that takes writes and cannot make them durable: no delivery of such a commit is answered 204
+ * (docs/architecture.md#when-nothing-can-be-committed).
+ */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -47,7 +50,7 @@ test.skipIf(!isAble)(
     expect((await fetch(healthUrl)).status).toBe(503);
     const isFailure = (line: Json): boolean => JSON.stringify(line).includes('SQLITE_IOERR_FSYNC');
     const told = await untilLogged(mirror, isFailure, 'what failed');
-    expect(JSON.stringify(told[0])).toContain('no fault of it');
+    expect(JSON.stringify(told[0])).toContain('no fault of the disk');
 
     rmSync(flag);
     const wellFrom = load.settled.length;

@@ -1,4 +1,7 @@
-/** Who may not sign may still connect: the service stays up, in bounded memory, and answers good deliveries in time (docs/architecture.md#security). */
+/**
+ * Who may not sign may still connect: the service stays up, in bounded memory, and answers good deliveries in
+ * time (docs/architecture.md#security).
+ */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';

@@ -1,4 +1,7 @@
-/** No room on the database's disk: in the middle of the work, and at the start (docs/architecture.md#durability). */
+/**
+ * No room on the database's disk: in the middle of the work, and at the start
+ * (docs/architecture.md#when-nothing-can-be-committed).
+ */
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import {
@@ -37,7 +40,7 @@ test.skipIf(!isAble)(
     await eventually(() => withStatus(load, 503).length > 100, { what: 'deliveries are refused' });
     // A checkpoint empties the write-ahead log, and then there is room in it for a moment.
     await eventually(async () => (await fetch(healthUrl)).status === 503, { what: 'healthz 503' });
-    await untilLogged(mirror, (line) => JSON.stringify(line).includes('make room'), 'what to do');
+    await untilLogged(mirror, (line) => JSON.stringify(line).includes('free disk space'), 'what to do');
 
     disk.free();
     const freedAt = load.settled.length;
@@ -64,7 +67,9 @@ test.skipIf(!isAble)(
     disk.fill();
     const refused = spawnMirror(t, env, disk.folder);
     expect(await refused.ended).toEqual({ code: 1, signal: null });
-    expect(refused.stderr).toBe(`error: ${path} finds no room on its disk (SQLITE_FULL): make room there.\n`);
+    expect(refused.stderr).toBe(
+      `error: ${path} has no room on its disk (SQLITE_FULL): free disk space there.\n`,
+    );
 
     disk.free();
     const mirror = await startMirror(t, sandbox, { folder: disk.folder });
@@ -76,7 +81,7 @@ test.skipIf(!isAble)(
     const again = spawnMirror(t, env, disk.folder);
     expect(await again.ended).toEqual({ code: 1, signal: null });
     expect(again.stderr).toMatch(
-      /^error: \S+mirror\.db finds no room on its disk \(SQLITE_\w+\): make room there\.\n$/,
+      /^error: \S+mirror\.db has no room on its disk \(SQLITE_\w+\): free disk space there\.\n$/,
     );
   },
 );

@@ -1,4 +1,6 @@
-/** Another program holds the database's lock for seconds (docs/architecture.md#durability). */
+/**
+ * Another program holds the database's lock for seconds (docs/architecture.md#when-nothing-can-be-committed).
+ */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';

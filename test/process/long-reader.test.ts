@@ -1,4 +1,7 @@
-/** A program that keeps a read transaction open while hundreds of megabytes are written (docs/architecture.md#durability). */
+/**
+ * A program that keeps a read transaction open while hundreds of megabytes are written
+ * (docs/architecture.md#checkpoints).
+ */
 import { statSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
@@ -45,7 +48,9 @@ test('a reader that holds its transaction: answers stay in time, the log names i
   await Promise.all(lanes);
   const held = (): Record<string, unknown> | undefined =>
     mirror.log.find((line) =>
-      /^a reader holds \d+ pages .* end its transaction \(/.test(String(line['msg'])),
+      /^another program's read transaction keeps \d+ pages .* end that transaction \(/.test(
+        String(line['msg']),
+      ),
     );
   await eventually(() => held(), { what: 'the log names the reader' });
   expect(held()).toMatchObject({ level: 'warn' });

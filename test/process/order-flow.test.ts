@@ -1,10 +1,10 @@
 /** A partner's way without a store: sandbox and mirror as processes of their own, and orders placed from outside. */
 import { execFile, spawn } from 'node:child_process';
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
-import { runReadmeProgram } from '../service/readme-program.ts';
+import { blockWith, documentAt } from '../docs/blocks.ts';
+import { runOrderProgram } from '../service/documented-program.ts';
 import {
   environmentFor,
   eventually,
@@ -26,7 +26,7 @@ interface Shop {
   readonly credentials: Environment;
 }
 
-/** `stock-mirror sandbox` and a mirror of it, each told of the other as README says, once the mirror is live. */
+/** `stock-mirror sandbox` and a mirror of it, each configured for the other as docs/sandbox.md says, once the mirror is live. */
 async function startShop(owner: Owner): Promise<Shop> {
   const sandbox = spawn(
     process.execPath,
@@ -144,12 +144,10 @@ test("what an order by SKU reserves is in the mirror's file within a second of t
   expect(sellableOf(databasePath, sku)).toBe(before - 3);
 });
 
-test("README's commands order by SKU, wait for the shipment, and show what the order took", async (t) => {
+test('the documented commands order by SKU, wait for the shipment, and show what the order took', async (t) => {
   const { baseUrl, databasePath } = await startShop(t);
-  const readme = readFileSync(join(root, 'README.md'), 'utf8');
-  const [, written = ''] = /```sh\n(base=[^]*?)```/.exec(readme) ?? [];
-  const commands = written
-    .replace('http://127.0.0.1:8790', baseUrl)
+  const commands = blockWith(documentAt('docs/sandbox.md'), 'sh', 'base=')
+    .text.replace('http://127.0.0.1:8790', baseUrl)
     .replaceAll('data/stock-mirror.db', databasePath);
   expect(commands).toContain(baseUrl);
 
@@ -169,7 +167,28 @@ test("README's commands order by SKU, wait for the shipment, and show what the o
   expect([Number(old) - Number(now), reason]).toEqual([2, 'order_reserved']);
 });
 
-test("README's program orders at the simulated service, and the mirror beside it shows what it took", async (t) => {
+test('the documented loss is proved by the next webhook, and repaired by a read', async (t) => {
+  const { baseUrl, databasePath } = await startShop(t);
+  const commands = blockWith(documentAt('docs/sandbox.md'), 'sh', 'lose-next')
+    .text.replace('http://127.0.0.1:8790', baseUrl)
+    .replaceAll('data/stock-mirror.db', databasePath);
+
+  const { stdout, stderr } = await promisify(execFile)('bash', ['-c', `set -e -o pipefail\n${commands}`], {
+    timeout: 60_000,
+  });
+
+  expect(stderr).toBe('');
+  const changes = stdout.trimEnd().split('\n');
+  const [, before, after, source] = changes.at(-1)!.split('|');
+  expect([Number(after) - Number(before), source]).toEqual([12, 'webhook']);
+  const [row] = rows<{ repaired: number }>(
+    databasePath,
+    `SELECT verified_at > as_of AS repaired FROM mirror_stock WHERE sku = 'SKU-00001' ORDER BY as_of DESC LIMIT 1`,
+  );
+  expect(row).toEqual({ repaired: 1 });
+});
+
+test('the documented program orders at the sandbox, and the mirror beside it shows what it took', async (t) => {
   const { sandbox, mirror } = await startBoth(t, { products: 3 });
   sandbox.courier.bookingDelayMs = 300;
   const [warehouseId = ''] = sandbox.truth.warehouseIds;
@@ -179,7 +198,7 @@ test("README's program orders at the simulated service, and the mirror beside it
   });
   await eventually(() => sellableOf(mirror.databasePath, 'TS-RED-M') === 9, { what: 'the mirror knows it' });
 
-  const stdout = await runReadmeProgram(temporaryFolder(t), {
+  const stdout = await runOrderProgram(temporaryFolder(t), {
     SERVICE_BASE_URL: sandbox.baseUrl,
     SERVICE_CLIENT_ID: sandbox.clientId,
     SERVICE_CLIENT_SECRET: sandbox.clientSecret,

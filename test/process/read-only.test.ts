@@ -16,7 +16,7 @@ import {
 const NOBODY = 65_534;
 const isAble = process.getuid?.() === 0;
 const needs = isAble ? '' : ' (skipped: the service cannot be run as another user here)';
-const MAY_WRITE = 'see that the user who runs stock-mirror may write the file and its folder';
+const MAY_WRITE = 'make the file and its folder writable for the user who runs stock-mirror';
 
 /** A folder with a mirror that has been served and stopped. */
 async function servedFolder(

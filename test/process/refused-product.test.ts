@@ -57,7 +57,7 @@ for (const refusal of REFUSALS) {
       expect(mirror.log.filter((line) => line['productId'] === cell!.productId)).toContainEqual(
         expect.objectContaining({
           level: 'warn',
-          msg: expect.stringContaining('refuses this read') as string,
+          msg: expect.stringContaining('refuses to answer for this product') as string,
         }),
       );
 

@@ -1,4 +1,7 @@
-/** An older copy of the database comes back under a consumer that reads the views (docs/reading-the-mirror.md). */
+/**
+ * An older copy of the database comes back under a consumer that reads the views
+ * (docs/reading-the-mirror.md#following-changes).
+ */
 import { copyFileSync, renameSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
@@ -165,9 +168,9 @@ test.concurrent(
     )[0]!;
     renameSync(mirror.databasePath, `${mirror.databasePath}.away`);
     expect(await mirror.ended).toMatchObject({ code: 1 });
-    expect(mirror.log.some((line) => JSON.stringify(line).includes('was deleted, moved or replaced'))).toBe(
-      true,
-    );
+    expect(
+      mirror.log.some((line) => JSON.stringify(line).includes('another program deleted, moved or replaced')),
+    ).toBe(true);
 
     const again = await startMirror(t, sandbox, { folder: dirname(mirror.databasePath) });
     await untilLive(again);

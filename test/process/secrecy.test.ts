@@ -1,4 +1,7 @@
-/** Nothing that the service says, writes or shows holds a secret or a token, in whatever form (docs/configuration.md, docs/architecture.md#security). */
+/**
+ * Nothing that the service says, writes or shows holds a secret or a token, in whatever form
+ * (docs/configuration.md, docs/architecture.md#security).
+ */
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
@@ -215,7 +218,7 @@ test('no log line, answer, page or file beside the token file holds a secret or 
   expect(found).toEqual([]);
   // All of it happened, and was told.
   const told = first.log.map(({ msg }) => String(msg)).join('\n');
-  expect(told).toMatch(/a delivery is lost|gap_opened/);
+  expect(told).toMatch(/a delivery from the store was lost|gap_opened/);
   expect(told).toContain('an authentic delivery was not understood');
   expect(told).toContain('webhook requests were refused');
 });

@@ -1,4 +1,7 @@
-/** The log's reader has stopped reading, as a hung log shipper has: nothing else stops for it (docs/http-api.md, docs/architecture.md#durability). */
+/**
+ * The log's reader has stopped reading, as a hung log shipper has: nothing else stops for it
+ * (docs/http-api.md#public-listener, docs/architecture.md#durability).
+ */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { connect } from 'node:net';

@@ -70,7 +70,7 @@ test.each([
   if (what === 'joins') expect(two.id).toBe(one.id);
   else expect(two).toMatchObject({ kind: second, state: 'running' });
   expect(after.state).toBe(what === 'takes over' ? 'failed' : 'running');
-  if (what === 'takes over') expect(after.error).toContain('later walk');
+  if (what === 'takes over') expect(after.error).toContain('later catalogue scan');
 });
 
 test.each([

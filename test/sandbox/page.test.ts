@@ -183,11 +183,11 @@ test('says why a webhook was not answered, and what to do', async () => {
   };
   expect(await after()).not.toContain('receiver');
   receiver.answer = 401;
-  expect(await after()).toContain('refuses the signature');
+  expect(await after()).toContain('refused the signature');
   receiver.answer = 'never';
-  expect(await after()).toContain('answer first and work after');
+  expect(await after()).toContain('answer first, process afterwards');
   sandbox.webhookUrl = 'http://127.0.0.1:1/hooks';
-  expect(await after()).toContain('Nothing listens at http://127.0.0.1:1/hooks');
+  expect(await after()).toContain('No program listens at http://127.0.0.1:1/hooks');
   sandbox.network.loseNext(1);
   await after();
   expect(words(await show(sandbox))).toMatch(
@@ -201,7 +201,7 @@ test('places an order by SKU or variant, pays it, cancels it', async () => {
   sandbox.courier.bookingDelayMs = 0;
   const form = { by: 'sku', item: ' LAMP-1 ', qty: '2', shipping_type: 'flash' };
   const placed = await submit(sandbox, '/page/order', { ...form, ship_before_pay: 'on' });
-  const [, id = ''] = /Order (\d+) was placed, and its stock is reserved/.exec(placed) ?? [];
+  const [, id = ''] = /Order (\d+) was placed; its stock is reserved/.exec(placed) ?? [];
   expect(placed).toContain('2 × LAMP-1');
   expect(variant.cells[0]).toMatchObject({ onHand: 10, reserved: 2 });
   await expect.poll(async () => words(await show(sandbox))).toMatch(/shipment TH\d+/);
@@ -211,7 +211,7 @@ test('places an order by SKU or variant, pays it, cancels it', async () => {
   expect(variant.cells[0]).toMatchObject({ reserved: 0 });
 
   const unpaid = await submit(sandbox, '/page/order', { ...form, by: 'variant', item: variant.id });
-  expect(unpaid).toContain('no shipment yet: it waits for the payment');
+  expect(unpaid).toContain('no shipment yet: waiting for payment');
   const [, second = ''] = /Order (\d+) was placed/.exec(unpaid) ?? [];
   const listed = [...(await show(sandbox)).matchAll(/<li id="order-(\d+)"/g)].map(([, orderId]) => orderId);
   expect(listed, 'the newest first').toEqual([second, id]);
@@ -248,7 +248,7 @@ test('changes webhook URL, switch and booking delay', async () => {
   const { sandbox, receiver } = await withReceiver();
   const page = await submit(sandbox, '/page/settings', { webhook_url: receiver.url, booking_delay_ms: '0' });
   expect(page).toContain('The settings were saved.');
-  expect(page).toContain('None is sent: the event is switched off');
+  expect(page).toContain('No webhooks are sent: the event is switched off');
   expect(sandbox.network).toMatchObject({ enabled: false, webhookUrl: receiver.url });
   expect(sandbox.courier.bookingDelayMs).toBe(0);
   const on = { stock_available_updated: 'on', booking_delay_ms: '5' };
@@ -267,7 +267,7 @@ test('starts and stops random traffic, and loses the next webhooks', async () =>
   expect(sandbox.deliveries.counts.lost).toBe(1);
 });
 
-test('shows every fault of the control API, and puts what is typed in force', async () => {
+test('shows every fault of the control API, and applies what is typed', async () => {
   const sandbox = await sandboxFor();
   const get = async () => (await reply(await fetch(`${sandbox.baseUrl}/sandbox/faults`))).body;
   const leaves = (value: unknown, path: string[] = []): [string, unknown][] =>
@@ -284,27 +284,27 @@ test('shows every fault of the control API, and puts what is typed in force', as
     typeof value === 'boolean' ? true : /ms|_s$/.test(path) ? 100 + index : 0.25,
   ]);
   const fields = Object.fromEntries(typed.map(([path, value]) => [path, String(value)]));
-  expect(await submit(sandbox, '/page/faults', fields)).toContain('The faults are in force.');
+  expect(await submit(sandbox, '/page/faults', fields)).toContain('The faults were applied.');
   expect(Object.fromEntries(leaves(await get()))).toEqual(Object.fromEntries(typed));
 });
 
 test.each<[path: string, fields: Record<string, string>, message: string, advice: string]>([
   ['/page/order', { by: 'sku', item: 'NO' }, 'No such SKU for this store: &quot;NO&quot;.', 'Copy one'],
-  ['/page/order', { by: 'variant', item: '5' }, 'No such variant for this store.', 'look for another'],
+  ['/page/order', { by: 'variant', item: '5' }, 'No such variant for this store.', 'choose another'],
   ['/page/order', { qty: '11' }, 'has fewer than 11 sellable units.', 'Order fewer, or set more stock'],
-  ['/page/order', { qty: 'two' }, 'Qty: type a whole number, not &quot;two&quot;.', 'Correct the field'],
-  ['/page/stock', { variant_id: '5', warehouse_id: '5', qty: '1' }, 'No live variant 5.', 'look for another'],
-  ['/page/stock', { variant_id: '5', warehouse_id: '5' }, 'Qty: type a whole number.', 'Correct the field'],
-  ['/page/cancel', { order_id: '5' }, 'No open order 5.', 'cancelled or shipped meanwhile'],
-  ['/page/delete-product', { product_id: '5' }, 'No live product 5.', 'deleted meanwhile'],
+  ['/page/order', { qty: 'two' }, 'Qty: type a whole number, not &quot;two&quot;.', 'Correct this field'],
+  ['/page/stock', { variant_id: '5', warehouse_id: '5', qty: '1' }, 'No live variant 5.', 'choose another'],
+  ['/page/stock', { variant_id: '5', warehouse_id: '5' }, 'Qty: type a whole number.', 'Correct this field'],
+  ['/page/cancel', { order_id: '5' }, 'No open order 5.', 'has been cancelled or shipped'],
+  ['/page/delete-product', { product_id: '5' }, 'No live product 5.', 'has been deleted'],
   [
     '/page/settings',
     { webhook_url: 'localhost', booking_delay_ms: '1' },
     'Webhook_url: ',
     'begins with http',
   ],
-  ['/page/faults', { loss: '2' }, 'Duplicate: type a number.', 'Correct the field'],
-  ['/page/traffic', { rate: '-1' }, 'Rate: Too small', 'Correct the field'],
+  ['/page/faults', { loss: '2' }, 'Duplicate: type a number.', 'Correct this field'],
+  ['/page/traffic', { rate: '-1' }, 'Rate: Too small', 'Correct this field'],
 ])('%s with %j is refused in words, and changes nothing', async (path, fields, message, advice) => {
   const { sandbox } = await withReceiver({ products: 0 });
   lamp(sandbox, { sku: 'LAMP-1' });

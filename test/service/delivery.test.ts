@@ -1,4 +1,7 @@
-/** An authentic body is never refused: what is understood is merged, what is not is named (docs/http-api.md). */
+/**
+ * An authentic body is never refused: what is understood is merged, what is not is named
+ * (docs/http-api.md#public-listener).
+ */
 import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -202,7 +205,7 @@ test('a flood of items that name nobody is told in bounded space', () => {
   expect(unreadable.at(-1)).toEqual({
     itemIndex: null,
     variantId: null,
-    problem: 'data.items: 499900 more items that are not understood',
+    problem: 'data.items: 499900 more items were not understood',
   });
 });
 

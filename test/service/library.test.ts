@@ -1,10 +1,10 @@
-/** The package's client as a partner's program has it: real sockets, real pauses, the README's example. */
+/** The package's client as a partner's program has it: real sockets, real pauses, the documented example. */
 import { join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { createClient } from '../../src/client.ts';
 import type { ClientOptions } from '../../src/client.ts';
 import { SECRET, failureOf, temporaryFolder } from './connection.ts';
-import { runReadmeProgram } from './readme-program.ts';
+import { runOrderProgram } from './documented-program.ts';
 import { sendError, sendJson, startStubService } from './stub-service.ts';
 
 const CREATE = '/v1/order/create';
@@ -23,7 +23,7 @@ async function connected(over: Partial<ClientOptions> = {}) {
   return { service, client };
 }
 
-test("README's program creates an order by SKU, and reads it until it has a shipment", async () => {
+test('the documented program creates an order by SKU, and reads it until it has a shipment', async () => {
   const service = await startStubService();
   service.answer(CREATE, (response, _request, nth) => {
     // With an external_order_id this is not the end.
@@ -34,7 +34,7 @@ test("README's program creates an order by SKU, and reads it until it has a ship
   service.answer(DETAIL, (response, _request, nth) =>
     sendJson(response, 200, { request_id: 'r', order: { id: '900', ...(nth > 1 && { shipments }) } }),
   );
-  const stdout = await runReadmeProgram(temporaryFolder(), {
+  const stdout = await runOrderProgram(temporaryFolder(), {
     SERVICE_BASE_URL: service.baseUrl,
     SERVICE_CLIENT_ID: 'client-7',
     SERVICE_CLIENT_SECRET: SECRET,

@@ -1,4 +1,7 @@
-/** `WHERE seq > :last ORDER BY seq` misses nothing and repeats nothing (docs/reading-the-mirror.md). */
+/**
+ * `WHERE seq > :last ORDER BY seq` misses nothing and repeats nothing
+ * (docs/reading-the-mirror.md#following-changes).
+ */
 import { expect, test } from 'vitest';
 import { delivery, detail, item, readEntry, readerDb, rows, storeAt, T0 } from './mirror-file.ts';
 

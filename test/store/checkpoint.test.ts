@@ -1,4 +1,7 @@
-/** The write-ahead log stays short while writes go on, and a reader in the way holds up nobody (docs/architecture.md#durability). */
+/**
+ * The write-ahead log stays short while writes go on, and a reader in the way holds up nobody
+ * (docs/architecture.md#checkpoints).
+ */
 import { closeSync, openSync, readSync, statSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { delivery, item, readerDb, storeAt, T0, values } from './mirror-file.ts';

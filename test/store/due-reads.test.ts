@@ -1,4 +1,4 @@
-/** What is read next (docs/architecture.md#reading-the-store). */
+/** What is read next (docs/architecture.md#queue). */
 import { LATEST_MS } from '../../src/core/limits.ts';
 import { describe, expect, test } from 'vitest';
 import type { Obligation } from '../../src/core/model.ts';

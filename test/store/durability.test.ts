@@ -1,4 +1,4 @@
-/** An acknowledged delivery survives kill -9 (docs/architecture.md#promises, promise 1). */
+/** An acknowledged delivery survives kill -9 (docs/architecture.md#promises, 1). */
 import { expect, test } from 'vitest';
 import { run } from './child.ts';
 import { newPath, rows, writerDb } from './mirror-file.ts';

@@ -1,4 +1,7 @@
-/** When the file at the path does not continue the history served from there, a new epoch begins (docs/reading-the-mirror.md). */
+/**
+ * When the file at the path does not continue the history served from there, a new epoch begins
+ * (docs/architecture.md#epoch).
+ */
 import {
   chmodSync,
   copyFileSync,
@@ -196,7 +199,7 @@ test.each<[string, (at: Case) => void | string]>([
 
 const OLDER = 'the database is older than what was served from it';
 const ANOTHER = 'the database is another file than the one served before';
-const TOGETHER = 'database and mark were copied together';
+const TOGETHER = 'database and high-water mark were copied together';
 
 const RESTARTS: [string, string, (at: Case) => void | Promise<void>][] = [
   ['an older copy, written over it', OLDER, ({ path, backup }) => overwrite(path, backup)],
@@ -358,8 +361,8 @@ test('a mark that can be neither read nor written stops nothing, also not when h
   const messages = ({ news }: Life): string[] =>
     news.map((one) => (one.type === 'new_epoch' ? one.type : one.message.split(':')[0]!));
   const unusable = [
-    'the mark beside the database cannot be read',
-    'the mark beside the database cannot be written',
+    'the high-water mark beside the database cannot be read',
+    'the high-water mark beside the database cannot be written',
   ];
   const second = live(path);
   expect(messages(second)).toEqual(unusable);

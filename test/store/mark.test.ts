@@ -90,7 +90,9 @@ test.each([
   await store.reader.ask('lastLife');
   happen(store.path);
   await eventually(() => store.deaths.length === 1, { what: 'the owner is told', withinMs: 5_000 });
-  expect(store.deaths[0]?.message).toContain(`${store.path} was deleted, moved or replaced`);
+  expect(store.deaths[0]?.message).toContain(
+    `another program deleted, moved or replaced ${store.path} while`,
+  );
   await store.close();
   expect(store.deaths).toHaveLength(1);
   // The next start is told how far the numbers had come.
@@ -110,7 +112,9 @@ test.each(['-wal', '-shm', '.lock'])(
     rmSync(store.path + end);
     await store.writer.appendDelivery(delivery('b', item({ id: '101' })), T0);
     await eventually(() => store.deaths.length === 1, { what: 'the owner is told', withinMs: 5_000 });
-    expect(store.deaths[0]?.message).toContain(`${store.path}${end} was deleted, moved or replaced`);
+    expect(store.deaths[0]?.message).toContain(
+      `another program deleted, moved or replaced ${store.path}${end} while`,
+    );
     // What a kill leaves when nothing but the database is there.
     const left = newPath();
     copyFileSync(store.path, left);

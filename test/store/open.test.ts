@@ -126,7 +126,7 @@ test('a database of another program is left as it was', () => {
   const before = readFileSync(path);
   const error = refusal(path);
   expect(error.kind).toBe('not_a_database');
-  expect(error.message).toContain(`${path} is a database of another program`);
+  expect(error.message).toContain(`${path} belongs to another program`);
   expect(error.message).toContain('DATABASE_PATH');
   expect(readFileSync(path).equals(before)).toBe(true);
 });

@@ -1,4 +1,7 @@
-/** Every row tells whether it is under suspicion, and the mirror tells its state (docs/reading-the-mirror.md). */
+/**
+ * Every row tells whether it is under suspicion, and the mirror tells its state
+ * (docs/reading-the-mirror.md#views).
+ */
 import { describe, expect, test } from 'vitest';
 import { status } from '../../src/store/queries/status.ts';
 import { delivery, detail, DirectWriter, item, rows, T0, values } from './mirror-file.ts';

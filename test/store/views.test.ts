@@ -1,4 +1,4 @@
-/** The views that ERPs read (docs/reading-the-mirror.md). */
+/** The views that ERPs read (docs/reading-the-mirror.md#views). */
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { expect, test } from 'vitest';

@@ -38,7 +38,7 @@ async function run({ quick, folder, say }: Bench): Promise<Row[]> {
     return [
       {
         part: 'e',
-        what: `memory at its peak, first read of ${thousands(done)} products, ${thousands(variants)} variants, ${thousands(cells)} cells`,
+        what: `memory at its peak, first read of ${thousands(done)} products, ${thousands(variants)} variants, ${thousands(cells)} levels`,
         ours: `${peakMb.toFixed(0)} MB; ${(tookMs / 1_000).toFixed(1)} s, ${((done * 1_000) / tookMs).toFixed(0)}/s, ${cpuUs.toFixed(0)} µs of CPU each`,
         against: `${(idleBytes / MEGABYTE).toFixed(0)} MB when it listened`,
         ratio: null,

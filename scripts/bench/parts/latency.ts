@@ -24,7 +24,7 @@ async function run({ quick, folder, say, append }: Bench): Promise<Row[]> {
     const service = await upstream.ask('serve', { products: PRODUCTS, latencyMs: 0 });
     const path = join(folder, 'latency.db');
     const first = await startSynced(environmentOf(service, path), folder, service.products);
-    // The first read is over: from here on at a pace that a service would allow.
+    // The first read is over: from here on at a pace that a store would allow.
     await first.mirror.end();
     const env = { ...environmentOf(service, path), SERVICE_MAX_RPS: String(READS_PER_SECOND) };
     const { mirror, at } = await startSynced(env, folder, service.products);

@@ -23,7 +23,7 @@ const API_LIMIT = 1_000;
 const DELIVERIES = 20_000;
 const DELIVERIES_AT_ONCE = 500;
 const CORRECTIONS = 100_000;
-/** Products on one page of the service's list. */
+/** Products on one page of the store's list. */
 const LISTED = 100;
 
 interface Question {
@@ -48,7 +48,7 @@ function question<N extends QueryName>(
   };
 }
 
-/** As the pages and the API ask, at their largest. @param cells in the database. */
+/** As the pages and the API ask, at their largest. @param cells stock levels in the database. */
 function questions(cells: number, nowMs: number, logSeq: number, changeSeq: number): Question[] {
   const middle = new FilledCells(cells).name(Math.floor(cells / 2));
   const { variantId, sku } = middle;
@@ -126,7 +126,7 @@ function deliveriesArgs(
   return { before, limit: API_LIMIT, quarantined: false, minDelayMs: null, ...over };
 }
 
-/** What the service itself asks on the same thread, several times a second. */
+/** What the mirror itself asks on the same thread, several times a second. */
 function ownQuestions(all: number, nowMs: number): Question[] {
   const middle = new FilledCells(all).name(Math.floor(all / 2 / 3));
   const cells = new FilledCells(LISTED * 9);
@@ -175,13 +175,13 @@ async function run(bench: Bench): Promise<Row[]> {
 /** What the mirror may be doing, and how it comes to that. */
 const STATES: readonly (readonly [string, string])[] = [
   ['at rest', ''],
-  ['one percent in doubt', doubts(100)],
+  ['one percent suspect', doubts(100)],
   [
     'while the catalogue is read',
     `INSERT INTO runs (kind, state, started_at_ms, read_after_ms, list_offset, list_done, started_seq, total, done,
        drift, failed) VALUES ('scheduled', 'running', @nowMs, @nowMs, 0, 0, 1, 1, 0, 0, 0)`,
   ],
-  ['after downtime, all in doubt', `UPDATE mirror_state SET trusted_after_ms = @nowMs`],
+  ['after downtime, all suspect', `UPDATE mirror_state SET trusted_after_ms = @nowMs`],
 ];
 
 /** The end of the log, as pages show it: some of these deliveries break a chain, and some are not understood. */
@@ -206,7 +206,7 @@ function deliver(db: Db, cells: number): void {
   }
 }
 
-/** One product in so many is owed a read, and as many variants wait for a late delivery. */
+/** One product in this many has a re-read request, and as many variants wait for a late delivery. */
 function doubts(every: number): string {
   return `
     INSERT OR IGNORE INTO obligations (product_id, reason, priority, doubt, made_seq, made_at_ms, first_made_at_ms,
@@ -218,7 +218,7 @@ function doubts(every: number): string {
     WHERE CAST(variant_id AS INTEGER) % ${every * 3} = 1`;
 }
 
-/** A product with its detail, a few doubts, and many corrections in the feed. */
+/** A product with its detail, a few re-read requests, and many corrections in the feed. */
 function addHistory(db: Db): void {
   const detail = detailOf(0, Date.now());
   db.transaction(() => {
@@ -260,7 +260,7 @@ function measured(path: string, cells: number, state: string, { append }: Bench)
       `Questions over ${WANTED_MS / 5} ms, ${state}:`,
       ...slow.map(({ name, tookMs }) => `${tookMs.toFixed(1).padStart(9)} ms  ${name}`),
     ]);
-    return [row('pages and API', state, cells, asked), row('the service itself', state, cells, own)];
+    return [row('pages and API', state, cells, asked), row('the mirror itself', state, cells, own)];
   } finally {
     db.close();
   }
@@ -291,7 +291,7 @@ function row(who: string, state: string, cells: number, answered: readonly Answe
   const { name, tookMs } = answered[0]!;
   return {
     part: 'h',
-    what: `slowest question of ${who}, ${cells / 1_000_000} M cells, ${state}`,
+    what: `slowest question of ${who}, ${cells / 1_000_000} M levels, ${state}`,
     ours: `${tookMs.toFixed(1)} ms (${name})`,
     against: null,
     ratio: null,

@@ -12,7 +12,7 @@ import { environmentOf, Upstream } from '../upstream.ts';
 const CONCURRENCY = 8;
 const LATENCIES_MS = [0, 10, 50];
 const RUN_WITHIN_MS = 120_000;
-/** The slower the service, the fewer rounds are needed, and the dearer each is. */
+/** The slower the store, the fewer rounds are needed, and the more each costs. */
 const ROUNDS: Readonly<Record<number, number>> = { 0: 5, 10: 3, 50: 1 };
 
 async function run({ quick, folder, say }: Bench): Promise<Row[]> {

@@ -1,4 +1,4 @@
-/** (g) From a start after downtime until the mirror equals the service, against what the permitted rate allows. */
+/** (g) From a start after downtime until the mirror equals the store, against what the permitted rate allows. */
 import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import Database from 'better-sqlite3';
@@ -13,7 +13,7 @@ import { environmentOf, Upstream } from '../upstream.ts';
 const PRODUCTS = 10_000;
 const QUICK_PRODUCTS = 250;
 const MAX_RPS = 50;
-/** One in ten products sold something, or was counted, while nobody listened. */
+/** One in ten products was sold or counted while nothing listened. */
 const CHANGED_SHARE = 0.1;
 const DOWN_MS = 3_600_000;
 
@@ -77,7 +77,7 @@ function silence(databasePath: string): void {
 
 export const recovery: Part = {
   id: 'g',
-  title: 'time from a start after downtime until the mirror equals the service',
+  title: 'time from a start after downtime until the mirror equals the store',
   pace: 'background',
   run,
 };

@@ -15,7 +15,9 @@ const LARGEST = 10_000_000;
 const CONNECTIONS = 256;
 /** To warm up with: what has not run yet is slow. */
 const FEW_CONNECTIONS = 16;
-/** Apart enough that two deliveries about one cell, on two connections, are hardly ever of the same instant. */
+/**
+ * Apart enough that two deliveries about one stock level, on two connections, are hardly ever of the same instant.
+ */
 const EVERY_MS = 1;
 /** The checkpoint thread moves what was written once a second: its work is part of what a delivery costs. */
 const CHECKPOINT_MS = 1_500;
@@ -114,7 +116,7 @@ function costRows([small, ...others]: readonly Sized[], perRound: number): Row[]
       const ratio = median(rounds.map((round, k) => figure(round) / figure(small!.rounds[k]!)));
       return {
         part: 'c',
-        what: `${what} of a delivery, ${short(cells)} cells`,
+        what: `${what} of a delivery, ${short(cells)} levels`,
         ours: beside(refused, `${ours.toFixed(0)} ${unit}`),
         against: `${against.toFixed(0)} ${unit} with ${short(small!.cells)}`,
         ratio,
@@ -146,7 +148,7 @@ function fileRows(filled: Footprint, after: Footprint): Row[] {
     (after[table].bytes - filled[table].bytes) / (after[table].rows - filled[table].rows);
   const stock = [cells, variants, products, productCells].reduce((sum, { bytes }) => sum + bytes, 0);
   return [
-    row('file for a cell, with its share of variant and product', stock / cells.rows),
+    row('file for a stock level, with its share of variant and product', stock / cells.rows),
     row('file for a change of the feed', grown('changes')),
     row('file for a delivery in the log', grown('log')),
   ];

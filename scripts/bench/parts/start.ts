@@ -45,7 +45,7 @@ async function run(bench: Bench): Promise<Row[]> {
     },
     {
       part: 'f',
-      what: `start to the first 204, ${cells / 1_000_000} M cells`,
+      what: `start to the first 204, ${cells / 1_000_000} M levels`,
       ours: `${largeMs.toFixed(0)} ms`,
       against: `${emptyMs.toFixed(0)} ms with none`,
       ratio: largeMs / emptyMs,

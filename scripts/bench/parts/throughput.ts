@@ -8,7 +8,7 @@ import { environmentOf, Upstream } from '../upstream.ts';
 import { startSynced } from '../synced.ts';
 
 const CONNECTIONS = 256;
-/** About ten thousand cells. */
+/** About ten thousand stock levels. */
 const PRODUCTS = 2_000;
 /** How far apart their update times are: those of one round come after those of the one before it. */
 const EVERY_MS = 0.1;

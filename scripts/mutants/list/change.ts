@@ -1,4 +1,4 @@
-/** How a change merges into its cell (docs/architecture.md#merge-rules, rules 1 to 4). */
+/** How a change merges into its stock level (docs/architecture.md#changes). */
 import type { Mutant } from '../mutant.ts';
 
 const file = 'src/core/merge-change.ts';
@@ -6,7 +6,7 @@ const file = 'src/core/merge-change.ts';
 export const CHANGE: readonly Mutant[] = [
   {
     id: 'rule-1-no-obligation',
-    breaks: 'a cell that a change creates is itself a doubt (docs/architecture.md#merge-rules, rule 1)',
+    breaks: 'a stock level that a change creates asks for a read (docs/architecture.md#changes, rule 1)',
     file,
     find: `    cell: arrival.poison ? valued : withEvent(valued, change),
     applied: true,
@@ -18,7 +18,7 @@ export const CHANGE: readonly Mutant[] = [
   {
     id: 'rule-2-no-obligation',
     breaks:
-      'a stale change that starts from the present value is a doubt (docs/architecture.md#merge-rules, rule 2)',
+      'a stale change that starts from the present value asks for a read (docs/architecture.md#changes, rule 2)',
     file,
     find: `    cell,
     applied: false,
@@ -29,7 +29,7 @@ export const CHANGE: readonly Mutant[] = [
   },
   {
     id: 'rule-2-stale-applied',
-    breaks: 'a stale change is ignored (docs/architecture.md#merge-rules, rule 2)',
+    breaks: 'a stale change is ignored (docs/architecture.md#changes, rule 2)',
     file,
     find: `    cell,
     applied: false,
@@ -41,15 +41,14 @@ export const CHANGE: readonly Mutant[] = [
   {
     id: 'rule-3-tie-is-stale',
     breaks:
-      'an equal time is not older (docs/architecture.md#merge-rules, rule 3: a strict comparison drops changes of one instant)',
+      'an equal time is not older (docs/architecture.md#changes, rule 3: a strict comparison drops changes of one instant)',
     file,
     find: 'if (change.updateTimeMs < cell.eventTimeMs) return mergeStale',
     replace: 'if (change.updateTimeMs <= cell.eventTimeMs) return mergeStale',
   },
   {
     id: 'rule-3-tie-is-newer',
-    breaks:
-      'an equal time is not newer (docs/architecture.md#merge-rules, rule 3: the last to arrive would win)',
+    breaks: 'an equal time is not newer (docs/architecture.md#changes, rule 3: the last to arrive would win)',
     file,
     find: `  if (change.updateTimeMs === cell.eventTimeMs) return mergeSameInstant(touched, change, arrival);
 `,
@@ -60,7 +59,7 @@ export const CHANGE: readonly Mutant[] = [
   {
     id: 'rule-3-read-forgotten',
     breaks:
-      'a change of the same instant that the last read saw is not applied again (docs/architecture.md#merge-rules, rule 3)',
+      'a change of the same instant that the last read saw is not applied again (docs/architecture.md#changes, rule 3)',
     file,
     find: `  if (change.updateTimeMs < cell.readLoMs) {
     return { ...keep, branch: '3 seen by the read', oblige: change.new !== cell.qty };
@@ -71,14 +70,14 @@ export const CHANGE: readonly Mutant[] = [
   {
     id: 'rule-3-seen-no-obligation',
     breaks:
-      'a change of the same instant that a read saw and that differs is a doubt (docs/architecture.md#merge-rules, rule 3 as 4a)',
+      'a change of the same instant that a read saw and that differs asks for a read (docs/architecture.md#changes, rule 3 as 4a)',
     file,
     find: "branch: '3 seen by the read', oblige: change.new !== cell.qty }",
     replace: "branch: '3 seen by the read', oblige: false }",
   },
   {
     id: 'rule-3-unknown-order-no-obligation',
-    breaks: 'an order that cannot be told is a doubt (docs/architecture.md#merge-rules, rule 3)',
+    breaks: 'an order that cannot be determined asks for a read (docs/architecture.md#changes, rule 3)',
     file,
     find: `  // Neither end fits, or both do (A→B beside B→A).
   return { ...keep, branch: '3 order unknown', cell: counted, oblige: true };`,
@@ -87,7 +86,7 @@ export const CHANGE: readonly Mutant[] = [
   {
     id: 'rule-3-follows-no-obligation',
     breaks:
-      'what follows at an instant that the read may have seen is a doubt (docs/architecture.md#merge-rules, rule 3)',
+      'what follows at an instant that the read may have seen asks for a read (docs/architecture.md#changes, rule 3)',
     file,
     find: 'oblige: change.updateTimeMs <= cell.readHiMs || cell.eventCount > 1,',
     replace: 'oblige: false,',
@@ -96,7 +95,7 @@ export const CHANGE: readonly Mutant[] = [
   {
     id: 'rule-3-precedes-forgotten',
     breaks:
-      'what precedes becomes the beginning of its instant (docs/architecture.md#merge-rules, rule 3: event_old)',
+      'what precedes becomes the beginning of its instant (docs/architecture.md#changes, rule 3: event_old)',
     file,
     find: "branch: '3 precedes', cell: { ...counted, eventOld: change.old } }",
     replace: "branch: '3 precedes', cell: counted }",
@@ -104,8 +103,7 @@ export const CHANGE: readonly Mutant[] = [
   },
   {
     id: 'rule-3-any-order',
-    breaks:
-      'equal times are ordered only while one order alone fits (docs/architecture.md#merge-rules, rule 3)',
+    breaks: 'equal times are ordered only while one order alone fits (docs/architecture.md#changes, rule 3)',
     file,
     find: '  if (follows && !precedes) {',
     replace: '  if (follows) {',
@@ -113,7 +111,7 @@ export const CHANGE: readonly Mutant[] = [
   {
     id: 'rule-4a-window-dropped',
     breaks:
-      'a change that the read has certainly seen keeps the value (docs/architecture.md#merge-rules, rule 4a)',
+      'a change that the read has certainly seen keeps the value (docs/architecture.md#changes, rule 4a)',
     file,
     find: `  if (change.updateTimeMs < cell.readLoMs) {
     return {
@@ -125,7 +123,7 @@ export const CHANGE: readonly Mutant[] = [
   {
     id: 'rule-4a-no-obligation',
     breaks:
-      'a change seen by the read that differs from it is a doubt (docs/architecture.md#merge-rules, rule 4a)',
+      'a change seen by the read that differs from it is a doubt (docs/architecture.md#changes, rule 4a)',
     file,
     find: `      applied: false,
       oblige: change.new !== cell.qty,`,
@@ -134,7 +132,7 @@ export const CHANGE: readonly Mutant[] = [
   },
   {
     id: 'rule-4b-window-dropped',
-    breaks: 'a change that the read may have seen is in doubt (docs/architecture.md#merge-rules, rule 4b)',
+    breaks: 'a change that the read may have seen is in doubt (docs/architecture.md#changes, rule 4b)',
     file,
     find: 'if (change.updateTimeMs <= cell.readHiMs) {',
     replace: 'if (change.updateTimeMs <= cell.readLoMs) {',
@@ -142,7 +140,7 @@ export const CHANGE: readonly Mutant[] = [
   {
     id: 'rule-4b-matching-old-trusted',
     breaks:
-      'a matching `old` does not lift the doubt: A→B→A hides there (docs/architecture.md#merge-rules, rule 4b)',
+      'a matching `old` does not lift the doubt: A→B→A hides there (docs/architecture.md#changes, rule 4b)',
     file,
     find: `      cell: withValue(advanced, change, arrival),
       applied: true,
@@ -155,7 +153,7 @@ export const CHANGE: readonly Mutant[] = [
   },
   {
     id: 'rule-4b-not-applied',
-    breaks: 'a change that the read may not have seen is applied (docs/architecture.md#merge-rules, rule 4b)',
+    breaks: 'a change that the read may not have seen is applied (docs/architecture.md#changes, rule 4b)',
     file,
     find: `    if (change.new === cell.qty) {
       return { branch: '4b confirmed', cell: advanced, applied: false, oblige: false, gap: null };
@@ -166,7 +164,7 @@ export const CHANGE: readonly Mutant[] = [
   },
   {
     id: 'rule-4c-gap-never-opened',
-    breaks: 'a broken chain opens a gap (docs/architecture.md#merge-rules, rule 4c)',
+    breaks: 'a broken chain opens a gap (docs/architecture.md#changes, rule 4c)',
     file,
     find: '  return change.old === cell.qty ? null : { fromQty: cell.qty, toQty: change.old };',
     replace:
@@ -174,7 +172,7 @@ export const CHANGE: readonly Mutant[] = [
   },
   {
     id: 'event-time-falls',
-    breaks: 'the event time never falls (docs/architecture.md#merge-rules, rule 2)',
+    breaks: 'the event time never falls (docs/architecture.md#changes, rule 2)',
     file,
     find: `  return {
     branch: follows ? '2 stale, yet follows' : '2 stale',
@@ -186,7 +184,7 @@ export const CHANGE: readonly Mutant[] = [
   {
     id: 'poison-advances-event-time',
     breaks:
-      'a stamp far in the future does not advance the event time (docs/architecture.md#merge-rules, future poison)',
+      'a stamp far in the future does not advance the event time (docs/architecture.md#future-dated-changes)',
     file,
     find: `      branch: 'poison',
       cell: withValue(touched, change, arrival),`,
@@ -196,7 +194,7 @@ export const CHANGE: readonly Mutant[] = [
   },
   {
     id: 'poison-no-obligation',
-    breaks: 'a stamp far in the future is a doubt (docs/architecture.md#merge-rules, future poison)',
+    breaks: 'a stamp far in the future is a doubt (docs/architecture.md#future-dated-changes)',
     file,
     find: `      cell: withValue(touched, change, arrival),
       applied: true,
@@ -207,7 +205,7 @@ export const CHANGE: readonly Mutant[] = [
   },
   {
     id: 'tombstone-forgotten',
-    breaks: 'a late webhook does not resurrect what was removed (docs/reading-the-mirror.md, tombstones)',
+    breaks: 'a late webhook does not resurrect what was removed (docs/architecture.md#removals)',
     file,
     find: `    cell: advances ? withEvent(cell, change) : cell,
     applied: false,`,
@@ -217,15 +215,14 @@ export const CHANGE: readonly Mutant[] = [
   {
     id: 'tombstone-no-obligation',
     breaks:
-      'a change that the removing read may not have seen asks for another read (docs/reading-the-mirror.md, tombstones)',
+      'a change that the removing read may not have seen asks for another read (docs/architecture.md#removals)',
     file,
     find: '    oblige: !seen,',
     replace: '    oblige: false,',
   },
   {
     id: 'tombstone-of-variant-forgotten',
-    breaks:
-      'a new warehouse of a removed variant stays removed with it (docs/reading-the-mirror.md, tombstones)',
+    breaks: 'a new warehouse of a removed variant stays removed with it (docs/architecture.md#removals)',
     file,
     find: '  if (arrival.variantGoneAtMs !== null) {',
     replace: '  if (arrival.variantGoneAtMs !== null && arrival.seq < 0) {',

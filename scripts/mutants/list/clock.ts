@@ -1,4 +1,4 @@
-/** What is known of the clocks (docs/architecture.md#merge-rules, the bounds of a read's window; docs/architecture.md#reading-the-store, downtime). */
+/** What is known of the clocks (docs/architecture.md#clock-bounds; docs/architecture.md#downtime). */
 import type { Mutant } from '../mutant.ts';
 
 const file = 'src/core/clock-bounds.ts';
@@ -7,7 +7,7 @@ export const CLOCK: readonly Mutant[] = [
   {
     id: 'offset-floor-sign',
     breaks:
-      'the running maximum of update_time − arrival is a lower bound of the offset (docs/architecture.md#merge-rules)',
+      'the running maximum of update_time − arrival is a lower bound of the offset (docs/architecture.md#clock-bounds)',
     file,
     find: 'const bound = updateTimeMs - arrivedAtMs;',
     replace: 'const bound = arrivedAtMs - updateTimeMs;',
@@ -15,7 +15,7 @@ export const CLOCK: readonly Mutant[] = [
   },
   {
     id: 'offset-floor-is-minimum',
-    breaks: 'of all lower bounds the greatest counts (docs/architecture.md#merge-rules)',
+    breaks: 'of all lower bounds the greatest counts (docs/architecture.md#clock-bounds)',
     file,
     find: 'if (floor.offsetFloorMs !== null && floor.offsetFloorMs >= bound) return floor;',
     replace: 'if (floor.offsetFloorMs !== null && floor.offsetFloorMs <= bound) return floor;',
@@ -23,7 +23,7 @@ export const CLOCK: readonly Mutant[] = [
   },
   {
     id: 'offset-ceiling-sign',
-    breaks: "the answer's Date is an upper bound of the offset (docs/architecture.md#merge-rules)",
+    breaks: "the answer's Date is an upper bound of the offset (docs/architecture.md#clock-bounds)",
     file,
     find: 'serverDateMs === null ? null : serverDateMs + DATE_HEADER_STEP_MS - sentAtMs;',
     replace: 'serverDateMs === null ? null : sentAtMs + DATE_HEADER_STEP_MS - serverDateMs;',
@@ -31,14 +31,14 @@ export const CLOCK: readonly Mutant[] = [
   {
     id: 'offset-ignored',
     breaks:
-      "a read is placed in the service's clock, not in the own one (docs/architecture.md#merge-rules, bounds)",
+      "a read is placed in the store's clock, not in this machine's (docs/architecture.md#clock-bounds)",
     file,
     find: 'sentAtMs + Math.max(...floors) - REPLICA_LAG_MS,',
     replace: 'sentAtMs - REPLICA_LAG_MS,',
   },
   {
     id: 'window-without-lag',
-    breaks: 'a replica may be 2 s behind what the window says (docs/architecture.md#merge-rules, bounds)',
+    breaks: 'a replica may be 2 s behind what the window says (docs/architecture.md#clock-bounds)',
     file,
     find: 'sentAtMs + Math.max(...floors) - REPLICA_LAG_MS,',
     replace: 'sentAtMs + Math.max(...floors),',
@@ -47,7 +47,7 @@ export const CLOCK: readonly Mutant[] = [
   {
     id: 'unknown-offset-is-none',
     breaks:
-      'unknown bounds make the window infinite: slower, never wrong (docs/architecture.md#merge-rules, bounds)',
+      'unknown bounds make the window infinite: slower, never wrong (docs/architecture.md#clock-bounds)',
     file,
     find: 'loMs: floors.length === 0 ? EARLIEST_MS : sentAtMs',
     replace: 'loMs: floors.length === 0 ? sentAtMs : sentAtMs',
@@ -55,8 +55,7 @@ export const CLOCK: readonly Mutant[] = [
   },
   {
     id: 'contradiction-ignored',
-    breaks:
-      'bounds that contradict each other make the window infinite (docs/architecture.md#merge-rules, bounds)',
+    breaks: 'bounds that contradict each other make the window infinite (docs/architecture.md#clock-bounds)',
     file,
     find: 'if (contradicts) return { loMs: EARLIEST_MS, hiMs: LATEST_MS, ceilingMs, contradicts };',
     replace: '',
@@ -65,7 +64,8 @@ export const CLOCK: readonly Mutant[] = [
   },
   {
     id: 'poison-not-seen',
-    breaks: 'a stamp more than 5 minutes ahead is poison (docs/architecture.md#merge-rules, future poison)',
+    breaks:
+      'a time more than 5 minutes ahead makes a future-dated change (docs/architecture.md#future-dated-changes)',
     file,
     find: 'return updateTimeMs > arrivedAtMs + offsetMs + POISON_AHEAD_MS;',
     replace: 'return updateTimeMs > arrivedAtMs + offsetMs + 1e6 * POISON_AHEAD_MS;',
@@ -74,7 +74,7 @@ export const CLOCK: readonly Mutant[] = [
   {
     id: 'steady-clock-follows-back',
     breaks:
-      "the mirror's clock never goes back with the wall clock (docs/architecture.md#merge-rules: instants 2 s apart are compared)",
+      "the mirror's clock never goes back with the wall clock (docs/architecture.md#clock-bounds: instants 2 s apart are compared)",
     file: 'src/core/steady-clock.ts',
     find: 'const slewMs = Math.min(elapsedMs * SLEW, Math.max(-elapsedMs * SLEW, behindMs));',
     replace: 'const slewMs = Math.min(elapsedMs * SLEW, behindMs);',
@@ -83,8 +83,7 @@ export const CLOCK: readonly Mutant[] = [
   },
   {
     id: 'start-before-the-record',
-    breaks:
-      'a start begins no earlier than the last instant on record (docs/architecture.md#reading-the-store, downtime)',
+    breaks: 'a start begins no earlier than the last recorded instant (docs/architecture.md#downtime)',
     file: 'src/clock.ts',
     find: 'nowMs: Math.max(Date.now(), notBeforeMs)',
     replace: 'nowMs: Math.min(Date.now(), Math.max(Date.now(), notBeforeMs))',
@@ -93,8 +92,7 @@ export const CLOCK: readonly Mutant[] = [
   },
   {
     id: 'downtime-not-marked',
-    breaks:
-      'after downtime every row is suspect until it was read (docs/architecture.md#reading-the-store, downtime)',
+    breaks: 'after downtime every row is suspect until it was read (docs/architecture.md#downtime)',
     file: 'src/core/fold.ts',
     find: 'ledger.state = { ...ledger.state, trustedAfterMs: entry.atMs + REPLICA_LAG_MS };',
     replace: 'ledger.state = { ...ledger.state, lastDeliveryAtMs: entry.atMs };',
@@ -103,7 +101,7 @@ export const CLOCK: readonly Mutant[] = [
   {
     id: 'downtime-within-lag',
     breaks:
-      'what is read after downtime comes from no replica that lags behind its end (docs/architecture.md#reading-the-store, downtime)',
+      'what is read after downtime comes from no replica that lags behind its end (docs/architecture.md#downtime)',
     file: 'src/core/fold.ts',
     find: 'ledger.state = { ...ledger.state, trustedAfterMs: entry.atMs + REPLICA_LAG_MS };',
     replace: 'ledger.state = { ...ledger.state, trustedAfterMs: entry.atMs };',
@@ -112,8 +110,7 @@ export const CLOCK: readonly Mutant[] = [
   },
   {
     id: 'silence-not-repaired',
-    breaks:
-      'a start after silence reads every product again (docs/architecture.md#reading-the-store, downtime)',
+    breaks: 'a start after silence reads every product again (docs/architecture.md#downtime)',
     file: 'src/reconcile/reconciler.ts',
     find: '    if (silenceMs !== null && silenceMs > DOWNTIME_MS) {',
     replace: '    if (silenceMs !== null && silenceMs > 1_000 * DOWNTIME_MS) {',
@@ -122,8 +119,7 @@ export const CLOCK: readonly Mutant[] = [
   },
   {
     id: 'short-pause-not-repaired',
-    breaks:
-      'a start after a short pause reads every product too (docs/architecture.md#reading-the-store, downtime)',
+    breaks: 'a start after a short pause reads every product too (docs/architecture.md#downtime)',
     file: 'src/reconcile/reconciler.ts',
     find: "await this.#beginWalk(lastFullSyncAtMs === null ? 'initial' : 'restart');",
     replace: "if (lastFullSyncAtMs === null) await this.#beginWalk('initial');",

@@ -1,4 +1,7 @@
-/** Obligations, gaps and canaries: doubts, and what ends them (docs/architecture.md#merge-rules). */
+/**
+ * Re-read requests, gaps and loss sweeps: what raises them, and what meets them
+ * (docs/architecture.md#re-read-requests).
+ */
 import type { Mutant } from '../mutant.ts';
 
 const delivery = 'src/core/fold-delivery.ts';
@@ -6,7 +9,8 @@ const delivery = 'src/core/fold-delivery.ts';
 export const DOUBT: readonly Mutant[] = [
   {
     id: 'obligation-cleared-whatever-s0',
-    breaks: 'only a read sent after the doubt was on record meets it (docs/architecture.md#merge-rules: s0)',
+    breaks:
+      'only a read sent after the re-read request was recorded meets it (docs/architecture.md#re-read-requests: s0)',
     file: 'src/core/obligation.ts',
     find: 'return doubt.madeSeq <= read.s0 && doubt.madeAtMs',
     replace: 'return doubt.madeAtMs',
@@ -15,7 +19,7 @@ export const DOUBT: readonly Mutant[] = [
   {
     id: 'obligation-cleared-within-lag',
     breaks:
-      'only a read sent 2 s after the doubt meets it (docs/architecture.md#merge-rules: lagging replicas)',
+      'only a read sent 2 s after the re-read request meets it (docs/architecture.md#re-read-requests: lagging replicas)',
     file: 'src/core/obligation.ts',
     find: 'return doubt.madeSeq <= read.s0 && doubt.madeAtMs + REPLICA_LAG_MS <= read.sentAtMs;',
     replace: 'return doubt.madeSeq <= read.s0;',
@@ -23,7 +27,7 @@ export const DOUBT: readonly Mutant[] = [
   {
     id: 'obligation-not-renewed',
     breaks:
-      'a later doubt about the same product needs a later read (docs/architecture.md#merge-rules, obligations)',
+      'a later re-read request for the same product needs a later read (docs/architecture.md#re-read-requests)',
     file: 'src/core/obligation.ts',
     find: `    madeSeq: Math.max(doubt.madeSeq, standing.madeSeq),
     madeAtMs: Math.max(doubt.madeAtMs, standing.madeAtMs),`,
@@ -32,7 +36,8 @@ export const DOUBT: readonly Mutant[] = [
   },
   {
     id: 'doubt-forgotten-by-a-wish',
-    breaks: 'a read merely wanted does not take the suspicion away (docs/reading-the-mirror.md: suspect)',
+    breaks:
+      'a read merely wanted does not take the suspicion away (docs/reading-the-mirror.md#views, suspect)',
     file: 'src/core/obligation.ts',
     find: 'doubt: suspects || standing.doubt,',
     replace: 'doubt: suspects,',
@@ -40,7 +45,7 @@ export const DOUBT: readonly Mutant[] = [
   },
   {
     id: 'unmapped-not-looked-up',
-    breaks: 'a variant of unknown product is looked up (docs/architecture.md#merge-rules, rule 1)',
+    breaks: 'a variant of unknown product is looked up (docs/architecture.md#changes, rule 1)',
     file: 'src/core/ledger.ts',
     find: 'return { ...touched, lookupAtMs: this.entry.atMs };',
     replace: 'return touched;',
@@ -48,7 +53,7 @@ export const DOUBT: readonly Mutant[] = [
   {
     id: 'derived-no-obligation',
     breaks:
-      'pulled, bundle and assembled variants are read after a change to them (docs/architecture.md#merge-rules, totals)',
+      'pulled, bundle and assembled variants are read after a change to them (docs/architecture.md#totals)',
     file: delivery,
     find: "if (variant.kind !== 'own' && variant.productId !== null)",
     replace: "if (variant.kind === 'own' && variant.productId === '')",
@@ -57,7 +62,7 @@ export const DOUBT: readonly Mutant[] = [
   },
   {
     id: 'bundles-not-read',
-    breaks: 'bundles are read when a component changes (docs/architecture.md#merge-rules, totals)',
+    breaks: 'bundles are read when a component changes (docs/architecture.md#totals)',
     file: delivery,
     find: 'if (variant.bundledByCount === 0 ||',
     replace: 'if (variant.bundledByCount >= 0 ||',
@@ -65,7 +70,7 @@ export const DOUBT: readonly Mutant[] = [
   },
   {
     id: 'bundles-forgotten-when-due',
-    breaks: 'bundles are read when their time has come (docs/architecture.md#merge-rules, totals)',
+    breaks: 'bundles are read when their time has come (docs/architecture.md#totals)',
     file: 'src/core/fold.ts',
     find: "for (const productId of ledger.tables.bundleProducts()) ledger.oblige(productId, 'bundle');",
     replace: '',
@@ -73,7 +78,7 @@ export const DOUBT: readonly Mutant[] = [
   },
   {
     id: 'quarantine-no-obligation',
-    breaks: 'what could not be understood is read about (docs/http-api.md, quarantine)',
+    breaks: 'what a dead letter names is re-read (docs/http-api.md#public-listener, dead letters)',
     file: delivery,
     find: "tables.putVariant(ledger.obligeVariant(variant, 'quarantine'));",
     replace: 'tables.putVariant(variant);',
@@ -82,7 +87,7 @@ export const DOUBT: readonly Mutant[] = [
   {
     id: 'unreadable-body-no-canary',
     breaks:
-      'a body that nobody can read sends what moves to be read (docs/http-api.md, quarantine; docs/architecture.md#merge-rules, canary)',
+      'an unreadable body starts a loss sweep (docs/http-api.md#public-listener, dead letters; docs/architecture.md#loss-sweeps)',
     file: delivery,
     find: 'ledger.state = { ...ledger.state, canaryDueAtMs };',
     replace: 'ledger.state = { ...ledger.state, canarySentAtMs: canaryDueAtMs };',
@@ -91,7 +96,7 @@ export const DOUBT: readonly Mutant[] = [
   {
     id: 'proven-loss-no-canary',
     breaks:
-      'a proven loss sends what moves to be read: its delivery carried other items (docs/architecture.md#merge-rules, "A gap")',
+      'a proven loss sends what moves to be read: its delivery carried other items (docs/architecture.md#loss-sweeps)',
     file: 'src/core/fold-read.ts',
     find: '  ledger.answerLoss({',
     replace: '  if (read.s0 < 0) ledger.answerLoss({',
@@ -99,8 +104,7 @@ export const DOUBT: readonly Mutant[] = [
   },
   {
     id: 'crowd-of-losses-without-canary',
-    breaks:
-      'a canary speaks only for the losses that it was sent after (docs/architecture.md#merge-rules, "A gap")',
+    breaks: 'a loss sweep covers only the losses before it (docs/architecture.md#loss-sweeps)',
     file: 'src/core/ledger.ts',
     find: '    if (opened.seq <= canaryDoubtSeq && opened.atMs <= canaryDoubtAtMs) return;',
     replace: '    if (opened.atMs <= canaryDoubtAtMs + 60_000) return;',
@@ -108,7 +112,7 @@ export const DOUBT: readonly Mutant[] = [
   },
   {
     id: 'gap-never-due',
-    breaks: 'a gap is read when its grace is over (docs/architecture.md#merge-rules, "A gap")',
+    breaks: 'a gap is read when its grace is over (docs/architecture.md#gaps)',
     file: 'src/store/queries/queue.ts',
     find: 'WHERE g.due_at_ms <= @nowMs AND v.product_id IS NOT NULL',
     replace: 'WHERE g.due_at_ms <= @nowMs AND v.product_id IS NULL',
@@ -117,7 +121,7 @@ export const DOUBT: readonly Mutant[] = [
   },
   {
     id: 'gap-closed-by-stranger',
-    breaks: 'only the delivery that fits both ends closes a gap (docs/architecture.md#merge-rules, "A gap")',
+    breaks: 'only the delivery that fits both ends closes a gap (docs/architecture.md#gaps)',
     file: 'src/core/gap.ts',
     find: "if (fromStart && toEnd) return 'closed';",
     replace: "if (fromStart || toEnd) return 'closed';",
@@ -125,8 +129,7 @@ export const DOUBT: readonly Mutant[] = [
   },
   {
     id: 'gap-closed-by-any-straggler',
-    breaks:
-      'a change that touches neither end leaves the gap open (docs/architecture.md#merge-rules, "A gap")',
+    breaks: 'a change that touches neither end leaves the gap open (docs/architecture.md#gaps)',
     file: 'src/core/gap.ts',
     find: 'if (change.old === change.new || (!fromStart && !toEnd)) return null;',
     replace: "if (change.old === change.new || (!fromStart && !toEnd)) return 'closed';",
@@ -134,8 +137,7 @@ export const DOUBT: readonly Mutant[] = [
   },
   {
     id: 'gap-cleared-early',
-    breaks:
-      'a gap ends only by a read that was sent late enough after it (docs/architecture.md#merge-rules, "A gap")',
+    breaks: 'a gap ends only by a read that was sent late enough after it (docs/architecture.md#gaps)',
     file: 'src/core/fold-read.ts',
     find: '.filter((gap) => isMet({ madeSeq: gap.openedSeq, madeAtMs: gap.openedAtMs }, read));',
     replace:
@@ -144,7 +146,7 @@ export const DOUBT: readonly Mutant[] = [
   },
   {
     id: 'second-gap-of-a-body-forgotten',
-    breaks: 'one body that breaks the chain twice is a doubt (docs/architecture.md#merge-rules, "A gap")',
+    breaks: 'one body that breaks the chain twice asks for a read (docs/architecture.md#gaps)',
     file: delivery,
     find: '.some(({ openedSeq }) => openedSeq === entry.seq)) return true;',
     replace: '.some(({ openedSeq }) => openedSeq === entry.seq)) return false;',
@@ -153,7 +155,7 @@ export const DOUBT: readonly Mutant[] = [
   {
     id: 'straggler-without-gap-no-obligation',
     breaks:
-      'a straggler that no gap waited for is a doubt, unless the read saw it (docs/architecture.md#merge-rules, "Why it converges")',
+      'a straggler that no gap waited for asks for a read, unless the read saw it (docs/architecture.md#convergence)',
     file: delivery,
     find: '  return change.updateTimeMs >= cell.readLoMs;',
     replace: '  return false;',
@@ -162,7 +164,7 @@ export const DOUBT: readonly Mutant[] = [
   {
     id: 'pulled-order-doubt-forgotten',
     breaks:
-      'which of two values a cell has is not settled by a total (docs/architecture.md#merge-rules, "Totals"; rule 3)',
+      'a total does not settle which of two values a stock level has (docs/architecture.md#totals, docs/architecture.md#changes, rule 3)',
     file: delivery,
     find: 'const isUnexplained = isToldInTotal(variant) && outcome.oblige',
     replace: 'const isUnexplained = false && outcome.oblige',

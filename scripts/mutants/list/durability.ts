@@ -1,11 +1,14 @@
-/** The log, its commits, and what is answered (docs/http-api.md, docs/architecture.md#durability). */
+/**
+ * The log, its commits, and what is answered (docs/http-api.md#public-listener,
+ * docs/architecture.md#durability).
+ */
 import type { Mutant } from '../mutant.ts';
 
 export const DURABILITY: readonly Mutant[] = [
   {
     id: 'answer-before-commit',
     breaks:
-      'a delivery is answered 204 only once it is committed (docs/architecture.md#promises, docs/http-api.md)',
+      'a delivery is answered 204 only once it is committed (docs/architecture.md#promises, docs/http-api.md#public-listener)',
     file: 'src/intake/accept-delivery.ts',
     find: `    const late = deps.deadlines.after(deadlineMs, () => resolve('not_stored'));`,
     replace: `    const late = deps.deadlines.after(deadlineMs, () => resolve('not_stored'));\n    resolve('committed');`,
@@ -29,7 +32,7 @@ export const DURABILITY: readonly Mutant[] = [
   },
   {
     id: 'unstored-dropped-on-retry',
-    breaks: 'what could not be put on record is kept for the next attempt (docs/architecture.md#durability)',
+    breaks: 'what could not be recorded is kept for the next attempt (docs/architecture.md#durability)',
     file: 'src/intake/unstored.ts',
     find: '      for (const id of sent) variantIds.add(id);\n      throw error;',
     replace: '      throw error;',
@@ -45,7 +48,7 @@ export const DURABILITY: readonly Mutant[] = [
   },
   {
     id: 'bodies-not-deduplicated',
-    breaks: 'the same body again is not merged again (docs/architecture.md#merge-rules: deduplicated)',
+    breaks: 'the same body again is not merged again (docs/architecture.md#deduplication)',
     file: 'src/store/writer.ts',
     find: 'if (duplicate) return { seq, duplicate, facts: [] };',
     replace: 'if (duplicate && seq < 0) return { seq, duplicate, facts: [] };',
@@ -53,7 +56,7 @@ export const DURABILITY: readonly Mutant[] = [
   },
   {
     id: 'bodies-deduplicated-by-length',
-    breaks: 'only the same body is a repeat (docs/architecture.md#merge-rules: deduplicated)',
+    breaks: 'only the same body is a repeat (docs/architecture.md#deduplication)',
     file: 'src/store/log.ts',
     find: `const key = hash('sha256', body, 'buffer').subarray(0, 16);`,
     replace: `const key = hash('sha256', String(body.byteLength), 'buffer').subarray(0, 16);`,
@@ -98,7 +101,8 @@ export const DURABILITY: readonly Mutant[] = [
   },
   {
     id: 'state-not-written',
-    breaks: 'the tables are the fold of the log, the state among them (docs/architecture.md#data-flow)',
+    breaks:
+      'the tables are the projection of the event log, the state included (docs/architecture.md#data-flow)',
     file: 'src/store/sqlite-tables.ts',
     find: '    this.#sql.putState.run({ ...this.#state, id: 1 });\n    this.#stateIsWritten = true;',
     replace: '    this.#stateIsWritten = true;',
@@ -114,7 +118,7 @@ export const DURABILITY: readonly Mutant[] = [
   },
   {
     id: 'late-answer',
-    breaks: 'what is not committed within 800 ms is answered 503 (docs/http-api.md)',
+    breaks: 'what is not committed within 800 ms is answered 503 (docs/http-api.md#public-listener)',
     file: 'src/intake/accept-delivery.ts',
     find: 'export const COMMIT_DEADLINE_MS = 800;',
     replace: 'export const COMMIT_DEADLINE_MS = 8_000;',

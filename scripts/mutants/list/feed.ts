@@ -1,4 +1,4 @@
-/** What consumers follow: changes, their numbers, epochs (docs/reading-the-mirror.md). */
+/** What consumers follow: changes, their numbers, epochs (docs/reading-the-mirror.md#following-changes). */
 import type { Mutant } from '../mutant.ts';
 
 const variant = 'src/core/fold-variant.ts';
@@ -6,7 +6,7 @@ const variant = 'src/core/fold-variant.ts';
 export const FEED: readonly Mutant[] = [
   {
     id: 'change-row-missing',
-    breaks: 'every change of a mirrored value has its row (docs/reading-the-mirror.md, mirror_changes)',
+    breaks: 'every change of a mirrored value has its row (docs/reading-the-mirror.md#views, mirror_changes)',
     file: 'src/core/fold-delivery.ts',
     find: `    changeSeq = ledger.appendChange({
       ...told,
@@ -18,7 +18,8 @@ export const FEED: readonly Mutant[] = [
   },
   {
     id: 'change-row-webhook-old',
-    breaks: '`old_qty` is what the mirror held before (docs/reading-the-mirror.md: each cell’s rows chain)',
+    breaks:
+      '`old_qty` is what the mirror held before (docs/reading-the-mirror.md#following-changes: each cell’s rows chain)',
     file: 'src/core/fold-delivery.ts',
     find: '      oldQty: before?.qty ?? null,',
     replace: '      oldQty: change.old,',
@@ -26,7 +27,7 @@ export const FEED: readonly Mutant[] = [
   {
     id: 'drift-row-wrong-old',
     breaks:
-      '`old_qty` of a correction is what the mirror held before (docs/reading-the-mirror.md: each cell’s rows chain)',
+      '`old_qty` of a correction is what the mirror held before (docs/reading-the-mirror.md#following-changes: each cell’s rows chain)',
     file: variant,
     find: `    sku: variant.sku,
     oldQty,
@@ -37,7 +38,7 @@ export const FEED: readonly Mutant[] = [
   },
   {
     id: 'rename-keeps-numbers',
-    breaks: 'a new name gives its rows a new change_seq (docs/reading-the-mirror.md)',
+    breaks: 'a new name gives its rows a new change_seq (docs/reading-the-mirror.md#following-changes)',
     file: variant,
     find: '  if (redescribed) renumberCells(ledger, seen.variantId);',
     replace: '',
@@ -45,7 +46,7 @@ export const FEED: readonly Mutant[] = [
   },
   {
     id: 'on-hand-keeps-number',
-    breaks: 'a new on_hand gives its row a new change_seq (docs/reading-the-mirror.md)',
+    breaks: 'a new on_hand gives its row a new change_seq (docs/reading-the-mirror.md#following-changes)',
     file: variant,
     find: 'tables.putCell(revalued ? { ...outcome.cell, changeSeq: ledger.nextChangeSeq() } : outcome.cell);',
     replace: 'tables.putCell(revalued ? outcome.cell : outcome.cell);',
@@ -53,7 +54,7 @@ export const FEED: readonly Mutant[] = [
   },
   {
     id: 'change-seq-not-given',
-    breaks: 'a changed row carries the number of its change (docs/reading-the-mirror.md)',
+    breaks: 'a changed row carries the number of its change (docs/reading-the-mirror.md#following-changes)',
     file: 'src/core/fold-delivery.ts',
     find: '    tables.putCell({ ...cell, changeSeq });',
     replace: '    tables.putCell(cell);',
@@ -61,7 +62,8 @@ export const FEED: readonly Mutant[] = [
   },
   {
     id: 'removal-row-missing',
-    breaks: 'a removal has its row in the feed (docs/reading-the-mirror.md: reason `removed`)',
+    breaks:
+      'a removal has its row in the feed (docs/reading-the-mirror.md#following-changes: reason `removed`)',
     file: 'src/core/fold-absence.ts',
     find: `  const changeSeq = ledger.appendChange({
     ...REMOVED,
@@ -74,14 +76,14 @@ export const FEED: readonly Mutant[] = [
   },
   {
     id: 'feed-numbers-repeat',
-    breaks: 'numbers only grow (docs/reading-the-mirror.md)',
+    breaks: 'numbers only grow (docs/reading-the-mirror.md#following-changes)',
     file: 'src/core/ledger.ts',
     find: 'const changeSeq = this.state.changeSeq + 1;',
     replace: 'const changeSeq = Math.max(1, this.state.changeSeq);',
   },
   {
     id: 'epoch-kept-after-restore',
-    breaks: 'a restored backup begins a new epoch (docs/reading-the-mirror.md)',
+    breaks: 'a restored backup begins a new epoch (docs/reading-the-mirror.md#following-changes)',
     file: 'src/store/epoch.ts',
     find: 'const why = whyRestarted(recorded, found, mark);',
     replace: 'const why = null as string | null;',
@@ -90,7 +92,8 @@ export const FEED: readonly Mutant[] = [
   },
   {
     id: 'epoch-reuses-numbers',
-    breaks: "a new epoch's numbers are above all that were given out (docs/reading-the-mirror.md)",
+    breaks:
+      "a new epoch's numbers are above all that were given out (docs/reading-the-mirror.md#following-changes)",
     file: 'src/core/fold.ts',
     find: 'changeSeq: Math.max(changeSeq, entry.givenOutSeq) + 1,',
     replace: 'changeSeq,',
@@ -99,7 +102,7 @@ export const FEED: readonly Mutant[] = [
   },
   {
     id: 'epoch-rows-trusted',
-    breaks: 'in a new epoch every product is read again (docs/reading-the-mirror.md)',
+    breaks: 'in a new epoch every product is read again (docs/reading-the-mirror.md#following-changes)',
     file: 'src/core/fold.ts',
     find: `    changeSeq: Math.max(changeSeq, entry.givenOutSeq) + 1,
     trustedAfterMs: entry.atMs + REPLICA_LAG_MS,`,

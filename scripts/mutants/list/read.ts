@@ -1,4 +1,4 @@
-/** How a read merges (docs/architecture.md#merge-rules, "A read"). */
+/** How a read merges (docs/architecture.md#reads). */
 import type { Mutant } from '../mutant.ts';
 
 const file = 'src/core/merge-read.ts';
@@ -7,7 +7,7 @@ export const READ: readonly Mutant[] = [
   {
     id: 'read-overwrites-later-delivery',
     breaks:
-      'a read never overwrites what was committed after it was sent (docs/architecture.md#merge-rules: event_seq > s0)',
+      'a read never overwrites what was committed after it was sent (docs/architecture.md#reads: event_seq > s0)',
     file,
     find: 'read.superseded || touched.eventSeq > read.s0 || read.sentAtMs',
     replace: 'read.superseded || read.sentAtMs',
@@ -16,14 +16,14 @@ export const READ: readonly Mutant[] = [
   {
     id: 'read-ignores-replica-lag',
     breaks:
-      'a read never overwrites what came within the 2 s before it was sent (docs/architecture.md#merge-rules: lagging replicas)',
+      'a read never overwrites what came within the 2 s before it was sent (docs/architecture.md#reads: lagging replicas)',
     file,
     find: ' || read.sentAtMs < touched.eventAtMs + REPLICA_LAG_MS;',
     replace: ';',
   },
   {
     id: 'concurrent-read-no-obligation',
-    breaks: 'a concurrent read that differs is a doubt (docs/architecture.md#merge-rules, "A read")',
+    breaks: 'a concurrent read that differs asks for another (docs/architecture.md#reads)',
     file,
     find: '      oblige: !agrees,',
     replace: '      oblige: false,',
@@ -31,7 +31,7 @@ export const READ: readonly Mutant[] = [
   {
     id: 'concurrent-read-leaves-no-window',
     breaks:
-      'a change that a concurrent read may have seen is in doubt (docs/architecture.md#merge-rules, rules 3 and 4b)',
+      'a change that a concurrent read may have seen asks for a read (docs/architecture.md#changes, rules 3 and 4b)',
     file,
     find: '    readHiMs: Math.max(cell.readHiMs, read.hiMs),',
     replace: '    readHiMs: cell.readHiMs,',
@@ -40,7 +40,7 @@ export const READ: readonly Mutant[] = [
   {
     id: 'close-reads-no-obligation',
     breaks:
-      'of two reads that differ within the replicas’ lag, neither is known to be the later (docs/architecture.md#merge-rules, "A read")',
+      'of two reads that differ within the replicas’ lag, neither is known to be the later (docs/architecture.md#reads)',
     file,
     find: 'oblige: drift && cell.verifiedAtMs !== null && read.loMs <= cell.readHiMs,',
     replace: 'oblige: false,',
@@ -48,7 +48,7 @@ export const READ: readonly Mutant[] = [
   },
   {
     id: 'close-totals-no-obligation',
-    breaks: 'the same of a total that no warehouse explains (docs/architecture.md#merge-rules, "Totals")',
+    breaks: 'the same of a total that no warehouse explains (docs/architecture.md#totals)',
     file: 'src/core/fold-variant.ts',
     find: 'if (seen.levels === null && oldQty !== newQty && soonAfter)',
     replace: 'if (false)',
@@ -57,15 +57,14 @@ export const READ: readonly Mutant[] = [
   {
     id: 'superseded-read-merged',
     breaks:
-      'an answer asked for before the one merged last is not merged over it (docs/architecture.md#merge-rules, "A read")',
+      'an answer asked for before the one merged last is not merged over it (docs/architecture.md#reads)',
     file: 'src/core/fold-read.ts',
     find: 'superseded: product !== undefined && entry.sentAtMs < product.readAtMs,',
     replace: 'superseded: false,',
   },
   {
     id: 'superseded-unknown-cell-no-obligation',
-    breaks:
-      'a cell that only a superseded answer shows is a doubt (docs/architecture.md#merge-rules, "A read")',
+    breaks: 'a stock level that only a superseded answer shows asks for a read (docs/architecture.md#reads)',
     file,
     find: "branch: 'superseded, unknown cell', cell: null, overwritten: null, oblige: true }",
     replace: "branch: 'superseded, unknown cell', cell: null, overwritten: null, oblige: false }",
@@ -73,7 +72,7 @@ export const READ: readonly Mutant[] = [
   },
   {
     id: 'read-lo-lowered',
-    breaks: 'read_lo never falls (docs/architecture.md#merge-rules, "A read")',
+    breaks: 'read_lo never falls (docs/architecture.md#reads)',
     file,
     find: `    readLoMs: Math.max(cell.readLoMs, read.loMs),
     readHiMs: Math.max(cell.readLoMs, read.hiMs),
@@ -85,7 +84,7 @@ export const READ: readonly Mutant[] = [
   },
   {
     id: 'read-window-not-set',
-    breaks: 'a read sets the window of what it saw (docs/architecture.md#merge-rules, "A read")',
+    breaks: 'a read sets the window of what it saw (docs/architecture.md#reads)',
     file,
     find: `    readLoMs: Math.max(cell.readLoMs, read.loMs),
     readHiMs: Math.max(cell.readLoMs, read.hiMs),
@@ -94,7 +93,7 @@ export const READ: readonly Mutant[] = [
   },
   {
     id: 'read-drift-not-corrected',
-    breaks: 'a dominated read that differs overwrites (docs/architecture.md#merge-rules, "A read")',
+    breaks: 'a dominated read that differs overwrites (docs/architecture.md#reads)',
     file,
     find: `    overwritten: drift ? { oldQty: cell.qty } : null,`,
     replace: `    overwritten: null,`,
@@ -102,23 +101,21 @@ export const READ: readonly Mutant[] = [
   {
     id: 'concurrent-total-no-obligation',
     breaks:
-      'a total that a concurrent read shows otherwise is a doubt (docs/architecture.md#merge-rules, "A read" and totals)',
+      'a total that a concurrent read shows otherwise asks for a read (docs/architecture.md#reads, docs/architecture.md#totals)',
     file: 'src/core/fold-variant.ts',
     find: '  if (concurrent && oldQty !== newQty) {',
     replace: '  if (concurrent && oldQty !== newQty && read.s0 < 0) {',
   },
   {
     id: 'read-overwrites-later-total',
-    breaks:
-      'a read never overwrites a total that moved after it was sent (docs/architecture.md#merge-rules, totals)',
+    breaks: 'a read never overwrites a total that moved after it was sent (docs/architecture.md#totals)',
     file: 'src/core/fold-variant.ts',
     find: '(concurrent && oldQty !== null && oldQty !== newQty)) return variant;',
     replace: 'false) return variant;',
   },
   {
     id: 'concurrent-read-resurrects',
-    breaks:
-      'a concurrent read neither brings a tombstone back nor creates (docs/reading-the-mirror.md, tombstones)',
+    breaks: 'a concurrent read neither brings a tombstone back nor creates (docs/architecture.md#removals)',
     file: 'src/core/fold-variant.ts',
     find: 'if ((known === undefined || known.goneAtMs !== null) && isConcurrent(before, read)) {',
     replace: 'if (known === undefined && isConcurrent(before, read)) {',
@@ -126,14 +123,14 @@ export const READ: readonly Mutant[] = [
   },
   {
     id: 'total-not-moved',
-    breaks: 'a change moves the total of its variant (docs/architecture.md#merge-rules, totals)',
+    breaks: 'a change moves the total of its variant (docs/architecture.md#totals)',
     file: 'src/core/fold-delivery.ts',
     find: 'return { ...variant, availableQty: total + deltaQty, asOfMs',
     replace: 'return { ...variant, availableQty: total, asOfMs',
   },
   {
     id: 'total-moved-twice',
-    breaks: 'a change moves the total once (docs/architecture.md#merge-rules, totals)',
+    breaks: 'a change moves the total once (docs/architecture.md#totals)',
     file: 'src/core/fold-delivery.ts',
     find: 'return { ...variant, availableQty: total + deltaQty, asOfMs',
     replace: 'return { ...variant, availableQty: total + 2 * deltaQty, asOfMs',
@@ -141,7 +138,7 @@ export const READ: readonly Mutant[] = [
   {
     id: 'new-cell-moves-total-by-all',
     breaks:
-      'a new cell moves the total from what the change found there (docs/architecture.md#merge-rules, totals)',
+      'a new stock level moves the total from what the change found there (docs/architecture.md#totals)',
     file: 'src/core/fold-delivery.ts',
     find: 'before === undefined || before.unexplainedAtMs !== null ? change.old : before.qty;',
     replace: 'before === undefined ? 0 : before.qty;',
@@ -150,7 +147,7 @@ export const READ: readonly Mutant[] = [
   {
     id: 'pulled-cells-not-suspect',
     breaks:
-      "a total that moved unexplained puts a pulled variant's rows under suspicion (docs/reading-the-mirror.md, pulled)",
+      "a total that moved unexplained puts a pulled variant's rows under suspicion (docs/architecture.md#totals)",
     file: 'src/core/fold-variant.ts',
     find: 'if (seen.levels === null && !isTrusted) suspectCells',
     replace: 'if (seen.levels === null && !isTrusted && read.s0 < 0) suspectCells',

@@ -1,4 +1,4 @@
-/** How the service is read (docs/architecture.md#reading-the-store). */
+/** How the store is read (docs/architecture.md#reading-the-store). */
 import type { Mutant } from '../mutant.ts';
 
 const sweep = 'src/reconcile/sweep.ts';
@@ -6,7 +6,7 @@ const sweep = 'src/reconcile/sweep.ts';
 export const READING: readonly Mutant[] = [
   {
     id: 'sweep-without-overlap',
-    breaks: 'pages of the list overlap (docs/architecture.md#reading-the-store, sweep)',
+    breaks: 'pages of the list overlap (docs/architecture.md#catalogue-scan)',
     file: sweep,
     find: 'offset + (canOverlap ? ids.length - 1 : 1);',
     replace: 'offset + ids.length;',
@@ -15,7 +15,7 @@ export const READING: readonly Mutant[] = [
   },
   {
     id: 'sweep-never-steps-back',
-    breaks: "a page without the last page's ids steps back (docs/architecture.md#reading-the-store, sweep)",
+    breaks: "a page without the last page's ids steps back (docs/architecture.md#catalogue-scan)",
     file: sweep,
     find: '    if (offset > 0 && before.size > 0 && !ids.some((id) => before.has(id))) {',
     replace: '    if (offset < 0) {',
@@ -24,8 +24,7 @@ export const READING: readonly Mutant[] = [
   },
   {
     id: 'sweep-checkpoint-too-far',
-    breaks:
-      'a killed sweep goes on no further than what is on record (docs/architecture.md#reading-the-store, sweep)',
+    breaks: 'a killed sweep goes on no further than what is on record (docs/architecture.md#catalogue-scan)',
     file: sweep,
     find: '      listOffset: nextOffset,',
     replace: '      listOffset: nextOffset + ids.length,',
@@ -34,7 +33,7 @@ export const READING: readonly Mutant[] = [
   },
   {
     id: 'sweep-product-not-recorded',
-    breaks: 'a product that only the list shows is read (docs/architecture.md#reading-the-store, sweep)',
+    breaks: 'a product that only the list shows is read (docs/architecture.md#catalogue-scan)',
     file: sweep,
     find: '    await recordListed(deps, ids);',
     replace: '    await recordListed(deps, ids.slice(1));',
@@ -43,7 +42,7 @@ export const READING: readonly Mutant[] = [
   },
   {
     id: 'token-requested-by-each',
-    breaks: 'one token request is in flight (docs/architecture.md#reading-the-store, token)',
+    breaks: 'one token request is in flight (docs/architecture.md#token)',
     file: 'src/service/token.ts',
     find: '    flight ??= refresh().finally(() => {',
     replace: '    flight = refresh().finally(() => {',
@@ -51,7 +50,7 @@ export const READING: readonly Mutant[] = [
   },
   {
     id: 'latch-ignored',
-    breaks: 'refused credentials are not tried again (docs/architecture.md#reading-the-store, token)',
+    breaks: 'refused credentials are not tried again (docs/architecture.md#token)',
     file: 'src/service/token.ts',
     find: '    if (latch !== null) {\n      if (!isLatchInFile)',
     replace: "    if (latch !== null && latch.description === '') {\n      if (!isLatchInFile)",
@@ -60,8 +59,7 @@ export const READING: readonly Mutant[] = [
   },
   {
     id: 'latch-forgotten-at-start',
-    breaks:
-      'refused credentials are not tried again after a restart (docs/architecture.md#reading-the-store, token)',
+    breaks: 'refused credentials are not tried again after a restart (docs/architecture.md#token)',
     file: 'src/service/token.ts',
     find: '    if (isLatchInFile) latch = state.latch;',
     replace: '    if (isLatchInFile && latch !== null) latch = state.latch;',
@@ -70,8 +68,7 @@ export const READING: readonly Mutant[] = [
   },
   {
     id: 'fair-share-off',
-    breaks:
-      'a fifth of the reads goes to the product read longest ago (docs/architecture.md#reading-the-store, queue)',
+    breaks: 'a fifth of the reads goes to the product read longest ago (docs/architecture.md#queue)',
     file: 'src/reconcile/due-ahead.ts',
     find: '    if (this.#sinceFair < FAIR_SHARE) return null;',
     replace: '    if (this.#sinceFair < 1e6 * FAIR_SHARE) return null;',
@@ -80,7 +77,7 @@ export const READING: readonly Mutant[] = [
   },
   {
     id: 'read-s0-too-late',
-    breaks: 's0 is the log position when the request was sent (docs/architecture.md#merge-rules, "A read")',
+    breaks: 's0 is the log position when the request was sent (docs/architecture.md#reads)',
     file: 'src/reconcile/product-reader.ts',
     find: `  const s0 = store.writer.lastSeq;
   const answer = await client.productDetail(productId, options);`,
@@ -90,7 +87,7 @@ export const READING: readonly Mutant[] = [
   },
   {
     id: 'failed-read-given-up',
-    breaks: 'a read that failed is tried again (docs/architecture.md#reading-the-store, queue)',
+    breaks: 'a read that failed is tried again (docs/architecture.md#queue)',
     file: 'src/reconcile/product-reader.ts',
     find: "  const parked = kind === 'rejected';",
     replace: "  const parked = kind !== 'contract';",
@@ -98,7 +95,7 @@ export const READING: readonly Mutant[] = [
   },
   {
     id: 'refusal-not-parked',
-    breaks: 'what the service refuses is parked (docs/architecture.md#reading-the-store, queue)',
+    breaks: 'what the store refuses is parked (docs/architecture.md#queue)',
     file: 'src/reconcile/product-reader.ts',
     find: "  const parked = kind === 'rejected';",
     replace: '  const parked = false;',

@@ -1,4 +1,4 @@
-/** What a read no longer shows (docs/architecture.md#merge-rules, tombstones and brake). */
+/** What a read no longer shows (docs/architecture.md#removals). */
 import type { Mutant } from '../mutant.ts';
 
 const absence = 'src/core/fold-absence.ts';
@@ -6,7 +6,7 @@ const absence = 'src/core/fold-absence.ts';
 export const REMOVAL: readonly Mutant[] = [
   {
     id: 'removed-at-first-sighting',
-    breaks: 'two reads must agree before anything is removed (docs/architecture.md#merge-rules, tombstones)',
+    breaks: 'two reads must agree before anything is removed (docs/architecture.md#removals)',
     file: 'src/core/merge-read.ts',
     find: '  const missingAtMs = thing.missingAtMs ?? read.sentAtMs;',
     replace: '  const missingAtMs = thing.missingAtMs ?? read.sentAtMs - REMOVAL_CONFIRM_MS;',
@@ -14,7 +14,7 @@ export const REMOVAL: readonly Mutant[] = [
   },
   {
     id: 'removed-too-soon',
-    breaks: 'the two reads are at least 30 s apart (docs/architecture.md#merge-rules, tombstones)',
+    breaks: 'the two reads are at least 30 s apart (docs/architecture.md#removals)',
     file: 'src/core/limits.ts',
     find: 'export const REMOVAL_CONFIRM_MS = 30_000;',
     replace: 'export const REMOVAL_CONFIRM_MS = 3_000;',
@@ -22,7 +22,7 @@ export const REMOVAL: readonly Mutant[] = [
   },
   {
     id: 'removed-by-concurrent-read',
-    breaks: 'a concurrent read removes nothing (docs/architecture.md#merge-rules, tombstones)',
+    breaks: 'a concurrent read removes nothing (docs/architecture.md#removals)',
     file: 'src/core/merge-read.ts',
     find: "  if (isConcurrent(thing, read)) return { kind: 'contested' };",
     replace: '',
@@ -30,7 +30,7 @@ export const REMOVAL: readonly Mutant[] = [
   {
     id: 'shown-level-keeps-its-wait',
     breaks:
-      'shown by a read beside a delivery, a level has not been missing all along (docs/architecture.md#merge-rules, tombstones)',
+      'shown by a read beside a delivery, a level has not been missing all along (docs/architecture.md#removals)',
     file: 'src/core/merge-read.ts',
     find: 'return read.superseded ? cell.missingAtMs : null;',
     replace: 'return cell.missingAtMs;',
@@ -39,7 +39,7 @@ export const REMOVAL: readonly Mutant[] = [
   {
     id: 'earlier-read-ends-the-wait',
     breaks:
-      'what a later read missed does not become present by an earlier one (docs/architecture.md#merge-rules, tombstones)',
+      'what a later read missed does not become present by an earlier one (docs/architecture.md#removals)',
     file: 'src/core/merge-read.ts',
     find: 'return read.superseded ? cell.missingAtMs : null;',
     replace: 'return null;',
@@ -47,8 +47,7 @@ export const REMOVAL: readonly Mutant[] = [
   },
   {
     id: 'contested-absence-no-obligation',
-    breaks:
-      'an absence that something newer speaks against is a doubt (docs/architecture.md#merge-rules, tombstones)',
+    breaks: 'an absence that something newer contradicts asks for a read (docs/architecture.md#removals)',
     file: absence,
     find: `        ledger.report({ kind: 'contested', what: 'cell', id });
         ledger.oblige(productId, 'conflict');`,
@@ -57,7 +56,7 @@ export const REMOVAL: readonly Mutant[] = [
   },
   {
     id: 'sighting-not-forgotten',
-    breaks: 'a product that is shown again was not missing (docs/architecture.md#merge-rules, tombstones)',
+    breaks: 'a product that is shown again was not missing (docs/architecture.md#removals)',
     file: 'src/core/fold-read.ts',
     find: `    readAtMs: read.sentAtMs,
     missingAtMs: null,`,
@@ -67,8 +66,7 @@ export const REMOVAL: readonly Mutant[] = [
   },
   {
     id: 'first-sighting-not-confirmed',
-    breaks:
-      'the first sighting queues the confirming read itself (docs/architecture.md#merge-rules, tombstones)',
+    breaks: 'the first sighting queues the confirming read itself (docs/architecture.md#removals)',
     file: 'src/core/ledger.ts',
     find: "    this.oblige(productId, 'confirm_removal', {",
     replace: "    if (read.s0 < 0) this.oblige(productId, 'confirm_removal', {",
@@ -76,7 +74,7 @@ export const REMOVAL: readonly Mutant[] = [
   },
   {
     id: 'brake-off',
-    breaks: 'more than 5 % and 20 products are not removed at once (docs/architecture.md#merge-rules, brake)',
+    breaks: 'more than 5 % and 20 products are not removed at once (docs/architecture.md#mass-removal-guard)',
     file: 'src/core/removal-brake.ts',
     find: 'return atStake > BRAKE_PRODUCTS && atStake > before * BRAKE_SHARE;',
     replace: 'return atStake > BRAKE_PRODUCTS && atStake > before;',
@@ -85,8 +83,7 @@ export const REMOVAL: readonly Mutant[] = [
   },
   {
     id: 'not-told-is-none',
-    breaks:
-      'an absent `warehouses` means "not told", never "none" (docs/architecture.md#merge-rules, tombstones)',
+    breaks: 'an absent `warehouses` means "unknown", never "none" (docs/architecture.md#removals)',
     file: 'src/service/snapshot.ts',
     find: 'levels: variant.warehouses?.map(levelSnapshot) ?? null,',
     replace: 'levels: variant.warehouses?.map(levelSnapshot) ?? [],',
@@ -94,7 +91,7 @@ export const REMOVAL: readonly Mutant[] = [
   },
   {
     id: 'removed-cell-keeps-gap',
-    breaks: 'nothing is owed for what is gone (docs/architecture.md#merge-rules, tombstones and gaps)',
+    breaks: 'a tombstone has no re-read request (docs/architecture.md#removals, docs/architecture.md#gaps)',
     file: absence,
     find: 'if (gap.warehouseId === cell.warehouseId) tables.deleteGap(gap);',
     replace: "if (gap.warehouseId === '') tables.deleteGap(gap);",
@@ -102,7 +99,7 @@ export const REMOVAL: readonly Mutant[] = [
   {
     id: 'missed-lookup-not-confirmed',
     breaks:
-      'a variant that no walk finds is given up after the second one (docs/architecture.md#merge-rules, rule 1)',
+      'a variant that no catalogue scan finds is given up after the second one (docs/architecture.md#changes, rule 1)',
     file: 'src/core/fold.ts',
     find: '          lookupAtMs: verdict.confirmAtMs,',
     replace: '          lookupAtMs: null,',
@@ -110,7 +107,7 @@ export const REMOVAL: readonly Mutant[] = [
   },
   {
     id: 'brake-renews-doubt',
-    breaks: 'what the brake holds asks for no reads (docs/architecture.md#merge-rules, the brake)',
+    breaks: 'what the mass-removal guard holds asks for no reads (docs/architecture.md#mass-removal-guard)',
     file: 'src/core/fold-absence.ts',
     find: `    seq: read.s0,
     atMs: product.missingAtMs ?? read.sentAtMs,
@@ -121,7 +118,7 @@ export const REMOVAL: readonly Mutant[] = [
   {
     id: 'returned-cells-stay-gone',
     breaks:
-      'a variant that comes back brings the warehouses that no read tells (docs/reading-the-mirror.md, pulled; docs/architecture.md#merge-rules, tombstones)',
+      'a variant that comes back brings the warehouses that no read tells (docs/architecture.md#variants-that-come-back)',
     file: 'src/core/fold-variant.ts',
     find: 'if (isBack && seen.levels === null) restoreCells',
     replace: 'if (isBack && seen.levels === null && read.s0 < 0) restoreCells',
@@ -130,7 +127,7 @@ export const REMOVAL: readonly Mutant[] = [
   {
     id: 'returned-cells-trusted',
     breaks:
-      'what came back without being told is in doubt until a change sets it (docs/reading-the-mirror.md, suspect)',
+      'a level that returns without a figure is suspect until a change sets it (docs/reading-the-mirror.md#views, suspect)',
     file: 'src/core/fold-variant.ts',
     find: 'missingAtMs: null, unexplainedAtMs: entry.atMs, changeSeq });',
     replace: 'missingAtMs: null, changeSeq });',

@@ -1,15 +1,15 @@
-/** The mirror's public views against the simulated store's truth, figure by figure. */
+/** Compares the mirror's public views with the simulated store, figure by figure. */
 import { openReader } from '../../store/open.ts';
 import type { Sandbox } from '../../sandbox/sandbox.ts';
 
 export interface Comparison {
-  /** Stock levels, totals and products that were compared. */
+  /** The stock levels, totals and products compared. */
   readonly levels: number;
   readonly totals: number;
   readonly products: number;
-  /** Levels of pulled variants that only webhooks tell: named by none yet, or in the dark since one did not arrive. */
+  /** Levels of pulled variants that only webhooks show: none has named them yet, or the last one did not arrive. */
   readonly untold: number;
-  /** What differs, in words. */
+  /** The differences, in words. */
   readonly differences: readonly string[];
 }
 
@@ -34,17 +34,17 @@ interface ProductRow {
   readonly name: string;
 }
 
-/** What one side shows, by id. */
+/** The figures of one side, by id. */
 type Figures = Map<string, string>;
 
-/** Variants of which a webhook did not arrive. What it said of a pulled one's warehouses, no read can tell. */
+/** Variants with a webhook that did not arrive. For the warehouses of a pulled one, no read can replace it. */
 export function missedVariants({ records }: Pick<Sandbox['deliveries'], 'records'>): Set<string> {
   const missed = records.filter(({ outcome, status }) => outcome !== 'answered' || status !== 204);
   return new Set(missed.flatMap(({ delivery }) => delivery.items.map((item) => item.id)));
 }
 
 /**
- * Reads the database as an ERP would: read-only, all views of one instant.
+ * * Reads the database as an ERP would: read-only, all views in one snapshot.
  * @param missed see `missedVariants`.
  */
 export function compareWithTruth(
@@ -82,7 +82,7 @@ function compare(
   let untold = 0;
   for (const cell of truth.cells) {
     const key = `${cell.variantId}/${cell.warehouseId}`;
-    // One loss may hide another from the total that reads do tell: then not even suspicion falls on the row.
+    // Two losses may cancel out in the total that reads show: then the row is not even marked suspect.
     const isTold = held.has(key) && !suspects.has(key) && !missed.has(cell.variantId);
     if (cell.kind === 'pulled' && !isTold) {
       held.delete(key);

@@ -1,7 +1,7 @@
-/** What the demo does to the network and to the service's answers. */
+/** The demo's faults: in the network and in the store's answers. */
 import type { Sandbox } from '../../sandbox/sandbox.ts';
 
-/** Webhooks are lost, doubled, delayed and overtaken; reads are stale, slow and fail. */
+/** Webhooks are lost, duplicated, delayed and reordered; reads are stale, slow or fail. */
 export function beginFaults({ network, reads }: Sandbox): void {
   network.loss = 0.12;
   network.duplicate = 0.1;

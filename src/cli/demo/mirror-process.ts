@@ -1,4 +1,4 @@
-/** The real service as a child process, as a person would start it, with its log read line by line. */
+/** The real mirror as a child process, started as a person would; its log output is read line by line. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { dirname } from 'node:path';
@@ -12,7 +12,7 @@ export interface MirrorProcess {
   readonly port: number;
   readonly opsPort: number;
   readonly ops: OpsClient;
-  /** Resolves when the process has ended; one that has ended already is left alone. */
+  /** Resolves when the process has ended; does nothing if it already has. */
   kill(signal: NodeJS.Signals): Promise<void>;
 }
 
@@ -24,13 +24,13 @@ export interface LogLine {
 
 export interface MirrorProcessOptions {
   readonly sandbox: Sandbox;
-  /** In a folder of its own, which is the process's too. */
+  /** In a folder of its own, which is also the process's working directory. */
   readonly databasePath: string;
-  /** 0 takes free ones. */
+  /** 0: free ports. */
   readonly port: number;
   readonly opsPort: number;
   readonly onLog: (line: LogLine) => void;
-  /** Told when the process ends without having been asked to, once it has listened. */
+  /** Called when the process ends unasked after it has begun to listen. */
   readonly onDeath: (error: Error) => void;
 }
 
@@ -38,14 +38,14 @@ const START_WITHIN_MS = 15_000;
 const isSource = import.meta.url.endsWith('.ts');
 const ENTRY = fileURLToPath(new URL(isSource ? '../../main.ts' : '../../main.js', import.meta.url));
 
-/** @throws Error when it does not listen in time. */
+/** @throws Error when it does not start in time. */
 export async function startMirror(options: MirrorProcessOptions): Promise<MirrorProcess> {
   const { sandbox, databasePath, onLog, onDeath } = options;
   const child = spawn(process.execPath, [ENTRY], {
-    // No .env of the caller's takes part.
+    // Ignores a .env file of the caller.
     cwd: dirname(databasePath),
     stdio: ['ignore', 'pipe', 'pipe'],
-    // A group of its own: Ctrl-C at the terminal is for the demo, which ends its mirror in order.
+    // A process group of its own: Ctrl-C reaches only the demo, which then stops its mirror in order.
     detached: true,
     env: {
       SERVICE_BASE_URL: sandbox.baseUrl,
@@ -63,7 +63,7 @@ export async function startMirror(options: MirrorProcessOptions): Promise<Mirror
   const ended = once(child, 'close');
   let errors = '';
   child.stderr.setEncoding('utf8').on('data', (text: string) => (errors += text));
-  // Should the demo itself be ended hard, its mirror must not live on.
+  // If the demo itself is killed, its mirror must not live on.
   const endWithParent = (): void => void child.kill('SIGKILL');
   process.once('exit', endWithParent);
 
@@ -77,11 +77,13 @@ export async function startMirror(options: MirrorProcessOptions): Promise<Mirror
 
   const listening = Promise.withResolvers<LogLine>();
   const late = setTimeout(
-    () => listening.reject(new Error(`the mirror does not listen after ${START_WITHIN_MS / 1_000} s`)),
+    () => listening.reject(new Error(`the mirror did not start within ${START_WITHIN_MS / 1_000} s`)),
     START_WITHIN_MS,
   );
   child.once('close', (code, signal) => {
-    const error = new Error(`the mirror ended by itself (${signal ?? `exit code ${code}`}) ${errors}`.trim());
+    const error = new Error(
+      `the mirror ended unexpectedly (${signal ?? `exit code ${code}`}) ${errors}`.trim(),
+    );
     listening.reject(error);
     if (!isAsked) onDeath(error);
   });

@@ -8,7 +8,7 @@ const LOOK_EVERY_MS = 200;
 const statusSchema = z.object({ state: z.string(), pending_reads: z.number() });
 const runsSchema = z.object({ runs: z.array(z.object({ run_id: z.number(), state: z.string() })) });
 
-/** No run is under way. With `readsToo`, no read is due either, and the mirror is live. */
+/** No run is under way. With `readsToo`, also no read is due and the mirror is live. */
 export interface Rest {
   readonly readsToo: boolean;
   readonly withinMs: number;
@@ -16,7 +16,7 @@ export interface Rest {
 
 /**
  * @param cancelled ends the wait.
- * @returns false when it took longer. @throws the reason of `cancelled`.
+ * * @returns false on a timeout. @throws the reason of `cancelled`.
  */
 export async function untilAtRest(ops: OpsClient, rest: Rest, cancelled: AbortSignal): Promise<boolean> {
   const untilMs = performance.now() + rest.withinMs;

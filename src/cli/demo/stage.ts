@@ -1,4 +1,4 @@
-/** The demo's course: first sync, trouble, a kill in the middle of it, repair, verdict. */
+/** The demo's course: first sync, faults with a kill in between, repair, verdict. */
 import { once } from 'node:events';
 import { z } from 'zod';
 import type { Sandbox } from '../../sandbox/sandbox.ts';
@@ -11,14 +11,14 @@ import { judge } from './verdict.ts';
 import { colours } from '../colours.ts';
 
 export interface StageOptions {
-  /** About how long the whole may take; without it the trouble goes on until Ctrl-C. */
+  /** About how long the demo may take; without it, the faults go on until Ctrl-C. */
   readonly seconds?: number;
   readonly products: number;
   /** Stock changes per second. */
   readonly rate: number;
 }
 
-/** Kept of `seconds` for repairing and comparing at the end. */
+/** The part of `seconds` reserved for repair and comparison. */
 const ENDING_MS = 18_000;
 const TROUBLE_AT_LEAST_MS = 3_000;
 const KILL_AFTER_MS = 10_000;
@@ -31,7 +31,7 @@ export class Stage {
   readonly #databasePath: string;
   readonly #story: Story;
   readonly #startedMs = performance.now();
-  /** The mirror has ended on its own, and with it the demo. */
+  /** Set when the mirror has ended unexpectedly, which ends the demo. */
   readonly #died = new AbortController();
   #mirror: MirrorProcess | null = null;
 
@@ -43,24 +43,26 @@ export class Stage {
   }
 
   /**
-   * @param interrupted ends the trouble early; the verdict follows all the same.
-   * @returns the exit code. @throws Error when the mirror ends on its own, or cannot be made to work.
+   * * @param interrupted ends the faults early; the verdict still follows.
+   * @returns the exit code. @throws Error when the mirror ends unexpectedly or does not start.
    */
   async play(interrupted: AbortSignal): Promise<number> {
     const story = this.#story;
     interrupted.addEventListener('abort', () =>
-      story.say(colours.bold('Ctrl-C: the store stops selling, and the mirror repairs what is left')),
+      story.say(colours.bold('Ctrl-C: the store stops selling, and the mirror repairs what still differs')),
     );
-    story.say(colours.bold(`a store with ${this.#options.products} products, and an empty mirror beside it`));
+    story.say(colours.bold(`a store with ${this.#options.products} products, and an empty mirror`));
     let mirror = await this.#start(0, 0);
-    if (!(await this.#untilAtRest(mirror, true))) throw new Error('the first sync does not end');
+    if (!(await this.#untilAtRest(mirror, true))) throw new Error('the first sync did not finish in time');
     story.say(colours.green(`the mirror has read every product: ${describe(this.#compare())}`));
 
     const stopTelling = story.begin();
     beginFaults(this.#sandbox);
     this.#sandbox.traffic.start(this.#options.rate);
     story.say(
-      colours.bold('the store sells, and its webhooks get lost, doubled, delayed; reads are slow or fail'),
+      colours.bold(
+        'the store sells; the network loses, duplicates and delays its webhooks; reads are slow or fail',
+      ),
     );
     const summary = setInterval(() => story.say(colours.dim(this.#describe())), SUMMARY_EVERY_MS);
     try {
@@ -87,7 +89,7 @@ export class Stage {
     await this.#mirror?.kill('SIGTERM');
   }
 
-  /** @param port of the webhooks, as the next ones: 0 takes a free one. */
+  /** @param port the webhook port; like the others, 0 takes a free one. */
   async #start(port: number, opsPort: number): Promise<MirrorProcess> {
     const mirror = await startMirror({
       sandbox: this.#sandbox,
@@ -102,20 +104,22 @@ export class Stage {
     return mirror;
   }
 
-  /** At the same address, as a real service would be. */
+  /** At the same address, as in real operation. */
   async #killAndRestart(mirror: MirrorProcess): Promise<MirrorProcess> {
     this.#story.say(colours.bold('the mirror is killed (kill -9) and started again'));
     await mirror.kill('SIGKILL');
     const next = await this.#start(mirror.port, mirror.opsPort);
-    this.#story.say(colours.green('it is back, with every webhook that it had answered'));
+    this.#story.say(colours.green('the mirror is back, with every webhook that it had answered'));
     return next;
   }
 
-  /** That the very last webhooks were lost, nothing that came later can show: an operator's resync finds it. */
+  /** No later webhook can prove that the very last ones were lost: an operator's resync finds it. */
   async #repair(mirror: MirrorProcess): Promise<boolean> {
-    // A run that began before the store stopped would be taken for the new one.
+    // The request would join a run that began before the store stopped.
     await untilAtRest(mirror.ops, { readsToo: false, withinMs: REST_WITHIN_MS }, this.#died.signal);
-    this.#story.say('an operator asks for a resync: what the very last webhooks said may be lost unnoticed');
+    this.#story.say(
+      'an operator starts a resync, because no later webhook would reveal that the very last ones were lost',
+    );
     await mirror.ops.post('/api/resync', {}, z.object({ run_id: z.number() }));
     return this.#untilAtRest(mirror, true);
   }
@@ -124,7 +128,7 @@ export class Stage {
     return untilAtRest(mirror.ops, { readsToo, withinMs: REST_WITHIN_MS }, this.#died.signal);
   }
 
-  /** How long the trouble lasts; null: until Ctrl-C. */
+  /** How long the faults last; null: until Ctrl-C. */
   #troubleMs(): number | null {
     const { seconds } = this.#options;
     if (seconds === undefined) return null;
@@ -132,10 +136,10 @@ export class Stage {
     return Math.max(TROUBLE_AT_LEAST_MS, leftMs);
   }
 
-  /** @param ms null: until interrupted. @throws why the mirror has ended. */
+  /** @param ms null: until interrupted. @throws the reason why the mirror ended. */
   async #wait(ms: number | null, interrupted: AbortSignal): Promise<void> {
     const passed = new AbortController();
-    // A timer of any length keeps the process alive while only a signal can end the wait.
+    // Any timer keeps the process alive while only a signal can end the wait.
     const timer = setInterval(() => ms !== null && passed.abort(), ms ?? 60_000);
     const end = AbortSignal.any([interrupted, this.#died.signal, passed.signal]);
     if (!end.aborted) await once(end, 'abort');
@@ -154,7 +158,7 @@ export class Stage {
   #describe(): string {
     const { tally } = this.#story;
     return (
-      `${tally.sent} webhooks sent, ${tally.lost + tally.missed} of them lost, ${tally.duplicated} doubled, ` +
+      `${tally.sent} webhooks sent, ${tally.lost + tally.missed} of them lost, ${tally.duplicated} duplicated, ` +
       `${tally.late} late; ${tally.repaired} figures corrected; now ${describe(this.#compare())}`
     );
   }

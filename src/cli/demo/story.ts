@@ -1,10 +1,10 @@
-/** Tells, a line each, what the network did to the webhooks and what the mirror found and corrected. */
+/** Prints a line for each fault of the network, and for each finding and correction of the mirror. */
 import type { DeliveryRecord } from '../../sandbox/deliveries.ts';
 import type { Sandbox } from '../../sandbox/sandbox.ts';
 import type { LogLine } from './mirror-process.ts';
 import { colours } from '../colours.ts';
 
-/** What happened, also where no line told it. */
+/** Counts of all events, printed or not. */
 export interface Tally {
   sent: number;
   /** The network lost it. */
@@ -15,26 +15,27 @@ export interface Tally {
   /** A newer one arrived first. */
   late: number;
   gapsOpened: number;
-  /** The missing webhook came after all. */
+  /** The missing webhook arrived late. */
   gapsClosed: number;
   lossesProved: number;
   /** Figures that a read corrected. */
   repaired: number;
 }
 
-/** More lines a second than this cannot be read; the tally counts the rest. */
+/** More lines a second are not readable; the tally counts the rest. */
 const LINES_PER_SECOND = 8;
 
-/** What the mirror logs, word for word. */
-export const PROVED = 'a delivery is lost: its cell is repaired, the products that move are read';
-export const CORRECTED = 'a read found a difference and corrected it';
+/** The mirror's log messages, word for word. */
+export const PROVED =
+  'a delivery from the store was lost: its stock level is re-read, and so are the products that moved recently';
+export const CORRECTED = 'a read found a difference from the store and corrected it';
 
-/** Why a figure was wrong, by the cause that the mirror logs. */
+/** Why a figure was wrong, by the cause in the mirror's log output. */
 const CAUSES: Readonly<Record<string, string>> = {
-  gap: 'a webhook before it was lost',
+  gap: 'an earlier webhook was lost',
   lost_tail: 'its last webhook was lost',
-  downtime: 'it changed while nobody listened',
-  conflict: 'webhooks and reads had disagreed',
+  downtime: 'it changed while the mirror was down',
+  conflict: 'webhooks and reads contradicted each other',
 };
 
 export class Story {
@@ -54,7 +55,7 @@ export class Story {
   readonly #startedMs = performance.now();
   #second = 0;
   #linesInSecond = 0;
-  /** When the newest webhook that has arrived was made. */
+  /** When the newest webhook received so far was made. */
   #newestMs = 0;
 
   constructor(sandbox: Pick<Sandbox, 'truth' | 'deliveries'>, write: (text: string) => void) {
@@ -67,12 +68,12 @@ export class Story {
     this.#write(`${colours.dim(`${seconds.toFixed(1).padStart(5)} s`)}  ${text}\n`);
   }
 
-  /** Tells of every webhook from here on. @returns how to end that. */
+  /** Reports every webhook from now on. @returns stops it. */
   begin(): () => void {
     return this.#sandbox.deliveries.onSettled((record) => this.#tellDelivery(record));
   }
 
-  /** Tells of what the mirror logs. */
+  /** Reports a line of the mirror's log output. */
   log(line: LogLine): void {
     const { tally } = this;
     switch (line.msg) {
@@ -80,7 +81,7 @@ export class Story {
         const { name, fromQty, toQty } = this.#gapOf(line);
         tally.gapsOpened += 1;
         const held = `the mirror held ${fromQty}, this change is from ${toQty}`;
-        return this.#tell(colours.cyan, 'gap', `${name}: ${held}; a webhook is missing`);
+        return this.#tell(colours.cyan, 'gap', `${name}: ${held}, so a webhook is missing`);
       }
       case 'gap_closed':
         tally.gapsClosed += 1;
@@ -95,7 +96,7 @@ export class Story {
         return this.#tell(
           colours.green,
           'proved',
-          `${name}: the missing webhook is lost, a read took its place`,
+          `${name}: the missing webhook was lost, a read replaced it`,
         );
       }
       case CORRECTED: {
@@ -133,7 +134,7 @@ export class Story {
     this.#newestMs = Math.max(this.#newestMs, record.delivery.requestTimeMs);
     if (behindMs <= 0) return;
     tally.late += 1;
-    this.#tell(colours.yellow, 'late', `${what}, arrives after one that is ${behindMs} ms newer`);
+    this.#tell(colours.yellow, 'late', `${what}, arrives after a webhook that is ${behindMs} ms newer`);
   }
 
   #tell(paint: (text: string) => string, word: string, text: string): void {

@@ -1,4 +1,4 @@
-/** The end of the story: what happened, and whether the mirror is right. */
+/** The verdict: what happened, and whether the mirror equals the store. */
 import { colours } from '../colours.ts';
 import { EXIT } from '../exit-codes.ts';
 import type { Comparison } from './compare.ts';
@@ -11,17 +11,17 @@ export interface Verdict {
   readonly exitCode: number;
 }
 
-/** @param isAtRest no read was due any more when the figures were compared. */
+/** @param isAtRest no read was due when the figures were compared. */
 export function judge(comparison: Comparison, tally: Tally, isAtRest: boolean): Verdict {
   const { differences, levels, totals, products, untold } = comparison;
   const lines = [
     '',
     `webhooks    ${tally.sent} sent: ${tally.lost} lost, ${tally.missed} not answered, ` +
       `${tally.duplicated} delivered twice, ${tally.late} late`,
-    `the mirror  ${tally.gapsOpened} times found a webhook missing (${tally.gapsClosed} came late, ` +
-      `${tally.lossesProved} proved lost), corrected ${tally.repaired} figures by reading products`,
+    `the mirror  noticed ${tally.gapsOpened} missing webhooks (${tally.gapsClosed} came late, ` +
+      `${tally.lossesProved} were lost) and corrected ${tally.repaired} figures by reading products`,
     `compared    ${levels} stock levels, ${totals} totals and ${products} products with the store's own` +
-      (untold === 0 ? '' : `, without ${untold} levels of pulled products that no webhook has told since`),
+      (untold === 0 ? '' : `, without ${untold} levels of pulled products, which only a webhook could show`),
     ...differences.slice(0, DIFFERENCES_SHOWN).map((difference) => colours.red(`            ${difference}`)),
   ];
   if (differences.length > DIFFERENCES_SHOWN) {
@@ -42,5 +42,5 @@ function different(count: number, isAtRest: boolean): string {
   const figures = `${count} ${count === 1 ? 'figure differs' : 'figures differ'}`;
   return isAtRest
     ? `VERDICT: different. ${figures}.`
-    : `VERDICT: unfinished. The mirror still wants to read; ${figures}.`;
+    : `VERDICT: unfinished. The mirror still has products to read; ${figures}.`;
 }

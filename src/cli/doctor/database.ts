@@ -1,4 +1,7 @@
-/** The database: there, ours, whole, with room to grow, for the right eyes, and with its history going on. */
+/**
+ * The database: present, ours, undamaged, with room to grow, readable by the right users only, and with its history
+ * intact.
+ */
 import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { whyRestarted } from '../../store/epoch.ts';
@@ -13,10 +16,10 @@ import { openMirrorOfAnyAge } from '../mirror-file.ts';
 import { fail, megabytes, messageOf, ok, warn, type Check } from './check.ts';
 
 const DAMAGED =
-  'stop the service, restore a backup or move the file away; the mirror is read again from the service';
+  'stop the mirror, then restore a backup or move the file away; the mirror is then read again from the store';
 const LITTLE_ROOM_BYTES = 100e6;
 
-/** @param isWhole checks every index against its table too, which takes several times as long. */
+/** @param isWhole also checks every index against its table, which takes several times as long. */
 export function checkDatabase(path: string, { full: isWhole }: { readonly full: boolean }): Check[] {
   let db;
   let places: Check[] = [];
@@ -25,7 +28,11 @@ export function checkDatabase(path: string, { full: isWhole }: { readonly full: 
     places = [checkRoom(path), ...checkPermissions(path)];
     if (!isMade) {
       return [
-        warn('database', `${path} does not exist`, 'start the service: it makes it, and reads everything'),
+        warn(
+          'database',
+          `${path} does not exist`,
+          'start the mirror: it creates the file and reads everything',
+        ),
         ...places,
       ];
     }
@@ -45,13 +52,13 @@ export function checkDatabase(path: string, { full: isWhole }: { readonly full: 
   }
 }
 
-/** What the store refuses ends with the remedy. */
+/** What the database refuses comes with the remedy. */
 function refused(error: unknown): Check {
   const [, what, remedy] = /^(.*): (.*?)\.?$/s.exec(messageOf(error)) ?? [];
   return fail('database', what ?? messageOf(error), remedy ?? 'restore a backup, or move the file away');
 }
 
-/** In a damaged file any look may fail: the others are taken all the same. */
+/** In a damaged file any check may fail; the others are still made. */
 function looked(name: string, look: () => Check): Check {
   try {
     return look();
@@ -66,7 +73,7 @@ function checkSchema(db: Db, path: string): Check {
   const known = knownSchemaVersion();
   const message = `${path}, ${size}, schema version ${version}`;
   if (version === known) return ok('database', message);
-  return warn('database', `${message} of ${known}`, 'start the service: it brings it up to date');
+  return warn('database', `${message} of ${known}`, 'start the mirror: it brings the schema up to date');
 }
 
 function checkIntegrity(db: Db, isWhole: boolean): Check {
@@ -88,8 +95,8 @@ function checkRoom(path: string): Check {
   const fileBytes = statSync(path, { throwIfNoEntry: false })?.size ?? 0;
   const message = `${megabytes(freeBytes)} free in ${folder}, the database has ${megabytes(fileBytes)}`;
   if (freeBytes < LITTLE_ROOM_BYTES)
-    return fail('disk', message, 'make room: what cannot be stored is answered 503');
-  if (freeBytes < fileBytes) return warn('disk', message, 'make room: not even a backup fits');
+    return fail('disk', message, 'make room: deliveries that cannot be stored are answered 503 and lost');
+  if (freeBytes < fileBytes) return warn('disk', message, 'make room: a backup would not fit');
   return ok('disk', message);
 }
 
@@ -106,8 +113,8 @@ function checkPermissions(path: string): Check[] {
       return [
         fail(
           'permissions',
-          `${each} may not be written by this user`,
-          'let the user who runs the service write it',
+          `${each} is not writable by this user`,
+          'make it writable for the user who runs the mirror',
         ),
       ];
     }
@@ -116,7 +123,7 @@ function checkPermissions(path: string): Check[] {
     ((statSync(each, { throwIfNoEntry: false })?.mode ?? 0) & mask) !== 0;
   const found: Check[] = [];
   if (open(path, 0o002)) {
-    found.push(warn('permissions', `every user may write ${path}`, `chmod o-w ${path}`));
+    found.push(warn('permissions', `every user may write to ${path}`, `chmod o-w ${path}`));
   }
   for (const secret of [`${path}.token`, join(process.cwd(), '.env')]) {
     if (!open(secret, 0o077)) continue;
@@ -126,16 +133,19 @@ function checkPermissions(path: string): Check[] {
   }
   return found.length > 0
     ? found
-    : [ok('permissions', 'database and folder may be written, secrets are private')];
+    : [ok('permissions', 'database and folder are writable, secrets are private')];
 }
 
-/** The mark first: read after the position, it could be ahead of it by what a server has written in between. */
+/**
+ * The high-water mark first: read after the position, it could be ahead by what a running mirror has written in
+ * between.
+ */
 function checkHistory(db: Db, path: string): Check {
   let mark;
   try {
     mark = readMark(path);
   } catch (error) {
-    return warn('history', messageOf(error), 'start the service: it writes a new one');
+    return warn('history', messageOf(error), 'start the mirror: it writes a new one');
   }
   const position = new MarkKeeper(db, path).position();
   const recorded = db
@@ -151,11 +161,15 @@ function checkHistory(db: Db, path: string): Check {
     return warn(
       'history',
       `${message}: ${why}`,
-      'nothing: the next start begins a new epoch and reads everything',
+      'nothing to do: the next start begins a new epoch and reads everything',
     );
   }
   if (mark === null && file !== null) {
-    return warn('history', `${message}, no mark beside the database`, 'nothing: a running service writes it');
+    return warn(
+      'history',
+      `${message}, no high-water mark beside the database`,
+      'nothing to do: a running mirror writes it',
+    );
   }
   return ok('history', message);
 }

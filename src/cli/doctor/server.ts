@@ -1,11 +1,11 @@
-/** The running server: does one hold the database, and do its two listeners answer. */
+/** The running mirror: does one hold the database, and do its two listeners answer? */
 import type { Config } from '../../config.ts';
 import { isDatabaseLocked } from '../../store/lock.ts';
 import { urlOf } from '../listener-url.ts';
 import { fail, messageOf, ok, warn, type Check } from './check.ts';
 
 const TIMEOUT_MS = 5_000;
-/** In the place of a status. */
+/** Stands in for an HTTP status. */
 const NO_ANSWER = 0;
 
 interface Answer {
@@ -18,9 +18,9 @@ export async function checkServer(config: Config): Promise<Check[]> {
   const privateUrl = urlOf(config.ops, '/readyz');
   const publicAnswer = await ask(publicUrl);
   const privateAnswer = await ask(privateUrl, config.ops.token?.reveal());
-  // After them: a socket that systemd holds is answered by a server that was about to start.
+  // After the requests: a socket that systemd holds may be answered by a mirror that was just starting.
   const server = checkLock(config.database.path);
-  // Where nobody can tell, what answers as the server does is taken for it.
+  // Where this user may not look, whatever answers like the mirror is taken for it.
   const isRunning = server.status !== 'warn';
   return [
     server,
@@ -35,18 +35,18 @@ function checkLock(path: string): Check {
       ? ok('server', 'it holds the database')
       : warn(
           'server',
-          'none runs on this database: webhooks are not received',
+          'no mirror runs on this database: webhooks are not received',
           'start it: stock-mirror serve',
         );
   } catch (error) {
-    return fail('server', messageOf(error), 'run this as the user of the service');
+    return fail('server', messageOf(error), 'run this as the user who runs the mirror');
   }
 }
 
 function judgePublic(url: string | null, answer: Answer | null, isRunning: boolean): Check {
   const name = 'webhook listener';
   if (url === null)
-    return warn(name, 'PORT is 0, a different port at each start', 'set PORT to one of your choice');
+    return warn(name, 'PORT is 0, a different port at each start', 'set PORT to a fixed port');
   if (answer === null) return silent(name, url, isRunning, 'HOST and PORT');
   if (answer.status === NO_ANSWER) return mute(name, url, answer);
   const isOurs = answer.json?.['status'] === 'ok' || answer.json?.['error'] === 'unavailable';
@@ -55,46 +55,50 @@ function judgePublic(url: string | null, answer: Answer | null, isRunning: boole
   return fail(
     name,
     `${url} answers ${answer.status}: it cannot commit`,
-    'see the log of the server, and the disk',
+    'look at the log output of the mirror, and at the disk',
   );
 }
 
 function judgePrivate(url: string | null, answer: Answer | null, isRunning: boolean): Check {
   const name = 'private listener';
   if (url === null)
-    return warn(name, 'OPS_PORT is 0, a different port at each start', 'set OPS_PORT to one of your choice');
+    return warn(name, 'OPS_PORT is 0, a different port at each start', 'set OPS_PORT to a fixed port');
   if (answer === null) return silent(name, url, isRunning, 'OPS_HOST and OPS_PORT');
   if (answer.status === NO_ANSWER) return mute(name, url, answer);
   const state = answer.json?.['state'];
   if (answer.status === 401)
-    return fail(name, `${url} has another OPS_TOKEN`, 'give this command the same one');
+    return fail(name, `${url} has another OPS_TOKEN`, 'give this command the same token');
   if (typeof state !== 'string' || !isRunning) return foreign(name, url, 'OPS_PORT');
   if (state === 'live') return ok(name, `${url}: the mirror is live`);
-  return warn(name, `${url}: the mirror is ${state}`, 'stock-mirror status says what it waits for');
+  return warn(name, `${url}: the mirror is ${state}`, '`stock-mirror status` shows what it is waiting for');
 }
 
 function silent(name: string, url: string, isRunning: boolean, variables: string): Check {
-  if (!isRunning) return warn(name, `nobody listens at ${url}`, 'start the server');
-  return fail(name, `a server runs, but not at ${url}`, `give this command the ${variables} of the server`);
+  if (!isRunning) return warn(name, `nothing listens at ${url}`, 'start the mirror');
+  return fail(
+    name,
+    `a mirror runs, but not at ${url}`,
+    `give this command the ${variables} of the running mirror`,
+  );
 }
 
 function mute(name: string, url: string, { json }: Answer): Check {
   return fail(
     name,
-    `${url} takes connections and does not answer (${String(json?.['problem'])})`,
-    'see the log of the server; if it hangs, start it again',
+    `${url} accepts connections but does not answer (${String(json?.['problem'])})`,
+    'look at the log output of the mirror; if it hangs, restart it',
   );
 }
 
 function foreign(name: string, url: string, variable: string): Check {
   return fail(
     name,
-    `what answers at ${url} is not the server of this database`,
-    `correct ${variable}, or stop it`,
+    `another program, or another mirror, answers at ${url}, not the mirror of this database`,
+    `correct ${variable}, or stop that program`,
   );
 }
 
-/** @returns null when nobody listens, or there is nowhere to ask. */
+/** @returns null when nothing listens there, or there is no address to ask. */
 async function ask(url: string | null, token?: string): Promise<Answer | null> {
   if (url === null) return null;
   try {

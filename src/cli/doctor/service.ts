@@ -1,4 +1,4 @@
-/** The service: are the credentials accepted, may the catalogue be read, and do the clocks agree. */
+/** The store: are the credentials accepted, can the catalogue be read, and do the clocks agree? */
 import { existsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Config } from '../../config.ts';
@@ -12,10 +12,10 @@ import { fail, messageOf, ok, warn, type Check } from './check.ts';
 
 const CLOCK_WARN_MS = 5_000;
 const LATCHED =
-  'no token is requested until SERVICE_CLIENT_ID or SERVICE_CLIENT_SECRET is corrected; if the service was wrong, ' +
-  'stock-mirror resync tries once more';
+  'correct SERVICE_CLIENT_ID or SERVICE_CLIENT_SECRET: until then no token is requested. If the store was wrong, ' +
+  '`stock-mirror resync` tries once more';
 
-/** Asks for one token at most, and for none while the credentials are latched or a cached one lives. */
+/** Requests at most one token, and none during a credential lockout or while a cached token is valid. */
 export async function checkService(config: Config): Promise<Check[]> {
   const { baseUrl, clientId } = config.service;
   const clientSecret = config.service.clientSecret.reveal();
@@ -25,13 +25,17 @@ export async function checkService(config: Config): Promise<Check[]> {
   try {
     state = await file.read();
   } catch (error) {
-    return [fail('credentials', messageOf(error), `let this user read ${path}, or delete it`)];
+    return [fail('credentials', messageOf(error), `give this user read access to ${path}, or delete it`)];
   }
   const latch = state?.latch ?? null;
   if (latch !== null) {
     const since = new Date(latch.atMs).toISOString();
     return [
-      fail('credentials', `refused by the service at ${since} (${latch.description}), and latched`, LATCHED),
+      fail(
+        'credentials',
+        `the store refused them at ${since} (${latch.description}); they are locked out`,
+        LATCHED,
+      ),
     ];
   }
   const http = createHttpTransport({
@@ -69,17 +73,17 @@ function uncached(path: string, errors: readonly string[]): Check {
   if (!existsSync(dirname(path))) {
     return ok(
       'credentials',
-      'a new token was issued; a start of the service makes the folder to keep one in',
+      'a new token was issued; the folder to keep it in is created when the mirror starts',
     );
   }
   const message = `the token cannot be cached: ${errors.join(', ')}`;
-  return warn('credentials', message, `let this user write ${path}`);
+  return warn('credentials', message, `give this user write access to ${path}`);
 }
 
 function oneToken(send: Transport, requests: { tokens: number }): Transport {
   return (request) => {
     if (request.endpoint === TOKEN_ENDPOINT && (requests.tokens += 1) > 1) {
-      const description = 'a second token is not asked for here';
+      const description = 'doctor does not request a second token';
       return Promise.reject(
         new ServiceError({ kind: 'unauthorized', endpoint: TOKEN_ENDPOINT, description }),
       );
@@ -97,35 +101,39 @@ function explainFailure(error: unknown, baseUrl: string): Check {
       return fail(
         'credentials',
         error.message,
-        'see that SERVICE_BASE_URL and the credentials belong together',
+        'check that SERVICE_BASE_URL and the credentials belong to the same store',
       );
     case 'rate_limited':
-      return warn('credentials', error.message, 'wait, then ask again');
+      return warn('credentials', error.message, 'wait, then try again');
     case 'unavailable':
-      return fail('catalogue', error.message, `see that ${baseUrl} can be reached from here, and is well`);
+      return fail(
+        'catalogue',
+        error.message,
+        `check that ${baseUrl} is up and can be reached from this machine`,
+      );
     case 'rejected':
     case 'contract':
     case 'aborted':
       return fail(
         'catalogue',
         error.message,
-        `see that ${baseUrl} is the service's, without a proxy in its place`,
+        `check that ${baseUrl} is the address of the store's API, and that no proxy answers in its place`,
       );
   }
 }
 
 /** The `Date` header has whole seconds, and the answer was made somewhere between sending and receiving. */
 export function checkClock({ sentAtMs, receivedAtMs, serverDateMs }: AnswerTimes): Check {
-  if (serverDateMs === null) return ok('clock', 'the service tells no Date to compare with');
+  if (serverDateMs === null) return ok('clock', "the store's answers have no Date header to compare with");
   const leastMs = serverDateMs - receivedAtMs;
   const mostMs = serverDateMs + 1_000 - sentAtMs;
   const offBy = leastMs > 0 ? leastMs : mostMs < 0 ? mostMs : 0;
-  if (offBy === 0) return ok('clock', 'agrees with the service within what its Date header tells');
-  const message = `the service's clock is ${(Math.abs(offBy) / 1_000).toFixed(1)} s ${offBy > 0 ? 'ahead' : 'behind'}`;
+  if (offBy === 0) return ok('clock', "agrees with the store's clock, as far as its Date header shows");
+  const message = `the store's clock is ${(Math.abs(offBy) / 1_000).toFixed(1)} s ${offBy > 0 ? 'ahead' : 'behind'}`;
   if (Math.abs(offBy) < CLOCK_WARN_MS) return ok('clock', message);
   return warn(
     'clock',
     message,
-    'let NTP set the clock of this machine; the mirror stays right, but reads more',
+    'synchronise the clock of this machine with NTP; the figures stay right, but the mirror reads more than it needs to',
   );
 }

@@ -1,10 +1,13 @@
-/** The write-ahead log, and who holds it: a reader that stays in a transaction keeps it from beginning anew. */
+/**
+ * The write-ahead log, and who holds it: a reader that stays in a transaction keeps the log from being reused from
+ * its start.
+ */
 import { readFileSync, statSync } from 'node:fs';
 import { basename } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { megabytes, ok, warn, type Check } from './check.ts';
 
-/** Above this the server makes the log begin anew, unless a reader holds it. */
+/** Above this the mirror has the log reused from its start, unless a reader holds it. */
 const HELD_BYTES = 32e6;
 const LOOKS = 5;
 const LOOK_EVERY_MS = 400;
@@ -20,19 +23,19 @@ export async function checkWal(path: string): Promise<Check> {
 }
 
 export function judgeWal(sizeBytes: number, holders: readonly string[]): Check {
-  const held = holders.length === 0 ? '' : `; in a read transaction all the while: ${holders.join(', ')}`;
+  const held = holders.length === 0 ? '' : `; held by a read transaction of ${holders.join(', ')}`;
   const message = `${megabytes(sizeBytes)}${held}`;
   if (sizeBytes < HELD_BYTES) return ok('write-ahead log', message);
   return warn(
     'write-ahead log',
     message,
     holders.length > 0
-      ? 'end that transaction: the log grows by all that is written meanwhile'
-      : 'it is shortened by a running server once no reader holds it',
+      ? 'end that transaction: until then the log grows with every write'
+      : 'a running mirror shortens it once no reader holds it',
   );
 }
 
-/** Processes that were in a read transaction at every look. Known on Linux alone. */
+/** Processes that were in a read transaction at every look. Known on Linux only. */
 async function stayingReaders(shmPath: string): Promise<string[]> {
   const inode = statSync(shmPath, { bigint: true, throwIfNoEntry: false })?.ino.toString();
   if (inode === undefined || process.platform !== 'linux') return [];
@@ -62,7 +65,7 @@ function nameOf(pid: number): string {
     const [program = ''] = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0');
     return ` (${basename(program)})`;
   } catch {
-    // It has ended since.
+    // The process has ended since.
     return '';
   }
 }

@@ -1,23 +1,26 @@
-/** Rows as text, some thousands at a time. */
+/** Rows as text, a few thousand at a time. */
 import { stringify } from 'csv-stringify/sync';
 import type { Row, Rows } from './rows.ts';
 
 export type Format = (rows: Rows) => Generator<string, void, undefined>;
 
-/** Enough that a chunk is a good write, little beside the memory of the process. */
+/** Large enough for an efficient write, small beside the memory of the process. */
 const ROWS_AT_ONCE = 2_000;
 
 export function* jsonLines({ all }: Rows): Generator<string, void, undefined> {
   for (const rows of inParts(all)) yield rows.map((row) => `${JSON.stringify(row)}\n`).join('');
 }
 
-/** RFC 4180. @param forSpreadsheet a byte order mark, and no text that a spreadsheet would take for a formula. */
+/**
+ * RFC 4180.
+ * @param forSpreadsheet adds a byte order mark and defuses text that a spreadsheet would take for a formula.
+ */
 export function csvLines({ forSpreadsheet }: { readonly forSpreadsheet: boolean }): Format {
   return function* ({ columns, all }) {
     const options = {
       columns: [...columns],
       record_delimiter: 'windows',
-      // Numbers below zero stay numbers.
+      // Negative numbers stay numbers.
       escape_formulas: forSpreadsheet,
     };
     yield stringify([], { ...options, header: true, bom: forSpreadsheet });

@@ -5,11 +5,11 @@ export type Row = Readonly<Record<string, string | number | null>>;
 
 export interface Rows {
   readonly columns: readonly string[];
-  /** To be gone through once. The read transaction lasts until its end. */
+  /** Can be iterated once. The read transaction lasts until the end of the iteration. */
   readonly all: IterableIterator<Row>;
 }
 
-/** @param afterSeq only rows numbered above it; null: all. In the order of the numbers, from an index. */
+/** @param afterSeq only rows with a higher number; null: all. In ascending order, from an index. */
 export function rowsToExport(
   db: Db,
   { changes, afterSeq }: { readonly changes: boolean; readonly afterSeq: number | null },
@@ -22,7 +22,10 @@ export function rowsToExport(
   return { columns, all: lazily(() => statement.iterate(after)) };
 }
 
-/** A connection can do nothing else while it iterates, not even be closed: not before the first row is asked for. */
+/**
+ * While it iterates, a connection can do nothing else, not even close. The iteration begins with the first row asked
+ * for.
+ */
 function* lazily<T>(begin: () => Iterable<T>): Generator<T, void, undefined> {
   yield* begin();
 }

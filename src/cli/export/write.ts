@@ -1,6 +1,6 @@
 /**
- * Writes an export to a file first, as fast as the disk takes it, and then in place of the old file, or to the standard
- * output: who reads that may take any time, and the database's read transaction is over by then.
+ * Writes an export to a draft file first, as fast as the disk takes it, and then moves it into place or copies it to
+ * the standard output. A slow reader of that output then cannot keep the database's read transaction open.
  */
 import { randomBytes } from 'node:crypto';
 import { createReadStream } from 'node:fs';
@@ -12,18 +12,18 @@ import { refuseTarget } from '../../store/file-target.ts';
 
 export interface WriteOptions {
   readonly chunks: Iterable<string>;
-  /** Told when all chunks have been taken. */
+  /** Called when all chunks have been written. */
   readonly onRead: () => void;
   /** Null: the standard output. */
   readonly path: string | null;
-  /** Replace what is there. */
+  /** Replace an existing file. */
   readonly force: boolean;
-  /** What is never replaced: the database that is read. */
+  /** Never replaced: the database that is read. */
   readonly databasePath: string;
   readonly interrupted: AbortSignal;
 }
 
-/** @returns false when interrupted: the file at `path` is as it was then. @throws Error naming what is in the way. */
+/** @returns false when interrupted: the file at `path` is then as it was. @throws Error naming what is in the way. */
 export async function writeAll(options: WriteOptions): Promise<boolean> {
   const { path, force, databasePath } = options;
   if (path !== null) refuseTarget(databasePath, path, force);
@@ -37,7 +37,7 @@ export async function writeAll(options: WriteOptions): Promise<boolean> {
 async function write({ chunks, onRead, path, interrupted }: WriteOptions): Promise<boolean> {
   const name = `.${path === null ? 'stock-mirror-export' : basename(path)}.${process.pid}.${randomBytes(4).toString('hex')}`;
   const draft = join(path === null ? tmpdir() : dirname(path), name);
-  // What is only passed on is for nobody else to read; a file is for whom the user's files are.
+  // A draft that is only passed on is private; a file gets the permissions of the user's other files.
   const file = await open(draft, 'wx', path === null ? 0o600 : 0o666);
   try {
     const isWhole = await fill(file, chunks, interrupted).finally(onRead);
@@ -54,7 +54,7 @@ async function write({ chunks, onRead, path, interrupted }: WriteOptions): Promi
 
 async function fill(file: FileHandle, chunks: Iterable<string>, interrupted: AbortSignal): Promise<boolean> {
   for (const chunk of chunks) {
-    // All of it: a disk that fills up takes a part first, without an error. Also lets Ctrl-C be heard.
+    // All of it: a disk that fills up takes a part first, without an error. Also lets Ctrl-C be handled.
     await file.writeFile(chunk);
     if (interrupted.aborted) return false;
   }
@@ -67,20 +67,20 @@ async function toStandardOutput(draft: string, interrupted: AbortSignal): Promis
     return true;
   } catch (error) {
     if (interrupted.aborted) return false;
-    // The draft is only read here: that the output takes no more is told by output.ts, where it is a failure.
+    // The draft is only read here: output.ts handles an output that takes no more, where that is a failure.
     if ((error as NodeJS.ErrnoException).syscall === 'write') return true;
     throw error;
   }
 }
 
-/** A full disk and the like, with the folder that it concerns. What SQLite throws is named already. */
+/** A full disk and the like, named with its folder. SQLite's own errors are named already. */
 function named(error: unknown, path: string | null): unknown {
   const { code, syscall } = error as NodeJS.ErrnoException;
   if (code === undefined || syscall === undefined) return error;
   const folder = path === null ? tmpdir() : dirname(path);
   const remedy =
     path === null
-      ? 'see that there is room and that this user may write there, or set TMPDIR to another folder'
-      : 'see that there is room and that this user may write there, or name a file elsewhere';
+      ? 'check that there is room and that this user may write there, or set TMPDIR to another folder'
+      : 'check that there is room and that this user may write there, or name a file elsewhere';
   return new Error(`cannot write in ${folder} (${code}): ${remedy}`, { cause: error });
 }

@@ -1,4 +1,4 @@
-/** Pruning where a server has the database: it deletes a portion for each request. */
+/** Pruning while a running mirror holds the database: it deletes one portion for each request. */
 import { z } from 'zod';
 import { bothPruned, NOTHING_PRUNED, rowsOf } from '../../store/pruned.ts';
 import type { PrunedPortion } from '../../store/retention.ts';
@@ -16,8 +16,9 @@ const portionSchema = z.object({
 const TELL_EVERY_MS = 3_000;
 
 /**
- * @param days undefined: the server's RETENTION_DAYS.
- * @returns what was deleted in all; null when no server listens. @throws Error when the server goes away.
+ * @param days undefined: the RETENTION_DAYS of the running mirror.
+ * @returns all that was deleted; null when no mirror listens.
+ * @throws Error when the mirror goes away.
  */
 export async function pruneInServer(
   ops: OpsClient,
@@ -30,7 +31,7 @@ export async function pruneInServer(
     const portion = await ops.post('/api/prune', days === undefined ? {} : { days }, portionSchema);
     if (portion === null) {
       if (!begun) return null;
-      throw new Error(`the server has gone; it deleted ${rowsOf(sum)} rows: prune again when it is back`);
+      throw new Error(`the mirror has stopped; it deleted ${rowsOf(sum)} rows: prune again when it is back`);
     }
     sum = bothPruned(sum, portion);
     if (portion.complete || interrupted.aborted) {

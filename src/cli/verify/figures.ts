@@ -1,7 +1,7 @@
-/** What is compared: the figures of one product, as the mirror holds them and as the service tells them. */
+/** What is compared: the figures of one product, as the mirror holds them and as the store answers them. */
 import type { ProductSnapshot } from '../../core/entry.ts';
 
-/** A figure of the mirror with what tells whether it has moved, and how far it may be trusted. */
+/** A figure of the mirror, with what shows whether it has moved and how far it may be trusted. */
 export interface Held {
   readonly qty: number;
   /** Grows with each change of the row. */
@@ -10,11 +10,11 @@ export interface Held {
   readonly asOfMs: number;
   readonly verifiedAtMs: number | null;
   readonly sku: string | null;
-  /** The mirror knows that a component has moved, and reads the set within minutes. */
+  /** The mirror knows that a component has moved, and re-reads the bundle within minutes. */
   readonly isSettling: boolean;
 }
 
-/** One product in the mirror at one instant; null: it holds none. */
+/** One product in the mirror at one instant; null: the mirror has none. */
 export interface MirrorProduct {
   /** By variant. */
   readonly totals: ReadonlyMap<string, Held>;
@@ -29,13 +29,13 @@ export interface Difference {
   readonly what: What;
   readonly variantId: string | null;
   readonly warehouseId: string | null;
-  /** Null: the mirror has no such row, or it is of a whole product. */
+  /** Null: the mirror has no such row, or the difference is a whole product. */
   readonly held: Held | null;
-  /** Null: the service has no such thing, or it is of a whole product. */
+  /** Null: the store has no such figure, or the difference is a whole product. */
   readonly service: number | null;
   /** Where the other side has nothing of the kind. */
   readonly onlyIn: 'mirror' | 'service' | null;
-  /** The mirror's side stood still around the service's answer. */
+  /** The mirror's side did not move around the store's answer. */
   readonly isStill: boolean;
 }
 
@@ -50,10 +50,11 @@ export function levelKey(variantId: string, warehouseId: string): string {
 }
 
 /**
- * A figure is equal when the mirror had the service's figure before the question or after the answer.
+ * A figure is equal when the mirror had the store's figure before the request or after the answer.
  *
- * @param before the mirror just before the request. @param after the same just after the answer.
- * @param told the service's answer; null: it has no such product.
+ * @param before the mirror just before the request.
+ * @param after the same just after the answer.
+ * @param told the store's answer; null: it has no such product.
  */
 export function compare(
   before: MirrorProduct | null,
@@ -96,7 +97,7 @@ export function compare(
   }
   const heldLevels = keysOf(before, after, 'levels').map((key) => key.split('/') as [string, string]);
   for (const { variantId, levels: toldLevels } of told.variants) {
-    // Not told is not none; and what the mirror lacks as a whole is one difference, not one for each warehouse.
+    // Absent does not mean none; and a product that the mirror lacks is one difference, not one for each warehouse.
     const isHeld = before?.totals.has(variantId) === true || after.totals.has(variantId);
     if (toldLevels === null || !isHeld) continue;
     const byWarehouse = new Map(toldLevels.map((level) => [level.warehouseId, level.availableQty]));
@@ -112,18 +113,20 @@ function keysOf(before: MirrorProduct | null, after: MirrorProduct, side: 'total
   return [...new Set([...(before?.[side].keys() ?? []), ...after[side].keys()])];
 }
 
-/** What an earlier look has seen of a figure that differed while the mirror stood still. */
+/** What an earlier look saw of a figure that differed while the mirror did not move. */
 export type Doubts = ReadonlyMap<string, Difference>;
 
 export interface Judgement {
-  /** Differed twice with neither side having moved. */
+  /** Differed twice, and neither side had moved. */
   readonly drift: readonly Difference[];
   /** To be looked at once more. */
   readonly open: readonly Difference[];
   readonly doubts: Doubts;
 }
 
-/** A difference counts once two looks, far enough apart for what was on its way, have seen the very same. */
+/**
+ * A difference counts once two looks, far enough apart for any change on its way, have seen the very same figures.
+ */
 export function judge(differences: readonly Difference[], earlier: Doubts): Judgement {
   const drift: Difference[] = [];
   const open: Difference[] = [];

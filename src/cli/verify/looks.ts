@@ -1,4 +1,4 @@
-/** Goes through the products: each is looked at, and again as long as what differs may be on its way. */
+/** Goes through the products: looks at each, and again for as long as a difference may be a change on its way. */
 import { sleep } from '../../reconcile/pause.ts';
 import { ServiceError } from '../../service/errors.ts';
 import { compare, judge, type Comparison, type Difference, type Doubts } from './figures.ts';
@@ -19,9 +19,9 @@ export interface Verdict {
   readonly totals: number;
   readonly levels: number;
   readonly drift: readonly Found[];
-  /** Never stood still while it was looked at. */
+  /** Moved at every look. */
   readonly undecided: readonly Found[];
-  /** The service did not show it. */
+  /** The store did not show it. */
   readonly unread: readonly Unread[];
   /** Products that neither side has. */
   readonly nowhere: readonly string[];
@@ -30,11 +30,14 @@ export interface Verdict {
 export interface LooksDeps {
   readonly mirror: Pick<MirrorSide, 'look'>;
   readonly service: Pick<ServiceSide, 'product'>;
-  /** Products looked at side by side. */
+  /** Products looked at concurrently. */
   readonly concurrency: number;
   readonly onProgress: (done: number, drift: number) => void;
   readonly signal: AbortSignal;
-  /** Before a product that differs is looked at again: longer than replicas lag (2 s) and than webhooks take. */
+  /**
+   * How long to wait before looking again at a product that differs: longer than replicas lag (2 s) and than webhooks
+   * take.
+   */
   readonly againAfterMs?: number;
 }
 
@@ -57,7 +60,7 @@ export function lookAtAll(deps: LooksDeps, productIds: readonly string[]): Promi
 class Looks {
   readonly #deps: LooksDeps;
   readonly #first: IterableIterator<string>;
-  /** All wait equally long, so that the first of them is the first that is due. */
+  /** All wait equally long, so the first of them is the first that is due. */
   readonly #again: Task[] = [];
   readonly #drift: Found[] = [];
   readonly #undecided: Found[] = [];
@@ -148,7 +151,7 @@ class Looks {
   }
 }
 
-/** The rest says that the others would fail as well. */
+/** The other kinds mean that further requests would fail as well. */
 function isOfOneProduct({ kind }: ServiceError): boolean {
   return kind === 'rejected' || kind === 'contract' || kind === 'unavailable' || kind === 'rate_limited';
 }

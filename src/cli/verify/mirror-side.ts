@@ -1,4 +1,4 @@
-/** The mirror's file as `verify` reads it: read-only, beside a running server or without one. */
+/** The mirror's file as `verify` reads it: read-only, beside a running mirror or without one. */
 import type { Db } from '../../store/open.ts';
 import { levelKey, type Held, type MirrorProduct } from './figures.ts';
 
@@ -47,7 +47,7 @@ export class MirrorSide {
     });
   }
 
-  /** All figures of one product, of one instant. */
+  /** All figures of one product, as of one instant. */
   look(productId: string): MirrorProduct | null {
     return this.#look(productId);
   }
@@ -56,7 +56,7 @@ export class MirrorSide {
     return this.#db.prepare<[], string>('SELECT product_id FROM mirror_products').pluck().all();
   }
 
-  /** So many of them, drawn anew each time. */
+  /** This many of them, drawn anew each time. */
   sample(count: number): string[] {
     return this.#db
       .prepare<[number], string>('SELECT product_id FROM mirror_products ORDER BY random() LIMIT ?')
@@ -64,7 +64,7 @@ export class MirrorSide {
       .all(count);
   }
 
-  /** The store that is mirrored; null before the first read. */
+  /** The id of the mirrored store; null before the first read. */
   get storeId(): string | null {
     return this.#db.prepare<[], string | null>('SELECT store_id FROM mirror_state').pluck().get() ?? null;
   }

@@ -1,4 +1,4 @@
-/** The service as `verify` asks it: within the ceilings of the configuration, and again where that may help. */
+/** The store as `verify` asks it: within the limits of the configuration, and with retries where they may help. */
 import { fullJitterMs } from '../../core/backoff.ts';
 import type { ProductSnapshot } from '../../core/entry.ts';
 import { sleep } from '../../reconcile/pause.ts';
@@ -13,7 +13,7 @@ export interface ServiceSideDeps {
   readonly client: CatalogueClient;
   readonly maxConcurrency: number;
   readonly maxRps: number;
-  /** Whose figures they must be; null: nothing is mirrored yet. */
+  /** The store whose figures they must be; null: nothing is mirrored yet. */
   readonly storeId: () => string | null;
   readonly onBlocked: (why: Blocked | null) => void;
   /** Ends every wait and request. */
@@ -49,7 +49,8 @@ export class ServiceSide {
 
   /**
    * @param onSend called just before each request.
-   * @returns null when the service has no such product. @throws ServiceError, or the signal's reason.
+   * @returns null when the store has no such product.
+   * @throws ServiceError, or the signal's reason.
    */
   async product(productId: string, onSend: () => void): Promise<ProductSnapshot | null> {
     const { client, signal } = this.#deps;
@@ -62,7 +63,7 @@ export class ServiceSide {
     const mirrored = this.#deps.storeId();
     if (mirrored !== null && storeId !== mirrored) {
       throw new Error(
-        `the service answers for store ${storeId}, and store ${mirrored} is mirrored: set the credentials of that store`,
+        `the credentials are those of store ${storeId}, but this mirror holds store ${mirrored}: set the credentials of that store`,
       );
     }
     return snapshotOf(answer.product, '');

@@ -1,8 +1,8 @@
-/** Slows those who guess at the sign-in form. A bearer token is never kept waiting: an ERP may share their address. */
+/** Slows down guessing at the sign-in form. A bearer token is never delayed: an ERP may share the guesser's address. */
 
 const WINDOW_MS = 60_000;
 const OF_ONE_ADDRESS = 10;
-/** Also the most addresses that are remembered. */
+/** Also the largest number of addresses remembered. */
 const OF_ALL = 100;
 
 export class Attempts {
@@ -16,7 +16,7 @@ export class Attempts {
     this.#now = now;
   }
 
-  /** @returns how long nothing is compared any more; 0: the token may be tried. */
+  /** @returns how long further attempts are refused unread; 0: the token may be tried. */
   waitMs(address: string): number {
     const leftMs = this.#windowEndsAtMs - this.#now();
     if (leftMs <= 0) return 0;

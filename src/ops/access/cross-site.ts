@@ -1,4 +1,4 @@
-/** A page of another site, open in the operator's browser, may not give orders here. */
+/** A page of another site, open in the operator's browser, must not be able to act here. */
 import type { MiddlewareHandler } from 'hono';
 import { errorBody } from '../api-error.ts';
 import type { OpsEnv } from '../env.ts';
@@ -13,7 +13,7 @@ export const refuseCrossSite: MiddlewareHandler<OpsEnv> = async (c, next) => {
   return undefined;
 };
 
-/** A form cannot send this type, and a script of another site cannot without asking first. */
+/** A form cannot send this type, and a script of another site cannot without a preflight request. */
 export const requireJson: MiddlewareHandler<OpsEnv> = async (c, next) => {
   if (!isSafe(c.req.method) && !/^application\/json\b/i.test(c.req.header('content-type') ?? '')) {
     return c.json(errorBody('invalid_request', 'send a JSON body with Content-Type: application/json'), 400);

@@ -2,7 +2,7 @@ import type { MiddlewareHandler } from 'hono';
 import { secureHeaders } from 'hono/secure-headers';
 import type { OpsEnv } from '../env.ts';
 
-/** Of every answer: nothing of another site is loaded, nothing is framed, nothing is kept by caches. */
+/** For every answer: nothing is loaded from other sites, nothing is framed, nothing is cached. */
 const secure: MiddlewareHandler<OpsEnv> = secureHeaders({
   contentSecurityPolicy: {
     defaultSrc: ["'none'"],
@@ -14,16 +14,16 @@ const secure: MiddlewareHandler<OpsEnv> = secureHeaders({
     baseUri: ["'none'"],
     frameAncestors: ["'none'"],
   },
-  // With none at all, a browser would send `Origin: null` with the page's own forms.
+  // Without any policy, a browser would send `Origin: null` with the page's own forms.
   referrerPolicy: 'same-origin',
   xFrameOptions: 'DENY',
-  // Whether there is TLS is for whoever put it in front to say.
+  // TLS ends at a proxy: only the proxy can say whether there is any.
   strictTransportSecurity: false,
 });
 
 export const securityHeaders: MiddlewareHandler<OpsEnv> = (c, next) =>
   secure(c, async () => {
     await next();
-    // What it shows is of this moment, and not for everybody. Style sheets and scripts say otherwise themselves.
+    // Answers are current and private. Style sheets and scripts set their own header.
     if (!c.res.headers.has('cache-control')) c.res.headers.set('Cache-Control', 'no-store');
   });

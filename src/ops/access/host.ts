@@ -3,16 +3,19 @@ import { errorBody } from '../api-error.ts';
 import type { OpsEnv } from '../env.ts';
 
 /**
- * Without a token, only names of this machine are answered to. A foreign page whose own name was made to resolve to
- * 127.0.0.1 is of one origin with the listener as the browser sees it, and only the Host header still tells its name.
- * The port says nothing of that, and differs where one is forwarded (`ssh -L 9000:127.0.0.1:8788`): any is accepted.
+ * Without a token, only requests that name this machine are answered. This defeats DNS rebinding: to the browser, a
+ * foreign page whose name resolves to 127.0.0.1 has the listener's origin, and only the Host header still shows its name.
+ * Any port is accepted: it differs where one is forwarded (`ssh -L 9000:127.0.0.1:8788`).
  */
 export const refuseForeignHost: MiddlewareHandler<OpsEnv> = async (c, next) => {
   const host = c.req.header('host');
   const name = host === undefined ? new URL(c.req.url).hostname : nameIn(host);
   if (!isThisMachine(name)) {
     return c.json(
-      errorBody('access_denied', 'without OPS_TOKEN it is open by 127.0.0.1, [::1] and localhost only'),
+      errorBody(
+        'access_denied',
+        'without OPS_TOKEN, only requests to 127.0.0.1, [::1] or localhost are answered',
+      ),
       403,
     );
   }

@@ -1,4 +1,4 @@
-/** The sign-in form: works without scripts, loads nothing but its style. */
+/** The sign-in form: works without scripts and loads only its style sheet. */
 import { html, raw } from 'hono/html';
 import { colours } from '../../page/colours.ts';
 

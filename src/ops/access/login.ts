@@ -1,4 +1,4 @@
-/** A person signs in once with the token, and their browser holds a session from then on. */
+/** A person signs in once with the token; the browser then holds a session. */
 import { Hono, type Context } from 'hono';
 import { deleteCookie, setCookie } from 'hono/cookie';
 import type { Logger } from '../../log.ts';
@@ -9,14 +9,14 @@ import { SESSION_MS } from './session.ts';
 import { signedInBy, type Lock } from './signed-in.ts';
 
 export interface LoginDeps {
-  /** Null: no token is configured, and nobody needs to sign in. */
+  /** Null: no token is configured, so no sign-in is needed. */
   readonly lock: Lock | null;
   /** Epoch ms. */
   readonly now: () => number;
   readonly log: Logger;
 }
 
-/** `GET` and `POST /login`, `POST /logout`: open to whoever is not signed in. */
+/** `GET` and `POST /login`, `POST /logout`: open without a session. */
 export function loginRoutes({ lock, now, log }: LoginDeps): Hono<OpsEnv> {
   const app = new Hono<OpsEnv>();
   const attempts = new Attempts(now);
@@ -42,12 +42,12 @@ export function loginRoutes({ lock, now, log }: LoginDeps): Hono<OpsEnv> {
     if (waitMs > 0) {
       const seconds = Math.ceil(waitMs / 1000);
       c.header('Retry-After', String(seconds));
-      return c.html(loginPage({ next, problem: `Too many wrong tokens: try again in ${seconds} s.` }), 429);
+      return c.html(loginPage({ next, problem: `Too many wrong tokens. Try again in ${seconds} s.` }), 429);
     }
     if (!lock.isToken((form.get('token') ?? '').trim())) {
       attempts.failed(address);
-      log.warn({ address }, 'a sign-in to the private listener was refused: wrong token');
-      return c.html(loginPage({ next, problem: 'That is not the token.' }), 401);
+      log.warn({ address }, 'sign-in to the private listener refused: wrong token');
+      return c.html(loginPage({ next, problem: 'The token is wrong.' }), 401);
     }
     setCookie(c, lock.sessions.cookieName, lock.sessions.begin(), {
       ...COOKIE,

@@ -4,11 +4,11 @@ import type { OpsEnv } from '../env.ts';
 
 const METHODS = ['GET', 'POST'] as const;
 
-/** An address that is there, but not for this method: the answer names those it has (RFC 9110, 15.5.6). */
+/** For a path that exists, but not for this method: the answer lists the methods it has (RFC 9110, 15.5.6). */
 export function refuseMethods(app: Hono<OpsEnv>): MiddlewareHandler<OpsEnv> {
   const methodsOf = (path: string) =>
     METHODS.filter((method) =>
-      // Beside its own routes, an address has the middleware of all methods.
+      // Besides its own routes, a path matches the middleware for all methods.
       app.router.match(method, path)[0].some(([[, route]]) => route.method === method),
     );
   return async (c, next) => {
@@ -19,7 +19,7 @@ export function refuseMethods(app: Hono<OpsEnv>): MiddlewareHandler<OpsEnv> {
     c.header('Allow', [...names, 'OPTIONS'].join(', '));
     if (asked === 'OPTIONS') return c.body(null, 204);
     return c.json(
-      errorBody('method_not_allowed', `${c.req.path} takes ${names.join(', ')}, not ${asked}`),
+      errorBody('method_not_allowed', `${c.req.path} accepts ${names.join(', ')}, not ${asked}`),
       405,
     );
   };

@@ -1,17 +1,17 @@
 /**
- * What a browser holds instead of the token: a cookie that says until when it is good, signed with a key made from the
- * token. Nothing is kept here, so that sessions outlive a restart, and another token ends them all.
+ * What a browser holds instead of the token: a cookie with its expiry, signed with a key derived from the token. The
+ * mirror stores nothing, so sessions survive a restart and a new token ends them all.
  */
 import { createHmac, hkdfSync, randomBytes, timingSafeEqual } from 'node:crypto';
 
 export const SESSION_MS = 12 * 60 * 60_000;
 
 export interface Sessions {
-  /** Of this token alone: cookies know no ports, and two mirrors may share a host name. */
+  /** Different for each token: cookies ignore ports, and two mirrors may share a host name. */
   readonly cookieName: string;
   /** @returns a new cookie's value. */
   begin(): string;
-  /** Whether the value is one of ours, and not yet over. */
+  /** Whether the value was signed here and has not expired. */
   isGood(value: string): boolean;
 }
 

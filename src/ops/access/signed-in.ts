@@ -1,4 +1,4 @@
-/** Who may use the private listener (docs/http-api.md, docs/architecture.md#security). */
+/** Who may use the private listener (docs/http-api.md#private-listener, docs/architecture.md#security). */
 import type { Context, MiddlewareHandler } from 'hono';
 import { getCookie } from 'hono/cookie';
 import { errorBody } from '../api-error.ts';
@@ -6,7 +6,7 @@ import type { OpsEnv } from '../env.ts';
 import type { Sessions } from './session.ts';
 import type { IsToken } from './token.ts';
 
-/** `anyone`: no token is configured, so that being on this machine is enough. */
+/** `anyone`: no token is configured, so a request from this machine is enough. */
 export type SignedInBy = 'token' | 'session' | 'anyone';
 
 export interface Lock {
@@ -23,7 +23,7 @@ export function signedInBy(c: Context<OpsEnv>, lock: Lock | null): SignedInBy | 
   return cookie !== undefined && lock.sessions.isGood(cookie) ? 'session' : null;
 }
 
-/** Refuses what is not signed in: people are shown the form, programs an error. */
+/** Refuses requests that are not signed in: people get the form, programs an error. */
 export function requireSignIn(lock: Lock | null): MiddlewareHandler<OpsEnv> {
   return async (c, next) => {
     const by = signedInBy(c, lock);

@@ -1,4 +1,4 @@
-/** What a person should look at now. */
+/** Alarms: what a person should look at now. */
 
 export const ALARM_KINDS = [
   'silence',
@@ -16,11 +16,11 @@ export interface Alarm {
   readonly kind: AlarmKind;
   /** Epoch ms. */
   readonly since: number;
-  /** What is the matter, and what to do. */
+  /** What is wrong and whose fault it is, what it means for the figures, what to do. */
   readonly message: string;
 }
 
-/** As a rule finds it: `since` when the rule knows it, else it is when it was found first. */
+/** What a rule found. Without `since`, the alarm began when it was first found. */
 export interface Finding {
   readonly kind: AlarmKind;
   readonly since?: number;
@@ -32,7 +32,7 @@ export interface AlarmSource {
   readonly current: readonly Alarm[];
 }
 
-/** The alarms that stand after `findings`; one that stood before keeps its beginning. */
+/** The alarms after `findings`; one that was already active keeps its start. */
 export function nextAlarms(
   standing: readonly Alarm[],
   findings: readonly Finding[],

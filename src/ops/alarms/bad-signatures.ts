@@ -1,12 +1,12 @@
 /**
- * When do wrong signatures mean that the secret was replaced at the service, and not here? Strangers send requests
- * without a signature, or with nonsense in its place; these do not count. What is signed with another key does.
+ * Decides when wrong signatures mean that the secret was replaced in the store, and not here. Only requests signed with
+ * another key count: strangers send no signature, or a malformed one.
  */
 
 export interface SignatureCounts {
   /** Requests with a signature of the right form that fits no secret. */
   readonly wrong: number;
-  /** Deliveries with a right one. */
+  /** Deliveries with a correct one. */
   readonly right: number;
 }
 
@@ -15,15 +15,15 @@ export interface SignatureView {
   readonly lastQuarter: SignatureCounts;
 }
 
-/** A store that sells little sends few: these are enough when no right one came among them. */
+/** A store that sells little sends few deliveries: this many are enough when none was correct. */
 const FEW = 3;
-/** Among right ones: half of the apps' deliveries may still be signed with the old secret. */
+/** When some were correct: part of the apps' deliveries may still be signed with the old secret. */
 const MANY = 10;
 const SHARE = 0.2;
 
 export function areSignaturesBad({ lastHour, lastQuarter }: SignatureView): boolean {
   if (lastHour.wrong >= FEW && lastHour.right === 0) return true;
-  // Right ones of the same hour may be from before the secret was replaced.
+  // Correct ones of the same hour may be from before the secret was replaced.
   if (lastQuarter.wrong >= FEW && lastQuarter.right === 0) return true;
   return lastQuarter.wrong >= MANY && lastQuarter.wrong >= SHARE * (lastQuarter.wrong + lastQuarter.right);
 }

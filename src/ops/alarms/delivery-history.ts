@@ -1,13 +1,13 @@
-/** When deliveries came, for a week back: what the rule of silence compares with. */
+/** When deliveries came during the last week: what the silence rule compares with. */
 import type { DeliveryCounts } from '../../store/queries/delivery-counts.ts';
 import { DAYS_COMPARED, type SameHours } from './silence.ts';
 import { SlotCounts } from './slot-counts.ts';
 
 const SLOT_MS = 5 * 60_000;
 const DAY_MS = 24 * 60 * 60_000;
-/** A silence may last a day before the days before it are out of reach. */
+/** One day more than is compared: a silence may last a day and still be compared with full days. */
 const SLOTS = ((DAYS_COMPARED + 1) * DAY_MS) / SLOT_MS;
-/** One bulk edit makes hundreds of deliveries at once, and says little about how often any come. */
+/** The most that one slot counts: a bulk edit makes hundreds of deliveries at once, and says little about the usual rate. */
 const BURST = 10;
 
 export class DeliveryHistory {
@@ -23,7 +23,7 @@ export class DeliveryHistory {
     this.#counts.add(atMs);
   }
 
-  /** What to ask the log for at the start: all whole stretches before the present one. */
+  /** What to ask the event log for at start: all full slots before the current one. */
   static wanted(nowMs: number): { fromMs: number; slotMs: number; slots: number } {
     const untilMs = Math.floor(nowMs / SLOT_MS) * SLOT_MS;
     return { fromMs: untilMs - (SLOTS - 1) * SLOT_MS, slotMs: SLOT_MS, slots: SLOTS - 1 };

@@ -1,4 +1,4 @@
-/** All rules of the alarms, over one view of the mirror. Knows no clock and no database. */
+/** All alarm rules, applied to one view of the mirror. Uses no clock and no database. */
 import type { Finding } from './alarm.ts';
 import { areSignaturesBad, type SignatureView } from './bad-signatures.ts';
 import { unusualSilence, type SilenceView } from './silence.ts';
@@ -6,21 +6,21 @@ import { unusualSilence, type SilenceView } from './silence.ts';
 export interface WatchedState {
   readonly silence: SilenceView;
   readonly signatures: SignatureView;
-  /** Why the service is not asked at present, and since when that reason stands. */
+  /** Why no request is sent to the store at present, and since when. */
   readonly blocked: { readonly kind: string; readonly message: string; readonly sinceMs: number } | null;
   readonly commits: {
     /** When a transaction last succeeded. One is tried every second. */
     readonly lastGoodAtMs: number;
-    /** What the last one failed for, if it did. */
+    /** Why the last one failed, if it did. */
     readonly lastError: string | null;
   };
   readonly heldRemovals: number;
   readonly parkedReads: number;
 }
 
-/** A lock of a moment, or one slow write, is no alarm. */
+/** A short lock or one slow write is no alarm. */
 const NO_COMMIT_MS = 10_000;
-/** The breaker opens and closes with every hiccup of the service. */
+/** The circuit breaker opens and closes with every short failure of the store. */
 const UNREACHABLE_MS = 5 * 60_000;
 
 export function judge(state: WatchedState): Finding[] {
@@ -39,13 +39,16 @@ export function judge(state: WatchedState): Finding[] {
 function judgeSilence({ silence }: WatchedState): Finding | null {
   const since = unusualSilence(silence);
   if (since === null) return null;
-  const what = silence.lastDeliveryAtMs === null ? 'has ever come' : 'comes, for far longer than usual';
+  const what =
+    silence.lastDeliveryAtMs === null
+      ? 'has ever arrived from the store'
+      : 'has arrived from the store for far longer than usual';
   return {
     kind: 'silence',
     since,
     message:
-      `no webhook ${what}: check the webhook URL and the event's switch in the app at the service, ` +
-      'and the proxy before the public listener; `resync` reads meanwhile what was missed',
+      `no webhook ${what}: figures may be out of date. Check in the store's app settings that the webhook URL is right and the ` +
+      'event is enabled, then the proxy in front of the public listener; `resync` reads what was missed',
   };
 }
 
@@ -55,9 +58,10 @@ function judgeSignatures({ signatures }: WatchedState): Finding | null {
   return {
     kind: 'bad_signatures',
     message:
-      `${wrong} webhooks of the last hour were signed with another secret, ${right} with ours: if it was replaced at ` +
-      'the service, set SERVICE_WEBHOOK_SECRET to the new one and SERVICE_WEBHOOK_SECRET_PREVIOUS to the old one, ' +
-      'start again, then `resync`; if not, somebody forges them',
+      `${wrong} webhooks of the last hour were refused because they were signed with another secret; ${right} were signed ` +
+      'with the configured one. If the secret was replaced in the store, figures are missing changes: set ' +
+      'SERVICE_WEBHOOK_SECRET to the new secret and SERVICE_WEBHOOK_SECRET_PREVIOUS to the old one, restart the mirror, ' +
+      'then `resync`. If it was not, another program sends forged webhooks; they change nothing',
   };
 }
 
@@ -66,7 +70,7 @@ function judgeCommits({ commits }: WatchedState, nowMs: number): Finding | null 
   return {
     kind: 'store_cannot_commit',
     since: commits.lastGoodAtMs,
-    message: `deliveries are refused with 503: ${commits.lastError ?? 'the disk answers no write'}`,
+    message: `because of this machine or another program, the mirror cannot write its database; figures stay as they are, and deliveries are refused with 503: ${commits.lastError ?? 'the disk does not answer'}`,
   };
 }
 
@@ -82,7 +86,7 @@ function judgeBlocked({ blocked }: WatchedState, nowMs: number): Finding | null 
       return {
         kind: 'service_unreachable',
         since,
-        message: `the service cannot be read, it is tried again all the time: ${message}`,
+        message: `the store cannot be read: suspect rows stay suspect until it can. Reads are retried automatically: ${message}`,
       };
   }
 }
@@ -92,8 +96,8 @@ function judgeRemovals({ heldRemovals }: WatchedState): Finding | null {
   return {
     kind: 'held_removals',
     message:
-      `${heldRemovals} products are gone from the service at once, and kept here: look there whether that is meant; ` +
-      'if so, `resync --allow-removals` removes them',
+      `the store no longer shows ${heldRemovals} products, too many at once: the mirror keeps them until you decide. Check in ` +
+      'the store whether they were meant to be deleted; if so, `resync --allow-removals` removes them',
   };
 }
 
@@ -102,7 +106,7 @@ function judgeParked({ parkedReads }: WatchedState): Finding | null {
   return {
     kind: 'parked_reads',
     message:
-      `products that cannot be read, refused or failing over and over: ${parkedReads}. Their rows stay as suspect as ` +
-      'they were; `status` shows the latest error, `resync` tries them again',
+      `products that cannot be read, because the store refuses them or their reads keep failing: ${parkedReads}. Their rows ` +
+      'may be out of date; `status` shows the latest error, `resync` retries them',
   };
 }

@@ -1,11 +1,11 @@
-/** Counts by stretches of time, for a bounded time back. Counting is an addition to an array. */
+/** Counts per time slot, for a bounded time back. Counting is one addition to an array. */
 
 export class SlotCounts {
   readonly slotMs: number;
   readonly #counts: Float64Array;
   #newest: number;
 
-  /** @param slots how many stretches of `slotMs` are kept, the present one included. */
+  /** @param slots how many slots of `slotMs` are kept, the current one included. */
   constructor(slotMs: number, slots: number, nowMs: number) {
     this.slotMs = slotMs;
     this.#counts = new Float64Array(slots);
@@ -21,9 +21,9 @@ export class SlotCounts {
   }
 
   /**
-   * The counts of all stretches that lie wholly between two instants.
+   * The counts of all slots that lie entirely between two instants.
    *
-   * @param cap more than this in one stretch counts as this.
+   * @param cap the most that one slot contributes.
    */
   within(fromMs: number, toMs: number, cap = Number.POSITIVE_INFINITY): number {
     let sum = 0;
@@ -35,7 +35,7 @@ export class SlotCounts {
     return sum;
   }
 
-  /** The counts of the last `slots` stretches up to now, the present one included. */
+  /** The counts of the last `slots` slots up to now, the current one included. */
   latest(nowMs: number, slots: number): number {
     const end = (this.#slotOf(nowMs) + 1) * this.slotMs;
     return this.within(end - slots * this.slotMs, end);

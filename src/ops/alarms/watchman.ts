@@ -1,4 +1,4 @@
-/** Gathers what the rules of the alarms need as it happens, and judges it once a second. */
+/** Gathers what the alarm rules need as it happens, and applies the rules once a second. */
 import type { Logger } from '../../log.ts';
 import type { StoreReader } from '../../store/store.ts';
 import { ALARM_KINDS, nextAlarms, type Alarm, type AlarmSource } from './alarm.ts';
@@ -10,9 +10,9 @@ export interface WatchmanDeps {
   readonly reader: StoreReader;
   readonly now: () => number;
   readonly log: Logger;
-  /** Why the service is not asked at present. */
+  /** Why no request is sent to the store at present. */
   readonly blocked: () => { readonly kind: string; readonly message: string } | null;
-  /** As last asked of the database; null: not known yet. */
+  /** As last read from the database; null: not known yet. */
   readonly figures: () => {
     readonly lastDeliveryAtMs: number | null;
     readonly heldRemovals: number;
@@ -24,7 +24,7 @@ const EVERY_MS = 1_000;
 const MINUTE_MS = 60_000;
 const HOUR = 60;
 const QUARTER = 15;
-/** A tick as late as this was held up, and so was everything else. */
+/** A tick later than this means that the whole process was held up. */
 const LATE_MS = 3_000;
 
 export class Watchman implements AlarmSource {
@@ -76,12 +76,12 @@ export class Watchman implements AlarmSource {
     this.#lastCommitError = error;
   }
 
-  /** Nobody listened for a while, up to now. */
+  /** The mirror was not listening for a while, up to now. */
   stoodStill(): void {
     this.#listeningSinceMs = this.#deps.now();
   }
 
-  /** @throws StoreError when the log cannot be asked what is usual. */
+  /** @throws StoreError when the event log cannot be read for the usual rate. */
   async start(): Promise<void> {
     const { reader, now } = this.#deps;
     this.#timer = setInterval(() => this.#tick(), EVERY_MS);
@@ -100,7 +100,7 @@ export class Watchman implements AlarmSource {
     const tickMs = performance.now();
     const lateMs = tickMs - this.#tickedMs - EVERY_MS;
     this.#tickedMs = tickMs;
-    // While nothing ran, no transaction could be tried either.
+    // While the process was held up, it could not try a transaction either.
     if (lateMs > LATE_MS) this.#lastGoodAtMs = Math.min(nowMs, this.#lastGoodAtMs + lateMs);
     const before = this.#alarms;
     this.#alarms = nextAlarms(before, judge(this.#view(nowMs)), nowMs);

@@ -1,4 +1,4 @@
-/** The JSON API, put together: each file beside this one has its endpoints, this one what they share. */
+/** Puts the JSON API together: each neighbouring file has its endpoints, this one what they share. */
 import { ChangeFeed } from '../feed/change-feed.ts';
 import { HeldAnswers } from '../feed/held-answers.ts';
 import type { OpsDeps } from '../operator.ts';

@@ -1,4 +1,7 @@
-/** `GET /api/changes` and `GET /api/changes/stream`: the change feed (docs/http-api.md, docs/reading-the-mirror.md). */
+/**
+ * `GET /api/changes` and `GET /api/changes/stream`: the change feed (docs/http-api.md#change-feed,
+ * docs/reading-the-mirror.md#following-changes).
+ */
 import { createRoute, z } from '@hono/zod-openapi';
 import type { Context } from 'hono';
 import type { FeedPage } from '../../store/queries/changes.ts';
@@ -14,8 +17,8 @@ import { changeSchema, epochSchema, lastSeqSchema } from './rows.ts';
 
 const MAX_WAIT_S = 60;
 
-const CONTRACT = `Numbers only grow, in the order of the commits: nothing is missed, nothing repeated. Keep \`epoch\` and \`next\`, and give both back.
-Start over (read /api/stock whole, go on from the \`last_seq\` it came with) when the answer is 409 \`epoch_changed\`: history has started again; 410 \`pruned\`: what comes next is older than RETENTION_DAYS; 410 \`ahead\`: the number was never given out. A consumer that does not send \`epoch\` must compare the one in the answer itself.`;
+const CONTRACT = `Numbers only grow, in commit order, so a consumer misses nothing and sees nothing twice. Keep \`epoch\` and \`next\` of each answer, and send both with the next request.
+Start over (read all of /api/stock, then continue from the \`last_seq\` it came with) when the answer is 409 \`epoch_changed\`: the mirror's history has restarted; 410 \`pruned\`: the next changes are older than RETENTION_DAYS and were deleted; 410 \`ahead\`: the mirror has not issued this number yet. A consumer that does not send \`epoch\` must compare the one in the answer itself.`;
 
 const startOverSchema = z
   .object({
@@ -27,12 +30,12 @@ const startOverSchema = z
   .openapi('StartOver');
 
 const START_OVER = {
-  409: answers('Start over: history has started again', startOverSchema),
-  410: answers('Start over: what comes next is no longer kept, or was never given out', startOverSchema),
+  409: answers('Start over: the mirror’s history has restarted', startOverSchema),
+  410: answers('Start over: the next changes were deleted, or the number was never issued', startOverSchema),
 } as const;
 
 const after = seqParameter(
-  'The last number the consumer has: `next` of the answer before. Without it, the oldest change that is kept comes first.',
+  'The last number the consumer has: `next` of the previous answer. Without it, the oldest change that is kept comes first.',
 ).optional();
 const epoch = z
   .string()
@@ -54,17 +57,17 @@ const changes = createRoute({
       wait_seconds: wholeNumber(
         0,
         MAX_WAIT_S,
-        'Long poll: how long the answer may wait for the first change, when there is none yet.',
+        'Long poll: how long the answer may wait for a change when there is none yet.',
       ).optional(),
     }),
   },
   responses: withRefusals({
     200: answers(
-      'Changes, the oldest first',
+      'Changes, oldest first',
       z.object({
         epoch: epochSchema,
         changes: z.array(changeSchema),
-        next: z.int().meta({ description: 'Ask for what comes after it. Never below `after`.' }),
+        next: z.int().meta({ description: 'Send it as the next `after`. Never below `after`.' }),
         has_more: z.boolean(),
       }),
     ),
@@ -80,7 +83,7 @@ const stream = createRoute({
   path: '/api/changes/stream',
   operationId: 'changesStream',
   summary: 'Changes as they are made, as server-sent events',
-  description: `First an event \`epoch\` with {epoch, last_seq}, then an event \`change\` for each change, its number as id; an id alone moves the number on without an event. A reconnecting EventSource sends Last-Event-ID, which goes before \`after\`. An event \`gone\` tells a reader that was too slow to start over; then the stream ends. A comment is sent every 15 s of silence. Whoever takes nothing for 10 s is cut. ${CONTRACT}`,
+  description: `The stream begins with an event \`epoch\` with {epoch, last_seq}; then each change is an event \`change\` with its number as id. An id without an event only moves the number forward. A reconnecting EventSource sends Last-Event-ID, which takes precedence over \`after\`. A reader that was too slow gets an event \`gone\`, which means start over, and the stream ends. After 15 s of silence a comment is sent. A reader that takes nothing for 10 s is disconnected. ${CONTRACT}`,
   request: {
     query: z.strictObject({ after, epoch }),
     headers: z.object({
@@ -88,7 +91,10 @@ const stream = createRoute({
     }),
   },
   responses: withRefusals({
-    200: { description: 'Events until either side ends it', content: { [EVENTS]: { schema: z.string() } } },
+    200: {
+      description: 'Events, until either side closes the stream',
+      content: { [EVENTS]: { schema: z.string() } },
+    },
 
     409: START_OVER[409],
     410: START_OVER[410],
@@ -150,7 +156,7 @@ function refuse(c: Context<OpsEnv>, startOver: StartOver) {
   return startOver.error === 'epoch_changed' ? c.json(startOver, 409) : c.json(startOver, 410);
 }
 
-/** Resolves when there is a change after the number, or nobody waits any longer. */
+/** Resolves when there is a change after the number, or the caller has left. */
 async function untilChange(
   feed: ChangeFeed,
   from: number,

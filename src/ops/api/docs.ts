@@ -1,4 +1,4 @@
-/** `GET /docs`: the document for people, rendered here: no script, nothing from elsewhere. */
+/** `GET /docs`: the API document for people, rendered here without scripts or third-party files. */
 import { Hono } from 'hono';
 import { html, raw } from 'hono/html';
 import type { OpsEnv } from '../env.ts';

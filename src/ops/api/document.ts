@@ -1,9 +1,9 @@
-/** `GET /openapi.json`: the API, described by the schemas that it answers by. */
+/** `GET /openapi.json`: the API, described by the schemas that it uses. */
 import type { ApiRouter } from './router.ts';
 
-const description = `State, stock, changes and runs of one mirror.
+const description = `The state, stock, changes and runs of one mirror.
 
-Lists go on with \`after\` = the \`next\` of the page before, while \`has_more\`. Unknown parameters and fields are refused by name. Errors are {error, error_description}. New fields may appear in answers at any time.`;
+Lists are paged: while \`has_more\` is true, ask again with \`after\` = \`next\`. Unknown parameters and fields are refused by name. Errors are {error, error_description}. New fields may appear in answers at any time.`;
 
 export type OpsDocument = ReturnType<typeof describeApi>;
 
@@ -11,7 +11,7 @@ export function describeApi(api: ApiRouter) {
   api.openAPIRegistry.registerComponent('securitySchemes', 'token', {
     type: 'http',
     scheme: 'bearer',
-    description: 'OPS_TOKEN, where one is configured. A browser may sign in at /login instead.',
+    description: 'The value of OPS_TOKEN, if it is set. A browser may sign in at /login instead.',
   });
   return api.getOpenAPI31Document({
     openapi: '3.1.0',

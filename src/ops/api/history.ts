@@ -1,4 +1,4 @@
-/** `GET /api/drift`, `GET /api/deliveries`, `GET /api/rejected`: what was corrected, and what came. */
+/** `GET /api/drift`, `GET /api/deliveries`, `GET /api/rejected`: what reads corrected, and what arrived. */
 import { createRoute, z } from '@hono/zod-openapi';
 import { DRIFT_REASONS } from '../../store/queries/changes.ts';
 import type { OpsDeps } from '../operator.ts';
@@ -12,14 +12,14 @@ const drift = createRoute({
   operationId: 'drift',
   summary: 'Differences that reads found and corrected',
   description:
-    'The latest first. Their `reason` is the probable cause: gap (a delivery was lost, and a later one gave it away), lost_tail (lost, and nothing came after it), downtime (nobody listened), conflict (what came could not be ordered), derived (a bundle’s total, which moves with its components).',
+    'Newest first. `reason` is the probable cause: gap (a delivery was lost; a later one proved it), lost_tail (a delivery was lost, and none came after it), downtime (the mirror was not running), conflict (the order of the deliveries is ambiguous), derived (a bundle’s total, which moves with its components).',
   request: {
     query: z.strictObject({
       reason: z
         .enum(DRIFT_REASONS, `must be one of ${DRIFT_REASONS.join(', ')}`)
         .optional()
         .openapi({ description: 'Only this cause.' }),
-      after: seqParameter('The `next` of the page before: older ones follow.').optional(),
+      after: seqParameter('The `next` of the previous page: older rows follow.').optional(),
       limit: limitParameter,
     }),
   },
@@ -30,15 +30,20 @@ const drift = createRoute({
 
 const deliverySchema = z
   .object({
-    log_seq: z.int().meta({ description: 'Its place in the log.' }),
+    log_seq: z.int().meta({ description: 'Its position in the event log.' }),
     arrived_at: instant,
     bytes: z.int(),
-    merged: z.boolean().meta({ description: 'False: the rules failed on it, and what it names was read.' }),
+    merged: z.boolean().meta({
+      description: 'False: the merge rules failed on it, and the products it names were read instead.',
+    }),
     request_id: z.string().nullable(),
     items: z.int().nullable().meta({
-      description: 'Items that were understood. Null, like all that the body says, when it is over 64 KB.',
+      description:
+        'Items that were understood. Null, like everything else from the body, when the body is over 64 KB.',
     }),
-    latest_update_time: instant.nullable().meta({ description: 'Of its items, in the service’s clock.' }),
+    latest_update_time: instant
+      .nullable()
+      .meta({ description: 'The latest `update_time` of its items, by the store’s clock.' }),
     problems: z
       .array(
         z.object({
@@ -47,7 +52,7 @@ const deliverySchema = z
           variant_id: z.string().nullable(),
         }),
       )
-      .meta({ description: 'What was not understood.' }),
+      .meta({ description: 'The items that were not understood.' }),
   })
   .openapi('Delivery');
 
@@ -57,26 +62,26 @@ const deliveries = createRoute({
   method: 'get',
   path: '/api/deliveries',
   operationId: 'deliveries',
-  summary: 'Deliveries as they came',
+  summary: 'Deliveries as they arrived',
   description:
-    'The latest first, each body once. A page may hold fewer rows than `limit`, even none, while `has_more` is true. Requests without a right signature are not stored: see /api/rejected.',
+    'Newest first, each body once. A page may hold fewer rows than `limit`, even none, while `has_more` is true. Requests without a correct signature are not stored: see /api/rejected.',
   request: {
     query: z.strictObject({
       quarantined: flagParameter.optional().openapi({
         type: 'string',
         enum: ['0', '1'],
-        description: '1: only those of which something was not understood.',
+        description: '1: only deliveries with an item that was not understood.',
       }),
       min_delay_ms: wholeNumber(
         0,
         MAX_DELAY_MS,
-        'Only those whose latest change was at least so old when they came, as far as the two clocks agree.',
+        'Only deliveries whose latest change was at least this old on arrival. The figure compares two clocks.',
       ).optional(),
       after: z
         .string()
-        .regex(/^[0-9]{1,15}:[0-9]{1,15}$/, 'must be the `next` of the page before')
+        .regex(/^[0-9]{1,15}:[0-9]{1,15}$/, 'must be the `next` of the previous page')
         .optional()
-        .openapi({ description: 'The `next` of the page before: older ones follow.' }),
+        .openapi({ description: 'The `next` of the previous page: older rows follow.' }),
       limit: limitParameter,
     }),
   },
@@ -89,12 +94,12 @@ const refused = createRoute({
   method: 'get',
   path: '/api/rejected',
   operationId: 'rejected',
-  summary: 'The latest webhook requests that were refused',
-  description: 'The latest first: at most 50 of each status, since the service started.',
+  summary: 'The latest refused webhook requests',
+  description: 'Newest first: at most 50 of each status, since the mirror started.',
   request: { query: z.strictObject({}) },
   responses: withRefusals({
     200: answers(
-      'All that are kept',
+      'All samples that are kept',
       z.object({
         rejected: z.array(
           z

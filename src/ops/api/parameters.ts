@@ -17,12 +17,12 @@ export function wholeNumber(min: number, max: number, description: string) {
 
 export const seqParameter = (description: string) => wholeNumber(0, Number.MAX_SAFE_INTEGER, description);
 
-export const limitParameter = wholeNumber(1, MAX_LIMIT, 'The most rows of one page.')
+export const limitParameter = wholeNumber(1, MAX_LIMIT, 'The largest number of rows on a page.')
   .optional()
   .transform((value) => value ?? DEFAULT_LIMIT)
   .openapi({ type: 'integer', minimum: 1, maximum: MAX_LIMIT, default: DEFAULT_LIMIT });
 
-export const idParameter = z.string().regex(/^[0-9]{1,32}$/, 'must be an id: digits');
+export const idParameter = z.string().regex(/^[0-9]{1,32}$/, 'must be an id, which has digits only');
 
 export const flagParameter = z
   .enum(['0', '1'], 'must be 0 or 1')
@@ -32,6 +32,6 @@ export const skuParameter = z.string().min(1, 'must not be empty').max(500, 'is 
 
 /** Ends every list. */
 export const listEnd = {
-  has_more: z.boolean().meta({ description: 'There may be more: ask again with `after` = `next`.' }),
-  next: z.string().nullable().meta({ description: 'Where the next page begins; null after the last one.' }),
+  has_more: z.boolean().meta({ description: 'There may be more rows: ask again with `after` = `next`.' }),
+  next: z.string().nullable().meta({ description: 'Where the next page begins; null on the last page.' }),
 };

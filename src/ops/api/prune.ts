@@ -9,7 +9,7 @@ const prune = createRoute({
   operationId: 'prune',
   summary: 'Deletes old deliveries, changes and runs now',
   description:
-    'The server does the same by itself, at its start and every hour. It deletes for about a second, a little at a time, so that no webhook waits; while `complete` is false, ask again. Stock, variants and products are never deleted. Who follows the changes and has not seen those deleted must start over.',
+    'The mirror does the same by itself, at start and every hour. A request deletes for about a second, in small steps, so that no webhook has to wait; while `complete` is false, ask again. Stock, variants and products are never deleted. A consumer of the change feed that has not read the deleted changes must start over.',
   request: {
     body: {
       required: true,
@@ -17,7 +17,8 @@ const prune = createRoute({
         'application/json': {
           schema: z.strictObject({
             days: z.int().min(1).max(3_650).optional().openapi({
-              description: 'What is older than so many days; without it, than RETENTION_DAYS.',
+              description:
+                'Deletes what is older than this many days; without it, older than RETENTION_DAYS.',
             }),
           }),
         },
@@ -26,14 +27,14 @@ const prune = createRoute({
   },
   responses: withRefusals({
     200: answers(
-      'So many rows were deleted',
+      'The number of rows deleted',
       z.object({
         days: z.int(),
-        log: z.int().meta({ description: 'Deliveries and reads.' }),
+        log: z.int().meta({ description: 'Entries of the event log: deliveries and reads.' }),
         changes: z.int(),
-        quarantine: z.int().meta({ description: 'What was not understood of deliveries.' }),
+        quarantine: z.int().meta({ description: 'Dead letters: authentic input that was not understood.' }),
         runs: z.int(),
-        complete: z.boolean().meta({ description: 'False: there is more, ask again.' }),
+        complete: z.boolean().meta({ description: 'False: more is left to delete; ask again.' }),
       }),
     ),
 

@@ -1,4 +1,4 @@
-/** What every endpoint of the API shares: how requests are refused, and how that is described. */
+/** What all endpoints of the API share: how requests are refused, and how that is described. */
 import { OpenAPIHono } from '@hono/zod-openapi';
 import type { z } from '@hono/zod-openapi';
 import { errorBody, errorSchema } from '../api-error.ts';
@@ -6,7 +6,7 @@ import type { OpsEnv } from '../env.ts';
 
 export type ApiRouter = OpenAPIHono<OpsEnv>;
 
-/** A router that answers what its schemas refuse with `invalid_request`, naming the field. */
+/** A router that answers `invalid_request` and names the field when a schema refuses a request. */
 export function apiRouter(): ApiRouter {
   return new OpenAPIHono<OpsEnv>({
     defaultHook: (result, c) => {
@@ -31,18 +31,20 @@ export function answers<S extends z.ZodType>(description: string, schema: S) {
 
 const refusal = (description: string) => answers(description, errorSchema);
 
-/** Of every endpoint. */
+/** Answers that every endpoint may give. */
 const REFUSALS = {
-  400: refusal('Something in the request is wrong: the description names it'),
-  401: refusal('Neither the bearer token nor a session'),
-  403: refusal('From another site, or by a name that is not this machine’s where no token is configured'),
-  500: refusal('The database could not be read: the description says why'),
+  400: refusal('The request is wrong: `error_description` names the field'),
+  401: refusal('The request has neither the bearer token nor a session'),
+  403: refusal(
+    'The request comes from another site; or no token is configured and its Host header does not name this machine',
+  ),
+  500: refusal('The database could not be read: `error_description` says why'),
 } as const;
-export const NOT_FOUND = refusal('There is no such thing');
+export const NOT_FOUND = refusal('Not found');
 export const TOO_LARGE = refusal('The body is over 1 MB');
 export const TOO_MANY = refusal('Too many streams and long polls are open: try again');
 
-/** An endpoint's own answers, and those of every endpoint. */
+/** An endpoint's own answers, and those that every endpoint may give. */
 export function withRefusals<T extends object>(own: T): T & typeof REFUSALS {
   return { ...own, ...REFUSALS };
 }

@@ -1,12 +1,12 @@
-/** Rows as the API gives them: the names and meanings are those of the SQL views (docs/reading-the-mirror.md). */
+/** Rows of the API, with the names and meanings of the SQL views (docs/reading-the-mirror.md#views). */
 import { z } from '@hono/zod-openapi';
 
 export const instant = z.int().meta({ description: 'Epoch milliseconds.' });
 const flag = z.union([z.literal(0), z.literal(1)]);
-const suspect = flag.meta({ description: '1: under suspicion, and about to be read again.' });
+const suspect = flag.meta({ description: '1: the value may be out of date; a read of it is due.' });
 const source = z
   .enum(['webhook', 'read'])
-  .meta({ description: 'What the value comes from: a webhook, or a read of the service.' });
+  .meta({ description: 'Where the value comes from: a webhook, or a read from the store.' });
 
 export const stockRowSchema = z
   .object({
@@ -15,15 +15,15 @@ export const stockRowSchema = z
     product_id: z
       .string()
       .nullable()
-      .meta({ description: 'Null while nobody knows the product of the variant.' }),
+      .meta({ description: 'Null until the mirror knows which product the variant belongs to.' }),
     sku: z.string().nullable(),
     product_name: z.string().nullable(),
     variant_name: z.string(),
-    available_qty: z.number().meta({ description: 'Sellable; may be negative.' }),
+    available_qty: z.number().meta({ description: 'The quantity available to sell; may be negative.' }),
     on_hand: z.number().nullable(),
     reserved_qty: z.number().nullable(),
     source,
-    as_of: instant.meta({ description: 'When the change was made, or the read, that the value comes from.' }),
+    as_of: instant.meta({ description: 'The time of the change or read that the value comes from.' }),
     on_hand_as_of: instant.nullable(),
     verified_at: instant.nullable().meta({ description: 'The last read that confirmed it.' }),
     suspect,
@@ -40,11 +40,11 @@ export const variantRowSchema = z
     product_name: z.string().nullable(),
     variant_name: z.string(),
     kind: z.enum(['own', 'pulled', 'bundle', 'assembled']),
-    available_qty: z.number().meta({ description: 'The sellable total over all warehouses.' }),
+    available_qty: z.number().meta({ description: 'The quantity available to sell, over all warehouses.' }),
     on_hand: z.number().nullable(),
     reserved_qty: z.number().nullable(),
     allow_negative_stock: flag,
-    price_json: z.string().nullable().meta({ description: 'The prices as the service sent them, as JSON.' }),
+    price_json: z.string().nullable().meta({ description: 'The prices as the store sent them, as JSON.' }),
     cost: z.string().nullable(),
     as_of: instant,
     verified_at: instant.nullable(),
@@ -55,25 +55,28 @@ export const variantRowSchema = z
 
 export const changeSchema = z
   .object({
-    seq: z
-      .int()
-      .meta({ description: 'Grows with each change, in the order of the commits; not without gaps.' }),
+    seq: z.int().meta({ description: 'Grows with each change, in commit order; numbers may be skipped.' }),
     variant_id: z.string(),
     warehouse_id: z
       .string()
       .nullable()
-      .meta({ description: 'Null: a movement of the variant’s total that no warehouse’s row explains.' }),
+      .meta({ description: 'Null: the variant’s total moved without a change in a warehouse row.' }),
     sku: z.string().nullable(),
-    old_qty: z.number().nullable().meta({ description: 'What the mirror held before; null: no row.' }),
-    new_qty: z.number().nullable().meta({ description: 'Null: the row is gone.' }),
+    old_qty: z
+      .number()
+      .nullable()
+      .meta({ description: 'What the mirror held before; null: there was no row.' }),
+    new_qty: z.number().nullable().meta({ description: 'Null: the row was removed.' }),
     source,
     reason: z.string().nullable().meta({
       description:
-        'The webhook’s; or of a read: gap, lost_tail, downtime, conflict, derived, first_read, restored, removed.',
+        'The webhook’s own reason; for a read: gap, lost_tail, downtime, conflict, derived, first_read, restored or removed.',
     }),
     order_id: z.string().nullable(),
     user_id: z.string().nullable(),
-    update_time: instant.nullable().meta({ description: 'The webhook’s own, in the service’s clock.' }),
+    update_time: instant
+      .nullable()
+      .meta({ description: 'The webhook’s own `update_time`, by the store’s clock.' }),
     recorded_at: instant,
     request_id: z.string().nullable(),
   })
@@ -81,6 +84,6 @@ export const changeSchema = z
 
 export const epochSchema = z
   .string()
-  .meta({ description: 'Identifies one history: when it changes, start over.' });
+  .meta({ description: 'Identifies the mirror’s history: when it changes, start over.' });
 
-export const lastSeqSchema = z.int().meta({ description: 'The last number given out.' });
+export const lastSeqSchema = z.int().meta({ description: 'The last number issued.' });

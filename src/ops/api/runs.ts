@@ -27,10 +27,12 @@ const runSchema = z
     state: z.enum(['running', 'done', 'failed']),
     started_at: instant,
     finished_at: instant.nullable(),
-    total: z.int().meta({ description: 'Products it covers; grows while the list is still being walked.' }),
+    total: z
+      .int()
+      .meta({ description: 'Products in this run; grows while the catalogue list is still being read.' }),
     done: z.int(),
-    drift: z.int().meta({ description: 'Differences its reads found and corrected.' }),
-    failed: z.int().meta({ description: 'Products the service refused to show.' }),
+    drift: z.int().meta({ description: 'Differences that its reads found and corrected.' }),
+    failed: z.int().meta({ description: 'Products that the store refused to show.' }),
     error: z.string().nullable(),
   })
   .openapi('Run');
@@ -39,11 +41,11 @@ const list = createRoute({
   method: 'get',
   path: '/api/runs',
   operationId: 'runs',
-  summary: 'Walks through the catalogue, and reads of named products',
-  description: 'The latest first.',
+  summary: 'Runs: reads of the whole catalogue or of named products',
+  description: 'Newest first.',
   request: {
     query: z.strictObject({
-      after: seqParameter('The `next` of the page before: older ones follow.').optional(),
+      after: seqParameter('The `next` of the previous page: older runs follow.').optional(),
       limit: limitParameter,
     }),
   },
@@ -60,7 +62,7 @@ const one = createRoute({
   operationId: 'run',
   summary: 'One run',
   request: { params: runId, query: z.strictObject({}) },
-  responses: withRefusals({ 200: answers('As it is now', runSchema), 404: NOT_FOUND }),
+  responses: withRefusals({ 200: answers('The run as it is now', runSchema), 404: NOT_FOUND }),
 });
 
 const stream = createRoute({
@@ -68,7 +70,7 @@ const stream = createRoute({
   path: '/api/runs/{id}/stream',
   operationId: 'runStream',
   summary: 'The progress of a run, as server-sent events',
-  description: 'An event `run` with the run, twice a second, until it has ended.',
+  description: 'An event `run` with the state of the run, twice a second, until the run ends.',
   request: { params: runId, query: z.strictObject({}) },
   responses: withRefusals({
     200: { description: 'Events', content: { [EVENTS]: { schema: z.string() } } },
@@ -82,11 +84,11 @@ const resync = createRoute({
   method: 'post',
   path: '/api/resync',
   operationId: 'resync',
-  summary: 'Reads everything again, or named products',
+  summary: 'Reads the whole catalogue again, or named products',
   description:
-    'While a walk through the whole catalogue is under way that is as urgent, a second request for one returns it, ' +
-    'with `joined`: what it had read before the request it does not read again. To be sure of the moment of the ' +
-    'request, ask once more when it has ended.',
+    'A request for the whole catalogue joins an equally urgent run that is under way, and returns that run with `joined`: ' +
+    'true. The joined run does not repeat what it had already read. To be sure of everything as of now, ask once more ' +
+    'when the run has ended.',
   request: {
     body: {
       required: true,
@@ -98,9 +100,9 @@ const resync = createRoute({
               .min(1)
               .max(10_000)
               .optional()
-              .openapi({ description: 'Only these; without it, the whole catalogue.' }),
+              .openapi({ description: 'Reads only these products; without it, the whole catalogue.' }),
             allow_removals: z.boolean().optional().openapi({
-              description: 'Lets go of removals that are held because they are too many at once.',
+              description: 'Carries out the removals that the mass-removal guard holds back.',
             }),
           }),
         },
@@ -109,10 +111,10 @@ const resync = createRoute({
   },
   responses: withRefusals({
     202: answers(
-      'It has begun: follow it at /api/runs/{run_id}',
+      'The run has begun: follow it at /api/runs/{run_id}',
       z.object({
         run_id: z.int(),
-        joined: z.boolean().openapi({ description: 'It was under way before this request.' }),
+        joined: z.boolean().openapi({ description: 'True: the run was already under way.' }),
       }),
     ),
 
@@ -167,7 +169,7 @@ export function runsRoutes({ reader, operator, held }: RunsDeps): ApiRouter {
   return app;
 }
 
-/** The run as it is, and again each beat until it has ended. */
+/** The run as it is now, and again at each tick until it ends. */
 async function* progress(latest: (id: number) => Promise<Run | null>, first: Run, signal: AbortSignal) {
   for (let run = first; ; run = (await latest(run.id)) ?? run) {
     yield `event: run\ndata: ${JSON.stringify(viewRun(run))}\n\n`;
@@ -177,7 +179,7 @@ async function* progress(latest: (id: number) => Promise<Run | null>, first: Run
   }
 }
 
-/** However many follow a run, it is asked for once per beat. */
+/** However many clients follow a run, it is queried once per tick. */
 function sharedRuns(ask: (id: number) => Promise<Run | null>): (id: number) => Promise<Run | null> {
   const asked = new Map<number, Promise<Run | null>>();
   return (id) => {

@@ -7,7 +7,7 @@ import { epochSchema, instant, lastSeqSchema } from './rows.ts';
 
 const state = z.enum(['live', 'catching_up', 'stale']).meta({
   description:
-    'live: every row is as sure as its `suspect` says. catching_up: products are read that nobody listened for. stale: a doubt has waited for its read for over 15 minutes.',
+    'live: rows are current, except those marked `suspect`. catching_up: products are being re-read after downtime or a restored backup. stale: a re-read request has been waiting for over 15 minutes.',
 });
 
 const statusSchema = z
@@ -19,20 +19,22 @@ const statusSchema = z
     last_full_sync_at: instant.nullable(),
     oldest_verified_at: instant.nullable(),
     pending_reads: z.int(),
-    suspect_count: z.int().meta({ description: 'Rows of stock under suspicion.' }),
+    suspect_count: z.int().meta({ description: 'Stock rows marked suspect.' }),
     open_gaps: z.int(),
     last_seq: lastSeqSchema,
     alive_at: instant.nullable(),
     products: z.int(),
     variants: z.int(),
-    cells: z.int().meta({ description: 'Rows of stock.' }),
-    parked_reads: z.int().meta({ description: 'Products whose reads are refused, or failed over and over.' }),
-    failing_reads: z
+    cells: z.int().meta({ description: 'Stock rows: one for each stock level.' }),
+    parked_reads: z
       .int()
-      .meta({ description: 'Products whose last read failed, the parked ones among them.' }),
+      .meta({ description: 'Products whose reads the store refuses, or that failed repeatedly.' }),
+    failing_reads: z.int().meta({ description: 'Products whose last read failed, parked ones included.' }),
     last_read_error: z.string().nullable(),
-    held_removals: z.int().meta({ description: 'Products whose removal waits for the operator’s leave.' }),
-    quarantined: z.int().meta({ description: 'Deliveries, or items of them, that were not understood.' }),
+    held_removals: z.int().meta({
+      description: 'Products that the mass-removal guard keeps until the operator allows their removal.',
+    }),
+    quarantined: z.int().meta({ description: 'Dead letters: deliveries or items that were not understood.' }),
     reads_under_way: z.int(),
     blocked: z
       .object({
@@ -40,19 +42,21 @@ const statusSchema = z
         message: z.string(),
         until: instant
           .nullable()
-          .meta({ description: 'When it is asked again; null: when a person says so.' }),
+          .meta({ description: 'When requests resume; null: when an operator decides.' }),
       })
       .nullable()
-      .meta({ description: 'Why the service is not asked at present; null when it is.' }),
+      .meta({ description: 'Why no request is sent to the store at present; null: requests are sent.' }),
     alarms: z
       .array(
         z.object({
           kind: z.enum(ALARM_KINDS),
           since: instant,
-          message: z.string().meta({ description: 'What is the matter, and what to do.' }),
+          message: z
+            .string()
+            .meta({ description: 'What is wrong, what it means for the figures, and what to do.' }),
         }),
       )
-      .meta({ description: 'What needs a person.' }),
+      .meta({ description: 'What an operator should look at.' }),
   })
   .openapi('Status');
 
@@ -62,8 +66,8 @@ const readyz = createRoute({
   operationId: 'ready',
   summary: 'Whether the mirror is live',
   responses: withRefusals({
-    200: answers('It is', z.object({ state })),
-    503: answers('It is not', z.object({ state })),
+    200: answers('The mirror is live', z.object({ state })),
+    503: answers('The mirror is not live', z.object({ state })),
   }),
 });
 
@@ -73,9 +77,9 @@ const status = createRoute({
   operationId: 'status',
   summary: 'The state of the mirror',
   description:
-    'While counting takes long, as after a downtime of a very large mirror, the counts are those of a moment ago.',
+    'When counting takes long, as in a very large mirror after downtime, the counts are a few moments old.',
   request: { query: z.strictObject({}) },
-  responses: withRefusals({ 200: answers('As it is now', statusSchema) }),
+  responses: withRefusals({ 200: answers('The state as it is now', statusSchema) }),
 });
 
 export function statusRoutes({

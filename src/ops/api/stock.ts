@@ -1,4 +1,4 @@
-/** `GET /api/stock`, `GET /api/variants`: the views, page by page. */
+/** `GET /api/stock`, `GET /api/variants`: the SQL views, page by page. */
 import { createRoute, z } from '@hono/zod-openapi';
 import type { StoreReader } from '../../store/store.ts';
 import { flagParameter, idParameter, limitParameter, listEnd, skuParameter } from './parameters.ts';
@@ -6,13 +6,13 @@ import { answers, apiRouter, withRefusals, type ApiRouter } from './router.ts';
 import { epochSchema, lastSeqSchema, stockRowSchema, variantRowSchema } from './rows.ts';
 
 const PAGING =
-  'A page that is filtered may hold fewer rows than `limit`, even none, while `has_more` is true. To copy everything, keep the `last_seq` of the first page, read to the end, and follow /api/changes from there: changes made meanwhile come again, with the same figures.';
+  'A filtered page may hold fewer rows than `limit`, even none, while `has_more` is true. To copy everything, keep the `last_seq` of the first page, read to the end, and follow /api/changes from there: changes made in the meantime come again, with the same figures.';
 
 const filter = {
   variant_id: idParameter.optional(),
   sku: skuParameter.optional(),
   product_id: idParameter.optional(),
-  suspect: flagParameter.optional().openapi({ description: '1: only rows under suspicion; 0: only others.' }),
+  suspect: flagParameter.optional().openapi({ description: '1: only suspect rows; 0: only the others.' }),
   limit: limitParameter,
 };
 const page = { epoch: epochSchema, last_seq: lastSeqSchema, ...listEnd };
@@ -22,16 +22,16 @@ const stock = createRoute({
   path: '/api/stock',
   operationId: 'stock',
   summary: 'Stock by variant and warehouse',
-  description: `Rows of the view mirror_stock, ordered by variant and warehouse. ${PAGING}`,
+  description: `The rows of the view mirror_stock, by variant and warehouse. ${PAGING}`,
   request: {
     query: z.strictObject({
       ...filter,
       warehouse_id: idParameter.optional(),
       after: z
         .string()
-        .regex(/^[0-9]{1,32}:[0-9]{1,32}$/, 'must be the `next` of the page before')
+        .regex(/^[0-9]{1,32}:[0-9]{1,32}$/, 'must be the `next` of the previous page')
         .optional()
-        .openapi({ description: 'The `next` of the page before.' }),
+        .openapi({ description: 'The `next` of the previous page.' }),
     }),
   },
   responses: withRefusals({ 200: answers('A page', z.object({ ...page, stock: z.array(stockRowSchema) })) }),
@@ -42,11 +42,11 @@ const variants = createRoute({
   path: '/api/variants',
   operationId: 'variants',
   summary: 'Variants with their totals',
-  description: `Rows of the view mirror_variants, ordered by variant. ${PAGING}`,
+  description: `The rows of the view mirror_variants, by variant. ${PAGING}`,
   request: {
     query: z.strictObject({
       ...filter,
-      after: idParameter.optional().openapi({ description: 'The `next` of the page before.' }),
+      after: idParameter.optional().openapi({ description: 'The `next` of the previous page.' }),
     }),
   },
   responses: withRefusals({

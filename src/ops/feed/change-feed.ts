@@ -1,6 +1,6 @@
 /**
- * The change feed as many follow it at once. What one asks of the database, all who stand at the same number share; and
- * nobody polls it: the writer's news of a commit wakes them together, at most every few milliseconds.
+ * The change feed for many consumers at once. Consumers at the same number share one database query. They do not poll:
+ * the writer's notice of a commit wakes them together, at most every few milliseconds.
  */
 import type { FeedPage } from '../../store/queries/changes.ts';
 import type { StoreReader, StoreWriter } from '../../store/store.ts';
@@ -10,15 +10,15 @@ export interface ChangeFeedDeps {
   readonly writer: Pick<StoreWriter, 'onAppended'>;
 }
 
-/** Commits come by the hundred a second under load; a page after each would cost more than it tells. */
+/** Under load there are hundreds of commits a second; a page for each would cost too much. */
 const WAKE_EVERY_MS = 25;
 const PAGE_ROWS = 500;
-/** Those who catch up stand at numbers of their own; what they have read is of no use to the others. */
+/** Consumers that catch up are at different numbers; their pages are of no use to others. */
 const PAGES_KEPT = 8;
 
 export class ChangeFeed {
   readonly #reader: StoreReader;
-  /** By the number that they begin after; all of one state of the database. */
+  /** By the number that they begin after; all from one state of the database. */
   #pages = new Map<number, Promise<FeedPage>>();
   readonly #waiting = new Set<() => void>();
   #followers = 0;
@@ -32,7 +32,7 @@ export class ChangeFeed {
     });
   }
 
-  /** To be called before `after` and `newsSince` are. @returns the way to stop following. */
+  /** Call it before `after` and `newsSince`. @returns stops following. */
   follow(): () => void {
     this.#followers += 1;
     return () => {
@@ -40,17 +40,17 @@ export class ChangeFeed {
       if (this.#followers > 0) return;
       clearTimeout(this.#waking);
       this.#waking = undefined;
-      // What nobody follows changes unseen.
+      // Without followers, commits are not watched.
       this.#pages = new Map();
     };
   }
 
-  /** How often there was news. Take it before a page, and wait from there after it, so that nothing is missed. */
+  /** How often there was news. Take it before reading a page and wait from there afterwards, so that nothing is missed. */
   get wakes(): number {
     return this.#wakes;
   }
 
-  /** The changes after a number, as many as fit a page. @throws StoreError */
+  /** The changes after a number, at most one page. @throws StoreError */
   after(seq: number): Promise<FeedPage> {
     const known = this.#pages.get(seq);
     if (known !== undefined) return known;
@@ -63,7 +63,7 @@ export class ChangeFeed {
     return page;
   }
 
-  /** @returns whether there was news since; false when the time is over or the signal came first. */
+  /** @returns whether there was news since; false after the timeout or the signal. */
   newsSince(wakes: number, withinMs: number, signal: AbortSignal): Promise<boolean> {
     if (this.#wakes !== wakes) return Promise.resolve(true);
     if (signal.aborted) return Promise.resolve(false);

@@ -1,14 +1,17 @@
-/** Whether a consumer may go on from where it stands (docs/http-api.md, docs/reading-the-mirror.md): nothing is ever passed over in silence. */
+/**
+ * Whether a consumer may continue from its number (docs/http-api.md#change-feed,
+ * docs/reading-the-mirror.md#following-changes): no change is ever skipped silently.
+ */
 import type { FeedPage, Position } from '../../store/queries/changes.ts';
 
 export interface Standing {
-  /** The last number it has; null: it has none and takes what is kept. */
+  /** The last number it has; null: none, so it begins with the oldest change kept. */
   readonly after: number | null;
-  /** The epoch it knows; null: it compares for itself. */
+  /** The epoch it knows; null: it compares epochs itself. */
   readonly epoch: string | null;
 }
 
-/** Told to a consumer that must start over: read the stock whole, and go on from the `last_seq` it came with. */
+/** The answer to a consumer that must start over: read all stock, then continue from the `last_seq` it came with. */
 export interface StartOver {
   readonly error: 'epoch_changed' | 'pruned' | 'ahead';
   readonly error_description: string;
@@ -16,30 +19,34 @@ export interface StartOver {
   readonly last_seq: number;
 }
 
-/** @returns null when it may go on. */
+/** @returns null when it may continue. */
 export function whyStartOver({ after, epoch }: Standing, page: FeedPage): StartOver | null {
   if (epoch !== null && epoch !== page.epoch) {
-    return startOver(page, 'epoch_changed', `epoch: history has started again, and is ${page.epoch} now`);
+    return startOver(
+      page,
+      'epoch_changed',
+      `epoch: the mirror’s history has restarted, its epoch is now ${page.epoch}`,
+    );
   }
   if (after === null) return null;
   if (after > page.lastSeq) {
     return startOver(
       page,
       'ahead',
-      `after: ${after} was not given out yet, the last number is ${page.lastSeq}`,
+      `after: ${after} has not been issued yet, the last number is ${page.lastSeq}`,
     );
   }
   return after < page.keptAfterSeq ? prunedError(page, after) : null;
 }
 
 export function prunedError(page: FeedPage, after: number): StartOver {
-  return startOver(page, 'pruned', `after: changes after ${after} were pruned, up to ${page.keptAfterSeq}`);
+  return startOver(page, 'pruned', `after: the changes from ${after} to ${page.keptAfterSeq} were pruned`);
 }
 
 function startOver({ epoch, lastSeq }: Position, error: StartOver['error'], description: string): StartOver {
   return {
     error,
-    error_description: `${description}; read /api/stock whole, and go on from there`,
+    error_description: `${description}; read all of /api/stock, then continue from its last_seq`,
     epoch,
     last_seq: lastSeq,
   };

@@ -1,9 +1,12 @@
-/** The feed as server-sent events: first the epoch, then each change with its number as id (docs/http-api.md). */
+/**
+ * The feed as server-sent events: first the epoch, then each change with its number as id
+ * (docs/http-api.md#change-feed).
+ */
 import type { FeedPage } from '../../store/queries/changes.ts';
 import { prunedError } from './cursor.ts';
 import type { ChangeFeed } from './change-feed.ts';
 
-/** Silence looks like a broken connection to whatever is in between. */
+/** Proxies take silence for a broken connection. */
 const HEARTBEAT_MS = 15_000;
 const RECONNECT_AFTER_MS = 1_000;
 
@@ -11,7 +14,7 @@ export interface FollowOptions {
   readonly feed: ChangeFeed;
   readonly epoch: string;
   readonly lastSeq: number;
-  /** Goes on after this number. */
+  /** Continues after this number. */
   readonly after: number;
   readonly signal: AbortSignal;
 }
@@ -30,7 +33,7 @@ export async function* followChanges({
       const { wakes } = feed;
       const page = await feed.after(at);
       if (page.keptAfterSeq > at) {
-        // A reader so slow that what comes next was pruned meanwhile.
+        // The reader was so slow that the next changes were pruned.
         yield event('gone', prunedError(page, at));
         return;
       }
@@ -45,7 +48,7 @@ export async function* followChanges({
   }
 }
 
-/** Where to go on. Numbers without a row, such as those of changed names, are passed over when nothing else is left. */
+/** Where to continue. Numbers without a row, such as those of changed names, are skipped when nothing else is left. */
 export function nextOf({ changes, hasMore, lastSeq }: FeedPage): number {
   return hasMore ? (changes.at(-1)?.seq ?? lastSeq) : lastSeq;
 }
@@ -58,7 +61,7 @@ function eventsOf(page: FeedPage): Uint8Array {
   const known = encoded.get(page);
   if (known !== undefined) return known;
   const events = page.changes.map((change) => `id: ${change.seq}\n${event('change', change)}`).join('');
-  // An id alone dispatches nothing, and moves on where the reader resumes.
+  // An id alone dispatches no event, but moves the point where the reader resumes.
   const bytes = encoder.encode(`${events}id: ${nextOf(page)}\n\n`);
   encoded.set(page, bytes);
   return bytes;

@@ -1,6 +1,6 @@
 /**
- * Answers that stay open: streams and long polls. There may only be so many, none makes the process hold more for it
- * than it is sending, and all end at once when the service stops.
+ * Answers that stay open: streams and long polls. Their number is limited, the process buffers only what it is sending,
+ * and all end at once when the mirror stops.
  */
 import type { Context } from 'hono';
 import type { Logger } from '../../log.ts';
@@ -8,18 +8,18 @@ import { errorBody } from '../api-error.ts';
 import type { OpsEnv } from '../env.ts';
 
 export interface HeldAnswersDeps {
-  /** Aborted when the service stops. */
+  /** Aborted when the mirror stops. */
   readonly stopping: AbortSignal;
   readonly log: Logger;
 }
 
 const MOST = 100;
-/** A reader that takes nothing for so long is cut; it goes on from where it was when it comes back. */
+/** A reader that takes nothing for this long is disconnected; it resumes where it was when it reconnects. */
 const STALLED_MS = 10_000;
 
 const encoder = new TextEncoder();
 
-/** What is sent next is made when the one before is on its way: each chunk may be large. */
+/** The next chunk is made when the previous one is on its way: each may be large. */
 export type Chunks = (signal: AbortSignal) => AsyncGenerator<string | Uint8Array, void, undefined>;
 
 export class HeldAnswers {
@@ -32,7 +32,7 @@ export class HeldAnswers {
     this.#log = log;
   }
 
-  /** @returns what ends the hold; null when there are too many. */
+  /** @returns the release function; null when too many are open. */
   hold(): (() => void) | null {
     if (this.#open >= MOST || this.#stopping.aborted) return null;
     this.#open += 1;
@@ -45,15 +45,18 @@ export class HeldAnswers {
 
   tooMany(c: Context<OpsEnv>) {
     c.header('Retry-After', '5');
-    return c.json(errorBody('too_many_streams', `more than ${MOST} streams and long polls are open`), 503);
+    return c.json(
+      errorBody('too_many_streams', `more than ${MOST} streams and long polls are open: try again later`),
+      503,
+    );
   }
 
-  /** Aborted when the service stops or the caller is gone. */
+  /** Aborted when the mirror stops or the caller leaves. */
   endOf(c: Context<OpsEnv>): AbortSignal {
     return AbortSignal.any([this.#stopping, c.req.raw.signal]);
   }
 
-  /** An answer of server-sent events. @param release ends its hold. */
+  /** An answer of server-sent events. @param release called at its end. */
   stream(c: Context<OpsEnv>, chunks: Chunks, release: () => void): Response {
     if (c.req.raw.method === 'HEAD') {
       release();
@@ -75,7 +78,7 @@ export class HeldAnswers {
       release();
     };
     const onStop = (): void => {
-      // One that takes nothing would not see the end either.
+      // A reader that takes nothing would not see the end either.
       if (isSending) cut();
     };
     this.#stopping.addEventListener('abort', onStop);
@@ -88,7 +91,7 @@ export class HeldAnswers {
           isSending = false;
           try {
             const next = await source.next();
-            // The caller has gone: there is nothing left to write to, nor to close.
+            // The caller has left: there is nothing to write to or close.
             if (isCancelled) return;
             if (next.done === true) {
               end();
@@ -98,7 +101,7 @@ export class HeldAnswers {
             controller.enqueue(typeof next.value === 'string' ? encoder.encode(next.value) : next.value);
             isSending = true;
             stalled = setTimeout(() => {
-              this.#log.info('a stream was cut: its reader took nothing for a while');
+              this.#log.info('a stream was closed: its reader took nothing for a while');
               cut();
             }, STALLED_MS);
           } catch (error) {
@@ -114,7 +117,7 @@ export class HeldAnswers {
           await source.return();
         },
       },
-      // Nothing is made ahead of what the socket takes.
+      // Nothing is made before the socket takes it.
       { highWaterMark: 0 },
     );
     return c.body(body, 200, HEADERS);
@@ -124,6 +127,6 @@ export class HeldAnswers {
 const HEADERS = {
   'Content-Type': 'text/event-stream; charset=utf-8',
   'Cache-Control': 'no-store',
-  // Proxies that gather answers would hold events back.
+  // Proxies that buffer answers would hold events back.
   'X-Accel-Buffering': 'no',
 };

@@ -1,4 +1,4 @@
-/** A metric's children by the values of its only label. Made once: counting allocates nothing, and no series is missing. */
+/** A metric's children by the values of its only label. Made once, so that counting allocates nothing and every series exists. */
 import type { Counter, Gauge, Histogram } from 'prom-client';
 
 /** Every value of a union, checked to be complete. */

@@ -1,4 +1,4 @@
-/** What a committed entry brought about, as counters. Changes and levels are counted where they are merged. */
+/** Counts the effects of a committed entry. Changes and levels are counted where they are applied. */
 import type { Fact } from '../../core/fact.ts';
 import type { Counting } from './counting.ts';
 

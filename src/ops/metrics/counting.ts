@@ -1,4 +1,4 @@
-/** What is counted and timed as it happens: deliveries, commits, merges, reads, repairs, runs. */
+/** What is counted and timed as it happens: deliveries, commits, applied changes, reads, repairs, runs. */
 import { Counter, Histogram, type Registry } from 'prom-client';
 import type { DriftCause } from '../../core/fact.ts';
 import { CHANGE_BRANCHES } from '../../core/merge-change.ts';
@@ -27,7 +27,7 @@ const CAUSES = valuesOf<DriftCause>({
   derived: true,
 });
 
-/** What a repair was for; an open gap is a reason too. */
+/** Why a repair was needed; an open gap is a reason too. */
 const REASONS = valuesOf<Reason | 'gap'>({
   gap: true,
   operator: true,
@@ -44,7 +44,7 @@ const REASONS = valuesOf<Reason | 'gap'>({
   stale: true,
 });
 
-/** How a request to the service ended: with data, or with the kind of its error. */
+/** How a request to the store ended: with data, or with a kind of error. */
 export type ReadOutcome = 'found' | 'not_found' | ServiceErrorKind;
 
 const OUTCOMES = valuesOf<ReadOutcome>({
@@ -85,7 +85,7 @@ export function createCounting(registry: Registry) {
     new Histogram({ name, help, buckets, registers });
   const runs = new Counter({
     name: 'stock_mirror_runs_total',
-    help: 'Runs that have ended, by what began them and by result.',
+    help: 'Ended runs, by kind and result.',
     labelNames: ['kind', 'result'],
     registers,
   });
@@ -97,68 +97,68 @@ export function createCounting(registry: Registry) {
       'stock_mirror_deliveries_total',
       'answer',
       ANSWERS,
-      'Webhook requests by the status they were answered with.',
+      'Webhook requests, by response status.',
     ),
     rejected: count(
       'stock_mirror_rejected_total',
       'reason',
       REJECTIONS,
-      'Webhook requests that were refused, by reason.',
+      'Refused webhook requests, by reason.',
     ),
     answerSeconds: measure(
       'stock_mirror_webhook_answer_seconds',
       ANSWER_SECONDS,
-      'From the request of an authentic delivery to its answer, 204 or 503.',
+      'Time from an authentic delivery to its answer, 204 or 503.',
     ),
     lagSeconds: measure(
       'stock_mirror_delivery_lag_seconds',
       LAG_SECONDS,
-      'From update_time to arrival, of a sample of the changes; the clocks of two machines are in it.',
+      'Time from update_time to arrival, for a sample of the changes; it compares the clocks of two machines.',
     ),
     commitInputs: measure(
       'stock_mirror_commit_inputs',
       COMMIT_INPUTS,
-      'Deliveries, reads and commands that one transaction took.',
+      'Deliveries, reads and commands per transaction.',
     ),
     commitSeconds: measure(
       'stock_mirror_commit_seconds',
       COMMIT_SECONDS,
-      'How long one transaction took, its fsync included.',
+      'Duration of a transaction, fsync included.',
     ),
     commits: count(
       'stock_mirror_commits_total',
       'result',
       ['done', 'failed'],
-      'Transactions of the store, by result.',
+      'Database transactions, by result.',
     ),
     changes: count(
       'stock_mirror_changes_total',
       'branch',
       CHANGE_BRANCHES,
-      'Changes of webhooks, by the branch of the merge rule that decided.',
+      'Changes from webhooks, by the merge rule that applied.',
     ),
     levels: count(
       'stock_mirror_levels_total',
       'branch',
       LEVEL_BRANCHES,
-      'Stock levels of reads, by the branch of the merge rule that decided.',
+      'Stock levels from reads, by the merge rule that applied.',
     ),
     gaps: count(
       'stock_mirror_gaps_total',
       'event',
       ['opened', 'closed', 'proved'],
-      'Broken chains of old and new: opened, closed by the late delivery, or proved to be a loss.',
+      'Gaps in the chain of old and new quantities: opened, closed by a late delivery, or proven to be a lost delivery.',
     ),
     drift: count(
       'stock_mirror_drift_total',
       'cause',
       CAUSES,
-      'Differences that reads found and corrected, by probable cause.',
+      'Differences from the store that reads found and corrected, by probable cause.',
     ),
     repairSeconds: histograms(
       new Histogram({
         name: 'stock_mirror_repair_seconds',
-        help: 'From a doubt, an obligation or a gap to the read that met it.',
+        help: 'Time from a re-read request or gap to the read that settled it.',
         buckets: REPAIR_SECONDS,
         labelNames: ['reason'],
         registers,
@@ -167,35 +167,35 @@ export function createCounting(registry: Registry) {
     ),
     quarantined: countAll(
       'stock_mirror_quarantined_total',
-      'Authentic deliveries or items of them that were not understood.',
+      'Dead letters: authentic deliveries or items that were not understood.',
     ),
     removed: count(
       'stock_mirror_removed_total',
       'what',
       ['product', 'variant', 'cell'],
-      'What the service no longer has and the mirror removed.',
+      'Products, variants and stock levels removed because the store no longer has them.',
     ),
     reads: count(
       'stock_mirror_reads_total',
       'outcome',
       OUTCOMES,
-      'Reads of a product, by how they ended; each that failed is tried again.',
+      'Reads of a product, by result; failed ones are retried.',
     ),
     pages: count(
       'stock_mirror_list_pages_total',
       'outcome',
       OUTCOMES,
-      'Pages read of the catalogue list, by how they ended.',
+      'Pages of the catalogue list read, by result.',
     ),
     requests: countAll(
       'stock_mirror_service_requests_total',
-      'Requests sent to the service, those for tokens included.',
+      'Requests sent to the store, token requests included.',
     ),
-    tokens: countAll('stock_mirror_token_requests_total', 'Tokens asked of the service.'),
-    pauses: countAll('stock_mirror_pauses_total', 'Answers 429, by which the service asks for a pause.'),
+    tokens: countAll('stock_mirror_token_requests_total', 'Token requests sent to the store.'),
+    pauses: countAll('stock_mirror_pauses_total', 'Answers 429 from the store, which ask for a pause.'),
     retries: countAll(
       'stock_mirror_retries_total',
-      'Reads of products and pages that failed and are to be tried again.',
+      'Failed reads of products and pages that will be retried.',
     ),
     runs,
   };

@@ -1,4 +1,4 @@
-/** The catalogue's client, with every call counted by how it ended. */
+/** The catalogue client, with every call counted by result. */
 import type { Counter } from 'prom-client';
 import type { CatalogueClient } from '../../service/client.ts';
 import { ServiceError } from '../../service/errors.ts';
@@ -20,7 +20,7 @@ export function observedClient(
     } catch (error) {
       if (error instanceof ServiceError) {
         counters[error.kind].inc();
-        // What was refused waits for a schedule or a person, what was aborted for the next start.
+        // A refused read waits for a schedule or an operator, an aborted one for the next start.
         if (error.kind !== 'rejected' && error.kind !== 'aborted') retries.inc();
       }
       throw error;

@@ -1,4 +1,4 @@
-/** The state of the mirror as gauges. They show what was last asked of the database; a scrape asks nothing. */
+/** The state of the mirror as gauges. They show the last sample of the database; a scrape makes no query. */
 import { Gauge, type Registry } from 'prom-client';
 import { ALARM_KINDS, type Alarm } from '../alarms/alarm.ts';
 import type { SampledState } from '../state-sampler.ts';
@@ -9,19 +9,19 @@ const BLOCKS = ['credentials', 'breaker', 'rate_limited', 'wrong_store'] as cons
 
 /** What the gauges show. */
 export interface Shown {
-  /** As last asked of the store; null: not known yet. */
+  /** As last read from the database; null: not known yet. */
   readonly sample: SampledState | null;
   readonly alarms: readonly Alarm[];
-  /** Why the service is not asked at present. */
+  /** Why no request is sent to the store at present. */
   readonly blocked: string | null;
   readonly readsUnderWay: number;
   readonly lastDeliveryAtMs: number | null;
 }
 
-/** @param shown asked at each scrape; must be quick. */
+/** @param shown called at each scrape; must be quick. */
 export function createStateGauges(registry: Registry, now: () => number, shown: () => Shown): void {
   const registers = [registry];
-  // Unknown is NaN: zero would be a lie.
+  // Unknown is NaN, since zero would be wrong.
   const gauge = (name: string, help: string, value: (shown: Shown) => number | null | undefined): void => {
     new Gauge({
       name,
@@ -58,81 +58,77 @@ export function createStateGauges(registry: Registry, now: () => number, shown: 
     'stock_mirror_state',
     'state',
     STATES,
-    'The state of the mirror: 1 for the one it is in.',
+    'The state of the mirror: 1 for the current state, else 0.',
     (at, state) => at.sample?.status.state === state,
   );
-  oneOf('stock_mirror_alarm', 'kind', ALARM_KINDS, '1 while the alarm stands.', (at, kind) =>
+  oneOf('stock_mirror_alarm', 'kind', ALARM_KINDS, '1 while the alarm is active.', (at, kind) =>
     at.alarms.some((alarm) => alarm.kind === kind),
   );
   oneOf(
     'stock_mirror_blocked',
     'kind',
     BLOCKS,
-    '1 for the reason why the service is not asked at present.',
+    '1 for the reason why no request is sent to the store at present.',
     (at, kind) => at.blocked === kind,
   );
   gauge(
     'stock_mirror_suspect_levels',
-    'Stock levels under suspicion.',
+    'Stock levels marked suspect.',
     (at) => at.sample?.status.suspect_count,
   );
   gauge(
     'stock_mirror_open_gaps',
-    'Broken chains that wait for a delivery or a read.',
+    'Gaps that wait for a late delivery or a read.',
     (at) => at.sample?.status.open_gaps,
   );
   gauge(
     'stock_mirror_pending_reads',
-    'Products that are still to be read.',
+    'Products waiting to be read.',
     (at) => at.sample?.status.pending_reads,
   );
-  gauge('stock_mirror_reads_under_way', 'Reads of products under way.', (at) => at.readsUnderWay);
+  gauge('stock_mirror_reads_under_way', 'Product reads in progress.', (at) => at.readsUnderWay);
   gauge(
     'stock_mirror_parked_reads',
-    'Products whose reads are refused, or fail over and over.',
+    'Products whose reads the store refuses, or that failed repeatedly.',
     (at) => at.sample?.status.parked_reads,
   );
   gauge(
     'stock_mirror_failing_reads',
-    'Products whose last read failed, the parked ones among them.',
+    'Products whose last read failed, parked ones included.',
     (at) => at.sample?.status.failing_reads,
   );
   gauge(
     'stock_mirror_held_removals',
-    'Products whose removal waits for an operator.',
+    'Products that the mass-removal guard keeps until an operator allows their removal.',
     (at) => at.sample?.status.held_removals,
   );
-  gauge('stock_mirror_oldest_verified_age_seconds', 'Since the product read longest ago was read.', (at) =>
+  gauge('stock_mirror_oldest_verified_age_seconds', 'Age of the oldest product read.', (at) =>
     age(at.sample?.status.oldest_verified_at),
   );
   gauge(
     'stock_mirror_last_delivery_age_seconds',
-    'Since the last authentic delivery; NaN when none has come.',
+    'Time since the last authentic delivery; NaN if there was none.',
     (at) => age(at.lastDeliveryAtMs),
   );
   gauge(
     'stock_mirror_last_full_sync_age_seconds',
-    'Since the catalogue was last read whole; NaN when it never was.',
+    'Time since the last full read of the catalogue; NaN if there was none.',
     (at) => age(at.sample?.status.last_full_sync_at),
   );
   gauge('stock_mirror_products', 'Products in the mirror.', (at) => at.sample?.status.products);
   gauge(
     'stock_mirror_log_entries',
-    'Entries in the log, until they are pruned.',
+    'Entries in the event log that are not pruned yet.',
     (at) => at.sample?.logEntries,
   );
   gauge('stock_mirror_database_bytes', 'Size of the database.', (at) => at.sample?.databaseBytes);
-  gauge(
-    'stock_mirror_wal_bytes',
-    'Size of the write-ahead log beside the database.',
-    (at) => at.sample?.walBytes,
-  );
+  gauge('stock_mirror_wal_bytes', 'Size of the database’s write-ahead log.', (at) => at.sample?.walBytes);
   gauge(
     'stock_mirror_disk_free_bytes',
-    'Room left on the disk of the database, for a user without privileges.',
+    'Free space on the database’s disk, for an unprivileged user.',
     (at) => at.sample?.diskFreeBytes,
   );
-  gauge('stock_mirror_sample_age_seconds', 'Since the figures of the database were asked for.', (at) =>
+  gauge('stock_mirror_sample_age_seconds', 'Age of the figures that come from the database.', (at) =>
     age(at.sample?.atMs),
   );
 }

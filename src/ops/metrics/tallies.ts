@@ -1,4 +1,4 @@
-/** Counters of what others count: the branches of the rules by the writer, the ends of runs by the database. */
+/** Counters fed by others' counts: the writer counts merge rules, the database counts ended runs. */
 import type { Counter } from 'prom-client';
 import type { Store } from '../../store/store.ts';
 import type { BranchCounts } from '../../store/writer.ts';
@@ -12,7 +12,7 @@ export interface TalliesDeps {
 export class Tallies {
   readonly #deps: TalliesDeps;
   #branches: BranchCounts = {};
-  /** Runs up to here are counted, or ended before this process began. */
+  /** Runs up to this one are counted, or ended before this process started. */
   #runsAfterId: number | null = null;
   readonly #countedRuns = new Set<number>();
   #underWay: Promise<void> | null = null;
@@ -21,7 +21,7 @@ export class Tallies {
     this.#deps = deps;
   }
 
-  /** Brings the counters up to date. The first time is to be before anything can end. @throws StoreError */
+  /** Updates the counters. The first call must come before any run can end. @throws StoreError */
   update(): Promise<void> {
     return (this.#underWay ??= this.#update().finally(() => {
       this.#underWay = null;
@@ -39,7 +39,7 @@ export class Tallies {
     await this.#countRuns(this.#runsAfterId);
   }
 
-  /** The writer counts since the process began; counters want what was added. */
+  /** The writer counts from the start of the process; counters need the increase. */
   #countBranches(counts: BranchCounts): void {
     const { changes, levels } = this.#deps.counting;
     const families: Readonly<Record<string, Readonly<Record<string, Counter.Internal>>>> = {

@@ -1,9 +1,9 @@
-/** What the forms of the page do: each is an order of the API, by the same code. */
+/** The actions of the page's forms: each runs the code of an API request. */
 import { idSchema } from '../../service/schemas.ts';
 import type { Run } from '../../store/queries/runs.ts';
 import type { Operator } from '../operator.ts';
 
-/** What cannot be done, and what to do instead. */
+/** Why an action was refused, and what to do instead. */
 export class Refused extends Error {
   readonly advice: string;
 
@@ -27,7 +27,7 @@ export const actions: Readonly<Record<string, Action>> = {
     done: 'resync',
     run: await operator.resync(null, { allowRemovals: false }),
   }),
-  // A full read lets go of the latch, and is what is due after it.
+  // A full read lifts the credential lockout, and is due after it.
   'retry-credentials': async (operator) => ({
     done: 'credentials',
     run: await operator.resync(null, { allowRemovals: false }),
@@ -39,8 +39,8 @@ export const actions: Readonly<Record<string, Action>> = {
   'allow-removals': async (operator, form) => {
     if (form.get('sure') === null) {
       throw new Refused(
-        'Removals were not allowed.',
-        'Look in the service first, then tick the box that says so.',
+        'Nothing was removed.',
+        'Check the products in the store first, then tick the box that confirms it.',
       );
     }
     return { done: 'removals', run: await operator.resync(null, { allowRemovals: true }) };
@@ -49,15 +49,15 @@ export const actions: Readonly<Record<string, Action>> = {
 
 function productIds(text: string): string[] {
   const ids = [...new Set(text.split(/[\s,;]+/).filter((id) => id !== ''))];
-  if (ids.length === 0) throw new Refused('No product was named.', 'Type the id of one, as digits.');
+  if (ids.length === 0) throw new Refused('No product id was given.', 'Type one or more product ids.');
   if (ids.length > MAX_PRODUCTS) {
-    throw new Refused(`These are over ${MAX_PRODUCTS} products.`, 'Read everything instead.');
+    throw new Refused(`These are more than ${MAX_PRODUCTS} products.`, 'Read everything instead.');
   }
   const wrong = ids.find((id) => !idSchema.safeParse(id).success);
   if (wrong !== undefined) {
     throw new Refused(
-      `“${wrong}” is not the id of a product.`,
-      'Ids are digits; a variant’s page names its product.',
+      `“${wrong}” is not a product id.`,
+      'Ids have digits only; a variant’s page shows the id of its product.',
     );
   }
   return ids;

@@ -49,12 +49,13 @@ export function quarantinedView({ items, hasMore, isFirst }: QuarantinedPage): H
   const oldest = items.at(-1);
   if (oldest === undefined) {
     return html`<p class="none">
-      ${isFirst ? 'None on record: every authentic delivery was understood.' : 'There are no more.'}
+      ${isFirst ? 'None: every authentic delivery was understood.' : 'There are no more.'}
     </p>`;
   }
   return html`<p class="quiet">
-      They were answered 204 and are kept; their neighbours count, and what they named was read instead.
-      Nothing needs to be done, but a new kind of problem is worth a word with the service’s operator.
+      These items were answered 204 and kept, but not applied. The products they name were read from the store
+      instead, so figures are correct; the other items of the delivery were applied. Nothing to do; report a
+      new kind of problem to the store.
     </p>
     <table class="blocks">
       <thead>
@@ -72,7 +73,7 @@ export function quarantinedView({ items, hasMore, isFirst }: QuarantinedPage): H
               <th scope="row">${atMs === null ? 'pruned' : instant(atMs)}</th>
               <td class="whole">${problem}</td>
               <td data-label="variant">
-                ${variantId === null ? 'not named' : html`<a href="/variants/${variantId}">${variantId}</a>`}
+                ${variantId === null ? 'unknown' : html`<a href="/variants/${variantId}">${variantId}</a>`}
               </td>
               <td class="figure" data-label="log">
                 ${atMs === null ? logSeq : html`<a href="/deliveries/${logSeq}">${logSeq}</a>`}
@@ -82,7 +83,7 @@ export function quarantinedView({ items, hasMore, isFirst }: QuarantinedPage): H
       </tbody>
     </table>
     ${pager({
-      of: 'of what was not understood',
+      of: 'of items not understood',
       first: isFirst ? null : '/deliveries?show=quarantined',
       next: hasMore ? `/deliveries?show=quarantined&before=${oldest.id}` : null,
     })}`;
@@ -90,10 +91,10 @@ export function quarantinedView({ items, hasMore, isFirst }: QuarantinedPage): H
 
 export function slowView(answers: readonly SlowAnswer[]): Html {
   if (answers.length === 0)
-    return html`<p class="none">None since the service started: each answer took less than 250 ms.</p>`;
+    return html`<p class="none">None since the mirror started: every answer took less than 250 ms.</p>`;
   return html`<p class="quiet">
-      The service waits a second for an answer. Slow ones come from a slow or busy disk, or from another
-      program that holds the database’s lock.
+      The store waits one second for an answer, then the delivery is lost. Slow answers come from a slow or
+      busy disk of this machine, or from another program that locks the database.
     </p>
     <table class="blocks">
       <thead>
@@ -119,17 +120,17 @@ export function slowView(answers: readonly SlowAnswer[]): Html {
 }
 
 export function rejectedView(requests: readonly RejectedRequest[]): Html {
-  if (requests.length === 0) return html`<p class="none">None since the service started.</p>`;
+  if (requests.length === 0) return html`<p class="none">None since the mirror started.</p>`;
   return html`<p class="quiet">
-      Samples: the latest of each kind since the service started. Many 401 with a well-formed signature mean
-      that SERVICE_WEBHOOK_SECRET is not the app’s; others come from strangers.
+      The latest of each kind since the mirror started. Many 401 with a well-formed signature mean that
+      SERVICE_WEBHOOK_SECRET is not the app’s secret; other 401 come from strangers and are harmless.
     </p>
     <table class="blocks">
       <thead>
         <tr>
           <th scope="col">When</th>
           <th scope="col" class="figure">Answer</th>
-          <th scope="col">Because</th>
+          <th scope="col">Reason</th>
           <th scope="col">From</th>
           <th scope="col" class="figure">Body</th>
         </tr>
@@ -140,7 +141,7 @@ export function rejectedView(requests: readonly RejectedRequest[]): Html {
             html`<tr>
               <th scope="row">${instant(atMs)}</th>
               <td class="figure strong" data-label="answer">${status}</td>
-              <td data-label="because">${rejectionWords(reason)}</td>
+              <td data-label="reason">${rejectionWords(reason)}</td>
               <td data-label="from">${remoteAddress ?? 'unknown'}</td>
               <td class="figure" data-label="body">${bytes(size)}</td>
             </tr>`,

@@ -1,6 +1,6 @@
 import type { OpsDeps } from '../operator.ts';
 
-/** What the page shows and steers: the same parts that the API has. */
+/** What the page shows and controls: the same parts as the API. */
 export type PageDeps = Pick<
   OpsDeps,
   'reader' | 'operator' | 'state' | 'alarms' | 'rejected' | 'timeline' | 'now' | 'log'

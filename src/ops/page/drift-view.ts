@@ -11,7 +11,7 @@ import { pager } from './pager.ts';
 import { causeName, causeWords } from './words.ts';
 
 export interface DriftView {
-  /** Null: all but `derived`, which is no fault. */
+  /** Null: all except `derived`, which is no fault. */
   readonly cause: CorrectionCause | null;
   readonly beforeSeq: number | null;
 }
@@ -39,7 +39,7 @@ export function driftView({ corrections, hasMore }: Corrections, view: DriftView
   const oldest = corrections.at(-1);
   return html`<section aria-labelledby="drift-title">
     <header>
-      <h2 id="drift-title">What reads found different, and corrected</h2>
+      <h2 id="drift-title">Differences that reads found and corrected</h2>
       <nav class="tabs" aria-label="Cause">
         ${[null, ...CORRECTION_CAUSES].map(
           (cause) =>
@@ -52,15 +52,15 @@ export function driftView({ corrections, hasMore }: Corrections, view: DriftView
       </nav>
     </header>
     <p class="quiet">
-      Each was corrected by the read that found it, and is closed when nothing about it is in doubt any more:
-      nobody has to do anything.
+      The read that found a difference corrected it. A difference is closed once no further read of it is due.
+      Nothing to do.
     </p>
     ${view.cause === null ? '' : html`<p class="quiet">${causeName(view.cause)}: ${causeWords(view.cause)}.</p>`}
     <div id="drift-list" data-live>
       ${
         corrections.length === 0
           ? html`<p class="none">
-              ${view.beforeSeq === null ? 'Nothing on record: every read found what the mirror held.' : 'There are no more.'}
+              ${view.beforeSeq === null ? 'None: every read found the figures that the mirror held.' : 'There are no more.'}
             </p>`
           : html`<table class="blocks">
               <thead>
@@ -69,7 +69,7 @@ export function driftView({ corrections, hasMore }: Corrections, view: DriftView
                   <th scope="col">Variant</th>
                   <th scope="col">Warehouse</th>
                   <th scope="col" class="figure">Mirror had</th>
-                  <th scope="col" class="figure">Service has</th>
+                  <th scope="col" class="figure">Store has</th>
                   <th scope="col" class="figure">Off by</th>
                   <th scope="col">Cause</th>
                   <th scope="col">State</th>
@@ -96,13 +96,13 @@ function correctionRow(correction: Correction): Html {
     <td data-label="variant"><a href="/variants/${variantId}" class="sku">${sku ?? variantId}</a></td>
     <td class="warehouse" data-label="warehouse">${warehouseId ?? 'total'}</td>
     <td class="figure" data-label="mirror had">${quantity(oldQty)}</td>
-    <td class="figure strong" data-label="service has">${newQty === null ? 'nothing' : quantity(newQty)}</td>
+    <td class="figure strong" data-label="store has">${newQty === null ? 'nothing' : quantity(newQty)}</td>
     <td class="figure" data-label="off by">
       ${oldQty === null || newQty === null ? '' : signed(newQty - oldQty)}
     </td>
     <td data-label="cause">${causeName(cause)} <span class="quiet">${causeWords(cause)}</span></td>
     <td data-label="state">
-      ${isClosed ? html`<span class="state good">closed</span>` : html`<span class="state odd">open: to be read</span>`}
+      ${isClosed ? html`<span class="state good">closed</span>` : html`<span class="state odd">open: read due</span>`}
     </td>
   </tr>`;
 }

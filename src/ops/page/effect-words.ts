@@ -1,4 +1,4 @@
-/** What became of an item of a delivery, in words. */
+/** The effect of a delivery's item, in words. */
 import { html } from 'hono/html';
 import type { Html } from '../../page/html.ts';
 import type { Effect, Later, LoggedItem } from '../../store/queries/page-effects.ts';
@@ -7,45 +7,45 @@ import { instant, quantity } from './figures.ts';
 export function outcomeWords({ old, effect: { outcome } }: LoggedItem, arrivedAtMs: number): Html {
   switch (outcome.kind) {
     case 'applied':
-      if (outcome.fromQty === null) return html`<b>applied</b>, the first that was known of it`;
+      if (outcome.fromQty === null) return html`<b>applied</b>: the first figure for this stock level`;
       if (outcome.fromQty === old) return html`<b>applied</b>`;
-      return html`<b>applied</b>, though the mirror held ${quantity(outcome.fromQty)}: a delivery was late or
-        lost`;
+      return html`<b>applied</b>, although the mirror held ${quantity(outcome.fromQty)}: a delivery was late
+        or lost`;
     case 'held':
-      return html`<b>no change</b>: the mirror held that figure already, from the same change or from a read`;
+      return html`<b>no change</b>: the mirror already held this figure, from the same change or from a read`;
     case 'kept':
       return html`<b>not applied</b>: ${laterWords(outcome.later, arrivedAtMs)}; the mirror kept
         ${quantity(outcome.qty)}`;
     case 'gone':
-      return html`<b>not applied</b>: the service no longer had it`;
+      return html`<b>not applied</b>: the store had already removed it`;
     case 'unknown':
       return outcome.why === 'pruned'
-        ? html`<span class="quiet">not known: the record of it is pruned</span>`
-        : html`<span class="quiet">not known here: too much has changed since</span>`;
+        ? html`<span class="quiet">unknown: the details were pruned</span>`
+        : html`<span class="quiet">unknown: too many changes since</span>`;
   }
 }
 
 function laterWords(later: Later, arrivedAtMs: number): Html {
   switch (later.kind) {
     case 'change':
-      return html`older than a change that came before it, of ${instant(later.atMs)}`;
+      return html`older than a change of ${instant(later.atMs)} that arrived earlier`;
     case 'same_instant':
-      return html`another change has the same time, and the order of the two cannot be told`;
+      return html`another change has the same time, so the order of the two is ambiguous`;
     case 'read':
-      return html`a read at ${instant(Math.min(later.atMs, arrivedAtMs))} had seen what came after it`;
+      return html`a read at ${instant(Math.min(later.atMs, arrivedAtMs))} already included it`;
     case 'not_on_record':
-      return html`older than what the mirror knew`;
+      return html`older than the figure of the mirror`;
   }
 }
 
-/** Null: it raised none that is known of. */
+/** Null: no re-read request is known that it caused. */
 export function doubtWords({ doubt }: Effect): string | null {
   switch (doubt) {
     case 'no':
       return null;
     case 'open':
-      return 'in doubt: to be read';
+      return 'suspect: read due';
     case 'settled':
-      return 'in doubt, settled since';
+      return 'was suspect, since settled';
   }
 }

@@ -2,13 +2,13 @@
 import { html } from 'hono/html';
 import type { Html } from '../../page/html.ts';
 
-/** `2026-11-21 18:26:05 UTC`; scripts write it in the reader's zone. */
+/** `2026-11-21 18:26:05 UTC`; scripts show it in the reader's time zone. */
 export function instant(atMs: number): Html {
   const iso = new Date(atMs).toISOString();
   return html`<time datetime="${iso}" data-zone>${iso.slice(0, 10)} ${iso.slice(11, 19)} UTC</time>`;
 }
 
-/** `3 min ago`, and exactly when one points at it. */
+/** `3 min ago`, with the exact time on hover. */
 export function ago(atMs: number | null, nowMs: number, never = 'never'): Html {
   if (atMs === null) return html`${never}`;
   const iso = new Date(atMs).toISOString();
@@ -20,7 +20,7 @@ export function agoText(atMs: number, nowMs: number): string {
   return ageMs < 1_500 ? 'just now' : `${duration(ageMs)} ago`;
 }
 
-/** In the largest unit that says enough: `42 s`, `5 min`, `3 h`, `2 days`. */
+/** In the largest precise enough unit: `42 s`, `5 min`, `3 h`, `2 days`. */
 export function duration(ms: number): string {
   const seconds = Math.max(0, ms) / 1_000;
   if (seconds < 10) return `${Math.round(seconds * 10) / 10} s`;
@@ -34,7 +34,7 @@ export function millis(ms: number): string {
   return ms < 10 ? `${Math.round(ms * 10) / 10} ms` : `${Math.round(ms).toLocaleString('en')} ms`;
 }
 
-/** `12,345`; a true minus sign for what is below zero. */
+/** `12,345`; negative figures with a true minus sign. */
 export function quantity(value: number | null): string {
   return value === null ? '–' : value.toLocaleString('en').replace('-', '−');
 }

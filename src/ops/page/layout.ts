@@ -12,15 +12,15 @@ export interface Told {
 
 export interface Page {
   readonly title: string;
-  /** Path of the entry in the navigation that it belongs to. */
+  /** Path of its entry in the navigation. */
   readonly at: string;
   readonly state: Status['state'] | null;
   readonly told: Told;
-  /** Whether who looks has signed in, and may sign out. */
+  /** Whether the reader has a session to sign out of. */
   readonly canSignOut: boolean;
-  /** How often scripts ask for it anew. */
+  /** How often scripts reload it. */
   readonly everyMs?: number;
-  /** Without scripts it is loaded again after this while: what it shows moves. */
+  /** Without scripts, the page reloads after this time. */
   readonly reloadAfterS?: number;
   readonly main: Html;
 }
@@ -38,7 +38,7 @@ const DEFAULT_EVERY_MS = 2_000;
 export function layout({ title, at, state, told, canSignOut, everyMs, reloadAfterS, main }: Page): Html {
   return frame({
     title: `${title}: stock-mirror`,
-    server: 'The service',
+    server: 'The mirror',
     everyMs: everyMs ?? DEFAULT_EVERY_MS,
     refresh: null,
     reloadAfterS: reloadAfterS ?? null,

@@ -1,4 +1,4 @@
-/** Deliveries from the log, each item with what became of it. */
+/** Deliveries from the event log, each item with its effect. */
 import { html } from 'hono/html';
 import type { Html } from '../../page/html.ts';
 import type { DeliveryPage, LoggedDelivery } from '../../store/queries/page-deliveries.ts';
@@ -11,18 +11,17 @@ const COLUMNS = 6;
 
 export function loggedView({ deliveries, next, isPruned }: DeliveryPage, isFirst: boolean): Html {
   return html`<p class="quiet">
-      What became of an item is told from what the mirror held before and after, and from the doubts that are
-      open. A delivery that comes again, byte for byte, is answered 204 and kept once: the second is not
-      listed.
+      The effect of an item is worked out from the mirror’s figures before and after it, and from the open
+      re-read requests. An identical repeat of a delivery is answered 204, but neither kept nor listed.
     </p>
     ${
       deliveries.length === 0
         ? html`<p class="none">
-            ${next === null ? 'None is on record.' : 'None in this part of the log, which has other entries too.'}
+            ${next === null ? 'There are none.' : 'None in this part of the event log, which has other entries too.'}
           </p>`
         : deliveriesTable(deliveries, { isAlone: false })
     }
-    ${next === null && isPruned ? html`<p class="quiet">Older ones are pruned, and with them what they did.</p>` : ''}
+    ${next === null && isPruned ? html`<p class="quiet">Older deliveries are pruned.</p>` : ''}
     ${pager({
       of: 'of the deliveries',
       first: isFirst ? null : '/deliveries',
@@ -30,7 +29,7 @@ export function loggedView({ deliveries, next, isPruned }: DeliveryPage, isFirst
     })}`;
 }
 
-/** One delivery, whole. */
+/** One delivery in full. */
 export function deliveryView(delivery: LoggedDelivery): Html {
   return html`<section aria-label="Delivery" id="delivery" data-live>
     ${deliveriesTable([delivery], { isAlone: true })}
@@ -38,7 +37,7 @@ export function deliveryView(delivery: LoggedDelivery): Html {
 }
 
 interface Shown {
-  /** On a page of its own: there is no other that shows more of it. */
+  /** On a page of its own, with everything that can be shown. */
   readonly isAlone: boolean;
 }
 
@@ -51,7 +50,7 @@ function deliveriesTable(deliveries: readonly LoggedDelivery[], shown: Shown): H
         <th scope="col" class="figure">From → to</th>
         <th scope="col">Reason</th>
         <th scope="col">By</th>
-        <th scope="col">What became of it</th>
+        <th scope="col">Effect</th>
       </tr>
     </thead>
     ${deliveries.map((delivery) => deliveryGroup(delivery, shown))}
@@ -61,7 +60,7 @@ function deliveriesTable(deliveries: readonly LoggedDelivery[], shown: Shown): H
 function deliveryGroup(delivery: LoggedDelivery, { isAlone }: Shown): Html {
   const { seq, atMs, bytes: size, requestId, items, itemCount, unreadable, unreadableCount } = delivery;
   const rest = itemCount - (items?.length ?? 0) + unreadableCount - unreadable.length;
-  const tooLarge = isAlone ? 'too large to be shown' : 'too large for this list';
+  const tooLarge = isAlone ? 'too large to show' : 'too large for this list';
   const told = items === null ? tooLarge : count(itemCount, 'change');
   return html`<tbody id="delivery-${seq}" class="group" data-new>
     <tr>
@@ -82,7 +81,7 @@ function deliveryGroup(delivery: LoggedDelivery, { isAlone }: Shown): Html {
         html`<tr class="more">
           <td class="whole down" colspan="${COLUMNS}">
             ${problem}${variantId === null ? '' : html` (<a href="/variants/${variantId}">variant ${variantId}</a>)`}
-            <span class="quiet">kept, not applied; what it named is read instead</span>
+            <span class="quiet">kept, not applied; its product is read instead</span>
           </td>
         </tr>`,
     )}

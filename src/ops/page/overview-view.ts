@@ -13,7 +13,7 @@ export interface Overview extends Situation, Alarming {
   readonly readsUnderWay: number;
   readonly running: readonly Run[];
   readonly span: Span;
-  /** As many as the span has, oldest first. */
+  /** All of the time span, oldest first. */
   readonly minutes: readonly Minute[];
 }
 
@@ -53,25 +53,24 @@ function owedView({ owed, nowMs, readsUnderWay, status }: Overview): Html {
   if (list.length === 0 && status.pending_reads === 0) return html``;
   return html`<section aria-labelledby="owed-title">
     <header>
-      <h2 id="owed-title">What is owed</h2>
+      <h2 id="owed-title">Re-read requests</h2>
       <span class="quiet">
         ${count(status.pending_reads, 'read')} pending, ${quantity(readsUnderWay)} under
-        way${owed.isPartial ? '; the reasons are those of the most urgent' : ''}
+        way${owed.isPartial ? '; the list covers the most urgent' : ''}
       </span>
     </header>
     ${
       list.length === 0
         ? html`<p class="quiet">
-            No doubt is on record. What is pending is read for a run, for a broken chain, or to find a
-            variant’s product.
+            There are none. Pending reads belong to a run or a gap, or find the product of a variant.
           </p>`
         : html`<table class="blocks">
             <thead>
               <tr>
-                <th scope="col">Products are read because</th>
+                <th scope="col">Reason</th>
                 <th scope="col" class="figure">Products</th>
-                <th scope="col">In doubt</th>
-                <th scope="col">The oldest since</th>
+                <th scope="col">Suspect</th>
+                <th scope="col">Oldest</th>
               </tr>
             </thead>
             <tbody>
@@ -80,8 +79,8 @@ function owedView({ owed, nowMs, readsUnderWay, status }: Overview): Html {
                   html`<tr>
                     <th scope="row">${words}</th>
                     <td class="figure" data-label="products">${quantity(products)}</td>
-                    <td data-label="in doubt">${doubt ? 'yes' : 'no'}</td>
-                    <td data-label="since">${ago(sinceMs, nowMs)}</td>
+                    <td data-label="suspect">${doubt ? 'yes' : 'no'}</td>
+                    <td data-label="oldest">${ago(sinceMs, nowMs)}</td>
                   </tr>`,
               )}
             </tbody>
@@ -94,31 +93,31 @@ function troubleView(status: Status): Html {
   const { failing_reads, last_read_error, quarantined } = status;
   if (failing_reads === 0 && quarantined === 0) return html``;
   return html`<section aria-labelledby="trouble-title">
-    <header><h2 id="trouble-title">Trouble</h2></header>
+    <header><h2 id="trouble-title">Problems</h2></header>
     ${
       failing_reads === 0
         ? ''
         : html`<p>
             The last read of ${count(failing_reads, 'product')} failed${givenUpWords(status)}
-            ${last_read_error === null ? '' : html`The latest said: <code>${last_read_error}</code>`}
+            ${last_read_error === null ? '' : html`Latest error: <code>${last_read_error}</code>`}
           </p>`
     }
     ${
       quarantined === 0
         ? ''
         : html`<p>
-            ${count(quarantined, 'delivery or item was', 'deliveries or items were')} not understood, and read
-            about instead: <a href="/deliveries?show=quarantined">see which</a>.
+            ${count(quarantined, 'delivery or item was', 'deliveries or items were')} not understood; the
+            affected products are read instead: <a href="/deliveries?show=quarantined">see which</a>.
           </p>`
     }
   </section>`;
 }
 
 function givenUpWords({ failing_reads, parked_reads }: Status): string {
-  const again = 'tried again by a schedule or a full resync only';
-  if (parked_reads === 0) return ', and is tried again.';
-  if (parked_reads === failing_reads) return `: refused, or failed over and over, and ${again}.`;
-  return `; ${count(parked_reads, 'of them is', 'of them are')} refused, or failed over and over, and ${again}.`;
+  const again = 'retried only by the schedule or a full resync';
+  if (parked_reads === 0) return ' and is retried automatically.';
+  if (parked_reads === failing_reads) return `: refused by the store, or failed repeatedly, and ${again}.`;
+  return `; of these, ${count(parked_reads, 'was', 'were')} refused by the store, or failed repeatedly, and ${again}.`;
 }
 
 function figures({ status, minutes, nowMs, owed }: Overview): Html {
@@ -137,15 +136,15 @@ function figures({ status, minutes, nowMs, owed }: Overview): Html {
         : `${quantity(whole.deliveries)} in the last minute`,
     )}
     ${tile(
-      'Oldest doubt',
+      'Oldest re-read',
       owed.oldestDoubtAtMs === null ? 'none' : duration(nowMs - owed.oldestDoubtAtMs),
-      owed.oldestDoubtAtMs === null ? 'nothing waits for its read' : 'waits for its read',
+      owed.oldestDoubtAtMs === null ? 'no suspect row waits' : 'waiting',
     )}
-    ${tile('Suspect levels', quantity(status.suspect_count), html`of ${quantity(status.cells)}${status.suspect_count === 0 ? '' : html`, <a href="/stock?suspect=1" id="see-suspects">show<span class="hidden"> what is suspect</span></a>`}`)}
-    ${tile('Open gaps', quantity(status.open_gaps), 'broken chains of changes')}
+    ${tile('Suspect levels', quantity(status.suspect_count), html`of ${quantity(status.cells)}${status.suspect_count === 0 ? '' : html`, <a href="/stock?suspect=1" id="see-suspects">show<span class="hidden"> suspect levels</span></a>`}`)}
+    ${tile('Open gaps', quantity(status.open_gaps), 'late or lost deliveries')}
     ${tile('Pending reads', quantity(status.pending_reads), `of ${count(status.products, 'product')}`)}
     ${tile('Last full read', ago(status.last_full_sync_at, nowMs), 'of the catalogue')}
-    ${tile('Oldest product', ago(status.oldest_verified_at, nowMs, 'none read'), 'was last read')}
+    ${tile('Oldest product', ago(status.oldest_verified_at, nowMs, 'none read'), 'since its last read')}
     ${tile('Mirrored', quantity(status.variants), `variants, change feed at ${quantity(status.last_seq)}`)}
   </dl>`;
 }
@@ -183,7 +182,7 @@ function plots({ minutes, span, status, owed, nowMs }: Overview): Html {
   return html`<section id="plots" aria-labelledby="plots-title">
     <header>
       <h2 id="plots-title">The ${within}</h2>
-      <nav class="tabs" aria-label="Stretch of time">
+      <nav class="tabs" aria-label="Time span">
         <a href="/" ${span === 'hour' ? raw('aria-current="true"') : ''}>Hour</a>
         <a href="/?span=day" ${span === 'day' ? raw('aria-current="true"') : ''}>Day</a>
       </nav>
@@ -210,13 +209,12 @@ function plots({ minutes, span, status, owed, nowMs }: Overview): Html {
           { name: '99 % answered within', look: 'b', points: series(({ p99Ms }) => p99Ms, largest) },
         ],
         format: millis,
-        summary:
-          slowest === null ? 'no delivery answered yet' : `99 % within ${millis(slowest)} in every minute`,
+        summary: slowest === null ? 'no delivery yet' : `99 % within ${millis(slowest)} in every minute`,
         tableRows,
       })}
       ${plot({
         id: 'lag',
-        title: 'Age of the oldest doubt',
+        title: 'Age of the oldest re-read request',
         shape: 'line',
         series: [{ name: 'age', look: 'a', points: series(({ lagMs }) => lagMs, largest) }],
         format: duration,
@@ -235,7 +233,7 @@ function plots({ minutes, span, status, owed, nowMs }: Overview): Html {
   </section>`;
 }
 
-/** @param values the largest of each minute, which the present is not. */
+/** @param values the largest of each minute; `present` is the current figure. */
 function summaryOf(
   values: readonly (number | null)[],
   present: number,
@@ -259,16 +257,16 @@ function operatorView({ status }: Overview): Html {
       <form method="post" action="/page/resync" class="stack">
         <input type="hidden" name="back" value="/" />
         <p class="quiet">
-          Reads every product, and corrects what differs. Products that were refused, and credentials that
-          were, are tried once more. While one runs, a second is the same run; what that one had read before,
-          it does not read again: ask once more when it has ended, to be sure of this moment.
+          Reads every product from the store and corrects what differs. Refused products and refused
+          credentials are tried once more. If a run is already under way, you join it: it does not repeat what
+          it has already read, so start another one afterwards to check everything as of now.
         </p>
         <div><button class="main">Read everything</button></div>
       </form>
       <form method="post" action="/page/resync-products" class="fields" data-clear>
         <input type="hidden" name="back" value="/" />
         <label class="wide"
-          >Ids of products, with spaces between
+          >Product ids, separated by spaces
           <input name="product_ids" required inputmode="numeric" autocomplete="off" />
         </label>
         <button>Read these</button>
@@ -280,11 +278,13 @@ function operatorView({ status }: Overview): Html {
         ${
           held === 0
             ? html`<p class="quiet">
-                None is held. Removing over 20 products and 5 % of the catalogue at once would wait for you.
+                None is waiting. A removal of more than 20 products and 5 % of the catalogue at once waits for
+                your decision.
               </p>`
             : html`<p class="warning">
-                <b>${count(held, 'product')}</b> can no longer be seen in the service, too many at once:
-                nothing is removed before you allow it. That is more often a mistake upstream than a sale.
+                The store no longer shows <b>${count(held, 'product')}</b>, too many at once: the mirror keeps
+                them until you decide. This is more often a mistake in the store than a deletion that was
+                meant.
               </p>`
         }
       </div>
@@ -293,15 +293,15 @@ function operatorView({ status }: Overview): Html {
         <form method="post" action="/page/allow-removals" class="stack" data-clear>
           <input type="hidden" name="back" value="/" />
           <p>
-            For an hour, whatever the service no longer shows is removed from the mirror, without any limit.
-            Whoever reads the mirror sees it as gone. If the service shows it again, it comes back with the
-            next read.
+            For one hour, everything that the store no longer shows is removed from the mirror, without a
+            limit. Its rows disappear for all who read the mirror. If the store shows a product again, its
+            next read restores it.
           </p>
           <label class="check">
-            <input type="checkbox" name="sure" required /> I have looked in the service: these products are
-            really gone.
+            <input type="checkbox" name="sure" required /> I have checked in the store: these products were
+            really deleted.
           </label>
-          <div><button class="danger">Allow removals, and read everything</button></div>
+          <div><button class="danger">Allow removals and read everything</button></div>
         </form>
       </details>
     </section>

@@ -1,4 +1,7 @@
-/** The ops page (docs/http-api.md): `GET /` and its neighbours, for people. It works without scripts: forms are posted, and answered by a redirect. */
+/**
+ * The ops page (docs/http-api.md#private-listener): `GET /` and its neighbours, for people. It works without
+ * scripts: forms are posted, and answered by a redirect.
+ */
 import { Hono, type Context } from 'hono';
 import { html } from 'hono/html';
 import { pageFiles } from '../../page/files.ts';
@@ -131,7 +134,11 @@ export function createPage(deps: PageDeps): Hono<OpsEnv> {
       case 'all': {
         const beforeSeq = positionIn(c.req.query('before'));
         const page = await reader.ask('deliveryPage', { beforeSeq, limit: DELIVERIES_SHOWN });
-        return deliveriesFrame(list, 'Committed, the newest first', loggedView(page, beforeSeq === null));
+        return deliveriesFrame(
+          list,
+          'Committed deliveries, newest first',
+          loggedView(page, beforeSeq === null),
+        );
       }
       case 'quarantined': {
         const beforeId = positionIn(c.req.query('before'));
@@ -154,7 +161,7 @@ export function createPage(deps: PageDeps): Hono<OpsEnv> {
     const seq = positionIn(c.req.param('seq'));
     const delivery = seq === null ? null : await reader.ask('deliveryAt', { seq });
     if (delivery === null) {
-      return notFound(c, `There is no delivery ${c.req.param('seq')} in the log; old ones are pruned.`);
+      return notFound(c, `There is no delivery ${c.req.param('seq')} in the event log; old ones are pruned.`);
     }
     return show(c, { title: `Delivery ${delivery.seq}`, at: '/deliveries', main: deliveryView(delivery) });
   });
@@ -200,7 +207,7 @@ export function createPage(deps: PageDeps): Hono<OpsEnv> {
         return back === '/' ? showOverview(c, told) : showVariant(c, back.slice('/variants/'.length), told);
       }
     });
-    // Where a reload of a refused form leads.
+    // The address that a reload of a refused form opens.
     app.get(`/page/${name}`, (c) => c.redirect('/', 303));
   }
 
@@ -216,12 +223,12 @@ export function createPage(deps: PageDeps): Hono<OpsEnv> {
     return show(
       c,
       {
-        title: 'No answer',
+        title: 'Page not available',
         at: '',
         main: html`<section>
           <p>${error.message}</p>
           <p class="advice">
-            <b>What to do:</b> look at the service’s log, which names the cause, and load this page again.
+            <b>What to do:</b> read the mirror’s log output, which names the cause, then reload this page.
           </p>
         </section>`,
       },
@@ -231,7 +238,7 @@ export function createPage(deps: PageDeps): Hono<OpsEnv> {
   return app;
 }
 
-/** The figures of this moment belong to the last minute, which is asked about less often than people look. */
+/** Puts the current figures into the last minute, which is sampled less often than the page is viewed. */
 function withPresent(
   minutes: readonly Minute[],
   status: Status,
@@ -257,7 +264,7 @@ function positionIn(text: string | undefined): number | null {
   return text !== undefined && /^\d{1,15}$/.test(text) ? Number(text) : null;
 }
 
-/** Where a form stands: only pages that have one. */
+/** The page that a form is on: only pages that have one. */
 function backPath(asked: string | null): string {
   return asked !== null && /^\/variants\/\d{1,32}$/.test(asked) ? asked : '/';
 }
@@ -266,7 +273,7 @@ function queryOf({ done, run }: Done): string {
   return new URLSearchParams({ done, run: String(run.id) }).toString();
 }
 
-/** What has been done, from what the address says; null: nothing. */
+/** The notice that the address asks for, about a finished action; null: none. */
 function noticeOf(params: URLSearchParams): Html | null {
   const runId = positionIn(params.get('run') ?? undefined);
   if (runId === null) return null;
@@ -275,11 +282,11 @@ function noticeOf(params: URLSearchParams): Html | null {
     case 'resync':
       return html`${follow} reads everything.`;
     case 'credentials':
-      return html`The credentials are tried once more. ${follow} reads everything when they are accepted.`;
+      return html`The credentials are tried once more. ${follow} reads everything if the store accepts them.`;
     case 'products':
-      return html`${follow} reads what you named.`;
+      return html`${follow} reads the products you named.`;
     case 'removals':
-      return html`Removals are allowed for an hour. ${follow} reads everything.`;
+      return html`Removals are allowed for one hour. ${follow} reads everything.`;
     default:
       return null;
   }

@@ -1,14 +1,14 @@
-/** The links below a list that has more pages than one. */
+/** The links below a list of several pages. */
 import { html } from 'hono/html';
 import type { Html } from '../../page/html.ts';
 
 export interface Pager {
-  /** What has pages: `of the runs`. */
+  /** What is paged: `of the runs`. */
   readonly of: string;
   /** Address of the first page; null on the first page itself. */
   readonly first: string | null;
   readonly firstWords?: string;
-  /** Null: there is no further page. */
+  /** Null: this is the last page. */
   readonly next: string | null;
   readonly nextWords?: string;
 }

@@ -1,4 +1,4 @@
-/** Small plots as SVG, drawn here: nothing is loaded, and colours come from the style sheet. */
+/** Small SVG plots, drawn here without any library; colours come from the style sheet. */
 import { html } from 'hono/html';
 import { instant } from './figures.ts';
 import type { Html } from '../../page/html.ts';
@@ -23,11 +23,11 @@ export interface PlotOptions {
   readonly shape: 'line' | 'bar';
   readonly series: readonly Series[];
   readonly format: (value: number) => string;
-  /** What is said of it beside the title. */
+  /** Shown beside the title. */
   readonly summary: string;
-  /** Rows of the table that says the same in figures. */
+  /** Rows of the table with the same figures. */
   readonly tableRows: number;
-  /** The least that the scale reaches up to; 1 unless said otherwise. */
+  /** The smallest upper end of the scale; 1 by default. */
   readonly leastTop?: number;
 }
 
@@ -122,7 +122,7 @@ function bars(points: readonly Point[], look: string, x: Scale, y: Scale, width:
   return html`<path class="bar ${look}" d="${path}" />`;
 }
 
-/** The points that are known, thinned to the largest of each stretch. */
+/** The known points, thinned to the largest of each group. */
 function table(
   { id, title }: Pick<PlotOptions, 'id' | 'title'>,
   series: readonly Series[],

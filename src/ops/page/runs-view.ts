@@ -15,13 +15,13 @@ export function runsView({ runs, hasMore, isFirst }: RunsPage, nowMs: number): H
   const oldest = runs.at(-1);
   return html`<section aria-labelledby="runs-title">
     <header>
-      <h2 id="runs-title">Reads of the catalogue, and of single products</h2>
-      <span class="quiet">the newest first</span>
+      <h2 id="runs-title">Runs: reads of the catalogue or of single products</h2>
+      <span class="quiet">newest first</span>
     </header>
     <div id="runs-list" data-live>
       ${
         runs.length === 0
-          ? html`<p class="none">${isFirst ? 'None on record.' : 'There are no more.'}</p>`
+          ? html`<p class="none">${isFirst ? 'There are none yet.' : 'There are no more.'}</p>`
           : html`<table class="blocks">
               <thead>
                 <tr>
@@ -31,7 +31,7 @@ export function runsView({ runs, hasMore, isFirst }: RunsPage, nowMs: number): H
                   <th scope="col" class="figure">Took</th>
                   <th scope="col" class="figure">Read</th>
                   <th scope="col" class="figure">Corrected</th>
-                  <th scope="col" class="figure">Not readable</th>
+                  <th scope="col" class="figure">Failed</th>
                 </tr>
               </thead>
               <tbody>
@@ -59,7 +59,7 @@ function runRow(run: Run, nowMs: number): Html {
     <td class="figure" data-label="took">${duration((finishedAtMs ?? nowMs) - startedAtMs)}</td>
     <td class="figure" data-label="read">${quantity(done)} of ${quantity(total)}</td>
     <td class="figure" data-label="corrected">${quantity(drift)}</td>
-    <td class="figure" data-label="not readable">${quantity(failed)}</td>
+    <td class="figure" data-label="failed">${quantity(failed)}</td>
   </tr>`;
 }
 
@@ -78,23 +78,23 @@ export function runView(run: Run, nowMs: number): Html {
       <dd>
         ${
           productIds === null
-            ? html`the whole catalogue${run.listDone ? '' : ', whose list is still being walked'}`
+            ? html`the whole catalogue${run.listDone ? '' : ', whose list is still being read'}`
             : html`${count(productIds.length, 'product')}:
               ${productIds.slice(0, 50).join(', ')}${productIds.length > 50 ? ', …' : ''}`
         }
       </dd>
       <dt>Corrected</dt>
       <dd>
-        ${count(run.drift, 'difference')} between mirror and service
+        ${count(run.drift, 'difference')} between the mirror and the store
         ${run.drift > 0 ? html`(<a href="/drift">see the drift report</a>)` : ''}
       </dd>
-      <dt>Not readable</dt>
+      <dt>Failed</dt>
       <dd>${count(run.failed, 'product')}</dd>
     </dl>
   </section>`;
 }
 
-/** Its bar, and when it will be over. */
+/** The progress bar, and the time left. */
 export function runProgress(run: Run, nowMs: number): Html {
   const { id, kind, state, done, total } = run;
   const share = total === 0 ? 0 : Math.min(1, done / total);
@@ -109,12 +109,12 @@ export function runProgress(run: Run, nowMs: number): Html {
   </div>`;
 }
 
-/** At the rate so far. The list grows while it is walked, and with it what is left. */
+/** At the rate so far. While the catalogue list is being read, the total still grows. */
 function remaining({ done, total, startedAtMs, listDone }: Run, nowMs: number): string {
   const tookMs = nowMs - startedAtMs;
-  if (done === 0 || tookMs < 1_000) return 'begins to read';
+  if (done === 0 || tookMs < 1_000) return 'starting';
   const perSecond = (done / tookMs) * 1_000;
   const rate = `${perSecond < 10 ? Math.round(perSecond * 10) / 10 : Math.round(perSecond)} products per second`;
   const left = duration(((total - done) / perSecond) * 1_000);
-  return `${rate}, about ${left} left${listDone ? '' : ' of what is listed so far'}`;
+  return `${rate}, about ${left} left${listDone ? '' : ' for the part listed so far'}`;
 }

@@ -1,4 +1,4 @@
-/** Why the mirror is in its state, and what to do about it, as sentences. Knows no markup. */
+/** Sentences that explain the mirror's state and what to do about it, without markup. */
 import type { OwedReads } from '../../store/queries/page-overview.ts';
 import type { Status } from '../../store/queries/status.ts';
 import type { Operator } from '../operator.ts';
@@ -36,34 +36,36 @@ export function explainState({ status, owed, blocked, nowMs }: Situation): Expla
     case 'live':
       why.push(
         status.pending_reads === 0
-          ? 'Every product was read since the mirror last did not listen, and no doubt is open.'
-          : `Every product ${status.parked_reads > 0 ? 'that the service shows ' : ''}was read since the mirror last did not listen; ${count(status.pending_reads, 'read')} will settle what is open.`,
+          ? 'All figures are current: every product was read after the last downtime, and no read is due.'
+          : `Figures are current, except rows marked suspect: every product ${status.parked_reads > 0 ? 'that the store shows ' : ''}was read after the last downtime, and ${count(status.pending_reads, 'read is', 'reads are')} pending.`,
       );
       break;
     case 'catching_up':
       why.push(
         status.last_full_sync_at === null
-          ? 'The catalogue has not been read whole yet.'
-          : 'Products are being read that nobody could listen for: a while without the service, or a restored backup.',
+          ? 'The first read of the whole catalogue is not finished yet.'
+          : 'Products are being re-read after downtime of the mirror or a restored backup.',
       );
       advice =
-        'Nothing needs to be done: it is live when all are read. Rows not yet read are marked suspect.';
+        'Nothing: the mirror is live as soon as all products are read. Rows not read yet are marked suspect.';
       break;
     case 'stale':
       if (isSilent) {
-        why.push('The database has not been written to for a while, so that nothing here can be relied on.');
+        why.push(
+          'Because of this machine or another program, the mirror cannot write its database: all figures may be out of date, and deliveries are answered 503.',
+        );
         advice =
-          'Look at the disk, and at the service’s log, which names the cause; deliveries are answered 503 until then.';
+          'Check the disk and look for another program that locks the database; the mirror’s log output names the cause.';
       } else if (isGivenUp(status)) {
         why.push(
-          `The service refuses, or fails, to show ${count(status.parked_reads, 'product')}: more than one, and than 5 % of the catalogue.`,
+          `The store refuses or fails to show ${count(status.parked_reads, 'product')}, more than 5 % of the catalogue: their figures may be out of date.`,
         );
-        advice = 'Ask the service’s operator what changed for this app, then start a full resync.';
+        advice = 'Ask the store what changed for this app, then start a full resync.';
       } else {
         why.push(
-          `A doubt has waited for its read for ${duration(doubtMs)}: longer than a quarter of an hour.`,
+          `A re-read request has been waiting for ${duration(doubtMs)}, longer than 15 min: suspect figures may be out of date.`,
         );
-        advice = 'See below what keeps the service from being read.';
+        advice = 'See below why the store cannot be read.';
       }
   }
   if (status.suspect_count > 0) {
@@ -72,13 +74,13 @@ export function explainState({ status, owed, blocked, nowMs }: Situation): Expla
   if (status.open_gaps > 0) {
     const age = owed.oldestGapAtMs === null ? '' : `, the oldest for ${duration(nowMs - owed.oldestGapAtMs)}`;
     why.push(
-      `${count(status.open_gaps, 'chain of changes is', 'chains of changes are')} broken: a delivery is late or lost${age}.`,
+      `${count(status.open_gaps, 'gap is', 'gaps are')} open: a delivery from the store is late or lost${age}.`,
     );
   }
   if (blocked === null) return { why, advice };
-  // What to do about that is said with it; but nothing helps before the database can be written to.
+  // The warning below has its own advice; but nothing helps before the database can be written.
   const isFirst = status.state === 'stale' && isSilent;
-  return { why: [...why, 'The service is not being asked: see below.'], advice: isFirst ? advice : null };
+  return { why: [...why, 'No requests are sent to the store: see below.'], advice: isFirst ? advice : null };
 }
 
 export interface Debt {
@@ -88,7 +90,7 @@ export interface Debt {
   readonly sinceMs: number;
 }
 
-/** What must be read, by reason. */
+/** Re-read requests by reason. */
 export function debts({ owed }: OwedReads): Debt[] {
   return owed.map(({ reason, products, doubt, sinceMs }) => ({
     words: reasonWords(reason),
@@ -98,16 +100,16 @@ export function debts({ owed }: OwedReads): Debt[] {
   }));
 }
 
-/** What to do when nothing is asked of the service; refused credentials have words of their own. */
+/** What to do when no requests are sent to the store; refused credentials have a text of their own. */
 export function blockAdvice(kind: string): string {
   switch (kind) {
     case 'wrong_store':
-      return 'These credentials are for another store. Correct them and start again, or set DATABASE_PATH to another file for that store.';
+      return 'The credentials are for another store. Correct them and restart the mirror, or set DATABASE_PATH to a new file for that store.';
     case 'rate_limited':
-      return 'The service asked for a pause, and is asked again when that is over. If it comes back often, lower SERVICE_MAX_RPS.';
+      return 'Nothing: the store asked for a pause, and reads resume when it is over. If this happens often, lower SERVICE_MAX_RPS.';
     case 'breaker':
-      return 'The service fails. It is probed at least every 30 s, and what is due is read within 90 s of its return.';
+      return 'Nothing here: the store is failing. It is tried at least every 30 s, and due products are read within 90 s of its recovery.';
     default:
-      return 'Reads go on by themselves when it ends.';
+      return 'Nothing: reads resume by themselves.';
   }
 }

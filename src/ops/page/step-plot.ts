@@ -35,7 +35,7 @@ export function stepPlot({ id, title, changes, untilMs, nowMs, labelOf }: StepPl
   const low = lowest < 0 ? -niceCeiling(-lowest) : 0;
   const endMs = untilMs ?? nowMs;
   const spanMs = Math.max(1, endMs - first.recordedAtMs);
-  // Some room before the first change shows what was there.
+  // Room before the first change shows the quantity before it.
   const startMs = first.recordedAtMs - spanMs * 0.04;
   const x = (atMs: number): number => round(((atMs - startMs) / (endMs - startMs)) * RIGHT);
   const y = (value: number): number => round(FLOOR - ((value - low) / (high - low)) * (FLOOR - TOP));
@@ -56,7 +56,7 @@ export function stepPlot({ id, title, changes, untilMs, nowMs, labelOf }: StepPl
       <title id="${id}-title">${title}</title>
       <desc id="${id}-desc">
         ${count(changes.length, 'change')} between ${quantity(Math.min(...values))} and
-        ${quantity(Math.max(...values))}. The table of changes has each.
+        ${quantity(Math.max(...values))}. The table lists each change.
       </desc>
       <line class="grid" x1="0" x2="${WIDTH}" y1="${TOP}" y2="${TOP}" />
       <line class="axis" x1="0" x2="${WIDTH}" y1="${y(0)}" y2="${y(0)}" />

@@ -70,19 +70,19 @@ export function stockView(page: StockPage, view: StockView, nowMs: number): Html
       ${pager({
         of: 'of the stock',
         first: view.after === null ? null : addressOf({ ...view, after: null }),
-        firstWords: 'To the beginning',
+        firstWords: 'First page',
         next: page.next === null ? null : addressOf({ ...view, after: page.next }),
-        nextWords: page.isPartial ? 'Look further' : 'Next',
+        nextWords: page.isPartial ? 'Search further' : 'Next',
       })}
     </div>
   </section>`;
 }
 
 function noneFound({ isPartial }: StockPage, { text, warehouseId, suspect, after }: StockView): string {
-  if (isPartial) return 'Nothing was found so far: the search looks at a part of a large mirror at a time.';
+  if (isPartial) return 'Nothing found so far: the search covers a part of a large mirror at a time.';
   if (after !== null) return 'There are no more.';
   const where = warehouseId === '' ? '' : ` in warehouse ${warehouseId}`;
-  if (text !== '') return `Nothing${suspect ? ' suspect' : ''} fits “${text}”${where}.`;
+  if (text !== '') return `Nothing${suspect ? ' suspect' : ''} matches “${text}”${where}.`;
   if (suspect) return `Nothing is suspect${where}.`;
   return warehouseId === '' ? 'Nothing is mirrored yet.' : `No variant has stock${where}.`;
 }
@@ -114,7 +114,7 @@ function cellRow(variant: StockVariant, cell: StockCell, index: number, nowMs: n
   </tr>`;
 }
 
-/** A variant without rows of warehouses: a bundle, or one whose warehouses are not told. */
+/** A variant without warehouse rows: a bundle, or one whose warehouses the store does not show. */
 function totalRow(variant: StockVariant, nowMs: number): Html {
   return html`<tr>
     <th scope="row" class="variant">${variantLink(variant)}</th>
@@ -135,12 +135,12 @@ function totalRow(variant: StockVariant, nowMs: number): Html {
 /** Why a variant has no row of a warehouse. */
 const KINDS: Readonly<Record<string, string>> = {
   own: 'none',
-  pulled: 'not told: another store’s',
-  bundle: 'none: a bundle',
+  pulled: 'not shown: belongs to another seller',
+  bundle: 'none: bundle',
   assembled: 'none: assembled',
 };
 
-/** The table does not say where a total comes from, but its times can. Null: one that a read has since confirmed. */
+/** The source of a total, inferred from its times. Null: a read has since confirmed it. */
 function sourceOfTotal({ asOfMs, verifiedAtMs }: StockVariant): StockCell['source'] | null {
   if (verifiedAtMs === asOfMs) return 'read';
   return verifiedAtMs === null || asOfMs > verifiedAtMs ? 'webhook' : null;
@@ -150,7 +150,7 @@ function suspicion(suspect: boolean): Html | string {
   return suspect ? html`<span class="state odd">suspect</span> ` : '';
 }
 
-/** In words; exactly when one points at it, or goes there by the keyboard. */
+/** In words; with exact times on hover or keyboard focus. */
 export function freshness(
   {
     source,

@@ -8,7 +8,7 @@ import { stepPlot } from './step-plot.ts';
 import { freshness } from './stock-view.ts';
 import { causeName, reasonWords } from './words.ts';
 
-/** More warehouses than this have their changes in the table alone. */
+/** Further warehouses have their changes in the table only. */
 const PLOTS_SHOWN = 12;
 
 export function variantPage(view: VariantView, beforeSeq: number | null, nowMs: number): Html {
@@ -36,15 +36,16 @@ function doubts(
   nowMs: number,
 ): Html {
   const lines: Html[] = [];
-  if (goneAtMs !== null) lines.push(html`It is no longer in the service: removed ${ago(goneAtMs, nowMs)}.`);
+  if (goneAtMs !== null)
+    lines.push(html`The store no longer has it; the mirror removed it ${ago(goneAtMs, nowMs)}.`);
   if (lookupAtMs !== null)
     lines.push(
-      html`Nobody knows its product yet: the catalogue is looked through at ${instant(lookupAtMs)}.`,
+      html`Its product is not known yet: the catalogue is searched for it at ${instant(lookupAtMs)}.`,
     );
   for (const gap of gaps) {
     lines.push(
       html`In warehouse ${gap.warehouseId} the mirror held <b>${quantity(gap.fromQty)}</b>, and the next
-        change began at <b>${quantity(gap.toQty)}</b>: a delivery is late or lost. Found
+        change began at <b>${quantity(gap.toQty)}</b>: a delivery from the store is late or lost. Found
         ${ago(gap.openedAtMs, nowMs)};
         ${gap.dueAtMs > nowMs ? html`the product is read in ${duration(gap.dueAtMs - nowMs)} unless it comes` : 'the product is due to be read'}.`,
     );
@@ -52,28 +53,28 @@ function doubts(
   if (obligation !== null) {
     const held = obligation.notBeforeMs >= LATEST_MS;
     lines.push(
-      html`Its product is ${held ? 'held until you allow removals' : 'to be read again'}, because
-      ${reasonWords(obligation.reason)}; since
-      ${ago(obligation.sinceMs, nowMs)}${obligation.doubt ? '' : '. Nothing is in doubt'}.`,
+      html`Its product ${held ? 'is kept until you allow removals' : 'will be read again'}, because
+      ${reasonWords(obligation.reason)}; requested
+      ${ago(obligation.sinceMs, nowMs)}${obligation.doubt ? '' : '. Its figures are not suspect'}.`,
     );
   }
   if (failure !== null) {
     lines.push(
       html`The last read of its product failed, ${ago(failure.failedAtMs, nowMs)}:
         <code>${failure.error}</code>
-        ${failure.parked ? 'A schedule or a resync tries it once more.' : html`It is tried again at ${instant(failure.nextAtMs)}.`}`,
+        ${failure.parked ? 'The schedule or a resync tries it once more.' : html`It is tried again at ${instant(failure.nextAtMs)}.`}`,
     );
   }
   if (lines.length === 0 && variant.suspect)
     lines.push(
-      html`It may have changed while nobody listened, or its warehouses are not told: it is suspect.`,
+      html`It may have changed during downtime, or the store does not show its warehouses: it is suspect.`,
     );
   return html`<section aria-labelledby="doubt-title">
     <header>
-      <h2 id="doubt-title">In doubt</h2>
+      <h2 id="doubt-title">Open issues</h2>
       ${
         lines.length === 0 && !variant.suspect
-          ? html`<span class="state good">nothing</span>`
+          ? html`<span class="state good">none</span>`
           : variant.suspect
             ? html`<span class="state odd">suspect</span>`
             : ''
@@ -122,7 +123,7 @@ function levels({ variant, lastRead, upc }: VariantView, nowMs: number): Html {
         <tr>
           <th scope="col">Warehouse</th>
           <th scope="col" class="figure">Mirror</th>
-          <th scope="col" class="figure">Last read said</th>
+          <th scope="col" class="figure">Last read</th>
           <th scope="col">Freshness</th>
         </tr>
       </thead>
@@ -148,13 +149,13 @@ function levels({ variant, lastRead, upc }: VariantView, nowMs: number): Html {
     <p class="quiet">
       ${
         lastRead === null
-          ? 'Its product was never read.'
+          ? 'Its product has not been read yet.'
           : html`Its product was last read ${ago(lastRead.atMs, nowMs)}, at
             ${instant(lastRead.atMs)}${
               lastRead.levels === null
-                ? '; that read no longer showed this variant'
+                ? '; this variant was no longer in it'
                 : told.size === 1
-                  ? '; its warehouses are not told by reads'
+                  ? '; reads do not show its warehouses'
                   : ''
             }.`
       }
@@ -168,13 +169,13 @@ function history({ variant, changes, hasMore }: VariantView, beforeSeq: number |
   const here = `/variants/${variant.variantId}`;
   return html`<section aria-labelledby="history-title">
     <header>
-      <h2 id="history-title">How it moved</h2>
+      <h2 id="history-title">History</h2>
       <span class="quiet">${count(changes.length, 'change')}${hasMore ? ', and older ones' : ''}</span>
     </header>
     ${
       changes.length === 0
         ? html`<p class="none">
-            ${beforeSeq === null ? 'No change is on record; those older than the retention are pruned.' : 'There are no more.'}
+            ${beforeSeq === null ? 'There are no changes; those older than RETENTION_DAYS are pruned.' : 'There are no more.'}
           </p>`
         : html`<div class="two">
               ${warehouses.slice(0, PLOTS_SHOWN).map((warehouseId) =>
@@ -191,8 +192,8 @@ function history({ variant, changes, hasMore }: VariantView, beforeSeq: number |
             ${
               warehouses.length > PLOTS_SHOWN
                 ? html`<p class="quiet">
-                    Of ${count(warehouses.length - PLOTS_SHOWN, 'more warehouse')} the changes are in the
-                    table alone.
+                    The changes of ${count(warehouses.length - PLOTS_SHOWN, 'more warehouse')} are in the
+                    table only.
                   </p>`
                 : ''
             }

@@ -1,4 +1,4 @@
-/** What keeps the service from being asked, and what else a person should look at now. */
+/** Why no requests are sent to the store, and the other alarms. */
 import { html } from 'hono/html';
 import type { Html } from '../../page/html.ts';
 import type { Alarm } from '../alarms/alarm.ts';
@@ -18,49 +18,50 @@ export function blockedView({ blocked, alarms, nowMs }: Alarming): Html {
   const since = alarm === undefined ? '' : html`<p class="quiet">since ${sinceView(alarm.since, nowMs)}</p>`;
   if (blocked.kind === 'credentials') return refusedCredentials(blocked.message, since);
   return html`<section aria-labelledby="blocked-title">
-    <h2 id="blocked-title">The service is not being asked</h2>
+    <h2 id="blocked-title">No requests are sent to the store</h2>
     <p>
       ${told(sentence(blocked.message))}
-      ${blocked.untilMs === null ? '' : html`It is asked again at ${instant(blocked.untilMs)}.`}
+      ${blocked.untilMs === null ? '' : html`Requests resume at ${instant(blocked.untilMs)}.`}
     </p>
     ${since}
     <p class="advice"><b>What to do:</b> ${blockAdvice(blocked.kind)}</p>
   </section>`;
 }
 
-/** Tried once, then latched, over restarts too: a wrong secret must not be tried over and over. */
+/** The credential lockout: refused credentials are not tried again, even after a restart. */
 function refusedCredentials(message: string, since: Html | string): Html {
   return html`<section aria-labelledby="blocked-title">
-    <h2 id="blocked-title">The service refuses the credentials</h2>
+    <h2 id="blocked-title">The store refuses the credentials</h2>
     <p>
-      It gives no token for SERVICE_CLIENT_ID and SERVICE_CLIENT_SECRET, so nothing is read, and no token is
-      asked for again before something changes. Webhooks are stored all the same.
+      It gives no token for SERVICE_CLIENT_ID and SERVICE_CLIENT_SECRET, so nothing can be read, and suspect
+      figures stay suspect. Webhooks are still stored and applied. To avoid a block by the store, the mirror
+      does not try these credentials again by itself.
     </p>
     <p class="alarm">${told(sentence(message))}</p>
     ${since}
     <p class="advice"><b>What to do:</b></p>
     <ul class="advice">
       <li>
-        If the secret was replaced, or is wrong here: put the right one in place and start the service again.
-        It reads them only then, and tries new ones by itself.
+        If the secret was replaced, or is wrong here: correct it and restart the mirror, which then tries it
+        at once.
       </li>
       <li>
-        If they are right, and it was the service that refused them by mistake, as when the app had expired:
-        have that corrected there, then press this.
+        If the credentials are right and the fault was in the store, for example an expired app: have it
+        corrected there, then press this button.
       </li>
     </ul>
     <form method="post" action="/page/retry-credentials" class="row">
       <input type="hidden" name="back" value="/" />
       <button class="main" id="retry-credentials">Try the credentials again</button>
       <span class="quiet">
-        They are tried once. If they are accepted, everything is read again; if not, this stays as it is.
+        They are tried once. If the store accepts them, everything is read again; if not, nothing changes.
       </span>
     </form>
   </section>`;
 }
 
 export function alarmsView({ alarms, blocked, nowMs }: Alarming): Html {
-  // What blocks is told above.
+  // What blocks requests is shown above.
   const others = alarms.filter(({ kind }) => kind !== blocked?.kind);
   if (others.length === 0) return html``;
   return html`<section aria-labelledby="alarms-title">
@@ -82,7 +83,7 @@ function sentence(text: string): string {
   return /[.!?]$/.test(whole) ? whole : `${whole}.`;
 }
 
-/** What stands between backticks as code, and instants as the page writes them. */
+/** Shows text between backticks as code, and instants in the page's format. */
 function told(text: string): Html[] {
   return text.split(/(`[^`]*`|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z)/).map((part, index) => {
     if (index % 2 === 0) return html`${part}`;

@@ -1,18 +1,18 @@
-/** Codes of the mirror in plain words. What has no words here is shown as it is. */
+/** Codes of the mirror in plain words. An unknown code is shown as it is. */
 
 const REASONS: Readonly<Record<string, string>> = {
-  operator: 'you asked for it',
-  unmapped: 'its variant was unknown',
-  conflict: 'changes and reads contradict each other',
-  derived: 'its total moved without a webhook of its own',
-  confirm_removal: 'the service no longer shows it, which a second read must confirm',
+  operator: 'an operator asked for it',
+  unmapped: 'a webhook named an unknown variant of it',
+  conflict: 'deliveries and reads contradict each other',
+  derived: 'its total changes without a webhook of its own',
+  confirm_removal: 'the store no longer shows it, which a second read must confirm',
   quarantine: 'a delivery about it was not understood',
   not_stored: 'a delivery about it could not be stored',
-  canary: 'a delivery was lost, which may have been about it too',
-  bundle: 'a part of it has moved',
-  listed: 'the catalogue shows it, and it was never read',
-  absent: 'the catalogue no longer shows it',
-  stale: 'its turn has come',
+  canary: 'a delivery was lost that may have changed it too',
+  bundle: 'the stock of a component changed',
+  listed: 'the catalogue lists it, but it was never read',
+  absent: 'the catalogue no longer lists it',
+  stale: 'its last read is the oldest',
 };
 
 export function reasonWords(reason: string): string {
@@ -20,14 +20,14 @@ export function reasonWords(reason: string): string {
 }
 
 const CAUSES: Readonly<Record<string, { readonly name: string; readonly words: string }>> = {
-  gap: { name: 'Lost delivery', words: 'a later change proved that one before it never came' },
-  lost_tail: { name: 'Lost last delivery', words: 'no later change could prove it; a read found it' },
-  downtime: { name: 'Downtime', words: 'it changed while nobody listened' },
-  conflict: { name: 'Contradiction', words: 'the order of changes could not be told' },
-  derived: { name: 'Derived', words: 'a bundle moves with its parts: that is no fault' },
-  removed: { name: 'Removed', words: 'the service no longer has it' },
-  restored: { name: 'Came back', words: 'the service shows it again' },
-  first_read: { name: 'First read', words: 'the mirror had not known it' },
+  gap: { name: 'Lost delivery', words: 'a later change proved that an earlier one never arrived' },
+  lost_tail: { name: 'Lost last delivery', words: 'no later change proved the loss; a read found it' },
+  downtime: { name: 'Downtime', words: 'it changed while the mirror was down' },
+  conflict: { name: 'Contradiction', words: 'the order of the changes was ambiguous' },
+  derived: { name: 'Derived', words: 'a bundle’s total follows its components: no fault' },
+  removed: { name: 'Removed', words: 'the store no longer has it' },
+  restored: { name: 'Restored', words: 'the store shows it again' },
+  first_read: { name: 'First read', words: 'it was new to the mirror' },
 };
 
 export function causeName(cause: string): string {
@@ -43,8 +43,8 @@ const REJECTED: Readonly<Record<string, string>> = {
   malformed_signature: 'a signature that is not 64 lowercase hex digits',
   wrong_signature: 'a signature that does not fit the body',
   too_large: 'a body over 1 MB',
-  not_stored: 'not committed in time; what it was about is read',
-  no_room: 'too many bodies on their way at once',
+  not_stored: 'not committed in time; the products it names are read instead',
+  no_room: 'too many bodies in transfer at once',
 };
 
 export function rejectionWords(reason: string): string {

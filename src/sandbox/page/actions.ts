@@ -7,12 +7,12 @@ import type { PageDeps } from './deps.ts';
 import { faultsOf } from './fault-fields.ts';
 import { checked, isChecked, number, text, whole } from './form.ts';
 
-/** What the page says afterwards: a notice's name, and of what it speaks. */
+/** What the page shows afterwards: the name of a notice, and its subject. */
 export type Done = Readonly<Record<string, string>> & { readonly done: string };
 
 export type Action = (deps: PageDeps, form: URLSearchParams) => Done;
 
-/** Whom the orders of the page go to. */
+/** The recipient of orders placed on the page. */
 const recipient = {
   name: 'ลูกค้าทดลอง',
   telephone: '0800000000',
@@ -24,8 +24,8 @@ const recipient = {
 };
 
 /**
- * What the forms of the page do: each is an operation of the control API, by the same code. Throws ApiError 400 or 403
- * saying why it cannot be done, and then nothing has changed.
+ * * The actions of the page's forms: each runs the code of a control API operation. Throws ApiError 400 or 403 with the
+ * reason, without changing anything.
  */
 export const actions: Readonly<Record<string, Action>> = {
   stock: ({ operations }, form) => {

@@ -6,13 +6,13 @@ export const PRODUCTS_PER_PAGE = 20;
 
 export type CataloguePage = {
   readonly products: readonly Product[];
-  /** How many the search found. */
+  /** The number of search results. */
   readonly total: number;
   readonly page: number;
   readonly pages: number;
 };
 
-/** Live products in order of creation. A page beyond the last is the last. */
+/** Live products in order of creation. A page number beyond the last shows the last page. */
 export function cataloguePage(truth: Truth, view: View): CataloguePage {
   const wanted = view.query.toLowerCase();
   const found = truth.products.filter((product) => !product.deleted && matches(product, wanted));

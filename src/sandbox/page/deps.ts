@@ -12,7 +12,7 @@ import type { Reads } from '../reads.ts';
 import type { Traffic } from '../traffic.ts';
 import type { Truth } from '../truth.ts';
 
-/** What the page shows and steers: the same parts that the control API has. */
+/** What the page shows and controls: the same parts as the control API. */
 export type PageDeps = {
   readonly access: Access;
   readonly addresses: AddressBook;

@@ -3,7 +3,7 @@ import type { faultsSchema } from '../control-faults.ts';
 import { isChecked, number, whole } from './form.ts';
 
 export type FaultField = {
-  /** Where the figure stands in the body of `POST /sandbox/faults`. */
+  /** The figure's path in the body of `POST /sandbox/faults`. */
   readonly path: string;
   readonly label: string;
   readonly kind: 'probability' | 'ms' | 'seconds' | 'switch';
@@ -18,24 +18,24 @@ export const faultGroups: readonly { readonly title: string; readonly fields: re
       field('loss', 'lost', 'probability'),
       field('duplicate', 'sent twice', 'probability'),
       field('reorder', 'overtaken by later ones', 'probability'),
-      field('delay_ms.min', 'delay, at least', 'ms'),
-      field('delay_ms.max', 'delay, at most', 'ms'),
-      field('tail.probability', 'much later', 'probability'),
-      field('tail.max_ms', 'much later, by at most', 'ms'),
-      field('batch_ms', 'changes collected for', 'ms'),
+      field('delay_ms.min', 'shortest delay', 'ms'),
+      field('delay_ms.max', 'longest delay', 'ms'),
+      field('tail.probability', 'long delay', 'probability'),
+      field('tail.max_ms', 'long delay, at most', 'ms'),
+      field('batch_ms', 'collect changes for', 'ms'),
     ],
   },
   {
-    title: 'Requests to /v1, orders among them',
+    title: 'Requests to /v1, orders included',
     fields: [
       field('fail.server_error', 'answered 500', 'probability'),
       field('fail.slow_down', 'answered 429', 'probability'),
       field('fail.retry_after_s', 'Retry-After of a 429', 'seconds'),
       field('fail.invalid_token', 'answered 401', 'probability'),
-      field('fail.reset', 'connection cut before', 'probability'),
+      field('fail.reset', 'not done, connection cut', 'probability'),
       field('fail.lost_answer', 'done, then connection cut', 'probability'),
-      field('latency_ms.min', 'latency, at least', 'ms'),
-      field('latency_ms.max', 'latency, at most', 'ms'),
+      field('latency_ms.min', 'shortest latency', 'ms'),
+      field('latency_ms.max', 'longest latency', 'ms'),
       field('slow.probability', 'slow answers', 'probability'),
       field('slow.ms', 'slow by', 'ms'),
       field('stale.probability', 'stale product details', 'probability'),
@@ -47,20 +47,20 @@ export const faultGroups: readonly { readonly title: string; readonly fields: re
     fields: [
       field('access_denied', 'orders and addresses answer 403 access_denied', 'switch'),
       field('quota_exceeded', 'new orders answer 403 quota_exceeded', 'switch'),
-      field('clock_offset_ms', 'the service’s clock is ahead by', 'ms'),
-      field('node_skew_ms', 'its nodes differ by up to', 'ms'),
+      field('clock_offset_ms', 'store’s clock is ahead by', 'ms'),
+      field('node_skew_ms', 'clocks of its nodes differ by up to', 'ms'),
     ],
   },
 ];
 
-/** The figure at a path of the faults in force. */
+/** The figure at a path of the current faults. */
 export function faultAt(faults: z.output<typeof faultsSchema>, path: string): number | boolean {
   let value: unknown = faults;
   for (const key of path.split('.')) value = (value as Record<string, unknown>)[key];
   return value as number | boolean;
 }
 
-/** The body of `POST /sandbox/faults` that the form means. Throws ApiError 400. */
+/** The form as a body of `POST /sandbox/faults`. Throws ApiError 400. */
 export function faultsOf(form: URLSearchParams): Record<string, unknown> {
   const body: Record<string, unknown> = {};
   for (const { path, kind } of faultGroups.flatMap(({ fields }) => fields)) {

@@ -4,10 +4,10 @@ import type { Context } from 'hono';
 import { ApiError } from '../errors.ts';
 import { describe, readBody } from '../request-body.ts';
 
-/** What a form of the page posted. Throws ApiError 400 for a body of another type. */
+/** The fields that a form of the page posted. Throws ApiError 400 for a body of another type. */
 export async function readForm(context: Context<ApiEnv>): Promise<URLSearchParams> {
   const raw = await readBody(context.env.incoming);
-  // The type that a browser gives to forms, and for which it tells where they come from.
+  // The browser's type for forms, with which it also sends their origin.
   if (!/^application\/x-www-form-urlencoded\s*(;|$)/i.test(context.req.header('Content-Type') ?? '')) {
     throw new ApiError(400, 'invalid_request', 'Content-Type must be application/x-www-form-urlencoded');
   }
@@ -18,7 +18,7 @@ export function text(form: URLSearchParams, name: string): string {
   return form.get(name)?.trim() ?? '';
 }
 
-/** A number as it was typed. Throws ApiError 400 for none, and for what is not one. */
+/** A number as typed. Throws ApiError 400 when it is missing or not a number. */
 export function number(form: URLSearchParams, name: string): number {
   return typed(form, name, /^[+-]?\d+(\.\d+)?$/, 'a number');
 }
@@ -38,7 +38,7 @@ export function isChecked(form: URLSearchParams, name: string): boolean {
   return form.get(name) !== null;
 }
 
-/** Held against the schema of the control API. Throws ApiError 400 naming what is wrong. */
+/** Checked against the schema of the control API. Throws ApiError 400 that names what is wrong. */
 export function checked<Schema extends z.ZodType>(schema: Schema, value: unknown): z.output<Schema> {
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;

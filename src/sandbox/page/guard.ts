@@ -5,8 +5,8 @@ import type { ApiEnv } from '../api.ts';
 import { ApiError } from '../errors.ts';
 
 /**
- * A foreign page whose name was made to resolve to 127.0.0.1 is of one origin with the sandbox as the browser sees it,
- * and only the Host header still tells its name.
+ * Defeats DNS rebinding: to the browser, a foreign page whose name resolves to 127.0.0.1 has the sandbox's origin, and
+ * only the Host header still shows its name.
  */
 export const refuseForeignHost: MiddlewareHandler<ApiEnv> = async (context, next) => {
   const port = context.env.incoming.socket.localPort;
@@ -21,7 +21,7 @@ export const refuseForeignHost: MiddlewareHandler<ApiEnv> = async (context, next
   await next();
 };
 
-/** A form of another site, posted by the browser of whoever works here, is not theirs. */
+/** Refuses forms of other sites, posted by the reader's browser. */
 export const refuseForeignForms: MiddlewareHandler<ApiEnv> = csrf();
 
 export const pageHeaders: MiddlewareHandler<ApiEnv> = secureHeaders({
@@ -35,7 +35,7 @@ export const pageHeaders: MiddlewareHandler<ApiEnv> = secureHeaders({
     baseUri: ["'none'"],
     frameAncestors: ["'none'"],
   },
-  // With none at all, a browser would send `Origin: null` with the page's own forms.
+  // Without any policy, a browser would send `Origin: null` with the page's own forms.
   referrerPolicy: 'same-origin',
   strictTransportSecurity: false,
 });

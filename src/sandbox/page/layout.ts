@@ -14,7 +14,7 @@ import { webhooksView } from './webhooks-view.ts';
 export type PageContent = {
   readonly view: View;
   readonly baseUrl: string;
-  /** What has been done. */
+  /** The result of the last action. */
   readonly notice: Html | undefined;
   readonly problem: Problem | undefined;
   readonly refused: Refused | undefined;
@@ -27,20 +27,20 @@ export function layout(deps: PageDeps, content: PageContent): Html {
   const { view, baseUrl, notice, problem } = content;
   const address = addressOf('/', view);
   return frame({
-    title: 'Simulated service',
+    title: 'Simulated store',
     server: 'The sandbox',
     everyMs: EVERY_MS,
     refresh: address,
     reloadAfterS: null,
-    skip: { to: 'stock', words: 'Skip to the stock' },
+    skip: { to: 'stock', words: 'Skip to stock' },
     body: html`<header class="top">
-        <h1>Simulated service</h1>
+        <h1>Simulated store</h1>
         <code>${baseUrl}</code>
         <nav aria-label="Parts of the page">
           <a href="#stock">Stock</a> <a href="#orders">Orders</a> <a href="#webhooks">Webhooks</a>
           <a href="#settings">Settings</a> <a href="#faults">Faults</a>
         </nav>
-        <noscript><a href="${address}">Reload to see what is new</a></noscript>
+        <noscript><a href="${address}">Reload to see changes</a></noscript>
       </header>
       ${toldView(notice ?? null, problem ?? null)}
       <main>

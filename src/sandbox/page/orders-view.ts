@@ -50,7 +50,7 @@ export function ordersView(
     <p id="orders-none" class="quiet" data-live="whole">
       ${
         orders.length === 0
-          ? 'None placed yet, here or by POST /v1/order/create. Those of the random traffic are not listed.'
+          ? 'No orders yet, from here or from POST /v1/order/create. Orders of the random traffic are not listed.'
           : ''
       }
     </p>
@@ -74,7 +74,7 @@ function option(value: string, words: string, chosen: string): Html {
 function orderCard(order: PlacedOrder, view: View): Html {
   const { stock, lines, request } = order;
   const id = `order-${stock.id}`;
-  const made = order.origin === null ? 'placed here, or by hand' : `by ${order.origin}`;
+  const made = order.origin === null ? 'placed here or by hand' : `by ${order.origin}`;
   return html`<li id="${id}">
     <div class="row">
       <span id="${id}-state" data-live="whole">${stateOf(order)}</span>
@@ -110,7 +110,7 @@ function shipmentsOf({ stock, shipments, request, paidTimeMs }: PlacedOrder): Ht
   }
   if (stock.state === 'canceled') return html``;
   const waits = request.ship_before_pay !== true && paidTimeMs === null;
-  return html`<span class="quiet">no shipment yet${waits ? ': it waits for the payment' : ''}</span>`;
+  return html`<span class="quiet">no shipment yet${waits ? ': waiting for payment' : ''}</span>`;
 }
 
 function deedsOf({ stock, paidTimeMs }: PlacedOrder, view: View): Html {

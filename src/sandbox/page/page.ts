@@ -15,7 +15,7 @@ import { style } from './style.ts';
 import { addressOf, readView } from './view.ts';
 import type { Refused } from './view.ts';
 
-/** `GET /` for people, and what its forms post. It works without scripts: a form is posted, and answered by a redirect. */
+/** `GET /`, the page for people, and its forms. It works without scripts: a form is answered by a redirect. */
 export function createPage(deps: PageDeps): Hono<ApiEnv> {
   const app = new Hono<ApiEnv>();
   for (const path of ['/', '/page/*']) app.use(path, pageHeaders, refuseForeignHost, refuseForeignForms);
@@ -30,7 +30,7 @@ export function createPage(deps: PageDeps): Hono<ApiEnv> {
       notice: refused === undefined ? noticeOf(deps, searchParams, view) : undefined,
       problem: refused && problemOf(refused.message),
     };
-    // What it shows is of this moment, and has secrets.
+    // The page is current only now, and contains secrets.
     context.header('Cache-Control', 'no-store');
     return context.html(layout(deps, content), refused === undefined ? 200 : 400);
   };
@@ -49,7 +49,7 @@ export function createPage(deps: PageDeps): Hono<ApiEnv> {
         return show(context, { action: name, form, message: error.message });
       }
     });
-    // Where a reload of a refused form leads.
+    // The address that a reload of a refused form opens.
     app.get(`/page/${name}`, (context) =>
       context.redirect(addressOf('/', readView(new URL(context.req.url).searchParams)), 303),
     );
@@ -58,7 +58,7 @@ export function createPage(deps: PageDeps): Hono<ApiEnv> {
   app.onError((error, context) => {
     if (error instanceof ApiError) return context.text(`${error.message}\n`, error.status);
     if (error instanceof HTTPException) {
-      return context.text('A form of another site is refused: open the page itself, and use its own.\n', 403);
+      return context.text('Forms of other sites are refused: use the forms of this page.\n', 403);
     }
     throw error;
   });

@@ -10,7 +10,7 @@ import type { Refused, View } from './view.ts';
 
 type Shown = { readonly view: View; readonly refused: Refused | undefined; readonly baseUrl: string };
 
-/** How to connect, and all that can be set. */
+/** How to connect, and all settings. */
 export function settingsView(deps: PageDeps, shown: Shown): Html {
   return html`<section id="settings" aria-labelledby="settings-title">
       <header><h2 id="settings-title">Connection and settings</h2></header>
@@ -34,7 +34,7 @@ SERVICE_CLIENT_ID=${issuer.clientId}
 SERVICE_CLIENT_SECRET=${issuer.clientSecret}
 SERVICE_WEBHOOK_SECRET=${webhookSecret()}</pre>
     <p class="quiet">
-      The interface is described at <a href="/openapi.json">/openapi.json</a>. Scripts steer the sandbox under
+      The API is described at <a href="/openapi.json">/openapi.json</a>. Scripts can control the sandbox under
       <code>/sandbox/</code>.
     </p>
   </div>`;
@@ -67,7 +67,7 @@ function settingsForm(deps: PageDeps, { view, refused }: Shown): Html {
       <code>stock_available_updated</code></label
     >
     <label
-      >From ready to ship to a shipment, ms
+      >Time from ready-to-ship to shipment, ms
       <input
         name="booking_delay_ms"
         value="${form?.get('booking_delay_ms') ?? settings.booking_delay_ms ?? 0}"
@@ -93,8 +93,8 @@ function trafficForm({ traffic }: PageDeps, { view, refused }: Shown): Html {
       <input name="rate" value="${form?.get('rate') ?? traffic.rate}" inputmode="decimal" required
     /></label>
     <label class="check"
-      ><input type="checkbox" name="structural" ${isStructural ? html`checked` : ''} /> products come and go
-      too</label
+      ><input type="checkbox" name="structural" ${isStructural ? html`checked` : ''} /> also add and delete
+      products</label
     >
     <button>Set</button>
   </form>`;
@@ -145,6 +145,6 @@ function faultsForm(deps: PageDeps, { view, refused }: Shown): Html {
           </fieldset>`,
       )}
     </div>
-    <button class="main">Put these in force</button>
+    <button class="main">Apply faults</button>
   </form>`;
 }

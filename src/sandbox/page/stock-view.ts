@@ -45,7 +45,7 @@ export function stockView(shown: Shown): Html {
 
 function told({ products, total }: CataloguePage, { query }: View): Html {
   if (total === 0 && query !== '')
-    return html`Nothing has “${query}” in its name, SKU or id. <a href="/">Show all</a>`;
+    return html`No name, SKU or id contains “${query}”. <a href="/">Show all</a>`;
   if (total === 0) return html`The store has no products.`;
   const found = query === '' ? html`` : html` with “${query}” (<a href="/">show all</a>)`;
   return html`${products.length} of ${total} products${found}`;
@@ -94,7 +94,7 @@ function naming(variant: Variant, { view }: Shown): Html {
   </th>`;
 }
 
-/** A set, which has no stock of its own. */
+/** A bundle, which has no stock of its own. */
 function cellless(variant: Variant, shown: Shown): Html {
   const parts = variant.components.map((part) => `${part.qty} × ${labelOf(part.variant)}`).join(', ');
   return html`<tr id="stock-${variant.id}">
@@ -107,7 +107,7 @@ function cellless(variant: Variant, shown: Shown): Html {
 
 function cellRow(variant: Variant, cell: Cell, shown: Shown): Html {
   const id = rowId(variant.id, cell.warehouseId);
-  // Of a seller's warehouse the service tells only what can be sold.
+  // For a seller's warehouse, the store shows only the available quantity.
   const isTold = variant.kind !== 'pulled';
   return html`<tr id="${id}">
     ${naming(variant, shown)}
@@ -143,9 +143,9 @@ function changeForm(variant: Variant, { warehouseId }: Cell, { view, refused }: 
       required
       aria-label="Units of ${which}"
     />
-    <button name="how" value="set">Set<span class="hidden"> what can be sold of ${which}</span></button>
+    <button name="how" value="set">Set<span class="hidden"> the available quantity of ${which}</span></button>
     <button name="how" value="add">
-      Add<span class="hidden"> to ${which}; with a minus, take away</span>
+      Add<span class="hidden"> to ${which}; a negative number removes units</span>
     </button>
   </form>`;
 }

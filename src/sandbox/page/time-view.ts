@@ -1,7 +1,7 @@
 import { html } from 'hono/html';
 import type { Html } from '../../page/html.ts';
 
-/** The time of day, to the millisecond; the machine's own, which is also that of whoever looks. */
+/** The time of day to the millisecond, in the machine's time zone, which is also the reader's. */
 export function timeView(atMs: number): Html {
   const at = new Date(atMs);
   const [hours, minutes, seconds] = [at.getHours(), at.getMinutes(), at.getSeconds()].map((part) =>

@@ -1,11 +1,11 @@
 import type { Variant } from '../model.ts';
 
-/** Which part of the catalogue the page shows; in its address, so that forms come back to it. */
+/** The part of the catalogue that the page shows; kept in the address, so that forms return to it. */
 export type View = {
   readonly query: string;
   /** From 1. */
   readonly page: number;
-  /** The variant that the order form is filled in with. */
+  /** The variant in the order form. */
   readonly orderVariantId: string | null;
 };
 
@@ -18,7 +18,7 @@ export function readView(params: URLSearchParams): View {
   };
 }
 
-/** The address of a path with this view, and what else it is to say. */
+/** The address of a path with this view and further parameters. */
 export function addressOf(path: string, view: View, more: Readonly<Record<string, string>> = {}): string {
   const params = new URLSearchParams();
   if (view.query !== '') params.set('q', view.query);
@@ -27,14 +27,14 @@ export function addressOf(path: string, view: View, more: Readonly<Record<string
   return params.size === 0 ? path : `${path}?${params.toString()}`;
 }
 
-/** What was posted by a form that is shown again, because it could not be done. */
+/** The fields of a refused form, to show it again. */
 export type Refused = {
   readonly action: string;
   readonly form: URLSearchParams;
   readonly message: string;
 };
 
-/** As people call it: the SKU where there is one. */
+/** What people call it: its SKU if it has one. */
 export function labelOf(variant: Variant): string {
   return variant.sku ?? `variant ${variant.id}`;
 }

@@ -7,7 +7,7 @@ import { isTold } from './notices.ts';
 import { timeView } from './time-view.ts';
 
 const DELIVERIES_SHOWN = 30;
-/** The others of a delivery are counted; GET /sandbox/deliveries has them. */
+/** Further items of a delivery are only counted; GET /sandbox/deliveries has them. */
 const ITEMS_SHOWN = 8;
 
 export function webhooksView({ deliveries, network }: PageDeps): Html {
@@ -18,10 +18,11 @@ export function webhooksView({ deliveries, network }: PageDeps): Html {
     <p id="webhooks-told" class="quiet" data-live="whole">
       ${
         isTold(network)
-          ? html`To <code>${network.webhookUrl ?? ''}</code>, each once: ${counts.answered} answered,
-              ${counts.timeout} without an answer in time, ${counts.failed} not reached, ${counts.lost} lost
-              on purpose, ${counts.pending} on the way.`
-          : html`<b>None is sent:</b> ${network.enabled ? 'no URL is set' : 'the event is switched off'}. See
+          ? html`Sent once each to <code>${network.webhookUrl ?? ''}</code>: ${counts.answered} answered,
+              ${counts.timeout} timed out, ${counts.failed} not reached, ${counts.lost} lost on purpose,
+              ${counts.pending} in transit.`
+          : html`<b>No webhooks are sent:</b>
+              ${network.enabled ? 'no URL is set' : 'the event is switched off'}. See
               <a href="#settings">the settings</a>.`
       }
     </p>
@@ -37,19 +38,19 @@ export function webhooksView({ deliveries, network }: PageDeps): Html {
   </section>`;
 }
 
-/** About the latest that has ended. */
+/** Help about the latest finished delivery. */
 function helpFor(latest: DeliveryRecord | undefined, { webhookUrl }: PageDeps['network']): Html {
   if (latest?.outcome === 'failed')
     return html`<span class="advice"
-      >Nothing listens at <code>${webhookUrl ?? ''}</code>: start your receiver.</span
+      >No program listens at <code>${webhookUrl ?? ''}</code>: start your receiver.</span
     >`;
   if (latest?.outcome === 'timeout')
     return html`<span class="advice"
-      >The receiver took too long: it has one second, so answer first and work after.</span
+      >The receiver took longer than one second: answer first, process afterwards.</span
     >`;
   if (latest?.status === 401)
     return html`<span class="advice"
-      >The receiver refuses the signature: has it the webhook secret shown here?</span
+      >The receiver refused the signature: check that it uses the webhook secret shown on this page.</span
     >`;
   return html``;
 }
@@ -61,7 +62,7 @@ function deliveryCard(record: DeliveryRecord): Html {
   return html`<li id="${id}">
     <div class="row">
       <span id="${id}-fate" data-live="whole">${fateOf(record)}</span>
-      ${duplicate ? html`<span class="quiet">the same bytes again</span>` : ''}
+      ${duplicate ? html`<span class="quiet">repeat of the same bytes</span>` : ''}
       <span class="quiet push">${timeView(record.createdAtMs)}</span>
     </div>
     <ul>

@@ -1,4 +1,4 @@
-/** What the private listener's API asks, but for what must be parsed (parsing.ts). */
+/** The queries of the private listener's API, except those that must parse (parsing.ts). */
 import { changesAfter, driftBefore } from './changes.ts';
 import { stockRows, variantRows } from './stock.ts';
 

@@ -1,12 +1,12 @@
-/** Questions as the reader's thread finds them. */
+/** Queries as the reader's thread finds them. */
 import type { Db } from '../open.ts';
 import type { QueryName } from './index.ts';
 import { lightQueries } from './light.ts';
 
-/** Its arguments are those that belong to its name. */
+/** The arguments belong to the name. */
 export type Query = (db: Db, args: unknown) => unknown;
 
-/** At once for nearly all; a promise while what a question needs is being loaded. */
+/** Immediate for nearly all; a promise while the code of a query is being loaded. */
 export function queryOf(name: QueryName): Query | Promise<Query> {
   if (isIn(lightQueries, name)) return lightQueries[name] as Query;
   return import('./parsing.ts').then(({ parsingQueries }) => {

@@ -1,4 +1,4 @@
-/** The change feed, and where it stands (docs/http-api.md, docs/reading-the-mirror.md). */
+/** The change feed and its position (docs/http-api.md#change-feed, docs/reading-the-mirror.md#following-changes). */
 import type { Db } from '../open.ts';
 import { prepared } from '../prepared.ts';
 
@@ -28,7 +28,7 @@ export interface Position {
 export interface FeedPage extends Position {
   readonly changes: readonly ChangeRow[];
   readonly hasMore: boolean;
-  /** The last number that was pruned: to go on from anything below would skip some. */
+  /** The last pruned number: to continue from anything below would skip some. */
   readonly keptAfterSeq: number;
 }
 
@@ -45,7 +45,10 @@ export function position(db: Db): Standing {
   return found;
 }
 
-/** Changes with numbers above `after`, in their order, all of one moment. @param args.after null: the oldest kept. */
+/**
+ * Changes with numbers above `after`, in their order, all as of one moment.
+ * @param args.after null: from the oldest kept.
+ */
 export function changesAfter(
   db: Db,
   args: { readonly after: number | null; readonly limit: number },
@@ -65,7 +68,7 @@ export function changesAfter(
 export const DRIFT_REASONS = ['gap', 'downtime', 'conflict', 'lost_tail', 'derived'] as const;
 export type DriftReason = (typeof DRIFT_REASONS)[number];
 
-// As the index is made: by reason, then by number.
+// In the order of the index: by reason, then by number.
 const DRIFT = `
   SELECT * FROM mirror_changes
   WHERE source = 'read' AND reason <> 'first_read' AND reason = ? AND seq < ? ORDER BY seq DESC LIMIT ?`;

@@ -1,22 +1,22 @@
-/** Deliveries as the log keeps them, the latest first. */
+/** Deliveries as the event log keeps them, the latest first. */
 import { readDelivery } from '../log.ts';
 import type { Db } from '../open.ts';
 import { prepared } from '../prepared.ts';
 import { walk } from './walk.ts';
 
 export interface DeliveryView {
-  /** Position in the log. */
+  /** Position in the event log. */
   readonly log_seq: number;
   readonly arrived_at: number;
   readonly bytes: number;
   /** False: the rules failed on it, and what it names was read instead. */
   readonly merged: boolean;
   readonly request_id: string | null;
-  /** Items that were understood; null when the body is too large to be looked at here. */
+  /** Items that were understood; null when the body is too large to be parsed here. */
   readonly items: number | null;
-  /** The latest `update_time` of these, in the service's clock. */
+  /** Their latest `update_time`, in the store's clock. */
   readonly latest_update_time: number | null;
-  /** What was not understood. */
+  /** Items that were not understood. */
   readonly problems: readonly {
     readonly item_index: number | null;
     readonly problem: string;
@@ -24,7 +24,7 @@ export interface DeliveryView {
   }[];
 }
 
-/** Where a list goes on: below this position, and in a list of the quarantined, below this row of theirs. */
+/** Where a list continues: below this position and, in a list of dead letters, below this row of theirs. */
 export interface DeliveryKey {
   readonly logSeq: number;
   readonly quarantineId: number;
@@ -33,7 +33,7 @@ export interface DeliveryKey {
 export interface DeliveriesArgs {
   readonly before: DeliveryKey;
   readonly limit: number;
-  /** Only those of which something was not understood. */
+  /** Only deliveries with a dead letter. */
   readonly quarantined: boolean;
   /** Only those whose latest change was this old when they arrived, as far as the two clocks agree. */
   readonly minDelayMs: number | null;
@@ -47,17 +47,17 @@ interface Row {
   readonly quarantineId: number;
 }
 
-/** Bodies larger than this are not parsed for a list: the reader's thread has others to serve. */
+/** Larger bodies are not parsed for a list: the reader's thread has other queries to answer. */
 const MAX_PARSED_BYTES = 64 << 10;
-/** A page holds no more than this of bodies to parse, however many rows are asked for. */
+/** A page parses no more than this much of bodies, however many rows are requested. */
 const PARSED_BYTES = 4 << 20;
-/** With a filter that needs the bodies, so many are looked at for one page. */
+/** With a filter that needs the bodies, this many are looked at for one page. */
 const PARSED_AT_ONCE = 200;
 
 const LATEST = `
   SELECT seq, kind, at_ms AS atMs, length(payload) AS bytes, 0 AS quarantineId
   FROM log WHERE seq < @logSeq ORDER BY seq DESC`;
-// In the order of the log, since each row was written with its delivery.
+// In the order of the event log, since each row was written with its delivery.
 const QUARANTINED = `
   SELECT l.seq, l.kind, l.at_ms AS atMs, length(l.payload) AS bytes, q.id AS quarantineId
   FROM quarantine q JOIN log l ON l.seq = q.log_seq WHERE q.id < @quarantineId ORDER BY q.id DESC`;
@@ -82,7 +82,7 @@ export function deliveriesBefore(
     views.set(row.seq, view);
     return view;
   };
-  // Of one delivery several items may be in quarantine, and a page may end between them.
+  // One delivery may have several dead letters, and a page may end between them.
   let previous = before.logSeq;
   let parsedBytes = 0;
   const { rows, last, hasMore } = walk(found, {

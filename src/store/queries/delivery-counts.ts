@@ -1,18 +1,23 @@
-/** How many deliveries came in each stretch of the past: of long stretches an estimate, found without walking the log. */
+/**
+ * How many deliveries came in each past period; for long periods an estimate, made without reading the whole event
+ * log.
+ */
 import type { Db } from '../open.ts';
 import { prepared } from '../prepared.ts';
 
 export interface DeliveryCounts {
-  /** Before this the log says nothing. Null: it is empty. */
+  /** Before this the event log has nothing. Null: it is empty. */
   readonly knownFromMs: number | null;
-  /** From the first stretch on, as many as were asked for. */
+  /** From the first period on, as many as requested. */
   readonly counts: readonly number[];
 }
 
-/** Of a stretch with more entries than this, as many are looked at, evenly spread: reads are in the log too. */
+/**
+ * In a period with more entries than this, this many are looked at, evenly spread: reads are in the event log too.
+ */
 const LOOKED_AT = 16;
 
-/** @param args.fromMs begin of the first stretch. @param args.slots how many stretches of `slotMs` each. */
+/** @param args.fromMs begin of the first period. @param args.slots how many periods of `slotMs` each. */
 export function deliveryCounts(
   db: Db,
   args: { readonly fromMs: number; readonly slotMs: number; readonly slots: number },
@@ -29,7 +34,9 @@ export function deliveryCounts(
   );
   const atMs = (seq: number): number => entry.get(seq)?.atMs ?? Number.NEGATIVE_INFINITY;
 
-  /** The first position from `lo` on that is at or after `ms`; by leaps, since the next stretch begins nearby. */
+  /**
+   * The first position from `lo` on that is at or after `ms`; in growing steps, since the next period begins nearby.
+   */
   const find = (lo: number, ms: number): number => {
     let step = 1;
     let low = lo;

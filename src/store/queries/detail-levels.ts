@@ -1,4 +1,4 @@
-/** What a product's detail says of one variant's stock. */
+/** What a product's detail says about one variant's stock. */
 import { productDetailSchema } from '../../service/schemas.ts';
 import { snapshotOf } from '../../service/snapshot.ts';
 
@@ -10,7 +10,7 @@ export interface DetailLevel {
   readonly reservedQty: number | null;
 }
 
-/** The total, then each warehouse that is told; null when the detail does not show the variant. */
+/** The total, then each warehouse that the detail has; null when the detail does not show the variant. */
 export function detailLevelsOf(detailJson: string, variantId: string): DetailLevel[] | null {
   const { variants } = snapshotOf(productDetailSchema.parse(JSON.parse(detailJson)), detailJson);
   const variant = variants.find((each) => each.variantId === variantId);

@@ -1,6 +1,6 @@
 /**
- * The state of the mirror as metrics, alarms, plots and pages show it: all of it in one question, which costs in
- * proportion to what is in doubt.
+ * The state of the mirror for metrics, alarms, plots and pages: everything in one query, whose cost grows with the
+ * number of re-read requests only.
  */
 import { statfsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -12,7 +12,7 @@ import { status, type Status } from './status.ts';
 
 export interface StateSample {
   readonly status: Status;
-  /** When the oldest doubt that waits for its read was first on record; null: none waits. */
+  /** When the oldest re-read request that waits for its read was first recorded; null: none waits. */
   readonly oldestDoubtAtMs: number | null;
   readonly logEntries: number;
   readonly databaseBytes: number;
@@ -23,7 +23,7 @@ export interface StateSample {
   readonly tookMs: number;
 }
 
-// The log is gapless.
+// The event log is gapless.
 const LOG_ENTRIES = 'SELECT coalesce((SELECT max(seq) FROM log) - (SELECT min(seq) FROM log) + 1, 0)';
 
 export function stateSample(db: Db): StateSample {
@@ -61,7 +61,7 @@ export function runOutcomes(db: Db, args: { readonly afterId: number }): RunOutc
   ).all(args.afterId);
 }
 
-/** The id after which every run is still to be told of: before the oldest one under way, else the last. */
+/** The id after which every run is still to be reported: before the oldest one under way, else the last. */
 export function runOutcomesStart(db: Db): number {
   return (
     prepared<[], number>(

@@ -1,4 +1,4 @@
-/** Every question the service asks its database, by name: each runs on the reader's thread, never on the HTTP one. */
+/** Every query of the mirror to its database, by name: each runs on the reader's thread, never on the HTTP one. */
 import type { Db } from '../open.ts';
 import { lightQueries } from './light.ts';
 import { parsingQueries } from './parsing.ts';

@@ -1,4 +1,4 @@
-/** All questions but those that something must be parsed for (parsing.ts). */
+/** All queries except those that must parse (parsing.ts). */
 import type { Db } from '../open.ts';
 import { deliveryCounts } from './delivery-counts.ts';
 import { runOutcomes, runOutcomesStart, stateSample } from './gauges.ts';

@@ -1,4 +1,4 @@
-/** Deliveries as they came, from the log: a bounded stretch of it at a time. */
+/** Deliveries as they came, from the event log: a bounded part of it at a time. */
 import type { Unreadable } from '../../core/entry.ts';
 import { readDelivery, type DeliveryKind } from '../log.ts';
 import type { Db } from '../open.ts';
@@ -10,11 +10,11 @@ export interface LoggedDelivery {
   readonly atMs: number;
   readonly bytes: number;
   readonly requestId: string | null;
-  /** The first of those that were understood; null: the body is too large to be shown. */
+  /** The first items that were understood; null: the body is too large to be shown. */
   readonly items: readonly LoggedItem[] | null;
-  /** All that were understood. */
+  /** How many were understood. */
   readonly itemCount: number;
-  /** The first of what was not understood. */
+  /** The first items that were not understood. */
   readonly unreadable: readonly Unreadable[];
   readonly unreadableCount: number;
 }
@@ -22,15 +22,15 @@ export interface LoggedDelivery {
 export interface DeliveryPage {
   /** Newest first. */
   readonly deliveries: readonly LoggedDelivery[];
-  /** Log position below which to go on; null: the log has no more. */
+  /** Log position below which to continue; null: the event log has no more. */
   readonly next: number | null;
   /** Older ones are pruned. */
   readonly isPruned: boolean;
 }
 
-/** Entries of the log that one page may look at: many of them are reads. */
+/** Entries of the event log that one page may look at: many of them are reads. */
 const LOOKED_AT = 5_000;
-/** A page parses so much: a body that is larger is left to a page of its own, and is shown up to the larger bound. */
+/** A page parses this much: a larger body is left to a page of its own, and is shown up to the larger bound. */
 const PARSED_BYTES = 64 << 10;
 const PARSED_ALONE_BYTES = 256 << 10;
 const ITEMS_SHOWN = 8;
@@ -72,7 +72,7 @@ export function deliveryPage(
   return { deliveries, next: lookedDownTo > first ? lookedDownTo : null, isPruned: first > 1 };
 }
 
-/** One delivery with its items; null: there is none at this place in the log. */
+/** One delivery with its items; null: there is none at this place in the event log. */
 export function deliveryAt(db: Db, args: { readonly seq: number }): LoggedDelivery | null {
   const row = prepared<[number], Row>(
     db,
@@ -127,7 +127,7 @@ export interface Quarantined {
   readonly variantId: string | null;
 }
 
-/** What was authentic and not understood, newest first. @param args.beforeId null: from the newest. */
+/** Dead letters, newest first. @param args.beforeId null: from the newest. */
 export function quarantinedItems(
   db: Db,
   args: { readonly beforeId: number | null; readonly limit: number },

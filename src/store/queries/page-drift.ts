@@ -1,4 +1,4 @@
-/** What reads found different from the mirror, and corrected: newest first, by an index of its own. */
+/** Differences that reads found and corrected: newest first, by an index of its own. */
 import type { Db } from '../open.ts';
 import { prepared } from '../prepared.ts';
 
@@ -22,11 +22,11 @@ export interface Correction {
   readonly warehouseId: string | null;
   readonly sku: string | null;
   readonly oldQty: number | null;
-  /** Null: it is no longer in the service. */
+  /** Null: it is no longer in the store. */
   readonly newQty: number | null;
   readonly cause: CorrectionCause;
   readonly recordedAtMs: number;
-  /** Nothing is in doubt about it any more. */
+  /** No re-read request is open for it any more. */
   readonly isClosed: boolean;
 }
 

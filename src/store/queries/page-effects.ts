@@ -1,7 +1,7 @@
 /**
- * What became of each item of a delivery, as far as the database still tells. Which rule was taken is not kept; but a
- * changed level left a row of the feed with the delivery's place in the log, and the rows of a cell chain, so that the
- * figure which the mirror held at any moment is known.
+ * What became of each item of a delivery, as far as the database still shows. Which rule was taken is not kept. But a
+ * changed stock level left a row of the feed with the delivery's place in the event log, and the rows of one stock
+ * level chain, so the figure that the mirror held at any moment is known.
  */
 import type { StockChange } from '../../core/entry.ts';
 import type { Db } from '../open.ts';
@@ -11,22 +11,25 @@ import { changesBefore, changesFrom, type Found } from './variant-changes.ts';
 export type Outcome =
   /** The level became the item's `new`. `fromQty` null: it was seen for the first time. */
   | { readonly kind: 'applied'; readonly fromQty: number | null }
-  /** The mirror had that figure already: the same change before, or a read that had seen it. */
+  /** The mirror had that figure already: from the same change before, or from a read that had seen it. */
   | { readonly kind: 'held' }
   /** The mirror kept another figure, because of something later that it knew. */
   | { readonly kind: 'kept'; readonly qty: number; readonly later: Later }
-  /** The service no longer had it: a late change brings nothing back. */
+  /** The store no longer had it: a late change restores nothing. */
   | { readonly kind: 'gone' }
   | { readonly kind: 'unknown'; readonly why: 'pruned' | 'too_long_ago' };
 
-/** What the mirror knew, where the feed tells it: a change, by its time; one of the same instant; a read. */
+/** What the mirror knew, where the feed shows it: a change, by its time; one of the same instant; a read. */
 export type Later =
   | { readonly kind: 'change' | 'same_instant' | 'read'; readonly atMs: number }
   | { readonly kind: 'not_on_record' };
 
 export interface Effect {
   readonly outcome: Outcome;
-  /** Whether its product had to be read because of it, and whether it still must; `no` when nothing on record says so. */
+  /**
+   * Whether its product had to be re-read because of it, and whether it still must; `no` when nothing in the database
+   * says so.
+   */
   readonly doubt: 'no' | 'open' | 'settled';
 }
 
@@ -51,12 +54,15 @@ const COLUMNS = `seq, log_seq AS logSeq, variant_id AS variantId, warehouse_id A
 
 const FROM = `SELECT ${COLUMNS} FROM changes WHERE seq >= @seq ORDER BY seq`;
 
-/** Rows of one variant looked at for the one of a warehouse: a variant may have many, and move much. */
+/** Rows of one variant searched for one of its warehouses: a variant may have many, and change often. */
 const LOOKED_AT = 200;
-/** Parts of the feed that are looked through for it: some two million changes, in a millisecond. */
+/** Parts of the feed that are searched for it: some two million changes, in a millisecond. */
 const SHARES_LOOKED_AT = 256;
 
-/** The items of the delivery at `seq` in the log, with what each did. @param changes the first of them, or all. */
+/**
+ * The items of the delivery at `seq` in the event log, each with its effect.
+ * @param changes the first of them, or all.
+ */
 export function withEffects(
   db: Db,
   {
@@ -82,8 +88,8 @@ const cellOf = ({ variantId, warehouseId }: { variantId: string; warehouseId: st
   JSON.stringify([variantId, warehouseId]);
 
 /**
- * The feed's position from which rows are of this place in the log, or of later ones; null: those are pruned. Both
- * only grow, so halving finds it without an index.
+ * The feed's position from which rows belong to this place in the event log, or to later ones; null: those are
+ * pruned. Both only grow, so halving finds it without an index.
  */
 function firstChangeAt(db: Db, logSeq: number): number | null {
   const bounds = prepared<[], { first: number | null; last: number | null; prunedSeq: number }>(
@@ -112,7 +118,7 @@ function firstChangeAt(db: Db, logSeq: number): number | null {
   return low;
 }
 
-/** The rows of this place in the log, by cell; and where those of the next one begin. */
+/** The rows of this place in the event log, by stock level; and where those of the next one begin. */
 function changesOf(db: Db, logSeq: number, startSeq: number): { own: Map<string, Row[]>; endSeq: number } {
   const own = new Map<string, Row[]>();
   let endSeq = startSeq;
@@ -125,7 +131,7 @@ function changesOf(db: Db, logSeq: number, startSeq: number): { own: Map<string,
   return { own, endSeq };
 }
 
-/** @param rows of this delivery and cell, not yet given to an item; what it takes is removed. */
+/** @param rows of this delivery and stock level, not yet assigned to an item; what it takes is removed. */
 function outcomeOf(
   db: Db,
   change: StockChange,
@@ -144,7 +150,7 @@ function outcomeOf(
   return { kind: 'kept', qty: held, later: laterThan(db, change, startSeq) };
 }
 
-/** What the mirror held just before the feed's position; null: the cell was gone, or not there. */
+/** What the mirror held just before the feed's position; null: the stock level was removed, or did not exist. */
 function heldAt(db: Db, change: StockChange, seq: number): number | null | 'too_long_ago' {
   const { variantId, warehouseId } = change;
   const cell = prepared<object, { qty: number; goneAtMs: number | null; changeSeq: number }>(
@@ -172,7 +178,7 @@ function laterThan(db: Db, change: StockChange, seq: number): Later {
   return atMs >= change.updateTimeMs ? { kind: 'change', atMs } : { kind: 'not_on_record' };
 }
 
-/** The nearest row of the item's cell. */
+/** The nearest row of the item's stock level. */
 function nearest(changes: Iterable<Found<Row>>, change: StockChange): Row | null | 'too_far' {
   let looked = 0;
   for (const found of changes) {
@@ -183,7 +189,10 @@ function nearest(changes: Iterable<Found<Row>>, change: StockChange): Row | null
   return null;
 }
 
-/** A doubt that this delivery raised, or where it raised one (`@raises` 1), one that stood then and stands still. */
+/**
+ * A re-read request that this delivery raised, or where it raised one (`@raises` 1), one that was open then and is
+ * still open.
+ */
 const OPEN = `
   SELECT
     EXISTS (
@@ -196,7 +205,7 @@ const OPEN = `
       SELECT 1 FROM variants WHERE @raises = 1 AND variant_id = @variantId AND lookup_at_ms IS NOT NULL
     )`;
 
-/** The rules raise one for these: a first sight, a broken chain, one that seems to follow, an order that nobody knows. */
+/** The rules raise one for these: a first sighting, a broken chain, one that seems to follow, an unknown order. */
 function doubtOf(
   db: Db,
   change: StockChange,

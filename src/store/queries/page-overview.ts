@@ -1,10 +1,10 @@
-/** What the ops page says of the present beside the status: what is owed, and how the last minutes were. */
+/** What the ops page shows of the present besides the status: re-read requests, and the last minutes. */
 import { LATEST_MS } from '../../core/limits.ts';
 import type { Db } from '../open.ts';
 import { prepared } from '../prepared.ts';
 import type { Status } from './status.ts';
 
-/** What the status says that costs next to nothing, however large the mirror. */
+/** The part of the status that costs next to nothing, however large the mirror. */
 export type Glance = Pick<
   Status,
   | 'state'
@@ -16,7 +16,7 @@ export type Glance = Pick<
   | 'alive_at'
 >;
 
-/** The view's dear columns are not named, and so not computed. */
+/** The view's expensive columns are not named, and so not computed. */
 export function glance(db: Db): Glance {
   const row = prepared<[], Glance>(
     db,
@@ -28,13 +28,13 @@ export function glance(db: Db): Glance {
   return row;
 }
 
-/** Products that must be read for one reason. */
+/** Products that must be re-read for one reason. */
 export interface Owed {
   readonly reason: string;
   readonly products: number;
   /** Their rows are under suspicion until then. */
   readonly doubt: boolean;
-  /** When the oldest of these was first owed. */
+  /** When the oldest of these requests was made. */
   readonly sinceMs: number;
 }
 
@@ -43,7 +43,7 @@ export interface OwedReads {
   readonly owed: readonly Owed[];
   /** There are more than were looked at: the figures are those of the most urgent. */
   readonly isPartial: boolean;
-  /** When the oldest doubt that waits for its read was first on record; null: none waits. */
+  /** When the oldest re-read request that waits for its read was first recorded; null: none waits. */
   readonly oldestDoubtAtMs: number | null;
   /** When the oldest break in a chain of changes was found; null: none is open. */
   readonly oldestGapAtMs: number | null;
@@ -61,7 +61,7 @@ interface UrgentRow {
   readonly sinceMs: number;
 }
 
-/** Most urgent first, as far as is quick to say. What the brake holds is not among it. */
+/** Most urgent first, as far as is quick to say. Without what the mass-removal guard holds. */
 export function owedReads(db: Db): OwedReads {
   const rows = prepared<[], UrgentRow>(db, URGENT).all();
   const byReason = new Map<string, Owed>();
@@ -94,7 +94,7 @@ export interface LoggedMinute {
   readonly deliveries: number;
 }
 
-/** Deliveries by minute, of the last `limit` entries of the log that are not older than `sinceMs`. */
+/** Deliveries by minute, from the last `limit` entries of the event log that are not older than `sinceMs`. */
 export function loggedMinutes(
   db: Db,
   args: { readonly sinceMs: number; readonly limit: number },

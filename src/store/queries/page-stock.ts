@@ -7,16 +7,16 @@ import { findSuspects } from './page-suspects.ts';
 export interface StockSearch {
   /** The beginning of a SKU, the id of a variant or a product, or a part of a name; empty: everything. */
   readonly text: string;
-  /** Only variants with stock in this warehouse; null: whatever warehouse. */
+  /** Only variants with stock in this warehouse; null: in any warehouse. */
   readonly warehouseId: string | null;
-  /** Only what is under suspicion. */
+  /** Only rows under suspicion. */
   readonly suspect: boolean;
-  /** Where the page before ended; null: the first page. */
+  /** Where the previous page ended; null: the first page. */
   readonly after: StockCursor | null;
   readonly limit: number;
 }
 
-/** A place in one of the lists that a search goes through; of another search it finds nothing, or begins anew. */
+/** A position in one of the lists that a search goes through; in another search it finds nothing, or starts over. */
 export interface StockCursor {
   readonly list: string;
   readonly key: readonly string[];
@@ -40,7 +40,7 @@ export interface StockVariant {
   readonly name: string;
   readonly productName: string | null;
   readonly kind: string;
-  /** The sellable total; null until a read has told it. */
+  /** The sellable total; null until a read has shown it. */
   readonly availableQty: number | null;
   readonly asOfMs: number;
   readonly verifiedAtMs: number | null;
@@ -50,9 +50,9 @@ export interface StockVariant {
 
 export interface StockPage {
   readonly variants: readonly StockVariant[];
-  /** Where to go on; null: there is no more. */
+  /** Where to continue; null: there is no more. */
   readonly next: StockCursor | null;
-  /** Whether the search ended at its bound: `next` goes on, though fewer were found than asked for. */
+  /** Whether the search ended at its bound: `next` continues, though fewer were found than requested. */
   readonly isPartial: boolean;
 }
 
@@ -65,7 +65,7 @@ const BY_ID = `
     AND ${IN_WAREHOUSE}
   ORDER BY v.variant_id LIMIT @limit`;
 
-// Beginnings are told by the code points after them; U+10FFFF is after every character that a SKU can have.
+// A prefix is found by the code points that follow it; U+10FFFF is after every character that a SKU can have.
 const BY_SKU = `
   SELECT v.variant_id AS variantId, v.sku AS sku FROM variants v
   WHERE v.sku >= @text AND v.sku < @text || char(1114111) AND (v.sku, v.variant_id) > (@afterSku, @afterId)
@@ -125,7 +125,7 @@ export function findStock(db: Db, search: StockSearch): StockPage {
   return walkStock(db, search);
 }
 
-/** By the variants' ids, when neither an id nor the beginning of a SKU fits. */
+/** By the variants' ids, when neither an id nor the beginning of a SKU matches. */
 function walkStock(db: Db, search: StockSearch): StockPage {
   const { warehouseId, after, text, limit } = search;
   const afterId = after?.list === 'walk' ? (after.key[0] ?? '') : '';
@@ -142,7 +142,7 @@ function walkStock(db: Db, search: StockSearch): StockPage {
   return { ...page, next: { list: 'walk', key: [untilId] }, isPartial: true };
 }
 
-/** @param found one more than is shown tells that there are more. */
+/** @param found one more than is shown means that there are more. */
 function pageOf(db: Db, { limit }: StockSearch, found: readonly Found[], list: string): StockPage {
   const shown = found.slice(0, limit);
   const last = shown.at(-1);
@@ -159,7 +159,7 @@ function pageOf(db: Db, { limit }: StockSearch, found: readonly Found[], list: s
 
 type Flagged<T> = Omit<T, 'suspect' | 'cells'> & { readonly suspect: number };
 
-/** In the order of the ids; those that are unknown are left out. */
+/** In the order of the ids; unknown ones are left out. */
 export function variantsWithCells(db: Db, variantIds: readonly string[]): StockVariant[] {
   const ids = JSON.stringify(variantIds);
   const cells = new Map<string, StockCell[]>();

@@ -1,6 +1,6 @@
 /**
- * What is under suspicion, for the ops page: page by page, without a look at the rest of the mirror. The list goes
- * through one ground for suspicion after the other, and shows a variant with the first that it has.
+ * What is under suspicion, for the ops page: page by page, without reading the rest of the mirror. The list goes
+ * through one ground for suspicion after the other, and shows a variant under the first that it has.
  */
 import type { Db } from '../open.ts';
 import { prepared } from '../prepared.ts';
@@ -22,7 +22,7 @@ const FIRST_GROUND = `
   SELECT CASE
     WHEN EXISTS (SELECT 1 FROM obligations o WHERE o.product_id = v.product_id AND o.doubt = 1) THEN 0
     WHEN EXISTS (SELECT 1 FROM gaps g WHERE g.variant_id = v.variant_id) THEN 1
-    -- One with several such cells stands with the first of them.
+    -- A variant with several such stock levels is listed with the first of them.
     WHEN (${UNEXPLAINED_SINCE}) IS NOT NULL THEN CASE WHEN (${UNEXPLAINED_SINCE}) = @k1 THEN 2 END
     WHEN v.product_id IS NOT NULL THEN 3
     ELSE 4

@@ -1,4 +1,4 @@
-/** All that the ops page shows of one variant: its figures, how they came about, and what is in doubt. */
+/** All that the ops page shows of one variant: its figures, their history, and its open re-read requests. */
 import { detailLevelsOf, type DetailLevel } from './detail-levels.ts';
 import type { Db } from '../open.ts';
 import { prepared } from '../prepared.ts';
@@ -56,7 +56,7 @@ export interface VariantView {
   readonly lastRead: {
     /** When it was sent. */
     readonly atMs: number;
-    /** What it said of this variant; null: nothing that could be read. */
+    /** What it said about this variant; null: nothing that could be read. */
     readonly levels: readonly DetailLevel[] | null;
   } | null;
 }

@@ -1,4 +1,4 @@
-/** What the ops page asks for, but for what must be parsed (parsing.ts). */
+/** The queries of the ops page, except those that must parse (parsing.ts). */
 import { corrections } from './page-drift.ts';
 import { glance, loggedMinutes, owedReads } from './page-overview.ts';
 import { findStock } from './page-stock.ts';

@@ -1,6 +1,6 @@
 /**
- * Questions that bodies or details must be parsed for. Loaded with the first of them: what that takes in memory is
- * spared a mirror that nobody looks into.
+ * Queries that must parse bodies or details. Loaded with the first of them: a mirror whose page is not opened is
+ * spared the memory.
  */
 import { deliveriesBefore } from './deliveries.ts';
 import { deliveryAt, deliveryPage, quarantinedItems } from './page-deliveries.ts';

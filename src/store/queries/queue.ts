@@ -1,4 +1,7 @@
-/** What must be read next (docs/architecture.md#reading-the-store): obligations, due gaps, products nobody has read since a barrier. */
+/**
+ * What must be read next (docs/architecture.md#queue): re-read requests, due gaps, products not read
+ * since a barrier.
+ */
 import { PRIORITY } from '../../core/model.ts';
 import type { RunKind } from '../commands.ts';
 import type { Db } from '../open.ts';
@@ -27,7 +30,7 @@ export const RUN_PRIORITY: Record<RunKind, number> = {
   scheduled: PRIORITY.stale,
 };
 
-/** Not under way, and no failed attempt makes it wait. */
+/** Not under way, and not waiting because of a failed attempt. */
 const free = (table: string): string => `
   ${table}.product_id NOT IN (SELECT value FROM json_each(@exclude))
   AND NOT EXISTS (
@@ -39,14 +42,14 @@ const OBLIGED = `
   WHERE not_before_ms <= @nowMs AND ${free('q')}
   ORDER BY priority, first_made_at_ms LIMIT @limit`;
 
-// One row for each gap, the longest due first: of many only the first few are looked at.
+// One row for each gap, the longest due first: only the first few of many are looked at.
 const GAPS = `
   SELECT v.product_id AS productId, 'gap' AS reason, ${PRIORITY.gap} AS priority
   FROM gaps g CROSS JOIN variants v ON v.variant_id = g.variant_id
   WHERE g.due_at_ms <= @nowMs AND v.product_id IS NOT NULL AND ${free('v')}
   ORDER BY g.due_at_ms`;
 
-/** The end of the feed that tells which products moved last. */
+/** The end of the feed, which shows the products that changed last. */
 const RECENT_CHANGES = 5_000;
 const RECENT_START = `SELECT seq FROM changes ORDER BY seq DESC LIMIT 1 OFFSET ${RECENT_CHANGES}`;
 
@@ -74,7 +77,7 @@ export function dueReads(db: Db, args: DueReadsArgs): DueRead[] {
   const { nowMs, limit } = args;
   const bound = { nowMs, limit, exclude: JSON.stringify(args.exclude) };
   const found = prepared<object, DueRead>(db, OBLIGED).all(bound);
-  // What is less urgent than enough others is not even looked for: looking is dear when much is in doubt.
+  // Requests less urgent than enough others are not even looked for: the search is expensive when there are many.
   const isWanted = (priority: number): boolean =>
     found.filter((read) => read.priority <= priority).length < limit;
   if (isWanted(PRIORITY.gap)) {
@@ -90,7 +93,7 @@ export function dueReads(db: Db, args: DueReadsArgs): DueRead[] {
       reason: 'downtime',
       priority: PRIORITY.downtime,
     });
-    // The search through the feed is the dear one: only while something is left to find.
+    // The search through the feed is the expensive one: only while something is left to find.
     if (unread.length > 0) found.push(...untrustedRecent(db, downtime));
     found.push(...unread);
   }
@@ -105,7 +108,10 @@ export function dueReads(db: Db, args: DueReadsArgs): DueRead[] {
   );
 }
 
-/** Up to where in the feed every product was found to be read since the barrier: it is not searched again and again. */
+/**
+ * Up to where in the feed every product is known to be read since the barrier: this part is not searched again and
+ * again.
+ */
 const searched = new WeakMap<Db, { readonly barrierMs: number; readonly seq: number }>();
 
 function untrustedRecent(
@@ -138,7 +144,7 @@ function catalogueBarriers(db: Db): Barrier[] {
   ).all();
 }
 
-/** @param reads the most urgent first; no more of them is looked at than needed. */
+/** @param reads the most urgent first; only as many are looked at as needed. */
 function firstOfEach(reads: Iterable<DueRead>, limit: number): DueRead[] {
   const first = new Map<string, DueRead>();
   for (const read of reads) {
@@ -167,21 +173,21 @@ export function oldestVerified(
     .map(({ productId }) => productId);
 }
 
-/** Both, of one moment: ids alone. */
+/** Both, as of one moment: ids only. */
 export function nextReads(
   db: Db,
   args: DueReadsArgs & { readonly oldestBeforeMs: number; readonly oldestLimit: number },
 ): { readonly due: string[]; readonly oldest: string[] } {
   return db.transaction(() => {
     const due = dueReads(db, args).map(({ productId }) => productId);
-    // The share is one of what is read: while nothing is due, nothing is.
+    // The share is one of what is read: while nothing is due, there is none.
     if (due.length === 0) return { due, oldest: [] };
     const { nowMs, exclude, oldestBeforeMs: beforeMs, oldestLimit: limit } = args;
     return { due, oldest: oldestVerified(db, { nowMs, exclude, beforeMs, limit }) };
   })();
 }
 
-/** What the clock brings: variants to look up, and postponed orders to read. */
+/** What becomes due by the clock: variants to look up, and postponed loss sweeps and bundle reads. */
 export function dueChores(
   db: Db,
   args: { readonly nowMs: number },
@@ -204,7 +210,7 @@ export function dueChores(
   };
 }
 
-/** Which of these products the mirror has no read of since `sinceMs`. */
+/** Which of these products the mirror has not read since `sinceMs`. */
 export function unreadSince(
   db: Db,
   args: { readonly productIds: readonly string[]; readonly sinceMs: number },
@@ -256,11 +262,12 @@ const SCHEDULED = `
   )`;
 
 /**
- * Products for the schedule among the next ones: changed since they were read, or not read since a loss was proven.
- * A portion at a time, in the order of their ids: whoever wants all of them must not hold up the others meanwhile.
+ * Products for the schedule among the next ones: changed since they were read, or not read since a loss was proven. A
+ * portion at a time, in the order of their ids: a caller that wants all of them must not hold up the others
+ * meanwhile.
  *
  * @param args.variants looked at, and those that the last product has beyond them.
- * @returns `upTo`: where the next portion goes on; null: this was the last.
+ * @returns `upTo`: where the next portion begins; null: this was the last.
  */
 export function scheduledReads(
   db: Db,

@@ -1,4 +1,4 @@
-/** Runs and what is left of them. */
+/** Runs, and what remains of them. */
 import type { RunKind, RunState } from '../commands.ts';
 import type { Db } from '../open.ts';
 import { prepared } from '../prepared.ts';
@@ -47,7 +47,7 @@ export function runningRuns(db: Db): Run[] {
   return prepared<[], Row>(db, `${SELECT} WHERE state = 'running' ORDER BY id`).all().map(runOf);
 }
 
-/** The walk through the whole catalogue under way, if any. */
+/** The catalogue scan under way, if any. */
 export function runningCatalogueRun(db: Db): Run | null {
   const ofCatalogue = `${SELECT} WHERE state = 'running' AND product_ids_json IS NULL ORDER BY id`;
   const row = prepared<[], Row>(db, ofCatalogue).get();
@@ -81,9 +81,9 @@ export interface ReadPlace {
 }
 
 export interface Remaining {
-  /** Products of the run not read yet, of those that were counted. */
+  /** Products of the run not read yet, among those that were counted. */
   readonly unread: number;
-  /** Where to go on counting; null: all were counted. */
+  /** Where to continue counting; null: all were counted. */
   readonly more: ReadPlace | null;
   /** Products refused, or failed so often that no run waits for them any longer, and not about to be tried again. */
   readonly parked: number;
@@ -91,7 +91,7 @@ export interface Remaining {
   readonly total: number;
 }
 
-/** A run must end: it waits for no product whose read is given up, once that was tried. */
+/** A run must end: it does not wait for a product whose read is given up, once that was tried. */
 const GIVEN_UP = `(f.next_at_ms > @nowMs AND f.product_id IN (SELECT product_id FROM given_up_reads))`;
 
 const CATALOGUE = `
@@ -110,7 +110,7 @@ const UNREAD_END = `
   ORDER BY read_at_ms, rowid LIMIT 1 OFFSET @countTo - 1`;
 const UNREAD_COUNT = `SELECT count(*) ${UNREAD}`;
 
-// A product the mirror never held is read once its obligation is gone.
+// A product the mirror never held counts as read once its re-read request is done.
 const NAMED = `
   SELECT count(*) AS total,
     coalesce(sum(coalesce(p.read_at_ms < @readAfterMs, 1) AND o.product_id IS NOT NULL), 0) AS unread,
@@ -123,9 +123,10 @@ const NAMED = `
 const START: ReadPlace = { readAtMs: Number.MIN_SAFE_INTEGER, rowid: 0 };
 
 /**
- * Asked several times a second while a run lasts: each figure is kept, or counted from an index, a portion at a time.
+ * Called several times a second while a run lasts: each figure is kept, or counted from an index, a portion at a
+ * time.
  *
- * @param args.after where an earlier count left off; null: from the beginning.
+ * @param args.after where an earlier count ended; null: from the beginning.
  * @param args.countTo products in the portion; named ones are always counted whole.
  */
 export function remainingOf(

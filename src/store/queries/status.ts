@@ -3,7 +3,7 @@ import { LATEST_MS } from '../../core/limits.ts';
 import type { Db } from '../open.ts';
 import { prepared } from '../prepared.ts';
 
-/** The row of the public view `mirror_status`, and what the operator needs beside it. */
+/** The row of the public view `mirror_status`, and what the operator needs besides. */
 export interface Status {
   readonly epoch: string;
   readonly schema_version: number;
@@ -19,13 +19,13 @@ export interface Status {
   readonly products: number;
   readonly variants: number;
   readonly cells: number;
-  /** Products whose reads the service refuses, or that failed over and over. */
+  /** Products whose reads the store refuses, or that failed too often. */
   readonly parked_reads: number;
-  /** Products whose last read failed, the parked ones among them. */
+  /** Products whose last read failed, the parked ones included. */
   readonly failing_reads: number;
   /** What went wrong with the latest of these. */
   readonly last_read_error: string | null;
-  /** Products the brake holds. */
+  /** Products that the mass-removal guard holds. */
   readonly held_removals: number;
   readonly quarantined: number;
 }
@@ -40,7 +40,7 @@ export function liveCounts(db: Db): LiveCounts {
   return live;
 }
 
-/** From indexes and kept counts: costs in proportion to what is in doubt, not to the mirror. */
+/** From indexes and kept counts: the cost grows with the open re-read requests, not with the mirror. */
 export function status(db: Db): Status {
   const row = prepared<[], Status>(db, 'SELECT * FROM mirror_status').get();
   if (row === undefined)
@@ -66,12 +66,12 @@ export function status(db: Db): Status {
   };
 }
 
-/** What a start needs to know of the last run of the service. */
+/** What a start needs to know of the mirror's previous run. */
 export function lastLife(db: Db): {
   readonly aliveAtMs: number | null;
   readonly lastFullSyncAtMs: number | null;
   readonly lastLogAtMs: number | null;
-  /** When the latest of the runs began that are not over. */
+  /** When the latest unfinished run began. */
   readonly lastRunAtMs: number | null;
 } {
   const row = prepared<[], { aliveAtMs: number | null; lastFullSyncAtMs: number | null }>(
@@ -103,7 +103,7 @@ export function failureOf(
   );
 }
 
-/** Variants of these whose product is still unknown. */
+/** Those of these variants whose product is still unknown. */
 export function stillUnmapped(db: Db, args: { readonly variantIds: readonly string[] }): string[] {
   return prepared<[string], string>(
     db,
@@ -114,7 +114,7 @@ export function stillUnmapped(db: Db, args: { readonly variantIds: readonly stri
     .all(JSON.stringify(args.variantIds));
 }
 
-/** Which of these variants no walk through the catalogue has shown, so that a second one is due. */
+/** Which of these variants no catalogue scan has shown, so that a second one is due. */
 export function missedOnce(db: Db, args: { readonly variantIds: readonly string[] }): string[] {
   return prepared<[string], string>(
     db,

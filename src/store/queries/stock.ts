@@ -1,4 +1,7 @@
-/** Rows of the public views `mirror_stock` and `mirror_variants`, page by page (docs/http-api.md, docs/reading-the-mirror.md). */
+/**
+ * Rows of the public views `mirror_stock` and `mirror_variants`, page by page (docs/http-api.md#private-listener,
+ * docs/reading-the-mirror.md#views).
+ */
 import type { Db } from '../open.ts';
 import { prepared } from '../prepared.ts';
 import { position, type Position } from './changes.ts';
@@ -43,7 +46,7 @@ export interface VariantRow {
   readonly change_seq: number;
 }
 
-/** What rows must have; absent: anything. */
+/** The values that rows must have; absent: any. */
 export interface StockFilter {
   readonly variantId?: string | undefined;
   readonly sku?: string | undefined;
@@ -105,13 +108,13 @@ export function variantRows(
   })();
 }
 
-/** One for all that is asked for; or, of what is suspect while that is little, one for each variant that may be. */
+/** One query for everything; or, while few rows are suspect, one for each variant that may be. */
 function searchesOf(db: Db, filter: StockFilter): readonly StockFilter[] {
   if (filter.suspect !== 1 || seek(filter) !== '') return [filter];
   return fewSuspects(db)?.map((variantId) => ({ variantId })) ?? [filter];
 }
 
-/** Lazily: what nobody asks for is not looked up. */
+/** Lazily: rows that are not needed are not looked up. */
 function* found<Row>(
   db: Db,
   searches: readonly StockFilter[],
@@ -123,7 +126,7 @@ function* found<Row>(
   }
 }
 
-/** The narrowest of what an index can find; the rest is looked at row by row. */
+/** The narrowest condition that an index can find; the rest is checked row by row. */
 function seek(filter: StockFilter): string {
   if (filter.variantId !== undefined) return 'variant_id = @variantId AND';
   if (filter.sku !== undefined) return 'sku = @sku AND';

@@ -1,17 +1,22 @@
-/** Why rows are under suspicion: each ground has an index of its own, so that all it names is found without the rest. */
+/**
+ * Why rows are under suspicion: each ground has an index of its own, so that all its rows are found without the rest.
+ */
 import type { Db } from '../open.ts';
 import { prepared } from '../prepared.ts';
 
 export interface Candidate {
   readonly k1: string | number;
   readonly k2: number;
-  /** Null: the ground names a product without variants, or no doubt at all. */
+  /** Null: the ground names a product without variants, or a re-read request without suspicion. */
   readonly variantId: string | null;
 }
 
 interface Ground {
   readonly name: string;
-  /** Candidates after `@k1, @k2, @variantId`, in that order, by an index: those that are never asked for cost nothing. */
+  /**
+   * Candidates after `@k1, @k2, @variantId`, in that order, by an index: candidates that are never asked for cost
+   * nothing.
+   */
   readonly sql: string;
   readonly first: readonly [k1: string, k2: string];
 }
@@ -47,7 +52,8 @@ export const GROUNDS: readonly Ground[] = [
   },
   {
     name: 'unread',
-    // In two parts: an index of one column finds the products of one instant, or those of later ones, but not both at once.
+    // In two parts: an index of one column finds the products of one instant, or those of later ones, but not both at
+    // once.
     sql: `
       SELECT p.read_at_ms AS k1, p.rowid AS k2, v.variant_id AS variantId
       FROM products p LEFT JOIN variants v ON v.product_id = p.product_id
@@ -72,10 +78,10 @@ export const GROUNDS: readonly Ground[] = [
   },
 ];
 
-/** Beyond this many the mirror is looked through row by row: it soon shows some. */
+/** Beyond this many the mirror is searched row by row: that soon shows some. */
 const FEW = 2_000;
 
-/** @returns all variants that may be under suspicion, in the order of their ids; null: not a few. */
+/** @returns all variants that may be under suspicion, in the order of their ids; null: too many. */
 export function fewSuspects(db: Db): readonly string[] | null {
   const found = new Set<string>();
   let looked = 0;

@@ -1,4 +1,6 @@
-/** The changes of one variant, in the feed's order or against it, from the index that is made in shares of the feed. */
+/**
+ * The changes of one variant, in the feed's order or against it, from the index that is made in shares of the feed.
+ */
 import type { Db } from '../open.ts';
 import { prepared } from '../prepared.ts';
 import { SHARE_BITS } from '../shares.ts';
@@ -8,16 +10,16 @@ const shareOf = (seq: number): number => Math.floor(seq / SHARE);
 
 interface Asked {
   readonly variantId: string;
-  /** What of each row: SQL. */
+  /** The columns of each row: SQL. */
   readonly columns: string;
-  /** So many shares are looked through; by default all. */
+  /** This many shares are searched; by default all. */
   readonly shares?: number;
 }
 
 /** A share without the variant costs a microsecond or two; there is one for 8,192 changes. */
 export type Found<Row> =
   | { readonly kind: 'row'; readonly row: Row }
-  /** As many shares as were asked for are looked through, and there are more. */
+  /** As many shares as requested were searched, and there are more. */
   | { readonly kind: 'more' };
 
 /** Numbers below `beforeSeq`, the last first. */
@@ -66,7 +68,7 @@ function* sharesFrom(start: number, end: number, step: 1 | -1): Generator<number
   for (let share = start; (end - share) * step >= 0; share += step) yield share;
 }
 
-/** The first and last number there is; of an empty feed, a last below the first. */
+/** The first and last number there is; for an empty feed, a last below the first. */
 function endsOf(db: Db): { readonly first: number; readonly last: number } {
   const ends = prepared<[], { first: number | null; last: number | null }>(
     db,

@@ -1,17 +1,20 @@
-/** Walks rows in the order of their key, a bounded number at a time, for the lists that people and programs page through. */
+/**
+ * Goes through rows in the order of their key, a bounded number at a time, for the lists that people and programs
+ * page through.
+ */
 
 export interface Walked<R> {
   readonly rows: R[];
-  /** The last row that was looked at, kept or not: the next walk goes on after it. Null: there was none. */
+  /** The last row that was looked at, kept or not: the next call continues after it. Null: there was none. */
   readonly last: R | null;
   readonly hasMore: boolean;
 }
 
-/** Rows looked at in one walk, so that a filter that keeps few of many never holds the reader up. */
+/** Rows looked at in one call, so that a filter that keeps few of many never holds the reader up. */
 const LOOK_AT = 5_000;
 
 /**
- * @param rows a statement's rows, lazily: what is not looked at is not computed.
+ * @param rows a statement's rows, lazily: rows that are not looked at are not computed.
  * @param isEnough what is kept so far is as much as may be, whatever its number.
  */
 export function walk<R>(

@@ -41,7 +41,7 @@ test.concurrent('through loss, disorder and a kill it ends equal', async () => {
   const demo = startDemo('--seconds', '10', '--products', '15', '--rate', '10');
   await untilPrinted(demo, SELLING);
   demo.mirror();
-  await untilPrinted(demo, /it is back, with every webhook that it had answered/);
+  await untilPrinted(demo, /the mirror is back, with every webhook that it had answered/);
   demo.mirror();
   const { code, stdout, stderr } = await demo.ended;
   expect(stdout).toMatch(/\nVERDICT: equal\. The mirror holds exactly what the store holds\.\n$/);
@@ -69,7 +69,7 @@ test.concurrent('a mirror that dies ends it with the reason', async () => {
   process.kill(demo.mirror(), 'SIGKILL');
   const { code, stdout, stderr } = await demo.ended;
   expect(code).toBe(1);
-  expect(stderr).toBe('error: the mirror ended by itself (SIGKILL)\n');
+  expect(stderr).toBe('error: the mirror ended unexpectedly (SIGKILL)\n');
   expect(stdout).not.toContain('VERDICT');
   expect(demo.leftovers()).toEqual([]);
 });

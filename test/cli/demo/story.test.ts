@@ -48,7 +48,7 @@ test('each fate of a webhook is told by the product’s name, and counted', () =
     `missed     ${change}, the mirror does not answer`,
     `missed     ${change}, the mirror does not answer`,
     `doubled    ${change}, delivered twice`,
-    `late       ${change}, arrives after one that is 200 ms newer`,
+    `late       ${change}, arrives after a webhook that is 200 ms newer`,
   ]);
   expect(story.tally).toMatchObject({ sent: 5, lost: 1, missed: 2, duplicated: 1, late: 1 });
 });
@@ -64,9 +64,9 @@ test('what the mirror logs is told in plain words, and counted', () => {
   story.log({ level: 'debug', msg: 'met' });
   story.log({ level: 'error', msg: 'something is wrong' });
   expect(told).toEqual([
-    `gap        ${product.name}: the mirror held 9, this change is from 7; a webhook is missing`,
+    `gap        ${product.name}: the mirror held 9, this change is from 7, so a webhook is missing`,
     `closed     ${product.name}: the missing webhook was only late`,
-    `proved     ${product.name}: the missing webhook is lost, a read took its place`,
+    `proved     ${product.name}: the missing webhook was lost, a read replaced it`,
     `corrected  ${product.name}: 9 → 7 by a read; its last webhook was lost`,
     'error  something is wrong',
   ]);

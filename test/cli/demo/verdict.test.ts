@@ -17,7 +17,7 @@ test('equal figures in a mirror at rest are a success', () => {
 test('equal figures in a mirror that never came to rest are none', () => {
   const { text, exitCode } = judge(EQUAL, TALLY, false);
   expect(exitCode).toBe(1);
-  expect(text).toContain('VERDICT: unfinished. The mirror still wants to read; 0 figures differ.');
+  expect(text).toContain('VERDICT: unfinished. The mirror still has products to read; 0 figures differ.');
 });
 
 test('differences are counted, and the first ones shown', () => {
@@ -32,6 +32,6 @@ test('differences are counted, and the first ones shown', () => {
 
 test('what is left out of the comparison is said', () => {
   expect(judge({ ...EQUAL, untold: 4 }, TALLY, true).text).toContain(
-    'without 4 levels of pulled products that no webhook has told since',
+    'without 4 levels of pulled products, which only a webhook could show',
   );
 });

@@ -111,8 +111,10 @@ test('a refused secret: one attempt, then latched, and no further one', async ()
   expect(first).toMatchObject({ ok: false, ended: { code: 1 } });
   expect(named(first, 'credentials')).toMatchObject({ status: 'fail' });
   const second = await examine(home);
-  expect(named(second, 'credentials')?.message).toMatch(/^refused by the service at \d{4}-.*, and latched$/);
-  expect(named(second, 'credentials')?.remedy).toContain('stock-mirror resync tries once more');
+  expect(named(second, 'credentials')?.message).toMatch(
+    /^the store refused them at \d{4}-.*; they are locked out$/,
+  );
+  expect(named(second, 'credentials')?.remedy).toContain('`stock-mirror resync` tries once more');
   expect(sandbox.requests['/oauth/token']).toBe(1);
 });
 
@@ -178,7 +180,7 @@ test('a server that hangs is not called another program', async () => {
   expect(named(report, 'webhook listener')).toMatchObject({
     status: 'fail',
     message: expect.stringContaining('does not answer'),
-    remedy: expect.stringContaining('start it again'),
+    remedy: expect.stringContaining('restart it'),
   });
 });
 
@@ -274,7 +276,7 @@ describe('judged', () => {
     });
     expect(judgeWal(40e6, ['process 7'])).toMatchObject({
       status: 'warn',
-      message: '40.0 MB; in a read transaction all the while: process 7',
+      message: '40.0 MB; held by a read transaction of process 7',
       remedy: expect.stringContaining('end that transaction') as string,
     });
   });

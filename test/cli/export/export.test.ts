@@ -147,7 +147,7 @@ test('--output: whole or as it was, and nothing is replaced unasked, the databas
   expect({ code, stdout }).toEqual({ code: 0, stdout: '' });
   expect(parseCsv(readFileSync(path, 'utf8'))).toHaveLength(AWKWARD.length + 1);
   for (const [name, said] of [
-    ['nowhere/stock.csv', 'nowhere does not exist: make it first'],
+    ['nowhere/stock.csv', 'nowhere does not exist: create it first'],
     ['/dev/null', '/dev/null is a folder or a device: name a file'],
     ['mirror.db', 'belongs to the database that is read: name another file'],
   ] as const) {
@@ -236,7 +236,7 @@ describe('where there is room for a part only', () => {
     const { code, stderr } = await within(40, 'export', '--format', 'csv', '--output', path, '--force');
     expect({ code, stderr }).toEqual({
       code: 1,
-      stderr: expect.stringContaining('(EFBIG): see that there is room'),
+      stderr: expect.stringContaining('(EFBIG): check that there is room'),
     });
     expect(readFileSync(path, 'utf8')).toBe('the last one');
     expect(readdirSync(large.folder).filter((name) => name.startsWith('.stock'))).toEqual([]);

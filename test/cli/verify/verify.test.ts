@@ -97,7 +97,7 @@ describe.concurrent('verify', () => {
       expect(one.stdout).toMatch(
         new RegExp(
           `^differs {2}level ${moved!.variantId}/${moved!.warehouseId} .*of product ${moved!.productId}: the mirror has ` +
-            String.raw`-?\d+, the service -?\d+; not suspect, as of \d+ s ago, verified \d+ s ago$`,
+            String.raw`-?\d+, the store -?\d+; not suspect, as of \d+ s ago, verified \d+ s ago$`,
           'm',
         ),
       );
@@ -106,7 +106,7 @@ describe.concurrent('verify', () => {
       expect((await run(home, 'verify', '--product', moved!.productId)).code).toBe(0);
       const unknown = await run(home, 'verify', '--product', moved!.productId, '999');
       expect(unknown.code).toBe(1);
-      expect(unknown.stdout).toContain('unread   product 999: neither the service nor the mirror has it\n');
+      expect(unknown.stdout).toContain('unread   product 999: neither the store nor the mirror has it\n');
     },
   );
 
@@ -205,7 +205,7 @@ describe.concurrent('verify', () => {
     const other = await startService({ products: 5, seed: 9 });
     const elsewhere = await run(withEnv(home, { SERVICE_BASE_URL: other.baseUrl }), 'verify');
     expect(elsewhere).toMatchObject({ code: 1, stdout: '' });
-    expect(elsewhere.stderr).toContain('the service answers for store');
+    expect(elsewhere.stderr).toContain('the credentials are those of store');
   });
 
   test('Ctrl-C: 130, and no verdict', async ({ expect }) => {
@@ -219,7 +219,7 @@ describe.concurrent('verify', () => {
     command.signal('SIGINT');
     const { code, stdout, stderr } = await command.ended;
     expect({ code, stdout }).toEqual({ code: 130, stdout: '' });
-    expect(stderr).toContain('stopped; nothing is proved');
+    expect(stderr).toContain('stopped; nothing was proven');
   });
 
   test('while the service is away it says that it waits', async ({ expect }) => {
@@ -260,12 +260,12 @@ test('below a file there is nothing to look at, which is not said of a mirror th
     const { code, stderr } = await run(below, ...verb);
     expect({ code, stderr }, verb.join(' ')).toEqual({
       code: 1,
-      stderr: expect.stringContaining('mirror.db cannot be looked at (ENOTDIR): set DATABASE_PATH'),
+      stderr: expect.stringContaining('mirror.db cannot be reached (ENOTDIR): set DATABASE_PATH'),
     });
   }
   const { code, stdout } = await run(below, 'doctor');
   expect({ code, stdout }).toEqual({
     code: 1,
-    stdout: expect.stringMatching(/^fail {2}database .*cannot be looked at/m),
+    stdout: expect.stringMatching(/^fail {2}database .*cannot be reached/m),
   });
 });

@@ -1,4 +1,7 @@
-/** Most of a catalogue does not go at once, unless an operator allows it (docs/architecture.md#merge-rules, "the brake"). */
+/**
+ * Most of a catalogue does not go at once, unless an operator allows it
+ * (docs/architecture.md#mass-removal-guard).
+ */
 import { BRAKE_PRODUCTS, BRAKE_SHARE, BRAKE_WINDOW_MS } from '../../../src/core/limits.ts';
 import { prepared } from '../../../src/store/prepared.ts';
 import type { Db } from '../../../src/store/open.ts';

@@ -1,4 +1,7 @@
-/** What the mirror asks of the service: one token at a time, none while refused, and no product starved (docs/architecture.md#reading-the-store). */
+/**
+ * What the mirror asks of the service: one token at a time, none while refused, and no product starved
+ * (docs/architecture.md#reading-the-store).
+ */
 import { productDetailResponseSchema } from '../../../src/service/schemas.ts';
 import type { ApiCall } from '../carriers.ts';
 import type { SeenDetail } from './promises.ts';

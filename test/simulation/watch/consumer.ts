@@ -1,4 +1,7 @@
-/** A partner's program that follows the mirror by its numbers alone, and must end with an equal copy (docs/reading-the-mirror.md). */
+/**
+ * A partner's program that follows the mirror by its numbers alone, and must end with an equal copy
+ * (docs/reading-the-mirror.md#following-changes).
+ */
 import { prepared } from '../../../src/store/prepared.ts';
 import type { Db } from '../../../src/store/open.ts';
 

@@ -1,4 +1,7 @@
-/** Each doubt, as it arises, leaves something durable that a later read has to meet (docs/architecture.md#promises, docs/architecture.md#merge-rules). */
+/**
+ * Each doubt, as it arises, leaves something durable that a later read has to meet
+ * (docs/architecture.md#promises, docs/architecture.md#re-read-requests).
+ */
 import type { Entry } from '../../../src/core/entry.ts';
 import type { Fact } from '../../../src/core/fact.ts';
 import { REPLICA_LAG_MS } from '../../../src/core/limits.ts';

@@ -1,4 +1,7 @@
-/** A proven loss: what else the lost delivery carried is unknown, so all that moves is read after it (docs/architecture.md#merge-rules, canary). */
+/**
+ * A proven loss: what else the lost delivery carried is unknown, so all that moves is read after it
+ * (docs/architecture.md#loss-sweeps).
+ */
 import type { Fact } from '../../../src/core/fact.ts';
 import { CANARY_PRODUCTS, REPLICA_LAG_MS } from '../../../src/core/limits.ts';
 import type { Gap, MirrorState } from '../../../src/core/model.ts';

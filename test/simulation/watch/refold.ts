@@ -1,4 +1,7 @@
-/** The tables are the fold of the log: folded again from empty they are the same (docs/architecture.md#data-flow). */
+/**
+ * The tables are the fold of the log: folded again from empty they are the same
+ * (docs/architecture.md#data-flow).
+ */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,6 +1,7 @@
 /**
  * Once a figure's last change has been answered, its row is right or under suspicion, at every instant. And when
- * nothing is owed any more, all is right but what the network lost, with nobody having asked for a read (docs/architecture.md#promises, docs/architecture.md#merge-rules).
+ * nothing is owed any more, all is right but what the network lost, with nobody having asked for a read
+ * (docs/architecture.md#promises, docs/architecture.md#convergence).
  */
 import type { SimulatedService } from '../../../src/sandbox/sandbox.ts';
 import type { SentItem } from '../../../src/sandbox/webhooks.ts';

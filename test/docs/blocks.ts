@@ -1,0 +1,138 @@
+/** A document of the repository, taken apart: its sections, fenced blocks and tables. Its links and anchors: markdown.ts. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+export const ROOT = join(import.meta.dirname, '../..');
+
+/** @param path below the root of the repository, as `docs/http-api.md`. */
+export function documentAt(path: string): string {
+  return readFileSync(join(ROOT, path), 'utf8');
+}
+
+export interface Block {
+  /** What follows the opening fence, as `sql` or `sh`; empty when nothing does. */
+  readonly language: string;
+  /** Without the fences; ends with a newline. */
+  readonly text: string;
+  /** Of the opening fence, counted from 1. */
+  readonly line: number;
+  /** The text of the nearest heading above it; empty when there is none. */
+  readonly heading: string;
+}
+
+interface Line {
+  readonly text: string;
+  readonly isCode: boolean;
+}
+
+const FENCE = /^(`{3,})([^`]*)$/;
+
+/** Fenced blocks in their order. @param language only those. */
+export function blocksOf(document: string, language?: string): Block[] {
+  const blocks: Block[] = [];
+  let heading = '';
+  let open: { fence: string; language: string; line: number; lines: string[] } | null = null;
+  for (const [index, text] of document.split('\n').entries()) {
+    if (open !== null) {
+      if (text.trim() !== open.fence) {
+        open.lines.push(text);
+        continue;
+      }
+      const { lines, language: of, line } = open;
+      blocks.push({ language: of, text: lines.map((each) => `${each}\n`).join(''), line, heading });
+      open = null;
+      continue;
+    }
+    const [, fence, info = ''] = FENCE.exec(text.trim()) ?? [];
+    if (fence !== undefined) open = { fence, language: info.trim(), line: index + 1, lines: [] };
+    else heading = /^#{1,6} (.*)$/.exec(text)?.[1] ?? heading;
+  }
+  if (open !== null) throw new Error(`the block that line ${open.line} opens has no end`);
+  return language === undefined ? blocks : blocks.filter((block) => block.language === language);
+}
+
+/** The one block of a language that contains a text. */
+export function blockWith(document: string, language: string, part: string): Block {
+  const found = blocksOf(document, language).filter(({ text }) => text.includes(part));
+  const [block] = found;
+  if (block === undefined || found.length > 1)
+    throw new Error(`${found.length} blocks of ${language} contain ${JSON.stringify(part)}`);
+  return block;
+}
+
+function linesOf(document: string): Line[] {
+  let fence: string | null = null;
+  return document.split('\n').map((text) => {
+    const [, opened] = FENCE.exec(text.trim()) ?? [];
+    const wasCode = fence !== null;
+    if (fence === null) fence = opened ?? null;
+    else if (text.trim() === fence) fence = null;
+    return { text, isCode: wasCode || fence !== null };
+  });
+}
+
+/** The text below a heading, up to the next one of its own level or above; without the heading itself. */
+export function sectionOf(document: string, heading: string): string {
+  const lines = linesOf(document);
+  const levelOf = ({ text, isCode }: Line): number =>
+    isCode ? 0 : (/^(#{1,6}) /.exec(text)?.[1]?.length ?? 0);
+  const begin = lines.findIndex((line) => levelOf(line) > 0 && line.text.replace(/^#+ /, '') === heading);
+  if (begin === -1) throw new Error(`there is no heading ${JSON.stringify(heading)}`);
+  const level = levelOf(lines[begin]!);
+  const rest = lines.slice(begin + 1);
+  const end = rest.findIndex((line) => levelOf(line) > 0 && levelOf(line) <= level);
+  return (end === -1 ? rest : rest.slice(0, end)).map(({ text }) => text).join('\n');
+}
+
+/** Its headings, in their order. */
+export function headingsOf(document: string): { readonly level: number; readonly text: string }[] {
+  return linesOf(document).flatMap(({ text, isCode }) => {
+    const [, marks, words] = (isCode ? null : /^(#{1,6}) (.*)$/.exec(text)) ?? [];
+    return marks === undefined || words === undefined ? [] : [{ level: marks.length, text: words }];
+  });
+}
+
+/** A table's rows as texts, without its head and the line below it. */
+export interface Table {
+  readonly head: readonly string[];
+  readonly rows: readonly (readonly string[])[];
+}
+
+/** Tables in their order. Marks of code and emphasis stay. */
+export function tablesOf(document: string): Table[] {
+  const tables: { head: string[]; rows: string[][] }[] = [];
+  let isTable = false;
+  for (const { text, isCode } of linesOf(document)) {
+    const isRow = !isCode && text.trimStart().startsWith('|');
+    if (isRow && !isTable) tables.push({ head: cellsOf(text), rows: [] });
+    else if (isRow && !/^[\s|:-]+$/.test(text)) tables.at(-1)!.rows.push(cellsOf(text));
+    isTable = isRow;
+  }
+  return tables;
+}
+
+function cellsOf(row: string): string[] {
+  return row
+    .trim()
+    .replace(/^\||\|$/g, '')
+    .split(/(?<!\\)\|/)
+    .map((cell) => cell.trim().replaceAll('\\|', '|'));
+}
+
+/** What is written between backticks, in its order; nothing of its blocks. */
+export function codeIn(document: string): string[] {
+  return linesOf(document).flatMap(({ text, isCode }) =>
+    isCode ? [] : [...text.matchAll(/`([^`]+)`/g)].map(([, code]) => code!),
+  );
+}
+
+export type Row = Readonly<Record<string, string>>;
+
+/** The rows of the first table of a text, each cell by the name of its column. @throws Error when there is no table. */
+export function rowsOf(document: string): Row[] {
+  const [first] = tablesOf(document);
+  if (first === undefined) throw new Error('there is no table');
+  return first.rows.map((row) =>
+    Object.fromEntries(first.head.map((name, index) => [name, row[index] ?? ''])),
+  );
+}

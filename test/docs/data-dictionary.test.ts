@@ -1,0 +1,151 @@
+/** docs/reading-the-mirror.md: the data dictionary has what the views, the code and the API have. */
+import { beforeEach, expect, test } from 'vitest';
+import { actorOf } from '../../src/sandbox/reasons.ts';
+import { DRIFT_REASONS } from '../../src/store/queries/changes.ts';
+import { CORRECTION_CAUSES } from '../../src/store/queries/page-drift.ts';
+import { rules } from '../contract/rules.ts';
+import { startOps } from '../ops/harness.ts';
+import { rows } from '../process/harness.ts';
+import { newStore } from '../reconcile/mirror.ts';
+import { codeIn, documentAt, headingsOf, sectionOf, tablesOf } from './blocks.ts';
+import { recipesMirror } from './recipes-mirror.ts';
+
+const DOCUMENT = documentAt('docs/reading-the-mirror.md');
+const VIEWS = sectionOf(DOCUMENT, 'Views');
+
+interface Column {
+  readonly name: string;
+  readonly type: string;
+  readonly isNullable: boolean;
+  readonly meaning: string;
+  readonly example: string;
+}
+
+function columnsOf(view: string): Column[] {
+  const [table] = tablesOf(sectionOf(VIEWS, view));
+  expect(table?.head).toEqual(['column', 'type', 'null', 'meaning', 'example']);
+  return table!.rows.map(([name = '', type = '', isNullable = '', meaning = '', example = '']) => {
+    expect(isNullable).toMatch(/^(yes|no)$/);
+    const [column = ''] = codeIn(name);
+    return {
+      name: column,
+      type,
+      isNullable: isNullable === 'yes',
+      meaning,
+      example: codeIn(example)[0] ?? '',
+    };
+  });
+}
+
+const NAMES = headingsOf(VIEWS)
+  .map(({ text }) => text)
+  .filter((text) => text.startsWith('mirror_'));
+
+let path: string;
+beforeEach(() => {
+  path = recipesMirror();
+});
+
+test('every view of the contract is there', () => {
+  const views = rows<{ name: string }>(
+    path,
+    `SELECT name FROM sqlite_master WHERE type = 'view' AND name GLOB 'mirror_*' ORDER BY name`,
+  );
+  expect(NAMES.toSorted()).toEqual(views.map(({ name }) => name));
+});
+
+test.each(NAMES)('%s: the columns, in their order', (view) => {
+  const columns = rows<{ name: string }>(path, 'SELECT name FROM pragma_table_info(?)', view);
+  expect(columnsOf(view).map(({ name }) => name)).toEqual(columns.map(({ name }) => name));
+});
+
+test.each(NAMES)('%s: types, nulls and examples are true', (view) => {
+  const found = rows<Record<string, unknown>>(path, `SELECT * FROM ${view}`);
+  expect(found.length).toBeGreaterThan(0);
+  for (const { name, type, isNullable, meaning, example } of columnsOf(view)) {
+    const values = found.map((row) => row[name]);
+    const isInteger = type === 'INTEGER';
+    expect(isInteger || type === 'TEXT', name).toBe(true);
+    for (const value of values.filter((each) => each !== null))
+      expect(typeof value, name).toBe(isInteger ? 'number' : 'string');
+    if (!isNullable) expect(values, name).not.toContain(null);
+    if (isInteger) expect(example, name).toMatch(/^-?\d+$/);
+    expect(meaning.length, name).toBeGreaterThan(5);
+    // An instant says its unit, a flag its values.
+    if (/(_at|_of|_time)$/.test(name)) expect(meaning, name).toMatch(/in ms|ms,/);
+    if (/(^suspect|_stock)$/.test(name)) expect(meaning, name).toMatch(/\b1\b.*\b0\b/);
+  }
+});
+
+test('what may be null is what the API says may be', async () => {
+  const ops = await startOps(newStore());
+  const { components } = (await ops.ask('/openapi.json')).json as {
+    components: { schemas: Record<string, { properties: Record<string, Schema> }> };
+  };
+  interface Schema {
+    readonly type?: string | readonly string[];
+    readonly anyOf?: readonly Schema[];
+  }
+  const isNullable = ({ type, anyOf = [] }: Schema): boolean =>
+    [type].flat().includes('null') || anyOf.some(isNullable);
+  const schemas = {
+    mirror_stock: 'StockRow',
+    mirror_variants: 'VariantRow',
+    mirror_changes: 'Change',
+    mirror_status: 'Status',
+  };
+  for (const [view, name] of Object.entries(schemas)) {
+    const { properties } = components.schemas[name]!;
+    for (const column of columnsOf(view)) {
+      expect(properties, `${view}.${column.name}`).toHaveProperty(column.name);
+      expect(column.isNullable, `${view}.${column.name}`).toBe(isNullable(properties[column.name]!));
+    }
+  }
+});
+
+/** What a CHECK of the schema allows in a column, in its order. */
+function allowed(table: string, column: string): string[] {
+  const [found] = rows<{ sql: string }>(path, `SELECT sql FROM sqlite_master WHERE name = ?`, table);
+  const [, list = ''] = new RegExp(`CHECK\\(${column} IN \\(([^)]*)\\)`).exec(found!.sql) ?? [];
+  return [...list.matchAll(/'([^']*)'/g)].map(([, value]) => value!);
+}
+
+/** What the view's text makes of a column: `THEN 'stale'`. */
+function made(view: string): string[] {
+  const [found] = rows<{ sql: string }>(path, `SELECT sql FROM sqlite_master WHERE name = ?`, view);
+  return [...new Set([...found!.sql.matchAll(/(?:THEN|ELSE) '([^']*)'/g)].map(([, value]) => value!))];
+}
+
+test('the values of source, kind and state are those of the schema', () => {
+  const [table] = tablesOf(sectionOf(VIEWS, 'Values'));
+  const values = (column: string) =>
+    table!.rows.filter(([name]) => name === `\`${column}\``).map(([, value = '']) => codeIn(value)[0]);
+  expect(values('source')).toEqual(allowed('cells', 'source'));
+  expect(values('kind')).toEqual(allowed('variants', 'kind'));
+  expect(values('state').toSorted()).toEqual(made('mirror_status').toSorted());
+  expect(table!.rows).toHaveLength(2 + 4 + 3);
+});
+
+test('the reasons of reads, and which of them are drift, are those of the code', () => {
+  const [table] = tablesOf(sectionOf(VIEWS, 'Reasons of reads'));
+  const reasons = table!.rows.map(([reason = '', isDrift = '']) => ({ reason: codeIn(reason)[0]!, isDrift }));
+  const drift = reasons.filter(({ isDrift }) => isDrift === 'yes').map(({ reason }) => reason);
+  expect(drift.toSorted()).toEqual(DRIFT_REASONS.toSorted());
+  expect(reasons.map(({ reason }) => reason).toSorted()).toEqual(
+    [...CORRECTION_CAUSES, 'first_read'].toSorted(),
+  );
+});
+
+test('the reasons of webhooks, and what comes with them, are those of the contract', () => {
+  const [table] = tablesOf(sectionOf(VIEWS, 'Reasons of webhooks'));
+  const documented = table!.rows.map(([reason = '', , actor = '']) => [
+    codeIn(reason)[0]!,
+    codeIn(actor)[0] ?? 'none',
+  ]);
+  const known = rules
+    .filter(({ id }) => id.startsWith('events.reason.'))
+    .map(({ id, text }) => [id.slice('events.reason.'.length), /^(order_id|user_id|none)\b/.exec(text)?.[1]]);
+  expect(documented).toEqual(known.filter(([, text]) => ['order_id', 'user_id', 'none'].includes(text!)));
+  for (const [reason, actor] of documented)
+    expect(actorOf(reason!) ?? 'none').toBe(actor!.replace('_id', ''));
+});

@@ -1,0 +1,160 @@
+/** The mirror that docs/reading-the-mirror.md shows the answers of: a small shop's last three days. */
+import { snapshotOf } from '../../src/service/snapshot.ts';
+import { productDetailSchema } from '../../src/service/schemas.ts';
+import type { Db } from '../../src/store/open.ts';
+import {
+  delivery,
+  detail,
+  DirectWriter,
+  item,
+  newPath,
+  writerDb,
+  type Item,
+  type VariantDetail,
+} from '../store/mirror-file.ts';
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+const DAY_MS = 24 * HOUR_MS;
+
+/** Recipes ask for "yesterday" by the clock of SQLite, so the days lie before now. */
+class Shop {
+  readonly db: Db;
+  readonly #writer: DirectWriter;
+  readonly #nowMs = Date.now();
+  #requests = 0;
+
+  constructor(path: string) {
+    this.db = writerDb(path);
+    this.#writer = new DirectWriter(this.db);
+  }
+
+  /** A product as a read finds it; null: the store has it no more. */
+  reads(agoMs: number, productId: string, found: Item | null): void {
+    const sentAtMs = this.#nowMs - agoMs;
+    this.#writer.append({
+      kind: 'read',
+      atMs: sentAtMs + 40,
+      productId,
+      s0: this.#writer.writer.lastSeq,
+      sentAtMs,
+      receivedAtMs: sentAtMs + 40,
+      serverDateMs: Math.floor(sentAtMs / 1_000) * 1_000,
+      requestId: null,
+      snapshot: found === null ? null : snapshotOf(productDetailSchema.parse(found), JSON.stringify(found)),
+    });
+  }
+
+  /** A webhook of one change, 120 ms after it. */
+  hears(
+    agoMs: number,
+    variant: string,
+    warehouse: string,
+    change: readonly [number, number],
+    more: Item,
+  ): void {
+    const updateTimeMs = this.#nowMs - agoMs;
+    const [id = '', sku] = variant.split(' ');
+    this.#requests += 1;
+    const told = { order_id: undefined, ...more };
+    this.#writer.deliver(
+      delivery(
+        `req-${this.#requests}`,
+        item({
+          id,
+          sku,
+          old: change[0],
+          new: change[1],
+          warehouse_id: warehouse,
+          update_time: updateTimeMs,
+          ...told,
+        }),
+      ),
+      updateTimeMs + 120,
+    );
+  }
+
+  /** Read whole, and kept by a process: for as long as the test takes. */
+  isServed(): void {
+    const full = {
+      id: 0,
+      state: 'done',
+      atMs: this.#nowMs - 3 * DAY_MS + MINUTE_MS,
+      error: null,
+      fullSync: true,
+    };
+    this.#writer.commit(
+      { kind: 'command', name: 'finishRun', args: full },
+      { kind: 'command', name: 'alive', args: { atMs: Date.now() + MINUTE_MS } },
+    );
+  }
+}
+
+function variant(id: string, sku: string, name: string, levels: VariantDetail['levels'], more: Item = {}) {
+  const total = levels === null ? { total: Number(more['available_qty']) } : {};
+  return { id, levels, ...total, more: { sku, name, ...more } };
+}
+
+const order = (reason: string, id: string): Item => ({ reason: `order_${reason}`, order_id: id });
+
+/** @returns its path. */
+export function recipesMirror(): string {
+  const path = newPath();
+  const shop = new Shop(path);
+  const red = variant('7001', 'TS-RED-M', 'Red, M', { 11: 12, 12: 3 });
+  const blue = variant('7002', 'TS-BLUE-L', 'Blue, L', { 11: 2, 12: 0 });
+  const sticker = variant('7006', 'STICKER-01', 'Round', { 11: 1 }, { allow_negative_stock: true });
+  const poster = (qty: number) =>
+    detail('503', [variant('7004', 'POSTER-01', 'A2', null, { available_qty: qty })], {
+      name: 'Poster',
+      parent_id: '88',
+    });
+  // Three days ago the catalogue is read for the first time.
+  shop.reads(3 * DAY_MS, '501', detail('501', [red, blue], { name: 'T-shirt' }));
+  shop.reads(
+    3 * DAY_MS,
+    '502',
+    detail('502', [variant('7003', 'MUG-01', 'White', { 11: 40 })], { name: 'Mug' }),
+  );
+  shop.reads(3 * DAY_MS, '503', poster(7));
+  shop.reads(
+    3 * DAY_MS,
+    '504',
+    detail('504', [variant('7005', 'CAP-01', 'Black', { 11: 4 })], { name: 'Cap' }),
+  );
+  shop.reads(3 * DAY_MS, '505', detail('505', [sticker], { name: 'Sticker' }));
+  // Two days ago.
+  shop.hears(2 * DAY_MS, '7001 TS-RED-M', '11', [12, 10], order('reserved', '9001'));
+  shop.hears(2 * DAY_MS - 1, '7003 MUG-01', '11', [40, 39], order('reserved', '9001'));
+  // Today.
+  shop.hears(5 * HOUR_MS, '7001 TS-RED-M', '11', [10, 7], order('reserved', '9002'));
+  shop.hears(5 * HOUR_MS - 1, '7002 TS-BLUE-L', '11', [2, 1], order('reserved', '9002'));
+  shop.hears(4 * HOUR_MS, '7001 TS-RED-M', '12', [3, 2], order('reserved', '9003'));
+  shop.hears(4 * HOUR_MS - 1, '7003 MUG-01', '11', [39, 34], order('reserved', '9004'));
+  shop.hears(3 * HOUR_MS, '7006 STICKER-01', '11', [1, -2], order('reserved', '9005'));
+  shop.hears(3 * HOUR_MS - 1, '7001 TS-RED-M', '12', [2, 3], order('canceled', '9003'));
+  shop.hears(3 * HOUR_MS - 2, '7004 POSTER-01', '21', [5, 4], order('reserved', '9006'));
+  shop.reads(3 * HOUR_MS - 3 * MINUTE_MS, '503', poster(6));
+  shop.reads(2 * HOUR_MS, '504', null);
+  // One webhook of the T-shirt is lost, and the next read finds it.
+  shop.reads(HOUR_MS, '504', null);
+  shop.reads(
+    HOUR_MS,
+    '501',
+    detail(
+      '501',
+      [
+        { ...red, levels: { 11: 7, 12: 3 } },
+        { ...blue, levels: { 11: 1, 12: 5 } },
+      ],
+      { name: 'T-shirt' },
+    ),
+  );
+  shop.reads(HOUR_MS, '505', detail('505', [{ ...sticker, levels: { 11: -2 } }], { name: 'Sticker' }));
+  // A minute ago a webhook says that the one before it is missing, and the mug is yet to be read.
+  shop.hears(MINUTE_MS, '7003 MUG-01', '11', [33, 30], { reason: 'user_set', user_id: '3' });
+  shop.isServed();
+  // Free for a process that serves it.
+  shop.db.close();
+  return path;
+}

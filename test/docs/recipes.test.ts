@@ -1,0 +1,199 @@
+/** docs/reading-the-mirror.md: every SQL block is run on a real mirror, and answers what the document shows. */
+import { execFileSync, spawnSync } from 'node:child_process';
+import { dirname, join } from 'node:path';
+import Database from 'better-sqlite3';
+import { beforeEach, expect, test } from 'vitest';
+import { newPath } from '../store/mirror-file.ts';
+import { blocksOf, documentAt, sectionOf, tablesOf, type Block, type Table } from './blocks.ts';
+import { recipesMirror } from './recipes-mirror.ts';
+
+const DOCUMENT = documentAt('docs/reading-the-mirror.md');
+const LINES = DOCUMENT.split('\n');
+
+const hasShell = spawnSync('sqlite3', ['--version'], { stdio: 'ignore' }).status === 0;
+
+interface Recipe extends Block {
+  /** From the block's end to the next block or heading. */
+  readonly below: string;
+}
+
+const recipes: readonly Recipe[] = blocksOf(DOCUMENT, 'sql').map((block) => {
+  const begin = block.line + block.text.split('\n').length;
+  const length = LINES.slice(begin).findIndex((line) => /^(```|#)/.test(line));
+  return { ...block, below: LINES.slice(begin, length === -1 ? undefined : begin + length).join('\n') };
+});
+
+const isScript = ({ text }: Block): boolean => text.includes('ATTACH');
+const queries = recipes.filter((recipe) => !isScript(recipe));
+const titleOf = ({ heading, line }: Block): string => `${heading} (line ${line})`;
+
+/** What the text below a query says is bound: "`:last` = 30". */
+function bound({ text, below }: Recipe): Record<string, string | number> {
+  const said = new Map([...below.matchAll(/`:(\w+)` = (\w+)/g)].map(([, name, value]) => [name, value!]));
+  const named = new Set([...text.matchAll(/:(\w+)/g)].map(([, name]) => name!));
+  return Object.fromEntries(
+    [...named].map((name) => {
+      const value = said.get(name);
+      if (value === undefined) throw new Error(`the text below does not say what :${name} is`);
+      return [name, /^\d+$/.test(value) ? Number(value) : value];
+    }),
+  );
+}
+
+function answerBelow({ below, line }: Recipe): Table {
+  const [table, ...others] = tablesOf(below);
+  if (table === undefined || others.length > 0) throw new Error(`the block of line ${line} needs one answer`);
+  return table;
+}
+
+/** Instants and epochs differ from run to run: their form alone is compared. */
+type Value = string | number | null;
+const formOf = (value: Value): string => {
+  const text = value === null ? 'NULL' : String(value);
+  if (/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/.test(text)) return 'an instant';
+  return /^[0-9a-f]{16}$/.test(text) ? 'an epoch' : text;
+};
+
+const shown = ({ head, rows }: Table): Table => ({ head, rows: rows.map((row) => row.map(formOf)) });
+
+let path: string;
+
+beforeEach(() => {
+  path = recipesMirror();
+});
+
+/** As a program asks: read-only. */
+function ask<T>(question: (db: Database.Database) => T): T {
+  const db = new Database(path, { readonly: true, fileMustExist: true, timeout: 5_000 });
+  try {
+    return question(db);
+  } finally {
+    db.close();
+  }
+}
+
+test('there are ten recipes and more, each with a question, SQL and its answer', () => {
+  const asked = [...sectionOf(DOCUMENT, 'Recipes').matchAll(/^### (.*)$/gm)].map(([, title]) => title!);
+  expect(asked.length).toBeGreaterThanOrEqual(10);
+  expect(asked.filter((title) => !title.endsWith('?'))).toEqual([]);
+  for (const title of asked) expect(recipes.filter(({ heading }) => heading === title)).toHaveLength(1);
+});
+
+test.each(queries.map((recipe) => [titleOf(recipe), recipe] as const))('%s', (_title, recipe) => {
+  const answer = ask((db) => {
+    const statement = db.prepare<[object], Value[]>(recipe.text);
+    const rows = statement.raw().all(bound(recipe));
+    return { head: statement.columns().map(({ name }) => name), rows: rows.map((row) => row.map(formOf)) };
+  });
+  expect(answer).toEqual(shown(answerBelow(recipe)));
+});
+
+const isByNumber = ({ text }: Block): boolean => /seq > :last.* ORDER BY/.test(text);
+const indexed = queries.filter(({ below }) => below.includes('It uses an index'));
+
+test.each(indexed.map((recipe) => [titleOf(recipe), recipe] as const))(
+  '%s: by an index',
+  (_title, recipe) => {
+    const plan = ask((db) =>
+      db.prepare<[object], { detail: string }>(`EXPLAIN QUERY PLAN ${recipe.text}`).all(bound(recipe)),
+    ).map(({ detail }) => detail);
+    const [first = ''] = plan;
+    expect(first).toMatch(/^SEARCH (\w+ )?USING /);
+    expect(plan.filter((step) => /^SCAN (c|v|p|cells|variants|products|changes)\b/.test(step))).toEqual([]);
+    // A few rows may be sorted; what is followed by number comes in its order.
+    if (isByNumber(recipe)) expect(plan.join('\n')).not.toContain('TEMP B-TREE');
+  },
+);
+
+test('what is followed by number is found by an index', () => {
+  const byNumber = queries.filter(isByNumber);
+  expect(byNumber.length).toBeGreaterThanOrEqual(3);
+  for (const recipe of byNumber) expect(indexed, titleOf(recipe)).toContain(recipe);
+});
+
+/** The text of the one script, with another path in the place of the default. */
+function script(): { readonly recipe: Recipe; readonly text: string } {
+  const [recipe, ...others] = recipes.filter(isScript);
+  expect(others).toEqual([]);
+  expect(recipe!.text).toContain('file:data/stock-mirror.db?mode=ro');
+  return { recipe: recipe!, text: recipe!.text.replace('data/stock-mirror.db', path) };
+}
+
+const stockIn = (copy: string): string[][] => {
+  const db = new Database(copy, { readonly: true });
+  try {
+    const rows = db.prepare<[], Value[]>('SELECT * FROM stock ORDER BY variant_id, warehouse_id').raw().all();
+    return rows.map((row) => row.map((value) => String(value)));
+  } finally {
+    db.close();
+  }
+};
+
+test.skipIf(!hasShell)(
+  `the copying recipe takes what has changed, and starts over when it must${hasShell ? '' : ' (skipped: no sqlite3 shell)'}`,
+  () => {
+    const { recipe, text } = script();
+    const copy = join(dirname(newPath()), 'erp.db');
+    const run = () => execFileSync('sqlite3', ['-bail', copy], { input: text, encoding: 'utf8' });
+    const expected = answerBelow(recipe);
+
+    expect(run()).toBe('');
+    expect(stockIn(copy)).toEqual(expected.rows);
+    // A second run has nothing to do; what it stands on, it keeps.
+    expect(run()).toBe('');
+    expect(stockIn(copy)).toEqual(expected.rows);
+
+    // A copy of another history, of a number that was pruned, and of one that was never given out: all are replaced.
+    for (const position of [`epoch = 'other', seq = 39`, `seq = -1000`, `seq = 1000000`]) {
+      const mine = new Database(copy);
+      mine.exec(`UPDATE position SET ${position}; UPDATE stock SET available_qty = 99, sku = 'wrong'`);
+      mine.close();
+      expect(run()).toBe('');
+      expect(stockIn(copy), position).toEqual(expected.rows);
+    }
+
+    // From a number in between: what was removed after it goes, what changed after it is taken.
+    const mine = new Database(copy);
+    mine.exec(
+      `UPDATE position SET seq = 30; UPDATE stock SET available_qty = 99;
+       INSERT INTO stock VALUES ('7005', '11', 'CAP-01', 'Cap', 4)`,
+    );
+    mine.close();
+    expect(run()).toBe('');
+    const changed = new Set(['7001/11', '7002/11', '7002/12', '7003/11', '7006/11']);
+    expect(stockIn(copy)).toEqual(
+      expected.rows.map((row) => (changed.has(`${row[0]}/${row[1]}`) ? row : [...row.slice(0, 4), '99'])),
+    );
+  },
+);
+
+test.skipIf(!hasShell)(
+  `the sqlite3 shell takes them as they are written${hasShell ? '' : ' (skipped: there is none)'}`,
+  () => {
+    for (const recipe of queries) {
+      const parameters = Object.entries(bound(recipe)).map(
+        ([name, value]) => `.parameter set :${name} '${value}'`,
+      );
+      const printed = execFileSync('sqlite3', ['-readonly', '-bail', '-batch', '-nullvalue', 'NULL', path], {
+        input: [...parameters, `${recipe.text};`, ''].join('\n'),
+        encoding: 'utf8',
+      });
+      const rows = printed
+        .trimEnd()
+        .split('\n')
+        .map((line) => line.split('|'));
+      expect(
+        rows.map((row) => row.map(formOf)),
+        titleOf(recipe),
+      ).toEqual(answerBelow(recipe).rows.map((row) => row.map(formOf)));
+    }
+  },
+);
+
+test.skipIf(!hasShell)('the first command shows the state', () => {
+  const [first] = blocksOf(DOCUMENT, 'sh');
+  const printed = execFileSync('bash', ['-c', first!.text.replace('data/stock-mirror.db', path)], {
+    encoding: 'utf8',
+  });
+  expect(printed).toBe('live|39|1\n');
+});

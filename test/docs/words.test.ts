@@ -1,0 +1,138 @@
+/**
+ * The words that people read: one meaning each (docs/glossary.md). Checks the texts of the program, its documents and
+ * its examples. To look at other folders than the listed ones: `WORDS_IN=src/core,src/cli npx vitest run test/docs/words.test.ts`.
+ */
+import { globSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { textsOfDocument, textsOfPlainFile, textsOfProgram, type Text } from './texts.ts';
+
+const root = join(import.meta.dirname, '..', '..');
+
+const CHECKED = [
+  'src/ops',
+  'src/page',
+  'src/sandbox',
+  'src/cli/demo',
+  'src/cli/demo.ts',
+  'src/cli/sandbox.ts',
+  'scripts/deploy',
+  'scripts/grafana',
+  'scripts/prometheus',
+];
+
+/** The unwanted word, and what to say instead. */
+const BANNED: readonly (readonly [string, string])[] = [
+  ['services?', 'the store, or the mirror'],
+  ['obligations?|oblige[ds]?', 're-read request'],
+  ['doubts?|doubted|in doubt', 're-read request'],
+  ['owe[ds]?|owing', 're-read request'],
+  ['canar(y|ies)|crowds?', 'loss sweep'],
+  ['poison(s|ed)?', 'future-dated change'],
+  ['brakes?', 'mass-removal guard'],
+  ['quarantine[ds]?', 'dead letter'],
+  ['latch(es|ed)?', 'credential lockout'],
+  ['(?<!loss )sweeps?|swept', 'catalogue scan, or run'],
+  ['walk(s|ed|ing)?', 'catalogue scan'],
+  ['pulses?|signs? of life', 'heartbeat'],
+  ['fold(s|ed|ing)?(?! line)', 'to apply, the projection'],
+  ['ledgers?', 'the projection'],
+  ['cells?', 'stock level'],
+  ['told', 'say who says it'],
+  ['nobody', 'say who or what does not'],
+  ['on record', 'recorded'],
+  ['read(Lo|Hi)', 'low or high watermark'],
+  ['not listen(ed)?|listened for', 'downtime'],
+];
+
+/** Names that a contract fixes, and the few sentences that mean the ordinary word. */
+const EXCEPTIONS: readonly { readonly path: string; readonly text: RegExp; readonly reason: string }[] = [
+  {
+    path: 'src/sandbox/openapi.ts',
+    text: /^'Order and Catalogue Service API'$/,
+    reason: 'the title of the store’s own document',
+  },
+  {
+    path: 'src/core',
+    text: /^'(1 new cell|4b in doubt|gone, in doubt|new cell|superseded, unknown cell)'$/,
+    reason: 'values of the metric label `branch`',
+  },
+  {
+    path: 'scripts/deploy/systemd',
+    text: /\[Service\]|stock-mirror\.service|systemd\.service/,
+    reason: 'what systemd calls a unit of this kind',
+  },
+  { path: 'scripts/deploy/container/compose.yaml', text: /^services:/, reason: 'a key of Compose' },
+];
+
+// An identifier is no word: what touches a dot, slash, dash, underscore, dollar or equals sign.
+const PATTERN = new RegExp(
+  `(?<![\\w./$#@=-])(?:${BANNED.map(([word]) => `(${word.replaceAll(/\((?!\?)/g, '(?:')})`).join('|')})(?![\\w/=-]|\\.\\w)`,
+  'gi',
+);
+
+function filesIn(path: string): string[] {
+  if (!statSync(join(root, path)).isDirectory()) return [path];
+  return globSync('**/*', { cwd: join(root, path) })
+    .map((name) => join(path, name))
+    .filter((name) => statSync(join(root, name)).isFile() && !/\.(png|svg|ico)$/.test(name))
+    .toSorted();
+}
+
+function textsOf(path: string): Text[] {
+  const content = readFileSync(join(root, path), 'utf8');
+  if (path.endsWith('.ts')) return textsOfProgram(content);
+  return path.endsWith('.md') ? textsOfDocument(content) : textsOfPlainFile(content);
+}
+
+function unwanted(path: string, texts: readonly Text[]): string[] {
+  return texts
+    .filter(({ text }) => !EXCEPTIONS.some((each) => path.startsWith(each.path) && each.text.test(text)))
+    .flatMap(({ line, text }) =>
+      [...text.matchAll(PATTERN)].map(([word, ...groups]) => {
+        const [, instead] = BANNED[groups.findIndex((group) => group !== undefined)] ?? [];
+        return `${path}:${line} "${word}" (${instead}): ${text.trim()}`;
+      }),
+    );
+}
+
+const { WORDS_IN } = process.env;
+const folders = WORDS_IN === undefined ? CHECKED : WORDS_IN.split(',');
+
+it.each(folders)('texts of %s use the words of the glossary', (folder) => {
+  const files = filesIn(folder);
+  expect(files).not.toEqual([]);
+  expect(files.flatMap((path) => unwanted(path, textsOf(path)))).toEqual([]);
+});
+
+it('finds an unwanted word wherever a person reads it', () => {
+  const source = [
+    `const a = 'the service cannot be read';`,
+    'const b = html`<p title="two cells">${x}',
+    `  nobody</p>`,
+    '`;',
+    "const c = `${n} products were ${'once told'} owed`;",
+    `const d = 'Doubts';`,
+  ].join('\n');
+  const found = unwanted('any.ts', textsOfProgram(source)).map((line) => line.split(' (')[0]);
+  expect(found.toSorted()).toEqual([
+    'any.ts:1 "service"',
+    'any.ts:2 "cells"',
+    'any.ts:3 "nobody"',
+    'any.ts:5 "owed"',
+    'any.ts:5 "told"',
+    'any.ts:6 "Doubts"',
+  ]);
+  expect(unwanted('any.md', textsOfDocument('A [service](x)\n'))).toHaveLength(1);
+});
+
+it('leaves names alone', () => {
+  const source = [
+    `import { serve } from './service/told.ts';`,
+    `const a = ['obligation', 'SERVICE_BASE_URL is not set', 'SELECT * FROM cells AS cell'];`,
+    'const b = html`<td class="cell" id="ledger">a service_unreachable alarm</td>`;',
+    'const c = `.cell { color: red; }`;',
+  ].join('\n');
+  expect(unwanted('any.ts', textsOfProgram(source))).toEqual([]);
+  expect(unwanted('any.md', textsOfDocument('`service`\n```sh\nservice\n```\n'))).toEqual([]);
+});

@@ -1,0 +1,47 @@
+/** Programs that docs/client-library.md shows, run as a partner would. */
+import { execFile } from 'node:child_process';
+import { symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { blockWith, documentAt, ROOT } from '../docs/blocks.ts';
+
+/**
+ * Writes a program of the document into a folder, where it finds the package and what the package depends on.
+ * @param part what only this program contains.
+ * @returns its path.
+ */
+export function programIn(folder: string, part: string): string {
+  const { text } = blockWith(documentAt('docs/client-library.md'), 'ts', part);
+  const path = join(folder, `${part.replaceAll(/\W+/g, '-')}.mts`);
+  symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
+  const entries = { "'stock-mirror/client'": 'src/client.ts', "'stock-mirror'": 'src/index.ts' };
+  const runnable = Object.entries(entries).reduce(
+    (source, [name, entry]) => source.replace(name, JSON.stringify(join(ROOT, entry))),
+    text,
+  );
+  writeFileSync(path, runnable);
+  return path;
+}
+
+/**
+ * Creates an order, and waits for its shipment.
+ * @param folder where it stands, and keeps its token.
+ * @returns what it printed. Rejects when it fails.
+ */
+export function runOrderProgram(folder: string, env: Readonly<Record<string, string>>): Promise<string> {
+  return runProgram(programIn(folder, 'createOrder'), folder, env);
+}
+
+/** @returns what the program printed. Rejects when it fails. */
+export async function runProgram(
+  path: string,
+  folder: string,
+  env: Readonly<Record<string, string>>,
+): Promise<string> {
+  const { stdout } = await promisify(execFile)(process.execPath, [path], {
+    cwd: folder,
+    env: { ...process.env, ...env },
+    timeout: 60_000,
+  });
+  return stdout;
+}
