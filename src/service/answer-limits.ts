@@ -1,11 +1,9 @@
 /**
  * How large an answer of the store may be. Far beyond any real product, and small enough that reading one holds up
- * neither webhooks nor the other products. What is larger is refused by name; the mirror keeps what it had of it.
+ * neither webhooks nor the other products. What is larger is refused by name; the mirror keeps what it had of it. The transport bounds the bytes of any answer (http.ts).
  */
 import type { ProductDetail } from './schemas.ts';
 
-/** Of any answer. A product at all of the limits below takes some 3 MB. */
-export const MAX_ANSWER_BYTES = 4 << 20;
 /** Of one text anywhere in an answer, in UTF-16 units: a description, for instance. */
 export const MAX_TEXT_LENGTH = 256 << 10;
 /** A page of the list; 100 are asked for. */

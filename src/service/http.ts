@@ -1,6 +1,5 @@
 /** The transport over sockets. */
 import { Agent } from 'undici';
-import { MAX_ANSWER_BYTES } from './answer-limits.ts';
 import { ServiceError } from './errors.ts';
 import type { ServiceErrorInit } from './errors.ts';
 import { exchange } from './exchange.ts';
@@ -40,7 +39,7 @@ const DEFAULT_LIMITS: HttpLimits = {
   headersTimeoutMs: 20_000,
   bodyTimeoutMs: 20_000,
   deadlineMs: 30_000,
-  maxAnswerBytes: MAX_ANSWER_BYTES,
+  maxAnswerBytes: 4 * 1024 * 1024,
 };
 
 /** Posts requests over its own pool of kept-alive connections (docs/store-api.md#conventions, 6 and 8). */

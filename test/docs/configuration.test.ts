@@ -76,11 +76,17 @@ test.each(refused)('%s is refused', (example) => {
   expect(names).toEqual([name === 'OPS_HOST' ? 'OPS_TOKEN' : name]);
 });
 
-test('the prefixes under which no other name is accepted are those of the program', () => {
+test('the prefixes under which a misspelt name is warned of are those of the program', () => {
   const prefixes = [...text.matchAll(/`([A-Z]+_)`/g)].map(([, prefix]) => prefix!);
   expect(prefixes.length).toBeGreaterThan(4);
   for (const prefix of prefixes) {
-    expect(refusedNames({ ...ENOUGH, [`${prefix}NONSENSE`]: 'x' }), prefix).toEqual([`${prefix}NONSENSE`]);
+    const misspelt = `${SETTABLE_NAMES.find((name) => name.startsWith(prefix))}X`;
+    const env = { ...ENOUGH, [`${prefix}OF_ANOTHER_PROGRAM`]: 'x', [misspelt]: 'x' };
+    const { warnings } = loadConfig({ env, cwd: '/nowhere', readFile: notThere });
+    expect(
+      warnings.map(({ name }) => name),
+      prefix,
+    ).toEqual([misspelt]);
   }
   const documented = rows.map((row) => nameOf(row)).filter((name) => name.includes('_'));
   expect(documented.filter((name) => !SETTABLE_NAMES.includes(name))).toEqual([]);
