@@ -10,12 +10,12 @@ import { textsOfDocument, textsOfPlainFile, textsOfProgram, type Text } from './
 const root = join(import.meta.dirname, '..', '..');
 
 const CHECKED = [
-  'src/ops',
-  'src/page',
-  'src/sandbox',
-  'src/cli/demo',
-  'src/cli/demo.ts',
-  'src/cli/sandbox.ts',
+  'src',
+  'docs',
+  'README.md',
+  'CHANGELOG.md',
+  'CONTRIBUTING.md',
+  'SECURITY.md',
   'scripts/deploy',
   'scripts/grafana',
   'scripts/prometheus',
@@ -61,6 +61,21 @@ const EXCEPTIONS: readonly { readonly path: string; readonly text: RegExp; reado
     path: 'scripts/deploy/systemd',
     text: /\[Service\]|stock-mirror\.service|systemd\.service/,
     reason: 'what systemd calls a unit of this kind',
+  },
+  {
+    path: 'docs/glossary.md',
+    text: /^\|.*\|$/,
+    reason: 'its last column has the words that the code still uses',
+  },
+  {
+    path: 'docs/architecture.md',
+    text: /^\|.*\bservice\b.*\|$|service → core|schema files of service/,
+    reason: 'the folder src/service',
+  },
+  {
+    path: 'docs/reading-the-mirror.md',
+    text: /fulfilment service/,
+    reason: 'the store’s own words for a reason',
   },
   { path: 'scripts/deploy/container/compose.yaml', text: /^services:/, reason: 'a key of Compose' },
 ];
