@@ -18,6 +18,7 @@ export const SLOW = [
   'test/hostile/huge-answer.test.ts',
   'test/hostile/sockets.test.ts',
   'test/intake/bounds.test.ts',
+  'test/ops/silent-followers.test.ts',
   'test/ops/stalled-reader.test.ts',
   'test/process/credentials.test.ts',
   'test/process/damaged-file.test.ts',

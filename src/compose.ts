@@ -191,7 +191,7 @@ export async function startService(
       stopping: stopping.signal,
     });
     // Listen before anything is read: a change that a read misses must arrive as a delivery.
-    const webhook = await listenAt(platform, { fetch: intake.fetch, isLenient: true }, config.webhook);
+    const webhook = await listenAt(platform, intake, config.webhook);
     listeners.push(webhook);
     const opsListener = await listenAt(platform, ops, config.ops);
     listeners.push(opsListener);

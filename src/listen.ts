@@ -1,44 +1,46 @@
-/** A hono app on a socket, with the limits that keep slow and oversized requests from holding it. */
+/** A hono app on a socket, with limits on slow and oversized requests. */
 import { once } from 'node:events';
-import type { IncomingMessage, Server, ServerResponse } from 'node:http';
-import { Server as NetServer, type AddressInfo, type Socket } from 'node:net';
+import type { Server } from 'node:http';
+import { Server as NetServer, type AddressInfo } from 'node:net';
 import { createAdaptorServer } from '@hono/node-server';
 import { authorityOf } from './authority.ts';
-import { Slots } from './slots.ts';
+import { Connections, type Door } from './connections.ts';
 
-interface App {
+export interface App {
   readonly fetch: Parameters<typeof createAdaptorServer>[0]['fetch'];
   /**
-   * Nothing of it depends on the Host that a request names, and every answer is short: a request without a Host, or with
-   * an odd one, is answered all the same, and who closes its half behind its request waits for the answer.
+   * The app does not depend on the Host header, and its answers are short: requests without a Host, or with an odd one,
+   * are answered, and so are senders that close their half of the connection after the request.
    */
   readonly isLenient?: boolean;
+  /** Strangers can reach it: each connection gets its share, and no more. */
+  readonly door?: Door;
 }
 
 export interface Listener {
   readonly host: string;
-  /** The port really listened on, also when 0 was asked for. */
+  /** The actual port, also when 0 was requested. */
   readonly port: number;
   /**
-   * Stops accepting, lets requests under way end, and cuts what is left after `graceMs`. A connection that is kept
-   * alive may have its next request on the way: for a moment it is still answered, and told that it is the last.
+   * Stops accepting, lets requests under way end, and cuts the rest after `graceMs`. A connection that is kept alive
+   * may have its next request on the way: for a moment it is still answered, with `Connection: close`.
    */
   stop(graceMs: number): Promise<void>;
 }
 
-/** Headers, then the whole request, must be here within these times. */
+/** Headers, then the whole request, must have arrived within these times. */
 const HEADERS_TIMEOUT_MS = 5_000;
 const REQUEST_TIMEOUT_MS = 10_000;
 const KEEP_ALIVE_MS = 65_000;
 const CHECK_EVERY_MS = 1_000;
-/** Connections that the kernel holds for the next process over a restart. Node's own 511 would shrink a passed socket's. */
+/** Connections that the kernel queues during a restart. Node's default of 511 would shrink the queue of a passed socket. */
 const BACKLOG = 4_096;
-/** How long idle connections are kept when the listener stops: longer than a request is on its way. */
+/** How long idle connections are kept when the listener stops: longer than a request travels. */
 const LINGER_MS = 500;
 
 /**
- * @param fd a descriptor that is listened on already, in place of host and port. It is closed here when the listener
- * stops; whoever else holds it keeps the connections that come meanwhile.
+ * @param fd a descriptor that is already listening, in place of host and port. It is closed when the listener stops;
+ * another process that holds it keeps the connections that arrive meanwhile.
  * @throws Error naming host and port, or the descriptor, when they cannot be listened on.
  */
 export async function listen(app: App, host: string, port: number, fd?: number): Promise<Listener> {
@@ -53,19 +55,19 @@ export async function listen(app: App, host: string, port: number, fd?: number):
       requireHostHeader: app.isLenient !== true,
     },
   }) as Server & { httpAllowHalfOpen: boolean };
+  const connections = new Connections(server, app.door ?? null);
   if (app.isLenient === true) {
     server.httpAllowHalfOpen = true;
-    // The adaptor makes a URL of it, and refuses what it cannot.
+    // The adaptor builds a URL from it, and refuses what it cannot parse.
     server.prependListener('request', ({ headers }) => (headers.host = 'localhost'));
   }
   const address = fd === undefined ? await listenOn(server, host, port) : await takeOver(server, fd);
-  const connections = new Connections(server);
   return {
     host: fd === undefined ? host : address.address,
     port: address.port,
     async stop(graceMs: number): Promise<void> {
       const closed = once(server, 'close');
-      // Not the HTTP server's own: that one cuts idle connections at once, with whatever is on its way on them.
+      // Not the HTTP server's own close: that cuts idle connections at once, with the requests on their way.
       NetServer.prototype.close.call(server);
       connections.beginToEnd();
       const endIdle = setTimeout(() => connections.endIdle(), Math.min(LINGER_MS, graceMs));
@@ -75,52 +77,6 @@ export async function listen(app: App, host: string, port: number, fd?: number):
       clearTimeout(cut);
     },
   };
-}
-
-interface Connection {
-  readonly socket: Socket;
-  /** Requests that are under way on it. */
-  underWay: number;
-}
-
-const CONNECTION = Symbol('connection');
-
-/** The connections that have had a request, and how they end when the listener stops. */
-class Connections {
-  readonly #open = new Slots<Connection>();
-  #isEnding = false;
-
-  constructor(server: Server) {
-    server.prependListener('request', ({ socket }: IncomingMessage, response: ServerResponse) => {
-      const known = socket as Socket & { [CONNECTION]?: Connection };
-      const connection = (known[CONNECTION] ??= this.#begin(socket));
-      connection.underWay += 1;
-      response.once('close', () => {
-        connection.underWay -= 1;
-      });
-      if (this.#isEnding) response.setHeader('Connection', 'close');
-    });
-  }
-
-  #begin(socket: Socket): Connection {
-    const connection = { socket, underWay: 0 };
-    const slot = this.#open.put(connection);
-    socket.once('close', () => this.#open.take(slot));
-    return connection;
-  }
-
-  /** Answers are the last of their connection from now on. */
-  beginToEnd(): void {
-    this.#isEnding = true;
-  }
-
-  /**
-   * Half of each: the other side may have sent a request that is not here yet. There is no way left to answer it, but
-   * it is taken; when it has read the end, the other side closes its half.
-   */
-  endIdle(): void {
-    for (const [, { socket, underWay }] of this.#open.entries()) if (underWay === 0) socket.end();
-  }
 }
 
 async function listenOn(server: Server, host: string, port: number): Promise<AddressInfo> {
@@ -136,7 +92,7 @@ async function listenOn(server: Server, host: string, port: number): Promise<Add
 }
 
 async function takeOver(server: Server, fd: number): Promise<AddressInfo> {
-  const remedy = 'let a socket unit with ListenStream=<address>:<port> start the service';
+  const remedy = 'let a socket unit with ListenStream=<address>:<port> start the mirror';
   try {
     server.listen({ fd }, BACKLOG);
     await once(server, 'listening');

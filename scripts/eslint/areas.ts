@@ -13,7 +13,7 @@ export interface Area {
 }
 
 /** Small things that everybody but core/ may use. */
-const SHARED = ['log', 'logger', 'secret', 'slots'];
+const SHARED = ['log', 'logger', 'secret', 'send-queues', 'slots'];
 const WORKING = ['core', 'service', 'store', 'intake', 'reconcile', 'ops', ...SHARED];
 /** Everything but the entries themselves, which nothing imports. */
 const FOR_ENTRIES = [
@@ -51,7 +51,9 @@ export const AREAS: Readonly<Record<string, Area>> = {
   clock: { imports: ['core'] },
   config: { imports: ['secret'] },
   heap: { imports: [], packages: 'node' },
-  listen: { imports: ['authority', 'slots'] },
+  listen: { imports: ['authority', 'connections'] },
+  connections: { imports: ['send-queues', 'slots'], packages: 'node' },
+  'send-queues': { imports: [], packages: 'node' },
   authority: { imports: [], packages: 'none' },
   log: { imports: ['secret', 'log-lines'] },
   'log-lines': { imports: [] },

@@ -16,15 +16,15 @@ export interface AcceptDeps {
   readonly now: () => number;
 }
 
-/** The service waits a second for its answer; ours must be on its way before. */
+/** The store waits a second for its answer; ours must be on its way before. */
 export const COMMIT_DEADLINE_MS = 800;
-/** Deliveries waiting for their commit beyond this are refused at once: memory stays bounded while the disk stands still. */
+/** With more than this waiting for its commit, deliveries are refused at once: memory stays bounded while the disk hangs. */
 const MAX_WAITING_BYTES = 64 << 20;
 
 /**
  * - `committed`: on disk, or found there already.
  * - `unsigned`: the signature is missing or wrong; nothing of the body was looked at.
- * - `not_stored`: not committed in time. If it is not committed later either, what it was about is read again.
+ * - `not_stored`: not committed in time. If it is not committed later either, its products are read again.
  */
 export type Verdict = 'committed' | 'unsigned' | 'not_stored';
 

@@ -1,5 +1,6 @@
 /** The public listener: `POST /webhooks`, `GET /healthz`, nothing else (docs/http-api.md#public-listener). */
 import type { IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
 import type { HttpBindings } from '@hono/node-server';
 import { Hono } from 'hono';
 import type { Logger } from '../log.ts';
@@ -7,7 +8,8 @@ import { acceptDelivery, COMMIT_DEADLINE_MS, type AcceptDeps, type Verdict } fro
 import { Deadlines } from './deadlines.ts';
 import type { IntakeObserver, Refusal, RefusalReason } from './observer.ts';
 import type { Pulse } from './pulse.ts';
-import { RequestBodies } from './request-body.ts';
+import { remoteAddressOf, RequestBodies } from './request-body.ts';
+import { Strangers } from './strangers.ts';
 
 export interface IntakeDeps extends Omit<AcceptDeps, 'deadlines'> {
   readonly pulse: Pick<Pulse, 'check'>;
@@ -15,32 +17,42 @@ export interface IntakeDeps extends Omit<AcceptDeps, 'deadlines'> {
   readonly log: Logger;
 }
 
-export type IntakeApp = Hono<{ Bindings: HttpBindings }>;
+type Env = { Bindings: HttpBindings };
 
-/** Told once in a while, not once a request: whoever sends them must not fill the log. */
+/** As `listen` takes it. */
+export interface Intake {
+  readonly fetch: Hono<Env>['fetch'];
+  readonly isLenient: true;
+  readonly door: Strangers;
+}
+
+/** Refusals are logged once in a while, not one by one: whoever causes them must not fill the log. */
 const NEWS_EVERY_MS = 10_000;
+/** What is left of so small a body after its answer is read, for the sake of the connection. */
+const SMALL_REST_BYTES = 64 << 10;
 
 const error = (code: string, description: string) => ({ error: code, error_description: description });
 
-export function createIntakeApp(deps: IntakeDeps): IntakeApp {
-  const { log, now, observer } = deps;
+export function createIntakeApp(deps: IntakeDeps): Intake {
+  const { log, now, observer, unstored } = deps;
   const tell = rarely(now, (refused) =>
     log.warn(refused, 'webhook requests were refused since the last such line'),
   );
   const bodies = new RequestBodies();
+  const strangers = new Strangers({ log, onTurnedAway: () => unstored.noteUnread() });
   const accepting: AcceptDeps = { ...deps, deadlines: new Deadlines() };
   const afterAnswers = watchLater((cause) =>
-    log.error({ err: cause }, 'who watches the public listener failed'),
+    log.error({ err: cause }, 'an observer of the public listener failed'),
   );
-  const app: IntakeApp = new Hono();
+  const app = new Hono<Env>();
 
   app.post('/webhooks', async (c) => {
-    // The clock of the answer runs since the request came, not since its last byte did.
+    // The deadline runs from the request's headers, not from its last byte.
     const cameMs = performance.now();
     const { incoming } = c.env;
     const signature = signatureOf(incoming);
     let bytes = declaredBytes(incoming);
-    const outcome = await bodies.read(incoming, async (body) => {
+    const accept = async (body: Uint8Array): Promise<Verdict> => {
       bytes = body.byteLength;
       const leftMs = cameMs + COMMIT_DEADLINE_MS - performance.now();
       const verdict = await acceptDelivery(accepting, body, signature, leftMs);
@@ -49,9 +61,18 @@ export function createIntakeApp(deps: IntakeDeps): IntakeApp {
         afterAnswers(() => observer.committed(body, tookMs));
       }
       return verdict;
-    });
+    };
+    // Without a signature that could be right, the body changes nothing.
+    const outcome = hasForm(signature) ? await bodies.read(incoming, accept) : 'unsigned';
+    const socket = socketOf(incoming);
+    if (outcome === 'committed' || outcome === 'not_stored') {
+      if (socket !== undefined) strangers.delivered(socket);
+    } else if (socket !== undefined && (strangers.strayed(socket) || isMuchLeft(incoming))) {
+      c.header('Connection', 'close');
+    }
     if (outcome !== 'committed') {
       tell(outcome);
+      if (outcome === 'no_room') unstored.noteUnread();
       const refusal: Refusal = {
         ...reasonOf(outcome, signature),
         tookMs: performance.now() - cameMs,
@@ -71,29 +92,41 @@ export function createIntakeApp(deps: IntakeDeps): IntakeApp {
       case 'too_large':
         return c.json(error('invalid_request', 'the body is larger than 1 MB'), 413);
       case 'not_stored':
+        return c.json(error('unavailable', 'not committed in time: its products are read again'), 503);
+      case 'no_room':
         return c.json(
-          error('unavailable', 'not committed in time; the products are read again instead'),
+          error(
+            'unavailable',
+            'too many bodies are in transfer at once: the products that changed last are read again',
+          ),
           503,
         );
-      case 'no_room':
-        return c.json(error('unavailable', 'too many bodies are on their way at once'), 503);
     }
   });
 
   app.get('/healthz', async (c) => {
+    const socket = socketOf(c.env.incoming);
+    if (socket !== undefined && strangers.askedHealth(socket)) c.header('Connection', 'close');
     const healthy = await deps.pulse.check();
     return healthy
       ? c.json({ status: 'ok' })
-      : c.json(error('unavailable', 'the store cannot commit now'), 503);
+      : c.json(error('unavailable', 'the mirror cannot commit a delivery now'), 503);
   });
 
-  app.notFound((c) => c.json(error('not_found', 'this listener has POST /webhooks and GET /healthz'), 404));
+  app.notFound((c) => {
+    const { incoming } = c.env;
+    const socket = socketOf(incoming);
+    if (socket !== undefined && (strangers.strayed(socket) || isMuchLeft(incoming))) {
+      c.header('Connection', 'close');
+    }
+    return c.json(error('not_found', 'this listener has POST /webhooks and GET /healthz'), 404);
+  });
   app.onError((cause, c) => {
-    // A request cut off in its middle ends here too; it was never whole, so nothing of it could be checked.
+    // Requests cut off in the middle end here too: without the whole body, no signature can be checked.
     log.debug({ err: cause }, 'a request failed');
     return c.json(error('server_error', 'the request could not be answered'), 500);
   });
-  return app;
+  return { fetch: app.fetch, isLenient: true, door: strangers };
 }
 
 type RefusedOutcome = Exclude<Verdict, 'committed'> | 'too_large' | 'no_room';
@@ -113,19 +146,23 @@ function reasonOf(
   }
 }
 
-/** A signature of the right form was made with some key; anything else does not come from the service. */
+/** A signature of the right form was made with some key; anything else does not come from the store. */
 function signatureFault(signature: string | undefined): RefusalReason {
   if (signature === undefined) return 'missing_signature';
-  return /^[0-9a-f]{64}$/.test(signature) ? 'wrong_signature' : 'malformed_signature';
+  return hasForm(signature) ? 'wrong_signature' : 'malformed_signature';
 }
 
-/** Sent twice it reaches us joined with a comma, and matches nothing. */
+function hasForm(signature: string | undefined): boolean {
+  return signature !== undefined && /^[0-9a-f]{64}$/.test(signature);
+}
+
+/** A header sent twice arrives joined with a comma, and matches nothing. */
 function signatureOf({ headers }: IncomingMessage): string | undefined {
   const value = headers['x-service-signature'];
   return Array.isArray(value) ? value.join(', ') : value;
 }
 
-/** Whoever watches keeps no answer waiting, and turns none into another by failing. */
+/** Observers delay no answer, and their failures change none. */
 function watchLater(onFailure: (cause: unknown) => void): (watch: () => void) => void {
   let waiting: (() => void)[] = [];
   const watchAll = (): void => {
@@ -145,13 +182,19 @@ function watchLater(onFailure: (cause: unknown) => void): (watch: () => void) =>
   };
 }
 
+/** None in a simulation. */
+function socketOf(incoming: { readonly socket?: Socket }): Socket | undefined {
+  return incoming.socket;
+}
+
+/** More of its body is to come than is worth waiting for. */
+function isMuchLeft(incoming: IncomingMessage): boolean {
+  return !incoming.complete && (declaredBytes(incoming) ?? 0) > SMALL_REST_BYTES;
+}
+
 function declaredBytes({ headers }: IncomingMessage): number | null {
   const text = headers['content-length'];
   return text === undefined ? null : Number(text);
-}
-
-function remoteAddressOf(incoming: { readonly socket?: IncomingMessage['socket'] }): string | null {
-  return incoming.socket?.remoteAddress ?? null;
 }
 
 function rarely(now: () => number, say: (refused: Record<string, number>) => void) {

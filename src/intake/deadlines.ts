@@ -2,7 +2,7 @@
 import { Slots } from '../slots.ts';
 
 export interface Deadline {
-  /** It is met. */
+  /** The deadline is met. */
   cancel(): void;
 }
 
@@ -33,7 +33,7 @@ export class Deadlines {
   #wakeAt(atMs: number): void {
     clearTimeout(this.#timer);
     this.#timerAtMs = atMs;
-    // After what has come while this thread was busy is looked at: it may say that a deadline was met.
+    // First comes what arrived while this thread was busy: it may meet the deadline.
     this.#timer = setTimeout(() => setImmediate(() => this.#pass()), Math.max(0, atMs - performance.now()));
     this.#timer.unref();
   }

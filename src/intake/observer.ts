@@ -1,4 +1,4 @@
-/** Who watches the public listener, such as counters: described here, handed in by the composition. */
+/** What observes the public listener, such as counters: described here, passed in by the composition. */
 
 export type RefusalReason =
   'missing_signature' | 'malformed_signature' | 'wrong_signature' | 'too_large' | 'not_stored' | 'no_room';
@@ -9,13 +9,13 @@ export interface Refusal {
   readonly status: 401 | 413 | 503;
   /** From the request's headers to its answer. */
   readonly tookMs: number;
-  /** Who was at the other end of the connection, which may be a proxy. */
+  /** The other end of the connection, which may be a proxy. */
   readonly remoteAddress: string | null;
-  /** Of the body, or as its sender says when it was not read; null when neither is known. */
+  /** Size of the body; as declared when it was not read; null when neither is known. */
   readonly bytes: number | null;
 }
 
-/** Called once a request, when its answer is on its way. */
+/** Called once per request, when its answer is on its way. */
 export interface IntakeObserver {
   /** An authentic delivery is committed, and answered 204. @param tookMs as in `Refusal`. */
   committed(body: Uint8Array, tookMs: number): void;

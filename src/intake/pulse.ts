@@ -1,18 +1,18 @@
 /**
- * The mirror's pulse: written every second, it says until when somebody listened, and its success that the store can
- * commit now, which is what `/healthz` asks.
+ * The heartbeat: written every second, it shows until when the mirror listened. That it can be written shows that a
+ * delivery could be committed now, which is what `/healthz` answers.
  */
 import type { StoreWriter } from '../store/store.ts';
 
 export interface Pulse {
-  /** From here on the stamp is written. Not before what it overwrites, the proof of a silence, was taken note of. */
+  /** Starts the heartbeat. It overwrites the proof of a downtime, which must have been read before. */
   begin(): void;
   /**
-   * Whether a delivery could be committed now: a commit is tried, at most once in a while for all who ask. Who asks
-   * before the beginning waits for it.
+   * Whether a delivery could be committed now: a commit is tried, at most once in a while for all callers. Before
+   * the heartbeat has started, callers wait for it.
    */
   check(): Promise<boolean>;
-  /** Writes a last stamp, if there was a first. */
+  /** Writes a last heartbeat, if there was a first. */
   stop(): Promise<void>;
 }
 
@@ -20,7 +20,7 @@ const EVERY_MS = 1_000;
 const CHECK_DEADLINE_MS = 700;
 const CHECK_VALID_MS = 250;
 
-/** @param wallNow what any program of this host takes for the present, epoch ms: who reads the stamp compares it with that. */
+/** @param wallNow the host's clock, epoch ms: readers compare the heartbeat with it. */
 export function createPulse(writer: StoreWriter, wallNow: () => number): Pulse {
   const begun = Promise.withResolvers<void>();
   let timer: NodeJS.Timeout | null = null;
@@ -31,7 +31,7 @@ export function createPulse(writer: StoreWriter, wallNow: () => number): Pulse {
       () => true,
       () => false,
     );
-  /** One at a time: while the store stands still, stamps must not pile up before it. */
+  /** One at a time: while commits hang, heartbeats must not pile up. */
   const beat = (): Promise<boolean> =>
     (underWay ??= begun.promise.then(stamp).finally(() => {
       underWay = null;

@@ -1,7 +1,7 @@
 /**
- * Authentic deliveries that the store could not take (docs/architecture.md#when-nothing-can-be-committed).
- * Their variants are kept in memory and put on record as obligations as soon as the store commits again. The
- * service will not send them a second time.
+ * Authentic deliveries that the mirror could not commit (docs/architecture.md#when-nothing-can-be-committed).
+ * Their variants are kept in memory, and become re-read requests as soon as the mirror commits again. The store will
+ * not send them a second time.
  */
 import type { Logger } from '../log.ts';
 import { parseDelivery } from '../service/delivery.ts';
@@ -14,23 +14,30 @@ export interface UnstoredDeps {
 }
 
 export interface UnstoredDeliveries {
-  /** @param cause why the store did not take it. */
+  /** @param cause why it was not committed. */
   note(body: Uint8Array, cause: Error): void;
-  /** Variants that wait to be put on record. */
+  /** A request was turned away before its body was read. It may have been a delivery, about anything. */
+  noteUnread(): void;
+  /** Variants whose re-read request is not recorded yet. */
   readonly size: number;
   /** Deliveries noted since the start. */
   readonly noted: number;
-  /** Makes a last attempt to put them on record. */
+  /** Makes a last attempt to record them. */
   stop(): Promise<void>;
 }
 
 const RETRY_MS = 500;
-/** Beyond this many variants the whole mirror is in doubt. */
+/** Beyond this many variants the whole mirror is read again. */
 const MAX_VARIANTS = 100_000;
-/** Variants put on record at once: deliveries wait for it. */
+/** Variants recorded in one commit: deliveries wait for it. */
 const AT_ONCE = 1_000;
-/** The store's trouble is told once in a while, not once a delivery. */
+/** The trouble is logged once in a while, not once a delivery. */
 const NEWS_EVERY_MS = 10_000;
+/** What may have been lost unread is read about when no more of it comes for a while, or goes on for long. */
+const UNREAD_CALM_MS = 2_000;
+const UNREAD_AT_LATEST_MS = 30_000;
+/** Strangers can have themselves turned away: they must not order reads at will. */
+const UNREAD_EVERY_MS = 15 * 60_000;
 
 export function keepUnstored({ writer, now, log }: UnstoredDeps): UnstoredDeliveries {
   const variantIds = new Set<string>();
@@ -38,13 +45,36 @@ export function keepUnstored({ writer, now, log }: UnstoredDeps): UnstoredDelive
   let noted = 0;
   let nextNewsAtMs = Number.NEGATIVE_INFINITY;
   let flushing: Promise<void> | null = null;
+  let unread: { readonly firstAtMs: number; latestAtMs: number; count: number } | null = null;
+  let sweptAtMs = Number.NEGATIVE_INFINITY;
 
+  const isSweepDue = (): boolean => {
+    const nowMs = now();
+    if (unread === null || nowMs - sweptAtMs < UNREAD_EVERY_MS) return false;
+    return nowMs - unread.latestAtMs >= UNREAD_CALM_MS || nowMs - unread.firstAtMs >= UNREAD_AT_LATEST_MS;
+  };
+  /** Which products it was about is unknown: those that move are read first, as after any proven loss. */
+  const sweep = async (): Promise<void> => {
+    const found = unread;
+    unread = null;
+    try {
+      const atMs = now();
+      await writer.append({ kind: 'due', atMs, what: 'canary' });
+      sweptAtMs = atMs;
+      log.warn(
+        { requests: found?.count },
+        'requests were turned away unread, for lack of room or because of their address; deliveries may have been among them: the products that changed last are read again',
+      );
+    } catch {
+      unread = found;
+    }
+  };
   const size = (): number => variantIds.size + (everything ? 1 : 0);
   const flushEverything = async (): Promise<void> => {
-    // What is noted from here on is a new doubt, which this one may be too early for.
+    // What is noted from here on is a new loss, which this entry may be too early for.
     everything = false;
     try {
-      // What cannot be told apart any more is what a silence leaves: every product must be read.
+      // Which products they were about is unknown, as after downtime: every product must be read.
       await writer.append({ kind: 'downtime', atMs: now(), downSinceMs: null });
     } catch (error) {
       everything = true;
@@ -72,16 +102,23 @@ export function keepUnstored({ writer, now, log }: UnstoredDeps): UnstoredDelive
     try {
       if (everything) await flushEverything();
       while (variantIds.size > 0) await flushSome();
-      log.warn(found, 'the store commits again: what it missed is read');
+      log.warn(
+        found,
+        'the mirror commits again: the products of the deliveries that it refused are read again',
+      );
     } catch {
-      // Still kept; the next tick tries again. The store's trouble was told when the deliveries were noted.
+      // Still kept; the next tick tries again. The trouble was logged when the deliveries were noted.
     }
   };
   const begin = (): Promise<void> => {
-    if (flushing !== null || size() === 0) return flushing ?? Promise.resolve();
-    flushing = flush().finally(() => {
-      flushing = null;
-    });
+    if (flushing !== null) return flushing;
+    const isDue = isSweepDue();
+    if (size() === 0 && !isDue) return Promise.resolve();
+    flushing = (size() === 0 ? Promise.resolve() : flush())
+      .then(() => (isDue ? sweep() : undefined))
+      .finally(() => {
+        flushing = null;
+      });
     return flushing;
   };
   const timer = setInterval(() => void begin(), RETRY_MS);
@@ -104,8 +141,14 @@ export function keepUnstored({ writer, now, log }: UnstoredDeps): UnstoredDelive
       nextNewsAtMs = now() + NEWS_EVERY_MS;
       log.error(
         { err: cause, noted, requestId },
-        'deliveries are not stored: what they are about will be read instead',
+        'the mirror could not commit deliveries and answered 503: their products are read again as soon as it can',
       );
+    },
+    noteUnread(): void {
+      const nowMs = now();
+      unread ??= { firstAtMs: nowMs, latestAtMs: nowMs, count: 0 };
+      unread.latestAtMs = nowMs;
+      unread.count += 1;
     },
     get size() {
       return size();

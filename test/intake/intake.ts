@@ -63,7 +63,7 @@ export async function startIntake(hasBegun = true): Promise<Intake> {
     },
     log: logger,
   });
-  const listener = await listen({ fetch: app.fetch, isLenient: true }, '127.0.0.1', 0);
+  const listener = await listen(app, '127.0.0.1', 0);
   const { port } = listener;
   onTestFinished(async () => {
     await listener.stop(0);

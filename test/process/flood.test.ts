@@ -9,6 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { signBody } from '../../src/service/signature.ts';
+import { deliverBeside, figuresOf } from '../hostile/beside.ts';
 import { send, type Answer } from '../intake/intake.ts';
 import { delivery, item } from '../store/mirror-file.ts';
 import { rows, startBoth, type Owner, type RunningMirror } from './harness.ts';
@@ -19,7 +20,7 @@ const FLOOD_MS = 3_000;
 const MAX_GROWTH_MB = 250;
 
 /** A process of its own: what it costs must not slow down who measures. */
-function hostile(test: Owner, fixture: string, ...args: readonly number[]): ChildProcess {
+function hostile(test: Owner, fixture: string, ...args: readonly (number | string)[]): ChildProcess {
   const path = fileURLToPath(new URL(fixture, FIXTURES));
   const child = spawn(process.execPath, [path, ...args.map(String)], {
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -53,6 +54,13 @@ async function deliverUntil(over: Promise<unknown>, port: number, secret: string
 function residentMb(pid: number): number {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8');
   return Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1]) / 1_024;
+}
+
+/** Of all its threads, so far. */
+function processorMs(pid: number): number {
+  const [, fields = ''] = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ');
+  const [user, system] = fields.split(' ').slice(11, 13).map(Number);
+  return ((user ?? 0) + (system ?? 0)) * 10;
 }
 
 /** @returns what to call for the growth up to then. */
@@ -115,4 +123,53 @@ for (const [name, bytes, connections, atLeast] of [
     expect(told.length).toBeLessThan(3);
     await t.annotate(`${refused} refused, ${answers.length} answered, ${Math.round(grownMb)} MB more`);
   }, 60_000);
+}
+
+/** Of the deliveries beside a flood. */
+const PROMPT_MS = 200;
+const LONG_FLOOD_MS = Number(process.env['FLOOD_MS'] ?? 60_000);
+
+for (const kind of ['get', 'health', 'unsigned', 'signed'] as const) {
+  test(`60 s of ${kind} requests behind one another on one connection, 4 Mbit/s: 50 deliveries a second within 200 ms`, async (t) => {
+    const { sandbox, mirror } = await startBoth(t);
+    const port = Number(new URL(mirror.webhookUrl).port);
+    const growthMb = watchMemory(t, mirror);
+    const beforeMs = processorMs(mirror.pid);
+    const flood = outputOf(hostile(t, 'pipelined.ts', port, LONG_FLOOD_MS, kind, 4_000));
+    const sent = await deliverBeside(flood, { port, secret: sandbox.webhookSecret, perSecond: 50 });
+    await t.annotate(
+      `${figuresOf(sent)}; ${Math.round(growthMb())} MB and ${processorMs(mirror.pid) - beforeMs} ms of processor more; flood: ${await flood}`,
+    );
+    expect(sent.filter(({ status }) => status !== 204)).toEqual([]);
+    expect(Math.max(...sent.map(({ tookMs }) => tookMs))).toBeLessThan(PROMPT_MS);
+  }, 120_000);
+}
+
+for (const from of ['127.0.0.1', '127.0.0.2']) {
+  test(`a proxy with 500 deliveries a second on 4 connections is not harmed by a flood from ${from}`, async (t) => {
+    const { sandbox, mirror } = await startBoth(t);
+    const port = Number(new URL(mirror.webhookUrl).port);
+    const flood = outputOf(hostile(t, 'pipelined.ts', port, 10_000, 'unsigned', 4_000, from));
+    const secret = sandbox.webhookSecret;
+    const sent = await deliverBeside(flood, { port, secret, perSecond: 500, keepAlive: 4 });
+    await t.annotate(`${figuresOf(sent)}; flood: ${await flood}`);
+    expect(sent.filter(({ status }) => status !== 204)).toEqual([]);
+    expect(Math.max(...sent.map(({ tookMs }) => tookMs))).toBeLessThan(PROMPT_MS);
+  }, 60_000);
+}
+
+for (const kind of ['signed', 'unsigned'] as const) {
+  test(`60 s of bodies that are held before their end, ${kind}: 3 deliveries a second within 200 ms`, async (t) => {
+    const { sandbox, mirror } = await startBoth(t);
+    const port = Number(new URL(mirror.webhookUrl).port);
+    const growthMb = watchMemory(t, mirror);
+    const beforeMs = processorMs(mirror.pid);
+    const flood = outputOf(hostile(t, 'held-bodies.ts', port, LONG_FLOOD_MS, kind));
+    const sent = await deliverBeside(flood, { port, secret: sandbox.webhookSecret, perSecond: 3 });
+    await t.annotate(
+      `${figuresOf(sent)}; ${Math.round(growthMb())} MB and ${processorMs(mirror.pid) - beforeMs} ms of processor more; flood: ${await flood}`,
+    );
+    expect(sent.filter(({ status }) => status !== 204)).toEqual([]);
+    expect(Math.max(...sent.map(({ tookMs }) => tookMs))).toBeLessThan(PROMPT_MS);
+  }, 120_000);
 }

@@ -166,10 +166,10 @@ test('no log line, answer, page or file beside the token file holds a secret or 
   expect(refusedFor503.status).toBe(503);
   const saidOf = (msg: string) => untilLogged(first, (line) => String(line['msg']).startsWith(msg), msg);
   // Not before: answered 503, the delivery may still find the lock free a moment later.
-  await saidOf('deliveries are not stored');
+  await saidOf('the mirror could not commit deliveries');
   lock.exec('ROLLBACK');
   lock.close();
-  await saidOf('the store commits again');
+  await saidOf('the mirror commits again');
 
   const shown = await shownBy(first, cell!.variantId);
   for (const path of [

@@ -1,9 +1,12 @@
 /**
  * Answers that stay open: streams and long polls. Their number is limited, the process buffers only what it is sending,
- * and all end at once when the mirror stops.
+ * the kernel holds a few pages of each, and all end at once when the mirror stops.
  */
+import type { Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Context } from 'hono';
 import type { Logger } from '../../log.ts';
+import { SendQueues } from '../../send-queues.ts';
 import { errorBody } from '../api-error.ts';
 import type { OpsEnv } from '../env.ts';
 
@@ -16,6 +19,9 @@ export interface HeldAnswersDeps {
 const MOST = 100;
 /** A reader that takes nothing for this long is disconnected; it resumes where it was when it reconnects. */
 const STALLED_MS = 10_000;
+/** After so much more was sent, the reader must have taken all but this of it before it is sent anything else. */
+const MOST_UNTAKEN_BYTES = 256 << 10;
+const LOOK_AGAIN_MS = 250;
 
 const encoder = new TextEncoder();
 
@@ -25,6 +31,7 @@ export type Chunks = (signal: AbortSignal) => AsyncGenerator<string | Uint8Array
 export class HeldAnswers {
   readonly #stopping: AbortSignal;
   readonly #log: Logger;
+  readonly #queues = new SendQueues();
   #open = 0;
 
   constructor({ stopping, log }: HeldAnswersDeps) {
@@ -69,7 +76,14 @@ export class HeldAnswers {
     let stalled: NodeJS.Timeout | undefined;
     let isSending = false;
     let isCancelled = false;
-    const cut = (): void => void c.env?.outgoing?.destroy();
+    const socket = c.env?.incoming?.socket;
+    let sentBytes = 0;
+    // What is left unsent after a mere end, the kernel would keep for minutes.
+    const cut = (): void => void socket?.resetAndDestroy();
+    const cutStalled = (): void => {
+      this.#log.info('a stream was closed: its reader took nothing for a while');
+      cut();
+    };
     const end = (): void => {
       clearTimeout(stalled);
       this.#stopping.removeEventListener('abort', onStop);
@@ -88,8 +102,12 @@ export class HeldAnswers {
       {
         pull: async (controller) => {
           clearTimeout(stalled);
-          isSending = false;
           try {
+            if (socket !== undefined && sentBytes >= MOST_UNTAKEN_BYTES) {
+              sentBytes = 0;
+              if (!(await this.#isTaken(socket))) cutStalled();
+            }
+            isSending = false;
             const next = await source.next();
             // The caller has left: there is nothing to write to or close.
             if (isCancelled) return;
@@ -98,12 +116,11 @@ export class HeldAnswers {
               controller.close();
               return;
             }
-            controller.enqueue(typeof next.value === 'string' ? encoder.encode(next.value) : next.value);
+            const bytes = typeof next.value === 'string' ? encoder.encode(next.value) : next.value;
+            sentBytes += bytes.byteLength;
+            controller.enqueue(bytes);
             isSending = true;
-            stalled = setTimeout(() => {
-              this.#log.info('a stream was closed: its reader took nothing for a while');
-              cut();
-            }, STALLED_MS);
+            stalled = setTimeout(cutStalled, STALLED_MS);
           } catch (error) {
             end();
             if (isCancelled) return;
@@ -121,6 +138,21 @@ export class HeldAnswers {
       { highWaterMark: 0 },
     );
     return c.body(body, 200, HEADERS);
+  }
+
+  /** Waits until the reader has taken nearly all that was sent. @returns false: it takes nothing. */
+  async #isTaken(socket: Socket): Promise<boolean> {
+    let least = Number.POSITIVE_INFINITY;
+    let sinceMs = performance.now();
+    for (let waitMs = 10; !socket.destroyed; waitMs = Math.min(2 * waitMs, LOOK_AGAIN_MS)) {
+      const untaken = await this.#queues.unacknowledged(socket);
+      if (untaken === null || untaken <= MOST_UNTAKEN_BYTES) break;
+      const nowMs = performance.now();
+      if (untaken < least) [least, sinceMs] = [untaken, nowMs];
+      else if (nowMs - sinceMs >= STALLED_MS) return false;
+      await sleep(waitMs, undefined, { ref: false });
+    }
+    return true;
   }
 }
 
