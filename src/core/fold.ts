@@ -118,6 +118,7 @@ function foldLookupMissed(ledger: Ledger, entry: LookupMissedEntry): void {
     loMs: EARLIEST_MS,
     hiMs: LATEST_MS,
     superseded: false,
+    overlaps: false,
   };
   for (const variantId of entry.variantIds) {
     const variant = ledger.tables.variant(variantId);

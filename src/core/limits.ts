@@ -12,6 +12,11 @@ export const NODE_SKEW_MS = 1_000;
 /** The `Date` header has whole seconds: the true instant is up to this much later. */
 export const DATE_HEADER_STEP_MS = 1_000;
 
+/** So late at most was the promptest of all deliveries of an hour or two, for a clock that is known by them alone. */
+export const PROMPT_MS = 2_000;
+/** So many changes in a row that came after a read and claim to be from before it: the answers' Date is wrong. */
+export const DATE_CONTRADICTIONS = 3;
+
 /** A change stamped further ahead of its arrival than this does not advance the cell's event time. */
 export const POISON_AHEAD_MS = 5 * 60_000;
 

@@ -3,6 +3,7 @@
  * carries the rule's number, so that tests and counters can show that each has happened.
  */
 import type { StockChange } from './entry.ts';
+import { EARLIEST_MS } from './limits.ts';
 import type { Cell } from './model.ts';
 import { blankCell } from './unknown.ts';
 
@@ -42,6 +43,10 @@ export interface Arrival {
   readonly atMs: number;
   /** See `isPoison` in clock-bounds.ts. */
   readonly poison: boolean;
+  /** See `isAhead` in clock-bounds.ts. */
+  readonly ahead: boolean;
+  /** Store's clock: what is stamped before it was certainly visible to the latest read; see `lowWatermarkMs`. */
+  readonly seenBeforeMs: number;
   /** Set when the cell's variant is a tombstone. */
   readonly variantGoneAtMs: number | null;
 }
@@ -88,7 +93,7 @@ function createCell(change: StockChange, arrival: Arrival): ChangeOutcome {
 
 /** A late change does not bring a tombstone back. One that the last read may not have seen asks for another read. */
 function mergeIntoTombstone(cell: Cell, change: StockChange, arrival: Arrival): ChangeOutcome {
-  const seen = change.updateTimeMs < cell.readLoMs;
+  const seen = change.updateTimeMs < arrival.seenBeforeMs;
   const advances = !arrival.poison && change.updateTimeMs > cell.eventTimeMs;
   return {
     branch: seen ? 'gone, seen by the read' : 'gone, in doubt',
@@ -117,7 +122,7 @@ function mergeStale(cell: Cell, change: StockChange): ChangeOutcome {
 /** Rule 3. Equal times order nothing; the chain does, as long as only one order fits it. */
 function mergeSameInstant(cell: Cell, change: StockChange, arrival: Arrival): ChangeOutcome {
   const keep = { cell, applied: false, oblige: false, gap: null };
-  if (change.updateTimeMs < cell.readLoMs) {
+  if (change.updateTimeMs < arrival.seenBeforeMs) {
     return { ...keep, branch: '3 seen by the read', oblige: change.new !== cell.qty };
   }
   if (cell.eventCount === 1 && change.old === cell.eventOld && change.new === cell.qty) {
@@ -136,7 +141,7 @@ function mergeSameInstant(cell: Cell, change: StockChange, arrival: Arrival): Ch
       cell: withValue(counted, change, arrival),
       applied: true,
       // With three or more changes in one instant a repeated one can pass for a successor.
-      oblige: change.updateTimeMs <= cell.readHiMs || cell.eventCount > 1,
+      oblige: mayBeSeen(cell.readHiMs, change, arrival.ahead) || cell.eventCount > 1,
       gap: null,
     };
   }
@@ -150,7 +155,7 @@ function mergeSameInstant(cell: Cell, change: StockChange, arrival: Arrival): Ch
 /** Rule 4. */
 function mergeNewer(cell: Cell, change: StockChange, arrival: Arrival): ChangeOutcome {
   const advanced = withEvent(cell, change);
-  if (change.updateTimeMs < cell.readLoMs) {
+  if (change.updateTimeMs < arrival.seenBeforeMs) {
     return {
       branch: '4a seen by the read',
       cell: advanced,
@@ -159,7 +164,7 @@ function mergeNewer(cell: Cell, change: StockChange, arrival: Arrival): ChangeOu
       gap: null,
     };
   }
-  if (change.updateTimeMs <= cell.readHiMs) {
+  if (mayBeSeen(cell.readHiMs, change, arrival.ahead)) {
     if (change.new === cell.qty) {
       return { branch: '4b confirmed', cell: advanced, applied: false, oblige: false, gap: null };
     }
@@ -180,6 +185,14 @@ function mergeNewer(cell: Cell, change: StockChange, arrival: Arrival): ChangeOu
     oblige: false,
     gap,
   };
+}
+
+/**
+ * The latest read, whose high watermark that is, need not have come before the change. A stamp that is ahead of its own
+ * arrival comes from a clock that is wrong by an unknown figure: the change may be older than any read.
+ */
+export function mayBeSeen(hiMs: number, change: StockChange, ahead: boolean): boolean {
+  return change.updateTimeMs <= hiMs || (ahead && hiMs > EARLIEST_MS);
 }
 
 function brokenChain(cell: Cell, change: StockChange): ChangeOutcome['gap'] {

@@ -16,6 +16,11 @@ export interface ReadContext {
   readonly hiMs: number;
   /** A read of the same product that was sent later has been merged already. */
   readonly superseded: boolean;
+  /**
+   * An answer about the same product that has been merged was received less than a replica's lag before this read was
+   * sent. Which of the two shows more is unknown: the order of sending proves nothing.
+   */
+  readonly overlaps: boolean;
 }
 
 /** The read may not have seen the last delivery that touched this: it arrived after `s0`, or too little before. */
@@ -83,8 +88,7 @@ export function mergeLevel(
     branch: drift ? 'dominated, drift' : 'dominated, agrees',
     cell: merged,
     overwritten: drift ? { oldQty: cell.qty } : null,
-    // Where the windows overlap, the read sent first may have seen more: one replica is ahead of the other.
-    oblige: drift && cell.verifiedAtMs !== null && read.loMs <= cell.readHiMs,
+    oblige: false,
   };
 }
 
@@ -123,8 +127,9 @@ function dominate(cell: Cell, level: LevelSnapshot, read: ReadContext): Cell {
     qty: level.availableQty,
     source: changed ? 'read' : cell.source,
     asOfMs: changed ? read.sentAtMs : cell.asOfMs,
-    readLoMs: Math.max(cell.readLoMs, read.loMs),
-    readHiMs: Math.max(cell.readLoMs, read.hiMs),
+    // A later read cannot have seen less: a low watermark above all that it can have seen came from a wrong clock.
+    readLoMs: cell.readLoMs > read.hiMs ? read.loMs : Math.max(cell.readLoMs, read.loMs),
+    readHiMs: read.hiMs,
     verifiedAtMs: read.sentAtMs,
     missingAtMs: null,
     unexplainedAtMs: null,

@@ -63,6 +63,8 @@ export interface Variant {
   readonly bundledByCount: number;
   readonly asOfMs: number;
   readonly verifiedAtMs: number | null;
+  /** Store's clock: the high watermark of the latest read when it told the total and no warehouses; else EARLIEST_MS. */
+  readonly totalHiMs: number;
   readonly eventSeq: number;
   readonly eventAtMs: number;
   readonly missingAtMs: number | null;
@@ -83,6 +85,8 @@ export interface Product {
   /** `s0` and the sending time of the latest read merged; 0 and EARLIEST_MS before the first. */
   readonly readSeq: number;
   readonly readAtMs: number;
+  /** When the last of all answers merged was received: a read sent less than a replica's lag after it may show less. */
+  readonly readUntilMs: number;
   readonly missingAtMs: number | null;
   readonly goneAtMs: number | null;
   readonly hasBundle: boolean;
@@ -163,6 +167,8 @@ export interface MirrorState {
   readonly offsetFloorPreviousMs: number | null;
   /** Upper bound of the same, from the last answer's Date header. */
   readonly offsetCeilingMs: number | null;
+  /** How many changes in a row spoke against the Date header: each came after a read that it claims to be older than. */
+  readonly dateContradictions: number;
   /** How late out-of-order changes have lately been. */
   readonly latenessMs: number;
   /** Rows of products not read since this instant may have missed deliveries: nobody was listening before it. */
@@ -191,6 +197,7 @@ export const INITIAL_STATE: MirrorState = {
   offsetFloorMs: null,
   offsetFloorPreviousMs: null,
   offsetCeilingMs: null,
+  dateContradictions: 0,
   latenessMs: GAP_GRACE_DEFAULT_MS / 2,
   trustedAfterMs: EARLIEST_MS,
   lossProvedAtMs: null,
