@@ -72,6 +72,8 @@ function foldChange(ledger: Ledger, entry: DeliveryEntry, change: StockChange): 
   const { branch, gap } = outcome;
   const mayBeInTotal = mayBeSeen(variant.totalHiMs, change, ahead);
   let oblige = outcome.oblige || (outcome.applied && mayBeInTotal);
+  // How much of such a break the total holds already is unknown, even if late deliveries should close it.
+  if (gap !== null && before !== undefined && before.unexplainedAtMs !== null) oblige = true;
   if (gap !== null) oblige = openGap(ledger, change, gap) || oblige;
   else if (OUT_OF_ORDER.has(branch)) oblige = fillGaps(ledger, change, outcome.cell) || oblige;
   if (oblige) next = ledger.obligeVariant(next, 'conflict');

@@ -18,7 +18,8 @@ export function foldRead(ledger: Ledger, entry: ReadEntry): void {
   const read = readContext(ledger, entry, known);
   const product = known === undefined ? undefined : answered(known, entry);
   const standing = tables.obligation(entry.productId);
-  if (standing !== undefined) settleObligation(ledger, standing, read);
+  // A superseded answer is not what the mirror shows: what the later one left open is still to be read.
+  if (standing !== undefined && !read.superseded) settleObligation(ledger, standing, read);
 
   const inConflict = standing?.reason === 'conflict' || standing?.reason === 'quarantine';
   if (entry.snapshot !== null) {

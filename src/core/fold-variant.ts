@@ -135,7 +135,9 @@ function foldTotal(
   const oldQty = variant.goneAtMs === null ? variant.availableQty : null;
   const newQty = seen.availableQty;
   const concurrent = isConcurrent(variant, read);
-  if (concurrent && oldQty !== newQty) {
+  // A total is moved by differences: that one agrees which lacks a change may be by chance. Only levels set it right.
+  const agrees = oldQty === newQty && seen.levels !== null && explainedQty === 0;
+  if (concurrent && !agrees) {
     // The answer may have been received before the delivery that it did not see arrived.
     const atMs = Math.max(ledger.entry.atMs, variant.eventAtMs);
     ledger.oblige(product.productId, 'conflict', { atMs });
