@@ -153,7 +153,7 @@ function foldTotal(
     reservedQty: seen.reservedQty,
     asOfMs: oldQty === newQty ? variant.asOfMs : read.sentAtMs,
     verifiedAtMs: concurrent && oldQty === null ? variant.verifiedAtMs : read.sentAtMs,
-    totalHiMs: totalHighWatermark(variant, seen.levels !== null, concurrent, read),
+    totalHiMs: concurrent ? variant.totalHiMs : totalHiMs(seen, read),
     missingAtMs: null,
     goneAtMs: null,
     lookupAtMs: null,
@@ -181,14 +181,8 @@ function foldTotal(
  * A total alone leaves no window in the levels below it. A change up to this instant that arrives later may be in the
  * total already, so it is in doubt, as rule 4b has it for a level that a read told.
  */
-function totalHighWatermark(
-  variant: Variant,
-  hasLevels: boolean,
-  concurrent: boolean,
-  read: ReadContext,
-): number {
-  if (concurrent) return hasLevels ? variant.totalHiMs : Math.max(variant.totalHiMs, read.hiMs);
-  return hasLevels ? EARLIEST_MS : read.hiMs;
+function totalHiMs({ levels }: VariantSnapshot, { hiMs }: ReadContext): number {
+  return levels === null ? hiMs : EARLIEST_MS;
 }
 
 /** @param warehouseId null: the variant's total. */

@@ -68,6 +68,22 @@ describe('details without warehouses', () => {
     expect([mirror.qty(), mirror.total(), mirror.reason()]).toEqual([5, 5, null]);
   });
 
+  test('a total that agrees but lacks a change settles nothing', () => {
+    const mirror = known();
+    deliver(mirror, AT, { old: 5, new: 6 });
+    expect(mirror.reason()).toBeNull();
+    // It may lack that change, and hold a loss of as much.
+    mirror.read(totalOnly(6), { sentAtMs: AT + S });
+    expect([mirror.total(), mirror.reason()]).toEqual([6, 'conflict']);
+  });
+
+  test('a break of the chain that the total held already is in doubt, whatever comes late', () => {
+    const mirror = known();
+    mirror.read(totalOnly(3), { sentAtMs: AT });
+    deliver(mirror, AT + 60 * S, { old: 2, new: 1 });
+    expect(mirror.reason()).toBe('conflict');
+  });
+
   test('two changes of one instant whose order is unknown leave the level suspect', () => {
     const mirror = known();
     mirror.read(totalOnly(5), { sentAtMs: AT });
@@ -108,6 +124,17 @@ describe('two reads that may have been answered in the other order', () => {
     mirror.read(single(7), { ...slow, s0: mirror.seq });
     mirror.read(single(5), quick);
     expect([mirror.qty(), mirror.reason()]).toEqual([5, 'conflict']);
+  });
+
+  test('a superseded answer leaves the confirming read of a removal where it was', () => {
+    const mirror = mirrorAfterRead(two);
+    mirror.read(gone[0][1], quick);
+    mirror.read(gone[0][1], { sentAtMs: AT, receivedAtMs: AT + S });
+    mirror.read(null, { sentAtMs: AT + 60 * S });
+    const facts = mirror.read(null, { sentAtMs: AT + 70 * S });
+    expect(facts).toContainEqual({ kind: 'missing', what: 'product', id: '10' });
+    mirror.read(null, { sentAtMs: AT + 69 * S, receivedAtMs: AT + 71 * S });
+    expect(mirror.reason()).toBe('confirm_removal');
   });
 
   const two = productSnapshot([
@@ -304,6 +331,16 @@ describe('a Date ten minutes ahead of the stamps', () => {
     mirror.read(levels(qty), { sentAtMs: AT + 1_000 * S });
     expect(mirror.tables.state().dateContradictions).toBe(0);
     expect(mirror.tables.state().offsetCeilingMs).toBe(S);
+  });
+
+  test('is believed as long as only late changes contradict it', () => {
+    const mirror = mirrorAfterRead(single(50));
+    deliver(mirror, AT, { variantId: '7', old: 1, new: 2 });
+    mirror.read(single(50), { sentAtMs: AT + S });
+    for (let i = 0; i < 5; i += 1) {
+      deliver(mirror, AT + 2 * S, { old: 50, new: 49, updateTimeMs: AT - (60 - i) * S });
+    }
+    expect(mirror.tables.state().dateContradictions).toBe(0);
   });
 
   test('is believed as long as late changes say what the reads showed', () => {
