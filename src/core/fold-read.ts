@@ -27,7 +27,7 @@ export function foldRead(ledger: Ledger, entry: ReadEntry): void {
     foldPresent(ledger, entry, entry.snapshot, present, inConflict, read);
   } else if (product === undefined) ledger.report({ kind: 'not_found', productId: entry.productId });
   else foldAbsentProduct(ledger, product, read);
-  if (read.superseded && product !== undefined) tables.putProduct(product);
+  if (read.superseded && product !== undefined) foldSuperseded(ledger, entry, product);
 
   settleGaps(ledger, entry.productId, read);
 }
@@ -57,6 +57,14 @@ function readContext(ledger: Ledger, entry: ReadEntry, product: Product | undefi
     superseded: product !== undefined && entry.sentAtMs < product.readAtMs,
     overlaps: product !== undefined && entry.sentAtMs < product.readUntilMs + REPLICA_LAG_MS,
   };
+}
+
+/** Sent earlier, it may have been sampled later. What it shows is judged row by row; that it shows nothing is a doubt. */
+function foldSuperseded(ledger: Ledger, entry: ReadEntry, product: Product): void {
+  ledger.tables.putProduct(product);
+  const isEarlier = entry.receivedAtMs + REPLICA_LAG_MS <= product.readAtMs;
+  if (entry.snapshot !== null || product.goneAtMs !== null || isEarlier) return;
+  ledger.oblige(product.productId, 'conflict', { atMs: Math.max(entry.atMs, product.readUntilMs) });
 }
 
 /** As long as the answer was on its way it may have been sampled, even if the log has it later. */

@@ -126,6 +126,20 @@ describe('two reads that may have been answered in the other order', () => {
     expect([mirror.qty(), mirror.reason()]).toEqual([5, 'conflict']);
   });
 
+  test('a superseded 404 is a doubt', () => {
+    const mirror = mirrorAfterRead(two);
+    mirror.read(two, { sentAtMs: AT });
+    mirror.read(null, { sentAtMs: AT - S, receivedAtMs: AT + S });
+    expect(mirror.reason()).toBe('conflict');
+  });
+
+  test('a superseded 404 that was answered 2 s before the other was asked for is none', () => {
+    const mirror = mirrorAfterRead(two);
+    mirror.read(two, { sentAtMs: AT });
+    mirror.read(null, { sentAtMs: AT - 3 * S, receivedAtMs: AT - 2 * S });
+    expect(mirror.reason()).toBeNull();
+  });
+
   test('a superseded answer leaves the confirming read of a removal where it was', () => {
     const mirror = mirrorAfterRead(two);
     mirror.read(gone[0][1], quick);

@@ -284,7 +284,7 @@ function setReadFault({ service, time, random }: Stage, fault: ReadFault, probab
   const { reads } = service;
   switch (fault) {
     case 'stale':
-      reads.stale = { probability, ageMs: 1_900 };
+      reads.stale = { probability, ageMs: [300, 1_000, 1_900][Math.floor(random() * 3)] ?? 1_900 };
       return;
     case 'slow':
       reads.slow = { probability, ms: 4_000 };

@@ -58,8 +58,16 @@ export const READ: readonly Mutant[] = [
     id: 'overlap-without-superseded',
     breaks: 'a superseded answer may have been sampled last (docs/architecture.md#reads)',
     file: 'src/core/fold-read.ts',
-    find: '  if (read.superseded && product !== undefined) tables.putProduct(product);',
+    find: '  ledger.tables.putProduct(product);',
     replace: '',
+    tests: ['test/core/found-wrong.test.ts'],
+  },
+  {
+    id: 'superseded-absence-forgotten',
+    breaks: 'a superseded 404 may be the later answer: it is a doubt (docs/architecture.md#removals)',
+    file: 'src/core/fold-read.ts',
+    find: 'if (entry.snapshot !== null || product.goneAtMs !== null || isEarlier) return;',
+    replace: 'if (product.readSeq >= 0) return;',
     tests: ['test/core/found-wrong.test.ts'],
   },
   {
