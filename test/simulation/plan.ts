@@ -151,7 +151,7 @@ export function drawPlan(seed: number): Plan {
     resyncCron: isLong ? null : random.pick(['0 3 * * *', '*/3 * * * *', null]),
     maxConcurrency: random.pick([1, 3, 8]),
     maxRps: random.pick([5, 50, 50]),
-    readLatencyMs: random.pick([0, 20, 200, 1_500, 2_500]),
+    readLatencyMs: random.pick([0, 20, 200, 1_500]),
     leavesOutWarehouses,
     dateAheadMs: store.pick([0, 0, 0, 0, 0, 5_000, 600_000]),
     instantReads: random.chance(0.8),

@@ -181,6 +181,7 @@ class Run {
       machine: this.#machine,
       mail: this.#mail,
       count: (what) => this.#count(what),
+      readLatencyMs: plan.readLatencyMs,
       onResync: () => this.#calls.released(),
       onBackUp: () => {
         this.#stage.backup = { file: this.#machine.disk.backUp(), atMs: time.nowMs };
