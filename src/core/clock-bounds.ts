@@ -1,6 +1,6 @@
 /**
- * What can be known of the service's clock (docs/architecture.md#clock-bounds): bounds of the offset
- * θ = service's clock − own clock, and from them the window, in the service's clock, in which a read was sampled.
+ * What can be known of the store's clock (docs/architecture.md#clock-bounds): bounds of the offset θ = store time − own
+ * time, and from them the window, in store time, in which a read was sampled.
  */
 import {
   DATE_CONTRADICTIONS,
@@ -43,7 +43,7 @@ export function observeArrival(floor: OffsetFloor, updateTimeMs: number, arrived
   return { ...floor, offsetFloorMs: bound };
 }
 
-/** The change claims a time too far ahead of its arrival to be let near the cell's event time. */
+/** A future-dated change: its time is too far ahead of its arrival to advance the event time of a stock level. */
 export function isPoison(
   updateTimeMs: number,
   arrivedAtMs: number,
@@ -65,9 +65,9 @@ export function isAhead(
 export type DateDoubt = OffsetFloor & Pick<MirrorState, 'dateContradictions'>;
 
 /**
- * A change that, by the Date of a read's answer, is older than that read, which showed otherwise. When it is prompt and
- * starts from what the read showed, it was made after the read, and the Date was ahead of the stamps. When it says what
- * the read showed, the Date was right. Late ones prove nothing.
+ * Weighs a change that, by the Date of a read's answer, is older than that read. When it is prompt and starts from what
+ * the read showed, it was made after the read, and the Date was ahead of the stamps. When it leads to what the read
+ * showed, the Date was right. A late change proves nothing.
  */
 export function weighDate(
   known: DateDoubt,
@@ -100,13 +100,13 @@ export interface ReadWindow {
   readonly hiMs: number;
   /** Upper bound of θ that this answer gave; null when it had no usable Date header. */
   readonly ceilingMs: number | null;
-  /** What is left of the doubts about the Date header: none when this one agrees with the arrivals. */
+  /** Contradictions of the Date header that still count: none when this one agrees with the arrivals. */
   readonly dateContradictions: number;
   /** The bounds exclude each other: a clock was set. What was learnt from arrivals must be learnt anew. */
   readonly contradicts: boolean;
 }
 
-/** Window, in the service's clock, of the instant that a read shows. Unknown sides are unbounded: slower, never wrong. */
+/** Window, in store time, of the instant that a read shows. An unknown side is unbounded: slower, never wrong. */
 export function readWindow(
   read: {
     readonly sentAtMs: number;

@@ -1,4 +1,4 @@
-/** Folds one webhook delivery: each change into its cell and its variant's total, each doubt into an obligation. */
+/** Applies one webhook delivery: each change to its stock level and its variant's total; each doubt asks for a read. */
 import {
   isAhead,
   isPoison,
@@ -31,7 +31,7 @@ export function foldDelivery(ledger: Ledger, entry: DeliveryEntry): void {
 
 const OUT_OF_ORDER: ReadonlySet<ChangeBranch> = new Set(['2 stale', '2 stale, yet follows', '3 precedes']);
 
-/** Where an obligation means that another value may be the cell's last. */
+/** Where a re-read request means that another value may be the last of the stock level. */
 const ORDER_IN_DOUBT: ReadonlySet<ChangeBranch> = new Set([
   '2 stale, yet follows',
   '3 follows',
@@ -77,7 +77,7 @@ function foldChange(ledger: Ledger, entry: DeliveryEntry, change: StockChange): 
   if (gap !== null) oblige = openGap(ledger, change, gap) || oblige;
   else if (OUT_OF_ORDER.has(branch)) oblige = fillGaps(ledger, change, outcome.cell) || oblige;
   if (oblige) next = ledger.obligeVariant(next, 'conflict');
-  // The read will tell a total only, in which two such doubts can cancel out: the next change of the cell settles it.
+  // The read will show a total only, in which two such doubts can cancel out: the next change of the level settles it.
   const isUnexplained = isToldInTotal(variant) && outcome.oblige && ORDER_IN_DOUBT.has(branch);
   const cell = isUnexplained ? { ...outcome.cell, unexplainedAtMs: entry.atMs } : outcome.cell;
   if (outcome.applied) next = applyValue(ledger, entry, change, before, cell, next);
@@ -90,7 +90,7 @@ function isToldInTotal({ kind, totalHiMs }: Variant): boolean {
   return kind === 'pulled' || kind === 'bundle' || totalHiMs > EARLIEST_MS;
 }
 
-/** Writes the cell's new value, the row of the change feed, and the total's movement. */
+/** Writes the new stock level, its row of the change feed, and the movement of the total. */
 function applyValue(
   ledger: Ledger,
   entry: DeliveryEntry,
@@ -123,7 +123,7 @@ function applyValue(
     tables.putCell({ ...cell, changeSeq });
   }
 
-  // What the total already held: a new cell as the change found it, and a loss that a read showed in the total alone.
+  // What the total already held: a new level as the change found it, and a loss that a read showed in the total alone.
   const held = before === undefined || before.unexplainedAtMs !== null ? change.old : before.qty;
   const deltaQty = cell.qty - held;
   const total = variant.availableQty;

@@ -1,4 +1,4 @@
-/** Folds one product/detail answer: levels, totals and descriptions in, obligations and gaps that it meets out. */
+/** Applies one product/detail answer: levels, totals and descriptions in, the re-read requests and gaps it meets out. */
 import { offsetFloorMs, readWindow } from './clock-bounds.ts';
 import type { ProductSnapshot, ReadEntry } from './entry.ts';
 import { foldAbsentProduct, foldAbsentVariants } from './fold-absence.ts';

@@ -1,4 +1,4 @@
-/** Folds one variant of a product read: its levels, its total, its description. */
+/** Applies one variant of a product read: its levels, its total, its description. */
 import type { LevelSnapshot, VariantSnapshot } from './entry.ts';
 import type { DriftCause } from './fact.ts';
 import { judgeCells } from './fold-absence.ts';
@@ -18,9 +18,9 @@ export interface VariantSighting {
   readonly requestId: string | null;
   /** The product's name changed, and with it what its variants' rows show. */
   readonly renamed: boolean;
-  /** The product was not read since the mirror last did not listen. */
+  /** The product was not read since the last downtime. */
   readonly inDowntime: boolean;
-  /** A contradiction was on record before the read. */
+  /** A contradiction was known before the read. */
   readonly inConflict: boolean;
 }
 
@@ -37,7 +37,7 @@ export function foldVariant(ledger: Ledger, sighting: VariantSighting, read: Rea
   }
   const described: Variant = read.superseded ? before : describe(before, seen, product.productId);
 
-  // The levels first: a total's own row in the feed tells only what they do not explain.
+  // The levels first: the total has a row of its own in the feed only for what they do not explain.
   let explainedQty = 0;
   let differs = false;
   for (const level of seen.levels ?? []) {
@@ -179,7 +179,7 @@ function foldTotal(
 
 /**
  * A total alone leaves no window in the levels below it. A change up to this instant that arrives later may be in the
- * total already, so it is in doubt, as rule 4b has it for a level that a read told.
+ * total already, so it is in doubt, as rule 4b has it for a level that a read showed.
  */
 function totalHiMs({ levels }: VariantSnapshot, { hiMs }: ReadContext): number {
   return levels === null ? hiMs : EARLIEST_MS;
@@ -271,7 +271,7 @@ function renumberCells(ledger: Ledger, variantId: string): void {
   }
 }
 
-/** The total moved, and nobody tells in which warehouse. */
+/** The total moved, and no read shows in which warehouse. */
 function suspectCells(ledger: Ledger, variantId: string): void {
   for (const cell of ledger.tables.cellsOf(variantId)) {
     if (cell.goneAtMs === null) ledger.tables.putCell({ ...cell, unexplainedAtMs: ledger.entry.atMs });

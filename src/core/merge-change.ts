@@ -1,5 +1,5 @@
 /**
- * How one change merges into its cell (docs/architecture.md#changes, rules 1 to 4). The outcome's branch
+ * How one change applies to its stock level (docs/architecture.md#changes, rules 1 to 4). The outcome's branch
  * carries the rule's number, so that tests and counters can show that each has happened.
  */
 import type { StockChange } from './entry.ts';
@@ -30,7 +30,7 @@ export type ChangeBranch = (typeof CHANGE_BRANCHES)[number];
 export interface ChangeOutcome {
   readonly branch: ChangeBranch;
   readonly cell: Cell;
-  /** True when the cell's value is now the change's `new`. */
+  /** True when the level is now the change's `new`. */
   readonly applied: boolean;
   /** The product must be read by a read that starts later. */
   readonly oblige: boolean;
@@ -47,7 +47,7 @@ export interface Arrival {
   readonly ahead: boolean;
   /** Store's clock: what is stamped before it was certainly visible to the latest read; see `lowWatermarkMs`. */
   readonly seenBeforeMs: number;
-  /** Set when the cell's variant is a tombstone. */
+  /** Set when the variant is a tombstone. */
   readonly variantGoneAtMs: number | null;
 }
 
@@ -70,7 +70,7 @@ export function mergeChange(cell: Cell | undefined, change: StockChange, arrival
   return mergeNewer(touched, change, arrival);
 }
 
-/** Rule 1. Nothing older is known, so there is no chain to check; that the cell was unknown is itself a doubt. */
+/** Rule 1. Nothing older is known, so there is no chain to check. An unknown level is itself a reason to read. */
 function createCell(change: StockChange, arrival: Arrival): ChangeOutcome {
   const base: Cell = {
     ...blankCell(change.variantId, change.warehouseId),
@@ -106,7 +106,7 @@ function mergeIntoTombstone(cell: Cell, change: StockChange, arrival: Arrival): 
 
 /**
  * Rule 2. A change that starts exactly from the present value may be the newer one under a skewed clock. Its time does
- * not speak against that, not even when the last read lies between: the service's clock may have been set back.
+ * not speak against that, not even when the last read lies between: the store's clock may have been set back.
  */
 function mergeStale(cell: Cell, change: StockChange): ChangeOutcome {
   const follows = change.old === cell.qty && change.new !== cell.qty;
@@ -168,7 +168,7 @@ function mergeNewer(cell: Cell, change: StockChange, arrival: Arrival): ChangeOu
     if (change.new === cell.qty) {
       return { branch: '4b confirmed', cell: advanced, applied: false, oblige: false, gap: null };
     }
-    // A matching `old` would not lift the doubt: A→B→A hides there.
+    // A matching `old` proves nothing: A→B→A hides there.
     return {
       branch: '4b in doubt',
       cell: withValue(advanced, change, arrival),
@@ -209,7 +209,7 @@ function withValue(cell: Cell, change: StockChange, arrival: Arrival): Cell {
     qty: change.new,
     unexplainedAtMs: null,
     source: 'webhook',
-    // A poisoned stamp says nothing about when the value was true; its arrival does.
+    // A future-dated stamp says nothing about when the value was true; its arrival does.
     asOfMs: arrival.poison ? arrival.atMs : change.updateTimeMs,
   };
 }

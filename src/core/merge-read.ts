@@ -1,5 +1,5 @@
 /**
- * How one product read merges into a cell or a total (docs/architecture.md#reads): it never overwrites a
+ * How one product read applies to a stock level or a total (docs/architecture.md#reads): it never overwrites a
  * change that it may not have seen, and what it overwrites it says.
  */
 import type { LevelSnapshot } from './entry.ts';
@@ -46,7 +46,7 @@ export interface LevelOutcome {
   readonly branch: LevelBranch;
   /** Null: nothing to write. */
   readonly cell: Cell | null;
-  /** What the mirror held, when the value was overwritten; null for a new or returning cell. */
+  /** What the mirror held, when the value was overwritten; null for a new or returning level. */
   readonly overwritten: { readonly oldQty: number | null } | null;
   readonly oblige: boolean;
 }
@@ -99,7 +99,7 @@ export type AbsenceVerdict =
   | { readonly kind: 'sighted'; readonly missingAtMs: number; readonly confirmAtMs: number }
   | { readonly kind: 'confirmed' };
 
-/** A cell, variant or product that a read no longer showed: two dominated reads must agree, far enough apart. */
+/** A level, variant or product that a read no longer showed: two dominated reads must agree, far enough apart. */
 export function judgeAbsence(
   thing: { readonly missingAtMs: number | null; readonly eventSeq: number; readonly eventAtMs: number },
   read: ReadContext,
@@ -119,7 +119,7 @@ export function judgeAbsence(
   return { kind: 'sighted', missingAtMs, confirmAtMs };
 }
 
-/** The read's figures become the cell's; its event time stays, so that stragglers are still told apart. */
+/** The read's figures become the level's; its event time stays, so that stragglers are still told from news. */
 function dominate(cell: Cell, level: LevelSnapshot, read: ReadContext): Cell {
   const changed = cell.goneAtMs !== null || cell.qty !== level.availableQty;
   return {

@@ -2,7 +2,7 @@
 import { EARLIEST_MS } from './limits.ts';
 import type { Cell, Product, Variant } from './model.ts';
 
-/** A cell before its first figure: nothing that comes is older, and no read has set it. */
+/** A stock level before its first figure: nothing that comes is older, and no read has set it. */
 export function blankCell(variantId: string, warehouseId: string): Cell {
   return {
     variantId,
