@@ -1,5 +1,12 @@
-/** Folds one webhook delivery: each change into its cell and its variant's total, each doubt into an obligation. */
-import { isPoison, observeArrival, offsetFloorMs } from './clock-bounds.ts';
+/** Applies one webhook delivery: each change to its stock level and its variant's total; each doubt asks for a read. */
+import {
+  isAhead,
+  isPoison,
+  lowWatermarkMs,
+  observeArrival,
+  offsetFloorMs,
+  weighDate,
+} from './clock-bounds.ts';
 import type { DeliveryEntry, StockChange, Unreadable } from './entry.ts';
 import { fillGap, gapGraceMs, observeLateness } from './gap.ts';
 import type { Ledger } from './ledger.ts';
@@ -7,11 +14,12 @@ import {
   BUNDLE_DELAY_MAX_MS,
   BUNDLE_DELAY_MIN_MS,
   BUNDLE_DELAY_PER_PRODUCT_MS,
+  EARLIEST_MS,
   GAPS_OF_A_CELL,
   UNKNOWN_EVENT_CANARY_EVERY_MS,
   UNREADABLE_CANARY_EVERY_MS,
 } from './limits.ts';
-import { mergeChange, type ChangeBranch } from './merge-change.ts';
+import { mayBeSeen, mergeChange, type ChangeBranch } from './merge-change.ts';
 import type { Cell, Gap, Variant } from './model.ts';
 import { unmappedVariant } from './unknown.ts';
 
@@ -23,7 +31,7 @@ export function foldDelivery(ledger: Ledger, entry: DeliveryEntry): void {
 
 const OUT_OF_ORDER: ReadonlySet<ChangeBranch> = new Set(['2 stale', '2 stale, yet follows', '3 precedes']);
 
-/** Where an obligation means that another value may be the cell's last. */
+/** Where a re-read request means that another value may be the last of the stock level. */
 const ORDER_IN_DOUBT: ReadonlySet<ChangeBranch> = new Set([
   '2 stale, yet follows',
   '3 follows',
@@ -34,7 +42,9 @@ const ORDER_IN_DOUBT: ReadonlySet<ChangeBranch> = new Set([
 function foldChange(ledger: Ledger, entry: DeliveryEntry, change: StockChange): void {
   const { tables } = ledger;
   const poison = isPoison(change.updateTimeMs, entry.atMs, ledger.state);
-  if (!poison) {
+  const ahead = isAhead(change.updateTimeMs, entry.atMs, ledger.state);
+  // What is stamped by a clock that is ahead says nothing about the others.
+  if (!poison && !ahead) {
     const floor = observeArrival(ledger.state, change.updateTimeMs, entry.atMs);
     if (floor !== ledger.state) ledger.state = { ...ledger.state, ...floor };
   }
@@ -44,8 +54,13 @@ function foldChange(ledger: Ledger, entry: DeliveryEntry, change: StockChange): 
     seq: entry.seq,
     atMs: entry.atMs,
     poison,
+    ahead,
+    seenBeforeMs: before === undefined ? EARLIEST_MS : lowWatermarkMs(before, ledger.state),
     variantGoneAtMs: variant.goneAtMs,
   });
+  if (before !== undefined && outcome.branch === '4a seen by the read' && !ahead) {
+    ledger.state = { ...ledger.state, ...weighDate(ledger.state, before, change, entry.atMs) };
+  }
   ledger.report({
     kind: 'change',
     branch: outcome.branch,
@@ -55,11 +70,14 @@ function foldChange(ledger: Ledger, entry: DeliveryEntry, change: StockChange): 
 
   let next: Variant = { ...variant, eventSeq: entry.seq, eventAtMs: entry.atMs };
   const { branch, gap } = outcome;
-  let oblige = outcome.oblige;
+  const mayBeInTotal = mayBeSeen(variant.totalHiMs, change, ahead);
+  let oblige = outcome.oblige || (outcome.applied && mayBeInTotal);
+  // How much of such a break the total holds already is unknown, even if late deliveries should close it.
+  if (gap !== null && before !== undefined && before.unexplainedAtMs !== null) oblige = true;
   if (gap !== null) oblige = openGap(ledger, change, gap) || oblige;
   else if (OUT_OF_ORDER.has(branch)) oblige = fillGaps(ledger, change, outcome.cell) || oblige;
   if (oblige) next = ledger.obligeVariant(next, 'conflict');
-  // The read will tell a total only, in which two such doubts can cancel out: the next change of the cell settles it.
+  // The read will show a total only, in which two such doubts can cancel out: the next change of the level settles it.
   const isUnexplained = isToldInTotal(variant) && outcome.oblige && ORDER_IN_DOUBT.has(branch);
   const cell = isUnexplained ? { ...outcome.cell, unexplainedAtMs: entry.atMs } : outcome.cell;
   if (outcome.applied) next = applyValue(ledger, entry, change, before, cell, next);
@@ -67,12 +85,12 @@ function foldChange(ledger: Ledger, entry: DeliveryEntry, change: StockChange): 
   tables.putVariant(next);
 }
 
-/** The warehouses of a set, and of what another store sells, stand in no read. */
-function isToldInTotal({ kind }: Variant): boolean {
-  return kind === 'pulled' || kind === 'bundle';
+/** The warehouses of a set, and of what another store sells, stand in no read. Nor do others where the store leaves them out. */
+function isToldInTotal({ kind, totalHiMs }: Variant): boolean {
+  return kind === 'pulled' || kind === 'bundle' || totalHiMs > EARLIEST_MS;
 }
 
-/** Writes the cell's new value, the row of the change feed, and the total's movement. */
+/** Writes the new stock level, its row of the change feed, and the movement of the total. */
 function applyValue(
   ledger: Ledger,
   entry: DeliveryEntry,
@@ -105,7 +123,7 @@ function applyValue(
     tables.putCell({ ...cell, changeSeq });
   }
 
-  // What the total already held: a new cell as the change found it, and a loss that a read showed in the total alone.
+  // What the total already held: a new level as the change found it, and a loss that a read showed in the total alone.
   const held = before === undefined || before.unexplainedAtMs !== null ? change.old : before.qty;
   const deltaQty = cell.qty - held;
   const total = variant.availableQty;
@@ -163,7 +181,8 @@ function openGap(
 /**
  * A change out of order fills the gap that it left.
  *
- * @returns true when the product must be read: there is no such gap, and the last read need not have seen the change.
+ * @returns true when the product must be read: there is no such gap, and the last read need not have seen the change,
+ * or the level says otherwise.
  * Either a later delivery is missing too, or the times do not tell the order.
  */
 function fillGaps(ledger: Ledger, change: StockChange, cell: Cell): boolean {
@@ -184,7 +203,8 @@ function fillGaps(ledger: Ledger, change: StockChange, cell: Cell): boolean {
     }
     return false;
   }
-  return change.updateTimeMs >= cell.readLoMs;
+  // Below the low watermark too: when the store's clock was set back, its new changes stand below the old ones.
+  return change.new !== cell.qty || change.updateTimeMs >= cell.readLoMs;
 }
 
 function openGapsOf(ledger: Ledger, { variantId, warehouseId }: StockChange): Gap[] {

@@ -1,10 +1,10 @@
-/** Folds one product/detail answer: levels, totals and descriptions in, obligations and gaps that it meets out. */
+/** Applies one product/detail answer: levels, totals and descriptions in, the re-read requests and gaps it meets out. */
 import { offsetFloorMs, readWindow } from './clock-bounds.ts';
 import type { ProductSnapshot, ReadEntry } from './entry.ts';
 import { foldAbsentProduct, foldAbsentVariants } from './fold-absence.ts';
 import { foldVariant } from './fold-variant.ts';
 import type { Ledger } from './ledger.ts';
-import { EARLIEST_MS } from './limits.ts';
+import { EARLIEST_MS, REPLICA_LAG_MS } from './limits.ts';
 import type { ReadContext } from './merge-read.ts';
 import type { Obligation, Product } from './model.ts';
 import { unreadProduct } from './unknown.ts';
@@ -14,16 +14,20 @@ export function foldRead(ledger: Ledger, entry: ReadEntry): void {
   const { tables } = ledger;
   if (entry.snapshot !== null && !isOwnStore(ledger, entry.snapshot.storeId)) return;
 
-  const product = tables.product(entry.productId);
-  const read = readContext(ledger, entry, product);
+  const known = tables.product(entry.productId);
+  const read = readContext(ledger, entry, known);
+  const product = known === undefined ? undefined : answered(known, entry);
   const standing = tables.obligation(entry.productId);
-  if (standing !== undefined) settleObligation(ledger, standing, read);
+  // A superseded answer is not what the mirror shows: what the later one left open is still to be read.
+  if (standing !== undefined && !read.superseded) settleObligation(ledger, standing, read);
 
   const inConflict = standing?.reason === 'conflict' || standing?.reason === 'quarantine';
   if (entry.snapshot !== null) {
-    foldPresent(ledger, entry, entry.snapshot, product ?? unreadProduct(entry.productId), inConflict, read);
+    const present = product ?? answered(unreadProduct(entry.productId), entry);
+    foldPresent(ledger, entry, entry.snapshot, present, inConflict, read);
   } else if (product === undefined) ledger.report({ kind: 'not_found', productId: entry.productId });
   else foldAbsentProduct(ledger, product, read);
+  if (read.superseded && product !== undefined) foldSuperseded(ledger, entry, product);
 
   settleGaps(ledger, entry.productId, read);
 }
@@ -38,19 +42,34 @@ function isOwnStore(ledger: Ledger, storeId: string): boolean {
 }
 
 function readContext(ledger: Ledger, entry: ReadEntry, product: Product | undefined): ReadContext {
-  const window = readWindow(entry, offsetFloorMs(ledger.state));
+  const window = readWindow(entry, offsetFloorMs(ledger.state), ledger.state.dateContradictions);
   if (window.contradicts) {
     ledger.report({ kind: 'clock_contradiction' });
     ledger.state = { ...ledger.state, offsetFloorMs: null, offsetFloorPreviousMs: null };
   }
-  if (window.ceilingMs !== null) ledger.state = { ...ledger.state, offsetCeilingMs: window.ceilingMs };
+  const { ceilingMs, dateContradictions } = window;
+  if (ceilingMs !== null) ledger.state = { ...ledger.state, offsetCeilingMs: ceilingMs, dateContradictions };
   return {
     s0: entry.s0,
     sentAtMs: entry.sentAtMs,
     loMs: window.loMs,
     hiMs: window.hiMs,
     superseded: product !== undefined && entry.sentAtMs < product.readAtMs,
+    overlaps: product !== undefined && entry.sentAtMs < product.readUntilMs + REPLICA_LAG_MS,
   };
+}
+
+/** Sent earlier, it may have been sampled later. What it shows is judged row by row; that it shows nothing is a doubt. */
+function foldSuperseded(ledger: Ledger, entry: ReadEntry, product: Product): void {
+  ledger.tables.putProduct(product);
+  const isEarlier = entry.receivedAtMs + REPLICA_LAG_MS <= product.readAtMs;
+  if (entry.snapshot !== null || product.goneAtMs !== null || isEarlier) return;
+  ledger.oblige(product.productId, 'conflict', { atMs: Math.max(entry.atMs, product.readUntilMs) });
+}
+
+/** As long as the answer was on its way it may have been sampled, even if the log has it later. */
+function answered(product: Product, { sentAtMs, receivedAtMs }: ReadEntry): Product {
+  return { ...product, readUntilMs: Math.max(product.readUntilMs, sentAtMs, receivedAtMs) };
 }
 
 function settleObligation(ledger: Ledger, standing: Obligation, read: ReadContext): void {
@@ -80,9 +99,14 @@ function foldPresent(
   const renamed = product.name !== snapshot.name;
   const inDowntime = product.readAtMs < ledger.state.trustedAfterMs;
   if (product.goneAtMs !== null || product.detailJson === null) ledger.joinCanary(product.productId, read);
+  let differs = renamed || product.missingAtMs !== null || product.goneAtMs !== null;
   for (const variant of snapshot.variants) {
     const sighting = { variant, product, requestId: entry.requestId, renamed, inDowntime, inConflict };
-    foldVariant(ledger, sighting, read);
+    differs = foldVariant(ledger, sighting, read) || differs;
+  }
+  // Of two answers in an unknown order the earlier may be the one that stands now: the next read cannot overlap them.
+  if (differs && read.overlaps) {
+    ledger.oblige(product.productId, 'conflict', { atMs: Math.max(entry.atMs, product.readUntilMs) });
   }
   foldAbsentVariants(ledger, product.productId, new Set(snapshot.variants.map((v) => v.variantId)), read);
   if (read.superseded) return;

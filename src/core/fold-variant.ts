@@ -1,10 +1,10 @@
-/** Folds one variant of a product read: its levels, its total, its description. */
+/** Applies one variant of a product read: its levels, its total, its description. */
 import type { LevelSnapshot, VariantSnapshot } from './entry.ts';
 import type { DriftCause } from './fact.ts';
 import { judgeCells } from './fold-absence.ts';
 import { noteComponent } from './fold-delivery.ts';
 import type { Ledger } from './ledger.ts';
-import { REPLICA_LAG_MS } from './limits.ts';
+import { EARLIEST_MS } from './limits.ts';
 import { isConcurrent, mergeLevel, type ReadContext } from './merge-read.ts';
 import type { Product, Variant } from './model.ts';
 import { unmappedVariant } from './unknown.ts';
@@ -18,13 +18,14 @@ export interface VariantSighting {
   readonly requestId: string | null;
   /** The product's name changed, and with it what its variants' rows show. */
   readonly renamed: boolean;
-  /** The product was not read since the mirror last did not listen. */
+  /** The product was not read since the last downtime. */
   readonly inDowntime: boolean;
-  /** A contradiction was on record before the read. */
+  /** A contradiction was known before the read. */
   readonly inConflict: boolean;
 }
 
-export function foldVariant(ledger: Ledger, sighting: VariantSighting, read: ReadContext): void {
+/** @returns whether the read shows the variant otherwise than the mirror did, in what a read alone may change. */
+export function foldVariant(ledger: Ledger, sighting: VariantSighting, read: ReadContext): boolean {
   const { tables } = ledger;
   const { variant: seen, product } = sighting;
   const known = tables.variant(seen.variantId);
@@ -32,21 +33,29 @@ export function foldVariant(ledger: Ledger, sighting: VariantSighting, read: Rea
   // Neither brings a tombstone back, nor creates what a later read may have shown to be gone.
   if ((known === undefined || known.goneAtMs !== null) && isConcurrent(before, read)) {
     ledger.oblige(product.productId, 'conflict');
-    return;
+    return false;
   }
   const described: Variant = read.superseded ? before : describe(before, seen, product.productId);
 
-  // The levels first: a total's own row in the feed tells only what they do not explain.
+  // The levels first: the total has a row of its own in the feed only for what they do not explain.
   let explainedQty = 0;
-  for (const level of seen.levels ?? []) explainedQty += foldLevel(ledger, sighting, level, read);
+  let differs = false;
+  for (const level of seen.levels ?? []) {
+    const folded = foldLevel(ledger, sighting, level, read);
+    explainedQty += folded.explainedQty;
+    differs ||= folded.differs;
+  }
   if (seen.levels !== null) {
     const shown = new Set(seen.levels.map((level) => level.warehouseId));
     judgeCells(ledger, product.productId, seen.variantId, shown, read);
   }
 
-  const totalled = foldTotal(ledger, sighting, described, explainedQty, read);
-  const isBack = before.goneAtMs !== null && totalled.goneAtMs === null;
-  if (isBack && seen.levels === null) restoreCells(ledger, sighting, before.goneAtMs);
+  const { variant: totalled, isTrusted } = foldTotal(ledger, sighting, described, explainedQty, read);
+  if (seen.levels === null) {
+    const isBack = before.goneAtMs !== null && totalled.goneAtMs === null;
+    if (isBack) restoreCells(ledger, sighting, before.goneAtMs);
+    if (!isTrusted) suspectCells(ledger, seen.variantId);
+  }
   const redescribed = sighting.renamed || isRedescribed(before, totalled);
   if (redescribed) renumberCells(ledger, seen.variantId);
   if (before.availableQty !== null && before.availableQty !== totalled.availableQty) {
@@ -54,15 +63,22 @@ export function foldVariant(ledger: Ledger, sighting: VariantSighting, read: Rea
   }
   const changed = redescribed || isRevalued(before, totalled) || explainedQty !== 0;
   tables.putVariant(changed ? { ...totalled, changeSeq: ledger.nextChangeSeq() } : totalled);
+  return differs || isShownOtherwise(before, totalled);
 }
 
-/** @returns by how much the level explains a movement of the total. */
+interface FoldedLevel {
+  /** By how much the level explains a movement of the total. */
+  readonly explainedQty: number;
+  /** The read set the level, or shows it although an earlier one did not. */
+  readonly differs: boolean;
+}
+
 function foldLevel(
   ledger: Ledger,
   sighting: VariantSighting,
   level: LevelSnapshot,
   read: ReadContext,
-): number {
+): FoldedLevel {
   const { tables } = ledger;
   const { variant, product, requestId } = sighting;
   const before = tables.cell(variant.variantId, level.warehouseId);
@@ -74,12 +90,12 @@ function foldLevel(
     warehouseId: level.warehouseId,
   });
   if (outcome.oblige) ledger.oblige(product.productId, 'conflict');
-  if (outcome.cell === null) return 0;
+  if (outcome.cell === null) return { explainedQty: 0, differs: false };
   if (outcome.overwritten === null) {
     const revalued =
       before?.onHand !== outcome.cell.onHand || before.reservedQty !== outcome.cell.reservedQty;
     tables.putCell(revalued ? { ...outcome.cell, changeSeq: ledger.nextChangeSeq() } : outcome.cell);
-    return 0;
+    return { explainedQty: 0, differs: isShownAgain(before, outcome.cell) };
   }
   const { oldQty } = outcome.overwritten;
   const newQty = outcome.cell.qty;
@@ -99,7 +115,13 @@ function foldLevel(
   if (oldQty !== null && cause !== null) {
     reportDrift(ledger, sighting, cause, level.warehouseId, oldQty, newQty);
   }
-  return newQty - (oldQty ?? 0);
+  return { explainedQty: newQty - (oldQty ?? 0), differs: true };
+}
+
+interface FoldedTotal {
+  readonly variant: Variant;
+  /** The total speaks for the levels below it: it is what it was, by a figure that itself was certain. */
+  readonly isTrusted: boolean;
 }
 
 function foldTotal(
@@ -108,17 +130,21 @@ function foldTotal(
   variant: Variant,
   explainedQty: number,
   read: ReadContext,
-): Variant {
+): FoldedTotal {
   const { variant: seen, product, requestId } = sighting;
   const oldQty = variant.goneAtMs === null ? variant.availableQty : null;
   const newQty = seen.availableQty;
   const concurrent = isConcurrent(variant, read);
-  if (concurrent && oldQty !== newQty) {
+  // A total is moved by differences: that one agrees which lacks a change may be by chance. Only levels set it right.
+  const agrees = oldQty === newQty && seen.levels !== null && explainedQty === 0;
+  if (concurrent && !agrees) {
     // The answer may have been received before the delivery that it did not see arrived.
     const atMs = Math.max(ledger.entry.atMs, variant.eventAtMs);
     ledger.oblige(product.productId, 'conflict', { atMs });
   }
-  if (read.superseded || (concurrent && oldQty !== null && oldQty !== newQty)) return variant;
+  if (read.superseded || (concurrent && oldQty !== null && oldQty !== newQty)) {
+    return { variant, isTrusted: true };
+  }
 
   const known: Variant = {
     ...variant,
@@ -127,16 +153,11 @@ function foldTotal(
     reservedQty: seen.reservedQty,
     asOfMs: oldQty === newQty ? variant.asOfMs : read.sentAtMs,
     verifiedAtMs: concurrent && oldQty === null ? variant.verifiedAtMs : read.sentAtMs,
+    totalHiMs: concurrent ? variant.totalHiMs : totalHiMs(seen, read),
     missingAtMs: null,
     goneAtMs: null,
     lookupAtMs: null,
   };
-  // As with a level: of two reads so close to each other, the one sent first may have seen more.
-  const soonAfter = variant.verifiedAtMs !== null && read.sentAtMs < variant.verifiedAtMs + REPLICA_LAG_MS;
-  if (seen.levels === null && oldQty !== newQty && soonAfter) ledger.oblige(product.productId, 'conflict');
-  // A first total, and one from a read that may have been too early, is no figure to hold the next against.
-  const isTrusted = variant.verifiedAtMs !== null && oldQty === newQty;
-  if (seen.levels === null && !isTrusted) suspectCells(ledger, seen.variantId);
   const explained = newQty - (oldQty ?? 0) === explainedQty && (oldQty !== null || seen.levels !== null);
   if (oldQty !== newQty && !explained) {
     const cause = oldQty === null ? null : driftCause(ledger, sighting, null);
@@ -152,7 +173,16 @@ function foldTotal(
     });
     if (oldQty !== null && cause !== null) reportDrift(ledger, sighting, cause, null, oldQty, newQty);
   }
-  return known;
+  // A first total, and one from a read that may have been too early, is no figure to hold the next against.
+  return { variant: known, isTrusted: variant.verifiedAtMs !== null && oldQty === newQty };
+}
+
+/**
+ * A total alone leaves no window in the levels below it. A change up to this instant that arrives later may be in the
+ * total already, so it is in doubt, as rule 4b has it for a level that a read showed.
+ */
+function totalHiMs({ levels }: VariantSnapshot, { hiMs }: ReadContext): number {
+  return levels === null ? hiMs : EARLIEST_MS;
 }
 
 /** @param warehouseId null: the variant's total. */
@@ -205,6 +235,21 @@ function isRedescribed(before: Variant, after: Variant): boolean {
   return before.productId !== after.productId || before.name !== after.name || before.sku !== after.sku;
 }
 
+/** A read did not show it, and this one does. */
+function isShownAgain(
+  before: { readonly missingAtMs: number | null } | undefined,
+  after: { readonly missingAtMs: number | null },
+): boolean {
+  return before !== undefined && before.missingAtMs !== null && after.missingAtMs === null;
+}
+
+/** What is on hand or reserved apart: no webhook tells it, and its own instant says how old it is. */
+function isShownOtherwise(before: Variant, after: Variant): boolean {
+  const { onHand, reservedQty } = after;
+  const isRestated = isRedescribed(before, after) || isRevalued({ ...before, onHand, reservedQty }, after);
+  return isRestated || isShownAgain(before, after);
+}
+
 function isRevalued(before: Variant, after: Variant): boolean {
   return (
     before.availableQty !== after.availableQty ||
@@ -226,7 +271,7 @@ function renumberCells(ledger: Ledger, variantId: string): void {
   }
 }
 
-/** The total moved, and nobody tells in which warehouse. */
+/** The total moved, and no read shows in which warehouse. */
 function suspectCells(ledger: Ledger, variantId: string): void {
   for (const cell of ledger.tables.cellsOf(variantId)) {
     if (cell.goneAtMs === null) ledger.tables.putCell({ ...cell, unexplainedAtMs: ledger.entry.atMs });
@@ -234,11 +279,11 @@ function suspectCells(ledger: Ledger, variantId: string): void {
 }
 
 /**
- * The variant is back, and its reads tell no warehouses: what went with it comes back as it was, in doubt until a change
- * sets it. As tombstones, the cells would refuse every change to come.
+ * The variant is back, and its reads tell no warehouses: what went with it comes back as it was. As tombstones, the
+ * stock levels would refuse every change to come.
  */
 function restoreCells(ledger: Ledger, { variant, requestId }: VariantSighting, goneAtMs: number): void {
-  const { tables, entry } = ledger;
+  const { tables } = ledger;
   for (const cell of tables.cellsOf(variant.variantId)) {
     // What had gone before it is not its warehouse any more.
     if (cell.goneAtMs === null || cell.goneAtMs < goneAtMs) continue;
@@ -252,6 +297,6 @@ function restoreCells(ledger: Ledger, { variant, requestId }: VariantSighting, g
       reason: 'restored',
       requestId,
     });
-    tables.putCell({ ...cell, goneAtMs: null, missingAtMs: null, unexplainedAtMs: entry.atMs, changeSeq });
+    tables.putCell({ ...cell, goneAtMs: null, missingAtMs: null, changeSeq });
   }
 }

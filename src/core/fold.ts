@@ -23,7 +23,7 @@ import { unmappedVariant, unreadProduct } from './unknown.ts';
 
 /**
  * @param entry the next entry of the log: entries are folded in the order of `seq`, each once.
- * @param report told what happened, in order.
+ * @param report is called with each fact, in order.
  */
 export function fold(tables: Tables, entry: Entry, report: (fact: Fact) => void): void {
   const ledger = new Ledger(tables, entry, report);
@@ -118,6 +118,7 @@ function foldLookupMissed(ledger: Ledger, entry: LookupMissedEntry): void {
     loMs: EARLIEST_MS,
     hiMs: LATEST_MS,
     superseded: false,
+    overlaps: false,
   };
   for (const variantId of entry.variantIds) {
     const variant = ledger.tables.variant(variantId);

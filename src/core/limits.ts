@@ -5,22 +5,27 @@ export const EARLIEST_MS = -8_640_000_000_000_000;
 /** After any real instant: "not bounded". */
 export const LATEST_MS = 8_640_000_000_000_000;
 
-/** A read may be answered by a replica this far behind the service's truth. */
+/** A read may be answered by a replica of the store that is this far behind. */
 export const REPLICA_LAG_MS = 2_000;
-/** How far the clocks of the service's own nodes may stand apart before a bound derived from one is wrong. */
+/** How far the clocks of the store's own nodes may stand apart before a bound derived from one is wrong. */
 export const NODE_SKEW_MS = 1_000;
 /** The `Date` header has whole seconds: the true instant is up to this much later. */
 export const DATE_HEADER_STEP_MS = 1_000;
 
-/** A change stamped further ahead of its arrival than this does not advance the cell's event time. */
+/** So late at most was the promptest of all deliveries of an hour or two, for a clock that is known by them alone. */
+export const PROMPT_MS = 2_000;
+/** So many changes in a row that came after a read and claim to be from before it: the answers' Date is wrong. */
+export const DATE_CONTRADICTIONS = 3;
+
+/** A change stamped further ahead of its arrival than this is future-dated: it does not advance the event time. */
 export const POISON_AHEAD_MS = 5 * 60_000;
 
 /** Two sightings of an absence must be at least this far apart before anything is tombstoned. */
 export const REMOVAL_CONFIRM_MS = 30_000;
-/** The brake: removing more than both of these at once waits for the operator. */
+/** The mass-removal guard: removing more than both of these at once waits for the operator. */
 export const BRAKE_PRODUCTS = 20;
 export const BRAKE_SHARE = 0.05;
-/** Removals count towards the brake for this long. */
+/** Removals count towards the guard for this long. */
 export const BRAKE_WINDOW_MS = 60 * 60_000;
 
 /** How long a gap waits for the late delivery that closes it. */
@@ -28,14 +33,14 @@ export const GAP_GRACE_MIN_MS = 2_000;
 export const GAP_GRACE_DEFAULT_MS = 3_000;
 export const GAP_GRACE_MAX_MS = 6_000;
 
-/** More gaps of one cell say nothing more; while nothing can be read, each broken chain would add one. */
+/** More gaps of one stock level say nothing more; while nothing can be read, each broken chain would add one. */
 export const GAPS_OF_A_CELL = 100;
 
 /** How many products one proven loss sends to be read again. */
 export const CANARY_PRODUCTS = 200;
-/** A loss proven this soon after the last canary's doubt is one of a crowd: well over the longest grace of a gap. */
+/** A loss proven this soon after the one that the last sweep was for joins it: well over the longest grace of a gap. */
 export const CANARY_CROWD_MS = 10_000;
-/** Bodies that nobody could read send their canaries this far apart. */
+/** Loss sweeps for bodies that cannot be read are this far apart. */
 export const UNREADABLE_CANARY_EVERY_MS = 60_000;
 /** Events of unknown types send theirs this far apart: a new kind of event may come many times a second, for ever. */
 export const UNKNOWN_EVENT_CANARY_EVERY_MS = 60 * 60_000;

@@ -1,8 +1,9 @@
 /**
- * How one change merges into its cell (docs/architecture.md#changes, rules 1 to 4). The outcome's branch
+ * How one change applies to its stock level (docs/architecture.md#changes, rules 1 to 4). The outcome's branch
  * carries the rule's number, so that tests and counters can show that each has happened.
  */
 import type { StockChange } from './entry.ts';
+import { EARLIEST_MS } from './limits.ts';
 import type { Cell } from './model.ts';
 import { blankCell } from './unknown.ts';
 
@@ -29,7 +30,7 @@ export type ChangeBranch = (typeof CHANGE_BRANCHES)[number];
 export interface ChangeOutcome {
   readonly branch: ChangeBranch;
   readonly cell: Cell;
-  /** True when the cell's value is now the change's `new`. */
+  /** True when the level is now the change's `new`. */
   readonly applied: boolean;
   /** The product must be read by a read that starts later. */
   readonly oblige: boolean;
@@ -42,7 +43,11 @@ export interface Arrival {
   readonly atMs: number;
   /** See `isPoison` in clock-bounds.ts. */
   readonly poison: boolean;
-  /** Set when the cell's variant is a tombstone. */
+  /** See `isAhead` in clock-bounds.ts. */
+  readonly ahead: boolean;
+  /** Store's clock: what is stamped before it was certainly visible to the latest read; see `lowWatermarkMs`. */
+  readonly seenBeforeMs: number;
+  /** Set when the variant is a tombstone. */
   readonly variantGoneAtMs: number | null;
 }
 
@@ -65,7 +70,7 @@ export function mergeChange(cell: Cell | undefined, change: StockChange, arrival
   return mergeNewer(touched, change, arrival);
 }
 
-/** Rule 1. Nothing older is known, so there is no chain to check; that the cell was unknown is itself a doubt. */
+/** Rule 1. Nothing older is known, so there is no chain to check. An unknown level is itself a reason to read. */
 function createCell(change: StockChange, arrival: Arrival): ChangeOutcome {
   const base: Cell = {
     ...blankCell(change.variantId, change.warehouseId),
@@ -88,7 +93,7 @@ function createCell(change: StockChange, arrival: Arrival): ChangeOutcome {
 
 /** A late change does not bring a tombstone back. One that the last read may not have seen asks for another read. */
 function mergeIntoTombstone(cell: Cell, change: StockChange, arrival: Arrival): ChangeOutcome {
-  const seen = change.updateTimeMs < cell.readLoMs;
+  const seen = change.updateTimeMs < arrival.seenBeforeMs;
   const advances = !arrival.poison && change.updateTimeMs > cell.eventTimeMs;
   return {
     branch: seen ? 'gone, seen by the read' : 'gone, in doubt',
@@ -101,7 +106,7 @@ function mergeIntoTombstone(cell: Cell, change: StockChange, arrival: Arrival): 
 
 /**
  * Rule 2. A change that starts exactly from the present value may be the newer one under a skewed clock. Its time does
- * not speak against that, not even when the last read lies between: the service's clock may have been set back.
+ * not speak against that, not even when the last read lies between: the store's clock may have been set back.
  */
 function mergeStale(cell: Cell, change: StockChange): ChangeOutcome {
   const follows = change.old === cell.qty && change.new !== cell.qty;
@@ -117,7 +122,7 @@ function mergeStale(cell: Cell, change: StockChange): ChangeOutcome {
 /** Rule 3. Equal times order nothing; the chain does, as long as only one order fits it. */
 function mergeSameInstant(cell: Cell, change: StockChange, arrival: Arrival): ChangeOutcome {
   const keep = { cell, applied: false, oblige: false, gap: null };
-  if (change.updateTimeMs < cell.readLoMs) {
+  if (change.updateTimeMs < arrival.seenBeforeMs) {
     return { ...keep, branch: '3 seen by the read', oblige: change.new !== cell.qty };
   }
   if (cell.eventCount === 1 && change.old === cell.eventOld && change.new === cell.qty) {
@@ -136,7 +141,7 @@ function mergeSameInstant(cell: Cell, change: StockChange, arrival: Arrival): Ch
       cell: withValue(counted, change, arrival),
       applied: true,
       // With three or more changes in one instant a repeated one can pass for a successor.
-      oblige: change.updateTimeMs <= cell.readHiMs || cell.eventCount > 1,
+      oblige: mayBeSeen(cell.readHiMs, change, arrival.ahead) || cell.eventCount > 1,
       gap: null,
     };
   }
@@ -150,7 +155,7 @@ function mergeSameInstant(cell: Cell, change: StockChange, arrival: Arrival): Ch
 /** Rule 4. */
 function mergeNewer(cell: Cell, change: StockChange, arrival: Arrival): ChangeOutcome {
   const advanced = withEvent(cell, change);
-  if (change.updateTimeMs < cell.readLoMs) {
+  if (change.updateTimeMs < arrival.seenBeforeMs) {
     return {
       branch: '4a seen by the read',
       cell: advanced,
@@ -159,11 +164,11 @@ function mergeNewer(cell: Cell, change: StockChange, arrival: Arrival): ChangeOu
       gap: null,
     };
   }
-  if (change.updateTimeMs <= cell.readHiMs) {
+  if (mayBeSeen(cell.readHiMs, change, arrival.ahead)) {
     if (change.new === cell.qty) {
       return { branch: '4b confirmed', cell: advanced, applied: false, oblige: false, gap: null };
     }
-    // A matching `old` would not lift the doubt: A→B→A hides there.
+    // A matching `old` proves nothing: A→B→A hides there.
     return {
       branch: '4b in doubt',
       cell: withValue(advanced, change, arrival),
@@ -182,6 +187,14 @@ function mergeNewer(cell: Cell, change: StockChange, arrival: Arrival): ChangeOu
   };
 }
 
+/**
+ * The latest read, whose high watermark that is, need not have come before the change. A stamp that is ahead of its own
+ * arrival comes from a clock that is wrong by an unknown figure: the change may be older than any read.
+ */
+export function mayBeSeen(hiMs: number, change: StockChange, ahead: boolean): boolean {
+  return change.updateTimeMs <= hiMs || (ahead && hiMs > EARLIEST_MS);
+}
+
 function brokenChain(cell: Cell, change: StockChange): ChangeOutcome['gap'] {
   return change.old === cell.qty ? null : { fromQty: cell.qty, toQty: change.old };
 }
@@ -196,7 +209,7 @@ function withValue(cell: Cell, change: StockChange, arrival: Arrival): Cell {
     qty: change.new,
     unexplainedAtMs: null,
     source: 'webhook',
-    // A poisoned stamp says nothing about when the value was true; its arrival does.
+    // A future-dated stamp says nothing about when the value was true; its arrival does.
     asOfMs: arrival.poison ? arrival.atMs : change.updateTimeMs,
   };
 }

@@ -1,5 +1,5 @@
 /**
- * How one product read merges into a cell or a total (docs/architecture.md#reads): it never overwrites a
+ * How one product read applies to a stock level or a total (docs/architecture.md#reads): it never overwrites a
  * change that it may not have seen, and what it overwrites it says.
  */
 import type { LevelSnapshot } from './entry.ts';
@@ -16,6 +16,11 @@ export interface ReadContext {
   readonly hiMs: number;
   /** A read of the same product that was sent later has been merged already. */
   readonly superseded: boolean;
+  /**
+   * An answer about the same product that has been merged was received less than a replica's lag before this read was
+   * sent. Which of the two shows more is unknown: the order of sending proves nothing.
+   */
+  readonly overlaps: boolean;
 }
 
 /** The read may not have seen the last delivery that touched this: it arrived after `s0`, or too little before. */
@@ -41,7 +46,7 @@ export interface LevelOutcome {
   readonly branch: LevelBranch;
   /** Null: nothing to write. */
   readonly cell: Cell | null;
-  /** What the mirror held, when the value was overwritten; null for a new or returning cell. */
+  /** What the mirror held, when the value was overwritten; null for a new or returning level. */
   readonly overwritten: { readonly oldQty: number | null } | null;
   readonly oblige: boolean;
 }
@@ -83,8 +88,7 @@ export function mergeLevel(
     branch: drift ? 'dominated, drift' : 'dominated, agrees',
     cell: merged,
     overwritten: drift ? { oldQty: cell.qty } : null,
-    // Where the windows overlap, the read sent first may have seen more: one replica is ahead of the other.
-    oblige: drift && cell.verifiedAtMs !== null && read.loMs <= cell.readHiMs,
+    oblige: false,
   };
 }
 
@@ -95,7 +99,7 @@ export type AbsenceVerdict =
   | { readonly kind: 'sighted'; readonly missingAtMs: number; readonly confirmAtMs: number }
   | { readonly kind: 'confirmed' };
 
-/** A cell, variant or product that a read no longer showed: two dominated reads must agree, far enough apart. */
+/** A level, variant or product that a read no longer showed: two dominated reads must agree, far enough apart. */
 export function judgeAbsence(
   thing: { readonly missingAtMs: number | null; readonly eventSeq: number; readonly eventAtMs: number },
   read: ReadContext,
@@ -115,7 +119,7 @@ export function judgeAbsence(
   return { kind: 'sighted', missingAtMs, confirmAtMs };
 }
 
-/** The read's figures become the cell's; its event time stays, so that stragglers are still told apart. */
+/** The read's figures become the level's; its event time stays, so that stragglers are still told from news. */
 function dominate(cell: Cell, level: LevelSnapshot, read: ReadContext): Cell {
   const changed = cell.goneAtMs !== null || cell.qty !== level.availableQty;
   return {
@@ -123,8 +127,9 @@ function dominate(cell: Cell, level: LevelSnapshot, read: ReadContext): Cell {
     qty: level.availableQty,
     source: changed ? 'read' : cell.source,
     asOfMs: changed ? read.sentAtMs : cell.asOfMs,
-    readLoMs: Math.max(cell.readLoMs, read.loMs),
-    readHiMs: Math.max(cell.readLoMs, read.hiMs),
+    // A later read cannot have seen less: a low watermark above all that it can have seen came from a wrong clock.
+    readLoMs: cell.readLoMs > read.hiMs ? read.loMs : Math.max(cell.readLoMs, read.loMs),
+    readHiMs: read.hiMs,
     verifiedAtMs: read.sentAtMs,
     missingAtMs: null,
     unexplainedAtMs: null,

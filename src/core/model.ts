@@ -1,6 +1,6 @@
 /**
- * The mirror's nouns, as the merge rules see them. Ids are the service's digit strings; instants are epoch ms, in
- * the mirror's own clock unless the comment says "service's clock".
+ * The mirror's nouns, as the merge rules see them. Ids are the store's digit strings; instants are epoch ms, in
+ * the mirror's own clock unless the comment says "store time".
  */
 
 import { EARLIEST_MS, GAP_GRACE_DEFAULT_MS } from './limits.ts';
@@ -8,25 +8,25 @@ import { EARLIEST_MS, GAP_GRACE_DEFAULT_MS } from './limits.ts';
 export type Source = 'webhook' | 'read';
 export type VariantKind = 'own' | 'pulled' | 'bundle' | 'assembled';
 
-/** A stock figure of one variant in one warehouse, with what is needed to merge the next input into it. */
+/** A stock level: the figure of one variant in one warehouse, with what is needed to apply the next input to it. */
 export interface Cell {
   readonly variantId: string;
   readonly warehouseId: string;
   readonly qty: number;
   readonly source: Source;
-  /** When the value was true: the change's update time (service's clock), or when the read was sent. */
+  /** When the value was true: the change's update time (store time), or when the read was sent. */
   readonly asOfMs: number;
-  /** Highest update time seen, service's clock; EARLIEST_MS before the first change. Never falls. */
+  /** Highest update time seen, store time; EARLIEST_MS before the first change. Never falls. */
   readonly eventTimeMs: number;
   /** The `old` of the earliest change known at `eventTimeMs`. */
   readonly eventOld: number;
   /** How many changes are known at exactly `eventTimeMs`. */
   readonly eventCount: number;
-  /** Log position and arrival of the last delivery that touched the cell; 0 and EARLIEST_MS when none has. */
+  /** Log position and arrival of the last delivery that touched the level; 0 and EARLIEST_MS when none has. */
   readonly eventSeq: number;
   readonly eventAtMs: number;
-  /** Service's clock: the latest read certainly saw what was before `readLoMs`, certainly not what is after
-   *  `readHiMs`. Both EARLIEST_MS until a read has set the cell. */
+  /** Store time: the latest read certainly saw what was before `readLoMs`, certainly not what is after
+   *  `readHiMs`. Both EARLIEST_MS until a read has set the level. */
   readonly readLoMs: number;
   readonly readHiMs: number;
   /** When the last read that confirmed the value was sent. */
@@ -34,12 +34,12 @@ export interface Cell {
   readonly onHand: number | null;
   readonly reservedQty: number | null;
   readonly onHandAsOfMs: number | null;
-  /** When the first read that no longer showed the cell was sent; null while it is shown. */
+  /** Pending removal: when the first read that no longer showed the level was sent; null while it is shown. */
   readonly missingAtMs: number | null;
   /** Set on a tombstone. */
   readonly goneAtMs: number | null;
-  /** When a read moved the variant's total without telling its warehouses: the value may be wrong until a change sets
-   *  it, or a read tells it. */
+  /** When a read moved the variant's total without showing its warehouses: the value may be wrong until a change sets
+   *  it, or a read shows it. */
   readonly unexplainedAtMs: number | null;
   readonly changeSeq: number;
 }
@@ -52,7 +52,7 @@ export interface Variant {
   readonly upc: string | null;
   readonly name: string;
   readonly kind: VariantKind;
-  /** The sellable total; null until a read has told it. */
+  /** The sellable total; null until a read has shown it. */
   readonly availableQty: number | null;
   readonly onHand: number | null;
   readonly reservedQty: number | null;
@@ -63,6 +63,8 @@ export interface Variant {
   readonly bundledByCount: number;
   readonly asOfMs: number;
   readonly verifiedAtMs: number | null;
+  /** Store time: the high watermark of the latest read when it told the total and no warehouses; else EARLIEST_MS. */
+  readonly totalHiMs: number;
   readonly eventSeq: number;
   readonly eventAtMs: number;
   readonly missingAtMs: number | null;
@@ -76,13 +78,15 @@ export interface Product {
   readonly productId: string;
   readonly name: string | null;
   readonly parentId: string | null;
-  /** Service's clock. */
+  /** Store time. */
   readonly updateTimeMs: number | null;
-  /** The last detail as the service sent it; null until it was read. */
+  /** The last detail as the store sent it; null until it was read. */
   readonly detailJson: string | null;
   /** `s0` and the sending time of the latest read merged; 0 and EARLIEST_MS before the first. */
   readonly readSeq: number;
   readonly readAtMs: number;
+  /** When the last of all answers merged was received: a read sent less than a replica's lag after it may show less. */
+  readonly readUntilMs: number;
   readonly missingAtMs: number | null;
   readonly goneAtMs: number | null;
   readonly hasBundle: boolean;
@@ -106,7 +110,7 @@ export type Reason =
   | 'absent'
   | 'stale';
 
-/** A product that must be read by a read that starts later. */
+/** A re-read request: the product must be read by a read that starts later. */
 export interface Obligation {
   readonly productId: string;
   readonly reason: Reason;
@@ -116,13 +120,13 @@ export interface Obligation {
   /** The latest log position and instant of a doubt about the product. */
   readonly madeSeq: number;
   readonly madeAtMs: number;
-  /** The oldest doubt not yet met: its age is the obligation's age. */
+  /** The oldest doubt not yet met: its age is the request's age. */
   readonly firstMadeAtMs: number;
-  /** Reading earlier would not meet it. LATEST_MS: waits for the operator (the brake). */
+  /** Reading earlier would not meet it. LATEST_MS: waits for the operator (the mass-removal guard). */
   readonly notBeforeMs: number;
 }
 
-/** A break in a cell's `old` → `new` chain: at least one delivery between the two figures is late or lost. */
+/** A break in a level's `old` → `new` chain: at least one delivery between the two figures is late or lost. */
 export interface Gap {
   readonly variantId: string;
   readonly warehouseId: string;
@@ -157,23 +161,25 @@ export interface MirrorState {
   readonly changeSeq: number;
   readonly storeId: string | null;
   readonly lastDeliveryAtMs: number | null;
-  /** Lower bound of (service's clock − own clock): the maxima of this window and the one before it. */
+  /** Lower bound of (store time − own clock): the maxima of this window and the one before it. */
   readonly offsetWindowStartMs: number;
   readonly offsetFloorMs: number | null;
   readonly offsetFloorPreviousMs: number | null;
   /** Upper bound of the same, from the last answer's Date header. */
   readonly offsetCeilingMs: number | null;
+  /** How many changes in a row spoke against the Date header: each came after a read that it claims to be older than. */
+  readonly dateContradictions: number;
   /** How late out-of-order changes have lately been. */
   readonly latenessMs: number;
-  /** Rows of products not read since this instant may have missed deliveries: nobody was listening before it. */
+  /** Rows of products not read since this instant may have missed deliveries: the mirror was down before it. */
   readonly trustedAfterMs: number;
   /** When the last loss was proven. */
   readonly lossProvedAtMs: number | null;
-  /** An authentic body could not be read: what moves must be read once `canaryDueAtMs` has come. */
+  /** An authentic body could not be understood: a loss sweep is due at this instant. */
   readonly canaryDueAtMs: number | null;
   /** When that was last done. */
   readonly canarySentAtMs: number;
-  /** The latest doubt that a canary was sent for: every loss opened up to then has been answered. */
+  /** The latest loss that a sweep was for: every gap opened up to then has been answered. */
   readonly canaryDoubtSeq: number;
   readonly canaryDoubtAtMs: number;
   /** A component changed: bundles must be read once `bundlesDueAtMs` has come. Null: nothing to do. */
@@ -191,6 +197,7 @@ export const INITIAL_STATE: MirrorState = {
   offsetFloorMs: null,
   offsetFloorPreviousMs: null,
   offsetCeilingMs: null,
+  dateContradictions: 0,
   latenessMs: GAP_GRACE_DEFAULT_MS / 2,
   trustedAfterMs: EARLIEST_MS,
   lossProvedAtMs: null,

@@ -2,7 +2,7 @@
 import { EARLIEST_MS } from './limits.ts';
 import type { Cell, Product, Variant } from './model.ts';
 
-/** A cell before its first figure: nothing that comes is older, and no read has set it. */
+/** A stock level before its first figure: nothing that comes is older, and no read has set it. */
 export function blankCell(variantId: string, warehouseId: string): Cell {
   return {
     variantId,
@@ -46,6 +46,7 @@ export function unmappedVariant(variantId: string, sku: string | null): Variant 
     bundledByCount: 0,
     asOfMs: EARLIEST_MS,
     verifiedAtMs: null,
+    totalHiMs: EARLIEST_MS,
     eventSeq: 0,
     eventAtMs: EARLIEST_MS,
     missingAtMs: null,
@@ -65,6 +66,7 @@ export function unreadProduct(productId: string): Product {
     detailJson: null,
     readSeq: 0,
     readAtMs: EARLIEST_MS,
+    readUntilMs: EARLIEST_MS,
     missingAtMs: null,
     goneAtMs: null,
     hasBundle: false,

@@ -4,6 +4,7 @@
  * columns of the projection's tables are those of `core/model.ts`, where they are explained.
  */
 import { blob, check, index, integer, primaryKey, sql, sqliteTable, text, uniqueIndex } from './drizzle.ts';
+import { EARLIEST_MS } from '../core/limits.ts';
 import { SHARE_BITS } from './shares.ts';
 
 /** The event log: every input, in the order of its commit. `seq` is gapless. */
@@ -83,6 +84,7 @@ export const variants = sqliteTable(
     bundledByCount: integer('bundled_by_count').notNull(),
     asOfMs: integer('as_of_ms').notNull(),
     verifiedAtMs: integer('verified_at_ms'),
+    totalHiMs: integer('total_hi_ms').notNull().default(EARLIEST_MS),
     eventSeq: integer('event_seq').notNull(),
     eventAtMs: integer('event_at_ms').notNull(),
     missingAtMs: integer('missing_at_ms'),
@@ -114,6 +116,7 @@ export const products = sqliteTable(
     updateTimeMs: integer('update_time_ms'),
     readSeq: integer('read_seq').notNull(),
     readAtMs: integer('read_at_ms').notNull(),
+    readUntilMs: integer('read_until_ms').notNull().default(EARLIEST_MS),
     missingAtMs: integer('missing_at_ms'),
     goneAtMs: integer('gone_at_ms'),
     hasBundle: integer('has_bundle').notNull(),
@@ -229,6 +232,7 @@ export const mirrorState = sqliteTable(
     offsetFloorMs: integer('offset_floor_ms'),
     offsetFloorPreviousMs: integer('offset_floor_previous_ms'),
     offsetCeilingMs: integer('offset_ceiling_ms'),
+    dateContradictions: integer('date_contradictions').notNull().default(0),
     latenessMs: integer('lateness_ms').notNull(),
     trustedAfterMs: integer('trusted_after_ms').notNull(),
     lossProvedAtMs: integer('loss_proved_at_ms'),

@@ -68,6 +68,7 @@ export function readContext(over: Partial<ReadContext> = {}): ReadContext {
     loMs: T0 + 8_000,
     hiMs: T0 + 12_000,
     superseded: false,
+    overlaps: false,
     ...over,
   };
 }

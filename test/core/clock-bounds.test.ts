@@ -87,6 +87,7 @@ describe('the window of a read', () => {
       loMs: EARLIEST_MS,
       hiMs: LATEST_MS,
       ceilingMs: null,
+      dateContradictions: 0,
       contradicts: false,
     });
   });
@@ -102,6 +103,7 @@ describe('the window of a read', () => {
       // At the earliest when the request left, and up to 1 s after the second that it names.
       hiMs: T0 + 400 + (T0 + 1_000 - (T0 + 100)) + 1_000,
       ceilingMs: 900,
+      dateContradictions: 0,
       contradicts: false,
     });
   });

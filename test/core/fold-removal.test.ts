@@ -129,13 +129,14 @@ test('a sighting that each read repeats does not put off the other doubts', () =
   const mirror = mirrorAfterRead(WHOLE);
   mirror.deliver(FIRST, change({ old: 5, new: 4, updateTimeMs: T0 + S }));
   mirror.read(WITHOUT_VARIANT, { sentAtMs: FIRST + 1_999 });
-  mirror.read(WITHOUT_VARIANT, { sentAtMs: FIRST + 3_998 });
+  const caughtUp = productSnapshot([variantSnapshot({ 1: 4, 2: 6 })]);
+  mirror.read(caughtUp, { sentAtMs: FIRST + 3_998 });
   expect(mirror.tables.obligation('10')).toMatchObject({
     reason: 'conflict',
     madeAtMs: FIRST + 1_999,
     notBeforeMs: FIRST + 3_999,
   });
-  mirror.read(WITHOUT_VARIANT, { sentAtMs: FIRST + 3_999 });
+  mirror.read(caughtUp, { sentAtMs: FIRST + 3_999 });
   expect(mirror.tables.obligation('10')).toMatchObject({
     reason: 'confirm_removal',
     notBeforeMs: FIRST + 1_999 + 30 * S,
@@ -191,7 +192,8 @@ test('an older 404 merged after a newer answer removes nothing', () => {
   mirror.read(single(5), { sentAtMs: SECOND + 9 * S });
   mirror.read(null, { sentAtMs: SECOND, receivedAtMs: SECOND + 10 * S });
   expect(mirror.tables.product('10')).toMatchObject({ missingAtMs: null, readAtMs: SECOND + 9 * S });
-  expect([mirror.qty(), mirror.reason()]).toEqual([5, null]);
+  // It was answered after the newer one was asked for: which of them shows more is unknown.
+  expect([mirror.qty(), mirror.reason()]).toEqual([5, 'conflict']);
 });
 
 describe('the brake', () => {

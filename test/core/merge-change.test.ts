@@ -12,6 +12,7 @@ interface Row {
   /** Relative to T0, which is the time of the cell's last change, 4→5. */
   readonly at: number;
   readonly poison?: boolean;
+  readonly ahead?: boolean;
   readonly variantGone?: boolean;
   /** Value, event time (relative to T0), `old` and count of the earliest change known at it. */
   readonly then: { qty: number; at: number; eventOld?: number; count?: number };
@@ -93,6 +94,14 @@ const ROWS: Record<ChangeBranch, readonly Row[]> = {
       ...{ old: 5, new: 7, at: 0 },
       then: { qty: 7, at: 0, eventOld: 4, count: 2 },
       applied: true,
+    },
+    {
+      when: 'after the read window, by a clock that is ahead',
+      cell: readAround(-9, -1),
+      ...{ old: 5, new: 7, at: 0, ahead: true },
+      then: { qty: 7, at: 0, eventOld: 4, count: 2 },
+      applied: true,
+      oblige: true,
     },
     {
       when: 'exactly at the upper end of the read window',
@@ -195,6 +204,14 @@ const ROWS: Record<ChangeBranch, readonly Row[]> = {
       applied: true,
       oblige: true,
       gap: { fromQty: 5, toQty: 1 },
+    },
+    {
+      when: 'after the window, by a clock that is ahead',
+      cell: readAround(8, 9),
+      ...{ old: 5, new: 6, at: 99_999, ahead: true },
+      then: { qty: 6, at: 99_999 },
+      applied: true,
+      oblige: true,
     },
     {
       when: 'at the upper end, though the chain fits',
@@ -312,6 +329,8 @@ test.each(cases)('$branch: $row.when', ({ branch, row }) => {
   const outcome = mergeChange(row.cell, change({ old: row.old, new: row.new, updateTimeMs: T0 + row.at }), {
     ...ARRIVAL,
     poison: row.poison ?? false,
+    ahead: row.ahead ?? false,
+    seenBeforeMs: row.cell?.readLoMs ?? EARLIEST_MS,
     variantGoneAtMs: row.variantGone === true ? T0 : null,
   });
   expect(outcome).toMatchObject({
@@ -334,7 +353,13 @@ test.each(cases)('$branch: $row.when', ({ branch, row }) => {
 });
 
 test('an applied value is as old as its change, a poisoned one as old as its arrival', () => {
-  const arrival = { ...ARRIVAL, poison: false, variantGoneAtMs: null };
+  const arrival = {
+    ...ARRIVAL,
+    poison: false,
+    ahead: false,
+    seenBeforeMs: EARLIEST_MS,
+    variantGoneAtMs: null,
+  };
   const later = change({ old: 5, new: 6, updateTimeMs: T0 + 5 });
   expect(mergeChange(cell({ source: 'read' }), later, arrival).cell).toMatchObject({
     source: 'webhook',

@@ -142,10 +142,16 @@ const ROWS: Record<LevelBranch, readonly Row[]> = {
       },
     },
     {
-      when: 'an earlier read is known from further on',
-      cell: cell({ readLoMs: READ.hiMs + 7, readHiMs: READ.hiMs + 9 }),
+      when: 'an earlier read is known from as far on',
+      cell: cell({ readLoMs: READ.hiMs, readHiMs: READ.hiMs + 9 }),
       qty: 5,
-      then: { readLoMs: READ.hiMs + 7, readHiMs: READ.hiMs + 7 },
+      then: { readLoMs: READ.hiMs, readHiMs: READ.hiMs },
+    },
+    {
+      when: 'an earlier read has a window that no earlier one can have: a clock was wrong',
+      cell: cell({ readLoMs: READ.hiMs + 1, readHiMs: READ.hiMs + 9 }),
+      qty: 5,
+      then: window,
     },
   ],
   'dominated, drift': [
@@ -157,16 +163,8 @@ const ROWS: Record<LevelBranch, readonly Row[]> = {
       overwritten: { oldQty: 5 },
     },
     {
-      when: 'the read before it may have been sampled after it',
+      when: 'another read was merged before it',
       cell: cell({ verifiedAtMs: SENT - 1, readHiMs: READ.loMs }),
-      qty: 6,
-      then: { qty: 6, ...window },
-      overwritten: { oldQty: 5 },
-      oblige: true,
-    },
-    {
-      when: 'the read before it was sampled before it',
-      cell: cell({ verifiedAtMs: SENT - 1, readHiMs: READ.loMs - 1 }),
       qty: 6,
       then: { qty: 6, ...window },
       overwritten: { oldQty: 5 },

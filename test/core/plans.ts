@@ -13,6 +13,14 @@ export interface Misfortune {
   readonly unknownOffset?: boolean;
   /** The clocks of the service's nodes contradict the order of a cell's changes. */
   readonly unorderedStamps?: boolean;
+  /** Details may tell totals alone. */
+  readonly untold?: boolean;
+  /** The store's clock is set back by more than any delivery is late. */
+  readonly clockBack?: boolean;
+  /** Some nodes are minutes ahead of the others, and by more than any delivery is late. */
+  readonly aheadNodes?: boolean;
+  /** The answers' Date is minutes ahead of the stamps. */
+  readonly dateAhead?: boolean;
 }
 
 const instants = fc.oneof(fc.integer({ min: 0, max: 3 }), fc.integer({ min: 0, max: 3_000 }));
@@ -31,6 +39,7 @@ function sometimes(oneIn: number, at: boolean | undefined): fc.Arbitrary<boolean
 
 export function plans(misfortune: Misfortune): fc.Arbitrary<Plan> {
   const { losses, lostTails, duplicates, removals, unknownOffset, unorderedStamps } = misfortune;
+  const { untold, clockBack, aheadNodes, dateAhead } = misfortune;
   // A removal takes two reads 30 s apart: only longer histories see one, and what comes late for it.
   const long = (shorter: fc.Arbitrary<number>): fc.Arbitrary<number> =>
     removals === true ? fc.oneof(shorter, fc.integer({ min: 0, max: 60_000 })) : shorter;
@@ -38,6 +47,7 @@ export function plans(misfortune: Misfortune): fc.Arbitrary<Plan> {
     afterMs: long(instants),
     move: fc.integer({ min: 1, max: 3 }),
     skewMs: skews,
+    aheadMs: aheadNodes === true ? fc.constantFrom(0, 0, 60_000, 240_000) : fc.constant(0),
     delayMs: long(delays),
     lost: sometimes(4, losses),
     againMs: duplicates === true ? fc.option(long(delays), { freq: 3 }) : fc.constant(null),
@@ -75,6 +85,12 @@ export function plans(misfortune: Misfortune): fc.Arbitrary<Plan> {
       reads: fc.array(read, { maxLength: removals === true ? 10 : 6 }),
       drainSampled: fraction,
       orderedStamps: fc.constant(unorderedStamps !== true),
+      untold: untold === true ? fc.constantFrom('own' as const, 'pulled' as const) : fc.constant(null),
+      clockBack:
+        clockBack === true
+          ? fc.record({ atMs: fc.integer({ min: 0, max: 6_000 }), byMs: fc.constantFrom(30_000, 90_000) })
+          : fc.constant(null),
+      dateAheadMs: dateAhead === true ? fc.constantFrom(0, 10_000, 600_000) : fc.constant(0),
       productGoneAtMs:
         removals === true
           ? fc.oneof({ weight: 5, arbitrary: fc.constant(Infinity) }, fc.integer({ min: 0, max: 20_000 }))

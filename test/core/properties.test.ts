@@ -47,6 +47,52 @@ test('reading what is owed ends, whatever is removed, and nothing is silently wr
   });
 });
 
+describe('without a figure that is silently wrong', () => {
+  test.each<Misfortune>([
+    { untold: true, losses: true, lostTails: true },
+    { untold: true, duplicates: true },
+    { losses: true, lostTails: true },
+  ])('every total that a read or the webhooks have told is right or suspect, given %j', (misfortune) => {
+    check(misfortune, (plan) => {
+      const service = new SimulatedService({ ...plan, knownBefore: true }, noTotalSilentlyWrong).run();
+      service.drain(service.productIds.length * 8);
+    });
+  });
+
+  test('what a read did not show any more is gone, or suspect', () => {
+    check({ losses: true, lostTails: true, removals: true }, (plan) => {
+      const service = new SimulatedService({ ...plan, knownBefore: true }, noneSilentlyThere).run();
+      service.drain(service.productIds.length * 8);
+    });
+  });
+
+  test("every level whose last change was told is right or suspect after the store's clock was set back", () => {
+    check({ clockBack: true, losses: true }, (plan) => {
+      // Nothing on its way tells whether it was stamped before or after that; nor does a figure that comes twice.
+      const cells = plan.cells.map((cell) => ({
+        ...cell,
+        steps: cell.steps.slice(0, 3).map((step) => ({ ...stepUp(step), delayMs: 0, batched: false })),
+      }));
+      const service = new SimulatedService({ ...plan, cells, knownBefore: true }, neverSilentlyWrong).run();
+      service.drain(service.productIds.length * 12);
+    });
+  });
+
+  test('every level is right or suspect once all has arrived, though some nodes are minutes ahead', () => {
+    check({ aheadNodes: true }, (plan) => {
+      const service = new SimulatedService({ ...plan, knownBefore: true }, rightOnceAllHasArrived).run();
+      service.drain(service.productIds.length * 12);
+    });
+  });
+
+  test('every level whose last change was told is right or suspect, though the Date is minutes ahead', () => {
+    check({ dateAhead: true, losses: true }, (plan) => {
+      const service = new SimulatedService({ ...plan, knownBefore: true }, neverSilentlyWrong).run();
+      service.drain(service.productIds.length * 12);
+    });
+  });
+});
+
 test('stamps up to 1 s out of order leave no wrong cell unsuspected, where no figure comes twice', () => {
   check({ unorderedStamps: true }, (plan) => {
     const cells = plan.cells.map((cell) => ({ ...cell, steps: cell.steps.slice(0, 3).map(stepUp) }));
@@ -246,5 +292,34 @@ const neverSilentlyWrong: Watch = (service, nowMs) => {
     const qty = service.mirror.qty(cell.variantId, cell.warehouseId);
     if (qty === last.item.new || service.isSuspect(cell)) continue;
     throw new Error(`${cell.variantId}/${cell.warehouseId} is silently ${qty}, not ${last.item.new}`);
+  }
+};
+
+/** As long as each change of the variant is merged or was shown by a read, its total is right or under suspicion. */
+const noTotalSilentlyWrong: Watch = (service, nowMs) => {
+  for (const { productId, variantId } of service.cells) {
+    const cells = service.cells.filter((cell) => cell.variantId === variantId);
+    const shownMs = service.shownMs.get(productId) ?? -Infinity;
+    const isTold = cells.every((cell) =>
+      cell.changes.every(
+        (change) => change.trueAtMs > nowMs || change.trueAtMs <= shownMs || service.merged.has(change),
+      ),
+    );
+    const total = service.mirror.total(variantId);
+    if (!isTold || total === null || cells.some((cell) => service.isSuspect(cell))) continue;
+    const truth = cells.reduce((sum, cell) => sum + (service.qtyAt(cell, nowMs) ?? 0), 0);
+    if (total !== truth) throw new Error(`the total of ${variantId} is silently ${total}, not ${truth}`);
+  }
+};
+
+/** What was gone when a read was sampled, and is gone still, is gone, waits for its removal or is under suspicion. */
+const noneSilentlyThere: Watch = (service, nowMs) => {
+  for (const cell of service.cells) {
+    const shownMs = service.shownMs.get(cell.productId) ?? -Infinity;
+    const isGone = service.qtyAt(cell, shownMs) === null && service.qtyAt(cell, nowMs) === null;
+    const changedSince = cell.changes.some(({ trueAtMs }) => trueAtMs > shownMs && trueAtMs <= nowMs);
+    if (!isGone || changedSince || service.isSuspect(cell)) continue;
+    if (service.mirror.qty(cell.variantId, cell.warehouseId) === null) continue;
+    throw new Error(`${cell.variantId}/${cell.warehouseId} is silently there`);
   }
 };

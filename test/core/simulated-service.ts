@@ -13,8 +13,10 @@ export interface StepPlan {
   readonly afterMs: number;
   /** 1 to 3, added modulo 4: few values, so that chains return to where they were. */
   readonly move: number;
-  /** How far the node that stamps it is ahead. */
+  /** How far the node that stamps it is ahead, by up to a second. */
   readonly skewMs: number;
+  /** How far that node is ahead by minutes: below what makes a change future-dated. */
+  readonly aheadMs: number;
   readonly delayMs: number;
   readonly lost: boolean;
   readonly againMs: number | null;
@@ -53,6 +55,12 @@ export interface Plan {
   readonly orderedStamps: boolean;
   /** From then on the first product answers 404. */
   readonly productGoneAtMs: number;
+  /** Details tell totals, and no warehouses, of variants of this kind; null: they tell them all. */
+  readonly untold: 'own' | 'pulled' | null;
+  /** The clocks of the whole store are set back. */
+  readonly clockBack: { readonly atMs: number; readonly byMs: number } | null;
+  /** Answers are dated by a balancer whose clock is ahead of those of the nodes. */
+  readonly dateAheadMs: number;
 }
 
 export interface TrueChange {
@@ -141,7 +149,9 @@ export class SimulatedService {
       }
       if (levels.length === 0) continue;
       const availableQty = levels.reduce((sum, l) => sum + l.availableQty, 0);
-      variants.push({ ...variantSnapshot(null), variantId, availableQty, levels });
+      const { untold } = this.plan;
+      const told = untold === null ? { levels } : { kind: untold };
+      variants.push({ ...variantSnapshot(null), variantId, availableQty, ...told });
     }
     return productSnapshot(variants);
   }
@@ -200,13 +210,13 @@ export class SimulatedService {
   ): void {
     const receivedMs = at.receivedMs ?? at.sentMs;
     const dateMs = at.dateMs === undefined ? receivedMs : at.dateMs;
+    const storeMs = dateMs === null ? null : dateMs + clockMs(this.plan, dateMs) + this.plan.dateAheadMs;
     const facts = this.mirror.read(this.snapshotAt(productId, at.sampledMs), {
       productId,
       sentAtMs: OWN_MS + at.sentMs,
       receivedAtMs: OWN_MS + receivedMs,
       s0: at.s0 ?? this.mirror.seq,
-      serverDateMs:
-        dateMs === null ? null : Math.floor((OWN_MS + dateMs + this.plan.offsetMs) / 1_000) * 1_000,
+      serverDateMs: storeMs === null ? null : Math.floor((OWN_MS + storeMs) / 1_000) * 1_000,
     });
     this.nowMs = Math.max(this.nowMs, at.mergedMs ?? receivedMs);
     this.shownMs.set(productId, Math.max(at.sampledMs, this.shownMs.get(productId) ?? -Infinity));
@@ -307,19 +317,30 @@ export class SimulatedService {
   }
 }
 
+/** Store time minus own time. */
+function clockMs({ offsetMs, clockBack }: Plan, trueMs: number): number {
+  return clockBack === null || trueMs < clockBack.atMs ? offsetMs : offsetMs - clockBack.byMs;
+}
+
 function layOut(
   plan: CellPlan,
   place: (typeof PLACES)[number],
-  { offsetMs, reversedBatches, orderedStamps }: Plan,
+  store: Plan,
   deliveries: Delivery[],
 ): TrueCell {
+  const { reversedBatches, orderedStamps } = store;
   let trueAtMs = 0;
   let qty = plan.isNew && plan.steps.length > 0 ? 0 : plan.start;
   let stampMs = Number.MIN_SAFE_INTEGER;
+  let wasBack = false;
   const drawn: { trueAtMs: number; item: StockChange; step: StepPlan }[] = [];
   for (const step of plan.steps) {
     trueAtMs += step.afterMs;
-    const stampedMs = OWN_MS + trueAtMs + offsetMs + step.skewMs;
+    const isBack = store.clockBack !== null && trueAtMs >= store.clockBack.atMs;
+    // The new time has an order of its own.
+    if (isBack && !wasBack) stampMs = Number.MIN_SAFE_INTEGER;
+    wasBack = isBack;
+    const stampedMs = OWN_MS + trueAtMs + clockMs(store, trueAtMs) + step.skewMs;
     stampMs = orderedStamps ? Math.max(stampMs, stampedMs) : stampedMs;
     const next = (qty + step.move) % 4;
     const item: StockChange = {
@@ -327,7 +348,7 @@ function layOut(
       sku: null,
       old: qty,
       new: next,
-      updateTimeMs: stampMs,
+      updateTimeMs: stampMs + step.aheadMs,
       reason: null,
       orderId: null,
       userId: null,

@@ -184,7 +184,7 @@ test('a filter that keeps few of many rows looks at a bounded number for one pag
   store.change(`
     WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 12000)
     INSERT INTO variants SELECT cast(100000 + i AS TEXT), '10', 'S', NULL, '', 'own', 1, NULL, NULL, 0, NULL, NULL, 0,
-      0, NULL, 0, 0, NULL, NULL, NULL, i FROM n`);
+      0, NULL, 0, 0, NULL, NULL, NULL, i, 0 FROM n`);
   store.change(`
     INSERT INTO cells SELECT variant_id, CASE variant_id WHEN '111111' THEN '2' ELSE '1' END, 1, 'read', 0, 0, 0, 0, 0,
       0, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, change_seq FROM variants`);

@@ -20,6 +20,8 @@ export interface CarrierDeps {
   readonly service: () => SimulatedService;
   /** The way to the service is cut. */
   readonly isCut: () => boolean;
+  readonly dateAheadMs: number;
+  readonly leavesOutWarehouses: boolean;
   /** Told of every body that was answered 2xx, at the instant of the answer. */
   readonly onAnswered: (delivery: Delivery, status: number, ms: number) => void;
   readonly onCall: (call: ApiCall) => void;
@@ -93,8 +95,10 @@ export function createCarriers(deps: CarrierDeps): {
         description: 'no answer: ECONNRESET',
       });
     }
-    const serverDateMs = parseHttpDateMs(answered.headers['date']);
-    return { ...answered, sentAtMs, receivedAtMs: now(), serverDateMs };
+    const storeDateMs = parseHttpDateMs(answered.headers['date']);
+    const serverDateMs = storeDateMs === null ? null : storeDateMs + deps.dateAheadMs;
+    const body = deps.leavesOutWarehouses ? withoutWarehouses(answered.body) : answered.body;
+    return { ...answered, body, sentAtMs, receivedAtMs: now(), serverDateMs };
   };
 
   const transport =
@@ -135,6 +139,17 @@ export function createCarriers(deps: CarrierDeps): {
 
 function told(request: TransportRequest, sentAtMs: number): Pick<ApiCall, 'endpoint' | 'body' | 'sentAtMs'> {
   return { endpoint: request.endpoint, body: request.body, sentAtMs };
+}
+
+type Json = Record<string, unknown>;
+
+/** As the store tells of a pulled variant, of the others too. */
+function withoutWarehouses(bytes: Uint8Array): Uint8Array {
+  const answer = JSON.parse(Buffer.from(bytes).toString('utf8')) as { product?: { variants?: Json[] } };
+  const { product } = answer;
+  if (product?.variants === undefined) return bytes;
+  const variants = product.variants.map((variant) => ({ ...variant, warehouses: undefined }));
+  return Buffer.from(JSON.stringify({ ...answer, product: { ...product, variants } }));
 }
 
 /** @returns null when the service cut the connection. */

@@ -16,6 +16,7 @@ export interface Stage {
   readonly machine: Machine;
   readonly mail: Mail;
   readonly count: (what: string) => void;
+  readonly readLatencyMs: number;
   readonly onResync: () => void;
   /** Before old files come back, and after. */
   readonly onBackUp: () => void;
@@ -280,14 +281,20 @@ function operate(
 }
 
 /** @param probability 0 ends it. */
-function setReadFault({ service, time, random }: Stage, fault: ReadFault, probability: number): void {
+function setReadFault(
+  { service, time, random, readLatencyMs }: Stage,
+  fault: ReadFault,
+  probability: number,
+): void {
   const { reads } = service;
   switch (fault) {
     case 'stale':
-      reads.stale = { probability, ageMs: 1_900 };
+      reads.stale = { probability, ageMs: [300, 1_000, 1_900][Math.floor(random() * 3)] ?? 1_900 };
       return;
     case 'slow':
       reads.slow = { probability, ms: 4_000 };
+      // Some are long on their way in, and show what came after they were sent.
+      reads.latencyMs = { min: 0, max: readLatencyMs + (probability > 0.5 ? 2_500 : 0) };
       return;
     case 'server_error':
       reads.fail = { ...reads.fail, serverError: probability };

@@ -103,6 +103,10 @@ export interface Plan {
   readonly maxConcurrency: number;
   readonly maxRps: number;
   readonly readLatencyMs: number;
+  /** Details leave out the warehouses of all variants, as they do of pulled ones. */
+  readonly leavesOutWarehouses: boolean;
+  /** The answers' Date is that of a balancer, whose clock is so far ahead of the store's. */
+  readonly dateAheadMs: number;
   readonly instantReads: boolean;
   readonly activeMs: number;
   readonly steps: readonly Step[];
@@ -133,6 +137,8 @@ export function drawPlan(seed: number): Plan {
     }
   }
   steps.sort((a, b) => a.atMs - b.atMs);
+  const store = createRandom(seed, 'store');
+  const leavesOutWarehouses = store.chance(0.15);
   return {
     seed,
     startMs: 1_790_000_000_000 + random.int(0, 86_400_000),
@@ -146,10 +152,17 @@ export function drawPlan(seed: number): Plan {
     maxConcurrency: random.pick([1, 3, 8]),
     maxRps: random.pick([5, 50, 50]),
     readLatencyMs: random.pick([0, 20, 200, 1_500]),
+    leavesOutWarehouses,
+    dateAheadMs: store.pick([0, 0, 0, 0, 0, 5_000, 600_000]),
     instantReads: random.chance(0.8),
     activeMs,
-    steps,
+    steps: leavesOutWarehouses ? steps.filter((step) => !isUntold(step.deed)) : steps,
   };
+}
+
+/** Where no read tells the warehouses, nothing tells that one was taken away. */
+function isUntold(deed: Deed): boolean {
+  return deed.do === 'operation' && deed.what === 'remove_warehouse';
 }
 
 /** How likely each trouble is in this run: most runs have some of them, few have all. */
@@ -204,7 +217,10 @@ function drawWeather(random: Random): Weather {
       ],
       [
         some(0.25, 1),
-        (r) => ({ do: 'service_clock', byMs: r.pick([-1, 1]) * r.pick([300, 3_000, 90_000, 3_600_000]) }),
+        (r) => ({
+          do: 'service_clock',
+          byMs: r.pick([-1, -1, 1]) * r.pick([300, 3_000, 10_000, 90_000, 3_600_000]),
+        }),
       ],
       [some(0.3, 0.7), (r) => ({ do: 'resync', products: r.chance(0.5) ? null : r.int(1, 5) })],
       [some(0.2, 0.5), () => ({ do: 'unknown_event' })],
@@ -215,7 +231,7 @@ function drawWeather(random: Random): Weather {
           do: 'future',
           a: r.int(0, 1_000_000),
           b: r.int(-20, 20),
-          aheadMs: r.pick([2_000, 60_000, 400_000, 86_400_000]),
+          aheadMs: r.pick([2_000, 60_000, 240_000, 400_000, 86_400_000]),
           fate: drawFate(r, { loss: 0, delay: 0.2, again: 0, mangle: 0 }, isLong),
         }),
       ],

@@ -114,6 +114,8 @@ class Run {
       machine: () => this.#machine,
       service: () => this.#service,
       isCut: () => this.#stage.isCut,
+      dateAheadMs: plan.dateAheadMs,
+      leavesOutWarehouses: plan.leavesOutWarehouses,
       onAnswered: (delivery, status, ms) => {
         if (status === 204) this.#told.answered(delivery.items);
         this.#onAnswered(delivery, status, ms);
@@ -179,6 +181,7 @@ class Run {
       machine: this.#machine,
       mail: this.#mail,
       count: (what) => this.#count(what),
+      readLatencyMs: plan.readLatencyMs,
       onResync: () => this.#calls.released(),
       onBackUp: () => {
         this.#stage.backup = { file: this.#machine.disk.backUp(), atMs: time.nowMs };
@@ -363,7 +366,7 @@ class Run {
     if (status.state !== 'live' && status.state !== 'stale') return `the state is ${status.state}`;
     const { differences } = compareWithTruth(
       this.#machine.disk.databasePath,
-      this.#service.truth,
+      { snapshot: () => this.#truthAsTold() },
       this.#inTheDark(),
     );
     return differences.length === 0 ? null : differences.slice(0, 5).join('; ');
@@ -382,6 +385,14 @@ class Run {
       ...this.#mail.unreadable,
       ...unordered,
     ]);
+  }
+
+  /** Where details leave out the warehouses, webhooks alone tell them, as they do of pulled variants. */
+  #truthAsTold(): ReturnType<SimulatedService['truth']['snapshot']> {
+    const truth = this.#service.truth.snapshot();
+    if (!this.#plan.leavesOutWarehouses) return truth;
+    const cells = truth.cells.map((cell) => ({ ...cell, kind: 'pulled' as const }));
+    return { ...truth, cells };
   }
 
   #status(): { readonly state: string; readonly held_removals: number } | null {

@@ -18,6 +18,7 @@ function product(db: Db, productId: string, readAtMs: number, goneAtMs: number |
     updateTimeMs: null,
     readSeq: 0,
     readAtMs,
+    readUntilMs: readAtMs,
     missingAtMs: null,
     goneAtMs,
     hasBundle: 0,

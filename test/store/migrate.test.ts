@@ -3,6 +3,7 @@ import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { expect, onTestFinished, test } from 'vitest';
+import { EARLIEST_MS } from '../../src/core/limits.ts';
 import { knownSchemaVersion, migrate } from '../../src/store/migrate.ts';
 import { readMigrationFiles } from '../../src/store/drizzle.ts';
 import { run } from './child.ts';
@@ -86,4 +87,28 @@ test('what was pruned before it was noted is known by what is left', () => {
   expect(known()).toBe(values<number>(db, 'SELECT min(seq) FROM changes')[0]! - 1);
   prune(T0 + 1_000);
   expect(known()).toBe(values(db, 'SELECT last_seq FROM mirror_status')[0]);
+});
+
+test('a mirror of the version before knows no windows of totals and reads yet, and keeps what it has', () => {
+  const files = readMigrationFiles({ migrationsFolder: join(import.meta.dirname, '../../drizzle') });
+  const at = files.findIndex(({ sql }) => sql.some((statement) => statement.includes('`read_until_ms`')));
+  const path = newPath();
+  const old = database(path);
+  old.exec(
+    'CREATE TABLE __drizzle_migrations (id SERIAL PRIMARY KEY, hash text NOT NULL, created_at numeric)',
+  );
+  const note = old.prepare('INSERT INTO __drizzle_migrations (hash, created_at) VALUES (?, ?)');
+  for (const { sql, hash, folderMillis } of files.slice(0, at)) {
+    for (const statement of sql) old.exec(statement);
+    note.run(hash, folderMillis);
+  }
+  old.exec(`INSERT INTO products (product_id, read_seq, read_at_ms, has_bundle) VALUES ('10', 1, ${T0}, 0)`);
+  old.exec(`INSERT INTO variants (variant_id, product_id, name, kind, available_qty, allow_negative_stock, bundled_by_count,
+    as_of_ms, event_seq, event_at_ms, change_seq) VALUES ('100', '10', '', 'own', 5, 0, 0, ${T0}, 0, 0, 1)`);
+  old.close();
+  const db = writerDb(path);
+  expect(values(db, 'SELECT read_until_ms FROM products')).toEqual([EARLIEST_MS]);
+  expect(values(db, 'SELECT total_hi_ms FROM variants')).toEqual([EARLIEST_MS]);
+  expect(values(db, 'SELECT date_contradictions FROM mirror_state')).toEqual([0]);
+  expect(values(db, 'SELECT available_qty FROM mirror_variants')).toEqual([5]);
 });

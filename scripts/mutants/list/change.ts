@@ -61,7 +61,7 @@ export const CHANGE: readonly Mutant[] = [
     breaks:
       'a change of the same instant that the last read saw is not applied again (docs/architecture.md#changes, rule 3)',
     file,
-    find: `  if (change.updateTimeMs < cell.readLoMs) {
+    find: `  if (change.updateTimeMs < arrival.seenBeforeMs) {
     return { ...keep, branch: '3 seen by the read', oblige: change.new !== cell.qty };
   }
 `,
@@ -88,7 +88,7 @@ export const CHANGE: readonly Mutant[] = [
     breaks:
       'what follows at an instant that the read may have seen asks for a read (docs/architecture.md#changes, rule 3)',
     file,
-    find: 'oblige: change.updateTimeMs <= cell.readHiMs || cell.eventCount > 1,',
+    find: 'oblige: mayBeSeen(cell.readHiMs, change, arrival.ahead) || cell.eventCount > 1,',
     replace: 'oblige: false,',
     tests: ['test/core/merge-change.test.ts'],
   },
@@ -113,10 +113,10 @@ export const CHANGE: readonly Mutant[] = [
     breaks:
       'a change that the read has certainly seen keeps the value (docs/architecture.md#changes, rule 4a)',
     file,
-    find: `  if (change.updateTimeMs < cell.readLoMs) {
+    find: `  if (change.updateTimeMs < arrival.seenBeforeMs) {
     return {
       branch: '4a seen by the read',`,
-    replace: `  if (change.updateTimeMs < cell.readLoMs && arrival.seq < 0) {
+    replace: `  if (change.updateTimeMs < arrival.seenBeforeMs && arrival.seq < 0) {
     return {
       branch: '4a seen by the read',`,
   },
@@ -134,8 +134,8 @@ export const CHANGE: readonly Mutant[] = [
     id: 'rule-4b-window-dropped',
     breaks: 'a change that the read may have seen is in doubt (docs/architecture.md#changes, rule 4b)',
     file,
-    find: 'if (change.updateTimeMs <= cell.readHiMs) {',
-    replace: 'if (change.updateTimeMs <= cell.readLoMs) {',
+    find: 'if (mayBeSeen(cell.readHiMs, change, arrival.ahead)) {',
+    replace: 'if (mayBeSeen(cell.readLoMs, change, arrival.ahead)) {',
   },
   {
     id: 'rule-4b-matching-old-trusted',
@@ -180,6 +180,15 @@ export const CHANGE: readonly Mutant[] = [
     replace: `  return {
     branch: follows ? '2 stale, yet follows' : '2 stale',
     cell: withEvent(cell, change),`,
+  },
+  {
+    id: 'ahead-of-the-read-trusted',
+    breaks:
+      'a stamp after its own arrival tells no order against a read (docs/architecture.md#future-dated-changes)',
+    file,
+    find: 'return change.updateTimeMs <= hiMs || (ahead && hiMs > EARLIEST_MS);',
+    replace: 'return change.updateTimeMs <= hiMs || (ahead && hiMs < EARLIEST_MS);',
+    tests: ['test/core/found-wrong.test.ts'],
   },
   {
     id: 'poison-advances-event-time',

@@ -157,9 +157,33 @@ export const DOUBT: readonly Mutant[] = [
     breaks:
       'a straggler that no gap waited for asks for a read, unless the read saw it (docs/architecture.md#convergence)',
     file: delivery,
-    find: '  return change.updateTimeMs >= cell.readLoMs;',
+    find: '  return change.new !== cell.qty || change.updateTimeMs >= cell.readLoMs;',
     replace: '  return false;',
     tests: ['test/core/fold-gap.test.ts'],
+  },
+  {
+    id: 'straggler-below-the-read-ignored',
+    breaks:
+      'a straggler that says otherwise than the level is a doubt: the clock may have been set back (docs/architecture.md#gaps)',
+    file: delivery,
+    find: '  return change.new !== cell.qty || change.updateTimeMs >= cell.readLoMs;',
+    replace: '  return change.updateTimeMs >= cell.readLoMs;',
+    tests: ['test/core/found-wrong.test.ts'],
+  },
+  {
+    id: 'change-in-the-total-no-obligation',
+    breaks: 'a change that a total without warehouses may hold is a doubt (docs/architecture.md#totals)',
+    file: delivery,
+    find: 'let oblige = outcome.oblige || (outcome.applied && mayBeInTotal);',
+    replace: 'let oblige = outcome.oblige || (outcome.applied && mayBeInTotal && entry.seq < 0);',
+    tests: ['test/core/found-wrong.test.ts'],
+  },
+  {
+    id: 'unexplained-break-no-obligation',
+    breaks: 'how much of a break a total holds already is unknown (docs/architecture.md#totals)',
+    file: delivery,
+    find: 'if (gap !== null && before !== undefined && before.unexplainedAtMs !== null) oblige = true;',
+    replace: '',
   },
   {
     id: 'pulled-order-doubt-forgotten',

@@ -120,17 +120,8 @@ export const REMOVAL: readonly Mutant[] = [
     breaks:
       'a variant that comes back brings the warehouses that no read tells (docs/architecture.md#variants-that-come-back)',
     file: 'src/core/fold-variant.ts',
-    find: 'if (isBack && seen.levels === null) restoreCells',
-    replace: 'if (isBack && seen.levels === null && read.s0 < 0) restoreCells',
-    tests: ['test/core/fold-removal.test.ts'],
-  },
-  {
-    id: 'returned-cells-trusted',
-    breaks:
-      'a level that returns without a figure is suspect until a change sets it (docs/reading-the-mirror.md#views, suspect)',
-    file: 'src/core/fold-variant.ts',
-    find: 'missingAtMs: null, unexplainedAtMs: entry.atMs, changeSeq });',
-    replace: 'missingAtMs: null, changeSeq });',
+    find: 'if (isBack) restoreCells',
+    replace: 'if (isBack && read.s0 < 0) restoreCells',
     tests: ['test/core/fold-removal.test.ts'],
   },
 ];

@@ -52,7 +52,7 @@ function fill(path: string, skus: readonly (string | null)[]): void {
      VALUES (?, 1, ?, '7', ?, NULL, ?, 'webhook', 5)`,
   );
   writer.transaction(() => {
-    writer.exec("INSERT INTO products VALUES ('1', 'A name', NULL, NULL, 0, 1, NULL, NULL, 0)");
+    writer.exec("INSERT INTO products VALUES ('1', 'A name', NULL, NULL, 0, 1, NULL, NULL, 0, 0)");
     for (const [i, sku] of skus.entries()) {
       variant.run(String(i), sku, i + 1);
       cell.run(String(i), -i, i + 1);

@@ -49,7 +49,8 @@ const TRIGGERS = `
     INSERT INTO watch_fell SELECT 'event time of ' || NEW.variant_id || '/' || NEW.warehouse_id
       || ' from ' || OLD.event_time_ms || ' to ' || NEW.event_time_ms WHERE NEW.event_time_ms < OLD.event_time_ms;
     INSERT INTO watch_fell SELECT 'read_lo of ' || NEW.variant_id || '/' || NEW.warehouse_id
-      WHERE NEW.read_lo_ms < OLD.read_lo_ms;
+      -- Unless a later read shows that it came from a wrong clock.
+      WHERE NEW.read_lo_ms < OLD.read_lo_ms AND NEW.read_hi_ms >= OLD.read_lo_ms;
     INSERT INTO watch_fell SELECT 'change_seq of ' || NEW.variant_id || '/' || NEW.warehouse_id
       WHERE NEW.change_seq < OLD.change_seq;
     INSERT INTO watch_gone SELECT 'cell', v.product_id, NEW.variant_id, NEW.warehouse_id
