@@ -10,6 +10,7 @@ import { colours } from './colours.ts';
 import { EXIT } from './exit-codes.ts';
 import { openMirrorFile } from './mirror-file.ts';
 import { blockedSchema, opsClient } from './ops-client.ts';
+import { heldWords } from '../ops/held-words.ts';
 
 const statusSchema = z.looseObject({
   state: z.enum(['live', 'catching_up', 'stale']),
@@ -30,6 +31,8 @@ const statusSchema = z.looseObject({
   failing_reads: z.number(),
   last_read_error: z.string().nullable(),
   held_removals: z.number(),
+  held_variants: z.number(),
+  held_levels: z.number(),
   quarantined: z.number(),
   blocked: blockedSchema.nullish(),
   alarms: z.array(z.object({ kind: z.string(), since: z.number(), message: z.string() })).nullish(),
@@ -102,10 +105,7 @@ function describe(status: ShownStatus, serving: boolean, config: Config): string
     rows.push(['failing reads', `${status.failing_reads}, the latest: ${status.last_read_error}`]);
   }
   if (status.held_removals > 0) {
-    rows.push([
-      'held removals',
-      `${status.held_removals} products; \`resync --allow-removals\` removes them`,
-    ]);
+    rows.push(['held removals', `${heldWords(status)}; \`resync --allow-removals\` removes them`]);
   }
   if (status.blocked !== null && status.blocked !== undefined) {
     rows.push([colours.red('not reading'), status.blocked.message]);

@@ -43,6 +43,8 @@ export interface LevelSnapshot {
   readonly availableQty: number;
   readonly onHand: number;
   readonly reservedQty: number;
+  /** The detail tells the level more than once, and not the same: this is only the first figure. */
+  readonly isContradictory?: true;
 }
 
 export interface VariantSnapshot {
@@ -60,6 +62,8 @@ export interface VariantSnapshot {
   readonly bundledByCount: number;
   /** Null: not told, which never means none. */
   readonly levels: readonly LevelSnapshot[] | null;
+  /** The detail tells the variant more than once, with different totals: this is only the first. */
+  readonly isContradictory?: true;
 }
 
 export interface ProductSnapshot {

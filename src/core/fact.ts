@@ -43,7 +43,29 @@ export type Fact =
       readonly what: 'product' | 'variant' | 'cell';
       readonly id: string;
     }
-  | { readonly kind: 'brake'; readonly productId: string; readonly missingProducts: number }
+  | {
+      readonly kind: 'brake';
+      readonly what: 'product' | 'variant' | 'cell';
+      readonly productId: string;
+      /** How many of the kind are missing, counted as far as it matters. */
+      readonly missing: number;
+    }
+  /** No detail shows the level, and webhooks keep naming it: from now on they alone tell it. */
+  | { readonly kind: 'webhooks_alone'; readonly variantId: string; readonly warehouseId: string }
+  /** A detail told two figures for one level, or (null) for one total. */
+  | {
+      readonly kind: 'contradiction';
+      readonly productId: string;
+      readonly variantId: string;
+      readonly warehouseId: string | null;
+    }
+  /** A variant is shown by another product than before. */
+  | {
+      readonly kind: 'moved';
+      readonly variantId: string;
+      readonly fromProductId: string;
+      readonly toProductId: string;
+    }
   | { readonly kind: 'not_found'; readonly productId: string }
   | { readonly kind: 'clock_contradiction' }
   | { readonly kind: 'wrong_store'; readonly expected: string; readonly found: string };

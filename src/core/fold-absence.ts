@@ -1,69 +1,134 @@
-/** What a read no longer shows: sighted once, confirmed by a second read, tombstoned, and held by the brake. */
+/** What a read no longer shows: sighted once, confirmed by a second read, tombstoned, or held by the mass-removal guard. */
+import type { VariantSnapshot } from './entry.ts';
 import type { Ledger } from './ledger.ts';
-import { LATEST_MS } from './limits.ts';
+import { CONTESTED_READS } from './limits.ts';
 import { judgeAbsence, type ReadContext } from './merge-read.ts';
 import type { Cell, Product, Variant } from './model.ts';
-import { brakeHolds, removalWindow } from './removal-brake.ts';
+import { areRemovalsAllowed, contradictsItself, countRemoval, type RemovalGuard } from './removal-guard.ts';
+import { contestedOnceMore, isForgotten, isToldByWebhooksAlone, unseenAgain } from './webhooks-alone.ts';
 
 /** Warehouses of a variant whose read told its warehouses. */
 export function judgeCells(
   ledger: Ledger,
+  guard: RemovalGuard,
   productId: string,
-  variantId: string,
-  shown: ReadonlySet<string>,
+  seen: VariantSnapshot,
   read: ReadContext,
 ): void {
-  for (const cell of ledger.tables.cellsOf(variantId)) {
-    if (cell.goneAtMs !== null || shown.has(cell.warehouseId)) continue;
+  const { tables } = ledger;
+  const shown = new Set(seen.levels?.map((level) => level.warehouseId));
+  const confirmed: Cell[] = [];
+  for (const cell of tables.cellsOf(seen.variantId)) {
+    if (shown.has(cell.warehouseId)) continue;
+    if (cell.goneAtMs !== null) {
+      tables.putCell(unseenAgain(cell, read));
+      continue;
+    }
+    if (isToldByWebhooksAlone(cell) && !isForgotten(cell, read) && !areRemovalsAllowed(ledger)) continue;
     const verdict = judgeAbsence(cell, read);
     const id = `${cell.variantId}/${cell.warehouseId}`;
     switch (verdict.kind) {
       case 'contested':
         ledger.report({ kind: 'contested', what: 'cell', id });
-        ledger.oblige(productId, 'conflict');
+        contestCell(ledger, productId, cell, read);
         break;
       case 'sighted':
         ledger.report({ kind: 'missing', what: 'cell', id });
-        ledger.tables.putCell({ ...cell, missingAtMs: verdict.missingAtMs });
+        tables.putCell({ ...cell, missingAtMs: verdict.missingAtMs });
         ledger.obligeRemovalCheck(productId, verdict, read);
         break;
       case 'confirmed':
-        ledger.report({ kind: 'removed', what: 'cell', id });
-        removeCell(ledger, cell, read);
+        confirmed.push(cell);
         break;
     }
   }
+  for (const cell of confirmed) {
+    if (!guard.allows('cell', cell.missingAtMs, contradictsItself(seen))) continue;
+    ledger.report({ kind: 'removed', what: 'cell', id: `${cell.variantId}/${cell.warehouseId}` });
+    removeCell(ledger, cell, read);
+    countRemoval(ledger, 'cell');
+  }
+}
+
+function contestCell(ledger: Ledger, productId: string, cell: Cell, read: ReadContext): void {
+  if (read.superseded) {
+    ledger.oblige(productId, 'conflict');
+    return;
+  }
+  const contested = contestedOnceMore(cell);
+  if (!isToldByWebhooksAlone(contested)) {
+    ledger.tables.putCell(contested);
+    ledger.oblige(productId, 'conflict');
+    return;
+  }
+  const { variantId, warehouseId } = cell;
+  ledger.report({ kind: 'webhooks_alone', variantId, warehouseId });
+  const changeSeq = ledger.nextChangeSeq();
+  ledger.tables.putCell({ ...contested, missingAtMs: null, unexplainedAtMs: ledger.entry.atMs, changeSeq });
 }
 
 /** Variants of a product whose read no longer showed them. */
 export function foldAbsentVariants(
   ledger: Ledger,
+  guard: RemovalGuard,
   productId: string,
   shown: ReadonlySet<string>,
   read: ReadContext,
 ): void {
-  for (const variant of ledger.tables.variantsOf(productId)) {
+  const { tables } = ledger;
+  const confirmed: Variant[] = [];
+  for (const variant of tables.variantsOf(productId)) {
     if (variant.goneAtMs !== null || shown.has(variant.variantId)) continue;
     const verdict = judgeAbsence(variant, read);
     switch (verdict.kind) {
       case 'contested':
         ledger.report({ kind: 'contested', what: 'variant', id: variant.variantId });
-        ledger.oblige(productId, 'conflict');
+        contestVariant(ledger, productId, variant, read);
         break;
       case 'sighted':
         ledger.report({ kind: 'missing', what: 'variant', id: variant.variantId });
-        ledger.tables.putVariant({ ...variant, missingAtMs: verdict.missingAtMs });
+        tables.putVariant({ ...variant, missingAtMs: verdict.missingAtMs });
         ledger.obligeRemovalCheck(productId, verdict, read);
         break;
       case 'confirmed':
-        removeVariant(ledger, variant, read);
+        confirmed.push(variant);
         break;
     }
   }
+  for (const variant of confirmed) {
+    if (!guard.allows('variant', variant.missingAtMs)) continue;
+    removeVariant(ledger, variant, read);
+    countRemoval(ledger, 'variant');
+  }
 }
 
-/** A product that the service answered 404 for. */
-export function foldAbsentProduct(ledger: Ledger, product: Product, read: ReadContext): void {
+/**
+ * Webhooks keep naming a variant that its product does not show. Soon the product is read about it no more: another one
+ * must have it, and the catalogue is searched for that one.
+ */
+function contestVariant(ledger: Ledger, productId: string, variant: Variant, read: ReadContext): void {
+  const { tables } = ledger;
+  if (variant.lookupAtMs !== null) return;
+  const latest = tables
+    .cellsOf(variant.variantId)
+    .reduce<Cell | null>((best, cell) => (cell.eventSeq > (best?.eventSeq ?? 0) ? cell : best), null);
+  if (latest === null || read.superseded || latest.unseenReads + 1 < CONTESTED_READS) {
+    if (latest !== null && !read.superseded) tables.putCell(contestedOnceMore(latest));
+    ledger.oblige(productId, 'conflict');
+    return;
+  }
+  tables.putCell({ ...latest, unseenReads: 0 });
+  ledger.report({ kind: 'unmapped', variantId: variant.variantId });
+  tables.putVariant({ ...variant, lookupAtMs: ledger.entry.atMs });
+}
+
+/** A product that the store answered 404 for. */
+export function foldAbsentProduct(
+  ledger: Ledger,
+  guard: RemovalGuard,
+  product: Product,
+  read: ReadContext,
+): void {
   if (product.goneAtMs !== null || read.superseded) return;
   const { tables } = ledger;
   if (product.detailJson === null) {
@@ -87,11 +152,14 @@ export function foldAbsentProduct(ledger: Ledger, product: Product, read: ReadCo
       ledger.obligeRemovalCheck(product.productId, verdict, read);
       return;
     case 'confirmed':
-      if (isHeld(ledger, known, read)) return;
+      if (!guard.allows('product', known.missingAtMs)) {
+        tables.putProduct(known);
+        return;
+      }
       ledger.report({ kind: 'removed', what: 'product', id: product.productId });
       for (const variant of variants) removeVariant(ledger, variant, read);
       tables.putProduct({ ...known, goneAtMs: ledger.entry.atMs });
-      ledger.state = { ...ledger.state, removalsInWindow: ledger.state.removalsInWindow + 1 };
+      countRemoval(ledger, 'product');
       return;
   }
 }
@@ -107,7 +175,12 @@ export function removeVariant(
   for (const cell of tables.cellsOf(variant.variantId)) {
     if (cell.goneAtMs === null) removeCell(ledger, cell, read);
   }
-  const tombstone: Variant = { ...variant, lookupAtMs: null, goneAtMs: ledger.entry.atMs };
+  const tombstone: Variant = {
+    ...variant,
+    missingAtMs: null,
+    lookupAtMs: null,
+    goneAtMs: ledger.entry.atMs,
+  };
   if (variant.availableQty === null) {
     tables.putVariant(tombstone);
     return;
@@ -148,31 +221,11 @@ function removeCell(ledger: Ledger, cell: Cell, read: Pick<ReadContext, 'loMs' |
     ...cell,
     changeSeq,
     goneAtMs: ledger.entry.atMs,
+    missingAtMs: null,
+    unseenReads: 0,
     readLoMs: Math.max(cell.readLoMs, read.loMs),
     readHiMs: Math.max(cell.readLoMs, read.hiMs),
   });
-}
-
-function isHeld(ledger: Ledger, product: Product, read: ReadContext): boolean {
-  const { tables, entry } = ledger;
-  ledger.state = { ...ledger.state, ...removalWindow(ledger.state, entry.atMs) };
-  if (entry.atMs <= ledger.state.removalsAllowedUntilMs) return false;
-  const missingProducts = tables.missingProductCount();
-  const holds = brakeHolds({
-    liveProducts: tables.liveProductCount(),
-    missingProducts,
-    removalsInWindow: ledger.state.removalsInWindow,
-  });
-  if (!holds) return false;
-  tables.putProduct(product);
-  // As old as the sighting: a standing doubt that this read came too early for must be met by the next one.
-  ledger.oblige(product.productId, 'confirm_removal', {
-    seq: read.s0,
-    atMs: product.missingAtMs ?? read.sentAtMs,
-    notBeforeMs: LATEST_MS,
-  });
-  ledger.report({ kind: 'brake', productId: product.productId, missingProducts });
-  return true;
 }
 
 function lastTouch(variants: readonly Variant[]): { eventSeq: number; eventAtMs: number } {

@@ -16,12 +16,14 @@ import {
   BUNDLE_DELAY_PER_PRODUCT_MS,
   EARLIEST_MS,
   GAPS_OF_A_CELL,
+  MOVED_LOOKUP_MS,
   UNKNOWN_EVENT_CANARY_EVERY_MS,
   UNREADABLE_CANARY_EVERY_MS,
 } from './limits.ts';
-import { mayBeSeen, mergeChange, type ChangeBranch } from './merge-change.ts';
+import { mayBeSeen, mergeChange, type ChangeBranch, type ChangeOutcome } from './merge-change.ts';
 import type { Cell, Gap, Variant } from './model.ts';
 import { unmappedVariant } from './unknown.ts';
+import { isNewerThanRemoval, isToldByWebhooksAlone } from './webhooks-alone.ts';
 
 export function foldDelivery(ledger: Ledger, entry: DeliveryEntry): void {
   ledger.state = { ...ledger.state, lastDeliveryAtMs: entry.atMs };
@@ -68,6 +70,10 @@ function foldChange(ledger: Ledger, entry: DeliveryEntry, change: StockChange): 
     warehouseId: change.warehouseId,
   });
 
+  if (isToldByWebhooksAlone(outcome.cell)) {
+    foldUntold(ledger, entry, change, before, outcome);
+    return;
+  }
   let next: Variant = { ...variant, eventSeq: entry.seq, eventAtMs: entry.atMs };
   const { branch, gap } = outcome;
   const mayBeInTotal = mayBeSeen(variant.totalHiMs, change, ahead);
@@ -76,7 +82,12 @@ function foldChange(ledger: Ledger, entry: DeliveryEntry, change: StockChange): 
   if (gap !== null && before !== undefined && before.unexplainedAtMs !== null) oblige = true;
   if (gap !== null) oblige = openGap(ledger, change, gap) || oblige;
   else if (OUT_OF_ORDER.has(branch)) oblige = fillGaps(ledger, change, outcome.cell) || oblige;
-  if (oblige) next = ledger.obligeVariant(next, 'conflict');
+  if (oblige && isBeingLookedUp(variant)) {
+    // Its old product was read already; the catalogue is searched.
+  } else if (oblige) next = ledger.obligeVariant(next, 'conflict');
+  if (branch === 'gone, in doubt' && hasMoved(ledger, variant, outcome.cell, change, { poison, ahead })) {
+    next = { ...next, lookupAtMs: next.lookupAtMs ?? entry.atMs + MOVED_LOOKUP_MS };
+  }
   // The read will show a total only, in which two such doubts can cancel out: the next change of the level settles it.
   const isUnexplained = isToldInTotal(variant) && outcome.oblige && ORDER_IN_DOUBT.has(branch);
   const cell = isUnexplained ? { ...outcome.cell, unexplainedAtMs: entry.atMs } : outcome.cell;
@@ -88,6 +99,62 @@ function foldChange(ledger: Ledger, entry: DeliveryEntry, change: StockChange): 
 /** The warehouses of a set, and of what another store sells, stand in no read. Nor do others where the store leaves them out. */
 function isToldInTotal({ kind, totalHiMs }: Variant): boolean {
   return kind === 'pulled' || kind === 'bundle' || totalHiMs > EARLIEST_MS;
+}
+
+/** A removed variant that a change newer than its removal named: the answer of one product is no answer to that. */
+function isBeingLookedUp({ goneAtMs, productId, lookupAtMs }: Variant): boolean {
+  return goneAtMs !== null && productId !== null && lookupAtMs !== null;
+}
+
+/** What is certainly newer than the reads that removed the variant says that it lives: then in another product. */
+function hasMoved(
+  { tables }: Ledger,
+  { variantId, goneAtMs }: Variant,
+  cell: Cell,
+  change: StockChange,
+  stamp: { readonly poison: boolean; readonly ahead: boolean },
+): boolean {
+  if (goneAtMs === null) return false;
+  // A warehouse never seen of it has no window of its own.
+  const readHiMs = Math.max(cell.readHiMs, ...tables.cellsOf(variantId).map((known) => known.readHiMs));
+  return isNewerThanRemoval({ readHiMs }, change, stamp);
+}
+
+/**
+ * A level that no read tells. Neither does the total, which is the sum of what reads tell: it is not touched, so that a
+ * level which changes all the time does not keep reads from telling the total.
+ */
+function foldUntold(
+  ledger: Ledger,
+  entry: DeliveryEntry,
+  change: StockChange,
+  before: Cell | undefined,
+  { cell, applied, branch }: ChangeOutcome,
+): void {
+  const { variantId, warehouseId, reason, orderId, userId, updateTimeMs } = change;
+  const suspect: Cell = { ...cell, unexplainedAtMs: entry.atMs };
+  const oldQty = before === undefined || before.goneAtMs !== null ? null : before.qty;
+  if (branch === 'gone, webhooks alone') {
+    ledger.report({ kind: 'webhooks_alone', variantId, warehouseId });
+  }
+  if (!applied || oldQty === cell.qty) {
+    ledger.tables.putCell(suspect);
+    return;
+  }
+  const changeSeq = ledger.appendChange({
+    variantId,
+    warehouseId,
+    sku: ledger.tables.variant(variantId)?.sku ?? change.sku,
+    oldQty,
+    newQty: cell.qty,
+    source: 'webhook',
+    reason,
+    orderId,
+    userId,
+    updateTimeMs,
+    requestId: entry.requestId,
+  });
+  ledger.tables.putCell({ ...suspect, changeSeq });
 }
 
 /** Writes the new stock level, its row of the change feed, and the movement of the total. */

@@ -2,11 +2,12 @@
 import { offsetFloorMs, readWindow } from './clock-bounds.ts';
 import type { ProductSnapshot, ReadEntry } from './entry.ts';
 import { foldAbsentProduct, foldAbsentVariants } from './fold-absence.ts';
-import { foldVariant } from './fold-variant.ts';
+import { foldVariant, renumberCells } from './fold-variant.ts';
 import type { Ledger } from './ledger.ts';
 import { EARLIEST_MS, REPLICA_LAG_MS } from './limits.ts';
 import type { ReadContext } from './merge-read.ts';
 import type { Obligation, Product } from './model.ts';
+import { RemovalGuard } from './removal-guard.ts';
 import { unreadProduct } from './unknown.ts';
 import { afterRead, isMet } from './obligation.ts';
 
@@ -26,7 +27,10 @@ export function foldRead(ledger: Ledger, entry: ReadEntry): void {
     const present = product ?? answered(unreadProduct(entry.productId), entry);
     foldPresent(ledger, entry, entry.snapshot, present, inConflict, read);
   } else if (product === undefined) ledger.report({ kind: 'not_found', productId: entry.productId });
-  else foldAbsentProduct(ledger, product, read);
+  else {
+    const guard = new RemovalGuard(ledger, product.productId, null, read);
+    foldAbsentProduct(ledger, guard, product, read);
+  }
   if (read.superseded && product !== undefined) foldSuperseded(ledger, entry, product);
 
   settleGaps(ledger, entry.productId, read);
@@ -100,16 +104,19 @@ function foldPresent(
   const inDowntime = product.readAtMs < ledger.state.trustedAfterMs;
   if (product.goneAtMs !== null || product.detailJson === null) ledger.joinCanary(product.productId, read);
   let differs = renamed || product.missingAtMs !== null || product.goneAtMs !== null;
+  const guard = new RemovalGuard(ledger, product.productId, snapshot, read);
   for (const variant of snapshot.variants) {
-    const sighting = { variant, product, requestId: entry.requestId, renamed, inDowntime, inConflict };
+    const sighting = { variant, product, requestId: entry.requestId, guard, renamed, inDowntime, inConflict };
     differs = foldVariant(ledger, sighting, read) || differs;
   }
   // Of two answers in an unknown order the earlier may be the one that stands now: the next read cannot overlap them.
   if (differs && read.overlaps) {
     ledger.oblige(product.productId, 'conflict', { atMs: Math.max(entry.atMs, product.readUntilMs) });
   }
-  foldAbsentVariants(ledger, product.productId, new Set(snapshot.variants.map((v) => v.variantId)), read);
+  const shown = new Set(snapshot.variants.map(({ variantId }) => variantId));
+  foldAbsentVariants(ledger, guard, product.productId, shown, read);
   if (read.superseded) return;
+  if (renamed) renumberAbsent(ledger, product.productId, shown);
   tables.putProduct({
     ...product,
     name: snapshot.name,
@@ -122,6 +129,16 @@ function foldPresent(
     missingAtMs: null,
     goneAtMs: null,
   });
+}
+
+/** What the answer leaves out, and the mirror keeps, shows the product's new name too. */
+function renumberAbsent(ledger: Ledger, productId: string, shown: ReadonlySet<string>): void {
+  const { tables } = ledger;
+  for (const variant of tables.variantsOf(productId)) {
+    if (variant.goneAtMs !== null || shown.has(variant.variantId)) continue;
+    renumberCells(ledger, variant.variantId);
+    tables.putVariant({ ...variant, changeSeq: ledger.nextChangeSeq() });
+  }
 }
 
 /** A gap that outlived its grace until a read answered it proves a loss: what else was lost with it is unknown. */

@@ -4,9 +4,10 @@ import type { DriftCause } from './fact.ts';
 import { judgeCells } from './fold-absence.ts';
 import { noteComponent } from './fold-delivery.ts';
 import type { Ledger } from './ledger.ts';
-import { EARLIEST_MS } from './limits.ts';
+import { CONTRADICTION_RETRY_MS, EARLIEST_MS, REPLICA_LAG_MS } from './limits.ts';
 import { isConcurrent, mergeLevel, type ReadContext } from './merge-read.ts';
-import type { Product, Variant } from './model.ts';
+import type { Cell, Product, Variant } from './model.ts';
+import type { RemovalGuard } from './removal-guard.ts';
 import { unmappedVariant } from './unknown.ts';
 
 /** What a row of the feed has that a read writes. */
@@ -16,6 +17,7 @@ export interface VariantSighting {
   readonly variant: VariantSnapshot;
   readonly product: Product;
   readonly requestId: string | null;
+  readonly guard: RemovalGuard;
   /** The product's name changed, and with it what its variants' rows show. */
   readonly renamed: boolean;
   /** The product was not read since the last downtime. */
@@ -32,25 +34,45 @@ export function foldVariant(ledger: Ledger, sighting: VariantSighting, read: Rea
   const before = known ?? unmappedVariant(seen.variantId, null);
   // Neither brings a tombstone back, nor creates what a later read may have shown to be gone.
   if ((known === undefined || known.goneAtMs !== null) && isConcurrent(before, read)) {
+    // That it is shown at all says whose it is: nobody has to search for it.
+    if (known !== undefined && !read.superseded) {
+      tables.putVariant({ ...known, productId: product.productId, lookupAtMs: null });
+    }
     ledger.oblige(product.productId, 'conflict');
     return false;
   }
+  if (known !== undefined && !isOwner(ledger, known, product, read)) return false;
   const described: Variant = read.superseded ? before : describe(before, seen, product.productId);
+
+  const isContradictory = seen.isContradictory === true && !read.superseded;
+  if (isContradictory) noteContradiction(ledger, sighting, null);
 
   // The levels first: the total has a row of its own in the feed only for what they do not explain.
   let explainedQty = 0;
   let differs = false;
   for (const level of seen.levels ?? []) {
-    const folded = foldLevel(ledger, sighting, level, read);
+    const folded =
+      level.isContradictory === true
+        ? foldContradiction(ledger, sighting, level, read)
+        : foldLevel(ledger, sighting, level, read);
     explainedQty += folded.explainedQty;
     differs ||= folded.differs;
   }
   if (seen.levels !== null) {
-    const shown = new Set(seen.levels.map((level) => level.warehouseId));
-    judgeCells(ledger, product.productId, seen.variantId, shown, read);
+    judgeCells(ledger, sighting.guard, product.productId, seen, read);
   }
 
-  const { variant: totalled, isTrusted } = foldTotal(ledger, sighting, described, explainedQty, read);
+  const told = isContradictory
+    ? { ...seen, availableQty: described.availableQty ?? seen.availableQty }
+    : seen;
+  const { variant: totalled, isTrusted } = foldTotal(
+    ledger,
+    { ...sighting, variant: told },
+    described,
+    explainedQty,
+    read,
+  );
+  if (isContradictory) suspectCells(ledger, seen.variantId);
   if (seen.levels === null) {
     const isBack = before.goneAtMs !== null && totalled.goneAtMs === null;
     if (isBack) restoreCells(ledger, sighting, before.goneAtMs);
@@ -64,6 +86,78 @@ export function foldVariant(ledger: Ledger, sighting: VariantSighting, read: Rea
   const changed = redescribed || isRevalued(before, totalled) || explainedQty !== 0;
   tables.putVariant(changed ? { ...totalled, changeSeq: ledger.nextChangeSeq() } : totalled);
   return differs || isShownOtherwise(before, totalled);
+}
+
+/**
+ * Whose the variant is, when another product showed it before: that of the answer that was sent later.
+ *
+ * @returns false: the other product showed it later, and nothing of this answer about it counts.
+ */
+function isOwner(ledger: Ledger, variant: Variant, product: Product, read: ReadContext): boolean {
+  const { productId } = product;
+  if (variant.productId === null || variant.productId === productId || read.superseded) return true;
+  const other = ledger.tables.product(variant.productId);
+  const isShownThere = variant.goneAtMs === null && variant.missingAtMs === null;
+  const isLater = !isShownThere || other === undefined || read.sentAtMs >= other.readAtMs;
+  const [winner, loser] = isLater ? [productId, variant.productId] : [variant.productId, productId];
+  // Of two answers in an unknown order the earlier may be the one that stands now. Only the one that has lost is read
+  // again, so that two products that both list the variant are not read for ever.
+  const overlaps =
+    other !== undefined && Math.abs(read.sentAtMs - other.readAtMs) < REPLICA_LAG_MS && isShownThere;
+  if (overlaps) ledger.oblige(loser, 'conflict');
+  if (isLater) {
+    ledger.report({
+      kind: 'moved',
+      variantId: variant.variantId,
+      fromProductId: loser,
+      toProductId: winner,
+    });
+  }
+  return isLater;
+}
+
+/**
+ * The detail tells one figure twice, and not the same: it settles nothing. What was known stays, suspect until a change or
+ * a detail without the contradiction sets it; what was not known is shown as it stands first. One more read may find that
+ * it was a moment's. After that it is the store's to mend, and the schedule looks.
+ */
+function foldContradiction(
+  ledger: Ledger,
+  sighting: VariantSighting,
+  level: LevelSnapshot,
+  read: ReadContext,
+): FoldedLevel {
+  const { tables } = ledger;
+  const { variantId } = sighting.variant;
+  const { warehouseId } = level;
+  const before = tables.cell(variantId, warehouseId);
+  const isShown = before !== undefined && before.goneAtMs === null;
+  if (read.superseded) return { explainedQty: 0, differs: false };
+  noteContradiction(ledger, sighting, warehouseId);
+  const folded = isShown ? { explainedQty: 0, differs: false } : foldLevel(ledger, sighting, level, read);
+  const cell = tables.cell(variantId, warehouseId);
+  if (cell === undefined || cell.goneAtMs !== null) return folded;
+  tables.putCell({ ...cell, missingAtMs: null, unseenReads: 0, unexplainedAtMs: ledger.entry.atMs });
+  return folded;
+}
+
+/** @param warehouseId null: the variant's total. To be called before its levels are marked. */
+function noteContradiction(
+  ledger: Ledger,
+  { variant: { variantId }, product: { productId } }: VariantSighting,
+  warehouseId: string | null,
+): void {
+  ledger.report({ kind: 'contradiction', productId, variantId, warehouseId });
+  const isNews = ledger.tables
+    .cellsOf(variantId)
+    .some(
+      (cell) =>
+        cell.goneAtMs === null &&
+        cell.unexplainedAtMs === null &&
+        (warehouseId === null || cell.warehouseId === warehouseId),
+    );
+  if (!isNews) return;
+  ledger.oblige(productId, 'conflict', { notBeforeMs: ledger.entry.atMs + CONTRADICTION_RETRY_MS });
 }
 
 interface FoldedLevel {
@@ -91,14 +185,14 @@ function foldLevel(
   });
   if (outcome.oblige) ledger.oblige(product.productId, 'conflict');
   if (outcome.cell === null) return { explainedQty: 0, differs: false };
+  const cell: Cell = read.superseded ? outcome.cell : { ...outcome.cell, unseenReads: 0 };
   if (outcome.overwritten === null) {
-    const revalued =
-      before?.onHand !== outcome.cell.onHand || before.reservedQty !== outcome.cell.reservedQty;
-    tables.putCell(revalued ? { ...outcome.cell, changeSeq: ledger.nextChangeSeq() } : outcome.cell);
-    return { explainedQty: 0, differs: isShownAgain(before, outcome.cell) };
+    const revalued = before?.onHand !== cell.onHand || before.reservedQty !== cell.reservedQty;
+    tables.putCell(revalued ? { ...cell, changeSeq: ledger.nextChangeSeq() } : cell);
+    return { explainedQty: 0, differs: isShownAgain(before, cell) };
   }
   const { oldQty } = outcome.overwritten;
-  const newQty = outcome.cell.qty;
+  const newQty = cell.qty;
   const cause =
     oldQty === null || before === undefined ? null : driftCause(ledger, sighting, level.warehouseId);
   const changeSeq = ledger.appendChange({
@@ -111,7 +205,7 @@ function foldLevel(
     reason: cause ?? (before === undefined ? 'first_read' : 'restored'),
     requestId,
   });
-  tables.putCell({ ...outcome.cell, changeSeq });
+  tables.putCell({ ...cell, changeSeq });
   if (oldQty !== null && cause !== null) {
     reportDrift(ledger, sighting, cause, level.warehouseId, oldQty, newQty);
   }
@@ -265,7 +359,7 @@ function isRevalued(before: Variant, after: Variant): boolean {
 }
 
 /** ERPs that poll by change number see the new description on every row that shows it. */
-function renumberCells(ledger: Ledger, variantId: string): void {
+export function renumberCells(ledger: Ledger, variantId: string): void {
   for (const cell of ledger.tables.cellsOf(variantId)) {
     if (cell.goneAtMs === null) ledger.tables.putCell({ ...cell, changeSeq: ledger.nextChangeSeq() });
   }
@@ -297,6 +391,6 @@ function restoreCells(ledger: Ledger, { variant, requestId }: VariantSighting, g
       reason: 'restored',
       requestId,
     });
-    tables.putCell({ ...cell, goneAtMs: null, missingAtMs: null, changeSeq });
+    tables.putCell({ ...cell, goneAtMs: null, missingAtMs: null, unseenReads: 0, changeSeq });
   }
 }

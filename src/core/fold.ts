@@ -136,7 +136,9 @@ function foldLookupMissed(ledger: Ledger, entry: LookupMissedEntry): void {
         });
         break;
       case 'confirmed':
-        removeVariant(ledger, variant, read);
+        // Removed before: a change named it since, and no product has it.
+        if (variant.goneAtMs === null) removeVariant(ledger, variant, read);
+        else ledger.tables.putVariant({ ...variant, missingAtMs: null, lookupAtMs: null });
         break;
     }
   }

@@ -23,10 +23,19 @@ export const POISON_AHEAD_MS = 5 * 60_000;
 /** Two sightings of an absence must be at least this far apart before anything is tombstoned. */
 export const REMOVAL_CONFIRM_MS = 30_000;
 /** The mass-removal guard: removing more than both of these at once waits for the operator. */
-export const BRAKE_PRODUCTS = 20;
+export const BRAKE_ROWS = 20;
 export const BRAKE_SHARE = 0.05;
 /** Removals count towards the guard for this long. */
 export const BRAKE_WINDOW_MS = 60 * 60_000;
+
+/** So many reads in a row, at least 2 s apart, that a change contests and that do not show the level: no replica lags that long. */
+export const CONTESTED_READS = 15;
+/** A level that webhooks alone tell is kept for so long after the last of them. */
+export const WEBHOOKS_ALONE_MS = 24 * 60 * 60_000;
+/** A removed variant that a new change names: its old product is read first, then the catalogue is searched. */
+export const MOVED_LOOKUP_MS = 5_000;
+/** A detail that says two things about one figure is read once more after this long, then as the schedule has it. */
+export const CONTRADICTION_RETRY_MS = 60_000;
 
 /** How long a gap waits for the late delivery that closes it. */
 export const GAP_GRACE_MIN_MS = 2_000;

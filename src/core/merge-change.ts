@@ -6,6 +6,7 @@ import type { StockChange } from './entry.ts';
 import { EARLIEST_MS } from './limits.ts';
 import type { Cell } from './model.ts';
 import { blankCell } from './unknown.ts';
+import { isBackByWebhooks, isNewerThanRemoval } from './webhooks-alone.ts';
 
 export const CHANGE_BRANCHES = [
   '1 new cell',
@@ -23,6 +24,7 @@ export const CHANGE_BRANCHES = [
   '4c gap',
   'gone, seen by the read',
   'gone, in doubt',
+  'gone, webhooks alone',
   'poison',
 ] as const;
 export type ChangeBranch = (typeof CHANGE_BRANCHES)[number];
@@ -95,9 +97,21 @@ function createCell(change: StockChange, arrival: Arrival): ChangeOutcome {
 function mergeIntoTombstone(cell: Cell, change: StockChange, arrival: Arrival): ChangeOutcome {
   const seen = change.updateTimeMs < arrival.seenBeforeMs;
   const advances = !arrival.poison && change.updateTimeMs > cell.eventTimeMs;
+  const advanced = advances ? withEvent(cell, change) : cell;
+  const isNewer = arrival.variantGoneAtMs === null && isNewerThanRemoval(cell, change, arrival);
+  if (isNewer && advances && isBackByWebhooks(cell)) {
+    return {
+      branch: 'gone, webhooks alone',
+      cell: { ...withValue(advanced, change, arrival), goneAtMs: null, missingAtMs: null },
+      applied: true,
+      oblige: false,
+      gap: null,
+    };
+  }
   return {
     branch: seen ? 'gone, seen by the read' : 'gone, in doubt',
-    cell: advances ? withEvent(cell, change) : cell,
+    // Since when reads that do not show the level contradict a change.
+    cell: isNewer && cell.missingAtMs === null ? { ...advanced, missingAtMs: arrival.atMs } : advanced,
     applied: false,
     oblige: !seen,
     gap: null,

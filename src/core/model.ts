@@ -41,6 +41,8 @@ export interface Cell {
   /** When a read moved the variant's total without showing its warehouses: the value may be wrong until a change sets
    *  it, or a read shows it. */
   readonly unexplainedAtMs: number | null;
+  /** How many reads in a row did not show the level although a newer change had named it; see webhooks-alone.ts. */
+  readonly unseenReads: number;
   readonly changeSeq: number;
 }
 
@@ -185,7 +187,10 @@ export interface MirrorState {
   /** A component changed: bundles must be read once `bundlesDueAtMs` has come. Null: nothing to do. */
   readonly bundlesDueAtMs: number | null;
   readonly removalWindowStartMs: number;
+  /** Of products, of variants whose product stays, and of levels whose variant stays. */
   readonly removalsInWindow: number;
+  readonly variantRemovalsInWindow: number;
+  readonly cellRemovalsInWindow: number;
   readonly removalsAllowedUntilMs: number;
 }
 
@@ -208,5 +213,7 @@ export const INITIAL_STATE: MirrorState = {
   bundlesDueAtMs: null,
   removalWindowStartMs: 0,
   removalsInWindow: 0,
+  variantRemovalsInWindow: 0,
+  cellRemovalsInWindow: 0,
   removalsAllowedUntilMs: 0,
 };

@@ -43,7 +43,11 @@ export interface Tables {
   bundleProductCount(): number;
   /** Products waiting for the operator because of the brake. */
   heldProducts(): string[];
-  liveProductCount(): number;
-  /** Live products whose absence was sighted but not yet confirmed. */
-  missingProductCount(): number;
+  liveCount(kind: 'product' | 'variant' | 'cell'): number;
+  /**
+   * Live ones whose absence was sighted but not yet confirmed, those that the guard holds among them.
+   *
+   * @param atMost counts no further.
+   */
+  missingCount(kind: 'product' | 'variant' | 'cell', atMost: number): number;
 }

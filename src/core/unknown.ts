@@ -24,6 +24,7 @@ export function blankCell(variantId: string, warehouseId: string): Cell {
     missingAtMs: null,
     goneAtMs: null,
     unexplainedAtMs: null,
+    unseenReads: 0,
     changeSeq: 0,
   };
 }

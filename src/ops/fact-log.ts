@@ -8,6 +8,8 @@ const STRETCH_MS = 10_000;
 
 type Level = 'debug' | 'info' | 'warn' | 'error';
 
+const MANY = { product: 'products', variant: 'variants', cell: 'stock levels' } as const;
+
 export class FactLog {
   readonly #log: Logger;
   /** Lines of each kind in the current period, suppressed ones included. */
@@ -60,8 +62,27 @@ export class FactLog {
           'error',
           fact,
           { seq, ...fact },
-          'the store no longer shows many products at once: the mirror keeps them until an operator allows the removal (resync --allow-removals)',
+          `the store no longer shows too many ${MANY[fact.what]} at once: the mirror keeps them until an operator allows the removal (resync --allow-removals)`,
         );
+        return;
+      case 'webhooks_alone':
+        this.#say(
+          'warn',
+          fact,
+          { seq, ...fact },
+          'webhooks name a warehouse that the store’s details do not show: the mirror keeps its figure, suspect, and no longer reads the product for it; report it to the store',
+        );
+        return;
+      case 'contradiction':
+        this.#say(
+          'warn',
+          fact,
+          { seq, ...fact },
+          'the store’s answer tells one figure twice, and not the same: the mirror keeps what it has, suspect, until an answer without the contradiction; report it to the store',
+        );
+        return;
+      case 'moved':
+        this.#say('info', fact, { seq, ...fact }, 'the store shows a variant in another product than before');
         return;
       case 'wrong_store':
         this.#say(

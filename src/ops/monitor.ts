@@ -19,6 +19,7 @@ import { Tallies } from './metrics/tallies.ts';
 import type { Operator } from './operator.ts';
 import { RejectedLog, type RejectedStatus } from './rejected.ts';
 import type { StateSampler } from './state-sampler.ts';
+import { NOTHING_HELD } from './held-words.ts';
 
 export interface WatchedMirror {
   readonly store: Store;
@@ -97,7 +98,7 @@ export class Monitor {
       blocked: () => operator.blocked,
       figures: () => ({
         lastDeliveryAtMs: sampler.last?.status.last_delivery_at ?? null,
-        heldRemovals: sampler.last?.status.held_removals ?? 0,
+        held: sampler.last?.status ?? NOTHING_HELD,
         parkedReads: sampler.last?.status.parked_reads ?? 0,
       }),
     });

@@ -18,7 +18,11 @@ export function snapshotOf(product: ProductDetail, detailJson: string): ProductS
     parentId: product.parent_id ?? null,
     updateTimeMs: product.update_time ?? null,
     detailJson,
-    variants: product.variants.map((variant) => variantSnapshot(variant, pulled)),
+    variants: eachOnce(
+      product.variants.map((variant) => variantSnapshot(variant, pulled)),
+      ({ variantId }) => variantId,
+      oneVariant,
+    ),
   };
 }
 
@@ -36,8 +40,37 @@ function variantSnapshot(variant: ProductVariantDetail, pulled: boolean): Varian
     priceJson: variant.prices === undefined ? null : JSON.stringify(variant.prices),
     cost: variant.cost ?? null,
     bundledByCount: variant.bundled_by_count ?? 0,
-    levels: variant.warehouses?.map(levelSnapshot) ?? null,
+    levels: variant.warehouses === undefined ? null : distinctLevels(variant.warehouses.map(levelSnapshot)),
   };
+}
+
+/** In the order in which they stand first. */
+function eachOnce<T>(told: readonly T[], idOf: (one: T) => string, both: (first: T, again: T) => T): T[] {
+  const found = new Map<string, T>();
+  for (const one of told) {
+    const first = found.get(idOf(one));
+    found.set(idOf(one), first === undefined ? one : both(first, one));
+  }
+  return [...found.values()];
+}
+
+function distinctLevels(told: readonly LevelSnapshot[]): LevelSnapshot[] {
+  return eachOnce(
+    told,
+    ({ warehouseId }) => warehouseId,
+    (first, again) =>
+      first.availableQty === again.availableQty ? first : { ...first, isContradictory: true },
+  );
+}
+
+/** Told twice: the first describes it. Its warehouses stand in either. */
+function oneVariant(first: VariantSnapshot, again: VariantSnapshot): VariantSnapshot {
+  const levels =
+    first.levels === null || again.levels === null
+      ? (first.levels ?? again.levels)
+      : distinctLevels([...first.levels, ...again.levels]);
+  const agrees = first.availableQty === again.availableQty && again.isContradictory !== true;
+  return { ...first, levels, ...(agrees ? {} : { isContradictory: true }) };
 }
 
 function kindOf(variant: ProductVariantDetail, pulled: boolean): VariantKind {

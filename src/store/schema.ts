@@ -52,6 +52,7 @@ export const cells = sqliteTable(
     missingAtMs: integer('missing_at_ms'),
     goneAtMs: integer('gone_at_ms'),
     unexplainedAtMs: integer('unexplained_at_ms'),
+    unseenReads: integer('unseen_reads').notNull().default(0),
     changeSeq: integer('change_seq').notNull(),
   },
   (t) => [
@@ -62,6 +63,9 @@ export const cells = sqliteTable(
     index('cells_unexplained')
       .on(t.unexplainedAtMs)
       .where(sql`unexplained_at_ms IS NOT NULL`),
+    index('cells_missing')
+      .on(t.missingAtMs)
+      .where(sql`missing_at_ms IS NOT NULL AND gone_at_ms IS NULL`),
     check('cells_source', sql`source IN ('webhook', 'read')`),
   ],
 );
@@ -101,6 +105,9 @@ export const variants = sqliteTable(
     index('variants_lookup')
       .on(t.lookupAtMs)
       .where(sql`lookup_at_ms IS NOT NULL`),
+    index('variants_missing')
+      .on(t.missingAtMs)
+      .where(sql`missing_at_ms IS NOT NULL AND gone_at_ms IS NULL`),
     check('variants_kind', sql`kind IN ('own', 'pulled', 'bundle', 'assembled')`),
     check('variants_negative', sql`allow_negative_stock IN (0, 1)`),
   ],
@@ -243,6 +250,8 @@ export const mirrorState = sqliteTable(
     bundlesDueAtMs: integer('bundles_due_at_ms'),
     removalWindowStartMs: integer('removal_window_start_ms').notNull(),
     removalsInWindow: integer('removals_in_window').notNull(),
+    variantRemovalsInWindow: integer('variant_removals_in_window').notNull().default(0),
+    cellRemovalsInWindow: integer('cell_removals_in_window').notNull().default(0),
     removalsAllowedUntilMs: integer('removals_allowed_until_ms').notNull(),
   },
   () => [check('mirror_state_single', sql`id = 1`)],

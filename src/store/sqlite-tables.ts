@@ -11,6 +11,7 @@ import * as schema from './schema.ts';
 import { insertInto, selectFrom, upsert } from './statements.ts';
 import { VariantCache, type Slot } from './variant-cache.ts';
 
+type Kind = 'product' | 'variant' | 'cell';
 type Flagged<T, K extends keyof T> = Omit<T, K> & Record<K, number>;
 type VariantRow = Flagged<Variant, 'allowNegativeStock'>;
 type ObligationRow = Flagged<Obligation, 'doubt'>;
@@ -29,6 +30,12 @@ function prepare(db: Db) {
   const select = <P extends unknown[], R>(sql: string): Statement<P, R> => db.prepare<P, R>(plannedOnce(sql));
   const text = (sql: string) => select<unknown[], string>(sql).pluck();
   const count = (sql: string) => db.prepare<[], number>(sql).pluck();
+  const missing = (table: string) =>
+    db
+      .prepare<[number], number>(
+        `SELECT count(*) FROM (SELECT 1 FROM ${table} WHERE missing_at_ms IS NOT NULL AND gone_at_ms IS NULL LIMIT ?)`,
+      )
+      .pluck();
   return {
     state: db.prepare<[], MirrorState>(selectFrom(schema.mirrorState)),
     putState: db.prepare(upsert(schema.mirrorState, ['id'])),
@@ -72,10 +79,16 @@ function prepare(db: Db) {
     bundleCount: count('SELECT count(*) FROM products WHERE has_bundle = 1 AND gone_at_ms IS NULL'),
     heldProducts: text('SELECT product_id FROM obligations WHERE not_before_ms = ? ORDER BY product_id'),
     // Kept by triggers: counting a million products here would keep every delivery waiting.
-    liveCount: count('SELECT products FROM live_counts'),
-    missingCount: count(
-      'SELECT count(*) FROM products WHERE missing_at_ms IS NOT NULL AND gone_at_ms IS NULL',
-    ),
+    liveCount: {
+      product: count('SELECT products FROM live_counts'),
+      variant: count('SELECT variants FROM live_counts'),
+      cell: count('SELECT cells FROM live_counts'),
+    },
+    missingCount: {
+      product: missing('products'),
+      variant: missing('variants'),
+      cell: missing('cells'),
+    },
   };
 }
 
@@ -105,8 +118,7 @@ export class SqliteTables implements Tables {
 
   /** Writes what is kept in memory during a transaction; call before its commit. */
   flush(): void {
-    this.#writeCells();
-    this.#writeVariants();
+    this.#writeAll();
     this.#cache.age();
     if (this.#stateIsWritten) return;
     this.#sql.putState.run({ ...this.#state, id: 1 });
@@ -136,6 +148,10 @@ export class SqliteTables implements Tables {
     return row;
   }
 
+  #writeAll(): void {
+    this.#writeCells();
+    this.#writeVariants();
+  }
   #writeCells(): void {
     writeAll(this.#unwrittenCells, this.#cells);
     this.#unwrittenCells = [];
@@ -283,11 +299,13 @@ export class SqliteTables implements Tables {
   heldProducts(): string[] {
     return this.#sql.heldProducts.all(LATEST_MS);
   }
-  liveProductCount(): number {
-    return this.#sql.liveCount.get() ?? 0;
+  liveCount(kind: Kind): number {
+    this.#writeAll();
+    return this.#sql.liveCount[kind].get() ?? 0;
   }
-  missingProductCount(): number {
-    return this.#sql.missingCount.get() ?? 0;
+  missingCount(kind: Kind, atMost: number): number {
+    this.#writeAll();
+    return this.#sql.missingCount[kind].get(atMost) ?? 0;
   }
 }
 

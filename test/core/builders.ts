@@ -55,6 +55,7 @@ export function cell(over: Partial<Cell> = {}): Cell {
     missingAtMs: null,
     goneAtMs: null,
     unexplainedAtMs: null,
+    unseenReads: 0,
     changeSeq: 3,
     ...over,
   };

@@ -214,15 +214,15 @@ describe('the brake', () => {
   test('lets 20 products go', () => {
     const mirror = store(20);
     confirm(mirror, 20);
-    expect(mirror.tables.liveProductCount()).toBe(40);
+    expect(mirror.tables.liveCount('product')).toBe(40);
   });
 
   test('holds 21: they wait, live, for the operator', () => {
     const mirror = store(21);
     confirm(mirror, 21);
-    expect(mirror.tables.liveProductCount()).toBe(60);
+    expect(mirror.tables.liveCount('product')).toBe(60);
     expect(mirror.tables.heldProducts()).toHaveLength(21);
-    expect(mirror.facts).toContainEqual({ kind: 'brake', productId: 'p0', missingProducts: 21 });
+    expect(mirror.facts).toContainEqual({ kind: 'brake', what: 'product', productId: 'p0', missing: 21 });
     expect(mirror.tables.obligation('p0')).toMatchObject({ notBeforeMs: LATEST_MS, doubt: true });
   });
 
@@ -260,7 +260,7 @@ describe('the brake', () => {
       notBeforeMs: SECOND + 3 * S,
     });
     confirm(mirror, 21, SECOND + 3 * S);
-    expect(mirror.tables.liveProductCount()).toBe(39);
+    expect(mirror.tables.liveCount('product')).toBe(39);
     expect(mirror.tables.obligations.size).toBe(0);
   });
 
@@ -268,7 +268,7 @@ describe('the brake', () => {
     const mirror = store(21);
     mirror.fold({ kind: 'allow_removals', atMs: FIRST, untilMs: SECOND - 1 });
     confirm(mirror, 21);
-    expect(mirror.tables.liveProductCount()).toBe(60);
+    expect(mirror.tables.liveCount('product')).toBe(60);
   });
 });
 
@@ -282,7 +282,7 @@ test('a product that only a list has named is gone with the first 404, and count
     expect(kinds(facts)).toContain('not_found');
     expect(mirror.reason(productId)).toBeNull();
   }
-  expect(mirror.tables.liveProductCount()).toBe(1);
+  expect(mirror.tables.liveCount('product')).toBe(1);
   expect(mirror.tables.state().removalsInWindow).toBe(0);
   // Listed again, it is read again.
   mirror.fold({ kind: 'listed', atMs: FIRST + S, productIds, lookup: false });

@@ -13,6 +13,8 @@ import {
 import { LATEST_MS } from '../../src/core/limits.ts';
 import type { LastRead, Tables } from '../../src/core/tables.ts';
 
+type Kind = 'product' | 'variant' | 'cell';
+
 const byText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
 export class MemoryTables implements Tables {
@@ -115,12 +117,14 @@ export class MemoryTables implements Tables {
       .map((obligation) => obligation.productId)
       .sort(byText);
   }
-  liveProductCount(): number {
-    return [...this.products.values()].filter((product) => product.goneAtMs === null).length;
+  liveCount(kind: Kind): number {
+    return this.live(kind).length;
   }
-  missingProductCount(): number {
-    return [...this.products.values()].filter(
-      (product) => product.goneAtMs === null && product.missingAtMs !== null,
-    ).length;
+  missingCount(kind: Kind, atMost: number): number {
+    return Math.min(atMost, this.live(kind).filter((row) => row.missingAtMs !== null).length);
+  }
+  private live(kind: Kind): (Product | Variant | Cell)[] {
+    const rows = { product: this.products, variant: this.variants, cell: this.cells }[kind];
+    return [...rows.values()].filter((row) => row.goneAtMs === null);
   }
 }

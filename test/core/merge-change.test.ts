@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { EARLIEST_MS, LATEST_MS } from '../../src/core/limits.ts';
+import { CONTESTED_READS, EARLIEST_MS, LATEST_MS } from '../../src/core/limits.ts';
 import { mergeChange, type ChangeBranch, type ChangeOutcome } from '../../src/core/merge-change.ts';
 import type { Cell } from '../../src/core/model.ts';
 import { T0, cell, change } from './builders.ts';
@@ -295,11 +295,34 @@ const ROWS: Record<ChangeBranch, readonly Row[]> = {
       oblige: true,
     },
     {
+      when: 'told by webhooks alone, but not certainly after the reads',
+      cell: readAround(8, 9, { goneAtMs: T0, unseenReads: CONTESTED_READS }),
+      ...{ old: 5, new: 6, at: 9 },
+      then: { qty: 5, at: 9 },
+      oblige: true,
+    },
+    {
+      when: 'one read has not shown it yet',
+      cell: readAround(8, 9, { goneAtMs: T0, unseenReads: 1 }),
+      ...{ old: 5, new: 6, at: 99 },
+      then: { qty: 5, at: 99 },
+      oblige: true,
+    },
+    {
       when: 'a cell not known before, of a variant that is gone',
       cell: undefined,
       ...{ old: 5, new: 6, at: 8, variantGone: true },
       then: { qty: 6, at: 8 },
       oblige: true,
+    },
+  ],
+  'gone, webhooks alone': [
+    {
+      when: 'two reads did not show what changes brought back, and another change does',
+      cell: readAround(8, 9, { goneAtMs: T0, unseenReads: CONTESTED_READS }),
+      ...{ old: 5, new: 6, at: 99 },
+      then: { qty: 6, at: 99 },
+      applied: true,
     },
   ],
   poison: [
@@ -348,7 +371,8 @@ test.each(cases)('$branch: $row.when', ({ branch, row }) => {
       ...(row.then.count === undefined ? {} : { eventCount: row.then.count }),
     },
   });
-  const gone = row.cell === undefined ? row.variantGone === true : row.cell.goneAtMs !== null;
+  const wasGone = row.cell === undefined ? row.variantGone === true : row.cell.goneAtMs !== null;
+  const gone = wasGone && !outcome.applied;
   expect(outcome.cell.goneAtMs !== null).toBe(gone);
 });
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { BRAKE_WINDOW_MS } from '../../src/core/limits.ts';
-import { brakeHolds, removalWindow } from '../../src/core/removal-brake.ts';
+import { brakeCountsTo, brakeHolds, readHolds, removalWindow } from '../../src/core/removal-brake.ts';
 import { T0 } from './builders.ts';
 
 test.each([
@@ -16,14 +16,30 @@ test.each([
   { when: 'a store of one product', live: 1, missing: 1, removed: 0, holds: false },
   { when: '22 of 440 with those just removed', live: 419, missing: 1, removed: 21, holds: false },
 ])('$when: holds $holds', ({ live, missing, removed, holds }) => {
-  const count = { liveProducts: live, missingProducts: missing, removalsInWindow: removed };
-  expect(brakeHolds(count)).toBe(holds);
+  const count = { live, removedInWindow: removed };
+  expect(brakeHolds({ ...count, missing })).toBe(holds);
+  // Nobody has to count further.
+  expect(brakeHolds({ ...count, missing: Math.min(missing, brakeCountsTo(count)) })).toBe(holds);
 });
 
-test('removals count for an hour', () => {
-  const count = { removalWindowStartMs: T0, removalsInWindow: 7 };
+test('removals count for an hour, each kind by itself', () => {
+  const count = {
+    removalWindowStartMs: T0,
+    removalsInWindow: 7,
+    variantRemovalsInWindow: 8,
+    cellRemovalsInWindow: 9,
+  };
   expect(removalWindow(count, T0 + BRAKE_WINDOW_MS - 1)).toBe(count);
-  const fresh = { removalWindowStartMs: T0 + BRAKE_WINDOW_MS, removalsInWindow: 0 };
-  expect(removalWindow(count, T0 + BRAKE_WINDOW_MS)).toEqual(fresh);
-  expect(removalWindow(count, T0 - 1)).toEqual({ removalWindowStartMs: T0 - 1, removalsInWindow: 0 });
+  const none = { removalsInWindow: 0, variantRemovalsInWindow: 0, cellRemovalsInWindow: 0 };
+  const later = T0 + BRAKE_WINDOW_MS;
+  expect(removalWindow(count, later)).toEqual({ removalWindowStartMs: later, ...none });
+  expect(removalWindow(count, T0 - 1)).toEqual({ removalWindowStartMs: T0 - 1, ...none });
+});
+
+test.each([
+  { before: 42, missing: 22, holds: true },
+  { before: 42, missing: 21, holds: false },
+  { before: 20, missing: 20, holds: false },
+])('one read that leaves out $missing of $before: holds $holds', ({ before, missing, holds }) => {
+  expect(readHolds({ before, missing })).toBe(holds);
 });

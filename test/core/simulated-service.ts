@@ -259,7 +259,13 @@ export class SimulatedService {
         return reads;
       }
       if (reads >= atMost) throw new Error(`still owes after ${reads} reads: ${JSON.stringify(next)}`);
-      if (next.atMs === LATEST_MS) throw new Error('waits for the operator');
+      if (next.atMs === LATEST_MS) {
+        // The operator looks, and lets it go.
+        this.nowMs += 1;
+        const atMs = OWN_MS + this.nowMs;
+        this.mirror.fold({ kind: 'allow_removals', atMs, untilMs: atMs + 3_600_000 });
+        continue;
+      }
       const sentMs = Math.max(this.nowMs, next.atMs - OWN_MS);
       this.read(next.productId, { sentMs, sampledMs: sentMs - this.lagMs() });
     }

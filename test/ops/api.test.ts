@@ -187,7 +187,7 @@ test('a filter that keeps few of many rows looks at a bounded number for one pag
       0, NULL, 0, 0, NULL, NULL, NULL, i, 0 FROM n`);
   store.change(`
     INSERT INTO cells SELECT variant_id, CASE variant_id WHEN '111111' THEN '2' ELSE '1' END, 1, 'read', 0, 0, 0, 0, 0,
-      0, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, change_seq FROM variants`);
+      0, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, change_seq, 0 FROM variants`);
   const found = await pages('/api/stock?warehouse_id=2', 'stock');
   expect(found.flat().map((row) => row['variant_id'])).toEqual(['111111']);
   expect(found.map((page) => page.length)).toEqual([0, 0, 1]);

@@ -107,3 +107,35 @@ test('half a surrogate pair is made what the database gives back', () => {
   expect(found.variants[0]).toMatchObject({ name: '�b', sku: '�', upc: '�' });
   expect(Buffer.from(found.detailJson).toString()).toBe(found.detailJson);
 });
+
+const warehouse = (id: string, qty: number) => ({
+  wh_id: id,
+  available_qty: qty,
+  on_hand: qty,
+  reserved_qty: 0,
+});
+
+test('a warehouse told twice is one level, and says so when its figures differ', () => {
+  const warehouses = [
+    warehouse('1', 5),
+    warehouse('2', 6),
+    warehouse('1', 5),
+    warehouse('2', 7),
+    warehouse('2', 6),
+  ];
+  expect(snapshot({}, { ...PLAIN, warehouses }).variants[0]?.levels).toEqual([
+    { warehouseId: '1', availableQty: 5, onHand: 5, reservedQty: 0 },
+    { warehouseId: '2', availableQty: 6, onHand: 6, reservedQty: 0, isContradictory: true },
+  ]);
+});
+
+test('a variant told twice is one, with the warehouses of both, and says so when its totals differ', () => {
+  const twice = (first: object, again: object) =>
+    snapshot({}, { ...PLAIN, ...first }, { ...PLAIN, name: 'again', ...again }).variants;
+  expect(twice({ warehouses: [warehouse('1', 1)] }, { warehouses: [warehouse('2', 2)] })).toMatchObject([
+    { variantId: '100', name: '', availableQty: 3, levels: [{ warehouseId: '1' }, { warehouseId: '2' }] },
+  ]);
+  expect(twice({}, {})[0]).not.toHaveProperty('isContradictory');
+  expect(twice({}, { available_qty: 4 })).toMatchObject([{ availableQty: 3, isContradictory: true }]);
+  expect(twice({ warehouses: [warehouse('1', 1)] }, {})[0]?.levels).toHaveLength(1);
+});

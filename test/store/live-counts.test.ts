@@ -188,7 +188,7 @@ test.each([4_999, 5_000, 5_001])('after a downtime of %i products', (products) =
   db.exec(`INSERT INTO variants SELECT product_id, product_id, 'S', NULL, '', 'own', 1, NULL, NULL, 0, NULL, NULL, 0, 0, NULL, 0, 0,
     NULL, NULL, NULL, 1, 0 FROM products`);
   db.exec(`INSERT INTO cells SELECT variant_id, warehouse_id, 1, 'read', 0, 0, 0, 0, 0, 0, 0, 0, NULL, NULL, NULL, NULL, NULL,
-    NULL, NULL, 1 FROM variants, (SELECT '1' AS warehouse_id UNION SELECT '2')`);
+    NULL, NULL, 1, 0 FROM variants, (SELECT '1' AS warehouse_id UNION SELECT '2')`);
   expect(status(db)).toMatchObject({ products: products + 1, cells: 2 * products + 2, suspect_count: 0 });
   db.exec(`UPDATE mirror_state SET trusted_after_ms = ${T0 + 1_000_000}`);
   // One is read again, and in doubt since; another is in doubt besides.

@@ -113,6 +113,7 @@ const TOLD: Readonly<Record<ChangeBranch, readonly Effect['outcome']['kind'][]>>
   '4c gap': ['applied', 'held'],
   'gone, seen by the read': ['gone'],
   'gone, in doubt': ['gone'],
+  'gone, webhooks alone': ['applied'],
   poison: ['applied', 'held'],
 };
 
@@ -187,5 +188,7 @@ test('after hundreds of deliveries, lost, late and doubled, each item is told as
       true,
     ]);
   }
-  expect([...new Set([...branches.values()].flat())].toSorted()).toEqual(Object.keys(TOLD).toSorted());
+  // Here each warehouse is shown by some read.
+  const all = Object.keys(TOLD).filter((branch) => branch !== 'gone, webhooks alone');
+  expect([...new Set([...branches.values()].flat())].toSorted()).toEqual(all.toSorted());
 });

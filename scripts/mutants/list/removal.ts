@@ -2,6 +2,8 @@
 import type { Mutant } from '../mutant.ts';
 
 const absence = 'src/core/fold-absence.ts';
+const guard = 'src/core/removal-guard.ts';
+const alone = 'src/core/webhooks-alone.ts';
 
 export const REMOVAL: readonly Mutant[] = [
   {
@@ -49,9 +51,9 @@ export const REMOVAL: readonly Mutant[] = [
     id: 'contested-absence-no-obligation',
     breaks: 'an absence that something newer contradicts asks for a read (docs/architecture.md#removals)',
     file: absence,
-    find: `        ledger.report({ kind: 'contested', what: 'cell', id });
-        ledger.oblige(productId, 'conflict');`,
-    replace: `        ledger.report({ kind: 'contested', what: 'cell', id });`,
+    find: `    ledger.tables.putCell(contested);
+    ledger.oblige(productId, 'conflict');`,
+    replace: '    ledger.tables.putCell(contested);',
     tests: ['test/core/fold-removal.test.ts'],
   },
   {
@@ -76,8 +78,8 @@ export const REMOVAL: readonly Mutant[] = [
     id: 'brake-off',
     breaks: 'more than 5 % and 20 products are not removed at once (docs/architecture.md#mass-removal-guard)',
     file: 'src/core/removal-brake.ts',
-    find: 'return atStake > BRAKE_PRODUCTS && atStake > before * BRAKE_SHARE;',
-    replace: 'return atStake > BRAKE_PRODUCTS && atStake > before;',
+    find: 'return atStake > BRAKE_ROWS && atStake > before * BRAKE_SHARE;',
+    replace: 'return atStake > BRAKE_ROWS && atStake > before;',
     first: 'simulation',
     tests: ['test/core/removal-brake.test.ts', 'test/core/fold-removal.test.ts'],
   },
@@ -85,8 +87,8 @@ export const REMOVAL: readonly Mutant[] = [
     id: 'not-told-is-none',
     breaks: 'an absent `warehouses` means "unknown", never "none" (docs/architecture.md#removals)',
     file: 'src/service/snapshot.ts',
-    find: 'levels: variant.warehouses?.map(levelSnapshot) ?? null,',
-    replace: 'levels: variant.warehouses?.map(levelSnapshot) ?? [],',
+    find: 'levels: variant.warehouses === undefined ? null : distinctLevels(',
+    replace: 'levels: variant.warehouses === undefined ? [] : distinctLevels(',
     first: 'simulation',
   },
   {
@@ -108,11 +110,11 @@ export const REMOVAL: readonly Mutant[] = [
   {
     id: 'brake-renews-doubt',
     breaks: 'what the mass-removal guard holds asks for no reads (docs/architecture.md#mass-removal-guard)',
-    file: 'src/core/fold-absence.ts',
-    find: `    seq: read.s0,
-    atMs: product.missingAtMs ?? read.sentAtMs,
-    notBeforeMs: LATEST_MS,`,
-    replace: '    notBeforeMs: LATEST_MS,',
+    file: 'src/core/removal-guard.ts',
+    find: `      seq: this.#read.s0,
+      atMs: missingAtMs ?? this.#read.sentAtMs,
+      notBeforeMs: LATEST_MS,`,
+    replace: '      notBeforeMs: LATEST_MS,',
     tests: ['test/core/fold-removal.test.ts'],
   },
   {
@@ -123,5 +125,157 @@ export const REMOVAL: readonly Mutant[] = [
     find: 'if (isBack) restoreCells',
     replace: 'if (isBack && read.s0 < 0) restoreCells',
     tests: ['test/core/fold-removal.test.ts'],
+  },
+  {
+    id: 'brake-products-only',
+    breaks:
+      'variants and levels are guarded as products are (docs/architecture.md#mass-removal-guard, per hour and per run)',
+    file: guard,
+    find: 'holds = isDoubtful || this.#holdsMany(kind, missing) || this.#holdsRead(kind);',
+    replace:
+      "holds = isDoubtful || (kind === 'product' && this.#holdsMany(kind, missing)) || this.#holdsRead(kind);",
+    first: 'simulation',
+    tests: ['test/core/mass-removal.test.ts'],
+  },
+  {
+    id: 'missing-variant-keeps-number',
+    breaks: 'a row that shows a new name has a new number (docs/reading-the-mirror.md#views, change_seq)',
+    file: 'src/core/fold-read.ts',
+    find: '  if (renamed) renumberAbsent(',
+    replace: '  if (renamed && read.s0 < 0) renumberAbsent(',
+    tests: ['test/core/mass-removal.test.ts'],
+  },
+  {
+    id: 'brake-not-by-read',
+    breaks: 'one read does not empty a product (docs/architecture.md#mass-removal-guard, one read)',
+    file: guard,
+    find: 'holds = isDoubtful || this.#holdsMany(kind, missing) || this.#holdsRead(kind);',
+    replace: 'holds = isDoubtful || this.#holdsMany(kind, missing);',
+    tests: ['test/core/mass-removal.test.ts'],
+  },
+  {
+    id: 'brake-believes-contradiction',
+    breaks: 'stock and no warehouse contradict each other (docs/architecture.md#mass-removal-guard)',
+    file: absence,
+    find: 'cell.missingAtMs, contradictsItself(seen))',
+    replace: 'cell.missingAtMs, seen.availableQty === -1)',
+    tests: ['test/core/mass-removal.test.ts'],
+  },
+  {
+    id: 'brake-closes-no-warehouse',
+    breaks: 'the only warehouse of a product may close (docs/architecture.md#mass-removal-guard)',
+    file: guard,
+    find: 'missing === before && emptied.size > 1',
+    replace: 'missing === before && emptied.size > 0',
+    tests: ['test/core/mass-removal.test.ts'],
+  },
+  {
+    id: 'brake-counts-levels-of-products',
+    breaks: 'what goes with its product counts as that alone (docs/architecture.md#mass-removal-guard)',
+    file: absence,
+    find: 'if (cell.goneAtMs === null) removeCell(ledger, cell, read);',
+    replace: `if (cell.goneAtMs === null) {
+      removeCell(ledger, cell, read);
+      countRemoval(ledger, 'cell');
+    }`,
+    tests: ['test/core/mass-removal.test.ts'],
+  },
+  {
+    id: 'hidden-level-asked-for-ever',
+    breaks:
+      'a level that no read shows is not read about for ever (docs/architecture.md#levels-that-webhooks-alone-tell)',
+    file: alone,
+    find: 'unseenReads: removed.unseenReads === 0 ? 1 : CONTESTED_READS,',
+    replace: 'unseenReads: 0,',
+    tests: ['test/core/webhooks-alone.test.ts'],
+  },
+  {
+    id: 'contested-level-asked-for-ever',
+    breaks:
+      'nor where changes come too fast for any read (docs/architecture.md#levels-that-webhooks-alone-tell)',
+    file: alone,
+    find: 'return { ...cell, unseenReads: cell.unseenReads + 1 };',
+    replace: 'return { ...cell, unseenReads: 0 };',
+    tests: ['test/core/webhooks-alone.test.ts'],
+  },
+  {
+    id: 'hidden-level-trusted',
+    breaks: 'what webhooks alone tell is suspect (docs/architecture.md#levels-that-webhooks-alone-tell)',
+    file: 'src/core/fold-delivery.ts',
+    find: 'const suspect: Cell = { ...cell, unexplainedAtMs: entry.atMs };',
+    replace: 'const suspect: Cell = cell;',
+    tests: ['test/core/webhooks-alone.test.ts'],
+  },
+  {
+    id: 'hidden-level-for-ever',
+    breaks: 'without webhooks it goes a day later (docs/architecture.md#levels-that-webhooks-alone-tell)',
+    file: alone,
+    find: 'return read.sentAtMs >= cell.eventAtMs + WEBHOOKS_ALONE_MS;',
+    replace: 'return read.sentAtMs < cell.eventAtMs;',
+    tests: ['test/core/webhooks-alone.test.ts'],
+  },
+  {
+    id: 'late-change-revives-level',
+    breaks:
+      'only a change newer than the removal counts (docs/architecture.md#levels-that-webhooks-alone-tell)',
+    file: alone,
+    find: 'return !poison && !ahead && change.updateTimeMs > removed.readHiMs;',
+    replace: 'return !poison && !ahead;',
+    tests: ['test/core/webhooks-alone.test.ts', 'test/core/merge-change.test.ts'],
+  },
+  {
+    id: 'told-twice-taken',
+    breaks:
+      'two figures for one level settle nothing (docs/architecture.md#details-that-contradict-themselves)',
+    file: 'src/service/snapshot.ts',
+    find: 'first.availableQty === again.availableQty ? first : { ...first, isContradictory: true },',
+    replace: '({ ...first, availableQty: again.availableQty }),',
+    first: 'simulation',
+    tests: ['test/service/snapshot.test.ts'],
+  },
+  {
+    id: 'told-twice-read-for-ever',
+    breaks:
+      'a contradiction is read about once more, then by the schedule (docs/architecture.md#details-that-contradict-themselves)',
+    file: 'src/core/fold-variant.ts',
+    find: '  if (!isNews) return;',
+    replace: '',
+    tests: ['test/core/webhooks-alone.test.ts'],
+  },
+  {
+    id: 'moved-variant-not-searched',
+    breaks:
+      'a removed variant that a newer change names is searched for (docs/architecture.md#variants-that-move)',
+    file: 'src/core/fold-delivery.ts',
+    find: '  return isNewerThanRemoval({ readHiMs }, change, stamp);',
+    replace: '  return isNewerThanRemoval({ readHiMs }, change, stamp) && readHiMs < 0;',
+    tests: ['test/core/moved-variant.test.ts'],
+  },
+  {
+    id: 'moved-variant-read-in-vain',
+    breaks:
+      'while it is searched for, its old product is left alone (docs/architecture.md#variants-that-move)',
+    file: 'src/core/fold-delivery.ts',
+    find: 'return goneAtMs !== null && productId !== null && lookupAtMs !== null;',
+    replace: 'return goneAtMs !== null && productId !== null && lookupAtMs === 0;',
+    tests: ['test/core/moved-variant.test.ts'],
+  },
+  {
+    id: 'earlier-product-takes-variant',
+    breaks: 'a variant belongs to the answer that was sent later (docs/architecture.md#variants-that-move)',
+    file: 'src/core/fold-variant.ts',
+    find: 'const isLater = !isShownThere || other === undefined || read.sentAtMs >= other.readAtMs;',
+    replace: 'const isLater = read.s0 >= 0 || isShownThere;',
+    tests: ['test/core/moved-variant.test.ts'],
+  },
+  {
+    id: 'shown-by-two-asked-for-ever',
+    breaks:
+      'two products that list one variant are not read for ever (docs/architecture.md#variants-that-move)',
+    file: 'src/core/fold-variant.ts',
+    find: "  if (overlaps) ledger.oblige(loser, 'conflict');",
+    replace: `  if (overlaps) ledger.oblige(loser, 'conflict');
+  if (overlaps) ledger.oblige(winner, 'conflict');`,
+    tests: ['test/core/moved-variant.test.ts'],
   },
 ];

@@ -2,6 +2,7 @@
 import type { Finding } from './alarm.ts';
 import { areSignaturesBad, type SignatureView } from './bad-signatures.ts';
 import { unusualSilence, type SilenceView } from './silence.ts';
+import { heldWords, type HeldRemovals } from '../held-words.ts';
 
 export interface WatchedState {
   readonly silence: SilenceView;
@@ -14,7 +15,7 @@ export interface WatchedState {
     /** Why the last one failed, if it did. */
     readonly lastError: string | null;
   };
-  readonly heldRemovals: number;
+  readonly held: HeldRemovals;
   readonly parkedReads: number;
 }
 
@@ -91,12 +92,12 @@ function judgeBlocked({ blocked }: WatchedState, nowMs: number): Finding | null 
   }
 }
 
-function judgeRemovals({ heldRemovals }: WatchedState): Finding | null {
-  if (heldRemovals === 0) return null;
+function judgeRemovals({ held }: WatchedState): Finding | null {
+  if (held.held_removals === 0) return null;
   return {
     kind: 'held_removals',
     message:
-      `the store no longer shows ${heldRemovals} products, too many at once: the mirror keeps them until you decide. Check in ` +
+      `the store no longer shows ${heldWords(held)}, too many at once: the mirror keeps them until you decide. Check in ` +
       'the store whether they were meant to be deleted; if so, `resync --allow-removals` removes them',
   };
 }

@@ -5,6 +5,7 @@ import { ALARM_KINDS, nextAlarms, type Alarm, type AlarmSource } from './alarm.t
 import { DeliveryHistory } from './delivery-history.ts';
 import { judge, type WatchedState } from './judge.ts';
 import { SlotCounts } from './slot-counts.ts';
+import type { HeldRemovals } from '../held-words.ts';
 
 export interface WatchmanDeps {
   readonly reader: StoreReader;
@@ -15,7 +16,7 @@ export interface WatchmanDeps {
   /** As last read from the database; null: not known yet. */
   readonly figures: () => {
     readonly lastDeliveryAtMs: number | null;
-    readonly heldRemovals: number;
+    readonly held: HeldRemovals;
     readonly parkedReads: number;
   };
 }
@@ -114,7 +115,7 @@ export class Watchman implements AlarmSource {
 
   #view(nowMs: number): WatchedState {
     const { blocked, figures } = this.#deps;
-    const { heldRemovals, parkedReads } = figures();
+    const { held, parkedReads } = figures();
     const { lastDeliveryAtMs } = this;
     const silentSinceMs = Math.max(lastDeliveryAtMs ?? 0, this.#listeningSinceMs);
     const counts = (slots: number) => ({
@@ -134,7 +135,7 @@ export class Watchman implements AlarmSource {
       signatures: { lastHour: counts(HOUR), lastQuarter: counts(QUARTER) },
       blocked: this.#blocked,
       commits: { lastGoodAtMs: this.#lastGoodAtMs, lastError: this.#lastCommitError },
-      heldRemovals,
+      held,
       parkedReads,
     };
   }

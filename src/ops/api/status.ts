@@ -32,8 +32,11 @@ const statusSchema = z
     failing_reads: z.int().meta({ description: 'Products whose last read failed, parked ones included.' }),
     last_read_error: z.string().nullable(),
     held_removals: z.int().meta({
-      description: 'Products that the mass-removal guard keeps until the operator allows their removal.',
+      description:
+        'Products, variants and stock levels that the mass-removal guard keeps until the operator allows their removal.',
     }),
+    held_variants: z.int().meta({ description: 'Of these: variants whose product stays.' }),
+    held_levels: z.int().meta({ description: 'Of these: stock levels whose variant stays.' }),
     quarantined: z.int().meta({ description: 'Dead letters: deliveries or items that were not understood.' }),
     reads_under_way: z.int(),
     blocked: z

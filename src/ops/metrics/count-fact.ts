@@ -34,6 +34,9 @@ export function countFact(counting: Counting, fact: Fact, nowMs: number): void {
     case 'missing':
     case 'contested':
     case 'brake':
+    case 'webhooks_alone':
+    case 'contradiction':
+    case 'moved':
     case 'not_found':
     case 'clock_contradiction':
     case 'wrong_store':

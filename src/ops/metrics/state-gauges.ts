@@ -99,7 +99,7 @@ export function createStateGauges(registry: Registry, now: () => number, shown: 
   );
   gauge(
     'stock_mirror_held_removals',
-    'Products that the mass-removal guard keeps until an operator allows their removal.',
+    'Products, variants and stock levels that the mass-removal guard keeps until an operator allows their removal.',
     (at) => at.sample?.status.held_removals,
   );
   gauge('stock_mirror_oldest_verified_age_seconds', 'Age of the oldest product read.', (at) =>

@@ -8,6 +8,7 @@ import { plot, type Point } from './plot.ts';
 import { runProgress } from './runs-view.ts';
 import { debts, explainState, STATE_NAMES, type Situation } from './state-words.ts';
 import { alarmsView, blockedView, type Alarming } from './warnings-view.ts';
+import { heldWords } from '../held-words.ts';
 
 export interface Overview extends Situation, Alarming {
   readonly readsUnderWay: number;
@@ -278,13 +279,12 @@ function operatorView({ status }: Overview): Html {
         ${
           held === 0
             ? html`<p class="quiet">
-                None is waiting. A removal of more than 20 products and 5 % of the catalogue at once waits for
-                your decision.
+                None is waiting. A removal of more than 20 products, variants or stock levels and 5 % of them
+                at once waits for your decision.
               </p>`
             : html`<p class="warning">
-                The store no longer shows <b>${count(held, 'product')}</b>, too many at once: the mirror keeps
-                them until you decide. This is more often a mistake in the store than a deletion that was
-                meant.
+                The store no longer shows <b>${heldWords(status)}</b>, too many at once: the mirror keeps them
+                until you decide. This is more often a mistake in the store than a deletion that was meant.
               </p>`
         }
       </div>

@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import { nextAlarms, type AlarmKind } from '../../../src/ops/alarms/alarm.ts';
 import { areSignaturesBad, type SignatureView } from '../../../src/ops/alarms/bad-signatures.ts';
 import { judge, type WatchedState } from '../../../src/ops/alarms/judge.ts';
+import { NOTHING_HELD } from '../../../src/ops/held-words.ts';
 import { SlotCounts } from '../../../src/ops/alarms/slot-counts.ts';
 
 const NOW = Date.UTC(2026, 8, 16, 12);
@@ -35,7 +36,7 @@ const WELL: WatchedState = {
   signatures: signatures([0, 5], [0, 20]),
   blocked: null,
   commits: { lastGoodAtMs: NOW - 1_000, lastError: null },
-  heldRemovals: 0,
+  held: NOTHING_HELD,
   parkedReads: 0,
 };
 const blocked = (kind: string, sinceMs: number) => ({ blocked: { kind, message: 'its own words', sinceMs } });
@@ -73,9 +74,9 @@ test.each<[string, Partial<WatchedState>, AlarmKind[], RegExp]>([
   ],
   [
     'the mass-removal guard',
-    { heldRemovals: 21 },
+    { held: { held_removals: 274, held_variants: 1, held_levels: 252 } },
     ['held_removals'],
-    /^the store no longer shows 21 products.*--allow-removals/,
+    /^the store no longer shows 21 products, 1 variant and 252 stock levels.*--allow-removals/,
   ],
   ['refused reads', { parkedReads: 2 }, ['parked_reads'], /^products that cannot be read.*: 2\./],
   [

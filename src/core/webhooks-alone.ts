@@ -1,0 +1,57 @@
+/**
+ * Levels that webhooks name and no detail shows (docs/architecture.md#levels-that-webhooks-alone-tell). The two
+ * contradict each other, and no further read can decide between them. Without an end, each webhook would ask for a read.
+ */
+import type { StockChange } from './entry.ts';
+import { CONTESTED_READS, REPLICA_LAG_MS, WEBHOOKS_ALONE_MS } from './limits.ts';
+import type { ReadContext } from './merge-read.ts';
+import type { Cell } from './model.ts';
+
+/** Known as such: kept, suspect, and read about no more. */
+export function isToldByWebhooksAlone(cell: Cell): boolean {
+  return cell.goneAtMs === null && cell.unseenReads >= CONTESTED_READS;
+}
+
+/** Webhooks have fallen silent about it: what reads say, they say alone now. */
+export function isForgotten(cell: Cell, read: ReadContext): boolean {
+  return read.sentAtMs >= cell.eventAtMs + WEBHOOKS_ALONE_MS;
+}
+
+/**
+ * A read does not show a level that a newer change names, and comes too soon after a delivery to say that the level is
+ * gone. A replica's lag explains that once, not for half a minute.
+ */
+export function contestedOnceMore(cell: Cell): Cell {
+  return { ...cell, unseenReads: cell.unseenReads + 1 };
+}
+
+/** A removed level: a change of it that was certainly made after the reads that removed it. */
+export function isNewerThanRemoval(
+  removed: Pick<Cell, 'readHiMs'>,
+  change: Pick<StockChange, 'updateTimeMs'>,
+  { poison, ahead }: { readonly poison: boolean; readonly ahead: boolean },
+): boolean {
+  // A stamp from a clock that is ahead does not say what came after what.
+  return !poison && !ahead && change.updateTimeMs > removed.readHiMs;
+}
+
+/** It has come back in a change twice, and each time the read that followed did not show it. */
+export function isBackByWebhooks(removed: Cell): boolean {
+  return removed.unseenReads >= CONTESTED_READS;
+}
+
+/**
+ * The read that follows a change of a removed level does not show it either. The second such read ends the asking: the
+ * next change brings the level back.
+ */
+export function unseenAgain(removed: Cell, read: ReadContext): Cell {
+  const named = removed.missingAtMs;
+  if (named === null || read.superseded || read.sentAtMs < named + REPLICA_LAG_MS) return removed;
+  return {
+    ...removed,
+    missingAtMs: null,
+    unseenReads: removed.unseenReads === 0 ? 1 : CONTESTED_READS,
+    readLoMs: Math.max(removed.readLoMs, read.loMs),
+    readHiMs: Math.max(removed.readHiMs, read.hiMs),
+  };
+}
