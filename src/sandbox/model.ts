@@ -16,7 +16,7 @@ export type Component = { readonly variant: Variant; readonly qty: number };
 
 export type Variant = {
   readonly id: string;
-  readonly product: Product;
+  product: Product;
   readonly kind: Kind;
   name: string;
   sku: string | null;

@@ -28,6 +28,8 @@ export type StructuralOperations = {
   removeWarehouse(target: { variantId: string; warehouseId: string }): Change[];
   /** Deleting and restoring send no webhook: the contract has no event for them. */
   deleteVariant(variantId: string): void;
+  /** To another own product; the variant keeps its id and its stock. */
+  moveVariant(variantId: string, productId: string): void;
   deleteProduct(productId: string): void;
   restoreProduct(productId: string): void;
 };
@@ -133,6 +135,16 @@ export function createStructuralOperations(deps: {
       // A product has at least one variant: to delete the last one, delete the product.
       if (rest.length === 0) throw new OperationError(`variant ${variantId} is the last of its product`);
       truth.deleteVariant(variant);
+    },
+    moveVariant: (variantId, productId) => {
+      const variant = requireVariant(truth, variantId);
+      const product = requireProduct(truth, productId);
+      if (variant.product === product) throw new OperationError(`variant ${variantId} is in it already`);
+      if (variant.kind !== 'own' || product.kind !== 'own')
+        throw new OperationError('only variants of own products move, to own products');
+      if (variant.product.variants.filter(({ deleted }) => !deleted).length === 1)
+        throw new OperationError(`variant ${variantId} is the last of its product`);
+      truth.moveVariant(variant, product);
     },
     deleteProduct: (productId) => {
       truth.setProductDeleted(requireProduct(truth, productId), true);

@@ -40,6 +40,7 @@ export type Truth = Store & {
   addVariant(variant: Variant): void;
   setProductDeleted(product: Product, deleted: boolean): void;
   deleteVariant(variant: Variant): void;
+  moveVariant(variant: Variant, product: Product): void;
   /** Call it before a variant's stock changes: keeps the state for stale reads. */
   touch(variant: Variant): void;
   /** Call it after a product was edited, and `touchProduct` before. */
@@ -142,6 +143,16 @@ export function createTruth(options: TruthOptions): Truth {
       linkComponents(variant, false);
       variant.deleted = true;
       edited(variant.product);
+    },
+    moveVariant: (variant, product) => {
+      const from = variant.product;
+      touch(variant);
+      touchProduct(product);
+      from.variants.splice(from.variants.indexOf(variant), 1);
+      product.variants.push(variant);
+      variant.product = product;
+      edited(from);
+      edited(product);
     },
     touch,
     touchProduct,

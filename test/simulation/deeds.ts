@@ -4,7 +4,7 @@ import type { SimulatedService } from '../../src/sandbox/sandbox.ts';
 import type { Answer } from '../../src/sandbox/reads.ts';
 import type { Machine } from './machine.ts';
 import { PLAIN, type Mail } from './mail.ts';
-import type { Deed, Operation, ReadFault } from './plan.ts';
+import type { Deed, DetailFault, Operation, ReadFault } from './plan.ts';
 import { WORLD, type VirtualTime } from './virtual-time.ts';
 import type { GlobalTime } from './globals.ts';
 
@@ -21,6 +21,8 @@ export interface Stage {
   /** Before old files come back, and after. */
   readonly onBackUp: () => void;
   readonly onRestore: (restore: () => void) => void;
+  /** What is done to answers at present, by the fault that does it. */
+  readonly mistakes: Map<ReadFault, Mistake>;
   isCut: boolean;
   backup: { readonly file: Uint8Array; readonly atMs: number } | null;
 }
@@ -264,6 +266,9 @@ function operate(
     case 'delete_variant':
       operations.deleteVariant(pick(live, a).id);
       return;
+    case 'move_variant':
+      operations.moveVariant(pick(live, a).id, pick(truth.products, c).id);
+      return;
     case 'delete_product':
       operations.deleteProduct(pick(truth.products, a + c).id);
       return;
@@ -282,7 +287,7 @@ function operate(
 
 /** @param probability 0 ends it. */
 function setReadFault(
-  { service, time, random, readLatencyMs }: Stage,
+  { service, time, random, readLatencyMs, mistakes }: Stage,
   fault: ReadFault,
   probability: number,
 ): void {
@@ -313,16 +318,32 @@ function setReadFault(
     case 'all_not_found':
     case 'empty_list':
     case 'nonsense':
+    case 'no_warehouses':
+    case 'first_variant':
+    case 'told_twice':
+    case 'hidden_warehouse':
+      if (probability === 0) mistakes.delete(fault);
+      else {
+        mistakes.set(fault, async (endpoint, respond) => {
+          if (random() >= probability) return undefined;
+          if (fault === 'torn') return torn(respond, () => time.sleep(700));
+          return mistaken(fault, endpoint, respond);
+        });
+      }
       reads.intercept =
-        probability === 0
+        mistakes.size === 0
           ? null
           : async (endpoint, _, respond) => {
-              if (random() >= probability) return undefined;
-              if (fault === 'torn') return torn(respond, () => time.sleep(700));
-              return mistaken(fault, endpoint, respond);
+              for (const mistake of mistakes.values()) {
+                const answer = await mistake(endpoint, respond);
+                if (answer !== undefined) return answer;
+              }
+              return undefined;
             };
   }
 }
+
+export type Mistake = (endpoint: string, respond: () => Answer) => Promise<Answer | undefined>;
 
 /** Some warehouses as they were when the read began, the others as they were when it ended. */
 async function torn(respond: () => Answer, wait: () => Promise<void>): Promise<Answer> {
@@ -355,7 +376,7 @@ function withVariants(body: Readonly<Json>, variants: readonly Json[]): Json {
 }
 
 function mistaken(
-  fault: 'refused' | 'all_not_found' | 'empty_list' | 'nonsense',
+  fault: 'refused' | 'all_not_found' | 'empty_list' | 'nonsense' | DetailFault,
   endpoint: string,
   respond: () => Answer,
 ): Answer | undefined {
@@ -373,6 +394,17 @@ function mistaken(
       return isDetail
         ? undefined
         : { ...respond(), body: { ...respond().body, products: [], total: 0, has_more: false } };
+    case 'no_warehouses':
+    case 'first_variant':
+    case 'told_twice':
+    case 'hidden_warehouse': {
+      if (!isDetail) return undefined;
+      const answer = respond();
+      const variants = variantsOf(answer);
+      return variants === null
+        ? undefined
+        : { ...answer, body: withVariants(answer.body, TWISTED[fault](variants)) };
+    }
     case 'nonsense': {
       const answer = respond();
       const variants = variantsOf(answer);
@@ -388,3 +420,50 @@ function mistaken(
     }
   }
 }
+
+const warehousesOf = (variant: Json): Json[] | null =>
+  Array.isArray(variant['warehouses']) ? (variant['warehouses'] as Json[]) : null;
+
+/** The same for each answer about a product, so that reads agree with each other. */
+const TWISTED: Readonly<Record<DetailFault, (variants: readonly Json[]) => Json[]>> = {
+  // Some keep their total: it contradicts them.
+  no_warehouses: (variants) =>
+    variants.map((variant) => {
+      if (warehousesOf(variant) === null) return variant;
+      const isEmpty = Number(variant['product_variant_id']) % 3 !== 0;
+      return {
+        ...variant,
+        warehouses: [],
+        ...(isEmpty ? { available_qty: 0, on_hand: 0, reserved_qty: 0 } : {}),
+      };
+    }),
+  first_variant: (variants) => variants.slice(0, 1),
+  told_twice: (variants) => [
+    ...variants.map((variant) => {
+      const [first, ...others] = warehousesOf(variant) ?? [];
+      if (first === undefined) return variant;
+      return {
+        ...variant,
+        warehouses: [first, ...others, { ...first, available_qty: Number(first['available_qty']) + 1 }],
+      };
+    }),
+    ...variants
+      .slice(0, 1)
+      .filter((variant) => Number(variant['product_variant_id']) % 3 === 0)
+      .map((variant) => ({ ...variant, available_qty: Number(variant['available_qty']) + 1 })),
+  ],
+  hidden_warehouse: (variants) =>
+    variants.map((variant) => {
+      const warehouses = warehousesOf(variant) ?? [];
+      const hidden = warehouses.toSorted((a, b) => Number(a['wh_id']) - Number(b['wh_id']))[1];
+      if (hidden === undefined) return variant;
+      const without = (figure: string): number => Number(variant[figure]) - Number(hidden[figure]);
+      return {
+        ...variant,
+        warehouses: warehouses.filter((one) => one !== hidden),
+        available_qty: without('available_qty'),
+        on_hand: without('on_hand'),
+        reserved_qty: without('reserved_qty'),
+      };
+    }),
+};

@@ -21,6 +21,7 @@ const OPERATIONS: Record<Operation, true> = {
   add_warehouse: true,
   remove_warehouse: true,
   delete_variant: true,
+  move_variant: true,
   delete_product: true,
   restore_product: true,
   rename: true,
@@ -47,6 +48,10 @@ const READ_FAULTS: Record<ReadFault, true> = {
   all_not_found: true,
   empty_list: true,
   nonsense: true,
+  no_warehouses: true,
+  first_variant: true,
+  told_twice: true,
+  hidden_warehouse: true,
 };
 
 const DISK_FAULTS: Record<DiskFault, true> = { locked: true, full: true, unsynced: true };
@@ -66,6 +71,9 @@ const FACTS: Record<Exclude<Fact['kind'], 'change' | 'level' | 'wrong_store'>, t
   removed: true,
   contested: true,
   brake: true,
+  webhooks_alone: true,
+  contradiction: true,
+  moved: true,
   not_found: true,
   clock_contradiction: true,
 };

@@ -17,6 +17,7 @@ export type Operation =
   | 'add_warehouse'
   | 'remove_warehouse'
   | 'delete_variant'
+  | 'move_variant'
   | 'delete_product'
   | 'restore_product'
   | 'rename';
@@ -51,7 +52,11 @@ export type ReadFault =
   | 'refused'
   | 'all_not_found'
   | 'empty_list'
-  | 'nonsense';
+  | 'nonsense'
+  | DetailFault;
+
+/** What a detail leaves out, or tells twice, with all else as it is. */
+export type DetailFault = 'no_warehouses' | 'first_variant' | 'told_twice' | 'hidden_warehouse';
 
 export type Deed =
   | {
@@ -250,6 +255,14 @@ function drawReads(random: Random): Deed {
   if (random.chance(0.08)) {
     return { do: 'reads', fault: 'all_not_found', probability: 1, forMs: random.int(40_000, 150_000) };
   }
+  if (random.chance(0.15)) {
+    return {
+      do: 'reads',
+      fault: random.pick(['no_warehouses', 'first_variant', 'told_twice', 'hidden_warehouse']),
+      probability: random.pick([0.5, 1, 1]),
+      forMs: random.int(30_000, 200_000),
+    };
+  }
   return {
     do: 'reads',
     fault: random.pick([
@@ -293,6 +306,7 @@ function drawOperation(random: Random, weather: Weather, isLong: boolean): Opera
         'add_warehouse',
         'remove_warehouse',
         'delete_variant',
+        'move_variant',
         'delete_product',
         'delete_product',
         'restore_product',

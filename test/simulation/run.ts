@@ -66,6 +66,18 @@ export async function runPlan(plan: Plan, options: RunOptions = {}): Promise<Out
   }
 }
 
+/** What may keep a search from finding a variant, or a change from being known as the newer one. */
+const HIDING = [
+  ...['first_variant', 'all_not_found', 'empty_list', 'refused', 'nonsense'].map(
+    (fault) => `reads: ${fault}`,
+  ),
+  'timestamp ahead',
+  'poisonous timestamp',
+  'restored backup',
+  "service's clock set back",
+  "service's clock set forward",
+];
+
 class Run {
   readonly #plan: Plan;
   readonly #time: VirtualTime;
@@ -85,7 +97,7 @@ class Run {
   );
   readonly #promises = new Promises(
     (what) => this.#fault(what),
-    (db) => this.#brake.removed(db),
+    (db, what) => this.#brake.removed(db, what),
   );
   readonly #calls = new Calls(
     (what) => this.#fault(what),
@@ -194,6 +206,7 @@ class Run {
         this.#brake.restore();
         this.#told.restore();
       },
+      mistakes: new Map(),
       isCut: false,
       backup: null,
     };
@@ -297,6 +310,8 @@ class Run {
     if (db === null || !this.#owesNothing()) return;
     this.#count('at rest unaided');
     this.#told.checkRest(db, this.#service, this.#plan.nodeSkewMs === 0);
+    const isHiding = HIDING.some((what) => this.#counts.has(what));
+    if (!isHiding && this.#plan.nodeSkewMs === 0) this.#told.checkMoved(db, this.#service);
   }
 
   /** What the service refuses, be it the credentials or single products. */

@@ -6,6 +6,7 @@ import type { Entry } from '../../../src/core/entry.ts';
 import type { Fact } from '../../../src/core/fact.ts';
 import { REPLICA_LAG_MS } from '../../../src/core/limits.ts';
 import type { Tables } from '../../../src/core/tables.ts';
+import { isToldByWebhooksAlone } from '../../../src/core/webhooks-alone.ts';
 import { DOUBTFUL } from '../../core/branches.ts';
 
 /** @param facts what the entry's fold has told. */
@@ -22,6 +23,12 @@ export function checkDoubts(
     const what = doubtOf(fact);
     if (what === null) continue;
     if ('variantId' in fact && fact.variantId !== null) {
+      const level =
+        'warehouseId' in fact && fact.warehouseId !== null
+          ? tables.cell(fact.variantId, fact.warehouseId)
+          : undefined;
+      // No read can decide about it: it is suspect for as long as that lasts.
+      if (level !== undefined && isToldByWebhooksAlone(level) && level.unexplainedAtMs !== null) continue;
       if (!isOwed(tables, fact.variantId, seq))
         fault(`nothing is owed after "${what}" of ${fact.variantId}, ${seq} of the log`);
     } else if (tables.state().canaryDueAtMs === null) {
@@ -39,6 +46,7 @@ function isOwed(tables: Tables, variantId: string, seq: number): boolean {
   const variant = tables.variant(variantId);
   // A gap that another item of the same body has closed is no doubt any more: gaps are watched by their own.
   if (variant === undefined || tables.gapsOf(variantId).length > 0) return true;
-  if (variant.productId === null) return variant.lookupAtMs !== null;
+  // The catalogue is searched for its product, or for the one that a removed variant has moved to.
+  if (variant.productId === null || variant.lookupAtMs !== null) return variant.lookupAtMs !== null;
   return tables.obligation(variant.productId)?.madeSeq === seq;
 }

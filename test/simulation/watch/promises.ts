@@ -75,12 +75,12 @@ export class Promises {
   #checkedSeq = 0;
   removals = 0;
 
-  readonly #onProductGone: (db: Db) => void;
+  readonly #onGone: (db: Db, what: Gone['what']) => void;
 
-  /** @param onProductGone told of each product that went and was held before. */
-  constructor(fault: (what: string) => void, onProductGone: (db: Db) => void) {
+  /** @param onGone told of each row that went by itself, not with its product or variant, and was shown before. */
+  constructor(fault: (what: string) => void, onGone: (db: Db, what: Gone['what']) => void) {
     this.#fault = fault;
-    this.#onProductGone = onProductGone;
+    this.#onGone = onGone;
   }
 
   watch(db: Db): void {
@@ -106,12 +106,29 @@ export class Promises {
       );
       if (!isMet) this.#fault(`an obligation ended without a read that met it: ${JSON.stringify(ended)}`);
     }
-    for (const gone of prepared<[], Gone>(db, 'SELECT * FROM temp.watch_gone').all())
+    const allGone = prepared<[], Gone>(db, 'SELECT * FROM temp.watch_gone').all();
+    for (const gone of allGone) {
       this.#checkRemoval(db, gone);
+      if (this.#wentByItself(db, gone, allGone)) this.#onGone(db, gone.what);
+    }
     for (const { what } of prepared<[], { what: string }>(db, 'SELECT * FROM temp.watch_fell').all()) {
       this.#fault(`fell: ${what}`);
     }
     db.exec('DELETE FROM temp.watch_ended; DELETE FROM temp.watch_gone; DELETE FROM temp.watch_fell');
+  }
+
+  #wentByItself(db: Db, { what, product_id, variant_id }: Gone, others: readonly Gone[]): boolean {
+    if (product_id === null) return false;
+    if (what === 'product') {
+      return (
+        prepared<[string]>(db, 'SELECT 1 FROM variants WHERE product_id = ?').get(product_id) !== undefined
+      );
+    }
+    return !others.some(
+      (other) =>
+        (other.what === 'product' && other.product_id === product_id) ||
+        (what === 'cell' && other.what === 'variant' && other.variant_id === variant_id),
+    );
   }
 
   #newReads(db: Db): LoggedRead[] {
@@ -133,7 +150,6 @@ export class Promises {
     const details = this.#details.get(gone.product_id) ?? [];
     // No answer about it was ever kept: there is nothing to remove.
     if (gone.what === 'product' && hasVariant.get(gone.product_id) === undefined) return;
-    if (gone.what === 'product') this.#onProductGone(db);
     const isOnRecord = recordedReads(db, gone.product_id);
     let missingSinceMs: number | null = null;
     let isConfirmed = false;

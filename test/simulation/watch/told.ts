@@ -96,6 +96,27 @@ export class Told {
     }
   }
 
+  /**
+   * A variant that its old product's reads removed, that a change named after them, and that another product has.
+   * Only for runs in which all products were shown whole, and no stamp was ahead.
+   */
+  checkMoved(db: Db, { truth }: SimulatedService): void {
+    const gone = prepared<[], { readonly variantId: string; readonly productId: string }>(
+      db,
+      `SELECT v.variant_id AS variantId, v.product_id AS productId
+       FROM variants v JOIN cells c ON c.variant_id = v.variant_id
+       WHERE v.gone_at_ms IS NOT NULL AND v.product_id IS NOT NULL GROUP BY v.variant_id
+       HAVING max(c.event_time_ms) > max(c.read_hi_ms)`,
+    ).all();
+    for (const { variantId, productId } of gone) {
+      const owner = truth.variant(variantId)?.product.id;
+      if (owner === undefined || owner === productId) continue;
+      this.#fault(
+        `${variantId} is gone at rest, was named after its removal, and stands in product ${owner}`,
+      );
+    }
+  }
+
   #checkTotals(db: Db, { truth }: SimulatedService): void {
     const held = rows(db, 'SELECT variant_id AS key, available_qty AS qty, suspect FROM mirror_variants');
     for (const { variantId, availableQty, kind } of truth.snapshot().variants) {
