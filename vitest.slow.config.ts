@@ -27,6 +27,7 @@ export const SLOW = [
   'test/process/faults.test.ts',
   'test/process/first-start.test.ts',
   'test/process/full-disk.test.ts',
+  'test/process/hand-edit.test.ts',
   'test/process/huge-answers.test.ts',
   'test/process/kill.test.ts',
   'test/process/locked-store.test.ts',

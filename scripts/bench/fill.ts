@@ -120,9 +120,11 @@ function insertRows(db: Database.Database, products: number, atMs: number): void
   const id = (index: string) => `CAST(${FIRST_ID} + ${index} AS TEXT)`;
   const warehouse = `CAST(${FIRST_WAREHOUSE} + i % ${WAREHOUSES} AS TEXT)`;
   const firstSeqOfCell = `i / ${WAREHOUSES} * ${SEQS_A_VARIANT} + i % ${WAREHOUSES} + 1`;
+  // As the mirror's own writer: nothing of this is to be read again.
+  db.exec('UPDATE own_write SET is_open = 1');
   db.exec(`${count(products)}
-    INSERT INTO products (product_id, name, update_time_ms, read_seq, read_at_ms, has_bundle)
-    SELECT ${id('i')}, 'Product ' || i, ${atMs}, i + ${FIRST_READ_SEQ - 1}, ${atMs}, 0 FROM n`);
+    INSERT INTO products (product_id, name, update_time_ms, read_seq, read_at_ms, read_until_ms, has_bundle)
+    SELECT ${id('i')}, 'Product ' || i, ${atMs}, i + ${FIRST_READ_SEQ - 1}, ${atMs}, ${atMs}, 0 FROM n`);
   db.exec(`${count(products)}
     INSERT INTO product_cells (product_id, cells) SELECT ${id('i')}, ${CELLS_A_PRODUCT} FROM n`);
   db.exec(`${count(variants)}
@@ -157,4 +159,5 @@ function insertRows(db: Database.Database, products: number, atMs: number): void
     `UPDATE mirror_state SET change_seq = ${variants * SEQS_A_VARIANT}, store_id = '1', offset_ceiling_ms = 1000`,
   );
   db.exec(`UPDATE service_state SET last_full_sync_at_ms = ${atMs}`);
+  db.exec('UPDATE own_write SET is_open = 0');
 }

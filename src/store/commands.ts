@@ -71,6 +71,7 @@ export function prepareCommands(db: Db) {
   const clearFailure = db.prepare('DELETE FROM read_failures WHERE product_id = ?');
   // A read that is given up stays so until it succeeds.
   const retryFailures = db.prepare('UPDATE read_failures SET next_at_ms = 0, attempts = 0');
+  const forgetEdit = db.prepare('DELETE FROM hand_edits WHERE product_id = ?');
   const forgetFailures = db.prepare('DELETE FROM read_failures');
   // The last row of the event log stays whatever its age: positions continue from it.
   const pruneLog = db.prepare(
@@ -147,6 +148,10 @@ export function prepareCommands(db: Db) {
     clearFailure: (args: { productId: string }): void => void clearFailure.run(args.productId),
     /** Everything parked or waiting is tried again, once, without delay. */
     retryFailures: (): void => void retryFailures.run(),
+    /** Their re-read requests are recorded. */
+    forgetEdits: (args: { productIds: readonly string[] }): void => {
+      for (const productId of args.productIds) forgetEdit.run(productId);
+    },
     /** Deletes at most `limit` of the oldest rows of each kind. */
     prune: (args: { beforeMs: number; limit: number }): Pruned => {
       const log = pruneLog.run(args).changes;

@@ -333,6 +333,19 @@ export const runs = sqliteTable(
   ],
 );
 
+/** Whether the mirror's own writer is in a transaction: its triggers then leave `hand_edits` alone. */
+export const ownWrite = sqliteTable(
+  'own_write',
+  {
+    id: integer('id').primaryKey(),
+    isOpen: integer('is_open').notNull(),
+  },
+  () => [check('own_write_single', sql`id = 1`)],
+);
+
+/** Products of which another program has written rows: noted by triggers, re-read, and forgotten then. */
+export const handEdits = sqliteTable('hand_edits', { productId: text('product_id').primaryKey() });
+
 /**
  * Reads that failed, until one succeeds: when to try again. Parked: refused by the store, so not before a schedule or
  * an operator asks for it.

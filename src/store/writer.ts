@@ -2,6 +2,7 @@
  * The one way into the mirror: takes what has queued, appends it to the event log, applies it to the tables, and
  * commits it all as one transaction. Synchronous; `write-loop.ts` runs it on a thread.
  */
+import type { Statement } from 'better-sqlite3';
 import type { Entry } from '../core/entry.ts';
 import type { Fact } from '../core/fact.ts';
 import { fold } from '../core/fold.ts';
@@ -39,6 +40,8 @@ export class Writer {
   readonly #counts = new Map<string, number>();
   /** Changes when another program has written, such as a person in a SQL shell. */
   readonly #dataVersion;
+  /** What the triggers ask whether a row is the mirror's own work. */
+  readonly #markOwn: { readonly open: Statement; readonly close: Statement };
   #knownVersion: number | undefined;
   #lastSeq: number;
   /**
@@ -51,6 +54,10 @@ export class Writer {
     // Before anything is read: another program's writes from here on are noticed.
     this.#dataVersion = db.prepare<[], number>('PRAGMA data_version').pluck();
     this.#knownVersion = this.#dataVersion.get();
+    this.#markOwn = {
+      open: db.prepare('UPDATE own_write SET is_open = 1'),
+      close: db.prepare('UPDATE own_write SET is_open = 0'),
+    };
     this.#log = new Log(db);
     this.#tables = new SqliteTables(db);
     this.#commands = prepareCommands(db);
@@ -108,6 +115,7 @@ export class Writer {
     this.#rollBack();
     this.#db.exec('BEGIN IMMEDIATE');
     try {
+      this.#markOwn.open.run();
       const version = this.#dataVersion.get();
       if (this.#mustReload || version !== this.#knownVersion) {
         this.#tables.reload();
@@ -117,6 +125,7 @@ export class Writer {
       }
       const results = items.map((item): Result => ({ ok: true, value: apply(item) }));
       this.#tables.flush();
+      this.#markOwn.close.run();
       this.#db.exec('COMMIT');
       this.#lastSeq = this.#log.lastSeq;
       return results;

@@ -187,11 +187,20 @@ export function nextReads(
   })();
 }
 
+/** Re-read requests recorded in one commit, when another program has written many rows. */
+const EDITS_AT_ONCE = 1_000;
+
 /** What becomes due by the clock: variants to look up, and postponed loss sweeps and bundle reads. */
 export function dueChores(
   db: Db,
   args: { readonly nowMs: number },
-): { readonly lookups: string[]; readonly bundles: boolean; readonly canary: boolean } {
+): {
+  readonly lookups: string[];
+  readonly bundles: boolean;
+  readonly canary: boolean;
+  /** Products of which another program has written rows. */
+  readonly edited: string[];
+} {
   const state = prepared<[], { bundlesDueAtMs: number | null; canaryDueAtMs: number | null }>(
     db,
     'SELECT bundles_due_at_ms AS bundlesDueAtMs, canary_due_at_ms AS canaryDueAtMs FROM mirror_state',
@@ -207,6 +216,9 @@ export function dueChores(
       .all(args.nowMs),
     bundles: isDue(state?.bundlesDueAtMs),
     canary: isDue(state?.canaryDueAtMs),
+    edited: prepared<[number], string>(db, 'SELECT product_id FROM hand_edits LIMIT ?')
+      .pluck()
+      .all(EDITS_AT_ONCE),
   };
 }
 

@@ -1,0 +1,30 @@
+/** Somebody at a read-write shell changes figures of the mirror: noticed, suspect, and read again from the store. */
+import { execFileSync } from 'node:child_process';
+import { expect, test } from 'vitest';
+import { eventually, plainVariants, rows, startBoth, untilEqual, untilLogged } from './harness.ts';
+
+test('a stray UPDATE is noticed, logged with its product, and repaired', async (t) => {
+  const { sandbox, mirror } = await startBoth(t);
+  const [cell] = plainVariants(sandbox, 1);
+  const { variantId, warehouseId, productId } = cell!;
+  const where = `variant_id = '${variantId}' AND warehouse_id = '${warehouseId}'`;
+  execFileSync('sqlite3', [
+    '-cmd',
+    '.timeout 5000',
+    mirror.databasePath,
+    `UPDATE cells SET qty = 99999 WHERE ${where}`,
+  ]);
+  const [line] = await untilLogged(
+    mirror,
+    ({ msg }) => String(msg).startsWith('another program has changed rows of the mirror'),
+    'the edit is noticed',
+  );
+  expect(line).toMatchObject({ products: 1, productIds: [productId] });
+  await untilEqual(mirror, sandbox);
+  await eventually(() => rows(mirror.databasePath, 'SELECT 1 FROM hand_edits').length === 0, {
+    what: 'the edit is forgotten',
+  });
+  expect(rows(mirror.databasePath, `SELECT suspect FROM mirror_stock WHERE ${where}`)).toEqual([
+    { suspect: 0 },
+  ]);
+});
