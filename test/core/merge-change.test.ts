@@ -295,7 +295,7 @@ const ROWS: Record<ChangeBranch, readonly Row[]> = {
       oblige: true,
     },
     {
-      when: 'told by webhooks alone, but not certainly after the reads',
+      when: 'known by webhooks alone, but not certainly after the reads',
       cell: readAround(8, 9, { goneAtMs: T0, unseenReads: CONTESTED_READS }),
       ...{ old: 5, new: 6, at: 9 },
       then: { qty: 5, at: 9 },

@@ -216,7 +216,7 @@ export const CHANGE: readonly Mutant[] = [
     id: 'tombstone-forgotten',
     breaks: 'a late webhook does not resurrect what was removed (docs/architecture.md#removals)',
     file,
-    find: `    cell: advances ? withEvent(cell, change) : cell,
+    find: `    cell: isNewer && cell.missingAtMs === null ? { ...advanced, missingAtMs: arrival.atMs } : advanced,
     applied: false,`,
     replace: `    cell: { ...withValue(cell, change, arrival), goneAtMs: null },
     applied: true,`,
