@@ -48,8 +48,8 @@ export const FEED: readonly Mutant[] = [
     id: 'on-hand-keeps-number',
     breaks: 'a new on_hand gives its row a new change_seq (docs/reading-the-mirror.md#following-changes)',
     file: variant,
-    find: 'tables.putCell(revalued ? { ...outcome.cell, changeSeq: ledger.nextChangeSeq() } : outcome.cell);',
-    replace: 'tables.putCell(revalued ? outcome.cell : outcome.cell);',
+    find: 'tables.putCell(revalued ? { ...cell, changeSeq: ledger.nextChangeSeq() } : cell);',
+    replace: 'tables.putCell(revalued ? cell : cell);',
     first: 'simulation',
   },
   {
