@@ -4,7 +4,9 @@ import { outliveOutput } from './cli/output.ts';
 import { createProgram } from './cli/program.ts';
 import { runProgram } from './cli/run.ts';
 import { commandsFor } from './cli/verbs.ts';
+import { keepCompiled } from './compile-cache.ts';
 
+keepCompiled();
 outliveOutput();
 const args = process.argv.slice(2);
 const exitCode = await runProgram(createProgram(await commandsFor(args)), args);

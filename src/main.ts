@@ -1,5 +1,7 @@
 /** The mirror's entry: configuration, composition, listening, draining on SIGTERM. */
 import './node-version.ts';
-import { runService } from './serve.ts';
+import { keepCompiled } from './compile-cache.ts';
 
+keepCompiled();
+const { runService } = await import('./serve.ts');
 process.exitCode = await runService();
