@@ -24,6 +24,6 @@ it('asks for what package.json asks for', () => {
 
 it('says what was found, what is needed and what to do', () => {
   expect(explainNodeVersion('20.1.0')).toMatch(
-    /needs Node\.js 22\.18 or newer, and this is 20\.1\.0[^]*Install/,
+    /needs Node\.js 22\.19 or newer, and this is 20\.1\.0[^]*Install/,
   );
 });
