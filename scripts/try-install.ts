@@ -132,7 +132,7 @@ const paths = { true: makePath('with', true), false: makePath('without', false) 
 function attempt(each: Case, at: string): string | null {
   const own = join(at, 'bin');
   const home = join(at, 'home');
-  const cache = join(at, 'cache');
+  const cache = join(folder, `cache-${each.user}`);
   for (const made of [own, home, cache]) mkdirSync(made, { recursive: true });
   symlinkSync(nodeOf(each.node), join(own, 'node'));
   const npm = tool(`npm@${each.npm}`, 'npm/bin/npm-cli.js');
@@ -147,15 +147,14 @@ function attempt(each: Case, at: string): string | null {
   const project = join(at, 'project');
   if (each.what === 'clone')
     run('git', ['clone', '--quiet', '--depth', '1', `file://${root}`, project], { cwd: at });
-  if (each.user === 'nobody') run('chown', ['-R', `${NOBODY}:${NOBODY}`, at], { cwd: folder });
+  if (each.user === 'nobody') run('chown', ['-R', `${NOBODY}:${NOBODY}`, at, cache], { cwd: folder });
 
   const steps: readonly [cwd: string, ...command: string[]][] =
     each.what === 'clone'
       ? [
           [project, 'npm', 'ci'],
-          // By npm, as README says it; vitest, TypeScript and the database's binary are all in it.
-          [project, 'npm', 'run', 'typecheck'],
-          [project, 'npm', 'test', '--', 'test/bin.test.ts', 'test/store/open.test.ts'],
+          // Vitest, and the database's binary.
+          [project, 'npm', 'test', '--', 'test/store/open.test.ts'],
           [project, 'npm', 'run', 'demo', '--', '--seconds', '10', '--products', '10'],
         ]
       : [
