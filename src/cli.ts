@@ -5,8 +5,10 @@ import { createProgram } from './cli/program.ts';
 import { runProgram } from './cli/run.ts';
 import { commandsFor } from './cli/verbs.ts';
 import { keepCompiled } from './compile-cache.ts';
+import { endWithNpmShell } from './npm-shell.ts';
 
 keepCompiled();
+endWithNpmShell();
 outliveOutput();
 const args = process.argv.slice(2);
 const exitCode = await runProgram(createProgram(await commandsFor(args)), args);

@@ -29,6 +29,7 @@ const FOR_ENTRIES = [
   'index',
   'node-version',
   'compile-cache',
+  'npm-shell',
 ];
 /** Builds the running mirror out of its parts, for main.ts and the verbs. */
 const COMPOSITION: Area = {
@@ -72,6 +73,7 @@ export const AREAS: Readonly<Record<string, Area>> = {
   // Has to load on Nodes that are too old for the rest: see there.
   bin: { imports: ['compile-cache', 'node-requirement'], packages: 'node', dynamicImports: ['cli'] },
   'compile-cache': { imports: [], packages: 'node' },
+  'npm-shell': { imports: [], packages: 'none' },
   'node-version': { imports: ['node-requirement'], packages: 'none' },
   'node-requirement': { imports: [], packages: 'none' },
 };

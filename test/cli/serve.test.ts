@@ -30,7 +30,6 @@ test('stopped by SIGTERM it exits 0; a second one on the same database, or a tak
 test.each<[signal: NodeJS.Signals, shell: string]>([
   ['SIGTERM', '/bin/sh'],
   ['SIGTERM', '/bin/bash'],
-  ['SIGINT', '/bin/sh'],
 ])(
   'npm hands a %s on, through %s: whoever ends `npm start` ends the service, in order',
   async (signal, shell) => {
