@@ -60,9 +60,9 @@ const outerPath = (process.env['PATH'] ?? '')
   .filter((entry) => !entry.includes('node_modules'));
 
 /** What npm adds for the scripts that it runs would speak to the npm that is tried. */
-const baseEnv = Object.fromEntries(
-  Object.entries(process.env).filter(([name]) => !/^(npm_(?!config_registry)|NODE_|INIT_CWD)/i.test(name)),
-);
+const OUTER =
+  /^(npm_(lifecycle|package|node|execpath|command|config_(\w*prefix|user_agent|node_gyp|npm_version|globalconfig|cache|ignore_scripts))|INIT_CWD$|NODE$|NODE_OPTIONS$|NODE_COMPILE_CACHE$)/i;
+const baseEnv = Object.fromEntries(Object.entries(process.env).filter(([name]) => !OUTER.test(name)));
 
 /** The machine's commands, but for Node, npm, and all that compiles unless it is wanted. */
 function makePath(name: string, compilers: boolean): string {
