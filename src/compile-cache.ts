@@ -1,8 +1,8 @@
 /**
- * Compiled code, and TypeScript without its types, kept from one start to the next: half of what a start takes is
- * compiling. In the home of the user that the process runs as, whatever HOME says: code from a folder that another
- * user can write to, as Node's own choice in /tmp, would run with this user's rights. Where it cannot be written nothing
- * is kept. It is loaded by Nodes that are too old for the rest (bin.ts).
+ * Compiled code, and TypeScript without its types, kept from one start to the next. In the home of the user that the
+ * process runs as, whatever HOME says: code from a folder that another user can write to, as Node's own choice in /tmp,
+ * would run with this user's rights. Where it cannot be written nothing is kept. It is loaded by Nodes that are too old
+ * for the rest (bin.ts).
  */
 import module from 'node:module';
 import { userInfo } from 'node:os';
