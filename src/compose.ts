@@ -8,7 +8,7 @@ import { createPulse } from './intake/pulse.ts';
 import { keepUnstored } from './intake/unstored.ts';
 import { listen, type Listener } from './listen.ts';
 import type { Logger } from './log.ts';
-import { createOpsApp } from './ops/app.ts';
+import type { createOpsApp } from './ops/app.ts';
 import { FactLog } from './ops/fact-log.ts';
 import { Monitor } from './ops/monitor.ts';
 import { StateSampler } from './ops/state-sampler.ts';
@@ -25,11 +25,19 @@ export interface Platform {
   readonly openStore: typeof openStore;
   readonly connect: (options: ServiceConnectionOptions) => ServiceConnection;
   readonly listen: typeof listen;
+  /** The private listener's application: the half of the program that no webhook needs. */
+  readonly loadOps: () => Promise<{ readonly createOpsApp: typeof createOpsApp }>;
   /** In [0, 1). */
   readonly random: () => number;
 }
 
-const REAL: Platform = { openStore, connect: connectService, listen, random: Math.random };
+const REAL: Platform = {
+  openStore,
+  connect: connectService,
+  listen,
+  loadOps: () => import('./ops/app.ts'),
+  random: Math.random,
+};
 
 export interface Mirror {
   readonly store: Store;
@@ -141,7 +149,11 @@ export async function startService(
   platform: Platform = REAL,
 ): Promise<RunningService> {
   const monitor = new Monitor();
-  const mirror = await openMirror(config, log, onDeath, platform, monitor);
+  const opening = openMirror(config, log, onDeath, platform, monitor);
+  // While the threads start.
+  const loading = platform.loadOps();
+  loading.catch(() => undefined);
+  const mirror = await opening;
   const { store, reconciler, clock, silenceMs } = mirror;
   const sampler = new StateSampler({ reader: store.reader, now: clock.now, log });
   const watch = monitor.watch({ store, sampler, operator: reconciler, now: clock.now, log });
@@ -175,6 +187,10 @@ export async function startService(
       observer: both(watch.observer, timeline.observer),
       log,
     });
+    // Listen before anything is read: a change that a read misses must arrive as a delivery.
+    const webhook = await listenAt(platform, intake, config.webhook);
+    listeners.push(webhook);
+    const { createOpsApp } = await loading;
     const ops = createOpsApp({
       reader: store.reader,
       writer: store.writer,
@@ -190,9 +206,6 @@ export async function startService(
       log,
       stopping: stopping.signal,
     });
-    // Listen before anything is read: a change that a read misses must arrive as a delivery.
-    const webhook = await listenAt(platform, intake, config.webhook);
-    listeners.push(webhook);
     const opsListener = await listenAt(platform, ops, config.ops);
     listeners.push(opsListener);
     refuseOpenDoor(config, opsListener);

@@ -1,6 +1,7 @@
 /** The log output: JSON on stdout, readable on a terminal. */
+import { createRequire } from 'node:module';
 import { pino, type Logger } from 'pino';
-import pretty from 'pino-pretty';
+import type pretty from 'pino-pretty';
 import { linesTo } from './log-lines.ts';
 
 export type { Logger } from 'pino';
@@ -15,9 +16,11 @@ export function createLog(level: string, stream: NodeJS.WriteStream = process.st
   };
   if (!stream.isTTY)
     return pino(options, 'fd' in stream && typeof stream.fd === 'number' ? linesTo(stream.fd) : stream);
+  // For people alone: a mirror that runs as a service need not load it.
+  const makePretty = createRequire(import.meta.url)('pino-pretty') as typeof pretty;
   return pino(
     options,
-    pretty({
+    makePretty({
       destination: stream,
       sync: true,
       colorize: true,

@@ -3,8 +3,8 @@
  * Node versions far too old for the rest, so this file keeps to plain syntax and imports nothing.
  */
 
-/** The first version that runs TypeScript sources directly. The same minimum as `engines` in package.json. */
-export const REQUIRED_NODE = '22.18';
+/** The first version that runs TypeScript sources directly, and that undici supports. The same minimum as `engines` in package.json. */
+export const REQUIRED_NODE = '22.19';
 
 /** Whether a version such as `24.21.0` (`process.versions.node`) is new enough. */
 export function isNodeSupported(version: string): boolean {
@@ -18,7 +18,7 @@ export function isNodeSupported(version: string): boolean {
 export function explainNodeVersion(version: string): string {
   return (
     `stock-mirror needs Node.js ${REQUIRED_NODE} or newer, and this is ${version} (${process.execPath}).\n` +
-    'Install a current version from https://nodejs.org. On 64-bit Linux (x64, arm64) one comes with the package, unless it\n' +
-    'was installed without optional dependencies: install it again with them, and run it as `stock-mirror` or by npm.\n'
+    'Install a current version from https://nodejs.org/en/download, or with a version manager: `nvm install 24`.\n' +
+    'Then install stock-mirror again: a global package belongs to the Node.js that installed it.\n'
   );
 }

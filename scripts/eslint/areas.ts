@@ -28,6 +28,8 @@ const FOR_ENTRIES = [
   'cli/',
   'index',
   'node-version',
+  'compile-cache',
+  'npm-shell',
 ];
 /** Builds the running mirror out of its parts, for main.ts and the verbs. */
 const COMPOSITION: Area = {
@@ -69,7 +71,9 @@ export const AREAS: Readonly<Record<string, Area>> = {
   main: { imports: FOR_ENTRIES },
   cli: { imports: FOR_ENTRIES },
   // Has to load on Nodes that are too old for the rest: see there.
-  bin: { imports: ['node-requirement'], packages: 'node', dynamicImports: ['cli'] },
+  bin: { imports: ['compile-cache', 'node-requirement'], packages: 'node', dynamicImports: ['cli'] },
+  'compile-cache': { imports: [], packages: 'node' },
+  'npm-shell': { imports: [], packages: 'none' },
   'node-version': { imports: ['node-requirement'], packages: 'none' },
   'node-requirement': { imports: [], packages: 'none' },
 };

@@ -15,7 +15,6 @@ interface BackupOptions {
 
 export function backupCommand(): Command {
   return new Command('backup')
-    .description('copy the database to FILE while the mirror runs: as of one instant, checked, and on disk')
     .argument('<file>', 'the copy; it appears whole or not at all')
     .option('--force', 'replace FILE')
     .option('--json', 'print what was copied as JSON')

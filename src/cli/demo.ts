@@ -18,9 +18,6 @@ interface DemoOptions extends StageOptions {
 
 export function demoCommand(): Command {
   return new Command('demo')
-    .description(
-      'run a simulated store and a real mirror with faults in between, then compare all their figures',
-    )
     .option('--seconds <number>', 'end after about this time; without it, Ctrl-C ends it', whole(10, 86_400))
     .option('--products <count>', 'products in the store', whole(5, 100_000), 60)
     .option('--rate <changes>', 'stock changes per second', decimal(0.1, 1_000), 12)

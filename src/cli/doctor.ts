@@ -22,9 +22,6 @@ const RECOMMENDED_NODE = 24;
 
 export function doctorCommand(): Command {
   return new Command('doctor')
-    .description(
-      'check configuration, database, disk, running mirror, clock, credentials and catalogue; exits 1 if any check fails',
-    )
     .option('--full', 'also check every index of the database against its table, which takes longer')
     .option('--json', 'print the checks as JSON')
     .addHelpText(

@@ -21,7 +21,6 @@ interface ExportOptions {
 
 export function exportCommand(): Command {
   return new Command('export')
-    .description('write the stock levels, or the change feed, as CSV or as JSON lines')
     .addOption(new Option('--format <format>', 'csv or json').choices(['csv', 'json']).makeOptionMandatory())
     .option('--changes', 'the change feed (mirror_changes) instead of the stock levels (mirror_stock)')
     .option('--after <seq>', 'only rows with a higher number than this', whole(0, Number.MAX_SAFE_INTEGER))

@@ -23,9 +23,6 @@ const DAY_MS = 24 * 60 * 60_000;
 
 export function pruneCommand(): Command {
   return new Command('prune')
-    .description(
-      'delete deliveries, changes and runs older than RETENTION_DAYS now; while a mirror runs, the mirror does it',
-    )
     .option('--days <number>', 'delete what is older than this number of days instead', whole(1, 3_650))
     .option('--json', 'print what was deleted as JSON')
     .addHelpText(

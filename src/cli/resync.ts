@@ -30,7 +30,6 @@ const GOES_ON =
 
 export function resyncCommand(): Command {
   return new Command('resync')
-    .description('read the whole catalogue, or single products, until the mirror equals the store')
     .option('--product <id...>', 'only these products', productIds)
     .option('--detach', 'hand the run to the running mirror and return at once')
     .option(

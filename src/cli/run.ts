@@ -1,7 +1,7 @@
 import { inspect } from 'node:util';
 import { CommanderError } from 'commander';
 import type { Command } from 'commander';
-import { ConfigError, formatConfigError } from '../config.ts';
+import { ConfigError, formatConfigError } from '../config/error.ts';
 import { StoreError } from '../store/errors.ts';
 import { remedyFor } from '../store/explain.ts';
 import { EXIT } from './exit-codes.ts';

@@ -33,7 +33,6 @@ const LINES_PER_SECOND = 10;
 /** `stock-mirror sandbox`: a simulated store, until Ctrl-C or SIGTERM. */
 export function sandboxCommand(): Command {
   return new Command('sandbox')
-    .description('run a simulated store, with a web page and fault injection, for development')
     .option('--port <port>', 'port on 127.0.0.1; 0 for any free one', whole(0, 65_535), 8790)
     .option('--products <count>', 'products in the catalogue', whole(1, 1_000_000), 50)
     .option('--rate <changes>', 'stock changes per second; 0 for none', decimal(0, 10_000), 2)

@@ -32,9 +32,6 @@ const LEVEL = whole(Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER);
 
 export function sendCommand(): Command {
   return new Command('send')
-    .description(
-      'post a correctly signed test webhook to the mirror, and show the answer and the time it took',
-    )
     .option('--variant <id>', 'a stock change of this variant; without it the delivery holds no change', id)
     .option('--warehouse <id>', 'its warehouse', id)
     .option('--old <number>', 'available before', LEVEL)

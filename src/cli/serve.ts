@@ -3,9 +3,7 @@ import { runService } from '../serve.ts';
 
 /** `stock-mirror serve`: the mirror in the foreground, as `npm start` runs it. */
 export function serveCommand(): Command {
-  return new Command('serve')
-    .description('run the mirror in the foreground until SIGTERM (exit code 0) or Ctrl-C (130)')
-    .action(async () => {
-      process.exitCode = await runService();
-    });
+  return new Command('serve').action(async () => {
+    process.exitCode = await runService();
+  });
 }

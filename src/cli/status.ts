@@ -42,7 +42,6 @@ type ShownStatus = z.infer<typeof statusSchema>;
 
 export function statusCommand(): Command {
   return new Command('status')
-    .description('show the state of the mirror; exits 1 unless it is live')
     .option('--json', 'print it as JSON')
     .action(async (options: { readonly json?: boolean }) => {
       const config = loadConfig();

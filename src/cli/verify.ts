@@ -24,9 +24,6 @@ interface VerifyOptions {
 
 export function verifyCommand(): Command {
   return new Command('verify')
-    .description(
-      'read the store and compare, changing nothing; exits 1 when the mirror differs, and lists where',
-    )
     .addOption(
       new Option('--sample <count>', 'only this number of products, chosen at random')
         .argParser(whole(1, 10_000_000))

@@ -1,20 +1,40 @@
 /** Brings a database to the current schema, whole or not at all. */
+import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type Database from 'better-sqlite3';
-import { readMigrationFiles } from './drizzle.ts';
 import { StoreError } from './errors.ts';
 
 const MIGRATIONS = fileURLToPath(new URL('../../drizzle', import.meta.url));
 
-interface Journal {
-  readonly entries: readonly { readonly tag: string }[];
+/** What drizzle-kit notes of each migration that it makes. */
+interface JournalEntry {
+  readonly tag: string;
+  readonly when: number;
+}
+
+let journal: readonly JournalEntry[] | null = null;
+
+function readJournal(): readonly JournalEntry[] {
+  if (journal === null) {
+    const text = readFileSync(`${MIGRATIONS}/meta/_journal.json`, 'utf8');
+    journal = (JSON.parse(text) as { readonly entries: readonly JournalEntry[] }).entries;
+  }
+  return journal;
 }
 
 /** How many migrations this program knows. */
 export function knownSchemaVersion(): number {
-  const journal = JSON.parse(readFileSync(`${MIGRATIONS}/meta/_journal.json`, 'utf8')) as Journal;
-  return journal.entries.length;
+  return readJournal().length;
+}
+
+/** As drizzle's migrator reads it: the statements, and the hash by which it notes them. */
+export function readMigration(tag: string): {
+  readonly statements: readonly string[];
+  readonly hash: string;
+} {
+  const text = readFileSync(`${MIGRATIONS}/${tag}.sql`, 'utf8');
+  return { statements: text.split('--> statement-breakpoint'), hash: hash('sha256', text) };
 }
 
 /** To be called before anything is written. @throws StoreError when the tables are another program's, or too new. */
@@ -44,7 +64,8 @@ export function refuseUnknownSchema(path: string, db: Database.Database): void {
 
 /**
  * All missing migrations, with their records, in one transaction. Drizzle's own migrator creates its table outside of
- * that, and hides the cause when SQLite has rolled back by itself, as on a full disk.
+ * that, and hides the cause when SQLite has rolled back by itself, as on a full disk; and it
+ * would have to be loaded at every start, although nothing is to be migrated.
  */
 export function migrate(db: Database.Database): void {
   db.transaction(() => {
@@ -57,10 +78,11 @@ export function migrate(db: Database.Database): void {
       .pluck();
     const last = lastMadeAt.get() ?? Number.NEGATIVE_INFINITY;
     const note = db.prepare('INSERT INTO __drizzle_migrations (hash, created_at) VALUES (?, ?)');
-    for (const { sql, hash, folderMillis } of readMigrationFiles({ migrationsFolder: MIGRATIONS })) {
-      if (folderMillis <= last) continue;
-      for (const statement of sql) db.exec(statement);
-      note.run(hash, folderMillis);
+    for (const { tag, when } of readJournal()) {
+      if (when <= last) continue;
+      const migration = readMigration(tag);
+      for (const statement of migration.statements) db.exec(statement);
+      note.run(migration.hash, when);
     }
   }).immediate();
 }

@@ -1,7 +1,6 @@
 /** Writes one table's rows at the least cost: SQLite rewrites every index that a SET names, changed or not. */
 import type { Statement } from 'better-sqlite3';
-import type { SQLiteTable } from 'drizzle-orm/sqlite-core';
-import { getTableColumns, getTableName } from './drizzle.ts';
+import type { TableColumns } from './columns.ts';
 import type { Db } from './open.ts';
 
 type Value = string | number | Uint8Array | null;
@@ -24,11 +23,11 @@ export class RowWriter<Row extends object> {
   readonly #updates = new Map<number, Statement<Value[]>>();
 
   /** @param key the primary key. At most 31 columns may stand beside it. */
-  constructor(db: Db, table: SQLiteTable, key: readonly (keyof Row)[]) {
+  constructor(db: Db, table: TableColumns, key: readonly (keyof Row)[]) {
     this.#db = db;
-    this.#table = getTableName(table);
-    const columns = Object.entries(getTableColumns(table)).map(([of, column]) => ({
-      name: column.name,
+    this.#table = table.name;
+    const columns = Object.entries(table.columns).map(([of, name]) => ({
+      name,
       of: of as keyof Row & string,
     }));
     this.#key = columns.filter(({ of }) => key.includes(of));

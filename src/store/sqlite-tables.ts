@@ -4,10 +4,10 @@ import type { Unreadable } from '../core/entry.ts';
 import { LATEST_MS } from '../core/limits.ts';
 import type { Cell, Change, Gap, MirrorState, Obligation, Product, Variant } from '../core/model.ts';
 import type { LastRead, Tables } from '../core/tables.ts';
+import * as columns from './columns.ts';
 import type { Db } from './open.ts';
 import { plannedOnce } from './prepared.ts';
 import { RowWriter } from './row-writer.ts';
-import * as schema from './schema.ts';
 import { insertInto, selectFrom, upsert } from './statements.ts';
 import { VariantCache, type Slot } from './variant-cache.ts';
 
@@ -37,28 +37,30 @@ function prepare(db: Db) {
       )
       .pluck();
   return {
-    state: db.prepare<[], MirrorState>(selectFrom(schema.mirrorState)),
-    putState: db.prepare(upsert(schema.mirrorState, ['id'])),
+    state: db.prepare<[], MirrorState>(selectFrom(columns.mirrorState)),
+    putState: db.prepare(upsert(columns.mirrorState, ['id'])),
     cell: select<[string, string], Cell>(
-      `${selectFrom(schema.cells)} WHERE variant_id = ? AND warehouse_id = ?`,
+      `${selectFrom(columns.cells)} WHERE variant_id = ? AND warehouse_id = ?`,
     ),
-    cellsOf: select<[string], Cell>(`${selectFrom(schema.cells)} WHERE variant_id = ? ORDER BY warehouse_id`),
-    variant: select<[string], VariantRow>(`${selectFrom(schema.variants)} WHERE variant_id = ?`),
+    cellsOf: select<[string], Cell>(
+      `${selectFrom(columns.cells)} WHERE variant_id = ? ORDER BY warehouse_id`,
+    ),
+    variant: select<[string], VariantRow>(`${selectFrom(columns.variants)} WHERE variant_id = ?`),
     variantsOf: select<[string], VariantRow>(
-      `${selectFrom(schema.variants)} WHERE product_id = ? ORDER BY variant_id`,
+      `${selectFrom(columns.variants)} WHERE product_id = ? ORDER BY variant_id`,
     ),
-    product: select<[string], ProductRow>(`${selectFrom(schema.products)} WHERE product_id = ?`),
+    product: select<[string], ProductRow>(`${selectFrom(columns.products)} WHERE product_id = ?`),
     detail: text('SELECT detail_json FROM product_details WHERE product_id = ?'),
-    putDetail: db.prepare(upsert(schema.productDetails, ['productId'])),
-    obligation: select<[string], ObligationRow>(`${selectFrom(schema.obligations)} WHERE product_id = ?`),
-    putObligation: db.prepare(upsert(schema.obligations, ['productId'])),
+    putDetail: db.prepare(upsert(columns.productDetails, ['productId'])),
+    obligation: select<[string], ObligationRow>(`${selectFrom(columns.obligations)} WHERE product_id = ?`),
+    putObligation: db.prepare(upsert(columns.obligations, ['productId'])),
     deleteObligation: db.prepare('DELETE FROM obligations WHERE product_id = ?'),
     gapsOf: select<[string], Gap>(
-      `${selectFrom(schema.gaps)} WHERE variant_id = ? ORDER BY warehouse_id, opened_seq`,
+      `${selectFrom(columns.gaps)} WHERE variant_id = ? ORDER BY warehouse_id, opened_seq`,
     ),
-    putGap: db.prepare(upsert(schema.gaps, ['variantId', 'warehouseId', 'openedSeq'])),
+    putGap: db.prepare(upsert(columns.gaps, ['variantId', 'warehouseId', 'openedSeq'])),
     deleteGap: db.prepare('DELETE FROM gaps WHERE variant_id = ? AND warehouse_id = ? AND opened_seq = ?'),
-    quarantine: db.prepare(insertInto(schema.quarantine, ['id'])),
+    quarantine: db.prepare(insertInto(columns.quarantine, ['id'])),
     // SQLite takes the other columns beside a lone max() from the row that has it: the latest change of each product.
     recentProducts: select<[number], LastRead>(
       `SELECT product_id AS productId, read_seq AS readSeq, read_at_ms AS readAtMs FROM (
@@ -109,10 +111,10 @@ export class SqliteTables implements Tables {
 
   constructor(db: Db) {
     this.#sql = prepare(db);
-    this.#cells = new RowWriter(db, schema.cells, ['variantId', 'warehouseId']);
-    this.#variants = new RowWriter(db, schema.variants, ['variantId']);
-    this.#products = new RowWriter(db, schema.products, ['productId']);
-    this.#changes = new RowWriter(db, schema.changes, ['seq']);
+    this.#cells = new RowWriter(db, columns.cells, ['variantId', 'warehouseId']);
+    this.#variants = new RowWriter(db, columns.variants, ['variantId']);
+    this.#products = new RowWriter(db, columns.products, ['productId']);
+    this.#changes = new RowWriter(db, columns.changes, ['seq']);
     this.#state = this.#readState();
   }
 

@@ -27,15 +27,24 @@ test('stopped by SIGTERM it exits 0; a second one on the same database, or a tak
   expect((await server.ended).code).toBe(0);
 });
 
-test('npm hands a SIGTERM on: whoever ends `npm start` ends the service, in order', async () => {
-  const sandbox = await startService({ products: 1 });
-  const { folder, env } = await homeOf(sandbox);
-  const home = { ...env, DATABASE_PATH: join(folder, 'mirror.db') };
-  const npm = watch(
-    spawn('npm', ['start', '--silent'], { cwd: ROOT, env: { PATH: process.env['PATH'], ...home } }),
-  );
-  await untilPrinted(npm, /"listening"/);
-  npm.signal('SIGTERM');
-  const { stdout } = await npm.ended;
-  expect(stdout).toMatch(/"msg":"stopped"\}\n$/);
-});
+test.each<[signal: NodeJS.Signals, shell: string]>([
+  ['SIGTERM', '/bin/sh'],
+  ['SIGTERM', '/bin/bash'],
+])(
+  'npm hands a %s on, through %s: whoever ends `npm start` ends the service, in order',
+  async (signal, shell) => {
+    const sandbox = await startService({ products: 1 });
+    const { folder, env } = await homeOf(sandbox);
+    const home = { ...env, DATABASE_PATH: join(folder, 'mirror.db') };
+    const npm = watch(
+      spawn('npm', ['start', '--silent', '--script-shell', shell], {
+        cwd: ROOT,
+        env: { PATH: process.env['PATH'], ...home },
+      }),
+    );
+    await untilPrinted(npm, /"listening"/);
+    npm.signal(signal);
+    const { stdout } = await npm.ended;
+    expect(stdout).toMatch(/"msg":"stopped"\}\n$/);
+  },
+);

@@ -1,18 +1,8 @@
 /** What the command says of itself, and of wrong usage and configuration. */
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { backupCommand } from '../../src/cli/backup.ts';
-import { demoCommand } from '../../src/cli/demo.ts';
-import { doctorCommand } from '../../src/cli/doctor.ts';
-import { exportCommand } from '../../src/cli/export.ts';
 import { createProgram } from '../../src/cli/program.ts';
-import { pruneCommand } from '../../src/cli/prune.ts';
-import { resyncCommand } from '../../src/cli/resync.ts';
 import { runProgram } from '../../src/cli/run.ts';
-import { sandboxCommand } from '../../src/cli/sandbox.ts';
-import { sendCommand } from '../../src/cli/send.ts';
-import { serveCommand } from '../../src/cli/serve.ts';
-import { statusCommand } from '../../src/cli/status.ts';
-import { verifyCommand } from '../../src/cli/verify.ts';
+import { commandsFor } from '../../src/cli/verbs.ts';
 import { run as runChild, temporaryFolder, type Home } from './harness.ts';
 
 let stdout = '';
@@ -29,21 +19,8 @@ afterEach(() => {
 });
 
 /** Nothing here gets as far as an action. */
-function run(...args: string[]): Promise<number | undefined> {
-  const verbs = [
-    serveCommand,
-    resyncCommand,
-    verifyCommand,
-    statusCommand,
-    doctorCommand,
-    exportCommand,
-    backupCommand,
-    pruneCommand,
-    sendCommand,
-    sandboxCommand,
-    demoCommand,
-  ];
-  return runProgram(createProgram(verbs.map((make) => make())), args);
+async function run(...args: string[]): Promise<number | undefined> {
+  return runProgram(createProgram(await commandsFor(args)), args);
 }
 
 test.each<[verb: string, options: readonly string[]]>([

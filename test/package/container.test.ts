@@ -1,13 +1,13 @@
-/** What the image's builder is given (scripts/deploy/container) is enough to build the package. */
+/** What the image's builder is given (scripts/deploy/container) is enough to make the package. */
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 
 const root = join(import.meta.dirname, '../..');
 
-test('the container file copies all that the build needs', () => {
+test('the container file copies all that the package is made of', () => {
   const dockerfile = readFileSync(join(root, 'scripts/deploy/container/Dockerfile'), 'utf8');
   const copied = [...dockerfile.matchAll(/^COPY (?!--from)(.+) \S+$/gm)].flatMap(([, paths]) =>
     paths!.split(' '),
@@ -16,6 +16,8 @@ test('the container file copies all that the build needs', () => {
   onTestFinished(() => rmSync(folder, { recursive: true }));
   execFileSync('cp', ['-r', ...copied.map((path) => join(root, path)), folder]);
   symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
-  execFileSync('npm', ['run', 'build'], { cwd: folder, stdio: 'pipe' });
-  expect(existsSync(join(folder, 'dist/bin.js'))).toBe(true);
+  const destination = mkdtempSync(join(tmpdir(), 'stock-mirror-packed-'));
+  onTestFinished(() => rmSync(destination, { recursive: true }));
+  execFileSync('npm', ['run', 'pack', '--', '--destination', destination], { cwd: folder, stdio: 'pipe' });
+  expect(readdirSync(destination)).toEqual([expect.stringMatching(/^stock-mirror-.*\.tgz$/)]);
 }, 300_000);

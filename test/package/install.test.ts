@@ -1,55 +1,38 @@
-/** The package as a user gets it: packed, installed globally, and run by the Node that the machine has. */
+/** The package as a user gets it: packed, installed globally, and run by a current Node. */
 import { once } from 'node:events';
-import { execFileSync, spawn, spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { delimiter, join } from 'node:path';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import {
+  bytesOnDisk,
+  installPackage,
+  packagesLoaded,
+  packagesOfEntry,
+  userEnv as env,
+  type Installed,
+} from '../../scripts/footprint/package.ts';
+import { makeHome, processorOf } from '../../scripts/footprint/processes.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 
 let folder: string;
-let prefix: string;
-let packed: readonly string[];
-
-/** npm puts the project's own Node first in the path; a user has no such help. */
-const env = {
-  ...process.env,
-  PATH: (process.env.PATH ?? '')
-    .split(delimiter)
-    .filter((entry) => !entry.includes('node_modules'))
-    .join(delimiter),
-};
+let installed: Installed;
 
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), 'stock-mirror-package-'));
-  prefix = join(folder, 'prefix');
-  const answer = npm(['pack', '--json', '--pack-destination', folder]);
-  // The build reports on stdout as well, before npm's answer.
-  const [pack] = JSON.parse(answer.slice(answer.search(/^\[$/m))) as [
-    { filename: string; files: { path: string }[] },
-  ];
-  packed = pack.files.map(({ path }) => path);
-  npm(['install', '--global', '--prefix', prefix, join(folder, pack.filename)]);
+  installed = installPackage(root, join(folder, 'installed'));
 });
 
 afterAll(() => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-function npm(args: readonly string[]): string {
-  return execFileSync('npm', args, {
-    cwd: root,
-    env,
-    encoding: 'utf8',
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-}
-
 function stockMirror(...args: readonly string[]) {
   // From a folder of its own: a global command must not lean on the project around it.
-  return spawnSync(join(prefix, 'bin/stock-mirror'), args, { cwd: folder, env, encoding: 'utf8' });
+  return spawnSync(join(installed.prefix, 'bin/stock-mirror'), args, { cwd: folder, env, encoding: 'utf8' });
 }
 
 it('prints its usage', () => {
@@ -69,7 +52,7 @@ it('refuses what it does not know', () => {
 });
 
 it('holds what it needs to run, and neither sources nor secrets', () => {
-  expect(packed).toEqual(
+  expect(installed.packed).toEqual(
     expect.arrayContaining([
       'package.json',
       'LICENSE',
@@ -81,7 +64,7 @@ it('holds what it needs to run, and neither sources nor secrets', () => {
     ]),
   );
   expect(
-    packed.filter((path) =>
+    installed.packed.filter((path) =>
       /^(src|test|scripts(?!\/(deploy|grafana|prometheus|readers)\/))\/|(^|\/)\.env$|\.db$/.test(path),
     ),
   ).toEqual([]);
@@ -89,17 +72,85 @@ it('holds what it needs to run, and neither sources nor secrets', () => {
 
 it('finds the migrations beside dist/', () => {
   // Where src/store and dist/store both look: ../../drizzle.
-  expect(existsSync(join(prefix, 'lib/node_modules/stock-mirror/drizzle'))).toBe(
-    existsSync(join(root, 'drizzle')),
+  expect(existsSync(join(installed.folder, 'drizzle'))).toBe(existsSync(join(root, 'drizzle')));
+});
+
+it('needs none of what only the project needs, and says where it comes from', () => {
+  const manifest = JSON.parse(readFileSync(join(installed.folder, 'package.json'), 'utf8')) as object;
+  for (const name of ['private', 'scripts', 'devDependencies', 'optionalDependencies']) {
+    expect(manifest).not.toHaveProperty(name);
+  }
+  for (const name of ['engines', 'repository', 'bugs', 'homepage', 'keywords', 'license']) {
+    expect(manifest).toHaveProperty(name);
+  }
+});
+
+it('is published from the packed file alone: npm refuses to publish the project', () => {
+  expect(JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))).toMatchObject({ private: true });
+});
+
+describe('its size', () => {
+  const MEGABYTE = 2 ** 20;
+
+  it('is at most 80 MB with all its dependencies', () => {
+    expect(bytesOnDisk(installed.prefix) / MEGABYTE).toBeLessThan(80);
+  });
+
+  it('is at most 12 MB of what the client loads', () => {
+    const packages = packagesOfEntry(installed, './client');
+    expect([...packages.keys()].toSorted()).toEqual(['undici', 'zod']);
+    const bytes = [...packages.values()].reduce((sum, path) => sum + bytesOnDisk(path), 0);
+    expect(bytes / MEGABYTE).toBeLessThan(12);
+  });
+});
+
+describe('what a command loads', () => {
+  const loaded = (args: readonly string[], commandEnv = env): string[] => [
+    ...packagesLoaded([join(installed.folder, 'dist/bin.js'), ...args], folder, commandEnv).keys(),
+  ];
+
+  it.each([[['--version']], [['--help']], [['help']], [['frobnicate']]])(
+    '%j: nothing but the list',
+    (args) => {
+      expect(loaded(args)).toEqual(['commander']);
+    },
   );
+
+  it('status: neither drizzle nor what only a server needs', async () => {
+    const home = await makeHome(folder);
+    const packages = loaded(['status'], home.env);
+    expect(packages).toEqual(expect.arrayContaining(['commander', 'zod']));
+    for (const name of [
+      'drizzle-orm',
+      'hono',
+      'pino',
+      'pino-pretty',
+      'prom-client',
+      'undici',
+      'csv-stringify',
+    ]) {
+      expect(packages).not.toContain(name);
+    }
+  });
+
+  it('takes little more than Node itself to say its version', async () => {
+    const home = await makeHome(folder);
+    const least = (args: readonly string[]): number =>
+      Math.min(...Array.from({ length: 5 }, () => processorOf(home, args)));
+    const bin = join(installed.folder, 'dist/bin.js');
+    expect(least([bin, '--version'])).toBeLessThan(4 * least(['--eval', '0']));
+  });
 });
 
 it('runs the simulated service, with its page', async () => {
-  const sandbox = spawn(join(prefix, 'bin/stock-mirror'), ['sandbox', '--port', '0', '--rate', '0'], {
-    cwd: folder,
-    env,
-  });
-  // A launcher that is killed cannot tell the Node 24 that it started.
+  const sandbox = spawn(
+    join(installed.prefix, 'bin/stock-mirror'),
+    ['sandbox', '--port', '0', '--rate', '0'],
+    {
+      cwd: folder,
+      env,
+    },
+  );
   onTestFinished(async () => {
     const ended = once(sandbox, 'exit');
     sandbox.kill('SIGTERM');
@@ -122,7 +173,7 @@ it.each([
   const modules = join(folder, 'node_modules');
   mkdirSync(modules, { recursive: true });
   const link = join(modules, 'stock-mirror');
-  if (!existsSync(link)) symlinkSync(join(prefix, 'lib/node_modules/stock-mirror'), link);
+  if (!existsSync(link)) symlinkSync(join(installed.prefix, 'lib/node_modules/stock-mirror'), link);
   const program = `import * as all from '${name}'; console.log(JSON.stringify(Object.keys(all)));`;
   const { status, stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '--eval', program], {
     cwd: folder,

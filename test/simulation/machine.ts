@@ -5,6 +5,7 @@ import { pino } from 'pino';
 import { startService, type Platform, type RunningService } from '../../src/compose.ts';
 import type { Config } from '../../src/config.ts';
 import type { Logger } from '../../src/log.ts';
+import { createOpsApp } from '../../src/ops/app.ts';
 import { Secret } from '../../src/secret.ts';
 import { connectOver } from '../../src/service/connect.ts';
 import type { TokenFile, TokenState } from '../../src/service/token-file.ts';
@@ -233,6 +234,7 @@ export class Machine {
           random,
           onFileError: (error) => this.#options.onFault(`token file: ${String(error)}`),
         }),
+      loadOps: () => Promise.resolve({ createOpsApp }),
       listen: (app, host, port) => {
         process.listeners.set(port, app.fetch as Fetch);
         return Promise.resolve({

@@ -3,7 +3,7 @@ import { LATEST_MS } from '../../src/core/limits.ts';
 import { describe, expect, test } from 'vitest';
 import type { Obligation } from '../../src/core/model.ts';
 import { dueReads, oldestVerified } from '../../src/store/queries/queue.ts';
-import * as schema from '../../src/store/schema.ts';
+import * as columns from '../../src/store/columns.ts';
 import { insertInto } from '../../src/store/statements.ts';
 import type { Db } from '../../src/store/open.ts';
 import { delivery, detail, DirectWriter, item, T0, values } from './mirror-file.ts';
@@ -11,7 +11,7 @@ import { delivery, detail, DirectWriter, item, T0, values } from './mirror-file.
 const NOW = T0 + 1_000_000;
 
 function product(db: Db, productId: string, readAtMs: number, goneAtMs: number | null = null): void {
-  db.prepare(insertInto(schema.products)).run({
+  db.prepare(insertInto(columns.products)).run({
     productId,
     name: null,
     parentId: null,
@@ -27,7 +27,7 @@ function product(db: Db, productId: string, readAtMs: number, goneAtMs: number |
 
 function oblige(db: Db, productId: string, over: Partial<Obligation> = {}): void {
   const made = { madeSeq: 1, madeAtMs: T0, firstMadeAtMs: T0, notBeforeMs: T0, ...over };
-  db.prepare(insertInto(schema.obligations)).run({
+  db.prepare(insertInto(columns.obligations)).run({
     productId,
     reason: 'conflict',
     priority: 1,
@@ -99,7 +99,7 @@ describe('a gap', () => {
            event_seq, event_at_ms, change_seq) VALUES (?, ?, '', 'own', 0, 0, 0, 0, 0, 0)`,
       ).run(variantId, productId);
     }
-    db.prepare(insertInto(schema.gaps)).run({
+    db.prepare(insertInto(columns.gaps)).run({
       variantId,
       warehouseId: '1',
       openedSeq: seq,

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { expect, onTestFinished, test } from 'vitest';
 import { EARLIEST_MS } from '../../src/core/limits.ts';
-import { knownSchemaVersion, migrate } from '../../src/store/migrate.ts';
 import { readMigrationFiles } from '../../src/store/drizzle.ts';
+import { knownSchemaVersion, migrate, readMigration } from '../../src/store/migrate.ts';
 import { run } from './child.ts';
 import { delivery, DirectWriter, item, newPath, T0, values, writerDb } from './mirror-file.ts';
 
@@ -66,8 +66,7 @@ test('on a disk with room for half of it the cause is told, and nothing is left'
 });
 
 test('what was pruned before it was noted is known by what is left', () => {
-  const note = readMigrationFiles({ migrationsFolder: join(import.meta.dirname, '../../drizzle') })[3]!
-    .sql[1]!;
+  const note = readMigration('0003_pruned_changes').statements[1]!;
   const writer = new DirectWriter();
   const { db } = writer;
   const known = (): unknown => {
@@ -111,4 +110,13 @@ test('a mirror of the version before knows no windows of totals and reads yet, a
   expect(values(db, 'SELECT total_hi_ms FROM variants')).toEqual([EARLIEST_MS]);
   expect(values(db, 'SELECT date_contradictions FROM mirror_state')).toEqual([0]);
   expect(values(db, 'SELECT available_qty FROM mirror_variants')).toEqual([5]);
+});
+
+test("the migrations are read and noted as drizzle's own migrator does it", () => {
+  const files = readMigrationFiles({ migrationsFolder: join(import.meta.dirname, '../../drizzle') });
+  const noted = writerDb(newPath())
+    .prepare('SELECT hash, created_at AS folderMillis FROM __drizzle_migrations ORDER BY created_at')
+    .all();
+  expect(noted).toEqual(files.map(({ hash, folderMillis }) => ({ hash, folderMillis })));
+  expect(readMigration('0003_pruned_changes').statements).toEqual(files[3]!.sql);
 });

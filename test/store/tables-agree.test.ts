@@ -11,7 +11,7 @@ import type {
 import { fold } from '../../src/core/fold.ts';
 import type { Fact } from '../../src/core/fact.ts';
 import { LATEST_MS } from '../../src/core/limits.ts';
-import * as schema from '../../src/store/schema.ts';
+import * as columns from '../../src/store/columns.ts';
 import { SqliteTables } from '../../src/store/sqlite-tables.ts';
 import { selectFrom } from '../../src/store/statements.ts';
 import { MemoryTables } from '../core/memory-tables.ts';
@@ -179,11 +179,11 @@ test('for any log', () => {
           rows(db, `${selectFrom(table)} ORDER BY ${order}`);
         const sorted = <T>(found: ReadonlyMap<string, T>, key: (value: T) => (string | number)[]) =>
           [...found.values()].sort((a, b) => (JSON.stringify(key(a)) < JSON.stringify(key(b)) ? -1 : 1));
-        expect(all(schema.cells, 'variant_id, warehouse_id')).toEqual(
+        expect(all(columns.cells, 'variant_id, warehouse_id')).toEqual(
           sorted(memory.cells, (cell) => [cell.variantId, cell.warehouseId]),
         );
         expect(
-          all(schema.variants, 'variant_id').map((row) => ({
+          all(columns.variants, 'variant_id').map((row) => ({
             ...row,
             allowNegativeStock: flag(row['allowNegativeStock']),
           })),
@@ -191,14 +191,14 @@ test('for any log', () => {
         for (const product of memory.products.values()) {
           expect(sqlite.product(product.productId)).toEqual(product);
         }
-        expect(all(schema.products, 'product_id')).toHaveLength(memory.products.size);
+        expect(all(columns.products, 'product_id')).toHaveLength(memory.products.size);
         expect(
-          all(schema.obligations, 'product_id').map((row) => ({ ...row, doubt: flag(row['doubt']) })),
+          all(columns.obligations, 'product_id').map((row) => ({ ...row, doubt: flag(row['doubt']) })),
         ).toEqual(sorted(memory.obligations, (obligation) => [obligation.productId]));
-        expect(all(schema.gaps, 'opened_seq, variant_id, warehouse_id')).toEqual(
+        expect(all(columns.gaps, 'opened_seq, variant_id, warehouse_id')).toEqual(
           sorted(memory.gaps, (gap) => [gap.openedSeq + 1_000, gap.variantId, gap.warehouseId]),
         );
-        expect(all(schema.changes, 'seq')).toEqual(memory.changes);
+        expect(all(columns.changes, 'seq')).toEqual(memory.changes);
         expect(
           rows(db, 'SELECT log_seq, item_index, problem, variant_id FROM quarantine ORDER BY id'),
         ).toEqual(
@@ -209,7 +209,7 @@ test('for any log', () => {
             variant_id: variantId,
           })),
         );
-        expect(all(schema.mirrorState, 'id')).toEqual([{ id: 1, ...memory.state() }]);
+        expect(all(columns.mirrorState, 'id')).toEqual([{ id: 1, ...memory.state() }]);
       } finally {
         // The next log begins from empty tables: what a rollback leaves in memory must be forgotten too.
         db.exec('ROLLBACK');

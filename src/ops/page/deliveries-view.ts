@@ -1,5 +1,5 @@
 import { html, raw } from 'hono/html';
-import type { Quarantined } from '../../store/queries/page-deliveries.ts';
+import type { Quarantined } from '../../store/queries/page-quarantine.ts';
 import type { RejectedRequest } from '../rejected.ts';
 import type { SlowAnswer } from '../timeline.ts';
 import { bytes, instant, millis } from './figures.ts';

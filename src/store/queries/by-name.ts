@@ -9,10 +9,15 @@ export type Query = (db: Db, args: unknown) => unknown;
 /** Immediate for nearly all; a promise while the code of a query is being loaded. */
 export function queryOf(name: QueryName): Query | Promise<Query> {
   if (isIn(lightQueries, name)) return lightQueries[name] as Query;
-  return import('./parsing.ts').then(({ parsingQueries }) => {
-    if (isIn(parsingQueries, name)) return parsingQueries[name] as Query;
-    throw new Error('there is no such query');
-  });
+  return load(name);
+}
+
+async function load(name: QueryName): Promise<Query> {
+  const { parsingQueries } = await import('./parsing.ts');
+  if (isIn(parsingQueries, name)) return parsingQueries[name] as Query;
+  const { typedQueries } = await import('./typed.ts');
+  if (isIn(typedQueries, name)) return typedQueries[name] as Query;
+  throw new Error('there is no such query');
 }
 
 function isIn<Found extends object>(queries: Found, name: PropertyKey): name is keyof Found {

@@ -2,8 +2,9 @@
 import type { Db } from '../open.ts';
 import { lightQueries } from './light.ts';
 import { parsingQueries } from './parsing.ts';
+import { typedQueries } from './typed.ts';
 
-export const queries = { ...lightQueries, ...parsingQueries };
+export const queries = { ...lightQueries, ...parsingQueries, ...typedQueries };
 
 export type Queries = typeof queries;
 export type QueryName = keyof Queries;

@@ -115,28 +115,3 @@ function shown(
     unreadableCount: unreadable.length,
   };
 }
-
-export interface Quarantined {
-  readonly id: number;
-  readonly logSeq: number;
-  /** When the delivery came; null: it is pruned. */
-  readonly atMs: number | null;
-  /** Null: the body as a whole. */
-  readonly itemIndex: number | null;
-  readonly problem: string;
-  readonly variantId: string | null;
-}
-
-/** Dead letters, newest first. @param args.beforeId null: from the newest. */
-export function quarantinedItems(
-  db: Db,
-  args: { readonly beforeId: number | null; readonly limit: number },
-): { readonly items: readonly Quarantined[]; readonly hasMore: boolean } {
-  const items = prepared<[number, number], Quarantined>(
-    db,
-    `SELECT q.id AS id, q.log_seq AS logSeq, l.at_ms AS atMs, q.item_index AS itemIndex, q.problem AS problem,
-         q.variant_id AS variantId
-       FROM quarantine q LEFT JOIN log l ON l.seq = q.log_seq WHERE q.id < ? ORDER BY q.id DESC LIMIT ?`,
-  ).all(args.beforeId ?? Number.MAX_SAFE_INTEGER, args.limit + 1);
-  return { items: items.slice(0, args.limit), hasMore: items.length > args.limit };
-}

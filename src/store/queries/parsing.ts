@@ -3,7 +3,7 @@
  * spared the memory.
  */
 import { deliveriesBefore } from './deliveries.ts';
-import { deliveryAt, deliveryPage, quarantinedItems } from './page-deliveries.ts';
+import { deliveryAt, deliveryPage } from './page-deliveries.ts';
 import { variantView } from './page-variant.ts';
 
-export const parsingQueries = { deliveriesBefore, deliveryPage, deliveryAt, quarantinedItems, variantView };
+export const parsingQueries = { deliveriesBefore, deliveryPage, deliveryAt, variantView };

@@ -1,8 +1,10 @@
 /** Runs, and what remains of them. */
+import * as columns from '../columns.ts';
 import type { RunKind, RunState } from '../commands.ts';
 import type { Db } from '../open.ts';
 import { prepared } from '../prepared.ts';
 import type { runs } from '../schema.ts';
+import { selectFrom } from '../statements.ts';
 
 export interface Run {
   readonly id: number;
@@ -36,12 +38,7 @@ function runOf(row: Row): Run {
   };
 }
 
-// Written out: the schema would bring all of drizzle into the reader's thread.
-const SELECT = `
-  SELECT id, kind, state, started_at_ms AS startedAtMs, finished_at_ms AS finishedAtMs, read_after_ms AS readAfterMs,
-    product_ids_json AS productIdsJson, list_offset AS listOffset, list_last_id AS listLastId, list_done AS listDone,
-    started_seq AS startedSeq, total, done, drift, failed, error
-  FROM runs`;
+const SELECT = selectFrom(columns.runs);
 
 export function runningRuns(db: Db): Run[] {
   return prepared<[], Row>(db, `${SELECT} WHERE state = 'running' ORDER BY id`).all().map(runOf);
