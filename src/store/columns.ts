@@ -28,6 +28,7 @@ export const cells: TableColumns = {
     missingAtMs: 'missing_at_ms',
     goneAtMs: 'gone_at_ms',
     unexplainedAtMs: 'unexplained_at_ms',
+    unseenReads: 'unseen_reads',
     changeSeq: 'change_seq',
   },
 };
@@ -65,6 +66,8 @@ export const gaps: TableColumns = {
   },
 };
 
+export const handEdits: TableColumns = { name: 'hand_edits', columns: { productId: 'product_id' } };
+
 export const liveCounts: TableColumns = {
   name: 'live_counts',
   columns: { id: 'id', products: 'products', variants: 'variants', cells: 'cells' },
@@ -97,6 +100,8 @@ export const mirrorState: TableColumns = {
     bundlesDueAtMs: 'bundles_due_at_ms',
     removalWindowStartMs: 'removal_window_start_ms',
     removalsInWindow: 'removals_in_window',
+    variantRemovalsInWindow: 'variant_removals_in_window',
+    cellRemovalsInWindow: 'cell_removals_in_window',
     removalsAllowedUntilMs: 'removals_allowed_until_ms',
   },
 };
@@ -114,6 +119,8 @@ export const obligations: TableColumns = {
     notBeforeMs: 'not_before_ms',
   },
 };
+
+export const ownWrite: TableColumns = { name: 'own_write', columns: { id: 'id', isOpen: 'is_open' } };
 
 export const productCells: TableColumns = {
   name: 'product_cells',
