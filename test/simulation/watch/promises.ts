@@ -142,15 +142,27 @@ export class Promises {
       .map((row) => JSON.parse(row.payload.toString('utf8')) as LoggedRead);
   }
 
+  /** Whose answers speak of it: a level of a variant that has moved was missing in its former product as well. */
+  #productsOf(productId: string, { what, variant_id: variantId }: Gone): string[] {
+    if (what !== 'cell' || variantId === null) return [productId];
+    const showedIt = [...this.#details].filter(([, details]) =>
+      details.some(({ shown }) => shown?.has(variantId) === true),
+    );
+    return [...new Set([productId, ...showedIt.map(([id]) => id)])];
+  }
+
   #checkRemoval(db: Db, gone: Gone): void {
     const hasVariant = prepared<[string]>(db, 'SELECT 1 FROM variants WHERE product_id = ?');
     this.removals += 1;
     // Never shown by any product: two walks through the catalogue missed it.
     if (gone.product_id === null) return;
-    const details = this.#details.get(gone.product_id) ?? [];
+    const productIds = this.#productsOf(gone.product_id, gone);
+    const details = productIds
+      .flatMap((productId) => this.#details.get(productId) ?? [])
+      .toSorted((a, b) => a.sentAtMs - b.sentAtMs);
     // No answer about it was ever kept: there is nothing to remove.
     if (gone.what === 'product' && hasVariant.get(gone.product_id) === undefined) return;
-    const isOnRecord = recordedReads(db, gone.product_id);
+    const isOnRecord = recordedReads(db, productIds);
     let missingSinceMs: number | null = null;
     let isConfirmed = false;
     for (const detail of details) {
@@ -177,15 +189,15 @@ export class Promises {
 }
 
 /** Which answers about the product are in the log, or were, before it was pruned. */
-function recordedReads(db: Db, productId: string): (detail: SeenDetail) => boolean {
+function recordedReads(db: Db, productIds: readonly string[]): (detail: SeenDetail) => boolean {
   const sentAtMs = new Set(
     prepared<[string], number>(
       db,
       `SELECT json_extract(CAST(payload AS TEXT), '$.sentAtMs') FROM log
-       WHERE kind = 'read' AND json_extract(CAST(payload AS TEXT), '$.productId') = ?`,
+       WHERE kind = 'read' AND json_extract(CAST(payload AS TEXT), '$.productId') IN (SELECT value FROM json_each(?))`,
     )
       .pluck()
-      .all(productId),
+      .all(JSON.stringify(productIds)),
   );
   const firstAtMs = prepared<[], number | null>(db, 'SELECT min(at_ms) FROM log').pluck().get() ?? 0;
   return (detail) => sentAtMs.has(detail.sentAtMs) || detail.sentAtMs < firstAtMs;
