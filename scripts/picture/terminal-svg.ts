@@ -38,6 +38,9 @@ const CODES: Readonly<Record<string, Partial<Style>>> = {
   39: { colour: null },
 };
 
+const ESCAPE = '\u001b';
+const GRAPHIC_RENDITION = new RegExp(`${ESCAPE}\\[([\\d;]*)m`);
+
 const FONT_PX = 13;
 const LINE_PX = 19;
 const PADDING_PX = 18;
@@ -72,7 +75,7 @@ export function terminalSvg(lines: readonly string[], title: string): string {
 function parseLine(line: string): readonly Run[] {
   const runs: Run[] = [];
   let style = PLAIN;
-  for (const [index, piece] of line.split(/\u001b\[([\d;]*)m/).entries()) {
+  for (const [index, piece] of line.split(GRAPHIC_RENDITION).entries()) {
     // Between the pieces of text stand the codes that split them.
     if (index % 2 === 1) for (const code of piece.split(';')) style = { ...style, ...CODES[code || '0'] };
     else if (piece !== '') runs.push({ text: piece, style });
