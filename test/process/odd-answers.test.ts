@@ -80,7 +80,7 @@ test.concurrent(
     );
     expect(String(broken['last_read_error'])).toContain('available_qty');
     const isFailure = (line: Json): boolean =>
-      line['productId'] === cell!.productId && line['msg'] === 'a product could not be read';
+      line['productId'] === cell!.productId && line['msg'] === 'a product could not be read from the store';
     expect((await untilLogged(mirror, isFailure, 'the failure'))[0]).toMatchObject({ level: 'warn' });
     const unverified = (view: unknown): string =>
       JSON.stringify(view, (key, value: unknown) =>

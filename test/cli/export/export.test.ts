@@ -45,14 +45,17 @@ function fill(path: string, skus: readonly (string | null)[]): void {
        as_of_ms, event_seq, event_at_ms, change_seq) VALUES (?, '1', ?, 'v', 'own', 1, 0, 0, 5, 0, 0, ?)`,
   );
   const cell = writer.prepare(
-    `INSERT INTO cells VALUES (?, '7', ?, 'webhook', 5, 0, 0, 0, 0, 0, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, ?)`,
+    `INSERT INTO cells (variant_id, warehouse_id, qty, source, as_of_ms, event_time_ms, event_old, event_count, event_seq,
+       event_at_ms, read_lo_ms, read_hi_ms, change_seq) VALUES (?, '7', ?, 'webhook', 5, 0, 0, 0, 0, 0, 0, 0, ?)`,
   );
   const change = writer.prepare(
     `INSERT INTO changes (seq, log_seq, variant_id, warehouse_id, sku, old_qty, new_qty, source, recorded_at_ms)
      VALUES (?, 1, ?, '7', ?, NULL, ?, 'webhook', 5)`,
   );
   writer.transaction(() => {
-    writer.exec("INSERT INTO products VALUES ('1', 'A name', NULL, NULL, 0, 1, NULL, NULL, 0, 0)");
+    writer.exec(
+      "INSERT INTO products (product_id, name, read_seq, read_at_ms, has_bundle) VALUES ('1', 'A name', 0, 1, 0)",
+    );
     for (const [i, sku] of skus.entries()) {
       variant.run(String(i), sku, i + 1);
       cell.run(String(i), -i, i + 1);
