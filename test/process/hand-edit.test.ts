@@ -1,5 +1,5 @@
 /** Somebody at a read-write shell changes figures of the mirror: noticed, suspect, and read again from the store. */
-import { execFileSync } from 'node:child_process';
+import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
 import { eventually, plainVariants, rows, startBoth, untilEqual, untilLogged } from './harness.ts';
 
@@ -8,12 +8,9 @@ test('a stray UPDATE is noticed, logged with its product, and repaired', async (
   const [cell] = plainVariants(sandbox, 1);
   const { variantId, warehouseId, productId } = cell!;
   const where = `variant_id = '${variantId}' AND warehouse_id = '${warehouseId}'`;
-  execFileSync('sqlite3', [
-    '-cmd',
-    '.timeout 5000',
-    mirror.databasePath,
-    `UPDATE cells SET qty = 99999 WHERE ${where}`,
-  ]);
+  const shell = new Database(mirror.databasePath, { timeout: 5_000 });
+  shell.exec(`UPDATE cells SET qty = 99999 WHERE ${where}`);
+  shell.close();
   const [line] = await untilLogged(
     mirror,
     ({ msg }) => String(msg).startsWith('another program has changed rows of the mirror'),

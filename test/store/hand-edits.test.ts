@@ -1,5 +1,5 @@
 /** Another program, or a person at a shell, writes the mirror's rows: which products these are is noted. */
-import { execFileSync } from 'node:child_process';
+import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
 import { queries } from '../../src/store/queries/index.ts';
 import { delivery, detail, DirectWriter, item, T0, values } from './mirror-file.ts';
@@ -15,9 +15,12 @@ function mirrorOfTwo(): DirectWriter {
 const edited = (writer: DirectWriter): string[] =>
   queries.dueChores(writer.db, { nowMs: T0 }).edited.toSorted();
 
-/** As a person would, with the `sqlite3` shell. */
-const atAShell = (writer: DirectWriter, sql: string): void =>
-  void execFileSync('sqlite3', [writer.db.name, sql]);
+/** As a person at a shell would. */
+function atAShell(writer: DirectWriter, sql: string): void {
+  const other = new Database(writer.db.name);
+  other.exec(sql);
+  other.close();
+}
 
 test("the mirror's own writes are not noted", () => {
   const writer = mirrorOfTwo();
