@@ -19,6 +19,7 @@ import {
   MOVED_LOOKUP_MS,
   UNKNOWN_EVENT_CANARY_EVERY_MS,
   UNREADABLE_CANARY_EVERY_MS,
+  UNSETTLED_MS,
 } from './limits.ts';
 import { mayBeSeen, mergeChange, type ChangeBranch, type ChangeOutcome } from './merge-change.ts';
 import type { Cell, Gap, Variant } from './model.ts';
@@ -76,7 +77,9 @@ function foldChange(ledger: Ledger, entry: DeliveryEntry, change: StockChange): 
   }
   let next: Variant = { ...variant, eventSeq: entry.seq, eventAtMs: entry.atMs };
   const { branch, gap } = outcome;
-  const mayBeInTotal = mayBeSeen(variant.totalHiMs, change, ahead);
+  // Two totals that contradict each other hold nothing certain, and no read says more.
+  const isUnsettled = variant.totalHiMs === UNSETTLED_MS;
+  const mayBeInTotal = !isUnsettled && mayBeSeen(variant.totalHiMs, change, ahead);
   let oblige = outcome.oblige || (outcome.applied && mayBeInTotal);
   // How much of such a break the total holds already is unknown, even if late deliveries should close it.
   if (gap !== null && before !== undefined && before.unexplainedAtMs !== null) oblige = true;
@@ -89,7 +92,8 @@ function foldChange(ledger: Ledger, entry: DeliveryEntry, change: StockChange): 
     next = { ...next, lookupAtMs: next.lookupAtMs ?? entry.atMs + MOVED_LOOKUP_MS };
   }
   // The read will show a total only, in which two such doubts can cancel out: the next change of the level settles it.
-  const isUnexplained = isToldInTotal(variant) && outcome.oblige && ORDER_IN_DOUBT.has(branch);
+  const isUnexplained =
+    isUnsettled || (isToldInTotal(variant) && outcome.oblige && ORDER_IN_DOUBT.has(branch));
   const cell = isUnexplained ? { ...outcome.cell, unexplainedAtMs: entry.atMs } : outcome.cell;
   if (outcome.applied) next = applyValue(ledger, entry, change, before, cell, next);
   else tables.putCell(cell);

@@ -4,7 +4,7 @@ import type { DriftCause } from './fact.ts';
 import { judgeCells } from './fold-absence.ts';
 import { noteComponent } from './fold-delivery.ts';
 import type { Ledger } from './ledger.ts';
-import { CONTRADICTION_RETRY_MS, EARLIEST_MS, REPLICA_LAG_MS } from './limits.ts';
+import { CONTRADICTION_RETRY_MS, EARLIEST_MS, REPLICA_LAG_MS, UNSETTLED_MS } from './limits.ts';
 import { isConcurrent, mergeLevel, type ReadContext } from './merge-read.ts';
 import type { Cell, Product, Variant } from './model.ts';
 import type { RemovalGuard } from './removal-guard.ts';
@@ -65,13 +65,14 @@ export function foldVariant(ledger: Ledger, sighting: VariantSighting, read: Rea
   const told = isContradictory
     ? { ...seen, availableQty: described.availableQty ?? seen.availableQty }
     : seen;
-  const { variant: totalled, isTrusted } = foldTotal(
+  const { variant: merged, isTrusted } = foldTotal(
     ledger,
     { ...sighting, variant: told },
     described,
     explainedQty,
     read,
   );
+  const totalled = isContradictory ? { ...merged, totalHiMs: UNSETTLED_MS } : merged;
   if (isContradictory) suspectCells(ledger, seen.variantId);
   if (seen.levels === null) {
     const isBack = before.goneAtMs !== null && totalled.goneAtMs === null;
@@ -230,7 +231,7 @@ function foldTotal(
   const newQty = seen.availableQty;
   const concurrent = isConcurrent(variant, read);
   // A total is moved by differences: that one agrees which lacks a change may be by chance. Only levels set it right.
-  const agrees = oldQty === newQty && seen.levels !== null && explainedQty === 0;
+  const agrees = oldQty === newQty && tellsLevels(seen) && explainedQty === 0;
   if (concurrent && !agrees) {
     // The answer may have been received before the delivery that it did not see arrived.
     const atMs = Math.max(ledger.entry.atMs, variant.eventAtMs);
@@ -272,11 +273,16 @@ function foldTotal(
 }
 
 /**
- * A total alone leaves no window in the levels below it. A change up to this instant that arrives later may be in the
- * total already, so it is in doubt, as rule 4b has it for a level that a read showed.
+ * A total alone leaves no window in the levels below it, nor in one that is told twice. A change up to this instant that
+ * arrives later may be in the total already, so it is in doubt, as rule 4b has it for a level that a read showed.
  */
-function totalHiMs({ levels }: VariantSnapshot, { hiMs }: ReadContext): number {
-  return levels === null ? hiMs : EARLIEST_MS;
+function totalHiMs(seen: VariantSnapshot, { hiMs }: ReadContext): number {
+  return tellsLevels(seen) ? EARLIEST_MS : hiMs;
+}
+
+/** Every one of them: the read sets the windows of them all. */
+function tellsLevels({ levels }: VariantSnapshot): boolean {
+  return levels?.every(({ isContradictory }) => isContradictory !== true) === true;
 }
 
 /** @param warehouseId null: the variant's total. */

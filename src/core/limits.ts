@@ -37,6 +37,9 @@ export const MOVED_LOOKUP_MS = 5_000;
 /** A detail that says two things about one figure is read once more after this long, then as the schedule has it. */
 export const CONTRADICTION_RETRY_MS = 60_000;
 
+/** Beyond every instant: a total's high watermark while details tell it twice, and not the same. */
+export const UNSETTLED_MS = LATEST_MS + 1;
+
 /** How long a gap waits for the late delivery that closes it. */
 export const GAP_GRACE_MIN_MS = 2_000;
 export const GAP_GRACE_DEFAULT_MS = 3_000;

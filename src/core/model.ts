@@ -65,7 +65,10 @@ export interface Variant {
   readonly bundledByCount: number;
   readonly asOfMs: number;
   readonly verifiedAtMs: number | null;
-  /** Store time: the high watermark of the latest read when it told the total and no warehouses; else EARLIEST_MS. */
+  /**
+   * Store time: the high watermark of the latest read when it told the total, and not all the levels below it; else
+   * EARLIEST_MS. UNSETTLED_MS: that read told the total twice, and not the same.
+   */
   readonly totalHiMs: number;
   readonly eventSeq: number;
   readonly eventAtMs: number;

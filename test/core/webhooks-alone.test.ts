@@ -195,6 +195,29 @@ describe('a detail that tells a warehouse twice, with different figures', () => 
     mirror.deliver(T0 + 2 * MINUTE, change({ old: 5, new: 4, updateTimeMs: T0 + 2 * MINUTE }));
     expect([mirror.qty(), mirror.tables.cell('100', '1')?.unexplainedAtMs]).toEqual([4, null]);
   });
+
+  test.each([
+    ['in the window of that read, may be in the total already: it is read again', T0 + 59 * S, 'conflict'],
+    ['after it, is not', T0 + 69 * S, null],
+  ])('a change that happened %s', (_, updateTimeMs, reason) => {
+    const mirror = mirrorAfterRead();
+    // 5→4 at the store. The first warehouse stands there twice, and the total holds the change.
+    const detail = productSnapshot([{ ...twice(4, 5).variants[0]!, availableQty: 4 }]);
+    mirror.read(detail, { sentAtMs: T0 + MINUTE });
+    readWhatIsDue(mirror, detail, T0 + 10 * MINUTE);
+    mirror.read(detail, { sentAtMs: T0 + 11 * MINUTE });
+    const late = updateTimeMs + 10 * MINUTE;
+    mirror.deliver(T0 + 12 * MINUTE, change({ old: 5, new: 4, updateTimeMs: late }));
+    expect([mirror.qty(), mirror.total(), mirror.reason()]).toEqual([4, 3, reason]);
+  });
+
+  test('a total that agrees but lacks a change settles nothing', () => {
+    const mirror = mirrorAfterRead();
+    mirror.deliver(T0 + MINUTE, change({ old: 5, new: 6, updateTimeMs: T0 + MINUTE }));
+    const detail = productSnapshot([{ ...twice(5, 6).variants[0]!, availableQty: 6 }]);
+    mirror.read(detail, { sentAtMs: T0 + MINUTE + S });
+    expect([mirror.qty(), mirror.reason()]).toEqual([6, 'conflict']);
+  });
 });
 
 test('a detail that tells a variant twice, with different totals, leaves the total, and the levels suspect', () => {
@@ -207,4 +230,21 @@ test('a detail that tells a variant twice, with different totals, leaves the tot
     T0 + MINUTE,
   ]);
   expect(readWhatIsDue(mirror, productSnapshot([seen]), T0 + 60 * MINUTE)).toBeLessThan(3);
+});
+
+test('no change settles a total that details tell twice, nor is it read about for ever: a detail that tells it once does', () => {
+  const mirror = mirrorAfterRead();
+  // 5→4 was lost. The level shows it, and which of the totals does, no detail says.
+  const seen = { ...variantSnapshot({ 1: 4 }), availableQty: 5, isContradictory: true } as const;
+  mirror.read(productSnapshot([seen]), { sentAtMs: T0 + MINUTE });
+  readWhatIsDue(mirror, productSnapshot([seen]), T0 + 60 * MINUTE);
+  for (const [i, atMs] of [T0 + 60 * MINUTE, T0 + 70 * MINUTE].entries()) {
+    mirror.deliver(atMs, change({ old: 4 - i, new: 3 - i, updateTimeMs: atMs }));
+    expect([mirror.qty(), mirror.reason()]).toEqual([3 - i, null]);
+    expect(mirror.tables.cell('100', '1')?.unexplainedAtMs).toBe(atMs);
+  }
+  mirror.read(single(2), { sentAtMs: T0 + 80 * MINUTE });
+  expect([mirror.total(), mirror.tables.cell('100', '1')?.unexplainedAtMs]).toEqual([2, null]);
+  mirror.deliver(T0 + 90 * MINUTE, change({ old: 2, new: 1, updateTimeMs: T0 + 90 * MINUTE }));
+  expect([mirror.total(), mirror.tables.cell('100', '1')?.unexplainedAtMs]).toEqual([1, null]);
 });

@@ -190,8 +190,8 @@ export const DOUBT: readonly Mutant[] = [
     breaks:
       'a total does not settle which of two values a stock level has (docs/architecture.md#totals, docs/architecture.md#changes, rule 3)',
     file: delivery,
-    find: 'const isUnexplained = isToldInTotal(variant) && outcome.oblige',
-    replace: 'const isUnexplained = false && outcome.oblige',
+    find: '(isToldInTotal(variant) && outcome.oblige && ORDER_IN_DOUBT',
+    replace: '(variant.bundledByCount < 0 && outcome.oblige && ORDER_IN_DOUBT',
     tests: ['test/store/suspicion.test.ts'],
   },
 ];
