@@ -195,7 +195,8 @@ function applyValue(
   }
 
   // What the total already held: a new level as the change found it, and a loss that a read showed in the total alone.
-  const held = before === undefined || before.unexplainedAtMs !== null ? change.old : before.qty;
+  const isInTotal = before?.unexplainedAtMs !== null && variant.totalHiMs !== UNSETTLED_MS;
+  const held = before === undefined || isInTotal ? change.old : before.qty;
   const deltaQty = cell.qty - held;
   const total = variant.availableQty;
   if (total === null || (deltaQty === 0 && before?.qty === cell.qty)) return variant;

@@ -62,13 +62,13 @@ export function foldVariant(ledger: Ledger, sighting: VariantSighting, read: Rea
     judgeCells(ledger, sighting.guard, product.productId, seen, read);
   }
 
-  const told = isContradictory
-    ? { ...seen, availableQty: described.availableQty ?? seen.availableQty }
-    : seen;
+  // It tells no total: the one that is known moves with the levels, as it does by changes.
+  const moved = isContradictory ? moveTotal(described, explainedQty) : described;
+  const told = isContradictory ? { ...seen, availableQty: moved.availableQty ?? seen.availableQty } : seen;
   const { variant: merged, isTrusted } = foldTotal(
     ledger,
     { ...sighting, variant: told },
-    described,
+    moved,
     explainedQty,
     read,
   );
@@ -211,6 +211,13 @@ function foldLevel(
     reportDrift(ledger, sighting, cause, level.warehouseId, oldQty, newQty);
   }
   return { explainedQty: newQty - (oldQty ?? 0), differs: true };
+}
+
+function moveTotal(variant: Variant, byQty: number): Variant {
+  const { availableQty, goneAtMs } = variant;
+  return availableQty === null || goneAtMs !== null
+    ? variant
+    : { ...variant, availableQty: availableQty + byQty };
 }
 
 interface FoldedTotal {

@@ -240,9 +240,12 @@ test('no change settles a total that details tell twice, nor is it read about fo
   readWhatIsDue(mirror, productSnapshot([seen]), T0 + 60 * MINUTE);
   for (const [i, atMs] of [T0 + 60 * MINUTE, T0 + 70 * MINUTE].entries()) {
     mirror.deliver(atMs, change({ old: 4 - i, new: 3 - i, updateTimeMs: atMs }));
-    expect([mirror.qty(), mirror.reason()]).toEqual([3 - i, null]);
+    expect([mirror.qty(), mirror.total(), mirror.reason()]).toEqual([3 - i, 3 - i, null]);
     expect(mirror.tables.cell('100', '1')?.unexplainedAtMs).toBe(atMs);
   }
+  // A change that starts elsewhere moves the total as it moves the level.
+  mirror.deliver(T0 + 75 * MINUTE, change({ old: 3, new: 1, updateTimeMs: T0 + 75 * MINUTE }));
+  expect([mirror.qty(), mirror.total(), mirror.reason()]).toEqual([1, 1, 'conflict']);
   mirror.read(single(2), { sentAtMs: T0 + 80 * MINUTE });
   expect([mirror.total(), mirror.tables.cell('100', '1')?.unexplainedAtMs]).toEqual([2, null]);
   mirror.deliver(T0 + 90 * MINUTE, change({ old: 2, new: 1, updateTimeMs: T0 + 90 * MINUTE }));

@@ -104,6 +104,24 @@ export const READ: readonly Mutant[] = [
     tests: ['test/core/webhooks-alone.test.ts'],
   },
   {
+    id: 'contradictory-total-left-behind',
+    breaks:
+      'a total that details tell twice moves with its levels (docs/architecture.md#details-that-contradict-themselves)',
+    file: 'src/core/fold-variant.ts',
+    find: 'const moved = isContradictory ? moveTotal(described, explainedQty) : described;',
+    replace: 'const moved = isContradictory ? moveTotal(described, 0) : described;',
+    tests: ['test/core/webhooks-alone.test.ts'],
+  },
+  {
+    id: 'contradictory-total-holds-losses',
+    breaks:
+      'a total that details tell twice holds no loss that a read showed (docs/architecture.md#details-that-contradict-themselves)',
+    file: 'src/core/fold-delivery.ts',
+    find: 'before?.unexplainedAtMs !== null && variant.totalHiMs !== UNSETTLED_MS;',
+    replace: 'before?.unexplainedAtMs !== null;',
+    tests: ['test/core/webhooks-alone.test.ts'],
+  },
+  {
     id: 'change-settles-contradictory-total',
     breaks:
       'no change settles a total that details tell twice (docs/architecture.md#details-that-contradict-themselves)',
@@ -226,7 +244,7 @@ export const READ: readonly Mutant[] = [
     breaks:
       'a new stock level moves the total from what the change found there (docs/architecture.md#totals)',
     file: 'src/core/fold-delivery.ts',
-    find: 'before === undefined || before.unexplainedAtMs !== null ? change.old : before.qty;',
+    find: 'before === undefined || isInTotal ? change.old : before.qty;',
     replace: 'before === undefined ? 0 : before.qty;',
     tests: ['test/core/fold-total.test.ts'],
   },

@@ -88,6 +88,7 @@ const VARIANTS = `
       OR coalesce(p.read_at_ms < (SELECT trusted_after_ms FROM mirror_state), 1)
       OR EXISTS (SELECT 1 FROM obligations o WHERE o.product_id = v.product_id AND o.doubt = 1)
       OR EXISTS (SELECT 1 FROM gaps g WHERE g.variant_id = v.variant_id)
+      OR v.total_hi_ms > 8640000000000000
     ) AS suspect
   FROM json_each(@ids) l JOIN variants v ON v.variant_id = l.value LEFT JOIN products p ON p.product_id = v.product_id
   ORDER BY l.key`;

@@ -130,12 +130,13 @@ export class Told {
     }
   }
 
-  /** What a body that nobody can read was about is unknown: everything is read after it. */
+  /** What a body that nobody can read was about is unknown: everything is read after it, once the sweep that it asked for was due. */
   #checkUnreadable(db: Db): void {
     const unread = prepared<[], string>(
       db,
       `SELECT product_id FROM products p WHERE gone_at_ms IS NULL AND read_at_ms <
-         (SELECT max(l.at_ms) FROM quarantine q JOIN log l ON l.seq = q.log_seq WHERE q.variant_id IS NULL)
+         (SELECT max(l.at_ms) FROM quarantine q JOIN log l ON l.seq = q.log_seq
+          JOIN mirror_state m ON m.canary_due_at_ms IS NULL OR l.at_ms <= m.canary_sent_at_ms WHERE q.variant_id IS NULL)
          AND NOT EXISTS (SELECT 1 FROM obligations o WHERE o.product_id = p.product_id)`,
     )
       .pluck()
