@@ -313,7 +313,7 @@ class Run {
     const db = this.#observe();
     if (db === null || !this.#owesNothing()) return;
     this.#count('at rest unaided');
-    this.#told.checkRest(db, this.#service, this.#plan.nodeSkewMs === 0);
+    this.#told.checkRest(db, this.#service, this.#plan.nodeSkewMs === 0, !this.#plan.leavesOutWarehouses);
     const isHiding = HIDING.some((what) => this.#counts.has(what));
     if (!isHiding && this.#plan.nodeSkewMs === 0) this.#told.checkMoved(db, this.#service);
   }

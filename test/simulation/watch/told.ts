@@ -59,13 +59,17 @@ export class Told {
    * When nothing is owed: also what moves without a webhook of its own, and what was not answered as it should be.
    *
    * @param isOrdered the service's nodes agree about the time, and with it about the order of a cell's changes.
+   * @param areLevelsRead otherwise webhooks alone tell them: what was not answered, or forgotten with a restored file, is
+   * lost, and of two losses that cancel each other out the total says nothing.
    */
-  checkRest(db: Db, service: SimulatedService, isOrdered: boolean): void {
+  checkRest(db: Db, service: SimulatedService, isOrdered: boolean, areLevelsRead: boolean): void {
     this.#checkUnreadable(db);
     this.#checkBundles(db, service);
     this.#checkNamed(db, service);
     if (!isOrdered) return;
-    this.#checkLevels(db, service, 'at rest', (change) => !this.#lost.has(change));
+    this.#checkLevels(db, service, 'at rest', (change) =>
+      areLevelsRead ? !this.#lost.has(change) : this.#answered.has(change),
+    );
     this.#checkTotals(db, service);
   }
 
