@@ -63,6 +63,7 @@ export const LONG = [
   'test/cli/doctor/doctor.test.ts',
   'test/cli/resync-alone.test.ts',
   'test/cli/verify/verify.test.ts',
+  'test/process/large-product.test.ts',
   'test/reconcile/outage.test.ts',
 ];
 
