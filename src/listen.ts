@@ -6,7 +6,7 @@ import { createAdaptorServer } from '@hono/node-server';
 import { authorityOf } from './authority.ts';
 import { Connections, type Door } from './connections.ts';
 
-export interface App {
+interface App {
   readonly fetch: Parameters<typeof createAdaptorServer>[0]['fetch'];
   /**
    * The app does not depend on the Host header, and its answers are short: requests without a Host, or with an odd one,
