@@ -1,22 +1,32 @@
 /**
  * drizzle, loaded as CommonJS: its ES modules are hundreds in one ring, which take Node some 0.4 s and 130 MB to link,
- * wherever it is loaded: for the questions in queries/typed.ts, and by drizzle-kit, the scripts and the tests.
+ * wherever it is loaded: for the queries in queries/typed.ts, and by drizzle-kit, the scripts and the tests.
  */
 import { createRequire } from 'node:module';
 import type * as Drizzle from 'drizzle-orm';
-import type * as Driver from 'drizzle-orm/better-sqlite3';
 import type * as Migrator from 'drizzle-orm/migrator';
 import type * as Core from 'drizzle-orm/sqlite-core';
 
 const load = createRequire(import.meta.url);
 const orm = load('drizzle-orm') as typeof Drizzle;
-const driver = load('drizzle-orm/better-sqlite3') as typeof Driver;
 const core = load('drizzle-orm/sqlite-core') as typeof Core;
 const migrator = load('drizzle-orm/migrator') as typeof Migrator;
 
-export const { desc, eq, getTableColumns, getTableName, lt, sql } = orm;
-export const { drizzle } = driver;
-export const { blob, check, index, integer, sqliteTable, text, uniqueIndex } = core;
+export const {
+  and,
+  asc,
+  desc,
+  eq,
+  exists,
+  fillPlaceholders,
+  getTableColumns,
+  getTableName,
+  gte,
+  inArray,
+  lt,
+  sql,
+} = orm;
+export const { blob, check, index, integer, QueryBuilder, sqliteTable, text, uniqueIndex } = core;
 export const { readMigrationFiles } = migrator;
 // Only its older form is deprecated, the one that takes columns alone.
 // eslint-disable-next-line @typescript-eslint/no-deprecated

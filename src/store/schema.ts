@@ -19,9 +19,9 @@ export const log = sqliteTable(
      * Deliveries: the tenth of a second of their request time, and 12 bytes of the body's SHA-256, which covers its
      * request id.
      */
-    bodyHash: blob('body_hash'),
+    bodyHash: blob('body_hash', { mode: 'buffer' }),
     /** Deliveries: the raw bytes. Others: JSON. */
-    payload: blob('payload').notNull(),
+    payload: blob('payload', { mode: 'buffer' }).notNull(),
   },
   (t) => [
     uniqueIndex('log_body_hash')

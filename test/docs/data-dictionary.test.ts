@@ -2,7 +2,7 @@
 import { beforeEach, expect, test } from 'vitest';
 import { actorOf } from '../../src/sandbox/reasons.ts';
 import { DRIFT_REASONS } from '../../src/store/queries/changes.ts';
-import { CORRECTION_CAUSES } from '../../src/store/queries/page-drift.ts';
+import { CORRECTION_CAUSES } from '../../src/store/queries/correction-causes.ts';
 import { rules } from '../contract/rules.ts';
 import { startOps } from '../ops/harness.ts';
 import { rows } from '../process/harness.ts';

@@ -34,6 +34,7 @@ function scans(db: Db, sql: string): string[] {
 }
 
 const LEFT = { readAfterMs: T0, productIds: null, nowMs: 0, after: null, countTo: 5 };
+const DELIVERIES = { before: { logSeq: 9, quarantineId: 9 }, limit: 5, minDelayMs: null };
 const SEARCH = { text: '', warehouseId: null, suspect: false, after: null, limit: 5 };
 
 /** Every statement that `use` prepares. */
@@ -72,6 +73,11 @@ test.each<[string, (db: Db) => unknown]>([
   ['findStock, suspects', (db) => queries.findStock(db, { ...SEARCH, suspect: true })],
   ['variantView', (db) => queries.variantView(db, { variantId: '100', beforeSeq: null, limit: 5 })],
   ['corrections', (db) => queries.corrections(db, { causes: ['gap'], beforeSeq: null, limit: 5 })],
+  ['deliveriesBefore', (db) => queries.deliveriesBefore(db, { ...DELIVERIES, quarantined: false })],
+  [
+    'deliveriesBefore, dead letters',
+    (db) => queries.deliveriesBefore(db, { ...DELIVERIES, quarantined: true }),
+  ],
   ['deliveryPage', (db) => queries.deliveryPage(db, { beforeSeq: null, limit: 5 })],
   [
     'deliveryAt',

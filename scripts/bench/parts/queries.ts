@@ -3,7 +3,7 @@ import { DeliveryHistory } from '../../../src/ops/alarms/delivery-history.ts';
 import { openReader, type Db } from '../../../src/store/open.ts';
 import { openWriter } from '../../../src/store/open-writer.ts';
 import { queries, type QueryArgs, type QueryName } from '../../../src/store/queries/index.ts';
-import { CORRECTION_CAUSES } from '../../../src/store/queries/page-drift.ts';
+import { CORRECTION_CAUSES } from '../../../src/store/queries/correction-causes.ts';
 import { DRIFT_REASONS } from '../../../src/store/queries/changes.ts';
 import { Writer } from '../../../src/store/writer.ts';
 import type { Bench, Part } from '../bench.ts';

@@ -1,10 +1,6 @@
 import { html, raw } from 'hono/html';
-import {
-  CORRECTION_CAUSES,
-  type Correction,
-  type CorrectionCause,
-  type Corrections,
-} from '../../store/queries/page-drift.ts';
+import { CORRECTION_CAUSES, type CorrectionCause } from '../../store/queries/correction-causes.ts';
+import type { Correction, Corrections } from '../../store/queries/page-drift.ts';
 import { instant, quantity, signed } from './figures.ts';
 import type { Html } from '../../page/html.ts';
 import { pager } from './pager.ts';

@@ -1,4 +1,4 @@
-/** The queries of the private listener's API, except those that must parse (parsing.ts). */
+/** The queries of the private listener's API, except those that are loaded when they are asked (typed.ts). */
 import { changesAfter, driftBefore } from './changes.ts';
 import { stockRows, variantRows } from './stock.ts';
 

@@ -13,8 +13,6 @@ export function queryOf(name: QueryName): Query | Promise<Query> {
 }
 
 async function load(name: QueryName): Promise<Query> {
-  const { parsingQueries } = await import('./parsing.ts');
-  if (isIn(parsingQueries, name)) return parsingQueries[name] as Query;
   const { typedQueries } = await import('./typed.ts');
   if (isIn(typedQueries, name)) return typedQueries[name] as Query;
   throw new Error('there is no such query');

@@ -1,7 +1,10 @@
 /** Deliveries as the event log keeps them, the latest first. */
+import { desc, eq, lt, sql } from '../drizzle.ts';
 import { readDelivery } from '../log.ts';
 import type { Db } from '../open.ts';
-import { prepared } from '../prepared.ts';
+import { log, quarantine } from '../schema.ts';
+import { select, typed, type RowOf } from '../typed.ts';
+import { LOGGED, PAYLOAD } from './logged.ts';
 import { walk } from './walk.ts';
 
 export interface DeliveryView {
@@ -39,14 +42,6 @@ export interface DeliveriesArgs {
   readonly minDelayMs: number | null;
 }
 
-interface Row {
-  readonly seq: number;
-  readonly kind: string;
-  readonly atMs: number;
-  readonly bytes: number;
-  readonly quarantineId: number;
-}
-
 /** Larger bodies are not parsed for a list: the reader's thread has other queries to answer. */
 const MAX_PARSED_BYTES = 64 << 10;
 /** A page parses no more than this much of bodies, however many rows are requested. */
@@ -54,13 +49,23 @@ const PARSED_BYTES = 4 << 20;
 /** With a filter that needs the bodies, this many are looked at for one page. */
 const PARSED_AT_ONCE = 200;
 
-const LATEST = `
-  SELECT seq, kind, at_ms AS atMs, length(payload) AS bytes, 0 AS quarantineId
-  FROM log WHERE seq < @logSeq ORDER BY seq DESC`;
+const LATEST = typed(
+  select({ ...LOGGED, quarantineId: sql<number>`0` })
+    .from(log)
+    .where(lt(log.seq, sql.placeholder('logSeq')))
+    .orderBy(desc(log.seq)),
+);
+
 // In the order of the event log, since each row was written with its delivery.
-const QUARANTINED = `
-  SELECT l.seq, l.kind, l.at_ms AS atMs, length(l.payload) AS bytes, q.id AS quarantineId
-  FROM quarantine q JOIN log l ON l.seq = q.log_seq WHERE q.id < @quarantineId ORDER BY q.id DESC`;
+const QUARANTINED = typed(
+  select({ ...LOGGED, quarantineId: quarantine.id })
+    .from(quarantine)
+    .innerJoin(log, eq(log.seq, quarantine.logSeq))
+    .where(lt(quarantine.id, sql.placeholder('quarantineId')))
+    .orderBy(desc(quarantine.id)),
+);
+
+type Row = RowOf<typeof LATEST>;
 
 export function deliveriesBefore(
   db: Db,
@@ -70,15 +75,17 @@ export function deliveriesBefore(
   readonly last: DeliveryKey | null;
   readonly hasMore: boolean;
 } {
-  const payload = prepared<[number], Buffer>(db, 'SELECT payload FROM log WHERE seq = ?').pluck();
   const found = quarantined
-    ? prepared<object, Row>(db, QUARANTINED).iterate({ quarantineId: before.quarantineId })
-    : prepared<object, Row>(db, LATEST).iterate({ logSeq: before.logSeq });
+    ? QUARANTINED.iterate(db, { quarantineId: before.quarantineId })
+    : LATEST.iterate(db, { logSeq: before.logSeq });
   const views = new Map<number, DeliveryView>();
   const viewOnce = (row: Row): DeliveryView => {
     const known = views.get(row.seq);
     if (known !== undefined) return known;
-    const view = viewOf(row, row.bytes > MAX_PARSED_BYTES ? null : (payload.get(row.seq) ?? null));
+    const view = viewOf(
+      row,
+      row.bytes > MAX_PARSED_BYTES ? null : (PAYLOAD.get(db, { seq: row.seq })?.payload ?? null),
+    );
     views.set(row.seq, view);
     return view;
   };

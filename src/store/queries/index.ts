@@ -1,10 +1,9 @@
 /** Every query of the mirror to its database, by name: each runs on the reader's thread, never on the HTTP one. */
 import type { Db } from '../open.ts';
 import { lightQueries } from './light.ts';
-import { parsingQueries } from './parsing.ts';
 import { typedQueries } from './typed.ts';
 
-export const queries = { ...lightQueries, ...parsingQueries, ...typedQueries };
+export const queries = { ...lightQueries, ...typedQueries };
 
 export type Queries = typeof queries;
 export type QueryName = keyof Queries;

@@ -1,4 +1,4 @@
-/** All queries except those that must parse (parsing.ts). */
+/** All queries except those that are loaded when they are asked (typed.ts). */
 import type { Db } from '../open.ts';
 import { deliveryCounts } from './delivery-counts.ts';
 import { runOutcomes, runOutcomesStart, stateSample } from './gauges.ts';

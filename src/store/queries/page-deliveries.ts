@@ -1,8 +1,11 @@
 /** Deliveries as they came, from the event log: a bounded part of it at a time. */
 import type { Unreadable } from '../../core/entry.ts';
+import { and, desc, eq, gte, inArray, lt, sql } from '../drizzle.ts';
 import { readDelivery, type DeliveryKind } from '../log.ts';
 import type { Db } from '../open.ts';
-import { prepared } from '../prepared.ts';
+import { log } from '../schema.ts';
+import { select, typed, type RowOf } from '../typed.ts';
+import { LOGGED, PAYLOAD } from './logged.ts';
 import { withEffects, type LoggedItem } from './page-effects.ts';
 
 export interface LoggedDelivery {
@@ -36,29 +39,39 @@ const PARSED_ALONE_BYTES = 256 << 10;
 const ITEMS_SHOWN = 8;
 const ITEMS_SHOWN_ALONE = 500;
 
-const DELIVERIES = `
-  SELECT seq, kind, at_ms AS atMs, length(payload) AS bytes
-  FROM log WHERE seq < @beforeSeq AND seq >= @beforeSeq - ${LOOKED_AT} AND kind IN ('delivery', 'unmerged')
-  ORDER BY seq DESC LIMIT @limit`;
+const FIRST = typed(select({ seq: sql<number | null>`min(${log.seq})` }).from(log));
+const LAST = typed(select({ seq: sql<number | null>`max(${log.seq})` }).from(log));
 
-interface Row {
-  readonly seq: number;
-  readonly kind: DeliveryKind;
-  readonly atMs: number;
-  readonly bytes: number;
-}
+const DELIVERY_KINDS: DeliveryKind[] = ['delivery', 'unmerged'];
+const DELIVERY = { ...LOGGED, kind: sql<DeliveryKind>`${log.kind}` };
+
+const DELIVERIES = typed(
+  select(DELIVERY)
+    .from(log)
+    .where(
+      and(
+        lt(log.seq, sql.placeholder('beforeSeq')),
+        gte(log.seq, sql.placeholder('downToSeq')),
+        inArray(log.kind, DELIVERY_KINDS),
+      ),
+    )
+    .orderBy(desc(log.seq))
+    .limit(sql.placeholder('limit')),
+);
+
+const AT = typed(
+  select(DELIVERY)
+    .from(log)
+    .where(and(eq(log.seq, sql.placeholder('seq')), inArray(log.kind, DELIVERY_KINDS))),
+);
 
 export function deliveryPage(
   db: Db,
   args: { readonly beforeSeq: number | null; readonly limit: number },
 ): DeliveryPage {
-  const bounds = prepared<[], { first: number | null; last: number | null }>(
-    db,
-    'SELECT (SELECT min(seq) FROM log) AS first, (SELECT max(seq) FROM log) AS last',
-  ).get();
-  const first = bounds?.first ?? 0;
-  const beforeSeq = Math.min(args.beforeSeq ?? Number.MAX_SAFE_INTEGER, (bounds?.last ?? 0) + 1);
-  const rows = prepared<object, Row>(db, DELIVERIES).all({ beforeSeq, limit: args.limit });
+  const first = FIRST.get(db)?.seq ?? 0;
+  const beforeSeq = Math.min(args.beforeSeq ?? Number.MAX_SAFE_INTEGER, (LAST.get(db)?.seq ?? 0) + 1);
+  const rows = DELIVERIES.all(db, { beforeSeq, downToSeq: beforeSeq - LOOKED_AT, limit: args.limit });
   const deliveries: LoggedDelivery[] = [];
   let parsed = 0;
   for (const row of rows) {
@@ -74,23 +87,16 @@ export function deliveryPage(
 
 /** One delivery with its items; null: there is none at this place in the event log. */
 export function deliveryAt(db: Db, args: { readonly seq: number }): LoggedDelivery | null {
-  const row = prepared<[number], Row>(
-    db,
-    `SELECT seq, kind, at_ms AS atMs, length(payload) AS bytes FROM log
-       WHERE seq = ? AND kind IN ('delivery', 'unmerged')`,
-  ).get(args.seq);
+  const row = AT.get(db, { seq: args.seq });
   return row === undefined ? null : shown(db, row, { bytes: PARSED_ALONE_BYTES, items: ITEMS_SHOWN_ALONE });
 }
 
 function shown(
   db: Db,
-  { seq, kind, atMs, bytes }: Row,
+  { seq, kind, atMs, bytes }: RowOf<typeof AT>,
   most: { readonly bytes: number; readonly items: number },
 ): LoggedDelivery {
-  const payload =
-    bytes > most.bytes
-      ? undefined
-      : prepared<[number], Buffer>(db, 'SELECT payload FROM log WHERE seq = ?').pluck().get(seq);
+  const payload = bytes > most.bytes ? undefined : PAYLOAD.get(db, { seq })?.payload;
   if (payload === undefined) {
     return {
       seq,

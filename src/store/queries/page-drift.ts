@@ -1,31 +1,48 @@
 /** Differences that reads found and corrected: newest first, by an index of its own. */
+import { and, desc, eq, exists, lt, sql } from '../drizzle.ts';
 import type { Db } from '../open.ts';
-import { prepared } from '../prepared.ts';
+import { changes, gaps, obligations, variants } from '../schema.ts';
+import { select, typed, type RowOf } from '../typed.ts';
+import type { CorrectionCause } from './correction-causes.ts';
 
-/** Why a read's correction was due. `derived`: a bundle's total, which moves with its components. */
-export const CORRECTION_CAUSES = [
-  'gap',
-  'lost_tail',
-  'downtime',
-  'conflict',
-  'derived',
-  'removed',
-  'restored',
-] as const;
-export type CorrectionCause = (typeof CORRECTION_CAUSES)[number];
+const DOUBT = select({ productId: obligations.productId })
+  .from(obligations)
+  .where(and(eq(obligations.productId, variants.productId), eq(obligations.doubt, 1)));
 
-export interface Correction {
-  readonly seq: number;
-  readonly variantId: string;
-  readonly productId: string | null;
-  /** Null: the variant's total. */
-  readonly warehouseId: string | null;
-  readonly sku: string | null;
-  readonly oldQty: number | null;
-  /** Null: it is no longer in the store. */
-  readonly newQty: number | null;
-  readonly cause: CorrectionCause;
-  readonly recordedAtMs: number;
+const GAP = select({ variantId: gaps.variantId })
+  .from(gaps)
+  .where(and(eq(gaps.variantId, changes.variantId), eq(gaps.warehouseId, changes.warehouseId)));
+
+const OF_CAUSE = typed(
+  select({
+    seq: changes.seq,
+    variantId: changes.variantId,
+    productId: variants.productId,
+    /** Null: the variant's total. */
+    warehouseId: changes.warehouseId,
+    sku: changes.sku,
+    oldQty: changes.oldQty,
+    /** Null: it is no longer in the store. */
+    newQty: changes.newQty,
+    cause: sql<CorrectionCause>`${changes.reason}`,
+    recordedAtMs: changes.recordedAtMs,
+    isOpen: sql<0 | 1>`${exists(DOUBT)} OR ${exists(GAP)}`,
+  })
+    .from(changes)
+    .leftJoin(variants, eq(variants.variantId, changes.variantId))
+    .where(
+      and(
+        // The index's own condition, word by word: with bound values SQLite does not see that it holds.
+        sql`source = 'read' AND reason <> 'first_read'`,
+        eq(changes.reason, sql.placeholder('cause')),
+        lt(changes.seq, sql.placeholder('beforeSeq')),
+      ),
+    )
+    .orderBy(desc(changes.seq))
+    .limit(sql.placeholder('limit')),
+);
+
+export interface Correction extends Omit<RowOf<typeof OF_CAUSE>, 'isOpen'> {
   /** No re-read request is open for it any more. */
   readonly isClosed: boolean;
 }
@@ -34,17 +51,6 @@ export interface Corrections {
   readonly corrections: readonly Correction[];
   readonly hasMore: boolean;
 }
-
-const OF_CAUSE = `
-  SELECT c.seq AS seq, c.variant_id AS variantId, v.product_id AS productId, c.warehouse_id AS warehouseId,
-    c.sku AS sku, c.old_qty AS oldQty, c.new_qty AS newQty, c.reason AS cause, c.recorded_at_ms AS recordedAtMs,
-    NOT (
-      EXISTS (SELECT 1 FROM obligations o WHERE o.product_id = v.product_id AND o.doubt = 1)
-      OR EXISTS (SELECT 1 FROM gaps g WHERE g.variant_id = c.variant_id AND g.warehouse_id = c.warehouse_id)
-    ) AS isClosed
-  FROM changes c LEFT JOIN variants v ON v.variant_id = c.variant_id
-  WHERE c.source = 'read' AND c.reason <> 'first_read' AND c.reason = @cause AND c.seq < @beforeSeq
-  ORDER BY c.seq DESC LIMIT @limit`;
 
 export function corrections(
   db: Db,
@@ -56,16 +62,10 @@ export function corrections(
 ): Corrections {
   const beforeSeq = args.beforeSeq ?? Number.MAX_SAFE_INTEGER;
   const found = args.causes
-    .flatMap((cause) =>
-      prepared<object, Omit<Correction, 'isClosed'> & { isClosed: number }>(db, OF_CAUSE).all({
-        cause,
-        beforeSeq,
-        limit: args.limit + 1,
-      }),
-    )
+    .flatMap((cause) => OF_CAUSE.all(db, { cause, beforeSeq, limit: args.limit + 1 }))
     .toSorted((a, b) => b.seq - a.seq);
   return {
-    corrections: found.slice(0, args.limit).map((row) => ({ ...row, isClosed: row.isClosed === 1 })),
+    corrections: found.slice(0, args.limit).map(({ isOpen, ...row }) => ({ ...row, isClosed: isOpen === 0 })),
     hasMore: found.length > args.limit,
   };
 }

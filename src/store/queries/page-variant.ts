@@ -1,7 +1,9 @@
 /** All that the ops page shows of one variant: its figures, their history, and its open re-read requests. */
-import { detailLevelsOf, type DetailLevel } from './detail-levels.ts';
+import { asc, eq, sql } from '../drizzle.ts';
 import type { Db } from '../open.ts';
-import { prepared } from '../prepared.ts';
+import { gaps, obligations, productDetails, products, readFailures, variants } from '../schema.ts';
+import { select, typed, type RowOf } from '../typed.ts';
+import { detailLevelsOf, type DetailLevel } from './detail-levels.ts';
 import { variantsWithCells, type StockVariant } from './page-stock.ts';
 import { changesBefore } from './variant-changes.ts';
 
@@ -22,13 +24,61 @@ export interface VariantChange {
   readonly requestId: string | null;
 }
 
-export interface VariantGap {
-  readonly warehouseId: string;
-  readonly openedAtMs: number;
-  readonly dueAtMs: number;
-  readonly fromQty: number;
-  readonly toQty: number;
-}
+const VARIANT = typed(
+  select({
+    productId: variants.productId,
+    upc: variants.upc,
+    goneAtMs: variants.goneAtMs,
+    lookupAtMs: variants.lookupAtMs,
+    readAtMs: products.readAtMs,
+  })
+    .from(variants)
+    .leftJoin(products, eq(products.productId, variants.productId))
+    .where(eq(variants.variantId, sql.placeholder('variantId'))),
+);
+
+const GAPS = typed(
+  select({
+    warehouseId: gaps.warehouseId,
+    openedAtMs: gaps.openedAtMs,
+    dueAtMs: gaps.dueAtMs,
+    fromQty: gaps.fromQty,
+    toQty: gaps.toQty,
+  })
+    .from(gaps)
+    .where(eq(gaps.variantId, sql.placeholder('variantId')))
+    .orderBy(asc(gaps.warehouseId), asc(gaps.openedSeq))
+    .limit(100),
+);
+
+const OBLIGATION = typed(
+  select({
+    reason: obligations.reason,
+    doubt: obligations.doubt,
+    sinceMs: obligations.firstMadeAtMs,
+    notBeforeMs: obligations.notBeforeMs,
+  })
+    .from(obligations)
+    .where(eq(obligations.productId, sql.placeholder('productId'))),
+);
+
+const FAILURE = typed(
+  select({
+    attempts: readFailures.attempts,
+    nextAtMs: readFailures.nextAtMs,
+    parked: readFailures.parked,
+    error: readFailures.error,
+    failedAtMs: readFailures.failedAtMs,
+  })
+    .from(readFailures)
+    .where(eq(readFailures.productId, sql.placeholder('productId'))),
+);
+
+const DETAIL = typed(
+  select({ json: productDetails.detailJson })
+    .from(productDetails)
+    .where(eq(productDetails.productId, sql.placeholder('productId'))),
+);
 
 export interface VariantView {
   readonly variant: StockVariant;
@@ -39,20 +89,9 @@ export interface VariantView {
   /** Newest first. */
   readonly changes: readonly VariantChange[];
   readonly hasMore: boolean;
-  readonly gaps: readonly VariantGap[];
-  readonly obligation: {
-    readonly reason: string;
-    readonly doubt: boolean;
-    readonly sinceMs: number;
-    readonly notBeforeMs: number;
-  } | null;
-  readonly failure: {
-    readonly attempts: number;
-    readonly nextAtMs: number;
-    readonly parked: boolean;
-    readonly error: string;
-    readonly failedAtMs: number;
-  } | null;
+  readonly gaps: readonly RowOf<typeof GAPS>[];
+  readonly obligation: (Omit<RowOf<typeof OBLIGATION>, 'doubt'> & { readonly doubt: boolean }) | null;
+  readonly failure: (Omit<RowOf<typeof FAILURE>, 'parked'> & { readonly parked: boolean }) | null;
   readonly lastRead: {
     /** When it was sent. */
     readonly atMs: number;
@@ -61,34 +100,8 @@ export interface VariantView {
   } | null;
 }
 
-const VARIANT = `
-  SELECT v.product_id AS productId, v.upc AS upc, v.gone_at_ms AS goneAtMs, v.lookup_at_ms AS lookupAtMs,
-    p.read_at_ms AS readAtMs
-  FROM variants v LEFT JOIN products p ON p.product_id = v.product_id WHERE v.variant_id = ?`;
-
 const CHANGE = `seq, log_seq AS logSeq, warehouse_id AS warehouseId, old_qty AS oldQty, new_qty AS newQty, source, reason, order_id AS orderId,
     user_id AS userId, update_time_ms AS updateTimeMs, recorded_at_ms AS recordedAtMs, request_id AS requestId`;
-
-const GAPS = `
-  SELECT warehouse_id AS warehouseId, opened_at_ms AS openedAtMs, due_at_ms AS dueAtMs, from_qty AS fromQty,
-    to_qty AS toQty
-  FROM gaps WHERE variant_id = ? ORDER BY warehouse_id, opened_seq LIMIT 100`;
-
-const OBLIGATION = `
-  SELECT reason, doubt, first_made_at_ms AS sinceMs, not_before_ms AS notBeforeMs FROM obligations
-  WHERE product_id = ?`;
-
-const FAILURE = `
-  SELECT attempts, next_at_ms AS nextAtMs, parked, error, failed_at_ms AS failedAtMs FROM read_failures
-  WHERE product_id = ?`;
-
-interface VariantRow {
-  readonly productId: string | null;
-  readonly upc: string | null;
-  readonly goneAtMs: number | null;
-  readonly lookupAtMs: number | null;
-  readonly readAtMs: number | null;
-}
 
 /** Null: the mirror knows no such variant. */
 export function variantView(
@@ -96,7 +109,7 @@ export function variantView(
   args: { readonly variantId: string; readonly beforeSeq: number | null; readonly limit: number },
 ): VariantView | null {
   const { variantId } = args;
-  const row = prepared<[string], VariantRow>(db, VARIANT).get(variantId);
+  const row = VARIANT.get(db, { variantId });
   const [variant] = variantsWithCells(db, [variantId]);
   if (row === undefined || variant === undefined) return null;
   const changes: VariantChange[] = [];
@@ -112,7 +125,7 @@ export function variantView(
     lookupAtMs: row.lookupAtMs,
     changes: changes.slice(0, args.limit),
     hasMore: changes.length > args.limit,
-    gaps: prepared<[string], VariantGap>(db, GAPS).all(variantId),
+    gaps: GAPS.all(db, { variantId }),
     ...(row.productId === null
       ? { obligation: null, failure: null, lastRead: null }
       : ofProduct(db, row.productId, variantId, row.readAtMs)),
@@ -125,22 +138,15 @@ function ofProduct(
   variantId: string,
   readAtMs: number | null,
 ): Pick<VariantView, 'obligation' | 'failure' | 'lastRead'> {
-  type Obligation = Omit<NonNullable<VariantView['obligation']>, 'doubt'> & { doubt: number };
-  type Failure = Omit<NonNullable<VariantView['failure']>, 'parked'> & { parked: number };
-  const obligation = prepared<[string], Obligation>(db, OBLIGATION).get(productId);
-  const failure = prepared<[string], Failure>(db, FAILURE).get(productId);
-  const detailJson = prepared<[string], string>(
-    db,
-    'SELECT detail_json FROM product_details WHERE product_id = ?',
-  )
-    .pluck()
-    .get(productId);
+  const obligation = OBLIGATION.get(db, { productId });
+  const failure = FAILURE.get(db, { productId });
+  const detail = DETAIL.get(db, { productId });
   return {
     obligation: obligation === undefined ? null : { ...obligation, doubt: obligation.doubt === 1 },
     failure: failure === undefined ? null : { ...failure, parked: failure.parked === 1 },
     lastRead:
-      readAtMs === null || readAtMs <= 0 || detailJson === undefined
+      readAtMs === null || readAtMs <= 0 || detail === undefined
         ? null
-        : { atMs: readAtMs, levels: detailLevelsOf(detailJson, variantId) },
+        : { atMs: readAtMs, levels: detailLevelsOf(detail.json, variantId) },
   };
 }

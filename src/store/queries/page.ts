@@ -1,5 +1,4 @@
-/** The queries of the ops page, except those that must parse (parsing.ts). */
-import { corrections } from './page-drift.ts';
+/** The queries of the ops page, except those that are loaded when they are asked (typed.ts). */
 import { glance, loggedMinutes, owedReads } from './page-overview.ts';
 import { findStock } from './page-stock.ts';
 
@@ -8,5 +7,4 @@ export const pageQueries = {
   owedReads,
   loggedMinutes,
   findStock,
-  corrections,
 };

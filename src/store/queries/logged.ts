@@ -1,0 +1,17 @@
+/** Entries of the event log as lists show them. */
+import { eq, sql } from '../drizzle.ts';
+import { log } from '../schema.ts';
+import { select, typed } from '../typed.ts';
+
+export const LOGGED = {
+  seq: log.seq,
+  kind: log.kind,
+  atMs: log.atMs,
+  bytes: sql<number>`length(${log.payload})`,
+};
+
+export const PAYLOAD = typed(
+  select({ payload: log.payload })
+    .from(log)
+    .where(eq(log.seq, sql.placeholder('seq'))),
+);
