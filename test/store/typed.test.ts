@@ -60,7 +60,7 @@ test('corrections are found by the index that holds nothing else', () => {
   const db = writerDb();
   const prepare = db.prepare.bind(db);
   const plans: string[] = [];
-  db.prepare = ((text: string) => {
+  db.prepare = (text: string) => {
     plans.push(
       prepare<[], { detail: string }>(`EXPLAIN QUERY PLAN ${text.replaceAll('?', '1')}`)
         .all()
@@ -68,7 +68,7 @@ test('corrections are found by the index that holds nothing else', () => {
         .join('\n'),
     );
     return prepare(text);
-  });
+  };
   queries.corrections(db, { causes: ['gap'], beforeSeq: null, limit: 5 });
   expect(plans).toHaveLength(1);
   expect(plans[0]).toMatch(/^SEARCH changes USING INDEX changes_corrected \(reason=\? AND rowid<\?\)/);
