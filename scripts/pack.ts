@@ -1,13 +1,15 @@
 /**
  * Makes the package: `npm run pack -- [--destination FOLDER] [--json]`. It builds, lays out in a folder of its own what
- * `files` names, and packs that. Not `npm pack`: the project runs no scripts for it (.npmrc), so it would pack whatever
- * dist/ there is; and the package does without what only the project needs, first of all a Node of its own. To publish:
- * `npm publish` with the file that this makes; the project itself is private, so that nothing else is published.
+ * `files` names, and packs that. Not `npm pack`: the package does without what only the project needs, first of all a Node
+ * of its own, and the project runs no scripts (.npmrc), so that nothing would be built for it. Therefore no dist/ is left
+ * for it to pack, and where scripts are run, it is refused (`prepack`). To publish: `npm publish` with the file that this
+ * makes; the project itself is private, so that nothing else is published.
  */
 import { execFileSync } from 'node:child_process';
 import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { build } from './build.ts';
@@ -18,32 +20,57 @@ const root = fileURLToPath(new URL('../', import.meta.url));
 const ALWAYS = ['README.md', 'LICENSE'];
 const OF_THE_PROJECT = ['private', 'scripts', 'devDependencies', 'optionalDependencies', 'allowScripts'];
 
+/**
+ * Comes inside the package, for its binaries and without its sources. npm forgets, in a project with a lockfile, that it
+ * says `"gypfile": false`: so `npm ci` there would compile it, and fail where there is no Python.
+ */
+const BUNDLED = 'better-sqlite3';
+const OF_BUNDLED = ['lib', 'prebuilds', 'LICENSE', 'README.md'];
+/** For its sources, and for its authors. */
+const NOT_OF_BUNDLED = ['files', 'gypfile', 'scripts', 'dependencies', 'devDependencies'];
+
 interface Manifest {
   readonly files: readonly string[];
 }
 
-/** The manifest that users get. */
-export function manifestOfPackage(): Manifest & Record<string, unknown> {
-  const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as Manifest;
-  const kept = Object.entries(manifest).filter(([name]) => !OF_THE_PROJECT.includes(name));
-  return Object.fromEntries(kept) as ReturnType<typeof manifestOfPackage>;
+const readManifest = (path: string): Manifest => JSON.parse(readFileSync(path, 'utf8')) as Manifest;
+
+function writeManifest(folder: string, manifest: object): void {
+  writeFileSync(join(folder, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`);
+}
+
+function without(manifest: Manifest, names: readonly string[]): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(manifest).filter(([name]) => !names.includes(name)));
+}
+
+function copy(from: string, to: string, paths: Iterable<string>): void {
+  for (const path of paths) {
+    if (!existsSync(join(from, path))) throw new Error(`there is no ${join(from, path)}`);
+    cpSync(join(from, path), join(to, path), { recursive: true });
+  }
+}
+
+function bundle(folder: string): void {
+  const from = dirname(createRequire(import.meta.url).resolve(`${BUNDLED}/package.json`));
+  const to = join(folder, 'node_modules', BUNDLED);
+  copy(from, to, OF_BUNDLED);
+  writeManifest(to, without(readManifest(join(from, 'package.json')), NOT_OF_BUNDLED));
 }
 
 function pack(destination: string, isJson: boolean): void {
   build();
   const folder = mkdtempSync(join(tmpdir(), 'stock-mirror-pack-'));
   try {
-    const manifest = manifestOfPackage();
-    writeFileSync(join(folder, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`);
-    for (const path of new Set([...manifest.files, ...ALWAYS])) {
-      if (!existsSync(join(root, path))) throw new Error(`there is no ${path}, which package.json names`);
-      cpSync(join(root, path), join(folder, path), { recursive: true });
-    }
+    const manifest = readManifest(join(root, 'package.json'));
+    writeManifest(folder, { ...without(manifest, OF_THE_PROJECT), bundleDependencies: [BUNDLED] });
+    copy(root, folder, new Set([...manifest.files, ...ALWAYS]));
+    bundle(folder);
     const args = ['pack', '--pack-destination', resolve(destination), ...(isJson ? ['--json'] : [])];
     // npm is a script of its own on Windows, which only a shell starts.
     execFileSync('npm', args, { cwd: folder, stdio: 'inherit', shell: process.platform === 'win32' });
   } finally {
     rmSync(folder, { recursive: true });
+    rmSync(join(root, 'dist'), { recursive: true, force: true });
   }
 }
 

@@ -1,8 +1,8 @@
 /**
  * Whether the project installs on the machines of those who clone it: `npm run try-install [-- --only TEXT]`. Fresh
  * clones of what is committed, `npm ci`, and then the program itself by npm; with npm 10 and 11, on Node 20, 22 and 24,
- * with and without Python and compilers, as root and as a user without rights; and the package, installed globally by npm
- * 10. Prints a table, and ends with 1 when a row of it fails. Each step is given up after five minutes.
+ * with and without Python and compilers, as root and as a user without rights; and the package, installed globally, and as
+ * a dependency of a project with a lockfile. Prints a table, and ends with 1 when a row of it fails. Each step is given up after five minutes.
  */
 import { execFileSync, spawnSync } from 'node:child_process';
 import {
@@ -14,6 +14,7 @@ import {
   readdirSync,
   rmSync,
   symlinkSync,
+  writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
@@ -31,7 +32,7 @@ interface Case {
   readonly npm: 10 | 11;
   readonly compilers: boolean;
   readonly user: 'root' | 'nobody';
-  readonly what: 'clone' | 'package';
+  readonly what: 'clone' | 'package' | 'dependency';
 }
 
 const CASES: readonly Case[] = [
@@ -46,6 +47,8 @@ const CASES: readonly Case[] = [
   { node: 24, npm: 11, compilers: true, user: 'root', what: 'clone' },
   { node: 22, npm: 10, compilers: false, user: 'root', what: 'package' },
   { node: 24, npm: 11, compilers: false, user: 'nobody', what: 'package' },
+  { node: 22, npm: 10, compilers: false, user: 'root', what: 'dependency' },
+  { node: 24, npm: 11, compilers: false, user: 'nobody', what: 'dependency' },
 ];
 
 const nameOf = ({ what, node, npm, compilers, user }: Case): string =>
@@ -147,21 +150,29 @@ function attempt(each: Case, at: string): string | null {
   const project = join(at, 'project');
   if (each.what === 'clone')
     run('git', ['clone', '--quiet', '--depth', '1', `file://${root}`, project], { cwd: at });
+  else mkdirSync(project);
+  if (each.what === 'dependency') writeFileSync(join(project, 'package.json'), '{"private": true}');
   if (each.user === 'nobody') run('chown', ['-R', `${NOBODY}:${NOBODY}`, at, cache], { cwd: folder });
 
-  const steps: readonly [cwd: string, ...command: string[]][] =
-    each.what === 'clone'
-      ? [
-          [project, 'npm', 'ci'],
-          // Vitest, and the database's binary.
-          [project, 'npm', 'test', '--', 'test/store/open.test.ts'],
-          [project, 'npm', 'run', 'demo', '--', '--seconds', '10', '--products', '10'],
-        ]
-      : [
-          [at, 'npm', 'install', '--global', '--prefix', join(at, 'prefix'), packed()],
-          [at, join(at, 'prefix/bin/stock-mirror'), 'demo', '--seconds', '10', '--products', '10'],
-        ];
-  for (const [cwd, ...command] of steps) {
+  const demo = ['--seconds', '10', '--products', '10'];
+  const steps: Readonly<Record<Case['what'], () => readonly [cwd: string, ...command: string[]][]>> = {
+    clone: () => [
+      [project, 'npm', 'ci'],
+      // Vitest, and the database's binary.
+      [project, 'npm', 'test', '--', 'test/store/open.test.ts'],
+      [project, 'npm', 'run', 'demo', '--', ...demo],
+    ],
+    package: () => [
+      [project, 'npm', 'install', '--global', '--prefix', join(at, 'prefix'), packed()],
+      [project, join(at, 'prefix/bin/stock-mirror'), 'demo', ...demo],
+    ],
+    dependency: () => [
+      [project, 'npm', 'install', packed()],
+      [project, 'npm', 'ci'],
+      [project, join(project, 'node_modules/.bin/stock-mirror'), 'demo', ...demo],
+    ],
+  };
+  for (const [cwd, ...command] of steps[each.what]()) {
     const ended = spawnSync('env', command, {
       cwd,
       env,
@@ -181,11 +192,13 @@ let file: string | null = null;
 function packed(): string {
   if (file === null) {
     const into = join(folder, 'packed');
-    mkdirSync(into);
+    // Again after a failure, which is then told of each case.
+    mkdirSync(into, { recursive: true });
     // By the project's own Node, which runs this script.
     const env = { ...baseEnv, PATH: [dirname(process.execPath), ...outerPath].join(delimiter) };
     run('npm', ['run', '--silent', 'pack', '--', '--destination', into], { cwd: root, env });
-    const [name = ''] = readdirSync(into);
+    const name = readdirSync(into).find((each) => each.endsWith('.tgz'));
+    if (name === undefined) throw new Error('npm run pack made no file');
     file = join(into, name);
   }
   return file;

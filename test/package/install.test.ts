@@ -1,7 +1,16 @@
 /** The package as a user gets it: packed, installed globally, and run by a current Node. */
 import { once } from 'node:events';
 import { spawn, spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import {
+  existsSync,
+  globSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -83,6 +92,51 @@ it('needs none of what only the project needs, and says where it comes from', ()
   for (const name of ['engines', 'repository', 'bugs', 'homepage', 'keywords', 'license']) {
     expect(manifest).toHaveProperty(name);
   }
+});
+
+it('has nothing that npm would compile or run, in whatever project it is installed', () => {
+  // With a lockfile npm compiles what has a binding.gyp, whatever its manifest says.
+  const below = (name: string): string[] =>
+    globSync(`**/${name}`, { cwd: installed.prefix }).map((path) => join(installed.prefix, path));
+  expect(below('binding.gyp')).toEqual([]);
+  const manifests = below('package.json').filter(
+    (path) => !/\/(dist|esm|cjs|lib|es)\/package.json$/.test(path),
+  );
+  expect(manifests.length).toBeGreaterThan(50);
+  for (const path of manifests) {
+    const { scripts = {} } = JSON.parse(readFileSync(path, 'utf8')) as { scripts?: Record<string, string> };
+    expect([path, ...Object.keys(scripts)]).not.toEqual(
+      expect.arrayContaining([expect.stringMatching(/^(pre|post)?install$/)]),
+    );
+  }
+});
+
+it('brings the binaries of the database, as they came, with their licence', () => {
+  const bundled = join(installed.folder, 'node_modules/better-sqlite3');
+  const own = join(root, 'node_modules/better-sqlite3');
+  const binaries = readdirSync(join(own, 'prebuilds'));
+  expect(binaries).toContain('linux-x64.node');
+  for (const file of ['LICENSE', 'lib/index.js', ...binaries.map((name) => `prebuilds/${name}`)]) {
+    expect(readFileSync(join(bundled, file)).equals(readFileSync(join(own, file))), file).toBe(true);
+  }
+});
+
+describe('plain npm pack, which packs the project and not the package', () => {
+  const npmPack = (...args: readonly string[]) =>
+    spawnSync('npm', ['pack', '--dry-run', '--json', ...args], { cwd: root, env, encoding: 'utf8' });
+
+  it('finds no build that was left behind', () => {
+    const { status, stdout } = npmPack();
+    const [pack] = JSON.parse(stdout) as [{ files: { path: string }[] }];
+    expect(status).toBe(0);
+    expect(pack.files.filter(({ path }) => path.startsWith('dist/'))).toEqual([]);
+  });
+
+  it('is refused where scripts are run', () => {
+    const { status, stderr } = npmPack('--ignore-scripts=false');
+    expect(status).not.toBe(0);
+    expect(stderr).toContain('npm run pack makes the package');
+  });
 });
 
 it('is published from the packed file alone: npm refuses to publish the project', () => {
