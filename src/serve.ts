@@ -51,7 +51,7 @@ export async function runService(): Promise<number> {
   const starting = startService(config, log, onDeath);
   let service;
   try {
-    service = await Promise.race([starting, ending.promise, tooLong(log)]);
+    service = await Promise.race([inTime(starting, log), ending.promise]);
   } catch (error) {
     const text = error instanceof Error ? describe(error) : String(error);
     process.stderr.write(`error: ${text}\n`);
@@ -92,17 +92,25 @@ export async function runService(): Promise<number> {
   return code;
 }
 
-/** @throws Error when the start takes too long; until then it says from time to time that it goes on. */
-async function tooLong(log: Logger): Promise<never> {
-  const startedMs = performance.now();
-  for (;;) {
-    await wait(START_NOTICE_MS, undefined, { ref: false });
-    const seconds = Math.round((performance.now() - startedMs) / 1_000);
-    if (seconds * 1_000 >= START_WITHIN_MS) {
-      throw new Error(`the database could not be opened within ${seconds} s: see that its disk answers.`);
+/** What `starting` gives. @throws Error when it takes too long; until then it says from time to time that it goes on. */
+export async function inTime<T>(
+  starting: Promise<T>,
+  log: Pick<Logger, 'warn'>,
+  pause: typeof wait = wait,
+): Promise<T> {
+  const started = new AbortController();
+  const tooLong = async (): Promise<never> => {
+    const startedMs = performance.now();
+    for (;;) {
+      await pause(START_NOTICE_MS, undefined, { ref: false, signal: started.signal });
+      const seconds = Math.round((performance.now() - startedMs) / 1_000);
+      if (seconds * 1_000 >= START_WITHIN_MS) {
+        throw new Error(`the database could not be opened within ${seconds} s: see that its disk answers.`);
+      }
+      log.warn({ seconds }, 'still starting: the database is being opened');
     }
-    log.warn({ seconds }, 'still starting: the database is being opened');
-  }
+  };
+  return await Promise.race([starting, tooLong()]).finally(() => started.abort());
 }
 
 /** Asked to stop while it starts: nothing has been answered yet, and what a start writes is whole or not there. */
@@ -111,8 +119,8 @@ async function endStart(starting: ReturnType<typeof startService>, log: Logger):
     (service) => service.stop(),
     () => undefined,
   );
-  const inTime = await Promise.race([ended.then(() => true), wait(STOP_WITHIN_MS, false, { ref: false })]);
-  if (inTime) return;
+  const hasEnded = await Promise.race([ended.then(() => true), wait(STOP_WITHIN_MS, false, { ref: false })]);
+  if (hasEnded) return;
   log.error('the start hangs in a call to the system; ending without it');
   await wait(LAST_WORDS_MS);
   process.kill(process.pid, 'SIGKILL');
