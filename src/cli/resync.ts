@@ -4,6 +4,7 @@
  */
 import { Command } from 'commander';
 import { z } from 'zod';
+import { counted } from '../ops/counted.ts';
 import { openMirror, type Mirror } from '../compose.ts';
 import { loadConfig, type Config } from '../config.ts';
 import { createLog } from '../log.ts';
@@ -137,7 +138,7 @@ async function openHere(config: Config, onDeath: (error: Error) => void): Promis
 function summaryOf(run: RunView): string {
   const ended = run.state === 'done' ? 'done' : `failed: ${run.error ?? 'see the log'}`;
   const missing = run.failed > 0 ? `, ${run.failed} could not be read (see the log)` : '';
-  return `run ${run.run_id} ${ended}: ${run.done} products read, ${run.drift} differences corrected${missing}`;
+  return `run ${run.run_id} ${ended}: ${counted(run.done, 'product')} read, ${counted(run.drift, 'difference')} corrected${missing}`;
 }
 
 function addressOf({ ops }: Config): string {

@@ -3,6 +3,7 @@
  * (docs/operating.md#commands).
  */
 import { Command, Option } from 'commander';
+import { counted } from '../ops/counted.ts';
 import { loadConfig, type Config } from '../config.ts';
 import { connectService } from '../service/connect.ts';
 import { ago } from './ago.ts';
@@ -137,7 +138,7 @@ function withoutUnknown(verdict: Verdict): Verdict {
 
 function describe(verdict: Verdict): string {
   const { products, totals, levels, drift, undecided, unread } = verdict;
-  const compared = `${products} products, ${totals} totals and ${levels} stock levels compared`;
+  const compared = `${counted(products, 'product')}, ${counted(totals, 'total')} and ${counted(levels, 'stock level')} compared`;
   const lines = drift.map((found) => `${colours.red('differs')}  ${describeFound(found)}`);
   for (const found of undecided) lines.push(`${colours.yellow('moving')}   ${describeFound(found)}`);
   for (const { productId, error } of unread)
@@ -147,7 +148,7 @@ function describe(verdict: Verdict): string {
     lines.push(`${colours.green('equal')}: ${compared}${moving}`);
   } else {
     lines.push(
-      `${colours.red(`${drift.length} differ`)}, ${unread.length} products could not be read: ${compared}`,
+      `${colours.red(`${drift.length} differ`)}, ${counted(unread.length, 'product')} could not be read: ${compared}`,
     );
     const ids = [...new Set(drift.map(({ productId }) => productId))];
     const named = ids.length <= 10 ? ` --product ${ids.join(' ')}` : '';

@@ -3,6 +3,7 @@ import { createServer } from 'node:http';
 import { createServer as createSocketServer, type AddressInfo } from 'node:net';
 import { once } from 'node:events';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { counted } from '../../src/ops/counted.ts';
 import { REPLICA_LAG_MS } from '../../src/core/limits.ts';
 import type { Sandbox } from '../../src/sandbox/sandbox.ts';
 import { eventually } from '../process/wait.ts';
@@ -86,7 +87,7 @@ describe('with a server', () => {
     const lists = sandbox.requests['/v1/product/list'];
     const { code, stdout } = await run(home, 'resync', '--product', ...productIds);
     expect(code).toBe(0);
-    expect(stdout).toContain(`done: ${productIds.length} products read, 2 differences corrected`);
+    expect(stdout).toContain(`done: ${counted(productIds.length, 'product')} read, 2 differences corrected`);
     expect(detailsRead(sandbox) - before).toBe(productIds.length);
     expect(sandbox.requests['/v1/product/list']).toBe(lists);
     expect(differencesOf(home, sandbox)).toEqual([]);

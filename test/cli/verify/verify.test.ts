@@ -187,7 +187,7 @@ describe.concurrent('verify', () => {
     const { code, stdout } = await run(home, 'verify');
     expect(code).toBe(1);
     expect(stdout).toMatch(new RegExp(`^unread {3}product ${refused}: .*access_denied: not this one`, 'm'));
-    expect(stdout).toMatch(/^0 differ, 1 products could not be read: 5 products/m);
+    expect(stdout).toMatch(/^0 differ, 1 product could not be read: 5 products/m);
   });
 
   test('a wrong secret ends it after one token request, a wrong store after one answer', async ({

@@ -1,0 +1,4 @@
+/** @returns '1 product', '2 products'. */
+export function counted(count: number, what: string): string {
+  return `${count} ${what}${count === 1 ? '' : 's'}`;
+}
