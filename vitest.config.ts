@@ -20,5 +20,7 @@ export default defineConfig({
     env: { NO_COLOR: '1' },
     pool: 'forks',
     maxWorkers: 3,
+    // Which tests were skipped, and why: vitest itself only counts them.
+    reporters: ['default', './scripts/skipped-tests.ts'],
   },
 });

@@ -1,16 +1,17 @@
 /** docs/reading-the-mirror.md: every SQL block is run on a real mirror, and answers what the document shows. */
-import { execFileSync, spawnSync } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
 import { dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
 import { beforeEach, expect, test } from 'vitest';
 import { newPath } from '../store/mirror-file.ts';
 import { blocksOf, documentAt, sectionOf, tablesOf, type Block, type Table } from './blocks.ts';
 import { recipesMirror } from './recipes-mirror.ts';
+import { lacking } from '../programs.ts';
 
 const DOCUMENT = documentAt('docs/reading-the-mirror.md');
 const LINES = DOCUMENT.split('\n');
 
-const hasShell = spawnSync('sqlite3', ['--version'], { stdio: 'ignore' }).status === 0;
+const lacks = lacking('sqlite3', 'bash');
 
 interface Recipe extends Block {
   /** From the block's end to the next block or heading. */
@@ -129,68 +130,62 @@ const stockIn = (copy: string): string[][] => {
   }
 };
 
-test.skipIf(!hasShell)(
-  `the copying recipe takes what has changed, and starts over when it must${hasShell ? '' : ' (skipped: no sqlite3 shell)'}`,
-  () => {
-    const { recipe, text } = script();
-    const copy = join(dirname(newPath()), 'erp.db');
-    const run = () => execFileSync('sqlite3', ['-bail', copy], { input: text, encoding: 'utf8' });
-    const expected = answerBelow(recipe);
+test.skipIf(lacks)(`the copying recipe takes what has changed, and starts over when it must${lacks}`, () => {
+  const { recipe, text } = script();
+  const copy = join(dirname(newPath()), 'erp.db');
+  const run = () => execFileSync('sqlite3', ['-bail', copy], { input: text, encoding: 'utf8' });
+  const expected = answerBelow(recipe);
 
-    expect(run()).toBe('');
-    expect(stockIn(copy)).toEqual(expected.rows);
-    // A second run has nothing to do; what it stands on, it keeps.
-    expect(run()).toBe('');
-    expect(stockIn(copy)).toEqual(expected.rows);
+  expect(run()).toBe('');
+  expect(stockIn(copy)).toEqual(expected.rows);
+  // A second run has nothing to do; what it stands on, it keeps.
+  expect(run()).toBe('');
+  expect(stockIn(copy)).toEqual(expected.rows);
 
-    // A copy of another history, of a number that was pruned, and of one that was never given out: all are replaced.
-    for (const position of [`epoch = 'other', seq = 39`, `seq = -1000`, `seq = 1000000`]) {
-      const mine = new Database(copy);
-      mine.exec(`UPDATE position SET ${position}; UPDATE stock SET available_qty = 99, sku = 'wrong'`);
-      mine.close();
-      expect(run()).toBe('');
-      expect(stockIn(copy), position).toEqual(expected.rows);
-    }
-
-    // From a number in between: what was removed after it goes, what changed after it is taken.
+  // A copy of another history, of a number that was pruned, and of one that was never given out: all are replaced.
+  for (const position of [`epoch = 'other', seq = 39`, `seq = -1000`, `seq = 1000000`]) {
     const mine = new Database(copy);
-    mine.exec(
-      `UPDATE position SET seq = 30; UPDATE stock SET available_qty = 99;
-       INSERT INTO stock VALUES ('7005', '11', 'CAP-01', 'Cap', 4)`,
-    );
+    mine.exec(`UPDATE position SET ${position}; UPDATE stock SET available_qty = 99, sku = 'wrong'`);
     mine.close();
     expect(run()).toBe('');
-    const changed = new Set(['7001/11', '7002/11', '7002/12', '7003/11', '7006/11']);
-    expect(stockIn(copy)).toEqual(
-      expected.rows.map((row) => (changed.has(`${row[0]}/${row[1]}`) ? row : [...row.slice(0, 4), '99'])),
+    expect(stockIn(copy), position).toEqual(expected.rows);
+  }
+
+  // From a number in between: what was removed after it goes, what changed after it is taken.
+  const mine = new Database(copy);
+  mine.exec(
+    `UPDATE position SET seq = 30; UPDATE stock SET available_qty = 99;
+       INSERT INTO stock VALUES ('7005', '11', 'CAP-01', 'Cap', 4)`,
+  );
+  mine.close();
+  expect(run()).toBe('');
+  const changed = new Set(['7001/11', '7002/11', '7002/12', '7003/11', '7006/11']);
+  expect(stockIn(copy)).toEqual(
+    expected.rows.map((row) => (changed.has(`${row[0]}/${row[1]}`) ? row : [...row.slice(0, 4), '99'])),
+  );
+});
+
+test.skipIf(lacks)(`the sqlite3 shell takes them as they are written${lacks}`, () => {
+  for (const recipe of queries) {
+    const parameters = Object.entries(bound(recipe)).map(
+      ([name, value]) => `.parameter set :${name} '${value}'`,
     );
-  },
-);
+    const printed = execFileSync('sqlite3', ['-readonly', '-bail', '-batch', '-nullvalue', 'NULL', path], {
+      input: [...parameters, `${recipe.text};`, ''].join('\n'),
+      encoding: 'utf8',
+    });
+    const rows = printed
+      .trimEnd()
+      .split('\n')
+      .map((line) => line.split('|'));
+    expect(
+      rows.map((row) => row.map(formOf)),
+      titleOf(recipe),
+    ).toEqual(answerBelow(recipe).rows.map((row) => row.map(formOf)));
+  }
+});
 
-test.skipIf(!hasShell)(
-  `the sqlite3 shell takes them as they are written${hasShell ? '' : ' (skipped: there is none)'}`,
-  () => {
-    for (const recipe of queries) {
-      const parameters = Object.entries(bound(recipe)).map(
-        ([name, value]) => `.parameter set :${name} '${value}'`,
-      );
-      const printed = execFileSync('sqlite3', ['-readonly', '-bail', '-batch', '-nullvalue', 'NULL', path], {
-        input: [...parameters, `${recipe.text};`, ''].join('\n'),
-        encoding: 'utf8',
-      });
-      const rows = printed
-        .trimEnd()
-        .split('\n')
-        .map((line) => line.split('|'));
-      expect(
-        rows.map((row) => row.map(formOf)),
-        titleOf(recipe),
-      ).toEqual(answerBelow(recipe).rows.map((row) => row.map(formOf)));
-    }
-  },
-);
-
-test.skipIf(!hasShell)('the first command shows the state', () => {
+test.skipIf(lacks)(`the first command shows the state${lacks}`, () => {
   const [first] = blocksOf(DOCUMENT, 'sh');
   const printed = execFileSync('bash', ['-c', first!.text.replace('data/stock-mirror.db', path)], {
     encoding: 'utf8',

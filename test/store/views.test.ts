@@ -208,8 +208,10 @@ for line in sys.stdin:
     print(json.dumps(counts), flush=True)
 `;
 
-test.skipIf(!hasPython())(
-  'an old SQLite in another language reads every view while writes go on',
+const lacks = hasPython() ? '' : ' (skipped: needs python3 with its sqlite3)';
+
+test.skipIf(lacks)(
+  `an old SQLite in another language reads every view while writes go on${lacks}`,
   async () => {
     const path = newPath();
     const writer = new DirectWriter(writerDb(path));

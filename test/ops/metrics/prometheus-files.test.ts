@@ -1,5 +1,5 @@
 /** The alert rules and the dashboard: they are what Prometheus and Grafana understand, and name only what is there. */
-import { execFileSync, spawnSync } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -9,6 +9,7 @@ import { Monitor } from '../../../src/ops/monitor.ts';
 import { StateSampler } from '../../../src/ops/state-sampler.ts';
 import { log, newStore } from '../../reconcile/mirror.ts';
 import { namesIn, seriesOf } from './exposition.ts';
+import { lacking } from '../../programs.ts';
 
 const scripts = join(import.meta.dirname, '../../../scripts');
 const rules = readFileSync(join(scripts, 'prometheus/alerts.yml'), 'utf8');
@@ -70,7 +71,8 @@ test('the dashboard’s panels lie beside one another, not on one another', () =
   }
 });
 
-describe.skipIf(spawnSync('promtool', ['--version']).status !== 0)('promtool', () => {
+const lacks = lacking('promtool');
+describe.skipIf(lacks)(`promtool${lacks}`, () => {
   const run = (...args: readonly string[]): string =>
     execFileSync('promtool', args, { cwd: join(scripts, 'prometheus'), encoding: 'utf8' });
 
