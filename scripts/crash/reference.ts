@@ -4,7 +4,7 @@
  */
 import { fold } from '../../src/core/fold.ts';
 import type { Entry } from '../../src/core/entry.ts';
-import { decodeEntry, type LogRow } from '../../src/store/log.ts';
+import { decodeEntry, type LogRow } from '../../src/store/event-log/entries.ts';
 import type { Db } from '../../src/store/open.ts';
 import { openWriter } from '../../src/store/open-writer.ts';
 import { SqliteTables } from '../../src/store/sqlite-tables.ts';

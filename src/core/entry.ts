@@ -136,6 +136,8 @@ export interface EpochEntry extends EntryBase {
   readonly kind: 'epoch';
   /** Change numbers up to this one may have been given out already, with another meaning. */
   readonly givenOutSeq: number;
+  /** The new epoch's name; earlier versions did not record it here. */
+  readonly epoch?: string;
 }
 
 export type Entry =

@@ -25,7 +25,7 @@ export class Ledger {
 
   /** Ends the entry: nothing may be written through the ledger afterwards. */
   close(): void {
-    this.tables.putState(this.state);
+    this.tables.putState({ ...this.state, appliedSeq: this.entry.seq });
   }
 
   /** A number for something that ERPs see change; numbers only grow. */

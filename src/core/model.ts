@@ -163,6 +163,8 @@ export interface Change {
 
 /** What the rules keep beside the tables: one row. */
 export interface MirrorState {
+  /** The last entry that the tables hold. */
+  readonly appliedSeq: number;
   readonly changeSeq: number;
   readonly storeId: string | null;
   readonly lastDeliveryAtMs: number | null;
@@ -198,6 +200,7 @@ export interface MirrorState {
 }
 
 export const INITIAL_STATE: MirrorState = {
+  appliedSeq: 0,
   changeSeq: 0,
   storeId: null,
   lastDeliveryAtMs: null,

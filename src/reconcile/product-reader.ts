@@ -6,7 +6,7 @@ import type { CallOptions } from '../service/call.ts';
 import type { CatalogueClient } from '../service/client.ts';
 import { ServiceError } from '../service/errors.ts';
 import { snapshotOf } from '../service/snapshot.ts';
-import type { NewEntry } from '../store/log.ts';
+import type { NewEntry } from '../store/event-log/entries.ts';
 import type { Store } from '../store/store.ts';
 
 export interface ProductReaderDeps {

@@ -73,15 +73,11 @@ export const liveCounts: TableColumns = {
   columns: { id: 'id', products: 'products', variants: 'variants', cells: 'cells' },
 };
 
-export const log: TableColumns = {
-  name: 'log',
-  columns: { seq: 'seq', kind: 'kind', atMs: 'at_ms', bodyHash: 'body_hash', payload: 'payload' },
-};
-
 export const mirrorState: TableColumns = {
   name: 'mirror_state',
   columns: {
     id: 'id',
+    appliedSeq: 'applied_seq',
     changeSeq: 'change_seq',
     storeId: 'store_id',
     lastDeliveryAtMs: 'last_delivery_at_ms',
@@ -199,8 +195,6 @@ export const serviceState: TableColumns = {
   columns: {
     id: 'id',
     epoch: 'epoch',
-    fileInode: 'file_inode',
-    fileBornAtMs: 'file_born_at_ms',
     aliveAtMs: 'alive_at_ms',
     lastFullSyncAtMs: 'last_full_sync_at_ms',
     prunedChangeSeq: 'pruned_change_seq',

@@ -1,15 +1,15 @@
 /**
- * Whether the file at the database's path continues the history that was served from there
+ * Whether the event log at its path continues the history that was served from there
  * (docs/architecture.md#epoch). If it does not, the same numbers would be given out a second time with another
  * meaning: so a new epoch begins, its numbers are above all that were given out, and everything is read again.
  */
 import { randomBytes } from 'node:crypto';
-import { findFile, isAnotherFile, type FileIdentity, type FoundFile } from './file-identity.ts';
-import { MarkKeeper, markNews, type MarkNews, type Position } from './mark.ts';
-import type { Db } from './open.ts';
+import { encodeEpoch } from './event-log/encode-epoch.ts';
+import type { EventLog, LogHistory } from './event-log/event-log.ts';
+import { findFile, isAnotherFile, type FoundFile } from './file-identity.ts';
+import { markNews, type MarkNews } from './mark.ts';
+import { lookUpPosition, type MirrorPosition } from './mirror-position.ts';
 import { readMark, type FoundMark } from './read-mark.ts';
-import { lastLife } from './queries/status.ts';
-import { Writer, type Input } from './writer.ts';
 
 /** Worth a person's attention. */
 export type HistoryNews = MarkNews | EpochNews;
@@ -24,94 +24,110 @@ export interface EpochNews {
   readonly lastSeq: number;
 }
 
-interface Recorded extends Position {
-  /** The file in which the epoch began; null before the first start. */
-  readonly file: FileIdentity | null;
+/** What the event log says of itself. */
+export interface LogPosition extends Pick<LogHistory, 'epoch' | 'began' | 'file'> {
+  readonly firstSeq: number;
+  readonly lastSeq: number;
 }
 
 /** @returns why the history has restarted; null when it continues. */
-export function whyRestarted(recorded: Recorded, found: FoundFile, mark: FoundMark | null): string | null {
-  if (recorded.file !== null && isAnotherFile(recorded.file, found)) {
-    return 'the database is another file than the one served before';
+export function whyRestarted(
+  log: LogPosition,
+  found: FoundFile,
+  mark: FoundMark | null,
+  mirror: MirrorPosition | null,
+): string | null {
+  if (log.file !== null && isAnotherFile(log.file, found)) {
+    return 'the event log is another file than the one served before';
   }
-  // No proof of anything: the mark could not be written, or was deleted, and the file is the same one.
+  const why = mirror === null ? whyUnmade(log) : whyApart(log, mirror);
+  if (why !== null) return why;
+  // No proof of anything: the mark could not be written, or was deleted.
   if (mark === null) return null;
-  // Across epochs too: each begins above the one before, so a mark of the earlier one is never ahead of it.
-  if (recorded.changeSeq < mark.changeSeq) return 'the database is older than what was served from it';
-  if (recorded.epoch !== mark.epoch) return null;
-  // The event log continues without a gap in a new epoch, so its numbers compare within one epoch only.
-  if (recorded.logSeq < mark.logSeq) return 'the database is older than what was served from it';
+  if (log.epoch !== mark.epoch) {
+    // Each epoch begins above the one before, so a mark of an earlier one is never ahead.
+    return mirror === null || mark.changeSeq > mirror.changeSeq ? OLDER : null;
+  }
+  if (log.lastSeq < mark.logSeq) return OLDER;
   const markFile = { ...mark.foundFile, isBirthKnown: found.isBirthKnown };
-  if (isAnotherFile(mark.file, markFile)) return 'database and high-water mark were copied together';
+  return isAnotherFile(mark.file, markFile) ? 'event log and high-water mark were copied together' : null;
+}
+
+const OLDER = 'the event log is older than what was served from it';
+
+/** There is no mirror: it is made from the event log, if that goes back to its beginning. */
+function whyUnmade(log: LogPosition): string | null {
+  return log.firstSeq <= 1 ? null : 'the mirror is gone, and the event log does not go back to its beginning';
+}
+
+function whyApart(log: LogPosition, mirror: MirrorPosition): string | null {
+  if (mirror.epoch !== log.epoch && !comesToEpoch(log, mirror)) {
+    return 'the mirror and the event log belong to different histories';
+  }
+  if (mirror.appliedSeq > log.lastSeq) return OLDER;
+  if (mirror.appliedSeq + 1 < log.firstSeq) return 'the mirror is older than the event log goes back';
   return null;
 }
 
-/**
- * To be called by the only writer before anything else is written.
- *
- * @returns what a person should know. A mark that cannot be read or written is no reason not to start.
- * @throws StoreError when the new epoch cannot be committed.
- */
-export function takeUpHistory(db: Db, path: string, nowMs: number): HistoryNews[] {
-  const news: HistoryNews[] = [];
-  const keeper = new MarkKeeper(db, path);
-  const recorded = { ...keeper.position(), file: recordedFile(db) };
-  const found = findFile(path);
-  let mark = null;
-  try {
-    mark = readMark(path);
-  } catch (error) {
-    news.push(markNews('cannot be read', path, error));
-  }
-
-  const why = whyRestarted(recorded, found, mark);
-  if (why !== null) {
-    const epoch = randomBytes(8).toString('hex');
-    beginEpoch(db, { epoch, file: found, givenOutSeq: mark?.changeSeq ?? 0, nowMs });
-    news.push({
-      type: 'new_epoch',
-      message:
-        'a new epoch has begun: consumers of the change feed start over, and every product is read again; until then its rows are suspect',
-      why,
-      epoch,
-      epochBefore: recorded.epoch,
-      lastSeq: keeper.position().changeSeq,
-    });
-  } else if (recorded.file === null) {
-    commit(db, [{ kind: 'command', name: 'recordFile', args: found }]);
-  }
-
-  const unwritten = keeper.keep();
-  if (unwritten !== null) news.push(unwritten);
-  return news;
+/** The entry that began the epoch is in the event log, and the mirror has yet to apply it. */
+function comesToEpoch({ began }: LogPosition, mirror: MirrorPosition): boolean {
+  return began !== null && began.epochBefore === mirror.epoch && began.seq > mirror.appliedSeq;
 }
 
-interface NewEpoch {
-  readonly epoch: string;
-  readonly file: FileIdentity;
-  readonly givenOutSeq: number;
+export interface HistoryArgs {
+  /** Of the event log. */
+  readonly path: string;
+  readonly databasePath: string;
   readonly nowMs: number;
 }
 
-function beginEpoch(db: Db, { epoch, file, givenOutSeq, nowMs }: NewEpoch): void {
-  const { aliveAtMs, lastLogAtMs } = lastLife(db);
+/**
+ * To be called before anything is appended.
+ *
+ * @returns what a person should know. A mark that cannot be read is no reason not to start.
+ * @throws SqliteError when the new epoch cannot be committed.
+ */
+export function takeUpHistory(log: EventLog, { path, databasePath, nowMs }: HistoryArgs): HistoryNews[] {
+  const news: HistoryNews[] = [];
+  let mark = null;
+  try {
+    mark = readMark(databasePath);
+  } catch (error) {
+    news.push(markNews('cannot be read', databasePath, error));
+  }
+  const history = log.history();
+  const found = findFile(path);
+  const looked = lookUpPosition(databasePath);
+  const { firstSeq, lastSeq } = log;
+  const at: LogPosition = { ...history, firstSeq, lastSeq };
+  // A mirror that cannot be read now is what it was when the mark was written, or later.
+  const mirror = looked === 'unknown' ? positionOf(mark, at) : looked;
+  const why = whyRestarted(at, found, mark, mirror);
+  if (why === null) {
+    if (history.file === null) log.recordFile(found);
+    return news;
+  }
+  const epoch = randomBytes(8).toString('hex');
+  const givenOutSeq = Math.max(mark?.changeSeq ?? 0, mirror?.changeSeq ?? 0);
   // The clock may have been set back since: the epoch must not begin later than any recorded time.
-  const atMs = Math.max(nowMs, aliveAtMs ?? 0, lastLogAtMs ?? 0);
-  commit(db, [
-    { kind: 'entry', entry: { kind: 'epoch', atMs, givenOutSeq } },
-    { kind: 'command', name: 'beginEpoch', args: { epoch, file, atMs } },
-  ]);
+  const atMs = Math.max(nowMs, history.aliveAtMs ?? 0, history.lastAtMs ?? 0);
+  const afterSeq = Math.max(mark?.logSeq ?? 0, mirror?.appliedSeq ?? 0);
+  const epochBefore = mirror?.epoch ?? history.epoch;
+  const entry = encodeEpoch({ kind: 'epoch', atMs, givenOutSeq, epoch });
+  log.beginEpoch({ epoch, epochBefore, file: found, entry, afterSeq });
+  news.push({
+    type: 'new_epoch',
+    message:
+      'a new epoch has begun: consumers of the change feed start over, and every product is read again; until then its rows are suspect',
+    why,
+    epoch,
+    epochBefore,
+    lastSeq: givenOutSeq + 1,
+  });
+  return news;
 }
 
-function commit(db: Db, inputs: readonly Input[]): void {
-  for (const result of new Writer(db).commit(inputs)) if (!result.ok) throw result.error;
-}
-
-function recordedFile(db: Db): FileIdentity | null {
-  const row = db
-    .prepare<[], { inode: string | null; bornAtMs: number | null }>(
-      'SELECT file_inode AS inode, file_born_at_ms AS bornAtMs FROM service_state',
-    )
-    .get();
-  return row === undefined || row.inode === null ? null : { inode: row.inode, bornAtMs: row.bornAtMs ?? 0 };
+function positionOf(mark: FoundMark | null, log: LogPosition): MirrorPosition {
+  if (mark === null) return { epoch: log.epoch, appliedSeq: log.lastSeq, changeSeq: 0 };
+  return { epoch: mark.epoch, appliedSeq: mark.logSeq, changeSeq: mark.changeSeq };
 }

@@ -34,3 +34,14 @@ export function sqliteCode(error: unknown): string | null {
 export function isBusy(error: unknown): boolean {
   return sqliteCode(error)?.startsWith('SQLITE_BUSY') === true;
 }
+
+/** Errors lose their class on the way between threads. */
+export interface PlainError {
+  readonly kind: StoreErrorKind;
+  readonly message: string;
+}
+
+export function plainError(error: unknown): PlainError {
+  if (error instanceof StoreError) return { kind: error.kind, message: error.message };
+  return { kind: 'unreachable', message: error instanceof Error ? error.message : String(error) };
+}

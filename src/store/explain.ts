@@ -53,6 +53,22 @@ export function remedyFor(error: unknown): string | null {
   return trouble === null ? null : `the database ${trouble.what}: ${trouble.remedy}`;
 }
 
+/** A commit that failed, in words. */
+export function failureOf(cause: unknown): StoreError {
+  if (cause instanceof StoreError) return cause;
+  const message = cause instanceof Error ? cause.message : String(cause);
+  if (isBusy(cause)) {
+    return new StoreError('busy', `another program holds the database's write lock: ${message}`, { cause });
+  }
+  const code = sqliteCode(cause) ?? 'no SQLite code';
+  const remedy = remedyFor(cause);
+  return new StoreError(
+    'cannot_commit',
+    `the database cannot commit (${code}): ${message}${remedy === null ? '' : `; ${remedy}`}`,
+    { cause },
+  );
+}
+
 /** Runs `open`, and adds to whatever it throws which file it was and what to do. @throws StoreError */
 export function explain<T>(path: string, open: () => T): T {
   try {

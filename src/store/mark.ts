@@ -5,11 +5,12 @@
  */
 import { closeSync, fstatSync, openSync, renameSync, writeSync } from 'node:fs';
 import type { FileIdentity } from './file-identity.ts';
+import { positionIn } from './mirror-position.ts';
 import type { Db } from './open.ts';
 
 export interface Position {
   readonly epoch: string;
-  /** The last number of the change feed, and the last of the event log. */
+  /** The last number of the change feed, and the last entry of the event log that the mirror has applied. */
   readonly changeSeq: number;
   readonly logSeq: number;
 }
@@ -64,25 +65,21 @@ function writeMark(databasePath: string, position: Position): void {
 
 export class MarkKeeper {
   readonly #databasePath: string;
-  readonly #position;
+  readonly #position: () => Position;
   #written: Position | null = null;
 
-  /** @param db any connection to the database. */
+  /** @param db any connection to the mirror. */
   constructor(db: Db, databasePath: string) {
     this.#databasePath = databasePath;
-    this.#position = db.prepare<[], Position>(
-      `SELECT s.epoch AS epoch, m.change_seq AS changeSeq, coalesce((SELECT max(seq) FROM log), 0) AS logSeq
-       FROM service_state s, mirror_state m`,
-    );
+    this.#position = () => {
+      const { epoch, changeSeq, appliedSeq } = positionIn(db);
+      return { epoch, changeSeq, logSeq: appliedSeq };
+    };
   }
 
-  /** What the database holds now. @throws SqliteError */
+  /** What the mirror holds now. @throws SqliteError */
   position(): Position {
-    const position = this.#position.get();
-    if (position === undefined) {
-      throw new Error('service_state has no row: the database was changed by another program');
-    }
-    return position;
+    return this.#position();
   }
 
   /** Writes the mark if it has moved. @returns why it could not, null otherwise; the next call tries again. */

@@ -17,9 +17,9 @@ export function openWriter(path: string): Db {
       accessSync(path, constants.W_OK);
       // Before anything else: not even the journal mode of another program's file is changed.
       refuseUnknownSchema(path, db);
-      // FULL: a commit is on disk before it returns. Checkpoints run on a thread of their own.
+      // NORMAL: what a power cut takes is applied again. Checkpoints run on a thread of their own.
       db.pragma('journal_mode = WAL');
-      db.pragma('synchronous = FULL');
+      db.pragma('synchronous = NORMAL');
       // macOS reports a write as durable before it is, unless asked for more; elsewhere this changes nothing.
       db.pragma('fullfsync = ON');
       db.pragma('foreign_keys = ON');

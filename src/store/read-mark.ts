@@ -1,20 +1,11 @@
-/** Reads the mark back. Separate from mark.ts, whose thread is spared the memory that a schema takes. */
+/** Reads the high-water mark back. By hand: no schema is loaded before the first delivery can be answered. */
 import { readFileSync } from 'node:fs';
-import { z } from 'zod';
 import { findFile, type FoundFile } from './file-identity.ts';
 import { markPath, type Mark } from './mark.ts';
 
 export interface FoundMark extends Mark {
   readonly foundFile: FoundFile;
 }
-
-const markSchema = z.object({
-  version: z.literal(1),
-  epoch: z.string(),
-  changeSeq: z.number().int().nonnegative(),
-  logSeq: z.number().int().nonnegative(),
-  file: z.object({ inode: z.string(), bornAtMs: z.number() }),
-});
 
 /** @returns null when there is none. @throws Error when it cannot be read, or is not a mark. */
 export function readMark(databasePath: string): FoundMark | null {
@@ -26,16 +17,26 @@ export function readMark(databasePath: string): FoundMark | null {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
     throw error;
   }
-  const parsed = markSchema.safeParse(parseJson(text));
-  if (!parsed.success) throw new Error(`${path} is damaged`);
-  const { epoch, changeSeq, logSeq, file } = parsed.data;
-  return { epoch, changeSeq, logSeq, file, foundFile: findFile(path) };
+  const mark = markOf(text);
+  if (mark === null) throw new Error(`${path} is damaged`);
+  return { ...mark, foundFile: findFile(path) };
 }
 
-function parseJson(text: string): unknown {
+function markOf(text: string): Mark | null {
+  let found;
   try {
-    return JSON.parse(text);
+    found = JSON.parse(text) as Record<string, unknown> | null;
   } catch {
     return null;
   }
+  if (typeof found !== 'object' || found?.['version'] !== 1) return null;
+  const { epoch, changeSeq, logSeq, file } = found;
+  const { inode, bornAtMs } = (file ?? {}) as Record<string, unknown>;
+  if (typeof epoch !== 'string' || typeof inode !== 'string' || typeof bornAtMs !== 'number') return null;
+  if (!isPosition(changeSeq) || !isPosition(logSeq)) return null;
+  return { epoch, changeSeq, logSeq, file: { inode, bornAtMs } };
+}
+
+function isPosition(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= 0;
 }

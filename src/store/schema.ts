@@ -7,29 +7,6 @@ import { blob, check, index, integer, primaryKey, sql, sqliteTable, text, unique
 import { EARLIEST_MS } from '../core/limits.ts';
 import { SHARE_BITS } from './shares.ts';
 
-/** The event log: every input, in the order of its commit. `seq` is gapless. */
-export const log = sqliteTable(
-  'log',
-  {
-    seq: integer('seq').primaryKey(),
-    /** An entry's kind (core/entry.ts), or `unmerged` for a delivery that the rules failed on (log.ts). */
-    kind: text('kind').notNull(),
-    atMs: integer('at_ms').notNull(),
-    /**
-     * Deliveries: the tenth of a second of their request time, and 12 bytes of the body's SHA-256, which covers its
-     * request id.
-     */
-    bodyHash: blob('body_hash', { mode: 'buffer' }),
-    /** Deliveries: the raw bytes. Others: JSON. */
-    payload: blob('payload', { mode: 'buffer' }).notNull(),
-  },
-  (t) => [
-    uniqueIndex('log_body_hash')
-      .on(t.bodyHash)
-      .where(sql`body_hash IS NOT NULL`),
-  ],
-);
-
 export const cells = sqliteTable(
   'cells',
   {
@@ -232,6 +209,7 @@ export const mirrorState = sqliteTable(
   'mirror_state',
   {
     id: integer('id').primaryKey(),
+    appliedSeq: integer('applied_seq').notNull().default(0),
     changeSeq: integer('change_seq').notNull(),
     storeId: text('store_id'),
     lastDeliveryAtMs: integer('last_delivery_at_ms'),
@@ -282,10 +260,6 @@ export const serviceState = sqliteTable(
     id: integer('id').primaryKey(),
     /** Identifies one history: consumers of the feed start over when it changes. */
     epoch: text('epoch').notNull(),
-    /** The file in which the epoch began, to recognise a copy: its inode; null before the first start. */
-    fileInode: text('file_inode'),
-    /** When that file was created, by the file system's clock; zero where it keeps no birth times. */
-    fileBornAtMs: integer('file_born_at_ms'),
     /** The heartbeat: written every second while the mirror runs; null before that, in each epoch. */
     aliveAtMs: integer('alive_at_ms'),
     /** When the catalogue was last read whole in this epoch. */

@@ -1,7 +1,7 @@
 /** The database as the rest of the program sees it: one way in, queries out. */
 import type { BranchCounts, Appended } from './writer.ts';
 import type { CommandArgs, CommandName, CommandResult } from './commands.ts';
-import type { NewEntry } from './log.ts';
+import type { NewEntry } from './event-log/entries.ts';
 import type { QueryArgs, QueryName, QueryResult } from './queries/index.ts';
 
 export type AppendListener = (appended: Appended, kind: NewEntry['kind'] | 'delivery') => void;

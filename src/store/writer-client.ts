@@ -3,7 +3,7 @@ import { Slots } from '../slots.ts';
 import type { CommandArgs, CommandName, CommandResult } from './commands.ts';
 import type { HistoryNews } from './epoch.ts';
 import { StoreError } from './errors.ts';
-import type { NewEntry } from './log.ts';
+import type { NewEntry } from './event-log/entries.ts';
 import type { AppendListener, StoreWriter } from './store.ts';
 import type { Thread } from './thread.ts';
 import type { FromWriter, OtherInput, Outcome, Outcomes, ToWriter, WaitingOther } from './write-loop.ts';

@@ -2,7 +2,7 @@
 import Database from 'better-sqlite3';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { NewEntry } from '../../src/store/log.ts';
+import type { NewEntry } from '../../src/store/event-log/entries.ts';
 import { status } from '../../src/store/queries/status.ts';
 import type { Db } from '../../src/store/open.ts';
 import {

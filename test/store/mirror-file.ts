@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import type { NewEntry } from '../../src/store/log.ts';
+import type { NewEntry } from '../../src/store/event-log/entries.ts';
 import { openStore, type StoreEvents } from '../../src/store/open-store.ts';
 import { openReader, type Db } from '../../src/store/open.ts';
 import { openWriter } from '../../src/store/open-writer.ts';

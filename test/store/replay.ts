@@ -2,7 +2,7 @@
 import type { Entry } from '../../src/core/entry.ts';
 import type { Fact } from '../../src/core/fact.ts';
 import { fold } from '../../src/core/fold.ts';
-import { decodeEntry, type LogRow } from '../../src/store/log.ts';
+import { decodeEntry, type LogRow } from '../../src/store/event-log/entries.ts';
 import type { Db } from '../../src/store/open.ts';
 import { SqliteTables } from '../../src/store/sqlite-tables.ts';
 

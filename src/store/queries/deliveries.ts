@@ -1,8 +1,9 @@
 /** Deliveries as the event log keeps them, the latest first. */
 import { desc, eq, lt, sql } from '../drizzle.ts';
-import { readDelivery } from '../log.ts';
+import { readDelivery } from '../event-log/entries.ts';
 import type { Db } from '../open.ts';
-import { log, quarantine } from '../schema.ts';
+import { log } from '../event-log/schema.ts';
+import { quarantine } from '../schema.ts';
 import { select, typed, type RowOf } from '../typed.ts';
 import { LOGGED, PAYLOAD } from './logged.ts';
 import { walk } from './walk.ts';

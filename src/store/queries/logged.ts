@@ -1,6 +1,6 @@
 /** Entries of the event log as lists show them. */
 import { eq, sql } from '../drizzle.ts';
-import { log } from '../schema.ts';
+import { log } from '../event-log/schema.ts';
 import { select, typed } from '../typed.ts';
 
 export const LOGGED = {

@@ -1,9 +1,9 @@
 /** Deliveries as they came, from the event log: a bounded part of it at a time. */
 import type { Unreadable } from '../../core/entry.ts';
 import { and, desc, eq, gte, inArray, lt, sql } from '../drizzle.ts';
-import { readDelivery, type DeliveryKind } from '../log.ts';
+import { readDelivery, type DeliveryKind } from '../event-log/entries.ts';
 import type { Db } from '../open.ts';
-import { log } from '../schema.ts';
+import { log } from '../event-log/schema.ts';
 import { select, typed, type RowOf } from '../typed.ts';
 import { LOGGED, PAYLOAD } from './logged.ts';
 import { withEffects, type LoggedItem } from './page-effects.ts';

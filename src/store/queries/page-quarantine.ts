@@ -1,7 +1,8 @@
 /** Dead letters. */
 import { desc, eq, lt, sql } from '../drizzle.ts';
 import type { Db } from '../open.ts';
-import { log, quarantine } from '../schema.ts';
+import { log } from '../event-log/schema.ts';
+import { quarantine } from '../schema.ts';
 import { select, typed, type RowOf } from '../typed.ts';
 
 const ITEMS = typed(

@@ -1,0 +1,148 @@
+/**
+ * The work of the projection's thread: applies what the event log has, in order, and runs the commands of the mirror
+ * once everything is applied that was in the event log when they were given.
+ */
+import { plainError, StoreError, type PlainError } from './errors.ts';
+import type { HistoryNews } from './epoch.ts';
+import type { Db } from './open.ts';
+import type { CommandInput, Projection, Report, Result } from './projection.ts';
+import type { Owner } from './thread.ts';
+
+export type ToProjection =
+  /** The event log has entries up to here. */
+  | { readonly type: 'apply'; readonly lastSeq: number }
+  | { readonly type: 'command'; readonly command: WaitingCommand }
+  | { readonly type: 'counts'; readonly id: number }
+  | { readonly type: 'restart'; readonly keepBytes: number | null }
+  | { readonly type: 'close'; readonly id: number };
+
+export interface WaitingCommand extends CommandInput {
+  readonly id: number;
+  /** Not before this entry is applied. */
+  readonly afterSeq: number;
+}
+
+/** The answer to one request. */
+export type Outcome =
+  | { readonly id: number; readonly ok: true; readonly value: unknown }
+  | { readonly id: number; readonly ok: false; readonly error: PlainError };
+
+export type FromProjection =
+  | { readonly type: 'opened'; readonly appliedSeq: number }
+  | { readonly type: 'refused'; readonly error: PlainError }
+  | Applied
+  /** Nothing could be committed: to be asked again. */
+  | { readonly type: 'stuck'; readonly error: PlainError; readonly outcomes: readonly Outcome[] }
+  | { readonly type: 'outcome'; readonly outcome: Outcome }
+  | { readonly type: 'closed'; readonly id: number; readonly news: readonly HistoryNews[] };
+
+/** The result of one transaction. */
+export interface Applied {
+  readonly type: 'applied';
+  readonly appliedSeq: number;
+  readonly reports: readonly Report[];
+  readonly outcomes: readonly Outcome[];
+}
+
+/** The mirror, written by this projection alone. */
+export interface OwnMirror {
+  readonly db: Db;
+  readonly projection: Projection;
+  /** Lets the write-ahead log begin anew. */
+  readonly restartLog: (keepBytes: number | null) => void;
+  /** After the last commit. @returns what a person should know. */
+  readonly close: () => readonly HistoryNews[];
+}
+
+/** What is left to apply when it is asked to close may take this long; the next start applies the rest. */
+const CLOSE_WITHIN_MS = 1_000;
+
+/** Serves until asked to close. @param open throws StoreError when the mirror cannot be had. */
+export function serveProjection(owner: Owner<ToProjection, FromProjection>, open: () => OwnMirror): void {
+  let own: OwnMirror;
+  try {
+    own = open();
+  } catch (error) {
+    owner.post({ type: 'refused', error: plainError(error) });
+    owner.close();
+    return;
+  }
+  const { projection } = own;
+  const commands: WaitingCommand[] = [];
+  let lastSeq = projection.appliedSeq;
+  let restart: { readonly keepBytes: number | null } | null = null;
+  let closing: number | null = null;
+
+  const accept = (message: ToProjection): void => {
+    switch (message.type) {
+      case 'apply':
+        lastSeq = Math.max(lastSeq, message.lastSeq);
+        return;
+      case 'command':
+        commands.push(message.command);
+        return;
+      case 'counts':
+        owner.post({
+          type: 'outcome',
+          outcome: { id: message.id, ok: true, value: projection.branchCounts() },
+        });
+        return;
+      case 'restart':
+        restart = message;
+        return;
+      case 'close':
+        closing = message.id;
+    }
+  };
+  const drain = (): void => {
+    for (let next = owner.take(); next !== undefined; next = owner.take()) accept(next);
+  };
+  const dueCommands = (): WaitingCommand[] => {
+    const due = commands.findIndex(({ afterSeq }) => afterSeq > projection.appliedSeq);
+    return commands.splice(0, due === -1 ? commands.length : due);
+  };
+  /** @returns false when nothing can be committed now. */
+  const step = (): boolean => {
+    const due = dueCommands();
+    try {
+      const { appliedSeq, reports, results } = projection.step(due);
+      const outcomes = due.map(({ id }, i) => outcomeOf(id, results[i]));
+      owner.post({ type: 'applied', appliedSeq, reports, outcomes });
+      return true;
+    } catch (error) {
+      const plain = plainError(error);
+      owner.post({ type: 'stuck', error: plain, outcomes: due.map(({ id }) => ({ id, ok: false, error: plain })) });
+      return false;
+    }
+  };
+  const restartLog = (): void => {
+    if (restart !== null) own.restartLog(restart.keepBytes);
+    restart = null;
+  };
+  const hasWork = (): boolean => projection.appliedSeq < lastSeq || commands.length > 0;
+
+  owner.onMessage((first) => {
+    accept(first);
+    drain();
+    const beganMs = performance.now();
+    while (hasWork()) {
+      const isLate = closing !== null && performance.now() - beganMs > CLOSE_WITHIN_MS;
+      if (isLate || !step()) break;
+      restartLog();
+      drain();
+    }
+    restartLog();
+    if (closing === null) return;
+    const error = plainError(new StoreError('closed', 'the database is closed'));
+    for (const { id } of commands) owner.post({ type: 'outcome', outcome: { id, ok: false, error } });
+    const news = own.close();
+    owner.post({ type: 'closed', id: closing, news });
+    owner.close();
+  });
+  owner.post({ type: 'opened', appliedSeq: projection.appliedSeq });
+}
+
+function outcomeOf(id: number, result: Result | undefined): Outcome {
+  if (result === undefined) return { id, ok: false, error: { kind: 'closed', message: 'no result' } };
+  return result.ok ? { id, ok: true, value: result.value } : { id, ok: false, error: plainError(result.error) };
+}

@@ -1,0 +1,38 @@
+/** The event log as its one owner opens it: locked, taken over from an earlier version, its history checked. */
+import { takeUpHistory, type HistoryNews } from '../epoch.ts';
+import { explain } from '../explain.ts';
+import { lockDatabase } from '../lock.ts';
+import type { Db } from '../open.ts';
+import { EventLog } from './event-log.ts';
+import { eventLogPath, openLogForAppending } from './open-log.ts';
+import { takeOverLog } from './take-over.ts';
+
+export interface OwnLog {
+  readonly db: Db;
+  readonly log: EventLog;
+  /** What was noticed about its history when it was opened. */
+  readonly news: readonly HistoryNews[];
+  /** Lets others write it. After `db.close()`. */
+  readonly release: () => void;
+}
+
+/**
+ * @param databasePath of the mirror that the event log belongs to.
+ * @throws StoreError when it is in use, not an event log, too new, or out of reach.
+ */
+export function openOwnLog(databasePath: string): OwnLog {
+  const lock = lockDatabase(databasePath);
+  let db;
+  try {
+    const path = eventLogPath(databasePath);
+    takeOverLog(databasePath, path);
+    db = openLogForAppending(path);
+    const log = new EventLog(db);
+    const news = explain(path, () => takeUpHistory(log, { path, databasePath, nowMs: Date.now() }));
+    return { db, log, news, release: () => lock.release() };
+  } catch (error) {
+    db?.close();
+    lock.release();
+    throw error;
+  }
+}

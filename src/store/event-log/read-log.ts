@@ -1,0 +1,47 @@
+/** Reads the event log from a position on: for the projection. */
+import type { Db } from '../open.ts';
+import type { LogRow } from './entries.ts';
+
+/** A slice of the event log: what the projection applies at once. */
+const ENTRIES_AT_ONCE = 256;
+const BYTES_AT_ONCE = 4 << 20;
+
+export class LogReader {
+  readonly #after;
+  readonly #firstSeq;
+  readonly #lastEpochSeq;
+
+  /** @param db any connection to the event log. */
+  constructor(db: Db) {
+    this.#after = db.prepare<[number], LogRow>(
+      `SELECT seq, kind, at_ms AS atMs, payload FROM log WHERE seq > ? ORDER BY seq LIMIT ${ENTRIES_AT_ONCE}`,
+    );
+    this.#firstSeq = db.prepare<[], number | null>('SELECT min(seq) FROM log').pluck();
+    this.#lastEpochSeq = db.prepare<[], number | null>(`SELECT max(seq) FROM log WHERE kind = 'epoch'`).pluck();
+  }
+
+  /** The next entries, in order: as many as are applied at once. Empty: there are none yet. */
+  after(seq: number): LogRow[] {
+    const rows: LogRow[] = [];
+    let bytes = 0;
+    for (const row of this.#after.iterate(seq)) {
+      rows.push(row);
+      bytes += row.payload.byteLength;
+      if (bytes >= BYTES_AT_ONCE) break;
+    }
+    return rows;
+  }
+
+  /**
+   * The position from which a projection that has applied `appliedSeq` goes on: the same, unless entries after it are
+   * gone; then the last new epoch, which asks for everything anew.
+   *
+   * @returns null: neither is there.
+   */
+  goOnAfter(appliedSeq: number): number | null {
+    const firstSeq = this.#firstSeq.get() ?? null;
+    if (firstSeq === null || firstSeq <= appliedSeq + 1) return appliedSeq;
+    const epochSeq = this.#lastEpochSeq.get() ?? null;
+    return epochSeq === null ? null : epochSeq - 1;
+  }
+}

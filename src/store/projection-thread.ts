@@ -1,0 +1,7 @@
+/** The projection's thread: see apply-loop.ts. */
+import { serveProjection, type FromProjection, type ToProjection } from './apply-loop.ts';
+import { openOwnMirror } from './own-mirror.ts';
+import { ownerOfThread } from './thread.ts';
+
+const { owner, path } = ownerOfThread<ToProjection, FromProjection>();
+serveProjection(owner, () => openOwnMirror(path));
