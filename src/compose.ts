@@ -17,7 +17,7 @@ import { Reconciler } from './reconcile/reconciler.ts';
 import { connectService, type ServiceConnection, type ServiceConnectionOptions } from './service/connect.ts';
 import { openStore } from './store/open-store.ts';
 import { createRetention } from './store/retention.ts';
-import type { QueryResult } from './store/queries/index.ts';
+import type { LastLife } from './store/event-log/append-loop.ts';
 import type { Store } from './store/store.ts';
 
 /** What the mirror stands on. Real, except in a simulation. */
@@ -43,8 +43,8 @@ export interface Mirror {
   readonly store: Store;
   readonly reconciler: Reconciler;
   readonly clock: Clock;
-  /** How long nothing listened before this start; null on the first one. */
-  readonly silenceMs: number | null;
+  /** How long nothing listened before this start; null on the first one. @throws StoreError */
+  silenceMs(): Promise<number | null>;
   /** Stops reading, then closes the database. */
   close(): Promise<void>;
 }
@@ -69,11 +69,8 @@ export async function openMirror(
     onCheckpointNews: ({ message, ...details }) => log.warn(details, message),
     onHistoryNews: ({ message, ...details }) => log.warn(details, message),
   });
-  const life = await store.reader.ask('lastLife').catch(async (error: unknown) => {
-    await store.close();
-    throw error;
-  });
-  const clock = createClock(Math.max(life.aliveAtMs ?? 0, life.lastLogAtMs ?? 0, life.lastRunAtMs ?? 0));
+  const { life } = store;
+  const clock = createClock(Math.max(life.aliveAtMs ?? 0, life.lastAtMs ?? 0));
   const { client, tokens } = platform.connect({
     baseUrl: config.service.baseUrl,
     clientId: config.service.clientId,
@@ -100,14 +97,14 @@ export async function openMirror(
     schedules: config.schedules,
   });
   const factLog = new FactLog(log);
-  store.writer.onAppended(({ facts, seq }) => {
-    for (const fact of facts) factLog.tell(fact, seq);
+  store.writer.onApplied(({ reports }) => {
+    for (const { facts, seq } of reports) for (const fact of facts) factLog.tell(fact, seq);
   });
   return {
     store,
     reconciler,
     clock,
-    silenceMs: silenceMs(life, Date.now()),
+    silenceMs: async () => silenceMs(life, await store.reader.ask('lastFullSync'), Date.now()),
     async close(): Promise<void> {
       await reconciler.stop();
       await client.close();
@@ -122,8 +119,8 @@ const CLOCK_TOLERANCE_MS = 5_000;
 const UNTOLD_SILENCE_MS = 60_000;
 
 /** A database that was filled without ever listening has been silent since it was filled. */
-function silenceMs(life: QueryResult<'lastLife'>, wallNowMs: number): number | null {
-  const lastAtMs = life.aliveAtMs ?? life.lastFullSyncAtMs;
+function silenceMs(life: LastLife, lastFullSyncAtMs: number | null, wallNowMs: number): number | null {
+  const lastAtMs = life.aliveAtMs ?? lastFullSyncAtMs;
   if (lastAtMs === null) return null;
   if (lastAtMs > wallNowMs + CLOCK_TOLERANCE_MS) return UNTOLD_SILENCE_MS;
   return Math.max(0, wallNowMs - lastAtMs);
@@ -154,7 +151,7 @@ export async function startService(
   const loading = platform.loadOps();
   loading.catch(() => undefined);
   const mirror = await opening;
-  const { store, reconciler, clock, silenceMs } = mirror;
+  const { store, reconciler, clock } = mirror;
   const sampler = new StateSampler({ reader: store.reader, now: clock.now, log });
   const watch = monitor.watch({ store, sampler, operator: reconciler, now: clock.now, log });
   const timeline = new LiveTimeline({ reader: store.reader, sampler, now: clock.now, log });
@@ -190,6 +187,8 @@ export async function startService(
     // Listen before anything is read: a change that a read misses must arrive as a delivery.
     const webhook = await listenAt(platform, intake, config.webhook);
     listeners.push(webhook);
+    await store.opened;
+    const silenceMs = await mirror.silenceMs();
     const { createOpsApp } = await loading;
     const ops = createOpsApp({
       reader: store.reader,

@@ -26,11 +26,20 @@ export function createPulse(writer: StoreWriter, wallNow: () => number): Pulse {
   let timer: NodeJS.Timeout | null = null;
   let checked: { readonly atMs: number; readonly result: Promise<boolean> } | null = null;
   let underWay: Promise<boolean> | null = null;
-  const stamp = (): Promise<boolean> =>
-    writer.command('alive', { atMs: wallNow() }).then(
+  let isShowing: Promise<void> | null = null;
+  const stamp = async (): Promise<boolean> => {
+    const atMs = wallNow();
+    const kept = writer.beat(atMs);
+    // For those who read the mirror, which says that it is behind by being late with it.
+    isShowing ??= writer
+      .command('alive', { atMs })
+      .catch(() => undefined)
+      .finally(() => (isShowing = null));
+    return kept.then(
       () => true,
       () => false,
     );
+  };
   /** One at a time: while commits hang, heartbeats must not pile up. */
   const beat = (): Promise<boolean> =>
     (underWay ??= begun.promise.then(stamp).finally(() => {
@@ -53,6 +62,7 @@ export function createPulse(writer: StoreWriter, wallNow: () => number): Pulse {
       clearInterval(timer);
       await underWay;
       await stamp();
+      await isShowing;
     },
   };
 }

@@ -110,8 +110,8 @@ export class Monitor {
       lastDeliveryAtMs: watchman.lastDeliveryAtMs,
     }));
     this.#onCommit = ({ error }) => watchman.committed(error?.message ?? null);
-    const stopListening = store.writer.onAppended(({ facts }) => {
-      for (const fact of facts) countFact(counting, fact, now());
+    const stopListening = store.writer.onApplied(({ reports }) => {
+      for (const { facts } of reports) for (const fact of facts) countFact(counting, fact, now());
     });
     return {
       alarms: watchman,

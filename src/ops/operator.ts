@@ -26,7 +26,7 @@ export interface Operator {
 export interface OpsDeps {
   readonly reader: StoreReader;
   /** Only its news, which wakes those who follow the feed. */
-  readonly writer: Pick<StoreWriter, 'onAppended'>;
+  readonly writer: Pick<StoreWriter, 'onApplied'>;
   readonly operator: Operator;
   readonly pruner: Pruner;
   /** Bearer token of the private listener; null: none is required. */

@@ -97,10 +97,10 @@ export class Reconciler {
   /** Begins to read. Call `repairSilence` first when deliveries are received. */
   start(): void {
     const { store, schedules, log } = this.#deps;
-    store.writer.onAppended(({ facts }) => {
+    store.writer.onApplied(({ reports }) => {
       // Any other re-read request is not due before a replica can have caught up; the queue checks by itself until
       // then.
-      if (facts.some((fact) => fact.kind === 'canary')) this.#queue.wake();
+      if (reports.some(({ facts }) => facts.some(({ kind }) => kind === 'canary'))) this.#queue.wake();
     });
     this.#queue.start();
     this.#ticking = this.#tick();
@@ -120,7 +120,7 @@ export class Reconciler {
     const { store, now, log } = this.#deps;
     // A first read that an earlier life began goes on beside what this silence asks for, and comes before it: what it
     // has not read yet is not in the mirror at all.
-    const { lastFullSyncAtMs } = await store.reader.ask('lastLife');
+    const lastFullSyncAtMs = await store.reader.ask('lastFullSync');
     const runs = await store.reader.ask('runningRuns');
     const isFirst = lastFullSyncAtMs === null && !runs.some(({ kind }) => kind === 'initial');
     if (silenceMs !== null && silenceMs > DOWNTIME_MS) {

@@ -5,10 +5,13 @@
 import { plainError, StoreError, type PlainError } from './errors.ts';
 import type { HistoryNews } from './epoch.ts';
 import type { Db } from './open.ts';
+import type { Outcome } from './outcome.ts';
 import type { CommandInput, Projection, Report, Result } from './projection.ts';
 import type { Owner } from './thread.ts';
 
 export type ToProjection =
+  /** The first message: the event log is there. */
+  | { readonly type: 'open' }
   /** The event log has entries up to here. */
   | { readonly type: 'apply'; readonly lastSeq: number }
   | { readonly type: 'command'; readonly command: WaitingCommand }
@@ -21,11 +24,6 @@ export interface WaitingCommand extends CommandInput {
   /** Not before this entry is applied. */
   readonly afterSeq: number;
 }
-
-/** The answer to one request. */
-export type Outcome =
-  | { readonly id: number; readonly ok: true; readonly value: unknown }
-  | { readonly id: number; readonly ok: false; readonly error: PlainError };
 
 export type FromProjection =
   | { readonly type: 'opened'; readonly appliedSeq: number }
@@ -57,16 +55,26 @@ export interface OwnMirror {
 /** What is left to apply when it is asked to close may take this long; the next start applies the rest. */
 const CLOSE_WITHIN_MS = 1_000;
 
-/** Serves until asked to close. @param open throws StoreError when the mirror cannot be had. */
+/**
+ * Serves until asked to close. What its code needs is loaded while the event log is opened.
+ *
+ * @param open called with the first message; throws StoreError when the mirror cannot be had.
+ */
 export function serveProjection(owner: Owner<ToProjection, FromProjection>, open: () => OwnMirror): void {
-  let own: OwnMirror;
-  try {
-    own = open();
-  } catch (error) {
-    owner.post({ type: 'refused', error: plainError(error) });
-    owner.close();
-    return;
-  }
+  owner.onMessage(() => {
+    let own: OwnMirror;
+    try {
+      own = open();
+    } catch (error) {
+      owner.post({ type: 'refused', error: plainError(error) });
+      owner.close();
+      return;
+    }
+    serve(owner, own);
+  });
+}
+
+function serve(owner: Owner<ToProjection, FromProjection>, own: OwnMirror): void {
   const { projection } = own;
   const commands: WaitingCommand[] = [];
   let lastSeq = projection.appliedSeq;
@@ -75,6 +83,8 @@ export function serveProjection(owner: Owner<ToProjection, FromProjection>, open
 
   const accept = (message: ToProjection): void => {
     switch (message.type) {
+      case 'open':
+        return;
       case 'apply':
         lastSeq = Math.max(lastSeq, message.lastSeq);
         return;
@@ -105,7 +115,7 @@ export function serveProjection(owner: Owner<ToProjection, FromProjection>, open
   const step = (): boolean => {
     const due = dueCommands();
     try {
-      const { appliedSeq, reports, results } = projection.step(due);
+      const { appliedSeq, reports, results } = projection.step(due, lastSeq);
       const outcomes = due.map(({ id }, i) => outcomeOf(id, results[i]));
       owner.post({ type: 'applied', appliedSeq, reports, outcomes });
       return true;

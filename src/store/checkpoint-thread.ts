@@ -68,8 +68,7 @@ function main(): void {
   const { owner, path } = ownerOfThread<'stop', FromCheckpointer>();
   const db = new Database(path, { fileMustExist: true });
   const pageBytes = db.pragma('page_size', { simple: true }) as number;
-  // As recorded by the writer: the path may have led to another file when this thread opened it.
-  const inode = db.prepare<[], string | null>('SELECT file_inode FROM service_state').pluck().get() ?? null;
+  const inode = inodeOf(path);
   // SQLite keeps its two files as long as a connection is open, and there is no reason to touch the lock.
   const beside = ['-wal', '-shm', '.lock'].map((end) => ({ file: path + end, inode: inodeOf(path + end) }));
   const keeper = new MarkKeeper(db, path);

@@ -2,7 +2,6 @@
  * Writes of the running mirror that are not part of the projection: its epoch, its heartbeat, its runs, its failed
  * reads.
  */
-import type { FileIdentity } from './file-identity.ts';
 import type { Db } from './open.ts';
 import type { Pruned } from './pruned.ts';
 
@@ -30,6 +29,14 @@ export interface ReadFailure {
   readonly answeredAtMs: number;
 }
 
+export interface PruneArgs {
+  readonly beforeMs: number;
+  readonly limit: number;
+  /** Of what the event log still has. */
+  readonly firstLogSeq: number;
+  readonly lastLogSeq: number;
+}
+
 export interface RunProgress {
   readonly id: number;
   readonly total: number;
@@ -39,7 +46,6 @@ export interface RunProgress {
 
 /** Prepares the statements once; each command runs inside the writer's transaction. */
 export function prepareCommands(db: Db) {
-  const recordFile = db.prepare('UPDATE service_state SET file_inode = ?, file_born_at_ms = ?');
   // As before the first start: never alive, never read whole.
   const beginEpoch = db.prepare(
     'UPDATE service_state SET epoch = ?, alive_at_ms = NULL, last_full_sync_at_ms = NULL',
@@ -73,23 +79,18 @@ export function prepareCommands(db: Db) {
   const retryFailures = db.prepare('UPDATE read_failures SET next_at_ms = 0, attempts = 0');
   const forgetEdit = db.prepare('DELETE FROM hand_edits WHERE product_id = ?');
   const forgetFailures = db.prepare('DELETE FROM read_failures');
-  // The last row of the event log stays whatever its age: positions continue from it.
-  const pruneLog = db.prepare(
-    `DELETE FROM log WHERE at_ms < @beforeMs AND seq < (SELECT max(seq) FROM log)
-       AND seq IN (SELECT seq FROM log ORDER BY seq LIMIT @limit)`,
-  );
   // After their log entries, so that the oldest go first, without a hole.
   const pruneChanges = db
-    .prepare<[{ beforeMs: number; limit: number }], number>(
+    .prepare<[PruneArgs], number>(
       `DELETE FROM changes WHERE seq IN (SELECT seq FROM changes ORDER BY seq LIMIT @limit) AND (
-       log_seq < (SELECT min(seq) FROM log)
-       OR (recorded_at_ms < @beforeMs AND log_seq = (SELECT min(seq) FROM log) AND log_seq = (SELECT max(seq) FROM log))
+       log_seq < @firstLogSeq
+       OR (recorded_at_ms < @beforeMs AND log_seq = @firstLogSeq AND log_seq = @lastLogSeq)
      ) RETURNING seq`,
     )
     .pluck();
   const notePruned = db.prepare('UPDATE service_state SET pruned_change_seq = max(pruned_change_seq, ?)');
   const pruneQuarantine = db.prepare(
-    `DELETE FROM quarantine WHERE log_seq < (SELECT min(seq) FROM log)
+    `DELETE FROM quarantine WHERE log_seq < @firstLogSeq
        AND id IN (SELECT id FROM quarantine ORDER BY id LIMIT @limit)`,
   );
   const pruneRuns = db.prepare(
@@ -97,12 +98,9 @@ export function prepareCommands(db: Db) {
   );
 
   return {
-    /** On the first start: the file in which the epoch begins. */
-    recordFile: ({ inode, bornAtMs }: FileIdentity): void => void recordFile.run(inode, bornAtMs),
     /** What the mirror knew of its own runs belongs to another history: none of it may delay the full read. */
-    beginEpoch: (args: { epoch: string; file: FileIdentity; atMs: number }): void => {
+    beginEpoch: (args: { epoch: string; atMs: number }): void => {
       beginEpoch.run(args.epoch);
-      recordFile.run(args.file.inode, args.file.bornAtMs);
       endRuns.run(args.atMs);
       forgetFailures.run();
     },
@@ -152,13 +150,11 @@ export function prepareCommands(db: Db) {
     forgetEdits: (args: { productIds: readonly string[] }): void => {
       for (const productId of args.productIds) forgetEdit.run(productId);
     },
-    /** Deletes at most `limit` of the oldest rows of each kind. */
-    prune: (args: { beforeMs: number; limit: number }): Pruned => {
-      const log = pruneLog.run(args).changes;
+    /** Deletes at most `limit` of the oldest rows of each kind, after the entries that they came from. */
+    prune: (args: PruneArgs): Omit<Pruned, 'log'> => {
       const pruned = pruneChanges.all(args);
       if (pruned.length > 0) notePruned.run(Math.max(...pruned));
       return {
-        log,
         changes: pruned.length,
         quarantine: pruneQuarantine.run(args).changes,
         runs: pruneRuns.run(args).changes,

@@ -1,14 +1,15 @@
 /**
- * Watches the writer's thread from its owner's side: how many inputs a transaction took, how long, and whether it
- * failed. The writer itself does not know of it.
+ * Watches the event log's thread from its owner's side: how many inputs a transaction took, how long, and whether it
+ * failed. The thread itself does not know of it.
  */
+import type { PlainError } from './errors.ts';
+import type { FromLog, ToLog } from './event-log/append-loop.ts';
 import type { Thread } from './thread.ts';
-import type { FromWriter, PlainError, ToWriter } from './write-loop.ts';
 
 export interface CommitReport {
-  /** Deliveries, entries and commands that the transaction took. */
+  /** Deliveries, other entries and heartbeats that the transaction took. */
   readonly inputs: number;
-  /** From the end of the transaction before it, or from its first input when the writer was idle. */
+  /** From the end of the transaction before it, or from its first input when the thread was idle. */
   readonly tookMs: number;
   /** Null: every input is on disk. */
   readonly error: PlainError | null;
@@ -16,29 +17,22 @@ export interface CommitReport {
 
 /** @param onCommit called after the waiting callers have been answered. */
 export function watchCommits(
-  thread: Thread<ToWriter, FromWriter>,
+  thread: Thread<ToLog, FromLog>,
   onCommit: (report: CommitReport) => void,
-): Thread<ToWriter, FromWriter> {
+): Thread<ToLog, FromLog> {
   let waiting = 0;
   let busySinceMs = 0;
-  /** Requests to the writer that are answered without a transaction. */
-  const questions = new Set<number>();
-  const observe = (message: FromWriter): void => {
-    if (message.type !== 'outcomes') return;
-    const { stored, outcomes } = message;
-    const inputs = stored.length / 2 + outcomes.length;
-    const [first] = outcomes;
-    if (inputs === 0 || (first !== undefined && questions.delete(first.id))) return;
+  const observe = (message: FromLog): void => {
+    const inputs = outputsOf(message);
+    if (inputs === 0) return;
     const nowMs = performance.now();
     const tookMs = nowMs - busySinceMs;
     waiting -= inputs;
     busySinceMs = nowMs;
-    const failed = outcomes.find((outcome) => !outcome.ok);
-    onCommit({ inputs, tookMs, error: failed?.error ?? null });
+    onCommit({ inputs, tookMs, error: message.type === 'failed' ? message.error : null });
   };
   return {
     post: (message, handOver) => {
-      if (message.type === 'counts') questions.add(message.id);
       const inputs = inputsOf(message);
       if (waiting === 0 && inputs > 0) busySinceMs = performance.now();
       waiting += inputs;
@@ -50,19 +44,36 @@ export function watchCommits(
         observe(message);
       }),
     onEnd: (listener) => thread.onEnd(listener),
+    stop: () => thread.stop(),
   };
 }
 
 /** How many inputs of a transaction a message brings. */
-function inputsOf(message: ToWriter): number {
+function inputsOf(message: ToLog): number {
   switch (message.type) {
     case 'deliveries':
       return message.ends.length;
-    case 'others':
-      return message.inputs.length;
-    case 'counts':
-    case 'restart':
+    case 'entry':
+    case 'beat':
+    case 'prune':
+      return 1;
     case 'close':
+      return 0;
+  }
+}
+
+/** And how many it answers. */
+function outputsOf(message: FromLog): number {
+  switch (message.type) {
+    case 'appended':
+      return (message.placed.length + message.duplicates.length) / 2;
+    case 'failed':
+      return message.ids.length;
+    case 'done':
+      return 1;
+    case 'opened':
+    case 'refused':
+    case 'closed':
       return 0;
   }
 }

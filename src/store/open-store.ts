@@ -1,63 +1,92 @@
-/** Opens the database with its three threads: writer, reader, checkpoints. */
-import { startCheckpointer } from './checkpoint-client.ts';
+/** Opens the mirror with its threads: event log, projection, reader, checkpoints. */
+import { startCheckpointer, type Checkpointer } from './checkpoint-client.ts';
 import type { CheckpointNews, FromCheckpointer } from './checkpoint-thread.ts';
+import type { FromProjection, ToProjection } from './apply-loop.ts';
 import { watchCommits, type CommitReport } from './commit-watch.ts';
 import type { HistoryNews } from './epoch.ts';
+import type { FromLog, ToLog } from './event-log/append-loop.ts';
+import { LogClient } from './event-log/log-client.ts';
+import { MirrorWriter } from './mirror-writer.ts';
+import type { Outcome } from './outcome.ts';
+import { ProjectionClient } from './projection-client.ts';
 import type { ToReader } from './read-loop.ts';
 import { ReaderClient } from './reader-client.ts';
 import type { Store } from './store.ts';
 import { startThread, type Thread } from './thread.ts';
-import type { FromWriter, Outcome, ToWriter } from './write-loop.ts';
-import { WriterClient } from './writer-client.ts';
 
 export interface StoreEvents {
   /** A thread ended by itself: the process must end too, and be started again. */
   readonly onDeath: (error: Error) => void;
   readonly onCheckpointNews: (news: CheckpointNews) => void;
   readonly onHistoryNews: (news: HistoryNews) => void;
-  /** Called for every transaction of the writer. */
+  /** Called for every transaction of the event log. */
   readonly onCommit?: ((report: CommitReport) => void) | undefined;
 }
 
-/** How each thread of the database is started, on the file at `path`. */
+/** How each thread is started, for the mirror's file at `path`. */
 export interface StoreThreads {
-  writer(path: string): Thread<ToWriter, FromWriter>;
+  log(path: string): Thread<ToLog, FromLog>;
+  projection(path: string): Thread<ToProjection, FromProjection>;
   reader(path: string): Thread<ToReader, Outcome>;
   checkpointer(path: string): Thread<'stop', FromCheckpointer>;
 }
 
 const REAL_THREADS: StoreThreads = {
   // Several times what a batch of deliveries takes: values that survive a collection cost more.
-  writer: (path) => startThread('writer-thread', path, 24),
+  log: (path) => startThread('event-log/log-thread', path, 6),
+  projection: (path) => startThread('projection-thread', path, 24),
   reader: (path) => startThread('reader-thread', path, 6),
   checkpointer: (path) => startThread('checkpoint-thread', path, 3),
 };
 
-/** @throws StoreError when the database is in use, not a database, too new, or out of reach. */
+/**
+ * Resolves once deliveries can be kept; the mirror is opened meanwhile (`Store.opened`).
+ *
+ * @throws StoreError when the event log is in use, another program's, too new, or out of reach.
+ */
 export async function openStore(
   path: string,
   events: StoreEvents,
   threads: StoreThreads = REAL_THREADS,
 ): Promise<Store> {
-  const { onCommit } = events;
-  const thread = threads.writer(path);
-  const writer = await WriterClient.open(
-    onCommit === undefined ? thread : watchCommits(thread, onCommit),
-    events,
-  );
-  const reader = new ReaderClient(threads.reader(path), events.onDeath);
-  const checkpointer = startCheckpointer(
-    threads.checkpointer(path),
-    (keepBytes) => writer.restartLog(keepBytes),
-    events.onCheckpointNews,
-    events.onDeath,
-  );
+  const { onCommit, onDeath, onHistoryNews } = events;
+  const logThread = threads.log(path);
+  const projection = new ProjectionClient(threads.projection(path), { onDeath, onHistoryNews });
+  const log = await LogClient.open(onCommit === undefined ? logThread : watchCommits(logThread, onCommit), {
+    onDeath,
+    onHistoryNews,
+    onAppended: (lastSeq) => projection.apply(lastSeq),
+  }).catch(async (error: unknown) => {
+    await projection.abandon();
+    throw error;
+  });
+  projection.open();
+  projection.apply(log.lastSeq);
+  let checkpointer: Checkpointer | null = null;
+  const reader = new ReaderClient(threads.reader(path), onDeath);
+  const opened = projection.opened.then(() => {
+    if (closed !== null) return;
+    checkpointer = startCheckpointer(
+      threads.checkpointer(path),
+      (keepBytes) => projection.restartLog(keepBytes),
+      events.onCheckpointNews,
+      onDeath,
+    );
+  });
+  opened.catch(() => undefined);
   const close = async (): Promise<void> => {
     await reader.close();
-    await checkpointer.stop();
-    // Last: the closing connection is then the only one, and leaves one tidy file behind.
-    await writer.close();
+    await checkpointer?.stop();
+    await projection.close();
+    // Last: the projection reads from it, and it holds the lock of both.
+    await log.close();
   };
   let closed: Promise<void> | null = null;
-  return { writer, reader, close: () => (closed ??= close()) };
+  return {
+    writer: new MirrorWriter(log, projection),
+    reader: { ask: (name, ...args) => opened.then(() => reader.ask(name, ...args)) },
+    life: log.life,
+    opened,
+    close: () => (closed ??= close()),
+  };
 }

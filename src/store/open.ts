@@ -1,5 +1,6 @@
 /** A connection for reading. */
 import Database from 'better-sqlite3';
+import { eventLogPath } from './event-log/open-log.ts';
 import { explain } from './explain.ts';
 
 export type Db = Database.Database;
@@ -17,5 +18,20 @@ export function openReader(path: string): Db {
     db.pragma('query_only = ON');
     db.pragma('temp_store = MEMORY');
     return db;
+  });
+}
+
+/** The same, with the event log beside the tables: queries find it as `log`. */
+export function openReaderOfBoth(path: string): Db {
+  return explain(path, () => {
+    const db = openReader(path);
+    try {
+      // Read-only too, as the connection is.
+      db.prepare('ATTACH ? AS event_log').run(eventLogPath(path));
+      return db;
+    } catch (error) {
+      db.close();
+      throw error;
+    }
   });
 }

@@ -101,15 +101,16 @@ export class Projection {
    * Applies the next entries of the event log, and then the commands, in one transaction. An entry or a command that
    * breaks the program itself fails alone.
    *
+   * @param lastSeq the last entry to apply.
    * @throws StoreError when SQLite cannot commit: nothing was written.
    */
-  step(commands: readonly CommandInput[]): Step {
+  step(commands: readonly CommandInput[], lastSeq = Number.MAX_SAFE_INTEGER): Step {
     try {
       if (this.#mustReload) this.#reload();
     } catch (error) {
       throw failureOf(error);
     }
-    const rows = this.#log.after(this.#appliedSeq);
+    const rows = this.#log.after(this.#appliedSeq, lastSeq);
     if (rows.length === 0 && commands.length === 0) {
       return { appliedSeq: this.#appliedSeq, entries: 0, reports: [], results: [] };
     }

@@ -4,7 +4,7 @@ import type { Db } from './open.ts';
 import { queryOf, type Query } from './queries/by-name.ts';
 import type { QueryName } from './queries/index.ts';
 import type { Owner } from './thread.ts';
-import type { Outcome } from './write-loop.ts';
+import type { Outcome } from './outcome.ts';
 
 export interface ToReader {
   readonly id: number;
@@ -13,18 +13,19 @@ export interface ToReader {
   readonly args: unknown;
 }
 
-/** Serves until asked to close, and then closes the connection. */
-export function serveReader(owner: Owner<ToReader, Outcome>, db: Db): void {
+/** Serves until asked to close, and then closes the connection. @param open called by the first query. */
+export function serveReader(owner: Owner<ToReader, Outcome>, open: () => Db): void {
+  let db: Db | null = null;
   owner.onMessage(({ id, name, args }) => {
     if (name === null) {
-      db.close();
+      db?.close();
       owner.post({ id, ok: true, value: null });
       owner.close();
       return;
     }
     const answer = (query: Query): void => {
       try {
-        owner.post({ id, ok: true, value: query(db, args) });
+        owner.post({ id, ok: true, value: query((db ??= open()), args) });
       } catch (error) {
         fail(error);
       }

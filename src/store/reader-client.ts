@@ -5,7 +5,7 @@ import type { QueryArgs, QueryName, QueryResult } from './queries/index.ts';
 import type { ToReader } from './read-loop.ts';
 import type { StoreReader } from './store.ts';
 import type { Thread } from './thread.ts';
-import type { Outcome } from './write-loop.ts';
+import type { Outcome } from './outcome.ts';
 
 interface Waiting {
   readonly resolve: (value: never) => void;

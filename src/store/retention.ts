@@ -5,7 +5,7 @@ import { bothPruned, NOTHING_PRUNED, rowsOf, type Pruned } from './pruned.ts';
 import type { StoreWriter } from './store.ts';
 
 export interface RetentionDeps {
-  readonly writer: Pick<StoreWriter, 'command'>;
+  readonly writer: Pick<StoreWriter, 'prune'>;
   readonly now: () => number;
   readonly log: Logger;
   readonly retentionDays: number;
@@ -42,7 +42,7 @@ export function createRetention({ writer, now, log, retentionDays }: RetentionDe
   let timer: NodeJS.Timeout | undefined;
   let stopped = false;
   const deleteSome = (days: number): Promise<Pruned> =>
-    writer.command('prune', { beforeMs: now() - days * DAY_MS, limit: AT_ONCE });
+    writer.prune({ beforeMs: now() - days * DAY_MS, limit: AT_ONCE });
 
   let onSchedule = NOTHING_PRUNED;
   const again = (ms: number): void => {

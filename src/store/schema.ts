@@ -3,7 +3,7 @@
  * otherwise. The migrations in `drizzle/` add what drizzle cannot express: STRICT, WITHOUT ROWID, the views. The
  * columns of the projection's tables are those of `core/model.ts`, where they are explained.
  */
-import { blob, check, index, integer, primaryKey, sql, sqliteTable, text, uniqueIndex } from './drizzle.ts';
+import { check, index, integer, primaryKey, sql, sqliteTable, text } from './drizzle.ts';
 import { EARLIEST_MS } from '../core/limits.ts';
 import { SHARE_BITS } from './shares.ts';
 

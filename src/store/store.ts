@@ -1,23 +1,44 @@
 /** The database as the rest of the program sees it: one way in, queries out. */
-import type { BranchCounts, Appended } from './writer.ts';
+import type { Fact } from '../core/fact.ts';
+import type { Applied } from './apply-loop.ts';
 import type { CommandArgs, CommandName, CommandResult } from './commands.ts';
+import type { StoreError } from './errors.ts';
+import type { LastLife } from './event-log/append-loop.ts';
 import type { NewEntry } from './event-log/entries.ts';
+import type { Place } from './event-log/event-log.ts';
+import type { BranchCounts } from './projection.ts';
+import type { Pruned } from './pruned.ts';
 import type { QueryArgs, QueryName, QueryResult } from './queries/index.ts';
 
-export type AppendListener = (appended: Appended, kind: NewEntry['kind'] | 'delivery') => void;
+/** Told of each transaction of the projection: what it applied, and what that did. */
+export type ApplyListener = (applied: Pick<Applied, 'appliedSeq' | 'reports'>) => void;
+
+export interface AppliedEntry {
+  readonly seq: number;
+  /** What happened that deserves a person's attention. */
+  readonly facts: readonly Fact[];
+}
 
 export interface StoreWriter {
-  /** Resolves once the delivery is on disk. @throws StoreError when it could not be committed. */
-  appendDelivery(body: Uint8Array, arrivedAtMs: number): Promise<Appended>;
+  /** Resolves once the delivery is on disk, in the event log. @throws StoreError when it could not be committed. */
+  appendDelivery(body: Uint8Array, arrivedAtMs: number): Promise<Place>;
   /** Resolves once the entry is on disk and applied. @throws StoreError */
-  append(entry: NewEntry): Promise<Appended>;
+  append(entry: NewEntry): Promise<AppliedEntry>;
   command<N extends CommandName>(name: N, args: CommandArgs<N>): Promise<CommandResult<N>>;
-  /** The last log position known to be committed. */
+  /** The heartbeat. Resolves once the event log has it: a delivery could be kept now. @throws StoreError */
+  beat(atMs: number): Promise<void>;
+  /** Deletes at most `limit` of the oldest rows of each kind. @throws StoreError */
+  prune(args: { readonly beforeMs: number; readonly limit: number }): Promise<Pruned>;
+  /** The last position of the event log known to be on disk. */
   readonly lastSeq: number;
+  /** The last position that the tables hold. */
+  readonly appliedSeq: number;
+  /** Why nothing is applied at present; null: nothing is in the way. */
+  readonly stuck: StoreError | null;
   /** Memory held by deliveries that wait for their commit. */
   readonly waitingBytes: number;
-  /** Calls the listener with everything committed, in commit order. @returns a function that stops it. */
-  onAppended(listener: AppendListener): () => void;
+  /** @returns a function that stops it. */
+  onApplied(listener: ApplyListener): () => void;
   branchCounts(): Promise<BranchCounts>;
 }
 
@@ -31,6 +52,14 @@ export interface StoreReader {
 export interface Store {
   readonly writer: StoreWriter;
   readonly reader: StoreReader;
-  /** Commits what waits, then closes the file. */
+  /** Of the previous run. */
+  readonly life: LastLife;
+  /**
+   * Resolves once the tables can be read and written; until then queries and commands wait.
+   *
+   * @throws StoreError when the mirror's file is not a mirror, too new, damaged, locked, or out of reach.
+   */
+  readonly opened: Promise<void>;
+  /** Commits what waits, then closes the files. */
   close(): Promise<void>;
 }

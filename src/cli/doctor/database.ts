@@ -4,10 +4,12 @@
  */
 import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { whyRestarted } from '../../store/epoch.ts';
+import { whyRestarted, type LogPosition } from '../../store/epoch.ts';
 import { explain, remedyFor } from '../../store/explain.ts';
 import { findFile } from '../../store/file-identity.ts';
-import { MarkKeeper } from '../../store/mark.ts';
+import { EventLog } from '../../store/event-log/event-log.ts';
+import { eventLogPath, openLogForReading } from '../../store/event-log/open-log.ts';
+import { positionIn } from '../../store/mirror-position.ts';
 import { readMark } from '../../store/read-mark.ts';
 import { isThere } from '../../store/is-there.ts';
 import { knownSchemaVersion } from '../../store/migrate.ts';
@@ -147,16 +149,18 @@ function checkHistory(db: Db, path: string): Check {
   } catch (error) {
     return warn('history', messageOf(error), 'start the mirror: it writes a new one');
   }
-  const position = new MarkKeeper(db, path).position();
-  const recorded = db
-    .prepare<[], { inode: string | null; bornAtMs: number | null }>(
-      'SELECT file_inode AS inode, file_born_at_ms AS bornAtMs FROM service_state',
-    )
-    .get();
-  const inode = recorded?.inode ?? null;
-  const file = inode === null ? null : { inode, bornAtMs: recorded?.bornAtMs ?? 0 };
-  const why = whyRestarted({ ...position, file }, findFile(path), mark);
+  const position = positionIn(db);
   const message = `epoch ${position.epoch}, change feed at ${position.changeSeq}`;
+  const logPath = eventLogPath(path);
+  if (!existsSync(logPath)) {
+    return warn(
+      'history',
+      `${message}, no event log at ${logPath}`,
+      'nothing to do: the next start begins a new epoch and reads everything',
+    );
+  }
+  const log = logPosition(logPath);
+  const why = whyRestarted(log, findFile(logPath), mark, position);
   if (why !== null) {
     return warn(
       'history',
@@ -164,7 +168,7 @@ function checkHistory(db: Db, path: string): Check {
       'nothing to do: the next start begins a new epoch and reads everything',
     );
   }
-  if (mark === null && file !== null) {
+  if (mark === null && log.file !== null) {
     return warn(
       'history',
       `${message}, no high-water mark beside the database`,
@@ -172,4 +176,14 @@ function checkHistory(db: Db, path: string): Check {
     );
   }
   return ok('history', message);
+}
+
+function logPosition(logPath: string): LogPosition {
+  const db = openLogForReading(logPath);
+  try {
+    const log = new EventLog(db);
+    return { ...log.history(), firstSeq: log.firstSeq, lastSeq: log.lastSeq };
+  } finally {
+    db.close();
+  }
 }

@@ -7,7 +7,7 @@ import type { StoreReader, StoreWriter } from '../../store/store.ts';
 
 export interface ChangeFeedDeps {
   readonly reader: StoreReader;
-  readonly writer: Pick<StoreWriter, 'onAppended'>;
+  readonly writer: Pick<StoreWriter, 'onApplied'>;
 }
 
 /** Under load there are hundreds of commits a second; a page for each would cost too much. */
@@ -27,7 +27,7 @@ export class ChangeFeed {
 
   constructor({ reader, writer }: ChangeFeedDeps) {
     this.#reader = reader;
-    writer.onAppended(() => {
+    writer.onApplied(() => {
       if (this.#followers > 0) this.#waking ??= setTimeout(() => this.#wake(), WAKE_EVERY_MS);
     });
   }

@@ -13,18 +13,18 @@ export class LogReader {
 
   /** @param db any connection to the event log. */
   constructor(db: Db) {
-    this.#after = db.prepare<[number], LogRow>(
-      `SELECT seq, kind, at_ms AS atMs, payload FROM log WHERE seq > ? ORDER BY seq LIMIT ${ENTRIES_AT_ONCE}`,
+    this.#after = db.prepare<[number, number], LogRow>(
+      `SELECT seq, kind, at_ms AS atMs, payload FROM log WHERE seq > ? AND seq <= ? ORDER BY seq LIMIT ${ENTRIES_AT_ONCE}`,
     );
     this.#firstSeq = db.prepare<[], number | null>('SELECT min(seq) FROM log').pluck();
     this.#lastEpochSeq = db.prepare<[], number | null>(`SELECT max(seq) FROM log WHERE kind = 'epoch'`).pluck();
   }
 
-  /** The next entries, in order: as many as are applied at once. Empty: there are none yet. */
-  after(seq: number): LogRow[] {
+  /** The next entries up to a position, in order: as many as are applied at once. Empty: there are none. */
+  after(seq: number, lastSeq: number): LogRow[] {
     const rows: LogRow[] = [];
     let bytes = 0;
-    for (const row of this.#after.iterate(seq)) {
+    for (const row of this.#after.iterate(seq, lastSeq)) {
       rows.push(row);
       bytes += row.payload.byteLength;
       if (bytes >= BYTES_AT_ONCE) break;

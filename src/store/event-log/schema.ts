@@ -10,5 +10,5 @@ export const log = sqliteTable('log', {
   /** Deliveries: see body-hash.ts. */
   bodyHash: blob('body_hash'),
   /** Deliveries: the raw bytes. Others: JSON. */
-  payload: blob('payload').notNull(),
+  payload: blob('payload').$type<Buffer>().notNull(),
 });

@@ -13,7 +13,7 @@ import {
   runningCatalogueRun,
   runningRuns,
 } from './runs.ts';
-import { failureOf, lastLife, liveCounts, missedOnce, status, stillUnmapped } from './status.ts';
+import { failureOf, lastFullSync, liveCounts, missedOnce, status, stillUnmapped } from './status.ts';
 
 export const lightQueries = {
   nextReads,
@@ -29,7 +29,7 @@ export const lightQueries = {
   remainingOf,
   status,
   liveCounts,
-  lastLife,
+  lastFullSync,
   failureOf,
   stillUnmapped,
   missedOnce,

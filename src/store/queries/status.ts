@@ -102,29 +102,11 @@ export function status(db: Db): Status {
   };
 }
 
-/** What a start needs to know of the mirror's previous run. */
-export function lastLife(db: Db): {
-  readonly aliveAtMs: number | null;
-  readonly lastFullSyncAtMs: number | null;
-  readonly lastLogAtMs: number | null;
-  /** When the latest unfinished run began. */
-  readonly lastRunAtMs: number | null;
-} {
-  const row = prepared<[], { aliveAtMs: number | null; lastFullSyncAtMs: number | null }>(
-    db,
-    'SELECT alive_at_ms AS aliveAtMs, last_full_sync_at_ms AS lastFullSyncAtMs FROM service_state',
-  ).get();
-  const lastLogAtMs =
-    prepared<[], number>(db, 'SELECT at_ms FROM log ORDER BY seq DESC LIMIT 1').pluck().get() ?? null;
-  return {
-    aliveAtMs: row?.aliveAtMs ?? null,
-    lastFullSyncAtMs: row?.lastFullSyncAtMs ?? null,
-    lastLogAtMs,
-    lastRunAtMs:
-      prepared<[], number | null>(db, `SELECT max(started_at_ms) FROM runs WHERE state = 'running'`)
-        .pluck()
-        .get() ?? null,
-  };
+/** When the catalogue was last read whole in this epoch; null: never. */
+export function lastFullSync(db: Db): number | null {
+  return (
+    prepared<[], number | null>(db, 'SELECT last_full_sync_at_ms FROM service_state').pluck().get() ?? null
+  );
 }
 
 export function failureOf(

@@ -1,0 +1,220 @@
+/** The projection as seen from the other threads: promises that resolve once something is applied. */
+import { Slots } from '../slots.ts';
+import type { FromProjection, ToProjection } from './apply-loop.ts';
+import type { CommandArgs, CommandName, CommandResult } from './commands.ts';
+import { StoreError } from './errors.ts';
+import type { HistoryNews } from './epoch.ts';
+import type { Outcome } from './outcome.ts';
+import type { BranchCounts, Report } from './projection.ts';
+import type { ApplyListener } from './store.ts';
+import type { Thread } from './thread.ts';
+
+export interface ProjectionEvents {
+  /** The thread ended without having been asked to: the process cannot continue. */
+  readonly onDeath: (error: Error) => void;
+  readonly onHistoryNews: (news: HistoryNews) => void;
+}
+
+interface Waiting {
+  readonly resolve: (value: never) => void;
+  readonly reject: (error: StoreError) => void;
+}
+
+/** After a transaction that could not be committed, the next attempt. */
+const RETRY_MS = 250;
+
+const NOTHING_TO_REPORT = { facts: [], detailLost: false, failed: null } as const;
+
+export class ProjectionClient {
+  readonly #thread: Thread<ToProjection, FromProjection>;
+  readonly #onHistoryNews: ProjectionEvents['onHistoryNews'];
+  readonly #waiting = new Slots<Waiting>();
+  /** Who waits for an entry to be applied, by its position. */
+  readonly #entries = new Map<number, Waiting>();
+  readonly #listeners = new Set<ApplyListener>();
+  #lastSeq = 0;
+  #appliedSeq = 0;
+  #stuck: StoreError | null = null;
+  #retry: NodeJS.Timeout | undefined;
+  #ended: StoreError | null = null;
+  #closing = false;
+
+  readonly #opened = Promise.withResolvers<void>();
+
+  constructor(
+    thread: Thread<ToProjection, FromProjection>,
+    { onDeath, onHistoryNews }: ProjectionEvents,
+  ) {
+    this.#thread = thread;
+    this.#onHistoryNews = onHistoryNews;
+    let isOpen = false;
+    // Whoever waits for it is told; that nobody does is no fault.
+    this.#opened.promise.catch(() => undefined);
+    thread.onMessage((message) => {
+      if (message.type === 'refused') {
+        this.#end(new StoreError(message.error.kind, message.error.message));
+        return;
+      }
+      if (message.type === 'opened') {
+        isOpen = true;
+        this.#appliedSeq = message.appliedSeq;
+        this.#opened.resolve();
+        return;
+      }
+      this.#take(message);
+    });
+    thread.onEnd((cause) => {
+      if (this.#ended !== null) return;
+      if (this.#closing) {
+        this.#end(new StoreError('closed', 'the database is closed'));
+        return;
+      }
+      const message = `the database's projection thread has ended: ${cause.message}`;
+      const error = new StoreError('closed', message, { cause });
+      this.#end(error);
+      if (isOpen) onDeath(error);
+    });
+  }
+
+  /**
+   * Resolves once the mirror is open; until then everything waits.
+   *
+   * @throws StoreError when the mirror's file is not a mirror, too new, damaged, locked, or out of reach.
+   */
+  get opened(): Promise<void> {
+    return this.#opened.promise;
+  }
+
+  /** To be called once the event log is there. */
+  open(): void {
+    this.#thread.post({ type: 'open' });
+  }
+
+  /** There is no event log to open it with. */
+  async abandon(): Promise<void> {
+    this.#end(new StoreError('closed', 'the event log could not be opened'));
+    await this.#thread.stop();
+  }
+
+  /** The last entry of the event log that the tables hold. */
+  get appliedSeq(): number {
+    return this.#appliedSeq;
+  }
+
+  /** Why nothing is applied at present; null: nothing is in the way. */
+  get stuck(): StoreError | null {
+    return this.#stuck;
+  }
+
+  /** Calls the listener after every transaction, in their order. @returns a function that stops it. */
+  onApplied(listener: ApplyListener): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** There are entries up to here. */
+  apply(lastSeq: number): void {
+    if (this.#ended !== null || lastSeq <= this.#lastSeq) return;
+    this.#lastSeq = lastSeq;
+    this.#thread.post({ type: 'apply', lastSeq });
+  }
+
+  /**
+   * Resolves once the entry is applied. To be called as soon as its position is known: nothing is applied before this
+   * thread has said that it is there. @throws StoreError
+   */
+  applied(seq: number): Promise<Omit<Report, 'seq'>> {
+    if (seq <= this.#appliedSeq) return Promise.resolve(NOTHING_TO_REPORT);
+    if (this.#ended !== null) return Promise.reject(this.#ended);
+    return new Promise((resolve, reject) => {
+      this.#entries.set(seq, { resolve, reject });
+    });
+  }
+
+  /** Runs it once everything is applied that is in the event log now. @throws StoreError */
+  command<N extends CommandName>(name: N, args: CommandArgs<N>, afterSeq: number): Promise<CommandResult<N>> {
+    return this.#post((id) => ({ type: 'command', command: { id, name, args, afterSeq } }));
+  }
+
+  branchCounts(): Promise<BranchCounts> {
+    return this.#post((id) => ({ type: 'counts', id }));
+  }
+
+  /** Lets the write-ahead log start over, if no reader is in the way. @param keepBytes of its file; null: all. */
+  restartLog(keepBytes: number | null): void {
+    if (this.#ended === null) this.#thread.post({ type: 'restart', keepBytes });
+  }
+
+  async close(): Promise<void> {
+    if (this.#ended !== null) return;
+    this.#closing = true;
+    clearTimeout(this.#retry);
+    await this.#post<unknown>((id) => ({ type: 'close', id }));
+  }
+
+  #post<T>(message: (id: number) => ToProjection): Promise<T> {
+    if (this.#ended !== null) return Promise.reject(this.#ended);
+    return new Promise<T>((resolve, reject) => {
+      this.#thread.post(message(this.#waiting.put({ resolve, reject })));
+    });
+  }
+
+  #take(message: Exclude<FromProjection, { type: 'opened' | 'refused' }>): void {
+    switch (message.type) {
+      case 'applied':
+        this.#stuck = null;
+        this.#settleEntries(message.appliedSeq, message.reports);
+        for (const outcome of message.outcomes) this.#settle(outcome);
+        // After all of them are settled: a listener that fails keeps no caller waiting.
+        for (const listener of this.#listeners) listener(message);
+        return;
+      case 'stuck':
+        this.#stuck = new StoreError(message.error.kind, message.error.message);
+        for (const outcome of message.outcomes) this.#settle(outcome);
+        if (this.#closing || this.#ended !== null) return;
+        clearTimeout(this.#retry);
+        this.#retry = setTimeout(
+          () => this.#thread.post({ type: 'apply', lastSeq: this.#lastSeq }),
+          RETRY_MS,
+        ).unref();
+        return;
+      case 'outcome':
+        this.#settle(message.outcome);
+        return;
+      case 'closed':
+        message.news.forEach(this.#onHistoryNews);
+        this.#settle({ id: message.id, ok: true, value: undefined });
+        this.#end(new StoreError('closed', 'the database is closed'));
+    }
+  }
+
+  #settleEntries(appliedSeq: number, reports: readonly Report[]): void {
+    this.#appliedSeq = appliedSeq;
+    for (const report of reports) {
+      const waiting = this.#entries.get(report.seq);
+      this.#entries.delete(report.seq);
+      waiting?.resolve(report as never);
+    }
+    for (const [seq, waiting] of this.#entries) {
+      if (seq > appliedSeq) continue;
+      this.#entries.delete(seq);
+      waiting.resolve(NOTHING_TO_REPORT as never);
+    }
+  }
+
+  #settle(outcome: Outcome): void {
+    const waiting = this.#waiting.take(outcome.id);
+    if (outcome.ok) waiting?.resolve(outcome.value as never);
+    else waiting?.reject(new StoreError(outcome.error.kind, outcome.error.message));
+  }
+
+  #end(error: StoreError): void {
+    if (this.#ended !== null) return;
+    this.#ended = error;
+    this.#opened.reject(error);
+    clearTimeout(this.#retry);
+    for (const waiting of this.#waiting.takeAll()) waiting.reject(error);
+    for (const waiting of this.#entries.values()) waiting.reject(error);
+    this.#entries.clear();
+  }
+}
