@@ -4,8 +4,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Db } from '../../src/store/open.ts';
-import { openWriter } from '../../src/store/open-writer.ts';
-import { Writer, type Appended } from '../../src/store/writer.ts';
+import { openBoth } from '../shared/direct-writer.ts';
+import { Writer, type Appended } from '../shared/direct-writer.ts';
 import { checkDelivery } from '../../test/hostile/delivery-properties.ts';
 import { dump, replay } from '../../test/store/replay.ts';
 
@@ -25,7 +25,7 @@ export function createChecker(): Checker {
   const folder = mkdtempSync(join(tmpdir(), 'stock-mirror-fuzz-'));
   let files = 0;
   const open = (): Db => {
-    const db = openWriter(join(folder, `${(files += 1)}.db`));
+    const db = openBoth(join(folder, `${(files += 1)}.db`));
     db.pragma('synchronous = OFF');
     return db;
   };

@@ -102,6 +102,7 @@ async function resyncHere(
   const died = new AbortController();
   const mirror = await openHere(config, (error) => died.abort(error));
   try {
+    await mirror.store.opened;
     mirror.reconciler.start();
     const { id, joined } = await mirror.reconciler.resync(options.product ?? null, {
       allowRemovals: options.allowRemovals === true,

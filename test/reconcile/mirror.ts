@@ -12,10 +12,11 @@ import type { ProductListAnswer } from '../../src/service/product-list.ts';
 import type { ProductDetailAnswer } from '../../src/service/product-detail.ts';
 import { productDetailSchema, type ProductListRequest } from '../../src/service/schemas.ts';
 import type { Db } from '../../src/store/open.ts';
-import { openWriter } from '../../src/store/open-writer.ts';
+import { openBoth } from '../../scripts/shared/direct-writer.ts';
+import type { Pruned } from '../../src/store/pruned.ts';
 import { queries } from '../../src/store/queries/index.ts';
-import type { AppendListener, Store } from '../../src/store/store.ts';
-import { Writer, type Appended, type Input } from '../../src/store/writer.ts';
+import type { ApplyListener, Store } from '../../src/store/store.ts';
+import { Writer, type Appended, type Input } from '../../scripts/shared/direct-writer.ts';
 
 export const log = createLog('silent');
 
@@ -28,9 +29,9 @@ export interface OpenedStore extends Store {
 /** Threads would cost each test a second, and change nothing for those who await the store's promises. */
 export function newStore(): OpenedStore {
   const folder = mkdtempSync(join(tmpdir(), 'stock-mirror-reconcile-'));
-  const db = openWriter(join(folder, 'mirror.db'));
+  const db = openBoth(join(folder, 'mirror.db'));
   const writer = new Writer(db);
-  const listeners = new Set<AppendListener>();
+  const listeners = new Set<ApplyListener>();
   onTestFinished(() => {
     db.close();
     rmSync(folder, { recursive: true, force: true });
@@ -44,8 +45,9 @@ export function newStore(): OpenedStore {
   };
   const append = async (input: Exclude<Input, { kind: 'command' }>): Promise<Appended> => {
     const appended = (await commit(input)) as Appended;
-    const kind = input.kind === 'entry' ? input.entry.kind : input.kind;
-    for (const listener of listeners) listener(appended, kind);
+    const { seq, facts } = appended;
+    const reports = [{ seq, facts, detailLost: false, failed: null }];
+    for (const listener of listeners) listener({ appliedSeq: seq, reports });
     return appended;
   };
   return {
@@ -53,11 +55,22 @@ export function newStore(): OpenedStore {
       appendDelivery: (body, arrivedAtMs) => append({ kind: 'delivery', body, arrivedAtMs }),
       append: (entry) => append({ kind: 'entry', entry }),
       command: (name, args) => commit({ kind: 'command', name, args }) as never,
+      beat: (atMs) => Promise.resolve(writer.log.beat(atMs)),
+      prune: async ({ beforeMs, limit }) => {
+        const { deleted, firstSeq } = writer.log.prune({ beforeMs, limit, belowSeq: writer.lastSeq });
+        const args = { beforeMs, limit, firstLogSeq: firstSeq, lastLogSeq: writer.lastSeq };
+        const rest = (await commit({ kind: 'command', name: 'prune', args })) as Omit<Pruned, 'log'>;
+        return { log: deleted, ...rest };
+      },
       get lastSeq() {
         return writer.lastSeq;
       },
+      get appliedSeq() {
+        return writer.projection.appliedSeq;
+      },
+      stuck: null,
       waitingBytes: 0,
-      onAppended: (listener) => {
+      onApplied: (listener) => {
         listeners.add(listener);
         return () => listeners.delete(listener);
       },
@@ -69,6 +82,8 @@ export function newStore(): OpenedStore {
         return (queries[name] as (db: Db, args: unknown) => never)(db, args[0]);
       },
     },
+    life: { aliveAtMs: null, lastAtMs: null },
+    opened: Promise.resolve(),
     close: () => Promise.resolve(),
     rows: <T>(sql: string, ...args: unknown[]) => db.prepare<unknown[], T>(sql).all(...args),
     // As somebody at a shell would: the writer must see it.

@@ -5,10 +5,9 @@ import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import type { NewEntry } from '../../src/store/event-log/entries.ts';
 import { openStore, type StoreEvents } from '../../src/store/open-store.ts';
-import { openReader, type Db } from '../../src/store/open.ts';
-import { openWriter } from '../../src/store/open-writer.ts';
+import { openReaderOfBoth, type Db } from '../../src/store/open.ts';
 import type { Store } from '../../src/store/store.ts';
-import { Writer, type Appended, type Input, type Result } from '../../src/store/writer.ts';
+import { openBoth, Writer, type Appended, type Input, type Result } from '../../scripts/shared/direct-writer.ts';
 import { productDetailSchema } from '../../src/service/schemas.ts';
 import { snapshotOf } from '../../src/service/snapshot.ts';
 
@@ -26,13 +25,13 @@ export function newPath(): string {
 }
 
 export function writerDb(path = newPath()): Db {
-  const db = openWriter(path);
+  const db = openBoth(path);
   onTestFinished(() => void db.close());
   return db;
 }
 
 export function readerDb(path: string): Db {
-  const db = openReader(path);
+  const db = openReaderOfBoth(path);
   onTestFinished(() => void db.close());
   return db;
 }

@@ -1,11 +1,11 @@
 /** (h) What each question of a page or the API takes of the reader's thread, which everyone else's wait for. */
 import { DeliveryHistory } from '../../../src/ops/alarms/delivery-history.ts';
 import { openReader, type Db } from '../../../src/store/open.ts';
-import { openWriter } from '../../../src/store/open-writer.ts';
+import { openBoth } from '../../shared/direct-writer.ts';
 import { queries, type QueryArgs, type QueryName } from '../../../src/store/queries/index.ts';
 import { CORRECTION_CAUSES } from '../../../src/store/queries/correction-causes.ts';
 import { DRIFT_REASONS } from '../../../src/store/queries/changes.ts';
-import { Writer } from '../../../src/store/writer.ts';
+import { Writer } from '../../shared/direct-writer.ts';
 import type { Bench, Part } from '../bench.ts';
 import { prepareDeliveries } from '../deliveries.ts';
 import { median } from '../distribution.ts';
@@ -145,7 +145,7 @@ function ownQuestions(all: number, nowMs: number): Question[] {
     ),
     question('scheduledReads', { after: middle.variantId, variants: 2_000 }, 'a portion'),
     question('liveCounts'),
-    question('lastLife'),
+    question('lastFullSync'),
   ];
 }
 
@@ -153,7 +153,7 @@ async function run(bench: Bench): Promise<Row[]> {
   const { quick, say } = bench;
   const cells = quick ? 1_000_000 : 10_000_000;
   const path = await filledDatabase(bench, cells);
-  const db = openWriter(path);
+  const db = openBoth(path);
   try {
     db.pragma('wal_autocheckpoint = 4000');
     db.exec(`UPDATE runs SET state = 'failed' WHERE state = 'running'`);

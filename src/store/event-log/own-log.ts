@@ -1,7 +1,11 @@
 /** The event log as its one owner opens it: locked, taken over from an earlier version, its history checked. */
+import { existsSync } from 'node:fs';
+import Database from 'better-sqlite3';
 import { takeUpHistory, type HistoryNews } from '../epoch.ts';
+import { isBusy } from '../errors.ts';
 import { explain } from '../explain.ts';
 import { lockDatabase } from '../lock.ts';
+import { refuseUnknownSchema } from '../migrate.ts';
 import type { Db } from '../open.ts';
 import { EventLog } from './event-log.ts';
 import { eventLogPath, openLogForAppending } from './open-log.ts';
@@ -25,6 +29,7 @@ export function openOwnLog(databasePath: string): OwnLog {
   let db;
   try {
     const path = eventLogPath(databasePath);
+    refuseForeign(databasePath);
     takeOverLog(databasePath, path);
     db = openLogForAppending(path);
     const log = new EventLog(db);
@@ -35,4 +40,24 @@ export function openOwnLog(databasePath: string): OwnLog {
     lock.release();
     throw error;
   }
+}
+
+/**
+ * Before anything is made beside it: another program's file is left alone, and so is what a newer version wrote.
+ *
+ * @throws StoreError
+ */
+function refuseForeign(databasePath: string): void {
+  if (!existsSync(databasePath)) return;
+  explain(databasePath, () => {
+    const db = new Database(databasePath, { readonly: true, timeout: 0 });
+    try {
+      refuseUnknownSchema(databasePath, db);
+    } catch (error) {
+      // Deliveries can be kept all the same; the projection waits for the lock.
+      if (!isBusy(error)) throw error;
+    } finally {
+      db.close();
+    }
+  });
 }

@@ -2,7 +2,7 @@
  * Every delivery that was answered is in the log, whatever happened since (docs/architecture.md#promises).
  */
 import type { Delivery } from '../../../src/sandbox/webhooks.ts';
-import { bodyHash } from '../../../src/store/event-log/entries.ts';
+import { bodyHash } from '../../../src/store/event-log/body-hash.ts';
 import type { Db } from '../../../src/store/open.ts';
 
 interface Told {

@@ -1,0 +1,90 @@
+/**
+ * Event log and projection on one connection and without threads: what is written is applied when the call returns. For
+ * tests and for scripts that make mirrors.
+ */
+import type { Fact } from '../../src/core/fact.ts';
+import type { CommandName } from '../../src/store/commands.ts';
+import { StoreError } from '../../src/store/errors.ts';
+import { encodeEntry, type NewEntry } from '../../src/store/event-log/entries.ts';
+import { EventLog, type LogInput } from '../../src/store/event-log/event-log.ts';
+import { eventLogPath, openLogForAppending } from '../../src/store/event-log/open-log.ts';
+import { LogReader } from '../../src/store/event-log/read-log.ts';
+import { failureOf } from '../../src/store/explain.ts';
+import type { Db } from '../../src/store/open.ts';
+import { openWriter } from '../../src/store/open-writer.ts';
+import { Projection, type BranchCounts, type Report, type Result } from '../../src/store/projection.ts';
+
+export type Input =
+  | { readonly kind: 'delivery'; readonly body: Uint8Array; readonly arrivedAtMs: number }
+  | { readonly kind: 'entry'; readonly entry: NewEntry }
+  | { readonly kind: 'command'; readonly name: CommandName; readonly args: unknown };
+
+export interface Appended {
+  readonly seq: number;
+  readonly duplicate: boolean;
+  readonly facts: readonly Fact[];
+}
+
+export type { Result };
+
+/** The mirror's file with its event log attached, whose table is found as `log`. */
+export function openBoth(path: string): Db {
+  const db = openWriter(path);
+  const logPath = eventLogPath(path);
+  openLogForAppending(logPath).close();
+  db.prepare('ATTACH ? AS event_log').run(logPath);
+  return db;
+}
+
+export class Writer {
+  readonly log: EventLog;
+  readonly projection: Projection;
+
+  /** @param db as `openBoth` gives it. */
+  constructor(db: Db) {
+    this.log = new EventLog(db);
+    this.projection = new Projection(db, new LogReader(db));
+  }
+
+  get lastSeq(): number {
+    return this.log.lastSeq;
+  }
+
+  branchCounts(): BranchCounts {
+    return this.projection.branchCounts();
+  }
+
+  /** The results are in the order of the inputs; commands run last. */
+  commit(inputs: readonly Input[]): Result[] {
+    const isLogged = (input: Input): boolean => input.kind !== 'command';
+    const commands = inputs.filter((input) => input.kind === 'command');
+    try {
+      const places = this.log.append(inputs.filter(isLogged).map(encoded));
+      const reports = new Map<number, Report>();
+      const results: Result[] = [];
+      do {
+        const isLast = this.log.lastSeq - this.projection.appliedSeq <= 256;
+        const step = this.projection.step(isLast ? commands : []);
+        for (const report of step.reports) reports.set(report.seq, report);
+        results.push(...step.results);
+      } while (this.projection.appliedSeq < this.log.lastSeq);
+      return inputs.map((input): Result => {
+        if (input.kind === 'command') return results.shift()!;
+        const { seq, duplicate } = places.shift()!;
+        const report = duplicate ? undefined : reports.get(seq);
+        if (report !== undefined && report.failed !== null) {
+          return { ok: false, error: new StoreError('cannot_commit', report.failed) };
+        }
+        return { ok: true, value: { seq, duplicate, facts: report?.facts ?? [] } satisfies Appended };
+      });
+    } catch (error) {
+      return inputs.map(() => ({ ok: false, error: failureOf(error) }));
+    }
+  }
+}
+
+function encoded(input: Input): LogInput {
+  if (input.kind === 'delivery') return input;
+  if (input.kind === 'entry') return { kind: 'entry', entry: encodeEntry(input.entry) };
+  throw new Error('commands are not logged');
+}
