@@ -1,5 +1,6 @@
 /** The composition of a running mirror: everything is built here once and passed inward. */
 import type { Registry } from 'prom-client';
+import { StoreError } from './store/errors.ts';
 import { createClock, type Clock } from './clock.ts';
 import { isLoopback, type Config, type Endpoint } from './config.ts';
 import { createIntakeApp } from './intake/app.ts';
@@ -211,7 +212,7 @@ export async function startService(
     watch.start();
     timeline.start();
     sampler.start();
-    await reconciler.repairSilence(silenceMs);
+    await untilCommitted(() => reconciler.repairSilence(silenceMs), { log, signal: stopping.signal });
     pulse.begin();
     await pulse.check();
     clock.onStandstill((silentMs) => {
@@ -242,6 +243,34 @@ export async function startService(
     throw error;
   }
 }
+
+const RETRY_MS = 500;
+
+/** Another program may hold the mirror's lock for minutes: deliveries are kept meanwhile. @throws StoreError */
+async function untilCommitted(
+  work: () => Promise<void>,
+  { log, signal }: { readonly log: Logger; readonly signal: AbortSignal },
+): Promise<void> {
+  let hasSaid = false;
+  for (;;) {
+    try {
+      await work();
+      return;
+    } catch (error) {
+      if (!(error instanceof StoreError) || !MAY_PASS.has(error.kind) || signal.aborted) throw error;
+      if (!hasSaid) {
+        log.warn(
+          { err: error },
+          'the mirror cannot be written now: deliveries are kept in the event log, and applied as soon as it can',
+        );
+      }
+      hasSaid = true;
+      await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+    }
+  }
+}
+
+const MAY_PASS: ReadonlySet<StoreError['kind']> = new Set<StoreError['kind']>(['busy', 'cannot_commit']);
 
 function both(one: IntakeObserver, other: IntakeObserver): IntakeObserver {
   return {

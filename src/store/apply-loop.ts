@@ -10,9 +10,7 @@ import type { CommandInput, Projection, Report, Result } from './projection.ts';
 import type { Owner } from './thread.ts';
 
 export type ToProjection =
-  /** The first message: the event log is there. */
-  | { readonly type: 'open' }
-  /** The event log has entries up to here. */
+  /** The event log is there, and has entries up to here. */
   | { readonly type: 'apply'; readonly lastSeq: number }
   | { readonly type: 'command'; readonly command: WaitingCommand }
   | { readonly type: 'counts'; readonly id: number }
@@ -58,33 +56,18 @@ const CLOSE_WITHIN_MS = 1_000;
 /**
  * Serves until asked to close. What its code needs is loaded while the event log is opened.
  *
- * @param open called with the first message; throws StoreError when the mirror cannot be had.
+ * @param open called when the event log is there; throws StoreError when the mirror cannot be had. When another program
+ * holds its lock, the owner is told that nothing can be done, and asks again.
  */
 export function serveProjection(owner: Owner<ToProjection, FromProjection>, open: () => OwnMirror): void {
-  owner.onMessage(() => {
-    let own: OwnMirror;
-    try {
-      own = open();
-    } catch (error) {
-      owner.post({ type: 'refused', error: plainError(error) });
-      owner.close();
-      return;
-    }
-    serve(owner, own);
-  });
-}
-
-function serve(owner: Owner<ToProjection, FromProjection>, own: OwnMirror): void {
-  const { projection } = own;
+  let own: OwnMirror | null = null;
   const commands: WaitingCommand[] = [];
-  let lastSeq = projection.appliedSeq;
+  let lastSeq = 0;
   let restart: { readonly keepBytes: number | null } | null = null;
   let closing: number | null = null;
 
   const accept = (message: ToProjection): void => {
     switch (message.type) {
-      case 'open':
-        return;
       case 'apply':
         lastSeq = Math.max(lastSeq, message.lastSeq);
         return;
@@ -94,7 +77,7 @@ function serve(owner: Owner<ToProjection, FromProjection>, own: OwnMirror): void
       case 'counts':
         owner.post({
           type: 'outcome',
-          outcome: { id: message.id, ok: true, value: projection.branchCounts() },
+          outcome: { id: message.id, ok: true, value: own?.projection.branchCounts() ?? {} },
         });
         return;
       case 'restart':
@@ -107,13 +90,29 @@ function serve(owner: Owner<ToProjection, FromProjection>, own: OwnMirror): void
   const drain = (): void => {
     for (let next = owner.take(); next !== undefined; next = owner.take()) accept(next);
   };
-  const dueCommands = (): WaitingCommand[] => {
-    const due = commands.findIndex(({ afterSeq }) => afterSeq > projection.appliedSeq);
+  /** @returns null when it cannot be had now, or never. */
+  const opened = (): OwnMirror | null => {
+    try {
+      const found = open();
+      owner.post({ type: 'opened', appliedSeq: found.projection.appliedSeq });
+      return found;
+    } catch (error) {
+      const plain = plainError(error);
+      if (plain.kind === 'busy') owner.post({ type: 'stuck', error: plain, outcomes: [] });
+      else {
+        owner.post({ type: 'refused', error: plain });
+        owner.close();
+      }
+      return null;
+    }
+  };
+  const dueCommands = ({ appliedSeq }: Projection): WaitingCommand[] => {
+    const due = commands.findIndex(({ afterSeq }) => afterSeq > appliedSeq);
     return commands.splice(0, due === -1 ? commands.length : due);
   };
   /** @returns false when nothing can be committed now. */
-  const step = (): boolean => {
-    const due = dueCommands();
+  const step = (projection: Projection): boolean => {
+    const due = dueCommands(projection);
     try {
       const { appliedSeq, reports, results } = projection.step(due, lastSeq);
       const outcomes = due.map(({ id }, i) => outcomeOf(id, results[i]));
@@ -125,31 +124,30 @@ function serve(owner: Owner<ToProjection, FromProjection>, own: OwnMirror): void
       return false;
     }
   };
-  const restartLog = (): void => {
-    if (restart !== null) own.restartLog(restart.keepBytes);
+  const work = ({ projection, restartLog }: OwnMirror): void => {
+    const beganMs = performance.now();
+    while (projection.appliedSeq < lastSeq || commands.length > 0) {
+      const isLate = closing !== null && performance.now() - beganMs > CLOSE_WITHIN_MS;
+      if (isLate || !step(projection)) break;
+      if (restart !== null) restartLog(restart.keepBytes);
+      restart = null;
+      drain();
+    }
+    if (restart !== null) restartLog(restart.keepBytes);
     restart = null;
   };
-  const hasWork = (): boolean => projection.appliedSeq < lastSeq || commands.length > 0;
 
   owner.onMessage((first) => {
     accept(first);
     drain();
-    const beganMs = performance.now();
-    while (hasWork()) {
-      const isLate = closing !== null && performance.now() - beganMs > CLOSE_WITHIN_MS;
-      if (isLate || !step()) break;
-      restartLog();
-      drain();
-    }
-    restartLog();
+    if (closing === null) own ??= opened();
+    if (own !== null) work(own);
     if (closing === null) return;
     const error = plainError(new StoreError('closed', 'the database is closed'));
     for (const { id } of commands) owner.post({ type: 'outcome', outcome: { id, ok: false, error } });
-    const news = own.close();
-    owner.post({ type: 'closed', id: closing, news });
+    owner.post({ type: 'closed', id: closing, news: own?.close() ?? [] });
     owner.close();
   });
-  owner.post({ type: 'opened', appliedSeq: projection.appliedSeq });
 }
 
 function outcomeOf(id: number, result: Result | undefined): Outcome {

@@ -60,8 +60,7 @@ export async function openStore(
     await projection.abandon();
     throw error;
   });
-  projection.open();
-  projection.apply(log.lastSeq);
+  projection.open(log.lastSeq);
   let checkpointer: Checkpointer | null = null;
   const reader = new ReaderClient(threads.reader(path), onDeath);
   const opened = projection.opened.then(() => {

@@ -85,9 +85,10 @@ export class ProjectionClient {
     return this.#opened.promise;
   }
 
-  /** To be called once the event log is there. */
-  open(): void {
-    this.#thread.post({ type: 'open' });
+  /** To be called once the event log is there, before anything else. @param lastSeq its last position. */
+  open(lastSeq: number): void {
+    this.#lastSeq = lastSeq;
+    this.#thread.post({ type: 'apply', lastSeq });
   }
 
   /** There is no event log to open it with. */

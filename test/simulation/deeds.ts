@@ -2,6 +2,7 @@
 import { OperationError } from '../../src/sandbox/targets.ts';
 import type { SimulatedService } from '../../src/sandbox/sandbox.ts';
 import type { Answer } from '../../src/sandbox/reads.ts';
+import { DISKS, type DiskCopy, type DiskFault, type DiskName } from './disk.ts';
 import type { Machine } from './machine.ts';
 import { PLAIN, type Mail } from './mail.ts';
 import type { Deed, DetailFault, Operation, ReadFault } from './plan.ts';
@@ -20,11 +21,11 @@ export interface Stage {
   readonly onResync: () => void;
   /** Before old files come back, and after. */
   readonly onBackUp: () => void;
-  readonly onRestore: (restore: () => void) => void;
+  readonly onRestore: (restore: () => void, of: Extract<Deed, { do: 'restore' }>['of']) => void;
   /** What is done to answers at present, by the fault that does it. */
   readonly mistakes: Map<ReadFault, Mistake>;
   isCut: boolean;
-  backup: { readonly file: Uint8Array; readonly atMs: number } | null;
+  backup: { readonly files: DiskCopy; readonly atMs: number } | null;
 }
 
 /** @returns the way to end every trouble that lasts. */
@@ -126,19 +127,19 @@ export function createDoer(stage: Stage): {
         return;
       case 'disk':
         during(
-          'disk',
+          `disk ${deed.of}`,
           deed.forMs,
-          () => (machine.disk.fault = deed.fault),
-          () => (machine.disk.fault = null),
+          () => setFault(machine, deed.of, deed.fault),
+          () => setFault(machine, deed.of, null),
         );
         return;
       case 'slow_disk':
         count('slow disk');
         during(
-          'slow disk',
+          `slow disk ${deed.of}`,
           deed.forMs,
-          () => (machine.slowCommitMs = deed.commitMs),
-          () => (machine.slowCommitMs = 0),
+          () => setSlowness(machine, deed.of, deed.commitMs),
+          () => setSlowness(machine, deed.of, 0),
         );
         return;
       case 'mirror_clock':
@@ -169,11 +170,12 @@ export function createDoer(stage: Stage): {
         return;
       case 'restore':
         // The mark beside the database is up to a second old; nobody makes and restores a copy within that.
-        if (stage.backup === null || time.nowMs < stage.backup.atMs + 3_000) return;
-        count('restored backup');
+        if (deed.of === 'nothing') count('the mirror is lost');
+        else if (stage.backup === null || time.nowMs < stage.backup.atMs + 3_000) return;
+        else count(deed.of === 'mirror' ? 'restored mirror' : `restored backup (${deed.of})`);
         machine.kill();
         time.after(1, WORLD, () => {
-          stage.onRestore(() => machine.disk.restore(stage.backup!.file));
+          stage.onRestore(() => restoreFiles(stage, deed.of), deed.of);
           restart(deed.downMs);
         });
     }
@@ -467,3 +469,20 @@ const TWISTED: Readonly<Record<DetailFault, (variants: readonly Json[]) => Json[
       };
     }),
 };
+
+type DeedOf = DiskName | 'both';
+
+function setFault({ disk }: Machine, of: DeedOf, fault: DiskFault | null): void {
+  for (const name of DISKS) if (of === 'both' || of === name) disk.faults[name] = fault;
+}
+
+function setSlowness(machine: Machine, of: DeedOf, commitMs: number): void {
+  if (of !== 'mirror') machine.slowCommitMs = commitMs;
+  if (of !== 'log') machine.slowApplyMs = commitMs;
+}
+
+function restoreFiles({ machine: { disk }, backup }: Stage, of: DeedOf | 'nothing'): void {
+  if (of === 'nothing') disk.loseMirror();
+  else if (of === 'both') disk.restore(backup!.files);
+  else disk.restore({ [of]: backup!.files[of] });
+}

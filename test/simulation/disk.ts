@@ -4,9 +4,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { MarkKeeper } from '../../src/store/mark.ts';
-import { openReader, type Db } from '../../src/store/open.ts';
-import { openOwnDatabase } from '../../src/store/own-database.ts';
-import type { OwnDatabase } from '../../src/store/write-loop.ts';
+import type { OwnMirror } from '../../src/store/apply-loop.ts';
+import { eventLogPath, openLogForReading } from '../../src/store/event-log/open-log.ts';
+import { openOwnLog, type OwnLog } from '../../src/store/event-log/own-log.ts';
+import { openReader, openReaderOfBoth, type Db } from '../../src/store/open.ts';
+import { openOwnMirror } from '../../src/store/own-mirror.ts';
 
 /**
  * - `locked`: another program holds the write lock. - `full`: no commit finds room.
@@ -14,8 +16,18 @@ import type { OwnDatabase } from '../../src/store/write-loop.ts';
  */
 export type DiskFault = 'locked' | 'full' | 'unsynced';
 
-/** Files beside the database that belong to it. */
+/** The event log and the mirror are two files, and may be on two disks. */
+export const DISKS = ['log', 'mirror'] as const;
+export type DiskName = (typeof DISKS)[number];
+
+/** Files beside each of the two that belong to it. */
 const SIDES = ['', '-wal', '-shm', '.mark'];
+
+/** Both files as they were at one time. */
+export interface DiskCopy {
+  readonly mirror: Uint8Array;
+  readonly log: Uint8Array;
+}
 
 /** So that whoever kills a simulation can clean up after it. */
 export const diskPrefix = (pid: number): string => `stock-mirror-simulation-${pid}-`;
@@ -23,12 +35,13 @@ export const diskPrefix = (pid: number): string => `stock-mirror-simulation-${pi
 export class Disk {
   readonly #folder: string;
   readonly databasePath: string;
-  fault: DiskFault | null = null;
+  readonly logPath: string;
+  readonly faults: Record<DiskName, DiskFault | null> = { log: null, mirror: null };
   /** How often each fault took effect. */
-  readonly felt: Record<DiskFault, number> = { locked: 0, full: 0, unsynced: 0 };
+  readonly felt = new Map<string, number>();
   /** Told before a transaction is committed: a kill here must not let it through. */
   onCommit: () => void = () => undefined;
-  /** Told after it is committed. */
+  /** Told after the mirror has committed. */
   onCommitted: (db: Db) => void = () => undefined;
   readonly #open = new Set<() => void>();
 
@@ -36,38 +49,14 @@ export class Disk {
     const memory = '/dev/shm';
     this.#folder = mkdtempSync(join(existsSync(memory) ? memory : tmpdir(), diskPrefix(process.pid)));
     this.databasePath = join(this.#folder, 'mirror.db');
+    this.logPath = eventLogPath(this.databasePath);
   }
 
-  /**
-   * @param isAlive nothing reaches the disk of a dead process's doing.
-   * @param onOpen sees the connection before the writer does.
-   * @throws StoreError
-   */
-  openForWriting(isAlive: () => boolean, onOpen: (db: Db) => void): OwnDatabase {
-    const own = openOwnDatabase(this.databasePath);
+  /** @param isAlive nothing reaches the disk of a dead process's doing. @throws StoreError */
+  openLog(isAlive: () => boolean): OwnLog {
+    const own = openOwnLog(this.databasePath);
     const { db } = own;
-    onOpen(db);
-    const exec = db.exec.bind(db);
-    db.exec = (sql: string) => {
-      if (!isAlive()) throw new Error('killed');
-      if (sql === 'BEGIN IMMEDIATE' && this.fault === 'locked') {
-        this.felt.locked += 1;
-        throw new Database.SqliteError('database is locked', 'SQLITE_BUSY');
-      }
-      if (sql !== 'COMMIT') return exec(sql);
-      this.onCommit();
-      if (this.fault === 'full') {
-        this.felt.full += 1;
-        throw new Database.SqliteError('database or disk is full', 'SQLITE_FULL');
-      }
-      exec(sql);
-      this.onCommitted(db);
-      if (this.fault === 'unsynced') {
-        this.felt.unsynced += 1;
-        throw new Database.SqliteError('disk I/O error', 'SQLITE_IOERR_FSYNC');
-      }
-      return db;
-    };
+    const exec = this.#faulty('log', db, isAlive, () => undefined);
     const release = (): void => {
       this.#open.delete(close);
       own.release();
@@ -81,8 +70,68 @@ export class Disk {
     return { ...own, release };
   }
 
+  /** @param onOpen sees the connection before the projection does, and one to the event log. @throws StoreError */
+  openMirror(isAlive: () => boolean, onOpen: (db: Db, log: Db) => void): OwnMirror {
+    const own = openOwnMirror(this.databasePath);
+    const { db } = own;
+    const log = openLogForReading(this.logPath);
+    onOpen(db, log);
+    const exec = this.#faulty('mirror', db, isAlive, () => this.onCommitted(db));
+    const close = (): void => {
+      this.#open.delete(close);
+      log.close();
+      if (db.inTransaction) exec('ROLLBACK');
+      own.close();
+    };
+    this.#open.add(close);
+    return {
+      ...own,
+      close: () => {
+        this.#open.delete(close);
+        log.close();
+        return own.close();
+      },
+    };
+  }
+
+  /** Commits of the connection meet the disk's fault. @returns the way around it. */
+  #faulty(
+    disk: DiskName,
+    db: Db,
+    isAlive: () => boolean,
+    onCommitted: () => void,
+  ): (sql: string) => Db {
+    const exec = db.exec.bind(db);
+    const feel = (fault: DiskFault): void => {
+      const name = `${disk} ${fault}`;
+      this.felt.set(name, (this.felt.get(name) ?? 0) + 1);
+    };
+    db.exec = (sql: string) => {
+      if (!isAlive()) throw new Error('killed');
+      const fault = this.faults[disk];
+      if (sql === 'BEGIN IMMEDIATE' && fault === 'locked') {
+        feel(fault);
+        throw new Database.SqliteError('database is locked', 'SQLITE_BUSY');
+      }
+      if (sql !== 'COMMIT') return exec(sql);
+      this.onCommit();
+      if (fault === 'full') {
+        feel(fault);
+        throw new Database.SqliteError('database or disk is full', 'SQLITE_FULL');
+      }
+      exec(sql);
+      onCommitted();
+      if (fault === 'unsynced') {
+        feel(fault);
+        throw new Database.SqliteError('disk I/O error', 'SQLITE_IOERR_FSYNC');
+      }
+      return db;
+    };
+    return exec;
+  }
+
   openForReading(): Db {
-    const db = openReader(this.databasePath);
+    const db = openReaderOfBoth(this.databasePath);
     const close = (): void => {
       if (db.open) db.close();
     };
@@ -102,20 +151,21 @@ export class Disk {
     this.#open.clear();
   }
 
-  /** An online copy, whole, of one instant. */
-  backUp(): Uint8Array {
-    const db = openReader(this.databasePath);
-    try {
-      return db.serialize();
-    } finally {
-      db.close();
-    }
+  /** Online copies; the event log holds all that the mirror has applied. */
+  backUp(): DiskCopy {
+    const mirror = copyOf(openReader(this.databasePath));
+    return { mirror, log: copyOf(openLogForReading(this.logPath)) };
   }
 
-  /** An old copy over the present file, while nobody has it open. */
-  restore(copy: Uint8Array): void {
-    for (const side of ['-wal', '-shm']) rmSync(this.databasePath + side, { force: true });
-    writeFileSync(this.databasePath, copy);
+  /** Old copies over the present files, while nobody has them open. */
+  restore(copy: Partial<DiskCopy>): void {
+    if (copy.mirror !== undefined) overwrite(this.databasePath, copy.mirror);
+    if (copy.log !== undefined) overwrite(this.logPath, copy.log);
+  }
+
+  /** The mirror's file and all beside it are deleted. */
+  loseMirror(): void {
+    for (const side of [...SIDES, '.lock']) rmSync(this.databasePath + side, { force: true });
   }
 
   remove(): void {
@@ -127,6 +177,20 @@ export class Disk {
   keepAt(path: string): void {
     for (const side of SIDES) {
       if (existsSync(this.databasePath + side)) copyFileSync(this.databasePath + side, path + side);
+      if (existsSync(this.logPath + side)) copyFileSync(this.logPath + side, eventLogPath(path) + side);
     }
   }
+}
+
+function copyOf(db: Db): Uint8Array {
+  try {
+    return db.serialize();
+  } finally {
+    db.close();
+  }
+}
+
+function overwrite(path: string, copy: Uint8Array): void {
+  for (const side of ['-wal', '-shm']) rmSync(path + side, { force: true });
+  writeFileSync(path, copy);
 }

@@ -67,5 +67,9 @@ export function startFakeThread<In, Out>(
     },
     onMessage: (listener) => (toOwner = listener),
     onEnd: (listener) => (onEnd = listener),
+    stop: () => {
+      closed = true;
+      return Promise.resolve();
+    },
   };
 }

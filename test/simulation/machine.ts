@@ -14,7 +14,8 @@ import { openStore } from '../../src/store/open-store.ts';
 import type { Db } from '../../src/store/open.ts';
 import { serveReader } from '../../src/store/read-loop.ts';
 import type { Thread } from '../../src/store/thread.ts';
-import { serveWriter } from '../../src/store/write-loop.ts';
+import { serveProjection } from '../../src/store/apply-loop.ts';
+import { serveEventLog } from '../../src/store/event-log/append-loop.ts';
 import { Disk } from './disk.ts';
 import { startFakeThread, type ThreadPace } from './fake-thread.ts';
 import type { GlobalTime } from './globals.ts';
@@ -39,8 +40,8 @@ export interface MachineOptions {
   readonly log: (line: string) => void;
   /** Something that must never happen. */
   readonly onFault: (what: string) => void;
-  /** Sees every connection before its writer does. */
-  readonly onOpen: (db: Db) => void;
+  /** Sees every connection of a projection before it does, and one to the event log. */
+  readonly onOpen: (db: Db, log: Db) => void;
   readonly onEnded: () => void;
 }
 
@@ -64,6 +65,8 @@ export class Machine {
   #tokenSecret = '';
   /** How the disk behaves; a slow one makes every commit wait. */
   slowCommitMs = 0;
+  /** The same of the mirror's. */
+  slowApplyMs = 0;
   instantReads = true;
   /** Effects left until the process is killed between two of them; null: none is planned. */
   #killAfterEffects: number | null = null;
@@ -198,21 +201,31 @@ export class Machine {
       messageMs: () => random() * 2,
       workMs: () => 0.3 + random() * 2 + this.slowCommitMs,
     };
+    const applying: ThreadPace = {
+      messageMs: () => random() * 2,
+      workMs: () => 0.3 + random() * 2 + this.slowApplyMs,
+    };
     const reading: ThreadPace = { messageMs: () => random() * 3, workMs: () => random() * 2 };
     const instant: ThreadPace = { messageMs: () => 0, workMs: () => 0 };
     return {
       random,
       openStore: (path, events) =>
         openStore(path, events, {
-          writer: () =>
+          log: () =>
             this.#watched(
               startFakeThread(time, life, pace, (owner) =>
-                serveWriter(owner, () => this.disk.openForWriting(() => life.alive, this.#options.onOpen)),
+                serveEventLog(owner, () => this.disk.openLog(() => life.alive)),
+              ),
+            ),
+          projection: () =>
+            this.#watched(
+              startFakeThread(time, life, applying, (owner) =>
+                serveProjection(owner, () => this.disk.openMirror(() => life.alive, this.#options.onOpen)),
               ),
             ),
           reader: () =>
             startFakeThread(time, life, this.instantReads ? instant : reading, (owner) =>
-              serveReader(owner, this.disk.openForReading()),
+              serveReader(owner, () => this.disk.openForReading()),
             ),
           checkpointer: () =>
             startFakeThread(time, life, reading, (owner) => {

@@ -1,6 +1,6 @@
 /** What will happen in one run, drawn from its seed before it begins, so that a failing run can be made shorter. */
 import { createRandom, type Random } from '../../src/sandbox/random.ts';
-import type { DiskFault } from './disk.ts';
+import type { DiskFault, DiskName } from './disk.ts';
 
 export type Operation =
   | 'adjust'
@@ -82,15 +82,16 @@ export type Deed =
   | { readonly do: 'kill'; readonly effects: number | null; readonly downMs: number }
   | { readonly do: 'stop'; readonly downMs: number }
   | { readonly do: 'stand_still'; readonly forMs: number }
-  | { readonly do: 'disk'; readonly fault: DiskFault; readonly forMs: number }
-  | { readonly do: 'slow_disk'; readonly commitMs: number; readonly forMs: number }
+  | { readonly do: 'disk'; readonly of: DiskName | 'both'; readonly fault: DiskFault; readonly forMs: number }
+  | { readonly do: 'slow_disk'; readonly of: DiskName | 'both'; readonly commitMs: number; readonly forMs: number }
   | { readonly do: 'mirror_clock'; readonly byMs: number }
   | { readonly do: 'service_clock'; readonly byMs: number }
   | { readonly do: 'resync'; readonly products: number | null }
   | { readonly do: 'unknown_event' }
   | { readonly do: 'replay'; readonly back: number }
   | { readonly do: 'back_up' }
-  | { readonly do: 'restore'; readonly downMs: number };
+  /** Old files come back, or the mirror's is deleted. */
+  | { readonly do: 'restore'; readonly of: DiskName | 'both' | 'nothing'; readonly downMs: number };
 
 export interface Step {
   readonly atMs: number;
@@ -208,13 +209,19 @@ function drawWeather(random: Random): Weather {
         some(0.4, 2),
         (r) => ({
           do: 'disk',
+          of: r.pick(['log', 'mirror', 'mirror', 'both'] as const),
           fault: r.pick(['locked', 'full', 'unsynced'] as const),
-          forMs: r.int(10, 8_000),
+          forMs: r.pick([r.int(10, 8_000), r.int(10, 8_000), r.int(8_000, 60_000)]),
         }),
       ],
       [
         some(0.3, 1),
-        (r) => ({ do: 'slow_disk', commitMs: r.pick([20, 200, 1_200]), forMs: r.int(100, 10_000) }),
+        (r) => ({
+          do: 'slow_disk',
+          of: r.pick(['log', 'mirror', 'both'] as const),
+          commitMs: r.pick([20, 200, 1_200]),
+          forMs: r.int(100, 10_000),
+        }),
       ],
       [
         some(0.25, 1),
@@ -241,7 +248,14 @@ function drawWeather(random: Random): Weather {
         }),
       ],
       [some(0.2, 0.6), () => ({ do: 'back_up' })],
-      [some(0.2, 0.4), (r) => ({ do: 'restore', downMs: drawDown(r) })],
+      [
+        some(0.2, 0.4),
+        (r) => ({
+          do: 'restore',
+          of: r.pick(['both', 'mirror', 'log', 'nothing'] as const),
+          downMs: drawDown(r),
+        }),
+      ],
     ],
   };
 }

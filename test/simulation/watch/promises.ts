@@ -72,6 +72,7 @@ export class Promises {
   readonly #fault: (what: string) => void;
   /** Answers by product, in the order they were asked for. */
   readonly #details = new Map<string, SeenDetail[]>();
+  #log: Db | null = null;
   #checkedSeq = 0;
   removals = 0;
 
@@ -83,9 +84,11 @@ export class Promises {
     this.#onGone = onGone;
   }
 
-  watch(db: Db): void {
+  /** @param log a connection to the event log. */
+  watch(db: Db, log: Db): void {
     db.exec(TRIGGERS);
-    this.#checkedSeq = prepared<[], number | null>(db, 'SELECT max(seq) FROM log').pluck().get() ?? 0;
+    this.#log = log;
+    this.#checkedSeq = appliedSeq(db);
   }
 
   sawDetail(productId: string, detail: SeenDetail): void {
@@ -132,11 +135,11 @@ export class Promises {
   }
 
   #newReads(db: Db): LoggedRead[] {
-    const rows = prepared<[number], { seq: number; kind: string; payload: Buffer }>(
-      db,
-      'SELECT seq, kind, payload FROM log WHERE seq > ? ORDER BY seq',
-    ).all(this.#checkedSeq);
-    this.#checkedSeq = rows.at(-1)?.seq ?? this.#checkedSeq;
+    const rows = prepared<[number, number], { seq: number; kind: string; payload: Buffer }>(
+      this.#log!,
+      'SELECT seq, kind, payload FROM log WHERE seq > ? AND seq <= ? ORDER BY seq',
+    ).all(this.#checkedSeq, appliedSeq(db));
+    this.#checkedSeq = appliedSeq(db);
     return rows
       .filter((row) => row.kind === 'read')
       .map((row) => JSON.parse(row.payload.toString('utf8')) as LoggedRead);
@@ -162,7 +165,7 @@ export class Promises {
       .toSorted((a, b) => a.sentAtMs - b.sentAtMs);
     // No answer about it was ever kept: there is nothing to remove.
     if (gone.what === 'product' && hasVariant.get(gone.product_id) === undefined) return;
-    const isOnRecord = recordedReads(db, productIds);
+    const isOnRecord = recordedReads(this.#log!, productIds);
     let missingSinceMs: number | null = null;
     let isConfirmed = false;
     for (const detail of details) {
@@ -189,17 +192,17 @@ export class Promises {
 }
 
 /** Which answers about the product are in the log, or were, before it was pruned. */
-function recordedReads(db: Db, productIds: readonly string[]): (detail: SeenDetail) => boolean {
+function recordedReads(log: Db, productIds: readonly string[]): (detail: SeenDetail) => boolean {
   const sentAtMs = new Set(
     prepared<[string], number>(
-      db,
+      log,
       `SELECT json_extract(CAST(payload AS TEXT), '$.sentAtMs') FROM log
        WHERE kind = 'read' AND json_extract(CAST(payload AS TEXT), '$.productId') IN (SELECT value FROM json_each(?))`,
     )
       .pluck()
       .all(JSON.stringify(productIds)),
   );
-  const firstAtMs = prepared<[], number | null>(db, 'SELECT min(at_ms) FROM log').pluck().get() ?? 0;
+  const firstAtMs = prepared<[], number | null>(log, 'SELECT min(at_ms) FROM log').pluck().get() ?? 0;
   return (detail) => sentAtMs.has(detail.sentAtMs) || detail.sentAtMs < firstAtMs;
 }
 
@@ -210,4 +213,8 @@ function isShown(detail: SeenDetail, gone: Gone): boolean {
   if (warehouses === undefined) return false;
   // Not told is not none.
   return gone.warehouse_id === null || warehouses === null || warehouses.has(gone.warehouse_id);
+}
+
+function appliedSeq(db: Db): number {
+  return prepared<[], number>(db, 'SELECT applied_seq FROM mirror_state').pluck().get() ?? 0;
 }
