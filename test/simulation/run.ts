@@ -513,7 +513,8 @@ class Run {
     if (db !== null) {
       this.#wrongness.sample(db, this.#service, SAMPLE_EVERY_MS);
       // Where nodes disagree about the time, the order of a cell's changes is not theirs to tell.
-      if (this.#plan.nodeSkewMs === 0) this.#told.checkLevels(db, this.#service);
+      // What is answered and not yet applied is no lie: the heartbeat in the mirror is as late.
+      if (this.#plan.nodeSkewMs === 0 && isAllApplied(db)) this.#told.checkLevels(db, this.#service);
     }
     this.#time.after(SAMPLE_EVERY_MS, WORLD, () => this.#sample());
   }
@@ -565,6 +566,17 @@ class Run {
   #trace(line: string): void {
     this.#options.trace?.(`${((this.#time.nowMs - this.#plan.startMs) / 1_000).toFixed(3)} ${line}`);
   }
+}
+
+function isAllApplied(db: Db): boolean {
+  return (
+    prepared<[], number>(
+      db,
+      'SELECT (SELECT applied_seq FROM mirror_state) >= coalesce((SELECT max(seq) FROM log), 0)',
+    )
+      .pluck()
+      .get() === 1
+  );
 }
 
 function describe(error: unknown): string {

@@ -22,6 +22,10 @@ const statusSchema = z
     suspect_count: z.int().meta({ description: 'Stock rows marked suspect.' }),
     open_gaps: z.int(),
     last_seq: lastSeqSchema,
+    entries_behind: z
+      .int()
+      .meta({ description: 'Entries of the event log that the tables do not hold yet.' }),
+    behind_since: instant.nullable().meta({ description: 'When the first of them came; null: there is none.' }),
     alive_at: instant.nullable(),
     products: z.int(),
     variants: z.int(),
@@ -98,9 +102,12 @@ export function statusRoutes({
   });
   app.openapi(status, async (c) => {
     const { readsUnderWay, blocked } = operator;
+    const behind = await reader.ask('lag');
     return c.json(
       {
         ...(await source.status()),
+        entries_behind: behind.entries,
+        behind_since: behind.sinceMs,
         reads_under_way: readsUnderWay,
         blocked: blocked && { kind: blocked.kind, message: blocked.message, until: blocked.untilMs },
         alarms: [...alarms.current],

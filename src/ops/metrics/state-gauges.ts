@@ -121,6 +121,16 @@ export function createStateGauges(registry: Registry, now: () => number, shown: 
     'Entries in the event log that are not pruned yet.',
     (at) => at.sample?.logEntries,
   );
+  gauge(
+    'stock_mirror_entries_behind',
+    'Entries of the event log that the tables do not hold yet.',
+    (at) => at.sample?.lag.entries,
+  );
+  gauge(
+    'stock_mirror_seconds_behind',
+    'Age of the first entry that the tables do not hold yet; 0 if they hold all.',
+    (at) => (at.sample === null ? undefined : (age(at.sample.lag.sinceMs) ?? 0)),
+  );
   gauge('stock_mirror_database_bytes', 'Size of the database.', (at) => at.sample?.databaseBytes);
   gauge('stock_mirror_wal_bytes', 'Size of the database’s write-ahead log.', (at) => at.sample?.walBytes);
   gauge(

@@ -1,6 +1,7 @@
 /** The change feed and its position (docs/http-api.md#change-feed, docs/reading-the-mirror.md#following-changes). */
 import type { Db } from '../open.ts';
 import { prepared } from '../prepared.ts';
+import { lag } from './lag.ts';
 
 /** A row of the public view `mirror_changes`. */
 export interface ChangeRow {
@@ -60,6 +61,9 @@ export function changesAfter(
       'SELECT * FROM mirror_changes WHERE seq > ? ORDER BY seq LIMIT ?',
     ).all(args.after ?? now.keptAfterSeq, args.limit + 1);
     const changes = found.slice(0, args.limit);
+    // A mirror that is being brought up to date gives the same numbers out again, with the same meaning.
+    const isReturning = args.after !== null && args.after > now.lastSeq && lag(db).entries > 0;
+    if (isReturning) return { ...now, lastSeq: args.after, changes, hasMore: false };
     return { ...now, changes, hasMore: found.length > changes.length };
   })();
 }

@@ -7,6 +7,7 @@ import { dirname } from 'node:path';
 import type { RunKind, RunState } from '../commands.ts';
 import type { Db } from '../open.ts';
 import { prepared } from '../prepared.ts';
+import { lag, type Lag } from './lag.ts';
 import { owedReads } from './page-overview.ts';
 import { status, type Status } from './status.ts';
 
@@ -15,6 +16,7 @@ export interface StateSample {
   /** When the oldest re-read request that waits for its read was first recorded; null: none waits. */
   readonly oldestDoubtAtMs: number | null;
   readonly logEntries: number;
+  readonly lag: Lag;
   readonly databaseBytes: number;
   readonly walBytes: number;
   /** For a user without privileges. */
@@ -32,6 +34,7 @@ export function stateSample(db: Db): StateSample {
     status: status(db),
     oldestDoubtAtMs: owedReads(db).oldestDoubtAtMs,
     logEntries: prepared<[], number>(db, LOG_ENTRIES).pluck().get() ?? 0,
+    lag: lag(db),
     databaseBytes: pragma(db, 'page_count') * pragma(db, 'page_size'),
   }))();
   const { bavail, bsize } = statfsSync(dirname(db.name));

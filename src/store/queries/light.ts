@@ -3,6 +3,7 @@ import type { Db } from '../open.ts';
 import { deliveryCounts } from './delivery-counts.ts';
 import { runOutcomes, runOutcomesStart, stateSample } from './gauges.ts';
 import { apiQueries } from './api.ts';
+import { lag } from './lag.ts';
 import { pageQueries } from './page.ts';
 import { dueChores, nextReads, notMirrored, scheduledReads, unreadSince } from './queue.ts';
 import {
@@ -28,6 +29,7 @@ export const lightQueries = {
   latestRuns,
   remainingOf,
   status,
+  lag,
   liveCounts,
   lastFullSync,
   failureOf,
