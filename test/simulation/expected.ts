@@ -86,8 +86,8 @@ const DRIFTS: Record<DriftCause, true> = {
   derived: true,
 };
 
-/** Nothing gives the reason `absent`; `operator` is the word about single products. */
-const REASONS: Record<Exclude<Reason, 'absent'>, true> = {
+/** `operator` is the word about single products. */
+const REASONS: Record<Reason, true> = {
   operator: true,
   unmapped: true,
   conflict: true,

@@ -73,7 +73,7 @@ export const READ: readonly Mutant[] = [
   {
     id: 'overlapping-absence-trusted',
     breaks: 'what one of two overlapping reads missed is read again (docs/architecture.md#removals)',
-    file: 'src/core/fold-variant.ts',
+    file: 'src/core/fold-level.ts',
     find: 'return before !== undefined && before.missingAtMs !== null && after.missingAtMs === null;',
     replace: 'return before === undefined && after.missingAtMs === undefined;',
     tests: ['test/core/found-wrong.test.ts'],

@@ -237,7 +237,7 @@ export const REMOVAL: readonly Mutant[] = [
     id: 'told-twice-read-for-ever',
     breaks:
       'a contradiction is read about once more, then by the schedule (docs/architecture.md#details-that-contradict-themselves)',
-    file: 'src/core/fold-variant.ts',
+    file: 'src/core/fold-level.ts',
     find: '  if (!isNews) return;',
     replace: '',
     tests: ['test/core/webhooks-alone.test.ts'],
