@@ -77,6 +77,7 @@ export const CLOCK: readonly Mutant[] = [
     file,
     find: 'dateContradictions: Math.min(DATE_CONTRADICTIONS, dateContradictions + 1) };',
     replace: 'dateContradictions };',
+    first: 'simulation',
     tests: ['test/core/found-wrong.test.ts'],
   },
   {
