@@ -17,7 +17,7 @@ import { Reconciler } from './reconcile/reconciler.ts';
 import { connectService, type ServiceConnection, type ServiceConnectionOptions } from './service/connect.ts';
 import { openStore } from './store/open-store.ts';
 import { createRetention } from './store/retention.ts';
-import type { QueryResult } from './store/queries/index.ts';
+import type { Life } from './store/queries/status.ts';
 import type { Store } from './store/store.ts';
 
 /** What the mirror stands on. Real, except in a simulation. */
@@ -31,7 +31,7 @@ export interface Platform {
   readonly random: () => number;
 }
 
-const REAL: Platform = {
+export const REAL: Platform = {
   openStore,
   connect: connectService,
   listen,
@@ -69,10 +69,8 @@ export async function openMirror(
     onCheckpointNews: ({ message, ...details }) => log.warn(details, message),
     onHistoryNews: ({ message, ...details }) => log.warn(details, message),
   });
-  const life = await store.reader.ask('lastLife').catch(async (error: unknown) => {
-    await store.close();
-    throw error;
-  });
+  // From the writer, which is there: the reader's thread is still being started.
+  const { life } = store;
   const clock = createClock(Math.max(life.aliveAtMs ?? 0, life.lastLogAtMs ?? 0, life.lastRunAtMs ?? 0));
   const { client, tokens } = platform.connect({
     baseUrl: config.service.baseUrl,
@@ -122,7 +120,7 @@ const CLOCK_TOLERANCE_MS = 5_000;
 const UNTOLD_SILENCE_MS = 60_000;
 
 /** A database that was filled without ever listening has been silent since it was filled. */
-function silenceMs(life: QueryResult<'lastLife'>, wallNowMs: number): number | null {
+function silenceMs(life: Life, wallNowMs: number): number | null {
   const lastAtMs = life.aliveAtMs ?? life.lastFullSyncAtMs;
   if (lastAtMs === null) return null;
   if (lastAtMs > wallNowMs + CLOCK_TOLERANCE_MS) return UNTOLD_SILENCE_MS;
@@ -190,6 +188,9 @@ export async function startService(
     // Listen before anything is read: a change that a read misses must arrive as a delivery.
     const webhook = await listenAt(platform, intake, config.webhook);
     listeners.push(webhook);
+    // `/healthz` waits for the heartbeat, and the heartbeat not for the reader's thread, which is still being started.
+    const repairing = reconciler.repairSilence(silenceMs, () => pulse.begin());
+    repairing.catch(() => undefined);
     const { createOpsApp } = await loading;
     const ops = createOpsApp({
       reader: store.reader,
@@ -212,8 +213,7 @@ export async function startService(
     watch.start();
     timeline.start();
     sampler.start();
-    await reconciler.repairSilence(silenceMs);
-    pulse.begin();
+    await repairing;
     await pulse.check();
     clock.onStandstill((silentMs) => {
       watch.stoodStill();

@@ -33,6 +33,12 @@ const REAL_THREADS: StoreThreads = {
   checkpointer: (path) => startThread('checkpoint-thread', path, 3),
 };
 
+/** The writer's thread is started at once, and the others when they are asked for. To be given to `openStore`. */
+export function startWriterAhead(path: string): StoreThreads {
+  const writer = REAL_THREADS.writer(path);
+  return { ...REAL_THREADS, writer: () => writer };
+}
+
 /** @throws StoreError when the database is in use, not a database, too new, or out of reach. */
 export async function openStore(
   path: string,
@@ -59,5 +65,5 @@ export async function openStore(
     await writer.close();
   };
   let closed: Promise<void> | null = null;
-  return { writer, reader, close: () => (closed ??= close()) };
+  return { writer, reader, life: writer.life, close: () => (closed ??= close()) };
 }

@@ -3,6 +3,7 @@ import type { BranchCounts, Appended } from './writer.ts';
 import type { CommandArgs, CommandName, CommandResult } from './commands.ts';
 import type { NewEntry } from './log.ts';
 import type { QueryArgs, QueryName, QueryResult } from './queries/index.ts';
+import type { Life } from './queries/status.ts';
 
 export type AppendListener = (appended: Appended, kind: NewEntry['kind'] | 'delivery') => void;
 
@@ -31,6 +32,8 @@ export interface StoreReader {
 export interface Store {
   readonly writer: StoreWriter;
   readonly reader: StoreReader;
+  /** What was there when it was opened. */
+  readonly life: Life;
   /** Commits what waits, then closes the file. */
   close(): Promise<void>;
 }

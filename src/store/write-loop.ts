@@ -5,6 +5,7 @@
 import type { HistoryNews } from './epoch.ts';
 import { StoreError, type StoreErrorKind } from './errors.ts';
 import type { Db } from './open.ts';
+import { lastLife, type Life } from './queries/status.ts';
 import type { Owner } from './thread.ts';
 import { Writer, type Appended, type Input, type Result } from './writer.ts';
 
@@ -43,7 +44,12 @@ export type Outcome =
   | { readonly id: number; readonly ok: false; readonly error: PlainError };
 
 export type FromWriter =
-  | { readonly type: 'opened'; readonly lastSeq: number; readonly news: readonly HistoryNews[] }
+  | {
+      readonly type: 'opened';
+      readonly lastSeq: number;
+      readonly news: readonly HistoryNews[];
+      readonly life: Life;
+    }
   | { readonly type: 'refused'; readonly error: PlainError }
   | Outcomes
   | { readonly type: 'closed'; readonly id: number; readonly news: readonly HistoryNews[] };
@@ -172,7 +178,7 @@ export function serveWriter(owner: Owner<ToWriter, FromWriter>, open: () => OwnD
     owner.post({ type: 'closed', id: closing, news: lastNews });
     owner.close();
   });
-  owner.post({ type: 'opened', lastSeq: writer.lastSeq, news });
+  owner.post({ type: 'opened', lastSeq: writer.lastSeq, news, life: lastLife(db) });
 }
 
 /** @returns the first of them, at most so many, and at least one however large it is. */

@@ -4,6 +4,7 @@ import type { CommandArgs, CommandName, CommandResult } from './commands.ts';
 import type { HistoryNews } from './epoch.ts';
 import { StoreError } from './errors.ts';
 import type { NewEntry } from './log.ts';
+import type { Life } from './queries/status.ts';
 import type { AppendListener, StoreWriter } from './store.ts';
 import type { Thread } from './thread.ts';
 import type { FromWriter, OtherInput, Outcome, Outcomes, ToWriter, WaitingOther } from './write-loop.ts';
@@ -53,6 +54,7 @@ export class WriterClient implements StoreWriter {
   readonly #unsentReads: WaitingOther[] = [];
   #readsTimer: NodeJS.Timeout | undefined;
   #lastSeq = 0;
+  #life: Life | null = null;
   #waitingBytes = 0;
   #ended: StoreError | null = null;
   #closing = false;
@@ -81,6 +83,7 @@ export class WriterClient implements StoreWriter {
         if (message.type === 'opened') {
           opened = true;
           client.#lastSeq = message.lastSeq;
+          client.#life = message.life;
           message.news.forEach(onHistoryNews);
           resolve(client);
           return;
@@ -105,6 +108,12 @@ export class WriterClient implements StoreWriter {
 
   get lastSeq(): number {
     return this.#lastSeq;
+  }
+
+  /** As the writer found it when it opened the database. */
+  get life(): Life {
+    if (this.#life === null) throw new Error('the database is not open');
+    return this.#life;
   }
 
   get waitingBytes(): number {

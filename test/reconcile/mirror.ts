@@ -63,6 +63,7 @@ export function newStore(): OpenedStore {
       },
       branchCounts: () => Promise.resolve(writer.branchCounts()),
     },
+    life: queries.lastLife(db),
     reader: {
       ask: async (name, ...args) => {
         await Promise.resolve();

@@ -103,13 +103,15 @@ export function status(db: Db): Status {
 }
 
 /** What a start needs to know of the mirror's previous run. */
-export function lastLife(db: Db): {
+export interface Life {
   readonly aliveAtMs: number | null;
   readonly lastFullSyncAtMs: number | null;
   readonly lastLogAtMs: number | null;
   /** When the latest unfinished run began. */
   readonly lastRunAtMs: number | null;
-} {
+}
+
+export function lastLife(db: Db): Life {
   const row = prepared<[], { aliveAtMs: number | null; lastFullSyncAtMs: number | null }>(
     db,
     'SELECT alive_at_ms AS aliveAtMs, last_full_sync_at_ms AS lastFullSyncAtMs FROM service_state',
