@@ -76,6 +76,7 @@ const FACTS: Record<Exclude<Fact['kind'], 'change' | 'level' | 'wrong_store'>, t
   moved: true,
   not_found: true,
   clock_contradiction: true,
+  date: true,
 };
 
 const DRIFTS: Record<DriftCause, true> = {
