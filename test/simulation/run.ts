@@ -120,8 +120,8 @@ class Run {
     (productId, detail) => {
       this.#promises.sawDetail(productId, detail);
       const { sampledAtMs, sentAtMs } = detail;
-      if (sampledAtMs === null) return;
-      const isTrue = this.#stage.mistakes.size === 0;
+      // One that was never sampled, a 404 of a broken store, shows nothing of what is there.
+      const isTrue = sampledAtMs !== null && this.#stage.mistakes.size === 0;
       this.#seen.answered({ productId, sentAtMs, sampledAtMs, isTrue });
     },
   );

@@ -13,8 +13,8 @@ export interface Sighting {
   readonly productId: string;
   /** Mirror's time, as the event log has it. */
   readonly sentAtMs: number;
-  /** Real time. */
-  readonly sampledAtMs: number;
+  /** Real time. Null: it was not sampled at all. */
+  readonly sampledAtMs: number | null;
   /** It shows what the store has. */
   readonly isTrue: boolean;
 }
@@ -74,7 +74,7 @@ export class Seen {
     if (sighting === undefined) return;
     product.sightings = product.sightings.filter((one) => one !== sighting);
     product.watchUntilMs = this.#nowMs() + WATCH_MS;
-    product.seenAtMs = sighting.isTrue ? Math.max(product.seenAtMs ?? 0, sighting.sampledAtMs) : null;
+    product.seenAtMs = sighting.isTrue ? Math.max(product.seenAtMs ?? 0, sighting.sampledAtMs ?? 0) : null;
   }
 
   /** The mirror was told of a change. */
