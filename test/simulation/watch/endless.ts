@@ -8,8 +8,8 @@ import type { Fact } from '../../../src/core/fact.ts';
 
 /** A change as late as this is prompt. */
 const PROMPT_MS = 500;
-/** Three prove it; what is late meanwhile begins it anew. */
-const MOST_SEEN = 20;
+/** Three in a row prove it, and where a level changes again before it is read they are seldom in a row. */
+const MOST_SEEN = 60;
 const MOST_READS = 20;
 
 interface Hidden {
@@ -48,6 +48,7 @@ export class Endless {
   ): void {
     const isPrompt = changes.every((change) => atMs + this.#offsetMs - change.updateTimeMs < PROMPT_MS);
     for (const fact of facts) {
+      if (fact.kind === 'date') this.#seen = 0;
       if (fact.kind !== 'change' && fact.kind !== 'webhooks_alone') continue;
       const key = `${fact.variantId}/${fact.warehouseId}`;
       if (fact.kind === 'change' && fact.branch === 'gone, in doubt') {
