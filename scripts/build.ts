@@ -1,35 +1,32 @@
-/** Compiles src/ into dist/: `npm run build`. Part of `npm run pack`. */
-import { execFileSync } from 'node:child_process';
+/** Makes dist/ of src/: `npm run build`. Part of `npm run pack`. */
 import { chmodSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { bundle } from './build/bundle.ts';
+import { declare } from './build/declarations.ts';
+import { licencesOf } from './build/licences.ts';
 
-const root = new URL('../', import.meta.url);
+const root = fileURLToPath(new URL('../', import.meta.url));
 
-/** Ends the process with 1, and leaves no dist/, when it fails. */
-export function build(): void {
-  const dist = new URL('dist/', root);
-  const bin = fileURLToPath(new URL('bin.js', dist));
-
+/** @returns the packages that dist/ needs beside it. Ends the process with 1, and leaves no dist/, when it fails. */
+export async function build(): Promise<ReadonlySet<string>> {
+  const dist = join(root, 'dist');
   // A file that was deleted from src/ must not survive in the package.
   rmSync(dist, { recursive: true, force: true });
-
   try {
-    const tsc = createRequire(import.meta.url).resolve('typescript/bin/tsc');
-    execFileSync(process.execPath, [tsc, '--project', 'tsconfig.build.json'], {
-      cwd: fileURLToPath(root),
-      // What is printed on the standard output is npm's answer alone, when it packs.
-      stdio: ['ignore', 2, 2],
-    });
-  } catch {
-    // What tsc wrote in spite of its errors must not be mistaken for a build; it has printed them.
+    const { imported, held } = await bundle(root, dist);
+    const named = declare(root, dist);
+    writeFileSync(join(dist, 'third-party-licences.txt'), licencesOf(root, held));
+    const bin = join(dist, 'bin.js');
+    writeFileSync(bin, `#!/usr/bin/env node\n${readFileSync(bin, 'utf8')}`);
+    chmodSync(bin, 0o755);
+    return new Set([...imported, ...named]);
+  } catch (error) {
+    // What was written in spite of the error must not be mistaken for a build.
     rmSync(dist, { recursive: true, force: true });
-    process.stderr.write('error: the build failed, and dist/ was removed\n');
+    process.stderr.write(`error: the build failed, and dist/ was removed: ${String(error)}\n`);
     process.exit(1);
   }
-
-  writeFileSync(bin, `#!/usr/bin/env node\n${readFileSync(bin, 'utf8')}`);
-  chmodSync(bin, 0o755);
 }
 
-if (import.meta.main) build();
+if (import.meta.main) await build();

@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { basename, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { bytesOnDisk, installPackage, packagesOfEntry } from './footprint/package.ts';
+import { bytesOnDisk, installPackage, loadedByEntry } from './footprint/package.ts';
 import { makeHome, processorOf, startOf } from './footprint/processes.ts';
 
 const { values, positionals } = parseArgs({
@@ -37,12 +37,11 @@ try {
   ];
   for (const [number, project] of projects.entries()) {
     const installed = installPackage(project, join(folder, String(number)));
-    const client = packagesOfEntry(installed, './client');
-    const clientBytes = [...client.values()].reduce((sum, path) => sum + bytesOnDisk(path), 0);
+    const client = loadedByEntry(installed, './client');
     const name = number === 0 ? 'this' : basename(project);
     console.log(`${name}: installed ${megabytes(bytesOnDisk(installed.prefix))}`);
     console.log(
-      `${name}: stock-mirror/client loads ${megabytes(clientBytes)} of packages: ${[...client.keys()].join(', ')}`,
+      `${name}: stock-mirror/client loads ${megabytes(client.bytes)}, with code of ${[...client.packages].join(', ')}`,
     );
     const home = join(folder, `home-${number}`);
     mkdirSync(home);

@@ -31,6 +31,7 @@ const NOT_OF_BUNDLED = ['files', 'gypfile', 'scripts', 'dependencies', 'devDepen
 
 interface Manifest {
   readonly files: readonly string[];
+  readonly dependencies: Readonly<Record<string, string>>;
 }
 
 const readManifest = (path: string): Manifest => JSON.parse(readFileSync(path, 'utf8')) as Manifest;
@@ -41,6 +42,16 @@ function writeManifest(folder: string, manifest: object): void {
 
 function without(manifest: Manifest, names: readonly string[]): Record<string, unknown> {
   return Object.fromEntries(Object.entries(manifest).filter(([name]) => !names.includes(name)));
+}
+
+/** @param needed the packages that dist/ does not hold. */
+function rangesOf(needed: ReadonlySet<string>, manifest: Manifest): Record<string, string> {
+  const ranges = [...needed].toSorted().map((name) => {
+    const range = manifest.dependencies[name];
+    if (range === undefined) throw new Error(`dist/ needs ${name}, which is no dependency of the project`);
+    return [name, range] as const;
+  });
+  return Object.fromEntries(ranges);
 }
 
 function copy(from: string, to: string, paths: Iterable<string>): void {
@@ -57,12 +68,16 @@ function bundle(folder: string): void {
   writeManifest(to, without(readManifest(join(from, 'package.json')), NOT_OF_BUNDLED));
 }
 
-function pack(destination: string, isJson: boolean): void {
-  build();
+async function pack(destination: string, isJson: boolean): Promise<void> {
+  const needed = await build();
   const folder = mkdtempSync(join(tmpdir(), 'stock-mirror-pack-'));
   try {
     const manifest = readManifest(join(root, 'package.json'));
-    writeManifest(folder, { ...without(manifest, OF_THE_PROJECT), bundleDependencies: [BUNDLED] });
+    writeManifest(folder, {
+      ...without(manifest, OF_THE_PROJECT),
+      dependencies: rangesOf(needed, manifest),
+      bundleDependencies: [BUNDLED],
+    });
     copy(root, folder, new Set([...manifest.files, ...ALWAYS]));
     bundle(folder);
     const args = ['pack', '--pack-destination', resolve(destination), ...(isJson ? ['--json'] : [])];
@@ -78,5 +93,5 @@ if (import.meta.main) {
   const { values } = parseArgs({
     options: { destination: { type: 'string', default: '.' }, json: { type: 'boolean', default: false } },
   });
-  pack(values.destination, values.json);
+  await pack(values.destination, values.json);
 }

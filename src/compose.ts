@@ -32,7 +32,7 @@ export interface Platform {
   readonly random: () => number;
 }
 
-const REAL: Platform = {
+export const REAL: Platform = {
   openStore,
   connect: connectService,
   listen,
@@ -70,6 +70,7 @@ export async function openMirror(
     onCheckpointNews: ({ message, ...details }) => log.warn(details, message),
     onHistoryNews: ({ message, ...details }) => log.warn(details, message),
   });
+  // From the event log, which is there: the mirror is still being opened.
   const { life } = store;
   const clock = createClock(Math.max(life.aliveAtMs ?? 0, life.lastAtMs ?? 0));
   const { client, tokens } = platform.connect({
@@ -188,8 +189,13 @@ export async function startService(
     // Listen before anything is read: a change that a read misses must arrive as a delivery.
     const webhook = await listenAt(platform, intake, config.webhook);
     listeners.push(webhook);
+    // `/healthz` waits for the heartbeat, and the heartbeat not for the mirror, which is still being opened.
+    const repairing = untilCommitted(
+      async () => reconciler.repairSilence(await mirror.silenceMs(), () => pulse.begin()),
+      { log, signal: stopping.signal },
+    );
+    repairing.catch(() => undefined);
     await store.opened;
-    const silenceMs = await mirror.silenceMs();
     const { createOpsApp } = await loading;
     const ops = createOpsApp({
       reader: store.reader,
@@ -212,8 +218,7 @@ export async function startService(
     watch.start();
     timeline.start();
     sampler.start();
-    await untilCommitted(() => reconciler.repairSilence(silenceMs), { log, signal: stopping.signal });
-    pulse.begin();
+    await repairing;
     await pulse.check();
     clock.onStandstill((silentMs) => {
       watch.stoodStill();

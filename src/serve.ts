@@ -2,12 +2,11 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { authorityOf } from './authority.ts';
+import type { startService } from './compose.ts';
 import { ConfigError, formatConfigError, loadConfig } from './config.ts';
-import { createLog } from './log.ts';
-import { startService } from './compose.ts';
 import { keepHeapsSmall } from './heap.ts';
-import { addProcessMetrics } from './ops/metrics/process-metrics.ts';
 import { StoreError } from './store/errors.ts';
+import { openStore, startLogAhead } from './store/open-store.ts';
 
 /** The drain must end within this time, or the process ends without it. */
 const STOP_WITHIN_MS = 4_500;
@@ -30,6 +29,16 @@ export async function runService(): Promise<number> {
     return 2;
   }
   keepHeapsSmall();
+  const asked = Promise.withResolvers<keyof typeof CODE_OF>();
+  process.once('SIGTERM', () => asked.resolve('SIGTERM'));
+  process.once('SIGINT', () => asked.resolve('SIGINT'));
+  // Opens the database on another core, while this one loads the rest of the program.
+  const threads = startLogAhead(config.database.path);
+  const [{ createLog }, { REAL, startService }, { addProcessMetrics }] = await Promise.all([
+    import('./log.ts'),
+    import('./compose.ts'),
+    import('./ops/metrics/process-metrics.ts'),
+  ]);
   const log = createLog(config.logLevel);
   for (const { name, problem, remedy } of config.warnings)
     log.warn({ remedy }, `configuration: ${name} ${problem}`);
@@ -41,14 +50,15 @@ export async function runService(): Promise<number> {
     );
     ending.resolve(1);
   };
-  const onSignal = (signal: keyof typeof CODE_OF): void => {
+  void asked.promise.then((signal) => {
     log.info({ signal }, 'stopping');
     ending.resolve(CODE_OF[signal]);
-  };
-  process.once('SIGTERM', () => onSignal('SIGTERM'));
-  process.once('SIGINT', () => onSignal('SIGINT'));
+  });
 
-  const starting = startService(config, log, onDeath);
+  const starting = startService(config, log, onDeath, {
+    ...REAL,
+    openStore: (path, events) => openStore(path, events, threads),
+  });
   let service;
   try {
     service = await Promise.race([inTime(starting, log), ending.promise]);

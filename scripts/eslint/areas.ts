@@ -13,7 +13,7 @@ export interface Area {
 }
 
 /** Small things that everybody but core/ may use. */
-const SHARED = ['log', 'logger', 'secret', 'send-queues', 'slots'];
+const SHARED = ['log', 'logger', 'own-files', 'secret', 'send-queues', 'slots'];
 const WORKING = ['core', 'service', 'store', 'intake', 'reconcile', 'ops', ...SHARED];
 /** Everything but the entries themselves, which nothing imports. */
 const FOR_ENTRIES = [
@@ -60,6 +60,7 @@ export const AREAS: Readonly<Record<string, Area>> = {
   log: { imports: ['secret', 'log-lines'] },
   'log-lines': { imports: [] },
   logger: { imports: ['secret', 'log'] },
+  'own-files': { imports: [], packages: 'node' },
   secret: { imports: [], packages: 'none' },
   slots: { imports: [], packages: 'none' },
   compose: COMPOSITION,

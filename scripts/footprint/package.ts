@@ -64,12 +64,14 @@ const LISTING = `
   registerHooks({ load: (url, context, next) => { urls.add(url); return next(url, context); } });
   process.once('exit', () => process.stderr.write('LOADED ' + JSON.stringify([...urls]) + '\\n'));`;
 
-/** The npm packages that a Node with these arguments loads, with their folders. */
-export function packagesLoaded(
-  args: readonly string[],
-  cwd: string,
-  env: NodeJS.ProcessEnv = userEnv,
-): Map<string, string> {
+export interface Loaded {
+  /** The npm packages whose code is loaded, from their folders or out of the build's files. */
+  readonly packages: ReadonlySet<string>;
+  readonly bytes: number;
+}
+
+/** What a Node with these arguments loads, other than Node itself; of a package with a folder all that is in it. */
+export function loadedBy(args: readonly string[], cwd: string, env: NodeJS.ProcessEnv = userEnv): Loaded {
   const { stderr } = spawnSync(
     process.execPath,
     ['--import', `data:text/javascript,${encodeURIComponent(LISTING)}`, ...args],
@@ -77,20 +79,31 @@ export function packagesLoaded(
   );
   const listed = /^LOADED (.*)$/m.exec(stderr)?.[1];
   if (listed === undefined) throw new Error(`node ${args.join(' ')} did not list what it loads: ${stderr}`);
-  const found = new Map<string, string>();
+  const packages = new Set<string>();
+  const paths = new Set<string>();
   for (const url of JSON.parse(listed) as string[]) {
-    const [folder, name] = /^file:\/\/(.*\/node_modules\/((?:@[^/]+\/)?[^/]+))\//.exec(url)?.slice(1) ?? [];
-    if (folder !== undefined && name !== undefined && name !== 'stock-mirror') found.set(name, folder);
+    if (!url.startsWith('file:')) continue;
+    const [path] = url.slice('file://'.length).split('?') as [string];
+    const [folder, name] = /^(.*\/node_modules\/((?:@[^/]+\/)?[^/]+))\//.exec(path)?.slice(1) ?? [];
+    if (folder !== undefined && name !== undefined && name !== 'stock-mirror') {
+      packages.add(name);
+      paths.add(folder);
+      continue;
+    }
+    paths.add(path);
+    // As the build marks where each file begins that it has put into this one.
+    const marks = /^\/\/ node_modules\/(?:.*\/node_modules\/)?((?:@[^/]+\/)?[^/]+)\//gm;
+    for (const [, held = ''] of readFileSync(path, 'utf8').matchAll(marks)) packages.add(held);
   }
-  return found;
+  return { packages, bytes: [...paths].reduce((sum, path) => sum + bytesOnDisk(path), 0) };
 }
 
 /** What a program loads that imports one of the package's entries. */
-export function packagesOfEntry(installed: Installed, entry: string): Map<string, string> {
+export function loadedByEntry(installed: Installed, entry: string): Loaded {
   const { exports } = JSON.parse(readFileSync(join(installed.folder, 'package.json'), 'utf8')) as {
     exports: Record<string, { default: string }>;
   };
   const file = exports[entry]?.default;
   if (file === undefined) throw new Error(`the package has no ${entry}`);
-  return packagesLoaded([join(installed.folder, file)], installed.folder);
+  return loadedBy([join(installed.folder, file)], installed.folder);
 }

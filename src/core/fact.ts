@@ -68,4 +68,6 @@ export type Fact =
     }
   | { readonly kind: 'not_found'; readonly productId: string }
   | { readonly kind: 'clock_contradiction' }
+  /** Changes have shown the Date of the answers to be wrong, or it agrees with them again. */
+  | { readonly kind: 'date'; readonly isDropped: boolean }
   | { readonly kind: 'wrong_store'; readonly expected: string; readonly found: string };

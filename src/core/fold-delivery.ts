@@ -62,7 +62,7 @@ function foldChange(ledger: Ledger, entry: DeliveryEntry, change: StockChange): 
     variantGoneAtMs: variant.goneAtMs,
   });
   if (before !== undefined && outcome.branch === '4a seen by the read' && !ahead) {
-    ledger.state = { ...ledger.state, ...weighDate(ledger.state, before, change, entry.atMs) };
+    ledger.setDateContradictions(weighDate(ledger.state, before, change, entry.atMs).dateContradictions);
   }
   ledger.report({
     kind: 'change',

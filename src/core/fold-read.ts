@@ -52,7 +52,10 @@ function readContext(ledger: Ledger, entry: ReadEntry, product: Product | undefi
     ledger.state = { ...ledger.state, offsetFloorMs: null, offsetFloorPreviousMs: null };
   }
   const { ceilingMs, dateContradictions } = window;
-  if (ceilingMs !== null) ledger.state = { ...ledger.state, offsetCeilingMs: ceilingMs, dateContradictions };
+  if (ceilingMs !== null) {
+    ledger.state = { ...ledger.state, offsetCeilingMs: ceilingMs };
+    ledger.setDateContradictions(dateContradictions);
+  }
   return {
     s0: entry.s0,
     sentAtMs: entry.sentAtMs,

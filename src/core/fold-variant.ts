@@ -1,30 +1,15 @@
-/** Applies one variant of a product read: its levels, its total, its description. */
-import type { LevelSnapshot, VariantSnapshot } from './entry.ts';
-import type { DriftCause } from './fact.ts';
+/** Applies one variant of a product read: its total and its description, after its levels. */
+import { BY_A_READ, driftCause, reportDrift } from './drift.ts';
+import type { VariantSnapshot } from './entry.ts';
 import { judgeCells } from './fold-absence.ts';
 import { noteComponent } from './fold-delivery.ts';
+import { foldLevel, isShownAgain, noteContradiction } from './fold-level.ts';
 import type { Ledger } from './ledger.ts';
-import { CONTRADICTION_RETRY_MS, EARLIEST_MS, REPLICA_LAG_MS, UNSETTLED_MS } from './limits.ts';
-import { isConcurrent, mergeLevel, type ReadContext } from './merge-read.ts';
-import type { Cell, Product, Variant } from './model.ts';
-import type { RemovalGuard } from './removal-guard.ts';
+import { EARLIEST_MS, REPLICA_LAG_MS, UNSETTLED_MS } from './limits.ts';
+import { isConcurrent, type ReadContext } from './merge-read.ts';
+import type { Product, Variant } from './model.ts';
 import { unmappedVariant } from './unknown.ts';
-
-/** What a row of the feed has that a read writes. */
-const BY_A_READ = { source: 'read', orderId: null, userId: null, updateTimeMs: null } as const;
-
-export interface VariantSighting {
-  readonly variant: VariantSnapshot;
-  readonly product: Product;
-  readonly requestId: string | null;
-  readonly guard: RemovalGuard;
-  /** The product's name changed, and with it what its variants' rows show. */
-  readonly renamed: boolean;
-  /** The product was not read since the last downtime. */
-  readonly inDowntime: boolean;
-  /** A contradiction was known before the read. */
-  readonly inConflict: boolean;
-}
+import type { VariantSighting } from './variant-sighting.ts';
 
 /** @returns whether the read shows the variant otherwise than the mirror did, in what a read alone may change. */
 export function foldVariant(ledger: Ledger, sighting: VariantSighting, read: ReadContext): boolean {
@@ -51,10 +36,7 @@ export function foldVariant(ledger: Ledger, sighting: VariantSighting, read: Rea
   let explainedQty = 0;
   let differs = false;
   for (const level of seen.levels ?? []) {
-    const folded =
-      level.isContradictory === true
-        ? foldContradiction(ledger, sighting, level, read)
-        : foldLevel(ledger, sighting, level, read);
+    const folded = foldLevel(ledger, sighting, level, read);
     explainedQty += folded.explainedQty;
     differs ||= folded.differs;
   }
@@ -115,102 +97,6 @@ function isOwner(ledger: Ledger, variant: Variant, product: Product, read: ReadC
     });
   }
   return isLater;
-}
-
-/**
- * The detail tells one figure twice, and not the same: it settles nothing. What was known stays, suspect until a change or
- * a detail without the contradiction sets it; what was not known is shown as it stands first. One more read may find that
- * it was a moment's. After that it is the store's to mend, and the schedule looks.
- */
-function foldContradiction(
-  ledger: Ledger,
-  sighting: VariantSighting,
-  level: LevelSnapshot,
-  read: ReadContext,
-): FoldedLevel {
-  const { tables } = ledger;
-  const { variantId } = sighting.variant;
-  const { warehouseId } = level;
-  const before = tables.cell(variantId, warehouseId);
-  const isShown = before !== undefined && before.goneAtMs === null;
-  if (read.superseded) return { explainedQty: 0, differs: false };
-  noteContradiction(ledger, sighting, warehouseId);
-  const folded = isShown ? { explainedQty: 0, differs: false } : foldLevel(ledger, sighting, level, read);
-  const cell = tables.cell(variantId, warehouseId);
-  if (cell === undefined || cell.goneAtMs !== null) return folded;
-  tables.putCell({ ...cell, missingAtMs: null, unseenReads: 0, unexplainedAtMs: ledger.entry.atMs });
-  return folded;
-}
-
-/** @param warehouseId null: the variant's total. To be called before its levels are marked. */
-function noteContradiction(
-  ledger: Ledger,
-  { variant: { variantId }, product: { productId } }: VariantSighting,
-  warehouseId: string | null,
-): void {
-  ledger.report({ kind: 'contradiction', productId, variantId, warehouseId });
-  const isNews = ledger.tables
-    .cellsOf(variantId)
-    .some(
-      (cell) =>
-        cell.goneAtMs === null &&
-        cell.unexplainedAtMs === null &&
-        (warehouseId === null || cell.warehouseId === warehouseId),
-    );
-  if (!isNews) return;
-  ledger.oblige(productId, 'conflict', { notBeforeMs: ledger.entry.atMs + CONTRADICTION_RETRY_MS });
-}
-
-interface FoldedLevel {
-  /** By how much the level explains a movement of the total. */
-  readonly explainedQty: number;
-  /** The read set the level, or shows it although an earlier one did not. */
-  readonly differs: boolean;
-}
-
-function foldLevel(
-  ledger: Ledger,
-  sighting: VariantSighting,
-  level: LevelSnapshot,
-  read: ReadContext,
-): FoldedLevel {
-  const { tables } = ledger;
-  const { variant, product, requestId } = sighting;
-  const before = tables.cell(variant.variantId, level.warehouseId);
-  const outcome = mergeLevel(before, variant.variantId, level, read);
-  ledger.report({
-    kind: 'level',
-    branch: outcome.branch,
-    variantId: variant.variantId,
-    warehouseId: level.warehouseId,
-  });
-  if (outcome.oblige) ledger.oblige(product.productId, 'conflict');
-  if (outcome.cell === null) return { explainedQty: 0, differs: false };
-  const cell: Cell = read.superseded ? outcome.cell : { ...outcome.cell, unseenReads: 0 };
-  if (outcome.overwritten === null) {
-    const revalued = before?.onHand !== cell.onHand || before.reservedQty !== cell.reservedQty;
-    tables.putCell(revalued ? { ...cell, changeSeq: ledger.nextChangeSeq() } : cell);
-    return { explainedQty: 0, differs: isShownAgain(before, cell) };
-  }
-  const { oldQty } = outcome.overwritten;
-  const newQty = cell.qty;
-  const cause =
-    oldQty === null || before === undefined ? null : driftCause(ledger, sighting, level.warehouseId);
-  const changeSeq = ledger.appendChange({
-    variantId: variant.variantId,
-    warehouseId: level.warehouseId,
-    sku: variant.sku,
-    oldQty,
-    newQty,
-    ...BY_A_READ,
-    reason: cause ?? (before === undefined ? 'first_read' : 'restored'),
-    requestId,
-  });
-  tables.putCell({ ...cell, changeSeq });
-  if (oldQty !== null && cause !== null) {
-    reportDrift(ledger, sighting, cause, level.warehouseId, oldQty, newQty);
-  }
-  return { explainedQty: newQty - (oldQty ?? 0), differs: true };
 }
 
 function moveTotal(variant: Variant, byQty: number): Variant {
@@ -292,34 +178,6 @@ function tellsLevels({ levels }: VariantSnapshot): boolean {
   return levels?.every(({ isContradictory }) => isContradictory !== true) === true;
 }
 
-/** @param warehouseId null: the variant's total. */
-function driftCause(ledger: Ledger, sighting: VariantSighting, warehouseId: string | null): DriftCause {
-  if (warehouseId === null && sighting.variant.kind === 'bundle') return 'derived';
-  const gaps = ledger.tables.gapsOf(sighting.variant.variantId);
-  if (gaps.some((gap) => warehouseId === null || gap.warehouseId === warehouseId)) return 'gap';
-  if (sighting.inDowntime) return 'downtime';
-  return sighting.inConflict ? 'conflict' : 'lost_tail';
-}
-
-function reportDrift(
-  ledger: Ledger,
-  sighting: VariantSighting,
-  cause: DriftCause,
-  warehouseId: string | null,
-  oldQty: number,
-  newQty: number,
-): void {
-  ledger.report({
-    kind: 'drift',
-    cause,
-    productId: sighting.product.productId,
-    variantId: sighting.variant.variantId,
-    warehouseId,
-    oldQty,
-    newQty,
-  });
-}
-
 function describe(variant: Variant, seen: VariantSnapshot, productId: string): Variant {
   return {
     ...variant,
@@ -340,14 +198,6 @@ function describe(variant: Variant, seen: VariantSnapshot, productId: string): V
 /** What the rows of the variant's warehouses show of the variant. */
 function isRedescribed(before: Variant, after: Variant): boolean {
   return before.productId !== after.productId || before.name !== after.name || before.sku !== after.sku;
-}
-
-/** A read did not show it, and this one does. */
-function isShownAgain(
-  before: { readonly missingAtMs: number | null } | undefined,
-  after: { readonly missingAtMs: number | null },
-): boolean {
-  return before !== undefined && before.missingAtMs !== null && after.missingAtMs === null;
 }
 
 /** What is on hand or reserved apart: no webhook tells it, and its own instant says how old it is. */

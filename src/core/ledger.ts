@@ -1,6 +1,6 @@
 /** One entry's work on the tables: hands out change numbers, collects the state, and puts doubts on record. */
 import type { Fact } from './fact.ts';
-import { CANARY_CROWD_MS, CANARY_PRODUCTS, REMOVAL_CONFIRM_MS } from './limits.ts';
+import { CANARY_CROWD_MS, CANARY_PRODUCTS, DATE_CONTRADICTIONS, REMOVAL_CONFIRM_MS } from './limits.ts';
 import type { Change, MirrorState, Variant } from './model.ts';
 import { addDoubt, isMet, type Doubt } from './obligation.ts';
 import type { Tables } from './tables.ts';
@@ -76,6 +76,15 @@ export class Ledger {
     if (variant.lookupAtMs !== null) return touched;
     this.report({ kind: 'unmapped', variantId: variant.variantId });
     return { ...touched, lookupAtMs: this.entry.atMs };
+  }
+
+  /** How many changes have contradicted the Date of the answers, one after the other. Enough of them, and it is dropped. */
+  setDateContradictions(dateContradictions: number): void {
+    const before = this.state.dateContradictions;
+    if (before === dateContradictions) return;
+    this.state = { ...this.state, dateContradictions };
+    const isDropped = dateContradictions >= DATE_CONTRADICTIONS;
+    if (isDropped !== before >= DATE_CONTRADICTIONS) this.report({ kind: 'date', isDropped });
   }
 
   /** As old as the first sighting: one repeated by each read must not put off the other doubts about the product. */

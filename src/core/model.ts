@@ -112,7 +112,6 @@ export type Reason =
   | 'canary'
   | 'bundle'
   | 'listed'
-  | 'absent'
   | 'stale';
 
 /** A re-read request: the product must be read by a read that starts later. */

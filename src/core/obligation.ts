@@ -16,7 +16,6 @@ const PRIORITY_OF_REASON: Record<Reason, number> = {
   canary: PRIORITY.gap,
   listed: PRIORITY.downtime,
   bundle: PRIORITY.stale,
-  absent: PRIORITY.stale,
   stale: PRIORITY.stale,
 };
 

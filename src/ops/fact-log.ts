@@ -100,6 +100,16 @@ export class FactLog {
           'the store’s clock or this machine’s has jumped: more products are re-read for a while, and figures stay correct; if this goes on, check both clocks',
         );
         return;
+      case 'date':
+        this.#say(
+          fact.isDropped ? 'warn' : 'info',
+          fact,
+          { seq, isDropped: fact.isDropped },
+          fact.isDropped
+            ? 'the Date of the store’s answers is wrong, by the times of its changes (a balancer with a clock of its own?): the mirror does without it, and figures stay correct; report it to the store'
+            : 'the Date of the store’s answers agrees with the times of its changes again',
+        );
+        return;
       case 'change':
       case 'level':
       case 'gap_opened':

@@ -115,26 +115,28 @@ export class Reconciler {
   /**
    * Deliveries that were missed before this start, or while the process stood still, are made up for by reading
    * (docs/architecture.md#downtime).
+   *
+   * @param onNoted called when it is in the event log that they were missed: from then on a heartbeat may hide the silence.
    */
-  async repairSilence(silenceMs: number | null): Promise<void> {
+  async repairSilence(silenceMs: number | null, onNoted: () => void = () => undefined): Promise<void> {
     const { store, now, log } = this.#deps;
-    // A first read that an earlier life began goes on beside what this silence asks for, and comes before it: what it
-    // has not read yet is not in the mirror at all.
-    const lastFullSyncAtMs = await store.reader.ask('lastFullSync');
-    const runs = await store.reader.ask('runningRuns');
-    const isFirst = lastFullSyncAtMs === null && !runs.some(({ kind }) => kind === 'initial');
-    if (silenceMs !== null && silenceMs > DOWNTIME_MS) {
+    const isDowntime = silenceMs !== null && silenceMs > DOWNTIME_MS;
+    if (isDowntime) {
       log.warn(
         { silenceMs },
         'the mirror was not listening for a while: every product is re-read, the most recently active first; until then its rows are suspect',
       );
       const atMs = now();
-      await store.writer.append({ kind: 'downtime', atMs, downSinceMs: atMs - silenceMs });
-      await this.#beginWalk(isFirst ? 'initial' : 'downtime');
-      return;
-    }
+      await store.writer.append({ kind: 'downtime', atMs, downSinceMs: atMs - silenceMs }, onNoted);
+    } else onNoted();
+    // A first read that an earlier life began goes on beside what this silence asks for, and comes before it: what it
+    // has not read yet is not in the mirror at all.
+    const lastFullSyncAtMs = await store.reader.ask('lastFullSync');
+    const runs = await store.reader.ask('runningRuns');
+    const isFirst = lastFullSyncAtMs === null && !runs.some(({ kind }) => kind === 'initial');
     // Even a short pause can miss a delivery; without urgency, since little can have happened.
-    await this.#beginWalk(isFirst ? 'initial' : 'restart');
+    const kind = isDowntime ? 'downtime' : 'restart';
+    await this.#beginWalk(isFirst ? 'initial' : kind);
   }
 
   /** An operator's command: reads the whole catalogue, or these products, and lifts whatever holds reads back. */

@@ -1,5 +1,5 @@
 /** The transport over sockets. */
-import { Agent } from 'undici';
+import type { Agent } from 'undici';
 import { ServiceError } from './errors.ts';
 import type { ServiceErrorInit } from './errors.ts';
 import { exchange } from './exchange.ts';
@@ -42,23 +42,41 @@ const DEFAULT_LIMITS: HttpLimits = {
   maxAnswerBytes: 4 * 1024 * 1024,
 };
 
-/** Posts requests over its own pool of kept-alive connections (docs/store-api.md#conventions, 6 and 8). */
+/**
+ * Posts requests over its own pool of kept-alive connections (docs/store-api.md#conventions, 6 and 8).
+ *
+ * @throws TypeError, RangeError for impossible options.
+ */
 export function createHttpTransport(options: HttpTransportOptions): HttpTransport {
   const limits = { ...DEFAULT_LIMITS, ...options.limits };
   const base = baseOf(options.baseUrl);
-  const agent = new Agent({
-    connections: options.maxConcurrency,
-    pipelining: 1,
-    connect: { timeout: limits.connectTimeoutMs },
-    headersTimeout: limits.headersTimeoutMs,
-    bodyTimeout: limits.bodyTimeoutMs,
-    maxResponseSize: limits.maxAnswerBytes,
-  });
+  const { maxConcurrency } = options;
+  for (const [name, value] of Object.entries({ maxConcurrency, ...limits })) {
+    const least = name === 'maxConcurrency' || name === 'maxAnswerBytes' ? 1 : 0;
+    if (!Number.isSafeInteger(value) || value < least)
+      throw new RangeError(`${name} must be a whole number of at least ${least}, not ${value}`);
+  }
+  let isClosed = false;
+  let connecting: Promise<Agent> | null = null;
+  /** Loaded with the first request: the mirror listens before it sends one, and undici is large. */
+  const connect = async (): Promise<Agent> => {
+    const { Agent: Connections } = await import('undici');
+    return new Connections({
+      connections: maxConcurrency,
+      pipelining: 1,
+      connect: { timeout: limits.connectTimeoutMs },
+      headersTimeout: limits.headersTimeoutMs,
+      bodyTimeout: limits.bodyTimeoutMs,
+      maxResponseSize: limits.maxAnswerBytes,
+    });
+  };
 
   async function sendOverHttp(request: TransportRequest) {
     const { endpoint, requestId, signal } = request;
     const fail = (init: Pick<ServiceErrorInit, 'kind' | 'description' | 'cause'>) =>
       new ServiceError({ endpoint, requestId, ...init });
+    const agent = await (connecting ??= connect());
+    if (isClosed) throw fail({ kind: 'aborted', description: 'the client was closed' });
     if (signal?.aborted) throw fail({ kind: 'aborted', description: 'aborted before it was sent' });
 
     const sentAtMs = options.now();
@@ -87,7 +105,13 @@ export function createHttpTransport(options: HttpTransportOptions): HttpTranspor
     }
   }
 
-  return { send: sendOverHttp, close: () => agent.destroy() };
+  return {
+    send: sendOverHttp,
+    async close(): Promise<void> {
+      isClosed = true;
+      await (await connecting)?.destroy();
+    },
+  };
 }
 
 function baseOf(baseUrl: string): { readonly origin: string; readonly path: string } {

@@ -7,10 +7,9 @@ import type * as Drizzle from 'drizzle-orm';
 import type * as Migrator from 'drizzle-orm/migrator';
 import type * as Core from 'drizzle-orm/sqlite-core';
 
-const load = createRequire(import.meta.url);
-const orm = load('drizzle-orm') as typeof Drizzle;
-const core = load('drizzle-orm/sqlite-core') as typeof Core;
-const migrator = load('drizzle-orm/migrator') as typeof Migrator;
+const orm = createRequire(import.meta.url)('drizzle-orm') as typeof Drizzle;
+const core = createRequire(import.meta.url)('drizzle-orm/sqlite-core') as typeof Core;
+const migrator = createRequire(import.meta.url)('drizzle-orm/migrator') as typeof Migrator;
 
 export const {
   and,

@@ -1,11 +1,9 @@
 /** Brings a database to the current schema, whole or not at all. */
 import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
 import type Database from 'better-sqlite3';
+import { MIGRATIONS } from '../own-files.ts';
 import { StoreError } from './errors.ts';
-
-const MIGRATIONS = fileURLToPath(new URL('../../drizzle', import.meta.url));
 
 /** What drizzle-kit notes of each migration that it makes. */
 interface JournalEntry {
@@ -17,7 +15,7 @@ let journal: readonly JournalEntry[] | null = null;
 
 function readJournal(): readonly JournalEntry[] {
   if (journal === null) {
-    const text = readFileSync(`${MIGRATIONS}/meta/_journal.json`, 'utf8');
+    const text = readFileSync(new URL('meta/_journal.json', MIGRATIONS), 'utf8');
     journal = (JSON.parse(text) as { readonly entries: readonly JournalEntry[] }).entries;
   }
   return journal;
@@ -33,7 +31,7 @@ export function readMigration(tag: string): {
   readonly statements: readonly string[];
   readonly hash: string;
 } {
-  const text = readFileSync(`${MIGRATIONS}/${tag}.sql`, 'utf8');
+  const text = readFileSync(new URL(`${tag}.sql`, MIGRATIONS), 'utf8');
   return { statements: text.split('--> statement-breakpoint'), hash: hash('sha256', text) };
 }
 

@@ -42,8 +42,9 @@ export class MirrorWriter implements StoreWriter {
     return this.#log.appendDelivery(body, arrivedAtMs);
   }
 
-  async append(entry: NewEntry): Promise<AppliedEntry> {
+  async append(entry: NewEntry, onStored: () => void = () => undefined): Promise<AppliedEntry> {
     const { seq } = await this.#log.appendEntry(encodeEntry(entry));
+    onStored();
     const { facts, detailLost, failed } = await this.#projection.applied(seq);
     if (failed !== null) throw new StoreError('cannot_commit', `the rules failed on entry ${seq}: ${failed}`);
     if (!detailLost) return { seq, facts };

@@ -39,6 +39,12 @@ const REAL_THREADS: StoreThreads = {
   checkpointer: (path) => startThread('checkpoint-thread', path, 3),
 };
 
+/** The threads that an answer needs are started at once, and the others when they are asked for. To be given to `openStore`. */
+export function startLogAhead(path: string): StoreThreads {
+  const log = REAL_THREADS.log(path);
+  return { ...REAL_THREADS, log: () => log };
+}
+
 /**
  * Resolves once deliveries can be kept; the mirror is opened meanwhile (`Store.opened`).
  *

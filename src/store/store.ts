@@ -22,8 +22,8 @@ export interface AppliedEntry {
 export interface StoreWriter {
   /** Resolves once the delivery is on disk, in the event log. @throws StoreError when it could not be committed. */
   appendDelivery(body: Uint8Array, arrivedAtMs: number): Promise<Place>;
-  /** Resolves once the entry is on disk and applied. @throws StoreError */
-  append(entry: NewEntry): Promise<AppliedEntry>;
+  /** Resolves once the entry is on disk and applied. @param onStored called when it is on disk. @throws StoreError */
+  append(entry: NewEntry, onStored?: () => void): Promise<AppliedEntry>;
   command<N extends CommandName>(name: N, args: CommandArgs<N>): Promise<CommandResult<N>>;
   /** The heartbeat. Resolves once the event log has it: a delivery could be kept now. @throws StoreError */
   beat(atMs: number): Promise<void>;

@@ -1,10 +1,12 @@
 /** Threads as messages, so that a simulation can run their work in a schedule of its own. */
 import { parentPort, receiveMessageOnPort, Worker, workerData } from 'node:worker_threads';
+import { programFile } from '../own-files.ts';
 
 /** A thread as its owner sees it. */
 export interface Thread<In, Out> {
   /** @param handOver memory of the message that is transferred instead of copied: the sender can no longer use it. */
   post(message: In, handOver?: readonly ArrayBuffer[]): void;
+  /** To be called once: the listener also gets what came before. */
   onMessage(listener: (message: Out) => void): void;
   /** Called once when it ends, asked to or not, after its last message. */
   onEnd(listener: (cause: Error) => void): void;
@@ -23,29 +25,35 @@ export interface Owner<In, Out> {
 }
 
 /**
- * Files are TypeScript when run from the source and JavaScript when run from `dist/`.
+ * @param name of its file in this folder, without the ending.
  * @param youngMb how large the thread's young generation may become, for a thread whose values are garbage a moment
  * later.
  */
 export function startThread<In, Out>(name: string, path: string, youngMb: number): Thread<In, Out> {
-  const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
-  const worker = new Worker(new URL(`./${name}.${extension}`, import.meta.url), {
+  const worker = new Worker(programFile(`store/${name}`), {
     workerData: { path },
     // Left alone, V8 lets it grow to a hundred megabytes on each thread.
     resourceLimits: { maxYoungGenerationSizeMb: youngMb },
   });
+  // It may be started before its owner has loaded what listens to it.
+  let listener: ((message: Out) => void) | null = null;
+  const early: Out[] = [];
+  worker.on('message', (message: Out) => (listener === null ? early.push(message) : listener(message)));
+  let failure: Error | null = null;
+  worker.on('error', (error: Error) => {
+    failure = error;
+  });
+  const ended = Promise.withResolvers<Error>();
+  // It ends after its error, and its last messages may still be on their way.
+  worker.on('exit', (code) => setImmediate(() => ended.resolve(failure ?? new Error(`exit code ${code}`))));
   return {
     post: (message, handOver) => worker.postMessage(message, handOver),
-    onMessage: (listener) => void worker.on('message', listener),
-    stop: () => worker.terminate(),
-    onEnd: (listener) => {
-      let failure: Error | null = null;
-      worker.on('error', (error: Error) => {
-        failure = error;
-      });
-      // It ends after its error, and its last messages may still be on their way.
-      worker.on('exit', (code) => setImmediate(() => listener(failure ?? new Error(`exit code ${code}`))));
+    onMessage: (given) => {
+      listener = given;
+      for (const message of early.splice(0)) given(message);
     },
+    onEnd: (given) => void ended.promise.then(given),
+    stop: () => worker.terminate(),
   };
 }
 

@@ -336,6 +336,21 @@ describe('a Date ten minutes ahead of the stamps', () => {
     expect(shown).toEqual([9, 9, 9, 8, 8, 8, 8, 8, 8]);
   });
 
+  test('is reported when it is dropped, and when it counts again', () => {
+    const mirror = mirrorAfterRead(single(50));
+    mirror.read(single(50), { sentAtMs: AT, serverDateMs: AT + AHEAD_MS });
+    const dates: unknown[] = [];
+    for (let i = 0; i < 5; i += 1) {
+      const atMs = AT + (i + 1) * 60 * S;
+      const facts = mirror.deliver(atMs, change({ old: 50 - i, new: 49 - i, updateTimeMs: atMs - 50 }));
+      dates.push(...facts.filter(({ kind }) => kind === 'date'));
+      mirror.read(single(49 - i), { sentAtMs: atMs + 3 * S, serverDateMs: atMs + 3 * S + AHEAD_MS });
+    }
+    expect(dates).toEqual([{ kind: 'date', isDropped: true }]);
+    const facts = mirror.read(single(45), { sentAtMs: AT + 1_000 * S });
+    expect(facts).toContainEqual({ kind: 'date', isDropped: false });
+  });
+
   test('is believed again once it agrees', () => {
     const qty = { 1: 100, 2: 100, 3: 100, 4: 100 };
     const mirror = new Mirror();

@@ -22,7 +22,6 @@ const REASONS: Record<Reason, [priority: number, doubt: boolean]> = {
   canary: [PRIORITY.gap, true],
   listed: [PRIORITY.downtime, false],
   bundle: [PRIORITY.stale, true],
-  absent: [PRIORITY.stale, true],
   stale: [PRIORITY.stale, false],
 };
 

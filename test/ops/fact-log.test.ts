@@ -63,3 +63,10 @@ test('a flood of one kind is reported by its beginning and its number, and hides
   vi.advanceTimersByTime(10_000);
   expect(levels()).toEqual(['info']);
 });
+
+test('a Date that is dropped warns, and names who can mend it', () => {
+  factLog.tell({ kind: 'date', isDropped: true }, 7);
+  factLog.tell({ kind: 'date', isDropped: false }, 8);
+  expect(levels()).toEqual(['warn', 'info']);
+  expect(said[0]?.[2]).toContain('report it to the store');
+});

@@ -2,10 +2,6 @@
  * A disk that takes writes and cannot make them durable: no delivery of such a commit is answered 204
  * (docs/architecture.md#when-nothing-can-be-committed).
  */
-import { execFileSync, spawnSync } from 'node:child_process';
-import { rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import {
   eventually,
@@ -20,28 +16,22 @@ import {
   type Json,
 } from './harness.ts';
 import { startLoad, unanswered, withStatus } from './load.ts';
+import { canBeOdd, needsForOdd, oddDisk } from './odd-disk.ts';
 
-const SOURCE = fileURLToPath(new URL('fixtures/failing-fsync.c', import.meta.url));
-const isAble = process.platform === 'linux' && spawnSync('cc', ['--version']).status === 0;
-const needs = isAble ? '' : ' (skipped: needs Linux and a C compiler)';
-
-test.skipIf(!isAble)(
-  `while fsync fails deliveries are 503 within the second, and afterwards the mirror repairs itself${needs}`,
+test.skipIf(!canBeOdd)(
+  `while fsync fails deliveries are 503 within the second, and afterwards the mirror repairs itself${needsForOdd}`,
   async (t) => {
     const folder = temporaryFolder(t);
-    const preload = join(folder, 'failing-fsync.so');
-    const flag = join(folder, 'fails');
-    execFileSync('cc', ['-shared', '-fPIC', '-o', preload, SOURCE]);
+    const disk = oddDisk(folder, 'fails');
     const sandbox = await startService(t, { products: 20 });
-    const env = { LD_PRELOAD: preload, FSYNC_FAILS_WHILE: flag };
-    const mirror = await startMirror(t, sandbox, { folder, env });
+    const mirror = await startMirror(t, sandbox, { folder, env: disk.env });
     await untilLive(mirror);
     await untilQuiet(mirror, sandbox);
     const healthUrl = mirror.webhookUrl.replace('/webhooks', '/healthz');
     const load = startLoad(t, sandbox, 100);
     await eventually(() => withStatus(load, 204).length > 50, { what: 'traffic' });
 
-    writeFileSync(flag, '');
+    disk.begin();
     // One that was past its fsync by then may still be answered.
     await eventually(() => withStatus(load, 503).length > 0, { what: 'deliveries are refused' });
     const failingFrom = load.settled.length;
@@ -52,7 +42,7 @@ test.skipIf(!isAble)(
     const told = await untilLogged(mirror, isFailure, 'what failed');
     expect(JSON.stringify(told[0])).toContain('no fault of the disk');
 
-    rmSync(flag);
+    disk.end();
     const wellFrom = load.settled.length;
     await eventually(() => withStatus(load, 204, wellFrom).length > 50, { what: 'deliveries are accepted' });
     load.stop();

@@ -7,12 +7,19 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { expect, test } from 'vitest';
+import { expect, test, type TestContext } from 'vitest';
 import { signBody } from '../../src/service/signature.ts';
-import { deliverBeside, figuresOf } from '../hostile/beside.ts';
+import {
+  deliverBeside,
+  figuresOf,
+  diskWaitMs,
+  watchDisk,
+  type BareDisk,
+  type Sent,
+} from '../hostile/beside.ts';
 import { send, type Answer } from '../intake/intake.ts';
 import { delivery, item } from '../store/mirror-file.ts';
-import { rows, startBoth, type Owner, type RunningMirror } from './harness.ts';
+import { rows, startBoth, temporaryFolder, type Owner, type RunningMirror } from './harness.ts';
 
 const FIXTURES = new URL('../hostile/fixtures/', import.meta.url);
 const FLOOD_MS = 3_000;
@@ -132,19 +139,42 @@ const LONG_FLOOD_MS = Number(process.env['FLOOD_MS'] ?? 60_000);
  */
 const PROMPT_MS = process.env['FLOOD_MS'] === undefined ? 200 : 1_000;
 
+/** A delivery is refused when its commit takes 800 ms: more of it than this was the disk's. */
+const REFUSED_BY_DISK_MS = 600;
+
+/**
+ * All stored, and in time. A disk may keep a sync waiting for longer than that, whoever asks for it (896 ms were seen with
+ * nothing else on the machine): so long nobody can be answered, and it is not the flood that did it.
+ */
+async function expectPrompt(
+  test: Pick<TestContext, 'annotate'>,
+  sent: readonly Sent[],
+  endOf: () => Promise<BareDisk>,
+): Promise<void> {
+  const disk = await endOf();
+  const slowestMs = Math.max(...sent.map((one) => one.tookMs - diskWaitMs(one, disk)));
+  await test.annotate(
+    `slowest without the disk's own waits ${slowestMs.toFixed(0)} ms; slowest bare sync ${disk.maxMs} ms`,
+  );
+  const refused = sent.filter(({ status }) => status !== 204);
+  const isByDisk = (one: Sent): boolean => one.status === 503 && diskWaitMs(one, disk) > REFUSED_BY_DISK_MS;
+  expect(refused.filter((one) => !isByDisk(one))).toEqual([]);
+  expect(slowestMs).toBeLessThan(PROMPT_MS);
+}
+
 for (const kind of ['get', 'health', 'unsigned', 'signed'] as const) {
   test(`${kind} requests behind one another on one connection, 4 Mbit/s: 50 deliveries a second, each in time`, async (t) => {
     const { sandbox, mirror } = await startBoth(t);
     const port = Number(new URL(mirror.webhookUrl).port);
     const growthMb = watchMemory(t, mirror);
     const beforeMs = processorMs(mirror.pid);
+    const disk = watchDisk(temporaryFolder(t));
     const flood = outputOf(hostile(t, 'pipelined.ts', port, LONG_FLOOD_MS, kind, 4_000));
     const sent = await deliverBeside(flood, { port, secret: sandbox.webhookSecret, perSecond: 50 });
     await t.annotate(
       `${figuresOf(sent)}; ${Math.round(growthMb())} MB and ${processorMs(mirror.pid) - beforeMs} ms of processor more; flood: ${await flood}`,
     );
-    expect(sent.filter(({ status }) => status !== 204)).toEqual([]);
-    expect(Math.max(...sent.map(({ tookMs }) => tookMs))).toBeLessThan(PROMPT_MS);
+    await expectPrompt(t, sent, disk);
   }, 120_000);
 }
 
@@ -152,14 +182,14 @@ for (const from of ['127.0.0.1', '127.0.0.2']) {
   test(`a proxy with 500 deliveries a second on 16 connections is not harmed by a flood from ${from}`, async (t) => {
     const { sandbox, mirror } = await startBoth(t);
     const port = Number(new URL(mirror.webhookUrl).port);
+    const disk = watchDisk(temporaryFolder(t));
     const flood = outputOf(
       hostile(t, 'pipelined.ts', port, Math.min(10_000, LONG_FLOOD_MS), 'unsigned', 4_000, from),
     );
     const secret = sandbox.webhookSecret;
     const sent = await deliverBeside(flood, { port, secret, perSecond: 500, keepAlive: 16 });
     await t.annotate(`${figuresOf(sent)}; flood: ${await flood}`);
-    expect(sent.filter(({ status }) => status !== 204)).toEqual([]);
-    expect(Math.max(...sent.map(({ tookMs }) => tookMs))).toBeLessThan(PROMPT_MS);
+    await expectPrompt(t, sent, disk);
   }, 60_000);
 }
 
@@ -169,12 +199,12 @@ for (const kind of ['signed', 'unsigned'] as const) {
     const port = Number(new URL(mirror.webhookUrl).port);
     const growthMb = watchMemory(t, mirror);
     const beforeMs = processorMs(mirror.pid);
+    const disk = watchDisk(temporaryFolder(t));
     const flood = outputOf(hostile(t, 'held-bodies.ts', port, LONG_FLOOD_MS, kind));
     const sent = await deliverBeside(flood, { port, secret: sandbox.webhookSecret, perSecond: 3 });
     await t.annotate(
       `${figuresOf(sent)}; ${Math.round(growthMb())} MB and ${processorMs(mirror.pid) - beforeMs} ms of processor more; flood: ${await flood}`,
     );
-    expect(sent.filter(({ status }) => status !== 204)).toEqual([]);
-    expect(Math.max(...sent.map(({ tookMs }) => tookMs))).toBeLessThan(PROMPT_MS);
+    await expectPrompt(t, sent, disk);
   }, 120_000);
 }

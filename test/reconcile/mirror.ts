@@ -53,7 +53,11 @@ export function newStore(): OpenedStore {
   return {
     writer: {
       appendDelivery: (body, arrivedAtMs) => append({ kind: 'delivery', body, arrivedAtMs }),
-      append: (entry) => append({ kind: 'entry', entry }),
+      append: async (entry, onStored = () => undefined) => {
+        const appended = await append({ kind: 'entry', entry });
+        onStored();
+        return appended;
+      },
       command: (name, args) => commit({ kind: 'command', name, args }) as never,
       beat: (atMs) => Promise.resolve(writer.log.beat(atMs)),
       prune: async ({ beforeMs, limit }) => {

@@ -255,6 +255,26 @@ describe('a request', () => {
   });
 });
 
+test.each([
+  ['maxConcurrency', 0],
+  ['maxAnswerBytes', 0],
+  ['deadlineMs', -1],
+  ['headersTimeoutMs', 0.5],
+  ['bodyTimeoutMs', Number.NaN],
+])('%s %d is refused at once', (name, value) => {
+  const limits = name === 'maxConcurrency' ? {} : { [name]: value };
+  const maxConcurrency = name === 'maxConcurrency' ? value : 1;
+  const create = () =>
+    createHttpTransport({
+      baseUrl: 'http://127.0.0.1:9',
+      maxConcurrency,
+      userAgent: 'x',
+      now: Date.now,
+      limits,
+    });
+  expect(create).toThrow(RangeError);
+});
+
 test.each(['ftp://127.0.0.1', 'http://user:pass@127.0.0.1', 'nothing'])(
   'the base URL %s is refused',
   (baseUrl) => {

@@ -7,6 +7,7 @@ import type { SimulatedService } from '../../src/sandbox/sandbox.ts';
 import type { Transmission, Transmitter } from '../../src/sandbox/transmit.ts';
 import type { Delivery } from '../../src/sandbox/webhooks.ts';
 import type { Machine } from './machine.ts';
+import type { StoreSide } from './store-side.ts';
 import type { Life, VirtualTime } from './virtual-time.ts';
 
 /** How long the service waits for an answer to a webhook. */
@@ -18,6 +19,7 @@ export interface CarrierDeps {
   readonly random: () => number;
   readonly machine: () => Machine;
   readonly service: () => SimulatedService;
+  readonly side: () => StoreSide;
   /** The way to the service is cut. */
   readonly isCut: () => boolean;
   readonly dateAheadMs: number;
@@ -35,6 +37,8 @@ export interface ApiCall {
   readonly phase: 'sent' | 'answered' | 'failed';
   readonly status: number | null;
   readonly text: string | null;
+  /** When its answer was sampled, by real time. */
+  readonly sampledAtMs: number | null;
 }
 
 export function createCarriers(deps: CarrierDeps): {
@@ -79,11 +83,14 @@ export function createCarriers(deps: CarrierDeps): {
     request: TransportRequest,
     now: () => number,
     cut: Promise<never>,
-  ): Promise<TransportResponse> => {
+  ): Promise<TransportResponse & { readonly sampledAtMs: number | null }> => {
     const sentAtMs = now();
-    deps.onCall({ ...told(request, sentAtMs), phase: 'sent', status: null, text: null });
+    deps.onCall({ ...told(request, sentAtMs), phase: 'sent', ...NOTHING });
     await Promise.race([time.sleep(wayMs()), cut]);
-    const answered = deps.isCut() ? null : await Promise.race([askService(deps.service(), request), cut]);
+    const asked = (): Promise<StoreAnswer | null> => askService(deps.service(), request);
+    const { answered, sampledAtMs } = deps.isCut()
+      ? { answered: null, sampledAtMs: null }
+      : await Promise.race([deps.side().watch(asked), cut]);
     await Promise.race([time.sleep(wayMs()), cut]);
     // On the process's own time: one that stands still hears it later.
     await Promise.race([time.sleep(0, life), cut]);
@@ -98,7 +105,7 @@ export function createCarriers(deps: CarrierDeps): {
     const storeDateMs = parseHttpDateMs(answered.headers['date']);
     const serverDateMs = storeDateMs === null ? null : storeDateMs + deps.dateAheadMs;
     const body = deps.leavesOutWarehouses ? withoutWarehouses(answered.body) : answered.body;
-    return { ...answered, body, sentAtMs, receivedAtMs: now(), serverDateMs };
+    return { ...answered, body, sentAtMs, receivedAtMs: now(), serverDateMs, sampledAtMs };
   };
 
   const transport =
@@ -123,10 +130,11 @@ export function createCarriers(deps: CarrierDeps): {
           phase: 'answered',
           status: answer.status,
           text: Buffer.from(answer.body).toString('utf8'),
+          sampledAtMs: answer.sampledAtMs,
         });
         return answer;
       } catch (error) {
-        deps.onCall({ ...told(request, sentAtMs), phase: 'failed', status: null, text: null });
+        deps.onCall({ ...told(request, sentAtMs), phase: 'failed', ...NOTHING });
         throw error;
       } finally {
         deadline.cancelled = true;
@@ -152,11 +160,12 @@ function withoutWarehouses(bytes: Uint8Array): Uint8Array {
   return Buffer.from(JSON.stringify({ ...answer, product: { ...product, variants } }));
 }
 
+type StoreAnswer = Pick<TransportResponse, 'status' | 'headers' | 'body'>;
+
+const NOTHING = { status: null, text: null, sampledAtMs: null } as const;
+
 /** @returns null when the service cut the connection. */
-async function askService(
-  service: SimulatedService,
-  request: TransportRequest,
-): Promise<Pick<TransportResponse, 'status' | 'headers' | 'body'> | null> {
+async function askService(service: SimulatedService, request: TransportRequest): Promise<StoreAnswer | null> {
   let wasReset = false;
   const socket = { remoteAddress: '127.0.0.1', resetAndDestroy: () => (wasReset = true) };
   const incoming = Object.assign(Readable.from([Buffer.from(request.body)], { objectMode: false }), {

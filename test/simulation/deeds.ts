@@ -6,6 +6,8 @@ import { DISKS, type DiskCopy, type DiskFault, type DiskName } from './disk.ts';
 import type { Machine } from './machine.ts';
 import { PLAIN, type Mail } from './mail.ts';
 import type { Deed, DetailFault, Operation, ReadFault } from './plan.ts';
+import { play } from './scenes.ts';
+import type { StoreSide } from './store-side.ts';
 import { WORLD, type VirtualTime } from './virtual-time.ts';
 import type { GlobalTime } from './globals.ts';
 
@@ -19,6 +21,9 @@ export interface Stage {
   readonly count: (what: string) => void;
   readonly readLatencyMs: number;
   readonly onResync: () => void;
+  readonly side: StoreSide;
+  /** Something else than stock has changed about a product; null: about any of them. */
+  readonly onTouched: (productId: string | null) => void;
   /** Before old files come back, and after. */
   readonly onBackUp: () => void;
   readonly onRestore: (restore: () => void, of: Extract<Deed, { do: 'restore' }>['of']) => void;
@@ -49,12 +54,36 @@ export function createDoer(stage: Stage): {
     time.after(downMs, WORLD, () => void machine.start());
   };
 
+  const distort = (fault: ReadFault, probability: number, forMs: number): void => {
+    count(`reads: ${fault}`);
+    during(
+      `reads ${fault}`,
+      forMs,
+      () => setReadFault(stage, fault, probability),
+      () => setReadFault(stage, fault, 0),
+    );
+  };
+  let isOver = false;
+  const ask = (productIds: readonly string[]): void => {
+    stage.onResync();
+    const what = productIds.length === 0 ? {} : { product_ids: productIds };
+    void machine.ask('/api/resync', what).catch(() => undefined);
+  };
+  const props = {
+    ...{ time, service, mail, ask, count },
+    side: stage.side,
+    onTouched: stage.onTouched,
+    distort: (fault: DetailFault, forMs: number) => distort(fault, 1, forMs),
+    isOver: () => isOver,
+  };
+
   const perform = (deed: Deed): void => {
     switch (deed.do) {
       case 'operation':
         mail.nextFate = deed.fate;
         try {
           operate(service, deed.what, deed);
+          if (STRUCTURAL.has(deed.what)) stage.onTouched(null);
           count(`operation: ${deed.what}`);
         } catch (error) {
           // Out of stock, already deleted: as in a shop, some attempts come to nothing.
@@ -76,13 +105,7 @@ export function createDoer(stage: Stage): {
         return;
       }
       case 'reads':
-        count(`reads: ${deed.fault}`);
-        during(
-          `reads ${deed.fault}`,
-          deed.forMs,
-          () => setReadFault(stage, deed.fault, deed.probability),
-          () => setReadFault(stage, deed.fault, 0),
-        );
+        distort(deed.fault, deed.probability, deed.forMs);
         return;
       case 'cut':
         count('no way to the service');
@@ -152,11 +175,17 @@ export function createDoer(stage: Stage): {
         return;
       case 'resync': {
         count(deed.products === null ? 'operator reads everything' : 'operator reads products');
-        stage.onResync();
-        const ids = service.truth.products.slice(0, deed.products ?? 0).map((product) => product.id);
-        void machine.ask('/api/resync', ids.length === 0 ? {} : { product_ids: ids }).catch(() => undefined);
+        ask(service.truth.products.slice(0, deed.products ?? 0).map((product) => product.id));
         return;
       }
+      case 'scene':
+        try {
+          play(props, deed);
+          count(`scene: ${deed.scene}`);
+        } catch (error) {
+          if (!(error instanceof OperationError)) throw error;
+        }
+        return;
       case 'unknown_event':
         mail.sendUnknownEvent();
         return;
@@ -186,9 +215,24 @@ export function createDoer(stage: Stage): {
     calm: () => {
       for (const end of ends.values()) end();
       ends.clear();
+      isOver = true;
+      stage.side.forget();
     },
   };
 }
+
+/** What no webhook tells, or not all of it. */
+const STRUCTURAL: ReadonlySet<Operation> = new Set([
+  'create_product',
+  'create_variant',
+  'add_warehouse',
+  'remove_warehouse',
+  'delete_variant',
+  'move_variant',
+  'delete_product',
+  'restore_product',
+  'rename',
+]);
 
 function operate(
   { operations, truth }: SimulatedService,

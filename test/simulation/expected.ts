@@ -4,7 +4,7 @@ import type { Reason } from '../../src/core/model.ts';
 import { CHANGE_BRANCHES } from '../../src/core/merge-change.ts';
 import { LEVEL_BRANCHES } from '../../src/core/merge-read.ts';
 import type { DiskFault } from './disk.ts';
-import type { Mangling, Operation, ReadFault } from './plan.ts';
+import { SCENE_NAMES, type Mangling, type Operation, type ReadFault } from './plan.ts';
 
 const OPERATIONS: Record<Operation, true> = {
   adjust: true,
@@ -76,6 +76,7 @@ const FACTS: Record<Exclude<Fact['kind'], 'change' | 'level' | 'wrong_store'>, t
   moved: true,
   not_found: true,
   clock_contradiction: true,
+  date: true,
 };
 
 const DRIFTS: Record<DriftCause, true> = {
@@ -86,8 +87,8 @@ const DRIFTS: Record<DriftCause, true> = {
   derived: true,
 };
 
-/** Nothing gives the reason `absent`; `operator` is the word about single products. */
-const REASONS: Record<Exclude<Reason, 'absent'>, true> = {
+/** `operator` is the word about single products. */
+const REASONS: Record<Reason, true> = {
   operator: true,
   unmapped: true,
   conflict: true,
@@ -149,6 +150,7 @@ export const EXPECTED: readonly string[] = [
   ...Object.keys(OPERATIONS).map((what) => `operation: ${what}`),
   ...Object.keys(MANGLINGS).map((what) => `body: ${what}`),
   ...Object.keys(READ_FAULTS).map((fault) => `reads: ${fault}`),
+  ...SCENE_NAMES.map((scene) => `scene: ${scene}`),
   ...Object.keys(DISK_FAULTS).map((fault) => `disk: ${fault}`),
   ...OTHERS,
 ];

@@ -58,7 +58,27 @@ export type ReadFault =
 /** What a detail leaves out, or tells twice, with all else as it is. */
 export type DetailFault = 'no_warehouses' | 'first_variant' | 'told_twice' | 'hidden_warehouse';
 
+/** A short history about one variant: see scenes.ts. */
+export type Scene =
+  | 'late_after_read'
+  | 'overlapping_reads'
+  | 'overlapping_absence'
+  | 'clock_back'
+  | 'node_ahead'
+  | 'moved'
+  | 'odd_details'
+  | 'hidden_level';
+
+export interface SceneDeed {
+  readonly do: 'scene';
+  readonly scene: Scene;
+  readonly a: number;
+  readonly b: number;
+  readonly c: number;
+}
+
 export type Deed =
+  | SceneDeed
   | {
       readonly do: 'operation';
       readonly what: Operation;
@@ -142,9 +162,12 @@ export function drawPlan(seed: number): Plan {
       }
     }
   }
-  steps.sort((a, b) => a.atMs - b.atMs);
   const store = createRandom(seed, 'store');
   const leavesOutWarehouses = store.chance(0.15);
+  const dateAheadMs = store.pick([0, 0, 0, 0, 0, 5_000, 600_000]);
+  steps.push(...drawScenes(createRandom(seed, 'scenes'), activeMs, leavesOutWarehouses));
+  steps.sort((a, b) => a.atMs - b.atMs);
+  const isDateAlone = dateAheadMs === 600_000 && store.chance(0.7);
   return {
     seed,
     startMs: 1_790_000_000_000 + random.int(0, 86_400_000),
@@ -159,16 +182,37 @@ export function drawPlan(seed: number): Plan {
     maxRps: random.pick([5, 50, 50]),
     readLatencyMs: random.pick([0, 20, 200, 1_500]),
     leavesOutWarehouses,
-    dateAheadMs: store.pick([0, 0, 0, 0, 0, 5_000, 600_000]),
+    dateAheadMs,
     instantReads: random.chance(0.8),
     activeMs,
-    steps: leavesOutWarehouses ? steps.filter((step) => !isUntold(step.deed)) : steps,
+    steps: steps.filter(
+      ({ deed }) => !(leavesOutWarehouses && isUntold(deed)) && !(isDateAlone && setsClock(deed)),
+    ),
   };
 }
+
+/** How long each takes. */
+const SCENES: Readonly<Record<Scene, number>> = {
+  late_after_read: 8_000,
+  overlapping_reads: 12_000,
+  overlapping_absence: 12_000,
+  clock_back: 12_000,
+  node_ahead: 8_000,
+  moved: 50_000,
+  odd_details: 50_000,
+  hidden_level: 150_000,
+};
+export const SCENE_NAMES = Object.keys(SCENES) as Scene[];
 
 /** Where no read tells the warehouses, nothing tells that one was taken away. */
 function isUntold(deed: Deed): boolean {
   return deed.do === 'operation' && deed.what === 'remove_warehouse';
+}
+
+/** Beside other wrong clocks it takes hours to find out that the answers' Date is wrong too. */
+function setsClock(deed: Deed): boolean {
+  if (deed.do === 'scene') return deed.scene === 'clock_back' || deed.scene === 'node_ahead';
+  return ['mirror_clock', 'service_clock', 'future', 'stand_still'].includes(deed.do);
 }
 
 /** How likely each trouble is in this run: most runs have some of them, few have all. */
@@ -258,6 +302,28 @@ function drawWeather(random: Random): Weather {
       ],
     ],
   };
+}
+
+/** Few kinds in one story: what one of them does to the clocks hides what another shows. */
+function drawScenes(random: Random, activeMs: number, leavesOutWarehouses: boolean): Step[] {
+  const fitting = SCENE_NAMES.filter((scene) => SCENES[scene] <= activeMs);
+  const kinds: readonly Scene[] = [
+    leavesOutWarehouses ? 'late_after_read' : random.pick(fitting),
+    random.pick(fitting),
+  ];
+  return Array.from({ length: random.pick([0, 1, 2, 4, 6]) }, () => {
+    const scene = random.pick(kinds);
+    return {
+      atMs: random.int(0, Math.max(0, activeMs - SCENES[scene])),
+      deed: {
+        do: 'scene',
+        scene,
+        a: random.int(0, 1_000_000),
+        b: random.int(0, 8),
+        c: random.int(0, 1_000_000),
+      },
+    };
+  });
 }
 
 function drawDown(random: Random): number {

@@ -12,13 +12,16 @@ import { installGlobals } from './globals.ts';
 import { Machine } from './machine.ts';
 import { Mail } from './mail.ts';
 import type { Plan } from './plan.ts';
+import { StoreSide } from './store-side.ts';
 import { VirtualTime, WORLD } from './virtual-time.ts';
 import { Answered } from './watch/answered.ts';
 import { Brake } from './watch/brake.ts';
 import { Calls } from './watch/calls.ts';
 import { Consumer } from './watch/consumer.ts';
+import { Endless } from './watch/endless.ts';
 import { Promises } from './watch/promises.ts';
 import { checkRefold } from './watch/refold.ts';
+import { Seen } from './watch/seen.ts';
 import { Told } from './watch/told.ts';
 import { WrongnessMeter, type Wrongness } from './watch/wrongness.ts';
 
@@ -83,6 +86,14 @@ const HIDING = [
   "service's clock set forward",
 ];
 
+const CLOCKS_SET = [
+  'timestamp ahead',
+  'poisonous timestamp',
+  'restored backup',
+  'the process stands still',
+  ...['mirror', 'service'].flatMap((whose) => [`${whose}'s clock set back`, `${whose}'s clock set forward`]),
+];
+
 class Run {
   readonly #plan: Plan;
   readonly #time: VirtualTime;
@@ -103,11 +114,20 @@ class Run {
   readonly #promises = new Promises(
     (what) => this.#fault(what),
     (db, what) => this.#brake.removed(db, what),
+    (productId, sentAtMs) => this.#seen.merged(productId, sentAtMs),
   );
   readonly #calls = new Calls(
     (what) => this.#fault(what),
-    (productId, detail) => this.#promises.sawDetail(productId, detail),
+    (productId, detail) => {
+      this.#promises.sawDetail(productId, detail);
+      const { sampledAtMs, sentAtMs } = detail;
+      // One that was never sampled, a 404 of a broken store, shows nothing of what is there.
+      const isTrue = sampledAtMs !== null && this.#stage.mistakes.size === 0;
+      this.#seen.answered({ productId, sentAtMs, sampledAtMs, isTrue });
+    },
   );
+  readonly #seen: Seen;
+  readonly #side: StoreSide;
   readonly #told = new Told((what) => this.#fault(what));
   readonly #wrongness = new WrongnessMeter();
   readonly #polls;
@@ -126,17 +146,24 @@ class Run {
     this.#time = time;
     this.#options = options;
     const stream = (label: string) => createRandom(plan.seed, label).next;
+    this.#seen = new Seen(
+      (what) => this.#fault(what),
+      () => time.nowMs,
+      !plan.leavesOutWarehouses,
+    );
     this.#polls = createRandom(plan.seed, 'consumer');
     const carriers = createCarriers({
       time,
       random: stream('carriers'),
       machine: () => this.#machine,
       service: () => this.#service,
+      side: () => this.#side,
       isCut: () => this.#stage.isCut,
       dateAheadMs: plan.dateAheadMs,
       leavesOutWarehouses: plan.leavesOutWarehouses,
       onAnswered: (delivery, status, ms) => {
         if (status === 204) this.#told.answered(delivery.items);
+        this.#forProductsOf(delivery.items, (productId) => this.#seen.told(productId));
         this.#onAnswered(delivery, status, ms);
       },
       onCall: (call) => this.#calls.onCall(call, () => this.#oldestDue()),
@@ -167,10 +194,12 @@ class Run {
     this.#service.clock.nodeSkewMs = plan.nodeSkewMs;
     this.#service.network.intercept = (delivery) => {
       this.#told.happened(delivery.items);
+      this.#forProductsOf(delivery.items, (productId) => this.#seen.touched(productId));
       const verdict = this.#mail.route(delivery);
       if (verdict === 'lose') this.#told.lost(delivery.items);
       return verdict;
     };
+    this.#side = new StoreSide(time, this.#service);
     this.#service.reads.latencyMs = { min: 0, max: plan.readLatencyMs };
     this.#machine = new Machine({
       time,
@@ -202,6 +231,8 @@ class Run {
       count: (what) => this.#count(what),
       readLatencyMs: plan.readLatencyMs,
       onResync: () => this.#calls.released(),
+      side: this.#side,
+      onTouched: (productId) => this.#onTouched(productId),
       onBackUp: () => {
         this.#stage.backup = { files: this.#machine.disk.backUp(), atMs: time.nowMs };
         this.#answered.backUp();
@@ -215,6 +246,7 @@ class Run {
         this.#answered.restore();
         this.#brake.restore();
         this.#told.restore();
+        this.#seen.restore();
       },
       mistakes: new Map(),
       isCut: false,
@@ -319,6 +351,7 @@ class Run {
     const db = this.#observe();
     if (db === null || !this.#owesNothing()) return;
     this.#count('at rest unaided');
+    this.#seen.check(db, this.#service, true);
     this.#told.checkRest(db, this.#service, this.#plan.nodeSkewMs === 0, !this.#plan.leavesOutWarehouses);
     const isHiding = HIDING.some((what) => this.#counts.has(what));
     if (!isHiding && this.#plan.nodeSkewMs === 0) this.#told.checkMoved(db, this.#service);
@@ -445,6 +478,7 @@ class Run {
         db,
         (what) => this.#fault(what),
         (fact) => this.#countFact(fact),
+        this.#endless(),
       );
     }
     const integrity = db.pragma('integrity_check', { simple: true });
@@ -453,6 +487,12 @@ class Run {
     this.#count('epochs after the first', Math.max(0, this.#consumer.epochs - 1));
     this.#count('removals checked', this.#promises.removals);
     this.#count('token requests', this.#calls.tokens);
+  }
+
+  #endless(): Endless | null {
+    const { dateAheadMs, nodeSkewMs, serviceOffsetMs } = this.#plan;
+    if (nodeSkewMs > 0 || CLOCKS_SET.some((what) => this.#counts.has(what))) return null;
+    return new Endless((what) => this.#fault(what), serviceOffsetMs, dateAheadMs > 60_000);
   }
 
   #countFact(fact: Fact): void {
@@ -508,9 +548,29 @@ class Run {
     this.#observer = null;
   }
 
+  /** And of what is made of them. */
+  #forProductsOf(items: Delivery['items'], action: (productId: string) => void): void {
+    for (const { id } of items) {
+      const variant = this.#service.truth.variant(id);
+      if (variant === undefined) continue;
+      action(variant.product.id);
+      for (const bundle of variant.bundledBy) action(bundle.product.id);
+    }
+  }
+
+  #onTouched(productId: string | null): void {
+    for (const { id, variants } of this.#service.truth.products) {
+      if (productId !== null && productId !== id) continue;
+      this.#seen.touched(id);
+      for (const { bundledBy } of variants)
+        for (const { product } of bundledBy) this.#seen.touched(product.id);
+    }
+  }
+
   #sample(): void {
     const db = this.#observe();
     if (db !== null) {
+      this.#seen.check(db, this.#service);
       this.#wrongness.sample(db, this.#service, SAMPLE_EVERY_MS);
       // Where nodes disagree about the time, the order of a cell's changes is not theirs to tell.
       // What is answered and not yet applied is no lie: the heartbeat in the mirror is as late.

@@ -1,6 +1,6 @@
 /** Queries that drizzle puts together: the same rows by the same index, and nothing of drizzle before the first of them. */
 import { expect, test } from 'vitest';
-import { packagesLoaded } from '../../scripts/footprint/package.ts';
+import { loadedBy } from '../../scripts/footprint/package.ts';
 import { eq, lt, sql } from '../../src/store/drizzle.ts';
 import { queries } from '../../src/store/queries/index.ts';
 import { log, quarantine } from '../../src/store/schema.ts';
@@ -9,9 +9,9 @@ import { writerDb } from './mirror-file.ts';
 
 const src = new URL('../../src/', import.meta.url);
 
-const loadedBy = (...files: readonly string[]): string[] => {
+const packagesOf = (...files: readonly string[]): string[] => {
   const program = files.map((file) => `import '${new URL(file, src).href}';`).join(' ');
-  return [...packagesLoaded(['--input-type=module', '--eval', program], '/').keys()];
+  return [...loadedBy(['--input-type=module', '--eval', program], '/').packages];
 };
 
 test('neither the server, its threads nor a command loads drizzle; the first typed query does', () => {
@@ -22,10 +22,10 @@ test('neither the server, its threads nor a command loads drizzle; the first typ
     'cli/verify.ts',
     'cli/export.ts',
   ];
-  const packages = loadedBy(...server);
+  const packages = packagesOf(...server);
   expect(packages).toContain('hono');
   expect(packages).not.toContain('drizzle-orm');
-  expect(loadedBy('store/queries/typed.ts')).toContain('drizzle-orm');
+  expect(packagesOf('store/queries/typed.ts')).toContain('drizzle-orm');
 });
 
 test('rows have the names that were asked for, whichever table they come from, and null where a join finds none', () => {

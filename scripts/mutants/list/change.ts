@@ -188,6 +188,7 @@ export const CHANGE: readonly Mutant[] = [
     file,
     find: 'return change.updateTimeMs <= hiMs || (ahead && hiMs > EARLIEST_MS);',
     replace: 'return change.updateTimeMs <= hiMs || (ahead && hiMs < EARLIEST_MS);',
+    first: 'simulation',
     tests: ['test/core/found-wrong.test.ts'],
   },
   {

@@ -168,6 +168,7 @@ export const DOUBT: readonly Mutant[] = [
     file: delivery,
     find: '  return change.new !== cell.qty || change.updateTimeMs >= cell.readLoMs;',
     replace: '  return change.updateTimeMs >= cell.readLoMs;',
+    first: 'simulation',
     tests: ['test/core/found-wrong.test.ts'],
   },
   {

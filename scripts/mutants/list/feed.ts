@@ -2,6 +2,7 @@
 import type { Mutant } from '../mutant.ts';
 
 const variant = 'src/core/fold-variant.ts';
+const level = 'src/core/fold-level.ts';
 
 export const FEED: readonly Mutant[] = [
   {
@@ -28,7 +29,7 @@ export const FEED: readonly Mutant[] = [
     id: 'drift-row-wrong-old',
     breaks:
       '`old_qty` of a correction is what the mirror held before (docs/reading-the-mirror.md#following-changes: each cell’s rows chain)',
-    file: variant,
+    file: level,
     find: `    sku: variant.sku,
     oldQty,
     newQty,`,
@@ -47,7 +48,7 @@ export const FEED: readonly Mutant[] = [
   {
     id: 'on-hand-keeps-number',
     breaks: 'a new on_hand gives its row a new change_seq (docs/reading-the-mirror.md#following-changes)',
-    file: variant,
+    file: level,
     find: 'tables.putCell(revalued ? { ...cell, changeSeq: ledger.nextChangeSeq() } : cell);',
     replace: 'tables.putCell(revalued ? cell : cell);',
     first: 'simulation',

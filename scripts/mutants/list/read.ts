@@ -44,6 +44,7 @@ export const READ: readonly Mutant[] = [
     file: 'src/core/fold-read.ts',
     find: '  if (differs && read.overlaps) {',
     replace: '  if (differs && read.overlaps && read.s0 < 0) {',
+    first: 'simulation',
     tests: ['test/core/found-wrong.test.ts'],
   },
   {
@@ -73,9 +74,10 @@ export const READ: readonly Mutant[] = [
   {
     id: 'overlapping-absence-trusted',
     breaks: 'what one of two overlapping reads missed is read again (docs/architecture.md#removals)',
-    file: 'src/core/fold-variant.ts',
+    file: 'src/core/fold-level.ts',
     find: 'return before !== undefined && before.missingAtMs !== null && after.missingAtMs === null;',
     replace: 'return before === undefined && after.missingAtMs === undefined;',
+    first: 'simulation',
     tests: ['test/core/found-wrong.test.ts'],
   },
   {
@@ -92,6 +94,7 @@ export const READ: readonly Mutant[] = [
     file: 'src/core/fold-variant.ts',
     find: 'return tellsLevels(seen) ? EARLIEST_MS : hiMs;',
     replace: 'return tellsLevels(seen) ? hiMs : EARLIEST_MS;',
+    first: 'simulation',
     tests: ['test/core/found-wrong.test.ts'],
   },
   {

@@ -187,6 +187,7 @@ export const REMOVAL: readonly Mutant[] = [
     file: alone,
     find: 'unseenReads: removed.unseenReads === 0 ? 1 : CONTESTED_READS,',
     replace: 'unseenReads: 0,',
+    first: 'simulation',
     tests: ['test/core/webhooks-alone.test.ts'],
   },
   {
@@ -237,7 +238,7 @@ export const REMOVAL: readonly Mutant[] = [
     id: 'told-twice-read-for-ever',
     breaks:
       'a contradiction is read about once more, then by the schedule (docs/architecture.md#details-that-contradict-themselves)',
-    file: 'src/core/fold-variant.ts',
+    file: 'src/core/fold-level.ts',
     find: '  if (!isNews) return;',
     replace: '',
     tests: ['test/core/webhooks-alone.test.ts'],
@@ -249,6 +250,7 @@ export const REMOVAL: readonly Mutant[] = [
     file: 'src/core/fold-delivery.ts',
     find: '  return isNewerThanRemoval({ readHiMs }, change, stamp);',
     replace: '  return isNewerThanRemoval({ readHiMs }, change, stamp) && readHiMs < 0;',
+    first: 'simulation',
     tests: ['test/core/moved-variant.test.ts'],
   },
   {

@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { dirname } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
+import { programFile } from '../../own-files.ts';
 import type { Sandbox } from '../../sandbox/sandbox.ts';
 import { opsClient, type OpsClient } from '../ops-client.ts';
 
@@ -35,8 +36,7 @@ export interface MirrorProcessOptions {
 }
 
 const START_WITHIN_MS = 15_000;
-const isSource = import.meta.url.endsWith('.ts');
-const ENTRY = fileURLToPath(new URL(isSource ? '../../main.ts' : '../../main.js', import.meta.url));
+const ENTRY = fileURLToPath(programFile('main'));
 
 /** @throws Error when it does not start in time. */
 export async function startMirror(options: MirrorProcessOptions): Promise<MirrorProcess> {

@@ -3,7 +3,7 @@ import { ChangeFeed } from '../feed/change-feed.ts';
 import { HeldAnswers } from '../feed/held-answers.ts';
 import type { OpsDeps } from '../operator.ts';
 import { changesRoutes } from './changes.ts';
-import { describeApi } from './document.ts';
+import { describeApi, type OpsDocument } from './document.ts';
 import { docsRoutes } from './docs.ts';
 import { historyRoutes } from './history.ts';
 import { pruneRoutes } from './prune.ts';
@@ -38,8 +38,10 @@ export function createApi({
   api.route('/', runsRoutes({ reader, operator, held }));
   api.route('/', pruneRoutes(pruner));
 
-  const document = describeApi(api);
-  api.get('/openapi.json', (c) => c.json(document));
+  let made: OpsDocument | null = null;
+  // When it is asked for: it takes as long as a good part of a start.
+  const document = (): OpsDocument => (made ??= describeApi(api));
+  api.get('/openapi.json', (c) => c.json(document()));
   api.route('/', docsRoutes(document));
   return api;
 }

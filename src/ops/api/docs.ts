@@ -31,10 +31,10 @@ interface Operation {
   >;
 }
 
-export function docsRoutes(document: OpsDocument): Hono<OpsEnv> {
+export function docsRoutes(document: () => OpsDocument): Hono<OpsEnv> {
   const app = new Hono<OpsEnv>();
-  const page = render(document);
-  app.get('/docs', (c) => c.html(page));
+  let page: Html | null = null;
+  app.get('/docs', (c) => c.html((page ??= render(document()))));
   app.get('/docs.css', (c) =>
     c.body(style, 200, {
       'Content-Type': 'text/css; charset=utf-8',

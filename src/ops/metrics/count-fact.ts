@@ -39,6 +39,7 @@ export function countFact(counting: Counting, fact: Fact, nowMs: number): void {
     case 'moved':
     case 'not_found':
     case 'clock_contradiction':
+    case 'date':
     case 'wrong_store':
   }
 }

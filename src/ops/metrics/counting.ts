@@ -40,7 +40,6 @@ const REASONS = valuesOf<Reason | 'gap'>({
   canary: true,
   bundle: true,
   listed: true,
-  absent: true,
   stale: true,
 });
 

@@ -11,7 +11,6 @@ const REASONS: Readonly<Record<string, string>> = {
   canary: 'a delivery was lost that may have changed it too',
   bundle: 'the stock of a component changed',
   listed: 'the catalogue lists it, but it was never read',
-  absent: 'the catalogue no longer lists it',
   stale: 'its last read is the oldest',
 };
 

@@ -69,7 +69,8 @@ export class Calls {
     }
     if (call.text === null) return;
     const shown = shownBy(call);
-    if (shown !== undefined) this.#onDetail(productId, { sentAtMs: call.sentAtMs, shown });
+    if (shown !== undefined)
+      this.#onDetail(productId, { sentAtMs: call.sentAtMs, sampledAtMs: call.sampledAtMs, shown });
   }
 
   #watchShare(productId: string, oldest: readonly string[]): void {

@@ -31,6 +31,7 @@ interface LoggedRead {
 /** What one detail answer showed. Null: 404. */
 export interface SeenDetail {
   readonly sentAtMs: number;
+  readonly sampledAtMs: number | null;
   readonly shown: ReadonlyMap<string, ReadonlySet<string> | null> | null;
 }
 
@@ -78,10 +79,20 @@ export class Promises {
 
   readonly #onGone: (db: Db, what: Gone['what']) => void;
 
-  /** @param onGone told of each row that went by itself, not with its product or variant, and was shown before. */
-  constructor(fault: (what: string) => void, onGone: (db: Db, what: Gone['what']) => void) {
+  readonly #onRead: (productId: string, sentAtMs: number) => void;
+
+  /**
+   * @param onGone told of each row that went by itself, not with its product or variant, and was shown before.
+   * @param onRead told of each answer that the log has.
+   */
+  constructor(
+    fault: (what: string) => void,
+    onGone: (db: Db, what: Gone['what']) => void,
+    onRead: (productId: string, sentAtMs: number) => void,
+  ) {
     this.#fault = fault;
     this.#onGone = onGone;
+    this.#onRead = onRead;
   }
 
   /** @param log a connection to the event log. */
@@ -100,6 +111,7 @@ export class Promises {
   /** After each commit. */
   check(db: Db): void {
     const reads = this.#newReads(db);
+    for (const { productId, sentAtMs } of reads) this.#onRead(productId, sentAtMs);
     for (const ended of prepared<[], Ended>(db, 'SELECT * FROM temp.watch_ended').all()) {
       const isMet = reads.some(
         (read) =>

@@ -11,16 +11,26 @@ import type { Db } from '../../../src/store/open.ts';
 import { openWriter } from '../../../src/store/open-writer.ts';
 import { FOLDED, replay } from '../../store/replay.ts';
 import { checkDoubts } from './doubts.ts';
+import type { Endless } from './endless.ts';
 import { Losses } from './losses.ts';
 
-/** @param onFact told of everything that happened in the mirror's history. */
-export function checkRefold(live: Db, fault: (what: string) => void, onFact: (fact: Fact) => void): void {
+/**
+ * @param onFact told of everything that happened in the mirror's history.
+ * @param endless null: the story's clocks make exceptions.
+ */
+export function checkRefold(
+  live: Db,
+  fault: (what: string) => void,
+  onFact: (fact: Fact) => void,
+  endless: Endless | null,
+): void {
   const again = emptyMirror();
   try {
     const losses = new Losses(again, fault);
     replay(live, again, (tables, entry, facts) => {
       facts.forEach(onFact);
       checkDoubts(tables, entry, facts, fault);
+      endless?.check(entry, facts, (variantId) => tables.variant(variantId)?.productId ?? null);
       losses.check(tables.state(), facts);
     });
     for (const from of FOLDED) {

@@ -3,6 +3,7 @@
  * nothing is owed any more, all is right but what the network lost, with nobody having asked for a read
  * (docs/architecture.md#promises, docs/architecture.md#convergence).
  */
+import { CONTESTED_READS } from '../../../src/core/limits.ts';
 import type { SimulatedService } from '../../../src/sandbox/sandbox.ts';
 import type { SentItem } from '../../../src/sandbox/webhooks.ts';
 import { prepared } from '../../../src/store/prepared.ts';
@@ -155,7 +156,9 @@ export class Told {
       `SELECT p.product_id FROM variants b JOIN products p ON p.product_id = b.product_id
        WHERE b.variant_id = ? AND b.gone_at_ms IS NULL AND p.gone_at_ms IS NULL AND p.read_at_ms <
          (SELECT max(c.recorded_at_ms) FROM changes c JOIN variants v ON v.variant_id = c.variant_id
-          WHERE c.variant_id = ? AND v.bundled_by_count > 0 AND c.source = 'webhook' AND c.old_qty IS NOT NULL)`,
+          WHERE c.variant_id = ? AND v.bundled_by_count > 0 AND c.source = 'webhook' AND c.old_qty IS NOT NULL
+            AND NOT EXISTS (SELECT 1 FROM cells l WHERE l.variant_id = c.variant_id
+              AND l.warehouse_id = c.warehouse_id AND l.unseen_reads >= ${CONTESTED_READS}))`,
     ).pluck();
     for (const bundle of truth.variants) {
       for (const { variant } of bundle.kind === 'bundle' ? bundle.components : []) {
@@ -168,9 +171,13 @@ export class Told {
   /** The mirror has exactly the warehouses that it takes stock from, and each one's last change was told. */
   #isWhollyTold(db: Db, { cells, components, ...variant }: TruthVariant): boolean {
     if (variant.deleted || variant.product.deleted) return false;
-    const found = prepared<[string], string>(db, 'SELECT warehouse_id FROM mirror_stock WHERE variant_id = ?')
+    // What webhooks alone tell is no part of the total, until a read shows it.
+    const found = prepared<[string, number], string>(
+      db,
+      'SELECT warehouse_id FROM cells WHERE variant_id = ? AND gone_at_ms IS NULL AND unseen_reads < ?',
+    )
       .pluck()
-      .all(variant.id);
+      .all(variant.id, CONTESTED_READS);
     const told = cells.filter(
       (cell) =>
         found.includes(cell.warehouseId) &&

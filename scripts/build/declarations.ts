@@ -1,0 +1,30 @@
+/** The types of what the package gives to other programs: `.d.ts` files for src/index.ts, src/client.ts and what they name. */
+import { execFileSync } from 'node:child_process';
+import { readFileSync, readdirSync, rmSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join, resolve } from 'node:path';
+
+const ENTRIES = ['index.d.ts', 'client.d.ts'];
+
+/** @returns the packages whose types they name. @throws Error when tsc has found errors, which it has printed. */
+export function declare(root: string, into: string): Set<string> {
+  const tsc = createRequire(import.meta.url).resolve('typescript/bin/tsc');
+  execFileSync(process.execPath, [tsc, '--project', 'tsconfig.build.json', '--outDir', into], {
+    cwd: root,
+    // What is printed on the standard output is npm's answer alone, when it packs.
+    stdio: ['ignore', 2, 2],
+  });
+  const packages = new Set<string>();
+  const needed = new Set(ENTRIES.map((name) => join(into, name)));
+  for (const file of needed) {
+    for (const [, from = ''] of readFileSync(file, 'utf8').matchAll(/(?:from |import\()['"]([^'"]+)['"]/g)) {
+      if (from.startsWith('.')) needed.add(resolve(dirname(file), from.replace(/\.[jt]s$/, '.d.ts')));
+      else if (!from.startsWith('node:')) packages.add(from);
+    }
+  }
+  // tsc writes one for each file that it reads.
+  for (const path of readdirSync(into, { recursive: true, encoding: 'utf8' })) {
+    if (path.endsWith('.d.ts') && !needed.has(join(into, path))) rmSync(join(into, path));
+  }
+  return packages;
+}

@@ -1,0 +1,215 @@
+/**
+ * Short histories, woven into a story, that chance alone brings about too seldom: a loss, a slow read, a lagging replica
+ * and a late webhook about one variant, within seconds of each other. Each is the shape of a figure that was once wrong
+ * without being suspect.
+ */
+import type { SimulatedService } from '../../src/sandbox/sandbox.ts';
+import { OperationError } from '../../src/sandbox/targets.ts';
+import type { DetailFault, Fate, Scene, SceneDeed } from './plan.ts';
+import { PLAIN, type Mail } from './mail.ts';
+import type { StoreSide } from './store-side.ts';
+import { WORLD, type VirtualTime } from './virtual-time.ts';
+
+export interface Props {
+  readonly time: VirtualTime;
+  readonly service: SimulatedService;
+  readonly mail: Mail;
+  readonly side: StoreSide;
+  /** An operator wants a product read, or all. */
+  readonly ask: (productIds: readonly string[]) => void;
+  /** Something else than stock has changed. */
+  readonly onTouched: (productId: string) => void;
+  readonly count: (what: string) => void;
+  readonly distort: (fault: DetailFault, forMs: number) => void;
+  /** The story is over: what a scene has not done yet does not happen. */
+  readonly isOver: () => boolean;
+}
+
+type Variant = SimulatedService['truth']['variants'][number];
+type Step = readonly [afterMs: number, action: () => void];
+
+const LOST: Fate = { ...PLAIN, lost: true };
+const late = (delayMs: number): Fate => ({ ...PLAIN, delayMs });
+/** Before that, a read that was asked for is not sent. */
+const SENT_AFTER_MS = 2_000;
+
+/** @throws OperationError when the catalogue has nothing to play it with. */
+export function play(props: Props, { scene, a, b, c }: SceneDeed): void {
+  const { time, service, mail, side, ask } = props;
+  const { truth, operations, clock } = service;
+  const live = truth.variants.filter((variant) => truth.variant(variant.id) !== undefined);
+  const pick = <T>(items: readonly T[], index: number): T => {
+    if (items.length === 0) throw new OperationError('nothing to choose from');
+    return items[index % items.length]!;
+  };
+  const perform = (steps: readonly Step[]): void => {
+    for (const [afterMs, action] of steps) {
+      time.after(afterMs, WORLD, () => {
+        try {
+          if (!props.isOver()) action();
+        } catch (error) {
+          // What an earlier step went by is gone.
+          if (!(error instanceof OperationError)) throw error;
+        }
+      });
+    }
+  };
+  const stocked = live.filter(({ cells, kind }) => cells.length > 0 && kind !== 'bundle');
+  const target = (of: readonly Variant[] = stocked) => {
+    const variant = pick(of, a);
+    const { warehouseId } = pick(variant.cells, b);
+    return { variant, variantId: variant.id, warehouseId };
+  };
+  const add = (at: { variantId: string; warehouseId: string }, by: number, fate: Fate = PLAIN): void => {
+    mail.nextFate = fate;
+    try {
+      operations.add({ variantId: at.variantId, warehouseId: at.warehouseId, by });
+    } finally {
+      mail.nextFate = PLAIN;
+    }
+  };
+  /** A change that a node makes whose clock is wrong: others go on with theirs. */
+  const addBy = (
+    aheadMs: number,
+    at: { variantId: string; warehouseId: string },
+    by: number,
+    fate: Fate,
+  ): void => {
+    const cell = truth.cell(at.variantId, at.warehouseId);
+    const stampMs = cell?.stampMs ?? 0;
+    clock.offsetMs += aheadMs;
+    props.count('timestamp ahead');
+    try {
+      add(at, by, fate);
+    } finally {
+      clock.offsetMs -= aheadMs;
+      if (cell !== undefined) cell.stampMs = stampMs;
+    }
+  };
+  const jitter = (upToMs: number): number => c % upToMs;
+
+  /** The first read is slow and sampled just after `happens`, the next comes from a replica that has not seen it. */
+  const overlap = (productId: string, happens: () => void): void => {
+    side.prescribe(
+      productId,
+      { lateMs: 2_200 + jitter(1_500), before: happens, ageMs: 0 },
+      { lateMs: 0, ageMs: 1_900 },
+    );
+    perform([
+      [0, () => ask([productId])],
+      [700, () => ask([productId])],
+    ]);
+  };
+
+  const scenes: Record<Scene, () => void> = {
+    // A late change, the next one lost, and a read between that has seen both.
+    late_after_read: () => {
+      const at = target();
+      perform([
+        [0, () => add(at, -1, late(SENT_AFTER_MS + 1_200 + jitter(3_000)))],
+        [30 + jitter(200), () => add(at, 1, LOST)],
+        [250, () => ask([at.variant.product.id])],
+      ]);
+    },
+    overlapping_reads: () => {
+      const at = target();
+      overlap(at.variant.product.id, () => add(at, 1 + (c % 3), LOST));
+    },
+    overlapping_absence: () => {
+      const variant = pick(
+        live.filter(({ product }) => product.variants.filter(({ deleted }) => !deleted).length > 1),
+        a,
+      );
+      const productId = variant.product.id;
+      overlap(productId, () => {
+        if (b % 3 === 0) operations.deleteProduct(productId);
+        else operations.deleteVariant(variant.id);
+        props.onTouched(productId);
+      });
+    },
+    // Its nodes stamp what is new below what the mirror knows.
+    clock_back: () => {
+      const at = target();
+      const backMs = 10_000 + jitter(20_000);
+      perform([
+        [0, () => add(at, 1)],
+        [500, () => ask([at.variant.product.id])],
+        [
+          5_000,
+          () => {
+            clock.offsetMs -= backMs;
+            props.count("service's clock set back");
+            for (const { cells } of truth.variants) for (const cell of cells) cell.stampMs = 0;
+          },
+        ],
+        [5_300, () => add(at, 1, b % 2 === 0 ? PLAIN : LOST)],
+        [6_500 + jitter(500), () => add(at, 1)],
+        [25_000, () => void (clock.offsetMs += backMs)],
+      ]);
+    },
+    // The first is late, and seems to be the later one.
+    node_ahead: () => {
+      const at = target();
+      perform([
+        [0, () => addBy(240_000, at, 1, late(SENT_AFTER_MS + 1_500 + jitter(3_000)))],
+        [40 + jitter(200), () => add(at, -1, c % 2 === 0 ? LOST : PLAIN)],
+        [300, () => ask([at.variant.product.id])],
+      ]);
+    },
+    // Removed by the reads of its old product, and then named.
+    moved: () => {
+      const at = target(
+        live.filter(
+          ({ kind, cells, product }) =>
+            kind === 'own' &&
+            cells.length > 0 &&
+            product.variants.filter(({ deleted }) => !deleted).length > 1,
+        ),
+      );
+      const from = at.variant.product;
+      const to = pick(
+        truth.products.filter(({ kind, deleted, id }) => kind === 'own' && !deleted && id !== from.id),
+        c,
+      );
+      perform([
+        [
+          0,
+          () => {
+            operations.moveVariant(at.variantId, to.id);
+            props.onTouched(from.id);
+            props.onTouched(to.id);
+          },
+        ],
+        [300, () => ask([from.id])],
+        [40_000 + jitter(5_000), () => add(at, 1)],
+      ]);
+    },
+    // For long enough that what is missing is missed twice.
+    odd_details: () => {
+      const fault = (['no_warehouses', 'first_variant', 'told_twice', 'hidden_warehouse'] as const)[c % 4]!;
+      const at = target();
+      perform([
+        [0, () => props.distort(fault, 45_000 + jitter(30_000))],
+        [100, () => ask([])],
+        [4_000 + jitter(4_000), () => add(at, 1)],
+      ]);
+    },
+    // Named by webhooks all the time, and shown by no detail.
+    hidden_level: () => {
+      const { variant } = target(live.filter(({ kind, cells }) => kind === 'own' && cells.length > 1));
+      const [, hidden] = variant.cells
+        .map(({ warehouseId }) => warehouseId)
+        .toSorted((one, other) => Number(one) - Number(other));
+      const at = { variantId: variant.id, warehouseId: hidden! };
+      perform([
+        [0, () => props.distort('hidden_warehouse', 150_000)],
+        [100, () => ask([variant.product.id])],
+        ...Array.from({ length: 30 }, (_, i): Step => [
+          38_000 + i * 3_700,
+          () => add(at, i % 2 === 0 ? 1 : -1),
+        ]),
+      ]);
+    },
+  };
+  scenes[scene]();
+}

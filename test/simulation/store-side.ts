@@ -1,0 +1,80 @@
+/**
+ * The store's side of a read: when each answer was sampled, which no client can know, and answers that the plan has
+ * prescribed, from a slow way or a replica that lags.
+ */
+import { AsyncLocalStorage } from 'node:async_hooks';
+import type { Answer, ReadPath } from '../../src/sandbox/reads.ts';
+import type { SimulatedService } from '../../src/sandbox/sandbox.ts';
+import type { VirtualTime } from './virtual-time.ts';
+
+/** How the next answer about a product comes about. */
+export interface Prescription {
+  /** On its way in for so long. */
+  readonly lateMs: number;
+  /** Happens just before it is sampled. */
+  readonly before?: () => void;
+  /** From a replica that is so far behind. */
+  readonly ageMs: number;
+}
+
+export interface Sampled {
+  /** The truth of then is what it shows; null while nothing was sampled. */
+  atMs: number | null;
+}
+
+export class StoreSide {
+  readonly #time: VirtualTime;
+  readonly #asking = new AsyncLocalStorage<Sampled>();
+  readonly #prescribed = new Map<string, Prescription[]>();
+
+  /** Puts itself between the endpoints and the answers. */
+  constructor(time: VirtualTime, service: SimulatedService) {
+    this.#time = time;
+    const reads = service.reads as ReadPath;
+    const serve = reads.serve.bind(reads);
+    reads.serve = (endpoint, body, sample) => {
+      const asking = this.#asking.getStore();
+      const noted = (ageMs: number): Answer => {
+        const atMs = time.nowMs - ageMs;
+        // One that is made of two shows the earlier.
+        if (asking !== undefined) asking.atMs = Math.min(asking.atMs ?? atMs, atMs);
+        return sample(ageMs);
+      };
+      const next = endpoint.endsWith('/detail') ? this.#next(String(body['product_id'])) : undefined;
+      return next === undefined ? serve(endpoint, body, noted) : this.#carryOut(next, noted);
+    };
+  }
+
+  prescribe(productId: string, ...answers: readonly Prescription[]): void {
+    this.#prescribed.set(productId, [...answers]);
+  }
+
+  /** Whatever has not been asked for is not prescribed any more. */
+  forget(): void {
+    this.#prescribed.clear();
+  }
+
+  /** @returns what `ask` returns, and when the answer was sampled. */
+  async watch<T>(
+    ask: () => Promise<T>,
+  ): Promise<{ readonly answered: T; readonly sampledAtMs: number | null }> {
+    const sampled: Sampled = { atMs: null };
+    const answered = await this.#asking.run(sampled, ask);
+    return { answered, sampledAtMs: sampled.atMs };
+  }
+
+  #next(productId: string): Prescription | undefined {
+    return this.#prescribed.get(productId)?.shift();
+  }
+
+  async #carryOut(
+    { lateMs, before, ageMs }: Prescription,
+    sample: (ageMs: number) => Answer,
+  ): Promise<Answer> {
+    await this.#time.sleep(lateMs);
+    before?.();
+    // What happened in the same instant it shows, and can be known to show.
+    await this.#time.sleep(20);
+    return sample(ageMs);
+  }
+}

@@ -1,0 +1,76 @@
+/**
+ * What speaks against the mirror's rules for ever is asked about for a while, and then no more: a Date that every change
+ * contradicts (docs/architecture.md#clock-bounds), and a level that no detail shows
+ * (docs/architecture.md#levels-that-webhooks-alone-tell). For stories whose clocks are not set: a step begins it anew.
+ */
+import type { Entry } from '../../../src/core/entry.ts';
+import type { Fact } from '../../../src/core/fact.ts';
+
+/** A change as late as this is prompt. */
+const PROMPT_MS = 500;
+/** Three in a row prove it, and where a level changes again before it is read they are seldom in a row. */
+const MOST_SEEN = 60;
+const MOST_READS = 20;
+
+interface Hidden {
+  /** Reads that did not show it, each after a change that asked for it. */
+  reads: number;
+  isAskedFor: boolean;
+}
+
+export class Endless {
+  readonly #fault: (what: string) => void;
+  readonly #offsetMs: number;
+  readonly #isDateWrong: boolean;
+  #seen = 0;
+  readonly #hidden = new Map<string, Hidden>();
+
+  /**
+   * @param offsetMs the store's time, less the mirror's.
+   * @param isDateWrong by so much that each change after a read contradicts it.
+   */
+  constructor(fault: (what: string) => void, offsetMs: number, isDateWrong: boolean) {
+    this.#fault = fault;
+    this.#isDateWrong = isDateWrong;
+    this.#offsetMs = offsetMs;
+  }
+
+  /** @param productOf as the mirror has it. */
+  check(entry: Entry, facts: readonly Fact[], productOf: (variantId: string) => string | null): void {
+    if (entry.kind === 'delivery') this.#checkChanges(entry.atMs, entry.changes, facts);
+    if (entry.kind === 'read' && entry.snapshot !== null) this.#checkHidden(entry.productId, productOf);
+  }
+
+  #checkChanges(
+    atMs: number,
+    changes: readonly { readonly updateTimeMs: number }[],
+    facts: readonly Fact[],
+  ): void {
+    const isPrompt = changes.every((change) => atMs + this.#offsetMs - change.updateTimeMs < PROMPT_MS);
+    for (const fact of facts) {
+      if (fact.kind === 'date') this.#seen = 0;
+      if (fact.kind !== 'change' && fact.kind !== 'webhooks_alone') continue;
+      const key = `${fact.variantId}/${fact.warehouseId}`;
+      if (fact.kind === 'change' && fact.branch === 'gone, in doubt') {
+        this.#hidden.set(key, { reads: this.#hidden.get(key)?.reads ?? 0, isAskedFor: true });
+      } else if (fact.kind === 'webhooks_alone' || !fact.branch.startsWith('gone')) {
+        this.#hidden.delete(key);
+      }
+      if (!this.#isDateWrong || !isPrompt || fact.kind !== 'change' || fact.branch !== '4a seen by the read')
+        continue;
+      this.#seen += 1;
+      if (this.#seen === MOST_SEEN) {
+        this.#fault(`${MOST_SEEN} prompt changes were taken for older than a read, lastly of ${key}`);
+      }
+    }
+  }
+
+  #checkHidden(productId: string, productOf: (variantId: string) => string | null): void {
+    for (const [key, hidden] of this.#hidden) {
+      if (!hidden.isAskedFor || productOf(key.split('/')[0]!) !== productId) continue;
+      hidden.isAskedFor = false;
+      hidden.reads += 1;
+      if (hidden.reads === MOST_READS) this.#fault(`${key} was read about ${MOST_READS} times in vain`);
+    }
+  }
+}
