@@ -69,6 +69,8 @@ export async function openMirror(
     onCommit: monitor?.onCommit,
     onCheckpointNews: ({ message, ...details }) => log.warn(details, message),
     onHistoryNews: ({ message, ...details }) => log.warn(details, message),
+    onApplyNews: ({ message, error }) =>
+      error === null ? log.warn(message) : log.error({ err: error }, message),
   });
   // From the event log, which is there: the mirror is still being opened.
   const { life } = store;
@@ -237,6 +239,7 @@ export async function startService(
       metrics: monitor.registry,
       async stop(): Promise<void> {
         retention.stop();
+        store.leave();
         stopping.abort();
         await Promise.all(listeners.map((listener) => listener.stop(DRAIN_MS)));
         await stopParts();

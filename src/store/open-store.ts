@@ -8,7 +8,7 @@ import type { FromLog, ToLog } from './event-log/append-loop.ts';
 import { LogClient } from './event-log/log-client.ts';
 import { MirrorWriter } from './mirror-writer.ts';
 import type { Outcome } from './outcome.ts';
-import { ProjectionClient } from './projection-client.ts';
+import { ProjectionClient, type ApplyNews } from './projection-client.ts';
 import type { ToReader } from './read-loop.ts';
 import { ReaderClient } from './reader-client.ts';
 import type { Store } from './store.ts';
@@ -19,6 +19,7 @@ export interface StoreEvents {
   readonly onDeath: (error: Error) => void;
   readonly onCheckpointNews: (news: CheckpointNews) => void;
   readonly onHistoryNews: (news: HistoryNews) => void;
+  readonly onApplyNews?: ((news: ApplyNews) => void) | undefined;
   /** Called for every transaction of the event log. */
   readonly onCommit?: ((report: CommitReport) => void) | undefined;
 }
@@ -57,7 +58,8 @@ export async function openStore(
 ): Promise<Store> {
   const { onCommit, onDeath, onHistoryNews } = events;
   const logThread = threads.log(path);
-  const projection = new ProjectionClient(threads.projection(path), { onDeath, onHistoryNews });
+  const onApplyNews = events.onApplyNews ?? (() => undefined);
+  const projection = new ProjectionClient(threads.projection(path), { onDeath, onHistoryNews, onApplyNews });
   const log = await LogClient.open(onCommit === undefined ? logThread : watchCommits(logThread, onCommit), {
     onDeath,
     onHistoryNews,
@@ -92,6 +94,7 @@ export async function openStore(
     reader: { ask: (name, ...args) => opened.then(() => reader.ask(name, ...args)) },
     life: log.life,
     opened,
+    leave: () => projection.leave(),
     close: () => (closed ??= close()),
   };
 }

@@ -13,7 +13,19 @@ export interface ProjectionEvents {
   /** The thread ended without having been asked to: the process cannot continue. */
   readonly onDeath: (error: Error) => void;
   readonly onHistoryNews: (news: HistoryNews) => void;
+  readonly onApplyNews: (news: ApplyNews) => void;
 }
+
+/** Worth a person's attention: once when it begins, once when it ends. */
+export interface ApplyNews {
+  /** Null: it goes on. */
+  readonly error: StoreError | null;
+  readonly message: string;
+}
+
+const STUCK =
+  'the mirror’s tables cannot be written: deliveries are kept in the event log, and applied as soon as the tables can be written';
+const GOES_ON = 'the mirror’s tables are written again: what waited in the event log is being applied';
 
 interface Waiting {
   readonly resolve: (value: never) => void;
@@ -22,12 +34,15 @@ interface Waiting {
 
 /** After a transaction that could not be committed, the next attempt. */
 const RETRY_MS = 250;
+/** Of the time that a process has to end. */
+const LEAVE_AFTER_MS = 1_000;
 
 const NOTHING_TO_REPORT = { facts: [], detailLost: false, failed: null } as const;
 
 export class ProjectionClient {
   readonly #thread: Thread<ToProjection, FromProjection>;
   readonly #onHistoryNews: ProjectionEvents['onHistoryNews'];
+  readonly #onApplyNews: ProjectionEvents['onApplyNews'];
   readonly #waiting = new Slots<Waiting>();
   /** Who waits for an entry to be applied, by its position. */
   readonly #entries = new Map<number, Waiting>();
@@ -38,15 +53,18 @@ export class ProjectionClient {
   #retry: NodeJS.Timeout | undefined;
   #ended: StoreError | null = null;
   #closing = false;
+  #leaving: NodeJS.Timeout | undefined;
+  #left: StoreError | null = null;
 
   readonly #opened = Promise.withResolvers<void>();
 
   constructor(
     thread: Thread<ToProjection, FromProjection>,
-    { onDeath, onHistoryNews }: ProjectionEvents,
+    { onDeath, onHistoryNews, onApplyNews }: ProjectionEvents,
   ) {
     this.#thread = thread;
     this.#onHistoryNews = onHistoryNews;
+    this.#onApplyNews = onApplyNews;
     let isOpen = false;
     // Whoever waits for it is told; that nobody does is no fault.
     this.#opened.promise.catch(() => undefined);
@@ -126,7 +144,8 @@ export class ProjectionClient {
    */
   applied(seq: number): Promise<Omit<Report, 'seq'>> {
     if (seq <= this.#appliedSeq) return Promise.resolve(NOTHING_TO_REPORT);
-    if (this.#ended !== null) return Promise.reject(this.#ended);
+    const over = this.#ended ?? this.#left;
+    if (over !== null) return Promise.reject(over);
     return new Promise((resolve, reject) => {
       this.#entries.set(seq, { resolve, reject });
     });
@@ -134,6 +153,7 @@ export class ProjectionClient {
 
   /** Runs it once everything is applied that is in the event log now. @throws StoreError */
   command<N extends CommandName>(name: N, args: CommandArgs<N>, afterSeq: number): Promise<CommandResult<N>> {
+    if (this.#left !== null) return Promise.reject(this.#left);
     return this.#post((id) => ({ type: 'command', command: { id, name, args, afterSeq } }));
   }
 
@@ -144,6 +164,15 @@ export class ProjectionClient {
   /** Lets the write-ahead log start over, if no reader is in the way. @param keepBytes of its file; null: all. */
   restartLog(keepBytes: number | null): void {
     if (this.#ended === null) this.#thread.post({ type: 'restart', keepBytes });
+  }
+
+  /** What is not applied soon is applied after the next start: nobody waits for it any longer. */
+  leave(): void {
+    if (this.#ended !== null || this.#leaving !== undefined) return;
+    this.#leaving = setTimeout(() => {
+      this.#left = new StoreError('closed', 'the mirror stops before its tables could be written');
+      this.#rejectAll(this.#left);
+    }, LEAVE_AFTER_MS);
   }
 
   async close(): Promise<void> {
@@ -163,6 +192,7 @@ export class ProjectionClient {
   #take(message: Exclude<FromProjection, { type: 'opened' | 'refused' }>): void {
     switch (message.type) {
       case 'applied':
+        if (this.#stuck !== null) this.#onApplyNews({ error: null, message: GOES_ON });
         this.#stuck = null;
         this.#settleEntries(message.appliedSeq, message.reports);
         for (const outcome of message.outcomes) this.#settle(outcome);
@@ -170,7 +200,7 @@ export class ProjectionClient {
         for (const listener of this.#listeners) listener(message);
         return;
       case 'stuck':
-        this.#stuck = new StoreError(message.error.kind, message.error.message);
+        this.#getStuck(new StoreError(message.error.kind, message.error.message));
         for (const outcome of message.outcomes) this.#settle(outcome);
         if (this.#closing || this.#ended !== null) return;
         clearTimeout(this.#retry);
@@ -187,6 +217,11 @@ export class ProjectionClient {
         this.#settle({ id: message.id, ok: true, value: undefined });
         this.#end(new StoreError('closed', 'the database is closed'));
     }
+  }
+
+  #getStuck(error: StoreError): void {
+    if (this.#stuck === null) this.#onApplyNews({ error, message: STUCK });
+    this.#stuck = error;
   }
 
   #settleEntries(appliedSeq: number, reports: readonly Report[]): void {
@@ -214,7 +249,14 @@ export class ProjectionClient {
     this.#ended = error;
     this.#opened.reject(error);
     clearTimeout(this.#retry);
-    for (const waiting of this.#waiting.takeAll()) waiting.reject(error);
+    clearTimeout(this.#leaving);
+    this.#rejectAll(error);
+    this.#waiting.takeAll();
+  }
+
+  /** Their numbers stay taken: the thread may still answer them. */
+  #rejectAll(error: StoreError): void {
+    for (const [, waiting] of this.#waiting.entries()) waiting.reject(error);
     for (const waiting of this.#entries.values()) waiting.reject(error);
     this.#entries.clear();
   }

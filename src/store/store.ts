@@ -60,6 +60,11 @@ export interface Store {
    * @throws StoreError when the mirror's file is not a mirror, too new, damaged, locked, or out of reach.
    */
   readonly opened: Promise<void>;
+  /**
+   * To be called before everything else is stopped: who waits for the tables, and cannot be told within a second that
+   * they hold what is in the event log, gets a StoreError; the next start applies it.
+   */
+  leave(): void;
   /** Commits what waits, then closes the files. */
   close(): Promise<void>;
 }

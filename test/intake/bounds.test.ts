@@ -138,7 +138,7 @@ test('held bodies: a byte at a time costs what it takes, not what it says', asyn
 });
 
 test('held bodies: deliveries may have been turned away, so what moves is read again, once for all of them', async () => {
-  const { port, db, store } = await startIntake();
+  const { port, db, store, applied } = await startIntake();
   await store.writer.append(
     readEntry('10', detail('10', [{ id: '100', levels: { 1: 5 } }]), {
       sentAtMs: Date.now() - 60_000,
@@ -151,6 +151,7 @@ test('held bodies: deliveries may have been turned away, so what moves is read a
   await hold(port, 10, '');
   await Promise.all(Array.from({ length: 100 }, () => hold(port, MEGABYTE - 1)));
   await eventually(() => isSwept() === 1, { what: 'the loss sweep' });
+  await applied();
   expect(reasons()).toEqual(['canary']);
   await Promise.all(Array.from({ length: 100 }, () => hold(port, MEGABYTE - 1)));
   await throughout(3_500, () => expect(isSwept()).toBe(1));

@@ -8,7 +8,9 @@ import type { Refusal } from '../../src/intake/observer.ts';
 import { createPulse, type Pulse } from '../../src/intake/pulse.ts';
 import { keepUnstored, type UnstoredDeliveries } from '../../src/intake/unstored.ts';
 import { listen } from '../../src/listen.ts';
+import { eventLogPath } from '../../src/store/event-log/open-log.ts';
 import { signBody } from '../../src/service/signature.ts';
+import { eventually } from '../process/wait.ts';
 import { readerDb, storeAt, type OpenStore } from '../store/mirror-file.ts';
 
 export const SECRET = 'whsec_now';
@@ -36,11 +38,14 @@ export interface Intake {
   readonly post: (body: Uint8Array, headers?: OutgoingHttpHeaders) => Promise<Answer>;
   readonly ask: (method: string, path: string) => Promise<Answer>;
   readonly pulse: Pulse;
+  /** Resolves once the tables hold all that is in the event log. */
+  applied(): Promise<void>;
 }
 
 /** @param hasBegun whether its pulse has. */
 export async function startIntake(hasBegun = true): Promise<Intake> {
   const store = await storeAt();
+  await store.opened;
   const log: Record<string, unknown>[] = [];
   const observed: Observed[] = [];
   const logger = pino(
@@ -78,6 +83,10 @@ export async function startIntake(hasBegun = true): Promise<Intake> {
     log,
     observed,
     pulse,
+    applied: async () => {
+      const { writer } = store;
+      await eventually(() => writer.appliedSeq >= writer.lastSeq, { what: 'all is applied' });
+    },
     post: (body, headers = {}) =>
       send(port, 'POST', '/webhooks', { 'x-service-signature': signBody(SECRET, body), ...headers }, [body]),
     ask: (method, path) => send(port, method, path, {}, []),
@@ -112,9 +121,18 @@ export function send(
   });
 }
 
-/** Another program that holds the database's write lock until released. */
-export function lockStore({ store }: Intake): { release(): void } {
-  const db = new Database(store.path);
+/** As if the event log could not be written: somebody holds its write lock until released. */
+export function lockEventLog({ store }: Intake): { release(): void } {
+  return lock(eventLogPath(store.path));
+}
+
+/** Another program that holds the mirror's write lock until released. */
+export function lockMirror({ store }: Intake): { release(): void } {
+  return lock(store.path);
+}
+
+function lock(path: string): { release(): void } {
+  const db = new Database(path);
   onTestFinished(() => void db.close());
   db.exec('BEGIN IMMEDIATE');
   return { release: () => void db.exec('COMMIT') };

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { eventually } from '../process/wait.ts';
 import { signBody } from '../../src/service/signature.ts';
 import { delivery, item } from '../store/mirror-file.ts';
-import { lockStore, PREVIOUS, send, startIntake } from './intake.ts';
+import { lockEventLog, PREVIOUS, send, startIntake } from './intake.ts';
 
 test('every answer is told once, with its reason, size and origin', async () => {
   const intake = await startIntake();
@@ -16,7 +16,7 @@ test('every answer is told once, with its reason, size and origin', async () => 
   await post(body, { 'x-service-signature': signBody('whsec_other', body) });
   await post(new Uint8Array((1 << 20) + 1)).catch(() => null);
   await eventually(() => observed.length === 6, { what: 'all are told' });
-  const lock = lockStore(intake);
+  const lock = lockEventLog(intake);
   await post(delivery('b', item()));
   lock.release();
   await eventually(() => observed.length === 7, { what: 'the last one is told' });

@@ -1,11 +1,11 @@
 /**
- * While the store cannot commit: 503 in time, nothing forgotten, and back by itself
+ * While the event log cannot commit: 503 in time, nothing forgotten, and back by itself
  * (docs/architecture.md#when-nothing-can-be-committed).
  */
 import { expect, test, vi } from 'vitest';
 import { eventually } from '../process/wait.ts';
 import { delivery, detail, item, readEntry, values } from '../store/mirror-file.ts';
-import { lockStore, startIntake, type Intake } from './intake.ts';
+import { lockEventLog, lockMirror, startIntake, type Intake } from './intake.ts';
 
 /** Variant 100 belongs to product 10 and owes nothing. */
 async function knowTea({ store }: Intake): Promise<void> {
@@ -13,7 +13,7 @@ async function knowTea({ store }: Intake): Promise<void> {
   await store.writer.append(readEntry('10', tea, { sentAtMs: Date.now() - 60_000, s0: 0 }));
 }
 
-/** While the store stays locked, an attempt to put on record what is kept fails. */
+/** While the event log stays locked, an attempt to put on record what is kept fails. */
 async function failToFlush({ store }: Intake): Promise<void> {
   const { settledResults } = vi.spyOn(store.writer, 'append').mock;
   const hasFailed = (): boolean => settledResults.some(({ type }) => type === 'rejected');
@@ -23,10 +23,10 @@ async function failToFlush({ store }: Intake): Promise<void> {
 const obliged = ({ db }: Intake): unknown[] =>
   values(db, `SELECT product_id FROM obligations WHERE reason = 'not_stored'`);
 
-test('deliveries the store rejects are 503 within the second, and read about once it commits again', async () => {
+test('deliveries that the event log rejects are 503 within the second, and read about once it commits again', async () => {
   const intake = await startIntake();
   await knowTea(intake);
-  const lock = lockStore(intake);
+  const lock = lockEventLog(intake);
   const answers = await Promise.all([
     intake.post(delivery('a', item())),
     intake.post(delivery('b', item({ id: '999' }), item({ id: 7 }))),
@@ -57,7 +57,7 @@ test('deliveries the store rejects are 503 within the second, and read about onc
 test('a delivery that is merely late is 503 in time, and not lost either way', async () => {
   const intake = await startIntake();
   await knowTea(intake);
-  const lock = lockStore(intake);
+  const lock = lockEventLog(intake);
   // Its stamp waits for the lock first, so that the delivery's own wait is not over when its answer is due.
   const stamped = intake.ask('GET', '/healthz');
   const { status, tookMs } = await intake.post(delivery('late', item()));
@@ -73,7 +73,7 @@ test('a delivery that is merely late is 503 in time, and not lost either way', a
 test('a body nobody can read that is not stored puts the whole mirror in doubt', async () => {
   const intake = await startIntake();
   await knowTea(intake);
-  const lock = lockStore(intake);
+  const lock = lockEventLog(intake);
   expect((await intake.post(new TextEncoder().encode('no JSON'))).status).toBe(503);
   await eventually(() => intake.unstored.noted === 1, { what: 'it is noted' });
   await failToFlush(intake);
@@ -81,6 +81,7 @@ test('a body nobody can read that is not stored puts the whole mirror in doubt',
   await eventually(() => values(intake.db, `SELECT 1 FROM log WHERE kind = 'downtime'`).length === 1, {
     what: 'the doubt is on record',
   });
+  await intake.applied();
   expect(values(intake.db, 'SELECT suspect FROM mirror_stock')).toEqual([1]);
 });
 
@@ -106,7 +107,7 @@ test('many variants go on record a share at a time', async () => {
 test('healthz tells whether a delivery could be committed now', async () => {
   const intake = await startIntake();
   expect(await intake.ask('GET', '/healthz')).toMatchObject({ status: 200, body: '{"status":"ok"}' });
-  const lock = lockStore(intake);
+  const lock = lockEventLog(intake);
   const asked = await eventually(
     async () => {
       const answer = await intake.ask('GET', '/healthz');
@@ -120,12 +121,12 @@ test('healthz tells whether a delivery could be committed now', async () => {
   await eventually(async () => (await intake.ask('GET', '/healthz')).status === 200, {
     what: 'it is well again',
   });
-  expect(values(intake.db, 'SELECT alive_at_ms > 0 FROM service_state')).toEqual([1]);
+  expect(values(intake.db, 'SELECT alive_at_ms > 0 FROM history')).toEqual([1]);
 });
 
 test('asked while the service starts, healthz waits until it knows; nobody listened before the first stamp', async () => {
   const intake = await startIntake(false);
-  const stamped = () => values(intake.db, 'SELECT alive_at_ms FROM service_state')[0];
+  const stamped = () => values(intake.db, 'SELECT alive_at_ms FROM history')[0];
   const early = intake.ask('GET', '/healthz');
   expect((await intake.post(delivery('a', item()))).status).toBe(204);
   expect(stamped()).toBeNull();
@@ -140,5 +141,23 @@ test('a service that ends before it has begun leaves the proof of the silence be
   expect(status).toBe(503);
   expect(tookMs).toBeLessThan(1_000);
   await intake.pulse.stop();
-  expect(values(intake.db, 'SELECT alive_at_ms FROM service_state')).toEqual([null]);
+  expect(values(intake.db, 'SELECT alive_at_ms FROM history')).toEqual([null]);
+});
+
+test('a mirror that another program has locked refuses nothing: 204, and its rows follow when it is let go', async () => {
+  const intake = await startIntake();
+  await knowTea(intake);
+  const lock = lockMirror(intake);
+  for (let n = 0; n < 20; n += 1) {
+    const { status } = await intake.post(delivery(`r${n}`, item({ old: 5 + n, new: 6 + n, update_time: Date.now() })));
+    expect(status).toBe(204);
+  }
+  await eventually(() => intake.store.writer.stuck, { what: 'the projection has met the lock' });
+  expect((await intake.ask('GET', '/healthz')).status).toBe(200);
+  expect(values(intake.db, 'SELECT available_qty FROM mirror_stock')).toEqual([5]);
+  lock.release();
+  await intake.applied();
+  expect(values(intake.db, 'SELECT available_qty FROM mirror_stock')).toEqual([25]);
+  expect(intake.unstored.noted).toBe(0);
+  expect(intake.store.writer.stuck).toBeNull();
 });

@@ -14,13 +14,14 @@ function ofSize(bytes: number): Uint8Array {
 }
 
 test('204 comes only once the delivery is on disk, where anybody finds it', async () => {
-  const { post, db } = await startIntake();
+  const { post, db, applied } = await startIntake();
   const kept = db.prepare<[Uint8Array], number>('SELECT count(*) FROM log WHERE payload = ?').pluck();
   for (let n = 0; n < 40; n += 1) {
     const body = delivery(`r${n}`, item({ id: String(n) }));
     expect(await post(body)).toMatchObject({ status: 204, body: '' });
     expect(kept.get(body)).toBe(1);
   }
+  await applied();
   expect(values(db, 'SELECT count(*) FROM mirror_changes')).toEqual([40]);
 });
 
@@ -83,7 +84,7 @@ describe('a signature', () => {
   });
 
   test('is over the raw bytes, however they come', async () => {
-    const { port, db } = await startIntake();
+    const { port, db, applied } = await startIntake();
     const text = Buffer.from(delivery('a', item({ sku: 'เสื้อ' })));
     const body = Buffer.concat([Uint8Array.of(0xef, 0xbb, 0xbf), text, Uint8Array.of(0x0d, 0x0a)]);
     const headers = { 'x-service-signature': signBody(SECRET, body) };
@@ -92,6 +93,7 @@ describe('a signature', () => {
     const pieces = [body.subarray(0, 1), body.subarray(1, cut), body.subarray(cut)];
     expect((await send(port, 'POST', '/webhooks', headers, pieces)).status).toBe(204);
     expect(values<Buffer>(db, 'SELECT payload FROM log')[0]?.equals(body)).toBe(true);
+    await applied();
     expect(values(db, 'SELECT sku FROM mirror_changes')).toEqual(['เสื้อ']);
   });
 });
@@ -112,7 +114,7 @@ describe('a body over 1 MB', () => {
 });
 
 test('an authentic body is never refused for what it says: it is kept, and put aside', async () => {
-  const { post, db } = await startIntake();
+  const { post, db, applied } = await startIntake();
   const bodies: Uint8Array[] = [
     '',
     '{',
@@ -124,6 +126,7 @@ test('an authentic body is never refused for what it says: it is kept, and put a
   bodies.push(Uint8Array.of(0xff, 0xfe), delivery('half', item({ new: 'x' }), item({ id: '101' })));
   for (const body of bodies) expect((await post(body)).status).toBe(204);
   expect(values(db, 'SELECT count(*) FROM log')).toEqual([bodies.length]);
+  await applied();
   expect(values(db, 'SELECT count(DISTINCT log_seq) FROM quarantine')).toEqual([bodies.length]);
   expect(values(db, 'SELECT variant_id FROM mirror_stock')).toEqual(['101']);
   expect(rows(db, 'SELECT variant_id FROM quarantine WHERE variant_id IS NOT NULL')).toEqual([

@@ -11,7 +11,7 @@ import type { Sandbox } from '../../src/sandbox/sandbox.ts';
 import {
   environmentFor,
   eventually,
-  rows,
+  logRows,
   startService,
   temporaryFolder,
   untilEqual,
@@ -131,7 +131,7 @@ test.concurrent.for([
   }
   const unstored = (): string[] => {
     const kept = new Set(
-      rows<{ payload: Buffer }>(databasePath, `SELECT payload FROM log WHERE kind = 'delivery'`).map(
+      logRows<{ payload: Buffer }>(databasePath, `SELECT payload FROM log WHERE kind = 'delivery'`).map(
         ({ payload }) => payload.toString(),
       ),
     );

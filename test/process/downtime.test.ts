@@ -1,6 +1,7 @@
 import Database from 'better-sqlite3';
 import { dirname } from 'node:path';
 import { expect, test } from 'vitest';
+import { eventLogPath } from '../../src/store/event-log/open-log.ts';
 import {
   compareWithTruth,
   eventually,
@@ -134,7 +135,7 @@ test.concurrent('a process that stood still makes good what it missed', async (t
 
 /** As if the mirror had been stopped for longer. */
 function silence({ databasePath }: RunningMirror, ms: number): void {
-  const db = new Database(databasePath);
-  db.prepare('UPDATE service_state SET alive_at_ms = alive_at_ms - ?').run(ms);
+  const db = new Database(eventLogPath(databasePath));
+  db.prepare('UPDATE history SET alive_at_ms = alive_at_ms - ?').run(ms);
   db.close();
 }

@@ -5,6 +5,7 @@
 import { expect, test } from 'vitest';
 import {
   eventually,
+  logRows,
   rows,
   startMirror,
   startService,
@@ -52,7 +53,7 @@ test.skipIf(!canBeOdd)(
     await mirror.kill();
     expect(rows(mirror.databasePath, 'PRAGMA integrity_check')).toEqual([{ integrity_check: 'ok' }]);
     const kept = new Set(
-      rows<{ payload: Buffer }>(mirror.databasePath, `SELECT payload FROM log WHERE kind = 'delivery'`).map(
+      logRows<{ payload: Buffer }>(mirror.databasePath, `SELECT payload FROM log WHERE kind = 'delivery'`).map(
         ({ payload }) => payload.toString(),
       ),
     );

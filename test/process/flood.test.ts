@@ -19,7 +19,7 @@ import {
 } from '../hostile/beside.ts';
 import { send, type Answer } from '../intake/intake.ts';
 import { delivery, item } from '../store/mirror-file.ts';
-import { rows, startBoth, temporaryFolder, type Owner, type RunningMirror } from './harness.ts';
+import { logRows, startBoth, temporaryFolder, type Owner, type RunningMirror } from './harness.ts';
 
 const FIXTURES = new URL('../hostile/fixtures/', import.meta.url);
 const FLOOD_MS = 3_000;
@@ -87,7 +87,7 @@ function expectAllInTime(mirror: RunningMirror, answers: readonly Answer[]): voi
   expect(answers.filter(({ status }) => status !== 204)).toEqual([]);
   expect(Math.max(...answers.map(({ tookMs }) => tookMs))).toBeLessThan(1_000);
   const kept = `SELECT count(*) AS n FROM log WHERE kind = 'delivery'`;
-  expect(rows(mirror.databasePath, kept)).toEqual([{ n: answers.length }]);
+  expect(logRows(mirror.databasePath, kept)).toEqual([{ n: answers.length }]);
   expect(mirror.stderr).toBe('');
 }
 

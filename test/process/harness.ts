@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url';
 import Database from 'better-sqlite3';
 import { vi, type TestContext } from 'vitest';
 import { startSandbox, type Sandbox, type SandboxOptions } from '../../src/sandbox/sandbox.ts';
+import { eventLogPath } from '../../src/store/event-log/open-log.ts';
 import { compareWithTruth } from './compare-with-truth.ts';
 import { eventually, untilNone } from './wait.ts';
 
@@ -233,6 +234,11 @@ export function rows<T>(databasePath: string, sql: string, ...args: unknown[]): 
   } finally {
     db.close();
   }
+}
+
+/** A question to the event log beside the mirror, which only the mirror itself opens elsewhere. */
+export function logRows<T>(databasePath: string, sql: string, ...args: unknown[]): T[] {
+  return rows(eventLogPath(databasePath), sql, ...args);
 }
 
 /** What the mirror shows for a cell; null when it shows none. */

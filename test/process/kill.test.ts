@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import {
   compareWithTruth,
   eventually,
+  logRows,
   rows,
   startMirror,
   startService,
@@ -72,7 +73,7 @@ test.concurrent('what was answered before a kill is in the mirror after it', asy
   await mirror.kill();
   sandbox.traffic.stop();
   const kept = new Set(
-    rows<{ payload: Buffer }>(mirror.databasePath, `SELECT payload FROM log WHERE kind = 'delivery'`).map(
+    logRows<{ payload: Buffer }>(mirror.databasePath, `SELECT payload FROM log WHERE kind = 'delivery'`).map(
       ({ payload }) => payload.toString(),
     ),
   );

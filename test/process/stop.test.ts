@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { eventually, rows, startBoth, statusOf } from './harness.ts';
+import { eventually, logRows, startBoth, statusOf } from './harness.ts';
 
 for (const [signal, code] of [
   ['SIGTERM', 0],
@@ -28,7 +28,7 @@ for (const [signal, code] of [
       await stream.body?.cancel().catch(() => undefined);
 
       const kept = new Set(
-        rows<{ payload: Buffer }>(mirror.databasePath, `SELECT payload FROM log WHERE kind = 'delivery'`).map(
+        logRows<{ payload: Buffer }>(mirror.databasePath, `SELECT payload FROM log WHERE kind = 'delivery'`).map(
           ({ payload }) => payload.toString(),
         ),
       );

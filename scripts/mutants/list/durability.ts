@@ -15,11 +15,52 @@ export const DURABILITY: readonly Mutant[] = [
     first: 'simulation',
   },
   {
-    id: 'answer-told-before-commit',
-    breaks: 'the writer tells what it took only once it is committed (docs/architecture.md#durability)',
-    file: 'src/store/write-loop.ts',
-    find: `    const results = writer.commit(waiting.map(({ input }) => input));`,
-    replace: `    const taken: Result = { ok: true, value: { seq: writer.lastSeq, duplicate: false, facts: [] } };\n    const results = waiting.map(() => taken);\n    setImmediate(() => writer.commit(waiting.map(({ input }) => input)));`,
+    id: 'answer-before-sync',
+    breaks: 'the event log tells what it took only once it is synced (docs/architecture.md#durability)',
+    file: 'src/store/event-log/append-loop.ts',
+    find: `      const places = log.append(taken.map(({ input }) => input));`,
+    replace: `      const places = taken.map((_, i) => ({ seq: log.lastSeq + 1 + i, duplicate: false }));\n      setImmediate(() => log.append(taken.map(({ input }) => input)));`,
+    first: 'simulation',
+  },
+  {
+    id: 'applied-seq-outside-transaction',
+    breaks: 'rows and the position that they reach are committed together (docs/architecture.md#durability)',
+    file: 'src/store/projection.ts',
+    find: `      this.#tables.flush();
+      this.#markOwn.close.run();
+      this.#db.exec('COMMIT');`,
+    replace: `      const reached = this.#tables.state();
+      this.#tables.putState({ ...reached, appliedSeq: this.#appliedSeq });
+      this.#tables.flush();
+      this.#markOwn.close.run();
+      this.#db.exec('COMMIT');
+      this.#tables.putState(reached);
+      this.#tables.flush();`,
+    first: 'simulation',
+  },
+  {
+    id: 'applied-out-of-order',
+    breaks: 'entries are applied in the order of the event log (docs/architecture.md#data-flow)',
+    file: 'src/store/projection.ts',
+    find: `      for (const row of rows) {
+        const report = this.#apply(row);`,
+    replace: `      const seqs = rows.map(({ seq }) => seq);
+      for (const [i, row] of [...rows].reverse().entries()) {
+        const report = this.#apply({ ...row, seq: seqs[i] ?? row.seq });`,
+    first: 'simulation',
+  },
+  {
+    id: 'entry-skipped',
+    breaks: 'every entry of the event log is applied (docs/architecture.md#data-flow)',
+    file: 'src/store/projection.ts',
+    find: `    const facts = this.#fold(entry);
+    const detailLost`,
+    replace: `    if (seq % 40 === 7) {
+      this.#tables.putState({ ...this.#tables.state(), appliedSeq: seq });
+      return null;
+    }
+    const facts = this.#fold(entry);
+    const detailLost`,
     first: 'simulation',
   },
   {
@@ -49,28 +90,28 @@ export const DURABILITY: readonly Mutant[] = [
   {
     id: 'bodies-not-deduplicated',
     breaks: 'the same body again is not merged again (docs/architecture.md#deduplication)',
-    file: 'src/store/writer.ts',
-    find: 'if (duplicate) return { seq, duplicate, facts: [] };',
-    replace: 'if (duplicate && seq < 0) return { seq, duplicate, facts: [] };',
+    file: 'src/store/event-log/event-log.ts',
+    find: 'input.arrivedAtMs, key, input.body',
+    replace: 'input.arrivedAtMs, null, input.body',
     tests: ['test/store/log.test.ts'],
   },
   {
     id: 'bodies-deduplicated-by-length',
     breaks: 'only the same body is a repeat (docs/architecture.md#deduplication)',
-    file: 'src/store/log.ts',
-    find: `const key = hash('sha256', body, 'buffer').subarray(0, 16);`,
-    replace: `const key = hash('sha256', String(body.byteLength), 'buffer').subarray(0, 16);`,
+    file: 'src/store/event-log/body-hash.ts',
+    find: `const key = hash('sha256', body, 'buffer')`,
+    replace: `const key = hash('sha256', String(body.byteLength), 'buffer')`,
     first: 'simulation',
     tests: ['test/store/log.test.ts'],
   },
   {
     id: 'log-seq-gap',
-    breaks: 'the log has no gap, not even after a rollback (docs/architecture.md#data-flow)',
-    file: 'src/store/log.ts',
-    find: `  reload(): void {
-    this.#lastSeq = this.#readLastSeq();`,
-    replace: `  reload(): void {
-    void this.#readLastSeq;`,
+    breaks: 'the event log has no gap, not even after a rollback (docs/architecture.md#data-flow)',
+    file: 'src/store/event-log/event-log.ts',
+    find: `        this.#rollBack();
+        this.#lastSeq = this.#readLastSeq();`,
+    replace: `        this.#rollBack();
+        void this.#readLastSeq;`,
     first: 'simulation',
   },
   {
@@ -85,7 +126,7 @@ export const DURABILITY: readonly Mutant[] = [
     id: 'rows-kept-beside-anothers-writes',
     breaks:
       'the rules go on from what is on disk, also when another program has written it (docs/architecture.md#durability)',
-    file: 'src/store/writer.ts',
+    file: 'src/store/projection.ts',
     find: 'version !== this.#knownVersion',
     replace: 'version === undefined',
     tests: ['test/store/writer.test.ts'],
@@ -110,10 +151,10 @@ export const DURABILITY: readonly Mutant[] = [
   },
   {
     id: 'unchanged-detail-lost',
-    breaks: 'a read in the log is the read that was merged (docs/architecture.md#data-flow)',
-    file: 'src/store/log.ts',
-    find: "  if (snapshot.detailJson === knownDetailJson) return { ...rest, detail: 'unchanged' };",
-    replace: "  if (knownDetailJson !== null) return { ...rest, detail: 'unchanged' };",
+    breaks: 'a read in the event log is the read that is applied (docs/architecture.md#data-flow)',
+    file: 'src/store/event-log/entries.ts',
+    find: 'payloadWithout: payloadWith({ hash: hashed }),',
+    replace: "payloadWithout: payloadWith('none'),",
     first: 'simulation',
   },
   {
