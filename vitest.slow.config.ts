@@ -8,6 +8,7 @@ export const SLOW = [
   'test/cli/doors.test.ts',
   'test/cli/export/export.test.ts',
   'test/cli/prune.test.ts',
+  'test/cli/rebuild.test.ts',
   'test/cli/resync-restart.test.ts',
   'test/cli/resync-served.test.ts',
   'test/cli/send.test.ts',

@@ -194,7 +194,7 @@ export async function startService(
     // `/healthz` waits for the heartbeat, and the heartbeat not for the mirror, which is still being opened.
     const repairing = untilCommitted(
       async () => reconciler.repairSilence(await mirror.silenceMs(), () => pulse.begin()),
-      { log, signal: stopping.signal },
+      stopping.signal,
     );
     repairing.catch(() => undefined);
     await store.opened;
@@ -255,24 +255,13 @@ export async function startService(
 const RETRY_MS = 500;
 
 /** Another program may hold the mirror's lock for minutes: deliveries are kept meanwhile. @throws StoreError */
-async function untilCommitted(
-  work: () => Promise<void>,
-  { log, signal }: { readonly log: Logger; readonly signal: AbortSignal },
-): Promise<void> {
-  let hasSaid = false;
+async function untilCommitted(work: () => Promise<void>, signal: AbortSignal): Promise<void> {
   for (;;) {
     try {
       await work();
       return;
     } catch (error) {
       if (!(error instanceof StoreError) || !MAY_PASS.has(error.kind) || signal.aborted) throw error;
-      if (!hasSaid) {
-        log.warn(
-          { err: error },
-          'the mirror cannot be written now: deliveries are kept in the event log, and applied as soon as it can',
-        );
-      }
-      hasSaid = true;
       await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
     }
   }

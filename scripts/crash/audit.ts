@@ -1,6 +1,6 @@
 /** Compares what a kill left with what was answered before it, and with the event log applied again. */
-import { FOLDED } from '../../test/store/replay.ts';
 import { bodyHash } from '../../src/store/event-log/body-hash.ts';
+import { FOLDED } from '../../src/store/folded.ts';
 import { knownSchemaVersion } from '../../src/store/migrate.ts';
 import type { Db } from '../../src/store/open.ts';
 import type { Aged } from './files.ts';

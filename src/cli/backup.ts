@@ -1,5 +1,5 @@
-/** `stock-mirror backup FILE`: an online copy of the mirror, beside a running server or without one. */
-import { resolve } from 'node:path';
+/** `stock-mirror backup FILE`: an online copy of mirror and event log, beside a running server or without one. */
+import { basename, resolve } from 'node:path';
 import { Command } from 'commander';
 import { loadConfig, type Config } from '../config.ts';
 import { backupDatabase } from '../store/backup.ts';
@@ -15,14 +15,17 @@ interface BackupOptions {
 
 export function backupCommand(): Command {
   return new Command('backup')
-    .argument('<file>', 'the copy; it appears whole or not at all')
-    .option('--force', 'replace FILE')
+    .argument('<file>', 'the copy of the mirror; it appears whole or not at all, after that of the event log')
+    .option('--force', 'replace FILE and the copy of the event log beside it')
     .option('--json', 'print what was copied as JSON')
     .addHelpText(
       'after',
       `
-Writes made meanwhile wait in the write-ahead log beside the database and reach the file afterwards. When a mirror is
-started on a copy, at whatever path, a new epoch begins and every product is read again.`,
+The event log is copied beside FILE, with .log before its ending: mirror.db has mirror.log.db, which holds every webhook
+as it was sent; keep it as private. Writes made meanwhile wait in the write-ahead logs and reach the files afterwards.
+
+The copy of the mirror alone, put back beside the event log that it was made from, catches up with it. When a mirror is
+started on a copy of both, or on an older event log, a new epoch begins and every product is read again.`,
     )
     .action(async (file: string, options: BackupOptions) => {
       process.exitCode = await backup(file, options, loadConfig());
@@ -50,12 +53,15 @@ async function backup(file: string, options: BackupOptions, config: Config): Pro
   }
   const tookMs = Math.round(performance.now() - startedAtMs);
   if (options.json === true) {
-    const { path, bytes, epoch, lastSeq } = made;
-    process.stdout.write(`${JSON.stringify({ path, bytes, epoch, last_seq: lastSeq, took_ms: tookMs })}\n`);
+    const { path, bytes, eventLog, epoch, lastSeq } = made;
+    const copied = { path, bytes, event_log: eventLog, epoch, last_seq: lastSeq, took_ms: tookMs };
+    process.stdout.write(`${JSON.stringify(copied)}\n`);
   } else {
-    const size = `${(made.bytes / 1e6).toFixed(1)} MB`;
+    const { eventLog } = made;
+    const size = `${((made.bytes + (eventLog?.bytes ?? 0)) / 1e6).toFixed(1)} MB`;
+    const beside = eventLog === null ? '' : ` and ${basename(eventLog.path)}`;
     process.stdout.write(
-      `${made.path}: ${size} in ${(tookMs / 1_000).toFixed(1)} s, checked; its change feed ends at ${made.lastSeq}\n`,
+      `${made.path}${beside}: ${size} in ${(tookMs / 1_000).toFixed(1)} s, checked; its change feed ends at ${made.lastSeq}\n`,
     );
   }
   return EXIT.done;

@@ -2,6 +2,7 @@
 import { Command } from 'commander';
 import { z } from 'zod';
 import { loadConfig, type Config } from '../config.ts';
+import { backlogOf } from '../store/backlog.ts';
 import { status as readStatus } from '../store/queries/status.ts';
 import { isThere } from '../store/is-there.ts';
 import { isDatabaseLocked } from '../store/lock.ts';
@@ -34,6 +35,9 @@ const statusSchema = z.looseObject({
   held_variants: z.number(),
   held_levels: z.number(),
   quarantined: z.number(),
+  /** Entries of the event log that the mirror does not hold yet, and the arrival of the first of them. */
+  unapplied_entries: z.number().nullish(),
+  unapplied_since: z.number().nullish(),
   blocked: blockedSchema.nullish(),
   alarms: z.array(z.object({ kind: z.string(), since: z.number(), message: z.string() })).nullish(),
 });
@@ -65,7 +69,12 @@ async function findStatus(config: Config): Promise<{ status: ShownStatus; servin
   }
   const db = openMirrorFile(config.database.path);
   try {
-    return { status: { ...readStatus(db) }, serving: false };
+    const backlog = backlogOf(config.database.path, db);
+    const unapplied = {
+      unapplied_entries: backlog?.entries ?? null,
+      unapplied_since: backlog?.sinceMs ?? null,
+    };
+    return { status: { ...readStatus(db), ...unapplied }, serving: false };
   } finally {
     db.close();
   }
@@ -93,6 +102,14 @@ function describe(status: ShownStatus, serving: boolean, config: Config): string
     ['open gaps', String(status.open_gaps)],
     ['change feed', `at ${status.last_seq}, epoch ${status.epoch}`],
   ];
+  const unapplied = status.unapplied_entries ?? 0;
+  if (unapplied > 0) {
+    const how = serving ? '' : '; the next start applies them';
+    rows.push([
+      'event log',
+      `${unapplied} entries not applied yet, the first ${ago(status.unapplied_since ?? null)}${how}`,
+    ]);
+  }
   if (status.quarantined > 0) rows.push(['dead letters', `${status.quarantined} deliveries or items`]);
   if (status.parked_reads > 0) {
     rows.push([

@@ -44,7 +44,7 @@ export const VERBS: readonly Verb[] = [
   },
   {
     name: 'backup',
-    summary: 'copy the database to FILE while the mirror runs: as of one instant, checked, and on disk',
+    summary: 'copy mirror and event log to FILE and beside it while the mirror runs: checked, and on disk',
     load: async () => (await import('./backup.ts')).backupCommand(),
   },
   {
@@ -52,6 +52,12 @@ export const VERBS: readonly Verb[] = [
     summary:
       'delete deliveries, changes and runs older than RETENTION_DAYS now; while a mirror runs, the mirror does it',
     load: async () => (await import('./prune.ts')).pruneCommand(),
+  },
+  {
+    name: 'rebuild',
+    summary:
+      'make the mirror anew from its event log, or with --check only compare; exits 1 when they differ',
+    load: async () => (await import('./rebuild.ts')).rebuildCommand(),
   },
   {
     name: 'send',

@@ -7,6 +7,7 @@
  */
 import { statSync } from 'node:fs';
 import Database from 'better-sqlite3';
+import { eventLogPath } from './event-log/open-log.ts';
 import { MarkKeeper, type MarkNews } from './mark.ts';
 import { ownerOfThread } from './thread.ts';
 
@@ -70,7 +71,11 @@ function main(): void {
   const pageBytes = db.pragma('page_size', { simple: true }) as number;
   const inode = inodeOf(path);
   // SQLite keeps its two files as long as a connection is open, and there is no reason to touch the lock.
-  const beside = ['-wal', '-shm', '.lock'].map((end) => ({ file: path + end, inode: inodeOf(path + end) }));
+  const logPath = eventLogPath(path);
+  const beside = [
+    ...['-wal', '-shm', '.lock'].map((end) => path + end),
+    ...['', '-wal', '-shm'].map((end) => logPath + end),
+  ].map((file) => ({ file, inode: inodeOf(file) }));
   const keeper = new MarkKeeper(db, path);
   const nextNewsAtMs = { wal: 0, mark: 0 };
   const tell = (news: CheckpointNews): void => {

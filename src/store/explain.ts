@@ -28,7 +28,7 @@ const TROUBLES: Readonly<Record<string, Trouble>> = {
     kind: 'damaged',
     what: 'is damaged',
     remedy:
-      'stop the mirror, then restore a backup or move the file away; the mirror is then read again from the store',
+      'stop the mirror, then move the file away: the next start makes it again, from the event log or from the store',
   },
   SQLITE_FULL: NO_ROOM,
   ENOSPC: NO_ROOM,

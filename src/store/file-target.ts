@@ -1,6 +1,7 @@
 /** Where a copy or an export of the database may be written to. */
 import { existsSync, realpathSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
+import { eventLogPath } from './event-log/open-log.ts';
 
 /**
  * Replaces nothing unless asked to, and never the database itself.
@@ -9,10 +10,14 @@ import { basename, dirname, join } from 'node:path';
  */
 export function refuseTarget(from: string, to: string, force: boolean): void {
   if (!existsSync(dirname(to))) throw new Error(`the folder ${dirname(to)} does not exist: create it first`);
-  const own = ['', '-wal', '-shm', '-journal', '.lock', '.mark', '.token'].map(
-    (suffix) => `${realPath(from)}${suffix}`,
-  );
-  if (own.includes(realPath(to)) || isSameFile(from, to)) {
+  const logPath = eventLogPath(realPath(from));
+  const own = [
+    ...['', '-wal', '-shm', '-journal', '.lock', '.mark', '.token'].map(
+      (suffix) => `${realPath(from)}${suffix}`,
+    ),
+    ...['', '-wal', '-shm', '-journal', '.draft'].map((suffix) => `${logPath}${suffix}`),
+  ];
+  if (own.includes(realPath(to)) || isSameFile(from, to) || isSameFile(logPath, to)) {
     throw new Error(`${to} belongs to the database that is read: name another file`);
   }
   if (statSync(to, { throwIfNoEntry: false })?.isFile() === false) {

@@ -20,7 +20,7 @@ export function openOwnMirror(path: string): OwnMirror {
     const opened = (db = openWriter(path));
     explain(path, () => nameEpoch(opened, logDb));
     const keeper = new MarkKeeper(opened, path);
-    const projection = new Projection(opened, new LogReader(logDb));
+    const projection = explain(path, () => new Projection(opened, new LogReader(logDb)));
     return {
       db: opened,
       projection,
@@ -40,7 +40,7 @@ export function openOwnMirror(path: string): OwnMirror {
 }
 
 /** A mirror that was just made takes its epoch from the event log, whose entries may name later ones. */
-function nameEpoch(db: Db, logDb: Db): void {
+export function nameEpoch(db: Db, logDb: Db): void {
   const epoch = logDb.prepare<[], string>('SELECT epoch FROM history').pluck().get();
   db.prepare(
     `UPDATE service_state SET epoch = ? WHERE epoch <> ?

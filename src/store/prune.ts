@@ -20,17 +20,27 @@ const AT_ONCE = 5_000;
 export async function pruneDatabase(path: string, options: PruneOptions): Promise<Pruned> {
   const died = Promise.withResolvers<never>();
   died.promise.catch(() => undefined);
+  const { interrupted } = options;
+  const stopped = new Promise<null>((resolve) => {
+    interrupted.addEventListener('abort', () => resolve(null), { once: true });
+  });
   const store = await openStore(path, {
     onDeath: died.reject,
     onCheckpointNews: () => undefined,
     onHistoryNews: options.onHistoryNews,
   });
   try {
-    await store.opened;
+    // Either waits while another program holds the mirror's lock.
+    await Promise.race([store.opened, died.promise, stopped]);
     let pruned = NOTHING_PRUNED;
-    while (!options.interrupted.aborted) {
+    while (!interrupted.aborted) {
       const args = { beforeMs: options.beforeMs, limit: AT_ONCE };
-      const deleted = await Promise.race([store.writer.prune(args), died.promise]);
+      const pruning = store.writer.prune(args);
+      const deleted = await Promise.race([pruning, died.promise, stopped]);
+      if (deleted === null) {
+        pruning.catch(() => undefined);
+        break;
+      }
       pruned = bothPruned(pruned, deleted);
       if (rowsOf(deleted) === 0) break;
     }

@@ -2,6 +2,7 @@
 import {
   chmodSync,
   closeSync,
+  copyFileSync,
   existsSync,
   linkSync,
   mkdirSync,
@@ -17,6 +18,9 @@ import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { compareWithTruth } from '../../src/cli/demo/compare.ts';
 import type { Sandbox } from '../../src/sandbox/sandbox.ts';
+import { openBoth } from '../../scripts/shared/direct-writer.ts';
+import { eventLogPath } from '../../src/store/event-log/open-log.ts';
+import { positionIn } from '../../src/store/mirror-position.ts';
 import { openReader } from '../../src/store/open.ts';
 import { openWriter } from '../../src/store/open-writer.ts';
 import {
@@ -32,7 +36,7 @@ import {
   type Home,
 } from './harness.ts';
 
-const OUR_FILES = /^mirror\.db/;
+const OUR_FILES = /^mirror\.(log\.)?db/;
 
 interface StatusRow {
   readonly epoch: string;
@@ -49,6 +53,15 @@ function statusOf(path: string): StatusRow {
   }
 }
 
+function feedOf(path: string): unknown[] {
+  const db = openReader(path);
+  try {
+    return db.prepare('SELECT * FROM mirror_changes ORDER BY seq').all();
+  } finally {
+    db.close();
+  }
+}
+
 /** Of what webhooks told, the copy lacks the last: no read tells the warehouses of a pulled variant among them. */
 function differencesOf(path: string, { truth, deliveries }: Sandbox): readonly string[] {
   const told = deliveries.records.flatMap(({ delivery }) => delivery.items.map(({ id }) => id));
@@ -59,7 +72,7 @@ function leftIn(home: Home): string[] {
   return readdirSync(home.folder).filter((name) => !OUR_FILES.test(name));
 }
 
-test('while the server takes webhooks: a whole copy, and served from its own path it begins a new epoch', async () => {
+test('while the server takes webhooks: a whole copy; the mirror’s alone catches up, and both served from their own path begin a new epoch', async () => {
   const sandbox = await startService({ products: 30 });
   const home = await homeOf(sandbox);
   const server = await startServer(home, sandbox);
@@ -70,8 +83,13 @@ test('while the server takes webhooks: a whole copy, and served from its own pat
   expect(made).toMatchObject({ code: 0, stderr: '' });
   const copy = join(home.folder, 'copy.db');
   const told = JSON.parse(made.stdout) as { epoch: string; last_seq: number; bytes: number };
-  expect(told).toMatchObject({ path: copy, bytes: statSync(copy).size });
-  expect(leftIn(home)).toEqual(['copy.db']);
+  const logCopy = eventLogPath(copy);
+  expect(told).toMatchObject({
+    ...{ path: copy, bytes: statSync(copy).size },
+    event_log: { path: logCopy, bytes: statSync(logCopy).size },
+  });
+  expect(leftIn(home)).toEqual(['copy.db', 'copy.log.db']);
+  expect(statSync(logCopy).mode & 0o777).toBe(0o600);
 
   const original = statusOf(databaseOf(home));
   expect(statusOf(copy)).toMatchObject({ epoch: told.epoch, last_seq: told.last_seq });
@@ -80,10 +98,28 @@ test('while the server takes webhooks: a whole copy, and served from its own pat
   const db = openReader(copy);
   expect(db.pragma('integrity_check', { simple: true })).toBe('ok');
   expect(db.pragma('journal_mode', { simple: true })).toBe('delete');
+  // The event log's copy goes at least as far.
+  const { appliedSeq } = positionIn(db);
   db.close();
+  const log = openReader(logCopy);
+  expect(log.prepare('SELECT max(seq) FROM log').pluck().get()).toBeGreaterThanOrEqual(appliedSeq);
+  expect(log.pragma('integrity_check', { simple: true })).toBe('ok');
+  log.close();
 
   server.signal('SIGTERM');
   await server.ended;
+  // The mirror alone, put back beside its event log, catches up with it.
+  const feed = feedOf(databaseOf(home));
+  for (const suffix of ['', '-wal', '-shm']) rmSync(databaseOf(home) + suffix, { force: true });
+  copyFileSync(copy, databaseOf(home));
+  const restored = await startServer(home, sandbox);
+  await untilQuiet(home);
+  expect(restored.stdout).not.toContain('a new epoch has begun');
+  expect(statusOf(databaseOf(home)).epoch).toBe(told.epoch);
+  expect(feedOf(databaseOf(home)).slice(0, feed.length)).toEqual(feed);
+  restored.signal('SIGTERM');
+  await restored.ended;
+
   const served = withEnv(home, { DATABASE_PATH: './copy.db' });
   const again = await startServer(served, sandbox);
   expect(again.stdout).toContain('a new epoch has begun');
@@ -98,19 +134,26 @@ describe('of a mirror that nobody serves', () => {
   let home: Home;
   beforeAll(async () => {
     home = await homeOf(await startService());
-    openWriter(databaseOf(home)).close();
+    openBoth(databaseOf(home)).close();
     chmodSync(databaseOf(home), 0o640);
   });
 
   test('the copy may be read by those who may read the database', async () => {
     const { code, stdout } = await run(home, 'backup', 'quiet.db');
     expect(code).toBe(0);
-    expect(stdout).toMatch(/quiet\.db: [\d.]+ MB in [\d.]+ s, checked; its change feed ends at 0\n$/);
+    expect(stdout).toMatch(
+      /quiet\.db and quiet\.log\.db: [\d.]+ MB in [\d.]+ s, checked; its change feed ends at 0\n$/,
+    );
     expect(statSync(join(home.folder, 'quiet.db')).mode & 0o777).toBe(0o640);
+    expect(statSync(join(home.folder, 'quiet.log.db')).mode & 0o777).toBe(0o600);
   });
 
   test('what is there is replaced with --force only', async () => {
     const path = join(home.folder, 'there.db');
+    writeFileSync(join(home.folder, 'there.log.db'), 'something else');
+    expect((await run(home, 'backup', 'there.db')).stderr).toContain(
+      'there.log.db exists: name another file',
+    );
     writeFileSync(path, 'something else');
     const refused = await run(home, 'backup', 'there.db');
     expect(refused).toMatchObject({ code: 1, stdout: '' });
@@ -124,7 +167,10 @@ describe('of a mirror that nobody serves', () => {
     const size = statSync(databaseOf(home)).size;
     symlinkSync('mirror.db', join(home.folder, 'by-symlink'));
     linkSync(databaseOf(home), join(home.folder, 'by-link'));
-    for (const name of ['mirror.db', './mirror.db-wal', 'mirror.db.mark', 'by-symlink', 'by-link']) {
+    for (const name of [
+      ...['mirror.db', './mirror.db-wal', 'mirror.db.mark', 'by-symlink', 'by-link'],
+      ...['mirror.log.db', 'mirror.log.db-wal'],
+    ]) {
       const { code, stderr } = await run(home, 'backup', name, '--force');
       expect(code).toBe(1);
       expect(stderr).toContain('belongs to the database that is read: name another file');
@@ -161,7 +207,9 @@ describe('of a mirror that nobody serves', () => {
     closeSync(file);
     const { code, stderr } = await run(damaged, 'backup', 'copy-of-damaged.db');
     expect(code).toBe(1);
-    expect(stderr).toMatch(/^error: the database is damaged \(.*\), and so would its copy be: restore /);
+    expect(stderr).toMatch(
+      /^error: the database is damaged \(.*\), and so would its copy be: stop the mirror, /,
+    );
     expect(leftIn(home).filter((name) => name.includes('copy-of-damaged'))).toEqual([]);
   });
 

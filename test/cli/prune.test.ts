@@ -1,14 +1,26 @@
 /** `prune`: what is old goes and what is not stays, by the server where one runs. */
-import { expect, test } from 'vitest';
-import { openReader } from '../../src/store/open.ts';
-import { openWriter } from '../../src/store/open-writer.ts';
+import Database from 'better-sqlite3';
+import { expect, onTestFinished, test } from 'vitest';
+import { openBoth } from '../../scripts/shared/direct-writer.ts';
+import { isDatabaseLocked } from '../../src/store/lock.ts';
+import { openReaderOfBoth } from '../../src/store/open.ts';
 import { DirectWriter, delivery, detail, item } from '../store/mirror-file.ts';
-import { databaseOf, homeOf, run, startServer, startService, untilQuiet, withEnv } from './harness.ts';
+import {
+  databaseOf,
+  eventually,
+  homeOf,
+  run,
+  start,
+  startServer,
+  startService,
+  untilQuiet,
+  withEnv,
+} from './harness.ts';
 
 const DAY_MS = 24 * 60 * 60_000;
 
 function counts(path: string): Record<string, number> {
-  const db = openReader(path);
+  const db = openReaderOfBoth(path);
   try {
     return db
       .prepare<[], Record<string, number>>(
@@ -24,7 +36,7 @@ function counts(path: string): Record<string, number> {
 test('deletes what is older, and says how much; stock stays', async () => {
   const home = await homeOf(await startService({ products: 1 }));
   const path = databaseOf(home);
-  const db = openWriter(path);
+  const db = openBoth(path);
   const writer = new DirectWriter(db);
   const nowMs = Date.now();
   writer.read('10', detail('10', [{ id: '100', levels: { 1: 5 } }]), nowMs - 50 * DAY_MS);
@@ -59,7 +71,7 @@ test('with a server it is the server that prunes; nobody else writes to its data
   expect(none).toMatchObject({ code: 1, stdout: '' });
   expect(none.stderr).toContain('does not exist: there is nothing to prune yet');
 
-  const db = openWriter(databaseOf(home));
+  const db = openBoth(databaseOf(home));
   const atMs = Date.now() - 20 * DAY_MS;
   new DirectWriter(db).deliver(delivery('old'), atMs);
   db.close();
@@ -81,4 +93,30 @@ test('with a server it is the server that prunes; nobody else writes to its data
     ...{ days: 7, log: 1, changes: 0, quarantine: 0, runs: 0, complete: true },
   });
   expect(counts(databaseOf(home))).toEqual({ ...before, log: before['log']! - 1 });
+});
+
+test('Ctrl-C ends it in order, also while another program holds the mirror’s lock', async () => {
+  const home = await homeOf(await startService({ products: 1 }));
+  const path = databaseOf(home);
+  const db = openBoth(path);
+  const atMs = Date.now() - 40 * DAY_MS;
+  const writer = new DirectWriter(db);
+  for (let n = 0; n < 3; n += 1)
+    writer.deliver(delivery(`d${n}`, item({ old: 5 - n, new: 4 - n })), atMs + n);
+  db.close();
+  const before = counts(path);
+  const other = new Database(path);
+  onTestFinished(() => void other.close());
+  other.exec('BEGIN IMMEDIATE');
+  const command = start(home, 'prune', '--json');
+  // It has the lock of both files: it waits for the mirror alone.
+  await eventually(() => isDatabaseLocked(path), { what: 'it has begun' });
+  command.signal('SIGINT');
+  const { code, stdout } = await command.ended;
+  expect(code).toBe(130);
+  expect(JSON.parse(stdout)).toMatchObject({ complete: false });
+  other.exec('ROLLBACK');
+  expect(counts(path)['changes']).toBe(before['changes']);
+  expect((await run(home, 'prune', '--json')).code).toBe(0);
+  expect(counts(path)).toMatchObject({ log: 1 });
 });

@@ -1,6 +1,9 @@
 /** `status`, from the server and from the database. */
 import { writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
+import { EventLog } from '../../src/store/event-log/event-log.ts';
+import { eventLogPath, openLogForAppending } from '../../src/store/event-log/open-log.ts';
+import { delivery, item } from '../store/mirror-file.ts';
 import {
   databaseOf,
   eventually,
@@ -64,6 +67,18 @@ test('with a server it shows the server’s state; exit code 0 only when live', 
   const after = await run(home, 'status');
   expect(after.stdout).toMatch(/^mirror +not running$/m);
   expect(after.stdout).toMatch(/^mirrored +20 products/m);
+  expect(after.stdout).not.toContain('not applied yet');
+
+  // As a kill leaves it between the event log and the mirror.
+  const db = openLogForAppending(eventLogPath(databaseOf(home)));
+  const atMs = Date.now();
+  new EventLog(db).append([{ kind: 'delivery', body: delivery('kept', item()), arrivedAtMs: atMs }]);
+  db.close();
+  expect((await run(home, 'status')).stdout).toMatch(
+    /^event log +1 entries not applied yet, the first \d+ s ago; the next start applies them$/m,
+  );
+  const kept = await run(home, 'status', '--json');
+  expect(JSON.parse(kept.stdout)).toMatchObject({ unapplied_entries: 1, unapplied_since: atMs });
 });
 
 test('it says why the server reads nothing, and what else is the matter', async () => {

@@ -35,6 +35,7 @@ test.each<[verb: string, options: readonly string[]]>([
   ],
   ['backup', ['--force', '--json']],
   ['prune', ['--days <number>', '--json']],
+  ['rebuild', ['--check', '--json']],
   [
     'send',
     [

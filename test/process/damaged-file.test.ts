@@ -1,4 +1,4 @@
-/** Files beside the database that go missing while it is stopped, and a database that is damaged. */
+/** Files beside mirror and event log that go missing while they are stopped, and files that are damaged. */
 import {
   closeSync,
   existsSync,
@@ -11,6 +11,7 @@ import {
 } from 'node:fs';
 import { dirname } from 'node:path';
 import { expect, test } from 'vitest';
+import { eventLogPath } from '../../src/store/event-log/open-log.ts';
 import type { Sandbox } from '../../src/sandbox/sandbox.ts';
 import {
   environmentFor,
@@ -34,6 +35,16 @@ interface Epoch {
 }
 
 const epochOf = (path: string): Epoch => rows<Epoch>(path, 'SELECT epoch, last_seq FROM mirror_status')[0]!;
+
+const feedOf = (path: string): unknown[] => rows(path, 'SELECT * FROM mirror_changes ORDER BY seq');
+
+/** The history goes on: what was told before stands, under the same numbers. */
+function expectContinued(path: string, before: Epoch, feed: readonly unknown[]): void {
+  const after = epochOf(path);
+  expect(after.epoch).toBe(before.epoch);
+  expect(after.last_seq).toBeGreaterThanOrEqual(before.last_seq);
+  expect(feedOf(path).slice(0, feed.length)).toEqual(feed);
+}
 
 /** A mirror that has been in use, as a kill leaves it. */
 async function killed(t: Owner): Promise<{ sandbox: Sandbox; mirror: RunningMirror; folder: string }> {
@@ -76,7 +87,7 @@ async function refusedStart(t: Owner, sandbox: Sandbox, path: string): Promise<s
   return refused.stderr;
 }
 
-const REMEDY = 'restore a backup or move the file away; the mirror is then read again from the store';
+const REMEDY = 'move the file away: the next start makes it again, from the event log or from the store';
 
 test.concurrent('without its shared memory a killed mirror comes back whole', async (t) => {
   const { sandbox, mirror, folder } = await killed(t);
@@ -89,30 +100,55 @@ test.concurrent('without its shared memory a killed mirror comes back whole', as
 });
 
 test.concurrent(
-  'without its write-ahead log a killed mirror has lost what it held, says so, and reads everything again',
+  'without its write-ahead log a killed mirror is behind the event log, and catches up with it',
   async (t) => {
     const { sandbox, mirror, folder } = await killed(t);
     const before = epochOf(mirror.databasePath);
+    const feed = feedOf(mirror.databasePath);
     expect(statSync(`${mirror.databasePath}-wal`).size).toBeGreaterThan(PAGE_BYTES);
     rmSync(`${mirror.databasePath}-wal`);
+    expect(epochOf(mirror.databasePath).last_seq).toBeLessThan(before.last_seq);
     const again = await startMirror(t, sandbox, { folder });
-    const after = epochOf(again.databasePath);
-    expect(after.epoch).not.toBe(before.epoch);
-    // No number is given out a second time.
-    expect(after.last_seq).toBeGreaterThanOrEqual(before.last_seq);
-    expect(again.log.some((line) => String(line['msg']).startsWith('a new epoch has begun'))).toBe(true);
     await untilLive(again);
     await untilEqual(again, sandbox);
+    expectContinued(again.databasePath, before, feed);
+    expect(again.log.some((line) => line['type'] === 'new_epoch')).toBe(false);
     expect(rows(again.databasePath, 'PRAGMA integrity_check')).toEqual([{ integrity_check: 'ok' }]);
   },
 );
 
 test.concurrent(
-  'a database cut in half is refused, and moved away it is made anew from the service',
+  'without its write-ahead log a killed event log has lost what it held: a new epoch, and everything is read again',
+  async (t) => {
+    const { sandbox, mirror, folder } = await killed(t);
+    const before = epochOf(mirror.databasePath);
+    const wal = `${eventLogPath(mirror.databasePath)}-wal`;
+    expect(statSync(wal).size).toBeGreaterThan(PAGE_BYTES);
+    rmSync(wal);
+    const again = await startMirror(t, sandbox, { folder });
+    const after = await eventually(
+      () => {
+        const now = epochOf(again.databasePath);
+        return now.epoch !== before.epoch && now;
+      },
+      { what: 'a new epoch' },
+    );
+    // No number is given out a second time.
+    expect(after.last_seq).toBeGreaterThan(before.last_seq);
+    expect(again.log.some((line) => String(line['msg']).startsWith('a new epoch has begun'))).toBe(true);
+    await untilLive(again);
+    await untilEqual(again, sandbox);
+  },
+);
+
+test.concurrent(
+  'a mirror cut in half is refused, and moved away it is made again from the event log',
   async (t) => {
     const { sandbox, mirror } = await startBoth(t, { products: 20 });
     await mirror.stop();
     const path = mirror.databasePath;
+    const before = epochOf(path);
+    const feed = feedOf(path);
     truncateSync(path, Math.floor(statSync(path).size / PAGE_BYTES / 2) * PAGE_BYTES);
     const said = await refusedStart(t, sandbox, path);
     expect(said).toMatch(/^error: \S+mirror\.db is damaged \(SQLITE_CORRUPT\w*\): [^\n]+\n$/);
@@ -122,45 +158,81 @@ test.concurrent(
     const again = await startMirror(t, sandbox, { folder: dirname(path) });
     await untilLive(again);
     await untilEqual(again, sandbox);
+    expectContinued(path, before, feed);
   },
 );
 
-for (const table of ['log', 'mirror_state']) {
+test.concurrent('an event log cut in half is refused, and moved away a new one is begun', async (t) => {
+  const { sandbox, mirror } = await startBoth(t, { products: 20 });
+  await mirror.stop();
+  const path = mirror.databasePath;
+  const before = epochOf(path);
+  const logPath = eventLogPath(path);
+  truncateSync(logPath, Math.floor(statSync(logPath).size / PAGE_BYTES / 2) * PAGE_BYTES);
+  const said = await refusedStart(t, sandbox, path);
+  expect(said).toMatch(/^error: \S+mirror\.log\.db is damaged \(SQLITE_CORRUPT\w*\): [^\n]+\n$/);
+  expect(said).toContain(REMEDY);
+
+  for (const suffix of ['', '-wal', '-shm']) rmSync(logPath + suffix, { force: true });
+  const again = await startMirror(t, sandbox, { folder: dirname(path) });
+  await untilLive(again);
+  await untilEqual(again, sandbox);
+  const after = epochOf(path);
+  expect(after.epoch).not.toBe(before.epoch);
+  expect(after.last_seq).toBeGreaterThan(before.last_seq);
+});
+
+for (const [table, fileOf] of [
+  ['log', eventLogPath],
+  ['mirror_state', (path: string) => path],
+] as const) {
   test.concurrent(
     `a damaged page of the table ${table}, which every start reads, is told, and ends the start`,
     async (t) => {
       const { sandbox, mirror } = await startBoth(t, { products: 12 });
-      const page = pageOf(mirror.databasePath, table);
+      const file = fileOf(mirror.databasePath);
+      const page = pageOf(file, table);
       await mirror.stop();
-      overwrite(mirror.databasePath, page);
+      overwrite(file, page);
       const said = await refusedStart(t, sandbox, mirror.databasePath);
       expect(said).toMatch(/^error: [^\n]+ is damaged[^\n]+\n$/);
+      expect(said).toContain(file);
       expect(said).toContain(REMEDY);
     },
   );
 }
 
 test.concurrent(
-  'a damaged page that only a delivery meets: 503 and never 204, and the log says what to do',
+  'a damaged page that only a change meets: 204, the log says what to do, and moved away the mirror is made again',
   async (t) => {
     const { sandbox, mirror } = await startBoth(t, { products: 12 });
     const [cell] = plainVariants(sandbox, 1);
-    const page = pageOf(mirror.databasePath, 'changes');
+    const path = mirror.databasePath;
+    const page = pageOf(path, 'changes');
+    const before = epochOf(path);
+    const feed = feedOf(path);
     await mirror.stop();
-    expect(existsSync(`${mirror.databasePath}-wal`)).toBe(false);
-    overwrite(mirror.databasePath, page);
+    expect(existsSync(`${path}-wal`)).toBe(false);
+    overwrite(path, page);
 
-    const again = await startMirror(t, sandbox, { folder: dirname(mirror.databasePath) });
+    const damaged = await startMirror(t, sandbox, { folder: dirname(path) });
     for (let n = 0; n < 5; n += 1) sandbox.operations.add({ ...cell!, by: 1 });
     await sandbox.network.idle();
     expect(sandbox.deliveries.records.slice(-5).map(({ status }) => status)).toEqual([
-      503, 503, 503, 503, 503,
+      204, 204, 204, 204, 204,
     ]);
     const saysSo = (): boolean =>
-      again.log.some((line) =>
+      damaged.log.some((line) =>
         JSON.stringify(line).includes(`the database is damaged: stop the mirror, then ${REMEDY}`),
       );
     await eventually(saysSo, { what: 'the log says what to do' });
-    await again.stop();
+    expect(await damaged.stop()).toEqual({ code: 0, signal: null });
+
+    for (const suffix of ['', '-wal', '-shm']) rmSync(path + suffix, { force: true });
+    const again = await startMirror(t, sandbox, { folder: dirname(path) });
+    await untilLive(again);
+    await untilEqual(again, sandbox);
+    expectContinued(path, before, feed);
+    expect(epochOf(path).last_seq).toBeGreaterThan(before.last_seq);
   },
 );

@@ -52,10 +52,12 @@ test.skipIf(!canBeOdd)(
     expect(unanswered(load)).toEqual([]);
     await mirror.kill();
     expect(rows(mirror.databasePath, 'PRAGMA integrity_check')).toEqual([{ integrity_check: 'ok' }]);
+    expect(logRows(mirror.databasePath, 'PRAGMA integrity_check')).toEqual([{ integrity_check: 'ok' }]);
     const kept = new Set(
-      logRows<{ payload: Buffer }>(mirror.databasePath, `SELECT payload FROM log WHERE kind = 'delivery'`).map(
-        ({ payload }) => payload.toString(),
-      ),
+      logRows<{ payload: Buffer }>(
+        mirror.databasePath,
+        `SELECT payload FROM log WHERE kind = 'delivery'`,
+      ).map(({ payload }) => payload.toString()),
     );
     expect(withStatus(load, 204).filter(({ delivery }) => !kept.has(delivery.body.toString()))).toEqual([]);
   },

@@ -1,12 +1,14 @@
 /**
- * No room on the database's disk: in the middle of the work, and at the start
+ * No room on the disk of event log and mirror: in the middle of the work, and at the start
  * (docs/architecture.md#when-nothing-can-be-committed).
  */
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { eventLogPath } from '../../src/store/event-log/open-log.ts';
 import {
   environmentFor,
   eventually,
+  logRows,
   rows,
   spawnMirror,
   startMirror,
@@ -52,6 +54,7 @@ test.skipIf(!isAble)(
     expect(unanswered(load)).toEqual([]);
     expect(statusOf(mirror.databasePath)).toMatchObject({ state: 'live', suspect_count: 0, open_gaps: 0 });
     expect(rows(mirror.databasePath, 'PRAGMA integrity_check')).toEqual([{ integrity_check: 'ok' }]);
+    expect(logRows(mirror.databasePath, 'PRAGMA integrity_check')).toEqual([{ integrity_check: 'ok' }]);
     // Nobody asked for a resync: the first one of the start is all there was.
     expect(rows(mirror.databasePath, 'SELECT kind FROM runs')).toEqual([{ kind: 'initial' }]);
   },
@@ -68,7 +71,7 @@ test.skipIf(!isAble)(
     const refused = spawnMirror(t, env, disk.folder);
     expect(await refused.ended).toEqual({ code: 1, signal: null });
     expect(refused.stderr).toBe(
-      `error: ${path} has no room on its disk (SQLITE_FULL): free disk space there.\n`,
+      `error: ${eventLogPath(path)} has no room on its disk (SQLITE_FULL): free disk space there.\n`,
     );
 
     disk.free();
@@ -81,7 +84,7 @@ test.skipIf(!isAble)(
     const again = spawnMirror(t, env, disk.folder);
     expect(await again.ended).toEqual({ code: 1, signal: null });
     expect(again.stderr).toMatch(
-      /^error: \S+mirror\.db has no room on its disk \(SQLITE_\w+\): free disk space there\.\n$/,
+      /^error: \S+mirror(\.log)?\.db has no room on its disk \(SQLITE_\w+\): free disk space there\.\n$/,
     );
   },
 );

@@ -59,6 +59,7 @@ test('a mirror locked for 30 s under load: 204 throughout, and equal within 10 s
   await release();
 
   await untilEqual(mirror, sandbox, EQUAL_WITHIN_MS);
+  await untilLive(mirror);
   await untilQuiet(mirror, sandbox);
   expect(unanswered(load)).toEqual([]);
   expect(load.settled.filter(({ status }) => status !== 204)).toEqual([]);

@@ -2,6 +2,7 @@
 import { chmodSync, chownSync, existsSync, mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { eventLogPath } from '../../src/store/event-log/open-log.ts';
 import {
   environmentFor,
   eventually,
@@ -36,8 +37,9 @@ test
   .concurrent(`a read-only file ends the start with 1, and says who may do what${needs}`, async (t) => {
     const { folder, path, env } = await servedFolder(t);
     chownSync(folder, NOBODY, NOBODY);
-    for (const suffix of ['.lock', '.token', '.mark']) {
-      if (existsSync(path + suffix)) chownSync(path + suffix, NOBODY, NOBODY);
+    const logPath = eventLogPath(path);
+    for (const each of [`${path}.lock`, `${path}.token`, `${path}.mark`, logPath]) {
+      if (existsSync(each)) chownSync(each, NOBODY, NOBODY);
     }
     chmodSync(path, 0o444);
     const refused = spawnMirror(t, env, folder, { uid: NOBODY, gid: NOBODY });
@@ -47,6 +49,13 @@ test
 
     chmodSync(path, 0o644);
     chownSync(path, NOBODY, NOBODY);
+    chownSync(logPath, 0, 0);
+    const without = spawnMirror(t, env, folder, { uid: NOBODY, gid: NOBODY });
+    expect(await without.ended).toEqual({ code: 1, signal: null });
+    expect(without.stderr).toMatch(/^error: cannot open \S+mirror\.log\.db \([^\n]+\n$/);
+    expect(without.stderr).toContain(MAY_WRITE);
+
+    chownSync(logPath, NOBODY, NOBODY);
     const served = spawnMirror(t, env, folder, { uid: NOBODY, gid: NOBODY });
     await eventually(() => served.log.some((line) => line['msg'] === 'listening'), { what: 'it listens' });
   });

@@ -1,14 +1,15 @@
 /**
- * An older copy of the database comes back under a consumer that reads the views
- * (docs/reading-the-mirror.md#following-changes).
+ * Older copies of the mirror, of its event log, or of both come back under a consumer that reads the views, and a mirror
+ * is deleted (docs/reading-the-mirror.md#following-changes).
  */
-import { copyFileSync, renameSync } from 'node:fs';
+import { copyFileSync, renameSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
+import { eventLogPath } from '../../src/store/event-log/open-log.ts';
 import {
-  compareWithTruth,
   eventually,
+  logRows,
   plainVariants,
   rows,
   startBoth,
@@ -19,6 +20,7 @@ import {
   untilLive,
   untilQuiet,
 } from './harness.ts';
+import { startLoad, withStatus } from './load.ts';
 
 interface ChangeRow {
   readonly seq: number;
@@ -93,30 +95,49 @@ function stockOf(path: string): Map<string, number> {
 const sorted = (stock: Map<string, number>): [string, number][] =>
   [...stock].sort(([a], [b]) => (a < b ? -1 : 1));
 
-test.concurrent.for<[string, (path: string, backup: string) => void]>([
-  ['written over the database', (path, backup) => copyFileSync(backup, path)],
-  [
-    'put in the place of the database',
-    (path, backup) => {
-      copyFileSync(backup, `${path}.copy`);
-      renameSync(`${path}.copy`, path);
-    },
-  ],
-])('a consumer starts over when an older copy was %s, and ends equal', async ([, restore], t) => {
+type Restore = (path: string, backup: string) => void;
+
+const overwritten: Restore = (path, backup) => copyFileSync(backup, path);
+const replaced: Restore = (path, backup) => {
+  copyFileSync(backup, `${path}.copy`);
+  renameSync(`${path}.copy`, path);
+};
+
+const ALIKE = (path: string): string => path;
+
+interface Case {
+  readonly name: string;
+  readonly restore: Restore;
+  /** Which files of a mirror come back. */
+  readonly files: readonly ((databasePath: string) => string)[];
+  /** Whether the history goes on: the event log knows all that the consumer was told. */
+  readonly continues: boolean;
+}
+
+test.concurrent.for<Case>([
+  { name: 'the mirror, written over it', restore: overwritten, files: [ALIKE], continues: true },
+  { name: 'the mirror, put in its place', restore: replaced, files: [ALIKE], continues: true },
+  { name: 'both, written over them', restore: overwritten, files: [ALIKE, eventLogPath], continues: false },
+  { name: 'both, put in their places', restore: replaced, files: [ALIKE, eventLogPath], continues: false },
+  { name: 'the event log, written over it', restore: overwritten, files: [eventLogPath], continues: false },
+])('an older copy of $name: a consumer ends equal', async ({ restore, files, continues }, t) => {
   const { sandbox, mirror } = await startBoth(t, { products: 30 });
   const path = mirror.databasePath;
   const [undone, kept, missed] = plainVariants(sandbox, 3);
   const consumer = new Consumer(path);
   consumer.poll();
 
-  const backup = join(temporaryFolder(t), 'backup.db');
-  const db = new Database(path, { readonly: true });
-  await db.backup(backup);
-  db.close();
+  const backups = join(temporaryFolder(t), 'backup.db');
+  for (const fileOf of files) {
+    const db = new Database(fileOf(path), { readonly: true });
+    await db.backup(fileOf(backups));
+    db.close();
+  }
 
   // Told to the consumer, unknown to the copy; one of them is undone again before the store goes on.
   for (const cell of [undone!, kept!]) sandbox.operations.add({ ...cell, by: 11 });
   await untilQuiet(mirror, sandbox);
+  await untilEqual(mirror, sandbox);
   consumer.poll();
   expect(consumer.told.length).toBeGreaterThanOrEqual(2);
   const { epoch, last } = consumer;
@@ -125,25 +146,26 @@ test.concurrent.for<[string, (path: string, backup: string) => void]>([
   sandbox.webhookUrl = null;
   sandbox.operations.add({ ...undone!, by: -11 });
   sandbox.operations.add({ ...missed!, by: 5 });
-  restore(path, backup);
-  // As recent as a copy can be: no silence gives it away.
-  const copy = new Database(path);
-  copy.prepare('UPDATE service_state SET alive_at_ms = ?').run(Date.now() + 5_000);
-  copy.close();
+  for (const fileOf of files) restore(fileOf(path), fileOf(backups));
 
+  const starts = continues ? 1 : 2;
   const again = await startMirror(t, sandbox, { folder: dirname(path) });
-  expect(again.log.find((line) => line['type'] === 'new_epoch')).toMatchObject({ epochBefore: epoch });
-  expect(statusOf(path).state).toBe('catching_up');
+  const news = again.log.find((line) => line['type'] === 'new_epoch');
+  if (continues) expect(news).toBeUndefined();
+  else {
+    expect(news).toMatchObject({ epochBefore: epoch });
+    expect(statusOf(path).state).toBe('catching_up');
+  }
   consumer.poll();
-  expect(consumer.starts).toBe(2);
-  expect(consumer.epoch).not.toBe(epoch);
+  expect(consumer.starts).toBe(starts);
+  expect(consumer.epoch === epoch).toBe(continues);
 
   await untilLive(again);
   await untilQuiet(again, sandbox);
   await untilEqual(again, sandbox);
-  expect(statusOf(path)).toMatchObject({ suspect_count: 0, pending_reads: 0 });
+  await eventually(() => statusOf(path).suspect_count === 0, { what: 'nothing is suspect' });
   consumer.poll();
-  expect(consumer.starts).toBe(2);
+  expect(consumer.starts).toBe(starts);
   expect(sorted(consumer.stock)).toEqual(sorted(stockOf(path)));
   // No number was given out twice: what the copy had to catch up with is above all that was told before.
   const after = consumer.told.filter((seq) => seq > last);
@@ -155,30 +177,67 @@ test.concurrent.for<[string, (path: string, backup: string) => void]>([
   const third = await startMirror(t, sandbox, { folder: dirname(path) });
   expect(third.log.some((line) => line['type'] === 'new_epoch')).toBe(false);
   consumer.poll();
-  expect(consumer.starts).toBe(2);
+  expect(consumer.starts).toBe(starts);
 });
 
+interface Position {
+  readonly epoch: string;
+  readonly last_seq: number;
+}
+
+const positionOf = (path: string): Position =>
+  rows<Position>(path, 'SELECT epoch, last_seq FROM mirror_status')[0]!;
+
 test.concurrent(
-  'a database that is deleted while it is served ends the process, with the reason',
+  'a mirror that is deleted under load, with all beside it but the event log: the process ends with the reason, and the next makes the same rows with the same numbers',
   async (t) => {
     const { sandbox, mirror } = await startBoth(t);
-    const before = rows<{ epoch: string; last_seq: number }>(
-      mirror.databasePath,
-      'SELECT epoch, last_seq FROM mirror_status',
-    )[0]!;
-    renameSync(mirror.databasePath, `${mirror.databasePath}.away`);
+    const path = mirror.databasePath;
+    const load = startLoad(t, sandbox, 100);
+    await eventually(() => withStatus(load, 204).length > 100, { what: 'traffic' });
+    const told = rows(path, 'SELECT * FROM mirror_changes ORDER BY seq');
+    const { epoch } = positionOf(path);
+    for (const suffix of ['', '-wal', '-shm', '.mark', '.lock', '.token']) {
+      rmSync(path + suffix, { force: true });
+    }
+    expect(await mirror.ended).toMatchObject({ code: 1 });
+    expect(
+      mirror.log.some((line) => JSON.stringify(line).includes('another program deleted, moved or replaced')),
+    ).toBe(true);
+    load.stop();
+
+    const again = await startMirror(t, sandbox, { folder: dirname(path) });
+    await untilLive(again);
+    await untilEqual(again, sandbox);
+    expect(positionOf(path).epoch).toBe(epoch);
+    const last = (told.at(-1) as { seq: number }).seq;
+    expect(rows(path, 'SELECT * FROM mirror_changes WHERE seq <= ? ORDER BY seq', last)).toEqual(told);
+    const kept = new Set(
+      logRows<{ payload: Buffer }>(path, `SELECT payload FROM log WHERE kind = 'delivery'`).map(
+        ({ payload }) => payload.toString(),
+      ),
+    );
+    expect(withStatus(load, 204).filter(({ delivery }) => !kept.has(delivery.body.toString()))).toEqual([]);
+  },
+);
+
+test.concurrent(
+  'an event log that is moved away while it is written ends the process, with the reason; the next begins a new epoch',
+  async (t) => {
+    const { sandbox, mirror } = await startBoth(t);
+    const path = mirror.databasePath;
+    const before = positionOf(path);
+    renameSync(eventLogPath(path), `${path}.away`);
     expect(await mirror.ended).toMatchObject({ code: 1 });
     expect(
       mirror.log.some((line) => JSON.stringify(line).includes('another program deleted, moved or replaced')),
     ).toBe(true);
 
-    const again = await startMirror(t, sandbox, { folder: dirname(mirror.databasePath) });
+    const again = await startMirror(t, sandbox, { folder: dirname(path) });
     await untilLive(again);
-    await eventually(() => compareWithTruth(again.databasePath, sandbox).length === 0, { what: 'equal' });
-    const after = rows<{ epoch: string }>(again.databasePath, 'SELECT epoch FROM mirror_status')[0]!;
+    await untilEqual(again, sandbox);
+    const after = positionOf(path);
     expect(after.epoch).not.toBe(before.epoch);
-    expect(
-      rows<{ seq: number }>(again.databasePath, 'SELECT min(seq) AS seq FROM mirror_changes')[0]?.seq,
-    ).toBeGreaterThan(before.last_seq);
+    expect(after.last_seq).toBeGreaterThan(before.last_seq);
   },
 );

@@ -2,13 +2,14 @@
  * Nothing that the service says, writes or shows holds a secret or a token, in whatever form
  * (docs/configuration.md, docs/architecture.md#security).
  */
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
 import { opsApp } from '../ops/harness.ts';
 import { newStore } from '../reconcile/mirror.ts';
 import { delivery, item } from '../store/mirror-file.ts';
+import { eventLogPath } from '../../src/store/event-log/open-log.ts';
 import { signBody } from '../../src/service/signature.ts';
 import {
   eventually,
@@ -105,6 +106,8 @@ test('no log line, answer, page or file beside the token file holds a secret or 
   const first = await startMirror(t, sandbox, { folder, env });
   await untilLive(first);
   await untilQuiet(first, sandbox);
+  const logPath = eventLogPath(first.databasePath);
+  expect(statSync(logPath).mode & 0o777).toBe(0o600);
   const tokenFile = readFileSync(`${first.databasePath}.token`, 'utf8');
   const token = /"accessToken":"([^"]+)"/.exec(tokenFile)![1]!;
   const secrets: Record<string, string> = {
@@ -158,9 +161,9 @@ test('no log line, answer, page or file beside the token file holds a secret or 
     what: 'refused reads',
     withinMs: 40_000,
   });
-  // While another program holds the lock, nothing can be committed: that is told, and what was sent is not.
+  // While the event log cannot be written, nothing can be kept: that is told, and what was sent is not.
   const locked = delivery('locked', item({ id: cell!.variantId }));
-  const lock = new Database(first.databasePath, { timeout: 5_000 });
+  const lock = new Database(logPath, { timeout: 5_000 });
   lock.exec('BEGIN IMMEDIATE');
   const refusedFor503 = await post(locked, signBody(webhookSecret, locked));
   expect(refusedFor503.status).toBe(503);

@@ -3,21 +3,9 @@ import type { Entry } from '../../src/core/entry.ts';
 import type { Fact } from '../../src/core/fact.ts';
 import { fold } from '../../src/core/fold.ts';
 import { decodeEntry, type LogRow } from '../../src/store/event-log/entries.ts';
+import { FOLDED } from '../../src/store/folded.ts';
 import type { Db } from '../../src/store/open.ts';
 import { SqliteTables } from '../../src/store/sqlite-tables.ts';
-
-/** The tables that the fold writes, each in an order of its own. */
-export const FOLDED = [
-  'cells ORDER BY variant_id, warehouse_id',
-  'variants ORDER BY variant_id',
-  'products ORDER BY product_id',
-  'product_details ORDER BY product_id',
-  'obligations ORDER BY product_id',
-  'gaps ORDER BY variant_id, warehouse_id, opened_seq',
-  'changes ORDER BY seq',
-  'quarantine ORDER BY id',
-  'mirror_state',
-];
 
 /** All that the fold has written. */
 export const dump = (db: Db): string =>

@@ -1,24 +1,16 @@
-/**
- * The database: present, ours, undamaged, with room to grow, readable by the right users only, and with its history
- * intact.
- */
+/** The mirror's file: present, ours, undamaged, with room to grow, readable by the right users only. */
 import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { whyRestarted, type LogPosition } from '../../store/epoch.ts';
 import { explain, remedyFor } from '../../store/explain.ts';
-import { findFile } from '../../store/file-identity.ts';
-import { EventLog } from '../../store/event-log/event-log.ts';
-import { eventLogPath, openLogForReading } from '../../store/event-log/open-log.ts';
-import { positionIn } from '../../store/mirror-position.ts';
-import { readMark } from '../../store/read-mark.ts';
 import { isThere } from '../../store/is-there.ts';
 import { knownSchemaVersion } from '../../store/migrate.ts';
 import type { Db } from '../../store/open.ts';
 import { openMirrorOfAnyAge } from '../mirror-file.ts';
 import { fail, megabytes, messageOf, ok, warn, type Check } from './check.ts';
+import { checkEventLog } from './event-log.ts';
 
 const DAMAGED =
-  'stop the mirror, then restore a backup or move the file away; the mirror is then read again from the store';
+  'stop the mirror, then move the file away: the next start makes it again, from the event log or from the store';
 const LITTLE_ROOM_BYTES = 100e6;
 
 /** @param isWhole also checks every index against its table, which takes several times as long. */
@@ -47,7 +39,7 @@ export function checkDatabase(path: string, { full: isWhole }: { readonly full: 
       looked('database', () => checkSchema(db, path)),
       checkIntegrity(db, isWhole),
       ...places,
-      looked('history', () => checkHistory(db, path)),
+      ...checkLog(db, path, isWhole),
     ];
   } finally {
     db.close();
@@ -58,6 +50,17 @@ export function checkDatabase(path: string, { full: isWhole }: { readonly full: 
 function refused(error: unknown): Check {
   const [, what, remedy] = /^(.*): (.*?)\.?$/s.exec(messageOf(error)) ?? [];
   return fail('database', what ?? messageOf(error), remedy ?? 'restore a backup, or move the file away');
+}
+
+/** A mirror of an earlier version has its event log in the same file until the next start. */
+function checkLog(db: Db, path: string, isWhole: boolean): Check[] {
+  let version;
+  try {
+    version = db.prepare<[], number>('SELECT schema_version FROM mirror_status').pluck().get();
+  } catch {
+    // The check of the schema says so.
+  }
+  return version !== undefined && version < knownSchemaVersion() ? [] : checkEventLog(db, path, isWhole);
 }
 
 /** In a damaged file any check may fail; the others are still made. */
@@ -136,54 +139,4 @@ function checkPermissions(path: string): Check[] {
   return found.length > 0
     ? found
     : [ok('permissions', 'database and folder are writable, secrets are private')];
-}
-
-/**
- * The high-water mark first: read after the position, it could be ahead by what a running mirror has written in
- * between.
- */
-function checkHistory(db: Db, path: string): Check {
-  let mark;
-  try {
-    mark = readMark(path);
-  } catch (error) {
-    return warn('history', messageOf(error), 'start the mirror: it writes a new one');
-  }
-  const position = positionIn(db);
-  const message = `epoch ${position.epoch}, change feed at ${position.changeSeq}`;
-  const logPath = eventLogPath(path);
-  if (!existsSync(logPath)) {
-    return warn(
-      'history',
-      `${message}, no event log at ${logPath}`,
-      'nothing to do: the next start begins a new epoch and reads everything',
-    );
-  }
-  const log = logPosition(logPath);
-  const why = whyRestarted(log, findFile(logPath), mark, position);
-  if (why !== null) {
-    return warn(
-      'history',
-      `${message}: ${why}`,
-      'nothing to do: the next start begins a new epoch and reads everything',
-    );
-  }
-  if (mark === null && log.file !== null) {
-    return warn(
-      'history',
-      `${message}, no high-water mark beside the database`,
-      'nothing to do: a running mirror writes it',
-    );
-  }
-  return ok('history', message);
-}
-
-function logPosition(logPath: string): LogPosition {
-  const db = openLogForReading(logPath);
-  try {
-    const log = new EventLog(db);
-    return { ...log.history(), firstSeq: log.firstSeq, lastSeq: log.lastSeq };
-  } finally {
-    db.close();
-  }
 }

@@ -26,15 +26,15 @@ export interface OwnLog {
  */
 export function openOwnLog(databasePath: string): OwnLog {
   const lock = lockDatabase(databasePath);
-  let db;
+  let db: Db | undefined;
   try {
     const path = eventLogPath(databasePath);
     refuseForeign(databasePath);
     takeOverLog(databasePath, path);
-    db = openLogForAppending(path);
-    const log = new EventLog(db);
+    const opened = (db = openLogForAppending(path));
+    const log = explain(path, () => new EventLog(opened));
     const news = explain(path, () => takeUpHistory(log, { path, databasePath, nowMs: Date.now() }));
-    return { db, log, news, release: () => lock.release() };
+    return { db: opened, log, news, release: () => lock.release() };
   } catch (error) {
     db?.close();
     lock.release();

@@ -8,6 +8,8 @@ import {
   openSync,
   renameSync,
   copyFileSync,
+  rmSync,
+  statSync,
   writeFileSync,
   writeSync,
 } from 'node:fs';
@@ -19,9 +21,12 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import type { Check } from '../../../src/cli/doctor/check.ts';
 import { judgeWal, readersOf } from '../../../src/cli/doctor/wal.ts';
 import { checkClock } from '../../../src/cli/doctor/service.ts';
+import { EventLog } from '../../../src/store/event-log/event-log.ts';
+import { eventLogPath, openLogForAppending } from '../../../src/store/event-log/open-log.ts';
 import { lockDatabase, type DatabaseLock } from '../../../src/store/lock.ts';
 import { openReader } from '../../../src/store/open.ts';
 import { openWriter } from '../../../src/store/open-writer.ts';
+import { delivery, item } from '../../store/mirror-file.ts';
 import {
   databaseOf,
   freePort,
@@ -58,10 +63,16 @@ test('beside a live server all is well: one line each, every variable, no secret
   const tokens = sandbox.requests['/oauth/token'];
   const { code, stdout, stderr } = await run(home, 'doctor', '--full');
   expect({ code, stderr }, stdout).toEqual({ code: 0, stderr: '' });
-  for (const name of ['node', 'configuration', 'database', 'integrity', 'disk', 'permissions', 'history']) {
+  for (const name of [
+    ...['node', 'configuration', 'database', 'integrity', 'disk', 'permissions'],
+    ...['event log', 'applied', 'history'],
+  ]) {
     expect(stdout).toMatch(new RegExp(`^ok {4}${name} `, 'm'));
   }
   expect(stdout).toMatch(/^ok {4}integrity +integrity_check found no fault$/m);
+  expect(stdout).toMatch(
+    /^ok {4}event log +\S+mirror\.log\.db, [\d.]+ MB, entries 1 to \d+, integrity_check found no fault$/m,
+  );
   expect(stdout).toMatch(/^ok {4}server +it holds the database$/m);
   expect(stdout).toMatch(/^ok {4}webhook listener +\S+ can accept and commit a delivery$/m);
   expect(stdout).toMatch(/^ok {4}private listener +\S+: the mirror is live$/m);
@@ -217,7 +228,7 @@ describe('the database', () => {
     const report = await examine(home);
     expect(report.ended.code).toBe(1);
     expect(named(report, 'integrity')).toMatchObject({ status: 'fail' });
-    expect(named(report, 'integrity')?.remedy).toContain('restore a backup');
+    expect(named(report, 'integrity')?.remedy).toContain('move the file away: the next start makes it again');
   });
 
   test('another program’s file; open to everybody; a restored copy', async () => {
@@ -225,14 +236,16 @@ describe('the database', () => {
     const path = databaseOf(home);
     chmodSync(path, 0o666);
     chmodSync(`${path}.token`, 0o644);
-    copyFileSync(path, `${path}.copy`);
-    chmodSync(`${path}.copy`, 0o666);
-    renameSync(`${path}.copy`, path);
+    const logPath = eventLogPath(path);
+    copyFileSync(logPath, `${logPath}.copy`);
+    chmodSync(`${logPath}.copy`, 0o644);
+    renameSync(`${logPath}.copy`, logPath);
     const report = await examine(home);
     expect(report.ended.code).toBe(0);
     const warned = report.checks.filter(({ status }) => status === 'warn').map(({ message }) => message);
-    expect(warned).toContainEqual(`every user may write ${path}`);
+    expect(warned).toContainEqual(`every user may write to ${path}`);
     expect(warned).toContainEqual(`other users may read ${path}.token, which holds secrets`);
+    expect(named(report, 'event log')).toMatchObject({ status: 'warn', remedy: `chmod 600 ${logPath}` });
     expect(named(report, 'history')?.message).toContain('another file than the one served before');
 
     writeFileSync(
@@ -242,6 +255,42 @@ describe('the database', () => {
     const foreign = await examine(withEnv(home, { DATABASE_PATH: './text.db' }));
     expect(foreign.ended.code).toBe(1);
     expect(named(foreign, 'database')?.message).toContain('is not a SQLite database');
+  });
+
+  test('an event log that is damaged, not applied, or gone', async () => {
+    const home = await stopped();
+    const path = databaseOf(home);
+    const logPath = eventLogPath(path);
+    const db = openLogForAppending(logPath);
+    const log = new EventLog(db);
+    log.append([{ kind: 'delivery', body: delivery('waiting', item()), arrivedAtMs: Date.now() - 60_000 }]);
+    db.close();
+    const waiting = await examine(home);
+    expect(waiting.ended.code).toBe(0);
+    expect(named(waiting, 'applied')).toMatchObject({
+      status: 'warn',
+      message: expect.stringMatching(/^1 entries of the event log are not applied, the first \d+ s ago$/),
+    });
+
+    const file = openSync(logPath, 'r+');
+    const { size } = statSync(logPath);
+    writeSync(file, Buffer.alloc(4_096, 0x5a), 0, 4_096, size - 4_096);
+    closeSync(file);
+    const damaged = await examine(home);
+    expect(damaged.ended.code).toBe(1);
+    expect(named(damaged, 'event log')).toMatchObject({
+      status: 'fail',
+      remedy: expect.stringContaining('move the file away'),
+    });
+
+    rmSync(logPath);
+    const gone = await examine(home);
+    expect(gone.ended.code).toBe(0);
+    expect(named(gone, 'event log')).toMatchObject({
+      status: 'warn',
+      message: `${logPath} does not exist`,
+      remedy: expect.stringContaining('begins a new epoch'),
+    });
   });
 
   test.runIf(process.platform === 'linux')('a reader that stays in its transaction is named', async () => {
@@ -272,7 +321,7 @@ describe('judged', () => {
     expect(judgeWal(1e6, ['process 7'])).toMatchObject({ status: 'ok' });
     expect(judgeWal(40e6, [])).toMatchObject({
       status: 'warn',
-      remedy: expect.stringContaining('running server') as string,
+      remedy: expect.stringContaining('running mirror') as string,
     });
     expect(judgeWal(40e6, ['process 7'])).toMatchObject({
       status: 'warn',

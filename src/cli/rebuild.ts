@@ -1,0 +1,76 @@
+/** `stock-mirror rebuild`: makes the mirror anew from its event log, or says where it is not what the event log says. */
+import { Command } from 'commander';
+import { loadConfig, type Config } from '../config.ts';
+import { rebuildMirror, type Rebuilt } from '../store/rebuild.ts';
+import { EXIT } from './exit-codes.ts';
+import { interruptible } from './interrupt.ts';
+import { createWorkProgress } from './progress.ts';
+
+interface RebuildOptions {
+  readonly check?: boolean;
+  readonly json?: boolean;
+}
+
+export function rebuildCommand(): Command {
+  return new Command('rebuild')
+    .option(
+      '--check',
+      'only compare, also beside a running mirror; exits 1 when a table differs, and names it',
+    )
+    .option('--json', 'print the result as JSON')
+    .addHelpText(
+      'after',
+      `
+The mirror is made of the event log alone, entry by entry, in a draft beside it, which takes as much room. Without --check
+no mirror may run: the draft then takes the place of the mirror. Where readers were told what the event log does not say, a
+new epoch begins with the next start: readers of the change feed start over.
+
+It needs every entry since the beginning. Where old ones are pruned, nothing is changed, and the exit code is 1:
+\`stock-mirror resync\` reads everything again from the store. Ctrl-C changes nothing.`,
+    )
+    .action(async (options: RebuildOptions) => {
+      process.exitCode = await rebuild(options, loadConfig());
+    });
+}
+
+async function rebuild(options: RebuildOptions, { database }: Config): Promise<number> {
+  const isCheck = options.check === true;
+  const progress = createWorkProgress(process.stderr, { unit: 'entries', atFirst: 'reading the event log' });
+  let rebuilt;
+  try {
+    rebuilt = await rebuildMirror(database.path, {
+      check: isCheck,
+      nowMs: Date.now(),
+      onProgress: (done, total) => progress.show({ done, total }),
+      interrupted: interruptible(),
+    });
+  } finally {
+    progress.end();
+  }
+  if (rebuilt === null) {
+    process.stderr.write('stopped; nothing was changed\n');
+    return EXIT.interrupted;
+  }
+  const { entries, differing, unreadable, newEpoch } = rebuilt;
+  if (options.json === true) {
+    process.stdout.write(`${JSON.stringify({ entries, differing, unreadable, new_epoch: newEpoch })}\n`);
+  } else {
+    process.stdout.write(describe(rebuilt, isCheck, database.path));
+  }
+  return isCheck && (differing === null || differing.length > 0) ? EXIT.failed : EXIT.done;
+}
+
+function describe(
+  { entries, differing, unreadable, newEpoch }: Rebuilt,
+  isCheck: boolean,
+  path: string,
+): string {
+  const lines: string[] = [];
+  if (unreadable !== null) lines.push(`not compared: ${unreadable}`);
+  else if (differing === null) lines.push(`${path} does not exist: nothing was compared`);
+  else if (differing.length === 0) lines.push('every table is what the event log says');
+  else lines.push(`not what the event log says: ${differing.join(', ')}`);
+  if (!isCheck) lines.push(`${path} was made anew from ${entries} entries`);
+  if (newEpoch) lines.push('the next start begins a new epoch: readers of the change feed start over');
+  return `${lines.join('\n')}\n`;
+}
