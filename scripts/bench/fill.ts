@@ -1,7 +1,8 @@
 /** Databases of any size, made by SQL alone: a first sync of ten million stock levels would take hours. */
 import Database from 'better-sqlite3';
 import { EARLIEST_MS } from '../../src/core/limits.ts';
-import { openWriter } from '../../src/store/open-writer.ts';
+import { eventLogPath } from '../../src/store/event-log/open-log.ts';
+import { openBoth } from '../shared/direct-writer.ts';
 import type { Cells } from './deliveries.ts';
 
 const WAREHOUSES = 3;
@@ -87,14 +88,17 @@ export function requestIdOf(product: number): string {
  * @param atMs when each product was read.
  */
 export function fillDatabase(path: string, cells: number, atMs = Date.now() - 60_000): void {
-  openWriter(path).close();
+  openBoth(path).close();
   const db = new Database(path);
   try {
+    db.prepare('ATTACH ? AS event_log').run(eventLogPath(path));
     // What a crash would leave is not needed.
-    db.pragma('journal_mode = OFF');
-    db.pragma('synchronous = OFF');
+    for (const file of ['main', 'event_log']) {
+      db.pragma(`${file}.journal_mode = OFF`);
+      db.pragma(`${file}.synchronous = OFF`);
+      db.pragma(`${file}.cache_size = -262144`);
+    }
     db.pragma('locking_mode = EXCLUSIVE');
-    db.pragma('cache_size = -262144');
     // Row by row they would cost more than the rows: indexes are made afterwards, and what triggers count is written.
     const dropped = db
       .prepare<[], { type: string; name: string; sql: string }>(
@@ -156,7 +160,8 @@ function insertRows(db: Database.Database, products: number, atMs: number): void
       AS BLOB) FROM n`);
   db.exec(`UPDATE live_counts SET products = ${products}, variants = ${variants}, cells = ${cells}`);
   db.exec(
-    `UPDATE mirror_state SET change_seq = ${variants * SEQS_A_VARIANT}, store_id = '1', offset_ceiling_ms = 1000`,
+    `UPDATE mirror_state SET applied_seq = ${products + FIRST_READ_SEQ - 1}, change_seq = ${variants * SEQS_A_VARIANT},
+       store_id = '1', offset_ceiling_ms = 1000`,
   );
   db.exec(`UPDATE service_state SET last_full_sync_at_ms = ${atMs}`);
   db.exec('UPDATE own_write SET is_open = 0');

@@ -6,6 +6,7 @@ import { closeSync, existsSync, fsyncSync, openSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { eventLogPath } from '../../src/store/event-log/open-log.ts';
 import type { Bench } from './bench.ts';
 import type { Child, Listening } from './child.ts';
 import { startMirror } from './mirror.ts';
@@ -23,7 +24,7 @@ export async function filledDatabase({ memoryFolder, say }: Bench, cells: number
   if (existsSync(path)) return path;
   const startedMs = performance.now();
   await run(process.execPath, [join(import.meta.dirname, 'fill-process.ts'), path, String(cells)]);
-  toDisk(path);
+  for (const file of [path, eventLogPath(path)]) toDisk(file);
   say(`${cells} stock levels written in ${((performance.now() - startedMs) / 1_000).toFixed(0)} s`);
   return path;
 }
@@ -61,7 +62,7 @@ export async function freePort(): Promise<number> {
 
 /** As a server leaves it that has stopped at this moment: nothing was missed. */
 export function stoppedJustNow(path: string): void {
-  write(path, 'UPDATE service_state SET alive_at_ms = ?', Date.now());
+  write(eventLogPath(path), 'UPDATE history SET alive_at_ms = ?', Date.now());
 }
 
 /** @returns where it listens, once it does nothing but wait for deliveries. */

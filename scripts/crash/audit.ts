@@ -40,6 +40,9 @@ export class Audit {
   readonly #reference: Reference;
   /** Deliveries found in the log; a repeat counts again. */
   found = 0;
+  /** The most entries that a kill left in the event log without being applied. */
+  mostBehind = 0;
+  #appliedSeq = 0;
   #epoch: string | null = null;
   #aliveAtMs = 0;
   #changeSeq = 0;
@@ -50,15 +53,20 @@ export class Audit {
     this.#reference = reference;
   }
 
-  /** @param db what the kill left, or a copy of it. @returns what is wrong; none when all is well. */
+  /** @param db what the kill left, or a copy of it; the event log attached. @returns what is wrong; none when all is well. */
   check(db: Db, options: AuditOptions): string[] {
     const damage = options.integrity ? integrityOf(db) : [];
     // What follows would only say the same in stranger words.
     if (damage.length > 0) return damage;
     const schema = schemaProblems(db);
-    if (schema.length > 0 || !hasSchema(db)) return [...schema, ...this.#missing(options.answered)];
+    if (schema.length > 0 || !hasSchema(db)) {
+      // The event log is there before the mirror, and so are the deliveries that were answered.
+      const taken = hasLog(db) ? this.#takeLog(db, 0, options.aged) : [];
+      return [...schema, ...taken, ...this.#missing(options.answered)];
+    }
+    const appliedSeq = numberOf(db, 'SELECT applied_seq FROM mirror_state');
     return [
-      ...this.#takeLog(db, options.aged),
+      ...this.#takeLog(db, appliedSeq, options.aged),
       ...(options.integrity ? this.#changedLog(db, options.aged) : []),
       ...this.#missing(options.answered),
       ...KEPT.flatMap((from) => this.#difference(db, from)),
@@ -69,13 +77,20 @@ export class Audit {
   }
 
   /** The log goes on where it ended, without a gap, and has lost nothing but what was old. */
-  #takeLog(db: Db, aged: Aged): string[] {
+  #takeLog(db: Db, appliedSeq: number, aged: Aged): string[] {
     const before = this.#reference.lastSeq;
     const problems: string[] = [];
     const row = db.prepare<[], Row>('SELECT min(seq) AS low, max(seq) AS high, count(*) AS rows FROM log');
     const log = row.get() as { low: number | null; high: number | null; rows: number };
     const low = log.low ?? 1;
     const high = log.high ?? 0;
+    if (appliedSeq > high)
+      problems.push(`the mirror has applied entry ${appliedSeq}, the log ends at ${high}`);
+    if (appliedSeq < this.#appliedSeq) {
+      problems.push(`the mirror had applied entry ${this.#appliedSeq} and holds ${appliedSeq} only`);
+    }
+    this.#appliedSeq = appliedSeq;
+    this.mostBehind = Math.max(this.mostBehind, high - appliedSeq);
     if (high < before) problems.push(`the log ends at ${high} and had ended at ${before}`);
     if (log.rows !== high - low + 1) problems.push(`the log has ${log.rows} rows from ${low} to ${high}`);
     if (low > Math.max(1, aged.logSeq)) problems.push(`the log begins at ${low}: what is not old was pruned`);
@@ -84,7 +99,7 @@ export class Audit {
       // Nothing more can be applied to it: what follows would only say so again.
       return [...problems, `the log goes on at ${fresh[0]?.seq} after ${before}`];
     }
-    return [...problems, ...this.#reference.take(fresh)];
+    return [...problems, ...this.#reference.take(fresh, appliedSeq)];
   }
 
   /** What is once in the log stays as it is. */
@@ -129,11 +144,15 @@ export class Audit {
 
   #service(db: Db): string[] {
     const state = db
-      .prepare<[], Row>('SELECT epoch, coalesce(alive_at_ms, 0) AS aliveAtMs FROM service_state')
-      .get() as { epoch: string; aliveAtMs: number } | undefined;
-    if (state === undefined) return ['service_state has no row'];
+      .prepare<[], Row>(
+        `SELECT s.epoch AS epoch, h.epoch AS logEpoch, coalesce(h.alive_at_ms, 0) AS aliveAtMs
+         FROM service_state s, history h`,
+      )
+      .get() as { epoch: string; logEpoch: string; aliveAtMs: number } | undefined;
+    if (state === undefined) return ['service_state or history has no row'];
     const problems: string[] = [];
     if (this.#epoch !== null && state.epoch !== this.#epoch) problems.push('the epoch has changed');
+    if (state.epoch !== state.logEpoch) problems.push('mirror and event log are of different epochs');
     if (state.aliveAtMs < this.#aliveAtMs) problems.push('alive_at has fallen');
     this.#epoch = state.epoch;
     this.#aliveAtMs = state.aliveAtMs;
@@ -161,10 +180,11 @@ export class Audit {
   }
 }
 
+/** Of both files. */
 function integrityOf(db: Db): string[] {
   try {
     const found = db.prepare<[], string>('PRAGMA integrity_check').pluck().all();
-    if (found.length === 1 && found[0] === 'ok') return [];
+    if (found.every((one) => one === 'ok')) return [];
     return [`integrity_check: ${found.slice(0, SHOWN_ROWS).join('; ')}`];
   } catch (error) {
     // Damage can be such that not even this can be asked.
@@ -172,13 +192,17 @@ function integrityOf(db: Db): string[] {
   }
 }
 
+function hasLog(db: Db): boolean {
+  return numberOf(db, `SELECT count(*) FROM event_log.sqlite_master WHERE name = 'log'`) === 1;
+}
+
 function hasSchema(db: Db): boolean {
-  return numberOf(db, `SELECT count(*) FROM sqlite_master WHERE name = 'mirror_status'`) === 1;
+  return numberOf(db, `SELECT count(*) FROM main.sqlite_master WHERE name = 'mirror_status'`) === 1;
 }
 
 /** The whole schema, or nothing of it: never half. */
 function schemaProblems(db: Db): string[] {
-  const names = db.prepare<[], string>('SELECT name FROM sqlite_master ORDER BY name').pluck().all();
+  const names = db.prepare<[], string>('SELECT name FROM main.sqlite_master ORDER BY name').pluck().all();
   // The migrator makes the table of its notes first, outside of any migration.
   const made = names.filter((name) => !name.includes('__drizzle_migrations') && !name.startsWith('sqlite_'));
   const noted = names.includes('__drizzle_migrations')

@@ -1,6 +1,7 @@
-/** A database's files while no process has them open. */
+/** The files of a mirror and its event log while no process has them open. */
 import { constants, copyFileSync, existsSync, rmSync } from 'node:fs';
 import Database from 'better-sqlite3';
+import { eventLogPath } from '../../src/store/event-log/open-log.ts';
 
 const DAY_MS = 24 * 60 * 60_000;
 
@@ -13,14 +14,28 @@ const DAY_MS = 24 * 60 * 60_000;
 export function copyDatabase(from: string, to: string): boolean {
   removeDatabase(to);
   if (!existsSync(from)) return false;
-  copyFileSync(from, to, constants.COPYFILE_FICLONE);
-  if (existsSync(`${from}-wal`)) copyFileSync(`${from}-wal`, `${to}-wal`, constants.COPYFILE_FICLONE);
+  for (const [file, copy] of [
+    [from, to],
+    [eventLogPath(from), eventLogPath(to)],
+  ] as const) {
+    for (const suffix of ['', '-wal']) {
+      if (existsSync(file + suffix)) copyFileSync(file + suffix, copy + suffix, constants.COPYFILE_FICLONE);
+    }
+  }
   return true;
 }
 
-/** And the mark beside it: what is made there next is another database's first start. */
+/** And the mark beside it: what is made there next is another mirror's first start. */
 export function removeDatabase(path: string): void {
   for (const suffix of ['', '-wal', '-shm', '.mark']) rmSync(path + suffix, { force: true });
+  for (const suffix of ['', '-wal', '-shm', '.draft']) rmSync(eventLogPath(path) + suffix, { force: true });
+}
+
+/** So that queries find it as `log`, with what its write-ahead log held. */
+export function attachLog(db: Database.Database, path: string): void {
+  const logPath = eventLogPath(path);
+  new Database(logPath).close();
+  db.prepare('ATTACH ? AS event_log').run(logPath);
 }
 
 /** What is numbered below these is old enough to be pruned. */
@@ -38,10 +53,12 @@ const KEPT_CHANGES = 5_500;
  * @returns null when every start so far was killed before it had made the tables.
  */
 export function age(path: string, days: number): Aged | null {
-  if (!existsSync(path)) return null;
+  if (!existsSync(path) || !existsSync(eventLogPath(path))) return null;
   const db = new Database(path, { fileMustExist: true });
   try {
-    if (db.prepare(`SELECT 1 FROM sqlite_master WHERE name = 'changes'`).get() === undefined) return null;
+    attachLog(db, path);
+    if (db.prepare(`SELECT 1 FROM main.sqlite_master WHERE name = 'changes'`).get() === undefined)
+      return null;
     const changeSeq = valueOf(db, 'SELECT seq FROM changes ORDER BY seq DESC LIMIT 1 OFFSET ?', KEPT_CHANGES);
     const logSeq = valueOf(db, 'SELECT log_seq FROM changes WHERE seq = ?', changeSeq);
     const byMs = days * DAY_MS;

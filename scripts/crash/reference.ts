@@ -1,13 +1,13 @@
 /**
- * A second mirror, made of the first one's event log alone: each entry that a kill left is applied again, to a
- * database of its own. It is never killed or pruned.
+ * A second mirror, made of the first one's event log alone: each entry that a kill left is applied again, to files of
+ * its own. It is never killed or pruned.
  */
 import { fold } from '../../src/core/fold.ts';
 import type { Entry } from '../../src/core/entry.ts';
 import { decodeEntry, type LogRow } from '../../src/store/event-log/entries.ts';
 import type { Db } from '../../src/store/open.ts';
-import { openWriter } from '../../src/store/open-writer.ts';
 import { SqliteTables } from '../../src/store/sqlite-tables.ts';
+import { openBoth } from '../shared/direct-writer.ts';
 
 export interface StoredRow extends LogRow {
   readonly bodyHash: Buffer | null;
@@ -35,13 +35,14 @@ export class Reference {
   readonly #tables: SqliteTables;
 
   constructor(path: string) {
-    this.db = openWriter(path);
+    this.db = openBoth(path);
     // It may be lost with the machine: it can be made again.
-    this.db.pragma('synchronous = OFF');
+    for (const file of ['main', 'event_log']) this.db.pragma(`${file}.synchronous = OFF`);
     this.db.pragma('wal_autocheckpoint = 1000');
     this.#tables = new SqliteTables(this.db);
   }
 
+  /** Of its event log: all that was taken. */
   get lastSeq(): number {
     return this.db.prepare<[], number>('SELECT coalesce(max(seq), 0) FROM log').pluck().get() ?? 0;
   }
@@ -52,15 +53,21 @@ export class Reference {
     return found.get(bodyHash) ?? null;
   }
 
-  /** Applies the entries after the last one taken. @returns what does not add up. */
-  take(rows: readonly StoredRow[]): string[] {
+  /**
+   * Takes the entries after the last one taken, and applies what is not applied yet of all that it has.
+   *
+   * @param toSeq the last entry to apply: a kill may have come between an entry and its application.
+   * @returns what does not add up.
+   */
+  take(rows: readonly StoredRow[], toSeq = Number.MAX_SAFE_INTEGER): string[] {
     const insert = this.db.prepare(
       'INSERT INTO log (seq, kind, at_ms, payload, body_hash) VALUES (@seq, @kind, @atMs, @payload, @bodyHash)',
     );
     const problems: string[] = [];
     this.db.transaction(() => {
-      for (const row of rows) {
-        insert.run(row);
+      for (const row of rows) insert.run(row);
+      for (const row of logRows(this.db, this.#tables.state().appliedSeq)) {
+        if (row.seq > toSeq) break;
         const entry = decodeEntry(row, (productId) => this.#tables.product(productId)?.detailJson ?? null);
         problems.push(...this.#fold(entry));
       }

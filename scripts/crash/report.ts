@@ -25,6 +25,8 @@ export interface CrashReport {
   readonly items: ItemTally;
   readonly changesSeen: number;
   readonly logEntries: number;
+  /** The most entries that a kill left in the event log without being applied. */
+  readonly mostBehind: number;
   readonly integrityChecks: number;
   readonly agedEntries: number;
   /** From the last start until nothing was left to do. */
@@ -56,7 +58,10 @@ export function describeReport(report: CrashReport, tookMs: number): string {
       'their items',
       `${items.shown} in the change feed, ${items.unchanged} as held already, ${ignored} ignored (${byName(items.ignored)})`,
     ],
-    ['log', `${report.logEntries} entries applied again; ${report.agedEntries} made old enough to be pruned`],
+    [
+      'log',
+      `${report.logEntries} entries applied again; ${report.agedEntries} made old enough to be pruned; a kill left up to ${report.mostBehind} not applied`,
+    ],
     ['integrity_check', `ok ${report.integrityChecks} times`],
     ['change feed', `${report.changesSeen} rows seen by a consumer, each once and in order`],
     ['first 204', `${spread(report.firstAnswerMs)} after the start`],

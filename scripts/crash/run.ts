@@ -6,7 +6,7 @@ import { startSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
 import { Answers } from './answers.ts';
 import { Audit } from './audit.ts';
 import { Consumer } from './consumer.ts';
-import { age, copyDatabase, removeDatabase, type Aged } from './files.ts';
+import { age, attachLog, copyDatabase, removeDatabase, type Aged } from './files.ts';
 import { spawnMirror, type MirrorChild } from './mirror-child.ts';
 import { untilInstant, untilListening } from './instants.ts';
 import { planKills, type KillPlan } from './plan.ts';
@@ -194,16 +194,15 @@ class Course {
   /**
    * Looks at a copy: what the kill left stays as it is for the next start, which recovers it as the copy is. While the
    * consumer keeps its connection nothing is recovered: what the shared memory did not yet say was committed, and was
-   * therefore not answered, is overwritten. Then the next start finds what a connection beside the consumer's finds.
+   * therefore not answered, is overwritten. Then the next start finds what a connection beside the consumer's finds. The
+   * event log, which nobody else has open, is always looked at in a copy.
    */
   #look(check: (db: Database.Database) => string[]): void {
-    let path = this.#path;
-    if (!this.#consumer.isConnected) {
-      path = join(this.#options.folder, 'copy.db');
-      if (!copyDatabase(this.#path, path)) return;
-    }
-    const db = new Database(path, { readonly: this.#consumer.isConnected });
+    const copy = join(this.#options.folder, 'copy.db');
+    if (!copyDatabase(this.#path, copy)) return;
+    const db = this.#consumer.isConnected ? new Database(this.#path, { readonly: true }) : new Database(copy);
     try {
+      attachLog(db, copy);
       this.#problems.push(...check(db));
     } finally {
       db.close();
@@ -255,6 +254,7 @@ class Course {
       items: this.#reference.items,
       changesSeen: this.#consumer.seen,
       logEntries: this.#reference.lastSeq,
+      mostBehind: this.#audit.mostBehind,
       integrityChecks: this.#integrityChecks,
       agedEntries: this.#aged.logSeq,
       quietMs,

@@ -2,7 +2,9 @@
  * A store's life in accelerated time: deliveries that arrive over simulated days go through the real writer, what
  * retention prunes is pruned several times a simulated day, and the checkpoint thread keeps its real pace.
  */
+import { statSync } from 'node:fs';
 import { createLog } from '../../src/log.ts';
+import { eventLogPath, openLogForReading } from '../../src/store/event-log/open-log.ts';
 import { openStore } from '../../src/store/open-store.ts';
 import { rowsOf } from '../../src/store/pruned.ts';
 import type { Store } from '../../src/store/store.ts';
@@ -25,8 +27,9 @@ export interface Plan {
 /** How things stand when a simulated day ends. */
 export interface Day {
   readonly day: number;
+  /** Mirror and event log together. */
   readonly fileBytes: number;
-  /** As long as it was when the last delivery of the day was written. */
+  /** The longer of the two write-ahead logs, as long as it was when the last delivery of the day was written. */
   readonly walBytes: number;
   /** Entries of the log. */
   readonly logEntries: number;
@@ -51,6 +54,7 @@ export const MOST_WAL_BYTES = 96 << 20;
 /** @param onDay called at the end of each. */
 export async function grow(plan: Plan, onDay: (day: Day) => void): Promise<Growth> {
   const { path, days, deliveriesPerDay, prunesPerDay, cells } = plan;
+  const logPath = eventLogPath(path);
   // The last of the days ends now: nothing is stamped ahead of the clock.
   const startMs = Date.now() - days * DAY_MS;
   fillDatabase(path, cells, startMs - 60_000);
@@ -89,8 +93,8 @@ export async function grow(plan: Plan, onDay: (day: Day) => void): Promise<Growt
       const { databaseBytes, walBytes, logEntries } = await store.reader.ask('stateSample');
       const ended = {
         day,
-        fileBytes: databaseBytes,
-        walBytes,
+        fileBytes: databaseBytes + pagesOf(logPath),
+        walBytes: Math.max(walBytes, sizeOf(`${logPath}-wal`)),
         logEntries,
       };
       done.push(ended);
@@ -108,9 +112,26 @@ export async function grow(plan: Plan, onDay: (day: Day) => void): Promise<Growt
   };
 }
 
+/** As large as it is once its write-ahead log has been moved into it. */
+function pagesOf(logPath: string): number {
+  const db = openLogForReading(logPath);
+  try {
+    return ['page_count', 'page_size'].reduce(
+      (bytes, pragma) => bytes * Number(db.pragma(pragma, { simple: true })),
+      1,
+    );
+  } finally {
+    db.close();
+  }
+}
+
+function sizeOf(path: string): number {
+  return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+}
+
 async function prune({ writer }: Store, beforeMs: number): Promise<void> {
   for (;;) {
-    const pruned = await writer.command('prune', { beforeMs, limit: PRUNED_AT_ONCE });
+    const pruned = await writer.prune({ beforeMs, limit: PRUNED_AT_ONCE });
     if (rowsOf(pruned) === 0) return;
   }
 }

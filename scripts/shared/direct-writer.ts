@@ -12,6 +12,7 @@ import { LogReader } from '../../src/store/event-log/read-log.ts';
 import { failureOf } from '../../src/store/explain.ts';
 import type { Db } from '../../src/store/open.ts';
 import { openWriter } from '../../src/store/open-writer.ts';
+import { nameEpoch } from '../../src/store/own-mirror.ts';
 import { Projection, type BranchCounts, type Report, type Result } from '../../src/store/projection.ts';
 
 export type Input =
@@ -33,6 +34,7 @@ export function openBoth(path: string): Db {
   const logPath = eventLogPath(path);
   openLogForAppending(logPath).close();
   db.prepare('ATTACH ? AS event_log').run(logPath);
+  nameEpoch(db, db);
   return db;
 }
 

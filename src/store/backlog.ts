@@ -18,10 +18,12 @@ export function backlogOf(path: string, db: Db): Backlog | null {
   const log = openLogForReading(logPath);
   try {
     const found = log
-      .prepare<[number], Backlog>(
-        'SELECT count(*) AS entries, (SELECT at_ms FROM log WHERE seq > ?1 ORDER BY seq LIMIT 1) AS sinceMs FROM log WHERE seq > ?1',
+      .prepare<[{ readonly appliedSeq: number }], Backlog>(
+        `SELECT count(*) AS entries,
+           (SELECT at_ms FROM log WHERE seq > @appliedSeq ORDER BY seq LIMIT 1) AS sinceMs
+         FROM log WHERE seq > @appliedSeq`,
       )
-      .get(appliedSeq);
+      .get({ appliedSeq });
     return found ?? { entries: 0, sinceMs: null };
   } finally {
     log.close();

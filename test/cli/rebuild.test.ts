@@ -162,7 +162,10 @@ test('another program’s file is left alone, and so is everything where the eve
   }
   expect(readFileSync(path).equals(bytes)).toBe(true);
 
-  tamper(eventLogPath(path), `INSERT INTO log (seq, kind, at_ms, payload) VALUES (1, 'listed', 1, '{}')`);
+  tamper(
+    eventLogPath(path),
+    `INSERT INTO log (seq, kind, at_ms, payload) VALUES (1, 'listed', 1, CAST('{}' AS BLOB))`,
+  );
   tamper(eventLogPath(path), 'DELETE FROM log WHERE seq = 2');
   expect((await run(home, 'rebuild')).stderr).toContain('were lost before an epoch began');
   writeFileSync(path, 'not a database at all, but long enough to be looked at as one'.repeat(20));

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { expect, test, type TestContext } from 'vitest';
+import { eventLogPath } from '../../src/store/event-log/open-log.ts';
 import type { CrashReport } from '../../scripts/crash/report.ts';
 import { crash, type CrashOptions } from '../../scripts/crash/run.ts';
 
@@ -46,7 +47,7 @@ test.concurrent(
       // The second kill is the first that falls under load. What is lost is what came last, as without an fsync.
       onKilled: (path, kills) => {
         if (kills < 2) return;
-        const db = new Database(path);
+        const db = new Database(eventLogPath(path));
         db.exec(`DELETE FROM log WHERE kind = 'delivery' AND seq > (SELECT max(seq) FROM log) - 200`);
         db.close();
       },

@@ -6,7 +6,7 @@ import { statSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
 import { signBody } from '../../src/service/signature.ts';
-import { delivery, item } from '../store/mirror-file.ts';
+import { delivery, item, T0 } from '../store/mirror-file.ts';
 import { eventually, startBoth } from './harness.ts';
 
 const MB = 1 << 20;
@@ -29,9 +29,13 @@ test('a reader that holds its transaction: answers stay in time, the log names i
   let slowestMs = 0;
   const deliver = async (bytes: number): Promise<void> => {
     sent += 1;
+    // Each of them is applied, and writes a row as large as it is.
     const body = delivery(
       `big-${sent}`,
-      item({ id: String(1_000 + (sent % 5)), sku: 'x'.repeat(bytes), old: sent }),
+      item({
+        ...{ id: String(1_000 + (sent % 5)), sku: 'x'.repeat(bytes) },
+        ...{ old: sent - 5, new: sent, update_time: T0 + sent },
+      }),
     );
     const sentMs = performance.now();
     const { status } = await fetch(mirror.webhookUrl, {

@@ -2,6 +2,7 @@
 import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import Database from 'better-sqlite3';
+import { eventLogPath } from '../../../src/store/event-log/open-log.ts';
 import type { Bench, Part } from '../bench.ts';
 import type { Child } from '../child.ts';
 import { atMost, type Row } from '../row.ts';
@@ -67,9 +68,9 @@ async function run({ quick, folder, say }: Bench): Promise<Row[]> {
 
 /** As if it had been stopped an hour ago. */
 function silence(databasePath: string): void {
-  const db = new Database(databasePath);
+  const db = new Database(eventLogPath(databasePath));
   try {
-    db.prepare('UPDATE service_state SET alive_at_ms = alive_at_ms - ?').run(DOWN_MS);
+    db.prepare('UPDATE history SET alive_at_ms = alive_at_ms - ?').run(DOWN_MS);
   } finally {
     db.close();
   }

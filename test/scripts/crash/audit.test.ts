@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
 import { expect, onTestFinished, test } from 'vitest';
 import { Audit, type AuditOptions } from '../../../scripts/crash/audit.ts';
-import { age, copyDatabase } from '../../../scripts/crash/files.ts';
+import { age, attachLog, copyDatabase } from '../../../scripts/crash/files.ts';
 import { Reference } from '../../../scripts/crash/reference.ts';
 import type { Db } from '../../../src/store/open.ts';
 import { delivery, detail, DirectWriter, item, newPath, T0, writerDb } from '../../store/mirror-file.ts';
@@ -62,6 +62,7 @@ test('a mirror that kept everything passes, also when it has grown since, and re
 test('an answered delivery that is not in the log is named, the last one as well as one in the middle', () => {
   const last = scene();
   last.db.exec('DELETE FROM log WHERE seq >= 7');
+  expect(last.check().join()).toContain('the mirror has applied entry 8, the log ends at 6');
   expect(last.check({ answered }).join()).toContain('delivery r5 was answered 204 and is not in the log');
   const middle = scene();
   middle.db.exec('DELETE FROM log WHERE seq = 4');
@@ -111,15 +112,36 @@ test('a row of the feed that goes missing later is seen, unless it is old enough
 
 test('a promised run that is gone, one that runs again, a new epoch and a stamp that fell are seen', () => {
   const { db, check } = scene();
-  db.exec(`UPDATE service_state SET alive_at_ms = ${T0}; UPDATE runs SET state = 'done'`);
+  db.exec(`UPDATE history SET alive_at_ms = ${T0}; UPDATE runs SET state = 'done'`);
   expect(check()).toEqual([]);
-  db.exec(`UPDATE service_state SET epoch = 'other', alive_at_ms = 1; UPDATE runs SET state = 'running'`);
+  db.exec(`UPDATE service_state SET epoch = 'other'; UPDATE history SET alive_at_ms = 1`);
+  db.exec(`UPDATE runs SET state = 'running'`);
   expect(check({ runIds: [1, 2] })).toEqual([
     'the epoch has changed',
+    'mirror and event log are of different epochs',
     'alive_at has fallen',
     'run 2 was promised and is not there',
     'run 1 had ended and runs again',
   ]);
+});
+
+test('entries that a kill left without being applied are no fault, and are held against the mirror once it has applied them', () => {
+  const { writer, db, audit, check } = scene();
+  expect(check()).toEqual([]);
+  const bodies = [7, 8, 9].map((n) =>
+    delivery(`late${n}`, item({ id: '100', old: 0, new: n, update_time: T0 + n })),
+  );
+  const inputs = bodies.map((body) => ({ kind: 'delivery', body, arrivedAtMs: T0 + 60 }) as const);
+  writer.writer.log.append(inputs);
+  const late = bodies.map((body, n) => ({ requestId: `late${n}`, body, items: [0] }));
+  expect(check({ answered: late })).toEqual([]);
+  expect(audit.mostBehind).toBe(3);
+  writer.writer.projection.step([], writer.writer.lastSeq - 1);
+  expect(check()).toEqual([]);
+  writer.writer.projection.step([]);
+  expect(check()).toEqual([]);
+  db.exec('UPDATE mirror_state SET applied_seq = applied_seq - 1');
+  expect(check().join()).toContain('the mirror had applied entry 11 and holds 10 only');
 });
 
 test('a half made schema and a damaged page are seen', () => {
@@ -130,7 +152,7 @@ test('a half made schema and a damaged page are seen', () => {
   const path = newPath();
   const whole = scene(path);
   whole.db.pragma('wal_checkpoint(TRUNCATE)');
-  const copy = `${path}.copy`;
+  const copy = path.replace('mirror.db', 'copy.db');
   copyDatabase(path, copy);
   const page = whole.db
     .prepare(`SELECT rootpage FROM sqlite_master WHERE name = 'cells'`)
@@ -140,6 +162,7 @@ test('a half made schema and a damaged page are seen', () => {
   writeSync(file, Buffer.alloc(4_000, 0x5a), 0, 4_000, (page - 1) * 4_096);
   closeSync(file);
   const damaged = new Database(copy);
+  attachLog(damaged, copy);
   onTestFinished(() => void damaged.close());
   expect(
     whole.audit
