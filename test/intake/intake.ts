@@ -39,7 +39,7 @@ export interface Intake {
   readonly ask: (method: string, path: string) => Promise<Answer>;
   readonly pulse: Pulse;
   /** Resolves once the tables hold all that is in the event log. */
-  applied(): Promise<void>;
+  readonly applied: () => Promise<void>;
 }
 
 /** @param hasBegun whether its pulse has. */
