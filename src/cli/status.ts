@@ -2,7 +2,9 @@
 import { Command } from 'commander';
 import { z } from 'zod';
 import { loadConfig, type Config } from '../config.ts';
-import { backlogOf } from '../store/backlog.ts';
+import { eventLogPath } from '../store/event-log/open-log.ts';
+import { lag, type Lag } from '../store/queries/lag.ts';
+import { attachEventLog, type Db } from '../store/open.ts';
 import { status as readStatus } from '../store/queries/status.ts';
 import { isThere } from '../store/is-there.ts';
 import { isDatabaseLocked } from '../store/lock.ts';
@@ -36,8 +38,8 @@ const statusSchema = z.looseObject({
   held_levels: z.number(),
   quarantined: z.number(),
   /** Entries of the event log that the mirror does not hold yet, and the arrival of the first of them. */
-  unapplied_entries: z.number().nullish(),
-  unapplied_since: z.number().nullish(),
+  entries_behind: z.number().nullish(),
+  behind_since: z.number().nullish(),
   blocked: blockedSchema.nullish(),
   alarms: z.array(z.object({ kind: z.string(), since: z.number(), message: z.string() })).nullish(),
 });
@@ -69,15 +71,19 @@ async function findStatus(config: Config): Promise<{ status: ShownStatus; servin
   }
   const db = openMirrorFile(config.database.path);
   try {
-    const backlog = backlogOf(config.database.path, db);
-    const unapplied = {
-      unapplied_entries: backlog?.entries ?? null,
-      unapplied_since: backlog?.sinceMs ?? null,
-    };
-    return { status: { ...readStatus(db), ...unapplied }, serving: false };
+    const behind = lagOf(config.database.path, db);
+    const told = { entries_behind: behind?.entries ?? null, behind_since: behind?.sinceMs ?? null };
+    return { status: { ...readStatus(db), ...told }, serving: false };
   } finally {
     db.close();
   }
+}
+
+/** @returns null when there is no event log. */
+function lagOf(path: string, db: Db): Lag | null {
+  if (!isThere(eventLogPath(path))) return null;
+  attachEventLog(db, path);
+  return lag(db);
 }
 
 function notServing({ database, ops }: Config): string {
@@ -102,12 +108,12 @@ function describe(status: ShownStatus, serving: boolean, config: Config): string
     ['open gaps', String(status.open_gaps)],
     ['change feed', `at ${status.last_seq}, epoch ${status.epoch}`],
   ];
-  const unapplied = status.unapplied_entries ?? 0;
-  if (unapplied > 0) {
+  const behind = status.entries_behind ?? 0;
+  if (behind > 0) {
     const how = serving ? '' : '; the next start applies them';
     rows.push([
       'event log',
-      `${unapplied} entries not applied yet, the first ${ago(status.unapplied_since ?? null)}${how}`,
+      `${behind} entries not applied yet, the first ${ago(status.behind_since ?? null)}${how}`,
     ]);
   }
   if (status.quarantined > 0) rows.push(['dead letters', `${status.quarantined} deliveries or items`]);

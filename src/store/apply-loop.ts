@@ -120,7 +120,11 @@ export function serveProjection(owner: Owner<ToProjection, FromProjection>, open
       return true;
     } catch (error) {
       const plain = plainError(error);
-      owner.post({ type: 'stuck', error: plain, outcomes: due.map(({ id }) => ({ id, ok: false, error: plain })) });
+      owner.post({
+        type: 'stuck',
+        error: plain,
+        outcomes: due.map(({ id }) => ({ id, ok: false, error: plain })),
+      });
       return false;
     }
   };
@@ -152,5 +156,7 @@ export function serveProjection(owner: Owner<ToProjection, FromProjection>, open
 
 function outcomeOf(id: number, result: Result | undefined): Outcome {
   if (result === undefined) return { id, ok: false, error: { kind: 'closed', message: 'no result' } };
-  return result.ok ? { id, ok: true, value: result.value } : { id, ok: false, error: plainError(result.error) };
+  return result.ok
+    ? { id, ok: true, value: result.value }
+    : { id, ok: false, error: plainError(result.error) };
 }

@@ -31,7 +31,10 @@ export function lookUpPosition(databasePath: string): MirrorPosition | 'unknown'
   let db;
   try {
     db = new Database(databasePath, { readonly: true, timeout: 0 });
-    const columns = db.prepare<[], string>(`SELECT name FROM pragma_table_info('mirror_state')`).pluck().all();
+    const columns = db
+      .prepare<[], string>(`SELECT name FROM pragma_table_info('mirror_state')`)
+      .pluck()
+      .all();
     if (columns.length === 0) return null;
     if (!columns.includes('applied_seq')) return earlierPosition(db);
     return positionIn(db);

@@ -26,12 +26,17 @@ export function openReaderOfBoth(path: string): Db {
   return explain(path, () => {
     const db = openReader(path);
     try {
-      // Read-only too, as the connection is.
-      db.prepare('ATTACH ? AS event_log').run(eventLogPath(path));
+      attachEventLog(db, path);
       return db;
     } catch (error) {
       db.close();
       throw error;
     }
   });
+}
+
+/** Read-only, as the connection is. @throws StoreError */
+export function attachEventLog(db: Db, databasePath: string): void {
+  const path = eventLogPath(databasePath);
+  explain(path, () => db.prepare('ATTACH ? AS event_log').run(path));
 }

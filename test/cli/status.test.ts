@@ -78,7 +78,7 @@ test('with a server it shows the server’s state; exit code 0 only when live', 
     /^event log +1 entries not applied yet, the first \d+ s ago; the next start applies them$/m,
   );
   const kept = await run(home, 'status', '--json');
-  expect(JSON.parse(kept.stdout)).toMatchObject({ unapplied_entries: 1, unapplied_since: atMs });
+  expect(JSON.parse(kept.stdout)).toMatchObject({ entries_behind: 1, behind_since: atMs });
 });
 
 test('it says why the server reads nothing, and what else is the matter', async () => {

@@ -149,7 +149,9 @@ test('a mirror that another program has locked refuses nothing: 204, and its row
   await knowTea(intake);
   const lock = lockMirror(intake);
   for (let n = 0; n < 20; n += 1) {
-    const { status } = await intake.post(delivery(`r${n}`, item({ old: 5 + n, new: 6 + n, update_time: Date.now() })));
+    const { status } = await intake.post(
+      delivery(`r${n}`, item({ old: 5 + n, new: 6 + n, update_time: Date.now() })),
+    );
     expect(status).toBe(204);
   }
   await eventually(() => intake.store.writer.stuck, { what: 'the projection has met the lock' });

@@ -28,9 +28,10 @@ for (const [signal, code] of [
       await stream.body?.cancel().catch(() => undefined);
 
       const kept = new Set(
-        logRows<{ payload: Buffer }>(mirror.databasePath, `SELECT payload FROM log WHERE kind = 'delivery'`).map(
-          ({ payload }) => payload.toString(),
-        ),
+        logRows<{ payload: Buffer }>(
+          mirror.databasePath,
+          `SELECT payload FROM log WHERE kind = 'delivery'`,
+        ).map(({ payload }) => payload.toString()),
       );
       const answered = sandbox.deliveries.records.filter(({ status }) => status === 204);
       expect(answered.length).toBeGreaterThan(150);

@@ -21,7 +21,11 @@ for (const name of NAMES) {
       });
       const writer = new DirectWriter(writerDb(path));
       const prune = (): void => {
-        writer.commit({ kind: 'command', name: 'prune', args: { beforeMs: Date.now() * 2, limit: 1_000 } });
+        const { log, projection } = writer.writer;
+        const what = { beforeMs: Date.now() * 2, limit: 1_000 };
+        const { firstSeq } = log.prune({ ...what, belowSeq: projection.appliedSeq });
+        const args = { ...what, firstLogSeq: firstSeq, lastLogSeq: log.lastSeq };
+        writer.commit({ kind: 'command', name: 'prune', args });
       };
       const both = detail('10', [
         { id: '100', levels: { 1: 5, 2: 1 } },

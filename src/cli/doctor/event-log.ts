@@ -1,13 +1,13 @@
 /** The event log: present, private, undamaged, continuing the history that was served, and applied to the mirror. */
 import { existsSync, statSync } from 'node:fs';
-import { backlogOf } from '../../store/backlog.ts';
 import { whyRestarted, type LogPosition } from '../../store/epoch.ts';
 import { EventLog } from '../../store/event-log/event-log.ts';
 import { eventLogPath, openLogForReading } from '../../store/event-log/open-log.ts';
 import { explain, remedyFor } from '../../store/explain.ts';
 import { findFile } from '../../store/file-identity.ts';
 import { positionIn } from '../../store/mirror-position.ts';
-import type { Db } from '../../store/open.ts';
+import { attachEventLog, type Db } from '../../store/open.ts';
+import { lag } from '../../store/queries/lag.ts';
 import { readMark } from '../../store/read-mark.ts';
 import { ago } from '../ago.ts';
 import { fail, megabytes, messageOf, ok, warn, type Check } from './check.ts';
@@ -59,7 +59,8 @@ function checkFile(logPath: string, isWhole: boolean): Check {
 }
 
 function checkBacklog(db: Db, path: string): Check {
-  const { entries, sinceMs } = backlogOf(path, db) ?? { entries: 0, sinceMs: null };
+  attachEventLog(db, path);
+  const { entries, sinceMs } = lag(db);
   if (entries === 0) return ok('applied', 'the mirror holds all that is in the event log');
   const message = `${entries} entries of the event log are not applied, the first ${ago(sinceMs)}`;
   if (sinceMs !== null && Date.now() - sinceMs < BEHIND_MS) return ok('applied', message);

@@ -95,5 +95,11 @@ export function decodeEntry(row: LogRow, detailOf: (productId: string) => string
   if (json === null || (typeof detail === 'object' && 'hash' in detail && detailHash(json) !== detail.hash)) {
     return { kind: 'oblige', seq, atMs, reason: 'conflict', productIds: [productId], variantIds: [] };
   }
-  return { ...read, kind: 'read', seq, atMs, snapshot: snapshotOf(productDetailSchema.parse(JSON.parse(json)), json) };
+  return {
+    ...read,
+    kind: 'read',
+    seq,
+    atMs,
+    snapshot: snapshotOf(productDetailSchema.parse(JSON.parse(json)), json),
+  };
 }

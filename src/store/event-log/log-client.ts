@@ -75,7 +75,9 @@ export class LogClient {
           client.#end(new StoreError('closed', 'the database is closed'));
           return;
         }
-        const error = new StoreError('closed', `the event log's thread has ended: ${cause.message}`, { cause });
+        const error = new StoreError('closed', `the event log's thread has ended: ${cause.message}`, {
+          cause,
+        });
         client.#end(error);
         if (client.#opened === null) reject(error);
         else onDeath(error);
@@ -108,10 +110,10 @@ export class LogClient {
 
   /** Resolves once it is on disk. @throws StoreError */
   appendEntry(entry: EncodedEntry): Promise<Place> {
-    return this.#post((id) => ({ type: 'entry', id, entry }), [
-      entry.payload.buffer,
-      ...(entry.detail === null ? [] : [entry.detail.payloadWithout.buffer]),
-    ]);
+    return this.#post(
+      (id) => ({ type: 'entry', id, entry }),
+      [entry.payload.buffer, ...(entry.detail === null ? [] : [entry.detail.payloadWithout.buffer])],
+    );
   }
 
   /** Writes the heartbeat, which shows that a delivery could be kept now. @throws StoreError */

@@ -17,7 +17,9 @@ export class LogReader {
       `SELECT seq, kind, at_ms AS atMs, payload FROM log WHERE seq > ? AND seq <= ? ORDER BY seq LIMIT ${ENTRIES_AT_ONCE}`,
     );
     this.#firstSeq = db.prepare<[], number | null>('SELECT min(seq) FROM log').pluck();
-    this.#lastEpochSeq = db.prepare<[], number | null>(`SELECT max(seq) FROM log WHERE kind = 'epoch'`).pluck();
+    this.#lastEpochSeq = db
+      .prepare<[], number | null>(`SELECT max(seq) FROM log WHERE kind = 'epoch'`)
+      .pluck();
   }
 
   /** The next entries up to a position, in order: as many as are applied at once. Empty: there are none. */
