@@ -4,8 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Db } from '../../src/store/open.ts';
-import { openBoth } from '../shared/direct-writer.ts';
-import { Writer, type Appended } from '../shared/direct-writer.ts';
+import { openBoth, Writer, type Appended } from '../shared/direct-writer.ts';
 import { checkDelivery } from '../../test/hostile/delivery-properties.ts';
 import { dump, replay } from '../../test/store/replay.ts';
 
@@ -26,7 +25,7 @@ export function createChecker(): Checker {
   let files = 0;
   const open = (): Db => {
     const db = openBoth(join(folder, `${(files += 1)}.db`));
-    db.pragma('synchronous = OFF');
+    for (const file of ['main', 'event_log']) db.pragma(`${file}.synchronous = OFF`);
     return db;
   };
   let writer = { db: open(), taken: [] as Uint8Array[] };
