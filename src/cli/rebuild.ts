@@ -22,8 +22,8 @@ export function rebuildCommand(): Command {
       'after',
       `
 The mirror is made of the event log alone, entry by entry, in a draft beside it, which takes as much room. Without --check
-no mirror may run: the draft then takes the place of the mirror. Where readers were told what the event log does not say, a
-new epoch begins with the next start: readers of the change feed start over.
+no mirror may run: the draft then takes the place of the mirror. Where its rows were not what the event log
+says, a new epoch begins with the next start: readers of the change feed start over.
 
 It needs every entry since the beginning. Where old ones are pruned, nothing is changed, and the exit code is 1:
 \`stock-mirror resync\` reads everything again from the store. Ctrl-C changes nothing.`,
