@@ -155,7 +155,7 @@ export async function untilPrinted(
   return found;
 }
 
-/** Waits until the server is live and wants to read nothing. */
+/** Waits until the server is live, has applied all, and wants to read nothing. */
 export async function untilQuiet(home: Home): Promise<void> {
   const statusUrl = `http://127.0.0.1:${home.env['OPS_PORT']}/api/status`;
   const token = home.env['OPS_TOKEN'];
@@ -163,7 +163,7 @@ export async function untilQuiet(home: Home): Promise<void> {
   await eventually(
     async () => {
       const status = (await (await fetch(statusUrl, { headers })).json()) as Record<string, unknown>;
-      return status['state'] === 'live' && status['pending_reads'] === 0;
+      return status['state'] === 'live' && status['pending_reads'] === 0 && status['entries_behind'] === 0;
     },
     { what: 'the server is quiet' },
   );

@@ -198,10 +198,19 @@ export async function untilLive(mirror: MirrorFile, withinMs = 30_000): Promise<
   await eventually(() => statusOf(mirror.databasePath).state === 'live', { what: 'state live', withinMs });
 }
 
-/** Waits until nothing is on its way to the mirror and the mirror wants to read nothing. */
+/** Waits until nothing is on its way to the mirror, all is applied, and the mirror wants to read nothing. */
 export async function untilQuiet(mirror: MirrorFile, sandbox: Sandbox, withinMs = 30_000): Promise<void> {
   await sandbox.network.idle();
-  await eventually(() => statusOf(mirror.databasePath).pending_reads === 0, { what: 'quiet', withinMs });
+  const isQuiet = (): boolean =>
+    isApplied(mirror.databasePath) && statusOf(mirror.databasePath).pending_reads === 0;
+  await eventually(isQuiet, { what: 'quiet', withinMs });
+}
+
+/** Whether the mirror holds all that is in its event log. */
+function isApplied(databasePath: string): boolean {
+  const [log] = logRows<{ seq: number }>(databasePath, 'SELECT coalesce(max(seq), 0) AS seq FROM log');
+  const [mirror] = rows<{ seq: number }>(databasePath, 'SELECT applied_seq AS seq FROM mirror_state');
+  return log !== undefined && mirror !== undefined && mirror.seq >= log.seq;
 }
 
 export async function untilEqual(mirror: MirrorFile, sandbox: Sandbox, withinMs = 30_000): Promise<void> {
