@@ -1,5 +1,5 @@
 /** The event log as its one owner opens it: locked, taken over from an earlier version, its history checked. */
-import { existsSync } from 'node:fs';
+import { accessSync, constants, existsSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import { takeUpHistory, type HistoryNews } from '../epoch.ts';
 import { isBusy } from '../errors.ts';
@@ -50,6 +50,8 @@ export function openOwnLog(databasePath: string): OwnLog {
 function refuseForeign(databasePath: string): void {
   if (!existsSync(databasePath)) return;
   explain(databasePath, () => {
+    // Opened all the same, such a file would leave shared memory behind that may only be read either.
+    accessSync(databasePath, constants.W_OK);
     const db = new Database(databasePath, { readonly: true, timeout: 0 });
     try {
       refuseUnknownSchema(databasePath, db);
