@@ -14,6 +14,7 @@ import type { Db } from '../../src/store/open.ts';
 import { openWriter } from '../../src/store/open-writer.ts';
 import { nameEpoch } from '../../src/store/own-mirror.ts';
 import { Projection, type BranchCounts, type Report, type Result } from '../../src/store/projection.ts';
+import type { Pruned } from '../../src/store/pruned.ts';
 
 export type Input =
   | { readonly kind: 'delivery'; readonly body: Uint8Array; readonly arrivedAtMs: number }
@@ -42,10 +43,10 @@ export class Writer {
   readonly log: EventLog;
   readonly projection: Projection;
 
-  /** @param db as `openBoth` gives it. */
-  constructor(db: Db) {
-    this.log = new EventLog(db);
-    this.projection = new Projection(db, new LogReader(db));
+  /** @param db as `openBoth` gives it, unless the event log is elsewhere. */
+  constructor(db: Db, logDb: Db = db) {
+    this.log = new EventLog(logDb);
+    this.projection = new Projection(db, new LogReader(logDb));
   }
 
   get lastSeq(): number {
@@ -54,6 +55,15 @@ export class Writer {
 
   branchCounts(): BranchCounts {
     return this.projection.branchCounts();
+  }
+
+  prune({ beforeMs, limit }: { readonly beforeMs: number; readonly limit: number }): Pruned {
+    const belowSeq = this.projection.appliedSeq;
+    const { deleted, firstSeq } = this.log.prune({ beforeMs, belowSeq, limit });
+    const args = { beforeMs, limit, firstLogSeq: firstSeq, lastLogSeq: this.lastSeq };
+    const [result] = this.commit([{ kind: 'command', name: 'prune', args }]);
+    if (result?.ok !== true) throw result?.error ?? new Error('no result');
+    return { log: deleted, ...(result.value as Omit<Pruned, 'log'>) };
   }
 
   /** The results are in the order of the inputs; commands run last. */

@@ -3,7 +3,8 @@
  * nor a reader waits for it. Under a steady stream of writes a passive checkpoint never catches the last of them, and
  * the log would only grow: now and then the writer is asked to move the few remaining frames between two commits, and
  * the log starts over. A reader that holds the log back for long is reported to the main thread. At the same pace
- * this thread keeps the high-water mark (mark.ts), and checks that the paths still lead to the open files.
+ * this thread keeps the high-water mark (mark.ts), and checks that the paths still lead to the open files, the event
+ * log's among them.
  */
 import { statSync } from 'node:fs';
 import Database from 'better-sqlite3';
@@ -72,6 +73,9 @@ function main(): void {
   const inode = inodeOf(path);
   // SQLite keeps its two files as long as a connection is open, and there is no reason to touch the lock.
   const logPath = eventLogPath(path);
+  const logDb = new Database(logPath, { fileMustExist: true });
+  // SQLite opens the write-ahead log with the first statement: later it may be gone.
+  logDb.pragma('schema_version');
   const beside = [
     ...['-wal', '-shm', '.lock'].map((end) => path + end),
     ...['', '-wal', '-shm'].map((end) => logPath + end),
@@ -118,6 +122,13 @@ function main(): void {
     });
   };
 
+  const saveEventLog = (): void => {
+    try {
+      logDb.pragma('wal_checkpoint(PASSIVE)');
+    } catch {
+      // The reason why this thread ends is the one to tell.
+    }
+  };
   /** @returns the file that its path no longer leads to. */
   const goneFile = (): string | undefined =>
     inodeOf(path) === inode ? beside.find((one) => one.inode !== inodeOf(one.file))?.file : path;
@@ -134,7 +145,10 @@ function main(): void {
     }
     if (gone !== undefined) {
       // A deleted log is still open here: its content is saved into the database.
-      if (gone !== path) catchUp();
+      if (gone !== path) {
+        catchUp();
+        saveEventLog();
+      }
       // Any later commit would be lost with the process. This ends the thread, and with it the process.
       throw new Error(
         `another program deleted, moved or replaced ${gone} while the mirror had it open: do so only while the mirror is stopped`,
@@ -157,6 +171,7 @@ function main(): void {
     clearInterval(timer);
     clearInterval(glances);
     db.close();
+    logDb.close();
     owner.close();
   });
 }

@@ -45,6 +45,8 @@ export function whyRestarted(
   // No proof of anything: the mark could not be written, or was deleted.
   if (mark === null) return null;
   if (log.epoch !== mark.epoch) {
+    // It was looked at when the epoch began, which the mirror has yet to apply.
+    if (mirror !== null && comesToEpoch(log, mirror) && log.began?.epochBefore === mark.epoch) return null;
     // Each epoch begins above the one before, so a mark of an earlier one is never ahead.
     return mirror === null || mark.changeSeq > mirror.changeSeq ? OLDER : null;
   }
@@ -61,15 +63,14 @@ function whyUnmade(log: LogPosition): string | null {
 }
 
 function whyApart(log: LogPosition, mirror: MirrorPosition): string | null {
-  if (mirror.epoch !== log.epoch && !comesToEpoch(log, mirror)) {
-    return 'the mirror and the event log belong to different histories';
-  }
+  if (comesToEpoch(log, mirror)) return null;
+  if (mirror.epoch !== log.epoch) return 'the mirror and the event log belong to different histories';
   if (mirror.appliedSeq > log.lastSeq) return OLDER;
   if (mirror.appliedSeq + 1 < log.firstSeq) return 'the mirror is older than the event log goes back';
   return null;
 }
 
-/** The entry that began the epoch is in the event log, and the mirror has yet to apply it. */
+/** The entry that began the epoch is in the event log, and the mirror has yet to apply it: it asks for everything anew. */
 function comesToEpoch({ began }: LogPosition, mirror: MirrorPosition): boolean {
   return began !== null && began.epochBefore === mirror.epoch && began.seq > mirror.appliedSeq;
 }

@@ -6,6 +6,7 @@ import type { Statement } from 'better-sqlite3';
 import type { Entry } from '../core/entry.ts';
 import type { Fact } from '../core/fact.ts';
 import { fold } from '../core/fold.ts';
+import type { ParsedDelivery } from '../service/delivery.ts';
 import { prepareCommands, type CommandName, type Commands } from './commands.ts';
 import { sqliteCode, StoreError } from './errors.ts';
 import { decodeEntry, readDelivery, type LogRow } from './event-log/entries.ts';
@@ -137,25 +138,42 @@ export class Projection {
     return { appliedSeq: this.#appliedSeq, entries: rows.length, reports, results };
   }
 
-  /** Authentic input is never lost, not even to a fault of this program: what the entry names is read. */
+  /**
+   * Authentic input is never lost, not even to a fault of this program: what the entry names is read. Where that fails
+   * as well, it may have been about anything.
+   */
   #commitAlone(row: LogRow): readonly Report[] {
     try {
       return this.#commit([row], []).reports;
     } catch (error) {
-      if (!isFaultOfInput(error)) throw failureOf(error);
-      const problem = error instanceof Error ? error.message : String(error);
-      return this.#transact(() => [this.#passOver(row, problem)]);
+      const problem = problemOf(error);
+      if (row.kind !== 'delivery' && row.kind !== 'unmerged') {
+        return this.#transact(() => [this.#passOver(row, problem)]);
+      }
+      const unmerged = readDelivery('unmerged', row.payload);
+      try {
+        return this.#transact(() => [this.#setAside(row, unmerged, problem)]);
+      } catch (again) {
+        const nameless = { itemIndex: null, problem: problemOf(again), variantId: null };
+        const { requestId } = unmerged;
+        return this.#transact(() => [
+          this.#setAside(row, { requestId, changes: [], unreadable: [nameless] }, problem),
+        ]);
+      }
     }
   }
 
   #passOver(row: LogRow, problem: string): Report {
-    const { seq, kind, atMs } = row;
     this.#continues(row);
-    if (kind !== 'delivery') {
-      this.#tables.putState({ ...this.#tables.state(), appliedSeq: seq });
-      return { seq, facts: [], detailLost: false, failed: problem };
-    }
-    const facts = this.#fold({ kind, seq, atMs, ...readDelivery('unmerged', row.payload) });
+    const { seq } = row;
+    this.#tables.putState({ ...this.#tables.state(), appliedSeq: seq });
+    return { seq, facts: [], detailLost: false, failed: problem };
+  }
+
+  #setAside(row: LogRow, parsed: ParsedDelivery, problem: string): Report {
+    this.#continues(row);
+    const { seq, atMs } = row;
+    const facts = this.#fold({ kind: 'delivery', seq, atMs, ...parsed });
     // Beside the facts of the rules: the cause, which the tables do not need.
     facts.push({ kind: 'quarantined', variantId: null, problem: `not merged: ${problem}` });
     return { seq, facts, detailLost: false, failed: null };
@@ -259,6 +277,12 @@ export class Projection {
 /** The everyday branches are counted, not reported one by one. */
 function isNotable(fact: Fact): boolean {
   return fact.kind !== 'change' && fact.kind !== 'level';
+}
+
+/** @throws StoreError when the input is not at fault. */
+function problemOf(error: unknown): string {
+  if (!isFaultOfInput(error)) throw failureOf(error);
+  return error instanceof Error ? error.message : String(error);
 }
 
 /** Not the disk and not the lock: the same input would fail again, and its neighbours would not. */

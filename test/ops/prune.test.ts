@@ -38,7 +38,8 @@ test('what is older than RETENTION_DAYS goes, or than the days asked for; stock 
 
 test('much is deleted by several requests, and logged once', async () => {
   const store = newStore();
-  store.change(
+  store.change('UPDATE mirror_state SET applied_seq = 12001');
+  store.changeLog(
     `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 12001)
      INSERT INTO log (seq, kind, at_ms, payload) SELECT i, 'delivery', 1000 + i, x'' FROM n`,
   );

@@ -13,7 +13,6 @@ import type { ProductDetailAnswer } from '../../src/service/product-detail.ts';
 import { productDetailSchema, type ProductListRequest } from '../../src/service/schemas.ts';
 import type { Db } from '../../src/store/open.ts';
 import { openBoth } from '../../scripts/shared/direct-writer.ts';
-import type { Pruned } from '../../src/store/pruned.ts';
 import { queries } from '../../src/store/queries/index.ts';
 import type { ApplyListener, Store } from '../../src/store/store.ts';
 import { Writer, type Appended, type Input } from '../../scripts/shared/direct-writer.ts';
@@ -24,13 +23,15 @@ export interface OpenedStore extends Store {
   rows<T>(sql: string, ...args: unknown[]): T[];
   /** Beyond what the program itself ever writes: a state to start from. */
   change(sql: string, ...args: unknown[]): void;
+  /** The same in the event log, which is known to nobody before. */
+  changeLog(sql: string, ...args: unknown[]): void;
 }
 
 /** Threads would cost each test a second, and change nothing for those who await the store's promises. */
 export function newStore(): OpenedStore {
   const folder = mkdtempSync(join(tmpdir(), 'stock-mirror-reconcile-'));
   const db = openBoth(join(folder, 'mirror.db'));
-  const writer = new Writer(db);
+  let writer = new Writer(db);
   const listeners = new Set<ApplyListener>();
   onTestFinished(() => {
     db.close();
@@ -59,12 +60,13 @@ export function newStore(): OpenedStore {
         return appended;
       },
       command: (name, args) => commit({ kind: 'command', name, args }) as never,
-      beat: (atMs) => Promise.resolve(writer.log.beat(atMs)),
-      prune: async ({ beforeMs, limit }) => {
-        const { deleted, firstSeq } = writer.log.prune({ beforeMs, limit, belowSeq: writer.lastSeq });
-        const args = { beforeMs, limit, firstLogSeq: firstSeq, lastLogSeq: writer.lastSeq };
-        const rest = (await commit({ kind: 'command', name: 'prune', args })) as Omit<Pruned, 'log'>;
-        return { log: deleted, ...rest };
+      beat: async (atMs) => {
+        await Promise.resolve();
+        writer.log.beat(atMs);
+      },
+      prune: async (args) => {
+        await Promise.resolve();
+        return writer.prune(args);
       },
       get lastSeq() {
         return writer.lastSeq;
@@ -88,6 +90,7 @@ export function newStore(): OpenedStore {
     },
     life: { aliveAtMs: null, lastAtMs: null },
     opened: Promise.resolve(),
+    leave: () => undefined,
     close: () => Promise.resolve(),
     rows: <T>(sql: string, ...args: unknown[]) => db.prepare<unknown[], T>(sql).all(...args),
     // As somebody at a shell would: the writer must see it.
@@ -95,6 +98,10 @@ export function newStore(): OpenedStore {
       const other = new Database(db.name);
       other.prepare(sql).run(...args);
       other.close();
+    },
+    changeLog: (sql, ...args) => {
+      db.prepare(sql).run(...args);
+      writer = new Writer(db);
     },
   };
 }

@@ -107,7 +107,7 @@ test('a run ends when the list is at its end and every product was read since it
   store.change(`UPDATE products SET read_at_ms = ? WHERE product_id = '1'`, time.nowMs);
   expect(await follow(await reload(run))).toBe(true);
   expect(await reload(run)).toMatchObject({ state: 'done', total: 2, done: 2, failed: 0, error: null });
-  expect(await store.reader.ask('lastLife')).toMatchObject({ lastFullSyncAtMs: time.nowMs });
+  expect(await store.reader.ask('lastFullSync')).toBe(time.nowMs);
 });
 
 describe('when the service refuses', () => {
@@ -132,7 +132,7 @@ describe('when the service refuses', () => {
   ])('%s, a walk is done all the same, and says how many it could not read', async (_, refused, of) => {
     const { ended, store, time } = await refuse(refused, of);
     expect(ended).toMatchObject({ state: 'done', done: of - refused, failed: refused, error: null });
-    expect((await store.reader.ask('lastLife')).lastFullSyncAtMs).toBe(time.nowMs);
+    expect(await store.reader.ask('lastFullSync')).toBe(time.nowMs);
   });
 
   test.each([
@@ -142,7 +142,7 @@ describe('when the service refuses', () => {
     const { ended, store } = await refuse(refused, of);
     expect(ended).toMatchObject({ state: 'failed', done: of - refused, failed: refused });
     expect(ended.error).toContain(`${refused} product`);
-    expect((await store.reader.ask('lastLife')).lastFullSyncAtMs).toBeNull();
+    expect(await store.reader.ask('lastFullSync')).toBeNull();
   });
 
   test('a product that is about to be tried again, the walk waits for it', async () => {

@@ -83,12 +83,10 @@ test('pruning takes the oldest changes without a hole, even when a later one arr
   const kept = (): number[] => values(writer.db, 'SELECT log_seq FROM changes ORDER BY seq');
   const keptAfter = () => queries.changesAfter(writer.db, { after: 0, limit: 1 }).keptAfterSeq;
   expect(keptAfter()).toBe(0);
-  const prune = (beforeMs: number) =>
-    writer.commit({ kind: 'command', name: 'prune', args: { beforeMs, limit: 100 } });
-  prune(T0 + 30);
+  writer.prune(T0 + 30);
   expect(kept()).toEqual([2, 3, 4, 5]);
   expect(keptAfter()).toBe(values<number>(writer.db, 'SELECT min(seq) FROM changes')[0]! - 1);
-  prune(T0 + 1_000_000);
+  writer.prune(T0 + 1_000_000);
   expect(kept()).toEqual([]);
   expect(keptAfter()).toBe(values<number>(writer.db, 'SELECT last_seq FROM mirror_status')[0]);
 });

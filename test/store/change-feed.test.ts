@@ -3,6 +3,7 @@
  * (docs/reading-the-mirror.md#following-changes).
  */
 import { expect, test } from 'vitest';
+import { eventually } from '../process/wait.ts';
 import { delivery, detail, item, readEntry, readerDb, rows, storeAt, T0 } from './mirror-file.ts';
 
 type Row = Record<string, unknown>;
@@ -56,6 +57,7 @@ test('a consumer that polls while others write sees each change once, in order, 
     await new Promise((resolve) => setImmediate(resolve));
   }
   await writing;
+  await eventually(() => writer.appliedSeq === writer.lastSeq, { what: 'all is applied' });
   while (consume() > 0);
 
   expect(seen).toEqual(rows(consumer, 'SELECT * FROM mirror_changes ORDER BY seq'));

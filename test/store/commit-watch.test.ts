@@ -1,30 +1,37 @@
-/** What the writer's owner is told of its transactions. */
+/** What the event log's owner is told of its transactions. */
 import Database from 'better-sqlite3';
 import { expect, onTestFinished, test } from 'vitest';
 import { watchCommits, type CommitReport } from '../../src/store/commit-watch.ts';
 import type { Thread } from '../../src/store/thread.ts';
-import { serveWriter, type FromWriter, type ToWriter } from '../../src/store/write-loop.ts';
-import { WriterClient } from '../../src/store/writer-client.ts';
-import { delivery, item, newPath, readEntry, T0, writerDb } from './mirror-file.ts';
+import { serveEventLog, type FromLog, type ToLog } from '../../src/store/event-log/append-loop.ts';
+import { encodeEntry } from '../../src/store/event-log/entries.ts';
+import { EventLog } from '../../src/store/event-log/event-log.ts';
+import { LogClient } from '../../src/store/event-log/log-client.ts';
+import { openLogForAppending } from '../../src/store/event-log/open-log.ts';
+import { delivery, item, newPath, readEntry, T0 } from './mirror-file.ts';
 
-/** The real writer, with this thread for its own: what was posted meanwhile is taken at once. */
-function writerHere(path: string): Thread<ToWriter, FromWriter> {
-  const inbox: ToWriter[] = [];
-  let serve: (message: ToWriter) => void = () => undefined;
-  let tell: (message: FromWriter) => void = () => undefined;
+/** The real event log, with this thread for its own: what was posted meanwhile is taken at once. */
+function logHere(path: string): Thread<ToLog, FromLog> {
+  const inbox: ToLog[] = [];
+  let serve: (message: ToLog) => void = () => undefined;
+  let tell: (message: FromLog) => void = () => undefined;
   const work = (): void => {
     const message = inbox.shift();
     if (message !== undefined) serve(message);
   };
   setImmediate(() => {
-    serveWriter(
+    serveEventLog(
       {
         post: (message) => tell(message),
         onMessage: (listener) => (serve = listener),
         take: () => inbox.shift(),
         close: () => undefined,
       },
-      () => ({ db: writerDb(path), news: [], beforeClose: () => [], release: () => undefined }),
+      () => {
+        const db = openLogForAppending(path);
+        onTestFinished(() => void db.close());
+        return { db, log: new EventLog(db), news: [], release: () => undefined };
+      },
     );
   });
   return {
@@ -34,28 +41,28 @@ function writerHere(path: string): Thread<ToWriter, FromWriter> {
     },
     onMessage: (listener) => (tell = listener),
     onEnd: () => undefined,
+    stop: () => Promise.resolve(),
   };
 }
 
-async function watchedWriter() {
+async function watchedLog() {
   const path = newPath();
   const reports: CommitReport[] = [];
-  const thread = watchCommits(writerHere(path), (report) => void reports.push(report));
-  const writer = await WriterClient.open(thread, {
+  const thread = watchCommits(logHere(path), (report) => void reports.push(report));
+  const log = await LogClient.open(thread, {
     onDeath: () => undefined,
     onHistoryNews: () => undefined,
+    onAppended: () => undefined,
   });
-  return { path, reports, writer };
+  return { path, reports, log };
 }
 
 test('every transaction is told: what it took, how long, and why it failed', async () => {
-  const { path, reports, writer } = await watchedWriter();
+  const { path, reports, log } = await watchedLog();
   const deliveries = Array.from({ length: 200 }, (_, n) =>
-    writer.appendDelivery(delivery(`r${n}`, item({ id: String(n) })), Date.now()),
+    log.appendDelivery(delivery(`r${n}`, item({ id: String(n) })), Date.now()),
   );
-  await Promise.all([...deliveries, writer.command('alive', { atMs: Date.now() })]);
-  // A question is no transaction.
-  await writer.branchCounts();
+  await Promise.all([...deliveries, log.beat(Date.now())]);
   expect(reports.map(({ inputs }) => inputs).reduce((sum, inputs) => sum + inputs)).toBe(201);
   expect(reports.length).toBeLessThan(20);
   expect(reports.every(({ error }) => error === null)).toBe(true);
@@ -66,7 +73,7 @@ test('every transaction is told: what it took, how long, and why it failed', asy
   other.exec('BEGIN IMMEDIATE');
   const before = reports.length;
   const startedMs = performance.now();
-  await expect(writer.command('alive', { atMs: 1 })).rejects.toThrow('another program holds');
+  await expect(log.beat(1)).rejects.toThrow('another program holds');
   const waitedMs = performance.now() - startedMs;
   expect(reports.slice(before)).toMatchObject([{ inputs: 1, error: { kind: 'busy' } }]);
   // As long as it waited for the lock, and not since the transaction before.
@@ -74,24 +81,21 @@ test('every transaction is told: what it took, how long, and why it failed', asy
   expect(reports[before]?.tookMs).toBeLessThanOrEqual(waitedMs);
 });
 
-test('reads share a transaction, none waits in vain for others, and what is asked after them comes after them', async () => {
-  const { reports, writer } = await watchedWriter();
-  const read = (id: number) => writer.append(readEntry(String(id), null, { sentAtMs: T0 + id, s0: 0 }));
+test('what comes together shares a transaction, in the order in which it came, and closing waits for it', async () => {
+  const { reports, log } = await watchedLog();
+  const read = (id: number) =>
+    log.appendEntry(encodeEntry(readEntry(String(id), null, { sentAtMs: T0 + id, s0: 0 })));
   expect((await read(1)).seq).toBe(1);
   expect(reports.map(({ inputs }) => inputs)).toEqual([1]);
 
   const six = [2, 3, 4, 5, 6, 7].map(read);
-  const after = writer.append({
-    kind: 'oblige',
-    atMs: T0,
-    reason: 'not_stored',
-    productIds: ['9'],
-    variantIds: [],
-  });
+  const after = log.appendEntry(
+    encodeEntry({ kind: 'oblige', atMs: T0, reason: 'not_stored', productIds: ['9'], variantIds: [] }),
+  );
   expect((await Promise.all([...six, after])).map(({ seq }) => seq)).toEqual([2, 3, 4, 5, 6, 7, 8]);
   expect(reports.map(({ inputs }) => inputs)).toEqual([1, 7]);
 
   const last = [10, 11].map(read);
-  await writer.close();
+  await log.close();
   expect((await Promise.all(last)).map(({ seq }) => seq)).toEqual([9, 10]);
 });

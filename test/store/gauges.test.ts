@@ -86,8 +86,7 @@ test('what was pruned is not known', () => {
   for (let i = 0; i < 10; i += 1) {
     writer.deliver(delivery(`r${i}`, item({ id: String(i) })), start + i * MINUTE);
   }
-  const prune = { beforeMs: start + 4 * MINUTE, limit: 100 };
-  writer.commit({ kind: 'command', name: 'prune', args: prune });
+  writer.prune(start + 4 * MINUTE);
   const { knownFromMs, counts } = queries.deliveryCounts(writer.db, {
     fromMs: start,
     slotMs: MINUTE,

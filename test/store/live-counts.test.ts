@@ -2,84 +2,11 @@
 import Database from 'better-sqlite3';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { NewEntry } from '../../src/store/event-log/entries.ts';
+import { makeTables } from '../../src/store/event-log/open-log.ts';
 import { status } from '../../src/store/queries/status.ts';
 import type { Db } from '../../src/store/open.ts';
-import {
-  delivery,
-  detail,
-  DirectWriter,
-  item,
-  readEntry,
-  rows,
-  T0,
-  values,
-  writerDb,
-} from './mirror-file.ts';
-
-const productIds = fc.constantFrom('10', '11');
-const variantIds = fc.constantFrom('100', '101', '110');
-const warehouseIds = fc.constantFrom('1', '2');
-const quantity = fc.integer({ min: 0, max: 3 });
-const levels = fc.dictionary(warehouseIds, quantity, { maxKeys: 3 });
-const variants = fc.uniqueArray(fc.record({ id: variantIds, levels: fc.option(levels, { nil: null }) }), {
-  minLength: 1,
-  maxLength: 3,
-  selector: ({ id }) => id,
-});
-
-type Step =
-  | {
-      readonly kind: 'deliver';
-      readonly id: string;
-      readonly warehouse: string;
-      readonly qty: [number, number];
-    }
-  | {
-      readonly kind: 'read';
-      readonly productId: string;
-      readonly variants: Parameters<typeof detail>[1] | null;
-    }
-  | { readonly kind: 'remove'; readonly productId: string }
-  | { readonly kind: 'append'; readonly entry: (atMs: number) => NewEntry };
-
-const deliver = fc.record({
-  kind: fc.constant('deliver' as const),
-  id: variantIds,
-  warehouse: warehouseIds,
-  qty: fc.tuple(quantity, quantity),
-});
-
-const step: fc.Arbitrary<Step> = fc.oneof(
-  deliver,
-  deliver,
-  deliver,
-  ...[variants, variants, fc.constant(null)].map((found) =>
-    fc.record({ kind: fc.constant('read' as const), productId: productIds, variants: found }),
-  ),
-  fc.record({ kind: fc.constant('remove' as const), productId: productIds }),
-  fc.record({
-    kind: fc.constant('append' as const),
-    entry: fc.oneof(
-      fc.record({ productIds: fc.array(productIds), doubt: fc.boolean() }).map((made) => (atMs: number) => {
-        const reason = made.doubt ? ('not_stored' as const) : ('stale' as const);
-        return { kind: 'oblige' as const, atMs, reason, productIds: made.productIds, variantIds: [] };
-      }),
-      fc.constant((atMs: number) => ({ kind: 'downtime' as const, atMs, downSinceMs: null })),
-      fc.constant((atMs: number) => ({
-        kind: 'allow_removals' as const,
-        untilMs: Number.MAX_SAFE_INTEGER,
-        atMs,
-      })),
-      fc.array(productIds, { minLength: 1 }).map((listed) => (atMs: number) => ({
-        kind: 'listed' as const,
-        atMs,
-        productIds: listed,
-        lookup: false,
-      })),
-    ),
-  }),
-);
+import { detail, DirectWriter, rows, T0, values, writerDb } from './mirror-file.ts';
+import { history, play } from './random-history.ts';
 
 const LIVE = `SELECT (SELECT count(*) FROM products WHERE gone_at_ms IS NULL) AS products,
   (SELECT count(*) FROM variants WHERE gone_at_ms IS NULL) AS variants,
@@ -120,38 +47,20 @@ test('after any history', () => {
     seen.gaps += status(db).open_gaps;
   };
   fc.assert(
-    fc.property(
-      fc.array(fc.record({ afterMs: fc.constantFrom(10, 3_000, 40_000, 40_000), step }), { maxLength: 25 }),
-      (plan) => {
-        const writer = new DirectWriter(new Database(template));
-        const { db } = writer;
-        let atMs = T0;
-        for (const [n, { afterMs, step: now }] of plan.entries()) {
-          atMs += afterMs;
-          if (now.kind === 'deliver') {
-            const [old, qty] = now.qty;
-            const { id, warehouse } = now;
-            const change = item({ id, warehouse_id: warehouse, old, new: qty, update_time: atMs });
-            writer.deliver(delivery(`r${n}`, change, ...(qty === 0 ? [item({ id: 'odd' })] : [])), atMs);
-          } else if (now.kind === 'read') {
-            const found = now.variants === null ? null : detail(now.productId, now.variants);
-            writer.append(readEntry(now.productId, found, { sentAtMs: atMs, s0: writer.writer.lastSeq }));
-          } else if (now.kind === 'remove') {
-            // Two reads, half a minute apart, that no longer find it.
-            for (let again = 0; again < 2; again += 1) writer.read(now.productId, null, (atMs += 40_000));
-          } else writer.append(now.entry(atMs));
-          if (n % 7 === 3) {
-            const run = { startedAtMs: atMs, readAfterMs: atMs, startedSeq: 0, total: 0, productIds: null };
-            writer.commit({ kind: 'command', name: 'createRun', args: { kind: 'operator', ...run } });
-          }
-          expectCounted(db);
-          count(db);
-        }
-        writer.commit({ kind: 'command', name: 'prune', args: { beforeMs: atMs, limit: 3 } });
+    fc.property(history, (plan) => {
+      const logDb = new Database(':memory:');
+      makeTables(logDb);
+      const writer = new DirectWriter(new Database(template), logDb);
+      const { db } = writer;
+      const atMs = play(writer, plan, () => {
         expectCounted(db);
-        db.close();
-      },
-    ),
+        count(db);
+      });
+      writer.prune(atMs, 3);
+      expectCounted(db);
+      db.close();
+      logDb.close();
+    }),
     { numRuns: 60 },
   );
   for (const [what, times] of Object.entries(seen)) expect(times, what).toBeGreaterThan(3);
@@ -181,8 +90,7 @@ test('rows that are deleted, or whose product changes, by whatever hand', () => 
 });
 
 test.each([4_999, 5_000, 5_001])('after a downtime of %i products', (products) => {
-  const writer = new DirectWriter();
-  const { db } = writer;
+  const db = writerDb();
   db.exec(`WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${products + 1})
     INSERT INTO products (product_id, read_seq, read_at_ms, has_bundle) SELECT 1000000 + i, 0, ${T0} + i * (i % 2), 0 FROM n`);
   db.exec(`INSERT INTO variants SELECT product_id, product_id, 'S', NULL, '', 'own', 1, NULL, NULL, 0, NULL, NULL, 0, 0, NULL, 0, 0,
@@ -193,7 +101,8 @@ test.each([4_999, 5_000, 5_001])('after a downtime of %i products', (products) =
   db.exec(`UPDATE mirror_state SET trusted_after_ms = ${T0 + 1_000_000}`);
   // One is read again, and in doubt since; another is in doubt besides.
   db.exec(`UPDATE products SET read_at_ms = ${T0 + 2_000_000} WHERE product_id = '1000001'`);
-  writer.append({
+  // Only now: what its own connection writes past it, it does not see.
+  new DirectWriter(db).append({
     kind: 'oblige',
     atMs: T0,
     reason: 'not_stored',

@@ -1,12 +1,13 @@
-/** The mark beside the database while the store is open, and a database that goes away under it. */
+/** The mark beside the database while the store is open, and files that go away under it. */
 import Database from 'better-sqlite3';
-import { copyFileSync, mkdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import type { CheckpointNews } from '../../src/store/checkpoint-thread.ts';
+import { eventLogPath } from '../../src/store/event-log/open-log.ts';
 import type { HistoryNews } from '../../src/store/epoch.ts';
 import { eventually } from '../process/wait.ts';
 import { run } from './child.ts';
-import { delivery, item, newPath, readerDb, storeAt, T0, values } from './mirror-file.ts';
+import { delivery, item, newPath, readerDb, storeAt, T0, values, type OpenStore } from './mirror-file.ts';
 
 interface MarkFile {
   readonly epoch: string;
@@ -20,6 +21,7 @@ test('it follows what is committed, and a clean stop leaves it exact', async () 
   const store = await storeAt();
   const db = readerDb(store.path);
   const [epoch] = values<string>(db, 'SELECT epoch FROM mirror_status');
+  await eventually(() => existsSync(`${store.path}.mark`), { what: 'the mark is written' });
   expect(markOf(store.path)).toMatchObject({ epoch, changeSeq: 0, logSeq: 0 });
   await store.writer.appendDelivery(delivery('a', item()), T0);
   await eventually(() => markOf(store.path).logSeq === 1, { what: 'the mark follows', withinMs: 5_000 });
@@ -42,6 +44,7 @@ test('a kill -9 leaves it behind or equal, and the next start goes on', async ()
   const path = newPath();
   const child = run('append-forever.ts', path);
   await child.nextLine();
+  await eventually(() => existsSync(`${path}.mark`), { what: 'the mark is written', withinMs: 10_000 });
   const first = markOf(path);
   await eventually(() => markOf(path).logSeq > first.logSeq, { what: 'the mark moves' });
   await child.kill();
@@ -63,62 +66,98 @@ test('one that cannot be written is told of, at the start, while it runs, and at
     onHistoryNews: (one) => void news.push(one),
     onCheckpointNews: (one) => void later.push(one),
   });
-  expect(news.map(({ type }) => type)).toEqual(['mark_failed', 'mark_failed']);
+  expect(news.map(({ type }) => type)).toEqual(['mark_failed']);
   expect(await store.writer.appendDelivery(delivery('a', item()), T0)).toMatchObject({ seq: 1 });
   await eventually(() => later.length === 1, { what: 'it is told again' });
   expect(later[0]).toMatchObject({ type: 'mark_failed', path: `${path}.mark` });
   await store.close();
-  expect(news).toHaveLength(3);
+  expect(news).toHaveLength(2);
   expect(store.deaths).toEqual([]);
 });
 
-test.each([
-  ['deleted', (path: string) => rmSync(path)],
-  ['moved away', (path: string) => renameSync(path, `${path}.away`)],
+const allIsApplied = ({ writer }: OpenStore): Promise<true> =>
+  eventually(() => writer.appliedSeq === writer.lastSeq, { what: 'all is applied', withinMs: 10_000 });
+
+/** With every thread at work: none must find the file gone when it opens it. */
+async function storeAtWork(): Promise<OpenStore> {
+  const store = await storeAt();
+  await store.writer.appendDelivery(delivery('a', item()), T0);
+  await eventually(() => existsSync(`${store.path}.mark`) && markOf(store.path).logSeq === 1, {
+    what: 'projection and checkpoints run',
+    withinMs: 10_000,
+  });
+  await store.reader.ask('lastFullSync');
+  return store;
+}
+
+async function expectDeath(store: OpenStore, path: string): Promise<void> {
+  await eventually(() => store.deaths.length === 1, { what: 'the owner is told', withinMs: 5_000 });
+  expect(store.deaths[0]?.message).toContain(`another program deleted, moved or replaced ${path} while`);
+}
+
+const ENDS: [string, (path: string) => void][] = [
+  ['deleted', (path) => rmSync(path)],
+  ['moved away', (path) => renameSync(path, `${path}.away`)],
   [
     'replaced',
-    (path: string) => {
+    (path) => {
       copyFileSync(path, `${path}.copy`);
       renameSync(`${path}.copy`, path);
     },
   ],
-])('a database that is %s while it is open ends the store, with the reason', async (_name, happen) => {
-  const store = await storeAt();
-  await store.writer.appendDelivery(delivery('a', item()), T0);
-  await eventually(() => markOf(store.path).logSeq === 1, { what: 'writer and checkpoints run' });
-  // The third thread: it must not find the file gone when it opens it.
-  await store.reader.ask('lastLife');
-  happen(store.path);
-  await eventually(() => store.deaths.length === 1, { what: 'the owner is told', withinMs: 5_000 });
-  expect(store.deaths[0]?.message).toContain(
-    `another program deleted, moved or replaced ${store.path} while`,
-  );
-  await store.close();
-  expect(store.deaths).toHaveLength(1);
-  // The next start is told how far the numbers had come.
-  expect(markOf(store.path)).toMatchObject({ logSeq: 1 });
-  const news: HistoryNews[] = [];
-  await storeAt(store.path, { onHistoryNews: (one) => void news.push(one) });
-  expect(news).toMatchObject([{ type: 'new_epoch' }]);
-});
+];
 
-test.each(['-wal', '-shm', '.lock'])(
-  'its %s deleted while it is open ends the store, with the reason, and nothing is lost',
-  async (end) => {
-    const store = await storeAt();
-    await store.writer.appendDelivery(delivery('a', item()), T0);
-    await eventually(() => markOf(store.path).logSeq === 1, { what: 'writer and checkpoints run' });
-    await store.reader.ask('lastLife');
-    rmSync(store.path + end);
+test.each(ENDS)(
+  'a mirror that is %s while it is open ends the store, with the reason, and is made again',
+  async (_name, happen) => {
+    const store = await storeAtWork();
+    const [epoch] = values(readerDb(store.path), 'SELECT epoch FROM mirror_status');
+    happen(store.path);
+    await expectDeath(store, store.path);
+    await store.close();
+    expect(store.deaths).toHaveLength(1);
+    // The next start is told how far the numbers had come.
+    expect(markOf(store.path)).toMatchObject({ logSeq: 1 });
+    const news: HistoryNews[] = [];
+    const healed = await storeAt(store.path, { onHistoryNews: (one) => void news.push(one) });
+    await allIsApplied(healed);
+    expect(news).toEqual([]);
+    const db = readerDb(store.path);
+    expect(values(db, 'SELECT epoch FROM mirror_status')).toEqual([epoch]);
+    expect(values(db, 'SELECT variant_id FROM mirror_changes')).toEqual(['100']);
+  },
+);
+
+test.each(ENDS)(
+  'an event log that is %s while it is open ends the store, and history starts again',
+  async (_name, happen) => {
+    const store = await storeAtWork();
+    happen(eventLogPath(store.path));
+    await expectDeath(store, eventLogPath(store.path));
+    await store.close();
+    const news: HistoryNews[] = [];
+    await storeAt(store.path, { onHistoryNews: (one) => void news.push(one) });
+    expect(news).toMatchObject([{ type: 'new_epoch' }]);
+  },
+);
+
+test.each<[string, (path: string) => string]>([
+  ['the mirror’s -wal', (path) => `${path}-wal`],
+  ['the mirror’s -shm', (path) => `${path}-shm`],
+  ['the .lock', (path) => `${path}.lock`],
+  ['the event log’s -wal', (path) => `${eventLogPath(path)}-wal`],
+  ['the event log’s -shm', (path) => `${eventLogPath(path)}-shm`],
+])(
+  '%s deleted while it is open ends the store, with the reason, and nothing is lost',
+  async (_name, fileOf) => {
+    const store = await storeAtWork();
+    rmSync(fileOf(store.path));
     await store.writer.appendDelivery(delivery('b', item({ id: '101' })), T0);
-    await eventually(() => store.deaths.length === 1, { what: 'the owner is told', withinMs: 5_000 });
-    expect(store.deaths[0]?.message).toContain(
-      `another program deleted, moved or replaced ${store.path}${end} while`,
-    );
-    // What a kill leaves when nothing but the database is there.
+    await expectDeath(store, fileOf(store.path));
+    // What a kill leaves when nothing but the event log is there.
     const left = newPath();
-    copyFileSync(store.path, left);
-    const db = new Database(left);
+    copyFileSync(eventLogPath(store.path), eventLogPath(left));
+    const db = new Database(eventLogPath(left));
     expect(db.prepare('SELECT count(*) FROM log').pluck().get()).toBe(2);
     db.close();
   },

@@ -6,8 +6,15 @@ import { onTestFinished } from 'vitest';
 import type { NewEntry } from '../../src/store/event-log/entries.ts';
 import { openStore, type StoreEvents } from '../../src/store/open-store.ts';
 import { openReaderOfBoth, type Db } from '../../src/store/open.ts';
+import type { Pruned } from '../../src/store/pruned.ts';
 import type { Store } from '../../src/store/store.ts';
-import { openBoth, Writer, type Appended, type Input, type Result } from '../../scripts/shared/direct-writer.ts';
+import {
+  openBoth,
+  Writer,
+  type Appended,
+  type Input,
+  type Result,
+} from '../../scripts/shared/direct-writer.ts';
 import { productDetailSchema } from '../../src/service/schemas.ts';
 import { snapshotOf } from '../../src/service/snapshot.ts';
 
@@ -41,7 +48,15 @@ export interface OpenStore extends Store {
   readonly deaths: readonly Error[];
 }
 
+/** Resolves once the mirror is open too. */
 export async function storeAt(path = newPath(), events: Partial<StoreEvents> = {}): Promise<OpenStore> {
+  const store = await logAt(path, events);
+  await store.opened;
+  return store;
+}
+
+/** Resolves once deliveries can be kept. */
+export async function logAt(path = newPath(), events: Partial<StoreEvents> = {}): Promise<OpenStore> {
   const deaths: Error[] = [];
   const store = await openStore(path, {
     onDeath: (error) => void deaths.push(error),
@@ -139,11 +154,13 @@ export function readEntry(productId: string, found: Item | null, { sentAtMs, s0 
 /** The writer without its thread, and what it answers. */
 export class DirectWriter {
   readonly db: Db;
+  readonly logDb: Db;
   readonly writer: Writer;
 
-  constructor(db: Db = writerDb()) {
+  constructor(db: Db = writerDb(), logDb: Db = db) {
     this.db = db;
-    this.writer = new Writer(db);
+    this.logDb = logDb;
+    this.writer = new Writer(db, logDb);
   }
 
   commit(...inputs: readonly Input[]): Result[] {
@@ -161,6 +178,10 @@ export class DirectWriter {
   /** A read that has seen the whole log. */
   read(productId: string, found: Item | null, sentAtMs: number): Appended {
     return this.append(readEntry(productId, found, { sentAtMs, s0: this.writer.lastSeq }));
+  }
+
+  prune(beforeMs: number, limit = 100): Pruned {
+    return this.writer.prune({ beforeMs, limit });
   }
 
   #one(input: Input): Appended {

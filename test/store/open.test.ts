@@ -4,6 +4,7 @@ import Database from 'better-sqlite3';
 import { expect, onTestFinished, test } from 'vitest';
 import { StoreError } from '../../src/store/errors.ts';
 import { knownSchemaVersion } from '../../src/store/migrate.ts';
+import { openLogForAppending } from '../../src/store/event-log/open-log.ts';
 import { openWriter } from '../../src/store/open-writer.ts';
 import { newPath, rows, storeAt, temporaryFolder, values, writerDb } from './mirror-file.ts';
 
@@ -29,13 +30,19 @@ test('folder and file are made when missing', () => {
   expect(existsSync(path)).toBe(true);
 });
 
-test('a commit is on disk before it returns, and checkpoints are left to their thread', () => {
-  const db = writerDb();
+const FULL = 2;
+const NORMAL = 1;
+
+test.each([
+  ['the event log: a commit is on disk before it returns', openLogForAppending, FULL],
+  ['the mirror: what a power cut takes is applied again', openWriter, NORMAL],
+])('%s, and checkpoints are nobody’s who commits', (_name, open, synchronous) => {
+  const db = open(newPath());
+  onTestFinished(() => void db.close());
   const pragma = (name: string): unknown => db.pragma(name, { simple: true });
   expect(pragma('journal_mode')).toBe('wal');
-  expect(pragma('synchronous')).toBe(2);
+  expect(pragma('synchronous')).toBe(synchronous);
   expect(pragma('fullfsync')).toBe(1);
-  expect(pragma('foreign_keys')).toBe(1);
   expect(pragma('wal_autocheckpoint')).toBe(0);
 });
 
@@ -49,7 +56,8 @@ test('an empty file is brought to the present schema, and opening it again chang
   const before = readFileSync(path);
   openWriter(path).close();
   expect(readFileSync(path).equals(before)).toBe(true);
-  const again = writerDb(path);
+  const again = openWriter(path);
+  onTestFinished(() => void again.close());
   expect(rows(again, 'SELECT name, sql FROM sqlite_master ORDER BY name')).toEqual(schema);
   expect(values(again, 'SELECT epoch FROM mirror_status')).toEqual(epoch);
 });

@@ -4,7 +4,9 @@ import type { Fact } from '../../src/core/fact.ts';
 import { fold } from '../../src/core/fold.ts';
 import { decodeEntry, type LogRow } from '../../src/store/event-log/entries.ts';
 import { FOLDED } from '../../src/store/folded.ts';
+import { LogReader } from '../../src/store/event-log/read-log.ts';
 import type { Db } from '../../src/store/open.ts';
+import { Projection } from '../../src/store/projection.ts';
 import { SqliteTables } from '../../src/store/sqlite-tables.ts';
 
 /** All that the fold has written. */
@@ -34,5 +36,16 @@ export function replay(
   }
   tables.flush();
   into.exec('COMMIT');
+  return into;
+}
+
+/**
+ * The tables as the program makes them of another mirror's event log.
+ *
+ * @param into an empty mirror.
+ */
+export function applyAgain(from: Db, into: Db): Db {
+  const projection = new Projection(into, new LogReader(from));
+  while (projection.step([]).entries > 0);
   return into;
 }

@@ -3,7 +3,8 @@ import { expect, test } from 'vitest';
 import { loadedBy } from '../../scripts/footprint/package.ts';
 import { eq, lt, sql } from '../../src/store/drizzle.ts';
 import { queries } from '../../src/store/queries/index.ts';
-import { log, quarantine } from '../../src/store/schema.ts';
+import { log } from '../../src/store/event-log/schema.ts';
+import { quarantine } from '../../src/store/schema.ts';
 import { select, typed } from '../../src/store/typed.ts';
 import { writerDb } from './mirror-file.ts';
 
@@ -18,7 +19,8 @@ test('neither the server, its threads nor a command loads drizzle; the first typ
   const server = [
     'compose.ts',
     'store/read-loop.ts',
-    'store/write-loop.ts',
+    'store/event-log/append-loop.ts',
+    'store/apply-loop.ts',
     'cli/verify.ts',
     'cli/export.ts',
   ];
