@@ -347,6 +347,10 @@ class Run {
     this.#count('at rest unaided');
     this.#seen.check(db, this.#service, true);
     this.#told.checkRest(db, this.#service, this.#plan.nodeSkewMs === 0, !this.#plan.leavesOutWarehouses);
+    this.#checkMoved(db);
+  }
+
+  #checkMoved(db: Db): void {
     const isHiding = HIDING.some((what) => this.#counts.has(what));
     if (!isHiding && this.#plan.nodeSkewMs === 0) this.#told.checkMoved(db, this.#service);
   }
@@ -564,6 +568,7 @@ class Run {
     const db = this.#observe();
     if (db !== null) {
       this.#seen.check(db, this.#service);
+      this.#checkMoved(db);
       this.#wrongness.sample(db, this.#service, SAMPLE_EVERY_MS);
       // Where nodes disagree about the time, the order of a cell's changes is not theirs to tell.
       if (this.#plan.nodeSkewMs === 0) this.#told.checkLevels(db, this.#service);

@@ -110,14 +110,15 @@ export class Told {
       db,
       `SELECT v.variant_id AS variantId, v.product_id AS productId
        FROM variants v JOIN cells c ON c.variant_id = v.variant_id
-       WHERE v.gone_at_ms IS NOT NULL AND v.product_id IS NOT NULL GROUP BY v.variant_id
+       WHERE v.gone_at_ms IS NOT NULL AND v.product_id IS NOT NULL AND v.lookup_at_ms IS NULL
+         AND NOT EXISTS (SELECT 1 FROM obligations o WHERE o.product_id = v.product_id) GROUP BY v.variant_id
        HAVING max(c.event_time_ms) > max(c.read_hi_ms)`,
     ).all();
     for (const { variantId, productId } of gone) {
       const owner = truth.variant(variantId)?.product.id;
       if (owner === undefined || owner === productId) continue;
       this.#fault(
-        `${variantId} is gone at rest, was named after its removal, and stands in product ${owner}`,
+        `${variantId} is gone, was named after its removal, is not searched for, and stands in product ${owner}`,
       );
     }
   }
