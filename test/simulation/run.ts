@@ -346,7 +346,11 @@ class Run {
     if (db === null || !this.#owesNothing()) return;
     this.#count('at rest unaided');
     this.#seen.check(db, this.#service, true);
-    this.#told.checkRest(db, this.#service, this.#plan.nodeSkewMs === 0, !this.#plan.leavesOutWarehouses);
+    this.#told.checkRest(db, this.#service, {
+      isOrdered: this.#plan.nodeSkewMs === 0,
+      areLevelsRead: !this.#plan.leavesOutWarehouses,
+      areTotalsTrue: !this.#counts.has('reads: no_warehouses'),
+    });
     this.#checkMoved(db);
   }
 
