@@ -349,7 +349,9 @@ class Run {
     this.#told.checkRest(db, this.#service, {
       isOrdered: this.#plan.nodeSkewMs === 0,
       areLevelsRead: !this.#plan.leavesOutWarehouses,
-      areTotalsTrue: !this.#counts.has('reads: no_warehouses'),
+      areTotalsTrue: !['no_warehouses', 'hidden_warehouse'].some((fault) =>
+        this.#counts.has(`reads: ${fault}`),
+      ),
     });
     this.#checkMoved(db);
   }
@@ -493,6 +495,8 @@ class Run {
   #endless(): Endless | null {
     const { dateAheadMs, nodeSkewMs, serviceOffsetMs } = this.#plan;
     if (nodeSkewMs > 0 || CLOCKS_SET.some((what) => this.#counts.has(what))) return null;
+    // Behind a wrong Date no change is certainly newer than a read, which is what shows that webhooks alone tell a level.
+    if (dateAheadMs > 60_000 && this.#counts.has('scene: hidden_level')) return null;
     return new Endless((what) => this.#fault(what), serviceOffsetMs, dateAheadMs > 60_000);
   }
 
