@@ -129,8 +129,13 @@ export function foldAbsentProduct(
   product: Product,
   read: ReadContext,
 ): void {
-  if (product.goneAtMs !== null || read.superseded) return;
+  if (read.superseded) return;
   const { tables } = ledger;
+  if (product.goneAtMs !== null) {
+    // Nothing changes, but an answer that shows it again may be the earlier one of the two.
+    tables.putProduct({ ...product, readSeq: read.s0, readAtMs: read.sentAtMs });
+    return;
+  }
   if (product.detailJson === null) {
     // Only a list has ever named it: nothing of it is shown to anybody, so nothing is lost.
     ledger.report({ kind: 'not_found', productId: product.productId });

@@ -178,6 +178,16 @@ describe('two reads that may have been answered in the other order', () => {
     expect(goneAtMs.some((atMs) => atMs !== null)).toBe(true);
   });
 
+  test('a removed product that only the second of them shows', () => {
+    const mirror = mirrorAfterRead(two);
+    mirror.read(null, { sentAtMs: AT - 100 * S });
+    mirror.read(null, { sentAtMs: AT - 60 * S });
+    expect(mirror.tables.products.get('10')?.goneAtMs).not.toBeNull();
+    mirror.read(null, slow);
+    mirror.read(two, quick);
+    expect(mirror.reason()).toBe('conflict');
+  });
+
   test('a variant that only the first of them showed', () => {
     const mirror = mirrorAfterRead(gone[0][1]);
     mirror.read(two, slow);

@@ -16,7 +16,7 @@ export class Mail implements Transmitter {
   readonly #sent: Delivery[] = [];
   /** The fate of what is published next. */
   nextFate: Fate = PLAIN;
-  /** Variants of which a webhook said something that nobody can read. */
+  /** Variants of which a webhook said something that nobody can read, or that nobody can place. */
   readonly unreadable = new Set<string>();
   /** Repeats that are still to come. */
   waiting = 0;

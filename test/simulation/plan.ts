@@ -165,15 +165,22 @@ export function drawPlan(seed: number): Plan {
   const store = createRandom(seed, 'store');
   const leavesOutWarehouses = store.chance(0.15);
   const dateAheadMs = store.pick([0, 0, 0, 0, 0, 5_000, 600_000]);
-  steps.push(...drawScenes(createRandom(seed, 'scenes'), activeMs, leavesOutWarehouses));
+  const scenes = drawScenes(createRandom(seed, 'scenes'), activeMs, leavesOutWarehouses);
+  steps.push(...scenes);
   steps.sort((a, b) => a.atMs - b.atMs);
   const isDateAlone = dateAheadMs === 600_000 && store.chance(0.7);
+  const isPlain =
+    scenes.some(({ deed }) => deed.do === 'scene' && NEEDS_PLAIN.has(deed.scene)) && store.chance(0.7);
+  const startMs = 1_790_000_000_000 + random.int(0, 86_400_000);
+  const products = random.pick([2, 5, 5, 12, 12, 30, 60]);
+  const serviceOffsetMs = random.pick([0, 0, 0, random.int(-5_000, 5_000), random.int(-600_000, 600_000)]);
+  const nodeSkewMs = random.pick([0, 0, 0, 200, 500]);
   return {
     seed,
-    startMs: 1_790_000_000_000 + random.int(0, 86_400_000),
-    products: random.pick([2, 5, 5, 12, 12, 30, 60]),
-    serviceOffsetMs: random.pick([0, 0, 0, random.int(-5_000, 5_000), random.int(-600_000, 600_000)]),
-    nodeSkewMs: random.pick([0, 0, 0, 200, 500]),
+    startMs,
+    products,
+    serviceOffsetMs,
+    nodeSkewMs: isPlain ? 0 : nodeSkewMs,
     reconcileCron: isLong
       ? random.pick([null, '*/15 * * * *'])
       : random.pick(['*/15 * * * *', '* * * * *', null]),
@@ -186,7 +193,10 @@ export function drawPlan(seed: number): Plan {
     instantReads: random.chance(0.8),
     activeMs,
     steps: steps.filter(
-      ({ deed }) => !(leavesOutWarehouses && isUntold(deed)) && !(isDateAlone && setsClock(deed)),
+      ({ deed }) =>
+        !(leavesOutWarehouses && isUntold(deed)) &&
+        !((isDateAlone || isPlain) && setsClock(deed)) &&
+        !(isPlain && hides(deed)),
     ),
   };
 }
@@ -203,6 +213,15 @@ const SCENES: Readonly<Record<Scene, number>> = {
   hidden_level: 150_000,
 };
 export const SCENE_NAMES = Object.keys(SCENES) as Scene[];
+
+/** Where a clock was set or a store shows what is not so, these prove nothing. */
+const NEEDS_PLAIN: ReadonlySet<Scene> = new Set(['moved', 'hidden_level']);
+const HIDING: readonly ReadFault[] = ['first_variant', 'all_not_found', 'empty_list', 'refused', 'nonsense'];
+
+function hides(deed: Deed): boolean {
+  if (deed.do === 'scene') return deed.scene === 'odd_details';
+  return deed.do === 'restore' || (deed.do === 'reads' && HIDING.includes(deed.fault));
+}
 
 /** Where no read tells the warehouses, nothing tells that one was taken away. */
 function isUntold(deed: Deed): boolean {

@@ -150,6 +150,8 @@ export function play(props: Props, { scene, a, b, c }: SceneDeed): void {
     // The first is late, and seems to be the later one.
     node_ahead: () => {
       const at = target();
+      // Its stamps do not tell their order, and no read tells the warehouses of a pulled one.
+      if (at.variant.kind === 'pulled') mail.unreadable.add(at.variantId);
       perform([
         [0, () => addBy(240_000, at, 1, late(SENT_AFTER_MS + 1_500 + jitter(3_000)))],
         [40 + jitter(200), () => add(at, -1, c % 2 === 0 ? LOST : PLAIN)],

@@ -81,6 +81,15 @@ export const READ: readonly Mutant[] = [
     tests: ['test/core/found-wrong.test.ts'],
   },
   {
+    id: 'absence-of-the-removed-forgotten',
+    breaks:
+      'an answer that overlaps the 404 of a removed product may be the earlier one (docs/architecture.md#removals)',
+    file: 'src/core/fold-absence.ts',
+    find: 'tables.putProduct({ ...product, readSeq: read.s0, readAtMs: read.sentAtMs });',
+    replace: '',
+    tests: ['test/core/found-wrong.test.ts'],
+  },
+  {
     id: 'superseded-read-settles',
     breaks: 'a superseded answer ends no re-read request (docs/architecture.md#re-read-requests)',
     file: 'src/core/fold-read.ts',
