@@ -131,19 +131,19 @@ export function foldAbsentProduct(
 ): void {
   if (read.superseded) return;
   const { tables } = ledger;
+  const known: Product = { ...product, readSeq: read.s0, readAtMs: read.sentAtMs };
   if (product.goneAtMs !== null) {
     // Nothing changes, but an answer that shows it again may be the earlier one of the two.
-    tables.putProduct({ ...product, readSeq: read.s0, readAtMs: read.sentAtMs });
+    tables.putProduct(known);
     return;
   }
   if (product.detailJson === null) {
     // Only a list has ever named it: nothing of it is shown to anybody, so nothing is lost.
     ledger.report({ kind: 'not_found', productId: product.productId });
-    tables.putProduct({ ...product, readSeq: read.s0, readAtMs: read.sentAtMs, goneAtMs: ledger.entry.atMs });
+    tables.putProduct({ ...known, goneAtMs: ledger.entry.atMs });
     return;
   }
   const variants = tables.variantsOf(product.productId).filter((variant) => variant.goneAtMs === null);
-  const known: Product = { ...product, readSeq: read.s0, readAtMs: read.sentAtMs };
   const verdict = judgeAbsence({ missingAtMs: product.missingAtMs, ...lastTouch(variants) }, read);
   switch (verdict.kind) {
     case 'contested':

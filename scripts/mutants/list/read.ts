@@ -85,8 +85,8 @@ export const READ: readonly Mutant[] = [
     breaks:
       'an answer that overlaps the 404 of a removed product may be the earlier one (docs/architecture.md#removals)',
     file: 'src/core/fold-absence.ts',
-    find: 'tables.putProduct({ ...product, readSeq: read.s0, readAtMs: read.sentAtMs });',
-    replace: '',
+    find: 'the earlier one of the two.\n    tables.putProduct(known);',
+    replace: 'the earlier one of the two.',
     tests: ['test/core/found-wrong.test.ts'],
   },
   {
