@@ -67,8 +67,7 @@ export async function openMirror(
   const store = await platform.openStore(config.database.path, {
     onDeath,
     onCommit: monitor?.onCommit,
-    onCheckpointNews: ({ message, ...details }) => log.warn(details, message),
-    onHistoryNews: ({ message, ...details }) => log.warn(details, message),
+    onNews: ({ message, ...details }) => log.warn(details, message),
     onApplyNews: ({ message, error }) =>
       error === null ? log.warn(message) : log.error({ err: error }, message),
   });

@@ -8,7 +8,7 @@ import { rolldown, type OutputChunk, type Plugin } from 'rolldown';
 /** What is started by itself, and so keeps its name in dist/ (src/own-files.ts). The entries share files... */
 const ENTRIES = ['bin', 'cli', 'main', 'index', 'client'];
 /** ... and a thread has its own: one file is found and read sooner than twenty. */
-const THREADS = ['store/event-log/log-thread', 'store/projection-thread', 'store/reader-thread', 'store/checkpoint-thread'];
+const THREADS = ['store/event-log/log-thread', 'store/projection-thread', 'store/reader-thread'];
 
 /** What cannot be put into a file: it finds its binary by the place of its own. */
 const OUTSIDE = ['better-sqlite3'];

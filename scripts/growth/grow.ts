@@ -46,7 +46,7 @@ const DAY_MS = 24 * 60 * 60_000;
 /** As retention takes them (src/store/retention.ts), but without its pauses: a simulated hour lasts a few seconds. */
 const PRUNED_AT_ONCE = 500;
 /**
- * The log's file keeps the length it once had (src/store/checkpoint-thread.ts). In a flood it is followed as soon as it
+ * The log's file keeps the length it once had (src/store/open-writer.ts). In a flood it is followed as soon as it
  * is longer than 64 MB, which is looked at five times a second: so much may have come meanwhile.
  */
 export const MOST_WAL_BYTES = 96 << 20;
@@ -63,8 +63,7 @@ export async function grow(plan: Plan, onDay: (day: Day) => void): Promise<Growt
   const death = Promise.withResolvers<never>();
   const store = await openStore(path, {
     onDeath: death.reject,
-    onCheckpointNews: ({ message, ...details }) => log.warn(details, message),
-    onHistoryNews: ({ message, ...details }) => log.warn(details, message),
+    onNews: ({ message, ...details }) => log.warn(details, message),
   });
   const done: Day[] = [];
   try {

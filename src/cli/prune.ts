@@ -63,7 +63,7 @@ async function pruneHere(days: number, config: Config, interrupted: AbortSignal)
   try {
     const pruned = await pruneDatabase(path, {
       beforeMs: Date.now() - days * DAY_MS,
-      onHistoryNews: ({ message }) => void process.stderr.write(`${message}\n`),
+      onNews: ({ message }) => void process.stderr.write(`${message}\n`),
       interrupted,
     });
     return { days, ...pruned, complete: !interrupted.aborted };

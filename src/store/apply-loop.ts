@@ -3,18 +3,17 @@
  * once everything is applied that was in the event log when they were given.
  */
 import { plainError, StoreError, type PlainError } from './errors.ts';
-import type { HistoryNews } from './epoch.ts';
 import type { Db } from './open.ts';
 import type { Outcome } from './outcome.ts';
 import type { CommandInput, Projection, Report, Result } from './projection.ts';
 import type { Owner } from './thread.ts';
+import type { StoreNews } from './upkeep.ts';
 
 export type ToProjection =
   /** The event log is there, and has entries up to here. */
   | { readonly type: 'apply'; readonly lastSeq: number }
   | { readonly type: 'command'; readonly command: WaitingCommand }
   | { readonly type: 'counts'; readonly id: number }
-  | { readonly type: 'restart'; readonly keepBytes: number | null }
   | { readonly type: 'close'; readonly id: number };
 
 export interface WaitingCommand extends CommandInput {
@@ -30,7 +29,8 @@ export type FromProjection =
   /** Nothing could be committed: to be asked again. */
   | { readonly type: 'stuck'; readonly error: PlainError; readonly outcomes: readonly Outcome[] }
   | { readonly type: 'outcome'; readonly outcome: Outcome }
-  | { readonly type: 'closed'; readonly id: number; readonly news: readonly HistoryNews[] };
+  | { readonly type: 'news'; readonly news: readonly StoreNews[] }
+  | { readonly type: 'closed'; readonly id: number; readonly news: readonly StoreNews[] };
 
 /** The result of one transaction. */
 export interface Applied {
@@ -44,14 +44,16 @@ export interface Applied {
 export interface OwnMirror {
   readonly db: Db;
   readonly projection: Projection;
-  /** Lets the write-ahead log begin anew. */
-  readonly restartLog: (keepBytes: number | null) => void;
+  /** To be called about once a second. @returns what a person should know. @throws Error when its files are gone. */
+  readonly look: () => readonly StoreNews[];
   /** After the last commit. @returns what a person should know. */
-  readonly close: () => readonly HistoryNews[];
+  readonly close: () => readonly StoreNews[];
 }
 
 /** What is left to apply when it is asked to close may take this long; the next start applies the rest. */
 const CLOSE_WITHIN_MS = 1_000;
+
+const LOOK_EVERY_MS = 1_000;
 
 /**
  * Serves until asked to close. What its code needs is loaded while the event log is opened.
@@ -63,7 +65,7 @@ export function serveProjection(owner: Owner<ToProjection, FromProjection>, open
   let own: OwnMirror | null = null;
   const commands: WaitingCommand[] = [];
   let lastSeq = 0;
-  let restart: { readonly keepBytes: number | null } | null = null;
+  let lookedAtMs = 0;
   let closing: number | null = null;
 
   const accept = (message: ToProjection): void => {
@@ -79,9 +81,6 @@ export function serveProjection(owner: Owner<ToProjection, FromProjection>, open
           type: 'outcome',
           outcome: { id: message.id, ok: true, value: own?.projection.branchCounts() ?? {} },
         });
-        return;
-      case 'restart':
-        restart = message;
         return;
       case 'close':
         closing = message.id;
@@ -101,6 +100,7 @@ export function serveProjection(owner: Owner<ToProjection, FromProjection>, open
       if (plain.kind === 'busy') owner.post({ type: 'stuck', error: plain, outcomes: [] });
       else {
         owner.post({ type: 'refused', error: plain });
+        clearInterval(looks);
         owner.close();
       }
       return null;
@@ -128,17 +128,22 @@ export function serveProjection(owner: Owner<ToProjection, FromProjection>, open
       return false;
     }
   };
-  const work = ({ projection, restartLog }: OwnMirror): void => {
+  const look = (): void => {
+    if (own === null || performance.now() - lookedAtMs < LOOK_EVERY_MS) return;
+    lookedAtMs = performance.now();
+    const news = own.look();
+    if (news.length > 0) owner.post({ type: 'news', news });
+  };
+  // In a burst the loop below has no end: it looks by itself.
+  const looks = setInterval(look, LOOK_EVERY_MS);
+  const work = ({ projection }: OwnMirror): void => {
     const beganMs = performance.now();
     while (projection.appliedSeq < lastSeq || commands.length > 0) {
       const isLate = closing !== null && performance.now() - beganMs > CLOSE_WITHIN_MS;
       if (isLate || !step(projection)) break;
-      if (restart !== null) restartLog(restart.keepBytes);
-      restart = null;
+      look();
       drain();
     }
-    if (restart !== null) restartLog(restart.keepBytes);
-    restart = null;
   };
 
   owner.onMessage((first) => {
@@ -147,6 +152,7 @@ export function serveProjection(owner: Owner<ToProjection, FromProjection>, open
     if (closing === null) own ??= opened();
     if (own !== null) work(own);
     if (closing === null) return;
+    clearInterval(looks);
     const error = plainError(new StoreError('closed', 'the database is closed'));
     for (const { id } of commands) owner.post({ type: 'outcome', outcome: { id, ok: false, error } });
     owner.post({ type: 'closed', id: closing, news: own?.close() ?? [] });

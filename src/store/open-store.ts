@@ -1,9 +1,6 @@
-/** Opens the mirror with its threads: event log, projection, reader, checkpoints. */
-import { startCheckpointer, type Checkpointer } from './checkpoint-client.ts';
-import type { CheckpointNews, FromCheckpointer } from './checkpoint-thread.ts';
+/** Opens the mirror with its threads: event log, projection, reader. */
 import type { FromProjection, ToProjection } from './apply-loop.ts';
 import { watchCommits, type CommitReport } from './commit-watch.ts';
-import type { HistoryNews } from './epoch.ts';
 import type { FromLog, ToLog } from './event-log/append-loop.ts';
 import { LogClient } from './event-log/log-client.ts';
 import { MirrorWriter } from './mirror-writer.ts';
@@ -13,12 +10,12 @@ import type { ToReader } from './read-loop.ts';
 import { ReaderClient } from './reader-client.ts';
 import type { Store } from './store.ts';
 import { startThread, type Thread } from './thread.ts';
+import type { StoreNews } from './upkeep.ts';
 
 export interface StoreEvents {
   /** A thread ended by itself: the process must end too, and be started again. */
   readonly onDeath: (error: Error) => void;
-  readonly onCheckpointNews: (news: CheckpointNews) => void;
-  readonly onHistoryNews: (news: HistoryNews) => void;
+  readonly onNews: (news: StoreNews) => void;
   readonly onApplyNews?: ((news: ApplyNews) => void) | undefined;
   /** Called for every transaction of the event log. */
   readonly onCommit?: ((report: CommitReport) => void) | undefined;
@@ -29,7 +26,6 @@ export interface StoreThreads {
   log(path: string): Thread<ToLog, FromLog>;
   projection(path: string): Thread<ToProjection, FromProjection>;
   reader(path: string): Thread<ToReader, Outcome>;
-  checkpointer(path: string): Thread<'stop', FromCheckpointer>;
 }
 
 const REAL_THREADS: StoreThreads = {
@@ -37,7 +33,6 @@ const REAL_THREADS: StoreThreads = {
   log: (path) => startThread('event-log/log-thread', path, 6),
   projection: (path) => startThread('projection-thread', path, 24),
   reader: (path) => startThread('reader-thread', path, 6),
-  checkpointer: (path) => startThread('checkpoint-thread', path, 3),
 };
 
 /** The threads that an answer needs are started at once, and the others when they are asked for. To be given to `openStore`. */
@@ -56,34 +51,23 @@ export async function openStore(
   events: StoreEvents,
   threads: StoreThreads = REAL_THREADS,
 ): Promise<Store> {
-  const { onCommit, onDeath, onHistoryNews } = events;
+  const { onCommit, onDeath, onNews } = events;
   const logThread = threads.log(path);
   const onApplyNews = events.onApplyNews ?? (() => undefined);
-  const projection = new ProjectionClient(threads.projection(path), { onDeath, onHistoryNews, onApplyNews });
+  const projection = new ProjectionClient(threads.projection(path), { onDeath, onNews, onApplyNews });
   const log = await LogClient.open(onCommit === undefined ? logThread : watchCommits(logThread, onCommit), {
     onDeath,
-    onHistoryNews,
+    onNews,
     onAppended: (lastSeq) => projection.apply(lastSeq),
   }).catch(async (error: unknown) => {
     await projection.abandon();
     throw error;
   });
   projection.open(log.lastSeq);
-  let checkpointer: Checkpointer | null = null;
   const reader = new ReaderClient(threads.reader(path), onDeath);
-  const opened = projection.opened.then(() => {
-    if (closed !== null) return;
-    checkpointer = startCheckpointer(
-      threads.checkpointer(path),
-      (keepBytes) => projection.restartLog(keepBytes),
-      events.onCheckpointNews,
-      onDeath,
-    );
-  });
-  opened.catch(() => undefined);
+  const { opened } = projection;
   const close = async (): Promise<void> => {
     await reader.close();
-    await checkpointer?.stop();
     await projection.close();
     // Last: the projection reads from it, and it holds the lock of both.
     await log.close();

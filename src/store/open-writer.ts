@@ -7,6 +7,9 @@ import { makeFolder } from './make-folder.ts';
 import { migrate, refuseUnknownSchema } from './migrate.ts';
 import { BUSY_TIMEOUT_MS, type Db } from './open.ts';
 
+/** The length that the write-ahead log has at most, unless a reader holds it back. */
+const WAL_BYTES = 16 << 20;
+
 /** The only connection that may write, migrated to the current schema. Creates file and folder when missing. */
 export function openWriter(path: string): Db {
   return explain(path, () => {
@@ -17,13 +20,16 @@ export function openWriter(path: string): Db {
       accessSync(path, constants.W_OK);
       // Before anything else: not even the journal mode of another program's file is changed.
       refuseUnknownSchema(path, db);
-      // NORMAL: what a power cut takes is applied again. Checkpoints run on a thread of their own.
+      // NORMAL: what a power cut takes is applied again.
       db.pragma('journal_mode = WAL');
       db.pragma('synchronous = NORMAL');
       // macOS reports a write as durable before it is, unless asked for more; elsewhere this changes nothing.
       db.pragma('fullfsync = ON');
       db.pragma('foreign_keys = ON');
-      db.pragma('wal_autocheckpoint = 0');
+      // Nobody waits for a commit here: it moves the write-ahead log into the file itself, and shortens what a reader
+      // had held back.
+      db.pragma(`wal_autocheckpoint = ${WAL_BYTES / 4096}`);
+      db.pragma(`journal_size_limit = ${WAL_BYTES}`);
       db.pragma('cache_size = -16384');
       db.pragma('temp_store = MEMORY');
       migrate(db);

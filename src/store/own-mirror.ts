@@ -3,10 +3,10 @@ import { eventLogPath, openLogForReading } from './event-log/open-log.ts';
 import { LogReader } from './event-log/read-log.ts';
 import type { OwnMirror } from './apply-loop.ts';
 import { explain } from './explain.ts';
-import { MarkKeeper } from './mark.ts';
 import { openWriter } from './open-writer.ts';
 import type { Db } from './open.ts';
 import { Projection } from './projection.ts';
+import { Upkeep } from './upkeep.ts';
 
 /**
  * The event log must be open already: it holds the lock of both.
@@ -19,17 +19,17 @@ export function openOwnMirror(path: string): OwnMirror {
   try {
     const opened = (db = openWriter(path));
     explain(path, () => nameEpoch(opened, logDb));
-    const keeper = new MarkKeeper(opened, path);
     const projection = explain(path, () => new Projection(opened, new LogReader(logDb)));
+    const upkeep = new Upkeep(opened, path);
     return {
       db: opened,
       projection,
-      restartLog: (keepBytes) => restartLog(opened, keepBytes),
+      look: () => upkeep.look(),
       close: () => {
-        const unwritten = keeper.keep();
+        const news = upkeep.finish();
         opened.close();
         logDb.close();
-        return unwritten === null ? [] : [unwritten];
+        return news;
       },
     };
   } catch (error) {
@@ -46,24 +46,4 @@ export function nameEpoch(db: Db, logDb: Db): void {
     `UPDATE service_state SET epoch = ? WHERE epoch <> ?
        AND (SELECT applied_seq FROM mirror_state) = 0 AND NOT EXISTS (SELECT 1 FROM products)`,
   ).run(epoch, epoch);
-}
-
-/** How long readers may keep the write-ahead log from starting over. */
-const RESTART_WAIT_MS = 20;
-
-/**
- * Between two commits, when no other thread can hold the lock that it needs. The next commit goes to the file's
- * beginning, and shortens the file to `keepBytes`.
- */
-function restartLog(db: Db, keepBytes: number | null): void {
-  const timeoutMs = db.pragma('busy_timeout', { simple: true }) as number;
-  db.pragma(`busy_timeout = ${RESTART_WAIT_MS}`);
-  try {
-    db.pragma(`journal_size_limit = ${keepBytes ?? -1}`);
-    db.pragma('wal_checkpoint(RESTART)');
-  } catch {
-    // The checkpoint thread meets the same fault and reports it.
-  } finally {
-    db.pragma(`busy_timeout = ${timeoutMs}`);
-  }
 }

@@ -3,16 +3,16 @@ import { Slots } from '../slots.ts';
 import type { FromProjection, ToProjection } from './apply-loop.ts';
 import type { CommandArgs, CommandName, CommandResult } from './commands.ts';
 import { StoreError } from './errors.ts';
-import type { HistoryNews } from './epoch.ts';
 import type { Outcome } from './outcome.ts';
 import type { BranchCounts, Report } from './projection.ts';
 import type { ApplyListener } from './store.ts';
 import type { Thread } from './thread.ts';
+import type { StoreNews } from './upkeep.ts';
 
 export interface ProjectionEvents {
   /** The thread ended without having been asked to: the process cannot continue. */
   readonly onDeath: (error: Error) => void;
-  readonly onHistoryNews: (news: HistoryNews) => void;
+  readonly onNews: (news: StoreNews) => void;
   readonly onApplyNews: (news: ApplyNews) => void;
 }
 
@@ -41,7 +41,7 @@ const NOTHING_TO_REPORT = { facts: [], detailLost: false, failed: null } as cons
 
 export class ProjectionClient {
   readonly #thread: Thread<ToProjection, FromProjection>;
-  readonly #onHistoryNews: ProjectionEvents['onHistoryNews'];
+  readonly #onNews: ProjectionEvents['onNews'];
   readonly #onApplyNews: ProjectionEvents['onApplyNews'];
   readonly #waiting = new Slots<Waiting>();
   /** Who waits for an entry to be applied, by its position. */
@@ -60,10 +60,10 @@ export class ProjectionClient {
 
   constructor(
     thread: Thread<ToProjection, FromProjection>,
-    { onDeath, onHistoryNews, onApplyNews }: ProjectionEvents,
+    { onDeath, onNews, onApplyNews }: ProjectionEvents,
   ) {
     this.#thread = thread;
-    this.#onHistoryNews = onHistoryNews;
+    this.#onNews = onNews;
     this.#onApplyNews = onApplyNews;
     let isOpen = false;
     // Whoever waits for it is told; that nobody does is no fault.
@@ -161,11 +161,6 @@ export class ProjectionClient {
     return this.#post((id) => ({ type: 'counts', id }));
   }
 
-  /** Lets the write-ahead log start over, if no reader is in the way. @param keepBytes of its file; null: all. */
-  restartLog(keepBytes: number | null): void {
-    if (this.#ended === null) this.#thread.post({ type: 'restart', keepBytes });
-  }
-
   /** What is not applied soon is applied after the next start: nobody waits for it any longer. */
   leave(): void {
     if (this.#ended !== null || this.#leaving !== undefined) return;
@@ -212,8 +207,11 @@ export class ProjectionClient {
       case 'outcome':
         this.#settle(message.outcome);
         return;
+      case 'news':
+        message.news.forEach(this.#onNews);
+        return;
       case 'closed':
-        message.news.forEach(this.#onHistoryNews);
+        message.news.forEach(this.#onNews);
         this.#settle({ id: message.id, ok: true, value: undefined });
         this.#end(new StoreError('closed', 'the database is closed'));
     }

@@ -1,12 +1,12 @@
 /** The scheduled work of retention.ts, done at once by a process that has the database to itself. */
-import type { HistoryNews } from './epoch.ts';
+import type { StoreNews } from './upkeep.ts';
 import { openStore } from './open-store.ts';
 import { bothPruned, NOTHING_PRUNED, rowsOf, type Pruned } from './pruned.ts';
 
 export interface PruneOptions {
   /** Older rows are deleted. */
   readonly beforeMs: number;
-  readonly onHistoryNews: (news: HistoryNews) => void;
+  readonly onNews: (news: StoreNews) => void;
   readonly interrupted: AbortSignal;
 }
 
@@ -26,8 +26,7 @@ export async function pruneDatabase(path: string, options: PruneOptions): Promis
   });
   const store = await openStore(path, {
     onDeath: died.reject,
-    onCheckpointNews: () => undefined,
-    onHistoryNews: options.onHistoryNews,
+    onNews: options.onNews,
   });
   try {
     // Either waits while another program holds the mirror's lock.

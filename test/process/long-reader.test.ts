@@ -10,7 +10,7 @@ import { delivery, item, T0 } from '../store/mirror-file.ts';
 import { eventually, startBoth } from './harness.ts';
 
 const MB = 1 << 20;
-/** Beyond this the log names the reader (checkpoint-thread.ts). */
+/** Beyond this the log names the reader (src/store/upkeep.ts). */
 const NAMED_BYTES = 256 * MB;
 const BODY_BYTES = 900_000;
 /** How many deliveries are on their way at once. */

@@ -3,7 +3,6 @@ import { copyFileSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
-import { MarkKeeper } from '../../src/store/mark.ts';
 import type { OwnMirror } from '../../src/store/apply-loop.ts';
 import { eventLogPath, openLogForReading } from '../../src/store/event-log/open-log.ts';
 import { openOwnLog, type OwnLog } from '../../src/store/event-log/own-log.ts';
@@ -95,12 +94,7 @@ export class Disk {
   }
 
   /** Commits of the connection meet the disk's fault. @returns the way around it. */
-  #faulty(
-    disk: DiskName,
-    db: Db,
-    isAlive: () => boolean,
-    onCommitted: () => void,
-  ): (sql: string) => Db {
+  #faulty(disk: DiskName, db: Db, isAlive: () => boolean, onCommitted: () => void): (sql: string) => Db {
     const exec = db.exec.bind(db);
     const feel = (fault: DiskFault): void => {
       const name = `${disk} ${fault}`;
@@ -137,12 +131,6 @@ export class Disk {
     };
     this.#open.add(close);
     return db;
-  }
-
-  /** What the checkpoint thread does besides checkpoints. */
-  keepMark(): () => void {
-    const keeper = new MarkKeeper(this.openForReading(), this.databasePath);
-    return () => void keeper.keep();
   }
 
   /** What a kill does to the files a process held. Only what was committed is left. */

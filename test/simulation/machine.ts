@@ -53,7 +53,6 @@ interface Process {
   service: RunningService | null;
 }
 
-const MARK_EVERY_MS = 1_000;
 const PORT = { webhook: 8787, ops: 8788 } as const;
 
 export class Machine {
@@ -227,16 +226,6 @@ export class Machine {
             startFakeThread(time, life, this.instantReads ? instant : reading, (owner) =>
               serveReader(owner, () => this.disk.openForReading()),
             ),
-          checkpointer: () =>
-            startFakeThread(time, life, reading, (owner) => {
-              const keep = this.disk.keepMark();
-              const again = (): void => {
-                keep();
-                time.after(MARK_EVERY_MS, life, again);
-              };
-              again();
-              owner.onMessage(() => owner.close());
-            }),
         }),
       connect: ({ clientId, clientSecret, now = Date.now }) =>
         connectOver({

@@ -35,7 +35,7 @@ test('under a steady stream of writes the log begins anew', async () => {
   expect(walSalt(path)).not.toBe(first);
 });
 
-test('a log that a reader held is shortened by and by when it lets go, and no commit waits for all of it', async () => {
+test('a log that a reader held is shortened when it lets go, and no answer waits for that', async () => {
   const { writer, path } = await storeAt();
   let n = 0;
   let slowestMs = 0;
@@ -53,20 +53,16 @@ test('a log that a reader held is shortened by and by when it lets go, and no co
     await append(2_000_000);
     await eventually(() => writer.appliedSeq === n, { what: 'it is in the mirror' });
   }
-  const longBytes = walBytes(path);
   reader.exec('COMMIT');
   slowestMs = 0;
-  const sizes = new Set([longBytes]);
-  const untilMs = performance.now() + 40_000;
-  while (walBytes(path) > 16 << 20 && performance.now() < untilMs) {
-    await append(1);
-    sizes.add(walBytes(path));
-  }
-  expect(walBytes(path)).toBeLessThanOrEqual(16 << 20);
+  await eventually(
+    async () => {
+      await append(1);
+      return walBytes(path) <= 16 << 20;
+    },
+    { what: 'it is short again', withinMs: 40_000 },
+  );
   expect(slowestMs).toBeLessThan(700);
-  // Between two looks there may be two steps, and what the file grew by meanwhile.
-  const seen = [...sizes];
-  for (const [i, size] of seen.slice(1).entries()) expect(seen[i]! - size).toBeLessThan(100 << 20);
   expect(readerDb(path).pragma('integrity_check', { simple: true })).toBe('ok');
 }, 120_000);
 

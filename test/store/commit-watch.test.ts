@@ -30,7 +30,7 @@ function logHere(path: string): Thread<ToLog, FromLog> {
       () => {
         const db = openLogForAppending(path);
         onTestFinished(() => void db.close());
-        return { db, log: new EventLog(db), news: [], release: () => undefined };
+        return { db, log: new EventLog(db), news: [], look: () => undefined, release: () => undefined };
       },
     );
   });
@@ -51,7 +51,7 @@ async function watchedLog() {
   const thread = watchCommits(logHere(path), (report) => void reports.push(report));
   const log = await LogClient.open(thread, {
     onDeath: () => undefined,
-    onHistoryNews: () => undefined,
+    onNews: () => undefined,
     onAppended: () => undefined,
   });
   return { path, reports, log };

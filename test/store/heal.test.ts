@@ -6,7 +6,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { makeTables } from '../../src/store/event-log/open-log.ts';
 import { LogReader } from '../../src/store/event-log/read-log.ts';
-import type { HistoryNews } from '../../src/store/epoch.ts';
+import type { StoreNews } from '../../src/store/upkeep.ts';
 import type { Db } from '../../src/store/open.ts';
 import { Projection } from '../../src/store/projection.ts';
 import { eventually } from '../process/wait.ts';
@@ -113,8 +113,8 @@ test.each<[string, (path: string, backup: string) => void]>([
     before.close();
 
     happen(path, backup);
-    const news: HistoryNews[] = [];
-    const healed = await storeAt(path, { onHistoryNews: (one) => void news.push(one) });
+    const news: StoreNews[] = [];
+    const healed = await storeAt(path, { onNews: (one) => void news.push(one) });
     await allIsApplied(healed);
     const db = readerDb(path);
     expect(news).toEqual([]);

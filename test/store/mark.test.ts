@@ -2,9 +2,8 @@
 import Database from 'better-sqlite3';
 import { copyFileSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import type { CheckpointNews } from '../../src/store/checkpoint-thread.ts';
 import { eventLogPath } from '../../src/store/event-log/open-log.ts';
-import type { HistoryNews } from '../../src/store/epoch.ts';
+import type { StoreNews } from '../../src/store/upkeep.ts';
 import { eventually } from '../process/wait.ts';
 import { run } from './child.ts';
 import { delivery, item, newPath, readerDb, storeAt, T0, values, type OpenStore } from './mirror-file.ts';
@@ -49,8 +48,8 @@ test('a kill -9 leaves it behind or equal, and the next start goes on', async ()
   await eventually(() => markOf(path).logSeq > first.logSeq, { what: 'the mark moves' });
   await child.kill();
   const killed = markOf(path);
-  const news: HistoryNews[] = [];
-  await storeAt(path, { onHistoryNews: (one) => void news.push(one) });
+  const news: StoreNews[] = [];
+  await storeAt(path, { onNews: (one) => void news.push(one) });
   expect(news).toEqual([]);
   const db = readerDb(path);
   expect(values(db, 'SELECT epoch FROM mirror_status')).toEqual([killed.epoch]);
@@ -60,18 +59,14 @@ test('a kill -9 leaves it behind or equal, and the next start goes on', async ()
 test('one that cannot be written is told of, at the start, while it runs, and at the end', async () => {
   const path = newPath();
   mkdirSync(`${path}.mark`);
-  const news: HistoryNews[] = [];
-  const later: CheckpointNews[] = [];
-  const store = await storeAt(path, {
-    onHistoryNews: (one) => void news.push(one),
-    onCheckpointNews: (one) => void later.push(one),
-  });
+  const news: StoreNews[] = [];
+  const store = await storeAt(path, { onNews: (one) => void news.push(one) });
   expect(news.map(({ type }) => type)).toEqual(['mark_failed']);
   expect(await store.writer.appendDelivery(delivery('a', item()), T0)).toMatchObject({ seq: 1 });
-  await eventually(() => later.length === 1, { what: 'it is told again' });
-  expect(later[0]).toMatchObject({ type: 'mark_failed', path: `${path}.mark` });
+  await eventually(() => news.length === 2, { what: 'it is told again' });
+  expect(news[1]).toMatchObject({ type: 'mark_failed', path: `${path}.mark` });
   await store.close();
-  expect(news).toHaveLength(2);
+  expect(news).toHaveLength(3);
   expect(store.deaths).toEqual([]);
 });
 
@@ -83,7 +78,7 @@ async function storeAtWork(): Promise<OpenStore> {
   const store = await storeAt();
   await store.writer.appendDelivery(delivery('a', item()), T0);
   await eventually(() => existsSync(`${store.path}.mark`) && markOf(store.path).logSeq === 1, {
-    what: 'projection and checkpoints run',
+    what: 'the projection runs',
     withinMs: 10_000,
   });
   await store.reader.ask('lastFullSync');
@@ -118,8 +113,8 @@ test.each(ENDS)(
     expect(store.deaths).toHaveLength(1);
     // The next start is told how far the numbers had come.
     expect(markOf(store.path)).toMatchObject({ logSeq: 1 });
-    const news: HistoryNews[] = [];
-    const healed = await storeAt(store.path, { onHistoryNews: (one) => void news.push(one) });
+    const news: StoreNews[] = [];
+    const healed = await storeAt(store.path, { onNews: (one) => void news.push(one) });
     await allIsApplied(healed);
     expect(news).toEqual([]);
     const db = readerDb(store.path);
@@ -135,8 +130,8 @@ test.each(ENDS)(
     happen(eventLogPath(store.path));
     await expectDeath(store, eventLogPath(store.path));
     await store.close();
-    const news: HistoryNews[] = [];
-    await storeAt(store.path, { onHistoryNews: (one) => void news.push(one) });
+    const news: StoreNews[] = [];
+    await storeAt(store.path, { onNews: (one) => void news.push(one) });
     expect(news).toMatchObject([{ type: 'new_epoch' }]);
   },
 );

@@ -60,8 +60,7 @@ export async function logAt(path = newPath(), events: Partial<StoreEvents> = {})
   const deaths: Error[] = [];
   const store = await openStore(path, {
     onDeath: (error) => void deaths.push(error),
-    onCheckpointNews: () => undefined,
-    onHistoryNews: () => undefined,
+    onNews: () => undefined,
     ...events,
   });
   onTestFinished(() => store.close());

@@ -242,8 +242,8 @@ test('a thread that dies rejects everything that waits for it, and the owner is 
   process.on('worker', note);
   onTestFinished(() => void process.off('worker', note));
   const store = await storeAt();
-  await eventually(() => workers.length === 4, { what: 'all threads are known' });
-  const [logThread, projectionThread, readerThread, checkpointThread] = workers;
+  await eventually(() => workers.length === 3, { what: 'all threads are known' });
+  const [logThread, projectionThread, readerThread] = workers;
   const waiting = bodies(500).map((body) => store.writer.appendDelivery(body, T0));
   void logThread?.terminate();
   const settled = await Promise.allSettled(waiting);
@@ -257,8 +257,7 @@ test('a thread that dies rejects everything that waits for it, and the owner is 
   await expect(store.writer.command('alive', { atMs: T0 })).rejects.toMatchObject({ kind: 'closed' });
   await readerThread?.terminate();
   await expect(store.reader.ask('status')).rejects.toMatchObject({ kind: 'closed' });
-  await checkpointThread?.terminate();
-  await eventually(() => store.deaths.length === 4, { what: 'the owner is told of each thread once' });
+  await eventually(() => store.deaths.length === 3, { what: 'the owner is told of each thread once' });
   // Nothing left to wait for.
   await store.close();
 });

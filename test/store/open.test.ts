@@ -34,16 +34,16 @@ const FULL = 2;
 const NORMAL = 1;
 
 test.each([
-  ['the event log: a commit is on disk before it returns', openLogForAppending, FULL],
-  ['the mirror: what a power cut takes is applied again', openWriter, NORMAL],
-])('%s, and checkpoints are nobody’s who commits', (_name, open, synchronous) => {
+  ['the event log: a commit is on disk before it returns, and moves nothing', openLogForAppending, FULL, 0],
+  ['the mirror: what a power cut takes is applied again', openWriter, NORMAL, 4096],
+])('%s', (_name, open, synchronous, autocheckpoint) => {
   const db = open(newPath());
   onTestFinished(() => void db.close());
   const pragma = (name: string): unknown => db.pragma(name, { simple: true });
   expect(pragma('journal_mode')).toBe('wal');
   expect(pragma('synchronous')).toBe(synchronous);
   expect(pragma('fullfsync')).toBe(1);
-  expect(pragma('wal_autocheckpoint')).toBe(0);
+  expect(pragma('wal_autocheckpoint')).toBe(autocheckpoint);
 });
 
 test('an empty file is brought to the present schema, and opening it again changes nothing', () => {

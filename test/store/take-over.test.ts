@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { eventLogPath } from '../../src/store/event-log/open-log.ts';
 import { openOwnLog } from '../../src/store/event-log/own-log.ts';
 import { takeOverLog } from '../../src/store/event-log/take-over.ts';
-import type { HistoryNews } from '../../src/store/epoch.ts';
+import type { StoreNews } from '../../src/store/upkeep.ts';
 import { FOLDED } from '../../src/store/folded.ts';
 import { knownSchemaVersion } from '../../src/store/migrate.ts';
 import type { Db } from '../../src/store/open.ts';
@@ -83,8 +83,8 @@ async function expectTakenOver(
   was: ReturnType<typeof contentOf>,
   deliveries = 0,
 ): Promise<void> {
-  const news: HistoryNews[] = [];
-  const store = await storeAt(path, { onHistoryNews: (one) => void news.push(one) });
+  const news: StoreNews[] = [];
+  const store = await storeAt(path, { onNews: (one) => void news.push(one) });
   expect(news).toEqual([]);
   const { writer } = store;
   const last = was.log.length;
@@ -108,7 +108,7 @@ async function expectTakenOver(
   });
   expect(db.pragma('integrity_check', { simple: true })).toBe('ok');
   await store.close();
-  const again = await storeAt(path, { onHistoryNews: (one) => void news.push(one) });
+  const again = await storeAt(path, { onNews: (one) => void news.push(one) });
   expect(again.writer.lastSeq).toBe(last + deliveries + 1);
   expect(news).toEqual([]);
 }
@@ -191,8 +191,8 @@ test('an older copy of the former database heals from the event log that was tak
   await store.writer.appendDelivery(delivery('later', item({ id: '778' })), T0 + 9_000);
   await store.close();
   copyFileSync(copy, path);
-  const news: HistoryNews[] = [];
-  const healed = await storeAt(path, { onHistoryNews: (one) => void news.push(one) });
+  const news: StoreNews[] = [];
+  const healed = await storeAt(path, { onNews: (one) => void news.push(one) });
   expect(news).toEqual([]);
   await eventually(() => healed.writer.appliedSeq === was.log.length + 1, { what: 'it has healed' });
   expect(values(readerDb(path), `SELECT qty FROM cells WHERE variant_id = '778'`)).toEqual([4]);
@@ -203,8 +203,8 @@ test('one that is older than its high-water mark begins a new epoch', async () =
   const position = { epoch: String(was.status[0]!['epoch']), changeSeq: 10_000, logSeq: 5_000 };
   const file = { inode: '1', bornAtMs: 1 };
   writeFileSync(`${path}.mark`, JSON.stringify({ version: 1, ...position, file }));
-  const news: HistoryNews[] = [];
-  const store = await storeAt(path, { onHistoryNews: (one) => void news.push(one) });
+  const news: StoreNews[] = [];
+  const store = await storeAt(path, { onNews: (one) => void news.push(one) });
   expect(news).toMatchObject([{ type: 'new_epoch', epochBefore: position.epoch }]);
   expect(store.writer.lastSeq).toBe(5_001);
   await eventually(() => store.writer.appliedSeq === 5_001, { what: 'it is applied' });

@@ -120,7 +120,7 @@ export const DURABILITY: readonly Mutant[] = [
     file: 'src/store/sqlite-tables.ts',
     find: '    this.#cache.clear();',
     replace: '    void this.#cache;',
-    tests: ['test/store/writer.test.ts'],
+    tests: ['test/store/projection.test.ts'],
   },
   {
     id: 'rows-kept-beside-anothers-writes',
@@ -129,7 +129,7 @@ export const DURABILITY: readonly Mutant[] = [
     file: 'src/store/projection.ts',
     find: 'version !== this.#knownVersion',
     replace: 'version === undefined',
-    tests: ['test/store/writer.test.ts'],
+    tests: ['test/store/projection.test.ts'],
   },
   {
     id: 'state-kept-after-rollback',
@@ -138,7 +138,7 @@ export const DURABILITY: readonly Mutant[] = [
     find: `    this.#product = null;\n    this.#state = this.#readState();`,
     replace: `    this.#product = null;\n    void this.#readState;`,
     first: 'simulation',
-    tests: ['test/store/writer.test.ts', 'test/store/log.test.ts'],
+    tests: ['test/store/projection.test.ts', 'test/store/log.test.ts'],
   },
   {
     id: 'state-not-written',

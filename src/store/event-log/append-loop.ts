@@ -74,6 +74,7 @@ const BYTES_AT_ONCE = 4 << 20;
 
 /** The write-ahead log is moved into the file when about this much was committed to it, after the answers. */
 const CHECKPOINT_BYTES = 16 << 20;
+const LOOK_EVERY_MS = 1_000;
 /** Pages that a transaction writes besides the bytes of its entries. */
 const COMMIT_BYTES = 16 << 10;
 
@@ -93,7 +94,7 @@ export function serveEventLog(owner: Owner<ToLog, FromLog>, open: () => OwnLog):
     owner.close();
     return;
   }
-  const { db, log, news, release } = own;
+  const { db, log, news } = own;
   const waiting: Waiting[] = [];
   /** What is asked besides entries, in order. */
   const errands: Exclude<ToLog, { type: 'deliveries' | 'entry' }>[] = [];
@@ -137,8 +138,9 @@ export function serveEventLog(owner: Owner<ToLog, FromLog>, open: () => OwnLog):
           owner.post({ type: 'done', id, value: log.prune(errand) });
           return true;
         case 'close':
+          clearInterval(looks);
           db.close();
-          release();
+          own.release();
           owner.post({ type: 'closed', id });
           owner.close();
           return false;
@@ -148,6 +150,14 @@ export function serveEventLog(owner: Owner<ToLog, FromLog>, open: () => OwnLog):
       return true;
     }
   };
+  let lookedAtMs = 0;
+  const look = (): void => {
+    if (performance.now() - lookedAtMs < LOOK_EVERY_MS) return;
+    lookedAtMs = performance.now();
+    own.look();
+  };
+  // In a burst the loop below has no end: it looks by itself.
+  const looks = setInterval(look, LOOK_EVERY_MS);
   const checkpoint = (): void => {
     if (sinceCheckpointBytes < CHECKPOINT_BYTES) return;
     // Whatever is in its way now is tried again after as much once more.
@@ -170,6 +180,7 @@ export function serveEventLog(owner: Owner<ToLog, FromLog>, open: () => OwnLog):
         if (errand !== undefined && !run(errand)) return;
       }
       checkpoint();
+      look();
       drain();
     }
   });

@@ -9,7 +9,7 @@ import type { EncodedEntry, Place, PrunedLog } from './event-log.ts';
 export interface LogEvents {
   /** The thread ended without having been asked to: the process cannot continue. */
   readonly onDeath: (error: Error) => void;
-  readonly onHistoryNews: (news: HistoryNews) => void;
+  readonly onNews: (news: HistoryNews) => void;
   /** Called after every transaction, before those who wait for it. */
   readonly onAppended: (lastSeq: number) => void;
 }
@@ -49,7 +49,7 @@ export class LogClient {
   /** @throws StoreError when the event log is in use, another program's, too new, or out of reach. */
   static open(
     thread: Thread<ToLog, FromLog>,
-    { onDeath, onHistoryNews, onAppended }: LogEvents,
+    { onDeath, onNews, onAppended }: LogEvents,
   ): Promise<LogClient> {
     const client = new LogClient(thread, onAppended);
     return new Promise((resolve, reject) => {
@@ -63,7 +63,7 @@ export class LogClient {
         if (message.type === 'opened') {
           client.#opened = message;
           client.#lastSeq = message.lastSeq;
-          message.news.forEach(onHistoryNews);
+          message.news.forEach(onNews);
           resolve(client);
           return;
         }

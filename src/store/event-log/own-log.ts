@@ -4,6 +4,7 @@ import Database from 'better-sqlite3';
 import { takeUpHistory, type HistoryNews } from '../epoch.ts';
 import { isBusy } from '../errors.ts';
 import { explain } from '../explain.ts';
+import { goneError, HeldFiles } from '../held-files.ts';
 import { lockDatabase } from '../lock.ts';
 import { refuseUnknownSchema } from '../migrate.ts';
 import type { Db } from '../open.ts';
@@ -16,6 +17,8 @@ export interface OwnLog {
   readonly log: EventLog;
   /** What was noticed about its history when it was opened. */
   readonly news: readonly HistoryNews[];
+  /** To be called about once a second. @throws Error when its files are gone: what is appended from then on is lost. */
+  readonly look: () => void;
   /** Lets others write it. After `db.close()`. */
   readonly release: () => void;
 }
@@ -34,7 +37,15 @@ export function openOwnLog(databasePath: string): OwnLog {
     const opened = (db = openLogForAppending(path));
     const log = explain(path, () => new EventLog(opened));
     const news = explain(path, () => takeUpHistory(log, { path, databasePath, nowMs: Date.now() }));
-    return { db: opened, log, news, release: () => lock.release() };
+    const files = new HeldFiles([path, `${path}-wal`, `${path}-shm`, `${databasePath}.lock`]);
+    const look = (): void => {
+      const gone = files.missing();
+      if (gone === undefined) return;
+      // A deleted write-ahead log is still open here: its content is saved into the file.
+      opened.pragma('wal_checkpoint(PASSIVE)');
+      throw goneError(gone);
+    };
+    return { db: opened, log, news, look, release: () => lock.release() };
   } catch (error) {
     db?.close();
     lock.release();
