@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import type { Part } from './bench/bench.ts';
 import { buildMirror, NICE } from './bench/mirror.ts';
+import { burst } from './bench/parts/burst.ts';
 import { firstSync } from './bench/parts/first-sync.ts';
 import { latency } from './bench/parts/latency.ts';
 import { slowQueries } from './bench/parts/queries.ts';
@@ -13,10 +14,10 @@ import { reads } from './bench/parts/reads.ts';
 import { recovery } from './bench/parts/recovery.ts';
 import { size } from './bench/parts/size.ts';
 import { start } from './bench/parts/start.ts';
-import { throughput } from './bench/parts/throughput.ts';
+import { visible } from './bench/parts/visible.ts';
 import { table, type Row } from './bench/row.ts';
 
-const PARTS: readonly Part[] = [throughput, latency, size, reads, firstSync, recovery, start, slowQueries];
+const PARTS: readonly Part[] = [burst, latency, size, reads, firstSync, visible, start, recovery, slowQueries];
 
 const USAGE = `npm run bench -- [--only a,b] [--quick] [--json <file>]
 

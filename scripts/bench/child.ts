@@ -1,6 +1,6 @@
 /** The processes under measurement: started, asked how much of the machine they take, ended. */
 import { spawn, type ChildProcess } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 
@@ -58,11 +58,18 @@ export class Child {
 
   /** Processor time of all its threads. */
   cpuMs(): number {
-    // After the name, which may hold anything: the fields from the third on.
-    const fields = this.#read('stat')
-      .replace(/^.*\) /s, '')
-      .split(' ');
-    return (Number(fields[11]) + Number(fields[12])) * 10;
+    return statOf(this.#read('stat')).cpuMs;
+  }
+
+  /** Processor time of all its threads, and of those that yield to the process's others, as applying does. */
+  cpu(): { readonly allMs: number; readonly yieldingMs: number } {
+    const niceOfProcess = statOf(this.#read('stat')).nice;
+    let yieldingMs = 0;
+    for (const task of readdirSync(`/proc/${this.#process.pid}/task`)) {
+      const { nice, cpuMs } = statOf(this.#read(`task/${task}/stat`));
+      if (nice > niceOfProcess) yieldingMs += cpuMs;
+    }
+    return { allMs: this.cpuMs(), yieldingMs };
   }
 
   /** What it has written, to files and connections. */
@@ -78,6 +85,12 @@ export class Child {
   #read(file: string): string {
     return readFileSync(`/proc/${this.#process.pid}/${file}`, 'utf8');
   }
+}
+
+function statOf(text: string): { readonly cpuMs: number; readonly nice: number } {
+  // After the name, which may hold anything: the fields from the third on.
+  const fields = text.replace(/^.*\) /s, '').split(' ');
+  return { cpuMs: (Number(fields[11]) + Number(fields[12])) * 10, nice: Number(fields[16]) };
 }
 
 function parse(text: string): Line {

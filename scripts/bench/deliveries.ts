@@ -18,6 +18,7 @@ export interface PreparedDelivery {
   readonly request: Buffer;
   /** The end of the request: in the same memory. */
   readonly body: Buffer;
+  readonly requestId: string;
   /** What its sending makes true. */
   readonly sets: readonly { readonly cell: number; readonly qty: number }[];
 }
@@ -84,13 +85,14 @@ export function prepareDeliveries(cells: Cells, recipe: Recipe, random: () => nu
         order_id: String(700_000_000 + i),
       };
     });
+    const requestId = `${recipe.label}-${i}`;
     const body = JSON.stringify({
-      request_id: `${recipe.label}-${i}`,
+      request_id: requestId,
       event_type: 'stock_available_updated',
       request_time: updateTimeMs,
       data: { items },
     });
-    return { ...requestOf(body, recipe.secret), sets };
+    return { ...requestOf(body, recipe.secret), requestId, sets };
   });
 }
 

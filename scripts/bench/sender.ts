@@ -10,6 +10,8 @@ export interface Sent {
   readonly tookMs: number;
   /** From when each was due, not from when a connection was free for it. Those answered 204. */
   readonly answerMs: number[];
+  /** When each was due, by this process's `performance.now()`. */
+  readonly dueAtMs: Float64Array;
   /** How many were answered 503: not stored. */
   readonly refused: number;
 }
@@ -87,7 +89,7 @@ export async function send(load: Load): Promise<Sent> {
   }
   try {
     await done.promise;
-    return { tookMs: performance.now() - startedMs, answerMs, refused };
+    return { tookMs: performance.now() - startedMs, answerMs, dueAtMs, refused };
   } finally {
     for (const connection of connections) connection.close();
   }

@@ -2,11 +2,13 @@
 import { startSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
 import { CatalogueCells } from './catalogue.ts';
 import { prepareDeliveries, type Cells, type PreparedDelivery } from './deliveries.ts';
+import { growProduct } from '../shared/large-product.ts';
 import { differences } from './equality.ts';
 import { distributionOf } from './distribution.ts';
 import { FilledCells } from './fill.ts';
 import { seeded } from './random.ts';
 import { send } from './sender.ts';
+import { watchChanges } from './watch-changes.ts';
 import type { Answers, Requests } from './upstream.ts';
 
 /** More than any part has under way at once. */
@@ -41,6 +43,11 @@ const handlers: {
     for (let i = 0; i < Math.min(count, cells.count); i += 1) cells.set(i * step, cells.qty(i * step) + 1);
     return null;
   },
+  grow({ variants, warehouses }) {
+    const [product] = sandbox?.truth.products ?? [];
+    if (sandbox === null || product === undefined) throw new Error('no catalogue is served');
+    return { productId: growProduct(sandbox, { productId: product.id, variants, warehouses }).productId };
+  },
   compare({ databasePath }) {
     if (sandbox === null) throw new Error('no catalogue is served');
     return { different: differences(databasePath, sandbox.truth) };
@@ -56,8 +63,9 @@ const handlers: {
     prepared = prepareDeliveries(cells!, recipe, seeded(serial));
     return null;
   },
-  async send({ url, connections, perSecond, isTrue }) {
+  async send({ url, connections, perSecond, isTrue, watch }) {
     const target = isTrue ? cells : null;
+    const watched = watch === undefined ? null : watchChanges(watch);
     const sent = await send({
       url,
       connections,
@@ -68,7 +76,8 @@ const handlers: {
         for (const { cell, qty } of prepared[i]!.sets) target.set(cell, qty);
       },
     });
-    return { tookMs: sent.tookMs, refused: sent.refused, answers: distributionOf(sent.answerMs) };
+    const visible = watched === null ? null : distributionOf(await watched.delays(prepared, sent.dueAtMs));
+    return { tookMs: sent.tookMs, refused: sent.refused, answers: distributionOf(sent.answerMs), visible };
   },
 };
 

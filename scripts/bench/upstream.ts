@@ -9,6 +9,8 @@ export interface Requests {
   serve: { readonly products: number; readonly latencyMs: number };
   /** Changes this many stock levels, spread over all, without sending webhooks. */
   change: { readonly cells: number };
+  /** One product gets this many levels more, each with another figure at each read. */
+  grow: { readonly variants: number; readonly warehouses: number };
   /** How many levels of a mirror differ from the truth. */
   compare: { readonly databasePath: string };
   /** Deliveries are about a filled database, which no store knows. */
@@ -28,6 +30,8 @@ export interface Requests {
     readonly perSecond: number | null;
     /** What is sent is true from then on: reads tell it. Not when it is sent for another's sake. */
     readonly isTrue: boolean;
+    /** A mirror's file in which the changes are looked for as they come. */
+    readonly watch?: string;
   };
 }
 
@@ -44,6 +48,7 @@ export interface Service {
 export interface Answers {
   serve: Service;
   change: null;
+  grow: { readonly productId: string };
   compare: { readonly different: number };
   fill: null;
   prepare: null;
@@ -52,6 +57,8 @@ export interface Answers {
     /** Answered 503. */
     readonly refused: number;
     readonly answers: Distribution;
+    /** From when each was due until its changes could be read in the file. */
+    readonly visible: Distribution | null;
   };
 }
 

@@ -151,7 +151,10 @@ test.each<[string, (path: string) => string]>([
     await expectDeath(store, fileOf(store.path));
     // What a kill leaves when nothing but the event log is there.
     const left = newPath();
-    copyFileSync(eventLogPath(store.path), eventLogPath(left));
+    for (const end of ['', '-wal']) {
+      const file = eventLogPath(store.path) + end;
+      if (existsSync(file)) copyFileSync(file, eventLogPath(left) + end);
+    }
     const db = new Database(eventLogPath(left));
     expect(db.prepare('SELECT count(*) FROM log').pluck().get()).toBe(2);
     db.close();

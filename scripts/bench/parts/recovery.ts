@@ -1,4 +1,4 @@
-/** (g) From a start after downtime until the mirror equals the store, against what the permitted rate allows. */
+/** (i) From a start after downtime until the mirror equals the store, against what the permitted rate allows. */
 import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import Database from 'better-sqlite3';
@@ -52,7 +52,7 @@ async function run({ quick, folder, say }: Bench): Promise<Row[]> {
     const ratio = tookMs / minimumMs;
     return [
       {
-        part: 'g',
+        part: 'i',
         what: `start after downtime until equal, ${products} products at ${MAX_RPS}/s`,
         ours: `${(tookMs / 1_000).toFixed(1)} s, ${changed} levels repaired`,
         against: `${(minimumMs / 1_000).toFixed(0)} s, products by rate`,
@@ -77,7 +77,7 @@ function silence(databasePath: string): void {
 }
 
 export const recovery: Part = {
-  id: 'g',
+  id: 'i',
   title: 'time from a start after downtime until the mirror equals the store',
   pace: 'background',
   run,
