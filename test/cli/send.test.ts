@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { verifySignature } from '../../src/service/signature.ts';
 import { openReader } from '../../src/store/open.ts';
+import { eventually } from '../process/wait.ts';
 import {
   databaseOf,
   freePort,
@@ -151,7 +152,7 @@ test('to a live mirror: nothing changes by default, and a change counts, until t
       'SELECT available_qty FROM mirror_stock WHERE variant_id = ? AND warehouse_id = ?',
     )
     .pluck();
-  expect(level.get(cell.variantId, cell.warehouseId)).toBe(-7);
+  await eventually(() => level.get(cell.variantId, cell.warehouseId) === -7, { what: 'it is applied' });
   expect((await run(served, 'resync', '--product', cell.productId)).code).toBe(0);
   expect(level.get(cell.variantId, cell.warehouseId)).toBe(cell.availableQty);
 });

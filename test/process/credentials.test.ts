@@ -3,15 +3,16 @@ import { expect, test } from 'vitest';
 import {
   compareWithTruth,
   eventually,
+  type Json,
   plainVariants,
+  type RunningMirror,
   startBoth,
   startMirror,
   startService,
   throughout,
+  untilDelivered,
   untilLive,
   untilLogged,
-  type Json,
-  type RunningMirror,
 } from './harness.ts';
 
 const untilRefused = (mirror: RunningMirror): Promise<unknown> =>
@@ -37,7 +38,7 @@ test.concurrent(
     });
     // Deliveries are accepted all the same.
     sandbox.operations.add({ ...plainVariants(sandbox, 1)[0]!, by: 3 });
-    await sandbox.network.idle();
+    await untilDelivered(mirror, sandbox);
     expect(sandbox.deliveries.records.at(-1)).toMatchObject({ status: 204 });
 
     await mirror.stop();
@@ -93,7 +94,7 @@ test.concurrent(
       expect(tokenRequests()).toBe(2);
     });
     sandbox.operations.add({ ...cell!, by: 3 });
-    await sandbox.network.idle();
+    await untilDelivered(mirror, sandbox);
     expect(sandbox.deliveries.records.at(-1)).toMatchObject({ status: 204 });
 
     // The service answers an expired channel like a wrong secret: that it was renewed, only a person can know.

@@ -8,14 +8,15 @@ import {
   plainVariants,
   qtyOf,
   rows,
+  type RunningMirror,
   startBoth,
   startMirror,
   statusOf,
+  untilDelivered,
   untilLive,
   untilNone,
   untilQuiet,
   untilRunEnds,
-  type RunningMirror,
 } from './harness.ts';
 
 test.concurrent(
@@ -40,7 +41,7 @@ test.concurrent(
     }
     // Deliveries are accepted meanwhile.
     sandbox.operations.add({ ...changed[1]!, by: 1 });
-    await sandbox.network.idle();
+    await untilDelivered(again, sandbox);
     expect(sandbox.deliveries.records.at(-1)).toMatchObject({ outcome: 'answered', status: 204 });
 
     await untilLive(again);

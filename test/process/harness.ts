@@ -206,6 +206,12 @@ export async function untilQuiet(mirror: MirrorFile, sandbox: Sandbox, withinMs 
   await eventually(isQuiet, { what: 'quiet', withinMs });
 }
 
+/** Waits until all that the store has sent by now is answered, and applied. */
+export async function untilDelivered(mirror: MirrorFile, sandbox: Sandbox): Promise<void> {
+  await sandbox.network.idle();
+  await eventually(() => isApplied(mirror.databasePath), { what: 'all is applied' });
+}
+
 /** Whether the mirror holds all that is in its event log. */
 function isApplied(databasePath: string): boolean {
   const [log] = logRows<{ seq: number }>(databasePath, 'SELECT coalesce(max(seq), 0) AS seq FROM log');

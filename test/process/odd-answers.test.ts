@@ -4,19 +4,20 @@ import { startFront, type Page } from './front.ts';
 import {
   compareWithTruth,
   eventually,
+  type Json,
   plainVariants,
   resync,
   rows,
+  type RunningMirror,
   startBoth,
   startMirror,
   startService,
+  untilDelivered,
   untilEqual,
   untilLive,
   untilLogged,
   untilQuiet,
   untilRunEnds,
-  type Json,
-  type RunningMirror,
 } from './harness.ts';
 import type { Sandbox } from '../../src/sandbox/sandbox.ts';
 
@@ -90,7 +91,7 @@ test.concurrent(
     expect(rows(mirror.databasePath, 'SELECT 1 FROM products WHERE missing_at_ms IS NOT NULL')).toEqual([]);
     // Nobody else waits for it.
     sandbox.operations.add({ ...other!, by: 2 });
-    await sandbox.network.idle();
+    await untilDelivered(mirror, sandbox);
     expect(compareWithTruth(mirror.databasePath, sandbox)).toEqual([]);
 
     sandbox.reads.intercept = null;
@@ -176,6 +177,6 @@ test.concurrent('TLS that fails is no answer, and webhooks are stored meanwhile'
   );
   expect(rows(mirror.databasePath, 'SELECT 1 FROM products')).toEqual([]);
   sandbox.operations.add({ ...plainVariants(sandbox, 1)[0]!, by: 1 });
-  await sandbox.network.idle();
+  await untilDelivered(mirror, sandbox);
   expect(sandbox.deliveries.records.at(-1)).toMatchObject({ status: 204 });
 });

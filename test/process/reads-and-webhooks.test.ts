@@ -8,6 +8,7 @@ import {
   resync,
   startBoth,
   throughout,
+  untilDelivered,
   untilQuiet,
 } from './harness.ts';
 
@@ -22,7 +23,7 @@ test.concurrent(
     await read.sampled;
 
     sandbox.operations.add({ ...cell!, by: 6 });
-    await sandbox.network.idle();
+    await untilDelivered(mirror, sandbox);
     expect(qtyOf(mirror.databasePath, cell!)).toBe(before + 6);
     read.release();
     // The answer is merged, found to differ, and read again after it can no longer be behind.

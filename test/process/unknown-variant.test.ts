@@ -6,6 +6,7 @@ import {
   startBoth,
   statusOf,
   throughout,
+  untilDelivered,
   untilEqual,
   untilQuiet,
 } from './harness.ts';
@@ -16,7 +17,7 @@ test.concurrent('a new product is found and right within seconds of its first we
     name: 'new',
     variants: [{ stock: [{ warehouseId: sandbox.truth.warehouseIds[0]!, qty: 17 }] }],
   });
-  await sandbox.network.idle();
+  await untilDelivered(mirror, sandbox);
   // Its stock is there at once, under suspicion until its product is known.
   expect(
     rows(
@@ -51,7 +52,7 @@ test.concurrent(
     };
     const before = sandbox.requests['/v1/product/detail']!;
     tell(5);
-    await sandbox.network.idle();
+    await untilDelivered(mirror, sandbox);
     expect(statusOf(mirror.databasePath)).toMatchObject({ pending_reads: 1 });
     const variant = (): { missing: number | null } =>
       rows<{ missing: number | null }>(

@@ -4,16 +4,17 @@ import {
   eventually,
   plainVariants,
   rows,
+  type RunningMirror,
   startBoth,
   startMirror,
   startService,
   throughout,
+  untilDelivered,
   untilEqual,
   untilLive,
   untilPastReads,
   untilQuiet,
   untilRunEnds,
-  type RunningMirror,
 } from './harness.ts';
 import { startFront } from './front.ts';
 import type { Sandbox } from '../../src/sandbox/sandbox.ts';
@@ -42,7 +43,7 @@ for (const [name, fault] of [
       sandbox.network.loseNext(1);
       sandbox.operations.reserve([cell!, other!].map((line) => ({ ...line, qty: 1 })));
       sandbox.operations.add({ ...cell!, by: 2 });
-      await sandbox.network.idle();
+      await untilDelivered(mirror, sandbox);
       expect(sandbox.deliveries.records.at(-1)).toMatchObject({ status: 204 });
 
       await eventually(async () => (await blockedKind(mirror)) === 'breaker', { what: 'the breaker opens' });
@@ -119,7 +120,7 @@ test.concurrent('the answers of another store are not mirrored, and no more are 
   expect(JSON.stringify(body['blocked'])).toContain('424242');
 
   sandbox.operations.add({ ...cell!, by: 2 });
-  await sandbox.network.idle();
+  await untilDelivered(mirror, sandbox);
   expect(sandbox.deliveries.records.at(-1)).toMatchObject({ status: 204 });
   expect(compareWithTruth(mirror.databasePath, sandbox)).toEqual([]);
 });
@@ -137,7 +138,7 @@ test.concurrent(
     await eventually(async () => (await blockedKind(mirror)) === 'breaker', { what: 'the breaker opens' });
     const [cell] = plainVariants(sandbox, 1);
     sandbox.operations.add({ ...cell!, by: 2 });
-    await sandbox.network.idle();
+    await untilDelivered(mirror, sandbox);
     expect(sandbox.deliveries.records.at(-1)).toMatchObject({ status: 204 });
     expect(compareWithTruth(mirror.databasePath, sandbox)).toEqual([]);
     const failed = (): number =>
