@@ -27,9 +27,9 @@ test.concurrent('a resync killed in its middle goes on after the restart where i
   const folder = dirname(first.databasePath);
   const env = { SERVICE_MAX_RPS: '60' };
   const killed = await startMirror(t, sandbox, { folder, env });
-  // The run of the short restart walks the list first.
-  await eventually(() => rows(first.databasePath, 'SELECT 1 FROM runs WHERE list_done = 0').length === 0, {
-    what: 'the list is free',
+  // The run of the restart: a second one would join it.
+  await eventually(() => rows(first.databasePath, `SELECT 1 FROM runs WHERE state = 'running'`).length === 0, {
+    what: 'the run of the restart is over',
   });
   // The third page of the list is never answered while the first process lives.
   const asked: unknown[] = [];

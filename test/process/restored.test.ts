@@ -142,7 +142,7 @@ test.concurrent.for<Case>([
   expect(consumer.told.length).toBeGreaterThanOrEqual(2);
   const { epoch, last } = consumer;
   // The mark is behind by a second at most, and a clean stop writes it.
-  await mirror.stop();
+  expect(await mirror.stop()).toEqual({ code: 0, signal: null });
   sandbox.webhookUrl = null;
   sandbox.operations.add({ ...undone!, by: -11 });
   sandbox.operations.add({ ...missed!, by: 5 });
