@@ -28,9 +28,12 @@ test.concurrent('a resync killed in its middle goes on after the restart where i
   const env = { SERVICE_MAX_RPS: '60' };
   const killed = await startMirror(t, sandbox, { folder, env });
   // The run of the restart: a second one would join it.
-  await eventually(() => rows(first.databasePath, `SELECT 1 FROM runs WHERE state = 'running'`).length === 0, {
-    what: 'the run of the restart is over',
-  });
+  await eventually(
+    () => rows(first.databasePath, `SELECT 1 FROM runs WHERE state = 'running'`).length === 0,
+    {
+      what: 'the run of the restart is over',
+    },
+  );
   // The third page of the list is never answered while the first process lives.
   const asked: unknown[] = [];
   let isKilled = false;
