@@ -8,7 +8,7 @@ const EVERY_MS = 2;
 const WITHIN_MS = 10_000;
 
 export interface ChangesWatch {
-  /** @returns of each delivery, how long after it was due. @throws Error when one does not come. */
+  /** @param dueAtMs since the epoch. @returns of each delivery, how long after it was due. @throws Error when one does not come. */
   delays(deliveries: readonly PreparedDelivery[], dueAtMs: Float64Array): Promise<number[]>;
 }
 
@@ -21,7 +21,7 @@ export function watchChanges(databasePath: string): ChangesWatch {
   const seenAtMs = new Map<string, number>();
   const look = (): void => {
     const found = after.all(seq);
-    const nowMs = performance.now();
+    const nowMs = performance.timeOrigin + performance.now();
     for (const row of found) {
       if (row.requestId !== null && !seenAtMs.has(row.requestId)) seenAtMs.set(row.requestId, nowMs);
       seq = row.seq;

@@ -81,7 +81,7 @@ async function run({ quick, folder, say, append }: Bench): Promise<Row[]> {
     return [answerRow(ours, bare.answers), equalRow(leftMs)];
   } finally {
     clearInterval(reading);
-    await Promise.all([...children, upstream].map((child) => child.end('SIGKILL')));
+    await Promise.all([...children, upstream].map((child) => child.end()));
   }
 }
 
