@@ -166,7 +166,7 @@ export class ReadQueue {
     }
   }
 
-  /** What came on the sockets meanwhile is taken between two of them: each takes a tenth of a second to look at. */
+  /** What came on the sockets meanwhile is taken between two of them, and between reading one and recording it. */
   #turnOfLarge(): Promise<void> {
     this.#largeAnswers = this.#largeAnswers.then(() => new Promise((resolve) => setImmediate(resolve)));
     return this.#largeAnswers;
@@ -193,6 +193,7 @@ export class ReadQueue {
           },
         }),
       );
+      if ((answered.snapshot?.detailJson.length ?? 0) > LARGE_BYTES) await this.#turnOfLarge();
       const recorded = recordAnswer(this.#deps, answered);
       goOn();
       return await recorded;

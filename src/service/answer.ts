@@ -78,11 +78,17 @@ function parseJson(body: Uint8Array): unknown {
   }
 }
 
-/** Names the first field that is wrong, as the store would: `products[1].qty: …`. */
-export function describeIssues(error: z.ZodError): string {
+/**
+ * Names the first field that is wrong, as the store would: `products[1].qty: …`.
+ *
+ * @param within where in the answer the value that was looked at stands.
+ */
+export function describeIssues(error: z.ZodError, within: readonly PropertyKey[] = []): string {
   const [first, ...others] = error.issues;
   if (first === undefined) return 'the answer has another shape than the contract says';
-  const path = first.path.map((key) => (typeof key === 'number' ? `[${key}]` : `.${String(key)}`)).join('');
+  const path = [...within, ...first.path]
+    .map((key) => (typeof key === 'number' ? `[${key}]` : `.${String(key)}`))
+    .join('');
   const where = path === '' ? '' : `${path.replace(/^\./, '')}: `;
   return `${where}${first.message}${others.length > 0 ? ` (and ${others.length} more)` : ''}`;
 }
