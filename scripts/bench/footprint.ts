@@ -1,12 +1,20 @@
-/** What a database's rows take of its file, with their indexes. */
+/** What the rows of a mirror and its event log take of their files, with their indexes. */
 import Database from 'better-sqlite3';
+import { eventLogPath } from '../../src/store/event-log/open-log.ts';
 
-const TABLES = ['cells', 'variants', 'products', 'product_cells', 'changes', 'log'] as const;
-type Table = (typeof TABLES)[number];
+const TABLES = ['cells', 'variants', 'products', 'product_cells', 'changes'] as const;
+type Table = (typeof TABLES)[number] | 'log';
 
 export type Footprint = Readonly<Record<Table, { readonly rows: number; readonly bytes: number }>>;
 
 export function footprintOf(path: string): Footprint {
+  return Object.fromEntries([
+    ...tablesOf(path, TABLES),
+    ...tablesOf(eventLogPath(path), ['log']),
+  ]) as Footprint;
+}
+
+function tablesOf(path: string, tables: readonly Table[]) {
   const db = new Database(path, { readonly: true });
   try {
     const bytes = db
@@ -16,9 +24,8 @@ export function footprintOf(path: string): Footprint {
       )
       .pluck();
     const rows = (table: Table): number =>
-      db.prepare<[], number>(`SELECT count(*) FROM ${table}`).pluck().get()!;
-    const of = (table: Table) => [table, { rows: rows(table), bytes: bytes.get(table) ?? 0 }] as const;
-    return Object.fromEntries(TABLES.map(of)) as unknown as Footprint;
+      db.prepare<[], number>(`SELECT count(*) FROM ${table}`).pluck().get() ?? 0;
+    return tables.map((table) => [table, { rows: rows(table), bytes: bytes.get(table) ?? 0 }] as const);
   } finally {
     db.close();
   }
