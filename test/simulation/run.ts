@@ -107,13 +107,10 @@ class Run {
   readonly #doer;
   readonly #answered = new Answered((what) => this.#fault(what));
   readonly #consumer = new Consumer((what) => this.#fault(what));
-  readonly #brake = new Brake(
-    (what) => this.#fault(what),
-    () => this.#stage.globals.wallNowMs(),
-  );
+  readonly #brake = new Brake((what) => this.#fault(what));
   readonly #promises = new Promises(
     (what) => this.#fault(what),
-    (db, what) => this.#brake.removed(db, what),
+    (db, gone) => this.#brake.removed(db, gone),
     (productId, sentAtMs) => this.#seen.merged(productId, sentAtMs),
   );
   readonly #calls = new Calls(

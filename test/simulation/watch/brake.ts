@@ -5,19 +5,18 @@
 import { BRAKE_ROWS, BRAKE_SHARE, BRAKE_WINDOW_MS } from '../../../src/core/limits.ts';
 import { prepared } from '../../../src/store/prepared.ts';
 import type { Db } from '../../../src/store/open.ts';
+import type { Gone } from './promises.ts';
 
 const TABLES = { product: 'products', variant: 'variants', cell: 'cells' } as const;
-type Kind = keyof typeof TABLES;
 
 export class Brake {
   readonly #fault: (what: string) => void;
-  readonly #nowMs: () => number;
-  #removed: { readonly kind: Kind; readonly atMs: number }[] = [];
+  /** By what they are and when they went: a mirror that is made again from its event log removes the same once more. */
+  #removed = new Map<string, Gone>();
   #isAllowed = false;
 
-  constructor(fault: (what: string) => void, nowMs: () => number) {
+  constructor(fault: (what: string) => void) {
     this.#fault = fault;
-    this.#nowMs = nowMs;
   }
 
   /** The operator's word. */
@@ -27,16 +26,17 @@ export class Brake {
 
   /** An old copy came back: what it had not removed yet goes again. */
   restore(): void {
-    this.#removed = [];
+    this.#removed.clear();
   }
 
   /** A row that the mirror held went, and not with another one. */
-  removed(db: Db, kind: Kind): void {
-    const nowMs = this.#nowMs();
-    const sinceMs = nowMs - BRAKE_WINDOW_MS / 2;
-    this.#removed = [...this.#removed.filter(({ atMs }) => atMs > sinceMs), { kind, atMs: nowMs }];
+  removed(db: Db, gone: Gone): void {
+    const { what: kind, gone_at_ms: atMs } = gone;
+    this.#removed.set(JSON.stringify(gone), gone);
     if (this.#isAllowed) return;
-    const count = this.#removed.filter((row) => row.kind === kind).length;
+    const count = [...this.#removed.values()].filter(
+      (row) => row.what === kind && row.gone_at_ms <= atMs && row.gone_at_ms > atMs - BRAKE_WINDOW_MS / 2,
+    ).length;
     const table = TABLES[kind];
     const live =
       prepared<[], number>(db, `SELECT count(*) FROM ${table} WHERE gone_at_ms IS NULL`).pluck().get() ?? 0;

@@ -15,11 +15,13 @@ interface Ended {
   readonly made_at_ms: number;
 }
 
-interface Gone {
+export interface Gone {
   readonly what: 'product' | 'variant' | 'cell';
   readonly product_id: string | null;
   readonly variant_id: string | null;
   readonly warehouse_id: string | null;
+  /** Recorded time of the entry that removed it. */
+  readonly gone_at_ms: number;
 }
 
 interface LoggedRead {
@@ -37,7 +39,7 @@ export interface SeenDetail {
 
 const TRIGGERS = `
   CREATE TEMP TABLE watch_ended (product_id, made_seq, made_at_ms);
-  CREATE TEMP TABLE watch_gone (what, product_id, variant_id, warehouse_id);
+  CREATE TEMP TABLE watch_gone (what, product_id, variant_id, warehouse_id, gone_at_ms);
   CREATE TEMP TABLE watch_fell (what);
   CREATE TEMP TRIGGER watch_obligation_deleted AFTER DELETE ON main.obligations BEGIN
     INSERT INTO watch_ended VALUES (OLD.product_id, OLD.made_seq, OLD.made_at_ms);
@@ -54,16 +56,16 @@ const TRIGGERS = `
       WHERE NEW.read_lo_ms < OLD.read_lo_ms AND NEW.read_hi_ms >= OLD.read_lo_ms;
     INSERT INTO watch_fell SELECT 'change_seq of ' || NEW.variant_id || '/' || NEW.warehouse_id
       WHERE NEW.change_seq < OLD.change_seq;
-    INSERT INTO watch_gone SELECT 'cell', v.product_id, NEW.variant_id, NEW.warehouse_id
+    INSERT INTO watch_gone SELECT 'cell', v.product_id, NEW.variant_id, NEW.warehouse_id, NEW.gone_at_ms
       FROM variants v WHERE v.variant_id = NEW.variant_id AND NEW.gone_at_ms IS NOT NULL AND OLD.gone_at_ms IS NULL;
   END;
   CREATE TEMP TRIGGER watch_variant AFTER UPDATE ON main.variants
   WHEN NEW.gone_at_ms IS NOT NULL AND OLD.gone_at_ms IS NULL BEGIN
-    INSERT INTO watch_gone VALUES ('variant', OLD.product_id, NEW.variant_id, NULL);
+    INSERT INTO watch_gone VALUES ('variant', NEW.product_id, NEW.variant_id, NULL, NEW.gone_at_ms);
   END;
   CREATE TEMP TRIGGER watch_product AFTER UPDATE ON main.products
   WHEN NEW.gone_at_ms IS NOT NULL AND OLD.gone_at_ms IS NULL BEGIN
-    INSERT INTO watch_gone VALUES ('product', NEW.product_id, NULL, NULL);
+    INSERT INTO watch_gone VALUES ('product', NEW.product_id, NULL, NULL, NEW.gone_at_ms);
   END;
   CREATE TEMP TRIGGER watch_state AFTER UPDATE ON main.mirror_state WHEN NEW.change_seq < OLD.change_seq BEGIN
     INSERT INTO watch_fell VALUES ('the last change number');
@@ -77,7 +79,7 @@ export class Promises {
   #checkedSeq = 0;
   removals = 0;
 
-  readonly #onGone: (db: Db, what: Gone['what']) => void;
+  readonly #onGone: (db: Db, gone: Gone) => void;
 
   readonly #onRead: (productId: string, sentAtMs: number) => void;
 
@@ -87,7 +89,7 @@ export class Promises {
    */
   constructor(
     fault: (what: string) => void,
-    onGone: (db: Db, what: Gone['what']) => void,
+    onGone: (db: Db, gone: Gone) => void,
     onRead: (productId: string, sentAtMs: number) => void,
   ) {
     this.#fault = fault;
@@ -110,6 +112,7 @@ export class Promises {
 
   /** After each commit. */
   check(db: Db): void {
+    const before = this.#checkedSeq;
     const reads = this.#newReads(db);
     for (const { productId, sentAtMs } of reads) this.#onRead(productId, sentAtMs);
     for (const ended of prepared<[], Ended>(db, 'SELECT * FROM temp.watch_ended').all()) {
@@ -121,10 +124,10 @@ export class Promises {
       );
       if (!isMet) this.#fault(`an obligation ended without a read that met it: ${JSON.stringify(ended)}`);
     }
-    const allGone = prepared<[], Gone>(db, 'SELECT * FROM temp.watch_gone').all();
+    const allGone = prepared<[], Gone>(db, 'SELECT * FROM temp.watch_gone ORDER BY gone_at_ms').all();
     for (const gone of allGone) {
-      this.#checkRemoval(db, gone);
-      if (this.#wentByItself(db, gone, allGone)) this.#onGone(db, gone.what);
+      this.#checkRemoval(db, gone, this.#removingSeq(before, gone));
+      if (this.#wentByItself(db, gone, allGone)) this.#onGone(db, gone);
     }
     for (const { what } of prepared<[], { what: string }>(db, 'SELECT * FROM temp.watch_fell').all()) {
       this.#fault(`fell: ${what}`);
@@ -166,24 +169,37 @@ export class Promises {
     return [...new Set([productId, ...showedIt.map(([id]) => id)])];
   }
 
-  #checkRemoval(db: Db, gone: Gone): void {
+  /** @param before the entries of this commit come after it. */
+  #removingSeq(before: number, { gone_at_ms: atMs }: Gone): number {
+    const last = prepared<[number, number, number], number | null>(
+      this.#log!,
+      'SELECT max(seq) FROM log WHERE seq > ? AND seq <= ? AND at_ms = ?',
+    ).pluck();
+    return last.get(before, this.#checkedSeq, atMs) ?? 0;
+  }
+
+  /** @param removingSeq the entry that removed it: a mirror that is made again applies it long after the answers that came since. */
+  #checkRemoval(db: Db, gone: Gone, removingSeq: number): void {
     const hasVariant = prepared<[string]>(db, 'SELECT 1 FROM variants WHERE product_id = ?');
     this.removals += 1;
     // Never shown by any product: two walks through the catalogue missed it.
     if (gone.product_id === null) return;
     const productIds = this.#productsOf(gone.product_id, gone);
+    const seqOf = recordedReads(this.#log!, productIds);
     const details = productIds
-      .flatMap((productId) => this.#details.get(productId) ?? [])
+      .flatMap((productId) =>
+        (this.#details.get(productId) ?? []).map((detail) => ({ ...detail, seq: seqOf(productId, detail) })),
+      )
+      .filter(({ seq }) => seq === null || seq <= removingSeq)
       .toSorted((a, b) => a.sentAtMs - b.sentAtMs);
     // No answer about it was ever kept: there is nothing to remove.
     if (gone.what === 'product' && hasVariant.get(gone.product_id) === undefined) return;
-    const isOnRecord = recordedReads(this.#log!, productIds);
     let missingSinceMs: number | null = null;
     let isConfirmed = false;
     for (const detail of details) {
       if (isShown(detail, gone)) {
         // What a failing disk did not keep, the mirror cannot go by.
-        if (!isOnRecord(detail)) continue;
+        if (detail.seq === null) continue;
         missingSinceMs = null;
         isConfirmed = false;
         continue;
@@ -203,19 +219,21 @@ export class Promises {
   }
 }
 
-/** Which answers about the product are in the log, or were, before it was pruned. */
-function recordedReads(log: Db, productIds: readonly string[]): (detail: SeenDetail) => boolean {
-  const sentAtMs = new Set(
-    prepared<[string], number>(
-      log,
-      `SELECT json_extract(CAST(payload AS TEXT), '$.sentAtMs') FROM log
-       WHERE kind = 'read' AND json_extract(CAST(payload AS TEXT), '$.productId') IN (SELECT value FROM json_each(?))`,
-    )
-      .pluck()
-      .all(JSON.stringify(productIds)),
-  );
+/** Which entries have the answers: 0 for one that has been pruned, null for one that the log does not have. */
+function recordedReads(
+  log: Db,
+  productIds: readonly string[],
+): (productId: string, detail: SeenDetail) => number | null {
+  const found = prepared<[string], { seq: number; productId: string; sentAtMs: number }>(
+    log,
+    `SELECT seq, payload ->> '$.productId' AS productId, payload ->> '$.sentAtMs' AS sentAtMs
+     FROM (SELECT seq, CAST(payload AS TEXT) AS payload FROM log WHERE kind = 'read')
+     WHERE productId IN (SELECT value FROM json_each(?))`,
+  ).all(JSON.stringify(productIds));
+  const seqs = new Map(found.map(({ seq, productId, sentAtMs }) => [`${productId} ${sentAtMs}`, seq]));
   const firstAtMs = prepared<[], number | null>(log, 'SELECT min(at_ms) FROM log').pluck().get() ?? 0;
-  return (detail) => sentAtMs.has(detail.sentAtMs) || detail.sentAtMs < firstAtMs;
+  return (productId, { sentAtMs }) =>
+    seqs.get(`${productId} ${sentAtMs}`) ?? (sentAtMs < firstAtMs ? 0 : null);
 }
 
 function isShown(detail: SeenDetail, gone: Gone): boolean {
