@@ -3,7 +3,7 @@ import type { DriftCause, Fact } from '../../src/core/fact.ts';
 import type { Reason } from '../../src/core/model.ts';
 import { CHANGE_BRANCHES } from '../../src/core/merge-change.ts';
 import { LEVEL_BRANCHES } from '../../src/core/merge-read.ts';
-import type { DiskFault } from './disk.ts';
+import { DISKS, type DiskFault } from './disk.ts';
 import { SCENE_NAMES, type Mangling, type Operation, type ReadFault } from './plan.ts';
 
 const OPERATIONS: Record<Operation, true> = {
@@ -151,7 +151,7 @@ export const EXPECTED: readonly string[] = [
   ...Object.keys(MANGLINGS).map((what) => `body: ${what}`),
   ...Object.keys(READ_FAULTS).map((fault) => `reads: ${fault}`),
   ...SCENE_NAMES.map((scene) => `scene: ${scene}`),
-  ...Object.keys(DISK_FAULTS).map((fault) => `disk: ${fault}`),
+  ...DISKS.flatMap((disk) => Object.keys(DISK_FAULTS).map((fault) => `disk: ${disk} ${fault}`)),
   ...OTHERS,
 ];
 

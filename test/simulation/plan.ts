@@ -103,7 +103,12 @@ export type Deed =
   | { readonly do: 'stop'; readonly downMs: number }
   | { readonly do: 'stand_still'; readonly forMs: number }
   | { readonly do: 'disk'; readonly of: DiskName | 'both'; readonly fault: DiskFault; readonly forMs: number }
-  | { readonly do: 'slow_disk'; readonly of: DiskName | 'both'; readonly commitMs: number; readonly forMs: number }
+  | {
+      readonly do: 'slow_disk';
+      readonly of: DiskName | 'both';
+      readonly commitMs: number;
+      readonly forMs: number;
+    }
   | { readonly do: 'mirror_clock'; readonly byMs: number }
   | { readonly do: 'service_clock'; readonly byMs: number }
   | { readonly do: 'resync'; readonly products: number | null }
@@ -249,7 +254,7 @@ interface Weather {
 
 function drawWeather(random: Random): Weather {
   const some = (probability: number, weight: number): number => (random.chance(probability) ? weight : 0);
-  return {
+  const weather: Weather = {
     loss: random.pick([0, 0, 0.02, 0.1, 0.3]),
     delay: random.pick([0, 0.1, 0.4]),
     again: random.pick([0, 0.05, 0.2]),
@@ -310,9 +315,18 @@ function drawWeather(random: Random): Weather {
           fate: drawFate(r, { loss: 0, delay: 0.2, again: 0, mangle: 0 }, isLong),
         }),
       ],
-      [some(0.2, 0.6), () => ({ do: 'back_up' })],
+    ],
+  };
+  const backUps = some(0.2, 0.6);
+  const losses = some(0.2, 0.4);
+  return {
+    ...weather,
+    troubles: [
+      ...weather.troubles,
+      [backUps, () => ({ do: 'back_up' })],
       [
-        some(0.2, 0.4),
+        // What is copied is there to come back.
+        Math.max(backUps, losses),
         (r) => ({
           do: 'restore',
           of: r.pick(['both', 'mirror', 'log', 'nothing'] as const),

@@ -89,7 +89,8 @@ const HIDING = [
 const CLOCKS_SET = [
   'timestamp ahead',
   'poisonous timestamp',
-  'restored backup',
+  'restored backup (both)',
+  'restored backup (log)',
   'the process stands still',
   ...['mirror', 'service'].flatMap((whose) => [`${whose}'s clock set back`, `${whose}'s clock set forward`]),
 ];
