@@ -28,6 +28,8 @@ export interface EpochNews {
 export interface LogPosition extends Pick<LogHistory, 'epoch' | 'began' | 'file'> {
   readonly firstSeq: number;
   readonly lastSeq: number;
+  /** It makes the mirror alone; only looked at when there is none. */
+  readonly makesMirror: boolean;
 }
 
 /** @returns why the history has restarted; null when it continues. */
@@ -40,7 +42,7 @@ export function whyRestarted(
   if (log.file !== null && isAnotherFile(log.file, found)) {
     return 'the event log is another file than the one served before';
   }
-  const why = mirror === null ? whyUnmade(log) : whyApart(log, mirror);
+  const why = whyUnfit(log, mirror);
   if (why !== null) return why;
   // No proof of anything: the mark could not be written, or was deleted.
   if (mark === null) return null;
@@ -57,17 +59,33 @@ export function whyRestarted(
 
 const OLDER = 'the event log is older than what was served from it';
 
-/** There is no mirror: it is made from the event log, if that goes back to its beginning. */
+/** The event log does not lead to this mirror, or from it. */
+function whyUnfit(log: LogPosition, mirror: MirrorPosition | null): string | null {
+  return mirror === null ? whyUnmade(log) : whyApart(log, mirror);
+}
+
+/** There is no mirror: it is made from the event log, if that goes back to its beginning and lacks nothing. */
 function whyUnmade(log: LogPosition): string | null {
-  return log.firstSeq <= 1 ? null : 'the mirror is gone, and the event log does not go back to its beginning';
+  if (log.firstSeq > 1) return 'the mirror is gone, and the event log does not go back to its beginning';
+  return log.makesMirror ? null : 'the mirror is gone, and it held what an earlier event log was lost with';
 }
 
 function whyApart(log: LogPosition, mirror: MirrorPosition): string | null {
-  if (comesToEpoch(log, mirror)) return null;
+  if (comesToEpoch(log, mirror)) return whyNotReached(log, mirror);
   if (mirror.epoch !== log.epoch) return 'the mirror and the event log belong to different histories';
   if (mirror.appliedSeq > log.lastSeq) return OLDER;
-  if (mirror.appliedSeq + 1 < log.firstSeq) return 'the mirror is older than the event log goes back';
-  return null;
+  return mirror.appliedSeq + 1 < log.firstSeq ? SHORT : null;
+}
+
+const SHORT = 'the mirror is older than the event log goes back';
+
+/** With other rows than the epoch began with, it would show another history than has been served since. */
+function whyNotReached({ began, firstSeq }: LogPosition, { appliedSeq }: MirrorPosition): string | null {
+  const { low, high } = began?.reachedFrom ?? { low: 0, high: 0 };
+  if (appliedSeq < low || appliedSeq > high) return 'the mirror is not the one that the epoch began with';
+  // The one mirror that the entries before the epoch do not lead to goes on without them.
+  const neededSeq = low > 0 ? (began?.seq ?? 0) : appliedSeq + 1;
+  return firstSeq > neededSeq ? SHORT : null;
 }
 
 /** The entry that began the epoch is in the event log, and the mirror has yet to apply it: it asks for everything anew. */
@@ -100,9 +118,10 @@ export function takeUpHistory(log: EventLog, { path, databasePath, nowMs }: Hist
   const found = findFile(path);
   const looked = lookUpPosition(databasePath);
   const { firstSeq, lastSeq } = log;
-  const at: LogPosition = { ...history, firstSeq, lastSeq };
   // A mirror that cannot be read now is what it was when the mark was written, or later.
-  const mirror = looked === 'unknown' ? positionOf(mark, at) : looked;
+  const mirror = looked === 'unknown' ? positionOf(mark, { epoch: history.epoch, lastSeq }) : looked;
+  const makesMirror = mirror !== null || log.makesMirror();
+  const at: LogPosition = { ...history, firstSeq, lastSeq, makesMirror };
   const why = whyRestarted(at, found, mark, mirror);
   if (why === null) {
     if (history.file === null) log.recordFile(found);
@@ -112,9 +131,12 @@ export function takeUpHistory(log: EventLog, { path, databasePath, nowMs }: Hist
   const givenOutSeq = Math.max(mark?.changeSeq ?? 0, mirror?.changeSeq ?? 0);
   // The clock may have been set back since: the epoch must not begin later than any recorded time.
   const atMs = Math.max(nowMs, history.aliveAtMs ?? 0, history.lastAtMs ?? 0);
-  const afterSeq = Math.max(mark?.logSeq ?? 0, mirror?.appliedSeq ?? 0);
+  const appliedSeq = mirror?.appliedSeq ?? 0;
+  const afterSeq = Math.max(mark?.logSeq ?? 0, appliedSeq);
   const epochBefore = mirror?.epoch ?? history.epoch;
-  const entry = encodeEpoch({ kind: 'epoch', atMs, givenOutSeq, epoch });
+  const isReached = whyUnfit(at, mirror) === null;
+  const reachedFrom = isReached ? { low: 0, high: lastSeq } : { low: appliedSeq, high: appliedSeq };
+  const entry = encodeEpoch({ kind: 'epoch', atMs, givenOutSeq, epoch, reachedFrom });
   log.beginEpoch({ epoch, epochBefore, file: found, entry, afterSeq });
   news.push({
     type: 'new_epoch',
@@ -128,7 +150,7 @@ export function takeUpHistory(log: EventLog, { path, databasePath, nowMs }: Hist
   return news;
 }
 
-function positionOf(mark: FoundMark | null, log: LogPosition): MirrorPosition {
+function positionOf(mark: FoundMark | null, log: Pick<LogPosition, 'epoch' | 'lastSeq'>): MirrorPosition {
   if (mark === null) return { epoch: log.epoch, appliedSeq: log.lastSeq, changeSeq: 0 };
   return { epoch: mark.epoch, appliedSeq: mark.logSeq, changeSeq: mark.changeSeq };
 }

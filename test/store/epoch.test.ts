@@ -514,6 +514,49 @@ test('a mirror made anew after a new epoch has the same rows as the one that liv
   expect(dumpAt(path)).toBe(is);
 });
 
+test.each<[string, string, (at: Case) => void]>([
+  [
+    'gone',
+    'the mirror is gone, and it held what an earlier event log was lost with',
+    ({ path }) => rmSync(path),
+  ],
+  [
+    'replaced by one from before',
+    'the mirror is not the one that the epoch began with',
+    ({ path, backup }) => overwrite(path, backup),
+  ],
+])(
+  'a mirror that held more than the event log when its epoch began cannot be made of it again: %s',
+  (_name, why, happen) => {
+    const { before, ...at } = mirror();
+    overwrite(at.log, at.logBackup);
+    const second = live(at.path, deliver('103'));
+    expect(second.epoch).not.toBe(before.epoch);
+    const [served] = values<number>(openedAt(at.path), 'SELECT max(seq) FROM changes');
+    happen(at);
+    const third = live(at.path);
+    expect(third.news).toMatchObject([{ type: 'new_epoch', why, epoch: third.epoch }]);
+    expect(third.lastSeq).toBeGreaterThan(served!);
+    expect(unsuspected(openedAt(at.path))).toEqual([]);
+    expect(live(at.path)).toEqual({ ...third, news: [] });
+  },
+);
+
+test.each<[string, (at: Case) => void]>([
+  ['gone', ({ path }) => rmSync(path)],
+  ['as it was before the epoch', ({ path, backup }) => overwrite(path, backup)],
+])('a mirror as old as the event log when their epoch began is made of it again: %s', (_name, happen) => {
+  const { before, ...at } = mirror();
+  overwrite(at.path, at.backup);
+  overwrite(at.log, at.logBackup);
+  const second = live(at.path, deliver('103'));
+  expect(second.epoch).not.toBe(before.epoch);
+  const is = dumpAt(at.path);
+  happen(at);
+  expect(live(at.path)).toEqual({ ...second, news: [] });
+  expect(dumpAt(at.path)).toBe(is);
+});
+
 test('a new epoch is not later than what is on record, whatever the clock says', () => {
   const { path, log, logBackup } = mirror();
   overwrite(log, logBackup);

@@ -178,7 +178,7 @@ test('an epoch begins above what was given out, and knows what it followed', () 
   log.beginEpoch({ epoch: 'second', epochBefore: before.epoch, file, entry, afterSeq: 40 });
   expect(log.history()).toEqual({
     epoch: 'second',
-    began: { seq: 41, epochBefore: before.epoch },
+    began: { seq: 41, epochBefore: before.epoch, reachedFrom: { low: 0, high: 40 } },
     file,
     aliveAtMs: null,
     lastAtMs: T0 + 10,

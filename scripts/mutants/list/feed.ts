@@ -102,6 +102,16 @@ export const FEED: readonly Mutant[] = [
     tests: ['test/store/epoch.test.ts'],
   },
   {
+    id: 'epoch-reached-from-any-mirror',
+    breaks:
+      'what a mirror had of a lost event log is not made of what is left: that would be another history (docs/architecture.md#epoch)',
+    file: 'src/store/epoch.ts',
+    find: 'const reachedFrom = isReached ?',
+    replace: 'const reachedFrom = isReached || lastSeq > 0 ?',
+    first: 'simulation',
+    tests: ['test/store/epoch.test.ts'],
+  },
+  {
     id: 'epoch-rows-trusted',
     breaks: 'in a new epoch every product is read again (docs/reading-the-mirror.md#following-changes)',
     file: 'src/core/fold.ts',

@@ -101,7 +101,7 @@ function logPosition(logPath: string): LogPosition {
   const db = openLogForReading(logPath);
   try {
     const log = new EventLog(db);
-    return { ...log.history(), firstSeq: log.firstSeq, lastSeq: log.lastSeq };
+    return { ...log.history(), firstSeq: log.firstSeq, lastSeq: log.lastSeq, makesMirror: log.makesMirror() };
   } finally {
     db.close();
   }

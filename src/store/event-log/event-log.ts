@@ -34,12 +34,25 @@ export interface Place {
   readonly duplicate: boolean;
 }
 
+/**
+ * The positions of mirrors that an epoch goes on from: those that the entries before it lead to; or that of the one mirror
+ * that held what the event log does not.
+ */
+export interface ReachedFrom {
+  readonly low: number;
+  readonly high: number;
+}
+
 /** What the event log knows of itself besides its entries. */
 export interface LogHistory {
   /** Identifies one history: consumers of the change feed start over when it changes. */
   readonly epoch: string;
   /** The entry that began it, and the epoch that it followed; null: it is the first. */
-  readonly began: { readonly seq: number; readonly epochBefore: string } | null;
+  readonly began: {
+    readonly seq: number;
+    readonly epochBefore: string;
+    readonly reachedFrom: ReachedFrom;
+  } | null;
   /** The file in which the epoch began, to recognise a copy; null before the first start. */
   readonly file: FileIdentity | null;
   /** The heartbeat: until when the mirror listened; null before that, in each epoch. */
@@ -85,9 +98,23 @@ export class EventLog {
     const row = this.#sql.history.get();
     if (row === undefined) throw new Error('the event log has no history: another program has changed it');
     const { epoch, epochSeq, epochBefore, inode, bornAtMs, aliveAtMs } = row;
-    const began = epochSeq === null || epochBefore === null ? null : { seq: epochSeq, epochBefore };
+    const began =
+      epochSeq === null || epochBefore === null
+        ? null
+        : { seq: epochSeq, epochBefore, reachedFrom: this.#reachedFrom(epochSeq) };
     const file = inode === null ? null : { inode, bornAtMs: bornAtMs ?? 0 };
     return { epoch, began, file, aliveAtMs, lastAtMs: this.#sql.lastAtMs.get() ?? null };
+  }
+
+  /** Whether the entries from the first one on make the mirror: no epoch went on from one that held what they do not. */
+  makesMirror(): boolean {
+    return this.firstSeq <= 1 && this.#sql.beyondEntries.get() === undefined;
+  }
+
+  /** Where its entry is pruned, or of an earlier version, it was reached from all that is left before it. */
+  #reachedFrom(epochSeq: number): ReachedFrom {
+    const text = this.#sql.reachedFrom.get(epochSeq) ?? null;
+    return text === null ? { low: 0, high: epochSeq - 1 } : (JSON.parse(text) as ReachedFrom);
   }
 
   /** All of them, on disk when it returns, or none. @throws SqliteError */
@@ -204,6 +231,14 @@ function prepare(db: Db) {
     >(
       `SELECT epoch, epoch_seq AS epochSeq, epoch_before AS epochBefore, file_inode AS inode,
          file_born_at_ms AS bornAtMs, alive_at_ms AS aliveAtMs FROM history`,
+    ),
+    reachedFrom: db
+      .prepare<[number], string | null>(
+        `SELECT CAST(payload AS TEXT) ->> '$.reachedFrom' FROM log WHERE seq = ? AND kind = 'epoch'`,
+      )
+      .pluck(),
+    beyondEntries: db.prepare(
+      `SELECT 1 FROM log WHERE kind = 'epoch' AND CAST(payload AS TEXT) ->> '$.reachedFrom.low' > 0`,
     ),
     recordFile: db.prepare('UPDATE history SET file_inode = ?, file_born_at_ms = ?'),
     beginEpoch: db.prepare(
