@@ -199,6 +199,7 @@ export function createDoer(stage: Stage): {
         return;
       case 'restore':
         // The mark beside the database is up to a second old; nobody makes and restores a copy within that.
+        if (!canBeKnown(stage, deed.of)) return;
         if (deed.of === 'nothing') count('the mirror is lost');
         else if (stage.backup === null || time.nowMs < stage.backup.atMs + 3_000) return;
         else count(deed.of === 'mirror' ? 'restored mirror' : `restored backup (${deed.of})`);
@@ -523,6 +524,11 @@ function setFault({ disk }: Machine, of: DeedOf, fault: DiskFault | null): void 
 function setSlowness(machine: Machine, of: DeedOf, commitMs: number): void {
   if (of !== 'mirror') machine.slowCommitMs = commitMs;
   if (of !== 'log') machine.slowApplyMs = commitMs;
+}
+
+function canBeKnown({ machine: { disk } }: Stage, of: DeedOf | 'nothing'): boolean {
+  if (of === 'mirror') return true;
+  return of === 'nothing' ? !disk.hasOlderLog : disk.knowsOlderLog;
 }
 
 function restoreFiles({ machine: { disk }, backup }: Stage, of: DeedOf | 'nothing'): void {

@@ -8,6 +8,7 @@ import { eventLogPath, openLogForReading } from '../../src/store/event-log/open-
 import { openOwnLog, type OwnLog } from '../../src/store/event-log/own-log.ts';
 import { openReader, openReaderOfBoth, type Db } from '../../src/store/open.ts';
 import { openOwnMirror } from '../../src/store/own-mirror.ts';
+import { readMark } from '../../src/store/read-mark.ts';
 
 /**
  * - `locked`: another program holds the write lock. - `full`: no commit finds room.
@@ -43,6 +44,8 @@ export class Disk {
   /** Told after the mirror has committed. */
   onCommitted: (db: Db) => void = () => undefined;
   readonly #open = new Set<() => void>();
+  /** The last entry when mirror and high-water mark were lost. */
+  #lostAtSeq = 0;
 
   constructor() {
     const memory = '/dev/shm';
@@ -151,8 +154,31 @@ export class Disk {
     if (copy.log !== undefined) overwrite(this.logPath, copy.log);
   }
 
+  /**
+   * Whether an older event log, written into its own file, would be known as such. Mirror and high-water mark are all that
+   * tells: not before they have come again as far as they were when they were lost.
+   */
+  get knowsOlderLog(): boolean {
+    return this.#lostAtSeq === 0 || (readMark(this.databasePath)?.logSeq ?? 0) >= this.#lostAtSeq;
+  }
+
+  /** An older event log is in place, and no start has seen it yet: mirror and mark are all that tells. */
+  get hasOlderLog(): boolean {
+    return (readMark(this.databasePath)?.logSeq ?? 0) > this.#lastSeq();
+  }
+
+  #lastSeq(): number {
+    const log = openLogForReading(this.logPath);
+    try {
+      return log.prepare<[], number | null>('SELECT max(seq) FROM log').pluck().get() ?? 0;
+    } finally {
+      log.close();
+    }
+  }
+
   /** The mirror's file and all beside it are deleted. */
   loseMirror(): void {
+    this.#lostAtSeq = this.#lastSeq();
     for (const side of [...SIDES, '.lock']) rmSync(this.databasePath + side, { force: true });
   }
 
