@@ -129,6 +129,8 @@ class Run {
   readonly #told = new Told((what) => this.#fault(what));
   readonly #wrongness = new WrongnessMeter();
   readonly #polls;
+  /** A file that was put in place, or none, is what nobody has served. Until all is applied, it is not looked into. */
+  #isHealing = false;
   /** The mirror once held entries that its event log has lost: it cannot be made from that again. */
   #isLogBehind = false;
   #observer: Db | null = null;
@@ -238,6 +240,7 @@ class Run {
       onRestore: (restore, of) => {
         this.#closeObserver();
         restore();
+        this.#isHealing = true;
         // The event log holds everything that the mirror does not.
         if (of === 'mirror' || of === 'nothing') return;
         if (of === 'log') this.#isLogBehind = true;
@@ -580,7 +583,8 @@ class Run {
   #sample(): void {
     const db = this.#observe();
     if (db !== null) {
-      this.#seen.check(db, this.#service);
+      if (isAllApplied(db)) this.#isHealing = false;
+      if (!this.#isHealing) this.#seen.check(db, this.#service);
       this.#checkMoved(db);
       this.#wrongness.sample(db, this.#service, SAMPLE_EVERY_MS);
       // Where nodes disagree about the time, the order of a cell's changes is not theirs to tell.

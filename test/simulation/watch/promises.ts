@@ -15,6 +15,11 @@ interface Ended {
   readonly made_at_ms: number;
 }
 
+interface LoggedDetail extends SeenDetail {
+  /** Of its entry; 0: that is pruned, null: there is none. */
+  readonly seq: number | null;
+}
+
 export interface Gone {
   readonly what: 'product' | 'variant' | 'cell';
   readonly product_id: string | null;
@@ -126,27 +131,15 @@ export class Promises {
     }
     const allGone = prepared<[], Gone>(db, 'SELECT * FROM temp.watch_gone ORDER BY gone_at_ms').all();
     for (const gone of allGone) {
-      this.#checkRemoval(db, gone, this.#removingSeq(before, gone));
-      if (this.#wentByItself(db, gone, allGone)) this.#onGone(db, gone);
+      const details = this.#detailsBefore(gone, this.#removingSeq(before, gone));
+      if (!wasThere(db, gone, details)) continue;
+      this.#checkRemoval(gone, details);
+      if (wentByItself(gone, allGone)) this.#onGone(db, gone);
     }
     for (const { what } of prepared<[], { what: string }>(db, 'SELECT * FROM temp.watch_fell').all()) {
       this.#fault(`fell: ${what}`);
     }
     db.exec('DELETE FROM temp.watch_ended; DELETE FROM temp.watch_gone; DELETE FROM temp.watch_fell');
-  }
-
-  #wentByItself(db: Db, { what, product_id, variant_id }: Gone, others: readonly Gone[]): boolean {
-    if (product_id === null) return false;
-    if (what === 'product') {
-      return (
-        prepared<[string]>(db, 'SELECT 1 FROM variants WHERE product_id = ?').get(product_id) !== undefined
-      );
-    }
-    return !others.some(
-      (other) =>
-        (other.what === 'product' && other.product_id === product_id) ||
-        (what === 'cell' && other.what === 'variant' && other.variant_id === variant_id),
-    );
   }
 
   #newReads(db: Db): LoggedRead[] {
@@ -178,22 +171,24 @@ export class Promises {
     return last.get(before, this.#checkedSeq, atMs) ?? 0;
   }
 
-  /** @param removingSeq the entry that removed it: a mirror that is made again applies it long after the answers that came since. */
-  #checkRemoval(db: Db, gone: Gone, removingSeq: number): void {
-    const hasVariant = prepared<[string]>(db, 'SELECT 1 FROM variants WHERE product_id = ?');
-    this.removals += 1;
-    // Never shown by any product: two walks through the catalogue missed it.
-    if (gone.product_id === null) return;
+  /**
+   * What answers told of it, in the order they were asked for. A mirror that is made again applies the entry that removed
+   * it long after the answers that came since.
+   */
+  #detailsBefore(gone: Gone, removingSeq: number): LoggedDetail[] {
+    if (gone.product_id === null) return [];
     const productIds = this.#productsOf(gone.product_id, gone);
     const seqOf = recordedReads(this.#log!, productIds);
-    const details = productIds
+    return productIds
       .flatMap((productId) =>
         (this.#details.get(productId) ?? []).map((detail) => ({ ...detail, seq: seqOf(productId, detail) })),
       )
       .filter(({ seq }) => seq === null || seq <= removingSeq)
       .toSorted((a, b) => a.sentAtMs - b.sentAtMs);
-    // No answer about it was ever kept: there is nothing to remove.
-    if (gone.what === 'product' && hasVariant.get(gone.product_id) === undefined) return;
+  }
+
+  #checkRemoval(gone: Gone, details: readonly LoggedDetail[]): void {
+    this.removals += 1;
     let missingSinceMs: number | null = null;
     let isConfirmed = false;
     for (const detail of details) {
@@ -217,6 +212,28 @@ export class Promises {
       );
     }
   }
+}
+
+/** Otherwise there is nothing to remove. */
+function wasThere(db: Db, { what, product_id: productId }: Gone, details: readonly LoggedDetail[]): boolean {
+  // Never shown by any product: two walks through the catalogue missed it.
+  if (productId === null) return false;
+  if (what !== 'product') return true;
+  // No answer about it was ever kept; what came after its removal may be there already.
+  const hasVariant = prepared<[string]>(db, 'SELECT 1 FROM variants WHERE product_id = ?');
+  return hasVariant.get(productId) !== undefined && details.some(({ shown }) => shown !== null);
+}
+
+function wentByItself(
+  { what, product_id: productId, variant_id: variantId }: Gone,
+  others: readonly Gone[],
+): boolean {
+  if (what === 'product') return true;
+  return !others.some(
+    (other) =>
+      (other.what === 'product' && other.product_id === productId) ||
+      (what === 'cell' && other.what === 'variant' && other.variant_id === variantId),
+  );
 }
 
 /** Which entries have the answers: 0 for one that has been pruned, null for one that the log does not have. */
