@@ -131,6 +131,8 @@ const OTHERS = [
   'restored mirror',
   'the mirror is lost',
   'epochs after the first',
+  'made anew',
+  'made anew from what is left: refused',
   'the brake held',
   'removals checked',
   'token requests',

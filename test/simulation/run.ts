@@ -19,6 +19,7 @@ import { Brake } from './watch/brake.ts';
 import { Calls } from './watch/calls.ts';
 import { Consumer } from './watch/consumer.ts';
 import { Endless } from './watch/endless.ts';
+import { checkMadeAnew } from './watch/made-anew.ts';
 import { Promises } from './watch/promises.ts';
 import { checkRefold } from './watch/refold.ts';
 import { Seen } from './watch/seen.ts';
@@ -241,6 +242,8 @@ class Run {
         this.#closeObserver();
         restore();
         this.#isHealing = true;
+        // What comes in its place is made of the event log alone.
+        if (of === 'nothing') this.#isLogBehind = false;
         // The event log holds everything that the mirror does not.
         if (of === 'mirror' || of === 'nothing') return;
         if (of === 'log') this.#isLogBehind = true;
@@ -485,6 +488,8 @@ class Run {
     this.#answered.check(db);
     this.#consumer.finish(db);
     if (!this.#isLogBehind) {
+      const isWhole = await checkMadeAnew(this.#machine.disk.databasePath, db, (what) => this.#fault(what));
+      this.#count(isWhole ? 'made anew' : 'made anew from what is left: refused');
       checkRefold(
         db,
         (what) => this.#fault(what),
