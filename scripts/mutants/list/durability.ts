@@ -50,6 +50,15 @@ export const DURABILITY: readonly Mutant[] = [
     first: 'simulation',
   },
   {
+    id: 'time-of-the-portion',
+    breaks:
+      'what an entry does is the same in whatever portion it is applied, so that two mirrors of one event log are equal (docs/architecture.md#the-event-log)',
+    file: 'src/store/projection.ts',
+    find: '        const report = this.#apply(row);',
+    replace: '        const report = this.#apply({ ...row, atMs: rows[0]?.atMs ?? row.atMs });',
+    first: 'simulation',
+  },
+  {
     id: 'entry-skipped',
     breaks: 'every entry of the event log is applied (docs/architecture.md#data-flow)',
     file: 'src/store/projection.ts',
