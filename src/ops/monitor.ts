@@ -93,6 +93,7 @@ export class Monitor {
     };
     const watchman = new Watchman({
       reader: store.reader,
+      writer: store.writer,
       now,
       log,
       blocked: () => operator.blocked,

@@ -53,6 +53,7 @@ test('a mirror locked for 30 s under load: 204 throughout, and equal within 10 s
   await eventually(() => statusOf(mirror.databasePath).state === 'stale', { what: 'its state says so' });
   expect((await fetch(healthUrl)).status).toBe(200);
   await sleep(Math.max(0, lockedUntilMs - performance.now()));
+  await untilLogged(mirror, ({ alarm }) => alarm === 'tables_behind', 'the alarm');
   expect(withStatus(load, 204, lockedFrom).length).toBeGreaterThan(500);
   load.stop();
   await sandbox.network.idle();

@@ -4,6 +4,7 @@ export const ALARM_KINDS = [
   'silence',
   'bad_signatures',
   'store_cannot_commit',
+  'tables_behind',
   'credentials',
   'wrong_store',
   'service_unreachable',

@@ -15,12 +15,16 @@ export interface WatchedState {
     /** Why the last one failed, if it did. */
     readonly lastError: string | null;
   };
+  /** How long an entry of the event log has waited to be applied, at least, and what is in the way, if it is known. */
+  readonly applying: { readonly behindSinceMs: number | null; readonly lastError: string | null };
   readonly held: HeldRemovals;
   readonly parkedReads: number;
 }
 
 /** A short lock or one slow write is no alarm. */
 const NO_COMMIT_MS = 10_000;
+/** A burst may leave more to apply than is applied in a moment. */
+const BEHIND_MS = 30_000;
 /** The circuit breaker opens and closes with every short failure of the store. */
 const UNREACHABLE_MS = 5 * 60_000;
 
@@ -30,6 +34,7 @@ export function judge(state: WatchedState): Finding[] {
     judgeSilence(state),
     judgeSignatures(state),
     judgeCommits(state, nowMs),
+    judgeApplying(state, nowMs),
     judgeBlocked(state, nowMs),
     judgeRemovals(state),
     judgeParked(state),
@@ -72,6 +77,16 @@ function judgeCommits({ commits }: WatchedState, nowMs: number): Finding | null 
     kind: 'store_cannot_commit',
     since: commits.lastGoodAtMs,
     message: `because of this machine or another program, the mirror cannot write its database; figures stay as they are, and deliveries are refused with 503: ${commits.lastError ?? 'the disk does not answer'}`,
+  };
+}
+
+function judgeApplying({ applying }: WatchedState, nowMs: number): Finding | null {
+  const { behindSinceMs, lastError } = applying;
+  if (behindSinceMs === null || nowMs - behindSinceMs < BEHIND_MS) return null;
+  return {
+    kind: 'tables_behind',
+    since: behindSinceMs,
+    message: `because of this machine or another program, the mirror's tables are not written; figures stay as they are, while webhooks are answered and kept in the event log: ${lastError ?? 'there is more to apply than this machine keeps up with'}`,
   };
 }
 

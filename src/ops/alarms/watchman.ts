@@ -1,6 +1,6 @@
 /** Gathers what the alarm rules need as it happens, and applies the rules once a second. */
 import type { Logger } from '../../log.ts';
-import type { StoreReader } from '../../store/store.ts';
+import type { StoreReader, StoreWriter } from '../../store/store.ts';
 import { ALARM_KINDS, nextAlarms, type Alarm, type AlarmSource } from './alarm.ts';
 import { DeliveryHistory } from './delivery-history.ts';
 import { judge, type WatchedState } from './judge.ts';
@@ -9,6 +9,7 @@ import type { HeldRemovals } from '../held-words.ts';
 
 export interface WatchmanDeps {
   readonly reader: StoreReader;
+  readonly writer: Pick<StoreWriter, 'lastSeq' | 'appliedSeq' | 'stuck'>;
   readonly now: () => number;
   readonly log: Logger;
   /** Why no request is sent to the store at present. */
@@ -38,6 +39,8 @@ export class Watchman implements AlarmSource {
   #blocked: WatchedState['blocked'] = null;
   #lastGoodAtMs: number;
   #lastCommitError: string | null = null;
+  /** The last entry of the event log at an instant; it is moved on once that is applied. */
+  #awaited: { readonly seq: number; readonly atMs: number };
   #tickedMs = performance.now();
   #alarms: readonly Alarm[] = [];
   #timer: NodeJS.Timeout | null = null;
@@ -50,6 +53,7 @@ export class Watchman implements AlarmSource {
     this.#right = new SlotCounts(MINUTE_MS, HOUR, nowMs);
     this.#listeningSinceMs = nowMs;
     this.#lastGoodAtMs = nowMs;
+    this.#awaited = { seq: deps.writer.lastSeq, atMs: nowMs };
   }
 
   get current(): readonly Alarm[] {
@@ -113,6 +117,15 @@ export class Watchman implements AlarmSource {
     }
   }
 
+  #applying(nowMs: number): WatchedState['applying'] {
+    const { lastSeq, appliedSeq, stuck } = this.#deps.writer;
+    if (appliedSeq >= this.#awaited.seq) this.#awaited = { seq: lastSeq, atMs: nowMs };
+    return {
+      behindSinceMs: appliedSeq >= lastSeq ? null : this.#awaited.atMs,
+      lastError: stuck?.message ?? null,
+    };
+  }
+
   #view(nowMs: number): WatchedState {
     const { blocked, figures } = this.#deps;
     const { held, parkedReads } = figures();
@@ -135,6 +148,7 @@ export class Watchman implements AlarmSource {
       signatures: { lastHour: counts(HOUR), lastQuarter: counts(QUARTER) },
       blocked: this.#blocked,
       commits: { lastGoodAtMs: this.#lastGoodAtMs, lastError: this.#lastCommitError },
+      applying: this.#applying(nowMs),
       held,
       parkedReads,
     };

@@ -36,6 +36,7 @@ const WELL: WatchedState = {
   signatures: signatures([0, 5], [0, 20]),
   blocked: null,
   commits: { lastGoodAtMs: NOW - 1_000, lastError: null },
+  applying: { behindSinceMs: null, lastError: null },
   held: NOTHING_HELD,
   parkedReads: 0,
 };
@@ -71,6 +72,19 @@ test.each<[string, Partial<WatchedState>, AlarmKind[], RegExp]>([
     { commits: { lastGoodAtMs: NOW - 10_000, lastError: null } },
     ['store_cannot_commit'],
     /503: the disk does not answer$/,
+  ],
+  ['a burst', { applying: { behindSinceMs: NOW - 29_999, lastError: null } }, [], /^$/],
+  [
+    'another program’s lock on the mirror',
+    { applying: { behindSinceMs: NOW - 30_000, lastError: 'database is locked' } },
+    ['tables_behind'],
+    /figures stay as they are, while webhooks are answered and kept in the event log: database is locked$/,
+  ],
+  [
+    'too much for this machine',
+    { applying: { behindSinceMs: NOW - 30_000, lastError: null } },
+    ['tables_behind'],
+    /more to apply than this machine keeps up with$/,
   ],
   [
     'the mass-removal guard',
