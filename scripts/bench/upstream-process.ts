@@ -78,9 +78,9 @@ const handlers: {
     if (sandbox === null || product === undefined) throw new Error('no catalogue is served');
     return { productId: growProduct(sandbox, { productId: product.id, variants, warehouses }).productId };
   },
-  compare({ databasePath, known }) {
+  compare({ databasePath }) {
     if (sandbox === null) throw new Error('no catalogue is served');
-    return { different: differences(databasePath, sandbox.truth, known) };
+    return { different: differences(databasePath, sandbox.truth) };
   },
   fill({ cells: count }) {
     cells = new FilledCells(count);

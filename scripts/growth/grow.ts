@@ -87,7 +87,7 @@ export async function grow(plan: Plan, onDay: (day: Day) => void): Promise<Growt
         const arrivedAtMs = dayStartMs + Math.floor(((n + 1) * DAY_MS) / prunesPerDay);
         const appended = arriving.map(({ body }) => store.writer.appendDelivery(body, arrivedAtMs));
         await Promise.race([Promise.all(appended), death.promise]);
-        await prune(store, arrivedAtMs - plan.retentionDays * DAY_MS);
+        await prune(store, arrivedAtMs, arrivedAtMs - plan.retentionDays * DAY_MS);
       }
       const { databaseBytes, walBytes, logEntries } = await store.reader.ask('stateSample');
       const ended = {
@@ -128,9 +128,9 @@ function sizeOf(path: string): number {
   return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 }
 
-async function prune({ writer }: Store, beforeMs: number): Promise<void> {
+async function prune({ writer }: Store, nowMs: number, beforeMs: number): Promise<void> {
   for (;;) {
-    const pruned = await writer.prune({ beforeMs, limit: PRUNED_AT_ONCE });
+    const pruned = await writer.prune({ nowMs, beforeMs, limit: PRUNED_AT_ONCE });
     if (rowsOf(pruned) === 0) return;
   }
 }

@@ -14,7 +14,9 @@ import type { Db } from '../../src/store/open.ts';
 import { openWriter } from '../../src/store/open-writer.ts';
 import { nameEpoch } from '../../src/store/own-mirror.ts';
 import { Projection, type BranchCounts, type Report, type Result } from '../../src/store/projection.ts';
-import type { Pruned } from '../../src/store/pruned.ts';
+import { NOTHING_PRUNED, prunedIn, type Pruned } from '../../src/store/pruned.ts';
+import { isPrunable } from '../../src/store/queries/status.ts';
+import type { PruneArgs } from '../../src/store/store.ts';
 
 export type Input =
   | { readonly kind: 'delivery'; readonly body: Uint8Array; readonly arrivedAtMs: number }
@@ -42,9 +44,11 @@ export function openBoth(path: string): Db {
 export class Writer {
   readonly log: EventLog;
   readonly projection: Projection;
+  readonly #db: Db;
 
   /** @param db as `openBoth` gives it, unless the event log is elsewhere. */
   constructor(db: Db, logDb: Db = db) {
+    this.#db = db;
     this.log = new EventLog(logDb);
     this.projection = new Projection(db, new LogReader(logDb));
   }
@@ -57,13 +61,14 @@ export class Writer {
     return this.projection.branchCounts();
   }
 
-  prune({ beforeMs, limit }: { readonly beforeMs: number; readonly limit: number }): Pruned {
+  prune({ nowMs, beforeMs, limit }: PruneArgs): Pruned {
     const belowSeq = this.projection.appliedSeq;
     const { deleted, firstSeq } = this.log.prune({ beforeMs, belowSeq, limit });
-    const args = { beforeMs, limit, firstLogSeq: firstSeq, lastLogSeq: this.lastSeq };
-    const [result] = this.commit([{ kind: 'command', name: 'prune', args }]);
+    if (!isPrunable(this.#db, { beforeMs, firstSeq })) return { ...NOTHING_PRUNED, log: deleted };
+    const entry: NewEntry = { kind: 'pruned', atMs: nowMs, beforeMs, firstSeq, limit };
+    const [result] = this.commit([{ kind: 'entry', entry }]);
     if (result?.ok !== true) throw result?.error ?? new Error('no result');
-    return { log: deleted, ...(result.value as Omit<Pruned, 'log'>) };
+    return { log: deleted, ...prunedIn((result.value as Appended).facts) };
   }
 
   /** The results are in the order of the inputs; commands run last. */

@@ -51,9 +51,11 @@ async function rebuild(options: RebuildOptions, { database }: Config): Promise<n
     process.stderr.write('stopped; nothing was changed\n');
     return EXIT.interrupted;
   }
-  const { entries, differing, unreadable, newEpoch } = rebuilt;
+  const { entries, differing, unreadable, newEpoch, rules } = rebuilt;
   if (options.json === true) {
-    process.stdout.write(`${JSON.stringify({ entries, differing, unreadable, new_epoch: newEpoch })}\n`);
+    const versions = rules.map(({ version, fromSeq }) => ({ version, from_seq: fromSeq }));
+    const json = { entries, differing, unreadable, new_epoch: newEpoch, rules: versions };
+    process.stdout.write(`${JSON.stringify(json)}\n`);
   } else {
     process.stdout.write(describe(rebuilt, isCheck, database.path));
   }
@@ -61,7 +63,7 @@ async function rebuild(options: RebuildOptions, { database }: Config): Promise<n
 }
 
 function describe(
-  { entries, differing, unreadable, newEpoch }: Rebuilt,
+  { entries, differing, unreadable, newEpoch, rules }: Rebuilt,
   isCheck: boolean,
   path: string,
 ): string {
@@ -70,6 +72,12 @@ function describe(
   else if (differing === null) lines.push(`${path} does not exist: nothing was compared`);
   else if (differing.length === 0) lines.push('every table is what the event log says');
   else lines.push(`not what the event log says: ${differing.join(', ')}`);
+  const since = rules.at(-1)?.fromSeq ?? 1;
+  if (since > 1 && differing !== null && differing.length > 0) {
+    lines.push(
+      `entries before ${since} had been applied by the rules of an earlier version, which may be why`,
+    );
+  }
   if (!isCheck) lines.push(`${path} was made anew from ${entries} entries`);
   if (newEpoch) lines.push('the next start begins a new epoch: readers of the change feed start over');
   return `${lines.join('\n')}\n`;

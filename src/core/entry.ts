@@ -140,6 +140,50 @@ export interface EpochEntry extends EntryBase {
   readonly epoch?: string;
 }
 
+export type RunKind = 'initial' | 'downtime' | 'restart' | 'scheduled' | 'operator' | 'products';
+
+/** A scan of the whole catalogue, or reads of named products. Its `seq` identifies the run. */
+export interface RunBegunEntry extends EntryBase {
+  readonly kind: 'run_begun';
+  readonly run: RunKind;
+  readonly readAfterMs: number;
+  /** Products that it is expected to read. */
+  readonly total: number;
+  /** Null: the whole catalogue. */
+  readonly productIds: readonly string[] | null;
+}
+
+export interface RunEndedEntry extends EntryBase {
+  readonly kind: 'run_ended';
+  /** Of its `run_begun`. */
+  readonly startedSeq: number;
+  /** Null: it is done. */
+  readonly error: string | null;
+  /** The catalogue was read whole. */
+  readonly fullSync: boolean;
+  readonly total: number;
+  readonly done: number;
+  readonly failed: number;
+  readonly drift: number;
+}
+
+/** The store refuses to show the product, or its reads keep failing. It stays so until a read of it succeeds. */
+export interface GivenUpEntry extends EntryBase {
+  readonly kind: 'given_up';
+  readonly productId: string;
+  readonly error: string;
+}
+
+/** Deletes at most `limit` of the oldest rows of each kind. */
+export interface PrunedEntry extends EntryBase {
+  readonly kind: 'pruned';
+  /** Runs that ended before. */
+  readonly beforeMs: number;
+  /** The first entry that is kept: what came of earlier ones goes. */
+  readonly firstSeq: number;
+  readonly limit: number;
+}
+
 export type Entry =
   | DeliveryEntry
   | ReadEntry
@@ -149,4 +193,8 @@ export type Entry =
   | DowntimeEntry
   | LookupMissedEntry
   | AllowRemovalsEntry
-  | EpochEntry;
+  | EpochEntry
+  | RunBegunEntry
+  | RunEndedEntry
+  | GivenUpEntry
+  | PrunedEntry;

@@ -56,6 +56,12 @@ export function fold(tables: Tables, entry: Entry, report: (fact: Fact) => void)
     case 'epoch':
       foldEpoch(ledger, entry);
       break;
+    case 'run_begun':
+    case 'run_ended':
+    case 'given_up':
+    case 'pruned':
+      // Not about the store's figures: store/records.ts.
+      break;
   }
   ledger.close();
 }

@@ -121,6 +121,7 @@ export class FactLog {
       case 'missing':
       case 'contested':
       case 'not_found':
+      case 'pruned':
         this.#log.debug({ seq, ...fact }, fact.kind);
     }
   }

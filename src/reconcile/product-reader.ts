@@ -1,6 +1,7 @@
 /** Reads one product and records the answer; a failure is recorded too. */
 import { fullJitterMs } from '../core/backoff.ts';
 import type { Fact } from '../core/fact.ts';
+import { GIVE_UP_FAULTS } from '../core/given-up.ts';
 import { LATEST_MS } from '../core/limits.ts';
 import type { CallOptions } from '../service/call.ts';
 import type { CatalogueClient } from '../service/client.ts';
@@ -76,21 +77,29 @@ export async function recordFailure(
   // A problem that holds everything back is not the fault of this product.
   if (kind === 'aborted' || kind === 'credentials' || kind === 'rate_limited') return false;
   const { store, now, random } = deps;
-  const attempts = ((await store.reader.ask('failureOf', { productId }))?.attempts ?? 0) + 1;
+  const before = await store.reader.ask('failureOf', { productId });
+  const attempts = before.attempts + 1;
+  // A failure while the store answers nothing is not the product's fault.
+  const faults = before.faults + (before.failedAtMs === null || answeredAtMs > before.failedAtMs ? 1 : 0);
   const policy = kind === 'contract' || kind === null ? ODD_ANSWER_RETRY : RETRY;
   const parked = kind === 'rejected';
   const retryAfterMs = error instanceof ServiceError ? (error.retryAfterMs ?? 0) : 0;
   const failedAtMs = now();
+  const message = error instanceof Error ? error.message : String(error);
+  // Once until a read succeeds, however often it fails.
+  if ((parked || faults >= GIVE_UP_FAULTS) && !before.isGivenUp) {
+    await store.writer.append({ kind: 'given_up', atMs: failedAtMs, productId, error: message });
+  }
   await store.writer.command('failRead', {
     productId,
     attempts,
+    faults,
     nextAtMs: parked
       ? LATEST_MS
       : failedAtMs + Math.max(retryAfterMs, fullJitterMs(attempts, policy, random())),
     parked,
-    error: error instanceof Error ? error.message : String(error),
+    error: message,
     failedAtMs,
-    answeredAtMs,
   });
   return parked;
 }

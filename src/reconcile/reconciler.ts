@@ -1,12 +1,12 @@
 /**
  * Everything that reads from the store: the queue, the runs, the lookups, the schedules, the repair after downtime.
  */
+import type { RunKind } from '../core/entry.ts';
 import type { Fact } from '../core/fact.ts';
 import type { Logger } from '../log.ts';
 import type { CatalogueClient } from '../service/client.ts';
 import type { TokenProvider } from '../service/token.ts';
 import { StoreError } from '../store/errors.ts';
-import type { RunKind } from '../store/commands.ts';
 import type { Run } from '../store/queries/runs.ts';
 import type { Store } from '../store/store.ts';
 import { Lookups } from './lookups.ts';
@@ -129,6 +129,7 @@ export class Reconciler {
       const atMs = now();
       await store.writer.append({ kind: 'downtime', atMs, downSinceMs: atMs - silenceMs }, onNoted);
     } else onNoted();
+    await store.writer.command('settle', undefined);
     // A first read that an earlier life began goes on beside what this silence asks for, and comes before it: what it
     // has not read yet is not in the mirror at all.
     const lastFullSyncAtMs = await store.reader.ask('lastFullSync');

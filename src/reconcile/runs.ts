@@ -1,6 +1,7 @@
 /** The life of a run: begun once, scanned, followed until every product of it is read, and ended. */
+import type { RunKind } from '../core/entry.ts';
 import type { Logger } from '../log.ts';
-import type { RunKind } from '../store/commands.ts';
+import type { NewEntry } from '../store/event-log/entries.ts';
 import { RUN_PRIORITY } from '../store/queries/queue.ts';
 import type { Run } from '../store/queries/runs.ts';
 import type { Store } from '../store/store.ts';
@@ -47,16 +48,15 @@ export async function beginCatalogueRun(deps: RunDeps, kind: RunKind): Promise<R
     }
   }
   const startedAtMs = now();
-  const id = await store.writer.command('createRun', {
-    kind,
-    startedAtMs,
+  const run = await beginRun(store, {
+    run: kind,
+    atMs: startedAtMs,
     readAfterMs: startedAtMs + (AFTER_SILENCE.has(kind) ? REPLICA_LAG_MS : 0),
-    startedSeq: store.writer.lastSeq,
     total: (await store.reader.ask('liveCounts')).products,
     productIds: null,
   });
-  log.info({ runId: id, kind }, 'reading the whole catalogue');
-  return loadRun(store, id);
+  log.info({ runId: run.id, kind }, 'reading the whole catalogue');
+  return run;
 }
 
 /** Begins reads of these products. */
@@ -70,16 +70,15 @@ export async function beginProductRun(deps: RunDeps, productIds: readonly string
     productIds,
     variantIds: [],
   });
-  const id = await store.writer.command('createRun', {
-    kind: 'products',
-    startedAtMs,
+  const run = await beginRun(store, {
+    run: 'products',
+    atMs: startedAtMs,
     readAfterMs: startedAtMs,
-    startedSeq: store.writer.lastSeq,
     total: productIds.length,
     productIds,
   });
-  log.info({ runId: id, products: productIds.length }, 'reading products at an operator’s request');
-  return loadRun(store, id);
+  log.info({ runId: run.id, products: productIds.length }, 'reading products at an operator’s request');
+  return run;
 }
 
 /**
@@ -119,17 +118,28 @@ async function absenceIn(store: Store, { productIds }: Run): Promise<string | nu
 }
 
 export async function endRun({ store, now }: RunDeps, run: Run, error: string | null): Promise<void> {
-  await store.writer.command('finishRun', {
-    id: run.id,
-    state: error === null ? 'done' : 'failed',
+  const { id, startedSeq, productIds } = run;
+  const { total, done, failed, drift } = (await store.reader.ask('runById', { id })) ?? run;
+  await store.writer.append({
+    kind: 'run_ended',
     atMs: now(),
+    startedSeq,
     error,
-    fullSync: error === null && run.productIds === null,
+    fullSync: error === null && productIds === null,
+    total,
+    done,
+    failed,
+    drift,
   });
 }
 
-async function loadRun(store: Store, id: number): Promise<Run> {
-  const run = await store.reader.ask('runById', { id });
-  if (run === null) throw new Error(`run ${id} is not in the database although it was just committed`);
+async function beginRun(
+  store: Store,
+  begun: Omit<Extract<NewEntry, { kind: 'run_begun' }>, 'kind'>,
+): Promise<Run> {
+  const { seq } = await store.writer.append({ kind: 'run_begun', ...begun });
+  // Runs begin one after the other.
+  const [run] = await store.reader.ask('latestRuns', { limit: 1 });
+  if (run?.startedSeq !== seq) throw new Error(`the run of entry ${seq} is not in the database`);
   return run;
 }

@@ -1,8 +1,8 @@
-/** The tables that the rules write: what the event log alone decides, so that two mirrors of one log are equal in them. */
+/** What the event log alone decides, so that two mirrors of one log are equal in it. */
 import { createHash } from 'node:crypto';
 import type { Db } from './open.ts';
 
-/** Each in an order of its own. */
+/** The tables that the rules write, each in an order of its own. */
 export const FOLDED = [
   'cells ORDER BY variant_id, warehouse_id',
   'variants ORDER BY variant_id',
@@ -15,14 +15,43 @@ export const FOLDED = [
   'mirror_state',
 ] as const;
 
-/** Of each table, by its name: equal when all rows are. */
-export function digestsOf(db: Db): Map<string, string> {
-  return new Map(FOLDED.map((from) => [from.split(' ', 1)[0] ?? from, digestOf(db, from)]));
+/** What triggers count of them. A product whose levels came and went within one transaction has no row, or a zero. */
+const COUNTED = {
+  live_counts: 'SELECT * FROM live_counts',
+  product_cells: 'SELECT * FROM product_cells WHERE cells <> 0 ORDER BY product_id',
+};
+
+/**
+ * What entries write beside the rules. Left out is what the process notes for itself: how far a run under way has
+ * come, the heartbeat, when failed reads are tried again (`read_failures`), what another program has written
+ * (`hand_edits`); and the epoch, which every start compares with the event log's.
+ */
+const RECORDED = {
+  runs: `SELECT id, kind, state, started_at_ms, finished_at_ms, read_after_ms, product_ids_json, started_seq, error,
+      iif(state = 'running', 0, total), iif(state = 'running', 0, done), iif(state = 'running', 0, failed),
+      iif(state = 'running', 0, drift)
+    FROM runs ORDER BY id`,
+  given_up_reads: 'SELECT * FROM given_up_reads ORDER BY product_id',
+  service_state: 'SELECT last_full_sync_at_ms, pruned_change_seq FROM service_state',
+};
+
+const RULED = Object.fromEntries(
+  FOLDED.map((from) => [from.split(' ', 1)[0] ?? from, `SELECT * FROM ${from}`]),
+);
+
+/**
+ * Of each table, by its name: equal when all rows are.
+ *
+ * @param withRecords not of a log that an earlier version began, which did not log them.
+ */
+export function digestsOf(db: Db, withRecords = true): Map<string, string> {
+  const tables = { ...RULED, ...COUNTED, ...(withRecords ? RECORDED : {}) };
+  return new Map(Object.entries(tables).map(([table, select]) => [table, digestOf(db, select)]));
 }
 
-function digestOf(db: Db, from: string): string {
+function digestOf(db: Db, select: string): string {
   const digest = createHash('sha256');
-  for (const row of db.prepare<[], unknown[]>(`SELECT * FROM ${from}`).raw().iterate()) {
+  for (const row of db.prepare<[], unknown[]>(select).raw().iterate()) {
     digest.update(`${JSON.stringify(row)}\n`);
   }
   return digest.digest('hex');

@@ -6,16 +6,18 @@ import type { Place } from './event-log/event-log.ts';
 import type { LogClient } from './event-log/log-client.ts';
 import type { BranchCounts } from './projection.ts';
 import type { ProjectionClient } from './projection-client.ts';
-import type { Pruned } from './pruned.ts';
-import type { AppliedEntry, ApplyListener, StoreWriter } from './store.ts';
+import { NOTHING_PRUNED, prunedIn, type Pruned } from './pruned.ts';
+import type { AppliedEntry, ApplyListener, PruneArgs, StoreReader, StoreWriter } from './store.ts';
 
 export class MirrorWriter implements StoreWriter {
   readonly #log: LogClient;
   readonly #projection: ProjectionClient;
+  readonly #reader: StoreReader;
 
-  constructor(log: LogClient, projection: ProjectionClient) {
+  constructor(log: LogClient, projection: ProjectionClient, reader: StoreReader) {
     this.#log = log;
     this.#projection = projection;
+    this.#reader = reader;
   }
 
   get lastSeq(): number {
@@ -61,12 +63,14 @@ export class MirrorWriter implements StoreWriter {
     return this.#log.beat(atMs);
   }
 
-  /** The entries first: the tables keep what came of those that are left. */
-  async prune({ beforeMs, limit }: { beforeMs: number; limit: number }): Promise<Pruned> {
+  /** The entries first: the tables keep what came of those that are left. Where nothing goes, no entry says so. */
+  async prune({ nowMs, beforeMs, limit }: PruneArgs): Promise<Pruned> {
     const belowSeq = this.#projection.appliedSeq;
     const { deleted, firstSeq } = await this.#log.prune({ beforeMs, belowSeq, limit });
-    const bounds = { firstLogSeq: firstSeq, lastLogSeq: this.#log.lastSeq };
-    return { log: deleted, ...(await this.command('prune', { beforeMs, limit, ...bounds })) };
+    const bounds = { beforeMs, firstSeq };
+    if (!(await this.#reader.ask('isPrunable', bounds))) return { ...NOTHING_PRUNED, log: deleted };
+    const { facts } = await this.append({ kind: 'pruned', atMs: nowMs, ...bounds, limit });
+    return { log: deleted, ...prunedIn(facts) };
   }
 
   branchCounts(): Promise<BranchCounts> {

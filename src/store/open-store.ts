@@ -8,7 +8,7 @@ import type { Outcome } from './outcome.ts';
 import { ProjectionClient, type ApplyNews } from './projection-client.ts';
 import type { ToReader } from './read-loop.ts';
 import { ReaderClient } from './reader-client.ts';
-import type { Store } from './store.ts';
+import type { Store, StoreReader } from './store.ts';
 import { startThread, type Thread } from './thread.ts';
 import type { StoreNews } from './upkeep.ts';
 
@@ -73,9 +73,10 @@ export async function openStore(
     await log.close();
   };
   let closed: Promise<void> | null = null;
+  const asked: StoreReader = { ask: (name, ...args) => opened.then(() => reader.ask(name, ...args)) };
   return {
-    writer: new MirrorWriter(log, projection),
-    reader: { ask: (name, ...args) => opened.then(() => reader.ask(name, ...args)) },
+    writer: new MirrorWriter(log, projection, asked),
+    reader: asked,
     life: log.life,
     opened,
     leave: () => projection.leave(),

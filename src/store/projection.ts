@@ -13,6 +13,7 @@ import { decodeEntry, readDelivery, type LogRow } from './event-log/entries.ts';
 import type { LogReader } from './event-log/read-log.ts';
 import { failureOf } from './explain.ts';
 import type { Db } from './open.ts';
+import { prepareRecords } from './records.ts';
 import { SqliteTables } from './sqlite-tables.ts';
 
 /** What the mirror writes beside the projection. */
@@ -51,6 +52,7 @@ export class Projection {
   readonly #log: LogReader;
   readonly #tables: SqliteTables;
   readonly #commands: Commands;
+  readonly #record: ReturnType<typeof prepareRecords>;
   readonly #counts = new Map<string, number>();
   /** Changes when another program has written, such as a person in a SQL shell. */
   readonly #dataVersion;
@@ -76,6 +78,7 @@ export class Projection {
     };
     this.#tables = new SqliteTables(db);
     this.#commands = prepareCommands(db);
+    this.#record = prepareRecords(db);
     this.#appliedSeq = this.#whereToGoOn();
   }
 
@@ -199,11 +202,7 @@ export class Projection {
     this.#continues(row);
     const entry = decodeEntry(row, (productId) => this.#tables.product(productId)?.detailJson ?? null);
     const { seq } = row;
-    if (entry.kind === 'read') this.#commands.clearFailure({ productId: entry.productId });
-    if (entry.kind === 'epoch' && entry.epoch !== undefined) {
-      this.#commands.beginEpoch({ epoch: entry.epoch, atMs: entry.atMs });
-    }
-    const facts = this.#fold(entry);
+    const facts = [...this.#record(entry), ...this.#fold(entry)];
     const detailLost = row.kind === 'read' && entry.kind !== 'read';
     return facts.length === 0 && !detailLost ? null : { seq, facts, detailLost, failed: null };
   }

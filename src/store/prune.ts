@@ -31,9 +31,11 @@ export async function pruneDatabase(path: string, options: PruneOptions): Promis
   try {
     // Either waits while another program holds the mirror's lock.
     await Promise.race([store.opened, died.promise, stopped]);
+    // The clock may have been set back since: the next start goes on from the last entry.
+    const nowMs = Math.max(Date.now(), store.life.aliveAtMs ?? 0, store.life.lastAtMs ?? 0);
     let pruned = NOTHING_PRUNED;
     while (!interrupted.aborted) {
-      const args = { beforeMs: options.beforeMs, limit: AT_ONCE };
+      const args = { nowMs, beforeMs: options.beforeMs, limit: AT_ONCE };
       const pruning = store.writer.prune(args);
       const deleted = await Promise.race([pruning, died.promise, stopped]);
       if (deleted === null) {

@@ -6,7 +6,7 @@ import { setImmediate as breathe } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import { StoreError } from './errors.ts';
 import { encodeEpoch } from './event-log/encode-epoch.ts';
-import { EventLog } from './event-log/event-log.ts';
+import { EventLog, type RulesPeriod } from './event-log/event-log.ts';
 import { eventLogPath, openLogForAppending, openLogForReading } from './event-log/open-log.ts';
 import { LogReader } from './event-log/read-log.ts';
 import { findFile } from './file-identity.ts';
@@ -37,6 +37,8 @@ export interface Rebuilt {
   readonly unreadable: string | null;
   /** The feed of before was another: readers start over. */
   readonly newEpoch: boolean;
+  /** Which versions of the rules had applied the entries; this one has applied them all again. */
+  readonly rules: readonly RulesPeriod[];
 }
 
 /** What the mirror of before says. */
@@ -45,8 +47,8 @@ interface Before {
   readonly digests: ReadonlyMap<string, string>;
 }
 
-/** Tables that the mirror keeps beside the projection. */
-const BESIDE = ['runs', 'read_failures'];
+/** What a log that an earlier version began does not tell. */
+const UNTOLD = ['runs', 'given_up_reads', 'read_failures'];
 
 /**
  * @returns null when interrupted: nothing was changed.
@@ -62,19 +64,21 @@ export async function rebuildMirror(path: string, options: RebuildOptions): Prom
   const logDb = openLogForReading(logPath);
   try {
     refuseHoles(logDb, logPath);
-    const before = options.check ? readBefore(path) : readIfReadable(path);
+    const { rules } = new EventLog(logDb).history();
+    const isWhole = rules[0]?.fromSeq === 1;
+    const before = options.check ? readBefore(path, isWhole) : readIfReadable(path, isWhole);
     // After the mirror was read: a running one may be behind what is read here, and never ahead.
     logDb.exec('BEGIN');
-    const differing = await makeDraft(draft, logDb, path, before, options);
+    const differing = await makeDraft(draft, logDb, path, before, isWhole, options);
     if (options.interrupted.aborted) return null;
     const entries = new EventLog(logDb).lastSeq;
     logDb.exec('COMMIT');
     const unreadable = typeof before === 'string' ? before : null;
-    if (options.check) return { entries, differing, unreadable, newEpoch: false };
-    const newEpoch = differing?.some((table) => !UNSEEN.has(table)) ?? false;
+    if (options.check) return { entries, differing, unreadable, newEpoch: false, rules };
+    const newEpoch = differing?.some((table) => COPIED.has(table)) ?? false;
     if (newEpoch && before !== null && typeof before === 'object') beginEpoch(logPath, before, options.nowMs);
     putInPlace(draft, path);
-    return { entries, differing, unreadable, newEpoch };
+    return { entries, differing, unreadable, newEpoch, rules };
   } finally {
     logDb.close();
     for (const suffix of ['', '-journal', '-wal', '-shm']) rmSync(draft + suffix, { force: true });
@@ -82,8 +86,10 @@ export async function rebuildMirror(path: string, options: RebuildOptions): Prom
   }
 }
 
-/** No reader holds a copy of these: where others differ, readers have been told what is not so. */
-const UNSEEN: ReadonlySet<string> = new Set(['obligations', 'gaps', 'quarantine']);
+/** Readers hold copies of these: where they differ, readers have been told what is not so. */
+const COPIED: ReadonlySet<string> = new Set([
+  ...['cells', 'variants', 'products', 'product_details', 'changes', 'mirror_state'],
+]);
 
 /** @throws Error when entries are missing. */
 function refuseHoles(logDb: Db, logPath: string): void {
@@ -109,22 +115,22 @@ function refuseHoles(logDb: Db, logPath: string): void {
 }
 
 /** @returns null: there is none. @throws StoreError */
-function readBefore(path: string): Before | null {
+function readBefore(path: string, isWhole: boolean): Before | null {
   if (!existsSync(path)) return null;
   const db = openReader(path);
   try {
     refuseNoMirror(path, db);
     refuseOlderSchema(path, db);
-    return db.transaction(() => ({ position: positionIn(db), digests: digestsOf(db) }))();
+    return db.transaction(() => ({ position: positionIn(db), digests: digestsOf(db, isWhole) }))();
   } finally {
     db.close();
   }
 }
 
 /** @returns the reason when the file cannot be read, for which it is to be replaced. */
-function readIfReadable(path: string): Before | string | null {
+function readIfReadable(path: string, isWhole: boolean): Before | string | null {
   try {
-    return readBefore(path);
+    return readBefore(path, isWhole);
   } catch (error) {
     // Another program's file, or one of another version, is not replaced.
     if (error instanceof StoreError && error.kind !== 'damaged') throw error;
@@ -138,6 +144,7 @@ async function makeDraft(
   logDb: Db,
   path: string,
   before: Before | string | null,
+  isWhole: boolean,
   { check, onProgress, interrupted }: RebuildOptions,
 ): Promise<string[] | null> {
   const db = openWriter(draft);
@@ -166,11 +173,11 @@ async function makeDraft(
       }
       await applyTo(position.appliedSeq);
       if (interrupted.aborted) return null;
-      const made = digestsOf(db);
+      const made = digestsOf(db, isWhole);
       differing = [...digests]
         .filter(([table, digest]) => made.get(table) !== digest)
         .map(([table]) => table);
-      if (!check) takeBeside(db, path);
+      if (!check && !isWhole) takeUntold(db, path);
     }
     if (!check) await applyTo(lastSeq);
     db.pragma('wal_checkpoint(TRUNCATE)');
@@ -180,14 +187,15 @@ async function makeDraft(
   }
 }
 
-/** What the mirror knows of its own runs is not in the event log. */
-function takeBeside(db: Db, path: string): void {
+function takeUntold(db: Db, path: string): void {
   db.prepare('ATTACH ? AS before').run(path);
   db.transaction(() => {
-    for (const table of BESIDE) db.exec(`INSERT INTO main.${table} SELECT * FROM before.${table}`);
+    for (const table of UNTOLD) {
+      db.exec(`DELETE FROM main.${table}; INSERT INTO main.${table} SELECT * FROM before.${table}`);
+    }
     db.exec(
-      `UPDATE main.service_state SET (alive_at_ms, last_full_sync_at_ms) =
-         (SELECT alive_at_ms, last_full_sync_at_ms FROM before.service_state)`,
+      `UPDATE main.service_state SET (last_full_sync_at_ms, pruned_change_seq) =
+         (SELECT last_full_sync_at_ms, pruned_change_seq FROM before.service_state)`,
     );
   })();
   db.exec('DETACH before');

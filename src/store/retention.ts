@@ -42,7 +42,7 @@ export function createRetention({ writer, now, log, retentionDays }: RetentionDe
   let timer: NodeJS.Timeout | undefined;
   let stopped = false;
   const deleteSome = (days: number): Promise<Pruned> =>
-    writer.prune({ beforeMs: now() - days * DAY_MS, limit: AT_ONCE });
+    writer.prune({ nowMs: now(), beforeMs: now() - days * DAY_MS, limit: AT_ONCE });
 
   let onSchedule = NOTHING_PRUNED;
   const again = (ms: number): void => {

@@ -253,7 +253,7 @@ export const productCells = sqliteTable('product_cells', {
   cells: integer('cells').notNull(),
 });
 
-/** The running mirror's own record, not part of the projection. */
+/** State besides that of the rules. The heartbeat is the running mirror's own; entries tell the rest. */
 export const serviceState = sqliteTable(
   'service_state',
   {
@@ -319,6 +319,9 @@ export const ownWrite = sqliteTable(
 
 /** Products of which another program has written rows: noted by triggers, re-read, and forgotten then. */
 export const handEdits = sqliteTable('hand_edits', { productId: text('product_id').primaryKey() });
+
+/** Products whose reads the store refuses, or that kept failing, until one succeeds. They are tried, but nothing waits for them. */
+export const givenUpReads = sqliteTable('given_up_reads', { productId: text('product_id').primaryKey() });
 
 /**
  * Reads that failed, until one succeeds: when to try again. Parked: refused by the store, so not before a schedule or

@@ -19,6 +19,13 @@ export interface AppliedEntry {
   readonly facts: readonly Fact[];
 }
 
+export interface PruneArgs {
+  readonly nowMs: number;
+  /** Older rows go. */
+  readonly beforeMs: number;
+  readonly limit: number;
+}
+
 export interface StoreWriter {
   /** Resolves once the delivery is on disk, in the event log. @throws StoreError when it could not be committed. */
   appendDelivery(body: Uint8Array, arrivedAtMs: number): Promise<Place>;
@@ -28,7 +35,7 @@ export interface StoreWriter {
   /** The heartbeat. Resolves once the event log has it: a delivery could be kept now. @throws StoreError */
   beat(atMs: number): Promise<void>;
   /** Deletes at most `limit` of the oldest rows of each kind. @throws StoreError */
-  prune(args: { readonly beforeMs: number; readonly limit: number }): Promise<Pruned>;
+  prune(args: PruneArgs): Promise<Pruned>;
   /** The last position of the event log known to be on disk. */
   readonly lastSeq: number;
   /** The last position that the tables hold. */

@@ -76,17 +76,8 @@ class Shop {
 
   /** Read whole, and kept by a process: for as long as the test takes. */
   isServed(): void {
-    const full = {
-      id: 0,
-      state: 'done',
-      atMs: this.#nowMs - 3 * DAY_MS + MINUTE_MS,
-      error: null,
-      fullSync: true,
-    };
-    this.#writer.commit(
-      { kind: 'command', name: 'finishRun', args: full },
-      { kind: 'command', name: 'alive', args: { atMs: Date.now() + MINUTE_MS } },
-    );
+    this.#writer.endRun(0, { atMs: this.#nowMs - 3 * DAY_MS + MINUTE_MS, fullSync: true });
+    this.#writer.commit({ kind: 'command', name: 'alive', args: { atMs: Date.now() + MINUTE_MS } });
   }
 }
 

@@ -1,6 +1,8 @@
 /** The API: described as it answers, filtered and paged over the views, and refusing by name what it does not know. */
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { beforeEach, expect, test } from 'vitest';
+import { createLog } from '../../src/log.ts';
+import { endRun } from '../../src/reconcile/runs.ts';
 import { checkAnswer } from '../contract/openapi.ts';
 import { newStore, type OpenedStore } from '../reconcile/mirror.ts';
 import { delivery, detail, item, readEntry, T0 } from '../store/mirror-file.ts';
@@ -287,7 +289,8 @@ test('runs, the latest first, one of them, and its end', async () => {
   for (const id of ['9', 'x', '0', '%00', '9'.repeat(20)]) {
     expect((await get(`/api/runs/${id}`, '/api/runs/{id}')).status, id).toBe(404);
   }
-  await store.writer.command('finishRun', { id: 2, state: 'done', atMs: T0, error: null, fullSync: false });
+  const run = (await store.reader.ask('runById', { id: 2 }))!;
+  await endRun({ store, now: () => T0, log: createLog('silent') }, run, null);
   const { text } = await ops.ask('/api/runs/2/stream');
   expect(text).toMatch(/^event: run\ndata: \{"run_id":2,.*"state":"done".*\}\n\n$/);
   expect((await get('/api/rejected')).body).toEqual({ rejected: [] });

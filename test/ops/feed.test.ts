@@ -119,7 +119,7 @@ test('who must start over is told so: another epoch, pruned changes, a number ne
   expect((await changes(ops, `after=${last}`)).status).toBe(200);
   expect((await changes(ops, 'after=0')).status).toBe(200);
 
-  await store.writer.prune({ beforeMs: T0 + 3, limit: 100 });
+  await store.writer.prune({ nowMs: Date.now(), beforeMs: T0 + 3, limit: 100 });
   expect(seqsIn(store)[0]).toBe(fourth);
   await refused('after=0', 410, 'pruned');
   await refused(`after=${second - 1}`, 410, 'pruned');
@@ -141,7 +141,7 @@ test('who has seen all that was pruned goes on, also where only numbers without 
   const reader = new EventReader(`${ops.url}/api/changes/stream?after=${pruned}`);
   await eventually(() => reader.events.length > 0, { what: 'the stream' });
   await read('Second', T0 + 60_000);
-  await store.writer.prune({ beforeMs: T0 + 90_000, limit: 100 });
+  await store.writer.prune({ nowMs: Date.now(), beforeMs: T0 + 90_000, limit: 100 });
   expect(seqsIn(store)).toEqual([]);
   await read('Third', T0 + 120_000);
   const [{ seq }] = store.rows<{ seq: number }>('SELECT last_seq AS seq FROM mirror_status') as [

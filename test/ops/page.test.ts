@@ -5,7 +5,7 @@ import type { Operator } from '../../src/ops/operator.ts';
 import { RejectedLog } from '../../src/ops/rejected.ts';
 import { StateSampler } from '../../src/ops/state-sampler.ts';
 import { LiveTimeline } from '../../src/ops/timeline.ts';
-import { beginCatalogueRun } from '../../src/reconcile/runs.ts';
+import { beginCatalogueRun, endRun } from '../../src/reconcile/runs.ts';
 import { log, newStore, type OpenedStore } from '../reconcile/mirror.ts';
 import { delivery, detail, item, readEntry } from '../store/mirror-file.ts';
 import { startOps, TOKEN, type Ops } from './harness.ts';
@@ -131,6 +131,7 @@ test('a mirror that is stale because products are refused says that, and not tha
        VALUES (?, 1, 1, 0, 1, '403 access_denied', 1)`,
       id,
     );
+    await store.writer.append({ kind: 'given_up', atMs: 1, productId: id, error: '403 access_denied' });
   }
   await store.writer.append({
     kind: 'oblige',
@@ -436,19 +437,15 @@ test('lists runs, and shows one with its bar; without scripts it loads itself ag
   const store = newStore();
   const ops = await startOps(store);
   await read(store, 5, 100);
-  const { id } = await beginCatalogueRun({ store, now: () => Date.now() - 4_000, log }, 'operator');
+  const deps = { store, now: () => Date.now() - 4_000, log };
+  const run = await beginCatalogueRun(deps, 'operator');
+  const { id } = run;
   await store.writer.command('progressRun', { id, total: 8, done: 2, failed: 0 });
   const page = await show(ops, `/runs/${id}`);
   expect(page).toContain('<noscript><meta http-equiv="refresh" content="3"');
   expect(page).toMatch(/<progress\s+max="8"\s+value="2"/);
   expect(words(page)).toMatch(/0\.5 products per second, about 12 s left/);
-  await store.writer.command('finishRun', {
-    id,
-    state: 'done',
-    atMs: Date.now(),
-    error: null,
-    fullSync: true,
-  });
+  await endRun(deps, run, null);
   expect(await show(ops, `/runs/${id}`)).not.toContain('http-equiv');
   expect(words(await show(ops, '/runs'))).toMatch(/Full resync 1 done .* 2 of 8/);
   for (const path of ['/runs/99', '/runs/x']) expect((await ops.ask(path)).status).toBe(404);

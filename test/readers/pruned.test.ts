@@ -20,13 +20,7 @@ for (const name of NAMES) {
         withinMs: 30_000,
       });
       const writer = new DirectWriter(writerDb(path));
-      const prune = (): void => {
-        const { log, projection } = writer.writer;
-        const what = { beforeMs: Date.now() * 2, limit: 1_000 };
-        const { firstSeq } = log.prune({ ...what, belowSeq: projection.appliedSeq });
-        const args = { ...what, firstLogSeq: firstSeq, lastLogSeq: log.lastSeq };
-        writer.commit({ kind: 'command', name: 'prune', args });
-      };
+      const prune = (): void => void writer.prune(Date.now() * 2, 1_000);
       const both = detail('10', [
         { id: '100', levels: { 1: 5, 2: 1 } },
         { id: '101', levels: { 1: 3 } },

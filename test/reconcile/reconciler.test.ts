@@ -51,12 +51,12 @@ test('a refused product is tried once on the operator’s word, however long the
   await untilEnds(await resync());
   expect(timesAsked()).toBe(1);
 
-  const command = store.writer.command.bind(store.writer);
-  store.writer.command = (async (name: 'createRun', args: never) => {
+  const append = store.writer.append.bind(store.writer);
+  store.writer.append = async (entry, onStored) => {
     // Time enough to read a product that is due already.
-    if (name === 'createRun') await new Promise((resolve) => setTimeout(resolve, 500));
-    return command(name, args);
-  }) as typeof command;
+    if (entry.kind === 'run_begun') await new Promise((resolve) => setTimeout(resolve, 500));
+    return append(entry, onStored);
+  };
   await untilEnds(await resync());
   expect(timesAsked()).toBe(2);
 });

@@ -56,8 +56,8 @@ const READ_FAULTS: Record<ReadFault, true> = {
 
 const DISK_FAULTS: Record<DiskFault, true> = { locked: true, full: true, unsynced: true };
 
-/** The other store is a test's own: here the service stays one store. */
-const FACTS: Record<Exclude<Fact['kind'], 'change' | 'level' | 'wrong_store'>, true> = {
+/** The other store is a test's own: here the service stays one store. And nothing here grows old enough to be pruned. */
+const FACTS: Record<Exclude<Fact['kind'], 'change' | 'level' | 'wrong_store' | 'pruned'>, true> = {
   gap_opened: true,
   gap_closed: true,
   gap_proved: true,

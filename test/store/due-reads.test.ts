@@ -1,4 +1,5 @@
 /** What is read next (docs/architecture.md#queue). */
+import type { RunKind } from '../../src/core/entry.ts';
 import { LATEST_MS } from '../../src/core/limits.ts';
 import { describe, expect, test } from 'vitest';
 import type { Obligation } from '../../src/core/model.ts';
@@ -37,14 +38,12 @@ function oblige(db: Db, productId: string, over: Partial<Obligation> = {}): void
 }
 
 function failed(writer: DirectWriter, productId: string, nextAtMs: number, parked = false): void {
-  const args = { productId, attempts: 1, nextAtMs, parked, error: 'x', failedAtMs: T0, answeredAtMs: 0 };
+  const args = { productId, attempts: 1, faults: 1, nextAtMs, parked, error: 'x', failedAtMs: T0 };
   writer.commit({ kind: 'command', name: 'failRead', args });
 }
 
-function run(writer: DirectWriter, kind: string, readAfterMs: number): number {
-  const args = { kind, startedAtMs: T0, readAfterMs, startedSeq: 0, total: 0, productIds: null };
-  const [result] = writer.commit({ kind: 'command', name: 'createRun', args });
-  return result?.ok === true ? (result.value as number) : 0;
+function run(writer: DirectWriter, kind: RunKind, readAfterMs: number): number {
+  return writer.beginRun({ run: kind, readAfterMs });
 }
 
 const due = (db: Db, limit = 100, exclude: readonly string[] = []): string[] =>
@@ -185,10 +184,7 @@ describe('a walk through the catalogue', () => {
     expect(due(writer.db)).toEqual(['7', '1']);
     run(writer, 'operator', T0 + 100);
     expect(due(writer.db)).toEqual(['1', '2', '7']);
-    for (const id of [scheduled, scheduled + 1]) {
-      const args = { id, state: 'done', atMs: T0, error: null, fullSync: false };
-      writer.commit({ kind: 'command', name: 'finishRun', args });
-    }
+    for (const id of [scheduled, scheduled + 1]) writer.endRun(id);
     expect(due(writer.db)).toEqual(['7']);
   });
 });

@@ -109,38 +109,11 @@ function mirror(): Case & { readonly before: Life } {
     writer.read('10', detail('10', [{ id: '100', levels: { 1: 5, 2: 7 } }]), T0);
     writer.read('11', detail('11', [{ id: '110', levels: { 1: 3 } }]), T0);
     expect(unsuspected(writer.db)).toContain('110');
-    writer.commit(
-      {
-        kind: 'command',
-        name: 'failRead',
-        args: {
-          productId: '12',
-          attempts: 1,
-          nextAtMs: T0,
-          parked: true,
-          error: 'refused',
-          failedAtMs: T0,
-          answeredAtMs: T0,
-        },
-      },
-      {
-        kind: 'command',
-        name: 'createRun',
-        args: {
-          kind: 'operator',
-          startedAtMs: T0,
-          readAfterMs: T0,
-          startedSeq: 1,
-          total: 1,
-          productIds: null,
-        },
-      },
-      {
-        kind: 'command',
-        name: 'finishRun',
-        args: { id: 9, state: 'done', atMs: T0, error: null, fullSync: true },
-      },
-    );
+    const refused = { productId: '12', attempts: 1, faults: 1, nextAtMs: T0, parked: true, error: 'refused' };
+    writer.commit({ kind: 'command', name: 'failRead', args: { ...refused, failedAtMs: T0 } });
+    writer.append({ kind: 'given_up', atMs: T0, productId: '12', error: 'refused' });
+    writer.beginRun({ run: 'operator' });
+    writer.endRun(9, { fullSync: true });
     writer.writer.log.beat(T0);
     deliver('101')(writer);
   });

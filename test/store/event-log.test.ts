@@ -123,8 +123,10 @@ test('the oldest go first, as many as are asked, none that is not applied, and n
   expect(log.prune({ beforeMs: T0 + 3, belowSeq: 99, limit: 2 })).toEqual({ deleted: 2, firstSeq: 3 });
   expect(log.prune({ beforeMs: T0 + 4, belowSeq: 4, limit: 9 })).toEqual({ deleted: 1, firstSeq: 4 });
   expect(seqs()).toEqual([4, 5, 6]);
-  expect(log.prune({ beforeMs: T0 + 99, belowSeq: 99, limit: 9 })).toEqual({ deleted: 2, firstSeq: 6 });
-  expect(log.prune({ beforeMs: T0 + 99, belowSeq: 99, limit: 9 })).toEqual({ deleted: 0, firstSeq: 6 });
+  expect(log.prune({ beforeMs: T0 + 99, belowSeq: 5, limit: 9 })).toEqual({ deleted: 1, firstSeq: 5 });
+  expect(log.prune({ beforeMs: T0 + 99, belowSeq: 6, limit: 9 })).toEqual({ deleted: 1, firstSeq: 7 });
+  expect(log.prune({ beforeMs: T0 + 5, belowSeq: 6, limit: 9 })).toEqual({ deleted: 0, firstSeq: 6 });
+  expect(seqs()).toEqual([6]);
   db.close();
   expect(openLog(path).log.append([arrived('new')])).toEqual([{ seq: 7, duplicate: false }]);
 });
@@ -182,7 +184,30 @@ test('an epoch begins above what was given out, and knows what it followed', () 
     file,
     aliveAtMs: null,
     lastAtMs: T0 + 10,
+    rules: [],
   });
   expect(values(db, 'SELECT seq FROM log ORDER BY seq')).toEqual([1, 41]);
   expect(log.append([arrived('b')])).toEqual([{ seq: 42, duplicate: false }]);
+});
+
+test('it notes from which entry on which version of the rules applied, once each', () => {
+  const { log } = openLog();
+  log.noteRules(4);
+  log.append([arrived('a'), arrived('b')]);
+  log.noteRules(4);
+  log.noteRules(5);
+  expect(log.history().rules).toEqual([
+    { version: 4, fromSeq: 1 },
+    { version: 5, fromSeq: 3 },
+  ]);
+});
+
+test('one that was begun before the rules were noted says nothing of its first entries', () => {
+  const first = openLog();
+  first.log.append([arrived('a')]);
+  first.db.exec('ALTER TABLE history DROP COLUMN rules; PRAGMA user_version = 1');
+  first.db.close();
+  const { log } = openLog(first.path);
+  log.noteRules(1);
+  expect(log.history().rules).toEqual([{ version: 1, fromSeq: 2 }]);
 });

@@ -1,6 +1,6 @@
 /** The questions behind metrics and alarms. */
 import { expect, test } from 'vitest';
-import type { NewRun } from '../../src/store/commands.ts';
+import type { RunKind } from '../../src/core/entry.ts';
 import { queries } from '../../src/store/queries/index.ts';
 import { delivery, detail, DirectWriter, item, T0 } from './mirror-file.ts';
 
@@ -27,25 +27,17 @@ test('a sample is the status, and what the files say of their size', () => {
 test('runs by how they ended, from the oldest one under way on', () => {
   const writer = new DirectWriter();
   const { db } = writer;
-  const begin = (kind: NewRun['kind']): number => {
-    const args = { kind, startedAtMs: T0, readAfterMs: T0, startedSeq: 0, total: 0, productIds: null };
-    const [result] = writer.commit({ kind: 'command', name: 'createRun', args });
-    return result?.ok === true ? (result.value as number) : -1;
-  };
-  const end = (id: number, state: 'done' | 'failed'): void => {
-    const args = { id, state, atMs: T0, error: null, fullSync: false };
-    writer.commit({ kind: 'command', name: 'finishRun', args });
-  };
+  const begin = (run: RunKind): number => writer.beginRun({ run });
   expect(queries.runOutcomesStart(db)).toBe(0);
   const [first, second, third] = [begin('initial'), begin('operator'), begin('scheduled')];
-  end(first, 'done');
-  end(third, 'failed');
+  writer.endRun(first);
+  writer.endRun(third, { error: 'x' });
   expect(queries.runOutcomesStart(db)).toBe(first);
   expect(queries.runOutcomes(db, { afterId: first })).toEqual([
     { id: second, kind: 'operator', state: 'running' },
     { id: third, kind: 'scheduled', state: 'failed' },
   ]);
-  end(second, 'done');
+  writer.endRun(second);
   expect(queries.runOutcomesStart(db)).toBe(third);
 });
 

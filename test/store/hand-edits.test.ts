@@ -47,7 +47,7 @@ test.each([
 
 test('a transaction of the mirror that fails leaves later edits to be noted', () => {
   const writer = mirrorOfTwo();
-  const [failed] = writer.commit({ kind: 'command', name: 'createRun', args: { kind: 'nonsense' } });
+  const [failed] = writer.commit({ kind: 'command', name: 'failRead', args: {} });
   expect(failed?.ok).toBe(false);
   expect(values(writer.db, 'SELECT is_open FROM own_write')).toEqual([0]);
   atAShell(writer, "UPDATE cells SET qty = 99 WHERE variant_id = '100'");

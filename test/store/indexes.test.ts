@@ -166,6 +166,7 @@ test('the status counts from the side of what is in doubt, never from that of th
     'barrier',
     'g',
     'gaps',
+    'given_up_reads',
     'live_counts',
     'm',
     'now',

@@ -180,7 +180,21 @@ export class DirectWriter {
   }
 
   prune(beforeMs: number, limit = 100): Pruned {
-    return this.writer.prune({ beforeMs, limit });
+    return this.writer.prune({ nowMs: Date.now(), beforeMs, limit });
+  }
+
+  /** @returns its id. */
+  beginRun(over: Partial<Omit<Extract<NewEntry, { kind: 'run_begun' }>, 'kind'>> = {}): number {
+    const run = { run: 'scheduled', atMs: T0, readAfterMs: T0, total: 0, productIds: null } as const;
+    const { seq } = this.append({ kind: 'run_begun', ...run, ...over });
+    return values<number>(this.db, 'SELECT id FROM runs WHERE started_seq = ?', seq)[0] ?? -1;
+  }
+
+  endRun(id: number, over: { atMs?: number; error?: string | null; fullSync?: boolean } = {}): void {
+    const [startedSeq = 0] = values<number>(this.db, 'SELECT started_seq FROM runs WHERE id = ?', id);
+    const figures = { total: 0, done: 0, failed: 0, drift: 0 };
+    const how = { atMs: T0, error: null, fullSync: false, ...over };
+    this.append({ kind: 'run_ended', startedSeq, ...figures, ...how });
   }
 
   #one(input: Input): Appended {

@@ -111,7 +111,7 @@ test('a command that fails costs the others and the entries nothing', () => {
   const writer = new DirectWriter();
   const alive = { kind: 'command', name: 'alive', args: { atMs: T0 } } as const;
   const results = writer.commit(
-    { kind: 'command', name: 'createRun', args: null },
+    { kind: 'command', name: 'failRead', args: null },
     arrived(delivery('a', item())),
     alive,
   );

@@ -1,6 +1,5 @@
 /** The other questions the service asks its database. */
 import { expect, test } from 'vitest';
-import type { NewRun } from '../../src/store/commands.ts';
 import { getTableColumns } from '../../src/store/drizzle.ts';
 import { queries } from '../../src/store/queries/index.ts';
 import type { ReadPlace } from '../../src/store/queries/runs.ts';
@@ -9,31 +8,17 @@ import { delivery, detail, DirectWriter, item, T0 } from './mirror-file.ts';
 
 const one = (id: string, qty = 1) => [{ id, levels: { 1: qty } }];
 
-function createRun(writer: DirectWriter, over: Partial<NewRun>): number {
-  const args: NewRun = {
-    kind: 'scheduled',
-    startedAtMs: T0,
-    readAfterMs: T0,
-    startedSeq: 0,
-    total: 0,
-    productIds: null,
-    ...over,
-  };
-  const [result] = writer.commit({ kind: 'command', name: 'createRun', args });
-  if (result?.ok !== true) throw new Error('no run');
-  return result.value as number;
-}
-
 function park(writer: DirectWriter, productId: string): void {
   const args = {
     productId,
     attempts: 3,
+    faults: 3,
     nextAtMs: T0 + 1,
     parked: true,
     error: 'x',
     failedAtMs: T0,
-    answeredAtMs: 0,
   };
+  writer.append({ kind: 'given_up', atMs: T0, productId, error: 'x' });
   writer.commit({ kind: 'command', name: 'failRead', args });
 }
 
@@ -123,8 +108,8 @@ test('what is left of a walk through the catalogue, and of a run of named produc
 
 test('runs by state, by id, and the latest', () => {
   const writer = new DirectWriter();
-  const first = createRun(writer, { kind: 'initial' });
-  const second = createRun(writer, { kind: 'products', productIds: ['1', '2'], total: 2 });
+  const first = writer.beginRun({ run: 'initial' });
+  const second = writer.beginRun({ run: 'products', productIds: ['1', '2'], total: 2 });
   expect(queries.runningRuns(writer.db).map(({ id }) => id)).toEqual([first, second]);
   expect(queries.runningCatalogueRun(writer.db)?.id).toBe(first);
   expect(queries.runById(writer.db, { id: second })).toMatchObject({
@@ -136,8 +121,7 @@ test('runs by state, by id, and the latest', () => {
     name.replace('productIdsJson', 'productIds'),
   );
   expect(Object.keys(queries.runById(writer.db, { id: second })!).sort()).toEqual(columns.sort());
-  const finish = { id: first, state: 'failed', atMs: T0 + 9, error: 'why', fullSync: false };
-  writer.commit({ kind: 'command', name: 'finishRun', args: finish });
+  writer.endRun(first, { atMs: T0 + 9, error: 'why' });
   expect(queries.runningCatalogueRun(writer.db)).toBe(null);
   expect(queries.latestRuns(writer.db, { limit: 5 })).toMatchObject([
     { id: second, state: 'running' },
@@ -155,16 +139,15 @@ test('what a start needs to know of the last life', () => {
   expect(life()).toEqual({ aliveAtMs: null, lastAtMs: null, lastFullSyncAtMs: null });
   writer.deliver(delivery('a', item()), T0 + 1);
   writer.writer.log.beat(T0 + 2);
-  const id = createRun(writer, {});
-  const args = { id, state: 'done', atMs: T0 + 3, error: null, fullSync: true };
-  writer.commit({ kind: 'command', name: 'finishRun', args });
-  expect(life()).toEqual({ aliveAtMs: T0 + 2, lastAtMs: T0 + 1, lastFullSyncAtMs: T0 + 3 });
+  writer.endRun(writer.beginRun(), { atMs: T0 + 3, fullSync: true });
+  expect(life()).toEqual({ aliveAtMs: T0 + 2, lastAtMs: T0 + 3, lastFullSyncAtMs: T0 + 3 });
 });
 
 test('a read that succeeds forgets the failures before it', () => {
   const writer = new DirectWriter();
   park(writer, '10');
-  expect(queries.failureOf(writer.db, { productId: '10' })).toEqual({ attempts: 3 });
+  const failure = () => queries.failureOf(writer.db, { productId: '10' });
+  expect(failure()).toEqual({ attempts: 3, faults: 3, failedAtMs: T0, isGivenUp: true });
   writer.read('10', detail('10', one('100')), T0);
-  expect(queries.failureOf(writer.db, { productId: '10' })).toBe(null);
+  expect(failure()).toEqual({ attempts: 0, faults: 0, failedAtMs: null, isGivenUp: false });
 });

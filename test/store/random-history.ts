@@ -99,8 +99,7 @@ export function play(
       for (let again = 0; again < 2; again += 1) writer.read(now.productId, null, (atMs += 40_000));
     } else writer.append(now.entry(atMs));
     if (n % 7 === 3) {
-      const run = { startedAtMs: atMs, readAfterMs: atMs, startedSeq: 0, total: 0, productIds: null };
-      writer.commit({ kind: 'command', name: 'createRun', args: { kind: 'operator', ...run } });
+      writer.beginRun({ run: 'operator', atMs, readAfterMs: atMs });
     }
     each(n);
   }

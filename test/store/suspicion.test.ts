@@ -182,10 +182,10 @@ describe('a read that the service refuses', () => {
     writer.db.prepare('UPDATE service_state SET alive_at_ms = ?, last_full_sync_at_ms = 1').run(Date.now());
     return writer;
   }
-  function giveUp(writer: DirectWriter, productId: string, parked = true): void {
-    const failure = { productId, attempts: 1, nextAtMs: T0, parked, error: 'x', failedAtMs: T0 };
-    const args = { ...failure, answeredAtMs: T0 + 1 };
-    for (let n = 0; n < 10; n += 1) writer.commit({ kind: 'command', name: 'failRead', args });
+  function giveUp(writer: DirectWriter, productId: string): void {
+    const failure = { productId, attempts: 1, faults: 1, nextAtMs: T0, parked: true, error: 'x' };
+    writer.commit({ kind: 'command', name: 'failRead', args: { ...failure, failedAtMs: T0 } });
+    writer.append({ kind: 'given_up', atMs: T0, productId, error: 'x' });
   }
   const state = (writer: DirectWriter) => status(writer.db).state;
   const downtime = { kind: 'downtime', atMs: T0 + 1_000, downSinceMs: null } as const;
@@ -209,7 +209,7 @@ describe('a read that the service refuses', () => {
     const atMs = Date.now() - 16 * 60_000;
     writer.append({ kind: 'oblige', atMs, reason: 'not_stored', productIds: ['0'], variantIds: [] });
     expect(state(writer)).toBe('stale');
-    giveUp(writer, '0', false);
+    giveUp(writer, '0');
     expect(state(writer)).toBe('live');
   });
 

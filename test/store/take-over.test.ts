@@ -44,13 +44,11 @@ function former() {
   writer.deliver(delivery('gap', item({ id: '110', old: 9, new: 8, update_time: T0 + 6_000 })), T0 + 6_000);
   writer.deliver(new TextEncoder().encode('}{'), T0 + 6_100);
   writer.append({ kind: 'listed', atMs: T0 + 7_000, productIds: ['10', '13'], lookup: false });
-  const run = { startedAtMs: T0, readAfterMs: T0, startedSeq: 1, total: 2, productIds: null };
-  const failure = { productId: '12', attempts: 1, nextAtMs: T0, parked: true, error: 'refused' };
-  writer.commit(
-    { kind: 'command', name: 'createRun', args: { kind: 'operator', ...run } },
-    { kind: 'command', name: 'failRead', args: { ...failure, failedAtMs: T0, answeredAtMs: T0 } },
-  );
-  writer.db.exec(`INSERT INTO hand_edits VALUES ('10')`);
+  const failure = { productId: '12', attempts: 1, faults: 1, nextAtMs: T0, parked: true, error: 'refused' };
+  writer.commit({ kind: 'command', name: 'failRead', args: { ...failure, failedAtMs: T0 } });
+  writer.db.exec(`INSERT INTO hand_edits VALUES ('10');
+    INSERT INTO runs (kind, state, started_at_ms, read_after_ms, list_offset, list_done, started_seq, total, done, drift, failed)
+      VALUES ('operator', 'running', ${T0}, ${T0}, 0, 0, 1, 2, 0, 0, 0)`);
   const path = formerMirror(writer);
   const db = new Database(path, { readonly: true });
   const was = contentOf(db, 'log');

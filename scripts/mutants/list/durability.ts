@@ -62,15 +62,31 @@ export const DURABILITY: readonly Mutant[] = [
     id: 'entry-skipped',
     breaks: 'every entry of the event log is applied (docs/architecture.md#data-flow)',
     file: 'src/store/projection.ts',
-    find: `    const facts = this.#fold(entry);
+    find: `    const facts = [...this.#record(entry), ...this.#fold(entry)];
     const detailLost`,
     replace: `    if (seq % 40 === 7) {
       this.#tables.putState({ ...this.#tables.state(), appliedSeq: seq });
       return null;
     }
-    const facts = this.#fold(entry);
+    const facts = [...this.#record(entry), ...this.#fold(entry)];
     const detailLost`,
     first: 'simulation',
+  },
+  {
+    id: 'ended-run-goes-on',
+    breaks: 'what a run says for good is decided by an entry (docs/architecture.md#the-event-log)',
+    file: 'src/store/commands.ts',
+    find: " WHERE id = ? AND state = 'running'`",
+    replace: ' WHERE id = ?`',
+    tests: ['test/store/equal-mirrors.test.ts'],
+  },
+  {
+    id: 'pruned-beyond-bound',
+    breaks: 'what came of an entry that is kept is not pruned (docs/architecture.md#start-and-stop)',
+    file: 'src/store/records.ts',
+    find: 'DELETE FROM changes WHERE log_seq < @firstSeq AND seq IN',
+    replace: 'DELETE FROM changes WHERE seq IN',
+    tests: ['test/ops/feed.test.ts'],
   },
   {
     id: 'unstored-forgotten',

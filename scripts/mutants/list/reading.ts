@@ -94,6 +94,14 @@ export const READING: readonly Mutant[] = [
     tests: ['test/reconcile/read-queue.test.ts'],
   },
   {
+    id: 'given-up-again',
+    breaks: 'a failing store fills no log (docs/architecture.md#the-event-log)',
+    file: 'src/reconcile/product-reader.ts',
+    find: ' && !before.isGivenUp',
+    replace: '',
+    tests: ['test/reconcile/runs.test.ts'],
+  },
+  {
     id: 'refusal-not-parked',
     breaks: 'what the store refuses is parked (docs/architecture.md#queue)',
     file: 'src/reconcile/product-reader.ts',

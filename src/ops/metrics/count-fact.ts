@@ -40,6 +40,7 @@ export function countFact(counting: Counting, fact: Fact, nowMs: number): void {
     case 'not_found':
     case 'clock_contradiction':
     case 'date':
+    case 'pruned':
     case 'wrong_store':
   }
 }

@@ -5,7 +5,7 @@ import { CHANGE_BRANCHES } from '../../core/merge-change.ts';
 import { LEVEL_BRANCHES } from '../../core/merge-read.ts';
 import type { Reason } from '../../core/model.ts';
 import type { ServiceErrorKind } from '../../service/errors.ts';
-import type { RunKind } from '../../store/commands.ts';
+import type { RunKind } from '../../core/entry.ts';
 import { counters, histograms, valuesOf } from './children.ts';
 
 export const ANSWERS = ['204', '401', '413', '503'] as const;

@@ -59,6 +59,13 @@ export interface LogHistory {
   readonly aliveAtMs: number | null;
   /** Of the last entry; null: there is none. */
   readonly lastAtMs: number | null;
+  /** Which versions of the rules applied the entries; none from before the first of them on record. */
+  readonly rules: readonly RulesPeriod[];
+}
+
+export interface RulesPeriod {
+  readonly version: number;
+  readonly fromSeq: number;
 }
 
 export interface NewEpoch {
@@ -71,7 +78,7 @@ export interface NewEpoch {
 
 export interface PrunedLog {
   readonly deleted: number;
-  /** The first entry that is left; one above the last when none is. */
+  /** The first entry that is kept; the last one, which stays for its position, is not when it is old as well. */
   readonly firstSeq: number;
 }
 
@@ -102,8 +109,9 @@ export class EventLog {
       epochSeq === null || epochBefore === null
         ? null
         : { seq: epochSeq, epochBefore, reachedFrom: this.#reachedFrom(epochSeq) };
+    const rules = JSON.parse(row.rules) as RulesPeriod[];
     const file = inode === null ? null : { inode, bornAtMs: bornAtMs ?? 0 };
-    return { epoch, began, file, aliveAtMs, lastAtMs: this.#sql.lastAtMs.get() ?? null };
+    return { epoch, began, file, aliveAtMs, lastAtMs: this.#sql.lastAtMs.get() ?? null, rules };
   }
 
   /** Whether the entries from the first one on make the mirror: no epoch went on from one that held what they do not. */
@@ -129,13 +137,23 @@ export class EventLog {
 
   /** Deletes at most `limit` of the oldest entries that are older than an instant and below a position. */
   prune(args: { readonly beforeMs: number; readonly belowSeq: number; readonly limit: number }): PrunedLog {
-    const deleted = this.#transact(() => this.#sql.prune.run(args).changes);
-    return { deleted, firstSeq: this.firstSeq };
+    return this.#transact(() => ({
+      deleted: this.#sql.prune.run(args).changes,
+      firstSeq: this.firstSeq + (this.#sql.isLastOld.get(args) ?? 0),
+    }));
   }
 
   /** On the first start: the file in which the epoch begins. */
   recordFile({ inode, bornAtMs }: FileIdentity): void {
     this.#transact(() => this.#sql.recordFile.run(inode, bornAtMs));
+  }
+
+  /** Entries from here on are applied by this version of the rules, unless they were before. */
+  noteRules(version: number): void {
+    const { rules } = this.history();
+    if (rules.at(-1)?.version === version) return;
+    const noted = JSON.stringify([...rules, { version, fromSeq: this.#lastSeq + 1 } satisfies RulesPeriod]);
+    this.#transact(() => this.#sql.noteRules.run(noted));
   }
 
   /** History starts again, with an entry of kind `epoch` whose position is above `afterSeq`. */
@@ -227,10 +245,11 @@ function prepare(db: Db) {
         inode: string | null;
         bornAtMs: number | null;
         aliveAtMs: number | null;
+        rules: string;
       }
     >(
       `SELECT epoch, epoch_seq AS epochSeq, epoch_before AS epochBefore, file_inode AS inode,
-         file_born_at_ms AS bornAtMs, alive_at_ms AS aliveAtMs FROM history`,
+         file_born_at_ms AS bornAtMs, alive_at_ms AS aliveAtMs, rules FROM history`,
     ),
     reachedFrom: db
       .prepare<[number], string | null>(
@@ -240,12 +259,19 @@ function prepare(db: Db) {
     beyondEntries: db.prepare(
       `SELECT 1 FROM log WHERE kind = 'epoch' AND CAST(payload AS TEXT) ->> '$.reachedFrom.low' > 0`,
     ),
+    noteRules: db.prepare('UPDATE history SET rules = ?'),
     recordFile: db.prepare('UPDATE history SET file_inode = ?, file_born_at_ms = ?'),
     beginEpoch: db.prepare(
       `UPDATE history SET epoch_before = @epochBefore, epoch = @epoch, epoch_seq = @seq, file_inode = @inode,
          file_born_at_ms = @bornAtMs, alive_at_ms = NULL`,
     ),
     beat: db.prepare('UPDATE history SET alive_at_ms = ?'),
+    isLastOld: db
+      .prepare<[{ beforeMs: number; belowSeq: number }], number>(
+        `SELECT at_ms < @beforeMs AND seq <= @belowSeq FROM log
+         WHERE seq = (SELECT min(seq) FROM log) AND seq = (SELECT max(seq) FROM log)`,
+      )
+      .pluck(),
     // The last row stays whatever its age: positions continue from it.
     prune: db.prepare(
       `DELETE FROM log WHERE at_ms < @beforeMs AND seq < @belowSeq AND seq < (SELECT max(seq) FROM log)

@@ -1,6 +1,7 @@
 /** The event log as its one owner opens it: locked, taken over from an earlier version, its history checked. */
 import { accessSync, constants, existsSync } from 'node:fs';
 import Database from 'better-sqlite3';
+import { RULES_VERSION } from '../../core/rules-version.ts';
 import { takeUpHistory, type HistoryNews } from '../epoch.ts';
 import { isBusy } from '../errors.ts';
 import { explain } from '../explain.ts';
@@ -36,6 +37,7 @@ export function openOwnLog(databasePath: string): OwnLog {
     takeOverLog(databasePath, path);
     const opened = (db = openLogForAppending(path));
     const log = explain(path, () => new EventLog(opened));
+    explain(path, () => log.noteRules(RULES_VERSION));
     const news = explain(path, () => takeUpHistory(log, { path, databasePath, nowMs: Date.now() }));
     const files = new HeldFiles([path, `${path}-wal`, `${path}-shm`, `${databasePath}.lock`]);
     const look = (): void => {

@@ -14,7 +14,15 @@ import {
   runningCatalogueRun,
   runningRuns,
 } from './runs.ts';
-import { failureOf, lastFullSync, liveCounts, missedOnce, status, stillUnmapped } from './status.ts';
+import {
+  failureOf,
+  isPrunable,
+  lastFullSync,
+  liveCounts,
+  missedOnce,
+  status,
+  stillUnmapped,
+} from './status.ts';
 
 export const lightQueries = {
   nextReads,
@@ -33,6 +41,7 @@ export const lightQueries = {
   liveCounts,
   lastFullSync,
   failureOf,
+  isPrunable,
   stillUnmapped,
   missedOnce,
   ...apiQueries,

@@ -3,7 +3,7 @@
  * since a barrier.
  */
 import { PRIORITY } from '../../core/model.ts';
-import type { RunKind } from '../commands.ts';
+import type { RunKind } from '../../core/entry.ts';
 import type { Db } from '../open.ts';
 import { prepared } from '../prepared.ts';
 

@@ -109,16 +109,33 @@ export function lastFullSync(db: Db): number | null {
   );
 }
 
-export function failureOf(
-  db: Db,
-  args: { readonly productId: string },
-): { readonly attempts: number } | null {
-  return (
-    prepared<[string], { attempts: number }>(
-      db,
-      'SELECT attempts FROM read_failures WHERE product_id = ?',
-    ).get(args.productId) ?? null
+export interface FailedReads {
+  readonly attempts: number;
+  readonly faults: number;
+  /** Null: the last read did not fail. */
+  readonly failedAtMs: number | null;
+  readonly isGivenUp: boolean;
+}
+
+export function failureOf(db: Db, { productId }: { readonly productId: string }): FailedReads {
+  const failure = prepared<[string], Omit<FailedReads, 'isGivenUp'>>(
+    db,
+    'SELECT attempts, faults, failed_at_ms AS failedAtMs FROM read_failures WHERE product_id = ?',
+  ).get(productId) ?? { attempts: 0, faults: 0, failedAtMs: null };
+  const isGivenUp =
+    prepared<[string]>(db, 'SELECT 1 FROM given_up_reads WHERE product_id = ?').get(productId) !== undefined;
+  return { ...failure, isGivenUp };
+}
+
+/** Whether anything came of entries before `firstSeq`, or a run ended before `beforeMs`, that is still there. */
+export function isPrunable(db: Db, args: { readonly firstSeq: number; readonly beforeMs: number }): boolean {
+  const found = prepared<object, number>(
+    db,
+    `SELECT coalesce((SELECT log_seq < @firstSeq FROM changes ORDER BY seq LIMIT 1), 0)
+       OR coalesce((SELECT log_seq < @firstSeq FROM quarantine ORDER BY id LIMIT 1), 0)
+       OR coalesce((SELECT finished_at_ms < @beforeMs FROM runs ORDER BY id LIMIT 1), 0)`,
   );
+  return found.pluck().get(args) === 1;
 }
 
 /** Those of these variants whose product is still unknown. */

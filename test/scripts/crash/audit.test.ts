@@ -30,15 +30,7 @@ function scene(path = newPath()): Scene {
   writer.read('10', detail('10', [{ id: '100', levels: { 1: 5 } }]), T0 - 60_000);
   for (const [n, body] of bodies.entries()) writer.deliver(body, T0 + n);
   writer.append({ kind: 'oblige', atMs: T0 + 50, reason: 'operator', productIds: ['10'], variantIds: [] });
-  const run = {
-    kind: 'operator',
-    startedAtMs: T0,
-    readAfterMs: T0,
-    startedSeq: 0,
-    total: 1,
-    productIds: null,
-  };
-  writer.commit({ kind: 'command', name: 'createRun', args: run });
+  writer.beginRun({ run: 'operator', total: 1 });
   const check = (over: Partial<AuditOptions> = {}): string[] =>
     audit.check(writer.db, {
       integrity: true,
@@ -62,24 +54,24 @@ test('a mirror that kept everything passes, also when it has grown since, and re
 test('an answered delivery that is not in the log is named, the last one as well as one in the middle', () => {
   const last = scene();
   last.db.exec('DELETE FROM log WHERE seq >= 7');
-  expect(last.check().join()).toContain('the mirror has applied entry 8, the log ends at 6');
+  expect(last.check().join()).toContain('the mirror has applied entry 9, the log ends at 6');
   expect(last.check({ answered }).join()).toContain('delivery r5 was answered 204 and is not in the log');
   const middle = scene();
   middle.db.exec('DELETE FROM log WHERE seq = 4');
   expect(middle.check({ answered }).join()).toMatch(
-    /the log has 7 rows from 1 to 8.*delivery r2 was answered/s,
+    /the log has 8 rows from 1 to 9.*delivery r2 was answered/s,
   );
 });
 
 test('a log that is shorter than it was, or goes on elsewhere, is seen', () => {
   const shorter = scene();
   shorter.check();
-  shorter.db.exec('DELETE FROM log WHERE seq = 8');
-  expect(shorter.check().join()).toContain('the log ends at 7 and had ended at 8');
+  shorter.db.exec('DELETE FROM log WHERE seq = 9');
+  expect(shorter.check().join()).toContain('the log ends at 8 and had ended at 9');
   const elsewhere = scene();
   elsewhere.check();
-  elsewhere.db.exec(`INSERT INTO log SELECT 10, kind, at_ms, NULL, payload FROM log WHERE seq = 8`);
-  expect(elsewhere.check().join()).toContain('the log goes on at 10 after 8');
+  elsewhere.db.exec(`INSERT INTO log SELECT 11, kind, at_ms, NULL, payload FROM log WHERE seq = 8`);
+  expect(elsewhere.check().join()).toContain('the log goes on at 11 after 9');
 });
 
 test('an entry of the log that is not what it was is seen when all is read', () => {
@@ -141,7 +133,7 @@ test('entries that a kill left without being applied are no fault, and are held 
   writer.writer.projection.step([]);
   expect(check()).toEqual([]);
   db.exec('UPDATE mirror_state SET applied_seq = applied_seq - 1');
-  expect(check().join()).toContain('the mirror had applied entry 11 and holds 10 only');
+  expect(check().join()).toContain('the mirror had applied entry 12 and holds 11 only');
 });
 
 test('a half made schema and a damaged page are seen', () => {
