@@ -167,11 +167,22 @@ export interface RunEndedEntry extends EntryBase {
   readonly drift: number;
 }
 
-/** The store refuses to show the product, or its reads keep failing. It stays so until a read of it succeeds. */
-export interface GivenUpEntry extends EntryBase {
-  readonly kind: 'given_up';
+/** A read that failed, and what follows from that. */
+export interface ReadFailure {
   readonly productId: string;
+  /** In a row, or since the read was last asked for anew. */
+  readonly attempts: number;
+  /** Of these and earlier ones: those that came although the store had answered something since the one before. */
+  readonly faults: number;
+  readonly nextAtMs: number;
+  /** Refused: not before a schedule or an operator asks for it. */
+  readonly parked: boolean;
   readonly error: string;
+}
+
+/** The store refuses to show the product, or its reads keep failing. It stays so until a read of it succeeds. */
+export interface GivenUpEntry extends EntryBase, ReadFailure {
+  readonly kind: 'given_up';
 }
 
 /** Deletes at most `limit` of the oldest rows of each kind. */

@@ -84,22 +84,19 @@ export async function recordFailure(
   const policy = kind === 'contract' || kind === null ? ODD_ANSWER_RETRY : RETRY;
   const parked = kind === 'rejected';
   const retryAfterMs = error instanceof ServiceError ? (error.retryAfterMs ?? 0) : 0;
-  const failedAtMs = now();
-  const message = error instanceof Error ? error.message : String(error);
-  // Once until a read succeeds, however often it fails.
-  if ((parked || faults >= GIVE_UP_FAULTS) && !before.isGivenUp) {
-    await store.writer.append({ kind: 'given_up', atMs: failedAtMs, productId, error: message });
-  }
-  await store.writer.command('failRead', {
+  const atMs = now();
+  const failure = {
+    atMs,
     productId,
     attempts,
     faults,
-    nextAtMs: parked
-      ? LATEST_MS
-      : failedAtMs + Math.max(retryAfterMs, fullJitterMs(attempts, policy, random())),
+    nextAtMs: parked ? LATEST_MS : atMs + Math.max(retryAfterMs, fullJitterMs(attempts, policy, random())),
     parked,
-    error: message,
-    failedAtMs,
-  });
+    error: error instanceof Error ? error.message : String(error),
+  };
+  // Once until a read succeeds, however often it fails.
+  if ((parked || faults >= GIVE_UP_FAULTS) && !before.isGivenUp) {
+    await store.writer.append({ kind: 'given_up', ...failure });
+  } else await store.writer.command('failRead', failure);
   return parked;
 }

@@ -2,18 +2,9 @@
  * What this process notes for itself, and no entry of the event log tells (docs/architecture.md#the-event-log): its
  * heartbeat, how far a run has come, when a failed read is tried again.
  */
+import type { ReadFailure } from '../core/entry.ts';
 import type { Db } from './open.ts';
-import { RETRY_FAILURES } from './records.ts';
-
-export interface ReadFailure {
-  readonly productId: string;
-  readonly attempts: number;
-  readonly faults: number;
-  readonly nextAtMs: number;
-  readonly parked: boolean;
-  readonly error: string;
-  readonly failedAtMs: number;
-}
+import { FAIL_READ, RETRY_FAILURES } from './records.ts';
 
 export interface RunProgress {
   readonly id: number;
@@ -30,13 +21,7 @@ export function prepareCommands(db: Db) {
   const checkpoint = ofRun('list_offset = ?, list_last_id = ?, list_done = ?, total = max(total, ?)');
   const progress = ofRun('total = max(total, ?), done = ?, failed = ?');
   const drift = ofRun('drift = drift + ?');
-  const fail = db.prepare(
-    `INSERT INTO read_failures (product_id, attempts, faults, next_at_ms, parked, error, failed_at_ms)
-     VALUES (@productId, @attempts, @faults, @nextAtMs, @parked, @error, @failedAtMs)
-     ON CONFLICT (product_id) DO UPDATE SET attempts = excluded.attempts, faults = excluded.faults,
-       next_at_ms = excluded.next_at_ms, parked = excluded.parked, error = excluded.error,
-       failed_at_ms = excluded.failed_at_ms`,
-  );
+  const fail = db.prepare(FAIL_READ);
   const retryFailures = db.prepare(RETRY_FAILURES);
   const forgetEdit = db.prepare('DELETE FROM hand_edits WHERE product_id = ?');
 
@@ -51,7 +36,8 @@ export function prepareCommands(db: Db) {
     }): void => void checkpoint.run(at.listOffset, at.listLastId, at.listDone ? 1 : 0, at.total, at.id),
     progressRun: (at: RunProgress): void => void progress.run(at.total, at.done, at.failed, at.id),
     addDrift: (args: { id: number; drift: number }): void => void drift.run(args.drift, args.id),
-    failRead: (failure: ReadFailure): void => void fail.run({ ...failure, parked: failure.parked ? 1 : 0 }),
+    failRead: (failure: ReadFailure & { atMs: number }): void =>
+      void fail.run({ ...failure, parked: failure.parked ? 1 : 0 }),
     retryFailures: (): void => void retryFailures.run(),
     /** Their re-read requests are recorded. */
     forgetEdits: (args: { productIds: readonly string[] }): void => {

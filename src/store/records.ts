@@ -1,5 +1,12 @@
 /** What entries write beside the tables of the rules: runs, reads that are given up, what is pruned, the epoch. */
-import type { Entry, EpochEntry, PrunedEntry, RunBegunEntry, RunEndedEntry } from '../core/entry.ts';
+import type {
+  Entry,
+  EpochEntry,
+  GivenUpEntry,
+  PrunedEntry,
+  RunBegunEntry,
+  RunEndedEntry,
+} from '../core/entry.ts';
 import type { Fact } from '../core/fact.ts';
 import type { Db } from './open.ts';
 
@@ -18,7 +25,8 @@ export function prepareRecords(db: Db): (entry: Entry) => readonly Fact[] {
   const forgetGivenUp = db.prepare('DELETE FROM given_up_reads');
   const clearFailure = db.prepare('DELETE FROM read_failures WHERE product_id = ?');
   const takeUp = db.prepare('DELETE FROM given_up_reads WHERE product_id = ?');
-  const giveUp = db.prepare('INSERT OR IGNORE INTO given_up_reads (product_id) VALUES (?)');
+  const noteGivenUp = db.prepare('INSERT OR IGNORE INTO given_up_reads (product_id) VALUES (?)');
+  const failRead = db.prepare(FAIL_READ);
   const retryFailures = db.prepare(RETRY_FAILURES);
   const beginRun = db.prepare(
     `INSERT INTO runs (kind, state, started_at_ms, read_after_ms, product_ids_json, list_offset, list_done,
@@ -67,6 +75,10 @@ export function prepareRecords(db: Db): (entry: Entry) => readonly Fact[] {
     endRun.run(run);
     if (fullSync) synced.run(run.atMs);
   };
+  const giveUp = (entry: GivenUpEntry): void => {
+    noteGivenUp.run(entry.productId);
+    failRead.run({ ...entry, parked: entry.parked ? 1 : 0 });
+  };
   const prune = (entry: PrunedEntry): Fact => {
     const changes = pruneChanges.all(entry);
     if (changes.length > 0) notePruned.run(Math.max(...changes));
@@ -85,7 +97,7 @@ export function prepareRecords(db: Db): (entry: Entry) => readonly Fact[] {
     } else if (entry.kind === 'epoch' && entry.epoch !== undefined) beginEpoch(entry.epoch, entry);
     else if (entry.kind === 'run_begun') begin(entry);
     else if (entry.kind === 'run_ended') end(entry);
-    else if (entry.kind === 'given_up') giveUp.run(entry.productId);
+    else if (entry.kind === 'given_up') giveUp(entry);
     else if (entry.kind === 'pruned') return [prune(entry)];
     return [];
   };
@@ -93,3 +105,10 @@ export function prepareRecords(db: Db): (entry: Entry) => readonly Fact[] {
 
 /** Everything parked or waiting is tried again, once, without delay. */
 export const RETRY_FAILURES = 'UPDATE read_failures SET next_at_ms = 0, attempts = 0';
+
+export const FAIL_READ = `
+  INSERT INTO read_failures (product_id, attempts, faults, next_at_ms, parked, error, failed_at_ms)
+  VALUES (@productId, @attempts, @faults, @nextAtMs, @parked, @error, @atMs)
+  ON CONFLICT (product_id) DO UPDATE SET attempts = excluded.attempts, faults = excluded.faults,
+    next_at_ms = excluded.next_at_ms, parked = excluded.parked, error = excluded.error,
+    failed_at_ms = excluded.failed_at_ms`;

@@ -126,12 +126,8 @@ test('a mirror that is stale because products are refused says that, and not tha
   const ops = await startOps(store);
   for (const id of ['1', '2', '3']) {
     await read(store, 5, 100, id, `${id}00`);
-    store.change(
-      `INSERT INTO read_failures (product_id, attempts, faults, next_at_ms, parked, error, failed_at_ms)
-       VALUES (?, 1, 1, 0, 1, '403 access_denied', 1)`,
-      id,
-    );
-    await store.writer.append({ kind: 'given_up', atMs: 1, productId: id, error: '403 access_denied' });
+    const refused = { attempts: 1, faults: 1, nextAtMs: 0, parked: true, error: '403 access_denied' };
+    await store.writer.append({ kind: 'given_up', atMs: 1, productId: id, ...refused });
   }
   await store.writer.append({
     kind: 'oblige',

@@ -38,7 +38,7 @@ function oblige(db: Db, productId: string, over: Partial<Obligation> = {}): void
 }
 
 function failed(writer: DirectWriter, productId: string, nextAtMs: number, parked = false): void {
-  const args = { productId, attempts: 1, faults: 1, nextAtMs, parked, error: 'x', failedAtMs: T0 };
+  const args = { productId, attempts: 1, faults: 1, nextAtMs, parked, error: 'x', atMs: T0 };
   writer.commit({ kind: 'command', name: 'failRead', args });
 }
 

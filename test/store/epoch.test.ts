@@ -109,9 +109,7 @@ function mirror(): Case & { readonly before: Life } {
     writer.read('10', detail('10', [{ id: '100', levels: { 1: 5, 2: 7 } }]), T0);
     writer.read('11', detail('11', [{ id: '110', levels: { 1: 3 } }]), T0);
     expect(unsuspected(writer.db)).toContain('110');
-    const refused = { productId: '12', attempts: 1, faults: 1, nextAtMs: T0, parked: true, error: 'refused' };
-    writer.commit({ kind: 'command', name: 'failRead', args: { ...refused, failedAtMs: T0 } });
-    writer.append({ kind: 'given_up', atMs: T0, productId: '12', error: 'refused' });
+    writer.giveUp('12');
     writer.beginRun({ run: 'operator' });
     writer.endRun(9, { fullSync: true });
     writer.writer.log.beat(T0);

@@ -39,16 +39,9 @@ async function hour({ writer, reader }: OpenStore, n: number): Promise<void> {
     await writer.append(readEntry('10', found, { sentAtMs: atMs + 5_000, s0: writer.lastSeq }));
   }
   await writer.appendDelivery(new TextEncoder().encode(`} ${n}`), fromMs + 300_000);
-  const refused = {
-    productId: '11',
-    attempts: 1,
-    faults: 1,
-    nextAtMs: fromMs,
-    parked: true,
-    error: 'refused',
-  };
-  await writer.append({ kind: 'given_up', atMs: fromMs + 300_000, productId: '11', error: 'refused' });
-  await writer.command('failRead', { ...refused, failedAtMs: fromMs + 300_000 });
+  const refused = { atMs: fromMs, attempts: 1, faults: 1, nextAtMs: fromMs, parked: true, error: 'refused' };
+  await writer.append({ kind: 'given_up', productId: '11', ...refused });
+  await writer.command('failRead', { productId: '11', ...refused, attempts: 2 });
   await writer.command('progressRun', { id, total: 2, done: 1, failed: 1 });
   await writer.command('addDrift', { id, drift: 3 });
   const ended = {

@@ -42,7 +42,7 @@ test('two mirrors that apply one event log are equal, in whatever portions, and 
       play(writer, plan, (n) => {
         const { lastSeq } = writer.writer;
         const atMs = T0 + n * 40_000;
-        if (n % 5 === 1) writer.append({ kind: 'given_up', atMs, productId: '10', error: 'refused' });
+        if (n % 5 === 1) writer.giveUp('10');
         if (n % 5 === 2) {
           const bounds = { beforeMs: atMs, firstSeq: lastSeq - 2, limit: 3 };
           writer.append({ kind: 'pruned', atMs, ...bounds });

@@ -190,6 +190,12 @@ export class DirectWriter {
     return values<number>(this.db, 'SELECT id FROM runs WHERE started_seq = ?', seq)[0] ?? -1;
   }
 
+  /** Refused by the store. */
+  giveUp(productId: string, more: { attempts?: number; nextAtMs?: number } = {}): void {
+    const failure = { attempts: 1, faults: 1, nextAtMs: T0, parked: true, error: 'refused', ...more };
+    this.append({ kind: 'given_up', atMs: T0, productId, ...failure });
+  }
+
   endRun(id: number, over: { atMs?: number; error?: string | null; fullSync?: boolean } = {}): void {
     const [startedSeq = 0] = values<number>(this.db, 'SELECT started_seq FROM runs WHERE id = ?', id);
     const figures = { total: 0, done: 0, failed: 0, drift: 0 };

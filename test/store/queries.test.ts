@@ -9,17 +9,7 @@ import { delivery, detail, DirectWriter, item, T0 } from './mirror-file.ts';
 const one = (id: string, qty = 1) => [{ id, levels: { 1: qty } }];
 
 function park(writer: DirectWriter, productId: string): void {
-  const args = {
-    productId,
-    attempts: 3,
-    faults: 3,
-    nextAtMs: T0 + 1,
-    parked: true,
-    error: 'x',
-    failedAtMs: T0,
-  };
-  writer.append({ kind: 'given_up', atMs: T0, productId, error: 'x' });
-  writer.commit({ kind: 'command', name: 'failRead', args });
+  writer.giveUp(productId, { attempts: 3, nextAtMs: T0 + 1 });
 }
 
 test('the clock brings lookups in the order they fall due, and postponed orders', () => {
@@ -147,7 +137,7 @@ test('a read that succeeds forgets the failures before it', () => {
   const writer = new DirectWriter();
   park(writer, '10');
   const failure = () => queries.failureOf(writer.db, { productId: '10' });
-  expect(failure()).toEqual({ attempts: 3, faults: 3, failedAtMs: T0, isGivenUp: true });
+  expect(failure()).toEqual({ attempts: 3, faults: 1, failedAtMs: T0, isGivenUp: true });
   writer.read('10', detail('10', one('100')), T0);
   expect(failure()).toEqual({ attempts: 0, faults: 0, failedAtMs: null, isGivenUp: false });
 });

@@ -182,18 +182,13 @@ describe('a read that the service refuses', () => {
     writer.db.prepare('UPDATE service_state SET alive_at_ms = ?, last_full_sync_at_ms = 1').run(Date.now());
     return writer;
   }
-  function giveUp(writer: DirectWriter, productId: string): void {
-    const failure = { productId, attempts: 1, faults: 1, nextAtMs: T0, parked: true, error: 'x' };
-    writer.commit({ kind: 'command', name: 'failRead', args: { ...failure, failedAtMs: T0 } });
-    writer.append({ kind: 'given_up', atMs: T0, productId, error: 'x' });
-  }
   const state = (writer: DirectWriter) => status(writer.db).state;
   const downtime = { kind: 'downtime', atMs: T0 + 1_000, downSinceMs: null } as const;
 
   test('leaves its own rows suspect, and the mirror live once all others are read', () => {
     const writer = kept(2);
     writer.append(downtime);
-    giveUp(writer, '0');
+    writer.giveUp('0');
     expect(state(writer)).toBe('catching_up');
     writer.read('1', detail('1', [{ id: '11', levels: { 1: 5 } }]), T0 + 10_000);
     expect(state(writer)).toBe('live');
@@ -209,15 +204,15 @@ describe('a read that the service refuses', () => {
     const atMs = Date.now() - 16 * 60_000;
     writer.append({ kind: 'oblige', atMs, reason: 'not_stored', productIds: ['0'], variantIds: [] });
     expect(state(writer)).toBe('stale');
-    giveUp(writer, '0');
+    writer.giveUp('0');
     expect(state(writer)).toBe('live');
   });
 
   test('is no longer about one product when it is about more than one and than 5 %', () => {
     const writer = kept(40);
-    for (const id of ['0', '1']) giveUp(writer, id);
+    for (const id of ['0', '1']) writer.giveUp(id);
     expect(state(writer)).toBe('live');
-    giveUp(writer, '2');
+    writer.giveUp('2');
     expect(state(writer)).toBe('stale');
   });
 });

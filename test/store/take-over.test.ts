@@ -45,7 +45,7 @@ function former() {
   writer.deliver(new TextEncoder().encode('}{'), T0 + 6_100);
   writer.append({ kind: 'listed', atMs: T0 + 7_000, productIds: ['10', '13'], lookup: false });
   const failure = { productId: '12', attempts: 1, faults: 1, nextAtMs: T0, parked: true, error: 'refused' };
-  writer.commit({ kind: 'command', name: 'failRead', args: { ...failure, failedAtMs: T0 } });
+  writer.commit({ kind: 'command', name: 'failRead', args: { ...failure, atMs: T0 } });
   writer.db.exec(`INSERT INTO hand_edits VALUES ('10');
     INSERT INTO runs (kind, state, started_at_ms, read_after_ms, list_offset, list_done, started_seq, total, done, drift, failed)
       VALUES ('operator', 'running', ${T0}, ${T0}, 0, 0, 1, 2, 0, 0, 0)`);
