@@ -165,6 +165,8 @@ class Run {
       onAnswered: (delivery, status, ms) => {
         if (status === 204) this.#told.answered(delivery.items);
         this.#forProductsOf(delivery.items, (productId) => this.#seen.told(productId));
+        const misleading = delivery.items.filter((item) => this.#told.passesForLast(item));
+        this.#forProductsOf(misleading, (productId) => this.#seen.forget(productId));
         this.#onAnswered(delivery, status, ms);
       },
       onCall: (call) => this.#calls.onCall(call, () => this.#oldestDue()),

@@ -82,6 +82,11 @@ export class Seen {
     this.#of(productId).watchUntilMs = this.#nowMs() + WATCH_MS;
   }
 
+  /** What came since may pass for newer than what a read saw: nothing is known until the next one. */
+  forget(productId: string): void {
+    this.#of(productId).seenAtMs = null;
+  }
+
   /** An old file came back. */
   restore(): void {
     for (const product of this.#products.values()) product.seenAtMs = null;

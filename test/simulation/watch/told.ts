@@ -46,6 +46,20 @@ export class Told {
     for (const item of items) this.#answered.add(item);
   }
 
+  /**
+   * The store's clock was set back after it: a later change of the figure has an earlier stamp, and the last of them ended
+   * where this one began. Delivered late, it follows in time and in value, and nothing tells that it does not.
+   */
+  passesForLast(item: SentItem): boolean {
+    const changes = this.#changes.get(`${item.id}/${item.warehouse_id}`) ?? [];
+    const later = changes.slice(changes.indexOf(item) + 1);
+    return (
+      changes.includes(item) &&
+      later.some((change) => change.update_time < item.update_time) &&
+      later.at(-1)?.new === item.old
+    );
+  }
+
   /** An old file came back: nothing that was answered need be on record any more. */
   restore(): void {
     this.#answered = new WeakSet();
