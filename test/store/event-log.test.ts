@@ -201,13 +201,3 @@ test('it notes from which entry on which version of the rules applied, once each
     { version: 5, fromSeq: 3 },
   ]);
 });
-
-test('one that was begun before the rules were noted says nothing of its first entries', () => {
-  const first = openLog();
-  first.log.append([arrived('a')]);
-  first.db.exec('ALTER TABLE history DROP COLUMN rules; PRAGMA user_version = 1');
-  first.db.close();
-  const { log } = openLog(first.path);
-  log.noteRules(1);
-  expect(log.history().rules).toEqual([{ version: 1, fromSeq: 2 }]);
-});

@@ -15,10 +15,7 @@ export function eventLogPath(databasePath: string): string {
 
 /** "smlg" */
 const APPLICATION_ID = 0x736d6c67;
-const VERSION = 2;
-
-// Of each version of the rules: from which entry on it applied.
-const RULES = `rules TEXT NOT NULL DEFAULT '[]'`;
+const VERSION = 1;
 
 const TABLES = `
   CREATE TABLE log (
@@ -44,13 +41,12 @@ const TABLES = `
     file_inode TEXT,
     file_born_at_ms INTEGER,
     alive_at_ms INTEGER,
-    ${RULES}
+    -- Of each version of the rules: from which entry on it applied.
+    rules TEXT NOT NULL DEFAULT '[]'
   ) STRICT;
   INSERT INTO history (id, epoch) VALUES (1, lower(hex(randomblob(8))));
   PRAGMA application_id = ${APPLICATION_ID};
   PRAGMA user_version = ${VERSION};`;
-
-const TO_VERSION_2 = `ALTER TABLE history ADD ${RULES}; PRAGMA user_version = 2;`;
 
 /** One statement waits this long for a reader that recovers the write-ahead log: nobody else writes here. */
 const BUSY_TIMEOUT_MS = 500;
@@ -72,9 +68,7 @@ export function openLogForAppending(path: string): Db {
       db.pragma('wal_autocheckpoint = 0');
       db.pragma(`journal_size_limit = ${64 << 20}`);
       db.pragma('cache_size = -8192');
-      const version = db.pragma('user_version', { simple: true });
-      if (version === 0) makeTables(db);
-      if (version === 1) db.transaction(() => db.exec(TO_VERSION_2)).immediate();
+      if (db.pragma('user_version', { simple: true }) === 0) makeTables(db);
       return db;
     } catch (error) {
       db.close();
