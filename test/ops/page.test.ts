@@ -105,6 +105,7 @@ test('says what state the mirror is in, why, and what to do', async () => {
   const page = await overview();
   expect(page).toContain('1 gap is open: a delivery from the store is late or lost');
   expect(page).toMatch(/Open gaps 1 /);
+  expect(page).toMatch(/Not applied yet 0 entries of the event log/);
 
   await store.writer.append({
     kind: 'oblige',

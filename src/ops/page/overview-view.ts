@@ -1,4 +1,5 @@
 import { html, raw } from 'hono/html';
+import type { Lag } from '../../store/queries/lag.ts';
 import type { Run } from '../../store/queries/runs.ts';
 import type { Status } from '../../store/queries/status.ts';
 import { KEPT_MINUTES, type Minute } from '../timeline.ts';
@@ -13,6 +14,7 @@ import { heldWords } from '../held-words.ts';
 export interface Overview extends Situation, Alarming {
   readonly readsUnderWay: number;
   readonly running: readonly Run[];
+  readonly lag: Lag;
   readonly span: Span;
   /** All of the time span, oldest first. */
   readonly minutes: readonly Minute[];
@@ -121,7 +123,7 @@ function givenUpWords({ failing_reads, parked_reads }: Status): string {
   return `; of these, ${count(parked_reads, 'was', 'were')} refused by the store, or failed repeatedly, and ${again}.`;
 }
 
-function figures({ status, minutes, nowMs, owed }: Overview): Html {
+function figures({ status, minutes, nowMs, owed, lag }: Overview): Html {
   const whole = minutes.at(-2);
   const tile = (name: string, value: Html | string, more: Html | string = ''): Html =>
     html`<div>
@@ -142,6 +144,11 @@ function figures({ status, minutes, nowMs, owed }: Overview): Html {
       owed.oldestDoubtAtMs === null ? 'no suspect row waits' : 'waiting',
     )}
     ${tile('Suspect levels', quantity(status.suspect_count), html`of ${quantity(status.cells)}${status.suspect_count === 0 ? '' : html`, <a href="/stock?suspect=1" id="see-suspects">show<span class="hidden"> suspect levels</span></a>`}`)}
+    ${tile(
+      'Not applied yet',
+      quantity(lag.entries),
+      lag.sinceMs === null ? 'entries of the event log' : `entries, the first ${ago(lag.sinceMs, nowMs)}`,
+    )}
     ${tile('Open gaps', quantity(status.open_gaps), 'late or lost deliveries')}
     ${tile('Pending reads', quantity(status.pending_reads), `of ${count(status.products, 'product')}`)}
     ${tile('Last full read', ago(status.last_full_sync_at, nowMs), 'of the catalogue')}

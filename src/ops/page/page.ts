@@ -67,14 +67,16 @@ export function createPage(deps: PageDeps): Hono<OpsEnv> {
 
   const showOverview = async (c: PageContext, told?: Told) => {
     const span: Span = c.req.query('span') === 'day' ? 'day' : 'hour';
-    const [status, owed, running] = await Promise.all([
+    const [status, owed, running, lag] = await Promise.all([
       deps.state.status(),
       reader.ask('owedReads'),
       reader.ask('runningRuns'),
+      reader.ask('lag'),
     ]);
     const main = overviewView({
       status,
       owed,
+      lag,
       running,
       blocked: operator.blocked,
       readsUnderWay: operator.readsUnderWay,
