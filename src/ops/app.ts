@@ -14,6 +14,7 @@ import { createSessions } from './access/session.ts';
 import { requireSignIn, type Lock } from './access/signed-in.ts';
 import { compareWith } from './access/token.ts';
 import { createApi } from './api/api.ts';
+import { StoreError } from '../store/errors.ts';
 import { errorBody } from './api-error.ts';
 import type { OpsEnv } from './env.ts';
 import { metricsRoute } from './metrics-route.ts';
@@ -45,6 +46,10 @@ export function createOpsApp(deps: OpsDeps): Hono<OpsEnv> {
     if (cause instanceof HTTPException && cause.status < 500) {
       const problem = cause.message.includes('JSON') ? 'the body is not JSON' : cause.message;
       return c.json(errorBody('invalid_request', problem), cause.status);
+    }
+    if (cause instanceof StoreError) {
+      log.warn({ err: cause, path: c.req.path }, 'the mirror cannot be read or written for now');
+      return c.json(errorBody('unavailable', cause.message), 503);
     }
     log.error({ err: cause, path: c.req.path }, 'a request to the private listener failed');
     return c.json(errorBody('server_error', cause.message), 500);

@@ -25,8 +25,8 @@ export interface Operator {
 
 export interface OpsDeps {
   readonly reader: StoreReader;
-  /** Only its news, which wakes those who follow the feed. */
-  readonly writer: Pick<StoreWriter, 'onApplied'>;
+  /** Its news, which wakes those who follow the feed, and what is in its way. */
+  readonly writer: Pick<StoreWriter, 'onApplied' | 'stuck'>;
   readonly operator: Operator;
   readonly pruner: Pruner;
   /** Bearer token of the private listener; null: none is required. */

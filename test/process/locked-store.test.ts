@@ -81,6 +81,10 @@ test('a mirror that stays locked does not keep the process from ending in time, 
   await untilLogged(mirror, ({ msg }) => String(msg).startsWith(STUCK), 'that the tables cannot be written');
   load.stop();
   await sandbox.network.idle();
+  // An operator is told what is in the way, instead of waiting for it.
+  const resync = await mirror.post('/api/resync', {});
+  expect(resync).toMatchObject({ status: 503, body: { error: 'unavailable' } });
+  expect(resync.body['error_description']).toContain('another program holds');
   const askedMs = performance.now();
   expect(await mirror.stop()).toEqual({ code: 0, signal: null });
   expect(performance.now() - askedMs).toBeLessThan(5_000);

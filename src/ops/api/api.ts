@@ -35,8 +35,8 @@ export function createApi({
   api.route('/', stockRoutes(reader));
   api.route('/', changesRoutes({ reader, feed, held }));
   api.route('/', historyRoutes({ reader, rejected }));
-  api.route('/', runsRoutes({ reader, operator, held }));
-  api.route('/', pruneRoutes(pruner));
+  api.route('/', runsRoutes({ reader, writer, operator, held }));
+  api.route('/', pruneRoutes({ pruner, writer }));
 
   let made: OpsDocument | null = null;
   // When it is asked for: it takes as long as a good part of a start.

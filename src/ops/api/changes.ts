@@ -12,7 +12,7 @@ import { whyStartOver, type StartOver } from '../feed/cursor.ts';
 import { followChanges, nextOf } from '../feed/follow-changes.ts';
 import type { HeldAnswers } from '../feed/held-answers.ts';
 import { limitParameter, seqParameter, wholeNumber } from './parameters.ts';
-import { answers, apiRouter, EVENTS, withRefusals, TOO_MANY, type ApiRouter } from './router.ts';
+import { answers, apiRouter, EVENTS, withRefusals, type ApiRouter } from './router.ts';
 import { changeSchema, epochSchema, lastSeqSchema } from './rows.ts';
 
 const MAX_WAIT_S = 60;
@@ -74,7 +74,6 @@ const changes = createRoute({
 
     409: START_OVER[409],
     410: START_OVER[410],
-    503: TOO_MANY,
   }),
 });
 
@@ -98,7 +97,6 @@ const stream = createRoute({
 
     409: START_OVER[409],
     410: START_OVER[410],
-    503: TOO_MANY,
   }),
 });
 

@@ -1,6 +1,7 @@
 /** `POST /api/prune`. */
 import { createRoute, z } from '@hono/zod-openapi';
-import type { Pruner } from '../../store/retention.ts';
+import type { OpsDeps } from '../operator.ts';
+import { unlessStuck } from '../unless-stuck.ts';
 import { answers, apiRouter, withRefusals, TOO_LARGE, type ApiRouter } from './router.ts';
 
 const prune = createRoute({
@@ -42,11 +43,11 @@ const prune = createRoute({
   }),
 });
 
-export function pruneRoutes(pruner: Pruner): ApiRouter {
+export function pruneRoutes({ pruner, writer }: Pick<OpsDeps, 'pruner' | 'writer'>): ApiRouter {
   const app = apiRouter();
   app.openapi(prune, async (c) => {
     const { days = null } = c.req.valid('json');
-    return c.json(await pruner.prune(days), 200);
+    return c.json(await unlessStuck(pruner.prune(days), writer), 200);
   });
   return app;
 }

@@ -38,15 +38,19 @@ const REFUSALS = {
   403: refusal(
     'The request comes from another site; or no token is configured and its Host header does not name this machine',
   ),
-  500: refusal('The database could not be read: `error_description` says why'),
+  500: refusal('The mirror has failed: `error_description` says how'),
 } as const;
+const UNAVAILABLE = refusal(
+  'The mirror cannot be read or written for now: `error_description` says why. Or too many streams and long polls are open: try again',
+);
 export const NOT_FOUND = refusal('Not found');
 export const TOO_LARGE = refusal('The body is over 1 MB');
-export const TOO_MANY = refusal('Too many streams and long polls are open: try again');
 
 /** An endpoint's own answers, and those that every endpoint may give. */
-export function withRefusals<T extends object>(own: T): T & typeof REFUSALS {
-  return { ...own, ...REFUSALS };
+export function withRefusals<T extends object>(
+  own: T,
+): Omit<{ 503: typeof UNAVAILABLE }, keyof T> & T & typeof REFUSALS {
+  return { 503: UNAVAILABLE, ...own, ...REFUSALS };
 }
 
 export const EVENTS = 'text/event-stream';

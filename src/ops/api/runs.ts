@@ -7,17 +7,9 @@ import { errorBody } from '../api-error.ts';
 import type { HeldAnswers } from '../feed/held-answers.ts';
 import type { OpsDeps } from '../operator.ts';
 import { viewRun } from '../run-view.ts';
+import { unlessStuck } from '../unless-stuck.ts';
 import { limitParameter, listEnd, seqParameter } from './parameters.ts';
-import {
-  answers,
-  apiRouter,
-  EVENTS,
-  NOT_FOUND,
-  withRefusals,
-  TOO_LARGE,
-  TOO_MANY,
-  type ApiRouter,
-} from './router.ts';
+import { answers, apiRouter, EVENTS, NOT_FOUND, withRefusals, TOO_LARGE, type ApiRouter } from './router.ts';
 import { instant } from './rows.ts';
 
 const runSchema = z
@@ -76,7 +68,6 @@ const stream = createRoute({
     200: { description: 'Events', content: { [EVENTS]: { schema: z.string() } } },
 
     404: NOT_FOUND,
-    503: TOO_MANY,
   }),
 });
 
@@ -124,11 +115,11 @@ const resync = createRoute({
 
 const PROGRESS_EVERY_MS = 500;
 
-export interface RunsDeps extends Pick<OpsDeps, 'reader' | 'operator'> {
+export interface RunsDeps extends Pick<OpsDeps, 'reader' | 'writer' | 'operator'> {
   readonly held: HeldAnswers;
 }
 
-export function runsRoutes({ reader, operator, held }: RunsDeps): ApiRouter {
+export function runsRoutes({ reader, writer, operator, held }: RunsDeps): ApiRouter {
   const app = apiRouter();
   const runOf = async (text: string): Promise<Run | null> => {
     const id = /^[0-9]{1,15}$/.test(text) ? Number(text) : null;
@@ -163,7 +154,7 @@ export function runsRoutes({ reader, operator, held }: RunsDeps): ApiRouter {
 
   app.openapi(resync, async (c) => {
     const { product_ids: productIds = null, allow_removals: allowRemovals = false } = c.req.valid('json');
-    const { id, joined } = await operator.resync(productIds, { allowRemovals });
+    const { id, joined } = await unlessStuck(operator.resync(productIds, { allowRemovals }), writer);
     return c.json({ run_id: id, joined }, 202);
   });
   return app;

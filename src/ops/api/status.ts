@@ -25,7 +25,9 @@ const statusSchema = z
     entries_behind: z
       .int()
       .meta({ description: 'Entries of the event log that the tables do not hold yet.' }),
-    behind_since: instant.nullable().meta({ description: 'When the first of them came; null: there is none.' }),
+    behind_since: instant
+      .nullable()
+      .meta({ description: 'When the first of them came; null: there is none.' }),
     alive_at: instant.nullable(),
     products: z.int(),
     variants: z.int(),
@@ -97,7 +99,11 @@ export function statusRoutes({
 }: Pick<OpsDeps, 'reader' | 'state' | 'operator' | 'alarms'>): ApiRouter {
   const app = apiRouter();
   app.openapi(readyz, async (c) => {
-    const { state } = await reader.ask('glance');
+    // What cannot be read is not live.
+    const state = await reader.ask('glance').then(
+      (glance) => glance.state,
+      () => 'stale' as const,
+    );
     return state === 'live' ? c.json({ state }, 200) : c.json({ state }, 503);
   });
   app.openapi(status, async (c) => {

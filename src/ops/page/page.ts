@@ -9,6 +9,7 @@ import type { Html } from '../../page/html.ts';
 import type { Status } from '../../store/queries/status.ts';
 import type { OpsEnv } from '../env.ts';
 import type { Minute } from '../timeline.ts';
+import { unlessStuck } from '../unless-stuck.ts';
 import { actions, Refused, type Done } from './actions.ts';
 import {
   deliveriesFrame,
@@ -44,7 +45,7 @@ const RUN_RELOAD_S = 3;
 const NOTHING_TOLD: Told = { notice: null, problem: null };
 
 export function createPage(deps: PageDeps): Hono<OpsEnv> {
-  const { reader, operator, alarms, rejected, timeline, now, log } = deps;
+  const { reader, writer, operator, alarms, rejected, timeline, now, log } = deps;
   const app = new Hono<OpsEnv>();
 
   const show = async (
@@ -202,7 +203,7 @@ export function createPage(deps: PageDeps): Hono<OpsEnv> {
       const form = new URLSearchParams(await c.req.text());
       const back = backPath(form.get('back'));
       try {
-        return c.redirect(`${back}?${queryOf(await act(operator, form))}`, 303);
+        return c.redirect(`${back}?${queryOf(await unlessStuck(act(operator, form), writer))}`, 303);
       } catch (error) {
         if (!(error instanceof Refused)) throw error;
         const told = { notice: null, problem: { words: error.message, advice: error.advice } };
