@@ -29,6 +29,7 @@ export const SLOW = [
   'test/process/first-start.test.ts',
   'test/process/full-disk.test.ts',
   'test/process/hand-edit.test.ts',
+  'test/process/healed.test.ts',
   'test/process/huge-answers.test.ts',
   'test/process/kill.test.ts',
   'test/process/locked-store.test.ts',
@@ -54,6 +55,7 @@ export const SLOW = [
   'test/readers/pruned.test.ts',
   'test/readers/readers.test.ts',
   'test/sandbox/command.test.ts',
+  'test/store/lost-mirror.test.ts',
   'test/store/mark.test.ts',
 ];
 

@@ -70,6 +70,7 @@ export async function openMirror(
     onNews: ({ message, ...details }) => log.warn(details, message),
     onApplyNews: ({ message, error }) =>
       error === null ? log.warn(message) : log.error({ err: error }, message),
+    onHealed: () => void readAgain(),
   });
   // From the event log, which is there: the mirror is still being opened.
   const { life } = store;
@@ -99,6 +100,19 @@ export async function openMirror(
     maxRps: config.service.maxRps,
     schedules: config.schedules,
   });
+  const closing = new AbortController();
+  /** A new epoch may have begun with the new file: as after a start, all is compared with the store. */
+  const readAgain = async (): Promise<void> => {
+    try {
+      await untilCommitted(() => reconciler.repairSilence(0), closing.signal);
+    } catch (error) {
+      if (closing.signal.aborted) return;
+      log.error(
+        { err: error },
+        'the mirror’s file was made anew, and what it lacks is not being read: run `stock-mirror resync`',
+      );
+    }
+  };
   const factLog = new FactLog(log);
   store.writer.onApplied(({ reports }) => {
     for (const { facts, seq } of reports) for (const fact of facts) factLog.tell(fact, seq);
@@ -109,6 +123,7 @@ export async function openMirror(
     clock,
     silenceMs: async () => silenceMs(life, await store.reader.ask('lastFullSync'), Date.now()),
     async close(): Promise<void> {
+      closing.abort();
       await reconciler.stop();
       await client.close();
       await store.close();

@@ -2,7 +2,7 @@
  * The work of the projection's thread: applies what the event log has, in order, and runs the commands of the mirror
  * once everything is applied that was in the event log when they were given.
  */
-import { plainError, StoreError, type PlainError } from './errors.ts';
+import { damageOf, isDamage, plainError, StoreError, type PlainError } from './errors.ts';
 import type { Db } from './open.ts';
 import type { Outcome } from './outcome.ts';
 import type { CommandInput, Projection, Report, Result } from './projection.ts';
@@ -10,6 +10,10 @@ import type { Owner } from './thread.ts';
 import type { StoreNews } from './upkeep.ts';
 
 export type ToProjection =
+  /** What is at the mirror's path can be opened, and the event log has entries up to here. */
+  | { readonly type: 'open'; readonly lastSeq: number }
+  /** The mirror's file is no longer the one that was opened: to be closed, and not opened again before it is said. */
+  | { readonly type: 'let_go'; readonly id: number }
   /** The event log is there, and has entries up to here. */
   | { readonly type: 'apply'; readonly lastSeq: number }
   | { readonly type: 'command'; readonly command: WaitingCommand }
@@ -24,13 +28,30 @@ export interface WaitingCommand extends CommandInput {
 
 export type FromProjection =
   | { readonly type: 'opened'; readonly appliedSeq: number }
-  | { readonly type: 'refused'; readonly error: PlainError }
+  | Refused
+  | Lost
   | Applied
   /** Nothing could be committed: to be asked again. */
   | { readonly type: 'stuck'; readonly error: PlainError; readonly outcomes: readonly Outcome[] }
   | { readonly type: 'outcome'; readonly outcome: Outcome }
   | { readonly type: 'news'; readonly news: readonly StoreNews[] }
   | { readonly type: 'closed'; readonly id: number; readonly news: readonly StoreNews[] };
+
+/** The mirror could not be opened. */
+export interface Refused {
+  readonly type: 'refused';
+  readonly error: PlainError;
+  /** Its file is no mirror any more. */
+  readonly isDamaged: boolean;
+}
+
+/** The mirror's file is damaged, or no longer at its path. It is closed. */
+export interface Lost {
+  readonly type: 'lost';
+  readonly error: PlainError;
+  readonly isDamaged: boolean;
+  readonly outcomes: readonly Outcome[];
+}
 
 /** The result of one transaction. */
 export interface Applied {
@@ -58,7 +79,7 @@ const LOOK_EVERY_MS = 1_000;
 /**
  * Serves until asked to close. What its code needs is loaded while the event log is opened.
  *
- * @param open called when the event log is there; throws StoreError when the mirror cannot be had. When another program
+ * @param open called when the owner says so; throws StoreError when the mirror cannot be had. When another program
  * holds its lock, the owner is told that nothing can be done, and asks again.
  */
 export function serveProjection(owner: Owner<ToProjection, FromProjection>, open: () => OwnMirror): void {
@@ -66,10 +87,19 @@ export function serveProjection(owner: Owner<ToProjection, FromProjection>, open
   const commands: WaitingCommand[] = [];
   let lastSeq = 0;
   let lookedAtMs = 0;
+  let mayOpen = false;
+  let lettingGo: number | null = null;
   let closing: number | null = null;
 
   const accept = (message: ToProjection): void => {
     switch (message.type) {
+      case 'open':
+        mayOpen = true;
+        lastSeq = Math.max(lastSeq, message.lastSeq);
+        return;
+      case 'let_go':
+        lettingGo = message.id;
+        return;
       case 'apply':
         lastSeq = Math.max(lastSeq, message.lastSeq);
         return;
@@ -99,12 +129,26 @@ export function serveProjection(owner: Owner<ToProjection, FromProjection>, open
       const plain = plainError(error);
       if (plain.kind === 'busy') owner.post({ type: 'stuck', error: plain, outcomes: [] });
       else {
-        owner.post({ type: 'refused', error: plain });
-        clearInterval(looks);
-        owner.close();
+        mayOpen = false;
+        owner.post({ type: 'refused', error: plain, isDamaged: isDamage(error) });
       }
       return null;
     }
+  };
+  const shut = (): readonly StoreNews[] => {
+    mayOpen = false;
+    const found = own;
+    own = null;
+    return found?.close() ?? [];
+  };
+  const lose = (error: PlainError, isDamaged: boolean, outcomes: readonly Outcome[]): void => {
+    shut();
+    owner.post({ type: 'lost', error, isDamaged, outcomes });
+  };
+  const letGo = (id: number): void => {
+    shut();
+    lettingGo = null;
+    owner.post({ type: 'outcome', outcome: { id, ok: true, value: null } });
   };
   const dueCommands = ({ appliedSeq }: Projection): WaitingCommand[] => {
     const due = commands.findIndex(({ afterSeq }) => afterSeq > appliedSeq);
@@ -119,20 +163,22 @@ export function serveProjection(owner: Owner<ToProjection, FromProjection>, open
       owner.post({ type: 'applied', appliedSeq, reports, outcomes });
       return true;
     } catch (error) {
-      const plain = plainError(error);
-      owner.post({
-        type: 'stuck',
-        error: plain,
-        outcomes: due.map(({ id }) => ({ id, ok: false, error: plain })),
-      });
+      const plain = isDamage(error) ? damageOf(error) : plainError(error);
+      const outcomes = due.map(({ id }): Outcome => ({ id, ok: false, error: plain }));
+      if (isDamage(error)) lose(plain, true, outcomes);
+      else owner.post({ type: 'stuck', error: plain, outcomes });
       return false;
     }
   };
   const look = (): void => {
     if (own === null || performance.now() - lookedAtMs < LOOK_EVERY_MS) return;
     lookedAtMs = performance.now();
-    const news = own.look();
-    if (news.length > 0) owner.post({ type: 'news', news });
+    try {
+      const news = own.look();
+      if (news.length > 0) owner.post({ type: 'news', news });
+    } catch (error) {
+      lose(plainError(error), isDamage(error), []);
+    }
   };
   // In a burst the loop below has no end: it looks by itself.
   const looks = setInterval(look, LOOK_EVERY_MS);
@@ -140,8 +186,9 @@ export function serveProjection(owner: Owner<ToProjection, FromProjection>, open
     const beganMs = performance.now();
     while (projection.appliedSeq < lastSeq || commands.length > 0) {
       const isLate = closing !== null && performance.now() - beganMs > CLOSE_WITHIN_MS;
-      if (isLate || !step(projection)) break;
+      if (isLate || lettingGo !== null || !step(projection)) break;
       look();
+      if (own === null) break;
       drain();
     }
   };
@@ -149,13 +196,14 @@ export function serveProjection(owner: Owner<ToProjection, FromProjection>, open
   owner.onMessage((first) => {
     accept(first);
     drain();
-    if (closing === null) own ??= opened();
+    if (closing === null && mayOpen && lettingGo === null) own ??= opened();
     if (own !== null) work(own);
+    if (lettingGo !== null) letGo(lettingGo);
     if (closing === null) return;
     clearInterval(looks);
     const error = plainError(new StoreError('closed', 'the database is closed'));
     for (const { id } of commands) owner.post({ type: 'outcome', outcome: { id, ok: false, error } });
-    owner.post({ type: 'closed', id: closing, news: own?.close() ?? [] });
+    owner.post({ type: 'closed', id: closing, news: shut() });
     owner.close();
   });
 }

@@ -56,6 +56,7 @@ function inputsOf(message: ToLog): number {
     case 'entry':
     case 'beat':
     case 'prune':
+    case 'heal':
       return 1;
     case 'close':
       return 0;

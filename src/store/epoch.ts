@@ -10,9 +10,10 @@ import { findFile, isAnotherFile, type FoundFile } from './file-identity.ts';
 import { markNews, type MarkNews } from './mark.ts';
 import { lookUpPosition, type MirrorPosition } from './mirror-position.ts';
 import { readMark, type FoundMark } from './read-mark.ts';
+import type { AsideNews } from './set-aside.ts';
 
 /** Worth a person's attention. */
-export type HistoryNews = MarkNews | EpochNews;
+export type HistoryNews = MarkNews | EpochNews | AsideNews;
 
 export interface EpochNews {
   readonly type: 'new_epoch';
@@ -98,15 +99,20 @@ export interface HistoryArgs {
   readonly path: string;
   readonly databasePath: string;
   readonly nowMs: number;
+  /** The event log has been open since it was last looked at: only the mirror may be another. */
+  readonly isServing?: boolean;
 }
 
 /**
- * To be called before anything is appended.
+ * To be called before anything is appended, and when the mirror is no longer the one that was open.
  *
  * @returns what a person should know. A mark that cannot be read is no reason not to start.
  * @throws SqliteError when the new epoch cannot be committed.
  */
-export function takeUpHistory(log: EventLog, { path, databasePath, nowMs }: HistoryArgs): HistoryNews[] {
+export function takeUpHistory(
+  log: EventLog,
+  { path, databasePath, nowMs, isServing = false }: HistoryArgs,
+): HistoryNews[] {
   const news: HistoryNews[] = [];
   let mark = null;
   try {
@@ -122,7 +128,7 @@ export function takeUpHistory(log: EventLog, { path, databasePath, nowMs }: Hist
   const mirror = looked === 'unknown' ? positionOf(mark, { epoch: history.epoch, lastSeq }) : looked;
   const makesMirror = mirror !== null || log.makesMirror();
   const at: LogPosition = { ...history, firstSeq, lastSeq, makesMirror };
-  const why = whyRestarted(at, found, mark, mirror);
+  const why = isServing ? whyUnfit(at, mirror) : whyRestarted(at, found, mark, mirror);
   if (why === null) {
     if (history.file === null) log.recordFile(found);
     return news;

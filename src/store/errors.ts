@@ -35,6 +35,19 @@ export function isBusy(error: unknown): boolean {
   return sqliteCode(error)?.startsWith('SQLITE_BUSY') === true;
 }
 
+/** The file itself is at fault, and the same access would fail again. */
+export function isDamage(error: unknown): boolean {
+  return /^SQLITE_(?:CORRUPT|NOTADB)/.test(sqliteCode(error) ?? '');
+}
+
+/** Damage of the mirror's file, in words: it heals, and asks nothing of a person. */
+export function damageOf(error: unknown): PlainError {
+  return {
+    kind: 'damaged',
+    message: `the mirror’s file is damaged (${sqliteCode(error) ?? 'no SQLite code'})`,
+  };
+}
+
 /** Errors lose their class on the way between threads. */
 export interface PlainError {
   readonly kind: StoreErrorKind;

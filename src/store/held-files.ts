@@ -1,8 +1,13 @@
 /** The files that a thread has open: a path that no longer leads to one of them is another program's doing. */
-import { statSync } from 'node:fs';
+import { rmSync, statSync } from 'node:fs';
+
+interface HeldFile {
+  readonly path: string;
+  readonly inode: bigint | undefined;
+}
 
 export class HeldFiles {
-  readonly #files: readonly { readonly path: string; readonly inode: bigint | undefined }[];
+  readonly #files: readonly HeldFile[];
 
   /** @param paths of files that are open now, or will not be there at all. */
   constructor(paths: readonly string[]) {
@@ -11,8 +16,22 @@ export class HeldFiles {
 
   /** @returns one that was deleted, moved or replaced since; undefined: none. */
   missing(): string | undefined {
-    return this.#files.find(({ path, inode }) => inodeOf(path) !== inode)?.path;
+    return this.#files.find(isMissing)?.path;
   }
+
+  /**
+   * To be called when they are closed. Where the first of them, the database, is gone, what is left of those beside it
+   * would be taken for that of whatever is at its path now.
+   */
+  removeLeftOver(): void {
+    const [database, ...beside] = this.#files;
+    if (database === undefined || !isMissing(database)) return;
+    for (const file of beside) if (!isMissing(file)) rmSync(file.path, { force: true });
+  }
+}
+
+function isMissing({ path, inode }: HeldFile): boolean {
+  return inodeOf(path) !== inode;
 }
 
 /** Why a thread cannot go on: what it would commit from here on is lost with the process. */

@@ -1,11 +1,13 @@
 /** Opens the mirror with its threads: event log, projection, reader. */
 import type { FromProjection, ToProjection } from './apply-loop.ts';
 import { watchCommits, type CommitReport } from './commit-watch.ts';
+import { StoreError } from './errors.ts';
 import type { FromLog, ToLog } from './event-log/append-loop.ts';
 import { LogClient } from './event-log/log-client.ts';
+import { MirrorFile } from './mirror-file.ts';
 import { MirrorWriter } from './mirror-writer.ts';
 import type { Outcome } from './outcome.ts';
-import { ProjectionClient, type ApplyNews } from './projection-client.ts';
+import { ProjectionClient, type ApplyNews, type Refusal } from './projection-client.ts';
 import type { ToReader } from './read-loop.ts';
 import { ReaderClient } from './reader-client.ts';
 import type { Store, StoreReader } from './store.ts';
@@ -17,6 +19,8 @@ export interface StoreEvents {
   readonly onDeath: (error: Error) => void;
   readonly onNews: (news: StoreNews) => void;
   readonly onApplyNews?: ((news: ApplyNews) => void) | undefined;
+  /** The mirror's file was damaged, deleted or replaced, and is open again, with all that is in the event log. */
+  readonly onHealed?: (() => void) | undefined;
   /** Called for every transaction of the event log. */
   readonly onCommit?: ((report: CommitReport) => void) | undefined;
 }
@@ -51,29 +55,39 @@ export async function openStore(
   events: StoreEvents,
   threads: StoreThreads = REAL_THREADS,
 ): Promise<Store> {
-  const { onCommit, onDeath, onNews } = events;
+  const { onCommit, onDeath, onNews, onHealed = () => undefined } = events;
   const logThread = threads.log(path);
   const onApplyNews = events.onApplyNews ?? (() => undefined);
-  const projection = new ProjectionClient(threads.projection(path), { onDeath, onNews, onApplyNews });
+  const onLost = (why: Refusal): void => mirror.lose(why);
+  const projection = new ProjectionClient(threads.projection(path), { onDeath, onLost, onNews, onApplyNews });
   const log = await LogClient.open(onCommit === undefined ? logThread : watchCommits(logThread, onCommit), {
     onDeath,
     onNews,
     onAppended: (lastSeq) => projection.apply(lastSeq),
   }).catch(async (error: unknown) => {
-    await projection.abandon();
+    await projection.abandon(new StoreError('closed', 'the event log could not be opened'));
     throw error;
   });
-  projection.open(log.lastSeq);
-  const reader = new ReaderClient(threads.reader(path), onDeath);
-  const { opened } = projection;
+  const reader = new ReaderClient(threads.reader(path), onDeath, onLost);
+  const mirror = new MirrorFile({ log, projection, reader, events: { onApplyNews, onNews, onHealed } });
+  const opened = mirror.open();
+  // Whoever waits for it is told; that nobody does is no fault.
+  opened.catch(() => undefined);
   const close = async (): Promise<void> => {
+    mirror.close();
     await reader.close();
     await projection.close();
     // Last: the projection reads from it, and it holds the lock of both.
     await log.close();
   };
   let closed: Promise<void> | null = null;
-  const asked: StoreReader = { ask: (name, ...args) => opened.then(() => reader.ask(name, ...args)) };
+  const asked: StoreReader = {
+    ask: async (name, ...args) => {
+      await opened;
+      if (mirror.lost !== null) throw mirror.lost;
+      return reader.ask(name, ...args);
+    },
+  };
   return {
     writer: new MirrorWriter(log, projection, asked),
     reader: asked,

@@ -1,6 +1,6 @@
 /** The mirror's file as its projection opens it: migrated, and beside the event log that it is made of. */
 import { eventLogPath, openLogForReading } from './event-log/open-log.ts';
-import { LogReader } from './event-log/read-log.ts';
+import { LogReader, readingLog } from './event-log/read-log.ts';
 import type { OwnMirror } from './apply-loop.ts';
 import { explain } from './explain.ts';
 import { openWriter } from './open-writer.ts';
@@ -29,6 +29,7 @@ export function openOwnMirror(path: string): OwnMirror {
         const news = upkeep.finish();
         opened.close();
         logDb.close();
+        upkeep.closed();
         return news;
       },
     };
@@ -41,7 +42,7 @@ export function openOwnMirror(path: string): OwnMirror {
 
 /** A mirror that was just made takes its epoch from the event log, whose entries may name later ones. */
 export function nameEpoch(db: Db, logDb: Db): void {
-  const epoch = logDb.prepare<[], string>('SELECT epoch FROM history').pluck().get();
+  const epoch = readingLog(logDb, () => logDb.prepare<[], string>('SELECT epoch FROM history').pluck().get());
   db.prepare(
     `UPDATE service_state SET epoch = ? WHERE epoch <> ?
        AND (SELECT applied_seq FROM mirror_state) = 0 AND NOT EXISTS (SELECT 1 FROM products)`,

@@ -1,8 +1,8 @@
 /** The projection as seen from the other threads: promises that resolve once something is applied. */
 import { Slots } from '../slots.ts';
-import type { FromProjection, ToProjection } from './apply-loop.ts';
+import type { Applied, FromProjection, Refused, ToProjection } from './apply-loop.ts';
 import type { CommandArgs, CommandName, CommandResult } from './commands.ts';
-import { StoreError } from './errors.ts';
+import { StoreError, type PlainError } from './errors.ts';
 import type { Outcome } from './outcome.ts';
 import type { BranchCounts, Report } from './projection.ts';
 import type { ApplyListener } from './store.ts';
@@ -12,6 +12,8 @@ import type { StoreNews } from './upkeep.ts';
 export interface ProjectionEvents {
   /** The thread ended without having been asked to: the process cannot continue. */
   readonly onDeath: (error: Error) => void;
+  /** The mirror's file is damaged, or no longer at its path. Nothing is applied until `open` is called again. */
+  readonly onLost: (why: Refusal) => void;
   readonly onNews: (news: StoreNews) => void;
   readonly onApplyNews: (news: ApplyNews) => void;
 }
@@ -37,10 +39,16 @@ const RETRY_MS = 250;
 /** Of the time that a process has to end. */
 const LEAVE_AFTER_MS = 1_000;
 
+/** Why the mirror could not be opened, or must be opened again. */
+export interface Refusal extends Pick<Refused, 'isDamaged'> {
+  readonly error: StoreError;
+}
+
 const NOTHING_TO_REPORT = { facts: [], detailLost: false, failed: null } as const;
 
 export class ProjectionClient {
   readonly #thread: Thread<ToProjection, FromProjection>;
+  readonly #onLost: ProjectionEvents['onLost'];
   readonly #onNews: ProjectionEvents['onNews'];
   readonly #onApplyNews: ProjectionEvents['onApplyNews'];
   readonly #waiting = new Slots<Waiting>();
@@ -49,34 +57,38 @@ export class ProjectionClient {
   readonly #listeners = new Set<ApplyListener>();
   #lastSeq = 0;
   #appliedSeq = 0;
+  /** Up to here its reports were told: a mirror that is made anew applies again what was applied before. */
+  #toldSeq = 0;
   #stuck: StoreError | null = null;
+  #isLost = false;
   #retry: NodeJS.Timeout | undefined;
   #ended: StoreError | null = null;
   #closing = false;
   #leaving: NodeJS.Timeout | undefined;
   #left: StoreError | null = null;
 
-  readonly #opened = Promise.withResolvers<void>();
+  #opening: PromiseWithResolvers<Refusal | null> | null = null;
 
   constructor(
     thread: Thread<ToProjection, FromProjection>,
-    { onDeath, onNews, onApplyNews }: ProjectionEvents,
+    { onDeath, onLost, onNews, onApplyNews }: ProjectionEvents,
   ) {
     this.#thread = thread;
+    this.#onLost = onLost;
     this.#onNews = onNews;
     this.#onApplyNews = onApplyNews;
     let isOpen = false;
-    // Whoever waits for it is told; that nobody does is no fault.
-    this.#opened.promise.catch(() => undefined);
     thread.onMessage((message) => {
       if (message.type === 'refused') {
-        this.#end(new StoreError(message.error.kind, message.error.message));
+        this.#opening?.resolve({ error: errorOf(message.error), isDamaged: message.isDamaged });
         return;
       }
       if (message.type === 'opened') {
+        if (!isOpen) this.#toldSeq = message.appliedSeq;
         isOpen = true;
+        this.#isLost = false;
         this.#appliedSeq = message.appliedSeq;
-        this.#opened.resolve();
+        this.#opening?.resolve(null);
         return;
       }
       this.#take(message);
@@ -95,23 +107,28 @@ export class ProjectionClient {
   }
 
   /**
-   * Resolves once the mirror is open; until then everything waits.
+   * Opens what is at the mirror's path; until then everything waits. While another program holds its lock, this waits too.
    *
-   * @throws StoreError when the mirror's file is not a mirror, too new, damaged, locked, or out of reach.
+   * @param lastSeq of the event log. @returns null once it is open. @throws StoreError `closed`
    */
-  get opened(): Promise<void> {
-    return this.#opened.promise;
+  open(lastSeq: number): Promise<Refusal | null> {
+    if (this.#ended !== null) return Promise.reject(this.#ended);
+    this.#lastSeq = Math.max(this.#lastSeq, lastSeq);
+    this.#opening = Promise.withResolvers();
+    this.#thread.post({ type: 'open', lastSeq });
+    return this.#opening.promise;
   }
 
-  /** To be called once the event log is there, before anything else. @param lastSeq its last position. */
-  open(lastSeq: number): void {
-    this.#lastSeq = lastSeq;
-    this.#thread.post({ type: 'apply', lastSeq });
+  /** Resolves once the mirror's file is closed: it is no longer what it was. @param why for whom waits meanwhile. */
+  async letGo(why: StoreError): Promise<void> {
+    this.#isLost = true;
+    this.#getStuck(why);
+    await this.#post<unknown>((id) => ({ type: 'let_go', id }));
   }
 
-  /** There is no event log to open it with. */
-  async abandon(): Promise<void> {
-    this.#end(new StoreError('closed', 'the event log could not be opened'));
+  /** It cannot be opened, now or ever. */
+  async abandon(why: StoreError): Promise<void> {
+    this.#end(why);
     await this.#thread.stop();
   }
 
@@ -187,15 +204,14 @@ export class ProjectionClient {
   #take(message: Exclude<FromProjection, { type: 'opened' | 'refused' }>): void {
     switch (message.type) {
       case 'applied':
-        if (this.#stuck !== null) this.#onApplyNews({ error: null, message: GOES_ON });
-        this.#stuck = null;
+        this.#goOn();
         this.#settleEntries(message.appliedSeq, message.reports);
         for (const outcome of message.outcomes) this.#settle(outcome);
         // After all of them are settled: a listener that fails keeps no caller waiting.
-        for (const listener of this.#listeners) listener(message);
+        this.#tell(message);
         return;
       case 'stuck':
-        this.#getStuck(new StoreError(message.error.kind, message.error.message));
+        this.#getStuck(errorOf(message.error));
         for (const outcome of message.outcomes) this.#settle(outcome);
         if (this.#closing || this.#ended !== null) return;
         clearTimeout(this.#retry);
@@ -203,6 +219,10 @@ export class ProjectionClient {
           () => this.#thread.post({ type: 'apply', lastSeq: this.#lastSeq }),
           RETRY_MS,
         ).unref();
+        return;
+      case 'lost':
+        for (const outcome of message.outcomes) this.#settle(outcome);
+        this.#onLost({ error: errorOf(message.error), isDamaged: message.isDamaged });
         return;
       case 'outcome':
         this.#settle(message.outcome);
@@ -217,9 +237,25 @@ export class ProjectionClient {
     }
   }
 
+  #tell({ appliedSeq, reports }: Applied): void {
+    const toldSeq = this.#toldSeq;
+    this.#toldSeq = Math.max(toldSeq, appliedSeq);
+    const untold = reports.some(({ seq }) => seq <= toldSeq)
+      ? reports.filter(({ seq }) => seq > toldSeq)
+      : reports;
+    for (const listener of this.#listeners) listener({ appliedSeq, reports: untold });
+  }
+
   #getStuck(error: StoreError): void {
     if (this.#stuck === null) this.#onApplyNews({ error, message: STUCK });
     this.#stuck = error;
+  }
+
+  #goOn(): void {
+    // What was applied to a file that is lost may be told late.
+    if (this.#stuck === null || this.#isLost) return;
+    this.#stuck = null;
+    this.#onApplyNews({ error: null, message: GOES_ON });
   }
 
   #settleEntries(appliedSeq: number, reports: readonly Report[]): void {
@@ -239,13 +275,13 @@ export class ProjectionClient {
   #settle(outcome: Outcome): void {
     const waiting = this.#waiting.take(outcome.id);
     if (outcome.ok) waiting?.resolve(outcome.value as never);
-    else waiting?.reject(new StoreError(outcome.error.kind, outcome.error.message));
+    else waiting?.reject(errorOf(outcome.error));
   }
 
   #end(error: StoreError): void {
     if (this.#ended !== null) return;
     this.#ended = error;
-    this.#opened.reject(error);
+    this.#opening?.reject(error);
     clearTimeout(this.#retry);
     clearTimeout(this.#leaving);
     this.#rejectAll(error);
@@ -258,4 +294,8 @@ export class ProjectionClient {
     for (const waiting of this.#entries.values()) waiting.reject(error);
     this.#entries.clear();
   }
+}
+
+function errorOf({ kind, message }: PlainError): StoreError {
+  return new StoreError(kind, message);
 }

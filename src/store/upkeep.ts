@@ -62,6 +62,11 @@ export class Upkeep {
     return unwritten === null ? [] : [unwritten];
   }
 
+  /** After the connection is closed. */
+  closed(): void {
+    this.#files.removeLeftOver();
+  }
+
   #heldBack(): WalNews | null {
     const walBytes = statSync(`${this.#path}-wal`, { throwIfNoEntry: false })?.size ?? 0;
     if (walBytes < LONG_WAL_BYTES) return null;

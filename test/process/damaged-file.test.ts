@@ -3,6 +3,7 @@ import {
   closeSync,
   existsSync,
   openSync,
+  readdirSync,
   readFileSync,
   rmSync,
   statSync,
@@ -23,6 +24,7 @@ import {
   startMirror,
   untilEqual,
   untilLive,
+  type MirrorProcess,
   type Owner,
   type RunningMirror,
 } from './harness.ts';
@@ -141,26 +143,43 @@ test.concurrent(
   },
 );
 
-test.concurrent(
-  'a mirror cut in half is refused, and moved away it is made again from the event log',
-  async (t) => {
-    const { sandbox, mirror } = await startBoth(t, { products: 20 });
-    await mirror.stop();
-    const path = mirror.databasePath;
-    const before = epochOf(path);
-    const feed = feedOf(path);
-    truncateSync(path, Math.floor(statSync(path).size / PAGE_BYTES / 2) * PAGE_BYTES);
-    const said = await refusedStart(t, sandbox, path);
-    expect(said).toMatch(/^error: \S+mirror\.db is damaged \(SQLITE_CORRUPT\w*\): [^\n]+\n$/);
-    expect(said).toContain(REMEDY);
+/** What was found damaged is kept beside it. */
+const asideOf = (path: string): string[] =>
+  readdirSync(dirname(path)).filter((name) => /^mirror\.db\.damaged-\d{8}T\d{6}Z$/.test(name));
 
-    for (const suffix of ['', '-wal', '-shm']) rmSync(path + suffix, { force: true });
-    const again = await startMirror(t, sandbox, { folder: dirname(path) });
-    await untilLive(again);
-    await untilEqual(again, sandbox);
-    expectContinued(path, before, feed);
-  },
-);
+const saysSo = ({ log }: MirrorProcess): boolean => log.some((line) => line['type'] === 'mirror_set_aside');
+
+const DAMAGES: [string, (path: string) => void][] = [
+  [
+    'cut in half',
+    (path) => truncateSync(path, Math.floor(statSync(path).size / PAGE_BYTES / 2) * PAGE_BYTES),
+  ],
+  ['whose first page is overwritten', (path) => overwrite(path, 1)],
+  [
+    'of which a table that every start reads is overwritten',
+    (path) => overwrite(path, pageOf(path, 'mirror_state')),
+  ],
+];
+
+for (const [name, damage] of DAMAGES) {
+  test.concurrent(
+    `a mirror ${name} is moved aside by the start, which makes it again from the event log`,
+    async (t) => {
+      const { sandbox, mirror } = await startBoth(t, { products: 20 });
+      await mirror.stop();
+      const path = mirror.databasePath;
+      const before = epochOf(path);
+      const feed = feedOf(path);
+      damage(path);
+      const again = await startMirror(t, sandbox, { folder: dirname(path) });
+      await untilLive(again);
+      await untilEqual(again, sandbox);
+      expectContinued(path, before, feed);
+      expect(saysSo(again)).toBe(true);
+      expect(asideOf(path)).toHaveLength(1);
+    },
+  );
+}
 
 test.concurrent('an event log cut in half is refused, and moved away a new one is begun', async (t) => {
   const { sandbox, mirror } = await startBoth(t, { products: 20 });
@@ -182,28 +201,23 @@ test.concurrent('an event log cut in half is refused, and moved away a new one i
   expect(after.last_seq).toBeGreaterThan(before.last_seq);
 });
 
-for (const [table, fileOf] of [
-  ['log', eventLogPath],
-  ['mirror_state', (path: string) => path],
-] as const) {
-  test.concurrent(
-    `a damaged page of the table ${table}, which every start reads, is told, and ends the start`,
-    async (t) => {
-      const { sandbox, mirror } = await startBoth(t, { products: 12 });
-      const file = fileOf(mirror.databasePath);
-      const page = pageOf(file, table);
-      await mirror.stop();
-      overwrite(file, page);
-      const said = await refusedStart(t, sandbox, mirror.databasePath);
-      expect(said).toMatch(/^error: [^\n]+ is damaged[^\n]+\n$/);
-      expect(said).toContain(file);
-      expect(said).toContain(REMEDY);
-    },
-  );
-}
+test.concurrent(
+  'a damaged page of the event log that every start reads is told, and ends the start',
+  async (t) => {
+    const { sandbox, mirror } = await startBoth(t, { products: 12 });
+    const file = eventLogPath(mirror.databasePath);
+    const page = pageOf(file, 'log');
+    await mirror.stop();
+    overwrite(file, page);
+    const said = await refusedStart(t, sandbox, mirror.databasePath);
+    expect(said).toMatch(/^error: [^\n]+ is damaged[^\n]+\n$/);
+    expect(said).toContain(file);
+    expect(said).toContain(REMEDY);
+  },
+);
 
 test.concurrent(
-  'a damaged page that only a change meets: 204, the log says what to do, and moved away the mirror is made again',
+  'a damaged page that only a change meets: 204, and the mirror is made again while it runs',
   async (t) => {
     const { sandbox, mirror } = await startBoth(t, { products: 12 });
     const [cell] = plainVariants(sandbox, 1);
@@ -221,18 +235,12 @@ test.concurrent(
     expect(sandbox.deliveries.records.slice(-5).map(({ status }) => status)).toEqual([
       204, 204, 204, 204, 204,
     ]);
-    const saysSo = (): boolean =>
-      damaged.log.some((line) =>
-        JSON.stringify(line).includes(`the database is damaged: stop the mirror, then ${REMEDY}`),
-      );
-    await eventually(saysSo, { what: 'the log says what to do' });
-    expect(await damaged.stop()).toEqual({ code: 0, signal: null });
-
-    for (const suffix of ['', '-wal', '-shm']) rmSync(path + suffix, { force: true });
-    const again = await startMirror(t, sandbox, { folder: dirname(path) });
-    await untilLive(again);
-    await untilEqual(again, sandbox);
+    await eventually(() => saysSo(damaged), { what: 'the log says what was done' });
+    await untilLive(damaged);
+    await untilEqual(damaged, sandbox);
     expectContinued(path, before, feed);
     expect(epochOf(path).last_seq).toBeGreaterThan(before.last_seq);
+    expect(asideOf(path)).toHaveLength(1);
+    expect(await damaged.stop()).toEqual({ code: 0, signal: null });
   },
 );

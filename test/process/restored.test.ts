@@ -1,15 +1,14 @@
 /**
- * Older copies of the mirror, of its event log, or of both come back under a consumer that reads the views, and a mirror
- * is deleted (docs/reading-the-mirror.md#following-changes).
+ * Older copies of the mirror, of its event log, or of both come back under a consumer that reads the views
+ * (docs/reading-the-mirror.md#following-changes).
  */
-import { copyFileSync, renameSync, rmSync } from 'node:fs';
+import { copyFileSync, renameSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
 import { eventLogPath } from '../../src/store/event-log/open-log.ts';
 import {
   eventually,
-  logRows,
   plainVariants,
   rows,
   startBoth,
@@ -20,7 +19,6 @@ import {
   untilLive,
   untilQuiet,
 } from './harness.ts';
-import { startLoad, withStatus } from './load.ts';
 
 interface ChangeRow {
   readonly seq: number;
@@ -187,39 +185,6 @@ interface Position {
 
 const positionOf = (path: string): Position =>
   rows<Position>(path, 'SELECT epoch, last_seq FROM mirror_status')[0]!;
-
-test.concurrent(
-  'a mirror that is deleted under load, with all beside it but the event log: the process ends with the reason, and the next makes the same rows with the same numbers',
-  async (t) => {
-    const { sandbox, mirror } = await startBoth(t);
-    const path = mirror.databasePath;
-    const load = startLoad(t, sandbox, 100);
-    await eventually(() => withStatus(load, 204).length > 100, { what: 'traffic' });
-    const told = rows(path, 'SELECT * FROM mirror_changes ORDER BY seq');
-    const { epoch } = positionOf(path);
-    for (const suffix of ['', '-wal', '-shm', '.mark', '.lock', '.token']) {
-      rmSync(path + suffix, { force: true });
-    }
-    expect(await mirror.ended).toMatchObject({ code: 1 });
-    expect(
-      mirror.log.some((line) => JSON.stringify(line).includes('another program deleted, moved or replaced')),
-    ).toBe(true);
-    load.stop();
-
-    const again = await startMirror(t, sandbox, { folder: dirname(path) });
-    await untilLive(again);
-    await untilEqual(again, sandbox);
-    expect(positionOf(path).epoch).toBe(epoch);
-    const last = (told.at(-1) as { seq: number }).seq;
-    expect(rows(path, 'SELECT * FROM mirror_changes WHERE seq <= ? ORDER BY seq', last)).toEqual(told);
-    const kept = new Set(
-      logRows<{ payload: Buffer }>(path, `SELECT payload FROM log WHERE kind = 'delivery'`).map(
-        ({ payload }) => payload.toString(),
-      ),
-    );
-    expect(withStatus(load, 204).filter(({ delivery }) => !kept.has(delivery.body.toString()))).toEqual([]);
-  },
-);
 
 test.concurrent(
   'an event log that is moved away while it is written ends the process, with the reason; the next begins a new epoch',

@@ -30,7 +30,14 @@ function logHere(path: string): Thread<ToLog, FromLog> {
       () => {
         const db = openLogForAppending(path);
         onTestFinished(() => void db.close());
-        return { db, log: new EventLog(db), news: [], look: () => undefined, release: () => undefined };
+        return {
+          db,
+          log: new EventLog(db),
+          news: [],
+          heal: () => [],
+          look: () => undefined,
+          release: () => undefined,
+        };
       },
     );
   });

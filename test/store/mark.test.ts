@@ -70,9 +70,6 @@ test('one that cannot be written is told of, at the start, while it runs, and at
   expect(store.deaths).toEqual([]);
 });
 
-const allIsApplied = ({ writer }: OpenStore): Promise<true> =>
-  eventually(() => writer.appliedSeq === writer.lastSeq, { what: 'all is applied', withinMs: 10_000 });
-
 /** With every thread at work: none must find the file gone when it opens it. */
 async function storeAtWork(): Promise<OpenStore> {
   const store = await storeAt();
@@ -103,27 +100,6 @@ const ENDS: [string, (path: string) => void][] = [
 ];
 
 test.each(ENDS)(
-  'a mirror that is %s while it is open ends the store, with the reason, and is made again',
-  async (_name, happen) => {
-    const store = await storeAtWork();
-    const [epoch] = values(readerDb(store.path), 'SELECT epoch FROM mirror_status');
-    happen(store.path);
-    await expectDeath(store, store.path);
-    await store.close();
-    expect(store.deaths).toHaveLength(1);
-    // The next start is told how far the numbers had come.
-    expect(markOf(store.path)).toMatchObject({ logSeq: 1 });
-    const news: StoreNews[] = [];
-    const healed = await storeAt(store.path, { onNews: (one) => void news.push(one) });
-    await allIsApplied(healed);
-    expect(news).toEqual([]);
-    const db = readerDb(store.path);
-    expect(values(db, 'SELECT epoch FROM mirror_status')).toEqual([epoch]);
-    expect(values(db, 'SELECT variant_id FROM mirror_changes')).toEqual(['100']);
-  },
-);
-
-test.each(ENDS)(
   'an event log that is %s while it is open ends the store, and history starts again',
   async (_name, happen) => {
     const store = await storeAtWork();
@@ -137,9 +113,6 @@ test.each(ENDS)(
 );
 
 test.each<[string, (path: string) => string]>([
-  ['the mirror’s -wal', (path) => `${path}-wal`],
-  ['the mirror’s -shm', (path) => `${path}-shm`],
-  ['the .lock', (path) => `${path}.lock`],
   ['the event log’s -wal', (path) => `${eventLogPath(path)}-wal`],
   ['the event log’s -shm', (path) => `${eventLogPath(path)}-shm`],
 ])(

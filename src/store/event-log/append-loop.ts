@@ -21,6 +21,7 @@ export type ToLog =
       readonly belowSeq: number;
       readonly limit: number;
     }
+  | { readonly type: 'heal'; readonly id: number; readonly isDamaged: boolean }
   | { readonly type: 'close'; readonly id: number };
 
 /** Deliveries that came together: one message, whose bytes are transferred instead of copied. */
@@ -51,9 +52,17 @@ export type FromLog =
     }
   | { readonly type: 'refused'; readonly error: PlainError }
   | Appended
-  | { readonly type: 'done'; readonly id: number; readonly value: PrunedLog | null }
+  | { readonly type: 'done'; readonly id: number; readonly value: PrunedLog | Healed | null }
   | { readonly type: 'failed'; readonly ids: readonly number[]; readonly error: PlainError }
   | { readonly type: 'closed'; readonly id: number };
+
+/** What is at the mirror's path was made fit to be opened, or could not be. */
+export interface Healed {
+  readonly lastSeq: number;
+  readonly news: readonly HistoryNews[];
+  /** Null: it was. */
+  readonly error: PlainError | null;
+}
 
 /** What one transaction has put on disk. */
 export interface Appended {
@@ -94,7 +103,7 @@ export function serveEventLog(owner: Owner<ToLog, FromLog>, open: () => OwnLog):
     owner.close();
     return;
   }
-  const { db, log, news } = own;
+  const { db, log, news, heal } = own;
   const waiting: Waiting[] = [];
   /** What is asked besides entries, in order. */
   const errands: Exclude<ToLog, { type: 'deliveries' | 'entry' }>[] = [];
@@ -125,6 +134,14 @@ export function serveEventLog(owner: Owner<ToLog, FromLog>, open: () => OwnLog):
     owner.post({ type: 'appended', lastSeq: log.lastSeq, placed, duplicates });
     sinceCheckpointBytes += taken.reduce((sum, { bytes }) => sum + bytes, COMMIT_BYTES);
   };
+  const healed = (isDamaged: boolean): Healed => {
+    try {
+      const found = heal(isDamaged);
+      return { lastSeq: log.lastSeq, news: found, error: null };
+    } catch (error) {
+      return { lastSeq: log.lastSeq, news: [], error: plainError(error) };
+    }
+  };
   /** @returns false when the thread has ended. */
   const run = (errand: (typeof errands)[number]): boolean => {
     const { id } = errand;
@@ -136,6 +153,9 @@ export function serveEventLog(owner: Owner<ToLog, FromLog>, open: () => OwnLog):
           return true;
         case 'prune':
           owner.post({ type: 'done', id, value: log.prune(errand) });
+          return true;
+        case 'heal':
+          owner.post({ type: 'done', id, value: healed(errand.isDamaged) });
           return true;
         case 'close':
           clearInterval(looks);

@@ -3,7 +3,7 @@ import { Slots } from '../../slots.ts';
 import { StoreError, type PlainError } from '../errors.ts';
 import type { HistoryNews } from '../epoch.ts';
 import type { Thread } from '../thread.ts';
-import type { Appended, FromLog, LastLife, ToLog } from './append-loop.ts';
+import type { Appended, FromLog, Healed, LastLife, ToLog } from './append-loop.ts';
 import type { EncodedEntry, Place, PrunedLog } from './event-log.ts';
 
 export interface LogEvents {
@@ -124,6 +124,19 @@ export class LogClient {
   /** @throws StoreError */
   prune(args: { beforeMs: number; belowSeq: number; limit: number }): Promise<PrunedLog> {
     return this.#post((id) => ({ type: 'prune', id, ...args }));
+  }
+
+  /**
+   * Makes what is at the mirror's path fit to be opened, when nothing here has it open any more.
+   *
+   * @returns what a person should know. @throws StoreError
+   */
+  async heal(isDamaged: boolean): Promise<readonly HistoryNews[]> {
+    const { lastSeq, news, error } = await this.#post<Healed>((id) => ({ type: 'heal', id, isDamaged }));
+    // A new epoch begins with an entry.
+    this.#lastSeq = Math.max(this.#lastSeq, lastSeq);
+    if (error !== null) throw errorOf(error);
+    return news;
   }
 
   async close(): Promise<void> {

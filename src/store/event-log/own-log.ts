@@ -3,12 +3,13 @@ import { accessSync, constants, existsSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import { RULES_VERSION } from '../../core/rules-version.ts';
 import { takeUpHistory, type HistoryNews } from '../epoch.ts';
-import { isBusy } from '../errors.ts';
+import { isBusy, isDamage, StoreError } from '../errors.ts';
 import { explain } from '../explain.ts';
 import { goneError, HeldFiles } from '../held-files.ts';
-import { lockDatabase } from '../lock.ts';
+import { lockDatabase, type DatabaseLock } from '../lock.ts';
 import { refuseUnknownSchema } from '../migrate.ts';
 import type { Db } from '../open.ts';
+import { setAside } from '../set-aside.ts';
 import { EventLog } from './event-log.ts';
 import { eventLogPath, openLogForAppending } from './open-log.ts';
 import { takeOverLog } from './take-over.ts';
@@ -18,6 +19,13 @@ export interface OwnLog {
   readonly log: EventLog;
   /** What was noticed about its history when it was opened. */
   readonly news: readonly HistoryNews[];
+  /**
+   * The mirror's file was damaged, deleted or replaced: afterwards whatever is at its path can be opened, and leads to
+   * the event log's end. Nothing in this process may have it open.
+   *
+   * @returns what a person should know. @throws Error when the damaged file cannot be moved aside.
+   */
+  readonly heal: (isDamaged: boolean) => readonly HistoryNews[];
   /** To be called about once a second. @throws Error when its files are gone: what is appended from then on is lost. */
   readonly look: () => void;
   /** Lets others write it. After `db.close()`. */
@@ -29,7 +37,7 @@ export interface OwnLog {
  * @throws StoreError when it is in use, not an event log, too new, or out of reach.
  */
 export function openOwnLog(databasePath: string): OwnLog {
-  const lock = lockDatabase(databasePath);
+  let lock = lockDatabase(databasePath);
   let db: Db | undefined;
   try {
     const path = eventLogPath(databasePath);
@@ -39,19 +47,40 @@ export function openOwnLog(databasePath: string): OwnLog {
     const log = explain(path, () => new EventLog(opened));
     explain(path, () => log.noteRules(RULES_VERSION));
     const news = explain(path, () => takeUpHistory(log, { path, databasePath, nowMs: Date.now() }));
-    const files = new HeldFiles([path, `${path}-wal`, `${path}-shm`, `${databasePath}.lock`]);
+    const files = new HeldFiles([path, `${path}-wal`, `${path}-shm`]);
     const look = (): void => {
+      lock = lockAgain(databasePath, lock);
       const gone = files.missing();
       if (gone === undefined) return;
       // A deleted write-ahead log is still open here: its content is saved into the file.
       opened.pragma('wal_checkpoint(PASSIVE)');
       throw goneError(gone);
     };
-    return { db: opened, log, news, look, release: () => lock.release() };
+    const heal = (isDamaged: boolean): HistoryNews[] => {
+      const nowMs = Date.now();
+      const aside = isDamaged ? setAside(databasePath, nowMs) : null;
+      const more = takeUpHistory(log, { path, databasePath, nowMs, isServing: true });
+      return aside === null ? more : [aside, ...more];
+    };
+    return { db: opened, log, news, heal, look, release: () => lock.release() };
   } catch (error) {
     db?.close();
     lock.release();
     throw error;
+  }
+}
+
+/** Who deletes the mirror with all that begins with its name takes the lock along. @throws StoreError when another process has it. */
+function lockAgain(databasePath: string, lock: DatabaseLock): DatabaseLock {
+  if (lock.holds()) return lock;
+  try {
+    const again = lockDatabase(databasePath);
+    lock.release();
+    return again;
+  } catch (error) {
+    if (error instanceof StoreError && error.kind === 'in_use') throw error;
+    // Where no such file can be made, no other process makes one either.
+    return lock;
   }
 }
 
@@ -70,7 +99,10 @@ function refuseForeign(databasePath: string): void {
       refuseUnknownSchema(databasePath, db);
     } catch (error) {
       // Deliveries can be kept all the same; the projection waits for the lock.
-      if (!isBusy(error)) throw error;
+      const canWait = isBusy(error);
+      // It was a mirror when the event log was made, and is made of it again.
+      const canHeal = isDamage(error) && existsSync(eventLogPath(databasePath));
+      if (!canWait && !canHeal) throw error;
     } finally {
       db.close();
     }
