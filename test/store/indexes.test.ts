@@ -31,8 +31,6 @@ function scans(db: Db, sql: string): string[] {
       if (table === 'changes' && /ORDER BY seq DESC LIMIT (1 OFFSET )?5000/.test(sql)) return false;
       // Its last entry.
       if (table === 'log' && /^SELECT at_ms FROM log ORDER BY seq DESC LIMIT 1$/.test(sql)) return false;
-      // Asked when the mirror is gone: then all of it is read anyhow.
-      if (table === 'log' && sql.includes('$.reachedFrom.low')) return false;
       return LARGE.includes(table ?? '') && !/USING (COVERING )?INDEX/.test(detail);
     });
 }

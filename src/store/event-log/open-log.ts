@@ -26,6 +26,8 @@ const TABLES = `
     payload BLOB NOT NULL
   ) STRICT;
   CREATE UNIQUE INDEX log_body_hash ON log (body_hash) WHERE body_hash IS NOT NULL;
+  -- There are few, and a start asks for them.
+  CREATE INDEX log_epochs ON log (seq) WHERE kind = 'epoch';
   -- The last detail logged for each product, by its hash.
   CREATE TABLE details (
     product_id TEXT PRIMARY KEY,
