@@ -7,7 +7,7 @@ import type { SimulatedService } from '../../src/sandbox/sandbox.ts';
 import type { Transmission, Transmitter } from '../../src/sandbox/transmit.ts';
 import type { Delivery } from '../../src/sandbox/webhooks.ts';
 import type { Machine } from './machine.ts';
-import type { StoreSide } from './store-side.ts';
+import type { Sampled, StoreSide } from './store-side.ts';
 import type { Life, VirtualTime } from './virtual-time.ts';
 
 /** How long the service waits for an answer to a webhook. */
@@ -37,8 +37,8 @@ export interface ApiCall {
   readonly phase: 'sent' | 'answered' | 'failed';
   readonly status: number | null;
   readonly text: string | null;
-  /** When its answer was sampled, by real time. */
-  readonly sampledAtMs: number | null;
+  /** How its answer was sampled; null while there is none. */
+  readonly sampled: Readonly<Sampled> | null;
 }
 
 export function createCarriers(deps: CarrierDeps): {
@@ -83,13 +83,13 @@ export function createCarriers(deps: CarrierDeps): {
     request: TransportRequest,
     now: () => number,
     cut: Promise<never>,
-  ): Promise<TransportResponse & { readonly sampledAtMs: number | null }> => {
+  ): Promise<TransportResponse & { readonly sampled: Sampled | null }> => {
     const sentAtMs = now();
     deps.onCall({ ...told(request, sentAtMs), phase: 'sent', ...NOTHING });
     await Promise.race([time.sleep(wayMs()), cut]);
     const asked = (): Promise<StoreAnswer | null> => askService(deps.service(), request);
-    const { answered, sampledAtMs } = deps.isCut()
-      ? { answered: null, sampledAtMs: null }
+    const { answered, sampled } = deps.isCut()
+      ? { answered: null, sampled: null }
       : await Promise.race([deps.side().watch(asked), cut]);
     await Promise.race([time.sleep(wayMs()), cut]);
     // On the process's own time: one that stands still hears it later.
@@ -105,7 +105,7 @@ export function createCarriers(deps: CarrierDeps): {
     const storeDateMs = parseHttpDateMs(answered.headers['date']);
     const serverDateMs = storeDateMs === null ? null : storeDateMs + deps.dateAheadMs;
     const body = deps.leavesOutWarehouses ? withoutWarehouses(answered.body) : answered.body;
-    return { ...answered, body, sentAtMs, receivedAtMs: now(), serverDateMs, sampledAtMs };
+    return { ...answered, body, sentAtMs, receivedAtMs: now(), serverDateMs, sampled };
   };
 
   const transport =
@@ -130,7 +130,7 @@ export function createCarriers(deps: CarrierDeps): {
           phase: 'answered',
           status: answer.status,
           text: Buffer.from(answer.body).toString('utf8'),
-          sampledAtMs: answer.sampledAtMs,
+          sampled: answer.sampled,
         });
         return answer;
       } catch (error) {
@@ -162,7 +162,7 @@ function withoutWarehouses(bytes: Uint8Array): Uint8Array {
 
 type StoreAnswer = Pick<TransportResponse, 'status' | 'headers' | 'body'>;
 
-const NOTHING = { status: null, text: null, sampledAtMs: null } as const;
+const NOTHING = { status: null, text: null, sampled: null } as const;
 
 /** @returns null when the service cut the connection. */
 async function askService(service: SimulatedService, request: TransportRequest): Promise<StoreAnswer | null> {

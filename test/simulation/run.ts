@@ -119,9 +119,7 @@ class Run {
     (what) => this.#fault(what),
     (productId, detail) => {
       this.#promises.sawDetail(productId, detail);
-      const { sampledAtMs, sentAtMs } = detail;
-      // One that was never sampled, a 404 of a broken store, shows nothing of what is there.
-      const isTrue = sampledAtMs !== null && this.#stage.mistakes.size === 0;
+      const { sampledAtMs, sentAtMs, isTrue } = detail;
       this.#seen.answered({ productId, sentAtMs, sampledAtMs, isTrue });
     },
   );
@@ -202,7 +200,7 @@ class Run {
       if (verdict === 'lose') this.#told.lost(delivery.items);
       return verdict;
     };
-    this.#side = new StoreSide(time, this.#service);
+    this.#side = new StoreSide(time, this.#service, () => this.#stage.mistakes.size > 0);
     this.#service.reads.latencyMs = { min: 0, max: plan.readLatencyMs };
     this.#machine = new Machine({
       time,

@@ -20,6 +20,11 @@ export interface Prescription {
 export interface Sampled {
   /** The truth of then is what it shows; null while nothing was sampled. */
   atMs: number | null;
+  /**
+   * Nothing was done to answers then. One made wrong can still be on its way to the mirror when that has ended, and shows
+   * what is not so all the same.
+   */
+  isTrue: boolean;
 }
 
 export class StoreSide {
@@ -27,8 +32,8 @@ export class StoreSide {
   readonly #asking = new AsyncLocalStorage<Sampled>();
   readonly #prescribed = new Map<string, Prescription[]>();
 
-  /** Puts itself between the endpoints and the answers. */
-  constructor(time: VirtualTime, service: SimulatedService) {
+  /** Puts itself between the endpoints and the answers. @param isDistorting something is done to answers at present. */
+  constructor(time: VirtualTime, service: SimulatedService, isDistorting: () => boolean) {
     this.#time = time;
     const reads = service.reads as ReadPath;
     const serve = reads.serve.bind(reads);
@@ -37,7 +42,10 @@ export class StoreSide {
       const noted = (ageMs: number): Answer => {
         const atMs = time.nowMs - ageMs;
         // One that is made of two shows the earlier.
-        if (asking !== undefined) asking.atMs = Math.min(asking.atMs ?? atMs, atMs);
+        if (asking !== undefined) {
+          asking.atMs = Math.min(asking.atMs ?? atMs, atMs);
+          asking.isTrue &&= !isDistorting();
+        }
         return sample(ageMs);
       };
       const next = endpoint.endsWith('/detail') ? this.#next(String(body['product_id'])) : undefined;
@@ -54,13 +62,11 @@ export class StoreSide {
     this.#prescribed.clear();
   }
 
-  /** @returns what `ask` returns, and when the answer was sampled. */
-  async watch<T>(
-    ask: () => Promise<T>,
-  ): Promise<{ readonly answered: T; readonly sampledAtMs: number | null }> {
-    const sampled: Sampled = { atMs: null };
+  /** @returns what `ask` returns, and how the answer was sampled. */
+  async watch<T>(ask: () => Promise<T>): Promise<{ readonly answered: T; readonly sampled: Sampled }> {
+    const sampled: Sampled = { atMs: null, isTrue: true };
     const answered = await this.#asking.run(sampled, ask);
-    return { answered, sampledAtMs: sampled.atMs };
+    return { answered, sampled };
   }
 
   #next(productId: string): Prescription | undefined {

@@ -69,8 +69,11 @@ export class Calls {
     }
     if (call.text === null) return;
     const shown = shownBy(call);
-    if (shown !== undefined)
-      this.#onDetail(productId, { sentAtMs: call.sentAtMs, sampledAtMs: call.sampledAtMs, shown });
+    if (shown === undefined) return;
+    const { sentAtMs, sampled } = call;
+    // One that was never sampled, a 404 of a broken store, shows nothing of what is there.
+    const isTrue = sampled !== null && sampled.atMs !== null && sampled.isTrue;
+    this.#onDetail(productId, { sentAtMs, sampledAtMs: sampled?.atMs ?? null, isTrue, shown });
   }
 
   #watchShare(productId: string, oldest: readonly string[]): void {

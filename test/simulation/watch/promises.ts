@@ -45,6 +45,8 @@ interface LoggedRead {
 export interface SeenDetail {
   readonly sentAtMs: number;
   readonly sampledAtMs: number | null;
+  /** It shows what the store had then. */
+  readonly isTrue: boolean;
   readonly shown: ReadonlyMap<string, ReadonlySet<string> | null> | null;
 }
 

@@ -15,7 +15,7 @@ export interface Sighting {
   readonly sentAtMs: number;
   /** Real time. Null: it was not sampled at all. */
   readonly sampledAtMs: number | null;
-  /** It shows what the store has. */
+  /** It shows what the store had when it was sampled. */
   readonly isTrue: boolean;
 }
 
