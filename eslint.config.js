@@ -33,11 +33,6 @@ export default defineConfig(
     },
   },
   {
-    // Where a wrong guess fails a test or a demonstration, not a mirror.
-    files: ['test/**', 'scripts/**', 'src/sandbox/**'],
-    rules: { '@typescript-eslint/no-non-null-assertion': 'off' },
-  },
-  {
     files: ['src/**'],
     ignores: ['src/store/drizzle.ts'],
     rules: {

@@ -2,6 +2,7 @@
 import type { Cell, Variant } from '../../src/sandbox/model.ts';
 import { available } from '../../src/sandbox/model.ts';
 import type { Truth } from '../../src/sandbox/truth.ts';
+import { present } from '../../test/present.ts';
 import type { Cells } from './deliveries.ts';
 
 export class CatalogueCells implements Cells {
@@ -18,15 +19,15 @@ export class CatalogueCells implements Cells {
     return this.#cells.length;
   }
   name(index: number) {
-    const { variant, cell } = this.#cells[index]!;
+    const { variant, cell } = present(this.#cells[index]);
     return { variantId: variant.id, sku: variant.sku, warehouseId: cell.warehouseId };
   }
   qty(index: number): number {
-    return available(this.#cells[index]!.cell);
+    return available(present(this.#cells[index]).cell);
   }
   /** What the store answers to reads from now on. */
   set(index: number, qty: number): void {
-    const { cell } = this.#cells[index]!;
+    const { cell } = present(this.#cells[index]);
     cell.onHand = qty + cell.reserved;
   }
 }

@@ -3,6 +3,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { present } from '../../test/present.ts';
 
 export type Environment = Readonly<Record<string, string>>;
 
@@ -40,7 +41,7 @@ export class Child {
   /** @throws Error when it ends before it listens. */
   listening(): Promise<Listening> {
     return new Promise((resolve, reject) => {
-      createInterface({ input: this.#process.stdout! }).on('line', (text) => {
+      createInterface({ input: present(this.#process.stdout) }).on('line', (text) => {
         const { msg, webhooks = '', ops = '' } = parse(text);
         if (msg === 'listening') resolve({ webhookUrl: webhooks, opsUrl: ops });
       });

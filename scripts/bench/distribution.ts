@@ -14,10 +14,10 @@ const BOUNDS_MS = [0.25, 0.5, 1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1_000, Numb
 
 export function distributionOf(timesMs: readonly number[]): Distribution {
   const sorted = Float64Array.from(timesMs).sort();
-  const counts = BOUNDS_MS.map(() => 0);
+  const buckets = BOUNDS_MS.map((upToMs) => ({ upToMs, count: 0 }));
   for (const ms of sorted) {
-    const i = BOUNDS_MS.findIndex((upToMs) => ms <= upToMs);
-    counts[i]! += 1;
+    const bucket = buckets.find(({ upToMs }) => ms <= upToMs);
+    if (bucket !== undefined) bucket.count += 1;
   }
   const at = (q: number): number => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * q))] ?? NaN;
   return {
@@ -26,7 +26,7 @@ export function distributionOf(timesMs: readonly number[]): Distribution {
     p99Ms: at(0.99),
     p999Ms: at(0.999),
     maxMs: at(1),
-    buckets: BOUNDS_MS.map((upToMs, i) => ({ upToMs, count: counts[i]! })),
+    buckets,
   };
 }
 
@@ -45,5 +45,6 @@ export function picture({ buckets, count }: Distribution): string[] {
 export function median(values: readonly number[]): number {
   const sorted = values.toSorted((a, b) => a - b);
   const middle = sorted.length >> 1;
-  return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2;
+  const at = (index: number): number => sorted[index] ?? NaN;
+  return sorted.length % 2 === 1 ? at(middle) : (at(middle - 1) + at(middle)) / 2;
 }

@@ -1,5 +1,6 @@
 /** What reading is measured against: requests in a loop, bodies taken as text, nothing parsed or kept. */
 import { Agent, request } from 'undici';
+import { present } from '../../test/present.ts';
 import type { Loop, Looped } from './fetch-loop.ts';
 
 interface Page {
@@ -13,8 +14,8 @@ let known: { readonly agent: Agent; readonly token: string; readonly bodies: rea
 
 process.on('message', (loop: Loop) => {
   void run(loop).then(
-    (looped) => process.send!(looped),
-    (error: unknown) => process.send!({ error: String(error) } satisfies Looped),
+    (looped) => process.send?.(looped),
+    (error: unknown) => process.send?.({ error: String(error) } satisfies Looped),
   );
 });
 
@@ -26,7 +27,7 @@ async function run({ service, concurrency }: Loop): Promise<Looped> {
   let next = 0;
   const one = async (): Promise<void> => {
     while (next < bodies.length) {
-      const body = bodies[next++]!;
+      const body = present(bodies[next++]);
       const answer = await request(url, { method: 'POST', dispatcher: agent, headers, body });
       await answer.body.text();
       if (answer.statusCode !== 200) throw new Error(`answered ${answer.statusCode}`);

@@ -1,5 +1,6 @@
 /** What the bench says: one row a figure. */
 
+import { present } from '../../test/present.ts';
 export interface Row {
   readonly part: string;
   readonly what: string;
@@ -61,11 +62,11 @@ export function table(rows: readonly Row[]): string {
       target === null ? '' : target.met ? 'met' : 'MISSED',
     ]),
   ];
-  const widths = HEAD.map((_, column) => Math.max(...lines.map((line) => line[column]!.length)));
+  const widths = HEAD.map((_, column) => Math.max(...lines.map((line) => present(line[column]).length)));
   return lines
     .map((line) =>
       line
-        .map((text, i) => text.padEnd(widths[i]!))
+        .map((text, i) => text.padEnd(present(widths[i])))
         .join('  ')
         .trimEnd(),
     )

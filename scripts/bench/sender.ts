@@ -5,6 +5,7 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { performance } from 'node:perf_hooks';
+import { present } from '../../test/present.ts';
 
 export interface Sent {
   readonly tookMs: number;
@@ -50,7 +51,7 @@ export async function send(load: Load): Promise<Sent> {
       return;
     }
     load.onSend(next);
-    connection.send(requests[next]!, dueAtMs[next]!);
+    connection.send(present(requests[next]), present(dueAtMs[next]));
     next += 1;
   };
   const connections = sockets.map(
@@ -82,7 +83,7 @@ export async function send(load: Load): Promise<Sent> {
       const until = Math.min(requests.length, Math.floor(((nowMs - startedMs) * perSecond) / 1_000));
       while (due < until) dueAtMs[due++] = nowMs;
       // The longest idle first: a server closes connections that never have a request.
-      while (next < due && idle.length > 0) sendNext(idle.shift()!);
+      while (next < due && idle.length > 0) sendNext(present(idle.shift()));
       if (due < requests.length) setTimeout(tick, 1);
     };
     tick();

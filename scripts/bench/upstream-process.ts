@@ -1,6 +1,7 @@
 /** The store's side of a measurement, in a process of its own: the simulated store, and the load. */
 import { Worker } from 'node:worker_threads';
 import { startSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
+import { present } from '../../test/present.ts';
 import { CatalogueCells } from './catalogue.ts';
 import { prepareDeliveries, type Cells, type PreparedDelivery } from './deliveries.ts';
 import { growProduct } from '../shared/large-product.ts';
@@ -90,7 +91,7 @@ const handlers: {
     serial += 1;
     const label = `bench-${process.pid}-${serial}`;
     const recipe = { count, secret, startMs, everyMs, apart: APART, label };
-    prepared = prepareDeliveries(cells!, recipe, seeded(serial));
+    prepared = prepareDeliveries(present(cells), recipe, seeded(serial));
     packed = pack(prepared);
     return null;
   },
@@ -111,9 +112,12 @@ const handlers: {
 process.on('message', ({ id, name, args }: { id: number; name: keyof Requests; args: never }) => {
   void (async () => {
     try {
-      process.send!({ id, value: await Promise.resolve(handlers[name](args)) });
+      process.send?.({ id, value: await Promise.resolve(handlers[name](args)) });
     } catch (error) {
-      process.send!({ id, error: error instanceof Error ? (error.stack ?? error.message) : String(error) });
+      process.send?.({
+        id,
+        error: error instanceof Error ? (error.stack ?? error.message) : String(error),
+      });
     }
   })();
 });

@@ -17,6 +17,7 @@ import { Projection, type BranchCounts, type Report, type Result } from '../../s
 import { NOTHING_PRUNED, prunedIn, type Pruned } from '../../src/store/pruned.ts';
 import { isPrunable } from '../../src/store/queries/status.ts';
 import type { PruneArgs } from '../../src/store/store.ts';
+import { present } from '../../test/present.ts';
 
 export type Input =
   | { readonly kind: 'delivery'; readonly body: Uint8Array; readonly arrivedAtMs: number }
@@ -86,8 +87,8 @@ export class Writer {
         results.push(...step.results);
       } while (this.projection.appliedSeq < this.log.lastSeq);
       return inputs.map((input): Result => {
-        if (input.kind === 'command') return results.shift()!;
-        const { seq, duplicate } = places.shift()!;
+        if (input.kind === 'command') return present(results.shift());
+        const { seq, duplicate } = present(places.shift());
         const report = duplicate ? undefined : reports.get(seq);
         if (report !== undefined && report.failed !== null) {
           return { ok: false, error: new StoreError('cannot_commit', report.failed) };

@@ -17,6 +17,7 @@ import { eventually } from '../process/wait.ts';
 import { log, newStore } from '../reconcile/mirror.ts';
 import { startOps } from '../ops/harness.ts';
 import { beginCatalogueRun } from '../../src/reconcile/runs.ts';
+import { present } from '../present.ts';
 import { hasChromium, keepScreenshot, openPage, startChromium } from './chromium.ts';
 
 const TOKEN = 'operator-token-0123456789';
@@ -80,11 +81,11 @@ describe.skipIf(!hasChromium)('in Chromium', () => {
     sandbox.operations.add({ variantId: cell.variantId, warehouseId: cell.warehouseId, by: 7 });
     const newest = '#history tbody tr:first-child';
     await expect.poll(() => textOf(page, newest), { timeout: 8_000 }).toContain('+7');
-    const [change] = sandbox.deliveries.records.at(-1)!.delivery.items;
-    expect(await textOf(page, newest)).toContain(change!.reason);
+    const change = present(present(sandbox.deliveries.records.at(-1)).delivery.items[0]);
+    expect(await textOf(page, newest)).toContain(change.reason);
     // The plot has it too, and tells it to who points at it.
     const dots = await page.locator('#history circle title').allTextContents();
-    expect(dots.at(-1)).toContain(change!.reason);
+    expect(dots.at(-1)).toContain(change.reason);
     expect(await isStillLoaded(page)).toBe(true);
     expect(complaints).toEqual([]);
 
@@ -140,8 +141,8 @@ describe.skipIf(!hasChromium)('in Chromium', () => {
     expect(await isHeld()).toBe(true);
     const [first, second] = plainVariants(sandbox, 2);
     sandbox.network.loseNext(1);
-    sandbox.operations.reserve([first!, second!].map((cell) => ({ ...cell, qty: 2 })));
-    sandbox.operations.add({ ...first!, by: -1 });
+    sandbox.operations.reserve([first, second].map((cell) => ({ ...cell, qty: 2 })));
+    sandbox.operations.add({ ...first, by: -1 });
     await expect.poll(() => textOf(page, '#now'), { timeout: 8_000 }).toContain('1 gap is open');
     await expect.poll(() => textOf(page, '#figures')).toMatch(/Open gaps\s+1/);
     await untilEqual(mirror, sandbox);
@@ -151,7 +152,7 @@ describe.skipIf(!hasChromium)('in Chromium', () => {
     expect(await isStillLoaded(page)).toBe(true);
 
     await page.goto(`${mirror.opsUrl}/drift`);
-    const sku = sandbox.truth.variant(second!.variantId)?.sku ?? second!.variantId;
+    const sku = sandbox.truth.variant(second.variantId)?.sku ?? second.variantId;
     const row = page.locator('#drift-list tbody tr', { hasText: sku });
     await expect.poll(() => row.first().innerText(), { timeout: 15_000 }).toMatch(/Lost[^]*closed/);
     expect(await row.first().innerText()).toContain('−2');
@@ -246,7 +247,7 @@ async function liven(mirror: RunningMirror, sandbox: Sandbox) {
   const others = plainVariants(sandbox, 12).filter(({ variantId }) => variantId !== variant.id);
   for (const [index, by] of [12, -3, -4, 20, -6, -2, 35, -18, -5, 9].entries()) {
     sandbox.operations.add({ variantId: cell.variantId, warehouseId: cell.warehouseId, by });
-    sandbox.operations.add({ ...others[index % others.length]!, by: 3 + index });
+    sandbox.operations.add({ ...present(others[index % others.length]), by: 3 + index });
   }
   sandbox.operations.reserve([
     { ...cell, qty: 2 },
@@ -254,10 +255,10 @@ async function liven(mirror: RunningMirror, sandbox: Sandbox) {
   ]);
   await sandbox.network.idle();
   sandbox.network.loseNext(1);
-  sandbox.operations.add({ ...others[1]!, by: 11 });
+  sandbox.operations.add({ ...present(others[1]), by: 11 });
   sandbox.network.loseNext(1);
   sandbox.operations.add({ variantId: cell.variantId, warehouseId: cell.warehouseId, by: -1 });
-  await resyncWithToken(mirror, [others[1]!.productId, cell.productId]);
+  await resyncWithToken(mirror, [present(others[1]).productId, cell.productId]);
   const odd = JSON.stringify({ request_id: 'odd', event_type: 'something_new', request_time: 1, data: {} });
   expect(await deliver(mirror, odd, signBody(sandbox.webhookSecret, Buffer.from(odd)))).toBe(204);
   expect(await deliver(mirror, odd, 'f'.repeat(64))).toBe(401);
@@ -265,13 +266,13 @@ async function liven(mirror: RunningMirror, sandbox: Sandbox) {
   // One that is open while the pictures are taken: its reads fail.
   sandbox.reads.intercept = (_, body) =>
     Promise.resolve(
-      body['product_id'] === others[2]!.productId
+      body['product_id'] === present(others[2]).productId
         ? { status: 403, body: { error: 'access_denied', error_description: 'not for this channel' } }
         : undefined,
     );
   sandbox.network.loseNext(1);
-  sandbox.operations.add({ ...others[2]!, by: 5 });
-  sandbox.operations.add({ ...others[2]!, by: -2 });
+  sandbox.operations.add({ ...present(others[2]), by: 5 });
+  sandbox.operations.add({ ...present(others[2]), by: -2 });
   await eventually(() => statusOf(mirror.databasePath).suspect_count > 0, { what: 'a suspect level' });
   return cell;
 }

@@ -2,6 +2,7 @@
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { available } from '../../src/sandbox/model.ts';
+import { present } from '../present.ts';
 import { lamp } from '../sandbox/shop.ts';
 import { cellOf, variantOf, withReceiver } from '../sandbox/harness.ts';
 import { hasChromium, keepScreenshot, openPage, startChromium } from './chromium.ts';
@@ -60,13 +61,13 @@ describe.skipIf(!hasChromium)('in Chromium', () => {
 
     sandbox.operations.add({ variantId, warehouseId, by: 7 });
     const { product } = sandbox.operations.createProduct({ name: 'made meanwhile' });
-    const gone = sandbox.truth.products.find((each) => each !== variant.product && !each.deleted)!;
+    const gone = present(sandbox.truth.products.find((each) => each !== variant.product && !each.deleted));
     sandbox.operations.deleteProduct(gone.id);
     sandbox.traffic.start(0.001);
 
     await expect
       .poll(() => textOf(page, `${row}-sell`), { timeout: 5_000 })
-      .toBe(String(available(variant.cells[0]!)));
+      .toBe(String(available(present(variant.cells[0]))));
     await expect.poll(() => textOf(page, `#product-${product.id}-name`)).toBe('made meanwhile');
     await expect.poll(() => page.locator(`#product-${gone.id}`).count()).toBe(0);
     await expect.poll(() => page.locator('#traffic-form [name=rate]').inputValue()).toBe('0.001');
@@ -191,7 +192,7 @@ describe.skipIf(!hasChromium)('in Chromium', () => {
       sandbox.orderDesk.place(
         {
           shipping_type,
-          products: [{ product_variant_id: own[0]!.id, qty: 1 }],
+          products: [{ product_variant_id: present(own[0]).id, qty: 1 }],
           recipient_address: { name: 'A' },
         },
         sandbox.clientId,

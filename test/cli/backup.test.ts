@@ -23,6 +23,7 @@ import { eventLogPath } from '../../src/store/event-log/open-log.ts';
 import { positionIn } from '../../src/store/mirror-position.ts';
 import { openReader } from '../../src/store/open.ts';
 import { openWriter } from '../../src/store/open-writer.ts';
+import { present } from '../present.ts';
 import {
   databaseOf,
   eventually,
@@ -47,7 +48,7 @@ interface StatusRow {
 function statusOf(path: string): StatusRow {
   const db = openReader(path);
   try {
-    return db.prepare<[], StatusRow>('SELECT epoch, last_seq, state FROM mirror_status').get()!;
+    return present(db.prepare<[], StatusRow>('SELECT epoch, last_seq, state FROM mirror_status').get());
   } finally {
     db.close();
   }

@@ -4,6 +4,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { openBoth } from '../../scripts/shared/direct-writer.ts';
 import { isDatabaseLocked } from '../../src/store/lock.ts';
 import { openReaderOfBoth } from '../../src/store/open.ts';
+import { present } from '../present.ts';
 import { DirectWriter, delivery, detail, item } from '../store/mirror-file.ts';
 import {
   databaseOf,
@@ -22,12 +23,14 @@ const DAY_MS = 24 * 60 * 60_000;
 function counts(path: string): Record<string, number> {
   const db = openReaderOfBoth(path);
   try {
-    return db
-      .prepare<[], Record<string, number>>(
-        `SELECT (SELECT count(*) FROM log) AS log, (SELECT count(*) FROM changes) AS changes,
+    return present(
+      db
+        .prepare<[], Record<string, number>>(
+          `SELECT (SELECT count(*) FROM log) AS log, (SELECT count(*) FROM changes) AS changes,
            (SELECT count(*) FROM mirror_stock) AS stock`,
-      )
-      .get()!;
+        )
+        .get(),
+    );
   } finally {
     db.close();
   }
@@ -52,7 +55,7 @@ test('deletes what is older, and says how much; stock stays', async () => {
   const { code, stdout, stderr } = await run(home, 'prune');
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
   expect(stdout).toBe(
-    `deleted what is older than 30 days: 11 log entries, ${before['changes']! - 2} changes, 0 dead letters, 0 runs\n`,
+    `deleted what is older than 30 days: 11 log entries, ${present(before['changes']) - 2} changes, 0 dead letters, 0 runs\n`,
   );
   expect(counts(path)).toEqual({ log: 2, changes: 2, stock: 1 });
 
@@ -92,7 +95,7 @@ test('with a server it is the server that prunes; nobody else writes to its data
   expect(JSON.parse(stdout)).toEqual({
     ...{ days: 7, log: 1, changes: 0, quarantine: 0, runs: 0, complete: true },
   });
-  expect(counts(databaseOf(home))).toEqual({ ...before, log: before['log']! - 1 });
+  expect(counts(databaseOf(home))).toEqual({ ...before, log: present(before['log']) - 1 });
 });
 
 test('Ctrl-C ends it in order, also while another program holds the mirror’s lock', async () => {

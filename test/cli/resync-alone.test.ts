@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { createServer } from 'node:net';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
+import { present } from '../present.ts';
 import {
   detailsRead,
   differencesOf,
@@ -31,7 +32,7 @@ test('reads everything, and the mirror equals the truth', async () => {
   expect(differencesOf(home, sandbox)).toEqual([]);
   expect(sandbox.requests['/oauth/token']).toBe(1);
 
-  const productId = sandbox.truth.products[0]!.id;
+  const productId = present(sandbox.truth.products[0]).id;
   const single = await run(home, 'resync', '--product', productId, '--json');
   expect(single.code).toBe(0);
   expect(JSON.parse(single.stdout)).toMatchObject({ kind: 'products', done: 1, total: 1, state: 'done' });
@@ -40,7 +41,7 @@ test('reads everything, and the mirror equals the truth', async () => {
 test('Ctrl-C stops it in order, and says that it goes on next time', async () => {
   const sandbox = await startService({ products: 40 });
   const home = await homeOf(sandbox);
-  const hold = sandbox.reads.holdNext(sandbox.truth.products[0]!.id);
+  const hold = sandbox.reads.holdNext(present(sandbox.truth.products[0]).id);
   const command = start(home, 'resync');
   await hold.sampled;
   await untilPrinted(command, /\/40 products/);

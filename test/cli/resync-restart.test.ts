@@ -1,5 +1,6 @@
 /** `resync` follows its run through a server that is killed and started again. */
 import { expect, test } from 'vitest';
+import { present } from '../present.ts';
 import {
   differencesOf,
   homeOf,
@@ -36,7 +37,7 @@ test('a server killed with -9 and started again goes on with the same run', asyn
 test('killed in its first sync, it begins that again, and the follower follows', async () => {
   const sandbox = await startService({ products: 12 });
   const home = await homeOf(sandbox);
-  const hold = sandbox.reads.holdNext(sandbox.truth.products[0]!.id);
+  const hold = sandbox.reads.holdNext(present(sandbox.truth.products[0]).id);
   const server = await startServer(home, sandbox);
   const follower = start(home, 'resync', '--json');
   await hold.sampled;

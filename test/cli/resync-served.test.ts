@@ -6,6 +6,7 @@ import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { counted } from '../../src/ops/counted.ts';
 import { REPLICA_LAG_MS } from '../../src/core/limits.ts';
 import type { Sandbox } from '../../src/sandbox/sandbox.ts';
+import { present } from '../present.ts';
 import { eventually } from '../process/wait.ts';
 import {
   detailsRead,
@@ -94,7 +95,7 @@ describe('with a server', () => {
   });
 
   test('--detach returns while the run goes on; who asks meanwhile is given the same run', async () => {
-    const hold = sandbox.reads.holdNext(sandbox.truth.products[0]!.id);
+    const hold = sandbox.reads.holdNext(present(sandbox.truth.products[0]).id);
     const detached = await run(home, 'resync', '--detach');
     expect(detached.code).toBe(0);
     const runId = Number(/^run (\d+) has begun in the running mirror\n$/.exec(detached.stdout)?.[1]);

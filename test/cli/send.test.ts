@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { verifySignature } from '../../src/service/signature.ts';
 import { openReader } from '../../src/store/open.ts';
+import { present } from '../present.ts';
 import { eventually } from '../process/wait.ts';
 import {
   databaseOf,
@@ -59,7 +60,7 @@ test('by default an authentic delivery without any change', async () => {
   expect(stdout).toMatch(/^204 in [\d.]+ ms from http:\S+\n$/);
   const [{ body, signature, contentType }] = received as [Received];
   expect(contentType).toBe('application/json');
-  expect(verifySignature([home.env['SERVICE_WEBHOOK_SECRET']!], body, signature)).toBe(true);
+  expect(verifySignature([present(home.env['SERVICE_WEBHOOK_SECRET'])], body, signature)).toBe(true);
   expect(JSON.parse(body.toString())).toMatchObject({
     event_type: 'stock_available_updated',
     data: { items: [] },
@@ -87,7 +88,7 @@ test('a file is sent byte for byte', async () => {
   expect(stderr).toContain('if the file holds changes');
   const [{ body, signature }] = received as [Received];
   expect(body.equals(bytes)).toBe(true);
-  expect(verifySignature([home.env['SERVICE_WEBHOOK_SECRET']!], body, signature)).toBe(true);
+  expect(verifySignature([present(home.env['SERVICE_WEBHOOK_SECRET'])], body, signature)).toBe(true);
 });
 
 test('an answer that is no 2xx is exit code 1, and shown without what would steer a terminal', async () => {
@@ -139,7 +140,7 @@ test('to a live mirror: nothing changes by default, and a change counts, until t
   expect((await run(served, 'send')).code).toBe(0);
   expect([stock.all(), status.get(), quarantine.get()]).toEqual(before);
 
-  const cell = sandbox.truth.snapshot().cells.find(({ kind }) => kind === 'own')!;
+  const cell = present(sandbox.truth.snapshot().cells.find(({ kind }) => kind === 'own'));
   const values = ['--variant', cell.variantId, '--warehouse', cell.warehouseId];
   const changed = await run(
     served,

@@ -3,6 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { EventLog } from '../../src/store/event-log/event-log.ts';
 import { eventLogPath, openLogForAppending } from '../../src/store/event-log/open-log.ts';
+import { present } from '../present.ts';
 import { delivery, item } from '../store/mirror-file.ts';
 import {
   databaseOf,
@@ -89,7 +90,7 @@ test('it says why the server reads nothing, and what else is the matter', async 
   expect(code).toBe(1);
   expect(stderr).toMatch(/^error: .*invalid_client/);
   const forged = { method: 'POST', body: '{}', headers: { 'x-service-signature': 'a'.repeat(64) } };
-  for (let n = 0; n < 3; n += 1) expect((await fetch(sandbox.webhookUrl!, forged)).status).toBe(401);
+  for (let n = 0; n < 3; n += 1) expect((await fetch(present(sandbox.webhookUrl), forged)).status).toBe(401);
   await eventually(
     async () => {
       const answer = await fetch(`http://127.0.0.1:${home.env['OPS_PORT']}/api/status`);

@@ -1,5 +1,6 @@
 /** Request bodies: right ones, with a few things changed in them, and values for any field of a schema. */
 import fc from 'fast-check';
+import { present } from '../present.ts';
 
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 type JsonObject = { [key: string]: Json };
@@ -68,7 +69,7 @@ function changed(body: Json, { place, value }: Change): Json {
     holder = isHolder(holder) && Object.hasOwn(holder, step) ? holder[step] : undefined;
   }
   if (!isHolder(holder)) return copy;
-  const name = place.at(-1)!;
+  const name = present(place.at(-1));
   if (value === undefined) {
     if (!Array.isArray(holder)) Reflect.deleteProperty(holder, name);
   } else {

@@ -1,5 +1,6 @@
 /** Any value that a schema of the document allows. */
 import fc from 'fast-check';
+import { present } from '../present.ts';
 import type { Json } from './bodies.ts';
 import { schemaAt } from './openapi.ts';
 
@@ -44,7 +45,10 @@ function valuesOf(document: object, schema: Schema): fc.Arbitrary<Json> {
     case 'boolean':
       return fc.boolean();
     case 'array':
-      return fc.array(valuesOf(document, schema.items!), { minLength: schema.minItems ?? 0, maxLength: 3 });
+      return fc.array(valuesOf(document, present(schema.items)), {
+        minLength: schema.minItems ?? 0,
+        maxLength: 3,
+      });
     case 'object':
       return objects(document, schema);
     case undefined:

@@ -2,6 +2,7 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import type { ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
+import { present } from '../present.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 /** As `fetch` gives them, or by name in any case. */
@@ -124,7 +125,7 @@ function checkBody(document: object, place: string, holder: Node, seen: Seen): v
   }
   if (seen.body === undefined) throw new ContractError(`${place}: body: missing`);
   const contentType = headerOf(seen.headers, 'Content-Type') ?? 'none';
-  const mediaType = contentType.split(';')[0]!.trim().toLowerCase();
+  const mediaType = present(contentType.split(';')[0]).trim().toLowerCase();
   if (!documented.includes(mediaType)) {
     throw new ContractError(
       `${place}: header Content-Type: ${contentType} is not documented, only ${documented.join(', ')}`,
@@ -181,7 +182,7 @@ const compilers = new WeakMap<object, (pointer: readonly string[]) => ValidateFu
 function checkValue(document: object, place: string, pointer: readonly string[], value: unknown): void {
   const validate = schemaAt(document, pointer);
   if (validate(value)) return;
-  const faults = validate.errors!.map(
+  const faults = present(validate.errors).map(
     ({ instancePath, message, params }) => `${instancePath || '/'} ${message} ${JSON.stringify(params)}`,
   );
   throw new ContractError(`${place}: ${faults.join('; ')}; seen: ${JSON.stringify(value)}`);

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import type { VariantSnapshot } from '../../src/core/entry.ts';
+import { present } from '../present.ts';
 import { T0, change, level, mirrorAfterRead, productSnapshot, single, variantSnapshot } from './builders.ts';
 
 const S = 1_000;
@@ -42,8 +43,8 @@ test.each<[string, Partial<VariantSnapshot>, boolean]>([
   const mirror = mirrorAfterRead();
   const { changeSeq } = mirror.tables.state();
   mirror.read(productSnapshot([variantSnapshot({ 1: 5 }, over)]), { sentAtMs: AT });
-  expect(mirror.tables.variant('100')!.changeSeq).toBeGreaterThan(changeSeq);
-  expect(mirror.tables.cell('100', '1')!.changeSeq > changeSeq).toBe(onRows);
+  expect(present(mirror.tables.variant('100')).changeSeq).toBeGreaterThan(changeSeq);
+  expect(present(mirror.tables.cell('100', '1')).changeSeq > changeSeq).toBe(onRows);
   expect(mirror.tables.changes).toHaveLength(1);
 });
 
@@ -51,8 +52,8 @@ test('a new product name numbers every row of it anew', () => {
   const mirror = mirrorAfterRead();
   const { changeSeq } = mirror.tables.state();
   mirror.read({ ...single(5), name: 'Green tea' }, { sentAtMs: AT });
-  expect(mirror.tables.variant('100')!.changeSeq).toBeGreaterThan(changeSeq);
-  expect(mirror.tables.cell('100', '1')!.changeSeq).toBeGreaterThan(changeSeq);
+  expect(present(mirror.tables.variant('100')).changeSeq).toBeGreaterThan(changeSeq);
+  expect(present(mirror.tables.cell('100', '1')).changeSeq).toBeGreaterThan(changeSeq);
 });
 
 test('on hand and reserved number their row anew, without a change of stock', () => {
@@ -63,14 +64,14 @@ test('on hand and reserved number their row anew, without a change of stock', ()
     sentAtMs: AT,
   });
   expect(mirror.tables.cell('100', '1')).toMatchObject({ onHand: 9, onHandAsOfMs: AT });
-  expect(mirror.tables.cell('100', '1')!.changeSeq).toBeGreaterThan(changeSeq);
+  expect(present(mirror.tables.cell('100', '1')).changeSeq).toBeGreaterThan(changeSeq);
   expect(mirror.tables.changes).toHaveLength(1);
 });
 
 test('a cell and its variant carry the number of the change that set them', () => {
   const mirror = mirrorAfterRead();
   mirror.deliver(AT, change({ old: 5, new: 4, updateTimeMs: AT }));
-  const { seq } = mirror.rows().at(-1)!;
-  expect(mirror.tables.cell('100', '1')!.changeSeq).toBe(seq);
-  expect(mirror.tables.variant('100')!.changeSeq).toBe(seq);
+  const { seq } = present(mirror.rows().at(-1));
+  expect(present(mirror.tables.cell('100', '1')).changeSeq).toBe(seq);
+  expect(present(mirror.tables.variant('100')).changeSeq).toBe(seq);
 });

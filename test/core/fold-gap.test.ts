@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { StockChange } from '../../src/core/entry.ts';
+import { present } from '../present.ts';
 import {
   T0,
   Mirror,
@@ -48,7 +49,7 @@ describe('late deliveries close it, the value staying', () => {
   ])('%s', (_name, order) => {
     const mirror = mirrorAfterRead();
     order.forEach((i, n) => mirror.deliver(AT + 50 + n, link(i)));
-    expect([mirror.gaps(), mirror.qty(), mirror.reason()]).toEqual([[], 4 - order[0]!, null]);
+    expect([mirror.gaps(), mirror.qty(), mirror.reason()]).toEqual([[], 4 - present(order[0]), null]);
   });
 
   test('a filler of the same instant', () => {
@@ -69,8 +70,8 @@ describe('late deliveries close it, the value staying', () => {
     mirror.deliver(AT + 3, link(1));
     mirror.deliver(AT + 2_500, link(0));
     mirror.deliver(AT + 9 * S, change({ old: 9, new: 8, updateTimeMs: AT + 9 * S }));
-    const [gap] = mirror.tables.gapsOf('100');
-    expect(gap!.dueAtMs - gap!.openedAtMs).toBeGreaterThan(4_900);
+    const gap = present(mirror.tables.gapsOf('100')[0]);
+    expect(gap.dueAtMs - gap.openedAtMs).toBeGreaterThan(4_900);
   });
 });
 

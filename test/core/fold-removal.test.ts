@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { LATEST_MS } from '../../src/core/limits.ts';
+import { present } from '../present.ts';
 import {
   T0,
   Mirror,
@@ -76,7 +77,7 @@ describe.each(MISSING)(
       const mirror = mirrorAfterRead(WHOLE);
       mirror.read(left, { sentAtMs: FIRST });
       const s0 = mirror.seq;
-      const old = mirror.qty(variantId, warehouseId)!;
+      const old = present(mirror.qty(variantId, warehouseId));
       mirror.deliver(SECOND, change({ variantId, warehouseId, old, new: 1, updateTimeMs: SECOND }));
       const facts = mirror.read(left, { sentAtMs: SECOND, s0 });
       expect(facts).toContainEqual({ kind: 'contested', what, id });

@@ -1,6 +1,7 @@
 /** Short histories that once ended with a wrong figure that nothing spoke against. */
 import { describe, expect, test } from 'vitest';
 import type { StockChange } from '../../src/core/entry.ts';
+import { present } from '../present.ts';
 import {
   T0,
   Mirror,
@@ -301,8 +302,8 @@ describe('a Date ten minutes ahead of the stamps', () => {
     const reads: boolean[] = [];
     for (let i = 0; i < count; i += 1) {
       const atMs = AT + i * 60 * S;
-      const warehouseId = WAREHOUSES[i % WAREHOUSES.length]!;
-      const old = qty[warehouseId]!;
+      const warehouseId = present(WAREHOUSES[i % WAREHOUSES.length]);
+      const old = present(qty[warehouseId]);
       qty[warehouseId] = old - 1;
       deliver(mirror, atMs, { warehouseId, old, new: old - 1, updateTimeMs: atMs - 50 });
       shown.push(mirror.qty('100', warehouseId) === old - 1);

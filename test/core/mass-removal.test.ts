@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import type { ProductSnapshot } from '../../src/core/entry.ts';
 import { BRAKE_WINDOW_MS, LATEST_MS } from '../../src/core/limits.ts';
+import { present } from '../present.ts';
 import { T0, Mirror, productSnapshot, variantSnapshot } from './builders.ts';
 
 const S = 1_000;
@@ -158,9 +159,9 @@ test('what goes with its product or variant counts as that alone', () => {
 
 test('a variant that is missing and kept shows the new name of its product under a new number', () => {
   const mirror = storeOf(1, detailOf(3, 1));
-  const before = mirror.tables.cell('p0-2', '1')!.changeSeq;
+  const before = present(mirror.tables.cell('p0-2', '1')).changeSeq;
   const left = detailOf(3, 1, { variants: 2, warehouses: 1 });
   mirror.read({ ...left('p0-'), name: 'Coffee' }, { sentAtMs: FIRST, productId: 'p0-' });
-  expect(mirror.tables.cell('p0-2', '1')!.changeSeq).toBeGreaterThan(before);
-  expect(mirror.tables.variant('p0-2')!.changeSeq).toBeGreaterThan(before);
+  expect(present(mirror.tables.cell('p0-2', '1')).changeSeq).toBeGreaterThan(before);
+  expect(present(mirror.tables.variant('p0-2')).changeSeq).toBeGreaterThan(before);
 });

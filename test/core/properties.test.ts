@@ -6,6 +6,7 @@ import { fold } from '../../src/core/fold.ts';
 import { EARLIEST_MS, REPLICA_LAG_MS } from '../../src/core/limits.ts';
 import { CHANGE_BRANCHES } from '../../src/core/merge-change.ts';
 import { LEVEL_BRANCHES } from '../../src/core/merge-read.ts';
+import { present } from '../present.ts';
 import { DOUBTFUL } from './branches.ts';
 import { MemoryTables } from './memory-tables.ts';
 import { plans, type Misfortune } from './plans.ts';
@@ -177,14 +178,14 @@ test('event time never falls, and no read overwrites what it may not have seen',
       read.sentAtMs < (readAtMs.get(was.productId) ?? EARLIEST_MS);
     const watch: Watch = ({ mirror, cells }) => {
       const { tables } = mirror;
-      const entry = mirror.log.at(-1)!;
+      const entry = present(mirror.log.at(-1));
       const after: typeof before = new Map();
       for (const { productId, variantId, warehouseId } of cells) {
         const cell = tables.cell(variantId, warehouseId);
         if (cell === undefined) continue;
         const shown = { qty: cell.qty, gone: cell.goneAtMs !== null };
         after.set(`${variantId}/${warehouseId}`, { ...cell, productId, shown });
-        const variant = tables.variant(variantId)!;
+        const variant = present(tables.variant(variantId));
         const total = { qty: variant.availableQty, gone: variant.goneAtMs !== null };
         // A first total is better than none.
         if (total.qty !== null || total.gone)
@@ -209,7 +210,7 @@ test('every contradiction leaves an obligation, a lookup or a gap', () => {
       if (facts.some((fact) => fact.kind === 'gap_closed')) return;
       for (const fact of facts) {
         if ((fact.kind !== 'change' && fact.kind !== 'level') || !DOUBTFUL.has(fact.branch)) continue;
-        const cell = service.cells.find((c) => c.variantId === fact.variantId)!;
+        const cell = present(service.cells.find((c) => c.variantId === fact.variantId));
         expect(service.isSuspect(cell), fact.branch).toBe(true);
         // A read that was on its way when the doubt arose does not meet it. A gap and a lookup stand for themselves.
         const { tables, seq } = service.mirror;

@@ -5,6 +5,7 @@
 import type { LevelSnapshot, ProductSnapshot, StockChange, VariantSnapshot } from '../../src/core/entry.ts';
 import type { Fact } from '../../src/core/fact.ts';
 import { LATEST_MS } from '../../src/core/limits.ts';
+import { present } from '../present.ts';
 import { Mirror, productSnapshot, variantSnapshot } from './builders.ts';
 
 const OWN_MS = 1_700_000_000_000;
@@ -110,7 +111,9 @@ export class SimulatedService {
     this.plan = plan;
     this.watch = watch;
     const deliveries: Delivery[] = [];
-    this.cells = plan.cells.map((cell, i) => layOut(cell, PLACES[i % PLACES.length]!, plan, deliveries));
+    this.cells = plan.cells.map((cell, i) =>
+      layOut(cell, present(PLACES[i % PLACES.length]), plan, deliveries),
+    );
     this.deliveries = deliveries;
   }
 
@@ -166,7 +169,7 @@ export class SimulatedService {
       agenda.push({ atMs: delivery.atMs, act: () => this.deliver(delivery) });
     }
     for (const read of this.plan.reads) {
-      const productId = this.productIds[read.product % this.productIds.length]!;
+      const productId = present(this.productIds[read.product % this.productIds.length]);
       let s0 = 0;
       agenda.push({ atMs: read.atMs, act: () => (s0 = this.mirror.seq) });
       const receivedMs = read.atMs + read.tookMs;

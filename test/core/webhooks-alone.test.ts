@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { CONTESTED_READS, CONTRADICTION_RETRY_MS, WEBHOOKS_ALONE_MS } from '../../src/core/limits.ts';
 import type { ProductSnapshot } from '../../src/core/entry.ts';
 import { isToldByWebhooksAlone } from '../../src/core/webhooks-alone.ts';
+import { present } from '../present.ts';
 import {
   T0,
   Mirror,
@@ -139,7 +140,7 @@ describe('a warehouse that only webhooks name', () => {
     );
     const both = productSnapshot([variantSnapshot({ 1: 5, [HIDDEN]: 4 })]);
     expect(readWhatIsDue(mirror, both, T0 + 4 * MINUTE)).toBe(1);
-    const cell = mirror.tables.cell('100', HIDDEN)!;
+    const cell = present(mirror.tables.cell('100', HIDDEN));
     expect([cell.qty, cell.goneAtMs, cell.unexplainedAtMs, isToldByWebhooksAlone(cell)]).toEqual([
       4,
       null,
@@ -202,7 +203,7 @@ describe('a detail that tells a warehouse twice, with different figures', () => 
   ])('a change that happened %s', (_, updateTimeMs, reason) => {
     const mirror = mirrorAfterRead();
     // 5→4 at the store. The first warehouse stands there twice, and the total holds the change.
-    const detail = productSnapshot([{ ...twice(4, 5).variants[0]!, availableQty: 4 }]);
+    const detail = productSnapshot([{ ...present(twice(4, 5).variants[0]), availableQty: 4 }]);
     mirror.read(detail, { sentAtMs: T0 + MINUTE });
     readWhatIsDue(mirror, detail, T0 + 10 * MINUTE);
     mirror.read(detail, { sentAtMs: T0 + 11 * MINUTE });
@@ -214,7 +215,7 @@ describe('a detail that tells a warehouse twice, with different figures', () => 
   test('a total that agrees but lacks a change settles nothing', () => {
     const mirror = mirrorAfterRead();
     mirror.deliver(T0 + MINUTE, change({ old: 5, new: 6, updateTimeMs: T0 + MINUTE }));
-    const detail = productSnapshot([{ ...twice(5, 6).variants[0]!, availableQty: 6 }]);
+    const detail = productSnapshot([{ ...present(twice(5, 6).variants[0]), availableQty: 6 }]);
     mirror.read(detail, { sentAtMs: T0 + MINUTE + S });
     expect([mirror.qty(), mirror.reason()]).toEqual([6, 'conflict']);
   });

@@ -7,6 +7,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { parse } from 'yaml';
 import { LEAN, NICE } from '../../scripts/bench/mirror.ts';
 import { SETTABLE_NAMES } from '../../src/config.ts';
+import { present } from '../present.ts';
 
 const root = join(import.meta.dirname, '../..');
 const FOLDER = join(root, 'scripts/deploy');
@@ -21,7 +22,7 @@ const named = (text: string): string[] =>
     ...text.matchAll(
       /^[\s-]*(?:Environment=|ENV )?((?:SERVICE|OPS|DATABASE|RETENTION|RE[A-Z]+)_[A-Z_]+)[=:]/gm,
     ),
-  ].map(([, name]) => name!);
+  ].map(([, name]) => present(name));
 
 describe('systemd', () => {
   const unit = read('systemd/stock-mirror.service');
@@ -67,12 +68,12 @@ describe('systemd', () => {
     const state = (text: string): string => text.replace('/var/lib', '%S');
     for (const setting of settings) expect(unit.split('\n')).toContain(state(setting));
     expect(settings.map((setting) => setting.split('=')[0])).toContain('User');
-    const [database] = lines.flatMap((line) => /^--setenv=(.+)$/.exec(line)?.[1] ?? []);
-    expect(unit.split('\n')).toContain(`Environment=${state(database!)}`);
+    const database = present(lines.flatMap((line) => /^--setenv=(.+)$/.exec(line)?.[1] ?? [])[0]);
+    expect(unit.split('\n')).toContain(`Environment=${state(database)}`);
   });
 
   test('they name the command, variables and socket that there are', () => {
-    const [, command] = /^ExecStart=\/usr\/bin\/(\S+) serve$/m.exec(unit)!;
+    const [, command] = present(/^ExecStart=\/usr\/bin\/(\S+) serve$/m.exec(unit));
     expect(Object.keys(manifest.bin)).toContain(command);
     const variables = named(unit + read('systemd/stock-mirror.env'));
     expect(variables).toContain('SERVICE_BASE_URL');
@@ -103,14 +104,14 @@ describe('container', () => {
   test('what the image is built from is there, and reaches the builder', () => {
     const ignored = read('container/Dockerfile.dockerignore');
     const copied = [...dockerfile.matchAll(/^COPY (?!--from)(.+) \S+$/gm)].flatMap(([, paths]) =>
-      paths!.split(' '),
+      present(paths).split(' '),
     );
     expect(copied).toContain('src');
     for (const path of copied) {
       expect(existsSync(join(root, path)), path).toBe(true);
       expect(ignored.split('\n'), path).toContain(`!${path}`);
     }
-    expect(dockerfile).toContain(`/dist/bin.js /usr/local/bin/${Object.keys(manifest.bin)[0]!}`);
+    expect(dockerfile).toContain(`/dist/bin.js /usr/local/bin/${present(Object.keys(manifest.bin)[0])}`);
     expect(Object.values(manifest.bin)).toEqual(['dist/bin.js']);
   });
 
@@ -119,18 +120,18 @@ describe('container', () => {
     const variables = [...named(dockerfile), ...Object.keys(compose.services.mirror.environment)];
     expect(variables).toContain('DATABASE_PATH');
     expect(variables.filter((name) => !SETTABLE_NAMES.includes(name))).toEqual([]);
-    const [, volume] = /^VOLUME (\S+)$/m.exec(dockerfile)!;
-    expect(dockerfile).toContain(`DATABASE_PATH=${volume!}/`);
+    const [, volume] = present(/^VOLUME (\S+)$/m.exec(dockerfile));
+    expect(dockerfile).toContain(`DATABASE_PATH=${present(volume)}/`);
     expect(compose.services.mirror.volumes.map((each) => each.split(':')[1])).toEqual([volume]);
   });
 
   test('the health check asks the path and port of the public listener', () => {
-    const [, command] = /^HEALTHCHECK [^\n]*\\\n {2}CMD (.+)$/m.exec(dockerfile)!;
-    const [node, flag, program] = JSON.parse(command!) as string[];
+    const [, command] = present(/^HEALTHCHECK [^\n]*\\\n {2}CMD (.+)$/m.exec(dockerfile));
+    const [node, flag, program] = JSON.parse(present(command)) as string[];
     expect([node, flag]).toEqual(['node', '-e']);
     expect(program).toContain('/healthz');
     // Nobody listens there: unhealthy, and not a program that cannot run.
-    const { status, stderr } = spawnSync(process.execPath, ['-e', program!], {
+    const { status, stderr } = spawnSync(process.execPath, ['-e', present(program)], {
       env: { PORT: '1' },
       encoding: 'utf8',
     });
@@ -142,14 +143,16 @@ describe('container', () => {
     expect(existsSync(join(FOLDER, 'container', mirror.build.context, mirror.build.dockerfile))).toBe(true);
     expect(mirror.ports).toBeUndefined();
     expect(mirror.secrets).toEqual(Object.keys(compose.secrets));
-    for (const name of mirror.secrets!) {
+    for (const name of present(mirror.secrets)) {
       expect(Object.values(mirror.environment)).toContain(`/run/secrets/${name}`);
     }
-    const [, port] = /^ {2}PORT=(\d+)$/m.exec(dockerfile)!;
+    const [, port] = present(/^ {2}PORT=(\d+)$/m.exec(dockerfile));
     const caddyfile = read('container/Caddyfile');
-    expect(caddyfile).toContain(`reverse_proxy mirror:${port!}`);
+    expect(caddyfile).toContain(`reverse_proxy mirror:${present(port)}`);
     expect(caddyfile).toContain('path /webhooks /healthz');
-    const ownFiles = caddy.volumes.filter((each) => each.startsWith('./')).map((each) => each.split(':')[0]!);
+    const ownFiles = caddy.volumes
+      .filter((each) => each.startsWith('./'))
+      .map((each) => present(each.split(':')[0]));
     for (const file of ownFiles) expect(existsSync(join(FOLDER, 'container', file)), file).toBe(true);
     const kept = caddy.volumes.filter((each) => !each.startsWith('./')).map((each) => each.split(':')[0]);
     expect(kept).toEqual(Object.keys(compose.volumes));
@@ -158,9 +161,9 @@ describe('container', () => {
 
 test('Litestream copies the database of the systemd unit', () => {
   const { dbs } = parse(read('litestream.yml')) as { dbs: { path: string; replica: { type: string } }[] };
-  const [, path] = /^Environment=DATABASE_PATH=%S(.+)$/m.exec(read('systemd/stock-mirror.service'))!;
-  expect(dbs.map((db) => db.path)).toEqual([`/var/lib${path!}`]);
-  expect(dbs[0]!.replica.type).toBe('s3');
+  const [, path] = present(/^Environment=DATABASE_PATH=%S(.+)$/m.exec(read('systemd/stock-mirror.service')));
+  expect(dbs.map((db) => db.path)).toEqual([`/var/lib${present(path)}`]);
+  expect(present(dbs[0]).replica.type).toBe('s3');
 });
 
 test('docs/deploying.md names every file, and each that was not run says so itself', () => {

@@ -1,6 +1,7 @@
 /** A document of the repository, taken apart: its sections, fenced blocks and tables. Its links and anchors: markdown.ts. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { present } from '../present.ts';
 
 export const ROOT = join(import.meta.dirname, '../..');
 
@@ -78,7 +79,7 @@ export function sectionOf(document: string, heading: string): string {
     isCode ? 0 : (/^(#{1,6}) /.exec(text)?.[1]?.length ?? 0);
   const begin = lines.findIndex((line) => levelOf(line) > 0 && line.text.replace(/^#+ /, '') === heading);
   if (begin === -1) throw new Error(`there is no heading ${JSON.stringify(heading)}`);
-  const level = levelOf(lines[begin]!);
+  const level = levelOf(present(lines[begin]));
   const rest = lines.slice(begin + 1);
   const end = rest.findIndex((line) => levelOf(line) > 0 && levelOf(line) <= level);
   return (end === -1 ? rest : rest.slice(0, end)).map(({ text }) => text).join('\n');
@@ -105,7 +106,7 @@ export function tablesOf(document: string): Table[] {
   for (const { text, isCode } of linesOf(document)) {
     const isRow = !isCode && text.trimStart().startsWith('|');
     if (isRow && !isTable) tables.push({ head: cellsOf(text), rows: [] });
-    else if (isRow && !/^[\s|:-]+$/.test(text)) tables.at(-1)!.rows.push(cellsOf(text));
+    else if (isRow && !/^[\s|:-]+$/.test(text)) present(tables.at(-1)).rows.push(cellsOf(text));
     isTable = isRow;
   }
   return tables;
@@ -122,7 +123,7 @@ function cellsOf(row: string): string[] {
 /** What is written between backticks, in its order; nothing of its blocks. */
 export function codeIn(document: string): string[] {
   return linesOf(document).flatMap(({ text, isCode }) =>
-    isCode ? [] : [...text.matchAll(/`([^`]+)`/g)].map(([, code]) => code!),
+    isCode ? [] : [...text.matchAll(/`([^`]+)`/g)].map(([, code]) => present(code)),
   );
 }
 

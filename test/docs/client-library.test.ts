@@ -10,6 +10,7 @@ import type { ClientOptions, HttpLimits, RetryPolicy, ServiceErrorKind } from '.
 import * as library from '../../src/index.ts';
 import type { ServiceConnectionOptions } from '../../src/index.ts';
 import { DEFAULT_RETRY_POLICY } from '../../src/service/retry.ts';
+import { present } from '../present.ts';
 import { SECRET, temporaryFolder } from '../service/connection.ts';
 import { programIn, runProgram } from '../service/documented-program.ts';
 import { sendError, sendJson, startStubService } from '../service/stub-service.ts';
@@ -19,7 +20,7 @@ const DOCUMENT = documentAt('docs/client-library.md');
 
 /** The names in the first column of a table. */
 const namesIn = (heading: string, nth = 0): string[] =>
-  tablesOf(sectionOf(DOCUMENT, heading))[nth]!.rows.map(([name = '']) => codeIn(name)[0]!);
+  present(tablesOf(sectionOf(DOCUMENT, heading))[nth]).rows.map(([name = '']) => present(codeIn(name)[0]));
 
 /** Whatever is added to the type is missing here, and does not compile. */
 const keysOf = <K extends string>(names: Readonly<Record<K, true>>): string[] => Object.keys(names);
@@ -101,8 +102,8 @@ test('every option, limit, kind and field of an error is there', () => {
 /** The second column as numbers. */
 const defaultsIn = (heading: string): Record<string, number> =>
   Object.fromEntries(
-    tablesOf(sectionOf(DOCUMENT, heading))[0]!.rows.map(([name = '', usual = '']) => [
-      codeIn(name)[0]!,
+    present(tablesOf(sectionOf(DOCUMENT, heading))[0]).rows.map(([name = '', usual = '']) => [
+      present(codeIn(name)[0]),
       Number(usual),
     ]),
   );
@@ -114,17 +115,17 @@ function figuresIn(file: string, name: string): Record<string, number> {
   const pairs = [...text.matchAll(/(\w+): ([\d_ *]+),/g)];
   const product = (figures: string) =>
     figures.split('*').reduce((result, figure) => result * Number(figure.replaceAll('_', '')), 1);
-  return Object.fromEntries(pairs.map(([, key, figures = '']) => [key!, product(figures)]));
+  return Object.fromEntries(pairs.map(([, key, figures = '']) => [present(key), product(figures)]));
 }
 
 test('the defaults are those of the code', () => {
   expect(defaultsIn('Retries')).toEqual(DEFAULT_RETRY_POLICY);
   expect(defaultsIn('Limits')).toEqual(figuresIn('src/service/http.ts', 'DEFAULT_LIMITS'));
-  const concurrency = tablesOf(sectionOf(DOCUMENT, 'createClient'))[0]!.rows.find(
+  const concurrency = present(tablesOf(sectionOf(DOCUMENT, 'createClient'))[0]).rows.find(
     ([name]) => name === '`maxConcurrency`',
   );
   expect(readFileSync(join(ROOT, 'src/client.ts'), 'utf8')).toContain(
-    `const DEFAULT_MAX_CONCURRENCY = ${concurrency![2]};`,
+    `const DEFAULT_MAX_CONCURRENCY = ${present(concurrency)[2]};`,
   );
 });
 

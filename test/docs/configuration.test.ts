@@ -2,11 +2,13 @@
 import { expect, test } from 'vitest';
 import { ConfigError, loadConfig, SETTABLE_NAMES } from '../../src/config.ts';
 import { VARIABLES, VARIABLE_NAMES, type Variable } from '../../src/config/variables.ts';
+import { present } from '../present.ts';
 import { codeIn, documentAt, sectionOf, rowsOf } from './blocks.ts';
 
 const text = documentAt('docs/configuration.md');
 const rows = rowsOf(sectionOf(text, 'Variables'));
-const nameOf = (row: Readonly<Record<string, string>>): string => codeIn(row['variable']!)[0]!;
+const nameOf = (row: Readonly<Record<string, string>>): string =>
+  present(codeIn(present(row['variable']))[0]);
 
 test('the table has every variable, its default, and whether it may come from a file', () => {
   const expected = VARIABLE_NAMES.map((name) => {
@@ -37,7 +39,7 @@ test('.env.example has the same variables and defaults', () => {
   );
   expect([...inExample.keys()].toSorted()).toEqual(inTable.toSorted());
   for (const row of rows) {
-    const [value] = codeIn(row['default']!);
+    const [value] = codeIn(present(row['default']));
     if (value !== undefined) expect(inExample.get(nameOf(row)), nameOf(row)).toBe(value);
   }
 });
@@ -67,7 +69,9 @@ test('what is not refused needs the required variables only', () => {
   expect(refusedNames(ENOUGH)).toEqual([]);
 });
 
-const refused = rowsOf(sectionOf(text, 'What is refused')).map((row) => codeIn(row['example']!)[0]!);
+const refused = rowsOf(sectionOf(text, 'What is refused')).map((row) =>
+  present(codeIn(present(row['example']))[0]),
+);
 
 test.each(refused)('%s is refused', (example) => {
   const [name = '', ...value] = example.split('=');
@@ -77,7 +81,7 @@ test.each(refused)('%s is refused', (example) => {
 });
 
 test('the prefixes under which a misspelt name is warned of are those of the program', () => {
-  const prefixes = [...text.matchAll(/`([A-Z]+_)`/g)].map(([, prefix]) => prefix!);
+  const prefixes = [...text.matchAll(/`([A-Z]+_)`/g)].map(([, prefix]) => present(prefix));
   expect(prefixes.length).toBeGreaterThan(4);
   for (const prefix of prefixes) {
     const misspelt = `${SETTABLE_NAMES.find((name) => name.startsWith(prefix))}X`;

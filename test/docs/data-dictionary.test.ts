@@ -5,6 +5,7 @@ import { DRIFT_REASONS } from '../../src/store/queries/changes.ts';
 import { CORRECTION_CAUSES } from '../../src/store/queries/correction-causes.ts';
 import { rules } from '../contract/rules.ts';
 import { startOps } from '../ops/harness.ts';
+import { present } from '../present.ts';
 import { rows } from '../process/harness.ts';
 import { newStore } from '../reconcile/mirror.ts';
 import { codeIn, documentAt, headingsOf, sectionOf, tablesOf } from './blocks.ts';
@@ -24,7 +25,7 @@ interface Column {
 function columnsOf(view: string): Column[] {
   const [table] = tablesOf(sectionOf(VIEWS, view));
   expect(table?.head).toEqual(['column', 'type', 'null', 'meaning', 'example']);
-  return table!.rows.map(([name = '', type = '', isNullable = '', meaning = '', example = '']) => {
+  return present(table).rows.map(([name = '', type = '', isNullable = '', meaning = '', example = '']) => {
     expect(isNullable).toMatch(/^(yes|no)$/);
     const [column = ''] = codeIn(name);
     return {
@@ -95,40 +96,45 @@ test('what may be null is what the API says may be', async () => {
     mirror_status: 'Status',
   };
   for (const [view, name] of Object.entries(schemas)) {
-    const { properties } = components.schemas[name]!;
+    const { properties } = present(components.schemas[name]);
     for (const column of columnsOf(view)) {
       expect(properties, `${view}.${column.name}`).toHaveProperty(column.name);
-      expect(column.isNullable, `${view}.${column.name}`).toBe(isNullable(properties[column.name]!));
+      expect(column.isNullable, `${view}.${column.name}`).toBe(isNullable(present(properties[column.name])));
     }
   }
 });
 
 /** What a CHECK of the schema allows in a column, in its order. */
 function allowed(table: string, column: string): string[] {
-  const [found] = rows<{ sql: string }>(path, `SELECT sql FROM sqlite_master WHERE name = ?`, table);
-  const [, list = ''] = new RegExp(`CHECK\\(${column} IN \\(([^)]*)\\)`).exec(found!.sql) ?? [];
-  return [...list.matchAll(/'([^']*)'/g)].map(([, value]) => value!);
+  const found = present(
+    rows<{ sql: string }>(path, `SELECT sql FROM sqlite_master WHERE name = ?`, table)[0],
+  );
+  const [, list = ''] = new RegExp(`CHECK\\(${column} IN \\(([^)]*)\\)`).exec(found.sql) ?? [];
+  return [...list.matchAll(/'([^']*)'/g)].map(([, value]) => present(value));
 }
 
 /** What the view's text makes of a column: `THEN 'stale'`. */
 function made(view: string): string[] {
-  const [found] = rows<{ sql: string }>(path, `SELECT sql FROM sqlite_master WHERE name = ?`, view);
-  return [...new Set([...found!.sql.matchAll(/(?:THEN|ELSE) '([^']*)'/g)].map(([, value]) => value!))];
+  const found = present(rows<{ sql: string }>(path, `SELECT sql FROM sqlite_master WHERE name = ?`, view)[0]);
+  return [...new Set([...found.sql.matchAll(/(?:THEN|ELSE) '([^']*)'/g)].map(([, value]) => present(value)))];
 }
 
 test('the values of source, kind and state are those of the schema', () => {
-  const [table] = tablesOf(sectionOf(VIEWS, 'Values'));
+  const table = present(tablesOf(sectionOf(VIEWS, 'Values'))[0]);
   const values = (column: string) =>
-    table!.rows.filter(([name]) => name === `\`${column}\``).map(([, value = '']) => codeIn(value)[0]);
+    table.rows.filter(([name]) => name === `\`${column}\``).map(([, value = '']) => codeIn(value)[0]);
   expect(values('source')).toEqual(allowed('cells', 'source'));
   expect(values('kind')).toEqual(allowed('variants', 'kind'));
   expect(values('state').toSorted()).toEqual(made('mirror_status').toSorted());
-  expect(table!.rows).toHaveLength(2 + 4 + 3);
+  expect(table.rows).toHaveLength(2 + 4 + 3);
 });
 
 test('the reasons of reads, and which of them are drift, are those of the code', () => {
-  const [table] = tablesOf(sectionOf(VIEWS, 'Reasons of reads'));
-  const reasons = table!.rows.map(([reason = '', isDrift = '']) => ({ reason: codeIn(reason)[0]!, isDrift }));
+  const table = present(tablesOf(sectionOf(VIEWS, 'Reasons of reads'))[0]);
+  const reasons = table.rows.map(([reason = '', isDrift = '']) => ({
+    reason: present(codeIn(reason)[0]),
+    isDrift,
+  }));
   const drift = reasons.filter(({ isDrift }) => isDrift === 'yes').map(({ reason }) => reason);
   expect(drift.toSorted()).toEqual(DRIFT_REASONS.toSorted());
   expect(reasons.map(({ reason }) => reason).toSorted()).toEqual(
@@ -137,15 +143,17 @@ test('the reasons of reads, and which of them are drift, are those of the code',
 });
 
 test('the reasons of webhooks, and what comes with them, are those of the contract', () => {
-  const [table] = tablesOf(sectionOf(VIEWS, 'Reasons of webhooks'));
-  const documented = table!.rows.map(([reason = '', , actor = '']) => [
-    codeIn(reason)[0]!,
+  const table = present(tablesOf(sectionOf(VIEWS, 'Reasons of webhooks'))[0]);
+  const documented = table.rows.map(([reason = '', , actor = '']) => [
+    present(codeIn(reason)[0]),
     codeIn(actor)[0] ?? 'none',
   ]);
   const known = rules
     .filter(({ id }) => id.startsWith('events.reason.'))
     .map(({ id, text }) => [id.slice('events.reason.'.length), /^(order_id|user_id|none)\b/.exec(text)?.[1]]);
-  expect(documented).toEqual(known.filter(([, text]) => ['order_id', 'user_id', 'none'].includes(text!)));
+  expect(documented).toEqual(
+    known.filter(([, text]) => ['order_id', 'user_id', 'none'].includes(present(text))),
+  );
   for (const [reason, actor] of documented)
-    expect(actorOf(reason!) ?? 'none').toBe(actor!.replace('_id', ''));
+    expect(actorOf(present(reason)) ?? 'none').toBe(present(actor).replace('_id', ''));
 });

@@ -2,6 +2,7 @@
 import { expect, test } from 'vitest';
 import { SECRET, startIntake } from '../intake/intake.ts';
 import { startOps } from '../ops/harness.ts';
+import { present } from '../present.ts';
 import { newStore } from '../reconcile/mirror.ts';
 import { storeAt } from '../store/mirror-file.ts';
 import { blocksOf, codeIn, documentAt, headingsOf, sectionOf, tablesOf } from './blocks.ts';
@@ -59,7 +60,7 @@ test('the parameters and fields of each are those of the API, with their bounds'
   for (const [name, { parameters = [], requestBody }] of await operations()) {
     const [table] = tablesOf(sectionOf(PRIVATE, name));
     const documented =
-      table?.rows.map(([parameter = '', values = '']) => [codeIn(parameter)[0]!, values]) ?? [];
+      table?.rows.map(([parameter = '', values = '']) => [present(codeIn(parameter)[0]), values]) ?? [];
     const fields = Object.entries(requestBody?.content['application/json']?.schema.properties ?? {});
     const known = new Map<string, Schema>([
       ...parameters.filter((each) => each.in !== 'path').map((each) => [each.name, each.schema] as const),
@@ -67,10 +68,10 @@ test('the parameters and fields of each are those of the API, with their bounds'
     ]);
     expect(documented.map(([parameter]) => parameter).toSorted(), name).toEqual([...known.keys()].toSorted());
     for (const [parameter, values] of documented) {
-      const { minimum, maximum, default: usual, enum: allowed } = known.get(parameter!)!;
+      const { minimum, maximum, default: usual, enum: allowed } = present(known.get(present(parameter)));
       if (minimum !== undefined) expect(values, `${name} ${parameter}`).toContain(`${minimum} to ${maximum}`);
       if (usual !== undefined) expect(values, `${name} ${parameter}`).toContain(`by default ${usual}`);
-      if (allowed !== undefined) expect(codeIn(values!).toSorted(), name).toEqual(allowed.toSorted());
+      if (allowed !== undefined) expect(codeIn(present(values)).toSorted(), name).toEqual(allowed.toSorted());
     }
   }
 });
@@ -81,8 +82,8 @@ test('the statuses of errors are those of the API, and what the framework adds',
       .flatMap(({ responses }) => Object.keys(responses))
       .filter((status) => status >= '400'),
   );
-  const [errors] = tablesOf(sectionOf(PRIVATE, 'Requests and answers'));
-  const documented = errors!.rows.map(([status = '']) => codeIn(status)[0]!);
+  const errors = present(tablesOf(sectionOf(PRIVATE, 'Requests and answers'))[0]);
+  const documented = errors.rows.map(([status = '']) => present(codeIn(status)[0]));
   expect(documented).toEqual([...statuses, '405'].toSorted());
 });
 
@@ -94,10 +95,10 @@ test.each([
 ] as const)('%s has the error that the document says', async (status, method, path, headers) => {
   const ops = await startOps(newStore());
   const answer = await ops.ask(path, { method, headers });
-  const [errors] = tablesOf(sectionOf(PRIVATE, 'Requests and answers'));
-  const row = errors!.rows.find(([code]) => code === `\`${status}\``);
+  const errors = present(tablesOf(sectionOf(PRIVATE, 'Requests and answers'))[0]);
+  const row = errors.rows.find(([code]) => code === `\`${status}\``);
   expect(answer.status).toBe(Number(status));
-  expect(codeIn(row![1]!)).toContain((answer.json as { error: string }).error);
+  expect(codeIn(present(row?.[1]))).toContain((answer.json as { error: string }).error);
 });
 
 test('the other paths are there', async () => {
@@ -148,19 +149,24 @@ test.skipIf(lacks)(
     expect(more).toEqual([]);
 
     const env = { SERVICE_WEBHOOK_SECRET: SECRET };
-    expect(await printedBy(webhook!.commands, { places, env })).toBe(webhook!.shown.text);
+    expect(await printedBy(present(webhook).commands, { places, env })).toBe(present(webhook).shown.text);
     expect(store.writer.lastSeq).toBe(1);
-    expect(JSON.parse(await printedBy(health!.commands, { places }))).toEqual(JSON.parse(health!.shown.text));
+    expect(JSON.parse(await printedBy(present(health).commands, { places }))).toEqual(
+      JSON.parse(present(health).shown.text),
+    );
 
-    const wrong = await printedBy(webhook!.commands, { places, env: { SERVICE_WEBHOOK_SECRET: 'another' } });
+    const wrong = await printedBy(present(webhook).commands, {
+      places,
+      env: { SERVICE_WEBHOOK_SECRET: 'another' },
+    });
     expect(wrong).toMatch(/"error":"invalid_signature".*401\n$/);
     expect(store.writer.lastSeq).toBe(1);
   },
 );
 
 test('the statuses of a webhook are those of the listener', () => {
-  const [answers] = tablesOf(sectionOf(PUBLIC, 'POST /webhooks'));
-  expect(answers!.rows.map(([status = '']) => codeIn(status)[0])).toEqual(['204', '401', '413', '503']);
+  const answers = present(tablesOf(sectionOf(PUBLIC, 'POST /webhooks'))[0]);
+  expect(answers.rows.map(([status = '']) => codeIn(status)[0])).toEqual(['204', '401', '413', '503']);
   expect(endpointsIn(PUBLIC)).toEqual(['POST /webhooks', 'GET /healthz']);
 });
 
@@ -171,11 +177,11 @@ test.skipIf(lacks)(
   async () => {
     const { url } = await startOps(await storeAt(recipesMirror()));
     const feed = sectionOf(DOCUMENT, 'Change feed');
-    const [base] = blocksOf(PRIVATE, 'sh').filter(({ text }) => text.startsWith('ops='));
+    const base = present(blocksOf(PRIVATE, 'sh').filter(({ text }) => text.startsWith('ops='))[0]);
     const places = { 'http://127.0.0.1:8788': url };
     const examples = [...examplesIn(PRIVATE), ...examplesIn(feed)];
     const check = async ({ heading, commands, shown }: (typeof examples)[number]): Promise<void> => {
-      const printed = await printedBy(base!.text + commands, { places });
+      const printed = await printedBy(base.text + commands, { places });
       const [is, should] =
         shown.language === 'json'
           ? [JSON.parse(printed), JSON.parse(shown.text)]

@@ -8,6 +8,7 @@ import { afterAll, expect, test } from 'vitest';
 import { ALARM_KINDS } from '../../src/ops/alarms/alarm.ts';
 import { Monitor } from '../../src/ops/monitor.ts';
 import { StateSampler } from '../../src/ops/state-sampler.ts';
+import { present } from '../present.ts';
 import { log, newStore } from '../reconcile/mirror.ts';
 import { codeIn, documentAt, ROOT, sectionOf, rowsOf } from './blocks.ts';
 
@@ -28,18 +29,20 @@ async function help(...args: readonly string[]): Promise<string> {
 /** The lines of one list of a help text, each by what it is about. */
 function terms(help: string, heading: string): string[] {
   const [, list = ''] = help.split(`\n${heading}:\n`);
-  return [...(list.split('\n\n')[0] ?? '').matchAll(/^ {2}(\S.*?)(?: {2,}|$)/gm)].map(([, term]) => term!);
+  return [...(list.split('\n\n')[0] ?? '').matchAll(/^ {2}(\S.*?)(?: {2,}|$)/gm)].map(([, term]) =>
+    present(term),
+  );
 }
 
 const commands = new Map(
   rowsOf(sectionOf(text, 'Commands')).map((row) => [
-    codeIn(row['command']!)[0]!.replace('stock-mirror ', ''),
-    codeIn(row['flags']!),
+    present(codeIn(present(row['command']))[0]).replace('stock-mirror ', ''),
+    codeIn(present(row['flags'])),
   ]),
 );
 
 test('every command is there, and no other', { timeout: 30_000 }, async () => {
-  const verbs = terms(await help(), 'Commands').map((term) => term.split(' ')[0]!);
+  const verbs = terms(await help(), 'Commands').map((term) => present(term.split(' ')[0]));
   expect([...commands.keys()]).toEqual(verbs.filter((verb) => verb !== 'help'));
 });
 
@@ -64,9 +67,9 @@ test('every metric is there, with its kind and labels, and no other', () => {
     return { metric: name, kind: type, labels: [...labelNames] };
   });
   const shown = rowsOf(sectionOf(text, 'Metrics')).map((row) => ({
-    metric: codeIn(row['metric']!)[0]!,
+    metric: present(codeIn(present(row['metric']))[0]),
     kind: row['kind'],
-    labels: codeIn(row['labels']!),
+    labels: codeIn(present(row['labels'])),
   }));
   const byName = (a: { metric: string }, b: { metric: string }): number => (a.metric < b.metric ? -1 : 1);
   expect(shown.toSorted(byName)).toEqual(registered.toSorted(byName));
@@ -80,6 +83,6 @@ interface Registered {
 }
 
 test('every alarm is there, and no other', () => {
-  const alarms = rowsOf(sectionOf(text, 'Alarms')).map((row) => codeIn(row['alarm']!)[0]!);
+  const alarms = rowsOf(sectionOf(text, 'Alarms')).map((row) => present(codeIn(present(row['alarm']))[0]));
   expect(alarms).toEqual([...ALARM_KINDS]);
 });

@@ -3,6 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
 import { beforeEach, expect, test } from 'vitest';
+import { present } from '../present.ts';
 import { newPath } from '../store/mirror-file.ts';
 import { blocksOf, documentAt, sectionOf, tablesOf, type Block, type Table } from './blocks.ts';
 import { recipesMirror } from './recipes-mirror.ts';
@@ -30,8 +31,10 @@ const titleOf = ({ heading, line }: Block): string => `${heading} (line ${line})
 
 /** What the text below a query says is bound: "`:last` = 30". */
 function bound({ text, below }: Recipe): Record<string, string | number> {
-  const said = new Map([...below.matchAll(/`:(\w+)` = (\w+)/g)].map(([, name, value]) => [name, value!]));
-  const named = new Set([...text.matchAll(/:(\w+)/g)].map(([, name]) => name!));
+  const said = new Map(
+    [...below.matchAll(/`:(\w+)` = (\w+)/g)].map(([, name, value]) => [name, present(value)]),
+  );
+  const named = new Set([...text.matchAll(/:(\w+)/g)].map(([, name]) => present(name)));
   return Object.fromEntries(
     [...named].map((name) => {
       const value = said.get(name);
@@ -74,7 +77,9 @@ function ask<T>(question: (db: Database.Database) => T): T {
 }
 
 test('there are ten recipes and more, each with a question, SQL and its answer', () => {
-  const asked = [...sectionOf(DOCUMENT, 'Recipes').matchAll(/^### (.*)$/gm)].map(([, title]) => title!);
+  const asked = [...sectionOf(DOCUMENT, 'Recipes').matchAll(/^### (.*)$/gm)].map(([, title]) =>
+    present(title),
+  );
   expect(asked.length).toBeGreaterThanOrEqual(10);
   expect(asked.filter((title) => !title.endsWith('?'))).toEqual([]);
   for (const title of asked) expect(recipes.filter(({ heading }) => heading === title)).toHaveLength(1);
@@ -116,8 +121,8 @@ test('what is followed by number is found by an index', () => {
 function script(): { readonly recipe: Recipe; readonly text: string } {
   const [recipe, ...others] = recipes.filter(isScript);
   expect(others).toEqual([]);
-  expect(recipe!.text).toContain('file:data/stock-mirror.db?mode=ro');
-  return { recipe: recipe!, text: recipe!.text.replace('data/stock-mirror.db', path) };
+  expect(present(recipe).text).toContain('file:data/stock-mirror.db?mode=ro');
+  return { recipe: present(recipe), text: present(recipe).text.replace('data/stock-mirror.db', path) };
 }
 
 const stockIn = (copy: string): string[][] => {
@@ -186,8 +191,8 @@ test.skipIf(lacks)(`the sqlite3 shell takes them as they are written${lacks}`, (
 });
 
 test.skipIf(lacks)(`the first command shows the state${lacks}`, () => {
-  const [first] = blocksOf(DOCUMENT, 'sh');
-  const printed = execFileSync('bash', ['-c', first!.text.replace('data/stock-mirror.db', path)], {
+  const first = present(blocksOf(DOCUMENT, 'sh')[0]);
+  const printed = execFileSync('bash', ['-c', first.text.replace('data/stock-mirror.db', path)], {
     encoding: 'utf8',
   });
   expect(printed).toBe('live|39|1\n');

@@ -5,13 +5,14 @@ import { faultsSchema } from '../../src/sandbox/control-faults.ts';
 import { operationNames } from '../../src/sandbox/control-operations.ts';
 import { orderOperationNames } from '../../src/sandbox/control-orders.ts';
 import { startSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
+import { present } from '../present.ts';
 import { blockWith, codeIn, documentAt, sectionOf, tablesOf } from './blocks.ts';
 import { lacking } from '../programs.ts';
 import { printedBy } from './served.ts';
 
 const DOCUMENT = documentAt('docs/sandbox.md');
 
-const rowsIn = (heading: string) => tablesOf(sectionOf(DOCUMENT, heading))[0]!.rows;
+const rowsIn = (heading: string) => present(tablesOf(sectionOf(DOCUMENT, heading))[0]).rows;
 
 async function sandboxAlone(): Promise<Sandbox> {
   const sandbox = await startSandbox({ products: 3 });
@@ -34,7 +35,7 @@ test('the flags and their defaults are those of the command', () => {
 test('every endpoint is there, takes the body that is shown, and there is no other', async () => {
   const { baseUrl } = await sandboxAlone();
   const documented = rowsIn('Control endpoints').map(([endpoint = '', body = '']) => ({
-    endpoint: codeIn(endpoint)[0]!,
+    endpoint: present(codeIn(endpoint)[0]),
     body: codeIn(body)[0] ?? '{}',
   }));
   for (const { endpoint, body } of documented) {
@@ -58,7 +59,7 @@ async function controlRoutes(): Promise<Set<string>> {
   const { readFile } = await import('node:fs/promises');
   const text = await readFile(new URL('../../src/sandbox/control.ts', import.meta.url), 'utf8');
   const routes = [...text.matchAll(/app\.(get|post)\('([^']+)'/g)];
-  return new Set(routes.map(([, method, path]) => `${method!.toUpperCase()} /sandbox${path}`));
+  return new Set(routes.map(([, method, path]) => `${present(method).toUpperCase()} /sandbox${path}`));
 }
 
 test('every fault is there', async () => {
@@ -66,8 +67,8 @@ test('every fault is there', async () => {
   const documented = rowsIn('Faults').flatMap(([field = '']) => codeIn(field));
   expect(documented.toSorted()).toEqual(Object.keys(faultsSchema.shape).toSorted());
   const { fail } = (await (await fetch(`${baseUrl}/sandbox/faults`)).json()) as { fail: object };
-  const failing = rowsIn('Faults').find(([field]) => field === '`fail`')!;
-  expect(codeIn(failing[1]!).toSorted()).toEqual(Object.keys(fail).toSorted());
+  const failing = present(rowsIn('Faults').find(([field]) => field === '`fail`'));
+  expect(codeIn(present(failing[1])).toSorted()).toEqual(Object.keys(fail).toSorted());
 });
 
 const lacks = lacking('bash', 'curl');

@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { ALARM_KINDS } from '../../src/ops/alarms/alarm.ts';
+import { present } from '../present.ts';
 import { codeIn, documentAt, ROOT, sectionOf, rowsOf } from './blocks.ts';
 
 const text = documentAt('docs/troubleshooting.md');
@@ -11,7 +12,7 @@ describe('symptoms', () => {
   const symptoms = sectionOf(text, 'Symptoms');
   const entries = symptoms.split(/^### /m).slice(1);
 
-  test.each(entries.map((entry) => [entry.split('\n')[0]!, entry]))('%s', (_, entry) => {
+  test.each(entries.map((entry) => [present(entry.split('\n')[0]), entry]))('%s', (_, entry) => {
     const said = [...entry.matchAll(/^- \*\*(.+?):\*\* \S/gm)].map(([, what]) => what);
     expect(said).toEqual(['You see', 'Cause', 'Fault', 'Figures', 'Do']);
   });
@@ -30,13 +31,16 @@ test('the lines of "What happens when" are many', () => {
   expect(lines.length).toBeGreaterThan(30);
 });
 
-test.each(lines.map((row) => [row['when']!, row['shown by']!]))('%s: the tests are there', (_, shownBy) => {
-  const names = codeIn(shownBy).filter((name) => !name.startsWith('npm run '));
-  expect(names).not.toEqual([]);
-  const missing = names.filter(
-    (name) =>
-      !existsSync(join(ROOT, `test/${name}.test.ts`)) &&
-      !existsSync(join(ROOT, `test/${name}/${name}.test.ts`)),
-  );
-  expect(missing).toEqual([]);
-});
+test.each(lines.map((row) => [present(row['when']), present(row['shown by'])]))(
+  '%s: the tests are there',
+  (_, shownBy) => {
+    const names = codeIn(shownBy).filter((name) => !name.startsWith('npm run '));
+    expect(names).not.toEqual([]);
+    const missing = names.filter(
+      (name) =>
+        !existsSync(join(ROOT, `test/${name}.test.ts`)) &&
+        !existsSync(join(ROOT, `test/${name}/${name}.test.ts`)),
+    );
+    expect(missing).toEqual([]);
+  },
+);

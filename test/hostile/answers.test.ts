@@ -9,6 +9,7 @@ import { createServiceClient, type ServiceClient } from '../../src/service/clien
 import { ServiceError } from '../../src/service/errors.ts';
 import { requestToken } from '../../src/service/token-request.ts';
 import type { TransportResponse } from '../../src/service/transport.ts';
+import { present } from '../present.ts';
 import { log, newStore, newThrottle, type OpenedStore } from '../reconcile/mirror.ts';
 import { detail, T0 } from '../store/mirror-file.ts';
 import { ODD_VALUES } from './bodies.ts';
@@ -68,7 +69,7 @@ function replaced(tree: unknown, path: Path, json: string | null): string {
   let node = copy as Record<string | number, unknown>;
   const full = ['root', ...path];
   for (const key of full.slice(0, -1)) node = node[key] as Record<string | number, unknown>;
-  const last = full.at(-1)!;
+  const last = present(full.at(-1));
   if (json === null && !Array.isArray(node)) Reflect.deleteProperty(node, last);
   else node[last] = '@@@';
   return (JSON.stringify(copy.root) ?? '').replace(MARK, () => json ?? 'null');

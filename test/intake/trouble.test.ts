@@ -3,6 +3,7 @@
  * (docs/architecture.md#when-nothing-can-be-committed).
  */
 import { expect, test, vi } from 'vitest';
+import { present } from '../present.ts';
 import { eventually } from '../process/wait.ts';
 import { delivery, detail, item, readEntry, values } from '../store/mirror-file.ts';
 import { lockEventLog, lockMirror, startIntake, type Intake } from './intake.ts';
@@ -42,7 +43,7 @@ test('deliveries that the event log rejects are 503 within the second, and read 
   // Still told, not only counted: what is wrong, once.
   const told = intake.log.filter((line) => JSON.stringify(line).includes('another program holds'));
   expect(told).toHaveLength(1);
-  expect(['a', 'b', 'c']).toContain(told[0]!['requestId']);
+  expect(['a', 'b', 'c']).toContain(present(told[0])['requestId']);
 
   await failToFlush(intake);
   lock.release();

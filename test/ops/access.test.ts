@@ -1,6 +1,7 @@
 /** Who is let in to the private listener, and how people sign in. */
 import { expect, test, vi } from 'vitest';
 import { SESSION_MS } from '../../src/ops/access/session.ts';
+import { present } from '../present.ts';
 import { newStore } from '../reconcile/mirror.ts';
 import { startOps, TOKEN, type Answer, type Ops } from './harness.ts';
 
@@ -22,7 +23,7 @@ function signIn(
 /** `name=value` of the cookie that an answer sets. */
 function cookieOf(answer: Answer): string {
   const [line = ''] = answer.headers['set-cookie'] ?? [];
-  return line.split(';')[0]!;
+  return present(line.split(';')[0]);
 }
 
 test('without the token nothing is shown, to programs as an error, to people as a form', async () => {

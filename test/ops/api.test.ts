@@ -4,6 +4,7 @@ import { beforeEach, expect, test } from 'vitest';
 import { createLog } from '../../src/log.ts';
 import { endRun } from '../../src/reconcile/runs.ts';
 import { checkAnswer } from '../contract/openapi.ts';
+import { present } from '../present.ts';
 import { newStore, type OpenedStore } from '../reconcile/mirror.ts';
 import { delivery, detail, item, readEntry, T0 } from '../store/mirror-file.ts';
 import { startOps, type Ops } from './harness.ts';
@@ -22,7 +23,10 @@ beforeEach(async () => {
 });
 
 /** Asks, and holds the answer against the document. @param described the path as the document has it. */
-async function get(path: string, described = path.split('?')[0]!): Promise<{ status: number; body: Json }> {
+async function get(
+  path: string,
+  described = present(path.split('?')[0]),
+): Promise<{ status: number; body: Json }> {
   const { status, headers, json } = await ops.ask(path);
   checkAnswer(document, { method: 'GET', path: described, status, headers, body: json });
   return { status, body: json as Json };
@@ -289,7 +293,7 @@ test('runs, the latest first, one of them, and its end', async () => {
   for (const id of ['9', 'x', '0', '%00', '9'.repeat(20)]) {
     expect((await get(`/api/runs/${id}`, '/api/runs/{id}')).status, id).toBe(404);
   }
-  const run = (await store.reader.ask('runById', { id: 2 }))!;
+  const run = present(await store.reader.ask('runById', { id: 2 }));
   await endRun({ store, now: () => T0, log: createLog('silent') }, run, null);
   const { text } = await ops.ask('/api/runs/2/stream');
   expect(text).toMatch(/^event: run\ndata: \{"run_id":2,.*"state":"done".*\}\n\n$/);

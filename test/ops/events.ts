@@ -1,6 +1,7 @@
 /** A reader of server-sent events that can be stopped from reading, and cut, as fetch() cannot. */
 import { request, type ClientRequest, type IncomingMessage } from 'node:http';
 import { onTestFinished } from 'vitest';
+import { present } from '../present.ts';
 
 export interface SentEvent {
   readonly id: string | null;
@@ -57,7 +58,7 @@ export class EventReader {
     this.#rest = blocks.pop() ?? '';
     for (const block of blocks) {
       const fields = new Map(
-        block.split('\n').map((line) => [line.split(':')[0]!, line.slice(line.indexOf(':') + 2)]),
+        block.split('\n').map((line) => [present(line.split(':')[0]), line.slice(line.indexOf(':') + 2)]),
       );
       this.lastId = fields.get('id') ?? this.lastId;
       const data = fields.get('data');

@@ -1,5 +1,6 @@
 /** The change feed: whole and in order however it is followed, and never in silence past what is not there any more. */
 import { expect, test, vi } from 'vitest';
+import { present } from '../present.ts';
 import { eventually, throughout } from '../process/wait.ts';
 import { newStore, type OpenedStore } from '../reconcile/mirror.ts';
 import { delivery, detail, item, readEntry, T0 } from '../store/mirror-file.ts';
@@ -11,7 +12,7 @@ type Json = Record<string, unknown>;
 const seqsIn = (store: OpenedStore): number[] =>
   store.rows<{ seq: number }>('SELECT seq FROM mirror_changes ORDER BY seq').map(({ seq }) => seq);
 const epochOf = (store: OpenedStore): string =>
-  store.rows<{ epoch: string }>('SELECT epoch FROM mirror_status')[0]!.epoch;
+  present(store.rows<{ epoch: string }>('SELECT epoch FROM mirror_status')[0]).epoch;
 
 /** A change of variant 100, each from the quantity before. */
 function changer(store: OpenedStore): () => Promise<void> {
@@ -96,7 +97,7 @@ test('numbers without a row move the reader on, so that it is not taken for one 
   const [{ seq }] = store.rows<{ seq: number }>('SELECT last_seq AS seq FROM mirror_status') as [
     { seq: number },
   ];
-  expect(seq).toBeGreaterThan(seqsIn(store).at(-1)!);
+  expect(seq).toBeGreaterThan(present(seqsIn(store).at(-1)));
   await eventually(() => reader.lastId === String(seq), { what: 'the last number' });
   expect(reader.seqs).toEqual(seqsIn(store));
 });
@@ -198,7 +199,7 @@ test('many streams cost the database one read per commit, and only so many may b
   await eventually(() => readers.every((reader) => reader.seqs.length === 1), { what: 'all told' });
   expect(asked.mock.calls.length - before).toBeLessThanOrEqual(5);
   // The place of one that is gone is free again.
-  readers[0]!.cut();
+  present(readers[0]).cut();
   await eventually(async () => (await ops.ask('/api/changes/stream', { method: 'HEAD' })).status === 200, {
     what: 'a free place',
   });

@@ -6,6 +6,7 @@ import { RejectedLog } from '../../src/ops/rejected.ts';
 import { StateSampler } from '../../src/ops/state-sampler.ts';
 import { LiveTimeline } from '../../src/ops/timeline.ts';
 import { beginCatalogueRun, endRun } from '../../src/reconcile/runs.ts';
+import { present } from '../present.ts';
 import { log, newStore, type OpenedStore } from '../reconcile/mirror.ts';
 import { delivery, detail, item, readEntry } from '../store/mirror-file.ts';
 import { startOps, TOKEN, type Ops } from './harness.ts';
@@ -208,7 +209,7 @@ test('finds stock by SKU, ids, name and warehouse, page by page, with the freshn
     const found = detail(product, [{ id: `${product}00`, levels: i === 44 ? { 2: 5 } : { 1: i } }]);
     await store.writer.append(readEntry(product, found, { sentAtMs: Date.now() - 100_000, s0: 0 }));
   }
-  const shown = (page: string) => [...page.matchAll(/id="variant-(\d+)"/g)].map(([, id]) => id!);
+  const shown = (page: string) => [...page.matchAll(/id="variant-(\d+)"/g)].map(([, id]) => present(id));
   const first = await show(ops, '/stock');
   const second = await show(ops, linkTo(first, 'Next'));
   expect([shown(first).length, shown(second).length]).toEqual([40, 5]);
@@ -297,7 +298,7 @@ test('pages through the changes of a variant that moves much', async () => {
   for (let i = 0; i < 205; i += 1) await change(store, `c${i}`, 500 - i, { old: i, new: i + 1 });
   const rows = (page: string) => [...page.matchAll(/id="change-(\d+)"/g)].map(([, seq]) => Number(seq));
   const first = await show(ops, '/variants/100');
-  const older = /href="(\/variants\/100\?before=\d+)">Older/.exec(first)![1]!;
+  const older = present(/href="(\/variants\/100\?before=\d+)">Older/.exec(first)?.[1]);
   const second = await show(ops, older);
   expect(rows(first)).toHaveLength(200);
   expect(rows(second)).toHaveLength(5);
@@ -350,7 +351,7 @@ test('lists deliveries, those not understood, slow answers and refused requests'
   timeline.observer.refused({ status: 401, tookMs: 999, bytes: 7 });
 
   const first = await show(ops, '/deliveries');
-  const older = /href="(\/deliveries\?before=\d+)">Older/.exec(first)![1]!;
+  const older = present(/href="(\/deliveries\?before=\d+)">Older/.exec(first)?.[1]);
   const ids = (page: string) => [...page.matchAll(/id="delivery-(\d+)"/g)].map(([, seq]) => Number(seq));
   expect(ids(first)).toEqual(Array.from({ length: 30 }, (_, i) => 34 - i));
   expect(ids(await show(ops, older))).toEqual([4, 3, 2, 1]);
@@ -508,7 +509,7 @@ test('with a token, pages and forms are for who is signed in', async () => {
   expect((await post(ops, '/page/resync', {})).status).toBe(401);
   expect(operator.orders).toEqual([]);
   const { headers } = await post(ops, '/login', { token: TOKEN });
-  const cookie = String(headers['set-cookie']).split(';')[0]!;
+  const cookie = present(String(headers['set-cookie']).split(';')[0]);
   const { status, text } = await ops.ask('/', { headers: { cookie } });
   expect([status, text.includes('Sign out')]).toEqual([200, true]);
 });
@@ -548,7 +549,9 @@ test('names are text, never markup, and nothing of another site is asked for', a
     expect(page).not.toContain(`"'&`);
     // Style and script come from here, and none stands in the page itself.
     expect(page).not.toMatch(/<style|style="|\son\w+=|<script(?! type="module" src="\/page\/script\.js">)/);
-    const linked = [...page.matchAll(/(?:src|href|action)="([^"]*)"/g)].map(([, address]) => address!);
+    const linked = [...page.matchAll(/(?:src|href|action)="([^"]*)"/g)].map(([, address]) =>
+      present(address),
+    );
     expect(linked.filter((address) => !/^(\/(?!\/)|#|data:,$)/.test(address))).toEqual([]);
     if (page.includes('&lt;script&gt;alert(1)&lt;/script&gt;')) escaped += 1;
   }
@@ -562,7 +565,7 @@ test('names are text, never markup, and nothing of another site is asked for', a
     ['/page/style.css', 'text/css; charset=utf-8'],
     ['/page/script.js', 'text/javascript; charset=utf-8'],
   ]) {
-    expect((await ops.ask(path!)).headers['content-type']).toBe(type);
+    expect((await ops.ask(present(path))).headers['content-type']).toBe(type);
   }
 });
 
@@ -580,15 +583,15 @@ test('every input has a label, every table a head, every plot its words', async 
       const isInLabel = before.lastIndexOf('<label') > before.lastIndexOf('</label');
       expect(isInLabel || tag.includes('type="hidden"'), tag).toBe(true);
     }
-    const ids = [...page.matchAll(/\sid="([^"]+)"/g)].map(([, id]) => id!);
+    const ids = [...page.matchAll(/\sid="([^"]+)"/g)].map(([, id]) => present(id));
     expect(ids.filter((id, at) => ids.indexOf(id) !== at)).toEqual([]);
     for (const [, names] of page.matchAll(/aria-(?:labelledby|describedby)="([^"]+)"/g)) {
-      for (const id of names!.split(' ')) expect(ids).toContain(id);
+      for (const id of present(names).split(' ')) expect(ids).toContain(id);
     }
     for (const [table] of page.matchAll(/<table[^]*?<\/table>/g)) expect(table).toContain('<th scope="col"');
     for (const [svg] of page.matchAll(/<svg[^]*?<\/svg>/g)) expect(svg).toMatch(/<title id=[^]*<desc id=/);
   }
-  expect((await show(ops, '/')).match(/<svg/g)!.length).toBeGreaterThanOrEqual(6);
+  expect(present((await show(ops, '/')).match(/<svg/g)).length).toBeGreaterThanOrEqual(6);
 });
 
 test('a store that cannot be asked is said to be so, on a page', async () => {

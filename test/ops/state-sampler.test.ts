@@ -2,6 +2,7 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { StateSampler } from '../../src/ops/state-sampler.ts';
 import type { StoreReader } from '../../src/store/store.ts';
+import { present } from '../present.ts';
 import { eventually } from '../process/wait.ts';
 import { log, newStore, type OpenedStore } from '../reconcile/mirror.ts';
 
@@ -41,9 +42,9 @@ test('however many ask at once, one question waits behind the one under way', as
   const asking = Array.from({ length: 20 }, () => sampler.status());
   store.change(addProduct('1'));
   await eventually(() => waiting.length === 1, { what: 'the first question' });
-  waiting.shift()!();
+  present(waiting.shift())();
   await eventually(() => waiting.length === 1, { what: 'the second one' });
-  waiting.shift()!();
+  present(waiting.shift())();
   const [, ...late] = await Promise.all(asking);
   expect(new Set(late.map(({ products }) => products))).toEqual(new Set([1]));
   expect(samples()).toBe(2);
@@ -58,7 +59,7 @@ test('while counting takes long, nobody waits for it: the counts are of a moment
   monotonic.mockImplementation(() => nowMs);
   const sampler = new StateSampler({ reader, now: Date.now, log });
   const first = sampler.status();
-  waiting.shift()!();
+  present(waiting.shift())();
   expect((await first).products).toBe(0);
 
   store.change(addProduct('1'));
@@ -69,7 +70,7 @@ test('while counting takes long, nobody waits for it: the counts are of a moment
   nowMs += 400 * 50;
   expect(await sampler.status()).toMatchObject({ products: 0 });
   expect(samples()).toBe(2);
-  waiting.shift()!();
+  present(waiting.shift())();
   await eventually(() => sampler.last?.status.products === 1, { what: 'the new count' });
   expect((await sampler.status()).products).toBe(1);
 });

@@ -4,13 +4,14 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
+import { present } from '../present.ts';
 
 const root = join(import.meta.dirname, '../..');
 
 test('the container file copies all that the package is made of', () => {
   const dockerfile = readFileSync(join(root, 'scripts/deploy/container/Dockerfile'), 'utf8');
   const copied = [...dockerfile.matchAll(/^COPY (?!--from)(.+) \S+$/gm)].flatMap(([, paths]) =>
-    paths!.split(' '),
+    present(paths).split(' '),
   );
   const folder = mkdtempSync(join(tmpdir(), 'stock-mirror-image-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));

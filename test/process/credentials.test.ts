@@ -1,5 +1,6 @@
 import { dirname } from 'node:path';
 import { expect, test } from 'vitest';
+import { present } from '../present.ts';
 import {
   compareWithTruth,
   eventually,
@@ -37,7 +38,7 @@ test.concurrent(
       expect(tokenRequests()).toBe(1);
     });
     // Deliveries are accepted all the same.
-    sandbox.operations.add({ ...plainVariants(sandbox, 1)[0]!, by: 3 });
+    sandbox.operations.add({ ...plainVariants(sandbox, 1)[0], by: 3 });
     await untilDelivered(mirror, sandbox);
     expect(sandbox.deliveries.records.at(-1)).toMatchObject({ status: 204 });
 
@@ -66,8 +67,8 @@ test.concurrent('tokens that all expire at once are replaced by one request', as
   expect(sandbox.requests['/oauth/token']).toBe(1);
   sandbox.reads.latencyMs = { min: 20, max: 40 };
   await mirror.post('/api/resync', {});
-  const before = sandbox.requests['/v1/product/detail']!;
-  await eventually(() => sandbox.requests['/v1/product/detail']! > before + 20, {
+  const before = present(sandbox.requests['/v1/product/detail']);
+  await eventually(() => present(sandbox.requests['/v1/product/detail']) > before + 20, {
     what: 'reads at full tilt',
   });
   sandbox.oauth.expireAllTokens();
@@ -93,7 +94,7 @@ test.concurrent(
     await throughout(6_000, () => {
       expect(tokenRequests()).toBe(2);
     });
-    sandbox.operations.add({ ...cell!, by: 3 });
+    sandbox.operations.add({ ...cell, by: 3 });
     await untilDelivered(mirror, sandbox);
     expect(sandbox.deliveries.records.at(-1)).toMatchObject({ status: 204 });
 

@@ -14,6 +14,7 @@ import { dirname } from 'node:path';
 import { expect, test } from 'vitest';
 import { eventLogPath } from '../../src/store/event-log/open-log.ts';
 import type { Sandbox } from '../../src/sandbox/sandbox.ts';
+import { present } from '../present.ts';
 import {
   environmentFor,
   eventually,
@@ -36,7 +37,8 @@ interface Epoch {
   readonly last_seq: number;
 }
 
-const epochOf = (path: string): Epoch => rows<Epoch>(path, 'SELECT epoch, last_seq FROM mirror_status')[0]!;
+const epochOf = (path: string): Epoch =>
+  present(rows<Epoch>(path, 'SELECT epoch, last_seq FROM mirror_status')[0]);
 
 const feedOf = (path: string): unknown[] => rows(path, 'SELECT * FROM mirror_changes ORDER BY seq');
 
@@ -69,12 +71,10 @@ async function killed(t: Owner): Promise<{ sandbox: Sandbox; mirror: RunningMirr
 
 /** Where a table begins in the file. */
 function pageOf(path: string, table: string): number {
-  const [found] = rows<{ rootpage: number }>(
-    path,
-    'SELECT rootpage FROM sqlite_master WHERE name = ?',
-    table,
+  const found = present(
+    rows<{ rootpage: number }>(path, 'SELECT rootpage FROM sqlite_master WHERE name = ?', table)[0],
   );
-  return found!.rootpage;
+  return found.rootpage;
 }
 
 function overwrite(path: string, page: number): void {
@@ -230,7 +230,7 @@ test.concurrent(
     overwrite(path, page);
 
     const damaged = await startMirror(t, sandbox, { folder: dirname(path) });
-    for (let n = 0; n < 5; n += 1) sandbox.operations.add({ ...cell!, by: 1 });
+    for (let n = 0; n < 5; n += 1) sandbox.operations.add({ ...cell, by: 1 });
     await sandbox.network.idle();
     expect(sandbox.deliveries.records.slice(-5).map(({ status }) => status)).toEqual([
       204, 204, 204, 204, 204,

@@ -2,6 +2,7 @@ import Database from 'better-sqlite3';
 import { dirname } from 'node:path';
 import { expect, test } from 'vitest';
 import { eventLogPath } from '../../src/store/event-log/open-log.ts';
+import { present } from '../present.ts';
 import {
   compareWithTruth,
   eventually,
@@ -30,8 +31,8 @@ test.concurrent(
     const changed = plainVariants(sandbox, 4);
     for (const cell of changed.slice(0, 3)) sandbox.operations.add({ ...cell, by: 11 });
     const { product: created } = sandbox.operations.createProduct({ name: 'made while away' });
-    sandbox.operations.createVariant(changed[0]!.productId);
-    const deleted = changed[3]!;
+    sandbox.operations.createVariant(present(changed[0]).productId);
+    const deleted = present(changed[3]);
     sandbox.operations.deleteProduct(deleted.productId);
 
     const again = await startMirror(t, sandbox, { folder: dirname(mirror.databasePath) });
@@ -40,7 +41,7 @@ test.concurrent(
       expect(rows(again.databasePath, `SELECT * FROM ${view} WHERE suspect = 0`)).toEqual([]);
     }
     // Deliveries are accepted meanwhile.
-    sandbox.operations.add({ ...changed[1]!, by: 1 });
+    sandbox.operations.add({ ...present(changed[1]), by: 1 });
     await untilDelivered(again, sandbox);
     expect(sandbox.deliveries.records.at(-1)).toMatchObject({ outcome: 'answered', status: 204 });
 
@@ -88,7 +89,7 @@ test.concurrent(
     silence(mirror, -5_000);
     sandbox.webhookUrl = null;
     const [cell] = plainVariants(sandbox, 1);
-    sandbox.operations.add({ ...cell!, by: 11 });
+    sandbox.operations.add({ ...cell, by: 11 });
 
     const again = await startMirror(t, sandbox, { folder: dirname(mirror.databasePath) });
     expect(statusOf(again.databasePath)).toMatchObject({ state: 'live', suspect_count: 0 });
@@ -107,7 +108,7 @@ test.concurrent(
     silence(mirror, -3_600_000);
     sandbox.webhookUrl = null;
     const [cell] = plainVariants(sandbox, 1);
-    sandbox.operations.add({ ...cell!, by: 11 });
+    sandbox.operations.add({ ...cell, by: 11 });
 
     const again = await startMirror(t, sandbox, { folder: dirname(mirror.databasePath) });
     expect(statusOf(again.databasePath).state).toBe('catching_up');
@@ -126,7 +127,7 @@ test.concurrent('a process that stood still makes good what it missed', async (t
   const stoppedMs = performance.now();
   sandbox.webhookUrl = null;
   const [cell] = plainVariants(sandbox, 1);
-  sandbox.operations.add({ ...cell!, by: 11 });
+  sandbox.operations.add({ ...cell, by: 11 });
   await eventually(() => performance.now() > stoppedMs + 5_500, { what: 'a silence' });
   mirror.signal('SIGCONT');
   await eventually(() => statusOf(mirror.databasePath).state === 'catching_up', { what: 'a doubt' });

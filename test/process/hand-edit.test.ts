@@ -6,7 +6,7 @@ import { eventually, plainVariants, rows, startBoth, untilEqual, untilLogged } f
 test('a stray UPDATE is noticed, logged with its product, and repaired', async (t) => {
   const { sandbox, mirror } = await startBoth(t);
   const [cell] = plainVariants(sandbox, 1);
-  const { variantId, warehouseId, productId } = cell!;
+  const { variantId, warehouseId, productId } = cell;
   const where = `variant_id = '${variantId}' AND warehouse_id = '${warehouseId}'`;
   const shell = new Database(mirror.databasePath, { timeout: 5_000 });
   shell.exec(`UPDATE cells SET qty = 99999 WHERE ${where}`);

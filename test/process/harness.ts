@@ -9,6 +9,7 @@ import Database from 'better-sqlite3';
 import { vi, type TestContext } from 'vitest';
 import { startSandbox, type Sandbox, type SandboxOptions } from '../../src/sandbox/sandbox.ts';
 import { eventLogPath } from '../../src/store/event-log/open-log.ts';
+import { present } from '../present.ts';
 import { compareWithTruth } from './compare-with-truth.ts';
 import { eventually, untilNone } from './wait.ts';
 
@@ -288,11 +289,21 @@ function pidOf(child: ChildProcess): number {
   return child.pid;
 }
 
+interface PlainVariant {
+  readonly variantId: string;
+  readonly warehouseId: string;
+  readonly productId: string;
+}
+
+/** A list of exactly so many, so that a test can take it apart without asking whether each is there. */
+type Exactly<N extends number, T, Found extends T[] = []> = number extends N
+  ? T[]
+  : Found['length'] extends N
+    ? Found
+    : Exactly<N, T, [...Found, T]>;
+
 /** Own variants of different products, with stock in one place and no bundle made of them. */
-export function plainVariants(
-  sandbox: Sandbox,
-  count: number,
-): { variantId: string; warehouseId: string; productId: string }[] {
+export function plainVariants<N extends number>(sandbox: Sandbox, count: N): Exactly<N, PlainVariant> {
   const byProduct = new Map(
     sandbox.truth.variants
       .filter(
@@ -302,12 +313,16 @@ export function plainVariants(
       .filter(({ cells: [cell] }) => cell !== undefined && cell.onHand - cell.reserved >= 5)
       .map((variant) => [
         variant.product.id,
-        { variantId: variant.id, warehouseId: variant.cells[0]!.warehouseId, productId: variant.product.id },
+        {
+          variantId: variant.id,
+          warehouseId: present(variant.cells[0]).warehouseId,
+          productId: variant.product.id,
+        },
       ]),
   );
   const found = [...byProduct.values()].slice(0, count);
   if (found.length < count) throw new Error(`the catalogue has only ${found.length} plain products`);
-  return found;
+  return found as Exactly<N, PlainVariant>;
 }
 
 /**

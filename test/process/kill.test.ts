@@ -1,5 +1,6 @@
 import { dirname } from 'node:path';
 import { expect, test } from 'vitest';
+import { present } from '../present.ts';
 import {
   compareWithTruth,
   eventually,
@@ -46,7 +47,8 @@ test.concurrent('a resync killed in its middle goes on after the restart where i
   };
   const { body } = await killed.post('/api/resync', {});
   const runId = Number(body['run_id']);
-  const runRow = (): RunRow => rows<RunRow>(first.databasePath, 'SELECT * FROM runs WHERE id = ?', runId)[0]!;
+  const runRow = (): RunRow =>
+    present(rows<RunRow>(first.databasePath, 'SELECT * FROM runs WHERE id = ?', runId)[0]);
   await eventually(() => runRow().list_offset === 198 && runRow().done >= 40, {
     what: 'the middle of the run',
   });

@@ -1,6 +1,7 @@
 /** A product of thousands of stock levels, read again and again while deliveries come: each is answered in time. */
 import { expect, onTestFinished, test } from 'vitest';
 import { growProduct } from '../../scripts/shared/large-product.ts';
+import { present } from '../present.ts';
 import { eventually, plainVariants, rows, startBoth } from './harness.ts';
 import { startLoad, unanswered, withStatus } from './load.ts';
 
@@ -16,7 +17,7 @@ test.each([
   const owner = { onTestFinished };
   const { sandbox, mirror } = await startBoth(owner, { products: 20 });
   const moving = new Set(plainVariants(sandbox, 6).map(({ productId }) => productId));
-  const { id: largeId } = sandbox.truth.products.find(({ id }) => !moving.has(id))!;
+  const { id: largeId } = present(sandbox.truth.products.find(({ id }) => !moving.has(id)));
   const variants = levels / warehouses;
   const large = growProduct(sandbox, { productId: largeId, variants, warehouses });
   const ask = () => mirror.post('/api/resync', { product_ids: [largeId] });

@@ -1,6 +1,7 @@
 /** A steady stream of webhooks about variants that a read can tell everything of. */
 import type { DeliveryRecord } from '../../src/sandbox/deliveries.ts';
 import type { Sandbox } from '../../src/sandbox/sandbox.ts';
+import { present } from '../present.ts';
 import { plainVariants, type Owner } from './harness.ts';
 
 export interface Load {
@@ -22,7 +23,7 @@ export function startLoad(test: Owner, sandbox: Sandbox, perSecond: number): Loa
   const timer = setInterval(() => {
     const due = ((performance.now() - startedMs) * perSecond) / 1_000;
     for (; sent < due; sent += 1) {
-      sandbox.operations.add({ ...cells[sent % cells.length]!, by: sent % 3 === 0 ? -1 : 1 });
+      sandbox.operations.add({ ...present(cells[sent % cells.length]), by: sent % 3 === 0 ? -1 : 1 });
     }
   }, TICK_MS);
   const stop = (): void => clearInterval(timer);

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { present } from '../present.ts';
 import {
   compareWithTruth,
   eventually,
@@ -22,10 +23,10 @@ test.concurrent(
     const [first, second, third] = plainVariants(sandbox, 3);
 
     sandbox.network.loseNext(1);
-    sandbox.operations.reserve([first!, second!, third!].map((cell) => ({ ...cell, qty: 2 })));
+    sandbox.operations.reserve([first, second, third].map((cell) => ({ ...cell, qty: 2 })));
     expect(compareWithTruth(mirror.databasePath, sandbox)).not.toEqual([]);
     const startedMs = performance.now();
-    sandbox.operations.add({ ...first!, by: -1 });
+    sandbox.operations.add({ ...first, by: -1 });
     await untilEqual(mirror, sandbox);
     expect(performance.now() - startedMs).toBeLessThan(10_000);
 
@@ -35,11 +36,11 @@ test.concurrent(
     const sources = rows<{ source: string }>(
       mirror.databasePath,
       'SELECT source FROM mirror_stock WHERE variant_id IN (?, ?, ?) AND warehouse_id = ? ORDER BY variant_id = ? DESC',
-      first!.variantId,
-      second!.variantId,
-      third!.variantId,
-      first!.warehouseId,
-      first!.variantId,
+      first.variantId,
+      second.variantId,
+      third.variantId,
+      first.warehouseId,
+      first.variantId,
     );
     expect(sources[0]).toEqual({ source: 'webhook' });
     expect(new Set(sources.slice(1).map(({ source }) => source))).toEqual(new Set(['read']));
@@ -53,14 +54,14 @@ test.concurrent('a late delivery closes the break it left, without any read', as
   const reads = sandbox.requests['/v1/product/detail'];
 
   const held = sandbox.network.hold();
-  sandbox.operations.add({ ...cell!, by: 7 });
-  sandbox.operations.add({ ...cell!, by: 4 });
+  sandbox.operations.add({ ...cell, by: 7 });
+  sandbox.operations.add({ ...cell, by: 4 });
   // The second overtakes the first.
   const [earlier, later] = [...held.deliveries];
   sandbox.network.intercept = null;
-  await postTo(mirror.webhookUrl, later!);
+  await postTo(mirror.webhookUrl, present(later));
   await eventually(() => statusOf(mirror.databasePath)['open_gaps'] === 1, { what: 'the gap is there' });
-  await postTo(mirror.webhookUrl, earlier!);
+  await postTo(mirror.webhookUrl, present(earlier));
   await eventually(() => statusOf(mirror.databasePath)['open_gaps'] === 0, { what: 'the gap is closed' });
   expect(statusOf(mirror.databasePath)).toMatchObject({ pending_reads: 0, suspect_count: 0 });
   expect(compareWithTruth(mirror.databasePath, sandbox)).toEqual([]);
@@ -71,7 +72,7 @@ test.concurrent('a lost last delivery is repaired by an operator’s resync, and
   const { sandbox, mirror } = await startBoth(t);
   const [cell] = plainVariants(sandbox, 1);
   sandbox.network.loseNext(1);
-  sandbox.operations.add({ ...cell!, by: 9 });
+  sandbox.operations.add({ ...cell, by: 9 });
   expect(compareWithTruth(mirror.databasePath, sandbox)).toHaveLength(2);
 
   const run = await resync(mirror);
@@ -83,13 +84,13 @@ test.concurrent('a lost last delivery is repaired by an operator’s resync, and
 test.concurrent('the schedule reads what moved since its last read, and nothing else', async (t) => {
   const { sandbox, mirror } = await startBoth(t, {}, { RECONCILE_CRON: '* * * * * *' });
   const [moving, still] = plainVariants(sandbox, 2);
-  sandbox.operations.add({ ...moving!, by: 3 });
+  sandbox.operations.add({ ...moving, by: 3 });
   await sandbox.network.idle();
   sandbox.network.loseNext(2);
-  sandbox.operations.add({ ...moving!, by: 5 });
-  sandbox.operations.add({ ...still!, by: 5 });
-  await eventually(() => qtyOf(mirror.databasePath, moving!) === truthOf(moving!), { what: 'repaired' });
-  expect(qtyOf(mirror.databasePath, still!)).toBe(truthOf(still!) - 5);
+  sandbox.operations.add({ ...moving, by: 5 });
+  sandbox.operations.add({ ...still, by: 5 });
+  await eventually(() => qtyOf(mirror.databasePath, moving) === truthOf(moving), { what: 'repaired' });
+  expect(qtyOf(mirror.databasePath, still)).toBe(truthOf(still) - 5);
 
   // Once read, it is not read again before it moves again.
   await untilQuiet(mirror, sandbox);
@@ -99,7 +100,7 @@ test.concurrent('the schedule reads what moved since its last read, and nothing 
   });
 
   function truthOf({ variantId, warehouseId }: { variantId: string; warehouseId: string }): number {
-    const cell = sandbox.truth.cell(variantId, warehouseId)!;
+    const cell = present(sandbox.truth.cell(variantId, warehouseId));
     return cell.onHand - cell.reserved;
   }
 });

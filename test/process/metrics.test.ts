@@ -26,9 +26,9 @@ test('webhooks, a loss and its repair, forgeries: all of it is in the next scrap
   await untilPastReads(mirror, sandbox);
   const [first, second] = plainVariants(sandbox, 2);
   sandbox.network.loseNext(1);
-  sandbox.operations.add({ ...first!, by: 5 });
-  sandbox.operations.add({ ...first!, by: -1 });
-  sandbox.operations.add({ ...second!, by: 2 });
+  sandbox.operations.add({ ...first, by: 5 });
+  sandbox.operations.add({ ...first, by: -1 });
+  sandbox.operations.add({ ...second, by: 2 });
   await untilEqual(mirror, sandbox);
   const port = Number(new URL(mirror.webhookUrl).port);
   const forged = delivery('forged', item());

@@ -67,7 +67,7 @@ test.concurrent(
     const { sandbox, mirror } = await startBoth(t);
     const [cell, other] = plainVariants(sandbox, 2);
     const before = contents(mirror);
-    rewrite(sandbox, cell!.productId, (product) => ({
+    rewrite(sandbox, cell.productId, (product) => ({
       ...product,
       variants: (product['variants'] as Json[]).map(({ available_qty: _, ...variant }) => variant),
     }));
@@ -81,7 +81,7 @@ test.concurrent(
     );
     expect(String(broken['last_read_error'])).toContain('available_qty');
     const isFailure = (line: Json): boolean =>
-      line['productId'] === cell!.productId && line['msg'] === 'a product could not be read from the store';
+      line['productId'] === cell.productId && line['msg'] === 'a product could not be read from the store';
     expect((await untilLogged(mirror, isFailure, 'the failure'))[0]).toMatchObject({ level: 'warn' });
     const unverified = (view: unknown): string =>
       JSON.stringify(view, (key, value: unknown) =>
@@ -90,7 +90,7 @@ test.concurrent(
     expect(unverified(contents(mirror))).toBe(unverified(before));
     expect(rows(mirror.databasePath, 'SELECT 1 FROM products WHERE missing_at_ms IS NOT NULL')).toEqual([]);
     // Nobody else waits for it.
-    sandbox.operations.add({ ...other!, by: 2 });
+    sandbox.operations.add({ ...other, by: 2 });
     await untilDelivered(mirror, sandbox);
     expect(compareWithTruth(mirror.databasePath, sandbox)).toEqual([]);
 
@@ -176,7 +176,7 @@ test.concurrent('TLS that fails is no answer, and webhooks are stored meanwhile'
     { what: 'the breaker opens' },
   );
   expect(rows(mirror.databasePath, 'SELECT 1 FROM products')).toEqual([]);
-  sandbox.operations.add({ ...plainVariants(sandbox, 1)[0]!, by: 1 });
+  sandbox.operations.add({ ...plainVariants(sandbox, 1)[0], by: 1 });
   await untilDelivered(mirror, sandbox);
   expect(sandbox.deliveries.records.at(-1)).toMatchObject({ status: 204 });
 });

@@ -28,12 +28,12 @@ test.concurrent('a run of named products reads these, and says how many it could
   };
   sandbox.reads.intercept = (_, body) => {
     asked.push(body['product_id']);
-    return Promise.resolve(body['product_id'] === refused!.productId ? refusal : undefined);
+    return Promise.resolve(body['product_id'] === refused.productId ? refusal : undefined);
   };
-  const run = await resync(mirror, { product_ids: [one!.productId, refused!.productId, '4040404040'] });
+  const run = await resync(mirror, { product_ids: [one.productId, refused.productId, '4040404040'] });
   expect(run).toMatchObject({ kind: 'products', state: 'failed', total: 3, done: 2, failed: 1 });
   expect(run['error']).toContain('1 product');
-  expect(new Set(asked)).toEqual(new Set([one!.productId, refused!.productId, '4040404040']));
+  expect(new Set(asked)).toEqual(new Set([one.productId, refused.productId, '4040404040']));
   expect((await mirror.get('/api/status')).body).toMatchObject({ parked_reads: 1 });
 
   // A refused read waits for the operator's next word, and then it is tried again.

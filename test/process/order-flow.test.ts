@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 import { blockWith, documentAt } from '../docs/blocks.ts';
+import { present } from '../present.ts';
 import { runOrderProgram } from '../service/documented-program.ts';
 import {
   environmentFor,
@@ -163,7 +164,7 @@ test('the documented commands order by SKU, wait for the shipment, and show what
   const [before, after] = [stock(lines.slice(0, shipment)), stock(lines.slice(shipment + 1, -1))];
   expect(before.length).toBeGreaterThan(0);
   expect(sum(before) - sum(after)).toBe(2);
-  const [, old, now, reason] = lines.at(-1)!.split('|');
+  const [, old, now, reason] = present(lines.at(-1)).split('|');
   expect([Number(old) - Number(now), reason]).toEqual([2, 'order_reserved']);
 });
 
@@ -179,7 +180,7 @@ test('the documented loss is proved by the next webhook, and repaired by a read'
 
   expect(stderr).toBe('');
   const changes = stdout.trimEnd().split('\n');
-  const [, before, after, source] = changes.at(-1)!.split('|');
+  const [, before, after, source] = present(changes.at(-1)).split('|');
   expect([Number(after) - Number(before), source]).toEqual([12, 'webhook']);
   const [row] = rows<{ repaired: number }>(
     databasePath,

@@ -43,7 +43,7 @@ for (const refusal of REFUSALS) {
     async (t) => {
       const sandbox = await startService(t);
       const [cell] = plainVariants(sandbox, 1);
-      const seen = refuse(sandbox, cell!.productId, refusal);
+      const seen = refuse(sandbox, cell.productId, refusal);
       const mirror = await startMirror(t, sandbox);
       await untilLive(mirror);
       expect(await untilRunEnds(mirror, 1)).toMatchObject({ kind: 'initial', state: 'done', failed: 1 });
@@ -54,7 +54,7 @@ for (const refusal of REFUSALS) {
       expect((await mirror.get('/api/status')).body).toMatchObject({ parked_reads: 1 });
       expect(rows(mirror.databasePath, 'SELECT 1 FROM mirror_products')).toHaveLength(11);
       expect(seen.asked).toBe(1);
-      expect(mirror.log.filter((line) => line['productId'] === cell!.productId)).toContainEqual(
+      expect(mirror.log.filter((line) => line['productId'] === cell.productId)).toContainEqual(
         expect.objectContaining({
           level: 'warn',
           msg: expect.stringContaining('refuses to answer for this product') as string,
@@ -78,10 +78,10 @@ test.concurrent('after downtime the rows of a refused product alone stay suspect
   await mirror.kill();
   // Longer than the silence that counts as downtime.
   await eventually(() => Date.now() - statusOf(mirror.databasePath).alive_at > 5_500, { what: 'a downtime' });
-  const seen = refuse(sandbox, cell!.productId, REFUSALS[1]);
+  const seen = refuse(sandbox, cell.productId, REFUSALS[1]);
   const again = await startMirror(t, sandbox, { folder: dirname(mirror.databasePath) });
   await untilLive(again);
-  expect(suspects(again)).toEqual([cell!.productId]);
+  expect(suspects(again)).toEqual([cell.productId]);
   expect(seen.asked).toBeGreaterThanOrEqual(1);
 
   sandbox.reads.intercept = null;
@@ -92,7 +92,7 @@ test.concurrent('after downtime the rows of a refused product alone stay suspect
 test.concurrent('the schedule of the full resync tries a refused product again', async (t) => {
   const { sandbox, mirror } = await startBoth(t, {}, { RESYNC_CRON: '* * * * * *' });
   const [cell] = plainVariants(sandbox, 1);
-  const seen = refuse(sandbox, cell!.productId, REFUSALS[1]);
+  const seen = refuse(sandbox, cell.productId, REFUSALS[1]);
   await eventually(() => seen.asked >= 3, { what: 'it is tried by several walks' });
   const parked = async () => (await mirror.get('/api/status')).body['parked_reads'];
   expect(await parked()).toBe(1);

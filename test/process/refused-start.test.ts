@@ -26,7 +26,7 @@ test.concurrent(
     expect(second.stderr).toContain('another stock-mirror');
     expect(second.stderr).not.toContain('    at ');
 
-    sandbox.operations.add({ ...plainVariants(sandbox, 1)[0]!, by: 3 });
+    sandbox.operations.add({ ...plainVariants(sandbox, 1)[0], by: 3 });
     await sandbox.network.idle();
     expect(sandbox.deliveries.records.at(-1)).toMatchObject({ status: 204 });
     await untilEqual(mirror, sandbox);

@@ -1,5 +1,6 @@
 /** Removals take two sightings at least 30 s apart, so everything about them happens here side by side. */
 import { expect, test } from 'vitest';
+import { present } from '../present.ts';
 import {
   compareWithTruth,
   eventually,
@@ -16,16 +17,16 @@ test.concurrent(
     const { sandbox, mirror } = await startBoth(t);
     const [cell] = plainVariants(sandbox, 1);
     const held = sandbox.network.hold();
-    sandbox.operations.add({ ...cell!, by: 4 });
-    sandbox.operations.deleteProduct(cell!.productId);
+    sandbox.operations.add({ ...cell, by: 4 });
+    sandbox.operations.deleteProduct(cell.productId);
     await resync(mirror);
     expect(
-      rows(mirror.databasePath, 'SELECT 1 FROM mirror_products WHERE product_id = ?', cell!.productId),
+      rows(mirror.databasePath, 'SELECT 1 FROM mirror_products WHERE product_id = ?', cell.productId),
     ).toHaveLength(1);
 
     await untilEqual(mirror, sandbox, 45_000);
     const removed = `SELECT old_qty IS NOT NULL AS had, new_qty FROM mirror_changes WHERE variant_id = ? AND reason = 'removed'`;
-    expect(rows(mirror.databasePath, removed, cell!.variantId)).toContainEqual({ had: 1, new_qty: null });
+    expect(rows(mirror.databasePath, removed, cell.variantId)).toContainEqual({ had: 1, new_qty: null });
     await held.release();
     expect(compareWithTruth(mirror.databasePath, sandbox)).toEqual([]);
   },
@@ -62,7 +63,7 @@ test.concurrent(
       what: 'removed',
     });
     expect(rows(mirror.databasePath, 'SELECT 1 FROM mirror_stock')).toEqual([]);
-    expect(sandbox.requests['/v1/product/detail']! - reads!).toBeLessThan(200);
+    expect(present(sandbox.requests['/v1/product/detail']) - present(reads)).toBeLessThan(200);
 
     // The service knows them again: a resync brings them all back.
     sandbox.reads.intercept = null;

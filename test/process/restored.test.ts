@@ -7,6 +7,7 @@ import { dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
 import { eventLogPath } from '../../src/store/event-log/open-log.ts';
+import { present } from '../present.ts';
 import {
   eventually,
   plainVariants,
@@ -51,9 +52,9 @@ class Consumer {
   }
 
   #read(db: Database.Database): void {
-    const status = db
-      .prepare<[], { epoch: string; last_seq: number }>('SELECT epoch, last_seq FROM mirror_status')
-      .get()!;
+    const status = present(
+      db.prepare<[], { epoch: string; last_seq: number }>('SELECT epoch, last_seq FROM mirror_status').get(),
+    );
     if (status.epoch !== this.epoch) {
       this.epoch = status.epoch;
       this.starts += 1;
@@ -133,7 +134,7 @@ test.concurrent.for<Case>([
   }
 
   // Told to the consumer, unknown to the copy; one of them is undone again before the store goes on.
-  for (const cell of [undone!, kept!]) sandbox.operations.add({ ...cell, by: 11 });
+  for (const cell of [undone, kept]) sandbox.operations.add({ ...cell, by: 11 });
   await untilQuiet(mirror, sandbox);
   await untilEqual(mirror, sandbox);
   consumer.poll();
@@ -142,8 +143,8 @@ test.concurrent.for<Case>([
   // The mark is behind by a second at most, and a clean stop writes it.
   expect(await mirror.stop()).toEqual({ code: 0, signal: null });
   sandbox.webhookUrl = null;
-  sandbox.operations.add({ ...undone!, by: -11 });
-  sandbox.operations.add({ ...missed!, by: 5 });
+  sandbox.operations.add({ ...undone, by: -11 });
+  sandbox.operations.add({ ...missed, by: 5 });
   for (const fileOf of files) restore(fileOf(path), fileOf(backups));
 
   const starts = continues ? 1 : 2;
@@ -184,7 +185,7 @@ interface Position {
 }
 
 const positionOf = (path: string): Position =>
-  rows<Position>(path, 'SELECT epoch, last_seq FROM mirror_status')[0]!;
+  present(rows<Position>(path, 'SELECT epoch, last_seq FROM mirror_status')[0]);
 
 test.concurrent(
   'an event log that is moved away while it is written ends the process, with the reason; the next begins a new epoch',

@@ -11,6 +11,7 @@ import { newStore } from '../reconcile/mirror.ts';
 import { delivery, item } from '../store/mirror-file.ts';
 import { eventLogPath } from '../../src/store/event-log/open-log.ts';
 import { signBody } from '../../src/service/signature.ts';
+import { present } from '../present.ts';
 import {
   eventually,
   plainVariants,
@@ -66,7 +67,7 @@ function addresses(ids: Readonly<Record<string, string>>): string[] {
 /** As much of an answer as comes by itself: of a stream, its beginning. */
 async function textOf(answer: Response): Promise<string> {
   if (answer.headers.get('content-type')?.startsWith('text/event-stream') !== true) return answer.text();
-  const reader = answer.body!.getReader();
+  const reader = present(answer.body).getReader();
   const { value } = (await reader.read()) as { value?: Uint8Array };
   await reader.cancel();
   return new TextDecoder().decode(value);
@@ -109,7 +110,7 @@ test('no log line, answer, page or file beside the token file holds a secret or 
   const logPath = eventLogPath(first.databasePath);
   expect(statSync(logPath).mode & 0o777).toBe(0o600);
   const tokenFile = readFileSync(`${first.databasePath}.token`, 'utf8');
-  const token = /"accessToken":"([^"]+)"/.exec(tokenFile)![1]!;
+  const token = present(/"accessToken":"([^"]+)"/.exec(tokenFile)?.[1]);
   const secrets: Record<string, string> = {
     clientSecret,
     webhookSecret,
@@ -120,10 +121,10 @@ test('no log line, answer, page or file beside the token file holds a secret or 
 
   // Changes, one that is lost, one of nobody knows what, one that is not JSON, one with a wrong signature.
   const [cell, refused] = plainVariants(sandbox, 2);
-  sandbox.operations.add({ ...cell!, by: 1 });
+  sandbox.operations.add({ ...cell, by: 1 });
   sandbox.network.loseNext(1);
-  sandbox.operations.add({ ...cell!, by: 1 });
-  sandbox.operations.add({ ...cell!, by: 1 });
+  sandbox.operations.add({ ...cell, by: 1 });
+  sandbox.operations.add({ ...cell, by: 1 });
   const post = (body: string | Uint8Array, signature: string) =>
     fetch(first.webhookUrl, {
       method: 'POST',
@@ -139,30 +140,30 @@ test('no log line, answer, page or file beside the token file holds a secret or 
 
   // The service repeats what it was sent, in every form.
   const said = ['clientSecret', 'token']
-    .flatMap((name) => formsOf(secrets[name]!))
+    .flatMap((name) => formsOf(present(secrets[name])))
     .filter((form) => !/^[0-9a-f]+$/.test(form) && !form.includes('&quot;'));
   let at = 0;
   sandbox.reads.intercept = (endpoint, _body, respond) => {
     if (endpoint !== '/v1/product/detail') return Promise.resolve(respond());
     at += 1;
-    const error_description = `sent: ${said[at % said.length]!}`;
+    const error_description = `sent: ${present(said[at % said.length])}`;
     return Promise.resolve({
       status: at % 2 === 0 ? 400 : 500,
-      body: { error: said[(at + 1) % said.length]!, error_description },
+      body: { error: present(said[(at + 1) % said.length]), error_description },
     });
   };
   const headers = { authorization: `Bearer ${OPS_TOKEN}`, 'content-type': 'application/json' };
   await fetch(`${first.opsUrl}/api/resync`, {
     method: 'POST',
     headers,
-    body: JSON.stringify({ product_ids: [cell!.productId, refused!.productId] }),
+    body: JSON.stringify({ product_ids: [cell.productId, refused.productId] }),
   });
   await eventually(() => rows(first.databasePath, 'SELECT error FROM read_failures').length > 0 && at >= 4, {
     what: 'refused reads',
     withinMs: 40_000,
   });
   // While the event log cannot be written, nothing can be kept: that is told, and what was sent is not.
-  const locked = delivery('locked', item({ id: cell!.variantId }));
+  const locked = delivery('locked', item({ id: cell.variantId }));
   const lock = new Database(logPath, { timeout: 5_000 });
   lock.exec('BEGIN IMMEDIATE');
   const refusedFor503 = await post(locked, signBody(webhookSecret, locked));
@@ -174,7 +175,7 @@ test('no log line, answer, page or file beside the token file holds a secret or 
   lock.close();
   await saidOf('the mirror commits again');
 
-  const shown = await shownBy(first, cell!.variantId);
+  const shown = await shownBy(first, cell.variantId);
   for (const path of [
     '/',
     '/api/status',
@@ -195,7 +196,7 @@ test('no log line, answer, page or file beside the token file holds a secret or 
   const second = await startMirror(t, sandbox, { folder, env: { ...env, SERVICE_CLIENT_SECRET: wrong } });
   secrets['wrong'] = wrong;
   await untilLogged(second, ({ kind }) => kind === 'credentials', 'that the credentials are refused');
-  for (const [path, text] of await shownBy(second, cell!.variantId)) shown.set(`${path}, refused`, text);
+  for (const [path, text] of await shownBy(second, cell.variantId)) shown.set(`${path}, refused`, text);
   await second.stop();
 
   const written = new Map<string, string>(shown);

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { present } from '../present.ts';
 import {
   compareWithTruth,
   eventually,
@@ -15,7 +16,7 @@ test.concurrent('a new product is found and right within seconds of its first we
   const { sandbox, mirror } = await startBoth(t, { products: 150 });
   const { product } = sandbox.operations.createProduct({
     name: 'new',
-    variants: [{ stock: [{ warehouseId: sandbox.truth.warehouseIds[0]!, qty: 17 }] }],
+    variants: [{ stock: [{ warehouseId: present(sandbox.truth.warehouseIds[0]), qty: 17 }] }],
   });
   await untilDelivered(mirror, sandbox);
   // Its stock is there at once, under suspicion until its product is known.
@@ -41,7 +42,7 @@ test.concurrent(
         {
           productId: '1',
           variantId: '999000999',
-          warehouseId: sandbox.truth.warehouseIds[0]!,
+          warehouseId: present(sandbox.truth.warehouseIds[0]),
           sku: 'NOBODY',
           old: qty - 1,
           new: qty,
@@ -50,18 +51,20 @@ test.concurrent(
         },
       ]);
     };
-    const before = sandbox.requests['/v1/product/detail']!;
+    const before = present(sandbox.requests['/v1/product/detail']);
     tell(5);
     await untilDelivered(mirror, sandbox);
     expect(statusOf(mirror.databasePath)).toMatchObject({ pending_reads: 1 });
     const variant = (): { missing: number | null } =>
-      rows<{ missing: number | null }>(
-        mirror.databasePath,
-        `SELECT missing_at_ms AS missing FROM variants WHERE variant_id = '999000999'`,
-      )[0]!;
+      present(
+        rows<{ missing: number | null }>(
+          mirror.databasePath,
+          `SELECT missing_at_ms AS missing FROM variants WHERE variant_id = '999000999'`,
+        )[0],
+      );
     await eventually(() => variant().missing !== null, { what: 'it was looked for in vain' });
     // Every product was read once for it.
-    expect(sandbox.requests['/v1/product/detail']! - before).toBeLessThanOrEqual(24);
+    expect(present(sandbox.requests['/v1/product/detail']) - before).toBeLessThanOrEqual(24);
     const after = sandbox.requests['/v1/product/detail'];
     await throughout(3_000, () => {
       expect(sandbox.requests['/v1/product/detail']).toBe(after);

@@ -18,6 +18,7 @@ import {
 } from './harness.ts';
 import { startFront } from './front.ts';
 import type { Sandbox } from '../../src/sandbox/sandbox.ts';
+import { present } from '../present.ts';
 
 const asked = (sandbox: Sandbox): number =>
   Object.values(sandbox.requests).reduce((sum, count) => sum + count, 0);
@@ -41,8 +42,8 @@ for (const [name, fault] of [
       const { body } = await mirror.post('/api/resync', {});
       const [cell, other] = plainVariants(sandbox, 2);
       sandbox.network.loseNext(1);
-      sandbox.operations.reserve([cell!, other!].map((line) => ({ ...line, qty: 1 })));
-      sandbox.operations.add({ ...cell!, by: 2 });
+      sandbox.operations.reserve([cell, other].map((line) => ({ ...line, qty: 1 })));
+      sandbox.operations.add({ ...cell, by: 2 });
       await untilDelivered(mirror, sandbox);
       expect(sandbox.deliveries.records.at(-1)).toMatchObject({ status: 204 });
 
@@ -83,12 +84,12 @@ test.concurrent(
   'a service that refuses every token is not asked for one token after the other',
   async (t) => {
     const { sandbox, mirror } = await startBoth(t, { products: 40 });
-    const tokens = sandbox.requests['/oauth/token']!;
+    const tokens = present(sandbox.requests['/oauth/token']);
     sandbox.reads.fail.invalidToken = 1;
     const { body } = await mirror.post('/api/resync', {});
-    await eventually(() => sandbox.requests['/oauth/token']! > tokens, { what: 'a new token' });
+    await eventually(() => present(sandbox.requests['/oauth/token']) > tokens, { what: 'a new token' });
     await throughout(4_000, () => {
-      expect(sandbox.requests['/oauth/token']! - tokens).toBeLessThanOrEqual(4);
+      expect(present(sandbox.requests['/oauth/token']) - tokens).toBeLessThanOrEqual(4);
     });
     sandbox.reads.fail.invalidToken = 0;
     expect(await untilRunEnds(mirror, Number(body['run_id']))).toMatchObject({ state: 'done', failed: 0 });
@@ -119,7 +120,7 @@ test.concurrent('the answers of another store are not mirrored, and no more are 
   const { body } = await mirror.get('/api/status');
   expect(JSON.stringify(body['blocked'])).toContain('424242');
 
-  sandbox.operations.add({ ...cell!, by: 2 });
+  sandbox.operations.add({ ...cell, by: 2 });
   await untilDelivered(mirror, sandbox);
   expect(sandbox.deliveries.records.at(-1)).toMatchObject({ status: 204 });
   expect(compareWithTruth(mirror.databasePath, sandbox)).toEqual([]);
@@ -137,7 +138,7 @@ test.concurrent(
     const { body } = await mirror.post('/api/resync', {});
     await eventually(async () => (await blockedKind(mirror)) === 'breaker', { what: 'the breaker opens' });
     const [cell] = plainVariants(sandbox, 1);
-    sandbox.operations.add({ ...cell!, by: 2 });
+    sandbox.operations.add({ ...cell, by: 2 });
     await untilDelivered(mirror, sandbox);
     expect(sandbox.deliveries.records.at(-1)).toMatchObject({ status: 204 });
     expect(compareWithTruth(mirror.databasePath, sandbox)).toEqual([]);

@@ -65,7 +65,7 @@ test('it stops reading and says so, keeps what it has and what webhooks bring, a
   });
   expect(contents(wrong)).toEqual(before);
 
-  sandbox.operations.add({ ...cell!, by: 2 });
+  sandbox.operations.add({ ...cell, by: 2 });
   await sandbox.network.idle();
   expect(sandbox.deliveries.records.at(-1)).toMatchObject({ status: 204 });
 

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { blocksOf, documentAt, ROOT } from '../docs/blocks.ts';
 import { linksOf } from '../docs/markdown.ts';
+import { present } from '../present.ts';
 import { FOLDER } from './reader.ts';
 
 const DOCUMENT = documentAt('docs/reading-the-mirror.md');
@@ -11,7 +12,7 @@ const DOCUMENT = documentAt('docs/reading-the-mirror.md');
 test('the example shown whole is the file', () => {
   const [shown, ...others] = blocksOf(DOCUMENT, 'python');
   expect(others).toEqual([]);
-  expect(shown!.text).toBe(readFileSync(join(FOLDER, 'poll-stock.py'), 'utf8'));
+  expect(present(shown).text).toBe(readFileSync(join(FOLDER, 'poll-stock.py'), 'utf8'));
 });
 
 test('every example is named and linked, and every one named is there', () => {

@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
+import { present } from '../present.ts';
 import { rows } from '../process/harness.ts';
 
 export const FOLDER = join(import.meta.dirname, '../../scripts/readers');
@@ -25,7 +26,7 @@ export const NAMES: readonly string[] = Object.keys(LANGUAGES).flatMap((extensio
   `follow-changes.${extension}`,
 ]);
 
-const languageOf = (name: string) => LANGUAGES[name.split('.')[1]!]!;
+const languageOf = (name: string) => present(LANGUAGES[present(name.split('.')[1])]);
 
 const installed = new Set(
   Object.values(LANGUAGES).filter(
@@ -81,12 +82,12 @@ export class Reader {
 
   /** The epochs that it has begun with, in order. */
   get starts(): string[] {
-    return [...this.#said.matchAll(/^starting over: epoch (\S+)$/gm)].map(([, epoch]) => epoch!);
+    return [...this.#said.matchAll(/^starting over: epoch (\S+)$/gm)].map(([, epoch]) => present(epoch));
   }
 
   get position(): Copy {
     if (!existsSync(this.copyPath)) return { epoch: null, seq: 0 };
-    return this.#copyRows<Copy>('SELECT epoch, seq FROM position')[0]!;
+    return present(this.#copyRows<Copy>('SELECT epoch, seq FROM position')[0]);
   }
 
   /** Its copy and what the mirror shows of the same, as rows in one order. */

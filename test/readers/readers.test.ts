@@ -5,6 +5,7 @@ import { isDeepStrictEqual } from 'node:util';
 import Database from 'better-sqlite3';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { eventLogPath } from '../../src/store/event-log/open-log.ts';
+import { present } from '../present.ts';
 import {
   eventually,
   plainVariants,
@@ -35,9 +36,9 @@ let removedVariantId: string;
 const ALIKE = (path: string): string => path;
 
 const epochOf = (path: string): string =>
-  rows<{ epoch: string }>(path, 'SELECT epoch FROM mirror_status')[0]!.epoch;
+  present(rows<{ epoch: string }>(path, 'SELECT epoch FROM mirror_status')[0]).epoch;
 const lastSeqOf = (path: string): number =>
-  rows<{ seq: number }>(path, 'SELECT last_seq AS seq FROM mirror_status')[0]!.seq;
+  present(rows<{ seq: number }>(path, 'SELECT last_seq AS seq FROM mirror_status')[0]).seq;
 
 /** What a reader did not come to in time: told by its own test, and no more waited for. */
 const late = new Map<string, string>();
@@ -89,24 +90,24 @@ beforeAll(async () => {
   // Changes while everybody looks, and a product that goes.
   sandbox.traffic.start(20);
   const [removed, renamed, undone] = plainVariants(sandbox, 3);
-  removedVariantId = removed!.variantId;
+  removedVariantId = removed.variantId;
   const began = lastSeqOf(path);
   await untilAll('follows', ({ position }) => position.seq > began);
   await untilAll('has the row that will go', holdsRemoved);
-  sandbox.operations.deleteProduct(removed!.productId);
+  sandbox.operations.deleteProduct(removed.productId);
   await resync(mirror);
 
   // Killed at any moment, they go on from what they kept. Meanwhile the removal happens, and a name changes.
   await killAll();
   const positions = new Map([...readers].map(([name, { position }]) => [name, position.seq]));
-  sandbox.operations.renameProduct(renamed!.productId, 'Renamed');
+  sandbox.operations.renameProduct(renamed.productId, 'Renamed');
   await eventually(() => rows(path, `SELECT 1 FROM mirror_changes WHERE reason = 'removed'`).length > 0, {
     what: 'the removal',
     withinMs: 60_000,
   });
   await resync(mirror);
   for (const reader of readers.values()) reader.start();
-  await untilAll('goes on', ({ name, position }) => position.seq > positions.get(name)!);
+  await untilAll('goes on', ({ name, position }) => position.seq > present(positions.get(name)));
 
   // Older copies are put in place, of the mirror alone and then of both files. What they have not seen is of a variant
   // that reads tell whole.
@@ -120,7 +121,7 @@ beforeAll(async () => {
       await db.backup(fileOf(backup));
       db.close();
     }
-    sandbox.operations.add({ ...undone!, by: 11 });
+    sandbox.operations.add({ ...undone, by: 11 });
     await untilQuiet(served, sandbox);
     const seen = lastSeqOf(path);
     await untilAll('has seen what the older copy does not know', hasReached(path, seen));
@@ -129,7 +130,7 @@ beforeAll(async () => {
       [...readers].map(([name, reader]) => [name, { ...reader.compare(), starts: reader.starts }]),
     );
     await served.stop();
-    sandbox.operations.add({ ...undone!, by: -11 });
+    sandbox.operations.add({ ...undone, by: -11 });
     for (const fileOf of fileOfs) {
       copyFileSync(fileOf(backup), `${fileOf(path)}.new`);
       renameSync(`${fileOf(path)}.new`, fileOf(path));
@@ -153,11 +154,11 @@ afterAll(async () => {
 
 for (const name of NAMES) {
   test.skipIf(!isInstalled(name))(titleOf(name, WHAT), () => {
-    const reader = readers.get(name)!;
+    const reader = present(readers.get(name));
     expect(late.get(name), reader.stderr).toBeUndefined();
     expect(reader.isRunning, reader.stderr).toBe(true);
     // Restarted, and beside a mirror that came back older, it went on; it started over for the new epoch alone.
-    const { starts, ...compared } = before.get(name)!;
+    const { starts, ...compared } = present(before.get(name));
     expect(starts).toEqual([epochs[0]]);
     expect(compared.copy).toEqual(compared.mirror);
     expect(reader.starts).toEqual(epochs);

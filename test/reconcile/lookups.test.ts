@@ -3,6 +3,7 @@ import { lookUp } from '../../src/reconcile/lookup.ts';
 import { Lookups } from '../../src/reconcile/lookups.ts';
 import { ReadQueue } from '../../src/reconcile/read-queue.ts';
 import { StoreError } from '../../src/store/errors.ts';
+import { present } from '../present.ts';
 import { eventually, throughout } from '../process/wait.ts';
 import { fakeService, hastyClock, log, newStore, newThrottle, productIds, serviceError } from './mirror.ts';
 
@@ -54,17 +55,17 @@ function setUp(ids: readonly string[], haste = 40) {
 test('a variant of a product among the newest is found without walking any further', async () => {
   const ids = productIds(250);
   const { wonder, variant, lists } = setUp(ids);
-  await wonder(`${ids[40]!}01`);
-  await eventually(() => variant(`${ids[40]!}01`)?.product === ids[40], { what: 'found' });
-  await eventually(() => variant(`${ids[40]!}01`)?.due === null, { what: 'settled' });
+  await wonder(`${present(ids[40])}01`);
+  await eventually(() => variant(`${present(ids[40])}01`)?.product === ids[40], { what: 'found' });
+  await eventually(() => variant(`${present(ids[40])}01`)?.due === null, { what: 'settled' });
   expect(lists()).toEqual(['list 0']);
 });
 
 test('one further down is found by a walk through everything, and a new one need not wait for that walk', async () => {
   const ids = productIds(250);
   const { service, wonder, variant, lists } = setUp(ids);
-  const last = `${ids.at(-1)!}01`;
-  const newest = `${ids[0]!}01`;
+  const last = `${present(ids.at(-1))}01`;
+  const newest = `${present(ids[0])}01`;
   // The walk hangs on its second page.
   const page = Promise.withResolvers<undefined>();
   service.onList = async ({ offset }) => {
@@ -114,14 +115,14 @@ test('a variant that nobody has is given up after two walks, and then looked for
     { what: 'two more searches' },
   );
   const searchedAtMs = askedAtMs.filter((_, i) => i % 3 === 0);
-  expect(searchedAtMs[2]! - searchedAtMs[1]!).toBeGreaterThanOrEqual(60_000);
-  expect(searchedAtMs[3]! - searchedAtMs[2]!).toBeGreaterThanOrEqual(120_000);
+  expect(present(searchedAtMs[2]) - present(searchedAtMs[1])).toBeGreaterThanOrEqual(60_000);
+  expect(present(searchedAtMs[3]) - present(searchedAtMs[2])).toBeGreaterThanOrEqual(120_000);
 
   // The next one would be due four minutes later.
   const searches = askedAtMs.length;
   lookups.forgetPacing();
   await eventually(() => askedAtMs.length > searches, { what: 'a search on an operator’s word' });
-  expect(askedAtMs[searches]! - searchedAtMs[3]!).toBeLessThan(200_000);
+  expect(present(askedAtMs[searches]) - present(searchedAtMs[3])).toBeLessThan(200_000);
 });
 
 test('a first miss is confirmed half a minute later, also after searches that came to nothing', async () => {

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { ReadQueue } from '../../src/reconcile/read-queue.ts';
 import { StoreError } from '../../src/store/errors.ts';
+import { present } from '../present.ts';
 import { eventually, throughout } from '../process/wait.ts';
 import {
   fakeService,
@@ -85,14 +86,14 @@ test('what was read a moment ago takes no share from the doubts', async () => {
 test('a product is never read twice at once, and one obliged again during its read is read again', async () => {
   const { now, store, service, queue } = setUp({ haste: 20 });
   const [id] = service.ids;
-  await oblige(store, now() - 10_000, [id!]);
+  await oblige(store, now() - 10_000, [present(id)]);
   const answer = Promise.withResolvers<undefined>();
   service.onDetail = async () => {
     await answer.promise;
   };
   queue.start();
   await eventually(() => service.asked.length === 1, { what: 'the read is under way' });
-  await oblige(store, now() - 5_000, [id!]);
+  await oblige(store, now() - 5_000, [present(id)]);
   queue.wake();
   await eventually(() => now() > Date.now() + 8_000, { what: 'the second doubt is due' });
   expect(service.asked).toEqual([id]);
@@ -113,10 +114,10 @@ test('a read that hangs leaves the others their places', async () => {
   service.onDetail = (id, signal) =>
     id === hanging
       ? new Promise((_resolve, reject) => {
-          signal!.addEventListener('abort', () => reject(serviceError('aborted')));
+          present(signal).addEventListener('abort', () => reject(serviceError('aborted')));
         })
       : undefined;
-  await oblige(store, now() - 20_000, [hanging!]);
+  await oblige(store, now() - 20_000, [present(hanging)]);
   await oblige(store, now() - 10_000, others);
   queue.start();
   await eventually(() => store.rows('SELECT 1 FROM obligations').length === 1, {
@@ -151,7 +152,7 @@ test('stopping ends reads that hang, and forgets nothing that was due', async ()
   await oblige(store, now() - 10_000, service.ids);
   service.onDetail = (_, signal) =>
     new Promise((_resolve, reject) => {
-      signal!.addEventListener('abort', () => reject(serviceError('aborted')));
+      present(signal).addEventListener('abort', () => reject(serviceError('aborted')));
     });
   queue.start();
   await eventually(() => service.asked.length >= 2, { what: 'reads hang' });
@@ -166,21 +167,25 @@ test('stopping ends reads that hang, and forgets nothing that was due', async ()
 test('a read that fails is tried again ever more rarely; a refused one waits for the operator', async () => {
   const { now, store, service, queue, parked, failures } = setUp({ haste: 50 });
   const [flaky, refused, odd] = service.ids;
-  const kinds = { [flaky!]: 'unavailable', [refused!]: 'rejected', [odd!]: 'contract' } as const;
+  const kinds = {
+    [present(flaky)]: 'unavailable',
+    [present(refused)]: 'rejected',
+    [present(odd)]: 'contract',
+  } as const;
   service.onDetail = (id) => {
-    throw serviceError(kinds[id]!);
+    throw serviceError(present(kinds[id]));
   };
-  await oblige(store, now() - 10_000, [flaky!, refused!, odd!]);
+  await oblige(store, now() - 10_000, [present(flaky), present(refused), present(odd)]);
   queue.start();
   await eventually(() => (failures()[0]?.attempts ?? 0) >= 4, { what: 'four attempts' });
   await queue.stop();
   const [flakyFailure, refusedFailure, oddFailure] = failures();
-  expect(flakyFailure!.waitMs).toBeGreaterThanOrEqual(2_000);
+  expect(present(flakyFailure).waitMs).toBeGreaterThanOrEqual(2_000);
   expect(refusedFailure).toMatchObject({ attempts: 1, parked: 1 });
   expect(parked).toEqual([refused]);
   expect(service.asked.filter((id) => id === refused)).toHaveLength(1);
-  expect(oddFailure!.attempts).toBeLessThanOrEqual(flakyFailure!.attempts);
-  expect(oddFailure!.parked).toBe(0);
+  expect(present(oddFailure).attempts).toBeLessThanOrEqual(present(flakyFailure).attempts);
+  expect(present(oddFailure).parked).toBe(0);
 });
 
 test('an error nobody foresaw is put on record like any other, and the queue goes on', async () => {
@@ -189,7 +194,7 @@ test('an error nobody foresaw is put on record like any other, and the queue goe
   service.onDetail = (id) => {
     if (id === broken) throw new TypeError('a bug');
   };
-  await oblige(store, now() - 10_000, [broken!, fine!]);
+  await oblige(store, now() - 10_000, [present(broken), present(fine)]);
   queue.start();
   await eventually(() => store.rows('SELECT 1 FROM obligations').length === 1, {
     what: 'the other one is read',

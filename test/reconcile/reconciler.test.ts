@@ -2,6 +2,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { Reconciler } from '../../src/reconcile/reconciler.ts';
 import type { TokenProvider } from '../../src/service/token.ts';
 import { StoreError } from '../../src/store/errors.ts';
+import { present } from '../present.ts';
 import { eventually } from '../process/wait.ts';
 import { fakeService, hastyClock, log, newStore, productIds, serviceError } from './mirror.ts';
 
@@ -27,7 +28,7 @@ function setUp(ids: readonly string[] = productIds(30), haste = 20) {
   });
   onTestFinished(() => reconciler.stop());
   const resync = () => reconciler.resync(null, { allowRemovals: false });
-  const state = async (id: number) => (await store.reader.ask('runById', { id }))!;
+  const state = async (id: number) => present(await store.reader.ask('runById', { id }));
   return { now, store, service, reconciler, resync, state };
 }
 

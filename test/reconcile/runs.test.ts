@@ -4,6 +4,7 @@ import { beginCatalogueRun, beginProductRun, followRun } from '../../src/reconci
 import type { RunKind } from '../../src/core/entry.ts';
 import type { Run } from '../../src/store/queries/runs.ts';
 import { UnreadCount } from '../../src/reconcile/unread-count.ts';
+import { present } from '../present.ts';
 import { readEntry } from '../store/mirror-file.ts';
 import { fakeService, log, newStore, serviceError } from './mirror.ts';
 
@@ -14,7 +15,7 @@ function setUp(countTo?: number) {
   const begin = (kind: RunKind) => beginCatalogueRun(deps, kind);
   const count = new UnreadCount(store.reader, countTo);
   const follow = (run: Run) => followRun(deps, run, count);
-  const reload = async (run: Run): Promise<Run> => (await store.reader.ask('runById', { id: run.id }))!;
+  const reload = async (run: Run): Promise<Run> => present(await store.reader.ask('runById', { id: run.id }));
   const listed = async (run: Run): Promise<void> => {
     await store.writer.command('checkpointRun', {
       id: run.id,

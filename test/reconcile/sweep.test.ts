@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import { beginCatalogueRun } from '../../src/reconcile/runs.ts';
 import { sweep } from '../../src/reconcile/sweep.ts';
 import type { Run } from '../../src/store/queries/runs.ts';
+import { present } from '../present.ts';
 import {
   fakeService,
   log,
@@ -32,7 +33,7 @@ const { signal } = new AbortController();
 const known = (store: OpenedStore): Set<string> =>
   new Set(store.rows<{ id: string }>('SELECT product_id AS id FROM products').map(({ id }) => id));
 const reload = async (store: OpenedStore, run: Run): Promise<Run> =>
-  (await store.reader.ask('runById', { id: run.id }))!;
+  present(await store.reader.ask('runById', { id: run.id }));
 
 test('pages overlap by one product, and the run knows the list is at its end', async () => {
   const { store, service, deps, begin } = setUp(productIds(250));

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { Throttle, type Blocked } from '../../src/reconcile/throttle.ts';
 import { ServiceError } from '../../src/service/errors.ts';
+import { present } from '../present.ts';
 import { serviceError } from './mirror.ts';
 
 function throttleWith(options: { maxConcurrency?: number; maxRps?: number } = {}) {
@@ -78,11 +79,11 @@ describe('the breaker', () => {
 
     const pausesMs: number[] = [];
     for (let i = 0; i < 7; i += 1) {
-      const { untilMs } = throttle.blocked!;
-      pausesMs.push(untilMs! - time.nowMs);
-      time.nowMs = untilMs! - 1;
+      const { untilMs } = present(throttle.blocked);
+      pausesMs.push(present(untilMs) - time.nowMs);
+      time.nowMs = present(untilMs) - 1;
       expect(throttle.free()).toBe(0);
-      time.nowMs = untilMs!;
+      time.nowMs = present(untilMs);
       expect(throttle.free()).toBe(1);
       const probe = Promise.withResolvers<never>();
       const sent = throttle.send(() => probe.promise).catch(() => undefined);
@@ -93,7 +94,7 @@ describe('the breaker', () => {
     expect(pausesMs).toEqual([999, 1_998, 3_996, 7_992, 15_984, 29_970, 29_970]);
     expect(news).toHaveLength(1);
 
-    time.nowMs = throttle.blocked!.untilMs!;
+    time.nowMs = present(throttle.blocked?.untilMs);
     await ok();
     time.nowMs += 1;
     expect(throttle.blocked).toBeNull();
@@ -138,7 +139,7 @@ describe('being asked to wait', () => {
     const { throttle, time, fail, ok } = throttleWith();
     const begunMs = time.nowMs;
     await Promise.all([fail(serviceError('rate_limited', 5_000)), fail(serviceError('rate_limited', 2_000))]);
-    const untilMs = throttle.blocked!.untilMs!;
+    const untilMs = present(throttle.blocked?.untilMs);
     expect(untilMs - begunMs).toBeGreaterThanOrEqual(5_000);
     time.nowMs = untilMs - 1;
     expect(throttle.free()).toBe(0);
@@ -153,7 +154,7 @@ describe('being asked to wait', () => {
     const answer = Promise.withResolvers<string>();
     const underWay = send(() => answer.promise);
     await fail(serviceError('rate_limited', 5_000));
-    const untilMs = throttle.blocked!.untilMs!;
+    const untilMs = present(throttle.blocked?.untilMs);
     answer.resolve('');
     await underWay;
     throttle.release();

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { expect, onTestFinished, test } from 'vitest';
+import { present } from '../present.ts';
 import { sandboxFor } from './harness.ts';
 
 const entry = `
@@ -37,7 +38,7 @@ test.each([
   const { child, output, exited } = run('--port', '0', '--rate', '20', '--loss', '1');
   await expect.poll(output, { timeout: 10_000 }).toMatch(/lost/);
   const lines = output().split('\n');
-  const baseUrl = lines.find((line) => line.startsWith('SERVICE_BASE_URL='))!.split('=')[1]!;
+  const baseUrl = present(lines.find((line) => line.startsWith('SERVICE_BASE_URL='))?.split('=')[1]);
   expect(lines).toContain('SERVICE_CLIENT_ID=sandbox-client');
   expect(lines).toContain('SERVICE_CLIENT_SECRET=sandbox-secret');
   expect(lines).toContain('SERVICE_WEBHOOK_SECRET=sandbox-webhook-secret');

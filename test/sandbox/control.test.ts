@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Sandbox } from '../../src/sandbox/sandbox.ts';
+import { present } from '../present.ts';
 import { cellOf, reply, sandboxFor, variantOf, withReceiver } from './harness.ts';
 
 const get = async (sandbox: Sandbox, path: string) => reply(await fetch(`${sandbox.baseUrl}/sandbox${path}`));
@@ -16,16 +17,16 @@ test('GET /sandbox/truth is the snapshot', async () => {
   const sandbox = await sandboxFor();
   const { status, body } = await get(sandbox, '/truth');
   expect(status).toBe(200);
-  const [cell] = sandbox.truth.snapshot().cells;
+  const cell = present(sandbox.truth.snapshot().cells[0]);
   expect((body['cells'] as unknown[])[0]).toEqual({
-    variant_id: cell!.variantId,
-    warehouse_id: cell!.warehouseId,
-    product_id: cell!.productId,
-    sku: cell!.sku,
-    kind: cell!.kind,
-    available_qty: cell!.availableQty,
-    on_hand: cell!.onHand,
-    reserved_qty: cell!.reservedQty,
+    variant_id: cell.variantId,
+    warehouse_id: cell.warehouseId,
+    product_id: cell.productId,
+    sku: cell.sku,
+    kind: cell.kind,
+    available_qty: cell.availableQty,
+    on_hand: cell.onHand,
+    reserved_qty: cell.reservedQty,
   });
   expect(body['products']).toHaveLength(12);
 });

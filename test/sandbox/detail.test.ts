@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { productDetailResponseSchema } from '../../src/service/schemas.ts';
+import { present } from '../present.ts';
 import { cellOf, clientOf, sandboxFor, variantOf } from './harness.ts';
 import type { Client } from './harness.ts';
 
@@ -48,7 +49,9 @@ describe('POST /v1/product/detail', () => {
         expect(variants.every((variant) => field in variant)).toBe(false);
       }
       if (kind === 'own') expect(products.some((product) => 'seller_shipping_rates' in product)).toBe(false);
-      expect(products.find((product) => 'shipping_rates' in product)!['shipping_rates']).toMatchObject([
+      expect(
+        present(products.find((product) => 'shipping_rates' in product))['shipping_rates'],
+      ).toMatchObject([
         {
           id: expect.stringMatching(/^[0-9]+$/),
           shipping_type: 'flash',
@@ -71,12 +74,12 @@ describe('POST /v1/product/detail', () => {
     const [shown] = (await detail(call, variant.product.id)).variants.filter(
       (each) => each['product_variant_id'] === variant.id,
     );
-    const warehouses = shown!['warehouses'] as Record<string, number>[];
+    const warehouses = present(shown)['warehouses'] as Record<string, number>[];
     expect(warehouses).toHaveLength(variant.cells.length);
     for (const level of warehouses) {
-      expect(level['available_qty']).toBe(level['on_hand']! - level['reserved_qty']!);
+      expect(level['available_qty']).toBe(present(level['on_hand']) - present(level['reserved_qty']));
     }
-    const sum = (field: string) => warehouses.reduce((total, level) => total + level[field]!, 0);
+    const sum = (field: string) => warehouses.reduce((total, level) => total + present(level[field]), 0);
     expect(shown).toMatchObject({
       available_qty: sum('available_qty'),
       on_hand: sum('on_hand'),
@@ -92,7 +95,7 @@ describe('POST /v1/product/detail', () => {
     expect(shown).toMatchObject({
       product_assembly_id: variant.compositionId,
       assembled_pp_count: variant.components.length,
-      warehouses: [expect.objectContaining({ wh_id: variant.cells[0]!.warehouseId })],
+      warehouses: [expect.objectContaining({ wh_id: present(variant.cells[0]).warehouseId })],
     });
   });
 

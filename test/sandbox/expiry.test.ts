@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { present } from '../present.ts';
 import { manualTime, requestToken } from './harness.ts';
 import { shopFor } from './shop.ts';
 
@@ -111,7 +112,7 @@ describe('POST /sandbox/clock moves time by hand', () => {
       .flatMap(({ delivery }) => delivery.items)
       .filter((item) => item.reason === 'order_canceled_by_system');
     expect(told).toMatchObject(
-      [1, 0, 4, 3].map((n) => ({ order_id: ids[n], update_time: startMs + hours[n]! * HOUR_MS })),
+      [1, 0, 4, 3].map((n) => ({ order_id: ids[n], update_time: startMs + present(hours[n]) * HOUR_MS })),
     );
   });
 

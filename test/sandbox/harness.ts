@@ -3,6 +3,7 @@ import { startSandbox } from '../../src/sandbox/sandbox.ts';
 import type { Sandbox, SandboxOptions } from '../../src/sandbox/sandbox.ts';
 import type { Timers } from '../../src/sandbox/clock.ts';
 import type { Kind, Variant } from '../../src/sandbox/model.ts';
+import { present } from '../present.ts';
 import { startReceiver } from './receiver.ts';
 import type { Receiver } from './receiver.ts';
 
@@ -75,7 +76,7 @@ export function variantOf(sandbox: Sandbox, kind: Kind, cells = kind === 'bundle
 }
 
 export function cellOf(variant: Variant): { variantId: string; warehouseId: string } {
-  return { variantId: variant.id, warehouseId: variant.cells[0]!.warehouseId };
+  return { variantId: variant.id, warehouseId: present(variant.cells[0]).warehouseId };
 }
 
 export type ManualTime = { now: () => number; timers: Timers; advance(ms: number): void; waiting(): number };

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { productListResponseSchema } from '../../src/service/schemas.ts';
+import { present } from '../present.ts';
 import { clientOf, sandboxFor } from './harness.ts';
 import type { Client } from './harness.ts';
 
@@ -29,13 +30,13 @@ describe('POST /v1/product/list', () => {
     const call = await clientOf(sandbox);
     const before = await ids(call, { limit: 100 });
     const { product } = sandbox.operations.createProduct();
-    sandbox.operations.deleteProduct(before[3]!);
-    sandbox.operations.renameProduct(before.at(-1)!, 'renamed');
+    sandbox.operations.deleteProduct(present(before[3]));
+    sandbox.operations.renameProduct(present(before.at(-1)), 'renamed');
 
     const after = await ids(call, { limit: 100 });
-    expect(after.slice(0, 2).sort()).toEqual([product.id, before.at(-1)!].sort());
+    expect(after.slice(0, 2).sort()).toEqual([product.id, present(before.at(-1))].sort());
     expect(after).not.toContain(before[3]);
-    sandbox.operations.restoreProduct(before[3]!);
+    sandbox.operations.restoreProduct(present(before[3]));
     expect(await ids(call, { limit: 100 })).toContain(before[3]);
   });
 

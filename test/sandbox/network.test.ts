@@ -1,12 +1,13 @@
 import { expect, test } from 'vitest';
 import type { Sandbox } from '../../src/sandbox/sandbox.ts';
+import { present } from '../present.ts';
 import { cellOf, manualTime, variantOf, withReceiver } from './harness.ts';
 import type { Receiver } from './receiver.ts';
 
 /** Makes `count` changes of one cell, told one by one. Returns what each set it to. */
 function change(sandbox: Sandbox, count: number): number[] {
   const cell = cellOf(variantOf(sandbox, 'own'));
-  return Array.from({ length: count }, () => sandbox.operations.add({ ...cell, by: 1 })[0]!.new);
+  return Array.from({ length: count }, () => present(sandbox.operations.add({ ...cell, by: 1 })[0]).new);
 }
 const arrived = (receiver: Receiver): number[] => receiver.items().map((item) => item.new);
 const turn = () => new Promise((resolve) => setImmediate(resolve));
@@ -65,9 +66,9 @@ test('duplicate sends the very same bytes again', async () => {
   change(sandbox, 1);
   await sandbox.network.idle();
   expect(receiver.received).toHaveLength(2);
-  expect(receiver.received[1]!.raw.equals(receiver.received[0]!.raw)).toBe(true);
-  expect(receiver.received[1]!.headers['x-service-signature']).toBe(
-    receiver.received[0]!.headers['x-service-signature'],
+  expect(present(receiver.received[1]).raw.equals(present(receiver.received[0]).raw)).toBe(true);
+  expect(present(receiver.received[1]).headers['x-service-signature']).toBe(
+    present(receiver.received[0]).headers['x-service-signature'],
   );
   expect(sandbox.deliveries.records.map(({ duplicate }) => duplicate)).toEqual([false, true]);
 });
@@ -79,12 +80,12 @@ test('delay keeps a delivery back for a time within its range', async () => {
   change(sandbox, 1);
   time.advance(399);
   await turn();
-  expect(sandbox.deliveries.records[0]!.sentAtMs).toBeNull();
+  expect(present(sandbox.deliveries.records[0]).sentAtMs).toBeNull();
   time.advance(101);
   await sandbox.network.idle();
-  const [record] = sandbox.deliveries.records;
-  expect(record!.sentAtMs! - record!.createdAtMs).toBeGreaterThanOrEqual(400);
-  expect(record!.sentAtMs! - record!.createdAtMs).toBeLessThanOrEqual(500);
+  const record = present(sandbox.deliveries.records[0]);
+  expect(present(record.sentAtMs) - record.createdAtMs).toBeGreaterThanOrEqual(400);
+  expect(present(record.sentAtMs) - record.createdAtMs).toBeLessThanOrEqual(500);
   expect(receiver.received).toHaveLength(1);
 });
 
@@ -95,7 +96,9 @@ test('the tail delays a few by much more', async () => {
   change(sandbox, 50);
   time.advance(60_000);
   await sandbox.network.idle();
-  const waits = sandbox.deliveries.records.map(({ sentAtMs, createdAtMs }) => sentAtMs! - createdAtMs);
+  const waits = sandbox.deliveries.records.map(
+    ({ sentAtMs, createdAtMs }) => present(sentAtMs) - createdAtMs,
+  );
   expect(waits.filter((wait) => wait === 0).length).toBeGreaterThan(25);
   expect(Math.max(...waits)).toBeGreaterThan(10_000);
 });
@@ -173,8 +176,8 @@ test('release sends each delivery only after the one before is settled', async (
   await held.release();
   const { records } = sandbox.deliveries;
   for (const [index, { sentAtMs }] of records.slice(1).entries()) {
-    const before = records[index]!;
-    expect(sentAtMs).toBeGreaterThanOrEqual(before.sentAtMs! + before.ms!);
+    const before = present(records[index]);
+    expect(sentAtMs).toBeGreaterThanOrEqual(present(before.sentAtMs) + present(before.ms));
     expect(before.ms).toBeGreaterThan(20);
   }
 });
@@ -209,7 +212,7 @@ test('intercept decides about each delivery', async () => {
   const { sandbox, receiver } = await withReceiver({ timers: time.timers });
   const verdicts = ['send', 'lose', { delayMs: 500 }, 'hold'] as const;
   let count = 0;
-  sandbox.network.intercept = () => verdicts[count++]!;
+  sandbox.network.intercept = () => present(verdicts[count++]);
   const [sent, , delayed, held] = change(sandbox, 4);
 
   await expect.poll(() => arrived(receiver)).toEqual([sent]);

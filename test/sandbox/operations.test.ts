@@ -1,23 +1,26 @@
 import { describe, expect, test } from 'vitest';
 import { available, sellable } from '../../src/sandbox/model.ts';
 import { OperationError } from '../../src/sandbox/targets.ts';
+import { present } from '../present.ts';
 import { cellOf, manualTime, sandboxFor, variantOf } from './harness.ts';
 
 async function stocked(options: Parameters<typeof sandboxFor>[0] = {}) {
   const sandbox = await sandboxFor(options);
   const [first, second] = sandbox.truth.warehouseIds;
-  const variant = sandbox.operations.createProduct({
-    variants: [
-      {
-        allowNegativeStock: false,
-        stock: [
-          { warehouseId: first!, qty: 10 },
-          { warehouseId: second!, qty: 5 },
-        ],
-      },
-    ],
-  }).product.variants[0]!;
-  return { sandbox, operations: sandbox.operations, variant, first: first!, second: second! };
+  const variant = present(
+    sandbox.operations.createProduct({
+      variants: [
+        {
+          allowNegativeStock: false,
+          stock: [
+            { warehouseId: present(first), qty: 10 },
+            { warehouseId: present(second), qty: 5 },
+          ],
+        },
+      ],
+    }).product.variants[0],
+  );
+  return { sandbox, operations: sandbox.operations, variant, first: present(first), second: present(second) };
 }
 
 describe('orders', () => {
@@ -37,10 +40,10 @@ describe('orders', () => {
   test('open orders are settled in any order', async () => {
     const { operations, variant } = await stocked();
     const [a, b, c] = [1, 2, 3].map((qty) => operations.reserve([{ variantId: variant.id, qty }]).orderId);
-    operations.cancel(a!);
+    operations.cancel(present(a));
     expect(operations.orders.size).toBe(2);
-    operations.ship(c!);
-    operations.cancel(b!);
+    operations.ship(present(c));
+    operations.cancel(present(b));
     expect(operations.orders.size).toBe(0);
     expect(sellable(variant)).toBe(12);
   });
@@ -57,10 +60,12 @@ describe('orders', () => {
   test('stock is taken where there is enough, and not beyond it', async () => {
     const { operations, variant, second } = await stocked();
     operations.reserve([{ variantId: variant.id, qty: 8 }]);
-    expect(operations.reserve([{ variantId: variant.id, qty: 4 }]).changes[0]!.warehouseId).toBe(second);
+    expect(present(operations.reserve([{ variantId: variant.id, qty: 4 }]).changes[0]).warehouseId).toBe(
+      second,
+    );
     expect(() => operations.reserve([{ variantId: variant.id, qty: 4 }])).toThrow(/fewer than 4/);
     variant.allowNegativeStock = true;
-    expect(operations.reserve([{ variantId: variant.id, qty: 4 }]).changes[0]!.new).toBe(-2);
+    expect(present(operations.reserve([{ variantId: variant.id, qty: 4 }]).changes[0]).new).toBe(-2);
   });
 
   test('two lines on one variant cannot oversell it, and nothing changes', async () => {
@@ -122,16 +127,18 @@ describe('stock', () => {
   test('a flip ends where it began, in two changes', async () => {
     const { operations, variant } = await stocked();
     const [there, back] = operations.flip({ variantId: variant.id, by: 4 });
-    expect([there!.old, there!.new, back!.old, back!.new]).toEqual([10, 14, 14, 10]);
+    expect([there?.old, there?.new, back?.old, back?.new]).toEqual([10, 14, 14, 10]);
   });
 
   test('assembling moves components into the assembled variant, and back', async () => {
     const { sandbox, operations, variant, first } = await stocked();
-    const made = operations.createProduct({
-      kind: 'assembled',
-      components: [{ variantId: variant.id, qty: 2 }],
-      variants: [{ stock: [{ warehouseId: first, qty: 0 }] }],
-    }).product.variants[0]!;
+    const made = present(
+      operations.createProduct({
+        kind: 'assembled',
+        components: [{ variantId: variant.id, qty: 2 }],
+        variants: [{ stock: [{ warehouseId: first, qty: 0 }] }],
+      }).product.variants[0],
+    );
     const changes = operations.assemble({ variantId: made.id, units: 3 });
     expect(changes.map(({ variantId, old, new: now, reason }) => [variantId, old, now, reason])).toEqual([
       [made.id, 0, 3, 'assemble_added'],
@@ -151,10 +158,12 @@ describe('stock', () => {
 
   test('a component’s change moves the bundle and tells nothing about it', async () => {
     const { operations, variant } = await stocked();
-    const bundle = operations.createProduct({
-      kind: 'bundle',
-      components: [{ variantId: variant.id, qty: 2 }],
-    }).product.variants[0]!;
+    const bundle = present(
+      operations.createProduct({
+        kind: 'bundle',
+        components: [{ variantId: variant.id, qty: 2 }],
+      }).product.variants[0],
+    );
     expect(sellable(bundle)).toBe(7);
     const changes = operations.add({ variantId: variant.id, by: -10 });
     expect(changes.map(({ variantId }) => variantId)).toEqual([variant.id]);
@@ -167,7 +176,7 @@ describe('stock', () => {
     const variant = variantOf(sandbox, 'pulled');
     sandbox.operations.adjust({ ...cellOf(variant), to: 9 });
     const { changes } = sandbox.operations.reserve([{ ...cellOf(variant), qty: 2 }]);
-    expect(sandbox.truth.sellerWarehouseIds).toContain(changes[0]!.warehouseId);
+    expect(sandbox.truth.sellerWarehouseIds).toContain(present(changes[0]).warehouseId);
     expect(changes[0]).toMatchObject({ old: 9, new: 7, reason: 'order_reserved' });
   });
 });
@@ -176,12 +185,14 @@ describe('update_time', () => {
   test('never falls for a cell, even when the clock is stepped back', async () => {
     const time = manualTime();
     const { sandbox, operations, variant } = await stocked({ now: time.now });
-    const [first] = operations.add({ variantId: variant.id, by: 1 });
+    const first = present(operations.add({ variantId: variant.id, by: 1 })[0]);
     sandbox.clock.offsetMs = -60_000;
-    const [second] = operations.add({ variantId: variant.id, by: 1 });
-    expect(second!.updateTimeMs).toBe(first!.updateTimeMs);
+    const second = present(operations.add({ variantId: variant.id, by: 1 })[0]);
+    expect(second.updateTimeMs).toBe(first.updateTimeMs);
     time.advance(61_000);
-    expect(operations.add({ variantId: variant.id, by: 1 })[0]!.updateTimeMs).toBe(time.now() - 60_000);
+    expect(present(operations.add({ variantId: variant.id, by: 1 })[0]).updateTimeMs).toBe(
+      time.now() - 60_000,
+    );
   });
 
   test('with node skew it is out of order, within its bounds', async () => {
@@ -190,7 +201,7 @@ describe('update_time', () => {
     sandbox.clock.nodeSkewMs = 1_000;
     const offsets = Array.from(
       { length: 60 },
-      () => operations.add({ variantId: variant.id, by: 1 })[0]!.updateTimeMs - time.now(),
+      () => present(operations.add({ variantId: variant.id, by: 1 })[0]).updateTimeMs - time.now(),
     );
     expect(Math.min(...offsets)).toBe(-1_000);
     expect(Math.max(...offsets)).toBe(1_000);
@@ -207,12 +218,12 @@ describe('structure', () => {
     expect(changes).toMatchObject([
       { variantId: added.id, sku: 'NEW', old: 0, new: 6, reason: 'variant_created' },
     ]);
-    expect(changes[0]!.userId).toBeDefined();
+    expect(present(changes[0]).userId).toBeDefined();
   });
 
   test('a warehouse can be added and removed', async () => {
     const { sandbox, operations, variant, second } = await stocked();
-    const third = sandbox.truth.warehouseIds[2]!;
+    const third = present(sandbox.truth.warehouseIds[2]);
     const target = { variantId: variant.id, warehouseId: third };
     expect(operations.addWarehouse({ ...target, qty: 4 })).toMatchObject([{ old: 0, new: 4 }]);
     expect(() => operations.addWarehouse({ ...target, qty: 4 })).toThrow(OperationError);
@@ -256,6 +267,6 @@ test('the snapshot tells every live cell, and the seller’s on-hand is unknown'
   expect(new Set(variants.map(({ kind }) => kind)).size).toBe(4);
   for (const cell of cells) {
     if (cell.kind === 'pulled') expect([cell.onHand, cell.reservedQty]).toEqual([null, null]);
-    else expect(cell.availableQty).toBe(cell.onHand! - cell.reservedQty!);
+    else expect(cell.availableQty).toBe(present(cell.onHand) - present(cell.reservedQty));
   }
 });

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { present } from '../present.ts';
 import type { Json, Reply } from './harness.ts';
 import { post, shopFor } from './shop.ts';
 import type { Shop } from './shop.ts';
@@ -61,10 +62,12 @@ describe('POST /v1/order/create takes', () => {
 
   test('ProductVariantDetail: a set takes its components’ stock, and too many name the line of the set', async () => {
     const shop = await shopFor();
-    const set = shop.sandbox.operations.createProduct({
-      kind: 'bundle',
-      components: [{ variantId: shop.variant.id, qty: 4 }],
-    }).product.variants[0]!;
+    const set = present(
+      shop.sandbox.operations.createProduct({
+        kind: 'bundle',
+        components: [{ variantId: shop.variant.id, qty: 4 }],
+      }).product.variants[0],
+    );
     const of = (qty: number) => ({ products: [{ product_variant_id: set.id, qty }] });
     expect(refusal(await shop.create(of(3)))).toEqual([
       400,

@@ -3,6 +3,7 @@ import { request } from 'node:http';
 import { expect, test } from 'vitest';
 import { available } from '../../src/sandbox/model.ts';
 import type { Sandbox } from '../../src/sandbox/sandbox.ts';
+import { present } from '../present.ts';
 import { lamp } from './shop.ts';
 import { cellOf, reply, sandboxFor, variantOf, withReceiver } from './harness.ts';
 
@@ -37,7 +38,7 @@ function post(sandbox: Sandbox, path: string, fields: Record<string, string>, he
 async function submit(sandbox: Sandbox, path: string, fields: Record<string, string>): Promise<string> {
   const answer = await post(sandbox, path, fields);
   expect(answer).toMatchObject({ status: 303, location: expect.stringMatching(/^\//) });
-  return words((await ask(sandbox, answer.location!)).text);
+  return words((await ask(sandbox, present(answer.location))).text);
 }
 
 /** What a reader sees, without the markup. */
@@ -48,7 +49,7 @@ function words(page: string): string {
 /** The part of the page with this id, up to the next one. */
 function part(page: string, id: string): string {
   const [, rest = ''] = page.split(`id="${id}"`);
-  return rest.split(' id="')[0]!;
+  return present(rest.split(' id="')[0]);
 }
 
 const show = async (sandbox: Sandbox, path = '/') => (await ask(sandbox, path)).text;
@@ -75,7 +76,7 @@ test('shows variants with their stock per warehouse, and how to connect', async 
 test('its style and script come from itself, and nothing else may', async () => {
   const sandbox = await sandboxFor();
   const page = await show(sandbox);
-  const linked = [...page.matchAll(/(?:src|href)="([^"#]*)"/g)].map(([, address]) => address!);
+  const linked = [...page.matchAll(/(?:src|href)="([^"#]*)"/g)].map(([, address]) => present(address));
   expect(linked.filter((address) => !/^(\/|data:,$)/.test(address))).toEqual([]);
   expect(await ask(sandbox, '/page/style.css')).toMatchObject({
     status: 200,
@@ -107,7 +108,7 @@ test('names are text, never markup', async () => {
   const name = '<script>alert(1)</script>"\'&';
   const { product } = sandbox.operations.createProduct({
     name,
-    variants: [{ name, sku: name, stock: [{ warehouseId: sandbox.truth.warehouseIds[0]!, qty: 1 }] }],
+    variants: [{ name, sku: name, stock: [{ warehouseId: present(sandbox.truth.warehouseIds[0]), qty: 1 }] }],
   });
   await sandbox.network.idle();
   await submit(sandbox, '/page/order', { by: 'sku', item: name, qty: '1', shipping_type: 'flash' });
@@ -116,7 +117,7 @@ test('names are text, never markup', async () => {
   const pages = [
     await show(sandbox),
     await show(sandbox, `/?q=${encodeURIComponent(name)}`),
-    await show(sandbox, `/?order=${product.variants[0]!.id}`),
+    await show(sandbox, `/?order=${present(product.variants[0]).id}`),
     await show(sandbox, `/?done=restored&id=${product.id}`),
     await show(sandbox, `/?done=${encodeURIComponent(name)}&count=${encodeURIComponent(name)}`),
     await show(sandbox, `/?done=lose-next&count=${encodeURIComponent(name)}`),
@@ -134,7 +135,8 @@ test('names are text, never markup', async () => {
 
 test('searches by name, SKU and id, and goes through pages', async () => {
   const sandbox = await sandboxFor({ products: 45 });
-  const rows = (page: string) => [...page.matchAll(/<tbody id="product-(\d+)"/g)].map(([, id]) => id!);
+  const rows = (page: string) =>
+    [...page.matchAll(/<tbody id="product-(\d+)"/g)].map(([, id]) => present(id));
   const all = sandbox.truth.products.map(({ id }) => id);
   const pages = await Promise.all(['/', '/?page=2', '/?page=3'].map((path) => show(sandbox, path)));
   expect(pages.map((page) => rows(page).length)).toEqual([20, 20, 5]);
@@ -142,7 +144,7 @@ test('searches by name, SKU and id, and goes through pages', async () => {
   expect(rows(await show(sandbox, '/?page=99'))).toEqual(all.slice(40));
 
   const { product, sku, id } = variantOf(sandbox, 'own');
-  for (const query of [product.name, sku!.toLowerCase(), id, product.id]) {
+  for (const query of [product.name, present(sku).toLowerCase(), id, product.id]) {
     expect(rows(await show(sandbox, `/?q=${encodeURIComponent(query)}`))).toContain(product.id);
   }
   expect(rows(await show(sandbox, '/?q=nothing-has-this'))).toEqual([]);
@@ -154,7 +156,7 @@ test('sets and adds stock, and shows the webhook with its answer', async () => {
   const { sandbox, receiver } = await withReceiver();
   const variant = variantOf(sandbox, 'own');
   const { variantId: variant_id, warehouseId: warehouse_id } = cellOf(variant);
-  const old = available(variant.cells[0]!);
+  const old = available(present(variant.cells[0]));
   const page = await submit(sandbox, '/page/stock', { variant_id, warehouse_id, qty: '1042', how: 'set' });
   expect(page).toContain(`has 1042 to sell in warehouse ${warehouse_id}`);
   await sandbox.network.idle();
@@ -166,7 +168,7 @@ test('sets and adds stock, and shows the webhook with its answer', async () => {
     { id: variant_id, old: 1042, new: 1040, reason: 'user_deducted' },
   ]);
 
-  const shown = words((await show(sandbox)).split('id="webhooks-list"')[1]!);
+  const shown = words(present((await show(sandbox)).split('id="webhooks-list"')[1]));
   // The newest first.
   expect(shown).toMatch(
     /503 in \d+ ms .* 1042 → 1040 user_deducted .* 204 in \d+ ms .* → 1042 user_adjusted/,
@@ -275,8 +277,8 @@ test('shows every fault of the control API, and applies what is typed', async ()
       ? Object.entries(value as object).flatMap(([key, inner]) => leaves(inner, [...path, key]))
       : [[path.join('.'), value]];
   const before = leaves(await get());
-  const form = (await show(sandbox)).split('id="faults-form"')[1]!.split('</form>')[0]!;
-  const shown = [...form.matchAll(/<input\s[^>]*name="([^"]+)"/g)].map(([, name]) => name!);
+  const form = present((await show(sandbox)).split('id="faults-form"')[1]?.split('</form>')[0]);
+  const shown = [...form.matchAll(/<input\s[^>]*name="([^"]+)"/g)].map(([, name]) => present(name));
   expect(shown.sort()).toEqual(before.map(([path]) => path).sort());
 
   const typed = before.map(([path, value], index): [string, unknown] => [

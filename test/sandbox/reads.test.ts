@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { present } from '../present.ts';
 import { cellOf, clientOf, manualTime, sandboxFor, variantOf } from './harness.ts';
 import type { Client, Reply } from './harness.ts';
 
@@ -12,9 +13,11 @@ const availableOf = (answer: Reply, variantId: string): unknown =>
 async function prepared(options: Parameters<typeof sandboxFor>[0] = {}) {
   const sandbox = await sandboxFor(options);
   const call: Client = await clientOf(sandbox);
-  const variant = sandbox.operations.createProduct({
-    variants: [{ stock: [{ warehouseId: sandbox.truth.warehouseIds[0]!, qty: 10 }] }],
-  }).product.variants[0]!;
+  const variant = present(
+    sandbox.operations.createProduct({
+      variants: [{ stock: [{ warehouseId: present(sandbox.truth.warehouseIds[0]), qty: 10 }] }],
+    }).product.variants[0],
+  );
   const productId = variant.product.id;
   const read = () => call(DETAIL, { product_id: productId });
   const set = (to: number) => sandbox.operations.adjust({ ...cellOf(variant), to });
@@ -57,7 +60,7 @@ test('stale covers deletion, creation and a bundle’s total', async () => {
   time.advance(1_000);
   set(4);
   sandbox.reads.stale = { probability: 1, ageMs: 500 };
-  expect(availableOf(await readBundle(), bundle.variants[0]!.id)).toBe(10);
+  expect(availableOf(await readBundle(), present(bundle.variants[0]).id)).toBe(10);
   sandbox.reads.stale.ageMs = 1_500;
   expect((await readBundle()).status).toBe(404);
 
@@ -186,9 +189,9 @@ test('the Date header tells the service’s own clock', async () => {
   const time = manualTime();
   const { sandbox, read } = await prepared({ now: time.now });
   sandbox.clock.offsetMs = -3_600_000;
-  expect(Date.parse((await read()).headers.get('date')!)).toBe(time.now() - 3_600_000);
+  expect(Date.parse(present((await read()).headers.get('date')))).toBe(time.now() - 3_600_000);
   sandbox.reads.fail.serverError = 1;
-  expect(Date.parse((await read()).headers.get('date')!)).toBe(time.now() - 3_600_000);
+  expect(Date.parse(present((await read()).headers.get('date')))).toBe(time.now() - 3_600_000);
 });
 
 test('stopping lets go of held reads', async () => {

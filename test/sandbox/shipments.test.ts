@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { present } from '../present.ts';
 import { manualTime } from './harness.ts';
 import type { Json } from './harness.ts';
 import { shopFor } from './shop.ts';
@@ -47,7 +48,9 @@ describe('States and transitions: a tracking number is requested automatically',
     const ids = [await shop.order({ ship_before_pay: true }), await shop.order({ ship_before_pay: true })];
     time.advance(shop.sandbox.courier.bookingDelayMs);
     const numbers = await Promise.all(
-      ids.map(async ({ id }) => ((await shop.read(id))['shipments'] as Json[])[0]!['tracking_number']),
+      ids.map(
+        async ({ id }) => present(((await shop.read(id))['shipments'] as Json[])[0])['tracking_number'],
+      ),
     );
     expect(new Set(numbers).size).toBe(2);
   });

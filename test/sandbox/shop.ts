@@ -2,6 +2,7 @@ import { expect } from 'vitest';
 import { sellable } from '../../src/sandbox/model.ts';
 import type { Variant } from '../../src/sandbox/model.ts';
 import type { Sandbox, SandboxOptions } from '../../src/sandbox/sandbox.ts';
+import { present } from '../present.ts';
 import { clientOf, reply, withReceiver } from './harness.ts';
 import type { Client, Json, Reply } from './harness.ts';
 import type { Receiver } from './receiver.ts';
@@ -66,11 +67,13 @@ export async function shopFor(options: SandboxOptions = {}): Promise<Shop> {
 
 /** A variant with ten in its one warehouse. */
 export function lamp(sandbox: Sandbox, fields: { sku?: string | null; allowNegativeStock?: boolean } = {}) {
-  const stock = [{ warehouseId: sandbox.truth.warehouseIds[0]!, qty: 10 }];
-  return sandbox.operations.createProduct({
-    name: 'Lamp',
-    variants: [{ allowNegativeStock: false, ...fields, stock }],
-  }).product.variants[0]!;
+  const stock = [{ warehouseId: present(sandbox.truth.warehouseIds[0]), qty: 10 }];
+  return present(
+    sandbox.operations.createProduct({
+      name: 'Lamp',
+      variants: [{ allowNegativeStock: false, ...fields, stock }],
+    }).product.variants[0],
+  );
 }
 
 export async function post(sandbox: Sandbox, path: string, body: unknown): Promise<Reply> {

@@ -2,6 +2,7 @@ import { createHmac } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { stockItemSchema, webhookEnvelopeSchema } from '../../src/service/schemas.ts';
 import { sign } from '../../src/sandbox/webhooks.ts';
+import { present } from '../present.ts';
 import vectors from './fixtures/signatures.json' with { type: 'json' };
 import { cellOf, manualTime, sandboxFor, variantOf, withReceiver } from './harness.ts';
 
@@ -16,28 +17,30 @@ test('a delivery has the documented method, headers, envelope and signature over
   const { sandbox, receiver } = await withReceiver();
   const variant = variantOf(sandbox, 'own');
   variant.sku = 'เสื้อ-แดง';
-  const [change] = sandbox.operations.adjust({ ...cellOf(variant), to: 77, reason: 'stock_counted' });
+  const change = present(
+    sandbox.operations.adjust({ ...cellOf(variant), to: 77, reason: 'stock_counted' })[0],
+  );
   await sandbox.network.idle();
 
-  const [delivery] = receiver.received;
+  const delivery = present(receiver.received[0]);
   expect(receiver.received).toHaveLength(1);
-  expect(delivery!.method).toBe('POST');
-  expect(delivery!.headers).toMatchObject({
+  expect(delivery.method).toBe('POST');
+  expect(delivery.headers).toMatchObject({
     'content-type': 'application/json',
     'user-agent': 'service-webhook/1.0',
-    'x-service-signature': createHmac('sha256', sandbox.webhookSecret).update(delivery!.raw).digest('hex'),
+    'x-service-signature': createHmac('sha256', sandbox.webhookSecret).update(delivery.raw).digest('hex'),
   });
-  expect(delivery!.headers['x-service-signature']).toMatch(/^[0-9a-f]{64}$/);
-  webhookEnvelopeSchema.parse(delivery!.body);
-  expect(delivery!.body.event_type).toBe('stock_available_updated');
-  expect(delivery!.body.data.items).toEqual([
+  expect(delivery.headers['x-service-signature']).toMatch(/^[0-9a-f]{64}$/);
+  webhookEnvelopeSchema.parse(delivery.body);
+  expect(delivery.body.event_type).toBe('stock_available_updated');
+  expect(delivery.body.data.items).toEqual([
     {
       id: variant.id,
       sku: 'เสื้อ-แดง',
-      old: change!.old,
+      old: change.old,
       new: 77,
-      warehouse_id: variant.cells[0]!.warehouseId,
-      update_time: change!.updateTimeMs,
+      warehouse_id: present(variant.cells[0]).warehouseId,
+      update_time: change.updateTimeMs,
       reason: 'stock_counted',
       user_id: expect.stringMatching(/^[0-9]+$/),
     },
@@ -47,15 +50,15 @@ test('a delivery has the documented method, headers, envelope and signature over
 test('an order is one delivery of several items, with the order’s id and no user', async () => {
   const { sandbox, receiver } = await withReceiver();
   const products = sandbox.truth.products.filter(({ kind }) => kind === 'own').slice(0, 3);
-  for (const { variants } of products) variants[0]!.allowNegativeStock = true;
+  for (const { variants } of products) present(variants[0]).allowNegativeStock = true;
   const { orderId } = sandbox.operations.reserve(
-    products.map(({ variants }) => ({ variantId: variants[0]!.id, qty: 2 })),
+    products.map(({ variants }) => ({ variantId: present(variants[0]).id, qty: 2 })),
   );
   await sandbox.network.idle();
 
-  const [delivery] = receiver.received;
-  expect(delivery!.body.data.items).toHaveLength(3);
-  for (const item of delivery!.body.data.items) {
+  const delivery = present(receiver.received[0]);
+  expect(delivery.body.data.items).toHaveLength(3);
+  for (const item of delivery.body.data.items) {
     stockItemSchema.parse(item);
     expect(item).toMatchObject({ reason: 'order_reserved', order_id: orderId, new: item.old - 2 });
     expect(item).not.toHaveProperty('user_id');
@@ -89,6 +92,6 @@ test('the clock offset shows in request_time and update_time', async () => {
   sandbox.clock.offsetMs = 90_000;
   sandbox.operations.add({ ...cellOf(variantOf(sandbox, 'own')), by: 1 });
   await sandbox.network.idle();
-  expect(receiver.received[0]!.body.request_time).toBe(time.now() + 90_000);
-  expect(receiver.items()[0]!.update_time).toBe(time.now() + 90_000);
+  expect(present(receiver.received[0]).body.request_time).toBe(time.now() + 90_000);
+  expect(present(receiver.items()[0]).update_time).toBe(time.now() + 90_000);
 });

@@ -2,6 +2,7 @@
 import { OperationError } from '../../src/sandbox/targets.ts';
 import type { SimulatedService } from '../../src/sandbox/sandbox.ts';
 import type { Answer } from '../../src/sandbox/reads.ts';
+import { present } from '../present.ts';
 import { DISKS, type DiskCopy, type DiskFault, type DiskName } from './disk.ts';
 import type { Machine } from './machine.ts';
 import { PLAIN, type Mail } from './mail.ts';
@@ -242,7 +243,7 @@ function operate(
 ): void {
   const pick = <T>(items: readonly T[], index: number): T => {
     if (items.length === 0) throw new OperationError('nothing to choose from');
-    return items[((index % items.length) + items.length) % items.length]!;
+    return present(items[((index % items.length) + items.length) % items.length]);
   };
   const live = truth.variants.filter((variant) => truth.variant(variant.id) !== undefined);
   const stocked = live.filter((variant) => variant.cells.length > 0);
@@ -299,7 +300,7 @@ function operate(
         live.filter((v) => v.kind !== 'pulled'),
         a,
       );
-      operations.addWarehouse({ variantId: variant.id, ...stock[0]! });
+      operations.addWarehouse({ variantId: variant.id, ...present(stock[0]) });
       return;
     }
     case 'remove_warehouse': {
@@ -533,6 +534,6 @@ function canBeKnown({ machine: { disk } }: Stage, of: DeedOf | 'nothing'): boole
 
 function restoreFiles({ machine: { disk }, backup }: Stage, of: DeedOf | 'nothing'): void {
   if (of === 'nothing') disk.loseMirror();
-  else if (of === 'both') disk.restore(backup!.files);
-  else disk.restore({ [of]: backup!.files[of] });
+  else if (of === 'both') disk.restore(present(backup).files);
+  else disk.restore({ [of]: present(backup).files[of] });
 }

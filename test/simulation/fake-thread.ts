@@ -1,5 +1,6 @@
 /** The store's threads, run in the one thread of the simulation: messages take time, and a commit keeps its thread. */
 import type { Owner, Thread } from '../../src/store/thread.ts';
+import { present } from '../present.ts';
 import type { Life, VirtualTime } from './virtual-time.ts';
 
 export interface ThreadPace {
@@ -33,7 +34,7 @@ export function startFakeThread<In, Out>(
       return;
     }
     busyUntilMs = time.nowMs;
-    onMessage(inbox.shift()!);
+    onMessage(present(inbox.shift()));
     work();
   };
   const tell = (action: () => void): void => {

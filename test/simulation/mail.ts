@@ -2,6 +2,7 @@
 import { sign } from '../../src/sandbox/webhooks.ts';
 import type { Delivery } from '../../src/sandbox/webhooks.ts';
 import type { Transmission, Transmitter } from '../../src/sandbox/transmit.ts';
+import { present } from '../present.ts';
 import type { Fate, Mangling } from './plan.ts';
 import { WORLD, type VirtualTime } from './virtual-time.ts';
 
@@ -109,8 +110,8 @@ export class Mail implements Transmitter {
         for (const item of items) item['more'] = 'x';
         break;
       case 'broken_item':
-        this.unreadable.add(delivery.items[0]!.id);
-        items[0]!['new'] = 'x';
+        this.unreadable.add(present(delivery.items[0]).id);
+        present(items[0])['new'] = 'x';
         return this.#signed({ ...delivery, items: delivery.items.slice(1) }, JSON.stringify(body));
       case 'broken_neighbour':
         items.unshift({ id: 42_000 + this.#sent.length });

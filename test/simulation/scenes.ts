@@ -5,6 +5,7 @@
  */
 import type { SimulatedService } from '../../src/sandbox/sandbox.ts';
 import { OperationError } from '../../src/sandbox/targets.ts';
+import { present } from '../present.ts';
 import type { DetailFault, Fate, Scene, SceneDeed } from './plan.ts';
 import { PLAIN, type Mail } from './mail.ts';
 import type { StoreSide } from './store-side.ts';
@@ -40,7 +41,7 @@ export function play(props: Props, { scene, a, b, c }: SceneDeed): void {
   const live = truth.variants.filter((variant) => truth.variant(variant.id) !== undefined);
   const pick = <T>(items: readonly T[], index: number): T => {
     if (items.length === 0) throw new OperationError('nothing to choose from');
-    return items[index % items.length]!;
+    return present(items[index % items.length]);
   };
   const perform = (steps: readonly Step[]): void => {
     for (const [afterMs, action] of steps) {
@@ -188,7 +189,9 @@ export function play(props: Props, { scene, a, b, c }: SceneDeed): void {
     },
     // For long enough that what is missing is missed twice.
     odd_details: () => {
-      const fault = (['no_warehouses', 'first_variant', 'told_twice', 'hidden_warehouse'] as const)[c % 4]!;
+      const fault = present(
+        (['no_warehouses', 'first_variant', 'told_twice', 'hidden_warehouse'] as const)[c % 4],
+      );
       const at = target();
       perform([
         [0, () => props.distort(fault, 45_000 + jitter(30_000))],
@@ -202,7 +205,7 @@ export function play(props: Props, { scene, a, b, c }: SceneDeed): void {
       const [, hidden] = variant.cells
         .map(({ warehouseId }) => warehouseId)
         .toSorted((one, other) => Number(one) - Number(other));
-      const at = { variantId: variant.id, warehouseId: hidden! };
+      const at = { variantId: variant.id, warehouseId: present(hidden) };
       perform([
         [0, () => props.distort('hidden_warehouse', 150_000)],
         [100, () => ask([variant.product.id])],

@@ -1,6 +1,7 @@
 /** Time that passes only when the simulation says so: one queue of everything that will happen, in one order. */
 
 /** Whose events these are. When it dies they never happen; while it stands still they wait. */
+import { present } from '../present.ts';
 export interface Life {
   readonly alive: boolean;
   standsStillUntilMs: number;
@@ -103,24 +104,24 @@ export class VirtualTime {
     heap.push(event);
     for (let i = heap.length - 1; i > 0;) {
       const parent = (i - 1) >> 1;
-      if (!isBefore(heap[i]!, heap[parent]!)) return;
-      [heap[i], heap[parent]] = [heap[parent]!, heap[i]!];
+      if (!isBefore(present(heap[i]), present(heap[parent]))) return;
+      [heap[i], heap[parent]] = [present(heap[parent]), present(heap[i])];
       i = parent;
     }
   }
 
   #pop(): void {
     const heap = this.#heap;
-    const last = heap.pop()!;
+    const last = present(heap.pop());
     if (heap.length === 0) return;
     heap[0] = last;
     for (let i = 0; ;) {
       let least = i;
       for (const child of [2 * i + 1, 2 * i + 2]) {
-        if (child < heap.length && isBefore(heap[child]!, heap[least]!)) least = child;
+        if (child < heap.length && isBefore(present(heap[child]), present(heap[least]))) least = child;
       }
       if (least === i) return;
-      [heap[i], heap[least]] = [heap[least]!, heap[i]!];
+      [heap[i], heap[least]] = [present(heap[least]), present(heap[i])];
       i = least;
     }
   }

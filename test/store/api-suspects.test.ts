@@ -2,6 +2,7 @@
 import { expect, test } from 'vitest';
 import type { Db } from '../../src/store/open.ts';
 import { stockRows, variantRows, type StockFilter, type StockKey } from '../../src/store/queries/stock.ts';
+import { present } from '../present.ts';
 import { fillMirror } from './large-mirror.ts';
 import { LATER, suspectMirror } from './suspect-mirror.ts';
 import { T0, values, writerDb } from './mirror-file.ts';
@@ -18,7 +19,7 @@ function allStock(db: Db, limit: number, filter: StockFilter & { warehouseId?: s
     keys.push(...rows.map((row) => `${row.variant_id}/${row.warehouse_id}`));
     if (!hasMore) return keys;
     expect(last).not.toEqual(after);
-    after = last!;
+    after = present(last);
   }
 }
 
@@ -29,7 +30,7 @@ function allVariants(db: Db, limit: number): string[] {
     expect(rows.length).toBeLessThanOrEqual(limit);
     ids.push(...rows.map((row) => row.variant_id));
     if (!hasMore) return ids;
-    after = last!;
+    after = present(last);
   }
 }
 

@@ -29,6 +29,7 @@ import { lookUpPosition, type MirrorPosition } from '../../src/store/mirror-posi
 import { openReader, type Db } from '../../src/store/open.ts';
 import { openWriter } from '../../src/store/open-writer.ts';
 import { nameEpoch } from '../../src/store/own-mirror.ts';
+import { present } from '../present.ts';
 import {
   delivery,
   detail,
@@ -503,11 +504,11 @@ test.each<[string, string, (at: Case) => void]>([
     overwrite(at.log, at.logBackup);
     const second = live(at.path, deliver('103'));
     expect(second.epoch).not.toBe(before.epoch);
-    const [served] = values<number>(openedAt(at.path), 'SELECT max(seq) FROM changes');
+    const served = present(values<number>(openedAt(at.path), 'SELECT max(seq) FROM changes')[0]);
     happen(at);
     const third = live(at.path);
     expect(third.news).toMatchObject([{ type: 'new_epoch', why, epoch: third.epoch }]);
-    expect(third.lastSeq).toBeGreaterThan(served!);
+    expect(third.lastSeq).toBeGreaterThan(served);
     expect(unsuspected(openedAt(at.path))).toEqual([]);
     expect(live(at.path)).toEqual({ ...third, news: [] });
   },
@@ -533,12 +534,11 @@ test('a new epoch is not later than what is on record, whatever the clock says',
   overwrite(log, logBackup);
   const db = openLogForAppending(log);
   takeUpHistory(new EventLog(db), { path: log, databasePath: path, nowMs: T0 - 3_600_000 });
-  const [lastAtMs] = values<number>(
-    db,
-    `SELECT at_ms FROM log WHERE kind <> 'epoch' ORDER BY seq DESC LIMIT 1`,
+  const lastAtMs = present(
+    values<number>(db, `SELECT at_ms FROM log WHERE kind <> 'epoch' ORDER BY seq DESC LIMIT 1`)[0],
   );
   expect(values<number>(db, `SELECT at_ms FROM log WHERE kind = 'epoch'`)[0]).toBeGreaterThanOrEqual(
-    lastAtMs!,
+    lastAtMs,
   );
   db.close();
   live(path);
@@ -576,7 +576,7 @@ test('a mark that can be neither read nor written stops nothing, also not when h
   rmSync(`${path}.mark`);
   mkdirSync(`${path}.mark`);
   const messages = ({ news }: Life): string[] =>
-    news.map((one) => (one.type === 'new_epoch' ? one.type : one.message.split(':')[0]!));
+    news.map((one) => (one.type === 'new_epoch' ? one.type : present(one.message.split(':')[0])));
   const unusable = [
     'the high-water mark beside the database cannot be read',
     'the high-water mark beside the database cannot be written',

@@ -6,6 +6,7 @@ import { encodeEntry } from '../../src/store/event-log/entries.ts';
 import { encodeEpoch } from '../../src/store/event-log/encode-epoch.ts';
 import { EventLog, type LogInput } from '../../src/store/event-log/event-log.ts';
 import { openLogForAppending } from '../../src/store/event-log/open-log.ts';
+import { present } from '../present.ts';
 import { delivery, detail, item, newPath, readEntry, rows, T0, values } from './mirror-file.ts';
 
 function openLog(path = newPath()) {
@@ -135,8 +136,8 @@ test('a detail is left out only where the last one logged for the product is the
   const { db, log } = openLog();
   const isWhole = (...inputs: readonly LogInput[]): boolean[] =>
     log.append(inputs).map(({ seq }) => {
-      const [payload] = values<Buffer>(db, 'SELECT payload FROM log WHERE seq = ?', seq);
-      const { detail: kept } = JSON.parse(payload!.toString()) as {
+      const payload = present(values<Buffer>(db, 'SELECT payload FROM log WHERE seq = ?', seq)[0]);
+      const { detail: kept } = JSON.parse(payload.toString()) as {
         detail: { json?: string; hash?: string };
       };
       return kept.json !== undefined && kept.hash === undefined;
@@ -165,8 +166,8 @@ test('what a rolled back batch had logged is not left out after it', () => {
   expect(() => log.append([read('10', 5)])).toThrow('disk I/O error');
   failing.mockRestore();
   log.append([read('10', 5)]);
-  const [payload] = values<Buffer>(db, 'SELECT payload FROM log');
-  expect(payload!.toString()).toContain('Product 10');
+  const payload = present(values<Buffer>(db, 'SELECT payload FROM log')[0]);
+  expect(payload.toString()).toContain('Product 10');
 });
 
 test('an epoch begins above what was given out, and knows what it followed', () => {

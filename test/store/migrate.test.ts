@@ -6,6 +6,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { EARLIEST_MS } from '../../src/core/limits.ts';
 import { readMigrationFiles } from '../../src/store/drizzle.ts';
 import { knownSchemaVersion, migrate, readMigration } from '../../src/store/migrate.ts';
+import { present } from '../present.ts';
 import { run } from './child.ts';
 import { delivery, DirectWriter, item, newPath, T0, values, writerDb } from './mirror-file.ts';
 
@@ -66,7 +67,7 @@ test('on a disk with room for half of it the cause is told, and nothing is left'
 });
 
 test('what was pruned before it was noted is known by what is left', () => {
-  const note = readMigration('0003_pruned_changes').statements[1]!;
+  const note = present(readMigration('0003_pruned_changes').statements[1]);
   const writer = new DirectWriter();
   const { db } = writer;
   const known = (): unknown => {
@@ -81,7 +82,7 @@ test('what was pruned before it was noted is known by what is left', () => {
   }
   expect(known()).toBe(0);
   writer.prune(T0 + 2);
-  expect(known()).toBe(values<number>(db, 'SELECT min(seq) FROM changes')[0]! - 1);
+  expect(known()).toBe(present(values<number>(db, 'SELECT min(seq) FROM changes')[0]) - 1);
   writer.prune(T0 + 1_000);
   expect(known()).toBe(values(db, 'SELECT last_seq FROM mirror_status')[0]);
 });
@@ -116,5 +117,5 @@ test("the migrations are read and noted as drizzle's own migrator does it", () =
     .prepare('SELECT hash, created_at AS folderMillis FROM __drizzle_migrations ORDER BY created_at')
     .all();
   expect(noted).toEqual(files.map(({ hash, folderMillis }) => ({ hash, folderMillis })));
-  expect(readMigration('0003_pruned_changes').statements).toEqual(files[3]!.sql);
+  expect(readMigration('0003_pruned_changes').statements).toEqual(present(files[3]).sql);
 });

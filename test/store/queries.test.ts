@@ -4,6 +4,7 @@ import { getTableColumns } from '../../src/store/drizzle.ts';
 import { queries } from '../../src/store/queries/index.ts';
 import type { ReadPlace } from '../../src/store/queries/runs.ts';
 import { runs } from '../../src/store/schema.ts';
+import { present } from '../present.ts';
 import { delivery, detail, DirectWriter, item, T0 } from './mirror-file.ts';
 
 const one = (id: string, qty = 1) => [{ id, levels: { 1: qty } }];
@@ -28,7 +29,7 @@ test('the clock brings lookups in the order they fall due, and postponed orders'
     detail('11', [{ id: '110', levels: null, total: 1, more: { product_bundle_id: '1' } }]),
     T0,
   );
-  writer.read('10', detail('10', [{ ...one('100', 5)[0]!, more: { bundled_by_count: 1 } }]), T0);
+  writer.read('10', detail('10', [{ ...present(one('100', 5)[0]), more: { bundled_by_count: 1 } }]), T0);
   writer.deliver(delivery('c', item({ update_time: T0 + 20_000 })), T0 + 20_000);
   expect(chores(T0 + 21_000).bundles).toBe(false);
   expect(chores(T0 + 10 * 60_000 + 20_000).bundles).toBe(true);
@@ -110,7 +111,7 @@ test('runs by state, by id, and the latest', () => {
   const columns = Object.keys(getTableColumns(runs)).map((name) =>
     name.replace('productIdsJson', 'productIds'),
   );
-  expect(Object.keys(queries.runById(writer.db, { id: second })!).sort()).toEqual(columns.sort());
+  expect(Object.keys(present(queries.runById(writer.db, { id: second }))).sort()).toEqual(columns.sort());
   writer.endRun(first, { atMs: T0 + 9, error: 'why' });
   expect(queries.runningCatalogueRun(writer.db)).toBe(null);
   expect(queries.latestRuns(writer.db, { limit: 5 })).toMatchObject([

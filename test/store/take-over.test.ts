@@ -9,6 +9,7 @@ import type { StoreNews } from '../../src/store/upkeep.ts';
 import { FOLDED } from '../../src/store/folded.ts';
 import { knownSchemaVersion } from '../../src/store/migrate.ts';
 import type { Db } from '../../src/store/open.ts';
+import { present } from '../present.ts';
 import { eventually } from '../process/wait.ts';
 import { run } from './child.ts';
 import { formerMirror } from './former-mirror.ts';
@@ -120,7 +121,7 @@ test('every entry, request, run and number is kept, and the mirror made anew of 
   const again = applyAgain(taken, writerDb());
   expect(dump(again)).toBe(dump(taken));
   expect(values(again, 'SELECT count(*) FROM changes')[0]).toBeGreaterThan(
-    values<number>(writer.db, 'SELECT count(*) FROM changes')[0]! - 1,
+    present(values<number>(writer.db, 'SELECT count(*) FROM changes')[0]) - 1,
   );
 });
 
@@ -198,7 +199,7 @@ test('an older copy of the former database heals from the event log that was tak
 
 test('one that is older than its high-water mark begins a new epoch', async () => {
   const { path, was } = former();
-  const position = { epoch: String(was.status[0]!['epoch']), changeSeq: 10_000, logSeq: 5_000 };
+  const position = { epoch: String(present(was.status[0])['epoch']), changeSeq: 10_000, logSeq: 5_000 };
   const file = { inode: '1', bornAtMs: 1 };
   writeFileSync(`${path}.mark`, JSON.stringify({ version: 1, ...position, file }));
   const news: StoreNews[] = [];

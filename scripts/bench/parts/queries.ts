@@ -5,6 +5,7 @@ import { openBoth } from '../../shared/direct-writer.ts';
 import { queries, type QueryArgs, type QueryName } from '../../../src/store/queries/index.ts';
 import { CORRECTION_CAUSES } from '../../../src/store/queries/correction-causes.ts';
 import { DRIFT_REASONS } from '../../../src/store/queries/changes.ts';
+import { present } from '../../../test/present.ts';
 import { Writer } from '../../shared/direct-writer.ts';
 import type { Bench, Part } from '../bench.ts';
 import { prepareDeliveries } from '../deliveries.ts';
@@ -288,7 +289,7 @@ function timed(db: Db, asked: readonly Question[]): Answered[] {
 }
 
 function row(who: string, state: string, cells: number, answered: readonly Answered[]): Row {
-  const { name, tookMs } = answered[0]!;
+  const { name, tookMs } = present(answered[0]);
   return {
     part: 'h',
     what: `slowest question of ${who}, ${cells / 1_000_000} M levels, ${state}`,

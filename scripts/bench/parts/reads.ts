@@ -1,5 +1,6 @@
 /** (d) Products read and merged per second, against a bare loop of the same requests. */
 import { join } from 'node:path';
+import { present } from '../../../test/present.ts';
 import type { Bench, Part } from '../bench.ts';
 import type { Child } from '../child.ts';
 import { median } from '../distribution.ts';
@@ -35,7 +36,7 @@ async function run({ quick, folder, say }: Bench): Promise<Row[]> {
     const rows: Row[] = [];
     for (const latencyMs of LATENCIES_MS) {
       await upstream.ask('serve', { products, latencyMs });
-      const rounds = quick ? 1 : ROUNDS[latencyMs]!;
+      const rounds = quick ? 1 : present(ROUNDS[latencyMs]);
       const found: { readonly bare: number; readonly merged: number; readonly cpuUs: number }[] = [];
       for (let round = 1; round <= rounds; round += 1) {
         say(`${latencyMs} ms of latency, round ${round} of ${rounds}`);

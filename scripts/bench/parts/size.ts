@@ -1,4 +1,5 @@
 /** (c) What a delivery costs when much is in the database already. */
+import { present } from '../../../test/present.ts';
 import type { Bench, Part } from '../bench.ts';
 import type { Child, Listening } from '../child.ts';
 import { median } from '../distribution.ts';
@@ -51,13 +52,13 @@ async function run(bench: Bench): Promise<Row[]> {
     const starts = await Promise.allSettled(sizes.map((cells) => start(bench, cells)));
     for (const one of starts) if (one.status === 'fulfilled') started.push(one.value);
     for (const one of starts) if (one.status === 'rejected') throw one.reason;
-    const filled = footprintOf(started[0]!.path);
+    const filled = footprintOf(present(started[0]).path);
     for (const sized of started) await measure(sized, perRound, FEW_CONNECTIONS);
     for (let round = 1; round <= rounds; round += 1) {
       say(`round ${round} of ${rounds}`);
       for (const sized of started) sized.rounds.push(await measure(sized, perRound, CONNECTIONS));
     }
-    return [...costRows(started, perRound), ...fileRows(filled, footprintOf(started[0]!.path))];
+    return [...costRows(started, perRound), ...fileRows(filled, footprintOf(present(started[0]).path))];
   } finally {
     await Promise.all(started.flatMap(({ mirror, upstream }) => [mirror.end(), upstream.end()]));
   }
@@ -107,7 +108,7 @@ async function measure(
 
 function costRows([small, ...others]: readonly Sized[], perRound: number): Row[] {
   return others.flatMap(({ cells, rounds }, i) => {
-    const refused = [...small!.rounds, ...rounds].reduce((sum, round) => sum + round.refused, 0);
+    const refused = [...present(small).rounds, ...rounds].reduce((sum, round) => sum + round.refused, 0);
     const row = (
       what: string,
       unit: string,
@@ -115,13 +116,13 @@ function costRows([small, ...others]: readonly Sized[], perRound: number): Row[]
       atMostTimes: number | null,
     ): Row => {
       const ours = median(rounds.map(figure));
-      const against = median(small!.rounds.map(figure));
-      const ratio = median(rounds.map((round, k) => figure(round) / figure(small!.rounds[k]!)));
+      const against = median(present(small).rounds.map(figure));
+      const ratio = median(rounds.map((round, k) => figure(round) / figure(present(small?.rounds[k]))));
       return {
         part: 'c',
         what: `${what} of a delivery, ${short(cells)} levels`,
         ours: beside(refused, `${ours.toFixed(0)} ${unit}`),
-        against: `${against.toFixed(0)} ${unit} with ${short(small!.cells)}`,
+        against: `${against.toFixed(0)} ${unit} with ${short(present(small).cells)}`,
         ratio,
         target:
           atMostTimes !== null && i === others.length - 1

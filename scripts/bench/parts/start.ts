@@ -2,6 +2,7 @@
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { signBody } from '../../../src/service/signature.ts';
+import { present } from '../../../test/present.ts';
 import type { Bench, Part } from '../bench.ts';
 import { prepareDeliveries } from '../deliveries.ts';
 import { median } from '../distribution.ts';
@@ -99,8 +100,8 @@ function deliveryBody(): Uint8Array<ArrayBuffer> {
     everyMs: 0,
     apart: 0,
   };
-  const [delivery] = prepareDeliveries(new FilledCells(10_000), recipe, seeded(serial));
-  return Uint8Array.from(delivery!.body);
+  const delivery = present(prepareDeliveries(new FilledCells(10_000), recipe, seeded(serial))[0]);
+  return Uint8Array.from(delivery.body);
 }
 
 export const start: Part = { id: 'g', title: 'time from start to the first answer', run, pace: 'tolerant' };

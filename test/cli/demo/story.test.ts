@@ -3,6 +3,7 @@ import { beforeEach, expect, test } from 'vitest';
 import { CORRECTED, PROVED, Story } from '../../../src/cli/demo/story.ts';
 import type { DeliveryRecord } from '../../../src/sandbox/deliveries.ts';
 import type { Sandbox } from '../../../src/sandbox/sandbox.ts';
+import { present } from '../../present.ts';
 import { startService } from '../harness.ts';
 
 let sandbox: Sandbox;
@@ -27,7 +28,7 @@ beforeEach(async () => {
 
 /** A webhook of one change, made at this time, with this fate. */
 function settle(fate: Partial<DeliveryRecord>, requestTimeMs = 1_000): void {
-  const items = [{ id: sandbox.truth.variants[0]!.id, old: 5, new: 8 }];
+  const items = [{ id: present(sandbox.truth.variants[0]).id, old: 5, new: 8 }];
   const delivery = { requestTimeMs, items } as unknown as DeliveryRecord['delivery'];
   const answered = { createdAtMs: 0, sentAtMs: 0, ms: 1, outcome: 'answered', status: 204 } as const;
   listener({ delivery, duplicate: false, ...answered, ...fate });
@@ -42,7 +43,7 @@ test('each fate of a webhook is told by the product’s name, and counted', () =
   settle({ status: 503 });
   settle({ duplicate: true });
   settle({}, 800);
-  const change = `${sandbox.truth.variants[0]!.product.name}: 5 → 8`;
+  const change = `${present(sandbox.truth.variants[0]).product.name}: 5 → 8`;
   expect(told).toEqual([
     `lost       ${change}, never arrives`,
     `missed     ${change}, the mirror does not answer`,
@@ -54,7 +55,7 @@ test('each fate of a webhook is told by the product’s name, and counted', () =
 });
 
 test('what the mirror logs is told in plain words, and counted', () => {
-  const { id, product } = sandbox.truth.variants[0]!;
+  const { id, product } = present(sandbox.truth.variants[0]);
   const gap = { variantId: id, fromQty: 9, toQty: 7 };
   story.log({ level: 'debug', msg: 'gap_opened', gap });
   story.log({ level: 'debug', msg: 'gap_closed', gap });
@@ -74,7 +75,7 @@ test('what the mirror logs is told in plain words, and counted', () => {
 });
 
 test('more lines a second than a person can read are counted, not told', () => {
-  const { id } = sandbox.truth.variants[0]!;
+  const { id } = present(sandbox.truth.variants[0]);
   for (let count = 0; count < 40; count += 1) story.log({ level: 'info', msg: PROVED, variantId: id });
   expect(story.tally.lossesProved).toBe(40);
   // Sixteen, should the second end meanwhile.

@@ -26,6 +26,7 @@ import { eventLogPath, openLogForAppending } from '../../../src/store/event-log/
 import { lockDatabase, type DatabaseLock } from '../../../src/store/lock.ts';
 import { openReader } from '../../../src/store/open.ts';
 import { openWriter } from '../../../src/store/open-writer.ts';
+import { present } from '../../present.ts';
 import { delivery, item } from '../../store/mirror-file.ts';
 import {
   databaseOf,
@@ -217,10 +218,9 @@ describe('the database', () => {
     const home = await stopped();
     const path = databaseOf(home);
     const db = openReader(path);
-    const page = db
-      .prepare<[], number>("SELECT rootpage FROM sqlite_master WHERE name = 'changes'")
-      .pluck()
-      .get()!;
+    const page = present(
+      db.prepare<[], number>("SELECT rootpage FROM sqlite_master WHERE name = 'changes'").pluck().get(),
+    );
     db.close();
     const file = openSync(path, 'r+');
     writeSync(file, Buffer.alloc(4_096, 0x5a), 0, 4_096, (page - 1) * 4_096);

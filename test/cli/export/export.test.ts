@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { openReader, type Db } from '../../../src/store/open.ts';
 import { openWriter } from '../../../src/store/open-writer.ts';
+import { present } from '../../present.ts';
 import {
   CLI,
   databaseOf,
@@ -96,7 +97,7 @@ describe('csv', () => {
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     const rows = db.prepare<[], object>('SELECT * FROM mirror_stock ORDER BY change_seq').all();
     const [header, ...lines] = parseCsv(stdout);
-    expect(header).toEqual(Object.keys(rows[0]!));
+    expect(header).toEqual(Object.keys(present(rows[0])));
     expect(lines).toEqual(fieldsOf(rows));
     expect(rows).toHaveLength(AWKWARD.length);
   });
@@ -106,7 +107,7 @@ describe('csv', () => {
     expect(code).toBe(0);
     expect(stdout.startsWith('\uFEFFvariant_id,')).toBe(true);
     const [header, ...lines] = parseCsv(stdout.slice(1));
-    const at = (name: string) => lines.map((line) => line[header!.indexOf(name)]);
+    const at = (name: string) => lines.map((line) => line[present(header).indexOf(name)]);
     expect(at('sku').slice(4, 8)).toEqual(["'=1+1", "'+66", "'-A1", "'@x"]);
     expect(at('available_qty').slice(1, 4)).toEqual(['-1', '-2', '-3']);
   });

@@ -4,6 +4,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { openWriter } from '../../../src/store/open-writer.ts';
+import { present } from '../../present.ts';
 import { plainVariants } from '../../process/harness.ts';
 import {
   databaseOf,
@@ -52,29 +53,29 @@ describe.concurrent('verify', () => {
     expect(equal.stdout).toMatch(/^equal: 30 products, \d+ totals and \d+ stock levels compared\n$/);
 
     const [moved, gone] = plainVariants(sandbox, 2);
-    sandbox.operations.add({ ...moved!, by: 7 });
-    sandbox.operations.deleteProduct(gone!.productId);
+    sandbox.operations.add({ ...moved, by: 7 });
+    sandbox.operations.deleteProduct(gone.productId);
     const { product: created } = sandbox.operations.createProduct();
     const { code, stdout } = await run(home, 'verify', '--json');
     expect(code).toBe(1);
     const verdict = verdictOf(stdout);
     expect(verdict).toMatchObject({ equal: false, products: 31, undecided: [], unread: [] });
     expect(verdict.drift).toHaveLength(4);
-    const level = verdict.drift.find(({ what }) => what === 'level')!;
+    const level = present(verdict.drift.find(({ what }) => what === 'level'));
     expect(level).toMatchObject({
-      product_id: moved!.productId,
-      variant_id: moved!.variantId,
-      warehouse_id: moved!.warehouseId,
+      product_id: moved.productId,
+      variant_id: moved.variantId,
+      warehouse_id: moved.warehouseId,
       service: Number(level['mirror']) + 7,
       only_in: null,
       suspect: false,
     });
     expect(Date.now() - Number(level['as_of'])).toBeLessThan(120_000);
     expect(verdict.drift).toContainEqual(
-      expect.objectContaining({ what: 'total', variant_id: moved!.variantId }),
+      expect.objectContaining({ what: 'total', variant_id: moved.variantId }),
     );
     expect(verdict.drift).toContainEqual(
-      expect.objectContaining({ what: 'product', product_id: gone!.productId, only_in: 'mirror' }),
+      expect.objectContaining({ what: 'product', product_id: gone.productId, only_in: 'mirror' }),
     );
     expect(verdict.drift).toContainEqual(
       expect.objectContaining({ what: 'product', product_id: created.id, only_in: 'service' }),
@@ -91,20 +92,20 @@ describe.concurrent('verify', () => {
       const home = await homeOf(sandbox);
       expect((await run(home, 'resync')).code).toBe(0);
       const [moved] = plainVariants(sandbox, 1);
-      sandbox.operations.add({ ...moved!, by: 7 });
-      const one = await run(home, 'verify', '--product', moved!.productId);
+      sandbox.operations.add({ ...moved, by: 7 });
+      const one = await run(home, 'verify', '--product', moved.productId);
       expect(one.code).toBe(1);
       expect(one.stdout).toMatch(
         new RegExp(
-          `^differs {2}level ${moved!.variantId}/${moved!.warehouseId} .*of product ${moved!.productId}: the mirror has ` +
+          `^differs {2}level ${moved.variantId}/${moved.warehouseId} .*of product ${moved.productId}: the mirror has ` +
             String.raw`-?\d+, the store -?\d+; not suspect, as of \d+ s ago, verified \d+ s ago$`,
           'm',
         ),
       );
-      expect(one.stdout).toContain(`to read them again: stock-mirror resync --product ${moved!.productId}\n`);
-      expect((await run(home, 'resync', '--product', moved!.productId)).code).toBe(0);
-      expect((await run(home, 'verify', '--product', moved!.productId)).code).toBe(0);
-      const unknown = await run(home, 'verify', '--product', moved!.productId, '999');
+      expect(one.stdout).toContain(`to read them again: stock-mirror resync --product ${moved.productId}\n`);
+      expect((await run(home, 'resync', '--product', moved.productId)).code).toBe(0);
+      expect((await run(home, 'verify', '--product', moved.productId)).code).toBe(0);
+      const unknown = await run(home, 'verify', '--product', moved.productId, '999');
       expect(unknown.code).toBe(1);
       expect(unknown.stdout).toContain('unread   product 999: neither the store nor the mirror has it\n');
     },
@@ -153,12 +154,12 @@ describe.concurrent('verify', () => {
     await untilQuiet(home);
     const [cell] = plainVariants(sandbox, 1);
     sandbox.network.loseNext(1);
-    sandbox.operations.add({ ...cell!, by: 3 });
+    sandbox.operations.add({ ...cell, by: 3 });
     const { code, stdout } = await run(home, 'verify', '--json');
     expect(code).toBe(1);
     expect(verdictOf(stdout).drift.map(({ what, variant_id: variantId }) => ({ what, variantId }))).toEqual([
-      { what: 'total', variantId: cell!.variantId },
-      { what: 'level', variantId: cell!.variantId },
+      { what: 'total', variantId: cell.variantId },
+      { what: 'level', variantId: cell.variantId },
     ]);
   });
 
@@ -177,7 +178,7 @@ describe.concurrent('verify', () => {
     const sandbox = await startService({ products: 5 });
     const home = await homeOf(sandbox);
     expect((await run(home, 'resync')).code).toBe(0);
-    const refused = sandbox.truth.products[0]!.id;
+    const refused = present(sandbox.truth.products[0]).id;
     sandbox.reads.intercept = (_, body) =>
       Promise.resolve(
         body['product_id'] === refused

@@ -1,4 +1,5 @@
 import { expect } from 'vitest';
+import { present } from '../../present.ts';
 import { recipient } from '../../sandbox/shop.ts';
 import type { Json } from '../../sandbox/harness.ts';
 import { clientRule, rule } from '../contract.ts';
@@ -47,7 +48,7 @@ export const cases: ContractCase[] = [
     ['note', 'ฝากไว้หน้าบ้าน'],
     ['legal_entity_id', '0105536000315'],
     ['branch_number', '00001'],
-  ].flatMap(([field, text]) => textField(field!, text!)),
+  ].flatMap(([field, text]) => textField(present(field), present(text))),
   ...fieldRule('address.field.postal_code', 'a number of five digits, not a text', {
     path: CREATE,
     taken: [kept({ postal_code: 10_500 }), [to({ postal_code: undefined })]],
@@ -106,7 +107,7 @@ export const cases: ContractCase[] = [
       await add(context, 'later, primary too', true);
       const all = await rows(context);
       expect(all.map((row) => row.is_primary)).toEqual([true, true, false, false]);
-      expect((await context.order())['sender_address']).toMatchObject({ id: all[0]!.id });
+      expect((await context.order())['sender_address']).toMatchObject({ id: present(all[0]).id });
     },
   ),
 
@@ -212,17 +213,17 @@ export const cases: ContractCase[] = [
     expect(await ids()).toEqual([oldest, primary, newest, later.id, laterPrimary.id]);
   }),
   rule('address-list.default-sender', 'the first of the first page', async (context) => {
-    const [first] = await rows(context, { limit: 1 });
-    const { is_primary: _, ...address } = first!;
+    const first = present((await rows(context, { limit: 1 }))[0]);
+    const { is_primary: _, ...address } = first;
     expect((await context.order())['sender_address']).toEqual(address);
   }),
   clientRule('address-list.default-sender', 'the first of the first page', async ({ client }) => {
     const mine = client();
-    const [first] = (await mine.listAddresses({ limit: 1 })).page.addresses;
+    const first = present((await mine.listAddresses({ limit: 1 })).page.addresses[0]);
     const { order } = await mine.createOrder({
       ...{ shipping_type: 'flash', products: [{ sku: 'LAMP-1', qty: 1 }], recipient_address: recipient },
     });
-    expect(order['sender_address']).toMatchObject({ id: first!.id });
+    expect(order['sender_address']).toMatchObject({ id: first.id });
   }),
   rule('address-list.own', 'a customer’s address is not listed', async (context) => {
     const before = await rows(context);
@@ -234,10 +235,10 @@ export const cases: ContractCase[] = [
   rule('address-list.stable-ids', 'whatever is edited', async (context) => {
     const ids = async () => (await rows(context)).map(({ id, name }) => `${name} ${id}`).sort();
     const before = await ids();
-    const [primary] = await rows(context);
+    const primary = present((await rows(context))[0]);
     await context.steer('/operations', {
       operation: 'set_primary',
-      address_id: primary!.id,
+      address_id: primary.id,
       is_primary: false,
     });
     await context.order();

@@ -1,4 +1,5 @@
 import { expect } from 'vitest';
+import { present } from '../../present.ts';
 import { recipient } from '../../sandbox/shop.ts';
 import type { Json } from '../../sandbox/harness.ts';
 import { clientRule, rule } from '../contract.ts';
@@ -349,7 +350,7 @@ export const cases: ContractCase[] = [
       const { id } = lamp.product;
       expectRefused(await raw.post(`${PRODUCT}?product_id=${id}`, {}), 'product_id');
       expectRefused(await raw.post(`${DETAIL}?order_id=5`, {}), 'order_id');
-      const other = sandbox.truth.products[0]!.id;
+      const other = present(sandbox.truth.products[0]).id;
       const answer = await raw.post(`${PRODUCT}?product_id=${other}`, { product_id: id });
       expect(answer.body['product']).toMatchObject({ id });
     },

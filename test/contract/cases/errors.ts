@@ -1,5 +1,6 @@
 import { expect } from 'vitest';
 import { sellable } from '../../../src/sandbox/model.ts';
+import { present } from '../../present.ts';
 import { failureOf } from '../../service/connection.ts';
 import { lamp as newLamp, recipient } from '../../sandbox/shop.ts';
 import type { Json } from '../../sandbox/harness.ts';
@@ -161,7 +162,7 @@ export const cases: ContractCase[] = [
     seen.push(await raw.token());
     for (const answer of seen) {
       expect(errorOf(answer)).toEqual([401, 'invalid_client']);
-      expect(answer.body).toEqual(seen[0]!.body);
+      expect(answer.body).toEqual(present(seen[0]).body);
     }
   }),
   rule('errors.401.invalid_token', 'missing, malformed, expired', async ({ raw, sandbox }) => {
@@ -235,7 +236,7 @@ export const cases: ContractCase[] = [
     expect((await raw.post(CREATE, body())).status).toBe(200);
   }),
   rule('errors.rule.1', 'word for word', async ({ raw, body, sandbox }) => {
-    const pulled = sandbox.truth.variants.find((each) => each.pulledFromVariantId !== null)!;
+    const pulled = present(sandbox.truth.variants.find((each) => each.pulledFromVariantId !== null));
     const refusedWith = async (fields: Json) => {
       const answer = await raw.post(CREATE, body(fields));
       expect(errorOf(answer)).toEqual([400, 'invalid_request']);
@@ -250,7 +251,7 @@ export const cases: ContractCase[] = [
     );
     // The seller's own variant exists, in the seller's store.
     const line = (id: string): Json => ({ products: [{ product_variant_id: id, qty: 1 }] });
-    expect(await refusedWith(line(pulled.pulledFromVariantId!))).toBe(await refusedWith(line('5')));
+    expect(await refusedWith(line(present(pulled.pulledFromVariantId)))).toBe(await refusedWith(line('5')));
     newLamp(sandbox, { sku: 'GONE-1' }).deleted = true;
     const unknown = (await refusedWith(sku('NEVER-1'))) as string;
     expect(await refusedWith(sku('GONE-1'))).toBe(unknown.replace('NEVER-1', 'GONE-1'));

@@ -2,6 +2,7 @@ import { expect } from 'vitest';
 import { shippingTypes } from '../../../src/client.ts';
 import { sellable } from '../../../src/sandbox/model.ts';
 import type { Variant } from '../../../src/sandbox/model.ts';
+import { present } from '../../present.ts';
 import { failureOf } from '../../service/connection.ts';
 import { lamp as newLamp, recipient } from '../../sandbox/shop.ts';
 import type { Json } from '../../sandbox/harness.ts';
@@ -349,8 +350,11 @@ export const cases: ContractCase[] = [
     path: CREATE,
     taken: [
       [
-        ({ sandbox }) => ({ recipient_address: null, recipient_address_id: sandbox.addresses.own()[1]!.id }),
-        ({ sandbox }) => shown({ recipient_address: { id: sandbox.addresses.own()[1]!.id } }),
+        ({ sandbox }) => ({
+          recipient_address: null,
+          recipient_address_id: present(sandbox.addresses.own()[1]).id,
+        }),
+        ({ sandbox }) => shown({ recipient_address: { id: present(sandbox.addresses.own()[1]).id } }),
       ],
     ],
     refused: [[{ recipient_address: null, recipient_address_id: '5' }, 'no such address for this store']],
@@ -400,8 +404,8 @@ export const cases: ContractCase[] = [
     path: CREATE,
     taken: [
       [
-        ({ sandbox }) => ({ sender_address_id: sandbox.addresses.own()[2]!.id }),
-        ({ sandbox }) => shown({ sender_address: { id: sandbox.addresses.own()[2]!.id } }),
+        ({ sandbox }) => ({ sender_address_id: present(sandbox.addresses.own()[2]).id }),
+        ({ sandbox }) => shown({ sender_address: { id: present(sandbox.addresses.own()[2]).id } }),
       ],
     ],
     refused: [
@@ -494,7 +498,10 @@ export const cases: ContractCase[] = [
   ...fieldRule(['order-create.rule.3', 'order-create.field.recipient_address'], 'both, and neither', {
     path: CREATE,
     refused: [
-      [({ sandbox }) => ({ recipient_address_id: sandbox.addresses.own()[0]!.id }), 'recipient_address'],
+      [
+        ({ sandbox }) => ({ recipient_address_id: present(sandbox.addresses.own()[0]).id }),
+        'recipient_address',
+      ],
       [{ recipient_address: undefined }, 'recipient_address'],
       [{ recipient_address: null }, 'recipient_address'],
     ],
@@ -619,12 +626,14 @@ export const cases: ContractCase[] = [
       { external_order_id: 'nothing' },
       { external_order_id: 'B-1' },
       // Another store's, whose ids exist all the same.
-      { order_id: context.sandbox.truth.products.find(({ parentId }) => parentId !== null)!.parentId },
+      {
+        order_id: present(context.sandbox.truth.products.find(({ parentId }) => parentId !== null)).parentId,
+      },
     ];
     const answers = await Promise.all(misses.map((miss) => raw.post(DETAIL, miss)));
     for (const answer of answers) {
       expect(errorOf(answer)).toEqual([404, 'not_found']);
-      expect(answer.body).toEqual(answers[0]!.body);
+      expect(answer.body).toEqual(present(answers[0]).body);
     }
   }),
   clientRule(

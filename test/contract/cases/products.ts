@@ -2,6 +2,7 @@ import { expect } from 'vitest';
 import { shippingTypes } from '../../../src/client.ts';
 import { sellable } from '../../../src/sandbox/model.ts';
 import type { Kind, Product } from '../../../src/sandbox/model.ts';
+import { present } from '../../present.ts';
 import { cellOf, variantOf } from '../../sandbox/harness.ts';
 import type { Json } from '../../sandbox/harness.ts';
 import { lamp as newLamp } from '../../sandbox/shop.ts';
@@ -103,7 +104,7 @@ function bundle({ sandbox, lamp }: Context) {
       { variantId: bulb.id, qty: 3 },
     ],
   });
-  return { product, bulb, variant: product.variants[0]! };
+  return { product, bulb, variant: present(product.variants[0]) };
 }
 function assembled({ sandbox, lamp }: Context) {
   const bulb = newLamp(sandbox, { sku: 'BULB-1' });
@@ -114,7 +115,7 @@ function assembled({ sandbox, lamp }: Context) {
       { variantId: bulb.id, qty: 3 },
     ],
   });
-  return { product, bulb, variant: product.variants[0]! };
+  return { product, bulb, variant: present(product.variants[0]) };
 }
 
 export const cases: ContractCase[] = [
@@ -157,7 +158,7 @@ export const cases: ContractCase[] = [
       for (const name of fieldNames(sent)) names.add(name);
     }
     for (const id of DETAIL_FIELDS) {
-      const field = id.split('.').at(-1)!;
+      const field = present(id.split('.').at(-1));
       expect(names).toContain(field === 'times' ? 'create_time' : field);
     }
   }),
@@ -336,7 +337,7 @@ export const cases: ContractCase[] = [
 
   rule('variant.field.product_variant_id', 'what an order takes', async (context) => {
     const { variants } = await detail(context, context.lamp.product.id);
-    const id = variants[0]!['product_variant_id'];
+    const id = present(variants[0])['product_variant_id'];
     expect(id).toMatch(ID);
     const made = await context.order({ products: [{ product_variant_id: id, qty: 1 }] });
     expect(made['products']).toMatchObject([{ product_variant_id: id }]);
@@ -376,10 +377,10 @@ export const cases: ContractCase[] = [
   rule('variant.field.sku', 'absent, its own, and shared', async (context) => {
     const none = newLamp(context.sandbox, { sku: null });
     const [first, second] = [1, 2].map(() => newLamp(context.sandbox, { sku: 'OLD-9' }));
-    const shown = async ({ id }: Product) => (await detail(context, id)).variants[0]!;
+    const shown = async ({ id }: Product) => present((await detail(context, id)).variants[0]);
     expect(await shown(none.product)).not.toHaveProperty('sku');
-    expect(await shown(first!.product)).toMatchObject({ sku: 'OLD-9' });
-    expect(await shown(second!.product)).toMatchObject({ sku: 'OLD-9' });
+    expect(await shown(present(first).product)).toMatchObject({ sku: 'OLD-9' });
+    expect(await shown(present(second).product)).toMatchObject({ sku: 'OLD-9' });
   }),
   rule('variant.field.upc', 'absent, or shared', async (context) => {
     const [first, second] = [newLamp(context.sandbox), newLamp(context.sandbox)];
@@ -470,7 +471,7 @@ export const cases: ContractCase[] = [
       }
     }
     const { variants } = await detail(context, context.lamp.product.id);
-    expect(variants[0]!['prices']).toMatchObject([{ price: '250.00' }]);
+    expect(present(variants[0])['prices']).toMatchObject([{ price: '250.00' }]);
   }),
   rule('variant.field.cost', 'of some', async (context) => {
     const { present, absent } = await inVariants(context, 'cost');
@@ -491,10 +492,10 @@ export const cases: ContractCase[] = [
         ({ variants }) => variants,
       ) as (Json & Record<string, number>)[];
       for (const shown of all) {
-        expect(shown['available_qty']).toBe(shown['on_hand']! - shown['reserved_qty']!);
+        expect(shown['available_qty']).toBe(present(shown['on_hand']) - present(shown['reserved_qty']));
         const levels = shown['warehouses'] as unknown as Record<string, number>[];
         for (const field of ['available_qty', 'on_hand', 'reserved_qty']) {
-          expect(shown[field]).toBe(levels.reduce((sum, level) => sum + level[field]!, 0));
+          expect(shown[field]).toBe(levels.reduce((sum, level) => sum + present(level[field]), 0));
         }
       }
       const mine = all.find((shown) => shown['product_variant_id'] === (variant.id as unknown));
@@ -510,7 +511,7 @@ export const cases: ContractCase[] = [
       (await detail(context, variant.product.id)).variants.find(
         (each) => each['product_variant_id'] === variant.id,
       );
-    const before = (await shown())!['available_qty'] as number;
+    const before = present(await shown())['available_qty'] as number;
     context.sandbox.operations.add({ ...cellOf(variant), by: 7 });
     expect(await shown()).toMatchObject({ available_qty: before + 7 });
   }),
@@ -618,11 +619,12 @@ export const cases: ContractCase[] = [
       for (const [sortBy, key] of Object.entries(keys)) {
         const sorted = async (order: string) => {
           const found = await ids(context, { sort_by: sortBy, sort_order: order, limit: 100 });
-          return found.map((id) => key(truth.product(id)!));
+          return found.map((id) => key(present(truth.product(id))));
         };
         const rising = await sorted('asc');
         expect(rising).toHaveLength(21);
-        for (let n = 1; n < rising.length; n += 1) expect(rising[n]! >= rising[n - 1]!).toBe(true);
+        for (let n = 1; n < rising.length; n += 1)
+          expect(present(rising[n]) >= present(rising[n - 1])).toBe(true);
         expect(await sorted('desc')).toEqual(rising.toReversed());
       }
       const both = { sort_by: 'update_time', sort_order: 'desc', limit: 100 };
@@ -690,7 +692,7 @@ export const cases: ContractCase[] = [
   }),
   rule('product-list.moving', 'from the last page to the first', async (context) => {
     const first = await ids(context, { limit: 10 });
-    const last = (await ids(context, { limit: 10, offset: 20 }))[0]!;
+    const last = present((await ids(context, { limit: 10, offset: 20 }))[0]);
     context.advance(1_000);
     context.sandbox.operations.renameProduct(last, 'edited');
     expect(await ids(context, { limit: 10 })).toEqual([last, ...first.slice(0, 9)]);
@@ -749,12 +751,12 @@ export const cases: ContractCase[] = [
   rule(['product-detail.not-found', 'errors.rule.2'], 'word for word', async ({ raw, sandbox, lamp }) => {
     sandbox.operations.deleteProduct(lamp.product.id);
     // The product of the seller's store exists, but there.
-    const sellers = sandbox.truth.products.find(({ parentId }) => parentId !== null)!.parentId;
+    const sellers = present(sandbox.truth.products.find(({ parentId }) => parentId !== null)).parentId;
     const misses = ['1', lamp.product.id, sellers, lamp.id, '0', '9'.repeat(40)];
     const answers = await Promise.all(misses.map((id) => raw.post(DETAIL, { product_id: id })));
     for (const answer of answers) {
       expect(errorOf(answer)).toEqual([404, 'not_found']);
-      expect(answer.body).toEqual(answers[0]!.body);
+      expect(answer.body).toEqual(present(answers[0]).body);
     }
     sandbox.operations.restoreProduct(lamp.product.id);
     expect((await raw.post(DETAIL, { product_id: lamp.product.id })).status).toBe(200);

@@ -4,6 +4,7 @@
  */
 import { prepared } from '../../../src/store/prepared.ts';
 import type { Db } from '../../../src/store/open.ts';
+import { present } from '../../present.ts';
 
 interface ChangeRow {
   readonly seq: number;
@@ -124,7 +125,7 @@ export class Consumer {
       'SELECT last_seq FROM mirror_status',
       'SELECT max(change_seq) FROM mirror_stock',
     ].map((sql) => prepared<[], number>(db, sql).pluck().get() ?? 0);
-    if (last! < highest!) this.#fault(`last_seq ${last} is below a row's ${highest}`);
+    if (present(last) < present(highest)) this.#fault(`last_seq ${last} is below a row's ${highest}`);
   }
 }
 

@@ -5,6 +5,7 @@
  */
 import type { Entry } from '../../../src/core/entry.ts';
 import type { Fact } from '../../../src/core/fact.ts';
+import { present } from '../../present.ts';
 
 /** A change as late as this is prompt. */
 const PROMPT_MS = 500;
@@ -67,7 +68,7 @@ export class Endless {
 
   #checkHidden(productId: string, productOf: (variantId: string) => string | null): void {
     for (const [key, hidden] of this.#hidden) {
-      if (!hidden.isAskedFor || productOf(key.split('/')[0]!) !== productId) continue;
+      if (!hidden.isAskedFor || productOf(present(key.split('/')[0])) !== productId) continue;
       hidden.isAskedFor = false;
       hidden.reads += 1;
       if (hidden.reads === MOST_READS) this.#fault(`${key} was read about ${MOST_READS} times in vain`);

@@ -4,6 +4,7 @@
  */
 import { prepared } from '../../../src/store/prepared.ts';
 import type { Db } from '../../../src/store/open.ts';
+import { present } from '../../present.ts';
 
 /** The design's figures, not those of the code under test. */
 const REPLICA_LAG_MS = 2_000;
@@ -155,7 +156,7 @@ export class Promises {
 
   #newReads(db: Db): LoggedRead[] {
     const rows = prepared<[number, number], { seq: number; kind: string; payload: Buffer }>(
-      this.#log!,
+      present(this.#log),
       'SELECT seq, kind, payload FROM log WHERE seq > ? AND seq <= ? ORDER BY seq',
     ).all(this.#checkedSeq, appliedSeq(db));
     this.#checkedSeq = appliedSeq(db);
@@ -176,7 +177,7 @@ export class Promises {
   /** @param before the entries of this commit come after it. */
   #removingSeq(before: number, { gone_at_ms: atMs }: Gone): number {
     const last = prepared<[number, number, number], number | null>(
-      this.#log!,
+      present(this.#log),
       'SELECT max(seq) FROM log WHERE seq > ? AND seq <= ? AND at_ms = ?',
     ).pluck();
     return last.get(before, this.#checkedSeq, atMs) ?? 0;
@@ -189,7 +190,7 @@ export class Promises {
   #detailsBefore(gone: Gone, removingSeq: number): LoggedDetail[] {
     if (gone.product_id === null) return [];
     const productIds = this.#productsOf(gone.product_id, gone);
-    const seqOf = recordedReads(this.#log!, productIds);
+    const seqOf = recordedReads(present(this.#log), productIds);
     return productIds
       .flatMap((productId) =>
         (this.#details.get(productId) ?? []).map((detail) => ({ ...detail, seq: seqOf(productId, detail) })),

@@ -10,6 +10,7 @@ import type { Fact } from '../../../src/core/fact.ts';
 import type { Db } from '../../../src/store/open.ts';
 import { openWriter } from '../../../src/store/open-writer.ts';
 import { FOLDED } from '../../../src/store/folded.ts';
+import { present } from '../../present.ts';
 import { replay } from '../../store/replay.ts';
 import { checkDoubts } from './doubts.ts';
 import type { Endless } from './endless.ts';
@@ -42,9 +43,13 @@ export function checkRefold(
           .all()
           .map((row) => JSON.stringify(row)),
       );
-      if (found!.join() === expected!.join()) continue;
-      const differing = found!.filter((row) => !expected!.includes(row)).slice(0, 3);
-      const missing = expected!.filter((row) => !found!.includes(row)).slice(0, 3);
+      if (present(found).join() === present(expected).join()) continue;
+      const differing = present(found)
+        .filter((row) => !present(expected).includes(row))
+        .slice(0, 3);
+      const missing = present(expected)
+        .filter((row) => !present(found).includes(row))
+        .slice(0, 3);
       fault(`folded again, ${from} differ: live ${differing.join(' ')}, again ${missing.join(' ')}`);
     }
   } finally {
