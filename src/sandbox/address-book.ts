@@ -8,55 +8,61 @@ export type NewAddress = z.output<typeof addressInputSchema>;
 export type StoredAddress = NewAddress & { readonly id: string };
 export type StoreAddress = StoredAddress & { readonly is_primary: boolean };
 
-export type AddressBook = {
-  /** The store's own: primary first, then oldest; the first is the default sender. */
-  own(): readonly StoreAddress[];
-  addOwn(address: NewAddress, isPrimary: boolean): StoreAddress;
-  /** None, one or several may be primary. */
-  setPrimary(id: string, isPrimary: boolean): void;
-  addCustomers(address: NewAddress): StoredAddress;
-  findOwn(id: string): StoredAddress | undefined;
-  /** An address of the store or of a customer. */
-  find(id: string): StoredAddress | undefined;
-};
+interface OwnAddress {
+  readonly address: StoredAddress;
+  isPrimary: boolean;
+}
 
 /** The store's own sender addresses and those of its customers. */
-export function createAddressBook(deps: { ids: Ids }): AddressBook {
-  const { ids } = deps;
+export class AddressBook {
+  readonly #ids: Ids;
   // Maps keep insertion order: oldest first.
-  const own = new Map<string, { address: StoredAddress; isPrimary: boolean }>();
-  const customers = new Map<string, StoredAddress>();
+  readonly #own = new Map<string, OwnAddress>();
+  readonly #customers = new Map<string, StoredAddress>();
 
-  const shown = ({ address, isPrimary }: { address: StoredAddress; isPrimary: boolean }): StoreAddress => ({
-    ...address,
-    is_primary: isPrimary,
-  });
+  constructor({ ids }: { readonly ids: Ids }) {
+    this.#ids = ids;
+    // The primary address is not the oldest, so that confusing the two shows.
+    ownAddresses.forEach((address, index) => {
+      this.addOwn(addressInputSchema.parse(address), { isPrimary: index === 1 });
+    });
+  }
 
-  const book: AddressBook = {
-    own: () => {
-      const all = [...own.values()].map(shown);
-      return [...all.filter((each) => each.is_primary), ...all.filter((each) => !each.is_primary)];
-    },
-    addOwn: (address, isPrimary) => {
-      const entry = { address: { id: ids.next(), ...address }, isPrimary };
-      own.set(entry.address.id, entry);
-      return shown(entry);
-    },
-    setPrimary: (id, isPrimary) => {
-      const entry = own.get(id);
-      if (entry === undefined) throw new OperationError(`the store has no own address ${id}`);
-      entry.isPrimary = isPrimary;
-    },
-    addCustomers: (address) => {
-      const stored = { id: ids.next(), ...address };
-      customers.set(stored.id, stored);
-      return stored;
-    },
-    findOwn: (id) => own.get(id)?.address,
-    find: (id) => own.get(id)?.address ?? customers.get(id),
-  };
+  /** The store's own: primary first, then oldest; the first is the default sender. */
+  own(): readonly StoreAddress[] {
+    const all = [...this.#own.values()].map(shown);
+    return [...all.filter((each) => each.is_primary), ...all.filter((each) => !each.is_primary)];
+  }
 
-  // The primary address is not the oldest, so that confusing the two shows.
-  ownAddresses.forEach((address, index) => book.addOwn(addressInputSchema.parse(address), index === 1));
-  return book;
+  addOwn(address: NewAddress, { isPrimary }: { readonly isPrimary: boolean }): StoreAddress {
+    const entry = { address: { id: this.#ids.next(), ...address }, isPrimary };
+    this.#own.set(entry.address.id, entry);
+    return shown(entry);
+  }
+
+  /** None, one or several may be primary. */
+  setPrimary(id: string, { isPrimary }: { readonly isPrimary: boolean }): void {
+    const entry = this.#own.get(id);
+    if (entry === undefined) throw new OperationError(`the store has no own address ${id}`);
+    entry.isPrimary = isPrimary;
+  }
+
+  addCustomers(address: NewAddress): StoredAddress {
+    const stored = { id: this.#ids.next(), ...address };
+    this.#customers.set(stored.id, stored);
+    return stored;
+  }
+
+  findOwn(id: string): StoredAddress | undefined {
+    return this.#own.get(id)?.address;
+  }
+
+  /** An address of the store or of a customer. */
+  find(id: string): StoredAddress | undefined {
+    return this.findOwn(id) ?? this.#customers.get(id);
+  }
+}
+
+function shown({ address, isPrimary }: OwnAddress): StoreAddress {
+  return { ...address, is_primary: isPrimary };
 }

@@ -6,7 +6,10 @@ import { addressListAnswer } from './answers.ts';
 import { endpoint } from './endpoint.ts';
 import type { Endpoint } from './endpoint.ts';
 
-export function addressEndpoints(deps: { access: Access; addresses: AddressBook }): Endpoint[] {
+export function addressEndpoints(deps: {
+  readonly access: Access;
+  readonly addresses: AddressBook;
+}): Endpoint[] {
   const { access, addresses } = deps;
   return [
     endpoint({

@@ -9,22 +9,25 @@ import type { Endpoint } from './endpoint.ts';
 import { ApiError } from './errors.ts';
 import { describeService } from './openapi.ts';
 import type { TokenIssuer } from './oauth.ts';
-import type { Answer, ReadPath } from './reads.ts';
+import type { Answer, Reads } from './reads.ts';
 import { parseJsonBody, readBody } from './request-body.ts';
 import { answerTokenRequest } from './token-endpoint.ts';
 
 /** Requests so far, by path. */
 export type RequestCounters = Record<string, number>;
 
-export type ApiEnv = { Bindings: HttpBindings; Variables: { requestId: string } };
+export interface ApiEnv {
+  readonly Bindings: HttpBindings;
+  readonly Variables: { readonly requestId: string };
+}
 
 /** The store's HTTP API: common conventions and errors around a table of endpoints. */
 export function createApi(deps: {
-  clock: Clock;
-  issuer: TokenIssuer;
-  reads: ReadPath;
-  endpoints: readonly Endpoint[];
-  requests: RequestCounters;
+  readonly clock: Clock;
+  readonly issuer: TokenIssuer;
+  readonly reads: Reads;
+  readonly endpoints: readonly Endpoint[];
+  readonly requests: RequestCounters;
 }): Hono<ApiEnv> {
   const { clock, issuer, reads, requests } = deps;
   const app = new Hono<ApiEnv>();
@@ -87,7 +90,7 @@ export function createApi(deps: {
           return { status: error.status, body: { error: error.code, error_description: error.message } };
         }
       };
-      const answer = await reads.serve(endpoint.path, body, sample);
+      const answer = await reads.serve({ endpoint: endpoint.path, body, sample });
       if (answer === 'reset') {
         context.env.incoming.socket.resetAndDestroy();
         return RESPONSE_ALREADY_SENT;

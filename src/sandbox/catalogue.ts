@@ -20,12 +20,17 @@ const SHAPES: readonly Shape[] = [
 ];
 
 /** Adds `count` products to the truth, made from the seed. */
-export function fillCatalogue(deps: { truth: Truth; factory: Factory; random: Random; count: number }): void {
+export function fillCatalogue(deps: {
+  readonly truth: Truth;
+  readonly factory: Factory;
+  readonly random: Random;
+  readonly count: number;
+}): void {
   const { truth, factory, random, count } = deps;
   const own: Variant[] = [];
 
   for (let index = 0; index < count; index += 1) {
-    const shape = SHAPES[index % SHAPES.length]!;
+    const shape = SHAPES[index % SHAPES.length] ?? 'single';
     const product = factory.product(specOf(shape, { truth, random, own }));
     if (product.kind === 'own') own.push(...product.variants);
     // Edited some time after its creation, so that lists by either time differ.
@@ -36,7 +41,7 @@ export function fillCatalogue(deps: { truth: Truth; factory: Factory; random: Ra
 
 function specOf(
   shape: Shape,
-  context: { truth: Truth; random: Random; own: readonly Variant[] },
+  context: { readonly truth: Truth; readonly random: Random; readonly own: readonly Variant[] },
 ): ProductSpec {
   const { truth, random, own } = context;
   const createTimeMs = FIRST_CREATE_MS + random.int(0, NINETY_DAYS_MS);

@@ -39,7 +39,12 @@ export const faultsSchema = z.strictObject({
   node_skew_ms: ms.optional(),
 });
 
-type Faulty = { access: Access; clock: Clock; network: Network; reads: Reads };
+interface Faulty {
+  readonly access: Access;
+  readonly clock: Clock;
+  readonly network: Network;
+  readonly reads: Reads;
+}
 
 /** The current faults, in the form in which they are set. */
 export function readFaults({ access, clock, network, reads }: Faulty): z.output<typeof faultsSchema> {

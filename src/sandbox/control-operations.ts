@@ -66,11 +66,14 @@ type Defined<T> = T extends readonly (infer Item)[]
     : T;
 
 /** Carries out the operation. Throws ApiError 400 that names the wrong field or says why it is impossible. */
-export function runOperation(operations: Operations, body: unknown): Record<string, unknown> {
+export function runOperation(
+  operations: Operations,
+  body: Readonly<Record<string, unknown>>,
+): Record<string, unknown> {
   const parsed = operationSchema.safeParse(renameKeys(body, toCamelCase));
   if (!parsed.success) throw new ApiError(400, 'invalid_request', describe(parsed.error, toSnakeCase));
   try {
-    return renameKeys(run(operations, parsed.data as Requested), toSnakeCase) as Record<string, unknown>;
+    return renameKeys(run(operations, parsed.data as Requested), toSnakeCase);
   } catch (error) {
     if (error instanceof OperationError) throw new ApiError(400, 'invalid_request', error.message);
     throw error;
@@ -79,8 +82,10 @@ export function runOperation(operations: Operations, body: unknown): Record<stri
 
 function run(operations: Operations, requested: Requested): Record<string, unknown> {
   switch (requested.operation) {
-    case 'reserve':
-      return operations.reserve(requested.lines);
+    case 'reserve': {
+      const { orderId, changes } = operations.reserve(requested.lines);
+      return { orderId, changes };
+    }
     case 'cancel':
       return { changes: operations.cancel(requested.orderId, requested.reason) };
     case 'ship':
@@ -122,7 +127,7 @@ function run(operations: Operations, requested: Requested): Record<string, unkno
 
 type OnCell = Extract<
   Requested,
-  { operation: 'adjust' | 'add' | 'burst' | 'flip' | 'assemble' | 'disassemble' }
+  { readonly operation: 'adjust' | 'add' | 'burst' | 'flip' | 'assemble' | 'disassemble' }
 >;
 
 function runOnCell(operations: Operations, requested: OnCell) {
@@ -143,15 +148,15 @@ function runOnCell(operations: Operations, requested: OnCell) {
 }
 
 /** The control API uses snake_case like the store's API; the code does not. */
-export function renameKeys(value: unknown, rename: (key: string) => string): unknown {
-  if (Array.isArray(value)) return value.map((item) => renameKeys(item, rename));
-  if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(
-    Object.entries(value).map(([key, inner]) => [rename(key), renameKeys(inner, rename)]),
-  );
+export function renameKeys(value: object, rename: (key: string) => string): Record<string, unknown> {
+  const renamed = (inner: unknown): unknown => {
+    if (Array.isArray(inner)) return inner.map(renamed);
+    return typeof inner === 'object' && inner !== null ? renameKeys(inner, rename) : inner;
+  };
+  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [rename(key), renamed(inner)]));
 }
 
-export function toCamelCase(key: string): string {
+function toCamelCase(key: string): string {
   return key.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
 }
 

@@ -3,7 +3,6 @@ import { addressInputSchema, createOrderRequestSchema } from '../service/order-s
 import { idSchema } from '../service/schemas.ts';
 import type { AddressBook } from './address-book.ts';
 import { ApiError } from './errors.ts';
-import type { OrderBook } from './order-book.ts';
 import type { OrderDesk } from './order-desk.ts';
 import { renderOrder } from './order-render.ts';
 import { describe, withoutNulls } from './request-body.ts';
@@ -35,7 +34,10 @@ const schemas = {
 } as const;
 
 type Requested = z.output<(typeof schemas)[keyof typeof schemas]>;
-type Deps = { desk: OrderDesk; book: OrderBook; addresses: AddressBook };
+interface Deps {
+  readonly desk: OrderDesk;
+  readonly addresses: AddressBook;
+}
 
 export const orderOperationNames: readonly string[] = Object.keys(schemas);
 
@@ -60,24 +62,23 @@ export function runOrderOperation(
   }
 }
 
-function run({ desk, book, addresses }: Deps, requested: Requested): Record<string, unknown> {
-  const shown = (orderId: string) => ({ order: renderOrder(book.find(orderId)!) });
+function run({ desk, addresses }: Deps, requested: Requested): Record<string, unknown> {
   switch (requested.operation) {
     case 'place_order':
       return { order: renderOrder(desk.place(requested.order, null)) };
     case 'pay':
-      desk.pay(requested.order_id);
-      return shown(requested.order_id);
+      return { order: renderOrder(desk.pay(requested.order_id)) };
     case 'add_tracking_number':
-      desk.addTrackingNumber(requested.order_id, requested.tracking_number);
-      return shown(requested.order_id);
+      return {
+        order: renderOrder(desk.addTrackingNumber(requested.order_id, requested.tracking_number)),
+      };
     case 'delete_order':
       desk.delete(requested.order_id);
       return {};
     case 'add_address':
-      return { address: addresses.addOwn(requested.address, requested.is_primary ?? false) };
+      return { address: addresses.addOwn(requested.address, { isPrimary: requested.is_primary ?? false }) };
     case 'set_primary':
-      addresses.setPrimary(requested.address_id, requested.is_primary);
+      addresses.setPrimary(requested.address_id, { isPrimary: requested.is_primary });
       return { addresses: addresses.own() };
   }
 }

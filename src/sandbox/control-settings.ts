@@ -14,7 +14,10 @@ export const settingsSchema = z.strictObject({
   booking_delay_ms: z.int().min(0).max(3_600_000).optional(),
 });
 
-type Configured = { network: Network; courier: Courier };
+interface Configured {
+  readonly network: Network;
+  readonly courier: Courier;
+}
 
 export function readSettings({ network, courier }: Configured): z.output<typeof settingsSchema> {
   return {

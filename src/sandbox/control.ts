@@ -15,7 +15,7 @@ import type { Courier } from './courier.ts';
 import type { Deliveries, DeliveryRecord } from './deliveries.ts';
 import { ApiError } from './errors.ts';
 import type { Network } from './network.ts';
-import type { OAuth } from './oauth.ts';
+import type { TokenIssuer } from './oauth.ts';
 import type { Operations } from './operations.ts';
 import type { OrderBook } from './order-book.ts';
 import type { OrderDesk } from './order-desk.ts';
@@ -38,25 +38,25 @@ const clockSchema = z.strictObject({ advance_ms: z.int().min(0).max(31_536_000_0
 const DELIVERIES_SHOWN = 100;
 
 /**
- * * `/sandbox/*`: lets people and scripts control a running sandbox. It needs no credentials: the listener is on loopback,
+ * `/sandbox/*`: lets people and scripts control a running sandbox. It needs no credentials: the listener is on loopback,
  * and a body must have a JSON Content-Type, which a foreign web page cannot send.
  */
 export function createControl(deps: {
-  access: Access;
-  addresses: AddressBook;
-  agenda: Agenda;
-  apps: Apps;
-  book: OrderBook;
-  clock: Clock;
-  courier: Courier;
-  desk: OrderDesk;
-  issuer: OAuth;
-  truth: Truth;
-  operations: Operations;
-  traffic: Traffic;
-  network: Network;
-  reads: Reads;
-  deliveries: Deliveries;
+  readonly access: Access;
+  readonly addresses: AddressBook;
+  readonly agenda: Agenda;
+  readonly apps: Apps;
+  readonly book: OrderBook;
+  readonly clock: Clock;
+  readonly courier: Courier;
+  readonly desk: OrderDesk;
+  readonly issuer: TokenIssuer;
+  readonly truth: Truth;
+  readonly operations: Operations;
+  readonly traffic: Traffic;
+  readonly network: Network;
+  readonly reads: Reads;
+  readonly deliveries: Deliveries;
 }): Hono<ApiEnv> {
   const { agenda, apps, clock, issuer, truth, operations, traffic, network, deliveries } = deps;
   const app = new Hono<ApiEnv>();
@@ -66,7 +66,7 @@ export function createControl(deps: {
       optional: false,
     });
 
-  app.get('/truth', (context) => context.json(renameKeys(truth.snapshot(), toSnakeCase) as object));
+  app.get('/truth', (context) => context.json(renameKeys(truth.snapshot(), toSnakeCase)));
 
   app.get('/deliveries', (context) => {
     const limit = Number(context.req.query('limit') ?? DELIVERIES_SHOWN);
@@ -125,7 +125,7 @@ export function createControl(deps: {
     const added = apps.add(clientId);
     if (added === undefined) throw new ApiError(400, 'invalid_request', `client_id: ${clientId} is in use`);
     const { network: _, ...shown } = added;
-    return context.json(renameKeys(shown, toSnakeCase) as object);
+    return context.json(renameKeys(shown, toSnakeCase));
   });
 
   const showClock = (context: Context<ApiEnv>) =>

@@ -5,44 +5,47 @@ import type { Clock } from './clock.ts';
 import type { Ids } from './ids.ts';
 
 /** One entry of an order's `shipments`. */
-export type Shipment = {
+export interface Shipment {
   readonly id: string;
   readonly shipping_type: ShippingType;
   readonly tracking_number: string;
   readonly create_time: number;
-};
+}
 
-export type Courier = {
+interface CourierDeps {
+  readonly agenda: Agenda;
+  readonly clock: Clock;
+  readonly ids: Ids;
+}
+
+export class Courier {
   /** The time from ready-to-ship to the tracking number: "moments later". */
-  bookingDelayMs: number;
+  bookingDelayMs = 2_000;
   /** The couriers for which the store has set up booking; with the others, nothing is booked automatically. */
-  bookable: ReadonlySet<ShippingType>;
+  bookable: ReadonlySet<ShippingType> = new Set(shippingTypes);
+  readonly #deps: CourierDeps;
+  #issued = 0;
+
+  constructor(deps: CourierDeps) {
+    this.#deps = deps;
+  }
+
   /** Requests a tracking number. `onBooked` decides whether the order still needs it. */
-  book(shippingType: ShippingType, onBooked: () => void): void;
-  shipment(shippingType: ShippingType, trackingNumber?: string): Shipment;
-};
+  book(shippingType: ShippingType, onBooked: () => void): void {
+    if (this.bookable.has(shippingType)) this.#deps.agenda.after(this.bookingDelayMs, onBooked);
+  }
 
-export function createCourier(deps: { agenda: Agenda; clock: Clock; ids: Ids }): Courier {
-  const { agenda, clock, ids } = deps;
-  let issued = 0;
-
-  const number = (): string => {
-    issued += 1;
-    return `TH${String(issued).padStart(10, '0')}`;
-  };
-
-  const courier: Courier = {
-    bookingDelayMs: 2_000,
-    bookable: new Set(shippingTypes),
-    book: (shippingType, onBooked) => {
-      if (courier.bookable.has(shippingType)) agenda.after(courier.bookingDelayMs, onBooked);
-    },
-    shipment: (shippingType, trackingNumber = number()) => ({
-      id: ids.next(),
+  shipment(shippingType: ShippingType, trackingNumber = this.#number()): Shipment {
+    return {
+      id: this.#deps.ids.next(),
       shipping_type: shippingType,
       tracking_number: trackingNumber,
-      create_time: clock.now(),
-    }),
-  };
-  return courier;
+      create_time: this.#deps.clock.now(),
+    };
+  }
+
+  #number(): string {
+    this.#issued += 1;
+    return `TH${String(this.#issued).padStart(10, '0')}`;
+  }
 }

@@ -12,67 +12,65 @@ export type DeliveryOutcome =
   /** The simulated network lost it: it was never sent. */
   | 'lost';
 
-export type DeliveryRecord = {
+export interface DeliveryRecord {
   readonly delivery: Delivery;
   /** True for a repeat of bytes already sent. */
   readonly duplicate: boolean;
   readonly createdAtMs: number;
-  outcome: DeliveryOutcome;
+  readonly outcome: DeliveryOutcome;
   /** When it was sent; null until then, and for a lost one. Base clock, like `createdAtMs`. */
   sentAtMs: number | null;
-  status: number | null;
+  readonly status: number | null;
   /** From sending to the answer. */
-  ms: number | null;
-};
+  readonly ms: number | null;
+}
 
-export type Deliveries = {
+export interface Deliveries {
   /** Oldest first; bounded, so the oldest are dropped. */
   readonly records: readonly DeliveryRecord[];
   /** Counts of all deliveries so far, by outcome. */
   readonly counts: Readonly<Record<DeliveryOutcome, number>>;
   /** Called when a delivery's outcome is known. Returns a function that unsubscribes. */
   onSettled(listener: (record: DeliveryRecord) => void): () => void;
-};
-
-export type DeliveryLog = Deliveries & {
-  open(delivery: Delivery, atMs: number, duplicate: boolean): DeliveryRecord;
-  settle(record: DeliveryRecord, end: Partial<DeliveryRecord> & { outcome: DeliveryOutcome }): void;
-};
+}
 
 const KEPT = 10_000;
 
-export function createDeliveryLog(): DeliveryLog {
-  const records: DeliveryRecord[] = [];
-  const counts: Record<DeliveryOutcome, number> = { pending: 0, answered: 0, timeout: 0, failed: 0, lost: 0 };
-  const listeners = new Set<(record: DeliveryRecord) => void>();
-  return {
-    records,
-    counts,
-    onSettled: (listener) => {
-      listeners.add(listener);
-      return () => listeners.delete(listener);
-    },
-    open: (delivery, atMs, duplicate) => {
-      const record: DeliveryRecord = {
-        delivery,
-        duplicate,
-        createdAtMs: atMs,
-        outcome: 'pending',
-        sentAtMs: null,
-        status: null,
-        ms: null,
-      };
-      records.push(record);
-      counts.pending += 1;
-      // Drops a tenth at a time, so that bounding the list costs little per delivery.
-      if (records.length > KEPT * 1.1) records.splice(0, records.length - KEPT);
-      return record;
-    },
-    settle: (record, end) => {
-      counts[record.outcome] -= 1;
-      Object.assign(record, end);
-      counts[record.outcome] += 1;
-      for (const listener of listeners) listener(record);
-    },
+export class DeliveryLog implements Deliveries {
+  readonly records: DeliveryRecord[] = [];
+  readonly counts: Record<DeliveryOutcome, number> = {
+    pending: 0,
+    answered: 0,
+    timeout: 0,
+    failed: 0,
+    lost: 0,
   };
+  readonly #listeners = new Set<(record: DeliveryRecord) => void>();
+
+  onSettled(listener: (record: DeliveryRecord) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  open(opened: Pick<DeliveryRecord, 'delivery' | 'createdAtMs' | 'duplicate'>): DeliveryRecord {
+    const record: DeliveryRecord = {
+      ...opened,
+      outcome: 'pending',
+      sentAtMs: null,
+      status: null,
+      ms: null,
+    };
+    this.records.push(record);
+    this.counts.pending += 1;
+    // Drops a tenth at a time, so that bounding the list costs little per delivery.
+    if (this.records.length > KEPT * 1.1) this.records.splice(0, this.records.length - KEPT);
+    return record;
+  }
+
+  settle(record: DeliveryRecord, end: Partial<DeliveryRecord> & Pick<DeliveryRecord, 'outcome'>): void {
+    this.counts[record.outcome] -= 1;
+    Object.assign(record, end);
+    this.counts[record.outcome] += 1;
+    for (const listener of this.#listeners) listener(record);
+  }
 }

@@ -3,13 +3,17 @@ import type { ErrorCode, ErrorStatus } from './errors.ts';
 import type { Answer } from './reads.ts';
 
 /** The caller, and how old the truth is that it is shown: `ageMs`. */
-export type Asked = { readonly requestId: string; readonly clientId: string; readonly ageMs: number };
+export interface Asked {
+  readonly requestId: string;
+  readonly clientId: string;
+  readonly ageMs: number;
+}
 
 /** The errors of an endpoint, besides those of every endpoint, with their codes. */
 export type DocumentedErrors = Readonly<Partial<Record<ErrorStatus, readonly ErrorCode[]>>>;
 
 /** One `/v1` endpoint: its request and its answer. */
-export type Endpoint = {
+export interface Endpoint {
   readonly path: string;
   readonly summary: string;
   readonly schema: z.ZodObject;
@@ -18,13 +22,13 @@ export type Endpoint = {
   readonly answers: z.ZodObject;
   readonly errors: DocumentedErrors;
   answer(body: Record<string, unknown>, asked: Asked): Answer;
-};
+}
 
 /** Checks the bodies' types against their schemas, then erases them, so that endpoints share one table. */
 export function endpoint<Schema extends z.ZodObject, Answers extends z.ZodObject>(
   definition: Omit<Endpoint, 'schema' | 'answers' | 'answer'> & {
-    schema: Schema;
-    answers: Answers;
+    readonly schema: Schema;
+    readonly answers: Answers;
     /** Throws ApiError for the errors. */
     answer(body: z.output<Schema>, asked: Asked): z.input<Answers>;
   },

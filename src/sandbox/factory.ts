@@ -3,85 +3,87 @@ import type { Cell, Component, Kind, Product, Variant } from './model.ts';
 import type { Random } from './random.ts';
 import { categories, productNames, variantNames } from './wares.ts';
 
-export type VariantSpec = {
-  name?: string;
-  sku?: string | null;
+export interface VariantSpec {
+  readonly name?: string;
+  readonly sku?: string | null;
   /** Stock per warehouse; ignored for a bundle. */
-  stock?: readonly { warehouseId: string; qty: number }[];
-  components?: readonly Component[];
-  allowNegativeStock?: boolean;
-};
+  readonly stock?: readonly { readonly warehouseId: string; readonly qty: number }[];
+  readonly components?: readonly Component[];
+  readonly allowNegativeStock?: boolean;
+}
 
-export type ProductSpec = {
-  kind: Kind;
-  name?: string;
-  createTimeMs: number;
-  variants: readonly VariantSpec[];
-};
-
-export type Factory = {
-  product(spec: ProductSpec): Product;
-  variant(product: Product, spec: VariantSpec, createTimeMs: number): Variant;
-};
+export interface ProductSpec {
+  readonly kind: Kind;
+  readonly name?: string;
+  readonly createTimeMs: number;
+  readonly variants: readonly VariantSpec[];
+}
 
 /** Makes products and variants; unspecified values come from the seed. */
-export function createFactory(deps: { random: Random; ids: Ids }): Factory {
-  const { random, ids } = deps;
-  let serial = 0;
+export class Factory {
+  readonly #random: Random;
+  readonly #ids: Ids;
+  #serial = 0;
 
-  const variant = (product: Product, spec: VariantSpec, createTimeMs: number): Variant => {
-    serial += 1;
+  constructor({ random, ids }: { readonly random: Random; readonly ids: Ids }) {
+    this.#random = random;
+    this.#ids = ids;
+  }
+
+  product(spec: ProductSpec): Product {
+    const random = this.#random;
+    const product: Product = {
+      id: this.#ids.next(),
+      kind: spec.kind,
+      name: spec.name ?? `${random.pick(productNames)} ${random.int(1, 999)}`,
+      description: random.chance(0.5) ? 'สินค้าคุณภาพดี\nจัดส่งภายใน 24 ชั่วโมง' : '',
+      createTimeMs: spec.createTimeMs,
+      updateTimeMs: spec.createTimeMs,
+      parentId: spec.kind === 'pulled' ? this.#ids.next() : null,
+      hasChild: spec.kind === 'own' && random.chance(0.1),
+      imageCount: random.int(0, 3),
+      category: random.chance(0.8) ? random.pick(categories) : null,
+      variants: [],
+      deleted: false,
+    };
+    const several = spec.variants.length > 1;
+    spec.variants.forEach((variantSpec, index) => {
+      const told = several ? (variantNames[index % variantNames.length] ?? '') : '';
+      const name = variantSpec.name ?? told;
+      product.variants.push(this.variant(product, { ...variantSpec, name }, spec.createTimeMs));
+    });
+    return product;
+  }
+
+  variant(product: Product, spec: VariantSpec, createTimeMs: number): Variant {
+    const random = this.#random;
+    const { kind } = product;
+    this.#serial += 1;
     const priceSatang = random.int(1_900, 259_000);
     return {
-      id: ids.next(),
+      id: this.#ids.next(),
       product,
-      kind: product.kind,
+      kind,
       name: spec.name ?? '',
-      sku: spec.sku === undefined ? sku(serial, random) : spec.sku,
+      sku: spec.sku === undefined ? sku(this.#serial, random) : spec.sku,
       upc: random.chance(0.4) ? `885${String(random.int(1, 9_999_999_999)).padStart(10, '0')}` : null,
-      allowNegativeStock: spec.allowNegativeStock ?? (product.kind === 'own' && random.chance(0.08)),
+      allowNegativeStock: spec.allowNegativeStock ?? (kind === 'own' && random.chance(0.08)),
       price: money(priceSatang),
       cost: random.chance(0.7) ? money(Math.floor(priceSatang * 0.6)) : null,
       weight: random.int(50, 5_000),
       createTimeMs,
       updateTimeMs: createTimeMs,
-      cells: product.kind === 'bundle' ? [] : (spec.stock ?? []).map((level) => cell(level)),
+      cells: kind === 'bundle' ? [] : (spec.stock ?? []).map((level) => cell(level)),
       components: spec.components ?? [],
-      compositionId: product.kind === 'bundle' || product.kind === 'assembled' ? ids.next() : null,
-      pulledFromVariantId: product.kind === 'pulled' ? ids.next() : null,
+      compositionId: kind === 'bundle' || kind === 'assembled' ? this.#ids.next() : null,
+      pulledFromVariantId: kind === 'pulled' ? this.#ids.next() : null,
       bundledBy: new Set(),
       deleted: false,
     };
-  };
-
-  return {
-    variant,
-    product: (spec) => {
-      const product: Product = {
-        id: ids.next(),
-        kind: spec.kind,
-        name: spec.name ?? `${random.pick(productNames)} ${random.int(1, 999)}`,
-        description: random.chance(0.5) ? 'สินค้าคุณภาพดี\nจัดส่งภายใน 24 ชั่วโมง' : '',
-        createTimeMs: spec.createTimeMs,
-        updateTimeMs: spec.createTimeMs,
-        parentId: spec.kind === 'pulled' ? ids.next() : null,
-        hasChild: spec.kind === 'own' && random.chance(0.1),
-        imageCount: random.int(0, 3),
-        category: random.chance(0.8) ? random.pick(categories) : null,
-        variants: [],
-        deleted: false,
-      };
-      const several = spec.variants.length > 1;
-      spec.variants.forEach((variantSpec, index) => {
-        const name = variantSpec.name ?? (several ? variantNames[index % variantNames.length]! : '');
-        product.variants.push(variant(product, { ...variantSpec, name }, spec.createTimeMs));
-      });
-      return product;
-    },
-  };
+  }
 }
 
-export function cell(level: { warehouseId: string; qty: number }): Cell {
+export function cell(level: { readonly warehouseId: string; readonly qty: number }): Cell {
   return { warehouseId: level.warehouseId, onHand: level.qty, reserved: 0, stampMs: 0 };
 }
 

@@ -3,51 +3,66 @@ import { available } from './model.ts';
 import type { Cell, Change, Variant } from './model.ts';
 import type { Truth } from './truth.ts';
 
-export type Cause = { reason: string; orderId?: string; userId?: string };
+export interface Cause {
+  readonly reason: string;
+  readonly orderId?: string;
+  readonly userId?: string;
+}
 
 /** The change of a stock level; omitted figures stay. */
-export type Movement = { onHand?: number; reserved?: number };
+export interface Movement {
+  readonly onHand?: number;
+  readonly reserved?: number;
+}
 
-export type Ledger = {
-  /**
-   * Changes a stock level and returns the change of its available quantity; null when that stays the same, for which the
-   * store sends nothing. `stampMs` sets the time, for several changes at one instant.
-   */
-  move(variant: Variant, cell: Cell, by: Movement, cause: Cause, stampMs?: number): Change | null;
-  /** The `update_time` that a change of the stock level would get now. */
-  stamp(cell: Cell): number;
-};
+interface Move extends Movement {
+  readonly variant: Variant;
+  readonly cell: Cell;
+  readonly cause: Cause;
+  /** Sets the time, for several changes at one instant. */
+  readonly stampMs?: number;
+}
 
 /** The one place where stock changes. */
-export function createLedger(deps: { truth: Truth; clock: Clock }): Ledger {
-  const { truth, clock } = deps;
+export class Ledger {
+  readonly #truth: Truth;
+  readonly #clock: Clock;
 
-  const stamp = (cell: Cell): number =>
+  constructor({ truth, clock }: { readonly truth: Truth; readonly clock: Clock }) {
+    this.#truth = truth;
+    this.#clock = clock;
+  }
+
+  /**
+   * Changes a stock level and returns the change of its available quantity; null when that stays the same, for which the
+   * store sends nothing.
+   */
+  move({ variant, cell, cause, ...by }: Move): Change | null {
+    this.#truth.touch(variant);
+    const before = available(cell);
+    cell.onHand += by.onHand ?? 0;
+    cell.reserved += by.reserved ?? 0;
+    const after = available(cell);
+    if (after === before) return null;
+
+    const updateTimeMs = by.stampMs ?? this.stamp(cell);
+    cell.stampMs = Math.max(cell.stampMs, updateTimeMs);
+    return {
+      productId: variant.product.id,
+      variantId: variant.id,
+      warehouseId: cell.warehouseId,
+      sku: variant.sku ?? '',
+      old: before,
+      new: after,
+      updateTimeMs,
+      ...cause,
+    };
+  }
+
+  /** The `update_time` that a change of the stock level would get now. */
+  stamp(cell: Cell): number {
+    const nowMs = this.#clock.stamp();
     // Times of one stock level never run backwards, unless the nodes' clocks differ.
-    clock.nodeSkewMs === 0 ? Math.max(clock.stamp(), cell.stampMs) : clock.stamp();
-
-  return {
-    stamp,
-    move: (variant, cell, by, cause, stampMs) => {
-      truth.touch(variant);
-      const before = available(cell);
-      cell.onHand += by.onHand ?? 0;
-      cell.reserved += by.reserved ?? 0;
-      const after = available(cell);
-      if (after === before) return null;
-
-      const updateTimeMs = stampMs ?? stamp(cell);
-      cell.stampMs = Math.max(cell.stampMs, updateTimeMs);
-      return {
-        productId: variant.product.id,
-        variantId: variant.id,
-        warehouseId: cell.warehouseId,
-        sku: variant.sku ?? '',
-        old: before,
-        new: after,
-        updateTimeMs,
-        ...cause,
-      };
-    },
-  };
+    return this.#clock.nodeSkewMs === 0 ? Math.max(nowMs, cell.stampMs) : nowMs;
+  }
 }

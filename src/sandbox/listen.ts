@@ -4,7 +4,10 @@ import { serve } from '@hono/node-server';
 import type { Hono } from 'hono';
 import type { ApiEnv } from './api.ts';
 
-export type Listening = { readonly port: number; close(): Promise<void> };
+export interface Listening {
+  readonly port: number;
+  close(): Promise<void>;
+}
 
 /** Loopback only: the sandbox's credentials are public, and its control API is open. */
 const HOSTNAME = '127.0.0.1';

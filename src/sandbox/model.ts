@@ -3,30 +3,33 @@
 export type Kind = 'own' | 'pulled' | 'bundle' | 'assembled';
 
 /** Stock of one variant in one warehouse. Sellable = `onHand` − `reserved`. */
-export type Cell = {
+export interface Cell {
   readonly warehouseId: string;
   onHand: number;
   reserved: number;
   /** The last `update_time` of this stock level; the next is never lower while the nodes' clocks agree. */
   stampMs: number;
-};
+}
 
 /** How many units of another variant one unit of a bundle or assembled variant takes. */
-export type Component = { readonly variant: Variant; readonly qty: number };
+export interface Component {
+  readonly variant: Variant;
+  readonly qty: number;
+}
 
-export type Variant = {
+export interface Variant {
   readonly id: string;
   product: Product;
   readonly kind: Kind;
-  name: string;
+  readonly name: string;
   sku: string | null;
   upc: string | null;
   allowNegativeStock: boolean;
   price: string;
-  cost: string | null;
-  weight: number;
-  createTimeMs: number;
-  updateTimeMs: number;
+  readonly cost: string | null;
+  readonly weight: number;
+  readonly createTimeMs: number;
+  readonly updateTimeMs: number;
   /** Own and assembled: the store's stock. Pulled: the seller's. Bundle: none, since its components hold the stock. */
   readonly cells: Cell[];
   readonly components: readonly Component[];
@@ -36,14 +39,14 @@ export type Variant = {
   /** The live bundles that take stock from this variant. */
   readonly bundledBy: Set<Variant>;
   deleted: boolean;
-};
+}
 
-export type Product = {
+export interface Product {
   readonly id: string;
   readonly kind: Kind;
   name: string;
-  description: string;
-  createTimeMs: number;
+  readonly description: string;
+  readonly createTimeMs: number;
   updateTimeMs: number;
   readonly parentId: string | null;
   readonly hasChild: boolean;
@@ -51,13 +54,17 @@ export type Product = {
   readonly category: { readonly id: string; readonly name: string; readonly color?: string } | null;
   readonly variants: Variant[];
   deleted: boolean;
-};
+}
 
 export function available(cell: Cell): number {
   return cell.onHand - cell.reserved;
 }
 
-export function totals(variant: Variant): { onHand: number; reserved: number; available: number } {
+export function totals(variant: Variant): {
+  readonly onHand: number;
+  readonly reserved: number;
+  readonly available: number;
+} {
   let onHand = 0;
   let reserved = 0;
   for (const cell of variant.cells) {
@@ -79,7 +86,7 @@ export function sellable(variant: Variant): number {
 }
 
 /** One change of one stock level, as in a webhook item. */
-export type Change = {
+export interface Change {
   readonly productId: string;
   readonly variantId: string;
   readonly warehouseId: string;
@@ -91,7 +98,7 @@ export type Change = {
   readonly reason: string;
   readonly orderId?: string;
   readonly userId?: string;
-};
+}
 
 /** One call is one delivery, unless deliveries are batched. */
 export type Publish = (changes: readonly Change[]) => void;

@@ -1,7 +1,10 @@
 /** Exact decimal amounts: binary fractions would make 0.1 + 0.2 differ from 0.3. */
 
 /** `digits` / 10^`scale`. */
-export type Amount = { readonly digits: bigint; readonly scale: number };
+export interface Amount {
+  readonly digits: bigint;
+  readonly scale: number;
+}
 
 /** From a number or numeric string, the forms of money in requests ("Conventions" 3). */
 export function amountOf(money: number | string): Amount {

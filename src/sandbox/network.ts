@@ -1,89 +1,229 @@
 import type { Clock, Timers } from './clock.ts';
 import type { DeliveryLog, DeliveryRecord } from './deliveries.ts';
 import type { Change } from './model.ts';
-import { createPending } from './pending.ts';
+import { Pending } from './pending.ts';
 import type { Random } from './random.ts';
 import type { Transmitter } from './transmit.ts';
 import type { Delivery } from './webhooks.ts';
 
-export type Range = { min: number; max: number };
-export type Verdict = 'send' | 'lose' | 'hold' | { delayMs: number };
+export interface Range {
+  readonly min: number;
+  readonly max: number;
+}
 
-export type NetworkFaults = {
-  /** Probability that a delivery is never sent. */
-  loss: number;
-  delayMs: Range;
-  /** A heavy tail: with `probability`, up to `maxMs` more. */
-  tail: { probability: number; maxMs: number };
-  /** Probability that a delivery waits until one to three later ones have arrived. */
-  reorder: number;
-  /** Probability that the same bytes are sent again shortly afterwards. */
-  duplicate: number;
-  /** Changes within this window share a delivery. 0: one delivery per operation. */
-  batchMs: number;
-};
+type Verdict = 'send' | 'lose' | 'hold' | { readonly delayMs: number };
 
-export type Held = {
+interface Held {
   readonly deliveries: readonly Delivery[];
   /** Sends what was held, in order, each after the previous one is answered. Resolves when all are. */
   release(): Promise<void>;
-};
+}
 
-export type Network = NetworkFaults & {
-  /** Where deliveries go. Null or empty: nothing is delivered, and nothing is recorded. */
-  webhookUrl: string | null;
-  /** The app's switch for `stock_available_updated`: off stops its deliveries and keeps the URL. */
-  enabled: boolean;
-  /** How many deliveries are in transit at once. 1 keeps them strictly in order. */
-  concurrency: number;
-  /** Called first for every delivery; 'send' leaves it to the other faults, 'hold' keeps it for `releaseHeld`. */
-  intercept: ((delivery: Delivery) => Verdict) | null;
-  /** Loses the next `count` deliveries. */
-  loseNext(count: number): void;
-  /** Holds every delivery from now on until its `release`. */
-  hold(): Held;
-  /** Sends what an interceptor held, in order. */
-  releaseHeld(): Promise<void>;
-  readonly publish: (changes: readonly Change[]) => void;
-  /** Resolves when nothing is in flight, delayed or waiting in a batch. What is held does not count. */
-  idle(): Promise<void>;
-  /** Sends everything that waits now, and resolves when it has been answered. */
-  flush(): Promise<void>;
-  stop(): Promise<void>;
-};
+interface NetworkDeps {
+  readonly seal: (changes: readonly Change[]) => Delivery;
+  readonly transmitter: Transmitter;
+  readonly log: DeliveryLog;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly timers: Timers;
+  readonly webhookUrl: string | null;
+}
+
+interface KeptBack {
+  overtakers: number;
+  readonly send: () => void;
+}
 
 /** A delivery held for reordering is sent after this time even if none has overtaken it. */
 const REORDER_MAX_MS = 300;
 const DUPLICATE_AFTER_MS = { min: 0, max: 60 };
 
 /** The network between the store and the webhook receiver, with its faults. */
-export function createNetwork(deps: {
-  seal: (changes: readonly Change[]) => Delivery;
-  transmitter: Transmitter;
-  log: DeliveryLog;
-  clock: Clock;
-  random: Random;
-  timers: Timers;
+export class Network {
+  /** Probability that a delivery is never sent. */
+  loss = 0;
+  delayMs: Range = { min: 0, max: 0 };
+  /** A heavy tail: with `probability`, up to `maxMs` more. */
+  tail = { probability: 0, maxMs: 0 };
+  /** Probability that a delivery waits until one to three later ones have arrived. */
+  reorder = 0;
+  /** Probability that the same bytes are sent again shortly afterwards. */
+  duplicate = 0;
+  /** Changes within this window share a delivery. 0: one delivery per operation. */
+  batchMs = 0;
+  /** Where deliveries go. Null or empty: nothing is delivered, and nothing is recorded. */
   webhookUrl: string | null;
-}): Network {
-  const { seal, transmitter, log, clock, random, timers } = deps;
-  const pending = createPending(timers);
-  const ready: (() => Promise<void>)[] = [];
-  const keptBack: { overtakers: number; send: () => void }[] = [];
-  const intercepted: DeliveryRecord[] = [];
-  let holding: DeliveryRecord[] | null = null;
-  let batch: Change[] = [];
-  let toLose = 0;
-  let inFlight = 0;
+  /** The app's switch for `stock_available_updated`: off stops its deliveries and keeps the URL. */
+  enabled = true;
+  /** How many deliveries are in transit at once. 1 keeps them strictly in order. */
+  concurrency = 64;
+  /** Called first for every delivery; 'send' leaves it to the other faults, 'hold' keeps it for `releaseHeld`. */
+  intercept: ((delivery: Delivery) => Verdict) | null = null;
+  readonly #deps: NetworkDeps;
+  readonly #pending: Pending;
+  readonly #ready: (() => Promise<void>)[] = [];
+  readonly #keptBack: KeptBack[] = [];
+  readonly #intercepted: DeliveryRecord[] = [];
+  #holding: DeliveryRecord[] | null = null;
+  #batch: Change[] = [];
+  #toLose = 0;
+  #inFlight = 0;
 
-  const lose = (record: DeliveryRecord): void => {
-    log.settle(record, { outcome: 'lost' });
-  };
+  constructor(deps: NetworkDeps) {
+    this.#deps = deps;
+    this.#pending = new Pending(deps.timers);
+    this.webhookUrl = deps.webhookUrl;
+  }
 
-  const send = async (record: DeliveryRecord): Promise<void> => {
-    const url = network.webhookUrl;
+  /** Loses the next `count` deliveries. */
+  loseNext(count: number): void {
+    this.#toLose = count;
+  }
+
+  /** Holds every delivery from now on until its `release`. */
+  hold(): Held {
+    const mine: DeliveryRecord[] = [];
+    this.#holding = mine;
+    return {
+      get deliveries() {
+        return mine.map((record) => record.delivery);
+      },
+      release: () => {
+        if (this.#holding === mine) this.#holding = null;
+        return this.#sendInOrder(mine.splice(0));
+      },
+    };
+  }
+
+  /** Sends what an interceptor held, in order. */
+  releaseHeld(): Promise<void> {
+    return this.#sendInOrder(this.#intercepted.splice(0));
+  }
+
+  publish(changes: readonly Change[]): void {
+    if (!this.enabled || this.webhookUrl === null || this.webhookUrl === '') return;
+    if (this.batchMs <= 0 && this.#batch.length === 0) {
+      this.#deliver(changes);
+      return;
+    }
+    if (this.#batch.length === 0) {
+      this.#pending.after(this.batchMs, () => {
+        this.#closeBatch();
+      });
+    }
+    this.#batch.push(...changes);
+  }
+
+  /** Resolves when nothing is in flight, delayed or waiting in a batch. What is held does not count. */
+  idle(): Promise<void> {
+    return this.#pending.idle();
+  }
+
+  /** Sends everything that waits now, and resolves when it has been answered. */
+  async flush(): Promise<void> {
+    this.#closeBatch();
+    this.#pending.hurry();
+    await this.#pending.idle();
+  }
+
+  /** What waits is not sent. */
+  stop(): void {
+    this.#batch = [];
+    this.#ready.length = 0;
+    this.#pending.cancel();
+  }
+
+  #closeBatch(): void {
+    if (this.#batch.length === 0) return;
+    const changes = this.#batch;
+    this.#batch = [];
+    this.#deliver(changes);
+  }
+
+  #deliver(changes: readonly Change[]): void {
+    const { seal, log, clock } = this.#deps;
+    this.#route(log.open({ delivery: seal(changes), createdAtMs: clock.baseNow(), duplicate: false }));
+  }
+
+  #route(record: DeliveryRecord): void {
+    const { random } = this.#deps;
+    const verdict = this.intercept?.(record.delivery) ?? 'send';
+    if (verdict === 'lose') this.#lose(record);
+    else if (this.#holding !== null) this.#holding.push(record);
+    else if (verdict === 'hold') this.#intercepted.push(record);
+    else if (this.#toLose > 0) {
+      this.#toLose -= 1;
+      this.#lose(record);
+    } else if (typeof verdict === 'object') this.#sendAfter(verdict.delayMs, record);
+    else if (random.chance(this.loss)) this.#lose(record);
+    else if (random.chance(this.reorder)) this.#keepBack(record);
+    else this.#sendLate(record);
+  }
+
+  #sendLate(record: DeliveryRecord): void {
+    const { random } = this.#deps;
+    const { min, max } = this.delayMs;
+    const tailMs = random.chance(this.tail.probability) ? random.int(0, this.tail.maxMs) : 0;
+    const delayMs = (max > 0 ? random.int(min, max) : 0) + tailMs;
+    if (delayMs > 0) this.#sendAfter(delayMs, record);
+    else void this.#enqueue(record);
+  }
+
+  #sendAfter(ms: number, record: DeliveryRecord): void {
+    this.#pending.after(ms, () => this.#enqueue(record));
+  }
+
+  #lose(record: DeliveryRecord): void {
+    this.#deps.log.settle(record, { outcome: 'lost' });
+  }
+
+  #keepBack(record: DeliveryRecord): void {
+    let cancel = (): void => undefined;
+    const kept = {
+      overtakers: this.#deps.random.int(1, 3),
+      send: () => {
+        const index = this.#keptBack.indexOf(kept);
+        if (index === -1) return;
+        this.#keptBack.splice(index, 1);
+        void this.#enqueue(record);
+        cancel();
+      },
+    };
+    this.#keptBack.push(kept);
+    cancel = this.#pending.after(REORDER_MAX_MS, kept.send);
+  }
+
+  async #sendInOrder(records: readonly DeliveryRecord[]): Promise<void> {
+    for (const record of records) await this.#enqueue(record);
+  }
+
+  #enqueue(record: DeliveryRecord): Promise<void> {
+    const sent = this.#pending.track(
+      new Promise<void>((resolve) => {
+        this.#ready.push(() => this.#send(record).finally(resolve));
+      }),
+    );
+    this.#pump();
+    return sent;
+  }
+
+  #pump(): void {
+    while (this.#inFlight < this.concurrency) {
+      const send = this.#ready.shift();
+      if (send === undefined) return;
+      this.#inFlight += 1;
+      void send().finally(() => {
+        this.#inFlight -= 1;
+        this.#pump();
+      });
+    }
+  }
+
+  async #send(record: DeliveryRecord): Promise<void> {
+    const { transmitter, log, clock, random } = this.#deps;
+    const url = this.webhookUrl;
     if (url === null || url === '') {
-      lose(record);
+      this.#lose(record);
       return;
     }
     record.sentAtMs = clock.baseNow();
@@ -93,134 +233,13 @@ export function createNetwork(deps: {
       status: transmission.outcome === 'answered' ? transmission.status : null,
       ms: clock.baseNow() - record.sentAtMs,
     });
-    for (const kept of [...keptBack]) {
+    for (const kept of [...this.#keptBack]) {
       kept.overtakers -= 1;
       if (kept.overtakers === 0) kept.send();
     }
-    if (!record.duplicate && random.chance(network.duplicate)) {
-      const repeat = log.open(record.delivery, clock.baseNow(), true);
-      pending.after(random.int(DUPLICATE_AFTER_MS.min, DUPLICATE_AFTER_MS.max), () => {
-        void enqueue(repeat);
-      });
-    }
-  };
-
-  const pump = (): void => {
-    while (inFlight < network.concurrency && ready.length > 0) {
-      inFlight += 1;
-      void ready.shift()!().finally(() => {
-        inFlight -= 1;
-        pump();
-      });
-    }
-  };
-  const enqueue = (record: DeliveryRecord): Promise<void> => {
-    const sent = pending.track(
-      new Promise<void>((resolve) => {
-        ready.push(() => send(record).finally(resolve));
-      }),
-    );
-    pump();
-    return sent;
-  };
-  const sendInOrder = async (records: DeliveryRecord[]): Promise<void> => {
-    for (const record of records) await enqueue(record);
-  };
-
-  const keepBack = (record: DeliveryRecord): void => {
-    let cancel = (): void => undefined;
-    const kept = {
-      overtakers: random.int(1, 3),
-      send: () => {
-        const index = keptBack.indexOf(kept);
-        if (index === -1) return;
-        keptBack.splice(index, 1);
-        void enqueue(record);
-        cancel();
-      },
-    };
-    keptBack.push(kept);
-    cancel = pending.after(REORDER_MAX_MS, kept.send);
-  };
-
-  const route = (record: DeliveryRecord): void => {
-    const verdict = network.intercept?.(record.delivery) ?? 'send';
-    if (verdict === 'lose') return lose(record);
-    if (holding !== null) return void holding.push(record);
-    if (verdict === 'hold') return void intercepted.push(record);
-    if (toLose > 0) {
-      toLose -= 1;
-      return lose(record);
-    }
-    if (typeof verdict === 'object') {
-      pending.after(verdict.delayMs, () => enqueue(record));
-      return;
-    }
-    if (random.chance(network.loss)) return lose(record);
-    if (random.chance(network.reorder)) return keepBack(record);
-    const { min, max } = network.delayMs;
-    const tailMs = random.chance(network.tail.probability) ? random.int(0, network.tail.maxMs) : 0;
-    const delayMs = (max > 0 ? random.int(min, max) : 0) + tailMs;
-    if (delayMs > 0) pending.after(delayMs, () => enqueue(record));
-    else void enqueue(record);
-  };
-
-  const deliver = (changes: readonly Change[]): void => {
-    route(log.open(seal(changes), clock.baseNow(), false));
-  };
-  const closeBatch = (): void => {
-    if (batch.length === 0) return;
-    const changes = batch;
-    batch = [];
-    deliver(changes);
-  };
-
-  const network: Network = {
-    loss: 0,
-    delayMs: { min: 0, max: 0 },
-    tail: { probability: 0, maxMs: 0 },
-    reorder: 0,
-    duplicate: 0,
-    batchMs: 0,
-    webhookUrl: deps.webhookUrl,
-    enabled: true,
-    concurrency: 64,
-    intercept: null,
-    loseNext: (count) => {
-      toLose = count;
-    },
-    hold: () => {
-      const mine: DeliveryRecord[] = [];
-      holding = mine;
-      return {
-        get deliveries() {
-          return mine.map((record) => record.delivery);
-        },
-        release: () => {
-          if (holding === mine) holding = null;
-          return sendInOrder(mine.splice(0));
-        },
-      };
-    },
-    releaseHeld: () => sendInOrder(intercepted.splice(0)),
-    publish: (changes) => {
-      if (!network.enabled || network.webhookUrl === null || network.webhookUrl === '') return;
-      if (network.batchMs <= 0 && batch.length === 0) return deliver(changes);
-      if (batch.length === 0) pending.after(network.batchMs, closeBatch);
-      batch.push(...changes);
-    },
-    idle: () => pending.idle(),
-    flush: async () => {
-      closeBatch();
-      pending.hurry();
-      await pending.idle();
-    },
-    stop: async () => {
-      batch = [];
-      ready.length = 0;
-      pending.cancel();
-      await transmitter.close();
-    },
-  };
-  return network;
+    if (record.duplicate || !random.chance(this.duplicate)) return;
+    const { delivery } = record;
+    const repeat = log.open({ delivery, createdAtMs: clock.baseNow(), duplicate: true });
+    this.#sendAfter(random.int(DUPLICATE_AFTER_MS.min, DUPLICATE_AFTER_MS.max), repeat);
+  }
 }

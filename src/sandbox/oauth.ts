@@ -1,35 +1,27 @@
 import { randomBytes } from 'node:crypto';
 import type { Clock } from './clock.ts';
+import { dropOldest } from './drop-oldest.ts';
 import { ApiError } from './errors.ts';
 
-export type OAuth = {
-  /** Of the first channel, like the secret and its replacement. */
+interface TokenIssuerDeps {
+  readonly clock: Clock;
   readonly clientId: string;
-  /** The secret in force. */
   readonly clientSecret: string;
-  tokenLifetimeS: number;
-  /** An expired channel is answered like wrong credentials. */
-  channelExpired: boolean;
-  /** Adds a channel of the same store, which may request tokens from now on. */
-  addChannel(clientId: string, clientSecret: string): void;
-  /** Sets a new secret; the old one stays valid for another 24 hours. */
-  replaceSecret(secret?: string): string;
-  expireAllTokens(): void;
-  /** Resets the counts of requests and failures. */
-  resetLimits(): void;
-};
+  readonly tokenLifetimeS: number;
+}
 
-export type TokenIssuer = OAuth & {
-  /** Counts a request from this address, before its body is read. */
-  admitIp(ip: string): void;
-  issue(form: { grantType: string; clientId: string; clientSecret: string; ip: string }): {
-    access_token: string;
-    token_type: 'Bearer';
-    expires_in: number;
-  };
-  /** The client id of the channel that a valid token identifies. */
-  channelOf(token: string): string | undefined;
-};
+interface TokenForm {
+  readonly grantType: string;
+  readonly clientId: string;
+  readonly clientSecret: string;
+  readonly ip: string;
+}
+
+interface IssuedToken {
+  readonly access_token: string;
+  readonly token_type: 'Bearer';
+  readonly expires_in: number;
+}
 
 const MINUTE_MS = 60_000;
 const PER_CLIENT = { requests: 10, withinMs: MINUTE_MS };
@@ -40,117 +32,141 @@ const OLD_SECRET_MS = 24 * 60 * MINUTE_MS;
 const TOKENS_KEPT = 10_000;
 
 /** Issues and checks tokens, within the documented limits ("Authentication" 2-6). */
-export function createTokenIssuer(deps: {
-  clock: Clock;
-  clientId: string;
-  clientSecret: string;
-  tokenLifetimeS: number;
-}): TokenIssuer {
-  const { clock, clientId } = deps;
-  // Durations use the base clock: stepping the store's clock must not lift a block.
-  const now = (): number => clock.baseNow();
-  let secret = deps.clientSecret;
-  let oldSecrets: { secret: string; untilMs: number }[] = [];
-  const others = new Map<string, string>();
-  const tokens = new Map<string, { clientId: string; untilMs: number }>();
-  const requests = createWindows();
-  const failures = createWindows();
-  const blocks = new Map<string, number>();
+export class TokenIssuer {
+  /** Of the first channel, like the secret and its replacement. */
+  readonly clientId: string;
+  readonly tokenLifetimeS: number;
+  /** An expired channel is answered like wrong credentials. */
+  channelExpired = false;
+  readonly #clock: Clock;
+  #secret: string;
+  #oldSecrets: { readonly secret: string; readonly untilMs: number }[] = [];
+  readonly #others = new Map<string, string>();
+  readonly #tokens = new Map<string, { readonly clientId: string; readonly untilMs: number }>();
+  readonly #requests = new Windows();
+  readonly #failures = new Windows();
+  readonly #blocks = new Map<string, number>();
 
-  const slowDown = (untilMs: number, why: string): ApiError =>
-    new ApiError(429, 'slow_down', why, {
-      'Retry-After': String(Math.max(1, Math.ceil((untilMs - now()) / 1_000))),
-    });
+  constructor({ clock, clientId, clientSecret, tokenLifetimeS }: TokenIssuerDeps) {
+    this.#clock = clock;
+    this.clientId = clientId;
+    this.#secret = clientSecret;
+    this.tokenLifetimeS = tokenLifetimeS;
+  }
 
-  const admit = (key: string, limit: typeof PER_CLIENT): void => {
+  /** The secret in force. */
+  get clientSecret(): string {
+    return this.#secret;
+  }
+
+  /** Adds a channel of the same store, which may request tokens from now on. */
+  addChannel(clientId: string, clientSecret: string): void {
+    this.#others.set(clientId, clientSecret);
+  }
+
+  /** Sets a new secret; the old one stays valid for another 24 hours. */
+  replaceSecret(secret = randomBytes(24).toString('base64url')): string {
+    this.#oldSecrets.push({ secret: this.#secret, untilMs: this.#now() + OLD_SECRET_MS });
+    this.#secret = secret;
+    return secret;
+  }
+
+  expireAllTokens(): void {
+    this.#tokens.clear();
+  }
+
+  /** Resets the counts of requests and failures. */
+  resetLimits(): void {
+    this.#requests.clear();
+    this.#failures.clear();
+    this.#blocks.clear();
+  }
+
+  /** Counts a request from this address, before its body is read. */
+  admitIp(ip: string): void {
+    this.#admit(`ip ${ip}`, PER_IP);
+  }
+
+  issue(form: TokenForm): IssuedToken {
+    const clientKey = `client ${form.clientId}`;
+    this.#admit(clientKey, PER_CLIENT);
+    if (form.grantType !== 'client_credentials') {
+      throw new ApiError(400, 'unsupported_grant_type', 'grant_type must be client_credentials');
+    }
+    if (!this.#matches(form.clientId, form.clientSecret)) {
+      this.#fail([clientKey, `ip ${form.ip}`]);
+      throw new ApiError(401, 'invalid_client', 'the client credentials were rejected');
+    }
+    if (this.#tokens.size >= TOKENS_KEPT) dropOldest(this.#tokens);
+    const token = randomBytes(32).toString('base64url');
+    const untilMs = this.#now() + this.tokenLifetimeS * 1_000;
+    this.#tokens.set(token, { clientId: form.clientId, untilMs });
+    return { access_token: token, token_type: 'Bearer', expires_in: this.tokenLifetimeS };
+  }
+
+  /** The client id of the channel that a valid token identifies. */
+  channelOf(token: string): string | undefined {
+    const found = this.#tokens.get(token);
+    if (found === undefined || found.untilMs > this.#now()) return found?.clientId;
+    this.#tokens.delete(token);
+    return undefined;
+  }
+
+  /** Durations use the base clock: stepping the store's clock must not lift a block. */
+  #now(): number {
+    return this.#clock.baseNow();
+  }
+
+  #admit(key: string, limit: typeof PER_CLIENT): void {
     // The contract does not say how a blocked caller is answered; slow_down with the rest of the block makes a
     // well-behaved client wait.
-    const blockedUntilMs = blocks.get(key) ?? 0;
-    if (blockedUntilMs > now())
-      throw slowDown(blockedUntilMs, 'blocked after too many failed authentications');
-    const times = requests.within(key, now() - limit.withinMs);
-    if (times.length >= limit.requests) throw slowDown(times[0]! + limit.withinMs, 'too many token requests');
-    times.push(now());
-  };
-
-  const fail = (keys: readonly string[]): void => {
-    const counts = keys.map((key) => failures.within(key, now() - FAILURES.withinMs).push(now()));
-    if (counts.some((count) => count >= FAILURES.requests)) {
-      for (const key of keys) blocks.set(key, now() + BLOCK_MS);
+    const blockedUntilMs = this.#blocks.get(key) ?? 0;
+    if (blockedUntilMs > this.#now()) {
+      throw this.#slowDown(blockedUntilMs, 'blocked after too many failed authentications');
     }
-  };
+    const times = this.#requests.within(key, this.#now() - limit.withinMs);
+    const [oldestMs = this.#now()] = times;
+    if (times.length >= limit.requests) {
+      throw this.#slowDown(oldestMs + limit.withinMs, 'too many token requests');
+    }
+    times.push(this.#now());
+  }
 
-  const matches = (id: string, candidate: string): boolean => {
-    if (id !== clientId) return others.get(id) === candidate;
-    if (issuer.channelExpired) return false;
-    oldSecrets = oldSecrets.filter((old) => old.untilMs > now());
-    return candidate === secret || oldSecrets.some((old) => old.secret === candidate);
-  };
+  #slowDown(untilMs: number, why: string): ApiError {
+    return new ApiError(429, 'slow_down', why, {
+      'Retry-After': String(Math.max(1, Math.ceil((untilMs - this.#now()) / 1_000))),
+    });
+  }
 
-  const issuer: TokenIssuer = {
-    clientId,
-    get clientSecret() {
-      return secret;
-    },
-    tokenLifetimeS: deps.tokenLifetimeS,
-    channelExpired: false,
-    addChannel: (id, clientSecret) => {
-      others.set(id, clientSecret);
-    },
-    replaceSecret: (next = randomBytes(24).toString('base64url')) => {
-      oldSecrets.push({ secret, untilMs: now() + OLD_SECRET_MS });
-      secret = next;
-      return next;
-    },
-    expireAllTokens: () => {
-      tokens.clear();
-    },
-    resetLimits: () => {
-      requests.clear();
-      failures.clear();
-      blocks.clear();
-    },
-    admitIp: (ip) => {
-      admit(`ip ${ip}`, PER_IP);
-    },
-    issue: (form) => {
-      const clientKey = `client ${form.clientId}`;
-      admit(clientKey, PER_CLIENT);
-      if (form.grantType !== 'client_credentials') {
-        throw new ApiError(400, 'unsupported_grant_type', 'grant_type must be client_credentials');
-      }
-      if (!matches(form.clientId, form.clientSecret)) {
-        fail([clientKey, `ip ${form.ip}`]);
-        throw new ApiError(401, 'invalid_client', 'the client credentials were rejected');
-      }
-      if (tokens.size >= TOKENS_KEPT) tokens.delete(tokens.keys().next().value!);
-      const token = randomBytes(32).toString('base64url');
-      tokens.set(token, { clientId: form.clientId, untilMs: now() + issuer.tokenLifetimeS * 1_000 });
-      return { access_token: token, token_type: 'Bearer', expires_in: issuer.tokenLifetimeS };
-    },
-    channelOf: (token) => {
-      const found = tokens.get(token);
-      if (found === undefined || found.untilMs > now()) return found?.clientId;
-      tokens.delete(token);
-      return undefined;
-    },
-  };
-  return issuer;
+  #fail(keys: readonly string[]): void {
+    const nowMs = this.#now();
+    const counts = keys.map((key) => this.#failures.within(key, nowMs - FAILURES.withinMs).push(nowMs));
+    if (counts.some((count) => count >= FAILURES.requests)) {
+      for (const key of keys) this.#blocks.set(key, nowMs + BLOCK_MS);
+    }
+  }
+
+  #matches(id: string, candidate: string): boolean {
+    if (id !== this.clientId) return this.#others.get(id) === candidate;
+    if (this.channelExpired) return false;
+    this.#oldSecrets = this.#oldSecrets.filter((old) => old.untilMs > this.#now());
+    return candidate === this.#secret || this.#oldSecrets.some((old) => old.secret === candidate);
+  }
 }
 
 /** Times of recent events by key. */
-function createWindows() {
-  const byKey = new Map<string, number[]>();
-  return {
-    within: (key: string, sinceMs: number): number[] => {
-      // Invented client ids must not fill the memory: forgetting all counts is better than growing.
-      if (byKey.size > 10_000) byKey.clear();
-      const times = (byKey.get(key) ?? []).filter((time) => time > sinceMs);
-      byKey.set(key, times);
-      return times;
-    },
-    clear: () => {
-      byKey.clear();
-    },
-  };
+class Windows {
+  readonly #byKey = new Map<string, number[]>();
+
+  within(key: string, sinceMs: number): number[] {
+    // Invented client ids must not fill the memory: forgetting all counts is better than growing.
+    if (this.#byKey.size > 10_000) this.#byKey.clear();
+    const times = (this.#byKey.get(key) ?? []).filter((time) => time > sinceMs);
+    this.#byKey.set(key, times);
+    return times;
+  }
+
+  clear(): void {
+    this.#byKey.clear();
+  }
 }

@@ -10,10 +10,14 @@ export type NewOrder = z.output<typeof createOrderRequestSchema>;
 /** Where an order was made: through the API by the channel of this client id, or (null) by hand in the store. */
 export type Origin = string | null;
 
-export type PricedLine = { readonly variant: Variant; readonly qty: number; readonly price: number | string };
+export interface PricedLine {
+  readonly variant: Variant;
+  readonly qty: number;
+  readonly price: number | string;
+}
 
 /** The terms of an order, besides its stock. */
-export type PlacedOrder = {
+export interface PlacedOrder {
   readonly stock: Order;
   readonly origin: Origin;
   readonly request: NewOrder;
@@ -24,51 +28,54 @@ export type PlacedOrder = {
   readonly orderTimeMs: number;
   paidTimeMs: number | null;
   readonly shipments: Shipment[];
-};
+}
 
 /** An order that only holds stock: sold over the counter, without further data. */
 export type FoundOrder = PlacedOrder | { readonly stock: Order };
 
-export type OrderBook = {
-  add(order: PlacedOrder): void;
-  /** Store-wide. Undefined for every miss: unknown, or deleted. */
-  find(id: string): FoundOrder | undefined;
-  /** Within the channel that made it. A deleted order's external id is free again. */
-  findExternal(origin: Origin, externalOrderId: string): PlacedOrder | undefined;
-  /** The latest orders that are not deleted, newest first; a limited number. */
-  recent(count: number): PlacedOrder[];
-};
-
 const KEPT_IN_SIGHT = 200;
 
-export function createOrderBook(deps: { orders: Orders }): OrderBook {
-  const { orders } = deps;
-  const placed = new Map<string, PlacedOrder>();
-  const latest: PlacedOrder[] = [];
-  const external = new Map<Origin, Map<string, PlacedOrder>>();
+export class OrderBook {
+  readonly #orders: Orders;
+  readonly #placed = new Map<string, PlacedOrder>();
+  readonly #latest: PlacedOrder[] = [];
+  readonly #external = new Map<Origin, Map<string, PlacedOrder>>();
 
-  const live = <T extends FoundOrder>(order: T | undefined): T | undefined =>
-    order === undefined || order.stock.deleted ? undefined : order;
+  constructor({ orders }: { readonly orders: Orders }) {
+    this.#orders = orders;
+  }
 
-  return {
-    add: (order) => {
-      placed.set(order.stock.id, order);
-      latest.push(order);
-      if (latest.length > KEPT_IN_SIGHT) latest.shift();
-      const { external_order_id: externalOrderId } = order.request;
-      if (externalOrderId === undefined) return;
-      const ofOrigin = external.get(order.origin) ?? new Map<string, PlacedOrder>();
-      external.set(order.origin, ofOrigin.set(externalOrderId, order));
-    },
-    find: (id) => {
-      const stock = orders.find(id);
-      return live(placed.get(id) ?? (stock && { stock }));
-    },
-    findExternal: (origin, externalOrderId) => live(external.get(origin)?.get(externalOrderId)),
-    recent: (count) =>
-      latest
-        .filter(({ stock }) => !stock.deleted)
-        .slice(-count)
-        .reverse(),
-  };
+  add(order: PlacedOrder): void {
+    this.#placed.set(order.stock.id, order);
+    this.#latest.push(order);
+    if (this.#latest.length > KEPT_IN_SIGHT) this.#latest.shift();
+    const { external_order_id: externalOrderId } = order.request;
+    if (externalOrderId === undefined) return;
+    const ofOrigin = this.#external.get(order.origin) ?? new Map<string, PlacedOrder>();
+    this.#external.set(order.origin, ofOrigin.set(externalOrderId, order));
+  }
+
+  /** Store-wide. Undefined for every miss: unknown, or deleted. */
+  find(id: string): FoundOrder | undefined {
+    const stock = this.#orders.find(id);
+    return live(this.#placed.get(id) ?? (stock && { stock }));
+  }
+
+  /** Within the channel that made it. A deleted order's external id is free again. */
+  findExternal(origin: Origin, externalOrderId: string | undefined): PlacedOrder | undefined {
+    if (externalOrderId === undefined) return undefined;
+    return live(this.#external.get(origin)?.get(externalOrderId));
+  }
+
+  /** The latest orders that are not deleted, newest first; a limited number. */
+  recent(count: number): PlacedOrder[] {
+    return this.#latest
+      .filter(({ stock }) => !stock.deleted)
+      .slice(-count)
+      .reverse();
+  }
+}
+
+function live<T extends FoundOrder>(order: T | undefined): T | undefined {
+  return order === undefined || order.stock.deleted ? undefined : order;
 }

@@ -9,7 +9,11 @@ import type { FoundOrder, OrderBook } from './order-book.ts';
 import type { OrderDesk } from './order-desk.ts';
 import { renderOrder } from './order-render.ts';
 
-export function orderEndpoints(deps: { access: Access; desk: OrderDesk; book: OrderBook }): Endpoint[] {
+export function orderEndpoints(deps: {
+  readonly access: Access;
+  readonly desk: OrderDesk;
+  readonly book: OrderBook;
+}): Endpoint[] {
   const { access, desk, book } = deps;
 
   const envelope = (requestId: string, order: FoundOrder) => ({
@@ -40,7 +44,7 @@ export function orderEndpoints(deps: { access: Access; desk: OrderDesk; book: Or
       errors: { 403: ['access_denied'], 404: ['not_found'] },
       answer: ({ order_id: id, external_order_id: externalId }, { requestId, clientId }) => {
         requireAccess(access);
-        const order = id === undefined ? book.findExternal(clientId, externalId!) : book.find(id);
+        const order = id === undefined ? book.findExternal(clientId, externalId) : book.find(id);
         if (order === undefined) throw new ApiError(404, 'not_found', 'no such order');
         return envelope(requestId, order);
       },

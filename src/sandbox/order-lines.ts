@@ -9,14 +9,14 @@ export function resolveLines(truth: Truth, products: NewOrder['products']): Pric
   return products.map((line, index) => {
     const variant =
       line.sku === undefined
-        ? variantById(truth, line.product_variant_id!, index)
+        ? variantById(truth, line.product_variant_id, index)
         : variantBySku(bySku.get(line.sku) ?? [], line.sku, index);
     return { variant, qty: line.qty, price: line.price ?? variant.price };
   });
 }
 
-function variantById(truth: Truth, id: string, index: number): Variant {
-  const variant = truth.variant(id);
+function variantById(truth: Truth, id: string | undefined, index: number): Variant {
+  const variant = id === undefined ? undefined : truth.variant(id);
   if (variant !== undefined) return variant;
   throw refused(`products[${index}].product_variant_id`, 'no such variant for this store');
 }

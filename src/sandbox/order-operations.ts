@@ -7,35 +7,48 @@ import type { Order, OrderLine, Orders, Ware } from './orders.ts';
 import { OperationError, cellToTakeFrom, requireVariant } from './targets.ts';
 import type { Truth } from './truth.ts';
 
-export type ReserveLine = { variantId: string; qty: number; warehouseId?: string };
+export interface ReserveLine {
+  readonly variantId: string;
+  readonly qty: number;
+  readonly warehouseId?: string;
+}
 
-export type OrderOperations = {
+interface Reserved {
+  readonly orderId: string;
+  readonly order: Order;
+  readonly changes: Change[];
+}
+
+export interface OrderOperations {
   readonly orders: Orders;
   /**
    * Reserves stock for one order, in one delivery. A bundle takes its components' stock. Without a warehouse, the first
    * one with enough stock is used.
    */
-  reserve(lines: readonly ReserveLine[]): { orderId: string; changes: Change[] };
+  reserve(lines: readonly ReserveLine[]): Reserved;
   /** Releases an open order's stock. The default reason is `order_canceled`. */
   cancel(orderId: string, reason?: string): Change[];
   /** On hand and reserved fall together: the available quantity stays the same, so no webhook is sent. */
   ship(orderId: string): void;
-};
+}
 
 export function createOrderOperations(deps: {
-  truth: Truth;
-  ledger: Ledger;
-  clock: Clock;
-  ids: Ids;
-  publish: Publish;
-  orders: Orders;
+  readonly truth: Truth;
+  readonly ledger: Ledger;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly publish: Publish;
+  readonly orders: Orders;
 }): OrderOperations {
   const { truth, ledger, clock, ids, publish, orders } = deps;
 
   /** Units per variant and warehouse. Lines with the same variant are added up first, so that they cannot oversell it. */
-  const plan = (lines: readonly ReserveLine[]): { lines: OrderLine[]; wares: Ware[] } => {
+  const plan = (lines: readonly ReserveLine[]): { readonly lines: OrderLine[]; readonly wares: Ware[] } => {
     if (lines.length === 0) throw new OperationError('an order needs at least one line');
-    const wanted = new Map<string, { variant: Variant; qty: number; warehouseId: string | undefined }>();
+    const wanted = new Map<
+      string,
+      { readonly variant: Variant; readonly qty: number; readonly warehouseId: string | undefined }
+    >();
     const want = (variant: Variant, qty: number, warehouseId: string | undefined): void => {
       const key = `${variant.id} ${warehouseId ?? ''}`;
       wanted.set(key, { variant, qty: (wanted.get(key)?.qty ?? 0) + qty, warehouseId });
@@ -77,7 +90,7 @@ export function createOrderOperations(deps: {
   const settle = (order: Order, by: (qty: number) => Movement, reason: string): Change[] =>
     order.lines.flatMap(({ variant, cell, qty }) => {
       if (truth.variant(variant.id) === undefined || !variant.cells.includes(cell)) return [];
-      return ledger.move(variant, cell, by(qty), { reason, orderId: order.id }) ?? [];
+      return ledger.move({ variant, cell, ...by(qty), cause: { reason, orderId: order.id } }) ?? [];
     });
 
   return {
@@ -87,15 +100,16 @@ export function createOrderOperations(deps: {
       const orderId = ids.next();
       const changes = lines.flatMap(
         ({ variant, cell, qty }) =>
-          ledger.move(variant, cell, { reserved: qty }, { reason: 'order_reserved', orderId }) ?? [],
+          ledger.move({ variant, cell, reserved: qty, cause: { reason: 'order_reserved', orderId } }) ?? [],
       );
       const createTimeMs = clock.now();
-      orders.add({
+      const order: Order = {
         ...{ id: orderId, lines, wares, createTimeMs, updateTimeMs: createTimeMs },
         ...{ state: 'open', cancelReason: null, deleted: false },
-      });
+      };
+      orders.add(order);
       publish(changes);
-      return { orderId, changes };
+      return { orderId, order, changes };
     },
     cancel: (orderId, reason = 'order_canceled') => {
       const changes = settle(close(orderId, 'canceled', reason), (qty) => ({ reserved: -qty }), reason);

@@ -1,70 +1,77 @@
 import type { Timers } from './clock.ts';
 
-export type Pending = {
-  /** Runs `action` after `ms`. Returns a function that cancels it. */
-  after(ms: number, action: () => unknown): () => void;
-  track<T>(work: Promise<T>): Promise<T>;
-  /** Resolves when nothing waits or runs, including what starts in the meantime. */
-  idle(): Promise<void>;
-  /** Runs everything that waits now, in its planned order. */
-  hurry(): void;
-  /** Drops everything that waits. */
-  cancel(): void;
-};
+interface Waiting {
+  readonly dueIn: number;
+  handle: unknown;
+  readonly action: () => unknown;
+}
 
 /** Keeps track of delayed actions, so that a test can wait for their end instead of sleeping. */
-export function createPending(timers: Timers): Pending {
-  type Waiting = { dueIn: number; handle: unknown; action: () => unknown };
-  const waiting = new Set<Waiting>();
-  let running = 0;
-  let quiet: (() => void)[] = [];
+export class Pending {
+  readonly #timers: Timers;
+  readonly #waiting = new Set<Waiting>();
+  #running = 0;
+  #quiet: (() => void)[] = [];
 
-  const check = (): void => {
-    if (running > 0 || waiting.size > 0) return;
-    const resolvers = quiet;
-    quiet = [];
-    for (const resolve of resolvers) resolve();
-  };
-  const forget = (entry: Waiting): boolean => {
-    timers.clearTimeout(entry.handle);
-    return waiting.delete(entry);
-  };
-  const run = (entry: Waiting): void => {
-    if (!forget(entry)) return;
+  constructor(timers: Timers) {
+    this.#timers = timers;
+  }
+
+  /** Runs `action` after `ms`. Returns a function that cancels it. */
+  after(ms: number, action: () => unknown): () => void {
+    const entry: Waiting = { dueIn: ms, handle: undefined, action };
+    this.#waiting.add(entry);
+    entry.handle = this.#timers.setTimeout(() => {
+      this.#run(entry);
+    }, ms);
+    return () => {
+      this.#forget(entry);
+      this.#check();
+    };
+  }
+
+  track<T>(work: Promise<T>): Promise<T> {
+    this.#running += 1;
+    return work.finally(() => {
+      this.#running -= 1;
+      this.#check();
+    });
+  }
+
+  /** Resolves when nothing waits or runs, including what starts in the meantime. */
+  idle(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#quiet.push(resolve);
+      this.#check();
+    });
+  }
+
+  /** Runs everything that waits now, in its planned order. */
+  hurry(): void {
+    for (const entry of [...this.#waiting].sort((a, b) => a.dueIn - b.dueIn)) this.#run(entry);
+  }
+
+  /** Drops everything that waits. */
+  cancel(): void {
+    for (const entry of [...this.#waiting]) this.#forget(entry);
+    this.#check();
+  }
+
+  #run(entry: Waiting): void {
+    if (!this.#forget(entry)) return;
     entry.action();
-    check();
-  };
+    this.#check();
+  }
 
-  return {
-    after: (ms, action) => {
-      const entry: Waiting = { dueIn: ms, handle: undefined, action };
-      waiting.add(entry);
-      entry.handle = timers.setTimeout(() => {
-        run(entry);
-      }, ms);
-      return () => {
-        forget(entry);
-        check();
-      };
-    },
-    track: (work) => {
-      running += 1;
-      return work.finally(() => {
-        running -= 1;
-        check();
-      });
-    },
-    idle: () =>
-      new Promise((resolve) => {
-        quiet.push(resolve);
-        check();
-      }),
-    hurry: () => {
-      for (const entry of [...waiting].sort((a, b) => a.dueIn - b.dueIn)) run(entry);
-    },
-    cancel: () => {
-      for (const entry of [...waiting]) forget(entry);
-      check();
-    },
-  };
+  #forget(entry: Waiting): boolean {
+    this.#timers.clearTimeout(entry.handle);
+    return this.#waiting.delete(entry);
+  }
+
+  #check(): void {
+    if (this.#running > 0 || this.#waiting.size > 0) return;
+    const resolvers = this.#quiet;
+    this.#quiet = [];
+    for (const resolve of resolvers) resolve();
+  }
 }

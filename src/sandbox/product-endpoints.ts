@@ -10,7 +10,7 @@ import type { Truth } from './truth.ts';
 
 type ProductRow = z.input<typeof productListAnswer>['products'][number];
 
-export function productEndpoints(deps: { truth: Truth; listing: Listing }): Endpoint[] {
+export function productEndpoints(deps: { readonly truth: Truth; readonly listing: Listing }): Endpoint[] {
   const { truth, listing } = deps;
 
   const row = (product: Product): ProductRow => ({

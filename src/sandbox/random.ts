@@ -1,5 +1,5 @@
 /** A seeded random source: the same seed and calls give the same results. */
-export type Random = {
+export interface Random {
   /** In [0, 1). */
   readonly next: () => number;
   /** A whole number from `min` to `max`, both included. */
@@ -8,10 +8,10 @@ export type Random = {
   chance(probability: number): boolean;
   pick<T>(items: readonly T[]): T;
   shuffle<T>(items: readonly T[]): T[];
-};
+}
 
 /**
- * * One stream of a seed. Each label has a stream of its own, so that, for example, a network fault does not change which
+ * One stream of a seed. Each label has a stream of its own, so that, for example, a network fault does not change which
  * product the next order takes.
  */
 export function createRandom(seed: number, label: string): Random {
@@ -30,26 +30,29 @@ export function createRandom(seed: number, label: string): Random {
     next,
     int,
     chance: (probability) => probability > 0 && (probability >= 1 || next() < probability),
-    pick: (items) => {
-      if (items.length === 0) throw new RangeError('cannot pick from an empty list');
-      return items[int(0, items.length - 1)]!;
-    },
+    pick: (items) => itemAt(items, int(0, items.length - 1)),
     shuffle: (items) => {
       const shuffled = [...items];
       for (let i = shuffled.length - 1; i > 0; i -= 1) {
         const j = int(0, i);
-        [shuffled[i], shuffled[j]] = [shuffled[j]!, shuffled[i]!];
+        [shuffled[i], shuffled[j]] = [itemAt(shuffled, j), itemAt(shuffled, i)];
       }
       return shuffled;
     },
   };
 }
 
+function itemAt<T>(items: readonly T[], index: number): T {
+  const item = items[index];
+  if (item === undefined) throw new RangeError('there is nothing to pick');
+  return item;
+}
+
 function mix(seed: number, label: string): number {
   // FNV-1a over the seed and label: neighbouring seeds must not give neighbouring streams.
   let hash = 0x811c9dc5;
   for (const character of `${seed}/${label}`) {
-    hash = Math.imul(hash ^ character.codePointAt(0)!, 0x01000193);
+    hash = Math.imul(hash ^ (character.codePointAt(0) ?? 0), 0x01000193);
   }
   return hash | 0;
 }

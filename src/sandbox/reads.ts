@@ -3,87 +3,130 @@ import { ApiError } from './errors.ts';
 import type { Range } from './network.ts';
 import type { Random } from './random.ts';
 
-export type Answer = {
+export interface Answer {
   readonly status: number;
   readonly body: Readonly<Record<string, unknown>>;
   readonly headers?: Readonly<Record<string, string>>;
-};
+}
 
 /** An interceptor's decision: an answer, a cut connection, or nothing to leave it to the faults. */
-export type Intercepted = Answer | 'reset' | undefined;
+type Intercepted = Answer | 'reset' | undefined;
 
-export type ReadHold = {
+interface ReadHold {
   /** Resolves when a read has been caught and its answer sampled. */
   readonly sampled: Promise<void>;
   /** Delivers the sampled answer; if no read was caught yet, lets the next one pass. */
   release(): void;
-};
+}
 
-export type ReadFaults = {
+type Intercept = (
+  endpoint: string,
+  body: Readonly<Record<string, unknown>>,
+  /** Samples the real answer at each call. A request that creates something is carried out by each call. */
+  respond: () => Answer,
+) => Promise<Intercepted>;
+
+interface Asked {
+  readonly endpoint: string;
+  readonly body: Readonly<Record<string, unknown>>;
+  /** Answers from the truth of that time. */
+  readonly sample: (ageMs: number) => Answer;
+}
+
+interface Waiter {
+  readonly productId: string | undefined;
+  readonly caught: () => void;
+  readonly released: Promise<void>;
+}
+
+/** The way of every request to its answer, with its faults. */
+export class Reads {
   /** The wait before the truth is read. */
-  latencyMs: Range;
+  latencyMs: Range = { min: 0, max: 0 };
   /** The answer is sampled on arrival and delivered `ms` later. */
-  slow: { probability: number; ms: number };
+  slow = { probability: 0, ms: 0 };
   /** The answer shows the truth of `ageMs` ago (at most 5 s), like a lagging replica. Details only. */
-  stale: { probability: number; ageMs: number };
+  stale = { probability: 0, ageMs: 2_000 };
   /** The probability of each failure, per read. */
-  fail: {
-    serverError: number;
-    slowDown: number;
-    invalidToken: number;
-    reset: number;
+  fail = {
+    serverError: 0,
+    slowDown: 0,
+    invalidToken: 0,
+    reset: 0,
     /** Carries out the request, then cuts the connection instead of answering: an order may exist nevertheless. */
-    lostAnswer: number;
-    retryAfterS: number;
+    lostAnswer: 0,
+    retryAfterS: 1,
   };
-};
+  intercept: Intercept | null = null;
+  readonly #random: Random;
+  readonly #timers: Timers;
+  readonly #waiters: Waiter[] = [];
+  readonly #releases = new Set<() => void>();
 
-export type Reads = ReadFaults & {
-  /**
-   * `respond()` samples the real answer at each call. A request that creates something is carried out by each call.
-   */
-  intercept:
-    | ((
-        endpoint: string,
-        body: Readonly<Record<string, unknown>>,
-        respond: () => Answer,
-      ) => Promise<Intercepted>)
-    | null;
+  constructor({ random, timers }: { readonly random: Random; readonly timers: Timers }) {
+    this.#random = random;
+    this.#timers = timers;
+  }
+
   /** Catches the next detail of the product, or the next read of any kind. */
-  holdNext(productId?: string): ReadHold;
-};
+  holdNext(productId?: string): ReadHold {
+    const caught = Promise.withResolvers<void>();
+    const released = Promise.withResolvers<void>();
+    const waiter: Waiter = { productId, caught: caught.resolve, released: released.promise };
+    this.#waiters.push(waiter);
+    const release = (): void => {
+      const index = this.#waiters.indexOf(waiter);
+      if (index !== -1) this.#waiters.splice(index, 1);
+      this.#releases.delete(release);
+      released.resolve();
+    };
+    this.#releases.add(release);
+    return { sampled: caught.promise, release };
+  }
 
-export type ReadPath = Reads & {
-  /** Passes a read through the faults. `sample(ageMs)` answers from the truth of that time. */
-  serve(
-    endpoint: string,
-    body: Record<string, unknown>,
-    sample: (ageMs: number) => Answer,
-  ): Promise<Answer | 'reset'>;
+  /** Passes a request through the faults. */
+  async serve({ endpoint, body, sample }: Asked): Promise<Answer | 'reset'> {
+    const random = this.#random;
+    const intercepted = await this.intercept?.(endpoint, body, () => sample(0));
+    if (intercepted !== undefined) return intercepted;
+
+    const { min, max } = this.latencyMs;
+    if (max > 0) await this.#sleep(random.int(min, max));
+
+    const failed = this.#failure();
+    if (failed === 'reset') return 'reset';
+    if (failed !== undefined) throw failed;
+
+    const waiter = this.#takeWaiter(body);
+    const answer = sample(random.chance(this.stale.probability) ? this.stale.ageMs : 0);
+    if (waiter !== undefined) {
+      waiter.caught();
+      await waiter.released;
+    }
+    if (random.chance(this.slow.probability)) await this.#sleep(this.slow.ms);
+    return random.chance(this.fail.lostAnswer) ? 'reset' : answer;
+  }
+
   /** Releases everything held or delayed. */
-  stop(): void;
-};
+  stop(): void {
+    for (const release of [...this.#releases]) release();
+  }
 
-type Waiter = { productId: string | undefined; caught: () => void; released: Promise<void> };
-
-export function createReadPath(deps: { random: Random; timers: Timers }): ReadPath {
-  const { random, timers } = deps;
-  const waiters: Waiter[] = [];
-  const releases = new Set<() => void>();
-
-  const sleep = (ms: number): Promise<void> =>
-    new Promise((resolve) => {
+  #sleep(ms: number): Promise<void> {
+    return new Promise((resolve) => {
       const done = (): void => {
-        timers.clearTimeout(timer);
-        releases.delete(done);
+        this.#timers.clearTimeout(timer);
+        this.#releases.delete(done);
         resolve();
       };
-      const timer = timers.setTimeout(done, ms);
-      releases.add(done);
+      const timer = this.#timers.setTimeout(done, ms);
+      this.#releases.add(done);
     });
+  }
 
-  const failure = (): ApiError | 'reset' | undefined => {
-    const { fail } = reads;
+  #failure(): ApiError | 'reset' | undefined {
+    const { fail } = this;
+    const random = this.#random;
     if (random.chance(fail.reset)) return 'reset';
     if (random.chance(fail.serverError)) return new ApiError(500, 'server_error', 'a simulated failure');
     if (random.chance(fail.invalidToken)) return new ApiError(401, 'invalid_token', 'a simulated rejection');
@@ -93,62 +136,12 @@ export function createReadPath(deps: { random: Random; timers: Timers }): ReadPa
       });
     }
     return undefined;
-  };
+  }
 
-  const takeWaiter = (body: Record<string, unknown>): Waiter | undefined => {
-    const index = waiters.findIndex(
+  #takeWaiter(body: Asked['body']): Waiter | undefined {
+    const index = this.#waiters.findIndex(
       ({ productId }) => productId === undefined || productId === body['product_id'],
     );
-    return index === -1 ? undefined : waiters.splice(index, 1)[0];
-  };
-
-  const reads: ReadPath = {
-    latencyMs: { min: 0, max: 0 },
-    slow: { probability: 0, ms: 0 },
-    stale: { probability: 0, ageMs: 2_000 },
-    fail: { serverError: 0, slowDown: 0, invalidToken: 0, reset: 0, lostAnswer: 0, retryAfterS: 1 },
-    intercept: null,
-
-    holdNext: (productId) => {
-      const caught = Promise.withResolvers<void>();
-      const released = Promise.withResolvers<void>();
-      const waiter: Waiter = { productId, caught: caught.resolve, released: released.promise };
-      waiters.push(waiter);
-      const release = (): void => {
-        const index = waiters.indexOf(waiter);
-        if (index !== -1) waiters.splice(index, 1);
-        releases.delete(release);
-        released.resolve();
-      };
-      releases.add(release);
-      return { sampled: caught.promise, release };
-    },
-
-    serve: async (endpoint, body, sample) => {
-      const intercepted = await reads.intercept?.(endpoint, body, () => sample(0));
-      if (intercepted !== undefined) return intercepted;
-
-      const { min, max } = reads.latencyMs;
-      if (max > 0) await sleep(random.int(min, max));
-
-      const failed = failure();
-      if (failed === 'reset') return 'reset';
-      if (failed !== undefined) throw failed;
-
-      const waiter = takeWaiter(body);
-      const ageMs = random.chance(reads.stale.probability) ? reads.stale.ageMs : 0;
-      const answer = sample(ageMs);
-      if (waiter !== undefined) {
-        waiter.caught();
-        await waiter.released;
-      }
-      if (random.chance(reads.slow.probability)) await sleep(reads.slow.ms);
-      return random.chance(reads.fail.lostAnswer) ? 'reset' : answer;
-    },
-
-    stop: () => {
-      for (const release of [...releases]) release();
-    },
-  };
-  return reads;
+    return index === -1 ? undefined : this.#waiters.splice(index, 1)[0];
+  }
 }

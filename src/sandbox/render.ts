@@ -4,7 +4,11 @@ import type { Product, Variant } from './model.ts';
 
 type RenderedVariant = RenderedProduct['variants'][number];
 
-export type Store = { readonly storeId: string; readonly priceTierId: string; readonly imageBaseUrl: string };
+export interface Store {
+  readonly storeId: string;
+  readonly priceTierId: string;
+  readonly imageBaseUrl: string;
+}
 
 /** The `product` of `/v1/product/detail` ("ProductDetail"): fields that a record does not have are absent, never null. */
 export function renderProduct(product: Product, store: Store): RenderedProduct {
@@ -40,7 +44,7 @@ export function renderProduct(product: Product, store: Store): RenderedProduct {
 }
 
 /**
- * * Optional fields that some products have. They depend on the number of pictures: drawing random numbers for them would
+ * Optional fields that some products have. They depend on the number of pictures: drawing random numbers for them would
  * change the catalogue of every seed.
  */
 function extras(product: Product, store: Store): Partial<RenderedProduct> {

@@ -5,7 +5,7 @@ import { ApiError } from './errors.ts';
 const MAX_BODY_BYTES = 1_048_576;
 
 /**
- * * The whole body, from Node's own stream: wrapping it in a web stream costs more than the rest of a read. A body that is
+ * The whole body, from Node's own stream: wrapping it in a web stream costs more than the rest of a read. A body that is
  * too large is read to its end before it is refused, so that the caller sees the 413 instead of a broken connection.
  */
 export async function readBody(incoming: AsyncIterable<Uint8Array>): Promise<Buffer> {
@@ -24,7 +24,7 @@ export function parseJsonBody<Shape extends z.ZodRawShape>(
   raw: Buffer,
   contentType: string | undefined,
   schema: z.ZodObject<Shape>,
-  options: { optional: boolean },
+  options: { readonly optional: boolean },
 ): z.output<z.ZodObject<Shape>> {
   let body: unknown = {};
   if (raw.length > 0 || !options.optional) {
@@ -42,7 +42,7 @@ export function parseJsonBody<Shape extends z.ZodRawShape>(
 }
 
 /**
- * * The value without null fields, at any depth: null means absent. Unknown fields stay, so that they are refused whatever
+ * The value without null fields, at any depth: null means absent. Unknown fields stay, so that they are refused whatever
  * their value; so does null in a list, where it cannot mean absent.
  */
 export function withoutNulls(value: unknown, schema: unknown): unknown {

@@ -1,71 +1,62 @@
 import type { Hono } from 'hono';
 import type { Access } from './access.ts';
-import { createAddressBook } from './address-book.ts';
-import type { AddressBook } from './address-book.ts';
+import { AddressBook } from './address-book.ts';
 import { addressEndpoints } from './address-endpoints.ts';
-import { createAgenda } from './agenda.ts';
+import { Agenda } from './agenda.ts';
 import { createApi } from './api.ts';
-import { createApps } from './apps.ts';
-import type { Apps } from './apps.ts';
+import { Apps } from './apps.ts';
 import type { ApiEnv, RequestCounters } from './api.ts';
 import { fillCatalogue } from './catalogue.ts';
-import { createClock, systemTimers } from './clock.ts';
-import type { Clock, Timers } from './clock.ts';
+import { Clock, systemTimers } from './clock.ts';
+import type { Timers } from './clock.ts';
 import { createControl } from './control.ts';
-import { createCourier } from './courier.ts';
-import type { Courier } from './courier.ts';
-import { createDeliveryLog } from './deliveries.ts';
+import { Courier } from './courier.ts';
+import { DeliveryLog } from './deliveries.ts';
 import type { Deliveries } from './deliveries.ts';
-import { createFactory } from './factory.ts';
-import { createIds } from './ids.ts';
+import { Factory } from './factory.ts';
+import { Ids } from './ids.ts';
 import { listen } from './listen.ts';
-import { createListing } from './listing.ts';
-import { createNetwork } from './network.ts';
-import type { Network } from './network.ts';
-import { createTokenIssuer } from './oauth.ts';
-import type { OAuth } from './oauth.ts';
+import { Listing } from './listing.ts';
+import { Network } from './network.ts';
+import { TokenIssuer } from './oauth.ts';
 import { createOperations } from './operations.ts';
 import type { Operations } from './operations.ts';
-import { createOrderBook } from './order-book.ts';
-import { createOrderDesk } from './order-desk.ts';
-import type { OrderDesk } from './order-desk.ts';
+import { OrderBook } from './order-book.ts';
+import { OrderDesk } from './order-desk.ts';
 import { orderEndpoints } from './order-endpoints.ts';
 import { refuseForeignHost } from './page/guard.ts';
 import { createPage } from './page/page.ts';
 import { productEndpoints } from './product-endpoints.ts';
 import { createRandom } from './random.ts';
-import { createReadPath } from './reads.ts';
-import type { Reads } from './reads.ts';
-import { createTraffic } from './traffic.ts';
-import type { Traffic } from './traffic.ts';
+import { Reads } from './reads.ts';
+import { Traffic } from './traffic.ts';
 import { createTransmitter } from './transmit.ts';
 import type { Transmitter } from './transmit.ts';
-import { createTruth } from './truth.ts';
-import type { Truth } from './truth.ts';
-import { createSealer } from './webhooks.ts';
+import { Truth } from './truth.ts';
+import { Sealer } from './webhooks.ts';
 
-export type SandboxOptions = {
+export interface SandboxOptions {
   /** The same seed gives the same catalogue, operations and faults. Default 1. */
-  seed?: number;
+  readonly seed?: number;
   /** Default 50. */
-  products?: number;
+  readonly products?: number;
   /** Default 0: any free port. Always on 127.0.0.1. */
-  port?: number;
-  webhookUrl?: string | null;
-  clientId?: string;
-  clientSecret?: string;
-  webhookSecret?: string;
-  tokenLifetimeS?: number;
-  clockOffsetMs?: number;
+  readonly port?: number;
+  readonly webhookUrl?: string | null;
+  readonly clientId?: string;
+  readonly clientSecret?: string;
+  readonly webhookSecret?: string;
+  readonly tokenLifetimeS?: number;
+  readonly clockOffsetMs?: number;
   /** Epoch ms; default `Date.now`. */
-  now?: () => number;
-  timers?: Timers;
+  readonly now?: () => number;
+  readonly timers?: Timers;
   /** How long a webhook waits for its answer. Default 1000, as documented. */
-  ackTimeoutMs?: number;
-};
+  readonly ackTimeoutMs?: number;
+}
 
 /** The whole simulated store without a socket: `api.fetch` answers. */
-export type SimulatedService = {
+export interface SimulatedService {
   readonly api: Hono<ApiEnv>;
   readonly seed: number;
   readonly clientId: string;
@@ -88,17 +79,17 @@ export type SimulatedService = {
   readonly traffic: Traffic;
   readonly network: Network;
   readonly reads: Reads;
-  readonly oauth: OAuth;
+  readonly oauth: TokenIssuer;
   readonly deliveries: Deliveries;
   readonly requests: Readonly<RequestCounters>;
   /** Stops traffic, drops what has not been sent, and releases held reads. */
   readonly stop: () => Promise<void>;
-};
+}
 
-export type Sandbox = SimulatedService & {
+export interface Sandbox extends SimulatedService {
   readonly baseUrl: string;
   readonly port: number;
-};
+}
 
 /** The defaults for development. */
 export const defaultCredentials = {
@@ -135,13 +126,13 @@ export function createService(
   };
   const stream = (label: string) => createRandom(seed, label);
 
-  const clock = createClock({
+  const clock = new Clock({
     now: options.now ?? Date.now,
     random: stream('nodes'),
     offsetMs: options.clockOffsetMs ?? 0,
   });
-  const ids = createIds(stream('ids'));
-  const truth = createTruth({
+  const ids = new Ids(stream('ids'));
+  const truth = new Truth({
     clock,
     storeId: ids.next(),
     priceTierId: ids.next(),
@@ -149,13 +140,13 @@ export function createService(
     warehouseIds: [ids.next(), ids.next(), ids.next()],
     sellerWarehouseIds: [ids.next(), ids.next()],
   });
-  const factory = createFactory({ random: stream('factory'), ids });
+  const factory = new Factory({ random: stream('factory'), ids });
   fillCatalogue({ truth, factory, random: stream('catalogue'), count: options.products ?? 50 });
 
-  const sealer = createSealer({ secret: credentials.webhookSecret, clock, serial: 0 });
-  const deliveries = createDeliveryLog();
-  const network = createNetwork({
-    seal: sealer.seal,
+  const sealer = new Sealer({ secret: credentials.webhookSecret, clock, serial: 0 });
+  const deliveries = new DeliveryLog();
+  const network = new Network({
+    seal: (changes) => sealer.seal(changes),
     transmitter,
     log: deliveries,
     clock,
@@ -163,24 +154,25 @@ export function createService(
     timers,
     webhookUrl: options.webhookUrl ?? null,
   });
-  const issuer = createTokenIssuer({
+  const issuer = new TokenIssuer({
     clock,
     ...credentials,
     tokenLifetimeS: options.tokenLifetimeS ?? 14_400,
   });
-  const apps = createApps({
+  const apps = new Apps({
     first: { clientId: credentials.clientId, network },
-    connect: (serial, secret) =>
-      createNetwork({
-        seal: createSealer({ secret, clock, serial }).seal,
-        // Shared; the first app's network closes it.
-        transmitter: { ...transmitter, close: () => Promise.resolve() },
+    connect: (serial, secret) => {
+      const ownSealer = new Sealer({ secret, clock, serial });
+      return new Network({
+        seal: (changes) => ownSealer.seal(changes),
+        transmitter,
         log: deliveries,
         clock,
         random: stream(`network ${serial}`),
         timers,
         webhookUrl: null,
-      }),
+      });
+    },
     addChannel: (clientId, clientSecret) => {
       issuer.addChannel(clientId, clientSecret);
     },
@@ -191,25 +183,27 @@ export function createService(
     random: stream('operations'),
     ids,
     factory,
-    publish: apps.publish,
+    publish: (changes) => {
+      apps.publish(changes);
+    },
   });
-  const traffic = createTraffic({ truth, operations, random: stream('traffic'), timers });
+  const traffic = new Traffic({ truth, operations, random: stream('traffic'), timers });
 
-  const agenda = createAgenda({ clock, timers });
+  const agenda = new Agenda({ clock, timers });
   const access: Access = { denied: false, quotaExceeded: false };
   // A separate stream of ids, so that an order does not change the ids of later products.
-  const recordIds = createIds(stream('records'));
-  const addresses = createAddressBook({ ids: recordIds });
-  const courier = createCourier({ agenda, clock, ids: recordIds });
-  const book = createOrderBook({ orders: operations.orders });
-  const desk = createOrderDesk({ truth, operations, book, addresses, courier, agenda, access, clock });
+  const recordIds = new Ids(stream('records'));
+  const addresses = new AddressBook({ ids: recordIds });
+  const courier = new Courier({ agenda, clock, ids: recordIds });
+  const book = new OrderBook({ orders: operations.orders });
+  const desk = new OrderDesk({ truth, operations, book, addresses, courier, agenda, access, clock });
 
-  const reads = createReadPath({ random: stream('reads'), timers });
+  const reads = new Reads({ random: stream('reads'), timers });
   const requests: RequestCounters = {};
   const endpoints = [
     ...orderEndpoints({ access, desk, book }),
     ...addressEndpoints({ access, addresses }),
-    ...productEndpoints({ truth, listing: createListing(truth) }),
+    ...productEndpoints({ truth, listing: new Listing(truth) }),
   ];
   const api = createApi({ clock, issuer, reads, endpoints, requests });
   api.use('/sandbox/*', refuseForeignHost);
@@ -269,7 +263,8 @@ export function createService(
       traffic.stop();
       agenda.stop();
       reads.stop();
-      await apps.stop();
+      apps.stop();
+      await transmitter.close();
     },
   };
 }

@@ -5,35 +5,44 @@ import { actorOf } from './reasons.ts';
 import { OperationError, cellToTakeFrom, requireCell, requireVariant } from './targets.ts';
 import type { Truth } from './truth.ts';
 
-export type CellTarget = { variantId: string; warehouseId?: string };
+export interface CellTarget {
+  readonly variantId: string;
+  readonly warehouseId?: string;
+}
 
-export type StockOperations = {
+export interface StockOperations {
   /** Sets the available quantity. The default reason is `user_adjusted`. */
-  adjust(target: CellTarget & { to: number } & Told): Change[];
+  adjust(target: CellTarget & { readonly to: number } & Told): Change[];
   /** Adds to the quantity on hand; negative figures subtract. The default reason is `user_added` or `user_deducted`. */
-  add(target: CellTarget & { by: number } & Told): Change[];
+  add(target: CellTarget & { readonly by: number } & Told): Change[];
   /** Several changes of one stock level, all at one `update_time`, each in a delivery of its own. */
-  burst(target: CellTarget & { by: readonly number[] }): Change[];
+  burst(target: CellTarget & { readonly by: readonly number[] }): Change[];
   /** A→B→A: one change and its opposite, in two deliveries. */
-  flip(target: CellTarget & { by: number }): Change[];
+  flip(target: CellTarget & { readonly by: number }): Change[];
   /** Builds units from their components, in one delivery. */
-  assemble(target: CellTarget & { units: number }): Change[];
+  assemble(target: CellTarget & { readonly units: number }): Change[];
   /** Takes assembled units apart again. */
-  disassemble(target: CellTarget & { units: number }): Change[];
-};
+  disassemble(target: CellTarget & { readonly units: number }): Change[];
+}
 
 /** The order that caused the change, for reasons such as `order_edited`. */
-export type Told = { reason?: string; orderId?: string };
+export interface Told {
+  readonly reason?: string;
+  readonly orderId?: string;
+}
 
 export function createStockOperations(deps: {
-  truth: Truth;
-  ledger: Ledger;
-  publish: Publish;
-  userId: () => string;
+  readonly truth: Truth;
+  readonly ledger: Ledger;
+  readonly publish: Publish;
+  readonly userId: () => string;
 }): StockOperations {
   const { truth, ledger, publish, userId } = deps;
 
-  const target = ({ variantId, warehouseId }: CellTarget): { variant: Variant; cell: Cell } => {
+  const target = ({
+    variantId,
+    warehouseId,
+  }: CellTarget): { readonly variant: Variant; readonly cell: Cell } => {
     const variant = requireVariant(truth, variantId);
     return { variant, cell: requireCell(variant, warehouseId) };
   };
@@ -48,12 +57,12 @@ export function createStockOperations(deps: {
       throw new OperationError(`${field} must be a whole number, not ${value}`);
   };
   const movedBy = (
-    at: { variant: Variant; cell: Cell },
+    at: { readonly variant: Variant; readonly cell: Cell },
     by: number,
     reason: string,
     orderId?: string,
   ): Change[] => {
-    const change = ledger.move(at.variant, at.cell, { onHand: by }, cause(reason, orderId));
+    const change = ledger.move({ ...at, onHand: by, cause: cause(reason, orderId) });
     return change === null ? [] : [change];
   };
   const told = (changes: Change[]): Change[] => {
@@ -61,7 +70,7 @@ export function createStockOperations(deps: {
     return changes;
   };
 
-  const rebuild = (request: CellTarget & { units: number }, direction: 1 | -1): Change[] => {
+  const rebuild = (request: CellTarget & { readonly units: number }, direction: 1 | -1): Change[] => {
     const { units } = request;
     if (!Number.isSafeInteger(units) || units < 1) {
       throw new OperationError(`units must be a whole number of at least 1, not ${units}`);
@@ -113,7 +122,7 @@ export function createStockOperations(deps: {
       const { variant, cell } = target(request);
       const stampMs = ledger.stamp(cell);
       return request.by.flatMap((by) => {
-        const change = ledger.move(variant, cell, { onHand: by }, cause('user_adjusted'), stampMs);
+        const change = ledger.move({ variant, cell, onHand: by, cause: cause('user_adjusted'), stampMs });
         return change === null ? [] : told([change]);
       });
     },

@@ -9,38 +9,45 @@ import type { Truth } from './truth.ts';
 
 export type NewVariant = Pick<VariantSpec, 'name' | 'sku' | 'stock' | 'allowNegativeStock'>;
 
-export type NewProduct = {
-  name?: string;
-  kind?: 'own' | 'pulled' | 'bundle' | 'assembled';
+export interface NewProduct {
+  readonly name?: string;
+  readonly kind?: 'own' | 'pulled' | 'bundle' | 'assembled';
   /** One empty variant in the first warehouse by default. */
-  variants?: readonly NewVariant[];
+  readonly variants?: readonly NewVariant[];
   /** Of a bundle or an assembled product. */
-  components?: readonly { variantId: string; qty: number }[];
-};
+  readonly components?: readonly { readonly variantId: string; readonly qty: number }[];
+}
 
-export type StructuralOperations = {
-  createProduct(spec?: NewProduct): { product: Product; changes: Change[] };
-  createVariant(productId: string, spec?: NewVariant): { variant: Variant; changes: Change[] };
+export interface StructuralOperations {
+  createProduct(spec?: NewProduct): { readonly product: Product; readonly changes: Change[] };
+  createVariant(
+    productId: string,
+    spec?: NewVariant,
+  ): { readonly variant: Variant; readonly changes: Change[] };
   renameProduct(productId: string, name: string): void;
   /** Sends `user_set` from 0 when `qty` is not 0; an empty warehouse changes no available quantity. */
-  addWarehouse(target: { variantId: string; warehouseId: string; qty: number }): Change[];
+  addWarehouse(target: {
+    readonly variantId: string;
+    readonly warehouseId: string;
+    readonly qty: number;
+  }): Change[];
   /** Its stock is first set to 0, which sends a webhook; orders lose their reservations in it. */
-  removeWarehouse(target: { variantId: string; warehouseId: string }): Change[];
+  removeWarehouse(target: { readonly variantId: string; readonly warehouseId: string }): Change[];
   /** Deleting and restoring send no webhook: the contract has no event for them. */
   deleteVariant(variantId: string): void;
   /** To another own product; the variant keeps its id and its stock. */
   moveVariant(variantId: string, productId: string): void;
   deleteProduct(productId: string): void;
   restoreProduct(productId: string): void;
-};
+}
 
 export function createStructuralOperations(deps: {
-  truth: Truth;
-  ledger: Ledger;
-  clock: Clock;
-  factory: Factory;
-  publish: Publish;
-  userId: () => string;
+  readonly truth: Truth;
+  readonly ledger: Ledger;
+  readonly clock: Clock;
+  readonly factory: Factory;
+  readonly publish: Publish;
+  readonly userId: () => string;
 }): StructuralOperations {
   const { truth, ledger, clock, factory, publish, userId } = deps;
 
@@ -49,8 +56,9 @@ export function createStructuralOperations(deps: {
     return changes;
   };
   const specOf = (spec: NewVariant, kind: Product['kind']): VariantSpec => {
-    const first = (kind === 'pulled' ? truth.sellerWarehouseIds : truth.warehouseIds)[0]!;
-    return { ...spec, stock: spec.stock ?? [{ warehouseId: first, qty: 0 }] };
+    const [warehouseId] = kind === 'pulled' ? truth.sellerWarehouseIds : truth.warehouseIds;
+    const first = warehouseId === undefined ? [] : [{ warehouseId, qty: 0 }];
+    return { ...spec, stock: spec.stock ?? first };
   };
   /** Sends a new variant's stock as changes from 0. A pulled variant's stock is not new, and a bundle has none. */
   const created = (variant: Variant): Change[] => {
@@ -118,14 +126,16 @@ export function createStructuralOperations(deps: {
       truth.touch(variant);
       const cell = newCell({ warehouseId, qty: 0 });
       variant.cells.push(cell);
-      const change = ledger.move(variant, cell, { onHand: qty }, { reason: 'user_set', userId: userId() });
+      const cause = { reason: 'user_set', userId: userId() };
+      const change = ledger.move({ variant, cell, onHand: qty, cause });
       return told(change === null ? [] : [change]);
     },
     removeWarehouse: ({ variantId, warehouseId }) => {
       const variant = requireVariant(truth, variantId);
       const cell = requireCell(variant, warehouseId);
+      const cause = { reason: 'user_set', userId: userId() };
       const emptying = { onHand: -cell.onHand, reserved: -cell.reserved };
-      const change = ledger.move(variant, cell, emptying, { reason: 'user_set', userId: userId() });
+      const change = ledger.move({ variant, cell, ...emptying, cause });
       variant.cells.splice(variant.cells.indexOf(cell), 1);
       return told(change === null ? [] : [change]);
     },
@@ -147,13 +157,13 @@ export function createStructuralOperations(deps: {
       truth.moveVariant(variant, product);
     },
     deleteProduct: (productId) => {
-      truth.setProductDeleted(requireProduct(truth, productId), true);
+      truth.deleteProduct(requireProduct(truth, productId));
     },
     restoreProduct: (productId) => {
       const product = truth.products.find((candidate) => candidate.id === productId);
       if (product === undefined || !product.deleted)
         throw new OperationError(`no deleted product ${productId}`);
-      truth.setProductDeleted(product, false);
+      truth.restoreProduct(product);
     },
   };
 }

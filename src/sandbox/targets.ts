@@ -47,7 +47,7 @@ export function requireCell(variant: Variant, warehouseId?: string): Cell {
 export function cellToTakeFrom(
   variant: Variant,
   qty: number,
-  from: { warehouseId?: string | undefined; free?: (cell: Cell) => number } = {},
+  from: { readonly warehouseId?: string | undefined; readonly free?: (cell: Cell) => number } = {},
 ): Cell {
   const { warehouseId, free = available } = from;
   if (warehouseId !== undefined) {

@@ -12,12 +12,10 @@ export const tokenRequestSchema = z
   })
   .meta({ id: 'TokenRequest' });
 
-const FIELDS = tokenRequestSchema.keyof().options;
-
 /** `POST /oauth/token`: credentials in a form body only. */
 export function answerTokenRequest(
   issuer: TokenIssuer,
-  request: { raw: Buffer; contentType: string | undefined; ip: string },
+  request: { readonly raw: Buffer; readonly contentType: string | undefined; readonly ip: string },
 ): Answer {
   if (!/^application\/x-www-form-urlencoded\s*(;|$)/i.test(request.contentType ?? '')) {
     throw new ApiError(400, 'invalid_request', 'Content-Type must be application/x-www-form-urlencoded');
@@ -28,15 +26,21 @@ export function answerTokenRequest(
       throw new ApiError(400, 'invalid_request', `${key}: unknown field`);
     }
   }
-  const [grantType, clientId, clientSecret] = FIELDS.map((field) => {
-    const [value, ...more] = form.getAll(field);
-    if (value === undefined || value === '') throw new ApiError(400, 'invalid_request', `${field}: required`);
-    if (more.length > 0) throw new ApiError(400, 'invalid_request', `${field}: sent more than once`);
-    return value;
-  }) as [string, string, string];
+  const sent = {
+    grantType: only(form, 'grant_type'),
+    clientId: only(form, 'client_id'),
+    clientSecret: only(form, 'client_secret'),
+  };
   return {
     status: 200,
     headers: { 'Cache-Control': 'no-store' },
-    body: issuer.issue({ grantType, clientId, clientSecret, ip: request.ip }),
+    body: { ...issuer.issue({ ...sent, ip: request.ip }) },
   };
+}
+
+function only(form: URLSearchParams, field: keyof typeof tokenRequestSchema.shape): string {
+  const [value, ...more] = form.getAll(field);
+  if (value === undefined || value === '') throw new ApiError(400, 'invalid_request', `${field}: required`);
+  if (more.length > 0) throw new ApiError(400, 'invalid_request', `${field}: sent more than once`);
+  return value;
 }

@@ -2,15 +2,19 @@ import { Agent, request } from 'undici';
 import type { Timers } from './clock.ts';
 import type { Delivery } from './webhooks.ts';
 
-export type Transmission = { outcome: 'answered'; status: number } | { outcome: 'timeout' | 'failed' };
+export type Transmission =
+  { readonly outcome: 'answered'; readonly status: number } | { readonly outcome: 'timeout' | 'failed' };
 
-export type Transmitter = {
+export interface Transmitter {
   /** Sends once, without retries ("Delivery rules" 2). */
   transmit(delivery: Delivery, url: string): Promise<Transmission>;
   close(): Promise<void>;
-};
+}
 
-export function createTransmitter(deps: { timers: Timers; ackTimeoutMs: number }): Transmitter {
+export function createTransmitter(deps: {
+  readonly timers: Timers;
+  readonly ackTimeoutMs: number;
+}): Transmitter {
   const { timers, ackTimeoutMs } = deps;
   const agent = new Agent({ connections: 256, keepAliveTimeout: 4_000 });
 

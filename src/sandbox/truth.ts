@@ -1,180 +1,207 @@
 import type { RenderedProduct } from './answers.ts';
 import type { Clock } from './clock.ts';
-import { createHistory } from './history.ts';
+import { History } from './history.ts';
 import { available, sellable } from './model.ts';
 import type { Cell, Kind, Product, Variant } from './model.ts';
 import { renderProduct } from './render.ts';
 import type { Store } from './render.ts';
 
-export type TruthCell = {
-  variantId: string;
-  warehouseId: string;
-  productId: string;
-  sku: string | null;
-  kind: Kind;
-  availableQty: number;
+export interface TruthCell {
+  readonly variantId: string;
+  readonly warehouseId: string;
+  readonly productId: string;
+  readonly sku: string | null;
+  readonly kind: Kind;
+  readonly availableQty: number;
   /** Null for a pulled variant: the stock is the seller's, and the store shows only the available quantity. */
-  onHand: number | null;
-  reservedQty: number | null;
-};
+  readonly onHand: number | null;
+  readonly reservedQty: number | null;
+}
 
-export type TruthSnapshot = {
-  cells: TruthCell[];
-  variants: { variantId: string; productId: string; kind: Kind; availableQty: number }[];
-  products: { productId: string; name: string }[];
-};
+export interface TruthSnapshot {
+  readonly cells: TruthCell[];
+  readonly variants: {
+    readonly variantId: string;
+    readonly productId: string;
+    readonly kind: Kind;
+    readonly availableQty: number;
+  }[];
+  readonly products: { readonly productId: string; readonly name: string }[];
+}
 
-export type Truth = Store & {
+interface TruthOptions extends Store {
   readonly warehouseIds: readonly string[];
   readonly sellerWarehouseIds: readonly string[];
-  /** Live products and variants by id; undefined when deleted or unknown. */
-  product(id: string): Product | undefined;
-  variant(id: string): Variant | undefined;
-  cell(variantId: string, warehouseId: string): Cell | undefined;
+  readonly clock: Clock;
+}
+
+/** What the store holds, and what its products were a moment ago. */
+export class Truth implements Store {
+  readonly storeId: string;
+  readonly priceTierId: string;
+  readonly imageBaseUrl: string;
+  readonly warehouseIds: readonly string[];
+  readonly sellerWarehouseIds: readonly string[];
+  readonly #clock: Clock;
+  readonly #history = new History();
+  readonly #products: Product[] = [];
+  readonly #variants: Variant[] = [];
+  readonly #productsById = new Map<string, Product>();
+  readonly #variantsById = new Map<string, Variant>();
+  #listRevision = 0;
+
+  constructor(options: TruthOptions) {
+    this.storeId = options.storeId;
+    this.priceTierId = options.priceTierId;
+    this.imageBaseUrl = options.imageBaseUrl;
+    this.warehouseIds = options.warehouseIds;
+    this.sellerWarehouseIds = options.sellerWarehouseIds;
+    this.#clock = options.clock;
+  }
+
   /** Every product, in order of creation, deleted ones included. */
-  readonly products: readonly Product[];
-  readonly variants: readonly Variant[];
+  get products(): readonly Product[] {
+    return this.#products;
+  }
+
+  get variants(): readonly Variant[] {
+    return this.#variants;
+  }
+
   /** Grows when a list changes: the set of products, a name or an edit time. */
-  readonly listRevision: number;
-  add(product: Product): void;
-  addVariant(variant: Variant): void;
-  setProductDeleted(product: Product, deleted: boolean): void;
-  deleteVariant(variant: Variant): void;
-  moveVariant(variant: Variant, product: Product): void;
+  get listRevision(): number {
+    return this.#listRevision;
+  }
+
+  /** Live products and variants by id; undefined when deleted or unknown. */
+  product(id: string): Product | undefined {
+    return live(this.#productsById.get(id));
+  }
+
+  variant(id: string): Variant | undefined {
+    const variant = live(this.#variantsById.get(id));
+    return variant === undefined || variant.product.deleted ? undefined : variant;
+  }
+
+  cell(variantId: string, warehouseId: string): Cell | undefined {
+    return this.variant(variantId)?.cells.find((cell) => cell.warehouseId === warehouseId);
+  }
+
+  add(product: Product): void {
+    this.#history.record(product.id, this.#clock.baseNow(), () => null);
+    this.#products.push(product);
+    this.#productsById.set(product.id, product);
+    for (const variant of product.variants) this.#register(variant);
+    this.#listRevision += 1;
+  }
+
+  addVariant(variant: Variant): void {
+    this.touchProduct(variant.product);
+    variant.product.variants.push(variant);
+    this.#register(variant);
+    this.edited(variant.product);
+  }
+
+  deleteProduct(product: Product): void {
+    if (product.deleted) return;
+    this.#touchVariants(product, 'unlink');
+    product.deleted = true;
+    this.edited(product);
+  }
+
+  restoreProduct(product: Product): void {
+    if (!product.deleted) return;
+    this.#touchVariants(product, 'link');
+    product.deleted = false;
+    this.edited(product);
+  }
+
+  deleteVariant(variant: Variant): void {
+    this.touch(variant);
+    this.#joinComponents(variant, 'unlink');
+    variant.deleted = true;
+    this.edited(variant.product);
+  }
+
+  moveVariant(variant: Variant, product: Product): void {
+    const from = variant.product;
+    this.touch(variant);
+    this.touchProduct(product);
+    from.variants.splice(from.variants.indexOf(variant), 1);
+    product.variants.push(variant);
+    variant.product = product;
+    this.edited(from);
+    this.edited(product);
+  }
+
   /** Call it before a variant's stock changes: keeps the state for stale reads. */
-  touch(variant: Variant): void;
+  touch(variant: Variant): void {
+    this.touchProduct(variant.product);
+    for (const bundle of variant.bundledBy) this.touchProduct(bundle.product);
+  }
+
+  touchProduct(product: Product): void {
+    this.#history.record(product.id, this.#clock.baseNow(), () => this.#shown(product));
+  }
+
   /** Call it after a product was edited, and `touchProduct` before. */
-  edited(product: Product): void;
-  touchProduct(product: Product): void;
+  edited(product: Product): void {
+    product.updateTimeMs = Math.max(product.updateTimeMs, this.#clock.now());
+    this.#listRevision += 1;
+  }
+
   /** The product as `/v1/product/detail` shows it now, or showed it `ageMs` ago; null: none. */
-  detail(productId: string, ageMs?: number): RenderedProduct | null;
+  detail(productId: string, ageMs = 0): RenderedProduct | null {
+    const product = this.#productsById.get(productId);
+    if (product === undefined) return null;
+    const past = ageMs > 0 ? this.#history.at(productId, this.#clock.baseNow() - ageMs) : undefined;
+    return past === undefined ? this.#shown(product) : past;
+  }
+
   /** What the mirror must equal at the end. */
-  snapshot(): TruthSnapshot;
-};
+  snapshot(): TruthSnapshot {
+    const snapshot: TruthSnapshot = { cells: [], variants: [], products: [] };
+    for (const product of this.#products) {
+      if (product.deleted) continue;
+      snapshot.products.push({ productId: product.id, name: product.name });
+      for (const variant of product.variants) {
+        if (!variant.deleted) appendVariant(snapshot, variant);
+      }
+    }
+    return snapshot;
+  }
 
-export type TruthOptions = Store & {
-  warehouseIds: readonly string[];
-  sellerWarehouseIds: readonly string[];
-  clock: Clock;
-};
+  #shown(product: Product): RenderedProduct | null {
+    return product.deleted ? null : renderProduct(product, this);
+  }
 
-export function createTruth(options: TruthOptions): Truth {
-  const { clock, warehouseIds, sellerWarehouseIds, ...store } = options;
-  const history = createHistory();
-  const products: Product[] = [];
-  const variants: Variant[] = [];
-  const productsById = new Map<string, Product>();
-  const variantsById = new Map<string, Variant>();
-  let listRevision = 0;
+  #register(variant: Variant): void {
+    this.#variants.push(variant);
+    this.#variantsById.set(variant.id, variant);
+    this.#joinComponents(variant, 'link');
+  }
 
-  const present = (product: Product): RenderedProduct | null =>
-    product.deleted ? null : renderProduct(product, store);
+  #touchVariants(product: Product, change: 'link' | 'unlink'): void {
+    for (const variant of product.variants) {
+      if (variant.deleted) continue;
+      this.touch(variant);
+      this.#joinComponents(variant, change);
+    }
+  }
 
-  const touchProduct = (product: Product): void => {
-    history.record(product.id, clock.baseNow(), () => present(product));
-  };
-  const touch = (variant: Variant): void => {
-    touchProduct(variant.product);
-    for (const bundle of variant.bundledBy) touchProduct(bundle.product);
-  };
-  const edited = (product: Product): void => {
-    product.updateTimeMs = Math.max(product.updateTimeMs, clock.now());
-    listRevision += 1;
-  };
   /** Components refer to the live bundles that use them (`bundled_by_count`). */
-  const linkComponents = (variant: Variant, live: boolean): void => {
+  #joinComponents(variant: Variant, change: 'link' | 'unlink'): void {
     if (variant.kind !== 'bundle') return;
     for (const { variant: component } of variant.components) {
-      touchProduct(component.product);
-      if (live) component.bundledBy.add(variant);
+      this.touchProduct(component.product);
+      if (change === 'link') component.bundledBy.add(variant);
       else component.bundledBy.delete(variant);
     }
-  };
-  const register = (variant: Variant): void => {
-    variants.push(variant);
-    variantsById.set(variant.id, variant);
-    linkComponents(variant, true);
-  };
-  const live = <T extends { deleted: boolean }>(item: T | undefined): T | undefined =>
-    item === undefined || item.deleted ? undefined : item;
-  const liveVariant = (id: string): Variant | undefined => {
-    const variant = live(variantsById.get(id));
-    return variant === undefined || variant.product.deleted ? undefined : variant;
-  };
+  }
+}
 
-  return {
-    ...store,
-    warehouseIds,
-    sellerWarehouseIds,
-    products,
-    variants,
-    get listRevision() {
-      return listRevision;
-    },
-    product: (id) => live(productsById.get(id)),
-    variant: liveVariant,
-    cell: (variantId, warehouseId) =>
-      liveVariant(variantId)?.cells.find((cell) => cell.warehouseId === warehouseId),
-    add: (product) => {
-      history.record(product.id, clock.baseNow(), () => null);
-      products.push(product);
-      productsById.set(product.id, product);
-      product.variants.forEach(register);
-      listRevision += 1;
-    },
-    addVariant: (variant) => {
-      touchProduct(variant.product);
-      variant.product.variants.push(variant);
-      register(variant);
-      edited(variant.product);
-    },
-    setProductDeleted: (product, deleted) => {
-      if (product.deleted === deleted) return;
-      for (const variant of product.variants) {
-        if (variant.deleted) continue;
-        touch(variant);
-        linkComponents(variant, !deleted);
-      }
-      product.deleted = deleted;
-      edited(product);
-    },
-    deleteVariant: (variant) => {
-      touch(variant);
-      linkComponents(variant, false);
-      variant.deleted = true;
-      edited(variant.product);
-    },
-    moveVariant: (variant, product) => {
-      const from = variant.product;
-      touch(variant);
-      touchProduct(product);
-      from.variants.splice(from.variants.indexOf(variant), 1);
-      product.variants.push(variant);
-      variant.product = product;
-      edited(from);
-      edited(product);
-    },
-    touch,
-    touchProduct,
-    edited,
-    detail: (productId, ageMs = 0) => {
-      const product = productsById.get(productId);
-      if (product === undefined) return null;
-      const past = ageMs > 0 ? history.at(productId, clock.baseNow() - ageMs) : undefined;
-      return past === undefined ? present(product) : past;
-    },
-    snapshot: () => {
-      const snapshot: TruthSnapshot = { cells: [], variants: [], products: [] };
-      for (const product of products) {
-        if (product.deleted) continue;
-        snapshot.products.push({ productId: product.id, name: product.name });
-        for (const variant of product.variants) {
-          if (!variant.deleted) appendVariant(snapshot, variant);
-        }
-      }
-      return snapshot;
-    },
-  };
+function live<T extends { readonly deleted: boolean }>(item: T | undefined): T | undefined {
+  return item === undefined || item.deleted ? undefined : item;
 }
 
 function appendVariant(snapshot: TruthSnapshot, variant: Variant): void {

@@ -7,60 +7,61 @@ import type { Change } from './model.ts';
 export type { SentItem };
 
 /** One webhook request, ready to send: a repeat sends the same bytes. */
-export type Delivery = {
+export interface Delivery {
   readonly requestId: string;
   readonly requestTimeMs: number;
   readonly items: readonly SentItem[];
   readonly body: Buffer;
   readonly headers: Readonly<Record<string, string>>;
-};
+}
 
-export type Sealer = {
+interface SealerDeps {
+  readonly secret: string;
+  readonly clock: Clock;
+  /** Distinguishes the request ids of several sealers. */
+  readonly serial: number;
+}
+
+/** Makes signed deliveries ("Events": Request, stock_available_updated payload, Signature). */
+export class Sealer {
   /** The webhook secret. Set it to replace it. */
   secret: string;
-  readonly seal: (changes: readonly Change[]) => Delivery;
-};
+  readonly #clock: Clock;
+  readonly #prefix: string;
+  #count = 0;
 
-/**
- * Makes signed deliveries ("Events": Request, stock_available_updated payload, Signature).
- *
- * * @param deps.serial distinguishes the request ids of several sealers.
- */
-export function createSealer(deps: { secret: string; clock: Clock; serial: number }): Sealer {
-  const { clock } = deps;
-  // From the clock, not the seed: a restarted sandbox must not repeat ids to the same receiver.
-  const runPart = Math.round(clock.baseNow()).toString(36);
-  let count = 0;
+  constructor({ secret, clock, serial }: SealerDeps) {
+    this.secret = secret;
+    this.#clock = clock;
+    // From the clock, not the seed: a restarted sandbox must not repeat ids to the same receiver.
+    this.#prefix = `whk_${Math.round(clock.baseNow()).toString(36)}_${serial}`;
+  }
 
-  const sealer: Sealer = {
-    secret: deps.secret,
-    seal: (changes) => {
-      count += 1;
-      const requestId = `whk_${runPart}_${deps.serial}_${String(count).padStart(8, '0')}`;
-      const requestTimeMs = clock.now();
-      const items = changes.map(itemOf);
-      const body = Buffer.from(
-        JSON.stringify({
-          request_id: requestId,
-          event_type: STOCK_AVAILABLE_UPDATED,
-          request_time: requestTimeMs,
-          data: { items },
-        }),
-      );
-      return {
-        requestId,
-        requestTimeMs,
-        items,
-        body,
-        headers: {
-          'Content-Type': 'application/json',
-          'X-Service-Signature': sign(body, sealer.secret),
-          'User-Agent': 'service-webhook/1.0',
-        },
-      };
-    },
-  };
-  return sealer;
+  seal(changes: readonly Change[]): Delivery {
+    this.#count += 1;
+    const requestId = `${this.#prefix}_${String(this.#count).padStart(8, '0')}`;
+    const requestTimeMs = this.#clock.now();
+    const items = changes.map(itemOf);
+    const body = Buffer.from(
+      JSON.stringify({
+        request_id: requestId,
+        event_type: STOCK_AVAILABLE_UPDATED,
+        request_time: requestTimeMs,
+        data: { items },
+      }),
+    );
+    return {
+      requestId,
+      requestTimeMs,
+      items,
+      body,
+      headers: {
+        'Content-Type': 'application/json',
+        'X-Service-Signature': sign(body, this.secret),
+        'User-Agent': 'service-webhook/1.0',
+      },
+    };
+  }
 }
 
 /** Lowercase hex HMAC-SHA256 over the raw bytes. */

@@ -3,7 +3,7 @@
  * prescribed, from a slow way or a replica that lags.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
-import type { Answer, ReadPath } from '../../src/sandbox/reads.ts';
+import type { Answer } from '../../src/sandbox/reads.ts';
 import type { SimulatedService } from '../../src/sandbox/sandbox.ts';
 import type { VirtualTime } from './virtual-time.ts';
 
@@ -35,9 +35,9 @@ export class StoreSide {
   /** Puts itself between the endpoints and the answers. @param isDistorting something is done to answers at present. */
   constructor(time: VirtualTime, service: SimulatedService, isDistorting: () => boolean) {
     this.#time = time;
-    const reads = service.reads as ReadPath;
+    const { reads } = service;
     const serve = reads.serve.bind(reads);
-    reads.serve = (endpoint, body, sample) => {
+    reads.serve = ({ endpoint, body, sample }) => {
       const asking = this.#asking.getStore();
       const noted = (ageMs: number): Answer => {
         const atMs = time.nowMs - ageMs;
@@ -49,7 +49,7 @@ export class StoreSide {
         return sample(ageMs);
       };
       const next = endpoint.endsWith('/detail') ? this.#next(String(body['product_id'])) : undefined;
-      return next === undefined ? serve(endpoint, body, noted) : this.#carryOut(next, noted);
+      return next === undefined ? serve({ endpoint, body, sample: noted }) : this.#carryOut(next, noted);
     };
   }
 

@@ -44,7 +44,7 @@ export function missedVariants({ records }: Pick<Sandbox['deliveries'], 'records
 }
 
 /**
- * * Reads the database as an ERP would: read-only, all views in one snapshot.
+ * Reads the database as an ERP would: read-only, all views in one snapshot.
  * @param missed see `missedVariants`.
  */
 export function compareWithTruth(

@@ -16,7 +16,7 @@ export interface Rest {
 
 /**
  * @param cancelled ends the wait.
- * * @returns false on a timeout. @throws the reason of `cancelled`.
+ * @returns false on a timeout. @throws the reason of `cancelled`.
  */
 export async function untilAtRest(ops: OpsClient, rest: Rest, cancelled: AbortSignal): Promise<boolean> {
   const untilMs = performance.now() + rest.withinMs;

@@ -8,7 +8,9 @@ import { faultsOf } from './fault-fields.ts';
 import { checked, isChecked, number, text, whole } from './form.ts';
 
 /** What the page shows afterwards: the name of a notice, and its subject. */
-export type Done = Readonly<Record<string, string>> & { readonly done: string };
+export interface Done extends Readonly<Record<string, string>> {
+  readonly done: string;
+}
 
 export type Action = (deps: PageDeps, form: URLSearchParams) => Done;
 
@@ -24,7 +26,7 @@ const recipient = {
 };
 
 /**
- * * The actions of the page's forms: each runs the code of a control API operation. Throws ApiError 400 or 403 with the
+ * The actions of the page's forms: each runs the code of a control API operation. Throws ApiError 400 or 403 with the
  * reason, without changing anything.
  */
 export const actions: Readonly<Record<string, Action>> = {
@@ -52,7 +54,7 @@ export const actions: Readonly<Record<string, Action>> = {
         recipient_address: recipient,
       },
     });
-    return { done: 'placed', id: (order as { id: string }).id };
+    return { done: 'placed', id: (order as { readonly id: string }).id };
   },
   cancel: ({ operations }, form) => {
     const id = text(form, 'order_id');

@@ -4,13 +4,13 @@ import type { View } from './view.ts';
 
 export const PRODUCTS_PER_PAGE = 20;
 
-export type CataloguePage = {
+export interface CataloguePage {
   readonly products: readonly Product[];
   /** The number of search results. */
   readonly total: number;
   readonly page: number;
   readonly pages: number;
-};
+}
 
 /** Live products in order of creation. A page number beyond the last shows the last page. */
 export function cataloguePage(truth: Truth, view: View): CataloguePage {

@@ -4,7 +4,7 @@ import type { Clock } from '../clock.ts';
 import type { Courier } from '../courier.ts';
 import type { Deliveries } from '../deliveries.ts';
 import type { Network } from '../network.ts';
-import type { OAuth } from '../oauth.ts';
+import type { TokenIssuer } from '../oauth.ts';
 import type { Operations } from '../operations.ts';
 import type { OrderBook } from '../order-book.ts';
 import type { OrderDesk } from '../order-desk.ts';
@@ -13,7 +13,7 @@ import type { Traffic } from '../traffic.ts';
 import type { Truth } from '../truth.ts';
 
 /** What the page shows and controls: the same parts as the control API. */
-export type PageDeps = {
+export interface PageDeps {
   readonly access: Access;
   readonly addresses: AddressBook;
   readonly book: OrderBook;
@@ -21,11 +21,11 @@ export type PageDeps = {
   readonly courier: Courier;
   readonly deliveries: Deliveries;
   readonly desk: OrderDesk;
-  readonly issuer: OAuth;
+  readonly issuer: TokenIssuer;
   readonly network: Network;
   readonly operations: Operations;
   readonly reads: Reads;
   readonly traffic: Traffic;
   readonly truth: Truth;
   readonly webhookSecret: () => string;
-};
+}

@@ -2,12 +2,12 @@ import type { z } from 'zod';
 import type { faultsSchema } from '../control-faults.ts';
 import { isChecked, number, whole } from './form.ts';
 
-export type FaultField = {
+export interface FaultField {
   /** The figure's path in the body of `POST /sandbox/faults`. */
   readonly path: string;
   readonly label: string;
   readonly kind: 'probability' | 'ms' | 'seconds' | 'switch';
-};
+}
 
 const field = (path: string, label: string, kind: FaultField['kind']): FaultField => ({ path, label, kind });
 

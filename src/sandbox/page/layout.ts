@@ -11,14 +11,14 @@ import { addressOf } from './view.ts';
 import type { Refused, View } from './view.ts';
 import { webhooksView } from './webhooks-view.ts';
 
-export type PageContent = {
+export interface PageContent {
   readonly view: View;
   readonly baseUrl: string;
   /** The result of the last action. */
   readonly notice: Html | undefined;
   readonly problem: Problem | undefined;
   readonly refused: Refused | undefined;
-};
+}
 
 const EVERY_MS = 1_000;
 

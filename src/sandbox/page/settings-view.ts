@@ -8,7 +8,11 @@ import type { Html } from '../../page/html.ts';
 import { addressOf } from './view.ts';
 import type { Refused, View } from './view.ts';
 
-type Shown = { readonly view: View; readonly refused: Refused | undefined; readonly baseUrl: string };
+interface Shown {
+  readonly view: View;
+  readonly refused: Refused | undefined;
+  readonly baseUrl: string;
+}
 
 /** How to connect, and all settings. */
 export function settingsView(deps: PageDeps, shown: Shown): Html {

@@ -6,11 +6,11 @@ import type { Html } from '../../page/html.ts';
 import { addressOf, labelOf, rowId } from './view.ts';
 import type { Refused, View } from './view.ts';
 
-type Shown = {
+interface Shown {
   readonly catalogue: CataloguePage;
   readonly view: View;
   readonly refused: Refused | undefined;
-};
+}
 
 export function stockView(shown: Shown): Html {
   const { catalogue, view } = shown;

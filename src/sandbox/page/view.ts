@@ -1,13 +1,13 @@
 import type { Variant } from '../model.ts';
 
 /** The part of the catalogue that the page shows; kept in the address, so that forms return to it. */
-export type View = {
+export interface View {
   readonly query: string;
   /** From 1. */
   readonly page: number;
   /** The variant in the order form. */
   readonly orderVariantId: string | null;
-};
+}
 
 export function readView(params: URLSearchParams): View {
   const page = Number(params.get('page') ?? 1);
@@ -28,11 +28,11 @@ export function addressOf(path: string, view: View, more: Readonly<Record<string
 }
 
 /** The fields of a refused form, to show it again. */
-export type Refused = {
+export interface Refused {
   readonly action: string;
   readonly form: URLSearchParams;
   readonly message: string;
-};
+}
 
 /** What people call it: its SKU if it has one. */
 export function labelOf(variant: Variant): string {

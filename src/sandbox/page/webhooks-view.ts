@@ -78,7 +78,7 @@ function fateOf({ outcome, status, ms, sentAtMs }: DeliveryRecord): Html {
     case 'pending':
       return html`<b class="state">${sentAtMs === null ? 'waiting' : 'sent'}</b>`;
     case 'answered':
-      return html`<b class="state ${status! >= 200 && status! < 300 ? 'good' : 'bad'}">${status}</b> in
+      return html`<b class="state ${isAccepted(status) ? 'good' : 'bad'}">${status}</b> in
         ${Math.round(ms ?? 0)} ms`;
     case 'timeout':
       return html`<b class="state bad">no answer</b> in ${Math.round(ms ?? 0)} ms`;
@@ -87,6 +87,10 @@ function fateOf({ outcome, status, ms, sentAtMs }: DeliveryRecord): Html {
     case 'lost':
       return html`<b class="state odd">lost</b> never sent`;
   }
+}
+
+function isAccepted(status: number | null): boolean {
+  return status !== null && status >= 200 && status < 300;
 }
 
 function itemLine(item: Delivery['items'][number]): Html {

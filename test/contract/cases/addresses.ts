@@ -147,7 +147,7 @@ export const cases: ContractCase[] = [
     '100 by default, 200 at most',
     async (context) => {
       for (let added = 3; added < 205; added += 1) {
-        context.sandbox.addresses.addOwn({ name: `address ${added}` }, false);
+        context.sandbox.addresses.addOwn({ name: `address ${added}` }, { isPrimary: false });
       }
       const page = async (body: Json) => {
         const answer = await context.raw.post(LIST, body);
@@ -165,7 +165,7 @@ export const cases: ContractCase[] = [
   ),
   clientRule('limits.address-page', 'all pages, each address once', async ({ sandbox, client }) => {
     for (let added = 3; added < 405; added += 1)
-      sandbox.addresses.addOwn({ name: `address ${added}` }, false);
+      sandbox.addresses.addOwn({ name: `address ${added}` }, { isPrimary: false });
     const seen: string[] = [];
     for await (const { id } of client().allAddresses()) seen.push(id);
     expect(seen).toEqual(sandbox.addresses.own().map(({ id }) => id));
