@@ -50,6 +50,14 @@ export interface Mirror {
   close(): Promise<void>;
 }
 
+interface MirrorParts {
+  readonly config: Config;
+  readonly log: Logger;
+  readonly onDeath: (error: Error) => void;
+  readonly platform?: Platform;
+  readonly monitor?: Monitor | null;
+}
+
 /**
  * The mirror without its listeners: database, client, reconciler. Nothing is read before `reconciler.start()`.
  *
@@ -57,13 +65,13 @@ export interface Mirror {
  * @param monitor receives commits and the outcome of each request to the store.
  * @throws StoreError
  */
-export async function openMirror(
-  config: Config,
-  log: Logger,
-  onDeath: (error: Error) => void,
-  platform: Platform = REAL,
-  monitor: Monitor | null = null,
-): Promise<Mirror> {
+export async function openMirror({
+  config,
+  log,
+  onDeath,
+  platform = REAL,
+  monitor = null,
+}: MirrorParts): Promise<Mirror> {
   const store = await platform.openStore(config.database.path, {
     onDeath,
     onCommit: monitor?.onCommit,
@@ -164,7 +172,7 @@ export async function startService(
   platform: Platform = REAL,
 ): Promise<RunningService> {
   const monitor = new Monitor();
-  const opening = openMirror(config, log, onDeath, platform, monitor);
+  const opening = openMirror({ config, log, onDeath, platform, monitor });
   // While the threads start.
   const loading = platform.loadOps();
   loading.catch(() => undefined);

@@ -57,14 +57,14 @@ async function rebuild(options: RebuildOptions, { database }: Config): Promise<n
     const json = { entries, differing, unreadable, new_epoch: newEpoch, rules: versions };
     process.stdout.write(`${JSON.stringify(json)}\n`);
   } else {
-    process.stdout.write(describe(rebuilt, isCheck, database.path));
+    process.stdout.write(describe(rebuilt, { isCheck }, database.path));
   }
   return isCheck && (differing === null || differing.length > 0) ? EXIT.failed : EXIT.done;
 }
 
 function describe(
   { entries, differing, unreadable, newEpoch, rules }: Rebuilt,
-  isCheck: boolean,
+  { isCheck }: { readonly isCheck: boolean },
   path: string,
 ): string {
   const lines: string[] = [];

@@ -125,7 +125,7 @@ async function openHere(config: Config, onDeath: (error: Error) => void): Promis
   const log = createLog('error', process.stderr);
   const schedules = { reconcileCron: null, resyncCron: null, timezone: null };
   try {
-    return await openMirror({ ...config, schedules }, log, onDeath);
+    return await openMirror({ config: { ...config, schedules }, log, onDeath });
   } catch (error) {
     if (!(error instanceof StoreError) || error.kind !== 'in_use') throw error;
     throw new Error(

@@ -55,7 +55,7 @@ export function statusCommand(): Command {
       process.stdout.write(
         options.json === true
           ? `${JSON.stringify({ ...status, serving })}\n`
-          : describe(status, serving, config),
+          : describe(status, { serving }, config),
       );
       process.exitCode = status.state === 'live' ? EXIT.done : EXIT.failed;
     });
@@ -93,7 +93,7 @@ function notServing({ database, ops }: Config): string {
   );
 }
 
-function describe(status: ShownStatus, serving: boolean, config: Config): string {
+function describe(status: ShownStatus, { serving }: { readonly serving: boolean }, config: Config): string {
   const paint = { live: colours.green, catching_up: colours.yellow, stale: colours.red }[status.state];
   const rows: [string, string][] = [
     ['state', paint(status.state)],

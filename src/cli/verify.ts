@@ -55,7 +55,7 @@ async function verify(options: VerifyOptions, config: Config): Promise<number> {
   const startedAtMs = performance.now();
   let verdict;
   try {
-    verdict = await compareAll(options, config, new MirrorSide(db), progress, interrupted);
+    verdict = await compareAll({ options, config, mirror: new MirrorSide(db), progress, interrupted });
   } catch (error) {
     if (!interrupted.aborted) throw error;
     progress.say('stopped; nothing was proven');
@@ -70,13 +70,15 @@ async function verify(options: VerifyOptions, config: Config): Promise<number> {
   return verdict.drift.length === 0 && verdict.unread.length === 0 ? EXIT.done : EXIT.failed;
 }
 
-async function compareAll(
-  options: VerifyOptions,
-  config: Config,
-  mirror: MirrorSide,
-  progress: WorkProgress,
-  interrupted: AbortSignal,
-): Promise<Verdict> {
+interface Comparison {
+  readonly options: VerifyOptions;
+  readonly config: Config;
+  readonly mirror: MirrorSide;
+  readonly progress: WorkProgress;
+  readonly interrupted: AbortSignal;
+}
+
+async function compareAll({ options, config, mirror, progress, interrupted }: Comparison): Promise<Verdict> {
   const { baseUrl, clientId, clientSecret, maxConcurrency, maxRps } = config.service;
   const { client } = connectService({
     baseUrl,

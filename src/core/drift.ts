@@ -19,13 +19,17 @@ export function driftCause(
   return sighting.inConflict ? 'conflict' : 'lost_tail';
 }
 
+interface Drift {
+  readonly cause: DriftCause;
+  readonly warehouseId: string | null;
+  readonly oldQty: number;
+  readonly newQty: number;
+}
+
 export function reportDrift(
   ledger: Ledger,
   sighting: VariantSighting,
-  cause: DriftCause,
-  warehouseId: string | null,
-  oldQty: number,
-  newQty: number,
+  { cause, warehouseId, oldQty, newQty }: Drift,
 ): void {
   ledger.report({
     kind: 'drift',

@@ -7,14 +7,15 @@ import type { Cell, Product, Variant } from './model.ts';
 import { areRemovalsAllowed, contradictsItself, countRemoval, type RemovalGuard } from './removal-guard.ts';
 import { contestedOnceMore, isForgotten, isToldByWebhooksAlone, unseenAgain } from './webhooks-alone.ts';
 
+interface SeenCells {
+  readonly guard: RemovalGuard;
+  readonly productId: string;
+  readonly seen: VariantSnapshot;
+  readonly read: ReadContext;
+}
+
 /** Warehouses of a variant whose read told its warehouses. */
-export function judgeCells(
-  ledger: Ledger,
-  guard: RemovalGuard,
-  productId: string,
-  seen: VariantSnapshot,
-  read: ReadContext,
-): void {
+export function judgeCells(ledger: Ledger, { guard, productId, seen, read }: SeenCells): void {
   const { tables } = ledger;
   const shown = new Set(seen.levels?.map((level) => level.warehouseId));
   const confirmed: Cell[] = [];
@@ -67,14 +68,15 @@ function contestCell(ledger: Ledger, productId: string, cell: Cell, read: ReadCo
   ledger.tables.putCell({ ...contested, missingAtMs: null, unexplainedAtMs: ledger.entry.atMs, changeSeq });
 }
 
+interface ShownVariants {
+  readonly guard: RemovalGuard;
+  readonly productId: string;
+  readonly shown: ReadonlySet<string>;
+  readonly read: ReadContext;
+}
+
 /** Variants of a product whose read no longer showed them. */
-export function foldAbsentVariants(
-  ledger: Ledger,
-  guard: RemovalGuard,
-  productId: string,
-  shown: ReadonlySet<string>,
-  read: ReadContext,
-): void {
+export function foldAbsentVariants(ledger: Ledger, { guard, productId, shown, read }: ShownVariants): void {
   const { tables } = ledger;
   const confirmed: Variant[] = [];
   for (const variant of tables.variantsOf(productId)) {

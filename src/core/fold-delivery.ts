@@ -72,14 +72,14 @@ function foldChange(ledger: Ledger, entry: DeliveryEntry, change: StockChange): 
   });
 
   if (isToldByWebhooksAlone(outcome.cell)) {
-    foldUntold(ledger, entry, change, before, outcome);
+    foldUntold(ledger, { entry, change, before, outcome });
     return;
   }
   let next: Variant = { ...variant, eventSeq: entry.seq, eventAtMs: entry.atMs };
   const { branch, gap } = outcome;
   // Two totals that contradict each other hold nothing certain, and no read says more.
   const isUnsettled = variant.totalHiMs === UNSETTLED_MS;
-  const mayBeInTotal = !isUnsettled && mayBeSeen(variant.totalHiMs, change, ahead);
+  const mayBeInTotal = !isUnsettled && mayBeSeen(variant.totalHiMs, change, { ahead });
   let oblige = outcome.oblige || (outcome.applied && mayBeInTotal);
   // How much of such a break the total holds already is unknown, even if late deliveries should close it.
   if (gap !== null && before !== undefined && before.unexplainedAtMs !== null) oblige = true;
@@ -88,14 +88,17 @@ function foldChange(ledger: Ledger, entry: DeliveryEntry, change: StockChange): 
   if (oblige && isBeingLookedUp(variant)) {
     // Its old product was read already; the catalogue is searched.
   } else if (oblige) next = ledger.obligeVariant(next, 'conflict');
-  if (branch === 'gone, in doubt' && hasMoved(ledger, variant, outcome.cell, change, { poison, ahead })) {
+  if (
+    branch === 'gone, in doubt' &&
+    hasMoved(ledger, { variant, cell: outcome.cell, change, stamp: { poison, ahead } })
+  ) {
     next = { ...next, lookupAtMs: next.lookupAtMs ?? entry.atMs + MOVED_LOOKUP_MS };
   }
   // The read will show a total only, in which two such doubts can cancel out: the next change of the level settles it.
   const isUnexplained =
     isUnsettled || (isToldInTotal(variant) && outcome.oblige && ORDER_IN_DOUBT.has(branch));
   const cell = isUnexplained ? { ...outcome.cell, unexplainedAtMs: entry.atMs } : outcome.cell;
-  if (outcome.applied) next = applyValue(ledger, entry, change, before, cell, next);
+  if (outcome.applied) next = applyValue(ledger, { entry, change, before, cell, variant: next });
   else tables.putCell(cell);
   tables.putVariant(next);
 }
@@ -110,18 +113,29 @@ function isBeingLookedUp({ goneAtMs, productId, lookupAtMs }: Variant): boolean 
   return goneAtMs !== null && productId !== null && lookupAtMs !== null;
 }
 
+interface Told {
+  readonly variant: Variant;
+  readonly cell: Cell;
+  readonly change: StockChange;
+  readonly stamp: { readonly poison: boolean; readonly ahead: boolean };
+}
+
 /** What is certainly newer than the reads that removed the variant says that it lives: then in another product. */
 function hasMoved(
   { tables }: Ledger,
-  { variantId, goneAtMs }: Variant,
-  cell: Cell,
-  change: StockChange,
-  stamp: { readonly poison: boolean; readonly ahead: boolean },
+  { variant: { variantId, goneAtMs }, cell, change, stamp }: Told,
 ): boolean {
   if (goneAtMs === null) return false;
   // A warehouse never seen of it has no window of its own.
   const readHiMs = Math.max(cell.readHiMs, ...tables.cellsOf(variantId).map((known) => known.readHiMs));
   return isNewerThanRemoval({ readHiMs }, change, stamp);
+}
+
+interface UntoldChange {
+  readonly entry: DeliveryEntry;
+  readonly change: StockChange;
+  readonly before: Cell | undefined;
+  readonly outcome: ChangeOutcome;
 }
 
 /**
@@ -130,10 +144,7 @@ function hasMoved(
  */
 function foldUntold(
   ledger: Ledger,
-  entry: DeliveryEntry,
-  change: StockChange,
-  before: Cell | undefined,
-  { cell, applied, branch }: ChangeOutcome,
+  { entry, change, before, outcome: { cell, applied, branch } }: UntoldChange,
 ): void {
   const { variantId, warehouseId, reason, orderId, userId, updateTimeMs } = change;
   const suspect: Cell = { ...cell, unexplainedAtMs: entry.atMs };
@@ -161,15 +172,16 @@ function foldUntold(
   ledger.tables.putCell({ ...suspect, changeSeq });
 }
 
+interface AppliedChange {
+  readonly entry: DeliveryEntry;
+  readonly change: StockChange;
+  readonly before: Cell | undefined;
+  readonly cell: Cell;
+  readonly variant: Variant;
+}
+
 /** Writes the new stock level, its row of the change feed, and the movement of the total. */
-function applyValue(
-  ledger: Ledger,
-  entry: DeliveryEntry,
-  change: StockChange,
-  before: Cell | undefined,
-  cell: Cell,
-  variant: Variant,
-): Variant {
+function applyValue(ledger: Ledger, { entry, change, before, cell, variant }: AppliedChange): Variant {
   const { tables } = ledger;
   const told = {
     variantId: change.variantId,

@@ -65,7 +65,7 @@ function foldFigure(
   });
   tables.putCell({ ...cell, changeSeq });
   if (oldQty !== null && cause !== null) {
-    reportDrift(ledger, sighting, cause, level.warehouseId, oldQty, newQty);
+    reportDrift(ledger, sighting, { cause, warehouseId: level.warehouseId, oldQty, newQty });
   }
   return { explainedQty: newQty - (oldQty ?? 0), differs: true };
 }

@@ -25,7 +25,7 @@ export function foldRead(ledger: Ledger, entry: ReadEntry): void {
   const inConflict = standing?.reason === 'conflict' || standing?.reason === 'quarantine';
   if (entry.snapshot !== null) {
     const present = product ?? answered(unreadProduct(entry.productId), entry);
-    foldPresent(ledger, entry, entry.snapshot, present, inConflict, read);
+    foldPresent(ledger, { entry, snapshot: entry.snapshot, product: present, inConflict, read });
   } else if (product === undefined) ledger.report({ kind: 'not_found', productId: entry.productId });
   else {
     const guard = new RemovalGuard(ledger, product.productId, null, read);
@@ -94,14 +94,15 @@ function settleObligation(ledger: Ledger, standing: Obligation, read: ReadContex
   });
 }
 
-function foldPresent(
-  ledger: Ledger,
-  entry: ReadEntry,
-  snapshot: ProductSnapshot,
-  product: Product,
-  inConflict: boolean,
-  read: ReadContext,
-): void {
+interface PresentProduct {
+  readonly entry: ReadEntry;
+  readonly snapshot: ProductSnapshot;
+  readonly product: Product;
+  readonly inConflict: boolean;
+  readonly read: ReadContext;
+}
+
+function foldPresent(ledger: Ledger, { entry, snapshot, product, inConflict, read }: PresentProduct): void {
   const { tables } = ledger;
   const renamed = product.name !== snapshot.name;
   const inDowntime = product.readAtMs < ledger.state.trustedAfterMs;
@@ -117,7 +118,7 @@ function foldPresent(
     ledger.oblige(product.productId, 'conflict', { atMs: Math.max(entry.atMs, product.readUntilMs) });
   }
   const shown = new Set(snapshot.variants.map(({ variantId }) => variantId));
-  foldAbsentVariants(ledger, guard, product.productId, shown, read);
+  foldAbsentVariants(ledger, { guard, productId: product.productId, shown, read });
   if (read.superseded) return;
   if (renamed) renumberAbsent(ledger, product.productId, shown);
   tables.putProduct({

@@ -41,19 +41,18 @@ export function foldVariant(ledger: Ledger, sighting: VariantSighting, read: Rea
     differs ||= folded.differs;
   }
   if (seen.levels !== null) {
-    judgeCells(ledger, sighting.guard, product.productId, seen, read);
+    judgeCells(ledger, { guard: sighting.guard, productId: product.productId, seen, read });
   }
 
   // It tells no total: the one that is known moves with the levels, as it does by changes.
   const moved = isContradictory ? moveTotal(described, explainedQty) : described;
   const told = isContradictory ? { ...seen, availableQty: moved.availableQty ?? seen.availableQty } : seen;
-  const { variant: merged, isTrusted } = foldTotal(
-    ledger,
-    { ...sighting, variant: told },
-    moved,
+  const { variant: merged, isTrusted } = foldTotal(ledger, {
+    sighting: { ...sighting, variant: told },
+    variant: moved,
     explainedQty,
     read,
-  );
+  });
   const totalled = isContradictory ? { ...merged, totalHiMs: UNSETTLED_MS } : merged;
   if (isContradictory) suspectCells(ledger, seen.variantId);
   if (seen.levels === null) {
@@ -112,13 +111,14 @@ interface FoldedTotal {
   readonly isTrusted: boolean;
 }
 
-function foldTotal(
-  ledger: Ledger,
-  sighting: VariantSighting,
-  variant: Variant,
-  explainedQty: number,
-  read: ReadContext,
-): FoldedTotal {
+interface ReadTotal {
+  readonly sighting: VariantSighting;
+  readonly variant: Variant;
+  readonly explainedQty: number;
+  readonly read: ReadContext;
+}
+
+function foldTotal(ledger: Ledger, { sighting, variant, explainedQty, read }: ReadTotal): FoldedTotal {
   const { variant: seen, product, requestId } = sighting;
   const oldQty = variant.goneAtMs === null ? variant.availableQty : null;
   const newQty = seen.availableQty;
@@ -159,7 +159,8 @@ function foldTotal(
       reason: cause ?? (variant.goneAtMs === null ? 'first_read' : 'restored'),
       requestId,
     });
-    if (oldQty !== null && cause !== null) reportDrift(ledger, sighting, cause, null, oldQty, newQty);
+    if (oldQty !== null && cause !== null)
+      reportDrift(ledger, sighting, { cause, warehouseId: null, oldQty, newQty });
   }
   // A first total, and one from a read that may have been too early, is no figure to hold the next against.
   return { variant: known, isTrusted: variant.verifiedAtMs !== null && oldQty === newQty };

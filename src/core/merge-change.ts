@@ -155,7 +155,7 @@ function mergeSameInstant(cell: Cell, change: StockChange, arrival: Arrival): Ch
       cell: withValue(counted, change, arrival),
       applied: true,
       // With three or more changes in one instant a repeated one can pass for a successor.
-      oblige: mayBeSeen(cell.readHiMs, change, arrival.ahead) || cell.eventCount > 1,
+      oblige: mayBeSeen(cell.readHiMs, change, { ahead: arrival.ahead }) || cell.eventCount > 1,
       gap: null,
     };
   }
@@ -178,7 +178,7 @@ function mergeNewer(cell: Cell, change: StockChange, arrival: Arrival): ChangeOu
       gap: null,
     };
   }
-  if (mayBeSeen(cell.readHiMs, change, arrival.ahead)) {
+  if (mayBeSeen(cell.readHiMs, change, { ahead: arrival.ahead })) {
     if (change.new === cell.qty) {
       return { branch: '4b confirmed', cell: advanced, applied: false, oblige: false, gap: null };
     }
@@ -205,7 +205,11 @@ function mergeNewer(cell: Cell, change: StockChange, arrival: Arrival): ChangeOu
  * The latest read, whose high watermark that is, need not have come before the change. A stamp that is ahead of its own
  * arrival comes from a clock that is wrong by an unknown figure: the change may be older than any read.
  */
-export function mayBeSeen(hiMs: number, change: StockChange, ahead: boolean): boolean {
+export function mayBeSeen(
+  hiMs: number,
+  change: StockChange,
+  { ahead }: { readonly ahead: boolean },
+): boolean {
   return change.updateTimeMs <= hiMs || (ahead && hiMs > EARLIEST_MS);
 }
 

@@ -107,7 +107,7 @@ export class LiveTimeline implements Timeline {
     const last = Math.floor(this.#deps.now() / MINUTE_MS);
     return Array.from({ length: count }, (_, i) => {
       const minute = last - count + 1 + i;
-      return minuteOf(minute, this.#slots.get(minute), minute >= this.#startedMinute);
+      return minuteOf(minute, this.#slots.get(minute), { isWatched: minute >= this.#startedMinute });
     });
   }
 
@@ -179,7 +179,11 @@ export class LiveTimeline implements Timeline {
   }
 }
 
-function minuteOf(minute: number, slot: Slot | undefined, isWatched: boolean): Minute {
+function minuteOf(
+  minute: number,
+  slot: Slot | undefined,
+  { isWatched }: { readonly isWatched: boolean },
+): Minute {
   const none = isWatched ? 0 : null;
   return {
     atMs: minute * MINUTE_MS,

@@ -53,7 +53,7 @@ export async function lookUp(
       signal,
     );
     const ids = page.products.map((product) => product.id);
-    if (page.has_more) news.note(ids.some((id) => !shown.has(id)));
+    if (page.has_more) news.note({ isNew: ids.some((id) => !shown.has(id)) });
     shown = new Set(ids);
     const productIds = await store.reader.ask('unreadSince', { productIds: ids, sinceMs: sentAtMs });
     // A search through the whole catalogue is long and must not hold up other re-read requests.

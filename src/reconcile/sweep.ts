@@ -45,7 +45,7 @@ export async function sweep(deps: SweepDeps, run: Run, signal: AbortSignal): Pro
       continue;
     }
     stepBack = 1;
-    if (page.has_more) news.note(ids.some((id) => !shown.has(id)));
+    if (page.has_more) news.note({ isNew: ids.some((id) => !shown.has(id)) });
     shown = new Set(ids);
     await recordListed(deps, ids);
     const last = ids.at(-1);

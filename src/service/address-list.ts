@@ -29,10 +29,12 @@ export async function listAddresses(
     json: _,
     ...rest
   } = await call(
-    ADDRESS_LIST_ENDPOINT,
-    addressListRequestSchema,
-    addressListResponseSchema,
-    request,
+    {
+      endpoint: ADDRESS_LIST_ENDPOINT,
+      requestSchema: addressListRequestSchema,
+      answerSchema: addressListResponseSchema,
+      body: request,
+    },
     options,
   );
   return { page: value, ...rest };

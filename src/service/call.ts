@@ -32,10 +32,12 @@ export interface CallOptions {
  * @throws ServiceError of any kind.
  */
 export type Call = <Q extends z.ZodType, A extends z.ZodType>(
-  endpoint: string,
-  requestSchema: Q,
-  answerSchema: A,
-  body: DeepReadonly<z.input<Q>>,
+  asked: {
+    readonly endpoint: string;
+    readonly requestSchema: Q;
+    readonly answerSchema: A;
+    readonly body: DeepReadonly<z.input<Q>>;
+  },
   options?: CallOptions,
 ) => Promise<Answer<z.output<A>>>;
 
@@ -43,7 +45,7 @@ export type Call = <Q extends z.ZodType, A extends z.ZodType>(
 type DeepReadonly<T> = T extends object ? { readonly [K in keyof T]: DeepReadonly<T[K]> } : T;
 
 export function createCall({ transport, tokens, clientSecret, newRequestId }: CallDeps): Call {
-  return async (endpoint, requestSchema, answerSchema, body, { signal, onArrived } = {}) => {
+  return async ({ endpoint, requestSchema, answerSchema, body }, { signal, onArrived } = {}) => {
     const json = JSON.stringify(checkRequest(endpoint, requestSchema, body));
 
     async function attempt(token: string) {

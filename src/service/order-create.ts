@@ -31,10 +31,12 @@ export async function createOrder(
   options?: CallOptions,
 ): Promise<CreateOrderAnswer> {
   const { value, json, ...rest } = await call(
-    CREATE_ORDER_ENDPOINT,
-    createOrderRequestSchema,
-    orderResponseSchema,
-    request,
+    {
+      endpoint: CREATE_ORDER_ENDPOINT,
+      requestSchema: createOrderRequestSchema,
+      answerSchema: orderResponseSchema,
+      body: request,
+    },
     options,
   );
   return { order: value.order, rawOrder: (json as { order: unknown }).order, ...rest };

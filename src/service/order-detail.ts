@@ -35,7 +35,15 @@ export async function orderDetail(
 ): Promise<OrderDetailAnswer> {
   let answer;
   try {
-    answer = await call(ENDPOINT, orderDetailRequestSchema, orderResponseSchema, request, options);
+    answer = await call(
+      {
+        endpoint: ENDPOINT,
+        requestSchema: orderDetailRequestSchema,
+        answerSchema: orderResponseSchema,
+        body: request,
+      },
+      options,
+    );
   } catch (error) {
     return notFoundIn(error);
   }

@@ -17,7 +17,7 @@ export class PageNews {
    *
    * @throws ServiceError of kind `contract` when the list does not come to an end.
    */
-  note(isNew: boolean): void {
+  note({ isNew }: { readonly isNew: boolean }): void {
     this.#pagesWithoutNews = isNew ? 0 : this.#pagesWithoutNews + 1;
     if (this.#pagesWithoutNews <= MAX_PAGES_WITHOUT_NEWS) return;
     const description = `${MAX_PAGES_WITHOUT_NEWS} pages in a row say that there is more but bring nothing new`;

@@ -39,7 +39,15 @@ export async function productDetail(
   const body = { product_id: productId };
   let answer;
   try {
-    answer = await call(ENDPOINT, productDetailRequestSchema, productEnvelopeSchema, body, options);
+    answer = await call(
+      {
+        endpoint: ENDPOINT,
+        requestSchema: productDetailRequestSchema,
+        answerSchema: productEnvelopeSchema,
+        body,
+      },
+      options,
+    );
   } catch (error) {
     return notFoundIn(error);
   }

@@ -29,10 +29,12 @@ export async function listProducts(
     json: _,
     ...rest
   } = await call(
-    PRODUCT_LIST_ENDPOINT,
-    productListRequestSchema,
-    productListResponseSchema,
-    request,
+    {
+      endpoint: PRODUCT_LIST_ENDPOINT,
+      requestSchema: productListRequestSchema,
+      answerSchema: productListResponseSchema,
+      body: request,
+    },
     options,
   );
   if (value.products.length > MAX_LISTED_PRODUCTS) {

@@ -22,6 +22,13 @@ export const DEFAULT_RETRY_POLICY: RetryPolicy = {
   maxWaitMs: 60_000,
 };
 
+interface FailedCall {
+  readonly failures: number;
+  readonly isRepeatable: boolean;
+  readonly policy: RetryPolicy;
+  readonly random: number;
+}
+
 /**
  * How long to wait before the call is made again, in ms; null: not at all.
  *
@@ -35,20 +42,20 @@ export const DEFAULT_RETRY_POLICY: RetryPolicy = {
  */
 export function retryDelayMs(
   error: unknown,
-  failures: number,
-  isRepeatable: boolean,
-  policy: RetryPolicy,
-  random: number,
+  { failures, isRepeatable, policy, random }: FailedCall,
 ): number | null {
   if (!(error instanceof ServiceError) || failures >= policy.attempts) return null;
-  if (!isWorthAnother(error, isRepeatable)) return null;
+  if (!isWorthAnother(error, { isRepeatable })) return null;
   const askedMs = error.retryAfterMs ?? 0;
   if (askedMs > policy.maxWaitMs) return null;
   // On top of the requested pause: many clients that got the same answer must not come back at the same instant.
   return askedMs + fullJitterMs(failures, policy, random);
 }
 
-function isWorthAnother({ kind, endpoint }: ServiceError, isRepeatable: boolean): boolean {
+function isWorthAnother(
+  { kind, endpoint }: ServiceError,
+  { isRepeatable }: { readonly isRepeatable: boolean },
+): boolean {
   switch (kind) {
     case 'rate_limited':
       return true;
@@ -73,18 +80,22 @@ export interface RetryDeps {
 }
 
 /** @throws ServiceError: the last attempt's, or of kind `aborted` when the signal ended the wait for the next. */
-export type Retry = <T>(isRepeatable: boolean, attempt: () => Promise<T>, signal: AbortSignal) => Promise<T>;
+export type Retry = <T>(
+  call: { readonly isRepeatable: boolean },
+  attempt: () => Promise<T>,
+  signal: AbortSignal,
+) => Promise<T>;
 
 /** @throws RangeError for a policy without a first attempt. */
 export function createRetry({ policy, sleep, random }: RetryDeps): Retry {
   if (!Number.isInteger(policy.attempts) || policy.attempts < 1)
     throw new RangeError(`attempts must be a whole number of at least 1, not ${policy.attempts}`);
-  return async (isRepeatable, attempt, signal) => {
+  return async ({ isRepeatable }, attempt, signal) => {
     for (let failures = 1; ; failures += 1) {
       try {
         return await attempt();
       } catch (error) {
-        const delayMs = retryDelayMs(error, failures, isRepeatable, policy, random());
+        const delayMs = retryDelayMs(error, { failures, isRepeatable, policy, random: random() });
         if (delayMs === null) throw error;
         await sleep(delayMs, signal);
         if (signal.aborted) throw abortedAfter(error as ServiceError);

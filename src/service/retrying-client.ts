@@ -6,33 +6,41 @@ import { CREATE_ORDER_ENDPOINT } from './order-create.ts';
 import { createOrderRequestSchema } from './order-schemas.ts';
 import type { Retry } from './retry.ts';
 
+const REPEATABLE = { isRepeatable: true };
+
 /** Closing the client ends its waits too. */
 export function withRetries(client: ServiceClient, retry: Retry): ServiceClient {
   const closing = new AbortController();
 
   function tried<T>(
-    isRepeatable: boolean,
+    kind: { readonly isRepeatable: boolean },
     call: (options?: CallOptions) => Promise<T>,
     options: CallOptions = {},
   ): Promise<T> {
     const { signal } = options;
     const ending = signal === undefined ? closing.signal : AbortSignal.any([signal, closing.signal]);
-    return retry(isRepeatable, () => call(options), ending);
+    return retry(kind, () => call(options), ending);
   }
 
   return {
-    listProducts: (request, options) => tried(true, (given) => client.listProducts(request, given), options),
+    listProducts: (request, options) =>
+      tried(REPEATABLE, (given) => client.listProducts(request, given), options),
     productDetail: (productId, options) =>
-      tried(true, (given) => client.productDetail(productId, given), options),
-    orderDetail: (request, options) => tried(true, (given) => client.orderDetail(request, given), options),
+      tried(REPEATABLE, (given) => client.productDetail(productId, given), options),
+    orderDetail: (request, options) =>
+      tried(REPEATABLE, (given) => client.orderDetail(request, given), options),
     listAddresses: (request, options) =>
-      tried(true, (given) => client.listAddresses(request, given), options),
+      tried(REPEATABLE, (given) => client.listAddresses(request, given), options),
     createOrder: async (request, options) => {
       const checked = checkRequest(CREATE_ORDER_ENDPOINT, createOrderRequestSchema, request);
       // A copy: should the caller change the request meanwhile, a retry would create another order than the one that
       // failed.
       const order = structuredClone(request);
-      return tried(isIdempotent(checked), (given) => client.createOrder(order, given), options);
+      return tried(
+        { isRepeatable: isIdempotent(checked) },
+        (given) => client.createOrder(order, given),
+        options,
+      );
     },
     close: () => {
       closing.abort();

@@ -19,20 +19,23 @@ export function snapshotOf(product: ProductDetail, detailJson: string): ProductS
     updateTimeMs: product.update_time ?? null,
     detailJson,
     variants: eachOnce(
-      product.variants.map((variant) => variantSnapshot(variant, pulled)),
+      product.variants.map((variant) => variantSnapshot(variant, { pulled })),
       ({ variantId }) => variantId,
       oneVariant,
     ),
   };
 }
 
-function variantSnapshot(variant: ProductVariantDetail, pulled: boolean): VariantSnapshot {
+function variantSnapshot(
+  variant: ProductVariantDetail,
+  { pulled }: { readonly pulled: boolean },
+): VariantSnapshot {
   return {
     variantId: variant.product_variant_id,
     name: variant.name.toWellFormed(),
     sku: variant.sku === undefined || variant.sku === '' ? null : variant.sku.toWellFormed(),
     upc: variant.upc?.toWellFormed() ?? null,
-    kind: kindOf(variant, pulled),
+    kind: kindOf(variant, { pulled }),
     availableQty: variant.available_qty,
     onHand: variant.on_hand ?? null,
     reservedQty: variant.reserved_qty ?? null,
@@ -73,7 +76,7 @@ function oneVariant(first: VariantSnapshot, again: VariantSnapshot): VariantSnap
   return { ...first, levels, ...(agrees ? {} : { isContradictory: true }) };
 }
 
-function kindOf(variant: ProductVariantDetail, pulled: boolean): VariantKind {
+function kindOf(variant: ProductVariantDetail, { pulled }: { readonly pulled: boolean }): VariantKind {
   if (pulled || variant.pulled_from_product_variant_id !== undefined) return 'pulled';
   if (variant.product_bundle_id !== undefined) return 'bundle';
   return variant.product_assembly_id !== undefined ? 'assembled' : 'own';

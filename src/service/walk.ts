@@ -44,7 +44,7 @@ export async function* walk<Row extends { readonly id: string }>(
     }
     if (!hasMore) return;
     const isNew = seen.size > seenBefore;
-    if (isNew || offset === 0 || end >= furthest) news.note(isNew);
+    if (isNew || offset === 0 || end >= furthest) news.note({ isNew });
     furthest = Math.max(furthest, end);
     offset = Math.max(0, end - 1);
   }

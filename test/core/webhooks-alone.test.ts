@@ -30,7 +30,20 @@ function readWhatIsDue(mirror: Mirror, detail: ProductSnapshot, untilMs: number)
 }
 
 /** One more unit in the hidden warehouse with each webhook. @returns reads. */
-function named(mirror: Mirror, times: number, everyMs: number, fromMs = T0 + MINUTE, firstQty = 0): number {
+function named(
+  mirror: Mirror,
+  {
+    times,
+    everyMs,
+    fromMs = T0 + MINUTE,
+    firstQty = 0,
+  }: {
+    readonly times: number;
+    readonly everyMs: number;
+    readonly fromMs?: number;
+    readonly firstQty?: number;
+  },
+): number {
   let reads = 0;
   for (let i = 0; i < times; i += 1) {
     const atMs = fromMs + i * everyMs;
@@ -56,7 +69,7 @@ describe('a warehouse that only webhooks name', () => {
     'is not read about for ever, nor lost: one webhook each %i ms',
     (everyMs) => {
       const mirror = mirrorAfterRead();
-      const reads = named(mirror, 200, everyMs);
+      const reads = named(mirror, { times: 200, everyMs });
       expect(reads).toBeLessThanOrEqual(CONTESTED_READS + 5);
       expect(mirror.qty('100', HIDDEN)).toBe(200);
       // Nothing but the webhooks speaks for it.
@@ -72,7 +85,7 @@ describe('a warehouse that only webhooks name', () => {
 
   test('asks for nothing when a webhook of it is lost, repeated, or late', () => {
     const mirror = mirrorAfterRead();
-    named(mirror, 5, 5 * MINUTE);
+    named(mirror, { times: 5, everyMs: 5 * MINUTE });
     const laterMs = T0 + 60 * MINUTE;
     const told = (old: number, next: number, updateTimeMs: number): void => {
       mirror.deliver(laterMs, change({ warehouseId: HIDDEN, old, new: next, updateTimeMs }));
@@ -87,7 +100,7 @@ describe('a warehouse that only webhooks name', () => {
 
   test('is an ordinary level as soon as a read shows it', () => {
     const mirror = mirrorAfterRead();
-    named(mirror, 5, 5 * MINUTE);
+    named(mirror, { times: 5, everyMs: 5 * MINUTE });
     const both = productSnapshot([variantSnapshot({ 1: 5, [HIDDEN]: 5 })]);
     mirror.read(both, { sentAtMs: T0 + 60 * MINUTE });
     expect([mirror.qty('100', HIDDEN), suspicion(mirror), mirror.total()]).toEqual([5, null, 10]);
@@ -101,7 +114,7 @@ describe('a warehouse that only webhooks name', () => {
   test('goes a day after its last webhook, by two reads, or when the operator allows removals', () => {
     const DAY = T0 + 60 * MINUTE + WEBHOOKS_ALONE_MS;
     const mirror = mirrorAfterRead();
-    named(mirror, 5, 5 * MINUTE);
+    named(mirror, { times: 5, everyMs: 5 * MINUTE });
     mirror.read(single(5), { sentAtMs: T0 + 50 * MINUTE });
     expect([mirror.qty('100', HIDDEN), mirror.reason()]).toEqual([5, null]);
     mirror.read(single(5), { sentAtMs: DAY });
@@ -109,7 +122,7 @@ describe('a warehouse that only webhooks name', () => {
     expect([mirror.qty('100', HIDDEN), mirror.reason()]).toEqual([null, null]);
 
     const allowed = mirrorAfterRead();
-    named(allowed, 5, 5 * MINUTE);
+    named(allowed, { times: 5, everyMs: 5 * MINUTE });
     const atMs = T0 + 50 * MINUTE;
     allowed.fold({ kind: 'allow_removals', atMs, untilMs: atMs + 60 * MINUTE });
     allowed.read(single(5), { sentAtMs: atMs + S });

@@ -46,13 +46,19 @@ class Shop {
   }
 
   /** A webhook of one change, 120 ms after it. */
-  hears(
-    agoMs: number,
-    variant: string,
-    warehouse: string,
-    change: readonly [number, number],
-    more: Item,
-  ): void {
+  hears({
+    agoMs,
+    variant,
+    warehouse,
+    change,
+    more,
+  }: {
+    readonly agoMs: number;
+    readonly variant: string;
+    readonly warehouse: string;
+    readonly change: readonly [number, number];
+    readonly more: Item;
+  }): void {
     const updateTimeMs = this.#nowMs - agoMs;
     const [id = '', sku] = variant.split(' ');
     this.#requests += 1;
@@ -81,7 +87,19 @@ class Shop {
   }
 }
 
-function variant(id: string, sku: string, name: string, levels: VariantDetail['levels'], more: Item = {}) {
+function variant({
+  id,
+  sku,
+  name,
+  levels,
+  more = {},
+}: {
+  readonly id: string;
+  readonly sku: string;
+  readonly name: string;
+  readonly levels: VariantDetail['levels'];
+  readonly more?: Item;
+}) {
   const total = levels === null ? { total: Number(more['available_qty']) } : {};
   return { id, levels, ...total, more: { sku, name, ...more } };
 }
@@ -92,39 +110,107 @@ const order = (reason: string, id: string): Item => ({ reason: `order_${reason}`
 export function recipesMirror(): string {
   const path = newPath();
   const shop = new Shop(path);
-  const red = variant('7001', 'TS-RED-M', 'Red, M', { 11: 12, 12: 3 });
-  const blue = variant('7002', 'TS-BLUE-L', 'Blue, L', { 11: 2, 12: 0 });
-  const sticker = variant('7006', 'STICKER-01', 'Round', { 11: 1 }, { allow_negative_stock: true });
+  const red = variant({ id: '7001', sku: 'TS-RED-M', name: 'Red, M', levels: { 11: 12, 12: 3 } });
+  const blue = variant({ id: '7002', sku: 'TS-BLUE-L', name: 'Blue, L', levels: { 11: 2, 12: 0 } });
+  const sticker = variant({
+    id: '7006',
+    sku: 'STICKER-01',
+    name: 'Round',
+    levels: { 11: 1 },
+    more: { allow_negative_stock: true },
+  });
   const poster = (qty: number) =>
-    detail('503', [variant('7004', 'POSTER-01', 'A2', null, { available_qty: qty })], {
-      name: 'Poster',
-      parent_id: '88',
-    });
+    detail(
+      '503',
+      [variant({ id: '7004', sku: 'POSTER-01', name: 'A2', levels: null, more: { available_qty: qty } })],
+      {
+        name: 'Poster',
+        parent_id: '88',
+      },
+    );
   // Three days ago the catalogue is read for the first time.
   shop.reads(3 * DAY_MS, '501', detail('501', [red, blue], { name: 'T-shirt' }));
   shop.reads(
     3 * DAY_MS,
     '502',
-    detail('502', [variant('7003', 'MUG-01', 'White', { 11: 40 })], { name: 'Mug' }),
+    detail('502', [variant({ id: '7003', sku: 'MUG-01', name: 'White', levels: { 11: 40 } })], {
+      name: 'Mug',
+    }),
   );
   shop.reads(3 * DAY_MS, '503', poster(7));
   shop.reads(
     3 * DAY_MS,
     '504',
-    detail('504', [variant('7005', 'CAP-01', 'Black', { 11: 4 })], { name: 'Cap' }),
+    detail('504', [variant({ id: '7005', sku: 'CAP-01', name: 'Black', levels: { 11: 4 } })], {
+      name: 'Cap',
+    }),
   );
   shop.reads(3 * DAY_MS, '505', detail('505', [sticker], { name: 'Sticker' }));
   // Two days ago.
-  shop.hears(2 * DAY_MS, '7001 TS-RED-M', '11', [12, 10], order('reserved', '9001'));
-  shop.hears(2 * DAY_MS - 1, '7003 MUG-01', '11', [40, 39], order('reserved', '9001'));
+  shop.hears({
+    agoMs: 2 * DAY_MS,
+    variant: '7001 TS-RED-M',
+    warehouse: '11',
+    change: [12, 10],
+    more: order('reserved', '9001'),
+  });
+  shop.hears({
+    agoMs: 2 * DAY_MS - 1,
+    variant: '7003 MUG-01',
+    warehouse: '11',
+    change: [40, 39],
+    more: order('reserved', '9001'),
+  });
   // Today.
-  shop.hears(5 * HOUR_MS, '7001 TS-RED-M', '11', [10, 7], order('reserved', '9002'));
-  shop.hears(5 * HOUR_MS - 1, '7002 TS-BLUE-L', '11', [2, 1], order('reserved', '9002'));
-  shop.hears(4 * HOUR_MS, '7001 TS-RED-M', '12', [3, 2], order('reserved', '9003'));
-  shop.hears(4 * HOUR_MS - 1, '7003 MUG-01', '11', [39, 34], order('reserved', '9004'));
-  shop.hears(3 * HOUR_MS, '7006 STICKER-01', '11', [1, -2], order('reserved', '9005'));
-  shop.hears(3 * HOUR_MS - 1, '7001 TS-RED-M', '12', [2, 3], order('canceled', '9003'));
-  shop.hears(3 * HOUR_MS - 2, '7004 POSTER-01', '21', [5, 4], order('reserved', '9006'));
+  shop.hears({
+    agoMs: 5 * HOUR_MS,
+    variant: '7001 TS-RED-M',
+    warehouse: '11',
+    change: [10, 7],
+    more: order('reserved', '9002'),
+  });
+  shop.hears({
+    agoMs: 5 * HOUR_MS - 1,
+    variant: '7002 TS-BLUE-L',
+    warehouse: '11',
+    change: [2, 1],
+    more: order('reserved', '9002'),
+  });
+  shop.hears({
+    agoMs: 4 * HOUR_MS,
+    variant: '7001 TS-RED-M',
+    warehouse: '12',
+    change: [3, 2],
+    more: order('reserved', '9003'),
+  });
+  shop.hears({
+    agoMs: 4 * HOUR_MS - 1,
+    variant: '7003 MUG-01',
+    warehouse: '11',
+    change: [39, 34],
+    more: order('reserved', '9004'),
+  });
+  shop.hears({
+    agoMs: 3 * HOUR_MS,
+    variant: '7006 STICKER-01',
+    warehouse: '11',
+    change: [1, -2],
+    more: order('reserved', '9005'),
+  });
+  shop.hears({
+    agoMs: 3 * HOUR_MS - 1,
+    variant: '7001 TS-RED-M',
+    warehouse: '12',
+    change: [2, 3],
+    more: order('canceled', '9003'),
+  });
+  shop.hears({
+    agoMs: 3 * HOUR_MS - 2,
+    variant: '7004 POSTER-01',
+    warehouse: '21',
+    change: [5, 4],
+    more: order('reserved', '9006'),
+  });
   shop.reads(3 * HOUR_MS - 3 * MINUTE_MS, '503', poster(6));
   shop.reads(2 * HOUR_MS, '504', null);
   // One webhook of the T-shirt is lost, and the next read finds it.
@@ -143,7 +229,13 @@ export function recipesMirror(): string {
   );
   shop.reads(HOUR_MS, '505', detail('505', [{ ...sticker, levels: { 11: -2 } }], { name: 'Sticker' }));
   // A minute ago a webhook says that the one before it is missing, and the mug is yet to be read.
-  shop.hears(MINUTE_MS, '7003 MUG-01', '11', [33, 30], { reason: 'user_set', user_id: '3' });
+  shop.hears({
+    agoMs: MINUTE_MS,
+    variant: '7003 MUG-01',
+    warehouse: '11',
+    change: [33, 30],
+    more: { reason: 'user_set', user_id: '3' },
+  });
   shop.isServed();
   // Free for a process that serves it.
   shop.db.close();

@@ -88,18 +88,30 @@ export async function startIntake(hasBegun = true): Promise<Intake> {
       await eventually(() => writer.appliedSeq >= writer.lastSeq, { what: 'all is applied' });
     },
     post: (body, headers = {}) =>
-      send(port, 'POST', '/webhooks', { 'x-service-signature': signBody(SECRET, body), ...headers }, [body]),
-    ask: (method, path) => send(port, method, path, {}, []),
+      send(port, {
+        method: 'POST',
+        path: '/webhooks',
+        headers: { 'x-service-signature': signBody(SECRET, body), ...headers },
+        pieces: [body],
+      }),
+    ask: (method, path) => send(port, { method, path, headers: {}, pieces: [] }),
   };
 }
 
 /** @param pieces the body; more than one goes out in chunks. */
 export function send(
   port: number,
-  method: string,
-  path: string,
-  headers: OutgoingHttpHeaders,
-  pieces: readonly Uint8Array[],
+  {
+    method,
+    path,
+    headers,
+    pieces,
+  }: {
+    readonly method: string;
+    readonly path: string;
+    readonly headers: OutgoingHttpHeaders;
+    readonly pieces: readonly Uint8Array[];
+  },
 ): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const startedMs = performance.now();

@@ -11,7 +11,7 @@ test('every answer is told once, with its reason, size and origin', async () => 
   const body = delivery('a', item());
   await post(body);
   await post(body, { 'x-service-signature': signBody(PREVIOUS, body) });
-  await send(port, 'POST', '/webhooks', {}, [body]);
+  await send(port, { method: 'POST', path: '/webhooks', headers: {}, pieces: [body] });
   await post(body, { 'x-service-signature': 'sha256=abc' });
   await post(body, { 'x-service-signature': signBody('whsec_other', body) });
   await post(new Uint8Array((1 << 20) + 1)).catch(() => null);

@@ -91,7 +91,7 @@ describe('a signature', () => {
     // In the middle of a character, and of the byte order mark.
     const cut = body.indexOf('เสื้อ') + 1;
     const pieces = [body.subarray(0, 1), body.subarray(1, cut), body.subarray(cut)];
-    expect((await send(port, 'POST', '/webhooks', headers, pieces)).status).toBe(204);
+    expect((await send(port, { method: 'POST', path: '/webhooks', headers, pieces })).status).toBe(204);
     expect(values<Buffer>(db, 'SELECT payload FROM log')[0]?.equals(body)).toBe(true);
     await applied();
     expect(values(db, 'SELECT sku FROM mirror_changes')).toEqual(['เสื้อ']);
@@ -107,7 +107,7 @@ describe('a body over 1 MB', () => {
     expect(JSON.parse(said.body)).toMatchObject({ error: 'invalid_request' });
     const pieces = [large.subarray(0, 600_000), large.subarray(600_000)];
     const headers = { 'x-service-signature': signBody(SECRET, large) };
-    expect((await send(port, 'POST', '/webhooks', headers, pieces)).status).toBe(413);
+    expect((await send(port, { method: 'POST', path: '/webhooks', headers, pieces })).status).toBe(413);
     expect(values(db, 'SELECT count(*) FROM log')).toEqual([0]);
     expect((await post(ofSize(MEGABYTE))).status).toBe(204);
   });

@@ -37,7 +37,20 @@ const post = (ops: Ops, path: string, fields: Record<string, string>, headers: R
   });
 
 /** Product 1 with variant 100, in warehouse 1: read as `qty`, `secondsAgo` before now. */
-async function read(store: OpenedStore, qty: number, secondsAgo: number, productId = '1', variantId = '100') {
+async function read(
+  store: OpenedStore,
+  {
+    qty,
+    secondsAgo,
+    productId = '1',
+    variantId = '100',
+  }: {
+    readonly qty: number;
+    readonly secondsAgo: number;
+    readonly productId?: string;
+    readonly variantId?: string;
+  },
+) {
   await store.writer.append(
     readEntry(productId, detail(productId, [{ id: variantId, levels: { 1: qty } }]), {
       sentAtMs: Date.now() - secondsAgo * 1_000,
@@ -93,7 +106,7 @@ test('says what state the mirror is in, why, and what to do', async () => {
     /Catching up .*first read of the whole catalogue is not finished.* What to do: Nothing/,
   );
 
-  await read(store, 5, 100);
+  await read(store, { qty: 5, secondsAgo: 100 });
   store.change('UPDATE service_state SET last_full_sync_at_ms = ?', Date.now());
   expect(words(await show(ops, '/'))).toMatch(
     /Live All figures are current: every product was read .* no read is due/,
@@ -127,7 +140,7 @@ test('a mirror that is stale because products are refused says that, and not tha
   const store = newStore();
   const ops = await startOps(store);
   for (const id of ['1', '2', '3']) {
-    await read(store, 5, 100, id, `${id}00`);
+    await read(store, { qty: 5, secondsAgo: 100, productId: id, variantId: `${id}00` });
     const refused = { attempts: 1, faults: 1, nextAtMs: 0, parked: true, error: '403 access_denied' };
     await store.writer.append({ kind: 'given_up', atMs: 1, productId: id, ...refused });
   }
@@ -150,7 +163,7 @@ test('a mirror that is stale because products are refused says that, and not tha
 test('warns of removals that are held, and asks twice before they are allowed', async () => {
   const store = newStore();
   const ops = await startOps(store);
-  await read(store, 5, 100);
+  await read(store, { qty: 5, secondsAgo: 100 });
   expect(words(await show(ops, '/'))).toContain('None is waiting.');
   store.change(
     `INSERT INTO obligations (product_id, reason, priority, doubt, made_seq, made_at_ms, first_made_at_ms, not_before_ms)
@@ -264,7 +277,7 @@ test('a total that was just read is not said to come from a webhook, nor one of 
 test('shows how a variant moved, by whom, and what the last read said', async () => {
   const store = newStore();
   const ops = await startOps(store);
-  await read(store, 5, 1_000);
+  await read(store, { qty: 5, secondsAgo: 1_000 });
   await change(store, 'sold', 900, { old: 5, new: 4, order_id: '777' });
   await change(store, 'counted', 800, {
     old: 4,
@@ -309,8 +322,8 @@ test('reports what reads corrected, why, and whether it is closed', async () => 
   const store = newStore();
   const ops = await startOps(store);
   expect(words(await show(ops, '/drift'))).toContain('every read found the figures that the mirror held');
-  await read(store, 5, 1_000);
-  await read(store, 3, 100);
+  await read(store, { qty: 5, secondsAgo: 1_000 });
+  await read(store, { qty: 3, secondsAgo: 100 });
   expect(words(await show(ops, '/drift'))).toMatch(/S-100 1 5 3 −2 Lost last delivery .* closed/);
   await store.writer.append({
     kind: 'oblige',
@@ -375,7 +388,7 @@ test('lists deliveries, those not understood, slow answers and refused requests'
 test('says of each item which effect it had', async () => {
   const store = newStore();
   const ops = await startOps(store);
-  await read(store, 5, 1_000);
+  await read(store, { qty: 5, secondsAgo: 1_000 });
   const atMs = Date.now() - 100_000;
   const told = async (requestId: string, over: Parameters<typeof item>[0]) => {
     const body = delivery(requestId, item({ update_time: atMs, ...over }));
@@ -434,7 +447,7 @@ test('pages through what was not understood, and through the runs', async () => 
 test('lists runs, and shows one with its bar; without scripts it loads itself again while it runs', async () => {
   const store = newStore();
   const ops = await startOps(store);
-  await read(store, 5, 100);
+  await read(store, { qty: 5, secondsAgo: 100 });
   const deps = { store, now: () => Date.now() - 4_000, log };
   const run = await beginCatalogueRun(deps, 'operator');
   const { id } = run;
@@ -453,7 +466,7 @@ test('its orders reach the operator, and a wrong one is refused in words', async
   const store = newStore();
   const operator = operatorOf(store);
   const ops = await startOps(store, { operator });
-  await read(store, 5, 100);
+  await read(store, { qty: 5, secondsAgo: 100 });
   for (const [path, fields, location] of [
     ['/page/resync-products', { product_ids: ' 12, 13\n12 ' }, '/?done=products&run=1'],
     [
@@ -575,7 +588,7 @@ test('every input has a label, every table a head, every plot its words', async 
   const timeline = new LiveTimeline({ reader: store.reader, sampler, now: Date.now, log });
   const ops = await startOps(store, { timeline });
   timeline.observer.committed(new Uint8Array(1), 3);
-  await read(store, 5, 100);
+  await read(store, { qty: 5, secondsAgo: 100 });
   for (const path of [...PAGES, '/variants/100']) {
     const page = await show(ops, path);
     for (const { 0: tag, index } of page.matchAll(/<(input|select)\b[^>]*>/g)) {

@@ -52,7 +52,7 @@ async function deliverUntil(over: Promise<unknown>, port: number, secret: string
     const id = String(50_000 + answers.length);
     const body = delivery(`good-${id}`, item({ id, update_time: Date.now() }));
     const headers = { 'x-service-signature': signBody(secret, body) };
-    answers.push(await send(port, 'POST', '/webhooks', headers, [body]));
+    answers.push(await send(port, { method: 'POST', path: '/webhooks', headers, pieces: [body] }));
     await sleep(50);
   }
   return answers;

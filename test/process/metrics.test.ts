@@ -34,7 +34,9 @@ test('webhooks, a loss and its repair, forgeries: all of it is in the next scrap
   const forged = delivery('forged', item());
   for (let n = 0; n < 10; n += 1) {
     const signature = { 'x-service-signature': signBody('whsec_other', forged) };
-    expect((await send(port, 'POST', '/webhooks', signature, [forged])).status).toBe(401);
+    expect(
+      (await send(port, { method: 'POST', path: '/webhooks', headers: signature, pieces: [forged] })).status,
+    ).toBe(401);
   }
 
   await untilShown('stock_mirror_alarm{kind="bad_signatures"}', (value) => value === 1);

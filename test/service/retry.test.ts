@@ -37,12 +37,16 @@ describe('the decision', () => {
     ['contract', true, null],
     ['aborted', true, null],
   ] as const)('%s, repeatable: %s', (kind, isRepeatable, delayMs) => {
-    expect(retryDelayMs(failed({ kind }), 1, isRepeatable, POLICY, 0.9999)).toBe(delayMs);
+    expect(
+      retryDelayMs(failed({ kind }), { failures: 1, isRepeatable, policy: POLICY, random: 0.9999 }),
+    ).toBe(delayMs);
   });
 
   test('waits ever longer up to the cap, by full jitter, as often as allowed', () => {
     const delays = (random: number) =>
-      [1, 2, 3, 4].map((failures) => retryDelayMs(failed({}), failures, true, POLICY, random));
+      [1, 2, 3, 4].map((failures) =>
+        retryDelayMs(failed({}), { failures, isRepeatable: true, policy: POLICY, random }),
+      );
     expect(delays(0.9999)).toEqual([100, 200, 300, null]);
     expect(delays(0.5)).toEqual([50, 100, 150, null]);
     expect(delays(0)).toEqual([10, 10, 10, null]);
@@ -50,17 +54,37 @@ describe('the decision', () => {
 
   test('never comes back before the time that the service asked for', () => {
     const asked = (retryAfterMs: number) => failed({ kind: 'rate_limited', retryAfterMs });
-    expect(retryDelayMs(asked(7_000), 1, false, POLICY, 0)).toBe(7_010);
-    expect(retryDelayMs(asked(60_000), 1, false, POLICY, 0)).toBe(60_010);
-    expect(retryDelayMs(asked(60_001), 1, false, POLICY, 0)).toBeNull();
+    expect(retryDelayMs(asked(7_000), { failures: 1, isRepeatable: false, policy: POLICY, random: 0 })).toBe(
+      7_010,
+    );
+    expect(retryDelayMs(asked(60_000), { failures: 1, isRepeatable: false, policy: POLICY, random: 0 })).toBe(
+      60_010,
+    );
+    expect(
+      retryDelayMs(asked(60_001), { failures: 1, isRepeatable: false, policy: POLICY, random: 0 }),
+    ).toBeNull();
   });
 
   test('lets an order without an id wait for its token: it has not been sent', () => {
-    expect(retryDelayMs(failed({ endpoint: '/oauth/token' }), 1, false, POLICY, 0)).toBe(10);
+    expect(
+      retryDelayMs(failed({ endpoint: '/oauth/token' }), {
+        failures: 1,
+        isRepeatable: false,
+        policy: POLICY,
+        random: 0,
+      }),
+    ).toBe(10);
   });
 
   test("is for the service's errors only", () => {
-    expect(retryDelayMs(new TypeError('a mistake'), 1, true, POLICY, 0)).toBeNull();
+    expect(
+      retryDelayMs(new TypeError('a mistake'), {
+        failures: 1,
+        isRepeatable: true,
+        policy: POLICY,
+        random: 0,
+      }),
+    ).toBeNull();
   });
 
   test.each([0, -1, 1.5, NaN, Infinity])('refuses a policy of %s attempts', (attempts) => {

@@ -90,7 +90,20 @@ describe('an obligation', () => {
 });
 
 describe('a gap', () => {
-  function gap(db: Db, variantId: string, productId: string | null, dueAtMs: number, seq = 1): void {
+  function gap(
+    db: Db,
+    {
+      variantId,
+      productId,
+      dueAtMs,
+      seq = 1,
+    }: {
+      readonly variantId: string;
+      readonly productId: string | null;
+      readonly dueAtMs: number;
+      readonly seq?: number;
+    },
+  ): void {
     const known = values(db, 'SELECT 1 FROM variants WHERE variant_id = ?', variantId).length > 0;
     if (!known) {
       db.prepare(
@@ -113,12 +126,12 @@ describe('a gap', () => {
     const writer = new DirectWriter();
     product(writer.db, '9', T0);
     writer.append({ kind: 'downtime', atMs: T0 + 1_000, downSinceMs: null });
-    gap(writer.db, '300', '3', NOW - 20);
-    gap(writer.db, '100', '1', NOW);
-    gap(writer.db, '100', '1', NOW - 9, 2);
-    gap(writer.db, '101', '1', NOW - 5);
-    gap(writer.db, '200', '2', NOW + 1);
-    gap(writer.db, '400', null, NOW - 9);
+    gap(writer.db, { variantId: '300', productId: '3', dueAtMs: NOW - 20 });
+    gap(writer.db, { variantId: '100', productId: '1', dueAtMs: NOW });
+    gap(writer.db, { variantId: '100', productId: '1', dueAtMs: NOW - 9, seq: 2 });
+    gap(writer.db, { variantId: '101', productId: '1', dueAtMs: NOW - 5 });
+    gap(writer.db, { variantId: '200', productId: '2', dueAtMs: NOW + 1 });
+    gap(writer.db, { variantId: '400', productId: null, dueAtMs: NOW - 9 });
     oblige(writer.db, '5', { priority: 1 });
     expect(due(writer.db)).toEqual(['5', '3', '1', '9']);
     expect(due(writer.db, 2)).toEqual(['5', '3']);

@@ -53,7 +53,8 @@ export class Stage {
     );
     story.say(colours.bold(`a store with ${this.#options.products} products, and an empty mirror`));
     let mirror = await this.#start(0, 0);
-    if (!(await this.#untilAtRest(mirror, true))) throw new Error('the first sync did not finish in time');
+    if (!(await this.#untilAtRest(mirror, { readsToo: true })))
+      throw new Error('the first sync did not finish in time');
     story.say(colours.green(`the mirror has read every product: ${describe(this.#compare())}`));
 
     const stopTelling = story.begin();
@@ -80,7 +81,7 @@ export class Stage {
     story.say(colours.bold(`the store has stopped selling: ${this.#describe()}`));
     const isAtRest = await this.#repair(mirror);
     stopTelling();
-    const { text, exitCode } = judge(this.#compare(), story.tally, isAtRest);
+    const { text, exitCode } = judge(this.#compare(), story.tally, { isAtRest });
     process.stdout.write(text);
     return exitCode;
   }
@@ -121,10 +122,10 @@ export class Stage {
       'an operator starts a resync, because no later webhook would reveal that the very last ones were lost',
     );
     await mirror.ops.post('/api/resync', {}, z.object({ run_id: z.number() }));
-    return this.#untilAtRest(mirror, true);
+    return this.#untilAtRest(mirror, { readsToo: true });
   }
 
-  #untilAtRest(mirror: MirrorProcess, readsToo: boolean): Promise<boolean> {
+  #untilAtRest(mirror: MirrorProcess, { readsToo }: { readonly readsToo: boolean }): Promise<boolean> {
     return untilAtRest(mirror.ops, { readsToo, withinMs: REST_WITHIN_MS }, this.#died.signal);
   }
 

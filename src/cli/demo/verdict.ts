@@ -12,7 +12,11 @@ export interface Verdict {
 }
 
 /** @param isAtRest no read was due when the figures were compared. */
-export function judge(comparison: Comparison, tally: Tally, isAtRest: boolean): Verdict {
+export function judge(
+  comparison: Comparison,
+  tally: Tally,
+  { isAtRest }: { readonly isAtRest: boolean },
+): Verdict {
   const { differences, levels, totals, products, untold } = comparison;
   const lines = [
     '',
@@ -31,14 +35,14 @@ export function judge(comparison: Comparison, tally: Tally, isAtRest: boolean): 
   lines.push(
     isEqual
       ? colours.bold(colours.green(EQUAL))
-      : colours.bold(colours.red(different(differences.length, isAtRest))),
+      : colours.bold(colours.red(different(differences.length, { isAtRest }))),
   );
   return { text: `${lines.join('\n')}\n`, exitCode: isEqual ? EXIT.done : EXIT.failed };
 }
 
 const EQUAL = 'VERDICT: equal. The mirror holds exactly what the store holds.';
 
-function different(count: number, isAtRest: boolean): string {
+function different(count: number, { isAtRest }: { readonly isAtRest: boolean }): string {
   const figures = `${count} ${count === 1 ? 'figure differs' : 'figures differ'}`;
   return isAtRest
     ? `VERDICT: different. ${figures}.`

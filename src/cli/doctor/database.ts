@@ -37,9 +37,9 @@ export function checkDatabase(path: string, { full: isWhole }: { readonly full: 
   try {
     return [
       looked('database', () => checkSchema(db, path)),
-      checkIntegrity(db, isWhole),
+      checkIntegrity(db, { isWhole }),
       ...places,
-      ...checkLog(db, path, isWhole),
+      ...checkLog(db, path, { isWhole }),
     ];
   } finally {
     db.close();
@@ -53,14 +53,14 @@ function refused(error: unknown): Check {
 }
 
 /** A mirror of an earlier version has its event log in the same file until the next start. */
-function checkLog(db: Db, path: string, isWhole: boolean): Check[] {
+function checkLog(db: Db, path: string, { isWhole }: { readonly isWhole: boolean }): Check[] {
   let version;
   try {
     version = db.prepare<[], number>('SELECT schema_version FROM mirror_status').pluck().get();
   } catch {
     // The check of the schema says so.
   }
-  return version !== undefined && version < knownSchemaVersion() ? [] : checkEventLog(db, path, isWhole);
+  return version !== undefined && version < knownSchemaVersion() ? [] : checkEventLog(db, path, { isWhole });
 }
 
 /** In a damaged file any check may fail; the others are still made. */
@@ -81,7 +81,7 @@ function checkSchema(db: Db, path: string): Check {
   return warn('database', `${message} of ${known}`, 'start the mirror: it brings the schema up to date');
 }
 
-function checkIntegrity(db: Db, isWhole: boolean): Check {
+function checkIntegrity(db: Db, { isWhole }: { readonly isWhole: boolean }): Check {
   const pragma = isWhole ? 'integrity_check' : 'quick_check';
   try {
     const found = explain('the database', () => db.pragma(`${pragma}(1)`, { simple: true }));

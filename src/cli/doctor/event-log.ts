@@ -17,11 +17,11 @@ const NEXT_START = 'nothing to do: the next start begins a new epoch and reads e
 const BEHIND_MS = 10_000;
 
 /** @param db of the mirror, with the current schema. */
-export function checkEventLog(db: Db, path: string, isWhole: boolean): Check[] {
+export function checkEventLog(db: Db, path: string, { isWhole }: { readonly isWhole: boolean }): Check[] {
   const logPath = eventLogPath(path);
   if (!existsSync(logPath)) return [warn('event log', `${logPath} does not exist`, NEXT_START)];
   return [
-    looked('event log', () => checkFile(logPath, isWhole)),
+    looked('event log', () => checkFile(logPath, { isWhole })),
     looked('applied', () => checkBacklog(db, path)),
     looked('history', () => checkHistory(db, path, logPath)),
   ];
@@ -36,7 +36,7 @@ function looked(name: string, look: () => Check): Check {
   }
 }
 
-function checkFile(logPath: string, isWhole: boolean): Check {
+function checkFile(logPath: string, { isWhole }: { readonly isWhole: boolean }): Check {
   const { size, mode } = statSync(logPath);
   const pragma = isWhole ? 'integrity_check' : 'quick_check';
   const db = openLogForReading(logPath);

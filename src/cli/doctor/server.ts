@@ -24,8 +24,8 @@ export async function checkServer(config: Config): Promise<Check[]> {
   const isRunning = server.status !== 'warn';
   return [
     server,
-    judgePublic(publicUrl, publicAnswer, isRunning),
-    judgePrivate(privateUrl, privateAnswer, isRunning),
+    judgePublic(publicUrl, publicAnswer, { isRunning }),
+    judgePrivate(privateUrl, privateAnswer, { isRunning }),
   ];
 }
 
@@ -43,11 +43,15 @@ function checkLock(path: string): Check {
   }
 }
 
-function judgePublic(url: string | null, answer: Answer | null, isRunning: boolean): Check {
+function judgePublic(
+  url: string | null,
+  answer: Answer | null,
+  { isRunning }: { readonly isRunning: boolean },
+): Check {
   const name = 'webhook listener';
   if (url === null)
     return warn(name, 'PORT is 0, a different port at each start', 'set PORT to a fixed port');
-  if (answer === null) return silent(name, url, isRunning, 'HOST and PORT');
+  if (answer === null) return silent(name, url, { isRunning }, 'HOST and PORT');
   if (answer.status === NO_ANSWER) return mute(name, url, answer);
   const isOurs = answer.json?.['status'] === 'ok' || answer.json?.['error'] === 'unavailable';
   if (!isOurs || !isRunning) return foreign(name, url, 'PORT');
@@ -59,11 +63,15 @@ function judgePublic(url: string | null, answer: Answer | null, isRunning: boole
   );
 }
 
-function judgePrivate(url: string | null, answer: Answer | null, isRunning: boolean): Check {
+function judgePrivate(
+  url: string | null,
+  answer: Answer | null,
+  { isRunning }: { readonly isRunning: boolean },
+): Check {
   const name = 'private listener';
   if (url === null)
     return warn(name, 'OPS_PORT is 0, a different port at each start', 'set OPS_PORT to a fixed port');
-  if (answer === null) return silent(name, url, isRunning, 'OPS_HOST and OPS_PORT');
+  if (answer === null) return silent(name, url, { isRunning }, 'OPS_HOST and OPS_PORT');
   if (answer.status === NO_ANSWER) return mute(name, url, answer);
   const state = answer.json?.['state'];
   if (answer.status === 401)
@@ -73,7 +81,12 @@ function judgePrivate(url: string | null, answer: Answer | null, isRunning: bool
   return warn(name, `${url}: the mirror is ${state}`, '`stock-mirror status` shows what it is waiting for');
 }
 
-function silent(name: string, url: string, isRunning: boolean, variables: string): Check {
+function silent(
+  name: string,
+  url: string,
+  { isRunning }: { readonly isRunning: boolean },
+  variables: string,
+): Check {
   if (!isRunning) return warn(name, `nothing listens at ${url}`, 'start the mirror');
   return fail(
     name,

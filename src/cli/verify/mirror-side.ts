@@ -38,10 +38,14 @@ export class MirrorSide {
       const isDue = bundlesDue.get() === 1;
       return {
         totals: new Map(
-          totals.all(productId).map((row) => [row.variantId, heldOf(row, isDue && row.kind === 'bundle')]),
+          totals
+            .all(productId)
+            .map((row) => [row.variantId, heldOf(row, { isSettling: isDue && row.kind === 'bundle' })]),
         ),
         levels: new Map(
-          levels.all(productId).map((row) => [levelKey(row.variantId, row.warehouseId), heldOf(row, false)]),
+          levels
+            .all(productId)
+            .map((row) => [levelKey(row.variantId, row.warehouseId), heldOf(row, { isSettling: false })]),
         ),
       };
     });
@@ -70,6 +74,9 @@ export class MirrorSide {
   }
 }
 
-function heldOf({ qty, changeSeq, suspect, asOfMs, verifiedAtMs, sku }: Row, isSettling: boolean): Held {
+function heldOf(
+  { qty, changeSeq, suspect, asOfMs, verifiedAtMs, sku }: Row,
+  { isSettling }: { readonly isSettling: boolean },
+): Held {
   return { qty, changeSeq, suspect: suspect === 1, asOfMs, verifiedAtMs, sku, isSettling };
 }

@@ -68,14 +68,14 @@ export class ChangeFeed {
     if (this.#wakes !== wakes) return Promise.resolve(true);
     if (signal.aborted) return Promise.resolve(false);
     return new Promise((resolve) => {
-      const end = (isNews: boolean): void => {
+      const end = ({ isNews }: { readonly isNews: boolean }): void => {
         clearTimeout(timer);
         this.#waiting.delete(onNews);
         signal.removeEventListener('abort', onAbort);
         resolve(isNews);
       };
-      const onNews = (): void => end(true);
-      const onAbort = (): void => end(false);
+      const onNews = (): void => end({ isNews: true });
+      const onAbort = (): void => end({ isNews: false });
       const timer = setTimeout(onAbort, withinMs);
       this.#waiting.add(onNews);
       signal.addEventListener('abort', onAbort);

@@ -34,10 +34,17 @@ export function createStateGauges(registry: Registry, now: () => number, shown: 
   };
   const oneOf = <K extends string>(
     name: string,
-    label: string,
-    values: readonly K[],
-    help: string,
-    isOn: (shown: Shown, value: K) => boolean,
+    {
+      label,
+      values,
+      help,
+      isOn,
+    }: {
+      readonly label: string;
+      readonly values: readonly K[];
+      readonly help: string;
+      readonly isOn: (shown: Shown, value: K) => boolean;
+    },
   ): void => {
     const parent = new Gauge({
       name,
@@ -54,23 +61,24 @@ export function createStateGauges(registry: Registry, now: () => number, shown: 
   const age = (atMs: number | null | undefined): number | null =>
     atMs === null || atMs === undefined ? null : Math.max(0, now() - atMs) / 1_000;
 
-  oneOf(
-    'stock_mirror_state',
-    'state',
-    STATES,
-    'The state of the mirror: 1 for the current state, else 0.',
-    (at, state) => at.sample?.status.state === state,
-  );
-  oneOf('stock_mirror_alarm', 'kind', ALARM_KINDS, '1 while the alarm is active.', (at, kind) =>
-    at.alarms.some((alarm) => alarm.kind === kind),
-  );
-  oneOf(
-    'stock_mirror_blocked',
-    'kind',
-    BLOCKS,
-    '1 for the reason why no request is sent to the store at present.',
-    (at, kind) => at.blocked === kind,
-  );
+  oneOf('stock_mirror_state', {
+    label: 'state',
+    values: STATES,
+    help: 'The state of the mirror: 1 for the current state, else 0.',
+    isOn: (at, state) => at.sample?.status.state === state,
+  });
+  oneOf('stock_mirror_alarm', {
+    label: 'kind',
+    values: ALARM_KINDS,
+    help: '1 while the alarm is active.',
+    isOn: (at, kind) => at.alarms.some((alarm) => alarm.kind === kind),
+  });
+  oneOf('stock_mirror_blocked', {
+    label: 'kind',
+    values: BLOCKS,
+    help: '1 for the reason why no request is sent to the store at present.',
+    isOn: (at, kind) => at.blocked === kind,
+  });
   gauge(
     'stock_mirror_suspect_levels',
     'Stock levels marked suspect.',

@@ -9,7 +9,10 @@ import { pager } from './pager.ts';
 
 const COLUMNS = 6;
 
-export function loggedView({ deliveries, next, isPruned }: DeliveryPage, isFirst: boolean): Html {
+export function loggedView(
+  { deliveries, next, isPruned }: DeliveryPage,
+  { isFirst }: { readonly isFirst: boolean },
+): Html {
   return html`<p class="quiet">
       The effect of an item is worked out from the mirror’s figures before and after it, and from the open
       re-read requests. An identical repeat of a delivery is answered 204, but neither kept nor listed.

@@ -140,7 +140,7 @@ export function createPage(deps: PageDeps): Hono<OpsEnv> {
         return deliveriesFrame(
           list,
           'Committed deliveries, newest first',
-          loggedView(page, beforeSeq === null),
+          loggedView(page, { isFirst: beforeSeq === null }),
         );
       }
       case 'quarantined': {

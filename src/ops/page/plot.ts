@@ -75,7 +75,7 @@ export function plot({
             <line class="axis" x1="0" x2="${WIDTH}" y1="${FLOOR}" y2="${FLOOR}" />
             ${series.map(({ look, points }) =>
               shape === 'bar'
-                ? bars(points, look, x, y, (WIDTH - 2 * LEFT) / count)
+                ? bars(points, { look, x, y, width: (WIDTH - 2 * LEFT) / count })
                 : line(points, look, x, y),
             )}
             <text class="tick" x="2" y="${TOP + 10}">${format(top)}</text>
@@ -112,7 +112,14 @@ function line(points: readonly Point[], look: string, x: Scale, y: Scale): Html 
   return html`<path class="line ${look}" d="${path}" />${alone}`;
 }
 
-function bars(points: readonly Point[], look: string, x: Scale, y: Scale, width: number): Html {
+interface Bars {
+  readonly look: string;
+  readonly x: Scale;
+  readonly y: Scale;
+  readonly width: number;
+}
+
+function bars(points: readonly Point[], { look, x, y, width }: Bars): Html {
   let path = '';
   points.forEach(({ value }, index) => {
     if (value === null || value <= 0) return;

@@ -125,7 +125,7 @@ function totalRow(variant: StockVariant, nowMs: number): Html {
     <td class="whole">
       ${
         variant.availableQty === null
-          ? html`${suspicion(variant.suspect)}<span class="quiet">not read yet</span>`
+          ? html`${suspicion({ suspect: variant.suspect })}<span class="quiet">not read yet</span>`
           : freshness({ ...variant, source: sourceOfTotal(variant) }, variant.variantId, nowMs)
       }
     </td>
@@ -146,7 +146,7 @@ function sourceOfTotal({ asOfMs, verifiedAtMs }: StockVariant): StockCell['sourc
   return verifiedAtMs === null || asOfMs > verifiedAtMs ? 'webhook' : null;
 }
 
-function suspicion(suspect: boolean): Html | string {
+function suspicion({ suspect }: { readonly suspect: boolean }): Html | string {
   return suspect ? html`<span class="state odd">suspect</span> ` : '';
 }
 
@@ -162,7 +162,7 @@ export function freshness(
   nowMs: number,
 ): Html {
   const verified = verifiedAtMs === null ? 'never verified' : `verified ${agoText(verifiedAtMs, nowMs)}`;
-  return html`${suspicion(suspect)}<span
+  return html`${suspicion({ suspect })}<span
       class="tip"
       tabindex="0"
       id="fresh-${id}"

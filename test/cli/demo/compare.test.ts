@@ -112,7 +112,7 @@ test.each<[what: string, row: string, untold: number, found: string[], missed?: 
     1,
     ['level v4/s1: the store has 7 (product p1, sku S), the mirror 6 (product p1, sku S)'],
   ],
-])('a pulled variant’s warehouse that a webhook named, %s', (_, row, untold, found, missed) => {
+])('a pulled variant’s warehouse that a webhook named, %s', (_, ...[row, untold, found, missed]) => {
   const truth: Truth = {
     ...TRUTH,
     cells: [...TRUTH.cells, cell('v4', 's1', 7, 'pulled'), cell('v4', 's2', 1, 'pulled')],

@@ -8,30 +8,32 @@ const TALLY = {
 const EQUAL = { levels: 47, totals: 25, products: 15, untold: 0, differences: [] };
 
 test('equal figures in a mirror at rest are a success', () => {
-  const { text, exitCode } = judge(EQUAL, TALLY, true);
+  const { text, exitCode } = judge(EQUAL, TALLY, { isAtRest: true });
   expect(exitCode).toBe(0);
   expect(text).toContain('VERDICT: equal.');
   expect(text).toContain('30 sent: 3 lost, 2 not answered, 4 delivered twice, 5 late');
 });
 
 test('equal figures in a mirror that never came to rest are none', () => {
-  const { text, exitCode } = judge(EQUAL, TALLY, false);
+  const { text, exitCode } = judge(EQUAL, TALLY, { isAtRest: false });
   expect(exitCode).toBe(1);
   expect(text).toContain('VERDICT: unfinished. The mirror still has products to read; 0 figures differ.');
 });
 
 test('differences are counted, and the first ones shown', () => {
   const differences = Array.from({ length: 23 }, (_, index) => `level ${index}: off`);
-  const { text, exitCode } = judge({ ...EQUAL, differences }, TALLY, true);
+  const { text, exitCode } = judge({ ...EQUAL, differences }, TALLY, { isAtRest: true });
   expect(exitCode).toBe(1);
   expect(text).toContain('VERDICT: different. 23 figures differ.');
   expect(text.match(/: off/g)).toHaveLength(20);
   expect(text).toContain('and 3 more');
-  expect(judge({ ...EQUAL, differences: ['x'] }, TALLY, true).text).toContain('1 figure differs.');
+  expect(judge({ ...EQUAL, differences: ['x'] }, TALLY, { isAtRest: true }).text).toContain(
+    '1 figure differs.',
+  );
 });
 
 test('what is left out of the comparison is said', () => {
-  expect(judge({ ...EQUAL, untold: 4 }, TALLY, true).text).toContain(
+  expect(judge({ ...EQUAL, untold: 4 }, TALLY, { isAtRest: true }).text).toContain(
     'without 4 levels of pulled products, which only a webhook could show',
   );
 });

@@ -22,9 +22,11 @@ function scene() {
   const end = (
     requestId: string,
     outcome: DeliveryOutcome,
-    sentAtMs: number,
-    ms: number,
-    status = 204,
+    {
+      sentAtMs,
+      ms,
+      status = 204,
+    }: { readonly sentAtMs: number; readonly ms: number; readonly status?: number },
   ): void =>
     settle({
       delivery: { requestId, requestTimeMs: 0, items: [], body: Buffer.from(requestId), headers: {} },
@@ -40,8 +42,8 @@ function scene() {
 
 test('answers are handed out once, with the time of the first after each start', () => {
   const { answers, end } = scene();
-  end('a', 'answered', 2_400, 200);
-  end('b', 'answered', 2_450, 20);
+  end('a', 'answered', { sentAtMs: 2_400, ms: 200 });
+  end('b', 'answered', { sentAtMs: 2_450, ms: 20 });
   expect(answers.takeAnswered().map(({ requestId }) => requestId)).toEqual(['a', 'b']);
   expect(answers.takeAnswered()).toEqual([]);
   expect(answers).toMatchObject({ sent: 2, answered: 2, slowestMs: 200, firstAnswerMs: [1_100], lost: 3 });
@@ -50,22 +52,22 @@ test('answers are handed out once, with the time of the first after each start',
 
 test('what a kill cut, or nobody was there to answer, is excused', () => {
   const { answers, end } = scene();
-  end('cut', 'failed', 990, 20);
-  end('hangs', 'timeout', 900, 1_000);
-  end('refused', 'failed', 1_200, 1);
-  end('early', 'failed', 2_000, 1);
+  end('cut', 'failed', { sentAtMs: 990, ms: 20 });
+  end('hangs', 'timeout', { sentAtMs: 900, ms: 1_000 });
+  end('refused', 'failed', { sentAtMs: 1_200, ms: 1 });
+  end('early', 'failed', { sentAtMs: 2_000, ms: 1 });
   expect(answers.takeProblems()).toEqual([]);
   expect(answers.cut).toBe(4);
 });
 
 test('what a running process did not answer in time, cut, or answered otherwise, is not; a refusal is counted', () => {
   const { answers, end } = scene();
-  end('slow', 'timeout', 2_600, 1_000);
+  end('slow', 'timeout', { sentAtMs: 2_600, ms: 1_000 });
   // It was started by then, and took the connection.
-  end('hung', 'timeout', 1_600, 1_000);
-  end('broken', 'failed', 2_600, 5);
-  end('missing', 'answered', 2_600, 5, 404);
-  end('busy', 'answered', 2_600, 810, 503);
+  end('hung', 'timeout', { sentAtMs: 1_600, ms: 1_000 });
+  end('broken', 'failed', { sentAtMs: 2_600, ms: 5 });
+  end('missing', 'answered', { sentAtMs: 2_600, ms: 5, status: 404 });
+  end('busy', 'answered', { sentAtMs: 2_600, ms: 810, status: 503 });
   expect(answers.takeProblems()).toEqual([
     'delivery slow was not answered within a second',
     'delivery hung was not answered within a second',
