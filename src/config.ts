@@ -20,7 +20,7 @@ import { VARIABLES, VARIABLE_NAMES } from './config/variables.ts';
 import type { Values, Variable, VariableName } from './config/variables.ts';
 import type { Secret } from './secret.ts';
 
-export { ConfigError, formatConfigError, type ConfigProblem } from './config/error.ts';
+export { ConfigError, formatConfigError } from './config/error.ts';
 export { isLoopback } from './config/rules.ts';
 export { SETTABLE_NAMES } from './config/variables.ts';
 

@@ -23,7 +23,7 @@ export interface PreparedDelivery {
   readonly sets: readonly { readonly cell: number; readonly qty: number }[];
 }
 
-export interface Recipe {
+interface Recipe {
   readonly count: number;
   readonly secret: string;
   /** Makes the ids, and so the bodies, unlike those of every other recipe. */

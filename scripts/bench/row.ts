@@ -15,7 +15,7 @@ export interface Row {
   readonly figures: Readonly<Record<string, number | string>>;
 }
 
-export interface Target {
+interface Target {
   readonly text: string;
   readonly met: boolean;
   /** So far off that no noise explains it: the run fails. Only ratios may say so. */

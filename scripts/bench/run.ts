@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Listening } from './child.ts';
 
 /** As `GET /api/runs/:id` tells it. */
-export interface Run {
+interface Run {
   readonly kind: string;
   readonly state: 'running' | 'done' | 'failed';
   readonly started_at: number;
@@ -14,7 +14,7 @@ export interface Run {
   readonly error: string | null;
 }
 
-export interface Ended extends Run {
+interface Ended extends Run {
   readonly tookMs: number;
 }
 

@@ -7,7 +7,7 @@ import { connect, type Socket } from 'node:net';
 import { performance } from 'node:perf_hooks';
 import { present } from '../../test/present.ts';
 
-export interface Sent {
+interface Sent {
   readonly tookMs: number;
   /** From when each was due, not from when a connection was free for it. Those answered 204. */
   readonly answerMs: number[];
@@ -17,7 +17,7 @@ export interface Sent {
   readonly refused: number;
 }
 
-export interface Load {
+interface Load {
   readonly url: string;
   readonly connections: number;
   readonly requests: readonly Buffer[];

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Child, Environment, Listening } from './child.ts';
 import { startMirror } from './mirror.ts';
 
-export interface Synced {
+interface Synced {
   readonly mirror: Child;
   readonly at: Listening;
 }
@@ -26,7 +26,7 @@ export async function startSynced(env: Environment, folder: string, products: nu
 }
 
 /** @throws Error when it does not become equal in time. */
-export async function untilLive({ opsUrl }: Listening, products: number, everyMs = 100): Promise<void> {
+async function untilLive({ opsUrl }: Listening, products: number, everyMs = 100): Promise<void> {
   const deadlineMs = performance.now() + WAIT_MS;
   for (;;) {
     const status = (await (await fetch(`${opsUrl}api/status`)).json()) as Status;

@@ -7,7 +7,7 @@ const EVERY_MS = 2;
 /** What is not there by then never comes. */
 const WITHIN_MS = 10_000;
 
-export interface ChangesWatch {
+interface ChangesWatch {
   /** @param dueAtMs since the epoch. @returns of each delivery, how long after it was due. @throws Error when one does not come. */
   delays(deliveries: readonly PreparedDelivery[], dueAtMs: Float64Array): Promise<number[]>;
 }

@@ -75,7 +75,7 @@ const builtins: Plugin = {
     }),
 };
 
-export interface Bundle {
+interface Bundle {
   /** Names of the packages that it still imports. */
   readonly imported: ReadonlySet<string>;
   /** Folders of the packages that it holds. */

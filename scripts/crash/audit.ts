@@ -6,7 +6,7 @@ import type { Db } from '../../src/store/open.ts';
 import type { Aged } from './files.ts';
 import { logRows, type Reference } from './reference.ts';
 
-export interface AnsweredDelivery {
+interface AnsweredDelivery {
   readonly requestId: string;
   readonly body: Uint8Array;
   readonly items: readonly unknown[];

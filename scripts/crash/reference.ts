@@ -9,7 +9,7 @@ import type { Db } from '../../src/store/open.ts';
 import { SqliteTables } from '../../src/store/sqlite-tables.ts';
 import { openBoth } from '../shared/direct-writer.ts';
 
-export interface StoredRow extends LogRow {
+interface StoredRow extends LogRow {
   readonly bodyHash: Buffer | null;
 }
 

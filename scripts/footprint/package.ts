@@ -64,7 +64,7 @@ const LISTING = `
   registerHooks({ load: (url, context, next) => { urls.add(url); return next(url, context); } });
   process.once('exit', () => process.stderr.write('LOADED ' + JSON.stringify([...urls]) + '\\n'));`;
 
-export interface Loaded {
+interface Loaded {
   /** The npm packages whose code is loaded, from their folders or out of the build's files. */
   readonly packages: ReadonlySet<string>;
   readonly bytes: number;

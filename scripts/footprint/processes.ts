@@ -18,7 +18,7 @@ const TELLING = `
   });`;
 const TELL = ['--import', `data:text/javascript,${encodeURIComponent(TELLING)}`];
 
-export interface Home {
+interface Home {
   readonly folder: string;
   readonly env: NodeJS.ProcessEnv;
 }
@@ -50,7 +50,7 @@ export function processorOf({ folder, env }: Home, args: readonly string[]): num
   return Number(readFileSync(join(folder, 'cpu'), 'utf8'));
 }
 
-export interface Start {
+interface Start {
   /** Until the first webhook is answered with a 204. */
   readonly seconds: number;
   /** Of processor until the end, an orderly stop included. */

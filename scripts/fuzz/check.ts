@@ -10,7 +10,7 @@ import { dump, replay } from '../../test/store/replay.ts';
 
 const T0 = 1_790_000_000_000;
 
-export interface Checker {
+interface Checker {
   /** @throws what is wrong. */
   check(body: Uint8Array): void;
   /** Applies the log of everything checked so far again, and begins a new one. @throws when the tables differ. */

@@ -4,7 +4,7 @@ import { Session } from 'node:inspector/promises';
 /** Of these scripts: the program, and the library that checks the shapes. */
 const WATCHED = /\/(src|node_modules\/zod)\//;
 
-export interface Coverage {
+interface Coverage {
   /** What was reached since the last call: a name for each range of code and order of magnitude of its count. */
   take(): Promise<string[]>;
 }

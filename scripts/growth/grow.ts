@@ -25,7 +25,7 @@ export interface Plan {
 }
 
 /** How things stand when a simulated day ends. */
-export interface Day {
+interface Day {
   readonly day: number;
   /** Mirror and event log together. */
   readonly fileBytes: number;
@@ -35,7 +35,7 @@ export interface Day {
   readonly logEntries: number;
 }
 
-export interface Growth {
+interface Growth {
   readonly days: readonly Day[];
   /** Of the file, over the last third of the days: 0.01 is one percent. */
   readonly lastThird: number;

@@ -12,7 +12,7 @@ const PROPERTIES = 'test/core/properties.test.ts';
 const TESTS_SILENCE_MS = 120_000;
 const SEED_SILENCE_MS = 90_000;
 
-export interface ChecksOptions {
+interface ChecksOptions {
   readonly seeds: number;
   readonly from: number;
 }

@@ -10,7 +10,7 @@ export interface Ended {
   readonly pid: number;
 }
 
-export interface ProcessOptions {
+interface ProcessOptions {
   readonly folder: string;
   readonly args: readonly string[];
   /** Each line it writes starts the clock anew. */

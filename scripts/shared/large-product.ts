@@ -4,7 +4,7 @@ import type { Sandbox } from '../../src/sandbox/sandbox.ts';
 const FIRST_VARIANT = 900_000_000_000;
 const FIRST_WAREHOUSE = 800_000;
 
-export interface LargeProduct {
+interface LargeProduct {
   readonly productId: string;
   /** How often it was read. */
   readonly reads: number;

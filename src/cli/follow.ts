@@ -9,7 +9,7 @@ const BACK_WITHIN_MS = 60_000;
 
 const statusSchema = z.object({ blocked: blockedSchema.nullable() });
 
-export interface FollowDeps {
+interface FollowDeps {
   readonly ops: OpsClient;
   /** Asks for the same run again; null when nothing listens. */
   readonly begin: () => Promise<{ readonly run_id: number } | null>;

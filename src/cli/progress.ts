@@ -16,7 +16,7 @@ interface Shown<T> {
 
 export type Progress = Shown<RunView>;
 
-export interface Work {
+interface Work {
   readonly done: number;
   /** Zero while it is not known. */
   readonly total: number;
@@ -27,7 +27,7 @@ export interface Work {
 export type WorkProgress = Shown<Work>;
 
 /** What is counted, and what is shown while the total is unknown. */
-export interface WorkWords {
+interface WorkWords {
   readonly unit: string;
   readonly atFirst: string;
 }

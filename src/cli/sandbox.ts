@@ -6,7 +6,7 @@ import type { DeliveryRecord } from '../sandbox/deliveries.ts';
 import { colours } from './colours.ts';
 import { decimal, whole } from './flags.ts';
 
-export type SandboxCommandOptions = {
+type SandboxCommandOptions = {
   port: number;
   products: number;
   /** Changes per second. */
@@ -79,7 +79,7 @@ export function sandboxCommand(): Command {
 }
 
 /** Runs until a signal; then `process.exitCode` is 130 after Ctrl-C, else unchanged. Rejects when the port is in use. */
-export async function runSandbox(options: SandboxCommandOptions): Promise<void> {
+async function runSandbox(options: SandboxCommandOptions): Promise<void> {
   const sandbox = await start(options);
   sandbox.network.loss = options.loss;
   sandbox.network.duplicate = options.duplicate;

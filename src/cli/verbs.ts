@@ -10,7 +10,7 @@ interface Verb {
   readonly load: () => Promise<Command>;
 }
 
-export const VERBS: readonly Verb[] = [
+const VERBS: readonly Verb[] = [
   {
     name: 'serve',
     summary: 'run the mirror in the foreground until SIGTERM (exit code 0) or Ctrl-C (130)',

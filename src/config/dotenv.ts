@@ -6,13 +6,13 @@
 import { parseEnv } from 'node:util';
 import { BYTE_ORDER_MARK } from './byte-order-mark.ts';
 
-export interface DotenvFault {
+interface DotenvFault {
   /** Counted from 1. */
   readonly line: number;
   readonly problem: string;
 }
 
-export interface Dotenv {
+interface Dotenv {
   readonly values: Readonly<Record<string, string>>;
   readonly faults: readonly DotenvFault[];
 }

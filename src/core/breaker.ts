@@ -8,7 +8,7 @@ export type Breaker =
   | { readonly kind: 'open'; readonly opens: number; readonly probeAtMs: number }
   | { readonly kind: 'probing'; readonly opens: number };
 
-export interface BreakerPolicy {
+interface BreakerPolicy {
   /** Failures in a row that open it. */
   readonly failures: number;
   readonly backoff: BackoffPolicy;

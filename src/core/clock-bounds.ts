@@ -62,7 +62,7 @@ export function isAhead(
   return offsetCeilingMs !== null && updateTimeMs > arrivedAtMs + offsetCeilingMs + NODE_SKEW_MS;
 }
 
-export type DateDoubt = OffsetFloor & Pick<MirrorState, 'dateContradictions'>;
+type DateDoubt = OffsetFloor & Pick<MirrorState, 'dateContradictions'>;
 
 /**
  * Weighs a change that, by the Date of a read's answer, is older than that read. When it is prompt and starts from what
@@ -95,7 +95,7 @@ export function lowWatermarkMs(cell: Pick<Cell, 'readLoMs' | 'verifiedAtMs'>, kn
   return Math.min(cell.readLoMs, cell.verifiedAtMs + floorMs + PROMPT_MS);
 }
 
-export interface ReadWindow {
+interface ReadWindow {
   readonly loMs: number;
   readonly hiMs: number;
   /** Upper bound of θ that this answer gave; null when it had no usable Date header. */

@@ -1,7 +1,7 @@
 /**
  * Additive increase, multiplicative decrease of the number of reads under way (docs/architecture.md#rates).
  */
-export interface Concurrency {
+interface Concurrency {
   /** Fractional; the floor of it may be under way at once. */
   readonly limit: number;
   /** Reads sent before this instant do not lower the limit again: one overload is answered once. */

@@ -126,7 +126,7 @@ export interface LookupMissedEntry extends EntryBase {
 }
 
 /** The operator lets the brake go until `untilMs`. */
-export interface AllowRemovalsEntry extends EntryBase {
+interface AllowRemovalsEntry extends EntryBase {
   readonly kind: 'allow_removals';
   readonly untilMs: number;
 }

@@ -7,7 +7,7 @@ import { mergeLevel, type ReadContext } from './merge-read.ts';
 import type { Cell } from './model.ts';
 import type { VariantSighting } from './variant-sighting.ts';
 
-export interface FoldedLevel {
+interface FoldedLevel {
   /** By how much the level explains a movement of the total. */
   readonly explainedQty: number;
   /** The read set the level, or shows it although an earlier one did not. */

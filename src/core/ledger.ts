@@ -5,7 +5,7 @@ import type { Change, MirrorState, Variant } from './model.ts';
 import { addDoubt, isMet, type Doubt } from './obligation.ts';
 import type { Tables } from './tables.ts';
 
-export interface Position {
+interface Position {
   readonly seq: number;
   readonly atMs: number;
 }

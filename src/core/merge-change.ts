@@ -40,7 +40,7 @@ export interface ChangeOutcome {
   readonly gap: { readonly fromQty: number; readonly toQty: number } | null;
 }
 
-export interface Arrival {
+interface Arrival {
   readonly seq: number;
   readonly atMs: number;
   /** See `isPoison` in clock-bounds.ts. */

@@ -5,7 +5,7 @@
 
 import { EARLIEST_MS, GAP_GRACE_DEFAULT_MS } from './limits.ts';
 
-export type Source = 'webhook' | 'read';
+type Source = 'webhook' | 'read';
 export type VariantKind = 'own' | 'pulled' | 'bundle' | 'assembled';
 
 /** A stock level: the figure of one variant in one warehouse, with what is needed to apply the next input to it. */

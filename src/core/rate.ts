@@ -1,5 +1,5 @@
 /** At most so many requests per second, evenly: a bucket that fills with time. */
-export interface Rate {
+interface Rate {
   readonly tokens: number;
   readonly atMs: number;
 }

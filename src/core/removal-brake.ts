@@ -5,7 +5,7 @@
 import { BRAKE_ROWS, BRAKE_SHARE, BRAKE_WINDOW_MS } from './limits.ts';
 import type { MirrorState } from './model.ts';
 
-export type RemovalCount = Pick<
+type RemovalCount = Pick<
   MirrorState,
   'removalWindowStartMs' | 'removalsInWindow' | 'variantRemovalsInWindow' | 'cellRemovalsInWindow'
 >;
@@ -23,7 +23,7 @@ export function removalWindow(state: RemovalCount, atMs: number): RemovalCount {
 }
 
 /** Products, variants, or levels: each kind is counted by itself. */
-export interface AtStake {
+interface AtStake {
   readonly live: number;
   /** Live, and sighted missing; what is held stays among them, so that the end of a window releases nothing. */
   readonly missing: number;

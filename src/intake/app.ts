@@ -11,7 +11,7 @@ import type { Pulse } from './pulse.ts';
 import { remoteAddressOf, RequestBodies } from './request-body.ts';
 import { Strangers } from './strangers.ts';
 
-export interface IntakeDeps extends Omit<AcceptDeps, 'deadlines'> {
+interface IntakeDeps extends Omit<AcceptDeps, 'deadlines'> {
   readonly pulse: Pick<Pulse, 'check'>;
   readonly observer: IntakeObserver;
   readonly log: Logger;
@@ -20,7 +20,7 @@ export interface IntakeDeps extends Omit<AcceptDeps, 'deadlines'> {
 type Env = { Bindings: HttpBindings };
 
 /** As `listen` takes it. */
-export interface Intake {
+interface Intake {
   readonly fetch: Hono<Env>['fetch'];
   readonly isLenient: true;
   readonly door: Strangers;

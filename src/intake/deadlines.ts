@@ -1,7 +1,7 @@
 /** Deadlines that are nearly all alike and nearly all met: one timer for all of them, not one for each. */
 import { Slots } from '../slots.ts';
 
-export interface Deadline {
+interface Deadline {
   /** The deadline is met. */
   cancel(): void;
 }

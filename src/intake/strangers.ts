@@ -5,7 +5,7 @@
 import { BlockList, isIPv6, type Socket } from 'node:net';
 import type { Logger } from '../log.ts';
 
-export interface StrangersDeps {
+interface StrangersDeps {
   /** Monotonic, ms. */
   readonly elapsed?: () => number;
   readonly log: Logger;

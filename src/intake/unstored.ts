@@ -7,7 +7,7 @@ import type { Logger } from '../log.ts';
 import { parseDelivery } from '../service/delivery.ts';
 import type { StoreWriter } from '../store/store.ts';
 
-export interface UnstoredDeps {
+interface UnstoredDeps {
   readonly writer: StoreWriter;
   readonly now: () => number;
   readonly log: Logger;

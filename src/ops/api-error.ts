@@ -8,7 +8,7 @@ export const errorSchema = z
   })
   .openapi('Error');
 
-export type ErrorBody = z.infer<typeof errorSchema>;
+type ErrorBody = z.infer<typeof errorSchema>;
 
 export function errorBody(code: string, description: string): ErrorBody {
   return { error: code, error_description: description };

@@ -1,6 +1,8 @@
 /** The request context of the private listener's handlers. */
 import type { HttpBindings } from '@hono/node-server';
-import type { SignedInBy } from './access/signed-in.ts';
+
+/** `anyone`: no token is configured, so a request from this machine is enough. */
+export type SignedInBy = 'token' | 'session' | 'anyone';
 
 export interface OpsEnv {
   /** Node's own request and response; absent without a socket. */

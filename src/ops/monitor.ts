@@ -21,7 +21,7 @@ import { RejectedLog, type RejectedStatus } from './rejected.ts';
 import type { StateSampler } from './state-sampler.ts';
 import { NOTHING_HELD } from './held-words.ts';
 
-export interface WatchedMirror {
+interface WatchedMirror {
   readonly store: Store;
   readonly sampler: Pick<StateSampler, 'last' | 'onSample'>;
   readonly operator: Pick<Operator, 'blocked' | 'readsUnderWay'>;
@@ -30,7 +30,7 @@ export interface WatchedMirror {
 }
 
 /** A refused request: the part of the public listener's `Refusal` that is needed here. */
-export interface WatchedRefusal {
+interface WatchedRefusal {
   readonly reason: keyof ReturnType<typeof createCounting>['rejected'];
   readonly status: RejectedStatus;
   readonly tookMs: number;

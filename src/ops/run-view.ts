@@ -1,7 +1,7 @@
 /** A run as the API and the command line show it. */
 import type { Run } from '../store/queries/runs.ts';
 
-export interface RunView {
+interface RunView {
   readonly run_id: number;
   readonly kind: Run['kind'];
   readonly state: 'running' | 'done' | 'failed';

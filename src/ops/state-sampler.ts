@@ -19,7 +19,7 @@ export interface StateSource {
   status(): Promise<Status>;
 }
 
-export interface StateSamplerDeps {
+interface StateSamplerDeps {
   readonly reader: StoreReader;
   readonly now: () => number;
   readonly log: Logger;

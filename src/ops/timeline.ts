@@ -39,7 +39,7 @@ export interface Timeline {
   slowAnswers(): readonly SlowAnswer[];
 }
 
-export interface TimelineDeps {
+interface TimelineDeps {
   readonly reader: StoreReader;
   /** The figures of each minute are the largest of its samples. */
   readonly sampler: Pick<StateSampler, 'onSample'>;

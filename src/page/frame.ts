@@ -2,7 +2,7 @@
 import { html, raw } from 'hono/html';
 import type { Html } from './html.ts';
 
-export interface Frame {
+interface Frame {
   readonly title: string;
   /** What scripts call the program when it does not answer: `The mirror`. */
   readonly server: string;

@@ -4,7 +4,7 @@
  */
 import type { StoreReader } from '../store/store.ts';
 
-export interface DueAheadDeps {
+interface DueAheadDeps {
   readonly reader: StoreReader;
   readonly now: () => number;
 }

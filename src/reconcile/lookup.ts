@@ -19,7 +19,7 @@ const CHECK_MS = 100;
 const PAGE_READS_MS = 60_000;
 
 /** What a search did not find. */
-export interface Unfound {
+interface Unfound {
   /** Variants that the rest of the catalogue may hold. */
   readonly left: readonly string[];
   /** Variants that nothing in it holds: the miss is recorded, and another search is to confirm it. */

@@ -25,7 +25,7 @@ const RETRY = { baseMs: 500, capMs: 60_000 };
 const ODD_ANSWER_RETRY = { baseMs: 2_000, capMs: 15 * 60_000 };
 
 /** An answer on its way into the event log. */
-export type AnsweredRead = Extract<NewEntry, { kind: 'read' }>;
+type AnsweredRead = Extract<NewEntry, { kind: 'read' }>;
 
 /** @throws ServiceError */
 export async function askProduct(

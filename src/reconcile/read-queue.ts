@@ -11,7 +11,7 @@ import { createPause } from './pause.ts';
 import { askProduct, recordAnswer, recordFailure, type ProductReaderDeps } from './product-reader.ts';
 import type { Throttle } from './throttle.ts';
 
-export interface ReadQueueDeps extends ProductReaderDeps {
+interface ReadQueueDeps extends ProductReaderDeps {
   readonly throttle: Throttle;
   readonly log: Logger;
   /** Called for each recorded answer. */

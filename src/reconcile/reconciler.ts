@@ -19,7 +19,7 @@ import { sweep } from './sweep.ts';
 import { Throttle, type Blocked } from './throttle.ts';
 import { UnreadCount } from './unread-count.ts';
 
-export interface ReconcilerDeps {
+interface ReconcilerDeps {
   readonly store: Store;
   readonly client: CatalogueClient;
   readonly tokens: TokenProvider;

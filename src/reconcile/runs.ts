@@ -9,7 +9,7 @@ import { REPLICA_LAG_MS } from '../core/limits.ts';
 import { isIsolated } from '../core/given-up.ts';
 import type { UnreadCount } from './unread-count.ts';
 
-export interface RunDeps {
+interface RunDeps {
   readonly store: Store;
   readonly now: () => number;
   readonly log: Logger;

@@ -6,7 +6,7 @@ import type { ScheduledRead } from '../store/queries/queue.ts';
 import type { StoreReader } from '../store/store.ts';
 import { sleep } from './pause.ts';
 
-export interface WalkOptions {
+interface WalkOptions {
   readonly limit: number;
   readonly signal: AbortSignal;
   readonly variantsAtOnce?: number;

@@ -9,7 +9,7 @@ import type { Store } from '../store/store.ts';
 import type { Run } from '../store/queries/runs.ts';
 import { listPage, type ListDeps } from './list-page.ts';
 
-export interface SweepDeps extends ListDeps {
+interface SweepDeps extends ListDeps {
   readonly store: Store;
   readonly now: () => number;
 }

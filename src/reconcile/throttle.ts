@@ -9,7 +9,7 @@ import { refill, startRate, take } from '../core/rate.ts';
 import { ServiceError } from '../service/errors.ts';
 import { createPause, type Pause } from './pause.ts';
 
-export interface ThrottleDeps {
+interface ThrottleDeps {
   readonly now: () => number;
   readonly random: () => number;
   readonly maxConcurrency: number;

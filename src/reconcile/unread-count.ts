@@ -5,7 +5,7 @@
 import type { ReadPlace, Remaining, Run } from '../store/queries/runs.ts';
 import type { StoreReader } from '../store/store.ts';
 
-export interface Left {
+interface Left {
   /**
    * Null: nothing new is known yet. Products may be read, and become known, while they are counted; but when it is no
    * more than `parked`, then both are of one moment.

@@ -4,9 +4,9 @@ import type { Ids } from './ids.ts';
 import { OperationError } from './targets.ts';
 import { ownAddresses } from './wares.ts';
 
-export type NewAddress = z.output<typeof addressInputSchema>;
+type NewAddress = z.output<typeof addressInputSchema>;
 export type StoredAddress = NewAddress & { readonly id: string };
-export type StoreAddress = StoredAddress & { readonly is_primary: boolean };
+type StoreAddress = StoredAddress & { readonly is_primary: boolean };
 
 interface OwnAddress {
   readonly address: StoredAddress;

@@ -49,7 +49,7 @@ const orderAddress = z
   .looseObject({ ...addressInputSchema.shape, id: idSchema })
   .meta({ id: 'OrderAddress', description: 'Its id can be the `recipient_address_id` of a later order.' });
 
-export const orderAnswer = z
+const orderAnswer = z
   .looseObject({ ...told(orderSchema.shape), recipient_address: orderAddress.optional() })
   .meta({ id: 'Order', description: '`shipments` is absent until the courier booking completes.' });
 

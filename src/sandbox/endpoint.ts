@@ -3,7 +3,7 @@ import type { ErrorCode, ErrorStatus } from './errors.ts';
 import type { Answer } from './reads.ts';
 
 /** The caller, and how old the truth is that it is shown: `ageMs`. */
-export interface Asked {
+interface Asked {
   readonly requestId: string;
   readonly clientId: string;
   readonly ageMs: number;

@@ -4,7 +4,7 @@ import { serve } from '@hono/node-server';
 import type { Hono } from 'hono';
 import type { ApiEnv } from './api.ts';
 
-export interface Listening {
+interface Listening {
   readonly port: number;
   close(): Promise<void>;
 }

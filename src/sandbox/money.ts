@@ -1,7 +1,7 @@
 /** Exact decimal amounts: binary fractions would make 0.1 + 0.2 differ from 0.3. */
 
 /** `digits` / 10^`scale`. */
-export interface Amount {
+interface Amount {
   readonly digits: bigint;
   readonly scale: number;
 }

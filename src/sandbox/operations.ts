@@ -19,7 +19,7 @@ import type { Truth } from './truth.ts';
  */
 export type Operations = OrderOperations & StockOperations & StructuralOperations;
 
-export interface OperationDeps {
+interface OperationDeps {
   readonly truth: Truth;
   readonly clock: Clock;
   readonly random: Random;

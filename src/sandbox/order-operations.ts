@@ -7,7 +7,7 @@ import type { Order, OrderLine, Orders, Ware } from './orders.ts';
 import { OperationError, cellToTakeFrom, requireVariant } from './targets.ts';
 import type { Truth } from './truth.ts';
 
-export interface ReserveLine {
+interface ReserveLine {
   readonly variantId: string;
   readonly qty: number;
   readonly warehouseId?: string;

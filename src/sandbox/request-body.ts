@@ -67,7 +67,7 @@ export function withoutNulls(value: unknown, schema: unknown): unknown {
   );
 }
 
-export function parseJson(raw: Buffer): unknown {
+function parseJson(raw: Buffer): unknown {
   try {
     return JSON.parse(raw.toString('utf8'));
   } catch (cause) {

@@ -92,7 +92,7 @@ export interface Sandbox extends SimulatedService {
 }
 
 /** The defaults for development. */
-export const defaultCredentials = {
+const defaultCredentials = {
   clientId: 'sandbox-client',
   clientSecret: 'sandbox-secret',
   webhookSecret: 'sandbox-webhook-secret',

@@ -5,7 +5,7 @@ import { actorOf } from './reasons.ts';
 import { OperationError, cellToTakeFrom, requireCell, requireVariant } from './targets.ts';
 import type { Truth } from './truth.ts';
 
-export interface CellTarget {
+interface CellTarget {
   readonly variantId: string;
   readonly warehouseId?: string;
 }
@@ -26,7 +26,7 @@ export interface StockOperations {
 }
 
 /** The order that caused the change, for reasons such as `order_edited`. */
-export interface Told {
+interface Told {
   readonly reason?: string;
   readonly orderId?: string;
 }

@@ -7,9 +7,9 @@ import type { Change, Product, Publish, Variant } from './model.ts';
 import { OperationError, requireCell, requireProduct, requireVariant } from './targets.ts';
 import type { Truth } from './truth.ts';
 
-export type NewVariant = Pick<VariantSpec, 'name' | 'sku' | 'stock' | 'allowNegativeStock'>;
+type NewVariant = Pick<VariantSpec, 'name' | 'sku' | 'stock' | 'allowNegativeStock'>;
 
-export interface NewProduct {
+interface NewProduct {
   readonly name?: string;
   readonly kind?: 'own' | 'pulled' | 'bundle' | 'assembled';
   /** One empty variant in the first warehouse by default. */

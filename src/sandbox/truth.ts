@@ -6,7 +6,7 @@ import type { Cell, Kind, Product, Variant } from './model.ts';
 import { renderProduct } from './render.ts';
 import type { Store } from './render.ts';
 
-export interface TruthCell {
+interface TruthCell {
   readonly variantId: string;
   readonly warehouseId: string;
   readonly productId: string;
@@ -18,7 +18,7 @@ export interface TruthCell {
   readonly reservedQty: number | null;
 }
 
-export interface TruthSnapshot {
+interface TruthSnapshot {
   readonly cells: TruthCell[];
   readonly variants: {
     readonly variantId: string;

@@ -34,7 +34,7 @@ export interface ServiceClient extends CatalogueClient {
   close(): Promise<void>;
 }
 
-export interface ServiceClientDeps extends CallDeps {
+interface ServiceClientDeps extends CallDeps {
   readonly close: () => Promise<void>;
 }
 

@@ -71,7 +71,7 @@ function observed(send: Transport, onAnswer: NonNullable<ServiceConnectionOption
 }
 
 /** What carries a connection: sockets, or a simulation. */
-export interface ConnectionParts {
+interface ConnectionParts {
   readonly transport: Transport;
   readonly close: () => Promise<void>;
   readonly credentials: Credentials;

@@ -5,21 +5,21 @@
 import { Buffer } from 'node:buffer';
 import type { Dispatcher } from 'undici';
 
-export interface Post {
+interface Post {
   readonly origin: string;
   readonly path: string;
   readonly headers: Record<string, string>;
   readonly body: string;
 }
 
-export interface WholeAnswer {
+interface WholeAnswer {
   readonly status: number;
   /** Names in lowercase. */
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly body: Uint8Array;
 }
 
-export interface Exchange {
+interface Exchange {
   /** Rejects with undici's errors, or with the reason of `abort`. */
   readonly answer: Promise<WholeAnswer>;
   /** At once, even while the request waits for a connection: it is then never sent. */

@@ -6,7 +6,7 @@ import { exchange } from './exchange.ts';
 import { parseHttpDateMs } from './http-date.ts';
 import type { Transport, TransportRequest } from './transport.ts';
 
-export interface HttpTransportOptions {
+interface HttpTransportOptions {
   /** http or https, with or without a path; without credentials. */
   readonly baseUrl: string;
   /** Most connections, and so most requests in flight; others wait, within their deadline. */
@@ -28,7 +28,7 @@ export interface HttpLimits {
   readonly maxAnswerBytes: number;
 }
 
-export interface HttpTransport {
+interface HttpTransport {
   readonly send: Transport;
   /** Closes every connection; requests in flight reject with kind `aborted`. */
   readonly close: () => Promise<void>;

@@ -12,7 +12,7 @@ export const shippingTypes = ['ecopost', 'ems', 'flash', 'jt', 'kex', 'spx_dropo
 const NOT_AN_AMOUNT = 'must be an amount: a number, or a numeric string';
 
 /** In a request money is a number or a numeric string, baht ("Conventions" 3). */
-export const moneyInputSchema = z.union(
+const moneyInputSchema = z.union(
   [z.number(), z.string().regex(/^-?[0-9]+(\.[0-9]+)?$/, NOT_AN_AMOUNT)],
   NOT_AN_AMOUNT,
 );
@@ -40,7 +40,7 @@ const positiveMoney = moneyInputSchema
 const FIRST_MS = 100_000_000_000;
 
 /** A time that a request carries: epoch milliseconds, never seconds ("Conventions" 2). */
-export const epochMsInputSchema = z.int().min(FIRST_MS, 'must be epoch milliseconds, not seconds').meta({
+const epochMsInputSchema = z.int().min(FIRST_MS, 'must be epoch milliseconds, not seconds').meta({
   id: 'EpochMillisInput',
   format: 'int64',
   maximum: SAFE_INTEGERS.maximum,
@@ -86,7 +86,7 @@ const addressFields = {
 export const addressInputSchema = z.strictObject(addressFields).meta({ id: 'Address' });
 
 /** A stored address in an answer ("OrderAddress"): one odd field must not cost the caller the whole list. */
-export const addressSchema = z.looseObject({
+const addressSchema = z.looseObject({
   id: idSchema,
   name: z.string(),
   telephone: lenient(z.string()),
@@ -106,7 +106,7 @@ export const addressSchema = z.looseObject({
 });
 
 /** One of the store's own addresses ("StoreAddress"). */
-export const storeAddressSchema = addressSchema.extend({ is_primary: z.boolean() });
+const storeAddressSchema = addressSchema.extend({ is_primary: z.boolean() });
 
 export const addressListRequestSchema = z.strictObject({
   limit: z.int().min(1).max(200).optional(),
@@ -139,7 +139,7 @@ function sent(field: string) {
 }
 
 /** One line of an order ("CreateOrderProduct"). */
-export const orderLineSchema = z
+const orderLineSchema = z
   .strictObject({
     product_variant_id: idSchema.optional(),
     sku: z.string().optional(),

@@ -71,7 +71,7 @@ function isWorthAnother(
   }
 }
 
-export interface RetryDeps {
+interface RetryDeps {
   readonly policy: RetryPolicy;
   /** Resolves after `ms`, or as soon as the signal is aborted. */
   readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>;

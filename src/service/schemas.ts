@@ -12,7 +12,7 @@ export const idSchema = z
   .meta({ id: 'Id', description: 'Opaque; digits, always as a JSON string.' });
 
 /** A decimal string, baht ("Conventions" 3). */
-export const moneySchema = z
+const moneySchema = z
   .string()
   .regex(/^-?[0-9]+(\.[0-9]+)?$/)
   .meta({ id: 'Money', description: 'Baht, as a decimal string.' });
@@ -23,7 +23,7 @@ export const epochMsSchema = z
   .meta({ id: 'EpochMillis', format: 'int64', description: 'A unix timestamp in milliseconds.' });
 
 /** A stock figure: a whole number, negative when the variant allows it. */
-export const levelSchema = z.int();
+const levelSchema = z.int();
 
 /**
  * What JSON Schema cannot express about `z.int()`: beyond these bounds a JSON number may not be the one that was
@@ -81,8 +81,8 @@ export const productListResponseSchema = z.looseObject({
   has_more: z.boolean(),
 });
 
-export const productSortFields = ['update_time', 'create_time', 'name', 'id'] as const;
-export const sortOrders = ['desc', 'asc'] as const;
+const productSortFields = ['update_time', 'create_time', 'name', 'id'] as const;
+const sortOrders = ['desc', 'asc'] as const;
 
 /** What the caller may send; the store refuses unknown keys ("Conventions" 5). */
 export const productListRequestSchema = z.strictObject({
@@ -96,14 +96,14 @@ export const productListRequestSchema = z.strictObject({
 
 // ---- POST /v1/product/detail ---------------------------------------------------------------------------------
 
-export const warehouseLevelSchema = z.looseObject({
+const warehouseLevelSchema = z.looseObject({
   wh_id: idSchema,
   on_hand: levelSchema,
   available_qty: levelSchema,
   reserved_qty: levelSchema,
 });
 
-export const variantPriceSchema = z.looseObject({
+const variantPriceSchema = z.looseObject({
   id: idSchema,
   price_tier_id: idSchema,
   price: moneySchema,
@@ -130,7 +130,7 @@ export const categorySchema = z.looseObject({
 });
 
 /** The volume discount that a product has in one price tier. */
-export const volumeDiscountSchema = z.looseObject({ price_tier_id: idSchema, vd_id: idSchema });
+const volumeDiscountSchema = z.looseObject({ price_tier_id: idSchema, vd_id: idSchema });
 
 /** Pictures: the first is the main one. The three lists hold the same pictures in the same order. */
 const picturesSchema = lenient(z.array(z.string()));

@@ -30,7 +30,7 @@ export interface TokenFile {
   write(state: TokenState): Promise<void>;
 }
 
-export interface TokenFileOptions {
+interface TokenFileOptions {
   /** The folder must exist. */
   readonly path: string;
   readonly baseUrl: string;

@@ -28,7 +28,7 @@ export interface TokenProvider {
   releaseLatch(): Promise<void>;
 }
 
-export interface TokenProviderDeps {
+interface TokenProviderDeps {
   readonly transport: Transport;
   readonly credentials: Credentials;
   readonly file: TokenFile;

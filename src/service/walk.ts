@@ -4,7 +4,7 @@
  */
 import { PageNews } from './page-news.ts';
 
-export interface ListPage<Row> {
+interface ListPage<Row> {
   readonly rows: readonly Row[];
   readonly hasMore: boolean;
 }

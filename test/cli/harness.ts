@@ -15,7 +15,7 @@ export { eventually, throughout } from '../process/wait.ts';
 
 export const CLI = fileURLToPath(new URL('../../src/cli.ts', import.meta.url));
 
-export type Environment = Readonly<Record<string, string>>;
+type Environment = Readonly<Record<string, string>>;
 
 export interface Ended {
   readonly code: number | null;

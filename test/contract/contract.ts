@@ -71,7 +71,7 @@ export function runCases(cases: readonly ContractCase[]): void {
 /** One of each kind at least, and with the lamp one more than the default page of the list. */
 const PRODUCTS = 20;
 
-export async function contextFor(options: SandboxOptions = {}): Promise<Context> {
+async function contextFor(options: SandboxOptions = {}): Promise<Context> {
   const time = manualTime(Date.now());
   const started = { products: PRODUCTS, now: time.now, timers: time.timers, ...options };
   const { sandbox, receiver } = await withReceiver(started);

@@ -11,7 +11,7 @@ import type { RuleId } from './rules.ts';
 
 type Given = Json | ((context: Context) => Json);
 
-export type FieldTable = {
+type FieldTable = {
   readonly path:
     | '/v1/order/create'
     | '/v1/order/detail'

@@ -6,21 +6,21 @@ import { present } from '../present.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 /** As `fetch` gives them, or by name in any case. */
-export type HeadersLike = Headers | Readonly<Record<string, string | readonly string[] | undefined>>;
+type HeadersLike = Headers | Readonly<Record<string, string | readonly string[] | undefined>>;
 
-export type Exchange = { readonly method: string; readonly path: string };
-export type SeenAnswer = Exchange & {
+type Exchange = { readonly method: string; readonly path: string };
+type SeenAnswer = Exchange & {
   readonly status: number;
   readonly headers: HeadersLike;
   /** Parsed JSON; undefined when there was no body. */
   readonly body?: unknown;
 };
-export type SeenRequest = Exchange & {
+type SeenRequest = Exchange & {
   readonly headers: HeadersLike;
   /** Parsed JSON, or the fields of a form; undefined when there was no body. */
   readonly body?: unknown;
 };
-export type SeenWebhook = { readonly headers: HeadersLike; readonly body: unknown };
+type SeenWebhook = { readonly headers: HeadersLike; readonly body: unknown };
 
 /** What was seen is not as the document says. */
 export class ContractError extends Error {

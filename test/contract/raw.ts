@@ -7,7 +7,7 @@ import { checkAnswer, checkWebhook, fetchDocument } from './openapi.ts';
 
 export type Answer = { readonly status: number; readonly headers: Headers; readonly body: Json };
 
-export type RawOptions = {
+type RawOptions = {
   readonly headers?: Record<string, string>;
   /** In place of the first app's; null for none. */
   readonly token?: string | null;

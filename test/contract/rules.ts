@@ -358,7 +358,7 @@ type Sections = typeof bySection;
 /** The section in short and the rule's number, or the name of what it is about. */
 export type RuleId = { [Section in keyof Sections]: keyof Sections[Section] }[keyof Sections];
 
-export type Rule = { readonly id: RuleId; readonly section: string; readonly text: string };
+type Rule = { readonly id: RuleId; readonly section: string; readonly text: string };
 
 export const rules: readonly Rule[] = Object.entries(bySection).flatMap(([section, texts]) =>
   Object.entries(texts).map(([id, text]) => ({ id: id as RuleId, section, text })),

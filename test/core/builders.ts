@@ -125,7 +125,7 @@ export function single(qty: number): ProductSnapshot {
 
 type Unnumbered<E> = E extends Entry ? Omit<E, 'seq'> : never;
 
-export interface ReadTimes {
+interface ReadTimes {
   readonly sentAtMs: number;
   readonly receivedAtMs?: number;
   readonly serverDateMs?: number | null;

@@ -64,7 +64,7 @@ export interface Plan {
   readonly dateAheadMs: number;
 }
 
-export interface TrueChange {
+interface TrueChange {
   readonly trueAtMs: number;
   readonly item: StockChange;
   readonly lost: boolean;

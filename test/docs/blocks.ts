@@ -127,7 +127,7 @@ export function codeIn(document: string): string[] {
   );
 }
 
-export type Row = Readonly<Record<string, string>>;
+type Row = Readonly<Record<string, string>>;
 
 /** The rows of the first table of a text, each cell by the name of its column. @throws Error when there is no table. */
 export function rowsOf(document: string): Row[] {

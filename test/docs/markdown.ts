@@ -4,7 +4,7 @@
 const FENCED = /^( *)(```+|~~~+).*\n[\s\S]*?^ *\2`* *$/gm;
 const CODE_SPAN = /(`+)([\s\S]*?[^`])\1(?!`)/g;
 
-export function withoutFences(text: string): string {
+function withoutFences(text: string): string {
   return text.replace(FENCED, '');
 }
 

@@ -14,7 +14,7 @@ export interface Sent {
   readonly tookMs: number;
 }
 
-export interface GoodSender {
+interface GoodSender {
   readonly port: number;
   readonly secret: string;
   readonly perSecond: number;

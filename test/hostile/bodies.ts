@@ -93,7 +93,7 @@ const edited = (fields: Fields, edits: readonly Edit[]): string =>
   object(edits.reduce((now, change) => change(now), fields));
 
 /** A valid item, of few variants and warehouses so that chains break and close. */
-export const goodItem: fc.Arbitrary<string> = fc
+const goodItem: fc.Arbitrary<string> = fc
   .record({
     id: fc.constantFrom('100', '101', '777'),
     warehouse: fc.constantFrom('1', '2'),
@@ -119,7 +119,7 @@ export const goodItem: fc.Arbitrary<string> = fc
   );
 
 /** An item of a valid one's make; or anything else that is JSON. */
-export const oddItem: fc.Arbitrary<string> = fc.oneof(
+const oddItem: fc.Arbitrary<string> = fc.oneof(
   {
     weight: 6,
     arbitrary: fc

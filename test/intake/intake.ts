@@ -23,7 +23,7 @@ export interface Answer {
 }
 
 /** A refusal, or a delivery that was committed. */
-export type Observed = Refusal | { readonly bytes: number };
+type Observed = Refusal | { readonly bytes: number };
 
 export interface Intake {
   readonly store: OpenStore;

@@ -3,7 +3,7 @@ import { request, type ClientRequest, type IncomingMessage } from 'node:http';
 import { onTestFinished } from 'vitest';
 import { present } from '../present.ts';
 
-export interface SentEvent {
+interface SentEvent {
   readonly id: string | null;
   readonly name: string;
   readonly data: unknown;

@@ -21,7 +21,7 @@ export interface Ops {
   stop(): Promise<void>;
 }
 
-export interface AskOptions {
+interface AskOptions {
   readonly method?: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;

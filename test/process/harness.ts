@@ -23,13 +23,13 @@ const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 
 export type Environment = Readonly<Record<string, string>>;
 export type Json = Record<string, unknown>;
-export interface Ended {
+interface Ended {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
 }
 
 /** A child that runs `src/main.ts`, whatever becomes of it. */
-export interface MirrorProcess {
+interface MirrorProcess {
   readonly pid: number;
   /** The lines of its log so far, parsed. */
   readonly log: readonly Json[];
@@ -39,7 +39,7 @@ export interface MirrorProcess {
 }
 
 /** What is asked of the file alone. */
-export type MirrorFile = Pick<RunningMirror, 'databasePath'>;
+type MirrorFile = Pick<RunningMirror, 'databasePath'>;
 
 /** A child that listens. */
 export interface RunningMirror extends MirrorProcess {
@@ -227,7 +227,7 @@ export async function untilEqual(mirror: MirrorFile, sandbox: Sandbox, withinMs 
   });
 }
 
-export interface StatusRow {
+interface StatusRow {
   readonly state: string;
   readonly pending_reads: number;
   readonly suspect_count: number;

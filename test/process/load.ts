@@ -4,7 +4,7 @@ import type { Sandbox } from '../../src/sandbox/sandbox.ts';
 import { present } from '../present.ts';
 import { plainVariants, type Owner } from './harness.ts';
 
-export interface Load {
+interface Load {
   /** Deliveries whose fate is known, in the order in which it came to be known. */
   readonly settled: readonly DeliveryRecord[];
   stop(): void;

@@ -13,7 +13,7 @@ export const canBeOdd = process.platform === 'linux' && spawnSync('cc', ['--vers
 /** For a test's name. */
 export const needsForOdd = canBeOdd ? '' : ' (skipped: needs Linux and a C compiler)';
 
-export interface OddDisk {
+interface OddDisk {
   /** Of the process that is to have it. */
   readonly env: Environment;
   begin(): void;

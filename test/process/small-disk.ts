@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Owner } from './harness.ts';
 
-export interface SmallDisk {
+interface SmallDisk {
   readonly folder: string;
   /** Leaves no room at all. */
   fill(): void;

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 const POLL_MS = 20;
 
-export interface Deadline {
+interface Deadline {
   /** What is waited for, for the failure's message. */
   readonly what: string;
   readonly withinMs?: number;

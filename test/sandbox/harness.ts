@@ -43,7 +43,7 @@ export async function requestToken(
   return reply(response);
 }
 
-export async function tokenOf(sandbox: Sandbox): Promise<string> {
+async function tokenOf(sandbox: Sandbox): Promise<string> {
   return (await requestToken(sandbox)).body['access_token'] as string;
 }
 
@@ -79,7 +79,7 @@ export function cellOf(variant: Variant): { variantId: string; warehouseId: stri
   return { variantId: variant.id, warehouseId: present(variant.cells[0]).warehouseId };
 }
 
-export type ManualTime = { now: () => number; timers: Timers; advance(ms: number): void; waiting(): number };
+type ManualTime = { now: () => number; timers: Timers; advance(ms: number): void; waiting(): number };
 
 /** A clock that stands still, and timers that fire only when it is advanced. */
 export function manualTime(startMs = Date.UTC(2026, 0, 1)): ManualTime {

@@ -14,7 +14,7 @@ import { createTokenProvider } from '../../src/service/token.ts';
 export const START_MS = 1_790_000_000_000;
 export const SECRET = 'cs_very+secret/ value=ü';
 
-export interface Clock {
+interface Clock {
   nowMs: number;
 }
 
@@ -24,7 +24,7 @@ export function temporaryFolder(): string {
   return folder;
 }
 
-export interface ConnectionOptions {
+interface ConnectionOptions {
   baseUrl: string;
   clientId?: string;
   clientSecret?: string;

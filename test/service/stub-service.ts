@@ -4,7 +4,7 @@ import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { onTestFinished } from 'vitest';
 
-export interface StubRequest {
+interface StubRequest {
   readonly path: string;
   readonly headers: IncomingHttpHeaders;
   readonly body: string;

@@ -14,7 +14,7 @@ import type { Life, VirtualTime } from './virtual-time.ts';
 const ACK_TIMEOUT_MS = 1_000;
 const CALL_DEADLINE_MS = 30_000;
 
-export interface CarrierDeps {
+interface CarrierDeps {
   readonly time: VirtualTime;
   readonly random: () => number;
   readonly machine: () => Machine;

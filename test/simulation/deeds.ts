@@ -391,7 +391,7 @@ function setReadFault(
   }
 }
 
-export type Mistake = (endpoint: string, respond: () => Answer) => Promise<Answer | undefined>;
+type Mistake = (endpoint: string, respond: () => Answer) => Promise<Answer | undefined>;
 
 /** Some warehouses as they were when the read began, the others as they were when it ended. */
 async function torn(respond: () => Answer, wait: () => Promise<void>): Promise<Answer> {

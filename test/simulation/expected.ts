@@ -140,7 +140,7 @@ const OTHERS = [
   'answered 503',
 ];
 
-export const EXPECTED: readonly string[] = [
+const EXPECTED: readonly string[] = [
   ...CHANGE_BRANCHES.map((branch) => `change: ${branch}`),
   // One process reads a product once at a time, so that its answers come in order.
   ...LEVEL_BRANCHES.filter((branch) => branch !== 'superseded, unknown cell').map(

@@ -21,13 +21,13 @@ import { startFakeThread, type ThreadPace } from './fake-thread.ts';
 import type { GlobalTime } from './globals.ts';
 import { newLife, WORLD, type Life, type VirtualTime } from './virtual-time.ts';
 
-export interface Credentials {
+interface Credentials {
   readonly clientId: string;
   readonly clientSecret: string;
   readonly webhookSecrets: readonly [string, ...string[]];
 }
 
-export interface MachineOptions {
+interface MachineOptions {
   readonly time: VirtualTime;
   readonly globals: GlobalTime;
   readonly random: () => number;

@@ -118,7 +118,7 @@ export type Deed =
   /** Old files come back, or the mirror's is deleted. */
   | { readonly do: 'restore'; readonly of: DiskName | 'both' | 'nothing'; readonly downMs: number };
 
-export interface Step {
+interface Step {
   readonly atMs: number;
   readonly deed: Deed;
 }

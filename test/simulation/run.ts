@@ -37,7 +37,7 @@ export interface Outcome {
   readonly fingerprint: string;
 }
 
-export interface RunOptions {
+interface RunOptions {
   /** Told what happens, line by line. */
   readonly trace?: (line: string) => void;
   /** Keeps the database there afterwards. */

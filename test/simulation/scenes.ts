@@ -11,7 +11,7 @@ import { PLAIN, type Mail } from './mail.ts';
 import type { StoreSide } from './store-side.ts';
 import { WORLD, type VirtualTime } from './virtual-time.ts';
 
-export interface Props {
+interface Props {
   readonly time: VirtualTime;
   readonly service: SimulatedService;
   readonly mail: Mail;

@@ -8,7 +8,7 @@ import type { SimulatedService } from '../../src/sandbox/sandbox.ts';
 import type { VirtualTime } from './virtual-time.ts';
 
 /** How the next answer about a product comes about. */
-export interface Prescription {
+interface Prescription {
   /** On its way in for so long. */
   readonly lateMs: number;
   /** Happens just before it is sampled. */
@@ -17,7 +17,7 @@ export interface Prescription {
   readonly ageMs: number;
 }
 
-export interface Sampled {
+interface Sampled {
   /** The truth of then is what it shows; null while nothing was sampled. */
   atMs: number | null;
   /**

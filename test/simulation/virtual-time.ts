@@ -135,6 +135,6 @@ function isBefore(a: Event, b: Event): boolean {
  * Until no promise and no tick of Node's own is left to run: the code under test does no other I/O. Twice, because a
  * promise may leave something for the next turn of the loop.
  */
-export function settled(): Promise<void> {
+function settled(): Promise<void> {
   return new Promise((resolve) => void immediate(() => void immediate(resolve)));
 }

@@ -5,7 +5,7 @@ import { createInterface, type Interface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
 
-export interface Child {
+interface Child {
   readonly lines: Interface;
   /** Resolves with the next line it prints. */
   nextLine(): Promise<string>;

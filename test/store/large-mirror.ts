@@ -2,7 +2,7 @@
 import type { Db } from '../../src/store/open.ts';
 import { T0 } from './mirror-file.ts';
 
-export interface Size {
+interface Size {
   readonly products: number;
   /** Each with two changes; half as many reads stand between them. */
   readonly deliveries: number;

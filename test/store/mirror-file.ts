@@ -130,7 +130,7 @@ export function detail(productId: string, variants: readonly VariantDetail[], mo
   };
 }
 
-export interface ReadTimes {
+interface ReadTimes {
   readonly sentAtMs: number;
   readonly s0: number;
 }

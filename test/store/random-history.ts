@@ -67,7 +67,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   }),
 );
 
-export interface Planned {
+interface Planned {
   readonly afterMs: number;
   readonly step: Step;
 }

@@ -23,7 +23,7 @@ export interface LogLine {
   readonly [field: string]: unknown;
 }
 
-export interface MirrorProcessOptions {
+interface MirrorProcessOptions {
   readonly sandbox: Sandbox;
   /** In a folder of its own, which is also the process's working directory. */
   readonly databasePath: string;

@@ -9,7 +9,7 @@ const statusSchema = z.object({ state: z.string(), pending_reads: z.number() });
 const runsSchema = z.object({ runs: z.array(z.object({ run_id: z.number(), state: z.string() })) });
 
 /** No run is under way. With `readsToo`, also no read is due and the mirror is live. */
-export interface Rest {
+interface Rest {
   readonly readsToo: boolean;
   readonly withinMs: number;
 }

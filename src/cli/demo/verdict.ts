@@ -6,7 +6,7 @@ import type { Tally } from './story.ts';
 
 const DIFFERENCES_SHOWN = 20;
 
-export interface Verdict {
+interface Verdict {
   readonly text: string;
   readonly exitCode: number;
 }

@@ -10,7 +10,7 @@ import { basename, dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { refuseTarget } from '../../store/file-target.ts';
 
-export interface WriteOptions {
+interface WriteOptions {
   readonly chunks: Iterable<string>;
   /** Called when all chunks have been written. */
   readonly onRead: () => void;

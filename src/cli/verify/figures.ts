@@ -22,7 +22,7 @@ export interface MirrorProduct {
   readonly levels: ReadonlyMap<string, Held>;
 }
 
-export type What = 'product' | 'total' | 'level';
+type What = 'product' | 'total' | 'level';
 
 /** A figure that differs. */
 export interface Difference {
@@ -116,7 +116,7 @@ function keysOf(before: MirrorProduct | null, after: MirrorProduct, side: 'total
 /** What an earlier look saw of a figure that differed while the mirror did not move. */
 export type Doubts = ReadonlyMap<string, Difference>;
 
-export interface Judgement {
+interface Judgement {
   /** Differed twice, and neither side had moved. */
   readonly drift: readonly Difference[];
   /** To be looked at once more. */

@@ -9,7 +9,7 @@ export interface Found extends Difference {
   readonly productId: string;
 }
 
-export interface Unread {
+interface Unread {
   readonly productId: string;
   readonly error: string;
 }
@@ -27,7 +27,7 @@ export interface Verdict {
   readonly nowhere: readonly string[];
 }
 
-export interface LooksDeps {
+interface LooksDeps {
   readonly mirror: Pick<MirrorSide, 'look'>;
   readonly service: Pick<ServiceSide, 'product'>;
   /** Products looked at concurrently. */

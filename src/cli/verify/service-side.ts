@@ -9,7 +9,7 @@ import { PRODUCT_LIST_ENDPOINT } from '../../service/product-list.ts';
 import { snapshotOf } from '../../service/snapshot.ts';
 import { walk } from '../../service/walk.ts';
 
-export interface ServiceSideDeps {
+interface ServiceSideDeps {
   readonly client: CatalogueClient;
   readonly maxConcurrency: number;
   readonly maxRps: number;

@@ -2,7 +2,7 @@
 import { html, raw } from 'hono/html';
 import { colours } from '../../page/colours.ts';
 
-export interface LoginPage {
+interface LoginPage {
   /** Where to go on after signing in. */
   readonly next: string;
   /** Why the last attempt failed; null: there was none. */

@@ -8,7 +8,7 @@ import { loginPage, loginStyle } from './login-page.ts';
 import { SESSION_MS } from './session.ts';
 import { signedInBy, type Lock } from './signed-in.ts';
 
-export interface LoginDeps {
+interface LoginDeps {
   /** Null: no token is configured, so no sign-in is needed. */
   readonly lock: Lock | null;
   /** Epoch ms. */

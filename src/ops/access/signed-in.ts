@@ -2,12 +2,9 @@
 import type { Context, MiddlewareHandler } from 'hono';
 import { getCookie } from 'hono/cookie';
 import { errorBody } from '../api-error.ts';
-import type { OpsEnv } from '../env.ts';
+import type { OpsEnv, SignedInBy } from '../env.ts';
 import type { Sessions } from './session.ts';
 import type { IsToken } from './token.ts';
-
-/** `anyone`: no token is configured, so a request from this machine is enough. */
-export type SignedInBy = 'token' | 'session' | 'anyone';
 
 export interface Lock {
   readonly isToken: IsToken;

@@ -3,7 +3,7 @@
  * another key count: strangers send no signature, or a malformed one.
  */
 
-export interface SignatureCounts {
+interface SignatureCounts {
   /** Requests with a signature of the right form that fits no secret. */
   readonly wrong: number;
   /** Deliveries with a correct one. */

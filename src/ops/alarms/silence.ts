@@ -22,16 +22,16 @@ export interface SilenceView {
 }
 
 /** Shorter silence is never unusual. */
-export const MIN_SILENCE_MS = 15 * 60_000;
+const MIN_SILENCE_MS = 15 * 60_000;
 /** While no earlier day is known, as on the first day. */
-export const UNKNOWN_SILENCE_MS = 12 * 60 * 60_000;
+const UNKNOWN_SILENCE_MS = 12 * 60 * 60_000;
 /** How many days back are compared: a whole week. */
 export const DAYS_COMPARED = 7;
 /**
  * With at least this many in the same hours of another day, silence is no coincidence: for independent deliveries its
  * probability is one in five hundred million.
  */
-export const TOO_MANY_TO_MISS = 20;
+const TOO_MANY_TO_MISS = 20;
 
 /**
  * Silence is unusual when most of the known days, and the same weekday if it is known, had at least

@@ -7,7 +7,7 @@ import { judge, type WatchedState } from './judge.ts';
 import { SlotCounts } from './slot-counts.ts';
 import type { HeldRemovals } from '../held-words.ts';
 
-export interface WatchmanDeps {
+interface WatchmanDeps {
   readonly reader: StoreReader;
   readonly writer: Pick<StoreWriter, 'lastSeq' | 'appliedSeq' | 'stuck'>;
   readonly now: () => number;

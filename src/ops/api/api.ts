@@ -12,7 +12,7 @@ import { runsRoutes } from './runs.ts';
 import { statusRoutes } from './status.ts';
 import { stockRoutes } from './stock.ts';
 
-export type ApiDeps = Pick<
+type ApiDeps = Pick<
   OpsDeps,
   'reader' | 'writer' | 'state' | 'operator' | 'pruner' | 'alarms' | 'rejected' | 'stopping' | 'log'
 >;

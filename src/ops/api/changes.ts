@@ -100,7 +100,7 @@ const stream = createRoute({
   }),
 });
 
-export interface ChangesDeps {
+interface ChangesDeps {
   readonly reader: StoreReader;
   readonly feed: ChangeFeed;
   readonly held: HeldAnswers;

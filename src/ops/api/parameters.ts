@@ -1,7 +1,7 @@
 /** Parameters that several endpoints take. */
 import { z } from '@hono/zod-openapi';
 
-export const MAX_LIMIT = 1_000;
+const MAX_LIMIT = 1_000;
 const DEFAULT_LIMIT = 100;
 
 /** A whole number in a query. */

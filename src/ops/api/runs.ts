@@ -115,7 +115,7 @@ const resync = createRoute({
 
 const PROGRESS_EVERY_MS = 500;
 
-export interface RunsDeps extends Pick<OpsDeps, 'reader' | 'writer' | 'operator'> {
+interface RunsDeps extends Pick<OpsDeps, 'reader' | 'writer' | 'operator'> {
   readonly held: HeldAnswers;
 }
 

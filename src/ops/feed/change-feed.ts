@@ -5,7 +5,7 @@
 import type { FeedPage } from '../../store/queries/changes.ts';
 import type { StoreReader, StoreWriter } from '../../store/store.ts';
 
-export interface ChangeFeedDeps {
+interface ChangeFeedDeps {
   readonly reader: StoreReader;
   readonly writer: Pick<StoreWriter, 'onApplied'>;
 }

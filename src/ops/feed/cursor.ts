@@ -4,7 +4,7 @@
  */
 import type { FeedPage, Position } from '../../store/queries/changes.ts';
 
-export interface Standing {
+interface Standing {
   /** The last number it has; null: none, so it begins with the oldest change kept. */
   readonly after: number | null;
   /** The epoch it knows; null: it compares epochs itself. */

@@ -10,7 +10,7 @@ import type { ChangeFeed } from './change-feed.ts';
 const HEARTBEAT_MS = 15_000;
 const RECONNECT_AFTER_MS = 1_000;
 
-export interface FollowOptions {
+interface FollowOptions {
   readonly feed: ChangeFeed;
   readonly epoch: string;
   readonly lastSeq: number;

@@ -10,7 +10,7 @@ import { SendQueues } from '../../send-queues.ts';
 import { errorBody } from '../api-error.ts';
 import type { OpsEnv } from '../env.ts';
 
-export interface HeldAnswersDeps {
+interface HeldAnswersDeps {
   /** Aborted when the mirror stops. */
   readonly stopping: AbortSignal;
   readonly log: Logger;
@@ -26,7 +26,7 @@ const LOOK_AGAIN_MS = 250;
 const encoder = new TextEncoder();
 
 /** The next chunk is made when the previous one is on its way: each may be large. */
-export type Chunks = (signal: AbortSignal) => AsyncGenerator<string | Uint8Array, void, undefined>;
+type Chunks = (signal: AbortSignal) => AsyncGenerator<string | Uint8Array, void, undefined>;
 
 export class HeldAnswers {
   readonly #stopping: AbortSignal;

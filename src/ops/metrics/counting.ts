@@ -8,9 +8,9 @@ import type { ServiceErrorKind } from '../../service/errors.ts';
 import type { RunKind } from '../../core/entry.ts';
 import { counters, histograms, valuesOf } from './children.ts';
 
-export const ANSWERS = ['204', '401', '413', '503'] as const;
+const ANSWERS = ['204', '401', '413', '503'] as const;
 
-export const REJECTIONS = [
+const REJECTIONS = [
   'missing_signature',
   'malformed_signature',
   'wrong_signature',

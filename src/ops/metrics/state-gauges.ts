@@ -8,7 +8,7 @@ const STATES = ['live', 'catching_up', 'stale'] as const;
 const BLOCKS = ['credentials', 'breaker', 'rate_limited', 'wrong_store'] as const;
 
 /** What the gauges show. */
-export interface Shown {
+interface Shown {
   /** As last read from the database; null: not known yet. */
   readonly sample: SampledState | null;
   readonly alarms: readonly Alarm[];

@@ -4,7 +4,7 @@ import type { Store } from '../../store/store.ts';
 import type { BranchCounts } from '../../store/projection.ts';
 import type { Counting } from './counting.ts';
 
-export interface TalliesDeps {
+interface TalliesDeps {
   readonly store: Store;
   readonly counting: Counting;
 }

@@ -7,7 +7,7 @@ import type { Html } from '../../page/html.ts';
 import { pager } from './pager.ts';
 import { rejectionWords } from './words.ts';
 
-export const LISTS = {
+const LISTS = {
   all: 'All',
   quarantined: 'Not understood',
   slow: 'Slow answers',
@@ -39,7 +39,7 @@ export function deliveriesFrame(list: List, explanation: string, content: Html):
   </section>`;
 }
 
-export interface QuarantinedPage {
+interface QuarantinedPage {
   readonly items: readonly Quarantined[];
   readonly hasMore: boolean;
   readonly isFirst: boolean;

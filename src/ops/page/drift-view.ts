@@ -6,7 +6,7 @@ import type { Html } from '../../page/html.ts';
 import { pager } from './pager.ts';
 import { causeName, causeWords } from './words.ts';
 
-export interface DriftView {
+interface DriftView {
   /** Null: all except `derived`, which is no fault. */
   readonly cause: CorrectionCause | null;
   readonly beforeSeq: number | null;

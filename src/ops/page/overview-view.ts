@@ -11,7 +11,7 @@ import { debts, explainState, STATE_NAMES, type Situation } from './state-words.
 import { alarmsView, blockedView, type Alarming } from './warnings-view.ts';
 import { heldWords } from '../held-words.ts';
 
-export interface Overview extends Situation, Alarming {
+interface Overview extends Situation, Alarming {
   readonly readsUnderWay: number;
   readonly running: readonly Run[];
   readonly lag: Lag;

@@ -2,7 +2,7 @@
 import { html } from 'hono/html';
 import type { Html } from '../../page/html.ts';
 
-export interface Pager {
+interface Pager {
   /** What is paged: `of the runs`. */
   readonly of: string;
   /** Address of the first page; null on the first page itself. */

@@ -9,14 +9,14 @@ export interface Point {
   readonly value: number | null;
 }
 
-export interface Series {
+interface Series {
   readonly name: string;
   /** Chooses its colour: `line a`, `bar bad`, … */
   readonly look: 'a' | 'b' | 'bad';
   readonly points: readonly Point[];
 }
 
-export interface PlotOptions {
+interface PlotOptions {
   /** Unique on the page. */
   readonly id: string;
   readonly title: string;

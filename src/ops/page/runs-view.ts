@@ -5,7 +5,7 @@ import type { Html } from '../../page/html.ts';
 import { pager } from './pager.ts';
 import { runName } from './words.ts';
 
-export interface RunsPage {
+interface RunsPage {
   readonly runs: readonly Run[];
   readonly hasMore: boolean;
   readonly isFirst: boolean;

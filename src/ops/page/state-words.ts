@@ -21,7 +21,7 @@ function isGivenUp({ parked_reads, products }: Status): boolean {
   return parked_reads > Math.max(1, Math.floor(products / 20));
 }
 
-export interface Explanation {
+interface Explanation {
   readonly why: readonly string[];
   /** What to do; null: nothing. */
   readonly advice: string | null;
@@ -83,7 +83,7 @@ export function explainState({ status, owed, blocked, nowMs }: Situation): Expla
   return { why: [...why, 'No requests are sent to the store: see below.'], advice: isFirst ? advice : null };
 }
 
-export interface Debt {
+interface Debt {
   readonly words: string;
   readonly products: number;
   readonly doubt: boolean;

@@ -5,7 +5,7 @@ import { count, quantity } from './figures.ts';
 import type { Html } from '../../page/html.ts';
 import { niceCeiling, round } from './plot.ts';
 
-export interface StepPlotOptions {
+interface StepPlotOptions {
   /** Unique on the page. */
   readonly id: string;
   readonly title: string;

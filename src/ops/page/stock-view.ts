@@ -4,7 +4,7 @@ import { agoText, instant, quantity } from './figures.ts';
 import type { Html } from '../../page/html.ts';
 import { pager } from './pager.ts';
 
-export interface StockView {
+interface StockView {
   readonly text: string;
   readonly warehouseId: string;
   readonly suspect: boolean;
@@ -94,7 +94,7 @@ function variantRows(variant: StockVariant, warehouseId: string, nowMs: number):
   </tbody>`;
 }
 
-export function variantLink({ variantId, sku, name, productName }: StockVariant): Html {
+function variantLink({ variantId, sku, name, productName }: StockVariant): Html {
   return html`<a id="variant-${variantId}" href="/variants/${variantId}"
       ><span class="sku">${sku ?? `variant ${variantId}`}</span></a
     >

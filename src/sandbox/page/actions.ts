@@ -8,11 +8,11 @@ import { faultsOf } from './fault-fields.ts';
 import { checked, isChecked, number, text, whole } from './form.ts';
 
 /** What the page shows afterwards: the name of a notice, and its subject. */
-export interface Done extends Readonly<Record<string, string>> {
+interface Done extends Readonly<Record<string, string>> {
   readonly done: string;
 }
 
-export type Action = (deps: PageDeps, form: URLSearchParams) => Done;
+type Action = (deps: PageDeps, form: URLSearchParams) => Done;
 
 /** The recipient of orders placed on the page. */
 const recipient = {

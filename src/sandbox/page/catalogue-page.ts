@@ -2,7 +2,7 @@ import type { Product } from '../model.ts';
 import type { Truth } from '../truth.ts';
 import type { View } from './view.ts';
 
-export const PRODUCTS_PER_PAGE = 20;
+const PRODUCTS_PER_PAGE = 20;
 
 export interface CataloguePage {
   readonly products: readonly Product[];

@@ -9,7 +9,7 @@ import { prepared } from '../../../src/store/prepared.ts';
 import type { Db } from '../../../src/store/open.ts';
 
 /** One answer of `product/detail`, or its 404. */
-export interface Sighting {
+interface Sighting {
   readonly productId: string;
   /** Mirror's time, as the event log has it. */
   readonly sentAtMs: number;

@@ -221,7 +221,7 @@ export class Told {
   }
 }
 
-export interface Circumstances {
+interface Circumstances {
   /** The service's nodes agree about the time, and with it about the order of a cell's changes. */
   readonly isOrdered: boolean;
   /**
