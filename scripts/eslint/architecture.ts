@@ -25,7 +25,18 @@ const IMPURE_GLOBALS = [
   'setTimeout',
 ];
 
+const BARE_BOOLEAN = {
+  selector:
+    ':matches(:function, TSMethodSignature, TSFunctionType) > Identifier.params[typeAnnotation.typeAnnotation.type="TSBooleanKeyword"]',
+  message: 'At the call nobody sees what `true` means: take an object with its name, or a union of words.',
+};
+
 export const architecture: Linter.Config[] = [
+  {
+    name: 'stock-mirror/parameters',
+    files: ['src/**/*.ts'],
+    rules: { 'no-restricted-syntax': ['error', BARE_BOOLEAN] },
+  },
   {
     name: 'stock-mirror/dependency-direction',
     files: ['src/**/*.ts'],
@@ -56,6 +67,7 @@ export const architecture: Linter.Config[] = [
       ],
       'no-restricted-syntax': [
         'error',
+        BARE_BOOLEAN,
         { selector: 'NewExpression[callee.name="Date"][arguments.length=0]', message: PURE },
         { selector: 'CallExpression[callee.name="Date"]', message: PURE },
       ],

@@ -20,7 +20,7 @@ export type ToProjection =
   | { readonly type: 'counts'; readonly id: number }
   | { readonly type: 'close'; readonly id: number };
 
-export interface WaitingCommand extends CommandInput {
+interface WaitingCommand extends CommandInput {
   readonly id: number;
   /** Not before this entry is applied. */
   readonly afterSeq: number;

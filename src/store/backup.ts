@@ -20,14 +20,14 @@ import { refuseFolder, refuseNoMirror } from './known-mirror.ts';
 import { isThere } from './is-there.ts';
 import { openReader, type Db } from './open.ts';
 
-export interface BackupOptions {
+interface BackupOptions {
   /** Replace existing files. */
   readonly force: boolean;
   readonly onProgress: (copiedPages: number, totalPages: number) => void;
   readonly interrupted: AbortSignal;
 }
 
-export interface Backup {
+interface Backup {
   readonly path: string;
   readonly bytes: number;
   /** The copy of the event log, beside it; null: there is none to copy, as in a mirror of an earlier version. */
@@ -66,7 +66,7 @@ export async function backupDatabase(
   const mirror = partOf(from, to);
   const log = isThere(eventLogPath(from)) ? partOf(eventLogPath(from), eventLogPath(to)) : null;
   const parts = log === null ? [mirror] : [mirror, log];
-  for (const part of parts) refuseBackupTarget(from, part.to, options.force);
+  for (const part of parts) refuseBackupTarget(from, part.to, { force: options.force });
   refuseFolder(from);
   let copying = mirror;
   try {
@@ -81,7 +81,7 @@ export async function backupDatabase(
       options.interrupted.throwIfAborted();
     }
     // The mirror's last: where it is, both are.
-    for (const part of parts.toReversed()) putInPlace(part, from, options.force);
+    for (const part of parts.toReversed()) putInPlace(part, from, { force: options.force });
     return {
       path: to,
       bytes: statSync(to).size,
@@ -189,21 +189,25 @@ function firstProblem(copy: Db): string | null {
 }
 
 /** @param database that is copied. */
-function putInPlace({ from, to, draft }: Part, database: string, force: boolean): void {
+function putInPlace(
+  { from, to, draft }: Part,
+  database: string,
+  { force }: { readonly force: boolean },
+): void {
   const file = openSync(draft, 'r+');
   fchmodSync(file, statSync(from).mode & 0o777);
   fsyncSync(file);
   closeSync(file);
   // Again: copying took its time.
-  refuseBackupTarget(database, to, force);
+  refuseBackupTarget(database, to, { force });
   renameSync(draft, to);
   const folder = openSync(dirname(to), 'r');
   fsyncSync(folder);
   closeSync(folder);
 }
 
-function refuseBackupTarget(from: string, to: string, force: boolean): void {
-  refuseTarget(from, to, force);
+function refuseBackupTarget(from: string, to: string, { force }: { readonly force: boolean }): void {
+  refuseTarget(from, to, { force });
   for (const suffix of ['-wal', '-journal']) {
     // SQLite would take it for the new file's.
     if (existsSync(to + suffix))

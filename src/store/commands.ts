@@ -6,7 +6,7 @@ import type { ReadFailure } from '../core/entry.ts';
 import type { Db } from './open.ts';
 import { FAIL_READ, RETRY_FAILURES } from './records.ts';
 
-export interface RunProgress {
+interface RunProgress {
   readonly id: number;
   readonly total: number;
   readonly done: number;

@@ -25,7 +25,7 @@ export const {
   lt,
   sql,
 } = orm;
-export const { blob, check, index, integer, QueryBuilder, sqliteTable, text, uniqueIndex } = core;
+export const { blob, check, index, integer, QueryBuilder, sqliteTable, text } = core;
 export const { readMigrationFiles } = migrator;
 // Only its older form is deprecated, the one that takes columns alone.
 // eslint-disable-next-line @typescript-eslint/no-deprecated

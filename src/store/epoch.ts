@@ -94,7 +94,7 @@ function comesToEpoch({ began }: LogPosition, mirror: MirrorPosition): boolean {
   return began !== null && began.epochBefore === mirror.epoch && began.seq > mirror.appliedSeq;
 }
 
-export interface HistoryArgs {
+interface HistoryArgs {
   /** Of the event log. */
   readonly path: string;
   readonly databasePath: string;

@@ -8,7 +8,7 @@ import { eventLogPath } from './event-log/open-log.ts';
  *
  * @throws Error naming what is in the way.
  */
-export function refuseTarget(from: string, to: string, force: boolean): void {
+export function refuseTarget(from: string, to: string, { force }: { readonly force: boolean }): void {
   if (!existsSync(dirname(to))) throw new Error(`the folder ${dirname(to)} does not exist: create it first`);
   const logPath = eventLogPath(realPath(from));
   const own = [

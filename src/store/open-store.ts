@@ -26,7 +26,7 @@ export interface StoreEvents {
 }
 
 /** How each thread is started, for the mirror's file at `path`. */
-export interface StoreThreads {
+interface StoreThreads {
   log(path: string): Thread<ToLog, FromLog>;
   projection(path: string): Thread<ToProjection, FromProjection>;
   reader(path: string): Thread<ToReader, Outcome>;

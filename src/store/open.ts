@@ -1,9 +1,10 @@
 /** A connection for reading. */
 import Database from 'better-sqlite3';
+import type { Db } from './db.ts';
 import { eventLogPath } from './event-log/open-log.ts';
 import { explain } from './explain.ts';
 
-export type Db = Database.Database;
+export type { Db };
 
 /**
  * How long one statement waits for another program's lock. Below the deadline of an answer

@@ -9,7 +9,7 @@ import type { ApplyListener } from './store.ts';
 import type { Thread } from './thread.ts';
 import type { StoreNews } from './upkeep.ts';
 
-export interface ProjectionEvents {
+interface ProjectionEvents {
   /** The thread ended without having been asked to: the process cannot continue. */
   readonly onDeath: (error: Error) => void;
   /** The mirror's file is damaged, or no longer at its path. Nothing is applied until `open` is called again. */

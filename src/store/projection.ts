@@ -36,7 +36,7 @@ export interface Report {
   readonly failed: string | null;
 }
 
-export interface Step {
+interface Step {
   readonly appliedSeq: number;
   readonly entries: number;
   readonly reports: readonly Report[];
@@ -218,7 +218,7 @@ export class Projection {
   #fold(entry: Entry): Fact[] {
     const facts: Fact[] = [];
     // What changed will change again. Reads go through the whole catalogue.
-    this.#tables.touchFor(entry.kind === 'delivery');
+    this.#tables.touchFor({ isLasting: entry.kind === 'delivery' });
     fold(this.#tables, entry, (fact) => {
       this.#count(fact);
       if (isNotable(fact)) facts.push(fact);

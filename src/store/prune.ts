@@ -3,7 +3,7 @@ import type { StoreNews } from './upkeep.ts';
 import { openStore } from './open-store.ts';
 import { bothPruned, NOTHING_PRUNED, rowsOf, type Pruned } from './pruned.ts';
 
-export interface PruneOptions {
+interface PruneOptions {
   /** Older rows are deleted. */
   readonly beforeMs: number;
   readonly onNews: (news: StoreNews) => void;

@@ -20,7 +20,7 @@ import { openWriter } from './open-writer.ts';
 import { nameEpoch } from './own-mirror.ts';
 import { Projection } from './projection.ts';
 
-export interface RebuildOptions {
+interface RebuildOptions {
   /** Only compare. */
   readonly check: boolean;
   readonly nowMs: number;
@@ -66,10 +66,10 @@ export async function rebuildMirror(path: string, options: RebuildOptions): Prom
     refuseHoles(logDb, logPath);
     const { rules } = new EventLog(logDb).history();
     const isWhole = rules[0]?.fromSeq === 1;
-    const before = options.check ? readBefore(path, isWhole) : readIfReadable(path, isWhole);
+    const before = options.check ? readBefore(path, { isWhole }) : readIfReadable(path, { isWhole });
     // After the mirror was read: a running one may be behind what is read here, and never ahead.
     logDb.exec('BEGIN');
-    const differing = await makeDraft(draft, logDb, path, before, isWhole, options);
+    const differing = await makeDraft({ draft, logDb, path, before, isWhole, options });
     if (options.interrupted.aborted) return null;
     const entries = new EventLog(logDb).lastSeq;
     logDb.exec('COMMIT');
@@ -115,7 +115,7 @@ function refuseHoles(logDb: Db, logPath: string): void {
 }
 
 /** @returns null: there is none. @throws StoreError */
-function readBefore(path: string, isWhole: boolean): Before | null {
+function readBefore(path: string, { isWhole }: { readonly isWhole: boolean }): Before | null {
   if (!existsSync(path)) return null;
   const db = openReader(path);
   try {
@@ -128,9 +128,9 @@ function readBefore(path: string, isWhole: boolean): Before | null {
 }
 
 /** @returns the reason when the file cannot be read, for which it is to be replaced. */
-function readIfReadable(path: string, isWhole: boolean): Before | string | null {
+function readIfReadable(path: string, { isWhole }: { readonly isWhole: boolean }): Before | string | null {
   try {
-    return readBefore(path, isWhole);
+    return readBefore(path, { isWhole });
   } catch (error) {
     // Another program's file, or one of another version, is not replaced.
     if (error instanceof StoreError && error.kind !== 'damaged') throw error;
@@ -138,15 +138,24 @@ function readIfReadable(path: string, isWhole: boolean): Before | string | null 
   }
 }
 
+interface Draft {
+  readonly draft: string;
+  readonly logDb: Db;
+  readonly path: string;
+  readonly before: Before | string | null;
+  readonly isWhole: boolean;
+  readonly options: RebuildOptions;
+}
+
 /** @returns the tables that differ where the mirror of before stands; null when there is nothing to compare with. */
-async function makeDraft(
-  draft: string,
-  logDb: Db,
-  path: string,
-  before: Before | string | null,
-  isWhole: boolean,
-  { check, onProgress, interrupted }: RebuildOptions,
-): Promise<string[] | null> {
+async function makeDraft({
+  draft,
+  logDb,
+  path,
+  before,
+  isWhole,
+  options: { check, onProgress, interrupted },
+}: Draft): Promise<string[] | null> {
   const db = openWriter(draft);
   try {
     chmodSync(draft, statSync(path, { throwIfNoEntry: false })?.mode ?? 0o644);

@@ -4,7 +4,7 @@ import type { Logger } from '../log.ts';
 import { bothPruned, NOTHING_PRUNED, rowsOf, type Pruned } from './pruned.ts';
 import type { StoreWriter } from './store.ts';
 
-export interface RetentionDeps {
+interface RetentionDeps {
   readonly writer: Pick<StoreWriter, 'prune'>;
   readonly now: () => number;
   readonly log: Logger;
@@ -24,7 +24,7 @@ export interface Pruner {
   prune(days: number | null): Promise<PrunedPortion>;
 }
 
-export interface Retention extends Pruner {
+interface Retention extends Pruner {
   /** Prunes now and every hour. */
   start(): void;
   /** A portion under way ends with its next transaction. */

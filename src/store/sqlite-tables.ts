@@ -139,7 +139,7 @@ export class SqliteTables implements Tables {
   }
 
   /** @param isLasting whether the variants that are touched from now on stay in memory beyond the transaction. */
-  touchFor(isLasting: boolean): void {
+  touchFor({ isLasting }: { readonly isLasting: boolean }): void {
     this.#cache.keeps = isLasting;
   }
 

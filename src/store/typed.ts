@@ -28,7 +28,7 @@ interface Built<Row> {
   toSQL: () => { sql: string; params: unknown[] };
 }
 
-export interface Typed<Row> {
+interface Typed<Row> {
   all: (db: Db, values?: Values) => Row[];
   get: (db: Db, values?: Values) => Row | undefined;
   /** Lazily: rows that are not taken are not computed. */

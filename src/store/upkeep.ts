@@ -8,7 +8,7 @@ import { goneError, HeldFiles } from './held-files.ts';
 import { MarkKeeper } from './mark.ts';
 import type { Db } from './open.ts';
 
-export interface WalNews {
+interface WalNews {
   readonly type: 'held_back';
   readonly walBytes: number;
   readonly message: string;

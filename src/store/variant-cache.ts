@@ -11,7 +11,7 @@ export interface Slot<Row> {
   stored: Row | undefined;
 }
 
-export interface CachedVariant {
+interface CachedVariant {
   readonly slot: Slot<Variant>;
   /** Whether `slot` says what the table holds. */
   isKnown: boolean;

@@ -136,6 +136,20 @@ describe('the environment', () => {
   });
 });
 
+describe('a bare true or false', () => {
+  it.each<string>([
+    'export function open(path: string, force: boolean) { return force ? path : null; }',
+    'export const open = (force: boolean) => force;',
+    'export class File { open(force: boolean) { return force; } }',
+    'export interface File { open(force: boolean): void }',
+    'export type Open = (force: boolean) => void;',
+  ])('is no parameter: %s', async (code) => {
+    expect(await lint('src/store/open.ts', code)).toEqual(['no-restricted-syntax']);
+    expect(await lint('src/core/gap.ts', code)).toEqual(['no-restricted-syntax']);
+    expect(await lint('test/store/open.test.ts', code)).toEqual([]);
+  });
+});
+
 describe('clean code passes', () => {
   it.each<[path: string, code: string]>([
     ['src/core/gap.ts', `import { limit } from './limits.ts';\nexport const at = new Date(limit).getTime();`],
@@ -152,6 +166,7 @@ describe('clean code passes', () => {
       `import manifest from '../../package.json' with { type: 'json' };\nexport default manifest;`,
     ],
     ['src/store/open.ts', `import type { Body } from '../service/schemas.ts';\nexport type B = Body;`],
+    ['src/store/open.ts', 'export const open = ({ force }: { readonly force: boolean }) => force;'],
     ['src/intake/receive.ts', `import { writer } from '../store/writer.ts';\nexport const a = writer;`],
     ['src/reconcile/queue.ts', `import { client } from '../service/client.ts';\nexport const a = client;`],
     ['src/ops/page.ts', `import { readers } from '../store/readers.ts';\nexport const a = readers;`],
@@ -195,7 +210,9 @@ it('is what `npm run lint` uses', async () => {
     'no-restricted-imports',
     'no-restricted-properties',
     'no-restricted-syntax',
+    '@typescript-eslint/max-params',
     '@typescript-eslint/no-explicit-any',
+    '@typescript-eslint/no-non-null-assertion',
     '@typescript-eslint/no-floating-promises',
     '@typescript-eslint/no-misused-promises',
     '@typescript-eslint/await-thenable',

@@ -1,7 +1,7 @@
 /** The ops page's list of what is suspect: all of it, once each, page by page, whatever the ground. */
 import { expect, test } from 'vitest';
 import type { Db } from '../../src/store/open.ts';
-import type { StockCursor } from '../../src/store/queries/page-stock.ts';
+import type { StockCursor } from '../../src/store/queries/page-filters.ts';
 import { findStock } from '../../src/store/queries/page-stock.ts';
 import { detail, DirectWriter, T0, values } from './mirror-file.ts';
 import { LATER, suspectMirror } from './suspect-mirror.ts';

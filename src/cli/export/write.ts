@@ -26,7 +26,7 @@ interface WriteOptions {
 /** @returns false when interrupted: the file at `path` is then as it was. @throws Error naming what is in the way. */
 export async function writeAll(options: WriteOptions): Promise<boolean> {
   const { path, force, databasePath } = options;
-  if (path !== null) refuseTarget(databasePath, path, force);
+  if (path !== null) refuseTarget(databasePath, path, { force });
   try {
     return await write(options);
   } catch (error) {

@@ -1,5 +1,6 @@
 import { html } from 'hono/html';
-import type { StockCell, StockCursor, StockPage, StockVariant } from '../../store/queries/page-stock.ts';
+import type { StockCursor } from '../../store/queries/page-filters.ts';
+import type { StockCell, StockPage, StockVariant } from '../../store/queries/page-stock.ts';
 import { agoText, instant, quantity } from './figures.ts';
 import type { Html } from '../../page/html.ts';
 import { pager } from './pager.ts';

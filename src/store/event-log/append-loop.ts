@@ -25,7 +25,7 @@ export type ToLog =
   | { readonly type: 'close'; readonly id: number };
 
 /** Deliveries that came together: one message, whose bytes are transferred instead of copied. */
-export interface Deliveries {
+interface Deliveries {
   readonly type: 'deliveries';
   /** The bodies, one after the other. */
   readonly bytes: Uint8Array<ArrayBuffer>;

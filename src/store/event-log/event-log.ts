@@ -16,7 +16,7 @@ export interface EncodedEntry {
   readonly detail: EncodedDetail | null;
 }
 
-export interface EncodedDetail {
+interface EncodedDetail {
   readonly productId: string;
   readonly hash: Uint8Array<ArrayBuffer>;
   /** The payload to take instead when the last detail logged for the product has this hash. */
@@ -68,7 +68,7 @@ export interface RulesPeriod {
   readonly fromSeq: number;
 }
 
-export interface NewEpoch {
+interface NewEpoch {
   readonly epoch: string;
   readonly epochBefore: string;
   readonly file: FileIdentity;

@@ -6,7 +6,7 @@ import type { Thread } from '../thread.ts';
 import type { Appended, FromLog, Healed, LastLife, ToLog } from './append-loop.ts';
 import type { EncodedEntry, Place, PrunedLog } from './event-log.ts';
 
-export interface LogEvents {
+interface LogEvents {
   /** The thread ended without having been asked to: the process cannot continue. */
   readonly onDeath: (error: Error) => void;
   readonly onNews: (news: HistoryNews) => void;
@@ -187,8 +187,8 @@ export class LogClient {
       case 'appended':
         this.#lastSeq = Math.max(this.#lastSeq, message.lastSeq);
         this.#onAppended(this.#lastSeq);
-        this.#settle(message.placed, false);
-        this.#settle(message.duplicates, true);
+        this.#settle(message.placed, { duplicate: false });
+        this.#settle(message.duplicates, { duplicate: true });
         return;
       case 'done':
         this.#release(message.id)?.resolve(message.value as never);
@@ -202,7 +202,7 @@ export class LogClient {
     }
   }
 
-  #settle(places: Appended['placed'], duplicate: boolean): void {
+  #settle(places: Appended['placed'], { duplicate }: { readonly duplicate: boolean }): void {
     for (let i = 0; i < places.length; i += 2) {
       const id = places[i];
       const seq = places[i + 1];

@@ -5,7 +5,7 @@ import Database from 'better-sqlite3';
 import { StoreError } from '../errors.ts';
 import { explain } from '../explain.ts';
 import { makeFolder } from '../make-folder.ts';
-import type { Db } from '../open.ts';
+import type { Db } from '../db.ts';
 
 /** `.log` before the ending of the mirror's file: `data/stock-mirror.db` has `data/stock-mirror.log.db`. */
 export function eventLogPath(databasePath: string): string {

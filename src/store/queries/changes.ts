@@ -4,7 +4,7 @@ import { prepared } from '../prepared.ts';
 import { lag } from './lag.ts';
 
 /** A row of the public view `mirror_changes`. */
-export interface ChangeRow {
+interface ChangeRow {
   readonly seq: number;
   readonly variant_id: string;
   readonly warehouse_id: string | null;
@@ -70,7 +70,7 @@ export function changesAfter(
 
 /** Probable causes of a difference that a read found and corrected. */
 export const DRIFT_REASONS = ['gap', 'downtime', 'conflict', 'lost_tail', 'derived'] as const;
-export type DriftReason = (typeof DRIFT_REASONS)[number];
+type DriftReason = (typeof DRIFT_REASONS)[number];
 
 // In the order of the index: by reason, then by number.
 const DRIFT = `

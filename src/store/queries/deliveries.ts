@@ -8,7 +8,7 @@ import { select, typed, type RowOf } from '../typed.ts';
 import { LOGGED, PAYLOAD } from './logged.ts';
 import { walk } from './walk.ts';
 
-export interface DeliveryView {
+interface DeliveryView {
   /** Position in the event log. */
   readonly log_seq: number;
   readonly arrived_at: number;
@@ -29,12 +29,12 @@ export interface DeliveryView {
 }
 
 /** Where a list continues: below this position and, in a list of dead letters, below this row of theirs. */
-export interface DeliveryKey {
+interface DeliveryKey {
   readonly logSeq: number;
   readonly quarantineId: number;
 }
 
-export interface DeliveriesArgs {
+interface DeliveriesArgs {
   readonly before: DeliveryKey;
   readonly limit: number;
   /** Only deliveries with a dead letter. */

@@ -51,7 +51,7 @@ function pragma(db: Db, name: 'page_count' | 'page_size'): number {
   return db.pragma(name, { simple: true }) as number;
 }
 
-export interface RunOutcome {
+interface RunOutcome {
   readonly id: number;
   readonly kind: RunKind;
   readonly state: RunState;

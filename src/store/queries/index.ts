@@ -5,7 +5,7 @@ import { typedQueries } from './typed.ts';
 
 export const queries = { ...lightQueries, ...typedQueries };
 
-export type Queries = typeof queries;
+type Queries = typeof queries;
 export type QueryName = keyof Queries;
 export type QueryArgs<N extends QueryName> = Parameters<Queries[N]> extends [Db, infer A] ? A : undefined;
 export type QueryResult<N extends QueryName> = ReturnType<Queries[N]>;

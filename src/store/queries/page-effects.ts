@@ -8,7 +8,7 @@ import type { Db } from '../open.ts';
 import { prepared } from '../prepared.ts';
 import { changesBefore, changesFrom, type Found } from './variant-changes.ts';
 
-export type Outcome =
+type Outcome =
   /** The level became the item's `new`. `fromQty` null: it was seen for the first time. */
   | { readonly kind: 'applied'; readonly fromQty: number | null }
   /** The mirror had that figure already: from the same change before, or from a read that had seen it. */

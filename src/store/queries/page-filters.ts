@@ -1,4 +1,22 @@
-/** Conditions on `v`, a row of variants, that the page's searches share. */
+/** What the page's searches through the stock share: what is asked, and conditions on `v`, a row of variants. */
+
+export interface StockSearch {
+  /** The beginning of a SKU, the id of a variant or a product, or a part of a name; empty: everything. */
+  readonly text: string;
+  /** Only variants with stock in this warehouse; null: in any warehouse. */
+  readonly warehouseId: string | null;
+  /** Only rows under suspicion. */
+  readonly suspect: boolean;
+  /** Where the previous page ended; null: the first page. */
+  readonly after: StockCursor | null;
+  readonly limit: number;
+}
+
+/** A position in one of the lists that a search goes through; in another search it finds nothing, or starts over. */
+export interface StockCursor {
+  readonly list: string;
+  readonly key: readonly string[];
+}
 
 /** `@warehouseId` null: in any warehouse. */
 export const IN_WAREHOUSE = `(

@@ -5,7 +5,7 @@ import { prepared } from '../prepared.ts';
 import type { Status } from './status.ts';
 
 /** The part of the status that costs next to nothing, however large the mirror. */
-export type Glance = Pick<
+type Glance = Pick<
   Status,
   | 'state'
   | 'last_delivery_at'
@@ -29,7 +29,7 @@ export function glance(db: Db): Glance {
 }
 
 /** Products that must be re-read for one reason. */
-export interface Owed {
+interface Owed {
   readonly reason: string;
   readonly products: number;
   /** Their rows are under suspicion until then. */
@@ -88,7 +88,7 @@ export function owedReads(db: Db): OwedReads {
   };
 }
 
-export interface LoggedMinute {
+interface LoggedMinute {
   /** Minutes since 1970. */
   readonly minute: number;
   readonly deliveries: number;

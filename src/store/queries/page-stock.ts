@@ -1,26 +1,8 @@
 /** The ops page's search through the stock: a bounded part of an index at a time, however large the mirror. */
 import type { Db } from '../open.ts';
 import { prepared } from '../prepared.ts';
-import { IN_WAREHOUSE, lowerCase, NAMED } from './page-filters.ts';
+import { IN_WAREHOUSE, lowerCase, NAMED, type StockCursor, type StockSearch } from './page-filters.ts';
 import { findSuspects } from './page-suspects.ts';
-
-export interface StockSearch {
-  /** The beginning of a SKU, the id of a variant or a product, or a part of a name; empty: everything. */
-  readonly text: string;
-  /** Only variants with stock in this warehouse; null: in any warehouse. */
-  readonly warehouseId: string | null;
-  /** Only rows under suspicion. */
-  readonly suspect: boolean;
-  /** Where the previous page ended; null: the first page. */
-  readonly after: StockCursor | null;
-  readonly limit: number;
-}
-
-/** A position in one of the lists that a search goes through; in another search it finds nothing, or starts over. */
-export interface StockCursor {
-  readonly list: string;
-  readonly key: readonly string[];
-}
 
 export interface StockCell {
   readonly warehouseId: string;

@@ -4,11 +4,10 @@
  */
 import type { Db } from '../open.ts';
 import { prepared } from '../prepared.ts';
-import { IN_WAREHOUSE, lowerCase, NAMED } from './page-filters.ts';
-import type { StockCursor, StockSearch } from './page-stock.ts';
+import { IN_WAREHOUSE, lowerCase, NAMED, type StockCursor, type StockSearch } from './page-filters.ts';
 import { GROUNDS, type Candidate } from './suspect-grounds.ts';
 
-export interface FoundSuspects {
+interface FoundSuspects {
   readonly variantIds: readonly string[];
   readonly next: StockCursor | null;
   readonly isPartial: boolean;

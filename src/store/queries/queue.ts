@@ -7,13 +7,13 @@ import type { RunKind } from '../../core/entry.ts';
 import type { Db } from '../open.ts';
 import { prepared } from '../prepared.ts';
 
-export interface DueRead {
+interface DueRead {
   readonly productId: string;
   readonly reason: string;
   readonly priority: number;
 }
 
-export interface DueReadsArgs {
+interface DueReadsArgs {
   readonly nowMs: number;
   readonly limit: number;
   /** Products whose read is under way. */

@@ -66,7 +66,7 @@ function heldRemovals(db: Db): Pick<Status, 'held_removals' | 'held_variants' | 
   return { held_removals: all, held_variants: variants, held_levels: levels };
 }
 
-export type LiveCounts = Pick<Status, 'products' | 'variants' | 'cells'>;
+type LiveCounts = Pick<Status, 'products' | 'variants' | 'cells'>;
 
 /** Kept, not counted. */
 export function liveCounts(db: Db): LiveCounts {
@@ -109,7 +109,7 @@ export function lastFullSync(db: Db): number | null {
   );
 }
 
-export interface FailedReads {
+interface FailedReads {
   readonly attempts: number;
   readonly faults: number;
   /** Null: the last read did not fail. */

@@ -8,7 +8,7 @@ import { position, type Position } from './changes.ts';
 import { fewSuspects } from './suspect-grounds.ts';
 import { walk } from './walk.ts';
 
-export interface StockRow {
+interface StockRow {
   readonly variant_id: string;
   readonly warehouse_id: string;
   readonly product_id: string | null;
@@ -26,7 +26,7 @@ export interface StockRow {
   readonly change_seq: number;
 }
 
-export interface VariantRow {
+interface VariantRow {
   readonly variant_id: string;
   readonly product_id: string;
   readonly sku: string | null;

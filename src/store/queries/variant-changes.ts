@@ -29,7 +29,7 @@ export function changesBefore<Row>(
 ): Generator<Found<Row>> {
   const { first, last } = endsOf(db);
   const shares = sharesFrom(shareOf(Math.min(beforeSeq - 1, last)), shareOf(first), -1);
-  return changesIn(db, asked, shares, 'seq < ? ORDER BY seq DESC', beforeSeq);
+  return changesIn(db, asked, { shares, condition: 'seq < ? ORDER BY seq DESC', bound: beforeSeq });
 }
 
 /** Numbers from `fromSeq` on. */
@@ -39,15 +39,19 @@ export function changesFrom<Row>(
 ): Generator<Found<Row>> {
   const { first, last } = endsOf(db);
   const shares = sharesFrom(shareOf(Math.max(fromSeq, first)), shareOf(last), 1);
-  return changesIn(db, asked, shares, 'seq >= ? ORDER BY seq', fromSeq);
+  return changesIn(db, asked, { shares, condition: 'seq >= ? ORDER BY seq', bound: fromSeq });
+}
+
+interface Within {
+  readonly shares: Iterable<number>;
+  readonly condition: string;
+  readonly bound: number;
 }
 
 function* changesIn<Row>(
   db: Db,
   { variantId, columns, shares: wanted = Infinity }: Asked,
-  shares: Iterable<number>,
-  condition: string,
-  bound: number,
+  { shares, condition, bound }: Within,
 ): Generator<Found<Row>> {
   const select = prepared<[number, string, number], Row>(
     db,

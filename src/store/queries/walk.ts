@@ -3,7 +3,7 @@
  * page through.
  */
 
-export interface Walked<R> {
+interface Walked<R> {
   readonly rows: R[];
   /** The last row that was looked at, kept or not: the next call continues after it. Null: there was none. */
   readonly last: R | null;
