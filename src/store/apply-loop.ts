@@ -46,7 +46,7 @@ export interface Refused {
 }
 
 /** The mirror's file is damaged, or no longer at its path. It is closed. */
-export interface Lost {
+interface Lost {
   readonly type: 'lost';
   readonly error: PlainError;
   readonly isDamaged: boolean;
@@ -141,7 +141,11 @@ export function serveProjection(owner: Owner<ToProjection, FromProjection>, open
     own = null;
     return found?.close() ?? [];
   };
-  const lose = (error: PlainError, isDamaged: boolean, outcomes: readonly Outcome[]): void => {
+  const lose = (
+    error: PlainError,
+    { isDamaged }: { readonly isDamaged: boolean },
+    outcomes: readonly Outcome[],
+  ): void => {
     shut();
     owner.post({ type: 'lost', error, isDamaged, outcomes });
   };
@@ -165,7 +169,7 @@ export function serveProjection(owner: Owner<ToProjection, FromProjection>, open
     } catch (error) {
       const plain = isDamage(error) ? damageOf(error) : plainError(error);
       const outcomes = due.map(({ id }): Outcome => ({ id, ok: false, error: plain }));
-      if (isDamage(error)) lose(plain, true, outcomes);
+      if (isDamage(error)) lose(plain, { isDamaged: true }, outcomes);
       else owner.post({ type: 'stuck', error: plain, outcomes });
       return false;
     }
@@ -177,7 +181,7 @@ export function serveProjection(owner: Owner<ToProjection, FromProjection>, open
       const news = own.look();
       if (news.length > 0) owner.post({ type: 'news', news });
     } catch (error) {
-      lose(plainError(error), isDamage(error), []);
+      lose(plainError(error), { isDamaged: isDamage(error) }, []);
     }
   };
   // In a burst the loop below has no end: it looks by itself.

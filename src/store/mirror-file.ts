@@ -8,14 +8,14 @@ import type { ApplyNews, ProjectionClient, Refusal } from './projection-client.t
 import type { ReaderClient } from './reader-client.ts';
 import type { StoreNews } from './upkeep.ts';
 
-export interface MirrorFileEvents {
+interface MirrorFileEvents {
   readonly onApplyNews: (news: ApplyNews) => void;
   readonly onNews: (news: StoreNews) => void;
   /** It is open again, and holds what is in the event log. */
   readonly onHealed: () => void;
 }
 
-export interface MirrorFileDeps {
+interface MirrorFileDeps {
   readonly log: LogClient;
   readonly projection: ProjectionClient;
   readonly reader: ReaderClient;
@@ -83,7 +83,7 @@ export class MirrorFile {
   /** Until it is open. @throws StoreError `closed` */
   async #reopen(refusal: Refusal): Promise<void> {
     for (let found: Refusal | null = refusal, told = refusal.error.message; ;) {
-      found = await this.#tryToOpen(found.isDamaged);
+      found = await this.#tryToOpen(found);
       if (found === null) return;
       const { error } = found;
       if (error.message !== told) this.#deps.events.onApplyNews({ error, message: CANNOT_HEAL });
@@ -93,11 +93,11 @@ export class MirrorFile {
   }
 
   /** @returns null when it is open. */
-  async #tryToOpen(isDamaged: boolean): Promise<Refusal | null> {
+  async #tryToOpen({ isDamaged }: { readonly isDamaged: boolean }): Promise<Refusal | null> {
     const { log, projection, events } = this.#deps;
     if (isDamaged) await pause(this.#asideAtMs + ASIDE_EVERY_MS - performance.now(), this.#closed.signal);
     try {
-      const news = await log.heal(isDamaged);
+      const news = await log.heal({ isDamaged });
       if (isDamaged) this.#asideAtMs = performance.now();
       news.forEach(events.onNews);
     } catch (error) {

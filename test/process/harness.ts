@@ -29,7 +29,7 @@ interface Ended {
 }
 
 /** A child that runs `src/main.ts`, whatever becomes of it. */
-interface MirrorProcess {
+export interface MirrorProcess {
   readonly pid: number;
   /** The lines of its log so far, parsed. */
   readonly log: readonly Json[];

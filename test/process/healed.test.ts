@@ -16,6 +16,7 @@ import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
+import { present } from '../present.ts';
 import {
   eventually,
   logRows,
@@ -107,7 +108,7 @@ test.concurrent.for<Case>([
   expect(load.settled.filter(({ status }) => status !== 204)).toEqual([]);
   const [after] = rows<{ epoch: string }>(path, 'SELECT epoch FROM mirror_status');
   expect(after).toEqual(before);
-  const last = told.at(-1)!.seq;
+  const last = present(told.at(-1)).seq;
   expect(rows(path, 'SELECT * FROM mirror_changes WHERE seq <= ? ORDER BY seq', last)).toEqual(told);
   // Each delivery that was answered is one entry, before and after.
   const kept = new Set(

@@ -17,7 +17,7 @@ interface Prescription {
   readonly ageMs: number;
 }
 
-interface Sampled {
+export interface Sampled {
   /** The truth of then is what it shows; null while nothing was sampled. */
   atMs: number | null;
   /**

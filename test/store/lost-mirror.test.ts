@@ -20,6 +20,7 @@ import { lockDatabase } from '../../src/store/lock.ts';
 import { openReaderOfBoth } from '../../src/store/open.ts';
 import type { ApplyNews } from '../../src/store/projection-client.ts';
 import type { StoreNews } from '../../src/store/upkeep.ts';
+import { present } from '../present.ts';
 import { eventually } from '../process/wait.ts';
 import { delivery, item, newPath, storeAt, T0, type OpenStore } from './mirror-file.ts';
 
@@ -67,7 +68,7 @@ function read<T>(path: string, sql: string): T[] {
 const changesOf = (path: string): unknown[] => read(path, 'SELECT * FROM mirror_changes ORDER BY seq');
 
 const epochOf = (path: string): string =>
-  read<{ epoch: string }>(path, 'SELECT epoch FROM mirror_status')[0]!.epoch;
+  present(read<{ epoch: string }>(path, 'SELECT epoch FROM mirror_status')[0]).epoch;
 
 /** Every thread has the file open, and it holds something. */
 async function storeAtWork(): Promise<Watched> {
@@ -102,7 +103,7 @@ const LOSSES: [string, (path: string) => void][] = [
   [
     'an older backup is put in its place',
     (path) => {
-      copyFileSync(backups.get(path)!, `${path}.copy`);
+      copyFileSync(present(backups.get(path)), `${path}.copy`);
       renameSync(`${path}.copy`, path);
     },
   ],
@@ -216,21 +217,22 @@ test.each([
     expect(asideOf(path)).toHaveLength(1);
     expect(epochOf(path)).toBe(epoch);
     expect(changesOf(path)).toEqual(told);
-    expect(statSync(path).mode & 0o777).toBe(statSync(join(dirname(path), asideOf(path)[0]!)).mode & 0o777);
+    expect(statSync(path).mode & 0o777).toBe(
+      statSync(join(dirname(path), present(asideOf(path)[0]))).mode & 0o777,
+    );
   },
 );
 
 test('damage that only a query meets is found too', async () => {
   const first = await storeAtWork();
   const { path } = first;
-  const [found] = read<{ page: number }>(
-    path,
-    "SELECT rootpage AS page FROM sqlite_master WHERE name = 'quarantine'",
+  const found = present(
+    read<{ page: number }>(path, "SELECT rootpage AS page FROM sqlite_master WHERE name = 'quarantine'")[0],
   );
   await first.close();
   const store = await watchedStore(path);
   const file = openSync(path, 'r+');
-  writeSync(file, Buffer.alloc(PAGE_BYTES, 0x5a), 0, PAGE_BYTES, (found!.page - 1) * PAGE_BYTES);
+  writeSync(file, Buffer.alloc(PAGE_BYTES, 0x5a), 0, PAGE_BYTES, (found.page - 1) * PAGE_BYTES);
   closeSync(file);
   const asked = store.reader.ask('quarantinedItems', { beforeId: null, limit: 10 });
   await expect(asked).rejects.toMatchObject({ kind: 'damaged' } satisfies Partial<StoreError>);

@@ -134,9 +134,9 @@ export function serveEventLog(owner: Owner<ToLog, FromLog>, open: () => OwnLog):
     owner.post({ type: 'appended', lastSeq: log.lastSeq, placed, duplicates });
     sinceCheckpointBytes += taken.reduce((sum, { bytes }) => sum + bytes, COMMIT_BYTES);
   };
-  const healed = (isDamaged: boolean): Healed => {
+  const healed = ({ isDamaged }: { readonly isDamaged: boolean }): Healed => {
     try {
-      const found = heal(isDamaged);
+      const found = heal({ isDamaged });
       return { lastSeq: log.lastSeq, news: found, error: null };
     } catch (error) {
       return { lastSeq: log.lastSeq, news: [], error: plainError(error) };
@@ -155,7 +155,7 @@ export function serveEventLog(owner: Owner<ToLog, FromLog>, open: () => OwnLog):
           owner.post({ type: 'done', id, value: log.prune(errand) });
           return true;
         case 'heal':
-          owner.post({ type: 'done', id, value: healed(errand.isDamaged) });
+          owner.post({ type: 'done', id, value: healed(errand) });
           return true;
         case 'close':
           clearInterval(looks);

@@ -131,7 +131,7 @@ export class LogClient {
    *
    * @returns what a person should know. @throws StoreError
    */
-  async heal(isDamaged: boolean): Promise<readonly HistoryNews[]> {
+  async heal({ isDamaged }: { readonly isDamaged: boolean }): Promise<readonly HistoryNews[]> {
     const { lastSeq, news, error } = await this.#post<Healed>((id) => ({ type: 'heal', id, isDamaged }));
     // A new epoch begins with an entry.
     this.#lastSeq = Math.max(this.#lastSeq, lastSeq);

@@ -25,7 +25,7 @@ export interface OwnLog {
    *
    * @returns what a person should know. @throws Error when the damaged file cannot be moved aside.
    */
-  readonly heal: (isDamaged: boolean) => readonly HistoryNews[];
+  readonly heal: (found: { readonly isDamaged: boolean }) => readonly HistoryNews[];
   /** To be called about once a second. @throws Error when its files are gone: what is appended from then on is lost. */
   readonly look: () => void;
   /** Lets others write it. After `db.close()`. */
@@ -56,7 +56,7 @@ export function openOwnLog(databasePath: string): OwnLog {
       opened.pragma('wal_checkpoint(PASSIVE)');
       throw goneError(gone);
     };
-    const heal = (isDamaged: boolean): HistoryNews[] => {
+    const heal = ({ isDamaged }: { readonly isDamaged: boolean }): HistoryNews[] => {
       const nowMs = Date.now();
       const aside = isDamaged ? setAside(databasePath, nowMs) : null;
       const more = takeUpHistory(log, { path, databasePath, nowMs, isServing: true });
