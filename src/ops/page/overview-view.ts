@@ -147,7 +147,7 @@ function figures({ status, minutes, nowMs, owed, lag }: Overview): Html {
     ${tile(
       'Not applied yet',
       quantity(lag.entries),
-      lag.sinceMs === null ? 'entries of the event log' : `entries, the first ${ago(lag.sinceMs, nowMs)}`,
+      lag.sinceMs === null ? 'entries of the event log' : html`entries, the first ${ago(lag.sinceMs, nowMs)}`,
     )}
     ${tile('Open gaps', quantity(status.open_gaps), 'late or lost deliveries')}
     ${tile('Pending reads', quantity(status.pending_reads), `of ${count(status.products, 'product')}`)}
