@@ -17,7 +17,17 @@ import { start } from './bench/parts/start.ts';
 import { visible } from './bench/parts/visible.ts';
 import { table, type Row } from './bench/row.ts';
 
-const PARTS: readonly Part[] = [burst, latency, size, reads, firstSync, visible, start, recovery, slowQueries];
+const PARTS: readonly Part[] = [
+  burst,
+  latency,
+  size,
+  reads,
+  firstSync,
+  visible,
+  start,
+  recovery,
+  slowQueries,
+];
 
 const USAGE = `npm run bench -- [--only a,b] [--quick] [--json <file>]
 
