@@ -155,7 +155,7 @@ function mergeSameInstant(cell: Cell, change: StockChange, arrival: Arrival): Ch
       cell: withValue(counted, change, arrival),
       applied: true,
       // With three or more changes in one instant a repeated one can pass for a successor.
-      oblige: mayBeSeen(cell.readHiMs, change, { ahead: arrival.ahead }) || cell.eventCount > 1,
+      oblige: mayBeSeen(cell.readHiMs, change, arrival) || cell.eventCount > 1,
       gap: null,
     };
   }
@@ -178,7 +178,7 @@ function mergeNewer(cell: Cell, change: StockChange, arrival: Arrival): ChangeOu
       gap: null,
     };
   }
-  if (mayBeSeen(cell.readHiMs, change, { ahead: arrival.ahead })) {
+  if (mayBeSeen(cell.readHiMs, change, arrival)) {
     if (change.new === cell.qty) {
       return { branch: '4b confirmed', cell: advanced, applied: false, oblige: false, gap: null };
     }

@@ -88,7 +88,7 @@ export const CHANGE: readonly Mutant[] = [
     breaks:
       'what follows at an instant that the read may have seen asks for a read (docs/architecture.md#changes, rule 3)',
     file,
-    find: 'oblige: mayBeSeen(cell.readHiMs, change, arrival.ahead) || cell.eventCount > 1,',
+    find: 'oblige: mayBeSeen(cell.readHiMs, change, arrival) || cell.eventCount > 1,',
     replace: 'oblige: false,',
     tests: ['test/core/merge-change.test.ts'],
   },
@@ -134,8 +134,8 @@ export const CHANGE: readonly Mutant[] = [
     id: 'rule-4b-window-dropped',
     breaks: 'a change that the read may have seen is in doubt (docs/architecture.md#changes, rule 4b)',
     file,
-    find: 'if (mayBeSeen(cell.readHiMs, change, arrival.ahead)) {',
-    replace: 'if (mayBeSeen(cell.readLoMs, change, arrival.ahead)) {',
+    find: 'if (mayBeSeen(cell.readHiMs, change, arrival)) {',
+    replace: 'if (mayBeSeen(cell.readLoMs, change, arrival)) {',
   },
   {
     id: 'rule-4b-matching-old-trusted',
