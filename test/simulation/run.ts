@@ -132,6 +132,8 @@ class Run {
   #isHealing = false;
   /** The mirror once held entries that its event log has lost: it cannot be made from that again. */
   #isLogBehind = false;
+  /** The same of the copy. */
+  #wasLogBehind = false;
   #observer: Db | null = null;
   #inFlight: () => number;
 
@@ -236,6 +238,7 @@ class Run {
       onTouched: (productId) => this.#onTouched(productId),
       onBackUp: () => {
         this.#stage.backup = { files: this.#machine.disk.backUp(), atMs: time.nowMs };
+        this.#wasLogBehind = this.#isLogBehind;
         this.#answered.backUp();
       },
       onRestore: (restore, of) => {
@@ -244,6 +247,8 @@ class Run {
         this.#isHealing = true;
         // What comes in its place is made of the event log alone.
         if (of === 'nothing') this.#isLogBehind = false;
+        // A copy of the mirror has what the event log had lost before it was made, also where the mirror was deleted since.
+        if (of === 'mirror' || of === 'both') this.#isLogBehind ||= this.#wasLogBehind;
         // The event log holds everything that the mirror does not.
         if (of === 'mirror' || of === 'nothing') return;
         if (of === 'log') this.#isLogBehind = true;
