@@ -15,7 +15,7 @@ export async function untilEqual(
   const startedMs = performance.now();
   await untilApplied(at, withinMs);
   for (;;) {
-    const { different } = await upstream.ask('compare', { databasePath });
+    const { different } = await upstream.ask('compare', { databasePath, known: 'told' });
     const tookMs = performance.now() - startedMs;
     if (different === 0) return tookMs;
     if (tookMs > withinMs) throw new Error(`${different} levels still differ after ${withinMs / 1_000} s`);

@@ -8,8 +8,11 @@ interface Level {
   readonly qty: number;
 }
 
+/** What a mirror can know: of its deliveries alone, or of reads too, which bundles need. */
+export type Known = 'told' | 'read';
+
 /** @returns how many levels differ: totals of variants, and levels of those whose warehouses the store shows. */
-export function differences(path: string, truth: Truth): number {
+export function differences(path: string, truth: Truth, known: Known): number {
   const db = new Database(path, { readonly: true, fileMustExist: true });
   try {
     const totals = levels(db, 'SELECT variant_id AS id, available_qty AS qty FROM mirror_variants');
@@ -19,6 +22,7 @@ export function differences(path: string, truth: Truth): number {
     );
     let different = 0;
     for (const variant of truth.variants) {
+      if (known === 'told' && variant.kind === 'bundle') continue;
       if (totals.get(variant.id) !== sellable(variant)) different += 1;
       if (variant.kind === 'pulled' || variant.kind === 'bundle') continue;
       for (const cell of variant.cells) {

@@ -79,9 +79,9 @@ const handlers: {
     if (sandbox === null || product === undefined) throw new Error('no catalogue is served');
     return { productId: growProduct(sandbox, { productId: product.id, variants, warehouses }).productId };
   },
-  compare({ databasePath }) {
+  compare({ databasePath, known }) {
     if (sandbox === null) throw new Error('no catalogue is served');
-    return { different: differences(databasePath, sandbox.truth) };
+    return { different: differences(databasePath, sandbox.truth, known) };
   },
   fill({ cells: count }) {
     cells = new FilledCells(count);

@@ -3,6 +3,7 @@ import { fork, type ChildProcess } from 'node:child_process';
 import { join } from 'node:path';
 import type { Distribution } from './distribution.ts';
 import type { Environment } from './child.ts';
+import type { Known } from './equality.ts';
 
 export interface Requests {
   /** Serves a catalogue; later calls change its latency alone. */
@@ -12,7 +13,7 @@ export interface Requests {
   /** One product gets this many levels more, each with another figure at each read. */
   grow: { readonly variants: number; readonly warehouses: number };
   /** How many levels of a mirror differ from the truth. */
-  compare: { readonly databasePath: string };
+  compare: { readonly databasePath: string; readonly known: Known };
   /** Deliveries are about a filled database, which no store knows. */
   fill: { readonly cells: number };
   /** Makes the next deliveries. */
