@@ -99,6 +99,14 @@ export function watchDisk(folder: string): () => Promise<BareDisk> {
   };
 }
 
+/** A delivery is refused when its commit takes 800 ms: more of it than this was the disk's. */
+const REFUSED_BY_DISK_MS = 600;
+
+/** Refused because the disk kept everybody waiting, whoever synced (896 ms were seen with nothing else on the machine). */
+export function isRefusedByDisk(one: Sent, disk: BareDisk): boolean {
+  return one.status === 503 && diskWaitMs(one, disk) > REFUSED_BY_DISK_MS;
+}
+
 /** How much of the time that the answer took the disk kept anybody waiting who synced. */
 export function diskWaitMs({ sentAtMs, tookMs }: Sent, { slow }: BareDisk): number {
   const untilMs = sentAtMs + tookMs;
