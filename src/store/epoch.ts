@@ -135,8 +135,9 @@ export function takeUpHistory(
   }
   const epoch = randomBytes(8).toString('hex');
   const givenOutSeq = Math.max(mark?.changeSeq ?? 0, mirror?.changeSeq ?? 0);
-  // The clock may have been set back since: the epoch must not begin later than any recorded time.
-  const atMs = Math.max(nowMs, history.aliveAtMs ?? 0, history.lastAtMs ?? 0);
+  // The clock may have been set back since: the mirror's reads would seem to come from the future, and no other to be newer.
+  const latestMs = looked === null || looked === 'unknown' ? 0 : looked.latestMs;
+  const atMs = Math.max(nowMs, history.aliveAtMs ?? 0, history.lastAtMs ?? 0, latestMs);
   const appliedSeq = mirror?.appliedSeq ?? 0;
   const afterSeq = Math.max(mark?.logSeq ?? 0, appliedSeq);
   const epochBefore = mirror?.epoch ?? history.epoch;

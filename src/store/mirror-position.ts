@@ -11,6 +11,16 @@ export interface MirrorPosition {
   readonly changeSeq: number;
 }
 
+interface FoundPosition extends MirrorPosition {
+  /** No stamp in it is later. */
+  readonly latestMs: number;
+}
+
+const LATEST = `
+  SELECT max(coalesce(s.alive_at_ms, 0), coalesce((SELECT max(read_at_ms) FROM products), 0),
+    coalesce((SELECT max(recorded_at_ms) FROM (SELECT recorded_at_ms FROM changes ORDER BY seq DESC LIMIT 1)), 0))
+  FROM service_state s`;
+
 const POSITION = `
   SELECT s.epoch AS epoch, m.applied_seq AS appliedSeq, m.change_seq AS changeSeq
   FROM service_state s, mirror_state m`;
@@ -26,7 +36,7 @@ export function positionIn(db: Db): MirrorPosition {
 /**
  * @returns null when there is no mirror; `unknown` when its file cannot be read now: whoever opens it finds out why.
  */
-export function lookUpPosition(databasePath: string): MirrorPosition | 'unknown' | null {
+export function lookUpPosition(databasePath: string): FoundPosition | 'unknown' | null {
   if (!existsSync(databasePath)) return null;
   let db;
   try {
@@ -36,8 +46,8 @@ export function lookUpPosition(databasePath: string): MirrorPosition | 'unknown'
       .pluck()
       .all();
     if (columns.length === 0) return null;
-    if (!columns.includes('applied_seq')) return earlierPosition(db);
-    return positionIn(db);
+    const position = columns.includes('applied_seq') ? positionIn(db) : earlierPosition(db);
+    return { ...position, latestMs: db.prepare<[], number>(LATEST).pluck().get() ?? 0 };
   } catch {
     return 'unknown';
   } finally {
@@ -46,12 +56,13 @@ export function lookUpPosition(databasePath: string): MirrorPosition | 'unknown'
 }
 
 /** Of a version that kept the event log in the same file: both were written by one transaction. */
-function earlierPosition(db: Db): MirrorPosition | 'unknown' {
+function earlierPosition(db: Db): MirrorPosition {
   const found = db
     .prepare<[], MirrorPosition>(
       `SELECT s.epoch AS epoch, (SELECT coalesce(max(seq), 0) FROM log) AS appliedSeq, m.change_seq AS changeSeq
        FROM service_state s, mirror_state m`,
     )
     .get();
-  return found ?? 'unknown';
+  if (found === undefined) throw new Error('service_state has no row');
+  return found;
 }

@@ -531,15 +531,17 @@ test.each<[string, (at: Case) => void]>([
 
 test('a new epoch is not later than what is on record, whatever the clock says', () => {
   const { path, log, logBackup } = mirror();
+  const readAtMs = T0 + 3_600_000;
+  live(path, (writer) => writer.read('10', detail('10', [{ id: '100', levels: { 1: 5, 2: 7 } }]), readAtMs));
   overwrite(log, logBackup);
   const db = openLogForAppending(log);
   takeUpHistory(new EventLog(db), { path: log, databasePath: path, nowMs: T0 - 3_600_000 });
   const lastAtMs = present(
     values<number>(db, `SELECT at_ms FROM log WHERE kind <> 'epoch' ORDER BY seq DESC LIMIT 1`)[0],
   );
-  expect(values<number>(db, `SELECT at_ms FROM log WHERE kind = 'epoch'`)[0]).toBeGreaterThanOrEqual(
-    lastAtMs,
-  );
+  expect(lastAtMs).toBeLessThan(readAtMs);
+  const [beganAtMs] = values<number>(db, `SELECT at_ms FROM log WHERE kind = 'epoch'`);
+  expect(beganAtMs).toBeGreaterThanOrEqual(readAtMs);
   db.close();
   live(path);
   expect(unsuspected(openedAt(path))).toEqual([]);
