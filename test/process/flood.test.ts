@@ -82,12 +82,25 @@ function watchMemory(test: Owner, { pid }: RunningMirror): () => number {
   };
 }
 
-function expectAllInTime(mirror: RunningMirror, answers: readonly Answer[]): void {
-  expect(answers.length).toBeGreaterThan(5);
-  expect(answers.filter(({ status }) => status !== 204)).toEqual([]);
-  expect(Math.max(...answers.map(({ tookMs }) => tookMs))).toBeLessThan(1_000);
-  const kept = `SELECT count(*) AS n FROM log WHERE kind = 'delivery'`;
-  expect(rows(mirror.databasePath, kept)).toEqual([{ n: answers.length }]);
+/** All stored and in time, but for those that were refused because the disk itself kept everybody waiting. */
+async function expectAllInTime(
+  mirror: RunningMirror,
+  answers: readonly Answer[],
+  endOf: () => Promise<BareDisk>,
+): Promise<void> {
+  const { maxMs } = await endOf();
+  const stored = answers.filter(({ status }) => status === 204);
+  const isByDisk = ({ status }: Answer): boolean => status === 503 && maxMs > REFUSED_BY_DISK_MS;
+  expect(answers.filter((one) => one.status !== 204 && !isByDisk(one))).toEqual([]);
+  expect(stored.length).toBeGreaterThan(5);
+  expect(Math.max(...stored.map(({ tookMs }) => tookMs))).toBeLessThan(1_000);
+  const [kept] = rows<{ n: number }>(
+    mirror.databasePath,
+    `SELECT count(*) AS n FROM log WHERE kind = 'delivery'`,
+  );
+  // What was refused may be there a moment later.
+  expect(kept?.n).toBeGreaterThanOrEqual(stored.length);
+  expect(kept?.n).toBeLessThanOrEqual(answers.length);
   expect(mirror.stderr).toBe('');
 }
 
@@ -95,6 +108,7 @@ test('a crowd of 970 connections that are silent, slow, oversized or broken is c
   const { sandbox, mirror } = await startBoth(t);
   const port = Number(new URL(mirror.webhookUrl).port);
   const growthMb = watchMemory(t, mirror);
+  const disk = watchDisk(temporaryFolder(t));
   const startedMs = performance.now();
   const crowd = outputOf(hostile(t, 'crowd.ts', port));
   const answers = await deliverUntil(crowd, port, sandbox.webhookSecret);
@@ -102,7 +116,7 @@ test('a crowd of 970 connections that are silent, slow, oversized or broken is c
   expect(await crowd).toBe('open\n');
   // The last ones by the 10 s that a whole request may take.
   expect(tookMs).toBeLessThan(15_000);
-  expectAllInTime(mirror, answers);
+  await expectAllInTime(mirror, answers, disk);
   const grownMb = growthMb();
   expect(grownMb).toBeLessThan(MAX_GROWTH_MB);
   await t.annotate(
@@ -118,11 +132,12 @@ for (const [name, bytes, connections, atLeast] of [
     const { sandbox, mirror } = await startBoth(t);
     const port = Number(new URL(mirror.webhookUrl).port);
     const growthMb = watchMemory(t, mirror);
+    const disk = watchDisk(temporaryFolder(t));
     const flood = outputOf(hostile(t, 'flood.ts', port, FLOOD_MS, bytes, connections));
     const answers = await deliverUntil(flood, port, sandbox.webhookSecret);
     const refused = Number(await flood);
     expect(refused).toBeGreaterThan(atLeast);
-    expectAllInTime(mirror, answers);
+    await expectAllInTime(mirror, answers, disk);
     const grownMb = growthMb();
     expect(grownMb).toBeLessThan(MAX_GROWTH_MB);
     const told = mirror.log.filter((line) => line['unsigned'] !== undefined);
