@@ -191,6 +191,8 @@ export class ProjectionClient {
     if (this.#ended !== null) return;
     this.#closing = true;
     clearTimeout(this.#retry);
+    // From here on whoever waits is told by the end itself.
+    clearTimeout(this.#leaving);
     await this.#post<unknown>((id) => ({ type: 'close', id }));
   }
 
