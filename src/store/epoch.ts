@@ -7,9 +7,8 @@ import { randomBytes } from 'node:crypto';
 import { encodeEpoch } from './event-log/encode-epoch.ts';
 import type { EventLog, LogHistory } from './event-log/event-log.ts';
 import { findFile, isAnotherFile, type FoundFile } from './file-identity.ts';
-import { markNews, type MarkNews } from './mark.ts';
+import { markNews, readMark, type FoundMark, type MarkNews } from './mark.ts';
 import { lookUpPosition, type MirrorPosition } from './mirror-position.ts';
-import { readMark, type FoundMark } from './read-mark.ts';
 import type { AsideNews } from './set-aside.ts';
 
 /** Worth a person's attention. */

@@ -3,8 +3,8 @@
  * out, so that an older copy restored over the database is noticed. It is written after the commits that it covers
  * and may lag behind them, but is never ahead: it needs no fsync.
  */
-import { closeSync, fstatSync, openSync, renameSync, writeSync } from 'node:fs';
-import type { FileIdentity } from './file-identity.ts';
+import { closeSync, fstatSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs';
+import { findFile, type FileIdentity, type FoundFile } from './file-identity.ts';
 import { positionIn } from './mirror-position.ts';
 import type { Db } from './open.ts';
 
@@ -21,6 +21,10 @@ export interface Mark extends Position {
    * backup.
    */
   readonly file: FileIdentity;
+}
+
+export interface FoundMark extends Mark {
+  readonly foundFile: FoundFile;
 }
 
 /** No reason not to start: the mark is one of two proofs. */
@@ -48,6 +52,40 @@ export function markNews(
   };
 }
 
+/** @returns null when there is none. @throws Error when it cannot be read, or is not a mark. */
+export function readMark(databasePath: string): FoundMark | null {
+  const path = markPath(databasePath);
+  let text;
+  try {
+    text = readFileSync(path, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+    throw error;
+  }
+  const mark = markOf(text);
+  if (mark === null) throw new Error(`${path} is damaged`);
+  return { ...mark, foundFile: findFile(path) };
+}
+
+function markOf(text: string): Mark | null {
+  let found;
+  try {
+    found = JSON.parse(text) as Record<string, unknown> | null;
+  } catch {
+    return null;
+  }
+  if (typeof found !== 'object' || found?.['version'] !== 1) return null;
+  const { epoch, changeSeq, logSeq, file } = found;
+  const { inode, bornAtMs } = (file ?? {}) as Record<string, unknown>;
+  if (typeof epoch !== 'string' || typeof inode !== 'string' || typeof bornAtMs !== 'number') return null;
+  if (!isPosition(changeSeq) || !isPosition(logSeq)) return null;
+  return { epoch, changeSeq, logSeq, file: { inode, bornAtMs } };
+}
+
+function isPosition(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= 0;
+}
+
 /** A concurrent reader sees the old mark or the new one. */
 function writeMark(databasePath: string, position: Position): void {
   const path = markPath(databasePath);
@@ -66,6 +104,8 @@ function writeMark(databasePath: string, position: Position): void {
 export class MarkKeeper {
   readonly #databasePath: string;
   readonly #position: () => Position;
+  /** What was found at first; undefined: not looked for yet. */
+  #found: Position | null | undefined;
   #written: Position | null = null;
 
   /** @param db any connection to the mirror. */
@@ -77,15 +117,19 @@ export class MarkKeeper {
     };
   }
 
-  /** What the mirror holds now. @throws SqliteError */
-  position(): Position {
-    return this.#position();
+  /** One that cannot be read is told of at the start, and written anew. */
+  #find(): Position | null {
+    try {
+      return readMark(this.#databasePath);
+    } catch {
+      return null;
+    }
   }
 
   /** Writes the mark if it has moved. @returns why it could not, null otherwise; the next call tries again. */
   keep(): MarkNews | null {
     try {
-      const position = this.position();
+      const position = highest(this.#written ?? (this.#found ??= this.#find()), this.#position());
       if (this.#written !== null && isSame(this.#written, position)) return null;
       writeMark(this.#databasePath, position);
       this.#written = position;
@@ -94,6 +138,20 @@ export class MarkKeeper {
       return markNews('cannot be written', this.#databasePath, error);
     }
   }
+}
+
+/**
+ * An older mirror that is made whole from the event log stands lower for a while: the mark stays where it was, or an older
+ * event log restored meanwhile would seem to continue. Each epoch begins above the numbers of the one before.
+ */
+function highest(mark: Position | null, mirror: Position): Position {
+  if (mark === null) return mirror;
+  if (mark.epoch !== mirror.epoch) return mirror.changeSeq > mark.changeSeq ? mirror : mark;
+  return {
+    epoch: mirror.epoch,
+    changeSeq: Math.max(mark.changeSeq, mirror.changeSeq),
+    logSeq: Math.max(mark.logSeq, mirror.logSeq),
+  };
 }
 
 function isSame(a: Position, b: Position): boolean {

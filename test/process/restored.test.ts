@@ -7,7 +7,7 @@ import { dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
 import { eventLogPath } from '../../src/store/event-log/open-log.ts';
-import { readMark } from '../../src/store/read-mark.ts';
+import { readMark } from '../../src/store/mark.ts';
 import { present } from '../present.ts';
 import {
   eventually,

@@ -8,7 +8,7 @@ import { eventLogPath, openLogForReading } from '../../src/store/event-log/open-
 import { openOwnLog, type OwnLog } from '../../src/store/event-log/own-log.ts';
 import { openReader, openReaderOfBoth, type Db } from '../../src/store/open.ts';
 import { openOwnMirror } from '../../src/store/own-mirror.ts';
-import { readMark } from '../../src/store/read-mark.ts';
+import { readMark } from '../../src/store/mark.ts';
 
 /**
  * - `locked`: another program holds the write lock. - `full`: no commit finds room.

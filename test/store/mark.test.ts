@@ -3,6 +3,7 @@ import Database from 'better-sqlite3';
 import { copyFileSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { eventLogPath } from '../../src/store/event-log/open-log.ts';
+import { MarkKeeper } from '../../src/store/mark.ts';
 import type { StoreNews } from '../../src/store/upkeep.ts';
 import { present } from '../present.ts';
 import { eventually } from '../process/wait.ts';
@@ -55,6 +56,33 @@ test('a kill -9 leaves it behind or equal, and the next start goes on', async ()
   const db = readerDb(path);
   expect(values(db, 'SELECT epoch FROM mirror_status')).toEqual([killed.epoch]);
   expect(killed.logSeq).toBeLessThanOrEqual(present(values<number>(db, 'SELECT max(seq) FROM log')[0]));
+});
+
+test('an older mirror, while it is made whole from the event log, does not move it back', async () => {
+  const store = await storeAt();
+  await store.writer.appendDelivery(delivery('a', item()), T0);
+  await store.writer.appendDelivery(delivery('b', item({ id: '2' })), T0);
+  await store.close();
+  const { epoch, changeSeq } = markOf(store.path);
+  const db = new Database(store.path);
+  const keeper = new MarkKeeper(db, store.path);
+  const keptAt = (position: string): MarkFile => {
+    db.exec(`UPDATE mirror_state SET ${position}`);
+    expect(keeper.keep()).toBeNull();
+    return markOf(store.path);
+  };
+  expect(keptAt('applied_seq = 1, change_seq = 1')).toMatchObject({ epoch, changeSeq, logSeq: 2 });
+  expect(keptAt('applied_seq = 3, change_seq = 1')).toMatchObject({ epoch, changeSeq, logSeq: 3 });
+  // Older still: of the epoch before.
+  db.exec(`UPDATE service_state SET epoch = 'before'`);
+  expect(keptAt('applied_seq = 0, change_seq = 0')).toMatchObject({ epoch, changeSeq, logSeq: 3 });
+  db.exec(`UPDATE service_state SET epoch = 'after'`);
+  expect(keptAt(`applied_seq = 4, change_seq = ${changeSeq + 1}`)).toMatchObject({
+    epoch: 'after',
+    changeSeq: changeSeq + 1,
+    logSeq: 4,
+  });
+  db.close();
 });
 
 test('one that cannot be written is told of, at the start, while it runs, and at the end', async () => {

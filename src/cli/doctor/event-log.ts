@@ -8,7 +8,7 @@ import { findFile } from '../../store/file-identity.ts';
 import { positionIn } from '../../store/mirror-position.ts';
 import { attachEventLog, type Db } from '../../store/open.ts';
 import { lag } from '../../store/queries/lag.ts';
-import { readMark } from '../../store/read-mark.ts';
+import { readMark } from '../../store/mark.ts';
 import { ago } from '../ago.ts';
 import { fail, megabytes, messageOf, ok, warn, type Check } from './check.ts';
 
