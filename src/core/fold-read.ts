@@ -19,8 +19,10 @@ export function foldRead(ledger: Ledger, entry: ReadEntry): void {
   const read = readContext(ledger, entry, known);
   const product = known === undefined ? undefined : answered(known, entry);
   const standing = tables.obligation(entry.productId);
-  // A superseded answer is not what the mirror shows: what the later one left open is still to be read.
-  if (standing !== undefined && !read.superseded) settleObligation(ledger, standing, read);
+  if (standing !== undefined) {
+    if (!read.superseded) settleObligation(ledger, standing, read);
+    else postpone(ledger, standing, known?.readAtMs ?? 0);
+  }
 
   const inConflict = standing?.reason === 'conflict' || standing?.reason === 'quarantine';
   if (entry.snapshot !== null) {
@@ -92,6 +94,14 @@ function settleObligation(ledger: Ledger, standing: Obligation, read: ReadContex
     reason: standing.reason,
     ageMs: ledger.entry.atMs - standing.firstMadeAtMs,
   });
+}
+
+/**
+ * A superseded answer is not what the mirror shows: what the later one left open is still to be read. Not before a read can
+ * count as later: where the host's clock has been set back, that may take a while.
+ */
+function postpone(ledger: Ledger, standing: Obligation, readAtMs: number): void {
+  if (standing.notBeforeMs < readAtMs) ledger.tables.putObligation({ ...standing, notBeforeMs: readAtMs });
 }
 
 interface PresentProduct {

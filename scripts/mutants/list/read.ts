@@ -93,8 +93,16 @@ export const READ: readonly Mutant[] = [
     id: 'superseded-read-settles',
     breaks: 'a superseded answer ends no re-read request (docs/architecture.md#re-read-requests)',
     file: 'src/core/fold-read.ts',
-    find: '  if (standing !== undefined && !read.superseded) settleObligation',
-    replace: '  if (standing !== undefined) settleObligation',
+    find: 'if (!read.superseded) settleObligation',
+    replace: 'if (entry.seq >= 0) settleObligation',
+    tests: ['test/core/found-wrong.test.ts'],
+  },
+  {
+    id: 'superseded-read-asked-for-at-once',
+    breaks: 'a read that cannot count is not asked for (docs/architecture.md#re-read-requests)',
+    file: 'src/core/fold-read.ts',
+    find: 'if (standing.notBeforeMs < readAtMs)',
+    replace: 'if (readAtMs < 0)',
     tests: ['test/core/found-wrong.test.ts'],
   },
   {
