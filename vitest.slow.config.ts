@@ -36,6 +36,7 @@ export const SLOW = [
   'test/process/long-reader.test.ts',
   'test/process/metrics.test.ts',
   'test/process/odd-answers.test.ts',
+  'test/process/one-look.test.ts',
   'test/process/operator.test.ts',
   'test/process/order-flow.test.ts',
   'test/process/pauses.test.ts',

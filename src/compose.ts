@@ -15,6 +15,7 @@ import { Monitor } from './ops/monitor.ts';
 import { StateSampler } from './ops/state-sampler.ts';
 import { LiveTimeline } from './ops/timeline.ts';
 import { Reconciler } from './reconcile/reconciler.ts';
+import { storeAt } from './service/http.ts';
 import { connectService, type ServiceConnection, type ServiceConnectionOptions } from './service/connect.ts';
 import { openStore } from './store/open-store.ts';
 import { createRetention } from './store/retention.ts';
@@ -106,6 +107,7 @@ export async function openMirror({
     log,
     maxConcurrency: config.service.maxConcurrency,
     maxRps: config.service.maxRps,
+    storeAt: storeAt(config.service.baseUrl),
     schedules: config.schedules,
   });
   const closing = new AbortController();
@@ -179,7 +181,14 @@ export async function startService(
   const mirror = await opening;
   const { store, reconciler, clock } = mirror;
   const sampler = new StateSampler({ reader: store.reader, now: clock.now, log });
-  const watch = monitor.watch({ store, sampler, operator: reconciler, now: clock.now, log });
+  const watch = monitor.watch({
+    store,
+    sampler,
+    operator: reconciler,
+    maxRps: config.service.maxRps,
+    now: clock.now,
+    log,
+  });
   const timeline = new LiveTimeline({ reader: store.reader, sampler, now: clock.now, log });
   const retention = createRetention({
     writer: store.writer,

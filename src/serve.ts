@@ -5,6 +5,8 @@ import { authorityOf } from './authority.ts';
 import type { startService } from './compose.ts';
 import { ConfigError, formatConfigError, loadConfig } from './config.ts';
 import { keepHeapsSmall } from './heap.ts';
+import { causeLine } from './ops/condition/cause.ts';
+import { stoppedCause } from './ops/condition/own-trouble.ts';
 import { StoreError } from './store/errors.ts';
 import { openStore, startLogAhead } from './store/open-store.ts';
 
@@ -98,6 +100,8 @@ export async function runService(): Promise<number> {
     );
   // Ends what is left of the process, should the log output keep it alive.
   tooLate.unref();
+  const told = stoppedCause(null);
+  log.info({ condition: 'blocked', cause: told.kind, owner: told.owner }, causeLine(told));
   log.info('stopped');
   return code;
 }

@@ -1,7 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { inspect } from 'node:util';
 import { describe, expect, it, vi } from 'vitest';
-import { ConfigError, SETTABLE_NAMES, formatConfigError, loadConfig } from '../src/config.ts';
+import {
+  ConfigError,
+  SETTABLE_NAMES,
+  formatConfigError,
+  loadConfig,
+  loadLocalConfig,
+} from '../src/config.ts';
 import type { Config } from '../src/config.ts';
 
 type Env = Record<string, string | undefined>;
@@ -28,6 +34,15 @@ function load(env: Env, files: Files = {}): Config {
   });
 }
 
+function loadLocal(env: Env, files: Files = {}) {
+  const readFile = (path: string): string => {
+    const content = files[path] ?? fileError('ENOENT');
+    if (typeof content === 'string') return content;
+    throw content;
+  };
+  return loadLocalConfig({ env, cwd: '/app', readFile });
+}
+
 function fileError(code: string): Error {
   return Object.assign(new Error(`${code}: s3cret should not be quoted`), { code });
 }
@@ -46,6 +61,30 @@ function errorOf(env: Env, files: Files = {}): ConfigError {
   }
   throw new Error('the configuration was accepted');
 }
+
+describe('without the settings of the store', () => {
+  it('an account that only reads the file needs none of them', () => {
+    const local = loadLocal({ DATABASE_PATH: '/data/mirror.db', OPS_PORT: '9000' });
+    expect(local.database.path).toBe('/data/mirror.db');
+    expect(local.ops).toMatchObject({ port: 9000, token: null });
+  });
+
+  it('secrets that this account may not read are no obstacle, nor is a listener that it does not open', () => {
+    const env = { SERVICE_CLIENT_SECRET_FILE: '/secret', OPS_TOKEN_FILE: '/token', OPS_HOST: '10.0.0.1' };
+    const files = {
+      '/secret': fileError('EACCES'),
+      '/token': fileError('EACCES'),
+      '/app/.env': fileError('EACCES'),
+    };
+    expect(loadLocal(env, files).ops).toMatchObject({ host: '10.0.0.1', token: null });
+  });
+
+  it('what it does need is still checked', () => {
+    expect(() => loadLocal({ DATABASE_PATH: ':memory:', SERVICE_MAX_RPS: 'x' })).toThrow(
+      /^configuration: DATABASE_PATH is ":memory:"[^;]*$/,
+    );
+  });
+});
 
 describe('defaults', () => {
   it('fills in everything but what only the integrator knows', () => {

@@ -1,7 +1,7 @@
 /** `stock-mirror export`: stock rows or the change feed, as CSV or JSON lines. */
 import { resolve } from 'node:path';
 import { Command, Option } from 'commander';
-import { loadConfig, type Config } from '../config.ts';
+import { loadLocalConfig, type LocalConfig } from '../config.ts';
 import { EXIT } from './exit-codes.ts';
 import { rowsToExport } from './export/rows.ts';
 import { csvLines, jsonLines, type Format } from './export/format.ts';
@@ -39,11 +39,11 @@ follows RFC 4180, with a header; an absent value is an empty field. Texts stay a
 =1+1 for a formula, so use --spreadsheet for files that people open.`,
     )
     .action(async (options: ExportOptions, command: Command) => {
-      process.exitCode = await exportRows(options, command, loadConfig());
+      process.exitCode = await exportRows(options, command, loadLocalConfig());
     });
 }
 
-async function exportRows(options: ExportOptions, command: Command, config: Config): Promise<number> {
+async function exportRows(options: ExportOptions, command: Command, config: LocalConfig): Promise<number> {
   if (options.spreadsheet === true && options.format !== 'csv') {
     command.error('error: --spreadsheet goes with --format csv');
   }

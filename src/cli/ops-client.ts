@@ -39,6 +39,11 @@ export class NoAnswerError extends Error {
   override readonly name = 'NoAnswerError';
 }
 
+/** The mirror asks for a token that this command does not have. */
+export class WrongTokenError extends Error {
+  override readonly name = 'WrongTokenError';
+}
+
 const TIMEOUT_MS = 10_000;
 const errorSchema = z.object({ error: z.string(), error_description: z.string() });
 
@@ -84,7 +89,9 @@ function understand<T>(base: string, status: number, text: string, schema: z.Zod
   }
   const refusal = errorSchema.safeParse(json);
   if (refusal.success && status === 401) {
-    throw new Error(`the mirror at ${base} has another OPS_TOKEN: give this command the same token`);
+    throw new WrongTokenError(
+      `the mirror at ${base} has another OPS_TOKEN: give this command the same token`,
+    );
   }
   // The paths asked for exist in every mirror.
   if (refusal.success && status !== 404) {

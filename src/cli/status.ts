@@ -1,7 +1,22 @@
 /** `stock-mirror status`: the mirror's state, from the running mirror, or from the database when none runs. */
 import { Command } from 'commander';
 import { z } from 'zod';
-import { loadConfig, type Config } from '../config.ts';
+import { loadLocalConfig, type LocalConfig } from '../config.ts';
+import { besides } from '../ops/alarms/alarm.ts';
+import { capital, CAUSE_KINDS, OWNERS, ownerWords } from '../ops/condition/cause.ts';
+import {
+  CONDITIONS,
+  CONDITION_TITLES,
+  conditionOf,
+  shareText,
+  timesOf,
+  type Condition,
+  type Serving,
+} from '../ops/condition/condition.ts';
+import { StoreError } from '../store/errors.ts';
+import { certaintyCourse, type CertainQuarter } from '../store/queries/certainty.ts';
+import { courseLine } from './course-line.ts';
+import { table } from './table.ts';
 import { eventLogPath } from '../store/event-log/open-log.ts';
 import { lag, type Lag } from '../store/queries/lag.ts';
 import { attachEventLog, type Db } from '../store/open.ts';
@@ -12,8 +27,12 @@ import { ago } from './ago.ts';
 import { colours } from './colours.ts';
 import { EXIT } from './exit-codes.ts';
 import { openMirrorFile } from './mirror-file.ts';
-import { blockedSchema, opsClient } from './ops-client.ts';
+import { blockedSchema, opsClient, WrongTokenError } from './ops-client.ts';
 import { heldWords } from '../ops/held-words.ts';
+
+const DAY_MS = 24 * 60 * 60_000;
+/** As `mirror_status` has it. */
+const FRESH_MS = 10_000;
 
 const statusSchema = z.looseObject({
   state: z.enum(['live', 'catching_up', 'stale']),
@@ -41,42 +60,165 @@ const statusSchema = z.looseObject({
   entries_behind: z.number().nullish(),
   behind_since: z.number().nullish(),
   blocked: blockedSchema.nullish(),
+  condition: z.enum(CONDITIONS).optional(),
+  headline: z.string().optional(),
+  causes: z
+    .array(
+      z.object({
+        kind: z.enum(CAUSE_KINDS),
+        owner: z.enum(OWNERS),
+        cause: z.string(),
+        figures: z.string(),
+        remedy: z.string(),
+        since: z.number().nullable(),
+        until: z.number().nullable(),
+      }),
+    )
+    .optional(),
+  certain_levels: z.number().optional(),
+  certain_share: z.number().nullish(),
+  certain_course: z
+    .array(z.object({ at: z.number(), certain_levels: z.number(), levels: z.number() }))
+    .optional(),
   alarms: z.array(z.object({ kind: z.string(), since: z.number(), message: z.string() })).nullish(),
 });
 
 type ShownStatus = z.infer<typeof statusSchema>;
 
+/** What is shown beside the figures. */
+interface Sight {
+  readonly status: ShownStatus;
+  readonly serving: Serving;
+  readonly condition: Shown;
+}
+
+type Shown = Pick<Condition, 'name' | 'title' | 'headline' | 'causes' | 'certainty'> & {
+  readonly course: readonly CertainQuarter[];
+};
+
 export function statusCommand(): Command {
   return new Command('status')
     .option('--json', 'print it as JSON')
+    .addHelpText(
+      'after',
+      `
+It needs no settings of the store. Exit code 0 only when a mirror keeps the file up and its figures can be relied on, except
+those marked suspect.
+
+Examples:
+  stock-mirror status
+  stock-mirror status --json | jq '{condition, certain_share}'`,
+    )
     .action(async (options: { readonly json?: boolean }) => {
-      const config = loadConfig();
-      const { status, serving } = await findStatus(config);
-      process.stdout.write(
-        options.json === true
-          ? `${JSON.stringify({ ...status, serving })}\n`
-          : describe(status, { serving }, config),
-      );
-      process.exitCode = status.state === 'live' ? EXIT.done : EXIT.failed;
+      const config = loadLocalConfig();
+      const sight = await findStatus(config);
+      process.stdout.write(options.json === true ? `${jsonOf(sight)}\n` : describe(sight, config));
+      process.exitCode = isLive(sight) ? EXIT.done : EXIT.failed;
     });
 }
 
-async function findStatus(config: Config): Promise<{ status: ShownStatus; serving: boolean }> {
-  const served = await opsClient(config.ops).get('/api/status', statusSchema);
-  if (served !== null) return { status: served, serving: true };
-  if (!isThere(config.database.path)) {
-    throw new Error(
-      `no mirror runs and ${config.database.path} does not exist: start it with \`stock-mirror serve\``,
-    );
+function isLive({ status, condition: { name } }: Sight): boolean {
+  return status.state === 'live' && (name === 'live' || name === 'repairing');
+}
+
+async function findStatus(config: LocalConfig): Promise<Sight> {
+  const served = await askServer(config);
+  if (served !== null) {
+    const condition = shownOf(served);
+    return { status: served, serving: 'yes', condition };
   }
-  const db = openMirrorFile(config.database.path);
+  const { path } = config.database;
+  if (!isThere(path)) {
+    throw new Error(`no mirror runs and ${path} does not exist: start it with \`stock-mirror serve\``);
+  }
+  const db = openMirrorFile(path);
   try {
-    const behind = lagOf(config.database.path, db);
-    const told = { entries_behind: behind?.entries ?? null, behind_since: behind?.sinceMs ?? null };
-    return { status: { ...readStatus(db), ...told }, serving: false };
+    const behind = lagOf(path, db);
+    const status = readStatus(db);
+    const nowMs = Date.now();
+    const serving = servingOf(path, status);
+    const condition = conditionOf({ status, nowMs, serving, blocked: null, own: null, maxRps: null });
+    const course = certaintyCourse(db, { sinceMs: nowMs - DAY_MS });
+    return {
+      status: { ...status, entries_behind: behind?.entries ?? null, behind_since: behind?.sinceMs ?? null },
+      serving,
+      condition: { ...condition, course },
+    };
   } finally {
     db.close();
   }
+}
+
+/** @returns null when nothing answers that this user may ask. */
+async function askServer(config: LocalConfig): Promise<ShownStatus | null> {
+  try {
+    return await opsClient(config.ops).get('/api/status', statusSchema);
+  } catch (error) {
+    // Without a token of its own an account may still read the file.
+    if (error instanceof WrongTokenError && config.ops.token === null) return null;
+    throw error;
+  }
+}
+
+/** Whether a process keeps the file. Where this user may not look for it, the heartbeat in the file tells. */
+function servingOf(
+  path: string,
+  { state, alive_at: aliveAtMs }: Pick<ShownStatus, 'state' | 'alive_at'>,
+): Serving {
+  try {
+    return isDatabaseLocked(path) ? 'held' : 'no';
+  } catch (error) {
+    if (!(error instanceof StoreError)) throw error;
+    const isFresh = aliveAtMs !== null && aliveAtMs > Date.now() - FRESH_MS;
+    return isFresh && state !== 'stale' ? 'held' : 'no';
+  }
+}
+
+/** As the running mirror tells it; one of an earlier version tells less. */
+function shownOf(status: ShownStatus): Shown {
+  const { condition: name, headline, causes, certain_share: share, certain_levels: certain } = status;
+  if (name === undefined || headline === undefined || causes === undefined) {
+    const found = conditionOf({
+      status,
+      nowMs: Date.now(),
+      serving: 'yes',
+      blocked: null,
+      own: null,
+      maxRps: null,
+    });
+    return { ...found, course: [] };
+  }
+  return {
+    name,
+    title: CONDITION_TITLES[name],
+    headline,
+    causes,
+    certainty: { share: share ?? null, certain: certain ?? 0, levels: status.cells },
+    course: (status.certain_course ?? []).map(({ at, certain_levels, levels }) => ({
+      atMs: at,
+      certain: certain_levels,
+      levels,
+    })),
+  };
+}
+
+/** The same fields, whether a mirror has answered or the file was read. */
+function jsonOf({ status, serving, condition }: Sight): string {
+  const { name, headline, causes, certainty, course } = condition;
+  return JSON.stringify({
+    ...status,
+    condition: name,
+    headline,
+    causes,
+    certain_levels: certainty.certain,
+    certain_share: certainty.share,
+    certain_course: course.map(({ atMs, certain, levels }) => ({
+      at: atMs,
+      certain_levels: certain,
+      levels,
+    })),
+    serving: serving === 'yes',
+  });
 }
 
 /** @returns null when there is no event log. */
@@ -86,18 +228,48 @@ function lagOf(path: string, db: Db): Lag | null {
   return lag(db);
 }
 
-function notServing({ database, ops }: Config): string {
-  if (!isDatabaseLocked(database.path)) return colours.red('not running');
-  return colours.yellow(
-    `no answer at ${ops.host}:${ops.port}, but a process holds the database: a mirror with another OPS_PORT, or a resync`,
-  );
+function servingWords(serving: Serving, { ops }: LocalConfig): string {
+  switch (serving) {
+    case 'yes':
+      return 'running';
+    case 'no':
+      return colours.red('not running');
+    case 'held':
+      return colours.yellow(
+        `no answer at ${ops.host}:${ops.port}, but a process holds the database: a mirror with another OPS_PORT, or a resync`,
+      );
+  }
 }
 
-function describe(status: ShownStatus, { serving }: { readonly serving: boolean }, config: Config): string {
-  const paint = { live: colours.green, catching_up: colours.yellow, stale: colours.red }[status.state];
+const PAINT = {
+  live: colours.green,
+  repairing: colours.yellow,
+  catching_up: colours.yellow,
+  blocked: colours.red,
+} as const;
+
+/** The state and why, whose it is, what to do, and how many figures are certain: before everything else. */
+function stateRows({ name, title, headline, causes, certainty, course }: Shown): [string, string][] {
+  const nowMs = Date.now();
+  const rows: [string, string][] = [['state', `${PAINT[name](title)}: ${headline}`]];
+  causes.forEach((cause, index) => {
+    if (name !== 'blocked' || index > 0) rows.push([colours.yellow('also'), cause.cause]);
+    rows.push(['', `${ownerWords(cause)}.`], ['', `${capital(cause.figures)}.`]);
+    rows.push(['what to do', cause.remedy]);
+    const times = timesOf(cause, nowMs);
+    if (times !== '') rows.push(['', `${capital(times)}.`]);
+  });
+  const { certain, levels, share } = certainty;
+  const of = share === null ? '' : `, ${certain} of ${levels} stock levels`;
+  rows.push(['certain', `${shareText(certainty)}${of}`]);
+  if (course.length > 0) rows.push(['last 24 h', courseLine(course, nowMs)]);
+  return rows;
+}
+
+function describe({ status, serving, condition }: Sight, config: LocalConfig): string {
   const rows: [string, string][] = [
-    ['state', paint(status.state)],
-    ['mirror', serving ? 'running' : notServing(config)],
+    ...stateRows(condition),
+    ['mirror', servingWords(serving, config)],
     ['database', config.database.path],
     ['mirrored', `${status.products} products, ${status.variants} variants, ${status.cells} stock levels`],
     ['last delivery', ago(status.last_delivery_at)],
@@ -110,7 +282,7 @@ function describe(status: ShownStatus, { serving }: { readonly serving: boolean 
   ];
   const behind = status.entries_behind ?? 0;
   if (behind > 0) {
-    const how = serving ? '' : '; the next start applies them';
+    const how = serving === 'yes' ? '' : '; the next start applies them';
     rows.push([
       'event log',
       `${behind} entries not applied yet, the first ${ago(status.behind_since ?? null)}${how}`,
@@ -132,11 +304,8 @@ function describe(status: ShownStatus, { serving }: { readonly serving: boolean 
   if (status.blocked !== null && status.blocked !== undefined) {
     rows.push([colours.red('not reading'), status.blocked.message]);
   }
-  for (const { kind, since, message } of status.alarms ?? []) {
-    // Shown already, as the reason why nothing is read.
-    if (message === status.blocked?.message) continue;
+  for (const { kind, since, message } of besides(status.alarms ?? [], condition.causes)) {
     rows.push([colours.red('alarm'), `${kind}, ${ago(since)}: ${message}`]);
   }
-  const width = Math.max(...rows.map(([name]) => name.length));
-  return rows.map(([name, value]) => `${name.padEnd(width)}  ${value}\n`).join('');
+  return table(rows);
 }

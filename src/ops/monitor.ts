@@ -8,9 +8,13 @@ import type { Logger } from '../log.ts';
 import type { CatalogueClient } from '../service/client.ts';
 import { parseDelivery } from '../service/delivery.ts';
 import { TOKEN_ENDPOINT } from '../service/token-request.ts';
+import type { AnswerTimes } from '../service/errors.ts';
 import type { CommitReport } from '../store/commit-watch.ts';
 import type { Store } from '../store/store.ts';
 import { Watchman } from './alarms/watchman.ts';
+import { CertaintyRecord } from './certainty-record.ts';
+import { ClockSkew } from './clock-skew.ts';
+import { currentCondition } from './condition/current.ts';
 import { countFact } from './metrics/count-fact.ts';
 import { createCounting } from './metrics/counting.ts';
 import { observedClient } from './metrics/observed-client.ts';
@@ -25,6 +29,8 @@ interface WatchedMirror {
   readonly store: Store;
   readonly sampler: Pick<StateSampler, 'last' | 'onSample'>;
   readonly operator: Pick<Operator, 'blocked' | 'readsUnderWay'>;
+  /** The ceiling of reads, `SERVICE_MAX_RPS`. */
+  readonly maxRps?: number;
   readonly now: () => number;
   readonly log: Logger;
 }
@@ -46,6 +52,7 @@ export class Monitor {
   readonly registry = new Registry();
   readonly rejected = new RejectedLog();
   readonly #counting = createCounting(this.registry);
+  readonly #clockSkew = new ClockSkew();
   /** On the monotonic clock. */
   #nextLagMs = 0;
 
@@ -67,7 +74,8 @@ export class Monitor {
   #onCommit: ((report: CommitReport) => void) | null = null;
 
   /** A request to the store has ended. @param status null: without a complete answer. */
-  readonly onAnswer = (endpoint: string, status: number | null): void => {
+  readonly onAnswer = (endpoint: string, status: number | null, times: AnswerTimes | null = null): void => {
+    if (times !== null) this.#clockSkew.note(times);
     this.#counting.requests.inc();
     if (endpoint === TOKEN_ENDPOINT) this.#counting.tokens.inc();
     if (status === 429) this.#counting.pauses.inc();
@@ -78,7 +86,7 @@ export class Monitor {
   }
 
   /** Call it once, and start the result before any request to the store, so that no run is missed. */
-  watch({ store, sampler, operator, now, log }: WatchedMirror): Watch {
+  watch({ store, sampler, operator, maxRps, now, log }: WatchedMirror): Watch {
     const counting = this.#counting;
     const tallies = new Tallies({ store, counting });
     let isStopped = false;
@@ -97,20 +105,25 @@ export class Monitor {
       now,
       log,
       blocked: () => operator.blocked,
+      clockAheadMs: () => this.#clockSkew.aheadMs,
+      maxRps: maxRps ?? null,
       figures: () => ({
         lastDeliveryAtMs: sampler.last?.status.last_delivery_at ?? null,
         held: sampler.last?.status ?? NOTHING_HELD,
         parkedReads: sampler.last?.status.parked_reads ?? 0,
+        status: sampler.last?.status ?? null,
       }),
     });
+    const record = new CertaintyRecord(store.writer);
     createStateGauges(this.registry, now, () => ({
       sample: sampler.last,
       alarms: watchman.current,
       blocked: operator.blocked?.kind ?? null,
       readsUnderWay: operator.readsUnderWay,
       lastDeliveryAtMs: watchman.lastDeliveryAtMs,
+      condition: watchman.condition,
     }));
-    this.#onCommit = ({ error }) => watchman.committed(error?.message ?? null);
+    this.#onCommit = ({ error }) => watchman.committed(error);
     const stopListening = store.writer.onApplied(({ reports }) => {
       for (const { facts } of reports) for (const fact of facts) countFact(counting, fact, now());
     });
@@ -139,6 +152,10 @@ export class Monitor {
       start(): void {
         tally();
         sampler.onSample(tally);
+        sampler.onSample(({ status, atMs }) => {
+          const { certainty } = currentCondition({ status, operator, alarms: watchman, nowMs: atMs });
+          record.note(certainty, atMs);
+        });
         watchman.start().catch((error: unknown) => {
           log.warn(
             { err: error },

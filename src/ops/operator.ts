@@ -4,6 +4,7 @@ import type { Run } from '../store/queries/runs.ts';
 import type { Pruner } from '../store/retention.ts';
 import type { StoreReader, StoreWriter } from '../store/store.ts';
 import type { AlarmSource } from './alarms/alarm.ts';
+import type { Blocked } from './condition/store-trouble.ts';
 import type { MetricsSource } from './metrics-route.ts';
 import type { RejectedSamples } from './rejected.ts';
 import type { StateSource } from './state-sampler.ts';
@@ -15,11 +16,7 @@ export interface Operator {
     options: { readonly allowRemovals: boolean },
   ): Promise<Run & { readonly joined: boolean }>;
   /** Why no request is sent to the store at present; null: requests are sent. */
-  readonly blocked: {
-    readonly kind: string;
-    readonly message: string;
-    readonly untilMs: number | null;
-  } | null;
+  readonly blocked: Blocked | null;
   readonly readsUnderWay: number;
 }
 

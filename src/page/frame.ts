@@ -6,6 +6,8 @@ interface Frame {
   readonly title: string;
   /** What scripts call the program when it does not answer: `The mirror`. */
   readonly server: string;
+  /** What they say when it does not answer; without it, that it does not. */
+  readonly silent?: string;
   /** How often scripts reload the page. */
   readonly everyMs: number;
   /** The address they load; null: the one that the browser shows. */
@@ -17,7 +19,7 @@ interface Frame {
   readonly body: Html;
 }
 
-export function frame({ title, server, everyMs, refresh, reloadAfterS, skip, body }: Frame): Html {
+export function frame({ title, server, silent, everyMs, refresh, reloadAfterS, skip, body }: Frame): Html {
   return html`${raw('<!doctype html>')}
     <html lang="en">
       <head>
@@ -33,7 +35,12 @@ export function frame({ title, server, everyMs, refresh, reloadAfterS, skip, bod
             : html`<noscript><meta http-equiv="refresh" content="${reloadAfterS}" /></noscript>`
         }
       </head>
-      <body data-server="${server}" data-every="${everyMs}" data-refresh="${refresh ?? ''}">
+      <body
+        data-server="${server}"
+        data-silent="${silent ?? ''}"
+        data-every="${everyMs}"
+        data-refresh="${refresh ?? ''}"
+      >
         <a class="skip" href="#${skip.to}">${skip.words}</a>
         ${body}
       </body>

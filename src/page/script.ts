@@ -5,7 +5,7 @@
  * unless it is being edited.
  */
 export const script = `const answerWithinMs = 10000;
-const { server, every, refresh } = document.body.dataset;
+const { server, silent, every, refresh } = document.body.dataset;
 const message = document.getElementById('message');
 // The content last received for an element: changes that browser extensions make to it do not count.
 const received = new WeakMap();
@@ -162,7 +162,7 @@ async function look() {
     lastSeen = text;
     renew(parse(text));
   } catch {
-    setOld(server + ' does not answer. Is it still running?');
+    setOld(silent ? server + ' does not answer. ' + silent + '.' : server + ' does not answer. Is it still running?');
   }
 }
 

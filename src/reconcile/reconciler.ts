@@ -28,6 +28,8 @@ interface ReconcilerDeps {
   readonly log: Logger;
   readonly maxConcurrency: number;
   readonly maxRps: number;
+  /** Host and port of the store, for people. */
+  readonly storeAt?: string;
   readonly schedules: ScheduleOptions;
 }
 
@@ -66,6 +68,7 @@ export class Reconciler {
       random: deps.random,
       maxConcurrency: deps.maxConcurrency,
       maxRps: deps.maxRps,
+      storeAt: deps.storeAt,
       onBlocked: (why) => {
         if (why === null) log.info('the mirror reads from the store again');
         else log.warn({ kind: why.kind, untilMs: why.untilMs }, why.message);

@@ -14,6 +14,8 @@ interface ThrottleDeps {
   readonly random: () => number;
   readonly maxConcurrency: number;
   readonly maxRps: number;
+  /** Host and port of the store, for people. */
+  readonly storeAt?: string | undefined;
   /** Called when something that holds everything back begins or ends. */
   readonly onBlocked: (why: Blocked | null) => void;
 }
@@ -24,7 +26,23 @@ export interface Blocked {
   readonly message: string;
   /** Null: until an operator's command. */
   readonly untilMs: number | null;
+  /** Since when requests have been failing so. */
+  readonly sinceMs: number;
+  /** Host and port of the store; unknown where nobody told. */
+  readonly at?: string;
+  readonly failure?: Failure;
 }
+
+/** What the last request met. */
+interface Failure {
+  readonly kind: string;
+  /** Null: there was no answer. */
+  readonly status: number | null;
+  /** The network's, such as `ECONNREFUSED`. */
+  readonly code: string | null;
+}
+
+type Reason = Omit<Blocked, 'sinceMs' | 'at'>;
 
 const BREAKER = { failures: 5, backoff: { baseMs: 1_000, capMs: 30_000 } };
 /** During a credential lockout no request is made; this often the token file is checked for its end. */
@@ -42,6 +60,8 @@ export class Throttle {
   #blocked: Blocked | null = null;
   #resumeAtMs = 0;
   #answeredAtMs = 0;
+  /** The first failure since the last answer; null: there was none. */
+  #failingSinceMs: number | null = null;
   /** The store asked for no request before this time. */
   #pausedUntilMs = 0;
   /** Requests that wait for their turn. */
@@ -150,6 +170,7 @@ export class Throttle {
 
   #succeed(): void {
     this.#answeredAtMs = this.#deps.now();
+    this.#failingSinceMs = null;
     this.#breaker = succeeded();
     this.#concurrency = afterSuccess(this.#concurrency, this.#deps.maxConcurrency);
     if (this.#blocked?.kind !== 'wrong_store' && !this.#isPaused()) this.#unblock();
@@ -159,7 +180,7 @@ export class Throttle {
     const nowMs = this.#deps.now();
     if (!(error instanceof ServiceError)) {
       // A fault on this side. It shows nothing about the store, but a probe must end all the same.
-      if (this.#breaker.kind === 'probing') this.#fail(String(error), nowMs);
+      if (this.#breaker.kind === 'probing') this.#fail({ message: String(error) }, nowMs);
       return;
     }
     switch (error.kind) {
@@ -168,46 +189,49 @@ export class Throttle {
         this.#succeed();
         return;
       case 'aborted':
-        if (this.#breaker.kind === 'probing') this.#fail(error.message, nowMs);
+        if (this.#breaker.kind === 'probing') this.#fail({ message: error.message }, nowMs);
         return;
       case 'credentials':
         this.#resumeAtMs = nowMs + LATCH_CHECK_MS;
         this.#endProbe(error, nowMs);
-        this.#block({ kind: 'credentials', message: error.message, untilMs: null });
+        this.#block({ kind: 'credentials', ...wordsOf(error), untilMs: null });
         return;
       case 'rate_limited': {
         this.#concurrency = afterOverload(this.#concurrency, sentAtMs, nowMs);
         const pauseMs = Math.max(MIN_PAUSE_MS, error.retryAfterMs ?? 0);
         this.#pausedUntilMs = Math.max(this.#pausedUntilMs, nowMs + pauseMs);
         this.#endProbe(error, nowMs);
-        this.#block({ kind: 'rate_limited', message: error.message, untilMs: this.#pausedUntilMs });
+        this.#block({ kind: 'rate_limited', ...wordsOf(error), untilMs: this.#pausedUntilMs });
         return;
       }
       case 'unavailable':
         this.#concurrency = afterOverload(this.#concurrency, sentAtMs, nowMs);
-        this.#fail(error.message, nowMs);
+        this.#fail(wordsOf(error), nowMs);
         return;
       case 'unauthorized':
       case 'contract':
-        this.#fail(error.message, nowMs);
+        this.#fail(wordsOf(error), nowMs);
     }
   }
 
   /** A probe that was answered by a request to wait has not shown that the store works. */
   #endProbe(error: ServiceError, nowMs: number): void {
-    if (this.#breaker.kind === 'probing') this.#fail(error.message, nowMs);
+    if (this.#breaker.kind === 'probing') this.#fail(wordsOf(error), nowMs);
   }
 
-  #fail(message: string, nowMs: number): void {
+  #fail(why: Pick<Blocked, 'message' | 'failure'>, nowMs: number): void {
+    this.#failingSinceMs ??= nowMs;
     this.#breaker = failed(this.#breaker, BREAKER, nowMs, this.#deps.random());
     if (this.#breaker.kind !== 'open') return;
-    this.#block({ kind: 'breaker', message, untilMs: this.#breaker.probeAtMs });
+    this.#block({ kind: 'breaker', ...why, untilMs: this.#breaker.probeAtMs });
   }
 
-  #block(why: Blocked): void {
-    const isNews = this.#blocked?.kind !== why.kind;
-    this.#blocked = why;
-    if (isNews) this.#deps.onBlocked(why);
+  #block(why: Reason): void {
+    const { now, storeAt, onBlocked } = this.#deps;
+    const before = this.#blocked?.kind === why.kind ? this.#blocked : null;
+    const sinceMs = before?.sinceMs ?? this.#failingSinceMs ?? now();
+    this.#blocked = { ...why, sinceMs, ...(storeAt === undefined ? {} : { at: storeAt }) };
+    if (before === null) onBlocked(this.#blocked);
   }
 
   #unblock(): void {
@@ -215,4 +239,10 @@ export class Throttle {
     this.#blocked = null;
     this.#deps.onBlocked(null);
   }
+}
+
+function wordsOf({ message, kind, status, cause }: ServiceError): Pick<Blocked, 'message' | 'failure'> {
+  const code =
+    cause instanceof Error && 'code' in cause && typeof cause.code === 'string' ? cause.code : null;
+  return { message, failure: { kind, status: status ?? null, code } };
 }

@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { createServiceClient } from './client.ts';
 import type { ServiceClient } from './client.ts';
+import type { AnswerTimes } from './errors.ts';
 import { createHttpTransport } from './http.ts';
 import type { HttpLimits } from './http.ts';
 import { createTokenFile } from './token-file.ts';
@@ -9,7 +10,7 @@ import type { Credentials } from './token-request.ts';
 import { createTokenProvider } from './token.ts';
 import type { TokenProvider } from './token.ts';
 import type { TokenFile } from './token-file.ts';
-import type { Transport } from './transport.ts';
+import type { Transport, TransportResponse } from './transport.ts';
 import packageJson from '../../package.json' with { type: 'json' };
 
 export interface ServiceConnectionOptions {
@@ -22,8 +23,9 @@ export interface ServiceConnectionOptions {
   readonly maxConcurrency: number;
   /** Called when the token file cannot be read or written; the connection continues without it. */
   readonly onTokenFileError: (error: unknown) => void;
-  /** Called at the end of every request. `status` null: without a whole answer. */
-  readonly onAnswer?: ((endpoint: string, status: number | null) => void) | undefined;
+  /** Called at the end of every request. `status` and `times` null: without a whole answer. */
+  readonly onAnswer?:
+    ((endpoint: string, status: number | null, times: AnswerTimes | null) => void) | undefined;
   readonly limits?: Partial<HttpLimits>;
   /**
    * Epoch ms, for the times of answers; default `Date.now`. The age of tokens follows `Date.now`, which all processes
@@ -59,13 +61,12 @@ export function connectService(options: ServiceConnectionOptions): ServiceConnec
 
 function observed(send: Transport, onAnswer: NonNullable<ServiceConnectionOptions['onAnswer']>): Transport {
   return async (request) => {
-    let status: number | null = null;
+    let answer: TransportResponse | null = null;
     try {
-      const answer = await send(request);
-      ({ status } = answer);
+      answer = await send(request);
       return answer;
     } finally {
-      onAnswer(request.endpoint, status);
+      onAnswer(request.endpoint, answer?.status ?? null, answer);
     }
   };
 }

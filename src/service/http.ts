@@ -89,7 +89,12 @@ export function createHttpTransport(options: HttpTransportOptions): HttpTranspor
     const onAbort = () => abort(fail({ kind: 'aborted', description: 'aborted while in flight' }));
     signal?.addEventListener('abort', onAbort, { once: true });
     const onLate = () =>
-      abort(fail({ kind: 'unavailable', description: `no whole answer within ${limits.deadlineMs} ms` }));
+      abort(
+        fail({
+          kind: 'unavailable',
+          description: `no whole answer from ${base.at} within ${limits.deadlineMs} ms`,
+        }),
+      );
     const timer = setTimeout(onLate, limits.deadlineMs);
     try {
       const { status, headers: given, body } = await answer;
@@ -98,7 +103,7 @@ export function createHttpTransport(options: HttpTransportOptions): HttpTranspor
       const serverDateMs = parseHttpDateMs(headers['date']);
       return { status, headers, body, sentAtMs, receivedAtMs, serverDateMs };
     } catch (error) {
-      throw error instanceof ServiceError ? error : fail(describe(error, limits));
+      throw error instanceof ServiceError ? error : fail(describe(error, limits, base.at));
     } finally {
       clearTimeout(timer);
       signal?.removeEventListener('abort', onAbort);
@@ -114,13 +119,26 @@ export function createHttpTransport(options: HttpTransportOptions): HttpTranspor
   };
 }
 
-function baseOf(baseUrl: string): { readonly origin: string; readonly path: string } {
+/** Host and port of an address, the port also where it is the usual one. */
+export function storeAt(baseUrl: string): string {
+  const { hostname, port, protocol } = new URL(baseUrl);
+  return `${hostname}:${port === '' ? (protocol === 'https:' ? '443' : '80') : port}`;
+}
+
+interface Base {
+  readonly origin: string;
+  readonly path: string;
+  /** Host and port, for people. */
+  readonly at: string;
+}
+
+function baseOf(baseUrl: string): Base {
   const url = new URL(baseUrl);
   if (url.protocol !== 'http:' && url.protocol !== 'https:')
     throw new TypeError('the base URL must be http or https');
   if (url.username !== '' || url.password !== '')
     throw new TypeError('the base URL must not hold credentials');
-  return { origin: url.origin, path: url.pathname.replace(/\/+$/, '') };
+  return { origin: url.origin, path: url.pathname.replace(/\/+$/, ''), at: storeAt(baseUrl) };
 }
 
 function headersOf(request: TransportRequest, userAgent: string): Record<string, string> {
@@ -145,6 +163,7 @@ function flatten(headers: Record<string, string | string[] | undefined>): Record
 function describe(
   error: unknown,
   limits: HttpLimits,
+  at: string,
 ): Pick<ServiceErrorInit, 'kind' | 'description' | 'cause'> {
   const { name, message, code } = error as { name: string; message: string; code?: string };
   if (code === 'UND_ERR_RES_EXCEEDED_MAX_SIZE')
@@ -153,5 +172,5 @@ function describe(
     return { kind: 'aborted', description: 'the client was closed' };
   // A copy: the parser's errors carry the bytes they failed on, and those may hold a token.
   const cause = Object.assign(new Error(message), { name, code });
-  return { kind: 'unavailable', description: `no answer: ${code ?? name}`, cause };
+  return { kind: 'unavailable', description: `no answer from ${at}: ${code ?? name}`, cause };
 }

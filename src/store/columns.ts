@@ -33,6 +33,11 @@ export const cells: TableColumns = {
   },
 };
 
+export const certainty: TableColumns = {
+  name: 'certainty',
+  columns: { quarter: 'quarter', certain: 'certain', levels: 'levels' },
+};
+
 export const changes: TableColumns = {
   name: 'changes',
   columns: {
@@ -200,6 +205,7 @@ export const serviceState: TableColumns = {
     aliveAtMs: 'alive_at_ms',
     lastFullSyncAtMs: 'last_full_sync_at_ms',
     prunedChangeSeq: 'pruned_change_seq',
+    stoppedAtMs: 'stopped_at_ms',
   },
 };
 

@@ -13,9 +13,27 @@ interface RunProgress {
   readonly failed: number;
 }
 
+/** Of a quarter of an hour, counted from 1970. */
+interface CertaintyNote {
+  readonly quarter: number;
+  readonly certain: number;
+  readonly levels: number;
+}
+
+/** A week of quarters. */
+const CERTAINTY_KEPT = 7 * 24 * 4;
+
+const NOTE_CERTAINTY = `
+  INSERT INTO certainty (quarter, certain, levels) VALUES (@quarter, @certain, @levels)
+  ON CONFLICT (quarter) DO UPDATE SET certain = excluded.certain, levels = excluded.levels
+  WHERE excluded.certain * levels < certain * excluded.levels`;
+
 /** Prepares the statements once; each command runs inside the writer's transaction. */
 export function prepareCommands(db: Db) {
-  const alive = db.prepare('UPDATE service_state SET alive_at_ms = ?');
+  const alive = db.prepare('UPDATE service_state SET alive_at_ms = ?, stopped_at_ms = NULL');
+  const stopped = db.prepare('UPDATE service_state SET alive_at_ms = @atMs, stopped_at_ms = @atMs');
+  const noteCertainty = db.prepare(NOTE_CERTAINTY);
+  const forgetCertainty = db.prepare('DELETE FROM certainty WHERE quarter < ?');
   // A run that has ended stays as its entry says.
   const ofRun = (set: string) => db.prepare(`UPDATE runs SET ${set} WHERE id = ? AND state = 'running'`);
   const checkpoint = ofRun('list_offset = ?, list_last_id = ?, list_done = ?, total = max(total, ?)');
@@ -27,6 +45,12 @@ export function prepareCommands(db: Db) {
 
   return {
     alive: (args: { atMs: number }): void => void alive.run(args.atMs),
+    /** The last heartbeat: nobody keeps the file from now on. */
+    stopped: (args: { atMs: number }): void => void stopped.run(args),
+    noteCertainty: (at: CertaintyNote): void => {
+      noteCertainty.run(at);
+      forgetCertainty.run(at.quarter - CERTAINTY_KEPT);
+    },
     checkpointRun: (at: {
       id: number;
       listOffset: number;

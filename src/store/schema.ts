@@ -266,6 +266,8 @@ export const serviceState = sqliteTable(
     lastFullSyncAtMs: integer('last_full_sync_at_ms'),
     /** The last number of the pruned changes: a consumer below it would miss some. Zero: none were pruned. */
     prunedChangeSeq: integer('pruned_change_seq').notNull().default(0),
+    /** When the mirror was stopped in order: nobody keeps the file since then. Null while it runs, and after a kill. */
+    stoppedAtMs: integer('stopped_at_ms'),
   },
   () => [check('service_state_single', sql`id = 1`)],
 );
@@ -306,6 +308,13 @@ export const runs = sqliteTable(
     ),
   ],
 );
+
+/** How many stock levels were certain: the worst of each quarter of an hour (since 1970). The process notes it for itself. */
+export const certainty = sqliteTable('certainty', {
+  quarter: integer('quarter').primaryKey(),
+  certain: integer('certain').notNull(),
+  levels: integer('levels').notNull(),
+});
 
 /** Whether the mirror's own writer is in a transaction: its triggers then leave `hand_edits` alone. */
 export const ownWrite = sqliteTable(

@@ -51,7 +51,8 @@ test('with a server it shows the server’s state; exit code 0 only when live', 
   await untilQuiet(home);
   const live = await run(home, 'status');
   expect(live.code).toBe(0);
-  expect(live.stdout).toMatch(/^state +live$/m);
+  expect(live.stdout).toMatch(/^state +Live: All figures are current$/m);
+  expect(live.stdout).toMatch(/^certain +100 %, (\d+) of \1 stock levels$/m);
   expect(live.stdout).toMatch(/^mirror +running$/m);
   expect(live.stdout).toMatch(/^mirrored +20 products, \d+ variants, \d+ stock levels$/m);
   expect(live.stdout).toMatch(/^last full sync +\d+ s ago$/m);
@@ -65,7 +66,13 @@ test('with a server it shows the server’s state; exit code 0 only when live', 
 
   server.signal('SIGTERM');
   await server.ended;
+  // At once, while the last heartbeat is still young.
   const after = await run(home, 'status');
+  expect(after.code).toBe(1);
+  expect(after.stdout).toMatch(/^state +Blocked: The mirror is not running$/m);
+  expect(after.stdout).toMatch(/^what to do +start the mirror: /m);
+  expect(after.stdout).toMatch(/^certain +not known$/m);
+  expect(after.stdout).toMatch(/^last 24 h +█ at worst 100 %$/m);
   expect(after.stdout).toMatch(/^mirror +not running$/m);
   expect(after.stdout).toMatch(/^mirrored +20 products/m);
   expect(after.stdout).not.toContain('not applied yet');
@@ -101,6 +108,7 @@ test('it says why the server reads nothing, and what else is the matter', async 
   );
   const status = await run(home, 'status');
   expect(status.code).toBe(1);
+  expect(status.stdout).toMatch(/^state +Blocked: The store at 127\.0\.0\.1:\d+ refuses the credentials$/m);
   expect(status.stdout).toMatch(/^not reading +\/oauth\/token failed: 401 invalid_client/m);
   expect(status.stdout).toMatch(/^alarm +bad_signatures, \d+ s ago: 3 webhooks .*SERVICE_WEBHOOK_SECRET /m);
   // Once is enough: it is the reason why nothing is read.

@@ -12,7 +12,7 @@ export function unwatched({
   return {
     metrics: registry,
     state: new StateSampler({ reader, now: Date.now, log }),
-    alarms: { current: [] },
+    alarms: { current: [], own: null, condition: null, maxRps: null },
     rejected,
     timeline: { minutes: () => [], slowAnswers: () => [] },
   };

@@ -1,8 +1,22 @@
 /** The running mirror: does one hold the database, and do its two listeners answer? */
+import { z } from 'zod';
 import type { Config } from '../../config.ts';
+import { capital, OWNERS, ownerWords } from '../../ops/condition/cause.ts';
+import { CONDITIONS, CONDITION_TITLES } from '../../ops/condition/condition.ts';
+import { stoppedCause } from '../../ops/condition/own-trouble.ts';
+import { isThere } from '../../store/is-there.ts';
 import { isDatabaseLocked } from '../../store/lock.ts';
 import { urlOf } from '../listener-url.ts';
 import { fail, messageOf, ok, warn, type Check } from './check.ts';
+
+/** The condition of the running mirror, as `status` has it. */
+const conditionSchema = z.looseObject({
+  condition: z.enum(CONDITIONS),
+  headline: z.string(),
+  causes: z.array(
+    z.object({ owner: z.enum(OWNERS), cause: z.string(), figures: z.string(), remedy: z.string() }),
+  ),
+});
 
 const TIMEOUT_MS = 5_000;
 /** Stands in for an HTTP status. */
@@ -15,13 +29,11 @@ interface Answer {
 
 export async function checkServer(config: Config): Promise<Check[]> {
   const publicUrl = urlOf(config.webhook, '/healthz');
-  const privateUrl = urlOf(config.ops, '/readyz');
+  const privateUrl = urlOf(config.ops, '/api/status');
   const publicAnswer = await ask(publicUrl);
   const privateAnswer = await ask(privateUrl, config.ops.token?.reveal());
   // After the requests: a socket that systemd holds may be answered by a mirror that was just starting.
-  const server = checkLock(config.database.path);
-  // Where this user may not look, whatever answers like the mirror is taken for it.
-  const isRunning = server.status !== 'warn';
+  const { server, isRunning } = checkLock(config.database.path);
   return [
     server,
     judgePublic(publicUrl, publicAnswer, { isRunning }),
@@ -29,18 +41,23 @@ export async function checkServer(config: Config): Promise<Check[]> {
   ];
 }
 
-function checkLock(path: string): Check {
+/** Where this user may not look, whatever answers like the mirror is taken for it. */
+function checkLock(path: string): { readonly server: Check; readonly isRunning: boolean } {
   try {
     return isDatabaseLocked(path)
-      ? ok('server', 'it holds the database')
-      : warn(
-          'server',
-          'no mirror runs on this database: webhooks are not received',
-          'start it: stock-mirror serve',
-        );
+      ? { server: ok('server', 'it holds the database'), isRunning: true }
+      : { server: notRunning(path), isRunning: false };
   } catch (error) {
-    return fail('server', messageOf(error), 'run this as the user who runs the mirror');
+    const server = fail('server', messageOf(error), 'run this as the user who runs the mirror');
+    return { server, isRunning: true };
   }
+}
+
+/** Before the first start nobody misses it. */
+function notRunning(path: string): Check {
+  const { cause, figures, remedy } = stoppedCause(null);
+  const words = `${cause}: ${figures}`;
+  return isThere(path) ? fail('server', words, remedy) : warn('server', words, remedy);
 }
 
 function judgePublic(
@@ -77,8 +94,22 @@ function judgePrivate(
   if (answer.status === 401)
     return fail(name, `${url} has another OPS_TOKEN`, 'give this command the same token');
   if (typeof state !== 'string' || !isRunning) return foreign(name, url, 'OPS_PORT');
+  const told = conditionSchema.safeParse(answer.json);
+  if (told.success) return judgeCondition(name, url, told.data);
   if (state === 'live') return ok(name, `${url}: the mirror is live`);
   return warn(name, `${url}: the mirror is ${state}`, '`stock-mirror status` shows what it is waiting for');
+}
+
+function judgeCondition(name: string, url: string, told: z.infer<typeof conditionSchema>): Check {
+  const { condition, headline, causes } = told;
+  const [first] = causes;
+  const title = `${url}: ${CONDITION_TITLES[condition]}`;
+  if (first === undefined) {
+    if (condition === 'live') return ok(name, `${title}: ${headline}`);
+    return warn(name, `${title}: ${headline}`, 'nothing: it ends by itself');
+  }
+  const words = `${title}: ${first.cause}. ${ownerWords(first)}. ${capital(first.figures)}`;
+  return condition === 'blocked' ? fail(name, words, first.remedy) : warn(name, words, first.remedy);
 }
 
 function silent(

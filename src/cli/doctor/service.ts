@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Config } from '../../config.ts';
+import { storeAheadMs } from '../../service/clock-skew.ts';
 import { connectOver } from '../../service/connect.ts';
 import { ServiceError, type AnswerTimes } from '../../service/errors.ts';
 import { createHttpTransport } from '../../service/http.ts';
@@ -122,12 +123,9 @@ function explainFailure(error: unknown, baseUrl: string): Check {
   }
 }
 
-/** The `Date` header has whole seconds, and the answer was made somewhere between sending and receiving. */
-export function checkClock({ sentAtMs, receivedAtMs, serverDateMs }: AnswerTimes): Check {
-  if (serverDateMs === null) return ok('clock', "the store's answers have no Date header to compare with");
-  const leastMs = serverDateMs - receivedAtMs;
-  const mostMs = serverDateMs + 1_000 - sentAtMs;
-  const offBy = leastMs > 0 ? leastMs : mostMs < 0 ? mostMs : 0;
+export function checkClock(times: AnswerTimes): Check {
+  const offBy = storeAheadMs(times);
+  if (offBy === null) return ok('clock', "the store's answers have no Date header to compare with");
   if (offBy === 0) return ok('clock', "agrees with the store's clock, as far as its Date header shows");
   const message = `the store's clock is ${(Math.abs(offBy) / 1_000).toFixed(1)} s ${offBy > 0 ? 'ahead' : 'behind'}`;
   if (Math.abs(offBy) < CLOCK_WARN_MS) return ok('clock', message);

@@ -1,4 +1,7 @@
 /** Alarms: what a person should look at now. */
+import type { CauseKind } from '../condition/cause.ts';
+import type { Condition } from '../condition/condition.ts';
+import type { OwnTrouble } from '../condition/own-trouble.ts';
 
 export const ALARM_KINDS = [
   'silence',
@@ -31,6 +34,30 @@ export interface Finding {
 export interface AlarmSource {
   /** In the order of `ALARM_KINDS`. */
   readonly current: readonly Alarm[];
+  /** What the mirror knows of itself; null: not known yet. */
+  readonly own: OwnTrouble | null;
+  /** As of a moment ago; null: not known yet. */
+  readonly condition: Condition | null;
+  /** The ceiling of reads, `SERVICE_MAX_RPS`; null: not known. */
+  readonly maxRps: number | null;
+}
+
+/** What an alarm is about, where a cause of the mirror's state says the same. */
+const CAUSES: Readonly<Partial<Record<AlarmKind, readonly CauseKind[]>>> = {
+  store_cannot_commit: ['no_room', 'cannot_store'],
+  tables_behind: ['no_room', 'tables_locked', 'tables_stuck'],
+  credentials: ['credentials'],
+  wrong_store: ['wrong_store'],
+  service_unreachable: ['store_down', 'not_the_store', 'rate_limited'],
+};
+
+/** The alarms that no cause says already. */
+export function besides<A extends { readonly kind: string }>(
+  alarms: readonly A[],
+  causes: readonly { readonly kind: string }[],
+): A[] {
+  const told = new Map<string, readonly string[]>(Object.entries(CAUSES));
+  return alarms.filter(({ kind }) => !causes.some((cause) => told.get(kind)?.includes(cause.kind) === true));
 }
 
 /** The alarms after `findings`; one that was already active keeps its start. */

@@ -2,29 +2,23 @@
 import type { Finding } from './alarm.ts';
 import { areSignaturesBad, type SignatureView } from './bad-signatures.ts';
 import { unusualSilence, type SilenceView } from './silence.ts';
+import { causeLine } from '../condition/cause.ts';
+import { applyTrouble, BEHIND_MS, commitTrouble, type OwnTrouble } from '../condition/own-trouble.ts';
+import { storeTrouble, type Blocked } from '../condition/store-trouble.ts';
 import { heldWords, type HeldRemovals } from '../held-words.ts';
 
 export interface WatchedState {
   readonly silence: SilenceView;
   readonly signatures: SignatureView;
   /** Why no request is sent to the store at present, and since when. */
-  readonly blocked: { readonly kind: string; readonly message: string; readonly sinceMs: number } | null;
-  readonly commits: {
-    /** When a transaction last succeeded. One is tried every second. */
-    readonly lastGoodAtMs: number;
-    /** Why the last one failed, if it did. */
-    readonly lastError: string | null;
-  };
-  /** How long an entry of the event log has waited to be applied, at least, and what is in the way, if it is known. */
-  readonly applying: { readonly behindSinceMs: number | null; readonly lastError: string | null };
+  readonly blocked: (Blocked & { readonly sinceMs: number }) | null;
+  readonly own: OwnTrouble;
   readonly held: HeldRemovals;
   readonly parkedReads: number;
 }
 
 /** A short lock or one slow write is no alarm. */
 const NO_COMMIT_MS = 10_000;
-/** A burst may leave more to apply than is applied in a moment. */
-const BEHIND_MS = 30_000;
 /** The circuit breaker opens and closes with every short failure of the store. */
 const UNREACHABLE_MS = 5 * 60_000;
 
@@ -71,39 +65,31 @@ function judgeSignatures({ signatures }: WatchedState): Finding | null {
   };
 }
 
-function judgeCommits({ commits }: WatchedState, nowMs: number): Finding | null {
-  if (nowMs - commits.lastGoodAtMs < NO_COMMIT_MS) return null;
-  return {
-    kind: 'store_cannot_commit',
-    since: commits.lastGoodAtMs,
-    message: `because of this machine or another program, the mirror cannot write its database; figures stay as they are, and deliveries are refused with 503: ${commits.lastError ?? 'the disk does not answer'}`,
-  };
+function judgeCommits({ own }: WatchedState, nowMs: number): Finding | null {
+  if (nowMs - own.commits.lastGoodAtMs < NO_COMMIT_MS) return null;
+  const cause = commitTrouble(own, nowMs);
+  if (cause === null) return null;
+  return { kind: 'store_cannot_commit', since: own.commits.lastGoodAtMs, message: causeLine(cause) };
 }
 
-function judgeApplying({ applying }: WatchedState, nowMs: number): Finding | null {
-  const { behindSinceMs, lastError } = applying;
-  if (behindSinceMs === null || nowMs - behindSinceMs < BEHIND_MS) return null;
-  return {
-    kind: 'tables_behind',
-    since: behindSinceMs,
-    message: `because of this machine or another program, the mirror's tables are not written; figures stay as they are, while webhooks are answered and kept in the event log: ${lastError ?? 'there is more to apply than this machine keeps up with'}`,
-  };
+function judgeApplying({ own }: WatchedState, nowMs: number): Finding | null {
+  const { behindSinceMs: since } = own;
+  if (since === null || nowMs - since < BEHIND_MS) return null;
+  const cause = applyTrouble(own, nowMs);
+  return cause === null ? null : { kind: 'tables_behind', since, message: causeLine(cause) };
 }
 
 function judgeBlocked({ blocked }: WatchedState, nowMs: number): Finding | null {
   if (blocked === null) return null;
-  const { message, sinceMs: since } = blocked;
+  const { sinceMs: since } = blocked;
+  const message = causeLine(storeTrouble(blocked));
   switch (blocked.kind) {
     case 'credentials':
     case 'wrong_store':
       return { kind: blocked.kind, since, message };
     default:
       if (nowMs - since < UNREACHABLE_MS) return null;
-      return {
-        kind: 'service_unreachable',
-        since,
-        message: `the store cannot be read: suspect rows stay suspect until it can. Reads are retried automatically: ${message}`,
-      };
+      return { kind: 'service_unreachable', since, message };
   }
 }
 

@@ -5,6 +5,12 @@ import { ALARM_KINDS, nextAlarms, type Alarm, type AlarmSource } from './alarm.t
 import { DeliveryHistory } from './delivery-history.ts';
 import { judge, type WatchedState } from './judge.ts';
 import { SlotCounts } from './slot-counts.ts';
+import { ConditionLog } from '../condition/condition-log.ts';
+import { conditionOf, type Condition, type ConditionStatus } from '../condition/condition.ts';
+import { GrowingDoubt } from '../condition/growing-doubt.ts';
+import type { OwnTrouble } from '../condition/own-trouble.ts';
+import type { Blocked } from '../condition/store-trouble.ts';
+import type { PlainError } from '../../store/errors.ts';
 import type { HeldRemovals } from '../held-words.ts';
 
 interface WatchmanDeps {
@@ -13,12 +19,17 @@ interface WatchmanDeps {
   readonly now: () => number;
   readonly log: Logger;
   /** Why no request is sent to the store at present. */
-  readonly blocked: () => { readonly kind: string; readonly message: string } | null;
+  readonly blocked: () => Blocked | null;
+  /** How far this machine's clock is ahead of the store's; null: it is not, as far as is known. */
+  readonly clockAheadMs: () => number | null;
+  /** The ceiling of reads, `SERVICE_MAX_RPS`; null: not known. */
+  readonly maxRps: number | null;
   /** As last read from the database; null: not known yet. */
   readonly figures: () => {
     readonly lastDeliveryAtMs: number | null;
     readonly held: HeldRemovals;
     readonly parkedReads: number;
+    readonly status: ConditionStatus | null;
   };
 }
 
@@ -38,7 +49,11 @@ export class Watchman implements AlarmSource {
   #listeningSinceMs: number;
   #blocked: WatchedState['blocked'] = null;
   #lastGoodAtMs: number;
-  #lastCommitError: string | null = null;
+  #lastCommitError: PlainError | null = null;
+  #stuck: OwnTrouble['stuck'] = null;
+  readonly #doubt = new GrowingDoubt();
+  readonly #conditionLog: ConditionLog;
+  #condition: Condition | null = null;
   /** The last entry of the event log at an instant; it is moved on once that is applied. */
   #awaited: { readonly seq: number; readonly atMs: number };
   #tickedMs = performance.now();
@@ -54,6 +69,27 @@ export class Watchman implements AlarmSource {
     this.#listeningSinceMs = nowMs;
     this.#lastGoodAtMs = nowMs;
     this.#awaited = { seq: deps.writer.lastSeq, atMs: nowMs };
+    this.#conditionLog = new ConditionLog(deps.log);
+  }
+
+  get maxRps(): number | null {
+    return this.#deps.maxRps;
+  }
+
+  /** As of the last tick; null: not known yet. */
+  get condition(): Condition | null {
+    return this.#condition;
+  }
+
+  get own(): OwnTrouble {
+    const nowMs = this.#deps.now();
+    return {
+      commits: { lastGoodAtMs: this.#lastGoodAtMs, lastError: this.#lastCommitError },
+      stuck: this.#stuckNow(nowMs),
+      behindSinceMs: this.#behindSince(nowMs),
+      clockAheadMs: this.#deps.clockAheadMs(),
+      growingSinceMs: this.#doubt.sinceMs,
+    };
   }
 
   get current(): readonly Alarm[] {
@@ -76,7 +112,7 @@ export class Watchman implements AlarmSource {
   }
 
   /** @param error null: a transaction succeeded. */
-  committed(error: string | null): void {
+  committed(error: PlainError | null): void {
     if (error === null) this.#lastGoodAtMs = this.#deps.now();
     this.#lastCommitError = error;
   }
@@ -115,15 +151,34 @@ export class Watchman implements AlarmSource {
       if (stands !== undefined && !stood) log.warn({ alarm: kind, since: stands.since }, stands.message);
       if (stands === undefined && stood) log.info({ alarm: kind }, 'the alarm is over');
     }
+    this.#judgeCondition(nowMs);
   }
 
-  #applying(nowMs: number): WatchedState['applying'] {
-    const { lastSeq, appliedSeq, stuck } = this.#deps.writer;
+  #judgeCondition(nowMs: number): void {
+    const { figures, blocked, maxRps } = this.#deps;
+    const { status } = figures();
+    if (status === null) return;
+    const why = blocked();
+    this.#doubt.look(
+      { pendingReads: status.pending_reads, isReading: why === null && status.state === 'live' },
+      nowMs,
+    );
+    const { own } = this;
+    this.#condition = conditionOf({ status, nowMs, serving: 'yes', blocked: why, own, maxRps });
+    this.#conditionLog.tell(this.#condition);
+  }
+
+  #stuckNow(nowMs: number): OwnTrouble['stuck'] {
+    const { stuck } = this.#deps.writer;
+    if (stuck === null) return (this.#stuck = null);
+    const sinceMs = this.#stuck?.sinceMs ?? nowMs;
+    return (this.#stuck = { kind: stuck.kind, message: stuck.message, sinceMs });
+  }
+
+  #behindSince(nowMs: number): number | null {
+    const { lastSeq, appliedSeq } = this.#deps.writer;
     if (appliedSeq >= this.#awaited.seq) this.#awaited = { seq: lastSeq, atMs: nowMs };
-    return {
-      behindSinceMs: appliedSeq >= lastSeq ? null : this.#awaited.atMs,
-      lastError: stuck?.message ?? null,
-    };
+    return appliedSeq >= lastSeq ? null : this.#awaited.atMs;
   }
 
   #view(nowMs: number): WatchedState {
@@ -137,7 +192,7 @@ export class Watchman implements AlarmSource {
     });
     const why = blocked();
     const sinceMs = this.#blocked?.kind === why?.kind ? this.#blocked?.sinceMs : nowMs;
-    this.#blocked = why === null ? null : { kind: why.kind, message: why.message, sinceMs: sinceMs ?? nowMs };
+    this.#blocked = why === null ? null : { ...why, sinceMs: why.sinceMs ?? sinceMs ?? nowMs };
     return {
       silence: {
         nowMs,
@@ -147,8 +202,7 @@ export class Watchman implements AlarmSource {
       },
       signatures: { lastHour: counts(HOUR), lastQuarter: counts(QUARTER) },
       blocked: this.#blocked,
-      commits: { lastGoodAtMs: this.#lastGoodAtMs, lastError: this.#lastCommitError },
-      applying: this.#applying(nowMs),
+      own: this.own,
       held,
       parkedReads,
     };

@@ -14,7 +14,7 @@ import { stockRoutes } from './stock.ts';
 
 type ApiDeps = Pick<
   OpsDeps,
-  'reader' | 'writer' | 'state' | 'operator' | 'pruner' | 'alarms' | 'rejected' | 'stopping' | 'log'
+  'reader' | 'writer' | 'state' | 'operator' | 'pruner' | 'alarms' | 'rejected' | 'now' | 'stopping' | 'log'
 >;
 
 export function createApi({
@@ -25,13 +25,14 @@ export function createApi({
   pruner,
   alarms,
   rejected,
+  now,
   stopping,
   log,
 }: ApiDeps): ApiRouter {
   const held = new HeldAnswers({ stopping, log });
   const feed = new ChangeFeed({ reader, writer });
   const api = apiRouter();
-  api.route('/', statusRoutes({ reader, state, operator, alarms }));
+  api.route('/', statusRoutes({ reader, state, operator, alarms, now }));
   api.route('/', stockRoutes(reader));
   api.route('/', changesRoutes({ reader, feed, held }));
   api.route('/', historyRoutes({ reader, rejected }));

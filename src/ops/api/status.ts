@@ -1,9 +1,14 @@
 /** `GET /readyz`, `GET /api/status`. */
 import { createRoute, z } from '@hono/zod-openapi';
 import { ALARM_KINDS } from '../alarms/alarm.ts';
+import { CAUSE_KINDS, OWNERS } from '../condition/cause.ts';
+import { CONDITIONS } from '../condition/condition.ts';
+import { currentCondition } from '../condition/current.ts';
 import type { OpsDeps } from '../operator.ts';
 import { answers, apiRouter, withRefusals, type ApiRouter } from './router.ts';
 import { epochSchema, instant, lastSeqSchema } from './rows.ts';
+
+const DAY_MS = 24 * 60 * 60_000;
 
 const state = z.enum(['live', 'catching_up', 'stale']).meta({
   description:
@@ -55,6 +60,37 @@ const statusSchema = z
       })
       .nullable()
       .meta({ description: 'Why no request is sent to the store at present; null: requests are sent.' }),
+    condition: z.enum(CONDITIONS).meta({
+      description:
+        'The state in one look. blocked: figures cannot be kept right, and the first of `causes` says why. catching_up: as the state of that name. repairing: live, but more than 1 % of the stock levels are uncertain. live: rows are current, except the few marked `suspect`.',
+    }),
+    headline: z.string().meta({ description: 'The condition in a sentence.' }),
+    causes: z
+      .array(
+        z.object({
+          kind: z.enum(CAUSE_KINDS),
+          owner: z
+            .enum(OWNERS)
+            .meta({ description: 'Who can end it; `host` is this machine, or another program on it.' }),
+          cause: z.string(),
+          figures: z.string().meta({ description: 'What it means for the figures.' }),
+          remedy: z.string(),
+          since: instant.nullable(),
+          until: instant
+            .nullable()
+            .meta({ description: 'When the mirror tries again by itself; null: not known, or never.' }),
+        }),
+      )
+      .meta({ description: 'What blocks the mirror, or deserves a look; the most urgent first.' }),
+    certain_levels: z.int().meta({ description: 'Stock levels that are not suspect.' }),
+    certain_share: z.number().nullable().meta({
+      description:
+        'Their share of all stock levels, from 0 to 1, rounded down. Null: it cannot be said, because the first read is not finished, or because no row follows the store at present.',
+    }),
+    certain_course: z.array(z.object({ at: instant, certain_levels: z.int(), levels: z.int() })).meta({
+      description:
+        'The worst of each quarter of an hour of the last day, oldest first. A quarter that is missing is not known: the mirror did not run, or could not write.',
+    }),
     alarms: z
       .array(
         z.object({
@@ -96,7 +132,8 @@ export function statusRoutes({
   state: source,
   operator,
   alarms,
-}: Pick<OpsDeps, 'reader' | 'state' | 'operator' | 'alarms'>): ApiRouter {
+  now,
+}: Pick<OpsDeps, 'reader' | 'state' | 'operator' | 'alarms' | 'now'>): ApiRouter {
   const app = apiRouter();
   app.openapi(readyz, async (c) => {
     // What cannot be read is not live.
@@ -108,10 +145,26 @@ export function statusRoutes({
   });
   app.openapi(status, async (c) => {
     const { readsUnderWay, blocked } = operator;
-    const behind = await reader.ask('lag');
+    const nowMs = now();
+    const [behind, figures, course] = await Promise.all([
+      reader.ask('lag'),
+      source.status(),
+      reader.ask('certaintyCourse', { sinceMs: nowMs - DAY_MS }),
+    ]);
+    const condition = currentCondition({ status: figures, operator, alarms, nowMs });
     return c.json(
       {
-        ...(await source.status()),
+        ...figures,
+        condition: condition.name,
+        headline: condition.headline,
+        causes: [...condition.causes],
+        certain_levels: condition.certainty.certain,
+        certain_share: condition.certainty.share,
+        certain_course: course.map(({ atMs, certain, levels }) => ({
+          at: atMs,
+          certain_levels: certain,
+          levels,
+        })),
         entries_behind: behind.entries,
         behind_since: behind.sinceMs,
         reads_under_way: readsUnderWay,

@@ -1,6 +1,8 @@
 /** The state of the mirror as gauges. They show the last sample of the database; a scrape makes no query. */
 import { Gauge, type Registry } from 'prom-client';
 import { ALARM_KINDS, type Alarm } from '../alarms/alarm.ts';
+import { CAUSE_KINDS } from '../condition/cause.ts';
+import { CONDITIONS, type Condition } from '../condition/condition.ts';
 import type { SampledState } from '../state-sampler.ts';
 import { gauges } from './children.ts';
 
@@ -16,6 +18,7 @@ interface Shown {
   readonly blocked: string | null;
   readonly readsUnderWay: number;
   readonly lastDeliveryAtMs: number | null;
+  readonly condition: Condition | null;
 }
 
 /** @param shown called at each scrape; must be quick. */
@@ -67,6 +70,23 @@ export function createStateGauges(registry: Registry, now: () => number, shown: 
     help: 'The state of the mirror: 1 for the current state, else 0.',
     isOn: (at, state) => at.sample?.status.state === state,
   });
+  oneOf('stock_mirror_condition', {
+    label: 'condition',
+    values: CONDITIONS,
+    help: 'The state of the mirror in one look, as page and status have it: 1 for the current one, else 0.',
+    isOn: (at, condition) => at.condition?.name === condition,
+  });
+  oneOf('stock_mirror_cause', {
+    label: 'cause',
+    values: CAUSE_KINDS,
+    help: '1 while this blocks the mirror, or deserves a look.',
+    isOn: (at, kind) => at.condition?.causes.some((cause) => cause.kind === kind) === true,
+  });
+  gauge(
+    'stock_mirror_certain_share',
+    'Share of the stock levels that are certain, from 0 to 1; NaN while it cannot be said.',
+    (at) => at.condition?.certainty.share,
+  );
   oneOf('stock_mirror_alarm', {
     label: 'kind',
     values: ALARM_KINDS,

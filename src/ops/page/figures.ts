@@ -1,6 +1,9 @@
 /** Times, ages, durations and quantities as the page writes them. */
 import { html } from 'hono/html';
 import type { Html } from '../../page/html.ts';
+import { spell as duration } from '../condition/spell.ts';
+
+export { duration };
 
 /** `2026-11-21 18:26:05 UTC`; scripts show it in the reader's time zone. */
 export function instant(atMs: number): Html {
@@ -18,16 +21,6 @@ export function ago(atMs: number | null, nowMs: number, never = 'never'): Html {
 export function agoText(atMs: number, nowMs: number): string {
   const ageMs = nowMs - atMs;
   return ageMs < 1_500 ? 'just now' : `${duration(ageMs)} ago`;
-}
-
-/** In the largest precise enough unit: `42 s`, `5 min`, `3 h`, `2 days`. */
-export function duration(ms: number): string {
-  const seconds = Math.max(0, ms) / 1_000;
-  if (seconds < 10) return `${Math.round(seconds * 10) / 10} s`;
-  if (seconds < 120) return `${Math.round(seconds)} s`;
-  if (seconds < 7_200) return `${Math.round(seconds / 60)} min`;
-  if (seconds < 172_800) return `${Math.round(seconds / 3_600)} h`;
-  return `${Math.round(seconds / 86_400)} days`;
 }
 
 export function millis(ms: number): string {

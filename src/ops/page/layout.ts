@@ -2,8 +2,9 @@ import { html, raw } from 'hono/html';
 import { frame } from '../../page/frame.ts';
 import type { Html } from '../../page/html.ts';
 import { toldView, type Problem } from '../../page/told.ts';
-import type { Status } from '../../store/queries/status.ts';
-import { STATE_NAMES } from './state-words.ts';
+import { causeLine } from '../condition/cause.ts';
+import { stoppedCause } from '../condition/own-trouble.ts';
+import { CONDITION_TITLES, type ConditionName } from '../condition/condition.ts';
 
 export interface Told {
   readonly notice: Html | null;
@@ -14,7 +15,7 @@ export interface Page {
   readonly title: string;
   /** Path of its entry in the navigation. */
   readonly at: string;
-  readonly state: Status['state'] | null;
+  readonly state: ConditionName | null;
   readonly told: Told;
   /** Whether the reader has a session to sign out of. */
   readonly canSignOut: boolean;
@@ -33,12 +34,16 @@ const ENTRIES = [
   ['/runs', 'Runs'],
 ] as const;
 
+/** What scripts say when the mirror does not answer, in the words of `status` and of the log output. */
+const STOPPED = causeLine(stoppedCause(null));
+
 const DEFAULT_EVERY_MS = 2_000;
 
 export function layout({ title, at, state, told, canSignOut, everyMs, reloadAfterS, main }: Page): Html {
   return frame({
     title: `${title}: stock-mirror`,
     server: 'The mirror',
+    silent: STOPPED,
     everyMs: everyMs ?? DEFAULT_EVERY_MS,
     refresh: null,
     reloadAfterS: reloadAfterS ?? null,
@@ -50,7 +55,7 @@ export function layout({ title, at, state, told, canSignOut, everyMs, reloadAfte
             state === null
               ? ''
               : html`<span class="hidden">The mirror is: </span
-                  ><span class="state ${state}">${STATE_NAMES[state]}</span>`
+                  ><span class="state ${state}">${CONDITION_TITLES[state]}</span>`
           }
         </span>
         <nav aria-label="Pages">
@@ -72,6 +77,8 @@ export function layout({ title, at, state, told, canSignOut, everyMs, reloadAfte
         <h1>${title}</h1>
         ${main}
       </main>
-      <footer class="quiet">Times are in <span data-time-zone>UTC</span>.</footer>`,
+      <footer class="quiet">
+        Times are in <span data-time-zone>UTC</span>. The API of this listener: <a href="/docs">/docs</a>.
+      </footer>`,
   });
 }

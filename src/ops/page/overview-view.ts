@@ -1,20 +1,24 @@
 import { html, raw } from 'hono/html';
+import type { CertainQuarter } from '../../store/queries/certainty.ts';
 import type { Lag } from '../../store/queries/lag.ts';
 import type { Run } from '../../store/queries/runs.ts';
 import type { Status } from '../../store/queries/status.ts';
 import { KEPT_MINUTES, type Minute } from '../timeline.ts';
+import { certaintyView } from './certainty-view.ts';
 import { ago, count, duration, millis, quantity } from './figures.ts';
 import type { Html } from '../../page/html.ts';
 import { plot, type Point } from './plot.ts';
 import { runProgress } from './runs-view.ts';
-import { debts, explainState, STATE_NAMES, type Situation } from './state-words.ts';
-import { alarmsView, blockedView, type Alarming } from './warnings-view.ts';
+import { adviceOf, debts, detailsOf, type Situation } from './state-words.ts';
+import { alarmsView, blockedView, causeView, otherCausesView, told, type Alarming } from './warnings-view.ts';
 import { heldWords } from '../held-words.ts';
 
 interface Overview extends Situation, Alarming {
   readonly readsUnderWay: number;
   readonly running: readonly Run[];
   readonly lag: Lag;
+  /** How certain the levels were in the last day. */
+  readonly course: readonly CertainQuarter[];
   readonly span: Span;
   /** All of the time span, oldest first. */
   readonly minutes: readonly Minute[];
@@ -28,24 +32,29 @@ export function overviewView(overview: Overview): Html {
 }
 
 function now(overview: Overview): Html {
-  const { status, nowMs, running } = overview;
-  const { why, advice } = explainState(overview);
+  const { status, nowMs, running, condition } = overview;
+  const { name, title, headline, causes, certainty } = condition;
+  const blocking = name === 'blocked' ? causes[0] : undefined;
+  const details = detailsOf(overview);
+  const advice = adviceOf(condition);
   return html`<div id="now" data-live class="stack">
-    <section class="now ${status.state}" aria-label="State">
-      <span class="state ${status.state}">${STATE_NAMES[status.state]}</span>
+    <section class="now ${name}" aria-label="State">
+      <span class="state ${name}">${title}</span>
       <div>
-        <p>${why[0]}</p>
+        <p class="headline">${told(headline)}.</p>
+        ${blocking === undefined ? '' : causeView(blocking, nowMs)}
         ${
-          why.length > 1
+          details.length > 0
             ? html`<ul>
-                ${why.slice(1).map((words) => html`<li>${words}</li>`)}
+                ${details.map((words) => html`<li>${words}</li>`)}
               </ul>`
             : ''
         }
         ${advice === null ? '' : html`<p class="advice"><b>What to do:</b> ${advice}</p>`}
       </div>
+      ${certaintyView(certainty, overview.course, nowMs)}
     </section>
-    ${blockedView(overview)} ${alarmsView(overview)}
+    ${otherCausesView(overview)} ${blockedView(overview)} ${alarmsView(overview)}
     ${running.map((run) => html`<section aria-label="Run ${run.id}">${runProgress(run, nowMs)}</section>`)}
     ${owedView(overview)} ${troubleView(status)}
   </div>`;

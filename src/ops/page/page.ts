@@ -7,6 +7,8 @@ import { html } from 'hono/html';
 import { pageFiles } from '../../page/files.ts';
 import type { Html } from '../../page/html.ts';
 import type { Status } from '../../store/queries/status.ts';
+import type { Condition, ConditionName } from '../condition/condition.ts';
+import { currentCondition } from '../condition/current.ts';
 import type { OpsEnv } from '../env.ts';
 import type { Minute } from '../timeline.ts';
 import { unlessStuck } from '../unless-stuck.ts';
@@ -41,6 +43,7 @@ const QUARANTINED_SHOWN = 100;
 const RUNS_SHOWN = 50;
 const RUN_EVERY_MS = 1_000;
 const RUN_RELOAD_S = 3;
+const DAY_MS = 24 * 60 * 60_000;
 
 const NOTHING_TOLD: Told = { notice: null, problem: null };
 
@@ -48,12 +51,21 @@ export function createPage(deps: PageDeps): Hono<OpsEnv> {
   const { reader, writer, operator, alarms, rejected, timeline, now, log } = deps;
   const app = new Hono<OpsEnv>();
 
+  const current = (status: Status): Condition => currentCondition({ status, operator, alarms, nowMs: now() });
+  /** Of any page: as of a moment ago, if that is known. Null: it cannot be told. */
+  const conditionName = async (): Promise<ConditionName | null> =>
+    alarms.condition?.name ??
+    (await deps.state.status().then(
+      (status) => current(status).name,
+      () => null,
+    ));
+
   const show = async (
     c: PageContext,
     content: Content,
     { status = 200, told }: { status?: 200 | 400 | 404 | 503; told?: Told } = {},
   ) => {
-    const state = content.state ?? (await reader.ask('glance').catch(() => null))?.state ?? null;
+    const state = content.state ?? (await conditionName());
     const notice = told === undefined ? noticeOf(new URL(c.req.url).searchParams) : null;
     return c.html(
       layout({
@@ -68,16 +80,20 @@ export function createPage(deps: PageDeps): Hono<OpsEnv> {
 
   const showOverview = async (c: PageContext, told?: Told) => {
     const span: Span = c.req.query('span') === 'day' ? 'day' : 'hour';
-    const [status, owed, running, lag] = await Promise.all([
+    const [status, owed, running, lag, course] = await Promise.all([
       deps.state.status(),
       reader.ask('owedReads'),
       reader.ask('runningRuns'),
       reader.ask('lag'),
+      reader.ask('certaintyCourse', { sinceMs: now() - DAY_MS }),
     ]);
+    const condition = current(status);
     const main = overviewView({
       status,
       owed,
       lag,
+      course,
+      condition,
       running,
       blocked: operator.blocked,
       readsUnderWay: operator.readsUnderWay,
@@ -88,7 +104,7 @@ export function createPage(deps: PageDeps): Hono<OpsEnv> {
     });
     return show(
       c,
-      { title: 'Overview', at: '/', main, state: status.state },
+      { title: 'Overview', at: '/', main, state: condition.name },
       told === undefined ? {} : { told, status: 400 },
     );
   };

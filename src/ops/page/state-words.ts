@@ -1,75 +1,32 @@
 /** Sentences that explain the mirror's state and what to do about it, without markup. */
 import type { OwedReads } from '../../store/queries/page-overview.ts';
 import type { Status } from '../../store/queries/status.ts';
-import type { Operator } from '../operator.ts';
+import type { Condition } from '../condition/condition.ts';
 import { count, duration } from './figures.ts';
 import { reasonWords } from './words.ts';
 
 export interface Situation {
   readonly status: Status;
   readonly owed: OwedReads;
-  readonly blocked: Operator['blocked'];
+  readonly condition: Condition;
   readonly nowMs: number;
 }
 
-export const STATE_NAMES = { live: 'Live', catching_up: 'Catching up', stale: 'Stale' } as const;
-
-/** As `mirror_status` has it. */
-const ALIVE_WITHIN_MS = 10_000;
-
-function isGivenUp({ parked_reads, products }: Status): boolean {
-  return parked_reads > Math.max(1, Math.floor(products / 20));
-}
-
-interface Explanation {
-  readonly why: readonly string[];
-  /** What to do; null: nothing. */
-  readonly advice: string | null;
-}
-
-export function explainState({ status, owed, blocked, nowMs }: Situation): Explanation {
+/** What there is to say of the present besides the headline and its causes. */
+export function detailsOf({ status, owed, condition, nowMs }: Situation): readonly string[] {
   const why: string[] = [];
-  let advice: string | null = null;
-  const isSilent = status.alive_at === null || status.alive_at < nowMs - ALIVE_WITHIN_MS;
-  const doubtMs = owed.oldestDoubtAtMs === null ? 0 : nowMs - owed.oldestDoubtAtMs;
-  switch (status.state) {
-    case 'live':
-      why.push(
-        status.pending_reads === 0
-          ? 'All figures are current: every product was read after the last downtime, and no read is due.'
-          : `Figures are current, except rows marked suspect: every product ${status.parked_reads > 0 ? 'that the store shows ' : ''}was read after the last downtime, and ${count(status.pending_reads, 'read is', 'reads are')} pending.`,
-      );
-      break;
-    case 'catching_up':
-      why.push(
-        status.last_full_sync_at === null
-          ? 'The first read of the whole catalogue is not finished yet.'
-          : 'Products are being re-read after downtime of the mirror or a restored backup.',
-      );
-      advice =
-        'Nothing: the mirror is live as soon as all products are read. Rows not read yet are marked suspect.';
-      break;
-    case 'stale':
-      if (isSilent) {
-        why.push(
-          'Because of this machine or another program, the mirror cannot write its database: all figures may be out of date, and deliveries are answered 503.',
-        );
-        advice =
-          'Check the disk and look for another program that locks the database; the mirror’s log output names the cause.';
-      } else if (isGivenUp(status)) {
-        why.push(
-          `The store refuses or fails to show ${count(status.parked_reads, 'product')}, more than 5 % of the catalogue: their figures may be out of date.`,
-        );
-        advice = 'Ask the store what changed for this app, then start a full resync.';
-      } else {
-        why.push(
-          `A re-read request has been waiting for ${duration(doubtMs)}, longer than 15 min: suspect figures may be out of date.`,
-        );
-        advice = 'See below why the store cannot be read.';
-      }
-  }
-  if (status.suspect_count > 0) {
+  if (status.suspect_count > 0 && condition.name !== 'repairing') {
     why.push(`${count(status.suspect_count, 'stock level is', 'stock levels are')} suspect.`);
+  }
+  if (condition.name === 'live' || condition.name === 'repairing') {
+    why.push(
+      status.pending_reads === 0
+        ? `Every product ${status.parked_reads > 0 ? 'that the store shows ' : ''}was read after the last downtime, and no read is due.`
+        : `${count(status.pending_reads, 'read is', 'reads are')} pending.`,
+    );
+  }
+  if (owed.oldestDoubtAtMs !== null && status.state === 'stale') {
+    why.push(`The oldest re-read request has been waiting for ${duration(nowMs - owed.oldestDoubtAtMs)}.`);
   }
   if (status.open_gaps > 0) {
     const age = owed.oldestGapAtMs === null ? '' : `, the oldest for ${duration(nowMs - owed.oldestGapAtMs)}`;
@@ -77,10 +34,20 @@ export function explainState({ status, owed, blocked, nowMs }: Situation): Expla
       `${count(status.open_gaps, 'gap is', 'gaps are')} open: a delivery from the store is late or lost${age}.`,
     );
   }
-  if (blocked === null) return { why, advice };
-  // The warning below has its own advice; but nothing helps before the database can be written.
-  const isFirst = status.state === 'stale' && isSilent;
-  return { why: [...why, 'No requests are sent to the store: see below.'], advice: isFirst ? advice : null };
+  return why;
+}
+
+/** What to do where nothing blocks the mirror; null: nothing, and nothing to wait for. */
+export function adviceOf({ name }: Pick<Condition, 'name'>): string | null {
+  switch (name) {
+    case 'catching_up':
+      return 'Nothing: the mirror is live as soon as all products are read. Rows not read yet are marked suspect.';
+    case 'repairing':
+      return 'Nothing: the rows are marked suspect until their products are read.';
+    case 'blocked':
+    case 'live':
+      return null;
+  }
 }
 
 interface Debt {
@@ -98,18 +65,4 @@ export function debts({ owed }: OwedReads): Debt[] {
     doubt,
     sinceMs,
   }));
-}
-
-/** What to do when no requests are sent to the store; refused credentials have a text of their own. */
-export function blockAdvice(kind: string): string {
-  switch (kind) {
-    case 'wrong_store':
-      return 'The credentials are for another store. Correct them and restart the mirror, or set DATABASE_PATH to a new file for that store.';
-    case 'rate_limited':
-      return 'Nothing: the store asked for a pause, and reads resume when it is over. If this happens often, lower SERVICE_MAX_RPS.';
-    case 'breaker':
-      return 'Nothing here: the store is failing. It is tried at least every 30 s, and due products are read within 90 s of its recovery.';
-    default:
-      return 'Nothing: reads resume by themselves.';
-  }
 }

@@ -21,15 +21,25 @@ section > header:last-child { margin-bottom: 0; }
 .stack > header { margin-bottom: 0; }
 
 .state.live, .state.done { background: var(--good-ground); color: var(--good); }
-.state.catching_up, .state.running { background: var(--odd-ground); color: var(--odd); }
-.state.stale, .state.failed { background: var(--bad-ground); color: var(--bad); }
-.now { display: grid; grid-template-columns: auto 1fr; gap: 0.4rem 1.25rem; align-items: start; border-left-width: 0.4rem; }
+.state.catching_up, .state.repairing, .state.running { background: var(--odd-ground); color: var(--odd); }
+.state.blocked, .state.failed { background: var(--bad-ground); color: var(--bad); }
+.now { display: grid; grid-template-columns: auto minmax(0, 1fr) minmax(0, 22rem); gap: 0.4rem 1.25rem; align-items: start; border-left-width: 0.4rem; }
 .now .state { font-size: 1.25rem; padding: 0.3rem 0.9rem; }
 .now ul { margin: 0; padding-left: 1.1rem; }
 .now p:first-child { margin-top: 0.2rem; }
 .now.live { border-left-color: var(--good); }
-.now.catching_up { border-left-color: var(--odd); }
-.now.stale { border-left-color: var(--bad); }
+.now.catching_up, .now.repairing { border-left-color: var(--odd); }
+.now.blocked { border-left-color: var(--bad); }
+.headline { font-size: 1.1rem; font-weight: 600; }
+.certain .share { font-size: 1.6rem; font-variant-numeric: tabular-nums; }
+.certain p { margin: 0 0 0.3rem; }
+.strip { display: block; width: 100%; height: 2.75rem; }
+.strip .good { fill: var(--good); }
+.strip .odd { fill: var(--plot-b); }
+.strip .axis { stroke: var(--field-line); stroke-width: 1; }
+.remark { padding: 0.6rem 0.8rem; border-radius: 0.4rem; background: var(--odd-ground); color: var(--odd); }
+.remark p { margin: 0.2rem 0 0; }
+.remark + .alarm, .alarm + .remark, .remark + .remark { margin-top: 0.5rem; }
 .alarm { padding: 0.6rem 0.8rem; border-radius: 0.4rem; background: var(--bad-ground); color: var(--bad); }
 .alarm + .alarm { margin-top: 0.5rem; }
 .alarm p { margin: 0.2rem 0 0; }

@@ -3,6 +3,7 @@ import type { Db } from '../open.ts';
 import { deliveryCounts } from './delivery-counts.ts';
 import { runOutcomes, runOutcomesStart, stateSample } from './gauges.ts';
 import { apiQueries } from './api.ts';
+import { certaintyCourse } from './certainty.ts';
 import { lag } from './lag.ts';
 import { pageQueries } from './page.ts';
 import { dueChores, nextReads, notMirrored, scheduledReads, unreadSince } from './queue.ts';
@@ -38,6 +39,7 @@ export const lightQueries = {
   remainingOf,
   status,
   lag,
+  certaintyCourse,
   liveCounts,
   lastFullSync,
   failureOf,

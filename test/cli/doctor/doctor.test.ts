@@ -56,6 +56,9 @@ async function examine(home: Home, ...args: string[]): Promise<Report & { readon
 const named = ({ checks }: Report, name: string): Check | undefined =>
   checks.find((check) => check.name === name);
 
+const failedIn = ({ checks }: Report): string[] =>
+  checks.filter(({ status }) => status === 'fail').map(({ name }) => name);
+
 test('beside a live server all is well: one line each, every variable, no secret, and no token asked for', async () => {
   const sandbox = await startService({ products: 5 });
   const home = await homeOf(sandbox, { PORT: String(await freePort()), OPS_TOKEN: 'token-of-the-operator' });
@@ -76,7 +79,7 @@ test('beside a live server all is well: one line each, every variable, no secret
   );
   expect(stdout).toMatch(/^ok {4}server +it holds the database$/m);
   expect(stdout).toMatch(/^ok {4}webhook listener +\S+ can accept and commit a delivery$/m);
-  expect(stdout).toMatch(/^ok {4}private listener +\S+: the mirror is live$/m);
+  expect(stdout).toMatch(/^ok {4}private listener +\S+: Live: All figures are current$/m);
   expect(stdout).toMatch(/^ok {4}credentials +the cached token is accepted$/m);
   expect(stdout).toMatch(/^ok {4}catalogue +\S+ lists 5 products$/m);
   expect(stdout).toMatch(/^ok {4}clock /m);
@@ -241,7 +244,8 @@ describe('the database', () => {
     chmodSync(`${logPath}.copy`, 0o644);
     renameSync(`${logPath}.copy`, logPath);
     const report = await examine(home);
-    expect(report.ended.code).toBe(0);
+    // That nothing serves it, and no more.
+    expect(failedIn(report)).toEqual(['server']);
     const warned = report.checks.filter(({ status }) => status === 'warn').map(({ message }) => message);
     expect(warned).toContainEqual(`every user may write to ${path}`);
     expect(warned).toContainEqual(`other users may read ${path}.token, which holds secrets`);
@@ -266,7 +270,7 @@ describe('the database', () => {
     log.append([{ kind: 'delivery', body: delivery('waiting', item()), arrivedAtMs: Date.now() - 60_000 }]);
     db.close();
     const waiting = await examine(home);
-    expect(waiting.ended.code).toBe(0);
+    expect(failedIn(waiting)).toEqual(['server']);
     expect(named(waiting, 'applied')).toMatchObject({
       status: 'warn',
       message: expect.stringMatching(/^1 entries of the event log are not applied, the first \d+ s ago$/),
@@ -285,7 +289,9 @@ describe('the database', () => {
 
     rmSync(logPath);
     const gone = await examine(home);
-    expect(gone.ended.code).toBe(0);
+    expect(failedIn(gone)).toEqual(['server']);
+    expect(named(gone, 'server')?.message).toContain('The mirror is not running');
+    expect(gone.ended.code).toBe(1);
     expect(named(gone, 'event log')).toMatchObject({
       status: 'warn',
       message: `${logPath} does not exist`,

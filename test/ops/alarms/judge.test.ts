@@ -35,12 +35,22 @@ const WELL: WatchedState = {
   silence: { nowMs: NOW, lastDeliveryAtMs: NOW - 1, listeningSinceMs: 0, before: [] },
   signatures: signatures([0, 5], [0, 20]),
   blocked: null,
-  commits: { lastGoodAtMs: NOW - 1_000, lastError: null },
-  applying: { behindSinceMs: null, lastError: null },
+  own: {
+    commits: { lastGoodAtMs: NOW - 1_000, lastError: null },
+    stuck: null,
+    behindSinceMs: null,
+    clockAheadMs: null,
+    growingSinceMs: null,
+  },
   held: NOTHING_HELD,
   parkedReads: 0,
 };
-const blocked = (kind: string, sinceMs: number) => ({ blocked: { kind, message: 'its own words', sinceMs } });
+const blocked = (kind: string, sinceMs: number) => ({
+  blocked: { kind, message: 'its own words', sinceMs, untilMs: null },
+});
+const own = (over: Partial<WatchedState['own']>) => ({ own: { ...WELL.own, ...over } });
+const commits = (lastGoodAtMs: number, message: string | null) =>
+  own({ commits: { lastGoodAtMs, lastError: message === null ? null : { kind: 'cannot_commit', message } } });
 
 test.each<[string, Partial<WatchedState>, AlarmKind[], RegExp]>([
   ['all is well', {}, [], /^$/],
@@ -56,35 +66,50 @@ test.each<[string, Partial<WatchedState>, AlarmKind[], RegExp]>([
     ['bad_signatures'],
     /^8 webhooks .* set SERVICE_WEBHOOK_SECRET to the new secret and SERVICE_WEBHOOK_SECRET_PREVIOUS to the old one/,
   ],
-  ['a wrong secret of ours', blocked('credentials', NOW), ['credentials'], /^its own words$/],
-  ['another store', blocked('wrong_store', NOW), ['wrong_store'], /^its own words$/],
+  [
+    'a wrong secret of ours',
+    blocked('credentials', NOW),
+    ['credentials'],
+    /^The store refuses the credentials\. .* What to do: correct /,
+  ],
+  [
+    'another store',
+    blocked('wrong_store', NOW),
+    ['wrong_store'],
+    /^The credentials belong to another store /,
+  ],
   ['a short failure of the store', blocked('breaker', NOW - 4 * MINUTE), [], /^$/],
-  ['an outage', blocked('breaker', NOW - 5 * MINUTE), ['service_unreachable'], /its own words$/],
-  ['a lock of a moment', { commits: { lastGoodAtMs: NOW - 9_999, lastError: 'busy' } }, [], /^$/],
+  [
+    'an outage',
+    blocked('breaker', NOW - 5 * MINUTE),
+    ['service_unreachable'],
+    /^The store: its own words cannot be read/,
+  ],
+  ['a lock of a moment', commits(NOW - 9_999, 'busy'), [], /^$/],
   [
     'no transaction succeeds',
-    { commits: { lastGoodAtMs: NOW - 10_000, lastError: 'disk full' } },
+    commits(NOW - 10_000, 'disk I/O error'),
     ['store_cannot_commit'],
-    /503: disk full$/,
+    /^The event log cannot be written: disk I\/O error\. .* refused with 503/,
   ],
   [
     'no transaction ends',
-    { commits: { lastGoodAtMs: NOW - 10_000, lastError: null } },
+    commits(NOW - 10_000, null),
     ['store_cannot_commit'],
-    /503: the disk does not answer$/,
+    /^The event log cannot be written: the disk does not answer\./,
   ],
-  ['a burst', { applying: { behindSinceMs: NOW - 29_999, lastError: null } }, [], /^$/],
+  ['a burst', own({ behindSinceMs: NOW - 29_999 }), [], /^$/],
   [
     'another program’s lock on the mirror',
-    { applying: { behindSinceMs: NOW - 30_000, lastError: 'database is locked' } },
+    own({ behindSinceMs: NOW - 30_000, stuck: { kind: 'busy', message: 'locked', sinceMs: NOW - 30_000 } }),
     ['tables_behind'],
-    /figures stay as they are, while webhooks are answered and kept in the event log: database is locked$/,
+    /^Another program holds the write lock of the mirror’s file\. .* Webhooks are answered and kept in the event log/,
   ],
   [
     'too much for this machine',
-    { applying: { behindSinceMs: NOW - 30_000, lastError: null } },
+    own({ behindSinceMs: NOW - 30_000 }),
     ['tables_behind'],
-    /more to apply than this machine keeps up with$/,
+    /more to apply than this machine keeps up with\./,
   ],
   [
     'the mass-removal guard',
