@@ -1,5 +1,7 @@
 /** Follows a run in a running mirror, also while that mirror is down and until it has been started again. */
 import { z } from 'zod';
+import { isStandstill, type Cause, type CauseKind } from '../ops/condition/cause.ts';
+import { causeSchema } from './cause-schema.ts';
 import { blockedSchema, NoAnswerError, runViewSchema, type OpsClient } from './ops-client.ts';
 import type { Progress, RunView } from './progress.ts';
 import { watchRun, type Sight } from './watch.ts';
@@ -7,7 +9,17 @@ import { watchRun, type Sight } from './watch.ts';
 /** A supervisor restarts a mirror that was killed; its run continues then. */
 const BACK_WITHIN_MS = 60_000;
 
-const statusSchema = z.object({ blocked: blockedSchema.nullable() });
+const statusSchema = z.object({
+  blocked: blockedSchema.nullable(),
+  causes: z.array(causeSchema).optional(),
+});
+
+const STOPS_READING: ReadonlySet<CauseKind> = new Set<CauseKind>([
+  'store_down',
+  'not_the_store',
+  'rate_limited',
+]);
+const isInTheWay = (cause: Cause): boolean => isStandstill(cause) || STOPS_READING.has(cause.kind);
 
 interface FollowDeps {
   readonly ops: OpsClient;
@@ -55,7 +67,9 @@ async function lookAt(ops: OpsClient, runId: number): Promise<Sight | null> {
   try {
     const run = await ops.get(`/api/runs/${runId}`, runViewSchema);
     const status = await ops.get('/api/status', statusSchema);
-    return run === null || status === null ? null : { run, blocked: status.blocked };
+    return run === null || status === null
+      ? null
+      : { run, blocked: status.blocked, causes: (status.causes ?? []).filter(isInTheWay) };
   } catch (error) {
     if (error instanceof NoAnswerError) return null;
     throw error;

@@ -8,6 +8,7 @@ import { counted } from '../ops/counted.ts';
 import { openMirror, type Mirror } from '../compose.ts';
 import { loadConfig, type Config } from '../config.ts';
 import { createLog } from '../log.ts';
+import { storeTrouble } from '../ops/condition/store-trouble.ts';
 import { viewRun } from '../ops/run-view.ts';
 import { StoreError } from '../store/errors.ts';
 import { EXIT } from './exit-codes.ts';
@@ -28,6 +29,9 @@ interface ResyncOptions {
 const GOES_ON =
   'goes on: it began earlier, and does not read again the products that it had read before now. To be sure of this moment, ' +
   'run resync again when it has ended';
+
+/** A store that has not answered for so long is said to be down before that is certain. */
+const FAILING_MS = 1_500;
 
 export function resyncCommand(): Command {
   return new Command('resync')
@@ -112,7 +116,11 @@ async function resyncHere(
       died.signal.throwIfAborted();
       const run = await mirror.store.reader.ask('runById', { id });
       if (run === null) throw new Error(`run ${id} is no longer in the database`);
-      return { run: viewRun(run), blocked: mirror.reconciler.blocked };
+      const { blocked, failing } = mirror.reconciler;
+      // One failed request among others is no trouble.
+      const isTrouble =
+        failing !== null && (blocked !== null || mirror.clock.now() - failing.sinceMs > FAILING_MS);
+      return { run: viewRun(run), blocked, causes: isTrouble ? [storeTrouble(failing)] : [] };
     };
     return await watchRun(look, progress, interrupted);
   } finally {

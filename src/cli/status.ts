@@ -3,7 +3,7 @@ import { Command } from 'commander';
 import { z } from 'zod';
 import { loadLocalConfig, type LocalConfig } from '../config.ts';
 import { besides } from '../ops/alarms/alarm.ts';
-import { capital, CAUSE_KINDS, OWNERS, ownerWords } from '../ops/condition/cause.ts';
+import { capital, ownerWords } from '../ops/condition/cause.ts';
 import {
   CONDITIONS,
   CONDITION_TITLES,
@@ -24,6 +24,7 @@ import { status as readStatus } from '../store/queries/status.ts';
 import { isThere } from '../store/is-there.ts';
 import { isDatabaseLocked } from '../store/lock.ts';
 import { ago } from './ago.ts';
+import { causeSchema } from './cause-schema.ts';
 import { colours } from './colours.ts';
 import { EXIT } from './exit-codes.ts';
 import { openMirrorFile } from './mirror-file.ts';
@@ -62,19 +63,7 @@ const statusSchema = z.looseObject({
   blocked: blockedSchema.nullish(),
   condition: z.enum(CONDITIONS).optional(),
   headline: z.string().optional(),
-  causes: z
-    .array(
-      z.object({
-        kind: z.enum(CAUSE_KINDS),
-        owner: z.enum(OWNERS),
-        cause: z.string(),
-        figures: z.string(),
-        remedy: z.string(),
-        since: z.number().nullable(),
-        until: z.number().nullable(),
-      }),
-    )
-    .optional(),
+  causes: z.array(causeSchema).optional(),
   certain_levels: z.number().optional(),
   certain_share: z.number().nullish(),
   certain_course: z

@@ -1,16 +1,20 @@
-/** Watches a run until it ends, and shows its progress. */
+/** Watches a run until it ends, and shows its progress, or what it waits for. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { z } from 'zod';
-import type { blockedSchema } from './ops-client.ts';
+import { causeLine, type Cause } from '../ops/condition/cause.ts';
+import { timesOf } from '../ops/condition/condition.ts';
 import type { Progress, RunView } from './progress.ts';
 
 export interface Sight {
   readonly run: RunView;
   /** Why the store is not being asked at the moment. */
-  readonly blocked: z.infer<typeof blockedSchema> | null;
+  readonly blocked: { readonly kind: string; readonly message: string } | null;
+  /** What is in the way of the run. */
+  readonly causes: readonly Cause[];
 }
 
 const LOOK_EVERY_MS = 300;
+/** What is in the way is said again this often, with since when and the next attempt. */
+const SAY_EVERY_MS = 10_000;
 /** Only a person can end these; waiting would be in vain. */
 const NEEDS_A_PERSON: ReadonlySet<string> = new Set(['credentials', 'wrong_store']);
 
@@ -25,19 +29,33 @@ export async function watchRun(
   interrupted: AbortSignal,
 ): Promise<RunView | null> {
   let told: string | null = null;
+  let sayAgainAtMs = 0;
   while (!interrupted.aborted) {
     const sight = await look();
     if (sight !== null) {
-      const { run, blocked } = sight;
-      progress.show(run);
-      if (run.state !== 'running') return run;
+      const { run, blocked, causes } = sight;
+      if (run.state !== 'running') {
+        progress.show(run);
+        return run;
+      }
       if (blocked !== null && NEEDS_A_PERSON.has(blocked.kind)) throw new Error(blocked.message);
-      if (blocked !== null && blocked.kind !== told) progress.say(`waiting: ${blocked.message}`);
-      told = blocked?.kind ?? null;
+      const [cause] = causes;
+      // Its progress would be the same line again and again.
+      if (cause === undefined) progress.show(run);
+      else if (cause.kind !== told || performance.now() >= sayAgainAtMs) {
+        progress.say(waitingFor(cause));
+        sayAgainAtMs = performance.now() + SAY_EVERY_MS;
+      }
+      told = cause?.kind ?? null;
     }
     await pause(LOOK_EVERY_MS, interrupted);
   }
   return null;
+}
+
+function waitingFor(cause: Cause): string {
+  const times = timesOf(cause, Date.now());
+  return `waiting${times === '' ? '' : ` (${times})`}: ${causeLine(cause)}`;
 }
 
 async function pause(ms: number, signal: AbortSignal): Promise<void> {

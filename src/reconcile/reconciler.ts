@@ -93,6 +93,11 @@ export class Reconciler {
     return this.#throttle.blocked;
   }
 
+  /** As `blocked`, from the first request on that fails. */
+  get failing(): Blocked | null {
+    return this.#throttle.failing;
+  }
+
   get readsUnderWay(): number {
     return this.#queue.readsUnderWay;
   }

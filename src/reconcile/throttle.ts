@@ -62,6 +62,7 @@ export class Throttle {
   #answeredAtMs = 0;
   /** The first failure since the last answer; null: there was none. */
   #failingSinceMs: number | null = null;
+  #failing: Blocked | null = null;
   /** The store asked for no request before this time. */
   #pausedUntilMs = 0;
   /** Requests that wait for their turn. */
@@ -75,6 +76,11 @@ export class Throttle {
 
   get blocked(): Blocked | null {
     return this.#blocked;
+  }
+
+  /** What the latest request met, before it is certain that the store is down; null: it was answered. */
+  get failing(): Blocked | null {
+    return this.#blocked ?? this.#failing;
   }
 
   /** When a request was last answered, even if refused. */
@@ -171,6 +177,7 @@ export class Throttle {
   #succeed(): void {
     this.#answeredAtMs = this.#deps.now();
     this.#failingSinceMs = null;
+    this.#failing = null;
     this.#breaker = succeeded();
     this.#concurrency = afterSuccess(this.#concurrency, this.#deps.maxConcurrency);
     if (this.#blocked?.kind !== 'wrong_store' && !this.#isPaused()) this.#unblock();
@@ -221,17 +228,23 @@ export class Throttle {
 
   #fail(why: Pick<Blocked, 'message' | 'failure'>, nowMs: number): void {
     this.#failingSinceMs ??= nowMs;
+    this.#failing = this.#told({ kind: 'breaker', ...why, untilMs: null }, this.#failingSinceMs);
     this.#breaker = failed(this.#breaker, BREAKER, nowMs, this.#deps.random());
     if (this.#breaker.kind !== 'open') return;
     this.#block({ kind: 'breaker', ...why, untilMs: this.#breaker.probeAtMs });
   }
 
   #block(why: Reason): void {
-    const { now, storeAt, onBlocked } = this.#deps;
+    const { now, onBlocked } = this.#deps;
     const before = this.#blocked?.kind === why.kind ? this.#blocked : null;
     const sinceMs = before?.sinceMs ?? this.#failingSinceMs ?? now();
-    this.#blocked = { ...why, sinceMs, ...(storeAt === undefined ? {} : { at: storeAt }) };
+    this.#blocked = this.#told(why, sinceMs);
     if (before === null) onBlocked(this.#blocked);
+  }
+
+  #told(why: Reason, sinceMs: number): Blocked {
+    const { storeAt } = this.#deps;
+    return { ...why, sinceMs, ...(storeAt === undefined ? {} : { at: storeAt }) };
   }
 
   #unblock(): void {

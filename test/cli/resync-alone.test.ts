@@ -115,7 +115,13 @@ describe('what mostly waits, side by side', () => {
       unheard.close();
       const home = withEnv(await homeOf(sandbox), { SERVICE_BASE_URL: `http://127.0.0.1:${port}` });
       const command = start(home, 'resync');
-      await untilPrinted(command, /^waiting: .*ECONNREFUSED/m);
+      // Host and port, since when, what to do; and instead of a progress that there is none of.
+      const waiting = new RegExp(
+        `^waiting \\(for \\S+ s(, next attempt .*)?\\): The store at 127\\.0\\.0\\.1:${port} \\(ECONNREFUSED\\) cannot be read\\. .*What to do: `,
+        'm',
+      );
+      await untilPrinted(command, waiting);
+      await untilPrinted(command, /^waiting \(for \S+ s, next attempt (in \S+ s|now)\)/m);
       await throughout(700, () => expect(isAlive(command.pid)).toBe(true));
       command.signal('SIGINT');
       expect((await command.ended).code).toBe(130);

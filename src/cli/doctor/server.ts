@@ -1,11 +1,12 @@
 /** The running mirror: does one hold the database, and do its two listeners answer? */
 import { z } from 'zod';
 import type { Config } from '../../config.ts';
-import { capital, OWNERS, ownerWords } from '../../ops/condition/cause.ts';
+import { capital, ownerWords } from '../../ops/condition/cause.ts';
 import { CONDITIONS, CONDITION_TITLES } from '../../ops/condition/condition.ts';
 import { stoppedCause } from '../../ops/condition/own-trouble.ts';
 import { isThere } from '../../store/is-there.ts';
 import { isDatabaseLocked } from '../../store/lock.ts';
+import { causeSchema } from '../cause-schema.ts';
 import { urlOf } from '../listener-url.ts';
 import { fail, messageOf, ok, warn, type Check } from './check.ts';
 
@@ -13,9 +14,7 @@ import { fail, messageOf, ok, warn, type Check } from './check.ts';
 const conditionSchema = z.looseObject({
   condition: z.enum(CONDITIONS),
   headline: z.string(),
-  causes: z.array(
-    z.object({ owner: z.enum(OWNERS), cause: z.string(), figures: z.string(), remedy: z.string() }),
-  ),
+  causes: z.array(causeSchema),
 });
 
 const TIMEOUT_MS = 5_000;
