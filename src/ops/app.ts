@@ -38,9 +38,14 @@ export function createOpsApp(deps: OpsDeps): Hono<OpsEnv> {
   app.use('/api/*', requireJson);
   app.route('/', metricsRoute(deps.metrics));
   app.route('/', createApi(deps));
-  app.route('/', createPage(deps));
+  const pages = createPage(deps);
+  app.route('/', pages.app);
 
-  app.notFound((c) => c.json(errorBody('not_found', `there is no ${c.req.method} ${c.req.path}`), 404));
+  app.notFound((c) =>
+    isForPeople(c)
+      ? pages.nowhere(c)
+      : c.json(errorBody('not_found', `there is no ${c.req.method} ${c.req.path}`), 404),
+  );
   app.onError((cause, c) => {
     // Refused by the framework itself: a body that is not JSON, a path that cannot be decoded.
     if (cause instanceof HTTPException && cause.status < 500) {
@@ -55,4 +60,10 @@ export function createOpsApp(deps: OpsDeps): Hono<OpsEnv> {
     return c.json(errorBody('server_error', cause.message), 500);
   });
   return app;
+}
+
+/** A browser that opens an address; programs get JSON. */
+function isForPeople({ req }: Context): boolean {
+  const isPage = req.method === 'GET' && !req.path.startsWith('/api/');
+  return isPage && (req.header('accept') ?? '').includes('text/html');
 }

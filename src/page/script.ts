@@ -171,6 +171,20 @@ async function keepLooking() {
   setTimeout(keepLooking, Number(every));
 }
 
+// An id is copied whole by a click, shortened or not.
+document.addEventListener('click', async (event) => {
+  const it = event.target.closest('[data-copy]');
+  if (!it) return;
+  try {
+    await navigator.clipboard.writeText(it.dataset.copy);
+    it.classList.add('copied');
+    setTimeout(() => it.classList.remove('copied'), 1500);
+  } catch {
+    // Not over plain http from another host: the id is then shown whole, to be marked by hand.
+    it.textContent = it.dataset.copy;
+  }
+});
+
 document.addEventListener('submit', async (event) => {
   const form = event.target;
   if (form.method !== 'post' || form.dataset.leave !== undefined) return;

@@ -626,3 +626,27 @@ test('a store that cannot be asked is said to be so, on a page', async () => {
   expect(status).toBe(503);
   expect(words(text)).toContain('database disk image is malformed');
 });
+
+test('an address that there is none of is a page for people, and JSON for programs', async () => {
+  const ops = await startOps(newStore());
+  const page = await ops.ask('/nowhere/<b>', { headers: { accept: 'text/html,*/*' } });
+  expect(page.status).toBe(404);
+  expect(words(page.text)).toContain('There is no page /nowhere/');
+  expect(page.text).not.toContain('<b>');
+  expect(page.text).toMatch(/<a href="\/stock">/);
+  expect((await ops.ask('/nowhere')).json).toMatchObject({ error: 'not_found' });
+  const api = await ops.ask('/api/nowhere', { headers: { accept: 'text/html' } });
+  expect(api.json).toMatchObject({ error: 'not_found' });
+});
+
+test('long ids are shortened in the middle, whole on hover and for the clipboard', async () => {
+  const store = newStore();
+  const ops = await startOps(store);
+  const requestId = '0f8fad5b-d9cb-469f-a165-70867728950e';
+  await change(store, requestId, 1, { old: 9, new: 8, order_id: '12345678901234567890' });
+  const page = await show(ops, '/deliveries');
+  expect(page).toContain(`data-copy="${requestId}"`);
+  expect(page).toContain(`title="${requestId}: click to copy"`);
+  expect(words(page)).toContain('request 0f8fad5b…950e');
+  expect(words(page)).toContain('order 12345678…7890');
+});

@@ -32,8 +32,8 @@ export function certaintyView(certainty: Certainty, course: readonly CertainQuar
         ? ''
         : html`${strip(course, nowMs)}
             <p class="quiet">
-              The last 24 h, at worst ${textOf(worst)} from ${instant(worst.atMs)}. Gaps: the mirror did not
-              run, or could not say.
+              Last 24 h, at worst ${textOf(worst)} (${instant(worst.atMs)}). A gap: the mirror did not run, or
+              could not say.
             </p>`
     }
   </div>`;

@@ -3,6 +3,7 @@ import type { Quarantined } from '../../store/queries/page-quarantine.ts';
 import type { RejectedRequest } from '../rejected.ts';
 import type { SlowAnswer } from '../timeline.ts';
 import { bytes, instant, millis } from './figures.ts';
+import { idText } from './id-view.ts';
 import type { Html } from '../../page/html.ts';
 import { pager } from './pager.ts';
 import { rejectionWords } from './words.ts';
@@ -73,7 +74,7 @@ export function quarantinedView({ items, hasMore, isFirst }: QuarantinedPage): H
               <th scope="row">${atMs === null ? 'pruned' : instant(atMs)}</th>
               <td class="whole">${problem}</td>
               <td data-label="variant">
-                ${variantId === null ? 'unknown' : html`<a href="/variants/${variantId}">${variantId}</a>`}
+                ${variantId === null ? 'unknown' : html`<a href="/variants/${variantId}">${idText(variantId)}</a>`}
               </td>
               <td class="figure" data-label="log">
                 ${atMs === null ? logSeq : html`<a href="/deliveries/${logSeq}">${logSeq}</a>`}

@@ -2,6 +2,7 @@ import { html, raw } from 'hono/html';
 import { CORRECTION_CAUSES, type CorrectionCause } from '../../store/queries/correction-causes.ts';
 import type { Correction, Corrections } from '../../store/queries/page-drift.ts';
 import { instant, quantity, signed } from './figures.ts';
+import { idText } from './id-view.ts';
 import type { Html } from '../../page/html.ts';
 import { pager } from './pager.ts';
 import { causeName, causeWords } from './words.ts';
@@ -89,7 +90,7 @@ function correctionRow(correction: Correction): Html {
   const { seq, recordedAtMs, variantId, sku, warehouseId, oldQty, newQty, cause, isClosed } = correction;
   return html`<tr id="drift-${seq}" data-new>
     <th scope="row">${instant(recordedAtMs)}</th>
-    <td data-label="variant"><a href="/variants/${variantId}" class="sku">${sku ?? variantId}</a></td>
+    <td data-label="variant"><a href="/variants/${variantId}" class="sku">${sku ?? idText(variantId)}</a></td>
     <td class="warehouse" data-label="warehouse">${warehouseId ?? 'total'}</td>
     <td class="figure" data-label="mirror had">${quantity(oldQty)}</td>
     <td class="figure strong" data-label="store has">${newQty === null ? 'nothing' : quantity(newQty)}</td>

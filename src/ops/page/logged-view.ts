@@ -1,5 +1,6 @@
 /** Deliveries from the event log, each item with its effect. */
 import { html } from 'hono/html';
+import { idText, idView } from './id-view.ts';
 import type { Html } from '../../page/html.ts';
 import type { DeliveryPage, LoggedDelivery } from '../../store/queries/page-deliveries.ts';
 import type { LoggedItem } from '../../store/queries/page-effects.ts';
@@ -74,7 +75,7 @@ function deliveryGroup(delivery: LoggedDelivery, { isAlone }: Shown): Html {
             ${told} · ${bytes(size)} · log <a href="/deliveries/${seq}" id="log-${seq}">${seq}</a>
           </span>
           ${unreadableCount > 0 ? html`<span class="state bad">not understood</span>` : ''}
-          <span class="quiet push">${requestId === null ? '' : html`request <code>${requestId}</code>`}</span>
+          <span class="quiet push">${requestId === null ? '' : html`request ${idView(requestId)}`}</span>
         </span>
       </th>
     </tr>
@@ -83,7 +84,7 @@ function deliveryGroup(delivery: LoggedDelivery, { isAlone }: Shown): Html {
       ({ problem, variantId }) =>
         html`<tr class="more">
           <td class="whole down" colspan="${COLUMNS}">
-            ${problem}${variantId === null ? '' : html` (<a href="/variants/${variantId}">variant ${variantId}</a>)`}
+            ${problem}${variantId === null ? '' : html` (<a href="/variants/${variantId}">variant ${idText(variantId)}</a>)`}
             <span class="quiet">kept, not applied; its product is read instead</span>
           </td>
         </tr>`,
@@ -102,17 +103,22 @@ function deliveryGroup(delivery: LoggedDelivery, { isAlone }: Shown): Html {
 
 function itemRow(item: LoggedItem, atMs: number): Html {
   const { variantId, sku, warehouseId, reason, orderId, userId, effect } = item;
-  const by = [orderId === null ? null : `order ${orderId}`, userId === null ? null : `user ${userId}`];
+  const by = [
+    orderId === null ? null : html`order ${idView(orderId)}`,
+    userId === null ? null : html`user ${idView(userId)}`,
+  ].filter((each) => each !== null);
   const doubt = doubtWords(effect);
   return html`<tr class="more">
-    <td><a href="/variants/${variantId}" class="sku">${sku ?? variantId}</a></td>
-    <td class="warehouse" data-label="warehouse">${warehouseId}</td>
+    <td><a href="/variants/${variantId}" class="sku">${sku ?? idText(variantId)}</a></td>
+    <td class="warehouse" data-label="warehouse">${idText(warehouseId)}</td>
     <td class="figure" data-label="from → to">
       ${quantity(item.old)} → <b>${quantity(item.new)}</b>
       <span class="quiet">${signed(item.new - item.old)}</span>
     </td>
     <td data-label="reason">${reason === null ? '–' : html`<code>${reason}</code>`}</td>
-    <td class="actor" data-label="by">${by.filter((each) => each !== null).join(', ') || '–'}</td>
+    <td class="actor" data-label="by">
+      ${by.length === 0 ? '–' : by.map((each, index) => html`${index > 0 ? ', ' : ''}${each}`)}
+    </td>
     <td class="whole">
       ${outcomeWords(item, atMs)}
       ${doubt === null ? '' : html`<span class="state ${effect.doubt === 'open' ? 'odd' : ''}">${doubt}</span>`}

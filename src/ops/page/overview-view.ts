@@ -111,7 +111,7 @@ function troubleView(status: Status): Html {
         ? ''
         : html`<p>
             The last read of ${count(failing_reads, 'product')} failed${givenUpWords(status)}
-            ${last_read_error === null ? '' : html`Latest error: <code>${last_read_error}</code>`}
+            ${last_read_error === null ? '' : html`Latest error: ${told(last_read_error)}`}
           </p>`
     }
     ${

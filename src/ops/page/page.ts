@@ -47,7 +47,13 @@ const DAY_MS = 24 * 60 * 60_000;
 
 const NOTHING_TOLD: Told = { notice: null, problem: null };
 
-export function createPage(deps: PageDeps): Hono<OpsEnv> {
+interface Pages {
+  readonly app: Hono<OpsEnv>;
+  /** The page for an address that there is none of. */
+  readonly nowhere: (c: PageContext) => Promise<Response>;
+}
+
+export function createPage(deps: PageDeps): Pages {
   const { reader, writer, operator, alarms, rejected, timeline, now, log } = deps;
   const app = new Hono<OpsEnv>();
 
@@ -233,7 +239,17 @@ export function createPage(deps: PageDeps): Hono<OpsEnv> {
   const notFound = (c: PageContext, words: string) =>
     show(
       c,
-      { title: 'Not found', at: '', main: html`<section><p>${words}</p></section>` },
+      {
+        title: 'Not found',
+        at: '',
+        main: html`<section class="stack">
+          <p>${words}</p>
+          <p>
+            <a href="/">Overview</a>, <a href="/stock">stock</a> (search by SKU, name or id),
+            <a href="/deliveries">deliveries</a>, <a href="/runs">runs</a>, <a href="/docs">API</a>
+          </p>
+        </section>`,
+      },
       { status: 404, told: NOTHING_TOLD },
     );
 
@@ -254,7 +270,10 @@ export function createPage(deps: PageDeps): Hono<OpsEnv> {
       { status: 503, told: NOTHING_TOLD },
     );
   });
-  return app;
+  return {
+    app,
+    nowhere: (c) => notFound(c, `There is no page ${new URL(c.req.url).pathname} in this mirror.`),
+  };
 }
 
 /** Puts the current figures into the last minute, which is sampled less often than the page is viewed. */

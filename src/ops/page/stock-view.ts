@@ -2,6 +2,7 @@ import { html } from 'hono/html';
 import type { StockCursor } from '../../store/queries/page-filters.ts';
 import type { StockCell, StockPage, StockVariant } from '../../store/queries/page-stock.ts';
 import { agoText, instant, quantity } from './figures.ts';
+import { idText } from './id-view.ts';
 import type { Html } from '../../page/html.ts';
 import { pager } from './pager.ts';
 
@@ -97,7 +98,7 @@ function variantRows(variant: StockVariant, warehouseId: string, nowMs: number):
 
 function variantLink({ variantId, sku, name, productName }: StockVariant): Html {
   return html`<a id="variant-${variantId}" href="/variants/${variantId}"
-      ><span class="sku">${sku ?? `variant ${variantId}`}</span></a
+      ><span class="sku">${sku ?? html`variant ${idText(variantId)}`}</span></a
     >
     ${[productName, name].filter((each) => each !== null && each !== '').join(', ')}`;
 }
@@ -107,7 +108,7 @@ function cellRow(variant: StockVariant, cell: StockCell, index: number, nowMs: n
     <th scope="row" class="variant">
       ${index > 0 ? html`<span class="hidden">${variant.sku ?? variant.variantId}</span>` : variantLink(variant)}
     </th>
-    <td class="warehouse" data-label="warehouse">${cell.warehouseId}</td>
+    <td class="warehouse" data-label="warehouse">${idText(cell.warehouseId)}</td>
     <td class="figure strong" data-label="to sell">${quantity(cell.qty)}</td>
     <td class="figure" data-label="on hand">${quantity(cell.onHand)}</td>
     <td class="figure" data-label="reserved">${quantity(cell.reservedQty)}</td>

@@ -2,6 +2,7 @@ import { html } from 'hono/html';
 import { LATEST_MS } from '../../core/limits.ts';
 import type { VariantChange, VariantView } from '../../store/queries/page-variant.ts';
 import { ago, count, duration, instant, quantity, signed } from './figures.ts';
+import { idView } from './id-view.ts';
 import type { Html } from '../../page/html.ts';
 import { pager } from './pager.ts';
 import { stepPlot } from './step-plot.ts';
@@ -109,13 +110,13 @@ function levels({ variant, lastRead, upc }: VariantView, nowMs: number): Html {
       <h2 id="levels-title">Stock</h2>
       <span class="quiet">
         ${[
-          variant.productId === null ? null : `product ${variant.productId}`,
-          `variant ${variant.variantId}`,
-          upc === null || upc === '' ? null : `UPC ${upc}`,
-          variant.kind === 'own' ? null : variant.kind,
+          variant.productId === null ? null : html`product ${idView(variant.productId)}`,
+          html`variant ${idView(variant.variantId)}`,
+          upc === null || upc === '' ? null : html`UPC ${idView(upc)}`,
+          variant.kind === 'own' ? null : html`${variant.kind}`,
         ]
           .filter((each) => each !== null)
-          .join(' · ')}
+          .map((each, index) => html`${index > 0 ? ' · ' : ''}${each}`)}
       </span>
     </header>
     <table class="blocks">
@@ -248,12 +249,12 @@ function whyWords({ source, reason, logSeq }: VariantChange): Html {
 
 function actor({ source, orderId, userId, requestId }: VariantChange): Html {
   const named = [
-    orderId === null ? null : html`order <b>${orderId}</b>`,
-    userId === null ? null : html`user <b>${userId}</b>`,
+    orderId === null ? null : html`order ${idView(orderId)}`,
+    userId === null ? null : html`user ${idView(userId)}`,
   ].filter((each) => each !== null);
   if (named.length > 0) return html`${named.map((each, index) => html`${index > 0 ? ', ' : ''}${each}`)}`;
   if (source === 'webhook' && requestId !== null)
-    return html`<span class="quiet">request <code>${requestId}</code></span>`;
+    return html`<span class="quiet">request ${idView(requestId)}</span>`;
   return html`–`;
 }
 

@@ -5,6 +5,7 @@ import { besides, type Alarm } from '../alarms/alarm.ts';
 import { capital, isBlocking, ownerWords, type Cause } from '../condition/cause.ts';
 import { timesOf, type Condition } from '../condition/condition.ts';
 import type { Operator } from '../operator.ts';
+import { idView } from './id-view.ts';
 import { ago, instant } from './figures.ts';
 
 export interface Alarming {
@@ -41,7 +42,7 @@ export function blockedView({ blocked }: Alarming): Html {
   if (blocked === null) return html``;
   const isRefused = blocked.kind === 'credentials';
   return html`<section aria-labelledby="blocked-title">
-    <h2 id="blocked-title">No requests are sent to the store</h2>
+    <h2 id="blocked-title">No requests are sent to the store: the last error</h2>
     <p class="alarm">${told(sentence(blocked.message))}</p>
     ${isRefused ? retryCredentials() : ''}
   </section>`;
@@ -85,10 +86,15 @@ function sentence(text: string): string {
   return /[.!?]$/.test(whole) ? whole : `${whole}.`;
 }
 
-/** Shows text between backticks as code, and instants in the page's format. */
+const UUID = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/;
+const MARKED =
+  /(`[^`]*`|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z|\b[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}\b)/;
+
+/** Shows text between backticks as code, instants in the page's format, and the ids of requests shortened. */
 export function told(text: string): Html[] {
-  return text.split(/(`[^`]*`|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z)/).map((part, index) => {
+  return text.split(MARKED).map((part, index) => {
     if (index % 2 === 0) return html`${part}`;
+    if (UUID.test(part)) return idView(part);
     if (part.startsWith('`')) return html`<code>${part.slice(1, -1)}</code>`;
     const atMs = Date.parse(part);
     return Number.isNaN(atMs) ? html`${part}` : instant(atMs);
