@@ -172,8 +172,8 @@ async function keepLooking() {
 }
 
 // An id is copied whole by a click, shortened or not.
-document.addEventListener('click', async (event) => {
-  const it = event.target.closest('[data-copy]');
+async function copy({ target }) {
+  const it = target.closest('[data-copy]');
   if (!it) return;
   try {
     await navigator.clipboard.writeText(it.dataset.copy);
@@ -183,6 +183,11 @@ document.addEventListener('click', async (event) => {
     // Not over plain http from another host: the id is then shown whole, to be marked by hand.
     it.textContent = it.dataset.copy;
   }
+}
+
+document.addEventListener('click', copy);
+document.addEventListener('keydown', (event) => {
+  if (event.key === 'Enter') copy(event);
 });
 
 document.addEventListener('submit', async (event) => {

@@ -13,9 +13,9 @@ export function shortId(id: string): string {
 
 /** For an id that leads nowhere: a click copies it. */
 export function idView(id: string): Html {
-  return html`<button type="button" class="id" data-copy="${id}" title="${id}: click to copy">
-    ${shortId(id)}
-  </button>`;
+  return html`<code class="id" role="button" tabindex="0" data-copy="${id}" title="${id}: click to copy"
+    >${shortId(id)}</code
+  >`;
 }
 
 /** For an id with a page of its own. */

@@ -31,8 +31,8 @@ section > header:last-child { margin-bottom: 0; }
 .now.catching_up, .now.repairing { border-left-color: var(--odd); }
 .now.blocked { border-left-color: var(--bad); }
 .id { white-space: nowrap; font-variant-numeric: tabular-nums; }
-button.id { min-height: 0; padding: 0 0.15rem; background: none; border: 0; border-bottom: 1px dotted var(--field-line); border-radius: 0; font-family: ui-monospace, monospace; font-size: 0.92em; }
-button.id.copied::after { content: ' copied'; color: var(--good); }
+code.id { border-bottom: 1px dotted var(--field-line); cursor: copy; }
+code.id.copied::after { content: ' copied'; color: var(--good); }
 .headline { font-size: 1.1rem; font-weight: 600; }
 .certain .share { font-size: 1.6rem; font-variant-numeric: tabular-nums; }
 .certain p { margin: 0 0 0.3rem; }
