@@ -3,8 +3,11 @@ import { dirname } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { growProduct } from '../../scripts/shared/large-product.ts';
 import { present } from '../present.ts';
+import { signBody } from '../../src/service/signature.ts';
+import { diskWaitMs, watchDisk } from '../hostile/beside.ts';
+import { send } from '../intake/intake.ts';
+import { delivery, item } from '../store/mirror-file.ts';
 import { eventually, plainVariants, rows, startBoth } from './harness.ts';
-import { watchDisk } from '../hostile/beside.ts';
 import { startLoad, untimely } from './load.ts';
 
 const READ_EVERY_MS = 700;
@@ -39,4 +42,35 @@ test.each([
   await sandbox.network.idle();
   expect(large.reads - readsBefore).toBeGreaterThan(3);
   expect(untimely(load, await endDisk(), SLOWEST_MS)).toEqual([]);
+});
+
+const ITEMS = 2_000;
+
+test(`deliveries of ${ITEMS} items beside others`, async (t) => {
+  const { sandbox, mirror } = await startBoth(t, { products: 20 });
+  const port = Number(new URL(mirror.webhookUrl).port);
+  const endDisk = watchDisk(dirname(mirror.databasePath));
+  const load = startLoad(t, sandbox, 60);
+  const large = [];
+  for (let round = 1; round <= 10; round += 1) {
+    const items = Array.from({ length: ITEMS }, (_, i) =>
+      item({ id: String(70_000 + i), old: round, new: round + 1, update_time: Date.now() }),
+    );
+    const body = delivery(`large-${round}`, ...items);
+    const headers = { 'x-service-signature': signBody(sandbox.webhookSecret, body) };
+    const sentAtMs = Date.now();
+    const answer = await send(port, { method: 'POST', path: '/webhooks', headers, pieces: [body] });
+    large.push({ status: answer.status, sentAtMs, tookMs: answer.tookMs });
+  }
+  load.stop();
+  await sandbox.network.idle();
+  const disk = await endDisk();
+  expect(large.map(({ status }) => status)).toEqual(large.map(() => 204));
+  expect(large.filter((one) => one.tookMs - diskWaitMs(one, disk) >= SLOWEST_MS)).toEqual([]);
+  expect(untimely(load, disk, SLOWEST_MS)).toEqual([]);
+  const known = `SELECT count(*) AS n FROM mirror_stock WHERE variant_id BETWEEN '70000' AND '71999' AND available_qty = 11`;
+  await eventually(() => rows<{ n: number }>(mirror.databasePath, known)[0]?.n === ITEMS, {
+    what: 'every item is applied',
+    withinMs: 20_000,
+  });
 });
