@@ -36,7 +36,11 @@ export function exportCommand(): Command {
 The columns are those of the view. All rows are as of one instant, even while the mirror writes: they are first written to
 a temporary file, beside FILE or in TMPDIR, so that a slow reader of the standard output does not hold up the database. CSV
 follows RFC 4180, with a header; an absent value is an empty field. Texts stay as they are: a spreadsheet takes a SKU like
-=1+1 for a formula, so use --spreadsheet for files that people open.`,
+=1+1 for a formula, so use --spreadsheet for files that people open. It needs no settings of the store.
+
+Examples:
+  stock-mirror export --format csv --output stock.csv --force
+  stock-mirror export --format json --changes --after 1200`,
     )
     .action(async (options: ExportOptions, command: Command) => {
       process.exitCode = await exportRows(options, command, loadLocalConfig());

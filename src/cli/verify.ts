@@ -4,7 +4,7 @@
  */
 import { Command, Option } from 'commander';
 import { counted } from '../ops/counted.ts';
-import { loadConfig, type Config } from '../config.ts';
+import { loadConfig, loadLocalConfig, type Config, type LocalConfig } from '../config.ts';
 import { connectService } from '../service/connect.ts';
 import { ago } from './ago.ts';
 import { colours } from './colours.ts';
@@ -13,6 +13,7 @@ import { productIds, whole } from './flags.ts';
 import { interruptible } from './interrupt.ts';
 import { openMirrorFile } from './mirror-file.ts';
 import { createWorkProgress, type WorkProgress } from './progress.ts';
+import { verifyLocally, type LocalVerdict } from './verify/local.ts';
 import { lookAtAll, type Found, type Verdict } from './verify/looks.ts';
 import { MirrorSide } from './verify/mirror-side.ts';
 import { ServiceSide } from './verify/service-side.ts';
@@ -20,6 +21,7 @@ import { ServiceSide } from './verify/service-side.ts';
 interface VerifyOptions {
   readonly sample?: number;
   readonly product?: string[];
+  readonly local?: boolean;
   readonly json?: boolean;
 }
 
@@ -31,6 +33,12 @@ export function verifyCommand(): Command {
         .conflicts('product'),
     )
     .option('--product <id...>', 'only these products', productIds)
+    .addOption(
+      new Option(
+        '--local',
+        'only the file, without the store: each stock level must be where its changes lead',
+      ).conflicts(['sample', 'product']),
+    )
     .option('--json', 'print the verdict as JSON')
     .addHelpText(
       'after',
@@ -38,11 +46,70 @@ export function verifyCommand(): Command {
 A difference counts when two looks, at least 3 s apart, see the same difference and neither side has moved: a change on its
 way is no difference. It compares the available quantities of variants and of their warehouses. Without --sample and
 --product it also reads the store's product list, and a product that only one side has is a difference. Its reads come on
-top of the running mirror's, with limits of their own: SERVICE_MAX_RPS and SERVICE_MAX_CONCURRENCY.`,
+top of the running mirror's, with limits of their own: SERVICE_MAX_RPS and SERVICE_MAX_CONCURRENCY.
+
+--local needs no settings of the store. It checks the file's pages, that each change begins where the one before it ended,
+and that each stock level is where its last change led. What differs was written by another program.
+
+Examples:
+  stock-mirror verify --sample 200
+  stock-mirror verify --product 123
+  stock-mirror verify --local`,
     )
     .action(async (options: VerifyOptions) => {
-      process.exitCode = await verify(options, loadConfig());
+      process.exitCode =
+        options.local === true ? verifyFile(loadLocalConfig(), options) : await verify(options, loadConfig());
     });
+}
+
+function verifyFile({ database }: LocalConfig, { json }: VerifyOptions): number {
+  const db = openMirrorFile(database.path);
+  try {
+    const verdict = verifyLocally(db);
+    const isWhole = verdict.faults.length + verdict.damage.length === 0;
+    process.stdout.write(json === true ? `${localJsonOf(verdict)}\n` : describeLocal(verdict));
+    return isWhole ? EXIT.done : EXIT.failed;
+  } finally {
+    db.close();
+  }
+}
+
+function describeLocal({ levels, changes, untold, faults, damage }: LocalVerdict): string {
+  const lines = damage.map((found) => `${colours.red('damaged')}  ${found}`);
+  for (const { what, variantId, warehouseId, seq, expected, found } of faults) {
+    const where = what === 'level' ? 'its row has' : `change ${seq} begins at`;
+    lines.push(
+      `${colours.red('differs')}  level ${variantId}/${warehouseId}: its changes lead to ${expected ?? 'none'}, ${where} ${found ?? 'none'}`,
+    );
+  }
+  const compared = `${counted(levels, 'stock level')} and ${counted(changes, 'change')}`;
+  const old = untold === 0 ? '' : `; of ${counted(untold, 'level')} no change is kept any more`;
+  if (lines.length === 0) lines.push(`${colours.green('consistent')}: ${compared}${old}`);
+  else {
+    lines.push(
+      `${colours.red(`${faults.length} differ`)}: ${compared}${old}`,
+      'another program has written there, or the disk is at fault: `stock-mirror doctor`, then `stock-mirror resync`',
+    );
+  }
+  return lines.map((line) => `${line}\n`).join('');
+}
+
+function localJsonOf({ levels, changes, untold, faults, damage }: LocalVerdict): string {
+  return JSON.stringify({
+    consistent: faults.length + damage.length === 0,
+    levels,
+    changes,
+    untold,
+    damage,
+    differs: faults.map(({ what, variantId, warehouseId, seq, expected, found }) => ({
+      what,
+      variant_id: variantId,
+      warehouse_id: warehouseId,
+      seq,
+      expected,
+      found,
+    })),
+  });
 }
 
 async function verify(options: VerifyOptions, config: Config): Promise<number> {

@@ -23,6 +23,8 @@ for (const [signal, code] of [
       expect(await mirror.ended).toEqual({ code, signal: null });
       expect(performance.now() - askedMs).toBeLessThan(5_000);
       expect(Date.now() - statusOf(mirror.databasePath).alive_at).toBeLessThan(2_000);
+      // At once, not when the heartbeat has grown old.
+      expect(statusOf(mirror.databasePath).state).toBe('stale');
       expect(mirror.stderr).toBe('');
       sandbox.traffic.stop();
       await stream.body?.cancel().catch(() => undefined);
