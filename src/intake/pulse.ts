@@ -27,12 +27,12 @@ export function createPulse(writer: StoreWriter, wallNow: () => number): Pulse {
   let checked: { readonly atMs: number; readonly result: Promise<boolean> } | null = null;
   let underWay: Promise<boolean> | null = null;
   let isShowing: Promise<void> | null = null;
-  const stamp = async (command: 'alive' | 'stopped'): Promise<boolean> => {
+  const stamp = async (): Promise<boolean> => {
     const atMs = wallNow();
     const kept = writer.beat(atMs);
     // For those who read the mirror, which says that it is behind by being late with it.
     isShowing ??= writer
-      .command(command, { atMs })
+      .command('alive', { atMs })
       .catch(() => undefined)
       .finally(() => (isShowing = null));
     return kept.then(
@@ -42,11 +42,9 @@ export function createPulse(writer: StoreWriter, wallNow: () => number): Pulse {
   };
   /** One at a time: while commits hang, heartbeats must not pile up. */
   const beat = (): Promise<boolean> =>
-    (underWay ??= begun.promise
-      .then(() => stamp('alive'))
-      .finally(() => {
-        underWay = null;
-      }));
+    (underWay ??= begun.promise.then(stamp).finally(() => {
+      underWay = null;
+    }));
   return {
     begin(): void {
       timer = setInterval(() => void beat(), EVERY_MS).unref();
@@ -63,9 +61,7 @@ export function createPulse(writer: StoreWriter, wallNow: () => number): Pulse {
       if (timer === null) return;
       clearInterval(timer);
       await underWay;
-      // Another heartbeat would say that the mirror runs.
-      await isShowing;
-      await stamp('stopped');
+      await stamp();
       await isShowing;
     },
   };

@@ -67,6 +67,8 @@ export interface OwnMirror {
   readonly projection: Projection;
   /** To be called about once a second. @returns what a person should know. @throws Error when its files are gone. */
   readonly look: () => readonly StoreNews[];
+  /** Says in the file that nobody keeps it from now on. */
+  readonly markStopped: () => void;
   /** After the last commit. @returns what a person should know. */
   readonly close: () => readonly StoreNews[];
 }
@@ -207,6 +209,7 @@ export function serveProjection(owner: Owner<ToProjection, FromProjection>, open
     clearInterval(looks);
     const error = plainError(new StoreError('closed', 'the database is closed'));
     for (const { id } of commands) owner.post({ type: 'outcome', outcome: { id, ok: false, error } });
+    own?.markStopped();
     owner.post({ type: 'closed', id: closing, news: shut() });
     owner.close();
   });

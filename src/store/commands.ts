@@ -30,8 +30,7 @@ const NOTE_CERTAINTY = `
 
 /** Prepares the statements once; each command runs inside the writer's transaction. */
 export function prepareCommands(db: Db) {
-  const alive = db.prepare('UPDATE service_state SET alive_at_ms = ?, stopped_at_ms = NULL');
-  const stopped = db.prepare('UPDATE service_state SET alive_at_ms = @atMs, stopped_at_ms = @atMs');
+  const alive = db.prepare('UPDATE service_state SET alive_at_ms = ?');
   const noteCertainty = db.prepare(NOTE_CERTAINTY);
   const forgetCertainty = db.prepare('DELETE FROM certainty WHERE quarter < ?');
   // A run that has ended stays as its entry says.
@@ -45,8 +44,6 @@ export function prepareCommands(db: Db) {
 
   return {
     alive: (args: { atMs: number }): void => void alive.run(args.atMs),
-    /** The last heartbeat: nobody keeps the file from now on. */
-    stopped: (args: { atMs: number }): void => void stopped.run(args),
     noteCertainty: (at: CertaintyNote): void => {
       noteCertainty.run(at);
       forgetCertainty.run(at.quarter - CERTAINTY_KEPT);

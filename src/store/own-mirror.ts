@@ -19,12 +19,22 @@ export function openOwnMirror(path: string): OwnMirror {
   try {
     const opened = (db = openWriter(path));
     explain(path, () => nameEpoch(opened, logDb));
+    explain(path, () =>
+      opened.exec('UPDATE service_state SET stopped_at_ms = NULL WHERE stopped_at_ms IS NOT NULL'),
+    );
     const projection = explain(path, () => new Projection(opened, new LogReader(logDb)));
     const upkeep = new Upkeep(opened, path);
     return {
       db: opened,
       projection,
       look: () => upkeep.look(),
+      markStopped: () => {
+        try {
+          opened.exec('UPDATE service_state SET stopped_at_ms = alive_at_ms');
+        } catch {
+          // Locked by another program, or damaged: readers then learn it from the age of the heartbeat.
+        }
+      },
       close: () => {
         const news = upkeep.finish();
         opened.close();

@@ -266,7 +266,7 @@ export const serviceState = sqliteTable(
     lastFullSyncAtMs: integer('last_full_sync_at_ms'),
     /** The last number of the pruned changes: a consumer below it would miss some. Zero: none were pruned. */
     prunedChangeSeq: integer('pruned_change_seq').notNull().default(0),
-    /** When the mirror was stopped in order: nobody keeps the file since then. Null while it runs, and after a kill. */
+    /** The last heartbeat before the file was closed in order: nobody keeps it since. Null while it is open, and after a kill. */
     stoppedAtMs: integer('stopped_at_ms'),
   },
   () => [check('service_state_single', sql`id = 1`)],
