@@ -39,8 +39,8 @@ export const DOUBT: readonly Mutant[] = [
     breaks:
       'a read merely wanted does not take the suspicion away (docs/reading-the-mirror.md#views, suspect)',
     file: 'src/core/obligation.ts',
-    find: 'doubt: suspects || standing.doubt,',
-    replace: 'doubt: suspects,',
+    find: 'doubt: isSuspect || standing.doubt,',
+    replace: 'doubt: isSuspect,',
     tests: ['test/core/obligation.test.ts'],
   },
   {
