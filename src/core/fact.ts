@@ -1,5 +1,5 @@
 /** What a fold did, for logs, counters and people. The tables do not depend on it. */
-import type { ChangeBranch } from './merge-change.ts';
+import type { ChangeBranch } from './change-outcome.ts';
 import type { LevelBranch } from './merge-read.ts';
 import type { DriftCause } from './causes.ts';
 import type { Gap } from './model.ts';

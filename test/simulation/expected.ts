@@ -2,7 +2,7 @@
 import type { DriftCause } from '../../src/core/causes.ts';
 import type { Fact } from '../../src/core/fact.ts';
 import type { Reason } from '../../src/core/reasons.ts';
-import { CHANGE_BRANCHES } from '../../src/core/merge-change.ts';
+import { CHANGE_BRANCHES } from '../../src/core/change-outcome.ts';
 import { LEVEL_BRANCHES } from '../../src/core/merge-read.ts';
 import { DISKS, type DiskFault } from './disk.ts';
 import { SCENE_NAMES, type Mangling, type Operation, type ReadFault } from './plan.ts';

@@ -2,7 +2,7 @@
 import { Counter, Histogram, type Registry } from 'prom-client';
 import { DRIFT_CAUSES } from '../../core/causes.ts';
 import { REMOVABLES } from '../../core/fact.ts';
-import { CHANGE_BRANCHES } from '../../core/merge-change.ts';
+import { CHANGE_BRANCHES } from '../../core/change-outcome.ts';
 import { LEVEL_BRANCHES } from '../../core/merge-read.ts';
 import { REASONS, type Reason } from '../../core/reasons.ts';
 import { RUN_KINDS, RUN_STATES } from '../../core/runs.ts';
