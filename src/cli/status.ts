@@ -7,6 +7,7 @@ import { lag, type Lag } from '../store/queries/lag.ts';
 import { attachEventLog, type Db } from '../store/open.ts';
 import { status as readStatus } from '../store/queries/status.ts';
 import { isThere } from '../store/is-there.ts';
+import { MIRROR_STATES } from '../store/state.ts';
 import { isDatabaseLocked } from '../store/lock.ts';
 import { ago } from './ago.ts';
 import { colours } from './colours.ts';
@@ -16,7 +17,7 @@ import { blockedSchema, opsClient } from './ops-client.ts';
 import { heldWords } from '../ops/held-words.ts';
 
 const statusSchema = z.looseObject({
-  state: z.enum(['live', 'catching_up', 'stale']),
+  state: z.enum(MIRROR_STATES),
   epoch: z.string(),
   schema_version: z.number(),
   last_delivery_at: z.number().nullable(),

@@ -155,7 +155,11 @@ test.each([
 
 test('the status counts from the side of what is in doubt, never from that of the stock', () => {
   const db = writerDb();
-  const plan = statements(db, (spied) => [queries.status(spied), queries.stateSample(spied)]).flatMap((sql) =>
+  const plan = statements(db, (spied) => [
+    queries.status(spied),
+    queries.stateSample(spied),
+    queries.stateCause(spied),
+  ]).flatMap((sql) =>
     db.prepare<[], { detail: string }>(`EXPLAIN QUERY PLAN ${sql.replaceAll('?', '1')}`).all(),
   );
   const scanned = plan.flatMap(({ detail }) => /^SCAN (\w+)/.exec(detail)?.[1] ?? []);
@@ -167,12 +171,15 @@ test('the status counts from the side of what is in doubt, never from that of th
     'g',
     'gaps',
     'given_up_reads',
+    'live',
     'live_counts',
     'm',
+    'mirror_state',
     'now',
     'o',
     'obligations',
     'pc',
+    'r',
     'read_failures',
     's',
   ]);

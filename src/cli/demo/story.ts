@@ -1,4 +1,5 @@
 /** Prints a line for each fault of the network, and for each finding and correction of the mirror. */
+import type { DriftCause } from '../../core/causes.ts';
 import type { DeliveryRecord } from '../../sandbox/deliveries.ts';
 import type { Sandbox } from '../../sandbox/sandbox.ts';
 import type { LogLine } from './mirror-process.ts';
@@ -30,13 +31,13 @@ export const PROVED =
   'a delivery from the store was lost: its stock level is re-read, and so are the products that moved recently';
 export const CORRECTED = 'a read found a difference from the store and corrected it';
 
-/** Why a figure was wrong, by the cause in the mirror's log output. */
+/** Why a figure was wrong, by the cause in the mirror's log output. A bundle's total is no fault. */
 const CAUSES: Readonly<Record<string, string>> = {
   gap: 'an earlier webhook was lost',
   lost_tail: 'its last webhook was lost',
   downtime: 'it changed while the mirror was down',
   conflict: 'webhooks and reads contradicted each other',
-};
+} satisfies Record<Exclude<DriftCause, 'derived'>, string>;
 
 export class Story {
   readonly tally: Tally = {

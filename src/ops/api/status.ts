@@ -1,13 +1,14 @@
 /** `GET /readyz`, `GET /api/status`. */
 import { createRoute, z } from '@hono/zod-openapi';
 import { ALARM_KINDS } from '../alarms/alarm.ts';
+import { MIRROR_STATES } from '../../store/state.ts';
 import type { OpsDeps } from '../operator.ts';
 import { answers, apiRouter, withRefusals, type ApiRouter } from './router.ts';
 import { epochSchema, instant, lastSeqSchema } from './rows.ts';
 
-const state = z.enum(['live', 'catching_up', 'stale']).meta({
+const state = z.enum(MIRROR_STATES).meta({
   description:
-    'live: rows are current, except those marked `suspect`. catching_up: products are being re-read after downtime or a restored backup. stale: a re-read request has been waiting for over 15 minutes.',
+    'live: rows are current, except those marked `suspect`. catching_up: products are being re-read after downtime or a restored backup. stale: the mirror does not run, a re-read request has been waiting for over 15 minutes, or more products cannot be read than single faults explain.',
 });
 
 const statusSchema = z

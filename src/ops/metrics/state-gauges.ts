@@ -1,10 +1,10 @@
 /** The state of the mirror as gauges. They show the last sample of the database; a scrape makes no query. */
 import { Gauge, type Registry } from 'prom-client';
 import { ALARM_KINDS, type Alarm } from '../alarms/alarm.ts';
+import { MIRROR_STATES } from '../../store/state.ts';
 import type { SampledState } from '../state-sampler.ts';
 import { gauges } from './children.ts';
 
-const STATES = ['live', 'catching_up', 'stale'] as const;
 const BLOCKS = ['credentials', 'breaker', 'rate_limited', 'wrong_store'] as const;
 
 /** What the gauges show. */
@@ -63,7 +63,7 @@ export function createStateGauges(registry: Registry, now: () => number, shown: 
 
   oneOf('stock_mirror_state', {
     label: 'state',
-    values: STATES,
+    values: MIRROR_STATES,
     help: 'The state of the mirror: 1 for the current state, else 0.',
     isOn: (at, state) => at.sample?.status.state === state,
   });

@@ -68,14 +68,16 @@ export function createPage(deps: PageDeps): Hono<OpsEnv> {
 
   const showOverview = async (c: PageContext, told?: Told) => {
     const span: Span = c.req.query('span') === 'day' ? 'day' : 'hour';
-    const [status, owed, running, lag] = await Promise.all([
+    const [status, cause, owed, running, lag] = await Promise.all([
       deps.state.status(),
+      reader.ask('stateCause'),
       reader.ask('owedReads'),
       reader.ask('runningRuns'),
       reader.ask('lag'),
     ]);
     const main = overviewView({
       status,
+      cause,
       owed,
       lag,
       running,

@@ -1,25 +1,25 @@
 /** Sentences that explain the mirror's state and what to do about it, without markup. */
 import type { OwedReads } from '../../store/queries/page-overview.ts';
 import type { Status } from '../../store/queries/status.ts';
+import { WAITING_MS, type MirrorState, type StateCause } from '../../store/state.ts';
 import type { Operator } from '../operator.ts';
 import { count, duration } from './figures.ts';
 import { reasonWords } from './words.ts';
 
 export interface Situation {
   readonly status: Status;
+  /** Why the mirror is not live; null: it is. */
+  readonly cause: StateCause | null;
   readonly owed: OwedReads;
   readonly blocked: Operator['blocked'];
   readonly nowMs: number;
 }
 
-export const STATE_NAMES = { live: 'Live', catching_up: 'Catching up', stale: 'Stale' } as const;
-
-/** As `mirror_status` has it. */
-const ALIVE_WITHIN_MS = 10_000;
-
-function isGivenUp({ parked_reads, products }: Status): boolean {
-  return parked_reads > Math.max(1, Math.floor(products / 20));
-}
+export const STATE_NAMES: Readonly<Record<MirrorState, string>> = {
+  live: 'Live',
+  catching_up: 'Catching up',
+  stale: 'Stale',
+};
 
 interface Explanation {
   readonly why: readonly string[];
@@ -27,46 +27,52 @@ interface Explanation {
   readonly advice: string | null;
 }
 
-export function explainState({ status, owed, blocked, nowMs }: Situation): Explanation {
+export function explainState({ status, cause, owed, blocked, nowMs }: Situation): Explanation {
   const why: string[] = [];
   let advice: string | null = null;
-  const isSilent = status.alive_at === null || status.alive_at < nowMs - ALIVE_WITHIN_MS;
   const doubtMs = owed.oldestDoubtAtMs === null ? 0 : nowMs - owed.oldestDoubtAtMs;
-  switch (status.state) {
-    case 'live':
+  switch (cause) {
+    case null:
       why.push(
         status.pending_reads === 0
           ? 'All figures are current: every product was read after the last downtime, and no read is due.'
           : `Figures are current, except rows marked suspect: every product ${status.parked_reads > 0 ? 'that the store shows ' : ''}was read after the last downtime, and ${count(status.pending_reads, 'read is', 'reads are')} pending.`,
       );
       break;
-    case 'catching_up':
+    case 'first_read':
+    case 'downtime':
       why.push(
-        status.last_full_sync_at === null
+        cause === 'first_read'
           ? 'The first read of the whole catalogue is not finished yet.'
           : 'Products are being re-read after downtime of the mirror or a restored backup.',
       );
       advice =
         'Nothing: the mirror is live as soon as all products are read. Rows not read yet are marked suspect.';
       break;
-    case 'stale':
-      if (isSilent) {
-        why.push(
-          'Because of this machine or another program, the mirror cannot write its database: all figures may be out of date, and deliveries are answered 503.',
-        );
-        advice =
-          'Check the disk and look for another program that locks the database; the mirror’s log output names the cause.';
-      } else if (isGivenUp(status)) {
-        why.push(
-          `The store refuses or fails to show ${count(status.parked_reads, 'product')}, more than 5 % of the catalogue: their figures may be out of date.`,
-        );
-        advice = 'Ask the store what changed for this app, then start a full resync.';
-      } else {
-        why.push(
-          `A re-read request has been waiting for ${duration(doubtMs)}, longer than 15 min: suspect figures may be out of date.`,
-        );
-        advice = 'See below why the store cannot be read.';
-      }
+    case 'no_heartbeat':
+      why.push(
+        'Because of this machine or another program, the mirror cannot write its database: all figures may be out of date, and deliveries are answered 503.',
+      );
+      advice =
+        'Check the disk and look for another program that locks the database; the mirror’s log output names the cause.';
+      break;
+    case 'given_up':
+      why.push(
+        `The store refuses or fails to show ${count(status.parked_reads, 'product')}, more than 5 % of the catalogue: their figures may be out of date.`,
+      );
+      advice = 'Ask the store what changed for this app, then start a full resync.';
+      break;
+    case 'waiting':
+      // What the mass-removal guard holds waits as well, but not for a read.
+      why.push(
+        doubtMs > WAITING_MS
+          ? `A re-read request has been waiting for ${duration(doubtMs)}, longer than 15 min: suspect figures may be out of date.`
+          : 'The mass-removal guard has been holding removals for longer than 15 min: the store no longer shows what they are about.',
+      );
+      advice =
+        doubtMs > WAITING_MS
+          ? 'See below why the store cannot be read.'
+          : 'Check in the store whether the removals are right: see below.';
   }
   if (status.suspect_count > 0) {
     why.push(`${count(status.suspect_count, 'stock level is', 'stock levels are')} suspect.`);
@@ -79,7 +85,7 @@ export function explainState({ status, owed, blocked, nowMs }: Situation): Expla
   }
   if (blocked === null) return { why, advice };
   // The warning below has its own advice; but nothing helps before the database can be written.
-  const isFirst = status.state === 'stale' && isSilent;
+  const isFirst = cause === 'no_heartbeat';
   return { why: [...why, 'No requests are sent to the store: see below.'], advice: isFirst ? advice : null };
 }
 

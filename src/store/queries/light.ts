@@ -20,6 +20,7 @@ import {
   lastFullSync,
   liveCounts,
   missedOnce,
+  stateCause,
   status,
   stillUnmapped,
 } from './status.ts';
@@ -37,6 +38,7 @@ export const lightQueries = {
   latestRuns,
   remainingOf,
   status,
+  stateCause,
   lag,
   liveCounts,
   lastFullSync,

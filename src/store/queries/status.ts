@@ -2,12 +2,13 @@
 import { LATEST_MS } from '../../core/limits.ts';
 import type { Db } from '../open.ts';
 import { prepared } from '../prepared.ts';
+import type { MirrorState, StateCause } from '../state.ts';
 
 /** The row of the public view `mirror_status`, and what the operator needs besides. */
 export interface Status {
   readonly epoch: string;
   readonly schema_version: number;
-  readonly state: 'live' | 'catching_up' | 'stale';
+  readonly state: MirrorState;
   readonly last_delivery_at: number | null;
   readonly last_full_sync_at: number | null;
   readonly oldest_verified_at: number | null;
@@ -100,6 +101,11 @@ export function status(db: Db): Status {
       'SELECT coalesce((SELECT max(id) FROM quarantine) - (SELECT min(id) FROM quarantine) + 1, 0)',
     ),
   };
+}
+
+/** Why the mirror is not live; null: it is. */
+export function stateCause(db: Db): StateCause | null {
+  return prepared<[], StateCause | null>(db, 'SELECT cause FROM state_cause').pluck().get() ?? null;
 }
 
 /** When the catalogue was last read whole in this epoch; null: never. */
