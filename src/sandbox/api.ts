@@ -28,8 +28,10 @@ export function createApi(deps: {
   readonly reads: Reads;
   readonly endpoints: readonly Endpoint[];
   readonly requests: RequestCounters;
+  /** A product detail was answered that shows the truth of so long ago. */
+  readonly onDetail: (productId: string, ageMs: number) => void;
 }): Hono<ApiEnv> {
-  const { clock, issuer, reads, requests } = deps;
+  const { clock, issuer, reads, requests, onDetail } = deps;
   const app = new Hono<ApiEnv>();
 
   const respond = (context: Context<ApiEnv>, answer: Answer): Response =>
@@ -82,7 +84,9 @@ export function createApi(deps: {
       });
       const requestId = context.get('requestId');
       // A miss is sampled like any answer: holding or delaying it must not turn it into a hit.
+      let shownAgeMs = 0;
       const sample = (ageMs: number): Answer => {
+        shownAgeMs = ageMs;
         try {
           return endpoint.answer(body, { requestId, clientId, ageMs });
         } catch (error) {
@@ -94,6 +98,9 @@ export function createApi(deps: {
       if (answer === 'reset') {
         context.env.incoming.socket.resetAndDestroy();
         return RESPONSE_ALREADY_SENT;
+      }
+      if (answer.status === 200 && endpoint.path === '/v1/product/detail') {
+        onDetail(String(body['product_id']), shownAgeMs);
       }
       return respond(context, answer);
     });

@@ -1,6 +1,7 @@
 import { Hono } from 'hono';
 import type { Context } from 'hono';
 import { z } from 'zod';
+import { idSchema } from '../service/schemas.ts';
 import type { Access } from './access.ts';
 import type { AddressBook } from './address-book.ts';
 import type { Agenda } from './agenda.ts';
@@ -14,6 +15,7 @@ import { changeSettings, readSettings, settingsSchema } from './control-settings
 import type { Courier } from './courier.ts';
 import type { Deliveries, DeliveryRecord } from './deliveries.ts';
 import { ApiError } from './errors.ts';
+import type { Loss, Losses } from './losses.ts';
 import type { Network } from './network.ts';
 import type { TokenIssuer } from './oauth.ts';
 import type { Operations } from './operations.ts';
@@ -21,6 +23,7 @@ import type { OrderBook } from './order-book.ts';
 import type { OrderDesk } from './order-desk.ts';
 import type { Reads } from './reads.ts';
 import { parseJsonBody, readBody } from './request-body.ts';
+import { OperationError } from './targets.ts';
 import type { Traffic } from './traffic.ts';
 import type { Truth } from './truth.ts';
 
@@ -31,6 +34,11 @@ export const trafficSchema = z.strictObject({
 });
 const appSchema = z.strictObject({ client_id: z.string().min(1) });
 export const loseNextSchema = z.strictObject({ count: z.int().min(0) });
+/** The stock level whose webhook is lost; by default one of the first products. */
+const loseWebhookSchema = z.strictObject({
+  variant_id: idSchema.optional(),
+  warehouse_id: idSchema.optional(),
+});
 /** At most one year at once. */
 const clockSchema = z.strictObject({ advance_ms: z.int().min(0).max(31_536_000_000) });
 
@@ -57,8 +65,9 @@ export function createControl(deps: {
   readonly network: Network;
   readonly reads: Reads;
   readonly deliveries: Deliveries;
+  readonly losses: Losses;
 }): Hono<ApiEnv> {
-  const { agenda, apps, clock, issuer, truth, operations, traffic, network, deliveries } = deps;
+  const { agenda, apps, clock, issuer, truth, operations, traffic, network, deliveries, losses } = deps;
   const app = new Hono<ApiEnv>();
 
   const body = async <Shape extends z.ZodRawShape>(context: Context<ApiEnv>, schema: z.ZodObject<Shape>) =>
@@ -95,6 +104,12 @@ export function createControl(deps: {
     network.loseNext(count);
     return context.json({ count });
   });
+
+  app.post('/lose-webhook', async (context) => {
+    const at = await body(context, loseWebhookSchema);
+    return context.json(showLoss(loseWebhook(losses, at)));
+  });
+  app.get('/losses', (context) => context.json({ losses: losses.recent.map(showLoss) }));
 
   app.post('/operations', async (context) => {
     const requested = await body(context, z.looseObject({}));
@@ -142,6 +157,34 @@ export function createControl(deps: {
   });
 
   return app;
+}
+
+/** Throws ApiError 400 with the reason, without changing anything. */
+export function loseWebhook(losses: Losses, at: z.output<typeof loseWebhookSchema>): Loss {
+  try {
+    return losses.lose({
+      ...(at.variant_id !== undefined && { variantId: at.variant_id }),
+      ...(at.warehouse_id !== undefined && { warehouseId: at.warehouse_id }),
+    });
+  } catch (error) {
+    if (error instanceof OperationError) throw new ApiError(400, 'invalid_request', error.message);
+    throw error;
+  }
+}
+
+function showLoss({ lost, change, revealedBy, readAtMs, productId, variant, warehouseId }: Loss) {
+  return {
+    product_id: productId,
+    variant_id: variant.id,
+    warehouse_id: warehouseId,
+    request_id: lost.delivery.requestId,
+    lost_at: lost.createdAtMs,
+    old: change.old,
+    new: change.new,
+    revealed_by: revealedBy?.record.delivery.requestId ?? null,
+    revealed_at: revealedBy?.record.sentAtMs ?? null,
+    read_at: readAtMs,
+  };
 }
 
 function show(record: DeliveryRecord) {

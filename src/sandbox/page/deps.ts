@@ -3,6 +3,7 @@ import type { AddressBook } from '../address-book.ts';
 import type { Clock } from '../clock.ts';
 import type { Courier } from '../courier.ts';
 import type { Deliveries } from '../deliveries.ts';
+import type { Losses } from '../losses.ts';
 import type { Network } from '../network.ts';
 import type { TokenIssuer } from '../oauth.ts';
 import type { Operations } from '../operations.ts';
@@ -22,7 +23,11 @@ export interface PageDeps {
   readonly deliveries: Deliveries;
   readonly desk: OrderDesk;
   readonly issuer: TokenIssuer;
+  readonly losses: Losses;
+  /** The page of the mirror; null: no links to it. */
+  readonly mirrorUrl: () => string | null;
   readonly network: Network;
+  readonly onShown: () => void;
   readonly operations: Operations;
   readonly reads: Reads;
   readonly traffic: Traffic;

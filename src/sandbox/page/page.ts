@@ -23,6 +23,7 @@ export function createPage(deps: PageDeps): Hono<ApiEnv> {
   const show = (context: Context<ApiEnv>, refused?: Refused) => {
     const { searchParams, origin } = new URL(context.req.url);
     const view = readView(searchParams);
+    deps.onShown();
     const content: PageContent = {
       view,
       refused,

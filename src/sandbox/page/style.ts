@@ -50,6 +50,8 @@ td:nth-child(3).figure { font-weight: 600; }
 .cards > li { padding: 0.5rem 0; border-top: 1px solid var(--line); }
 .cards ul { list-style: none; margin: 0.2rem 0; padding: 0; }
 .cards .row form { display: contents; }
+ol.steps { list-style: none; margin: 0.3rem 0 0; padding: 0; display: grid; gap: 0.3rem; }
+.steps .state { min-width: 2.9rem; text-align: center; }
 .line { margin-right: 0.5rem; }
 .state.open { background: var(--good-ground); color: var(--good); }
 .state.canceled { background: var(--odd-ground); color: var(--odd); }
