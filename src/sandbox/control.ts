@@ -7,6 +7,8 @@ import type { AddressBook } from './address-book.ts';
 import type { Agenda } from './agenda.ts';
 import type { ApiEnv } from './api.ts';
 import type { Apps } from './apps.ts';
+import { showCall, showReplay } from './control-inspector.ts';
+import type { CallLog } from './calls.ts';
 import type { Clock } from './clock.ts';
 import { faultsSchema, readFaults, setFaults } from './control-faults.ts';
 import { operationNames, renameKeys, runOperation, toSnakeCase } from './control-operations.ts';
@@ -24,6 +26,7 @@ import type { OrderDesk } from './order-desk.ts';
 import type { Reads } from './reads.ts';
 import { parseJsonBody, readBody } from './request-body.ts';
 import { OperationError } from './targets.ts';
+import type { Replays } from './replays.ts';
 import type { Traffic } from './traffic.ts';
 import type { Truth } from './truth.ts';
 
@@ -31,6 +34,10 @@ export const trafficSchema = z.strictObject({
   /** Changes per second; 0 stops. */
   rate: z.number().min(0).max(10_000),
   structural: z.boolean().optional(),
+});
+export const replaySchema = z.strictObject({
+  request_id: z.string().min(1),
+  url: z.url({ protocol: /^https?$/, error: 'an address that begins with http:// or https://' }),
 });
 const appSchema = z.strictObject({ client_id: z.string().min(1) });
 export const loseNextSchema = z.strictObject({ count: z.int().min(0) });
@@ -42,8 +49,8 @@ const loseWebhookSchema = z.strictObject({
 /** At most one year at once. */
 const clockSchema = z.strictObject({ advance_ms: z.int().min(0).max(31_536_000_000) });
 
-/** The default of `?limit=`: how many deliveries are shown. */
-const DELIVERIES_SHOWN = 100;
+/** The default of `?limit=`: how many deliveries or calls are shown. */
+const MOST_SHOWN = 100;
 
 /**
  * `/sandbox/*`: lets people and scripts control a running sandbox. It needs no credentials: the listener is on loopback,
@@ -66,8 +73,23 @@ export function createControl(deps: {
   readonly reads: Reads;
   readonly deliveries: Deliveries;
   readonly losses: Losses;
+  readonly calls: CallLog;
+  readonly replays: Replays;
 }): Hono<ApiEnv> {
-  const { agenda, apps, clock, issuer, truth, operations, traffic, network, deliveries, losses } = deps;
+  const {
+    agenda,
+    apps,
+    clock,
+    issuer,
+    truth,
+    operations,
+    traffic,
+    network,
+    deliveries,
+    losses,
+    calls,
+    replays,
+  } = deps;
   const app = new Hono<ApiEnv>();
 
   const body = async <Shape extends z.ZodRawShape>(context: Context<ApiEnv>, schema: z.ZodObject<Shape>) =>
@@ -77,13 +99,29 @@ export function createControl(deps: {
 
   app.get('/truth', (context) => context.json(renameKeys(truth.snapshot(), toSnakeCase)));
 
+  const limitOf = (context: Context<ApiEnv>): number => {
+    const limit = Number(context.req.query('limit') ?? MOST_SHOWN);
+    return Number.isSafeInteger(limit) && limit > 0 ? limit : MOST_SHOWN;
+  };
+
   app.get('/deliveries', (context) => {
-    const limit = Number(context.req.query('limit') ?? DELIVERIES_SHOWN);
-    const shown = Number.isSafeInteger(limit) && limit > 0 ? limit : DELIVERIES_SHOWN;
+    const shown = limitOf(context);
     return context.json({
       counts: deliveries.counts,
       deliveries: deliveries.records.slice(-shown).map(show),
     });
+  });
+
+  app.get('/calls', (context) =>
+    context.json({
+      calls: calls.recent
+        .slice(0, limitOf(context))
+        .map((call) => showCall(call, (value) => issuer.madeUp(value))),
+    }),
+  );
+  app.post('/replay', async (context) => {
+    const { request_id: requestId, url } = await body(context, replaySchema);
+    return context.json(showReplay(await replays.send(requestId, url)));
   });
 
   app.get('/faults', (context) => context.json(readFaults(deps)));
@@ -190,10 +228,13 @@ function showLoss({ lost, change, revealedBy, readAtMs, productId, variant, ware
 function show(record: DeliveryRecord) {
   return {
     request_id: record.delivery.requestId,
+    client_id: record.clientId,
+    url: record.url,
     duplicate: record.duplicate,
     outcome: record.outcome,
     status: record.status,
     ms: record.ms,
+    problem: record.problem,
     created_at: record.createdAtMs,
     sent_at: record.sentAtMs,
     items: record.delivery.items,

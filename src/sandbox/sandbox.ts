@@ -5,6 +5,7 @@ import { addressEndpoints } from './address-endpoints.ts';
 import { Agenda } from './agenda.ts';
 import { createApi } from './api.ts';
 import { Apps } from './apps.ts';
+import { CallLog } from './calls.ts';
 import type { ApiEnv, RequestCounters } from './api.ts';
 import { fillCatalogue } from './catalogue.ts';
 import { Clock, systemTimers } from './clock.ts';
@@ -30,11 +31,12 @@ import { createPage } from './page/page.ts';
 import { productEndpoints } from './product-endpoints.ts';
 import { createRandom } from './random.ts';
 import { Reads } from './reads.ts';
+import { Replays } from './replays.ts';
 import { Traffic } from './traffic.ts';
 import { createTransmitter } from './transmit.ts';
 import type { Transmitter } from './transmit.ts';
 import { Truth } from './truth.ts';
-import { Sealer } from './webhooks.ts';
+import { Sealer, sign } from './webhooks.ts';
 
 export interface SandboxOptions {
   /** The same seed gives the same catalogue, operations and faults. Default 1. */
@@ -86,6 +88,8 @@ export interface SimulatedService {
   readonly oauth: TokenIssuer;
   readonly deliveries: Deliveries;
   readonly losses: Losses;
+  /** The requests to the store's API, with their answers. */
+  readonly calls: CallLog;
   /** When somebody last had the page shown, which a browser does every second; null: never. Base clock. */
   readonly pageShownAtMs: number | null;
   readonly requests: Readonly<RequestCounters>;
@@ -218,8 +222,10 @@ export function createService(
     ...{ truth, operations, network, deliveries, agenda, clock },
     random: stream('losses'),
   });
+  const calls = new CallLog(() => clock.baseNow());
+  const replays = new Replays({ deliveries, transmitter, now: () => clock.baseNow() });
   const api = createApi({
-    ...{ clock, issuer, reads, endpoints, requests },
+    ...{ clock, issuer, reads, endpoints, requests, calls },
     onDetail: (productId, ageMs) => {
       losses.detailAnswered(productId, clock.baseNow() - ageMs);
     },
@@ -229,7 +235,7 @@ export function createService(
     '/sandbox',
     createControl({
       ...{ access, addresses, agenda, apps, book, clock, courier, desk, issuer },
-      ...{ truth, operations, traffic, network, reads, deliveries, losses },
+      ...{ truth, operations, traffic, network, reads, deliveries, losses, calls, replays },
     }),
   );
   const shown = { mirrorUrl: options.mirrorUrl ?? null, atMs: null as number | null };
@@ -237,8 +243,10 @@ export function createService(
     '/',
     createPage({
       ...{ access, addresses, book, clock, courier, desk, issuer },
-      ...{ truth, operations, traffic, network, reads, deliveries, losses },
+      ...{ truth, operations, traffic, network, reads, deliveries, losses, calls, replays },
+      endpoints,
       webhookSecret: () => sealer.secret,
+      isSignedNow: ({ body, headers }) => headers['X-Service-Signature'] === sign(body, sealer.secret),
       mirrorUrl: () => shown.mirrorUrl,
       onShown: () => {
         shown.atMs = clock.baseNow();
@@ -291,6 +299,7 @@ export function createService(
     oauth: issuer,
     deliveries,
     losses,
+    calls,
     requests,
     stop: async () => {
       traffic.stop();

@@ -68,11 +68,13 @@ function deliveryCard(record: DeliveryRecord): Html {
       ${delivery.items.slice(0, ITEMS_SHOWN).map(itemLine)}
       ${more > 0 ? html`<li class="quiet">and ${more} more</li>` : ''}
     </ul>
-    <div class="quiet"><code>${delivery.requestId}</code></div>
+    <div>
+      <a href="/webhooks/${encodeURIComponent(delivery.requestId)}"><code>${delivery.requestId}</code></a>
+    </div>
   </li>`;
 }
 
-function fateOf({ outcome, status, ms, sentAtMs }: DeliveryRecord): Html {
+export function fateOf({ outcome, status, ms, sentAtMs }: DeliveryRecord): Html {
   switch (outcome) {
     case 'pending':
       return html`<b class="state">${sentAtMs === null ? 'waiting' : 'sent'}</b>`;
