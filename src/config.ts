@@ -87,6 +87,11 @@ export function loadConfig(sources: Partial<Sources & { readonly pid: number }> 
   return { ...arrange(values as Values, sockets.passed, cwd), warnings: raw.warnings };
 }
 
+/** A build server runs this: nobody looks, even where it lends a terminal. */
+export function runsUnattended(env: Readonly<Record<string, string | undefined>> = process.env): boolean {
+  return !['', 'false', '0', undefined].includes(env['CI']);
+}
+
 /** Every variable as it may be shown, also when the configuration is wrong. */
 export function describeConfig(): DescribedVariable[] {
   const readFile = (path: string) => readFileSync(path, 'utf8');
