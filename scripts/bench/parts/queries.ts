@@ -147,6 +147,7 @@ function ownQuestions(all: number, nowMs: number): Question[] {
     question('liveCounts'),
     question('lastFullSync'),
     question('lag'),
+    question('stateCause'),
     question('absentProducts', { productIds }),
     question('missedOnce', { variantIds: productIds }),
     question('isPrunable', { firstSeq: 1, beforeMs: nowMs }),
