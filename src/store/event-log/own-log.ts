@@ -94,8 +94,10 @@ function refuseForeign(databasePath: string): void {
   explain(databasePath, () => {
     // Opened all the same, such a file would leave shared memory behind that may only be read either.
     accessSync(databasePath, constants.W_OK);
-    const db = new Database(databasePath, { readonly: true, timeout: 0 });
+    let db;
     try {
+      rollBackWhatWasCutShort(databasePath);
+      db = new Database(databasePath, { readonly: true, timeout: 0 });
       refuseUnknownSchema(databasePath, db);
     } catch (error) {
       // Deliveries can be kept all the same; the projection waits for the lock.
@@ -104,7 +106,18 @@ function refuseForeign(databasePath: string): void {
       const canHeal = isDamage(error) && existsSync(eventLogPath(databasePath));
       if (!canWait && !canHeal) throw error;
     } finally {
-      db.close();
+      db?.close();
     }
   });
+}
+
+/** A kill while the file is made leaves a journal, which only a connection that may write can roll back. */
+function rollBackWhatWasCutShort(databasePath: string): void {
+  if (!existsSync(`${databasePath}-journal`)) return;
+  const db = new Database(databasePath, { timeout: 0 });
+  try {
+    db.pragma('schema_version');
+  } finally {
+    db.close();
+  }
 }
