@@ -15,7 +15,7 @@ export interface Position {
   readonly logSeq: number;
 }
 
-export interface Mark extends Position {
+interface Mark extends Position {
   /**
    * The identity of the mark's own file when it was written: if it is another now, the mark is a copy out of a
    * backup.
@@ -35,7 +35,7 @@ export interface MarkNews {
   readonly problem: string;
 }
 
-export function markPath(databasePath: string): string {
+function markPath(databasePath: string): string {
   return `${databasePath}.mark`;
 }
 

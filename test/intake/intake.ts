@@ -16,7 +16,7 @@ import { readerDb, storeAt, type OpenStore } from '../store/mirror-file.ts';
 export const SECRET = 'whsec_now';
 export const PREVIOUS = 'whsec_before';
 
-export interface Answer {
+interface Answer {
   readonly status: number;
   readonly body: string;
   readonly tookMs: number;

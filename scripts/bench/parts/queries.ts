@@ -1,6 +1,6 @@
 /** (h) What each question of a page or the API takes of the reader's thread, which everyone else's wait for. */
 import { DeliveryHistory } from '../../../src/ops/alarms/delivery-history.ts';
-import { openReader, type Db } from '../../../src/store/open.ts';
+import { openReaderOfBoth, type Db } from '../../../src/store/open.ts';
 import { openBoth } from '../../shared/direct-writer.ts';
 import { queries, type QueryArgs, type QueryName } from '../../../src/store/queries/index.ts';
 import { CORRECTION_CAUSES } from '../../../src/store/queries/correction-causes.ts';
@@ -147,6 +147,10 @@ function ownQuestions(all: number, nowMs: number): Question[] {
     question('scheduledReads', { after: middle.variantId, variants: 2_000 }, 'a portion'),
     question('liveCounts'),
     question('lastFullSync'),
+    question('lag'),
+    question('absentProducts', { productIds }),
+    question('missedOnce', { variantIds: productIds }),
+    question('isPrunable', { firstSeq: 1, beforeMs: nowMs }),
   ];
 }
 
@@ -242,8 +246,14 @@ function addHistory(db: Db): void {
   })();
 }
 
+/** Questions that nobody has thought of measuring: none, which a test holds. */
+export function unmeasured(): QueryName[] {
+  const asked = [...questions(1_000, 0, 1, 1), ...ownQuestions(1_000, 0)].map(({ query }) => query);
+  return (Object.keys(queries) as QueryName[]).filter((name) => !asked.includes(name));
+}
+
 function measured(path: string, cells: number, state: string, { append }: Bench): Row[] {
-  const db = openReader(path);
+  const db = openReaderOfBoth(path);
   try {
     const figure = (sql: string): number => db.prepare<[], number>(sql).pluck().get() ?? 0;
     const nowMs = Date.now();
@@ -251,9 +261,6 @@ function measured(path: string, cells: number, state: string, { append }: Bench)
     const changeSeq = figure('SELECT change_seq FROM mirror_state');
     const ofOthers = questions(cells, nowMs, logSeq, changeSeq);
     const ofService = ownQuestions(cells, nowMs);
-    const measuredNames = new Set([...ofOthers, ...ofService].map(({ query }) => query));
-    const left = (Object.keys(queries) as QueryName[]).filter((name) => !measuredNames.has(name));
-    if (left.length > 0) throw new Error(`questions that are not measured: ${left.join(', ')}`);
     const asked = timed(db, ofOthers);
     const own = timed(db, ofService);
     const slow = [...asked, ...own].filter(({ tookMs }) => tookMs > WANTED_MS / 5);

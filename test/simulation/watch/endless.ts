@@ -3,8 +3,9 @@
  * contradicts (docs/architecture.md#clock-bounds), and a level that no detail shows
  * (docs/architecture.md#levels-that-webhooks-alone-tell). For stories whose clocks are not set: a step begins it anew.
  */
-import type { Entry } from '../../../src/core/entry.ts';
+import type { DeliveryEntry, Entry } from '../../../src/core/entry.ts';
 import type { Fact } from '../../../src/core/fact.ts';
+import type { Tables } from '../../../src/core/tables.ts';
 import { present } from '../../present.ts';
 
 /** A change as late as this is prompt. */
@@ -36,16 +37,20 @@ export class Endless {
     this.#offsetMs = offsetMs;
   }
 
-  /** @param productOf as the mirror has it. */
-  check(entry: Entry, facts: readonly Fact[], productOf: (variantId: string) => string | null): void {
-    if (entry.kind === 'delivery') this.#checkChanges(entry.atMs, entry.changes, facts);
+  /** @param tables after the entry. */
+  check(entry: Entry, facts: readonly Fact[], tables: Pick<Tables, 'variant' | 'obligation'>): void {
+    const productOf = (variantId: string) => tables.variant(variantId)?.productId ?? null;
+    // Of a variant that is searched for in the catalogue, a change asks for no read: others of its product may.
+    const asksFor = (variantId: string) =>
+      tables.obligation(productOf(variantId) ?? '')?.madeSeq === entry.seq;
+    if (entry.kind === 'delivery') this.#checkChanges(entry, facts, asksFor);
     if (entry.kind === 'read' && entry.snapshot !== null) this.#checkHidden(entry.productId, productOf);
   }
 
   #checkChanges(
-    atMs: number,
-    changes: readonly { readonly updateTimeMs: number }[],
+    { atMs, changes }: Pick<DeliveryEntry, 'atMs' | 'changes'>,
     facts: readonly Fact[],
+    asksFor: (variantId: string) => boolean,
   ): void {
     const isPrompt = changes.every((change) => atMs + this.#offsetMs - change.updateTimeMs < PROMPT_MS);
     for (const fact of facts) {
@@ -53,7 +58,8 @@ export class Endless {
       if (fact.kind !== 'change' && fact.kind !== 'webhooks_alone') continue;
       const key = `${fact.variantId}/${fact.warehouseId}`;
       if (fact.kind === 'change' && fact.branch === 'gone, in doubt') {
-        this.#hidden.set(key, { reads: this.#hidden.get(key)?.reads ?? 0, isAskedFor: true });
+        const { reads = 0, isAskedFor = false } = this.#hidden.get(key) ?? {};
+        this.#hidden.set(key, { reads, isAskedFor: isAskedFor || asksFor(fact.variantId) });
       } else if (fact.kind === 'webhooks_alone' || !fact.branch.startsWith('gone')) {
         this.#hidden.delete(key);
       }

@@ -233,7 +233,10 @@ function wasThere(db: Db, { what, product_id: productId }: Gone, details: readon
   if (what !== 'product') return true;
   // No answer about it was ever kept; what came after its removal may be there already.
   const hasVariant = prepared<[string]>(db, 'SELECT 1 FROM variants WHERE product_id = ?');
-  return hasVariant.get(productId) !== undefined && details.some(({ shown }) => shown !== null);
+  return (
+    hasVariant.get(productId) !== undefined &&
+    details.some(({ shown, seq }) => shown !== null && seq !== null)
+  );
 }
 
 function wentByItself(

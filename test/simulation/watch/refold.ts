@@ -32,7 +32,7 @@ export function checkRefold(
     replay(live, again, (tables, entry, facts) => {
       facts.forEach(onFact);
       checkDoubts(tables, entry, facts, fault);
-      endless?.check(entry, facts, (variantId) => tables.variant(variantId)?.productId ?? null);
+      endless?.check(entry, facts, tables);
       losses.check(tables.state(), facts);
     });
     for (const from of FOLDED) {
