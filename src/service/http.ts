@@ -115,11 +115,12 @@ export function createHttpTransport(options: HttpTransportOptions): HttpTranspor
 }
 
 function baseOf(baseUrl: string): { readonly origin: string; readonly path: string } {
+  if (!/^https?:/i.test(baseUrl))
+    throw new TypeError('baseUrl must begin with http:// or https://, as in https://store.example');
+  if (!URL.canParse(baseUrl))
+    throw new TypeError('baseUrl is not a URL: give one such as https://store.example');
   const url = new URL(baseUrl);
-  if (url.protocol !== 'http:' && url.protocol !== 'https:')
-    throw new TypeError('the base URL must be http or https');
-  if (url.username !== '' || url.password !== '')
-    throw new TypeError('the base URL must not hold credentials');
+  if (url.username !== '' || url.password !== '') throw new TypeError('baseUrl must not hold credentials');
   return { origin: url.origin, path: url.pathname.replace(/\/+$/, '') };
 }
 
