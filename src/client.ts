@@ -9,11 +9,13 @@ import type { CallOptions } from './service/call.ts';
 import type { ServiceClient } from './service/client.ts';
 import { connectService } from './service/connect.ts';
 import type { HttpLimits } from './service/http.ts';
-import type { StoreAddress } from './service/order-schemas.ts';
+import type { Order, StoreAddress } from './service/order-schemas.ts';
 import { createRetry, DEFAULT_RETRY_POLICY } from './service/retry.ts';
 import type { RetryPolicy } from './service/retry.ts';
 import { withRetries } from './service/retrying-client.ts';
 import type { ProductRow } from './service/schemas.ts';
+import { waitForShipment } from './service/wait-for-shipment.ts';
+import type { WaitOptions } from './service/wait-for-shipment.ts';
 
 export interface ClientOptions {
   /** http or https, without credentials. */
@@ -22,9 +24,10 @@ export interface ClientOptions {
   readonly clientSecret: string;
   /**
    * The file that keeps the token, for all processes that share these credentials; created with mode 0600 in a folder
-   * that exists. A refused secret stays locked out there until the secret changes.
+   * that exists. A refused secret stays locked out there until the secret changes. Without it, the token is kept in
+   * memory: every process asks for its own, and the store allows ten requests a minute.
    */
-  readonly tokenFilePath: string;
+  readonly tokenFilePath?: string;
   /** Most requests in flight at once; default 8. */
   readonly maxConcurrency?: number;
   /** `{ attempts: 1 }` for none. */
@@ -46,6 +49,13 @@ export interface Client extends ServiceClient {
     request?: AllProductsRequest,
     options?: CallOptions,
   ): AsyncGenerator<ProductRow, void, undefined>;
+  /**
+   * Reads an order again and again until it has a shipment. Rejects with kind `unavailable` when `timeoutMs` is over,
+   * by default 60 s.
+   *
+   * @param orderId the store's id of the order: `order.id`.
+   */
+  waitForShipment(orderId: string, options?: WaitOptions): Promise<Order>;
   /** All addresses of the store, the default sender first. Can be iterated once. */
   allAddresses(options?: CallOptions): AsyncGenerator<StoreAddress, void, undefined>;
   /**
@@ -75,8 +85,19 @@ export function createClient({ retry, ...options }: ClientOptions): Client {
     ...options,
   });
   const client = withRetries(connection.client, retrying);
+  const closing = new AbortController();
   return {
     ...client,
+    close: () => {
+      closing.abort();
+      return client.close();
+    },
+    waitForShipment: (orderId, waitOptions) =>
+      waitForShipment(
+        { client, sleep, now: () => performance.now(), closing: closing.signal },
+        orderId,
+        waitOptions,
+      ),
     allProducts: (request, callOptions) => allProducts(client, request, callOptions),
     allAddresses: (callOptions) => allAddresses(client, callOptions),
     releaseLatch: () => connection.tokens.releaseLatch(),
@@ -132,3 +153,4 @@ export type {
   ShippingRate,
   WarehouseLevel,
 } from './service/schemas.ts';
+export type { WaitOptions } from './service/wait-for-shipment.ts';

@@ -116,6 +116,11 @@ const isOfStore = (name: string): boolean => name.startsWith('SERVICE_') || name
 /** A file of secrets that only the mirror's own user may read, its `.env` among them. */
 const isOutOfReach = (problem: string): boolean => /cannot be read \((?:EACCES|EPERM)\)$/.test(problem);
 
+/** A build server runs this: nobody looks, even where it lends a terminal. */
+export function runsUnattended(env: Readonly<Record<string, string | undefined>> = process.env): boolean {
+  return !['', 'false', '0', undefined].includes(env['CI']);
+}
+
 /** Every variable as it may be shown, also when the configuration is wrong. */
 export function describeConfig(): DescribedVariable[] {
   const readFile = (path: string) => readFileSync(path, 'utf8');

@@ -7,9 +7,12 @@ import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Command } from 'commander';
-import { startSandbox } from '../sandbox/sandbox.ts';
+import { startSandbox, type Sandbox } from '../sandbox/sandbox.ts';
 import { Stage, type StageOptions } from './demo/stage.ts';
 import { EXIT } from './exit-codes.ts';
+import { runsUnattended } from '../config.ts';
+import { isInUse, USUAL } from './demo/ports.ts';
+import { plainScreen, terminalScreen } from './demo/screen.ts';
 import { decimal, whole } from './flags.ts';
 
 interface DemoOptions extends StageOptions {
@@ -18,7 +21,11 @@ interface DemoOptions extends StageOptions {
 
 export function demoCommand(): Command {
   return new Command('demo')
-    .option('--seconds <number>', 'end after about this time; without it, Ctrl-C ends it', whole(10, 86_400))
+    .option(
+      '--seconds <number>',
+      'end with a verdict after about this time; without it, the verdict comes after 40 s, and Ctrl-C ends the demo',
+      whole(10, 86_400),
+    )
     .option('--products <count>', 'products in the store', whole(5, 100_000), 60)
     .option('--rate <changes>', 'stock changes per second', decimal(0.1, 1_000), 12)
     .option(
@@ -27,6 +34,7 @@ export function demoCommand(): Command {
       whole(0, 4_294_967_295),
       1,
     )
+    .option('--verbose', 'print each webhook’s fate, and each finding and repair, instead of a board')
     .action(async (options: DemoOptions) => {
       process.exitCode = await demo(options);
     });
@@ -45,12 +53,27 @@ async function demo(options: DemoOptions): Promise<number> {
     process.once('SIGINT', () => process.exit(EXIT.interrupted));
   });
 
-  const sandbox = await startSandbox({ seed: options.seed, products: options.products });
-  const stage = new Stage(options, sandbox, join(folder, 'stock-mirror.db'));
+  const sandbox = await openStore(options);
+  const isDrawn = process.stdout.isTTY && options.verbose !== true;
+  const stage = new Stage(options, sandbox, join(folder, 'stock-mirror.db'), {
+    isDrawn,
+    screen: isDrawn ? terminalScreen(process.stdout) : plainScreen((text) => process.stdout.write(text)),
+    isAtTerminal: process.stdout.isTTY && process.stdin.isTTY && !runsUnattended(),
+  });
   try {
     return await stage.play(interrupted.signal);
   } finally {
     await stage.end();
     await sandbox.stop();
+  }
+}
+
+async function openStore({ seed, products }: DemoOptions): Promise<Sandbox> {
+  const open = (port: number) => startSandbox({ seed, products, port });
+  try {
+    return await open(USUAL.store);
+  } catch (error) {
+    if (isInUse(error)) return open(0);
+    throw error;
   }
 }

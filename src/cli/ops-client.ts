@@ -1,12 +1,13 @@
 /** Talks to the private listener of a running mirror (docs/http-api.md#private-listener). */
 import { z } from 'zod';
 import type { Config } from '../config.ts';
+import { RUN_STATES } from '../core/runs.ts';
 import { baseUrlOf } from './listener-url.ts';
 
 export const runViewSchema = z.object({
   run_id: z.number(),
   kind: z.string(),
-  state: z.enum(['running', 'done', 'failed']),
+  state: z.enum(RUN_STATES),
   started_at: z.number(),
   finished_at: z.number().nullable(),
   total: z.number(),

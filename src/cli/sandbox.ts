@@ -13,6 +13,7 @@ type SandboxCommandOptions = {
   rate: number;
   seed: number;
   webhookUrl: string;
+  mirrorUrl: string;
   loss: number;
   duplicate: number;
   reorder: number;
@@ -47,6 +48,12 @@ export function sandboxCommand(): Command {
       'where webhooks are sent; empty for nowhere',
       url,
       'http://127.0.0.1:8787/webhooks',
+    )
+    .option(
+      '--mirror-url <url>',
+      'the mirror’s page, for links to its rows; empty for none',
+      url,
+      'http://127.0.0.1:8788/',
     )
     .option('--loss <probability>', 'probability that a webhook is lost', decimal(0, 1), 0)
     .option('--duplicate <probability>', 'probability that a webhook is sent twice', decimal(0, 1), 0)
@@ -108,6 +115,7 @@ async function start(options: SandboxCommandOptions): Promise<Sandbox> {
       products: options.products,
       seed: options.seed,
       webhookUrl: options.webhookUrl,
+      mirrorUrl: options.mirrorUrl === '' ? null : options.mirrorUrl,
       clockOffsetMs: options.clockOffset,
     });
   } catch (cause) {
@@ -127,6 +135,7 @@ function intro(sandbox: Sandbox, options: SandboxCommandOptions): string {
     colours.bold(`Simulated store on ${sandbox.baseUrl}`) +
       ` (${options.products} products, seed ${options.seed}, ${options.rate} changes/s)`,
     `Page:     ${sandbox.baseUrl}/`,
+    `API:      ${sandbox.baseUrl}/docs`,
     `OpenAPI:  ${sandbox.baseUrl}/openapi.json`,
     `Webhooks: ${target}`,
     `Control:  ${sandbox.baseUrl}/sandbox/`,

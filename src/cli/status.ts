@@ -22,6 +22,7 @@ import { lag, type Lag } from '../store/queries/lag.ts';
 import { attachEventLog, type Db } from '../store/open.ts';
 import { status as readStatus } from '../store/queries/status.ts';
 import { isThere } from '../store/is-there.ts';
+import { MIRROR_STATES, STATE_CAUSES } from '../store/state.ts';
 import { isDatabaseLocked } from '../store/lock.ts';
 import { ago } from './ago.ts';
 import { causeSchema } from './cause-schema.ts';
@@ -32,11 +33,13 @@ import { blockedSchema, opsClient, WrongTokenError } from './ops-client.ts';
 import { heldWords } from '../ops/held-words.ts';
 
 const DAY_MS = 24 * 60 * 60_000;
-/** As `mirror_status` has it. */
-const FRESH_MS = 10_000;
 
 const statusSchema = z.looseObject({
-  state: z.enum(['live', 'catching_up', 'stale']),
+  state: z.enum(MIRROR_STATES),
+  state_cause: z
+    .enum(STATE_CAUSES)
+    .nullish()
+    .transform((cause) => cause ?? null),
   epoch: z.string(),
   schema_version: z.number(),
   last_delivery_at: z.number().nullable(),
@@ -150,16 +153,12 @@ async function askServer(config: LocalConfig): Promise<ShownStatus | null> {
 }
 
 /** Whether a process keeps the file. Where this user may not look for it, the heartbeat in the file tells. */
-function servingOf(
-  path: string,
-  { state, alive_at: aliveAtMs }: Pick<ShownStatus, 'state' | 'alive_at'>,
-): Serving {
+function servingOf(path: string, { state_cause: cause }: Pick<ShownStatus, 'state_cause'>): Serving {
   try {
     return isDatabaseLocked(path) ? 'held' : 'no';
   } catch (error) {
     if (!(error instanceof StoreError)) throw error;
-    const isFresh = aliveAtMs !== null && aliveAtMs > Date.now() - FRESH_MS;
-    return isFresh && state !== 'stale' ? 'held' : 'no';
+    return cause === 'no_heartbeat' || cause === 'stopped' ? 'no' : 'held';
   }
 }
 

@@ -44,9 +44,9 @@ export const bearerToken = parsed((text) => {
  * credentials in it is exactly what is refused here.
  */
 export const baseUrl = parsed((text) => {
+  if (!/^https?:/i.test(text)) return new Fault('does not begin with http:// or https://');
   if (!URL.canParse(text)) return new Fault('is not a URL');
   const url = new URL(text);
-  if (url.protocol !== 'http:' && url.protocol !== 'https:') return new Fault('is not an http or https URL');
   if (url.username !== '' || url.password !== '') return new Fault('holds credentials');
   // Tested on the text: `new URL` drops a bare "?" or "#" from `search` and `hash`.
   if (text.includes('?')) return new Fault('has a query');

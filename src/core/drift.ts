@@ -1,5 +1,5 @@
 /** A difference that a read found: its probable cause, and its report. */
-import type { DriftCause } from './fact.ts';
+import type { DriftCause } from './causes.ts';
 import type { Ledger } from './ledger.ts';
 import type { VariantSighting } from './variant-sighting.ts';
 

@@ -1,5 +1,7 @@
 /** The log's entries: everything the rules need travels in them (docs/architecture.md#data-flow). */
-import type { Reason, VariantKind } from './model.ts';
+import type { VariantKind } from './model.ts';
+import type { Reason } from './reasons.ts';
+import type { RunKind } from './runs.ts';
 
 /** One item of a delivery, understood. `updateTimeMs` is in the service's clock. */
 export interface StockChange {
@@ -139,8 +141,6 @@ export interface EpochEntry extends EntryBase {
   /** The new epoch's name; earlier versions did not record it here. */
   readonly epoch?: string;
 }
-
-export type RunKind = 'initial' | 'downtime' | 'restart' | 'scheduled' | 'operator' | 'products';
 
 /** A scan of the whole catalogue, or reads of named products. Its `seq` identifies the run. */
 export interface RunBegunEntry extends EntryBase {

@@ -1,10 +1,13 @@
 /** What a fold did, for logs, counters and people. The tables do not depend on it. */
-import type { ChangeBranch } from './merge-change.ts';
+import type { ChangeBranch } from './change-outcome.ts';
 import type { LevelBranch } from './merge-read.ts';
-import type { Gap, Reason } from './model.ts';
+import type { DriftCause } from './causes.ts';
+import type { Gap } from './model.ts';
+import type { Reason } from './reasons.ts';
 
-/** Probable cause of a difference that a read found. */
-export type DriftCause = 'gap' | 'downtime' | 'conflict' | 'lost_tail' | 'derived';
+/** What a read may no longer show. */
+export const REMOVABLES = ['product', 'variant', 'cell'] as const;
+type Removable = (typeof REMOVABLES)[number];
 
 export type Fact =
   | {
@@ -40,12 +43,12 @@ export type Fact =
   | { readonly kind: 'quarantined'; readonly variantId: string | null; readonly problem: string }
   | {
       readonly kind: 'missing' | 'removed' | 'contested';
-      readonly what: 'product' | 'variant' | 'cell';
+      readonly what: Removable;
       readonly id: string;
     }
   | {
       readonly kind: 'brake';
-      readonly what: 'product' | 'variant' | 'cell';
+      readonly what: Removable;
       readonly productId: string;
       /** How many of the kind are missing, counted as far as it matters. */
       readonly missing: number;

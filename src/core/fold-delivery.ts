@@ -7,24 +7,24 @@ import {
   offsetFloorMs,
   weighDate,
 } from './clock-bounds.ts';
+import type { ChangeBranch } from './change-outcome.ts';
 import type { DeliveryEntry, StockChange, Unreadable } from './entry.ts';
+import { noteComponent } from './fold-total.ts';
 import { fillGap, gapGraceMs, observeLateness } from './gap.ts';
 import type { Ledger } from './ledger.ts';
 import {
-  BUNDLE_DELAY_MAX_MS,
-  BUNDLE_DELAY_MIN_MS,
-  BUNDLE_DELAY_PER_PRODUCT_MS,
   EARLIEST_MS,
   GAPS_OF_A_CELL,
   MOVED_LOOKUP_MS,
   UNKNOWN_EVENT_CANARY_EVERY_MS,
   UNREADABLE_CANARY_EVERY_MS,
-  UNSETTLED_MS,
 } from './limits.ts';
-import { mayBeSeen, mergeChange, type ChangeBranch, type ChangeOutcome } from './merge-change.ts';
+import { mergeChange } from './merge-change.ts';
 import type { Cell, Gap, Variant } from './model.ts';
+import { hasMoved, isBeingLookedUp } from './tombstone.ts';
 import { unmappedVariant } from './unknown.ts';
-import { isNewerThanRemoval, isToldByWebhooksAlone } from './webhooks-alone.ts';
+import { isInTotal, leavesLevelOpen, mayBeInTotal } from './unlisted-levels.ts';
+import { foldUntold, isToldByWebhooksAlone } from './webhooks-alone.ts';
 
 export function foldDelivery(ledger: Ledger, entry: DeliveryEntry): void {
   ledger.state = { ...ledger.state, lastDeliveryAtMs: entry.atMs };
@@ -33,14 +33,6 @@ export function foldDelivery(ledger: Ledger, entry: DeliveryEntry): void {
 }
 
 const OUT_OF_ORDER: ReadonlySet<ChangeBranch> = new Set(['2 stale', '2 stale, yet follows', '3 precedes']);
-
-/** Where a re-read request means that another value may be the last of the stock level. */
-const ORDER_IN_DOUBT: ReadonlySet<ChangeBranch> = new Set([
-  '2 stale, yet follows',
-  '3 follows',
-  '3 order unknown',
-  'poison',
-]);
 
 function foldChange(ledger: Ledger, entry: DeliveryEntry, change: StockChange): void {
   const { tables } = ledger;
@@ -77,10 +69,7 @@ function foldChange(ledger: Ledger, entry: DeliveryEntry, change: StockChange): 
   }
   let next: Variant = { ...variant, eventSeq: entry.seq, eventAtMs: entry.atMs };
   const { branch, gap } = outcome;
-  // Two totals that contradict each other hold nothing certain, and no read says more.
-  const isUnsettled = variant.totalHiMs === UNSETTLED_MS;
-  const mayBeInTotal = !isUnsettled && mayBeSeen(variant.totalHiMs, change, { ahead });
-  let oblige = outcome.oblige || (outcome.applied && mayBeInTotal);
+  let oblige = outcome.oblige || (outcome.applied && mayBeInTotal(variant, change, { ahead }));
   // How much of such a break the total holds already is unknown, even if late deliveries should close it.
   if (gap !== null && before !== undefined && before.unexplainedAtMs !== null) oblige = true;
   if (gap !== null) oblige = openGap(ledger, change, gap) || oblige;
@@ -94,82 +83,12 @@ function foldChange(ledger: Ledger, entry: DeliveryEntry, change: StockChange): 
   ) {
     next = { ...next, lookupAtMs: next.lookupAtMs ?? entry.atMs + MOVED_LOOKUP_MS };
   }
-  // The read will show a total only, in which two such doubts can cancel out: the next change of the level settles it.
-  const isUnexplained =
-    isUnsettled || (isToldInTotal(variant) && outcome.oblige && ORDER_IN_DOUBT.has(branch));
-  const cell = isUnexplained ? { ...outcome.cell, unexplainedAtMs: entry.atMs } : outcome.cell;
+  const cell = leavesLevelOpen(variant, outcome)
+    ? { ...outcome.cell, unexplainedAtMs: entry.atMs }
+    : outcome.cell;
   if (outcome.applied) next = applyValue(ledger, { entry, change, before, cell, variant: next });
   else tables.putCell(cell);
   tables.putVariant(next);
-}
-
-/** The warehouses of a set, and of what another store sells, stand in no read. Nor do others where the store leaves them out. */
-function isToldInTotal({ kind, totalHiMs }: Variant): boolean {
-  return kind === 'pulled' || kind === 'bundle' || totalHiMs > EARLIEST_MS;
-}
-
-/** A removed variant that a change newer than its removal named: the answer of one product is no answer to that. */
-function isBeingLookedUp({ goneAtMs, productId, lookupAtMs }: Variant): boolean {
-  return goneAtMs !== null && productId !== null && lookupAtMs !== null;
-}
-
-interface Told {
-  readonly variant: Variant;
-  readonly cell: Cell;
-  readonly change: StockChange;
-  readonly stamp: { readonly poison: boolean; readonly ahead: boolean };
-}
-
-/** What is certainly newer than the reads that removed the variant says that it lives: then in another product. */
-function hasMoved(
-  { tables }: Ledger,
-  { variant: { variantId, goneAtMs }, cell, change, stamp }: Told,
-): boolean {
-  if (goneAtMs === null) return false;
-  // A warehouse never seen of it has no window of its own.
-  const readHiMs = Math.max(cell.readHiMs, ...tables.cellsOf(variantId).map((known) => known.readHiMs));
-  return isNewerThanRemoval({ readHiMs }, change, stamp);
-}
-
-interface UntoldChange {
-  readonly entry: DeliveryEntry;
-  readonly change: StockChange;
-  readonly before: Cell | undefined;
-  readonly outcome: ChangeOutcome;
-}
-
-/**
- * A level that no read tells. Neither does the total, which is the sum of what reads tell: it is not touched, so that a
- * level which changes all the time does not keep reads from telling the total.
- */
-function foldUntold(
-  ledger: Ledger,
-  { entry, change, before, outcome: { cell, applied, branch } }: UntoldChange,
-): void {
-  const { variantId, warehouseId, reason, orderId, userId, updateTimeMs } = change;
-  const suspect: Cell = { ...cell, unexplainedAtMs: entry.atMs };
-  const oldQty = before === undefined || before.goneAtMs !== null ? null : before.qty;
-  if (branch === 'gone, webhooks alone') {
-    ledger.report({ kind: 'webhooks_alone', variantId, warehouseId });
-  }
-  if (!applied || oldQty === cell.qty) {
-    ledger.tables.putCell(suspect);
-    return;
-  }
-  const changeSeq = ledger.appendChange({
-    variantId,
-    warehouseId,
-    sku: ledger.tables.variant(variantId)?.sku ?? change.sku,
-    oldQty,
-    newQty: cell.qty,
-    source: 'webhook',
-    reason,
-    orderId,
-    userId,
-    updateTimeMs,
-    requestId: entry.requestId,
-  });
-  ledger.tables.putCell({ ...suspect, changeSeq });
 }
 
 interface AppliedChange {
@@ -207,8 +126,7 @@ function applyValue(ledger: Ledger, { entry, change, before, cell, variant }: Ap
   }
 
   // What the total already held: a new level as the change found it, and a loss that a read showed in the total alone.
-  const isInTotal = before?.unexplainedAtMs !== null && variant.totalHiMs !== UNSETTLED_MS;
-  const held = before === undefined || isInTotal ? change.old : before.qty;
+  const held = before === undefined || isInTotal(before, variant) ? change.old : before.qty;
   const deltaQty = cell.qty - held;
   const total = variant.availableQty;
   if (total === null || (deltaQty === 0 && before?.qty === cell.qty)) return variant;
@@ -223,18 +141,6 @@ function applyValue(ledger: Ledger, { entry, change, before, cell, variant }: Ap
   if (variant.kind !== 'own' && variant.productId !== null) ledger.oblige(variant.productId, 'derived');
   noteComponent(ledger, variant);
   return { ...variant, availableQty: total + deltaQty, asOfMs: cell.asOfMs, changeSeq };
-}
-
-/** Bundles that hold the variant move with it, without a webhook of their own. */
-export function noteComponent(ledger: Ledger, variant: Variant): void {
-  if (variant.bundledByCount === 0 || ledger.state.bundlesDueAtMs !== null) return;
-  const bundles = ledger.tables.bundleProductCount();
-  if (bundles === 0) return;
-  const delayMs = Math.min(
-    BUNDLE_DELAY_MAX_MS,
-    Math.max(BUNDLE_DELAY_MIN_MS, bundles * BUNDLE_DELAY_PER_PRODUCT_MS),
-  );
-  ledger.state = { ...ledger.state, bundlesDueAtMs: ledger.entry.atMs + delayMs };
 }
 
 /**

@@ -1,12 +1,12 @@
 /** Applies one product/detail answer: levels, totals and descriptions in, the re-read requests and gaps it meets out. */
 import { offsetFloorMs, readWindow } from './clock-bounds.ts';
 import type { ProductSnapshot, ReadEntry } from './entry.ts';
-import { foldAbsentProduct, foldAbsentVariants } from './fold-absence.ts';
 import { foldVariant, renumberCells } from './fold-variant.ts';
 import type { Ledger } from './ledger.ts';
 import { EARLIEST_MS, REPLICA_LAG_MS } from './limits.ts';
 import type { ReadContext } from './merge-read.ts';
 import type { Obligation, Product } from './model.ts';
+import { foldAbsentProduct, foldAbsentVariants } from './removal.ts';
 import { RemovalGuard } from './removal-guard.ts';
 import { unreadProduct } from './unknown.ts';
 import { afterRead, isMet } from './obligation.ts';

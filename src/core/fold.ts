@@ -2,22 +2,13 @@
  * The fold: one log entry into the tables. No clock, no randomness, no I/O but through `Tables`
  * (docs/architecture.md#data-flow).
  */
-import type {
-  DowntimeEntry,
-  DueEntry,
-  Entry,
-  EpochEntry,
-  ListedEntry,
-  LookupMissedEntry,
-  ObligeEntry,
-} from './entry.ts';
+import type { DowntimeEntry, DueEntry, Entry, EpochEntry, ListedEntry, ObligeEntry } from './entry.ts';
 import type { Fact } from './fact.ts';
-import { removeVariant } from './fold-absence.ts';
 import { foldDelivery } from './fold-delivery.ts';
 import { foldRead } from './fold-read.ts';
 import { Ledger } from './ledger.ts';
-import { EARLIEST_MS, LATEST_MS, REPLICA_LAG_MS } from './limits.ts';
-import { judgeAbsence } from './merge-read.ts';
+import { REPLICA_LAG_MS } from './limits.ts';
+import { foldLookupMissed } from './removal.ts';
 import type { Tables } from './tables.ts';
 import { unmappedVariant, unreadProduct } from './unknown.ts';
 
@@ -115,37 +106,4 @@ function foldEpoch(ledger: Ledger, entry: EpochEntry): void {
     changeSeq: Math.max(changeSeq, entry.givenOutSeq) + 1,
     trustedAfterMs: entry.atMs + REPLICA_LAG_MS,
   };
-}
-
-function foldLookupMissed(ledger: Ledger, entry: LookupMissedEntry): void {
-  const read = {
-    s0: entry.s0,
-    sentAtMs: entry.sentAtMs,
-    loMs: EARLIEST_MS,
-    hiMs: LATEST_MS,
-    superseded: false,
-    overlaps: false,
-  };
-  for (const variantId of entry.variantIds) {
-    const variant = ledger.tables.variant(variantId);
-    if (variant === undefined || variant.lookupAtMs === null) continue;
-    const verdict = judgeAbsence(variant, read);
-    switch (verdict.kind) {
-      case 'contested':
-        ledger.tables.putVariant({ ...variant, missingAtMs: null, lookupAtMs: entry.atMs + REPLICA_LAG_MS });
-        break;
-      case 'sighted':
-        ledger.tables.putVariant({
-          ...variant,
-          missingAtMs: verdict.missingAtMs,
-          lookupAtMs: verdict.confirmAtMs,
-        });
-        break;
-      case 'confirmed':
-        // Removed before: a change named it since, and no product has it.
-        if (variant.goneAtMs === null) removeVariant(ledger, variant, read);
-        else ledger.tables.putVariant({ ...variant, missingAtMs: null, lookupAtMs: null });
-        break;
-    }
-  }
 }

@@ -1,12 +1,21 @@
-/** Reads that the service refuses, or that failed over and over: the fault of single products, or of the whole. */
+/** Reads that the store refuses, or that failed over and over: the fault of single products, or of the whole. */
 
 /** Failures of one product while the store answered others: more of them, and no run waits for it. */
-export const GIVE_UP_FAULTS = 10;
+const GIVE_UP_FAULTS = 10;
 
-/** Beyond this share of the catalogue it is no longer about single products. The view `mirror_status` says the same. */
-const ISOLATED_SHARE = 0.05;
+export function isGivenUp(read: { readonly parked: boolean; readonly faults: number }): boolean {
+  return read.parked || read.faults >= GIVE_UP_FAULTS;
+}
 
-/** One product, or 5 % of them, may be broken in the service; beyond that, nothing is proven by the rest. */
+/** One product in so many may be broken in the store. */
+export const ISOLATED_ONE_IN = 20;
+
+/**
+ * One product, or 5 % of them, may be broken in the store, as long as it shows another; beyond that, nothing is proven by
+ * the rest, and the mirror is stale (the view `state_cause`).
+ */
 export function isIsolated(givenUp: number, products: number): boolean {
-  return givenUp < products && givenUp <= Math.max(1, Math.floor(products * ISOLATED_SHARE));
+  return (
+    givenUp === 0 || (givenUp < products && givenUp <= Math.max(1, Math.floor(products / ISOLATED_ONE_IN)))
+  );
 }

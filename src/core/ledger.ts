@@ -1,6 +1,6 @@
 /** One entry's work on the tables: hands out change numbers, collects the state, and puts doubts on record. */
 import type { Fact } from './fact.ts';
-import { CANARY_CROWD_MS, CANARY_PRODUCTS, DATE_CONTRADICTIONS, REMOVAL_CONFIRM_MS } from './limits.ts';
+import { CANARY_CROWD_MS, CANARY_PRODUCTS, DATE_CONTRADICTIONS } from './limits.ts';
 import type { Change, MirrorState, Variant } from './model.ts';
 import { addDoubt, isMet, type Doubt } from './obligation.ts';
 import type { Tables } from './tables.ts';
@@ -85,19 +85,6 @@ export class Ledger {
     this.state = { ...this.state, dateContradictions };
     const isDropped = dateContradictions >= DATE_CONTRADICTIONS;
     if (isDropped !== before >= DATE_CONTRADICTIONS) this.report({ kind: 'date', isDropped });
-  }
-
-  /** As old as the first sighting: one repeated by each read must not put off the other doubts about the product. */
-  obligeRemovalCheck(
-    productId: string,
-    sighted: { readonly missingAtMs: number; readonly confirmAtMs: number },
-    read: { readonly s0: number },
-  ): void {
-    this.oblige(productId, 'confirm_removal', {
-      seq: read.s0,
-      atMs: sighted.missingAtMs,
-      notBeforeMs: Math.min(sighted.confirmAtMs, this.entry.atMs + REMOVAL_CONFIRM_MS),
-    });
   }
 
   /**

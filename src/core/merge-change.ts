@@ -2,56 +2,11 @@
  * How one change applies to its stock level (docs/architecture.md#changes, rules 1 to 4). The outcome's branch
  * carries the rule's number, so that tests and counters can show that each has happened.
  */
+import { mayBeSeen, withEvent, withValue, type Arrival, type ChangeOutcome } from './change-outcome.ts';
 import type { StockChange } from './entry.ts';
-import { EARLIEST_MS } from './limits.ts';
 import type { Cell } from './model.ts';
+import { mergeIntoTombstone } from './tombstone.ts';
 import { blankCell } from './unknown.ts';
-import { isBackByWebhooks, isNewerThanRemoval } from './webhooks-alone.ts';
-
-export const CHANGE_BRANCHES = [
-  '1 new cell',
-  '2 stale',
-  '2 stale, yet follows',
-  '3 duplicate',
-  '3 seen by the read',
-  '3 follows',
-  '3 precedes',
-  '3 order unknown',
-  '4a seen by the read',
-  '4b confirmed',
-  '4b in doubt',
-  '4c follows',
-  '4c gap',
-  'gone, seen by the read',
-  'gone, in doubt',
-  'gone, webhooks alone',
-  'poison',
-] as const;
-export type ChangeBranch = (typeof CHANGE_BRANCHES)[number];
-
-export interface ChangeOutcome {
-  readonly branch: ChangeBranch;
-  readonly cell: Cell;
-  /** True when the level is now the change's `new`. */
-  readonly applied: boolean;
-  /** The product must be read by a read that starts later. */
-  readonly oblige: boolean;
-  /** The chain broke between these figures: a delivery is late or lost. */
-  readonly gap: { readonly fromQty: number; readonly toQty: number } | null;
-}
-
-interface Arrival {
-  readonly seq: number;
-  readonly atMs: number;
-  /** See `isPoison` in clock-bounds.ts. */
-  readonly poison: boolean;
-  /** See `isAhead` in clock-bounds.ts. */
-  readonly ahead: boolean;
-  /** Store's clock: what is stamped before it was certainly visible to the latest read; see `lowWatermarkMs`. */
-  readonly seenBeforeMs: number;
-  /** Set when the variant is a tombstone. */
-  readonly variantGoneAtMs: number | null;
-}
 
 export function mergeChange(cell: Cell | undefined, change: StockChange, arrival: Arrival): ChangeOutcome {
   if (cell === undefined) return createCell(change, arrival);
@@ -89,31 +44,6 @@ function createCell(change: StockChange, arrival: Arrival): ChangeOutcome {
     cell: arrival.poison ? valued : withEvent(valued, change),
     applied: true,
     oblige: true,
-    gap: null,
-  };
-}
-
-/** A late change does not bring a tombstone back. One that the last read may not have seen asks for another read. */
-function mergeIntoTombstone(cell: Cell, change: StockChange, arrival: Arrival): ChangeOutcome {
-  const seen = change.updateTimeMs < arrival.seenBeforeMs;
-  const advances = !arrival.poison && change.updateTimeMs > cell.eventTimeMs;
-  const advanced = advances ? withEvent(cell, change) : cell;
-  const isNewer = arrival.variantGoneAtMs === null && isNewerThanRemoval(cell, change, arrival);
-  if (isNewer && advances && isBackByWebhooks(cell)) {
-    return {
-      branch: 'gone, webhooks alone',
-      cell: { ...withValue(advanced, change, arrival), goneAtMs: null, missingAtMs: null },
-      applied: true,
-      oblige: false,
-      gap: null,
-    };
-  }
-  return {
-    branch: seen ? 'gone, seen by the read' : 'gone, in doubt',
-    // Since when reads that do not show the level contradict a change.
-    cell: isNewer && cell.missingAtMs === null ? { ...advanced, missingAtMs: arrival.atMs } : advanced,
-    applied: false,
-    oblige: !seen,
     gap: null,
   };
 }
@@ -201,33 +131,6 @@ function mergeNewer(cell: Cell, change: StockChange, arrival: Arrival): ChangeOu
   };
 }
 
-/**
- * The latest read, whose high watermark that is, need not have come before the change. A stamp that is ahead of its own
- * arrival comes from a clock that is wrong by an unknown figure: the change may be older than any read.
- */
-export function mayBeSeen(
-  hiMs: number,
-  change: StockChange,
-  { ahead }: { readonly ahead: boolean },
-): boolean {
-  return change.updateTimeMs <= hiMs || (ahead && hiMs > EARLIEST_MS);
-}
-
 function brokenChain(cell: Cell, change: StockChange): ChangeOutcome['gap'] {
   return change.old === cell.qty ? null : { fromQty: cell.qty, toQty: change.old };
-}
-
-function withEvent(cell: Cell, change: StockChange): Cell {
-  return { ...cell, eventTimeMs: change.updateTimeMs, eventOld: change.old, eventCount: 1 };
-}
-
-function withValue(cell: Cell, change: StockChange, arrival: Arrival): Cell {
-  return {
-    ...cell,
-    qty: change.new,
-    unexplainedAtMs: null,
-    source: 'webhook',
-    // A future-dated stamp says nothing about when the value was true; its arrival does.
-    asOfMs: arrival.poison ? arrival.atMs : change.updateTimeMs,
-  };
 }

@@ -3,7 +3,7 @@
  * change that it may not have seen, and what it overwrites it says.
  */
 import type { LevelSnapshot } from './entry.ts';
-import { REMOVAL_CONFIRM_MS, REPLICA_LAG_MS } from './limits.ts';
+import { REPLICA_LAG_MS } from './limits.ts';
 import type { Cell } from './model.ts';
 import { blankCell } from './unknown.ts';
 
@@ -90,33 +90,6 @@ export function mergeLevel(
     overwritten: drift ? { oldQty: cell.qty } : null,
     oblige: false,
   };
-}
-
-export type AbsenceVerdict =
-  /** Something newer than the read speaks against it: read again. */
-  | { readonly kind: 'contested' }
-  /** Seen missing, not for long enough: read again at `confirmAtMs`. */
-  | { readonly kind: 'sighted'; readonly missingAtMs: number; readonly confirmAtMs: number }
-  | { readonly kind: 'confirmed' };
-
-/** A level, variant or product that a read no longer showed: two dominated reads must agree, far enough apart. */
-export function judgeAbsence(
-  thing: { readonly missingAtMs: number | null; readonly eventSeq: number; readonly eventAtMs: number },
-  read: ReadContext,
-): AbsenceVerdict {
-  if (isConcurrent(thing, read)) return { kind: 'contested' };
-  const missingAtMs = thing.missingAtMs ?? read.sentAtMs;
-  // An own clock that was set back must not shorten the wait, nor make it endless.
-  if (read.sentAtMs < missingAtMs) {
-    return {
-      kind: 'sighted',
-      missingAtMs: read.sentAtMs,
-      confirmAtMs: read.sentAtMs + REMOVAL_CONFIRM_MS,
-    };
-  }
-  const confirmAtMs = missingAtMs + REMOVAL_CONFIRM_MS;
-  if (read.sentAtMs >= confirmAtMs) return { kind: 'confirmed' };
-  return { kind: 'sighted', missingAtMs, confirmAtMs };
 }
 
 /** The read's figures become the level's; its event time stays, so that stragglers are still told from news. */

@@ -4,9 +4,13 @@
  */
 
 import { EARLIEST_MS, GAP_GRACE_DEFAULT_MS } from './limits.ts';
+import type { Reason } from './reasons.ts';
 
-type Source = 'webhook' | 'read';
-export type VariantKind = 'own' | 'pulled' | 'bundle' | 'assembled';
+export const SOURCES = ['webhook', 'read'] as const;
+export type Source = (typeof SOURCES)[number];
+
+export const VARIANT_KINDS = ['own', 'pulled', 'bundle', 'assembled'] as const;
+export type VariantKind = (typeof VARIANT_KINDS)[number];
 
 /** A stock level: the figure of one variant in one warehouse, with what is needed to apply the next input to it. */
 export interface Cell {
@@ -96,23 +100,6 @@ export interface Product {
   readonly goneAtMs: number | null;
   readonly hasBundle: boolean;
 }
-
-/** Lower is sooner (docs/architecture.md#queue). */
-export const PRIORITY = { operator: 0, unmapped: 0, conflict: 1, gap: 2, downtime: 3, stale: 4 } as const;
-
-/** Why a product must be read again. */
-export type Reason =
-  | 'operator'
-  | 'unmapped'
-  | 'conflict'
-  | 'derived'
-  | 'confirm_removal'
-  | 'quarantine'
-  | 'not_stored'
-  | 'canary'
-  | 'bundle'
-  | 'listed'
-  | 'stale';
 
 /** A re-read request: the product must be read by a read that starts later. */
 export interface Obligation {

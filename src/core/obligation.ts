@@ -3,24 +3,8 @@
  * (docs/architecture.md#re-read-requests).
  */
 import { LATEST_MS, REPLICA_LAG_MS } from './limits.ts';
-import { PRIORITY, type Obligation, type Reason } from './model.ts';
-
-const PRIORITY_OF_REASON: Record<Reason, number> = {
-  operator: PRIORITY.operator,
-  unmapped: PRIORITY.unmapped,
-  conflict: PRIORITY.conflict,
-  derived: PRIORITY.conflict,
-  confirm_removal: PRIORITY.conflict,
-  quarantine: PRIORITY.conflict,
-  not_stored: PRIORITY.conflict,
-  canary: PRIORITY.gap,
-  listed: PRIORITY.downtime,
-  bundle: PRIORITY.stale,
-  stale: PRIORITY.stale,
-};
-
-/** Reads that somebody wants although nothing speaks against the rows. */
-const MERELY_WANTED: ReadonlySet<Reason> = new Set<Reason>(['operator', 'stale', 'listed']);
+import type { Obligation } from './model.ts';
+import { REASONS, type Reason } from './reasons.ts';
 
 export interface Doubt {
   readonly productId: string;
@@ -33,15 +17,14 @@ export interface Doubt {
 
 /** The obligation that stands for an earlier one and a new doubt together. */
 export function addDoubt(standing: Obligation | undefined, doubt: Doubt): Obligation {
-  const priority = PRIORITY_OF_REASON[doubt.reason];
-  const suspects = !MERELY_WANTED.has(doubt.reason);
+  const { priority, isSuspect } = REASONS[doubt.reason];
   const notBeforeMs = Math.max(doubt.notBeforeMs ?? 0, doubt.madeAtMs + REPLICA_LAG_MS);
   if (standing === undefined) {
     return {
       productId: doubt.productId,
       reason: doubt.reason,
       priority,
-      doubt: suspects,
+      doubt: isSuspect,
       madeSeq: doubt.madeSeq,
       madeAtMs: doubt.madeAtMs,
       firstMadeAtMs: doubt.madeAtMs,
@@ -53,7 +36,7 @@ export function addDoubt(standing: Obligation | undefined, doubt: Doubt): Obliga
     productId: doubt.productId,
     reason: sooner ? doubt.reason : standing.reason,
     priority: Math.min(priority, standing.priority),
-    doubt: suspects || standing.doubt,
+    doubt: isSuspect || standing.doubt,
     madeSeq: Math.max(doubt.madeSeq, standing.madeSeq),
     madeAtMs: Math.max(doubt.madeAtMs, standing.madeAtMs),
     firstMadeAtMs: Math.min(doubt.madeAtMs, standing.firstMadeAtMs),

@@ -2,7 +2,9 @@
  * Levels that webhooks name and no detail shows (docs/architecture.md#levels-that-webhooks-alone-tell). The two
  * contradict each other, and no further read can decide between them. Without an end, each webhook would ask for a read.
  */
-import type { StockChange } from './entry.ts';
+import type { ChangeOutcome } from './change-outcome.ts';
+import type { DeliveryEntry, StockChange } from './entry.ts';
+import type { Ledger } from './ledger.ts';
 import { CONTESTED_READS, REPLICA_LAG_MS, WEBHOOKS_ALONE_MS } from './limits.ts';
 import type { ReadContext } from './merge-read.ts';
 import type { Cell } from './model.ts';
@@ -54,4 +56,63 @@ export function unseenAgain(removed: Cell, read: ReadContext): Cell {
     readLoMs: Math.max(removed.readLoMs, read.loMs),
     readHiMs: Math.max(removed.readHiMs, read.hiMs),
   };
+}
+
+/** A read does not show the level, and a change newer than the read speaks against that. */
+export function contestCell(ledger: Ledger, productId: string, cell: Cell, read: ReadContext): void {
+  if (read.superseded) {
+    ledger.oblige(productId, 'conflict');
+    return;
+  }
+  const contested = contestedOnceMore(cell);
+  if (!isToldByWebhooksAlone(contested)) {
+    ledger.tables.putCell(contested);
+    ledger.oblige(productId, 'conflict');
+    return;
+  }
+  const { variantId, warehouseId } = cell;
+  ledger.report({ kind: 'webhooks_alone', variantId, warehouseId });
+  const changeSeq = ledger.nextChangeSeq();
+  ledger.tables.putCell({ ...contested, missingAtMs: null, unexplainedAtMs: ledger.entry.atMs, changeSeq });
+}
+
+interface UntoldChange {
+  readonly entry: DeliveryEntry;
+  readonly change: StockChange;
+  readonly before: Cell | undefined;
+  readonly outcome: ChangeOutcome;
+}
+
+/**
+ * A level that no read tells. Neither does the total, which is the sum of what reads tell: it is not touched, so that a
+ * level which changes all the time does not keep reads from telling the total.
+ */
+export function foldUntold(
+  ledger: Ledger,
+  { entry, change, before, outcome: { cell, applied, branch } }: UntoldChange,
+): void {
+  const { variantId, warehouseId, reason, orderId, userId, updateTimeMs } = change;
+  const suspect: Cell = { ...cell, unexplainedAtMs: entry.atMs };
+  const oldQty = before === undefined || before.goneAtMs !== null ? null : before.qty;
+  if (branch === 'gone, webhooks alone') {
+    ledger.report({ kind: 'webhooks_alone', variantId, warehouseId });
+  }
+  if (!applied || oldQty === cell.qty) {
+    ledger.tables.putCell(suspect);
+    return;
+  }
+  const changeSeq = ledger.appendChange({
+    variantId,
+    warehouseId,
+    sku: ledger.tables.variant(variantId)?.sku ?? change.sku,
+    oldQty,
+    newQty: cell.qty,
+    source: 'webhook',
+    reason,
+    orderId,
+    userId,
+    updateTimeMs,
+    requestId: entry.requestId,
+  });
+  ledger.tables.putCell({ ...suspect, changeSeq });
 }

@@ -1,7 +1,14 @@
 /** What observes the public listener, such as counters: described here, passed in by the composition. */
 
-export type RefusalReason =
-  'missing_signature' | 'malformed_signature' | 'wrong_signature' | 'too_large' | 'not_stored' | 'no_room';
+export const REFUSAL_REASONS = [
+  'missing_signature',
+  'malformed_signature',
+  'wrong_signature',
+  'too_large',
+  'not_stored',
+  'no_room',
+] as const;
+export type RefusalReason = (typeof REFUSAL_REASONS)[number];
 
 export interface Refusal {
   readonly reason: RefusalReason;

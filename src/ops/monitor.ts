@@ -21,7 +21,7 @@ import { observedClient } from './metrics/observed-client.ts';
 import { createStateGauges } from './metrics/state-gauges.ts';
 import { Tallies } from './metrics/tallies.ts';
 import type { Operator } from './operator.ts';
-import { RejectedLog, type RejectedStatus } from './rejected.ts';
+import { RejectedLog, type RejectedStatus, type RejectionReason } from './rejected.ts';
 import type { StateSampler } from './state-sampler.ts';
 import { NOTHING_HELD } from './held-words.ts';
 
@@ -37,7 +37,7 @@ interface WatchedMirror {
 
 /** A refused request: the part of the public listener's `Refusal` that is needed here. */
 interface WatchedRefusal {
-  readonly reason: keyof ReturnType<typeof createCounting>['rejected'];
+  readonly reason: RejectionReason;
   readonly status: RejectedStatus;
   readonly tookMs: number;
   readonly remoteAddress: string | null;

@@ -3,14 +3,24 @@
  * (docs/architecture.md#security).
  */
 
+/** As the public listener names them (src/intake/observer.ts). */
+export const REJECTION_REASONS = [
+  'missing_signature',
+  'malformed_signature',
+  'wrong_signature',
+  'too_large',
+  'not_stored',
+  'no_room',
+] as const;
+export type RejectionReason = (typeof REJECTION_REASONS)[number];
+
 export type RejectedStatus = 401 | 413 | 503;
 
 export interface RejectedRequest {
   /** Epoch ms. */
   readonly atMs: number;
   readonly status: RejectedStatus;
-  /** One word of a fixed list, such as `wrong_signature`. */
-  readonly reason: string;
+  readonly reason: RejectionReason;
   /** The other end of the connection, which may be a proxy. */
   readonly remoteAddress: string | null;
   readonly bytes: number | null;

@@ -4,7 +4,7 @@ import type { Run } from '../store/queries/runs.ts';
 interface RunView {
   readonly run_id: number;
   readonly kind: Run['kind'];
-  readonly state: 'running' | 'done' | 'failed';
+  readonly state: Run['state'];
   readonly started_at: number;
   readonly finished_at: number | null;
   /** Products in the run; grows while the catalogue list is still being read. */

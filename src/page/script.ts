@@ -226,6 +226,21 @@ document.addEventListener('submit', async (event) => {
   }
 });
 
+// Without scripts these buttons could do nothing.
+for (const button of document.querySelectorAll('[data-copy]')) button.hidden = false;
+document.addEventListener('click', async (event) => {
+  const button = event.target.closest('[data-copy]');
+  if (!button) return;
+  const shown = document.getElementById(button.dataset.copy);
+  try {
+    await navigator.clipboard.writeText(shown.textContent);
+    button.textContent = 'Copied';
+  } catch {
+    getSelection().selectAllChildren(shown);
+    button.textContent = 'Selected: copy it';
+  }
+});
+
 localize(document);
 // A reload must not repeat the notice.
 const address = new URL(location.href);

@@ -1,7 +1,7 @@
 /** Reads one product and records the answer; a failure is recorded too. */
 import { fullJitterMs } from '../core/backoff.ts';
 import type { Fact } from '../core/fact.ts';
-import { GIVE_UP_FAULTS } from '../core/given-up.ts';
+import { isGivenUp } from '../core/given-up.ts';
 import { LATEST_MS } from '../core/limits.ts';
 import type { CallOptions } from '../service/call.ts';
 import type { CatalogueClient } from '../service/client.ts';
@@ -95,7 +95,7 @@ export async function recordFailure(
     error: error instanceof Error ? error.message : String(error),
   };
   // Once until a read succeeds, however often it fails.
-  if ((parked || faults >= GIVE_UP_FAULTS) && !before.isGivenUp) {
+  if (isGivenUp(failure) && !before.isGivenUp) {
     await store.writer.append({ kind: 'given_up', ...failure });
   } else await store.writer.command('failRead', failure);
   return parked;

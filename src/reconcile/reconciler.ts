@@ -1,7 +1,7 @@
 /**
  * Everything that reads from the store: the queue, the runs, the lookups, the schedules, the repair after downtime.
  */
-import type { RunKind } from '../core/entry.ts';
+import type { RunKind } from '../core/runs.ts';
 import type { Fact } from '../core/fact.ts';
 import type { Logger } from '../log.ts';
 import type { CatalogueClient } from '../service/client.ts';

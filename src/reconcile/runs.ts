@@ -1,8 +1,7 @@
 /** The life of a run: begun once, scanned, followed until every product of it is read, and ended. */
-import type { RunKind } from '../core/entry.ts';
 import type { Logger } from '../log.ts';
 import type { NewEntry } from '../store/event-log/entries.ts';
-import { RUN_PRIORITY } from '../store/queries/queue.ts';
+import { RUN_PRIORITY, type RunKind } from '../core/runs.ts';
 import type { Run } from '../store/queries/runs.ts';
 import type { Store } from '../store/store.ts';
 import { REPLICA_LAG_MS } from '../core/limits.ts';

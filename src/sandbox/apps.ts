@@ -13,7 +13,7 @@ interface App {
 interface AppsDeps {
   readonly first: { readonly clientId: string; readonly network: Network };
   /** Makes the network of the n-th app. */
-  readonly connect: (serial: number, webhookSecret: string) => Network;
+  readonly connect: (serial: number, clientId: string, webhookSecret: string) => Network;
   readonly addChannel: (clientId: string, clientSecret: string) => void;
 }
 
@@ -31,7 +31,7 @@ export class Apps {
     const { connect, addChannel } = this.#deps;
     if (this.#networks.has(clientId)) return undefined;
     const [clientSecret, webhookSecret] = [newSecret(), newSecret()];
-    const network = connect(this.#networks.size, webhookSecret);
+    const network = connect(this.#networks.size, clientId, webhookSecret);
     this.#networks.set(clientId, network);
     addChannel(clientId, clientSecret);
     return { clientId, clientSecret, webhookSecret, network };

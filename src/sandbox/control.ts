@@ -1,11 +1,14 @@
 import { Hono } from 'hono';
 import type { Context } from 'hono';
 import { z } from 'zod';
+import { idSchema } from '../service/schemas.ts';
 import type { Access } from './access.ts';
 import type { AddressBook } from './address-book.ts';
 import type { Agenda } from './agenda.ts';
 import type { ApiEnv } from './api.ts';
 import type { Apps } from './apps.ts';
+import { showCall, showReplay } from './control-inspector.ts';
+import type { CallLog } from './calls.ts';
 import type { Clock } from './clock.ts';
 import { faultsSchema, readFaults, setFaults } from './control-faults.ts';
 import { operationNames, renameKeys, runOperation, toSnakeCase } from './control-operations.ts';
@@ -14,6 +17,7 @@ import { changeSettings, readSettings, settingsSchema } from './control-settings
 import type { Courier } from './courier.ts';
 import type { Deliveries, DeliveryRecord } from './deliveries.ts';
 import { ApiError } from './errors.ts';
+import type { Loss, Losses } from './losses.ts';
 import type { Network } from './network.ts';
 import type { TokenIssuer } from './oauth.ts';
 import type { Operations } from './operations.ts';
@@ -21,6 +25,8 @@ import type { OrderBook } from './order-book.ts';
 import type { OrderDesk } from './order-desk.ts';
 import type { Reads } from './reads.ts';
 import { parseJsonBody, readBody } from './request-body.ts';
+import { OperationError } from './targets.ts';
+import type { Replays } from './replays.ts';
 import type { Traffic } from './traffic.ts';
 import type { Truth } from './truth.ts';
 
@@ -29,13 +35,22 @@ export const trafficSchema = z.strictObject({
   rate: z.number().min(0).max(10_000),
   structural: z.boolean().optional(),
 });
+export const replaySchema = z.strictObject({
+  request_id: z.string().min(1),
+  url: z.url({ protocol: /^https?$/, error: 'an address that begins with http:// or https://' }),
+});
 const appSchema = z.strictObject({ client_id: z.string().min(1) });
 export const loseNextSchema = z.strictObject({ count: z.int().min(0) });
+/** The stock level whose webhook is lost; by default one of the first products. */
+const loseWebhookSchema = z.strictObject({
+  variant_id: idSchema.optional(),
+  warehouse_id: idSchema.optional(),
+});
 /** At most one year at once. */
 const clockSchema = z.strictObject({ advance_ms: z.int().min(0).max(31_536_000_000) });
 
-/** The default of `?limit=`: how many deliveries are shown. */
-const DELIVERIES_SHOWN = 100;
+/** The default of `?limit=`: how many deliveries or calls are shown. */
+const MOST_SHOWN = 100;
 
 /**
  * `/sandbox/*`: lets people and scripts control a running sandbox. It needs no credentials: the listener is on loopback,
@@ -57,8 +72,24 @@ export function createControl(deps: {
   readonly network: Network;
   readonly reads: Reads;
   readonly deliveries: Deliveries;
+  readonly losses: Losses;
+  readonly calls: CallLog;
+  readonly replays: Replays;
 }): Hono<ApiEnv> {
-  const { agenda, apps, clock, issuer, truth, operations, traffic, network, deliveries } = deps;
+  const {
+    agenda,
+    apps,
+    clock,
+    issuer,
+    truth,
+    operations,
+    traffic,
+    network,
+    deliveries,
+    losses,
+    calls,
+    replays,
+  } = deps;
   const app = new Hono<ApiEnv>();
 
   const body = async <Shape extends z.ZodRawShape>(context: Context<ApiEnv>, schema: z.ZodObject<Shape>) =>
@@ -68,13 +99,29 @@ export function createControl(deps: {
 
   app.get('/truth', (context) => context.json(renameKeys(truth.snapshot(), toSnakeCase)));
 
+  const limitOf = (context: Context<ApiEnv>): number => {
+    const limit = Number(context.req.query('limit') ?? MOST_SHOWN);
+    return Number.isSafeInteger(limit) && limit > 0 ? limit : MOST_SHOWN;
+  };
+
   app.get('/deliveries', (context) => {
-    const limit = Number(context.req.query('limit') ?? DELIVERIES_SHOWN);
-    const shown = Number.isSafeInteger(limit) && limit > 0 ? limit : DELIVERIES_SHOWN;
+    const shown = limitOf(context);
     return context.json({
       counts: deliveries.counts,
       deliveries: deliveries.records.slice(-shown).map(show),
     });
+  });
+
+  app.get('/calls', (context) =>
+    context.json({
+      calls: calls.recent
+        .slice(0, limitOf(context))
+        .map((call) => showCall(call, (value) => issuer.madeUp(value))),
+    }),
+  );
+  app.post('/replay', async (context) => {
+    const { request_id: requestId, url } = await body(context, replaySchema);
+    return context.json(showReplay(await replays.send(requestId, url)));
   });
 
   app.get('/faults', (context) => context.json(readFaults(deps)));
@@ -95,6 +142,12 @@ export function createControl(deps: {
     network.loseNext(count);
     return context.json({ count });
   });
+
+  app.post('/lose-webhook', async (context) => {
+    const at = await body(context, loseWebhookSchema);
+    return context.json(showLoss(loseWebhook(losses, at)));
+  });
+  app.get('/losses', (context) => context.json({ losses: losses.recent.map(showLoss) }));
 
   app.post('/operations', async (context) => {
     const requested = await body(context, z.looseObject({}));
@@ -144,13 +197,44 @@ export function createControl(deps: {
   return app;
 }
 
+/** Throws ApiError 400 with the reason, without changing anything. */
+export function loseWebhook(losses: Losses, at: z.output<typeof loseWebhookSchema>): Loss {
+  try {
+    return losses.lose({
+      ...(at.variant_id !== undefined && { variantId: at.variant_id }),
+      ...(at.warehouse_id !== undefined && { warehouseId: at.warehouse_id }),
+    });
+  } catch (error) {
+    if (error instanceof OperationError) throw new ApiError(400, 'invalid_request', error.message);
+    throw error;
+  }
+}
+
+function showLoss({ lost, change, revealedBy, readAtMs, productId, variant, warehouseId }: Loss) {
+  return {
+    product_id: productId,
+    variant_id: variant.id,
+    warehouse_id: warehouseId,
+    request_id: lost.delivery.requestId,
+    lost_at: lost.createdAtMs,
+    old: change.old,
+    new: change.new,
+    revealed_by: revealedBy?.record.delivery.requestId ?? null,
+    revealed_at: revealedBy?.record.sentAtMs ?? null,
+    read_at: readAtMs,
+  };
+}
+
 function show(record: DeliveryRecord) {
   return {
     request_id: record.delivery.requestId,
+    client_id: record.clientId,
+    url: record.url,
     duplicate: record.duplicate,
     outcome: record.outcome,
     status: record.status,
     ms: record.ms,
+    problem: record.problem,
     created_at: record.createdAtMs,
     sent_at: record.sentAtMs,
     items: record.delivery.items,

@@ -13,6 +13,8 @@ export type DeliveryOutcome =
   | 'lost';
 
 export interface DeliveryRecord {
+  /** Of the app that it is for. */
+  readonly clientId: string;
   readonly delivery: Delivery;
   /** True for a repeat of bytes already sent. */
   readonly duplicate: boolean;
@@ -20,9 +22,13 @@ export interface DeliveryRecord {
   readonly outcome: DeliveryOutcome;
   /** When it was sent; null until then, and for a lost one. Base clock, like `createdAtMs`. */
   sentAtMs: number | null;
+  /** Where it was sent; null until then, and for a lost one. */
+  url: string | null;
   readonly status: number | null;
   /** From sending to the answer. */
   readonly ms: number | null;
+  /** Why the receiver was not reached, in the system's words. */
+  readonly problem: string | null;
 }
 
 export interface Deliveries {
@@ -52,13 +58,15 @@ export class DeliveryLog implements Deliveries {
     return () => this.#listeners.delete(listener);
   }
 
-  open(opened: Pick<DeliveryRecord, 'delivery' | 'createdAtMs' | 'duplicate'>): DeliveryRecord {
+  open(opened: Pick<DeliveryRecord, 'clientId' | 'delivery' | 'createdAtMs' | 'duplicate'>): DeliveryRecord {
     const record: DeliveryRecord = {
       ...opened,
       outcome: 'pending',
       sentAtMs: null,
+      url: null,
       status: null,
       ms: null,
+      problem: null,
     };
     this.records.push(record);
     this.counts.pending += 1;

@@ -20,6 +20,8 @@ interface Held {
 }
 
 interface NetworkDeps {
+  /** Of the app that it delivers to. */
+  readonly clientId: string;
   readonly seal: (changes: readonly Change[]) => Delivery;
   readonly transmitter: Transmitter;
   readonly log: DeliveryLog;
@@ -67,6 +69,7 @@ export class Network {
   #holding: DeliveryRecord[] | null = null;
   #batch: Change[] = [];
   #toLose = 0;
+  #losing: DeliveryRecord[] | null = null;
   #inFlight = 0;
 
   constructor(deps: NetworkDeps) {
@@ -78,6 +81,23 @@ export class Network {
   /** Loses the next `count` deliveries. */
   loseNext(count: number): void {
     this.#toLose = count;
+  }
+
+  /** Whether a change makes a delivery at all. */
+  get sends(): boolean {
+    return this.enabled && this.webhookUrl !== null && this.webhookUrl !== '';
+  }
+
+  /** Loses each delivery that `act` leads to, whatever the faults say. */
+  loseDuring(act: () => unknown): readonly DeliveryRecord[] {
+    const lost: DeliveryRecord[] = [];
+    this.#losing = lost;
+    try {
+      act();
+    } finally {
+      this.#losing = null;
+    }
+    return lost;
   }
 
   /** Holds every delivery from now on until its `release`. */
@@ -101,7 +121,13 @@ export class Network {
   }
 
   publish(changes: readonly Change[]): void {
-    if (!this.enabled || this.webhookUrl === null || this.webhookUrl === '') return;
+    if (!this.sends) return;
+    if (this.#losing !== null) {
+      const record = this.#open(changes);
+      this.#losing.push(record);
+      this.#lose(record);
+      return;
+    }
     if (this.batchMs <= 0 && this.#batch.length === 0) {
       this.#deliver(changes);
       return;
@@ -141,8 +167,12 @@ export class Network {
   }
 
   #deliver(changes: readonly Change[]): void {
-    const { seal, log, clock } = this.#deps;
-    this.#route(log.open({ delivery: seal(changes), createdAtMs: clock.baseNow(), duplicate: false }));
+    this.#route(this.#open(changes));
+  }
+
+  #open(changes: readonly Change[]): DeliveryRecord {
+    const { seal, log, clock, clientId } = this.#deps;
+    return log.open({ clientId, delivery: seal(changes), createdAtMs: clock.baseNow(), duplicate: false });
   }
 
   #route(record: DeliveryRecord): void {
@@ -220,18 +250,20 @@ export class Network {
   }
 
   async #send(record: DeliveryRecord): Promise<void> {
-    const { transmitter, log, clock, random } = this.#deps;
+    const { transmitter, log, clock, random, clientId } = this.#deps;
     const url = this.webhookUrl;
     if (url === null || url === '') {
       this.#lose(record);
       return;
     }
     record.sentAtMs = clock.baseNow();
+    record.url = url;
     const transmission = await transmitter.transmit(record.delivery, url);
     log.settle(record, {
       outcome: transmission.outcome,
       status: transmission.outcome === 'answered' ? transmission.status : null,
       ms: clock.baseNow() - record.sentAtMs,
+      problem: transmission.outcome === 'failed' ? (transmission.problem ?? null) : null,
     });
     for (const kept of [...this.#keptBack]) {
       kept.overtakers -= 1;
@@ -239,7 +271,7 @@ export class Network {
     }
     if (record.duplicate || !random.chance(this.duplicate)) return;
     const { delivery } = record;
-    const repeat = log.open({ delivery, createdAtMs: clock.baseNow(), duplicate: true });
+    const repeat = log.open({ clientId, delivery, createdAtMs: clock.baseNow(), duplicate: true });
     this.#sendAfter(random.int(DUPLICATE_AFTER_MS.min, DUPLICATE_AFTER_MS.max), repeat);
   }
 }

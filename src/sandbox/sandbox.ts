@@ -5,6 +5,7 @@ import { addressEndpoints } from './address-endpoints.ts';
 import { Agenda } from './agenda.ts';
 import { createApi } from './api.ts';
 import { Apps } from './apps.ts';
+import { CallLog } from './calls.ts';
 import type { ApiEnv, RequestCounters } from './api.ts';
 import { fillCatalogue } from './catalogue.ts';
 import { Clock, systemTimers } from './clock.ts';
@@ -17,6 +18,7 @@ import { Factory } from './factory.ts';
 import { Ids } from './ids.ts';
 import { listen } from './listen.ts';
 import { Listing } from './listing.ts';
+import { Losses } from './losses.ts';
 import { Network } from './network.ts';
 import { TokenIssuer } from './oauth.ts';
 import { createOperations } from './operations.ts';
@@ -29,11 +31,12 @@ import { createPage } from './page/page.ts';
 import { productEndpoints } from './product-endpoints.ts';
 import { createRandom } from './random.ts';
 import { Reads } from './reads.ts';
+import { Replays } from './replays.ts';
 import { Traffic } from './traffic.ts';
 import { createTransmitter } from './transmit.ts';
 import type { Transmitter } from './transmit.ts';
 import { Truth } from './truth.ts';
-import { Sealer } from './webhooks.ts';
+import { Sealer, sign } from './webhooks.ts';
 
 export interface SandboxOptions {
   /** The same seed gives the same catalogue, operations and faults. Default 1. */
@@ -43,6 +46,8 @@ export interface SandboxOptions {
   /** Default 0: any free port. Always on 127.0.0.1. */
   readonly port?: number;
   readonly webhookUrl?: string | null;
+  /** The page of the mirror, for links to its rows. Default: no links. */
+  readonly mirrorUrl?: string | null;
   readonly clientId?: string;
   readonly clientSecret?: string;
   readonly webhookSecret?: string;
@@ -66,6 +71,7 @@ export interface SimulatedService {
   webhookSecret: string;
   /** The same as `network.webhookUrl`. */
   webhookUrl: string | null;
+  mirrorUrl: string | null;
   readonly clock: Clock;
   /** Moves time ahead at once; what is due by then happens. Delays of the network still take real time. */
   readonly advance: (ms: number) => void;
@@ -81,6 +87,11 @@ export interface SimulatedService {
   readonly reads: Reads;
   readonly oauth: TokenIssuer;
   readonly deliveries: Deliveries;
+  readonly losses: Losses;
+  /** The requests to the store's API, with their answers. */
+  readonly calls: CallLog;
+  /** When somebody last had the page shown, which a browser does every second; null: never. Base clock. */
+  readonly pageShownAtMs: number | null;
   readonly requests: Readonly<RequestCounters>;
   /** Stops traffic, drops what has not been sent, and releases held reads. */
   readonly stop: () => Promise<void>;
@@ -153,6 +164,7 @@ export function createService(
     random: stream('network'),
     timers,
     webhookUrl: options.webhookUrl ?? null,
+    clientId: credentials.clientId,
   });
   const issuer = new TokenIssuer({
     clock,
@@ -161,7 +173,7 @@ export function createService(
   });
   const apps = new Apps({
     first: { clientId: credentials.clientId, network },
-    connect: (serial, secret) => {
+    connect: (serial, clientId, secret) => {
       const ownSealer = new Sealer({ secret, clock, serial });
       return new Network({
         seal: (changes) => ownSealer.seal(changes),
@@ -171,6 +183,7 @@ export function createService(
         random: stream(`network ${serial}`),
         timers,
         webhookUrl: null,
+        clientId,
       });
     },
     addChannel: (clientId, clientSecret) => {
@@ -205,21 +218,39 @@ export function createService(
     ...addressEndpoints({ access, addresses }),
     ...productEndpoints({ truth, listing: new Listing(truth) }),
   ];
-  const api = createApi({ clock, issuer, reads, endpoints, requests });
+  const losses = new Losses({
+    ...{ truth, operations, network, deliveries, agenda, clock },
+    random: stream('losses'),
+  });
+  const calls = new CallLog(() => clock.baseNow());
+  const replays = new Replays({ deliveries, transmitter, now: () => clock.baseNow() });
+  const api = createApi({
+    ...{ clock, issuer, reads, endpoints, requests, calls },
+    onDetail: (productId, ageMs) => {
+      losses.detailAnswered(productId, clock.baseNow() - ageMs);
+    },
+  });
   api.use('/sandbox/*', refuseForeignHost);
   api.route(
     '/sandbox',
     createControl({
       ...{ access, addresses, agenda, apps, book, clock, courier, desk, issuer },
-      ...{ truth, operations, traffic, network, reads, deliveries },
+      ...{ truth, operations, traffic, network, reads, deliveries, losses, calls, replays },
     }),
   );
+  const shown = { mirrorUrl: options.mirrorUrl ?? null, atMs: null as number | null };
   api.route(
     '/',
     createPage({
       ...{ access, addresses, book, clock, courier, desk, issuer },
-      ...{ truth, operations, traffic, network, reads, deliveries },
+      ...{ truth, operations, traffic, network, reads, deliveries, losses, calls, replays },
+      endpoints,
       webhookSecret: () => sealer.secret,
+      isSignedNow: ({ body, headers }) => headers['X-Service-Signature'] === sign(body, sealer.secret),
+      mirrorUrl: () => shown.mirrorUrl,
+      onShown: () => {
+        shown.atMs = clock.baseNow();
+      },
     }),
   );
 
@@ -242,6 +273,15 @@ export function createService(
     set webhookUrl(url) {
       network.webhookUrl = url;
     },
+    get mirrorUrl() {
+      return shown.mirrorUrl;
+    },
+    set mirrorUrl(url) {
+      shown.mirrorUrl = url;
+    },
+    get pageShownAtMs() {
+      return shown.atMs;
+    },
     clock,
     advance: (ms) => {
       agenda.advance(ms);
@@ -258,6 +298,8 @@ export function createService(
     reads,
     oauth: issuer,
     deliveries,
+    losses,
+    calls,
     requests,
     stop: async () => {
       traffic.stop();

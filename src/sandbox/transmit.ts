@@ -3,7 +3,9 @@ import type { Timers } from './clock.ts';
 import type { Delivery } from './webhooks.ts';
 
 export type Transmission =
-  { readonly outcome: 'answered'; readonly status: number } | { readonly outcome: 'timeout' | 'failed' };
+  | { readonly outcome: 'answered'; readonly status: number }
+  | { readonly outcome: 'timeout' }
+  | { readonly outcome: 'failed'; readonly problem?: string };
 
 export interface Transmitter {
   /** Sends once, without retries ("Delivery rules" 2). */
@@ -35,13 +37,21 @@ export function createTransmitter(deps: {
         // The status is the acknowledgement. The body is drained to free the connection; how it ends does not matter.
         response.body.dump({ limit: 16_384 }).catch(() => undefined);
         return { outcome: 'answered', status: response.statusCode };
-      } catch {
+      } catch (error) {
         // Whatever went wrong, the store only knows that no answer came.
-        return { outcome: abort.signal.aborted ? 'timeout' : 'failed' };
+        return abort.signal.aborted
+          ? { outcome: 'timeout' }
+          : { outcome: 'failed', problem: reasonOf(error) };
       } finally {
         timers.clearTimeout(timer);
       }
     },
     close: () => agent.destroy(),
   };
+}
+
+function reasonOf(error: unknown): string {
+  // A name with several addresses fails with one error for each.
+  const [first = error] = error instanceof AggregateError ? (error.errors as unknown[]) : [];
+  return first instanceof Error ? first.message : String(first);
 }

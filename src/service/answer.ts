@@ -79,16 +79,20 @@ function parseJson(body: Uint8Array): unknown {
 }
 
 /**
- * Names the first field that is wrong, as the store would: `products[1].qty: …`.
+ * Names the fields that are wrong, as the store would: `products[1].qty: …`.
  *
  * @param within where in the answer the value that was looked at stands.
+ * @param most so many are named, the others counted.
  */
-export function describeIssues(error: z.ZodError, within: readonly PropertyKey[] = []): string {
-  const [first, ...others] = error.issues;
-  if (first === undefined) return 'the answer has another shape than the contract says';
-  const path = [...within, ...first.path]
-    .map((key) => (typeof key === 'number' ? `[${key}]` : `.${String(key)}`))
-    .join('');
-  const where = path === '' ? '' : `${path.replace(/^\./, '')}: `;
-  return `${where}${first.message}${others.length > 0 ? ` (and ${others.length} more)` : ''}`;
+export function describeIssues(error: z.ZodError, within: readonly PropertyKey[] = [], most = 1): string {
+  const { issues } = error;
+  if (issues.length === 0) return 'the answer has another shape than the contract says';
+  const named = issues.slice(0, most).map(({ path, message }) => {
+    const where = [...within, ...path]
+      .map((key) => (typeof key === 'number' ? `[${key}]` : `.${String(key)}`))
+      .join('');
+    return where === '' ? message : `${where.replace(/^\./, '')}: ${message}`;
+  });
+  const more = issues.length - named.length;
+  return `${named.join('; ')}${more > 0 ? ` (and ${more} more)` : ''}`;
 }

@@ -3,9 +3,12 @@ import type { z } from 'zod';
 import { describeIssues } from './answer.ts';
 import { ServiceError } from './errors.ts';
 
+/** A list of a thousand lines may be wrong in each. */
+const MOST_NAMED = 20;
+
 /**
  * @returns a copy of the body, as it will be sent.
- * @throws ServiceError of kind `rejected`, code `invalid_request`, naming the first field that is wrong.
+ * @throws ServiceError of kind `rejected`, code `invalid_request`, naming the fields that are wrong.
  */
 export function checkRequest<Q extends z.ZodType>(endpoint: string, schema: Q, body: unknown): z.output<Q> {
   const parsed = schema.safeParse(withoutNulls(body));
@@ -14,7 +17,7 @@ export function checkRequest<Q extends z.ZodType>(endpoint: string, schema: Q, b
     kind: 'rejected',
     endpoint,
     code: 'invalid_request',
-    description: `${describeIssues(parsed.error)} (not sent)`,
+    description: `${describeIssues(parsed.error, [], MOST_NAMED)} (not sent)`,
   });
 }
 

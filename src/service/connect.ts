@@ -7,6 +7,7 @@ import { createHttpTransport } from './http.ts';
 import type { HttpLimits } from './http.ts';
 import { createTokenFile } from './token-file.ts';
 import type { Credentials } from './token-request.ts';
+import { createTokenMemory } from './token-memory.ts';
 import { createTokenProvider } from './token.ts';
 import type { TokenProvider } from './token.ts';
 import type { TokenFile } from './token-file.ts';
@@ -17,8 +18,11 @@ export interface ServiceConnectionOptions {
   readonly baseUrl: string;
   readonly clientId: string;
   readonly clientSecret: string;
-  /** Where processes share the token; created with mode 0600 in a folder that exists. */
-  readonly tokenFilePath: string;
+  /**
+   * Where processes share the token; created with mode 0600 in a folder that exists. Without it, the token is kept in
+   * memory.
+   */
+  readonly tokenFilePath?: string;
   /** Most requests in flight at once. */
   readonly maxConcurrency: number;
   /** Called when the token file cannot be read or written; the connection continues without it. */
@@ -41,7 +45,7 @@ export interface ServiceConnection {
 
 /** Nothing is sent before the first call. */
 export function connectService(options: ServiceConnectionOptions): ServiceConnection {
-  const { baseUrl, clientId, clientSecret, maxConcurrency } = options;
+  const { baseUrl, clientId, clientSecret, maxConcurrency, tokenFilePath: path } = options;
   const http = createHttpTransport({
     baseUrl,
     maxConcurrency,
@@ -53,7 +57,8 @@ export function connectService(options: ServiceConnectionOptions): ServiceConnec
     transport: options.onAnswer === undefined ? http.send : observed(http.send, options.onAnswer),
     close: http.close,
     credentials: { clientId, clientSecret },
-    file: createTokenFile({ path: options.tokenFilePath, baseUrl, clientId, clientSecret }),
+    file:
+      path === undefined ? createTokenMemory() : createTokenFile({ path, baseUrl, clientId, clientSecret }),
     random: Math.random,
     onFileError: options.onTokenFileError,
   });

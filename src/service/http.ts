@@ -133,11 +133,12 @@ interface Base {
 }
 
 function baseOf(baseUrl: string): Base {
+  if (!/^https?:/i.test(baseUrl))
+    throw new TypeError('baseUrl must begin with http:// or https://, as in https://store.example');
+  if (!URL.canParse(baseUrl))
+    throw new TypeError('baseUrl is not a URL: give one such as https://store.example');
   const url = new URL(baseUrl);
-  if (url.protocol !== 'http:' && url.protocol !== 'https:')
-    throw new TypeError('the base URL must be http or https');
-  if (url.username !== '' || url.password !== '')
-    throw new TypeError('the base URL must not hold credentials');
+  if (url.username !== '' || url.password !== '') throw new TypeError('baseUrl must not hold credentials');
   return { origin: url.origin, path: url.pathname.replace(/\/+$/, ''), at: storeAt(baseUrl) };
 }
 

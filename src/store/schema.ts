@@ -4,8 +4,13 @@
  * columns of the projection's tables are those of `core/model.ts`, where they are explained.
  */
 import { check, index, integer, primaryKey, sql, sqliteTable, text } from './drizzle.ts';
-import { EARLIEST_MS } from '../core/limits.ts';
+import { EARLIEST_MS, LATEST_MS } from '../core/limits.ts';
+import { SOURCES, VARIANT_KINDS } from '../core/model.ts';
+import { RUN_KINDS, RUN_STATES } from '../core/runs.ts';
 import { SHARE_BITS } from './shares.ts';
+
+const isOneOf = (column: string, values: readonly string[]) =>
+  sql.raw(`${column} IN (${values.map((value) => `'${value}'`).join(', ')})`);
 
 export const cells = sqliteTable(
   'cells',
@@ -43,7 +48,7 @@ export const cells = sqliteTable(
     index('cells_missing')
       .on(t.missingAtMs)
       .where(sql`missing_at_ms IS NOT NULL AND gone_at_ms IS NULL`),
-    check('cells_source', sql`source IN ('webhook', 'read')`),
+    check('cells_source', isOneOf('source', SOURCES)),
   ],
 );
 
@@ -82,10 +87,13 @@ export const variants = sqliteTable(
     index('variants_lookup')
       .on(t.lookupAtMs)
       .where(sql`lookup_at_ms IS NOT NULL`),
+    index('variants_unsettled')
+      .on(t.variantId)
+      .where(sql.raw(`total_hi_ms > ${LATEST_MS}`)),
     index('variants_missing')
       .on(t.missingAtMs)
       .where(sql`missing_at_ms IS NOT NULL AND gone_at_ms IS NULL`),
-    check('variants_kind', sql`kind IN ('own', 'pulled', 'bundle', 'assembled')`),
+    check('variants_kind', isOneOf('kind', VARIANT_KINDS)),
     check('variants_negative', sql`allow_negative_stock IN (0, 1)`),
   ],
 );
@@ -301,11 +309,8 @@ export const runs = sqliteTable(
   },
   (t) => [
     index('runs_state').on(t.state),
-    check('runs_state_known', sql`state IN ('running', 'done', 'failed')`),
-    check(
-      'runs_kind_known',
-      sql`kind IN ('initial', 'downtime', 'restart', 'scheduled', 'operator', 'products')`,
-    ),
+    check('runs_state_known', isOneOf('state', RUN_STATES)),
+    check('runs_kind_known', isOneOf('kind', RUN_KINDS)),
   ],
 );
 

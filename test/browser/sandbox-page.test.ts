@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { available } from '../../src/sandbox/model.ts';
 import { present } from '../present.ts';
 import { lamp } from '../sandbox/shop.ts';
-import { cellOf, variantOf, withReceiver } from '../sandbox/harness.ts';
+import { cellOf, clientOf, variantOf, withReceiver } from '../sandbox/harness.ts';
 import { hasChromium, keepScreenshot, openPage, startChromium } from './chromium.ts';
 
 let browser: Browser;
@@ -107,6 +107,88 @@ describe.skipIf(!hasChromium)('in Chromium', () => {
       .toContain('7 → 10 order_canceled');
     expect(await isStillLoaded(page)).toBe(true);
     expect(complaints).toEqual([]);
+  });
+
+  test('a webhook is lost by a button, and the page follows it until the product was read', async () => {
+    const { sandbox } = await withReceiver();
+    const client = await clientOf(sandbox);
+    const { page, complaints } = await openPage(browser, sandbox.baseUrl);
+    await markLoaded(page);
+    await page.getByRole('button', { name: 'Lose a webhook' }).click();
+    const loss = '#losses-list > li:first-child';
+    await expect.poll(() => textOf(page, '#message')).toContain('was lost');
+    await expect
+      .poll(() => textOf(page, loss), { timeout: 8_000 })
+      .toMatch(/lost[^]*so one is missing[^]*waits for the receiver/);
+    const { productId } = present(sandbox.losses.recent[0]);
+    await client('/v1/product/detail', { product_id: productId });
+    await expect
+      .poll(() => textOf(page, loss), { timeout: 8_000 })
+      .toMatch(/the product was read[^]*\d+\.\d s/);
+    expect(await isStillLoaded(page)).toBe(true);
+    expect(complaints).toEqual([]);
+  });
+
+  test('a webhook is copied as a command, and sent again', async () => {
+    const { sandbox, receiver } = await withReceiver();
+    sandbox.operations.add({ ...cellOf(variantOf(sandbox, 'own')), by: 3 });
+    await sandbox.network.idle();
+    const { page, complaints } = await openPage(browser, sandbox.baseUrl, {
+      permissions: ['clipboard-read', 'clipboard-write'],
+    });
+    await page.locator('#webhooks-list > li:first-child a').click();
+    await page.getByRole('button', { name: 'Copy' }).click();
+    await expect.poll(() => page.getByRole('button', { name: 'Copied' }).count()).toBe(1);
+    const { delivery } = present(sandbox.deliveries.records[0]);
+    expect(await page.evaluate('navigator.clipboard.readText()')).toContain(delivery.body.toString());
+    await page.getByRole('button', { name: 'Send again' }).click();
+    await expect.poll(() => textOf(page, '#replays'), { timeout: 5_000 }).toMatch(/^204 in \d+ ms/);
+    expect(receiver.received.map(({ raw }) => raw.toString())).toEqual([
+      delivery.body.toString(),
+      delivery.body.toString(),
+    ]);
+    expect(complaints).toEqual([]);
+  });
+
+  test.each([
+    ['light', {}],
+    ['dark', { colorScheme: 'dark' }],
+    ['phone', { viewport: { width: 360, height: 740 } }],
+  ] as const)('single webhooks and calls fit the window: %s', async (name, options) => {
+    const { sandbox } = await withReceiver();
+    sandbox.losses.lose();
+    const client = await clientOf(sandbox);
+    await client('/v1/order/create', { shipping_type: 'flash', products: [{ sku: 'ก'.repeat(300) }] });
+    const [call] = sandbox.calls.recent;
+    const [record] = sandbox.deliveries.records;
+    const places = {
+      webhook: `/webhooks/${present(record).delivery.requestId}`,
+      calls: '/calls',
+      call: `/calls/${present(call).id}`,
+      docs: '/docs',
+    };
+    const { page } = await openPage(browser, sandbox.baseUrl, options);
+    for (const [what, path] of Object.entries(places)) {
+      await page.goto(sandbox.baseUrl + path);
+      const [wide, room] = await page.evaluate<[number, number]>(
+        '[document.documentElement.scrollWidth, document.documentElement.clientWidth]',
+      );
+      expect(wide, what).toBeLessThanOrEqual(room);
+      await keepScreenshot(page, `sandbox-${what}-${name}`);
+    }
+  });
+
+  test('no id of a warehouse wraps in a window of 1280 px', async () => {
+    const { sandbox } = await withReceiver();
+    const { page } = await openPage(browser, sandbox.baseUrl, { viewport: { width: 1280, height: 900 } });
+    const lines = await page.evaluate<number[]>(
+      `[...document.querySelectorAll('td.warehouse')].map((it) => {
+        const range = document.createRange();
+        range.selectNodeContents(it);
+        return range.getClientRects().length;
+      })`,
+    );
+    expect(new Set(lines)).toEqual(new Set([1]));
   });
 
   test('a refused order says why, and keeps what was typed', async () => {

@@ -1,5 +1,5 @@
 /** The `stock-mirror` command as people start it: a child with a folder and an environment of its own. */
-import { spawn, type ChildProcess } from 'node:child_process';
+import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
@@ -99,6 +99,26 @@ export function start(home: Home, ...args: string[]): RunningCommand {
       env: { NODE_COMPILE_CACHE: compileCache, ...home.env },
     }),
   );
+}
+
+export const hasTerminal = spawnSync('script', ['--version']).status === 0;
+
+/** Under a pseudo-terminal, by util-linux. */
+export function startAtTerminal(
+  home: Home,
+  ...args: string[]
+): RunningCommand & {
+  /** As if typed; Ctrl-C is `\u0003`. */
+  type(keys: string): void;
+} {
+  // Without a shell that stays: Ctrl-C would end it with a code of its own.
+  const command = `exec ${[process.execPath, CLI, ...args].map((word) => `'${word}'`).join(' ')}`;
+  const path = process.env['PATH'] ?? '';
+  const child = spawn('script', ['--quiet', '--return', '--command', command, '/dev/null'], {
+    cwd: home.folder,
+    env: { PATH: path, TERM: 'xterm', ...home.env },
+  });
+  return Object.assign(watch(child), { type: (keys: string) => void child.stdin.write(keys) });
 }
 
 export async function run(home: Home, ...args: string[]): Promise<Ended> {

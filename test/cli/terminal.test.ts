@@ -1,25 +1,11 @@
 /** What a person at a terminal sees. */
-import { spawn, spawnSync } from 'node:child_process';
 import { expect, test } from 'vitest';
-import { CLI, homeOf, startService, watch, type Home, type RunningCommand } from './harness.ts';
+import { hasTerminal, homeOf, startAtTerminal, startService } from './harness.ts';
 
 // eslint-disable-next-line no-control-regex -- it is the control character that is looked for.
 const COLOUR = /\u001B\[\d+m/;
 
-const hasScript = spawnSync('script', ['--version']).status === 0;
-
-/** Under a pseudo-terminal, by util-linux. */
-function startAtTerminal(home: Home, ...args: string[]): RunningCommand {
-  const command = [process.execPath, CLI, ...args].map((word) => `'${word}'`).join(' ');
-  const path = process.env['PATH'] ?? '';
-  const child = spawn('script', ['--quiet', '--return', '--command', command, '/dev/null'], {
-    cwd: home.folder,
-    env: { PATH: path, TERM: 'xterm', ...home.env },
-  });
-  return watch(child);
-}
-
-test.runIf(hasScript)(
+test.runIf(hasTerminal)(
   'a terminal shows a bar with percent, rate and time left; NO_COLOR is respected',
   async () => {
     const sandbox = await startService({ products: 20 });
@@ -42,7 +28,7 @@ test.runIf(hasScript)(
   },
 );
 
-test.runIf(hasScript)('an error under the bar ends the command, and gives the cursor back', async () => {
+test.runIf(hasTerminal)('an error under the bar ends the command, and gives the cursor back', async () => {
   const sandbox = await startService();
   const home = await homeOf(sandbox, { SERVICE_CLIENT_SECRET: 'not-the-secret-of-this-app' });
   const { code, stdout } = await startAtTerminal(home, 'resync').ended;

@@ -48,7 +48,7 @@ test.each<[verb: string, options: readonly string[]]>([
     ],
   ],
   ['sandbox', ['--port <port>', '--products <count>', '--loss <probability>', '--clock-offset <ms>']],
-  ['demo', ['--seconds <number>', '--products <count>', '--rate <changes>', '--seed <number>']],
+  ['demo', ['--seconds <number>', '--products <count>', '--rate <changes>', '--seed <number>', '--verbose']],
 ])('%s --help lists its options', async (verb, options) => {
   expect(await run(verb, '--help')).toBe(0);
   expect(stderr).toBe('');

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { CONTESTED_READS, EARLIEST_MS, LATEST_MS } from '../../src/core/limits.ts';
-import { mergeChange, type ChangeBranch, type ChangeOutcome } from '../../src/core/merge-change.ts';
+import type { ChangeBranch, ChangeOutcome } from '../../src/core/change-outcome.ts';
+import { mergeChange } from '../../src/core/merge-change.ts';
 import type { Cell } from '../../src/core/model.ts';
 import { T0, cell, change } from './builders.ts';
 

@@ -2,14 +2,13 @@ import { describe, expect, test } from 'vitest';
 import { EARLIEST_MS } from '../../src/core/limits.ts';
 import {
   isConcurrent,
-  judgeAbsence,
   mergeLevel,
-  type AbsenceVerdict,
   type LevelBranch,
   type LevelOutcome,
   type ReadContext,
 } from '../../src/core/merge-read.ts';
 import type { Cell } from '../../src/core/model.ts';
+import { judgeAbsence, type AbsenceVerdict } from '../../src/core/removal.ts';
 import { T0, VARIANT, cell, level, readContext } from './builders.ts';
 
 const READ = readContext();

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { LATEST_MS } from '../../src/core/limits.ts';
-import { PRIORITY, type Reason } from '../../src/core/model.ts';
+import { PRIORITY, type Reason } from '../../src/core/reasons.ts';
 import { addDoubt, afterRead, isMet } from '../../src/core/obligation.ts';
 import { PRODUCT, T0 } from './builders.ts';
 

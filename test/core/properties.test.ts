@@ -4,7 +4,7 @@ import type { Entry, ReadEntry } from '../../src/core/entry.ts';
 import type { Fact } from '../../src/core/fact.ts';
 import { fold } from '../../src/core/fold.ts';
 import { EARLIEST_MS, REPLICA_LAG_MS } from '../../src/core/limits.ts';
-import { CHANGE_BRANCHES } from '../../src/core/merge-change.ts';
+import { CHANGE_BRANCHES } from '../../src/core/change-outcome.ts';
 import { LEVEL_BRANCHES } from '../../src/core/merge-read.ts';
 import { present } from '../present.ts';
 import { DOUBTFUL } from './branches.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { BRAKE_WINDOW_MS } from '../../src/core/limits.ts';
-import { brakeCountsTo, brakeHolds, readHolds, removalWindow } from '../../src/core/removal-brake.ts';
+import { brakeCountsTo, brakeHolds, readHolds, removalWindow } from '../../src/core/removal-guard.ts';
 import { T0 } from './builders.ts';
 
 test.each([

@@ -1,8 +1,9 @@
 /** docs/reading-the-mirror.md: the data dictionary has what the views, the code and the API have. */
 import { beforeEach, expect, test } from 'vitest';
+import { SOURCES, VARIANT_KINDS } from '../../src/core/model.ts';
 import { actorOf } from '../../src/sandbox/reasons.ts';
-import { DRIFT_REASONS } from '../../src/store/queries/changes.ts';
-import { CORRECTION_CAUSES } from '../../src/store/queries/correction-causes.ts';
+import { DRIFT_CAUSES, READ_REASONS } from '../../src/core/causes.ts';
+import { MIRROR_STATES } from '../../src/store/state.ts';
 import { rules } from '../contract/rules.ts';
 import { startOps } from '../ops/harness.ts';
 import { present } from '../present.ts';
@@ -104,29 +105,14 @@ test('what may be null is what the API says may be', async () => {
   }
 });
 
-/** What a CHECK of the schema allows in a column, in its order. */
-function allowed(table: string, column: string): string[] {
-  const found = present(
-    rows<{ sql: string }>(path, `SELECT sql FROM sqlite_master WHERE name = ?`, table)[0],
-  );
-  const [, list = ''] = new RegExp(`CHECK\\(${column} IN \\(([^)]*)\\)`).exec(found.sql) ?? [];
-  return [...list.matchAll(/'([^']*)'/g)].map(([, value]) => present(value));
-}
-
-/** What the view's text makes of a column: `THEN 'stale'`. */
-function made(view: string): string[] {
-  const found = present(rows<{ sql: string }>(path, `SELECT sql FROM sqlite_master WHERE name = ?`, view)[0]);
-  return [...new Set([...found.sql.matchAll(/(?:THEN|ELSE) '([^']*)'/g)].map(([, value]) => present(value)))];
-}
-
-test('the values of source, kind and state are those of the schema', () => {
+test('the values of source, kind and state are those of the code', () => {
   const table = present(tablesOf(sectionOf(VIEWS, 'Values'))[0]);
   const values = (column: string) =>
     table.rows.filter(([name]) => name === `\`${column}\``).map(([, value = '']) => codeIn(value)[0]);
-  expect(values('source')).toEqual(allowed('cells', 'source'));
-  expect(values('kind')).toEqual(allowed('variants', 'kind'));
-  expect(values('state').toSorted()).toEqual(made('mirror_status').toSorted());
-  expect(table.rows).toHaveLength(2 + 4 + 3);
+  expect(values('source')).toEqual(SOURCES);
+  expect(values('kind')).toEqual(VARIANT_KINDS);
+  expect(values('state')).toEqual(MIRROR_STATES);
+  expect(table.rows).toHaveLength(SOURCES.length + VARIANT_KINDS.length + MIRROR_STATES.length);
 });
 
 test('the reasons of reads, and which of them are drift, are those of the code', () => {
@@ -136,10 +122,8 @@ test('the reasons of reads, and which of them are drift, are those of the code',
     isDrift,
   }));
   const drift = reasons.filter(({ isDrift }) => isDrift === 'yes').map(({ reason }) => reason);
-  expect(drift.toSorted()).toEqual(DRIFT_REASONS.toSorted());
-  expect(reasons.map(({ reason }) => reason).toSorted()).toEqual(
-    [...CORRECTION_CAUSES, 'first_read'].toSorted(),
-  );
+  expect(drift.toSorted()).toEqual(DRIFT_CAUSES.toSorted());
+  expect(reasons.map(({ reason }) => reason).toSorted()).toEqual(READ_REASONS.toSorted());
 });
 
 test('the reasons of webhooks, and what comes with them, are those of the contract', () => {

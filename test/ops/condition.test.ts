@@ -11,6 +11,7 @@ import {
 } from '../../src/ops/condition/condition.ts';
 import { GrowingDoubt } from '../../src/ops/condition/growing-doubt.ts';
 import type { OwnTrouble } from '../../src/ops/condition/own-trouble.ts';
+import { STATE_OF_CAUSE, type StateCause } from '../../src/store/state.ts';
 import type { Blocked } from '../../src/ops/condition/store-trouble.ts';
 
 type Facts = Parameters<typeof conditionOf>[0];
@@ -20,6 +21,7 @@ const MINUTE = 60_000;
 
 const STATUS: ConditionStatus = {
   state: 'live',
+  state_cause: null,
   alive_at: NOW - 500,
   last_full_sync_at: NOW - 60 * MINUTE,
   products: 100,
@@ -27,6 +29,7 @@ const STATUS: ConditionStatus = {
   suspect_count: 0,
   pending_reads: 0,
   parked_reads: 0,
+  held_removals: 0,
 };
 const OWN: OwnTrouble = {
   commits: { lastGoodAtMs: NOW - 300, lastError: null },
@@ -38,6 +41,9 @@ const OWN: OwnTrouble = {
 const WELL: Facts = { status: STATUS, nowMs: NOW, serving: 'yes', blocked: null, own: OWN, maxRps: 50 };
 
 const status = (over: Partial<ConditionStatus>): Partial<Facts> => ({ status: { ...STATUS, ...over } });
+/** As the view has it. */
+const because = (cause: StateCause, over: Partial<ConditionStatus> = {}): Partial<Facts> =>
+  status({ state: STATE_OF_CAUSE[cause], state_cause: cause, ...over });
 const own = (over: Partial<OwnTrouble>): Partial<Facts> => ({ own: { ...OWN, ...over } });
 const blocked = (kind: string, over: Partial<Blocked> = {}): Partial<Facts> => ({
   blocked: {
@@ -69,15 +75,15 @@ test.each<[string, Partial<Facts>, ConditionName, CauseKind[], RegExp]>([
   ['many', status({ suspect_count: 11 }), 'repairing', [], /^11 of 1,000 stock levels are uncertain/],
   [
     'a first read',
-    status({ state: 'catching_up', last_full_sync_at: null, pending_reads: 80 }),
+    because('first_read', { last_full_sync_at: null, pending_reads: 80 }),
     'catching_up',
     [],
     /first read .* 80 of 100 products wait/,
   ],
-  ['after downtime', status({ state: 'catching_up' }), 'catching_up', [], /after downtime/],
+  ['after downtime', because('downtime'), 'catching_up', [], /after downtime/],
   [
     'a start with much to apply',
-    { ...status({ state: 'stale', alive_at: NOW - 99_000 }), ...own({ behindSinceMs: NOW - 29_000 }) },
+    { ...because('no_heartbeat', { alive_at: NOW - 99_000 }), ...own({ behindSinceMs: NOW - 29_000 }) },
     'catching_up',
     [],
     /applies what its event log has/,
@@ -92,7 +98,7 @@ test.each<[string, Partial<Facts>, ConditionName, CauseKind[], RegExp]>([
   ['nobody serves it', { serving: 'no', own: null }, 'blocked', ['stopped'], /^The mirror is not running$/],
   [
     'a process that hangs',
-    { serving: 'held', own: null, ...status({ state: 'stale', alive_at: NOW - 11_000 }) },
+    { serving: 'held', own: null, ...because('no_heartbeat', { alive_at: NOW - 11_000 }) },
     'blocked',
     ['not_kept_up'],
     /hangs/,
@@ -139,17 +145,25 @@ test.each<[string, Partial<Facts>, ConditionName, CauseKind[], RegExp]>([
   ['a wrong clock', own({ clockAheadMs: 2 * 60 * MINUTE }), 'live', ['clock_wrong'], /current/],
   ['a clock of a proxy', own({ clockAheadMs: -9_999 }), 'live', [], /current/],
   ['too few reads', own({ growingSinceMs: NOW - 6 * MINUTE }), 'live', ['growing_doubt'], /current/],
-  ['an old request', status({ state: 'stale' }), 'blocked', ['overdue'], /15 min/],
+  ['an old request', because('waiting'), 'blocked', ['overdue'], /15 min/],
+  [
+    'removals that wait for a decision',
+    because('waiting', { held_removals: 1 }),
+    'blocked',
+    ['held_removals'],
+    /1 removal waits for a decision/,
+  ],
+  ['few removals that have just begun to wait', status({ held_removals: 1 }), 'live', [], /current/],
   [
     'an old request, because of the store',
-    { ...status({ state: 'stale' }), ...network('ECONNRESET') },
+    { ...because('waiting'), ...network('ECONNRESET') },
     'blocked',
     ['store_down'],
     /ECONNRESET/,
   ],
   [
     'refused products',
-    status({ state: 'stale', parked_reads: 6 }),
+    because('given_up', { parked_reads: 6 }),
     'blocked',
     ['refused_products'],
     /6 products/,
@@ -189,7 +203,7 @@ test('each cause says whose it is, what it means and what to do, in one line', (
 });
 
 test('where reads cannot keep up, the setting is named with its value', () => {
-  expect(conditionOf({ ...WELL, ...status({ state: 'stale' }) }).causes[0]?.remedy).toContain(
+  expect(conditionOf({ ...WELL, ...because('waiting') }).causes[0]?.remedy).toContain(
     'SERVICE_MAX_RPS, now 50',
   );
 });

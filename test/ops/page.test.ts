@@ -176,6 +176,11 @@ test('warns of removals that are held, and asks twice before they are allowed', 
   await expect
     .poll(async () => words(await show(ops, '/')), RECOUNT)
     .toContain('The store no longer shows 1 product , too many at once');
+  store.change('UPDATE service_state SET alive_at_ms = ?, last_full_sync_at_ms = 1', Date.now());
+  store.change('UPDATE obligations SET doubt = 1');
+  expect(words(await show(ops, '/'))).toMatch(
+    /Blocked The store no longer shows much at once, and 1 removal waits for a decision/,
+  );
   expect(await show(ops, '/')).toMatch(/<input type="checkbox" name="sure" required/);
   expect(words(await show(ops, '/variants/100'))).toContain('kept until you allow removals');
 });

@@ -5,7 +5,7 @@ import { RejectedLog, type RejectedStatus } from '../../src/ops/rejected.ts';
 const one = (atMs: number, status: RejectedStatus = 401) => ({
   atMs,
   status,
-  reason: 'wrong_signature',
+  reason: 'wrong_signature' as const,
   remoteAddress: '127.0.0.1',
   bytes: 7,
 });

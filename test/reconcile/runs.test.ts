@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { recordFailure } from '../../src/reconcile/product-reader.ts';
 import { beginCatalogueRun, beginProductRun, followRun } from '../../src/reconcile/runs.ts';
-import type { RunKind } from '../../src/core/entry.ts';
+import type { RunKind } from '../../src/core/runs.ts';
 import type { Run } from '../../src/store/queries/runs.ts';
 import { UnreadCount } from '../../src/reconcile/unread-count.ts';
 import { present } from '../present.ts';

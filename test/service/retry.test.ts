@@ -258,7 +258,9 @@ describe('the client', () => {
     );
 
     expect(error).toMatchObject({ kind: 'rejected', code: 'invalid_request' });
-    expect(error.description).toBe('cod_fee: is required when is_cod is true (and 1 more) (not sent)');
+    expect(error.description).toBe(
+      'cod_fee: is required when is_cod is true; cod_amount: is required when is_cod is true (not sent)',
+    );
     expect(service.requests).toEqual([]);
     expect(slept).toEqual([]);
   });

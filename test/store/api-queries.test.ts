@@ -1,7 +1,7 @@
 /** What the API asks: by indexes alone, and never a hole in what is kept of the feed. */
 import { expect, test } from 'vitest';
 import type { Db } from '../../src/store/open.ts';
-import { DRIFT_REASONS } from '../../src/store/queries/changes.ts';
+import { DRIFT_CAUSES } from '../../src/core/causes.ts';
 import { queries } from '../../src/store/queries/index.ts';
 import { present } from '../present.ts';
 import { delivery, DirectWriter, item, T0, values, writerDb } from './mirror-file.ts';
@@ -45,7 +45,7 @@ test.each<[string, (db: Db) => unknown]>([
   ['variants of a sku', (db) => queries.variantRows(db, { after: '', limit: 2, sku: 'S' })],
   ['variants of a product', (db) => queries.variantRows(db, { after: '', limit: 2, productId: '1' })],
   ['changes', (db) => queries.changesAfter(db, { after: 0, limit: 2 })],
-  ['drift', (db) => queries.driftBefore(db, { before: 9, reasons: DRIFT_REASONS, limit: 2 })],
+  ['drift', (db) => queries.driftBefore(db, { before: 9, reasons: DRIFT_CAUSES, limit: 2 })],
   [
     'deliveries',
     (db) => queries.deliveriesBefore(db, { before: NEWEST, limit: 2, quarantined: false, minDelayMs: 1 }),

@@ -1,5 +1,5 @@
 /** What is read next (docs/architecture.md#queue). */
-import type { RunKind } from '../../src/core/entry.ts';
+import type { RunKind } from '../../src/core/runs.ts';
 import { LATEST_MS } from '../../src/core/limits.ts';
 import { describe, expect, test } from 'vitest';
 import type { Obligation } from '../../src/core/model.ts';

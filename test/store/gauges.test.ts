@@ -1,6 +1,6 @@
 /** The questions behind metrics and alarms. */
 import { expect, test } from 'vitest';
-import type { RunKind } from '../../src/core/entry.ts';
+import type { RunKind } from '../../src/core/runs.ts';
 import { queries } from '../../src/store/queries/index.ts';
 import { delivery, detail, DirectWriter, item, T0 } from './mirror-file.ts';
 

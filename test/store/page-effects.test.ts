@@ -1,6 +1,6 @@
 /** What the ops page says became of each item, held against what the rules did with it. */
 import { expect, test } from 'vitest';
-import type { ChangeBranch } from '../../src/core/merge-change.ts';
+import type { ChangeBranch } from '../../src/core/change-outcome.ts';
 import type { Db } from '../../src/store/open.ts';
 import { deliveryAt, deliveryPage } from '../../src/store/queries/page-deliveries.ts';
 import type { Effect } from '../../src/store/queries/page-effects.ts';

@@ -3,6 +3,7 @@
  * (docs/reading-the-mirror.md#views).
  */
 import { describe, expect, test } from 'vitest';
+import { isIsolated } from '../../src/core/given-up.ts';
 import { status } from '../../src/store/queries/status.ts';
 import { delivery, detail, DirectWriter, item, rows, T0, values } from './mirror-file.ts';
 
@@ -214,6 +215,22 @@ describe('a read that the service refuses', () => {
     expect(state(writer)).toBe('live');
     writer.giveUp('2');
     expect(state(writer)).toBe('stale');
+  });
+
+  test('is no longer about one product when there is no other to prove it', () => {
+    const writer = kept(1);
+    writer.giveUp('0');
+    expect(state(writer)).toBe('stale');
+    writer.read('1', detail('1', [{ id: '11', levels: { 1: 5 } }]), T0 + 10_000);
+    expect(state(writer)).toBe('live');
+  });
+
+  test.each([0, 1, 2, 3, 19, 20, 39, 40, 41, 60])('of %i products: as a run has it', (products) => {
+    const writer = kept(products);
+    for (let givenUp = 0; givenUp <= Math.min(products, 5); givenUp += 1) {
+      expect([givenUp, state(writer)]).toEqual([givenUp, isIsolated(givenUp, products) ? 'live' : 'stale']);
+      writer.giveUp(String(givenUp));
+    }
   });
 });
 

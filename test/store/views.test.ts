@@ -2,7 +2,9 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { expect, test } from 'vitest';
+import { createView } from '../../scripts/views.ts';
 import type { Db } from '../../src/store/open.ts';
+import { VIEWS as DEFINED } from '../../src/store/views.ts';
 import {
   delivery,
   detail,
@@ -31,6 +33,14 @@ const VIEWS = {
     'epoch, schema_version, state, last_delivery_at, last_full_sync_at, oldest_verified_at, pending_reads, ' +
     'suspect_count, open_gaps, last_seq, alive_at',
 };
+
+test.each(Object.keys(DEFINED) as (keyof typeof DEFINED)[])(
+  'the migrations leave %s as it is defined: `npm run db:views` prints the statements for the next one',
+  (name) => {
+    const [made] = values(writerDb(), 'SELECT sql FROM sqlite_master WHERE name = ?', name);
+    expect(made).toBe(createView(name));
+  },
+);
 
 /** Every kind of variant, read, moved by webhooks, and one variant that no read has shown. */
 function fill(writer: DirectWriter): void {

@@ -3,8 +3,7 @@ import { DeliveryHistory } from '../../../src/ops/alarms/delivery-history.ts';
 import { openReaderOfBoth, type Db } from '../../../src/store/open.ts';
 import { openBoth } from '../../shared/direct-writer.ts';
 import { queries, type QueryArgs, type QueryName } from '../../../src/store/queries/index.ts';
-import { CORRECTION_CAUSES } from '../../../src/store/queries/correction-causes.ts';
-import { DRIFT_REASONS } from '../../../src/store/queries/changes.ts';
+import { CORRECTION_CAUSES, DRIFT_CAUSES } from '../../../src/core/causes.ts';
 import { present } from '../../../test/present.ts';
 import { Writer } from '../../shared/direct-writer.ts';
 import type { Bench, Part } from '../bench.ts';
@@ -111,7 +110,7 @@ function questions(cells: number, nowMs: number, logSeq: number, changeSeq: numb
     question('changesAfter', { after: null, limit: API_LIMIT }, 'first page'),
     question('changesAfter', { after: Math.floor(changeSeq / 2), limit: API_LIMIT }, 'from the middle'),
     question('changesAfter', { after: changeSeq, limit: API_LIMIT }, 'nothing new'),
-    question('driftBefore', { before: changeSeq + 1, reasons: DRIFT_REASONS, limit: API_LIMIT }),
+    question('driftBefore', { before: changeSeq + 1, reasons: DRIFT_CAUSES, limit: API_LIMIT }),
     question('deliveriesBefore', deliveriesArgs(logSeq, {})),
     question('deliveriesBefore', deliveriesArgs(logSeq, { quarantined: true }), 'quarantined'),
     question('deliveriesBefore', deliveriesArgs(logSeq, { minDelayMs: 3_600_000 }), 'late ones'),

@@ -185,7 +185,7 @@ export const CHANGE: readonly Mutant[] = [
     id: 'ahead-of-the-read-trusted',
     breaks:
       'a stamp after its own arrival tells no order against a read (docs/architecture.md#future-dated-changes)',
-    file,
+    file: 'src/core/change-outcome.ts',
     find: 'return change.updateTimeMs <= hiMs || (ahead && hiMs > EARLIEST_MS);',
     replace: 'return change.updateTimeMs <= hiMs || (ahead && hiMs < EARLIEST_MS);',
     first: 'simulation',
@@ -216,7 +216,7 @@ export const CHANGE: readonly Mutant[] = [
   {
     id: 'tombstone-forgotten',
     breaks: 'a late webhook does not resurrect what was removed (docs/architecture.md#removals)',
-    file,
+    file: 'src/core/tombstone.ts',
     find: `    cell: isNewer && cell.missingAtMs === null ? { ...advanced, missingAtMs: arrival.atMs } : advanced,
     applied: false,`,
     replace: `    cell: { ...withValue(cell, change, arrival), goneAtMs: null },
@@ -226,7 +226,7 @@ export const CHANGE: readonly Mutant[] = [
     id: 'tombstone-no-obligation',
     breaks:
       'a change that the removing read may not have seen asks for another read (docs/architecture.md#removals)',
-    file,
+    file: 'src/core/tombstone.ts',
     find: '    oblige: !seen,',
     replace: '    oblige: false,',
   },

@@ -39,8 +39,8 @@ export const DOUBT: readonly Mutant[] = [
     breaks:
       'a read merely wanted does not take the suspicion away (docs/reading-the-mirror.md#views, suspect)',
     file: 'src/core/obligation.ts',
-    find: 'doubt: suspects || standing.doubt,',
-    replace: 'doubt: suspects,',
+    find: 'doubt: isSuspect || standing.doubt,',
+    replace: 'doubt: isSuspect,',
     tests: ['test/core/obligation.test.ts'],
   },
   {
@@ -63,7 +63,7 @@ export const DOUBT: readonly Mutant[] = [
   {
     id: 'bundles-not-read',
     breaks: 'bundles are read when a component changes (docs/architecture.md#totals)',
-    file: delivery,
+    file: 'src/core/fold-total.ts',
     find: 'if (variant.bundledByCount === 0 ||',
     replace: 'if (variant.bundledByCount >= 0 ||',
     first: 'simulation',
@@ -175,8 +175,8 @@ export const DOUBT: readonly Mutant[] = [
     id: 'change-in-the-total-no-obligation',
     breaks: 'a change that a total without warehouses may hold is a doubt (docs/architecture.md#totals)',
     file: delivery,
-    find: 'let oblige = outcome.oblige || (outcome.applied && mayBeInTotal);',
-    replace: 'let oblige = outcome.oblige || (outcome.applied && mayBeInTotal && entry.seq < 0);',
+    find: '(outcome.applied && mayBeInTotal(',
+    replace: '(outcome.applied && entry.seq < 0 && mayBeInTotal(',
     tests: ['test/core/found-wrong.test.ts'],
   },
   {
@@ -190,9 +190,9 @@ export const DOUBT: readonly Mutant[] = [
     id: 'pulled-order-doubt-forgotten',
     breaks:
       'a total does not settle which of two values a stock level has (docs/architecture.md#totals, docs/architecture.md#changes, rule 3)',
-    file: delivery,
-    find: '(isToldInTotal(variant) && outcome.oblige && ORDER_IN_DOUBT',
-    replace: '(variant.bundledByCount < 0 && outcome.oblige && ORDER_IN_DOUBT',
+    file: 'src/core/unlisted-levels.ts',
+    find: '(isToldInTotal(variant) && oblige && ORDER_IN_DOUBT',
+    replace: '(variant.bundledByCount < 0 && oblige && ORDER_IN_DOUBT',
     tests: ['test/store/suspicion.test.ts'],
   },
 ];

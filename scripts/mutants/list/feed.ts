@@ -65,7 +65,7 @@ export const FEED: readonly Mutant[] = [
     id: 'removal-row-missing',
     breaks:
       'a removal has its row in the feed (docs/reading-the-mirror.md#following-changes: reason `removed`)',
-    file: 'src/core/fold-absence.ts',
+    file: 'src/core/removal.ts',
     find: `  const changeSeq = ledger.appendChange({
     ...REMOVED,
     variantId: cell.variantId,

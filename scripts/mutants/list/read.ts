@@ -84,7 +84,7 @@ export const READ: readonly Mutant[] = [
     id: 'absence-of-the-removed-forgotten',
     breaks:
       'an answer that overlaps the 404 of a removed product may be the earlier one (docs/architecture.md#removals)',
-    file: 'src/core/fold-absence.ts',
+    file: 'src/core/removal.ts',
     find: 'the earlier one of the two.\n    tables.putProduct(known);',
     replace: 'the earlier one of the two.',
     tests: ['test/core/found-wrong.test.ts'],
@@ -108,7 +108,7 @@ export const READ: readonly Mutant[] = [
   {
     id: 'total-leaves-no-window',
     breaks: 'a total without warehouses may hold a change that comes later (docs/architecture.md#totals)',
-    file: 'src/core/fold-variant.ts',
+    file: 'src/core/unlisted-levels.ts',
     find: 'return tellsLevels(seen) ? EARLIEST_MS : hiMs;',
     replace: 'return tellsLevels(seen) ? hiMs : EARLIEST_MS;',
     first: 'simulation',
@@ -117,7 +117,7 @@ export const READ: readonly Mutant[] = [
   {
     id: 'contradiction-leaves-a-window',
     breaks: 'a warehouse that a detail tells twice has no window of that read (docs/architecture.md#totals)',
-    file: 'src/core/fold-variant.ts',
+    file: 'src/core/unlisted-levels.ts',
     find: 'return levels?.every(({ isContradictory }) => isContradictory !== true) === true;',
     replace: 'return levels !== null;',
     first: 'simulation',
@@ -136,9 +136,9 @@ export const READ: readonly Mutant[] = [
     id: 'contradictory-total-holds-losses',
     breaks:
       'a total that details tell twice holds no loss that a read showed (docs/architecture.md#details-that-contradict-themselves)',
-    file: 'src/core/fold-delivery.ts',
-    find: 'before?.unexplainedAtMs !== null && variant.totalHiMs !== UNSETTLED_MS;',
-    replace: 'before?.unexplainedAtMs !== null;',
+    file: 'src/core/unlisted-levels.ts',
+    find: 'level.unexplainedAtMs !== null && !isUnsettled(variant);',
+    replace: 'level.unexplainedAtMs !== null;',
     tests: ['test/core/webhooks-alone.test.ts'],
   },
   {
@@ -153,14 +153,14 @@ export const READ: readonly Mutant[] = [
   {
     id: 'total-agrees-by-chance',
     breaks: 'a concurrent total settles nothing, even where it agrees (docs/architecture.md#totals)',
-    file: 'src/core/fold-variant.ts',
+    file: 'src/core/fold-total.ts',
     find: 'const agrees = oldQty === newQty && tellsLevels(seen) && explainedQty === 0;',
     replace: 'const agrees = oldQty === newQty;',
   },
   {
     id: 'first-total-trusted',
     breaks: 'a total that no read has verified vouches for no level (docs/architecture.md#totals)',
-    file: 'src/core/fold-variant.ts',
+    file: 'src/core/fold-total.ts',
     find: 'isTrusted: variant.verifiedAtMs !== null && oldQty === newQty }',
     replace: 'isTrusted: oldQty === newQty }',
     tests: ['test/core/found-wrong.test.ts'],
@@ -169,7 +169,7 @@ export const READ: readonly Mutant[] = [
     id: 'restored-total-trusted',
     breaks:
       'the total of a variant that is back vouches for no level (docs/architecture.md#variants-that-come-back)',
-    file: 'src/core/fold-variant.ts',
+    file: 'src/core/fold-total.ts',
     find: 'isTrusted: variant.verifiedAtMs !== null && oldQty === newQty }',
     replace: 'isTrusted: variant.verifiedAtMs !== null && variant.availableQty === newQty }',
     tests: ['test/core/found-wrong.test.ts'],
@@ -226,14 +226,14 @@ export const READ: readonly Mutant[] = [
     id: 'concurrent-total-no-obligation',
     breaks:
       'a total that a concurrent read shows otherwise asks for a read (docs/architecture.md#reads, docs/architecture.md#totals)',
-    file: 'src/core/fold-variant.ts',
+    file: 'src/core/fold-total.ts',
     find: '  if (concurrent && !agrees) {',
     replace: '  if (concurrent && !agrees && read.s0 < 0) {',
   },
   {
     id: 'read-overwrites-later-total',
     breaks: 'a read never overwrites a total that moved after it was sent (docs/architecture.md#totals)',
-    file: 'src/core/fold-variant.ts',
+    file: 'src/core/fold-total.ts',
     find: '(concurrent && oldQty !== null && oldQty !== newQty)) {',
     replace: 'false) {',
   },
@@ -264,7 +264,7 @@ export const READ: readonly Mutant[] = [
     breaks:
       'a new stock level moves the total from what the change found there (docs/architecture.md#totals)',
     file: 'src/core/fold-delivery.ts',
-    find: 'before === undefined || isInTotal ? change.old : before.qty;',
+    find: 'before === undefined || isInTotal(before, variant) ? change.old : before.qty;',
     replace: 'before === undefined ? 0 : before.qty;',
     tests: ['test/core/fold-total.test.ts'],
   },

@@ -1,7 +1,6 @@
 /** What a read no longer shows (docs/architecture.md#removals). */
 import type { Mutant } from '../mutant.ts';
 
-const absence = 'src/core/fold-absence.ts';
 const guard = 'src/core/removal-guard.ts';
 const alone = 'src/core/webhooks-alone.ts';
 
@@ -9,7 +8,7 @@ export const REMOVAL: readonly Mutant[] = [
   {
     id: 'removed-at-first-sighting',
     breaks: 'two reads must agree before anything is removed (docs/architecture.md#removals)',
-    file: 'src/core/merge-read.ts',
+    file: 'src/core/removal.ts',
     find: '  const missingAtMs = thing.missingAtMs ?? read.sentAtMs;',
     replace: '  const missingAtMs = thing.missingAtMs ?? read.sentAtMs - REMOVAL_CONFIRM_MS;',
     first: 'simulation',
@@ -25,7 +24,7 @@ export const REMOVAL: readonly Mutant[] = [
   {
     id: 'removed-by-concurrent-read',
     breaks: 'a concurrent read removes nothing (docs/architecture.md#removals)',
-    file: 'src/core/merge-read.ts',
+    file: 'src/core/removal.ts',
     find: "  if (isConcurrent(thing, read)) return { kind: 'contested' };",
     replace: '',
   },
@@ -50,7 +49,7 @@ export const REMOVAL: readonly Mutant[] = [
   {
     id: 'contested-absence-no-obligation',
     breaks: 'an absence that something newer contradicts asks for a read (docs/architecture.md#removals)',
-    file: absence,
+    file: 'src/core/webhooks-alone.ts',
     find: `    ledger.tables.putCell(contested);
     ledger.oblige(productId, 'conflict');`,
     replace: '    ledger.tables.putCell(contested);',
@@ -69,15 +68,15 @@ export const REMOVAL: readonly Mutant[] = [
   {
     id: 'first-sighting-not-confirmed',
     breaks: 'the first sighting queues the confirming read itself (docs/architecture.md#removals)',
-    file: 'src/core/ledger.ts',
-    find: "    this.oblige(productId, 'confirm_removal', {",
-    replace: "    if (read.s0 < 0) this.oblige(productId, 'confirm_removal', {",
+    file: 'src/core/removal.ts',
+    find: "  ledger.oblige(productId, 'confirm_removal', {",
+    replace: "  if (read.s0 < 0) ledger.oblige(productId, 'confirm_removal', {",
     first: 'simulation',
   },
   {
     id: 'brake-off',
     breaks: 'more than 5 % and 20 products are not removed at once (docs/architecture.md#mass-removal-guard)',
-    file: 'src/core/removal-brake.ts',
+    file: 'src/core/removal-guard.ts',
     find: 'return atStake > BRAKE_ROWS && atStake > before * BRAKE_SHARE;',
     replace: 'return atStake > BRAKE_ROWS && atStake > before;',
     first: 'simulation',
@@ -94,7 +93,7 @@ export const REMOVAL: readonly Mutant[] = [
   {
     id: 'removed-cell-keeps-gap',
     breaks: 'a tombstone has no re-read request (docs/architecture.md#removals, docs/architecture.md#gaps)',
-    file: absence,
+    file: 'src/core/removal.ts',
     find: 'if (gap.warehouseId === cell.warehouseId) tables.deleteGap(gap);',
     replace: "if (gap.warehouseId === '') tables.deleteGap(gap);",
   },
@@ -102,7 +101,7 @@ export const REMOVAL: readonly Mutant[] = [
     id: 'missed-lookup-not-confirmed',
     breaks:
       'a variant that no catalogue scan finds is given up after the second one (docs/architecture.md#changes, rule 1)',
-    file: 'src/core/fold.ts',
+    file: 'src/core/removal.ts',
     find: '          lookupAtMs: verdict.confirmAtMs,',
     replace: '          lookupAtMs: null,',
     first: 'simulation',
@@ -156,7 +155,7 @@ export const REMOVAL: readonly Mutant[] = [
   {
     id: 'brake-believes-contradiction',
     breaks: 'stock and no warehouse contradict each other (docs/architecture.md#mass-removal-guard)',
-    file: absence,
+    file: 'src/core/removal.ts',
     find: 'cell.missingAtMs, contradictsItself(seen))',
     replace: 'cell.missingAtMs, seen.availableQty === -1)',
     tests: ['test/core/mass-removal.test.ts'],
@@ -172,7 +171,7 @@ export const REMOVAL: readonly Mutant[] = [
   {
     id: 'brake-counts-levels-of-products',
     breaks: 'what goes with its product counts as that alone (docs/architecture.md#mass-removal-guard)',
-    file: absence,
+    file: 'src/core/removal.ts',
     find: 'if (cell.goneAtMs === null) removeCell(ledger, cell, read);',
     replace: `if (cell.goneAtMs === null) {
       removeCell(ledger, cell, read);
@@ -202,7 +201,7 @@ export const REMOVAL: readonly Mutant[] = [
   {
     id: 'hidden-level-trusted',
     breaks: 'what webhooks alone tell is suspect (docs/architecture.md#levels-that-webhooks-alone-tell)',
-    file: 'src/core/fold-delivery.ts',
+    file: 'src/core/webhooks-alone.ts',
     find: 'const suspect: Cell = { ...cell, unexplainedAtMs: entry.atMs };',
     replace: 'const suspect: Cell = cell;',
     tests: ['test/core/webhooks-alone.test.ts'],
@@ -238,7 +237,7 @@ export const REMOVAL: readonly Mutant[] = [
     id: 'told-twice-read-for-ever',
     breaks:
       'a contradiction is read about once more, then by the schedule (docs/architecture.md#details-that-contradict-themselves)',
-    file: 'src/core/fold-level.ts',
+    file: 'src/core/contradiction.ts',
     find: '  if (!isNews) return;',
     replace: '',
     tests: ['test/core/webhooks-alone.test.ts'],
@@ -247,7 +246,7 @@ export const REMOVAL: readonly Mutant[] = [
     id: 'moved-variant-not-searched',
     breaks:
       'a removed variant that a newer change names is searched for (docs/architecture.md#variants-that-move)',
-    file: 'src/core/fold-delivery.ts',
+    file: 'src/core/tombstone.ts',
     find: '  return isNewerThanRemoval({ readHiMs }, change, stamp);',
     replace: '  return isNewerThanRemoval({ readHiMs }, change, stamp) && readHiMs < 0;',
     first: 'simulation',
@@ -257,7 +256,7 @@ export const REMOVAL: readonly Mutant[] = [
     id: 'moved-variant-read-in-vain',
     breaks:
       'while it is searched for, its old product is left alone (docs/architecture.md#variants-that-move)',
-    file: 'src/core/fold-delivery.ts',
+    file: 'src/core/tombstone.ts',
     find: 'return goneAtMs !== null && productId !== null && lookupAtMs !== null;',
     replace: 'return goneAtMs !== null && productId !== null && lookupAtMs === 0;',
     tests: ['test/core/moved-variant.test.ts'],

@@ -7,9 +7,13 @@ export interface Comparison {
   readonly levels: number;
   readonly totals: number;
   readonly products: number;
+  /** Of the levels compared, those that the mirror does not mark as suspect. */
+  readonly certain: number;
   /** Levels of pulled variants that only webhooks show: none has named them yet, or the last one did not arrive. */
   readonly untold: number;
-  /** The differences, in words. */
+  /** Stock levels that differ. */
+  readonly wrong: number;
+  /** All differences, in words. */
   readonly differences: readonly string[];
 }
 
@@ -43,9 +47,19 @@ export function missedVariants({ records }: Pick<Sandbox['deliveries'], 'records
   return new Set(missed.flatMap(({ delivery }) => delivery.items.map((item) => item.id)));
 }
 
+/** Variants whose warehouses no read shows, so that nothing can replace a webhook about them. */
+export function pulledVariants(truth: Pick<Sandbox['truth'], 'snapshot'>): Set<string> {
+  return new Set(
+    truth
+      .snapshot()
+      .cells.filter(({ kind }) => kind === 'pulled')
+      .map(({ variantId }) => variantId),
+  );
+}
+
 /**
  * Reads the database as an ERP would: read-only, all views in one snapshot.
- * @param missed see `missedVariants`.
+ * @param missed whose pulled levels are left out: see `missedVariants`, `pulledVariants`.
  */
 export function compareWithTruth(
   databasePath: string,
@@ -91,13 +105,16 @@ function compare(
       levels.set(key, level(cell.availableQty, cell.productId, cell.sku));
     }
   }
+  const wrongLevels = differences('level', levels, held);
   return {
     levels: levels.size,
+    wrong: wrongLevels.length,
+    certain: [...levels.keys()].filter((key) => held.has(key) && !suspects.has(key)).length,
     totals: truth.variants.length,
     products: truth.products.length,
     untold,
     differences: [
-      ...differences('level', levels, held),
+      ...wrongLevels,
       ...differences(
         'total',
         new Map(

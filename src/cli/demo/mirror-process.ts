@@ -35,7 +35,8 @@ interface MirrorProcessOptions {
   readonly onDeath: (error: Error) => void;
 }
 
-const START_WITHIN_MS = 15_000;
+/** Some seconds; more where a machine is busy or has not compiled it yet. */
+const START_WITHIN_MS = 60_000;
 const ENTRY = fileURLToPath(programFile('main'));
 
 /** @throws Error when it does not start in time. */

@@ -24,8 +24,8 @@ export function judge(
       `${tally.duplicated} delivered twice, ${tally.late} late`,
     `the mirror  noticed ${tally.gapsOpened} missing webhooks (${tally.gapsClosed} came late, ` +
       `${tally.lossesProved} were lost) and corrected ${tally.repaired} figures by reading products`,
-    `compared    ${levels} stock levels, ${totals} totals and ${products} products with the store's own` +
-      (untold === 0 ? '' : `, without ${untold} levels of pulled products, which only a webhook could show`),
+    `compared    ${levels} stock levels, ${totals} totals and ${products} products with the store's own`,
+    ...(untold === 0 ? [] : [`apart       ${apart(untold)}`]),
     ...differences.slice(0, DIFFERENCES_SHOWN).map((difference) => colours.red(`            ${difference}`)),
   ];
   if (differences.length > DIFFERENCES_SHOWN) {
@@ -47,4 +47,9 @@ function different(count: number, { isAtRest }: { readonly isAtRest: boolean }):
   return isAtRest
     ? `VERDICT: different. ${figures}.`
     : `VERDICT: unfinished. The mirror still has products to read; ${figures}.`;
+}
+
+/** What is not compared: said at the beginning, and again with the verdict. */
+export function apart(levels: number): string {
+  return `${levels} stock levels of other stores, whose products are resold: only webhooks tell them, no read can`;
 }

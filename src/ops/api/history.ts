@@ -1,7 +1,8 @@
 /** `GET /api/drift`, `GET /api/deliveries`, `GET /api/rejected`: what reads corrected, and what arrived. */
 import { createRoute, z } from '@hono/zod-openapi';
-import { DRIFT_REASONS } from '../../store/queries/changes.ts';
+import { DRIFT_CAUSES } from '../../core/causes.ts';
 import type { OpsDeps } from '../operator.ts';
+import { causeWords } from '../page/words.ts';
 import { flagParameter, limitParameter, listEnd, seqParameter, wholeNumber } from './parameters.ts';
 import { answers, apiRouter, withRefusals, type ApiRouter } from './router.ts';
 import { changeSchema, instant } from './rows.ts';
@@ -11,12 +12,11 @@ const drift = createRoute({
   path: '/api/drift',
   operationId: 'drift',
   summary: 'Differences that reads found and corrected',
-  description:
-    'Newest first. `reason` is the probable cause: gap (a delivery was lost; a later one proved it), lost_tail (a delivery was lost, and none came after it), downtime (the mirror was not running), conflict (the order of the deliveries is ambiguous), derived (a bundle’s total, which moves with its components).',
+  description: `Newest first. \`reason\` is the probable cause: ${DRIFT_CAUSES.map((cause) => `${cause} (${causeWords(cause)})`).join(', ')}.`,
   request: {
     query: z.strictObject({
       reason: z
-        .enum(DRIFT_REASONS, `must be one of ${DRIFT_REASONS.join(', ')}`)
+        .enum(DRIFT_CAUSES, `must be one of ${DRIFT_CAUSES.join(', ')}`)
         .optional()
         .openapi({ description: 'Only this cause.' }),
       after: seqParameter('The `next` of the previous page: older rows follow.').optional(),
@@ -123,7 +123,7 @@ export function historyRoutes({ reader, rejected }: Pick<OpsDeps, 'reader' | 're
   const app = apiRouter();
   app.openapi(drift, async (c) => {
     const { reason, after = NEWEST, limit } = c.req.valid('query');
-    const reasons = reason === undefined ? DRIFT_REASONS : [reason];
+    const reasons = reason === undefined ? DRIFT_CAUSES : [reason];
     const { rows, hasMore } = await reader.ask('driftBefore', { before: after, reasons, limit });
     const last = rows.at(-1);
     const next = hasMore && last !== undefined ? String(last.seq) : null;

@@ -1,11 +1,13 @@
 /** Rows of the API, with the names and meanings of the SQL views (docs/reading-the-mirror.md#views). */
 import { z } from '@hono/zod-openapi';
+import { READ_REASONS } from '../../core/causes.ts';
+import { SOURCES, VARIANT_KINDS } from '../../core/model.ts';
 
 export const instant = z.int().meta({ description: 'Epoch milliseconds.' });
 const flag = z.union([z.literal(0), z.literal(1)]);
 const suspect = flag.meta({ description: '1: the value may be out of date; a read of it is due.' });
 const source = z
-  .enum(['webhook', 'read'])
+  .enum(SOURCES)
   .meta({ description: 'Where the value comes from: a webhook, or a read from the store.' });
 
 export const stockRowSchema = z
@@ -39,7 +41,7 @@ export const variantRowSchema = z
     upc: z.string().nullable(),
     product_name: z.string().nullable(),
     variant_name: z.string(),
-    kind: z.enum(['own', 'pulled', 'bundle', 'assembled']),
+    kind: z.enum(VARIANT_KINDS),
     available_qty: z.number().meta({ description: 'The quantity available to sell, over all warehouses.' }),
     on_hand: z.number().nullable(),
     reserved_qty: z.number().nullable(),
@@ -68,10 +70,12 @@ export const changeSchema = z
       .meta({ description: 'What the mirror held before; null: there was no row.' }),
     new_qty: z.number().nullable().meta({ description: 'Null: the row was removed.' }),
     source,
-    reason: z.string().nullable().meta({
-      description:
-        'The webhook’s own reason; for a read: gap, lost_tail, downtime, conflict, derived, first_read, restored or removed.',
-    }),
+    reason: z
+      .string()
+      .nullable()
+      .meta({
+        description: `The webhook’s own reason; for a read one of: ${READ_REASONS.join(', ')}.`,
+      }),
     order_id: z.string().nullable(),
     user_id: z.string().nullable(),
     update_time: instant

@@ -1,6 +1,7 @@
 /** `GET /api/runs`, `/api/runs/:id`, `/api/runs/:id/stream`, `POST /api/resync`. */
 import { createRoute, z } from '@hono/zod-openapi';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { RUN_KINDS, RUN_STATES } from '../../core/runs.ts';
 import { idSchema } from '../../service/schemas.ts';
 import type { Run } from '../../store/queries/runs.ts';
 import { errorBody } from '../api-error.ts';
@@ -15,8 +16,8 @@ import { instant } from './rows.ts';
 const runSchema = z
   .object({
     run_id: z.int(),
-    kind: z.enum(['initial', 'downtime', 'restart', 'scheduled', 'operator', 'products']),
-    state: z.enum(['running', 'done', 'failed']),
+    kind: z.enum(RUN_KINDS),
+    state: z.enum(RUN_STATES),
     started_at: instant,
     finished_at: instant.nullable(),
     total: z

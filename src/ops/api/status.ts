@@ -4,15 +4,16 @@ import { ALARM_KINDS } from '../alarms/alarm.ts';
 import { CAUSE_KINDS, OWNERS } from '../condition/cause.ts';
 import { CONDITIONS } from '../condition/condition.ts';
 import { currentCondition } from '../condition/current.ts';
+import { MIRROR_STATES, STATE_CAUSES } from '../../store/state.ts';
 import type { OpsDeps } from '../operator.ts';
 import { answers, apiRouter, withRefusals, type ApiRouter } from './router.ts';
 import { epochSchema, instant, lastSeqSchema } from './rows.ts';
 
 const DAY_MS = 24 * 60 * 60_000;
 
-const state = z.enum(['live', 'catching_up', 'stale']).meta({
+const state = z.enum(MIRROR_STATES).meta({
   description:
-    'live: rows are current, except those marked `suspect`. catching_up: products are being re-read after downtime or a restored backup. stale: a re-read request has been waiting for over 15 minutes.',
+    'live: rows are current, except those marked `suspect`. catching_up: products are being re-read after downtime or a restored backup. stale: the mirror does not run, a re-read request has been waiting for over 15 minutes, or more products cannot be read than single faults explain.',
 });
 
 const statusSchema = z
@@ -20,6 +21,9 @@ const statusSchema = z
     epoch: epochSchema,
     schema_version: z.int(),
     state,
+    state_cause: z.enum(STATE_CAUSES).nullable().meta({
+      description: 'What speaks against `live`, the gravest only; null: nothing does.',
+    }),
     last_delivery_at: instant.nullable(),
     last_full_sync_at: instant.nullable(),
     oldest_verified_at: instant.nullable(),

@@ -16,6 +16,7 @@ export const CAUSE_KINDS = [
   'store_down',
   'not_the_store',
   'refused_products',
+  'held_removals',
   'overdue',
   'rate_limited',
   'clock_wrong',

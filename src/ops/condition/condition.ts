@@ -24,6 +24,7 @@ export type Serving = 'yes' | 'no' | 'held';
 export type ConditionStatus = Pick<
   Status,
   | 'state'
+  | 'state_cause'
   | 'alive_at'
   | 'last_full_sync_at'
   | 'products'
@@ -31,6 +32,7 @@ export type ConditionStatus = Pick<
   | 'suspect_count'
   | 'pending_reads'
   | 'parked_reads'
+  | 'held_removals'
 >;
 
 interface Facts {
@@ -63,7 +65,6 @@ export interface Condition {
 
 /** With more uncertain levels than this the mirror is live, but repairing. */
 export const REPAIRING_ABOVE = 0.01;
-const ALIVE_WITHIN_MS = 10_000;
 
 export function conditionOf(facts: Facts): Condition {
   const causes = causesOf(facts);
@@ -79,28 +80,25 @@ export function conditionOf(facts: Facts): Condition {
 }
 
 function causesOf({ status, nowMs, serving, blocked, own, maxRps }: Facts): Cause[] {
-  const isSilent = isSilentSince(status, nowMs);
+  const isSilent = isSilentNow(status);
   const found: Cause[] = [];
   if (serving === 'no') found.push(stoppedCause(status.alive_at));
-  if (serving === 'held' && status.state === 'stale' && isSilent) found.push(notKeptUpCause(status.alive_at));
+  if (serving === 'held' && isSilent) found.push(notKeptUpCause(status.alive_at));
   if (own !== null) found.push(...ownTrouble(own, maxRps, nowMs));
-  else if (serving === 'yes' && status.state === 'stale' && status.alive_at !== null && isSilent) {
+  else if (serving === 'yes' && isSilent && status.alive_at !== null) {
     found.push(notWritten(status.alive_at));
   }
   if (blocked !== null) found.push(storeTrouble(blocked));
-  if (isRefused(status)) found.push(refusedProducts(status));
-  else if (status.state === 'stale' && !isSilent && !found.some(isBlocking)) found.push(overdue(maxRps));
+  if (status.state_cause === 'given_up') found.push(refusedProducts(status));
+  // What the mass-removal guard holds waits as well, but not for a read.
+  if (status.state_cause === 'waiting' && status.held_removals > 0) found.push(heldRemovals(status));
+  else if (status.state_cause === 'waiting' && !found.some(isBlocking)) found.push(overdue(maxRps));
   return found.toSorted((a, b) => CAUSE_KINDS.indexOf(a.kind) - CAUSE_KINDS.indexOf(b.kind));
 }
 
-/** No heartbeat has reached the tables for a while. */
-function isSilentSince({ alive_at }: ConditionStatus, nowMs: number): boolean {
-  return alive_at === null || alive_at < nowMs - ALIVE_WITHIN_MS;
-}
-
-/** More than one product, and than 5 %: as `mirror_status` has it. */
-function isRefused({ parked_reads, products }: ConditionStatus): boolean {
-  return parked_reads > Math.max(1, Math.floor(products / 20));
+/** No heartbeat has reached the tables for a while, or none since a stop in order. */
+function isSilentNow({ state_cause }: ConditionStatus): boolean {
+  return state_cause === 'no_heartbeat' || state_cause === 'stopped';
 }
 
 function notWritten(sinceMs: number): Cause {
@@ -119,9 +117,22 @@ function refusedProducts({ parked_reads: products }: ConditionStatus): Cause {
   return {
     kind: 'refused_products',
     owner: 'store',
-    cause: `The store refuses or fails to show ${products.toLocaleString('en')} products, more than 5 % of the catalogue`,
-    figures: 'the figures of these products may be out of date',
+    cause: `The store refuses or fails to show ${products.toLocaleString('en')} ${products === 1 ? 'product' : 'products'}, more than single faults explain`,
+    figures: 'what is not shown may be out of date',
     remedy: 'ask the store what changed for this app, then run `stock-mirror resync`',
+    since: null,
+    until: null,
+  };
+}
+
+function heldRemovals({ held_removals: held }: ConditionStatus): Cause {
+  return {
+    kind: 'held_removals',
+    owner: 'operator',
+    cause: `The store no longer shows much at once, and ${held.toLocaleString('en')} ${held === 1 ? 'removal waits' : 'removals wait'} for a decision`,
+    figures: 'what the store no longer shows is kept, and suspect',
+    remedy:
+      'check in the store whether the removals are right; if so, allow them: `stock-mirror resync --allow-removals`',
     since: null,
     until: null,
   };
@@ -156,7 +167,7 @@ function nameOf({ status }: Facts, causes: readonly Cause[], { share }: Certaint
 
 function headlineOf(
   name: ConditionName,
-  { status, nowMs }: Facts,
+  { status }: Facts,
   causes: readonly Cause[],
   { certain, levels }: Certainty,
 ): string {
@@ -166,7 +177,7 @@ function headlineOf(
     case 'blocked':
       return first?.cause ?? '';
     case 'catching_up':
-      if (status.state === 'stale' && isSilentSince(status, nowMs))
+      if (isSilentNow(status))
         return 'The mirror applies what its event log has, and the figures stand still until then';
       return status.last_full_sync_at === null
         ? `The first read of the whole catalogue is not finished yet: ${waiting}`

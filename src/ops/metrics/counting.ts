@@ -1,47 +1,19 @@
 /** What is counted and timed as it happens: deliveries, commits, applied changes, reads, repairs, runs. */
 import { Counter, Histogram, type Registry } from 'prom-client';
-import type { DriftCause } from '../../core/fact.ts';
-import { CHANGE_BRANCHES } from '../../core/merge-change.ts';
+import { DRIFT_CAUSES } from '../../core/causes.ts';
+import { REMOVABLES } from '../../core/fact.ts';
+import { CHANGE_BRANCHES } from '../../core/change-outcome.ts';
 import { LEVEL_BRANCHES } from '../../core/merge-read.ts';
-import type { Reason } from '../../core/model.ts';
+import { REASONS, type Reason } from '../../core/reasons.ts';
+import { RUN_KINDS, RUN_STATES } from '../../core/runs.ts';
 import type { ServiceErrorKind } from '../../service/errors.ts';
-import type { RunKind } from '../../core/entry.ts';
+import { REJECTION_REASONS } from '../rejected.ts';
 import { counters, histograms, valuesOf } from './children.ts';
 
 const ANSWERS = ['204', '401', '413', '503'] as const;
 
-const REJECTIONS = [
-  'missing_signature',
-  'malformed_signature',
-  'wrong_signature',
-  'too_large',
-  'not_stored',
-  'no_room',
-] as const;
-
-const CAUSES = valuesOf<DriftCause>({
-  gap: true,
-  downtime: true,
-  conflict: true,
-  lost_tail: true,
-  derived: true,
-});
-
 /** Why a repair was needed; an open gap is a reason too. */
-const REASONS = valuesOf<Reason | 'gap'>({
-  gap: true,
-  operator: true,
-  unmapped: true,
-  conflict: true,
-  derived: true,
-  confirm_removal: true,
-  quarantine: true,
-  not_stored: true,
-  canary: true,
-  bundle: true,
-  listed: true,
-  stale: true,
-});
+const REPAIR_REASONS = ['gap', ...(Object.keys(REASONS) as Reason[])] as const;
 
 /** How a request to the store ended: with data, or with a kind of error. */
 export type ReadOutcome = 'found' | 'not_found' | ServiceErrorKind;
@@ -56,15 +28,6 @@ const OUTCOMES = valuesOf<ReadOutcome>({
   credentials: true,
   contract: true,
   aborted: true,
-});
-
-const RUN_KINDS = valuesOf<RunKind>({
-  initial: true,
-  downtime: true,
-  restart: true,
-  scheduled: true,
-  operator: true,
-  products: true,
 });
 
 const ANSWER_SECONDS = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.8, 1, 2.5];
@@ -89,7 +52,7 @@ export function createCounting(registry: Registry) {
     registers,
   });
   for (const kind of RUN_KINDS) {
-    for (const result of ['done', 'failed']) runs.labels(kind, result).inc(0);
+    for (const result of RUN_STATES.filter((state) => state !== 'running')) runs.labels(kind, result).inc(0);
   }
   return {
     deliveries: count(
@@ -101,7 +64,7 @@ export function createCounting(registry: Registry) {
     rejected: count(
       'stock_mirror_rejected_total',
       'reason',
-      REJECTIONS,
+      REJECTION_REASONS,
       'Refused webhook requests, by reason.',
     ),
     answerSeconds: measure(
@@ -151,7 +114,7 @@ export function createCounting(registry: Registry) {
     drift: count(
       'stock_mirror_drift_total',
       'cause',
-      CAUSES,
+      DRIFT_CAUSES,
       'Differences from the store that reads found and corrected, by probable cause.',
     ),
     repairSeconds: histograms(
@@ -162,7 +125,7 @@ export function createCounting(registry: Registry) {
         labelNames: ['reason'],
         registers,
       }),
-      REASONS,
+      REPAIR_REASONS,
     ),
     quarantined: countAll(
       'stock_mirror_quarantined_total',
@@ -171,7 +134,7 @@ export function createCounting(registry: Registry) {
     removed: count(
       'stock_mirror_removed_total',
       'what',
-      ['product', 'variant', 'cell'],
+      REMOVABLES,
       'Products, variants and stock levels removed because the store no longer has them.',
     ),
     reads: count(

@@ -3,10 +3,10 @@ import { Gauge, type Registry } from 'prom-client';
 import { ALARM_KINDS, type Alarm } from '../alarms/alarm.ts';
 import { CAUSE_KINDS } from '../condition/cause.ts';
 import { CONDITIONS, type Condition } from '../condition/condition.ts';
+import { MIRROR_STATES } from '../../store/state.ts';
 import type { SampledState } from '../state-sampler.ts';
 import { gauges } from './children.ts';
 
-const STATES = ['live', 'catching_up', 'stale'] as const;
 const BLOCKS = ['credentials', 'breaker', 'rate_limited', 'wrong_store'] as const;
 
 /** What the gauges show. */
@@ -66,7 +66,7 @@ export function createStateGauges(registry: Registry, now: () => number, shown: 
 
   oneOf('stock_mirror_state', {
     label: 'state',
-    values: STATES,
+    values: MIRROR_STATES,
     help: 'The state of the mirror: 1 for the current state, else 0.',
     isOn: (at, state) => at.sample?.status.state === state,
   });

@@ -1,5 +1,5 @@
 import { html, raw } from 'hono/html';
-import { CORRECTION_CAUSES, type CorrectionCause } from '../../store/queries/correction-causes.ts';
+import { CORRECTION_CAUSES, type CorrectionCause } from '../../core/causes.ts';
 import type { Correction, Corrections } from '../../store/queries/page-drift.ts';
 import { instant, quantity, signed } from './figures.ts';
 import { idText } from './id-view.ts';

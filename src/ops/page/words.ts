@@ -1,6 +1,10 @@
-/** Codes of the mirror in plain words. An unknown code is shown as it is. */
+/** Codes of the mirror in plain words. An unknown code, which another version wrote, is shown as it is. */
+import type { ReadReason } from '../../core/causes.ts';
+import type { Reason } from '../../core/reasons.ts';
+import type { RunKind } from '../../core/runs.ts';
+import type { RejectionReason } from '../rejected.ts';
 
-const REASONS: Readonly<Record<string, string>> = {
+const REASONS: Readonly<Record<Reason, string>> = {
   operator: 'an operator asked for it',
   unmapped: 'a webhook named an unknown variant of it',
   conflict: 'deliveries and reads contradict each other',
@@ -15,10 +19,10 @@ const REASONS: Readonly<Record<string, string>> = {
 };
 
 export function reasonWords(reason: string): string {
-  return REASONS[reason] ?? reason;
+  return found(REASONS, reason) ?? reason;
 }
 
-const CAUSES: Readonly<Record<string, { readonly name: string; readonly words: string }>> = {
+const CAUSES: Readonly<Record<ReadReason, { readonly name: string; readonly words: string }>> = {
   gap: { name: 'Lost delivery', words: 'a later change proved that an earlier one never arrived' },
   lost_tail: { name: 'Lost last delivery', words: 'no later change proved the loss; a read found it' },
   downtime: { name: 'Downtime', words: 'it changed while the mirror was down' },
@@ -30,14 +34,14 @@ const CAUSES: Readonly<Record<string, { readonly name: string; readonly words: s
 };
 
 export function causeName(cause: string): string {
-  return CAUSES[cause]?.name ?? cause;
+  return found(CAUSES, cause)?.name ?? cause;
 }
 
 export function causeWords(cause: string): string {
-  return CAUSES[cause]?.words ?? '';
+  return found(CAUSES, cause)?.words ?? '';
 }
 
-const REJECTED: Readonly<Record<string, string>> = {
+const REJECTED: Readonly<Record<RejectionReason, string>> = {
   missing_signature: 'no signature',
   malformed_signature: 'a signature that is not 64 lowercase hex digits',
   wrong_signature: 'a signature that does not fit the body',
@@ -47,10 +51,10 @@ const REJECTED: Readonly<Record<string, string>> = {
 };
 
 export function rejectionWords(reason: string): string {
-  return REJECTED[reason] ?? reason;
+  return found(REJECTED, reason) ?? reason;
 }
 
-const RUNS: Readonly<Record<string, string>> = {
+const RUNS: Readonly<Record<RunKind, string>> = {
   initial: 'First read of the catalogue',
   downtime: 'After downtime',
   restart: 'After a restart',
@@ -60,5 +64,9 @@ const RUNS: Readonly<Record<string, string>> = {
 };
 
 export function runName(kind: string): string {
-  return RUNS[kind] ?? kind;
+  return found(RUNS, kind) ?? kind;
+}
+
+function found<T>(words: Readonly<Record<string, T>>, code: string): T | undefined {
+  return words[code];
 }

@@ -2,7 +2,7 @@ import { faultsSchema, setFaults } from '../control-faults.ts';
 import { runOperation } from '../control-operations.ts';
 import { runOrderOperation } from '../control-orders.ts';
 import { changeSettings, settingsSchema } from '../control-settings.ts';
-import { loseNextSchema, trafficSchema } from '../control.ts';
+import { loseNextSchema, loseWebhook, trafficSchema } from '../control.ts';
 import type { PageDeps } from './deps.ts';
 import { faultsOf } from './fault-fields.ts';
 import { checked, isChecked, number, text, whole } from './form.ts';
@@ -99,6 +99,10 @@ export const actions: Readonly<Record<string, Action>> = {
   faults: (deps, form) => {
     setFaults(deps, checked(faultsSchema, faultsOf(form)));
     return { done: 'faults' };
+  },
+  'lose-webhook': ({ losses }) => {
+    const { variant, lost } = loseWebhook(losses, {});
+    return { done: 'lose-webhook', variant: variant.id, id: lost.delivery.requestId };
   },
   'lose-next': ({ network }, form) => {
     const { count } = checked(loseNextSchema, { count: whole(form, 'count') });

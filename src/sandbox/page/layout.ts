@@ -4,6 +4,8 @@ import type { Html } from '../../page/html.ts';
 import { toldView, type Problem } from '../../page/told.ts';
 import { cataloguePage } from './catalogue-page.ts';
 import type { PageDeps } from './deps.ts';
+import { latestCallsView } from './calls-view.ts';
+import { lossesView } from './losses-view.ts';
 import { ordersView } from './orders-view.ts';
 import { settingsView } from './settings-view.ts';
 import { stockView } from './stock-view.ts';
@@ -37,15 +39,19 @@ export function layout(deps: PageDeps, content: PageContent): Html {
         <h1>Simulated store</h1>
         <code>${baseUrl}</code>
         <nav aria-label="Parts of the page">
-          <a href="#stock">Stock</a> <a href="#orders">Orders</a> <a href="#webhooks">Webhooks</a>
-          <a href="#settings">Settings</a> <a href="#faults">Faults</a>
+          <a href="#losses">Losses</a> <a href="#stock">Stock</a> <a href="#orders">Orders</a>
+          <a href="#webhooks">Webhooks</a> <a href="#calls">API calls</a> <a href="#settings">Settings</a>
+          <a href="#faults">Faults</a> <a href="/docs">API</a>
         </nav>
         <noscript><a href="${address}">Reload to see changes</a></noscript>
       </header>
       ${toldView(notice ?? null, problem ?? null)}
       <main>
         ${stockView({ catalogue: cataloguePage(deps.truth, view), ...content })}
-        <div class="side">${ordersView(deps, content)} ${webhooksView(deps)}</div>
+        <div class="side">
+          ${lossesView(deps, content)} ${ordersView(deps, content)} ${webhooksView(deps)}
+          ${latestCallsView(deps)}
+        </div>
         ${settingsView(deps, content)}
       </main>`,
   });

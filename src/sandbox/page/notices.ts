@@ -12,6 +12,7 @@ const advice: readonly (readonly [RegExp, string])[] = [
   [/is shared by the variants/, 'Order it by variant id instead.'],
   [/no such variant|no live variant/, 'It may have been deleted: choose another one from the stock list.'],
   [/fewer than \d+ sellable/, 'Order fewer, or set more stock first.'],
+  [/^no webhooks are sent/, 'Set a webhook URL, and switch the event on, in the settings.'],
   [/no open order/, 'It has been cancelled or shipped; the list of orders shows its state.'],
   [/no live product/, 'It has been deleted.'],
   [/no deleted product/, 'It has already been restored.'],
@@ -66,6 +67,14 @@ export function noticeOf(deps: PageDeps, params: URLSearchParams, view: View): H
     }
     case 'faults':
       return html`The faults were applied.`;
+    case 'lose-webhook': {
+      const variant = deps.truth.variant(params.get('variant') ?? '');
+      return (
+        variant &&
+        html`A webhook of <b>${labelOf(variant)}</b> was lost.
+          <a href="#losses">See how the receiver finds out</a>.`
+      );
+    }
     case 'lose-next':
       return html`Webhooks that will be lost next: ${params.get('count') ?? ''}.`;
     default:
@@ -77,15 +86,10 @@ function stockNotice({ truth, network }: PageDeps, variantId: string, warehouseI
   const variant = truth.variant(variantId);
   const cell = truth.cell(variantId, warehouseId);
   if (variant === undefined || cell === undefined) return undefined;
-  const told = isTold(network) ? '' : ' No webhook was sent: see the settings.';
+  const told = network.sends ? '' : ' No webhook was sent: see the settings.';
   return html`<b>${labelOf(variant)}</b> has ${available(cell)} to sell in warehouse ${warehouseId}.${told}`;
 }
 
 function orderNotice({ book }: PageDeps, id: string, what: string): Html | undefined {
   return book.find(id) && html`Order <b>${id}</b> ${what}.`;
-}
-
-/** Whether webhooks are sent at all. */
-export function isTold({ enabled, webhookUrl }: PageDeps['network']): boolean {
-  return enabled && webhookUrl !== null && webhookUrl !== '';
 }

@@ -8,6 +8,7 @@ import { actions } from './actions.ts';
 import type { PageDeps } from './deps.ts';
 import { readForm } from './form.ts';
 import { pageHeaders, refuseForeignForms, refuseForeignHost } from './guard.ts';
+import { INSPECTOR_PATHS, inspector } from './inspector.ts';
 import { layout } from './layout.ts';
 import type { PageContent } from './layout.ts';
 import { noticeOf, problemOf } from './notices.ts';
@@ -18,11 +19,13 @@ import type { Refused } from './view.ts';
 /** `GET /`, the page for people, and its forms. It works without scripts: a form is answered by a redirect. */
 export function createPage(deps: PageDeps): Hono<ApiEnv> {
   const app = new Hono<ApiEnv>();
-  for (const path of ['/', '/page/*']) app.use(path, pageHeaders, refuseForeignHost, refuseForeignForms);
+  for (const path of ['/', '/page/*', ...INSPECTOR_PATHS])
+    app.use(path, pageHeaders, refuseForeignHost, refuseForeignForms);
 
   const show = (context: Context<ApiEnv>, refused?: Refused) => {
     const { searchParams, origin } = new URL(context.req.url);
     const view = readView(searchParams);
+    deps.onShown();
     const content: PageContent = {
       view,
       refused,
@@ -37,6 +40,7 @@ export function createPage(deps: PageDeps): Hono<ApiEnv> {
 
   app.get('/', (context) => show(context));
   app.route('/', pageFiles<ApiEnv>(style));
+  app.route('/', inspector(deps));
 
   for (const [name, act] of Object.entries(actions)) {
     app.post(`/page/${name}`, async (context) => {

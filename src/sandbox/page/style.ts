@@ -20,6 +20,10 @@ pre {
 
 main { grid-template-columns: minmax(0, 1fr) minmax(0, 27rem); align-items: start; }
 #settings, #faults { grid-column: 1 / -1; }
+main.alone { grid-template-columns: minmax(0, 1fr); }
+main.alone pre { white-space: pre-wrap; overflow-wrap: anywhere; }
+ul.plain { list-style: none; margin: 0.3rem 0; padding: 0; }
+input.long { flex: 1; }
 .side { display: grid; gap: 1rem; min-width: 0; }
 
 button.light { background: none; color: var(--quiet); min-height: 1.8rem; padding: 0.05rem 0.6rem; font-size: 0.85rem; }
@@ -36,10 +40,11 @@ tbody tr.product { border-top: 0; }
 .product td { padding-top: 1rem; text-align: right; }
 .figure span { padding: 0.1rem 0.3rem; border-radius: 0.3rem; }
 td:nth-child(3).figure { font-weight: 600; }
-.warehouse { font-size: 0.85rem; color: var(--quiet); font-variant-numeric: tabular-nums; }
+.warehouse { font-size: 0.8rem; white-space: nowrap; color: var(--quiet); font-variant-numeric: tabular-nums; }
 .change { width: 1%; }
 .change .row { flex-wrap: nowrap; justify-content: flex-end; }
-.change input { width: 4.5rem; }
+.change input { width: 3.9rem; }
+.change button { padding-inline: 0.6rem; }
 .sku { white-space: nowrap; }
 
 .grid { display: grid; grid-template-columns: 7rem 1fr 4rem 3rem; gap: 0.5rem; align-items: end; }
@@ -50,6 +55,8 @@ td:nth-child(3).figure { font-weight: 600; }
 .cards > li { padding: 0.5rem 0; border-top: 1px solid var(--line); }
 .cards ul { list-style: none; margin: 0.2rem 0; padding: 0; }
 .cards .row form { display: contents; }
+ol.steps { list-style: none; margin: 0.3rem 0 0; padding: 0; display: grid; gap: 0.3rem; }
+.steps .state { min-width: 2.9rem; text-align: center; }
 .line { margin-right: 0.5rem; }
 .state.open { background: var(--good-ground); color: var(--good); }
 .state.canceled { background: var(--odd-ground); color: var(--odd); }
@@ -66,6 +73,7 @@ fieldset { margin: 0; padding: 0.5rem 0 0; border: 0; }
   .list { position: relative; overflow: auto; scrollbar-width: thin; }
   #stock .list { max-height: 52rem; }
   #orders .list { max-height: 15rem; }
+  #calls .list { max-height: 18rem; }
   #webhooks .list { max-height: 24.5rem; }
   thead { position: sticky; top: 0; background: var(--card); z-index: 1; }
 }

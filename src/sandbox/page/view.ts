@@ -42,3 +42,8 @@ export function labelOf(variant: Variant): string {
 export function rowId(variantId: string, warehouseId: string): string {
   return `stock-${variantId}-${warehouseId}`;
 }
+
+/** The page of the mirror that shows the variant. */
+export function mirrorRow(mirrorUrl: string, variantId: string): string {
+  return new URL(`variants/${encodeURIComponent(variantId)}`, `${mirrorUrl.replace(/\/+$/, '')}/`).href;
+}

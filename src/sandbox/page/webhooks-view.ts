@@ -3,7 +3,6 @@ import type { DeliveryRecord } from '../deliveries.ts';
 import type { Delivery } from '../webhooks.ts';
 import type { PageDeps } from './deps.ts';
 import type { Html } from '../../page/html.ts';
-import { isTold } from './notices.ts';
 import { timeView } from './time-view.ts';
 
 const DELIVERIES_SHOWN = 30;
@@ -17,7 +16,7 @@ export function webhooksView({ deliveries, network }: PageDeps): Html {
     <header><h2 id="webhooks-title">Webhooks</h2></header>
     <p id="webhooks-told" class="quiet" data-live="whole">
       ${
-        isTold(network)
+        network.sends
           ? html`Sent once each to <code>${network.webhookUrl ?? ''}</code>: ${counts.answered} answered,
               ${counts.timeout} timed out, ${counts.failed} not reached, ${counts.lost} lost on purpose,
               ${counts.pending} in transit.`
@@ -69,11 +68,13 @@ function deliveryCard(record: DeliveryRecord): Html {
       ${delivery.items.slice(0, ITEMS_SHOWN).map(itemLine)}
       ${more > 0 ? html`<li class="quiet">and ${more} more</li>` : ''}
     </ul>
-    <div class="quiet"><code>${delivery.requestId}</code></div>
+    <div>
+      <a href="/webhooks/${encodeURIComponent(delivery.requestId)}"><code>${delivery.requestId}</code></a>
+    </div>
   </li>`;
 }
 
-function fateOf({ outcome, status, ms, sentAtMs }: DeliveryRecord): Html {
+export function fateOf({ outcome, status, ms, sentAtMs }: DeliveryRecord): Html {
   switch (outcome) {
     case 'pending':
       return html`<b class="state">${sentAtMs === null ? 'waiting' : 'sent'}</b>`;

@@ -1,4 +1,6 @@
 /** The change feed and its position (docs/http-api.md#change-feed, docs/reading-the-mirror.md#following-changes). */
+import type { DriftCause } from '../../core/causes.ts';
+import type { Source } from '../../core/model.ts';
 import type { Db } from '../open.ts';
 import { prepared } from '../prepared.ts';
 import { lag } from './lag.ts';
@@ -11,7 +13,7 @@ interface ChangeRow {
   readonly sku: string | null;
   readonly old_qty: number | null;
   readonly new_qty: number | null;
-  readonly source: 'webhook' | 'read';
+  readonly source: Source;
   readonly reason: string | null;
   readonly order_id: string | null;
   readonly user_id: string | null;
@@ -68,10 +70,6 @@ export function changesAfter(
   })();
 }
 
-/** Probable causes of a difference that a read found and corrected. */
-export const DRIFT_REASONS = ['gap', 'downtime', 'conflict', 'lost_tail', 'derived'] as const;
-type DriftReason = (typeof DRIFT_REASONS)[number];
-
 // In the order of the index: by reason, then by number.
 const DRIFT = `
   SELECT * FROM mirror_changes
@@ -80,7 +78,7 @@ const DRIFT = `
 /** Differences that reads found, the latest first, before `before`. */
 export function driftBefore(
   db: Db,
-  args: { readonly before: number; readonly reasons: readonly DriftReason[]; readonly limit: number },
+  args: { readonly before: number; readonly reasons: readonly DriftCause[]; readonly limit: number },
 ): { readonly rows: readonly ChangeRow[]; readonly hasMore: boolean } {
   const found = args.reasons
     .flatMap((reason) =>

@@ -4,8 +4,7 @@
  */
 import { statfsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
-import type { RunKind } from '../../core/entry.ts';
-import type { RunState } from './runs.ts';
+import type { RunKind, RunState } from '../../core/runs.ts';
 import type { Db } from '../open.ts';
 import { prepared } from '../prepared.ts';
 import { lag, type Lag } from './lag.ts';

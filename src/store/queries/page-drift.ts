@@ -3,7 +3,7 @@ import { and, desc, eq, exists, lt, sql } from '../drizzle.ts';
 import type { Db } from '../open.ts';
 import { changes, gaps, obligations, variants } from '../schema.ts';
 import { select, typed, type RowOf } from '../typed.ts';
-import type { CorrectionCause } from './correction-causes.ts';
+import type { CorrectionCause } from '../../core/causes.ts';
 
 const DOUBT = select({ productId: obligations.productId })
   .from(obligations)

@@ -3,6 +3,7 @@
  * changed stock level left a row of the feed with the delivery's place in the event log, and the rows of one stock
  * level chain, so the figure that the mirror held at any moment is known.
  */
+import type { Source } from '../../core/model.ts';
 import type { StockChange } from '../../core/entry.ts';
 import type { Db } from '../open.ts';
 import { prepared } from '../prepared.ts';
@@ -44,7 +45,7 @@ interface Row {
   readonly warehouseId: string | null;
   readonly oldQty: number | null;
   readonly newQty: number | null;
-  readonly source: 'webhook' | 'read';
+  readonly source: Source;
   readonly updateTimeMs: number | null;
   readonly recordedAtMs: number;
 }

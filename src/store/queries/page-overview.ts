@@ -8,6 +8,7 @@ import type { Status } from './status.ts';
 type Glance = Pick<
   Status,
   | 'state'
+  | 'state_cause'
   | 'last_delivery_at'
   | 'last_full_sync_at'
   | 'oldest_verified_at'
@@ -20,7 +21,8 @@ type Glance = Pick<
 export function glance(db: Db): Glance {
   const row = prepared<[], Glance>(
     db,
-    `SELECT state, last_delivery_at, last_full_sync_at, oldest_verified_at, open_gaps, last_seq, alive_at
+    `SELECT state, (SELECT cause FROM state_cause) AS state_cause, last_delivery_at, last_full_sync_at,
+       oldest_verified_at, open_gaps, last_seq, alive_at
        FROM mirror_status`,
   ).get();
   if (row === undefined)

@@ -1,6 +1,8 @@
 /** The ops page's search through the stock: a bounded part of an index at a time, however large the mirror. */
+import type { Source } from '../../core/model.ts';
 import type { Db } from '../open.ts';
 import { prepared } from '../prepared.ts';
+import { SUSPECT_TOTAL } from '../suspicion.ts';
 import { IN_WAREHOUSE, lowerCase, NAMED, type StockCursor, type StockSearch } from './page-filters.ts';
 import { findSuspects } from './page-suspects.ts';
 
@@ -9,7 +11,7 @@ export interface StockCell {
   readonly qty: number;
   readonly onHand: number | null;
   readonly reservedQty: number | null;
-  readonly source: 'webhook' | 'read';
+  readonly source: Source;
   readonly asOfMs: number;
   readonly verifiedAtMs: number | null;
   readonly suspect: boolean;
@@ -65,13 +67,7 @@ const WALK = `
 const VARIANTS = `
   SELECT v.variant_id AS variantId, v.product_id AS productId, v.sku AS sku, v.name AS name, p.name AS productName,
     v.kind AS kind, v.available_qty AS availableQty, v.as_of_ms AS asOfMs, v.verified_at_ms AS verifiedAtMs,
-    (
-      v.product_id IS NULL
-      OR coalesce(p.read_at_ms < (SELECT trusted_after_ms FROM mirror_state), 1)
-      OR EXISTS (SELECT 1 FROM obligations o WHERE o.product_id = v.product_id AND o.doubt = 1)
-      OR EXISTS (SELECT 1 FROM gaps g WHERE g.variant_id = v.variant_id)
-      OR v.total_hi_ms > 8640000000000000
-    ) AS suspect
+    ${SUSPECT_TOTAL} AS suspect
   FROM json_each(@ids) l JOIN variants v ON v.variant_id = l.value LEFT JOIN products p ON p.product_id = v.product_id
   ORDER BY l.key`;
 

@@ -5,7 +5,8 @@
 import type { Db } from '../open.ts';
 import { prepared } from '../prepared.ts';
 import { IN_WAREHOUSE, lowerCase, NAMED, type StockCursor, type StockSearch } from './page-filters.ts';
-import { GROUNDS, type Candidate } from './suspect-grounds.ts';
+import { FIRST_GROUND, GROUNDS } from '../suspicion.ts';
+import type { Candidate } from './suspect-grounds.ts';
 
 interface FoundSuspects {
   readonly variantIds: readonly string[];
@@ -13,20 +14,9 @@ interface FoundSuspects {
   readonly isPartial: boolean;
 }
 
-const UNEXPLAINED_SINCE = `
-  SELECT min(unexplained_at_ms) FROM cells WHERE variant_id = v.variant_id AND gone_at_ms IS NULL`;
-
 /** The number of the first ground that a variant has, when the search asks for it. */
-const FIRST_GROUND = `
-  SELECT CASE
-    WHEN EXISTS (SELECT 1 FROM obligations o WHERE o.product_id = v.product_id AND o.doubt = 1) THEN 0
-    WHEN EXISTS (SELECT 1 FROM gaps g WHERE g.variant_id = v.variant_id) THEN 1
-    -- A variant with several such stock levels is listed with the first of them.
-    WHEN (${UNEXPLAINED_SINCE}) IS NOT NULL THEN CASE WHEN (${UNEXPLAINED_SINCE}) = @k1 THEN 2 END
-    WHEN v.product_id IS NOT NULL THEN 3
-    ELSE 4
-  END
-  FROM variants v
+const FIRST = `
+  SELECT ${FIRST_GROUND} FROM variants v
   WHERE v.variant_id = @variantId AND v.gone_at_ms IS NULL AND ${IN_WAREHOUSE}
     AND (v.variant_id = @text OR v.product_id = @text OR ${NAMED})`;
 
@@ -44,11 +34,11 @@ export function findSuspects(
     0,
     GROUNDS.findIndex(({ name }) => name === after?.list),
   );
-  for (const [number, { name, sql, first }] of GROUNDS.entries()) {
+  for (const [number, { name, candidates, first }] of GROUNDS.entries()) {
     if (number < start) continue;
     const [k1 = first[0], k2 = first[1], variantId = ''] = name === after?.list ? after.key : [];
     let last: readonly string[] | null = null;
-    for (const row of prepared<object, Candidate>(db, sql).iterate({ k1, k2, variantId })) {
+    for (const row of prepared<object, Candidate>(db, candidates).iterate({ k1, k2, variantId })) {
       if (last !== null && (variantIds.length === limit || looked === LOOKED_AT)) {
         return { variantIds, next: { list: name, key: last }, isPartial: variantIds.length < limit };
       }
@@ -56,7 +46,7 @@ export function findSuspects(
       last = [String(row.k1), String(row.k2), row.variantId ?? ''];
       if (row.variantId === null || row.variantId === variantIds.at(-1)) continue;
       const args = { ...wanted, variantId: row.variantId, k1: row.k1 };
-      if (prepared<object, number | null>(db, FIRST_GROUND).pluck().get(args) !== number) continue;
+      if (prepared<object, number | null>(db, FIRST).pluck().get(args) !== number) continue;
       variantIds.push(row.variantId);
     }
     if (variantIds.length === limit) return { variantIds, next: startOf(number + 1), isPartial: false };

@@ -1,4 +1,5 @@
 /** All that the ops page shows of one variant: its figures, their history, and its open re-read requests. */
+import type { Source } from '../../core/model.ts';
 import { asc, eq, sql } from '../drizzle.ts';
 import type { Db } from '../open.ts';
 import { gaps, obligations, productDetails, products, readFailures, variants } from '../schema.ts';
@@ -15,7 +16,7 @@ export interface VariantChange {
   readonly warehouseId: string | null;
   readonly oldQty: number | null;
   readonly newQty: number | null;
-  readonly source: 'webhook' | 'read';
+  readonly source: Source;
   readonly reason: string | null;
   readonly orderId: string | null;
   readonly userId: string | null;

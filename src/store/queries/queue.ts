@@ -2,8 +2,8 @@
  * What must be read next (docs/architecture.md#queue): re-read requests, due gaps, products not read
  * since a barrier.
  */
-import { PRIORITY } from '../../core/model.ts';
-import type { RunKind } from '../../core/entry.ts';
+import { PRIORITY } from '../../core/reasons.ts';
+import { RUN_PRIORITY, type RunKind } from '../../core/runs.ts';
 import type { Db } from '../open.ts';
 import { prepared } from '../prepared.ts';
 
@@ -19,16 +19,6 @@ interface DueReadsArgs {
   /** Products whose read is under way. */
   readonly exclude: readonly string[];
 }
-
-/** A catalogue run reads every product at this priority. */
-export const RUN_PRIORITY: Record<RunKind, number> = {
-  operator: PRIORITY.operator,
-  products: PRIORITY.operator,
-  initial: PRIORITY.downtime,
-  downtime: PRIORITY.downtime,
-  restart: PRIORITY.stale,
-  scheduled: PRIORITY.stale,
-};
 
 /** Not under way, and not waiting because of a failed attempt. */
 const free = (table: string): string => `

@@ -1,12 +1,10 @@
 /** Runs, and what remains of them. */
 import * as columns from '../columns.ts';
-import type { RunKind } from '../../core/entry.ts';
+import type { RunKind, RunState } from '../../core/runs.ts';
 import type { Db } from '../open.ts';
 import { prepared } from '../prepared.ts';
 import type { runs } from '../schema.ts';
 import { selectFrom } from '../statements.ts';
-
-export type RunState = 'running' | 'done' | 'failed';
 
 export interface Run {
   readonly id: number;

@@ -2,12 +2,15 @@
 import { LATEST_MS } from '../../core/limits.ts';
 import type { Db } from '../open.ts';
 import { prepared } from '../prepared.ts';
+import type { MirrorState, StateCause } from '../state.ts';
 
 /** The row of the public view `mirror_status`, and what the operator needs besides. */
 export interface Status {
   readonly epoch: string;
   readonly schema_version: number;
-  readonly state: 'live' | 'catching_up' | 'stale';
+  readonly state: MirrorState;
+  /** What speaks against `live`, the gravest only; null: nothing does. */
+  readonly state_cause: StateCause | null;
   readonly last_delivery_at: number | null;
   readonly last_full_sync_at: number | null;
   readonly oldest_verified_at: number | null;
@@ -78,7 +81,10 @@ export function liveCounts(db: Db): LiveCounts {
 
 /** From indexes and kept counts: the cost grows with the open re-read requests, not with the mirror. */
 export function status(db: Db): Status {
-  const row = prepared<[], Status>(db, 'SELECT * FROM mirror_status').get();
+  const row = prepared<[], Status>(
+    db,
+    'SELECT *, (SELECT cause FROM state_cause) AS state_cause FROM mirror_status',
+  ).get();
   if (row === undefined)
     throw new Error('mirror_status has no row: the database was changed by another program');
   const count = (sql: string, ...args: unknown[]): number =>

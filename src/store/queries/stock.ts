@@ -2,6 +2,7 @@
  * Rows of the public views `mirror_stock` and `mirror_variants`, page by page (docs/http-api.md#private-listener,
  * docs/reading-the-mirror.md#views).
  */
+import type { Source, VariantKind } from '../../core/model.ts';
 import type { Db } from '../open.ts';
 import { prepared } from '../prepared.ts';
 import { position, type Position } from './changes.ts';
@@ -18,7 +19,7 @@ interface StockRow {
   readonly available_qty: number;
   readonly on_hand: number | null;
   readonly reserved_qty: number | null;
-  readonly source: 'webhook' | 'read';
+  readonly source: Source;
   readonly as_of: number;
   readonly on_hand_as_of: number | null;
   readonly verified_at: number | null;
@@ -33,7 +34,7 @@ interface VariantRow {
   readonly upc: string | null;
   readonly product_name: string | null;
   readonly variant_name: string;
-  readonly kind: 'own' | 'pulled' | 'bundle' | 'assembled';
+  readonly kind: VariantKind;
   readonly available_qty: number;
   readonly on_hand: number | null;
   readonly reserved_qty: number | null;

@@ -21,17 +21,20 @@ beforeEach(async () => {
       return () => undefined;
     },
   };
-  story = new Story({ truth: sandbox.truth, deliveries }, (text) =>
-    told.push(text.replace(/^ *[\d.]+ s {2}/, '').trimEnd()),
+  story = new Story(
+    { truth: sandbox.truth, deliveries },
+    (text) => told.push(text.replace(/^ *[\d.]+ s {2}/, '').trimEnd()),
+    { tellsAll: true },
   );
 });
 
 /** A webhook of one change, made at this time, with this fate. */
 function settle(fate: Partial<DeliveryRecord>, requestTimeMs = 1_000): void {
-  const items = [{ id: present(sandbox.truth.variants[0]).id, old: 5, new: 8 }];
+  const items = [{ id: present(sandbox.truth.variants[0]).id, warehouse_id: 'w1', old: 5, new: 8 }];
   const delivery = { requestTimeMs, items } as unknown as DeliveryRecord['delivery'];
   const answered = { createdAtMs: 0, sentAtMs: 0, ms: 1, outcome: 'answered', status: 204 } as const;
-  listener({ delivery, duplicate: false, ...answered, ...fate });
+  const sent = { clientId: 'sandbox-client', url: null, problem: null };
+  listener({ delivery, duplicate: false, ...sent, ...answered, ...fate });
 }
 
 test('each fate of a webhook is told by the product’s name, and counted', () => {
@@ -51,7 +54,7 @@ test('each fate of a webhook is told by the product’s name, and counted', () =
     `doubled    ${change}, delivered twice`,
     `late       ${change}, arrives after a webhook that is 200 ms newer`,
   ]);
-  expect(story.tally).toMatchObject({ sent: 5, lost: 1, missed: 2, duplicated: 1, late: 1 });
+  expect(story.tally).toMatchObject({ changes: 5, sent: 5, lost: 1, missed: 2, duplicated: 1, late: 1 });
 });
 
 test('what the mirror logs is told in plain words, and counted', () => {
@@ -72,6 +75,41 @@ test('what the mirror logs is told in plain words, and counted', () => {
     'error  something is wrong',
   ]);
   expect(story.tally).toMatchObject({ gapsOpened: 1, gapsClosed: 1, lossesProved: 1, repaired: 1 });
+});
+
+test('where not all is told, three losses are, from beginning to end', () => {
+  story.tellsAll = false;
+  story.begin();
+  const { id, product } = present(sandbox.truth.variants[0]);
+  for (let nth = 0; nth < 5; nth += 1) {
+    settle({ outcome: 'lost', status: null });
+    settle({ outcome: 'lost', status: null });
+    story.log({
+      level: 'debug',
+      msg: 'gap_opened',
+      gap: { variantId: id, warehouseId: 'w1', fromQty: 5, toQty: 9 },
+    });
+    story.log({ level: 'info', msg: PROVED, variantId: id, warehouseId: 'w1' });
+  }
+  expect(told).toHaveLength(3);
+  expect(told[0]?.replace(/\d+\.\d s later$/, '… s later')).toBe(
+    `lost ${product.name}: the webhook 5 → 8. Found: the next one began at 9, the mirror held 5. Repaired by a read, … s later`,
+  );
+  expect(story.tally).toMatchObject({ lost: 10, lossesProved: 5 });
+});
+
+test('a loss that began before it was looked at, or a webhook that was only late, is no example', () => {
+  story.tellsAll = false;
+  story.begin();
+  const { id } = present(sandbox.truth.variants[0]);
+  const gap = { variantId: id, warehouseId: 'w1', fromQty: 5, toQty: 9 };
+  story.log({ level: 'debug', msg: 'gap_opened', gap });
+  story.log({ level: 'info', msg: PROVED, variantId: id, warehouseId: 'w1' });
+  settle({ outcome: 'lost', status: null });
+  story.log({ level: 'debug', msg: 'gap_opened', gap });
+  story.log({ level: 'debug', msg: 'gap_closed', gap });
+  story.log({ level: 'info', msg: PROVED, variantId: id, warehouseId: 'w1' });
+  expect(told).toEqual([]);
 });
 
 test('more lines a second than a person can read are counted, not told', () => {

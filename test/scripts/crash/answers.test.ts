@@ -31,6 +31,9 @@ function scene() {
     settle({
       delivery: { requestId, requestTimeMs: 0, items: [], body: Buffer.from(requestId), headers: {} },
       duplicate: false,
+      clientId: 'sandbox-client',
+      url: null,
+      problem: null,
       createdAtMs: sentAtMs,
       outcome,
       sentAtMs,

@@ -1,11 +1,62 @@
-/** What a read no longer shows: sighted once, confirmed by a second read, tombstoned, or held by the mass-removal guard. */
-import type { VariantSnapshot } from './entry.ts';
+/**
+ * What a read no longer shows, or a scan of the whole catalogue did not find (docs/architecture.md#removals): sighted once,
+ * confirmed by a second read, and removed, or held by the mass-removal guard. What happens to it afterwards is in
+ * tombstone.ts.
+ */
+import type { LookupMissedEntry, VariantSnapshot } from './entry.ts';
 import type { Ledger } from './ledger.ts';
-import { CONTESTED_READS } from './limits.ts';
-import { judgeAbsence, type ReadContext } from './merge-read.ts';
+import { CONTESTED_READS, EARLIEST_MS, LATEST_MS, REMOVAL_CONFIRM_MS, REPLICA_LAG_MS } from './limits.ts';
+import { isConcurrent, type ReadContext } from './merge-read.ts';
 import type { Cell, Product, Variant } from './model.ts';
 import { areRemovalsAllowed, contradictsItself, countRemoval, type RemovalGuard } from './removal-guard.ts';
-import { contestedOnceMore, isForgotten, isToldByWebhooksAlone, unseenAgain } from './webhooks-alone.ts';
+import {
+  contestCell,
+  contestedOnceMore,
+  isForgotten,
+  isToldByWebhooksAlone,
+  unseenAgain,
+} from './webhooks-alone.ts';
+
+export type AbsenceVerdict =
+  /** Something newer than the read speaks against it: read again. */
+  | { readonly kind: 'contested' }
+  /** Seen missing, not for long enough: read again at `confirmAtMs`. */
+  | { readonly kind: 'sighted'; readonly missingAtMs: number; readonly confirmAtMs: number }
+  | { readonly kind: 'confirmed' };
+
+/** A level, variant or product that a read no longer showed: two dominated reads must agree, far enough apart. */
+export function judgeAbsence(
+  thing: { readonly missingAtMs: number | null; readonly eventSeq: number; readonly eventAtMs: number },
+  read: ReadContext,
+): AbsenceVerdict {
+  if (isConcurrent(thing, read)) return { kind: 'contested' };
+  const missingAtMs = thing.missingAtMs ?? read.sentAtMs;
+  // An own clock that was set back must not shorten the wait, nor make it endless.
+  if (read.sentAtMs < missingAtMs) {
+    return {
+      kind: 'sighted',
+      missingAtMs: read.sentAtMs,
+      confirmAtMs: read.sentAtMs + REMOVAL_CONFIRM_MS,
+    };
+  }
+  const confirmAtMs = missingAtMs + REMOVAL_CONFIRM_MS;
+  if (read.sentAtMs >= confirmAtMs) return { kind: 'confirmed' };
+  return { kind: 'sighted', missingAtMs, confirmAtMs };
+}
+
+/** As old as the first sighting: one repeated by each read must not put off the other doubts about the product. */
+function obligeRemovalCheck(
+  ledger: Ledger,
+  productId: string,
+  sighted: { readonly missingAtMs: number; readonly confirmAtMs: number },
+  read: { readonly s0: number },
+): void {
+  ledger.oblige(productId, 'confirm_removal', {
+    seq: read.s0,
+    atMs: sighted.missingAtMs,
+    notBeforeMs: Math.min(sighted.confirmAtMs, ledger.entry.atMs + REMOVAL_CONFIRM_MS),
+  });
+}
 
 interface SeenCells {
   readonly guard: RemovalGuard;
@@ -36,7 +87,7 @@ export function judgeCells(ledger: Ledger, { guard, productId, seen, read }: See
       case 'sighted':
         ledger.report({ kind: 'missing', what: 'cell', id });
         tables.putCell({ ...cell, missingAtMs: verdict.missingAtMs });
-        ledger.obligeRemovalCheck(productId, verdict, read);
+        obligeRemovalCheck(ledger, productId, verdict, read);
         break;
       case 'confirmed':
         confirmed.push(cell);
@@ -49,23 +100,6 @@ export function judgeCells(ledger: Ledger, { guard, productId, seen, read }: See
     removeCell(ledger, cell, read);
     countRemoval(ledger, 'cell');
   }
-}
-
-function contestCell(ledger: Ledger, productId: string, cell: Cell, read: ReadContext): void {
-  if (read.superseded) {
-    ledger.oblige(productId, 'conflict');
-    return;
-  }
-  const contested = contestedOnceMore(cell);
-  if (!isToldByWebhooksAlone(contested)) {
-    ledger.tables.putCell(contested);
-    ledger.oblige(productId, 'conflict');
-    return;
-  }
-  const { variantId, warehouseId } = cell;
-  ledger.report({ kind: 'webhooks_alone', variantId, warehouseId });
-  const changeSeq = ledger.nextChangeSeq();
-  ledger.tables.putCell({ ...contested, missingAtMs: null, unexplainedAtMs: ledger.entry.atMs, changeSeq });
 }
 
 interface ShownVariants {
@@ -90,7 +124,7 @@ export function foldAbsentVariants(ledger: Ledger, { guard, productId, shown, re
       case 'sighted':
         ledger.report({ kind: 'missing', what: 'variant', id: variant.variantId });
         tables.putVariant({ ...variant, missingAtMs: verdict.missingAtMs });
-        ledger.obligeRemovalCheck(productId, verdict, read);
+        obligeRemovalCheck(ledger, productId, verdict, read);
         break;
       case 'confirmed':
         confirmed.push(variant);
@@ -156,7 +190,7 @@ export function foldAbsentProduct(
     case 'sighted':
       ledger.report({ kind: 'missing', what: 'product', id: product.productId });
       tables.putProduct({ ...known, missingAtMs: verdict.missingAtMs });
-      ledger.obligeRemovalCheck(product.productId, verdict, read);
+      obligeRemovalCheck(ledger, product.productId, verdict, read);
       return;
     case 'confirmed':
       if (!guard.allows('product', known.missingAtMs)) {
@@ -172,11 +206,7 @@ export function foldAbsentProduct(
 }
 
 /** A tombstone for the variant and all its cells. */
-export function removeVariant(
-  ledger: Ledger,
-  variant: Variant,
-  read: Pick<ReadContext, 'loMs' | 'hiMs'>,
-): void {
+function removeVariant(ledger: Ledger, variant: Variant, read: Pick<ReadContext, 'loMs' | 'hiMs'>): void {
   const { tables } = ledger;
   ledger.report({ kind: 'removed', what: 'variant', id: variant.variantId });
   for (const cell of tables.cellsOf(variant.variantId)) {
@@ -243,4 +273,38 @@ function lastTouch(variants: readonly Variant[]): { eventSeq: number; eventAtMs:
     eventAtMs = Math.max(eventAtMs, variant.eventAtMs);
   }
   return { eventSeq, eventAtMs };
+}
+
+/** The catalogue was read whole, and no product has these variants. */
+export function foldLookupMissed(ledger: Ledger, entry: LookupMissedEntry): void {
+  const read = {
+    s0: entry.s0,
+    sentAtMs: entry.sentAtMs,
+    loMs: EARLIEST_MS,
+    hiMs: LATEST_MS,
+    superseded: false,
+    overlaps: false,
+  };
+  for (const variantId of entry.variantIds) {
+    const variant = ledger.tables.variant(variantId);
+    if (variant === undefined || variant.lookupAtMs === null) continue;
+    const verdict = judgeAbsence(variant, read);
+    switch (verdict.kind) {
+      case 'contested':
+        ledger.tables.putVariant({ ...variant, missingAtMs: null, lookupAtMs: entry.atMs + REPLICA_LAG_MS });
+        break;
+      case 'sighted':
+        ledger.tables.putVariant({
+          ...variant,
+          missingAtMs: verdict.missingAtMs,
+          lookupAtMs: verdict.confirmAtMs,
+        });
+        break;
+      case 'confirmed':
+        // Removed before: a change named it since, and no product has it.
+        if (variant.goneAtMs === null) removeVariant(ledger, variant, read);
+        else ledger.tables.putVariant({ ...variant, missingAtMs: null, lookupAtMs: null });
+        break;
+    }
+  }
 }

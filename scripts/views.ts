@@ -1,0 +1,17 @@
+/** Prints the statements that make the views of src/store/views.ts anew, for a migration: `npm run db:views`. */
+import { VIEWS } from '../src/store/views.ts';
+
+/** As SQLite keeps it. */
+export function createView(name: keyof typeof VIEWS): string {
+  return `CREATE VIEW ${name} AS${VIEWS[name]}`;
+}
+
+if (import.meta.main) {
+  const names = Object.keys(VIEWS) as (keyof typeof VIEWS)[];
+  const statements = [
+    // What asks another view goes first.
+    ...names.toReversed().map((name) => `DROP VIEW IF EXISTS ${name};`),
+    ...names.map((name) => `${createView(name)};`),
+  ];
+  process.stdout.write(`${statements.join('\n--> statement-breakpoint\n')}\n`);
+}

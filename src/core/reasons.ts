@@ -1,0 +1,26 @@
+/** Why a product must be read again, and what follows from each reason (docs/architecture.md#re-read-requests). */
+
+/** Lower is sooner (docs/architecture.md#queue). */
+export const PRIORITY = { operator: 0, unmapped: 0, conflict: 1, gap: 2, downtime: 3, stale: 4 } as const;
+
+interface Consequence {
+  readonly priority: number;
+  /** Something speaks against the rows; false: somebody merely wants the read. */
+  readonly isSuspect: boolean;
+}
+
+export const REASONS = {
+  operator: { priority: PRIORITY.operator, isSuspect: false },
+  unmapped: { priority: PRIORITY.unmapped, isSuspect: true },
+  conflict: { priority: PRIORITY.conflict, isSuspect: true },
+  derived: { priority: PRIORITY.conflict, isSuspect: true },
+  confirm_removal: { priority: PRIORITY.conflict, isSuspect: true },
+  quarantine: { priority: PRIORITY.conflict, isSuspect: true },
+  not_stored: { priority: PRIORITY.conflict, isSuspect: true },
+  canary: { priority: PRIORITY.gap, isSuspect: true },
+  listed: { priority: PRIORITY.downtime, isSuspect: false },
+  bundle: { priority: PRIORITY.stale, isSuspect: true },
+  stale: { priority: PRIORITY.stale, isSuspect: false },
+} as const satisfies Readonly<Record<string, Consequence>>;
+
+export type Reason = keyof typeof REASONS;

@@ -1,0 +1,52 @@
+import { expect, test } from 'vitest';
+import { plainScreen, terminalScreen, type Screen } from '../../../src/cli/demo/screen.ts';
+import { finalScreen } from '../../../scripts/picture/final-screen.ts';
+
+function atTerminal(columns = 80): { readonly screen: Screen; readonly seen: () => readonly string[] } {
+  let printed = '';
+  const screen = terminalScreen({ columns, write: (text: string) => ((printed += text), true) });
+  return { screen, seen: () => finalScreen(printed) };
+}
+
+test('the board is drawn anew in its place, below what was said', () => {
+  const { screen, seen } = atTerminal();
+  screen.say('one\n');
+  screen.show(['a 1', 'b 1']);
+  screen.say('two\nthree\n');
+  screen.show(['a 2', 'b 2', 'c 2']);
+  screen.show(['a 3']);
+  expect(seen()).toEqual(['one', 'two', 'three', 'a 3']);
+});
+
+test('a board that is left stays, and the next one comes below', () => {
+  const { screen, seen } = atTerminal();
+  screen.show(['a 1']);
+  screen.leave();
+  screen.say('the verdict\n');
+  screen.show(['a 2']);
+  screen.show(['a 3']);
+  expect(seen()).toEqual(['a 1', 'the verdict', 'a 3']);
+});
+
+test('its lines never wrap; a terminal that does not know its size gets them whole', () => {
+  const line = `\u001B[31m${'x'.repeat(30)}\u001B[39m`;
+  const narrow = atTerminal(20);
+  narrow.screen.show([line]);
+  expect(narrow.seen()).toEqual(['x'.repeat(19)]);
+  const wide = atTerminal(31);
+  wide.screen.show([line]);
+  expect(wide.seen()).toEqual([line]);
+  const unknown = atTerminal(0);
+  unknown.screen.show([line]);
+  expect(unknown.seen()).toEqual([line]);
+});
+
+test('elsewhere there is no board', () => {
+  let printed = '';
+  const screen = plainScreen((text) => (printed += text));
+  screen.say('one\n');
+  screen.show(['a 1']);
+  screen.leave();
+  screen.say('two\n');
+  expect(printed).toBe('one\ntwo\n');
+});

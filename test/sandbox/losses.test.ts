@@ -1,0 +1,112 @@
+/** A webhook lost on purpose: what gives it away, and what repairs it. */
+import { expect, test } from 'vitest';
+import type { Loss } from '../../src/sandbox/losses.ts';
+import type { Sandbox } from '../../src/sandbox/sandbox.ts';
+import { present } from '../present.ts';
+import { cellOf, clientOf, manualTime, reply, sandboxFor, variantOf, withReceiver } from './harness.ts';
+
+const latest = (sandbox: Sandbox): Loss => present(sandbox.losses.recent[0]);
+
+async function post(sandbox: Sandbox, path: string, body: unknown) {
+  return reply(
+    await fetch(sandbox.baseUrl + path, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    }),
+  );
+}
+
+test('the next webhook of the level gives it away, and the read after that repairs it', async () => {
+  const time = manualTime();
+  const { sandbox, receiver } = await withReceiver(time);
+  const client = await clientOf(sandbox);
+  const variant = variantOf(sandbox, 'own');
+  const { variantId, warehouseId } = cellOf(variant);
+  const product_id = variant.product.id;
+
+  const answer = await post(sandbox, '/sandbox/lose-webhook', {
+    variant_id: variantId,
+    warehouse_id: warehouseId,
+  });
+  expect(answer.body).toMatchObject({ variant_id: variantId, product_id, revealed_by: null, read_at: null });
+  expect(latest(sandbox).lost).toMatchObject({ outcome: 'lost', sentAtMs: null });
+  // A read before the receiver can know of it repairs the figure, but proves nothing.
+  await client('/v1/product/detail', { product_id });
+  expect(latest(sandbox).readAtMs).toBeNull();
+
+  time.advance(1_000);
+  await sandbox.network.idle();
+  expect(receiver.items()).toHaveLength(1);
+  const { revealedBy, change } = latest(sandbox);
+  expect(present(revealedBy).change).toMatchObject({ id: variantId, old: change.new });
+
+  time.advance(2_500);
+  await client('/v1/product/detail', { product_id: variantOf(sandbox, 'pulled').product.id });
+  expect(latest(sandbox).readAtMs).toBeNull();
+  await client('/v1/product/detail', { product_id });
+  const { losses } = (await (await fetch(`${sandbox.baseUrl}/sandbox/losses`)).json()) as {
+    losses: Record<string, number | string>[];
+  };
+  const [shown = {}] = losses;
+  expect(shown['revealed_by']).toBe(present(revealedBy).record.delivery.requestId);
+  expect(Number(shown['read_at']) - Number(shown['revealed_at'])).toBe(2_500);
+});
+
+test('a read that shows an older state, and a webhook that is refused or lost too, do not count', async () => {
+  const time = manualTime();
+  const { sandbox, receiver } = await withReceiver(time);
+  const client = await clientOf(sandbox);
+  const { variant } = sandbox.losses.lose();
+  const { variantId, warehouseId } = { variantId: variant.id, warehouseId: latest(sandbox).warehouseId };
+  receiver.answer = 401;
+  time.advance(1_000);
+  await sandbox.network.idle();
+  expect(latest(sandbox).revealedBy).toBeNull();
+  receiver.answer = 204;
+  sandbox.operations.add({ variantId, warehouseId, by: 1 });
+  await sandbox.network.idle();
+  expect(latest(sandbox).revealedBy).not.toBeNull();
+
+  time.advance(500);
+  sandbox.reads.stale = { probability: 1, ageMs: 2_000 };
+  await client('/v1/product/detail', { product_id: variant.product.id });
+  expect(latest(sandbox).readAtMs).toBeNull();
+  sandbox.reads.stale.probability = 0;
+  await client('/v1/product/detail', { product_id: variant.product.id });
+  expect(latest(sandbox).readAtMs).not.toBeNull();
+});
+
+test('exactly one is lost, whatever else is under way', async () => {
+  const { sandbox, receiver } = await withReceiver();
+  sandbox.network.batchMs = 60_000;
+  sandbox.operations.add({ ...cellOf(variantOf(sandbox, 'own')), by: 3 });
+  sandbox.losses.lose();
+  expect(sandbox.deliveries.counts.lost).toBe(1);
+  await sandbox.network.flush();
+  expect(sandbox.deliveries.counts).toMatchObject({ lost: 1, answered: 1 });
+  expect(receiver.items()).toHaveLength(1);
+});
+
+test('where no webhooks are sent, none is lost, and nothing changes', async () => {
+  const sandbox = await sandboxFor({ webhookUrl: null });
+  const before = JSON.stringify(sandbox.truth.snapshot());
+  const answer = await post(sandbox, '/sandbox/lose-webhook', {});
+  expect(answer).toMatchObject({
+    status: 400,
+    body: { error_description: 'no webhooks are sent, so none can be lost' },
+  });
+  expect(JSON.stringify(sandbox.truth.snapshot())).toBe(before);
+  expect((await post(sandbox, '/sandbox/lose-webhook', { variant_id: '1' })).body['error_description']).toBe(
+    'no live variant 1',
+  );
+});
+
+test('a variant that is deleted meanwhile does no harm', async () => {
+  const time = manualTime();
+  const { sandbox } = await withReceiver(time);
+  const { variant } = sandbox.losses.lose();
+  sandbox.operations.deleteVariant(variant.id);
+  time.advance(1_000);
+  expect(latest(sandbox).revealedBy).toBeNull();
+});
