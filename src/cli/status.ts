@@ -1,20 +1,21 @@
 /** `stock-mirror status`: the mirror's state, from the running mirror, or from the database when none runs. */
 import { Command } from 'commander';
 import { z } from 'zod';
-import { loadConfig, type Config } from '../config.ts';
-import { eventLogPath } from '../store/event-log/open-log.ts';
-import { lag, type Lag } from '../store/queries/lag.ts';
-import { attachEventLog, type Db } from '../store/open.ts';
-import { status as readStatus } from '../store/queries/status.ts';
-import { isThere } from '../store/is-there.ts';
-import { MIRROR_STATES } from '../store/state.ts';
-import { isDatabaseLocked } from '../store/lock.ts';
-import { ago } from './ago.ts';
-import { colours } from './colours.ts';
-import { EXIT } from './exit-codes.ts';
-import { openMirrorFile } from './mirror-file.ts';
-import { blockedSchema, opsClient } from './ops-client.ts';
-import { heldWords } from '../ops/held-words.ts';
+import { loadConfig, type Config } from '../config/config.ts';
+import { eventLogPath } from '../event-log/open-log.ts';
+import { lag, type Lag } from '../mirror/queries/lag.ts';
+import { attachEventLog } from '../event-log/open-both.ts';
+import { type Db } from '../sqlite/open.ts';
+import { status as readStatus } from '../mirror/queries/status.ts';
+import { isThere } from '../sqlite/is-there.ts';
+import { MIRROR_STATES } from '../mirror/file/state.ts';
+import { isDatabaseLocked } from '../sqlite/lock.ts';
+import { ago } from './shared/ago.ts';
+import { colours } from './shared/colours.ts';
+import { EXIT } from './shared/exit-codes.ts';
+import { openMirrorFile } from './shared/mirror-file.ts';
+import { blockedSchema, opsClient } from './shared/ops-client.ts';
+import { heldWords } from '../ops/alarms/held-words.ts';
 
 const statusSchema = z.looseObject({
   state: z.enum(MIRROR_STATES),

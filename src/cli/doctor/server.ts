@@ -1,7 +1,7 @@
 /** The running mirror: does one hold the database, and do its two listeners answer? */
-import type { Config } from '../../config.ts';
-import { isDatabaseLocked } from '../../store/lock.ts';
-import { urlOf } from '../listener-url.ts';
+import type { Config } from '../../config/config.ts';
+import { isDatabaseLocked } from '../../sqlite/lock.ts';
+import { urlOf } from '../shared/listener-url.ts';
 import { fail, messageOf, ok, warn, type Check } from './check.ts';
 
 const TIMEOUT_MS = 5_000;

@@ -2,7 +2,7 @@
 import type { Finding } from './alarm.ts';
 import { areSignaturesBad, type SignatureView } from './bad-signatures.ts';
 import { unusualSilence, type SilenceView } from './silence.ts';
-import { heldWords, type HeldRemovals } from '../held-words.ts';
+import { heldWords, type HeldRemovals } from './held-words.ts';
 
 export interface WatchedState {
   readonly silence: SilenceView;

@@ -1,11 +1,12 @@
 /** Gathers what the alarm rules need as it happens, and applies the rules once a second. */
-import type { Logger } from '../../log.ts';
-import type { StoreReader, StoreWriter } from '../../store/store.ts';
+import type { Logger } from '../../platform/log.ts';
+import type { StoreReader } from '../../mirror/reader/store-reader.ts';
+import type { StoreWriter } from '../../mirror/writer/store-writer.ts';
 import { ALARM_KINDS, nextAlarms, type Alarm, type AlarmSource } from './alarm.ts';
 import { DeliveryHistory } from './delivery-history.ts';
 import { judge, type WatchedState } from './judge.ts';
 import { SlotCounts } from './slot-counts.ts';
-import type { HeldRemovals } from '../held-words.ts';
+import type { HeldRemovals } from './held-words.ts';
 
 interface WatchmanDeps {
   readonly reader: StoreReader;

@@ -1,8 +1,8 @@
 /** `GET /readyz`, `GET /api/status`. */
 import { createRoute, z } from '@hono/zod-openapi';
 import { ALARM_KINDS } from '../alarms/alarm.ts';
-import { MIRROR_STATES } from '../../store/state.ts';
-import type { OpsDeps } from '../operator.ts';
+import { MIRROR_STATES } from '../../mirror/file/state.ts';
+import type { OpsDeps } from '../shared/operator.ts';
 import { answers, apiRouter, withRefusals, type ApiRouter } from './router.ts';
 import { epochSchema, instant, lastSeqSchema } from './rows.ts';
 

@@ -1,8 +1,8 @@
 /** The state of the mirror as gauges. They show the last sample of the database; a scrape makes no query. */
 import { Gauge, type Registry } from 'prom-client';
 import { ALARM_KINDS, type Alarm } from '../alarms/alarm.ts';
-import { MIRROR_STATES } from '../../store/state.ts';
-import type { SampledState } from '../state-sampler.ts';
+import { MIRROR_STATES } from '../../mirror/file/state.ts';
+import type { SampledState } from '../state/state-sampler.ts';
 import { gauges } from './children.ts';
 
 const BLOCKS = ['credentials', 'breaker', 'rate_limited', 'wrong_store'] as const;

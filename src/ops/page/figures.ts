@@ -1,6 +1,6 @@
 /** Times, ages, durations and quantities as the page writes them. */
 import { html } from 'hono/html';
-import type { Html } from '../../page/html.ts';
+import type { Html } from '../../web/html.ts';
 
 /** `2026-11-21 18:26:05 UTC`; scripts show it in the reader's time zone. */
 export function instant(atMs: number): Html {

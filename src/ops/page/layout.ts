@@ -1,8 +1,8 @@
 import { html, raw } from 'hono/html';
-import { frame } from '../../page/frame.ts';
-import type { Html } from '../../page/html.ts';
-import { toldView, type Problem } from '../../page/told.ts';
-import type { Status } from '../../store/queries/status.ts';
+import { frame } from '../../web/frame.ts';
+import type { Html } from '../../web/html.ts';
+import { toldView, type Problem } from '../../web/told.ts';
+import type { Status } from '../../mirror/queries/status.ts';
 import { STATE_NAMES } from './state-words.ts';
 
 export interface Told {

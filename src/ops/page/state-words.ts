@@ -1,10 +1,10 @@
 /** Sentences that explain the mirror's state and what to do about it, without markup. */
-import type { OwedReads } from '../../store/queries/page-overview.ts';
-import type { Status } from '../../store/queries/status.ts';
-import { WAITING_MS, type MirrorState, type StateCause } from '../../store/state.ts';
-import type { Operator } from '../operator.ts';
+import type { OwedReads } from '../../mirror/queries/overview.ts';
+import type { Status } from '../../mirror/queries/status.ts';
+import { WAITING_MS, type MirrorState, type StateCause } from '../../mirror/file/state.ts';
+import type { Operator } from '../shared/operator.ts';
 import { count, duration } from './figures.ts';
-import { reasonWords } from './words.ts';
+import { reasonWords } from '../shared/words.ts';
 
 export interface Situation {
   readonly status: Status;

@@ -1,8 +1,8 @@
 /** Why no requests are sent to the store, and the other alarms. */
 import { html } from 'hono/html';
-import type { Html } from '../../page/html.ts';
+import type { Html } from '../../web/html.ts';
 import type { Alarm } from '../alarms/alarm.ts';
-import type { Operator } from '../operator.ts';
+import type { Operator } from '../shared/operator.ts';
 import { ago, instant } from './figures.ts';
 import { blockAdvice } from './state-words.ts';
 
