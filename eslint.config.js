@@ -36,7 +36,7 @@ export default defineConfig(
   },
   {
     files: ['src/**'],
-    ignores: ['src/store/drizzle.ts'],
+    ignores: ['src/sqlite/drizzle.ts'],
     rules: {
       '@typescript-eslint/no-restricted-imports': [
         'error',
@@ -45,7 +45,7 @@ export default defineConfig(
             {
               group: ['drizzle-orm', 'drizzle-orm/*'],
               allowTypeImports: true,
-              message: 'Import it from store/drizzle.ts, which says why.',
+              message: 'Import it from sqlite/drizzle.ts, which says why.',
             },
           ],
         },

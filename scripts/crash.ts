@@ -6,7 +6,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Command } from 'commander';
-import { whole } from '../src/cli/flags.ts';
+import { whole } from '../src/cli/shared/flags.ts';
 import { describeProgress, describeReport } from './crash/report.ts';
 import { crash } from './crash/run.ts';
 

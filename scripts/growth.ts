@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Command } from 'commander';
-import { whole } from '../src/cli/flags.ts';
+import { whole } from '../src/cli/shared/flags.ts';
 import { CHANGES_A_DELIVERY } from './bench/deliveries.ts';
 import { grow, MOST_WAL_BYTES } from './growth/grow.ts';
 

@@ -1,7 +1,7 @@
 /** `npm run mutants`: breaks each rule in turn, and shows that the properties or the simulation notice. */
 import { join } from 'node:path';
 import { Command } from 'commander';
-import { whole } from '../src/cli/flags.ts';
+import { whole } from '../src/cli/shared/flags.ts';
 import { check } from './mutants/checks.ts';
 import { runCourse } from './mutants/course.ts';
 import { EQUIVALENT, MUTANTS } from './mutants/list.ts';

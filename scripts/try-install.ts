@@ -159,7 +159,7 @@ function attempt(each: Case, at: string): string | null {
     clone: () => [
       [project, 'npm', 'ci'],
       // Vitest, and the database's binary.
-      [project, 'npm', 'test', '--', 'test/store/open.test.ts'],
+      [project, 'npm', 'test', '--', 'test/sqlite/open.test.ts'],
       [project, 'npm', 'run', 'demo', '--', ...demo],
     ],
     package: () => [

@@ -1,5 +1,5 @@
-/** Prints the statements that make the views of src/store/views.ts anew, for a migration: `npm run db:views`. */
-import { VIEWS } from '../src/store/views.ts';
+/** Prints the statements that make the views of src/mirror/file/views.ts anew, for a migration: `npm run db:views`. */
+import { VIEWS } from '../src/mirror/file/views.ts';
 
 /** As SQLite keeps it. */
 export function createView(name: keyof typeof VIEWS): string {

@@ -1,11 +1,11 @@
 /** The `stock-mirror` command: a file per verb in cli/, listed in cli/verbs.ts. */
-import './node-version.ts';
-import { outliveOutput } from './cli/output.ts';
+import './platform/node-version.ts';
+import { outliveOutput } from './cli/shared/output.ts';
 import { createProgram } from './cli/program.ts';
 import { runProgram } from './cli/run.ts';
 import { commandsFor } from './cli/verbs.ts';
-import { keepCompiled } from './compile-cache.ts';
-import { endWithNpmShell } from './npm-shell.ts';
+import { keepCompiled } from './platform/compile-cache.ts';
+import { endWithNpmShell } from './platform/npm-shell.ts';
 
 keepCompiled();
 endWithNpmShell();

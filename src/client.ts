@@ -3,19 +3,19 @@
  * import it as `stock-mirror/client` (docs/client-library.md); docs/store-api.md is the contract behind it.
  */
 import { setTimeout } from 'node:timers/promises';
-import { allAddresses, allProducts } from './service/all-rows.ts';
-import type { AllProductsRequest } from './service/all-rows.ts';
-import type { CallOptions } from './service/call.ts';
-import type { ServiceClient } from './service/client.ts';
-import { connectService } from './service/connect.ts';
-import type { HttpLimits } from './service/http.ts';
-import type { Order, StoreAddress } from './service/order-schemas.ts';
-import { createRetry, DEFAULT_RETRY_POLICY } from './service/retry.ts';
-import type { RetryPolicy } from './service/retry.ts';
-import { withRetries } from './service/retrying-client.ts';
-import type { ProductRow } from './service/schemas.ts';
-import { waitForShipment } from './service/wait-for-shipment.ts';
-import type { WaitOptions } from './service/wait-for-shipment.ts';
+import { allAddresses, allProducts } from './store-api/all-rows.ts';
+import type { AllProductsRequest } from './store-api/all-rows.ts';
+import type { CallOptions } from './store-api/endpoints/call.ts';
+import type { ServiceClient } from './store-api/client.ts';
+import { connectService } from './store-api/connect.ts';
+import type { HttpLimits } from './store-api/transport/http.ts';
+import type { Order, StoreAddress } from './store-api/contract/order-schemas.ts';
+import { createRetry, DEFAULT_RETRY_POLICY } from './store-api/retry.ts';
+import type { RetryPolicy } from './store-api/retry.ts';
+import { withRetries } from './store-api/retrying-client.ts';
+import type { ProductRow } from './store-api/contract/schemas.ts';
+import { waitForShipment } from './store-api/wait-for-shipment.ts';
+import type { WaitOptions } from './store-api/wait-for-shipment.ts';
 
 export interface ClientOptions {
   /** http or https, without credentials. */
@@ -116,17 +116,17 @@ function warn(error: unknown): void {
   process.emitWarning(`the token is kept in memory only: ${String(error)}`, 'TokenFileWarning');
 }
 
-export type { AllProductsRequest } from './service/all-rows.ts';
-export type { AddressListAnswer } from './service/address-list.ts';
-export type { CallOptions } from './service/call.ts';
-export type { CatalogueClient, ServiceClient } from './service/client.ts';
-export { ServiceError } from './service/errors.ts';
-export type { AnswerTimes, ServiceErrorKind } from './service/errors.ts';
-export type { HttpLimits } from './service/http.ts';
-export type { NotFound } from './service/not-found.ts';
-export type { CreateOrderAnswer } from './service/order-create.ts';
-export type { OrderDetailAnswer } from './service/order-detail.ts';
-export { shippingTypes } from './service/order-schemas.ts';
+export type { AllProductsRequest } from './store-api/all-rows.ts';
+export type { AddressListAnswer } from './store-api/endpoints/address-list.ts';
+export type { CallOptions } from './store-api/endpoints/call.ts';
+export type { CatalogueClient, ServiceClient } from './store-api/client.ts';
+export { ServiceError } from './store-api/transport/errors.ts';
+export type { AnswerTimes, ServiceErrorKind } from './store-api/transport/errors.ts';
+export type { HttpLimits } from './store-api/transport/http.ts';
+export type { NotFound } from './store-api/endpoints/not-found.ts';
+export type { CreateOrderAnswer } from './store-api/endpoints/order-create.ts';
+export type { OrderDetailAnswer } from './store-api/endpoints/order-detail.ts';
+export { shippingTypes } from './store-api/contract/order-schemas.ts';
 export type {
   Address,
   AddressInput,
@@ -139,10 +139,10 @@ export type {
   OrderLine,
   ShippingType,
   StoreAddress,
-} from './service/order-schemas.ts';
-export type { ProductDetailAnswer } from './service/product-detail.ts';
-export type { ProductListAnswer } from './service/product-list.ts';
-export type { RetryPolicy } from './service/retry.ts';
+} from './store-api/contract/order-schemas.ts';
+export type { ProductDetailAnswer } from './store-api/endpoints/product-detail.ts';
+export type { ProductListAnswer } from './store-api/endpoints/product-list.ts';
+export type { RetryPolicy } from './store-api/retry.ts';
 export type {
   ProductCategory,
   ProductDetail,
@@ -152,5 +152,5 @@ export type {
   ProductVariantDetail,
   ShippingRate,
   WarehouseLevel,
-} from './service/schemas.ts';
-export type { WaitOptions } from './service/wait-for-shipment.ts';
+} from './store-api/contract/schemas.ts';
+export type { WaitOptions } from './store-api/wait-for-shipment.ts';

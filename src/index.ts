@@ -1,15 +1,15 @@
 /** What other programs may import: the client of the store's API, its signatures, its errors and its shapes. */
-export { connectService } from './service/connect.ts';
-export type { ServiceConnection, ServiceConnectionOptions } from './service/connect.ts';
-export type { CallOptions } from './service/call.ts';
-export type { ServiceClient } from './service/client.ts';
-export type { ProductDetailAnswer } from './service/product-detail.ts';
-export type { ProductListAnswer } from './service/product-list.ts';
-export type { TokenProvider } from './service/token.ts';
-export type { HttpLimits } from './service/http.ts';
-export { ServiceError } from './service/errors.ts';
-export type { AnswerTimes, ServiceErrorKind } from './service/errors.ts';
-export { signBody, verifySignature } from './service/signature.ts';
+export { connectService } from './store-api/connect.ts';
+export type { ServiceConnection, ServiceConnectionOptions } from './store-api/connect.ts';
+export type { CallOptions } from './store-api/endpoints/call.ts';
+export type { ServiceClient } from './store-api/client.ts';
+export type { ProductDetailAnswer } from './store-api/endpoints/product-detail.ts';
+export type { ProductListAnswer } from './store-api/endpoints/product-list.ts';
+export type { TokenProvider } from './store-api/token/token.ts';
+export type { HttpLimits } from './store-api/transport/http.ts';
+export { ServiceError } from './store-api/transport/errors.ts';
+export type { AnswerTimes, ServiceErrorKind } from './store-api/transport/errors.ts';
+export { signBody, verifySignature } from './store-api/signature.ts';
 export type {
   ProductDetail,
   ProductListRequest,
@@ -19,4 +19,4 @@ export type {
   StockItem,
   WarehouseLevel,
   WebhookEnvelope,
-} from './service/schemas.ts';
+} from './store-api/contract/schemas.ts';

@@ -1,9 +1,9 @@
 /** The mirror's entry: configuration, composition, listening, draining on SIGTERM. */
-import './node-version.ts';
-import { keepCompiled } from './compile-cache.ts';
-import { endWithNpmShell } from './npm-shell.ts';
+import './platform/node-version.ts';
+import { keepCompiled } from './platform/compile-cache.ts';
+import { endWithNpmShell } from './platform/npm-shell.ts';
 
 keepCompiled();
 endWithNpmShell();
-const { runService } = await import('./serve.ts');
+const { runService } = await import('./app/serve.ts');
 process.exitCode = await runService();

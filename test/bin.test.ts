@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import ts from 'typescript';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { isNodeSupported } from '../src/node-requirement.ts';
+import { isNodeSupported } from '../src/platform/node-requirement.ts';
 
 const OLD_NODE = '/usr/bin/node';
 
@@ -35,7 +35,13 @@ describe.skipIf(old === undefined)(`under an old Node (${old ?? 'none here'})`, 
       join(folder, 'dist/cli.js'),
       'console.log(JSON.stringify({ parent: process.ppid, args: process.argv.slice(2) }));',
     );
-    for (const file of ['bin', 'compile-cache', 'node-requirement', 'node-version']) {
+    mkdirSync(join(folder, 'dist/platform'));
+    for (const file of [
+      'bin',
+      'platform/compile-cache',
+      'platform/node-requirement',
+      'platform/node-version',
+    ]) {
       const source = readFileSync(new URL(`../src/${file}.ts`, import.meta.url), 'utf8');
       const compilerOptions = {
         target: ts.ScriptTarget.ES2024,
@@ -57,7 +63,7 @@ describe.skipIf(old === undefined)(`under an old Node (${old ?? 'none here'})`, 
 
   it.each([
     ['the command', 'bin.js'],
-    ['an entry that was started directly', 'node-version.js'],
+    ['an entry that was started directly', 'platform/node-version.js'],
   ])('%s says what is needed, and how to get it', (_, file) => {
     const { status, stdout, stderr } = run(OLD_NODE, file, 'status');
     expect({ status, stdout }).toEqual({ status: 2, stdout: '' });

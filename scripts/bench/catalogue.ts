@@ -1,8 +1,8 @@
 /** The stock levels of a simulated store, for deliveries that it would itself have sent. */
-import type { Cell, Variant } from '../../src/sandbox/model.ts';
-import { available } from '../../src/sandbox/model.ts';
-import type { Truth } from '../../src/sandbox/truth.ts';
-import { present } from '../../test/present.ts';
+import type { Cell, Variant } from '../../src/sandbox/world/model.ts';
+import { available } from '../../src/sandbox/world/model.ts';
+import type { Truth } from '../../src/sandbox/world/truth.ts';
+import { present } from '../../test/shared/present.ts';
 import type { Cells } from './deliveries.ts';
 
 export class CatalogueCells implements Cells {

@@ -3,7 +3,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { present } from '../../test/present.ts';
+import { present } from '../../test/shared/present.ts';
 
 export type Environment = Readonly<Record<string, string>>;
 

@@ -1,5 +1,5 @@
 /** Signed deliveries as the bytes of whole requests, made before the clock starts: sending them costs next to nothing. */
-import { signBody } from '../../src/service/signature.ts';
+import { signBody } from '../../src/store-api/signature.ts';
 
 /** The subject of the deliveries. The owner of the stock levels keeps the quantities. */
 export interface Cells {

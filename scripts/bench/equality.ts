@@ -1,7 +1,7 @@
 /** Whether a mirror's file has for every level what the simulated store itself would answer. */
 import Database from 'better-sqlite3';
-import { available, sellable } from '../../src/sandbox/model.ts';
-import type { Truth } from '../../src/sandbox/truth.ts';
+import { available, sellable } from '../../src/sandbox/world/model.ts';
+import type { Truth } from '../../src/sandbox/world/truth.ts';
 
 interface Level {
   readonly id: string;

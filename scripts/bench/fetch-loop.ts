@@ -12,7 +12,7 @@ export interface Loop {
 export type Looped = { readonly tookMs: number; readonly products: number } | { readonly error: string };
 
 export class FetchLoop {
-  readonly #process: ChildProcess = fork(join(import.meta.dirname, 'fetch-loop-process.ts'));
+  readonly #process: ChildProcess = fork(join(import.meta.dirname, 'programs/fetch-loop-process.ts'));
 
   /** Reads every product once. @returns products a second. */
   async perSecond(loop: Loop): Promise<number> {

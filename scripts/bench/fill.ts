@@ -1,7 +1,7 @@
 /** Databases of any size, made by SQL alone: a first sync of ten million stock levels would take hours. */
 import Database from 'better-sqlite3';
 import { EARLIEST_MS } from '../../src/core/limits.ts';
-import { eventLogPath } from '../../src/store/event-log/open-log.ts';
+import { eventLogPath } from '../../src/event-log/open-log.ts';
 import { openBoth } from '../shared/direct-writer.ts';
 import type { Cells } from './deliveries.ts';
 

@@ -6,7 +6,7 @@ import { closeSync, existsSync, fsyncSync, openSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { eventLogPath } from '../../src/store/event-log/open-log.ts';
+import { eventLogPath } from '../../src/event-log/open-log.ts';
 import type { Bench } from './bench.ts';
 import type { Child, Listening } from './child.ts';
 import { startMirror } from './mirror.ts';
@@ -23,7 +23,7 @@ export async function filledDatabase({ memoryFolder, say }: Bench, cells: number
   const path = join(memoryFolder, `filled-${cells}.db`);
   if (existsSync(path)) return path;
   const startedMs = performance.now();
-  await run(process.execPath, [join(import.meta.dirname, 'fill-process.ts'), path, String(cells)]);
+  await run(process.execPath, [join(import.meta.dirname, 'programs/fill-process.ts'), path, String(cells)]);
   for (const file of [path, eventLogPath(path)]) toDisk(file);
   say(`${cells} stock levels written in ${((performance.now() - startedMs) / 1_000).toFixed(0)} s`);
   return path;

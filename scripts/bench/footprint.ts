@@ -1,6 +1,6 @@
 /** What the rows of a mirror and its event log take of their files, with their indexes. */
 import Database from 'better-sqlite3';
-import { eventLogPath } from '../../src/store/event-log/open-log.ts';
+import { eventLogPath } from '../../src/event-log/open-log.ts';
 
 const TABLES = ['cells', 'variants', 'products', 'product_cells', 'changes'] as const;
 type Table = (typeof TABLES)[number] | 'log';

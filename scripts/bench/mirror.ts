@@ -1,4 +1,4 @@
-/** The mirror under measurement: compiled, as the package has it, and started as `scripts/deploy` starts it. */
+/** The mirror under measurement: compiled, as the package has it, and started as `deploy` starts it. */
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { Child, type Environment } from './child.ts';
@@ -13,7 +13,7 @@ export const LEAN: Environment = {
   MALLOC_TRIM_THRESHOLD_: '1048576',
 };
 
-/** The priority that `scripts/deploy` gives it before other programs of the machine. */
+/** The priority that `deploy` gives it before other programs of the machine. */
 export const NICE = -10;
 
 export function buildMirror(): void {

@@ -1,6 +1,6 @@
 /** What the bench says: one row a figure. */
 
-import { present } from '../../test/present.ts';
+import { present } from '../../test/shared/present.ts';
 export interface Row {
   readonly part: string;
   readonly what: string;

@@ -5,7 +5,7 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { performance } from 'node:perf_hooks';
-import { present } from '../../test/present.ts';
+import { present } from '../../test/shared/present.ts';
 
 interface Sent {
   readonly tookMs: number;

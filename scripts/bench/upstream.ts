@@ -74,7 +74,9 @@ export class Upstream {
   #nextId = 1;
 
   constructor() {
-    this.#process = fork(join(import.meta.dirname, 'upstream-process.ts'), { serialization: 'advanced' });
+    this.#process = fork(join(import.meta.dirname, 'programs/upstream-process.ts'), {
+      serialization: 'advanced',
+    });
     this.#process.on('message', (message: { id: number; value: never; error?: string }) => {
       const waiting = this.#waiting.get(message.id);
       this.#waiting.delete(message.id);

@@ -1,6 +1,6 @@
 /** What became of every delivery: which were answered, and whether each answer came in time. */
-import type { Deliveries, DeliveryRecord } from '../../src/sandbox/deliveries.ts';
-import type { Delivery } from '../../src/sandbox/webhooks.ts';
+import type { Deliveries, DeliveryRecord } from '../../src/sandbox/network/deliveries.ts';
+import type { Delivery } from '../../src/sandbox/network/webhooks.ts';
 
 /** The process was not there: from a kill to the line that says it listens again. */
 interface Absence {

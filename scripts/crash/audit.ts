@@ -1,8 +1,8 @@
 /** Compares what a kill left with what was answered before it, and with the event log applied again. */
-import { bodyHash } from '../../src/store/event-log/body-hash.ts';
-import { FOLDED } from '../../src/store/folded.ts';
-import { knownSchemaVersion } from '../../src/store/migrate.ts';
-import type { Db } from '../../src/store/open.ts';
+import { bodyHash } from '../../src/event-log/body-hash.ts';
+import { FOLDED } from '../../src/mirror/file/folded.ts';
+import { knownSchemaVersion } from '../../src/sqlite/migrate.ts';
+import type { Db } from '../../src/sqlite/open.ts';
 import type { Aged } from './files.ts';
 import { logRows, type Reference } from './reference.ts';
 

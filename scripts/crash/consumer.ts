@@ -1,7 +1,7 @@
 /** An ERP that follows the mirror over a read-only connection, as README tells it to, through every kill. */
 import { existsSync } from 'node:fs';
 import Database from 'better-sqlite3';
-import { isBusy } from '../../src/store/errors.ts';
+import { isBusy } from '../../src/sqlite/errors.ts';
 import { differences } from './audit.ts';
 import type { Reference } from './reference.ts';
 

@@ -1,7 +1,7 @@
 /** The files of a mirror and its event log while no process has them open. */
 import { constants, copyFileSync, existsSync, rmSync } from 'node:fs';
 import Database from 'better-sqlite3';
-import { eventLogPath } from '../../src/store/event-log/open-log.ts';
+import { eventLogPath } from '../../src/event-log/open-log.ts';
 
 const DAY_MS = 24 * 60 * 60_000;
 

@@ -2,7 +2,7 @@
 import { statSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
-import { opsClient } from '../../src/cli/ops-client.ts';
+import { opsClient } from '../../src/cli/shared/ops-client.ts';
 import type { MirrorChild } from './mirror-child.ts';
 import type { KillPlan } from './plan.ts';
 

@@ -1,5 +1,5 @@
 /** When to kill: one plan per kill, drawn from the seed. The instants are seeded; what they meet is up to the machine. */
-import type { Random } from '../../src/sandbox/random.ts';
+import type { Random } from '../../src/sandbox/world/random.ts';
 
 export type KillPlan =
   /** In the first start of an empty database: loading, migration, the first commits. */

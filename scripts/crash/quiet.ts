@@ -1,8 +1,8 @@
 /** The end of the course: nothing left to do, nothing suspect, equal to the store's truth. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { compareWithTruth } from '../../src/cli/demo/compare.ts';
-import type { Truth } from '../../src/sandbox/truth.ts';
-import { openReader, type Db } from '../../src/store/open.ts';
+import type { Truth } from '../../src/sandbox/world/truth.ts';
+import { openReader, type Db } from '../../src/sqlite/open.ts';
 
 const LOOK_EVERY_MS = 250;
 const SHOWN_DIFFERENCES = 5;

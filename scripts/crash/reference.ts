@@ -2,11 +2,11 @@
  * A second mirror, made of the first one's event log alone: each entry that a kill left is applied again, to files of
  * its own. It is never killed or pruned.
  */
-import { fold } from '../../src/core/fold.ts';
+import { fold } from '../../src/core/apply/fold.ts';
 import type { Entry } from '../../src/core/entry.ts';
-import { decodeEntry, type LogRow } from '../../src/store/event-log/entries.ts';
-import type { Db } from '../../src/store/open.ts';
-import { SqliteTables } from '../../src/store/sqlite-tables.ts';
+import { decodeEntry, type LogRow } from '../../src/event-log/entries.ts';
+import type { Db } from '../../src/sqlite/open.ts';
+import { SqliteTables } from '../../src/mirror/writer/sqlite-tables.ts';
 import { openBoth } from '../shared/direct-writer.ts';
 
 interface StoredRow extends LogRow {
@@ -116,7 +116,7 @@ export class Reference {
   }
 }
 
-/** The branches of the rules that leave a stock level as it is (core/merge-change.ts). */
+/** The branches of the rules that leave a stock level as it is (core/apply/merge-change.ts). */
 const IGNORING: ReadonlySet<string> = new Set([
   '2 stale',
   '2 stale, yet follows',

@@ -1,7 +1,7 @@
 /** The course: kills under load, a check after each, quiet, and the verdict. */
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
-import { createRandom, type Random } from '../../src/sandbox/random.ts';
+import { createRandom, type Random } from '../../src/sandbox/world/random.ts';
 import { startSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
 import { Answers } from './answers.ts';
 import { Audit } from './audit.ts';

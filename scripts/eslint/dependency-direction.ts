@@ -82,7 +82,8 @@ function isAllowed(area: Area, from: string, to: Target, isDynamic: boolean): bo
       // An entry is one file, so it has nothing of its own to import.
       return (
         (name === from && to.name.includes('/')) ||
-        [name, to.name].some((each) => area.imports.includes(each))
+        area.imports.includes(name) ||
+        area.files?.includes(to.name) === true
       );
     }
   }

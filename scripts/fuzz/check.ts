@@ -3,10 +3,10 @@ import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Db } from '../../src/store/open.ts';
+import type { Db } from '../../src/sqlite/open.ts';
 import { openBoth, Writer, type Appended } from '../shared/direct-writer.ts';
 import { checkDelivery } from '../../test/hostile/delivery-properties.ts';
-import { dump, replay } from '../../test/store/replay.ts';
+import { dump, replay } from '../../test/mirror/replay.ts';
 
 const T0 = 1_790_000_000_000;
 

@@ -3,11 +3,11 @@
  * retention prunes is pruned several times a simulated day, and the checkpoint thread keeps its real pace.
  */
 import { statSync } from 'node:fs';
-import { createLog } from '../../src/log.ts';
-import { eventLogPath, openLogForReading } from '../../src/store/event-log/open-log.ts';
-import { openStore } from '../../src/store/open-store.ts';
-import { rowsOf } from '../../src/store/pruned.ts';
-import type { Store } from '../../src/store/store.ts';
+import { createLog } from '../../src/platform/log.ts';
+import { eventLogPath, openLogForReading } from '../../src/event-log/open-log.ts';
+import { openStore } from '../../src/mirror/open-store.ts';
+import { rowsOf } from '../../src/mirror/writer/pruned.ts';
+import type { Store } from '../../src/mirror/store.ts';
 import { prepareDeliveries } from '../bench/deliveries.ts';
 import { fillDatabase, FilledCells } from '../bench/fill.ts';
 import { seeded } from '../bench/random.ts';
@@ -43,10 +43,10 @@ interface Growth {
 }
 
 const DAY_MS = 24 * 60 * 60_000;
-/** As retention takes them (src/store/retention.ts), but without its pauses: a simulated hour lasts a few seconds. */
+/** As retention takes them (src/mirror/retention.ts), but without its pauses: a simulated hour lasts a few seconds. */
 const PRUNED_AT_ONCE = 500;
 /**
- * The log's file keeps the length it once had (src/store/open-writer.ts). In a flood it is followed as soon as it
+ * The log's file keeps the length it once had (src/mirror/file/open-writer.ts). In a flood it is followed as soon as it
  * is longer than 64 MB, which is looked at five times a second: so much may have come meanwhile.
  */
 export const MOST_WAL_BYTES = 96 << 20;

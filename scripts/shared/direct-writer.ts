@@ -2,22 +2,27 @@
  * Event log and projection on one connection and without threads: what is written is applied when the call returns. For
  * tests and for scripts that make mirrors.
  */
-import type { Fact } from '../../src/core/fact.ts';
-import type { CommandName } from '../../src/store/commands.ts';
-import { StoreError } from '../../src/store/errors.ts';
-import { encodeEntry, type NewEntry } from '../../src/store/event-log/entries.ts';
-import { EventLog, type LogInput } from '../../src/store/event-log/event-log.ts';
-import { eventLogPath, openLogForAppending } from '../../src/store/event-log/open-log.ts';
-import { LogReader } from '../../src/store/event-log/read-log.ts';
-import { failureOf } from '../../src/store/explain.ts';
-import type { Db } from '../../src/store/open.ts';
-import { openWriter } from '../../src/store/open-writer.ts';
-import { nameEpoch } from '../../src/store/own-mirror.ts';
-import { Projection, type BranchCounts, type Report, type Result } from '../../src/store/projection.ts';
-import { NOTHING_PRUNED, prunedIn, type Pruned } from '../../src/store/pruned.ts';
-import { isPrunable } from '../../src/store/queries/status.ts';
-import type { PruneArgs } from '../../src/store/store.ts';
-import { present } from '../../test/present.ts';
+import type { Fact } from '../../src/core/apply/fact.ts';
+import type { CommandName } from '../../src/mirror/writer/commands.ts';
+import { StoreError } from '../../src/sqlite/errors.ts';
+import { encodeEntry, type NewEntry } from '../../src/event-log/entries.ts';
+import { EventLog, type LogInput } from '../../src/event-log/event-log.ts';
+import { eventLogPath, openLogForAppending } from '../../src/event-log/open-log.ts';
+import { LogReader } from '../../src/event-log/read-log.ts';
+import { failureOf } from '../../src/sqlite/explain.ts';
+import type { Db } from '../../src/sqlite/open.ts';
+import { openWriter } from '../../src/mirror/file/open-writer.ts';
+import { nameEpoch } from '../../src/mirror/writer/own-mirror.ts';
+import {
+  Projection,
+  type BranchCounts,
+  type Report,
+  type Result,
+} from '../../src/mirror/writer/projection.ts';
+import { NOTHING_PRUNED, prunedIn, type Pruned } from '../../src/mirror/writer/pruned.ts';
+import { isPrunable } from '../../src/mirror/queries/status.ts';
+import type { PruneArgs } from '../../src/mirror/writer/store-writer.ts';
+import { present } from '../../test/shared/present.ts';
 
 export type Input =
   | { readonly kind: 'delivery'; readonly body: Uint8Array; readonly arrivedAtMs: number }

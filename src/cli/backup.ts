@@ -1,12 +1,12 @@
 /** `stock-mirror backup FILE`: an online copy of mirror and event log, beside a running server or without one. */
 import { basename, resolve } from 'node:path';
 import { Command } from 'commander';
-import { loadConfig, type Config } from '../config.ts';
-import { backupDatabase } from '../store/backup.ts';
-import { isThere } from '../store/is-there.ts';
-import { EXIT } from './exit-codes.ts';
-import { interruptible } from './interrupt.ts';
-import { createWorkProgress } from './progress.ts';
+import { loadConfig, type Config } from '../config/config.ts';
+import { backupDatabase } from '../mirror/file/backup.ts';
+import { isThere } from '../sqlite/is-there.ts';
+import { EXIT } from './shared/exit-codes.ts';
+import { interruptible } from './shared/interrupt.ts';
+import { createWorkProgress } from './shared/progress.ts';
 
 interface BackupOptions {
   readonly force?: boolean;

@@ -1,6 +1,6 @@
 /** The course of the last day as one line of text. */
 import { shareText } from '../ops/condition/condition.ts';
-import type { CertainQuarter } from '../store/queries/certainty.ts';
+import type { CertainQuarter } from '../mirror/queries/certainty.ts';
 
 const HOUR_MS = 60 * 60_000;
 const HOURS = 24;

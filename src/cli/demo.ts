@@ -9,11 +9,11 @@ import { join } from 'node:path';
 import { Command } from 'commander';
 import { startSandbox, type Sandbox } from '../sandbox/sandbox.ts';
 import { Stage, type StageOptions } from './demo/stage.ts';
-import { EXIT } from './exit-codes.ts';
-import { runsUnattended } from '../config.ts';
+import { EXIT } from './shared/exit-codes.ts';
+import { runsUnattended } from '../config/config.ts';
 import { isInUse, USUAL } from './demo/ports.ts';
 import { plainScreen, terminalScreen } from './demo/screen.ts';
-import { decimal, whole } from './flags.ts';
+import { decimal, whole } from './shared/flags.ts';
 
 interface DemoOptions extends StageOptions {
   readonly seed: number;

@@ -3,15 +3,15 @@
  * (docs/operating.md#commands).
  */
 import { Command } from 'commander';
-import { ConfigError, describeConfig, loadConfig, type Config } from '../config.ts';
+import { ConfigError, describeConfig, loadConfig, type Config } from '../config/config.ts';
 import type { DescribedVariable } from '../config/describe.ts';
-import { colours } from './colours.ts';
+import { colours } from './shared/colours.ts';
 import { fail, messageOf, ok, warn, type Check } from './doctor/check.ts';
 import { checkDatabase } from './doctor/database.ts';
 import { checkServer } from './doctor/server.ts';
 import { checkService } from './doctor/service.ts';
 import { checkWal } from './doctor/wal.ts';
-import { EXIT } from './exit-codes.ts';
+import { EXIT } from './shared/exit-codes.ts';
 
 interface DoctorOptions {
   readonly full?: boolean;

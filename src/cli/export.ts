@@ -1,14 +1,14 @@
 /** `stock-mirror export`: stock rows or the change feed, as CSV or JSON lines. */
 import { resolve } from 'node:path';
 import { Command, Option } from 'commander';
-import { loadLocalConfig, type LocalConfig } from '../config.ts';
-import { EXIT } from './exit-codes.ts';
+import { loadLocalConfig, type LocalConfig } from '../config/config.ts';
+import { EXIT } from './shared/exit-codes.ts';
 import { rowsToExport } from './export/rows.ts';
 import { csvLines, jsonLines, type Format } from './export/format.ts';
 import { writeAll } from './export/write.ts';
-import { whole } from './flags.ts';
-import { interruptible } from './interrupt.ts';
-import { openMirrorFile } from './mirror-file.ts';
+import { whole } from './shared/flags.ts';
+import { interruptible } from './shared/interrupt.ts';
+import { openMirrorFile } from './shared/mirror-file.ts';
 
 interface ExportOptions {
   readonly format: 'csv' | 'json';

@@ -3,15 +3,15 @@
  * runs.
  */
 import { Command } from 'commander';
-import { loadConfig, type Config } from '../config.ts';
-import { StoreError } from '../store/errors.ts';
-import { pruneDatabase } from '../store/prune.ts';
-import type { PrunedPortion } from '../store/retention.ts';
-import { isThere } from '../store/is-there.ts';
-import { EXIT } from './exit-codes.ts';
-import { whole } from './flags.ts';
-import { interruptible } from './interrupt.ts';
-import { opsClient } from './ops-client.ts';
+import { loadConfig, type Config } from '../config/config.ts';
+import { StoreError } from '../sqlite/errors.ts';
+import { pruneDatabase } from '../mirror/prune.ts';
+import type { PrunedPortion } from '../mirror/retention.ts';
+import { isThere } from '../sqlite/is-there.ts';
+import { EXIT } from './shared/exit-codes.ts';
+import { whole } from './shared/flags.ts';
+import { interruptible } from './shared/interrupt.ts';
+import { opsClient } from './shared/ops-client.ts';
 import { pruneInServer } from './prune/in-server.ts';
 
 interface PruneOptions {

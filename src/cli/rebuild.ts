@@ -1,10 +1,10 @@
 /** `stock-mirror rebuild`: makes the mirror anew from its event log, or says where it is not what the event log says. */
 import { Command } from 'commander';
-import { loadConfig, type Config } from '../config.ts';
-import { rebuildMirror, type Rebuilt } from '../store/rebuild.ts';
-import { EXIT } from './exit-codes.ts';
-import { interruptible } from './interrupt.ts';
-import { createWorkProgress } from './progress.ts';
+import { loadConfig, type Config } from '../config/config.ts';
+import { rebuildMirror, type Rebuilt } from '../mirror/rebuild.ts';
+import { EXIT } from './shared/exit-codes.ts';
+import { interruptible } from './shared/interrupt.ts';
+import { createWorkProgress } from './shared/progress.ts';
 
 interface RebuildOptions {
   readonly check?: boolean;

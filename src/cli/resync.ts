@@ -4,20 +4,20 @@
  */
 import { Command } from 'commander';
 import { z } from 'zod';
-import { counted } from '../ops/counted.ts';
-import { openMirror, type Mirror } from '../compose.ts';
-import { loadConfig, type Config } from '../config.ts';
-import { createLog } from '../log.ts';
+import { counted } from '../platform/counted.ts';
+import { openMirror, type Mirror } from '../app/compose.ts';
+import { loadConfig, type Config } from '../config/config.ts';
+import { createLog } from '../platform/log.ts';
 import { storeTrouble } from '../ops/condition/store-trouble.ts';
-import { viewRun } from '../ops/run-view.ts';
-import { StoreError } from '../store/errors.ts';
-import { EXIT } from './exit-codes.ts';
-import { productIds } from './flags.ts';
-import { followInServer } from './follow.ts';
-import { interruptible } from './interrupt.ts';
-import { opsClient } from './ops-client.ts';
-import { createProgress, type Progress, type RunView } from './progress.ts';
-import { watchRun } from './watch.ts';
+import { viewRun } from '../ops/shared/run-view.ts';
+import { StoreError } from '../sqlite/errors.ts';
+import { EXIT } from './shared/exit-codes.ts';
+import { productIds } from './shared/flags.ts';
+import { followInServer } from './resync/follow.ts';
+import { interruptible } from './shared/interrupt.ts';
+import { opsClient } from './shared/ops-client.ts';
+import { createProgress, type Progress, type RunView } from './shared/progress.ts';
+import { watchRun } from './resync/watch.ts';
 
 interface ResyncOptions {
   readonly product?: string[];

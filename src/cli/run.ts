@@ -2,9 +2,9 @@ import { inspect } from 'node:util';
 import { CommanderError } from 'commander';
 import type { Command } from 'commander';
 import { ConfigError, formatConfigError } from '../config/error.ts';
-import { StoreError } from '../store/errors.ts';
-import { remedyFor } from '../store/explain.ts';
-import { EXIT } from './exit-codes.ts';
+import { StoreError } from '../sqlite/errors.ts';
+import { remedyFor } from '../sqlite/explain.ts';
+import { EXIT } from './shared/exit-codes.ts';
 
 /**
  * Runs the program and returns the exit code for its errors; `undefined` when there was none, which leaves a code

@@ -2,9 +2,9 @@ import { once } from 'node:events';
 import { Command, InvalidArgumentError } from 'commander';
 import { startSandbox } from '../sandbox/sandbox.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
-import type { DeliveryRecord } from '../sandbox/deliveries.ts';
-import { colours } from './colours.ts';
-import { decimal, whole } from './flags.ts';
+import type { DeliveryRecord } from '../sandbox/network/deliveries.ts';
+import { colours } from './shared/colours.ts';
+import { decimal, whole } from './shared/flags.ts';
 
 type SandboxCommandOptions = {
   port: number;

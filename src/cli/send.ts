@@ -2,14 +2,14 @@
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { Command, InvalidArgumentError } from 'commander';
-import { loadConfig, type Config } from '../config.ts';
-import { safeText } from '../service/safe-text.ts';
-import { STOCK_AVAILABLE_UPDATED } from '../service/schemas.ts';
-import { signBody } from '../service/signature.ts';
-import { colours } from './colours.ts';
-import { EXIT } from './exit-codes.ts';
-import { whole } from './flags.ts';
-import { urlOf } from './listener-url.ts';
+import { loadConfig, type Config } from '../config/config.ts';
+import { safeText } from '../store-api/transport/safe-text.ts';
+import { STOCK_AVAILABLE_UPDATED } from '../store-api/contract/schemas.ts';
+import { signBody } from '../store-api/signature.ts';
+import { colours } from './shared/colours.ts';
+import { EXIT } from './shared/exit-codes.ts';
+import { whole } from './shared/flags.ts';
+import { urlOf } from './shared/listener-url.ts';
 
 interface SendOptions {
   readonly variant?: string;

@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import { runService } from '../serve.ts';
+import { runService } from '../app/serve.ts';
 
 /** `stock-mirror serve`: the mirror in the foreground, as `npm start` runs it. */
 export function serveCommand(): Command {

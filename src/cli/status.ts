@@ -1,7 +1,7 @@
 /** `stock-mirror status`: the mirror's state, from the running mirror, or from the database when none runs. */
 import { Command } from 'commander';
 import { z } from 'zod';
-import { loadLocalConfig, type LocalConfig } from '../config.ts';
+import { loadLocalConfig, type LocalConfig } from '../config/config.ts';
 import { besides } from '../ops/alarms/alarm.ts';
 import { capital, ownerWords } from '../ops/condition/cause.ts';
 import {
@@ -13,24 +13,25 @@ import {
   type Condition,
   type Serving,
 } from '../ops/condition/condition.ts';
-import { StoreError } from '../store/errors.ts';
-import { certaintyCourse, type CertainQuarter } from '../store/queries/certainty.ts';
+import { StoreError } from '../sqlite/errors.ts';
+import { certaintyCourse, type CertainQuarter } from '../mirror/queries/certainty.ts';
 import { courseLine } from './course-line.ts';
-import { table } from './table.ts';
-import { eventLogPath } from '../store/event-log/open-log.ts';
-import { lag, type Lag } from '../store/queries/lag.ts';
-import { attachEventLog, type Db } from '../store/open.ts';
-import { status as readStatus } from '../store/queries/status.ts';
-import { isThere } from '../store/is-there.ts';
-import { MIRROR_STATES, STATE_CAUSES } from '../store/state.ts';
-import { isDatabaseLocked } from '../store/lock.ts';
-import { ago } from './ago.ts';
-import { causeSchema } from './cause-schema.ts';
-import { colours } from './colours.ts';
-import { EXIT } from './exit-codes.ts';
-import { openMirrorFile } from './mirror-file.ts';
-import { blockedSchema, opsClient, WrongTokenError } from './ops-client.ts';
-import { heldWords } from '../ops/held-words.ts';
+import { table } from './shared/table.ts';
+import { eventLogPath } from '../event-log/open-log.ts';
+import { lag, type Lag } from '../mirror/queries/lag.ts';
+import { attachEventLog } from '../event-log/open-both.ts';
+import { type Db } from '../sqlite/open.ts';
+import { status as readStatus } from '../mirror/queries/status.ts';
+import { isThere } from '../sqlite/is-there.ts';
+import { MIRROR_STATES, STATE_CAUSES } from '../mirror/file/state.ts';
+import { isDatabaseLocked } from '../sqlite/lock.ts';
+import { ago } from './shared/ago.ts';
+import { causeSchema } from './shared/cause-schema.ts';
+import { colours } from './shared/colours.ts';
+import { EXIT } from './shared/exit-codes.ts';
+import { openMirrorFile } from './shared/mirror-file.ts';
+import { blockedSchema, opsClient, WrongTokenError } from './shared/ops-client.ts';
+import { heldWords } from '../ops/alarms/held-words.ts';
 
 const DAY_MS = 24 * 60 * 60_000;
 

@@ -3,16 +3,16 @@
  * (docs/operating.md#commands).
  */
 import { Command, Option } from 'commander';
-import { counted } from '../ops/counted.ts';
-import { loadConfig, loadLocalConfig, type Config, type LocalConfig } from '../config.ts';
-import { connectService } from '../service/connect.ts';
-import { ago } from './ago.ts';
-import { colours } from './colours.ts';
-import { EXIT } from './exit-codes.ts';
-import { productIds, whole } from './flags.ts';
-import { interruptible } from './interrupt.ts';
-import { openMirrorFile } from './mirror-file.ts';
-import { createWorkProgress, type WorkProgress } from './progress.ts';
+import { counted } from '../platform/counted.ts';
+import { loadConfig, loadLocalConfig, type Config, type LocalConfig } from '../config/config.ts';
+import { connectService } from '../store-api/connect.ts';
+import { ago } from './shared/ago.ts';
+import { colours } from './shared/colours.ts';
+import { EXIT } from './shared/exit-codes.ts';
+import { productIds, whole } from './shared/flags.ts';
+import { interruptible } from './shared/interrupt.ts';
+import { openMirrorFile } from './shared/mirror-file.ts';
+import { createWorkProgress, type WorkProgress } from './shared/progress.ts';
 import { verifyLocally, type LocalVerdict } from './verify/local.ts';
 import { lookAtAll, type Found, type Verdict } from './verify/looks.ts';
 import { MirrorSide } from './verify/mirror-side.ts';

@@ -5,7 +5,7 @@
 import { isIP } from 'node:net';
 import { Cron } from 'croner';
 import { z } from 'zod';
-import { Secret } from '../secret.ts';
+import { Secret } from '../platform/secret.ts';
 
 /** A `superRefine`-like step that parses: returns the value, or reports why there is none. */
 function parsed<T>(parse: (text: string) => T | Fault) {

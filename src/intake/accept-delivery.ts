@@ -2,8 +2,8 @@
  * What happens to one webhook request between its bytes and its answer (docs/http-api.md#public-listener).
  * Knows nothing of the HTTP framework: bytes and a header in, a status out.
  */
-import { verifySignature } from '../service/signature.ts';
-import type { StoreWriter } from '../store/store.ts';
+import { verifySignature } from '../store-api/signature.ts';
+import type { StoreWriter } from '../mirror/writer/store-writer.ts';
 import type { Deadlines } from './deadlines.ts';
 import type { UnstoredDeliveries } from './unstored.ts';
 

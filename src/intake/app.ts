@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { HttpBindings } from '@hono/node-server';
 import { Hono } from 'hono';
-import type { Logger } from '../log.ts';
+import type { Logger } from '../platform/log.ts';
 import { acceptDelivery, COMMIT_DEADLINE_MS, type AcceptDeps, type Verdict } from './accept-delivery.ts';
 import { Deadlines } from './deadlines.ts';
 import type { IntakeObserver, Refusal, RefusalReason } from './observer.ts';

@@ -1,5 +1,5 @@
 /** Deadlines that are nearly all alike and nearly all met: one timer for all of them, not one for each. */
-import { Slots } from '../slots.ts';
+import { Slots } from '../platform/slots.ts';
 
 interface Deadline {
   /** The deadline is met. */

@@ -2,7 +2,7 @@
  * The heartbeat: written every second, it shows until when the mirror listened. That it can be written shows that a
  * delivery could be committed now, which is what `/healthz` answers.
  */
-import type { StoreWriter } from '../store/store.ts';
+import type { StoreWriter } from '../mirror/writer/store-writer.ts';
 
 export interface Pulse {
   /** Starts the heartbeat. It overwrites the proof of a downtime, which must have been read before. */

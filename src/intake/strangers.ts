@@ -3,7 +3,7 @@
  * signed came from there lately (docs/architecture.md#security). All of it in bounded memory.
  */
 import { BlockList, isIPv6, type Socket } from 'node:net';
-import type { Logger } from '../log.ts';
+import type { Logger } from '../platform/log.ts';
 
 interface StrangersDeps {
   /** Monotonic, ms. */

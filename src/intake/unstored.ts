@@ -3,9 +3,9 @@
  * Their variants are kept in memory, and become re-read requests as soon as the mirror commits again. The store will
  * not send them a second time.
  */
-import type { Logger } from '../log.ts';
-import { parseDelivery } from '../service/delivery.ts';
-import type { StoreWriter } from '../store/store.ts';
+import type { Logger } from '../platform/log.ts';
+import { parseDelivery } from '../store-api/delivery.ts';
+import type { StoreWriter } from '../mirror/writer/store-writer.ts';
 
 interface UnstoredDeps {
   readonly writer: StoreWriter;

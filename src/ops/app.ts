@@ -14,11 +14,11 @@ import { createSessions } from './access/session.ts';
 import { requireSignIn, type Lock } from './access/signed-in.ts';
 import { compareWith } from './access/token.ts';
 import { createApi } from './api/api.ts';
-import { StoreError } from '../store/errors.ts';
-import { errorBody } from './api-error.ts';
-import type { OpsEnv } from './env.ts';
-import { metricsRoute } from './metrics-route.ts';
-import type { OpsDeps } from './operator.ts';
+import { StoreError } from '../sqlite/errors.ts';
+import { errorBody } from './shared/api-error.ts';
+import type { OpsEnv } from './shared/env.ts';
+import { metricsRoute } from './metrics/metrics-route.ts';
+import type { OpsDeps } from './shared/operator.ts';
 import { createPage } from './page/page.ts';
 
 const MAX_BODY_BYTES = 1 << 20;

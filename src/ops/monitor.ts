@@ -4,26 +4,26 @@
  */
 import { Gauge, Registry } from 'prom-client';
 import packageJson from '../../package.json' with { type: 'json' };
-import type { Logger } from '../log.ts';
-import type { CatalogueClient } from '../service/client.ts';
-import { parseDelivery } from '../service/delivery.ts';
-import { TOKEN_ENDPOINT } from '../service/token-request.ts';
-import type { AnswerTimes } from '../service/errors.ts';
-import type { CommitReport } from '../store/commit-watch.ts';
-import type { Store } from '../store/store.ts';
+import type { Logger } from '../platform/log.ts';
+import type { CatalogueClient } from '../store-api/client.ts';
+import { parseDelivery } from '../store-api/delivery.ts';
+import { TOKEN_ENDPOINT } from '../store-api/token/token-request.ts';
+import type { AnswerTimes } from '../store-api/transport/errors.ts';
+import type { CommitReport } from '../event-log/commit-watch.ts';
+import type { Store } from '../mirror/store.ts';
 import { Watchman } from './alarms/watchman.ts';
-import { CertaintyRecord } from './certainty-record.ts';
-import { ClockSkew } from './clock-skew.ts';
+import { CertaintyRecord } from './state/certainty-record.ts';
+import { ClockSkew } from './state/clock-skew.ts';
 import { currentCondition } from './condition/current.ts';
 import { countFact } from './metrics/count-fact.ts';
 import { createCounting } from './metrics/counting.ts';
 import { observedClient } from './metrics/observed-client.ts';
 import { createStateGauges } from './metrics/state-gauges.ts';
 import { Tallies } from './metrics/tallies.ts';
-import type { Operator } from './operator.ts';
-import { RejectedLog, type RejectedStatus, type RejectionReason } from './rejected.ts';
-import type { StateSampler } from './state-sampler.ts';
-import { NOTHING_HELD } from './held-words.ts';
+import type { Operator } from './shared/operator.ts';
+import { RejectedLog, type RejectedStatus, type RejectionReason } from './state/rejected.ts';
+import type { StateSampler } from './state/state-sampler.ts';
+import { NOTHING_HELD } from './alarms/held-words.ts';
 
 interface WatchedMirror {
   readonly store: Store;

@@ -2,7 +2,7 @@
  * What is to be read next, queried from the database a little ahead: the next request can then follow the last one
  * without a query in between. Never far ahead: a product that becomes urgent meanwhile must not wait behind it.
  */
-import type { StoreReader } from '../store/store.ts';
+import type { StoreReader } from '../mirror/reader/store-reader.ts';
 
 interface DueAheadDeps {
   readonly reader: StoreReader;

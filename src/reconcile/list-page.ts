@@ -1,10 +1,10 @@
 /** One page of the catalogue list, through the throttle, retried until it arrives. */
-import { fullJitterMs } from '../core/backoff.ts';
-import type { Logger } from '../log.ts';
-import type { CatalogueClient } from '../service/client.ts';
-import { ServiceError } from '../service/errors.ts';
-import type { ProductListAnswer } from '../service/product-list.ts';
-import type { ProductListRequest } from '../service/schemas.ts';
+import { fullJitterMs } from '../traffic/backoff.ts';
+import type { Logger } from '../platform/log.ts';
+import type { CatalogueClient } from '../store-api/client.ts';
+import { ServiceError } from '../store-api/transport/errors.ts';
+import type { ProductListAnswer } from '../store-api/endpoints/product-list.ts';
+import type { ProductListRequest } from '../store-api/contract/schemas.ts';
 import { sleep } from './pause.ts';
 import type { Throttle } from './throttle.ts';
 

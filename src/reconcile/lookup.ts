@@ -2,9 +2,9 @@
  * Finds the products of variants that a delivery named and no read has shown. The store has no such query, so the
  * catalogue list is read, latest edited first: a variant just created is on the first page.
  */
-import { PageNews } from '../service/page-news.ts';
-import { PRODUCT_LIST_ENDPOINT } from '../service/product-list.ts';
-import type { Store } from '../store/store.ts';
+import { PageNews } from '../store-api/endpoints/page-news.ts';
+import { PRODUCT_LIST_ENDPOINT } from '../store-api/endpoints/product-list.ts';
+import type { Store } from '../mirror/store.ts';
 import { listPage, type ListDeps } from './list-page.ts';
 import { sleep } from './pause.ts';
 

@@ -3,7 +3,7 @@
  * seconds; a variant that is not among them waits for one search through the whole catalogue, which may take as long
  * as a full sync. A variant that no product has must not cause the catalogue to be read over and over.
  */
-import type { Logger } from '../log.ts';
+import type { Logger } from '../platform/log.ts';
 import { lookUp, NOTHING, type LookupDeps } from './lookup.ts';
 
 /**

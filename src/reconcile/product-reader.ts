@@ -1,14 +1,14 @@
 /** Reads one product and records the answer; a failure is recorded too. */
-import { fullJitterMs } from '../core/backoff.ts';
-import type { Fact } from '../core/fact.ts';
+import { fullJitterMs } from '../traffic/backoff.ts';
+import type { Fact } from '../core/apply/fact.ts';
 import { isGivenUp } from '../core/given-up.ts';
 import { LATEST_MS } from '../core/limits.ts';
-import type { CallOptions } from '../service/call.ts';
-import type { CatalogueClient } from '../service/client.ts';
-import { ServiceError } from '../service/errors.ts';
-import { snapshotOf } from '../service/snapshot.ts';
-import type { NewEntry } from '../store/event-log/entries.ts';
-import type { Store } from '../store/store.ts';
+import type { CallOptions } from '../store-api/endpoints/call.ts';
+import type { CatalogueClient } from '../store-api/client.ts';
+import { ServiceError } from '../store-api/transport/errors.ts';
+import { snapshotOf } from '../store-api/snapshot.ts';
+import type { NewEntry } from '../event-log/entries.ts';
+import type { Store } from '../mirror/store.ts';
 
 export interface ProductReaderDeps {
   readonly store: Store;

@@ -3,9 +3,9 @@
  * due is read from the database, so that a kill forgets nothing, and a product that becomes due during its read is
  * simply due again afterwards.
  */
-import type { Fact } from '../core/fact.ts';
-import { ServiceError } from '../service/errors.ts';
-import type { Logger } from '../log.ts';
+import type { Fact } from '../core/apply/fact.ts';
+import { ServiceError } from '../store-api/transport/errors.ts';
+import type { Logger } from '../platform/log.ts';
 import { DueAhead } from './due-ahead.ts';
 import { createPause } from './pause.ts';
 import { askProduct, recordAnswer, recordFailure, type ProductReaderDeps } from './product-reader.ts';

@@ -2,13 +2,13 @@
  * Everything that reads from the store: the queue, the runs, the lookups, the schedules, the repair after downtime.
  */
 import type { RunKind } from '../core/runs.ts';
-import type { Fact } from '../core/fact.ts';
-import type { Logger } from '../log.ts';
-import type { CatalogueClient } from '../service/client.ts';
-import type { TokenProvider } from '../service/token.ts';
-import { StoreError } from '../store/errors.ts';
-import type { Run } from '../store/queries/runs.ts';
-import type { Store } from '../store/store.ts';
+import type { Fact } from '../core/apply/fact.ts';
+import type { Logger } from '../platform/log.ts';
+import type { CatalogueClient } from '../store-api/client.ts';
+import type { TokenProvider } from '../store-api/token/token.ts';
+import { StoreError } from '../sqlite/errors.ts';
+import type { Run } from '../mirror/queries/runs.ts';
+import type { Store } from '../mirror/store.ts';
 import { Lookups } from './lookups.ts';
 import { createPause, sleep } from './pause.ts';
 import { ReadQueue } from './read-queue.ts';

@@ -1,9 +1,9 @@
 /** The life of a run: begun once, scanned, followed until every product of it is read, and ended. */
-import type { Logger } from '../log.ts';
-import type { NewEntry } from '../store/event-log/entries.ts';
+import type { Logger } from '../platform/log.ts';
+import type { NewEntry } from '../event-log/entries.ts';
 import { RUN_PRIORITY, type RunKind } from '../core/runs.ts';
-import type { Run } from '../store/queries/runs.ts';
-import type { Store } from '../store/store.ts';
+import type { Run } from '../mirror/queries/runs.ts';
+import type { Store } from '../mirror/store.ts';
 import { REPLICA_LAG_MS } from '../core/limits.ts';
 import { isIsolated } from '../core/given-up.ts';
 import type { UnreadCount } from './unread-count.ts';

@@ -2,8 +2,8 @@
  * What the schedule reads: it goes through all products in portions, so that the reader's thread can answer others in
  * between.
  */
-import type { ScheduledRead } from '../store/queries/queue.ts';
-import type { StoreReader } from '../store/store.ts';
+import type { ScheduledRead } from '../mirror/queries/queue.ts';
+import type { StoreReader } from '../mirror/reader/store-reader.ts';
 import { sleep } from './pause.ts';
 
 interface WalkOptions {

@@ -3,10 +3,10 @@
  * (docs/architecture.md#catalogue-scan). Offsets shift when a product is deleted, so pages overlap: a page without
  * any product of the page before it may have skipped some, and the scan steps back.
  */
-import { PageNews } from '../service/page-news.ts';
-import { PRODUCT_LIST_ENDPOINT } from '../service/product-list.ts';
-import type { Store } from '../store/store.ts';
-import type { Run } from '../store/queries/runs.ts';
+import { PageNews } from '../store-api/endpoints/page-news.ts';
+import { PRODUCT_LIST_ENDPOINT } from '../store-api/endpoints/product-list.ts';
+import type { Store } from '../mirror/store.ts';
+import type { Run } from '../mirror/queries/runs.ts';
 import { listPage, type ListDeps } from './list-page.ts';
 
 interface SweepDeps extends ListDeps {

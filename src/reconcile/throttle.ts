@@ -3,10 +3,10 @@
  * ceiling, an even rate, a pause when the store asks for one, a circuit breaker when it fails. One for everything
  * that is sent.
  */
-import { CLOSED, failed, mayCall, probing, succeeded, type Breaker } from '../core/breaker.ts';
-import { afterOverload, afterSuccess, allowed, startConcurrency } from '../core/concurrency.ts';
-import { refill, startRate, take } from '../core/rate.ts';
-import { ServiceError } from '../service/errors.ts';
+import { CLOSED, failed, mayCall, probing, succeeded, type Breaker } from '../traffic/breaker.ts';
+import { afterOverload, afterSuccess, allowed, startConcurrency } from '../traffic/concurrency.ts';
+import { refill, startRate, take } from '../traffic/rate.ts';
+import { ServiceError } from '../store-api/transport/errors.ts';
 import { createPause, type Pause } from './pause.ts';
 
 interface ThrottleDeps {

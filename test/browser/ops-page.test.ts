@@ -3,7 +3,7 @@ import { request } from 'node:http';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Sandbox } from '../../src/sandbox/sandbox.ts';
-import { signBody } from '../../src/service/signature.ts';
+import { signBody } from '../../src/store-api/signature.ts';
 import {
   plainVariants,
   startBoth,
@@ -17,7 +17,7 @@ import { eventually } from '../process/wait.ts';
 import { log, newStore } from '../reconcile/mirror.ts';
 import { startOps } from '../ops/harness.ts';
 import { beginCatalogueRun } from '../../src/reconcile/runs.ts';
-import { present } from '../present.ts';
+import { present } from '../shared/present.ts';
 import { hasChromium, keepScreenshot, openPage, startChromium } from './chromium.ts';
 
 const TOKEN = 'operator-token-0123456789';

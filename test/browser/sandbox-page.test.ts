@@ -1,8 +1,8 @@
 /** The sandbox's page with its scripts, in a real browser: what is done here is seen on both sides, without a reload. */
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { available } from '../../src/sandbox/model.ts';
-import { present } from '../present.ts';
+import { available } from '../../src/sandbox/world/model.ts';
+import { present } from '../shared/present.ts';
 import { lamp } from '../sandbox/shop.ts';
 import { cellOf, clientOf, variantOf, withReceiver } from '../sandbox/harness.ts';
 import { hasChromium, keepScreenshot, openPage, startChromium } from './chromium.ts';

@@ -3,8 +3,8 @@ import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
 import { checkDatabase } from '../../src/cli/doctor/database.ts';
-import { openMirrorFile, openMirrorOfAnyAge } from '../../src/cli/mirror-file.ts';
-import { openWriter } from '../../src/store/open-writer.ts';
+import { openMirrorFile, openMirrorOfAnyAge } from '../../src/cli/shared/mirror-file.ts';
+import { openWriter } from '../../src/mirror/file/open-writer.ts';
 import { temporaryFolder } from './harness.ts';
 
 const folder = temporaryFolder();

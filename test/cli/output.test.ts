@@ -1,7 +1,7 @@
 /** Outputs that take no more: a reader that has gone is no failure, a full disk is one, and neither ends the work. */
 import { spawnSync } from 'node:child_process';
 import { expect, test } from 'vitest';
-import { lacking } from '../programs.ts';
+import { lacking } from '../shared/programs.ts';
 import { CLI, temporaryFolder } from './harness.ts';
 
 /** @param into what the shell does with the command's output. */

@@ -2,8 +2,8 @@ import { Command } from 'commander';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createProgram } from '../../src/cli/program.ts';
 import { describeError, runProgram } from '../../src/cli/run.ts';
-import { ConfigError } from '../../src/config.ts';
-import { StoreError } from '../../src/store/errors.ts';
+import { ConfigError } from '../../src/config/config.ts';
+import { StoreError } from '../../src/sqlite/errors.ts';
 
 let stdout = '';
 let stderr = '';

@@ -1,9 +1,9 @@
 import { mkdirSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { loadConfig } from '../../src/config.ts';
+import { loadConfig } from '../../src/config/config.ts';
 import { followLinks } from '../../src/config/linked-path.ts';
-import { storeAt, temporaryFolder } from '../store/mirror-file.ts';
+import { storeAt, temporaryFolder } from '../mirror/mirror-file.ts';
 
 /** With `disk/mirror.db`, and links: to it, to a file that is not there yet, to its folder, in a circle. */
 function folderWithLinks(): string {

@@ -4,7 +4,10 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { z } from 'zod';
 import { startSandbox } from '../../src/sandbox/sandbox.ts';
 import type { Sandbox } from '../../src/sandbox/sandbox.ts';
-import { addressListResponseSchema, orderResponseSchema } from '../../src/service/order-schemas.ts';
+import {
+  addressListResponseSchema,
+  orderResponseSchema,
+} from '../../src/store-api/contract/order-schemas.ts';
 import {
   errorResponseSchema,
   productDetailResponseSchema,
@@ -12,7 +15,7 @@ import {
   stockItemSchema,
   tokenResponseSchema,
   webhookEnvelopeSchema,
-} from '../../src/service/schemas.ts';
+} from '../../src/store-api/contract/schemas.ts';
 import { documentedValues } from './documented-values.ts';
 import { fetchDocument } from './openapi.ts';
 

@@ -1,6 +1,6 @@
 /** Request bodies: right ones, with a few things changed in them, and values for any field of a schema. */
 import fc from 'fast-check';
-import { present } from '../present.ts';
+import { present } from '../shared/present.ts';
 
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 type JsonObject = { [key: string]: Json };

@@ -2,13 +2,13 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { createClient } from '../../src/client.ts';
 import type { Client, ClientOptions } from '../../src/client.ts';
-import type { Variant } from '../../src/sandbox/model.ts';
+import type { Variant } from '../../src/sandbox/world/model.ts';
 import type { Sandbox, SandboxOptions } from '../../src/sandbox/sandbox.ts';
 import { manualTime, withReceiver } from '../sandbox/harness.ts';
 import type { Json } from '../sandbox/harness.ts';
 import type { Received, Receiver } from '../sandbox/receiver.ts';
 import { lamp, post, recipient } from '../sandbox/shop.ts';
-import { temporaryFolder } from '../service/connection.ts';
+import { temporaryFolder } from '../store-api/connection.ts';
 import { createRaw } from './raw.ts';
 import type { Answer, Raw } from './raw.ts';
 import type { RuleId } from './rules.ts';

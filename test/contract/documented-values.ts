@@ -1,6 +1,6 @@
 /** Any value that a schema of the document allows. */
 import fc from 'fast-check';
-import { present } from '../present.ts';
+import { present } from '../shared/present.ts';
 import type { Json } from './bodies.ts';
 import { schemaAt } from './openapi.ts';
 

@@ -1,8 +1,8 @@
 /** Rules of request fields as tables: what is taken and what is refused, raw and through the client alike. */
 import { expect } from 'vitest';
 import type { Client } from '../../src/client.ts';
-import { sellable } from '../../src/sandbox/model.ts';
-import { failureOf } from '../service/connection.ts';
+import { sellable } from '../../src/sandbox/world/model.ts';
+import { failureOf } from '../store-api/connection.ts';
 import type { Json } from '../sandbox/harness.ts';
 import { clientRule, rule } from './contract.ts';
 import type { Context, ContractCase } from './contract.ts';

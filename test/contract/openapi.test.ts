@@ -3,7 +3,7 @@ import { Validator } from '@seriousme/openapi-schema-validator';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startSandbox } from '../../src/sandbox/sandbox.ts';
 import type { Sandbox } from '../../src/sandbox/sandbox.ts';
-import { present } from '../present.ts';
+import { present } from '../shared/present.ts';
 import { fetchDocument, schemaAt } from './openapi.ts';
 
 type Responses = Record<string, { headers: object; content: object }>;

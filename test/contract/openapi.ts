@@ -2,7 +2,7 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import type { ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
-import { present } from '../present.ts';
+import { present } from '../shared/present.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 /** As `fetch` gives them, or by name in any case. */

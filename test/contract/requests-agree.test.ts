@@ -2,17 +2,20 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { z } from 'zod';
-import { parseJsonBody } from '../../src/sandbox/request-body.ts';
-import { ApiError } from '../../src/sandbox/errors.ts';
+import { parseJsonBody } from '../../src/sandbox/api/request-body.ts';
+import { ApiError } from '../../src/sandbox/shared/errors.ts';
 import { startSandbox } from '../../src/sandbox/sandbox.ts';
 import type { Sandbox } from '../../src/sandbox/sandbox.ts';
-import { tokenRequestSchema } from '../../src/sandbox/token-endpoint.ts';
+import { tokenRequestSchema } from '../../src/sandbox/api/token-endpoint.ts';
 import {
   addressListRequestSchema,
   createOrderRequestSchema,
   orderDetailRequestSchema,
-} from '../../src/service/order-schemas.ts';
-import { productDetailRequestSchema, productListRequestSchema } from '../../src/service/schemas.ts';
+} from '../../src/store-api/contract/order-schemas.ts';
+import {
+  productDetailRequestSchema,
+  productListRequestSchema,
+} from '../../src/store-api/contract/schemas.ts';
 import { changedBodies, changedOnce } from './bodies.ts';
 import type { Json, Place } from './bodies.ts';
 import { fetchDocument, schemaAt } from './openapi.ts';

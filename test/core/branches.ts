@@ -1,6 +1,6 @@
 /** Branches of the rules that leave something behind. */
-import type { ChangeBranch } from '../../src/core/change-outcome.ts';
-import type { LevelBranch } from '../../src/core/merge-read.ts';
+import type { ChangeBranch } from '../../src/core/merge/change-outcome.ts';
+import type { LevelBranch } from '../../src/core/merge/merge-read.ts';
 
 /** Those that contradict something: each must leave what a later read has to meet. */
 export const DOUBTFUL: ReadonlySet<string> = new Set<ChangeBranch | LevelBranch>([

@@ -6,10 +6,10 @@ import type {
   StockChange,
   VariantSnapshot,
 } from '../../src/core/entry.ts';
-import type { Fact } from '../../src/core/fact.ts';
-import { fold } from '../../src/core/fold.ts';
+import type { Fact } from '../../src/core/apply/fact.ts';
+import { fold } from '../../src/core/apply/fold.ts';
 import { EARLIEST_MS } from '../../src/core/limits.ts';
-import type { ReadContext } from '../../src/core/merge-read.ts';
+import type { ReadContext } from '../../src/core/merge/merge-read.ts';
 import type { Cell, Change } from '../../src/core/model.ts';
 import { MemoryTables } from './memory-tables.ts';
 

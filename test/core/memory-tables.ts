@@ -11,7 +11,7 @@ import {
   type Variant,
 } from '../../src/core/model.ts';
 import { LATEST_MS } from '../../src/core/limits.ts';
-import type { LastRead, Tables } from '../../src/core/tables.ts';
+import type { LastRead, Tables } from '../../src/core/apply/tables.ts';
 
 type Kind = 'product' | 'variant' | 'cell';
 

@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Entry, ReadEntry } from '../../src/core/entry.ts';
-import type { Fact } from '../../src/core/fact.ts';
-import { fold } from '../../src/core/fold.ts';
+import type { Fact } from '../../src/core/apply/fact.ts';
+import { fold } from '../../src/core/apply/fold.ts';
 import { EARLIEST_MS, REPLICA_LAG_MS } from '../../src/core/limits.ts';
-import { CHANGE_BRANCHES } from '../../src/core/change-outcome.ts';
-import { LEVEL_BRANCHES } from '../../src/core/merge-read.ts';
-import { present } from '../present.ts';
+import { CHANGE_BRANCHES } from '../../src/core/merge/change-outcome.ts';
+import { LEVEL_BRANCHES } from '../../src/core/merge/merge-read.ts';
+import { present } from '../shared/present.ts';
 import { DOUBTFUL } from './branches.ts';
 import { MemoryTables } from './memory-tables.ts';
 import { plans, type Misfortune } from './plans.ts';

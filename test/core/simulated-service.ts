@@ -3,9 +3,9 @@
  * compare the mirror with the truth. Instants here are "true" ms from 0; the two clocks are offsets of it.
  */
 import type { LevelSnapshot, ProductSnapshot, StockChange, VariantSnapshot } from '../../src/core/entry.ts';
-import type { Fact } from '../../src/core/fact.ts';
+import type { Fact } from '../../src/core/apply/fact.ts';
 import { LATEST_MS } from '../../src/core/limits.ts';
-import { present } from '../present.ts';
+import { present } from '../shared/present.ts';
 import { Mirror, productSnapshot, variantSnapshot } from './builders.ts';
 
 const OWN_MS = 1_700_000_000_000;

@@ -6,11 +6,11 @@ import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { parse } from 'yaml';
 import { LEAN, NICE } from '../../scripts/bench/mirror.ts';
-import { SETTABLE_NAMES } from '../../src/config.ts';
-import { present } from '../present.ts';
+import { SETTABLE_NAMES } from '../../src/config/config.ts';
+import { present } from '../shared/present.ts';
 
 const root = join(import.meta.dirname, '../..');
-const FOLDER = join(root, 'scripts/deploy');
+const FOLDER = join(root, 'deploy');
 const read = (path: string): string => readFileSync(join(FOLDER, path), 'utf8');
 const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
   bin: Record<string, string>;
@@ -168,8 +168,8 @@ test('Litestream copies the database of the systemd unit', () => {
 
 test('docs/deploying.md names every file, and each that was not run says so itself', () => {
   const deploying = readFileSync(join(root, 'docs/deploying.md'), 'utf8');
-  for (const folder of ['systemd', 'container']) expect(deploying).toContain(`scripts/deploy/${folder}`);
-  expect(deploying).toContain('scripts/deploy/litestream.yml');
+  for (const folder of ['systemd', 'container']) expect(deploying).toContain(`deploy/${folder}`);
+  expect(deploying).toContain('deploy/litestream.yml');
   for (const file of readdirSync(join(FOLDER, 'container')).filter((name) => !name.endsWith('ignore'))) {
     expect(read(`container/${file}`), file).toMatch(
       /never (built|run) by its authors|run with Caddy [0-9.]+ only/i,

@@ -1,7 +1,7 @@
 /** A document of the repository, taken apart: its sections, fenced blocks and tables. Its links and anchors: markdown.ts. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { present } from '../present.ts';
+import { present } from '../shared/present.ts';
 
 export const ROOT = join(import.meta.dirname, '../..');
 

@@ -9,11 +9,11 @@ import * as client from '../../src/client.ts';
 import type { ClientOptions, HttpLimits, RetryPolicy, ServiceErrorKind } from '../../src/client.ts';
 import * as library from '../../src/index.ts';
 import type { ServiceConnectionOptions } from '../../src/index.ts';
-import { DEFAULT_RETRY_POLICY } from '../../src/service/retry.ts';
-import { present } from '../present.ts';
-import { SECRET, temporaryFolder } from '../service/connection.ts';
-import { programIn, runProgram } from '../service/documented-program.ts';
-import { sendError, sendJson, startStubService } from '../service/stub-service.ts';
+import { DEFAULT_RETRY_POLICY } from '../../src/store-api/retry.ts';
+import { present } from '../shared/present.ts';
+import { SECRET, temporaryFolder } from '../store-api/connection.ts';
+import { programIn, runProgram } from '../store-api/documented-program.ts';
+import { sendError, sendJson, startStubService } from '../store-api/stub-service.ts';
 import { blocksOf, codeIn, documentAt, ROOT, sectionOf, tablesOf } from './blocks.ts';
 
 const DOCUMENT = documentAt('docs/client-library.md');
@@ -120,7 +120,7 @@ function figuresIn(file: string, name: string): Record<string, number> {
 
 test('the defaults are those of the code', () => {
   expect(defaultsIn('Retries')).toEqual(DEFAULT_RETRY_POLICY);
-  expect(defaultsIn('Limits')).toEqual(figuresIn('src/service/http.ts', 'DEFAULT_LIMITS'));
+  expect(defaultsIn('Limits')).toEqual(figuresIn('src/store-api/transport/http.ts', 'DEFAULT_LIMITS'));
   const concurrency = present(tablesOf(sectionOf(DOCUMENT, 'createClient'))[0]).rows.find(
     ([name]) => name === '`maxConcurrency`',
   );

@@ -1,8 +1,8 @@
 /** docs/configuration.md has the variables that there are, and refuses what the program refuses. */
 import { expect, test } from 'vitest';
-import { ConfigError, loadConfig, SETTABLE_NAMES } from '../../src/config.ts';
+import { ConfigError, loadConfig, SETTABLE_NAMES } from '../../src/config/config.ts';
 import { VARIABLES, VARIABLE_NAMES, type Variable } from '../../src/config/variables.ts';
-import { present } from '../present.ts';
+import { present } from '../shared/present.ts';
 import { codeIn, documentAt, sectionOf, rowsOf } from './blocks.ts';
 
 const text = documentAt('docs/configuration.md');

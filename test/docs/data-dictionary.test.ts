@@ -1,12 +1,12 @@
 /** docs/reading-the-mirror.md: the data dictionary has what the views, the code and the API have. */
 import { beforeEach, expect, test } from 'vitest';
 import { SOURCES, VARIANT_KINDS } from '../../src/core/model.ts';
-import { actorOf } from '../../src/sandbox/reasons.ts';
+import { actorOf } from '../../src/sandbox/world/reasons.ts';
 import { DRIFT_CAUSES, READ_REASONS } from '../../src/core/causes.ts';
-import { MIRROR_STATES } from '../../src/store/state.ts';
+import { MIRROR_STATES } from '../../src/mirror/file/state.ts';
 import { rules } from '../contract/rules.ts';
 import { startOps } from '../ops/harness.ts';
-import { present } from '../present.ts';
+import { present } from '../shared/present.ts';
 import { rows } from '../process/harness.ts';
 import { newStore } from '../reconcile/mirror.ts';
 import { codeIn, documentAt, headingsOf, sectionOf, tablesOf } from './blocks.ts';

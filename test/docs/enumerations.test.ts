@@ -2,7 +2,7 @@
 import { Registry } from 'prom-client';
 import { expect, test } from 'vitest';
 import { CORRECTION_CAUSES, DRIFT_CAUSES, READ_REASONS } from '../../src/core/causes.ts';
-import { REMOVABLES } from '../../src/core/fact.ts';
+import { REMOVABLES } from '../../src/core/apply/fact.ts';
 import { SOURCES, VARIANT_KINDS } from '../../src/core/model.ts';
 import { REASONS } from '../../src/core/reasons.ts';
 import { RUN_KINDS, RUN_PRIORITY, RUN_STATES } from '../../src/core/runs.ts';
@@ -11,12 +11,12 @@ import { CAUSE_KINDS } from '../../src/ops/condition/cause.ts';
 import { CONDITIONS } from '../../src/ops/condition/condition.ts';
 import { createCounting } from '../../src/ops/metrics/counting.ts';
 import { createStateGauges } from '../../src/ops/metrics/state-gauges.ts';
-import { causeName, causeWords, reasonWords, rejectionWords, runName } from '../../src/ops/page/words.ts';
-import { MIRROR_STATES, STATE_CAUSES } from '../../src/store/state.ts';
+import { causeName, causeWords, reasonWords, rejectionWords, runName } from '../../src/ops/shared/words.ts';
+import { MIRROR_STATES, STATE_CAUSES } from '../../src/mirror/file/state.ts';
 import { startOps } from '../ops/harness.ts';
-import { present } from '../present.ts';
+import { present } from '../shared/present.ts';
 import { newStore } from '../reconcile/mirror.ts';
-import { values, writerDb } from '../store/mirror-file.ts';
+import { values, writerDb } from '../mirror/mirror-file.ts';
 import { codeIn, documentAt, sectionOf, tablesOf } from './blocks.ts';
 
 const sorted = (list: readonly string[]): string[] => list.toSorted();

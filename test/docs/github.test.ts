@@ -3,7 +3,7 @@ import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { present } from '../present.ts';
+import { present } from '../shared/present.ts';
 import { documentAt, ROOT } from './blocks.ts';
 
 const FOLDER = join(ROOT, '.github');
@@ -51,11 +51,11 @@ describe('ci.yml', () => {
     const inCommands = commands.flatMap((command) =>
       command
         .split(/\s+/)
-        .filter((word) => /^(\.ci|scripts|src|test)\//.test(word))
+        .filter((word) => /^(\.ci|deploy|examples|scripts|src|test)\//.test(word))
         .map((word) => word.replace(/["']/g, '')),
     );
     expect(inCommands).toContain('.ci/run');
-    expect(inCommands).toContain('scripts/deploy/container/Dockerfile');
+    expect(inCommands).toContain('deploy/container/Dockerfile');
     expect([...files, ...inCommands].filter((path) => !existsSync(join(ROOT, path)))).toEqual([]);
   });
 

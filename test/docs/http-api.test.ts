@@ -2,12 +2,12 @@
 import { expect, test } from 'vitest';
 import { SECRET, startIntake } from '../intake/intake.ts';
 import { startOps } from '../ops/harness.ts';
-import { present } from '../present.ts';
+import { present } from '../shared/present.ts';
 import { newStore } from '../reconcile/mirror.ts';
-import { storeAt } from '../store/mirror-file.ts';
+import { storeAt } from '../mirror/mirror-file.ts';
 import { blocksOf, codeIn, documentAt, headingsOf, sectionOf, tablesOf } from './blocks.ts';
 import { recipesMirror } from './recipes-mirror.ts';
-import { lacking } from '../programs.ts';
+import { lacking } from '../shared/programs.ts';
 import { printedBy } from './served.ts';
 
 const DOCUMENT = documentAt('docs/http-api.md');

@@ -128,8 +128,9 @@ test('nothing refers to papers that are not in the repository', () => {
   expect(found).toEqual([]);
 });
 
-/** A path as code has it: `src/core/gap.ts`, `test/core`, `src/{a,b}.ts`. Not the end of a longer path. */
-const CODE_PATH = /(?<![\w./@-])(?:src|test|scripts|drizzle|docs|\.ci|\.github)\/[\w./*{,}-]*/g;
+/** A path as code has it: `src/core/merge/gap.ts`, `test/core`, `src/{a,b}.ts`. Not the end of a longer path. */
+const CODE_PATH =
+  /(?<![\w./@-])(?:src|test|scripts|deploy|examples|drizzle|docs|\.ci|\.github)\/[\w./*{,}-]*/g;
 
 test('every path of the repository that a document names is there', () => {
   const missing = documents.flatMap(([path, text]) =>

@@ -7,8 +7,8 @@ import { promisify } from 'node:util';
 import { afterAll, expect, test } from 'vitest';
 import { ALARM_KINDS } from '../../src/ops/alarms/alarm.ts';
 import { Monitor } from '../../src/ops/monitor.ts';
-import { StateSampler } from '../../src/ops/state-sampler.ts';
-import { present } from '../present.ts';
+import { StateSampler } from '../../src/ops/state/state-sampler.ts';
+import { present } from '../shared/present.ts';
 import { log, newStore } from '../reconcile/mirror.ts';
 import { codeIn, documentAt, ROOT, sectionOf, rowsOf } from './blocks.ts';
 

@@ -1,7 +1,7 @@
 /** CONTRIBUTING, CHANGELOG and SECURITY keep their form; that what they name is there, links.test.ts shows. */
 import { expect, test } from 'vitest';
 import { MUTANTS } from '../../scripts/mutants/list.ts';
-import { present } from '../present.ts';
+import { present } from '../shared/present.ts';
 import { documentAt, sectionOf } from './blocks.ts';
 
 const { version } = JSON.parse(documentAt('package.json')) as { version: string };

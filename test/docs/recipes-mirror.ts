@@ -1,7 +1,7 @@
 /** The mirror that docs/reading-the-mirror.md shows the answers of: a small shop's last three days. */
-import { snapshotOf } from '../../src/service/snapshot.ts';
-import { productDetailSchema } from '../../src/service/schemas.ts';
-import type { Db } from '../../src/store/open.ts';
+import { snapshotOf } from '../../src/store-api/snapshot.ts';
+import { productDetailSchema } from '../../src/store-api/contract/schemas.ts';
+import type { Db } from '../../src/sqlite/open.ts';
 import {
   delivery,
   detail,
@@ -11,7 +11,7 @@ import {
   writerDb,
   type Item,
   type VariantDetail,
-} from '../store/mirror-file.ts';
+} from '../mirror/mirror-file.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;

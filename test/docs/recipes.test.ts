@@ -3,11 +3,11 @@ import { execFileSync } from 'node:child_process';
 import { dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
 import { beforeEach, expect, test } from 'vitest';
-import { present } from '../present.ts';
-import { newPath } from '../store/mirror-file.ts';
+import { present } from '../shared/present.ts';
+import { newPath } from '../mirror/mirror-file.ts';
 import { blocksOf, documentAt, sectionOf, tablesOf, type Block, type Table } from './blocks.ts';
 import { recipesMirror } from './recipes-mirror.ts';
-import { lacking } from '../programs.ts';
+import { lacking } from '../shared/programs.ts';
 
 const DOCUMENT = documentAt('docs/reading-the-mirror.md');
 const LINES = DOCUMENT.split('\n');

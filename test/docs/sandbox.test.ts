@@ -1,13 +1,13 @@
 /** docs/sandbox.md has every flag, endpoint, fault and operation of the sandbox. */
 import { expect, onTestFinished, test } from 'vitest';
 import { sandboxCommand } from '../../src/cli/sandbox.ts';
-import { faultsSchema } from '../../src/sandbox/control-faults.ts';
-import { operationNames } from '../../src/sandbox/control-operations.ts';
-import { orderOperationNames } from '../../src/sandbox/control-orders.ts';
+import { faultsSchema } from '../../src/sandbox/control/faults.ts';
+import { operationNames } from '../../src/sandbox/control/operations.ts';
+import { orderOperationNames } from '../../src/sandbox/control/orders.ts';
 import { startSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
-import { present } from '../present.ts';
+import { present } from '../shared/present.ts';
 import { blockWith, codeIn, documentAt, sectionOf, tablesOf } from './blocks.ts';
-import { lacking } from '../programs.ts';
+import { lacking } from '../shared/programs.ts';
 import { printedBy } from './served.ts';
 
 const DOCUMENT = documentAt('docs/sandbox.md');
@@ -57,7 +57,7 @@ test('every endpoint is there, takes the body that is shown, and there is no oth
 /** As they are written in the source: the router inside the sandbox is its own. */
 async function controlRoutes(): Promise<Set<string>> {
   const { readFile } = await import('node:fs/promises');
-  const text = await readFile(new URL('../../src/sandbox/control.ts', import.meta.url), 'utf8');
+  const text = await readFile(new URL('../../src/sandbox/control/control.ts', import.meta.url), 'utf8');
   const routes = [...text.matchAll(/app\.(get|post)\('([^']+)'/g)];
   return new Set(routes.map(([, method, path]) => `${present(method).toUpperCase()} /sandbox${path}`));
 }

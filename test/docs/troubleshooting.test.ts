@@ -1,9 +1,8 @@
 /** docs/troubleshooting.md says the same five things of every symptom, and what it promises is shown by tests. */
-import { existsSync } from 'node:fs';
-import { join } from 'node:path';
+import { globSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { ALARM_KINDS } from '../../src/ops/alarms/alarm.ts';
-import { present } from '../present.ts';
+import { present } from '../shared/present.ts';
 import { codeIn, documentAt, ROOT, sectionOf, rowsOf } from './blocks.ts';
 
 const text = documentAt('docs/troubleshooting.md');
@@ -38,8 +37,12 @@ test.each(lines.map((row) => [present(row['when']), present(row['shown by'])]))(
     expect(names).not.toEqual([]);
     const missing = names.filter(
       (name) =>
-        !existsSync(join(ROOT, `test/${name}.test.ts`)) &&
-        !existsSync(join(ROOT, `test/${name}/${name}.test.ts`)),
+        globSync(
+          [`test/${name}{,.slow,.long,.alone}.test.ts`, `test/${name}/${name}{,.slow,.long,.alone}.test.ts`],
+          {
+            cwd: ROOT,
+          },
+        ).length === 0,
     );
     expect(missing).toEqual([]);
   },

@@ -4,8 +4,8 @@ import { once } from 'node:events';
 import { Agent, request } from 'node:http';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { signBody } from '../../src/service/signature.ts';
-import { delivery, item } from '../store/mirror-file.ts';
+import { signBody } from '../../src/store-api/signature.ts';
+import { delivery, item } from '../mirror/mirror-file.ts';
 
 export interface Sent {
   /** 0: no answer. */

@@ -1,7 +1,7 @@
 /** What holds for the reading of any webhook body whatsoever. Throws an AssertionError where it does not. */
 import assert from 'node:assert/strict';
-import { parseDelivery, type ParsedDelivery } from '../../src/service/delivery.ts';
-import { STOCK_AVAILABLE_UPDATED } from '../../src/service/schemas.ts';
+import { parseDelivery, type ParsedDelivery } from '../../src/store-api/delivery.ts';
+import { STOCK_AVAILABLE_UPDATED } from '../../src/store-api/contract/schemas.ts';
 
 const DIGITS = /^[0-9]+$/;
 /** More broken items than this are told as one, but for every further variant they name. */

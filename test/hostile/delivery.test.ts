@@ -2,9 +2,9 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { parseDelivery } from '../../src/service/delivery.ts';
-import { detail, DirectWriter, T0, writerDb } from '../store/mirror-file.ts';
-import { dump, replay } from '../store/replay.ts';
+import { parseDelivery } from '../../src/store-api/delivery.ts';
+import { detail, DirectWriter, T0, writerDb } from '../mirror/mirror-file.ts';
+import { dump, replay } from '../mirror/replay.ts';
 import { anyBody, anyItem, envelope } from './bodies.ts';
 import { corpusBody, type CorpusEntry } from './corpus.ts';
 import { checkDelivery } from './delivery-properties.ts';

@@ -4,10 +4,10 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { signBody, verifySignature } from '../../src/service/signature.ts';
+import { signBody, verifySignature } from '../../src/store-api/signature.ts';
 import { SECRET, startIntake } from '../intake/intake.ts';
-import { present } from '../present.ts';
-import { delivery, item, values } from '../store/mirror-file.ts';
+import { present } from '../shared/present.ts';
+import { delivery, item, values } from '../mirror/mirror-file.ts';
 
 /** HMAC as RFC 2104 writes it, from the hash alone. */
 function hmacByHand(secret: string, body: Uint8Array): string {

@@ -7,11 +7,11 @@ import { createIntakeApp } from '../../src/intake/app.ts';
 import type { Refusal } from '../../src/intake/observer.ts';
 import { createPulse, type Pulse } from '../../src/intake/pulse.ts';
 import { keepUnstored, type UnstoredDeliveries } from '../../src/intake/unstored.ts';
-import { listen } from '../../src/listen.ts';
-import { eventLogPath } from '../../src/store/event-log/open-log.ts';
-import { signBody } from '../../src/service/signature.ts';
+import { listen } from '../../src/platform/listen.ts';
+import { eventLogPath } from '../../src/event-log/open-log.ts';
+import { signBody } from '../../src/store-api/signature.ts';
 import { eventually } from '../process/wait.ts';
-import { readerDb, storeAt, type OpenStore } from '../store/mirror-file.ts';
+import { readerDb, storeAt, type OpenStore } from '../mirror/mirror-file.ts';
 
 export const SECRET = 'whsec_now';
 export const PREVIOUS = 'whsec_before';

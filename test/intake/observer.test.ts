@@ -1,8 +1,8 @@
 /** What whoever watches the public listener is told: one word a request, never a body or a signature. */
 import { expect, test } from 'vitest';
 import { eventually } from '../process/wait.ts';
-import { signBody } from '../../src/service/signature.ts';
-import { delivery, item } from '../store/mirror-file.ts';
+import { signBody } from '../../src/store-api/signature.ts';
+import { delivery, item } from '../mirror/mirror-file.ts';
 import { lockEventLog, PREVIOUS, send, startIntake } from './intake.ts';
 
 test('every answer is told once, with its reason, size and origin', async () => {

@@ -5,10 +5,10 @@ import { connect, type Socket } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { keyOf, Strangers } from '../../src/intake/strangers.ts';
-import { signBody } from '../../src/service/signature.ts';
+import { signBody } from '../../src/store-api/signature.ts';
 import { deliverBeside, figuresOf } from '../hostile/beside.ts';
 import { eventually } from '../process/wait.ts';
-import { delivery, item, values } from '../store/mirror-file.ts';
+import { delivery, item, values } from '../mirror/mirror-file.ts';
 import { SECRET, startIntake } from './intake.ts';
 
 const FLOOD_MS = 2_000;

@@ -3,9 +3,9 @@
  * (docs/architecture.md#when-nothing-can-be-committed).
  */
 import { expect, test, vi } from 'vitest';
-import { present } from '../present.ts';
+import { present } from '../shared/present.ts';
 import { eventually } from '../process/wait.ts';
-import { delivery, detail, item, readEntry, values } from '../store/mirror-file.ts';
+import { delivery, detail, item, readEntry, values } from '../mirror/mirror-file.ts';
 import { lockEventLog, lockMirror, startIntake, type Intake } from './intake.ts';
 
 /** Variant 100 belongs to product 10 and owes nothing. */

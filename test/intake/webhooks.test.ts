@@ -2,8 +2,8 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { describe, expect, test } from 'vitest';
-import { signBody } from '../../src/service/signature.ts';
-import { delivery, item, rows, values } from '../store/mirror-file.ts';
+import { signBody } from '../../src/store-api/signature.ts';
+import { delivery, item, rows, values } from '../mirror/mirror-file.ts';
 import { PREVIOUS, SECRET, send, startIntake } from './intake.ts';
 
 const MEGABYTE = 1 << 20;

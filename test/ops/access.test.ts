@@ -1,7 +1,7 @@
 /** Who is let in to the private listener, and how people sign in. */
 import { expect, test, vi } from 'vitest';
 import { SESSION_MS } from '../../src/ops/access/session.ts';
-import { present } from '../present.ts';
+import { present } from '../shared/present.ts';
 import { newStore } from '../reconcile/mirror.ts';
 import { startOps, TOKEN, type Answer, type Ops } from './harness.ts';
 

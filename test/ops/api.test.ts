@@ -1,12 +1,12 @@
 /** The API: described as it answers, filtered and paged over the views, and refusing by name what it does not know. */
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { beforeEach, expect, test } from 'vitest';
-import { createLog } from '../../src/log.ts';
+import { createLog } from '../../src/platform/log.ts';
 import { endRun } from '../../src/reconcile/runs.ts';
 import { checkAnswer } from '../contract/openapi.ts';
-import { present } from '../present.ts';
+import { present } from '../shared/present.ts';
 import { newStore, type OpenedStore } from '../reconcile/mirror.ts';
-import { delivery, detail, item, readEntry, T0 } from '../store/mirror-file.ts';
+import { delivery, detail, item, readEntry, T0 } from '../mirror/mirror-file.ts';
 import { startOps, type Ops } from './harness.ts';
 
 type Json = Record<string, unknown>;

@@ -1,6 +1,6 @@
 /** The state in one look: decided by a table of facts, in words that name cause, owner and remedy. */
 import { describe, expect, test } from 'vitest';
-import { ClockSkew } from '../../src/ops/clock-skew.ts';
+import { ClockSkew } from '../../src/ops/state/clock-skew.ts';
 import { causeLine, type CauseKind } from '../../src/ops/condition/cause.ts';
 import {
   conditionOf,
@@ -11,7 +11,7 @@ import {
 } from '../../src/ops/condition/condition.ts';
 import { GrowingDoubt } from '../../src/ops/condition/growing-doubt.ts';
 import type { OwnTrouble } from '../../src/ops/condition/own-trouble.ts';
-import { STATE_OF_CAUSE, type StateCause } from '../../src/store/state.ts';
+import { STATE_OF_CAUSE, type StateCause } from '../../src/mirror/file/state.ts';
 import type { Blocked } from '../../src/ops/condition/store-trouble.ts';
 
 type Facts = Parameters<typeof conditionOf>[0];

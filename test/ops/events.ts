@@ -1,7 +1,7 @@
 /** A reader of server-sent events that can be stopped from reading, and cut, as fetch() cannot. */
 import { request, type ClientRequest, type IncomingMessage } from 'node:http';
 import { onTestFinished } from 'vitest';
-import { present } from '../present.ts';
+import { present } from '../shared/present.ts';
 
 interface SentEvent {
   readonly id: string | null;

@@ -1,7 +1,7 @@
 /** What is told of the mirror's doings, and how much of it at once. */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import type { Fact } from '../../src/core/fact.ts';
-import { FactLog } from '../../src/ops/fact-log.ts';
+import type { Fact } from '../../src/core/apply/fact.ts';
+import { FactLog } from '../../src/ops/state/fact-log.ts';
 
 let said: [level: string, details: Record<string, unknown>, message: string][];
 let factLog: FactLog;

@@ -1,9 +1,9 @@
 /** The change feed: whole and in order however it is followed, and never in silence past what is not there any more. */
 import { expect, test, vi } from 'vitest';
-import { present } from '../present.ts';
+import { present } from '../shared/present.ts';
 import { eventually, throughout } from '../process/wait.ts';
 import { newStore, type OpenedStore } from '../reconcile/mirror.ts';
-import { delivery, detail, item, readEntry, T0 } from '../store/mirror-file.ts';
+import { delivery, detail, item, readEntry, T0 } from '../mirror/mirror-file.ts';
 import { EventReader } from './events.ts';
 import { startOps, type Ops } from './harness.ts';
 

@@ -1,12 +1,12 @@
 /** The private listener on a real socket, over a real store. */
 import { request } from 'node:http';
 import { onTestFinished } from 'vitest';
-import { listen } from '../../src/listen.ts';
+import { listen } from '../../src/platform/listen.ts';
 import { createOpsApp } from '../../src/ops/app.ts';
-import type { OpsDeps } from '../../src/ops/operator.ts';
+import type { OpsDeps } from '../../src/ops/shared/operator.ts';
 import { beginCatalogueRun, beginProductRun } from '../../src/reconcile/runs.ts';
-import { createRetention } from '../../src/store/retention.ts';
-import type { Store } from '../../src/store/store.ts';
+import { createRetention } from '../../src/mirror/retention.ts';
+import type { Store } from '../../src/mirror/store.ts';
 import { log } from '../reconcile/mirror.ts';
 import { unwatched } from './watched.ts';
 

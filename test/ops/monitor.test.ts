@@ -1,10 +1,10 @@
 /** What a running mirror's doings make of its metrics, samples and alarms. */
 import { expect, onTestFinished, test } from 'vitest';
 import { Monitor, type Watch } from '../../src/ops/monitor.ts';
-import type { Operator } from '../../src/ops/operator.ts';
-import { StateSampler } from '../../src/ops/state-sampler.ts';
+import type { Operator } from '../../src/ops/shared/operator.ts';
+import { StateSampler } from '../../src/ops/state/state-sampler.ts';
 import { beginCatalogueRun, endRun } from '../../src/reconcile/runs.ts';
-import { delivery, detail, item, readEntry, T0 } from '../store/mirror-file.ts';
+import { delivery, detail, item, readEntry, T0 } from '../mirror/mirror-file.ts';
 import { eventually } from '../process/wait.ts';
 import { fakeService, log, newStore, serviceError, type OpenedStore } from '../reconcile/mirror.ts';
 import { valueOf } from './metrics/exposition.ts';

@@ -1,11 +1,11 @@
 /** However large the mirror, a page takes little of the reader's thread, which everyone else's questions wait for. */
 import { expect, test } from 'vitest';
-import { queries } from '../../src/store/queries/index.ts';
-import type { Db } from '../../src/store/open.ts';
-import type { StoreReader } from '../../src/store/store.ts';
+import { queries } from '../../src/mirror/reader/queries.ts';
+import type { Db } from '../../src/sqlite/open.ts';
+import type { StoreReader } from '../../src/mirror/reader/store-reader.ts';
 import { newStore } from '../reconcile/mirror.ts';
-import { fillMirror } from '../store/large-mirror.ts';
-import { newPath, readerDb, writerDb } from '../store/mirror-file.ts';
+import { fillMirror } from '../mirror/large-mirror.ts';
+import { newPath, readerDb, writerDb } from '../mirror/mirror-file.ts';
 import { startOps } from './harness.ts';
 
 /** On a quiet machine the dearest takes about 10 ms; 50 ms are meant to hold, and tests run beside others. */

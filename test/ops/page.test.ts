@@ -1,14 +1,14 @@
 /** The ops page without scripts, over a real store and socket: what it shows, what its forms do, whose forms it refuses. */
 import { expect, test } from 'vitest';
 import { LATEST_MS } from '../../src/core/limits.ts';
-import type { Operator } from '../../src/ops/operator.ts';
-import { RejectedLog } from '../../src/ops/rejected.ts';
-import { StateSampler } from '../../src/ops/state-sampler.ts';
-import { LiveTimeline } from '../../src/ops/timeline.ts';
+import type { Operator } from '../../src/ops/shared/operator.ts';
+import { RejectedLog } from '../../src/ops/state/rejected.ts';
+import { StateSampler } from '../../src/ops/state/state-sampler.ts';
+import { LiveTimeline } from '../../src/ops/state/timeline.ts';
 import { beginCatalogueRun, endRun } from '../../src/reconcile/runs.ts';
-import { present } from '../present.ts';
+import { present } from '../shared/present.ts';
 import { log, newStore, type OpenedStore } from '../reconcile/mirror.ts';
-import { delivery, detail, item, readEntry } from '../store/mirror-file.ts';
+import { delivery, detail, item, readEntry } from '../mirror/mirror-file.ts';
 import { startOps, TOKEN, type Ops } from './harness.ts';
 
 /** The address of the link with these words. */

@@ -1,9 +1,9 @@
 /** `POST /api/prune`: old rows go a portion at a time, told in the log once. */
 import { expect, test, vi } from 'vitest';
-import { createRetention } from '../../src/store/retention.ts';
+import { createRetention } from '../../src/mirror/retention.ts';
 import { checkAnswer } from '../contract/openapi.ts';
 import { newStore } from '../reconcile/mirror.ts';
-import { delivery, item } from '../store/mirror-file.ts';
+import { delivery, item } from '../mirror/mirror-file.ts';
 import { startOps, TOKEN, type Ops } from './harness.ts';
 
 const DAY_MS = 24 * 60 * 60_000;

@@ -1,6 +1,6 @@
 /** The samples of refused requests stay few, newest first, and a flood of one kind leaves the others alone. */
 import { expect, test } from 'vitest';
-import { RejectedLog, type RejectedStatus } from '../../src/ops/rejected.ts';
+import { RejectedLog, type RejectedStatus } from '../../src/ops/state/rejected.ts';
 
 const one = (atMs: number, status: RejectedStatus = 401) => ({
   atMs,

@@ -1,8 +1,8 @@
 /** One sampler for all who show the state: of now while that is cheap, and never more than its share of the reader. */
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { StateSampler } from '../../src/ops/state-sampler.ts';
-import type { StoreReader } from '../../src/store/store.ts';
-import { present } from '../present.ts';
+import { StateSampler } from '../../src/ops/state/state-sampler.ts';
+import type { StoreReader } from '../../src/mirror/reader/store-reader.ts';
+import { present } from '../shared/present.ts';
 import { eventually } from '../process/wait.ts';
 import { log, newStore, type OpenedStore } from '../reconcile/mirror.ts';
 

@@ -1,11 +1,11 @@
 /** What the plots of the ops page are drawn from. */
 import { expect, test } from 'vitest';
-import { StateSampler } from '../../src/ops/state-sampler.ts';
-import { KEPT_MINUTES, LiveTimeline } from '../../src/ops/timeline.ts';
-import { present } from '../present.ts';
+import { StateSampler } from '../../src/ops/state/state-sampler.ts';
+import { KEPT_MINUTES, LiveTimeline } from '../../src/ops/state/timeline.ts';
+import { present } from '../shared/present.ts';
 import { eventually } from '../process/wait.ts';
 import { log, newStore } from '../reconcile/mirror.ts';
-import { delivery, item } from '../store/mirror-file.ts';
+import { delivery, item } from '../mirror/mirror-file.ts';
 
 const MINUTE_MS = 60_000;
 const T0 = 1_790_000_040_000;

@@ -1,7 +1,7 @@
 /** What the private listener answers while the mirror cannot be read or written. */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { unlessStuck } from '../../src/ops/unless-stuck.ts';
-import { StoreError } from '../../src/store/errors.ts';
+import { unlessStuck } from '../../src/ops/shared/unless-stuck.ts';
+import { StoreError } from '../../src/sqlite/errors.ts';
 import { checkAnswer } from '../contract/openapi.ts';
 import { newStore } from '../reconcile/mirror.ts';
 import { startOps } from './harness.ts';

@@ -1,8 +1,8 @@
 /** What the private listener shows of its watchers, where nothing is watched. */
 import { Monitor } from '../../src/ops/monitor.ts';
-import type { OpsDeps } from '../../src/ops/operator.ts';
-import { StateSampler } from '../../src/ops/state-sampler.ts';
-import type { Store } from '../../src/store/store.ts';
+import type { OpsDeps } from '../../src/ops/shared/operator.ts';
+import { StateSampler } from '../../src/ops/state/state-sampler.ts';
+import type { Store } from '../../src/mirror/store.ts';
 import { log } from '../reconcile/mirror.ts';
 
 export function unwatched({

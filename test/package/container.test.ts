@@ -1,15 +1,15 @@
-/** What the image's builder is given (scripts/deploy/container) is enough to make the package. */
+/** What the image's builder is given (deploy/container) is enough to make the package. */
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { present } from '../present.ts';
+import { present } from '../shared/present.ts';
 
 const root = join(import.meta.dirname, '../..');
 
 test('the container file copies all that the package is made of', () => {
-  const dockerfile = readFileSync(join(root, 'scripts/deploy/container/Dockerfile'), 'utf8');
+  const dockerfile = readFileSync(join(root, 'deploy/container/Dockerfile'), 'utf8');
   const copied = [...dockerfile.matchAll(/^COPY (?!--from)(.+) \S+$/gm)].flatMap(([, paths]) =>
     present(paths).split(' '),
   );

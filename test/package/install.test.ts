@@ -24,8 +24,8 @@ import {
   type Installed,
 } from '../../scripts/footprint/package.ts';
 import { makeHome, processorOf } from '../../scripts/footprint/processes.ts';
-import { isNodeSupported } from '../../src/node-requirement.ts';
-import { present } from '../present.ts';
+import { isNodeSupported } from '../../src/platform/node-requirement.ts';
+import { present } from '../shared/present.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 
@@ -72,8 +72,8 @@ it('holds what it needs to run, and neither sources nor secrets', () => {
       'dist/cli.js',
       'dist/log-thread.js',
       'dist/third-party-licences.txt',
-      'scripts/deploy/systemd/stock-mirror.service',
-      'scripts/readers/poll-stock.py',
+      'deploy/systemd/stock-mirror.service',
+      'examples/poll-stock.py',
     ]),
   );
   expect(

@@ -8,8 +8,8 @@ import { fileURLToPath } from 'node:url';
 import Database from 'better-sqlite3';
 import { vi, type TestContext } from 'vitest';
 import { startSandbox, type Sandbox, type SandboxOptions } from '../../src/sandbox/sandbox.ts';
-import { eventLogPath } from '../../src/store/event-log/open-log.ts';
-import { present } from '../present.ts';
+import { eventLogPath } from '../../src/event-log/open-log.ts';
+import { present } from '../shared/present.ts';
 import { compareWithTruth } from './compare-with-truth.ts';
 import { eventually, untilNone } from './wait.ts';
 

@@ -1,7 +1,7 @@
 /** A steady stream of webhooks about variants that a read can tell everything of. */
-import type { DeliveryRecord } from '../../src/sandbox/deliveries.ts';
+import type { DeliveryRecord } from '../../src/sandbox/network/deliveries.ts';
 import type { Sandbox } from '../../src/sandbox/sandbox.ts';
-import { present } from '../present.ts';
+import { present } from '../shared/present.ts';
 import { diskWaitMs, isRefusedByDisk, type BareDisk } from '../hostile/beside.ts';
 import { plainVariants, type Owner } from './harness.ts';
 

@@ -1,13 +1,13 @@
-/** The examples in scripts/readers, run as an ERP developer runs them. */
+/** The examples in examples, run as an ERP developer runs them. */
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
-import { present } from '../present.ts';
+import { present } from '../shared/present.ts';
 import { rows } from '../process/harness.ts';
 
-export const FOLDER = join(import.meta.dirname, '../../scripts/readers');
+export const FOLDER = join(import.meta.dirname, '../../examples');
 
 /** What runs each kind of file, and how to see that it is installed with what the example needs of it. */
 const LANGUAGES: Readonly<Record<string, { command: string; probe: readonly string[] }>> = {

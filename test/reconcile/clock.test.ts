@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { createClock } from '../../src/clock.ts';
+import { createClock } from '../../src/app/clock.ts';
 
 const START = Date.UTC(2026, 0, 1);
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { DueAhead } from '../../src/reconcile/due-ahead.ts';
-import type { StoreReader } from '../../src/store/store.ts';
+import type { StoreReader } from '../../src/mirror/reader/store-reader.ts';
 
 /** A database in which these are due, and these were read longest ago. */
 function setUp(due: string[], oldest: string[] = []) {

@@ -2,8 +2,8 @@ import { expect, onTestFinished, test } from 'vitest';
 import { lookUp } from '../../src/reconcile/lookup.ts';
 import { Lookups } from '../../src/reconcile/lookups.ts';
 import { ReadQueue } from '../../src/reconcile/read-queue.ts';
-import { StoreError } from '../../src/store/errors.ts';
-import { present } from '../present.ts';
+import { StoreError } from '../../src/sqlite/errors.ts';
+import { present } from '../shared/present.ts';
 import { eventually, throughout } from '../process/wait.ts';
 import { fakeService, hastyClock, log, newStore, newThrottle, productIds, serviceError } from './mirror.ts';
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { ReadQueue } from '../../src/reconcile/read-queue.ts';
-import { StoreError } from '../../src/store/errors.ts';
-import { present } from '../present.ts';
+import { StoreError } from '../../src/sqlite/errors.ts';
+import { present } from '../shared/present.ts';
 import { eventually, throughout } from '../process/wait.ts';
 import {
   fakeService,

@@ -1,8 +1,8 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { Reconciler } from '../../src/reconcile/reconciler.ts';
-import type { TokenProvider } from '../../src/service/token.ts';
-import { StoreError } from '../../src/store/errors.ts';
-import { present } from '../present.ts';
+import type { TokenProvider } from '../../src/store-api/token/token.ts';
+import { StoreError } from '../../src/sqlite/errors.ts';
+import { present } from '../shared/present.ts';
 import { eventually } from '../process/wait.ts';
 import { fakeService, hastyClock, log, newStore, productIds, serviceError } from './mirror.ts';
 

@@ -2,10 +2,10 @@ import { describe, expect, test } from 'vitest';
 import { recordFailure } from '../../src/reconcile/product-reader.ts';
 import { beginCatalogueRun, beginProductRun, followRun } from '../../src/reconcile/runs.ts';
 import type { RunKind } from '../../src/core/runs.ts';
-import type { Run } from '../../src/store/queries/runs.ts';
+import type { Run } from '../../src/mirror/queries/runs.ts';
 import { UnreadCount } from '../../src/reconcile/unread-count.ts';
-import { present } from '../present.ts';
-import { readEntry } from '../store/mirror-file.ts';
+import { present } from '../shared/present.ts';
+import { readEntry } from '../mirror/mirror-file.ts';
 import { fakeService, log, newStore, serviceError } from './mirror.ts';
 
 function setUp(countTo?: number) {

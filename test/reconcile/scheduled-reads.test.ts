@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { findScheduledReads } from '../../src/reconcile/scheduled-reads.ts';
-import type { StoreReader } from '../../src/store/store.ts';
+import type { StoreReader } from '../../src/mirror/reader/store-reader.ts';
 import { newStore, type OpenedStore } from './mirror.ts';
 
 const LIVE = new AbortController().signal;

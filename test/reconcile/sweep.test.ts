@@ -2,8 +2,8 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { beginCatalogueRun } from '../../src/reconcile/runs.ts';
 import { sweep } from '../../src/reconcile/sweep.ts';
-import type { Run } from '../../src/store/queries/runs.ts';
-import { present } from '../present.ts';
+import type { Run } from '../../src/mirror/queries/runs.ts';
+import { present } from '../shared/present.ts';
 import {
   fakeService,
   log,

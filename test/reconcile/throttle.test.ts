@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { Throttle, type Blocked } from '../../src/reconcile/throttle.ts';
-import { ServiceError } from '../../src/service/errors.ts';
-import { present } from '../present.ts';
+import { ServiceError } from '../../src/store-api/transport/errors.ts';
+import { present } from '../shared/present.ts';
 import { serviceError } from './mirror.ts';
 
 function throttleWith(options: { maxConcurrency?: number; maxRps?: number } = {}) {

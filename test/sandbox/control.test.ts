@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Sandbox } from '../../src/sandbox/sandbox.ts';
-import { present } from '../present.ts';
+import { present } from '../shared/present.ts';
 import { cellOf, reply, sandboxFor, variantOf, withReceiver } from './harness.ts';
 
 const get = async (sandbox: Sandbox, path: string) => reply(await fetch(`${sandbox.baseUrl}/sandbox${path}`));

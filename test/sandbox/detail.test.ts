@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { productDetailResponseSchema } from '../../src/service/schemas.ts';
-import { present } from '../present.ts';
+import { productDetailResponseSchema } from '../../src/store-api/contract/schemas.ts';
+import { present } from '../shared/present.ts';
 import { cellOf, clientOf, sandboxFor, variantOf } from './harness.ts';
 import type { Client } from './harness.ts';
 

@@ -1,11 +1,11 @@
 /** What a partner's developer sees of webhooks and of their own requests, and what nobody sees: foreign secrets. */
 import { execFileSync } from 'node:child_process';
 import { expect, test } from 'vitest';
-import { shownHeader, shownText } from '../../src/sandbox/confidential.ts';
-import { curlOf } from '../../src/sandbox/curl.ts';
+import { shownHeader, shownText } from '../../src/sandbox/shared/confidential.ts';
+import { curlOf } from '../../src/sandbox/shared/curl.ts';
 import type { Sandbox } from '../../src/sandbox/sandbox.ts';
-import { lacking } from '../programs.ts';
-import { present } from '../present.ts';
+import { lacking } from '../shared/programs.ts';
+import { present } from '../shared/present.ts';
 import { cellOf, clientOf, requestToken, sandboxFor, variantOf, withReceiver, type Json } from './harness.ts';
 import { startReceiver } from './receiver.ts';
 

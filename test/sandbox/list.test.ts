@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { productListResponseSchema } from '../../src/service/schemas.ts';
-import { present } from '../present.ts';
+import { productListResponseSchema } from '../../src/store-api/contract/schemas.ts';
+import { present } from '../shared/present.ts';
 import { clientOf, sandboxFor } from './harness.ts';
 import type { Client } from './harness.ts';
 

@@ -1,8 +1,8 @@
 /** A webhook lost on purpose: what gives it away, and what repairs it. */
 import { expect, test } from 'vitest';
-import type { Loss } from '../../src/sandbox/losses.ts';
+import type { Loss } from '../../src/sandbox/network/losses.ts';
 import type { Sandbox } from '../../src/sandbox/sandbox.ts';
-import { present } from '../present.ts';
+import { present } from '../shared/present.ts';
 import { cellOf, clientOf, manualTime, reply, sandboxFor, variantOf, withReceiver } from './harness.ts';
 
 const latest = (sandbox: Sandbox): Loss => present(sandbox.losses.recent[0]);

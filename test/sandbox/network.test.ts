@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Sandbox } from '../../src/sandbox/sandbox.ts';
-import { present } from '../present.ts';
+import { present } from '../shared/present.ts';
 import { cellOf, manualTime, variantOf, withReceiver } from './harness.ts';
 import type { Receiver } from './receiver.ts';
 

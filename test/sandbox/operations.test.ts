@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { available, sellable } from '../../src/sandbox/model.ts';
-import { OperationError } from '../../src/sandbox/targets.ts';
-import { present } from '../present.ts';
+import { available, sellable } from '../../src/sandbox/world/model.ts';
+import { OperationError } from '../../src/sandbox/world/targets.ts';
+import { present } from '../shared/present.ts';
 import { cellOf, manualTime, sandboxFor, variantOf } from './harness.ts';
 
 async function stocked(options: Parameters<typeof sandboxFor>[0] = {}) {

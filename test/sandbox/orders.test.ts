@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { present } from '../present.ts';
+import { present } from '../shared/present.ts';
 import type { Json, Reply } from './harness.ts';
 import { post, shopFor } from './shop.ts';
 import type { Shop } from './shop.ts';

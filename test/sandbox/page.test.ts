@@ -1,9 +1,9 @@
 /** The page of the sandbox without scripts: what it shows, what its forms do, and whose forms it refuses. */
 import { request } from 'node:http';
 import { expect, test } from 'vitest';
-import { available } from '../../src/sandbox/model.ts';
+import { available } from '../../src/sandbox/world/model.ts';
 import type { Sandbox } from '../../src/sandbox/sandbox.ts';
-import { present } from '../present.ts';
+import { present } from '../shared/present.ts';
 import { lamp } from './shop.ts';
 import { cellOf, reply, sandboxFor, variantOf, withReceiver } from './harness.ts';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { present } from '../present.ts';
+import { present } from '../shared/present.ts';
 import { cellOf, clientOf, manualTime, sandboxFor, variantOf } from './harness.ts';
 import type { Client, Reply } from './harness.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { present } from '../present.ts';
+import { present } from '../shared/present.ts';
 import { manualTime } from './harness.ts';
 import type { Json } from './harness.ts';
 import { shopFor } from './shop.ts';

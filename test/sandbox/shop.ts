@@ -1,8 +1,8 @@
 import { expect } from 'vitest';
-import { sellable } from '../../src/sandbox/model.ts';
-import type { Variant } from '../../src/sandbox/model.ts';
+import { sellable } from '../../src/sandbox/world/model.ts';
+import type { Variant } from '../../src/sandbox/world/model.ts';
 import type { Sandbox, SandboxOptions } from '../../src/sandbox/sandbox.ts';
-import { present } from '../present.ts';
+import { present } from '../shared/present.ts';
 import { clientOf, reply, withReceiver } from './harness.ts';
 import type { Client, Json, Reply } from './harness.ts';
 import type { Receiver } from './receiver.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { createRandom } from '../../src/sandbox/random.ts';
+import { createRandom } from '../../src/sandbox/world/random.ts';
 import type { Sandbox } from '../../src/sandbox/sandbox.ts';
-import type { Change } from '../../src/sandbox/model.ts';
+import type { Change } from '../../src/sandbox/world/model.ts';
 import { manualTime, sandboxFor } from './harness.ts';
 
 /** Everything told, in order; nothing is sent. */

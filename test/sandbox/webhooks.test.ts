@@ -1,8 +1,8 @@
 import { createHmac } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { stockItemSchema, webhookEnvelopeSchema } from '../../src/service/schemas.ts';
-import { sign } from '../../src/sandbox/webhooks.ts';
-import { present } from '../present.ts';
+import { stockItemSchema, webhookEnvelopeSchema } from '../../src/store-api/contract/schemas.ts';
+import { sign } from '../../src/sandbox/network/webhooks.ts';
+import { present } from '../shared/present.ts';
 import vectors from './fixtures/signatures.json' with { type: 'json' };
 import { cellOf, manualTime, sandboxFor, variantOf, withReceiver } from './harness.ts';
 

@@ -1,7 +1,7 @@
 /** With a retention time, the file stops growing: a slice of `npm run growth`. */
 import { expect, test } from 'vitest';
 import { grow, type Plan } from '../../scripts/growth/grow.ts';
-import { newPath } from '../store/mirror-file.ts';
+import { newPath } from '../mirror/mirror-file.ts';
 
 /** A flood is followed as soon as the log has grown beyond this. */
 const FLOOD_WAL_BYTES = 64 << 20;

@@ -1,11 +1,15 @@
 /** The network between the service and the mirror, in both directions. Nothing here is ever delivered twice by itself. */
 import { Readable } from 'node:stream';
-import { ServiceError } from '../../src/service/errors.ts';
-import { parseHttpDateMs } from '../../src/service/http-date.ts';
-import type { Transport, TransportRequest, TransportResponse } from '../../src/service/transport.ts';
+import { ServiceError } from '../../src/store-api/transport/errors.ts';
+import { parseHttpDateMs } from '../../src/store-api/transport/http-date.ts';
+import type {
+  Transport,
+  TransportRequest,
+  TransportResponse,
+} from '../../src/store-api/transport/transport.ts';
 import type { SimulatedService } from '../../src/sandbox/sandbox.ts';
-import type { Transmission, Transmitter } from '../../src/sandbox/transmit.ts';
-import type { Delivery } from '../../src/sandbox/webhooks.ts';
+import type { Transmission, Transmitter } from '../../src/sandbox/network/transmit.ts';
+import type { Delivery } from '../../src/sandbox/network/webhooks.ts';
 import type { Machine } from './machine.ts';
 import type { Sampled, StoreSide } from './store-side.ts';
 import type { Life, VirtualTime } from './virtual-time.ts';

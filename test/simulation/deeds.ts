@@ -1,8 +1,8 @@
 /** Does what a plan says. */
-import { OperationError } from '../../src/sandbox/targets.ts';
+import { OperationError } from '../../src/sandbox/world/targets.ts';
 import type { SimulatedService } from '../../src/sandbox/sandbox.ts';
-import type { Answer } from '../../src/sandbox/reads.ts';
-import { present } from '../present.ts';
+import type { Answer } from '../../src/sandbox/network/reads.ts';
+import { present } from '../shared/present.ts';
 import { DISKS, type DiskCopy, type DiskFault, type DiskName } from './disk.ts';
 import type { Machine } from './machine.ts';
 import { PLAIN, type Mail } from './mail.ts';

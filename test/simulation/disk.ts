@@ -3,12 +3,13 @@ import { copyFileSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
-import type { OwnMirror } from '../../src/store/apply-loop.ts';
-import { eventLogPath, openLogForReading } from '../../src/store/event-log/open-log.ts';
-import { openOwnLog, type OwnLog } from '../../src/store/event-log/own-log.ts';
-import { openReader, openReaderOfBoth, type Db } from '../../src/store/open.ts';
-import { openOwnMirror } from '../../src/store/own-mirror.ts';
-import { readMark } from '../../src/store/mark.ts';
+import type { OwnMirror } from '../../src/mirror/writer/apply-loop.ts';
+import { eventLogPath, openLogForReading } from '../../src/event-log/open-log.ts';
+import { openOwnLog, type OwnLog } from '../../src/event-log/own-log.ts';
+import { openReader, type Db } from '../../src/sqlite/open.ts';
+import { openReaderOfBoth } from '../../src/event-log/open-both.ts';
+import { openOwnMirror } from '../../src/mirror/writer/own-mirror.ts';
+import { readMark } from '../../src/event-log/mark.ts';
 
 /**
  * - `locked`: another program holds the write lock. - `full`: no commit finds room.

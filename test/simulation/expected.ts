@@ -1,9 +1,9 @@
 /** What must have happened over a few hundred seeds, or the simulation proves less than it says. */
 import type { DriftCause } from '../../src/core/causes.ts';
-import type { Fact } from '../../src/core/fact.ts';
+import type { Fact } from '../../src/core/apply/fact.ts';
 import type { Reason } from '../../src/core/reasons.ts';
-import { CHANGE_BRANCHES } from '../../src/core/change-outcome.ts';
-import { LEVEL_BRANCHES } from '../../src/core/merge-read.ts';
+import { CHANGE_BRANCHES } from '../../src/core/merge/change-outcome.ts';
+import { LEVEL_BRANCHES } from '../../src/core/merge/merge-read.ts';
 import { DISKS, type DiskFault } from './disk.ts';
 import { SCENE_NAMES, type Mangling, type Operation, type ReadFault } from './plan.ts';
 

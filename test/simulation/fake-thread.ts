@@ -1,6 +1,6 @@
 /** The store's threads, run in the one thread of the simulation: messages take time, and a commit keeps its thread. */
-import type { Owner, Thread } from '../../src/store/thread.ts';
-import { present } from '../present.ts';
+import type { Owner, Thread } from '../../src/platform/thread.ts';
+import { present } from '../shared/present.ts';
 import type { Life, VirtualTime } from './virtual-time.ts';
 
 export interface ThreadPace {

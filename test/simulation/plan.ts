@@ -1,5 +1,5 @@
 /** What will happen in one run, drawn from its seed before it begins, so that a failing run can be made shorter. */
-import { createRandom, type Random } from '../../src/sandbox/random.ts';
+import { createRandom, type Random } from '../../src/sandbox/world/random.ts';
 import type { DiskFault, DiskName } from './disk.ts';
 
 export type Operation =

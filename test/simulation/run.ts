@@ -1,11 +1,12 @@
 /** One run: a plan carried out on the real code, and every promise held against it. */
 import { compareWithTruth, missedVariants } from '../../src/cli/demo/compare.ts';
-import type { Fact } from '../../src/core/fact.ts';
-import { createRandom } from '../../src/sandbox/random.ts';
+import type { Fact } from '../../src/core/apply/fact.ts';
+import { createRandom } from '../../src/sandbox/world/random.ts';
 import { createService, type SimulatedService } from '../../src/sandbox/sandbox.ts';
-import type { Delivery } from '../../src/sandbox/webhooks.ts';
-import { prepared } from '../../src/store/prepared.ts';
-import { openReaderOfBoth, type Db } from '../../src/store/open.ts';
+import type { Delivery } from '../../src/sandbox/network/webhooks.ts';
+import { prepared } from '../../src/sqlite/prepared.ts';
+import { openReaderOfBoth } from '../../src/event-log/open-both.ts';
+import { type Db } from '../../src/sqlite/open.ts';
 import { createCarriers } from './carriers.ts';
 import { createDoer, type Stage } from './deeds.ts';
 import { installGlobals } from './globals.ts';

@@ -4,8 +4,8 @@
  * without being suspect.
  */
 import type { SimulatedService } from '../../src/sandbox/sandbox.ts';
-import { OperationError } from '../../src/sandbox/targets.ts';
-import { present } from '../present.ts';
+import { OperationError } from '../../src/sandbox/world/targets.ts';
+import { present } from '../shared/present.ts';
 import type { DetailFault, Fate, Scene, SceneDeed } from './plan.ts';
 import { PLAIN, type Mail } from './mail.ts';
 import type { StoreSide } from './store-side.ts';

@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { present } from '../present.ts';
+import { present } from '../shared/present.ts';
 
 const SCRIPT = join(import.meta.dirname, '../../scripts/simulate.ts');
 

@@ -3,7 +3,7 @@
  * prescribed, from a slow way or a replica that lags.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
-import type { Answer } from '../../src/sandbox/reads.ts';
+import type { Answer } from '../../src/sandbox/network/reads.ts';
 import type { SimulatedService } from '../../src/sandbox/sandbox.ts';
 import type { VirtualTime } from './virtual-time.ts';
 

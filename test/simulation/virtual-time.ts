@@ -1,7 +1,7 @@
 /** Time that passes only when the simulation says so: one queue of everything that will happen, in one order. */
 
 /** Whose events these are. When it dies they never happen; while it stands still they wait. */
-import { present } from '../present.ts';
+import { present } from '../shared/present.ts';
 export interface Life {
   readonly alive: boolean;
   standsStillUntilMs: number;

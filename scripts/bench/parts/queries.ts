@@ -1,10 +1,11 @@
 /** (h) What each question of a page or the API takes of the reader's thread, which everyone else's wait for. */
 import { DeliveryHistory } from '../../../src/ops/alarms/delivery-history.ts';
-import { openReaderOfBoth, type Db } from '../../../src/store/open.ts';
+import { openReaderOfBoth } from '../../../src/event-log/open-both.ts';
+import { type Db } from '../../../src/sqlite/open.ts';
 import { openBoth } from '../../shared/direct-writer.ts';
-import { queries, type QueryArgs, type QueryName } from '../../../src/store/queries/index.ts';
+import { queries, type QueryArgs, type QueryName } from '../../../src/mirror/reader/queries.ts';
 import { CORRECTION_CAUSES, DRIFT_CAUSES } from '../../../src/core/causes.ts';
-import { present } from '../../../test/present.ts';
+import { present } from '../../../test/shared/present.ts';
 import { Writer } from '../../shared/direct-writer.ts';
 import type { Bench, Part } from '../bench.ts';
 import { prepareDeliveries } from '../deliveries.ts';

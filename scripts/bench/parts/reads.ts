@@ -1,6 +1,6 @@
 /** (d) Products read and merged per second, against a bare loop of the same requests. */
 import { join } from 'node:path';
-import { present } from '../../../test/present.ts';
+import { present } from '../../../test/shared/present.ts';
 import type { Bench, Part } from '../bench.ts';
 import type { Child } from '../child.ts';
 import { median } from '../distribution.ts';

@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import Database from 'better-sqlite3';
-import { eventLogPath } from '../../../src/store/event-log/open-log.ts';
+import { eventLogPath } from '../../../src/event-log/open-log.ts';
 import type { Bench, Part } from '../bench.ts';
 import type { Child } from '../child.ts';
 import { atMost, type Row } from '../row.ts';

@@ -1,5 +1,5 @@
 /** (c) What a delivery costs when much is in the database already. */
-import { present } from '../../../test/present.ts';
+import { present } from '../../../test/shared/present.ts';
 import type { Bench, Part } from '../bench.ts';
 import type { Child, Listening } from '../child.ts';
 import { median } from '../distribution.ts';

@@ -1,8 +1,8 @@
 /** (g) How long a start takes, from the process to the first delivery that it answers 204. */
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { signBody } from '../../../src/service/signature.ts';
-import { present } from '../../../test/present.ts';
+import { signBody } from '../../../src/store-api/signature.ts';
+import { present } from '../../../test/shared/present.ts';
 import type { Bench, Part } from '../bench.ts';
 import { prepareDeliveries } from '../deliveries.ts';
 import { median } from '../distribution.ts';

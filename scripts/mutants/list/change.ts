@@ -1,7 +1,7 @@
 /** How a change merges into its stock level (docs/architecture.md#changes). */
 import type { Mutant } from '../mutant.ts';
 
-const file = 'src/core/merge-change.ts';
+const file = 'src/core/apply/merge-change.ts';
 
 export const CHANGE: readonly Mutant[] = [
   {
@@ -90,7 +90,7 @@ export const CHANGE: readonly Mutant[] = [
     file,
     find: 'oblige: mayBeSeen(cell.readHiMs, change, arrival) || cell.eventCount > 1,',
     replace: 'oblige: false,',
-    tests: ['test/core/merge-change.test.ts'],
+    tests: ['test/core/apply/merge-change.test.ts'],
   },
   {
     id: 'rule-3-precedes-forgotten',
@@ -99,7 +99,7 @@ export const CHANGE: readonly Mutant[] = [
     file,
     find: "branch: '3 precedes', cell: { ...counted, eventOld: change.old } }",
     replace: "branch: '3 precedes', cell: counted }",
-    tests: ['test/core/merge-change.test.ts'],
+    tests: ['test/core/apply/merge-change.test.ts'],
   },
   {
     id: 'rule-3-any-order',
@@ -185,11 +185,11 @@ export const CHANGE: readonly Mutant[] = [
     id: 'ahead-of-the-read-trusted',
     breaks:
       'a stamp after its own arrival tells no order against a read (docs/architecture.md#future-dated-changes)',
-    file: 'src/core/change-outcome.ts',
+    file: 'src/core/merge/change-outcome.ts',
     find: 'return change.updateTimeMs <= hiMs || (ahead && hiMs > EARLIEST_MS);',
     replace: 'return change.updateTimeMs <= hiMs || (ahead && hiMs < EARLIEST_MS);',
     first: 'simulation',
-    tests: ['test/core/found-wrong.test.ts'],
+    tests: ['test/core/apply/found-wrong.test.ts'],
   },
   {
     id: 'poison-advances-event-time',
@@ -200,7 +200,7 @@ export const CHANGE: readonly Mutant[] = [
       cell: withValue(touched, change, arrival),`,
     replace: `      branch: 'poison',
       cell: withEvent(withValue(touched, change, arrival), change),`,
-    tests: ['test/core/merge-change.test.ts'],
+    tests: ['test/core/apply/merge-change.test.ts'],
   },
   {
     id: 'poison-no-obligation',
@@ -216,7 +216,7 @@ export const CHANGE: readonly Mutant[] = [
   {
     id: 'tombstone-forgotten',
     breaks: 'a late webhook does not resurrect what was removed (docs/architecture.md#removals)',
-    file: 'src/core/tombstone.ts',
+    file: 'src/core/apply/tombstone.ts',
     find: `    cell: isNewer && cell.missingAtMs === null ? { ...advanced, missingAtMs: arrival.atMs } : advanced,
     applied: false,`,
     replace: `    cell: { ...withValue(cell, change, arrival), goneAtMs: null },
@@ -226,7 +226,7 @@ export const CHANGE: readonly Mutant[] = [
     id: 'tombstone-no-obligation',
     breaks:
       'a change that the removing read may not have seen asks for another read (docs/architecture.md#removals)',
-    file: 'src/core/tombstone.ts',
+    file: 'src/core/apply/tombstone.ts',
     find: '    oblige: !seen,',
     replace: '    oblige: false,',
   },

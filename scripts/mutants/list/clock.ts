@@ -1,7 +1,7 @@
 /** What is known of the clocks (docs/architecture.md#clock-bounds; docs/architecture.md#downtime). */
 import type { Mutant } from '../mutant.ts';
 
-const file = 'src/core/clock-bounds.ts';
+const file = 'src/core/merge/clock-bounds.ts';
 
 export const CLOCK: readonly Mutant[] = [
   {
@@ -11,7 +11,7 @@ export const CLOCK: readonly Mutant[] = [
     file,
     find: 'const bound = updateTimeMs - arrivedAtMs;',
     replace: 'const bound = arrivedAtMs - updateTimeMs;',
-    tests: ['test/core/clock-bounds.test.ts'],
+    tests: ['test/core/merge/clock-bounds.test.ts'],
   },
   {
     id: 'offset-floor-is-minimum',
@@ -19,7 +19,7 @@ export const CLOCK: readonly Mutant[] = [
     file,
     find: 'if (floor.offsetFloorMs !== null && floor.offsetFloorMs >= bound) return floor;',
     replace: 'if (floor.offsetFloorMs !== null && floor.offsetFloorMs <= bound) return floor;',
-    tests: ['test/core/clock-bounds.test.ts'],
+    tests: ['test/core/merge/clock-bounds.test.ts'],
   },
   {
     id: 'offset-ceiling-sign',
@@ -42,7 +42,7 @@ export const CLOCK: readonly Mutant[] = [
     file,
     find: 'sentAtMs + Math.max(...floors) - REPLICA_LAG_MS,',
     replace: 'sentAtMs + Math.max(...floors),',
-    tests: ['test/core/clock-bounds.test.ts'],
+    tests: ['test/core/merge/clock-bounds.test.ts'],
   },
   {
     id: 'unknown-offset-is-none',
@@ -51,7 +51,7 @@ export const CLOCK: readonly Mutant[] = [
     file,
     find: 'loMs: floors.length === 0 ? EARLIEST_MS : sentAtMs',
     replace: 'loMs: floors.length === 0 ? sentAtMs : sentAtMs',
-    tests: ['test/core/clock-bounds.test.ts'],
+    tests: ['test/core/merge/clock-bounds.test.ts'],
   },
   {
     id: 'contradiction-ignored',
@@ -61,15 +61,15 @@ export const CLOCK: readonly Mutant[] = [
     replace:
       'return { loMs: sentAtMs, hiMs: receivedAtMs, ceilingMs, dateContradictions: doubts, contradicts };',
     first: 'simulation',
-    tests: ['test/core/clock-bounds.test.ts'],
+    tests: ['test/core/merge/clock-bounds.test.ts'],
   },
   {
     id: 'floor-learnt-from-a-clock-ahead',
     breaks: 'a node that is ahead teaches nothing about the others (docs/architecture.md#clock-bounds)',
-    file: 'src/core/fold-delivery.ts',
+    file: 'src/core/apply/fold-delivery.ts',
     find: 'if (!poison && !ahead) {',
     replace: 'if (!poison) {',
-    tests: ['test/core/found-wrong.test.ts'],
+    tests: ['test/core/apply/found-wrong.test.ts'],
   },
   {
     id: 'wrong-date-believed',
@@ -78,7 +78,7 @@ export const CLOCK: readonly Mutant[] = [
     find: 'dateContradictions: Math.min(DATE_CONTRADICTIONS, dateContradictions + 1) };',
     replace: 'dateContradictions };',
     first: 'simulation',
-    tests: ['test/core/found-wrong.test.ts'],
+    tests: ['test/core/apply/found-wrong.test.ts'],
   },
   {
     id: 'right-date-dropped',
@@ -87,7 +87,7 @@ export const CLOCK: readonly Mutant[] = [
     file,
     find: 'if (!isPrompt || change.old !== cell.qty) return { dateContradictions };',
     replace: '',
-    tests: ['test/core/found-wrong.test.ts'],
+    tests: ['test/core/apply/found-wrong.test.ts'],
   },
   {
     id: 'date-never-believed-again',
@@ -95,7 +95,7 @@ export const CLOCK: readonly Mutant[] = [
     file,
     find: 'const doubts = agrees ? 0 : dateContradictions;',
     replace: 'const doubts = dateContradictions;',
-    tests: ['test/core/found-wrong.test.ts'],
+    tests: ['test/core/apply/found-wrong.test.ts'],
   },
   {
     id: 'low-watermark-of-a-wrong-date',
@@ -104,7 +104,7 @@ export const CLOCK: readonly Mutant[] = [
     file,
     find: 'return Math.min(cell.readLoMs, cell.verifiedAtMs + floorMs + PROMPT_MS);',
     replace: 'return cell.readLoMs;',
-    tests: ['test/core/found-wrong.test.ts'],
+    tests: ['test/core/apply/found-wrong.test.ts'],
   },
   {
     id: 'poison-not-seen',
@@ -119,16 +119,16 @@ export const CLOCK: readonly Mutant[] = [
     id: 'steady-clock-follows-back',
     breaks:
       "the mirror's clock never goes back with the wall clock (docs/architecture.md#clock-bounds: instants 2 s apart are compared)",
-    file: 'src/core/steady-clock.ts',
+    file: 'src/app/steady-clock.ts',
     find: 'const slewMs = Math.min(elapsedMs * SLEW, Math.max(-elapsedMs * SLEW, behindMs));',
     replace: 'const slewMs = Math.min(elapsedMs * SLEW, behindMs);',
     first: 'simulation',
-    tests: ['test/core/steady-clock.test.ts'],
+    tests: ['test/app/steady-clock.test.ts'],
   },
   {
     id: 'start-before-the-record',
     breaks: 'a start begins no earlier than the last recorded instant (docs/architecture.md#downtime)',
-    file: 'src/clock.ts',
+    file: 'src/app/clock.ts',
     find: 'nowMs: Math.max(Date.now(), notBeforeMs)',
     replace: 'nowMs: Math.min(Date.now(), Math.max(Date.now(), notBeforeMs))',
     first: 'simulation',
@@ -137,7 +137,7 @@ export const CLOCK: readonly Mutant[] = [
   {
     id: 'downtime-not-marked',
     breaks: 'after downtime every row is suspect until it was read (docs/architecture.md#downtime)',
-    file: 'src/core/fold.ts',
+    file: 'src/core/apply/fold.ts',
     find: 'ledger.state = { ...ledger.state, trustedAfterMs: entry.atMs + REPLICA_LAG_MS };',
     replace: 'ledger.state = { ...ledger.state, lastDeliveryAtMs: entry.atMs };',
     first: 'simulation',
@@ -146,11 +146,11 @@ export const CLOCK: readonly Mutant[] = [
     id: 'downtime-within-lag',
     breaks:
       'what is read after downtime comes from no replica that lags behind its end (docs/architecture.md#downtime)',
-    file: 'src/core/fold.ts',
+    file: 'src/core/apply/fold.ts',
     find: 'ledger.state = { ...ledger.state, trustedAfterMs: entry.atMs + REPLICA_LAG_MS };',
     replace: 'ledger.state = { ...ledger.state, trustedAfterMs: entry.atMs };',
     first: 'simulation',
-    tests: ['test/store/suspicion.test.ts'],
+    tests: ['test/mirror/queries/suspicion.test.ts'],
   },
   {
     id: 'silence-not-repaired',
@@ -159,7 +159,7 @@ export const CLOCK: readonly Mutant[] = [
     find: 'silenceMs !== null && silenceMs > DOWNTIME_MS;',
     replace: 'silenceMs !== null && silenceMs > 1_000 * DOWNTIME_MS;',
     first: 'simulation',
-    tests: ['test/process/downtime.test.ts'],
+    tests: ['test/process/life/downtime.slow.test.ts'],
   },
   {
     id: 'short-pause-not-repaired',
@@ -168,6 +168,6 @@ export const CLOCK: readonly Mutant[] = [
     find: "await this.#beginWalk(isFirst ? 'initial' : kind);",
     replace: "if (isFirst || isDowntime) await this.#beginWalk(isFirst ? 'initial' : kind);",
     first: 'simulation',
-    tests: ['test/process/downtime.test.ts'],
+    tests: ['test/process/life/downtime.slow.test.ts'],
   },
 ];

@@ -4,23 +4,23 @@
  */
 import type { Mutant } from '../mutant.ts';
 
-const delivery = 'src/core/fold-delivery.ts';
+const delivery = 'src/core/apply/fold-delivery.ts';
 
 export const DOUBT: readonly Mutant[] = [
   {
     id: 'obligation-cleared-whatever-s0',
     breaks:
       'only a read sent after the re-read request was recorded meets it (docs/architecture.md#re-read-requests: s0)',
-    file: 'src/core/obligation.ts',
+    file: 'src/core/merge/obligation.ts',
     find: 'return doubt.madeSeq <= read.s0 && doubt.madeAtMs',
     replace: 'return doubt.madeAtMs',
-    tests: ['test/core/obligation.test.ts'],
+    tests: ['test/core/merge/obligation.test.ts'],
   },
   {
     id: 'obligation-cleared-within-lag',
     breaks:
       'only a read sent 2 s after the re-read request meets it (docs/architecture.md#re-read-requests: lagging replicas)',
-    file: 'src/core/obligation.ts',
+    file: 'src/core/merge/obligation.ts',
     find: 'return doubt.madeSeq <= read.s0 && doubt.madeAtMs + REPLICA_LAG_MS <= read.sentAtMs;',
     replace: 'return doubt.madeSeq <= read.s0;',
   },
@@ -28,7 +28,7 @@ export const DOUBT: readonly Mutant[] = [
     id: 'obligation-not-renewed',
     breaks:
       'a later re-read request for the same product needs a later read (docs/architecture.md#re-read-requests)',
-    file: 'src/core/obligation.ts',
+    file: 'src/core/merge/obligation.ts',
     find: `    madeSeq: Math.max(doubt.madeSeq, standing.madeSeq),
     madeAtMs: Math.max(doubt.madeAtMs, standing.madeAtMs),`,
     replace: `    madeSeq: standing.madeSeq,
@@ -38,15 +38,15 @@ export const DOUBT: readonly Mutant[] = [
     id: 'doubt-forgotten-by-a-wish',
     breaks:
       'a read merely wanted does not take the suspicion away (docs/reading-the-mirror.md#views, suspect)',
-    file: 'src/core/obligation.ts',
+    file: 'src/core/merge/obligation.ts',
     find: 'doubt: isSuspect || standing.doubt,',
     replace: 'doubt: isSuspect,',
-    tests: ['test/core/obligation.test.ts'],
+    tests: ['test/core/merge/obligation.test.ts'],
   },
   {
     id: 'unmapped-not-looked-up',
     breaks: 'a variant of unknown product is looked up (docs/architecture.md#changes, rule 1)',
-    file: 'src/core/ledger.ts',
+    file: 'src/core/apply/ledger.ts',
     find: 'return { ...touched, lookupAtMs: this.entry.atMs };',
     replace: 'return touched;',
   },
@@ -58,12 +58,12 @@ export const DOUBT: readonly Mutant[] = [
     find: "if (variant.kind !== 'own' && variant.productId !== null)",
     replace: "if (variant.kind === 'own' && variant.productId === '')",
     first: 'simulation',
-    tests: ['test/core/fold-total.test.ts'],
+    tests: ['test/core/apply/fold-total.test.ts'],
   },
   {
     id: 'bundles-not-read',
     breaks: 'bundles are read when a component changes (docs/architecture.md#totals)',
-    file: 'src/core/fold-total.ts',
+    file: 'src/core/apply/fold-total.ts',
     find: 'if (variant.bundledByCount === 0 ||',
     replace: 'if (variant.bundledByCount >= 0 ||',
     first: 'simulation',
@@ -71,7 +71,7 @@ export const DOUBT: readonly Mutant[] = [
   {
     id: 'bundles-forgotten-when-due',
     breaks: 'bundles are read when their time has come (docs/architecture.md#totals)',
-    file: 'src/core/fold.ts',
+    file: 'src/core/apply/fold.ts',
     find: "for (const productId of ledger.tables.bundleProducts()) ledger.oblige(productId, 'bundle');",
     replace: '',
     first: 'simulation',
@@ -97,7 +97,7 @@ export const DOUBT: readonly Mutant[] = [
     id: 'proven-loss-no-canary',
     breaks:
       'a proven loss sends what moves to be read: its delivery carried other items (docs/architecture.md#loss-sweeps)',
-    file: 'src/core/fold-read.ts',
+    file: 'src/core/apply/fold-read.ts',
     find: '  ledger.answerLoss({',
     replace: '  if (read.s0 < 0) ledger.answerLoss({',
     first: 'simulation',
@@ -105,7 +105,7 @@ export const DOUBT: readonly Mutant[] = [
   {
     id: 'crowd-of-losses-without-canary',
     breaks: 'a loss sweep covers only the losses before it (docs/architecture.md#loss-sweeps)',
-    file: 'src/core/ledger.ts',
+    file: 'src/core/apply/ledger.ts',
     find: '    if (opened.seq <= canaryDoubtSeq && opened.atMs <= canaryDoubtAtMs) return;',
     replace: '    if (opened.atMs <= canaryDoubtAtMs + 60_000) return;',
     first: 'simulation',
@@ -113,36 +113,36 @@ export const DOUBT: readonly Mutant[] = [
   {
     id: 'gap-never-due',
     breaks: 'a gap is read when its grace is over (docs/architecture.md#gaps)',
-    file: 'src/store/queries/queue.ts',
+    file: 'src/mirror/queries/queue.ts',
     find: 'WHERE g.due_at_ms <= @nowMs AND v.product_id IS NOT NULL',
     replace: 'WHERE g.due_at_ms <= @nowMs AND v.product_id IS NULL',
     first: 'simulation',
-    tests: ['test/store/due-reads.test.ts'],
+    tests: ['test/mirror/queries/due-reads.test.ts'],
   },
   {
     id: 'gap-closed-by-stranger',
     breaks: 'only the delivery that fits both ends closes a gap (docs/architecture.md#gaps)',
-    file: 'src/core/gap.ts',
+    file: 'src/core/merge/gap.ts',
     find: "if (fromStart && toEnd) return 'closed';",
     replace: "if (fromStart || toEnd) return 'closed';",
-    tests: ['test/core/gap.test.ts'],
+    tests: ['test/core/merge/gap.test.ts'],
   },
   {
     id: 'gap-closed-by-any-straggler',
     breaks: 'a change that touches neither end leaves the gap open (docs/architecture.md#gaps)',
-    file: 'src/core/gap.ts',
+    file: 'src/core/merge/gap.ts',
     find: 'if (change.old === change.new || (!fromStart && !toEnd)) return null;',
     replace: "if (change.old === change.new || (!fromStart && !toEnd)) return 'closed';",
-    tests: ['test/core/gap.test.ts'],
+    tests: ['test/core/merge/gap.test.ts'],
   },
   {
     id: 'gap-cleared-early',
     breaks: 'a gap ends only by a read that was sent late enough after it (docs/architecture.md#gaps)',
-    file: 'src/core/fold-read.ts',
+    file: 'src/core/apply/fold-read.ts',
     find: '.filter((gap) => isMet({ madeSeq: gap.openedSeq, madeAtMs: gap.openedAtMs }, read));',
     replace:
       '.filter((gap) => isMet({ madeSeq: gap.openedSeq, madeAtMs: gap.openedAtMs }, read) || read.s0 >= 0);',
-    tests: ['test/core/fold-gap.test.ts'],
+    tests: ['test/core/apply/fold-gap.test.ts'],
   },
   {
     id: 'second-gap-of-a-body-forgotten',
@@ -150,7 +150,7 @@ export const DOUBT: readonly Mutant[] = [
     file: delivery,
     find: '.some(({ openedSeq }) => openedSeq === entry.seq)) return true;',
     replace: '.some(({ openedSeq }) => openedSeq === entry.seq)) return false;',
-    tests: ['test/core/fold-gap.test.ts'],
+    tests: ['test/core/apply/fold-gap.test.ts'],
   },
   {
     id: 'straggler-without-gap-no-obligation',
@@ -159,7 +159,7 @@ export const DOUBT: readonly Mutant[] = [
     file: delivery,
     find: '  return change.new !== cell.qty || change.updateTimeMs >= cell.readLoMs;',
     replace: '  return false;',
-    tests: ['test/core/fold-gap.test.ts'],
+    tests: ['test/core/apply/fold-gap.test.ts'],
   },
   {
     id: 'straggler-below-the-read-ignored',
@@ -169,7 +169,7 @@ export const DOUBT: readonly Mutant[] = [
     find: '  return change.new !== cell.qty || change.updateTimeMs >= cell.readLoMs;',
     replace: '  return change.updateTimeMs >= cell.readLoMs;',
     first: 'simulation',
-    tests: ['test/core/found-wrong.test.ts'],
+    tests: ['test/core/apply/found-wrong.test.ts'],
   },
   {
     id: 'change-in-the-total-no-obligation',
@@ -177,7 +177,7 @@ export const DOUBT: readonly Mutant[] = [
     file: delivery,
     find: '(outcome.applied && mayBeInTotal(',
     replace: '(outcome.applied && entry.seq < 0 && mayBeInTotal(',
-    tests: ['test/core/found-wrong.test.ts'],
+    tests: ['test/core/apply/found-wrong.test.ts'],
   },
   {
     id: 'unexplained-break-no-obligation',
@@ -190,9 +190,9 @@ export const DOUBT: readonly Mutant[] = [
     id: 'pulled-order-doubt-forgotten',
     breaks:
       'a total does not settle which of two values a stock level has (docs/architecture.md#totals, docs/architecture.md#changes, rule 3)',
-    file: 'src/core/unlisted-levels.ts',
+    file: 'src/core/apply/unlisted-levels.ts',
     find: '(isToldInTotal(variant) && oblige && ORDER_IN_DOUBT',
     replace: '(variant.bundledByCount < 0 && oblige && ORDER_IN_DOUBT',
-    tests: ['test/store/suspicion.test.ts'],
+    tests: ['test/mirror/queries/suspicion.test.ts'],
   },
 ];

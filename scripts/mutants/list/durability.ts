@@ -17,7 +17,7 @@ export const DURABILITY: readonly Mutant[] = [
   {
     id: 'answer-before-sync',
     breaks: 'the event log tells what it took only once it is synced (docs/architecture.md#durability)',
-    file: 'src/store/event-log/append-loop.ts',
+    file: 'src/event-log/append-loop.ts',
     find: `      const places = log.append(taken.map(({ input }) => input));`,
     replace: `      const places = taken.map((_, i) => ({ seq: log.lastSeq + 1 + i, duplicate: false }));\n      setImmediate(() => log.append(taken.map(({ input }) => input)));`,
     first: 'simulation',
@@ -25,7 +25,7 @@ export const DURABILITY: readonly Mutant[] = [
   {
     id: 'applied-seq-outside-transaction',
     breaks: 'rows and the position that they reach are committed together (docs/architecture.md#durability)',
-    file: 'src/store/projection.ts',
+    file: 'src/mirror/writer/projection.ts',
     find: `      this.#tables.flush();
       this.#markOwn.close.run();
       this.#db.exec('COMMIT');`,
@@ -41,7 +41,7 @@ export const DURABILITY: readonly Mutant[] = [
   {
     id: 'applied-out-of-order',
     breaks: 'entries are applied in the order of the event log (docs/architecture.md#data-flow)',
-    file: 'src/store/projection.ts',
+    file: 'src/mirror/writer/projection.ts',
     find: `      for (const row of rows) {
         const report = this.#apply(row);`,
     replace: `      const seqs = rows.map(({ seq }) => seq);
@@ -53,7 +53,7 @@ export const DURABILITY: readonly Mutant[] = [
     id: 'time-of-the-portion',
     breaks:
       'what an entry does is the same in whatever portion it is applied, so that two mirrors of one event log are equal (docs/architecture.md#the-event-log)',
-    file: 'src/store/projection.ts',
+    file: 'src/mirror/writer/projection.ts',
     find: '        const report = this.#apply(row);',
     replace: '        const report = this.#apply({ ...row, atMs: rows[0]?.atMs ?? row.atMs });',
     first: 'simulation',
@@ -61,7 +61,7 @@ export const DURABILITY: readonly Mutant[] = [
   {
     id: 'entry-skipped',
     breaks: 'every entry of the event log is applied (docs/architecture.md#data-flow)',
-    file: 'src/store/projection.ts',
+    file: 'src/mirror/writer/projection.ts',
     find: `    const facts = [...this.#record(entry), ...this.#fold(entry)];
     const detailLost`,
     replace: `    if (seq % 40 === 7) {
@@ -75,15 +75,15 @@ export const DURABILITY: readonly Mutant[] = [
   {
     id: 'ended-run-goes-on',
     breaks: 'what a run says for good is decided by an entry (docs/architecture.md#the-event-log)',
-    file: 'src/store/commands.ts',
+    file: 'src/mirror/writer/commands.ts',
     find: " WHERE id = ? AND state = 'running'`",
     replace: ' WHERE id = ?`',
-    tests: ['test/store/equal-mirrors.test.ts'],
+    tests: ['test/mirror/file/equal-mirrors.test.ts'],
   },
   {
     id: 'pruned-beyond-bound',
     breaks: 'what came of an entry that is kept is not pruned (docs/architecture.md#start-and-stop)',
-    file: 'src/store/records.ts',
+    file: 'src/mirror/writer/records.ts',
     find: 'DELETE FROM changes WHERE log_seq < @firstSeq AND seq IN',
     replace: 'DELETE FROM changes WHERE seq IN',
     tests: ['test/ops/feed.test.ts'],
@@ -107,32 +107,32 @@ export const DURABILITY: readonly Mutant[] = [
   {
     id: 'not-stored-no-obligation',
     breaks: 'variants of unstored deliveries are obliged (docs/architecture.md#durability)',
-    file: 'src/core/fold.ts',
+    file: 'src/core/apply/fold.ts',
     find: '    ledger.tables.putVariant(ledger.obligeVariant(variant, entry.reason));',
     replace: '    ledger.tables.putVariant(variant);',
-    tests: ['test/store/suspicion.test.ts', 'test/core/fold-unmapped.test.ts'],
+    tests: ['test/mirror/queries/suspicion.test.ts', 'test/core/apply/fold-unmapped.test.ts'],
   },
   {
     id: 'bodies-not-deduplicated',
     breaks: 'the same body again is not merged again (docs/architecture.md#deduplication)',
-    file: 'src/store/event-log/event-log.ts',
+    file: 'src/event-log/event-log.ts',
     find: 'input.arrivedAtMs, key, input.body',
     replace: 'input.arrivedAtMs, null, input.body',
-    tests: ['test/store/log.test.ts'],
+    tests: ['test/event-log/log.test.ts'],
   },
   {
     id: 'bodies-deduplicated-by-length',
     breaks: 'only the same body is a repeat (docs/architecture.md#deduplication)',
-    file: 'src/store/event-log/body-hash.ts',
+    file: 'src/event-log/body-hash.ts',
     find: `const key = hash('sha256', body, 'buffer')`,
     replace: `const key = hash('sha256', String(body.byteLength), 'buffer')`,
     first: 'simulation',
-    tests: ['test/store/log.test.ts'],
+    tests: ['test/event-log/log.test.ts'],
   },
   {
     id: 'log-seq-gap',
     breaks: 'the event log has no gap, not even after a rollback (docs/architecture.md#data-flow)',
-    file: 'src/store/event-log/event-log.ts',
+    file: 'src/event-log/event-log.ts',
     find: `        this.#rollBack();
         this.#lastSeq = this.#readLastSeq();`,
     replace: `        this.#rollBack();
@@ -142,34 +142,34 @@ export const DURABILITY: readonly Mutant[] = [
   {
     id: 'rows-kept-after-rollback',
     breaks: 'after a rollback the rules go on from what is on disk (docs/architecture.md#durability)',
-    file: 'src/store/sqlite-tables.ts',
+    file: 'src/mirror/writer/sqlite-tables.ts',
     find: '    this.#cache.clear();',
     replace: '    void this.#cache;',
-    tests: ['test/store/projection.test.ts'],
+    tests: ['test/mirror/writer/projection.test.ts'],
   },
   {
     id: 'rows-kept-beside-anothers-writes',
     breaks:
       'the rules go on from what is on disk, also when another program has written it (docs/architecture.md#durability)',
-    file: 'src/store/projection.ts',
+    file: 'src/mirror/writer/projection.ts',
     find: 'version !== this.#knownVersion',
     replace: 'version === undefined',
-    tests: ['test/store/projection.test.ts'],
+    tests: ['test/mirror/writer/projection.test.ts'],
   },
   {
     id: 'state-kept-after-rollback',
     breaks: 'after a rollback the rules go on from what is on disk (docs/architecture.md#durability)',
-    file: 'src/store/sqlite-tables.ts',
+    file: 'src/mirror/writer/sqlite-tables.ts',
     find: `    this.#product = null;\n    this.#state = this.#readState();`,
     replace: `    this.#product = null;\n    void this.#readState;`,
     first: 'simulation',
-    tests: ['test/store/projection.test.ts', 'test/store/log.test.ts'],
+    tests: ['test/mirror/writer/projection.test.ts', 'test/event-log/log.test.ts'],
   },
   {
     id: 'state-not-written',
     breaks:
       'the tables are the projection of the event log, the state included (docs/architecture.md#data-flow)',
-    file: 'src/store/sqlite-tables.ts',
+    file: 'src/mirror/writer/sqlite-tables.ts',
     find: '    this.#sql.putState.run({ ...this.#state, id: 1 });\n    this.#stateIsWritten = true;',
     replace: '    this.#stateIsWritten = true;',
     first: 'simulation',
@@ -177,7 +177,7 @@ export const DURABILITY: readonly Mutant[] = [
   {
     id: 'unchanged-detail-lost',
     breaks: 'a read in the event log is the read that is applied (docs/architecture.md#data-flow)',
-    file: 'src/store/event-log/entries.ts',
+    file: 'src/event-log/entries.ts',
     find: 'payloadWithout: payloadWith({ hash: hashed }),',
     replace: "payloadWithout: payloadWith('none'),",
     first: 'simulation',

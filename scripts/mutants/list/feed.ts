@@ -1,14 +1,14 @@
 /** What consumers follow: changes, their numbers, epochs (docs/reading-the-mirror.md#following-changes). */
 import type { Mutant } from '../mutant.ts';
 
-const variant = 'src/core/fold-variant.ts';
-const level = 'src/core/fold-level.ts';
+const variant = 'src/core/apply/fold-variant.ts';
+const level = 'src/core/apply/fold-level.ts';
 
 export const FEED: readonly Mutant[] = [
   {
     id: 'change-row-missing',
     breaks: 'every change of a mirrored value has its row (docs/reading-the-mirror.md#views, mirror_changes)',
-    file: 'src/core/fold-delivery.ts',
+    file: 'src/core/apply/fold-delivery.ts',
     find: `    changeSeq = ledger.appendChange({
       ...told,
       warehouseId: change.warehouseId,
@@ -21,7 +21,7 @@ export const FEED: readonly Mutant[] = [
     id: 'change-row-webhook-old',
     breaks:
       '`old_qty` is what the mirror held before (docs/reading-the-mirror.md#following-changes: each cell’s rows chain)',
-    file: 'src/core/fold-delivery.ts',
+    file: 'src/core/apply/fold-delivery.ts',
     find: '      oldQty: before?.qty ?? null,',
     replace: '      oldQty: change.old,',
   },
@@ -56,7 +56,7 @@ export const FEED: readonly Mutant[] = [
   {
     id: 'change-seq-not-given',
     breaks: 'a changed row carries the number of its change (docs/reading-the-mirror.md#following-changes)',
-    file: 'src/core/fold-delivery.ts',
+    file: 'src/core/apply/fold-delivery.ts',
     find: '    tables.putCell({ ...cell, changeSeq });',
     replace: '    tables.putCell(cell);',
     first: 'simulation',
@@ -65,7 +65,7 @@ export const FEED: readonly Mutant[] = [
     id: 'removal-row-missing',
     breaks:
       'a removal has its row in the feed (docs/reading-the-mirror.md#following-changes: reason `removed`)',
-    file: 'src/core/removal.ts',
+    file: 'src/core/apply/removal.ts',
     find: `  const changeSeq = ledger.appendChange({
     ...REMOVED,
     variantId: cell.variantId,
@@ -78,47 +78,47 @@ export const FEED: readonly Mutant[] = [
   {
     id: 'feed-numbers-repeat',
     breaks: 'numbers only grow (docs/reading-the-mirror.md#following-changes)',
-    file: 'src/core/ledger.ts',
+    file: 'src/core/apply/ledger.ts',
     find: 'const changeSeq = this.state.changeSeq + 1;',
     replace: 'const changeSeq = Math.max(1, this.state.changeSeq);',
   },
   {
     id: 'epoch-kept-after-restore',
     breaks: 'a restored backup begins a new epoch (docs/reading-the-mirror.md#following-changes)',
-    file: 'src/store/epoch.ts',
+    file: 'src/event-log/epoch.ts',
     find: '  if (why === null) {',
     replace: '  if (why !== undefined) {',
     first: 'simulation',
-    tests: ['test/store/epoch.test.ts'],
+    tests: ['test/event-log/epoch.test.ts'],
   },
   {
     id: 'epoch-reuses-numbers',
     breaks:
       "a new epoch's numbers are above all that were given out (docs/reading-the-mirror.md#following-changes)",
-    file: 'src/core/fold.ts',
+    file: 'src/core/apply/fold.ts',
     find: 'changeSeq: Math.max(changeSeq, entry.givenOutSeq) + 1,',
     replace: 'changeSeq,',
     first: 'simulation',
-    tests: ['test/store/epoch.test.ts'],
+    tests: ['test/event-log/epoch.test.ts'],
   },
   {
     id: 'epoch-reached-from-any-mirror',
     breaks:
       'what a mirror had of a lost event log is not made of what is left: that would be another history (docs/architecture.md#epoch)',
-    file: 'src/store/epoch.ts',
+    file: 'src/event-log/epoch.ts',
     find: 'const reachedFrom = isReached ?',
     replace: 'const reachedFrom = isReached || lastSeq > 0 ?',
     first: 'simulation',
-    tests: ['test/store/epoch.test.ts'],
+    tests: ['test/event-log/epoch.test.ts'],
   },
   {
     id: 'epoch-rows-trusted',
     breaks: 'in a new epoch every product is read again (docs/reading-the-mirror.md#following-changes)',
-    file: 'src/core/fold.ts',
+    file: 'src/core/apply/fold.ts',
     find: `    changeSeq: Math.max(changeSeq, entry.givenOutSeq) + 1,
     trustedAfterMs: entry.atMs + REPLICA_LAG_MS,`,
     replace: '    changeSeq: Math.max(changeSeq, entry.givenOutSeq) + 1,',
     first: 'simulation',
-    tests: ['test/store/epoch.test.ts'],
+    tests: ['test/event-log/epoch.test.ts'],
   },
 ];

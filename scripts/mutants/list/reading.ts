@@ -43,7 +43,7 @@ export const READING: readonly Mutant[] = [
   {
     id: 'token-requested-by-each',
     breaks: 'one token request is in flight (docs/architecture.md#token)',
-    file: 'src/service/token.ts',
+    file: 'src/store-api/token/token.ts',
     find: '    flight ??= refresh().finally(() => {',
     replace: '    flight = refresh().finally(() => {',
     first: 'simulation',
@@ -51,20 +51,20 @@ export const READING: readonly Mutant[] = [
   {
     id: 'latch-ignored',
     breaks: 'refused credentials are not tried again (docs/architecture.md#token)',
-    file: 'src/service/token.ts',
+    file: 'src/store-api/token/token.ts',
     find: '    if (latch !== null) {\n      if (!isLatchInFile)',
     replace: "    if (latch !== null && latch.description === '') {\n      if (!isLatchInFile)",
     first: 'simulation',
-    tests: ['test/service/token.test.ts'],
+    tests: ['test/store-api/token.test.ts'],
   },
   {
     id: 'latch-forgotten-at-start',
     breaks: 'refused credentials are not tried again after a restart (docs/architecture.md#token)',
-    file: 'src/service/token.ts',
+    file: 'src/store-api/token/token.ts',
     find: '    if (isLatchInFile) latch = state.latch;',
     replace: '    if (isLatchInFile && latch !== null) latch = state.latch;',
     first: 'simulation',
-    tests: ['test/service/token.test.ts'],
+    tests: ['test/store-api/token.test.ts'],
   },
   {
     id: 'fair-share-off',

@@ -1,14 +1,14 @@
 /** What a read no longer shows (docs/architecture.md#removals). */
 import type { Mutant } from '../mutant.ts';
 
-const guard = 'src/core/removal-guard.ts';
-const alone = 'src/core/webhooks-alone.ts';
+const guard = 'src/core/apply/removal-guard.ts';
+const alone = 'src/core/apply/webhooks-alone.ts';
 
 export const REMOVAL: readonly Mutant[] = [
   {
     id: 'removed-at-first-sighting',
     breaks: 'two reads must agree before anything is removed (docs/architecture.md#removals)',
-    file: 'src/core/removal.ts',
+    file: 'src/core/apply/removal.ts',
     find: '  const missingAtMs = thing.missingAtMs ?? read.sentAtMs;',
     replace: '  const missingAtMs = thing.missingAtMs ?? read.sentAtMs - REMOVAL_CONFIRM_MS;',
     first: 'simulation',
@@ -24,7 +24,7 @@ export const REMOVAL: readonly Mutant[] = [
   {
     id: 'removed-by-concurrent-read',
     breaks: 'a concurrent read removes nothing (docs/architecture.md#removals)',
-    file: 'src/core/removal.ts',
+    file: 'src/core/apply/removal.ts',
     find: "  if (isConcurrent(thing, read)) return { kind: 'contested' };",
     replace: '',
   },
@@ -32,33 +32,33 @@ export const REMOVAL: readonly Mutant[] = [
     id: 'shown-level-keeps-its-wait',
     breaks:
       'shown by a read beside a delivery, a level has not been missing all along (docs/architecture.md#removals)',
-    file: 'src/core/merge-read.ts',
+    file: 'src/core/merge/merge-read.ts',
     find: 'return read.superseded ? cell.missingAtMs : null;',
     replace: 'return cell.missingAtMs;',
-    tests: ['test/core/merge-read.test.ts'],
+    tests: ['test/core/merge/merge-read.test.ts'],
   },
   {
     id: 'earlier-read-ends-the-wait',
     breaks:
       'what a later read missed does not become present by an earlier one (docs/architecture.md#removals)',
-    file: 'src/core/merge-read.ts',
+    file: 'src/core/merge/merge-read.ts',
     find: 'return read.superseded ? cell.missingAtMs : null;',
     replace: 'return null;',
-    tests: ['test/core/merge-read.test.ts'],
+    tests: ['test/core/merge/merge-read.test.ts'],
   },
   {
     id: 'contested-absence-no-obligation',
     breaks: 'an absence that something newer contradicts asks for a read (docs/architecture.md#removals)',
-    file: 'src/core/webhooks-alone.ts',
+    file: 'src/core/apply/webhooks-alone.ts',
     find: `    ledger.tables.putCell(contested);
     ledger.oblige(productId, 'conflict');`,
     replace: '    ledger.tables.putCell(contested);',
-    tests: ['test/core/fold-removal.test.ts'],
+    tests: ['test/core/apply/fold-removal.test.ts'],
   },
   {
     id: 'sighting-not-forgotten',
     breaks: 'a product that is shown again was not missing (docs/architecture.md#removals)',
-    file: 'src/core/fold-read.ts',
+    file: 'src/core/apply/fold-read.ts',
     find: `    readAtMs: read.sentAtMs,
     missingAtMs: null,`,
     replace: `    readAtMs: read.sentAtMs,
@@ -68,7 +68,7 @@ export const REMOVAL: readonly Mutant[] = [
   {
     id: 'first-sighting-not-confirmed',
     breaks: 'the first sighting queues the confirming read itself (docs/architecture.md#removals)',
-    file: 'src/core/removal.ts',
+    file: 'src/core/apply/removal.ts',
     find: "  ledger.oblige(productId, 'confirm_removal', {",
     replace: "  if (read.s0 < 0) ledger.oblige(productId, 'confirm_removal', {",
     first: 'simulation',
@@ -76,16 +76,16 @@ export const REMOVAL: readonly Mutant[] = [
   {
     id: 'brake-off',
     breaks: 'more than 5 % and 20 products are not removed at once (docs/architecture.md#mass-removal-guard)',
-    file: 'src/core/removal-guard.ts',
+    file: 'src/core/apply/removal-guard.ts',
     find: 'return atStake > BRAKE_ROWS && atStake > before * BRAKE_SHARE;',
     replace: 'return atStake > BRAKE_ROWS && atStake > before;',
     first: 'simulation',
-    tests: ['test/core/removal-brake.test.ts', 'test/core/fold-removal.test.ts'],
+    tests: ['test/core/merge/removal-brake.test.ts', 'test/core/apply/fold-removal.test.ts'],
   },
   {
     id: 'not-told-is-none',
     breaks: 'an absent `warehouses` means "unknown", never "none" (docs/architecture.md#removals)',
-    file: 'src/service/snapshot.ts',
+    file: 'src/store-api/snapshot.ts',
     find: 'levels: variant.warehouses === undefined ? null : distinctLevels(',
     replace: 'levels: variant.warehouses === undefined ? [] : distinctLevels(',
     first: 'simulation',
@@ -93,7 +93,7 @@ export const REMOVAL: readonly Mutant[] = [
   {
     id: 'removed-cell-keeps-gap',
     breaks: 'a tombstone has no re-read request (docs/architecture.md#removals, docs/architecture.md#gaps)',
-    file: 'src/core/removal.ts',
+    file: 'src/core/apply/removal.ts',
     find: 'if (gap.warehouseId === cell.warehouseId) tables.deleteGap(gap);',
     replace: "if (gap.warehouseId === '') tables.deleteGap(gap);",
   },
@@ -101,7 +101,7 @@ export const REMOVAL: readonly Mutant[] = [
     id: 'missed-lookup-not-confirmed',
     breaks:
       'a variant that no catalogue scan finds is given up after the second one (docs/architecture.md#changes, rule 1)',
-    file: 'src/core/removal.ts',
+    file: 'src/core/apply/removal.ts',
     find: '          lookupAtMs: verdict.confirmAtMs,',
     replace: '          lookupAtMs: null,',
     first: 'simulation',
@@ -109,21 +109,21 @@ export const REMOVAL: readonly Mutant[] = [
   {
     id: 'brake-renews-doubt',
     breaks: 'what the mass-removal guard holds asks for no reads (docs/architecture.md#mass-removal-guard)',
-    file: 'src/core/removal-guard.ts',
+    file: 'src/core/apply/removal-guard.ts',
     find: `      seq: this.#read.s0,
       atMs: missingAtMs ?? this.#read.sentAtMs,
       notBeforeMs: LATEST_MS,`,
     replace: '      notBeforeMs: LATEST_MS,',
-    tests: ['test/core/fold-removal.test.ts'],
+    tests: ['test/core/apply/fold-removal.test.ts'],
   },
   {
     id: 'returned-cells-stay-gone',
     breaks:
       'a variant that comes back brings the warehouses that no read tells (docs/architecture.md#variants-that-come-back)',
-    file: 'src/core/fold-variant.ts',
+    file: 'src/core/apply/fold-variant.ts',
     find: 'if (isBack) restoreCells',
     replace: 'if (isBack && read.s0 < 0) restoreCells',
-    tests: ['test/core/fold-removal.test.ts'],
+    tests: ['test/core/apply/fold-removal.test.ts'],
   },
   {
     id: 'brake-products-only',
@@ -134,15 +134,15 @@ export const REMOVAL: readonly Mutant[] = [
     replace:
       "holds = isDoubtful || (kind === 'product' && this.#holdsMany(kind, missing)) || this.#holdsRead(kind);",
     first: 'simulation',
-    tests: ['test/core/mass-removal.test.ts'],
+    tests: ['test/core/apply/mass-removal.test.ts'],
   },
   {
     id: 'missing-variant-keeps-number',
     breaks: 'a row that shows a new name has a new number (docs/reading-the-mirror.md#views, change_seq)',
-    file: 'src/core/fold-read.ts',
+    file: 'src/core/apply/fold-read.ts',
     find: '  if (renamed) renumberAbsent(',
     replace: '  if (renamed && read.s0 < 0) renumberAbsent(',
-    tests: ['test/core/mass-removal.test.ts'],
+    tests: ['test/core/apply/mass-removal.test.ts'],
   },
   {
     id: 'brake-not-by-read',
@@ -150,15 +150,15 @@ export const REMOVAL: readonly Mutant[] = [
     file: guard,
     find: 'holds = isDoubtful || this.#holdsMany(kind, missing) || this.#holdsRead(kind);',
     replace: 'holds = isDoubtful || this.#holdsMany(kind, missing);',
-    tests: ['test/core/mass-removal.test.ts'],
+    tests: ['test/core/apply/mass-removal.test.ts'],
   },
   {
     id: 'brake-believes-contradiction',
     breaks: 'stock and no warehouse contradict each other (docs/architecture.md#mass-removal-guard)',
-    file: 'src/core/removal.ts',
+    file: 'src/core/apply/removal.ts',
     find: 'cell.missingAtMs, contradictsItself(seen))',
     replace: 'cell.missingAtMs, seen.availableQty === -1)',
-    tests: ['test/core/mass-removal.test.ts'],
+    tests: ['test/core/apply/mass-removal.test.ts'],
   },
   {
     id: 'brake-closes-no-warehouse',
@@ -166,18 +166,18 @@ export const REMOVAL: readonly Mutant[] = [
     file: guard,
     find: 'missing === before && emptied.size > 1',
     replace: 'missing === before && emptied.size > 0',
-    tests: ['test/core/mass-removal.test.ts'],
+    tests: ['test/core/apply/mass-removal.test.ts'],
   },
   {
     id: 'brake-counts-levels-of-products',
     breaks: 'what goes with its product counts as that alone (docs/architecture.md#mass-removal-guard)',
-    file: 'src/core/removal.ts',
+    file: 'src/core/apply/removal.ts',
     find: 'if (cell.goneAtMs === null) removeCell(ledger, cell, read);',
     replace: `if (cell.goneAtMs === null) {
       removeCell(ledger, cell, read);
       countRemoval(ledger, 'cell');
     }`,
-    tests: ['test/core/mass-removal.test.ts'],
+    tests: ['test/core/apply/mass-removal.test.ts'],
   },
   {
     id: 'hidden-level-asked-for-ever',
@@ -187,7 +187,7 @@ export const REMOVAL: readonly Mutant[] = [
     find: 'unseenReads: removed.unseenReads === 0 ? 1 : CONTESTED_READS,',
     replace: 'unseenReads: 0,',
     first: 'simulation',
-    tests: ['test/core/webhooks-alone.test.ts'],
+    tests: ['test/core/apply/webhooks-alone.test.ts'],
   },
   {
     id: 'contested-level-asked-for-ever',
@@ -196,15 +196,15 @@ export const REMOVAL: readonly Mutant[] = [
     file: alone,
     find: 'return { ...cell, unseenReads: cell.unseenReads + 1 };',
     replace: 'return { ...cell, unseenReads: 0 };',
-    tests: ['test/core/webhooks-alone.test.ts'],
+    tests: ['test/core/apply/webhooks-alone.test.ts'],
   },
   {
     id: 'hidden-level-trusted',
     breaks: 'what webhooks alone tell is suspect (docs/architecture.md#levels-that-webhooks-alone-tell)',
-    file: 'src/core/webhooks-alone.ts',
+    file: 'src/core/apply/webhooks-alone.ts',
     find: 'const suspect: Cell = { ...cell, unexplainedAtMs: entry.atMs };',
     replace: 'const suspect: Cell = cell;',
-    tests: ['test/core/webhooks-alone.test.ts'],
+    tests: ['test/core/apply/webhooks-alone.test.ts'],
   },
   {
     id: 'hidden-level-for-ever',
@@ -212,7 +212,7 @@ export const REMOVAL: readonly Mutant[] = [
     file: alone,
     find: 'return read.sentAtMs >= cell.eventAtMs + WEBHOOKS_ALONE_MS;',
     replace: 'return read.sentAtMs < cell.eventAtMs;',
-    tests: ['test/core/webhooks-alone.test.ts'],
+    tests: ['test/core/apply/webhooks-alone.test.ts'],
   },
   {
     id: 'late-change-revives-level',
@@ -221,62 +221,62 @@ export const REMOVAL: readonly Mutant[] = [
     file: alone,
     find: 'return !poison && !ahead && change.updateTimeMs > removed.readHiMs;',
     replace: 'return !poison && !ahead;',
-    tests: ['test/core/webhooks-alone.test.ts', 'test/core/merge-change.test.ts'],
+    tests: ['test/core/apply/webhooks-alone.test.ts', 'test/core/apply/merge-change.test.ts'],
   },
   {
     id: 'told-twice-taken',
     breaks:
       'two figures for one level settle nothing (docs/architecture.md#details-that-contradict-themselves)',
-    file: 'src/service/snapshot.ts',
+    file: 'src/store-api/snapshot.ts',
     find: 'first.availableQty === again.availableQty ? first : { ...first, isContradictory: true },',
     replace: '({ ...first, availableQty: again.availableQty }),',
     first: 'simulation',
-    tests: ['test/service/snapshot.test.ts'],
+    tests: ['test/store-api/snapshot.test.ts'],
   },
   {
     id: 'told-twice-read-for-ever',
     breaks:
       'a contradiction is read about once more, then by the schedule (docs/architecture.md#details-that-contradict-themselves)',
-    file: 'src/core/contradiction.ts',
+    file: 'src/core/apply/contradiction.ts',
     find: '  if (!isNews) return;',
     replace: '',
-    tests: ['test/core/webhooks-alone.test.ts'],
+    tests: ['test/core/apply/webhooks-alone.test.ts'],
   },
   {
     id: 'moved-variant-not-searched',
     breaks:
       'a removed variant that a newer change names is searched for (docs/architecture.md#variants-that-move)',
-    file: 'src/core/tombstone.ts',
+    file: 'src/core/apply/tombstone.ts',
     find: '  return isNewerThanRemoval({ readHiMs }, change, stamp);',
     replace: '  return isNewerThanRemoval({ readHiMs }, change, stamp) && readHiMs < 0;',
     first: 'simulation',
-    tests: ['test/core/moved-variant.test.ts'],
+    tests: ['test/core/apply/moved-variant.test.ts'],
   },
   {
     id: 'moved-variant-read-in-vain',
     breaks:
       'while it is searched for, its old product is left alone (docs/architecture.md#variants-that-move)',
-    file: 'src/core/tombstone.ts',
+    file: 'src/core/apply/tombstone.ts',
     find: 'return goneAtMs !== null && productId !== null && lookupAtMs !== null;',
     replace: 'return goneAtMs !== null && productId !== null && lookupAtMs === 0;',
-    tests: ['test/core/moved-variant.test.ts'],
+    tests: ['test/core/apply/moved-variant.test.ts'],
   },
   {
     id: 'earlier-product-takes-variant',
     breaks: 'a variant belongs to the answer that was sent later (docs/architecture.md#variants-that-move)',
-    file: 'src/core/fold-variant.ts',
+    file: 'src/core/apply/fold-variant.ts',
     find: 'const isLater = !isShownThere || other === undefined || read.sentAtMs >= other.readAtMs;',
     replace: 'const isLater = read.s0 >= 0 || isShownThere;',
-    tests: ['test/core/moved-variant.test.ts'],
+    tests: ['test/core/apply/moved-variant.test.ts'],
   },
   {
     id: 'shown-by-two-asked-for-ever',
     breaks:
       'two products that list one variant are not read for ever (docs/architecture.md#variants-that-move)',
-    file: 'src/core/fold-variant.ts',
+    file: 'src/core/apply/fold-variant.ts',
     find: "  if (overlaps) ledger.oblige(loser, 'conflict');",
     replace: `  if (overlaps) ledger.oblige(loser, 'conflict');
   if (overlaps) ledger.oblige(winner, 'conflict');`,
-    tests: ['test/core/moved-variant.test.ts'],
+    tests: ['test/core/apply/moved-variant.test.ts'],
   },
 ];

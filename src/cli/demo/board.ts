@@ -1,5 +1,5 @@
 /** The demo in six figures: what happened to the webhooks, what the mirror did about it, and how it stands now. */
-import { colours } from '../colours.ts';
+import { colours } from '../shared/colours.ts';
 import type { Comparison } from './compare.ts';
 import type { Tally } from './story.ts';
 

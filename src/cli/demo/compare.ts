@@ -1,5 +1,5 @@
 /** Compares the mirror's public views with the simulated store, figure by figure. */
-import { openReader } from '../../store/open.ts';
+import { openReader } from '../../sqlite/open.ts';
 import type { Sandbox } from '../../sandbox/sandbox.ts';
 
 export interface Comparison {

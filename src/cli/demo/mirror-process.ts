@@ -4,9 +4,9 @@ import { once } from 'node:events';
 import { dirname } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { programFile } from '../../own-files.ts';
+import { programFile } from '../../platform/own-files.ts';
 import type { Sandbox } from '../../sandbox/sandbox.ts';
-import { opsClient, type OpsClient } from '../ops-client.ts';
+import { opsClient, type OpsClient } from '../shared/ops-client.ts';
 
 export interface MirrorProcess {
   readonly webhookUrl: string;

@@ -1,7 +1,7 @@
 /** Waits until the mirror has nothing left to do. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
-import { NoAnswerError, type OpsClient } from '../ops-client.ts';
+import { NoAnswerError, type OpsClient } from '../shared/ops-client.ts';
 
 const LOOK_EVERY_MS = 200;
 

@@ -11,7 +11,7 @@ import { untilAtRest } from './rest.ts';
 import type { Screen } from './screen.ts';
 import { Story } from './story.ts';
 import { apart, judge } from './verdict.ts';
-import { colours } from '../colours.ts';
+import { colours } from '../shared/colours.ts';
 
 export interface StageOptions {
   /** About how long until the verdict. Given, the demo ends with it. */

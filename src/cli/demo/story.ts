@@ -1,9 +1,9 @@
 /** Counts the faults of the network and what the mirror makes of them, and tells all of them or some examples. */
 import type { DriftCause } from '../../core/causes.ts';
-import type { DeliveryRecord } from '../../sandbox/deliveries.ts';
+import type { DeliveryRecord } from '../../sandbox/network/deliveries.ts';
 import type { Sandbox } from '../../sandbox/sandbox.ts';
 import type { LogLine } from './mirror-process.ts';
-import { colours } from '../colours.ts';
+import { colours } from '../shared/colours.ts';
 
 /** Counts of all events, printed or not. */
 export interface Tally {

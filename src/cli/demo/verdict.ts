@@ -1,6 +1,6 @@
 /** The verdict: what happened, and whether the mirror equals the store. */
-import { colours } from '../colours.ts';
-import { EXIT } from '../exit-codes.ts';
+import { colours } from '../shared/colours.ts';
+import { EXIT } from '../shared/exit-codes.ts';
 import type { Comparison } from './compare.ts';
 import type { Tally } from './story.ts';
 

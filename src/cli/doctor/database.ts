@@ -1,11 +1,11 @@
 /** The mirror's file: present, ours, undamaged, with room to grow, readable by the right users only. */
 import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { explain, remedyFor } from '../../store/explain.ts';
-import { isThere } from '../../store/is-there.ts';
-import { knownSchemaVersion } from '../../store/migrate.ts';
-import type { Db } from '../../store/open.ts';
-import { openMirrorOfAnyAge } from '../mirror-file.ts';
+import { explain, remedyFor } from '../../sqlite/explain.ts';
+import { isThere } from '../../sqlite/is-there.ts';
+import { knownSchemaVersion } from '../../sqlite/migrate.ts';
+import type { Db } from '../../sqlite/open.ts';
+import { openMirrorOfAnyAge } from '../shared/mirror-file.ts';
 import { fail, megabytes, messageOf, ok, warn, type Check } from './check.ts';
 import { checkEventLog } from './event-log.ts';
 

@@ -1,15 +1,16 @@
 /** The event log: present, private, undamaged, continuing the history that was served, and applied to the mirror. */
 import { existsSync, statSync } from 'node:fs';
-import { whyRestarted, type LogPosition } from '../../store/epoch.ts';
-import { EventLog } from '../../store/event-log/event-log.ts';
-import { eventLogPath, openLogForReading } from '../../store/event-log/open-log.ts';
-import { explain, remedyFor } from '../../store/explain.ts';
-import { findFile } from '../../store/file-identity.ts';
-import { positionIn } from '../../store/mirror-position.ts';
-import { attachEventLog, type Db } from '../../store/open.ts';
-import { lag } from '../../store/queries/lag.ts';
-import { readMark } from '../../store/mark.ts';
-import { ago } from '../ago.ts';
+import { whyRestarted, type LogPosition } from '../../event-log/epoch.ts';
+import { EventLog } from '../../event-log/event-log.ts';
+import { eventLogPath, openLogForReading } from '../../event-log/open-log.ts';
+import { explain, remedyFor } from '../../sqlite/explain.ts';
+import { findFile } from '../../sqlite/file-identity.ts';
+import { positionIn } from '../../event-log/mirror-position.ts';
+import { attachEventLog } from '../../event-log/open-both.ts';
+import { type Db } from '../../sqlite/open.ts';
+import { lag } from '../../mirror/queries/lag.ts';
+import { readMark } from '../../event-log/mark.ts';
+import { ago } from '../shared/ago.ts';
 import { fail, megabytes, messageOf, ok, warn, type Check } from './check.ts';
 
 const NEXT_START = 'nothing to do: the next start begins a new epoch and reads everything';

@@ -1,13 +1,13 @@
 /** The running mirror: does one hold the database, and do its two listeners answer? */
 import { z } from 'zod';
-import type { Config } from '../../config.ts';
+import type { Config } from '../../config/config.ts';
 import { capital, ownerWords } from '../../ops/condition/cause.ts';
 import { CONDITIONS, CONDITION_TITLES } from '../../ops/condition/condition.ts';
 import { stoppedCause } from '../../ops/condition/own-trouble.ts';
-import { isThere } from '../../store/is-there.ts';
-import { isDatabaseLocked } from '../../store/lock.ts';
-import { causeSchema } from '../cause-schema.ts';
-import { urlOf } from '../listener-url.ts';
+import { isThere } from '../../sqlite/is-there.ts';
+import { isDatabaseLocked } from '../../sqlite/lock.ts';
+import { causeSchema } from '../shared/cause-schema.ts';
+import { urlOf } from '../shared/listener-url.ts';
 import { fail, messageOf, ok, warn, type Check } from './check.ts';
 
 /** The condition of the running mirror, as `status` has it. */

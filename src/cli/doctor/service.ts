@@ -1,14 +1,14 @@
 /** The store: are the credentials accepted, can the catalogue be read, and do the clocks agree? */
 import { existsSync } from 'node:fs';
 import { dirname } from 'node:path';
-import type { Config } from '../../config.ts';
-import { storeAheadMs } from '../../service/clock-skew.ts';
-import { connectOver } from '../../service/connect.ts';
-import { ServiceError, type AnswerTimes } from '../../service/errors.ts';
-import { createHttpTransport } from '../../service/http.ts';
-import { createTokenFile } from '../../service/token-file.ts';
-import { TOKEN_ENDPOINT } from '../../service/token-request.ts';
-import type { Transport } from '../../service/transport.ts';
+import type { Config } from '../../config/config.ts';
+import { storeAheadMs } from '../../store-api/transport/clock-skew.ts';
+import { connectOver } from '../../store-api/connect.ts';
+import { ServiceError, type AnswerTimes } from '../../store-api/transport/errors.ts';
+import { createHttpTransport } from '../../store-api/transport/http.ts';
+import { createTokenFile } from '../../store-api/token/token-file.ts';
+import { TOKEN_ENDPOINT } from '../../store-api/token/token-request.ts';
+import type { Transport } from '../../store-api/transport/transport.ts';
 import { fail, messageOf, ok, warn, type Check } from './check.ts';
 
 const CLOCK_WARN_MS = 5_000;

@@ -1,5 +1,5 @@
 /** The rows of an export, all of one instant: one statement is one read transaction. */
-import type { Db } from '../../store/open.ts';
+import type { Db } from '../../sqlite/open.ts';
 
 export type Row = Readonly<Record<string, string | number | null>>;
 

@@ -8,7 +8,7 @@ import { open, rename, rm, type FileHandle } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { refuseTarget } from '../../store/file-target.ts';
+import { refuseTarget } from '../../event-log/file-target.ts';
 
 interface WriteOptions {
   readonly chunks: Iterable<string>;

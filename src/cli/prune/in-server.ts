@@ -1,8 +1,8 @@
 /** Pruning while a running mirror holds the database: it deletes one portion for each request. */
 import { z } from 'zod';
-import { bothPruned, NOTHING_PRUNED, rowsOf } from '../../store/pruned.ts';
-import type { PrunedPortion } from '../../store/retention.ts';
-import type { OpsClient } from '../ops-client.ts';
+import { bothPruned, NOTHING_PRUNED, rowsOf } from '../../mirror/writer/pruned.ts';
+import type { PrunedPortion } from '../../mirror/retention.ts';
+import type { OpsClient } from '../shared/ops-client.ts';
 
 const portionSchema = z.object({
   days: z.number(),

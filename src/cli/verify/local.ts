@@ -2,7 +2,7 @@
  * What the mirror's file says of itself, without the store: each stock level is where its changes lead, and each change
  * begins where the one before it ended.
  */
-import type { Db } from '../../store/open.ts';
+import type { Db } from '../../sqlite/open.ts';
 
 export interface LocalVerdict {
   readonly levels: number;

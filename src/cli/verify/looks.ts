@@ -1,6 +1,6 @@
 /** Goes through the products: looks at each, and again for as long as a difference may be a change on its way. */
 import { sleep } from '../../reconcile/pause.ts';
-import { ServiceError } from '../../service/errors.ts';
+import { ServiceError } from '../../store-api/transport/errors.ts';
 import { compare, judge, type Comparison, type Difference, type Doubts } from './figures.ts';
 import type { MirrorSide } from './mirror-side.ts';
 import type { ServiceSide } from './service-side.ts';

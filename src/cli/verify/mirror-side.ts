@@ -1,5 +1,5 @@
 /** The mirror's file as `verify` reads it: read-only, beside a running mirror or without one. */
-import type { Db } from '../../store/open.ts';
+import type { Db } from '../../sqlite/open.ts';
 import { levelKey, type Held, type MirrorProduct } from './figures.ts';
 
 interface Row {

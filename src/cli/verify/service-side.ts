@@ -1,13 +1,13 @@
 /** The store as `verify` asks it: within the limits of the configuration, and with retries where they may help. */
-import { fullJitterMs } from '../../core/backoff.ts';
+import { fullJitterMs } from '../../traffic/backoff.ts';
 import type { ProductSnapshot } from '../../core/entry.ts';
 import { sleep } from '../../reconcile/pause.ts';
 import { Throttle, type Blocked } from '../../reconcile/throttle.ts';
-import type { CatalogueClient } from '../../service/client.ts';
-import { ServiceError } from '../../service/errors.ts';
-import { PRODUCT_LIST_ENDPOINT } from '../../service/product-list.ts';
-import { snapshotOf } from '../../service/snapshot.ts';
-import { walk } from '../../service/walk.ts';
+import type { CatalogueClient } from '../../store-api/client.ts';
+import { ServiceError } from '../../store-api/transport/errors.ts';
+import { PRODUCT_LIST_ENDPOINT } from '../../store-api/endpoints/product-list.ts';
+import { snapshotOf } from '../../store-api/snapshot.ts';
+import { walk } from '../../store-api/endpoints/walk.ts';
 
 interface ServiceSideDeps {
   readonly client: CatalogueClient;

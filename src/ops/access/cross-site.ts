@@ -1,7 +1,7 @@
 /** A page of another site, open in the operator's browser, must not be able to act here. */
 import type { MiddlewareHandler } from 'hono';
-import { errorBody } from '../api-error.ts';
-import type { OpsEnv } from '../env.ts';
+import { errorBody } from '../shared/api-error.ts';
+import type { OpsEnv } from '../shared/env.ts';
 
 const isSafe = (method: string): boolean => method === 'GET' || method === 'HEAD';
 

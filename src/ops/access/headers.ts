@@ -1,6 +1,6 @@
 import type { MiddlewareHandler } from 'hono';
 import { secureHeaders } from 'hono/secure-headers';
-import type { OpsEnv } from '../env.ts';
+import type { OpsEnv } from '../shared/env.ts';
 
 /** For every answer: nothing is loaded from other sites, nothing is framed, nothing is cached. */
 const secure: MiddlewareHandler<OpsEnv> = secureHeaders({

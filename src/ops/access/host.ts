@@ -1,6 +1,6 @@
 import type { MiddlewareHandler } from 'hono';
-import { errorBody } from '../api-error.ts';
-import type { OpsEnv } from '../env.ts';
+import { errorBody } from '../shared/api-error.ts';
+import type { OpsEnv } from '../shared/env.ts';
 
 /**
  * Without a token, only requests that name this machine are answered. This defeats DNS rebinding: to the browser, a

@@ -1,6 +1,6 @@
 /** The sign-in form: works without scripts and loads only its style sheet. */
 import { html, raw } from 'hono/html';
-import { colours } from '../../page/colours.ts';
+import { colours } from '../../web/colours.ts';
 
 interface LoginPage {
   /** Where to go on after signing in. */

@@ -1,8 +1,8 @@
 /** A person signs in once with the token; the browser then holds a session. */
 import { Hono, type Context } from 'hono';
 import { deleteCookie, setCookie } from 'hono/cookie';
-import type { Logger } from '../../log.ts';
-import type { OpsEnv } from '../env.ts';
+import type { Logger } from '../../platform/log.ts';
+import type { OpsEnv } from '../shared/env.ts';
 import { Attempts } from './attempts.ts';
 import { loginPage, loginStyle } from './login-page.ts';
 import { SESSION_MS } from './session.ts';

@@ -1,6 +1,6 @@
 import type { Hono, MiddlewareHandler } from 'hono';
-import { errorBody } from '../api-error.ts';
-import type { OpsEnv } from '../env.ts';
+import { errorBody } from '../shared/api-error.ts';
+import type { OpsEnv } from '../shared/env.ts';
 
 const METHODS = ['GET', 'POST'] as const;
 

@@ -1,8 +1,8 @@
 /** Who may use the private listener (docs/http-api.md#private-listener, docs/architecture.md#security). */
 import type { Context, MiddlewareHandler } from 'hono';
 import { getCookie } from 'hono/cookie';
-import { errorBody } from '../api-error.ts';
-import type { OpsEnv, SignedInBy } from '../env.ts';
+import { errorBody } from '../shared/api-error.ts';
+import type { OpsEnv, SignedInBy } from '../shared/env.ts';
 import type { Sessions } from './session.ts';
 import type { IsToken } from './token.ts';
 

@@ -1,5 +1,5 @@
 /** When deliveries came during the last week: what the silence rule compares with. */
-import type { DeliveryCounts } from '../../store/queries/delivery-counts.ts';
+import type { DeliveryCounts } from '../../mirror/queries/delivery-counts.ts';
 import { DAYS_COMPARED, type SameHours } from './silence.ts';
 import { SlotCounts } from './slot-counts.ts';
 

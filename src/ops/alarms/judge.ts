@@ -5,7 +5,7 @@ import { unusualSilence, type SilenceView } from './silence.ts';
 import { causeLine } from '../condition/cause.ts';
 import { applyTrouble, BEHIND_MS, commitTrouble, type OwnTrouble } from '../condition/own-trouble.ts';
 import { storeTrouble, type Blocked } from '../condition/store-trouble.ts';
-import { heldWords, type HeldRemovals } from '../held-words.ts';
+import { heldWords, type HeldRemovals } from './held-words.ts';
 
 export interface WatchedState {
   readonly silence: SilenceView;

@@ -1,6 +1,7 @@
 /** Gathers what the alarm rules need as it happens, and applies the rules once a second. */
-import type { Logger } from '../../log.ts';
-import type { StoreReader, StoreWriter } from '../../store/store.ts';
+import type { Logger } from '../../platform/log.ts';
+import type { StoreReader } from '../../mirror/reader/store-reader.ts';
+import type { StoreWriter } from '../../mirror/writer/store-writer.ts';
 import { ALARM_KINDS, nextAlarms, type Alarm, type AlarmSource } from './alarm.ts';
 import { DeliveryHistory } from './delivery-history.ts';
 import { judge, type WatchedState } from './judge.ts';
@@ -10,8 +11,8 @@ import { conditionOf, type Condition, type ConditionStatus } from '../condition/
 import { GrowingDoubt } from '../condition/growing-doubt.ts';
 import type { OwnTrouble } from '../condition/own-trouble.ts';
 import type { Blocked } from '../condition/store-trouble.ts';
-import type { PlainError } from '../../store/errors.ts';
-import type { HeldRemovals } from '../held-words.ts';
+import type { PlainError } from '../../sqlite/errors.ts';
+import type { HeldRemovals } from './held-words.ts';
 
 interface WatchmanDeps {
   readonly reader: StoreReader;

@@ -1,7 +1,7 @@
 /** Puts the JSON API together: each neighbouring file has its endpoints, this one what they share. */
 import { ChangeFeed } from '../feed/change-feed.ts';
 import { HeldAnswers } from '../feed/held-answers.ts';
-import type { OpsDeps } from '../operator.ts';
+import type { OpsDeps } from '../shared/operator.ts';
 import { changesRoutes } from './changes.ts';
 import { describeApi, type OpsDocument } from './document.ts';
 import { docsRoutes } from './docs.ts';

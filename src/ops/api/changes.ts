@@ -4,9 +4,9 @@
  */
 import { createRoute, z } from '@hono/zod-openapi';
 import type { Context } from 'hono';
-import type { FeedPage } from '../../store/queries/changes.ts';
-import type { StoreReader } from '../../store/store.ts';
-import type { OpsEnv } from '../env.ts';
+import type { FeedPage } from '../../mirror/queries/changes.ts';
+import type { StoreReader } from '../../mirror/reader/store-reader.ts';
+import type { OpsEnv } from '../shared/env.ts';
 import type { ChangeFeed } from '../feed/change-feed.ts';
 import { whyStartOver, type StartOver } from '../feed/cursor.ts';
 import { followChanges, nextOf } from '../feed/follow-changes.ts';

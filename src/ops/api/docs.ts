@@ -1,8 +1,8 @@
 /** `GET /docs`: the API document for people. */
 import { Hono } from 'hono';
-import { apiDocs, apiDocsStyle } from '../../page/api-docs.ts';
-import type { Html } from '../../page/html.ts';
-import type { OpsEnv } from '../env.ts';
+import { apiDocs, apiDocsStyle } from '../../web/api-docs.ts';
+import type { Html } from '../../web/html.ts';
+import type { OpsEnv } from '../shared/env.ts';
 import type { OpsDocument } from './document.ts';
 
 export function docsRoutes(document: () => OpsDocument): Hono<OpsEnv> {

@@ -1,8 +1,8 @@
 /** `GET /api/drift`, `GET /api/deliveries`, `GET /api/rejected`: what reads corrected, and what arrived. */
 import { createRoute, z } from '@hono/zod-openapi';
 import { DRIFT_CAUSES } from '../../core/causes.ts';
-import type { OpsDeps } from '../operator.ts';
-import { causeWords } from '../page/words.ts';
+import type { OpsDeps } from '../shared/operator.ts';
+import { causeWords } from '../shared/words.ts';
 import { flagParameter, limitParameter, listEnd, seqParameter, wholeNumber } from './parameters.ts';
 import { answers, apiRouter, withRefusals, type ApiRouter } from './router.ts';
 import { changeSchema, instant } from './rows.ts';

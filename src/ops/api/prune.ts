@@ -1,7 +1,7 @@
 /** `POST /api/prune`. */
 import { createRoute, z } from '@hono/zod-openapi';
-import type { OpsDeps } from '../operator.ts';
-import { unlessStuck } from '../unless-stuck.ts';
+import type { OpsDeps } from '../shared/operator.ts';
+import { unlessStuck } from '../shared/unless-stuck.ts';
 import { answers, apiRouter, withRefusals, TOO_LARGE, type ApiRouter } from './router.ts';
 
 const prune = createRoute({

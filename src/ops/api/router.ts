@@ -1,8 +1,8 @@
 /** What all endpoints of the API share: how requests are refused, and how that is described. */
 import { OpenAPIHono } from '@hono/zod-openapi';
 import type { z } from '@hono/zod-openapi';
-import { errorBody, errorSchema } from '../api-error.ts';
-import type { OpsEnv } from '../env.ts';
+import { errorBody, errorSchema } from '../shared/api-error.ts';
+import type { OpsEnv } from '../shared/env.ts';
 
 export type ApiRouter = OpenAPIHono<OpsEnv>;
 

@@ -4,8 +4,8 @@ import { ALARM_KINDS } from '../alarms/alarm.ts';
 import { CAUSE_KINDS, OWNERS } from '../condition/cause.ts';
 import { CONDITIONS } from '../condition/condition.ts';
 import { currentCondition } from '../condition/current.ts';
-import { MIRROR_STATES, STATE_CAUSES } from '../../store/state.ts';
-import type { OpsDeps } from '../operator.ts';
+import { MIRROR_STATES, STATE_CAUSES } from '../../mirror/file/state.ts';
+import type { OpsDeps } from '../shared/operator.ts';
 import { answers, apiRouter, withRefusals, type ApiRouter } from './router.ts';
 import { epochSchema, instant, lastSeqSchema } from './rows.ts';
 

@@ -1,5 +1,5 @@
 /** Log output when the state of the mirror changes, in the words of page and `status`. */
-import type { Logger } from '../../log.ts';
+import type { Logger } from '../../platform/log.ts';
 import { causeLine, isBlocking, type Cause, type CauseKind } from './cause.ts';
 import type { Condition, ConditionName } from './condition.ts';
 

@@ -2,7 +2,7 @@
  * The state of the mirror in one look, decided here alone, for page, `status`, `doctor`, API, metrics and log output:
  * whether its figures can be relied on, and if not, why, whose it is, and what to do. Uses no clock and no database.
  */
-import type { Status } from '../../store/queries/status.ts';
+import type { Status } from '../../mirror/queries/status.ts';
 import { CAUSE_KINDS, isBlocking, isStandstill, type Cause } from './cause.ts';
 import { notKeptUpCause, ownTrouble, raiseRate, stoppedCause, type OwnTrouble } from './own-trouble.ts';
 import { spell } from './spell.ts';

@@ -2,8 +2,9 @@
  * The change feed for many consumers at once. Consumers at the same number share one database query. They do not poll:
  * the writer's notice of a commit wakes them together, at most every few milliseconds.
  */
-import type { FeedPage } from '../../store/queries/changes.ts';
-import type { StoreReader, StoreWriter } from '../../store/store.ts';
+import type { FeedPage } from '../../mirror/queries/changes.ts';
+import type { StoreReader } from '../../mirror/reader/store-reader.ts';
+import type { StoreWriter } from '../../mirror/writer/store-writer.ts';
 
 interface ChangeFeedDeps {
   readonly reader: StoreReader;

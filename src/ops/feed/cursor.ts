@@ -2,7 +2,7 @@
  * Whether a consumer may continue from its number (docs/http-api.md#change-feed,
  * docs/reading-the-mirror.md#following-changes): no change is ever skipped silently.
  */
-import type { FeedPage, Position } from '../../store/queries/changes.ts';
+import type { FeedPage, Position } from '../../mirror/queries/changes.ts';
 
 interface Standing {
   /** The last number it has; null: none, so it begins with the oldest change kept. */

@@ -2,7 +2,7 @@
  * The feed as server-sent events: first the epoch, then each change with its number as id
  * (docs/http-api.md#change-feed).
  */
-import type { FeedPage } from '../../store/queries/changes.ts';
+import type { FeedPage } from '../../mirror/queries/changes.ts';
 import { prunedError } from './cursor.ts';
 import type { ChangeFeed } from './change-feed.ts';
 

@@ -5,10 +5,10 @@
 import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Context } from 'hono';
-import type { Logger } from '../../log.ts';
-import { SendQueues } from '../../send-queues.ts';
-import { errorBody } from '../api-error.ts';
-import type { OpsEnv } from '../env.ts';
+import type { Logger } from '../../platform/log.ts';
+import { SendQueues } from '../../platform/send-queues.ts';
+import { errorBody } from '../shared/api-error.ts';
+import type { OpsEnv } from '../shared/env.ts';
 
 interface HeldAnswersDeps {
   /** Aborted when the mirror stops. */

@@ -1,5 +1,5 @@
 /** Counts the effects of a committed entry. Changes and levels are counted where they are applied. */
-import type { Fact } from '../../core/fact.ts';
+import type { Fact } from '../../core/apply/fact.ts';
 import type { Counting } from './counting.ts';
 
 export function countFact(counting: Counting, fact: Fact, nowMs: number): void {

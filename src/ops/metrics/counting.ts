@@ -1,13 +1,13 @@
 /** What is counted and timed as it happens: deliveries, commits, applied changes, reads, repairs, runs. */
 import { Counter, Histogram, type Registry } from 'prom-client';
 import { DRIFT_CAUSES } from '../../core/causes.ts';
-import { REMOVABLES } from '../../core/fact.ts';
-import { CHANGE_BRANCHES } from '../../core/change-outcome.ts';
-import { LEVEL_BRANCHES } from '../../core/merge-read.ts';
+import { REMOVABLES } from '../../core/apply/fact.ts';
+import { CHANGE_BRANCHES } from '../../core/merge/change-outcome.ts';
+import { LEVEL_BRANCHES } from '../../core/merge/merge-read.ts';
 import { REASONS, type Reason } from '../../core/reasons.ts';
 import { RUN_KINDS, RUN_STATES } from '../../core/runs.ts';
-import type { ServiceErrorKind } from '../../service/errors.ts';
-import { REJECTION_REASONS } from '../rejected.ts';
+import type { ServiceErrorKind } from '../../store-api/transport/errors.ts';
+import { REJECTION_REASONS } from '../state/rejected.ts';
 import { counters, histograms, valuesOf } from './children.ts';
 
 const ANSWERS = ['204', '401', '413', '503'] as const;

@@ -1,7 +1,7 @@
 /** The catalogue client, with every call counted by result. */
 import type { Counter } from 'prom-client';
-import type { CatalogueClient } from '../../service/client.ts';
-import { ServiceError } from '../../service/errors.ts';
+import type { CatalogueClient } from '../../store-api/client.ts';
+import { ServiceError } from '../../store-api/transport/errors.ts';
 import type { Counting, ReadOutcome } from './counting.ts';
 
 export function observedClient(

@@ -3,8 +3,8 @@ import { Gauge, type Registry } from 'prom-client';
 import { ALARM_KINDS, type Alarm } from '../alarms/alarm.ts';
 import { CAUSE_KINDS } from '../condition/cause.ts';
 import { CONDITIONS, type Condition } from '../condition/condition.ts';
-import { MIRROR_STATES } from '../../store/state.ts';
-import type { SampledState } from '../state-sampler.ts';
+import { MIRROR_STATES } from '../../mirror/file/state.ts';
+import type { SampledState } from '../state/state-sampler.ts';
 import { gauges } from './children.ts';
 
 const BLOCKS = ['credentials', 'breaker', 'rate_limited', 'wrong_store'] as const;

@@ -1,7 +1,7 @@
 /** Counters fed by others' counts: the writer counts merge rules, the database counts ended runs. */
 import type { Counter } from 'prom-client';
-import type { Store } from '../../store/store.ts';
-import type { BranchCounts } from '../../store/projection.ts';
+import type { Store } from '../../mirror/store.ts';
+import type { BranchCounts } from '../../mirror/writer/projection.ts';
 import type { Counting } from './counting.ts';
 
 interface TalliesDeps {

@@ -1,9 +1,9 @@
 /** The share of stock levels that are certain, and its course over the last day. */
 import { html } from 'hono/html';
-import { QUARTER_MS, type CertainQuarter } from '../../store/queries/certainty.ts';
+import { QUARTER_MS, type CertainQuarter } from '../../mirror/queries/certainty.ts';
 import { REPAIRING_ABOVE, shareText, type Certainty } from '../condition/condition.ts';
 import { instant, quantity } from './figures.ts';
-import type { Html } from '../../page/html.ts';
+import type { Html } from '../../web/html.ts';
 
 const QUARTERS = 96;
 const WIDTH = 384;

@@ -1,12 +1,12 @@
 import { html, raw } from 'hono/html';
-import type { Quarantined } from '../../store/queries/page-quarantine.ts';
-import type { RejectedRequest } from '../rejected.ts';
-import type { SlowAnswer } from '../timeline.ts';
+import type { Quarantined } from '../../mirror/queries/page/quarantine.ts';
+import type { RejectedRequest } from '../state/rejected.ts';
+import type { SlowAnswer } from '../state/timeline.ts';
 import { bytes, instant, millis } from './figures.ts';
 import { idText } from './id-view.ts';
-import type { Html } from '../../page/html.ts';
+import type { Html } from '../../web/html.ts';
 import { pager } from './pager.ts';
-import { rejectionWords } from './words.ts';
+import { rejectionWords } from '../shared/words.ts';
 
 const LISTS = {
   all: 'All',

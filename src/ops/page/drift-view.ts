@@ -1,11 +1,11 @@
 import { html, raw } from 'hono/html';
 import { CORRECTION_CAUSES, type CorrectionCause } from '../../core/causes.ts';
-import type { Correction, Corrections } from '../../store/queries/page-drift.ts';
+import type { Correction, Corrections } from '../../mirror/queries/page/drift.ts';
 import { instant, quantity, signed } from './figures.ts';
 import { idText } from './id-view.ts';
-import type { Html } from '../../page/html.ts';
+import type { Html } from '../../web/html.ts';
 import { pager } from './pager.ts';
-import { causeName, causeWords } from './words.ts';
+import { causeName, causeWords } from '../shared/words.ts';
 
 interface DriftView {
   /** Null: all except `derived`, which is no fault. */

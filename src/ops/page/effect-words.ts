@@ -1,7 +1,7 @@
 /** The effect of a delivery's item, in words. */
 import { html } from 'hono/html';
-import type { Html } from '../../page/html.ts';
-import type { Effect, Later, LoggedItem } from '../../store/queries/page-effects.ts';
+import type { Html } from '../../web/html.ts';
+import type { Effect, Later, LoggedItem } from '../../mirror/queries/page/effects.ts';
 import { instant, quantity } from './figures.ts';
 
 export function outcomeWords({ old, effect: { outcome } }: LoggedItem, arrivedAtMs: number): Html {

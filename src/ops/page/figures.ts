@@ -1,6 +1,6 @@
 /** Times, ages, durations and quantities as the page writes them. */
 import { html } from 'hono/html';
-import type { Html } from '../../page/html.ts';
+import type { Html } from '../../web/html.ts';
 import { spell as duration } from '../condition/spell.ts';
 
 export { duration };

@@ -1,6 +1,6 @@
 /** Ids: never broken by a line's end, long ones shortened in the middle, and copied whole by a click. */
 import { html } from 'hono/html';
-import type { Html } from '../../page/html.ts';
+import type { Html } from '../../web/html.ts';
 
 /** Longer ones are shortened; ids of the store's own are mostly shorter. */
 const WHOLE = 14;

@@ -1,7 +1,7 @@
 import { html, raw } from 'hono/html';
-import { frame } from '../../page/frame.ts';
-import type { Html } from '../../page/html.ts';
-import { toldView, type Problem } from '../../page/told.ts';
+import { frame } from '../../web/frame.ts';
+import type { Html } from '../../web/html.ts';
+import { toldView, type Problem } from '../../web/told.ts';
 import { causeLine } from '../condition/cause.ts';
 import { stoppedCause } from '../condition/own-trouble.ts';
 import { CONDITION_TITLES, type ConditionName } from '../condition/condition.ts';

@@ -1,9 +1,9 @@
 /** Deliveries from the event log, each item with its effect. */
 import { html } from 'hono/html';
 import { idText, idView } from './id-view.ts';
-import type { Html } from '../../page/html.ts';
-import type { DeliveryPage, LoggedDelivery } from '../../store/queries/page-deliveries.ts';
-import type { LoggedItem } from '../../store/queries/page-effects.ts';
+import type { Html } from '../../web/html.ts';
+import type { DeliveryPage, LoggedDelivery } from '../../mirror/queries/page/deliveries.ts';
+import type { LoggedItem } from '../../mirror/queries/page/effects.ts';
 import { doubtWords, outcomeWords } from './effect-words.ts';
 import { bytes, count, instant, quantity, signed } from './figures.ts';
 import { pager } from './pager.ts';

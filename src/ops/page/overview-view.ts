@@ -1,17 +1,17 @@
 import { html, raw } from 'hono/html';
-import type { CertainQuarter } from '../../store/queries/certainty.ts';
-import type { Lag } from '../../store/queries/lag.ts';
-import type { Run } from '../../store/queries/runs.ts';
-import type { Status } from '../../store/queries/status.ts';
-import { KEPT_MINUTES, type Minute } from '../timeline.ts';
+import type { CertainQuarter } from '../../mirror/queries/certainty.ts';
+import type { Lag } from '../../mirror/queries/lag.ts';
+import type { Run } from '../../mirror/queries/runs.ts';
+import type { Status } from '../../mirror/queries/status.ts';
+import { KEPT_MINUTES, type Minute } from '../state/timeline.ts';
 import { certaintyView } from './certainty-view.ts';
 import { ago, count, duration, millis, quantity } from './figures.ts';
-import type { Html } from '../../page/html.ts';
+import type { Html } from '../../web/html.ts';
 import { plot, type Point } from './plot.ts';
 import { runProgress } from './runs-view.ts';
 import { adviceOf, debts, detailsOf, type Situation } from './state-words.ts';
 import { alarmsView, blockedView, causeView, otherCausesView, told, type Alarming } from './warnings-view.ts';
-import { heldWords } from '../held-words.ts';
+import { heldWords } from '../alarms/held-words.ts';
 
 interface Overview extends Situation, Alarming {
   readonly readsUnderWay: number;

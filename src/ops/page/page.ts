@@ -4,14 +4,14 @@
  */
 import { Hono, type Context } from 'hono';
 import { html } from 'hono/html';
-import { pageFiles } from '../../page/files.ts';
-import type { Html } from '../../page/html.ts';
-import type { Status } from '../../store/queries/status.ts';
+import { pageFiles } from '../../web/files.ts';
+import type { Html } from '../../web/html.ts';
+import type { Status } from '../../mirror/queries/status.ts';
 import type { Condition, ConditionName } from '../condition/condition.ts';
 import { currentCondition } from '../condition/current.ts';
-import type { OpsEnv } from '../env.ts';
-import type { Minute } from '../timeline.ts';
-import { unlessStuck } from '../unless-stuck.ts';
+import type { OpsEnv } from '../shared/env.ts';
+import type { Minute } from '../state/timeline.ts';
+import { unlessStuck } from '../shared/unless-stuck.ts';
 import { actions, Refused, type Done } from './actions.ts';
 import {
   deliveriesFrame,
@@ -21,7 +21,6 @@ import {
   slowView,
   type List,
 } from './deliveries-view.ts';
-import type { PageDeps } from './deps.ts';
 import { causesOf, driftView, readDriftView } from './drift-view.ts';
 import { layout, type Page, type Told } from './layout.ts';
 import { deliveryView, loggedView } from './logged-view.ts';
@@ -30,7 +29,14 @@ import { runsView, runView } from './runs-view.ts';
 import { readStockView, stockView } from './stock-view.ts';
 import { style } from './style.ts';
 import { variantPage } from './variant-view.ts';
-import { runName } from './words.ts';
+import { runName } from '../shared/words.ts';
+import type { OpsDeps } from '../shared/operator.ts';
+
+/** What the page shows and controls: the same parts as the API. */
+type PageDeps = Pick<
+  OpsDeps,
+  'reader' | 'writer' | 'operator' | 'state' | 'alarms' | 'rejected' | 'timeline' | 'now' | 'log'
+>;
 
 type PageContext = Context<OpsEnv>;
 type Content = Pick<Page, 'title' | 'at' | 'main'> & Partial<Page>;

@@ -1,6 +1,6 @@
 /** The links below a list of several pages. */
 import { html } from 'hono/html';
-import type { Html } from '../../page/html.ts';
+import type { Html } from '../../web/html.ts';
 
 interface Pager {
   /** What is paged: `of the runs`. */

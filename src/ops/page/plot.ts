@@ -1,7 +1,7 @@
 /** Small SVG plots, drawn here without any library; colours come from the style sheet. */
 import { html } from 'hono/html';
 import { instant } from './figures.ts';
-import type { Html } from '../../page/html.ts';
+import type { Html } from '../../web/html.ts';
 
 export interface Point {
   readonly atMs: number;

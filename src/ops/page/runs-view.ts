@@ -1,9 +1,9 @@
 import { html } from 'hono/html';
-import type { Run } from '../../store/queries/runs.ts';
+import type { Run } from '../../mirror/queries/runs.ts';
 import { ago, count, duration, instant, quantity } from './figures.ts';
-import type { Html } from '../../page/html.ts';
+import type { Html } from '../../web/html.ts';
 import { pager } from './pager.ts';
-import { runName } from './words.ts';
+import { runName } from '../shared/words.ts';
 
 interface RunsPage {
   readonly runs: readonly Run[];

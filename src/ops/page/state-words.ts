@@ -1,9 +1,9 @@
 /** Sentences that explain the mirror's state and what to do about it, without markup. */
-import type { OwedReads } from '../../store/queries/page-overview.ts';
-import type { Status } from '../../store/queries/status.ts';
+import type { OwedReads } from '../../mirror/queries/overview.ts';
+import type { Status } from '../../mirror/queries/status.ts';
 import type { Condition } from '../condition/condition.ts';
 import { count, duration } from './figures.ts';
-import { reasonWords } from './words.ts';
+import { reasonWords } from '../shared/words.ts';
 
 export interface Situation {
   readonly status: Status;

@@ -1,8 +1,8 @@
 /** A quantity over time, which holds until the next change. */
 import { html } from 'hono/html';
-import type { VariantChange } from '../../store/queries/page-variant.ts';
+import type { VariantChange } from '../../mirror/queries/page/variant.ts';
 import { count, quantity } from './figures.ts';
-import type { Html } from '../../page/html.ts';
+import type { Html } from '../../web/html.ts';
 import { niceCeiling, round } from './plot.ts';
 
 interface StepPlotOptions {

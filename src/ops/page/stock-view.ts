@@ -1,9 +1,9 @@
 import { html } from 'hono/html';
-import type { StockCursor } from '../../store/queries/page-filters.ts';
-import type { StockCell, StockPage, StockVariant } from '../../store/queries/page-stock.ts';
+import type { StockCursor } from '../../mirror/queries/page/filters.ts';
+import type { StockCell, StockPage, StockVariant } from '../../mirror/queries/page/stock.ts';
 import { agoText, instant, quantity } from './figures.ts';
 import { idText } from './id-view.ts';
-import type { Html } from '../../page/html.ts';
+import type { Html } from '../../web/html.ts';
 import { pager } from './pager.ts';
 
 interface StockView {

@@ -1,13 +1,13 @@
 import { html } from 'hono/html';
 import { LATEST_MS } from '../../core/limits.ts';
-import type { VariantChange, VariantView } from '../../store/queries/page-variant.ts';
+import type { VariantChange, VariantView } from '../../mirror/queries/page/variant.ts';
 import { ago, count, duration, instant, quantity, signed } from './figures.ts';
 import { idView } from './id-view.ts';
-import type { Html } from '../../page/html.ts';
+import type { Html } from '../../web/html.ts';
 import { pager } from './pager.ts';
 import { stepPlot } from './step-plot.ts';
 import { freshness } from './stock-view.ts';
-import { causeName, reasonWords } from './words.ts';
+import { causeName, reasonWords } from '../shared/words.ts';
 
 /** Further warehouses have their changes in the table only. */
 const PLOTS_SHOWN = 12;

@@ -1,10 +1,10 @@
 /** Why no requests are sent to the store, and the other alarms. */
 import { html } from 'hono/html';
-import type { Html } from '../../page/html.ts';
+import type { Html } from '../../web/html.ts';
 import { besides, type Alarm } from '../alarms/alarm.ts';
 import { capital, isBlocking, ownerWords, type Cause } from '../condition/cause.ts';
 import { timesOf, type Condition } from '../condition/condition.ts';
-import type { Operator } from '../operator.ts';
+import type { Operator } from '../shared/operator.ts';
 import { idView } from './id-view.ts';
 import { ago, instant } from './figures.ts';
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { untilAtRest } from '../../../src/cli/demo/rest.ts';
-import { NoAnswerError, type OpsClient } from '../../../src/cli/ops-client.ts';
+import { NoAnswerError, type OpsClient } from '../../../src/cli/shared/ops-client.ts';
 
 interface Answers {
   readonly state?: string;

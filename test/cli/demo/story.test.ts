@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { beforeEach, expect, test } from 'vitest';
 import { CORRECTED, PROVED, Story } from '../../../src/cli/demo/story.ts';
-import type { DeliveryRecord } from '../../../src/sandbox/deliveries.ts';
+import type { DeliveryRecord } from '../../../src/sandbox/network/deliveries.ts';
 import type { Sandbox } from '../../../src/sandbox/sandbox.ts';
-import { present } from '../../present.ts';
+import { present } from '../../shared/present.ts';
 import { startService } from '../harness.ts';
 
 let sandbox: Sandbox;
@@ -121,7 +121,7 @@ test('more lines a second than a person can read are counted, not told', () => {
 });
 
 test('the mirror still logs what the story listens for', () => {
-  const source = readFileSync(new URL('../../../src/ops/fact-log.ts', import.meta.url), 'utf8');
+  const source = readFileSync(new URL('../../../src/ops/state/fact-log.ts', import.meta.url), 'utf8');
   expect(source).toContain(`'${PROVED}'`);
   expect(source).toContain(`'${CORRECTED}'`);
 });

@@ -8,9 +8,9 @@ import {
   type Held,
   type MirrorProduct,
 } from '../../../src/cli/verify/figures.ts';
-import { productDetailSchema } from '../../../src/service/schemas.ts';
-import { snapshotOf } from '../../../src/service/snapshot.ts';
-import { detail, type VariantDetail } from '../../store/mirror-file.ts';
+import { productDetailSchema } from '../../../src/store-api/contract/schemas.ts';
+import { snapshotOf } from '../../../src/store-api/snapshot.ts';
+import { detail, type VariantDetail } from '../../mirror/mirror-file.ts';
 
 const told = (...variants: VariantDetail[]) =>
   snapshotOf(productDetailSchema.parse(detail('10', variants)), '');

@@ -1,10 +1,10 @@
 /** `verify --local`: the file alone, by an account that has no settings of the store. */
 import { expect, test } from 'vitest';
 import { verifyLocally } from '../../../src/cli/verify/local.ts';
-import { openReader } from '../../../src/store/open.ts';
-import { present } from '../../present.ts';
+import { openReader } from '../../../src/sqlite/open.ts';
+import { present } from '../../shared/present.ts';
 import { newStore } from '../../reconcile/mirror.ts';
-import { delivery, item } from '../../store/mirror-file.ts';
+import { delivery, item } from '../../mirror/mirror-file.ts';
 
 test('a mirror is where its changes lead; what another program has written is found', async () => {
   const store = newStore();

@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { present } from '../../present.ts';
+import { present } from '../../shared/present.ts';
 import { recipient } from '../../sandbox/shop.ts';
 import type { Json } from '../../sandbox/harness.ts';
 import { clientRule, rule } from '../contract.ts';

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { inspect } from 'node:util';
 import { expect, onTestFinished, vi } from 'vitest';
-import { failureOf, temporaryFolder } from '../../service/connection.ts';
+import { failureOf, temporaryFolder } from '../../store-api/connection.ts';
 import { clientRule, rule } from '../contract.ts';
 import type { Context, ContractCase } from '../contract.ts';
 import { accessToken, errorOf, expectRefused } from '../raw.ts';

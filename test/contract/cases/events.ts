@@ -1,8 +1,8 @@
 import { createHmac } from 'node:crypto';
 import { expect, onTestFinished, vi } from 'vitest';
-import { parseDelivery } from '../../../src/service/delivery.ts';
-import { signBody, verifySignature } from '../../../src/service/signature.ts';
-import { present } from '../../present.ts';
+import { parseDelivery } from '../../../src/store-api/delivery.ts';
+import { signBody, verifySignature } from '../../../src/store-api/signature.ts';
+import { present } from '../../shared/present.ts';
 import { cellOf, variantOf } from '../../sandbox/harness.ts';
 import type { Json } from '../../sandbox/harness.ts';
 import { startReceiver } from '../../sandbox/receiver.ts';

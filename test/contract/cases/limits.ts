@@ -1,7 +1,7 @@
 /** Limits beside those of single fields, whose cases are with their endpoints. */
 import { request } from 'node:http';
 import { expect } from 'vitest';
-import { failureOf } from '../../service/connection.ts';
+import { failureOf } from '../../store-api/connection.ts';
 import { clientRule, rule } from '../contract.ts';
 import type { Context, ContractCase } from '../contract.ts';
 import { fieldRule } from '../fields.ts';

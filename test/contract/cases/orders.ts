@@ -1,9 +1,9 @@
 import { expect } from 'vitest';
 import { shippingTypes } from '../../../src/client.ts';
-import { sellable } from '../../../src/sandbox/model.ts';
-import type { Variant } from '../../../src/sandbox/model.ts';
-import { present } from '../../present.ts';
-import { failureOf } from '../../service/connection.ts';
+import { sellable } from '../../../src/sandbox/world/model.ts';
+import type { Variant } from '../../../src/sandbox/world/model.ts';
+import { present } from '../../shared/present.ts';
+import { failureOf } from '../../store-api/connection.ts';
 import { lamp as newLamp, recipient } from '../../sandbox/shop.ts';
 import type { Json } from '../../sandbox/harness.ts';
 import { clientRule, rule } from '../contract.ts';

@@ -1,8 +1,8 @@
 import { expect } from 'vitest';
 import { shippingTypes } from '../../../src/client.ts';
-import { sellable } from '../../../src/sandbox/model.ts';
-import type { Kind, Product } from '../../../src/sandbox/model.ts';
-import { present } from '../../present.ts';
+import { sellable } from '../../../src/sandbox/world/model.ts';
+import type { Kind, Product } from '../../../src/sandbox/world/model.ts';
+import { present } from '../../shared/present.ts';
 import { cellOf, variantOf } from '../../sandbox/harness.ts';
 import type { Json } from '../../sandbox/harness.ts';
 import { lamp as newLamp } from '../../sandbox/shop.ts';

@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
-import { parseDelivery } from '../../../src/service/delivery.ts';
-import { present } from '../../present.ts';
+import { parseDelivery } from '../../../src/store-api/delivery.ts';
+import { present } from '../../shared/present.ts';
 import { recipient } from '../../sandbox/shop.ts';
 import { cellOf } from '../../sandbox/harness.ts';
 import type { Json } from '../../sandbox/harness.ts';

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { nextAlarms, type AlarmKind } from '../../../src/ops/alarms/alarm.ts';
 import { areSignaturesBad, type SignatureView } from '../../../src/ops/alarms/bad-signatures.ts';
 import { judge, type WatchedState } from '../../../src/ops/alarms/judge.ts';
-import { NOTHING_HELD } from '../../../src/ops/held-words.ts';
+import { NOTHING_HELD } from '../../../src/ops/alarms/held-words.ts';
 import { SlotCounts } from '../../../src/ops/alarms/slot-counts.ts';
 
 const NOW = Date.UTC(2026, 8, 16, 12);

@@ -6,14 +6,14 @@ import { describe, expect, test } from 'vitest';
 import { ALARM_KINDS } from '../../../src/ops/alarms/alarm.ts';
 import { addProcessMetrics } from '../../../src/ops/metrics/process-metrics.ts';
 import { Monitor } from '../../../src/ops/monitor.ts';
-import { StateSampler } from '../../../src/ops/state-sampler.ts';
+import { StateSampler } from '../../../src/ops/state/state-sampler.ts';
 import { log, newStore } from '../../reconcile/mirror.ts';
 import { namesIn, seriesOf } from './exposition.ts';
-import { lacking } from '../../programs.ts';
+import { lacking } from '../../shared/programs.ts';
 
-const scripts = join(import.meta.dirname, '../../../scripts');
-const rules = readFileSync(join(scripts, 'prometheus/alerts.yml'), 'utf8');
-const dashboardText = readFileSync(join(scripts, 'grafana/dashboard.json'), 'utf8');
+const deploy = join(import.meta.dirname, '../../../deploy');
+const rules = readFileSync(join(deploy, 'prometheus/alerts.yml'), 'utf8');
+const dashboardText = readFileSync(join(deploy, 'grafana/dashboard.json'), 'utf8');
 
 interface Panel {
   readonly title: string;
@@ -74,7 +74,7 @@ test('the dashboard’s panels lie beside one another, not on one another', () =
 const lacks = lacking('promtool');
 describe.skipIf(lacks)(`promtool${lacks}`, () => {
   const run = (...args: readonly string[]): string =>
-    execFileSync('promtool', args, { cwd: join(scripts, 'prometheus'), encoding: 'utf8' });
+    execFileSync('promtool', args, { cwd: join(deploy, 'prometheus'), encoding: 'utf8' });
 
   test('understands the rules', () => {
     expect(run('check', 'rules', 'alerts.yml')).toContain('SUCCESS: 20 rules found');

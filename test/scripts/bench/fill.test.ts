@@ -1,9 +1,9 @@
 /** What the bench fills a database with is what a first read of the catalogue leaves: else it measures something else. */
 import { expect, test } from 'vitest';
 import { detailOf, fillDatabase, FilledCells, requestIdOf } from '../../../scripts/bench/fill.ts';
-import { productDetailSchema } from '../../../src/service/schemas.ts';
-import { snapshotOf } from '../../../src/service/snapshot.ts';
-import { DirectWriter, newPath, readerDb, rows, T0, values } from '../../store/mirror-file.ts';
+import { productDetailSchema } from '../../../src/store-api/contract/schemas.ts';
+import { snapshotOf } from '../../../src/store-api/snapshot.ts';
+import { DirectWriter, newPath, readerDb, rows, T0, values } from '../../mirror/mirror-file.ts';
 
 const PRODUCTS = 3;
 

@@ -1,7 +1,7 @@
 /** Which answers the crash course excuses, and which it does not. */
 import { expect, test } from 'vitest';
 import { Answers } from '../../../scripts/crash/answers.ts';
-import type { Deliveries, DeliveryOutcome, DeliveryRecord } from '../../../src/sandbox/deliveries.ts';
+import type { Deliveries, DeliveryOutcome, DeliveryRecord } from '../../../src/sandbox/network/deliveries.ts';
 
 /** A process that was killed at 1,000, started again at 1,500, and listened at 2,500. */
 function scene() {

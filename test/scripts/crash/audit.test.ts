@@ -6,8 +6,8 @@ import { expect, onTestFinished, test } from 'vitest';
 import { Audit, type AuditOptions } from '../../../scripts/crash/audit.ts';
 import { age, attachLog, copyDatabase } from '../../../scripts/crash/files.ts';
 import { Reference } from '../../../scripts/crash/reference.ts';
-import type { Db } from '../../../src/store/open.ts';
-import { delivery, detail, DirectWriter, item, newPath, T0, writerDb } from '../../store/mirror-file.ts';
+import type { Db } from '../../../src/sqlite/open.ts';
+import { delivery, detail, DirectWriter, item, newPath, T0, writerDb } from '../../mirror/mirror-file.ts';
 
 const bodies = Array.from({ length: 6 }, (_, n) =>
   delivery(`r${n}`, item({ id: String(100 + (n % 2)), old: 5 - n, new: 4 - n, update_time: T0 + n })),

@@ -3,9 +3,9 @@ import { dirname, join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { Consumer } from '../../../scripts/crash/consumer.ts';
 import { logRows, Reference } from '../../../scripts/crash/reference.ts';
-import type { Db } from '../../../src/store/open.ts';
+import type { Db } from '../../../src/sqlite/open.ts';
 import { eventually } from '../../process/wait.ts';
-import { delivery, detail, DirectWriter, item, newPath, T0, writerDb } from '../../store/mirror-file.ts';
+import { delivery, detail, DirectWriter, item, newPath, T0, writerDb } from '../../mirror/mirror-file.ts';
 
 function scene(): { db: Db; writer: DirectWriter; consumer: Consumer; reference: Reference } {
   const path = newPath();

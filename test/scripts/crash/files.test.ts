@@ -3,8 +3,8 @@ import Database from 'better-sqlite3';
 import { writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { age } from '../../../scripts/crash/files.ts';
-import { eventLogPath } from '../../../src/store/event-log/open-log.ts';
-import { newPath } from '../../store/mirror-file.ts';
+import { eventLogPath } from '../../../src/event-log/open-log.ts';
+import { newPath } from '../../mirror/mirror-file.ts';
 
 test('there is nothing to make old before a start has made the tables', () => {
   const path = newPath();

@@ -1,9 +1,9 @@
 /**
  * Every delivery that was answered is in the log, whatever happened since (docs/architecture.md#promises).
  */
-import type { Delivery } from '../../../src/sandbox/webhooks.ts';
-import { bodyHash } from '../../../src/store/event-log/body-hash.ts';
-import type { Db } from '../../../src/store/open.ts';
+import type { Delivery } from '../../../src/sandbox/network/webhooks.ts';
+import { bodyHash } from '../../../src/event-log/body-hash.ts';
+import type { Db } from '../../../src/sqlite/open.ts';
 
 interface Told {
   readonly hash: Buffer;

@@ -3,8 +3,8 @@
  * (docs/architecture.md#mass-removal-guard).
  */
 import { BRAKE_ROWS, BRAKE_SHARE, BRAKE_WINDOW_MS } from '../../../src/core/limits.ts';
-import { prepared } from '../../../src/store/prepared.ts';
-import type { Db } from '../../../src/store/open.ts';
+import { prepared } from '../../../src/sqlite/prepared.ts';
+import type { Db } from '../../../src/sqlite/open.ts';
 import type { Gone } from './promises.ts';
 
 const TABLES = { product: 'products', variant: 'variants', cell: 'cells' } as const;

@@ -2,7 +2,7 @@
  * What the mirror asks of the service: one token at a time, none while refused, and no product starved
  * (docs/architecture.md#reading-the-store).
  */
-import { productDetailResponseSchema } from '../../../src/service/schemas.ts';
+import { productDetailResponseSchema } from '../../../src/store-api/contract/schemas.ts';
 import type { ApiCall } from '../carriers.ts';
 import type { SeenDetail } from './promises.ts';
 

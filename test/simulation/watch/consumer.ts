@@ -2,9 +2,9 @@
  * A partner's program that follows the mirror by its numbers alone, and must end with an equal copy
  * (docs/reading-the-mirror.md#following-changes).
  */
-import { prepared } from '../../../src/store/prepared.ts';
-import type { Db } from '../../../src/store/open.ts';
-import { present } from '../../present.ts';
+import { prepared } from '../../../src/sqlite/prepared.ts';
+import type { Db } from '../../../src/sqlite/open.ts';
+import { present } from '../../shared/present.ts';
 
 interface ChangeRow {
   readonly seq: number;

@@ -3,10 +3,10 @@
  * (docs/architecture.md#promises, docs/architecture.md#re-read-requests).
  */
 import type { Entry } from '../../../src/core/entry.ts';
-import type { Fact } from '../../../src/core/fact.ts';
+import type { Fact } from '../../../src/core/apply/fact.ts';
 import { REPLICA_LAG_MS } from '../../../src/core/limits.ts';
-import type { Tables } from '../../../src/core/tables.ts';
-import { isToldByWebhooksAlone } from '../../../src/core/webhooks-alone.ts';
+import type { Tables } from '../../../src/core/apply/tables.ts';
+import { isToldByWebhooksAlone } from '../../../src/core/apply/webhooks-alone.ts';
 import { DOUBTFUL } from '../../core/branches.ts';
 
 /** @param facts what the entry's fold has told. */

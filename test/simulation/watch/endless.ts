@@ -4,9 +4,9 @@
  * (docs/architecture.md#levels-that-webhooks-alone-tell). For stories whose clocks are not set: a step begins it anew.
  */
 import type { DeliveryEntry, Entry } from '../../../src/core/entry.ts';
-import type { Fact } from '../../../src/core/fact.ts';
-import type { Tables } from '../../../src/core/tables.ts';
-import { present } from '../../present.ts';
+import type { Fact } from '../../../src/core/apply/fact.ts';
+import type { Tables } from '../../../src/core/apply/tables.ts';
+import { present } from '../../shared/present.ts';
 
 /** A change as late as this is prompt. */
 const PROMPT_MS = 500;

@@ -2,11 +2,11 @@
  * A proven loss: what else the lost delivery carried is unknown, so all that moves is read after it
  * (docs/architecture.md#loss-sweeps).
  */
-import type { Fact } from '../../../src/core/fact.ts';
+import type { Fact } from '../../../src/core/apply/fact.ts';
 import { CANARY_PRODUCTS, REPLICA_LAG_MS } from '../../../src/core/limits.ts';
 import type { Gap, MirrorState } from '../../../src/core/model.ts';
-import { prepared } from '../../../src/store/prepared.ts';
-import type { Db } from '../../../src/store/open.ts';
+import { prepared } from '../../../src/sqlite/prepared.ts';
+import type { Db } from '../../../src/sqlite/open.ts';
 
 const FORGOTTEN = `
   SELECT product_id FROM products p WHERE gone_at_ms IS NULL AND NOT (read_seq >= ? AND read_at_ms >= ?)

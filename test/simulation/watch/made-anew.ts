@@ -3,8 +3,8 @@
  * projection, in other portions than the first, and compares the digests of all tables that the rules write
  * (docs/architecture.md#the-event-log).
  */
-import type { Db } from '../../../src/store/open.ts';
-import { rebuildMirror } from '../../../src/store/rebuild.ts';
+import type { Db } from '../../../src/sqlite/open.ts';
+import { rebuildMirror } from '../../../src/mirror/rebuild.ts';
 
 /**
  * @param path of the mirror, that nobody writes any more.

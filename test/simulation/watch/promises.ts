@@ -2,9 +2,9 @@
  * Promises about every single commit, seen by triggers in the writer's own connection: event times do not fall, an
  * obligation ends only by a read that could meet it, nothing is tombstoned before two answers agreed on it.
  */
-import { prepared } from '../../../src/store/prepared.ts';
-import type { Db } from '../../../src/store/open.ts';
-import { present } from '../../present.ts';
+import { prepared } from '../../../src/sqlite/prepared.ts';
+import type { Db } from '../../../src/sqlite/open.ts';
+import { present } from '../../shared/present.ts';
 
 /** The design's figures, not those of the code under test. */
 const REPLICA_LAG_MS = 2_000;

@@ -3,10 +3,10 @@
  * are right, or something speaks against them, whatever was lost before and whatever comes late
  * (docs/architecture.md#promises).
  */
-import { available, sellable } from '../../../src/sandbox/model.ts';
+import { available, sellable } from '../../../src/sandbox/world/model.ts';
 import type { SimulatedService } from '../../../src/sandbox/sandbox.ts';
-import { prepared } from '../../../src/store/prepared.ts';
-import type { Db } from '../../../src/store/open.ts';
+import { prepared } from '../../../src/sqlite/prepared.ts';
+import type { Db } from '../../../src/sqlite/open.ts';
 
 /** One answer of `product/detail`, or its 404. */
 interface Sighting {

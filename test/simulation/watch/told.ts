@@ -5,9 +5,9 @@
  */
 import { CONTESTED_READS } from '../../../src/core/limits.ts';
 import type { SimulatedService } from '../../../src/sandbox/sandbox.ts';
-import type { SentItem } from '../../../src/sandbox/webhooks.ts';
-import { prepared } from '../../../src/store/prepared.ts';
-import type { Db } from '../../../src/store/open.ts';
+import type { SentItem } from '../../../src/sandbox/network/webhooks.ts';
+import { prepared } from '../../../src/sqlite/prepared.ts';
+import type { Db } from '../../../src/sqlite/open.ts';
 
 interface Row {
   readonly key: string;

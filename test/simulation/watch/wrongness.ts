@@ -1,7 +1,7 @@
 /** How long figures are wrong, and how much of that time they are not even under suspicion. */
 import type { SimulatedService } from '../../../src/sandbox/sandbox.ts';
-import { prepared } from '../../../src/store/prepared.ts';
-import type { Db } from '../../../src/store/open.ts';
+import { prepared } from '../../../src/sqlite/prepared.ts';
+import type { Db } from '../../../src/sqlite/open.ts';
 
 export interface Wrongness {
   readonly cellMs: number;

@@ -1,0 +1,330 @@
+/** The composition of a running mirror: everything is built here once and passed inward. */
+import type { Registry } from 'prom-client';
+import { StoreError } from '../sqlite/errors.ts';
+import { createClock, type Clock } from './clock.ts';
+import { isLoopback, type Config, type Endpoint } from '../config/config.ts';
+import { createIntakeApp } from '../intake/app.ts';
+import type { IntakeObserver } from '../intake/observer.ts';
+import { createPulse } from '../intake/pulse.ts';
+import { keepUnstored } from '../intake/unstored.ts';
+import { listen, type Listener } from '../platform/listen.ts';
+import type { Logger } from '../platform/log.ts';
+import type { createOpsApp } from '../ops/app.ts';
+import { FactLog } from '../ops/state/fact-log.ts';
+import { Monitor } from '../ops/monitor.ts';
+import { StateSampler } from '../ops/state/state-sampler.ts';
+import { LiveTimeline } from '../ops/state/timeline.ts';
+import { Reconciler } from '../reconcile/reconciler.ts';
+import { storeAt } from '../store-api/transport/http.ts';
+import {
+  connectService,
+  type ServiceConnection,
+  type ServiceConnectionOptions,
+} from '../store-api/connect.ts';
+import { openStore } from '../mirror/open-store.ts';
+import { createRetention } from '../mirror/retention.ts';
+import type { LastLife } from '../event-log/append-loop.ts';
+import type { Store } from '../mirror/store.ts';
+
+/** What the mirror stands on. Real, except in a simulation. */
+export interface Platform {
+  readonly openStore: typeof openStore;
+  readonly connect: (options: ServiceConnectionOptions) => ServiceConnection;
+  readonly listen: typeof listen;
+  /** The private listener's application: the half of the program that no webhook needs. */
+  readonly loadOps: () => Promise<{ readonly createOpsApp: typeof createOpsApp }>;
+  /** In [0, 1). */
+  readonly random: () => number;
+}
+
+export const REAL: Platform = {
+  openStore,
+  connect: connectService,
+  listen,
+  loadOps: () => import('../ops/app.ts'),
+  random: Math.random,
+};
+
+export interface Mirror {
+  readonly store: Store;
+  readonly reconciler: Reconciler;
+  readonly clock: Clock;
+  /** How long nothing listened before this start; null on the first one. @throws StoreError */
+  silenceMs(): Promise<number | null>;
+  /** Stops reading, then closes the database. */
+  close(): Promise<void>;
+}
+
+interface MirrorParts {
+  readonly config: Config;
+  readonly log: Logger;
+  readonly onDeath: (error: Error) => void;
+  readonly platform?: Platform;
+  readonly monitor?: Monitor | null;
+}
+
+/**
+ * The mirror without its listeners: database, client, reconciler. Nothing is read before `reconciler.start()`.
+ *
+ * @param onDeath called when a thread of the database ends by itself: the process cannot continue.
+ * @param monitor receives commits and the outcome of each request to the store.
+ * @throws StoreError
+ */
+export async function openMirror({
+  config,
+  log,
+  onDeath,
+  platform = REAL,
+  monitor = null,
+}: MirrorParts): Promise<Mirror> {
+  const store = await platform.openStore(config.database.path, {
+    onDeath,
+    onCommit: monitor?.onCommit,
+    onNews: ({ message, ...details }) => log.warn(details, message),
+    onApplyNews: ({ message, error }) =>
+      error === null ? log.warn(message) : log.error({ err: error }, message),
+    onHealed: () => void readAgain(),
+  });
+  // From the event log, which is there: the mirror is still being opened.
+  const { life } = store;
+  const clock = createClock(Math.max(life.aliveAtMs ?? 0, life.lastAtMs ?? 0));
+  const { client, tokens } = platform.connect({
+    baseUrl: config.service.baseUrl,
+    clientId: config.service.clientId,
+    clientSecret: config.service.clientSecret.reveal(),
+    tokenFilePath: `${config.database.path}.token`,
+    maxConcurrency: config.service.maxConcurrency,
+    onAnswer: monitor?.onAnswer,
+    onTokenFileError: (error) =>
+      log.warn(
+        { err: error },
+        'the token file cannot be used: the token is kept in memory; check the permissions and the disk of its folder',
+      ),
+    now: clock.now,
+  });
+  const reconciler = new Reconciler({
+    store,
+    client: monitor?.observe(client) ?? client,
+    tokens,
+    now: clock.now,
+    random: platform.random,
+    log,
+    maxConcurrency: config.service.maxConcurrency,
+    maxRps: config.service.maxRps,
+    storeAt: storeAt(config.service.baseUrl),
+    schedules: config.schedules,
+  });
+  const closing = new AbortController();
+  /** A new epoch may have begun with the new file: as after a start, all is compared with the store. */
+  const readAgain = async (): Promise<void> => {
+    try {
+      await untilCommitted(() => reconciler.repairSilence(0), closing.signal);
+    } catch (error) {
+      if (closing.signal.aborted) return;
+      log.error(
+        { err: error },
+        'the mirror’s file was made anew, and what it lacks is not being read: run `stock-mirror resync`',
+      );
+    }
+  };
+  const factLog = new FactLog(log);
+  store.writer.onApplied(({ reports }) => {
+    for (const { facts, seq } of reports) for (const fact of facts) factLog.tell(fact, seq);
+  });
+  return {
+    store,
+    reconciler,
+    clock,
+    silenceMs: async () => silenceMs(life, await store.reader.ask('lastFullSync'), Date.now()),
+    async close(): Promise<void> {
+      closing.abort();
+      await reconciler.stop();
+      await client.close();
+      await store.close();
+    },
+  };
+}
+
+/** The host's clock may be set by up to this much between two starts before that counts. */
+const CLOCK_TOLERANCE_MS = 5_000;
+/** Where the clock was set back since, the length of the silence is unknown and taken to be long. */
+const UNTOLD_SILENCE_MS = 60_000;
+
+/** A database that was filled without ever listening has been silent since it was filled. */
+function silenceMs(life: LastLife, lastFullSyncAtMs: number | null, wallNowMs: number): number | null {
+  const lastAtMs = life.aliveAtMs ?? lastFullSyncAtMs;
+  if (lastAtMs === null) return null;
+  if (lastAtMs > wallNowMs + CLOCK_TOLERANCE_MS) return UNTOLD_SILENCE_MS;
+  return Math.max(0, wallNowMs - lastAtMs);
+}
+
+export interface RunningService {
+  readonly webhook: Listener;
+  readonly ops: Listener;
+  /** The content of `GET /metrics`; the process may add its own figures once. */
+  readonly metrics: Registry;
+  /** Stops accepting, drains, writes the last heartbeat, closes. */
+  stop(): Promise<void>;
+}
+
+/** How long requests under way may take when the mirror stops. */
+const DRAIN_MS = 1_500;
+
+/** @throws StoreError, or Error when a port cannot be listened on. */
+export async function startService(
+  config: Config,
+  log: Logger,
+  onDeath: (error: Error) => void,
+  platform: Platform = REAL,
+): Promise<RunningService> {
+  const monitor = new Monitor();
+  const opening = openMirror({ config, log, onDeath, platform, monitor });
+  // While the threads start.
+  const loading = platform.loadOps();
+  loading.catch(() => undefined);
+  const mirror = await opening;
+  const { store, reconciler, clock } = mirror;
+  const sampler = new StateSampler({ reader: store.reader, now: clock.now, log });
+  const watch = monitor.watch({
+    store,
+    sampler,
+    operator: reconciler,
+    maxRps: config.service.maxRps,
+    now: clock.now,
+    log,
+  });
+  const timeline = new LiveTimeline({ reader: store.reader, sampler, now: clock.now, log });
+  const retention = createRetention({
+    writer: store.writer,
+    now: clock.now,
+    log,
+    retentionDays: config.retentionDays,
+  });
+  const unstored = keepUnstored({ writer: store.writer, now: clock.now, log });
+  const pulse = createPulse(store.writer, Date.now);
+  const stopParts = async (): Promise<void> => {
+    await unstored.stop();
+    await pulse.stop();
+    await sampler.stop();
+    await watch.stop();
+    await timeline.stop();
+    await mirror.close();
+  };
+
+  const stopping = new AbortController();
+  const listeners: Listener[] = [];
+  try {
+    const intake = createIntakeApp({
+      writer: store.writer,
+      unstored,
+      secrets: config.service.webhookSecrets.map((secret) => secret.reveal()),
+      now: clock.now,
+      pulse,
+      observer: both(watch.observer, timeline.observer),
+      log,
+    });
+    // Listen before anything is read: a change that a read misses must arrive as a delivery.
+    const webhook = await listenAt(platform, intake, config.webhook);
+    listeners.push(webhook);
+    // `/healthz` waits for the heartbeat, and the heartbeat not for the mirror, which is still being opened.
+    const repairing = untilCommitted(
+      async () => reconciler.repairSilence(await mirror.silenceMs(), () => pulse.begin()),
+      stopping.signal,
+    );
+    repairing.catch(() => undefined);
+    await store.opened;
+    const { createOpsApp } = await loading;
+    const ops = createOpsApp({
+      reader: store.reader,
+      writer: store.writer,
+      operator: reconciler,
+      pruner: retention,
+      token: config.ops.token?.reveal() ?? null,
+      metrics: monitor.registry,
+      state: sampler,
+      alarms: watch.alarms,
+      rejected: monitor.rejected,
+      timeline,
+      now: clock.now,
+      log,
+      stopping: stopping.signal,
+    });
+    const opsListener = await listenAt(platform, ops, config.ops);
+    listeners.push(opsListener);
+    refuseOpenDoor(config, opsListener);
+    watch.start();
+    timeline.start();
+    sampler.start();
+    await repairing;
+    await pulse.check();
+    clock.onStandstill((silentMs) => {
+      watch.stoodStill();
+      reconciler.repairSilence(silentMs).catch((error: unknown) => {
+        log.error(
+          { err: error },
+          'the database failed: deliveries missed while the process stood still are not being repaired; run `stock-mirror resync`',
+        );
+      });
+    });
+    reconciler.start();
+    retention.start();
+    return {
+      webhook,
+      ops: opsListener,
+      metrics: monitor.registry,
+      async stop(): Promise<void> {
+        retention.stop();
+        store.leave();
+        stopping.abort();
+        await Promise.all(listeners.map((listener) => listener.stop(DRAIN_MS)));
+        await stopParts();
+      },
+    };
+  } catch (error) {
+    await Promise.all(listeners.map((listener) => listener.stop(0)));
+    await stopParts();
+    throw error;
+  }
+}
+
+const RETRY_MS = 500;
+
+/** Another program may hold the mirror's lock for minutes: deliveries are kept meanwhile. @throws StoreError */
+async function untilCommitted(work: () => Promise<void>, signal: AbortSignal): Promise<void> {
+  for (;;) {
+    try {
+      await work();
+      return;
+    } catch (error) {
+      if (!(error instanceof StoreError) || !MAY_PASS.has(error.kind) || signal.aborted) throw error;
+      await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+    }
+  }
+}
+
+const MAY_PASS: ReadonlySet<StoreError['kind']> = new Set<StoreError['kind']>(['busy', 'cannot_commit']);
+
+function both(one: IntakeObserver, other: IntakeObserver): IntakeObserver {
+  return {
+    committed(body, tookMs): void {
+      one.committed(body, tookMs);
+      other.committed(body, tookMs);
+    },
+    refused(refusal): void {
+      one.refused(refusal);
+      other.refused(refusal);
+    },
+  };
+}
+
+function listenAt(platform: Platform, app: Parameters<typeof listen>[0], at: Endpoint): Promise<Listener> {
+  return platform.listen(app, at.host, at.port, at.fd);
+}
+
+/** The address of a passed socket is known only now. */
+function refuseOpenDoor({ ops }: Config, { host, port }: Listener): void {
+  if (ops.fd === undefined || ops.token !== null || isLoopback(host)) return;
+  throw new Error(
+    `the socket passed as ops listens on ${host}:${port}, which other machines can reach: set OPS_TOKEN, or use a loopback ListenStream`,
+  );
+}

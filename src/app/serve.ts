@@ -1,0 +1,146 @@
+/** Runs the mirror until it is asked to stop. Shared by `npm start` and `stock-mirror serve`. */
+import { setTimeout as wait } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import { authorityOf } from '../platform/authority.ts';
+import type { startService } from './compose.ts';
+import { ConfigError, formatConfigError, loadConfig } from '../config/config.ts';
+import { keepHeapsSmall } from './heap.ts';
+import { causeLine } from '../ops/condition/cause.ts';
+import { stoppedCause } from '../ops/condition/own-trouble.ts';
+import { StoreError } from '../sqlite/errors.ts';
+import { openStore, startLogAhead } from '../mirror/open-store.ts';
+
+/** The drain must end within this time, or the process ends without it. */
+const STOP_WITHIN_MS = 4_500;
+const LAST_WORDS_MS = 100;
+/** A large migration may take minutes. A disk that does not answer would take for ever. */
+const START_WITHIN_MS = 600_000;
+const START_NOTICE_MS = 10_000;
+
+/** The exit codes of the signals that stop the mirror (docs/operating.md#commands). */
+const CODE_OF = { SIGTERM: 0, SIGINT: 130 } as const;
+
+/** @returns the exit code: 0 stopped by SIGTERM, 130 by Ctrl-C, 1 failed, 2 wrong configuration. */
+export async function runService(): Promise<number> {
+  let config;
+  try {
+    config = loadConfig();
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    process.stderr.write(`${formatConfigError(error)}\n`);
+    return 2;
+  }
+  keepHeapsSmall();
+  const asked = Promise.withResolvers<keyof typeof CODE_OF>();
+  process.once('SIGTERM', () => asked.resolve('SIGTERM'));
+  process.once('SIGINT', () => asked.resolve('SIGINT'));
+  // Opens the database on another core, while this one loads the rest of the program.
+  const threads = startLogAhead(config.database.path);
+  const [{ createLog }, { REAL, startService }, { addProcessMetrics }] = await Promise.all([
+    import('../platform/log.ts'),
+    import('./compose.ts'),
+    import('../ops/metrics/process-metrics.ts'),
+  ]);
+  const log = createLog(config.logLevel);
+  for (const { name, problem, remedy } of config.warnings)
+    log.warn({ remedy }, `configuration: ${name} ${problem}`);
+  const ending = Promise.withResolvers<number>();
+  const onDeath = (error: Error): void => {
+    log.fatal(
+      { err: error },
+      'the mirror’s database has failed and the process ends: start the mirror again; if it fails at once, run `stock-mirror doctor`',
+    );
+    ending.resolve(1);
+  };
+  void asked.promise.then((signal) => {
+    log.info({ signal }, 'stopping');
+    ending.resolve(CODE_OF[signal]);
+  });
+
+  const starting = startService(config, log, onDeath, {
+    ...REAL,
+    openStore: (path, events) => openStore(path, events, threads),
+  });
+  let service;
+  try {
+    service = await Promise.race([inTime(starting, log), ending.promise]);
+  } catch (error) {
+    const text = error instanceof Error ? describe(error) : String(error);
+    process.stderr.write(`error: ${text}\n`);
+    return 1;
+  }
+  if (typeof service === 'number') {
+    await endStart(starting, log);
+    return service;
+  }
+  addProcessMetrics(service.metrics);
+  log.info(
+    {
+      webhooks: `http://${authorityOf(service.webhook)}/webhooks`,
+      ops: `http://${authorityOf(service.ops)}/`,
+      database: config.database.path,
+    },
+    'listening',
+  );
+  const code = await ending.promise;
+  const tooLate = setTimeout(() => {
+    log.error(
+      'draining takes too long; the mirror stops without finishing it: every answered delivery is on disk',
+    );
+    // An orderly exit would wait for log output that is not being read.
+    setTimeout(() => process.kill(process.pid, 'SIGKILL'), LAST_WORDS_MS);
+  }, STOP_WITHIN_MS);
+  await service
+    .stop()
+    .catch((error: unknown) =>
+      log.error(
+        { err: error },
+        'stopping failed: every answered delivery is on disk, and the next start repairs the rest',
+      ),
+    );
+  // Ends what is left of the process, should the log output keep it alive.
+  tooLate.unref();
+  const told = stoppedCause(null);
+  log.info({ condition: 'blocked', cause: told.kind, owner: told.owner }, causeLine(told));
+  log.info('stopped');
+  return code;
+}
+
+/** What `starting` gives. @throws Error when it takes too long; until then it says from time to time that it goes on. */
+export async function inTime<T>(
+  starting: Promise<T>,
+  log: Pick<Logger, 'warn'>,
+  pause: typeof wait = wait,
+): Promise<T> {
+  const started = new AbortController();
+  const tooLong = async (): Promise<never> => {
+    const startedMs = performance.now();
+    for (;;) {
+      await pause(START_NOTICE_MS, undefined, { ref: false, signal: started.signal });
+      const seconds = Math.round((performance.now() - startedMs) / 1_000);
+      if (seconds * 1_000 >= START_WITHIN_MS) {
+        throw new Error(`the database could not be opened within ${seconds} s: see that its disk answers.`);
+      }
+      log.warn({ seconds }, 'still starting: the database is being opened');
+    }
+  };
+  return await Promise.race([starting, tooLong()]).finally(() => started.abort());
+}
+
+/** Asked to stop while it starts: nothing has been answered yet, and what a start writes is whole or not there. */
+async function endStart(starting: ReturnType<typeof startService>, log: Logger): Promise<void> {
+  const ended = starting.then(
+    (service) => service.stop(),
+    () => undefined,
+  );
+  const hasEnded = await Promise.race([ended.then(() => true), wait(STOP_WITHIN_MS, false, { ref: false })]);
+  if (hasEnded) return;
+  log.error('the start hangs in a call to the system; ending without it');
+  await wait(LAST_WORDS_MS);
+  process.kill(process.pid, 'SIGKILL');
+}
+
+function describe(error: Error): string {
+  if (error instanceof StoreError || !(error.cause instanceof Error)) return error.message;
+  return `${error.message} (${error.cause.message})`;
+}

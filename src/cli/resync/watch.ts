@@ -1,0 +1,64 @@
+/** Watches a run until it ends, and shows its progress, or what it waits for. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { causeLine, type Cause } from '../../ops/condition/cause.ts';
+import { timesOf } from '../../ops/condition/condition.ts';
+import type { Progress, RunView } from '../shared/progress.ts';
+
+export interface Sight {
+  readonly run: RunView;
+  /** Why the store is not being asked at the moment. */
+  readonly blocked: { readonly kind: string; readonly message: string } | null;
+  /** What is in the way of the run. */
+  readonly causes: readonly Cause[];
+}
+
+const LOOK_EVERY_MS = 300;
+/** What is in the way is said again this often, with since when and the next attempt. */
+const SAY_EVERY_MS = 10_000;
+/** Only a person can end these; waiting would be in vain. */
+const NEEDS_A_PERSON: ReadonlySet<string> = new Set(['credentials', 'wrong_store']);
+
+/**
+ * @param look null when nothing can be seen at the moment.
+ * @returns the finished run; null when interrupted.
+ * @throws Error what `look` throws, and why the store must not be asked.
+ */
+export async function watchRun(
+  look: () => Promise<Sight | null>,
+  progress: Progress,
+  interrupted: AbortSignal,
+): Promise<RunView | null> {
+  let told: string | null = null;
+  let sayAgainAtMs = 0;
+  while (!interrupted.aborted) {
+    const sight = await look();
+    if (sight !== null) {
+      const { run, blocked, causes } = sight;
+      if (run.state !== 'running') {
+        progress.show(run);
+        return run;
+      }
+      if (blocked !== null && NEEDS_A_PERSON.has(blocked.kind)) throw new Error(blocked.message);
+      const [cause] = causes;
+      // Its progress would be the same line again and again.
+      if (cause === undefined) progress.show(run);
+      else if (cause.kind !== told || performance.now() >= sayAgainAtMs) {
+        progress.say(waitingFor(cause));
+        sayAgainAtMs = performance.now() + SAY_EVERY_MS;
+      }
+      told = cause?.kind ?? null;
+    }
+    await pause(LOOK_EVERY_MS, interrupted);
+  }
+  return null;
+}
+
+function waitingFor(cause: Cause): string {
+  const times = timesOf(cause, Date.now());
+  return `waiting${times === '' ? '' : ` (${times})`}: ${causeLine(cause)}`;
+}
+
+async function pause(ms: number, signal: AbortSignal): Promise<void> {
+  // Rejects when interrupted; the loop notices that by itself.
+  await sleep(ms, undefined, { signal }).catch(() => undefined);
+}

@@ -1,0 +1,43 @@
+/** A difference that a read found: its probable cause, and its report. */
+import type { DriftCause } from '../causes.ts';
+import type { Ledger } from './ledger.ts';
+import type { VariantSighting } from './variant-sighting.ts';
+
+/** What a row of the feed has that a read writes. */
+export const BY_A_READ = { source: 'read', orderId: null, userId: null, updateTimeMs: null } as const;
+
+/** @param warehouseId null: the variant's total. */
+export function driftCause(
+  ledger: Ledger,
+  sighting: VariantSighting,
+  warehouseId: string | null,
+): DriftCause {
+  if (warehouseId === null && sighting.variant.kind === 'bundle') return 'derived';
+  const gaps = ledger.tables.gapsOf(sighting.variant.variantId);
+  if (gaps.some((gap) => warehouseId === null || gap.warehouseId === warehouseId)) return 'gap';
+  if (sighting.inDowntime) return 'downtime';
+  return sighting.inConflict ? 'conflict' : 'lost_tail';
+}
+
+interface Drift {
+  readonly cause: DriftCause;
+  readonly warehouseId: string | null;
+  readonly oldQty: number;
+  readonly newQty: number;
+}
+
+export function reportDrift(
+  ledger: Ledger,
+  sighting: VariantSighting,
+  { cause, warehouseId, oldQty, newQty }: Drift,
+): void {
+  ledger.report({
+    kind: 'drift',
+    cause,
+    productId: sighting.product.productId,
+    variantId: sighting.variant.variantId,
+    warehouseId,
+    oldQty,
+    newQty,
+  });
+}

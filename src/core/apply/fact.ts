@@ -1,0 +1,82 @@
+/** What a fold did, for logs, counters and people. The tables do not depend on it. */
+import type { ChangeBranch } from '../merge/change-outcome.ts';
+import type { LevelBranch } from '../merge/merge-read.ts';
+import type { DriftCause } from '../causes.ts';
+import type { Gap } from '../model.ts';
+import type { Reason } from '../reasons.ts';
+
+/** What a read may no longer show. */
+export const REMOVABLES = ['product', 'variant', 'cell'] as const;
+type Removable = (typeof REMOVABLES)[number];
+
+export type Fact =
+  | {
+      readonly kind: 'change';
+      readonly branch: ChangeBranch;
+      readonly variantId: string;
+      readonly warehouseId: string;
+    }
+  | {
+      readonly kind: 'level';
+      readonly branch: LevelBranch;
+      readonly variantId: string;
+      readonly warehouseId: string;
+    }
+  | { readonly kind: 'gap_opened'; readonly gap: Gap }
+  | { readonly kind: 'gap_closed'; readonly gap: Gap }
+  /** A read answered the gap: the delivery is lost, or later than anyone waits. */
+  | { readonly kind: 'gap_proved'; readonly gap: Gap; readonly productId: string }
+  | {
+      readonly kind: 'drift';
+      readonly cause: DriftCause;
+      readonly productId: string;
+      readonly variantId: string;
+      /** Null: the variant's total. */
+      readonly warehouseId: string | null;
+      readonly oldQty: number;
+      readonly newQty: number;
+    }
+  | { readonly kind: 'obliged'; readonly productId: string; readonly reason: Reason }
+  | { readonly kind: 'met'; readonly productId: string; readonly reason: Reason; readonly ageMs: number }
+  | { readonly kind: 'canary'; readonly products: number }
+  | { readonly kind: 'unmapped'; readonly variantId: string }
+  | { readonly kind: 'quarantined'; readonly variantId: string | null; readonly problem: string }
+  | {
+      readonly kind: 'missing' | 'removed' | 'contested';
+      readonly what: Removable;
+      readonly id: string;
+    }
+  | {
+      readonly kind: 'brake';
+      readonly what: Removable;
+      readonly productId: string;
+      /** How many of the kind are missing, counted as far as it matters. */
+      readonly missing: number;
+    }
+  /** No detail shows the level, and webhooks keep naming it: from now on they alone tell it. */
+  | { readonly kind: 'webhooks_alone'; readonly variantId: string; readonly warehouseId: string }
+  /** A detail told two figures for one level, or (null) for one total. */
+  | {
+      readonly kind: 'contradiction';
+      readonly productId: string;
+      readonly variantId: string;
+      readonly warehouseId: string | null;
+    }
+  /** A variant is shown by another product than before. */
+  | {
+      readonly kind: 'moved';
+      readonly variantId: string;
+      readonly fromProductId: string;
+      readonly toProductId: string;
+    }
+  | { readonly kind: 'not_found'; readonly productId: string }
+  | { readonly kind: 'clock_contradiction' }
+  /** Changes have shown the Date of the answers to be wrong, or it agrees with them again. */
+  | { readonly kind: 'date'; readonly isDropped: boolean }
+  | {
+      readonly kind: 'pruned';
+      readonly changes: number;
+      readonly quarantine: number;
+      readonly runs: number;
+    }
+  | { readonly kind: 'wrong_store'; readonly expected: string; readonly found: string };

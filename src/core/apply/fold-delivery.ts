@@ -1,0 +1,224 @@
+/** Applies one webhook delivery: each change to its stock level and its variant's total; each doubt asks for a read. */
+import {
+  isAhead,
+  isPoison,
+  lowWatermarkMs,
+  observeArrival,
+  offsetFloorMs,
+  weighDate,
+} from '../merge/clock-bounds.ts';
+import type { ChangeBranch } from '../merge/change-outcome.ts';
+import type { DeliveryEntry, StockChange, Unreadable } from '../entry.ts';
+import { noteComponent } from './fold-total.ts';
+import { fillGap, gapGraceMs, observeLateness } from '../merge/gap.ts';
+import type { Ledger } from './ledger.ts';
+import {
+  EARLIEST_MS,
+  GAPS_OF_A_CELL,
+  MOVED_LOOKUP_MS,
+  UNKNOWN_EVENT_CANARY_EVERY_MS,
+  UNREADABLE_CANARY_EVERY_MS,
+} from '../limits.ts';
+import { mergeChange } from './merge-change.ts';
+import type { Cell, Gap, Variant } from '../model.ts';
+import { hasMoved, isBeingLookedUp } from './tombstone.ts';
+import { unmappedVariant } from '../merge/unknown.ts';
+import { isInTotal, leavesLevelOpen, mayBeInTotal } from './unlisted-levels.ts';
+import { foldUntold, isToldByWebhooksAlone } from './webhooks-alone.ts';
+
+export function foldDelivery(ledger: Ledger, entry: DeliveryEntry): void {
+  ledger.state = { ...ledger.state, lastDeliveryAtMs: entry.atMs };
+  for (const change of entry.changes) foldChange(ledger, entry, change);
+  for (const unreadable of entry.unreadable) foldUnreadable(ledger, unreadable);
+}
+
+const OUT_OF_ORDER: ReadonlySet<ChangeBranch> = new Set(['2 stale', '2 stale, yet follows', '3 precedes']);
+
+function foldChange(ledger: Ledger, entry: DeliveryEntry, change: StockChange): void {
+  const { tables } = ledger;
+  const poison = isPoison(change.updateTimeMs, entry.atMs, ledger.state);
+  const ahead = isAhead(change.updateTimeMs, entry.atMs, ledger.state);
+  // What is stamped by a clock that is ahead says nothing about the others.
+  if (!poison && !ahead) {
+    const floor = observeArrival(ledger.state, change.updateTimeMs, entry.atMs);
+    if (floor !== ledger.state) ledger.state = { ...ledger.state, ...floor };
+  }
+  const variant = tables.variant(change.variantId) ?? unmappedVariant(change.variantId, change.sku);
+  const before = tables.cell(change.variantId, change.warehouseId);
+  const outcome = mergeChange(before, change, {
+    seq: entry.seq,
+    atMs: entry.atMs,
+    poison,
+    ahead,
+    seenBeforeMs: before === undefined ? EARLIEST_MS : lowWatermarkMs(before, ledger.state),
+    variantGoneAtMs: variant.goneAtMs,
+  });
+  if (before !== undefined && outcome.branch === '4a seen by the read' && !ahead) {
+    ledger.setDateContradictions(weighDate(ledger.state, before, change, entry.atMs).dateContradictions);
+  }
+  ledger.report({
+    kind: 'change',
+    branch: outcome.branch,
+    variantId: change.variantId,
+    warehouseId: change.warehouseId,
+  });
+
+  if (isToldByWebhooksAlone(outcome.cell)) {
+    foldUntold(ledger, { entry, change, before, outcome });
+    return;
+  }
+  let next: Variant = { ...variant, eventSeq: entry.seq, eventAtMs: entry.atMs };
+  const { branch, gap } = outcome;
+  let oblige = outcome.oblige || (outcome.applied && mayBeInTotal(variant, change, { ahead }));
+  // How much of such a break the total holds already is unknown, even if late deliveries should close it.
+  if (gap !== null && before !== undefined && before.unexplainedAtMs !== null) oblige = true;
+  if (gap !== null) oblige = openGap(ledger, change, gap) || oblige;
+  else if (OUT_OF_ORDER.has(branch)) oblige = fillGaps(ledger, change, outcome.cell) || oblige;
+  if (oblige && isBeingLookedUp(variant)) {
+    // Its old product was read already; the catalogue is searched.
+  } else if (oblige) next = ledger.obligeVariant(next, 'conflict');
+  if (
+    branch === 'gone, in doubt' &&
+    hasMoved(ledger, { variant, cell: outcome.cell, change, stamp: { poison, ahead } })
+  ) {
+    next = { ...next, lookupAtMs: next.lookupAtMs ?? entry.atMs + MOVED_LOOKUP_MS };
+  }
+  const cell = leavesLevelOpen(variant, outcome)
+    ? { ...outcome.cell, unexplainedAtMs: entry.atMs }
+    : outcome.cell;
+  if (outcome.applied) next = applyValue(ledger, { entry, change, before, cell, variant: next });
+  else tables.putCell(cell);
+  tables.putVariant(next);
+}
+
+interface AppliedChange {
+  readonly entry: DeliveryEntry;
+  readonly change: StockChange;
+  readonly before: Cell | undefined;
+  readonly cell: Cell;
+  readonly variant: Variant;
+}
+
+/** Writes the new stock level, its row of the change feed, and the movement of the total. */
+function applyValue(ledger: Ledger, { entry, change, before, cell, variant }: AppliedChange): Variant {
+  const { tables } = ledger;
+  const told = {
+    variantId: change.variantId,
+    sku: variant.sku,
+    source: 'webhook',
+    reason: change.reason,
+    orderId: change.orderId,
+    userId: change.userId,
+    updateTimeMs: change.updateTimeMs,
+    requestId: entry.requestId,
+  } as const;
+  let { changeSeq } = variant;
+  if (before?.qty === cell.qty) {
+    tables.putCell(cell);
+  } else {
+    changeSeq = ledger.appendChange({
+      ...told,
+      warehouseId: change.warehouseId,
+      oldQty: before?.qty ?? null,
+      newQty: cell.qty,
+    });
+    tables.putCell({ ...cell, changeSeq });
+  }
+
+  // What the total already held: a new level as the change found it, and a loss that a read showed in the total alone.
+  const held = before === undefined || isInTotal(before, variant) ? change.old : before.qty;
+  const deltaQty = cell.qty - held;
+  const total = variant.availableQty;
+  if (total === null || (deltaQty === 0 && before?.qty === cell.qty)) return variant;
+  if (deltaQty !== 0 && deltaQty !== cell.qty - (before?.qty ?? 0)) {
+    changeSeq = ledger.appendChange({
+      ...told,
+      warehouseId: null,
+      oldQty: total,
+      newQty: total + deltaQty,
+    });
+  }
+  if (variant.kind !== 'own' && variant.productId !== null) ledger.oblige(variant.productId, 'derived');
+  noteComponent(ledger, variant);
+  return { ...variant, availableQty: total + deltaQty, asOfMs: cell.asOfMs, changeSeq };
+}
+
+/**
+ * @returns true when the product must be read as well: one body broke the chain twice, and one gap stands for it, or
+ * there are gaps enough.
+ */
+function openGap(
+  ledger: Ledger,
+  change: StockChange,
+  gap: { readonly fromQty: number; readonly toQty: number },
+): boolean {
+  const { tables, entry } = ledger;
+  const opened = {
+    variantId: change.variantId,
+    warehouseId: change.warehouseId,
+    openedSeq: entry.seq,
+    openedAtMs: entry.atMs,
+    dueAtMs: entry.atMs + gapGraceMs(ledger.state.latenessMs),
+    ...gap,
+  };
+  const open = openGapsOf(ledger, change);
+  if (open.length >= GAPS_OF_A_CELL || open.some(({ openedSeq }) => openedSeq === entry.seq)) return true;
+  tables.putGap(opened);
+  ledger.report({ kind: 'gap_opened', gap: opened });
+  return false;
+}
+
+/**
+ * A change out of order fills the gap that it left.
+ *
+ * @returns true when the product must be read: there is no such gap, and the last read need not have seen the change,
+ * or the level says otherwise.
+ * Either a later delivery is missing too, or the times do not tell the order.
+ */
+function fillGaps(ledger: Ledger, change: StockChange, cell: Cell): boolean {
+  const { tables, entry } = ledger;
+  const floorMs = offsetFloorMs(ledger.state);
+  if (floorMs !== null) {
+    const lateMs = Math.max(0, entry.atMs + floorMs - change.updateTimeMs);
+    ledger.state = { ...ledger.state, latenessMs: observeLateness(ledger.state.latenessMs, lateMs) };
+  }
+  for (const open of openGapsOf(ledger, change)) {
+    const rest = fillGap(open, change);
+    if (rest === null) continue;
+    if (rest === 'closed') {
+      tables.deleteGap(open);
+      ledger.report({ kind: 'gap_closed', gap: open });
+    } else {
+      tables.putGap(rest);
+    }
+    return false;
+  }
+  // Below the low watermark too: when the store's clock was set back, its new changes stand below the old ones.
+  return change.new !== cell.qty || change.updateTimeMs >= cell.readLoMs;
+}
+
+function openGapsOf(ledger: Ledger, { variantId, warehouseId }: StockChange): Gap[] {
+  return ledger.tables.gapsOf(variantId).filter((gap) => gap.warehouseId === warehouseId);
+}
+
+/** Authentic, but not understood: kept, and what it may have been about is read. */
+function foldUnreadable(ledger: Ledger, unreadable: Unreadable): void {
+  const { tables, entry } = ledger;
+  tables.quarantine(entry.seq, unreadable);
+  ledger.report({
+    kind: 'quarantined',
+    variantId: unreadable.variantId,
+    problem: unreadable.problem,
+  });
+  if (unreadable.variantId !== null) {
+    const variant = tables.variant(unreadable.variantId) ?? unmappedVariant(unreadable.variantId, null);
+    tables.putVariant(ledger.obligeVariant(variant, 'quarantine'));
+    return;
+  }
+  const everyMs =
+    unreadable.unknownEvent === true ? UNKNOWN_EVENT_CANARY_EVERY_MS : UNREADABLE_CANARY_EVERY_MS;
+  const dueAtMs = Math.max(entry.atMs, Math.min(ledger.state.canarySentAtMs, entry.atMs) + everyMs);
+  // One that may wait for long must not make another wait with it.
+  const canaryDueAtMs = Math.min(dueAtMs, ledger.state.canaryDueAtMs ?? dueAtMs);
+  if (canaryDueAtMs !== ledger.state.canaryDueAtMs) ledger.state = { ...ledger.state, canaryDueAtMs };
+}

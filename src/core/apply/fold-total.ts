@@ -1,0 +1,81 @@
+/** A variant's total: what a read makes of it, and what else moves with it (docs/architecture.md#totals). */
+import { BY_A_READ, driftCause, reportDrift } from './drift.ts';
+import type { Ledger } from './ledger.ts';
+import { BUNDLE_DELAY_MAX_MS, BUNDLE_DELAY_MIN_MS, BUNDLE_DELAY_PER_PRODUCT_MS } from '../limits.ts';
+import { isConcurrent, type ReadContext } from '../merge/merge-read.ts';
+import type { Variant } from '../model.ts';
+import { tellsLevels, totalHiMs } from './unlisted-levels.ts';
+import type { VariantSighting } from './variant-sighting.ts';
+
+interface FoldedTotal {
+  readonly variant: Variant;
+  /** The total speaks for the levels below it: it is what it was, by a figure that itself was certain. */
+  readonly isTrusted: boolean;
+}
+
+interface ReadTotal {
+  readonly sighting: VariantSighting;
+  readonly variant: Variant;
+  readonly explainedQty: number;
+  readonly read: ReadContext;
+}
+
+export function foldTotal(ledger: Ledger, { sighting, variant, explainedQty, read }: ReadTotal): FoldedTotal {
+  const { variant: seen, product, requestId } = sighting;
+  const oldQty = variant.goneAtMs === null ? variant.availableQty : null;
+  const newQty = seen.availableQty;
+  const concurrent = isConcurrent(variant, read);
+  // A total is moved by differences: that one agrees which lacks a change may be by chance. Only levels set it right.
+  const agrees = oldQty === newQty && tellsLevels(seen) && explainedQty === 0;
+  if (concurrent && !agrees) {
+    // The answer may have been received before the delivery that it did not see arrived.
+    const atMs = Math.max(ledger.entry.atMs, variant.eventAtMs);
+    ledger.oblige(product.productId, 'conflict', { atMs });
+  }
+  if (read.superseded || (concurrent && oldQty !== null && oldQty !== newQty)) {
+    return { variant, isTrusted: true };
+  }
+
+  const known: Variant = {
+    ...variant,
+    availableQty: newQty,
+    onHand: seen.onHand,
+    reservedQty: seen.reservedQty,
+    asOfMs: oldQty === newQty ? variant.asOfMs : read.sentAtMs,
+    verifiedAtMs: concurrent && oldQty === null ? variant.verifiedAtMs : read.sentAtMs,
+    totalHiMs: concurrent ? variant.totalHiMs : totalHiMs(seen, read),
+    missingAtMs: null,
+    goneAtMs: null,
+    lookupAtMs: null,
+  };
+  const explained = newQty - (oldQty ?? 0) === explainedQty && (oldQty !== null || seen.levels !== null);
+  if (oldQty !== newQty && !explained) {
+    const cause = oldQty === null ? null : driftCause(ledger, sighting, null);
+    ledger.appendChange({
+      variantId: seen.variantId,
+      warehouseId: null,
+      sku: seen.sku,
+      oldQty,
+      newQty,
+      ...BY_A_READ,
+      reason: cause ?? (variant.goneAtMs === null ? 'first_read' : 'restored'),
+      requestId,
+    });
+    if (oldQty !== null && cause !== null)
+      reportDrift(ledger, sighting, { cause, warehouseId: null, oldQty, newQty });
+  }
+  // A first total, and one from a read that may have been too early, is no figure to hold the next against.
+  return { variant: known, isTrusted: variant.verifiedAtMs !== null && oldQty === newQty };
+}
+
+/** Bundles that hold the variant move with it, without a webhook of their own. */
+export function noteComponent(ledger: Ledger, variant: Variant): void {
+  if (variant.bundledByCount === 0 || ledger.state.bundlesDueAtMs !== null) return;
+  const bundles = ledger.tables.bundleProductCount();
+  if (bundles === 0) return;
+  const delayMs = Math.min(
+    BUNDLE_DELAY_MAX_MS,
+    Math.max(BUNDLE_DELAY_MIN_MS, bundles * BUNDLE_DELAY_PER_PRODUCT_MS),
+  );
+  ledger.state = { ...ledger.state, bundlesDueAtMs: ledger.entry.atMs + delayMs };
+}

@@ -1,0 +1,151 @@
+/** Applies one variant of a product read: its total and its description, after its levels. */
+import { foldContradiction, moveTotal, noteContradiction } from './contradiction.ts';
+import type { VariantSnapshot } from '../entry.ts';
+import { foldLevel, isShownAgain } from './fold-level.ts';
+import { foldTotal, noteComponent } from './fold-total.ts';
+import type { Ledger } from './ledger.ts';
+import { REPLICA_LAG_MS, UNSETTLED_MS } from '../limits.ts';
+import { isConcurrent, type ReadContext } from '../merge/merge-read.ts';
+import type { Product, Variant } from '../model.ts';
+import { judgeCells } from './removal.ts';
+import { restoreCells } from './tombstone.ts';
+import { unmappedVariant } from '../merge/unknown.ts';
+import { suspectCells } from './unlisted-levels.ts';
+import type { VariantSighting } from './variant-sighting.ts';
+
+/** @returns whether the read shows the variant otherwise than the mirror did, in what a read alone may change. */
+export function foldVariant(ledger: Ledger, sighting: VariantSighting, read: ReadContext): boolean {
+  const { tables } = ledger;
+  const { variant: seen, product } = sighting;
+  const known = tables.variant(seen.variantId);
+  const before = known ?? unmappedVariant(seen.variantId, null);
+  // Neither brings a tombstone back, nor creates what a later read may have shown to be gone.
+  if ((known === undefined || known.goneAtMs !== null) && isConcurrent(before, read)) {
+    // That it is shown at all says whose it is: nobody has to search for it.
+    if (known !== undefined && !read.superseded) {
+      tables.putVariant({ ...known, productId: product.productId, lookupAtMs: null });
+    }
+    ledger.oblige(product.productId, 'conflict');
+    return false;
+  }
+  if (known !== undefined && !isOwner(ledger, known, product, read)) return false;
+  const described: Variant = read.superseded ? before : describe(before, seen, product.productId);
+
+  const isContradictory = seen.isContradictory === true && !read.superseded;
+  if (isContradictory) noteContradiction(ledger, sighting, null);
+
+  // The levels first: the total has a row of its own in the feed only for what they do not explain.
+  let explainedQty = 0;
+  let differs = false;
+  for (const level of seen.levels ?? []) {
+    const foldOne = level.isContradictory === true ? foldContradiction : foldLevel;
+    const folded = foldOne(ledger, sighting, level, read);
+    explainedQty += folded.explainedQty;
+    differs ||= folded.differs;
+  }
+  if (seen.levels !== null) {
+    judgeCells(ledger, { guard: sighting.guard, productId: product.productId, seen, read });
+  }
+
+  const moved = isContradictory ? moveTotal(described, explainedQty) : described;
+  const told = isContradictory ? { ...seen, availableQty: moved.availableQty ?? seen.availableQty } : seen;
+  const { variant: merged, isTrusted } = foldTotal(ledger, {
+    sighting: { ...sighting, variant: told },
+    variant: moved,
+    explainedQty,
+    read,
+  });
+  const totalled = isContradictory ? { ...merged, totalHiMs: UNSETTLED_MS } : merged;
+  if (isContradictory) suspectCells(ledger, seen.variantId);
+  if (seen.levels === null) {
+    const isBack = before.goneAtMs !== null && totalled.goneAtMs === null;
+    if (isBack) restoreCells(ledger, sighting, before.goneAtMs);
+    if (!isTrusted) suspectCells(ledger, seen.variantId);
+  }
+  const redescribed = sighting.renamed || isRedescribed(before, totalled);
+  if (redescribed) renumberCells(ledger, seen.variantId);
+  if (before.availableQty !== null && before.availableQty !== totalled.availableQty) {
+    noteComponent(ledger, totalled);
+  }
+  const changed = redescribed || isRevalued(before, totalled) || explainedQty !== 0;
+  tables.putVariant(changed ? { ...totalled, changeSeq: ledger.nextChangeSeq() } : totalled);
+  return differs || isShownOtherwise(before, totalled);
+}
+
+/**
+ * Whose the variant is, when another product showed it before: that of the answer that was sent later.
+ *
+ * @returns false: the other product showed it later, and nothing of this answer about it counts.
+ */
+function isOwner(ledger: Ledger, variant: Variant, product: Product, read: ReadContext): boolean {
+  const { productId } = product;
+  if (variant.productId === null || variant.productId === productId || read.superseded) return true;
+  const other = ledger.tables.product(variant.productId);
+  const isShownThere = variant.goneAtMs === null && variant.missingAtMs === null;
+  const isLater = !isShownThere || other === undefined || read.sentAtMs >= other.readAtMs;
+  const [winner, loser] = isLater ? [productId, variant.productId] : [variant.productId, productId];
+  // Of two answers in an unknown order the earlier may be the one that stands now. Only the one that has lost is read
+  // again, so that two products that both list the variant are not read for ever.
+  const overlaps =
+    other !== undefined && Math.abs(read.sentAtMs - other.readAtMs) < REPLICA_LAG_MS && isShownThere;
+  if (overlaps) ledger.oblige(loser, 'conflict');
+  if (isLater) {
+    ledger.report({
+      kind: 'moved',
+      variantId: variant.variantId,
+      fromProductId: loser,
+      toProductId: winner,
+    });
+  }
+  return isLater;
+}
+
+function describe(variant: Variant, seen: VariantSnapshot, productId: string): Variant {
+  return {
+    ...variant,
+    productId,
+    name: seen.name,
+    sku: seen.sku,
+    upc: seen.upc,
+    kind: seen.kind,
+    allowNegativeStock: seen.allowNegativeStock,
+    priceJson: seen.priceJson,
+    cost: seen.cost,
+    bundledByCount: seen.bundledByCount,
+    missingAtMs: null,
+    lookupAtMs: null,
+  };
+}
+
+/** What the rows of the variant's warehouses show of the variant. */
+function isRedescribed(before: Variant, after: Variant): boolean {
+  return before.productId !== after.productId || before.name !== after.name || before.sku !== after.sku;
+}
+
+/** What is on hand or reserved apart: no webhook tells it, and its own instant says how old it is. */
+function isShownOtherwise(before: Variant, after: Variant): boolean {
+  const { onHand, reservedQty } = after;
+  const isRestated = isRedescribed(before, after) || isRevalued({ ...before, onHand, reservedQty }, after);
+  return isRestated || isShownAgain(before, after);
+}
+
+function isRevalued(before: Variant, after: Variant): boolean {
+  return (
+    before.availableQty !== after.availableQty ||
+    before.onHand !== after.onHand ||
+    before.reservedQty !== after.reservedQty ||
+    before.upc !== after.upc ||
+    before.kind !== after.kind ||
+    before.allowNegativeStock !== after.allowNegativeStock ||
+    before.priceJson !== after.priceJson ||
+    before.cost !== after.cost ||
+    before.goneAtMs !== after.goneAtMs
+  );
+}
+
+/** ERPs that poll by change number see the new description on every row that shows it. */
+export function renumberCells(ledger: Ledger, variantId: string): void {
+  for (const cell of ledger.tables.cellsOf(variantId)) {
+    if (cell.goneAtMs === null) ledger.tables.putCell({ ...cell, changeSeq: ledger.nextChangeSeq() });
+  }
+}

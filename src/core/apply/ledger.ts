@@ -1,0 +1,124 @@
+/** One entry's work on the tables: hands out change numbers, collects the state, and puts doubts on record. */
+import type { Fact } from './fact.ts';
+import { CANARY_CROWD_MS, CANARY_PRODUCTS, DATE_CONTRADICTIONS } from '../limits.ts';
+import type { Change, MirrorState, Variant } from '../model.ts';
+import { addDoubt, isMet, type Doubt } from '../merge/obligation.ts';
+import type { Tables } from './tables.ts';
+
+interface Position {
+  readonly seq: number;
+  readonly atMs: number;
+}
+
+export class Ledger {
+  readonly tables: Tables;
+  readonly entry: Position;
+  readonly report: (fact: Fact) => void;
+  state: MirrorState;
+
+  constructor(tables: Tables, entry: Position, report: (fact: Fact) => void) {
+    this.tables = tables;
+    this.entry = entry;
+    this.report = report;
+    this.state = tables.state();
+  }
+
+  /** Ends the entry: nothing may be written through the ledger afterwards. */
+  close(): void {
+    this.tables.putState({ ...this.state, appliedSeq: this.entry.seq });
+  }
+
+  /** A number for something that ERPs see change; numbers only grow. */
+  nextChangeSeq(): number {
+    const changeSeq = this.state.changeSeq + 1;
+    this.state = { ...this.state, changeSeq };
+    return changeSeq;
+  }
+
+  appendChange(change: Omit<Change, 'seq' | 'logSeq' | 'recordedAtMs'>): number {
+    const seq = this.nextChangeSeq();
+    this.tables.appendChange({
+      ...change,
+      seq,
+      logSeq: this.entry.seq,
+      recordedAtMs: this.entry.atMs,
+    });
+    return seq;
+  }
+
+  /** The product must be read again; by default because of this entry. */
+  oblige(
+    productId: string,
+    reason: Doubt['reason'],
+    made: { seq?: number; atMs?: number; notBeforeMs?: number } = {},
+  ): void {
+    const standing = this.tables.obligation(productId);
+    this.tables.putObligation(
+      addDoubt(standing, {
+        productId,
+        reason,
+        madeSeq: made.seq ?? this.entry.seq,
+        madeAtMs: made.atMs ?? this.entry.atMs,
+        ...(made.notBeforeMs === undefined ? {} : { notBeforeMs: made.notBeforeMs }),
+      }),
+    );
+    if (standing === undefined) this.report({ kind: 'obliged', productId, reason });
+  }
+
+  /** As `oblige`, for a variant whose product may be unknown: then the catalogue is looked through. */
+  obligeVariant(variant: Variant, reason: Doubt['reason']): Variant {
+    if (variant.productId !== null) {
+      this.oblige(variant.productId, reason);
+      return variant;
+    }
+    // Touched, so that a read already under way maps it without settling the doubt.
+    const touched = { ...variant, eventSeq: this.entry.seq, eventAtMs: this.entry.atMs };
+    if (variant.lookupAtMs !== null) return touched;
+    this.report({ kind: 'unmapped', variantId: variant.variantId });
+    return { ...touched, lookupAtMs: this.entry.atMs };
+  }
+
+  /** How many changes have contradicted the Date of the answers, one after the other. Enough of them, and it is dropped. */
+  setDateContradictions(dateContradictions: number): void {
+    const before = this.state.dateContradictions;
+    if (before === dateContradictions) return;
+    this.state = { ...this.state, dateContradictions };
+    const isDropped = dateContradictions >= DATE_CONTRADICTIONS;
+    if (isDropped !== before >= DATE_CONTRADICTIONS) this.report({ kind: 'date', isDropped });
+  }
+
+  /**
+   * A loss is proven, by a gap opened then: what moves is read, unless a canary sent since then asks for that already.
+   * Finding what moves is dear and losses come in crowds: soon after a canary the next one speaks for all that is
+   * still to be proven of what was opened so far.
+   */
+  answerLoss(opened: Position): void {
+    const { canaryDoubtSeq, canaryDoubtAtMs } = this.state;
+    if (opened.seq <= canaryDoubtSeq && opened.atMs <= canaryDoubtAtMs) return;
+    const isCrowd = Math.abs(this.entry.atMs - canaryDoubtAtMs) < CANARY_CROWD_MS;
+    this.sendCanary(isCrowd ? this.entry : opened);
+  }
+
+  /** A product that comes to life by a read from before the last canary was not among those that it asked for. */
+  joinCanary(productId: string, read: { readonly s0: number; readonly sentAtMs: number }): void {
+    const { canaryDoubtSeq: seq, canaryDoubtAtMs: atMs } = this.state;
+    if (isMet({ madeSeq: seq, madeAtMs: atMs }, read)) return;
+    this.oblige(productId, 'canary', { seq, atMs });
+  }
+
+  /**
+   * A delivery is missing, and what else it carried is unknown: the products that move are read first, each
+   * unless it has been read since the doubt arose.
+   */
+  sendCanary(doubt: Position): void {
+    this.state = { ...this.state, canaryDoubtSeq: doubt.seq, canaryDoubtAtMs: doubt.atMs };
+    let products = 0;
+    for (const { productId, readSeq, readAtMs } of this.tables.canaryProducts(CANARY_PRODUCTS)) {
+      const known = { madeSeq: doubt.seq, madeAtMs: doubt.atMs };
+      if (isMet(known, { s0: readSeq, sentAtMs: readAtMs })) continue;
+      this.oblige(productId, 'canary', { seq: doubt.seq, atMs: doubt.atMs });
+      products += 1;
+    }
+    if (products > 0) this.report({ kind: 'canary', products });
+  }
+}

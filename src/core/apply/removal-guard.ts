@@ -1,0 +1,175 @@
+/**
+ * Which of the removals that a read confirms may happen, and what becomes of the others: they wait for the operator
+ * (docs/architecture.md#mass-removal-guard). A store does not lose a large part of its catalogue at once; a mistake of the
+ * store's does.
+ */
+import type { ProductSnapshot, VariantSnapshot } from '../entry.ts';
+import type { Ledger } from './ledger.ts';
+import { BRAKE_ROWS, BRAKE_SHARE, BRAKE_WINDOW_MS, LATEST_MS } from '../limits.ts';
+import type { ReadContext } from '../merge/merge-read.ts';
+import type { MirrorState } from '../model.ts';
+import { isToldByWebhooksAlone } from './webhooks-alone.ts';
+
+type RemovalCount = Pick<
+  MirrorState,
+  'removalWindowStartMs' | 'removalsInWindow' | 'variantRemovalsInWindow' | 'cellRemovalsInWindow'
+>;
+
+/** Removals of the present window, a new window when the last one has passed. */
+export function removalWindow(state: RemovalCount, atMs: number): RemovalCount {
+  const ageMs = atMs - state.removalWindowStartMs;
+  if (ageMs >= 0 && ageMs < BRAKE_WINDOW_MS) return state;
+  return {
+    removalWindowStartMs: atMs,
+    removalsInWindow: 0,
+    variantRemovalsInWindow: 0,
+    cellRemovalsInWindow: 0,
+  };
+}
+
+/** Products, variants, or levels: each kind is counted by itself. */
+interface AtStake {
+  readonly live: number;
+  /** Live, and sighted missing; what is held stays among them, so that the end of a window releases nothing. */
+  readonly missing: number;
+  readonly removedInWindow: number;
+}
+
+/** Would removing what is missing, after what was just removed, take more than the catalogue can plausibly lose? */
+export function brakeHolds({ live, missing, removedInWindow }: AtStake): boolean {
+  const atStake = missing + removedInWindow;
+  const before = live + removedInWindow;
+  // A small store too: that all of it is gone is said more often by wrong credentials than by the store.
+  if (before > 1 && atStake >= before) return true;
+  return atStake > BRAKE_ROWS && atStake > before * BRAKE_SHARE;
+}
+
+/** More that are missing make no difference, so nobody has to count them. */
+export function brakeCountsTo({ live, removedInWindow }: Omit<AtStake, 'missing'>): number {
+  return Math.max(BRAKE_ROWS, Math.floor((live + removedInWindow) * BRAKE_SHARE)) + 1;
+}
+
+/** Does one read leave out more of a product than anybody takes away at once: most of many? */
+export function readHolds({
+  before,
+  missing,
+}: {
+  readonly before: number;
+  readonly missing: number;
+}): boolean {
+  return missing > BRAKE_ROWS && missing * 2 > before;
+}
+
+type Kind = 'product' | 'variant' | 'cell';
+
+/** How the removals of each kind are counted. What goes with its product or its variant counts as that alone. */
+const COUNTER = {
+  product: 'removalsInWindow',
+  variant: 'variantRemovalsInWindow',
+  cell: 'cellRemovalsInWindow',
+} as const;
+
+export function countRemoval(ledger: Ledger, kind: Kind): void {
+  const counter = COUNTER[kind];
+  const window = removalWindow(ledger.state, ledger.entry.atMs);
+  ledger.state = { ...ledger.state, ...window, [counter]: window[counter] + 1 };
+}
+
+export function areRemovalsAllowed({ entry, state }: Ledger): boolean {
+  return entry.atMs <= state.removalsAllowedUntilMs;
+}
+
+/** For one read. What it decides of a kind holds for all that the read removes of it. */
+export class RemovalGuard {
+  readonly #ledger: Ledger;
+  readonly #productId: string;
+  /** Null: the product answered 404. */
+  readonly #snapshot: ProductSnapshot | null;
+  readonly #read: ReadContext;
+  readonly #decided = new Map<Kind, boolean>();
+
+  constructor(ledger: Ledger, productId: string, snapshot: ProductSnapshot | null, read: ReadContext) {
+    this.#ledger = ledger;
+    this.#productId = productId;
+    this.#snapshot = snapshot;
+    this.#read = read;
+  }
+
+  /**
+   * To be asked when the removal is confirmed, after everything that the read leaves out was marked as missing.
+   *
+   * @param missingAtMs the first sighting.
+   * @param isDoubtful the answer itself speaks against the removal.
+   * @returns false: nothing of the kind is removed by this read.
+   */
+  allows(kind: Kind, missingAtMs: number | null, isDoubtful = false): boolean {
+    if (areRemovalsAllowed(this.#ledger)) return true;
+    let holds = this.#decided.get(kind);
+    if (holds !== true && (isDoubtful || holds === undefined)) {
+      const missing = this.#missing(kind);
+      holds = isDoubtful || this.#holdsMany(kind, missing) || this.#holdsRead(kind);
+      this.#decided.set(kind, holds);
+      if (holds) this.#ledger.report({ kind: 'brake', what: kind, productId: this.#productId, missing });
+    }
+    if (!holds) return true;
+    // As old as the sighting: a standing doubt that this read came too early for must be met by the next one.
+    this.#ledger.oblige(this.#productId, 'confirm_removal', {
+      seq: this.#read.s0,
+      atMs: missingAtMs ?? this.#read.sentAtMs,
+      notBeforeMs: LATEST_MS,
+    });
+    return false;
+  }
+
+  #live(kind: Kind): { readonly live: number; readonly removedInWindow: number } {
+    const { entry, state, tables } = this.#ledger;
+    return { live: tables.liveCount(kind), removedInWindow: removalWindow(state, entry.atMs)[COUNTER[kind]] };
+  }
+
+  #missing(kind: Kind): number {
+    return this.#ledger.tables.missingCount(kind, brakeCountsTo(this.#live(kind)));
+  }
+
+  #holdsMany(kind: Kind, missing: number): boolean {
+    return brakeHolds({ ...this.#live(kind), missing });
+  }
+
+  #holdsRead(kind: Kind): boolean {
+    if (this.#snapshot === null || kind === 'product') return false;
+    return kind === 'variant' ? this.#holdsVariants(this.#snapshot) : this.#holdsCells(this.#snapshot);
+  }
+
+  /** Several variants, and the answer shows none: that is a deleted product, which answers 404. */
+  #holdsVariants({ variants }: ProductSnapshot): boolean {
+    const shown = new Set(variants.map(({ variantId }) => variantId));
+    const live = this.#ledger.tables.variantsOf(this.#productId).filter(({ goneAtMs }) => goneAtMs === null);
+    const missing = live.filter(({ variantId }) => !shown.has(variantId)).length;
+    const isEmptied = live.length > 1 && missing === live.length;
+    return isEmptied || readHolds({ before: live.length, missing });
+  }
+
+  /** Levels in several warehouses, and the answer shows none. To close one warehouse is ordinary, even the only one. */
+  #holdsCells({ variants }: ProductSnapshot): boolean {
+    let before = 0;
+    let missing = 0;
+    const emptied = new Set<string>();
+    for (const { variantId, levels } of variants) {
+      if (levels === null) continue;
+      const shown = new Set(levels.map(({ warehouseId }) => warehouseId));
+      for (const cell of this.#ledger.tables.cellsOf(variantId)) {
+        if (cell.goneAtMs !== null || isToldByWebhooksAlone(cell)) continue;
+        before += 1;
+        if (shown.has(cell.warehouseId)) continue;
+        missing += 1;
+        emptied.add(cell.warehouseId);
+      }
+    }
+    const isEmptied = missing === before && emptied.size > 1;
+    return isEmptied || readHolds({ before, missing });
+  }
+}
+
+/** Stock, and no warehouse that holds it: an own product's total is the sum of its warehouses. */
+export function contradictsItself({ kind, levels, availableQty }: VariantSnapshot): boolean {
+  return kind === 'own' && levels?.length === 0 && availableQty !== 0;
+}

@@ -1,0 +1,310 @@
+/**
+ * What a read no longer shows, or a scan of the whole catalogue did not find (docs/architecture.md#removals): sighted once,
+ * confirmed by a second read, and removed, or held by the mass-removal guard. What happens to it afterwards is in
+ * tombstone.ts.
+ */
+import type { LookupMissedEntry, VariantSnapshot } from '../entry.ts';
+import type { Ledger } from './ledger.ts';
+import { CONTESTED_READS, EARLIEST_MS, LATEST_MS, REMOVAL_CONFIRM_MS, REPLICA_LAG_MS } from '../limits.ts';
+import { isConcurrent, type ReadContext } from '../merge/merge-read.ts';
+import type { Cell, Product, Variant } from '../model.ts';
+import { areRemovalsAllowed, contradictsItself, countRemoval, type RemovalGuard } from './removal-guard.ts';
+import {
+  contestCell,
+  contestedOnceMore,
+  isForgotten,
+  isToldByWebhooksAlone,
+  unseenAgain,
+} from './webhooks-alone.ts';
+
+export type AbsenceVerdict =
+  /** Something newer than the read speaks against it: read again. */
+  | { readonly kind: 'contested' }
+  /** Seen missing, not for long enough: read again at `confirmAtMs`. */
+  | { readonly kind: 'sighted'; readonly missingAtMs: number; readonly confirmAtMs: number }
+  | { readonly kind: 'confirmed' };
+
+/** A level, variant or product that a read no longer showed: two dominated reads must agree, far enough apart. */
+export function judgeAbsence(
+  thing: { readonly missingAtMs: number | null; readonly eventSeq: number; readonly eventAtMs: number },
+  read: ReadContext,
+): AbsenceVerdict {
+  if (isConcurrent(thing, read)) return { kind: 'contested' };
+  const missingAtMs = thing.missingAtMs ?? read.sentAtMs;
+  // An own clock that was set back must not shorten the wait, nor make it endless.
+  if (read.sentAtMs < missingAtMs) {
+    return {
+      kind: 'sighted',
+      missingAtMs: read.sentAtMs,
+      confirmAtMs: read.sentAtMs + REMOVAL_CONFIRM_MS,
+    };
+  }
+  const confirmAtMs = missingAtMs + REMOVAL_CONFIRM_MS;
+  if (read.sentAtMs >= confirmAtMs) return { kind: 'confirmed' };
+  return { kind: 'sighted', missingAtMs, confirmAtMs };
+}
+
+/** As old as the first sighting: one repeated by each read must not put off the other doubts about the product. */
+function obligeRemovalCheck(
+  ledger: Ledger,
+  productId: string,
+  sighted: { readonly missingAtMs: number; readonly confirmAtMs: number },
+  read: { readonly s0: number },
+): void {
+  ledger.oblige(productId, 'confirm_removal', {
+    seq: read.s0,
+    atMs: sighted.missingAtMs,
+    notBeforeMs: Math.min(sighted.confirmAtMs, ledger.entry.atMs + REMOVAL_CONFIRM_MS),
+  });
+}
+
+interface SeenCells {
+  readonly guard: RemovalGuard;
+  readonly productId: string;
+  readonly seen: VariantSnapshot;
+  readonly read: ReadContext;
+}
+
+/** Warehouses of a variant whose read told its warehouses. */
+export function judgeCells(ledger: Ledger, { guard, productId, seen, read }: SeenCells): void {
+  const { tables } = ledger;
+  const shown = new Set(seen.levels?.map((level) => level.warehouseId));
+  const confirmed: Cell[] = [];
+  for (const cell of tables.cellsOf(seen.variantId)) {
+    if (shown.has(cell.warehouseId)) continue;
+    if (cell.goneAtMs !== null) {
+      tables.putCell(unseenAgain(cell, read));
+      continue;
+    }
+    if (isToldByWebhooksAlone(cell) && !isForgotten(cell, read) && !areRemovalsAllowed(ledger)) continue;
+    const verdict = judgeAbsence(cell, read);
+    const id = `${cell.variantId}/${cell.warehouseId}`;
+    switch (verdict.kind) {
+      case 'contested':
+        ledger.report({ kind: 'contested', what: 'cell', id });
+        contestCell(ledger, productId, cell, read);
+        break;
+      case 'sighted':
+        ledger.report({ kind: 'missing', what: 'cell', id });
+        tables.putCell({ ...cell, missingAtMs: verdict.missingAtMs });
+        obligeRemovalCheck(ledger, productId, verdict, read);
+        break;
+      case 'confirmed':
+        confirmed.push(cell);
+        break;
+    }
+  }
+  for (const cell of confirmed) {
+    if (!guard.allows('cell', cell.missingAtMs, contradictsItself(seen))) continue;
+    ledger.report({ kind: 'removed', what: 'cell', id: `${cell.variantId}/${cell.warehouseId}` });
+    removeCell(ledger, cell, read);
+    countRemoval(ledger, 'cell');
+  }
+}
+
+interface ShownVariants {
+  readonly guard: RemovalGuard;
+  readonly productId: string;
+  readonly shown: ReadonlySet<string>;
+  readonly read: ReadContext;
+}
+
+/** Variants of a product whose read no longer showed them. */
+export function foldAbsentVariants(ledger: Ledger, { guard, productId, shown, read }: ShownVariants): void {
+  const { tables } = ledger;
+  const confirmed: Variant[] = [];
+  for (const variant of tables.variantsOf(productId)) {
+    if (variant.goneAtMs !== null || shown.has(variant.variantId)) continue;
+    const verdict = judgeAbsence(variant, read);
+    switch (verdict.kind) {
+      case 'contested':
+        ledger.report({ kind: 'contested', what: 'variant', id: variant.variantId });
+        contestVariant(ledger, productId, variant, read);
+        break;
+      case 'sighted':
+        ledger.report({ kind: 'missing', what: 'variant', id: variant.variantId });
+        tables.putVariant({ ...variant, missingAtMs: verdict.missingAtMs });
+        obligeRemovalCheck(ledger, productId, verdict, read);
+        break;
+      case 'confirmed':
+        confirmed.push(variant);
+        break;
+    }
+  }
+  for (const variant of confirmed) {
+    if (!guard.allows('variant', variant.missingAtMs)) continue;
+    removeVariant(ledger, variant, read);
+    countRemoval(ledger, 'variant');
+  }
+}
+
+/**
+ * Webhooks keep naming a variant that its product does not show. Soon the product is read about it no more: another one
+ * must have it, and the catalogue is searched for that one.
+ */
+function contestVariant(ledger: Ledger, productId: string, variant: Variant, read: ReadContext): void {
+  const { tables } = ledger;
+  if (variant.lookupAtMs !== null) return;
+  const latest = tables
+    .cellsOf(variant.variantId)
+    .reduce<Cell | null>((best, cell) => (cell.eventSeq > (best?.eventSeq ?? 0) ? cell : best), null);
+  if (latest === null || read.superseded || latest.unseenReads + 1 < CONTESTED_READS) {
+    if (latest !== null && !read.superseded) tables.putCell(contestedOnceMore(latest));
+    ledger.oblige(productId, 'conflict');
+    return;
+  }
+  tables.putCell({ ...latest, unseenReads: 0 });
+  ledger.report({ kind: 'unmapped', variantId: variant.variantId });
+  tables.putVariant({ ...variant, lookupAtMs: ledger.entry.atMs });
+}
+
+/** A product that the store answered 404 for. */
+export function foldAbsentProduct(
+  ledger: Ledger,
+  guard: RemovalGuard,
+  product: Product,
+  read: ReadContext,
+): void {
+  if (read.superseded) return;
+  const { tables } = ledger;
+  const known: Product = { ...product, readSeq: read.s0, readAtMs: read.sentAtMs };
+  if (product.goneAtMs !== null) {
+    // Nothing changes, but an answer that shows it again may be the earlier one of the two.
+    tables.putProduct(known);
+    return;
+  }
+  if (product.detailJson === null) {
+    // Only a list has ever named it: nothing of it is shown to anybody, so nothing is lost.
+    ledger.report({ kind: 'not_found', productId: product.productId });
+    tables.putProduct({ ...known, goneAtMs: ledger.entry.atMs });
+    return;
+  }
+  const variants = tables.variantsOf(product.productId).filter((variant) => variant.goneAtMs === null);
+  const verdict = judgeAbsence({ missingAtMs: product.missingAtMs, ...lastTouch(variants) }, read);
+  switch (verdict.kind) {
+    case 'contested':
+      ledger.report({ kind: 'contested', what: 'product', id: product.productId });
+      tables.putProduct(known);
+      ledger.oblige(product.productId, 'conflict');
+      return;
+    case 'sighted':
+      ledger.report({ kind: 'missing', what: 'product', id: product.productId });
+      tables.putProduct({ ...known, missingAtMs: verdict.missingAtMs });
+      obligeRemovalCheck(ledger, product.productId, verdict, read);
+      return;
+    case 'confirmed':
+      if (!guard.allows('product', known.missingAtMs)) {
+        tables.putProduct(known);
+        return;
+      }
+      ledger.report({ kind: 'removed', what: 'product', id: product.productId });
+      for (const variant of variants) removeVariant(ledger, variant, read);
+      tables.putProduct({ ...known, goneAtMs: ledger.entry.atMs });
+      countRemoval(ledger, 'product');
+      return;
+  }
+}
+
+/** A tombstone for the variant and all its cells. */
+function removeVariant(ledger: Ledger, variant: Variant, read: Pick<ReadContext, 'loMs' | 'hiMs'>): void {
+  const { tables } = ledger;
+  ledger.report({ kind: 'removed', what: 'variant', id: variant.variantId });
+  for (const cell of tables.cellsOf(variant.variantId)) {
+    if (cell.goneAtMs === null) removeCell(ledger, cell, read);
+  }
+  const tombstone: Variant = {
+    ...variant,
+    missingAtMs: null,
+    lookupAtMs: null,
+    goneAtMs: ledger.entry.atMs,
+  };
+  if (variant.availableQty === null) {
+    tables.putVariant(tombstone);
+    return;
+  }
+  const changeSeq = ledger.appendChange({
+    ...REMOVED,
+    variantId: variant.variantId,
+    warehouseId: null,
+    sku: variant.sku,
+    oldQty: variant.availableQty,
+  });
+  tables.putVariant({ ...tombstone, changeSeq });
+}
+
+const REMOVED = {
+  newQty: null,
+  source: 'read',
+  reason: 'removed',
+  orderId: null,
+  userId: null,
+  updateTimeMs: null,
+  requestId: null,
+} as const;
+
+function removeCell(ledger: Ledger, cell: Cell, read: Pick<ReadContext, 'loMs' | 'hiMs'>): void {
+  const { tables } = ledger;
+  for (const gap of tables.gapsOf(cell.variantId)) {
+    if (gap.warehouseId === cell.warehouseId) tables.deleteGap(gap);
+  }
+  const changeSeq = ledger.appendChange({
+    ...REMOVED,
+    variantId: cell.variantId,
+    warehouseId: cell.warehouseId,
+    sku: tables.variant(cell.variantId)?.sku ?? null,
+    oldQty: cell.qty,
+  });
+  tables.putCell({
+    ...cell,
+    changeSeq,
+    goneAtMs: ledger.entry.atMs,
+    missingAtMs: null,
+    unseenReads: 0,
+    readLoMs: Math.max(cell.readLoMs, read.loMs),
+    readHiMs: Math.max(cell.readLoMs, read.hiMs),
+  });
+}
+
+function lastTouch(variants: readonly Variant[]): { eventSeq: number; eventAtMs: number } {
+  let eventSeq = 0;
+  let eventAtMs = Number.MIN_SAFE_INTEGER;
+  for (const variant of variants) {
+    eventSeq = Math.max(eventSeq, variant.eventSeq);
+    eventAtMs = Math.max(eventAtMs, variant.eventAtMs);
+  }
+  return { eventSeq, eventAtMs };
+}
+
+/** The catalogue was read whole, and no product has these variants. */
+export function foldLookupMissed(ledger: Ledger, entry: LookupMissedEntry): void {
+  const read = {
+    s0: entry.s0,
+    sentAtMs: entry.sentAtMs,
+    loMs: EARLIEST_MS,
+    hiMs: LATEST_MS,
+    superseded: false,
+    overlaps: false,
+  };
+  for (const variantId of entry.variantIds) {
+    const variant = ledger.tables.variant(variantId);
+    if (variant === undefined || variant.lookupAtMs === null) continue;
+    const verdict = judgeAbsence(variant, read);
+    switch (verdict.kind) {
+      case 'contested':
+        ledger.tables.putVariant({ ...variant, missingAtMs: null, lookupAtMs: entry.atMs + REPLICA_LAG_MS });
+        break;
+      case 'sighted':
+        ledger.tables.putVariant({
+          ...variant,
+          missingAtMs: verdict.missingAtMs,
+          lookupAtMs: verdict.confirmAtMs,
+        });
+        break;
+      case 'confirmed':
+        // Removed before: a change named it since, and no product has it.
+        if (variant.goneAtMs === null) removeVariant(ledger, variant, read);
+        else ledger.tables.putVariant({ ...variant, missingAtMs: null, lookupAtMs: null });
+        break;
+    }
+  }
+}

@@ -1,0 +1,53 @@
+/**
+ * What the fold reads and writes. The store implements it on SQLite inside one transaction, the tests on maps.
+ * Implementations store and find; they decide nothing.
+ */
+import type { Cell, Change, Gap, MirrorState, Obligation, Product, Variant } from '../model.ts';
+import type { Unreadable } from '../entry.ts';
+
+/** What of a product its last read was. */
+export type LastRead = Pick<Product, 'productId' | 'readSeq' | 'readAtMs'>;
+
+export interface Tables {
+  state(): MirrorState;
+  putState(state: MirrorState): void;
+
+  cell(variantId: string, warehouseId: string): Cell | undefined;
+  cellsOf(variantId: string): Cell[];
+  putCell(cell: Cell): void;
+
+  variant(variantId: string): Variant | undefined;
+  /** Live and gone ones, in order of their id. */
+  variantsOf(productId: string): Variant[];
+  putVariant(variant: Variant): void;
+
+  product(productId: string): Product | undefined;
+  putProduct(product: Product): void;
+
+  obligation(productId: string): Obligation | undefined;
+  putObligation(obligation: Obligation): void;
+  deleteObligation(productId: string): void;
+
+  /** In the order they were opened. */
+  gapsOf(variantId: string): Gap[];
+  putGap(gap: Gap): void;
+  deleteGap(gap: Gap): void;
+
+  appendChange(change: Change): void;
+  quarantine(logSeq: number, unreadable: Unreadable): void;
+
+  /** Live products, those with the latest changes first, then those read longest ago. */
+  canaryProducts(limit: number): LastRead[];
+  /** Live products with a bundle among their variants, in order of their id. */
+  bundleProducts(): string[];
+  bundleProductCount(): number;
+  /** Products waiting for the operator because of the brake. */
+  heldProducts(): string[];
+  liveCount(kind: 'product' | 'variant' | 'cell'): number;
+  /**
+   * Live ones whose absence was sighted but not yet confirmed, those that the guard holds among them.
+   *
+   * @param atMost counts no further.
+   */
+  missingCount(kind: 'product' | 'variant' | 'cell', atMost: number): number;
+}

@@ -1,0 +1,86 @@
+/**
+ * What happens to what was removed (docs/architecture.md#removals): a change that names it, and a read that shows it again.
+ * A late webhook brings nothing back. How a level comes back by a read is in merge-read.ts, with all other levels.
+ */
+import { withEvent, withValue, type Arrival, type ChangeOutcome } from '../merge/change-outcome.ts';
+import { BY_A_READ } from './drift.ts';
+import type { StockChange } from '../entry.ts';
+import type { Ledger } from './ledger.ts';
+import type { Cell, Variant } from '../model.ts';
+import type { VariantSighting } from './variant-sighting.ts';
+import { isBackByWebhooks, isNewerThanRemoval } from './webhooks-alone.ts';
+
+/** A late change does not bring a tombstone back. One that the last read may not have seen asks for another read. */
+export function mergeIntoTombstone(cell: Cell, change: StockChange, arrival: Arrival): ChangeOutcome {
+  const seen = change.updateTimeMs < arrival.seenBeforeMs;
+  const advances = !arrival.poison && change.updateTimeMs > cell.eventTimeMs;
+  const advanced = advances ? withEvent(cell, change) : cell;
+  const isNewer = arrival.variantGoneAtMs === null && isNewerThanRemoval(cell, change, arrival);
+  if (isNewer && advances && isBackByWebhooks(cell)) {
+    return {
+      branch: 'gone, webhooks alone',
+      cell: { ...withValue(advanced, change, arrival), goneAtMs: null, missingAtMs: null },
+      applied: true,
+      oblige: false,
+      gap: null,
+    };
+  }
+  return {
+    branch: seen ? 'gone, seen by the read' : 'gone, in doubt',
+    // Since when reads that do not show the level contradict a change.
+    cell: isNewer && cell.missingAtMs === null ? { ...advanced, missingAtMs: arrival.atMs } : advanced,
+    applied: false,
+    oblige: !seen,
+    gap: null,
+  };
+}
+
+/** A removed variant that a change newer than its removal named: the answer of one product is no answer to that. */
+export function isBeingLookedUp({ goneAtMs, productId, lookupAtMs }: Variant): boolean {
+  return goneAtMs !== null && productId !== null && lookupAtMs !== null;
+}
+
+interface Told {
+  readonly variant: Variant;
+  readonly cell: Cell;
+  readonly change: StockChange;
+  readonly stamp: { readonly poison: boolean; readonly ahead: boolean };
+}
+
+/** What is certainly newer than the reads that removed the variant says that it lives: then in another product. */
+export function hasMoved(
+  { tables }: Ledger,
+  { variant: { variantId, goneAtMs }, cell, change, stamp }: Told,
+): boolean {
+  if (goneAtMs === null) return false;
+  // A warehouse never seen of it has no window of its own.
+  const readHiMs = Math.max(cell.readHiMs, ...tables.cellsOf(variantId).map((known) => known.readHiMs));
+  return isNewerThanRemoval({ readHiMs }, change, stamp);
+}
+
+/**
+ * The variant is back, and its reads tell no warehouses: what went with it comes back as it was. As tombstones, the
+ * stock levels would refuse every change to come.
+ */
+export function restoreCells(
+  ledger: Ledger,
+  { variant, requestId }: VariantSighting,
+  goneAtMs: number,
+): void {
+  const { tables } = ledger;
+  for (const cell of tables.cellsOf(variant.variantId)) {
+    // What had gone before it is not its warehouse any more.
+    if (cell.goneAtMs === null || cell.goneAtMs < goneAtMs) continue;
+    const changeSeq = ledger.appendChange({
+      variantId: variant.variantId,
+      warehouseId: cell.warehouseId,
+      sku: variant.sku,
+      oldQty: null,
+      newQty: cell.qty,
+      ...BY_A_READ,
+      reason: 'restored',
+      requestId,
+    });
+    tables.putCell({ ...cell, goneAtMs: null, missingAtMs: null, unseenReads: 0, changeSeq });
+  }
+}

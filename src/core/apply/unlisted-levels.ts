@@ -1,0 +1,65 @@
+/**
+ * Variants whose details tell a total and no warehouses (docs/architecture.md#totals): what another store sells, bundles,
+ * and others where the store leaves them out. A total alone does not say which level is wrong.
+ */
+import { mayBeSeen, type ChangeBranch, type ChangeOutcome } from '../merge/change-outcome.ts';
+import type { StockChange, VariantSnapshot } from '../entry.ts';
+import type { Ledger } from './ledger.ts';
+import { EARLIEST_MS, UNSETTLED_MS } from '../limits.ts';
+import type { ReadContext } from '../merge/merge-read.ts';
+import type { Cell, Variant } from '../model.ts';
+
+/** The warehouses of a bundle, and of what another store sells, stand in no read. Nor do others where the store leaves them out. */
+function isToldInTotal({ kind, totalHiMs }: Variant): boolean {
+  return kind === 'pulled' || kind === 'bundle' || totalHiMs > EARLIEST_MS;
+}
+
+/** Where a re-read request means that another value may be the last of the stock level. */
+const ORDER_IN_DOUBT: ReadonlySet<ChangeBranch> = new Set([
+  '2 stale, yet follows',
+  '3 follows',
+  '3 order unknown',
+  'poison',
+]);
+
+/** Two totals that contradict each other hold nothing certain, and no read says more. */
+const isUnsettled = ({ totalHiMs: hiMs }: Variant): boolean => hiMs === UNSETTLED_MS;
+
+/** Whether the total that a read told may hold the change already. */
+export function mayBeInTotal(
+  variant: Variant,
+  change: StockChange,
+  stamp: { readonly ahead: boolean },
+): boolean {
+  return !isUnsettled(variant) && mayBeSeen(variant.totalHiMs, change, stamp);
+}
+
+/** The read will show a total only, in which two such changes can cancel out: the next change of the level settles it. */
+export function leavesLevelOpen(variant: Variant, { branch, oblige }: ChangeOutcome): boolean {
+  return isUnsettled(variant) || (isToldInTotal(variant) && oblige && ORDER_IN_DOUBT.has(branch));
+}
+
+/** A loss that a read showed in the total alone: the total holds what the level lacks. */
+export function isInTotal(level: Cell, variant: Variant): boolean {
+  return level.unexplainedAtMs !== null && !isUnsettled(variant);
+}
+
+/**
+ * A total alone leaves no window in the levels below it, nor in one that is told twice. A change up to this instant that
+ * arrives later may be in the total already, so it is in doubt, as rule 4b has it for a level that a read showed.
+ */
+export function totalHiMs(seen: VariantSnapshot, { hiMs }: ReadContext): number {
+  return tellsLevels(seen) ? EARLIEST_MS : hiMs;
+}
+
+/** Every one of them: the read sets the windows of them all. */
+export function tellsLevels({ levels }: VariantSnapshot): boolean {
+  return levels?.every(({ isContradictory }) => isContradictory !== true) === true;
+}
+
+/** The total moved, and no read shows in which warehouse. */
+export function suspectCells(ledger: Ledger, variantId: string): void {
+  for (const cell of ledger.tables.cellsOf(variantId)) {
+    if (cell.goneAtMs === null) ledger.tables.putCell({ ...cell, unexplainedAtMs: ledger.entry.atMs });
+  }
+}

@@ -1,0 +1,76 @@
+/** What a change leads to, in the words that all rules about changes use. */
+import type { StockChange } from '../entry.ts';
+import { EARLIEST_MS } from '../limits.ts';
+import type { Cell } from '../model.ts';
+
+export const CHANGE_BRANCHES = [
+  '1 new cell',
+  '2 stale',
+  '2 stale, yet follows',
+  '3 duplicate',
+  '3 seen by the read',
+  '3 follows',
+  '3 precedes',
+  '3 order unknown',
+  '4a seen by the read',
+  '4b confirmed',
+  '4b in doubt',
+  '4c follows',
+  '4c gap',
+  'gone, seen by the read',
+  'gone, in doubt',
+  'gone, webhooks alone',
+  'poison',
+] as const;
+export type ChangeBranch = (typeof CHANGE_BRANCHES)[number];
+
+export interface ChangeOutcome {
+  readonly branch: ChangeBranch;
+  readonly cell: Cell;
+  /** True when the level is now the change's `new`. */
+  readonly applied: boolean;
+  /** The product must be read by a read that starts later. */
+  readonly oblige: boolean;
+  /** The chain broke between these figures: a delivery is late or lost. */
+  readonly gap: { readonly fromQty: number; readonly toQty: number } | null;
+}
+
+export interface Arrival {
+  readonly seq: number;
+  readonly atMs: number;
+  /** See `isPoison` in clock-bounds.ts. */
+  readonly poison: boolean;
+  /** See `isAhead` in clock-bounds.ts. */
+  readonly ahead: boolean;
+  /** Store's clock: what is stamped before it was certainly visible to the latest read; see `lowWatermarkMs`. */
+  readonly seenBeforeMs: number;
+  /** Set when the variant is a tombstone. */
+  readonly variantGoneAtMs: number | null;
+}
+
+/**
+ * The latest read, whose high watermark that is, need not have come before the change. A stamp that is ahead of its own
+ * arrival comes from a clock that is wrong by an unknown figure: the change may be older than any read.
+ */
+export function mayBeSeen(
+  hiMs: number,
+  change: StockChange,
+  { ahead }: { readonly ahead: boolean },
+): boolean {
+  return change.updateTimeMs <= hiMs || (ahead && hiMs > EARLIEST_MS);
+}
+
+export function withEvent(cell: Cell, change: StockChange): Cell {
+  return { ...cell, eventTimeMs: change.updateTimeMs, eventOld: change.old, eventCount: 1 };
+}
+
+export function withValue(cell: Cell, change: StockChange, arrival: Arrival): Cell {
+  return {
+    ...cell,
+    qty: change.new,
+    unexplainedAtMs: null,
+    source: 'webhook',
+    // A future-dated stamp says nothing about when the value was true; its arrival does.
+    asOfMs: arrival.poison ? arrival.atMs : change.updateTimeMs,
+  };
+}

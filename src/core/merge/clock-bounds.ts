@@ -1,0 +1,156 @@
+/**
+ * What can be known of the store's clock (docs/architecture.md#clock-bounds): bounds of the offset θ = store time − own
+ * time, and from them the window, in store time, in which a read was sampled.
+ */
+import {
+  DATE_CONTRADICTIONS,
+  DATE_HEADER_STEP_MS,
+  EARLIEST_MS,
+  LATEST_MS,
+  NODE_SKEW_MS,
+  OFFSET_WINDOW_MS,
+  POISON_AHEAD_MS,
+  PROMPT_MS,
+  REPLICA_LAG_MS,
+} from '../limits.ts';
+import type { StockChange } from '../entry.ts';
+import type { Cell, MirrorState } from '../model.ts';
+
+export type OffsetFloor = Pick<
+  MirrorState,
+  'offsetWindowStartMs' | 'offsetFloorMs' | 'offsetFloorPreviousMs'
+>;
+
+/** The greatest lower bound of θ known; null when none is. */
+export function offsetFloorMs(floor: OffsetFloor): number | null {
+  const { offsetFloorMs: current, offsetFloorPreviousMs: previous } = floor;
+  if (current === null) return previous;
+  return previous === null ? current : Math.max(current, previous);
+}
+
+/** A change was stamped before it arrived, so θ is at least the difference. Two windows, so that drift is forgotten. */
+export function observeArrival(floor: OffsetFloor, updateTimeMs: number, arrivedAtMs: number): OffsetFloor {
+  const bound = updateTimeMs - arrivedAtMs;
+  const sinceStartMs = arrivedAtMs - floor.offsetWindowStartMs;
+  if (sinceStartMs >= OFFSET_WINDOW_MS || sinceStartMs < 0) {
+    return {
+      offsetWindowStartMs: arrivedAtMs,
+      offsetFloorMs: bound,
+      offsetFloorPreviousMs: sinceStartMs < 2 * OFFSET_WINDOW_MS ? floor.offsetFloorMs : null,
+    };
+  }
+  if (floor.offsetFloorMs !== null && floor.offsetFloorMs >= bound) return floor;
+  return { ...floor, offsetFloorMs: bound };
+}
+
+/** A future-dated change: its time is too far ahead of its arrival to advance the event time of a stock level. */
+export function isPoison(
+  updateTimeMs: number,
+  arrivedAtMs: number,
+  known: OffsetFloor & Pick<MirrorState, 'offsetCeilingMs'>,
+): boolean {
+  const offsetMs = known.offsetCeilingMs ?? Math.max(0, offsetFloorMs(known) ?? 0);
+  return updateTimeMs > arrivedAtMs + offsetMs + POISON_AHEAD_MS;
+}
+
+/** The change was stamped after its arrival: the clock of the node that stamped it is ahead, by an unknown figure. */
+export function isAhead(
+  updateTimeMs: number,
+  arrivedAtMs: number,
+  { offsetCeilingMs }: Pick<MirrorState, 'offsetCeilingMs'>,
+): boolean {
+  return offsetCeilingMs !== null && updateTimeMs > arrivedAtMs + offsetCeilingMs + NODE_SKEW_MS;
+}
+
+type DateDoubt = OffsetFloor & Pick<MirrorState, 'dateContradictions'>;
+
+/**
+ * Weighs a change that, by the Date of a read's answer, is older than that read. When it is prompt and starts from what
+ * the read showed, it was made after the read, and the Date was ahead of the stamps. When it leads to what the read
+ * showed, the Date was right. A late change proves nothing.
+ */
+export function weighDate(
+  known: DateDoubt,
+  cell: Pick<Cell, 'qty'>,
+  change: Pick<StockChange, 'old' | 'new' | 'updateTimeMs'>,
+  arrivedAtMs: number,
+): Pick<DateDoubt, 'dateContradictions'> {
+  const { dateContradictions } = known;
+  if (change.new === cell.qty) return { dateContradictions: 0 };
+  const floorMs = offsetFloorMs(known);
+  const isPrompt = floorMs !== null && change.updateTimeMs - arrivedAtMs >= floorMs - NODE_SKEW_MS;
+  if (!isPrompt || change.old !== cell.qty) return { dateContradictions };
+  return { dateContradictions: Math.min(DATE_CONTRADICTIONS, dateContradictions + 1) };
+}
+
+/** The offset as the arrivals alone tell it, once they have shown the Date to be wrong; else null. */
+function offsetWithoutDateMs(floorMs: number | null, dateContradictions: number): number | null {
+  return dateContradictions < DATE_CONTRADICTIONS ? null : floorMs;
+}
+
+/** Store's clock: the low watermark of a level. One from a Date that has turned out wrong is not above the read itself. */
+export function lowWatermarkMs(cell: Pick<Cell, 'readLoMs' | 'verifiedAtMs'>, known: DateDoubt): number {
+  const floorMs = offsetWithoutDateMs(offsetFloorMs(known), known.dateContradictions);
+  if (floorMs === null || cell.verifiedAtMs === null) return cell.readLoMs;
+  return Math.min(cell.readLoMs, cell.verifiedAtMs + floorMs + PROMPT_MS);
+}
+
+interface ReadWindow {
+  readonly loMs: number;
+  readonly hiMs: number;
+  /** Upper bound of θ that this answer gave; null when it had no usable Date header. */
+  readonly ceilingMs: number | null;
+  /** Contradictions of the Date header that still count: none when this one agrees with the arrivals. */
+  readonly dateContradictions: number;
+  /** The bounds exclude each other: a clock was set. What was learnt from arrivals must be learnt anew. */
+  readonly contradicts: boolean;
+}
+
+/** Window, in store time, of the instant that a read shows. An unknown side is unbounded: slower, never wrong. */
+export function readWindow(
+  read: {
+    readonly sentAtMs: number;
+    readonly receivedAtMs: number;
+    readonly serverDateMs: number | null;
+  },
+  floorMs: number | null,
+  dateContradictions = 0,
+): ReadWindow {
+  const { sentAtMs, receivedAtMs } = read;
+  const agrees =
+    read.serverDateMs !== null &&
+    floorMs !== null &&
+    read.serverDateMs - receivedAtMs - NODE_SKEW_MS <= floorMs + PROMPT_MS;
+  const doubts = agrees ? 0 : dateContradictions;
+  const byArrivalsMs = offsetWithoutDateMs(floorMs, doubts);
+  if (byArrivalsMs !== null && receivedAtMs >= sentAtMs) {
+    return {
+      loMs: sentAtMs + byArrivalsMs - NODE_SKEW_MS - REPLICA_LAG_MS,
+      hiMs: receivedAtMs + byArrivalsMs + PROMPT_MS + NODE_SKEW_MS,
+      ceilingMs: byArrivalsMs + PROMPT_MS,
+      dateContradictions: doubts,
+      contradicts: false,
+    };
+  }
+  const { serverDateMs } = read;
+  const ceilingMs = serverDateMs === null ? null : serverDateMs + DATE_HEADER_STEP_MS - sentAtMs;
+  const contradicts =
+    (ceilingMs !== null && floorMs !== null && floorMs > ceilingMs + NODE_SKEW_MS) ||
+    // The own clock was set back while the answer was under way.
+    receivedAtMs < sentAtMs;
+  if (contradicts) {
+    return { loMs: EARLIEST_MS, hiMs: LATEST_MS, ceilingMs, dateContradictions: doubts, contradicts };
+  }
+
+  const floors: number[] = [];
+  // Learnt from the stamps of one node, held against those of another.
+  if (floorMs !== null) floors.push(floorMs - NODE_SKEW_MS);
+  if (serverDateMs !== null) floors.push(serverDateMs - receivedAtMs - NODE_SKEW_MS);
+  return {
+    loMs: floors.length === 0 ? EARLIEST_MS : sentAtMs + Math.max(...floors) - REPLICA_LAG_MS,
+    hiMs: ceilingMs === null ? LATEST_MS : receivedAtMs + ceilingMs + NODE_SKEW_MS,
+    ceilingMs,
+    dateContradictions: doubts,
+    contradicts,
+  };
+}

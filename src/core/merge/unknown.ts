@@ -1,0 +1,75 @@
+/** What is known by its id alone. */
+import { EARLIEST_MS } from '../limits.ts';
+import type { Cell, Product, Variant } from '../model.ts';
+
+/** A stock level before its first figure: nothing that comes is older, and no read has set it. */
+export function blankCell(variantId: string, warehouseId: string): Cell {
+  return {
+    variantId,
+    warehouseId,
+    qty: 0,
+    source: 'webhook',
+    asOfMs: EARLIEST_MS,
+    eventTimeMs: EARLIEST_MS,
+    eventOld: 0,
+    eventCount: 0,
+    eventSeq: 0,
+    eventAtMs: EARLIEST_MS,
+    readLoMs: EARLIEST_MS,
+    readHiMs: EARLIEST_MS,
+    verifiedAtMs: null,
+    onHand: null,
+    reservedQty: null,
+    onHandAsOfMs: null,
+    missingAtMs: null,
+    goneAtMs: null,
+    unexplainedAtMs: null,
+    unseenReads: 0,
+    changeSeq: 0,
+  };
+}
+
+/** A variant known by its id alone, until a read shows its product. */
+export function unmappedVariant(variantId: string, sku: string | null): Variant {
+  return {
+    variantId,
+    productId: null,
+    sku,
+    upc: null,
+    name: '',
+    kind: 'own',
+    availableQty: null,
+    onHand: null,
+    reservedQty: null,
+    allowNegativeStock: false,
+    priceJson: null,
+    cost: null,
+    bundledByCount: 0,
+    asOfMs: EARLIEST_MS,
+    verifiedAtMs: null,
+    totalHiMs: EARLIEST_MS,
+    eventSeq: 0,
+    eventAtMs: EARLIEST_MS,
+    missingAtMs: null,
+    goneAtMs: null,
+    lookupAtMs: null,
+    changeSeq: 0,
+  };
+}
+
+/** A product known by its id alone. */
+export function unreadProduct(productId: string): Product {
+  return {
+    productId,
+    name: null,
+    parentId: null,
+    updateTimeMs: null,
+    detailJson: null,
+    readSeq: 0,
+    readAtMs: EARLIEST_MS,
+    readUntilMs: EARLIEST_MS,
+    missingAtMs: null,
+    goneAtMs: null,
+    hasBundle: false,
+  };
+}

@@ -1,0 +1,281 @@
+/**
+ * The event log: every input of the mirror, in the order of its arrival, in a file that nobody but this program opens.
+ * A delivery is answered once it is here and synced; the tables are made of it afterwards
+ * (docs/architecture.md#the-event-log).
+ */
+import type { Db } from '../sqlite/open.ts';
+import { bodyHash } from './body-hash.ts';
+import type { FileIdentity } from '../sqlite/file-identity.ts';
+
+/** An entry as the event log takes it. */
+export interface EncodedEntry {
+  readonly kind: string;
+  readonly atMs: number;
+  readonly payload: Uint8Array<ArrayBuffer>;
+  /** A read that shows the product: its detail may be in the event log already. */
+  readonly detail: EncodedDetail | null;
+}
+
+interface EncodedDetail {
+  readonly productId: string;
+  readonly hash: Uint8Array<ArrayBuffer>;
+  /** The payload to take instead when the last detail logged for the product has this hash. */
+  readonly payloadWithout: Uint8Array<ArrayBuffer>;
+}
+
+export type LogInput =
+  | { readonly kind: 'delivery'; readonly body: Uint8Array; readonly arrivedAtMs: number }
+  | { readonly kind: 'entry'; readonly entry: EncodedEntry };
+
+/** Where an input is in the event log. */
+export interface Place {
+  readonly seq: number;
+  /** The same body was there before: nothing was written. */
+  readonly duplicate: boolean;
+}
+
+/**
+ * The positions of mirrors that an epoch goes on from: those that the entries before it lead to; or that of the one mirror
+ * that held what the event log does not.
+ */
+export interface ReachedFrom {
+  readonly low: number;
+  readonly high: number;
+}
+
+/** What the event log knows of itself besides its entries. */
+export interface LogHistory {
+  /** Identifies one history: consumers of the change feed start over when it changes. */
+  readonly epoch: string;
+  /** The entry that began it, and the epoch that it followed; null: it is the first. */
+  readonly began: {
+    readonly seq: number;
+    readonly epochBefore: string;
+    readonly reachedFrom: ReachedFrom;
+  } | null;
+  /** The file in which the epoch began, to recognise a copy; null before the first start. */
+  readonly file: FileIdentity | null;
+  /** The heartbeat: until when the mirror listened; null before that, in each epoch. */
+  readonly aliveAtMs: number | null;
+  /** Of the last entry; null: there is none. */
+  readonly lastAtMs: number | null;
+  /** Which versions of the rules applied the entries; none from before the first of them on record. */
+  readonly rules: readonly RulesPeriod[];
+}
+
+export interface RulesPeriod {
+  readonly version: number;
+  readonly fromSeq: number;
+}
+
+interface NewEpoch {
+  readonly epoch: string;
+  readonly epochBefore: string;
+  readonly file: FileIdentity;
+  readonly entry: EncodedEntry;
+  readonly afterSeq: number;
+}
+
+export interface PrunedLog {
+  readonly deleted: number;
+  /** The first entry that is kept; the last one, which stays for its position, is not when it is old as well. */
+  readonly firstSeq: number;
+}
+
+export class EventLog {
+  readonly #db: Db;
+  readonly #sql: ReturnType<typeof prepare>;
+  #lastSeq: number;
+
+  constructor(db: Db) {
+    this.#db = db;
+    this.#sql = prepare(db);
+    this.#lastSeq = this.#readLastSeq();
+  }
+
+  get lastSeq(): number {
+    return this.#lastSeq;
+  }
+
+  get firstSeq(): number {
+    return this.#sql.firstSeq.get() ?? this.#lastSeq + 1;
+  }
+
+  history(): LogHistory {
+    const row = this.#sql.history.get();
+    if (row === undefined) throw new Error('the event log has no history: another program has changed it');
+    const { epoch, epochSeq, epochBefore, inode, bornAtMs, aliveAtMs } = row;
+    const began =
+      epochSeq === null || epochBefore === null
+        ? null
+        : { seq: epochSeq, epochBefore, reachedFrom: this.#reachedFrom(epochSeq) };
+    const rules = JSON.parse(row.rules) as RulesPeriod[];
+    const file = inode === null ? null : { inode, bornAtMs: bornAtMs ?? 0 };
+    return { epoch, began, file, aliveAtMs, lastAtMs: this.#sql.lastAtMs.get() ?? null, rules };
+  }
+
+  /** Whether the entries from the first one on make the mirror: no epoch went on from one that held what they do not. */
+  makesMirror(): boolean {
+    return this.firstSeq <= 1 && this.#sql.beyondEntries.get() === undefined;
+  }
+
+  /** Where its entry is pruned, or of an earlier version, it was reached from all that is left before it. */
+  #reachedFrom(epochSeq: number): ReachedFrom {
+    const text = this.#sql.reachedFrom.get(epochSeq) ?? null;
+    return text === null ? { low: 0, high: epochSeq - 1 } : (JSON.parse(text) as ReachedFrom);
+  }
+
+  /** All of them, on disk when it returns, or none. @throws SqliteError */
+  append(inputs: readonly LogInput[]): Place[] {
+    return this.#transact(() => inputs.map((input) => this.#place(input)));
+  }
+
+  /** Shows that a delivery could be kept now. @throws SqliteError */
+  beat(atMs: number): void {
+    this.#transact(() => this.#sql.beat.run(atMs));
+  }
+
+  /** Deletes at most `limit` of the oldest entries that are older than an instant and below a position. */
+  prune(args: { readonly beforeMs: number; readonly belowSeq: number; readonly limit: number }): PrunedLog {
+    return this.#transact(() => ({
+      deleted: this.#sql.prune.run(args).changes,
+      firstSeq: this.firstSeq + (this.#sql.isLastOld.get(args) ?? 0),
+    }));
+  }
+
+  /** On the first start: the file in which the epoch begins. */
+  recordFile({ inode, bornAtMs }: FileIdentity): void {
+    this.#transact(() => this.#sql.recordFile.run(inode, bornAtMs));
+  }
+
+  /** Entries from here on are applied by this version of the rules, unless they were before. */
+  noteRules(version: number): void {
+    const { rules } = this.history();
+    if (rules.at(-1)?.version === version) return;
+    const noted = JSON.stringify([...rules, { version, fromSeq: this.#lastSeq + 1 } satisfies RulesPeriod]);
+    this.#transact(() => this.#sql.noteRules.run(noted));
+  }
+
+  /** History starts again, with an entry of kind `epoch` whose position is above `afterSeq`. */
+  beginEpoch({ epoch, epochBefore, file, entry, afterSeq }: NewEpoch): void {
+    this.#transact(() => {
+      this.#lastSeq = Math.max(this.#lastSeq, afterSeq);
+      const { seq } = this.#place({ kind: 'entry', entry });
+      this.#sql.beginEpoch.run({ epoch, epochBefore, seq, inode: file.inode, bornAtMs: file.bornAtMs });
+    });
+  }
+
+  #place(input: LogInput): Place {
+    const seq = this.#lastSeq + 1;
+    if (input.kind === 'delivery') {
+      const key = bodyHash(input.body);
+      if (this.#sql.insert.run(seq, 'delivery', input.arrivedAtMs, key, input.body).changes === 0) {
+        const known = this.#sql.known.get(key);
+        if (known === undefined) throw new Error('a body was neither new to the event log nor found there');
+        return { seq: known, duplicate: true };
+      }
+    } else {
+      const { kind, atMs, payload, detail } = input.entry;
+      const isKnown = detail !== null && this.#isLogged(detail.productId, detail.hash);
+      this.#sql.insert.run(seq, kind, atMs, null, isKnown ? detail.payloadWithout : payload);
+      if (detail !== null && !isKnown) this.#sql.putDetail.run(detail.productId, detail.hash, seq);
+    }
+    this.#lastSeq = seq;
+    return { seq, duplicate: false };
+  }
+
+  /** Whether this is the last detail of the product, and still there. */
+  #isLogged(productId: string, hash: Uint8Array): boolean {
+    const last = this.#sql.detail.get(productId);
+    return last !== undefined && last.seq >= this.firstSeq && last.hash.equals(hash);
+  }
+
+  #transact<T>(work: () => T): T {
+    this.#rollBack();
+    this.#db.exec('BEGIN IMMEDIATE');
+    try {
+      const result = work();
+      this.#db.exec('COMMIT');
+      return result;
+    } catch (error) {
+      try {
+        this.#rollBack();
+        this.#lastSeq = this.#readLastSeq();
+      } catch {
+        // The first error is the one to report; the next transaction tries again.
+      }
+      throw error;
+    }
+  }
+
+  /** SQLite rolls back by itself on some errors; a failed COMMIT may leave the transaction open. */
+  #rollBack(): void {
+    if (this.#db.inTransaction) this.#db.exec('ROLLBACK');
+  }
+
+  #readLastSeq(): number {
+    // What an epoch left out before its entry is not given out again.
+    return this.#sql.lastSeq.get() ?? 0;
+  }
+}
+
+function prepare(db: Db) {
+  return {
+    insert: db.prepare(
+      `INSERT INTO log (seq, kind, at_ms, body_hash, payload) VALUES (?, ?, ?, ?, ?)
+       ON CONFLICT (body_hash) WHERE body_hash IS NOT NULL DO NOTHING`,
+    ),
+    known: db.prepare<[Buffer], number>('SELECT seq FROM log WHERE body_hash = ?').pluck(),
+    firstSeq: db.prepare<[], number | null>('SELECT min(seq) FROM log').pluck(),
+    lastSeq: db.prepare<[], number | null>('SELECT max(seq) FROM log').pluck(),
+    lastAtMs: db.prepare<[], number>('SELECT at_ms FROM log ORDER BY seq DESC LIMIT 1').pluck(),
+    detail: db.prepare<[string], { readonly hash: Buffer; readonly seq: number }>(
+      'SELECT hash, seq FROM details WHERE product_id = ?',
+    ),
+    putDetail: db.prepare(
+      `INSERT INTO details (product_id, hash, seq) VALUES (?, ?, ?)
+       ON CONFLICT (product_id) DO UPDATE SET hash = excluded.hash, seq = excluded.seq`,
+    ),
+    history: db.prepare<
+      [],
+      {
+        epoch: string;
+        epochSeq: number | null;
+        epochBefore: string | null;
+        inode: string | null;
+        bornAtMs: number | null;
+        aliveAtMs: number | null;
+        rules: string;
+      }
+    >(
+      `SELECT epoch, epoch_seq AS epochSeq, epoch_before AS epochBefore, file_inode AS inode,
+         file_born_at_ms AS bornAtMs, alive_at_ms AS aliveAtMs, rules FROM history`,
+    ),
+    reachedFrom: db
+      .prepare<[number], string | null>(
+        `SELECT CAST(payload AS TEXT) ->> '$.reachedFrom' FROM log WHERE seq = ? AND kind = 'epoch'`,
+      )
+      .pluck(),
+    beyondEntries: db.prepare(
+      `SELECT 1 FROM log WHERE kind = 'epoch' AND CAST(payload AS TEXT) ->> '$.reachedFrom.low' > 0`,
+    ),
+    noteRules: db.prepare('UPDATE history SET rules = ?'),
+    recordFile: db.prepare('UPDATE history SET file_inode = ?, file_born_at_ms = ?'),
+    beginEpoch: db.prepare(
+      `UPDATE history SET epoch_before = @epochBefore, epoch = @epoch, epoch_seq = @seq, file_inode = @inode,
+         file_born_at_ms = @bornAtMs, alive_at_ms = NULL`,
+    ),
+    beat: db.prepare('UPDATE history SET alive_at_ms = ?'),
+    isLastOld: db
+      .prepare<[{ beforeMs: number; belowSeq: number }], number>(
+        `SELECT at_ms < @beforeMs AND seq <= @belowSeq FROM log
+         WHERE seq = (SELECT min(seq) FROM log) AND seq = (SELECT max(seq) FROM log)`,
+      )
+      .pluck(),
+    // The last row stays whatever its age: positions continue from it.
+    prune: db.prepare(
+      `DELETE FROM log WHERE at_ms < @beforeMs AND seq < @belowSeq AND seq < (SELECT max(seq) FROM log)
+         AND seq IN (SELECT seq FROM log ORDER BY seq LIMIT @limit)`,
+    ),
+  };
+}

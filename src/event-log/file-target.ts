@@ -1,0 +1,38 @@
+/** Where a copy or an export of the database may be written to. */
+import { existsSync, realpathSync, statSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { eventLogPath } from './open-log.ts';
+
+/**
+ * Replaces nothing unless asked to, and never the database itself.
+ *
+ * @throws Error naming what is in the way.
+ */
+export function refuseTarget(from: string, to: string, { force }: { readonly force: boolean }): void {
+  if (!existsSync(dirname(to))) throw new Error(`the folder ${dirname(to)} does not exist: create it first`);
+  const logPath = eventLogPath(realPath(from));
+  const own = [
+    ...['', '-wal', '-shm', '-journal', '.lock', '.mark', '.token'].map(
+      (suffix) => `${realPath(from)}${suffix}`,
+    ),
+    ...['', '-wal', '-shm', '-journal', '.draft'].map((suffix) => `${logPath}${suffix}`),
+  ];
+  if (own.includes(realPath(to)) || isSameFile(from, to) || isSameFile(logPath, to)) {
+    throw new Error(`${to} belongs to the database that is read: name another file`);
+  }
+  if (statSync(to, { throwIfNoEntry: false })?.isFile() === false) {
+    throw new Error(`${to} is a folder or a device: name a file`);
+  }
+  if (existsSync(to) && !force)
+    throw new Error(`${to} exists: name another file, or replace it with --force`);
+}
+
+/** Also of a file that does not exist yet. */
+function realPath(path: string): string {
+  return existsSync(path) ? realpathSync(path) : join(realpathSync(dirname(path)), basename(path));
+}
+
+function isSameFile(a: string, b: string): boolean {
+  const [one, other] = [a, b].map((path) => statSync(path, { bigint: true, throwIfNoEntry: false }));
+  return one !== undefined && other !== undefined && one.ino === other.ino && one.dev === other.dev;
+}

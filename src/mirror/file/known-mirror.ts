@@ -1,0 +1,30 @@
+/** For a database that is only read: is it a mirror that this program can read? */
+import { statSync } from 'node:fs';
+import type Database from 'better-sqlite3';
+import { StoreError } from '../../sqlite/errors.ts';
+import { knownSchemaVersion, refuseUnknownSchema } from '../../sqlite/migrate.ts';
+
+/** A mirror of this program or of an earlier one. @throws StoreError */
+export function refuseNoMirror(path: string, db: Database.Database): void {
+  refuseUnknownSchema(path, db);
+  const tables = db.prepare<[], number>('SELECT count(*) FROM sqlite_master').pluck().get();
+  if (tables !== 0) return;
+  throw new StoreError('not_a_database', `${path} is empty: start the mirror, which fills it.`);
+}
+
+/** An earlier program's database lacks what this one queries. @throws StoreError */
+export function refuseOlderSchema(path: string, db: Database.Database): void {
+  const found = db.prepare<[], number>('SELECT count(*) FROM __drizzle_migrations').pluck().get() ?? 0;
+  const known = knownSchemaVersion();
+  if (found >= known) return;
+  throw new StoreError(
+    'older_schema',
+    `${path} has schema version ${found}, this program reads ${known}: start the mirror, which brings it up to date.`,
+  );
+}
+
+/** SQLite opens a folder without an error, and fails on the first page. @throws StoreError */
+export function refuseFolder(path: string): void {
+  if (statSync(path, { throwIfNoEntry: false })?.isDirectory() !== true) return;
+  throw new StoreError('unreachable', `${path} is a folder: set DATABASE_PATH to a file.`);
+}

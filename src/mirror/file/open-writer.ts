@@ -1,0 +1,42 @@
+/** The connection for writing: pragmas and migrations. Apart from open.ts: most threads need no migrations. */
+import { accessSync, constants } from 'node:fs';
+import { dirname } from 'node:path';
+import Database from 'better-sqlite3';
+import { explain } from '../../sqlite/explain.ts';
+import { makeFolder } from '../../sqlite/make-folder.ts';
+import { migrate, refuseUnknownSchema } from '../../sqlite/migrate.ts';
+import { BUSY_TIMEOUT_MS, type Db } from '../../sqlite/open.ts';
+
+/** The length that the write-ahead log has at most, unless a reader holds it back. */
+const WAL_BYTES = 16 << 20;
+
+/** The only connection that may write, migrated to the current schema. Creates file and folder when missing. */
+export function openWriter(path: string): Db {
+  return explain(path, () => {
+    makeFolder(dirname(path));
+    const db = new Database(path, { timeout: BUSY_TIMEOUT_MS });
+    try {
+      // SQLite opens a read-only file without an error, and fails on the first delivery.
+      accessSync(path, constants.W_OK);
+      // Before anything else: not even the journal mode of another program's file is changed.
+      refuseUnknownSchema(path, db);
+      // NORMAL: what a power cut takes is applied again.
+      db.pragma('journal_mode = WAL');
+      db.pragma('synchronous = NORMAL');
+      // macOS reports a write as durable before it is, unless asked for more; elsewhere this changes nothing.
+      db.pragma('fullfsync = ON');
+      db.pragma('foreign_keys = ON');
+      // Nobody waits for a commit here: it moves the write-ahead log into the file itself, and shortens what a reader
+      // had held back.
+      db.pragma(`wal_autocheckpoint = ${WAL_BYTES / 4096}`);
+      db.pragma(`journal_size_limit = ${WAL_BYTES}`);
+      db.pragma('cache_size = -16384');
+      db.pragma('temp_store = MEMORY');
+      migrate(db);
+      return db;
+    } catch (error) {
+      db.close();
+      throw error;
+    }
+  });
+}

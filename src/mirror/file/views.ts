@@ -1,0 +1,135 @@
+/**
+ * The views whose text repeats a rule, from the rule's own definition. A migration has the text that was right when it was
+ * made: when a definition changes, `npm run db:views` prints the statements for the next one.
+ */
+import { ISOLATED_ONE_IN } from '../../core/given-up.ts';
+import { HEARTBEAT_MS, STATE_CAUSES, STATE_OF_CAUSE, WAITING_MS, type StateCause } from './state.ts';
+import { SUSPECT_COUNT, SUSPECT_LEVEL, SUSPECT_TOTAL } from './suspicion.ts';
+
+const STOCK = `
+SELECT
+  c.variant_id AS variant_id,
+  c.warehouse_id AS warehouse_id,
+  v.product_id AS product_id,
+  v.sku AS sku,
+  p.name AS product_name,
+  v.name AS variant_name,
+  c.qty AS available_qty,
+  c.on_hand AS on_hand,
+  c.reserved_qty AS reserved_qty,
+  c.source AS source,
+  c.as_of_ms AS as_of,
+  c.on_hand_as_of_ms AS on_hand_as_of,
+  c.verified_at_ms AS verified_at,
+  ${SUSPECT_LEVEL} AS suspect,
+  c.change_seq AS change_seq
+FROM cells c
+JOIN variants v ON v.variant_id = c.variant_id
+LEFT JOIN products p ON p.product_id = v.product_id
+WHERE c.gone_at_ms IS NULL`;
+
+const VARIANTS = `
+SELECT
+  v.variant_id AS variant_id,
+  v.product_id AS product_id,
+  v.sku AS sku,
+  v.upc AS upc,
+  p.name AS product_name,
+  v.name AS variant_name,
+  v.kind AS kind,
+  v.available_qty AS available_qty,
+  v.on_hand AS on_hand,
+  v.reserved_qty AS reserved_qty,
+  v.allow_negative_stock AS allow_negative_stock,
+  v.price_json AS price_json,
+  v.cost AS cost,
+  v.as_of_ms AS as_of,
+  v.verified_at_ms AS verified_at,
+  ${SUSPECT_TOTAL} AS suspect,
+  v.change_seq AS change_seq
+FROM variants v
+LEFT JOIN products p ON p.product_id = v.product_id
+WHERE v.gone_at_ms IS NULL AND v.product_id IS NOT NULL AND v.available_qty IS NOT NULL`;
+
+const UNLESS_GIVEN_UP = 'product_id NOT IN (SELECT product_id FROM given_up_reads)';
+
+/** When each cause is there. */
+const CAUSES: Readonly<Record<StateCause, string>> = {
+  stopped: 's.stopped_at_ms IS NOT NULL',
+  no_heartbeat: `s.alive_at_ms IS NULL OR s.alive_at_ms < now.ms - ${HEARTBEAT_MS}`,
+  first_read: 's.last_full_sync_at_ms IS NULL',
+  downtime: `EXISTS (
+    SELECT 1 FROM products WHERE gone_at_ms IS NULL AND read_at_ms < m.trusted_after_ms AND ${UNLESS_GIVEN_UP}
+  )`,
+  waiting: `EXISTS (
+    SELECT 1 FROM obligations WHERE doubt = 1 AND first_made_at_ms < now.ms - ${WAITING_MS} AND ${UNLESS_GIVEN_UP}
+  )`,
+  // Not `isIsolated` of core/given-up.ts.
+  given_up: `(
+    SELECT g.products > 0 AND (g.products >= live.products OR g.products > max(1, live.products / ${ISOLATED_ONE_IN}))
+    FROM live_counts live, (
+      SELECT count(*) AS products FROM given_up_reads r CROSS JOIN products p ON p.product_id = r.product_id
+      WHERE p.gone_at_ms IS NULL
+    ) g
+  )`,
+};
+
+const CASES = STATE_CAUSES.map((cause) => `WHEN ${CAUSES[cause]} THEN '${cause}'`);
+
+const STATE_CAUSE = `
+WITH now (ms) AS (SELECT CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER))
+SELECT CASE
+  ${CASES.join('\n  ')}
+END AS cause
+FROM mirror_state m, service_state s, now`;
+
+/** Each product once: those that a barrier makes due, then those with a request, then those that have a gap alone. */
+const PENDING_READS = `(
+    WITH barrier (ms) AS (SELECT max(
+      m.trusted_after_ms,
+      coalesce((SELECT max(read_after_ms) FROM runs WHERE state = 'running' AND product_ids_json IS NULL), m.trusted_after_ms)
+    ))
+    SELECT (
+      SELECT count(*) FROM products WHERE gone_at_ms IS NULL AND read_at_ms < barrier.ms
+    ) + (
+      SELECT count(*) FROM obligations o WHERE NOT EXISTS (
+        SELECT 1 FROM products p
+        WHERE p.product_id = o.product_id AND p.gone_at_ms IS NULL AND p.read_at_ms < barrier.ms
+      )
+    ) + (
+      SELECT count(DISTINCT v.product_id) FROM gaps g CROSS JOIN variants v ON v.variant_id = g.variant_id
+      WHERE NOT EXISTS (SELECT 1 FROM obligations o WHERE o.product_id = v.product_id) AND NOT EXISTS (
+        SELECT 1 FROM products p
+        WHERE p.product_id = v.product_id AND p.gone_at_ms IS NULL AND p.read_at_ms < barrier.ms
+      )
+    ) FROM barrier
+  ) + (SELECT count(*) FROM variants WHERE lookup_at_ms IS NOT NULL)
+  + (m.bundles_due_at_ms IS NOT NULL) + (m.canary_due_at_ms IS NOT NULL)`;
+
+const STATES = Object.entries(STATE_OF_CAUSE).map(([cause, state]) => `WHEN '${cause}' THEN '${state}'`);
+
+const STATUS = `
+SELECT
+  s.epoch AS epoch,
+  (SELECT count(*) FROM __drizzle_migrations) AS schema_version,
+  CASE (SELECT cause FROM state_cause)
+    ${STATES.join('\n    ')}
+    ELSE 'live'
+  END AS state,
+  m.last_delivery_at_ms AS last_delivery_at,
+  s.last_full_sync_at_ms AS last_full_sync_at,
+  (SELECT min(read_at_ms) FROM products WHERE gone_at_ms IS NULL AND read_at_ms > 0) AS oldest_verified_at,
+  ${PENDING_READS} AS pending_reads,
+  ${SUSPECT_COUNT} AS suspect_count,
+  (SELECT count(*) FROM gaps) AS open_gaps,
+  m.change_seq AS last_seq,
+  s.alive_at_ms AS alive_at
+FROM mirror_state m, service_state s`;
+
+/** By name, in the order in which they can be made. */
+export const VIEWS = {
+  mirror_stock: STOCK,
+  mirror_variants: VARIANTS,
+  state_cause: STATE_CAUSE,
+  mirror_status: STATUS,
+} as const;

@@ -1,0 +1,89 @@
+/** The change feed and its position (docs/http-api.md#change-feed, docs/reading-the-mirror.md#following-changes). */
+import type { DriftCause } from '../../core/causes.ts';
+import type { Source } from '../../core/model.ts';
+import type { Db } from '../../sqlite/open.ts';
+import { prepared } from '../../sqlite/prepared.ts';
+import { lag } from './lag.ts';
+
+/** A row of the public view `mirror_changes`. */
+interface ChangeRow {
+  readonly seq: number;
+  readonly variant_id: string;
+  readonly warehouse_id: string | null;
+  readonly sku: string | null;
+  readonly old_qty: number | null;
+  readonly new_qty: number | null;
+  readonly source: Source;
+  readonly reason: string | null;
+  readonly order_id: string | null;
+  readonly user_id: string | null;
+  readonly update_time: number | null;
+  readonly recorded_at: number;
+  readonly request_id: string | null;
+}
+
+export interface Position {
+  readonly epoch: string;
+  /** The last number given out. Not each number has a row: a change of a name takes one too. */
+  readonly lastSeq: number;
+}
+
+export interface FeedPage extends Position {
+  readonly changes: readonly ChangeRow[];
+  readonly hasMore: boolean;
+  /** The last pruned number: to continue from anything below would skip some. */
+  readonly keptAfterSeq: number;
+}
+
+type Standing = Position & Pick<FeedPage, 'keptAfterSeq'>;
+
+export function position(db: Db): Standing {
+  const found = prepared<[], Standing>(
+    db,
+    `SELECT s.epoch AS epoch, m.change_seq AS lastSeq, s.pruned_change_seq AS keptAfterSeq
+       FROM service_state s, mirror_state m`,
+  ).get();
+  if (found === undefined)
+    throw new Error('service_state has no row: the database was changed by another program');
+  return found;
+}
+
+/**
+ * Changes with numbers above `after`, in their order, all as of one moment.
+ * @param args.after null: from the oldest kept.
+ */
+export function changesAfter(
+  db: Db,
+  args: { readonly after: number | null; readonly limit: number },
+): FeedPage {
+  return db.transaction(() => {
+    const now = position(db);
+    const found = prepared<[number, number], ChangeRow>(
+      db,
+      'SELECT * FROM mirror_changes WHERE seq > ? ORDER BY seq LIMIT ?',
+    ).all(args.after ?? now.keptAfterSeq, args.limit + 1);
+    const changes = found.slice(0, args.limit);
+    // A mirror that is being brought up to date gives the same numbers out again, with the same meaning.
+    const isReturning = args.after !== null && args.after > now.lastSeq && lag(db).entries > 0;
+    if (isReturning) return { ...now, lastSeq: args.after, changes, hasMore: false };
+    return { ...now, changes, hasMore: found.length > changes.length };
+  })();
+}
+
+// In the order of the index: by reason, then by number.
+const DRIFT = `
+  SELECT * FROM mirror_changes
+  WHERE source = 'read' AND reason <> 'first_read' AND reason = ? AND seq < ? ORDER BY seq DESC LIMIT ?`;
+
+/** Differences that reads found, the latest first, before `before`. */
+export function driftBefore(
+  db: Db,
+  args: { readonly before: number; readonly reasons: readonly DriftCause[]; readonly limit: number },
+): { readonly rows: readonly ChangeRow[]; readonly hasMore: boolean } {
+  const found = args.reasons
+    .flatMap((reason) =>
+      prepared<[string, number, number], ChangeRow>(db, DRIFT).all(reason, args.before, args.limit + 1),
+    )
+    .toSorted((a, b) => b.seq - a.seq);
+  return { rows: found.slice(0, args.limit), hasMore: found.length > args.limit };
+}

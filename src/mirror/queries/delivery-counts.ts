@@ -1,0 +1,74 @@
+/**
+ * How many deliveries came in each past period; for long periods an estimate, made without reading the whole event
+ * log.
+ */
+import type { Db } from '../../sqlite/open.ts';
+import { prepared } from '../../sqlite/prepared.ts';
+
+export interface DeliveryCounts {
+  /** Before this the event log has nothing. Null: it is empty. */
+  readonly knownFromMs: number | null;
+  /** From the first period on, as many as requested. */
+  readonly counts: readonly number[];
+}
+
+/**
+ * In a period with more entries than this, this many are looked at, evenly spread: reads are in the event log too.
+ */
+const LOOKED_AT = 16;
+
+/** @param args.fromMs begin of the first period. @param args.slots how many periods of `slotMs` each. */
+export function deliveryCounts(
+  db: Db,
+  args: { readonly fromMs: number; readonly slotMs: number; readonly slots: number },
+): DeliveryCounts {
+  const { fromMs, slotMs, slots } = args;
+  const counts = new Array<number>(slots).fill(0);
+  const edge = (sql: string): number | null => prepared<[], number | null>(db, sql).pluck().get() ?? null;
+  const first = edge('SELECT min(seq) FROM log');
+  const last = edge('SELECT max(seq) FROM log');
+  if (first === null || last === null) return { knownFromMs: null, counts };
+  const entry = prepared<[number], { atMs: number; isDelivery: number }>(
+    db,
+    `SELECT at_ms AS atMs, kind IN ('delivery', 'unmerged') AS isDelivery FROM log WHERE seq = ?`,
+  );
+  const atMs = (seq: number): number => entry.get(seq)?.atMs ?? Number.NEGATIVE_INFINITY;
+
+  /**
+   * The first position from `lo` on that is at or after `ms`; in growing steps, since the next period begins nearby.
+   */
+  const find = (lo: number, ms: number): number => {
+    let step = 1;
+    let low = lo;
+    while (low + step <= last && atMs(low + step) < ms) {
+      low += step;
+      step *= 2;
+    }
+    let high = Math.min(last + 1, low + step);
+    while (low < high) {
+      const middle = Math.floor((low + high) / 2);
+      if (atMs(middle) < ms) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  };
+  const deliveriesIn = (lo: number, hi: number): number => {
+    const entries = hi - lo;
+    const looked = Math.min(entries, LOOKED_AT);
+    let found = 0;
+    for (let i = 0; i < looked; i += 1) {
+      found += entry.get(lo + Math.floor((i * entries) / looked))?.isDelivery ?? 0;
+    }
+    return looked === 0 ? 0 : Math.round((found * entries) / looked);
+  };
+
+  const firstAtMs = atMs(first);
+  const firstSlot = Math.max(0, Math.floor((firstAtMs - fromMs) / slotMs));
+  let lo = find(first, fromMs + firstSlot * slotMs);
+  for (let slot = firstSlot; slot < slots && lo <= last; slot += 1) {
+    const hi = find(lo, fromMs + (slot + 1) * slotMs);
+    counts[slot] = deliveriesIn(lo, hi);
+    lo = hi;
+  }
+  return { knownFromMs: Math.max(fromMs, firstAtMs), counts };
+}

@@ -1,0 +1,110 @@
+/** What the ops page shows of the present besides the status: re-read requests, and the last minutes. */
+import { LATEST_MS } from '../../core/limits.ts';
+import type { Db } from '../../sqlite/open.ts';
+import { prepared } from '../../sqlite/prepared.ts';
+import type { Status } from './status.ts';
+
+/** The part of the status that costs next to nothing, however large the mirror. */
+type Glance = Pick<
+  Status,
+  | 'state'
+  | 'state_cause'
+  | 'last_delivery_at'
+  | 'last_full_sync_at'
+  | 'oldest_verified_at'
+  | 'open_gaps'
+  | 'last_seq'
+  | 'alive_at'
+>;
+
+/** The view's expensive columns are not named, and so not computed. */
+export function glance(db: Db): Glance {
+  const row = prepared<[], Glance>(
+    db,
+    `SELECT state, (SELECT cause FROM state_cause) AS state_cause, last_delivery_at, last_full_sync_at,
+       oldest_verified_at, open_gaps, last_seq, alive_at
+       FROM mirror_status`,
+  ).get();
+  if (row === undefined)
+    throw new Error('mirror_status has no row: the database was changed by another program');
+  return row;
+}
+
+/** Products that must be re-read for one reason. */
+interface Owed {
+  readonly reason: string;
+  readonly products: number;
+  /** Their rows are under suspicion until then. */
+  readonly doubt: boolean;
+  /** When the oldest of these requests was made. */
+  readonly sinceMs: number;
+}
+
+export interface OwedReads {
+  /** The largest number first. */
+  readonly owed: readonly Owed[];
+  /** There are more than were looked at: the figures are those of the most urgent. */
+  readonly isPartial: boolean;
+  /** When the oldest re-read request that waits for its read was first recorded; null: none waits. */
+  readonly oldestDoubtAtMs: number | null;
+  /** When the oldest break in a chain of changes was found; null: none is open. */
+  readonly oldestGapAtMs: number | null;
+}
+
+const LOOKED_AT = 2_000;
+
+const URGENT = `
+  SELECT reason, doubt, first_made_at_ms AS sinceMs FROM obligations
+  WHERE not_before_ms < ${LATEST_MS} ORDER BY priority, first_made_at_ms LIMIT ${LOOKED_AT + 1}`;
+
+interface UrgentRow {
+  readonly reason: string;
+  readonly doubt: number;
+  readonly sinceMs: number;
+}
+
+/** Most urgent first, as far as is quick to say. Without what the mass-removal guard holds. */
+export function owedReads(db: Db): OwedReads {
+  const rows = prepared<[], UrgentRow>(db, URGENT).all();
+  const byReason = new Map<string, Owed>();
+  let oldestDoubtAtMs: number | null = null;
+  for (const { reason, doubt, sinceMs } of rows.slice(0, LOOKED_AT)) {
+    const key = `${reason} ${doubt}`;
+    const known = byReason.get(key);
+    byReason.set(key, {
+      reason,
+      doubt: doubt === 1,
+      products: (known?.products ?? 0) + 1,
+      sinceMs: Math.min(known?.sinceMs ?? sinceMs, sinceMs),
+    });
+    if (doubt === 1) oldestDoubtAtMs = Math.min(oldestDoubtAtMs ?? sinceMs, sinceMs);
+  }
+  const oldestGapAtMs =
+    prepared<[], number>(db, 'SELECT opened_at_ms FROM gaps ORDER BY due_at_ms LIMIT 1').pluck().get() ??
+    null;
+  return {
+    owed: [...byReason.values()].toSorted((a, b) => b.products - a.products),
+    isPartial: rows.length > LOOKED_AT,
+    oldestDoubtAtMs,
+    oldestGapAtMs,
+  };
+}
+
+interface LoggedMinute {
+  /** Minutes since 1970. */
+  readonly minute: number;
+  readonly deliveries: number;
+}
+
+/** Deliveries by minute, from the last `limit` entries of the event log that are not older than `sinceMs`. */
+export function loggedMinutes(
+  db: Db,
+  args: { readonly sinceMs: number; readonly limit: number },
+): LoggedMinute[] {
+  return prepared<object, LoggedMinute>(
+    db,
+    `SELECT at_ms / 60000 AS minute, count(*) AS deliveries
+       FROM (SELECT kind, at_ms FROM log WHERE seq > (SELECT max(seq) FROM log) - @limit)
+       WHERE kind IN ('delivery', 'unmerged') AND at_ms >= @sinceMs GROUP BY minute ORDER BY minute`,
+  ).all(args);
+}

@@ -1,0 +1,156 @@
+/** Runs, and what remains of them. */
+import * as columns from '../file/columns.ts';
+import type { RunKind, RunState } from '../../core/runs.ts';
+import type { Db } from '../../sqlite/open.ts';
+import { prepared } from '../../sqlite/prepared.ts';
+import type { runs } from '../file/schema.ts';
+import { selectFrom } from '../file/statements.ts';
+
+export interface Run {
+  readonly id: number;
+  readonly kind: RunKind;
+  readonly state: RunState;
+  readonly startedAtMs: number;
+  readonly finishedAtMs: number | null;
+  readonly readAfterMs: number;
+  readonly productIds: readonly string[] | null;
+  readonly listOffset: number;
+  readonly listLastId: string | null;
+  readonly listDone: boolean;
+  readonly startedSeq: number;
+  readonly total: number;
+  readonly done: number;
+  readonly drift: number;
+  readonly failed: number;
+  readonly error: string | null;
+}
+
+type Row = typeof runs.$inferSelect;
+
+function runOf(row: Row): Run {
+  const { productIdsJson, listDone, kind, state, ...rest } = row;
+  return {
+    ...rest,
+    kind: kind as RunKind,
+    state: state as RunState,
+    listDone: listDone === 1,
+    productIds: productIdsJson === null ? null : (JSON.parse(productIdsJson) as string[]),
+  };
+}
+
+const SELECT = selectFrom(columns.runs);
+
+export function runningRuns(db: Db): Run[] {
+  return prepared<[], Row>(db, `${SELECT} WHERE state = 'running' ORDER BY id`).all().map(runOf);
+}
+
+/** The catalogue scan under way, if any. */
+export function runningCatalogueRun(db: Db): Run | null {
+  const ofCatalogue = `${SELECT} WHERE state = 'running' AND product_ids_json IS NULL ORDER BY id`;
+  const row = prepared<[], Row>(db, ofCatalogue).get();
+  return row === undefined ? null : runOf(row);
+}
+
+export function runById(db: Db, args: { readonly id: number }): Run | null {
+  const row = prepared<[number], Row>(db, `${SELECT} WHERE id = ?`).get(args.id);
+  return row === undefined ? null : runOf(row);
+}
+
+/** The latest first. @param args.before ids below this one. */
+export function latestRuns(db: Db, args: { readonly limit: number; readonly before?: number }): Run[] {
+  return prepared<[number, number], Row>(db, `${SELECT} WHERE id < ? ORDER BY id DESC LIMIT ?`)
+    .all(args.before ?? Number.MAX_SAFE_INTEGER, args.limit)
+    .map(runOf);
+}
+
+/** Those of these products that the store no longer has, or never had, as far as their last read could tell. */
+export function absentProducts(db: Db, args: { readonly productIds: readonly string[] }): string[] {
+  const sql = `
+    SELECT l.value FROM json_each(?) l LEFT JOIN products p ON p.product_id = l.value
+    WHERE p.product_id IS NULL OR p.gone_at_ms IS NOT NULL OR p.missing_at_ms IS NOT NULL`;
+  return prepared<[string], string>(db, sql).pluck().all(JSON.stringify(args.productIds));
+}
+
+/** A product, by its place in the order in which products were read. */
+export interface ReadPlace {
+  readonly readAtMs: number;
+  readonly rowid: number;
+}
+
+export interface Remaining {
+  /** Products of the run not read yet, among those that were counted. */
+  readonly unread: number;
+  /** Where to continue counting; null: all were counted. */
+  readonly more: ReadPlace | null;
+  /** Products refused, or failed so often that no run waits for them any longer, and not about to be tried again. */
+  readonly parked: number;
+  /** Products the run covers. */
+  readonly total: number;
+}
+
+/** A run must end: it does not wait for a product whose read is given up, once that was tried. */
+const GIVEN_UP = `(f.next_at_ms > @nowMs AND f.product_id IN (SELECT product_id FROM given_up_reads))`;
+
+const CATALOGUE = `
+  SELECT
+    (SELECT products FROM live_counts) AS total,
+    (
+      SELECT count(*) FROM read_failures f CROSS JOIN products p ON p.product_id = f.product_id
+      WHERE ${GIVEN_UP} AND p.gone_at_ms IS NULL AND p.read_at_ms < @readAfterMs
+    ) AS parked`;
+
+const UNREAD = `
+  FROM products
+  WHERE gone_at_ms IS NULL AND read_at_ms < @readAfterMs AND (read_at_ms, rowid) > (@afterMs, @afterRowid)`;
+const UNREAD_END = `
+  SELECT read_at_ms AS readAtMs, rowid ${UNREAD}
+  ORDER BY read_at_ms, rowid LIMIT 1 OFFSET @countTo - 1`;
+const UNREAD_COUNT = `SELECT count(*) ${UNREAD}`;
+
+// A product the mirror never held counts as read once its re-read request is done.
+const NAMED = `
+  SELECT count(*) AS total,
+    coalesce(sum(coalesce(p.read_at_ms < @readAfterMs, 1) AND o.product_id IS NOT NULL), 0) AS unread,
+    coalesce(sum(coalesce(p.read_at_ms < @readAfterMs, 1) AND o.product_id IS NOT NULL AND ${GIVEN_UP}), 0) AS parked
+  FROM json_each(@productIds) l
+  LEFT JOIN products p ON p.product_id = l.value
+  LEFT JOIN obligations o ON o.product_id = l.value
+  LEFT JOIN read_failures f ON f.product_id = l.value`;
+
+const START: ReadPlace = { readAtMs: Number.MIN_SAFE_INTEGER, rowid: 0 };
+
+/**
+ * Called several times a second while a run lasts: each figure is kept, or counted from an index, a portion at a
+ * time.
+ *
+ * @param args.after where an earlier count ended; null: from the beginning.
+ * @param args.countTo products in the portion; named ones are always counted whole.
+ */
+export function remainingOf(
+  db: Db,
+  args: {
+    readonly readAfterMs: number;
+    readonly productIds: readonly string[] | null;
+    readonly nowMs: number;
+    readonly after: ReadPlace | null;
+    readonly countTo: number;
+  },
+): Remaining {
+  const { readAfterMs, productIds, nowMs, countTo } = args;
+  if (productIds !== null) {
+    const named = { readAfterMs, nowMs, productIds: JSON.stringify(productIds) };
+    const row = prepared<object, Omit<Remaining, 'more'>>(db, NAMED).get(named);
+    return { ...(row ?? { total: 0, unread: 0, parked: 0 }), more: null };
+  }
+  const { readAtMs: afterMs, rowid: afterRowid } = args.after ?? START;
+  const counted = { readAfterMs, afterMs, afterRowid };
+  return db.transaction(() => {
+    const row = prepared<object, Pick<Remaining, 'total' | 'parked'>>(db, CATALOGUE).get({
+      readAfterMs,
+      nowMs,
+    });
+    const more = prepared<object, ReadPlace>(db, UNREAD_END).get({ ...counted, countTo }) ?? null;
+    const unread = more === null ? prepared<object, number>(db, UNREAD_COUNT).pluck().get(counted) : countTo;
+    return { ...(row ?? { total: 0, parked: 0 }), unread: unread ?? 0, more };
+  })();
+}

@@ -1,0 +1,68 @@
+/** All queries except those that are loaded when they are asked (typed-queries.ts). */
+import type { Db } from '../../sqlite/open.ts';
+import { deliveryCounts } from '../queries/delivery-counts.ts';
+import { runOutcomes, runOutcomesStart, stateSample } from '../queries/gauges.ts';
+import { certaintyCourse } from '../queries/certainty.ts';
+import { lag } from '../queries/lag.ts';
+import { dueChores, nextReads, notMirrored, scheduledReads, unreadSince } from '../queries/queue.ts';
+import {
+  absentProducts,
+  latestRuns,
+  remainingOf,
+  runById,
+  runningCatalogueRun,
+  runningRuns,
+} from '../queries/runs.ts';
+import {
+  failureOf,
+  isPrunable,
+  lastFullSync,
+  liveCounts,
+  missedOnce,
+  status,
+  stillUnmapped,
+} from '../queries/status.ts';
+import { changesAfter, driftBefore } from '../queries/changes.ts';
+import { stockRows, variantRows } from '../queries/stock.ts';
+import { glance, loggedMinutes, owedReads } from '../queries/overview.ts';
+import { findStock } from '../queries/page/stock.ts';
+
+/** The queries of the ops page, except those that are loaded when they are asked (typed-queries.ts). */
+const pageQueries = {
+  glance,
+  owedReads,
+  loggedMinutes,
+  findStock,
+};
+
+/** The queries of the private listener's API, except those that are loaded when they are asked (typed-queries.ts). */
+const apiQueries = { stockRows, variantRows, changesAfter, driftBefore };
+
+export const lightQueries = {
+  nextReads,
+  dueChores,
+  unreadSince,
+  notMirrored,
+  scheduledReads,
+  runningRuns,
+  runningCatalogueRun,
+  absentProducts,
+  runById,
+  latestRuns,
+  remainingOf,
+  status,
+  lag,
+  certaintyCourse,
+  liveCounts,
+  lastFullSync,
+  failureOf,
+  isPrunable,
+  stillUnmapped,
+  missedOnce,
+  ...apiQueries,
+  ...pageQueries,
+  stateSample,
+  runOutcomes,
+  runOutcomesStart,
+  deliveryCounts,
+} satisfies Record<string, (db: Db, args: never) => unknown>;

@@ -1,0 +1,75 @@
+/**
+ * What this process notes for itself, and no entry of the event log tells (docs/architecture.md#the-event-log): its
+ * heartbeat, how far a run has come, when a failed read is tried again.
+ */
+import type { ReadFailure } from '../../core/entry.ts';
+import type { Db } from '../../sqlite/open.ts';
+import { FAIL_READ, RETRY_FAILURES } from './records.ts';
+
+interface RunProgress {
+  readonly id: number;
+  readonly total: number;
+  readonly done: number;
+  readonly failed: number;
+}
+
+/** Of a quarter of an hour, counted from 1970. */
+interface CertaintyNote {
+  readonly quarter: number;
+  readonly certain: number;
+  readonly levels: number;
+}
+
+/** A week of quarters. */
+const CERTAINTY_KEPT = 7 * 24 * 4;
+
+const NOTE_CERTAINTY = `
+  INSERT INTO certainty (quarter, certain, levels) VALUES (@quarter, @certain, @levels)
+  ON CONFLICT (quarter) DO UPDATE SET certain = excluded.certain, levels = excluded.levels
+  WHERE excluded.certain * levels < certain * excluded.levels`;
+
+/** Prepares the statements once; each command runs inside the writer's transaction. */
+export function prepareCommands(db: Db) {
+  const alive = db.prepare('UPDATE service_state SET alive_at_ms = ?');
+  const noteCertainty = db.prepare(NOTE_CERTAINTY);
+  const forgetCertainty = db.prepare('DELETE FROM certainty WHERE quarter < ?');
+  // A run that has ended stays as its entry says.
+  const ofRun = (set: string) => db.prepare(`UPDATE runs SET ${set} WHERE id = ? AND state = 'running'`);
+  const checkpoint = ofRun('list_offset = ?, list_last_id = ?, list_done = ?, total = max(total, ?)');
+  const progress = ofRun('total = max(total, ?), done = ?, failed = ?');
+  const drift = ofRun('drift = drift + ?');
+  const fail = db.prepare(FAIL_READ);
+  const retryFailures = db.prepare(RETRY_FAILURES);
+  const forgetEdit = db.prepare('DELETE FROM hand_edits WHERE product_id = ?');
+
+  return {
+    alive: (args: { atMs: number }): void => void alive.run(args.atMs),
+    noteCertainty: (at: CertaintyNote): void => {
+      noteCertainty.run(at);
+      forgetCertainty.run(at.quarter - CERTAINTY_KEPT);
+    },
+    checkpointRun: (at: {
+      id: number;
+      listOffset: number;
+      listLastId: string | null;
+      listDone: boolean;
+      total: number;
+    }): void => void checkpoint.run(at.listOffset, at.listLastId, at.listDone ? 1 : 0, at.total, at.id),
+    progressRun: (at: RunProgress): void => void progress.run(at.total, at.done, at.failed, at.id),
+    addDrift: (args: { id: number; drift: number }): void => void drift.run(args.drift, args.id),
+    failRead: (failure: ReadFailure & { atMs: number }): void =>
+      void fail.run({ ...failure, parked: failure.parked ? 1 : 0 }),
+    retryFailures: (): void => void retryFailures.run(),
+    /** Their re-read requests are recorded. */
+    forgetEdits: (args: { productIds: readonly string[] }): void => {
+      for (const productId of args.productIds) forgetEdit.run(productId);
+    },
+    /** Resolves once everything is applied that is in the event log. */
+    settle: (): void => undefined,
+  };
+}
+
+export type Commands = ReturnType<typeof prepareCommands>;
+export type CommandName = keyof Commands;
+export type CommandArgs<N extends CommandName> = Parameters<Commands[N]>[0];
+export type CommandResult<N extends CommandName> = ReturnType<Commands[N]>;

@@ -1,0 +1,9 @@
+/** The projection's thread: see apply-loop.ts. */
+import { serveProjection, type FromProjection, type ToProjection } from './apply-loop.ts';
+import { yieldToOthers } from './low-priority.ts';
+import { openOwnMirror } from './own-mirror.ts';
+import { ownerOfThread } from '../../platform/thread.ts';
+
+yieldToOthers();
+const { owner, path } = ownerOfThread<ToProjection, FromProjection>();
+serveProjection(owner, () => openOwnMirror(path));

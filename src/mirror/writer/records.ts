@@ -1,0 +1,114 @@
+/** What entries write beside the tables of the rules: runs, reads that are given up, what is pruned, the epoch. */
+import type {
+  Entry,
+  EpochEntry,
+  GivenUpEntry,
+  PrunedEntry,
+  RunBegunEntry,
+  RunEndedEntry,
+} from '../../core/entry.ts';
+import type { Fact } from '../../core/apply/fact.ts';
+import type { Db } from '../../sqlite/open.ts';
+
+/** Prepares the statements once; each call runs inside the projection's transaction. */
+export function prepareRecords(db: Db): (entry: Entry) => readonly Fact[] {
+  // As before the first start: never alive, never read whole.
+  const nameEpoch = db.prepare(
+    'UPDATE service_state SET epoch = ?, alive_at_ms = NULL, last_full_sync_at_ms = NULL',
+  );
+  const endRuns = db.prepare(
+    `UPDATE runs SET state = 'failed', finished_at_ms = ?, error = 'history has started again',
+       list_offset = 0, list_last_id = NULL, list_done = 1, total = 0, done = 0, failed = 0, drift = 0
+     WHERE state = 'running'`,
+  );
+  const forgetFailures = db.prepare('DELETE FROM read_failures');
+  const forgetGivenUp = db.prepare('DELETE FROM given_up_reads');
+  const clearFailure = db.prepare('DELETE FROM read_failures WHERE product_id = ?');
+  const takeUp = db.prepare('DELETE FROM given_up_reads WHERE product_id = ?');
+  const noteGivenUp = db.prepare('INSERT OR IGNORE INTO given_up_reads (product_id) VALUES (?)');
+  const failRead = db.prepare(FAIL_READ);
+  const retryFailures = db.prepare(RETRY_FAILURES);
+  const beginRun = db.prepare(
+    `INSERT INTO runs (kind, state, started_at_ms, read_after_ms, product_ids_json, list_offset, list_done,
+       started_seq, total, done, drift, failed)
+     VALUES (@run, 'running', @atMs, @readAfterMs, @productIds, 0, @listDone, @seq, @total, 0, 0, 0)`,
+  );
+  // The place in the list is of no use to a run that has ended, and no entry tells it.
+  const endRun = db.prepare(
+    `UPDATE runs SET state = iif(@error IS NULL, 'done', 'failed'), finished_at_ms = @atMs, error = @error,
+       list_offset = 0, list_last_id = NULL, list_done = 1, total = @total, done = @done, failed = @failed, drift = @drift
+     WHERE started_seq = @startedSeq AND state = 'running'`,
+  );
+  const synced = db.prepare('UPDATE service_state SET last_full_sync_at_ms = ?');
+  const pruneChanges = db
+    .prepare<[PrunedEntry], number>(
+      `DELETE FROM changes WHERE log_seq < @firstSeq AND seq IN (SELECT seq FROM changes ORDER BY seq LIMIT @limit)
+       RETURNING seq`,
+    )
+    .pluck();
+  const notePruned = db.prepare('UPDATE service_state SET pruned_change_seq = max(pruned_change_seq, ?)');
+  const pruneQuarantine = db.prepare<[PrunedEntry]>(
+    `DELETE FROM quarantine WHERE log_seq < @firstSeq
+       AND id IN (SELECT id FROM quarantine ORDER BY id LIMIT @limit)`,
+  );
+  const pruneRuns = db.prepare<[PrunedEntry]>(
+    `DELETE FROM runs WHERE finished_at_ms < @beforeMs AND id IN (SELECT id FROM runs ORDER BY id LIMIT @limit)`,
+  );
+
+  /** What the mirror knew of its own runs belongs to another history: none of it may delay the full read. */
+  const beginEpoch = (epoch: string, { atMs }: EpochEntry): void => {
+    nameEpoch.run(epoch);
+    endRuns.run(atMs);
+    forgetFailures.run();
+    forgetGivenUp.run();
+  };
+  /** The run retries what failed before, or it would end without that product. */
+  const begin = ({ productIds, ...run }: RunBegunEntry): void => {
+    retryFailures.run();
+    beginRun.run({
+      ...run,
+      productIds: productIds === null ? null : JSON.stringify(productIds),
+      listDone: productIds === null ? 0 : 1,
+    });
+  };
+  const end = ({ fullSync, ...run }: RunEndedEntry): void => {
+    endRun.run(run);
+    if (fullSync) synced.run(run.atMs);
+  };
+  const giveUp = (entry: GivenUpEntry): void => {
+    noteGivenUp.run(entry.productId);
+    failRead.run({ ...entry, parked: entry.parked ? 1 : 0 });
+  };
+  const prune = (entry: PrunedEntry): Fact => {
+    const changes = pruneChanges.all(entry);
+    if (changes.length > 0) notePruned.run(Math.max(...changes));
+    return {
+      kind: 'pruned',
+      changes: changes.length,
+      quarantine: pruneQuarantine.run(entry).changes,
+      runs: pruneRuns.run(entry).changes,
+    };
+  };
+
+  return (entry) => {
+    if (entry.kind === 'read') {
+      clearFailure.run(entry.productId);
+      takeUp.run(entry.productId);
+    } else if (entry.kind === 'epoch' && entry.epoch !== undefined) beginEpoch(entry.epoch, entry);
+    else if (entry.kind === 'run_begun') begin(entry);
+    else if (entry.kind === 'run_ended') end(entry);
+    else if (entry.kind === 'given_up') giveUp(entry);
+    else if (entry.kind === 'pruned') return [prune(entry)];
+    return [];
+  };
+}
+
+/** Everything parked or waiting is tried again, once, without delay. */
+export const RETRY_FAILURES = 'UPDATE read_failures SET next_at_ms = 0, attempts = 0';
+
+export const FAIL_READ = `
+  INSERT INTO read_failures (product_id, attempts, faults, next_at_ms, parked, error, failed_at_ms)
+  VALUES (@productId, @attempts, @faults, @nextAtMs, @parked, @error, @atMs)
+  ON CONFLICT (product_id) DO UPDATE SET attempts = excluded.attempts, faults = excluded.faults,
+    next_at_ms = excluded.next_at_ms, parked = excluded.parked, error = excluded.error,
+    failed_at_ms = excluded.failed_at_ms`;

@@ -1,0 +1,325 @@
+/** The projection's tables on SQLite. Finds and stores; the rules decide (core/apply/tables.ts). */
+import type { Statement } from 'better-sqlite3';
+import type { Unreadable } from '../../core/entry.ts';
+import { LATEST_MS } from '../../core/limits.ts';
+import type { Cell, Change, Gap, MirrorState, Obligation, Product, Variant } from '../../core/model.ts';
+import type { LastRead, Tables } from '../../core/apply/tables.ts';
+import * as columns from '../file/columns.ts';
+import type { Db } from '../../sqlite/open.ts';
+import { plannedOnce } from '../../sqlite/prepared.ts';
+import { RowWriter } from './row-writer.ts';
+import { insertInto, selectFrom, upsert } from '../file/statements.ts';
+import { VariantCache, type Slot } from './variant-cache.ts';
+
+type Kind = 'product' | 'variant' | 'cell';
+type Flagged<T, K extends keyof T> = Omit<T, K> & Record<K, number>;
+type VariantRow = Flagged<Variant, 'allowNegativeStock'>;
+type ObligationRow = Flagged<Obligation, 'doubt'>;
+type BareProduct = Omit<Product, 'detailJson'>;
+type ProductRow = Flagged<BareProduct, 'hasBundle'>;
+
+const variantOf = (row: VariantRow): Variant => ({
+  ...row,
+  allowNegativeStock: row.allowNegativeStock === 1,
+});
+
+/** How far back the feed is searched for products that move. */
+const RECENT_CHANGES = 5_000;
+
+function prepare(db: Db) {
+  const select = <P extends unknown[], R>(sql: string): Statement<P, R> => db.prepare<P, R>(plannedOnce(sql));
+  const text = (sql: string) => select<unknown[], string>(sql).pluck();
+  const count = (sql: string) => db.prepare<[], number>(sql).pluck();
+  const missing = (table: string) =>
+    db
+      .prepare<[number], number>(
+        `SELECT count(*) FROM (SELECT 1 FROM ${table} WHERE missing_at_ms IS NOT NULL AND gone_at_ms IS NULL LIMIT ?)`,
+      )
+      .pluck();
+  return {
+    state: db.prepare<[], MirrorState>(selectFrom(columns.mirrorState)),
+    putState: db.prepare(upsert(columns.mirrorState, ['id'])),
+    cell: select<[string, string], Cell>(
+      `${selectFrom(columns.cells)} WHERE variant_id = ? AND warehouse_id = ?`,
+    ),
+    cellsOf: select<[string], Cell>(
+      `${selectFrom(columns.cells)} WHERE variant_id = ? ORDER BY warehouse_id`,
+    ),
+    variant: select<[string], VariantRow>(`${selectFrom(columns.variants)} WHERE variant_id = ?`),
+    variantsOf: select<[string], VariantRow>(
+      `${selectFrom(columns.variants)} WHERE product_id = ? ORDER BY variant_id`,
+    ),
+    product: select<[string], ProductRow>(`${selectFrom(columns.products)} WHERE product_id = ?`),
+    detail: text('SELECT detail_json FROM product_details WHERE product_id = ?'),
+    putDetail: db.prepare(upsert(columns.productDetails, ['productId'])),
+    obligation: select<[string], ObligationRow>(`${selectFrom(columns.obligations)} WHERE product_id = ?`),
+    putObligation: db.prepare(upsert(columns.obligations, ['productId'])),
+    deleteObligation: db.prepare('DELETE FROM obligations WHERE product_id = ?'),
+    gapsOf: select<[string], Gap>(
+      `${selectFrom(columns.gaps)} WHERE variant_id = ? ORDER BY warehouse_id, opened_seq`,
+    ),
+    putGap: db.prepare(upsert(columns.gaps, ['variantId', 'warehouseId', 'openedSeq'])),
+    deleteGap: db.prepare('DELETE FROM gaps WHERE variant_id = ? AND warehouse_id = ? AND opened_seq = ?'),
+    quarantine: db.prepare(insertInto(columns.quarantine, ['id'])),
+    // SQLite takes the other columns beside a lone max() from the row that has it: the latest change of each product.
+    recentProducts: select<[number], LastRead>(
+      `SELECT product_id AS productId, read_seq AS readSeq, read_at_ms AS readAtMs FROM (
+         SELECT p.product_id, p.read_seq, p.read_at_ms, max(c.seq) AS seq
+         FROM (SELECT seq, variant_id FROM changes ORDER BY seq DESC LIMIT ${RECENT_CHANGES}) c
+         JOIN variants v ON v.variant_id = c.variant_id
+         JOIN products p ON p.product_id = v.product_id AND p.gone_at_ms IS NULL
+         GROUP BY v.product_id
+       ) ORDER BY seq DESC LIMIT ?`,
+    ),
+    oldestProducts: select<[number], LastRead>(
+      `SELECT product_id AS productId, read_seq AS readSeq, read_at_ms AS readAtMs FROM products
+       WHERE gone_at_ms IS NULL ORDER BY read_at_ms, product_id LIMIT ?`,
+    ),
+    bundleProducts: text(
+      'SELECT product_id FROM products WHERE has_bundle = 1 AND gone_at_ms IS NULL ORDER BY product_id',
+    ),
+    bundleCount: count('SELECT count(*) FROM products WHERE has_bundle = 1 AND gone_at_ms IS NULL'),
+    heldProducts: text('SELECT product_id FROM obligations WHERE not_before_ms = ? ORDER BY product_id'),
+    // Kept by triggers: counting a million products here would keep every delivery waiting.
+    liveCount: {
+      product: count('SELECT products FROM live_counts'),
+      variant: count('SELECT variants FROM live_counts'),
+      cell: count('SELECT cells FROM live_counts'),
+    },
+    missingCount: {
+      product: missing('products'),
+      variant: missing('variants'),
+      cell: missing('cells'),
+    },
+  };
+}
+
+export class SqliteTables implements Tables {
+  readonly #sql: ReturnType<typeof prepare>;
+  readonly #cells: RowWriter<Cell>;
+  readonly #variants: RowWriter<Variant>;
+  readonly #products: RowWriter<BareProduct>;
+  readonly #changes: RowWriter<Change>;
+  #state: MirrorState;
+  #stateIsWritten = true;
+  #bundleCount: number | null = null;
+  readonly #cache = new VariantCache();
+  #unwrittenCells: Slot<Cell>[] = [];
+  #unwrittenVariants: Slot<Variant>[] = [];
+  /** The last product looked up: a read asks several times. */
+  #product: Product | null = null;
+
+  constructor(db: Db) {
+    this.#sql = prepare(db);
+    this.#cells = new RowWriter(db, columns.cells, ['variantId', 'warehouseId']);
+    this.#variants = new RowWriter(db, columns.variants, ['variantId']);
+    this.#products = new RowWriter(db, columns.products, ['productId']);
+    this.#changes = new RowWriter(db, columns.changes, ['seq']);
+    this.#state = this.#readState();
+  }
+
+  /** Writes what is kept in memory during a transaction; call before its commit. */
+  flush(): void {
+    this.#writeAll();
+    this.#cache.age();
+    if (this.#stateIsWritten) return;
+    this.#sql.putState.run({ ...this.#state, id: 1 });
+    this.#stateIsWritten = true;
+  }
+
+  /** Drops what is kept in memory; call after a rollback. */
+  reload(): void {
+    this.#unwrittenCells = [];
+    this.#unwrittenVariants = [];
+    this.#cache.clear();
+    this.#product = null;
+    this.#state = this.#readState();
+    this.#stateIsWritten = true;
+    this.#bundleCount = null;
+  }
+
+  /** @param isLasting whether the variants that are touched from now on stay in memory beyond the transaction. */
+  touchFor({ isLasting }: { readonly isLasting: boolean }): void {
+    this.#cache.keeps = isLasting;
+  }
+
+  #readState(): MirrorState {
+    const row = this.#sql.state.get();
+    if (row === undefined)
+      throw new Error('mirror_state has no row: the database was changed by another program');
+    return row;
+  }
+
+  #writeAll(): void {
+    this.#writeCells();
+    this.#writeVariants();
+  }
+  #writeCells(): void {
+    writeAll(this.#unwrittenCells, this.#cells);
+    this.#unwrittenCells = [];
+  }
+  #writeVariants(): void {
+    writeAll(this.#unwrittenVariants, this.#variants);
+    this.#unwrittenVariants = [];
+  }
+
+  state(): MirrorState {
+    return this.#state;
+  }
+  putState(state: MirrorState): void {
+    if (state === this.#state) return;
+    this.#state = state;
+    this.#stateIsWritten = false;
+  }
+
+  cell(variantId: string, warehouseId: string): Cell | undefined {
+    return this.#cellSlot(variantId, warehouseId).row;
+  }
+  #cellSlot(variantId: string, warehouseId: string): Slot<Cell> {
+    const { cells, hasAllCells } = this.#cache.of(variantId);
+    let slot = cells.get(warehouseId);
+    if (slot === undefined) {
+      const row = hasAllCells ? undefined : this.#sql.cell.get(variantId, warehouseId);
+      slot = { row, stored: row };
+      cells.set(warehouseId, slot);
+    }
+    return slot;
+  }
+  cellsOf(variantId: string): Cell[] {
+    const cached = this.#cache.of(variantId);
+    if (!cached.hasAllCells) {
+      for (const row of this.#sql.cellsOf.all(variantId)) {
+        if (!cached.cells.has(row.warehouseId)) cached.cells.set(row.warehouseId, { row, stored: row });
+      }
+      cached.hasAllCells = true;
+    }
+    return Array.from(cached.cells.values(), ({ row }) => row)
+      .filter((row) => row !== undefined)
+      .sort((a, b) => (a.warehouseId < b.warehouseId ? -1 : 1));
+  }
+  putCell(cell: Cell): void {
+    const slot = this.#cellSlot(cell.variantId, cell.warehouseId);
+    if (!isUnwritten(slot)) this.#unwrittenCells.push(slot);
+    slot.row = cell;
+  }
+
+  variant(variantId: string): Variant | undefined {
+    return this.#variantSlot(variantId).row;
+  }
+  #variantSlot(variantId: string): Slot<Variant> {
+    const cached = this.#cache.of(variantId);
+    if (!cached.isKnown) {
+      const row = this.#sql.variant.get(variantId);
+      cached.slot.row = row === undefined ? undefined : variantOf(row);
+      cached.slot.stored = cached.slot.row;
+      cached.isKnown = true;
+    }
+    return cached.slot;
+  }
+  variantsOf(productId: string): Variant[] {
+    this.#writeVariants();
+    return this.#sql.variantsOf.all(productId).map(variantOf);
+  }
+  putVariant(variant: Variant): void {
+    const slot = this.#variantSlot(variant.variantId);
+    if (!isUnwritten(slot)) this.#unwrittenVariants.push(slot);
+    slot.row = variant;
+  }
+
+  product(productId: string): Product | undefined {
+    if (this.#product?.productId === productId) return this.#product;
+    const row = this.#sql.product.get(productId);
+    if (row === undefined) return undefined;
+    const detailJson = this.#sql.detail.get(productId) ?? null;
+    this.#product = { ...row, hasBundle: row.hasBundle === 1, detailJson };
+    return this.#product;
+  }
+  putProduct(product: Product): void {
+    const stored = this.product(product.productId);
+    const { detailJson, ...row } = product;
+    if (stored === undefined) this.#products.insert(row);
+    else this.#products.update(stored, row);
+    // A product that was once read keeps its detail for good.
+    if (detailJson !== null && detailJson !== stored?.detailJson) {
+      this.#sql.putDetail.run({ productId: product.productId, detailJson });
+    }
+    this.#product = { ...row, detailJson: detailJson ?? stored?.detailJson ?? null };
+    if (stored?.hasBundle !== product.hasBundle || stored.goneAtMs !== product.goneAtMs) {
+      this.#bundleCount = null;
+    }
+  }
+
+  obligation(productId: string): Obligation | undefined {
+    const row = this.#sql.obligation.get(productId);
+    return row === undefined ? undefined : { ...row, doubt: row.doubt === 1 };
+  }
+  putObligation(obligation: Obligation): void {
+    this.#sql.putObligation.run({ ...obligation, doubt: obligation.doubt ? 1 : 0 });
+  }
+  deleteObligation(productId: string): void {
+    this.#sql.deleteObligation.run(productId);
+  }
+
+  gapsOf(variantId: string): Gap[] {
+    const cached = this.#cache.of(variantId);
+    cached.gaps ??= this.#sql.gapsOf.all(variantId);
+    return [...cached.gaps];
+  }
+  putGap(gap: Gap): void {
+    this.#sql.putGap.run(gap);
+    this.#cache.of(gap.variantId).gaps = null;
+  }
+  deleteGap(gap: Gap): void {
+    this.#sql.deleteGap.run(gap.variantId, gap.warehouseId, gap.openedSeq);
+    this.#cache.of(gap.variantId).gaps = null;
+  }
+
+  appendChange(change: Change): void {
+    this.#changes.insert(change);
+  }
+  quarantine(logSeq: number, unreadable: Unreadable): void {
+    this.#sql.quarantine.run({ logSeq, ...unreadable });
+  }
+
+  canaryProducts(limit: number): LastRead[] {
+    this.#writeVariants();
+    const found = new Map(this.#sql.recentProducts.all(limit).map((read) => [read.productId, read]));
+    if (found.size < limit) {
+      for (const read of this.#sql.oldestProducts.all(limit)) {
+        if (found.size < limit && !found.has(read.productId)) found.set(read.productId, read);
+      }
+    }
+    return [...found.values()];
+  }
+  bundleProducts(): string[] {
+    return this.#sql.bundleProducts.all();
+  }
+  bundleProductCount(): number {
+    this.#bundleCount ??= this.#sql.bundleCount.get() ?? 0;
+    return this.#bundleCount;
+  }
+  heldProducts(): string[] {
+    return this.#sql.heldProducts.all(LATEST_MS);
+  }
+  liveCount(kind: Kind): number {
+    this.#writeAll();
+    return this.#sql.liveCount[kind].get() ?? 0;
+  }
+  missingCount(kind: Kind, atMost: number): number {
+    this.#writeAll();
+    return this.#sql.missingCount[kind].get(atMost) ?? 0;
+  }
+}
+
+function isUnwritten<Row extends object>({ row, stored }: Slot<Row>): boolean {
+  return row !== stored;
+}
+
+function writeAll<Row extends object>(unwritten: readonly Slot<Row>[], writer: RowWriter<Row>): void {
+  for (const slot of unwritten) {
+    if (slot.row === undefined) continue;
+    if (slot.stored === undefined) writer.insert(slot.row);
+    else writer.update(slot.stored, slot.row);
+    slot.stored = slot.row;
+  }
+}

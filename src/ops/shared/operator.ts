@@ -1,0 +1,42 @@
+/** What the private listener needs from the other parts: declared here, passed in by the composition. */
+import type { Logger } from '../../platform/log.ts';
+import type { Run } from '../../mirror/queries/runs.ts';
+import type { Pruner } from '../../mirror/retention.ts';
+import type { StoreReader } from '../../mirror/reader/store-reader.ts';
+import type { StoreWriter } from '../../mirror/writer/store-writer.ts';
+import type { AlarmSource } from '../alarms/alarm.ts';
+import type { Blocked } from '../condition/store-trouble.ts';
+import type { MetricsSource } from '../metrics/metrics-route.ts';
+import type { RejectedSamples } from '../state/rejected.ts';
+import type { StateSource } from '../state/state-sampler.ts';
+import type { Timeline } from '../state/timeline.ts';
+
+export interface Operator {
+  resync(
+    productIds: readonly string[] | null,
+    options: { readonly allowRemovals: boolean },
+  ): Promise<Run & { readonly joined: boolean }>;
+  /** Why no request is sent to the store at present; null: requests are sent. */
+  readonly blocked: Blocked | null;
+  readonly readsUnderWay: number;
+}
+
+export interface OpsDeps {
+  readonly reader: StoreReader;
+  /** Its news, which wakes those who follow the feed, and what is in its way. */
+  readonly writer: Pick<StoreWriter, 'onApplied' | 'stuck'>;
+  readonly operator: Operator;
+  readonly pruner: Pruner;
+  /** Bearer token of the private listener; null: none is required. */
+  readonly token: string | null;
+  readonly metrics: MetricsSource;
+  readonly state: StateSource;
+  readonly alarms: AlarmSource;
+  readonly rejected: RejectedSamples;
+  readonly timeline: Timeline;
+  /** Epoch ms. */
+  readonly now: () => number;
+  readonly log: Logger;
+  /** Aborted when the mirror stops, which ends the answers that are held open. */
+  readonly stopping: AbortSignal;
+}

@@ -1,0 +1,72 @@
+/** Codes of the mirror in plain words. An unknown code, which another version wrote, is shown as it is. */
+import type { ReadReason } from '../../core/causes.ts';
+import type { Reason } from '../../core/reasons.ts';
+import type { RunKind } from '../../core/runs.ts';
+import type { RejectionReason } from '../state/rejected.ts';
+
+const REASONS: Readonly<Record<Reason, string>> = {
+  operator: 'an operator asked for it',
+  unmapped: 'a webhook named an unknown variant of it',
+  conflict: 'deliveries and reads contradict each other',
+  derived: 'its total changes without a webhook of its own',
+  confirm_removal: 'the store no longer shows it, which a second read must confirm',
+  quarantine: 'a delivery about it was not understood',
+  not_stored: 'a delivery about it could not be stored',
+  canary: 'a delivery was lost that may have changed it too',
+  bundle: 'the stock of a component changed',
+  listed: 'the catalogue lists it, but it was never read',
+  stale: 'its last read is the oldest',
+};
+
+export function reasonWords(reason: string): string {
+  return found(REASONS, reason) ?? reason;
+}
+
+const CAUSES: Readonly<Record<ReadReason, { readonly name: string; readonly words: string }>> = {
+  gap: { name: 'Lost delivery', words: 'a later change proved that an earlier one never arrived' },
+  lost_tail: { name: 'Lost last delivery', words: 'no later change proved the loss; a read found it' },
+  downtime: { name: 'Downtime', words: 'it changed while the mirror was down' },
+  conflict: { name: 'Contradiction', words: 'the order of the changes was ambiguous' },
+  derived: { name: 'Derived', words: 'a bundle’s total follows its components: no fault' },
+  removed: { name: 'Removed', words: 'the store no longer has it' },
+  restored: { name: 'Restored', words: 'the store shows it again' },
+  first_read: { name: 'First read', words: 'it was new to the mirror' },
+};
+
+export function causeName(cause: string): string {
+  return found(CAUSES, cause)?.name ?? cause;
+}
+
+export function causeWords(cause: string): string {
+  return found(CAUSES, cause)?.words ?? '';
+}
+
+const REJECTED: Readonly<Record<RejectionReason, string>> = {
+  missing_signature: 'no signature',
+  malformed_signature: 'a signature that is not 64 lowercase hex digits',
+  wrong_signature: 'a signature that does not fit the body',
+  too_large: 'a body over 1 MB',
+  not_stored: 'not committed in time; the products it names are read instead',
+  no_room: 'too many bodies in transfer at once',
+};
+
+export function rejectionWords(reason: string): string {
+  return found(REJECTED, reason) ?? reason;
+}
+
+const RUNS: Readonly<Record<RunKind, string>> = {
+  initial: 'First read of the catalogue',
+  downtime: 'After downtime',
+  restart: 'After a restart',
+  scheduled: 'Scheduled',
+  operator: 'Full resync',
+  products: 'Single products',
+};
+
+export function runName(kind: string): string {
+  return found(RUNS, kind) ?? kind;
+}
+
+function found<T>(words: Readonly<Record<string, T>>, code: string): T | undefined {
+  return words[code];
+}

@@ -1,0 +1,24 @@
+/** Whether this machine's clock and the store's agree, by the latest answers. One alone may come from a cache. */
+import { storeAheadMs } from '../../store-api/transport/clock-skew.ts';
+import type { AnswerTimes } from '../../store-api/transport/errors.ts';
+
+const ANSWERS = 3;
+
+export class ClockSkew {
+  readonly #latest: number[] = [];
+
+  note(times: AnswerTimes): void {
+    const aheadMs = storeAheadMs(times);
+    if (aheadMs === null) return;
+    this.#latest.push(-aheadMs);
+    if (this.#latest.length > ANSWERS) this.#latest.shift();
+  }
+
+  /** How far this machine's clock is ahead, at least; negative: behind. Null: the answers do not agree that it is. */
+  get aheadMs(): number | null {
+    if (this.#latest.length < ANSWERS) return null;
+    const [first = 0] = this.#latest;
+    if (!this.#latest.every((each) => Math.sign(each) === Math.sign(first))) return null;
+    return Math.sign(first) * Math.min(...this.#latest.map(Math.abs));
+  }
+}

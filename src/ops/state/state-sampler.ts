@@ -1,0 +1,121 @@
+/**
+ * Reads the state of the mirror from the database, once for all who show it: metrics, alarms, plots, the API and the
+ * page. The query costs in proportion to the open re-read requests, which after downtime cover everything: the longer
+ * it takes, the more rarely it runs, to keep the reader's thread free.
+ */
+import type { Logger } from '../../platform/log.ts';
+import type { StateSample } from '../../mirror/queries/gauges.ts';
+import type { Status } from '../../mirror/queries/status.ts';
+import type { StoreReader } from '../../mirror/reader/store-reader.ts';
+
+export interface SampledState extends StateSample {
+  /** When it was taken, epoch ms. */
+  readonly atMs: number;
+}
+
+/** Gives the current status. */
+export interface StateSource {
+  /** The status as of now; while counting takes long, the counts are those of the last sample. @throws StoreError */
+  status(): Promise<Status>;
+}
+
+interface StateSamplerDeps {
+  readonly reader: StoreReader;
+  readonly now: () => number;
+  readonly log: Logger;
+}
+
+const EVERY_MS = 10_000;
+/** Sampling may take 1 / SHARE of the reader's time. */
+const SHARE = 50;
+/** A slower query does not run again for each request. */
+const QUICK_MS = 50;
+
+export class StateSampler implements StateSource {
+  readonly #deps: StateSamplerDeps;
+  readonly #listeners = new Set<(sample: SampledState) => void>();
+  #last: SampledState | null = null;
+  /** On the monotonic clock. */
+  #lastEndedMs = Number.NEGATIVE_INFINITY;
+  #underWay: Promise<SampledState> | null = null;
+  #next: Promise<SampledState> | null = null;
+  #timer: NodeJS.Timeout | undefined;
+  #stopped = false;
+
+  constructor(deps: StateSamplerDeps) {
+    this.#deps = deps;
+  }
+
+  /** Null: not known yet. */
+  get last(): SampledState | null {
+    return this.#last;
+  }
+
+  /** @param listener called with each sample. Must not throw. */
+  onSample(listener: (sample: SampledState) => void): void {
+    this.#listeners.add(listener);
+  }
+
+  async status(): Promise<Status> {
+    const last = this.#last;
+    if (last === null || last.tookMs < QUICK_MS) return (await this.#sampleNow()).status;
+    if (performance.now() - this.#lastEndedMs >= last.tookMs * SHARE) {
+      // If it fails, so does the following query or the next sample.
+      this.#sampleNow().catch(() => undefined);
+    }
+    return { ...last.status, ...(await this.#deps.reader.ask('glance')) };
+  }
+
+  start(): void {
+    void this.#again();
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    clearTimeout(this.#timer);
+    await Promise.allSettled([this.#underWay, this.#next]);
+  }
+
+  /** Never rejects. */
+  async #again(): Promise<void> {
+    await this.#sampleNow().catch((error: unknown) => {
+      if (!this.#stopped)
+        this.#deps.log.warn(
+          { err: error },
+          'cannot read the state of the mirror from the database: metrics and alarms stay as they are',
+        );
+    });
+    if (this.#stopped) return;
+    this.#timer = setTimeout(() => void this.#again(), Math.max(EVERY_MS, (this.#last?.tookMs ?? 0) * SHARE));
+    this.#timer.unref();
+  }
+
+  /** A sample that begins after this call. However many callers there are, at most one sample waits behind the one under way. */
+  #sampleNow(): Promise<SampledState> {
+    if (this.#underWay === null) return this.#sample();
+    return (this.#next ??= this.#underWay
+      .catch(() => undefined)
+      .then(() => {
+        this.#next = null;
+        return this.#sample();
+      }));
+  }
+
+  #sample(): Promise<SampledState> {
+    const { reader, now } = this.#deps;
+    const atMs = now();
+    const sampling = reader
+      .ask('stateSample')
+      .then((asked): SampledState => {
+        const sample = { ...asked, atMs };
+        this.#last = sample;
+        for (const listener of this.#listeners) listener(sample);
+        return sample;
+      })
+      .finally(() => {
+        this.#lastEndedMs = performance.now();
+        if (this.#underWay === sampling) this.#underWay = null;
+      });
+    return (this.#underWay = sampling);
+  }
+}

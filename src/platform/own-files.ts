@@ -1,0 +1,15 @@
+/**
+ * Where the program's own files are. In the sources each is where it was written. The build (scripts/build/bundle.ts) puts
+ * what they hold into few files, side by side in dist/: no other file may lean on the place of its own.
+ */
+import { basename } from 'node:path';
+
+const isSource = import.meta.url.endsWith('.ts');
+
+/** Lies beside src/ and dist/ alike. */
+export const MIGRATIONS = new URL(isSource ? '../../drizzle/' : '../drizzle/', import.meta.url);
+
+/** @param name of a file that is started by itself, below src/ and without its ending: a thread's, or an entry. */
+export function programFile(name: string): URL {
+  return new URL(isSource ? `../${name}.ts` : `${basename(name)}.js`, import.meta.url);
+}

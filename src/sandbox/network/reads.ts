@@ -1,0 +1,147 @@
+import type { Timers } from '../world/clock.ts';
+import { ApiError } from '../shared/errors.ts';
+import type { Range } from './network.ts';
+import type { Random } from '../world/random.ts';
+
+export interface Answer {
+  readonly status: number;
+  readonly body: Readonly<Record<string, unknown>>;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** An interceptor's decision: an answer, a cut connection, or nothing to leave it to the faults. */
+type Intercepted = Answer | 'reset' | undefined;
+
+interface ReadHold {
+  /** Resolves when a read has been caught and its answer sampled. */
+  readonly sampled: Promise<void>;
+  /** Delivers the sampled answer; if no read was caught yet, lets the next one pass. */
+  release(): void;
+}
+
+type Intercept = (
+  endpoint: string,
+  body: Readonly<Record<string, unknown>>,
+  /** Samples the real answer at each call. A request that creates something is carried out by each call. */
+  respond: () => Answer,
+) => Promise<Intercepted>;
+
+interface Asked {
+  readonly endpoint: string;
+  readonly body: Readonly<Record<string, unknown>>;
+  /** Answers from the truth of that time. */
+  readonly sample: (ageMs: number) => Answer;
+}
+
+interface Waiter {
+  readonly productId: string | undefined;
+  readonly caught: () => void;
+  readonly released: Promise<void>;
+}
+
+/** The way of every request to its answer, with its faults. */
+export class Reads {
+  /** The wait before the truth is read. */
+  latencyMs: Range = { min: 0, max: 0 };
+  /** The answer is sampled on arrival and delivered `ms` later. */
+  slow = { probability: 0, ms: 0 };
+  /** The answer shows the truth of `ageMs` ago (at most 5 s), like a lagging replica. Details only. */
+  stale = { probability: 0, ageMs: 2_000 };
+  /** The probability of each failure, per read. */
+  fail = {
+    serverError: 0,
+    slowDown: 0,
+    invalidToken: 0,
+    reset: 0,
+    /** Carries out the request, then cuts the connection instead of answering: an order may exist nevertheless. */
+    lostAnswer: 0,
+    retryAfterS: 1,
+  };
+  intercept: Intercept | null = null;
+  readonly #random: Random;
+  readonly #timers: Timers;
+  readonly #waiters: Waiter[] = [];
+  readonly #releases = new Set<() => void>();
+
+  constructor({ random, timers }: { readonly random: Random; readonly timers: Timers }) {
+    this.#random = random;
+    this.#timers = timers;
+  }
+
+  /** Catches the next detail of the product, or the next read of any kind. */
+  holdNext(productId?: string): ReadHold {
+    const caught = Promise.withResolvers<void>();
+    const released = Promise.withResolvers<void>();
+    const waiter: Waiter = { productId, caught: caught.resolve, released: released.promise };
+    this.#waiters.push(waiter);
+    const release = (): void => {
+      const index = this.#waiters.indexOf(waiter);
+      if (index !== -1) this.#waiters.splice(index, 1);
+      this.#releases.delete(release);
+      released.resolve();
+    };
+    this.#releases.add(release);
+    return { sampled: caught.promise, release };
+  }
+
+  /** Passes a request through the faults. */
+  async serve({ endpoint, body, sample }: Asked): Promise<Answer | 'reset'> {
+    const random = this.#random;
+    const intercepted = await this.intercept?.(endpoint, body, () => sample(0));
+    if (intercepted !== undefined) return intercepted;
+
+    const { min, max } = this.latencyMs;
+    if (max > 0) await this.#sleep(random.int(min, max));
+
+    const failed = this.#failure();
+    if (failed === 'reset') return 'reset';
+    if (failed !== undefined) throw failed;
+
+    const waiter = this.#takeWaiter(body);
+    const answer = sample(random.chance(this.stale.probability) ? this.stale.ageMs : 0);
+    if (waiter !== undefined) {
+      waiter.caught();
+      await waiter.released;
+    }
+    if (random.chance(this.slow.probability)) await this.#sleep(this.slow.ms);
+    return random.chance(this.fail.lostAnswer) ? 'reset' : answer;
+  }
+
+  /** Releases everything held or delayed. */
+  stop(): void {
+    for (const release of [...this.#releases]) release();
+  }
+
+  #sleep(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      const done = (): void => {
+        this.#timers.clearTimeout(timer);
+        this.#releases.delete(done);
+        resolve();
+      };
+      const timer = this.#timers.setTimeout(done, ms);
+      this.#releases.add(done);
+    });
+  }
+
+  #failure(): ApiError | 'reset' | undefined {
+    const { fail } = this;
+    const random = this.#random;
+    if (random.chance(fail.reset)) return 'reset';
+    if (random.chance(fail.serverError)) return new ApiError(500, 'server_error', 'a simulated failure');
+    if (random.chance(fail.invalidToken)) return new ApiError(401, 'invalid_token', 'a simulated rejection');
+    if (random.chance(fail.slowDown)) {
+      return new ApiError(429, 'slow_down', 'simulated: too many requests', {
+        'Retry-After': String(fail.retryAfterS),
+      });
+    }
+    return undefined;
+  }
+
+  #takeWaiter(body: Asked['body']): Waiter | undefined {
+    const index = this.#waiters.findIndex(
+      ({ productId }) => productId === undefined || productId === body['product_id'],
+    );
+    return index === -1 ? undefined : this.#waiters.splice(index, 1)[0];
+  }
+}

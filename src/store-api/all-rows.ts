@@ -1,0 +1,48 @@
+/** The paged lists as one sequence each: a page is requested when the rows before it have been taken. */
+import { ADDRESS_LIST_ENDPOINT } from './endpoints/address-list.ts';
+import type { CallOptions } from './endpoints/call.ts';
+import type { ServiceClient } from './client.ts';
+import type { StoreAddress } from './contract/order-schemas.ts';
+import { PRODUCT_LIST_ENDPOINT } from './endpoints/product-list.ts';
+import type { ProductListRequest, ProductRow } from './contract/schemas.ts';
+import { walk } from './endpoints/walk.ts';
+
+/** Which products, and in what order. Paging is handled here. */
+export type AllProductsRequest = Pick<ProductListRequest, 'query' | 'sort_by' | 'sort_order'>;
+
+/** The largest pages that "Limits" allows: fewest requests, and least time for a list to shift. */
+const PRODUCTS_PER_PAGE = 100;
+const ADDRESSES_PER_PAGE = 200;
+
+/**
+ * Every product of the store (docs/store-api.md#post-v1productlist), by default in ascending order of `id`: only in
+ * that order does each come exactly once whatever is edited or deleted meanwhile.
+ *
+ * @throws ServiceError from the iteration.
+ */
+export function allProducts(
+  client: Pick<ServiceClient, 'listProducts'>,
+  { query, sort_by = 'id', sort_order = 'asc' }: AllProductsRequest = {},
+  options?: CallOptions,
+): AsyncGenerator<ProductRow, void, undefined> {
+  const filter = { sort_by, sort_order, limit: PRODUCTS_PER_PAGE, ...(query === undefined ? {} : { query }) };
+  return walk(PRODUCT_LIST_ENDPOINT, async (offset) => {
+    const { page } = await client.listProducts({ ...filter, offset }, options);
+    return { rows: page.products, hasMore: page.has_more };
+  });
+}
+
+/**
+ * All addresses of the store (docs/store-api.md#post-v1storeaddresslist), the default sender first.
+ *
+ * @throws ServiceError from the iteration.
+ */
+export function allAddresses(
+  client: Pick<ServiceClient, 'listAddresses'>,
+  options?: CallOptions,
+): AsyncGenerator<StoreAddress, void, undefined> {
+  return walk(ADDRESS_LIST_ENDPOINT, async (offset) => {
+    const { page } = await client.listAddresses({ limit: ADDRESSES_PER_PAGE, offset }, options);
+    return { rows: page.addresses, hasMore: page.has_more };
+  });
+}

@@ -1,0 +1,102 @@
+/** The client over real sockets, wired from a few settings. */
+import { randomUUID } from 'node:crypto';
+import { createServiceClient } from './client.ts';
+import type { ServiceClient } from './client.ts';
+import type { AnswerTimes } from './transport/errors.ts';
+import { createHttpTransport } from './transport/http.ts';
+import type { HttpLimits } from './transport/http.ts';
+import { createTokenFile } from './token/token-file.ts';
+import type { Credentials } from './token/token-request.ts';
+import { createTokenMemory } from './token-memory.ts';
+import { createTokenProvider } from './token/token.ts';
+import type { TokenProvider } from './token/token.ts';
+import type { TokenFile } from './token/token-file.ts';
+import type { Transport, TransportResponse } from './transport/transport.ts';
+import packageJson from '../../package.json' with { type: 'json' };
+
+export interface ServiceConnectionOptions {
+  readonly baseUrl: string;
+  readonly clientId: string;
+  readonly clientSecret: string;
+  /**
+   * Where processes share the token; created with mode 0600 in a folder that exists. Without it, the token is kept in
+   * memory.
+   */
+  readonly tokenFilePath?: string;
+  /** Most requests in flight at once. */
+  readonly maxConcurrency: number;
+  /** Called when the token file cannot be read or written; the connection continues without it. */
+  readonly onTokenFileError: (error: unknown) => void;
+  /** Called at the end of every request. `status` and `times` null: without a whole answer. */
+  readonly onAnswer?:
+    ((endpoint: string, status: number | null, times: AnswerTimes | null) => void) | undefined;
+  readonly limits?: Partial<HttpLimits>;
+  /**
+   * Epoch ms, for the times of answers; default `Date.now`. The age of tokens follows `Date.now`, which all processes
+   * share.
+   */
+  readonly now?: () => number;
+}
+
+export interface ServiceConnection {
+  readonly client: ServiceClient;
+  readonly tokens: TokenProvider;
+}
+
+/** Nothing is sent before the first call. */
+export function connectService(options: ServiceConnectionOptions): ServiceConnection {
+  const { baseUrl, clientId, clientSecret, maxConcurrency, tokenFilePath: path } = options;
+  const http = createHttpTransport({
+    baseUrl,
+    maxConcurrency,
+    userAgent: `stock-mirror/${packageJson.version}`,
+    now: options.now ?? Date.now,
+    ...(options.limits === undefined ? {} : { limits: options.limits }),
+  });
+  return connectOver({
+    transport: options.onAnswer === undefined ? http.send : observed(http.send, options.onAnswer),
+    close: http.close,
+    credentials: { clientId, clientSecret },
+    file:
+      path === undefined ? createTokenMemory() : createTokenFile({ path, baseUrl, clientId, clientSecret }),
+    random: Math.random,
+    onFileError: options.onTokenFileError,
+  });
+}
+
+function observed(send: Transport, onAnswer: NonNullable<ServiceConnectionOptions['onAnswer']>): Transport {
+  return async (request) => {
+    let answer: TransportResponse | null = null;
+    try {
+      answer = await send(request);
+      return answer;
+    } finally {
+      onAnswer(request.endpoint, answer?.status ?? null, answer);
+    }
+  };
+}
+
+/** What carries a connection: sockets, or a simulation. */
+interface ConnectionParts {
+  readonly transport: Transport;
+  readonly close: () => Promise<void>;
+  readonly credentials: Credentials;
+  readonly file: TokenFile;
+  /** In [0, 1). */
+  readonly random: () => number;
+  readonly onFileError: (error: unknown) => void;
+}
+
+/** The client and its tokens over given parts. Nothing is sent before the first call. */
+export function connectOver({ close, ...parts }: ConnectionParts): ServiceConnection {
+  // The age of tokens follows the wall clock, which all processes that share the file have.
+  const tokens = createTokenProvider({ ...parts, now: () => Date.now(), newRequestId: randomUUID });
+  const client = createServiceClient({
+    transport: parts.transport,
+    tokens,
+    clientSecret: parts.credentials.clientSecret,
+    newRequestId: randomUUID,
+    close,
+  });
+  return { client, tokens };
+}

@@ -1,0 +1,129 @@
+/**
+ * Reads a webhook body ("Events"). An authentic body is never refused: what cannot be understood is named, item by
+ * item, and its neighbours are still read.
+ */
+import type { StockChange, Unreadable } from '../core/entry.ts';
+import { idSchema, stockItemSchema, STOCK_AVAILABLE_UPDATED } from './contract/schemas.ts';
+
+export interface ParsedDelivery {
+  readonly requestId: string | null;
+  readonly changes: readonly StockChange[];
+  readonly unreadable: readonly Unreadable[];
+}
+
+/** Before this an update time cannot be in milliseconds: seconds are the common mistake ("Conventions" 2). */
+const EARLIEST_PLAUSIBLE_MS = 1_000_000_000_000;
+/**
+ * Beyond this many, broken items that name no variant, or one named already, add no information: they are counted in
+ * one dead letter.
+ */
+const MAX_TOLD_EACH = 100;
+/**
+ * Beyond this many, so are broken items that name one each: each would take a row, a search and a log line, within
+ * the answer's second.
+ */
+const MAX_TOLD_NAMES = 1_000;
+/** The feed repeats it in every row of the delivery: a body must not grow a thousandfold. */
+const MAX_REQUEST_ID = 200;
+
+const decoder = new TextDecoder();
+
+/** Never throws, whatever the bytes. */
+export function parseDelivery(body: Uint8Array): ParsedDelivery {
+  let json: unknown;
+  try {
+    json = JSON.parse(decoder.decode(body));
+  } catch {
+    return whole(null, 'the body is not JSON');
+  }
+  const requestId = textField(json, 'request_id')?.slice(0, MAX_REQUEST_ID).toWellFormed() ?? null;
+  const eventType = textField(json, 'event_type');
+  if (eventType !== null && eventType !== STOCK_AVAILABLE_UPDATED) {
+    const problem = `unknown event type ${JSON.stringify(eventType.slice(0, 100))}`;
+    return { requestId, changes: [], unreadable: [{ ...WHOLE, problem, unknownEvent: true }] };
+  }
+  // An envelope with a fault may still hold readable items.
+  const items = field(field(json, 'data'), 'items');
+  if (!Array.isArray(items)) return whole(requestId, 'data.items is not an array');
+  const parsed = parseItems(items);
+  if (eventType !== null) return { requestId, ...parsed };
+  // Without its type the event as a whole is not understood, whatever its items look like.
+  const problem = 'event_type is missing';
+  return { requestId, ...parsed, unreadable: [...parsed.unreadable, { ...WHOLE, problem }] };
+}
+
+const WHOLE = { itemIndex: null, variantId: null } as const;
+
+function whole(requestId: string | null, problem: string): ParsedDelivery {
+  return { requestId, changes: [], unreadable: [{ ...WHOLE, problem }] };
+}
+
+function parseItems(items: readonly unknown[]): Pick<ParsedDelivery, 'changes' | 'unreadable'> {
+  const changes: StockChange[] = [];
+  const unreadable: Unreadable[] = [];
+  const named = new Set<string | null>([null]);
+  let untold = 0;
+  for (const [itemIndex, item] of items.entries()) {
+    const variantId = variantIdOf(item);
+    const isEnough = unreadable.length >= MAX_TOLD_EACH;
+    const isTooMuch = unreadable.length >= MAX_TOLD_NAMES;
+    if (isEnough && variantId === null) {
+      untold += 1;
+      continue;
+    }
+    const read = readItem(item);
+    if (typeof read === 'object') changes.push(read);
+    else if (isTooMuch || (isEnough && named.has(variantId))) untold += 1;
+    else {
+      unreadable.push({ itemIndex, problem: `data.items[${itemIndex}]${read}`, variantId });
+      named.add(variantId);
+    }
+  }
+  if (untold > 0) {
+    const problem = `data.items: ${untold} more items were not understood`;
+    unreadable.push({ ...WHOLE, problem });
+  }
+  return { changes, unreadable };
+}
+
+/** @returns the change, or what is wrong with it, beginning with the field. */
+function readItem(item: unknown): StockChange | string {
+  const parsed = stockItemSchema.safeParse(item);
+  if (!parsed.success) {
+    const issue = parsed.error.issues[0];
+    const path = issue?.path.map((part) => `.${String(part)}`).join('') ?? '';
+    return `${path}: ${issue?.message ?? 'not understood'}`;
+  }
+  const { id, sku, warehouse_id, update_time, reason, order_id, user_id } = parsed.data;
+  if (update_time < EARLIEST_PLAUSIBLE_MS) return '.update_time is not in milliseconds';
+  return {
+    variantId: id,
+    warehouseId: warehouse_id,
+    sku: sku === undefined || sku === null || sku === '' ? null : sku.toWellFormed(),
+    // `-0` is a number in JSON too.
+    old: parsed.data.old + 0,
+    new: parsed.data.new + 0,
+    updateTimeMs: update_time,
+    reason: reason?.toWellFormed() ?? null,
+    orderId: order_id?.toWellFormed() ?? null,
+    userId: user_id?.toWellFormed() ?? null,
+  };
+}
+
+/** Ids are strings, but a number still says which product to read, as long as it has kept all its digits. */
+function variantIdOf(item: unknown): string | null {
+  const id = field(item, 'id');
+  if (typeof id === 'number') return Number.isSafeInteger(id) && id >= 0 ? String(id) : null;
+  return typeof id === 'string' && idSchema.safeParse(id).success ? id : null;
+}
+
+function field(value: unknown, name: string): unknown {
+  if (typeof value !== 'object' || value === null) return undefined;
+  return (value as Record<string, unknown>)[name];
+}
+
+function textField(value: unknown, name: string): string | null {
+  const text = field(value, name);
+  // Half a surrogate pair would come back from the database as another text.
+  return typeof text === 'string' ? text.toWellFormed() : null;
+}

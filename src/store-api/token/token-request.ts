@@ -1,0 +1,53 @@
+/** POST /oauth/token. */
+import { readAnswer } from '../transport/answer.ts';
+import { ServiceError } from '../transport/errors.ts';
+import { tokenResponseSchema } from '../contract/schemas.ts';
+import type { IssuedToken } from './token-file.ts';
+import type { Transport, TransportRequest } from '../transport/transport.ts';
+
+export const TOKEN_ENDPOINT = '/oauth/token';
+
+export interface Credentials {
+  readonly clientId: string;
+  readonly clientSecret: string;
+}
+
+/**
+ * Requests one token by the client credentials grant, once (docs/store-api.md#post-oauthtoken). The credentials go in
+ * the form body only.
+ *
+ * @param askedAtMs now, by the clock that measures the token's age; its life cannot have begun before.
+ * @throws ServiceError as `readAnswer` says, but never of kind `rejected`: `credentials` when the store refuses them,
+ * `contract` when it refuses anything else.
+ */
+export async function requestToken(
+  transport: Transport,
+  { clientId, clientSecret }: Credentials,
+  requestId: string,
+  askedAtMs: number,
+): Promise<IssuedToken> {
+  const form = new URLSearchParams({
+    grant_type: 'client_credentials',
+    client_id: clientId,
+    client_secret: clientSecret,
+  });
+  const request: TransportRequest = {
+    endpoint: TOKEN_ENDPOINT,
+    requestId,
+    contentType: 'application/x-www-form-urlencoded',
+    body: form.toString(),
+  };
+  const response = await transport(request);
+  try {
+    const { value } = readAnswer(request, response, tokenResponseSchema, [clientSecret]);
+    return {
+      accessToken: value.access_token,
+      issuedAtMs: askedAtMs,
+      expiresAtMs: askedAtMs + value.expires_in * 1000,
+    };
+  } catch (error) {
+    if (!(error instanceof ServiceError) || error.kind !== 'rejected') throw error;
+    // Any other refusal, such as a gateway's 404, is about this request, never about what the token was needed for.
+    throw error.as(error.code === 'invalid_client' ? 'credentials' : 'contract');
+  }
+}

@@ -1,0 +1,215 @@
+/** Access tokens: one for all calls, requested as rarely as possible. docs/store-api.md#authentication. */
+import { ServiceError } from '../transport/errors.ts';
+import type { IssuedToken, TokenFile, TokenState } from './token-file.ts';
+import { pauseAfterFailure, refreshAtMs, remainingMs, youngRefusals } from './token-pacing.ts';
+import type { Pause } from './token-pacing.ts';
+import { requestToken, TOKEN_ENDPOINT } from './token-request.ts';
+import type { Credentials } from './token-request.ts';
+import type { Transport } from '../transport/transport.ts';
+import { untilAborted } from '../transport/until-aborted.ts';
+
+export interface TokenProvider {
+  /**
+   * A token that should be accepted. It comes from memory, else from the shared file, else from one request that all
+   * callers wait for together. `signal` ends this caller's wait, not the request.
+   *
+   * @throws ServiceError, without any request where one is known to be useless: `credentials` during a credential
+   * lockout; `rate_limited` or `unavailable` with `retryAfterMs` while a pause after 429 or a failure lasts. A
+   * request that fails while the token is still valid is not an error, unless it begins a lockout: the token is used
+   * until it expires.
+   */
+  getToken(options?: { readonly signal?: AbortSignal | undefined }): Promise<string>;
+  /** Reports that the store refused this token. Drops it only if it is still the current one. */
+  invalidate(token: string): void;
+  /**
+   * Allows the refused credentials to be tried again, here and in other processes. Rejects if this cannot be written
+   * to the file.
+   */
+  releaseLatch(): Promise<void>;
+}
+
+interface TokenProviderDeps {
+  readonly transport: Transport;
+  readonly credentials: Credentials;
+  readonly file: TokenFile;
+  /** Epoch ms, of the same clock in all processes that share the file. */
+  readonly now: () => number;
+  /** In [0, 1). */
+  readonly random: () => number;
+  readonly newRequestId: () => string;
+  /** Called when the file cannot be read or written; the provider continues with what it has in memory. */
+  readonly onFileError: (error: unknown) => void;
+}
+
+/** For a 429 that does not say how long: the limit is counted per minute. */
+const DEFAULT_PAUSE_MS = 60_000;
+/** `Retry-After: 0` must not become a tight loop. */
+const MIN_PAUSE_MS = 1_000;
+/** How long lifting a lockout waits for a token request under way: a person is waiting for the answer. */
+const RELEASE_WAIT_MS = 3_000;
+
+/**
+ * The client credentials grant, cached for life and refreshed early
+ * (docs/store-api.md#authentication, 2 to 8).
+ */
+export function createTokenProvider(deps: TokenProviderDeps): TokenProvider {
+  const { transport, credentials, file, now, random, newRequestId } = deps;
+  let token: IssuedToken | null = null;
+  let refusedToken: string | null = null;
+  let latch: TokenState['latch'] = null;
+  let slowDown: Pause | null = null;
+  /**
+   * False while the file lacks the content of `latch`, and so cannot show that another process has lifted the
+   * lockout.
+   */
+  let isLatchInFile = true;
+  let holdOff: (Pause & { readonly reason: string }) | null = null;
+  let failures = 0;
+  let refusals = 0;
+  let flight: Promise<string> | null = null;
+
+  async function adoptFile(): Promise<void> {
+    let state: TokenState | null = null;
+    try {
+      state = await file.read();
+    } catch (error) {
+      deps.onFileError(error);
+    }
+    if (state === null) return;
+    if (isLatchInFile) latch = state.latch;
+    if (state.pause !== null) slowDown = state.pause;
+    if (state.token === null || state.token.accessToken === refusedToken) return;
+    if (token === null || state.token.expiresAtMs > token.expiresAtMs) token = state.token;
+  }
+
+  async function writeFile(): Promise<void> {
+    await file.write({ token, latch, pause: slowDown });
+    isLatchInFile = true;
+  }
+
+  async function saveFile(): Promise<void> {
+    try {
+      await writeFile();
+    } catch (error) {
+      isLatchInFile = latch === null;
+      deps.onFileError(error);
+    }
+  }
+
+  async function refresh(): Promise<string> {
+    await adoptFile();
+    if (latch !== null) {
+      if (!isLatchInFile) await saveFile();
+      throw latched(latch);
+    }
+    if (token !== null && now() < refreshAtMs(token)) return token.accessToken;
+    try {
+      failWhilePaused();
+      return await request();
+    } catch (error) {
+      if (token !== null && now() < token.expiresAtMs) return token.accessToken;
+      throw error;
+    }
+  }
+
+  async function request(): Promise<string> {
+    let issued: IssuedToken;
+    try {
+      issued = await requestToken(transport, credentials, newRequestId(), now());
+    } catch (error) {
+      await noteFailure(error);
+      throw error;
+    }
+    token = issued;
+    failures = 0;
+    await saveFile();
+    return issued.accessToken;
+  }
+
+  async function noteFailure(error: unknown): Promise<void> {
+    const atMs = now();
+    if (error instanceof ServiceError && error.kind === 'credentials') {
+      latch = { atMs, description: error.description, requestId: error.requestId ?? null };
+      token = null;
+      await saveFile();
+    } else if (error instanceof ServiceError && error.kind === 'rate_limited') {
+      const pauseMs = Math.max(MIN_PAUSE_MS, error.retryAfterMs ?? DEFAULT_PAUSE_MS);
+      slowDown = { fromMs: atMs, untilMs: atMs + pauseMs };
+      await saveFile();
+    } else {
+      failures += 1;
+      holdOffFor(failures, error instanceof Error ? error.message : String(error));
+    }
+  }
+
+  function holdOffFor(times: number, reason: string): void {
+    holdOff = { ...pauseAfterFailure(times, now(), random()), reason };
+  }
+
+  function failWhilePaused(): void {
+    const slowDownMs = remainingMs(slowDown, now());
+    if (slowDownMs > 0)
+      throw heldBack('rate_limited', slowDownMs, 'the store asked for a pause between token requests');
+    const holdOffMs = remainingMs(holdOff, now());
+    if (holdOff !== null && holdOffMs > 0)
+      throw heldBack('unavailable', holdOffMs, `waiting after a failed token request: ${holdOff.reason}`);
+  }
+
+  function heldBack(kind: 'rate_limited' | 'unavailable', retryAfterMs: number, description: string) {
+    return new ServiceError({ kind, endpoint: TOKEN_ENDPOINT, description, retryAfterMs });
+  }
+
+  function latched({ atMs, description, requestId }: NonNullable<TokenState['latch']>) {
+    const since = new Date(atMs).toISOString();
+    return new ServiceError({
+      kind: 'credentials',
+      endpoint: TOKEN_ENDPOINT,
+      requestId: requestId ?? undefined,
+      status: 401,
+      code: 'invalid_client',
+      description: `${description} (refused at ${since}, not tried again since)`,
+    });
+  }
+
+  function joinFlight(): Promise<string> {
+    flight ??= refresh().finally(() => {
+      flight = null;
+    });
+    return flight;
+  }
+
+  return {
+    async getToken({ signal } = {}) {
+      if (token !== null && now() < refreshAtMs(token)) return token.accessToken;
+      return untilAborted(joinFlight, signal, TOKEN_ENDPOINT);
+    },
+
+    invalidate(refused) {
+      if (token?.accessToken !== refused) return;
+      refusals = youngRefusals(refusals, token.issuedAtMs, now());
+      // One immediate replacement is the contract's retry; a store that refuses that one too gets further requests
+      // ever more slowly.
+      if (refusals > 1) holdOffFor(refusals - 1, 'the store refuses tokens just after it issued them');
+      refusedToken = refused;
+      token = null;
+    },
+
+    async releaseLatch() {
+      // A refusal still on its way would lock them out again.
+      if (flight !== null) await settled(flight, RELEASE_WAIT_MS);
+      await adoptFile();
+      latch = null;
+      await writeFile();
+    },
+  };
+}
+
+/** Waits until the work ends, however it ends, but no longer than `withinMs`. */
+async function settled(work: Promise<unknown>, withinMs: number): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, withinMs);
+  });
+  await Promise.race([work.catch(() => undefined), late]);
+  clearTimeout(timer);
+}

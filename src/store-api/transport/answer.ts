@@ -1,0 +1,98 @@
+/** Reads the answer that a transport brought: the value of a 2xx, or the typed error of anything else. */
+import type { z } from 'zod';
+import { sizeFault } from './answer-limits.ts';
+import { ServiceError } from './errors.ts';
+import type { AnswerTimes, ServiceErrorInit } from './errors.ts';
+import { retryAfterMs } from './http-date.ts';
+import { errorResponseSchema } from '../contract/schemas.ts';
+import type { TransportRequest, TransportResponse } from './transport.ts';
+
+/** A parsed answer. */
+export interface Answer<T> extends AnswerTimes {
+  readonly value: T;
+  /** The JSON as it was sent, unknown fields kept. */
+  readonly json: unknown;
+  readonly requestId: string;
+}
+
+export function isSuccess(status: number): boolean {
+  return status >= 200 && status <= 299;
+}
+
+const NOT_JSON = Symbol('not JSON');
+
+/**
+ * @param secrets must not appear in an error, even if the other side repeats them.
+ * @throws ServiceError for a status other than 2xx, and of kind `contract` for a 2xx of another shape.
+ */
+export function readAnswer<S extends z.ZodType>(
+  request: TransportRequest,
+  response: TransportResponse,
+  schema: S,
+  secrets: readonly string[],
+): Answer<z.output<S>> {
+  const { sentAtMs, receivedAtMs, serverDateMs } = response;
+  const times = { sentAtMs, receivedAtMs, serverDateMs };
+  const requestId = response.headers['x-request-id'] ?? request.requestId;
+  const fail = (init: Pick<ServiceErrorInit, 'kind' | 'description' | 'code' | 'retryAfterMs'>) =>
+    new ServiceError({
+      endpoint: request.endpoint,
+      requestId,
+      status: response.status,
+      times,
+      secrets,
+      ...init,
+    });
+
+  const json = parseJson(response.body);
+  if (!isSuccess(response.status)) throw fail(classify(response, json));
+  if (json === NOT_JSON) throw fail({ kind: 'contract', description: 'the answer is not JSON' });
+  const fault = sizeFault(json);
+  if (fault !== null) throw fail({ kind: 'contract', description: `the answer ${fault}` });
+  const parsed = schema.safeParse(json);
+  if (!parsed.success) throw fail({ kind: 'contract', description: describeIssues(parsed.error) });
+  return { value: parsed.data, json, requestId, ...times };
+}
+
+function classify(response: TransportResponse, json: unknown) {
+  const error = errorResponseSchema.safeParse(json);
+  const code = error.success ? error.data.error : undefined;
+  const description = error.success
+    ? error.data.error_description
+    : "the answer is not the error JSON of the store's API";
+  const found = { code, description, retryAfterMs: retryAfterMs(response) };
+  if (response.status === 429) return { kind: 'rate_limited', ...found } as const;
+  if (response.status >= 500) return { kind: 'unavailable', ...found } as const;
+  // A proxy's own 404 or redirect says nothing about the requested thing.
+  const isOurs = error.success && response.status >= 400;
+  return { kind: isOurs ? 'rejected' : 'contract', ...found } as const;
+}
+
+/** Without the parser's own error: it quotes the text, and the text may hold a token. */
+function parseJson(body: Uint8Array): unknown {
+  try {
+    // Fatal: a replaced byte would silently become part of a name or SKU.
+    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body));
+  } catch {
+    return NOT_JSON;
+  }
+}
+
+/**
+ * Names the fields that are wrong, as the store would: `products[1].qty: …`.
+ *
+ * @param within where in the answer the value that was looked at stands.
+ * @param most so many are named, the others counted.
+ */
+export function describeIssues(error: z.ZodError, within: readonly PropertyKey[] = [], most = 1): string {
+  const { issues } = error;
+  if (issues.length === 0) return 'the answer has another shape than the contract says';
+  const named = issues.slice(0, most).map(({ path, message }) => {
+    const where = [...within, ...path]
+      .map((key) => (typeof key === 'number' ? `[${key}]` : `.${String(key)}`))
+      .join('');
+    return where === '' ? message : `${where.replace(/^\./, '')}: ${message}`;
+  });
+  const more = issues.length - named.length;
+  return `${named.join('; ')}${more > 0 ? ` (and ${more} more)` : ''}`;
+}

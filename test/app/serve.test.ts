@@ -1,0 +1,45 @@
+/** How long a start may take, and what is said of it meanwhile. */
+import { expect, test } from 'vitest';
+import { inTime } from '../../src/app/serve.ts';
+
+/** Pauses that end when the test says so, as the real ones do: cut short by their signal. */
+function pauses() {
+  const waiting: (() => void)[] = [];
+  const pause = async <T>(_ms?: number, value?: T, options?: { signal?: AbortSignal }): Promise<T> => {
+    await new Promise<void>((resolve, reject) => {
+      waiting.push(resolve);
+      options?.signal?.addEventListener('abort', () => {
+        waiting.length = 0;
+        reject(new Error('aborted'));
+      });
+    });
+    return value as T;
+  };
+  return { pause, waiting };
+}
+
+const settled = () => new Promise((resolve) => setImmediate(resolve));
+
+test.each(['gives a mirror', 'fails'])(
+  'a start says that it goes on, and no more once it %s',
+  async (how) => {
+    const said: string[] = [];
+    const { pause, waiting } = pauses();
+    const start = Promise.withResolvers<string>();
+    const log = { warn: (_fields: unknown, text: string) => said.push(text) };
+    const started = inTime(start.promise, log as never, pause as never);
+    for (let notices = 1; notices <= 2; notices += 1) {
+      waiting.shift()?.();
+      await settled();
+      expect(said).toHaveLength(notices);
+    }
+    expect(said[0]).toContain('still starting');
+    expect(waiting).toHaveLength(1);
+    if (how === 'fails') start.reject(new Error('no disk'));
+    else start.resolve('the mirror');
+    await (how === 'fails'
+      ? expect(started).rejects.toThrow('no disk')
+      : expect(started).resolves.toBe('the mirror'));
+    expect(waiting).toEqual([]);
+  },
+);

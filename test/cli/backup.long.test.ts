@@ -1,0 +1,242 @@
+/** `backup`: a copy of one instant while the server writes, and what a copy is when it is served. */
+import {
+  chmodSync,
+  closeSync,
+  copyFileSync,
+  existsSync,
+  linkSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { compareWithTruth } from '../../src/cli/demo/compare.ts';
+import type { Sandbox } from '../../src/sandbox/sandbox.ts';
+import { openBoth } from '../../scripts/shared/direct-writer.ts';
+import { eventLogPath } from '../../src/event-log/open-log.ts';
+import { positionIn } from '../../src/event-log/mirror-position.ts';
+import { openReader } from '../../src/sqlite/open.ts';
+import { openWriter } from '../../src/mirror/file/open-writer.ts';
+import { present } from '../shared/present.ts';
+import {
+  databaseOf,
+  eventually,
+  homeOf,
+  run,
+  start,
+  startServer,
+  startService,
+  untilQuiet,
+  withEnv,
+  type Home,
+} from './harness.ts';
+
+const OUR_FILES = /^mirror\.(log\.)?db/;
+
+interface StatusRow {
+  readonly epoch: string;
+  readonly last_seq: number;
+  readonly state: string;
+}
+
+function statusOf(path: string): StatusRow {
+  const db = openReader(path);
+  try {
+    return present(db.prepare<[], StatusRow>('SELECT epoch, last_seq, state FROM mirror_status').get());
+  } finally {
+    db.close();
+  }
+}
+
+function feedOf(path: string): unknown[] {
+  const db = openReader(path);
+  try {
+    return db.prepare('SELECT * FROM mirror_changes ORDER BY seq').all();
+  } finally {
+    db.close();
+  }
+}
+
+/** Of what webhooks told, the copy lacks the last: no read tells the warehouses of a pulled variant among them. */
+function differencesOf(path: string, { truth, deliveries }: Sandbox): readonly string[] {
+  const told = deliveries.records.flatMap(({ delivery }) => delivery.items.map(({ id }) => id));
+  return compareWithTruth(path, truth, new Set(told)).differences;
+}
+
+function leftIn(home: Home): string[] {
+  return readdirSync(home.folder).filter((name) => !OUR_FILES.test(name));
+}
+
+test('while the server takes webhooks: a whole copy; the mirror’s alone catches up, and both served from their own path begin a new epoch', async () => {
+  const sandbox = await startService({ products: 30 });
+  const home = await homeOf(sandbox);
+  const server = await startServer(home, sandbox);
+  await untilQuiet(home);
+  sandbox.traffic.start(40);
+  const made = await run(home, 'backup', 'copy.db', '--json');
+  sandbox.traffic.stop();
+  expect(made).toMatchObject({ code: 0, stderr: '' });
+  const copy = join(home.folder, 'copy.db');
+  const told = JSON.parse(made.stdout) as { epoch: string; last_seq: number; bytes: number };
+  const logCopy = eventLogPath(copy);
+  expect(told).toMatchObject({
+    ...{ path: copy, bytes: statSync(copy).size },
+    event_log: { path: logCopy, bytes: statSync(logCopy).size },
+  });
+  expect(leftIn(home)).toEqual(['copy.db', 'copy.log.db']);
+  expect(statSync(logCopy).mode & 0o777).toBe(0o600);
+
+  const original = statusOf(databaseOf(home));
+  expect(statusOf(copy)).toMatchObject({ epoch: told.epoch, last_seq: told.last_seq });
+  expect(told.epoch).toBe(original.epoch);
+  expect(told.last_seq).toBeLessThanOrEqual(original.last_seq);
+  const db = openReader(copy);
+  expect(db.pragma('integrity_check', { simple: true })).toBe('ok');
+  expect(db.pragma('journal_mode', { simple: true })).toBe('delete');
+  // The event log's copy goes at least as far.
+  const { appliedSeq } = positionIn(db);
+  db.close();
+  const log = openReader(logCopy);
+  expect(log.prepare('SELECT max(seq) FROM log').pluck().get()).toBeGreaterThanOrEqual(appliedSeq);
+  expect(log.pragma('integrity_check', { simple: true })).toBe('ok');
+  log.close();
+
+  server.signal('SIGTERM');
+  await server.ended;
+  // The mirror alone, put back beside its event log, catches up with it.
+  const feed = feedOf(databaseOf(home));
+  for (const suffix of ['', '-wal', '-shm']) rmSync(databaseOf(home) + suffix, { force: true });
+  copyFileSync(copy, databaseOf(home));
+  const restored = await startServer(home, sandbox);
+  await untilQuiet(home);
+  expect(restored.stdout).not.toContain('a new epoch has begun');
+  expect(statusOf(databaseOf(home)).epoch).toBe(told.epoch);
+  expect(feedOf(databaseOf(home)).slice(0, feed.length)).toEqual(feed);
+  restored.signal('SIGTERM');
+  await restored.ended;
+
+  const served = withEnv(home, { DATABASE_PATH: './copy.db' });
+  const again = await startServer(served, sandbox);
+  expect(again.stdout).toContain('a new epoch has begun');
+  await untilQuiet(served);
+  const after = statusOf(copy);
+  expect(after.epoch).not.toBe(told.epoch);
+  expect(after.last_seq).toBeGreaterThanOrEqual(told.last_seq);
+  expect(differencesOf(copy, sandbox)).toEqual([]);
+});
+
+describe('of a mirror that nobody serves', () => {
+  let home: Home;
+  beforeAll(async () => {
+    home = await homeOf(await startService());
+    openBoth(databaseOf(home)).close();
+    chmodSync(databaseOf(home), 0o640);
+  });
+
+  test('the copy may be read by those who may read the database', async () => {
+    const { code, stdout } = await run(home, 'backup', 'quiet.db');
+    expect(code).toBe(0);
+    expect(stdout).toMatch(
+      /quiet\.db and quiet\.log\.db: [\d.]+ MB in [\d.]+ s, checked; its change feed ends at 0\n$/,
+    );
+    expect(statSync(join(home.folder, 'quiet.db')).mode & 0o777).toBe(0o640);
+    expect(statSync(join(home.folder, 'quiet.log.db')).mode & 0o777).toBe(0o600);
+  });
+
+  test('what is there is replaced with --force only', async () => {
+    const path = join(home.folder, 'there.db');
+    writeFileSync(join(home.folder, 'there.log.db'), 'something else');
+    expect((await run(home, 'backup', 'there.db')).stderr).toContain(
+      'there.log.db exists: name another file',
+    );
+    writeFileSync(path, 'something else');
+    const refused = await run(home, 'backup', 'there.db');
+    expect(refused).toMatchObject({ code: 1, stdout: '' });
+    expect(refused.stderr).toContain('there.db exists: name another file, or replace it with --force');
+    expect(statSync(path).size).toBe(14);
+    expect((await run(home, 'backup', 'there.db', '--force')).code).toBe(0);
+    expect(statusOf(path).last_seq).toBe(0);
+  });
+
+  test('the database and its companions are never replaced, by whatever name', async () => {
+    const size = statSync(databaseOf(home)).size;
+    symlinkSync('mirror.db', join(home.folder, 'by-symlink'));
+    linkSync(databaseOf(home), join(home.folder, 'by-link'));
+    for (const name of [
+      ...['mirror.db', './mirror.db-wal', 'mirror.db.mark', 'by-symlink', 'by-link'],
+      ...['mirror.log.db', 'mirror.log.db-wal'],
+    ]) {
+      const { code, stderr } = await run(home, 'backup', name, '--force');
+      expect(code).toBe(1);
+      expect(stderr).toContain('belongs to the database that is read: name another file');
+    }
+    expect(statSync(databaseOf(home)).size).toBe(size);
+  });
+
+  test('nor is a file in use, nor a folder; a folder is not made', async () => {
+    writeFileSync(join(home.folder, 'used.db-wal'), 'frames');
+    expect((await run(home, 'backup', 'used.db')).stderr).toContain('used.db-wal exists, so');
+    mkdirSync(join(home.folder, 'folder'));
+    expect((await run(home, 'backup', 'folder', '--force')).stderr).toContain(
+      'folder is a folder or a device: name a file',
+    );
+    expect((await run(home, 'backup', 'nowhere/copy.db')).stderr).toContain('nowhere does not exist');
+    expect(existsSync(join(home.folder, 'nowhere'))).toBe(false);
+  });
+
+  test('a damaged database gives no copy', async () => {
+    const damaged = withEnv(home, { DATABASE_PATH: './damaged.db' });
+    const path = join(home.folder, 'damaged.db');
+    const db = openWriter(path);
+    db.exec(
+      `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20000)
+       INSERT INTO products SELECT i, 'x', NULL, NULL, 0, 0, NULL, NULL, 0, 0 FROM n`,
+    );
+    const page = db
+      .prepare("SELECT rootpage FROM sqlite_master WHERE name = 'products_read_at'")
+      .pluck()
+      .get();
+    db.close();
+    const file = openSync(path, 'r+');
+    writeSync(file, Buffer.alloc(4_096, 0x5a), 0, 4_096, (Number(page) - 1) * 4_096);
+    closeSync(file);
+    const { code, stderr } = await run(damaged, 'backup', 'copy-of-damaged.db');
+    expect(code).toBe(1);
+    expect(stderr).toMatch(
+      /^error: the database is damaged \(.*\), and so would its copy be: stop the mirror, /,
+    );
+    expect(leftIn(home).filter((name) => name.includes('copy-of-damaged'))).toEqual([]);
+  });
+
+  test.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)('%s leaves nothing behind', async (signal) => {
+    rmSync(join(home.folder, 'large.db'), { force: true });
+    const large = withEnv(home, { DATABASE_PATH: './large.db' });
+    const db = openWriter(join(home.folder, 'large.db'));
+    db.exec(
+      `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 3000)
+       INSERT INTO product_details SELECT i, hex(randomblob(50000)) FROM n`,
+    );
+    db.close();
+    const command = start(large, 'backup', 'large-copy.db');
+    await eventually(() => leftIn(home).some((name) => name.startsWith('.large-copy')), {
+      what: 'a draft grows beside the target',
+    });
+    command.signal(signal);
+    const { code, stderr } = await command.ended;
+    expect(code).toBe(130);
+    expect(stderr).toContain('stopped; there is no copy');
+    expect(leftIn(home).filter((name) => name.includes('large-copy'))).toEqual([]);
+  });
+
+  test('nothing to copy, and no file named', async () => {
+    const empty = withEnv(home, { DATABASE_PATH: './empty.db' });
+    expect((await run(empty, 'backup', 'x.db')).stderr).toContain('empty.db does not exist');
+    expect((await run(home, 'backup')).code).toBe(2);
+  });
+});

@@ -1,0 +1,357 @@
+/** `doctor`: each thing that can be wrong is named with its remedy, no secret is shown, and nothing is changed. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import {
+  chmodSync,
+  closeSync,
+  existsSync,
+  openSync,
+  renameSync,
+  copyFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import type { Check } from '../../../src/cli/doctor/check.ts';
+import { judgeWal, readersOf } from '../../../src/cli/doctor/wal.ts';
+import { checkClock } from '../../../src/cli/doctor/service.ts';
+import { EventLog } from '../../../src/event-log/event-log.ts';
+import { eventLogPath, openLogForAppending } from '../../../src/event-log/open-log.ts';
+import { lockDatabase, type DatabaseLock } from '../../../src/sqlite/lock.ts';
+import { openReader } from '../../../src/sqlite/open.ts';
+import { openWriter } from '../../../src/mirror/file/open-writer.ts';
+import { present } from '../../shared/present.ts';
+import { delivery, item } from '../../mirror/mirror-file.ts';
+import {
+  databaseOf,
+  freePort,
+  homeOf,
+  run,
+  startServer,
+  startService,
+  untilQuiet,
+  withEnv,
+  type Ended,
+  type Home,
+} from '../harness.ts';
+
+interface Report {
+  readonly ok: boolean;
+  readonly checks: readonly Check[];
+  readonly variables: readonly { name: string; source: string; value: string | null }[];
+}
+
+async function examine(home: Home, ...args: string[]): Promise<Report & { readonly ended: Ended }> {
+  const ended = await run(home, 'doctor', '--json', ...args);
+  expect(ended.stderr).toBe('');
+  return { ...(JSON.parse(ended.stdout) as Report), ended };
+}
+
+const named = ({ checks }: Report, name: string): Check | undefined =>
+  checks.find((check) => check.name === name);
+
+const failedIn = ({ checks }: Report): string[] =>
+  checks.filter(({ status }) => status === 'fail').map(({ name }) => name);
+
+test('beside a live server all is well: one line each, every variable, no secret, and no token asked for', async () => {
+  const sandbox = await startService({ products: 5 });
+  const home = await homeOf(sandbox, { PORT: String(await freePort()), OPS_TOKEN: 'token-of-the-operator' });
+  await startServer(home, sandbox);
+  await untilQuiet(home);
+  const tokens = sandbox.requests['/oauth/token'];
+  const { code, stdout, stderr } = await run(home, 'doctor', '--full');
+  expect({ code, stderr }, stdout).toEqual({ code: 0, stderr: '' });
+  for (const name of [
+    ...['node', 'configuration', 'database', 'integrity', 'disk', 'permissions'],
+    ...['event log', 'applied', 'history'],
+  ]) {
+    expect(stdout).toMatch(new RegExp(`^ok {4}${name} `, 'm'));
+  }
+  expect(stdout).toMatch(/^ok {4}integrity +integrity_check found no fault$/m);
+  expect(stdout).toMatch(
+    /^ok {4}event log +\S+mirror\.log\.db, [\d.]+ MB, entries 1 to \d+, integrity_check found no fault$/m,
+  );
+  expect(stdout).toMatch(/^ok {4}server +it holds the database$/m);
+  expect(stdout).toMatch(/^ok {4}webhook listener +\S+ can accept and commit a delivery$/m);
+  expect(stdout).toMatch(/^ok {4}private listener +\S+: Live: All figures are current$/m);
+  expect(stdout).toMatch(/^ok {4}credentials +the cached token is accepted$/m);
+  expect(stdout).toMatch(/^ok {4}catalogue +\S+ lists 5 products$/m);
+  expect(stdout).toMatch(/^ok {4}clock /m);
+  expect(stdout).toMatch(/^ +SERVICE_BASE_URL = http:/m);
+  expect(stdout).toMatch(/^ +SERVICE_CLIENT_SECRET = \[secret\]$/m);
+  expect(stdout).toMatch(/^ +RETENTION_DAYS = 30 \(default\)$/m);
+  expect(stdout).toMatch(/^ +SERVICE_WEBHOOK_SECRET_PREVIOUS = not set$/m);
+  for (const secret of [sandbox.clientSecret, sandbox.webhookSecret, 'token-of-the-operator']) {
+    expect(stdout).not.toContain(secret);
+  }
+  expect(sandbox.requests['/oauth/token']).toBe(tokens);
+});
+
+test('before the first start nothing is made; warnings are no failure', async () => {
+  const sandbox = await startService({ products: 5 });
+  const home = await homeOf(sandbox, { PORT: String(await freePort()) });
+  const report = await examine(home);
+  expect(report).toMatchObject({ ok: true, ended: { code: 0 } });
+  expect(named(report, 'database')).toMatchObject({
+    status: 'warn',
+    message: expect.stringContaining('does not exist') as string,
+  });
+  expect(named(report, 'server')).toMatchObject({ status: 'warn' });
+  expect(named(report, 'credentials')).toMatchObject({ status: 'ok' });
+  for (const file of [databaseOf(home), `${databaseOf(home)}.lock`]) expect(existsSync(file)).toBe(false);
+});
+
+test('a wrong configuration is exit code 2, each problem a check', async () => {
+  const home = await homeOf(await startService({ products: 1 }));
+  const report = await examine(withEnv(home, { SERVICE_BASE_URL: '', RETENTION_DAYS: 'x' }));
+  expect(report).toMatchObject({ ok: false, ended: { code: 2 } });
+  const problems = report.checks.filter(({ status }) => status === 'fail');
+  expect(problems.map(({ message }) => message.split(' ')[0])).toEqual([
+    'SERVICE_BASE_URL',
+    'RETENTION_DAYS',
+  ]);
+  for (const { remedy } of problems) expect(remedy).not.toBeNull();
+});
+
+test('a refused secret: one attempt, then latched, and no further one', async () => {
+  const sandbox = await startService({ products: 1 });
+  const home = await homeOf(sandbox, { SERVICE_CLIENT_SECRET: 'not-the-secret-of-this-app' });
+  const first = await examine(home);
+  expect(first).toMatchObject({ ok: false, ended: { code: 1 } });
+  expect(named(first, 'credentials')).toMatchObject({ status: 'fail' });
+  const second = await examine(home);
+  expect(named(second, 'credentials')?.message).toMatch(
+    /^the store refused them at \d{4}-.*; they are locked out$/,
+  );
+  expect(named(second, 'credentials')?.remedy).toContain('`stock-mirror resync` tries once more');
+  expect(sandbox.requests['/oauth/token']).toBe(1);
+});
+
+test('every token refused: one is asked for, not two', async () => {
+  const sandbox = await startService({ products: 1 });
+  sandbox.reads.fail.invalidToken = 1;
+  const report = await examine(await homeOf(sandbox));
+  expect(named(report, 'credentials')).toMatchObject({ status: 'fail' });
+  expect(sandbox.requests['/oauth/token']).toBe(1);
+});
+
+test('the service away, and another program at the ports', async () => {
+  const other = createServer((_, response) => response.end('hello'));
+  other.listen(0, '127.0.0.1');
+  await once(other, 'listening');
+  onTestFinished(() => void other.close());
+  const taken = String((other.address() as AddressInfo).port);
+  const home = await homeOf(await startService({ products: 1 }));
+  const report = await examine(
+    withEnv(home, { SERVICE_BASE_URL: `http://127.0.0.1:${await freePort()}`, PORT: taken }),
+  );
+  expect(report.ended.code).toBe(1);
+  expect(named(report, 'catalogue') ?? named(report, 'credentials')).toMatchObject({ status: 'fail' });
+  expect(named(report, 'webhook listener')).toMatchObject({ status: 'fail' });
+});
+
+test('a server that starts while it is asked, behind a socket that was there before, is the one of this database', async () => {
+  const home = await homeOf(await startService({ products: 1 }));
+  let lock: DatabaseLock | undefined;
+  onTestFinished(() => lock?.release());
+  const starting = async (answer: object): Promise<string> => {
+    const server = createServer((_, response) => {
+      lock ??= lockDatabase(databaseOf(home));
+      response.end(JSON.stringify(answer));
+    }).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    onTestFinished(() => void server.close());
+    return String((server.address() as AddressInfo).port);
+  };
+  const report = await examine(
+    withEnv(home, {
+      PORT: await starting({ status: 'ok' }),
+      OPS_PORT: await starting({ state: 'catching_up' }),
+    }),
+  );
+  expect(named(report, 'server')).toMatchObject({ status: 'ok' });
+  expect(named(report, 'webhook listener')).toMatchObject({ status: 'ok' });
+  expect(named(report, 'private listener')).toMatchObject({ status: 'warn' });
+});
+
+test('a server that hangs is not called another program', async () => {
+  const home = await homeOf(await startService({ products: 1 }));
+  const lock = lockDatabase(databaseOf(home));
+  const hanging = createServer(() => undefined).listen(0, '127.0.0.1');
+  await once(hanging, 'listening');
+  onTestFinished(() => {
+    hanging.closeAllConnections();
+    hanging.close();
+    lock.release();
+  });
+  const port = String((hanging.address() as AddressInfo).port);
+  const report = await examine(withEnv(home, { PORT: port }));
+  expect(named(report, 'webhook listener')).toMatchObject({
+    status: 'fail',
+    message: expect.stringContaining('does not answer'),
+    remedy: expect.stringContaining('restart it'),
+  });
+});
+
+test('an address that is refused for the password in it is not printed', async () => {
+  const home = await homeOf(await startService({ products: 1 }));
+  const leaky = withEnv(home, { SERVICE_BASE_URL: 'https://ann:hunter2pass@service.example' });
+  for (const args of [['doctor'], ['doctor', '--json']]) {
+    const { code, stdout, stderr } = await run(leaky, ...args);
+    expect(code).toBe(2);
+    expect(stdout + stderr).toContain('SERVICE_BASE_URL holds credentials');
+    expect(stdout + stderr).not.toContain('hunter2pass');
+  }
+});
+
+describe('the database', () => {
+  async function stopped(): Promise<Home> {
+    const home = await homeOf(await startService({ products: 3 }), { PORT: String(await freePort()) });
+    expect((await run(home, 'resync')).code).toBe(0);
+    return home;
+  }
+
+  test('a damaged page', async () => {
+    const home = await stopped();
+    const path = databaseOf(home);
+    const db = openReader(path);
+    const page = present(
+      db.prepare<[], number>("SELECT rootpage FROM sqlite_master WHERE name = 'changes'").pluck().get(),
+    );
+    db.close();
+    const file = openSync(path, 'r+');
+    writeSync(file, Buffer.alloc(4_096, 0x5a), 0, 4_096, (page - 1) * 4_096);
+    closeSync(file);
+    const report = await examine(home);
+    expect(report.ended.code).toBe(1);
+    expect(named(report, 'integrity')).toMatchObject({ status: 'fail' });
+    expect(named(report, 'integrity')?.remedy).toContain('move the file away: the next start makes it again');
+  });
+
+  test('another program’s file; open to everybody; a restored copy', async () => {
+    const home = await stopped();
+    const path = databaseOf(home);
+    chmodSync(path, 0o666);
+    chmodSync(`${path}.token`, 0o644);
+    const logPath = eventLogPath(path);
+    copyFileSync(logPath, `${logPath}.copy`);
+    chmodSync(`${logPath}.copy`, 0o644);
+    renameSync(`${logPath}.copy`, logPath);
+    const report = await examine(home);
+    // That nothing serves it, and no more.
+    expect(failedIn(report)).toEqual(['server']);
+    const warned = report.checks.filter(({ status }) => status === 'warn').map(({ message }) => message);
+    expect(warned).toContainEqual(`every user may write to ${path}`);
+    expect(warned).toContainEqual(`other users may read ${path}.token, which holds secrets`);
+    expect(named(report, 'event log')).toMatchObject({ status: 'warn', remedy: `chmod 600 ${logPath}` });
+    expect(named(report, 'history')?.message).toContain('another file than the one served before');
+
+    writeFileSync(
+      join(home.folder, 'text.db'),
+      'not a database at all, but long enough to be one'.repeat(30),
+    );
+    const foreign = await examine(withEnv(home, { DATABASE_PATH: './text.db' }));
+    expect(foreign.ended.code).toBe(1);
+    expect(named(foreign, 'database')?.message).toContain('is not a SQLite database');
+  });
+
+  test('an event log that is damaged, not applied, or gone', async () => {
+    const home = await stopped();
+    const path = databaseOf(home);
+    const logPath = eventLogPath(path);
+    const db = openLogForAppending(logPath);
+    const log = new EventLog(db);
+    log.append([{ kind: 'delivery', body: delivery('waiting', item()), arrivedAtMs: Date.now() - 60_000 }]);
+    db.close();
+    const waiting = await examine(home);
+    expect(failedIn(waiting)).toEqual(['server']);
+    expect(named(waiting, 'applied')).toMatchObject({
+      status: 'warn',
+      message: expect.stringMatching(/^1 entries of the event log are not applied, the first \d+ s ago$/),
+    });
+
+    const file = openSync(logPath, 'r+');
+    const { size } = statSync(logPath);
+    writeSync(file, Buffer.alloc(4_096, 0x5a), 0, 4_096, size - 4_096);
+    closeSync(file);
+    const damaged = await examine(home);
+    expect(damaged.ended.code).toBe(1);
+    expect(named(damaged, 'event log')).toMatchObject({
+      status: 'fail',
+      remedy: expect.stringContaining('move the file away'),
+    });
+
+    rmSync(logPath);
+    const gone = await examine(home);
+    expect(failedIn(gone)).toEqual(['server']);
+    expect(named(gone, 'server')?.message).toContain('The mirror is not running');
+    expect(gone.ended.code).toBe(1);
+    expect(named(gone, 'event log')).toMatchObject({
+      status: 'warn',
+      message: `${logPath} does not exist`,
+      remedy: expect.stringContaining('begins a new epoch'),
+    });
+  });
+
+  test.runIf(process.platform === 'linux')('a reader that stays in its transaction is named', async () => {
+    const home = await stopped();
+    const path = databaseOf(home);
+    const reader = spawn(
+      process.execPath,
+      [
+        '-e',
+        `const db = new (require(${JSON.stringify(createRequire(import.meta.url).resolve('better-sqlite3'))}))(process.argv[1], { readonly: true });
+         db.exec('BEGIN'); db.prepare('SELECT * FROM mirror_status').get(); console.log('reading'); setInterval(() => {}, 1e6);`,
+        path,
+      ],
+      { stdio: ['ignore', 'pipe', 'inherit'] },
+    );
+    onTestFinished(() => void reader.kill('SIGKILL'));
+    const writer = openWriter(path);
+    onTestFinished(() => void writer.close());
+    writer.exec('UPDATE service_state SET alive_at_ms = 1');
+    await once(reader.stdout, 'data');
+    const report = await examine(home);
+    expect(named(report, 'write-ahead log')?.message).toContain(`process ${reader.pid} (node)`);
+  });
+});
+
+describe('judged', () => {
+  test('a long log is worth a warning, and names who holds it', () => {
+    expect(judgeWal(1e6, ['process 7'])).toMatchObject({ status: 'ok' });
+    expect(judgeWal(40e6, [])).toMatchObject({
+      status: 'warn',
+      remedy: expect.stringContaining('running mirror') as string,
+    });
+    expect(judgeWal(40e6, ['process 7'])).toMatchObject({
+      status: 'warn',
+      message: '40.0 MB; held by a read transaction of process 7',
+      remedy: expect.stringContaining('end that transaction') as string,
+    });
+  });
+
+  test('who reads, by the system’s locks', () => {
+    const locks = `1: POSIX  ADVISORY  READ 11 08:01:500 124 124
+2: POSIX  ADVISORY  READ 12 08:01:500 128 128
+3: POSIX  ADVISORY  WRITE 13 08:01:500 124 124
+4: POSIX  ADVISORY  READ 14 08:01:501 124 124
+5: FLOCK  ADVISORY  READ 15 08:01:500 0 EOF`;
+    expect([...readersOf(locks, '500')]).toEqual([11]);
+  });
+
+  test.each([
+    [0, 'ok', 'agrees'],
+    [3_000, 'ok', 's ahead'],
+    [8_000, 'warn', '7.9 s ahead'],
+    [-8_000, 'warn', '7.0 s behind'],
+  ])('a clock that is %d ms off', (offsetMs, status, said) => {
+    const times = { sentAtMs: 100_000, receivedAtMs: 100_100, serverDateMs: 100_000 + offsetMs };
+    expect(checkClock(times)).toMatchObject({ status, message: expect.stringContaining(said) as string });
+  });
+});

@@ -1,0 +1,257 @@
+/** `export`: every row and every character, of one instant, to whoever reads. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { openReader, type Db } from '../../../src/sqlite/open.ts';
+import { openWriter } from '../../../src/mirror/file/open-writer.ts';
+import { present } from '../../shared/present.ts';
+import {
+  CLI,
+  databaseOf,
+  homeOf,
+  run,
+  startService,
+  temporaryFolder,
+  watch,
+  withEnv,
+  type Home,
+} from '../harness.ts';
+
+/** What a CSV file must carry whole. */
+const AWKWARD = [
+  'plain',
+  'a,b',
+  'say "so"',
+  'two\r\nlines',
+  '=1+1',
+  '+66',
+  '-A1',
+  '@x',
+  'สมหญิง ',
+  '',
+  null,
+] as const;
+
+let home: Home;
+let db: Db;
+
+/** Products, variants and cells as the tables hold them; quantities fall below zero. */
+function fill(path: string, skus: readonly (string | null)[]): void {
+  const writer = openWriter(path);
+  const variant = writer.prepare(
+    `INSERT INTO variants (variant_id, product_id, sku, name, kind, available_qty, allow_negative_stock, bundled_by_count,
+       as_of_ms, event_seq, event_at_ms, change_seq) VALUES (?, '1', ?, 'v', 'own', 1, 0, 0, 5, 0, 0, ?)`,
+  );
+  const cell = writer.prepare(
+    `INSERT INTO cells (variant_id, warehouse_id, qty, source, as_of_ms, event_time_ms, event_old, event_count, event_seq,
+       event_at_ms, read_lo_ms, read_hi_ms, change_seq) VALUES (?, '7', ?, 'webhook', 5, 0, 0, 0, 0, 0, 0, 0, ?)`,
+  );
+  const change = writer.prepare(
+    `INSERT INTO changes (seq, log_seq, variant_id, warehouse_id, sku, old_qty, new_qty, source, recorded_at_ms)
+     VALUES (?, 1, ?, '7', ?, NULL, ?, 'webhook', 5)`,
+  );
+  writer.transaction(() => {
+    writer.exec(
+      "INSERT INTO products (product_id, name, read_seq, read_at_ms, has_bundle) VALUES ('1', 'A name', 0, 1, 0)",
+    );
+    for (const [i, sku] of skus.entries()) {
+      variant.run(String(i), sku, i + 1);
+      cell.run(String(i), -i, i + 1);
+      change.run(i + 1, String(i), sku, -i);
+    }
+  })();
+  writer.close();
+}
+
+beforeAll(async () => {
+  home = await homeOf(await startService({ products: 1 }));
+  fill(databaseOf(home), AWKWARD);
+  db = openReader(databaseOf(home));
+  return () => void db.close();
+});
+
+/** RFC 4180, by a reader of the test's own. */
+function parseCsv(text: string): string[][] {
+  const rows: string[][] = [];
+  let row: string[] = [];
+  const field = /(?:"((?:[^"]|"")*)"|([^",\r\n]*))(,|\r\n)/gy;
+  for (let match = field.exec(text); match !== null; match = field.exec(text)) {
+    row.push(match[1]?.replaceAll('""', '"') ?? match[2] ?? '');
+    if (match[3] === ',') continue;
+    rows.push(row);
+    row = [];
+  }
+  expect(row).toEqual([]);
+  return rows;
+}
+
+const fieldsOf = (rows: readonly object[]): string[][] =>
+  rows.map((row) => Object.values(row).map((value) => (value === null ? '' : String(value))));
+
+describe('csv', () => {
+  test('the columns and rows of the view, whatever the texts hold', async () => {
+    const { code, stdout, stderr } = await run(home, 'export', '--format', 'csv');
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    const rows = db.prepare<[], object>('SELECT * FROM mirror_stock ORDER BY change_seq').all();
+    const [header, ...lines] = parseCsv(stdout);
+    expect(header).toEqual(Object.keys(present(rows[0])));
+    expect(lines).toEqual(fieldsOf(rows));
+    expect(rows).toHaveLength(AWKWARD.length);
+  });
+
+  test('for a spreadsheet: a byte order mark, no formulas, and numbers below zero as they are', async () => {
+    const { code, stdout } = await run(home, 'export', '--format', 'csv', '--spreadsheet');
+    expect(code).toBe(0);
+    expect(stdout.startsWith('\uFEFFvariant_id,')).toBe(true);
+    const [header, ...lines] = parseCsv(stdout.slice(1));
+    const at = (name: string) => lines.map((line) => line[present(header).indexOf(name)]);
+    expect(at('sku').slice(4, 8)).toEqual(["'=1+1", "'+66", "'-A1", "'@x"]);
+    expect(at('available_qty').slice(1, 4)).toEqual(['-1', '-2', '-3']);
+  });
+
+  test('an empty mirror is a header', async () => {
+    const empty = withEnv(home, { DATABASE_PATH: './empty.db' });
+    openWriter(join(home.folder, 'empty.db')).close();
+    const { code, stdout } = await run(empty, 'export', '--format', 'csv', '--changes');
+    expect({ code, lines: parseCsv(stdout) }).toEqual({
+      code: 0,
+      lines: [expect.arrayContaining(['seq', 'sku'])],
+    });
+    expect((await run(empty, 'export', '--format', 'json')).stdout).toBe('');
+  });
+});
+
+test('json: a line for each row; --changes is the feed; --after leaves out what is known', async () => {
+  const linesOf = async (...args: string[]): Promise<unknown[]> => {
+    const { code, stdout } = await run(home, 'export', '--format', 'json', ...args);
+    expect(code).toBe(0);
+    return stdout
+      .split('\n')
+      .slice(0, -1)
+      .map((line) => JSON.parse(line) as unknown);
+  };
+  expect(await linesOf()).toEqual(db.prepare('SELECT * FROM mirror_stock ORDER BY change_seq').all());
+  const changes = db.prepare('SELECT * FROM mirror_changes ORDER BY seq').all();
+  expect(await linesOf('--changes')).toEqual(changes);
+  expect(await linesOf('--changes', '--after', '3')).toEqual(changes.slice(3));
+  expect(await linesOf('--after', '100')).toEqual([]);
+});
+
+test('--output: whole or as it was, and nothing is replaced unasked, the database never', async () => {
+  const path = join(home.folder, 'stock.csv');
+  writeFileSync(path, 'old');
+  const unasked = await run(home, 'export', '--format', 'csv', '--output', 'stock.csv');
+  expect(unasked).toMatchObject({ code: 1, stdout: '' });
+  expect(unasked.stderr).toContain('stock.csv exists: name another file, or replace it with --force');
+  expect(readFileSync(path, 'utf8')).toBe('old');
+  const { code, stdout } = await run(home, 'export', '--format', 'csv', '--output', 'stock.csv', '--force');
+  expect({ code, stdout }).toEqual({ code: 0, stdout: '' });
+  expect(parseCsv(readFileSync(path, 'utf8'))).toHaveLength(AWKWARD.length + 1);
+  for (const [name, said] of [
+    ['nowhere/stock.csv', 'nowhere does not exist: create it first'],
+    ['/dev/null', '/dev/null is a folder or a device: name a file'],
+    ['mirror.db', 'belongs to the database that is read: name another file'],
+  ] as const) {
+    const refused = await run(home, 'export', '--format', 'csv', '--output', name, '--force');
+    expect(refused.code).toBe(1);
+    expect(refused.stderr).toContain(said);
+  }
+  expect(existsSync(join(home.folder, 'nowhere'))).toBe(false);
+  expect(readdirSync(home.folder).filter((name) => name.startsWith('.'))).toEqual([]);
+  expect((await run(home, 'export', '--format', 'json', '--spreadsheet')).code).toBe(2);
+  expect((await run(home, 'export', '--format', 'json', '--force')).code).toBe(2);
+  const nowhere = withEnv(home, { TMPDIR: join(home.folder, 'nowhere') });
+  expect((await run(nowhere, 'export', '--format', 'json')).stderr).toMatch(
+    /^error: cannot write in \S+nowhere \(ENOENT\): [^\n]* set TMPDIR to another folder/,
+  );
+});
+
+describe('of a large mirror', () => {
+  const ROWS = 60_000;
+  let large: Home;
+  beforeAll(() => {
+    large = withEnv(home, { DATABASE_PATH: './large.db', TMPDIR: temporaryFolder() });
+    fill(
+      join(home.folder, 'large.db'),
+      Array.from({ length: ROWS }, (_, i) => `SKU-${i}`),
+    );
+  });
+
+  function exporting(stdout: 'pipe') {
+    const env = { ...large.env };
+    const child = spawn(process.execPath, [CLI, 'export', '--format', 'json'], {
+      cwd: large.folder,
+      env,
+      stdio: ['ignore', stdout, 'pipe'],
+    });
+    return { child, ended: once(child, 'close') as Promise<[number | null, NodeJS.Signals | null]> };
+  }
+
+  test('a reader that stops early is no failure', async () => {
+    const { child, ended } = exporting('pipe');
+    let errors = '';
+    child.stderr.on('data', (data: Buffer) => (errors += data.toString()));
+    await once(child.stdout, 'data');
+    child.stdout.destroy();
+    expect(await ended).toEqual([0, null]);
+    expect(errors).toBe('');
+  });
+
+  test('a reader that stands still holds no transaction of the database', async () => {
+    const { child, ended } = exporting('pipe');
+    await once(child.stdout, 'readable');
+    // It has written the rest aside, and waits for this reader.
+    const writer = openWriter(join(home.folder, 'large.db'));
+    writer.exec("UPDATE cells SET qty = qty + 1 WHERE variant_id = '1'");
+    expect(writer.pragma('wal_checkpoint(TRUNCATE)')).toEqual([{ busy: 0, log: 0, checkpointed: 0 }]);
+    writer.close();
+    let lines = 0;
+    for await (const chunk of child.stdout) lines += (chunk as Buffer).toString().split('\n').length - 1;
+    expect(lines).toBe(ROWS);
+    expect(await ended).toEqual([0, null]);
+    expect(readdirSync(large.env['TMPDIR'] ?? tmpdir())).toEqual([]);
+  });
+});
+
+describe('where there is room for a part only', () => {
+  /** Files of this command may not grow beyond so many kB: a part is written, as on a disk that fills up. */
+  const within = (kB: number, ...args: string[]) =>
+    watch(
+      spawn('sh', ['-c', `ulimit -f ${kB * 2}; exec "$0" "$@"`, process.execPath, CLI, ...args], {
+        cwd: large.folder,
+        env: { ...large.env, TMPDIR: large.folder },
+      }),
+    ).ended;
+  let large: Home;
+  beforeAll(async () => {
+    large = await homeOf(await startService({ products: 1 }));
+    fill(
+      databaseOf(large),
+      Array.from({ length: 1_500 }, (_, n) => `S-${n}`),
+    );
+  });
+
+  test('no file appears, and the one before it stays', async () => {
+    const path = join(large.folder, 'stock.csv');
+    writeFileSync(path, 'the last one');
+    const { code, stderr } = await within(40, 'export', '--format', 'csv', '--output', path, '--force');
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr: expect.stringContaining('(EFBIG): check that there is room'),
+    });
+    expect(readFileSync(path, 'utf8')).toBe('the last one');
+    expect(readdirSync(large.folder).filter((name) => name.startsWith('.stock'))).toEqual([]);
+  });
+
+  test('nothing is printed', async () => {
+    const { code, stdout, stderr } = await within(40, 'export', '--format', 'csv');
+    expect({ code, stdout, stderr }).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: expect.stringContaining('(EFBIG)'),
+    });
+  });
+});

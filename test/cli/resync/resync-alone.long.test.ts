@@ -1,0 +1,130 @@
+/** `resync` where no server runs: the command does the work itself. */
+import { describe, expect, test } from 'vitest';
+import { createServer } from 'node:net';
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { present } from '../../shared/present.ts';
+import {
+  detailsRead,
+  differencesOf,
+  eventually,
+  homeOf,
+  isAlive,
+  run,
+  start,
+  startServer,
+  startService,
+  throughout,
+  untilPrinted,
+  untilQuiet,
+  withEnv,
+} from '../harness.ts';
+
+test('reads everything, and the mirror equals the truth', async () => {
+  const sandbox = await startService({ products: 105 });
+  const home = await homeOf(sandbox);
+  const { code, stdout, stderr } = await run(home, 'resync');
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  expect(stdout).toMatch(/^run 1 done: 105 products read, 0 differences corrected$/m);
+  // Before the first page of the list there is no total to show.
+  expect(stdout).not.toContain('0/0');
+  expect(stdout).not.toContain('\u001B');
+  expect(differencesOf(home, sandbox)).toEqual([]);
+  expect(sandbox.requests['/oauth/token']).toBe(1);
+
+  const productId = present(sandbox.truth.products[0]).id;
+  const single = await run(home, 'resync', '--product', productId, '--json');
+  expect(single.code).toBe(0);
+  expect(JSON.parse(single.stdout)).toMatchObject({ kind: 'products', done: 1, total: 1, state: 'done' });
+});
+
+test('Ctrl-C stops it in order, and says that it goes on next time', async () => {
+  const sandbox = await startService({ products: 40 });
+  const home = await homeOf(sandbox);
+  const hold = sandbox.reads.holdNext(present(sandbox.truth.products[0]).id);
+  const command = start(home, 'resync');
+  await hold.sampled;
+  await untilPrinted(command, /\/40 products/);
+  command.signal('SIGINT');
+  const { code, signal, stdout } = await command.ended;
+  expect({ code, signal }).toEqual({ code: 130, signal: null });
+  expect(stdout).toMatch(
+    /\nstopped; the next resync, or the next start of the mirror, continues from here\n$/,
+  );
+  hold.release();
+});
+
+test('two at once: the second one leaves the database alone', async () => {
+  const sandbox = await startService();
+  const home = await homeOf(sandbox);
+  const hold = sandbox.reads.holdNext();
+  const first = start(home, 'resync');
+  await hold.sampled;
+  const second = await run(home, 'resync');
+  expect(second.code).toBe(1);
+  expect(second.stderr).toContain('if it is another resync, wait until it ends');
+  hold.release();
+  expect((await first.ended).code).toBe(0);
+});
+
+test('a wrong secret ends it after one token request', async () => {
+  const sandbox = await startService();
+  const home = await homeOf(sandbox, { SERVICE_CLIENT_SECRET: 'not-the-secret-of-this-app' });
+  const { code, stderr } = await run(home, 'resync');
+  expect(code).toBe(1);
+  expect(stderr).toMatch(/^error: \/oauth\/token failed: 401 invalid_client: .*\n$/m);
+  expect(stderr).not.toContain('not-the-secret');
+  expect(sandbox.requests['/oauth/token']).toBe(1);
+  expect(sandbox.requests['/v1/product/list']).toBeUndefined();
+});
+
+describe('what mostly waits, side by side', () => {
+  test.concurrent('killed with -9 in the middle, the next one goes on with the same run', async () => {
+    const sandbox = await startService({ products: 60 });
+    const home = await homeOf(sandbox, { SERVICE_MAX_CONCURRENCY: '2' });
+    const server = await startServer(home, sandbox);
+    await untilQuiet(home);
+    server.signal('SIGTERM');
+    await server.ended;
+
+    sandbox.reads.latencyMs = { min: 30, max: 60 };
+    const atStart = detailsRead(sandbox);
+    const first = start(home, 'resync');
+    await eventually(() => detailsRead(sandbox) - atStart >= 40, { what: 'most is read' });
+    first.signal('SIGKILL');
+    await first.ended;
+    const atKill = detailsRead(sandbox);
+    expect(atKill - atStart).toBeLessThan(60);
+
+    const { code, stdout, stderr } = await run(home, 'resync', '--json');
+    expect(code).toBe(0);
+    expect(stderr).toMatch(/^run 2 goes on: .* run resync again when it has ended$/m);
+    expect(JSON.parse(stdout)).toMatchObject({ run_id: 2, state: 'done', done: 60, total: 60 });
+    // What was left, and what was on its way or not yet on disk when the first one was killed.
+    expect(detailsRead(sandbox) - atStart).toBeLessThanOrEqual(60 + 4);
+    expect(differencesOf(home, sandbox)).toEqual([]);
+  });
+
+  test.concurrent(
+    'while the service cannot be reached it says that it waits, and Ctrl-C ends it',
+    async () => {
+      const sandbox = await startService();
+      const unheard = createServer().listen(0, '127.0.0.1');
+      await once(unheard, 'listening');
+      const { port } = unheard.address() as AddressInfo;
+      unheard.close();
+      const home = withEnv(await homeOf(sandbox), { SERVICE_BASE_URL: `http://127.0.0.1:${port}` });
+      const command = start(home, 'resync');
+      // Host and port, since when, what to do; and instead of a progress that there is none of.
+      const waiting = new RegExp(
+        `^waiting \\(for \\S+ s(, next attempt .*)?\\): The store at 127\\.0\\.0\\.1:${port} \\(ECONNREFUSED\\) cannot be read\\. .*What to do: `,
+        'm',
+      );
+      await untilPrinted(command, waiting);
+      await untilPrinted(command, /^waiting \(for \S+ s, next attempt (in \S+ s|now)\)/m);
+      await throughout(700, () => expect(isAlive(command.pid)).toBe(true));
+      command.signal('SIGINT');
+      expect((await command.ended).code).toBe(130);
+    },
+  );
+});

@@ -1,0 +1,195 @@
+/** `resync` where a server runs: the run is the server's, the command shows it. */
+import { createServer } from 'node:http';
+import { createServer as createSocketServer, type AddressInfo } from 'node:net';
+import { once } from 'node:events';
+import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { counted } from '../../../src/platform/counted.ts';
+import { REPLICA_LAG_MS } from '../../../src/core/limits.ts';
+import type { Sandbox } from '../../../src/sandbox/sandbox.ts';
+import { present } from '../../shared/present.ts';
+import { eventually } from '../../process/wait.ts';
+import {
+  detailsRead,
+  differencesOf,
+  homeOf,
+  run,
+  start,
+  startServer,
+  startService,
+  untilPrinted,
+  untilQuiet,
+  withEnv,
+  type Home,
+} from '../harness.ts';
+
+/** What is changed while nobody tells the mirror: a repair must find it. @returns the products concerned. */
+async function changeUnseen(sandbox: Sandbox, count: number): Promise<string[]> {
+  const own = sandbox.truth.variants
+    .filter(({ kind, bundledBy }) => kind === 'own' && bundledBy.size === 0)
+    .slice(0, count);
+  sandbox.network.loss = 1;
+  for (const variant of own) sandbox.operations.add({ variantId: variant.id, by: 7 });
+  await sandbox.network.idle();
+  sandbox.network.loss = 0;
+  return [...new Set(own.map((variant) => variant.product.id))];
+}
+
+/** Said of a run that had begun before. */
+const GOES_ON = /^run \d+ goes on: .* run resync again when it has ended$/m;
+
+describe('with a server', () => {
+  let sandbox: Sandbox;
+  let home: Home;
+
+  beforeAll(async () => {
+    sandbox = await startService({ products: 20 });
+    home = await homeOf(sandbox, { OPS_TOKEN: 'the-right-token-for-this-server' });
+    await startServer(home, sandbox);
+    await untilQuiet(home);
+  });
+
+  test('the run is handed over, followed line by line, and summed up', async () => {
+    await changeUnseen(sandbox, 3);
+    sandbox.reads.latencyMs = { min: 50, max: 100 };
+    onTestFinished(() => {
+      sandbox.reads.latencyMs = { min: 0, max: 0 };
+    });
+    const { code, stdout, stderr } = await run(home, 'resync');
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(stdout).toMatch(
+      /^(\d+\/20 products(, [\d.]+\/s, \d+ s left)?(, \d+ corrected)?\n)+run \d+ done: 20 products read, 3 differences corrected\n$/,
+    );
+    expect(differencesOf(home, sandbox)).toEqual([]);
+  });
+
+  test('--json is one JSON line on stdout; progress goes to stderr', async () => {
+    const { code, stdout, stderr } = await run(home, 'resync', '--json');
+    expect(code).toBe(0);
+    expect(stderr).not.toMatch(GOES_ON);
+    expect(stdout).toMatch(/^\{.*\}\n$/);
+    expect(JSON.parse(stdout)).toMatchObject({ kind: 'operator', state: 'done', done: 20, total: 20 });
+    expect(stderr).not.toContain('run ');
+  });
+
+  test('--product of a product that the store does not have is said, and exit code 1', async () => {
+    const { code, stdout } = await run(home, 'resync', '--product', '99999999');
+    expect(stdout).toMatch(/run \d+ failed: the store has no product 99999999/);
+    expect(code).toBe(1);
+  });
+
+  test('--product reads only these', async () => {
+    // Of two reads within the replicas' lag neither is known to have seen more: a difference would be read about again.
+    const calledAt = performance.now();
+    await eventually(() => performance.now() - calledAt > REPLICA_LAG_MS, {
+      what: 'the last reads are past',
+    });
+    const productIds = await changeUnseen(sandbox, 2);
+    const before = detailsRead(sandbox);
+    const lists = sandbox.requests['/v1/product/list'];
+    const { code, stdout } = await run(home, 'resync', '--product', ...productIds);
+    expect(code).toBe(0);
+    expect(stdout).toContain(`done: ${counted(productIds.length, 'product')} read, 2 differences corrected`);
+    expect(detailsRead(sandbox) - before).toBe(productIds.length);
+    expect(sandbox.requests['/v1/product/list']).toBe(lists);
+    expect(differencesOf(home, sandbox)).toEqual([]);
+  });
+
+  test('--detach returns while the run goes on; who asks meanwhile is given the same run', async () => {
+    const hold = sandbox.reads.holdNext(present(sandbox.truth.products[0]).id);
+    const detached = await run(home, 'resync', '--detach');
+    expect(detached.code).toBe(0);
+    const runId = Number(/^run (\d+) has begun in the running mirror\n$/.exec(detached.stdout)?.[1]);
+    await hold.sampled;
+
+    const again = await run(home, 'resync', '--detach', '--json');
+    expect(JSON.parse(again.stdout)).toEqual({ run_id: runId, joined: true });
+    expect((await run(home, 'resync', '--detach')).stdout).toMatch(GOES_ON);
+    const followers = [start(home, 'resync', '--json'), start(home, 'resync', '--json')];
+    for (const follower of followers) await untilPrinted(follower, /19\/20 products/);
+    hold.release();
+    for (const follower of followers) {
+      const { code, stdout, stderr } = await follower.ended;
+      expect(code).toBe(0);
+      expect(stderr).toMatch(GOES_ON);
+      expect(JSON.parse(stdout)).toMatchObject({ run_id: runId, state: 'done' });
+    }
+  });
+
+  test('Ctrl-C ends the following, not the run', async () => {
+    const hold = sandbox.reads.holdNext();
+    const follower = start(home, 'resync');
+    await untilPrinted(follower, /\d\/20 products/);
+    follower.signal('SIGINT');
+    expect(await follower.ended).toMatchObject({ code: 130, signal: null });
+    expect(follower.stdout).toContain('no longer followed; the run continues in the running mirror');
+    hold.release();
+    expect((await run(home, 'resync')).code).toBe(0);
+  });
+
+  test('another OPS_TOKEN is refused in clear words, and nothing is read', async () => {
+    const before = detailsRead(sandbox);
+    const { code, stderr } = await run(
+      withEnv(home, { OPS_TOKEN: 'another-token-than-the-server-has' }),
+      'resync',
+    );
+    expect(code).toBe(1);
+    expect(stderr).toBe(
+      `error: the mirror at http://127.0.0.1:${home.env['OPS_PORT']} has another OPS_TOKEN: give this command the same token\n`,
+    );
+    expect(detailsRead(sandbox)).toBe(before);
+  });
+
+  test('a database in use by a server whose OPS_PORT is another is left alone, in clear words', async () => {
+    const { code, stderr } = await run(withEnv(home, { OPS_PORT: '0' }), 'resync');
+    expect(code).toBe(1);
+    expect(stderr).toContain('another stock-mirror uses');
+    expect(stderr).toContain('set OPS_HOST and OPS_PORT to its values');
+  });
+});
+
+test('--detach without a server says so', async () => {
+  const home = await homeOf(await startService());
+  const { code, stderr } = await run(home, 'resync', '--detach');
+  expect(code).toBe(1);
+  expect(stderr).toBe(
+    `error: no mirror listens at 127.0.0.1:${home.env['OPS_PORT']}: start it, or leave out --detach\n`,
+  );
+});
+
+describe('something else on OPS_PORT', () => {
+  async function portOf(server: ReturnType<typeof createSocketServer>): Promise<string> {
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    onTestFinished(() => void server.close());
+    return String((server.address() as AddressInfo).port);
+  }
+
+  test('a web server', async () => {
+    const sandbox = await startService();
+    const other = createServer((_, response) => response.end('<h1>It works!</h1>'));
+    const home = await homeOf(sandbox, { OPS_PORT: await portOf(other) });
+    const { code, stderr } = await run(home, 'resync');
+    expect(code).toBe(1);
+    expect(stderr).toContain(`${home.env['OPS_PORT']}, not this mirror (it answered 200): correct`);
+  });
+
+  test('a service with errors of the same form', async () => {
+    const sandbox = await startService();
+    const home = await homeOf(sandbox, { OPS_PORT: String(sandbox.port) });
+    const { code, stderr } = await run(home, 'resync');
+    expect(code).toBe(1);
+    expect(stderr).toContain(`${home.env['OPS_PORT']}, not this mirror (it answered 404): correct`);
+  });
+
+  test('what hangs up', async () => {
+    const sandbox = await startService();
+    const other = createSocketServer((socket) => socket.once('data', () => socket.destroy()));
+    const home = await homeOf(sandbox, { OPS_PORT: await portOf(other) });
+    const { code, stderr } = await run(home, 'resync');
+    expect(code).toBe(1);
+    expect(stderr).toContain(
+      `${home.env['OPS_PORT']} gives no answer: is it stock-mirror's OPS_HOST and OPS_PORT?`,
+    );
+    expect(detailsRead(sandbox)).toBe(0);
+  });
+});

@@ -1,0 +1,159 @@
+/** `send`: what arrives is signed and understood, and what could falsify the mirror is said. */
+import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import { createServer, type IncomingMessage, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { verifySignature } from '../../src/store-api/signature.ts';
+import { openReader } from '../../src/sqlite/open.ts';
+import { present } from '../shared/present.ts';
+import { eventually } from '../process/wait.ts';
+import {
+  databaseOf,
+  freePort,
+  homeOf,
+  run,
+  startServer,
+  startService,
+  untilQuiet,
+  withEnv,
+  type Home,
+} from './harness.ts';
+
+interface Received {
+  readonly body: Buffer;
+  readonly signature: string | undefined;
+  readonly contentType: string | undefined;
+}
+
+let home: Home;
+beforeAll(async () => {
+  home = await homeOf(await startService());
+});
+
+/** A receiver of the test's own. */
+async function receiver(status = 204): Promise<{ url: string; received: Received[] }> {
+  const received: Received[] = [];
+  const server: Server = createServer((request: IncomingMessage, response) => {
+    const chunks: Buffer[] = [];
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
+    request.on('end', () => {
+      received.push({
+        body: Buffer.concat(chunks),
+        signature: request.headers['x-service-signature'] as string | undefined,
+        contentType: request.headers['content-type'],
+      });
+      response.writeHead(status).end(status === 204 ? undefined : 'no \u001b[31mred\u001b[0m');
+    });
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => void server.close());
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`, received };
+}
+
+test('by default an authentic delivery without any change', async () => {
+  const { url, received } = await receiver();
+  const { code, stdout, stderr } = await run(home, 'send', '--url', url);
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  expect(stdout).toMatch(/^204 in [\d.]+ ms from http:\S+\n$/);
+  const [{ body, signature, contentType }] = received as [Received];
+  expect(contentType).toBe('application/json');
+  expect(verifySignature([present(home.env['SERVICE_WEBHOOK_SECRET'])], body, signature)).toBe(true);
+  expect(JSON.parse(body.toString())).toMatchObject({
+    event_type: 'stock_available_updated',
+    data: { items: [] },
+  });
+});
+
+test('signed with the previous secret when asked to', async () => {
+  const { url, received } = await receiver();
+  const unset = await run(home, 'send', '--url', url, '--secret-previous');
+  expect(unset.code).toBe(2);
+  expect(unset.stderr).toContain('SERVICE_WEBHOOK_SECRET_PREVIOUS is not set');
+  expect(received).toEqual([]);
+  const both = withEnv(home, { SERVICE_WEBHOOK_SECRET_PREVIOUS: 'the-one-before' });
+  expect((await run(both, 'send', '--url', url, '--secret-previous')).code).toBe(0);
+  const [{ body, signature }] = received as [Received];
+  expect(verifySignature(['the-one-before'], body, signature)).toBe(true);
+});
+
+test('a file is sent byte for byte', async () => {
+  const { url, received } = await receiver();
+  const bytes = Buffer.from([0xef, 0xbb, 0xbf, 0x7b, 0xff, 0x7d, 0x0a]);
+  writeFileSync(join(home.folder, 'body'), bytes);
+  const { code, stderr } = await run(home, 'send', '--url', url, '--file', 'body');
+  expect(code).toBe(0);
+  expect(stderr).toContain('if the file holds changes');
+  const [{ body, signature }] = received as [Received];
+  expect(body.equals(bytes)).toBe(true);
+  expect(verifySignature([present(home.env['SERVICE_WEBHOOK_SECRET'])], body, signature)).toBe(true);
+});
+
+test('an answer that is no 2xx is exit code 1, and shown without what would steer a terminal', async () => {
+  const { url } = await receiver(503);
+  const { code, stdout } = await run(home, 'send', '--url', url, '--json');
+  expect(code).toBe(1);
+  expect(stdout).not.toContain('\u001b');
+  expect(JSON.parse(stdout)).toMatchObject({ url, status: 503, acknowledged: false });
+});
+
+test('nobody listens: exit code 1, and what to look at', async () => {
+  const port = await freePort();
+  const { code, stdout, stderr } = await run(withEnv(home, { PORT: String(port) }), 'send');
+  expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+  expect(stderr).toMatch(/^error: no answer from http:\S+: is the mirror running, .*ECONNREFUSED[^\n]*\n$/);
+});
+
+describe('wrong usage is exit code 2', () => {
+  test.each<[args: string[], said: string]>([
+    [['--variant', '1', '--old', '2'], 'a change needs --warehouse, --new too'],
+    [['--sku', 'X-1'], 'a change needs --variant, --warehouse, --old, --new too'],
+    [['--file', 'body', '--reason', 'x'], '--file sends its own values'],
+    [['--variant', 'x'], 'An id has digits only.'],
+    [['--variant', '1', '--warehouse', '1', '--old', '1.5', '--new', '1'], 'It takes a whole number from'],
+    [['--file', 'body', '--new', '1'], '--file sends its own values'],
+    [['--url', 'mirror'], 'It takes an address'],
+    [[], 'PORT is 0'],
+  ])('%j', async (args, said) => {
+    const { code, stdout, stderr } = await run(home, 'send', ...args);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(stderr).toContain(said);
+  });
+});
+
+test('to a live mirror: nothing changes by default, and a change counts, until the product is read', async () => {
+  const sandbox = await startService({ products: 5 });
+  const served = await homeOf(sandbox, { PORT: String(await freePort()) });
+  await startServer(served, sandbox);
+  await untilQuiet(served);
+  const db = openReader(databaseOf(served));
+  onTestFinished(() => void db.close());
+  const stock = db.prepare('SELECT * FROM mirror_stock ORDER BY variant_id, warehouse_id');
+  const status = db.prepare<[], Record<string, unknown>>(
+    'SELECT state, suspect_count, open_gaps, pending_reads, last_seq FROM mirror_status',
+  );
+  const quarantine = db.prepare('SELECT count(*) FROM quarantine').pluck();
+  const before = [stock.all(), status.get(), quarantine.get()];
+
+  expect((await run(served, 'send')).code).toBe(0);
+  expect([stock.all(), status.get(), quarantine.get()]).toEqual(before);
+
+  const cell = present(sandbox.truth.snapshot().cells.find(({ kind }) => kind === 'own'));
+  const values = ['--variant', cell.variantId, '--warehouse', cell.warehouseId];
+  const changed = await run(
+    served,
+    ...['send', ...values, '--old', String(cell.availableQty), '--new', '-7', '--reason', 'user_set'],
+  );
+  expect(changed.code).toBe(0);
+  expect(changed.stderr).toContain(`now shows -7 as the stock level of variant ${cell.variantId}`);
+  const level = db
+    .prepare<[string, string], number>(
+      'SELECT available_qty FROM mirror_stock WHERE variant_id = ? AND warehouse_id = ?',
+    )
+    .pluck();
+  await eventually(() => level.get(cell.variantId, cell.warehouseId) === -7, { what: 'it is applied' });
+  expect((await run(served, 'resync', '--product', cell.productId)).code).toBe(0);
+  expect(level.get(cell.variantId, cell.warehouseId)).toBe(cell.availableQty);
+});

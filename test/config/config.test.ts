@@ -1,0 +1,512 @@
+import { readFileSync } from 'node:fs';
+import { inspect } from 'node:util';
+import { describe, expect, it, vi } from 'vitest';
+import {
+  ConfigError,
+  SETTABLE_NAMES,
+  formatConfigError,
+  loadConfig,
+  loadLocalConfig,
+} from '../../src/config/config.ts';
+import type { Config } from '../../src/config/config.ts';
+
+type Env = Record<string, string | undefined>;
+/** Paths and their text; a path that is not there does not exist, an Error is thrown by the read. */
+type Files = Record<string, string | Error>;
+
+const REQUIRED = {
+  SERVICE_BASE_URL: 'https://service.example',
+  SERVICE_CLIENT_ID: 'client',
+  SERVICE_CLIENT_SECRET: 's3cret-client',
+  SERVICE_WEBHOOK_SECRET: 's3cret-webhook',
+};
+const TOKEN = '0123456789abcdef';
+
+function load(env: Env, files: Files = {}): Config {
+  return loadConfig({
+    env,
+    cwd: '/app',
+    readFile: (path) => {
+      const content = files[path] ?? fileError('ENOENT');
+      if (typeof content === 'string') return content;
+      throw content;
+    },
+  });
+}
+
+function loadLocal(env: Env, files: Files = {}) {
+  const readFile = (path: string): string => {
+    const content = files[path] ?? fileError('ENOENT');
+    if (typeof content === 'string') return content;
+    throw content;
+  };
+  return loadLocalConfig({ env, cwd: '/app', readFile });
+}
+
+function fileError(code: string): Error {
+  return Object.assign(new Error(`${code}: s3cret should not be quoted`), { code });
+}
+
+/** The problems as `NAME problem`, one string each. */
+function problemsOf(env: Env, files: Files = {}): string[] {
+  return errorOf(env, files).problems.map(({ name, problem }) => `${name} ${problem}`);
+}
+
+function errorOf(env: Env, files: Files = {}): ConfigError {
+  try {
+    load(env, files);
+  } catch (error) {
+    if (error instanceof ConfigError) return error;
+    throw error;
+  }
+  throw new Error('the configuration was accepted');
+}
+
+describe('without the settings of the store', () => {
+  it('an account that only reads the file needs none of them', () => {
+    const local = loadLocal({ DATABASE_PATH: '/data/mirror.db', OPS_PORT: '9000' });
+    expect(local.database.path).toBe('/data/mirror.db');
+    expect(local.ops).toMatchObject({ port: 9000, token: null });
+  });
+
+  it('secrets that this account may not read are no obstacle, nor is a listener that it does not open', () => {
+    const env = { SERVICE_CLIENT_SECRET_FILE: '/secret', OPS_TOKEN_FILE: '/token', OPS_HOST: '10.0.0.1' };
+    const files = {
+      '/secret': fileError('EACCES'),
+      '/token': fileError('EACCES'),
+      '/app/.env': fileError('EACCES'),
+    };
+    expect(loadLocal(env, files).ops).toMatchObject({ host: '10.0.0.1', token: null });
+  });
+
+  it('what it does need is still checked', () => {
+    expect(() => loadLocal({ DATABASE_PATH: ':memory:', SERVICE_MAX_RPS: 'x' })).toThrow(
+      /^configuration: DATABASE_PATH is ":memory:"[^;]*$/,
+    );
+  });
+});
+
+describe('defaults', () => {
+  it('fills in everything but what only the integrator knows', () => {
+    const config = load(REQUIRED);
+    expect(JSON.parse(JSON.stringify(config))).toEqual({
+      service: {
+        baseUrl: 'https://service.example',
+        clientId: 'client',
+        clientSecret: '[secret]',
+        webhookSecrets: ['[secret]'],
+        maxConcurrency: 8,
+        maxRps: 50,
+      },
+      database: { path: '/app/data/stock-mirror.db' },
+      webhook: { host: '127.0.0.1', port: 8787 },
+      ops: { host: '127.0.0.1', port: 8788, token: null },
+      schedules: { reconcileCron: '*/15 * * * *', resyncCron: '0 3 * * *', timezone: null },
+      retentionDays: 30,
+      logLevel: 'info',
+      warnings: [],
+    });
+    expect(config.service.clientSecret.reveal()).toBe('s3cret-client');
+  });
+
+  it('treats an empty optional variable as unset', () => {
+    const empty = Object.fromEntries(SETTABLE_NAMES.map((name) => [name, '']));
+    expect(JSON.stringify(load({ ...empty, ...REQUIRED }))).toBe(JSON.stringify(load(REQUIRED)));
+  });
+});
+
+describe('accepted values', () => {
+  it.each<[env: Env, pick: (config: Config) => unknown, expected: unknown]>([
+    [{ SERVICE_BASE_URL: 'https://service.example/' }, (c) => c.service.baseUrl, 'https://service.example'],
+    [{ SERVICE_BASE_URL: 'http://h:81/a/b//' }, (c) => c.service.baseUrl, 'http://h:81/a/b'],
+    [{ SERVICE_BASE_URL: 'HTTPS://Service.Example' }, (c) => c.service.baseUrl, 'https://service.example'],
+    [{ DATABASE_PATH: 'm.db' }, (c) => c.database.path, '/app/m.db'],
+    [{ DATABASE_PATH: '/var/lib/m.db' }, (c) => c.database.path, '/var/lib/m.db'],
+    [{ HOST: '0.0.0.0', PORT: '80' }, (c) => c.webhook, { host: '0.0.0.0', port: 80 }],
+    [{ HOST: 'mirror.internal', PORT: '65535' }, (c) => c.webhook, { host: 'mirror.internal', port: 65535 }],
+    [{ HOST: '::', PORT: '0' }, (c) => c.webhook, { host: '::', port: 0 }],
+    [{ OPS_HOST: '127.9.9.9' }, (c) => c.ops.host, '127.9.9.9'],
+    [{ OPS_HOST: '::1' }, (c) => c.ops.host, '::1'],
+    [{ OPS_HOST: '0:0:0:0:0:0:0:1' }, (c) => c.ops.host, '0:0:0:0:0:0:0:1'],
+    [{ OPS_HOST: 'localhost' }, (c) => c.ops.host, 'localhost'],
+    [{ OPS_HOST: '0.0.0.0', OPS_TOKEN: TOKEN }, (c) => c.ops.token?.reveal(), TOKEN],
+    [{ PORT: '0', OPS_PORT: '0' }, (c) => [c.webhook.port, c.ops.port], [0, 0]],
+    [{ HOST: '10.0.0.5', PORT: '8788' }, (c) => c.webhook.port, 8788],
+    [{ RECONCILE_CRON: 'off', RESYNC_CRON: 'OFF' }, (c) => c.schedules.reconcileCron, null],
+    [{ RESYNC_CRON: 'OFF' }, (c) => c.schedules.resyncCron, null],
+    [{ RESYNC_CRON: '@weekly' }, (c) => c.schedules.resyncCron, '@weekly'],
+    [{ RECONCILE_CRON: '30 * * * * *' }, (c) => c.schedules.reconcileCron, '30 * * * * *'],
+    [{ TZ: 'Asia/Bangkok' }, (c) => c.schedules.timezone, 'Asia/Bangkok'],
+    [{ TZ: ':/etc/localtime' }, (c) => c.schedules.timezone, null],
+    [{ SERVICE_MAX_CONCURRENCY: '256' }, (c) => c.service.maxConcurrency, 256],
+    [{ SERVICE_MAX_RPS: '0.5' }, (c) => c.service.maxRps, 0.5],
+    [{ SERVICE_MAX_RPS: '10000' }, (c) => c.service.maxRps, 10_000],
+    [{ RETENTION_DAYS: '3650' }, (c) => c.retentionDays, 3650],
+    [{ LOG_LEVEL: 'silent' }, (c) => c.logLevel, 'silent'],
+    [
+      { SERVICE_WEBHOOK_SECRET_PREVIOUS: 'old' },
+      (c) => c.service.webhookSecrets.map((secret) => secret.reveal()),
+      ['s3cret-webhook', 'old'],
+    ],
+  ])('%o', (env, pick, expected) => {
+    expect(pick(load({ ...REQUIRED, ...env }))).toEqual(expected);
+  });
+});
+
+describe('refused values', () => {
+  it.each<[env: Env, problem: string]>([
+    [{ SERVICE_BASE_URL: undefined }, 'SERVICE_BASE_URL is missing'],
+    [{ SERVICE_CLIENT_ID: '' }, 'SERVICE_CLIENT_ID is missing'],
+    [{ SERVICE_CLIENT_SECRET: '' }, 'SERVICE_CLIENT_SECRET is missing'],
+    [{ SERVICE_WEBHOOK_SECRET: undefined }, 'SERVICE_WEBHOOK_SECRET is missing'],
+    [{ SERVICE_CLIENT_ID: '  ' }, 'SERVICE_CLIENT_ID is only white space'],
+    [{ SERVICE_CLIENT_SECRET: ' \n' }, 'SERVICE_CLIENT_SECRET is only white space'],
+    [{ SERVICE_BASE_URL: 'service.example' }, 'SERVICE_BASE_URL does not begin with http:// or https://'],
+    [{ SERVICE_BASE_URL: 'localhost:8790' }, 'SERVICE_BASE_URL does not begin with http:// or https://'],
+    [{ SERVICE_BASE_URL: 'http://' }, 'SERVICE_BASE_URL is not a URL'],
+    [
+      { SERVICE_BASE_URL: 'ftp://service.example' },
+      'SERVICE_BASE_URL does not begin with http:// or https://',
+    ],
+    [{ SERVICE_BASE_URL: 'https://u:p@service.example' }, 'SERVICE_BASE_URL holds credentials'],
+    [{ SERVICE_BASE_URL: 'https://u@service.example' }, 'SERVICE_BASE_URL holds credentials'],
+    [{ SERVICE_BASE_URL: 'https://:p@service.example' }, 'SERVICE_BASE_URL holds credentials'],
+    [{ SERVICE_BASE_URL: 'https://service.example?a=1' }, 'SERVICE_BASE_URL has a query'],
+    [{ SERVICE_BASE_URL: 'https://service.example/?' }, 'SERVICE_BASE_URL has a query'],
+    [{ SERVICE_BASE_URL: 'https://service.example/#' }, 'SERVICE_BASE_URL has a fragment'],
+    [{ DATABASE_PATH: '  ' }, 'DATABASE_PATH is only white space'],
+    [{ DATABASE_PATH: 'a\0b' }, 'DATABASE_PATH holds a NUL character'],
+    [
+      { DATABASE_PATH: ':memory:' },
+      'DATABASE_PATH is ":memory:", and a mirror in memory would not outlive the process',
+    ],
+    [{ DATABASE_PATH: 'file:m.db' }, 'DATABASE_PATH is a file: URI, not a path'],
+    [{ DATABASE_PATH: './data/' }, 'DATABASE_PATH is "./data/", a folder'],
+    [{ DATABASE_PATH: '..' }, 'DATABASE_PATH is "..", a folder'],
+    [{ HOST: '*' }, 'HOST is "*", neither an IP address nor a host name'],
+    [{ HOST: '[::1]' }, 'HOST is "[::1]", neither an IP address nor a host name'],
+    [{ HOST: '127.0.0.1:80' }, 'HOST is "127.0.0.1:80", neither an IP address nor a host name'],
+    [{ OPS_HOST: 'a b' }, 'OPS_HOST is "a b", neither an IP address nor a host name'],
+    [{ PORT: '65536' }, 'PORT is "65536", not a whole number from 0 to 65535'],
+    [{ PORT: '-1' }, 'PORT is "-1", not a whole number from 0 to 65535'],
+    [{ OPS_PORT: '80 ' }, 'OPS_PORT is "80 ", not a whole number from 0 to 65535'],
+    [{ OPS_PORT: '0x50' }, 'OPS_PORT is "0x50", not a whole number from 0 to 65535'],
+    [{ OPS_TOKEN: TOKEN.slice(1) }, 'OPS_TOKEN has 15 characters, fewer than 16'],
+    [{ OPS_TOKEN: `${TOKEN} x` }, 'OPS_TOKEN holds characters other than printable ASCII'],
+    [{ OPS_TOKEN: `${TOKEN}é` }, 'OPS_TOKEN holds characters other than printable ASCII'],
+    [
+      { OPS_HOST: '0.0.0.0' },
+      'OPS_TOKEN is missing, and OPS_HOST 0.0.0.0 can be reached from other machines',
+    ],
+    [{ OPS_HOST: '::' }, 'OPS_TOKEN is missing, and OPS_HOST :: can be reached from other machines'],
+    [
+      { OPS_HOST: 'ops.lan' },
+      'OPS_TOKEN is missing, and OPS_HOST ops.lan can be reached from other machines',
+    ],
+    [{ PORT: '8788' }, 'OPS_PORT is 8788, which HOST and PORT already use'],
+    [{ HOST: 'localhost', PORT: '8788' }, 'OPS_PORT is 8788, which HOST and PORT already use'],
+    [{ HOST: '0.0.0.0', PORT: '8788' }, 'OPS_PORT is 8788, which HOST and PORT already use'],
+    [{ HOST: '0::0', PORT: '8788' }, 'OPS_PORT is 8788, which HOST and PORT already use'],
+    [
+      { HOST: 'fe80::1%eth0', PORT: '1', OPS_HOST: 'FE80:0::1%eth0', OPS_PORT: '1', OPS_TOKEN: TOKEN },
+      'OPS_PORT is 1, which HOST and PORT already use',
+    ],
+    [
+      { HOST: '::1', PORT: '1', OPS_HOST: '0:0::1', OPS_PORT: '1' },
+      'OPS_PORT is 1, which HOST and PORT already use',
+    ],
+    [
+      { RECONCILE_CRON: '* * *' },
+      'RECONCILE_CRON is "* * *": invalid configuration format (\'* * *\'), exactly five, six, or seven space separated parts are required.',
+    ],
+    [{ RESYNC_CRON: '61 * * * *' }, 'RESYNC_CRON is "61 * * * *": Invalid value for minute: 61'],
+    [{ RESYNC_CRON: '0 0 30 2 *' }, 'RESYNC_CRON is "0 0 30 2 *", a time that never comes'],
+    [
+      { RESYNC_CRON: '2099-01-01T00:00:00' },
+      'RESYNC_CRON is "2099-01-01T00:00:00", a date and not a pattern',
+    ],
+    [{ TZ: 'Asia/Bangcock' }, 'TZ is "Asia/Bangcock", not a time zone known here'],
+    [{ SERVICE_MAX_CONCURRENCY: '0' }, 'SERVICE_MAX_CONCURRENCY is "0", not a whole number from 1 to 256'],
+    [
+      { SERVICE_MAX_CONCURRENCY: '257' },
+      'SERVICE_MAX_CONCURRENCY is "257", not a whole number from 1 to 256',
+    ],
+    [
+      { SERVICE_MAX_CONCURRENCY: '1.5' },
+      'SERVICE_MAX_CONCURRENCY is "1.5", not a whole number from 1 to 256',
+    ],
+    [{ SERVICE_MAX_RPS: '0' }, 'SERVICE_MAX_RPS is "0", not a number above 0 and at most 10000'],
+    [{ SERVICE_MAX_RPS: '10000.1' }, 'SERVICE_MAX_RPS is "10000.1", not a number above 0 and at most 10000'],
+    [{ SERVICE_MAX_RPS: '1e3' }, 'SERVICE_MAX_RPS is "1e3", not a number above 0 and at most 10000'],
+    [{ RETENTION_DAYS: '0' }, 'RETENTION_DAYS is "0", not a whole number from 1 to 3650'],
+    [{ RETENTION_DAYS: '3651' }, 'RETENTION_DAYS is "3651", not a whole number from 1 to 3650'],
+    [{ LOG_LEVEL: 'INFO' }, 'LOG_LEVEL is "INFO", not one of trace, debug, info, warn, error, fatal, silent'],
+  ])('%o', (env, problem) => {
+    expect(problemsOf({ ...REQUIRED, ...env })).toEqual([problem]);
+  });
+});
+
+describe('names that are not ours', () => {
+  const warningsOf = (env: Env, files = {}) =>
+    load(env, files).warnings.map(({ name, problem }) => `${name} ${problem}`);
+
+  it.each<[name: string, meant: string]>([
+    ['SERVICE_WEBHOOK_SECRETS', 'SERVICE_WEBHOOK_SECRET'],
+    ['SERVICE_CLIENT_ID_FILE', 'SERVICE_CLIENT_ID'],
+    ['OPS_TOKN', 'OPS_TOKEN'],
+    ['RECONCILE_CORN', 'RECONCILE_CRON'],
+    ['RESYNC_CRONS', 'RESYNC_CRON'],
+    ['RETENTION_DAY', 'RETENTION_DAYS'],
+  ])('%s is a warning: did you mean %s?', (name, meant) => {
+    const warning = `${name} is not a variable of stock-mirror and is ignored; did you mean ${meant}?`;
+    expect(warningsOf({ ...REQUIRED, [name]: 'x' })).toEqual([warning]);
+    expect(warningsOf(REQUIRED, { '/app/.env': `${name}=x` })).toEqual([warning]);
+  });
+
+  it.each(['DATABASE_URL', 'SERVICE_NAME', 'SERVICE_PORT', 'OPS_GENIE_KEY', 'PATH', 'COMPOSE_PROJECT_NAME'])(
+    '%s belongs to another program',
+    (name) => {
+      expect(warningsOf({ ...REQUIRED, [name]: 'x' })).toEqual([]);
+      expect(warningsOf(REQUIRED, { '/app/.env': `${name}=x` })).toEqual([]);
+    },
+  );
+
+  it('without our prefixes are looked at in .env alone', () => {
+    expect(warningsOf({ ...REQUIRED, LOG_LEVL: 'x' })).toEqual([]);
+    expect(warningsOf(REQUIRED, { '/app/.env': 'LOG_LEVL=debug\nlog_level=debug\nPOST=1' })).toEqual([
+      'LOG_LEVL is not a variable of stock-mirror and is ignored; did you mean LOG_LEVEL?',
+      'log_level is not a variable of stock-mirror and is ignored; did you mean LOG_LEVEL?',
+    ]);
+  });
+});
+
+describe('secrets from files', () => {
+  const { SERVICE_CLIENT_SECRET: _, ...rest } = REQUIRED;
+  const env = { ...rest, SERVICE_CLIENT_SECRET_FILE: 'secret.txt' };
+
+  it.each<[written: string, value: string]>([
+    ['abc', 'abc'],
+    ['abc\n', 'abc'],
+    ['abc\r\n', 'abc'],
+    ['abc\n\n', 'abc\n'],
+    ['abc\r', 'abc\r'],
+    [' abc \n', ' abc '],
+    ['\uFEFFabc\r\n', 'abc'],
+  ])('%j gives %j', (written, value) => {
+    expect(load(env, { '/app/secret.txt': written }).service.clientSecret.reveal()).toBe(value);
+  });
+
+  it.each([
+    'SERVICE_CLIENT_SECRET',
+    'SERVICE_WEBHOOK_SECRET',
+    'SERVICE_WEBHOOK_SECRET_PREVIOUS',
+    'OPS_TOKEN',
+  ])('%s has a _FILE form', (name) => {
+    const config = load(
+      { ...REQUIRED, [name]: undefined, [`${name}_FILE`]: '/run/x' },
+      { '/run/x': 'from-a-file-0123456789' },
+    );
+    const { service, ops } = config;
+    const all = [service.clientSecret, ...service.webhookSecrets, ops.token].map((s) => s?.reveal());
+    expect(all).toContain('from-a-file-0123456789');
+  });
+
+  it.each<[content: string | Error, problem: string]>([
+    ['', 'names /app/secret.txt, which is empty'],
+    ['\n', 'names /app/secret.txt, which is empty'],
+    ['a\uFFFDb', 'names /app/secret.txt, which is not UTF-8 text'],
+    [fileError('ENOENT'), 'names /app/secret.txt, which cannot be read (ENOENT)'],
+    [fileError('EACCES'), 'names /app/secret.txt, which cannot be read (EACCES)'],
+  ])('%j is refused', (content, problem) => {
+    // One problem: what could not be read is not also reported as missing.
+    expect(problemsOf(env, { '/app/secret.txt': content })).toEqual([
+      `SERVICE_CLIENT_SECRET_FILE ${problem}`,
+    ]);
+  });
+
+  it('refuses both forms at once', () => {
+    expect(problemsOf({ ...env, SERVICE_CLIENT_SECRET: 'x' }, { '/app/secret.txt': 'y' })).toEqual([
+      'SERVICE_CLIENT_SECRET and SERVICE_CLIENT_SECRET_FILE are both set',
+    ]);
+  });
+
+  it('does not ask for a token whose file could not be read', () => {
+    expect(problemsOf({ ...REQUIRED, OPS_HOST: '0.0.0.0', OPS_TOKEN_FILE: '/nowhere' })).toEqual([
+      'OPS_TOKEN_FILE names /nowhere, which cannot be read (ENOENT)',
+    ]);
+  });
+});
+
+describe('.env', () => {
+  const all = Object.entries(REQUIRED).map(([name, value]) => `${name}=${value}`);
+
+  it('is read when present', () => {
+    const text = [...all, '# a comment', '', 'export RETENTION_DAYS="7" # days', "LOG_LEVEL='warn'"].join(
+      '\r\n',
+    );
+    const config = load({}, { '/app/.env': `\uFEFF${text}` });
+    expect(config).toMatchObject({ retentionDays: 7, logLevel: 'warn' });
+    expect(config.service.baseUrl).toBe('https://service.example');
+  });
+
+  it('gives way to the real environment, even to an empty variable there', () => {
+    const dotenv = { '/app/.env': [...all, 'RETENTION_DAYS=7', 'LOG_LEVEL=warn'].join('\n') };
+    expect(load({ LOG_LEVEL: 'debug', RETENTION_DAYS: '' }, dotenv)).toMatchObject({
+      logLevel: 'debug',
+      retentionDays: 30,
+    });
+  });
+
+  it('gives way with both forms of a secret', () => {
+    const files = { '/app/.env': all.join('\n'), '/run/x': 'from file' };
+    const config = load({ SERVICE_CLIENT_SECRET_FILE: '/run/x' }, files);
+    expect(config.service.clientSecret.reveal()).toBe('from file');
+  });
+
+  it.each<[text: string, problem: string]>([
+    ['SERVICE_BASE_URL', 'line 1 is not NAME=value'],
+    ['# fine\n\nLOG_LEVEL: info', 'line 3 is not NAME=value'],
+    ['A-B=1', 'line 1 is not NAME=value'],
+    ['1A=1', 'line 1 is not NAME=value'],
+    ['A="open\nB=1', 'line 1 has a quote that is never closed'],
+    ["A='one\ntwo'three\nB=1", 'line 2 has text after the closing quote'],
+    ['A=ab#cd', 'line 1 has a # inside a value without quotes, which would cut the value short'],
+    ['A=#cd', 'line 1 has a # inside a value without quotes, which would cut the value short'],
+  ])('%j is malformed', (text, problem) => {
+    expect(problemsOf(REQUIRED, { '/app/.env': text })).toContain(`/app/.env ${problem}`);
+  });
+
+  it.each([
+    'A="b#c"',
+    'A=b # c#d',
+    'A= # nothing',
+    'A=',
+    'A= \t',
+    "A=it's",
+    'A="two\nlines" # and a comment',
+    '  export A=1',
+    "A='x' # don't",
+    '   # only a comment',
+  ])('%j is well formed', (text) => {
+    expect(() => load(REQUIRED, { '/app/.env': text })).not.toThrow();
+  });
+
+  it('is reported when it is there but cannot be read', () => {
+    expect(problemsOf(REQUIRED, { '/app/.env': fileError('EACCES') })).toEqual([
+      '/app/.env cannot be read (EACCES)',
+    ]);
+  });
+});
+
+describe('the error', () => {
+  it('lists everything that is wrong, with its remedy', () => {
+    const error = errorOf({ PORT: 'x', OPS_HOST: '0.0.0.0' }, { '/app/.env': 'oops' });
+    expect(error.problems.map(({ name }) => name)).toEqual([
+      '/app/.env line 1',
+      'SERVICE_BASE_URL',
+      'SERVICE_CLIENT_ID',
+      'SERVICE_CLIENT_SECRET',
+      'SERVICE_WEBHOOK_SECRET',
+      'PORT',
+      'OPS_TOKEN',
+    ]);
+    const text = formatConfigError(error);
+    expect(text.startsWith('The configuration has 7 problems:\n')).toBe(true);
+    for (const { name, problem, remedy } of error.problems) {
+      expect(text).toContain(`  ${name} ${problem}\n    ${remedy}\n`);
+    }
+  });
+
+  it('never holds the value of a secret', () => {
+    const leaky = {
+      SERVICE_BASE_URL: 'https://s3cret:s3cret@h?s3cret#s3cret',
+      SERVICE_CLIENT_ID: 'ok',
+      SERVICE_CLIENT_SECRET: 's3cret',
+      SERVICE_CLIENT_SECRET_FILE: '/run/x',
+      SERVICE_WEBHOOK_SECRETS: 's3cret',
+      SERVICE_WEBHOOK_SECRET_FILE: '/run/denied',
+      OPS_TOKEN: 's3cret',
+    };
+    const error = errorOf(leaky, { '/app/.env': 's3cret\nA=s3cret#', '/run/denied': fileError('EACCES') });
+    expect(error.problems.length).toBeGreaterThanOrEqual(5);
+    expect(formatConfigError(error) + inspect(error) + error.message).not.toContain('s3cret');
+  });
+});
+
+it('shows no secret when the configuration is printed', () => {
+  const config = load({
+    ...REQUIRED,
+    OPS_TOKEN: 's3cret-0123456789',
+    SERVICE_WEBHOOK_SECRET_PREVIOUS: 's3cret-old',
+  });
+  expect(inspect(config, { depth: null, showHidden: true }) + JSON.stringify(config)).not.toContain('s3cret');
+});
+
+describe('.env.example', () => {
+  const text = readFileSync(new URL('../../.env.example', import.meta.url), 'utf8');
+
+  it('lists every variable there is, once, and no other', () => {
+    const names = [...text.matchAll(/^(?:# ?)?([A-Z_]+)=/gm)].map((match) => match[1]);
+    expect(names.toSorted()).toEqual(SETTABLE_NAMES.toSorted());
+  });
+
+  it('is a configuration that works, for the sandbox', () => {
+    const { service } = load({}, { '/app/.env': text });
+    expect({
+      ...service,
+      webhookSecrets: service.webhookSecrets.map((secret) => secret.reveal()),
+    }).toMatchObject({
+      baseUrl: 'http://127.0.0.1:8790',
+      clientId: 'sandbox-client',
+      webhookSecrets: ['sandbox-webhook-secret'],
+    });
+    expect(service.clientSecret.reveal()).toBe('sandbox-secret');
+  });
+
+  it('shows the defaults as they are', () => {
+    const uncommented = text.replace(/^# ([A-Z_]+=)/gm, '$1');
+    expect(JSON.stringify(load({}, { '/app/.env': uncommented }))).toBe(
+      JSON.stringify(load({}, { '/app/.env': text })),
+    );
+  });
+});
+
+it('reads the real environment when told nothing', () => {
+  vi.stubEnv('RETENTION_DAYS', 'from the process');
+  expect(() => loadConfig()).toThrow('RETENTION_DAYS is "from the process"');
+  vi.unstubAllEnvs();
+});
+
+describe('sockets passed by whoever starts the process', () => {
+  const passed = (env: Env, pid = 7): Config =>
+    loadConfig({ env: { ...REQUIRED, ...env }, cwd: '/nowhere', pid });
+
+  it('takes them by their names, from descriptor 3 on', () => {
+    const { webhook, ops } = passed({ LISTEN_PID: '7', LISTEN_FDS: '2', LISTEN_FDNAMES: 'ops:webhooks' });
+    expect({ webhook: webhook.fd, ops: ops.fd }).toEqual({ webhook: 4, ops: 3 });
+  });
+
+  it('leaves alone what is meant for another process', () => {
+    const { webhook, ops } = passed({ LISTEN_PID: '8', LISTEN_FDS: '1', LISTEN_FDNAMES: 'webhooks' });
+    expect([webhook, ops]).toEqual([
+      { host: '127.0.0.1', port: 8787 },
+      { host: '127.0.0.1', port: 8788, token: null },
+    ]);
+  });
+
+  it.each<[env: Env, problem: RegExp]>([
+    [
+      { LISTEN_FDS: '1', LISTEN_FDNAMES: 'stock-mirror.socket' },
+      /LISTEN_FDNAMES calls socket 1 of 1 "stock-mirror.socket", neither/,
+    ],
+    [{ LISTEN_FDS: '1' }, /LISTEN_FDNAMES calls socket 1 of 1 "", neither webhooks nor ops/],
+    [
+      { LISTEN_FDS: '2', LISTEN_FDNAMES: 'webhooks:webhooks' },
+      /calls socket 2 of 2 "webhooks", webhooks a second time/,
+    ],
+    [{ LISTEN_FDS: 'x', LISTEN_FDNAMES: 'webhooks' }, /LISTEN_FDS is "x"/],
+    [{ LISTEN_FDNAMES: 'webhooks' }, /LISTEN_FDS is ""/],
+  ])('refuses %o', (env, problem) => {
+    expect(() => passed({ LISTEN_PID: '7', ...env })).toThrow(problem);
+  });
+});

@@ -1,0 +1,77 @@
+import { expect, test } from 'vitest';
+import type { VariantSnapshot } from '../../../src/core/entry.ts';
+import { present } from '../../shared/present.ts';
+import { T0, change, level, mirrorAfterRead, productSnapshot, single, variantSnapshot } from '../builders.ts';
+
+const S = 1_000;
+const AT = T0 + 60 * S;
+
+test('the rows of a cell chain, and tell where each figure comes from', () => {
+  const mirror = mirrorAfterRead();
+  mirror.deliver(AT, change({ old: 5, new: 4, updateTimeMs: AT, orderId: '77', reason: 'order_reserved' }));
+  mirror.read(single(2), { sentAtMs: AT + 10 * S });
+  for (const sentAtMs of [AT + 20 * S, AT + 50 * S]) {
+    mirror.read({ ...single(0), variants: [variantSnapshot({})] }, { sentAtMs });
+  }
+  expect(mirror.rows()).toMatchObject([
+    { oldQty: null, newQty: 5, source: 'read', reason: 'first_read', logSeq: 1 },
+    { oldQty: 5, newQty: 4, source: 'webhook', orderId: '77', updateTimeMs: AT, requestId: 'r2', logSeq: 2 },
+    { oldQty: 4, newQty: 2, source: 'read', reason: 'lost_tail', recordedAtMs: AT + 10 * S },
+    { oldQty: 2, newQty: null, source: 'read', reason: 'removed' },
+  ]);
+});
+
+test('nothing that confirms makes a row or a number', () => {
+  const mirror = mirrorAfterRead();
+  const { changeSeq } = mirror.tables.state();
+  mirror.read(single(5), { sentAtMs: AT });
+  mirror.deliver(AT + 9 * S, change({ old: 6, new: 5, updateTimeMs: AT + 9 * S }));
+  mirror.deliver(AT + 9 * S, change({ old: 6, new: 5, updateTimeMs: AT + 9 * S }));
+  expect(mirror.tables.changes).toHaveLength(1);
+  expect(mirror.tables.state().changeSeq).toBe(changeSeq);
+});
+
+test.each<[string, Partial<VariantSnapshot>, boolean]>([
+  ['a new SKU', { sku: 'S-101' }, true],
+  ['a new name', { name: 'Large' }, true],
+  ['a new price', { priceJson: '[]' }, false],
+  ['a new barcode', { upc: '885' }, false],
+  ['a new cost', { cost: '1' }, false],
+  ['another kind', { kind: 'assembled' }, false],
+  ['stock that may go negative', { allowNegativeStock: true }, false],
+])('%s numbers the variant anew, and its rows where they show it', (_name, over, onRows) => {
+  const mirror = mirrorAfterRead();
+  const { changeSeq } = mirror.tables.state();
+  mirror.read(productSnapshot([variantSnapshot({ 1: 5 }, over)]), { sentAtMs: AT });
+  expect(present(mirror.tables.variant('100')).changeSeq).toBeGreaterThan(changeSeq);
+  expect(present(mirror.tables.cell('100', '1')).changeSeq > changeSeq).toBe(onRows);
+  expect(mirror.tables.changes).toHaveLength(1);
+});
+
+test('a new product name numbers every row of it anew', () => {
+  const mirror = mirrorAfterRead();
+  const { changeSeq } = mirror.tables.state();
+  mirror.read({ ...single(5), name: 'Green tea' }, { sentAtMs: AT });
+  expect(present(mirror.tables.variant('100')).changeSeq).toBeGreaterThan(changeSeq);
+  expect(present(mirror.tables.cell('100', '1')).changeSeq).toBeGreaterThan(changeSeq);
+});
+
+test('on hand and reserved number their row anew, without a change of stock', () => {
+  const mirror = mirrorAfterRead();
+  const { changeSeq } = mirror.tables.state();
+  const levels = [level(5, { onHand: 9, reservedQty: 4 })];
+  mirror.read(productSnapshot([{ ...variantSnapshot({ 1: 5 }), onHand: 9, reservedQty: 4, levels }]), {
+    sentAtMs: AT,
+  });
+  expect(mirror.tables.cell('100', '1')).toMatchObject({ onHand: 9, onHandAsOfMs: AT });
+  expect(present(mirror.tables.cell('100', '1')).changeSeq).toBeGreaterThan(changeSeq);
+  expect(mirror.tables.changes).toHaveLength(1);
+});
+
+test('a cell and its variant carry the number of the change that set them', () => {
+  const mirror = mirrorAfterRead();
+  mirror.deliver(AT, change({ old: 5, new: 4, updateTimeMs: AT }));
+  const { seq } = present(mirror.rows().at(-1));
+  expect(present(mirror.tables.cell('100', '1')).changeSeq).toBe(seq);
+  expect(present(mirror.tables.variant('100')).changeSeq).toBe(seq);
+});

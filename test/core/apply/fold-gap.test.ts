@@ -1,0 +1,180 @@
+import { describe, expect, test } from 'vitest';
+import type { StockChange } from '../../../src/core/entry.ts';
+import { present } from '../../shared/present.ts';
+import {
+  T0,
+  Mirror,
+  change,
+  kinds,
+  mirrorAfterRead,
+  productSnapshot,
+  single,
+  variantSnapshot,
+} from '../builders.ts';
+
+const S = 1_000;
+const AT = T0 + 60 * S;
+/** The i-th of a chain 5→4→3→2→1. */
+const link = (i: number): StockChange => change({ old: 5 - i, new: 4 - i, updateTimeMs: AT + i });
+
+test('a lost delivery shows at the next one of its cell', () => {
+  const mirror = mirrorAfterRead();
+  const facts = mirror.deliver(AT + 50, link(1));
+  expect(kinds(facts)).toEqual(['change', 'gap_opened']);
+  expect([mirror.qty(), mirror.reason()]).toEqual([3, null]);
+  expect(mirror.tables.gapsOf('100')).toMatchObject([
+    { fromQty: 5, toQty: 4, openedAtMs: AT + 50, dueAtMs: AT + 50 + 3 * S },
+  ]);
+});
+
+test('a cell has a hundred at most: whatever breaks its chain after that asks for the read at once', () => {
+  const mirror = mirrorAfterRead();
+  const leap = (i: number): StockChange => change({ old: 2 * i + 90, new: 2 * i, updateTimeMs: AT + i });
+  for (let i = 0; i < 100; i += 1) mirror.deliver(AT + i, leap(i));
+  expect([mirror.gaps().length, mirror.reason()]).toEqual([100, null]);
+  expect(kinds(mirror.deliver(AT + 100, leap(100)))).not.toContain('gap_opened');
+  expect([mirror.gaps().length, mirror.qty(), mirror.reason()]).toEqual([100, 200, 'conflict']);
+  mirror.read(single(200), { sentAtMs: AT + 60 * S });
+  expect([mirror.gaps(), mirror.reason()]).toEqual([[], null]);
+});
+
+describe('late deliveries close it, the value staying', () => {
+  test.each([
+    ['one', [1, 0]],
+    ['two, the earlier first', [2, 0, 1]],
+    ['two, the later first', [2, 1, 0]],
+    ['three, from the end', [3, 2, 1, 0]],
+    ['three, from the start', [3, 0, 1, 2]],
+    ['three, from both ends', [3, 0, 2, 1]],
+  ])('%s', (_name, order) => {
+    const mirror = mirrorAfterRead();
+    order.forEach((i, n) => mirror.deliver(AT + 50 + n, link(i)));
+    expect([mirror.gaps(), mirror.qty(), mirror.reason()]).toEqual([[], 4 - present(order[0]), null]);
+  });
+
+  test('a filler of the same instant', () => {
+    const mirror = mirrorAfterRead();
+    mirror.deliver(AT, change({ old: 4, new: 3, updateTimeMs: AT }));
+    mirror.deliver(AT + 1, change({ old: 5, new: 4, updateTimeMs: AT }));
+    expect([mirror.gaps(), mirror.qty(), mirror.reason()]).toEqual([[], 3, null]);
+  });
+
+  test('items of one body in the wrong order', () => {
+    const mirror = mirrorAfterRead();
+    mirror.deliver(AT, link(1), link(0));
+    expect([mirror.gaps(), mirror.qty(), mirror.reason()]).toEqual([[], 3, null]);
+  });
+
+  test('they are learnt from: the next gap waits longer', () => {
+    const mirror = mirrorAfterRead();
+    mirror.deliver(AT + 3, link(1));
+    mirror.deliver(AT + 2_500, link(0));
+    mirror.deliver(AT + 9 * S, change({ old: 9, new: 8, updateTimeMs: AT + 9 * S }));
+    const gap = present(mirror.tables.gapsOf('100')[0]);
+    expect(gap.dueAtMs - gap.openedAtMs).toBeGreaterThan(4_900);
+  });
+});
+
+test('one that comes in the middle of a longer break cannot be placed: the product is read', () => {
+  const mirror = mirrorAfterRead();
+  mirror.deliver(AT, link(3));
+  mirror.deliver(AT + 1, link(1));
+  expect(mirror.gaps()).toEqual([{ fromQty: 5, toQty: 2 }]);
+  expect(mirror.reason()).toBe('conflict');
+});
+
+test('a body that breaks one chain twice keeps the first gap and is read', () => {
+  const mirror = mirrorAfterRead();
+  mirror.deliver(AT, link(1), link(3));
+  expect(mirror.gaps()).toEqual([{ fromQty: 5, toQty: 4 }]);
+  expect([mirror.qty(), mirror.reason()]).toEqual([1, 'conflict']);
+});
+
+test('gaps of one cell are not closed by another', () => {
+  const mirror = mirrorAfterRead(productSnapshot([variantSnapshot({ 1: 5, 2: 5 })]));
+  mirror.deliver(AT + 50, link(1));
+  mirror.deliver(AT + 60, change({ ...link(1), warehouseId: '2' }));
+  mirror.deliver(AT + 70, change({ ...link(0), warehouseId: '2' }));
+  expect(mirror.tables.gapsOf('100').map((gap) => gap.warehouseId)).toEqual(['1']);
+});
+
+describe('the read that answers a gap', () => {
+  /** Products 10, 20 and 30, of one cell each. */
+  function three(): Mirror {
+    const mirror = new Mirror();
+    for (const [productId, variantId] of [
+      ['10', '100'],
+      ['20', '200'],
+      ['30', '300'],
+    ] as const) {
+      const snapshot = productSnapshot([variantSnapshot({ 1: 5 }, { variantId })]);
+      mirror.read(snapshot, { sentAtMs: T0, productId });
+    }
+    return mirror;
+  }
+
+  test('proves a loss, names it, and sends canaries to what was not read since', () => {
+    const mirror = three();
+    mirror.deliver(AT, change({ old: 4, new: 3, updateTimeMs: AT }));
+    mirror.read(productSnapshot([variantSnapshot({ 1: 5 }, { variantId: '300' })]), {
+      sentAtMs: AT + 2 * S,
+      productId: '30',
+    });
+    const facts = mirror.read(single(2), { sentAtMs: AT + 3 * S });
+    expect(facts).toContainEqual(
+      expect.objectContaining({ kind: 'drift', cause: 'gap', oldQty: 3, newQty: 2 }),
+    );
+    expect(kinds(facts)).toEqual(expect.arrayContaining(['gap_proved', 'canary']));
+    expect([mirror.qty(), mirror.gaps()]).toEqual([2, []]);
+    expect([mirror.reason('10'), mirror.reason('20'), mirror.reason('30')]).toEqual([null, 'canary', null]);
+    expect(mirror.tables.state().lossProvedAtMs).toBe(AT + 3 * S);
+    // Made when the gap was opened: a read sent since then meets it.
+    expect(mirror.tables.obligation('20')).toMatchObject({ madeAtMs: AT, notBeforeMs: AT + 2 * S });
+  });
+
+  test('sends one canary for a crowd of losses: it speaks for all gaps opened before it', () => {
+    const mirror = three();
+    const gapIn = (variantId: string, atMs: number) =>
+      mirror.deliver(atMs, change({ variantId, old: 4, new: 3, updateTimeMs: atMs }));
+    const prove = (productId: string, sentAtMs: number) =>
+      kinds(
+        mirror.read(productSnapshot([variantSnapshot({ 1: 3 }, { variantId: `${productId}0` })]), {
+          sentAtMs,
+          productId,
+        }),
+      );
+    gapIn('100', AT);
+    gapIn('200', AT + S);
+    gapIn('300', AT + 2 * S);
+    expect(prove('10', AT + 3 * S)).toContain('canary');
+    // Opened after what the first one was sent for: it speaks for everything up to now.
+    expect(prove('20', AT + 4 * S)).toContain('canary');
+    expect(mirror.tables.obligation('10')).toMatchObject({ reason: 'canary', madeAtMs: AT + 4 * S });
+    expect(prove('30', AT + 5 * S)).toContain('gap_proved');
+    expect(prove('30', AT + 5 * S)).not.toContain('canary');
+    expect(mirror.tables.obligation('10')).toMatchObject({ madeAtMs: AT + 4 * S });
+  });
+
+  test('sends its canary also to a product that comes to life by a read from before it', () => {
+    const mirror = three();
+    mirror.read(null, { sentAtMs: T0 + 10 * S, productId: '30' });
+    mirror.read(null, { sentAtMs: T0 + 41 * S, productId: '30' });
+    expect(mirror.tables.product('30')?.goneAtMs).not.toBeNull();
+    const s0 = mirror.seq;
+    mirror.deliver(AT, change({ old: 4, new: 3, updateTimeMs: AT }));
+    mirror.read(single(3), { sentAtMs: AT + 2 * S });
+    expect(mirror.reason('30')).toBeNull();
+    const back = productSnapshot([variantSnapshot({ 1: 5 }, { variantId: '300' })]);
+    mirror.read(back, { sentAtMs: AT + S, s0, productId: '30' });
+    expect(mirror.tables.obligation('30')).toMatchObject({ reason: 'canary', madeAtMs: AT });
+  });
+
+  test('must have been sent 2 s after it was opened', () => {
+    const mirror = three();
+    mirror.deliver(AT, change({ old: 4, new: 3, updateTimeMs: AT }));
+    mirror.read(single(3), { sentAtMs: AT + 2 * S - 1 });
+    expect([mirror.gaps().length, mirror.reason('20')]).toEqual([1, null]);
+    mirror.read(single(3), { sentAtMs: AT + 2 * S });
+    expect([mirror.gaps().length, mirror.reason('20')]).toEqual([0, 'canary']);
+  });
+});

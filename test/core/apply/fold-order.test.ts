@@ -1,0 +1,166 @@
+import { describe, expect, test } from 'vitest';
+import { present } from '../../shared/present.ts';
+import {
+  T0,
+  Mirror,
+  branches,
+  change,
+  kinds,
+  mirrorAfterRead,
+  productSnapshot,
+  single,
+  variantSnapshot,
+} from '../builders.ts';
+
+const S = 1_000;
+
+describe('a read that was sampled before a webhook', () => {
+  test('and was sent before it arrived does not overwrite it', () => {
+    const mirror = mirrorAfterRead();
+    const s0 = mirror.seq;
+    mirror.deliver(T0 + 60 * S, change({ old: 5, new: 4, updateTimeMs: T0 + 60 * S }));
+    // The own clock alone would not tell: the answer came long after.
+    const facts = mirror.read(single(5), { sentAtMs: T0 + 90 * S, s0 });
+    expect(branches(facts)).toEqual(['concurrent, differs']);
+    expect([mirror.qty(), mirror.total(), mirror.reason()]).toEqual([4, 4, 'conflict']);
+  });
+
+  test('and was sent less than 2 s after it arrived does not overwrite it', () => {
+    const mirror = mirrorAfterRead();
+    mirror.deliver(T0 + 60 * S, change({ old: 5, new: 4, updateTimeMs: T0 + 60 * S }));
+    mirror.read(single(5), { sentAtMs: T0 + 62 * S - 1 });
+    expect([mirror.qty(), mirror.total(), mirror.reason()]).toEqual([4, 4, 'conflict']);
+  });
+
+  test('is followed by one that settles it', () => {
+    const mirror = mirrorAfterRead();
+    mirror.deliver(T0 + 60 * S, change({ old: 5, new: 4, updateTimeMs: T0 + 60 * S }));
+    mirror.read(single(5), { sentAtMs: T0 + 60 * S, s0: 1 });
+    const facts = mirror.read(single(4), { sentAtMs: T0 + 62 * S });
+    expect(kinds(facts)).toContain('met');
+    expect([mirror.qty(), mirror.reason()]).toEqual([4, null]);
+  });
+});
+
+describe('a webhook that comes after a read', () => {
+  test('and happened before it does not undo it, and is doubted when it says otherwise', () => {
+    const mirror = mirrorAfterRead(single(9));
+    const [fact] = mirror.deliver(T0 + 10 * S, change({ old: 5, new: 4, updateTimeMs: T0 - 10 * S }));
+    expect(fact).toMatchObject({ branch: '4a seen by the read' });
+    expect([mirror.qty(), mirror.total(), mirror.reason()]).toEqual([9, 9, 'conflict']);
+  });
+
+  test('and happened about when it was sampled applies, and is doubted', () => {
+    const mirror = mirrorAfterRead(single(9));
+    const [fact] = mirror.deliver(T0 + 10 * S, change({ old: 9, new: 4, updateTimeMs: T0 + S }));
+    expect(fact).toMatchObject({ branch: '4b in doubt' });
+    expect([mirror.qty(), mirror.total(), mirror.reason()]).toEqual([4, 4, 'conflict']);
+  });
+
+  test('and happened after it applies, undoubted', () => {
+    const mirror = mirrorAfterRead(single(9));
+    mirror.deliver(T0 + 10 * S, change({ old: 9, new: 4, updateTimeMs: T0 + 9 * S }));
+    expect([mirror.qty(), mirror.total(), mirror.reason()]).toEqual([4, 4, null]);
+  });
+});
+
+test('an older read merged after a newer one overwrites nothing and describes nothing', () => {
+  const mirror = mirrorAfterRead();
+  mirror.read({ ...single(7), name: 'New' }, { sentAtMs: T0 + 60 * S });
+  const older = productSnapshot([variantSnapshot({ 1: 6 }, { sku: 'OLD' })], { name: 'Old' });
+  mirror.read(older, { sentAtMs: T0 + 59 * S, receivedAtMs: T0 + 61 * S });
+  expect([mirror.qty(), mirror.total(), mirror.reason()]).toEqual([7, 7, 'conflict']);
+  expect(mirror.tables.product('10')).toMatchObject({ name: 'New', readAtMs: T0 + 60 * S });
+  expect(mirror.tables.variant('100')?.sku).toBe('S-100');
+});
+
+test('an older read merged after a newer one does not create what the newer did not show', () => {
+  const mirror = new Mirror();
+  mirror.read({ ...single(0), variants: [] }, { sentAtMs: T0 + 60 * S });
+  mirror.read(single(5), { sentAtMs: T0 + 59 * S, receivedAtMs: T0 + 61 * S });
+  expect(mirror.tables.variants.size + mirror.tables.cells.size).toBe(0);
+  expect(mirror.reason()).toBe('conflict');
+});
+
+test('a stamp from the far future applies, is doubted, and does not hold back what follows', () => {
+  const mirror = mirrorAfterRead();
+  const [fact] = mirror.deliver(T0 + 60 * S, change({ old: 5, new: 4, updateTimeMs: T0 + 3_600 * S }));
+  expect(fact).toMatchObject({ branch: 'poison' });
+  expect([mirror.qty(), mirror.reason()]).toEqual([4, 'conflict']);
+  expect(mirror.tables.state().offsetFloorMs).toBeNull();
+  mirror.deliver(T0 + 61 * S, change({ old: 4, new: 3, updateTimeMs: T0 + 61 * S }));
+  expect(mirror.tables.cell('100', '1')).toMatchObject({ qty: 3, eventTimeMs: T0 + 61 * S });
+});
+
+test('a late change that no gap waits for is a doubt, unless it is before the read and says what the level is', () => {
+  const mirror = mirrorAfterRead();
+  mirror.deliver(T0 + 60 * S, change({ old: 5, new: 4, updateTimeMs: T0 + 60 * S }));
+  mirror.deliver(T0 + 60 * S, change({ old: 8, new: 4, updateTimeMs: T0 - 60 * S }));
+  expect(mirror.reason()).toBe(null);
+  mirror.deliver(T0 + 60 * S, change({ old: 8, new: 7, updateTimeMs: T0 + 59 * S }));
+  expect([mirror.qty(), mirror.reason()]).toEqual([4, 'conflict']);
+});
+
+test('the same change again after a read took it back does not bring it back', () => {
+  const mirror = mirrorAfterRead();
+  const again = change({ old: 5, new: 7, updateTimeMs: T0 + 58 * S });
+  mirror.deliver(T0 + 60 * S, again);
+  mirror.read(single(5), { sentAtMs: T0 + 62 * S, serverDateMs: T0 + 60 * S });
+  mirror.deliver(T0 + 63 * S, again);
+  expect([mirror.qty(), mirror.reason()]).toEqual([5, 'conflict']);
+});
+
+test('a doubt about a variant not yet mapped is as young as the delivery that a read did not see', () => {
+  const mirror = new Mirror();
+  // Received at T0, yet logged after the delivery that came 500 ms later.
+  mirror.deliver(T0 + 500, change({ old: 5, new: 4, updateTimeMs: T0 }));
+  mirror.read(single(4), { sentAtMs: T0 - S, receivedAtMs: T0, s0: 0 });
+  expect(mirror.tables.obligation('10')).toMatchObject({ madeAtMs: T0 + 500, notBeforeMs: T0 + 2_500 });
+});
+
+test('a read of another store is not merged and settles nothing', () => {
+  const mirror = mirrorAfterRead();
+  mirror.fold({
+    kind: 'oblige',
+    atMs: T0 + 10 * S,
+    reason: 'operator',
+    productIds: ['10'],
+    variantIds: [],
+  });
+  const facts = mirror.read({ ...single(99), storeId: '2' }, { sentAtMs: T0 + 60 * S });
+  expect(facts).toEqual([{ kind: 'wrong_store', expected: '1', found: '2' }]);
+  expect([mirror.qty(), mirror.reason()]).toEqual([5, 'operator']);
+});
+
+test('a clock of the service that was set back makes the window endless and is learnt anew', () => {
+  const mirror = mirrorAfterRead();
+  mirror.deliver(T0 + 60 * S, change({ old: 5, new: 4, updateTimeMs: T0 + 60 * S }));
+  const facts = mirror.read(single(4), { sentAtMs: T0 + 90 * S, serverDateMs: T0 });
+  expect(kinds(facts)).toContain('clock_contradiction');
+  expect(mirror.tables.state()).toMatchObject({ offsetFloorMs: null, offsetFloorPreviousMs: null });
+  mirror.deliver(T0 + 99 * S, change({ old: 4, new: 3, updateTimeMs: T0 + 99 * S }));
+  expect([mirror.qty(), mirror.reason()]).toEqual([3, 'conflict']);
+});
+
+test('a downtime makes what was not read since untrusted, and names the cause of its drift', () => {
+  const mirror = mirrorAfterRead();
+  mirror.fold({ kind: 'downtime', atMs: T0 + 60 * S, downSinceMs: T0 + 30 * S });
+  expect(mirror.tables.state().trustedAfterMs).toBe(T0 + 62 * S);
+  const first = mirror.read(single(4), { sentAtMs: T0 + 62 * S });
+  expect(first).toContainEqual(expect.objectContaining({ kind: 'drift', cause: 'downtime' }));
+  const second = mirror.read(single(3), { sentAtMs: T0 + 70 * S });
+  expect(second).toContainEqual(expect.objectContaining({ kind: 'drift', cause: 'lost_tail' }));
+});
+
+test.each([
+  ['above what was given out', 1_000, 1_001],
+  ['above its own', 0, 4],
+])('a new epoch numbers on %s, and trusts nothing read before it', (_name, givenOutSeq, expected) => {
+  const mirror = mirrorAfterRead();
+  expect(mirror.tables.state().changeSeq).toBe(3);
+  mirror.fold({ kind: 'epoch', atMs: T0 + 60 * S, givenOutSeq });
+  expect(mirror.tables.state()).toMatchObject({ changeSeq: expected, trustedAfterMs: T0 + 62 * S });
+  mirror.read(single(4), { sentAtMs: T0 + 62 * S });
+  expect(mirror.rows().at(-1)).toMatchObject({ oldQty: 5, newQty: 4, reason: 'downtime' });
+  expect(present(mirror.rows().at(-1)).seq).toBeGreaterThan(expected);
+});

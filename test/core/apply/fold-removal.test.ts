@@ -1,0 +1,335 @@
+import { describe, expect, test } from 'vitest';
+import { LATEST_MS } from '../../../src/core/limits.ts';
+import { present } from '../../shared/present.ts';
+import {
+  T0,
+  Mirror,
+  change,
+  kinds,
+  mirrorAfterRead,
+  productSnapshot,
+  single,
+  variantSnapshot,
+} from '../builders.ts';
+
+const S = 1_000;
+const FIRST = T0 + 60 * S;
+const SECOND = FIRST + 30 * S;
+
+/** Two variants, 100 in warehouses 1 and 2, 101 in warehouse 1. */
+const WHOLE = productSnapshot([
+  variantSnapshot({ 1: 5, 2: 6 }),
+  variantSnapshot({ 1: 7 }, { variantId: '101' }),
+]);
+const WITHOUT_CELL = productSnapshot([
+  variantSnapshot({ 1: 5 }),
+  variantSnapshot({ 1: 7 }, { variantId: '101' }),
+]);
+const WITHOUT_VARIANT = productSnapshot([variantSnapshot({ 1: 5, 2: 6 })]);
+const NOT_FOUND = null;
+
+const MISSING = [
+  { what: 'cell', id: '100/2', left: WITHOUT_CELL, variantId: '100', warehouseId: '2', total: 5 },
+  { what: 'variant', id: '101', left: WITHOUT_VARIANT, variantId: '101', warehouseId: '1', total: null },
+  { what: 'product', id: '10', left: NOT_FOUND, variantId: '101', warehouseId: '1', total: null },
+] as const;
+
+describe.each(MISSING)(
+  'a $what that reads no longer show',
+  ({ what, id, left, variantId, warehouseId, total }) => {
+    test('is sighted once, read again by itself, and gone after 30 s', () => {
+      const mirror = mirrorAfterRead(WHOLE);
+      const before = mirror.qty(variantId, warehouseId);
+      expect(mirror.read(left, { sentAtMs: FIRST })).toContainEqual({ kind: 'missing', what, id });
+      expect(mirror.qty(variantId, warehouseId)).toBe(before);
+      expect(mirror.tables.obligation('10')).toMatchObject({
+        reason: 'confirm_removal',
+        notBeforeMs: SECOND,
+      });
+      const facts = mirror.read(left, { sentAtMs: SECOND });
+      expect(facts).toContainEqual({ kind: 'removed', what, id });
+      expect([mirror.qty(variantId, warehouseId), mirror.total(variantId)]).toEqual([null, total]);
+      expect(mirror.reason()).toBeNull();
+      expect(mirror.rows(variantId, warehouseId).at(-1)).toMatchObject({
+        oldQty: before,
+        newQty: null,
+        reason: 'removed',
+      });
+    });
+
+    test('is not gone 1 ms sooner', () => {
+      const mirror = mirrorAfterRead(WHOLE);
+      mirror.read(left, { sentAtMs: FIRST });
+      mirror.read(left, { sentAtMs: SECOND - 1 });
+      expect(mirror.qty(variantId, warehouseId)).not.toBeNull();
+      expect(mirror.tables.obligation('10')?.notBeforeMs).toBeGreaterThanOrEqual(SECOND);
+    });
+
+    test('that comes back in between must be missed anew', () => {
+      const mirror = mirrorAfterRead(WHOLE);
+      mirror.read(left, { sentAtMs: FIRST });
+      mirror.read(WHOLE, { sentAtMs: FIRST + 10 * S });
+      mirror.read(left, { sentAtMs: SECOND });
+      expect(mirror.qty(variantId, warehouseId)).not.toBeNull();
+    });
+
+    test('is contested by a newer delivery', () => {
+      const mirror = mirrorAfterRead(WHOLE);
+      mirror.read(left, { sentAtMs: FIRST });
+      const s0 = mirror.seq;
+      const old = present(mirror.qty(variantId, warehouseId));
+      mirror.deliver(SECOND, change({ variantId, warehouseId, old, new: 1, updateTimeMs: SECOND }));
+      const facts = mirror.read(left, { sentAtMs: SECOND, s0 });
+      expect(facts).toContainEqual({ kind: 'contested', what, id });
+      expect(mirror.qty(variantId, warehouseId)).toBe(1);
+      expect(mirror.tables.obligation('10')).toBeDefined();
+    });
+
+    test('stays gone for a late webhook, is read again for a newer one, comes back by a read', () => {
+      const mirror = mirrorAfterRead(WHOLE);
+      mirror.read(left, { sentAtMs: FIRST });
+      mirror.read(left, { sentAtMs: SECOND });
+      const told = { variantId, warehouseId, old: 1, new: 2 };
+      mirror.deliver(SECOND + S, change({ ...told, updateTimeMs: FIRST }));
+      expect([mirror.qty(variantId, warehouseId), mirror.reason()]).toEqual([null, null]);
+      mirror.deliver(SECOND + 20 * S, change({ ...told, updateTimeMs: SECOND + 20 * S }));
+      expect([mirror.qty(variantId, warehouseId), mirror.reason()]).toEqual([null, 'conflict']);
+
+      mirror.read(WHOLE, { sentAtMs: SECOND + 40 * S });
+      expect(mirror.qty(variantId, warehouseId)).toBe(what === 'cell' ? 6 : 7);
+      expect(mirror.reason()).toBeNull();
+      expect(mirror.rows(variantId, warehouseId).at(-1)).toMatchObject({ oldQty: null, reason: 'restored' });
+      expect(mirror.tables.product('10')).toMatchObject({ goneAtMs: null, missingAtMs: null });
+    });
+
+    test('takes its gaps with it', () => {
+      const mirror = mirrorAfterRead(WHOLE);
+      mirror.deliver(
+        T0 + 9 * S,
+        change({ variantId, warehouseId, old: 90, new: 91, updateTimeMs: T0 + 9 * S }),
+      );
+      expect(mirror.gaps(variantId)).toHaveLength(1);
+      mirror.read(left, { sentAtMs: FIRST, s0: 1 });
+      mirror.read(left, { sentAtMs: FIRST });
+      mirror.read(left, { sentAtMs: SECOND });
+      expect([mirror.gaps(variantId), mirror.qty(variantId, warehouseId)]).toEqual([[], null]);
+    });
+  },
+);
+
+test('an empty warehouse that a newer delivery named is in doubt, though the total says nothing against it', () => {
+  const mirror = mirrorAfterRead(WHOLE);
+  const s0 = mirror.seq;
+  mirror.deliver(FIRST, change({ warehouseId: '2', old: 6, new: 0, updateTimeMs: FIRST }));
+  expect(mirror.reason()).toBeNull();
+  mirror.read(WITHOUT_CELL, { sentAtMs: FIRST + S, s0 });
+  expect([mirror.qty('100', '2'), mirror.total('100'), mirror.reason()]).toEqual([0, 5, 'conflict']);
+});
+
+test('a sighting that each read repeats does not put off the other doubts', () => {
+  const mirror = mirrorAfterRead(WHOLE);
+  mirror.deliver(FIRST, change({ old: 5, new: 4, updateTimeMs: T0 + S }));
+  mirror.read(WITHOUT_VARIANT, { sentAtMs: FIRST + 1_999 });
+  const caughtUp = productSnapshot([variantSnapshot({ 1: 4, 2: 6 })]);
+  mirror.read(caughtUp, { sentAtMs: FIRST + 3_998 });
+  expect(mirror.tables.obligation('10')).toMatchObject({
+    reason: 'conflict',
+    madeAtMs: FIRST + 1_999,
+    notBeforeMs: FIRST + 3_999,
+  });
+  mirror.read(caughtUp, { sentAtMs: FIRST + 3_999 });
+  expect(mirror.tables.obligation('10')).toMatchObject({
+    reason: 'confirm_removal',
+    notBeforeMs: FIRST + 1_999 + 30 * S,
+  });
+});
+
+test('a read under way when a tombstone was touched does not bring it back', () => {
+  const mirror = mirrorAfterRead(WHOLE);
+  mirror.read(WITHOUT_VARIANT, { sentAtMs: FIRST });
+  mirror.read(WITHOUT_VARIANT, { sentAtMs: SECOND });
+  const s0 = mirror.seq;
+  mirror.deliver(SECOND + 9 * S, change({ variantId: '101', old: 7, new: 8, updateTimeMs: SECOND + 9 * S }));
+  mirror.read(WHOLE, { sentAtMs: SECOND + 8 * S, s0 });
+  expect([mirror.qty('101'), mirror.total('101'), mirror.reason()]).toEqual([null, null, 'conflict']);
+});
+
+test('a warehouse never seen of a variant that is gone does not live', () => {
+  const mirror = mirrorAfterRead(WHOLE);
+  mirror.read(NOT_FOUND, { sentAtMs: FIRST });
+  mirror.read(NOT_FOUND, { sentAtMs: SECOND });
+  const rows = mirror.tables.changes.length;
+  mirror.deliver(SECOND + 9 * S, change({ warehouseId: '9', old: 0, new: 8, updateTimeMs: SECOND + 9 * S }));
+  expect([mirror.qty('100', '9'), mirror.tables.changes.length]).toEqual([null, rows]);
+  expect(mirror.reason()).toBe('conflict');
+  mirror.read(NOT_FOUND, { sentAtMs: SECOND + 20 * S });
+  expect([mirror.qty('100', '9'), mirror.reason()]).toEqual([null, null]);
+});
+
+test('warehouses that are not told are not missed', () => {
+  const mirror = mirrorAfterRead();
+  const untold = productSnapshot([variantSnapshot(null, { availableQty: 5 })]);
+  mirror.read(untold, { sentAtMs: FIRST });
+  mirror.read(untold, { sentAtMs: SECOND });
+  expect([mirror.qty(), mirror.reason()]).toEqual([5, null]);
+});
+
+test('a product that is not known is not missed', () => {
+  const mirror = new Mirror();
+  expect(kinds(mirror.read(null, { sentAtMs: T0 }))).toEqual(['not_found']);
+  expect(mirror.tables.products.size).toBe(0);
+});
+
+test('a product that is gone already is not removed twice', () => {
+  const mirror = mirrorAfterRead();
+  for (const sentAtMs of [FIRST, SECOND, SECOND + 60 * S]) mirror.read(null, { sentAtMs });
+  expect(mirror.tables.state().removalsInWindow).toBe(1);
+  expect(mirror.facts.filter((fact) => fact.kind === 'removed' && fact.what === 'product')).toHaveLength(1);
+});
+
+test('an older 404 merged after a newer answer removes nothing', () => {
+  const mirror = mirrorAfterRead();
+  mirror.read(null, { sentAtMs: FIRST });
+  mirror.read(single(5), { sentAtMs: SECOND + 9 * S });
+  mirror.read(null, { sentAtMs: SECOND, receivedAtMs: SECOND + 10 * S });
+  expect(mirror.tables.product('10')).toMatchObject({ missingAtMs: null, readAtMs: SECOND + 9 * S });
+  // It was answered after the newer one was asked for: which of them shows more is unknown.
+  expect([mirror.qty(), mirror.reason()]).toEqual([5, 'conflict']);
+});
+
+describe('the brake', () => {
+  /** 60 products, of which the first `missing` have been sighted missing. */
+  function store(missing: number): Mirror {
+    const mirror = new Mirror();
+    for (let i = 0; i < 60; i += 1) {
+      const snapshot = productSnapshot([variantSnapshot({ 1: 1 }, { variantId: `v${i}` })]);
+      mirror.read(snapshot, { sentAtMs: T0, productId: `p${i}` });
+    }
+    for (let i = 0; i < missing; i += 1) mirror.read(null, { sentAtMs: FIRST, productId: `p${i}` });
+    return mirror;
+  }
+  const confirm = (mirror: Mirror, count: number, sentAtMs = SECOND): void => {
+    for (let i = 0; i < count; i += 1) mirror.read(null, { sentAtMs, productId: `p${i}` });
+  };
+
+  test('lets 20 products go', () => {
+    const mirror = store(20);
+    confirm(mirror, 20);
+    expect(mirror.tables.liveCount('product')).toBe(40);
+  });
+
+  test('holds 21: they wait, live, for the operator', () => {
+    const mirror = store(21);
+    confirm(mirror, 21);
+    expect(mirror.tables.liveCount('product')).toBe(60);
+    expect(mirror.tables.heldProducts()).toHaveLength(21);
+    expect(mirror.facts).toContainEqual({ kind: 'brake', what: 'product', productId: 'p0', missing: 21 });
+    expect(mirror.tables.obligation('p0')).toMatchObject({ notBeforeMs: LATEST_MS, doubt: true });
+  });
+
+  test('asks for no more reads than an earlier doubt does, whatever it holds', () => {
+    const mirror = store(21);
+    confirm(mirror, 21);
+    const doubtAtMs = SECOND + 10 * S;
+    mirror.fold({
+      kind: 'oblige',
+      atMs: doubtAtMs,
+      reason: 'not_stored',
+      productIds: ['p0'],
+      variantIds: [],
+    });
+    mirror.read(null, { sentAtMs: doubtAtMs + S, productId: 'p0' });
+    expect(mirror.tables.obligation('p0')?.notBeforeMs).toBe(doubtAtMs + 2 * S);
+    mirror.read(null, { sentAtMs: doubtAtMs + 2 * S, productId: 'p0' });
+    expect(mirror.tables.obligation('p0')?.notBeforeMs).toBe(LATEST_MS);
+  });
+
+  test('counts what was just removed', () => {
+    const mirror = store(20);
+    confirm(mirror, 20);
+    mirror.read(null, { sentAtMs: SECOND, productId: 'p20' });
+    mirror.read(null, { sentAtMs: SECOND + 30 * S, productId: 'p20' });
+    expect(mirror.tables.product('p20')?.goneAtMs).toBeNull();
+  });
+
+  test('is let go by the operator, who has what it holds read again', () => {
+    const mirror = store(21);
+    confirm(mirror, 21);
+    mirror.fold({ kind: 'allow_removals', atMs: SECOND + S, untilMs: SECOND + 60 * S });
+    expect(mirror.tables.obligation('p0')).toMatchObject({
+      reason: 'operator',
+      notBeforeMs: SECOND + 3 * S,
+    });
+    confirm(mirror, 21, SECOND + 3 * S);
+    expect(mirror.tables.liveCount('product')).toBe(39);
+    expect(mirror.tables.obligations.size).toBe(0);
+  });
+
+  test('holds again when the leave has run out', () => {
+    const mirror = store(21);
+    mirror.fold({ kind: 'allow_removals', atMs: FIRST, untilMs: SECOND - 1 });
+    confirm(mirror, 21);
+    expect(mirror.tables.liveCount('product')).toBe(60);
+  });
+});
+
+test('a product that only a list has named is gone with the first 404, and counts for no brake', () => {
+  const mirror = mirrorAfterRead();
+  const productIds = Array.from({ length: 40 }, (_, n) => String(1_000 + n));
+  mirror.fold({ kind: 'listed', atMs: T0 + S, productIds, lookup: false });
+  for (const productId of productIds) {
+    expect(mirror.tables.product(productId)?.goneAtMs).toBeNull();
+    const facts = mirror.read(null, { sentAtMs: FIRST, productId });
+    expect(kinds(facts)).toContain('not_found');
+    expect(mirror.reason(productId)).toBeNull();
+  }
+  expect(mirror.tables.liveCount('product')).toBe(1);
+  expect(mirror.tables.state().removalsInWindow).toBe(0);
+  // Listed again, it is read again.
+  mirror.fold({ kind: 'listed', atMs: FIRST + S, productIds, lookup: false });
+  expect(mirror.reason('1000')).toBe('listed');
+});
+
+describe('a product that comes back, of a variant whose warehouses no read tells', () => {
+  const told = (availableQty: number) =>
+    productSnapshot([variantSnapshot(null, { kind: 'pulled', availableQty })]);
+  const BACK = SECOND + 40 * S;
+  const NEXT = BACK + 60 * S;
+
+  function comeBack(): Mirror {
+    const mirror = mirrorAfterRead(told(9));
+    mirror.deliver(T0 + 20 * S, change({ old: 5, new: 4, updateTimeMs: T0 + 20 * S }));
+    mirror.read(told(8), { sentAtMs: T0 + 40 * S });
+    mirror.read(NOT_FOUND, { sentAtMs: FIRST });
+    mirror.read(NOT_FOUND, { sentAtMs: SECOND });
+    expect([mirror.qty('100', '1'), mirror.total('100')]).toEqual([null, null]);
+    mirror.read(told(8), { sentAtMs: BACK });
+    return mirror;
+  }
+
+  test('shows the rows it had, in doubt', () => {
+    const mirror = comeBack();
+    expect([mirror.qty('100', '1'), mirror.total('100')]).toEqual([4, 8]);
+    expect(mirror.tables.cell('100', '1')?.unexplainedAtMs).not.toBeNull();
+    expect(mirror.rows('100', '1').at(-1)).toMatchObject({ oldQty: null, newQty: 4, reason: 'restored' });
+  });
+
+  test('takes the changes that follow, and the doubt with them', () => {
+    const mirror = comeBack();
+    mirror.deliver(NEXT, change({ old: 4, new: 3, updateTimeMs: NEXT }));
+    expect([mirror.qty('100', '1'), mirror.total('100')]).toEqual([3, 7]);
+    expect(mirror.tables.cell('100', '1')?.unexplainedAtMs).toBeNull();
+    expect(mirror.rows('100', '1').at(-1)).toMatchObject({ oldQty: 4, newQty: 3, source: 'webhook' });
+  });
+
+  test('leaves a warehouse gone that had gone before', () => {
+    const mirror = mirrorAfterRead(WHOLE);
+    mirror.read(WITHOUT_CELL, { sentAtMs: FIRST });
+    mirror.read(WITHOUT_CELL, { sentAtMs: SECOND });
+    mirror.read(NOT_FOUND, { sentAtMs: SECOND + 10 * S });
+    mirror.read(NOT_FOUND, { sentAtMs: SECOND + 40 * S });
+    const untold = variantSnapshot(null, { availableQty: 5 });
+    mirror.read(productSnapshot([untold]), { sentAtMs: SECOND + 80 * S });
+    expect([mirror.qty('100', '1'), mirror.qty('100', '2')]).toEqual([5, null]);
+  });
+});

@@ -1,0 +1,165 @@
+import { describe, expect, test } from 'vitest';
+import type { VariantSnapshot } from '../../../src/core/entry.ts';
+import {
+  T0,
+  type Mirror,
+  change,
+  kinds,
+  mirrorAfterRead,
+  productSnapshot,
+  variantSnapshot,
+} from '../builders.ts';
+
+const S = 1_000;
+const AT = T0 + 60 * S;
+
+const of = (over: Partial<VariantSnapshot>, levels: Record<string, number> | null = { 1: 5, 2: 6 }) =>
+  productSnapshot([variantSnapshot(levels, over)]);
+
+describe('a total', () => {
+  test('moves with each change that is applied, in any of its cells', () => {
+    const mirror = mirrorAfterRead(of({}));
+    mirror.deliver(AT, change({ old: 5, new: 3, updateTimeMs: AT }));
+    mirror.deliver(AT, change({ warehouseId: '2', old: 6, new: 9, updateTimeMs: AT }));
+    expect(mirror.total()).toBe(12);
+    // What the chain skips has moved the total too.
+    mirror.deliver(AT, change({ old: 2, new: 1, updateTimeMs: AT + 1 }));
+    expect(mirror.total()).toBe(10);
+  });
+
+  test('does not move with what is stale, seen, or a duplicate', () => {
+    const mirror = mirrorAfterRead(of({}));
+    mirror.deliver(AT, change({ old: 5, new: 3, updateTimeMs: AT }));
+    mirror.deliver(AT, change({ old: 5, new: 3, updateTimeMs: AT }));
+    mirror.deliver(AT, change({ old: 9, new: 5, updateTimeMs: AT - 1 }));
+    mirror.deliver(AT, change({ warehouseId: '2', old: 9, new: 8, updateTimeMs: T0 - 60 * S }));
+    expect(mirror.total()).toBe(9);
+  });
+
+  test('of which a cell was not known already held what was there before', () => {
+    const mirror = mirrorAfterRead(of({ availableQty: 11 }, { 1: 5 }));
+    mirror.deliver(AT, change({ warehouseId: '2', old: 6, new: 4, updateTimeMs: AT }));
+    expect([mirror.total(), mirror.reason()]).toEqual([9, 'conflict']);
+    expect(mirror.rows('100', null).at(-1)).toMatchObject({ oldQty: 11, newQty: 9 });
+    mirror.deliver(AT, change({ warehouseId: '3', old: 0, new: 2, updateTimeMs: AT }));
+    mirror.deliver(AT, change({ warehouseId: '4', old: 3, new: 3, updateTimeMs: AT }));
+    expect(mirror.total()).toBe(11);
+    expect(mirror.rows('100', null).at(-1)).toMatchObject({ newQty: 9 });
+  });
+
+  test('is not overwritten by a read that did not see one of its cells, and is read again', () => {
+    const mirror = mirrorAfterRead(of({}));
+    mirror.deliver(AT, change({ old: 5, new: 3, updateTimeMs: AT }));
+    mirror.read(of({}), { sentAtMs: AT + S });
+    expect([mirror.total(), mirror.reason()]).toEqual([9, 'conflict']);
+  });
+
+  test('has no row of its own where the levels explain it', () => {
+    const mirror = mirrorAfterRead(of({}));
+    mirror.read(of({}, { 1: 5, 2: 4 }), { sentAtMs: AT });
+    expect(mirror.total()).toBe(9);
+    expect(mirror.rows('100', null)).toEqual([]);
+  });
+
+  test('has one where they do not', () => {
+    const mirror = mirrorAfterRead(of({}));
+    const facts = mirror.read(of({ availableQty: 8 }, { 1: 5, 2: 4 }), { sentAtMs: AT });
+    expect(mirror.rows('100', null)).toMatchObject([{ oldQty: 11, newQty: 8, source: 'read' }]);
+    expect(facts).toContainEqual(
+      expect.objectContaining({ kind: 'drift', warehouseId: null, oldQty: 11, newQty: 8 }),
+    );
+  });
+
+  test('that was right while a cell was wrong has none', () => {
+    const mirror = mirrorAfterRead(of({ availableQty: 10 }));
+    mirror.read(of({ availableQty: 10 }, { 1: 5, 2: 4 }), { sentAtMs: AT });
+    expect(mirror.rows('100', null)).toMatchObject([{ oldQty: null, newQty: 10 }]);
+  });
+
+  test('that two reads show differently, one right after the other, is read again', () => {
+    const mirror = mirrorAfterRead(of({ availableQty: 11 }, null));
+    mirror.read(of({ availableQty: 12 }, null), { sentAtMs: AT });
+    expect([mirror.total(), mirror.reason()]).toEqual([12, null]);
+    mirror.read(of({ availableQty: 11 }, null), { sentAtMs: AT + 1_999 });
+    expect([mirror.total(), mirror.reason()]).toEqual([11, 'conflict']);
+    mirror.read(of({ availableQty: 13 }, null), { sentAtMs: AT + 10 * S });
+    expect([mirror.total(), mirror.reason()]).toEqual([13, null]);
+  });
+
+  test('of a variant whose warehouses are not told is all there is', () => {
+    const mirror = mirrorAfterRead(of({ kind: 'pulled', availableQty: 4 }, null));
+    expect(mirror.rows('100', null)).toMatchObject([{ oldQty: null, newQty: 4, reason: 'first_read' }]);
+    expect(mirror.tables.cells.size).toBe(0);
+    mirror.read(of({ kind: 'pulled', availableQty: 3 }, null), { sentAtMs: AT });
+    expect(mirror.rows('100', null).at(-1)).toMatchObject({ oldQty: 4, newQty: 3 });
+  });
+
+  test.each([
+    ['moved by a read, is suspect until a change sets it', 9, 1],
+    ['confirmed by a read, is not', 4, 0],
+  ])('a warehouse that no read tells, its total %s', (_, availableQty, suspect) => {
+    const mirror = mirrorAfterRead(of({ kind: 'pulled', availableQty: 5 }, null));
+    mirror.deliver(AT, change({ old: 5, new: 4, updateTimeMs: AT }));
+    mirror.read(of({ kind: 'pulled', availableQty }, null), { sentAtMs: AT + 10_000 });
+    const suspects = () => [...mirror.tables.cells.values()].filter((cell) => cell.unexplainedAtMs !== null);
+    expect(suspects()).toHaveLength(suspect);
+    mirror.deliver(AT + 11_000, change({ old: 6, new: 5, updateTimeMs: AT - 1 }));
+    expect(suspects()).toHaveLength(suspect);
+    mirror.deliver(AT + 12_000, change({ old: 4, new: 3, updateTimeMs: AT + 12_000 }));
+    expect(suspects()).toEqual([]);
+  });
+});
+
+describe('derived figures', () => {
+  test.each(['pulled', 'bundle', 'assembled'] as const)('a %s variant that moves is read again', (kind) => {
+    const mirror = mirrorAfterRead(of({ kind }));
+    mirror.deliver(AT, change({ old: 5, new: 4, updateTimeMs: AT }));
+    expect(mirror.reason()).toBe('derived');
+  });
+
+  test('an own variant that moves is not', () => {
+    const mirror = mirrorAfterRead(of({}));
+    mirror.deliver(AT, change({ old: 5, new: 4, updateTimeMs: AT }));
+    expect(mirror.reason()).toBeNull();
+  });
+
+  /** Product 10 is a component, product 20 a bundle of it. */
+  function withBundle(): Mirror {
+    const mirror = mirrorAfterRead(of({ bundledByCount: 1 }));
+    mirror.read(productSnapshot([variantSnapshot(null, { variantId: '200', kind: 'bundle' })]), {
+      sentAtMs: T0,
+      productId: '20',
+    });
+    return mirror;
+  }
+
+  test('a component that moves makes bundles due once, and what is due obliges them', () => {
+    const mirror = withBundle();
+    mirror.deliver(AT, change({ old: 5, new: 4, updateTimeMs: AT }));
+    mirror.deliver(AT + 9 * S, change({ old: 4, new: 3, updateTimeMs: AT + 9 * S }));
+    expect(mirror.tables.state().bundlesDueAtMs).toBe(AT + 15 * S);
+    mirror.fold({ kind: 'due', atMs: AT + 15 * S, what: 'bundles' });
+    expect(mirror.tables.state().bundlesDueAtMs).toBeNull();
+    expect([mirror.reason('10'), mirror.reason('20')]).toEqual([null, 'bundle']);
+    const facts = mirror.read(
+      productSnapshot([variantSnapshot(null, { variantId: '200', kind: 'bundle', availableQty: 3 })]),
+      { sentAtMs: AT + 17 * S, productId: '20' },
+    );
+    expect(facts).toContainEqual(expect.objectContaining({ kind: 'drift', cause: 'derived' }));
+    expect([mirror.total('200'), mirror.reason('20')]).toEqual([3, null]);
+  });
+
+  test('a component whose loss a read finds makes bundles due too', () => {
+    const mirror = withBundle();
+    mirror.read(of({ bundledByCount: 1 }), { sentAtMs: AT });
+    expect(mirror.tables.state().bundlesDueAtMs).toBeNull();
+    mirror.read(of({ bundledByCount: 1 }, { 1: 5, 2: 5 }), { sentAtMs: AT + S });
+    expect(mirror.tables.state().bundlesDueAtMs).toBe(AT + 16 * S);
+  });
+
+  test('without bundles nothing is due', () => {
+    const mirror = mirrorAfterRead(of({ bundledByCount: 1 }));
+    expect(kinds(mirror.deliver(AT, change({ old: 5, new: 4, updateTimeMs: AT })))).toEqual(['change']);
+    expect(mirror.tables.state().bundlesDueAtMs).toBeNull();
+  });
+});

@@ -1,0 +1,94 @@
+import { expect, test } from 'vitest';
+import { T0, Mirror, change, kinds, mirrorAfterRead, single } from '../builders.ts';
+
+const S = 1_000;
+
+function unmapped(): Mirror {
+  const mirror = new Mirror();
+  const facts = mirror.deliver(T0, change({ old: 5, new: 4, updateTimeMs: T0 }));
+  expect(kinds(facts)).toEqual(['change', 'unmapped']);
+  return mirror;
+}
+
+const missed = (mirror: Mirror, sentAtMs: number, s0 = mirror.seq) =>
+  mirror.fold({ kind: 'lookup_missed', atMs: sentAtMs + 500, s0, sentAtMs, variantIds: ['100'] });
+
+test('a variant not known is looked up at once, its figure held meanwhile', () => {
+  const mirror = unmapped();
+  expect([mirror.qty(), mirror.total()]).toEqual([4, null]);
+  expect(mirror.tables.variant('100')).toMatchObject({ productId: null, sku: 'S-100', lookupAtMs: T0 });
+});
+
+test('the product that the lookup finds is read first, and the read maps the variant', () => {
+  const mirror = unmapped();
+  mirror.fold({ kind: 'listed', atMs: T0 + S, productIds: ['10'], lookup: true });
+  expect(mirror.tables.obligation('10')).toMatchObject({ reason: 'unmapped', priority: 0 });
+  mirror.read(single(4), { sentAtMs: T0 + 3 * S });
+  expect(mirror.tables.variant('100')).toMatchObject({ productId: '10', lookupAtMs: null });
+  expect([mirror.qty(), mirror.total(), mirror.reason()]).toEqual([4, 4, null]);
+});
+
+test('a list without a lookup obliges what is new or was gone, nothing else', () => {
+  const mirror = mirrorAfterRead();
+  mirror.fold({ kind: 'listed', atMs: T0 + S, productIds: ['10', '20'], lookup: false });
+  expect([mirror.reason('10'), mirror.reason('20')]).toEqual([null, 'listed']);
+  expect(mirror.tables.product('20')).toMatchObject({ name: null, detailJson: null });
+});
+
+test('missed twice, 30 s apart, it is a tombstone', () => {
+  const mirror = unmapped();
+  missed(mirror, T0 + 2 * S);
+  expect(mirror.tables.variant('100')).toMatchObject({
+    missingAtMs: T0 + 2 * S,
+    lookupAtMs: T0 + 32 * S,
+    goneAtMs: null,
+  });
+  missed(mirror, T0 + 32 * S - 1);
+  expect(mirror.qty()).toBe(4);
+  const facts = missed(mirror, T0 + 32 * S);
+  expect(facts).toContainEqual({ kind: 'removed', what: 'variant', id: '100' });
+  expect([mirror.qty(), mirror.tables.variant('100')?.lookupAtMs]).toEqual([null, null]);
+});
+
+test('a walk that began before its last delivery misses nothing', () => {
+  const mirror = unmapped();
+  missed(mirror, T0 + 99 * S, 0);
+  expect(mirror.tables.variant('100')).toMatchObject({ missingAtMs: null, lookupAtMs: T0 + 101_500 });
+});
+
+test('a variant that has been mapped or was never looked for is not missed', () => {
+  const mirror = mirrorAfterRead();
+  missed(mirror, T0 + 60 * S);
+  mirror.fold({
+    kind: 'lookup_missed',
+    atMs: T0 + 99 * S,
+    s0: 1,
+    sentAtMs: T0 + 99 * S,
+    variantIds: ['7'],
+  });
+  expect([mirror.qty(), mirror.tables.variants.size]).toEqual([5, 1]);
+});
+
+test('a delivery for the tombstone looks it up again', () => {
+  const mirror = unmapped();
+  missed(mirror, T0 + 2 * S);
+  missed(mirror, T0 + 32 * S);
+  mirror.deliver(T0 + 60 * S, change({ old: 4, new: 3, updateTimeMs: T0 + 60 * S }));
+  expect([mirror.qty(), mirror.tables.variant('100')?.lookupAtMs]).toEqual([null, T0 + 60 * S]);
+});
+
+test('a read already under way maps it, but does not settle what it may not have seen', () => {
+  const mirror = unmapped();
+  mirror.read(single(4), { sentAtMs: T0 - S, receivedAtMs: T0 + S, s0: 0 });
+  expect(mirror.tables.variant('100')).toMatchObject({ productId: '10', lookupAtMs: null });
+  expect([mirror.total(), mirror.reason()]).toEqual([4, 'conflict']);
+});
+
+test('an order to read a variant of unknown product looks it up', () => {
+  const mirror = new Mirror();
+  mirror.fold({ kind: 'oblige', atMs: T0, reason: 'not_stored', productIds: [], variantIds: ['100'] });
+  expect(mirror.tables.variant('100')?.lookupAtMs).toBe(T0);
+  // Even a read under way does not settle it.
+  mirror.read(single(4), { sentAtMs: T0 - S, receivedAtMs: T0 + S, s0: 0 });
+  expect(mirror.reason()).toBe('conflict');
+});

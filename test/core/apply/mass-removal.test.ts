@@ -1,0 +1,167 @@
+/** What details leave out all at once (docs/architecture.md#mass-removal-guard): variants and levels, not only products. */
+import { describe, expect, test } from 'vitest';
+import type { ProductSnapshot } from '../../../src/core/entry.ts';
+import { BRAKE_WINDOW_MS, LATEST_MS } from '../../../src/core/limits.ts';
+import { present } from '../../shared/present.ts';
+import { T0, Mirror, productSnapshot, variantSnapshot } from '../builders.ts';
+
+const S = 1_000;
+const FIRST = T0 + 60 * S;
+const SECOND = FIRST + 30 * S;
+
+type Detail = (productId: string) => ProductSnapshot;
+
+/** @param levels by variant and warehouse: how many of each a product has. */
+function detailOf(variants: number, warehouses: number, shown = { variants, warehouses }): Detail {
+  return (productId) =>
+    productSnapshot(
+      Array.from({ length: shown.variants }, (_, v) => {
+        const levels = Array.from({ length: shown.warehouses }, (__, w) => [String(w + 1), 5]);
+        return variantSnapshot(Object.fromEntries(levels) as Record<string, number>, {
+          variantId: `${productId}${v}`,
+          availableQty: 5 * shown.warehouses,
+        });
+      }),
+    );
+}
+
+const ids = (products: number): string[] => Array.from({ length: products }, (_, p) => `p${p}-`);
+
+function readAll(mirror: Mirror, products: number, detail: Detail, sentAtMs: number): void {
+  for (const productId of ids(products)) mirror.read(detail(productId), { sentAtMs, productId });
+}
+
+function storeOf(products: number, detail: Detail): Mirror {
+  const mirror = new Mirror();
+  readAll(mirror, products, detail, T0);
+  return mirror;
+}
+
+const liveCells = (mirror: Mirror): number =>
+  [...mirror.tables.cells.values()].filter((cell) => cell.goneAtMs === null).length;
+const liveVariants = (mirror: Mirror): number =>
+  [...mirror.tables.variants.values()].filter((variant) => variant.goneAtMs === null).length;
+
+describe('details that suddenly come with `warehouses: []`', () => {
+  const WHOLE = detailOf(1, 1);
+  const EMPTY = detailOf(1, 1, { variants: 1, warehouses: 0 });
+
+  test('remove no level of many products: all of them are held', () => {
+    const mirror = storeOf(60, WHOLE);
+    readAll(mirror, 60, EMPTY, FIRST);
+    readAll(mirror, 60, EMPTY, SECOND);
+    expect(liveCells(mirror)).toBe(60);
+    expect(mirror.tables.heldProducts()).toHaveLength(60);
+    expect(mirror.tables.obligation('p0-')).toMatchObject({ notBeforeMs: LATEST_MS, doubt: true });
+    expect(mirror.facts).toContainEqual({ kind: 'brake', what: 'cell', productId: 'p0-', missing: 21 });
+  });
+
+  test('what comes in turn, as the schedule reads, ends when 20 have gone within the hour', () => {
+    const mirror = storeOf(60, WHOLE);
+    ids(60).forEach((productId, i) => {
+      mirror.read(EMPTY(productId), { sentAtMs: FIRST + i * 40 * S, productId });
+      mirror.read(EMPTY(productId), { sentAtMs: FIRST + i * 40 * S + 30 * S, productId });
+    });
+    expect(liveCells(mirror)).toBe(40);
+  });
+
+  test('what is held counts when the hour is over', () => {
+    const mirror = storeOf(60, WHOLE);
+    readAll(mirror, 40, EMPTY, FIRST);
+    readAll(mirror, 40, EMPTY, SECOND);
+    readAll(mirror, 40, EMPTY, SECOND + 2 * BRAKE_WINDOW_MS);
+    expect(liveCells(mirror)).toBe(60);
+  });
+
+  test('are let go by the operator, and end by themselves when the store shows the levels again', () => {
+    const mirror = storeOf(60, WHOLE);
+    readAll(mirror, 60, EMPTY, FIRST);
+    readAll(mirror, 60, EMPTY, SECOND);
+    readAll(mirror, 30, WHOLE, SECOND + 60 * S);
+    expect(mirror.tables.heldProducts()).toHaveLength(30);
+    mirror.fold({ kind: 'allow_removals', atMs: SECOND + 70 * S, untilMs: SECOND + 170 * S });
+    for (const productId of ids(60).slice(30))
+      mirror.read(EMPTY(productId), { sentAtMs: SECOND + 80 * S, productId });
+    expect([liveCells(mirror), mirror.tables.obligations.size]).toEqual([30, 0]);
+  });
+});
+
+test('details that list only their first variant do not remove the others of many products', () => {
+  const mirror = storeOf(30, detailOf(3, 1));
+  const first = detailOf(3, 1, { variants: 1, warehouses: 1 });
+  readAll(mirror, 30, first, FIRST);
+  readAll(mirror, 30, first, SECOND);
+  expect(liveVariants(mirror)).toBe(90);
+  expect(mirror.tables.heldProducts()).toHaveLength(30);
+  expect(mirror.facts).toContainEqual({ kind: 'brake', what: 'variant', productId: 'p0-', missing: 21 });
+});
+
+describe('one read', () => {
+  const others = (mirror: Mirror): void => {
+    for (let i = 0; i < 500; i += 1)
+      mirror.read(detailOf(1, 1)(`x${i}-`), { sentAtMs: T0, productId: `x${i}-` });
+  };
+  const twice = (whole: Detail, left: Detail): Mirror => {
+    const mirror = storeOf(1, whole);
+    others(mirror);
+    readAll(mirror, 1, left, FIRST);
+    readAll(mirror, 1, left, SECOND);
+    return mirror;
+  };
+
+  test('that shows none of several variants removes none', () => {
+    const mirror = twice(detailOf(3, 1), detailOf(3, 1, { variants: 0, warehouses: 0 }));
+    expect([liveVariants(mirror), mirror.tables.heldProducts()]).toEqual([503, ['p0-']]);
+  });
+
+  test('that shows no level of a product in several warehouses removes none', () => {
+    const mirror = twice(detailOf(2, 2), detailOf(2, 2, { variants: 2, warehouses: 0 }));
+    expect([liveCells(mirror), mirror.tables.heldProducts()]).toEqual([504, ['p0-']]);
+  });
+
+  test('that leaves out over 20 and half of the variants removes none', () => {
+    const mirror = twice(detailOf(42, 1), detailOf(42, 1, { variants: 20, warehouses: 1 }));
+    expect([liveVariants(mirror), mirror.tables.heldProducts()]).toEqual([542, ['p0-']]);
+  });
+
+  test('that names no warehouse, and tells a total all the same, removes none', () => {
+    const mirror = storeOf(1, detailOf(1, 1));
+    others(mirror);
+    const contradictory = productSnapshot([variantSnapshot({}, { variantId: 'p0-0', availableQty: 5 })]);
+    for (const sentAtMs of [FIRST, SECOND]) mirror.read(contradictory, { sentAtMs, productId: 'p0-' });
+    expect([liveCells(mirror), mirror.tables.heldProducts()]).toEqual([501, ['p0-']]);
+  });
+
+  test.each([
+    { of: 'the only warehouse of a product', whole: detailOf(2, 1), left: { variants: 2, warehouses: 0 } },
+    { of: 'one warehouse of two', whole: detailOf(2, 2), left: { variants: 2, warehouses: 1 } },
+    { of: 'one variant of two', whole: detailOf(2, 1), left: { variants: 1, warehouses: 1 } },
+    { of: 'the only variant of a product', whole: detailOf(1, 2), left: { variants: 0, warehouses: 0 } },
+  ])('that leaves out $of is ordinary: two of them remove it', ({ whole, left }) => {
+    const mirror = twice(whole, detailOf(1, 1, left));
+    const removed = mirror.facts.filter((fact) => fact.kind === 'removed');
+    expect(removed.length).toBeGreaterThan(0);
+    expect(mirror.tables.heldProducts()).toEqual([]);
+    expect(mirror.reason('p0-')).toBeNull();
+  });
+});
+
+test('what goes with its product or variant counts as that alone', () => {
+  const mirror = storeOf(30, detailOf(2, 1));
+  mirror.read(detailOf(42, 1)('big'), { sentAtMs: T0, productId: 'big' });
+  for (const sentAtMs of [FIRST, SECOND]) mirror.read(null, { sentAtMs, productId: 'big' });
+  expect(mirror.tables.state()).toMatchObject({
+    removalsInWindow: 1,
+    variantRemovalsInWindow: 0,
+    cellRemovalsInWindow: 0,
+  });
+});
+
+test('a variant that is missing and kept shows the new name of its product under a new number', () => {
+  const mirror = storeOf(1, detailOf(3, 1));
+  const before = present(mirror.tables.cell('p0-2', '1')).changeSeq;
+  const left = detailOf(3, 1, { variants: 2, warehouses: 1 });
+  mirror.read({ ...left('p0-'), name: 'Coffee' }, { sentAtMs: FIRST, productId: 'p0-' });
+  expect(present(mirror.tables.cell('p0-2', '1')).changeSeq).toBeGreaterThan(before);
+  expect(present(mirror.tables.variant('p0-2')).changeSeq).toBeGreaterThan(before);
+});

@@ -1,0 +1,394 @@
+import { expect, test } from 'vitest';
+import { CONTESTED_READS, EARLIEST_MS, LATEST_MS } from '../../../src/core/limits.ts';
+import type { ChangeBranch, ChangeOutcome } from '../../../src/core/merge/change-outcome.ts';
+import { mergeChange } from '../../../src/core/apply/merge-change.ts';
+import type { Cell } from '../../../src/core/model.ts';
+import { T0, cell, change } from '../builders.ts';
+
+interface Row {
+  readonly when: string;
+  readonly cell: Cell | undefined;
+  readonly old: number;
+  readonly new: number;
+  /** Relative to T0, which is the time of the cell's last change, 4→5. */
+  readonly at: number;
+  readonly poison?: boolean;
+  readonly ahead?: boolean;
+  readonly variantGone?: boolean;
+  /** Value, event time (relative to T0), `old` and count of the earliest change known at it. */
+  readonly then: { qty: number; at: number; eventOld?: number; count?: number };
+  readonly applied?: boolean;
+  readonly oblige?: boolean;
+  readonly gap?: ChangeOutcome['gap'];
+}
+
+/** Read after the change, in a window around or beyond it. */
+const readAround = (loMs: number, hiMs: number, over: Partial<Cell> = {}): Cell =>
+  cell({ readLoMs: T0 + loMs, readHiMs: T0 + hiMs, ...over });
+
+// Exhaustive by its type: a new branch does not compile until it has a row.
+const ROWS: Record<ChangeBranch, readonly Row[]> = {
+  '1 new cell': [
+    {
+      when: 'nothing is known',
+      cell: undefined,
+      ...{ old: 3, new: 2, at: 9 },
+      then: { qty: 2, at: 9, eventOld: 3, count: 1 },
+      applied: true,
+      oblige: true,
+    },
+  ],
+  '2 stale': [
+    { when: 'it is older', cell: cell(), old: 3, new: 4, at: -1, then: { qty: 5, at: 0 } },
+    {
+      when: 'it starts from the present value and ends there',
+      cell: cell(),
+      ...{ old: 5, new: 5, at: -1 },
+      then: { qty: 5, at: 0 },
+    },
+  ],
+  '2 stale, yet follows': [
+    {
+      when: 'it starts from the present value',
+      cell: cell(),
+      ...{ old: 5, new: 6, at: -1 },
+      then: { qty: 5, at: 0 },
+      oblige: true,
+    },
+    {
+      when: 'a time ahead of its arrival, as the service’s clock is now known, is no reason to apply it',
+      cell: cell(),
+      ...{ old: 5, new: 6, at: -1, poison: true },
+      then: { qty: 5, at: 0 },
+      oblige: true,
+    },
+    {
+      when: 'even if it seems to lie before the read: the service may have set its clock back',
+      cell: readAround(0, 9),
+      ...{ old: 5, new: 6, at: -1 },
+      then: { qty: 5, at: 0 },
+      oblige: true,
+    },
+  ],
+  '3 duplicate': [
+    { when: 'the same again', cell: cell(), old: 4, new: 5, at: 0, then: { qty: 5, at: 0, count: 1 } },
+  ],
+  '3 seen by the read': [
+    {
+      when: 'the read agrees with it',
+      cell: readAround(1, 9),
+      ...{ old: 4, new: 5, at: 0 },
+      then: { qty: 5, at: 0, count: 1 },
+    },
+    {
+      when: 'the read shows another figure',
+      cell: readAround(1, 9),
+      ...{ old: 5, new: 6, at: 0 },
+      then: { qty: 5, at: 0, count: 1 },
+      oblige: true,
+    },
+  ],
+  '3 follows': [
+    {
+      when: 'after the read window',
+      cell: readAround(-9, -1),
+      ...{ old: 5, new: 7, at: 0 },
+      then: { qty: 7, at: 0, eventOld: 4, count: 2 },
+      applied: true,
+    },
+    {
+      when: 'after the read window, by a clock that is ahead',
+      cell: readAround(-9, -1),
+      ...{ old: 5, new: 7, at: 0, ahead: true },
+      then: { qty: 7, at: 0, eventOld: 4, count: 2 },
+      applied: true,
+      oblige: true,
+    },
+    {
+      when: 'exactly at the upper end of the read window',
+      cell: readAround(-9, 0),
+      ...{ old: 5, new: 7, at: 0 },
+      then: { qty: 7, at: 0, eventOld: 4, count: 2 },
+      applied: true,
+      oblige: true,
+    },
+    {
+      when: 'exactly at the lower end of the read window',
+      cell: readAround(0, 0),
+      ...{ old: 5, new: 7, at: 0 },
+      then: { qty: 7, at: 0, eventOld: 4, count: 2 },
+      applied: true,
+      oblige: true,
+    },
+    {
+      when: 'two are known there already',
+      cell: cell({ eventCount: 2 }),
+      ...{ old: 5, new: 7, at: 0 },
+      then: { qty: 7, at: 0, eventOld: 4, count: 3 },
+      applied: true,
+      oblige: true,
+    },
+  ],
+  '3 precedes': [
+    {
+      when: 'it ends where the known one starts',
+      cell: cell(),
+      ...{ old: 2, new: 4, at: 0 },
+      then: { qty: 5, at: 0, eventOld: 2, count: 2 },
+    },
+  ],
+  '3 order unknown': [
+    {
+      when: 'neither end fits',
+      cell: cell(),
+      ...{ old: 8, new: 9, at: 0 },
+      then: { qty: 5, at: 0, eventOld: 4, count: 2 },
+      oblige: true,
+    },
+    {
+      when: 'both ends fit: A→B beside B→A',
+      cell: cell(),
+      ...{ old: 5, new: 4, at: 0 },
+      then: { qty: 5, at: 0, eventOld: 4, count: 2 },
+      oblige: true,
+    },
+    {
+      when: 'the same again after another one',
+      cell: cell({ eventCount: 2 }),
+      ...{ old: 4, new: 5, at: 0 },
+      then: { qty: 5, at: 0, eventOld: 4, count: 3 },
+      oblige: true,
+    },
+    {
+      when: 'the same again after a read took it back',
+      cell: readAround(-1, 9, { qty: 4 }),
+      ...{ old: 4, new: 5, at: 0 },
+      then: { qty: 4, at: 0, eventOld: 4, count: 2 },
+      oblige: true,
+    },
+  ],
+  '4a seen by the read': [
+    {
+      when: 'the read agrees with it',
+      cell: readAround(8, 9),
+      ...{ old: 1, new: 5, at: 7 },
+      then: { qty: 5, at: 7, eventOld: 1, count: 1 },
+    },
+    {
+      when: 'the read shows another figure',
+      cell: readAround(8, 9),
+      ...{ old: 5, new: 6, at: 7 },
+      then: { qty: 5, at: 7, eventOld: 5, count: 1 },
+      oblige: true,
+    },
+  ],
+  '4b confirmed': [
+    {
+      when: 'at the lower end of the window',
+      cell: readAround(8, 9),
+      ...{ old: 1, new: 5, at: 8 },
+      then: { qty: 5, at: 8, eventOld: 1, count: 1 },
+    },
+    {
+      when: 'at the upper end of the window',
+      cell: readAround(8, 9),
+      ...{ old: 1, new: 5, at: 9 },
+      then: { qty: 5, at: 9 },
+    },
+  ],
+  '4b in doubt': [
+    {
+      when: 'at the lower end of the window',
+      cell: readAround(8, 9),
+      ...{ old: 1, new: 6, at: 8 },
+      then: { qty: 6, at: 8, eventOld: 1, count: 1 },
+      applied: true,
+      oblige: true,
+      gap: { fromQty: 5, toQty: 1 },
+    },
+    {
+      when: 'after the window, by a clock that is ahead',
+      cell: readAround(8, 9),
+      ...{ old: 5, new: 6, at: 99_999, ahead: true },
+      then: { qty: 6, at: 99_999 },
+      applied: true,
+      oblige: true,
+    },
+    {
+      when: 'at the upper end, though the chain fits',
+      cell: readAround(8, 9),
+      ...{ old: 5, new: 6, at: 9 },
+      then: { qty: 6, at: 9 },
+      applied: true,
+      oblige: true,
+    },
+    {
+      when: 'the window is not bounded',
+      cell: cell({ readLoMs: EARLIEST_MS, readHiMs: LATEST_MS }),
+      ...{ old: 5, new: 6, at: 9 },
+      then: { qty: 6, at: 9 },
+      applied: true,
+      oblige: true,
+    },
+  ],
+  '4c follows': [
+    {
+      when: 'never read',
+      cell: cell(),
+      ...{ old: 5, new: 6, at: 1 },
+      then: { qty: 6, at: 1, eventOld: 5, count: 1 },
+      applied: true,
+    },
+    {
+      when: 'after the read window',
+      cell: readAround(8, 9),
+      ...{ old: 5, new: 6, at: 10 },
+      then: { qty: 6, at: 10 },
+      applied: true,
+    },
+  ],
+  '4c gap': [
+    {
+      when: 'it starts elsewhere',
+      cell: readAround(8, 9),
+      ...{ old: 7, new: 6, at: 10 },
+      then: { qty: 6, at: 10, eventOld: 7 },
+      applied: true,
+      gap: { fromQty: 5, toQty: 7 },
+    },
+    {
+      when: 'it ends at the value held, from elsewhere',
+      cell: cell(),
+      ...{ old: 7, new: 5, at: 10 },
+      then: { qty: 5, at: 10 },
+      applied: true,
+      gap: { fromQty: 5, toQty: 7 },
+    },
+  ],
+  'gone, seen by the read': [
+    {
+      when: 'older than the read that showed it gone',
+      cell: readAround(8, 9, { goneAtMs: T0 }),
+      ...{ old: 5, new: 6, at: 7 },
+      then: { qty: 5, at: 7, eventOld: 5, count: 1 },
+    },
+  ],
+  'gone, in doubt': [
+    {
+      when: 'at the lower end of the window',
+      cell: readAround(8, 9, { goneAtMs: T0 }),
+      ...{ old: 5, new: 6, at: 8 },
+      then: { qty: 5, at: 8 },
+      oblige: true,
+    },
+    {
+      when: 'later than the read',
+      cell: readAround(8, 9, { goneAtMs: T0 }),
+      ...{ old: 5, new: 6, at: 99 },
+      then: { qty: 5, at: 99 },
+      oblige: true,
+    },
+    {
+      when: 'poison does not advance a tombstone either',
+      cell: readAround(8, 9, { goneAtMs: T0 }),
+      ...{ old: 5, new: 6, at: 99, poison: true },
+      then: { qty: 5, at: 0 },
+      oblige: true,
+    },
+    {
+      when: 'known by webhooks alone, but not certainly after the reads',
+      cell: readAround(8, 9, { goneAtMs: T0, unseenReads: CONTESTED_READS }),
+      ...{ old: 5, new: 6, at: 9 },
+      then: { qty: 5, at: 9 },
+      oblige: true,
+    },
+    {
+      when: 'one read has not shown it yet',
+      cell: readAround(8, 9, { goneAtMs: T0, unseenReads: 1 }),
+      ...{ old: 5, new: 6, at: 99 },
+      then: { qty: 5, at: 99 },
+      oblige: true,
+    },
+    {
+      when: 'a cell not known before, of a variant that is gone',
+      cell: undefined,
+      ...{ old: 5, new: 6, at: 8, variantGone: true },
+      then: { qty: 6, at: 8 },
+      oblige: true,
+    },
+  ],
+  'gone, webhooks alone': [
+    {
+      when: 'two reads did not show what changes brought back, and another change does',
+      cell: readAround(8, 9, { goneAtMs: T0, unseenReads: CONTESTED_READS }),
+      ...{ old: 5, new: 6, at: 99 },
+      then: { qty: 6, at: 99 },
+      applied: true,
+    },
+  ],
+  poison: [
+    {
+      when: 'it names the far future',
+      cell: cell(),
+      ...{ old: 5, new: 6, at: 999_999, poison: true },
+      then: { qty: 6, at: 0, eventOld: 4, count: 1 },
+      applied: true,
+      oblige: true,
+    },
+    {
+      when: 'nothing is known',
+      cell: undefined,
+      ...{ old: 5, new: 6, at: 999_999, poison: true },
+      then: { qty: 6, at: EARLIEST_MS - T0, count: 0 },
+      applied: true,
+      oblige: true,
+    },
+  ],
+};
+
+const ARRIVAL = { seq: 42, atMs: T0 + 1_234 };
+const cases = Object.entries(ROWS).flatMap(([branch, rows]) => rows.map((row) => ({ branch, row })));
+
+test.each(cases)('$branch: $row.when', ({ branch, row }) => {
+  const outcome = mergeChange(row.cell, change({ old: row.old, new: row.new, updateTimeMs: T0 + row.at }), {
+    ...ARRIVAL,
+    poison: row.poison ?? false,
+    ahead: row.ahead ?? false,
+    seenBeforeMs: row.cell?.readLoMs ?? EARLIEST_MS,
+    variantGoneAtMs: row.variantGone === true ? T0 : null,
+  });
+  expect(outcome).toMatchObject({
+    branch,
+    applied: row.applied ?? false,
+    oblige: row.oblige ?? false,
+    gap: row.gap ?? null,
+    cell: {
+      qty: row.then.qty,
+      eventTimeMs: T0 + row.then.at,
+      // Whatever it was, the delivery touched the cell: no read sent before may overwrite it.
+      eventSeq: ARRIVAL.seq,
+      eventAtMs: ARRIVAL.atMs,
+      ...(row.then.eventOld === undefined ? {} : { eventOld: row.then.eventOld }),
+      ...(row.then.count === undefined ? {} : { eventCount: row.then.count }),
+    },
+  });
+  const wasGone = row.cell === undefined ? row.variantGone === true : row.cell.goneAtMs !== null;
+  const gone = wasGone && !outcome.applied;
+  expect(outcome.cell.goneAtMs !== null).toBe(gone);
+});
+
+test('an applied value is as old as its change, a poisoned one as old as its arrival', () => {
+  const arrival = {
+    ...ARRIVAL,
+    poison: false,
+    ahead: false,
+    seenBeforeMs: EARLIEST_MS,
+    variantGoneAtMs: null,
+  };
+  const later = change({ old: 5, new: 6, updateTimeMs: T0 + 5 });
+  expect(mergeChange(cell({ source: 'read' }), later, arrival).cell).toMatchObject({
+    source: 'webhook',
+    asOfMs: T0 + 5,
+  });
+  expect(mergeChange(cell(), later, { ...arrival, poison: true }).cell.asOfMs).toBe(ARRIVAL.atMs);
+});

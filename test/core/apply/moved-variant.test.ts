@@ -1,0 +1,143 @@
+/** A variant that moves to another product (docs/architecture.md#variants-that-move). */
+import { describe, expect, test } from 'vitest';
+import { MOVED_LOOKUP_MS } from '../../../src/core/limits.ts';
+import { T0, Mirror, change, productSnapshot, variantSnapshot } from '../builders.ts';
+
+const S = 1_000;
+const MINUTE = 60 * S;
+const OLD = '10';
+const NEW = '20';
+
+const own = variantSnapshot({ 1: 1 }, { variantId: '101' });
+const moving = (qty: number) => variantSnapshot({ 1: qty });
+const WITH = (qty = 5) => productSnapshot([own, moving(qty)]);
+const WITHOUT = productSnapshot([own]);
+const TAKER = (qty = 5) => productSnapshot([moving(qty)]);
+
+function mirrorOf(): Mirror {
+  const mirror = new Mirror();
+  mirror.read(WITH(), { sentAtMs: T0, productId: OLD });
+  mirror.read(productSnapshot([]), { sentAtMs: T0, productId: NEW });
+  return mirror;
+}
+
+function moved(): Mirror {
+  const mirror = mirrorOf();
+  for (const sentAtMs of [T0 + MINUTE, T0 + 2 * MINUTE]) mirror.read(WITHOUT, { sentAtMs, productId: OLD });
+  expect(mirror.qty()).toBeNull();
+  return mirror;
+}
+
+const news = (old: number, atMs: number) => change({ old, new: old - 1, updateTimeMs: atMs });
+const owner = (mirror: Mirror): string | null | undefined => mirror.tables.variant('100')?.productId;
+
+describe('removed from its old product', () => {
+  test('is searched for in the catalogue when a newer webhook names it, and comes back', () => {
+    const mirror = moved();
+    const atMs = T0 + 3 * MINUTE;
+    mirror.deliver(atMs, news(5, atMs));
+    // The old product may have it again: one read is cheaper than a search.
+    mirror.read(WITHOUT, { sentAtMs: atMs + 2 * S, productId: OLD });
+    expect([mirror.reason(OLD), mirror.tables.variant('100')?.lookupAtMs]).toEqual([
+      null,
+      atMs + MOVED_LOOKUP_MS,
+    ]);
+    mirror.fold({ kind: 'listed', atMs: atMs + 6 * S, productIds: [NEW], lookup: true });
+    expect(mirror.reason(NEW)).toBe('unmapped');
+    mirror.read(TAKER(4), { sentAtMs: atMs + 8 * S, productId: NEW });
+    expect([mirror.qty(), mirror.total(), owner(mirror)]).toEqual([4, 4, NEW]);
+    expect([mirror.reason(NEW), mirror.tables.variant('100')?.lookupAtMs]).toEqual([null, null]);
+  });
+
+  test('asks the old product no more while the search goes on, however many webhooks name it', () => {
+    const mirror = moved();
+    const atMs = T0 + 3 * MINUTE;
+    mirror.deliver(atMs, news(5, atMs));
+    mirror.read(WITHOUT, { sentAtMs: atMs + 2 * S, productId: OLD });
+    for (let i = 1; i < 20; i += 1) {
+      mirror.deliver(atMs + i * 10 * S, news(5 - i, atMs + i * 10 * S));
+      expect(mirror.reason(OLD)).toBeNull();
+    }
+  });
+
+  test('is left alone when two walks through everything miss it, until the next webhook', () => {
+    const mirror = moved();
+    const atMs = T0 + 3 * MINUTE;
+    mirror.deliver(atMs, news(5, atMs));
+    const rows = mirror.tables.changes.length;
+    for (const missedAtMs of [atMs + MINUTE, atMs + 2 * MINUTE]) {
+      expect(mirror.tables.variant('100')?.lookupAtMs).not.toBeNull();
+      mirror.fold({
+        kind: 'lookup_missed',
+        atMs: missedAtMs,
+        s0: mirror.seq,
+        sentAtMs: missedAtMs,
+        variantIds: ['100'],
+      });
+    }
+    expect(mirror.tables.variant('100')).toMatchObject({ lookupAtMs: null, missingAtMs: null });
+    expect(mirror.tables.changes).toHaveLength(rows);
+    mirror.deliver(atMs + 9 * MINUTE, news(4, atMs + 9 * MINUTE));
+    expect(mirror.tables.variant('100')?.lookupAtMs).not.toBeNull();
+  });
+
+  test('is not searched for because of a change that the removal may have come after', () => {
+    const mirror = moved();
+    for (const updateTimeMs of [T0, T0 + 2 * MINUTE])
+      mirror.deliver(T0 + 4 * MINUTE, change({ old: 5, new: 4, updateTimeMs }));
+    expect([mirror.tables.variant('100')?.lookupAtMs, mirror.reason(OLD)]).toEqual([null, 'conflict']);
+  });
+
+  test('belongs to the product that shows it, even where the read comes too early to bring it back', () => {
+    const mirror = moved();
+    const atMs = T0 + 3 * MINUTE;
+    mirror.deliver(atMs, news(5, atMs));
+    mirror.read(TAKER(4), { sentAtMs: atMs + S, productId: NEW });
+    expect([mirror.qty(), owner(mirror), mirror.reason(NEW)]).toEqual([null, NEW, 'conflict']);
+    expect(mirror.tables.variant('100')?.lookupAtMs).toBeNull();
+  });
+});
+
+test('named by webhooks all the time, is searched for although no read can say that it is gone', () => {
+  const mirror = mirrorOf();
+  let reads = 0;
+  for (let i = 0; i < 300; i += 1) {
+    const atMs = T0 + MINUTE + i * S;
+    mirror.deliver(atMs, news(500 - i, atMs));
+    const due = mirror.tables.obligation(OLD);
+    if (i > 0 && due === undefined) continue;
+    mirror.read(WITHOUT, { sentAtMs: atMs + 1, productId: OLD });
+    reads += 1;
+  }
+  expect(mirror.tables.variant('100')?.lookupAtMs).not.toBeNull();
+  expect(reads).toBeLessThan(40);
+});
+
+describe('shown by both products', () => {
+  test('belongs to the one whose answer was sent later, whichever came first', () => {
+    const mirror = mirrorOf();
+    mirror.read(TAKER(), { sentAtMs: T0 + 2 * MINUTE, productId: NEW });
+    expect(owner(mirror)).toBe(NEW);
+    // Sent before, received after: a slow answer.
+    mirror.read(WITH(9), {
+      sentAtMs: T0 + MINUTE,
+      receivedAtMs: T0 + 2 * MINUTE + S,
+      productId: OLD,
+    });
+    expect([owner(mirror), mirror.qty(), mirror.reason(OLD)]).toEqual([NEW, 5, null]);
+  });
+
+  test('within a replica’s lag, the one that lost is read again, and that ends', () => {
+    const mirror = mirrorOf();
+    mirror.read(TAKER(), { sentAtMs: T0 + MINUTE, productId: NEW });
+    mirror.read(WITH(), { sentAtMs: T0 + MINUTE - S, receivedAtMs: T0 + MINUTE + S, productId: OLD });
+    expect([owner(mirror), mirror.reason(OLD), mirror.reason(NEW)]).toEqual([NEW, 'conflict', null]);
+    for (let reads = 0; reads < 2; reads += 1) {
+      for (const [productId, detail] of [[OLD, WITH()] as const, [NEW, TAKER()] as const]) {
+        const due = mirror.tables.obligation(productId);
+        if (due !== undefined) mirror.read(detail, { sentAtMs: due.notBeforeMs, productId });
+      }
+    }
+    expect([mirror.reason(OLD), mirror.reason(NEW)]).toEqual([null, null]);
+  });
+});

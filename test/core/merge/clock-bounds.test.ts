@@ -1,0 +1,130 @@
+import { describe, expect, test } from 'vitest';
+import {
+  isPoison,
+  observeArrival,
+  offsetFloorMs,
+  readWindow,
+  type OffsetFloor,
+} from '../../../src/core/merge/clock-bounds.ts';
+import { EARLIEST_MS, LATEST_MS, OFFSET_WINDOW_MS } from '../../../src/core/limits.ts';
+import { T0 } from '../builders.ts';
+
+const UNKNOWN: OffsetFloor = { offsetWindowStartMs: 0, offsetFloorMs: null, offsetFloorPreviousMs: null };
+
+describe('the lower bound of the offset', () => {
+  test.each<[number | null, number | null, number | null]>([
+    [null, null, null],
+    [5, null, 5],
+    [null, 5, 5],
+    [5, 7, 7],
+    [7, 5, 7],
+  ])('of this window %s and the one before %s is %s', (offsetFloor, previous, floor) => {
+    expect(
+      offsetFloorMs({
+        offsetWindowStartMs: 0,
+        offsetFloorMs: offsetFloor,
+        offsetFloorPreviousMs: previous,
+      }),
+    ).toBe(floor);
+  });
+
+  test('rises with a prompter arrival and stays with a later one', () => {
+    const first = observeArrival(UNKNOWN, T0 - 300, T0);
+    expect(first).toEqual({
+      offsetWindowStartMs: T0,
+      offsetFloorMs: -300,
+      offsetFloorPreviousMs: null,
+    });
+    const prompter = observeArrival(first, T0 + 950, T0 + 1_000);
+    expect(prompter.offsetFloorMs).toBe(-50);
+    expect(observeArrival(prompter, T0 + 1_000, T0 + 2_000)).toBe(prompter);
+  });
+
+  test('outlives its window by one more, then is forgotten', () => {
+    const first = observeArrival(UNKNOWN, T0, T0);
+    const sameWindow = observeArrival(first, T0, T0 + OFFSET_WINDOW_MS - 1);
+    expect(sameWindow).toBe(first);
+    const next = observeArrival(first, T0, T0 + OFFSET_WINDOW_MS);
+    expect(next).toEqual({
+      offsetWindowStartMs: T0 + OFFSET_WINDOW_MS,
+      offsetFloorMs: -OFFSET_WINDOW_MS,
+      offsetFloorPreviousMs: 0,
+    });
+    expect(observeArrival(first, T0, T0 + 2 * OFFSET_WINDOW_MS).offsetFloorPreviousMs).toBeNull();
+  });
+
+  test('a clock that was set back opens a new window', () => {
+    const first = observeArrival(UNKNOWN, T0, T0);
+    expect(observeArrival(first, T0 - 9, T0 - 1)).toEqual({
+      offsetWindowStartMs: T0 - 1,
+      offsetFloorMs: -8,
+      offsetFloorPreviousMs: 0,
+    });
+  });
+});
+
+describe('poison', () => {
+  const LIMIT = T0 + 300_000;
+  test.each<[string, number | null, number | null, number, boolean]>([
+    ['nothing known, 5 minutes ahead', null, null, LIMIT, false],
+    ['nothing known, 1 ms more', null, null, LIMIT + 1, true],
+    ['the service is known to be behind by at most 1 s', null, -1_000, LIMIT, false],
+    ['the service is known to be ahead by at least 1 s', null, 1_000, LIMIT + 1_000, false],
+    ['ahead by at least 1 s, 1 ms more', null, 1_000, LIMIT + 1_001, true],
+    ['the answers say it is behind by 1 s', -1_000, 1_000, LIMIT - 999, true],
+    ['the answers say it is ahead by an hour', 3_600_000, null, LIMIT + 3_600_000, false],
+  ])('%s', (_name, ...[offsetCeilingMs, floor, updateTimeMs, poison]) => {
+    const known = { ...UNKNOWN, offsetFloorMs: floor, offsetCeilingMs };
+    expect(isPoison(updateTimeMs, T0, known)).toBe(poison);
+  });
+});
+
+describe('the window of a read', () => {
+  const read = { sentAtMs: T0 + 100, receivedAtMs: T0 + 400, serverDateMs: null };
+
+  test('nothing known: not bounded', () => {
+    expect(readWindow(read, null)).toEqual({
+      loMs: EARLIEST_MS,
+      hiMs: LATEST_MS,
+      ceilingMs: null,
+      dateContradictions: 0,
+      contradicts: false,
+    });
+  });
+
+  test('arrivals alone bound it below: by the lag of a replica and the skew between nodes', () => {
+    expect(readWindow(read, -50)).toMatchObject({ loMs: T0 + 100 - 50 - 1_000 - 2_000, hiMs: LATEST_MS });
+  });
+
+  test('a Date alone bounds it on both sides', () => {
+    expect(readWindow({ ...read, serverDateMs: T0 }, null)).toEqual({
+      // The Date was written at the latest when the answer came, by a node up to 1 s ahead.
+      loMs: T0 + 100 + (T0 - (T0 + 400)) - 1_000 - 2_000,
+      // At the earliest when the request left, and up to 1 s after the second that it names.
+      hiMs: T0 + 400 + (T0 + 1_000 - (T0 + 100)) + 1_000,
+      ceilingMs: 900,
+      dateContradictions: 0,
+      contradicts: false,
+    });
+  });
+
+  test('the tighter of both lower bounds counts', () => {
+    expect(readWindow({ ...read, serverDateMs: T0 }, -50).loMs).toBe(T0 + 100 - 1_050 - 2_000);
+    expect(readWindow({ ...read, serverDateMs: T0 }, -900).loMs).toBe(T0 + 100 - 1_400 - 2_000);
+  });
+
+  test('bounds up to the skew between nodes apart do not contradict', () => {
+    expect(readWindow({ ...read, serverDateMs: T0 }, 1_900).contradicts).toBe(false);
+  });
+
+  test.each([
+    ['bounds further apart', { ...read, serverDateMs: T0 }, 1_901],
+    ['an own clock set back under way', { ...read, receivedAtMs: read.sentAtMs - 1 }, null],
+  ])('%s contradict: not bounded', (_name, contradictory, floor) => {
+    expect(readWindow(contradictory, floor)).toMatchObject({
+      loMs: EARLIEST_MS,
+      hiMs: LATEST_MS,
+      contradicts: true,
+    });
+  });
+});

@@ -1,0 +1,241 @@
+import { describe, expect, test } from 'vitest';
+import { EARLIEST_MS } from '../../../src/core/limits.ts';
+import {
+  isConcurrent,
+  mergeLevel,
+  type LevelBranch,
+  type LevelOutcome,
+  type ReadContext,
+} from '../../../src/core/merge/merge-read.ts';
+import type { Cell } from '../../../src/core/model.ts';
+import { judgeAbsence, type AbsenceVerdict } from '../../../src/core/apply/removal.ts';
+import { T0, VARIANT, cell, level, readContext } from '../builders.ts';
+
+const READ = readContext();
+const SENT = READ.sentAtMs;
+
+describe('a read is concurrent with a cell', () => {
+  test.each<[string, { eventSeq: number; eventAtMs: number }, Partial<ReadContext>, boolean]>([
+    ['touched after it was sent', { eventSeq: 11, eventAtMs: T0 }, {}, true],
+    ['touched by the last entry known to it', { eventSeq: 10, eventAtMs: T0 }, {}, false],
+    ['touched 1 ms less than 2 s before it', { eventSeq: 1, eventAtMs: SENT - 1_999 }, {}, true],
+    ['touched exactly 2 s before it', { eventSeq: 1, eventAtMs: SENT - 2_000 }, {}, false],
+    ['never touched', { eventSeq: 0, eventAtMs: EARLIEST_MS }, {}, false],
+    ['never touched, but a later read is known', { eventSeq: 0, eventAtMs: 0 }, { superseded: true }, true],
+  ])('%s', (_name, touched, over, concurrent) => {
+    expect(isConcurrent(touched, readContext(over))).toBe(concurrent);
+  });
+});
+
+interface Row {
+  readonly when: string;
+  readonly cell: Cell | undefined;
+  readonly qty: number;
+  readonly read?: Partial<ReadContext>;
+  readonly then: Partial<Cell> | null;
+  readonly overwritten?: LevelOutcome['overwritten'];
+  readonly oblige?: boolean;
+}
+
+const inDoubt = { eventSeq: READ.s0 + 1 };
+const window = { readLoMs: READ.loMs, readHiMs: READ.hiMs };
+
+const ROWS: Record<LevelBranch, readonly Row[]> = {
+  'new cell': [
+    {
+      when: 'nothing is known',
+      cell: undefined,
+      qty: 3,
+      then: { qty: 3, source: 'read', asOfMs: SENT, verifiedAtMs: SENT, eventTimeMs: EARLIEST_MS, ...window },
+      overwritten: { oldQty: null },
+    },
+  ],
+  'superseded, unknown cell': [
+    {
+      when: 'a later read did not show it',
+      cell: undefined,
+      qty: 3,
+      read: { superseded: true },
+      then: null,
+      oblige: true,
+    },
+  ],
+  'concurrent, agrees': [
+    {
+      when: 'it was seen missing before',
+      cell: cell({ ...inDoubt, qty: 7, missingAtMs: SENT - 20_000 }),
+      qty: 7,
+      then: { qty: 7, missingAtMs: null },
+    },
+    {
+      when: 'the webhook came first',
+      cell: cell(inDoubt),
+      qty: 5,
+      then: {
+        qty: 5,
+        source: 'webhook',
+        verifiedAtMs: SENT,
+        onHand: 5,
+        onHandAsOfMs: SENT,
+        readLoMs: EARLIEST_MS,
+        readHiMs: READ.hiMs,
+      },
+    },
+    {
+      when: 'an earlier read is known from further on',
+      cell: cell({ ...inDoubt, readLoMs: READ.hiMs + 7, readHiMs: READ.hiMs + 9 }),
+      qty: 5,
+      then: { readLoMs: READ.hiMs + 7, readHiMs: READ.hiMs + 9 },
+    },
+    {
+      when: 'a later read has been merged',
+      cell: cell({ verifiedAtMs: SENT + 1, onHand: 9, missingAtMs: T0 }),
+      qty: 5,
+      read: { superseded: true },
+      then: { qty: 5, verifiedAtMs: SENT + 1, onHand: 9, missingAtMs: T0 },
+    },
+  ],
+  'concurrent, differs': [
+    {
+      when: 'it was seen missing before',
+      cell: cell({ ...inDoubt, qty: 7, missingAtMs: SENT - 20_000 }),
+      qty: 3,
+      then: { qty: 7, missingAtMs: null },
+      oblige: true,
+    },
+    {
+      when: 'touched after it was sent',
+      cell: cell(inDoubt),
+      qty: 6,
+      then: { qty: 5, verifiedAtMs: null, readLoMs: EARLIEST_MS, onHand: null },
+      oblige: true,
+    },
+    {
+      when: 'touched too little before it was sent',
+      cell: cell({ eventAtMs: SENT - 1_999 }),
+      qty: 6,
+      then: { qty: 5 },
+      oblige: true,
+    },
+    {
+      when: 'a tombstone that was touched',
+      cell: cell({ ...inDoubt, goneAtMs: T0 }),
+      qty: 5,
+      then: { qty: 5, goneAtMs: T0 },
+      oblige: true,
+    },
+  ],
+  'dominated, agrees': [
+    {
+      when: 'the webhook was right',
+      cell: cell({ missingAtMs: T0 }),
+      qty: 5,
+      then: {
+        qty: 5,
+        source: 'webhook',
+        asOfMs: T0,
+        eventTimeMs: T0,
+        verifiedAtMs: SENT,
+        missingAtMs: null,
+        ...window,
+      },
+    },
+    {
+      when: 'an earlier read is known from as far on',
+      cell: cell({ readLoMs: READ.hiMs, readHiMs: READ.hiMs + 9 }),
+      qty: 5,
+      then: { readLoMs: READ.hiMs, readHiMs: READ.hiMs },
+    },
+    {
+      when: 'an earlier read has a window that no earlier one can have: a clock was wrong',
+      cell: cell({ readLoMs: READ.hiMs + 1, readHiMs: READ.hiMs + 9 }),
+      qty: 5,
+      then: window,
+    },
+  ],
+  'dominated, drift': [
+    {
+      when: 'a delivery was lost',
+      cell: cell(),
+      qty: 6,
+      then: { qty: 6, source: 'read', asOfMs: SENT, eventTimeMs: T0, eventOld: 4, ...window },
+      overwritten: { oldQty: 5 },
+    },
+    {
+      when: 'another read was merged before it',
+      cell: cell({ verifiedAtMs: SENT - 1, readHiMs: READ.loMs }),
+      qty: 6,
+      then: { qty: 6, ...window },
+      overwritten: { oldQty: 5 },
+    },
+    {
+      when: 'its window is unbounded, and no read came before it',
+      cell: cell(),
+      qty: 6,
+      read: { loMs: EARLIEST_MS },
+      then: { qty: 6, readLoMs: EARLIEST_MS },
+      overwritten: { oldQty: 5 },
+    },
+  ],
+  'dominated, back from the dead': [
+    {
+      when: 'with the figure it died with',
+      cell: cell({ goneAtMs: T0, missingAtMs: T0 }),
+      qty: 5,
+      then: { qty: 5, source: 'read', asOfMs: SENT, goneAtMs: null, missingAtMs: null },
+      overwritten: { oldQty: null },
+    },
+  ],
+};
+
+const cases = Object.entries(ROWS).flatMap(([branch, rows]) => rows.map((row) => ({ branch, row })));
+
+test.each(cases)('$branch: $row.when', ({ branch, row }) => {
+  const outcome = mergeLevel(row.cell, VARIANT, level(row.qty), readContext(row.read));
+  expect(outcome).toMatchObject({
+    branch,
+    overwritten: row.overwritten ?? null,
+    oblige: row.oblige ?? false,
+    ...(row.then === null ? { cell: null } : { cell: row.then }),
+  });
+});
+
+const VERDICTS: Record<
+  AbsenceVerdict['kind'],
+  readonly { when: string; missing: number | null; over?: Partial<ReadContext>; verdict: AbsenceVerdict }[]
+> = {
+  contested: [
+    { when: 'touched since', missing: null, over: { s0: 6 }, verdict: { kind: 'contested' } },
+    {
+      when: 'touched since, though missed for long',
+      missing: -99_000,
+      over: { superseded: true },
+      verdict: { kind: 'contested' },
+    },
+  ],
+  sighted: [
+    {
+      when: 'for the first time',
+      missing: null,
+      verdict: { kind: 'sighted', missingAtMs: SENT, confirmAtMs: SENT + 30_000 },
+    },
+    {
+      when: 'again, 1 ms too soon',
+      missing: -29_999,
+      verdict: { kind: 'sighted', missingAtMs: SENT - 29_999, confirmAtMs: SENT + 1 },
+    },
+    {
+      when: 'first by a clock that has been set back since',
+      missing: 1,
+      verdict: { kind: 'sighted', missingAtMs: SENT, confirmAtMs: SENT + 30_000 },
+    },
+  ],
+  confirmed: [{ when: 'exactly 30 s after the first', missing: -30_000, verdict: { kind: 'confirmed' } }],
+};
+
+describe('absence', () => {
+  test.each(Object.values(VERDICTS).flat())('$verdict.kind: $when', ({ missing, over, verdict }) => {
+    const missingAtMs = missing === null ? null : SENT + missing;
+    expect(judgeAbsence(cell({ missingAtMs }), readContext(over))).toEqual(verdict);
+  });
+});

@@ -1,0 +1,50 @@
+import { expect, test } from 'vitest';
+import { BRAKE_WINDOW_MS } from '../../../src/core/limits.ts';
+import {
+  brakeCountsTo,
+  brakeHolds,
+  readHolds,
+  removalWindow,
+} from '../../../src/core/apply/removal-guard.ts';
+import { T0 } from '../builders.ts';
+
+test.each([
+  { when: 'few of few', live: 21, missing: 20, removed: 0, holds: false },
+  { when: 'more than 20, more than 5 %', live: 400, missing: 21, removed: 0, holds: true },
+  { when: 'more than 20, exactly 5 %', live: 420, missing: 21, removed: 0, holds: false },
+  { when: 'more than 5 %, exactly 20', live: 100, missing: 20, removed: 0, holds: false },
+  { when: 'those just removed count too', live: 90, missing: 11, removed: 10, holds: true },
+  { when: 'and count in what there was before', live: 399, missing: 1, removed: 21, holds: true },
+  { when: 'all of a small store', live: 3, missing: 3, removed: 0, holds: true },
+  { when: 'the last of a small store, after the others', live: 1, missing: 1, removed: 2, holds: true },
+  { when: 'all but one of a small store', live: 3, missing: 2, removed: 0, holds: false },
+  { when: 'a store of one product', live: 1, missing: 1, removed: 0, holds: false },
+  { when: '22 of 440 with those just removed', live: 419, missing: 1, removed: 21, holds: false },
+])('$when: holds $holds', ({ live, missing, removed, holds }) => {
+  const count = { live, removedInWindow: removed };
+  expect(brakeHolds({ ...count, missing })).toBe(holds);
+  // Nobody has to count further.
+  expect(brakeHolds({ ...count, missing: Math.min(missing, brakeCountsTo(count)) })).toBe(holds);
+});
+
+test('removals count for an hour, each kind by itself', () => {
+  const count = {
+    removalWindowStartMs: T0,
+    removalsInWindow: 7,
+    variantRemovalsInWindow: 8,
+    cellRemovalsInWindow: 9,
+  };
+  expect(removalWindow(count, T0 + BRAKE_WINDOW_MS - 1)).toBe(count);
+  const none = { removalsInWindow: 0, variantRemovalsInWindow: 0, cellRemovalsInWindow: 0 };
+  const later = T0 + BRAKE_WINDOW_MS;
+  expect(removalWindow(count, later)).toEqual({ removalWindowStartMs: later, ...none });
+  expect(removalWindow(count, T0 - 1)).toEqual({ removalWindowStartMs: T0 - 1, ...none });
+});
+
+test.each([
+  { before: 42, missing: 22, holds: true },
+  { before: 42, missing: 21, holds: false },
+  { before: 20, missing: 20, holds: false },
+])('one read that leaves out $missing of $before: holds $holds', ({ before, missing, holds }) => {
+  expect(readHolds({ before, missing })).toBe(holds);
+});

@@ -1,0 +1,17 @@
+/** An answer as large as any may be: what is read of it must not depend on how much fits on the stack. */
+import { expect, test } from 'vitest';
+import { MAX_LEVELS, MAX_VARIANTS } from '../../src/store-api/transport/answer-limits.ts';
+import { detail, DirectWriter, T0, values } from '../mirror/mirror-file.ts';
+
+test('a detail of as many variants and levels as may be is merged, and its absence too', () => {
+  const writer = new DirectWriter();
+  const warehouses = Array.from({ length: MAX_LEVELS / MAX_VARIANTS }, (_, n) => [String(n + 1), 5]);
+  const variants = Array.from({ length: MAX_VARIANTS }, (_, n) => ({
+    id: String(n + 1),
+    levels: Object.fromEntries(warehouses) as Record<string, number>,
+  }));
+  writer.read('10', detail('10', variants), T0);
+  expect(values(writer.db, 'SELECT count(*) FROM mirror_stock')).toEqual([MAX_LEVELS]);
+  writer.read('10', null, T0 + 60_000);
+  expect(values(writer.db, 'SELECT count(*) FROM products WHERE missing_at_ms IS NOT NULL')).toEqual([1]);
+}, 90_000);

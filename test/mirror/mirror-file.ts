@@ -1,0 +1,224 @@
+/** A mirror's file in a folder of its own, and short ways to fill it. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
+import type { NewEntry } from '../../src/event-log/entries.ts';
+import { openStore, type StoreEvents } from '../../src/mirror/open-store.ts';
+import { openReaderOfBoth } from '../../src/event-log/open-both.ts';
+import { type Db } from '../../src/sqlite/open.ts';
+import type { Pruned } from '../../src/mirror/writer/pruned.ts';
+import type { Store } from '../../src/mirror/store.ts';
+import {
+  openBoth,
+  Writer,
+  type Appended,
+  type Input,
+  type Result,
+} from '../../scripts/shared/direct-writer.ts';
+import { productDetailSchema } from '../../src/store-api/contract/schemas.ts';
+import { snapshotOf } from '../../src/store-api/snapshot.ts';
+
+/** A whole second, so that a Date header can say it exactly. */
+export const T0 = 1_790_000_000_000;
+
+export function temporaryFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'stock-mirror-store-'));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+export function newPath(): string {
+  return join(temporaryFolder(), 'mirror.db');
+}
+
+export function writerDb(path = newPath()): Db {
+  const db = openBoth(path);
+  onTestFinished(() => void db.close());
+  return db;
+}
+
+export function readerDb(path: string): Db {
+  const db = openReaderOfBoth(path);
+  onTestFinished(() => void db.close());
+  return db;
+}
+
+export interface OpenStore extends Store {
+  readonly path: string;
+  readonly deaths: readonly Error[];
+}
+
+/** Resolves once the mirror is open too. */
+export async function storeAt(path = newPath(), events: Partial<StoreEvents> = {}): Promise<OpenStore> {
+  const store = await logAt(path, events);
+  await store.opened;
+  return store;
+}
+
+/** Resolves once deliveries can be kept. */
+export async function logAt(path = newPath(), events: Partial<StoreEvents> = {}): Promise<OpenStore> {
+  const deaths: Error[] = [];
+  const store = await openStore(path, {
+    onDeath: (error) => void deaths.push(error),
+    onNews: () => undefined,
+    ...events,
+  });
+  onTestFinished(() => store.close());
+  return { ...store, path, deaths };
+}
+
+export type Item = Record<string, unknown>;
+
+/** One item of a delivery: variant 100 in warehouse 1, from 5 to 4. */
+export function item(over: Item = {}): Item {
+  return {
+    id: '100',
+    sku: 'S-100',
+    old: 5,
+    new: 4,
+    warehouse_id: '1',
+    update_time: T0,
+    reason: 'order_reserved',
+    order_id: '9',
+    ...over,
+  };
+}
+
+export function delivery(requestId: string, ...items: readonly Item[]): Uint8Array {
+  return new TextEncoder().encode(
+    JSON.stringify({
+      request_id: requestId,
+      event_type: 'stock_available_updated',
+      request_time: T0,
+      data: { items },
+    }),
+  );
+}
+
+export interface VariantDetail {
+  readonly id: string;
+  /** Available quantity by warehouse; null: not told. */
+  readonly levels: Readonly<Record<string, number>> | null;
+  readonly total?: number;
+  readonly more?: Item;
+}
+
+/** A product's detail as the service sends it. */
+export function detail(productId: string, variants: readonly VariantDetail[], more: Item = {}): Item {
+  return {
+    id: productId,
+    name: `Product ${productId}`,
+    store_id: '1',
+    ...more,
+    variants: variants.map(({ id, levels, total, more: rest = {} }) => ({
+      product_variant_id: id,
+      name: `Variant ${id}`,
+      sku: `S-${id}`,
+      available_qty: total ?? Object.values(levels ?? {}).reduce((sum, qty) => sum + qty, 0),
+      ...(levels === null
+        ? {}
+        : {
+            warehouses: Object.entries(levels).map(([wh_id, qty]) => ({
+              wh_id,
+              on_hand: qty + 1,
+              available_qty: qty,
+              reserved_qty: 1,
+            })),
+          }),
+      ...rest,
+    })),
+  };
+}
+
+interface ReadTimes {
+  readonly sentAtMs: number;
+  readonly s0: number;
+}
+
+/** A finished read; `found` null: the service knows no such product. */
+export function readEntry(productId: string, found: Item | null, { sentAtMs, s0 }: ReadTimes): NewEntry {
+  return {
+    kind: 'read',
+    atMs: sentAtMs + 10,
+    productId,
+    s0,
+    sentAtMs,
+    receivedAtMs: sentAtMs + 10,
+    serverDateMs: Math.floor(sentAtMs / 1_000) * 1_000,
+    requestId: null,
+    snapshot: found === null ? null : snapshotOf(productDetailSchema.parse(found), JSON.stringify(found)),
+  };
+}
+
+/** The writer without its thread, and what it answers. */
+export class DirectWriter {
+  readonly db: Db;
+  readonly logDb: Db;
+  readonly writer: Writer;
+
+  constructor(db: Db = writerDb(), logDb: Db = db) {
+    this.db = db;
+    this.logDb = logDb;
+    this.writer = new Writer(db, logDb);
+  }
+
+  commit(...inputs: readonly Input[]): Result[] {
+    return this.writer.commit(inputs);
+  }
+
+  deliver(body: Uint8Array, arrivedAtMs = T0): Appended {
+    return this.#one({ kind: 'delivery', body, arrivedAtMs });
+  }
+
+  append(entry: NewEntry): Appended {
+    return this.#one({ kind: 'entry', entry });
+  }
+
+  /** A read that has seen the whole log. */
+  read(productId: string, found: Item | null, sentAtMs: number): Appended {
+    return this.append(readEntry(productId, found, { sentAtMs, s0: this.writer.lastSeq }));
+  }
+
+  prune(beforeMs: number, limit = 100): Pruned {
+    return this.writer.prune({ nowMs: Date.now(), beforeMs, limit });
+  }
+
+  /** @returns its id. */
+  beginRun(over: Partial<Omit<Extract<NewEntry, { kind: 'run_begun' }>, 'kind'>> = {}): number {
+    const run = { run: 'scheduled', atMs: T0, readAfterMs: T0, total: 0, productIds: null } as const;
+    const { seq } = this.append({ kind: 'run_begun', ...run, ...over });
+    return values<number>(this.db, 'SELECT id FROM runs WHERE started_seq = ?', seq)[0] ?? -1;
+  }
+
+  /** Refused by the store. */
+  giveUp(productId: string, more: { attempts?: number; nextAtMs?: number } = {}): void {
+    const failure = { attempts: 1, faults: 1, nextAtMs: T0, parked: true, error: 'refused', ...more };
+    this.append({ kind: 'given_up', atMs: T0, productId, ...failure });
+  }
+
+  endRun(id: number, over: { atMs?: number; error?: string | null; fullSync?: boolean } = {}): void {
+    const [startedSeq = 0] = values<number>(this.db, 'SELECT started_seq FROM runs WHERE id = ?', id);
+    const figures = { total: 0, done: 0, failed: 0, drift: 0 };
+    const how = { atMs: T0, error: null, fullSync: false, ...over };
+    this.append({ kind: 'run_ended', startedSeq, ...figures, ...how });
+  }
+
+  #one(input: Input): Appended {
+    const [result] = this.writer.commit([input]);
+    if (result === undefined) throw new Error('no result');
+    if (!result.ok) throw result.error;
+    return result.value as Appended;
+  }
+}
+
+export function rows(db: Db, sql: string, ...args: readonly unknown[]): Record<string, unknown>[] {
+  return db.prepare<unknown[], Record<string, unknown>>(sql).all(...args);
+}
+
+export function values<T>(db: Db, sql: string, ...args: readonly unknown[]): T[] {
+  return db
+    .prepare<unknown[], T>(sql)
+    .pluck()
+    .all(...args);
+}

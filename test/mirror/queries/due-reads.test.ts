@@ -1,0 +1,217 @@
+/** What is read next (docs/architecture.md#queue). */
+import type { RunKind } from '../../../src/core/runs.ts';
+import { LATEST_MS } from '../../../src/core/limits.ts';
+import { describe, expect, test } from 'vitest';
+import type { Obligation } from '../../../src/core/model.ts';
+import { dueReads, oldestVerified } from '../../../src/mirror/queries/queue.ts';
+import * as columns from '../../../src/mirror/file/columns.ts';
+import { insertInto } from '../../../src/mirror/file/statements.ts';
+import type { Db } from '../../../src/sqlite/open.ts';
+import { delivery, detail, DirectWriter, item, T0, values } from '../mirror-file.ts';
+
+const NOW = T0 + 1_000_000;
+
+function product(db: Db, productId: string, readAtMs: number, goneAtMs: number | null = null): void {
+  db.prepare(insertInto(columns.products)).run({
+    productId,
+    name: null,
+    parentId: null,
+    updateTimeMs: null,
+    readSeq: 0,
+    readAtMs,
+    readUntilMs: readAtMs,
+    missingAtMs: null,
+    goneAtMs,
+    hasBundle: 0,
+  });
+}
+
+function oblige(db: Db, productId: string, over: Partial<Obligation> = {}): void {
+  const made = { madeSeq: 1, madeAtMs: T0, firstMadeAtMs: T0, notBeforeMs: T0, ...over };
+  db.prepare(insertInto(columns.obligations)).run({
+    productId,
+    reason: 'conflict',
+    priority: 1,
+    ...made,
+    doubt: 1,
+  });
+}
+
+function failed(writer: DirectWriter, productId: string, nextAtMs: number, parked = false): void {
+  const args = { productId, attempts: 1, faults: 1, nextAtMs, parked, error: 'x', atMs: T0 };
+  writer.commit({ kind: 'command', name: 'failRead', args });
+}
+
+function run(writer: DirectWriter, kind: RunKind, readAfterMs: number): number {
+  return writer.beginRun({ run: kind, readAfterMs });
+}
+
+const due = (db: Db, limit = 100, exclude: readonly string[] = []): string[] =>
+  dueReads(db, { nowMs: NOW, limit, exclude }).map(({ productId }) => productId);
+
+describe('an obligation', () => {
+  test('comes by priority, and within it the oldest doubt first', () => {
+    const { db } = new DirectWriter();
+    oblige(db, '1', { priority: 4 });
+    oblige(db, '2', { priority: 1, firstMadeAtMs: T0 + 5 });
+    oblige(db, '3', { priority: 1, firstMadeAtMs: T0 + 2 });
+    oblige(db, '4', { priority: 0, firstMadeAtMs: T0 + 9 });
+    expect(due(db)).toEqual(['4', '3', '2', '1']);
+    expect(due(db, 2)).toEqual(['4', '3']);
+  });
+
+  test('waits until a read can meet it', () => {
+    const { db } = new DirectWriter();
+    oblige(db, '1', { notBeforeMs: NOW });
+    oblige(db, '2', { notBeforeMs: NOW + 1 });
+    expect(due(db)).toEqual(['1']);
+  });
+
+  test('of a product under way or failed lately waits, a parked one until somebody asks for it', () => {
+    const writer = new DirectWriter();
+    for (const id of ['1', '2', '3', '4', '5']) oblige(writer.db, id);
+    failed(writer, '2', NOW + 1);
+    failed(writer, '3', NOW);
+    failed(writer, '4', LATEST_MS, true);
+    expect(due(writer.db, 100, ['1'])).toEqual(['3', '5']);
+    writer.commit({ kind: 'command', name: 'retryFailures', args: undefined });
+    expect(due(writer.db, 100, ['1'])).toEqual(['2', '3', '4', '5']);
+  });
+
+  test('that is also unread since a barrier keeps its place before the others', () => {
+    const writer = new DirectWriter();
+    for (let n = 0; n < 20; n += 1) product(writer.db, String(n), T0 + n);
+    writer.append({ kind: 'downtime', atMs: T0 + 1_000, downSinceMs: null });
+    run(writer, 'scheduled', T0 + 1_000);
+    oblige(writer.db, '19', { priority: 1 });
+    oblige(writer.db, '18', { priority: 4 });
+    expect(due(writer.db, 3)).toEqual(['19', '0', '1']);
+  });
+});
+
+describe('a gap', () => {
+  function gap(
+    db: Db,
+    {
+      variantId,
+      productId,
+      dueAtMs,
+      seq = 1,
+    }: {
+      readonly variantId: string;
+      readonly productId: string | null;
+      readonly dueAtMs: number;
+      readonly seq?: number;
+    },
+  ): void {
+    const known = values(db, 'SELECT 1 FROM variants WHERE variant_id = ?', variantId).length > 0;
+    if (!known) {
+      db.prepare(
+        `INSERT INTO variants (variant_id, product_id, name, kind, allow_negative_stock, bundled_by_count, as_of_ms,
+           event_seq, event_at_ms, change_seq) VALUES (?, ?, '', 'own', 0, 0, 0, 0, 0, 0)`,
+      ).run(variantId, productId);
+    }
+    db.prepare(insertInto(columns.gaps)).run({
+      variantId,
+      warehouseId: '1',
+      openedSeq: seq,
+      openedAtMs: T0,
+      dueAtMs,
+      fromQty: 1,
+      toQty: 2,
+    });
+  }
+
+  test('is read about once its grace is over, after doubts and before the rest; the longest due first', () => {
+    const writer = new DirectWriter();
+    product(writer.db, '9', T0);
+    writer.append({ kind: 'downtime', atMs: T0 + 1_000, downSinceMs: null });
+    gap(writer.db, { variantId: '300', productId: '3', dueAtMs: NOW - 20 });
+    gap(writer.db, { variantId: '100', productId: '1', dueAtMs: NOW });
+    gap(writer.db, { variantId: '100', productId: '1', dueAtMs: NOW - 9, seq: 2 });
+    gap(writer.db, { variantId: '101', productId: '1', dueAtMs: NOW - 5 });
+    gap(writer.db, { variantId: '200', productId: '2', dueAtMs: NOW + 1 });
+    gap(writer.db, { variantId: '400', productId: null, dueAtMs: NOW - 9 });
+    oblige(writer.db, '5', { priority: 1 });
+    expect(due(writer.db)).toEqual(['5', '3', '1', '9']);
+    expect(due(writer.db, 2)).toEqual(['5', '3']);
+    expect(due(writer.db, 100, ['1'])).toEqual(['5', '3', '9']);
+  });
+});
+
+describe('after downtime', () => {
+  test('every live product is read, those that moved last first, then those read longest ago', () => {
+    const writer = new DirectWriter();
+    for (const [productId, variantId] of [
+      ['10', '100'],
+      ['11', '110'],
+    ] as const) {
+      writer.read(productId, detail(productId, [{ id: variantId, levels: { 1: 5 } }]), T0);
+    }
+    product(writer.db, '30', T0 - 5);
+    product(writer.db, '31', T0 - 9);
+    product(writer.db, '32', T0 - 7, T0);
+    product(writer.db, '33', NOW);
+    writer.deliver(delivery('a', item({ id: '110', update_time: T0 + 20_000 })), T0 + 20_000);
+    writer.deliver(delivery('b', item({ id: '100', update_time: T0 + 30_000 })), T0 + 30_000);
+    expect(due(writer.db)).toEqual([]);
+    writer.append({ kind: 'downtime', atMs: T0 + 100_000, downSinceMs: null });
+    expect(due(writer.db)).toEqual(['10', '11', '31', '30']);
+    expect(due(writer.db, 1)).toEqual(['10']);
+    writer.read('10', detail('10', [{ id: '100', levels: { 1: 4 } }]), T0 + 200_000);
+    expect(due(writer.db)).toEqual(['11', '31', '30']);
+  });
+
+  test('what moves while the rest is read comes first, also when all that had moved before is read', () => {
+    const writer = new DirectWriter();
+    writer.read('10', detail('10', [{ id: '100', levels: { 1: 5 } }]), T0);
+    writer.read('11', detail('11', [{ id: '110', levels: { 1: 5 } }]), T0);
+    product(writer.db, '30', T0 - 5);
+    writer.db.exec('DELETE FROM changes');
+    writer.append({ kind: 'downtime', atMs: T0 + 100_000, downSinceMs: null });
+    expect(due(writer.db)).toEqual(['30', '10', '11']);
+    writer.deliver(delivery('a', item({ id: '110', update_time: T0 + 200_000 })), T0 + 200_000);
+    expect(due(writer.db)).toEqual(['11', '30', '10']);
+    writer.append({ kind: 'downtime', atMs: T0 + 300_000, downSinceMs: null });
+    writer.read('11', detail('11', [{ id: '110', levels: { 1: 4 } }]), T0 + 400_000);
+    expect(due(writer.db)).toEqual(['30', '10']);
+    writer.append({ kind: 'downtime', atMs: T0 + 500_000, downSinceMs: null });
+    expect(due(writer.db)).toEqual(['11', '30', '10']);
+  });
+
+  test('nothing is read before a read could count', () => {
+    const writer = new DirectWriter();
+    product(writer.db, '1', T0);
+    writer.append({ kind: 'downtime', atMs: NOW - 1_999, downSinceMs: null });
+    expect(due(writer.db)).toEqual([]);
+  });
+});
+
+describe('a walk through the catalogue', () => {
+  test('reads what was not read since it began, at the urgency of its kind, until it ends', () => {
+    const writer = new DirectWriter();
+    product(writer.db, '1', T0);
+    product(writer.db, '2', T0 + 50);
+    oblige(writer.db, '7', { priority: 3 });
+    const scheduled = run(writer, 'scheduled', T0 + 10);
+    expect(due(writer.db)).toEqual(['7', '1']);
+    run(writer, 'operator', T0 + 100);
+    expect(due(writer.db)).toEqual(['1', '2', '7']);
+    for (const id of [scheduled, scheduled + 1]) writer.endRun(id);
+    expect(due(writer.db)).toEqual(['7']);
+  });
+});
+
+test('the share that no queue may take goes to the product read longest ago', () => {
+  const writer = new DirectWriter();
+  product(writer.db, '1', T0 + 2);
+  product(writer.db, '2', T0 + 1);
+  product(writer.db, '3', T0, T0);
+  product(writer.db, '4', T0);
+  failed(writer, '4', LATEST_MS, true);
+  const oldest = (beforeMs: number, ...exclude: string[]) =>
+    oldestVerified(writer.db, { nowMs: NOW, limit: 8, beforeMs, exclude });
+  expect(oldest(NOW)).toEqual(['2', '1']);
+  expect(oldest(NOW, '2')).toEqual(['1']);
+  expect(oldest(T0 + 1)).toEqual([]);
+});

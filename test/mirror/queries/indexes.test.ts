@@ -1,0 +1,182 @@
+/** What is asked all the time is found by an index, however large the mirror grows. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import { expect, onTestFinished, test } from 'vitest';
+import { queries } from '../../../src/mirror/reader/queries.ts';
+import { dueReads, oldestVerified } from '../../../src/mirror/queries/queue.ts';
+import type { Db } from '../../../src/sqlite/open.ts';
+import { openWriter } from '../../../src/mirror/file/open-writer.ts';
+import { SqliteTables } from '../../../src/mirror/writer/sqlite-tables.ts';
+import { delivery, DirectWriter, item, T0, writerDb } from '../mirror-file.ts';
+
+const LARGE = ['cells', 'variants', 'products', 'changes', 'log', 'obligations', 'gaps', 'product_details'];
+
+/** The steps of a query's plan that walk a whole table. */
+function scans(db: Db, sql: string): string[] {
+  const steps = db
+    .prepare<[], { detail: string }>(`EXPLAIN QUERY PLAN ${sql.replaceAll(/@\w+|\?/g, '1')}`)
+    .all();
+  const aliases = new Map(
+    [...sql.matchAll(/\b(?:FROM|JOIN)\s+`?(\w+)`?(?:\s+(?:AS\s+)?(\w+))?/gi)].map((m) => [m[2], m[1]]),
+  );
+  return steps
+    .map(({ detail }) => detail)
+    .filter((detail) => {
+      const scan = /^SCAN (\w+)(.*)$/.exec(detail);
+      if (scan === null) return false;
+      const table = aliases.get(scan[1]) ?? scan[1];
+      // The end of the feed, as far back as the limit says.
+      if (table === 'changes' && /ORDER BY seq DESC LIMIT (1 OFFSET )?5000/.test(sql)) return false;
+      // Its last entry.
+      if (table === 'log' && /^SELECT at_ms FROM log ORDER BY seq DESC LIMIT 1$/.test(sql)) return false;
+      return LARGE.includes(table ?? '') && !/USING (COVERING )?INDEX/.test(detail);
+    });
+}
+
+const LEFT = { readAfterMs: T0, productIds: null, nowMs: 0, after: null, countTo: 5 };
+const DELIVERIES = { before: { logSeq: 9, quarantineId: 9 }, limit: 5, minDelayMs: null };
+const SEARCH = { text: '', warehouseId: null, suspect: false, after: null, limit: 5 };
+
+/** Every statement that `use` prepares. */
+function statements(db: Db, use: (db: Db) => unknown): string[] {
+  const prepared: string[] = [];
+  const spy = new Proxy(db, {
+    get(target, name) {
+      if (name !== 'prepare') {
+        const value: unknown = Reflect.get(target, name, target);
+        return typeof value === 'function' ? (value.bind(target) as unknown) : value;
+      }
+      return (sql: string) => {
+        prepared.push(sql);
+        return target.prepare(sql);
+      };
+    },
+  });
+  use(spy);
+  return prepared;
+}
+
+test.each<[string, (db: Db) => unknown]>([
+  ['dueReads', (db) => dueReads(db, { nowMs: T0, limit: 8, exclude: ['1'] })],
+  ['oldestVerified', (db) => oldestVerified(db, { nowMs: T0, limit: 2, beforeMs: T0, exclude: [] })],
+  ['dueChores', (db) => queries.dueChores(db, { nowMs: T0 })],
+  ['remainingOf', (db) => queries.remainingOf(db, LEFT)],
+  ['scheduledReads', (db) => queries.scheduledReads(db, { after: '', variants: 1 })],
+  ['runOutcomes', (db) => [queries.runOutcomes(db, { afterId: 0 }), queries.runOutcomesStart(db)]],
+  ['deliveryCounts', (db) => queries.deliveryCounts(db, { fromMs: T0, slotMs: 60_000, slots: 10 })],
+  ['driftBefore', (db) => queries.driftBefore(db, { before: 9, reasons: ['gap', 'derived'], limit: 5 })],
+  ['unreadSince', (db) => queries.unreadSince(db, { productIds: ['1'], sinceMs: T0 })],
+  ['owedReads', (db) => queries.owedReads(db)],
+  ['loggedMinutes', (db) => queries.loggedMinutes(db, { sinceMs: T0, limit: 10 })],
+  ['findStock', (db) => queries.findStock(db, SEARCH)],
+  ['findStock by text', (db) => queries.findStock(db, { ...SEARCH, text: 'S', warehouseId: '1' })],
+  ['findStock, suspects', (db) => queries.findStock(db, { ...SEARCH, suspect: true })],
+  ['variantView', (db) => queries.variantView(db, { variantId: '100', beforeSeq: null, limit: 5 })],
+  ['corrections', (db) => queries.corrections(db, { causes: ['gap'], beforeSeq: null, limit: 5 })],
+  ['deliveriesBefore', (db) => queries.deliveriesBefore(db, { ...DELIVERIES, quarantined: false })],
+  [
+    'deliveriesBefore, dead letters',
+    (db) => queries.deliveriesBefore(db, { ...DELIVERIES, quarantined: true }),
+  ],
+  ['deliveryPage', (db) => queries.deliveryPage(db, { beforeSeq: null, limit: 5 })],
+  [
+    'deliveryAt',
+    (db) => {
+      const writer = new DirectWriter(db);
+      for (const [old, qty] of [
+        [5, 4],
+        [9, 8],
+        [3, 2],
+      ] as const) {
+        writer.deliver(delivery(`${old}`, item({ old, new: qty, update_time: T0 - old })), T0);
+      }
+      for (const seq of [1, 2, 3]) queries.deliveryAt(db, { seq });
+    },
+  ],
+  ['latestRuns', (db) => queries.latestRuns(db, { limit: 5, before: 9 })],
+  ['quarantinedItems', (db) => queries.quarantinedItems(db, { beforeId: null, limit: 5 })],
+  ['the writer', (db) => new SqliteTables(db)],
+])('%s', (_name, use) => {
+  const db = writerDb();
+  db.prepare(
+    `INSERT INTO products (product_id, read_seq, read_at_ms, has_bundle) VALUES ('1', 0, ${T0 - 1}, 0)`,
+  ).run();
+  db.prepare(
+    `INSERT INTO variants (variant_id, product_id, name, kind, allow_negative_stock, bundled_by_count, as_of_ms,
+       event_seq, event_at_ms, change_seq) VALUES ('100', '1', 'V', 'own', 0, 0, ${T0}, 0, ${T0}, 0)`,
+  ).run();
+  db.prepare('UPDATE mirror_state SET trusted_after_ms = ?').run(T0);
+  // Held products are asked for on the operator's word only.
+  const prepared = statements(db, use).filter(
+    (sql) => /^\s*select/i.test(sql) && !sql.includes('WHERE not_before_ms = +?'),
+  );
+  expect(prepared.length).toBeGreaterThan(0);
+  for (const sql of prepared) expect(scans(db, sql), sql).toEqual([]);
+});
+
+test.each([
+  'SELECT * FROM mirror_changes WHERE seq > 5 ORDER BY seq LIMIT 100',
+  `SELECT * FROM mirror_changes WHERE source = 'read' AND reason <> 'first_read' AND reason = 'gap' ORDER BY seq DESC`,
+  'SELECT * FROM mirror_stock WHERE change_seq > 5 ORDER BY change_seq LIMIT 100',
+  'SELECT * FROM mirror_variants WHERE change_seq > 5 ORDER BY change_seq LIMIT 100',
+  `SELECT * FROM mirror_stock WHERE variant_id = '1'`,
+  `SELECT * FROM mirror_stock WHERE variant_id = '1' AND warehouse_id = '2'`,
+  `SELECT * FROM mirror_stock WHERE sku = 'S'`,
+  `SELECT * FROM mirror_stock WHERE product_id = '1'`,
+])('%s', (sql) => {
+  const db = writerDb();
+  const plan = db
+    .prepare<[], { detail: string }>(`EXPLAIN QUERY PLAN ${sql}`)
+    .all()
+    .map(({ detail }) => detail);
+  const outer = plan.filter((step) => /^SCAN/.test(step) && !/SCAN mirror_state/.test(step));
+  expect(outer).toEqual([]);
+  expect(plan.filter((step) => step.includes('TEMP B-TREE'))).toEqual([]);
+});
+
+test.each([
+  `SELECT * FROM mirror_changes WHERE variant_id = '1'`,
+  `SELECT * FROM mirror_changes WHERE variant_id = '1' ORDER BY seq DESC LIMIT 100`,
+  `SELECT * FROM mirror_changes WHERE variant_id = '1' AND seq > 5 ORDER BY seq`,
+])('any program that opens the file: %s', (sql) => {
+  const folder = mkdtempSync(join(tmpdir(), 'indexes-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const path = join(folder, 'mirror.db');
+  openWriter(path).close();
+  const db = new Database(path, { readonly: true });
+  onTestFinished(() => void db.close());
+  const [first] = db.prepare<[], { detail: string }>(`EXPLAIN QUERY PLAN ${sql}`).all();
+  expect(first?.detail).toMatch(
+    /^SEARCH changes USING INDEX changes_variant \(ANY\(<expr>\) AND variant_id=\?/,
+  );
+});
+
+test('the status counts from the side of what is in doubt, never from that of the stock', () => {
+  const db = writerDb();
+  const plan = statements(db, (spied) => [queries.status(spied), queries.stateSample(spied)]).flatMap((sql) =>
+    db.prepare<[], { detail: string }>(`EXPLAIN QUERY PLAN ${sql.replaceAll('?', '1')}`).all(),
+  );
+  const scanned = plan.flatMap(({ detail }) => /^SCAN (\w+)/.exec(detail)?.[1] ?? []);
+  // Only when most products are in doubt: their counts, one for each.
+  expect([...new Set(scanned)].sort()).toEqual([
+    'CONSTANT',
+    '__drizzle_migrations',
+    'barrier',
+    'g',
+    'gaps',
+    'given_up_reads',
+    'live',
+    'live_counts',
+    'm',
+    'mirror_state',
+    'now',
+    'o',
+    'obligations',
+    'pc',
+    'r',
+    'read_failures',
+    's',
+  ]);
+});

@@ -1,0 +1,114 @@
+/** What is counted by triggers is what counting finds, after any history; and the status says what the rows say. */
+import Database from 'better-sqlite3';
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { makeTables } from '../../../src/event-log/open-log.ts';
+import { status } from '../../../src/mirror/queries/status.ts';
+import type { Db } from '../../../src/sqlite/open.ts';
+import { detail, DirectWriter, rows, T0, values, writerDb } from '../mirror-file.ts';
+import { history, play } from '../random-history.ts';
+
+const LIVE = `SELECT (SELECT count(*) FROM products WHERE gone_at_ms IS NULL) AS products,
+  (SELECT count(*) FROM variants WHERE gone_at_ms IS NULL) AS variants,
+  (SELECT count(*) FROM cells WHERE gone_at_ms IS NULL) AS cells`;
+const BY_PRODUCT = `SELECT v.product_id, count(*) AS cells FROM cells c JOIN variants v ON v.variant_id = c.variant_id
+  WHERE c.gone_at_ms IS NULL AND v.product_id IS NOT NULL GROUP BY v.product_id ORDER BY v.product_id`;
+/** Products that a barrier, an obligation or a gap makes due, each once; beside them what is not about one product. */
+const PENDING = `SELECT (
+    SELECT count(*) FROM (
+      SELECT product_id FROM obligations
+      UNION SELECT product_id FROM products, mirror_state WHERE gone_at_ms IS NULL AND read_at_ms < max(trusted_after_ms,
+        coalesce((SELECT max(read_after_ms) FROM runs WHERE state = 'running' AND product_ids_json IS NULL), trusted_after_ms))
+      UNION SELECT v.product_id FROM gaps g JOIN variants v ON v.variant_id = g.variant_id WHERE v.product_id IS NOT NULL
+    )
+  ) + (SELECT count(*) FROM variants WHERE lookup_at_ms IS NOT NULL)
+  + (SELECT (bundles_due_at_ms IS NOT NULL) + (canary_due_at_ms IS NOT NULL) FROM mirror_state)`;
+
+function expectCounted(db: Db): void {
+  expect(rows(db, 'SELECT products, variants, cells FROM live_counts')).toEqual(rows(db, LIVE));
+  expect(rows(db, 'SELECT * FROM product_cells WHERE cells <> 0 ORDER BY product_id')).toEqual(
+    rows(db, BY_PRODUCT),
+  );
+  const said = status(db);
+  expect(said.suspect_count).toBe(values(db, 'SELECT count(*) FROM mirror_stock WHERE suspect = 1')[0]);
+  expect(said.pending_reads).toBe(values(db, PENDING)[0]);
+  expect(said.quarantined).toBe(values(db, 'SELECT count(*) FROM quarantine')[0]);
+}
+
+test('after any history', () => {
+  const made = writerDb();
+  made.pragma('journal_mode = DELETE');
+  const template = made.serialize();
+  const seen = { gone: 0, unmapped: 0, suspect: 0, gaps: 0 };
+  const count = (db: Db): void => {
+    seen.gone += values<number>(db, 'SELECT count(*) FROM cells WHERE gone_at_ms IS NOT NULL')[0] ?? 0;
+    seen.unmapped += values<number>(db, 'SELECT count(*) FROM variants WHERE product_id IS NULL')[0] ?? 0;
+    seen.suspect += status(db).suspect_count;
+    seen.gaps += status(db).open_gaps;
+  };
+  fc.assert(
+    fc.property(history, (plan) => {
+      const logDb = new Database(':memory:');
+      makeTables(logDb);
+      const writer = new DirectWriter(new Database(template), logDb);
+      const { db } = writer;
+      const atMs = play(writer, plan, () => {
+        expectCounted(db);
+        count(db);
+      });
+      writer.prune(atMs, 3);
+      expectCounted(db);
+      db.close();
+      logDb.close();
+    }),
+    { numRuns: 60 },
+  );
+  for (const [what, times] of Object.entries(seen)) expect(times, what).toBeGreaterThan(3);
+});
+
+test('rows that are deleted, or whose product changes, by whatever hand', () => {
+  const writer = new DirectWriter();
+  const { db } = writer;
+  for (const n of ['10', '11']) writer.read(n, detail(n, [{ id: `${n}0`, levels: { 1: 5, 2: 6 } }]), T0);
+  for (const sql of [
+    `UPDATE variants SET product_id = '11' WHERE variant_id = '100'`,
+    `UPDATE variants SET product_id = NULL WHERE variant_id = '110'`,
+    `UPDATE variants SET product_id = '10' WHERE variant_id = '110'`,
+    `UPDATE cells SET gone_at_ms = 1 WHERE warehouse_id = '1'`,
+    `DELETE FROM cells WHERE variant_id = '100'`,
+    `DELETE FROM variants WHERE variant_id = '110'`,
+    `UPDATE products SET gone_at_ms = 1 WHERE product_id = '10'`,
+    `DELETE FROM products`,
+  ]) {
+    db.exec(sql);
+    expect(rows(db, 'SELECT products, variants, cells FROM live_counts'), sql).toEqual(rows(db, LIVE));
+    expect(rows(db, 'SELECT * FROM product_cells WHERE cells <> 0 ORDER BY 1'), sql).toEqual(
+      rows(db, BY_PRODUCT),
+    );
+  }
+  expect(rows(db, LIVE)).toEqual([{ products: 0, variants: 1, cells: 1 }]);
+});
+
+test.each([4_999, 5_000, 5_001])('after a downtime of %i products', (products) => {
+  const db = writerDb();
+  db.exec(`WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${products + 1})
+    INSERT INTO products (product_id, read_seq, read_at_ms, has_bundle) SELECT 1000000 + i, 0, ${T0} + i * (i % 2), 0 FROM n`);
+  db.exec(`INSERT INTO variants SELECT product_id, product_id, 'S', NULL, '', 'own', 1, NULL, NULL, 0, NULL, NULL, 0, 0, NULL, 0, 0,
+    NULL, NULL, NULL, 1, 0 FROM products`);
+  db.exec(`INSERT INTO cells SELECT variant_id, warehouse_id, 1, 'read', 0, 0, 0, 0, 0, 0, 0, 0, NULL, NULL, NULL, NULL, NULL,
+    NULL, NULL, 1, 0 FROM variants, (SELECT '1' AS warehouse_id UNION SELECT '2')`);
+  expect(status(db)).toMatchObject({ products: products + 1, cells: 2 * products + 2, suspect_count: 0 });
+  db.exec(`UPDATE mirror_state SET trusted_after_ms = ${T0 + 1_000_000}`);
+  // One is read again, and in doubt since; another is in doubt besides.
+  db.exec(`UPDATE products SET read_at_ms = ${T0 + 2_000_000} WHERE product_id = '1000001'`);
+  // Only now: what its own connection writes past it, it does not see.
+  new DirectWriter(db).append({
+    kind: 'oblige',
+    atMs: T0,
+    reason: 'not_stored',
+    productIds: ['1000001', '1000002'],
+    variantIds: [],
+  });
+  expectCounted(db);
+  expect(status(db)).toMatchObject({ suspect_count: 2 * products + 2, pending_reads: products + 1 });
+});

@@ -1,0 +1,75 @@
+/** The ops page's list of what is suspect: all of it, once each, page by page, whatever the ground. */
+import { expect, test } from 'vitest';
+import type { Db } from '../../../src/sqlite/open.ts';
+import type { StockCursor } from '../../../src/mirror/queries/page/filters.ts';
+import { findStock } from '../../../src/mirror/queries/page/stock.ts';
+import { detail, DirectWriter, T0, values } from '../mirror-file.ts';
+import { LATER, suspectMirror } from '../suspect-mirror.ts';
+
+function pagesOf(db: Db, limit: number, over: { text?: string; warehouseId?: string } = {}): string[][] {
+  const pages: string[][] = [];
+  let after: StockCursor | null = null;
+  do {
+    const page = findStock(db, { text: '', warehouseId: null, ...over, suspect: true, after, limit });
+    expect(page.variants.every(({ suspect }) => suspect)).toBe(true);
+    pages.push(page.variants.map(({ variantId }) => variantId));
+    after = page.next;
+  } while (after !== null && pages.length < 100);
+  return pages;
+}
+
+const suspects = (db: Db): string[] =>
+  values<string>(
+    db,
+    `SELECT variant_id FROM mirror_stock WHERE suspect = 1 UNION SELECT variant_id FROM mirror_variants
+       WHERE suspect = 1 ORDER BY 1`,
+  );
+
+test.each([1, 2, 3, 5, 40])('%i a page', (limit) => {
+  const { db } = suspectMirror();
+  const truth = suspects(db);
+  expect(truth.length).toBeGreaterThan(12);
+  const pages = pagesOf(db, limit);
+  expect(pages.flat().toSorted()).toEqual(truth);
+  expect(Math.max(...pages.map((page) => page.length))).toBeLessThanOrEqual(limit);
+});
+
+test('products that were not read since nobody listened, many of one instant among them', () => {
+  const writer = suspectMirror();
+  writer.append({ kind: 'downtime', atMs: T0 + 90_000, downSinceMs: null });
+  expect(new Set(values(writer.db, 'SELECT read_at_ms FROM products')).size).toBe(3);
+  for (const limit of [2, 3, 40]) {
+    expect(pagesOf(writer.db, limit).flat().toSorted()).toEqual(suspects(writer.db));
+  }
+});
+
+test('only what fits the search and the warehouse', () => {
+  const { db } = suspectMirror();
+  expect(pagesOf(db, 2, { text: 's-60' }).flat()).toEqual(['600', '601']);
+  expect(pagesOf(db, 2, { text: '1' }).flat()).toContain('101');
+  expect(pagesOf(db, 2, { text: 'product 6' }).flat()).toEqual(['600', '601']);
+  expect(pagesOf(db, 2, { warehouseId: '2' }).flat().toSorted()).toEqual(
+    values(
+      db,
+      `SELECT DISTINCT s.variant_id FROM mirror_stock s WHERE s.suspect = 1 AND EXISTS (
+         SELECT 1 FROM cells c WHERE c.variant_id = s.variant_id AND c.warehouse_id = '2') ORDER BY 1`,
+    ),
+  );
+});
+
+test('a name is found as it is written, whatever its letters; of ASCII ones the case does not count', () => {
+  const writer = new DirectWriter();
+  const more = { name: 'ÉCLAIR Ω ชา' };
+  writer.read('1', detail('1', [{ id: '100', levels: { 1: 5 }, more }]), T0);
+  writer.append({ kind: 'oblige', atMs: LATER, reason: 'conflict', productIds: ['1'], variantIds: [] });
+  for (const suspect of [true, false]) {
+    for (const text of ['ÉCLAIR', 'clair ω'.toUpperCase(), 'ชา', 'Éclair', 'PRODUCT 1']) {
+      const page = findStock(writer.db, { text, warehouseId: null, suspect, after: null, limit: 5 });
+      expect([text, suspect, page.variants.map(({ variantId }) => variantId)]).toEqual([
+        text,
+        suspect,
+        ['100'],
+      ]);
+    }
+  }
+});

@@ -1,0 +1,273 @@
+/**
+ * Every row tells whether it is under suspicion, and the mirror tells its state
+ * (docs/reading-the-mirror.md#views).
+ */
+import { describe, expect, test } from 'vitest';
+import { isIsolated } from '../../../src/core/given-up.ts';
+import { status } from '../../../src/mirror/queries/status.ts';
+import { delivery, detail, DirectWriter, item, rows, T0, values } from '../mirror-file.ts';
+
+const tea = (qty: number) =>
+  detail('10', [
+    { id: '100', levels: { 1: qty, 2: 7 } },
+    { id: '101', levels: { 1: 1 } },
+  ]);
+
+/** Read once at T0; nothing is owed. */
+function quiet(): DirectWriter {
+  const writer = new DirectWriter();
+  writer.read('10', tea(5), T0);
+  return writer;
+}
+
+const suspects = (writer: DirectWriter): string[] =>
+  values(
+    writer.db,
+    `SELECT variant_id || '/' || warehouse_id FROM mirror_stock WHERE suspect = 1
+     UNION ALL SELECT variant_id FROM mirror_variants WHERE suspect = 1 ORDER BY 1`,
+  );
+const ALL = ['100', '100/1', '100/2', '101', '101/1'];
+
+describe('a row is under suspicion', () => {
+  test('never while nothing speaks against it', () => {
+    expect(suspects(quiet())).toEqual([]);
+    const writer = quiet();
+    writer.append({ kind: 'oblige', atMs: T0 + 1, reason: 'stale', productIds: ['10'], variantIds: [] });
+    expect(suspects(writer)).toEqual([]);
+    expect(status(writer.db).suspect_count).toBe(0);
+  });
+
+  test('while its chain has a gap: this cell, and its variant’s total', () => {
+    const writer = quiet();
+    writer.deliver(delivery('a', item({ old: 4, new: 3, update_time: T0 + 20_000 })), T0 + 20_000);
+    expect(suspects(writer)).toEqual(['100', '100/1']);
+    expect(status(writer.db)).toMatchObject({ suspect_count: 1, open_gaps: 1 });
+    writer.read('10', tea(3), T0 + 60_000);
+    expect(suspects(writer)).toEqual([]);
+  });
+
+  test('while its product has a doubt on record', () => {
+    const writer = quiet();
+    writer.append({ kind: 'oblige', atMs: T0 + 1, reason: 'not_stored', productIds: ['10'], variantIds: [] });
+    expect(suspects(writer)).toEqual(ALL);
+    expect(status(writer.db).suspect_count).toBe(3);
+  });
+
+  test('while its product was not read since nobody listened', () => {
+    const writer = quiet();
+    writer.append({ kind: 'downtime', atMs: T0 + 1_000, downSinceMs: null });
+    expect(suspects(writer)).toEqual(ALL);
+    expect(status(writer.db).suspect_count).toBe(3);
+    writer.read('10', tea(5), T0 + 10_000);
+    expect(suspects(writer)).toEqual([]);
+  });
+
+  test('while a read that does not tell warehouses moved its total: until a change sets it', () => {
+    const pulled = (total: number) => detail('10', [{ id: '100', levels: null, total }]);
+    const writer = new DirectWriter();
+    writer.read('10', pulled(5), T0);
+    writer.deliver(delivery('a', item({ old: 5, new: 4, update_time: T0 + 20_000 })), T0 + 20_000);
+    writer.read('10', pulled(3), T0 + 60_000);
+    expect(suspects(writer)).toEqual(['100/1']);
+    expect(status(writer.db).suspect_count).toBe(1);
+    const doubt = { kind: 'oblige', reason: 'not_stored', productIds: ['10'], variantIds: [] } as const;
+    writer.append({ ...doubt, atMs: T0 + 61_000 });
+    expect(suspects(writer)).toEqual(['100', '100/1']);
+    expect(status(writer.db).suspect_count).toBe(1);
+    writer.read('10', pulled(3), T0 + 90_000);
+    expect(suspects(writer)).toEqual(['100/1']);
+    writer.deliver(delivery('b', item({ old: 3, new: 2, update_time: T0 + 95_000 })), T0 + 95_000);
+    writer.read('10', pulled(2), T0 + 120_000);
+    expect(suspects(writer)).toEqual([]);
+    expect(status(writer.db).suspect_count).toBe(0);
+  });
+
+  test('while details tell its total twice, and not the same: until one tells it once', () => {
+    const one = { id: '100', levels: { 1: 5, 2: 7 } };
+    const twice = detail('10', [one, { ...one, total: 13 }, { id: '101', levels: { 1: 1 } }]);
+    const writer = quiet();
+    for (const atMs of [T0 + 60_000, T0 + 200_000]) writer.read('10', twice, atMs);
+    expect(suspects(writer)).toEqual(['100', '100/1', '100/2']);
+    writer.deliver(delivery('a', item({ old: 5, new: 4, update_time: T0 + 220_000 })), T0 + 220_000);
+    expect(suspects(writer)).toEqual(['100', '100/1', '100/2']);
+    writer.read('10', tea(4), T0 + 300_000);
+    expect(suspects(writer)).toEqual([]);
+  });
+
+  test('while two changes of one instant leave its order open, and no read tells warehouses', () => {
+    const pulled = (total: number) =>
+      detail('10', [{ id: '100', levels: null, total, more: { pulled_from_product_variant_id: '9' } }]);
+    const writer = new DirectWriter();
+    writer.read('10', pulled(9), T0);
+    const at = (ms: number) => ({ update_time: T0 + ms });
+    const there = { old: 5, new: 6, ...at(20_000) };
+    const back = { old: 6, new: 5, ...at(20_000) };
+    const elsewhere = { warehouse_id: '2' };
+    writer.deliver(delivery('a', item(there), item(back)), T0 + 20_000);
+    // The other warehouse leaves the opposite error: the total agrees.
+    writer.deliver(
+      delivery('b', item({ ...back, ...elsewhere }), item({ ...there, ...elsewhere })),
+      T0 + 20_001,
+    );
+    writer.read('10', pulled(9), T0 + 60_000);
+    expect(suspects(writer)).toEqual(['100/1', '100/2']);
+    writer.deliver(delivery('c', item({ old: 5, new: 4, ...at(70_000) })), T0 + 70_000);
+    writer.read('10', pulled(8), T0 + 90_000);
+    expect(suspects(writer)).toEqual(['100/2']);
+  });
+
+  test('while no read has shown its product', () => {
+    const writer = quiet();
+    writer.deliver(delivery('a', item({ id: '999' })), T0);
+    expect(suspects(writer)).toEqual(['999/1']);
+    expect(status(writer.db).suspect_count).toBe(1);
+  });
+});
+
+describe('the mirror is', () => {
+  /** Alive now and read whole, as far as its record says. */
+  function alive(writer: DirectWriter, agoMs = 0): void {
+    writer.db
+      .prepare('UPDATE service_state SET alive_at_ms = ?, last_full_sync_at_ms = 1')
+      .run(Date.now() - agoMs);
+  }
+  const state = (writer: DirectWriter) => status(writer.db).state;
+
+  test('stale before it was ever kept, and when nobody keeps it any more', () => {
+    const writer = quiet();
+    expect(state(writer)).toBe('stale');
+    alive(writer, 11_000);
+    expect(state(writer)).toBe('stale');
+  });
+
+  test('live while it is kept', () => {
+    const writer = quiet();
+    alive(writer, 2_000);
+    expect(state(writer)).toBe('live');
+  });
+
+  test('catching up until the catalogue was read whole, and after downtime until every product was read', () => {
+    const writer = quiet();
+    writer.db.prepare('UPDATE service_state SET alive_at_ms = ?').run(Date.now());
+    expect(state(writer)).toBe('catching_up');
+    alive(writer);
+    writer.append({ kind: 'downtime', atMs: T0 + 1_000, downSinceMs: null });
+    expect(state(writer)).toBe('catching_up');
+    writer.read('10', tea(5), T0 + 10_000);
+    expect(state(writer)).toBe('live');
+  });
+
+  test('stale when a doubt has waited for a quarter of an hour; a mere wish may wait', () => {
+    const writer = quiet();
+    alive(writer);
+    const longAgo = Date.now() - 16 * 60_000;
+    writer.append({ kind: 'oblige', atMs: longAgo, reason: 'stale', productIds: ['10'], variantIds: [] });
+    expect(state(writer)).toBe('live');
+    writer.append({
+      kind: 'oblige',
+      atMs: longAgo,
+      reason: 'not_stored',
+      productIds: ['10'],
+      variantIds: [],
+    });
+    expect(state(writer)).toBe('stale');
+  });
+});
+
+describe('a read that the service refuses', () => {
+  function kept(products: number): DirectWriter {
+    const writer = new DirectWriter();
+    for (let n = 0; n < products; n += 1) {
+      writer.read(String(n), detail(String(n), [{ id: `1${n}`, levels: { 1: 5 } }]), T0);
+    }
+    writer.db.prepare('UPDATE service_state SET alive_at_ms = ?, last_full_sync_at_ms = 1').run(Date.now());
+    return writer;
+  }
+  const state = (writer: DirectWriter) => status(writer.db).state;
+  const downtime = { kind: 'downtime', atMs: T0 + 1_000, downSinceMs: null } as const;
+
+  test('leaves its own rows suspect, and the mirror live once all others are read', () => {
+    const writer = kept(2);
+    writer.append(downtime);
+    writer.giveUp('0');
+    expect(state(writer)).toBe('catching_up');
+    writer.read('1', detail('1', [{ id: '11', levels: { 1: 5 } }]), T0 + 10_000);
+    expect(state(writer)).toBe('live');
+    expect(status(writer.db)).toMatchObject({ parked_reads: 1, pending_reads: 1, suspect_count: 1 });
+    expect(suspects(writer)).toEqual(['10', '10/1']);
+    // Another try changes nothing before it has succeeded.
+    writer.commit({ kind: 'command', name: 'retryFailures', args: undefined });
+    expect(state(writer)).toBe('live');
+  });
+
+  test('makes no doubt of its own older than a quarter of an hour stale', () => {
+    const writer = kept(2);
+    const atMs = Date.now() - 16 * 60_000;
+    writer.append({ kind: 'oblige', atMs, reason: 'not_stored', productIds: ['0'], variantIds: [] });
+    expect(state(writer)).toBe('stale');
+    writer.giveUp('0');
+    expect(state(writer)).toBe('live');
+  });
+
+  test('is no longer about one product when it is about more than one and than 5 %', () => {
+    const writer = kept(40);
+    for (const id of ['0', '1']) writer.giveUp(id);
+    expect(state(writer)).toBe('live');
+    writer.giveUp('2');
+    expect(state(writer)).toBe('stale');
+  });
+
+  test('is no longer about one product when there is no other to prove it', () => {
+    const writer = kept(1);
+    writer.giveUp('0');
+    expect(state(writer)).toBe('stale');
+    writer.read('1', detail('1', [{ id: '11', levels: { 1: 5 } }]), T0 + 10_000);
+    expect(state(writer)).toBe('live');
+  });
+
+  test.each([0, 1, 2, 3, 19, 20, 39, 40, 41, 60])('of %i products: as a run has it', (products) => {
+    const writer = kept(products);
+    for (let givenUp = 0; givenUp <= Math.min(products, 5); givenUp += 1) {
+      expect([givenUp, state(writer)]).toEqual([givenUp, isIsolated(givenUp, products) ? 'live' : 'stale']);
+      writer.giveUp(String(givenUp));
+    }
+  });
+});
+
+test('pending reads are counted once each: obligations, gaps, barriers, lookups, orders to come', () => {
+  const writer = quiet();
+  const pending = () => status(writer.db).pending_reads;
+  expect(pending()).toBe(0);
+  writer.append({
+    kind: 'oblige',
+    atMs: T0 + 1,
+    reason: 'operator',
+    productIds: ['10', '11'],
+    variantIds: [],
+  });
+  writer.deliver(delivery('a', item({ old: 4, new: 3, update_time: T0 + 20_000 })), T0 + 20_000);
+  expect(pending()).toBe(2);
+  writer.deliver(delivery('b', item({ id: '999' })), T0 + 20_000);
+  expect(pending()).toBe(3);
+  writer.deliver(new TextEncoder().encode('{'), T0 + 20_000);
+  expect(pending()).toBe(4);
+  writer.append({ kind: 'downtime', atMs: T0 + 30_000, downSinceMs: null });
+  expect(pending()).toBe(4);
+});
+
+test('the status tells what an operator asks', () => {
+  const writer = quiet();
+  writer.deliver(delivery('a', item({ old: 5, new: 3 }), item({ id: 5 })), T0 + 20_000);
+  expect(status(writer.db)).toMatchObject({
+    epoch: expect.stringMatching(/^[0-9a-f]{16}$/),
+    last_delivery_at: T0 + 20_000,
+    oldest_verified_at: T0,
+    products: 1,
+    variants: 3,
+    cells: 3,
+    parked_reads: 0,
+    held_removals: 0,
+    quarantined: 1,
+    last_seq: Number(rows(writer.db, 'SELECT max(change_seq) AS n FROM mirror_variants')[0]?.['n']),
+  });
+});

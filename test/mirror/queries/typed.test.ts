@@ -1,0 +1,78 @@
+/** Queries that drizzle puts together: the same rows by the same index, and nothing of drizzle before the first of them. */
+import { expect, test } from 'vitest';
+import { loadedBy } from '../../../scripts/footprint/package.ts';
+import { eq, lt, sql } from '../../../src/sqlite/drizzle.ts';
+import { queries } from '../../../src/mirror/reader/queries.ts';
+import { log } from '../../../src/event-log/schema.ts';
+import { quarantine } from '../../../src/mirror/file/schema.ts';
+import { select, typed } from '../../../src/sqlite/typed.ts';
+import { writerDb } from '../mirror-file.ts';
+
+const src = new URL('../../../src/', import.meta.url);
+
+const packagesOf = (...files: readonly string[]): string[] => {
+  const program = files.map((file) => `import '${new URL(file, src).href}';`).join(' ');
+  return [...loadedBy(['--input-type=module', '--eval', program], '/').packages];
+};
+
+test('neither the server, its threads nor a command loads drizzle; the first typed query does', () => {
+  const server = [
+    'app/compose.ts',
+    'mirror/reader/read-loop.ts',
+    'event-log/append-loop.ts',
+    'mirror/writer/apply-loop.ts',
+    'cli/verify.ts',
+    'cli/export.ts',
+  ];
+  const packages = packagesOf(...server);
+  expect(packages).toContain('hono');
+  expect(packages).not.toContain('drizzle-orm');
+  expect(packagesOf('mirror/reader/typed-queries.ts')).toContain('drizzle-orm');
+});
+
+test('rows have the names that were asked for, whichever table they come from, and null where a join finds none', () => {
+  const db = writerDb();
+  db.prepare(`INSERT INTO quarantine (id, log_seq, problem) VALUES (1, 7, 'first'), (2, 8, 'second')`).run();
+  db.prepare(`INSERT INTO log (seq, kind, at_ms, payload) VALUES (8, 'delivery', 5, x'00')`).run();
+  const query = typed(
+    select({
+      number: quarantine.id,
+      seq: quarantine.logSeq,
+      atMs: log.atMs,
+      loud: sql<string>`upper(problem)`,
+    })
+      .from(quarantine)
+      .leftJoin(log, eq(log.seq, quarantine.logSeq))
+      .where(lt(quarantine.id, sql.placeholder('below')))
+      .orderBy(quarantine.id),
+  );
+  const rows = [
+    { number: 1, seq: 7, atMs: null, loud: 'FIRST' },
+    { number: 2, seq: 8, atMs: 5, loud: 'SECOND' },
+  ];
+  expect(query.all(db, { below: 3 })).toEqual(rows);
+  expect(query.get(db, { below: 3 })).toEqual(rows[0]);
+  expect(query.get(db, { below: 1 })).toBeUndefined();
+  const [first] = query.iterate(db, { below: 3 });
+  expect(first).toEqual(rows[0]);
+  expect(() => query.all(db)).toThrow('below');
+});
+
+test('corrections are found by the index that holds nothing else', () => {
+  const db = writerDb();
+  const prepare = db.prepare.bind(db);
+  const plans: string[] = [];
+  db.prepare = (text: string) => {
+    plans.push(
+      prepare<[], { detail: string }>(`EXPLAIN QUERY PLAN ${text.replaceAll('?', '1')}`)
+        .all()
+        .map(({ detail }) => detail)
+        .join('\n'),
+    );
+    return prepare(text);
+  };
+  queries.corrections(db, { causes: ['gap'], beforeSeq: null, limit: 5 });
+  expect(plans).toHaveLength(1);
+  expect(plans[0]).toMatch(/^SEARCH changes USING INDEX changes_corrected \(reason=\? AND rowid<\?\)/);
+  expect(plans[0]).not.toContain('TEMP B-TREE');
+});

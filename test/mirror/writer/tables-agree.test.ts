@@ -1,0 +1,233 @@
+/** SQLite's tables and the rules' own (maps) are one: whatever is folded, both hold and answer the same. */
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import type {
+  Entry,
+  ProductSnapshot,
+  StockChange,
+  Unreadable,
+  VariantSnapshot,
+} from '../../../src/core/entry.ts';
+import { fold } from '../../../src/core/apply/fold.ts';
+import type { Fact } from '../../../src/core/apply/fact.ts';
+import { LATEST_MS } from '../../../src/core/limits.ts';
+import * as columns from '../../../src/mirror/file/columns.ts';
+import { SqliteTables } from '../../../src/mirror/writer/sqlite-tables.ts';
+import { selectFrom } from '../../../src/mirror/file/statements.ts';
+import { MemoryTables } from '../../core/memory-tables.ts';
+import { delivery, detail, DirectWriter, item, rows, T0, writerDb } from '../mirror-file.ts';
+
+const productIds = fc.constantFrom('10', '11', '12', '9');
+const variantIds = fc.constantFrom('100', '101', '102', '110', '90');
+const warehouseIds = fc.constantFrom('1', '2');
+const texts = fc.oneof(fc.constantFrom('', 'a', 'เสื้อ'), fc.string({ unit: 'binary', maxLength: 6 }));
+const quantities = fc.oneof(fc.integer({ min: -3, max: 6 }), fc.integer({ min: -(2 ** 45), max: 2 ** 45 }));
+const maybe = <T>(arbitrary: fc.Arbitrary<T>) => fc.option(arbitrary, { nil: null });
+
+const stockChange: fc.Arbitrary<StockChange> = fc.record({
+  variantId: variantIds,
+  warehouseId: warehouseIds,
+  sku: maybe(texts),
+  old: quantities,
+  new: quantities,
+  updateTimeMs: fc.oneof(
+    fc.integer({ min: T0 - 5_000, max: T0 + 60_000 }),
+    fc.constantFrom(T0, T0 + 1_000, T0 + 10 ** 9, Number.MAX_SAFE_INTEGER),
+  ),
+  reason: maybe(texts),
+  orderId: maybe(fc.constant('9')),
+  userId: maybe(fc.constant('4')),
+});
+
+const unreadable: fc.Arbitrary<Unreadable> = fc.record({
+  itemIndex: maybe(fc.nat(5)),
+  problem: texts,
+  variantId: maybe(variantIds),
+});
+
+const variantSnapshot: fc.Arbitrary<VariantSnapshot> = fc.record({
+  variantId: variantIds,
+  name: texts,
+  sku: maybe(texts),
+  upc: maybe(texts),
+  kind: fc.constantFrom('own', 'own', 'pulled', 'bundle', 'assembled'),
+  availableQty: quantities,
+  onHand: maybe(quantities),
+  reservedQty: maybe(quantities),
+  allowNegativeStock: fc.boolean(),
+  priceJson: maybe(texts),
+  cost: maybe(fc.constantFrom('1', '2.50')),
+  bundledByCount: fc.nat(1),
+  levels: maybe(
+    fc.uniqueArray(
+      fc.record({
+        warehouseId: warehouseIds,
+        availableQty: quantities,
+        onHand: quantities,
+        reservedQty: quantities,
+      }),
+      { maxLength: 2, selector: (level) => level.warehouseId },
+    ),
+  ),
+});
+
+const snapshot: fc.Arbitrary<ProductSnapshot> = fc.record({
+  storeId: fc.constantFrom('1', '1', '1', '2'),
+  name: texts,
+  parentId: maybe(fc.constant('77')),
+  updateTimeMs: maybe(fc.constant(T0)),
+  detailJson: fc.constantFrom('{}', '{"a":1}'),
+  variants: fc.uniqueArray(variantSnapshot, { minLength: 1, maxLength: 3, selector: (v) => v.variantId }),
+});
+
+/** All but the position and the instant, which grow from entry to entry. */
+const step = fc.oneof(
+  fc.record({
+    kind: fc.constant('delivery' as const),
+    requestId: maybe(texts),
+    changes: fc.array(stockChange, { maxLength: 4 }),
+    unreadable: fc.oneof(fc.constant([]), fc.array(unreadable, { maxLength: 2 })),
+  }),
+  fc.record({
+    kind: fc.constant('read' as const),
+    productId: productIds,
+    knownAgo: fc.nat(2),
+    tookMs: fc.constantFrom(0, 10, 5_000),
+    dated: fc.boolean(),
+    snapshot: maybe(snapshot),
+  }),
+  fc.record({ kind: fc.constant('listed' as const), productIds: fc.array(productIds), lookup: fc.boolean() }),
+  fc.record({
+    kind: fc.constant('oblige' as const),
+    reason: fc.constantFrom('operator' as const, 'not_stored' as const, 'stale' as const),
+    productIds: fc.array(productIds),
+    variantIds: fc.array(variantIds),
+  }),
+  fc.record({
+    kind: fc.constant('due' as const),
+    what: fc.constantFrom('bundles' as const, 'canary' as const),
+  }),
+  fc.record({ kind: fc.constant('downtime' as const), downSinceMs: maybe(fc.constant(T0)) }),
+  fc.record({
+    kind: fc.constant('lookup_missed' as const),
+    knownAgo: fc.nat(2),
+    variantIds: fc.array(variantIds),
+  }),
+  fc.record({ kind: fc.constant('epoch' as const), givenOutSeq: fc.constantFrom(0, 3, 1_000) }),
+  fc.record({ kind: fc.constant('allow_removals' as const), untilMs: fc.constantFrom(T0, LATEST_MS) }),
+);
+
+const steps = fc.array(fc.record({ afterMs: fc.constantFrom(0, 1, 2_500, 31_000), step }), { maxLength: 25 });
+
+function entriesOf(
+  plan: readonly { afterMs: number; step: typeof step extends fc.Arbitrary<infer S> ? S : never }[],
+) {
+  let atMs = T0;
+  return plan.map(({ afterMs, step: planned }, i): Entry => {
+    atMs += afterMs;
+    const seq = i + 1;
+    if (planned.kind === 'read') {
+      const { knownAgo, tookMs, dated, ...rest } = planned;
+      const sentAtMs = atMs - tookMs;
+      const serverDateMs = dated ? Math.floor(sentAtMs / 1_000) * 1_000 : null;
+      const s0 = Math.max(0, i - knownAgo);
+      return { ...rest, seq, atMs, s0, sentAtMs, receivedAtMs: atMs, serverDateMs, requestId: null };
+    }
+    if (planned.kind === 'lookup_missed') {
+      const { knownAgo, ...rest } = planned;
+      return { ...rest, seq, atMs, s0: Math.max(0, i - knownAgo), sentAtMs: atMs };
+    }
+    return { ...planned, seq, atMs };
+  });
+}
+
+const answers = (tables: MemoryTables | SqliteTables) => ({
+  canary: [1, 2, 3, 200].map((limit) => tables.canaryProducts(limit)),
+  bundles: tables.bundleProducts(),
+  bundleCount: tables.bundleProductCount(),
+  held: tables.heldProducts(),
+  live: (['product', 'variant', 'cell'] as const).map((kind) => tables.liveCount(kind)),
+  missing: (['product', 'variant', 'cell'] as const).map((kind) => tables.missingCount(kind, 3)),
+  cells: ['100', '90'].map((id) => tables.cellsOf(id)),
+  variants: ['10', '9'].map((id) => tables.variantsOf(id)),
+  gaps: ['100', '90'].map((id) => tables.gapsOf(id)),
+  product: tables.product('10'),
+  cell: tables.cell('100', '1'),
+  variant: tables.variant('nobody'),
+  obligation: tables.obligation('10'),
+});
+
+const flag = (value: unknown): boolean => value === 1;
+
+test('for any log', () => {
+  const db = writerDb();
+  const sqlite = new SqliteTables(db);
+  fc.assert(
+    fc.property(steps, (plan) => {
+      const memory = new MemoryTables();
+      const told: [Fact[], Fact[]] = [[], []];
+      db.exec('BEGIN');
+      try {
+        for (const entry of entriesOf(plan)) {
+          fold(memory, entry, (fact) => told[0].push(fact));
+          fold(sqlite, entry, (fact) => told[1].push(fact));
+          expect(answers(sqlite)).toEqual(answers(memory));
+        }
+        sqlite.flush();
+        expect(told[1]).toEqual(told[0]);
+        const all = (table: Parameters<typeof selectFrom>[0], order: string) =>
+          rows(db, `${selectFrom(table)} ORDER BY ${order}`);
+        const sorted = <T>(found: ReadonlyMap<string, T>, key: (value: T) => (string | number)[]) =>
+          [...found.values()].sort((a, b) => (JSON.stringify(key(a)) < JSON.stringify(key(b)) ? -1 : 1));
+        expect(all(columns.cells, 'variant_id, warehouse_id')).toEqual(
+          sorted(memory.cells, (cell) => [cell.variantId, cell.warehouseId]),
+        );
+        expect(
+          all(columns.variants, 'variant_id').map((row) => ({
+            ...row,
+            allowNegativeStock: flag(row['allowNegativeStock']),
+          })),
+        ).toEqual(sorted(memory.variants, (variant) => [variant.variantId]));
+        for (const product of memory.products.values()) {
+          expect(sqlite.product(product.productId)).toEqual(product);
+        }
+        expect(all(columns.products, 'product_id')).toHaveLength(memory.products.size);
+        expect(
+          all(columns.obligations, 'product_id').map((row) => ({ ...row, doubt: flag(row['doubt']) })),
+        ).toEqual(sorted(memory.obligations, (obligation) => [obligation.productId]));
+        expect(all(columns.gaps, 'opened_seq, variant_id, warehouse_id')).toEqual(
+          sorted(memory.gaps, (gap) => [gap.openedSeq + 1_000, gap.variantId, gap.warehouseId]),
+        );
+        expect(all(columns.changes, 'seq')).toEqual(memory.changes);
+        expect(
+          rows(db, 'SELECT log_seq, item_index, problem, variant_id FROM quarantine ORDER BY id'),
+        ).toEqual(
+          memory.quarantined.map(({ logSeq, unreadable: { itemIndex, problem, variantId } }) => ({
+            log_seq: logSeq,
+            item_index: itemIndex,
+            problem,
+            variant_id: variantId,
+          })),
+        );
+        expect(all(columns.mirrorState, 'id')).toEqual([{ id: 1, ...memory.state() }]);
+      } finally {
+        // The next log begins from empty tables: what a rollback leaves in memory must be forgotten too.
+        db.exec('ROLLBACK');
+        sqlite.reload();
+      }
+    }),
+    { numRuns: 150 },
+  );
+});
+
+test('products that are gone are not among those that move', () => {
+  const writer = new DirectWriter();
+  writer.read('10', detail('10', [{ id: '100', levels: { 1: 5 } }]), T0 - 60_000);
+  writer.read('11', detail('11', [{ id: '110', levels: { 1: 5 } }]), T0 - 60_000);
+  writer.deliver(delivery('a', item()), T0);
+  const moving = () => new SqliteTables(writer.db).canaryProducts(5).map(({ productId }) => productId);
+  expect(moving()).toEqual(['10', '11']);
+  writer.read('10', null, T0 + 60_000);
+  writer.read('10', null, T0 + 120_000);
+  expect(moving()).toEqual(['11']);
+});

@@ -1,0 +1,184 @@
+/** A listener's life: it lets requests under way end, and nothing holds it longer than its grace. */
+import { once } from 'node:events';
+import { Agent, request, type IncomingMessage } from 'node:http';
+import { connect } from 'node:net';
+import { Hono } from 'hono';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { listen } from '../../src/platform/listen.ts';
+
+async function slowApp() {
+  const arrived = Promise.withResolvers<void>();
+  const answer = Promise.withResolvers<void>();
+  const app = new Hono();
+  app.get('/slow', async (c) => {
+    arrived.resolve();
+    await answer.promise;
+    return c.text('done');
+  });
+  const seen: string[] = [];
+  app.get('/', (c) => {
+    seen.push(c.req.url.replace(/^[^/]*\/\/[^/]*/, ''));
+    return c.text('ok');
+  });
+  const listener = await listen(app, '127.0.0.1', 0);
+  const agent = new Agent({ keepAlive: true });
+  onTestFinished(() => agent.destroy());
+  const get = async (path: string): Promise<number> => {
+    const outgoing = request({ port: listener.port, host: '127.0.0.1', path, agent }).end();
+    const [incoming] = (await once(outgoing, 'response')) as [IncomingMessage];
+    incoming.resume();
+    await once(incoming, 'end');
+    return incoming.statusCode ?? 0;
+  };
+  return { listener, get, arrived: arrived.promise, answer: answer.resolve, seen: () => seen };
+}
+
+test('a port that is taken is named', async () => {
+  const { listener } = await slowApp();
+  onTestFinished(() => listener.stop(0));
+  await expect(listen(new Hono(), '127.0.0.1', listener.port)).rejects.toThrow(`127.0.0.1:${listener.port}`);
+});
+
+test('stopping waits for a request under way, not for the connection it leaves open', async () => {
+  const { listener, get, arrived, answer } = await slowApp();
+  expect(await get('/')).toBe(200);
+  const slow = get('/slow');
+  await arrived;
+  const startedMs = performance.now();
+  const stopped = listener.stop(5_000);
+  const late = connect(listener.port, '127.0.0.1');
+  await expect(once(late, 'connect')).rejects.toThrow('ECONNREFUSED');
+  answer();
+  expect(await slow).toBe(200);
+  await stopped;
+  expect(performance.now() - startedMs).toBeLessThan(2_000);
+});
+
+test('after its grace a request that does not end is cut', async () => {
+  const { listener, get, arrived } = await slowApp();
+  const slow = get('/slow');
+  await arrived;
+  const [outcome] = await Promise.allSettled([slow, listener.stop(100)]);
+  expect(outcome.status).toBe('rejected');
+});
+
+/** What comes over a connection, until it is closed. */
+function wire(port: number) {
+  const socket = connect(port, '127.0.0.1').setNoDelay(true);
+  let text = '';
+  socket.setEncoding('utf8').on('data', (more: string) => (text += more));
+  return {
+    socket,
+    send: (path: string) => socket.write(`GET ${path} HTTP/1.1\r\nHost: mirror\r\n\r\n`),
+    answers: () => text.match(/HTTP\/1\.1 \d+/g) ?? [],
+    text: () => text,
+    closed: once(socket, 'close').then(([hadError]) => hadError as boolean),
+  };
+}
+
+test('a request on its way over a kept-alive connection is answered as the last, not cut', async () => {
+  const { listener } = await slowApp();
+  const idle = wire(listener.port);
+  const busy = wire(listener.port);
+  for (const { send } of [idle, busy]) send('/');
+  await expect.poll(() => [idle.answers(), busy.answers()].flat().length).toBe(2);
+  expect(busy.text()).not.toMatch(/connection: close/i);
+
+  const stopped = listener.stop(5_000);
+  // The listener has begun to stop, and its sender does not know.
+  await new Promise((resolve) => setImmediate(resolve));
+  busy.send('/');
+  expect(await busy.closed).toBe(false);
+  expect(busy.answers()).toHaveLength(2);
+  expect(busy.text()).toMatch(/connection: close/i);
+  // Who says nothing is not waited for long.
+  expect(await idle.closed).toBe(false);
+  await stopped;
+});
+
+test('a request that crosses the end of its connection is taken, though nobody can be told', async () => {
+  const { listener, seen } = await slowApp();
+  // Allowed to be half open: it sends although it has read the end, as one does whose request was on its way.
+  const late = connect({ port: listener.port, host: '127.0.0.1', allowHalfOpen: true }).resume();
+  late.on('error', () => undefined);
+  late.write('GET /?first HTTP/1.1\r\nHost: mirror\r\n\r\n');
+  await expect.poll(seen).toEqual(['/?first']);
+  const stopped = listener.stop(5_000);
+  await once(late, 'end');
+  late.write('GET /?late HTTP/1.1\r\nHost: mirror\r\n\r\n');
+  await expect.poll(seen).toEqual(['/?first', '/?late']);
+  late.end();
+  await stopped;
+});
+
+test('a descriptor that is no listening socket is named', async () => {
+  await expect(listen(new Hono(), '127.0.0.1', 0, 9_999)).rejects.toThrow(
+    /^cannot listen on descriptor 9999, which LISTEN_FDS names: /,
+  );
+});
+
+describe('a listener with a door', () => {
+  const LONG = 'x'.repeat(100_000);
+  async function atTheDoor(opens = true) {
+    const app = new Hono();
+    app.get('/long', (c) => c.text(LONG));
+    app.post('/', async (c) => c.text(String((await c.req.arrayBuffer()).byteLength)));
+    app.get('/last', (c) => c.text('last', 200, { Connection: 'close' }));
+    const listener = await listen({ fetch: app.fetch, door: { opens: () => opens } }, '127.0.0.1', 0);
+    onTestFinished(() => listener.stop(0));
+    const socket = connect(listener.port, '127.0.0.1');
+    onTestFinished(() => void socket.destroy());
+    let text = '';
+    socket.setEncoding('latin1').on('data', (more: string) => (text += more));
+    return { socket, text: () => text };
+  }
+
+  test('closes what it does not let in', async () => {
+    const { socket, text } = await atTheDoor(false);
+    socket.on('error', () => undefined);
+    await once(socket, 'close');
+    expect(text()).toBe('');
+  });
+
+  test('answers one request of a connection after the other, and waits for who does not read', async () => {
+    const { socket, text } = await atTheDoor();
+    socket.pause();
+    socket.write('GET /long HTTP/1.1\r\nHost: m\r\n\r\n'.repeat(300));
+    // Of 30 MB, what fits between the two ends.
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    socket.write('GET /last HTTP/1.1\r\nHost: m\r\n\r\n');
+    socket.resume();
+    await once(socket, 'end');
+    expect(text().match(/x{100000}/g)).toHaveLength(300);
+    expect(text()).toMatch(/last$/);
+  });
+
+  test('reads bodies of any size among many requests, byte for byte', async () => {
+    const { socket, text } = await atTheDoor();
+    const sizes = Array.from({ length: 60 }, (_, k) => (k * k * 97) % 300_000);
+    for (const size of sizes) {
+      socket.write(`POST / HTTP/1.1\r\nHost: m\r\nContent-Length: ${size}\r\n\r\n`);
+      socket.write(Buffer.alloc(size, 'GET /long HTTP/1.1\r\nHost: m\r\n\r\n'));
+      // In pieces, and as chunks, whose ends nobody has said.
+      const chunk = `${size.toString(16)}\r\n${'y'.repeat(size)}\r\n`;
+      socket.write(
+        `POST / HTTP/1.1\r\nHost: m\r\nTransfer-Encoding: chunked\r\n\r\n${size === 0 ? '' : chunk}0\r\n\r\n`,
+      );
+    }
+    socket.write('GET /last HTTP/1.1\r\nHost: m\r\n\r\n');
+    await once(socket, 'end');
+    const read = text()
+      .split(/HTTP\/1\.1 200 OK\r\n/)
+      .slice(1)
+      .map((answer) => answer.split('\r\n\r\n')[1]);
+    expect(read).toEqual([...sizes.flatMap((size) => [String(size), String(size)]), 'last']);
+  });
+
+  test('lets a sender that is refused in the middle of its body read why', async () => {
+    const { socket, text } = await atTheDoor();
+    socket.write('GET /last HTTP/1.1\r\nHost: m\r\nContent-Length: 1000000\r\n\r\n');
+    socket.write(Buffer.alloc(1_000_000));
+    await once(socket, 'end');
+    expect(text()).toMatch(/last$/);
+  });
+});

@@ -1,0 +1,91 @@
+/** The log's two forms (docs/configuration.md). */
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { openSync, closeSync } from 'node:fs';
+import { PassThrough } from 'node:stream';
+import { stripVTControlCharacters } from 'node:util';
+import { expect, onTestFinished, test } from 'vitest';
+import { createLog } from '../../src/platform/log.ts';
+import { Secret } from '../../src/platform/secret.ts';
+
+function written(isTTY: boolean): string {
+  const stream = Object.assign(new PassThrough(), { isTTY });
+  const log = createLog('info', stream as unknown as NodeJS.WriteStream);
+  log.debug('not asked for');
+  log.warn({ productId: '12', key: new Secret('never shown') }, 'a read failed');
+  return String(stream.read());
+}
+
+test('JSON, one object a line, for programs', () => {
+  const lines = written(false).trimEnd().split('\n');
+  expect(lines.map((line) => JSON.parse(line) as unknown)).toEqual([
+    {
+      level: 'warn',
+      time: expect.stringMatching(/^\d{4}-\d\d-\d\dT/),
+      productId: '12',
+      key: '[secret]',
+      msg: 'a read failed',
+    },
+  ]);
+});
+
+test('text for people at a terminal', () => {
+  const text = written(true);
+  expect(stripVTControlCharacters(text)).toMatch(
+    /^\[\d\d:\d\d:\d\d\] WARN: a read failed\n +productId: "12"\n +key: "\[secret\]"\n$/,
+  );
+  expect(text).not.toContain('never shown');
+});
+
+test('a full disk and a closed pipe take the lines, not the service', () => {
+  const program = `
+    import { createLog } from ${JSON.stringify(new URL('../../src/platform/log.ts', import.meta.url).href)};
+    const log = createLog('info');
+    log.info('one');
+    setTimeout(() => { log.info('two'); process.stderr.write('alive'); }, 20);`;
+  const full = openSync('/dev/full', 'w');
+  try {
+    const ended = spawnSync(process.execPath, ['--input-type=module', '-e', program], {
+      stdio: ['ignore', full, 'pipe'],
+      encoding: 'utf8',
+    });
+    expect(ended).toMatchObject({ status: 0, stderr: 'alive' });
+  } finally {
+    closeSync(full);
+  }
+  const closed = spawnSync(
+    'sh',
+    ['-c', '"$0" --input-type=module -e "$1" | true', process.execPath, program],
+    {
+      encoding: 'utf8',
+    },
+  );
+  expect(closed.stderr).toBe('alive');
+});
+
+const IMPORT = `import { createLog } from ${JSON.stringify(new URL('../../src/platform/log.ts', import.meta.url).href)};`;
+
+test('a reader that has stopped reading holds nobody up, and costs bounded memory', async () => {
+  const program = `${IMPORT}
+    const log = createLog('info');
+    const startedMs = performance.now();
+    for (let n = 0; n < 50_000; n += 1) log.info({ n }, 'x'.repeat(1_000));
+    setTimeout(() => process.stderr.write('alive, ' + (process.memoryUsage().rss < 400e6)), 20);`;
+  const child = spawn(process.execPath, ['--input-type=module', '-e', program]);
+  onTestFinished(() => void child.kill('SIGKILL'));
+  const [said] = (await once(child.stderr, 'data')) as [Buffer];
+  expect(said.toString()).toBe('alive, true');
+  expect(child.exitCode).toBeNull();
+});
+
+test('a reader that reads has every line, in order, the last ones too', () => {
+  const program = `${IMPORT}
+    const log = createLog('info');
+    for (let n = 0; n < 3_000; n += 1) log.info({ n }, 'a line');`;
+  const { stdout } = spawnSync(process.execPath, ['--input-type=module', '-e', program], {
+    encoding: 'utf8',
+  });
+  const lines = stdout.trimEnd().split('\n');
+  expect(lines.map((line) => (JSON.parse(line) as { n: number }).n)).toEqual(lines.map((_, n) => n));
+  expect(lines).toHaveLength(3_000);
+});

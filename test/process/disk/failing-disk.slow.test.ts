@@ -1,0 +1,64 @@
+/**
+ * A disk that takes writes and cannot make them durable: no delivery of such a commit is answered 204
+ * (docs/architecture.md#when-nothing-can-be-committed).
+ */
+import { expect, test } from 'vitest';
+import {
+  eventually,
+  logRows,
+  rows,
+  startMirror,
+  startService,
+  temporaryFolder,
+  untilEqual,
+  untilLive,
+  untilLogged,
+  untilQuiet,
+  type Json,
+} from '../harness.ts';
+import { startLoad, unanswered, withStatus } from '../load.ts';
+import { canBeOdd, needsForOdd, oddDisk } from './odd-disk.ts';
+
+test.skipIf(!canBeOdd)(
+  `while fsync fails deliveries are 503 within the second, and afterwards the mirror repairs itself${needsForOdd}`,
+  async (t) => {
+    const folder = temporaryFolder(t);
+    const disk = oddDisk(folder, 'fails');
+    const sandbox = await startService(t, { products: 20 });
+    const mirror = await startMirror(t, sandbox, { folder, env: disk.env });
+    await untilLive(mirror);
+    await untilQuiet(mirror, sandbox);
+    const healthUrl = mirror.webhookUrl.replace('/webhooks', '/healthz');
+    const load = startLoad(t, sandbox, 100);
+    await eventually(() => withStatus(load, 204).length > 50, { what: 'traffic' });
+
+    disk.begin();
+    // One that was past its fsync by then may still be answered.
+    await eventually(() => withStatus(load, 503).length > 0, { what: 'deliveries are refused' });
+    const failingFrom = load.settled.length;
+    await eventually(() => withStatus(load, 503, failingFrom).length > 100, { what: 'all are refused' });
+    expect(withStatus(load, 204, failingFrom)).toEqual([]);
+    expect((await fetch(healthUrl)).status).toBe(503);
+    const isFailure = (line: Json): boolean => JSON.stringify(line).includes('SQLITE_IOERR_FSYNC');
+    const told = await untilLogged(mirror, isFailure, 'what failed');
+    expect(JSON.stringify(told[0])).toContain('no fault of the disk');
+
+    disk.end();
+    const wellFrom = load.settled.length;
+    await eventually(() => withStatus(load, 204, wellFrom).length > 50, { what: 'deliveries are accepted' });
+    load.stop();
+    await untilQuiet(mirror, sandbox);
+    await untilEqual(mirror, sandbox);
+    expect(unanswered(load)).toEqual([]);
+    await mirror.kill();
+    expect(rows(mirror.databasePath, 'PRAGMA integrity_check')).toEqual([{ integrity_check: 'ok' }]);
+    expect(logRows(mirror.databasePath, 'PRAGMA integrity_check')).toEqual([{ integrity_check: 'ok' }]);
+    const kept = new Set(
+      logRows<{ payload: Buffer }>(
+        mirror.databasePath,
+        `SELECT payload FROM log WHERE kind = 'delivery'`,
+      ).map(({ payload }) => payload.toString()),
+    );
+    expect(withStatus(load, 204).filter(({ delivery }) => !kept.has(delivery.body.toString()))).toEqual([]);
+  },
+);

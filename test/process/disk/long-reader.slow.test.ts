@@ -1,0 +1,76 @@
+/**
+ * A program that keeps a read transaction open while hundreds of megabytes are written
+ * (docs/architecture.md#checkpoints).
+ */
+import { statSync } from 'node:fs';
+import Database from 'better-sqlite3';
+import { expect, test } from 'vitest';
+import { signBody } from '../../../src/store-api/signature.ts';
+import { delivery, item, T0 } from '../../mirror/mirror-file.ts';
+import { eventually, startBoth } from '../harness.ts';
+
+const MB = 1 << 20;
+/** Beyond this the log names the reader (src/mirror/writer/upkeep.ts). */
+const NAMED_BYTES = 256 * MB;
+const BODY_BYTES = 900_000;
+/** How many deliveries are on their way at once. */
+const LANES = 2;
+
+test('a reader that holds its transaction: answers stay in time, the log names it, and the file shrinks when it ends', async (t) => {
+  const { sandbox, mirror } = await startBoth(t);
+  const walBytes = (): number => statSync(`${mirror.databasePath}-wal`).size;
+  const reader = new Database(mirror.databasePath, { readonly: true });
+  t.onTestFinished(() => void reader.close());
+  reader.exec('BEGIN');
+  const count = reader.prepare<[], number>('SELECT count(*) FROM mirror_changes').pluck();
+  const seen = count.get();
+
+  let sent = 0;
+  let slowestMs = 0;
+  const deliver = async (bytes: number): Promise<void> => {
+    sent += 1;
+    // Each of them is applied, and writes a row as large as it is.
+    const body = delivery(
+      `big-${sent}`,
+      item({
+        ...{ id: String(1_000 + (sent % 5)), sku: 'x'.repeat(bytes) },
+        ...{ old: sent - 5, new: sent, update_time: T0 + sent },
+      }),
+    );
+    const sentMs = performance.now();
+    const { status } = await fetch(mirror.webhookUrl, {
+      method: 'POST',
+      headers: { 'x-service-signature': signBody(sandbox.webhookSecret, body) },
+      body: Buffer.from(body),
+    });
+    slowestMs = Math.max(slowestMs, performance.now() - sentMs);
+    expect(status).toBe(204);
+  };
+  const lanes = Array.from({ length: LANES }, async () => {
+    while (walBytes() < NAMED_BYTES + 16 * MB) await deliver(BODY_BYTES);
+  });
+  await Promise.all(lanes);
+  const held = (): Record<string, unknown> | undefined =>
+    mirror.log.find((line) =>
+      /^another program's read transaction keeps \d+ pages .* end that transaction \(/.test(
+        String(line['msg']),
+      ),
+    );
+  await eventually(() => held(), { what: 'the log names the reader' });
+  expect(held()).toMatchObject({ level: 'warn' });
+  // What the reader holds is all that was written since, and it still sees what it saw.
+  expect(walBytes()).toBeGreaterThan(NAMED_BYTES);
+  expect(walBytes()).toBeLessThan(4 * sent * BODY_BYTES);
+  expect(count.get()).toBe(seen);
+
+  reader.exec('COMMIT');
+  // By itself, also while deliveries come in.
+  await eventually(
+    async () => {
+      await deliver(100);
+      return walBytes() <= 16 * MB;
+    },
+    { what: 'the log has shrunk', withinMs: 30_000 },
+  );
+  expect(slowestMs).toBeLessThan(1_000);
+}, 90_000);

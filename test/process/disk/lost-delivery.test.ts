@@ -1,0 +1,118 @@
+import { expect, test } from 'vitest';
+import { present } from '../../shared/present.ts';
+import {
+  compareWithTruth,
+  eventually,
+  plainVariants,
+  qtyOf,
+  resync,
+  rows,
+  startBoth,
+  statusOf,
+  throughout,
+  untilEqual,
+  untilPastReads,
+  untilQuiet,
+} from '../harness.ts';
+
+test.concurrent(
+  'a lost delivery is proven by the next one on any of its cells, and all it carried is right within 10 s',
+  async (t) => {
+    const { sandbox, mirror } = await startBoth(t, { products: 40 });
+    await untilPastReads(mirror, sandbox);
+    const [first, second, third] = plainVariants(sandbox, 3);
+
+    sandbox.network.loseNext(1);
+    sandbox.operations.reserve([first, second, third].map((cell) => ({ ...cell, qty: 2 })));
+    expect(compareWithTruth(mirror.databasePath, sandbox)).not.toEqual([]);
+    const startedMs = performance.now();
+    sandbox.operations.add({ ...first, by: -1 });
+    await untilEqual(mirror, sandbox);
+    expect(performance.now() - startedMs).toBeLessThan(10_000);
+
+    await untilQuiet(mirror, sandbox);
+    expect(statusOf(mirror.databasePath)).toMatchObject({ suspect_count: 0, open_gaps: 0 });
+    // What a webhook brought says so, and so does what a read had to bring.
+    const sources = rows<{ source: string }>(
+      mirror.databasePath,
+      'SELECT source FROM mirror_stock WHERE variant_id IN (?, ?, ?) AND warehouse_id = ? ORDER BY variant_id = ? DESC',
+      first.variantId,
+      second.variantId,
+      third.variantId,
+      first.warehouseId,
+      first.variantId,
+    );
+    expect(sources[0]).toEqual({ source: 'webhook' });
+    expect(new Set(sources.slice(1).map(({ source }) => source))).toEqual(new Set(['read']));
+  },
+);
+
+test.concurrent('a late delivery closes the break it left, without any read', async (t) => {
+  const { sandbox, mirror } = await startBoth(t);
+  await untilPastReads(mirror, sandbox);
+  const [cell] = plainVariants(sandbox, 1);
+  const reads = sandbox.requests['/v1/product/detail'];
+
+  const held = sandbox.network.hold();
+  sandbox.operations.add({ ...cell, by: 7 });
+  sandbox.operations.add({ ...cell, by: 4 });
+  // The second overtakes the first.
+  const [earlier, later] = [...held.deliveries];
+  sandbox.network.intercept = null;
+  await postTo(mirror.webhookUrl, present(later));
+  await eventually(() => statusOf(mirror.databasePath)['open_gaps'] === 1, { what: 'the gap is there' });
+  await postTo(mirror.webhookUrl, present(earlier));
+  await eventually(() => statusOf(mirror.databasePath)['open_gaps'] === 0, { what: 'the gap is closed' });
+  expect(statusOf(mirror.databasePath)).toMatchObject({ pending_reads: 0, suspect_count: 0 });
+  expect(compareWithTruth(mirror.databasePath, sandbox)).toEqual([]);
+  expect(sandbox.requests['/v1/product/detail']).toBe(reads);
+});
+
+test.concurrent('a lost last delivery is repaired by an operator’s resync, and told as drift', async (t) => {
+  const { sandbox, mirror } = await startBoth(t);
+  const [cell] = plainVariants(sandbox, 1);
+  sandbox.network.loseNext(1);
+  sandbox.operations.add({ ...cell, by: 9 });
+  expect(compareWithTruth(mirror.databasePath, sandbox)).toHaveLength(2);
+
+  const run = await resync(mirror);
+  expect(run).toMatchObject({ kind: 'operator', state: 'done', done: 12, total: 12, failed: 0, error: null });
+  expect(run['drift']).toBeGreaterThanOrEqual(1);
+  expect(compareWithTruth(mirror.databasePath, sandbox)).toEqual([]);
+});
+
+test.concurrent('the schedule reads what moved since its last read, and nothing else', async (t) => {
+  const { sandbox, mirror } = await startBoth(t, {}, { RECONCILE_CRON: '* * * * * *' });
+  const [moving, still] = plainVariants(sandbox, 2);
+  sandbox.operations.add({ ...moving, by: 3 });
+  await sandbox.network.idle();
+  sandbox.network.loseNext(2);
+  sandbox.operations.add({ ...moving, by: 5 });
+  sandbox.operations.add({ ...still, by: 5 });
+  await eventually(() => qtyOf(mirror.databasePath, moving) === truthOf(moving), { what: 'repaired' });
+  expect(qtyOf(mirror.databasePath, still)).toBe(truthOf(still) - 5);
+
+  // Once read, it is not read again before it moves again.
+  await untilQuiet(mirror, sandbox);
+  const reads = sandbox.requests['/v1/product/detail'];
+  await throughout(2_500, () => {
+    expect(sandbox.requests['/v1/product/detail']).toBe(reads);
+  });
+
+  function truthOf({ variantId, warehouseId }: { variantId: string; warehouseId: string }): number {
+    const cell = present(sandbox.truth.cell(variantId, warehouseId));
+    return cell.onHand - cell.reserved;
+  }
+});
+
+async function postTo(
+  url: string,
+  delivery: { readonly body: Buffer; readonly headers: Readonly<Record<string, string>> },
+): Promise<void> {
+  const { status } = await fetch(url, {
+    method: 'POST',
+    headers: delivery.headers,
+    body: new Uint8Array(delivery.body),
+  });
+  expect(status).toBe(204);
+}

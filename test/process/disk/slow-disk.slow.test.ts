@@ -1,0 +1,43 @@
+/** A disk whose every sync takes longer than an answer may: 503, and yet nothing is lost and nothing read for it. */
+import { expect, test } from 'vitest';
+import {
+  eventually,
+  logRows,
+  startMirror,
+  startService,
+  temporaryFolder,
+  untilEqual,
+  untilLive,
+  untilQuiet,
+} from '../harness.ts';
+import { startLoad, withStatus } from '../load.ts';
+import { canBeOdd, needsForOdd, oddDisk } from './odd-disk.ts';
+
+test.skipIf(!canBeOdd)(
+  `what is committed after its 503 is stored, and asks for no read${needsForOdd}`,
+  async (t) => {
+    const folder = temporaryFolder(t);
+    const disk = oddDisk(folder, 'slow');
+    const sandbox = await startService(t, { products: 20 });
+    const env = { ...disk.env, RECONCILE_CRON: 'off', RESYNC_CRON: 'off' };
+    const mirror = await startMirror(t, sandbox, { folder, env });
+    await untilLive(mirror);
+    await untilQuiet(mirror, sandbox);
+    const reads = (): number => sandbox.requests['/v1/product/detail'] ?? 0;
+
+    const quietSinceMs = performance.now();
+    await eventually(() => performance.now() - quietSinceMs > 9_000, { what: 'the first reads are past' });
+    disk.begin();
+    const readBefore = reads();
+    const load = startLoad(t, sandbox, 5);
+    await eventually(() => withStatus(load, 503).length > 40, { what: 'deliveries are refused' });
+    load.stop();
+    await sandbox.network.idle();
+    disk.end();
+    await untilQuiet(mirror, sandbox);
+    await untilEqual(mirror, sandbox);
+    const stored = logRows(mirror.databasePath, `SELECT 1 FROM log WHERE kind = 'delivery'`);
+    expect(stored).toHaveLength(load.settled.length);
+    expect(reads() - readBefore).toBe(0);
+  },
+);

@@ -1,0 +1,66 @@
+/** A file system of a few megabytes, which only a superuser may mount. */
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdtempSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Owner } from '../harness.ts';
+
+interface SmallDisk {
+  readonly folder: string;
+  /** Leaves no room at all. */
+  fill(): void;
+  free(): void;
+}
+
+const BLOCK_BYTES = 4_096;
+
+function mount(folder: string, bytes: number): void {
+  execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${bytes}`, 'tmpfs', folder], { stdio: 'pipe' });
+}
+
+/** @returns false when there was no room for all of it; a part of it stays. */
+function write(path: string, bytes: number): boolean {
+  try {
+    writeFileSync(path, Buffer.alloc(bytes, 1));
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Whether file systems can be mounted here; a test that needs one is skipped otherwise. */
+export function canMount(): boolean {
+  const folder = mkdtempSync(join(tmpdir(), 'stock-mirror-mount-'));
+  try {
+    mount(folder, BLOCK_BYTES);
+    execFileSync('umount', [folder], { stdio: 'pipe' });
+    return true;
+  } catch {
+    return false;
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+export function smallDisk(test: Owner, bytes: number): SmallDisk {
+  const folder = mkdtempSync(join(tmpdir(), 'stock-mirror-disk-'));
+  mount(folder, bytes);
+  test.onTestFinished(() => {
+    // Lazily: a process that was just killed may still be on its way out.
+    execFileSync('umount', ['-l', folder], { stdio: 'pipe' });
+    rmSync(folder, { recursive: true, force: true });
+  });
+  const ballast = (part: number): string => join(folder, `ballast-${part}`);
+  return {
+    folder,
+    fill: () => {
+      const { bavail, bsize } = statfsSync(folder);
+      // Others write there meanwhile, so the large part may already fail; the small ones take what is left.
+      if (!write(ballast(0), bavail * bsize)) return;
+      for (let part = 1; write(ballast(part), BLOCK_BYTES);) part += 1;
+    },
+    free: () => {
+      for (let part = 0; existsSync(ballast(part)); part += 1) rmSync(ballast(part));
+    },
+  };
+}

@@ -1,0 +1,143 @@
+/**
+ * Restarts under load while somebody else holds the listening socket, as a socket unit does
+ * (docs/architecture.md#start-and-stop).
+ */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { expect, test } from 'vitest';
+import type { Sandbox } from '../../../src/sandbox/sandbox.ts';
+import {
+  environmentFor,
+  eventually,
+  logRows,
+  startService,
+  temporaryFolder,
+  untilEqual,
+  untilLive,
+  untilNone,
+  untilQuiet,
+  type Json,
+  type Owner,
+} from '../harness.ts';
+import { startLoad } from '../load.ts';
+
+const HOLDER = join(import.meta.dirname, 'fixtures/hold-socket.ts');
+const MAIN = join(import.meta.dirname, '../../../src/main.ts');
+const RESTARTS = 2;
+
+interface Activated {
+  readonly databasePath: string;
+  readonly log: readonly Json[];
+  readonly port: number;
+  readonly stderr: string;
+  /** SIGTERM to the service; resolves when the next one listens. */
+  restart(): Promise<void>;
+}
+
+const all = (log: readonly Json[], message: string): readonly Json[] =>
+  log.filter(({ msg }) => msg === message);
+
+async function activate(t: Owner, sandbox: Sandbox): Promise<Activated> {
+  const folder = temporaryFolder(t);
+  const databasePath = join(folder, 'mirror.db');
+  const holder = spawn(process.execPath, [HOLDER, MAIN, 'webhooks'], {
+    cwd: folder,
+    // A port of its own would not do: nothing listens there.
+    env: { PATH: process.env['PATH'] ?? '', ...environmentFor(sandbox, databasePath), PORT: '1' },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const log: Json[] = [];
+  createInterface({ input: holder.stdout }).on('line', (line) => log.push(JSON.parse(line) as Json));
+  let stderr = '';
+  holder.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text));
+  const pidNow = (): number => Number(log.findLast(({ pid }) => pid !== undefined)?.['pid']);
+  t.onTestFinished(async () => {
+    const ended = once(holder, 'close');
+    // First the one that would start another.
+    holder.kill('SIGKILL');
+    try {
+      process.kill(pidNow(), 'SIGKILL');
+    } catch {
+      // It has ended already.
+    }
+    await ended;
+  });
+  const untilListening = (times: number): Promise<unknown> =>
+    eventually(() => all(log, 'listening').length >= times, {
+      what: `start ${times} listens`,
+      withinMs: 40_000,
+    }).catch((error: unknown) => {
+      throw new Error(stderr, { cause: error });
+    });
+  await untilListening(1);
+  const port = Number(log.find((line) => 'port' in line)?.['port']);
+  sandbox.webhookUrl = `http://127.0.0.1:${port}/webhooks`;
+  return {
+    databasePath,
+    log,
+    port,
+    get stderr() {
+      return stderr;
+    },
+    async restart() {
+      const listened = all(log, 'listening').length;
+      const stopped = all(log, 'stopped').length;
+      process.kill(pidNow(), 'SIGTERM');
+      await eventually(() => all(log, 'stopped').length > stopped, { what: 'it has stopped' });
+      // Waits in the socket, and is the next one's first request.
+      const health = fetch(`http://127.0.0.1:${port}/healthz`);
+      await untilListening(listened + 1);
+      expect((await health).status).toBe(200);
+    },
+  };
+}
+
+test.concurrent.for([
+  { ackTimeoutMs: 60_000, what: 'each is stored, and each that waits for its answer is told so' },
+  // The second that the service waits is shorter than a restart: it gives up, and what it sent waits in the socket.
+  { ackTimeoutMs: 1_000, what: 'each is stored, also when its sender has given up waiting' },
+])('restarts under load, the socket held: $what', { timeout: 180_000 }, async ({ ackTimeoutMs }, t) => {
+  const sandbox = await startService(t, { products: 20, ackTimeoutMs });
+  const service = await activate(t, sandbox);
+  const { databasePath } = service;
+  await untilLive(service);
+  expect(all(service.log, 'listening')[0]).toMatchObject({
+    webhooks: `http://127.0.0.1:${service.port}/webhooks`,
+  });
+
+  const load = startLoad(t, sandbox, 60);
+  for (let n = 0; n < RESTARTS; n += 1) {
+    const settled = load.settled.length;
+    await eventually(() => load.settled.length > settled + 60, { what: 'load', withinMs: 30_000 });
+    await service.restart();
+  }
+  const settled = load.settled.length;
+  await eventually(() => load.settled.length > settled + 60, { what: 'load', withinMs: 30_000 });
+  load.stop();
+  await sandbox.network.idle();
+
+  expect(service.stderr).toBe('');
+  expect(all(service.log, 'stopped')).toHaveLength(RESTARTS);
+  const sent = sandbox.deliveries.records;
+  expect(sent.length).toBeGreaterThan(180);
+  expect(new Set(sent.map(({ status }) => status ?? 204))).toEqual(new Set([204]));
+  if (ackTimeoutMs > 1_000) {
+    const { answered, failed } = sandbox.deliveries.counts;
+    expect(answered + failed).toBe(sent.length);
+    // On a connection that ended while the delivery was on its way: taken, and nobody could be told.
+    expect(failed).toBeLessThanOrEqual(sent.length / 50);
+  }
+  const unstored = (): string[] => {
+    const kept = new Set(
+      logRows<{ payload: Buffer }>(databasePath, `SELECT payload FROM log WHERE kind = 'delivery'`).map(
+        ({ payload }) => payload.toString(),
+      ),
+    );
+    return sent.map(({ delivery }) => delivery.body.toString()).filter((body) => !kept.has(body));
+  };
+  await untilNone(unstored, { what: 'every delivery is stored' });
+  await untilQuiet(service, sandbox);
+  await untilEqual(service, sandbox);
+});

@@ -1,0 +1,143 @@
+import Database from 'better-sqlite3';
+import { dirname } from 'node:path';
+import { expect, test } from 'vitest';
+import { eventLogPath } from '../../../src/event-log/open-log.ts';
+import { present } from '../../shared/present.ts';
+import {
+  compareWithTruth,
+  eventually,
+  plainVariants,
+  qtyOf,
+  rows,
+  type RunningMirror,
+  startBoth,
+  startMirror,
+  statusOf,
+  untilDelivered,
+  untilLive,
+  untilNone,
+  untilQuiet,
+  untilRunEnds,
+} from '../harness.ts';
+
+test.concurrent(
+  'what happened while nobody listened is read first, and every row is suspect until it is',
+  async (t) => {
+    const { sandbox, mirror } = await startBoth(t, { products: 30 });
+    await mirror.stop();
+    silence(mirror, 60_000);
+    sandbox.webhookUrl = null;
+
+    const changed = plainVariants(sandbox, 4);
+    for (const cell of changed.slice(0, 3)) sandbox.operations.add({ ...cell, by: 11 });
+    const { product: created } = sandbox.operations.createProduct({ name: 'made while away' });
+    sandbox.operations.createVariant(present(changed[0]).productId);
+    const deleted = present(changed[3]);
+    sandbox.operations.deleteProduct(deleted.productId);
+
+    const again = await startMirror(t, sandbox, { folder: dirname(mirror.databasePath) });
+    expect(statusOf(again.databasePath).state).toBe('catching_up');
+    for (const view of ['mirror_stock', 'mirror_variants']) {
+      expect(rows(again.databasePath, `SELECT * FROM ${view} WHERE suspect = 0`)).toEqual([]);
+    }
+    // Deliveries are accepted meanwhile.
+    sandbox.operations.add({ ...present(changed[1]), by: 1 });
+    await untilDelivered(again, sandbox);
+    expect(sandbox.deliveries.records.at(-1)).toMatchObject({ outcome: 'answered', status: 204 });
+
+    await untilLive(again);
+    // The deleted product has been sighted as missing; only a second read, 30 s later, removes it.
+    await untilNone(
+      () =>
+        compareWithTruth(again.databasePath, sandbox).filter(
+          (line) => !line.includes(deleted.productId) || !line.includes('the store has none'),
+        ),
+      { what: 'equal but for the deleted product' },
+    );
+    expect(
+      rows(
+        again.databasePath,
+        'SELECT missing_at_ms > 0 AS missing FROM products WHERE product_id = ?',
+        deleted.productId,
+      ),
+    ).toEqual([{ missing: 1 }]);
+    expect(qtyOf(again.databasePath, deleted)).not.toBeNull();
+    expect(
+      rows(again.databasePath, 'SELECT 1 FROM mirror_products WHERE product_id = ?', created.id),
+    ).toHaveLength(1);
+    expect(await untilRunEnds(again, 2)).toMatchObject({ kind: 'downtime', state: 'done' });
+    await eventually(
+      () => {
+        const suspects = rows(
+          again.databasePath,
+          'SELECT DISTINCT product_id FROM mirror_stock WHERE suspect = 1 AND product_id <> ?',
+          deleted.productId,
+        );
+        return suspects.length === 0;
+      },
+      { what: 'only the deleted product is suspect' },
+    );
+  },
+);
+
+test.concurrent(
+  'a short restart is no downtime: the mirror stays live, and what was missed is read without urgency',
+  async (t) => {
+    const { sandbox, mirror } = await startBoth(t);
+    await mirror.stop();
+    // On a busy machine the start itself may take as long as a downtime.
+    silence(mirror, -5_000);
+    sandbox.webhookUrl = null;
+    const [cell] = plainVariants(sandbox, 1);
+    sandbox.operations.add({ ...cell, by: 11 });
+
+    const again = await startMirror(t, sandbox, { folder: dirname(mirror.databasePath) });
+    expect(statusOf(again.databasePath)).toMatchObject({ state: 'live', suspect_count: 0 });
+    await untilQuiet(again, sandbox);
+    expect(compareWithTruth(again.databasePath, sandbox)).toEqual([]);
+    const { body } = await again.get('/api/runs');
+    expect((body['runs'] as unknown[])[0]).toMatchObject({ kind: 'restart' });
+  },
+);
+
+test.concurrent(
+  'a clock that was set back since says nothing of the time between: every row is suspect until it is read',
+  async (t) => {
+    const { sandbox, mirror } = await startBoth(t, { products: 30 });
+    await mirror.stop();
+    silence(mirror, -3_600_000);
+    sandbox.webhookUrl = null;
+    const [cell] = plainVariants(sandbox, 1);
+    sandbox.operations.add({ ...cell, by: 11 });
+
+    const again = await startMirror(t, sandbox, { folder: dirname(mirror.databasePath) });
+    expect(statusOf(again.databasePath).state).toBe('catching_up');
+    await untilLive(again);
+    expect(compareWithTruth(again.databasePath, sandbox)).toEqual([]);
+    // By the host's clock, whatever the mirror's own was: readers compare it with theirs.
+    await eventually(() => Math.abs(statusOf(again.databasePath).alive_at - Date.now()) < 3_000, {
+      what: 'the stamp is of this hour',
+    });
+  },
+);
+
+test.concurrent('a process that stood still makes good what it missed', async (t) => {
+  const { sandbox, mirror } = await startBoth(t);
+  mirror.signal('SIGSTOP');
+  const stoppedMs = performance.now();
+  sandbox.webhookUrl = null;
+  const [cell] = plainVariants(sandbox, 1);
+  sandbox.operations.add({ ...cell, by: 11 });
+  await eventually(() => performance.now() > stoppedMs + 5_500, { what: 'a silence' });
+  mirror.signal('SIGCONT');
+  await eventually(() => statusOf(mirror.databasePath).state === 'catching_up', { what: 'a doubt' });
+  await untilLive(mirror);
+  expect(compareWithTruth(mirror.databasePath, sandbox)).toEqual([]);
+});
+
+/** As if the mirror had been stopped for longer. */
+function silence({ databasePath }: RunningMirror, ms: number): void {
+  const db = new Database(eventLogPath(databasePath));
+  db.prepare('UPDATE history SET alive_at_ms = alive_at_ms - ?').run(ms);
+  db.close();
+}

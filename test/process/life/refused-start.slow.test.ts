@@ -1,0 +1,138 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer, type AddressInfo } from 'node:net';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect, test } from 'vitest';
+import {
+  environmentFor,
+  plainVariants,
+  spawnMirror,
+  startService,
+  startBoth,
+  statusOf,
+  temporaryFolder,
+  untilEqual,
+} from '../harness.ts';
+
+test.concurrent(
+  'a second instance on the same database gives way, and leaves the first unharmed',
+  async (t) => {
+    const { sandbox, mirror } = await startBoth(t);
+    const folder = dirname(mirror.databasePath);
+    const second = spawnMirror(t, environmentFor(sandbox, mirror.databasePath), folder);
+    expect(await second.ended).toEqual({ code: 1, signal: null });
+    expect(second.stderr).toContain(mirror.databasePath);
+    expect(second.stderr).toContain('another stock-mirror');
+    expect(second.stderr).not.toContain('    at ');
+
+    sandbox.operations.add({ ...plainVariants(sandbox, 1)[0], by: 3 });
+    await sandbox.network.idle();
+    expect(sandbox.deliveries.records.at(-1)).toMatchObject({ status: 204 });
+    await untilEqual(mirror, sandbox);
+  },
+);
+
+test.concurrent(
+  'a port in use is named, and the vain start does not pass for a time when somebody listened',
+  async (t) => {
+    const { sandbox, mirror } = await startBoth(t);
+    const other = await startBoth(t);
+    await other.mirror.stop();
+    const { alive_at: aliveAt } = statusOf(other.mirror.databasePath);
+
+    const taken = new URL(mirror.webhookUrl).port;
+    const env = { ...environmentFor(sandbox, other.mirror.databasePath), PORT: taken };
+    const second = spawnMirror(t, env, dirname(other.mirror.databasePath));
+    expect(await second.ended).toEqual({ code: 1, signal: null });
+    expect(second.stderr).toContain(`127.0.0.1:${taken}`);
+    expect(statusOf(other.mirror.databasePath).alive_at).toBe(aliveAt);
+  },
+);
+
+test.concurrent(
+  'without configuration it names every variable that is missing, and ends with 2',
+  async (t) => {
+    const child = spawnMirror(t, {}, temporaryFolder(t));
+    expect(await child.ended).toEqual({ code: 2, signal: null });
+    for (const name of [
+      'SERVICE_BASE_URL',
+      'SERVICE_CLIENT_ID',
+      'SERVICE_CLIENT_SECRET',
+      'SERVICE_WEBHOOK_SECRET',
+    ]) {
+      expect(child.stderr).toContain(name);
+    }
+  },
+);
+
+test.concurrent('a database of another program is refused by name', async (t) => {
+  const { sandbox, mirror } = await startBoth(t);
+  const folder = temporaryFolder(t);
+  const path = join(folder, 'notes.txt');
+  const { writeFileSync } = await import('node:fs');
+  writeFileSync(path, 'these are not the tables you are looking for'.repeat(200));
+  const child = spawnMirror(t, environmentFor(sandbox, path), folder);
+  expect(await child.ended).toEqual({ code: 1, signal: null });
+  expect(child.stderr).toContain(path);
+  expect(mirror.stderr).toBe('');
+});
+
+const MAIN = fileURLToPath(new URL('../../../src/main.ts', import.meta.url));
+
+test.concurrent('a passed private socket that other machines reach is refused without a token', async (t) => {
+  // Held as systemd holds it, and never answered by anybody.
+  const held = createServer((socket) => socket.destroy()).listen(0, '0.0.0.0');
+  await once(held, 'listening');
+  t.onTestFinished(() => void held.close());
+  const { fd } = (held as unknown as { _handle: { fd: number } })._handle;
+  const nobody = {
+    baseUrl: 'http://127.0.0.1:1',
+    clientId: 'a',
+    clientSecret: 'b',
+    webhookSecret: 'whsec_c',
+  };
+  const folder = temporaryFolder(t);
+  const child = spawn('sh', ['-c', 'LISTEN_PID=$$ exec "$@"', 'sh', process.execPath, MAIN], {
+    cwd: folder,
+    env: {
+      PATH: process.env['PATH'] ?? '',
+      ...environmentFor(nobody, join(folder, 'mirror.db')),
+      LISTEN_FDS: '1',
+      LISTEN_FDNAMES: 'ops',
+    },
+    stdio: ['ignore', 'pipe', 'pipe', fd],
+  });
+  t.onTestFinished(() => void child.kill('SIGKILL'));
+  const said = { stdout: '', stderr: '' };
+  for (const name of ['stdout', 'stderr'] as const) {
+    child[name]?.setEncoding('utf8').on('data', (text: string) => (said[name] += text));
+  }
+  const [code] = (await once(child, 'close')) as [number | null];
+  expect({ code, stderr: said.stderr }).toEqual({
+    code: 1,
+    stderr: expect.stringContaining(`0.0.0.0:${(held.address() as AddressInfo).port}`) as string,
+  });
+  expect(said.stderr).toContain('set OPS_TOKEN');
+  expect(said.stderr).not.toContain('    at ');
+  expect(said.stdout).not.toContain('listening');
+});
+
+test.concurrent(
+  'variables of other programs are left alone, and a likely misspelling is a warning',
+  async (t) => {
+    const others = { DATABASE_URL: 'postgres://h/db', SERVICE_NAME: 'shop', OPS_TOKN: 'x' };
+    const { mirror } = await startBoth(t, {}, others);
+    const warnings = mirror.log.filter(({ msg }) => String(msg).startsWith('configuration: '));
+    expect(warnings.map(({ msg }) => msg)).toEqual([
+      'configuration: OPS_TOKN is not a variable of stock-mirror and is ignored; did you mean OPS_TOKEN?',
+    ]);
+  },
+);
+
+test.concurrent('a folder that cannot be made, under /proc, ends the start with its name', async (t) => {
+  const sandbox = await startService(t);
+  const child = spawnMirror(t, environmentFor(sandbox, '/proc/foo/x.db'), temporaryFolder(t));
+  expect(await child.ended).toEqual({ code: 1, signal: null });
+  expect(child.stderr).toContain('/proc/foo');
+});

@@ -1,0 +1,228 @@
+/**
+ * Nothing that the service says, writes or shows holds a secret or a token, in whatever form
+ * (docs/configuration.md, docs/architecture.md#security).
+ */
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import Database from 'better-sqlite3';
+import { expect, test } from 'vitest';
+import { opsApp } from '../../ops/harness.ts';
+import { newStore } from '../../reconcile/mirror.ts';
+import { delivery, item } from '../../mirror/mirror-file.ts';
+import { eventLogPath } from '../../../src/event-log/open-log.ts';
+import { signBody } from '../../../src/store-api/signature.ts';
+import { present } from '../../shared/present.ts';
+import {
+  eventually,
+  plainVariants,
+  rows,
+  startMirror,
+  startService,
+  temporaryFolder,
+  untilLive,
+  untilLogged,
+  untilQuiet,
+  type RunningMirror,
+} from '../harness.ts';
+
+/** What differs in every form that it may be written in. */
+const odd = (name: string): string => `${name}+"quoted"/of=odd&signs%2B`;
+const OPS_TOKEN = 'ops-token-0123456789-abcdef';
+
+function formsOf(secret: string): string[] {
+  const bytes = Buffer.from(secret);
+  return [
+    secret,
+    new URLSearchParams([['', secret]]).toString().slice(1),
+    encodeURIComponent(secret),
+    JSON.stringify(secret).slice(1, -1),
+    secret.replaceAll('&', '&amp;').replaceAll('"', '&quot;'),
+    bytes.toString('base64').replace(/=+$/, ''),
+    bytes.toString('base64url'),
+    bytes.toString('hex'),
+  ];
+}
+
+/** What the page shows by its parameters, and what is refused. */
+const MORE = [
+  '/?span=day',
+  '/deliveries?show=quarantined',
+  '/deliveries?show=rejected',
+  '/deliveries?show=slow',
+  '/api/deliveries?quarantined=1',
+  '/api/changes?wait_seconds=x',
+  '/api/runs/none',
+  '/nowhere',
+];
+
+/** Every address of the private listener that answers to a GET, as the app itself has them. */
+function addresses(ids: Readonly<Record<string, string>>): string[] {
+  const { routes } = opsApp(newStore());
+  const paths = routes
+    .filter(({ method, path }) => method === 'GET' && !path.includes('*'))
+    .map(({ path }) => path.replace(/(?<=^\/(?:api\/)?(\w+)\/):id/, (_, of: string) => ids[of] ?? '1'));
+  return [...new Set([...paths, ...MORE])];
+}
+
+/** As much of an answer as comes by itself: of a stream, its beginning. */
+async function textOf(answer: Response): Promise<string> {
+  if (answer.headers.get('content-type')?.startsWith('text/event-stream') !== true) return answer.text();
+  const reader = present(answer.body).getReader();
+  const { value } = (await reader.read()) as { value?: Uint8Array };
+  await reader.cancel();
+  return new TextDecoder().decode(value);
+}
+
+async function shownBy(mirror: RunningMirror, variantId: string): Promise<Map<string, string>> {
+  const shown = new Map<string, string>();
+  const ask = async (path: string, authorization: string, init: RequestInit = {}): Promise<void> => {
+    const headers = { authorization, 'content-type': 'application/json', accept: '*/*' };
+    const answer = await fetch(mirror.opsUrl + path, { headers, redirect: 'manual', ...init });
+    const about = JSON.stringify([...answer.headers]);
+    shown.set(`${init.method ?? 'GET'} ${path} ${answer.status}`, about + (await textOf(answer)));
+  };
+  for (const authorization of [`Bearer ${OPS_TOKEN}`, 'Bearer wrong-token-0123456789']) {
+    for (const path of addresses({ runs: '1', variants: variantId })) await ask(path, authorization);
+    for (const body of ['{', '{"product_ids":["x"]}']) {
+      await ask('/api/resync', authorization, { method: 'POST', body });
+    }
+  }
+  const form = (token: string) => ({
+    method: 'POST',
+    headers: { 'content-type': 'application/x-www-form-urlencoded' },
+    body: new URLSearchParams({ token, next: '/runs' }),
+  });
+  await ask('/login', '', form(`${OPS_TOKEN}x`));
+  await ask('/login', '', form(OPS_TOKEN));
+  return shown;
+}
+
+test('no log line, answer, page or file beside the token file holds a secret or a token', async (t) => {
+  const clientSecret = odd('client');
+  const webhookSecret = odd('webhook');
+  const previous = odd('previous');
+  const sandbox = await startService(t, { clientSecret, webhookSecret });
+  const folder = temporaryFolder(t);
+  const env = { OPS_TOKEN, SERVICE_WEBHOOK_SECRET_PREVIOUS: previous, LOG_LEVEL: 'trace' };
+  const first = await startMirror(t, sandbox, { folder, env });
+  await untilLive(first);
+  await untilQuiet(first, sandbox);
+  const logPath = eventLogPath(first.databasePath);
+  expect(statSync(logPath).mode & 0o777).toBe(0o600);
+  const tokenFile = readFileSync(`${first.databasePath}.token`, 'utf8');
+  const token = present(/"accessToken":"([^"]+)"/.exec(tokenFile)?.[1]);
+  const secrets: Record<string, string> = {
+    clientSecret,
+    webhookSecret,
+    previous,
+    OPS_TOKEN,
+    token,
+  };
+
+  // Changes, one that is lost, one of nobody knows what, one that is not JSON, one with a wrong signature.
+  const [cell, refused] = plainVariants(sandbox, 2);
+  sandbox.operations.add({ ...cell, by: 1 });
+  sandbox.network.loseNext(1);
+  sandbox.operations.add({ ...cell, by: 1 });
+  sandbox.operations.add({ ...cell, by: 1 });
+  const post = (body: string | Uint8Array, signature: string) =>
+    fetch(first.webhookUrl, {
+      method: 'POST',
+      headers: { 'x-service-signature': signature },
+      body: Buffer.from(body),
+    });
+  const unknown = delivery('unknown', item({ id: '404' }));
+  expect((await post(unknown, signBody(previous, unknown))).status).toBe(204);
+  expect((await post('{', signBody(webhookSecret, Buffer.from('{')))).status).toBe(204);
+  // Somebody sends the keys themselves.
+  expect((await post('{}', webhookSecret.replaceAll('"', ''))).status).toBe(401);
+  await fetch(`${first.webhookUrl}?key=${encodeURIComponent(webhookSecret)}`).then((answer) => answer.text());
+
+  // The service repeats what it was sent, in every form.
+  const said = ['clientSecret', 'token']
+    .flatMap((name) => formsOf(present(secrets[name])))
+    .filter((form) => !/^[0-9a-f]+$/.test(form) && !form.includes('&quot;'));
+  let at = 0;
+  sandbox.reads.intercept = (endpoint, _body, respond) => {
+    if (endpoint !== '/v1/product/detail') return Promise.resolve(respond());
+    at += 1;
+    const error_description = `sent: ${present(said[at % said.length])}`;
+    return Promise.resolve({
+      status: at % 2 === 0 ? 400 : 500,
+      body: { error: present(said[(at + 1) % said.length]), error_description },
+    });
+  };
+  const headers = { authorization: `Bearer ${OPS_TOKEN}`, 'content-type': 'application/json' };
+  await fetch(`${first.opsUrl}/api/resync`, {
+    method: 'POST',
+    headers,
+    body: JSON.stringify({ product_ids: [cell.productId, refused.productId] }),
+  });
+  await eventually(() => rows(first.databasePath, 'SELECT error FROM read_failures').length > 0 && at >= 4, {
+    what: 'refused reads',
+    withinMs: 40_000,
+  });
+  // While the event log cannot be written, nothing can be kept: that is told, and what was sent is not.
+  const locked = delivery('locked', item({ id: cell.variantId }));
+  const lock = new Database(logPath, { timeout: 5_000 });
+  lock.exec('BEGIN IMMEDIATE');
+  const refusedFor503 = await post(locked, signBody(webhookSecret, locked));
+  expect(refusedFor503.status).toBe(503);
+  const saidOf = (msg: string) => untilLogged(first, (line) => String(line['msg']).startsWith(msg), msg);
+  // Not before: answered 503, the delivery may still find the lock free a moment later.
+  await saidOf('the mirror could not commit deliveries');
+  lock.exec('ROLLBACK');
+  lock.close();
+  await saidOf('the mirror commits again');
+
+  const shown = await shownBy(first, cell.variantId);
+  for (const path of [
+    '/',
+    '/api/status',
+    '/api/changes/stream',
+    '/metrics',
+    '/docs',
+    '/openapi.json',
+    '/stock',
+  ]) {
+    expect(shown.get(`GET ${path} 200`)?.length, path).toBeGreaterThan(500);
+    expect([...shown.keys()]).toContainEqual(expect.stringMatching(`^GET ${path} (401|303)$`));
+  }
+  sandbox.reads.intercept = null;
+  await first.stop();
+
+  // A secret that is wrong, and the service repeats that too.
+  const wrong = odd('wrong');
+  const second = await startMirror(t, sandbox, { folder, env: { ...env, SERVICE_CLIENT_SECRET: wrong } });
+  secrets['wrong'] = wrong;
+  await untilLogged(second, ({ kind }) => kind === 'credentials', 'that the credentials are refused');
+  for (const [path, text] of await shownBy(second, cell.variantId)) shown.set(`${path}, refused`, text);
+  await second.stop();
+
+  const written = new Map<string, string>(shown);
+  for (const [name, mirror] of Object.entries({ first, second })) {
+    written.set(`the ${name} log`, mirror.log.map((line) => JSON.stringify(line)).join('\n'));
+    written.set(
+      `the ${name} log's texts`,
+      mirror.log.map((line) => Object.values(line).join(' ')).join('\n'),
+    );
+    written.set(`the ${name} stderr`, mirror.stderr);
+  }
+  for (const file of readdirSync(dirname(first.databasePath))) {
+    if (!file.endsWith('.token')) written.set(file, readFileSync(join(folder, file), 'latin1'));
+  }
+  expect(written.size).toBeGreaterThan(15);
+  const found: string[] = [];
+  for (const [where, text] of written) {
+    for (const [name, secret] of Object.entries(secrets)) {
+      for (const form of formsOf(secret))
+        if (text.includes(form)) found.push(`${name} in ${where}, as ${form}`);
+    }
+  }
+  expect(found).toEqual([]);
+  // All of it happened, and was told.
+  const told = first.log.map(({ msg }) => String(msg)).join('\n');
+  expect(told).toMatch(/a delivery from the store was lost|gap_opened/);
+  expect(told).toContain('an authentic delivery was not understood');
+  expect(told).toContain('webhook requests were refused');
+});

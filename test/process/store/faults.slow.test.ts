@@ -1,0 +1,70 @@
+import { expect, test } from 'vitest';
+import {
+  compareWithTruth,
+  eventually,
+  resync,
+  rows,
+  startBoth,
+  statusOf,
+  throughout,
+  untilNone,
+} from '../harness.ts';
+
+test('with every fault at once the mirror ends equal to the service, with nothing left in doubt', async (t) => {
+  const { sandbox, mirror } = await startBoth(t, { products: 40, clockOffsetMs: 90_000, seed: 7 });
+  const { network, reads } = sandbox;
+  network.concurrency = 32;
+  Object.assign(network, {
+    loss: 0.15,
+    duplicate: 0.2,
+    reorder: 0.2,
+    delayMs: { min: 0, max: 400 },
+    tail: { probability: 0.05, maxMs: 3_000 },
+  });
+  Object.assign(reads, {
+    latencyMs: { min: 0, max: 60 },
+    slow: { probability: 0.1, ms: 700 },
+    stale: { probability: 0.3, ageMs: 1_900 },
+  });
+  reads.fail.serverError = 0.05;
+  sandbox.traffic.structural = true;
+  sandbox.traffic.start(20);
+  await throughout(12_000, () => {
+    expect(mirror.stderr).toBe('');
+  });
+  sandbox.traffic.stop();
+  await network.flush();
+  Object.assign(network, { loss: 0, duplicate: 0, reorder: 0 });
+  await network.idle();
+  const sent = sandbox.deliveries.counts;
+  expect(sent.lost).toBeGreaterThan(5);
+  // Every delivery that was sent was answered within the second that the service waits.
+  expect({ timeout: sent.timeout, failed: sent.failed }).toEqual({ timeout: 0, failed: 0 });
+
+  reads.stale.probability = 0;
+  await resync(mirror);
+  // A product deleted within the last half minute waits for its second sighting.
+  const deleted = sandbox.truth.products.filter((product) => product.deleted).map(({ id }) => id);
+  await untilNone(
+    () =>
+      compareWithTruth(mirror.databasePath, sandbox).filter((line) => !line.includes('the store has none')),
+    { what: 'equal to the truth' },
+  );
+  const open = `SELECT product_id, reason FROM obligations WHERE reason <> 'confirm_removal'`;
+  await eventually(
+    () =>
+      rows(mirror.databasePath, open).length === 0 &&
+      rows(mirror.databasePath, 'SELECT 1 FROM gaps').length === 0 &&
+      rows<{ product_id: string }>(
+        mirror.databasePath,
+        `SELECT DISTINCT product_id FROM mirror_stock WHERE suspect = 1
+         AND product_id NOT IN (SELECT product_id FROM obligations WHERE reason = 'confirm_removal')
+         -- No read tells a pulled variant's warehouses, so none can clear those that a read found in doubt.
+         AND NOT EXISTS (SELECT 1 FROM cells c WHERE c.variant_id = mirror_stock.variant_id
+           AND c.warehouse_id = mirror_stock.warehouse_id AND c.unexplained_at_ms IS NOT NULL)`,
+      ).length === 0,
+    { what: 'nothing left in doubt' },
+  );
+  expect(statusOf(mirror.databasePath).state).toBe('live');
+  expect(deleted.length + 1).toBeGreaterThan(0);
+});

@@ -1,0 +1,212 @@
+/** A partner's way without a store: sandbox and mirror as processes of their own, and orders placed from outside. */
+import { execFile, spawn } from 'node:child_process';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { expect, test } from 'vitest';
+import { blockWith, documentAt } from '../../docs/blocks.ts';
+import { present } from '../../shared/present.ts';
+import { runOrderProgram } from '../../store-api/documented-program.ts';
+import {
+  environmentFor,
+  eventually,
+  rows,
+  spawnMirror,
+  startBoth,
+  statusOf,
+  temporaryFolder,
+  type Environment,
+  type Json,
+  type Owner,
+} from '../harness.ts';
+
+const root = join(import.meta.dirname, '../../..');
+
+interface Shop {
+  readonly baseUrl: string;
+  readonly databasePath: string;
+  readonly credentials: Environment;
+}
+
+/** `stock-mirror sandbox` and a mirror of it, each configured for the other as docs/sandbox.md says, once the mirror is live. */
+async function startShop(owner: Owner): Promise<Shop> {
+  const sandbox = spawn(
+    process.execPath,
+    [join(root, 'src/cli.ts'), 'sandbox', '--port', '0', '--rate', '0', '--products', '12'],
+    { stdio: ['ignore', 'pipe', 'inherit'] },
+  );
+  owner.onTestFinished(() => void sandbox.kill('SIGKILL'));
+  let printed = '';
+  sandbox.stdout.setEncoding('utf8').on('data', (text: string) => (printed += text));
+  await eventually(() => printed.includes('SERVICE_WEBHOOK_SECRET='), { what: 'the sandbox starts' });
+  const credentials = Object.fromEntries(
+    [...printed.matchAll(/^(SERVICE_\w+)=(.*)$/gm)].map(([, name, value]) => [name, value]),
+  ) as Environment;
+  const baseUrl = String(credentials['SERVICE_BASE_URL']);
+
+  const folder = temporaryFolder(owner);
+  const databasePath = join(folder, 'mirror.db');
+  const rest = environmentFor({ baseUrl, clientId: '', clientSecret: '', webhookSecret: '' }, databasePath);
+  const mirror = spawnMirror(owner, { ...rest, ...credentials }, folder);
+  const listening = await eventually(() => mirror.log.find(({ msg }) => msg === 'listening'), {
+    what: 'the mirror listens',
+  });
+  await control(baseUrl, '/settings', { webhook_url: listening['webhooks'], booking_delay_ms: 300 });
+  await eventually(
+    () => {
+      const { state, pending_reads } = statusOf(databasePath);
+      return state === 'live' && pending_reads === 0;
+    },
+    { what: 'the mirror is live', withinMs: 30_000 },
+  );
+  return { baseUrl, databasePath, credentials };
+}
+
+async function control(baseUrl: string, path: string, body: unknown): Promise<void> {
+  const answer = await postJson(`${baseUrl}/sandbox${path}`, body);
+  expect(answer.status).toBe(200);
+}
+
+async function postJson(url: string, body: unknown, token?: string) {
+  const response = await fetch(url, {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/json',
+      ...(token !== undefined && { authorization: `Bearer ${token}` }),
+    },
+    body: JSON.stringify(body),
+  });
+  return { status: response.status, body: (await response.json()) as Json };
+}
+
+/** What can be sold of a SKU, over all warehouses. */
+function sellableOf(databasePath: string, sku: string): number {
+  const [total] = rows<{ qty: number }>(
+    databasePath,
+    'SELECT sum(available_qty) AS qty FROM mirror_stock WHERE sku = ?',
+    sku,
+  );
+  return total?.qty ?? Number.NaN;
+}
+
+test("what an order by SKU reserves is in the mirror's file within a second of the answer", async (t) => {
+  const { baseUrl, databasePath, credentials } = await startShop(t);
+  const sku = 'SKU-00001';
+  const before = sellableOf(databasePath, sku);
+  expect(before).toBeGreaterThan(3);
+
+  const granted = await fetch(`${baseUrl}/oauth/token`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/x-www-form-urlencoded' },
+    body:
+      `grant_type=client_credentials&client_id=${credentials['SERVICE_CLIENT_ID']}` +
+      `&client_secret=${credentials['SERVICE_CLIENT_SECRET']}`,
+  });
+  expect(granted.status).toBe(200);
+  const token = String(((await granted.json()) as Json)['access_token']);
+
+  const created = await postJson(
+    `${baseUrl}/v1/order/create`,
+    {
+      external_order_id: 'flow-1',
+      shipping_type: 'flash',
+      ship_before_pay: true,
+      products: [{ sku, qty: 3 }],
+      recipient_address: { name: 'A', telephone: '0812345678', postal_code: 10110 },
+    },
+    token,
+  );
+  const answeredMs = performance.now();
+  await eventually(() => sellableOf(databasePath, sku) === before - 3, { what: 'the mirror shows it' });
+  const tookMs = performance.now() - answeredMs;
+  expect(created.status).toBe(200);
+  expect(tookMs).toBeLessThan(1_000);
+
+  const { id } = created.body['order'] as { id: string };
+  expect(
+    rows(
+      databasePath,
+      'SELECT sku, old_qty - new_qty AS taken, reason FROM mirror_changes WHERE order_id = ?',
+      id,
+    ),
+  ).toEqual([{ sku, taken: 3, reason: 'order_reserved' }]);
+
+  const shipments = await eventually(
+    async () => {
+      const read = await postJson(`${baseUrl}/v1/order/detail`, { order_id: id }, token);
+      expect(read).toMatchObject({ status: 200, body: { order: { id, external_order_id: 'flow-1' } } });
+      return (read.body['order'] as Json)['shipments'];
+    },
+    { what: 'a shipment' },
+  );
+  expect(shipments).toMatchObject([
+    { shipping_type: 'flash', tracking_number: expect.stringMatching(/^TH\d+$/) },
+  ]);
+  // A shipment takes nothing more.
+  expect(sellableOf(databasePath, sku)).toBe(before - 3);
+});
+
+test('the documented commands order by SKU, wait for the shipment, and show what the order took', async (t) => {
+  const { baseUrl, databasePath } = await startShop(t);
+  const commands = blockWith(documentAt('docs/sandbox.md'), 'sh', 'base=')
+    .text.replace('http://127.0.0.1:8790', baseUrl)
+    .replaceAll('data/stock-mirror.db', databasePath);
+  expect(commands).toContain(baseUrl);
+
+  const { stdout, stderr } = await promisify(execFile)('bash', ['-c', `set -e -o pipefail\n${commands}`], {
+    timeout: 30_000,
+  });
+
+  expect(stderr).toBe('');
+  const lines = stdout.trimEnd().split('\n');
+  const shipment = lines.findIndex((line) => /^"shipments":.*"tracking_number":"TH\d+"/.test(line));
+  const stock = (from: readonly string[]) => from.map((line) => Number(line.split('|')[2]));
+  const sum = (figures: readonly number[]) => figures.reduce((total, figure) => total + figure, 0);
+  const [before, after] = [stock(lines.slice(0, shipment)), stock(lines.slice(shipment + 1, -1))];
+  expect(before.length).toBeGreaterThan(0);
+  expect(sum(before) - sum(after)).toBe(2);
+  const [, old, now, reason] = present(lines.at(-1)).split('|');
+  expect([Number(old) - Number(now), reason]).toEqual([2, 'order_reserved']);
+});
+
+test('the documented loss is proved by the next webhook, and repaired by a read', async (t) => {
+  const { baseUrl, databasePath } = await startShop(t);
+  const commands = blockWith(documentAt('docs/sandbox.md'), 'sh', 'lose-next')
+    .text.replace('http://127.0.0.1:8790', baseUrl)
+    .replaceAll('data/stock-mirror.db', databasePath);
+
+  const { stdout, stderr } = await promisify(execFile)('bash', ['-c', `set -e -o pipefail\n${commands}`], {
+    timeout: 60_000,
+  });
+
+  expect(stderr).toBe('');
+  const changes = stdout.trimEnd().split('\n');
+  const [, before, after, source] = present(changes.at(-1)).split('|');
+  expect([Number(after) - Number(before), source]).toEqual([12, 'webhook']);
+  const [row] = rows<{ repaired: number }>(
+    databasePath,
+    `SELECT verified_at > as_of AS repaired FROM mirror_stock WHERE sku = 'SKU-00001' ORDER BY as_of DESC LIMIT 1`,
+  );
+  expect(row).toEqual({ repaired: 1 });
+});
+
+test('the documented program orders at the sandbox, and the mirror beside it shows what it took', async (t) => {
+  const { sandbox, mirror } = await startBoth(t, { products: 3 });
+  sandbox.courier.bookingDelayMs = 300;
+  const [warehouseId = ''] = sandbox.truth.warehouseIds;
+  sandbox.operations.createProduct({
+    name: 'T-shirt',
+    variants: [{ sku: 'TS-RED-M', stock: [{ warehouseId, qty: 9 }] }],
+  });
+  await eventually(() => sellableOf(mirror.databasePath, 'TS-RED-M') === 9, { what: 'the mirror knows it' });
+
+  const stdout = await runOrderProgram(temporaryFolder(t), {
+    SERVICE_BASE_URL: sandbox.baseUrl,
+    SERVICE_CLIENT_ID: sandbox.clientId,
+    SERVICE_CLIENT_SECRET: sandbox.clientSecret,
+  });
+
+  expect(stdout).toMatch(/shipping_type: 'flash',\s+tracking_number: 'TH\d+'/);
+  expect(sellableOf(mirror.databasePath, 'TS-RED-M')).toBe(7);
+  // Once, although the program would have sent it again had no answer come.
+  expect(sandbox.requests['/v1/order/create']).toBe(1);
+});

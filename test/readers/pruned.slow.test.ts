@@ -1,0 +1,63 @@
+/** A reader waits for a mirror that is not there yet, and starts over when what it missed can be told no more. */
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { delivery, detail, DirectWriter, item, T0, writerDb } from '../mirror/mirror-file.ts';
+import { eventually, temporaryFolder } from '../process/harness.ts';
+import { isInstalled, NAMES, Reader, titleOf } from './reader.ts';
+
+const WHAT = 'waits for the mirror; starts over when changes it has not seen were pruned, and only then';
+
+for (const name of NAMES) {
+  test.skipIf(!isInstalled(name))(
+    titleOf(name, WHAT),
+    async (t) => {
+      const path = join(temporaryFolder(t), 'later', 'mirror.db');
+      const reader = new Reader(name, path, temporaryFolder(t));
+      t.onTestFinished(() => reader.kill());
+      reader.start();
+      await eventually(() => reader.stderr.includes('not now'), {
+        what: 'it waits for the mirror',
+        withinMs: 30_000,
+      });
+      const writer = new DirectWriter(writerDb(path));
+      const prune = (): void => void writer.prune(Date.now() * 2, 1_000);
+      const both = detail('10', [
+        { id: '100', levels: { 1: 5, 2: 1 } },
+        { id: '101', levels: { 1: 3 } },
+      ]);
+      const one = detail('10', [{ id: '100', levels: { 1: 5 } }]);
+      writer.read('10', both, T0);
+      const isEqual = (): boolean => {
+        const { copy, mirror } = reader.compare();
+        return JSON.stringify(copy) === JSON.stringify(mirror);
+      };
+      await eventually(isEqual, { what: 'the first copy', withinMs: 30_000 });
+
+      // Pruned is only what it has seen.
+      prune();
+      writer.deliver(
+        delivery('r1', item({ id: '100', old: 5, new: 4, update_time: T0 + 10_000 })),
+        T0 + 10_000,
+      );
+      await eventually(isEqual, { what: 'the change', withinMs: 30_000 });
+      await eventually(() => reader.starts.length > 0, { what: 'it says that it starts' });
+      expect(reader.starts).toHaveLength(1);
+
+      await reader.kill();
+      writer.read('10', one, T0 + 60_000);
+      writer.read('10', one, T0 + 120_000);
+      prune();
+      writer.deliver(
+        delivery('r2', item({ id: '100', old: 5, new: 3, update_time: T0 + 130_000 })),
+        T0 + 130_000,
+      );
+      reader.start();
+      await eventually(isEqual, { what: 'equal without the removals', withinMs: 30_000 });
+      // The copy is there before the shell prints what it did.
+      await eventually(() => reader.starts.length > 1, { what: 'it says that it starts over' });
+      expect(reader.starts).toHaveLength(2);
+      expect(reader.compare().mirror).toHaveLength(1);
+    },
+    60_000,
+  );
+}

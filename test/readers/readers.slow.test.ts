@@ -1,0 +1,170 @@
+/** The examples in examples keep a copy of a mirror that goes through all that a reader must know of. */
+import { copyFileSync, mkdirSync, renameSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
+import Database from 'better-sqlite3';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { eventLogPath } from '../../src/event-log/open-log.ts';
+import { present } from '../shared/present.ts';
+import {
+  eventually,
+  plainVariants,
+  resync,
+  rows,
+  startMirror,
+  startService,
+  temporaryFolder,
+  untilEqual,
+  untilLive,
+  untilQuiet,
+  type Owner,
+} from '../process/harness.ts';
+import { isInstalled, NAMES, Reader, titleOf } from './reader.ts';
+
+const WHAT = 'a copy equal to the mirror, through a removal, a kill and a new epoch';
+
+/** All readers go through the story side by side; each is judged by a test of its own. */
+const cleanups: (() => unknown)[] = [];
+const suite: Owner = { onTestFinished: (cleanup) => void cleanups.unshift(cleanup as () => unknown) };
+
+const readers = new Map<string, Reader>();
+/** Before the last restore. */
+let before: ReadonlyMap<string, ReturnType<Reader['compare']> & { readonly starts: readonly string[] }>;
+let epochs: readonly [string, string];
+let removedVariantId: string;
+
+const ALIKE = (path: string): string => path;
+
+const epochOf = (path: string): string =>
+  present(rows<{ epoch: string }>(path, 'SELECT epoch FROM mirror_status')[0]).epoch;
+const lastSeqOf = (path: string): number =>
+  present(rows<{ seq: number }>(path, 'SELECT last_seq AS seq FROM mirror_status')[0]).seq;
+
+/** What a reader did not come to in time: told by its own test, and no more waited for. */
+const late = new Map<string, string>();
+
+async function untilAll(what: string, isIt: (reader: Reader) => boolean): Promise<void> {
+  for (const reader of readers.values()) {
+    if (late.has(reader.name)) continue;
+    await eventually(() => isIt(reader), { what, withinMs: 30_000 }).catch((error: unknown) => {
+      late.set(reader.name, String(error));
+    });
+  }
+}
+
+/** The change feed does not tell of names: who follows it stands at the last of its changes. */
+const hasReached =
+  (path: string, seq: number) =>
+  ({ name, position }: Reader): boolean =>
+    name.startsWith('poll-stock')
+      ? position.seq === seq
+      : rows(path, 'SELECT 1 FROM mirror_changes WHERE seq > ?', position.seq).length === 0;
+
+const holdsRemoved = ({ copyPath }: Reader): boolean =>
+  rows(copyPath, 'SELECT 1 FROM stock WHERE variant_id = ?', removedVariantId).length > 0;
+
+async function killAll(): Promise<void> {
+  await Promise.all([...readers.values()].map((reader) => reader.kill()));
+}
+
+const isEqual = (reader: Reader): boolean => {
+  const { copy, mirror } = reader.compare();
+  return isDeepStrictEqual(copy, mirror);
+};
+
+beforeAll(async () => {
+  // A path with what means something in a URI.
+  const folder = join(temporaryFolder(suite), `it's 100% a #1?`);
+  mkdirSync(folder);
+  const sandbox = await startService(suite, { products: 30 });
+  const mirror = await startMirror(suite, sandbox, { folder });
+  const path = mirror.databasePath;
+  for (const name of NAMES.filter(isInstalled))
+    readers.set(name, new Reader(name, path, temporaryFolder(suite)));
+  suite.onTestFinished(killAll);
+  for (const reader of readers.values()) reader.start();
+  await untilLive(mirror);
+  await untilAll('has its first copy', ({ starts }) => starts.length > 0);
+  const epoch = epochOf(path);
+
+  // Changes while everybody looks, and a product that goes.
+  sandbox.traffic.start(20);
+  const [removed, renamed, undone] = plainVariants(sandbox, 3);
+  removedVariantId = removed.variantId;
+  const began = lastSeqOf(path);
+  await untilAll('follows', ({ position }) => position.seq > began);
+  await untilAll('has the row that will go', holdsRemoved);
+  sandbox.operations.deleteProduct(removed.productId);
+  await resync(mirror);
+
+  // Killed at any moment, they go on from what they kept. Meanwhile the removal happens, and a name changes.
+  await killAll();
+  const positions = new Map([...readers].map(([name, { position }]) => [name, position.seq]));
+  sandbox.operations.renameProduct(renamed.productId, 'Renamed');
+  await eventually(() => rows(path, `SELECT 1 FROM mirror_changes WHERE reason = 'removed'`).length > 0, {
+    what: 'the removal',
+    withinMs: 60_000,
+  });
+  await resync(mirror);
+  for (const reader of readers.values()) reader.start();
+  await untilAll('goes on', ({ name, position }) => position.seq > present(positions.get(name)));
+
+  // Older copies are put in place, of the mirror alone and then of both files. What they have not seen is of a variant
+  // that reads tell whole.
+  let served = mirror;
+  for (const fileOfs of [[ALIKE], [ALIKE, eventLogPath]]) {
+    sandbox.traffic.stop();
+    await untilQuiet(served, sandbox);
+    const backup = join(temporaryFolder(suite), 'backup.db');
+    for (const fileOf of fileOfs) {
+      const db = new Database(fileOf(path), { readonly: true });
+      await db.backup(fileOf(backup));
+      db.close();
+    }
+    sandbox.operations.add({ ...undone, by: 11 });
+    await untilQuiet(served, sandbox);
+    const seen = lastSeqOf(path);
+    await untilAll('has seen what the older copy does not know', hasReached(path, seen));
+    await untilAll('is equal before the restore', isEqual);
+    before = new Map(
+      [...readers].map(([name, reader]) => [name, { ...reader.compare(), starts: reader.starts }]),
+    );
+    await served.stop();
+    sandbox.operations.add({ ...undone, by: -11 });
+    for (const fileOf of fileOfs) {
+      copyFileSync(fileOf(backup), `${fileOf(path)}.new`);
+      renameSync(`${fileOf(path)}.new`, fileOf(path));
+    }
+    served = await startMirror(suite, sandbox, { folder: dirname(path) });
+    await untilLive(served);
+    sandbox.traffic.start(20);
+    const answered = sandbox.deliveries.counts.answered;
+    await eventually(() => sandbox.deliveries.counts.answered > answered + 20, { what: 'traffic' });
+    sandbox.traffic.stop();
+    await untilQuiet(served, sandbox);
+    await untilEqual(served, sandbox);
+    await untilAll('ends equal', isEqual);
+  }
+  epochs = [epoch, epochOf(path)];
+}, 300_000);
+
+afterAll(async () => {
+  for (const cleanup of cleanups) await cleanup();
+}, 30_000);
+
+for (const name of NAMES) {
+  test.skipIf(!isInstalled(name))(titleOf(name, WHAT), () => {
+    const reader = present(readers.get(name));
+    expect(late.get(name), reader.stderr).toBeUndefined();
+    expect(reader.isRunning, reader.stderr).toBe(true);
+    // Restarted, and beside a mirror that came back older, it went on; it started over for the new epoch alone.
+    const { starts, ...compared } = present(before.get(name));
+    expect(starts).toEqual([epochs[0]]);
+    expect(compared.copy).toEqual(compared.mirror);
+    expect(reader.starts).toEqual(epochs);
+    const { copy, mirror } = reader.compare();
+    expect(mirror.length).toBeGreaterThan(30);
+    expect(copy).toEqual(mirror);
+    expect(holdsRemoved(reader)).toBe(false);
+  });
+}

@@ -1,0 +1,63 @@
+/** An hour without the service, hastened: 30 s here. */
+import { expect, onTestFinished, test } from 'vitest';
+import { Reconciler } from '../../src/reconcile/reconciler.ts';
+import { present } from '../shared/present.ts';
+import { eventually, throughout } from '../process/wait.ts';
+import { delivery, item } from '../mirror/mirror-file.ts';
+import { fakeService, hastyClock, log, newStore, productIds, serviceError } from './mirror.ts';
+
+const HASTE = 120;
+const HOUR_MS = 3_600_000;
+
+test('an hour of failures is some hundred requests; webhooks are merged, and all is read soon after', async () => {
+  const now = hastyClock(HASTE);
+  const store = newStore();
+  const service = fakeService(now, productIds(200));
+  const reconciler = new Reconciler({
+    store,
+    client: service,
+    tokens: {
+      getToken: () => Promise.resolve('token'),
+      invalidate: () => undefined,
+      releaseLatch: () => Promise.resolve(),
+    },
+    now,
+    random: Math.random,
+    log,
+    maxConcurrency: 8,
+    maxRps: 10_000,
+    schedules: { reconcileCron: null, resyncCron: null, timezone: null },
+  });
+  onTestFinished(() => reconciler.stop());
+  let isDown = true;
+  service.onDetail = () => {
+    if (isDown) throw serviceError('unavailable');
+  };
+  reconciler.start();
+  const { id } = await reconciler.resync(null, { allowRemovals: false });
+  const run = async () => present(await store.reader.ask('runById', { id }));
+  await eventually(async () => (await run()).listDone, { what: 'the list is walked' });
+  service.onList = service.onDetail as () => void;
+
+  let sent = 0;
+  await throughout(HOUR_MS / HASTE, async () => {
+    sent += 1;
+    const body = delivery(`r${sent}`, item({ old: sent - 1, new: sent, update_time: now() }));
+    expect((await store.writer.appendDelivery(body, now())).duplicate).toBe(false);
+  });
+  expect(store.rows('SELECT available_qty AS qty FROM mirror_stock')).toEqual([{ qty: sent }]);
+  const details = service.asked.filter((what) => !what.startsWith('list'));
+  // A probe every 15 s in the mean, 30 s at the most, would be 240.
+  expect(details.length).toBeGreaterThan(60);
+  expect(details.length).toBeLessThan(400);
+  expect(reconciler.blocked).toMatchObject({ kind: 'breaker' });
+  // No product was given up for it, and the run goes on.
+  expect(await run()).toMatchObject({ state: 'running', failed: 0 });
+
+  isDown = false;
+  const backAtMs = now();
+  await eventually(async () => (await run()).state === 'done', { what: 'everything is read' });
+  // 30 s at most until the next probe, 60 s until a product that failed is due. The rest is this machine's, hastened too.
+  expect(present((await run()).finishedAtMs) - backAtMs).toBeLessThan(90_000 + 4_000 * HASTE);
+  expect(await run()).toMatchObject({ failed: 0, error: null });
+}, 60_000);

@@ -1,0 +1,105 @@
+import { spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { expect, onTestFinished, test } from 'vitest';
+import { present } from '../shared/present.ts';
+import { sandboxFor } from './harness.ts';
+
+const entry = `
+  import { createProgram } from './src/cli/program.ts';
+  import { runProgram } from './src/cli/run.ts';
+  import { sandboxCommand } from './src/cli/sandbox.ts';
+  const code = await runProgram(createProgram([sandboxCommand()]), process.argv.slice(1));
+  if (code !== undefined) process.exitCode = code;
+`;
+
+type Run = { child: ChildProcess; output: () => string; exited: Promise<number | null> };
+
+function run(...args: string[]): Run {
+  const child = spawn(
+    process.execPath,
+    ['--input-type=module-typescript', '--eval', entry, '--', 'sandbox', ...args],
+    { cwd: new URL('../..', import.meta.url).pathname },
+  );
+  onTestFinished(() => {
+    child.kill('SIGKILL');
+  });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.on('data', (chunk: Buffer) => (output += chunk.toString()));
+  }
+  const exited = new Promise<number | null>((resolve) => child.once('exit', resolve));
+  return { child, output: () => output, exited };
+}
+
+test.each([
+  ['SIGINT', 130],
+  ['SIGTERM', 0],
+] as const)('serves until %s, then exits %i', async (signal, code) => {
+  const { child, output, exited } = run('--port', '0', '--rate', '20', '--loss', '1');
+  await expect.poll(output, { timeout: 10_000 }).toMatch(/lost/);
+  const lines = output().split('\n');
+  const baseUrl = present(lines.find((line) => line.startsWith('SERVICE_BASE_URL='))?.split('=')[1]);
+  expect(lines).toContain('SERVICE_CLIENT_ID=sandbox-client');
+  expect(lines).toContain('SERVICE_CLIENT_SECRET=sandbox-secret');
+  expect(lines).toContain('SERVICE_WEBHOOK_SECRET=sandbox-webhook-secret');
+  expect(lines).toContain(`Page:     ${baseUrl}/`);
+  expect(lines).toContain(`OpenAPI:  ${baseUrl}/openapi.json`);
+  for (const path of ['/', '/openapi.json', '/sandbox/truth']) {
+    expect((await fetch(baseUrl + path)).status, path).toBe(200);
+  }
+
+  child.kill(signal);
+  expect(await exited).toBe(code);
+});
+
+test.each([
+  ['--port', '70000', '0 to 65535'],
+  ['--port', '80x', '0 to 65535'],
+  ['--loss', '1.5', '0 to 1'],
+  ['--loss', '0x1', '0 to 1'],
+  ['--lost-answer', '1.1', '0 to 1'],
+  ['--rate', 'fast', '0 to 10000'],
+  ['--products', '0', '1 to 1000000'],
+  ['--seed', '-1', '0 to 4294967295'],
+  ['--webhook-url', 'localhost', 'http'],
+])('refuses %s %s, naming flag and range', async (flag, value, range) => {
+  const { output, exited } = run(flag, value);
+  expect(await exited).toBe(2);
+  expect(output()).toContain(flag);
+  expect(output()).toContain(range);
+});
+
+test('puts the faults of its flags in force', async () => {
+  const { output } = run(
+    ...[
+      '--port',
+      '0',
+      '--rate',
+      '0',
+      '--loss',
+      '0.1',
+      '--duplicate',
+      '0.2',
+      '--reorder',
+      '0.3',
+      '--delay',
+      '4',
+    ],
+    ...['--stale', '0.5', '--fail', '0.6', '--lost-answer', '0.7', '--access-denied', '--quota-exceeded'],
+    ...['--clock-offset', '-8'],
+  );
+  await expect.poll(output, { timeout: 10_000 }).toMatch(/SERVICE_WEBHOOK_SECRET=/);
+  const [, baseUrl = ''] = /SERVICE_BASE_URL=(\S+)/.exec(output()) ?? [];
+  expect(await (await fetch(`${baseUrl}/sandbox/faults`)).json()).toMatchObject({
+    ...{ loss: 0.1, duplicate: 0.2, reorder: 0.3, delay_ms: { min: 0, max: 4 } },
+    ...{ stale: { probability: 0.5 }, fail: { server_error: 0.6, lost_answer: 0.7 } },
+    ...{ access_denied: true, quota_exceeded: true, clock_offset_ms: -8 },
+  });
+});
+
+test('a port in use is a clear error', async () => {
+  const { port } = await sandboxFor();
+  const { output, exited } = run('--port', String(port));
+  expect(await exited).toBe(1);
+  expect(output()).toContain(`port ${port} on 127.0.0.1 is already in use`);
+});

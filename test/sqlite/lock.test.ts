@@ -1,0 +1,23 @@
+import { expect, test } from 'vitest';
+import { run } from '../mirror/child.ts';
+import { newPath, storeAt } from '../mirror/mirror-file.ts';
+
+test('a second store on the same file is refused within the process, until the first is closed', async () => {
+  const path = newPath();
+  const first = await storeAt(path);
+  await expect(storeAt(path)).rejects.toMatchObject({
+    kind: 'in_use',
+    message: expect.stringContaining(`${path}: stop it first`),
+  });
+  await first.close();
+  await storeAt(path);
+});
+
+test('another process is refused as well, and no kill leaves a lock behind', async () => {
+  const path = newPath();
+  const holder = run('hold-store.ts', path);
+  expect(await holder.nextLine()).toBe('opened');
+  await expect(storeAt(path)).rejects.toMatchObject({ kind: 'in_use' });
+  await holder.kill();
+  await storeAt(path);
+});

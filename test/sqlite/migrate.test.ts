@@ -1,0 +1,121 @@
+/** A schema is made whole or not at all, whatever interrupts the making. */
+import { existsSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import { expect, onTestFinished, test } from 'vitest';
+import { EARLIEST_MS } from '../../src/core/limits.ts';
+import { readMigrationFiles } from '../../src/sqlite/drizzle.ts';
+import { knownSchemaVersion, migrate, readMigration } from '../../src/sqlite/migrate.ts';
+import { present } from '../shared/present.ts';
+import { run } from '../mirror/child.ts';
+import { delivery, DirectWriter, item, newPath, T0, values, writerDb } from '../mirror/mirror-file.ts';
+
+function database(path: string): Database.Database {
+  const db = new Database(path);
+  onTestFinished(() => void db.close());
+  return db;
+}
+
+const objects = (db: Database.Database): unknown[] => values(db, 'SELECT name FROM sqlite_master');
+
+function expectCompleted(path: string): void {
+  const db = writerDb(path);
+  expect(values(db, 'SELECT schema_version FROM mirror_status')).toEqual([knownSchemaVersion()]);
+  expect(db.pragma('integrity_check', { simple: true })).toBe('ok');
+}
+
+test.each([2, 20, 35])('killed before its statement %i, the next start makes all of it', async (at) => {
+  const path = newPath();
+  const child = run('die-in-migration.ts', path, String(at));
+  await expect(child.nextLine()).rejects.toThrow('ended before');
+  expect(existsSync(path)).toBe(true);
+  // Half of it is in the file, without a commit.
+  if (at > 2) expect(statSync(`${path}-wal`).size).toBeGreaterThan(4_096);
+  const left = database(path);
+  expect(objects(left)).toEqual([]);
+  left.close();
+  expectCompleted(path);
+});
+
+test.each([1, 3, 37])(
+  'a fault in its statement %i leaves nothing, and the next start makes all of it',
+  (at) => {
+    const path = newPath();
+    const db = database(path);
+    const exec = db.exec.bind(db);
+    let count = 0;
+    db.exec = (sql) => {
+      count += 1;
+      if (count === at) throw new Error('a fault of the disk');
+      return exec(sql);
+    };
+    expect(() => migrate(db)).toThrow('a fault of the disk');
+    expect(objects(db)).toEqual([]);
+    db.close();
+    expectCompleted(path);
+  },
+);
+
+test('on a disk with room for half of it the cause is told, and nothing is left', () => {
+  const path = newPath();
+  const db = database(path);
+  db.pragma('max_page_count = 20');
+  expect(() => migrate(db)).toThrow('database or disk is full');
+  expect(objects(db)).toEqual([]);
+  db.close();
+  expectCompleted(path);
+});
+
+test('what was pruned before it was noted is known by what is left', () => {
+  const note = present(readMigration('0003_pruned_changes').statements[1]);
+  const writer = new DirectWriter();
+  const { db } = writer;
+  const known = (): unknown => {
+    db.exec('UPDATE service_state SET pruned_change_seq = -1');
+    db.exec(note);
+    return values(db, 'SELECT pruned_change_seq FROM service_state')[0];
+  };
+  expect(known()).toBe(0);
+  for (let n = 0; n < 5; n += 1) {
+    const change = item({ old: 100 - n, new: 99 - n, update_time: T0 + n });
+    writer.deliver(delivery(`r${n}`, change), T0 + n);
+  }
+  expect(known()).toBe(0);
+  writer.prune(T0 + 2);
+  expect(known()).toBe(present(values<number>(db, 'SELECT min(seq) FROM changes')[0]) - 1);
+  writer.prune(T0 + 1_000);
+  expect(known()).toBe(values(db, 'SELECT last_seq FROM mirror_status')[0]);
+});
+
+test('a mirror of the version before knows no windows of totals and reads yet, and keeps what it has', () => {
+  const files = readMigrationFiles({ migrationsFolder: join(import.meta.dirname, '../../drizzle') });
+  const at = files.findIndex(({ sql }) => sql.some((statement) => statement.includes('`read_until_ms`')));
+  const path = newPath();
+  const old = database(path);
+  old.exec(
+    'CREATE TABLE __drizzle_migrations (id SERIAL PRIMARY KEY, hash text NOT NULL, created_at numeric)',
+  );
+  const note = old.prepare('INSERT INTO __drizzle_migrations (hash, created_at) VALUES (?, ?)');
+  for (const { sql, hash, folderMillis } of files.slice(0, at)) {
+    for (const statement of sql) old.exec(statement);
+    note.run(hash, folderMillis);
+  }
+  old.exec(`INSERT INTO products (product_id, read_seq, read_at_ms, has_bundle) VALUES ('10', 1, ${T0}, 0)`);
+  old.exec(`INSERT INTO variants (variant_id, product_id, name, kind, available_qty, allow_negative_stock, bundled_by_count,
+    as_of_ms, event_seq, event_at_ms, change_seq) VALUES ('100', '10', '', 'own', 5, 0, 0, ${T0}, 0, 0, 1)`);
+  old.close();
+  const db = writerDb(path);
+  expect(values(db, 'SELECT read_until_ms FROM products')).toEqual([EARLIEST_MS]);
+  expect(values(db, 'SELECT total_hi_ms FROM variants')).toEqual([EARLIEST_MS]);
+  expect(values(db, 'SELECT date_contradictions FROM mirror_state')).toEqual([0]);
+  expect(values(db, 'SELECT available_qty FROM mirror_variants')).toEqual([5]);
+});
+
+test("the migrations are read and noted as drizzle's own migrator does it", () => {
+  const files = readMigrationFiles({ migrationsFolder: join(import.meta.dirname, '../../drizzle') });
+  const noted = writerDb(newPath())
+    .prepare('SELECT hash, created_at AS folderMillis FROM __drizzle_migrations ORDER BY created_at')
+    .all();
+  expect(noted).toEqual(files.map(({ hash, folderMillis }) => ({ hash, folderMillis })));
+  expect(readMigration('0003_pruned_changes').statements).toEqual(present(files[3]).sql);
+});

@@ -1,0 +1,140 @@
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import { expect, onTestFinished, test } from 'vitest';
+import { StoreError } from '../../src/sqlite/errors.ts';
+import { knownSchemaVersion } from '../../src/sqlite/migrate.ts';
+import { openLogForAppending } from '../../src/event-log/open-log.ts';
+import { openWriter } from '../../src/mirror/file/open-writer.ts';
+import { newPath, rows, storeAt, temporaryFolder, values, writerDb } from '../mirror/mirror-file.ts';
+
+function refusal(path: string): StoreError {
+  try {
+    openWriter(path).close();
+  } catch (error) {
+    if (error instanceof StoreError) return error;
+    throw error;
+  }
+  throw new Error(`${path} was opened`);
+}
+
+function foreign(path: string): Database.Database {
+  const db = new Database(path);
+  onTestFinished(() => void db.close());
+  return db;
+}
+
+test('folder and file are made when missing', () => {
+  const path = join(temporaryFolder(), 'a', 'b', 'mirror.db');
+  writerDb(path);
+  expect(existsSync(path)).toBe(true);
+});
+
+const FULL = 2;
+const NORMAL = 1;
+
+test.each([
+  ['the event log: a commit is on disk before it returns, and moves nothing', openLogForAppending, FULL, 0],
+  ['the mirror: what a power cut takes is applied again', openWriter, NORMAL, 4096],
+])('%s', (_name, open, synchronous, autocheckpoint) => {
+  const db = open(newPath());
+  onTestFinished(() => void db.close());
+  const pragma = (name: string): unknown => db.pragma(name, { simple: true });
+  expect(pragma('journal_mode')).toBe('wal');
+  expect(pragma('synchronous')).toBe(synchronous);
+  expect(pragma('fullfsync')).toBe(1);
+  expect(pragma('wal_autocheckpoint')).toBe(autocheckpoint);
+});
+
+test('an empty file is brought to the present schema, and opening it again changes nothing', () => {
+  const path = newPath();
+  const first = openWriter(path);
+  const schema = rows(first, 'SELECT name, sql FROM sqlite_master ORDER BY name');
+  const epoch = values(first, 'SELECT epoch FROM mirror_status');
+  expect(values(first, 'SELECT schema_version FROM mirror_status')).toEqual([knownSchemaVersion()]);
+  first.close();
+  const before = readFileSync(path);
+  openWriter(path).close();
+  expect(readFileSync(path).equals(before)).toBe(true);
+  const again = openWriter(path);
+  onTestFinished(() => void again.close());
+  expect(rows(again, 'SELECT name, sql FROM sqlite_master ORDER BY name')).toEqual(schema);
+  expect(values(again, 'SELECT epoch FROM mirror_status')).toEqual(epoch);
+});
+
+test('a schema newer than the program is refused, with what to do', () => {
+  const path = newPath();
+  const db = openWriter(path);
+  db.prepare('INSERT INTO __drizzle_migrations (hash, created_at) VALUES (?, ?)').run('later', 9e15);
+  db.close();
+  const error = refusal(path);
+  expect(error.kind).toBe('newer_schema');
+  expect(error.message).toContain(path);
+  expect(error.message).toContain(`version ${knownSchemaVersion() + 1}`);
+  expect(error.message).toContain('install the newer stock-mirror');
+});
+
+test('a file that is no database is left as it was', () => {
+  const path = newPath();
+  writeFileSync(path, 'not a database, but somebody’s notes\n'.repeat(100));
+  const before = readFileSync(path);
+  const error = refusal(path);
+  expect(error.kind).toBe('not_a_database');
+  expect(error.message).toContain(path);
+  expect(error.message).toContain('DATABASE_PATH');
+  expect(readFileSync(path).equals(before)).toBe(true);
+});
+
+test.each([
+  ['below a regular file', 'file/mirror.db'],
+  ['that is a folder', 'folder'],
+])('a path %s is out of reach', (_name, inside) => {
+  const folder = temporaryFolder();
+  writeFileSync(join(folder, 'file'), '');
+  mkdirSync(join(folder, 'folder'));
+  const path = join(folder, inside);
+  const error = refusal(path);
+  expect(error.kind).toBe('unreachable');
+  expect(error.message).toContain(path);
+  expect(error.message).toContain('DATABASE_PATH');
+});
+
+test('the same is said by the store as a whole, whose lock comes first', async () => {
+  const folder = temporaryFolder();
+  writeFileSync(join(folder, 'file'), '');
+  const path = join(folder, 'file', 'mirror.db');
+  const refused = await storeAt(path).catch((error: unknown) => error);
+  expect(refused).toBeInstanceOf(StoreError);
+  expect(refused).toMatchObject({ kind: 'unreachable' });
+  expect((refused as StoreError).message).toContain(path);
+  expect((refused as StoreError).message).toContain('DATABASE_PATH');
+});
+
+test.each([
+  ['reads and writes it alone', 'PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE'],
+  ['is in the middle of a write', 'BEGIN IMMEDIATE'],
+])('a database that must be migrated while another program %s is busy', (_name, hold) => {
+  const path = newPath();
+  const other = foreign(path);
+  other.pragma('journal_mode = WAL');
+  other.exec('CREATE TABLE theirs (x); DROP TABLE theirs');
+  other.exec(hold);
+  const error = refusal(path);
+  expect(error.kind).toBe('busy');
+  expect(error.message).toContain(path);
+  expect(error.message).toContain('end its transaction');
+  other.exec('ROLLBACK');
+});
+
+test('a database of another program is left as it was', () => {
+  const path = newPath();
+  const other = foreign(path);
+  other.exec('CREATE TABLE theirs (x); INSERT INTO theirs VALUES (1)');
+  other.close();
+  const before = readFileSync(path);
+  const error = refusal(path);
+  expect(error.kind).toBe('not_a_database');
+  expect(error.message).toContain(`${path} belongs to another program`);
+  expect(error.message).toContain('DATABASE_PATH');
+  expect(readFileSync(path).equals(before)).toBe(true);
+});

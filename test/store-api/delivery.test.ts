@@ -1,0 +1,318 @@
+/**
+ * An authentic body is never refused: what is understood is merged, what is not is named
+ * (docs/http-api.md#public-listener).
+ */
+import { readFileSync } from 'node:fs';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { parseDelivery, type ParsedDelivery } from '../../src/store-api/delivery.ts';
+
+const NOW = 1_790_000_000_000;
+const ITEM = {
+  id: '100',
+  sku: 'S',
+  old: 5,
+  new: 4,
+  warehouse_id: '7',
+  update_time: NOW,
+  reason: 'order_reserved',
+};
+const CHANGE = {
+  variantId: '100',
+  warehouseId: '7',
+  sku: 'S',
+  old: 5,
+  new: 4,
+  updateTimeMs: NOW,
+  reason: 'order_reserved',
+  orderId: null,
+  userId: null,
+};
+
+const parse = (text: string): ParsedDelivery => parseDelivery(new TextEncoder().encode(text));
+/** @param items JSON text of the items, so that anything can be written. */
+const withItems = (...items: readonly string[]): string =>
+  `{"request_id":"r1","event_type":"stock_available_updated","request_time":${NOW},"data":{"items":[${items.join(',')}]}}`;
+const withItem = (over: Record<string, unknown>): ParsedDelivery =>
+  parse(withItems(JSON.stringify({ ...ITEM, ...over })));
+
+test('a delivery as documented is understood whole', () => {
+  expect(withItem({ order_id: '9' })).toEqual({
+    requestId: 'r1',
+    changes: [{ ...CHANGE, orderId: '9' }],
+    unreadable: [],
+  });
+});
+
+describe('an odd item is understood all the same:', () => {
+  test.each<[string, string, Partial<typeof CHANGE> | { [name: string]: unknown }]>([
+    ['no SKU', `{"sku":""}`, { sku: null }],
+    ['an absent SKU', `{"sku":null}`, { sku: null }],
+    ['a reason nobody knows', `{"reason":"brand_new"}`, { reason: 'brand_new' }],
+    ['no reason', `{"reason":null}`, { reason: null }],
+    ['fields nobody knows', `{"more":{"a":[1]},"and":null}`, {}],
+    ['a negative quantity', `{"old":-1,"new":-20}`, { old: -1, new: -20 }],
+    ['no change at all', `{"old":4,"new":4}`, { old: 4 }],
+    ['whole numbers written 1.0, 2e0 and -0', `{"old":1.0,"new":2e0}`, { old: 1, new: 2 }],
+    ['minus nothing', `{"old":-0,"new":-0.0}`, { old: 0, new: 0 }],
+    ['the largest whole number', `{"new":9007199254740991}`, { new: Number.MAX_SAFE_INTEGER }],
+    ['a time far ahead', `{"update_time":9007199254740991}`, { updateTimeMs: Number.MAX_SAFE_INTEGER }],
+    ['a time written 1.79e12', `{"update_time":1.79e12}`, {}],
+    ['both an order and a user', `{"order_id":"1","user_id":"2"}`, { orderId: '1', userId: '2' }],
+    ['leading zeros in an id', `{"id":"0100"}`, { variantId: '0100' }],
+    ['an id longer than any number', `{"id":"${'9'.repeat(40)}"}`, { variantId: '9'.repeat(40) }],
+    ['text in any script, and NUL', `{"sku":"เสื้อ \\u0000 😀"}`, { sku: 'เสื้อ \0 😀' }],
+    ['half a surrogate pair', `{"sku":"\\ud83d","reason":"\\udc00"}`, { sku: '�', reason: '�' }],
+    ['keys of every object', `{"__proto__":{"old":1},"constructor":1,"toString":null}`, {}],
+    ['a key given twice, of which the last counts', `{"new":3,"new":2}`, { new: 2 }],
+  ])('%s', (_name, over, expected) => {
+    const base = JSON.stringify(ITEM).slice(0, -1);
+    const { changes, unreadable } = parse(withItems(`${base},${over.slice(1)}`));
+    expect(unreadable).toEqual([]);
+    expect(changes).toEqual([{ ...CHANGE, ...expected }]);
+    expect(changes[0]?.old).not.toBe(-0);
+    expect(Object.getPrototypeOf(changes[0])).toBe(Object.prototype);
+  });
+});
+
+describe('a broken item leaves a mark that names the field, and the variant when it can:', () => {
+  test.each<[string, string, string | null, string]>([
+    ['an id that is a number', `{"id":100}`, '100', '.id'],
+    ['an id that has lost digits', `{"id":12345678901234567890}`, null, '.id'],
+    ['an id below zero', `{"id":-1}`, null, '.id'],
+    ['an id that is no number', `{"id":1.5}`, null, '.id'],
+    ['an id with letters', `{"id":"1a"}`, null, '.id'],
+    ['an id with a line break', `{"id":"100\\n"}`, null, '.id'],
+    ['an empty id', `{"id":""}`, null, '.id'],
+    ['no id', `{"id":null}`, null, '.id'],
+    ['a warehouse that is a number', `{"warehouse_id":7}`, '100', '.warehouse_id'],
+    ['no warehouse', `{"warehouse_id":null}`, '100', '.warehouse_id'],
+    ['a fraction', `{"new":1.5}`, '100', '.new'],
+    ['a number beyond all whole ones', `{"new":9007199254740992}`, '100', '.new'],
+    ['a number beyond all', `{"old":1e400}`, '100', '.old'],
+    ['a quantity in a string', `{"old":"5"}`, '100', '.old'],
+    ['no quantity', `{"new":null}`, '100', '.new'],
+    ['a time in seconds', `{"update_time":1790000000}`, '100', '.update_time'],
+    ['a time before all', `{"update_time":-1}`, '100', '.update_time'],
+    ['half a millisecond', `{"update_time":1790000000000.5}`, '100', '.update_time'],
+    ['a time in words', `{"update_time":"2026-09-21T14:13:20Z"}`, '100', '.update_time'],
+    ['a quantity only its prototype has', `{"new":null,"__proto__":{"new":1}}`, '100', '.new'],
+  ])('%s', (_name, over, variantId, field) => {
+    const base = JSON.stringify(ITEM).slice(0, -1);
+    const good = JSON.stringify({ ...ITEM, id: '101' });
+    const { changes, unreadable } = parse(withItems(good, `${base},${over.slice(1)}`, good));
+    expect(changes.map((change) => change.variantId)).toEqual(['101', '101']);
+    expect(unreadable).toEqual([
+      { itemIndex: 1, variantId, problem: expect.stringContaining(`data.items[1]${field}`) },
+    ]);
+  });
+
+  test.each(['null', '7', '"text"', '[]', '[[]]', '{}', 'true', '['.repeat(10_000) + ']'.repeat(10_000)])(
+    'not an item at all: %.20s',
+    (text) => {
+      const { changes, unreadable } = parse(withItems(JSON.stringify(ITEM), text));
+      expect(changes).toHaveLength(1);
+      expect(unreadable).toEqual([
+        { itemIndex: 1, variantId: null, problem: expect.stringMatching(/^data\.items\[1\](\.id)?: \S/) },
+      ]);
+    },
+  );
+});
+
+describe('a body that is not understood leaves one mark for all of it:', () => {
+  test.each<[string, string | Uint8Array, string, string | null]>([
+    ['empty', '', 'not JSON', null],
+    ['blank', '  \n', 'not JSON', null],
+    ['not JSON', '{"request_id":', 'not JSON', null],
+    ['two documents', '{}{}', 'not JSON', null],
+    ['bytes that are no text', Uint8Array.of(0xff, 0xfe, 0x00, 0x80), 'not JSON', null],
+    ['UTF-16', Uint8Array.of(0x7b, 0x00, 0x7d, 0x00), 'not JSON', null],
+    ['NUL', '\0', 'not JSON', null],
+    ['open brackets without end', '['.repeat(100_000), 'not JSON', null],
+    ['brackets as deep as a body may be', '['.repeat(500_000) + ']'.repeat(500_000), 'not an array', null],
+    ['null', 'null', 'not an array', null],
+    ['a list', '[]', 'not an array', null],
+    ['a number', '7', 'not an array', null],
+    ['a text', '"{}"', 'not an array', null],
+    ['an empty object', '{}', 'not an array', null],
+    ['data that is a list', '{"request_id":"r1","data":[]}', 'not an array', 'r1'],
+    ['no data', '{"request_id":"r1","event_type":"stock_available_updated"}', 'not an array', 'r1'],
+    ['items that are no list', '{"request_id":"r1","data":{"items":{"0":{}}}}', 'not an array', 'r1'],
+    ['items that only a prototype has', '{"data":{"__proto__":{"items":[]}}}', 'not an array', null],
+  ])('%s', (_name, body, problem, requestId) => {
+    const parsed = typeof body === 'string' ? parse(body) : parseDelivery(body);
+    expect(parsed).toEqual({
+      requestId,
+      changes: [],
+      unreadable: [{ itemIndex: null, variantId: null, problem: expect.stringContaining(problem) }],
+    });
+  });
+});
+
+test('an event of an unknown type is marked as such', () => {
+  expect(parse('{"request_id":"r1","event_type":"order_created","data":{}}')).toEqual({
+    requestId: 'r1',
+    changes: [],
+    unreadable: [
+      { itemIndex: null, variantId: null, problem: 'unknown event type "order_created"', unknownEvent: true },
+    ],
+  });
+});
+
+test('a long name of an unknown event is not kept whole', () => {
+  const [found] = parse(`{"event_type":"${'x'.repeat(100_000)}"}`).unreadable;
+  expect(found?.problem.length).toBeLessThan(200);
+});
+
+test('a byte order mark and bytes that are no UTF-8 take nothing with them', () => {
+  const text = withItems(JSON.stringify(ITEM));
+  const marked = Buffer.concat([Uint8Array.of(0xef, 0xbb, 0xbf), Buffer.from(text)]);
+  expect(parseDelivery(marked).changes).toEqual([CHANGE]);
+  const broken = Buffer.from(text.replace('"S"', '"S?"'));
+  broken[broken.indexOf('?')] = 0xff;
+  expect(parseDelivery(broken).changes).toEqual([{ ...CHANGE, sku: 'S�' }]);
+});
+
+test('an envelope with a flaw takes no items with it; without a type it is marked beside them', () => {
+  const items = `"data":{"items":[${JSON.stringify(ITEM)}]}`;
+  expect(parse(`{"request_id":7,"event_type":"stock_available_updated",${items}}`)).toEqual({
+    requestId: null,
+    changes: [CHANGE],
+    unreadable: [],
+  });
+  expect(parse(`{"request_id":"r1",${items}}`)).toEqual({
+    requestId: 'r1',
+    changes: [CHANGE],
+    unreadable: [{ itemIndex: null, variantId: null, problem: 'event_type is missing' }],
+  });
+});
+
+test('no items are no trouble', () => {
+  expect(parse(withItems())).toEqual({ requestId: 'r1', changes: [], unreadable: [] });
+});
+
+test('as many items as a body can hold', () => {
+  const items = Array.from({ length: 10_000 }, (_, n) => JSON.stringify({ ...ITEM, id: String(n) }));
+  const { changes, unreadable } = parse(withItems(...items));
+  expect(changes.map(({ variantId }) => Number(variantId))).toEqual(items.map((_, n) => n));
+  expect(unreadable).toEqual([]);
+});
+
+test('a flood of items that name nobody is told in bounded space', () => {
+  const { changes, unreadable } = parse(withItems('0,'.repeat(500_000) + JSON.stringify(ITEM)));
+  expect(changes).toEqual([CHANGE]);
+  expect(unreadable).toHaveLength(101);
+  expect(unreadable.at(-1)).toEqual({
+    itemIndex: null,
+    variantId: null,
+    problem: 'data.items: 499900 more items were not understood',
+  });
+});
+
+test('a flood of broken items that name ever more variants is told in bounded space', () => {
+  const broken = Array.from({ length: 20_000 }, (_, n) => `{"id":"${n}"}`);
+  const { changes, unreadable } = parse(withItems(...broken, JSON.stringify(ITEM)));
+  expect(changes).toEqual([CHANGE]);
+  expect(unreadable).toHaveLength(1_001);
+  expect(unreadable[999]).toMatchObject({ variantId: '999' });
+  expect(unreadable.at(-1)).toMatchObject({
+    itemIndex: null,
+    variantId: null,
+    problem: expect.stringMatching(/^data\.items: 19000 more/),
+  });
+});
+
+test('a long request_id is cut: the feed repeats it in every row', () => {
+  const body = withItems(JSON.stringify(ITEM)).replace('"r1"', JSON.stringify(`${'x'.repeat(199)}😀y`));
+  expect(parse(body).requestId).toBe(`${'x'.repeat(199)}\uFFFD`);
+});
+
+test('a flood of broken items is told in bounded space, but every variant it names', () => {
+  const { changes, unreadable } = parse(
+    withItems('{"id":"1"},'.repeat(50_000) + '{"id":"2"},{"id":"1"}', JSON.stringify(ITEM)),
+  );
+  expect(changes).toEqual([CHANGE]);
+  expect(unreadable).toHaveLength(102);
+  expect(unreadable.slice(-2)).toEqual([
+    { itemIndex: 50_000, variantId: '2', problem: expect.stringContaining('data.items[50000]') },
+    { itemIndex: null, variantId: null, problem: expect.stringMatching(/^data\.items: 49901 more/) },
+  ]);
+});
+
+test('the bodies of the signature vectors', () => {
+  const file = new URL('fixtures/signatures.json', import.meta.url);
+  const { vectors } = JSON.parse(readFileSync(file, 'utf8')) as {
+    vectors: { name: string; body_base64: string }[];
+  };
+  const parsed = new Map(
+    vectors.map(({ name, body_base64 }) => [name, parseDelivery(Buffer.from(body_base64, 'base64'))]),
+  );
+  expect(parsed.get('minimal/plain')?.changes).toMatchObject([{ variantId: '100', sku: null, orderId: '9' }]);
+  expect(parsed.get('thai/plain')?.changes).toMatchObject([{ sku: 'เสื้อ-แดง', old: 1, new: -2, userId: '4' }]);
+  expect(parsed.get('escapes/plain')?.changes).toMatchObject([
+    { sku: 'เ/', old: 1, new: 2, reason: 'brand_new_reason' },
+  ]);
+  expect(parsed.get('pretty/plain')).toEqual({ requestId: 'r2', changes: [], unreadable: [] });
+  expect(parsed.get('bom/plain')).toMatchObject({ requestId: 'r5', unreadable: [{ itemIndex: null }] });
+});
+
+describe('whatever comes', () => {
+  /** Nothing authentic passes without a trace: a change, or a mark, or an empty list of items. */
+  function accountsFor(parsed: ParsedDelivery, items: number): void {
+    expect(parsed.changes.length + parsed.unreadable.length).toBe(items);
+  }
+
+  test('any bytes are read without throwing, and leave a mark', () => {
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 300 }), (bytes) => {
+        const { changes, unreadable } = parseDelivery(bytes);
+        expect(changes).toEqual([]);
+        expect(unreadable).toHaveLength(1);
+      }),
+    );
+  });
+
+  test('any bytes changed in a good body are read without throwing', () => {
+    const good = Buffer.from(withItems(JSON.stringify(ITEM), JSON.stringify(ITEM)));
+    const edits = fc.array(fc.tuple(fc.nat(good.length - 1), fc.nat(255)), { maxLength: 3 });
+    fc.assert(
+      fc.property(edits, (changed) => {
+        const body = Buffer.from(good);
+        for (const [at, byte] of changed) body[at] = byte;
+        const parsed = parseDelivery(body);
+        for (const change of parsed.changes) {
+          expect(change.variantId).toMatch(/^[0-9]+$/);
+          expect(Number.isSafeInteger(change.new) && Number.isSafeInteger(change.updateTimeMs)).toBe(true);
+        }
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+
+  test('any values for items: each is a change or a mark, and no good neighbour is lost', () => {
+    const field = fc.constantFrom(
+      'id',
+      'sku',
+      'old',
+      'new',
+      'warehouse_id',
+      'update_time',
+      'reason',
+      'order_id',
+      'user_id',
+    );
+    const odd = fc.oneof(
+      fc.json().map((text) => JSON.parse(text) as unknown),
+      fc.tuple(field, fc.jsonValue()).map(([name, value]) => ({ ...ITEM, [name]: value })),
+    );
+    fc.assert(
+      fc.property(fc.array(odd, { maxLength: 6 }), fc.nat(6), (items, at) => {
+        const all = items.toSpliced(at, 0, ITEM);
+        const parsed = parse(withItems(...all.map((one) => JSON.stringify(one))));
+        accountsFor(parsed, all.length);
+        expect(parsed.changes).toContainEqual(CHANGE);
+      }),
+      { numRuns: 500 },
+    );
+  });
+});

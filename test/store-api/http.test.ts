@@ -1,0 +1,284 @@
+import type { ServerResponse } from 'node:http';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { createHttpTransport } from '../../src/store-api/transport/http.ts';
+import { connect, failureOf, START_MS } from './connection.ts';
+import { sendError, sendHtml, sendJson, startStubService } from './stub-service.ts';
+import type { StubService } from './stub-service.ts';
+
+const LIST = '/v1/product/list';
+const page = { products: [], has_more: false };
+
+function listing(service: StubService, limits = {}) {
+  return connect({ baseUrl: service.baseUrl, limits }).client.listProducts();
+}
+
+describe('no whole answer is unavailable', () => {
+  test('when it takes too long', async () => {
+    const service = await startStubService();
+    service.answer(LIST, () => undefined);
+    const error = await failureOf(listing(service, { deadlineMs: 200 }));
+    expect(error).toMatchObject({ kind: 'unavailable', status: undefined, requestId: 'request-1' });
+    expect(error.message).toContain('within 200 ms');
+  });
+
+  test('when the body stops coming', async () => {
+    const service = await startStubService();
+    service.answer(LIST, (response) => void response.writeHead(200).write('{"products":'));
+    expect(await failureOf(listing(service, { deadlineMs: 200 }))).toMatchObject({ kind: 'unavailable' });
+  });
+
+  test('when the connection is refused', async () => {
+    const service = await startStubService();
+    await service.stop();
+    const error = await failureOf(listing(service));
+    expect(error).toMatchObject({ kind: 'unavailable', endpoint: '/oauth/token' });
+    expect(error.message).toContain('ECONNREFUSED');
+    expect(error.cause).toMatchObject({ code: 'ECONNREFUSED' });
+  });
+
+  test.each([
+    ['of a known length', { 'content-length': '100' }],
+    ['of unknown length', {}],
+  ])('when the connection is cut within a body %s', async (_name, headers) => {
+    const service = await startStubService();
+    service.answer(LIST, (response) => {
+      response.writeHead(200, headers);
+      response.write(JSON.stringify(page), () => response.destroy());
+    });
+    expect(await failureOf(listing(service))).toMatchObject({ kind: 'unavailable' });
+  });
+
+  test('when the connection is cut before an answer', async () => {
+    const service = await startStubService();
+    service.answer(LIST, (response) => response.destroy());
+    expect(await failureOf(listing(service))).toMatchObject({ kind: 'unavailable', status: undefined });
+    expect(service.to(LIST)).toHaveLength(1);
+  });
+});
+
+describe('an answer that is not the service’s', () => {
+  test.each([
+    [200, 'contract'],
+    [302, 'contract'],
+    [403, 'contract'],
+    [404, 'contract'],
+    [429, 'rate_limited'],
+    [502, 'unavailable'],
+    [503, 'unavailable'],
+  ])('HTML with status %i is %s', async (status, kind) => {
+    const service = await startStubService();
+    service.answer(LIST, (response) => sendHtml(response, status));
+    const error = await failureOf(listing(service));
+    expect(error).toMatchObject({ kind, status, code: undefined });
+    expect(error.message).not.toContain('<');
+  });
+
+  test.each([
+    ['empty', ''],
+    ['cut JSON', '{"products":['],
+    ['not UTF-8', Buffer.from('{"has_more":false,"products":[{"id":"1","name":"\xff"}]}', 'latin1')],
+    ['a JSON text', '"ok"'],
+    ['null', 'null'],
+  ])('a 200 with a body that is %s is contract', async (_name, body) => {
+    const service = await startStubService();
+    service.answer(LIST, (response) => void response.writeHead(200).end(body));
+    const error = await failureOf(listing(service));
+    expect(error).toMatchObject({ kind: 'contract', status: 200 });
+    expect(error.description).toMatch(
+      /^the answer is not JSON$|^Invalid input: expected object, received (string|null)$/,
+    );
+  });
+
+  test.each([
+    ['announced', { 'content-length': '200000' }],
+    ['unannounced', {}],
+  ])('one that is too large, %s, is contract and is not read to its end', async (_name, headers) => {
+    const service = await startStubService();
+    service.answer(LIST, (response) => void response.writeHead(200, headers).end(Buffer.alloc(200_000, ' ')));
+    const error = await failureOf(listing(service, { maxAnswerBytes: 100_000 }));
+    expect(error).toMatchObject({ kind: 'contract', requestId: 'request-1' });
+    expect(error.message).toContain('larger than 100000 bytes');
+  });
+
+  test('the next request works again after each of them', async () => {
+    const service = await startStubService();
+    service.answer(LIST, (response, _request, nth) => {
+      if (nth === 1) response.writeHead(200).end(Buffer.alloc(200_000, ' '));
+      else if (nth === 2) response.destroy();
+      else sendJson(response, 200, page);
+    });
+    const { client } = connect({ baseUrl: service.baseUrl, limits: { maxAnswerBytes: 100_000 } });
+    await failureOf(client.listProducts());
+    await failureOf(client.listProducts());
+    expect((await client.listProducts()).page).toEqual(page);
+  });
+});
+
+test('the request id of an answer is the one that the service gave', async () => {
+  const service = await startStubService();
+  const { client } = connect({ baseUrl: service.baseUrl });
+  service.answer(LIST, (response) => sendJson(response, 200, page, { 'X-Request-Id': 'theirs' }));
+  expect((await client.listProducts()).requestId).toBe('theirs');
+  service.answer(LIST, (response) => sendError(response, 500, 'server_error', { 'X-Request-Id': 'theirs' }));
+  expect((await failureOf(client.listProducts())).requestId).toBe('theirs');
+});
+
+describe('Retry-After', () => {
+  const date = 'Mon, 21 Sep 2026 14:13:21 GMT';
+  test.each([
+    ['17', 17_000],
+    ['0', 0],
+    ['99999999', 3_600_000],
+    ['Mon, 21 Sep 2026 14:13:51 GMT', 30_000],
+    ['Mon, 21 Sep 2026 14:13:01 GMT', 0],
+    ['soon', undefined],
+    ['-1', undefined],
+    ['1.5', undefined],
+  ])('%s is %s ms', async (value, expected) => {
+    const service = await startStubService();
+    service.answer(LIST, (response) =>
+      sendError(response, 429, 'slow_down', { 'Retry-After': value, Date: date }),
+    );
+    expect((await failureOf(listing(service))).retryAfterMs).toBe(expected);
+  });
+
+  test('counts with a 503 too', async () => {
+    const service = await startStubService();
+    service.answer(LIST, (response) => sendError(response, 503, 'server_error', { 'Retry-After': '2' }));
+    expect(await failureOf(listing(service))).toMatchObject({ kind: 'unavailable', retryAfterMs: 2000 });
+  });
+});
+
+describe('the Date header', () => {
+  test.each([
+    ['Mon, 21 Sep 2026 14:13:21 GMT', Date.UTC(2026, 8, 21, 14, 13, 21)],
+    ['Mon, 21 Sep 2026 14:13:21', null],
+    ['2026-09-21T14:13:21Z', null],
+    ['Mon, 99 Sep 2026 14:13:21 GMT', null],
+    ['', null],
+  ])('%j is %s', async (value, expected) => {
+    const service = await startStubService();
+    service.answer(LIST, (response) => sendJson(response, 200, page, { Date: value }));
+    expect((await listing(service)).serverDateMs).toBe(expected);
+  });
+
+  test('may be absent', async () => {
+    const service = await startStubService();
+    service.answer(LIST, (response) => {
+      response.sendDate = false;
+      sendJson(response, 200, page);
+    });
+    expect((await listing(service)).serverDateMs).toBeNull();
+  });
+});
+
+describe('a request', () => {
+  test('is aborted in flight by its signal', async () => {
+    const service = await startStubService();
+    const abort = new AbortController();
+    service.answer(LIST, () => abort.abort());
+    const { client } = connect({ baseUrl: service.baseUrl });
+    expect(await failureOf(client.listProducts({}, { signal: abort.signal }))).toMatchObject({
+      kind: 'aborted',
+      endpoint: LIST,
+    });
+  });
+
+  test('is ended at once while it waits for a connection, and then never sent', async () => {
+    const service = await startStubService();
+    const first = Promise.withResolvers<ServerResponse>();
+    service.answer(LIST, (response, _request, nth) => {
+      if (nth === 1) first.resolve(response);
+      else sendJson(response, 200, page);
+    });
+    const { baseUrl } = service;
+    const http = createHttpTransport({ baseUrl, maxConcurrency: 1, userAgent: 'x', now: () => START_MS });
+    onTestFinished(http.close);
+    const send = (requestId: string, signal?: AbortSignal) =>
+      http.send({ endpoint: LIST, requestId, contentType: 'application/json', body: '{}', signal });
+    const answered = send('1');
+    const response = await first.promise;
+    const abort = new AbortController();
+    const waiting = failureOf(send('2', abort.signal));
+    abort.abort();
+    expect(await waiting).toMatchObject({ kind: 'aborted', requestId: '2' });
+    sendJson(response, 200, page);
+    expect((await answered).status).toBe(200);
+    expect((await send('3')).status).toBe(200);
+    expect(service.to(LIST).map(({ headers }) => headers['x-request-id'])).toEqual(['1', '3']);
+  });
+
+  test('is answered by what comes last, whatever was said before', async () => {
+    const service = await startStubService();
+    service.answer(LIST, (response) => {
+      response.writeProcessing();
+      response.writeEarlyHints({ link: '</hint>; rel=preload', 'x-request-id': 'hint' });
+      sendJson(response, 200, page, { 'X-Request-Id': 'theirs' });
+    });
+    expect(await listing(service)).toMatchObject({ page, requestId: 'theirs' });
+  });
+
+  test('is aborted in flight, and refused later, by closing the client', async () => {
+    const service = await startStubService();
+    const { client } = connect({ baseUrl: service.baseUrl });
+    let closed: Promise<void> | undefined;
+    service.answer(LIST, () => {
+      closed = client.close();
+    });
+    expect(await failureOf(client.listProducts())).toMatchObject({ kind: 'aborted' });
+    await closed;
+    expect(await failureOf(client.listProducts())).toMatchObject({ kind: 'aborted' });
+    expect(service.to(LIST)).toHaveLength(1);
+  });
+
+  test('shares kept-alive connections, at most as many as allowed', async () => {
+    const service = await startStubService();
+    const waiting: ServerResponse[] = [];
+    service.answer(LIST, (response) => {
+      waiting.push(response);
+      if (waiting.length === 3) for (const each of waiting.splice(0)) sendJson(each, 200, page);
+    });
+    const { client } = connect({ baseUrl: service.baseUrl, maxConcurrency: 3 });
+    await Promise.all(Array.from({ length: 30 }, () => client.listProducts()));
+    expect(service.to(LIST)).toHaveLength(30);
+    expect(service.connections()).toBe(3);
+  });
+
+  test('keeps the path of the base URL', async () => {
+    const service = await startStubService();
+    service.answer('/api/oauth/token', (response) =>
+      sendJson(response, 200, { access_token: 't', token_type: 'bearer', expires_in: 60 }),
+    );
+    service.answer(`/api${LIST}`, (response) => sendJson(response, 200, page));
+    const answer = await connect({ baseUrl: `${service.baseUrl}/api/` }).client.listProducts();
+    expect(answer).toMatchObject({ page, sentAtMs: START_MS });
+  });
+});
+
+test.each([
+  ['maxConcurrency', 0],
+  ['maxAnswerBytes', 0],
+  ['deadlineMs', -1],
+  ['headersTimeoutMs', 0.5],
+  ['bodyTimeoutMs', Number.NaN],
+])('%s %d is refused at once', (name, value) => {
+  const limits = name === 'maxConcurrency' ? {} : { [name]: value };
+  const maxConcurrency = name === 'maxConcurrency' ? value : 1;
+  const create = () =>
+    createHttpTransport({
+      baseUrl: 'http://127.0.0.1:9',
+      maxConcurrency,
+      userAgent: 'x',
+      now: Date.now,
+      limits,
+    });
+  expect(create).toThrow(RangeError);
+});
+
+test.each(['ftp://127.0.0.1', 'http://user:pass@127.0.0.1', 'nothing'])(
+  'the base URL %s is refused',
+  (baseUrl) => {
+    const create = () => createHttpTransport({ baseUrl, maxConcurrency: 1, userAgent: 'x', now: Date.now });
+    expect(create).toThrow(TypeError);
+  },
+);

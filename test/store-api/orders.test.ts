@@ -1,0 +1,272 @@
+/** Orders and the store's addresses: what is sent, and what is made of the answers. */
+import { describe, expect, test } from 'vitest';
+import type { CreateOrderRequest, OrderDetailRequest } from '../../src/store-api/contract/order-schemas.ts';
+import { connect, failureOf, START_MS } from './connection.ts';
+import { sendError, sendHtml, sendJson, startStubService } from './stub-service.ts';
+
+const CREATE = '/v1/order/create';
+const DETAIL = '/v1/order/detail';
+const ADDRESSES = '/v1/store/address/list';
+
+const order: CreateOrderRequest = {
+  shipping_type: 'flash',
+  products: [{ sku: 'เสื้อ-แดง/M', qty: 2, price: '199.50' }],
+  recipient_address: { name: 'สมหญิง', postal_code: 10110, email: 'som@example.com' },
+  external_order_id: 'A-1',
+  is_cod: true,
+  cod_fee: 0,
+  cod_amount: 399,
+  order_time: START_MS,
+};
+
+describe('createOrder', () => {
+  test('sends the order as it is, with the token, and answers the record', async () => {
+    const service = await startStubService();
+    const sent = { id: '900', external_order_id: 'A-1', state: 'new_state', note: null };
+    service.answer(CREATE, (response) => sendJson(response, 200, { request_id: 'r', order: sent }));
+    const { client } = connect({ baseUrl: service.baseUrl });
+
+    const answer = await client.createOrder(order);
+
+    expect(answer).toMatchObject({
+      order: { id: '900', external_order_id: 'A-1', state: 'new_state' },
+      rawOrder: sent,
+      requestId: 'request-1',
+      sentAtMs: START_MS,
+      receivedAtMs: START_MS,
+    });
+    expect(answer.order.shipments).toBeUndefined();
+    const [request] = service.to(CREATE);
+    expect(JSON.parse(request?.body ?? '')).toEqual(order);
+    expect(request?.headers).toMatchObject({
+      authorization: 'Bearer token-1',
+      'content-type': 'application/json',
+      'x-request-id': 'request-1',
+    });
+  });
+
+  test('leaves out what is null, which means absent', async () => {
+    const service = await startStubService();
+    service.answer(CREATE, (response) => sendJson(response, 200, { order: { id: '900' } }));
+    const { client } = connect({ baseUrl: service.baseUrl });
+    const withNulls = {
+      ...order,
+      recipient_address: { name: 'a', telephone: null },
+      recipient_address_id: null,
+      products: [{ sku: 'x', product_variant_id: null, qty: 1 }],
+    };
+
+    await client.createOrder(withNulls as unknown as CreateOrderRequest);
+
+    expect(JSON.parse(service.to(CREATE)[0]?.body ?? '')).toEqual({
+      ...order,
+      recipient_address: { name: 'a' },
+      products: [{ sku: 'x', qty: 1 }],
+    });
+  });
+
+  test('replaces a refused token once and sends the same order again', async () => {
+    const service = await startStubService();
+    service.answer(CREATE, (response, _request, nth) => {
+      if (nth === 1) sendError(response, 401, 'invalid_token');
+      else sendJson(response, 200, { order: { id: '900' } });
+    });
+    const { client } = connect({ baseUrl: service.baseUrl });
+
+    await client.createOrder(order);
+
+    const [first, second] = service.to(CREATE);
+    expect(second?.body).toBe(first?.body);
+    expect(second?.headers.authorization).toBe('Bearer token-2');
+  });
+
+  test.each([
+    [400, 'invalid_request', 'rejected', 'correct it'],
+    [403, 'access_denied', 'rejected', 'allow this channel'],
+    [403, 'quota_exceeded', 'rejected', 'order quota'],
+    [413, 'invalid_request', 'rejected', 'correct it'],
+    [500, 'server_error', 'unavailable', 'may have been created all the same'],
+    [503, 'server_error', 'unavailable', 'may have been created all the same'],
+  ])('says what to do after %i %s, and does not do it', async (status, code, kind, advice) => {
+    const service = await startStubService();
+    service.answer(CREATE, (response) => sendError(response, status, code));
+    const { client } = connect({ baseUrl: service.baseUrl });
+
+    const error = await failureOf(client.createOrder(order));
+
+    expect(error).toMatchObject({ kind, status, code, endpoint: CREATE });
+    expect(error.message).toContain(advice);
+    expect(service.to(CREATE)).toHaveLength(1);
+  });
+
+  test.each([
+    ['the connection is cut', 'unavailable', true],
+    ['the answer has no order', 'contract', true],
+    ["the answer is a proxy's 404", 'contract', false],
+  ])('says whether the order may exist when %s', async (trouble, kind, mayExist) => {
+    const service = await startStubService();
+    service.answer(CREATE, (response) => {
+      if (trouble === 'the connection is cut') response.destroy();
+      else if (trouble === 'the answer has no order') sendJson(response, 200, { request_id: 'r' });
+      else sendHtml(response, 404);
+    });
+    const { client } = connect({ baseUrl: service.baseUrl });
+
+    const error = await failureOf(client.createOrder(order));
+
+    expect(error.kind).toBe(kind);
+    expect(error.message.includes('may have been created')).toBe(mayExist);
+  });
+});
+
+describe('orderDetail', () => {
+  test.each<[OrderDetailRequest]>([[{ order_id: '900' }], [{ external_order_id: 'A-1' }]])(
+    'reads the order of %j with its shipments, whatever they hold',
+    async (request) => {
+      const service = await startStubService();
+      const sent = {
+        id: '900',
+        external_order_id: 'A-1',
+        shipments: [{ tracking_number: 'TH01', courier: 'of tomorrow' }],
+      };
+      service.answer(DETAIL, (response) => sendJson(response, 200, { request_id: 'r', order: sent }));
+      const { client } = connect({ baseUrl: service.baseUrl });
+
+      const answer = await client.orderDetail(request);
+
+      expect(answer).toMatchObject({ outcome: 'found', order: sent, rawOrder: sent, requestId: 'request-1' });
+      expect(JSON.parse(service.to(DETAIL)[0]?.body ?? '')).toEqual(request);
+    },
+  );
+
+  test('takes an id that is null for absent', async () => {
+    const service = await startStubService();
+    service.answer(DETAIL, (response) => sendJson(response, 200, { order: { id: '900' } }));
+    const { client } = connect({ baseUrl: service.baseUrl });
+    const request = { order_id: null, external_order_id: 'A-1' };
+
+    expect(await client.orderDetail(request as unknown as OrderDetailRequest)).toMatchObject({
+      outcome: 'found',
+    });
+    expect(service.to(DETAIL)[0]?.body).toBe('{"external_order_id":"A-1"}');
+  });
+
+  test("answers not_found for the service's own 404 only", async () => {
+    const service = await startStubService();
+    const { client } = connect({ baseUrl: service.baseUrl });
+
+    service.answer(DETAIL, (response) => sendError(response, 404, 'not_found'));
+    expect(await client.orderDetail({ order_id: '900' })).toEqual({
+      outcome: 'not_found',
+      requestId: 'request-1',
+      sentAtMs: START_MS,
+      receivedAtMs: START_MS,
+      serverDateMs: expect.any(Number),
+    });
+    service.answer(DETAIL, (response) => sendHtml(response, 404));
+    expect(await failureOf(client.orderDetail({ order_id: '900' }))).toMatchObject({ kind: 'contract' });
+  });
+
+  test.each<[OrderDetailRequest, string]>([
+    [{ order_id: '900' }, 'asked for order 900, answered order 901'],
+    [{ external_order_id: 'A-1' }, 'asked for external_order_id A-1, answered A-2'],
+  ])('refuses another order than that of %j', async (request, problem) => {
+    const service = await startStubService();
+    const other = { id: '901', external_order_id: 'A-2' };
+    service.answer(DETAIL, (response) => sendJson(response, 200, { order: other }));
+    const { client } = connect({ baseUrl: service.baseUrl });
+
+    expect(await failureOf(client.orderDetail(request))).toMatchObject({
+      kind: 'contract',
+      description: problem,
+      requestId: 'request-1',
+    });
+  });
+
+  test('does not take shipments of another shape for none', async () => {
+    const service = await startStubService();
+    service.answer(DETAIL, (response) => sendJson(response, 200, { order: { id: '900', shipments: {} } }));
+    const { client } = connect({ baseUrl: service.baseUrl });
+
+    const error = await failureOf(client.orderDetail({ order_id: '900' }));
+
+    expect(error).toMatchObject({ kind: 'contract', status: 200 });
+    expect(error.description).toContain('order.shipments: ');
+  });
+});
+
+describe('listAddresses', () => {
+  test('answers a page, and takes odd details and unknown fields as they come', async () => {
+    const service = await startStubService();
+    const address = {
+      id: '5',
+      name: 'คลัง',
+      is_primary: true,
+      postal_code: '10110',
+      branch_type: 'x',
+      new: 1,
+    };
+    service.answer(ADDRESSES, (response) =>
+      sendJson(response, 200, { addresses: [address], has_more: false }),
+    );
+    const { client } = connect({ baseUrl: service.baseUrl });
+
+    const { page } = await client.listAddresses({ limit: 200, offset: 0 });
+
+    expect(page).toMatchObject({
+      addresses: [{ id: '5', name: 'คลัง', is_primary: true, branch_type: 'x', new: 1 }],
+      has_more: false,
+    });
+    expect(page.addresses[0]?.postal_code).toBeUndefined();
+    expect(JSON.parse(service.to(ADDRESSES)[0]?.body ?? '')).toEqual({ limit: 200, offset: 0 });
+  });
+
+  test('asks for the first page unless told', async () => {
+    const service = await startStubService();
+    service.answer(ADDRESSES, (response) => sendJson(response, 200, { addresses: [], has_more: false }));
+    const { client } = connect({ baseUrl: service.baseUrl });
+
+    await client.listAddresses();
+
+    expect(service.to(ADDRESSES)[0]?.body).toBe('{}');
+  });
+});
+
+describe('a product', () => {
+  test.each([
+    ['as documented', {}],
+    ['as null', { description: null, category: null, min: null }],
+    [
+      'oddly',
+      { description: 7, img_uris: 'one', category: {}, shipping_rates: [{}], min: 12.5, pg_vd_ids: [1] },
+    ],
+  ])('told %s costs nobody the stock', async (_how, odd) => {
+    const service = await startStubService();
+    const sent = {
+      id: '7',
+      name: 'เสื้อ',
+      store_id: '1',
+      description: 'ผ้าฝ้าย',
+      img_uris: ['https://img.example/1.jpg'],
+      category: { id: '3', name: 'เสื้อผ้า', color: '#f00' },
+      price_tier_ids: ['1'],
+      pg_vd_ids: [{ price_tier_id: '1', vd_id: '2' }],
+      shipping_rates: [
+        { id: '4', shipping_type: 'drone', is_cod: false, init_qty: 1, init_price: '40', next_price: '10.5' },
+      ],
+      min: '99',
+      max: '120.50',
+      variants: [
+        { product_variant_id: '70', name: '', available_qty: 3, weight: 250, img_url: 'https://i/1' },
+      ],
+      ...odd,
+    };
+    service.answer('/v1/product/detail', (response) => sendJson(response, 200, { product: sent }));
+    const { client } = connect({ baseUrl: service.baseUrl });
+
+    const answer = await client.productDetail('7');
+
+    const absent = Object.fromEntries(Object.keys(odd).map((key) => [key, undefined]));
+    expect(answer).toMatchObject({ outcome: 'found', product: { ...sent, ...absent }, rawProduct: sent });
+  });
+});

@@ -1,0 +1,284 @@
+/** What is tried again, when, and how often: the decision by itself, and the client that follows it. */
+import { setTimeout } from 'node:timers/promises';
+import { describe, expect, test } from 'vitest';
+import { ServiceError } from '../../src/store-api/transport/errors.ts';
+import type { ServiceErrorInit } from '../../src/store-api/transport/errors.ts';
+import type { CreateOrderRequest } from '../../src/store-api/contract/order-schemas.ts';
+import { createRetry, DEFAULT_RETRY_POLICY, retryDelayMs } from '../../src/store-api/retry.ts';
+import type { RetryPolicy } from '../../src/store-api/retry.ts';
+import { withRetries } from '../../src/store-api/retrying-client.ts';
+import { connect, failureOf } from './connection.ts';
+import { sendError, sendJson, startStubService } from './stub-service.ts';
+import type { Answering } from './stub-service.ts';
+
+const CREATE = '/v1/order/create';
+const POLICY: RetryPolicy = { attempts: 4, baseMs: 100, capMs: 300, maxWaitMs: 60_000 };
+
+const order = {
+  shipping_type: 'kex',
+  products: [{ sku: 'A', qty: 1 }],
+  recipient_address_id: '5',
+} as const satisfies CreateOrderRequest;
+const namedOrder = { ...order, external_order_id: 'A-1' };
+
+function failed(init: Partial<ServiceErrorInit>): ServiceError {
+  return new ServiceError({ kind: 'unavailable', endpoint: CREATE, description: '', ...init });
+}
+
+describe('the decision', () => {
+  test.each([
+    ['unavailable', true, 100],
+    ['unavailable', false, null],
+    ['rate_limited', true, 100],
+    ['rate_limited', false, 100],
+    ['rejected', true, null],
+    ['unauthorized', true, null],
+    ['credentials', true, null],
+    ['contract', true, null],
+    ['aborted', true, null],
+  ] as const)('%s, repeatable: %s', (kind, isRepeatable, delayMs) => {
+    expect(
+      retryDelayMs(failed({ kind }), { failures: 1, isRepeatable, policy: POLICY, random: 0.9999 }),
+    ).toBe(delayMs);
+  });
+
+  test('waits ever longer up to the cap, by full jitter, as often as allowed', () => {
+    const delays = (random: number) =>
+      [1, 2, 3, 4].map((failures) =>
+        retryDelayMs(failed({}), { failures, isRepeatable: true, policy: POLICY, random }),
+      );
+    expect(delays(0.9999)).toEqual([100, 200, 300, null]);
+    expect(delays(0.5)).toEqual([50, 100, 150, null]);
+    expect(delays(0)).toEqual([10, 10, 10, null]);
+  });
+
+  test('never comes back before the time that the service asked for', () => {
+    const asked = (retryAfterMs: number) => failed({ kind: 'rate_limited', retryAfterMs });
+    expect(retryDelayMs(asked(7_000), { failures: 1, isRepeatable: false, policy: POLICY, random: 0 })).toBe(
+      7_010,
+    );
+    expect(retryDelayMs(asked(60_000), { failures: 1, isRepeatable: false, policy: POLICY, random: 0 })).toBe(
+      60_010,
+    );
+    expect(
+      retryDelayMs(asked(60_001), { failures: 1, isRepeatable: false, policy: POLICY, random: 0 }),
+    ).toBeNull();
+  });
+
+  test('lets an order without an id wait for its token: it has not been sent', () => {
+    expect(
+      retryDelayMs(failed({ endpoint: '/oauth/token' }), {
+        failures: 1,
+        isRepeatable: false,
+        policy: POLICY,
+        random: 0,
+      }),
+    ).toBe(10);
+  });
+
+  test("is for the service's errors only", () => {
+    expect(
+      retryDelayMs(new TypeError('a mistake'), {
+        failures: 1,
+        isRepeatable: true,
+        policy: POLICY,
+        random: 0,
+      }),
+    ).toBeNull();
+  });
+
+  test.each([0, -1, 1.5, NaN, Infinity])('refuses a policy of %s attempts', (attempts) => {
+    const policy = { ...DEFAULT_RETRY_POLICY, attempts };
+    expect(() => createRetry({ policy, sleep: () => Promise.resolve(), random: Math.random })).toThrow(
+      RangeError,
+    );
+  });
+});
+
+/** A client whose waits are told to the test, and over at once unless it says otherwise. */
+async function retrying(sleep: (ms: number, signal: AbortSignal) => Promise<void> = () => Promise.resolve()) {
+  const service = await startStubService();
+  const slept: number[] = [];
+  const retry = createRetry({
+    policy: POLICY,
+    random: () => 0.5,
+    sleep: (ms, signal) => {
+      slept.push(ms);
+      return sleep(ms, signal);
+    },
+  });
+  const { client, clock } = connect({ baseUrl: service.baseUrl });
+  return { service, client: withRetries(client, retry), slept, clock };
+}
+
+const cut: Answering = (response) => response.destroy();
+const broken: Answering = (response) => sendError(response, 500, 'server_error');
+const good: Answering = (response) =>
+  sendJson(response, 200, {
+    order: { id: '900' },
+    product: {
+      id: '7',
+      name: '',
+      store_id: '1',
+      variants: [{ product_variant_id: '70', name: '', available_qty: 1 }],
+    },
+    products: [],
+    addresses: [],
+    has_more: false,
+  });
+
+/** These answers in turn, then the last for ever. */
+function inTurn(...answers: readonly Answering[]): Answering {
+  return (response, request, nth) => answers[Math.min(nth, answers.length) - 1]?.(response, request, nth);
+}
+
+describe('the client', () => {
+  test.each([
+    ['/v1/product/list', 'listProducts', {}],
+    ['/v1/product/detail', 'productDetail', '7'],
+    ['/v1/order/detail', 'orderDetail', { order_id: '900' }],
+    ['/v1/store/address/list', 'listAddresses', {}],
+    [CREATE, 'createOrder', namedOrder],
+  ] as const)('tries %s again after a 500 and a cut connection', async (path, method, request) => {
+    const { service, client, slept } = await retrying();
+    service.answer(path, inTurn(broken, cut, good));
+
+    await (client[method] as (request: unknown) => Promise<unknown>)(request);
+
+    const bodies = service.to(path).map(({ body }) => body);
+    expect(bodies).toHaveLength(3);
+    expect(new Set(bodies).size).toBe(1);
+    expect(slept).toEqual([50, 100]);
+  });
+
+  test('gives up with the last error', async () => {
+    const { service, client, slept } = await retrying();
+    service.answer(
+      CREATE,
+      inTurn(broken, cut, broken, (response) => sendError(response, 503, 'server_error')),
+    );
+
+    expect(await failureOf(client.createOrder(namedOrder))).toMatchObject({
+      kind: 'unavailable',
+      status: 503,
+    });
+    expect(service.to(CREATE)).toHaveLength(4);
+    expect(slept).toHaveLength(3);
+  });
+
+  test.each([
+    ['no external_order_id', order],
+    ['an empty external_order_id', { ...order, external_order_id: '' }],
+    ['a null for its external_order_id', { ...order, external_order_id: null }],
+  ])('never sends an order with %s twice', async (_what, request) => {
+    for (const trouble of [broken, cut]) {
+      const { service, client, slept } = await retrying();
+      service.answer(CREATE, trouble);
+
+      expect(await failureOf(client.createOrder(request as CreateOrderRequest))).toMatchObject({
+        kind: 'unavailable',
+      });
+      expect(service.to(CREATE)).toHaveLength(1);
+      expect(slept).toEqual([]);
+    }
+  });
+
+  test('waits for Retry-After, with an order without an id too: a 429 has not created it', async () => {
+    const { service, client, slept } = await retrying();
+    service.answer(
+      CREATE,
+      inTurn((response) => sendError(response, 429, 'slow_down', { 'Retry-After': '7' }), good),
+    );
+
+    await client.createOrder(order);
+
+    expect(slept).toEqual([7_050]);
+    expect(service.to(CREATE)).toHaveLength(2);
+  });
+
+  test('waits for the token endpoint when that asks for it', async () => {
+    const { service, client, slept, clock } = await retrying((ms) => {
+      clock.nowMs += ms;
+      return Promise.resolve();
+    });
+    service.answer(
+      '/oauth/token',
+      inTurn(
+        (response) => sendError(response, 429, 'slow_down', { 'Retry-After': '30' }),
+        (response) => sendJson(response, 200, { access_token: 't', token_type: 'Bearer', expires_in: 14400 }),
+      ),
+    );
+    service.answer(CREATE, good);
+
+    await client.createOrder(order);
+
+    expect(slept).toEqual([30_050]);
+    expect(service.requests.map(({ path }) => path)).toEqual(['/oauth/token', '/oauth/token', CREATE]);
+  });
+
+  test.each([400, 403, 404, 413])('does not repeat what was refused with %i', async (status) => {
+    const { service, client, slept } = await retrying();
+    service.answer(CREATE, (response) => sendError(response, status, 'invalid_request'));
+
+    expect(await failureOf(client.createOrder(namedOrder))).toMatchObject({ kind: 'rejected', status });
+    expect(service.to(CREATE)).toHaveLength(1);
+    expect(slept).toEqual([]);
+  });
+
+  test('replaces a refused token once, and no more', async () => {
+    const { service, client, slept } = await retrying();
+    service.answer(CREATE, (response) => sendError(response, 401, 'invalid_token'));
+
+    expect(await failureOf(client.createOrder(namedOrder))).toMatchObject({ kind: 'unauthorized' });
+    expect(service.to(CREATE)).toHaveLength(2);
+    expect(slept).toEqual([]);
+  });
+
+  test('sends the order that failed again, though the caller has changed his copy meanwhile', async () => {
+    const request = { ...namedOrder, products: [{ sku: 'A', qty: 1 }] as [{ sku: string; qty: number }] };
+    const { service, client } = await retrying(() => {
+      request.external_order_id = 'A-2';
+      request.products[0].qty = 9;
+      return Promise.resolve();
+    });
+    service.answer(CREATE, inTurn(broken, good));
+
+    await client.createOrder(request);
+
+    const [first, second] = service.to(CREATE);
+    expect(second?.body).toBe(first?.body);
+    expect(request.external_order_id).toBe('A-2');
+  });
+
+  test('refuses a wrong order without a request or a retry', async () => {
+    const { service, client, slept } = await retrying();
+
+    const error = await failureOf(
+      client.createOrder({ ...namedOrder, is_cod: true } as unknown as CreateOrderRequest),
+    );
+
+    expect(error).toMatchObject({ kind: 'rejected', code: 'invalid_request' });
+    expect(error.description).toBe(
+      'cod_fee: is required when is_cod is true; cod_amount: is required when is_cod is true (not sent)',
+    );
+    expect(service.requests).toEqual([]);
+    expect(slept).toEqual([]);
+  });
+
+  test.each(['the signal', 'closing'])('%s ends the wait between attempts', async (how) => {
+    const abort = new AbortController();
+    const { service, client } = await retrying(async (_ms, signal) => {
+      if (how === 'closing') await client.close();
+      else abort.abort();
+      // What a real wait does: it is over at once. It never would be otherwise.
+      await setTimeout(1_000_000, undefined, { signal }).catch(() => undefined);
+    });
+    service.answer(CREATE, broken);
+
+    const error = await failureOf(client.createOrder(namedOrder, { signal: abort.signal }));
+
+    expect(error).toMatchObject({ kind: 'aborted', endpoint: CREATE });
+    expect(error.cause).toMatchObject({ kind: 'unavailable', status: 500 });
+    expect(service.to(CREATE)).toHaveLength(1);
+  });
+});

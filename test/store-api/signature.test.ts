@@ -1,0 +1,110 @@
+import { Buffer } from 'node:buffer';
+import { readFileSync } from 'node:fs';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { signBody, verifySignature } from '../../src/store-api/signature.ts';
+
+interface Vector {
+  name: string;
+  secret: string;
+  body_base64: string;
+  signature: string;
+}
+
+const fixture = new URL('fixtures/signatures.json', import.meta.url);
+const { vectors } = JSON.parse(readFileSync(fixture, 'utf8')) as { vectors: Vector[] };
+
+describe('the vectors made with OpenSSL', () => {
+  test.each(vectors)('$name', ({ secret, body_base64, signature }) => {
+    const body = Buffer.from(body_base64, 'base64');
+    expect(signBody(secret, body)).toBe(signature);
+    expect(verifySignature([secret], body, signature)).toBe(true);
+  });
+
+  test('are all there', () => {
+    expect(vectors.length).toBeGreaterThanOrEqual(19);
+  });
+});
+
+describe('a signature is refused', () => {
+  const secret = 'whsec_test';
+  const body = Buffer.from('{"request_id":"r1"}');
+  const signature = signBody(secret, body);
+
+  test.each([
+    ['missing', undefined],
+    ['null', null],
+    ['empty', ''],
+    ['one digit short', signature.slice(1)],
+    ['one digit long', `${signature}0`],
+    ['in uppercase', signature.toUpperCase()],
+    ['with a space before', ` ${signature}`],
+    ['with a line break after', `${signature}\n`],
+    ['with a prefix', `sha256=${signature}`],
+    ['not hex', 'g'.repeat(64)],
+    ['not ASCII, though as long', 'ก'.repeat(64)],
+  ])('%s', (_name, header) => {
+    expect(verifySignature([secret], body, header)).toBe(false);
+  });
+
+  test('when any one bit of it is flipped', () => {
+    const bytes = Buffer.from(signature, 'hex');
+    for (let bit = 0; bit < 256; bit += 1) {
+      const flipped = Buffer.from(bytes);
+      flipped[bit >> 3] = (flipped[bit >> 3] ?? 0) ^ (1 << (bit & 7));
+      expect(verifySignature([secret], body, flipped.toString('hex'))).toBe(false);
+    }
+  });
+
+  test('when the body is decoded and encoded again', () => {
+    const withMark = Buffer.from([0xef, 0xbb, 0xbf, 0x7b, 0x7d]);
+    const decoded = Buffer.from(new TextDecoder().decode(withMark));
+    expect(verifySignature([secret], decoded, signBody(secret, withMark))).toBe(false);
+  });
+
+  test('when no secret is known, or only an empty one', () => {
+    expect(verifySignature([], body, signature)).toBe(false);
+    expect(verifySignature([''], body, signBody('', body))).toBe(false);
+  });
+});
+
+test('each of two secrets is accepted, in either place', () => {
+  const body = Buffer.from('{}');
+  const [current, previous] = ['whsec_new', 'whsec_old'];
+  for (const secret of [current, previous]) {
+    expect(verifySignature([current, previous], body, signBody(secret, body))).toBe(true);
+    expect(verifySignature([previous, current], body, signBody(secret, body))).toBe(true);
+  }
+  expect(verifySignature([current, previous], body, signBody('whsec_other', body))).toBe(false);
+});
+
+describe('for any body and secret', () => {
+  // Printable only: HMAC pads a short key with NUL, so a secret and the same with a NUL after it are one key.
+  const secrets = fc.string({ minLength: 1, unit: 'grapheme' });
+
+  test('what was signed verifies', () => {
+    fc.assert(
+      fc.property(secrets, fc.uint8Array({ maxLength: 300 }), (secret, body) => {
+        expect(verifySignature([secret], body, signBody(secret, body))).toBe(true);
+      }),
+    );
+  });
+
+  test('another body fails', () => {
+    fc.assert(
+      fc.property(secrets, fc.uint8Array(), fc.uint8Array(), (secret, body, other) => {
+        fc.pre(!Buffer.from(body).equals(other));
+        expect(verifySignature([secret], other, signBody(secret, body))).toBe(false);
+      }),
+    );
+  });
+
+  test('another secret fails', () => {
+    fc.assert(
+      fc.property(secrets, secrets, fc.uint8Array(), (secret, other, body) => {
+        fc.pre(secret !== other);
+        expect(verifySignature([other], body, signBody(secret, body))).toBe(false);
+      }),
+    );
+  });
+});

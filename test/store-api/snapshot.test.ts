@@ -1,0 +1,141 @@
+/** A product's detail as the merge rules take it. */
+import { expect, test } from 'vitest';
+import { productDetailSchema } from '../../src/store-api/contract/schemas.ts';
+import { snapshotOf } from '../../src/store-api/snapshot.ts';
+
+const PLAIN = { product_variant_id: '100', name: '', available_qty: 3, weight: 1 };
+
+function snapshot(product: Record<string, unknown>, ...variants: Record<string, unknown>[]) {
+  const detail = {
+    id: '10',
+    name: 'Tea',
+    store_id: '1',
+    ...product,
+    variants: variants.length === 0 ? [PLAIN] : variants,
+  };
+  return snapshotOf(productDetailSchema.parse(detail), JSON.stringify(detail));
+}
+
+test('a product with nothing but what it must have', () => {
+  expect(snapshot({})).toEqual({
+    storeId: '1',
+    name: 'Tea',
+    parentId: null,
+    updateTimeMs: null,
+    detailJson: expect.stringContaining('"weight":1'),
+    variants: [
+      {
+        variantId: '100',
+        name: '',
+        sku: null,
+        upc: null,
+        kind: 'own',
+        availableQty: 3,
+        onHand: null,
+        reservedQty: null,
+        allowNegativeStock: false,
+        priceJson: null,
+        cost: null,
+        bundledByCount: 0,
+        levels: null,
+      },
+    ],
+  });
+});
+
+test('a variant with all there is', () => {
+  const { variants, updateTimeMs } = snapshot(
+    { update_time: 1_790_000_000_000 },
+    {
+      ...PLAIN,
+      sku: 'S',
+      upc: '885',
+      on_hand: 5,
+      reserved_qty: 2,
+      allow_negative_stock: true,
+      cost: '9.50',
+      bundled_by_count: 2,
+      prices: [{ id: '1', price_tier_id: '2', price: '10', later: true }],
+      warehouses: [{ wh_id: '7', on_hand: 5, available_qty: 3, reserved_qty: 2, later: 1 }],
+    },
+  );
+  expect(updateTimeMs).toBe(1_790_000_000_000);
+  expect(variants[0]).toMatchObject({
+    sku: 'S',
+    upc: '885',
+    onHand: 5,
+    reservedQty: 2,
+    allowNegativeStock: true,
+    cost: '9.50',
+    bundledByCount: 2,
+    levels: [{ warehouseId: '7', onHand: 5, availableQty: 3, reservedQty: 2 }],
+  });
+  expect(JSON.parse(variants[0]?.priceJson ?? '')).toEqual([
+    { id: '1', price_tier_id: '2', price: '10', later: true },
+  ]);
+});
+
+test.each([
+  ['null', null],
+  ['absent', undefined],
+])('%s warehouses are not told, which never means none', (_name, warehouses) => {
+  expect(snapshot({}, { ...PLAIN, warehouses }).variants[0]?.levels).toBe(null);
+});
+
+test('an empty list of warehouses means none', () => {
+  expect(snapshot({}, { ...PLAIN, warehouses: [] }).variants[0]?.levels).toEqual([]);
+});
+
+test.each([
+  ['own', {}, {}],
+  ['pulled', { parent_id: '9' }, {}],
+  ['pulled', {}, { pulled_from_product_variant_id: '9' }],
+  ['pulled', { parent_id: '9' }, { product_bundle_id: '1' }],
+  ['bundle', {}, { product_bundle_id: '1' }],
+  ['assembled', {}, { product_assembly_id: '1' }],
+])('%s: product %j, variant %j', (kind, product, variant) => {
+  expect(snapshot(product, { ...PLAIN, ...variant }).variants[0]?.kind).toBe(kind);
+});
+
+test('no SKU and an empty one are the same', () => {
+  expect(snapshot({}, { ...PLAIN, sku: '' }).variants[0]?.sku).toBe(null);
+});
+
+test('half a surrogate pair is made what the database gives back', () => {
+  const found = snapshot({ name: 'a\ud800' }, { ...PLAIN, name: '\udc00b', sku: '\ud800', upc: '\ud800' });
+  expect(found.name).toBe('a�');
+  expect(found.variants[0]).toMatchObject({ name: '�b', sku: '�', upc: '�' });
+  expect(Buffer.from(found.detailJson).toString()).toBe(found.detailJson);
+});
+
+const warehouse = (id: string, qty: number) => ({
+  wh_id: id,
+  available_qty: qty,
+  on_hand: qty,
+  reserved_qty: 0,
+});
+
+test('a warehouse told twice is one level, and says so when its figures differ', () => {
+  const warehouses = [
+    warehouse('1', 5),
+    warehouse('2', 6),
+    warehouse('1', 5),
+    warehouse('2', 7),
+    warehouse('2', 6),
+  ];
+  expect(snapshot({}, { ...PLAIN, warehouses }).variants[0]?.levels).toEqual([
+    { warehouseId: '1', availableQty: 5, onHand: 5, reservedQty: 0 },
+    { warehouseId: '2', availableQty: 6, onHand: 6, reservedQty: 0, isContradictory: true },
+  ]);
+});
+
+test('a variant told twice is one, with the warehouses of both, and says so when its totals differ', () => {
+  const twice = (first: object, again: object) =>
+    snapshot({}, { ...PLAIN, ...first }, { ...PLAIN, name: 'again', ...again }).variants;
+  expect(twice({ warehouses: [warehouse('1', 1)] }, { warehouses: [warehouse('2', 2)] })).toMatchObject([
+    { variantId: '100', name: '', availableQty: 3, levels: [{ warehouseId: '1' }, { warehouseId: '2' }] },
+  ]);
+  expect(twice({}, {})[0]).not.toHaveProperty('isContradictory');
+  expect(twice({}, { available_qty: 4 })).toMatchObject([{ availableQty: 3, isContradictory: true }]);
+  expect(twice({ warehouses: [warehouse('1', 1)] }, {})[0]?.levels).toHaveLength(1);
+});

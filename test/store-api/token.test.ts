@@ -1,0 +1,491 @@
+import { join } from 'node:path';
+import { rmSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+import type { TokenFile, TokenState } from '../../src/store-api/token/token-file.ts';
+import { connect, failureOf, SECRET, START_MS, temporaryFolder } from './connection.ts';
+import { sendError, sendHtml, sendJson, startStubService } from './stub-service.ts';
+
+const TOKEN = '/oauth/token';
+const HOUR_MS = 3_600_000;
+
+/** A file that can be made to fail. */
+function memoryFile(state: TokenState | null = null) {
+  const held = { state, isBroken: true };
+  const file: TokenFile = {
+    read: () => Promise.resolve(held.state),
+    write(next) {
+      if (held.isBroken) return Promise.reject(new Error('disk full'));
+      held.state = next;
+      return Promise.resolve();
+    },
+  };
+  return { file, held };
+}
+
+const living = (accessToken: string, expiresAtMs: number): TokenState => ({
+  token: { accessToken, issuedAtMs: START_MS, expiresAtMs },
+  latch: null,
+  pause: null,
+});
+
+describe('a token', () => {
+  test('is requested with the credentials in the form body only', async () => {
+    const service = await startStubService();
+    const { tokens } = connect({ baseUrl: service.baseUrl });
+
+    expect(await tokens.getToken()).toBe('token-1');
+
+    const [request] = service.to(TOKEN);
+    expect(request?.headers['content-type']).toBe('application/x-www-form-urlencoded');
+    expect(request?.headers.authorization).toBeUndefined();
+    expect(Object.fromEntries(new URLSearchParams(request?.body))).toEqual({
+      grant_type: 'client_credentials',
+      client_id: 'client-7',
+      client_secret: SECRET,
+    });
+  });
+
+  test('is requested once for all who ask at the same time', async () => {
+    const service = await startStubService();
+    const { tokens } = connect({ baseUrl: service.baseUrl });
+    const all = await Promise.all(Array.from({ length: 20 }, () => tokens.getToken()));
+    expect(new Set(all)).toEqual(new Set(['token-1']));
+    expect(service.to(TOKEN)).toHaveLength(1);
+  });
+
+  test('is kept for its life and refreshed five minutes early', async () => {
+    const service = await startStubService();
+    const { tokens, clock } = connect({ baseUrl: service.baseUrl });
+    await tokens.getToken();
+    clock.nowMs = START_MS + 4 * HOUR_MS - 5 * 60_000 - 1;
+    expect(await tokens.getToken()).toBe('token-1');
+    clock.nowMs += 1;
+    expect(await tokens.getToken()).toBe('token-2');
+  });
+
+  test('with a short life is refreshed when a tenth of it is left', async () => {
+    const service = await startStubService();
+    service.answer(TOKEN, (response, _request, nth) =>
+      sendJson(response, 200, { access_token: `t${nth}`, token_type: 'Bearer', expires_in: 100 }),
+    );
+    const { tokens, clock } = connect({ baseUrl: service.baseUrl });
+    await tokens.getToken();
+    clock.nowMs = START_MS + 89_999;
+    expect(await tokens.getToken()).toBe('t1');
+    clock.nowMs = START_MS + 90_000;
+    expect(await tokens.getToken()).toBe('t2');
+  });
+
+  test('ages from when it was asked for, not from when the answer came', async () => {
+    const service = await startStubService();
+    const { tokens, clock } = connect({ baseUrl: service.baseUrl });
+    service.answer(TOKEN, (response, _request, nth) => {
+      clock.nowMs += 20_000;
+      sendJson(response, 200, { access_token: `t${nth}`, token_type: 'Bearer', expires_in: 100 });
+    });
+    await tokens.getToken();
+    clock.nowMs = START_MS + 90_000;
+    expect(await tokens.getToken()).toBe('t2');
+  });
+
+  test.each([
+    ['a failing', 500],
+    ['a limiting', 429],
+    ['an unintelligible', 404],
+  ])('still alive is given out to its end over %s token endpoint', async (_name, status) => {
+    const service = await startStubService();
+    const { tokens, clock } = connect({ baseUrl: service.baseUrl });
+    await tokens.getToken();
+    service.answer(TOKEN, (response) => sendHtml(response, status));
+    clock.nowMs = START_MS + 4 * HOUR_MS - 1;
+    expect(await tokens.getToken()).toBe('token-1');
+    expect(await tokens.getToken()).toBe('token-1');
+    expect(service.to(TOKEN)).toHaveLength(2);
+    clock.nowMs = START_MS + 4 * HOUR_MS;
+    await failureOf(tokens.getToken());
+  });
+
+  test('is dropped when refused, unless another took its place', async () => {
+    const service = await startStubService();
+    // Without a file, from which a token dropped by mistake would come back.
+    const { tokens } = connect({ baseUrl: service.baseUrl, file: memoryFile().file });
+    const first = await tokens.getToken();
+    tokens.invalidate(first);
+    expect(await tokens.getToken()).toBe('token-2');
+    tokens.invalidate(first);
+    tokens.invalidate('never issued');
+    expect(await tokens.getToken()).toBe('token-2');
+    expect(service.to(TOKEN)).toHaveLength(2);
+  });
+
+  test('that does not fit in a header is a contract error', async () => {
+    const service = await startStubService();
+    service.answer(TOKEN, (response) =>
+      sendJson(response, 200, { access_token: 'a\r\nb', token_type: 'Bearer', expires_in: 100 }),
+    );
+    const { tokens } = connect({ baseUrl: service.baseUrl });
+    expect(await failureOf(tokens.getToken())).toMatchObject({ kind: 'contract' });
+  });
+});
+
+describe('a token shared through the file', () => {
+  test('is used by the next process instead of requesting one', async () => {
+    const service = await startStubService();
+    const first = connect({ baseUrl: service.baseUrl });
+    const { clock, tokenFilePath } = first;
+    await first.tokens.getToken();
+    const second = connect({ baseUrl: service.baseUrl, clock, tokenFilePath });
+    expect(await second.tokens.getToken()).toBe('token-1');
+    expect(service.to(TOKEN)).toHaveLength(1);
+  });
+
+  test('is used when another process refreshed it', async () => {
+    const service = await startStubService();
+    const first = connect({ baseUrl: service.baseUrl });
+    const second = connect({
+      baseUrl: service.baseUrl,
+      clock: first.clock,
+      tokenFilePath: first.tokenFilePath,
+    });
+    const old = await first.tokens.getToken();
+    await second.tokens.getToken();
+    second.tokens.invalidate(old);
+    expect(await second.tokens.getToken()).toBe('token-2');
+
+    first.tokens.invalidate(old);
+    expect(await first.tokens.getToken()).toBe('token-2');
+    expect(service.to(TOKEN)).toHaveLength(2);
+  });
+
+  test('is not taken back from the file after it was refused', async () => {
+    const service = await startStubService();
+    const { tokens } = connect({ baseUrl: service.baseUrl });
+    tokens.invalidate(await tokens.getToken());
+    expect(await tokens.getToken()).toBe('token-2');
+  });
+
+  test.each([
+    ['client id', { clientId: 'client-8' }],
+    ['client secret', { clientSecret: 'another' }],
+  ])('is not used with another %s', async (_name, other) => {
+    const service = await startStubService();
+    const first = connect({ baseUrl: service.baseUrl });
+    await first.tokens.getToken();
+    const { clock, tokenFilePath } = first;
+    const second = connect({ baseUrl: service.baseUrl, clock, tokenFilePath, ...other });
+    expect(await second.tokens.getToken()).toBe('token-2');
+  });
+
+  test('is not sent to another base URL', async () => {
+    const service = await startStubService();
+    const other = await startStubService();
+    const first = connect({ baseUrl: service.baseUrl });
+    await first.tokens.getToken();
+    const { clock, tokenFilePath } = first;
+    await connect({ baseUrl: other.baseUrl, clock, tokenFilePath }).tokens.getToken();
+    expect(other.to(TOKEN)).toHaveLength(1);
+  });
+
+  test('replaces an older one in memory, never a newer', async () => {
+    const service = await startStubService();
+    const { file, held } = memoryFile(living('old', START_MS + 2 * HOUR_MS));
+    const { tokens, clock } = connect({ baseUrl: service.baseUrl, file });
+    expect(await tokens.getToken()).toBe('old');
+
+    clock.nowMs = START_MS + 2 * HOUR_MS - 1;
+    held.state = living('newer', START_MS + 3 * HOUR_MS);
+    expect(await tokens.getToken()).toBe('newer');
+
+    clock.nowMs = START_MS + 3 * HOUR_MS - 1;
+    held.state = living('old', START_MS + 2 * HOUR_MS);
+    service.answer(TOKEN, (response) => sendError(response, 500, 'server_error'));
+    expect(await tokens.getToken()).toBe('newer');
+  });
+
+  test('is used from memory when the file cannot be written, and the owner is told', async () => {
+    const service = await startStubService();
+    const tokenFilePath = join(temporaryFolder(), 'missing', 'token.json');
+    const { tokens, fileErrors } = connect({ baseUrl: service.baseUrl, tokenFilePath });
+    expect(await tokens.getToken()).toBe('token-1');
+    expect(await tokens.getToken()).toBe('token-1');
+    expect(fileErrors).toEqual([expect.objectContaining({ code: 'ENOENT' })]);
+  });
+});
+
+describe('a refused secret', () => {
+  async function refused() {
+    const service = await startStubService();
+    service.answer(TOKEN, (response, request) => {
+      if (new URLSearchParams(request.body).get('client_secret') === SECRET)
+        sendError(response, 401, 'invalid_client');
+      else sendJson(response, 200, { access_token: 'good', token_type: 'Bearer', expires_in: 14400 });
+    });
+    const first = connect({ baseUrl: service.baseUrl });
+    const error = await failureOf(first.tokens.getToken());
+    const again = (other = {}) => {
+      const { clock, tokenFilePath } = first;
+      return connect({ baseUrl: service.baseUrl, clock, tokenFilePath, ...other });
+    };
+    return { service, first, error, again };
+  }
+
+  test('is tried once, whoever asks and however late', async () => {
+    const { service, first, error, again } = await refused();
+    expect(error).toMatchObject({ kind: 'credentials', status: 401, code: 'invalid_client' });
+    for (const { tokens } of [first, first, again(), again()])
+      expect(await failureOf(tokens.getToken())).toMatchObject({
+        kind: 'credentials',
+        code: 'invalid_client',
+      });
+    first.clock.nowMs += 30 * 24 * HOUR_MS;
+    const later = await failureOf(again().tokens.getToken());
+    expect(later.message).toContain(new Date(START_MS).toISOString());
+    expect(later.requestId).toBe('token-request-1');
+    expect(service.to(TOKEN)).toHaveLength(1);
+  });
+
+  test('is tried once by ten calls at the same time', async () => {
+    const { service, again } = await refused();
+    const { client } = again();
+    const errors = await Promise.all(Array.from({ length: 10 }, () => failureOf(client.productDetail('7'))));
+    expect(new Set(errors.map(({ kind }) => kind))).toEqual(new Set(['credentials']));
+    expect(service.requests).toHaveLength(1);
+  });
+
+  test('is forgotten when the secret is replaced', async () => {
+    const { again } = await refused();
+    expect(await again({ clientSecret: 'replaced' }).tokens.getToken()).toBe('good');
+  });
+
+  test('is tried again after releaseLatch', async () => {
+    const { service, first } = await refused();
+    await first.tokens.releaseLatch();
+    expect(await failureOf(first.tokens.getToken())).toMatchObject({ kind: 'credentials' });
+    expect(service.to(TOKEN)).toHaveLength(2);
+  });
+
+  test('is tried again by this process after another process released it', async () => {
+    const { service, first, again } = await refused();
+    await again().tokens.releaseLatch();
+    service.answer(TOKEN, (response) =>
+      sendJson(response, 200, { access_token: 'good', token_type: 'Bearer', expires_in: 14400 }),
+    );
+    expect(await first.tokens.getToken()).toBe('good');
+    expect(await again().tokens.getToken()).toBe('good');
+  });
+
+  test('stays latched in memory when the file is gone', async () => {
+    const { service, first } = await refused();
+    rmSync(first.tokenFilePath);
+    expect(await failureOf(first.tokens.getToken())).toMatchObject({ kind: 'credentials' });
+    expect(service.to(TOKEN)).toHaveLength(1);
+  });
+
+  test('stays latched in memory when the file cannot be written', async () => {
+    const service = await startStubService();
+    const tokenFilePath = join(temporaryFolder(), 'missing', 'token.json');
+    service.answer(TOKEN, (response) => sendError(response, 401, 'invalid_client'));
+    const { tokens } = connect({ baseUrl: service.baseUrl, tokenFilePath });
+    await failureOf(tokens.getToken());
+    await failureOf(tokens.getToken());
+    expect(service.to(TOKEN)).toHaveLength(1);
+    await expect(tokens.releaseLatch()).rejects.toMatchObject({ code: 'ENOENT' });
+  });
+
+  test('stays latched when the file still says what it said before, and is latched there once that works', async () => {
+    const service = await startStubService();
+    service.answer(TOKEN, (response) => sendError(response, 401, 'invalid_client'));
+    const { file, held } = memoryFile(living('expired', START_MS));
+    const { tokens, clock } = connect({ baseUrl: service.baseUrl, file });
+    await failureOf(tokens.getToken());
+    expect(await failureOf(tokens.getToken())).toMatchObject({ kind: 'credentials' });
+    expect(service.to(TOKEN)).toHaveLength(1);
+
+    held.isBroken = false;
+    await failureOf(tokens.getToken());
+    const next = connect({ baseUrl: service.baseUrl, file, clock });
+    expect(await failureOf(next.tokens.getToken())).toMatchObject({ kind: 'credentials' });
+    expect(service.to(TOKEN)).toHaveLength(1);
+
+    await next.tokens.releaseLatch();
+    await failureOf(tokens.getToken());
+    expect(service.to(TOKEN)).toHaveLength(2);
+  });
+
+  test('ends the use of a token that it once got', async () => {
+    const service = await startStubService();
+    const { tokens, clock } = connect({ baseUrl: service.baseUrl });
+    await tokens.getToken();
+    service.answer(TOKEN, (response) => sendError(response, 401, 'invalid_client'));
+    clock.nowMs = START_MS + 4 * HOUR_MS - 1;
+    for (let n = 0; n < 2; n += 1)
+      expect(await failureOf(tokens.getToken())).toMatchObject({ kind: 'credentials' });
+    expect(service.to(TOKEN)).toHaveLength(2);
+  });
+
+  test('is tried again if it is refused while the latch is being released', async () => {
+    const service = await startStubService();
+    let released: Promise<void> | undefined;
+    const { tokens } = connect({ baseUrl: service.baseUrl });
+    service.answer(TOKEN, (response, _request, nth) => {
+      if (nth === 1) {
+        released = tokens.releaseLatch();
+        sendError(response, 401, 'invalid_client');
+      } else sendJson(response, 200, { access_token: 'good', token_type: 'Bearer', expires_in: 14400 });
+    });
+    expect(await failureOf(tokens.getToken())).toMatchObject({ kind: 'credentials' });
+    await released;
+    expect(await tokens.getToken()).toBe('good');
+  });
+
+  test('is released also while a token request hangs', { timeout: 10_000 }, async () => {
+    const service = await startStubService();
+    service.answer(TOKEN, () => undefined);
+    const { tokens } = connect({ baseUrl: service.baseUrl });
+    const hanging = new AbortController();
+    const asked = failureOf(tokens.getToken({ signal: hanging.signal }));
+    await tokens.releaseLatch();
+    hanging.abort();
+    expect(await asked).toMatchObject({ kind: 'aborted' });
+  });
+
+  test('that was not refused loses nothing by releaseLatch', async () => {
+    const service = await startStubService();
+    const first = connect({ baseUrl: service.baseUrl });
+    await first.tokens.getToken();
+    const { clock, tokenFilePath } = first;
+    const again = () => connect({ baseUrl: service.baseUrl, clock, tokenFilePath });
+    await again().tokens.releaseLatch();
+    expect(await again().tokens.getToken()).toBe('token-1');
+  });
+
+  test.each([
+    [400, 'unsupported_grant_type', 'contract'],
+    [401, 'invalid_token', 'contract'],
+    [403, 'access_denied', 'contract'],
+    [404, 'not_found', 'contract'],
+    [500, 'invalid_client', 'unavailable'],
+  ])('is not what %i %s says', async (status, code, kind) => {
+    const service = await startStubService();
+    service.answer(TOKEN, (response) => sendError(response, status, code));
+    const { tokens } = connect({ baseUrl: service.baseUrl });
+    expect(await failureOf(tokens.getToken())).toMatchObject({ kind, code });
+    expect(await failureOf(tokens.getToken())).toMatchObject({ kind: 'unavailable' });
+  });
+
+  test('is not what a proxy’s 401 says', async () => {
+    const service = await startStubService();
+    service.answer(TOKEN, (response) => sendHtml(response, 401));
+    const { tokens, clock } = connect({ baseUrl: service.baseUrl });
+    expect(await failureOf(tokens.getToken())).toMatchObject({ kind: 'contract' });
+    clock.nowMs += 60_000;
+    await failureOf(tokens.getToken());
+    expect(service.to(TOKEN)).toHaveLength(2);
+  });
+});
+
+describe('slow_down', () => {
+  test('stops token requests for as long as it says, over a restart too', async () => {
+    const service = await startStubService();
+    service.answer(TOKEN, (response) => sendError(response, 429, 'slow_down', { 'Retry-After': '30' }));
+    const first = connect({ baseUrl: service.baseUrl });
+    const { clock, tokenFilePath } = first;
+    expect(await failureOf(first.tokens.getToken())).toMatchObject({
+      kind: 'rate_limited',
+      retryAfterMs: 30_000,
+    });
+
+    clock.nowMs += 29_999;
+    const second = connect({ baseUrl: service.baseUrl, clock, tokenFilePath });
+    for (const { tokens } of [first, second])
+      expect(await failureOf(tokens.getToken())).toMatchObject({ kind: 'rate_limited', retryAfterMs: 1 });
+    expect(service.to(TOKEN)).toHaveLength(1);
+
+    clock.nowMs += 1;
+    await failureOf(second.tokens.getToken());
+    expect(service.to(TOKEN)).toHaveLength(2);
+  });
+
+  test.each([
+    [{}, 60_000],
+    [{ 'Retry-After': '0' }, 1_000],
+  ])('with the headers %j stops them for %i ms', async (headers, pauseMs) => {
+    const service = await startStubService();
+    service.answer(TOKEN, (response) => sendError(response, 429, 'slow_down', headers));
+    const { tokens } = connect({ baseUrl: service.baseUrl });
+    await failureOf(tokens.getToken());
+    expect(await failureOf(tokens.getToken())).toMatchObject({ kind: 'rate_limited', retryAfterMs: pauseMs });
+  });
+
+  test('ends when the clock is set back to before it', async () => {
+    const service = await startStubService();
+    service.answer(TOKEN, (response, _request, nth) => {
+      if (nth === 1) sendError(response, 429, 'slow_down', { 'Retry-After': '30' });
+      else sendJson(response, 200, { access_token: 'good', token_type: 'Bearer', expires_in: 14400 });
+    });
+    const { tokens, clock } = connect({ baseUrl: service.baseUrl });
+    await failureOf(tokens.getToken());
+    clock.nowMs -= HOUR_MS;
+    expect(await tokens.getToken()).toBe('good');
+  });
+});
+
+describe('a failing token endpoint', () => {
+  test('is asked less and less often, and in between calls fail at once', async () => {
+    const service = await startStubService();
+    service.answer(TOKEN, (response) => sendError(response, 500, 'server_error'));
+    const { tokens, clock } = connect({ baseUrl: service.baseUrl });
+    expect(await failureOf(tokens.getToken())).toMatchObject({ kind: 'unavailable', status: 500 });
+
+    const waits: number[] = [];
+    for (let n = 0; n < 8; n += 1) {
+      const before = service.to(TOKEN).length;
+      const error = await failureOf(tokens.getToken());
+      expect(error).toMatchObject({ kind: 'unavailable', status: undefined });
+      expect(error.message).toContain('500 server_error');
+      expect(service.to(TOKEN)).toHaveLength(before);
+      const waitMs = error.retryAfterMs ?? 0;
+      waits.push(waitMs);
+      clock.nowMs += waitMs;
+      expect(await failureOf(tokens.getToken())).toMatchObject({ status: 500 });
+      expect(service.to(TOKEN)).toHaveLength(before + 1);
+    }
+    // Half of 2, 4, 8 … 60 s, for the random number is always one half.
+    expect(waits).toEqual([1000, 2000, 4000, 8000, 16_000, 30_000, 30_000, 30_000]);
+  });
+
+  test('that recovers is trusted again', async () => {
+    const service = await startStubService();
+    let isDown = true;
+    service.answer(TOKEN, (response, _request, nth) => {
+      if (isDown) sendError(response, 500, 'server_error');
+      else sendJson(response, 200, { access_token: `t${nth}`, token_type: 'Bearer', expires_in: 14400 });
+    });
+    const { tokens, clock } = connect({ baseUrl: service.baseUrl });
+    for (let n = 0; n < 4; n += 1) {
+      await failureOf(tokens.getToken());
+      clock.nowMs += 60_000;
+    }
+    isDown = false;
+    await tokens.getToken();
+    isDown = true;
+    clock.nowMs += 4 * HOUR_MS;
+    await failureOf(tokens.getToken());
+    expect(await failureOf(tokens.getToken())).toMatchObject({ retryAfterMs: 1000 });
+  });
+
+  test('is asked again by one who waits after another was aborted', async () => {
+    const service = await startStubService();
+    const abort = new AbortController();
+    service.answer(TOKEN, (response) => {
+      abort.abort();
+      sendJson(response, 200, { access_token: 'good', token_type: 'Bearer', expires_in: 14400 });
+    });
+    const { tokens } = connect({ baseUrl: service.baseUrl });
+    const impatient = failureOf(tokens.getToken({ signal: abort.signal }));
+    const patient = tokens.getToken();
+    expect(await impatient).toMatchObject({ kind: 'aborted' });
+    expect(await patient).toBe('good');
+    expect(service.to(TOKEN)).toHaveLength(1);
+  });
+});

@@ -1,0 +1,151 @@
+/** The paged lists as sequences: every row once, also while the list changes beneath. */
+import { describe, expect, test } from 'vitest';
+import { allAddresses, allProducts } from '../../src/store-api/all-rows.ts';
+import { walk } from '../../src/store-api/endpoints/walk.ts';
+import { connect, failureOf } from './connection.ts';
+import { sendError, sendJson, startStubService } from './stub-service.ts';
+
+const LIST = '/v1/product/list';
+const ADDRESSES = '/v1/store/address/list';
+
+const numbers = (from: number, to: number) =>
+  Array.from({ length: to - from + 1 }, (_, index) => from + index);
+const products = (from: number, to: number) =>
+  numbers(from, to).map((id) => ({ id: String(id), name: `p${id}` }));
+
+/** The stub's list, cut into pages as asked; `onPage` may change it after each. */
+async function listing(
+  path: string,
+  field: string,
+  rows: unknown[],
+  onPage: (nth: number) => void = () => undefined,
+) {
+  const service = await startStubService();
+  service.answer(path, (response, request, nth) => {
+    const { limit, offset } = JSON.parse(request.body) as { limit: number; offset: number };
+    sendJson(response, 200, {
+      [field]: rows.slice(offset, offset + limit),
+      has_more: offset + limit < rows.length,
+    });
+    onPage(nth);
+  });
+  const { client } = connect({ baseUrl: service.baseUrl });
+  return { service, client, asked: () => service.to(path).map(({ body }) => JSON.parse(body) as unknown) };
+}
+
+async function idsOf(rows: AsyncIterable<{ id: string }>): Promise<number[]> {
+  const ids = [];
+  for await (const { id } of rows) ids.push(Number(id));
+  return ids;
+}
+
+describe('allProducts', () => {
+  test('goes through every page by ascending id', async () => {
+    const { client, asked } = await listing(LIST, 'products', products(1, 250));
+
+    expect(await idsOf(allProducts(client))).toEqual(numbers(1, 250));
+    expect(asked()).toEqual(
+      [0, 99, 198].map((offset) => ({ sort_by: 'id', sort_order: 'asc', limit: 100, offset })),
+    );
+  });
+
+  test('asks as told', async () => {
+    const { client, asked } = await listing(LIST, 'products', products(1, 3));
+
+    await idsOf(allProducts(client, { query: 'เสื้อ', sort_by: 'name', sort_order: 'desc' }));
+
+    expect(asked()).toEqual([{ query: 'เสื้อ', sort_by: 'name', sort_order: 'desc', limit: 100, offset: 0 }]);
+  });
+
+  test.each([0, 1, 2, 100, 101, 199])('a list of %i', async (count) => {
+    const { client } = await listing(LIST, 'products', products(1, count));
+
+    expect(await idsOf(allProducts(client))).toEqual(numbers(1, count));
+  });
+
+  test('asks for a page only when the rows before it are taken', async () => {
+    const { client, service } = await listing(LIST, 'products', products(1, 250));
+
+    for await (const { id } of allProducts(client)) if (id === '100') break;
+
+    expect(service.to(LIST)).toHaveLength(1);
+  });
+
+  test.each([1, 30, 99, 100])(
+    'misses none when %i products listed already are deleted between pages',
+    async (gone) => {
+      const rows = products(1, 250);
+      const { client } = await listing(LIST, 'products', rows, (nth) => {
+        if (nth === 1) rows.splice(0, gone);
+      });
+
+      expect(await idsOf(allProducts(client))).toEqual(numbers(1, 250));
+    },
+  );
+
+  test('lists a product once when others are put before it', async () => {
+    const rows = products(1, 250);
+    const { client } = await listing(LIST, 'products', rows, (nth) => {
+      if (nth === 1) rows.unshift(...products(900, 949));
+    });
+
+    const ids = await idsOf(allProducts(client));
+
+    expect(ids).toEqual(numbers(1, 250));
+  });
+
+  test('throws the error of the page that failed, after the rows before it', async () => {
+    const { client, service } = await listing(LIST, 'products', products(1, 250), (nth) => {
+      if (nth === 1) service.answer(LIST, (response) => sendError(response, 500, 'server_error'));
+    });
+    const taken: string[] = [];
+
+    const error = await failureOf(
+      (async () => {
+        for await (const { id } of allProducts(client)) taken.push(id);
+      })(),
+    );
+
+    expect(error).toMatchObject({ kind: 'unavailable', endpoint: LIST });
+    expect(taken).toHaveLength(100);
+  });
+
+  test('ends with the signal', async () => {
+    const { client, service } = await listing(LIST, 'products', products(1, 250));
+    const abort = new AbortController();
+
+    const error = await failureOf(
+      (async () => {
+        for await (const _ of allProducts(client, {}, { signal: abort.signal })) abort.abort();
+      })(),
+    );
+
+    expect(error.kind).toBe('aborted');
+    expect(service.to(LIST)).toHaveLength(1);
+  });
+});
+
+test('allAddresses goes through every page in the order of the service', async () => {
+  const rows = products(1, 450).map((row, index) => ({ ...row, is_primary: index === 0 }));
+  const { client, asked } = await listing(ADDRESSES, 'addresses', rows.reverse());
+
+  expect(await idsOf(allAddresses(client))).toEqual(numbers(1, 450).reverse());
+  expect(asked()).toEqual([0, 199, 398].map((offset) => ({ limit: 200, offset })));
+});
+
+describe('a list that does not come to an end is no list', () => {
+  const row = (id: number) => ({ id: String(id) });
+  test.each<[string, (offset: number) => { id: string }[]]>([
+    ['repeats its first page', () => [row(1), row(2)]],
+    ['is empty and says there is more', () => []],
+    ['says there is more after its end', (offset) => [row(1), row(2), row(3)].slice(offset)],
+    ['tells one product', () => [row(1)]],
+  ])('when it %s', async (_how, rowsAt) => {
+    const readPage = (offset: number) => Promise.resolve({ rows: rowsAt(offset), hasMore: true });
+
+    expect(await failureOf(idsOf(walk('/v1/list', readPage)))).toMatchObject({
+      kind: 'contract',
+      endpoint: '/v1/list',
+    });
+  });
+});
