@@ -113,24 +113,26 @@ function applyValue(ledger: Ledger, { entry, change, before, cell, variant }: Ap
     requestId: entry.requestId,
   } as const;
   let { changeSeq } = variant;
-  if (before?.qty === cell.qty) {
+  // Brought back, it is a new row.
+  const shown = before?.goneAtMs === null ? before : undefined;
+  if (shown?.qty === cell.qty) {
     tables.putCell(cell);
   } else {
     changeSeq = ledger.appendChange({
       ...told,
       warehouseId: change.warehouseId,
-      oldQty: before?.qty ?? null,
+      oldQty: shown?.qty ?? null,
       newQty: cell.qty,
     });
     tables.putCell({ ...cell, changeSeq });
   }
 
   // What the total already held: a new level as the change found it, and a loss that a read showed in the total alone.
-  const held = before === undefined || isInTotal(before, variant) ? change.old : before.qty;
+  const held = shown === undefined || isInTotal(shown, variant) ? change.old : shown.qty;
   const deltaQty = cell.qty - held;
   const total = variant.availableQty;
-  if (total === null || (deltaQty === 0 && before?.qty === cell.qty)) return variant;
-  if (deltaQty !== 0 && deltaQty !== cell.qty - (before?.qty ?? 0)) {
+  if (total === null || (deltaQty === 0 && shown?.qty === cell.qty)) return variant;
+  if (deltaQty !== 0 && deltaQty !== cell.qty - (shown?.qty ?? 0)) {
     changeSeq = ledger.appendChange({
       ...told,
       warehouseId: null,
