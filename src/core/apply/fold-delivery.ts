@@ -70,8 +70,10 @@ function foldChange(ledger: Ledger, entry: DeliveryEntry, change: StockChange): 
   let next: Variant = { ...variant, eventSeq: entry.seq, eventAtMs: entry.atMs };
   const { branch, gap } = outcome;
   let oblige = outcome.oblige || (outcome.applied && mayBeInTotal(variant, change, { ahead }));
-  // How much of such a break the total holds already is unknown, even if late deliveries should close it.
-  if (gap !== null && before !== undefined && before.unexplainedAtMs !== null) oblige = true;
+  // How much of such a break the total holds already is unknown, even if late deliveries should close it. And what looks
+  // like a change that was told before may be another of its instant, which has not moved the total yet.
+  const isOpen = before !== undefined && before.unexplainedAtMs !== null;
+  if (isOpen && (gap !== null || branch === '3 duplicate')) oblige = true;
   if (gap !== null) oblige = openGap(ledger, change, gap) || oblige;
   else if (OUT_OF_ORDER.has(branch)) oblige = fillGaps(ledger, change, outcome.cell) || oblige;
   if (oblige && isBeingLookedUp(variant)) {
