@@ -13,6 +13,7 @@ import { isDatabaseLocked } from '../sqlite/lock.ts';
 import { ago } from './shared/ago.ts';
 import { colours } from './shared/colours.ts';
 import { EXIT } from './shared/exit-codes.ts';
+import { explained } from './shared/explained.ts';
 import { openMirrorFile } from './shared/mirror-file.ts';
 import { blockedSchema, opsClient } from './shared/ops-client.ts';
 import { heldWords } from '../ops/alarms/held-words.ts';
@@ -49,7 +50,7 @@ const statusSchema = z.looseObject({
 type ShownStatus = z.infer<typeof statusSchema>;
 
 export function statusCommand(): Command {
-  return new Command('status')
+  const command = new Command('status')
     .option('--json', 'print it as JSON')
     .action(async (options: { readonly json?: boolean }) => {
       const config = loadConfig();
@@ -61,6 +62,15 @@ export function statusCommand(): Command {
       );
       process.exitCode = status.state === 'live' ? EXIT.done : EXIT.failed;
     });
+  return explained(command, {
+    examples: [
+      { what: 'how the mirror is', run: 'stock-mirror status' },
+      {
+        what: 'what it waits for, for a program',
+        run: "stock-mirror status --json | jq '{state, pending_reads, suspect_count}'",
+      },
+    ],
+  });
 }
 
 async function findStatus(config: Config): Promise<{ status: ShownStatus; serving: boolean }> {

@@ -9,6 +9,7 @@ import { connectService } from '../store-api/connect.ts';
 import { ago } from './shared/ago.ts';
 import { colours } from './shared/colours.ts';
 import { EXIT } from './shared/exit-codes.ts';
+import { explained } from './shared/explained.ts';
 import { productIds, whole } from './shared/flags.ts';
 import { interruptible } from './shared/interrupt.ts';
 import { openMirrorFile } from './shared/mirror-file.ts';
@@ -24,7 +25,7 @@ interface VerifyOptions {
 }
 
 export function verifyCommand(): Command {
-  return new Command('verify')
+  const command = new Command('verify')
     .addOption(
       new Option('--sample <count>', 'only this number of products, chosen at random')
         .argParser(whole(1, 10_000_000))
@@ -32,17 +33,21 @@ export function verifyCommand(): Command {
     )
     .option('--product <id...>', 'only these products', productIds)
     .option('--json', 'print the verdict as JSON')
-    .addHelpText(
-      'after',
-      `
+    .action(async (options: VerifyOptions) => {
+      process.exitCode = await verify(options, loadConfig());
+    });
+  return explained(command, {
+    notes: `
 A difference counts when two looks, at least 3 s apart, see the same difference and neither side has moved: a change on its
 way is no difference. It compares the available quantities of variants and of their warehouses. Without --sample and
 --product it also reads the store's product list, and a product that only one side has is a difference. Its reads come on
 top of the running mirror's, with limits of their own: SERVICE_MAX_RPS and SERVICE_MAX_CONCURRENCY.`,
-    )
-    .action(async (options: VerifyOptions) => {
-      process.exitCode = await verify(options, loadConfig());
-    });
+    examples: [
+      { what: 'the whole catalogue', run: 'stock-mirror verify' },
+      { what: '200 products chosen at random, for a cron job', run: 'stock-mirror verify --sample 200' },
+      { what: 'two products', run: 'stock-mirror verify --product 123 456' },
+    ],
+  });
 }
 
 async function verify(options: VerifyOptions, config: Config): Promise<number> {
