@@ -34,7 +34,7 @@ const FACE = [
   'mirror/reader/store-reader.ts',
   'mirror/file/state.ts',
 ];
-const OPS = ['alarms', 'state', 'metrics', 'shared', 'access', 'feed', 'api', 'page'].map(
+const OPS = ['condition', 'alarms', 'state', 'metrics', 'shared', 'access', 'feed', 'api', 'page'].map(
   (part) => `ops/${part}`,
 );
 const WORKING = [...GROUND, ...MIRROR, 'intake', 'reconcile', ...OPS, 'ops'];
@@ -94,24 +94,34 @@ export const AREAS: Readonly<Record<string, Area>> = {
   reconcile: { imports: [...GROUND, 'mirror/queries'], files: FACE },
 
   // What it needs of intake and reconcile it describes as interfaces of its own, and the composition hands it in.
-  'ops/alarms': { imports: [...GROUND, 'mirror/queries'], files: FACE },
-  'ops/state': { imports: [...GROUND, 'mirror/queries'], files: FACE },
+  'ops/condition': { imports: ['platform', 'mirror/queries'], files: ['mirror/file/state.ts'] },
+  'ops/alarms': { imports: [...GROUND, 'mirror/queries', 'ops/condition'], files: FACE },
+  'ops/state': { imports: [...GROUND, 'mirror/queries', 'ops/condition'], files: FACE },
   'ops/metrics': {
-    imports: [...GROUND, 'mirror/queries', 'ops/alarms', 'ops/state'],
+    imports: [...GROUND, 'mirror/queries', 'ops/condition', 'ops/alarms', 'ops/state'],
     files: [...FACE, 'mirror/writer/projection.ts'],
   },
   'ops/shared': {
-    imports: [...GROUND, 'mirror/queries', 'ops/alarms', 'ops/state', 'ops/metrics'],
+    imports: [...GROUND, 'mirror/queries', 'ops/condition', 'ops/alarms', 'ops/state', 'ops/metrics'],
     files: [...FACE, 'mirror/retention.ts'],
   },
   'ops/access': { imports: ['platform', 'ops/shared', 'web'] },
   'ops/feed': { imports: [...GROUND, 'mirror/queries', 'ops/shared'], files: FACE },
   'ops/api': {
-    imports: [...GROUND, 'mirror/queries', 'ops/alarms', 'ops/state', 'ops/shared', 'ops/feed', 'web'],
+    imports: [
+      ...GROUND,
+      'mirror/queries',
+      'ops/condition',
+      'ops/alarms',
+      'ops/state',
+      'ops/shared',
+      'ops/feed',
+      'web',
+    ],
     files: FACE,
   },
   'ops/page': {
-    imports: [...GROUND, ...QUERIES, 'ops/alarms', 'ops/state', 'ops/shared', 'web'],
+    imports: [...GROUND, ...QUERIES, 'ops/condition', 'ops/alarms', 'ops/state', 'ops/shared', 'web'],
     files: FACE,
   },
   ops: { imports: [...GROUND, ...OPS], files: FACE },

@@ -5,6 +5,7 @@ import { loadConfig, type Config } from '../config/config.ts';
 import { backupDatabase } from '../mirror/file/backup.ts';
 import { isThere } from '../sqlite/is-there.ts';
 import { EXIT } from './shared/exit-codes.ts';
+import { explained } from './shared/explained.ts';
 import { interruptible } from './shared/interrupt.ts';
 import { createWorkProgress } from './shared/progress.ts';
 
@@ -14,22 +15,27 @@ interface BackupOptions {
 }
 
 export function backupCommand(): Command {
-  return new Command('backup')
+  const command = new Command('backup')
     .argument('<file>', 'the copy of the mirror; it appears whole or not at all, after that of the event log')
     .option('--force', 'replace FILE and the copy of the event log beside it')
     .option('--json', 'print what was copied as JSON')
-    .addHelpText(
-      'after',
-      `
+    .action(async (file: string, options: BackupOptions) => {
+      process.exitCode = await backup(file, options, loadConfig());
+    });
+  return explained(command, {
+    notes: `
 The event log is copied beside FILE, with .log before its ending: mirror.db has mirror.log.db, which holds every webhook
 as it was sent; keep it as private. Writes made meanwhile wait in the write-ahead logs and reach the files afterwards.
 
 The copy of the mirror alone, put back beside the event log that it was made from, catches up with it. When a mirror is
 started on a copy of both, or on an older event log, a new epoch begins and every product is read again.`,
-    )
-    .action(async (file: string, options: BackupOptions) => {
-      process.exitCode = await backup(file, options, loadConfig());
-    });
+    examples: [
+      {
+        what: 'a copy that replaces the one of yesterday',
+        run: 'stock-mirror backup /backup/mirror.db --force',
+      },
+    ],
+  });
 }
 
 async function backup(file: string, options: BackupOptions, config: Config): Promise<number> {

@@ -10,6 +10,7 @@ import { Command } from 'commander';
 import { startSandbox, type Sandbox } from '../sandbox/sandbox.ts';
 import { Stage, type StageOptions } from './demo/stage.ts';
 import { EXIT } from './shared/exit-codes.ts';
+import { explained } from './shared/explained.ts';
 import { runsUnattended } from '../config/config.ts';
 import { isInUse, USUAL } from './demo/ports.ts';
 import { plainScreen, terminalScreen } from './demo/screen.ts';
@@ -20,7 +21,7 @@ interface DemoOptions extends StageOptions {
 }
 
 export function demoCommand(): Command {
-  return new Command('demo')
+  const command = new Command('demo')
     .option(
       '--seconds <number>',
       'end with a verdict after about this time; without it, the verdict comes after 40 s, and Ctrl-C ends the demo',
@@ -38,6 +39,15 @@ export function demoCommand(): Command {
     .action(async (options: DemoOptions) => {
       process.exitCode = await demo(options);
     });
+  return explained(command, {
+    examples: [
+      { what: 'a verdict after 40 seconds', run: 'stock-mirror demo' },
+      {
+        what: 'a larger store, and what happens to each webhook',
+        run: 'stock-mirror demo --products 500 --rate 50 --verbose',
+      },
+    ],
+  });
 }
 
 async function demo(options: DemoOptions): Promise<number> {

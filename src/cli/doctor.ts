@@ -12,6 +12,7 @@ import { checkServer } from './doctor/server.ts';
 import { checkService } from './doctor/service.ts';
 import { checkWal } from './doctor/wal.ts';
 import { EXIT } from './shared/exit-codes.ts';
+import { explained } from './shared/explained.ts';
 
 interface DoctorOptions {
   readonly full?: boolean;
@@ -21,19 +22,25 @@ interface DoctorOptions {
 const RECOMMENDED_NODE = 24;
 
 export function doctorCommand(): Command {
-  return new Command('doctor')
+  const command = new Command('doctor')
     .option('--full', 'also check every index of the database against its table, which takes longer')
     .option('--json', 'print the checks as JSON')
-    .addHelpText(
-      'after',
-      `
-It changes nothing, and may run beside the mirror. It requests a token from the store only when no cached token is valid,
-once, and never during a credential lockout: when the store has refused the credentials and they have not been corrected.
-A wrong configuration is exit code 2.`,
-    )
     .action(async (options: DoctorOptions) => {
       process.exitCode = await doctor(options);
     });
+  return explained(command, {
+    notes: `
+It changes nothing, and may run beside the mirror. It requests a token from the store only when no cached token is valid,
+once, and never during a credential lockout: when the store has refused the credentials and they have not been corrected.
+A wrong configuration is exit code 2.`,
+    examples: [
+      { what: 'all checks, each with its remedy', run: 'stock-mirror doctor' },
+      {
+        what: 'what is wrong, for a program',
+        run: 'stock-mirror doctor --json | jq \'.checks[] | select(.status != "ok")\'',
+      },
+    ],
+  });
 }
 
 async function doctor(options: DoctorOptions): Promise<number> {

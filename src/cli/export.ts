@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import { Command, Option } from 'commander';
 import { loadLocalConfig, type LocalConfig } from '../config/config.ts';
 import { EXIT } from './shared/exit-codes.ts';
+import { explained } from './shared/explained.ts';
 import { rowsToExport } from './export/rows.ts';
 import { csvLines, jsonLines, type Format } from './export/format.ts';
 import { writeAll } from './export/write.ts';
@@ -20,7 +21,7 @@ interface ExportOptions {
 }
 
 export function exportCommand(): Command {
-  return new Command('export')
+  const command = new Command('export')
     .addOption(new Option('--format <format>', 'csv or json').choices(['csv', 'json']).makeOptionMandatory())
     .option('--changes', 'the change feed (mirror_changes) instead of the stock levels (mirror_stock)')
     .option('--after <seq>', 'only rows with a higher number than this', whole(0, Number.MAX_SAFE_INTEGER))
@@ -30,21 +31,30 @@ export function exportCommand(): Command {
       '--spreadsheet',
       'CSV for a spreadsheet: a byte order mark, and an apostrophe before text that would be a formula',
     )
-    .addHelpText(
-      'after',
-      `
-The columns are those of the view. All rows are as of one instant, even while the mirror writes: they are first written to
-a temporary file, beside FILE or in TMPDIR, so that a slow reader of the standard output does not hold up the database. CSV
-follows RFC 4180, with a header; an absent value is an empty field. Texts stay as they are: a spreadsheet takes a SKU like
-=1+1 for a formula, so use --spreadsheet for files that people open. It needs no settings of the store.
-
-Examples:
-  stock-mirror export --format csv --output stock.csv --force
-  stock-mirror export --format json --changes --after 1200`,
-    )
     .action(async (options: ExportOptions, command: Command) => {
       process.exitCode = await exportRows(options, command, loadLocalConfig());
     });
+  return explained(command, {
+    notes: `
+The columns are those of the view. All rows are as of one instant, even while the mirror writes: they are first written to
+a temporary file, beside FILE or in TMPDIR, so that a slow reader of the standard output does not hold up the database. CSV
+follows RFC 4180, with a header; an absent value is an empty field. Texts stay as they are: a spreadsheet takes a SKU like
+=1+1 for a formula, so use --spreadsheet for files that people open. It needs no settings of the store.`,
+    examples: [
+      {
+        what: 'the stock for a spreadsheet',
+        run: 'stock-mirror export --format csv --spreadsheet --output stock.csv',
+      },
+      {
+        what: 'the changes after number 1200, as JSON lines',
+        run: 'stock-mirror export --format json --changes --after 1200',
+      },
+      {
+        what: 'how many rows are suspect',
+        run: "stock-mirror export --format json | jq -s 'map(select(.suspect == 1)) | length'",
+      },
+    ],
+  });
 }
 
 async function exportRows(options: ExportOptions, command: Command, config: LocalConfig): Promise<number> {

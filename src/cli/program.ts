@@ -1,5 +1,6 @@
 import { Command } from 'commander';
 import manifest from '../../package.json' with { type: 'json' };
+import { explained } from './shared/explained.ts';
 
 /**
  * The `stock-mirror` command with its verbs. Nothing in it ends the process: usage errors, `--help` and `--version`
@@ -12,7 +13,16 @@ export function createProgram(verbs: readonly Command[]): Command {
     .showHelpAfterError('Run it with --help for what it takes.')
     .exitOverride();
   for (const verb of verbs) program.addCommand(inherit(verb, program));
-  return program;
+  return explained(program, {
+    notes: `
+Each command has a --help of its own. Exit codes: 0 done, 1 failed or not equal, 2 wrong usage or configuration, 130 ended by
+Ctrl-C.`,
+    examples: [
+      { what: 'a simulated store and a mirror of it, to look at', run: 'stock-mirror demo' },
+      { what: 'the mirror, configured by .env or the environment', run: 'stock-mirror serve' },
+      { what: 'how it is', run: 'stock-mirror status' },
+    ],
+  });
 }
 
 /** A verb made elsewhere has settings of its own until it is given its parent's; so have its own verbs. */

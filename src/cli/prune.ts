@@ -9,6 +9,7 @@ import { pruneDatabase } from '../mirror/prune.ts';
 import type { PrunedPortion } from '../mirror/retention.ts';
 import { isThere } from '../sqlite/is-there.ts';
 import { EXIT } from './shared/exit-codes.ts';
+import { explained } from './shared/explained.ts';
 import { whole } from './shared/flags.ts';
 import { interruptible } from './shared/interrupt.ts';
 import { opsClient } from './shared/ops-client.ts';
@@ -22,20 +23,23 @@ interface PruneOptions {
 const DAY_MS = 24 * 60 * 60_000;
 
 export function pruneCommand(): Command {
-  return new Command('prune')
+  const command = new Command('prune')
     .option('--days <number>', 'delete what is older than this number of days instead', whole(1, 3_650))
     .option('--json', 'print what was deleted as JSON')
-    .addHelpText(
-      'after',
-      `
+    .action(async (options: PruneOptions) => {
+      process.exitCode = await prune(options, loadConfig());
+    });
+  return explained(command, {
+    notes: `
 A running mirror does the same by itself, at its start and every hour. It deletes a little at a time, so that no webhook
 waits: at most 5,000 deliveries a second. Ctrl-C stops it; what was deleted stays deleted. Stock, variants and products are
 never deleted. A consumer of the change feed that has not read the deleted changes must start over. The file does not
 shrink: the freed space is used again; \`stock-mirror backup\` makes no smaller copy either.`,
-    )
-    .action(async (options: PruneOptions) => {
-      process.exitCode = await prune(options, loadConfig());
-    });
+    examples: [
+      { what: 'what is older than RETENTION_DAYS', run: 'stock-mirror prune' },
+      { what: 'all but the last week', run: 'stock-mirror prune --days 7' },
+    ],
+  });
 }
 
 async function prune(options: PruneOptions, config: Config): Promise<number> {

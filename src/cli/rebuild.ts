@@ -3,6 +3,7 @@ import { Command } from 'commander';
 import { loadConfig, type Config } from '../config/config.ts';
 import { rebuildMirror, type Rebuilt } from '../mirror/rebuild.ts';
 import { EXIT } from './shared/exit-codes.ts';
+import { explained } from './shared/explained.ts';
 import { interruptible } from './shared/interrupt.ts';
 import { createWorkProgress } from './shared/progress.ts';
 
@@ -12,25 +13,31 @@ interface RebuildOptions {
 }
 
 export function rebuildCommand(): Command {
-  return new Command('rebuild')
+  const command = new Command('rebuild')
     .option(
       '--check',
       'only compare, also beside a running mirror; exits 1 when a table differs, and names it',
     )
     .option('--json', 'print the result as JSON')
-    .addHelpText(
-      'after',
-      `
+    .action(async (options: RebuildOptions) => {
+      process.exitCode = await rebuild(options, loadConfig());
+    });
+  return explained(command, {
+    notes: `
 The mirror is made of the event log alone, entry by entry, in a draft beside it, which takes as much room. Without --check
 no mirror may run: the draft then takes the place of the mirror. Where its rows were not what the event log
 says, a new epoch begins with the next start: readers of the change feed start over.
 
 It needs every entry since the beginning. Where old ones are pruned, nothing is changed, and the exit code is 1:
 \`stock-mirror resync\` reads everything again from the store. Ctrl-C changes nothing.`,
-    )
-    .action(async (options: RebuildOptions) => {
-      process.exitCode = await rebuild(options, loadConfig());
-    });
+    examples: [
+      {
+        what: 'where the mirror is not what the event log says, beside the running mirror',
+        run: 'stock-mirror rebuild --check',
+      },
+      { what: 'the mirror made anew, while none runs', run: 'stock-mirror rebuild' },
+    ],
+  });
 }
 
 async function rebuild(options: RebuildOptions, { database }: Config): Promise<number> {

@@ -12,6 +12,7 @@ import { storeTrouble } from '../ops/condition/store-trouble.ts';
 import { viewRun } from '../ops/shared/run-view.ts';
 import { StoreError } from '../sqlite/errors.ts';
 import { EXIT } from './shared/exit-codes.ts';
+import { explained } from './shared/explained.ts';
 import { productIds } from './shared/flags.ts';
 import { followInServer } from './resync/follow.ts';
 import { interruptible } from './shared/interrupt.ts';
@@ -34,7 +35,7 @@ const GOES_ON =
 const FAILING_MS = 1_500;
 
 export function resyncCommand(): Command {
-  return new Command('resync')
+  const command = new Command('resync')
     .option('--product <id...>', 'only these products', productIds)
     .option('--detach', 'hand the run to the running mirror and return at once')
     .option(
@@ -45,6 +46,13 @@ export function resyncCommand(): Command {
     .action(async (options: ResyncOptions) => {
       process.exitCode = await resync(options, loadConfig());
     });
+  return explained(command, {
+    examples: [
+      { what: 'the whole catalogue', run: 'stock-mirror resync' },
+      { what: 'two products', run: 'stock-mirror resync --product 123 456' },
+      { what: 'begun in the running mirror and left to it', run: 'stock-mirror resync --detach' },
+    ],
+  });
 }
 
 async function resync(options: ResyncOptions, config: Config): Promise<number> {

@@ -4,6 +4,7 @@ import { startSandbox } from '../sandbox/sandbox.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 import type { DeliveryRecord } from '../sandbox/network/deliveries.ts';
 import { colours } from './shared/colours.ts';
+import { explained } from './shared/explained.ts';
 import { decimal, whole } from './shared/flags.ts';
 
 type SandboxCommandOptions = {
@@ -33,7 +34,7 @@ const LINES_PER_SECOND = 10;
 
 /** `stock-mirror sandbox`: a simulated store, until Ctrl-C or SIGTERM. */
 export function sandboxCommand(): Command {
-  return new Command('sandbox')
+  const command = new Command('sandbox')
     .option('--port <port>', 'port on 127.0.0.1; 0 for any free one', whole(0, 65_535), 8790)
     .option('--products <count>', 'products in the catalogue', whole(1, 1_000_000), 50)
     .option('--rate <changes>', 'stock changes per second; 0 for none', decimal(0, 10_000), 2)
@@ -83,6 +84,19 @@ export function sandboxCommand(): Command {
     .action(async (options: SandboxCommandOptions) => {
       await runSandbox(options);
     });
+  return explained(command, {
+    examples: [
+      { what: 'a store with 50 products and two changes a second', run: 'stock-mirror sandbox' },
+      {
+        what: 'a bad network: webhooks are lost, doubled and late',
+        run: 'stock-mirror sandbox --loss 0.1 --duplicate 0.1 --delay 5000',
+      },
+      {
+        what: 'the same store each time, without changes of its own',
+        run: 'stock-mirror sandbox --seed 7 --rate 0',
+      },
+    ],
+  });
 }
 
 /** Runs until a signal; then `process.exitCode` is 130 after Ctrl-C, else unchanged. Rejects when the port is in use. */

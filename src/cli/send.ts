@@ -8,6 +8,7 @@ import { STOCK_AVAILABLE_UPDATED } from '../store-api/contract/schemas.ts';
 import { signBody } from '../store-api/signature.ts';
 import { colours } from './shared/colours.ts';
 import { EXIT } from './shared/exit-codes.ts';
+import { explained } from './shared/explained.ts';
 import { whole } from './shared/flags.ts';
 import { urlOf } from './shared/listener-url.ts';
 
@@ -31,7 +32,7 @@ const TIMEOUT_MS = 10_000;
 const LEVEL = whole(Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER);
 
 export function sendCommand(): Command {
-  return new Command('send')
+  const command = new Command('send')
     .option('--variant <id>', 'a stock change of this variant; without it the delivery holds no change', id)
     .option('--warehouse <id>', 'its warehouse', id)
     .option('--old <number>', 'available before', LEVEL)
@@ -43,16 +44,26 @@ export function sendCommand(): Command {
     .option('--url <url>', 'send it to this address instead of HOST and PORT', webUrl)
     .option('--secret-previous', 'sign it with SERVICE_WEBHOOK_SECRET_PREVIOUS')
     .option('--json', 'print the answer as JSON')
-    .addHelpText(
-      'after',
-      `
-Without values nothing in the mirror changes, except that it has received a delivery. With --variant, --warehouse,
---old and --new the mirror believes the change until it next reads the product: \`stock-mirror resync --product\`.
-Exits 0 when the answer is a 2xx within a second, which is as long as the store waits.`,
-    )
     .action(async (options: SendOptions, command: Command) => {
       process.exitCode = await send(options, command, loadConfig());
     });
+  return explained(command, {
+    notes: `
+Without values nothing in the mirror changes, except that it has received a delivery. With --variant, --warehouse,
+--old and --new the mirror believes the change until it next reads the product: \`stock-mirror resync --product\`.
+Exits 0 when the answer is a 2xx within a second, which is as long as the store waits.`,
+    examples: [
+      {
+        what: 'a webhook without a change, the way that the store’s take',
+        run: 'stock-mirror send --url https://mirror.example/webhooks',
+      },
+      {
+        what: 'a change that the mirror believes until it reads the product',
+        run: 'stock-mirror send --variant 123 --warehouse 1 --old 5 --new 4',
+      },
+      { what: 'the bytes of a file, signed', run: 'stock-mirror send --file webhook.json' },
+    ],
+  });
 }
 
 async function send(options: SendOptions, command: Command, config: Config): Promise<number> {

@@ -29,6 +29,7 @@ import { ago } from './shared/ago.ts';
 import { causeSchema } from './shared/cause-schema.ts';
 import { colours } from './shared/colours.ts';
 import { EXIT } from './shared/exit-codes.ts';
+import { explained } from './shared/explained.ts';
 import { openMirrorFile } from './shared/mirror-file.ts';
 import { blockedSchema, opsClient, WrongTokenError } from './shared/ops-client.ts';
 import { heldWords } from '../ops/alarms/held-words.ts';
@@ -90,24 +91,26 @@ type Shown = Pick<Condition, 'name' | 'title' | 'headline' | 'causes' | 'certain
 };
 
 export function statusCommand(): Command {
-  return new Command('status')
+  const command = new Command('status')
     .option('--json', 'print it as JSON')
-    .addHelpText(
-      'after',
-      `
-It needs no settings of the store. Exit code 0 only when a mirror keeps the file up and its figures can be relied on, except
-those marked suspect.
-
-Examples:
-  stock-mirror status
-  stock-mirror status --json | jq '{condition, certain_share}'`,
-    )
     .action(async (options: { readonly json?: boolean }) => {
       const config = loadLocalConfig();
       const sight = await findStatus(config);
       process.stdout.write(options.json === true ? `${jsonOf(sight)}\n` : describe(sight, config));
       process.exitCode = isLive(sight) ? EXIT.done : EXIT.failed;
     });
+  return explained(command, {
+    notes: `
+It needs no settings of the store. Exit code 0 only when a mirror keeps the file up and its figures can be relied on, except
+those marked suspect.`,
+    examples: [
+      { what: 'how the mirror is', run: 'stock-mirror status' },
+      {
+        what: 'how far it can be relied on, for a program',
+        run: "stock-mirror status --json | jq '{condition, certain_share, suspect_count}'",
+      },
+    ],
+  });
 }
 
 function isLive({ status, condition: { name } }: Sight): boolean {

@@ -3,6 +3,7 @@
  * together take longer to load than most of them take to run.
  */
 import { Command } from 'commander';
+import { createProgram } from './program.ts';
 
 interface Verb {
   readonly name: string;
@@ -74,7 +75,18 @@ const VERBS: readonly Verb[] = [
     summary: 'run a simulated store and a real mirror with faults in between, then compare all their figures',
     load: async () => (await import('./demo.ts')).demoCommand(),
   },
+  {
+    name: 'completion',
+    summary: 'print a script that completes commands and flags in bash, zsh or fish',
+    load: async () => (await import('./completion.ts')).completionCommand(wholeProgram),
+  },
 ];
+
+/** The program with all that each of its verbs takes. */
+export async function wholeProgram(): Promise<Command> {
+  const commands = VERBS.map(async ({ summary, load }) => (await load()).description(summary));
+  return createProgram(await Promise.all(commands));
+}
 
 /** A command for each verb: whole for the one that the arguments name, of the others what `--help` says of them. */
 export async function commandsFor(args: readonly string[]): Promise<Command[]> {

@@ -9,6 +9,7 @@ import { connectService } from '../store-api/connect.ts';
 import { ago } from './shared/ago.ts';
 import { colours } from './shared/colours.ts';
 import { EXIT } from './shared/exit-codes.ts';
+import { explained } from './shared/explained.ts';
 import { productIds, whole } from './shared/flags.ts';
 import { interruptible } from './shared/interrupt.ts';
 import { openMirrorFile } from './shared/mirror-file.ts';
@@ -26,7 +27,7 @@ interface VerifyOptions {
 }
 
 export function verifyCommand(): Command {
-  return new Command('verify')
+  const command = new Command('verify')
     .addOption(
       new Option('--sample <count>', 'only this number of products, chosen at random')
         .argParser(whole(1, 10_000_000))
@@ -40,26 +41,26 @@ export function verifyCommand(): Command {
       ).conflicts(['sample', 'product']),
     )
     .option('--json', 'print the verdict as JSON')
-    .addHelpText(
-      'after',
-      `
+    .action(async (options: VerifyOptions) => {
+      process.exitCode =
+        options.local === true ? verifyFile(loadLocalConfig(), options) : await verify(options, loadConfig());
+    });
+  return explained(command, {
+    notes: `
 A difference counts when two looks, at least 3 s apart, see the same difference and neither side has moved: a change on its
 way is no difference. It compares the available quantities of variants and of their warehouses. Without --sample and
 --product it also reads the store's product list, and a product that only one side has is a difference. Its reads come on
 top of the running mirror's, with limits of their own: SERVICE_MAX_RPS and SERVICE_MAX_CONCURRENCY.
 
 --local needs no settings of the store. It checks the file's pages, that each change begins where the one before it ended,
-and that each stock level is where its last change led. What differs was written by another program.
-
-Examples:
-  stock-mirror verify --sample 200
-  stock-mirror verify --product 123
-  stock-mirror verify --local`,
-    )
-    .action(async (options: VerifyOptions) => {
-      process.exitCode =
-        options.local === true ? verifyFile(loadLocalConfig(), options) : await verify(options, loadConfig());
-    });
+and that each stock level is where its last change led. What differs was written by another program.`,
+    examples: [
+      { what: 'the whole catalogue', run: 'stock-mirror verify' },
+      { what: '200 products chosen at random, for a cron job', run: 'stock-mirror verify --sample 200' },
+      { what: 'two products', run: 'stock-mirror verify --product 123 456' },
+      { what: 'the file alone', run: 'stock-mirror verify --local' },
+    ],
+  });
 }
 
 function verifyFile({ database }: LocalConfig, { json }: VerifyOptions): number {

@@ -33,7 +33,7 @@ export interface Cell {
    *  `readHiMs`. Both EARLIEST_MS until a read has set the level. */
   readonly readLoMs: number;
   readonly readHiMs: number;
-  /** When the last read that confirmed the value was sent. */
+  /** When the last read that confirmed the value was sent; on a tombstone, the last one that showed it. */
   readonly verifiedAtMs: number | null;
   readonly onHand: number | null;
   readonly reservedQty: number | null;

@@ -14,7 +14,7 @@ import type { Store } from '../mirror/store.ts';
 import { Watchman } from './alarms/watchman.ts';
 import { CertaintyRecord } from './state/certainty-record.ts';
 import { ClockSkew } from './state/clock-skew.ts';
-import { currentCondition } from './condition/current.ts';
+import { currentCondition } from './shared/current-condition.ts';
 import { countFact } from './metrics/count-fact.ts';
 import { createCounting } from './metrics/counting.ts';
 import { observedClient } from './metrics/observed-client.ts';

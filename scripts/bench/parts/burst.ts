@@ -29,7 +29,7 @@ async function run({ quick, folder, say }: Bench): Promise<Row[]> {
     const path = join(folder, 'burst.db');
     const { mirror, at } = await startSynced(environmentOf(service, path), folder, service.products);
     children.push(mirror);
-    const baseline = new Child('baseline-server.ts', [service.webhookSecret], {}, folder);
+    const baseline = new Child('programs/baseline-server.ts', [service.webhookSecret], {}, folder);
     children.push(baseline);
     const { webhookUrl: baselineUrl } = await baseline.listening();
 

@@ -37,7 +37,7 @@ async function run({ quick, folder, say, append }: Bench): Promise<Row[]> {
     const env = { ...environmentOf(service, path), SERVICE_MAX_RPS: String(READS_PER_SECOND) };
     const { mirror, at } = await startSynced(env, folder, service.products);
     children.push(mirror);
-    const baseline = new Child('baseline-server.ts', [service.webhookSecret], {}, folder);
+    const baseline = new Child('programs/baseline-server.ts', [service.webhookSecret], {}, folder);
     children.push(baseline);
     const { webhookUrl: baselineUrl } = await baseline.listening();
 
@@ -54,7 +54,7 @@ async function run({ quick, folder, say, append }: Bench): Promise<Row[]> {
     const bare = await measure(baselineUrl, false, 5);
     const { productId } = await upstream.ask('grow', LARGE);
     const other = new Child(
-      'other-program.ts',
+      'programs/other-program.ts',
       [path, `${SCANNED_ROWS}`, `${scanMs}`, `${lockMs}`],
       {},
       folder,

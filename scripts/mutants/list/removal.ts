@@ -215,6 +215,15 @@ export const REMOVAL: readonly Mutant[] = [
     tests: ['test/core/apply/webhooks-alone.test.ts'],
   },
   {
+    id: 'busy-level-kept-out',
+    breaks:
+      'a removed level that a read shows comes back though it never rests (docs/architecture.md#removals)',
+    file: 'src/core/apply/tombstone.ts',
+    find: 'const isShown = isShownSinceRemoval(cell);',
+    replace: 'const isShown = isShownSinceRemoval(cell) && cell.qty < -1;',
+    tests: ['test/core/apply/webhooks-alone.test.ts', 'test/core/apply/merge-change.test.ts'],
+  },
+  {
     id: 'late-change-revives-level',
     breaks:
       'only a change newer than the removal counts (docs/architecture.md#levels-that-webhooks-alone-tell)',

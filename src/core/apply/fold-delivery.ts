@@ -70,8 +70,10 @@ function foldChange(ledger: Ledger, entry: DeliveryEntry, change: StockChange): 
   let next: Variant = { ...variant, eventSeq: entry.seq, eventAtMs: entry.atMs };
   const { branch, gap } = outcome;
   let oblige = outcome.oblige || (outcome.applied && mayBeInTotal(variant, change, { ahead }));
-  // How much of such a break the total holds already is unknown, even if late deliveries should close it.
-  if (gap !== null && before !== undefined && before.unexplainedAtMs !== null) oblige = true;
+  // How much of such a break the total holds already is unknown, even if late deliveries should close it. And what looks
+  // like a change that was told before may be another of its instant, which has not moved the total yet.
+  const isOpen = before !== undefined && before.unexplainedAtMs !== null;
+  if (isOpen && (gap !== null || branch === '3 duplicate')) oblige = true;
   if (gap !== null) oblige = openGap(ledger, change, gap) || oblige;
   else if (OUT_OF_ORDER.has(branch)) oblige = fillGaps(ledger, change, outcome.cell) || oblige;
   if (oblige && isBeingLookedUp(variant)) {
@@ -113,24 +115,26 @@ function applyValue(ledger: Ledger, { entry, change, before, cell, variant }: Ap
     requestId: entry.requestId,
   } as const;
   let { changeSeq } = variant;
-  if (before?.qty === cell.qty) {
+  // Brought back, it is a new row.
+  const shown = before?.goneAtMs === null ? before : undefined;
+  if (shown?.qty === cell.qty) {
     tables.putCell(cell);
   } else {
     changeSeq = ledger.appendChange({
       ...told,
       warehouseId: change.warehouseId,
-      oldQty: before?.qty ?? null,
+      oldQty: shown?.qty ?? null,
       newQty: cell.qty,
     });
     tables.putCell({ ...cell, changeSeq });
   }
 
   // What the total already held: a new level as the change found it, and a loss that a read showed in the total alone.
-  const held = before === undefined || isInTotal(before, variant) ? change.old : before.qty;
+  const held = shown === undefined || isInTotal(shown, variant) ? change.old : shown.qty;
   const deltaQty = cell.qty - held;
   const total = variant.availableQty;
-  if (total === null || (deltaQty === 0 && before?.qty === cell.qty)) return variant;
-  if (deltaQty !== 0 && deltaQty !== cell.qty - (before?.qty ?? 0)) {
+  if (total === null || (deltaQty === 0 && shown?.qty === cell.qty)) return variant;
+  if (deltaQty !== 0 && deltaQty !== cell.qty - (shown?.qty ?? 0)) {
     changeSeq = ledger.appendChange({
       ...told,
       warehouseId: null,

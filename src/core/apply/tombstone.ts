@@ -10,18 +10,32 @@ import type { Cell, Variant } from '../model.ts';
 import type { VariantSighting } from './variant-sighting.ts';
 import { isBackByWebhooks, isNewerThanRemoval } from './webhooks-alone.ts';
 
+/**
+ * A read has shown the level since its removal, and came too soon after a change to set it. Where it changes all the time
+ * every read does: the next change brings it back.
+ */
+function isShownSinceRemoval({ goneAtMs, verifiedAtMs }: Cell): boolean {
+  return goneAtMs !== null && verifiedAtMs !== null && verifiedAtMs > goneAtMs;
+}
+
 /** A late change does not bring a tombstone back. One that the last read may not have seen asks for another read. */
 export function mergeIntoTombstone(cell: Cell, change: StockChange, arrival: Arrival): ChangeOutcome {
   const seen = change.updateTimeMs < arrival.seenBeforeMs;
   const advances = !arrival.poison && change.updateTimeMs > cell.eventTimeMs;
   const advanced = advances ? withEvent(cell, change) : cell;
   const isNewer = arrival.variantGoneAtMs === null && isNewerThanRemoval(cell, change, arrival);
-  if (isNewer && advances && isBackByWebhooks(cell)) {
+  const isShown = isShownSinceRemoval(cell);
+  if (isNewer && advances && (isShown || isBackByWebhooks(cell))) {
     return {
-      branch: 'gone, webhooks alone',
-      cell: { ...withValue(advanced, change, arrival), goneAtMs: null, missingAtMs: null },
+      branch: isShown ? 'gone, shown again' : 'gone, webhooks alone',
+      cell: {
+        ...withValue(advanced, change, arrival),
+        goneAtMs: null,
+        missingAtMs: null,
+        verifiedAtMs: null,
+      },
       applied: true,
-      oblige: false,
+      oblige: isShown,
       gap: null,
     };
   }

@@ -20,6 +20,7 @@ export const CHANGE_BRANCHES = [
   'gone, seen by the read',
   'gone, in doubt',
   'gone, webhooks alone',
+  'gone, shown again',
   'poison',
 ] as const;
 export type ChangeBranch = (typeof CHANGE_BRANCHES)[number];

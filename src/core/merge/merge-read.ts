@@ -67,9 +67,15 @@ export function mergeLevel(
   }
   if (isConcurrent(cell, read)) {
     const agrees = cell.goneAtMs === null && cell.qty === level.availableQty;
+    const shown: Cell = { ...cell, missingAtMs: missingAfter(cell, read) };
+    const isShownAgain = cell.goneAtMs !== null && !read.superseded;
     return {
       branch: agrees ? 'concurrent, agrees' : 'concurrent, differs',
-      cell: agrees ? agreed(cell, level, read) : { ...cell, missingAtMs: missingAfter(cell, read) },
+      cell: agrees
+        ? agreed(cell, level, read)
+        : isShownAgain
+          ? { ...shown, verifiedAtMs: read.sentAtMs }
+          : shown,
       overwritten: null,
       oblige: !agrees,
     };

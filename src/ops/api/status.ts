@@ -3,7 +3,7 @@ import { createRoute, z } from '@hono/zod-openapi';
 import { ALARM_KINDS } from '../alarms/alarm.ts';
 import { CAUSE_KINDS, OWNERS } from '../condition/cause.ts';
 import { CONDITIONS } from '../condition/condition.ts';
-import { currentCondition } from '../condition/current.ts';
+import { currentCondition } from '../shared/current-condition.ts';
 import { MIRROR_STATES, STATE_CAUSES } from '../../mirror/file/state.ts';
 import type { OpsDeps } from '../shared/operator.ts';
 import { answers, apiRouter, withRefusals, type ApiRouter } from './router.ts';

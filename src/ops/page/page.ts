@@ -8,7 +8,7 @@ import { pageFiles } from '../../web/files.ts';
 import type { Html } from '../../web/html.ts';
 import type { Status } from '../../mirror/queries/status.ts';
 import type { Condition, ConditionName } from '../condition/condition.ts';
-import { currentCondition } from '../condition/current.ts';
+import { currentCondition } from '../shared/current-condition.ts';
 import type { OpsEnv } from '../shared/env.ts';
 import type { Minute } from '../state/timeline.ts';
 import { unlessStuck } from '../shared/unless-stuck.ts';

@@ -86,6 +86,16 @@ describe('a total', () => {
     expect([mirror.total(), mirror.reason()]).toEqual([13, null]);
   });
 
+  test('that alone was read is in doubt when what was told before it is told again: it may be another of its instant', () => {
+    const untold = (availableQty: number) => of({ availableQty }, null);
+    const mirror = mirrorAfterRead(untold(0));
+    mirror.deliver(AT, change({ old: 0, new: 2, updateTimeMs: AT }));
+    mirror.read(untold(0), { sentAtMs: AT + 2 * S });
+    expect([mirror.total(), mirror.reason()]).toEqual([0, null]);
+    mirror.deliver(AT + 3 * S, change({ old: 0, new: 2, updateTimeMs: AT }));
+    expect([mirror.total(), mirror.reason()]).toEqual([0, 'conflict']);
+  });
+
   test('of a variant whose warehouses are not told is all there is', () => {
     const mirror = mirrorAfterRead(of({ kind: 'pulled', availableQty: 4 }, null));
     expect(mirror.rows('100', null)).toMatchObject([{ oldQty: null, newQty: 4, reason: 'first_read' }]);

@@ -303,6 +303,20 @@ const ROWS: Record<ChangeBranch, readonly Row[]> = {
       oblige: true,
     },
     {
+      when: 'shown since, but not certainly after the reads that removed it',
+      cell: readAround(8, 9, { goneAtMs: T0, verifiedAtMs: T0 + 1 }),
+      ...{ old: 5, new: 6, at: 9 },
+      then: { qty: 5, at: 9 },
+      oblige: true,
+    },
+    {
+      when: 'shown by no read since its removal',
+      cell: readAround(8, 9, { goneAtMs: T0, verifiedAtMs: T0 }),
+      ...{ old: 5, new: 6, at: 99 },
+      then: { qty: 5, at: 99 },
+      oblige: true,
+    },
+    {
       when: 'one read has not shown it yet',
       cell: readAround(8, 9, { goneAtMs: T0, unseenReads: 1 }),
       ...{ old: 5, new: 6, at: 99 },
@@ -314,6 +328,16 @@ const ROWS: Record<ChangeBranch, readonly Row[]> = {
       cell: undefined,
       ...{ old: 5, new: 6, at: 8, variantGone: true },
       then: { qty: 6, at: 8 },
+      oblige: true,
+    },
+  ],
+  'gone, shown again': [
+    {
+      when: 'a read shows it since, and came too soon after a change to set it',
+      cell: readAround(8, 9, { goneAtMs: T0, verifiedAtMs: T0 + 1 }),
+      ...{ old: 5, new: 6, at: 99 },
+      then: { qty: 6, at: 99 },
+      applied: true,
       oblige: true,
     },
   ],

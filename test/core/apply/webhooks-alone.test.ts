@@ -143,6 +143,33 @@ describe('a warehouse that only webhooks name', () => {
     expect(mirror.tables.cell('100', HIDDEN)?.unseenReads).toBe(0);
   });
 
+  test('that was opened again and never rests is brought back by the change after a read that shows it', () => {
+    const mirror = mirrorAfterRead(productSnapshot([variantSnapshot({ 1: 5, [HIDDEN]: 3 })]));
+    mirror.read(single(5), { sentAtMs: T0 + MINUTE });
+    mirror.read(single(5), { sentAtMs: T0 + 2 * MINUTE });
+    expect(mirror.qty('100', HIDDEN)).toBeNull();
+    let reads = 0;
+    // Ends at the figure that it had when it was removed.
+    for (let qty = 1; qty <= 3; qty += 1) {
+      const atMs = T0 + 3 * MINUTE + qty * S;
+      mirror.deliver(atMs, change({ warehouseId: HIDDEN, old: qty - 1, new: qty, updateTimeMs: atMs }));
+      if (qty === 1) {
+        expect(mirror.qty('100', HIDDEN)).toBeNull();
+        mirror.read(productSnapshot([variantSnapshot({ 1: 5, [HIDDEN]: qty })]), { sentAtMs: atMs + 1 });
+        reads += 1;
+      } else {
+        expect([mirror.qty('100', HIDDEN), mirror.gaps()]).toEqual([qty, []]);
+      }
+    }
+    expect(reads).toBe(1);
+    expect(mirror.rows('100', HIDDEN).at(-2)).toMatchObject({ oldQty: null, newQty: 2 });
+    const cell = present(mirror.tables.cell('100', HIDDEN));
+    expect([cell.goneAtMs, cell.verifiedAtMs, isToldByWebhooksAlone(cell)]).toEqual([null, null, false]);
+    // What the total held of it no read could say: one that comes late enough does.
+    mirror.read(productSnapshot([variantSnapshot({ 1: 5, [HIDDEN]: 3 })]), { sentAtMs: T0 + 4 * MINUTE });
+    expect([mirror.qty('100', HIDDEN), mirror.total(), mirror.reason()]).toEqual([3, 8, null]);
+  });
+
   test('that was opened again is shown by the next read, and is no such level', () => {
     const mirror = mirrorAfterRead(productSnapshot([variantSnapshot({ 1: 5, [HIDDEN]: 3 })]));
     mirror.read(single(5), { sentAtMs: T0 + MINUTE });

@@ -2,6 +2,7 @@
 import { copyFileSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import { describe, expect, test } from 'vitest';
+import { RULES_VERSION } from '../../../src/core/rules-version.ts';
 import { eventLogPath } from '../../../src/event-log/open-log.ts';
 import { digestsOf } from '../../../src/mirror/file/folded.ts';
 import { rebuildMirror } from '../../../src/mirror/rebuild.ts';
@@ -109,7 +110,7 @@ test('a load with failed reads, a run and pruning: a mirror that was behind, and
   const options = { nowMs: T0, onProgress: () => undefined, interrupted: new AbortController().signal };
   expect(await rebuildMirror(whole, { check: true, ...options })).toMatchObject({
     differing: [],
-    rules: [{ version: 1, fromSeq: 1 }],
+    rules: [{ version: RULES_VERSION, fromSeq: 1 }],
   });
   expect(await rebuildMirror(whole, { check: false, ...options })).toMatchObject({ newEpoch: false });
   expect(digests(whole)).toEqual(is);

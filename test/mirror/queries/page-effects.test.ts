@@ -114,6 +114,7 @@ const TOLD: Readonly<Record<ChangeBranch, readonly Effect['outcome']['kind'][]>>
   'gone, seen by the read': ['gone'],
   'gone, in doubt': ['gone'],
   'gone, webhooks alone': ['applied'],
+  'gone, shown again': ['applied'],
   poison: ['applied', 'held'],
 };
 
@@ -188,7 +189,8 @@ test('after hundreds of deliveries, lost, late and doubled, each item is told as
       true,
     ]);
   }
-  // Here each warehouse is shown by some read.
-  const all = Object.keys(TOLD).filter((branch) => branch !== 'gone, webhooks alone');
+  // Here each warehouse is shown by some read, and a closed one rests before it sells again.
+  const unreached: ReadonlySet<string> = new Set(['gone, webhooks alone', 'gone, shown again']);
+  const all = Object.keys(TOLD).filter((branch) => !unreached.has(branch));
   expect([...new Set([...branches.values()].flat())].toSorted()).toEqual(all.toSorted());
 });

@@ -1,7 +1,7 @@
 /** The condition of the running mirror, from what its private listener has. */
 import type { AlarmSource } from '../alarms/alarm.ts';
-import { conditionOf, type Condition, type ConditionStatus } from './condition.ts';
-import type { Blocked } from './store-trouble.ts';
+import { conditionOf, type Condition, type ConditionStatus } from '../condition/condition.ts';
+import type { Blocked } from '../condition/store-trouble.ts';
 
 interface Known {
   readonly status: ConditionStatus;
