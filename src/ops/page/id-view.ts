@@ -7,7 +7,7 @@ const WHOLE = 14;
 const HEAD = 8;
 const TAIL = 4;
 
-export function shortId(id: string): string {
+function shortId(id: string): string {
   return id.length <= WHOLE ? id : `${id.slice(0, HEAD)}…${id.slice(-TAIL)}`;
 }
 
