@@ -67,6 +67,8 @@ export const AREAS: Readonly<Record<string, Area>> = {
   core: { imports: [], packages: 'none' },
   'core/merge': { imports: ['core'], packages: 'none' },
   'core/apply': { imports: ['core', 'core/merge'], packages: 'none' },
+  // Which product to read next.
+  'core/freshness': { imports: [], packages: 'none' },
   // How much may be asked of the store, and when again.
   traffic: { imports: [], packages: 'none' },
 

@@ -4,6 +4,7 @@ import { CLOCK } from './list/clock.ts';
 import { DOUBT } from './list/doubt.ts';
 import { DURABILITY } from './list/durability.ts';
 import { FEED } from './list/feed.ts';
+import { FRESHNESS } from './list/freshness.ts';
 import { READ } from './list/read.ts';
 import { READING } from './list/reading.ts';
 import { REMOVAL } from './list/removal.ts';
@@ -18,6 +19,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...FEED,
   ...READING,
   ...DURABILITY,
+  ...FRESHNESS,
 ];
 
 /** A change of the source that no test can distinguish from the rule. */

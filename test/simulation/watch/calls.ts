@@ -13,6 +13,7 @@ export class Calls {
   readonly #fault: (what: string) => void;
   readonly #onDetail: (productId: string, detail: SeenDetail) => void;
   #tokensInFlight = 0;
+  readonly #readsInFlight = new Set<string>();
   #isLatched = false;
   /** A person's word came while a token was on its way: it waits for that answer, and forgives a refusal with it. */
   #isForgiven = false;
@@ -31,6 +32,7 @@ export class Calls {
   /** The process died, and its requests with it. */
   died(): void {
     this.#tokensInFlight = 0;
+    this.#readsInFlight.clear();
     this.#isForgiven = false;
   }
 
@@ -65,8 +67,10 @@ export class Calls {
     if (call.phase === 'sent') {
       this.details += 1;
       this.#watchShare(productId, oldestDue());
+      this.#readsInFlight.add(productId);
       return;
     }
+    this.#readsInFlight.delete(productId);
     if (call.text === null) return;
     const shown = shownBy(call);
     if (shown === undefined) return;
@@ -78,7 +82,9 @@ export class Calls {
 
   #watchShare(productId: string, oldest: readonly string[]): void {
     const key = oldest.join();
-    if (oldest.length === 0 || key !== this.#oldest || oldest.includes(productId)) {
+    // One whose read is slow has its share, however many overtake it.
+    const hasTurn = oldest.some((id) => id === productId || this.#readsInFlight.has(id));
+    if (oldest.length === 0 || key !== this.#oldest || hasTurn) {
       this.#oldest = key;
       this.#passedOver = 0;
       return;

@@ -1,0 +1,84 @@
+/** The loss sweep that a proven loss begins (docs/architecture.md#loss-sweeps), as far as it chooses reads. */
+import { CANARY_CROWD_MS, CANARY_PRODUCTS, REPLICA_LAG_MS } from '../../src/core/limits.ts';
+import type { Policy, ProvenLoss } from './policy.ts';
+import type { Setting } from './run.ts';
+
+const RECENT_CHANGES = 5_000;
+
+export class LossSweep {
+  readonly #setting: Setting;
+  readonly #requests = new Map<number, number>();
+  readonly #recent: number[] = [];
+  /** Read longest ago first: each read moves a product to the end. */
+  readonly byRead: Map<number, null>;
+  #sweptForMs = -Infinity;
+
+  constructor(setting: Setting) {
+    this.#setting = setting;
+    this.byRead = new Map(Array.from({ length: setting.plan.products }, (_, i) => [i, null]));
+  }
+
+  changed(product: number): void {
+    this.#recent.push(product);
+    if (this.#recent.length > 2 * RECENT_CHANGES) this.#recent.splice(0, RECENT_CHANGES);
+  }
+
+  wasRead(product: number, sentAtMs: number): void {
+    this.byRead.delete(product);
+    this.byRead.set(product, null);
+    if ((this.#requests.get(product) ?? Infinity) + REPLICA_LAG_MS <= sentAtMs)
+      this.#requests.delete(product);
+  }
+
+  proved({ openedAtMs, by }: ProvenLoss, nowMs: number): void {
+    if (by === 'read' || openedAtMs <= this.#sweptForMs) return;
+    const madeAtMs = Math.abs(nowMs - this.#sweptForMs) < CANARY_CROWD_MS ? nowMs : openedAtMs;
+    this.#sweptForMs = madeAtMs;
+    const crowd = new Set(this.#recent.slice(-RECENT_CHANGES).reverse());
+    for (const product of this.byRead.keys()) {
+      if (crowd.size >= CANARY_PRODUCTS) break;
+      crowd.add(product);
+    }
+    const { readAtMs } = this.#setting.known;
+    for (const product of [...crowd].slice(0, CANARY_PRODUCTS)) {
+      if ((readAtMs[product] ?? 0) < madeAtMs + REPLICA_LAG_MS) this.#requests.set(product, madeAtMs);
+    }
+  }
+
+  due(nowMs: number, limit: number): number[] {
+    const due: number[] = [];
+    for (const [product, madeAtMs] of this.#requests) {
+      if (due.length >= limit) break;
+      if (madeAtMs + REPLICA_LAG_MS <= nowMs) due.push(product);
+    }
+    return due;
+  }
+}
+
+/** A policy beside the sweep, as in the mirror. */
+export function swept(policyOf: (setting: Setting) => Policy) {
+  return (setting: Setting): Policy => {
+    const sweep = new LossSweep(setting);
+    const policy = policyOf(setting);
+    return {
+      ...(policy.spent === undefined ? {} : { spent: policy.spent }),
+      name: `sweep and ${policy.name.split(' ', 1)[0] ?? ''}`,
+      changed: (product, atMs) => {
+        sweep.changed(product);
+        policy.changed(product, atMs);
+      },
+      wasRead: (product, sentAtMs, atMs) => {
+        sweep.wasRead(product, sentAtMs);
+        policy.wasRead(product, sentAtMs, atMs);
+      },
+      proved: (loss, atMs) => {
+        sweep.proved(loss, atMs);
+        policy.proved(loss, atMs);
+      },
+      take: (nowMs, free, ruled) => {
+        const due = sweep.due(nowMs, free);
+        return [...due, ...policy.take(nowMs, free - due.length, ruled)];
+      },
+    };
+  };
+}

@@ -1,0 +1,113 @@
+/** `Tables` in memory for a large catalogue: what belongs to a variant or a product is found without a search. */
+import type { Unreadable } from '../../src/core/entry.ts';
+import {
+  INITIAL_STATE,
+  type Cell,
+  type Change,
+  type Gap,
+  type MirrorState,
+  type Obligation,
+  type Product,
+  type Variant,
+} from '../../src/core/model.ts';
+import type { LastRead, Tables } from '../../src/core/apply/tables.ts';
+
+type Kind = 'product' | 'variant' | 'cell';
+
+export class BenchTables implements Tables {
+  readonly obligations = new Map<string, Obligation>();
+  /** By variant. */
+  readonly gaps = new Map<string, Gap[]>();
+  readonly #cells = new Map<string, Map<string, Cell>>();
+  readonly #variants = new Map<string, Variant>();
+  readonly #variantsOf = new Map<string, Set<string>>();
+  readonly #products = new Map<string, Product>();
+  #state: MirrorState = INITIAL_STATE;
+
+  state(): MirrorState {
+    return this.#state;
+  }
+  putState(state: MirrorState): void {
+    this.#state = state;
+  }
+  cell(variantId: string, warehouseId: string): Cell | undefined {
+    return this.#cells.get(variantId)?.get(warehouseId);
+  }
+  cellsOf(variantId: string): Cell[] {
+    return [...(this.#cells.get(variantId)?.values() ?? [])];
+  }
+  putCell(cell: Cell): void {
+    const of = this.#cells.get(cell.variantId);
+    if (of === undefined) this.#cells.set(cell.variantId, new Map([[cell.warehouseId, cell]]));
+    else of.set(cell.warehouseId, cell);
+  }
+  variant(variantId: string): Variant | undefined {
+    return this.#variants.get(variantId);
+  }
+  variantsOf(productId: string): Variant[] {
+    return [...(this.#variantsOf.get(productId) ?? [])].flatMap((id) => this.#variants.get(id) ?? []);
+  }
+  putVariant(variant: Variant): void {
+    const { variantId, productId } = variant;
+    if (productId !== null && this.#variants.get(variantId)?.productId !== productId) {
+      this.#variantsOf.set(productId, (this.#variantsOf.get(productId) ?? new Set()).add(variantId));
+    }
+    this.#variants.set(variantId, variant);
+  }
+  product(productId: string): Product | undefined {
+    return this.#products.get(productId);
+  }
+  putProduct(product: Product): void {
+    this.#products.set(product.productId, product);
+  }
+  obligation(productId: string): Obligation | undefined {
+    return this.obligations.get(productId);
+  }
+  putObligation(obligation: Obligation): void {
+    this.obligations.set(obligation.productId, obligation);
+  }
+  deleteObligation(productId: string): void {
+    this.obligations.delete(productId);
+  }
+  gapsOf(variantId: string): Gap[] {
+    return this.gaps.get(variantId) ?? [];
+  }
+  putGap(gap: Gap): void {
+    const others = this.gapsOf(gap.variantId).filter((one) => !isSame(one, gap));
+    this.gaps.set(gap.variantId, [...others, gap]);
+  }
+  deleteGap(gap: Gap): void {
+    const others = this.gapsOf(gap.variantId).filter((one) => !isSame(one, gap));
+    if (others.length === 0) this.gaps.delete(gap.variantId);
+    else this.gaps.set(gap.variantId, others);
+  }
+  appendChange(_change: Change): void {
+    // Nobody reads the feed here.
+  }
+  quarantine(_logSeq: number, _unreadable: Unreadable): void {
+    // Every body is understood here.
+  }
+  /** None: the policies beside each other decide what a proven loss has read. */
+  canaryProducts(): LastRead[] {
+    return [];
+  }
+  bundleProducts(): string[] {
+    return [];
+  }
+  bundleProductCount(): number {
+    return 0;
+  }
+  heldProducts(): string[] {
+    return [];
+  }
+  liveCount(kind: Kind): number {
+    return { product: this.#products, variant: this.#variants, cell: this.#cells }[kind].size;
+  }
+  missingCount(): number {
+    return 0;
+  }
+}
+
+function isSame(a: Gap, b: Gap): boolean {
+  return a.warehouseId === b.warehouseId && a.openedSeq === b.openedSeq;
+}
