@@ -1,7 +1,7 @@
 /** `stock-mirror export`: stock rows or the change feed, as CSV or JSON lines. */
 import { resolve } from 'node:path';
 import { Command, Option } from 'commander';
-import { loadConfig, type Config } from '../config/config.ts';
+import { loadLocalConfig, type LocalConfig } from '../config/config.ts';
 import { EXIT } from './shared/exit-codes.ts';
 import { explained } from './shared/explained.ts';
 import { rowsToExport } from './export/rows.ts';
@@ -32,7 +32,7 @@ export function exportCommand(): Command {
       'CSV for a spreadsheet: a byte order mark, and an apostrophe before text that would be a formula',
     )
     .action(async (options: ExportOptions, command: Command) => {
-      process.exitCode = await exportRows(options, command, loadConfig());
+      process.exitCode = await exportRows(options, command, loadLocalConfig());
     });
   return explained(command, {
     notes: `
@@ -57,7 +57,7 @@ follows RFC 4180, with a header; an absent value is an empty field. Texts stay a
   });
 }
 
-async function exportRows(options: ExportOptions, command: Command, config: Config): Promise<number> {
+async function exportRows(options: ExportOptions, command: Command, config: LocalConfig): Promise<number> {
   if (options.spreadsheet === true && options.format !== 'csv') {
     command.error('error: --spreadsheet goes with --format csv');
   }

@@ -1,7 +1,7 @@
 /** `stock-mirror status`: the mirror's state, from the running mirror, or from the database when none runs. */
 import { Command } from 'commander';
 import { z } from 'zod';
-import { loadConfig, type Config } from '../config/config.ts';
+import { loadLocalConfig, type LocalConfig } from '../config/config.ts';
 import { eventLogPath } from '../event-log/open-log.ts';
 import { lag, type Lag } from '../mirror/queries/lag.ts';
 import { attachEventLog } from '../event-log/open-both.ts';
@@ -53,7 +53,7 @@ export function statusCommand(): Command {
   const command = new Command('status')
     .option('--json', 'print it as JSON')
     .action(async (options: { readonly json?: boolean }) => {
-      const config = loadConfig();
+      const config = loadLocalConfig();
       const { status, serving } = await findStatus(config);
       process.stdout.write(
         options.json === true
@@ -73,7 +73,7 @@ export function statusCommand(): Command {
   });
 }
 
-async function findStatus(config: Config): Promise<{ status: ShownStatus; serving: boolean }> {
+async function findStatus(config: LocalConfig): Promise<{ status: ShownStatus; serving: boolean }> {
   const served = await opsClient(config.ops).get('/api/status', statusSchema);
   if (served !== null) return { status: served, serving: true };
   if (!isThere(config.database.path)) {
@@ -98,14 +98,18 @@ function lagOf(path: string, db: Db): Lag | null {
   return lag(db);
 }
 
-function notServing({ database, ops }: Config): string {
+function notServing({ database, ops }: LocalConfig): string {
   if (!isDatabaseLocked(database.path)) return colours.red('not running');
   return colours.yellow(
     `no answer at ${ops.host}:${ops.port}, but a process holds the database: a mirror with another OPS_PORT, or a resync`,
   );
 }
 
-function describe(status: ShownStatus, { serving }: { readonly serving: boolean }, config: Config): string {
+function describe(
+  status: ShownStatus,
+  { serving }: { readonly serving: boolean },
+  config: LocalConfig,
+): string {
   const paint = { live: colours.green, catching_up: colours.yellow, stale: colours.red }[status.state];
   const rows: [string, string][] = [
     ['state', paint(status.state)],

@@ -7,6 +7,7 @@ import { counted } from '../platform/counted.ts';
 import { loadConfig, type Config } from '../config/config.ts';
 import { connectService } from '../store-api/connect.ts';
 import { ago } from './shared/ago.ts';
+import type { VerifyAnswer } from './shared/answers.ts';
 import { colours } from './shared/colours.ts';
 import { EXIT } from './shared/exit-codes.ts';
 import { explained } from './shared/explained.ts';
@@ -183,7 +184,7 @@ function describeFound(found: Found): string {
 
 function jsonOf(verdict: Verdict, tookMs: number): string {
   const { products, totals, levels, drift, undecided, unread } = verdict;
-  return JSON.stringify({
+  const answer: VerifyAnswer = {
     equal: drift.length === 0 && unread.length === 0,
     products,
     totals,
@@ -192,7 +193,8 @@ function jsonOf(verdict: Verdict, tookMs: number): string {
     drift: drift.map(rowOf),
     undecided: undecided.map(rowOf),
     unread: unread.map(({ productId, error }) => ({ product_id: productId, error })),
-  });
+  };
+  return JSON.stringify(answer);
 }
 
 function rowOf({ what, productId, variantId, warehouseId, held, service, onlyIn }: Found) {

@@ -87,6 +87,35 @@ export function loadConfig(sources: Partial<Sources & { readonly pid: number }> 
   return { ...arrange(values as Values, sockets.passed, cwd), warnings: raw.warnings };
 }
 
+/** What commands need that ask the store nothing: an account that reads the file needs no secrets. */
+export type LocalConfig = Omit<Config, 'service'>;
+
+/**
+ * As `loadConfig`, without the settings of the store, which may be missing or out of reach for this user. So may the
+ * token of the private listener, which is then not asked.
+ *
+ * @throws ConfigError naming every other variable that is wrong.
+ */
+export function loadLocalConfig(sources: Partial<Sources & { readonly pid: number }> = {}): LocalConfig {
+  try {
+    return loadConfig(sources);
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    const { env = process.env, cwd = process.cwd() } = sources;
+    const readFile = sources.readFile ?? ((path: string) => readFileSync(path, 'utf8'));
+    const raw = readRaw({ env, cwd, readFile });
+    const { values } = check(raw);
+    const left = error.problems.filter(({ name, problem }) => !isOfStore(name) && !isOutOfReach(problem));
+    if (left.length > 0) throw new ConfigError(left);
+    const known = { ...values, OPS_TOKEN: values.OPS_TOKEN ?? null } as Values;
+    return { ...arrange(known, {}, cwd), warnings: raw.warnings };
+  }
+}
+
+const isOfStore = (name: string): boolean => name.startsWith('SERVICE_') || name.startsWith('OPS_TOKEN');
+/** A file of secrets that only the mirror's own user may read, its `.env` among them. */
+const isOutOfReach = (problem: string): boolean => /cannot be read \((?:EACCES|EPERM)\)$/.test(problem);
+
 /** A build server runs this: nobody looks, even where it lends a terminal. */
 export function runsUnattended(env: Readonly<Record<string, string | undefined>> = process.env): boolean {
   return !['', 'false', '0', undefined].includes(env['CI']);
