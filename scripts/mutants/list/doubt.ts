@@ -188,7 +188,8 @@ export const DOUBT: readonly Mutant[] = [
   },
   {
     id: 'unexplained-duplicate-no-obligation',
-    breaks: 'what was told before may be another change of its instant (docs/architecture.md#changes, rule 3)',
+    breaks:
+      'what was told before may be another change of its instant (docs/architecture.md#changes, rule 3)',
     file: delivery,
     find: "if (isOpen && (gap !== null || branch === '3 duplicate')) oblige = true;",
     replace: 'if (isOpen && gap !== null) oblige = true;',
