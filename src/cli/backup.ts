@@ -4,6 +4,7 @@ import { Command } from 'commander';
 import { loadConfig, type Config } from '../config/config.ts';
 import { backupDatabase } from '../mirror/file/backup.ts';
 import { isThere } from '../sqlite/is-there.ts';
+import type { BackupAnswer } from './shared/answers.ts';
 import { EXIT } from './shared/exit-codes.ts';
 import { explained } from './shared/explained.ts';
 import { interruptible } from './shared/interrupt.ts';
@@ -60,7 +61,14 @@ async function backup(file: string, options: BackupOptions, config: Config): Pro
   const tookMs = Math.round(performance.now() - startedAtMs);
   if (options.json === true) {
     const { path, bytes, eventLog, epoch, lastSeq } = made;
-    const copied = { path, bytes, event_log: eventLog, epoch, last_seq: lastSeq, took_ms: tookMs };
+    const copied: BackupAnswer = {
+      path,
+      bytes,
+      event_log: eventLog,
+      epoch,
+      last_seq: lastSeq,
+      took_ms: tookMs,
+    };
     process.stdout.write(`${JSON.stringify(copied)}\n`);
   } else {
     const { eventLog } = made;

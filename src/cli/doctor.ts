@@ -5,6 +5,7 @@
 import { Command } from 'commander';
 import { ConfigError, describeConfig, loadConfig, type Config } from '../config/config.ts';
 import type { DescribedVariable } from '../config/describe.ts';
+import type { DoctorAnswer } from './shared/answers.ts';
 import { colours } from './shared/colours.ts';
 import { fail, messageOf, ok, warn, type Check } from './doctor/check.ts';
 import { checkDatabase } from './doctor/database.ts';
@@ -62,7 +63,8 @@ async function doctor(options: DoctorOptions): Promise<number> {
   }
   const failed = shown.filter(({ status }) => status === 'fail').length;
   if (options.json === true) {
-    process.stdout.write(`${JSON.stringify({ ok: failed === 0, checks: shown, variables })}\n`);
+    const answer: DoctorAnswer = { ok: failed === 0, checks: shown, variables: [...variables] };
+    process.stdout.write(`${JSON.stringify(answer)}\n`);
   }
   if (config === null) return EXIT.usage;
   return failed === 0 ? EXIT.done : EXIT.failed;

@@ -8,6 +8,7 @@ import { StoreError } from '../sqlite/errors.ts';
 import { pruneDatabase } from '../mirror/prune.ts';
 import type { PrunedPortion } from '../mirror/retention.ts';
 import { isThere } from '../sqlite/is-there.ts';
+import type { PruneAnswer } from './shared/answers.ts';
 import { EXIT } from './shared/exit-codes.ts';
 import { explained } from './shared/explained.ts';
 import { whole } from './shared/flags.ts';
@@ -48,7 +49,8 @@ async function prune(options: PruneOptions, config: Config): Promise<number> {
     (await pruneInServer(opsClient(config.ops), options.days, interrupted)) ??
     (await pruneHere(options.days ?? config.retentionDays, config, interrupted));
   if (options.json === true) {
-    process.stdout.write(`${JSON.stringify(pruned)}\n`);
+    const answer: PruneAnswer = pruned;
+    process.stdout.write(`${JSON.stringify(answer)}\n`);
   } else {
     const { days, log, changes, quarantine, runs, complete } = pruned;
     const rows = `${log} log entries, ${changes} changes, ${quarantine} dead letters, ${runs} runs`;

@@ -2,6 +2,7 @@
 import { Command } from 'commander';
 import { loadConfig, type Config } from '../config/config.ts';
 import { rebuildMirror, type Rebuilt } from '../mirror/rebuild.ts';
+import type { RebuildAnswer } from './shared/answers.ts';
 import { EXIT } from './shared/exit-codes.ts';
 import { explained } from './shared/explained.ts';
 import { interruptible } from './shared/interrupt.ts';
@@ -61,7 +62,7 @@ async function rebuild(options: RebuildOptions, { database }: Config): Promise<n
   const { entries, differing, unreadable, newEpoch, rules } = rebuilt;
   if (options.json === true) {
     const versions = rules.map(({ version, fromSeq }) => ({ version, from_seq: fromSeq }));
-    const json = { entries, differing, unreadable, new_epoch: newEpoch, rules: versions };
+    const json: RebuildAnswer = { entries, differing, unreadable, new_epoch: newEpoch, rules: versions };
     process.stdout.write(`${JSON.stringify(json)}\n`);
   } else {
     process.stdout.write(describe(rebuilt, { isCheck }, database.path));

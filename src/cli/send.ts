@@ -6,6 +6,7 @@ import { loadConfig, type Config } from '../config/config.ts';
 import { safeText } from '../store-api/transport/safe-text.ts';
 import { STOCK_AVAILABLE_UPDATED } from '../store-api/contract/schemas.ts';
 import { signBody } from '../store-api/signature.ts';
+import type { SendAnswer } from './shared/answers.ts';
 import { colours } from './shared/colours.ts';
 import { EXIT } from './shared/exit-codes.ts';
 import { explained } from './shared/explained.ts';
@@ -81,8 +82,15 @@ async function send(options: SendOptions, command: Command, config: Config): Pro
   const acknowledged = response.ok && tookMs <= ACKNOWLEDGED_WITHIN_MS;
 
   if (options.json === true) {
-    const answer = { url, bytes: body.byteLength, status: response.status, took_ms: tookMs, acknowledged };
-    process.stdout.write(`${JSON.stringify({ ...answer, answer: text })}\n`);
+    const answer: SendAnswer = {
+      url,
+      bytes: body.byteLength,
+      status: response.status,
+      took_ms: tookMs,
+      acknowledged,
+      answer: text,
+    };
+    process.stdout.write(`${JSON.stringify(answer)}\n`);
   } else {
     const paint = acknowledged ? colours.green : colours.red;
     process.stdout.write(`${paint(String(response.status))} in ${tookMs} ms from ${url}\n`);

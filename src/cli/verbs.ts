@@ -33,6 +33,17 @@ const VERBS: readonly Verb[] = [
     load: async () => (await import('./status.ts')).statusCommand(),
   },
   {
+    name: 'stock',
+    summary: 'show what the mirror holds of a SKU, by warehouse, certain or suspect, and why',
+    load: async () => (await import('./stock.ts')).stockCommand(),
+  },
+  {
+    name: 'changes',
+    summary:
+      'print the change feed: the last changes, or those after a number, and go on with each as it comes',
+    load: async () => (await import('./changes.ts')).changesCommand(),
+  },
+  {
     name: 'doctor',
     summary:
       'check configuration, database, disk, running mirror, clock, credentials and catalogue; exits 1 if any check fails',

@@ -7,6 +7,7 @@ import { counted } from '../platform/counted.ts';
 import { loadConfig, loadLocalConfig, type Config, type LocalConfig } from '../config/config.ts';
 import { connectService } from '../store-api/connect.ts';
 import { ago } from './shared/ago.ts';
+import type { LocalAnswer, VerifyAnswer } from './shared/answers.ts';
 import { colours } from './shared/colours.ts';
 import { EXIT } from './shared/exit-codes.ts';
 import { explained } from './shared/explained.ts';
@@ -96,7 +97,7 @@ function describeLocal({ levels, changes, untold, faults, damage }: LocalVerdict
 }
 
 function localJsonOf({ levels, changes, untold, faults, damage }: LocalVerdict): string {
-  return JSON.stringify({
+  const answer: LocalAnswer = {
     consistent: faults.length + damage.length === 0,
     levels,
     changes,
@@ -110,7 +111,8 @@ function localJsonOf({ levels, changes, untold, faults, damage }: LocalVerdict):
       expected,
       found,
     })),
-  });
+  };
+  return JSON.stringify(answer);
 }
 
 async function verify(options: VerifyOptions, config: Config): Promise<number> {
@@ -246,7 +248,7 @@ function describeFound(found: Found): string {
 
 function jsonOf(verdict: Verdict, tookMs: number): string {
   const { products, totals, levels, drift, undecided, unread } = verdict;
-  return JSON.stringify({
+  const answer: VerifyAnswer = {
     equal: drift.length === 0 && unread.length === 0,
     products,
     totals,
@@ -255,7 +257,8 @@ function jsonOf(verdict: Verdict, tookMs: number): string {
     drift: drift.map(rowOf),
     undecided: undecided.map(rowOf),
     unread: unread.map(({ productId, error }) => ({ product_id: productId, error })),
-  });
+  };
+  return JSON.stringify(answer);
 }
 
 function rowOf({ what, productId, variantId, warehouseId, held, service, onlyIn }: Found) {

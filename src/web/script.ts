@@ -173,15 +173,15 @@ async function keepLooking() {
 
 // An id is copied whole by a click, shortened or not.
 async function copy({ target }) {
-  const it = target.closest('[data-copy]');
+  const it = target.closest('[data-id]');
   if (!it) return;
   try {
-    await navigator.clipboard.writeText(it.dataset.copy);
+    await navigator.clipboard.writeText(it.dataset.id);
     it.classList.add('copied');
     setTimeout(() => it.classList.remove('copied'), 1500);
   } catch {
     // Not over plain http from another host: the id is then shown whole, to be marked by hand.
-    it.textContent = it.dataset.copy;
+    it.textContent = it.dataset.id;
   }
 }
 

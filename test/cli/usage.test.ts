@@ -28,6 +28,8 @@ test.each<[verb: string, options: readonly string[]]>([
   ['resync', ['--product <id...>', '--detach', '--allow-removals', '--json']],
   ['verify', ['--sample <count>', '--product <id...>', '--json']],
   ['status', ['--json']],
+  ['stock', ['--json']],
+  ['changes', ['--follow', '--after <seq>', '--epoch <epoch>', '--last <count>', '--sku <text>', '--json']],
   ['doctor', ['--full', '--json']],
   [
     'export',
@@ -91,6 +93,15 @@ test.each<[args: string[], said: string[]]>([
     ['--seed', 'It takes a whole number from 0 to 4294967295.'],
   ],
   [['status', '--json=yes'], ['--json']],
+  [['stock'], ['sku']],
+  [
+    ['changes', '--after', '5', '--last', '3'],
+    ['--after', '--last'],
+  ],
+  [
+    ['changes', '--epoch', 'X'],
+    ['--epoch', 'mirror_status'],
+  ],
   [['export'], ['--format <format>']],
   [
     ['prune', '--days', '0'],
@@ -145,7 +156,7 @@ describe('as a command', () => {
     expect(ended.stderr).toContain(`unknown command 'mirror'`);
   });
 
-  test.each(['serve', 'resync', 'status', 'send'])(
+  test.each(['serve', 'resync', 'verify', 'send'])(
     '%s without a configuration is exit code 2, naming every variable',
     async (verb) => {
       const ended = await runChild(bare, verb);

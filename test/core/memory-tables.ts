@@ -10,7 +10,7 @@ import {
   type Product,
   type Variant,
 } from '../../src/core/model.ts';
-import { LATEST_MS } from '../../src/core/limits.ts';
+import { EARLIEST_MS, LATEST_MS } from '../../src/core/limits.ts';
 import type { LastRead, Tables } from '../../src/core/apply/tables.ts';
 
 type Kind = 'product' | 'variant' | 'cell';
@@ -119,6 +119,12 @@ export class MemoryTables implements Tables {
   }
   liveCount(kind: Kind): number {
     return this.live(kind).length;
+  }
+  shownProductCount(atMost: number): number {
+    const shown = [...this.products.values()].filter(
+      ({ goneAtMs, readAtMs }) => goneAtMs === null && readAtMs > EARLIEST_MS,
+    );
+    return Math.min(atMost, shown.length);
   }
   missingCount(kind: Kind, atMost: number): number {
     return Math.min(atMost, this.live(kind).filter((row) => row.missingAtMs !== null).length);

@@ -650,7 +650,7 @@ test('long ids are shortened in the middle, whole on hover and for the clipboard
   const requestId = '0f8fad5b-d9cb-469f-a165-70867728950e';
   await change(store, requestId, 1, { old: 9, new: 8, order_id: '12345678901234567890' });
   const page = await show(ops, '/deliveries');
-  expect(page).toContain(`data-copy="${requestId}"`);
+  expect(page).toContain(`data-id="${requestId}"`);
   expect(page).toContain(`title="${requestId}: click to copy"`);
   expect(words(page)).toContain('request 0f8fad5b…950e');
   expect(words(page)).toContain('order 12345678…7890');

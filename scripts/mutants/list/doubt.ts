@@ -183,8 +183,17 @@ export const DOUBT: readonly Mutant[] = [
     id: 'unexplained-break-no-obligation',
     breaks: 'how much of a break a total holds already is unknown (docs/architecture.md#totals)',
     file: delivery,
-    find: 'if (gap !== null && before !== undefined && before.unexplainedAtMs !== null) oblige = true;',
-    replace: '',
+    find: "if (isOpen && (gap !== null || branch === '3 duplicate')) oblige = true;",
+    replace: "if (isOpen && branch === '3 duplicate') oblige = true;",
+  },
+  {
+    id: 'unexplained-duplicate-no-obligation',
+    breaks:
+      'what was told before may be another change of its instant (docs/architecture.md#changes, rule 3)',
+    file: delivery,
+    find: "if (isOpen && (gap !== null || branch === '3 duplicate')) oblige = true;",
+    replace: 'if (isOpen && gap !== null) oblige = true;',
+    tests: ['test/core/apply/fold-total.test.ts'],
   },
   {
     id: 'pulled-order-doubt-forgotten',

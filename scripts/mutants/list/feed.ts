@@ -12,7 +12,7 @@ export const FEED: readonly Mutant[] = [
     find: `    changeSeq = ledger.appendChange({
       ...told,
       warehouseId: change.warehouseId,
-      oldQty: before?.qty ?? null,
+      oldQty: shown?.qty ?? null,
       newQty: cell.qty,
     });`,
     replace: '    changeSeq = ledger.nextChangeSeq();',
@@ -22,7 +22,7 @@ export const FEED: readonly Mutant[] = [
     breaks:
       '`old_qty` is what the mirror held before (docs/reading-the-mirror.md#following-changes: each cell’s rows chain)',
     file: 'src/core/apply/fold-delivery.ts',
-    find: '      oldQty: before?.qty ?? null,',
+    find: '      oldQty: shown?.qty ?? null,',
     replace: '      oldQty: change.old,',
   },
   {

@@ -264,8 +264,8 @@ export const READ: readonly Mutant[] = [
     breaks:
       'a new stock level moves the total from what the change found there (docs/architecture.md#totals)',
     file: 'src/core/apply/fold-delivery.ts',
-    find: 'before === undefined || isInTotal(before, variant) ? change.old : before.qty;',
-    replace: 'before === undefined ? 0 : before.qty;',
+    find: 'shown === undefined || isInTotal(shown, variant) ? change.old : shown.qty;',
+    replace: 'shown === undefined ? 0 : shown.qty;',
     tests: ['test/core/apply/fold-total.test.ts'],
   },
   {

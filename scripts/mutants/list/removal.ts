@@ -215,6 +215,15 @@ export const REMOVAL: readonly Mutant[] = [
     tests: ['test/core/apply/webhooks-alone.test.ts'],
   },
   {
+    id: 'unread-products-count-as-there',
+    breaks:
+      'all products that any read has shown do not go at once (docs/architecture.md#mass-removal-guard)',
+    file: guard,
+    find: "kind === 'product' ? this.#ledger.tables.shownProductCount(missing + 1) : live.live;",
+    replace: 'live.live;',
+    tests: ['test/core/apply/fold-removal.test.ts'],
+  },
+  {
     id: 'busy-level-kept-out',
     breaks:
       'a removed level that a read shows comes back though it never rests (docs/architecture.md#removals)',

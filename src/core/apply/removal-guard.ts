@@ -30,22 +30,24 @@ export function removalWindow(state: RemovalCount, atMs: number): RemovalCount {
 /** Products, variants, or levels: each kind is counted by itself. */
 interface AtStake {
   readonly live: number;
+  /** Live, and shown by some read, counted no further than past those missing: what a list alone has named is nothing yet. */
+  readonly shown: number;
   /** Live, and sighted missing; what is held stays among them, so that the end of a window releases nothing. */
   readonly missing: number;
   readonly removedInWindow: number;
 }
 
 /** Would removing what is missing, after what was just removed, take more than the catalogue can plausibly lose? */
-export function brakeHolds({ live, missing, removedInWindow }: AtStake): boolean {
+export function brakeHolds({ live, shown, missing, removedInWindow }: AtStake): boolean {
   const atStake = missing + removedInWindow;
   const before = live + removedInWindow;
   // A small store too: that all of it is gone is said more often by wrong credentials than by the store.
-  if (before > 1 && atStake >= before) return true;
+  if (shown + removedInWindow > 1 && missing >= shown) return true;
   return atStake > BRAKE_ROWS && atStake > before * BRAKE_SHARE;
 }
 
 /** More that are missing make no difference, so nobody has to count them. */
-export function brakeCountsTo({ live, removedInWindow }: Omit<AtStake, 'missing'>): number {
+export function brakeCountsTo({ live, removedInWindow }: Omit<AtStake, 'missing' | 'shown'>): number {
   return Math.max(BRAKE_ROWS, Math.floor((live + removedInWindow) * BRAKE_SHARE)) + 1;
 }
 
@@ -131,7 +133,9 @@ export class RemovalGuard {
   }
 
   #holdsMany(kind: Kind, missing: number): boolean {
-    return brakeHolds({ ...this.#live(kind), missing });
+    const live = this.#live(kind);
+    const shown = kind === 'product' ? this.#ledger.tables.shownProductCount(missing + 1) : live.live;
+    return brakeHolds({ ...live, shown, missing });
   }
 
   #holdsRead(kind: Kind): boolean {

@@ -44,6 +44,8 @@ export interface Tables {
   /** Products waiting for the operator because of the brake. */
   heldProducts(): string[];
   liveCount(kind: 'product' | 'variant' | 'cell'): number;
+  /** Live products that a read has shown. @param atMost counts no further. */
+  shownProductCount(atMost: number): number;
   /**
    * Live ones whose absence was sighted but not yet confirmed, those that the guard holds among them.
    *

@@ -19,15 +19,31 @@ const NOT_READ = `coalesce(p.read_at_ms < ${TRUSTED_AFTER}, 1)`;
 const UNREAD_PRODUCT = `p.gone_at_ms IS NULL AND p.read_at_ms < ${TRUSTED_AFTER}`;
 const UNMAPPED = 'v.product_id IS NULL';
 
+/** What speaks against a stock level: each by itself makes it suspect. */
+export const AGAINST_LEVEL = {
+  unknown_product: UNMAPPED,
+  unexplained_total: UNEXPLAINED,
+  not_read: NOT_READ,
+  requested: REQUESTED,
+  gap: LEVEL_HAS_GAP,
+} as const;
+
+/** What speaks against a variant's total. */
+export const AGAINST_TOTAL = {
+  not_read: NOT_READ,
+  requested: REQUESTED,
+  gap: VARIANT_HAS_GAP,
+  two_totals: UNSETTLED,
+} as const;
+
+const anyOf = (conditions: Readonly<Record<string, string>>): string =>
+  `(\n    ${Object.values(conditions).join('\n    OR ')}\n  )`;
+
 /** Whether a stock level is suspect. */
-export const SUSPECT_LEVEL = `(
-    ${[UNMAPPED, UNEXPLAINED, NOT_READ, REQUESTED, LEVEL_HAS_GAP].join('\n    OR ')}
-  )`;
+export const SUSPECT_LEVEL = anyOf(AGAINST_LEVEL);
 
 /** Whether a variant's total is suspect. */
-export const SUSPECT_TOTAL = `(
-    ${[NOT_READ, REQUESTED, VARIANT_HAS_GAP, UNSETTLED].join('\n    OR ')}
-  )`;
+export const SUSPECT_TOTAL = anyOf(AGAINST_TOTAL);
 
 const isRead = (row: string): string =>
   `NOT EXISTS (SELECT 1 FROM products p WHERE p.product_id = ${row}.product_id AND ${UNREAD_PRODUCT})`;

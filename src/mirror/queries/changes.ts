@@ -6,7 +6,7 @@ import { prepared } from '../../sqlite/prepared.ts';
 import { lag } from './lag.ts';
 
 /** A row of the public view `mirror_changes`. */
-interface ChangeRow {
+export interface ChangeRow {
   readonly seq: number;
   readonly variant_id: string;
   readonly warehouse_id: string | null;

@@ -9,7 +9,7 @@ import { position, type Position } from './changes.ts';
 import { fewSuspects } from './suspect-grounds.ts';
 import { walk } from './walk.ts';
 
-interface StockRow {
+export interface StockRow {
   readonly variant_id: string;
   readonly warehouse_id: string;
   readonly product_id: string | null;
@@ -27,7 +27,7 @@ interface StockRow {
   readonly change_seq: number;
 }
 
-interface VariantRow {
+export interface VariantRow {
   readonly variant_id: string;
   readonly product_id: string;
   readonly sku: string | null;

@@ -1,7 +1,7 @@
 /** The projection's tables on SQLite. Finds and stores; the rules decide (core/apply/tables.ts). */
 import type { Statement } from 'better-sqlite3';
 import type { Unreadable } from '../../core/entry.ts';
-import { LATEST_MS } from '../../core/limits.ts';
+import { EARLIEST_MS, LATEST_MS } from '../../core/limits.ts';
 import type { Cell, Change, Gap, MirrorState, Obligation, Product, Variant } from '../../core/model.ts';
 import type { LastRead, Tables } from '../../core/apply/tables.ts';
 import * as columns from '../file/columns.ts';
@@ -86,6 +86,11 @@ function prepare(db: Db) {
       variant: count('SELECT variants FROM live_counts'),
       cell: count('SELECT cells FROM live_counts'),
     },
+    shownProductCount: db
+      .prepare<[number], number>(
+        `SELECT count(*) FROM (SELECT 1 FROM products WHERE gone_at_ms IS NULL AND read_at_ms > ${EARLIEST_MS} LIMIT ?)`,
+      )
+      .pluck(),
     missingCount: {
       product: missing('products'),
       variant: missing('variants'),
@@ -304,6 +309,10 @@ export class SqliteTables implements Tables {
   liveCount(kind: Kind): number {
     this.#writeAll();
     return this.#sql.liveCount[kind].get() ?? 0;
+  }
+  shownProductCount(atMost: number): number {
+    this.#writeAll();
+    return this.#sql.shownProductCount.get(atMost) ?? 0;
   }
   missingCount(kind: Kind, atMost: number): number {
     this.#writeAll();

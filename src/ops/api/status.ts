@@ -16,7 +16,7 @@ const state = z.enum(MIRROR_STATES).meta({
     'live: rows are current, except those marked `suspect`. catching_up: products are being re-read after downtime or a restored backup. stale: the mirror does not run, a re-read request has been waiting for over 15 minutes, or more products cannot be read than single faults explain.',
 });
 
-const statusSchema = z
+export const statusSchema = z
   .object({
     epoch: epochSchema,
     schema_version: z.int(),

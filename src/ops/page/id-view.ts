@@ -13,7 +13,7 @@ function shortId(id: string): string {
 
 /** For an id that leads nowhere: a click copies it. */
 export function idView(id: string): Html {
-  return html`<code class="id" role="button" tabindex="0" data-copy="${id}" title="${id}: click to copy"
+  return html`<code class="id" role="button" tabindex="0" data-id="${id}" title="${id}: click to copy"
     >${shortId(id)}</code
   >`;
 }

@@ -227,6 +227,23 @@ describe('the brake', () => {
     expect(mirror.tables.obligation('p0')).toMatchObject({ notBeforeMs: LATEST_MS, doubt: true });
   });
 
+  test('holds the last that any read has shown, whatever the list has named besides', () => {
+    const mirror = new Mirror();
+    const store = ['p0', 'p1', 'p2'];
+    for (const [i, productId] of store.entries()) {
+      mirror.read(productSnapshot([variantSnapshot({ 1: 1 }, { variantId: `v${i}` })]), {
+        sentAtMs: T0,
+        productId,
+      });
+    }
+    mirror.fold({ kind: 'listed', atMs: T0 + S, productIds: [...store, 'p3'], lookup: false });
+    for (const sentAtMs of [FIRST, SECOND]) {
+      for (const productId of store) mirror.read(null, { sentAtMs, productId });
+    }
+    expect(mirror.tables.heldProducts()).toEqual(store);
+    expect(mirror.tables.liveCount('product')).toBe(4);
+  });
+
   test('asks for no more reads than an earlier doubt does, whatever it holds', () => {
     const mirror = store(21);
     confirm(mirror, 21);

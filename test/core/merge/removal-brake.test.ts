@@ -20,11 +20,14 @@ test.each([
   { when: 'all but one of a small store', live: 3, missing: 2, removed: 0, holds: false },
   { when: 'a store of one product', live: 1, missing: 1, removed: 0, holds: false },
   { when: '22 of 440 with those just removed', live: 419, missing: 1, removed: 21, holds: false },
-])('$when: holds $holds', ({ live, missing, removed, holds }) => {
+  { when: 'all that any read has shown', live: 4, shown: 1, missing: 1, removed: 2, holds: true },
+  { when: 'the only one that any read has shown', live: 4, shown: 1, missing: 1, removed: 0, holds: false },
+])('$when: holds $holds', ({ live, shown = live, missing, removed, holds }) => {
   const count = { live, removedInWindow: removed };
-  expect(brakeHolds({ ...count, missing })).toBe(holds);
+  expect(brakeHolds({ ...count, shown, missing })).toBe(holds);
   // Nobody has to count further.
-  expect(brakeHolds({ ...count, missing: Math.min(missing, brakeCountsTo(count)) })).toBe(holds);
+  const counted = Math.min(missing, brakeCountsTo(count));
+  expect(brakeHolds({ ...count, shown: Math.min(shown, counted + 1), missing: counted })).toBe(holds);
 });
 
 test('removals count for an hour, each kind by itself', () => {

@@ -147,6 +147,7 @@ const answers = (tables: MemoryTables | SqliteTables) => ({
   bundleCount: tables.bundleProductCount(),
   held: tables.heldProducts(),
   live: (['product', 'variant', 'cell'] as const).map((kind) => tables.liveCount(kind)),
+  shown: [1, 3, 200].map((atMost) => tables.shownProductCount(atMost)),
   missing: (['product', 'variant', 'cell'] as const).map((kind) => tables.missingCount(kind, 3)),
   cells: ['100', '90'].map((id) => tables.cellsOf(id)),
   variants: ['10', '9'].map((id) => tables.variantsOf(id)),

@@ -2,7 +2,7 @@
  * Most of a catalogue does not go at once, unless an operator allows it: neither products, nor variants, nor levels
  * (docs/architecture.md#mass-removal-guard).
  */
-import { BRAKE_ROWS, BRAKE_SHARE, BRAKE_WINDOW_MS } from '../../../src/core/limits.ts';
+import { BRAKE_ROWS, BRAKE_SHARE, BRAKE_WINDOW_MS, EARLIEST_MS } from '../../../src/core/limits.ts';
 import { prepared } from '../../../src/sqlite/prepared.ts';
 import type { Db } from '../../../src/sqlite/open.ts';
 import type { Gone } from './promises.ts';
@@ -38,11 +38,16 @@ export class Brake {
       (row) => row.what === kind && row.gone_at_ms <= atMs && row.gone_at_ms > atMs - BRAKE_WINDOW_MS / 2,
     ).length;
     const table = TABLES[kind];
-    const live =
-      prepared<[], number>(db, `SELECT count(*) FROM ${table} WHERE gone_at_ms IS NULL`).pluck().get() ?? 0;
+    const countLive = (where: string): number =>
+      prepared<[], number>(db, `SELECT count(*) FROM ${table} WHERE gone_at_ms IS NULL${where}`)
+        .pluck()
+        .get() ?? 0;
+    const live = countLive('');
     if (count > BRAKE_ROWS && count > (live + count) * BRAKE_SHARE) {
       this.#fault(`${count} ${table} of ${live + count} were removed and nobody allowed it`);
     }
-    if (live === 0 && count > 1) this.#fault(`all ${count} ${table} were removed and nobody allowed it`);
+    // What a list has named and no read has shown is not there yet.
+    const shown = kind === 'product' ? countLive(` AND read_at_ms > ${EARLIEST_MS}`) : live;
+    if (shown === 0 && count > 1) this.#fault(`all ${count} ${table} were removed and nobody allowed it`);
   }
 }

@@ -23,6 +23,8 @@ export class Told {
   #answered = new WeakSet<SentItem>();
   /** Of these nobody has heard. */
   readonly #lost = new WeakSet<SentItem>();
+  /** Levels set by a change that only passes for the last: until they are right again nothing is asked of them. */
+  readonly #misled = new Set<string>();
 
   constructor(fault: (what: string) => void) {
     this.#fault = fault;
@@ -43,7 +45,10 @@ export class Told {
 
   /** @param items those of the delivery that can be understood. */
   answered(items: readonly SentItem[]): void {
-    for (const item of items) this.#answered.add(item);
+    for (const item of items) {
+      this.#answered.add(item);
+      if (this.passesForLast(item)) this.#misled.add(`${item.id}/${item.warehouse_id}`);
+    }
   }
 
   /**
@@ -96,8 +101,9 @@ export class Told {
     for (const { variantId, warehouseId, availableQty, kind } of truth.snapshot().cells) {
       const key = `${variantId}/${warehouseId}`;
       const row = held.get(key);
+      if (row?.qty === availableQty) this.#misled.delete(key);
       if (kind === 'pulled' || row === undefined || row.suspect === 1 || row.qty === availableQty) continue;
-      if (this.#lastSays(key, availableQty, isTold))
+      if (!this.#misled.has(key) && this.#lastSays(key, availableQty, isTold))
         this.#fault(`${key} is ${how} ${row.qty}, and its last change, which was told, said ${availableQty}`);
     }
   }

@@ -1,0 +1,47 @@
+/** An account that may read the mirror's file, and knows no settings of the store. */
+import { expect, test } from 'vitest';
+import { ConfigError, loadLocalConfig } from '../../src/config/config.ts';
+import { recipesMirror } from '../docs/recipes-mirror.ts';
+import { run, temporaryFolder } from './harness.ts';
+
+test.each([
+  [['status'], /^state +live$/m],
+  [['status', '--json'], /"state":"live"/],
+  [['stock', 'TS-RED-M'], /warehouse 12/],
+  [['changes'], /user_set, user 3/],
+  [['export', '--format', 'csv'], /TS-RED-M/],
+  [['export', '--format', 'json', '--changes'], /"seq":39/],
+])('%j needs the path of the database alone', async (args, printed) => {
+  const home = { folder: temporaryFolder(), env: { DATABASE_PATH: recipesMirror() } };
+  const { code, stdout, stderr } = await run(home, ...args);
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  expect(stdout).toMatch(printed);
+});
+
+test('a wrong path is still wrong, and other commands still ask for the store', async () => {
+  const home = { folder: temporaryFolder(), env: { DATABASE_PATH: ':memory:' } };
+  const wrong = await run(home, 'stock', 'TS-RED-M');
+  expect(wrong.code).toBe(2);
+  expect(wrong.stderr).toContain('DATABASE_PATH is ":memory:"');
+  expect(wrong.stderr).not.toContain('SERVICE_');
+  const verify = await run({ ...home, env: { DATABASE_PATH: recipesMirror() } }, 'verify');
+  expect(verify.code).toBe(2);
+});
+
+const unreadable = (path: string): never => {
+  throw Object.assign(new Error(path), { code: 'EACCES' });
+};
+
+test('secrets out of reach are no problem to who needs none', () => {
+  const env = {
+    DATABASE_PATH: '/var/lib/mirror.db',
+    OPS_TOKEN_FILE: '/etc/secret',
+    SERVICE_BASE_URL: 'not an address',
+  };
+  const config = loadLocalConfig({ env, cwd: '/srv', readFile: unreadable });
+  expect(config.database.path).toBe('/var/lib/mirror.db');
+  expect(config.ops.token).toBeNull();
+  expect(() => loadLocalConfig({ env: { OPS_PORT: 'x' }, cwd: '/srv', readFile: unreadable })).toThrow(
+    ConfigError,
+  );
+});
