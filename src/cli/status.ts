@@ -14,8 +14,10 @@ import { ago } from './shared/ago.ts';
 import { colours } from './shared/colours.ts';
 import { EXIT } from './shared/exit-codes.ts';
 import { explained } from './shared/explained.ts';
+import { interruptible } from './shared/interrupt.ts';
 import { openMirrorFile } from './shared/mirror-file.ts';
 import { blockedSchema, opsClient } from './shared/ops-client.ts';
+import { clock, watchStatus } from './status/watch.ts';
 import { heldWords } from '../ops/alarms/held-words.ts';
 
 const statusSchema = z.looseObject({
@@ -49,22 +51,45 @@ const statusSchema = z.looseObject({
 
 type ShownStatus = z.infer<typeof statusSchema>;
 
+interface Sight {
+  readonly status: ShownStatus;
+  readonly serving: boolean;
+}
+
+interface StatusOptions {
+  readonly json?: boolean;
+  readonly watch?: boolean;
+}
+
 export function statusCommand(): Command {
   const command = new Command('status')
     .option('--json', 'print it as JSON')
-    .action(async (options: { readonly json?: boolean }) => {
+    .option(
+      '--watch',
+      'look again every 2 s, until Ctrl-C: drawn anew on a terminal, else a line for each look',
+    )
+    .action(async (options: StatusOptions) => {
       const config = loadLocalConfig();
-      const { status, serving } = await findStatus(config);
-      process.stdout.write(
-        options.json === true
-          ? `${JSON.stringify({ ...status, serving })}\n`
-          : describe(status, { serving }, config),
-      );
-      process.exitCode = status.state === 'live' ? EXIT.done : EXIT.failed;
+      if (options.watch === true) {
+        const interrupted = interruptible();
+        await watchStatus(async () => {
+          const sight = await findStatus(config);
+          return {
+            text: textOf(sight, options, config),
+            line: options.json === true ? jsonOf(sight) : lineOf(sight),
+          };
+        }, interrupted);
+        if (interrupted.aborted) process.exitCode = EXIT.interrupted;
+        return;
+      }
+      const sight = await findStatus(config);
+      process.stdout.write(textOf(sight, options, config));
+      process.exitCode = sight.status.state === 'live' ? EXIT.done : EXIT.failed;
     });
   return explained(command, {
     examples: [
       { what: 'how the mirror is', run: 'stock-mirror status' },
+      { what: 'how it comes along', run: 'stock-mirror status --watch' },
       {
         what: 'what it waits for, for a program',
         run: "stock-mirror status --json | jq '{state, pending_reads, suspect_count}'",
@@ -73,7 +98,21 @@ export function statusCommand(): Command {
   });
 }
 
-async function findStatus(config: LocalConfig): Promise<{ status: ShownStatus; serving: boolean }> {
+function textOf(sight: Sight, { json }: StatusOptions, config: LocalConfig): string {
+  return json === true ? `${jsonOf(sight)}\n` : describe(sight, config);
+}
+
+function jsonOf({ status, serving }: Sight): string {
+  return JSON.stringify({ ...status, serving });
+}
+
+function lineOf({ status, serving }: Sight): string {
+  const { state, suspect_count: suspect, cells: levels, pending_reads: reads, last_seq: seq } = status;
+  const from = serving ? '' : '  not running';
+  return `${clock()}  ${state}${from}  ${suspect} of ${levels} stock levels suspect  ${reads} reads pending  feed at ${seq}`;
+}
+
+async function findStatus(config: LocalConfig): Promise<Sight> {
   const served = await opsClient(config.ops).get('/api/status', statusSchema);
   if (served !== null) return { status: served, serving: true };
   if (!isThere(config.database.path)) {
@@ -105,11 +144,7 @@ function notServing({ database, ops }: LocalConfig): string {
   );
 }
 
-function describe(
-  status: ShownStatus,
-  { serving }: { readonly serving: boolean },
-  config: LocalConfig,
-): string {
+function describe({ status, serving }: Sight, config: LocalConfig): string {
   const paint = { live: colours.green, catching_up: colours.yellow, stale: colours.red }[status.state];
   const rows: [string, string][] = [
     ['state', paint(status.state)],
