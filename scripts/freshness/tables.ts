@@ -103,6 +103,10 @@ export class BenchTables implements Tables {
   liveCount(kind: Kind): number {
     return { product: this.#products, variant: this.#variants, cell: this.#cells }[kind].size;
   }
+  /** Every product here was read. */
+  shownProductCount(atMost: number): number {
+    return Math.min(atMost, this.#products.size);
+  }
   missingCount(): number {
     return 0;
   }

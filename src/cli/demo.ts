@@ -13,7 +13,7 @@ import { EXIT } from './shared/exit-codes.ts';
 import { explained } from './shared/explained.ts';
 import { runsUnattended } from '../config/config.ts';
 import { isInUse, USUAL } from './demo/ports.ts';
-import { plainScreen, terminalScreen } from './demo/screen.ts';
+import { plainScreen, terminalScreen } from './shared/screen.ts';
 import { decimal, whole } from './shared/flags.ts';
 
 interface DemoOptions extends StageOptions {

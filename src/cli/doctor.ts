@@ -7,7 +7,7 @@ import { ConfigError, describeConfig, loadConfig, type Config } from '../config/
 import type { DescribedVariable } from '../config/describe.ts';
 import type { DoctorAnswer } from './shared/answers.ts';
 import { colours } from './shared/colours.ts';
-import { fail, messageOf, ok, warn, type Check } from './doctor/check.ts';
+import { describeCheck, fail, messageOf, ok, warn, type Check } from './doctor/check.ts';
 import { checkDatabase } from './doctor/database.ts';
 import { checkServer } from './doctor/server.ts';
 import { checkService } from './doctor/service.ts';
@@ -49,7 +49,7 @@ async function doctor(options: DoctorOptions): Promise<number> {
   const shown: Check[] = [];
   const show = (...checks: Check[]): void => {
     shown.push(...checks);
-    if (options.json !== true) process.stdout.write(checks.map(describe).join(''));
+    if (options.json !== true) process.stdout.write(checks.map(describeCheck).join(''));
   };
   show(checkNode());
   const config = readConfig(show, variables);
@@ -118,11 +118,6 @@ async function guarded(
       ),
     ];
   }
-}
-
-function describe({ name, status, message, remedy }: Check): string {
-  const paint = { ok: colours.green, warn: colours.yellow, fail: colours.red }[status];
-  return `${paint(status.padEnd(4))}  ${name.padEnd(16)}  ${message}${remedy === null ? '' : `: ${remedy}`}\n`;
 }
 
 function describeVariable({ name, source, value }: DescribedVariable): string {

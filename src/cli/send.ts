@@ -1,17 +1,14 @@
 /** `stock-mirror send`: one signed webhook to the mirror, as the store would send it, and the answer. */
-import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { Command, InvalidArgumentError } from 'commander';
 import { loadConfig, type Config } from '../config/config.ts';
-import { safeText } from '../store-api/transport/safe-text.ts';
-import { STOCK_AVAILABLE_UPDATED } from '../store-api/contract/schemas.ts';
-import { signBody } from '../store-api/signature.ts';
 import type { SendAnswer } from './shared/answers.ts';
 import { colours } from './shared/colours.ts';
 import { EXIT } from './shared/exit-codes.ts';
 import { explained } from './shared/explained.ts';
 import { whole } from './shared/flags.ts';
 import { urlOf } from './shared/listener-url.ts';
+import { deliveryOf, sendSigned } from './shared/signed-webhook.ts';
 
 interface SendOptions {
   readonly variant?: string;
@@ -27,9 +24,6 @@ interface SendOptions {
   readonly json?: boolean;
 }
 
-/** The store takes a 2xx for an acknowledgement only within this time (docs/store-api.md#delivery-rules, 1). */
-const ACKNOWLEDGED_WITHIN_MS = 1_000;
-const TIMEOUT_MS = 10_000;
 const LEVEL = whole(Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER);
 
 export function sendCommand(): Command {
@@ -75,17 +69,19 @@ async function send(options: SendOptions, command: Command, config: Config): Pro
   if (url === null)
     command.error('error: PORT is 0, a different port at each start: name the address with --url');
 
-  const startedAtMs = performance.now();
-  const response = await post(url, body, signBody(secret.reveal(), body));
-  const text = safeText(await response.text(), []);
-  const tookMs = Math.round((performance.now() - startedAtMs) * 10) / 10;
-  const acknowledged = response.ok && tookMs <= ACKNOWLEDGED_WITHIN_MS;
+  const {
+    status,
+    isOk,
+    tookMs,
+    isAcknowledged: acknowledged,
+    text,
+  } = await sendSigned(url, body, secret.reveal());
 
   if (options.json === true) {
     const answer: SendAnswer = {
       url,
       bytes: body.byteLength,
-      status: response.status,
+      status,
       took_ms: tookMs,
       acknowledged,
       answer: text,
@@ -93,12 +89,11 @@ async function send(options: SendOptions, command: Command, config: Config): Pro
     process.stdout.write(`${JSON.stringify(answer)}\n`);
   } else {
     const paint = acknowledged ? colours.green : colours.red;
-    process.stdout.write(`${paint(String(response.status))} in ${tookMs} ms from ${url}\n`);
+    process.stdout.write(`${paint(String(status))} in ${tookMs} ms from ${url}\n`);
     if (text !== '') process.stdout.write(`${text}\n`);
   }
-  if (response.ok && !acknowledged)
-    process.stderr.write(`later than a second: the store would not count it\n`);
-  const warning = response.ok ? warningOf(options) : null;
+  if (isOk && !acknowledged) process.stderr.write(`later than a second: the store would not count it\n`);
+  const warning = isOk ? warningOf(options) : null;
   if (warning !== null) process.stderr.write(`${warning}\n`);
   return acknowledged ? EXIT.done : EXIT.failed;
 }
@@ -126,15 +121,7 @@ function bodyOf(options: SendOptions, command: Command): Uint8Array {
     update_time: updateTime ?? nowMs,
     reason: reason ?? 'user_set',
   };
-  const envelope = {
-    request_id: `test-${randomUUID()}`,
-    event_type: STOCK_AVAILABLE_UPDATED,
-    request_time: nowMs,
-    // An event of an unknown type would make the mirror re-read products to find out what it meant. An empty delivery
-    // does not.
-    data: { items: given > 0 ? [change] : [] },
-  };
-  return new TextEncoder().encode(JSON.stringify(envelope));
+  return deliveryOf(given > 0 ? [change] : [], nowMs);
 }
 
 function readBody(file: string): Uint8Array {
@@ -142,25 +129,6 @@ function readBody(file: string): Uint8Array {
     return readFileSync(file === '-' ? 0 : file);
   } catch (error) {
     throw new Error(`--file ${file} cannot be read`, { cause: error });
-  }
-}
-
-async function post(url: string, body: Uint8Array, signature: string): Promise<Response> {
-  try {
-    return await fetch(url, {
-      method: 'POST',
-      redirect: 'manual',
-      headers: {
-        'content-type': 'application/json',
-        'x-service-signature': signature,
-        'user-agent': 'stock-mirror-send',
-      },
-      body: Buffer.from(body),
-      signal: AbortSignal.timeout(TIMEOUT_MS),
-    });
-  } catch (error) {
-    const remedy = 'is the mirror running, and are HOST and PORT, or --url, right?';
-    throw new Error(`no answer from ${url}: ${remedy}`, { cause: error });
   }
 }
 

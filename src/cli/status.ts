@@ -30,8 +30,10 @@ import { causeSchema } from './shared/cause-schema.ts';
 import { colours } from './shared/colours.ts';
 import { EXIT } from './shared/exit-codes.ts';
 import { explained } from './shared/explained.ts';
+import { interruptible } from './shared/interrupt.ts';
 import { openMirrorFile } from './shared/mirror-file.ts';
 import { blockedSchema, opsClient, WrongTokenError } from './shared/ops-client.ts';
+import { clock, watchStatus } from './status/watch.ts';
 import { heldWords } from '../ops/alarms/held-words.ts';
 
 const DAY_MS = 24 * 60 * 60_000;
@@ -90,13 +92,34 @@ type Shown = Pick<Condition, 'name' | 'title' | 'headline' | 'causes' | 'certain
   readonly course: readonly CertainQuarter[];
 };
 
+interface StatusOptions {
+  readonly json?: boolean;
+  readonly watch?: boolean;
+}
+
 export function statusCommand(): Command {
   const command = new Command('status')
     .option('--json', 'print it as JSON')
-    .action(async (options: { readonly json?: boolean }) => {
+    .option(
+      '--watch',
+      'look again every 2 s, until Ctrl-C: drawn anew on a terminal, else a line for each look',
+    )
+    .action(async (options: StatusOptions) => {
       const config = loadLocalConfig();
+      if (options.watch === true) {
+        const interrupted = interruptible();
+        await watchStatus(async () => {
+          const sight = await findStatus(config);
+          return {
+            text: textOf(sight, options, config),
+            line: options.json === true ? jsonOf(sight) : lineOf(sight),
+          };
+        }, interrupted);
+        if (interrupted.aborted) process.exitCode = EXIT.interrupted;
+        return;
+      }
       const sight = await findStatus(config);
-      process.stdout.write(options.json === true ? `${jsonOf(sight)}\n` : describe(sight, config));
+      process.stdout.write(textOf(sight, options, config));
       process.exitCode = isLive(sight) ? EXIT.done : EXIT.failed;
     });
   return explained(command, {
@@ -105,12 +128,23 @@ It needs no settings of the store. Exit code 0 only when a mirror keeps the file
 those marked suspect.`,
     examples: [
       { what: 'how the mirror is', run: 'stock-mirror status' },
+      { what: 'how it comes along', run: 'stock-mirror status --watch' },
       {
         what: 'how far it can be relied on, for a program',
         run: "stock-mirror status --json | jq '{condition, certain_share, suspect_count}'",
       },
     ],
   });
+}
+
+function textOf(sight: Sight, { json }: StatusOptions, config: LocalConfig): string {
+  return json === true ? `${jsonOf(sight)}\n` : describe(sight, config);
+}
+
+function lineOf({ status, serving, condition }: Sight): string {
+  const { suspect_count: suspect, cells: levels, pending_reads: reads, last_seq: seq } = status;
+  const from = serving === 'no' ? '  not running' : '';
+  return `${clock()}  ${condition.title}${from}  ${suspect} of ${levels} stock levels suspect  ${reads} reads pending  feed at ${seq}`;
 }
 
 function isLive({ status, condition: { name } }: Sight): boolean {

@@ -13,6 +13,11 @@ interface Verb {
 
 const VERBS: readonly Verb[] = [
   {
+    name: 'init',
+    summary: 'ask for the settings, write .env, and try credentials and a signed webhook',
+    load: async () => (await import('./init.ts')).initCommand(),
+  },
+  {
     name: 'serve',
     summary: 'run the mirror in the foreground until SIGTERM (exit code 0) or Ctrl-C (130)',
     load: async () => (await import('./serve.ts')).serveCommand(),

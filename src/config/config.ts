@@ -116,6 +116,22 @@ const isOfStore = (name: string): boolean => name.startsWith('SERVICE_') || name
 /** A file of secrets that only the mirror's own user may read, its `.env` among them. */
 const isOutOfReach = (problem: string): boolean => /cannot be read \((?:EACCES|EPERM)\)$/.test(problem);
 
+/** What is wrong with a text as the value of a variable; null: nothing. */
+export function problemOf(name: VariableName, text: string): ConfigProblem | null {
+  const variable: Variable = VARIABLES[name];
+  const result = variable.schema.safeParse(text);
+  if (result.success) return null;
+  return { name, problem: result.error.issues[0]?.message ?? 'is wrong', remedy: variable.remedy };
+}
+
+/** Those of these variables that the environment sets itself, in either form, so that `.env` has no say in them. */
+export function setByEnvironment(
+  names: Iterable<VariableName>,
+  env: Readonly<Record<string, string | undefined>> = process.env,
+): VariableName[] {
+  return [...names].filter((name) => env[name] !== undefined || env[`${name}_FILE`] !== undefined);
+}
+
 /** A build server runs this: nobody looks, even where it lends a terminal. */
 export function runsUnattended(env: Readonly<Record<string, string | undefined>> = process.env): boolean {
   return !['', 'false', '0', undefined].includes(env['CI']);
@@ -139,14 +155,9 @@ function check(raw: RawConfig): { values: Partial<Values>; problems: ConfigProbl
       else values[name] = null;
       continue;
     }
-    const result = variable.schema.safeParse(text);
-    if (result.success) values[name] = result.data;
-    else
-      problems.push({
-        name,
-        problem: result.error.issues[0]?.message ?? 'is wrong',
-        remedy: variable.remedy,
-      });
+    const problem = problemOf(name, text);
+    if (problem === null) values[name] = variable.schema.parse(text);
+    else problems.push(problem);
   }
   // Each schema gives the type that `Values` has for its name.
   return { values: values as Partial<Values>, problems };

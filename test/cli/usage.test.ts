@@ -24,10 +24,11 @@ async function run(...args: string[]): Promise<number | undefined> {
 }
 
 test.each<[verb: string, options: readonly string[]]>([
+  ['init', ['--base-url <url>', '--client-secret-file <path>', '--force', '--no-check']],
   ['serve', []],
   ['resync', ['--product <id...>', '--detach', '--allow-removals', '--json']],
   ['verify', ['--sample <count>', '--product <id...>', '--json']],
-  ['status', ['--json']],
+  ['status', ['--json', '--watch']],
   ['stock', ['--json']],
   ['changes', ['--follow', '--after <seq>', '--epoch <epoch>', '--last <count>', '--sku <text>', '--json']],
   ['doctor', ['--full', '--json']],

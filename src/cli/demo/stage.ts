@@ -8,7 +8,7 @@ import { beginFaults, endFaults } from './faults.ts';
 import { startMirror, type MirrorProcess } from './mirror-process.ts';
 import { freeOrAny, USUAL } from './ports.ts';
 import { untilAtRest } from './rest.ts';
-import type { Screen } from './screen.ts';
+import type { Screen } from '../shared/screen.ts';
 import { Story } from './story.ts';
 import { apart, judge } from './verdict.ts';
 import { colours } from '../shared/colours.ts';

@@ -1,4 +1,6 @@
 /** One check and its result. */
+import { colours } from '../shared/colours.ts';
+
 export interface Check {
   readonly name: string;
   readonly status: 'ok' | 'warn' | 'fail';
@@ -23,4 +25,10 @@ export function megabytes(bytes: number): string {
 
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
+}
+
+/** Its line for people. */
+export function describeCheck({ name, status, message, remedy }: Check): string {
+  const paint = { ok: colours.green, warn: colours.yellow, fail: colours.red }[status];
+  return `${paint(status.padEnd(4))}  ${name.padEnd(16)}  ${message}${remedy === null ? '' : `: ${remedy}`}\n`;
 }

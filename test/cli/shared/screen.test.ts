@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { plainScreen, terminalScreen, type Screen } from '../../../src/cli/demo/screen.ts';
+import { plainScreen, terminalScreen, type Screen } from '../../../src/cli/shared/screen.ts';
 import { finalScreen } from '../../../scripts/picture/final-screen.ts';
 
 function atTerminal(columns = 80): { readonly screen: Screen; readonly seen: () => readonly string[] } {

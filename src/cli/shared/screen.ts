@@ -1,4 +1,4 @@
-/** What the demo prints: lines that stay, and below them on a terminal a board that is drawn anew in its place. */
+/** What a command prints that goes on: lines that stay, and below them on a terminal a board that is drawn anew in its place. */
 import { stripVTControlCharacters } from 'node:util';
 
 export interface Screen {
