@@ -17,7 +17,7 @@ import { followInServer } from './resync/follow.ts';
 import { interruptible } from './shared/interrupt.ts';
 import { opsClient } from './shared/ops-client.ts';
 import { createProgress, type Progress, type RunView } from './shared/progress.ts';
-import { watchRun } from './resync/watch.ts';
+import { pause, watchRun, type Sight } from './resync/watch.ts';
 
 interface ResyncOptions {
   readonly product?: string[];
@@ -25,6 +25,8 @@ interface ResyncOptions {
   readonly allowRemovals?: boolean;
   readonly json?: boolean;
 }
+
+const LOOK_EVERY_MS = 300;
 
 const GOES_ON =
   'goes on: it began earlier, and does not read again the products that it had read before now. To be sure of this moment, ' +
@@ -116,15 +118,26 @@ async function resyncHere(
       allowRemovals: options.allowRemovals === true,
     });
     if (joined) progress.say(`run ${id} ${GOES_ON}`);
-    const look = async () => {
-      died.signal.throwIfAborted();
-      const run = await mirror.store.reader.ask('runById', { id });
-      if (run === null) throw new Error(`run ${id} is no longer in the database`);
-      return { run: viewRun(run), blocked: mirror.reconciler.blocked };
-    };
-    return await watchRun(look, progress, interrupted);
+    return await watchRun(sightsHere(mirror, { id, died: died.signal, interrupted }), progress);
   } finally {
     await mirror.close();
+  }
+}
+
+async function* sightsHere(
+  { store, reconciler }: Mirror,
+  {
+    id,
+    died,
+    interrupted,
+  }: { readonly id: number; readonly died: AbortSignal; readonly interrupted: AbortSignal },
+): AsyncGenerator<Sight> {
+  while (!interrupted.aborted) {
+    died.throwIfAborted();
+    const run = await store.reader.ask('runById', { id });
+    if (run === null) throw new Error(`run ${id} is no longer in the database`);
+    yield { run: viewRun(run), blocked: reconciler.blocked };
+    await pause(LOOK_EVERY_MS, interrupted);
   }
 }
 

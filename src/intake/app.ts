@@ -51,19 +51,21 @@ export function createIntakeApp(deps: IntakeDeps): Intake {
     const cameMs = performance.now();
     const { incoming } = c.env;
     const signature = signatureOf(incoming);
+    // Without a signature that could be right, the body changes nothing.
+    const read = hasForm(signature) ? await bodies.read(incoming) : 'unsigned';
+    let outcome: Verdict | 'too_large' | 'no_room';
     let bytes = declaredBytes(incoming);
-    const accept = async (body: Uint8Array): Promise<Verdict> => {
+    if (typeof read === 'string') outcome = read;
+    else {
+      const body = read.bytes;
       bytes = body.byteLength;
       const leftMs = cameMs + COMMIT_DEADLINE_MS - performance.now();
-      const verdict = await acceptDelivery(accepting, body, signature, leftMs);
-      if (verdict === 'committed') {
+      outcome = await acceptDelivery(accepting, body, signature, leftMs).finally(read.letGo);
+      if (outcome === 'committed') {
         const tookMs = performance.now() - cameMs;
         afterAnswers(() => observer.committed(body, tookMs));
       }
-      return verdict;
-    };
-    // Without a signature that could be right, the body changes nothing.
-    const outcome = hasForm(signature) ? await bodies.read(incoming, accept) : 'unsigned';
+    }
     const socket = socketOf(incoming);
     if (outcome === 'committed' || outcome === 'not_stored') {
       if (socket !== undefined) strangers.delivered(socket);

@@ -1,13 +1,12 @@
 /**
  * Everything that reads from the store: the queue, the runs, the lookups, the schedules, the repair after downtime.
  */
-import type { RunKind } from '../core/runs.ts';
+import type { Run, RunKind } from '../core/runs.ts';
 import type { Fact } from '../core/apply/fact.ts';
 import type { Logger } from '../platform/log.ts';
 import type { CatalogueClient } from '../store-api/client.ts';
 import type { TokenProvider } from '../store-api/token/token.ts';
 import { StoreError } from '../sqlite/errors.ts';
-import type { Run } from '../mirror/queries/runs.ts';
 import type { Store } from '../mirror/store.ts';
 import { Lookups } from './lookups.ts';
 import { createPause, sleep } from './pause.ts';
@@ -56,6 +55,8 @@ export class Reconciler {
   #lastBegun: Promise<unknown> = Promise.resolve();
   /** Differences found and not yet recorded, by run under way. */
   readonly #drift = new Map<number, number>();
+  /** When this process began the runs under way, on the monotonic clock. */
+  readonly #begunMs = new Map<number, number>();
   readonly #unread: UnreadCount;
 
   constructor(deps: ReconcilerDeps) {
@@ -146,7 +147,7 @@ export class Reconciler {
     options: { readonly allowRemovals: boolean },
   ): Promise<OrderedRun> {
     const { store, now, tokens } = this.#deps;
-    const [latest] = await store.reader.ask('latestRuns', { limit: 1 });
+    const askedMs = performance.now();
     await tokens.releaseLatch();
     this.#throttle.release();
     this.#lookups.forgetPacing();
@@ -161,7 +162,8 @@ export class Reconciler {
     );
     this.#queue.wake();
     this.#pause.wake();
-    return { ...run, joined: latest !== undefined && run.id <= latest.id };
+    // Who asked at the same moment has joined nothing.
+    return { ...run, joined: run.joined && (this.#begunMs.get(run.id) ?? 0) < askedMs };
   }
 
   async stop(): Promise<void> {
@@ -172,17 +174,26 @@ export class Reconciler {
     await Promise.all([this.#ticking, this.#sweeping, this.#lookups.ended(), this.#lastBegun]);
   }
 
-  #beginWalk(kind: RunKind): Promise<Run> {
+  #beginWalk(kind: RunKind): Promise<OrderedRun> {
     return this.#begin(() => beginCatalogueRun(this.#deps, kind));
   }
 
-  #begin(run: () => Promise<Run>): Promise<Run> {
-    const begun = this.#lastBegun.then(run);
-    this.#lastBegun = begun.then(
-      ({ id }) => void this.#drift.set(id, this.#drift.get(id) ?? 0),
-      () => undefined,
-    );
+  #begin(order: () => Promise<OrderedRun>): Promise<OrderedRun> {
+    const begun = this.#lastBegun.then(order).then((run) => {
+      this.#drift.set(run.id, this.#drift.get(run.id) ?? 0);
+      if (!run.joined) this.#begunMs.set(run.id, performance.now());
+      // Before `start` nothing is read.
+      if (this.#ticking !== null) this.#scan(run);
+      return run;
+    });
+    this.#lastBegun = begun.catch(() => undefined);
     return begun;
+  }
+
+  /** Unless another one is under way: its end brings this one's turn. */
+  #scan(run: Run): void {
+    if (run.listDone || this.#isStopped()) return;
+    this.#sweeping ??= this.#sweep(run).finally(() => (this.#sweeping = null));
   }
 
   async #readDue(): Promise<void> {
@@ -223,9 +234,11 @@ export class Reconciler {
       const drift = this.#drift.get(run.id) ?? 0;
       this.#drift.set(run.id, 0);
       if (drift > 0) await this.#deps.store.writer.command('addDrift', { id: run.id, drift });
-      if (!run.listDone) this.#sweeping ??= this.#sweep(run).finally(() => (this.#sweeping = null));
+      this.#scan(run);
       const isOver = await followRun(this.#deps, { ...run, drift: run.drift + drift }, this.#unread);
-      if (isOver) this.#drift.delete(run.id);
+      if (!isOver) continue;
+      this.#drift.delete(run.id);
+      this.#begunMs.delete(run.id);
     }
   }
 

@@ -6,7 +6,7 @@
 import { PageNews } from '../store-api/endpoints/page-news.ts';
 import { PRODUCT_LIST_ENDPOINT } from '../store-api/endpoints/product-list.ts';
 import type { Store } from '../mirror/store.ts';
-import type { Run } from '../mirror/queries/runs.ts';
+import type { Run } from '../core/runs.ts';
 import { listPage, type ListDeps } from './list-page.ts';
 
 interface SweepDeps extends ListDeps {

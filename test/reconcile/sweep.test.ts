@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { beginCatalogueRun } from '../../src/reconcile/runs.ts';
 import { sweep } from '../../src/reconcile/sweep.ts';
-import type { Run } from '../../src/mirror/queries/runs.ts';
+import type { Run } from '../../src/core/runs.ts';
 import { present } from '../shared/present.ts';
 import {
   fakeService,

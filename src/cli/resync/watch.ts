@@ -10,37 +10,27 @@ export interface Sight {
   readonly blocked: z.infer<typeof blockedSchema> | null;
 }
 
-const LOOK_EVERY_MS = 300;
 /** Only a person can end these; waiting would be in vain. */
 const NEEDS_A_PERSON: ReadonlySet<string> = new Set(['credentials', 'wrong_store']);
 
 /**
- * @param look null when nothing can be seen at the moment.
+ * @param sights of the run; they end before it does when they are interrupted.
  * @returns the finished run; null when interrupted.
- * @throws Error what `look` throws, and why the store must not be asked.
+ * @throws Error why the store must not be asked.
  */
-export async function watchRun(
-  look: () => Promise<Sight | null>,
-  progress: Progress,
-  interrupted: AbortSignal,
-): Promise<RunView | null> {
+export async function watchRun(sights: AsyncIterable<Sight>, progress: Progress): Promise<RunView | null> {
   let told: string | null = null;
-  while (!interrupted.aborted) {
-    const sight = await look();
-    if (sight !== null) {
-      const { run, blocked } = sight;
-      progress.show(run);
-      if (run.state !== 'running') return run;
-      if (blocked !== null && NEEDS_A_PERSON.has(blocked.kind)) throw new Error(blocked.message);
-      if (blocked !== null && blocked.kind !== told) progress.say(`waiting: ${blocked.message}`);
-      told = blocked?.kind ?? null;
-    }
-    await pause(LOOK_EVERY_MS, interrupted);
+  for await (const { run, blocked } of sights) {
+    progress.show(run);
+    if (run.state !== 'running') return run;
+    if (blocked !== null && NEEDS_A_PERSON.has(blocked.kind)) throw new Error(blocked.message);
+    if (blocked !== null && blocked.kind !== told) progress.say(`waiting: ${blocked.message}`);
+    told = blocked?.kind ?? null;
   }
   return null;
 }
 
-async function pause(ms: number, signal: AbortSignal): Promise<void> {
-  // Rejects when interrupted; the loop notices that by itself.
+export async function pause(ms: number, signal: AbortSignal): Promise<void> {
+  // Rejects when interrupted; who waits notices that by itself.
   await sleep(ms, undefined, { signal }).catch(() => undefined);
 }

@@ -3,6 +3,7 @@ import { createRoute, z } from '@hono/zod-openapi';
 import { ALARM_KINDS } from '../alarms/alarm.ts';
 import { MIRROR_STATES } from '../../mirror/file/state.ts';
 import type { OpsDeps } from '../shared/operator.ts';
+import { viewBlocked } from '../shared/run-view.ts';
 import { answers, apiRouter, withRefusals, type ApiRouter } from './router.ts';
 import { epochSchema, instant, lastSeqSchema } from './rows.ts';
 
@@ -116,7 +117,7 @@ export function statusRoutes({
         entries_behind: behind.entries,
         behind_since: behind.sinceMs,
         reads_under_way: readsUnderWay,
-        blocked: blocked && { kind: blocked.kind, message: blocked.message, until: blocked.untilMs },
+        blocked: viewBlocked(blocked),
         alarms: [...alarms.current],
       },
       200,

@@ -1,6 +1,6 @@
 import { html, raw } from 'hono/html';
 import type { Lag } from '../../mirror/queries/lag.ts';
-import type { Run } from '../../mirror/queries/runs.ts';
+import type { Run } from '../../core/runs.ts';
 import type { Status } from '../../mirror/queries/status.ts';
 import { KEPT_MINUTES, type Minute } from '../state/timeline.ts';
 import { ago, count, duration, millis, quantity } from './figures.ts';
