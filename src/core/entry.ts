@@ -100,14 +100,14 @@ export interface ListedEntry extends EntryBase {
 }
 
 /** Products, or whatever products these variants belong to, must be read again. */
-export interface ObligeEntry extends EntryBase {
+export interface ReadRequestEntry extends EntryBase {
   readonly kind: 'oblige';
   readonly reason: Reason;
   readonly productIds: readonly string[];
   readonly variantIds: readonly string[];
 }
 
-/** What `state.bundlesDueAtMs` or `state.canaryDueAtMs` waited for has come. */
+/** What `state.bundlesDueAtMs` or `state.lossSweepDueAtMs` waited for has come. */
 export interface DueEntry extends EntryBase {
   readonly kind: 'due';
   readonly what: 'bundles' | 'canary';
@@ -199,7 +199,7 @@ export type Entry =
   | DeliveryEntry
   | ReadEntry
   | ListedEntry
-  | ObligeEntry
+  | ReadRequestEntry
   | DueEntry
   | DowntimeEntry
   | LookupMissedEntry

@@ -7,12 +7,12 @@ import type { Logger } from '../platform/log.ts';
 import { acceptDelivery, COMMIT_DEADLINE_MS, type AcceptDeps, type Verdict } from './accept-delivery.ts';
 import { Deadlines } from './deadlines.ts';
 import type { IntakeObserver, Refusal, RefusalReason } from './observer.ts';
-import type { Pulse } from './pulse.ts';
+import type { Heartbeat } from './pulse.ts';
 import { remoteAddressOf, RequestBodies } from './request-body.ts';
 import { Strangers } from './strangers.ts';
 
 interface IntakeDeps extends Omit<AcceptDeps, 'deadlines'> {
-  readonly pulse: Pick<Pulse, 'check'>;
+  readonly heartbeat: Pick<Heartbeat, 'check'>;
   readonly observer: IntakeObserver;
   readonly log: Logger;
 }
@@ -109,7 +109,7 @@ export function createIntakeApp(deps: IntakeDeps): Intake {
   app.get('/healthz', async (c) => {
     const socket = socketOf(c.env.incoming);
     if (socket !== undefined && strangers.askedHealth(socket)) c.header('Connection', 'close');
-    const healthy = await deps.pulse.check();
+    const healthy = await deps.heartbeat.check();
     return healthy
       ? c.json({ status: 'ok' })
       : c.json(error('unavailable', 'the mirror cannot commit a delivery now'), 503);

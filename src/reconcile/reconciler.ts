@@ -14,7 +14,7 @@ import { ReadQueue } from './read-queue.ts';
 import { beginCatalogueRun, beginProductRun, endRun, followRun, type OrderedRun } from './runs.ts';
 import { findScheduledReads } from './scheduled-reads.ts';
 import { startSchedule, type Schedule, type ScheduleOptions } from './schedule.ts';
-import { sweep } from './sweep.ts';
+import { scanCatalogue } from './sweep.ts';
 import { Throttle, type Blocked } from './throttle.ts';
 import { UnreadCount } from './unread-count.ts';
 
@@ -50,7 +50,7 @@ export class Reconciler {
   #schedule: Schedule | null = null;
   #ticking: Promise<void> | null = null;
   /** The catalogue scan under way, for one run at a time. */
-  #sweeping: Promise<void> | null = null;
+  #scanning: Promise<void> | null = null;
   /** Runs begin one after the other, so that two simultaneous requests get the same one. */
   #lastBegun: Promise<unknown> = Promise.resolve();
   /** Differences found and not yet recorded, by run under way. */
@@ -107,7 +107,7 @@ export class Reconciler {
     this.#ticking = this.#tick();
     this.#schedule = startSchedule(
       schedules,
-      { reconcile: () => this.#readDue(), resync: () => this.#beginWalk('scheduled') },
+      { reconcile: () => this.#readDue(), resync: () => this.#beginScan('scheduled') },
       (error, job) =>
         log.error({ err: error, job }, 'a scheduled job failed; it runs again at its next time'),
     );
@@ -138,7 +138,7 @@ export class Reconciler {
     const isFirst = lastFullSyncAtMs === null && !runs.some(({ kind }) => kind === 'initial');
     // Even a short pause can miss a delivery; without urgency, since little can have happened.
     const kind = isDowntime ? 'downtime' : 'restart';
-    await this.#beginWalk(isFirst ? 'initial' : kind);
+    await this.#beginScan(isFirst ? 'initial' : kind);
   }
 
   /** An operator's command: reads the whole catalogue, or these products, and lifts whatever holds reads back. */
@@ -171,10 +171,10 @@ export class Reconciler {
     this.#pause.stop();
     this.#schedule?.stop();
     await this.#queue.stop();
-    await Promise.all([this.#ticking, this.#sweeping, this.#lookups.ended(), this.#lastBegun]);
+    await Promise.all([this.#ticking, this.#scanning, this.#lookups.ended(), this.#lastBegun]);
   }
 
-  #beginWalk(kind: RunKind): Promise<OrderedRun> {
+  #beginScan(kind: RunKind): Promise<OrderedRun> {
     return this.#begin(() => beginCatalogueRun(this.#deps, kind));
   }
 
@@ -193,15 +193,15 @@ export class Reconciler {
   /** Unless another one is under way: its end brings this one's turn. */
   #scan(run: Run): void {
     if (run.listDone || this.#isStopped()) return;
-    this.#sweeping ??= this.#sweep(run).finally(() => (this.#sweeping = null));
+    this.#scanning ??= this.#scanToEnd(run).finally(() => (this.#scanning = null));
   }
 
   async #readDue(): Promise<void> {
     const { store, now } = this.#deps;
     await store.writer.command('retryFailures', undefined);
     const { signal } = this.#stop;
-    const walk = findScheduledReads(store.reader, { limit: SCHEDULED_READS, signal });
-    const productIds = await walk.catch((error: unknown) => {
+    const search = findScheduledReads(store.reader, { limit: SCHEDULED_READS, signal });
+    const productIds = await search.catch((error: unknown) => {
       if (this.#isStopped()) return [];
       throw error;
     });
@@ -243,10 +243,10 @@ export class Reconciler {
   }
 
   /** Never rejects. What a failing database interrupts, the next tick continues. */
-  async #sweep(run: Run): Promise<void> {
+  async #scanToEnd(run: Run): Promise<void> {
     const { log } = this.#deps;
     try {
-      await sweep({ ...this.#deps, throttle: this.#throttle }, run, this.#stop.signal);
+      await scanCatalogue({ ...this.#deps, throttle: this.#throttle }, run, this.#stop.signal);
       this.#pause.wake();
     } catch (error) {
       if (this.#isStopped()) return;
@@ -270,7 +270,7 @@ export class Reconciler {
     const { store, now } = this.#deps;
     const due = await store.reader.ask('dueChores', { nowMs: now() });
     if (due.bundles) await store.writer.append({ kind: 'due', atMs: now(), what: 'bundles' });
-    if (due.canary) await store.writer.append({ kind: 'due', atMs: now(), what: 'canary' });
+    if (due.lossSweep) await store.writer.append({ kind: 'due', atMs: now(), what: 'canary' });
     if (due.edited.length > 0) await this.#repairEdits(due.edited);
     if (due.lookups.length === 0) return;
     // The first catalogue scan shows every product anyway.

@@ -5,7 +5,13 @@
 import { globSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { textsOfDocument, textsOfPlainFile, textsOfProgram, type Text } from './texts.ts';
+import {
+  identifiersOfProgram,
+  textsOfDocument,
+  textsOfPlainFile,
+  textsOfProgram,
+  type Text,
+} from './texts.ts';
 
 const root = join(import.meta.dirname, '..', '..');
 
@@ -100,6 +106,51 @@ function unwanted(path: string, texts: readonly Text[]): string[] {
       }),
     );
 }
+
+/** As above, in the names that the code gives: in camel case, with what stands before or after. */
+const BANNED_IN_NAMES: readonly (readonly [RegExp, string])[] = [
+  [/fold(?!er)/i, 'apply'],
+  [/ledger/i, 'unit of work'],
+  [/poison/i, 'future-dated'],
+  [/brake/i, 'guard'],
+  [/canar(y|ies)|crowd/i, 'loss sweep'],
+  [/oblig/i, 'read request'],
+  [/pulse/i, 'heartbeat'],
+  [/(?<!loss_?)swe(ep|pt)/i, 'scan'],
+  [/walk/i, 'scan'],
+];
+
+/** Codes that are recorded or counted under these names, and stocks that are a ledger. */
+const NAMES_ALLOWED: readonly { readonly path: RegExp; readonly name: RegExp }[] = [
+  { path: /^src\/(core\/reasons|ops\/page\/words)\.ts$/, name: /^canary$/ },
+  { path: /^src\/sandbox\//, name: /ledger/i },
+];
+
+function unwantedNames(path: string, source: string): string[] {
+  const allowed = NAMES_ALLOWED.filter((each) => each.path.test(path));
+  return identifiersOfProgram(source)
+    .filter(({ text }) => !allowed.some(({ name }) => name.test(text)))
+    .flatMap(({ line, text }) =>
+      BANNED_IN_NAMES.filter(([word]) => word.test(text)).map(
+        ([, instead]) => `${path}:${line} ${text}: say ${instead}`,
+      ),
+    );
+}
+
+it('names in src use the words of the glossary', () => {
+  const files = filesIn('src').filter((path) => path.endsWith('.ts'));
+  expect(files.flatMap((path) => unwantedNames(path, readFileSync(join(root, path), 'utf8')))).toEqual([]);
+});
+
+it('finds an unwanted word in a name, wherever it stands', () => {
+  const source = 'const sendCanaryNow = 1; a.#brake = { poison, lossSweepAt }; folder(unfold, "ledger");';
+  expect(unwantedNames('any.ts', source)).toEqual([
+    'any.ts:1 sendCanaryNow: say loss sweep',
+    'any.ts:1 #brake: say guard',
+    'any.ts:1 poison: say future-dated',
+    'any.ts:1 unfold: say apply',
+  ]);
+});
 
 const { WORDS_IN } = process.env;
 const folders = WORDS_IN === undefined ? CHECKED : WORDS_IN.split(',');

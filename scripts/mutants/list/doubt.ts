@@ -72,7 +72,7 @@ export const DOUBT: readonly Mutant[] = [
     id: 'bundles-forgotten-when-due',
     breaks: 'bundles are read when their time has come (docs/architecture.md#totals)',
     file: 'src/core/apply/fold.ts',
-    find: "for (const productId of ledger.tables.bundleProducts()) ledger.oblige(productId, 'bundle');",
+    find: "for (const productId of work.tables.bundleProducts()) work.requestRead(productId, 'bundle');",
     replace: '',
     first: 'simulation',
   },
@@ -80,7 +80,7 @@ export const DOUBT: readonly Mutant[] = [
     id: 'quarantine-no-obligation',
     breaks: 'what a dead letter names is re-read (docs/http-api.md#public-listener, dead letters)',
     file: delivery,
-    find: "tables.putVariant(ledger.obligeVariant(variant, 'quarantine'));",
+    find: "tables.putVariant(work.requestVariantRead(variant, 'quarantine'));",
     replace: 'tables.putVariant(variant);',
     first: 'simulation',
   },
@@ -89,8 +89,8 @@ export const DOUBT: readonly Mutant[] = [
     breaks:
       'an unreadable body starts a loss sweep (docs/http-api.md#public-listener, dead letters; docs/architecture.md#loss-sweeps)',
     file: delivery,
-    find: 'ledger.state = { ...ledger.state, canaryDueAtMs };',
-    replace: 'ledger.state = { ...ledger.state, canarySentAtMs: canaryDueAtMs };',
+    find: 'work.state = { ...work.state, lossSweepDueAtMs };',
+    replace: 'work.state = { ...work.state, lossSweepSentAtMs: lossSweepDueAtMs };',
     first: 'simulation',
   },
   {
@@ -98,16 +98,16 @@ export const DOUBT: readonly Mutant[] = [
     breaks:
       'a proven loss sends what moves to be read: its delivery carried other items (docs/architecture.md#loss-sweeps)',
     file: 'src/core/apply/fold-read.ts',
-    find: '  ledger.answerLoss({',
-    replace: '  if (read.s0 < 0) ledger.answerLoss({',
+    find: '  work.answerLoss({',
+    replace: '  if (read.s0 < 0) work.answerLoss({',
     first: 'simulation',
   },
   {
     id: 'crowd-of-losses-without-canary',
     breaks: 'a loss sweep covers only the losses before it (docs/architecture.md#loss-sweeps)',
     file: 'src/core/apply/ledger.ts',
-    find: '    if (opened.seq <= canaryDoubtSeq && opened.atMs <= canaryDoubtAtMs) return;',
-    replace: '    if (opened.atMs <= canaryDoubtAtMs + 60_000) return;',
+    find: '    if (opened.seq <= lossSweptSeq && opened.atMs <= lossSweptAtMs) return;',
+    replace: '    if (opened.atMs <= lossSweptAtMs + 60_000) return;',
     first: 'simulation',
   },
   {
@@ -183,16 +183,16 @@ export const DOUBT: readonly Mutant[] = [
     id: 'unexplained-break-no-obligation',
     breaks: 'how much of a break a total holds already is unknown (docs/architecture.md#totals)',
     file: delivery,
-    find: "if (isOpen && (gap !== null || branch === '3 duplicate')) oblige = true;",
-    replace: "if (isOpen && branch === '3 duplicate') oblige = true;",
+    find: "if (isOpen && (gap !== null || branch === '3 duplicate')) requestRead = true;",
+    replace: "if (isOpen && branch === '3 duplicate') requestRead = true;",
   },
   {
     id: 'unexplained-duplicate-no-obligation',
     breaks:
       'what was told before may be another change of its instant (docs/architecture.md#changes, rule 3)',
     file: delivery,
-    find: "if (isOpen && (gap !== null || branch === '3 duplicate')) oblige = true;",
-    replace: 'if (isOpen && gap !== null) oblige = true;',
+    find: "if (isOpen && (gap !== null || branch === '3 duplicate')) requestRead = true;",
+    replace: 'if (isOpen && gap !== null) requestRead = true;',
     tests: ['test/core/apply/fold-total.test.ts'],
   },
   {
@@ -200,8 +200,8 @@ export const DOUBT: readonly Mutant[] = [
     breaks:
       'a total does not settle which of two values a stock level has (docs/architecture.md#totals, docs/architecture.md#changes, rule 3)',
     file: 'src/core/apply/unlisted-levels.ts',
-    find: '(isToldInTotal(variant) && oblige && ORDER_IN_DOUBT',
-    replace: '(variant.bundledByCount < 0 && oblige && ORDER_IN_DOUBT',
+    find: '(isToldInTotal(variant) && requestRead && ORDER_IN_DOUBT',
+    replace: '(variant.bundledByCount < 0 && requestRead && ORDER_IN_DOUBT',
     tests: ['test/mirror/queries/suspicion.test.ts'],
   },
 ];

@@ -9,13 +9,13 @@ export const FEED: readonly Mutant[] = [
     id: 'change-row-missing',
     breaks: 'every change of a mirrored value has its row (docs/reading-the-mirror.md#views, mirror_changes)',
     file: 'src/core/apply/fold-delivery.ts',
-    find: `    changeSeq = ledger.appendChange({
+    find: `    changeSeq = work.appendChange({
       ...told,
       warehouseId: change.warehouseId,
       oldQty: shown?.qty ?? null,
       newQty: cell.qty,
     });`,
-    replace: '    changeSeq = ledger.nextChangeSeq();',
+    replace: '    changeSeq = work.nextChangeSeq();',
   },
   {
     id: 'change-row-webhook-old',
@@ -41,7 +41,7 @@ export const FEED: readonly Mutant[] = [
     id: 'rename-keeps-numbers',
     breaks: 'a new name gives its rows a new change_seq (docs/reading-the-mirror.md#following-changes)',
     file: variant,
-    find: '  if (redescribed) renumberCells(ledger, seen.variantId);',
+    find: '  if (redescribed) renumberCells(work, seen.variantId);',
     replace: '',
     first: 'simulation',
   },
@@ -49,7 +49,7 @@ export const FEED: readonly Mutant[] = [
     id: 'on-hand-keeps-number',
     breaks: 'a new on_hand gives its row a new change_seq (docs/reading-the-mirror.md#following-changes)',
     file: level,
-    find: 'tables.putCell(revalued ? { ...cell, changeSeq: ledger.nextChangeSeq() } : cell);',
+    find: 'tables.putCell(revalued ? { ...cell, changeSeq: work.nextChangeSeq() } : cell);',
     replace: 'tables.putCell(revalued ? cell : cell);',
     first: 'simulation',
   },
@@ -66,14 +66,14 @@ export const FEED: readonly Mutant[] = [
     breaks:
       'a removal has its row in the feed (docs/reading-the-mirror.md#following-changes: reason `removed`)',
     file: 'src/core/apply/removal.ts',
-    find: `  const changeSeq = ledger.appendChange({
+    find: `  const changeSeq = work.appendChange({
     ...REMOVED,
     variantId: cell.variantId,
     warehouseId: cell.warehouseId,
     sku: tables.variant(cell.variantId)?.sku ?? null,
     oldQty: cell.qty,
   });`,
-    replace: '  const changeSeq = ledger.nextChangeSeq();',
+    replace: '  const changeSeq = work.nextChangeSeq();',
   },
   {
     id: 'feed-numbers-repeat',

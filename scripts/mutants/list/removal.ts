@@ -50,9 +50,9 @@ export const REMOVAL: readonly Mutant[] = [
     id: 'contested-absence-no-obligation',
     breaks: 'an absence that something newer contradicts asks for a read (docs/architecture.md#removals)',
     file: 'src/core/apply/webhooks-alone.ts',
-    find: `    ledger.tables.putCell(contested);
-    ledger.oblige(productId, 'conflict');`,
-    replace: '    ledger.tables.putCell(contested);',
+    find: `    work.tables.putCell(contested);
+    work.requestRead(productId, 'conflict');`,
+    replace: '    work.tables.putCell(contested);',
     tests: ['test/core/apply/fold-removal.test.ts'],
   },
   {
@@ -69,16 +69,16 @@ export const REMOVAL: readonly Mutant[] = [
     id: 'first-sighting-not-confirmed',
     breaks: 'the first sighting queues the confirming read itself (docs/architecture.md#removals)',
     file: 'src/core/apply/removal.ts',
-    find: "  ledger.oblige(productId, 'confirm_removal', {",
-    replace: "  if (read.s0 < 0) ledger.oblige(productId, 'confirm_removal', {",
+    find: "  work.requestRead(productId, 'confirm_removal', {",
+    replace: "  if (read.s0 < 0) work.requestRead(productId, 'confirm_removal', {",
     first: 'simulation',
   },
   {
     id: 'brake-off',
     breaks: 'more than 5 % and 20 products are not removed at once (docs/architecture.md#mass-removal-guard)',
     file: 'src/core/apply/removal-guard.ts',
-    find: 'return atStake > BRAKE_ROWS && atStake > before * BRAKE_SHARE;',
-    replace: 'return atStake > BRAKE_ROWS && atStake > before;',
+    find: 'return atStake > GUARD_ROWS && atStake > before * GUARD_SHARE;',
+    replace: 'return atStake > GUARD_ROWS && atStake > before;',
     first: 'simulation',
     tests: ['test/core/merge/removal-brake.test.ts', 'test/core/apply/fold-removal.test.ts'],
   },
@@ -172,10 +172,10 @@ export const REMOVAL: readonly Mutant[] = [
     id: 'brake-counts-levels-of-products',
     breaks: 'what goes with its product counts as that alone (docs/architecture.md#mass-removal-guard)',
     file: 'src/core/apply/removal.ts',
-    find: 'if (cell.goneAtMs === null) removeCell(ledger, cell, read);',
+    find: 'if (cell.goneAtMs === null) removeCell(work, cell, read);',
     replace: `if (cell.goneAtMs === null) {
-      removeCell(ledger, cell, read);
-      countRemoval(ledger, 'cell');
+      removeCell(work, cell, read);
+      countRemoval(work, 'cell');
     }`,
     tests: ['test/core/apply/mass-removal.test.ts'],
   },
@@ -237,8 +237,8 @@ export const REMOVAL: readonly Mutant[] = [
     breaks:
       'only a change newer than the removal counts (docs/architecture.md#levels-that-webhooks-alone-tell)',
     file: alone,
-    find: 'return !poison && !ahead && change.updateTimeMs > removed.readHiMs;',
-    replace: 'return !poison && !ahead;',
+    find: 'return !futureDated && !ahead && change.updateTimeMs > removed.readHiMs;',
+    replace: 'return !futureDated && !ahead;',
     tests: ['test/core/apply/webhooks-alone.test.ts', 'test/core/apply/merge-change.test.ts'],
   },
   {
@@ -292,9 +292,9 @@ export const REMOVAL: readonly Mutant[] = [
     breaks:
       'two products that list one variant are not read for ever (docs/architecture.md#variants-that-move)',
     file: 'src/core/apply/fold-variant.ts',
-    find: "  if (overlaps) ledger.oblige(loser, 'conflict');",
-    replace: `  if (overlaps) ledger.oblige(loser, 'conflict');
-  if (overlaps) ledger.oblige(winner, 'conflict');`,
+    find: "  if (overlaps) work.requestRead(loser, 'conflict');",
+    replace: `  if (overlaps) work.requestRead(loser, 'conflict');
+  if (overlaps) work.requestRead(winner, 'conflict');`,
     tests: ['test/core/apply/moved-variant.test.ts'],
   },
 ];

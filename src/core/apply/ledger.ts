@@ -1,6 +1,6 @@
 /** One entry's work on the tables: hands out change numbers, collects the state, and puts doubts on record. */
 import type { Fact } from './fact.ts';
-import { CANARY_CROWD_MS, CANARY_PRODUCTS, DATE_CONTRADICTIONS } from '../limits.ts';
+import { LOSS_SWEEP_JOINED_MS, LOSS_SWEEP_PRODUCTS, DATE_CONTRADICTIONS } from '../limits.ts';
 import type { Change, MirrorState, Variant } from '../model.ts';
 import { addDoubt, isMet, type Doubt } from '../merge/obligation.ts';
 import type { Tables } from './tables.ts';
@@ -10,7 +10,7 @@ interface Position {
   readonly atMs: number;
 }
 
-export class Ledger {
+export class UnitOfWork {
   readonly tables: Tables;
   readonly entry: Position;
   readonly report: (fact: Fact) => void;
@@ -47,13 +47,13 @@ export class Ledger {
   }
 
   /** The product must be read again; by default because of this entry. */
-  oblige(
+  requestRead(
     productId: string,
     reason: Doubt['reason'],
     made: { seq?: number; atMs?: number; notBeforeMs?: number } = {},
   ): void {
-    const standing = this.tables.obligation(productId);
-    this.tables.putObligation(
+    const standing = this.tables.readRequest(productId);
+    this.tables.putReadRequest(
       addDoubt(standing, {
         productId,
         reason,
@@ -66,9 +66,9 @@ export class Ledger {
   }
 
   /** As `oblige`, for a variant whose product may be unknown: then the catalogue is looked through. */
-  obligeVariant(variant: Variant, reason: Doubt['reason']): Variant {
+  requestVariantRead(variant: Variant, reason: Doubt['reason']): Variant {
     if (variant.productId !== null) {
-      this.oblige(variant.productId, reason);
+      this.requestRead(variant.productId, reason);
       return variant;
     }
     // Touched, so that a read already under way maps it without settling the doubt.
@@ -93,30 +93,30 @@ export class Ledger {
    * still to be proven of what was opened so far.
    */
   answerLoss(opened: Position): void {
-    const { canaryDoubtSeq, canaryDoubtAtMs } = this.state;
-    if (opened.seq <= canaryDoubtSeq && opened.atMs <= canaryDoubtAtMs) return;
-    const isCrowd = Math.abs(this.entry.atMs - canaryDoubtAtMs) < CANARY_CROWD_MS;
-    this.sendCanary(isCrowd ? this.entry : opened);
+    const { lossSweptSeq, lossSweptAtMs } = this.state;
+    if (opened.seq <= lossSweptSeq && opened.atMs <= lossSweptAtMs) return;
+    const isJoined = Math.abs(this.entry.atMs - lossSweptAtMs) < LOSS_SWEEP_JOINED_MS;
+    this.sendLossSweep(isJoined ? this.entry : opened);
   }
 
   /** A product that comes to life by a read from before the last canary was not among those that it asked for. */
-  joinCanary(productId: string, read: { readonly s0: number; readonly sentAtMs: number }): void {
-    const { canaryDoubtSeq: seq, canaryDoubtAtMs: atMs } = this.state;
+  joinLossSweep(productId: string, read: { readonly s0: number; readonly sentAtMs: number }): void {
+    const { lossSweptSeq: seq, lossSweptAtMs: atMs } = this.state;
     if (isMet({ madeSeq: seq, madeAtMs: atMs }, read)) return;
-    this.oblige(productId, 'canary', { seq, atMs });
+    this.requestRead(productId, 'canary', { seq, atMs });
   }
 
   /**
    * A delivery is missing, and what else it carried is unknown: the products that move are read first, each
    * unless it has been read since the doubt arose.
    */
-  sendCanary(doubt: Position): void {
-    this.state = { ...this.state, canaryDoubtSeq: doubt.seq, canaryDoubtAtMs: doubt.atMs };
+  sendLossSweep(doubt: Position): void {
+    this.state = { ...this.state, lossSweptSeq: doubt.seq, lossSweptAtMs: doubt.atMs };
     let products = 0;
-    for (const { productId, readSeq, readAtMs } of this.tables.canaryProducts(CANARY_PRODUCTS)) {
+    for (const { productId, readSeq, readAtMs } of this.tables.lossSweepProducts(LOSS_SWEEP_PRODUCTS)) {
       const known = { madeSeq: doubt.seq, madeAtMs: doubt.atMs };
       if (isMet(known, { s0: readSeq, sentAtMs: readAtMs })) continue;
-      this.oblige(productId, 'canary', { seq: doubt.seq, atMs: doubt.atMs });
+      this.requestRead(productId, 'canary', { seq: doubt.seq, atMs: doubt.atMs });
       products += 1;
     }
     if (products > 0) this.report({ kind: 'canary', products });

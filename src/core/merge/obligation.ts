@@ -3,7 +3,7 @@
  * (docs/architecture.md#re-read-requests).
  */
 import { LATEST_MS, REPLICA_LAG_MS } from '../limits.ts';
-import type { Obligation } from '../model.ts';
+import type { ReadRequest } from '../model.ts';
 import { REASONS, type Reason } from '../reasons.ts';
 
 export interface Doubt {
@@ -16,7 +16,7 @@ export interface Doubt {
 }
 
 /** The obligation that stands for an earlier one and a new doubt together. */
-export function addDoubt(standing: Obligation | undefined, doubt: Doubt): Obligation {
+export function addDoubt(standing: ReadRequest | undefined, doubt: Doubt): ReadRequest {
   const { priority, isSuspect } = REASONS[doubt.reason];
   const notBeforeMs = Math.max(doubt.notBeforeMs ?? 0, doubt.madeAtMs + REPLICA_LAG_MS);
   if (standing === undefined) {
@@ -54,9 +54,9 @@ export function isMet(
 
 /** What is left of an obligation after a read: nothing, or the same, to be read again once a read can meet it. */
 export function afterRead(
-  standing: Obligation,
+  standing: ReadRequest,
   read: { readonly s0: number; readonly sentAtMs: number },
-): Obligation | null {
+): ReadRequest | null {
   if (isMet(standing, read)) return null;
   const meetableMs = standing.madeAtMs + REPLICA_LAG_MS;
   // What the brake holds is asked for by nobody, but it was read all the same: one more read tells whether it is back.

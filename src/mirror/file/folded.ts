@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import type { Db } from '../../sqlite/open.ts';
 
 /** The tables that the rules write, each in an order of its own. */
-export const FOLDED = [
+export const PROJECTED = [
   'cells ORDER BY variant_id, warehouse_id',
   'variants ORDER BY variant_id',
   'products ORDER BY product_id',
@@ -36,7 +36,7 @@ const RECORDED = {
 };
 
 const RULED = Object.fromEntries(
-  FOLDED.map((from) => [from.split(' ', 1)[0] ?? from, `SELECT * FROM ${from}`]),
+  PROJECTED.map((from) => [from.split(' ', 1)[0] ?? from, `SELECT * FROM ${from}`]),
 );
 
 /**

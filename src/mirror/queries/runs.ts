@@ -1,24 +1,11 @@
 /** Runs, and what remains of them. */
 import * as columns from '../file/columns.ts';
-import type { Run, RunKind, RunState } from '../../core/runs.ts';
+import type { Run } from '../../core/runs.ts';
 import type { Db } from '../../sqlite/open.ts';
 import { prepared } from '../../sqlite/prepared.ts';
-import type { runs } from '../file/schema.ts';
+import { runOf, type RunRow } from '../file/run-row.ts';
 import { selectFrom } from '../file/statements.ts';
 import { liveCounts } from './status.ts';
-
-export type RunRow = typeof runs.$inferSelect;
-
-export function runOf(row: RunRow): Run {
-  const { productIdsJson, listDone, kind, state, ...rest } = row;
-  return {
-    ...rest,
-    kind: kind as RunKind,
-    state: state as RunState,
-    listDone: listDone === 1,
-    productIds: productIdsJson === null ? null : (JSON.parse(productIdsJson) as string[]),
-  };
-}
 
 const SELECT = selectFrom(columns.runs);
 

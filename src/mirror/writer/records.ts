@@ -10,7 +10,7 @@ import type {
 import type { Fact } from '../../core/apply/fact.ts';
 import * as columns from '../file/columns.ts';
 import type { Db } from '../../sqlite/open.ts';
-import { runOf, type RunRow } from '../queries/runs.ts';
+import { runOf, type RunRow } from '../file/run-row.ts';
 import { selectList } from '../file/statements.ts';
 
 /** Prepares the statements once; each call runs inside the projection's transaction. */
