@@ -1,6 +1,6 @@
 /** Compares what a kill left with what was answered before it, and with the event log applied again. */
 import { bodyHash } from '../../src/event-log/body-hash.ts';
-import { PROJECTED } from '../../src/mirror/file/folded.ts';
+import { PROJECTED } from '../../src/mirror/file/projected.ts';
 import { knownSchemaVersion } from '../../src/sqlite/migrate.ts';
 import type { Db } from '../../src/sqlite/open.ts';
 import type { Aged } from './files.ts';

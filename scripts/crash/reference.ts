@@ -2,7 +2,7 @@
  * A second mirror, made of the first one's event log alone: each entry that a kill left is applied again, to files of
  * its own. It is never killed or pruned.
  */
-import { applyEntry } from '../../src/core/apply/fold.ts';
+import { applyEntry } from '../../src/core/apply/apply-entry.ts';
 import type { Entry } from '../../src/core/entry.ts';
 import { decodeEntry, type LogRow } from '../../src/event-log/entries.ts';
 import type { Db } from '../../src/sqlite/open.ts';

@@ -5,7 +5,7 @@ import { createClock, type Clock } from './clock.ts';
 import { isLoopback, type Config, type Endpoint } from '../config/config.ts';
 import { createIntakeApp } from '../intake/app.ts';
 import type { IntakeObserver } from '../intake/observer.ts';
-import { createHeartbeat } from '../intake/pulse.ts';
+import { createHeartbeat } from '../intake/heartbeat.ts';
 import { keepUnstored } from '../intake/unstored.ts';
 import { listen, type Listener } from '../platform/listen.ts';
 import type { Logger } from '../platform/log.ts';

@@ -7,7 +7,7 @@ import type { Logger } from '../platform/log.ts';
 import { acceptDelivery, COMMIT_DEADLINE_MS, type AcceptDeps, type Verdict } from './accept-delivery.ts';
 import { Deadlines } from './deadlines.ts';
 import type { IntakeObserver, Refusal, RefusalReason } from './observer.ts';
-import type { Heartbeat } from './pulse.ts';
+import type { Heartbeat } from './heartbeat.ts';
 import { remoteAddressOf, RequestBodies } from './request-body.ts';
 import { Strangers } from './strangers.ts';
 

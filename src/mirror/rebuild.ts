@@ -10,7 +10,7 @@ import { EventLog, type RulesPeriod } from '../event-log/event-log.ts';
 import { eventLogPath, openLogForAppending, openLogForReading } from '../event-log/open-log.ts';
 import { LogReader } from '../event-log/read-log.ts';
 import { findFile } from '../sqlite/file-identity.ts';
-import { digestsOf } from './file/folded.ts';
+import { digestsOf } from './file/projected.ts';
 import { isThere } from '../sqlite/is-there.ts';
 import { refuseNoMirror, refuseOlderSchema } from './file/known-mirror.ts';
 import { lockDatabase } from '../sqlite/lock.ts';

@@ -14,7 +14,7 @@ import { ReadQueue } from './read-queue.ts';
 import { beginCatalogueRun, beginProductRun, endRun, followRun, type OrderedRun } from './runs.ts';
 import { findScheduledReads } from './scheduled-reads.ts';
 import { startSchedule, type Schedule, type ScheduleOptions } from './schedule.ts';
-import { scanCatalogue } from './sweep.ts';
+import { scanCatalogue } from './catalogue-scan.ts';
 import { Throttle, type Blocked } from './throttle.ts';
 import { UnreadCount } from './unread-count.ts';
 

@@ -7,7 +7,7 @@ import type {
   VariantSnapshot,
 } from '../../src/core/entry.ts';
 import type { Fact } from '../../src/core/apply/fact.ts';
-import { applyEntry } from '../../src/core/apply/fold.ts';
+import { applyEntry } from '../../src/core/apply/apply-entry.ts';
 import { EARLIEST_MS } from '../../src/core/limits.ts';
 import type { ReadContext } from '../../src/core/merge/merge-read.ts';
 import type { Cell, Change } from '../../src/core/model.ts';

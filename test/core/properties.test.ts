@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Entry, ReadEntry } from '../../src/core/entry.ts';
 import type { Fact } from '../../src/core/apply/fact.ts';
-import { applyEntry } from '../../src/core/apply/fold.ts';
+import { applyEntry } from '../../src/core/apply/apply-entry.ts';
 import { EARLIEST_MS, REPLICA_LAG_MS } from '../../src/core/limits.ts';
 import { CHANGE_BRANCHES } from '../../src/core/merge/change-outcome.ts';
 import { LEVEL_BRANCHES } from '../../src/core/merge/merge-read.ts';

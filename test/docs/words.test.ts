@@ -3,7 +3,7 @@
  * its examples. To look at other folders than the listed ones: `WORDS_IN=src/core,src/cli npx vitest run test/docs/words.test.ts`.
  */
 import { globSync, readFileSync, statSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { expect, it } from 'vitest';
 import {
   identifiersOfProgram,
@@ -126,9 +126,11 @@ const NAMES_ALLOWED: readonly { readonly path: RegExp; readonly name: RegExp }[]
   { path: /^src\/sandbox\//, name: /ledger/i },
 ];
 
+/** @param path of the file, which is a name too. */
 function unwantedNames(path: string, source: string): string[] {
   const allowed = NAMES_ALLOWED.filter((each) => each.path.test(path));
-  return identifiersOfProgram(source)
+  const ofFile = { line: 0, text: basename(path, '.ts') };
+  return [ofFile, ...identifiersOfProgram(source)]
     .filter(({ text }) => !allowed.some(({ name }) => name.test(text)))
     .flatMap(({ line, text }) =>
       BANNED_IN_NAMES.filter(([word]) => word.test(text)).map(
@@ -144,11 +146,12 @@ it('names in src use the words of the glossary', () => {
 
 it('finds an unwanted word in a name, wherever it stands', () => {
   const source = 'const sendCanaryNow = 1; a.#brake = { poison, lossSweepAt }; folder(unfold, "ledger");';
-  expect(unwantedNames('any.ts', source)).toEqual([
-    'any.ts:1 sendCanaryNow: say loss sweep',
-    'any.ts:1 #brake: say guard',
-    'any.ts:1 poison: say future-dated',
-    'any.ts:1 unfold: say apply',
+  expect(unwantedNames('src/brake.ts', source)).toEqual([
+    'src/brake.ts:0 brake: say guard',
+    'src/brake.ts:1 sendCanaryNow: say loss sweep',
+    'src/brake.ts:1 #brake: say guard',
+    'src/brake.ts:1 poison: say future-dated',
+    'src/brake.ts:1 unfold: say apply',
   ]);
 });
 

@@ -6,7 +6,7 @@ import { eventLogPath } from '../../src/event-log/open-log.ts';
 import { openOwnLog } from '../../src/event-log/own-log.ts';
 import { takeOverLog } from '../../src/event-log/take-over.ts';
 import type { StoreNews } from '../../src/mirror/writer/upkeep.ts';
-import { PROJECTED } from '../../src/mirror/file/folded.ts';
+import { PROJECTED } from '../../src/mirror/file/projected.ts';
 import { knownSchemaVersion } from '../../src/sqlite/migrate.ts';
 import type { Db } from '../../src/sqlite/open.ts';
 import { present } from '../shared/present.ts';

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { askProduct, recordAnswer, type ProductReaderDeps } from '../../src/reconcile/product-reader.ts';
 import { beginCatalogueRun } from '../../src/reconcile/runs.ts';
-import { scanCatalogue } from '../../src/reconcile/sweep.ts';
+import { scanCatalogue } from '../../src/reconcile/catalogue-scan.ts';
 import { createServiceClient, type ServiceClient } from '../../src/store-api/client.ts';
 import { ServiceError } from '../../src/store-api/transport/errors.ts';
 import { requestToken } from '../../src/store-api/token/token-request.ts';

@@ -5,7 +5,7 @@ import { pino } from 'pino';
 import { onTestFinished } from 'vitest';
 import { createIntakeApp } from '../../src/intake/app.ts';
 import type { Refusal } from '../../src/intake/observer.ts';
-import { createHeartbeat, type Heartbeat } from '../../src/intake/pulse.ts';
+import { createHeartbeat, type Heartbeat } from '../../src/intake/heartbeat.ts';
 import { keepUnstored, type UnstoredDeliveries } from '../../src/intake/unstored.ts';
 import { listen } from '../../src/platform/listen.ts';
 import { eventLogPath } from '../../src/event-log/open-log.ts';

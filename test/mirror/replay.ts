@@ -1,9 +1,9 @@
 /** The log folded again from its beginning, and the tables as text to compare. */
 import type { Entry } from '../../src/core/entry.ts';
 import type { Fact } from '../../src/core/apply/fact.ts';
-import { applyEntry } from '../../src/core/apply/fold.ts';
+import { applyEntry } from '../../src/core/apply/apply-entry.ts';
 import { decodeEntry, type LogRow } from '../../src/event-log/entries.ts';
-import { PROJECTED } from '../../src/mirror/file/folded.ts';
+import { PROJECTED } from '../../src/mirror/file/projected.ts';
 import { LogReader } from '../../src/event-log/read-log.ts';
 import type { Db } from '../../src/sqlite/open.ts';
 import { Projection } from '../../src/mirror/writer/projection.ts';

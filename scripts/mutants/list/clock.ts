@@ -66,7 +66,7 @@ export const CLOCK: readonly Mutant[] = [
   {
     id: 'floor-learnt-from-a-clock-ahead',
     breaks: 'a node that is ahead teaches nothing about the others (docs/architecture.md#clock-bounds)',
-    file: 'src/core/apply/fold-delivery.ts',
+    file: 'src/core/apply/apply-delivery.ts',
     find: 'if (!futureDated && !ahead) {',
     replace: 'if (!futureDated) {',
     tests: ['test/core/apply/found-wrong.test.ts'],
@@ -137,7 +137,7 @@ export const CLOCK: readonly Mutant[] = [
   {
     id: 'downtime-not-marked',
     breaks: 'after downtime every row is suspect until it was read (docs/architecture.md#downtime)',
-    file: 'src/core/apply/fold.ts',
+    file: 'src/core/apply/apply-entry.ts',
     find: 'work.state = { ...work.state, trustedAfterMs: entry.atMs + REPLICA_LAG_MS };',
     replace: 'work.state = { ...work.state, lastDeliveryAtMs: entry.atMs };',
     first: 'simulation',
@@ -146,7 +146,7 @@ export const CLOCK: readonly Mutant[] = [
     id: 'downtime-within-lag',
     breaks:
       'what is read after downtime comes from no replica that lags behind its end (docs/architecture.md#downtime)',
-    file: 'src/core/apply/fold.ts',
+    file: 'src/core/apply/apply-entry.ts',
     find: 'work.state = { ...work.state, trustedAfterMs: entry.atMs + REPLICA_LAG_MS };',
     replace: 'work.state = { ...work.state, trustedAfterMs: entry.atMs };',
     first: 'simulation',

@@ -107,10 +107,10 @@ export const DURABILITY: readonly Mutant[] = [
   {
     id: 'not-stored-no-obligation',
     breaks: 'variants of unstored deliveries are obliged (docs/architecture.md#durability)',
-    file: 'src/core/apply/fold.ts',
+    file: 'src/core/apply/apply-entry.ts',
     find: '    work.tables.putVariant(work.requestVariantRead(variant, entry.reason));',
     replace: '    work.tables.putVariant(variant);',
-    tests: ['test/mirror/queries/suspicion.test.ts', 'test/core/apply/fold-unmapped.test.ts'],
+    tests: ['test/mirror/queries/suspicion.test.ts', 'test/core/apply/unknown-variant.test.ts'],
   },
   {
     id: 'bodies-not-deduplicated',

@@ -1,14 +1,14 @@
 /** What consumers follow: changes, their numbers, epochs (docs/reading-the-mirror.md#following-changes). */
 import type { Mutant } from '../mutant.ts';
 
-const variant = 'src/core/apply/fold-variant.ts';
-const level = 'src/core/apply/fold-level.ts';
+const variant = 'src/core/apply/apply-variant.ts';
+const level = 'src/core/apply/apply-level.ts';
 
 export const FEED: readonly Mutant[] = [
   {
     id: 'change-row-missing',
     breaks: 'every change of a mirrored value has its row (docs/reading-the-mirror.md#views, mirror_changes)',
-    file: 'src/core/apply/fold-delivery.ts',
+    file: 'src/core/apply/apply-delivery.ts',
     find: `    changeSeq = work.appendChange({
       ...told,
       warehouseId: change.warehouseId,
@@ -21,7 +21,7 @@ export const FEED: readonly Mutant[] = [
     id: 'change-row-webhook-old',
     breaks:
       '`old_qty` is what the mirror held before (docs/reading-the-mirror.md#following-changes: each cell’s rows chain)',
-    file: 'src/core/apply/fold-delivery.ts',
+    file: 'src/core/apply/apply-delivery.ts',
     find: '      oldQty: shown?.qty ?? null,',
     replace: '      oldQty: change.old,',
   },
@@ -56,7 +56,7 @@ export const FEED: readonly Mutant[] = [
   {
     id: 'change-seq-not-given',
     breaks: 'a changed row carries the number of its change (docs/reading-the-mirror.md#following-changes)',
-    file: 'src/core/apply/fold-delivery.ts',
+    file: 'src/core/apply/apply-delivery.ts',
     find: '    tables.putCell({ ...cell, changeSeq });',
     replace: '    tables.putCell(cell);',
     first: 'simulation',
@@ -78,7 +78,7 @@ export const FEED: readonly Mutant[] = [
   {
     id: 'feed-numbers-repeat',
     breaks: 'numbers only grow (docs/reading-the-mirror.md#following-changes)',
-    file: 'src/core/apply/ledger.ts',
+    file: 'src/core/apply/unit-of-work.ts',
     find: 'const changeSeq = this.state.changeSeq + 1;',
     replace: 'const changeSeq = Math.max(1, this.state.changeSeq);',
   },
@@ -95,7 +95,7 @@ export const FEED: readonly Mutant[] = [
     id: 'epoch-reuses-numbers',
     breaks:
       "a new epoch's numbers are above all that were given out (docs/reading-the-mirror.md#following-changes)",
-    file: 'src/core/apply/fold.ts',
+    file: 'src/core/apply/apply-entry.ts',
     find: 'changeSeq: Math.max(changeSeq, entry.givenOutSeq) + 1,',
     replace: 'changeSeq,',
     first: 'simulation',
@@ -114,7 +114,7 @@ export const FEED: readonly Mutant[] = [
   {
     id: 'epoch-rows-trusted',
     breaks: 'in a new epoch every product is read again (docs/reading-the-mirror.md#following-changes)',
-    file: 'src/core/apply/fold.ts',
+    file: 'src/core/apply/apply-entry.ts',
     find: `    changeSeq: Math.max(changeSeq, entry.givenOutSeq) + 1,
     trustedAfterMs: entry.atMs + REPLICA_LAG_MS,`,
     replace: '    changeSeq: Math.max(changeSeq, entry.givenOutSeq) + 1,',

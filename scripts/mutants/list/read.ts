@@ -41,7 +41,7 @@ export const READ: readonly Mutant[] = [
     id: 'overlapping-reads-trusted',
     breaks:
       'of two reads that overlap and differ, neither is known to be the later (docs/architecture.md#reads)',
-    file: 'src/core/apply/fold-read.ts',
+    file: 'src/core/apply/apply-read.ts',
     find: '  if (differs && read.overlaps) {',
     replace: '  if (differs && read.overlaps && read.s0 < 0) {',
     first: 'simulation',
@@ -50,7 +50,7 @@ export const READ: readonly Mutant[] = [
   {
     id: 'overlap-by-sending',
     breaks: 'a read is on its way until it is answered (docs/architecture.md#reads)',
-    file: 'src/core/apply/fold-read.ts',
+    file: 'src/core/apply/apply-read.ts',
     find: 'readUntilMs: Math.max(product.readUntilMs, sentAtMs, receivedAtMs)',
     replace: 'readUntilMs: Math.max(product.readUntilMs, sentAtMs)',
     tests: ['test/core/apply/found-wrong.test.ts'],
@@ -58,7 +58,7 @@ export const READ: readonly Mutant[] = [
   {
     id: 'overlap-without-superseded',
     breaks: 'a superseded answer may have been sampled last (docs/architecture.md#reads)',
-    file: 'src/core/apply/fold-read.ts',
+    file: 'src/core/apply/apply-read.ts',
     find: '  work.tables.putProduct(product);',
     replace: '',
     tests: ['test/core/apply/found-wrong.test.ts'],
@@ -66,7 +66,7 @@ export const READ: readonly Mutant[] = [
   {
     id: 'superseded-absence-forgotten',
     breaks: 'a superseded 404 may be the later answer: it is a doubt (docs/architecture.md#removals)',
-    file: 'src/core/apply/fold-read.ts',
+    file: 'src/core/apply/apply-read.ts',
     find: 'if (entry.snapshot !== null || product.goneAtMs !== null || isEarlier) return;',
     replace: 'if (product.readSeq >= 0) return;',
     tests: ['test/core/apply/found-wrong.test.ts'],
@@ -74,7 +74,7 @@ export const READ: readonly Mutant[] = [
   {
     id: 'overlapping-absence-trusted',
     breaks: 'what one of two overlapping reads missed is read again (docs/architecture.md#removals)',
-    file: 'src/core/apply/fold-level.ts',
+    file: 'src/core/apply/apply-level.ts',
     find: 'return before !== undefined && before.missingAtMs !== null && after.missingAtMs === null;',
     replace: 'return before === undefined && after.missingAtMs === undefined;',
     first: 'simulation',
@@ -92,7 +92,7 @@ export const READ: readonly Mutant[] = [
   {
     id: 'superseded-read-settles',
     breaks: 'a superseded answer ends no re-read request (docs/architecture.md#re-read-requests)',
-    file: 'src/core/apply/fold-read.ts',
+    file: 'src/core/apply/apply-read.ts',
     find: 'if (!read.superseded) settleReadRequest',
     replace: 'if (entry.seq >= 0) settleReadRequest',
     tests: ['test/core/apply/found-wrong.test.ts'],
@@ -100,7 +100,7 @@ export const READ: readonly Mutant[] = [
   {
     id: 'superseded-read-asked-for-at-once',
     breaks: 'a read that cannot count is not asked for (docs/architecture.md#re-read-requests)',
-    file: 'src/core/apply/fold-read.ts',
+    file: 'src/core/apply/apply-read.ts',
     find: 'if (standing.notBeforeMs < readAtMs)',
     replace: 'if (readAtMs < 0)',
     tests: ['test/core/apply/found-wrong.test.ts'],
@@ -127,7 +127,7 @@ export const READ: readonly Mutant[] = [
     id: 'contradictory-total-left-behind',
     breaks:
       'a total that details tell twice moves with its levels (docs/architecture.md#details-that-contradict-themselves)',
-    file: 'src/core/apply/fold-variant.ts',
+    file: 'src/core/apply/apply-variant.ts',
     find: 'const moved = isContradictory ? moveTotal(described, explainedQty) : described;',
     replace: 'const moved = isContradictory ? moveTotal(described, 0) : described;',
     tests: ['test/core/apply/webhooks-alone.test.ts'],
@@ -145,7 +145,7 @@ export const READ: readonly Mutant[] = [
     id: 'change-settles-contradictory-total',
     breaks:
       'no change settles a total that details tell twice (docs/architecture.md#details-that-contradict-themselves)',
-    file: 'src/core/apply/fold-variant.ts',
+    file: 'src/core/apply/apply-variant.ts',
     find: 'isContradictory ? { ...merged, totalHiMs: UNSETTLED_MS } : merged;',
     replace: 'merged;',
     tests: ['test/core/apply/webhooks-alone.test.ts'],
@@ -153,14 +153,14 @@ export const READ: readonly Mutant[] = [
   {
     id: 'total-agrees-by-chance',
     breaks: 'a concurrent total settles nothing, even where it agrees (docs/architecture.md#totals)',
-    file: 'src/core/apply/fold-total.ts',
+    file: 'src/core/apply/apply-total.ts',
     find: 'const agrees = oldQty === newQty && tellsLevels(seen) && explainedQty === 0;',
     replace: 'const agrees = oldQty === newQty;',
   },
   {
     id: 'first-total-trusted',
     breaks: 'a total that no read has verified vouches for no level (docs/architecture.md#totals)',
-    file: 'src/core/apply/fold-total.ts',
+    file: 'src/core/apply/apply-total.ts',
     find: 'isTrusted: variant.verifiedAtMs !== null && oldQty === newQty }',
     replace: 'isTrusted: oldQty === newQty }',
     tests: ['test/core/apply/found-wrong.test.ts'],
@@ -169,7 +169,7 @@ export const READ: readonly Mutant[] = [
     id: 'restored-total-trusted',
     breaks:
       'the total of a variant that is back vouches for no level (docs/architecture.md#variants-that-come-back)',
-    file: 'src/core/apply/fold-total.ts',
+    file: 'src/core/apply/apply-total.ts',
     find: 'isTrusted: variant.verifiedAtMs !== null && oldQty === newQty }',
     replace: 'isTrusted: variant.verifiedAtMs !== null && variant.availableQty === newQty }',
     tests: ['test/core/apply/found-wrong.test.ts'],
@@ -187,7 +187,7 @@ export const READ: readonly Mutant[] = [
     id: 'superseded-read-merged',
     breaks:
       'an answer asked for before the one merged last is not merged over it (docs/architecture.md#reads)',
-    file: 'src/core/apply/fold-read.ts',
+    file: 'src/core/apply/apply-read.ts',
     find: 'superseded: product !== undefined && entry.sentAtMs < product.readAtMs,',
     replace: 'superseded: false,',
   },
@@ -226,36 +226,36 @@ export const READ: readonly Mutant[] = [
     id: 'concurrent-total-no-obligation',
     breaks:
       'a total that a concurrent read shows otherwise asks for a read (docs/architecture.md#reads, docs/architecture.md#totals)',
-    file: 'src/core/apply/fold-total.ts',
+    file: 'src/core/apply/apply-total.ts',
     find: '  if (concurrent && !agrees) {',
     replace: '  if (concurrent && !agrees && read.s0 < 0) {',
   },
   {
     id: 'read-overwrites-later-total',
     breaks: 'a read never overwrites a total that moved after it was sent (docs/architecture.md#totals)',
-    file: 'src/core/apply/fold-total.ts',
+    file: 'src/core/apply/apply-total.ts',
     find: '(concurrent && oldQty !== null && oldQty !== newQty)) {',
     replace: 'false) {',
   },
   {
     id: 'concurrent-read-resurrects',
     breaks: 'a concurrent read neither brings a tombstone back nor creates (docs/architecture.md#removals)',
-    file: 'src/core/apply/fold-variant.ts',
+    file: 'src/core/apply/apply-variant.ts',
     find: 'if ((known === undefined || known.goneAtMs !== null) && isConcurrent(before, read)) {',
     replace: 'if (known === undefined && isConcurrent(before, read)) {',
-    tests: ['test/core/apply/fold-removal.test.ts'],
+    tests: ['test/core/apply/removal.test.ts'],
   },
   {
     id: 'total-not-moved',
     breaks: 'a change moves the total of its variant (docs/architecture.md#totals)',
-    file: 'src/core/apply/fold-delivery.ts',
+    file: 'src/core/apply/apply-delivery.ts',
     find: 'return { ...variant, availableQty: total + deltaQty, asOfMs',
     replace: 'return { ...variant, availableQty: total, asOfMs',
   },
   {
     id: 'total-moved-twice',
     breaks: 'a change moves the total once (docs/architecture.md#totals)',
-    file: 'src/core/apply/fold-delivery.ts',
+    file: 'src/core/apply/apply-delivery.ts',
     find: 'return { ...variant, availableQty: total + deltaQty, asOfMs',
     replace: 'return { ...variant, availableQty: total + 2 * deltaQty, asOfMs',
   },
@@ -263,16 +263,16 @@ export const READ: readonly Mutant[] = [
     id: 'new-cell-moves-total-by-all',
     breaks:
       'a new stock level moves the total from what the change found there (docs/architecture.md#totals)',
-    file: 'src/core/apply/fold-delivery.ts',
+    file: 'src/core/apply/apply-delivery.ts',
     find: 'shown === undefined || isInTotal(shown, variant) ? change.old : shown.qty;',
     replace: 'shown === undefined ? 0 : shown.qty;',
-    tests: ['test/core/apply/fold-total.test.ts'],
+    tests: ['test/core/apply/total.test.ts'],
   },
   {
     id: 'pulled-cells-not-suspect',
     breaks:
       "a total that moved unexplained puts a pulled variant's rows under suspicion (docs/architecture.md#totals)",
-    file: 'src/core/apply/fold-variant.ts',
+    file: 'src/core/apply/apply-variant.ts',
     find: 'if (!isTrusted) suspectCells',
     replace: 'if (!isTrusted && read.s0 < 0) suspectCells',
     tests: ['test/mirror/queries/suspicion.test.ts'],
@@ -280,9 +280,9 @@ export const READ: readonly Mutant[] = [
   {
     id: 'wrong-store-merged',
     breaks: 'an answer for another store is never merged (docs/store-api.md#productdetail, store_id)',
-    file: 'src/core/apply/fold-read.ts',
+    file: 'src/core/apply/apply-read.ts',
     find: 'if (expected === null || expected === storeId) return true;',
     replace: 'if (expected === null || storeId.length > 0) return true;',
-    tests: ['test/core/apply/fold-order.test.ts'],
+    tests: ['test/core/apply/order.test.ts'],
   },
 ];

@@ -1,7 +1,7 @@
 /** How the store is read (docs/architecture.md#reading-the-store). */
 import type { Mutant } from '../mutant.ts';
 
-const scanCatalogue = 'src/reconcile/sweep.ts';
+const scanCatalogue = 'src/reconcile/catalogue-scan.ts';
 
 export const READING: readonly Mutant[] = [
   {
@@ -11,7 +11,7 @@ export const READING: readonly Mutant[] = [
     find: 'offset + (canOverlap ? ids.length - 1 : 1);',
     replace: 'offset + ids.length;',
     first: 'simulation',
-    tests: ['test/reconcile/sweep.test.ts'],
+    tests: ['test/reconcile/catalogue-scan.test.ts'],
   },
   {
     id: 'sweep-never-steps-back',
@@ -20,7 +20,7 @@ export const READING: readonly Mutant[] = [
     find: '    if (offset > 0 && before.size > 0 && !ids.some((id) => before.has(id))) {',
     replace: '    if (offset < 0) {',
     first: 'simulation',
-    tests: ['test/reconcile/sweep.test.ts'],
+    tests: ['test/reconcile/catalogue-scan.test.ts'],
   },
   {
     id: 'sweep-checkpoint-too-far',
@@ -29,7 +29,7 @@ export const READING: readonly Mutant[] = [
     find: '      listOffset: nextOffset,',
     replace: '      listOffset: nextOffset + ids.length,',
     first: 'simulation',
-    tests: ['test/reconcile/sweep.test.ts'],
+    tests: ['test/reconcile/catalogue-scan.test.ts'],
   },
   {
     id: 'sweep-product-not-recorded',
@@ -38,7 +38,7 @@ export const READING: readonly Mutant[] = [
     find: '    await recordListed(deps, ids);',
     replace: '    await recordListed(deps, ids.slice(1));',
     first: 'simulation',
-    tests: ['test/reconcile/sweep.test.ts'],
+    tests: ['test/reconcile/catalogue-scan.test.ts'],
   },
   {
     id: 'token-requested-by-each',

@@ -53,12 +53,12 @@ export const REMOVAL: readonly Mutant[] = [
     find: `    work.tables.putCell(contested);
     work.requestRead(productId, 'conflict');`,
     replace: '    work.tables.putCell(contested);',
-    tests: ['test/core/apply/fold-removal.test.ts'],
+    tests: ['test/core/apply/removal.test.ts'],
   },
   {
     id: 'sighting-not-forgotten',
     breaks: 'a product that is shown again was not missing (docs/architecture.md#removals)',
-    file: 'src/core/apply/fold-read.ts',
+    file: 'src/core/apply/apply-read.ts',
     find: `    readAtMs: read.sentAtMs,
     missingAtMs: null,`,
     replace: `    readAtMs: read.sentAtMs,
@@ -80,7 +80,7 @@ export const REMOVAL: readonly Mutant[] = [
     find: 'return atStake > GUARD_ROWS && atStake > before * GUARD_SHARE;',
     replace: 'return atStake > GUARD_ROWS && atStake > before;',
     first: 'simulation',
-    tests: ['test/core/merge/removal-brake.test.ts', 'test/core/apply/fold-removal.test.ts'],
+    tests: ['test/core/merge/removal-guard.test.ts', 'test/core/apply/removal.test.ts'],
   },
   {
     id: 'not-told-is-none',
@@ -114,16 +114,16 @@ export const REMOVAL: readonly Mutant[] = [
       atMs: missingAtMs ?? this.#read.sentAtMs,
       notBeforeMs: LATEST_MS,`,
     replace: '      notBeforeMs: LATEST_MS,',
-    tests: ['test/core/apply/fold-removal.test.ts'],
+    tests: ['test/core/apply/removal.test.ts'],
   },
   {
     id: 'returned-cells-stay-gone',
     breaks:
       'a variant that comes back brings the warehouses that no read tells (docs/architecture.md#variants-that-come-back)',
-    file: 'src/core/apply/fold-variant.ts',
+    file: 'src/core/apply/apply-variant.ts',
     find: 'if (isBack) restoreCells',
     replace: 'if (isBack && read.s0 < 0) restoreCells',
-    tests: ['test/core/apply/fold-removal.test.ts'],
+    tests: ['test/core/apply/removal.test.ts'],
   },
   {
     id: 'brake-products-only',
@@ -139,7 +139,7 @@ export const REMOVAL: readonly Mutant[] = [
   {
     id: 'missing-variant-keeps-number',
     breaks: 'a row that shows a new name has a new number (docs/reading-the-mirror.md#views, change_seq)',
-    file: 'src/core/apply/fold-read.ts',
+    file: 'src/core/apply/apply-read.ts',
     find: '  if (renamed) renumberAbsent(',
     replace: '  if (renamed && read.s0 < 0) renumberAbsent(',
     tests: ['test/core/apply/mass-removal.test.ts'],
@@ -282,7 +282,7 @@ export const REMOVAL: readonly Mutant[] = [
   {
     id: 'earlier-product-takes-variant',
     breaks: 'a variant belongs to the answer that was sent later (docs/architecture.md#variants-that-move)',
-    file: 'src/core/apply/fold-variant.ts',
+    file: 'src/core/apply/apply-variant.ts',
     find: 'const isLater = !isShownThere || other === undefined || read.sentAtMs >= other.readAtMs;',
     replace: 'const isLater = read.s0 >= 0 || isShownThere;',
     tests: ['test/core/apply/moved-variant.test.ts'],
@@ -291,7 +291,7 @@ export const REMOVAL: readonly Mutant[] = [
     id: 'shown-by-two-asked-for-ever',
     breaks:
       'two products that list one variant are not read for ever (docs/architecture.md#variants-that-move)',
-    file: 'src/core/apply/fold-variant.ts',
+    file: 'src/core/apply/apply-variant.ts',
     find: "  if (overlaps) work.requestRead(loser, 'conflict');",
     replace: `  if (overlaps) work.requestRead(loser, 'conflict');
   if (overlaps) work.requestRead(winner, 'conflict');`,

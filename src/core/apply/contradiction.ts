@@ -1,7 +1,7 @@
 /** A detail that says two things about one figure (docs/architecture.md#details-that-contradict-themselves). */
 import type { LevelSnapshot } from '../entry.ts';
-import { applyLevel, type AppliedLevel } from './fold-level.ts';
-import type { UnitOfWork } from './ledger.ts';
+import { applyLevel, type AppliedLevel } from './apply-level.ts';
+import type { UnitOfWork } from './unit-of-work.ts';
 import { CONTRADICTION_RETRY_MS } from '../limits.ts';
 import type { ReadContext } from '../merge/merge-read.ts';
 import type { Variant } from '../model.ts';

@@ -1,6 +1,6 @@
 /** A difference that a read found: its probable cause, and its report. */
 import type { DriftCause } from '../causes.ts';
-import type { UnitOfWork } from './ledger.ts';
+import type { UnitOfWork } from './unit-of-work.ts';
 import type { VariantSighting } from './variant-sighting.ts';
 
 /** What a row of the feed has that a read writes. */

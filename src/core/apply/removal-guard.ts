@@ -4,7 +4,7 @@
  * store's does.
  */
 import type { ProductSnapshot, VariantSnapshot } from '../entry.ts';
-import type { UnitOfWork } from './ledger.ts';
+import type { UnitOfWork } from './unit-of-work.ts';
 import { GUARD_ROWS, GUARD_SHARE, GUARD_WINDOW_MS, LATEST_MS } from '../limits.ts';
 import type { ReadContext } from '../merge/merge-read.ts';
 import type { MirrorState } from '../model.ts';

@@ -4,7 +4,7 @@
  * tombstone.ts.
  */
 import type { LookupMissedEntry, VariantSnapshot } from '../entry.ts';
-import type { UnitOfWork } from './ledger.ts';
+import type { UnitOfWork } from './unit-of-work.ts';
 import { CONTESTED_READS, EARLIEST_MS, LATEST_MS, REMOVAL_CONFIRM_MS, REPLICA_LAG_MS } from '../limits.ts';
 import { isConcurrent, type ReadContext } from '../merge/merge-read.ts';
 import type { Cell, Product, Variant } from '../model.ts';

@@ -5,7 +5,7 @@
 import { withEvent, withValue, type Arrival, type ChangeOutcome } from '../merge/change-outcome.ts';
 import { BY_A_READ } from './drift.ts';
 import type { StockChange } from '../entry.ts';
-import type { UnitOfWork } from './ledger.ts';
+import type { UnitOfWork } from './unit-of-work.ts';
 import type { Cell, Variant } from '../model.ts';
 import type { VariantSighting } from './variant-sighting.ts';
 import { isBackByWebhooks, isNewerThanRemoval } from './webhooks-alone.ts';

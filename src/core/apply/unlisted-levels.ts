@@ -4,7 +4,7 @@
  */
 import { mayBeSeen, type ChangeBranch, type ChangeOutcome } from '../merge/change-outcome.ts';
 import type { StockChange, VariantSnapshot } from '../entry.ts';
-import type { UnitOfWork } from './ledger.ts';
+import type { UnitOfWork } from './unit-of-work.ts';
 import { EARLIEST_MS, UNSETTLED_MS } from '../limits.ts';
 import type { ReadContext } from '../merge/merge-read.ts';
 import type { Cell, Variant } from '../model.ts';

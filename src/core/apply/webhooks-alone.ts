@@ -4,7 +4,7 @@
  */
 import type { ChangeOutcome } from '../merge/change-outcome.ts';
 import type { DeliveryEntry, StockChange } from '../entry.ts';
-import type { UnitOfWork } from './ledger.ts';
+import type { UnitOfWork } from './unit-of-work.ts';
 import { CONTESTED_READS, REPLICA_LAG_MS, WEBHOOKS_ALONE_MS } from '../limits.ts';
 import type { ReadContext } from '../merge/merge-read.ts';
 import type { Cell } from '../model.ts';

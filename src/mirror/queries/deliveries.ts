@@ -6,7 +6,7 @@ import { log } from '../../event-log/schema.ts';
 import { quarantine } from '../file/schema.ts';
 import { select, typed, type RowOf } from '../../sqlite/typed.ts';
 import { LOGGED, PAYLOAD } from './logged.ts';
-import { takePortion } from './walk.ts';
+import { takePortion } from './scan.ts';
 
 interface DeliveryView {
   /** Position in the event log. */

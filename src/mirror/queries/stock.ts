@@ -7,7 +7,7 @@ import type { Db } from '../../sqlite/open.ts';
 import { prepared } from '../../sqlite/prepared.ts';
 import { position, type Position } from './changes.ts';
 import { fewSuspects } from './suspect-grounds.ts';
-import { takePortion } from './walk.ts';
+import { takePortion } from './scan.ts';
 
 export interface StockRow {
   readonly variant_id: string;

@@ -10,7 +10,7 @@
 import { deliveriesBefore } from '../queries/deliveries.ts';
 import { deliveryAt, deliveryPage } from '../queries/page/deliveries.ts';
 import { corrections } from '../queries/page/drift.ts';
-import { quarantinedItems } from '../queries/page/quarantine.ts';
+import { quarantinedItems } from '../queries/page/dead-letters.ts';
 import { variantView } from '../queries/page/variant.ts';
 
 export const typedQueries = {

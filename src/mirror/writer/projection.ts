@@ -5,7 +5,7 @@
 import type { Statement } from 'better-sqlite3';
 import type { Entry } from '../../core/entry.ts';
 import type { Fact } from '../../core/apply/fact.ts';
-import { applyEntry } from '../../core/apply/fold.ts';
+import { applyEntry } from '../../core/apply/apply-entry.ts';
 import type { ParsedDelivery } from '../../store-api/delivery.ts';
 import { prepareCommands, type CommandName, type Commands } from './commands.ts';
 import { sqliteCode, StoreError } from '../../sqlite/errors.ts';

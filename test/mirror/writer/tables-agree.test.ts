@@ -8,7 +8,7 @@ import type {
   Unreadable,
   VariantSnapshot,
 } from '../../../src/core/entry.ts';
-import { applyEntry } from '../../../src/core/apply/fold.ts';
+import { applyEntry } from '../../../src/core/apply/apply-entry.ts';
 import type { Fact } from '../../../src/core/apply/fact.ts';
 import { LATEST_MS } from '../../../src/core/limits.ts';
 import * as columns from '../../../src/mirror/file/columns.ts';

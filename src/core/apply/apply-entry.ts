@@ -4,9 +4,9 @@
  */
 import type { DowntimeEntry, DueEntry, Entry, EpochEntry, ListedEntry, ReadRequestEntry } from '../entry.ts';
 import type { Fact } from './fact.ts';
-import { applyDelivery } from './fold-delivery.ts';
-import { applyRead } from './fold-read.ts';
-import { UnitOfWork } from './ledger.ts';
+import { applyDelivery } from './apply-delivery.ts';
+import { applyRead } from './apply-read.ts';
+import { UnitOfWork } from './unit-of-work.ts';
 import { REPLICA_LAG_MS } from '../limits.ts';
 import { applyLookupMissed } from './removal.ts';
 import type { Tables } from './tables.ts';

@@ -2,7 +2,7 @@
 import type { Fact } from './fact.ts';
 import { LOSS_SWEEP_JOINED_MS, LOSS_SWEEP_PRODUCTS, DATE_CONTRADICTIONS } from '../limits.ts';
 import type { Change, MirrorState, Variant } from '../model.ts';
-import { addDoubt, isMet, type Doubt } from '../merge/obligation.ts';
+import { addDoubt, isMet, type Doubt } from '../merge/read-request.ts';
 import type { Tables } from './tables.ts';
 
 interface Position {

@@ -1,7 +1,7 @@
 /** Applies one stock level of a product read. */
 import { BY_A_READ, driftCause, reportDrift } from './drift.ts';
 import type { LevelSnapshot } from '../entry.ts';
-import type { UnitOfWork } from './ledger.ts';
+import type { UnitOfWork } from './unit-of-work.ts';
 import { mergeLevel, type ReadContext } from '../merge/merge-read.ts';
 import type { Cell } from '../model.ts';
 import type { VariantSighting } from './variant-sighting.ts';

@@ -9,10 +9,10 @@ import Database from 'better-sqlite3';
 import type { Fact } from '../../../src/core/apply/fact.ts';
 import type { Db } from '../../../src/sqlite/open.ts';
 import { openWriter } from '../../../src/mirror/file/open-writer.ts';
-import { PROJECTED } from '../../../src/mirror/file/folded.ts';
+import { PROJECTED } from '../../../src/mirror/file/projected.ts';
 import { present } from '../../shared/present.ts';
 import { replay } from '../../mirror/replay.ts';
-import { checkDoubts } from './doubts.ts';
+import { checkDoubts } from './read-requests.ts';
 import type { Endless } from './endless.ts';
 import { Losses } from './losses.ts';
 

@@ -9,9 +9,9 @@ import {
 } from '../merge/clock-bounds.ts';
 import type { ChangeBranch } from '../merge/change-outcome.ts';
 import type { DeliveryEntry, StockChange, Unreadable } from '../entry.ts';
-import { noteComponent } from './fold-total.ts';
+import { noteComponent } from './apply-total.ts';
 import { fillGap, gapGraceMs, observeLateness } from '../merge/gap.ts';
-import type { UnitOfWork } from './ledger.ts';
+import type { UnitOfWork } from './unit-of-work.ts';
 import {
   EARLIEST_MS,
   GAPS_OF_A_CELL,

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { beginCatalogueRun } from '../../src/reconcile/runs.ts';
-import { scanCatalogue } from '../../src/reconcile/sweep.ts';
+import { scanCatalogue } from '../../src/reconcile/catalogue-scan.ts';
 import type { Run } from '../../src/core/runs.ts';
 import { present } from '../shared/present.ts';
 import {

@@ -1,9 +1,9 @@
 /** Applies one variant of a product read: its total and its description, after its levels. */
 import { applyContradiction, moveTotal, noteContradiction } from './contradiction.ts';
 import type { VariantSnapshot } from '../entry.ts';
-import { applyLevel, isShownAgain } from './fold-level.ts';
-import { applyTotal, noteComponent } from './fold-total.ts';
-import type { UnitOfWork } from './ledger.ts';
+import { applyLevel, isShownAgain } from './apply-level.ts';
+import { applyTotal, noteComponent } from './apply-total.ts';
+import type { UnitOfWork } from './unit-of-work.ts';
 import { REPLICA_LAG_MS, UNSETTLED_MS } from '../limits.ts';
 import { isConcurrent, type ReadContext } from '../merge/merge-read.ts';
 import type { Product, Variant } from '../model.ts';

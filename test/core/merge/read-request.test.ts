@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { LATEST_MS } from '../../../src/core/limits.ts';
 import { PRIORITY, type Reason } from '../../../src/core/reasons.ts';
-import { addDoubt, afterRead, isMet } from '../../../src/core/merge/obligation.ts';
+import { addDoubt, afterRead, isMet } from '../../../src/core/merge/read-request.ts';
 import { PRODUCT, T0 } from '../builders.ts';
 
 const doubt = (reason: Reason, madeSeq = 5, madeAtMs = T0) => ({

@@ -1,15 +1,15 @@
 /** Applies one product/detail answer: levels, totals and descriptions in, the re-read requests and gaps it meets out. */
 import { offsetFloorMs, readWindow } from '../merge/clock-bounds.ts';
 import type { ProductSnapshot, ReadEntry } from '../entry.ts';
-import { applyVariant, renumberCells } from './fold-variant.ts';
-import type { UnitOfWork } from './ledger.ts';
+import { applyVariant, renumberCells } from './apply-variant.ts';
+import type { UnitOfWork } from './unit-of-work.ts';
 import { EARLIEST_MS, REPLICA_LAG_MS } from '../limits.ts';
 import type { ReadContext } from '../merge/merge-read.ts';
 import type { ReadRequest, Product } from '../model.ts';
 import { applyAbsentProduct, applyAbsentVariants } from './removal.ts';
 import { RemovalGuard } from './removal-guard.ts';
 import { unreadProduct } from '../merge/unknown.ts';
-import { afterRead, isMet } from '../merge/obligation.ts';
+import { afterRead, isMet } from '../merge/read-request.ts';
 
 export function applyRead(work: UnitOfWork, entry: ReadEntry): void {
   const { tables } = work;

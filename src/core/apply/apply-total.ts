@@ -1,6 +1,6 @@
 /** A variant's total: what a read makes of it, and what else moves with it (docs/architecture.md#totals). */
 import { BY_A_READ, driftCause, reportDrift } from './drift.ts';
-import type { UnitOfWork } from './ledger.ts';
+import type { UnitOfWork } from './unit-of-work.ts';
 import { BUNDLE_DELAY_MAX_MS, BUNDLE_DELAY_MIN_MS, BUNDLE_DELAY_PER_PRODUCT_MS } from '../limits.ts';
 import { isConcurrent, type ReadContext } from '../merge/merge-read.ts';
 import type { Variant } from '../model.ts';
