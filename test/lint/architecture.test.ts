@@ -167,6 +167,7 @@ describe('a bare true or false', () => {
     'export class File { open(force: boolean) { return force; } }',
     'export interface File { open(force: boolean): void }',
     'export type Open = (force: boolean) => void;',
+    'export function open(path: string, force = false) { return force ? path : null; }',
   ])('is no parameter: %s', async (code) => {
     expect(await lint('src/mirror/open.ts', code)).toEqual(['no-restricted-syntax']);
     expect(await lint('src/core/gap.ts', code)).toEqual(['no-restricted-syntax']);

@@ -101,11 +101,11 @@ export class RemovalGuard {
    * To be asked when the removal is confirmed, after everything that the read leaves out was marked as missing.
    *
    * @param missingAtMs the first sighting.
-   * @param isDoubtful the answer itself speaks against the removal.
    * @returns false: nothing of the kind is removed by this read.
    */
-  allows(kind: Kind, missingAtMs: number | null, isDoubtful = false): boolean {
+  allows(kind: Kind, missingAtMs: number | null, answer: 'plain' | 'contradicts itself' = 'plain'): boolean {
     if (areRemovalsAllowed(this.#work)) return true;
+    const isDoubtful = answer !== 'plain';
     let holds = this.#decided.get(kind);
     if (holds !== true && (isDoubtful || holds === undefined)) {
       const missing = this.#missing(kind);

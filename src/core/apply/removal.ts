@@ -95,7 +95,8 @@ export function judgeCells(work: UnitOfWork, { guard, productId, seen, read }: S
     }
   }
   for (const cell of confirmed) {
-    if (!guard.allows('cell', cell.missingAtMs, contradictsItself(seen))) continue;
+    if (!guard.allows('cell', cell.missingAtMs, contradictsItself(seen) ? 'contradicts itself' : 'plain'))
+      continue;
     work.report({ kind: 'removed', what: 'cell', id: `${cell.variantId}/${cell.warehouseId}` });
     removeCell(work, cell, read);
     countRemoval(work, 'cell');

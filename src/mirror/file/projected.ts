@@ -42,10 +42,10 @@ const RULED = Object.fromEntries(
 /**
  * Of each table, by its name: equal when all rows are.
  *
- * @param withRecords not of a log that an earlier version began, which did not log them.
+ * @param of `ruled` only, where an earlier version began the log, which did not log the records.
  */
-export function digestsOf(db: Db, withRecords = true): Map<string, string> {
-  const tables = { ...RULED, ...COUNTED, ...(withRecords ? RECORDED : {}) };
+export function digestsOf(db: Db, of: 'all' | 'ruled' = 'all'): Map<string, string> {
+  const tables = { ...RULED, ...COUNTED, ...(of === 'all' ? RECORDED : {}) };
   return new Map(Object.entries(tables).map(([table, select]) => [table, digestOf(db, select)]));
 }
 
