@@ -119,7 +119,7 @@ export interface DowntimeEntry extends EntryBase {
   readonly downSinceMs: number | null;
 }
 
-/** A walk through the whole catalogue that started at log position `s0` did not find these variants. */
+/** A scan of the whole catalogue that started at log position `s0` did not find these variants. */
 export interface LookupMissedEntry extends EntryBase {
   readonly kind: 'lookup_missed';
   readonly s0: number;
@@ -127,7 +127,7 @@ export interface LookupMissedEntry extends EntryBase {
   readonly variantIds: readonly string[];
 }
 
-/** The operator lets the brake go until `untilMs`. */
+/** The operator lets the mass-removal guard go until `untilMs`. */
 interface AllowRemovalsEntry extends EntryBase {
   readonly kind: 'allow_removals';
   readonly untilMs: number;

@@ -172,7 +172,7 @@ export interface MirrorState {
   readonly lossSweepDueAtMs: number | null;
   /** When that was last done. */
   readonly lossSweepSentAtMs: number;
-  /** The latest loss that a sweep was for: every gap opened up to then has been answered. */
+  /** The latest loss that a loss sweep was for: every gap opened up to then has been answered. */
   readonly lossSweptSeq: number;
   readonly lossSweptAtMs: number;
   /** A component changed: bundles must be read once `bundlesDueAtMs` has come. Null: nothing to do. */

@@ -24,8 +24,8 @@ export function textsOfProgram(source: string): Text[] {
   return texts;
 }
 
-/** The names that a program gives, each time that it writes them. */
-export function identifiersOfProgram(source: string): Text[] {
+/** The names that a program gives, each time that it writes them; and its comments, line by line. */
+export function namesOfProgram(source: string): Text[] {
   const file = ts.createSourceFile('any.ts', source, ts.ScriptTarget.Latest, true);
   const names: Text[] = [];
   const visit = (node: ts.Node): void => {
@@ -36,6 +36,9 @@ export function identifiersOfProgram(source: string): Text[] {
     ts.forEachChild(node, visit);
   };
   visit(file);
+  for (const [at, text] of source.split('\n').entries()) {
+    if (/^\s*(\/\/|\/?\*)/.test(text)) names.push({ line: at + 1, text });
+  }
   return names;
 }
 

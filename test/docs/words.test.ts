@@ -5,13 +5,7 @@
 import { globSync, readFileSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { expect, it } from 'vitest';
-import {
-  identifiersOfProgram,
-  textsOfDocument,
-  textsOfPlainFile,
-  textsOfProgram,
-  type Text,
-} from './texts.ts';
+import { namesOfProgram, textsOfDocument, textsOfPlainFile, textsOfProgram, type Text } from './texts.ts';
 
 const root = join(import.meta.dirname, '..', '..');
 
@@ -116,7 +110,7 @@ const BANNED_IN_NAMES: readonly (readonly [RegExp, string])[] = [
   [/canar(y|ies)|crowd/i, 'loss sweep'],
   [/oblig/i, 'read request'],
   [/pulse/i, 'heartbeat'],
-  [/(?<!loss_?)swe(ep|pt)/i, 'scan'],
+  [/(?<!loss[_ -]?)swe(ep|pt)/i, 'scan'],
   [/walk/i, 'scan'],
 ];
 
@@ -130,7 +124,7 @@ const NAMES_ALLOWED: readonly { readonly path: RegExp; readonly name: RegExp }[]
 function unwantedNames(path: string, source: string): string[] {
   const allowed = NAMES_ALLOWED.filter((each) => each.path.test(path));
   const ofFile = { line: 0, text: basename(path, '.ts') };
-  return [ofFile, ...identifiersOfProgram(source)]
+  return [ofFile, ...namesOfProgram(source)]
     .filter(({ text }) => !allowed.some(({ name }) => name.test(text)))
     .flatMap(({ line, text }) =>
       BANNED_IN_NAMES.filter(([word]) => word.test(text)).map(
@@ -139,19 +133,21 @@ function unwantedNames(path: string, source: string): string[] {
     );
 }
 
-it('names in src use the words of the glossary', () => {
+it('names and comments in src use the words of the glossary', () => {
   const files = filesIn('src').filter((path) => path.endsWith('.ts'));
   expect(files.flatMap((path) => unwantedNames(path, readFileSync(join(root, path), 'utf8')))).toEqual([]);
 });
 
 it('finds an unwanted word in a name, wherever it stands', () => {
-  const source = 'const sendCanaryNow = 1; a.#brake = { poison, lossSweepAt }; folder(unfold, "ledger");';
+  const source =
+    'const sendCanaryNow = 1; a.#brake = { poison, lossSweepAt }; folder(unfold, "ledger");\n// Of the brake.';
   expect(unwantedNames('src/brake.ts', source)).toEqual([
     'src/brake.ts:0 brake: say guard',
     'src/brake.ts:1 sendCanaryNow: say loss sweep',
     'src/brake.ts:1 #brake: say guard',
     'src/brake.ts:1 poison: say future-dated',
     'src/brake.ts:1 unfold: say apply',
+    'src/brake.ts:2 // Of the brake.: say guard',
   ]);
 });
 

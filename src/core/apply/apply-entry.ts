@@ -1,5 +1,5 @@
 /**
- * The fold: one log entry into the tables. No clock, no randomness, no I/O but through `Tables`
+ * The projection: one log entry into the tables. No clock, no randomness, no I/O but through `Tables`
  * (docs/architecture.md#data-flow).
  */
 import type { DowntimeEntry, DueEntry, Entry, EpochEntry, ListedEntry, ReadRequestEntry } from '../entry.ts';
@@ -13,7 +13,7 @@ import type { Tables } from './tables.ts';
 import { unmappedVariant, unreadProduct } from '../merge/unknown.ts';
 
 /**
- * @param entry the next entry of the log: entries are folded in the order of `seq`, each once.
+ * @param entry the next entry of the log: entries are applied in the order of `seq`, each once.
  * @param report is called with each fact, in order.
  */
 export function applyEntry(tables: Tables, entry: Entry, report: (fact: Fact) => void): void {

@@ -1,4 +1,4 @@
-/** What a fold did, for logs, counters and people. The tables do not depend on it. */
+/** What an entry did, for logs, counters and people. The tables do not depend on it. */
 import type { ChangeBranch } from '../merge/change-outcome.ts';
 import type { LevelBranch } from '../merge/merge-read.ts';
 import type { DriftCause } from '../causes.ts';

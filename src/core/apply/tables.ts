@@ -1,5 +1,5 @@
 /**
- * What the fold reads and writes. The store implements it on SQLite inside one transaction, the tests on maps.
+ * What the projection reads and writes. The store implements it on SQLite inside one transaction, the tests on maps.
  * Implementations store and find; they decide nothing.
  */
 import type { Cell, Change, Gap, MirrorState, ReadRequest, Product, Variant } from '../model.ts';
@@ -41,7 +41,7 @@ export interface Tables {
   /** Live products with a bundle among their variants, in order of their id. */
   bundleProducts(): string[];
   bundleProductCount(): number;
-  /** Products waiting for the operator because of the brake. */
+  /** Products waiting for the operator because of the mass-removal guard. */
   heldProducts(): string[];
   liveCount(kind: 'product' | 'variant' | 'cell'): number;
   /** Live products that a read has shown. @param atMost counts no further. */

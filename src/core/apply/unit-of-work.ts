@@ -2,7 +2,7 @@
 import type { Fact } from './fact.ts';
 import { LOSS_SWEEP_JOINED_MS, LOSS_SWEEP_PRODUCTS, DATE_CONTRADICTIONS } from '../limits.ts';
 import type { Change, MirrorState, Variant } from '../model.ts';
-import { addDoubt, isMet, type Doubt } from '../merge/read-request.ts';
+import { mergeRequests, isMet, type NewRequest } from '../merge/read-request.ts';
 import type { Tables } from './tables.ts';
 
 interface Position {
@@ -23,7 +23,7 @@ export class UnitOfWork {
     this.state = tables.state();
   }
 
-  /** Ends the entry: nothing may be written through the ledger afterwards. */
+  /** Ends the entry: nothing may be written through it afterwards. */
   close(): void {
     this.tables.putState({ ...this.state, appliedSeq: this.entry.seq });
   }
@@ -49,12 +49,12 @@ export class UnitOfWork {
   /** The product must be read again; by default because of this entry. */
   requestRead(
     productId: string,
-    reason: Doubt['reason'],
+    reason: NewRequest['reason'],
     made: { seq?: number; atMs?: number; notBeforeMs?: number } = {},
   ): void {
     const standing = this.tables.readRequest(productId);
     this.tables.putReadRequest(
-      addDoubt(standing, {
+      mergeRequests(standing, {
         productId,
         reason,
         madeSeq: made.seq ?? this.entry.seq,
@@ -65,8 +65,8 @@ export class UnitOfWork {
     if (standing === undefined) this.report({ kind: 'obliged', productId, reason });
   }
 
-  /** As `oblige`, for a variant whose product may be unknown: then the catalogue is looked through. */
-  requestVariantRead(variant: Variant, reason: Doubt['reason']): Variant {
+  /** As `requestRead`, for a variant whose product may be unknown: then the catalogue is looked through. */
+  requestVariantRead(variant: Variant, reason: NewRequest['reason']): Variant {
     if (variant.productId !== null) {
       this.requestRead(variant.productId, reason);
       return variant;
@@ -88,8 +88,8 @@ export class UnitOfWork {
   }
 
   /**
-   * A loss is proven, by a gap opened then: what moves is read, unless a canary sent since then asks for that already.
-   * Finding what moves is dear and losses come in crowds: soon after a canary the next one speaks for all that is
+   * A loss is proven, by a gap opened then: what moves is read, unless a loss sweep since then asks for that already.
+   * Finding what moves is dear and losses come in groups: soon after a loss sweep the next one speaks for all that is
    * still to be proven of what was opened so far.
    */
   answerLoss(opened: Position): void {
@@ -99,7 +99,7 @@ export class UnitOfWork {
     this.sendLossSweep(isJoined ? this.entry : opened);
   }
 
-  /** A product that comes to life by a read from before the last canary was not among those that it asked for. */
+  /** A product that comes to life by a read from before the last loss sweep was not among those that it asked for. */
   joinLossSweep(productId: string, read: { readonly s0: number; readonly sentAtMs: number }): void {
     const { lossSweptSeq: seq, lossSweptAtMs: atMs } = this.state;
     if (isMet({ madeSeq: seq, madeAtMs: atMs }, read)) return;
@@ -110,13 +110,13 @@ export class UnitOfWork {
    * A delivery is missing, and what else it carried is unknown: the products that move are read first, each
    * unless it has been read since the doubt arose.
    */
-  sendLossSweep(doubt: Position): void {
-    this.state = { ...this.state, lossSweptSeq: doubt.seq, lossSweptAtMs: doubt.atMs };
+  sendLossSweep(loss: Position): void {
+    this.state = { ...this.state, lossSweptSeq: loss.seq, lossSweptAtMs: loss.atMs };
     let products = 0;
     for (const { productId, readSeq, readAtMs } of this.tables.lossSweepProducts(LOSS_SWEEP_PRODUCTS)) {
-      const known = { madeSeq: doubt.seq, madeAtMs: doubt.atMs };
+      const known = { madeSeq: loss.seq, madeAtMs: loss.atMs };
       if (isMet(known, { s0: readSeq, sentAtMs: readAtMs })) continue;
-      this.requestRead(productId, 'canary', { seq: doubt.seq, atMs: doubt.atMs });
+      this.requestRead(productId, 'canary', { seq: loss.seq, atMs: loss.atMs });
       products += 1;
     }
     if (products > 0) this.report({ kind: 'canary', products });

@@ -3,7 +3,7 @@
  * them: a mirror that nobody looks into is spared the memory.
  *
  * The others are written in SQL: because they run from the start on or all the time (queue, runs, status, gauges), because
- * they ask the public views for the columns that these promise (changes, stock), or because they walk an index by values of
+ * they ask the public views for the columns that these promise (changes, stock), or because they follow an index by values of
  * a row, by lists in JSON or by parts of the feed, which drizzle could only carry as text (page/stock, page/suspects,
  * suspect-grounds, page/effects, variant-changes, delivery-counts).
  */
