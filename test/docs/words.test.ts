@@ -103,7 +103,7 @@ function unwanted(path: string, texts: readonly Text[]): string[] {
 
 /** As above, in the names that the code gives: in camel case, with what stands before or after. */
 const BANNED_IN_NAMES: readonly (readonly [RegExp, string])[] = [
-  [/fold(?!er)/i, 'apply'],
+  [/(?<!thousand)fold(?!er)/i, 'apply'],
   [/ledger/i, 'unit of work'],
   [/poison/i, 'future-dated'],
   [/brake/i, 'guard'],
@@ -116,7 +116,7 @@ const BANNED_IN_NAMES: readonly (readonly [RegExp, string])[] = [
 
 /** Codes that are recorded or counted under these names, and stocks that are a ledger. */
 const NAMES_ALLOWED: readonly { readonly path: RegExp; readonly name: RegExp }[] = [
-  { path: /^src\/(core\/reasons|ops\/page\/words)\.ts$/, name: /^canary$/ },
+  { path: /^src\/(core\/reasons|ops\/shared\/words)\.ts$/, name: /^canary$/ },
   { path: /^src\/sandbox\//, name: /ledger/i },
 ];
 
