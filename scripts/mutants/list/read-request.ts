@@ -193,7 +193,7 @@ export const DOUBT: readonly Mutant[] = [
     file: delivery,
     find: "if (isOpen && (gap !== null || branch === '3 duplicate')) requestRead = true;",
     replace: 'if (isOpen && gap !== null) requestRead = true;',
-    tests: ['test/core/apply/fold-total.test.ts'],
+    tests: ['test/core/apply/total.test.ts'],
   },
   {
     id: 'pulled-order-doubt-forgotten',

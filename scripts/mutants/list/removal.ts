@@ -219,7 +219,7 @@ export const REMOVAL: readonly Mutant[] = [
     breaks:
       'all products that any read has shown do not go at once (docs/architecture.md#mass-removal-guard)',
     file: guard,
-    find: "kind === 'product' ? this.#ledger.tables.shownProductCount(missing + 1) : live.live;",
+    find: "kind === 'product' ? this.#work.tables.shownProductCount(missing + 1) : live.live;",
     replace: 'live.live;',
     tests: ['test/core/apply/fold-removal.test.ts'],
   },

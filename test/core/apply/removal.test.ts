@@ -236,7 +236,7 @@ describe('the brake', () => {
         productId,
       });
     }
-    mirror.fold({ kind: 'listed', atMs: T0 + S, productIds: [...store, 'p3'], lookup: false });
+    mirror.applyEntry({ kind: 'listed', atMs: T0 + S, productIds: [...store, 'p3'], lookup: false });
     for (const sentAtMs of [FIRST, SECOND]) {
       for (const productId of store) mirror.read(null, { sentAtMs, productId });
     }
