@@ -6,14 +6,14 @@ import type { Mutant } from '../mutant.ts';
 
 const delivery = 'src/core/apply/apply-delivery.ts';
 
-export const DOUBT: readonly Mutant[] = [
+export const READ_REQUEST: readonly Mutant[] = [
   {
     id: 'obligation-cleared-whatever-s0',
     breaks:
       'only a read sent after the re-read request was recorded meets it (docs/architecture.md#re-read-requests: s0)',
     file: 'src/core/merge/read-request.ts',
-    find: 'return doubt.madeSeq <= read.s0 && doubt.madeAtMs',
-    replace: 'return doubt.madeAtMs',
+    find: 'return request.madeSeq <= read.s0 && request.madeAtMs',
+    replace: 'return request.madeAtMs',
     tests: ['test/core/merge/read-request.test.ts'],
   },
   {
@@ -21,16 +21,16 @@ export const DOUBT: readonly Mutant[] = [
     breaks:
       'only a read sent 2 s after the re-read request meets it (docs/architecture.md#re-read-requests: lagging replicas)',
     file: 'src/core/merge/read-request.ts',
-    find: 'return doubt.madeSeq <= read.s0 && doubt.madeAtMs + REPLICA_LAG_MS <= read.sentAtMs;',
-    replace: 'return doubt.madeSeq <= read.s0;',
+    find: 'return request.madeSeq <= read.s0 && request.madeAtMs + REPLICA_LAG_MS <= read.sentAtMs;',
+    replace: 'return request.madeSeq <= read.s0;',
   },
   {
     id: 'obligation-not-renewed',
     breaks:
       'a later re-read request for the same product needs a later read (docs/architecture.md#re-read-requests)',
     file: 'src/core/merge/read-request.ts',
-    find: `    madeSeq: Math.max(doubt.madeSeq, standing.madeSeq),
-    madeAtMs: Math.max(doubt.madeAtMs, standing.madeAtMs),`,
+    find: `    madeSeq: Math.max(added.madeSeq, standing.madeSeq),
+    madeAtMs: Math.max(added.madeAtMs, standing.madeAtMs),`,
     replace: `    madeSeq: standing.madeSeq,
     madeAtMs: standing.madeAtMs,`,
   },

@@ -156,8 +156,8 @@ export const REMOVAL: readonly Mutant[] = [
     id: 'brake-believes-contradiction',
     breaks: 'stock and no warehouse contradict each other (docs/architecture.md#mass-removal-guard)',
     file: 'src/core/apply/removal.ts',
-    find: 'cell.missingAtMs, contradictsItself(seen))',
-    replace: 'cell.missingAtMs, seen.availableQty === -1)',
+    find: "cell.missingAtMs, contradictsItself(seen) ? 'contradicts itself' : 'plain')",
+    replace: "cell.missingAtMs, 'plain')",
     tests: ['test/core/apply/mass-removal.test.ts'],
   },
   {
@@ -221,7 +221,7 @@ export const REMOVAL: readonly Mutant[] = [
     file: guard,
     find: "kind === 'product' ? this.#work.tables.shownProductCount(missing + 1) : live.live;",
     replace: 'live.live;',
-    tests: ['test/core/apply/fold-removal.test.ts'],
+    tests: ['test/core/apply/removal.test.ts'],
   },
   {
     id: 'busy-level-kept-out',
