@@ -73,7 +73,7 @@ const lines: Line[] = [];
 for (const part of PARTS) {
   if (!wanted.includes(part.id)) continue;
   console.log(`\n${part.id}: ${part.title}\n${row(COLUMNS.map(([name]) => name))}`);
-  part.measure(quick, (line) => {
+  part.measure(quick ? 'quick' : 'full', (line) => {
     lines.push(line);
     console.log(row(COLUMNS.map(([, , show]) => show(line))));
   });

@@ -68,7 +68,7 @@ function bundle(folder: string): void {
   writeManifest(to, without(readManifest(join(from, 'package.json')), NOT_OF_BUNDLED));
 }
 
-async function pack(destination: string, isJson: boolean): Promise<void> {
+async function pack(destination: string, output: 'text' | 'json'): Promise<void> {
   const needed = await build();
   const folder = mkdtempSync(join(tmpdir(), 'stock-mirror-pack-'));
   try {
@@ -80,7 +80,12 @@ async function pack(destination: string, isJson: boolean): Promise<void> {
     });
     copy(root, folder, new Set([...manifest.files, ...ALWAYS]));
     bundle(folder);
-    const args = ['pack', '--pack-destination', resolve(destination), ...(isJson ? ['--json'] : [])];
+    const args = [
+      'pack',
+      '--pack-destination',
+      resolve(destination),
+      ...(output === 'json' ? ['--json'] : []),
+    ];
     // npm is a script of its own on Windows, which only a shell starts.
     execFileSync('npm', args, { cwd: folder, stdio: 'inherit', shell: process.platform === 'win32' });
   } finally {
@@ -93,5 +98,5 @@ if (import.meta.main) {
   const { values } = parseArgs({
     options: { destination: { type: 'string', default: '.' }, json: { type: 'boolean', default: false } },
   });
-  await pack(values.destination, values.json);
+  await pack(values.destination, values.json ? 'json' : 'text');
 }

@@ -68,13 +68,13 @@ const OUTER =
 const baseEnv = Object.fromEntries(Object.entries(process.env).filter(([name]) => !OUTER.test(name)));
 
 /** The machine's commands, but for Node, npm, and all that compiles unless it is wanted. */
-function makePath(name: string, compilers: boolean): string {
-  const bin = join(folder, name);
+function makePath(compilers: 'with' | 'without'): string {
+  const bin = join(folder, compilers);
   mkdirSync(bin);
   const taken = new Set(['node', 'npm', 'npx', 'corepack', 'nodejs']);
   for (const each of outerPath) {
     for (const command of list(each)) {
-      if (taken.has(command) || (!compilers && COMPILERS.test(command))) continue;
+      if (taken.has(command) || (compilers === 'without' && COMPILERS.test(command))) continue;
       taken.add(command);
       symlinkSync(join(each, command), join(bin, command));
     }
@@ -129,7 +129,7 @@ function nodeOf(version: Case['node']): string {
   return tool(`${name}@${version}`, `${name}/bin/node`);
 }
 
-const paths = { true: makePath('with', true), false: makePath('without', false) };
+const paths = { true: makePath('with'), false: makePath('without') };
 
 /** @returns why it fails; null when it does not. */
 function attempt(each: Case, at: string): string | null {

@@ -1,6 +1,6 @@
 /** Compares what a kill left with what was answered before it, and with the event log applied again. */
 import { bodyHash } from '../../src/event-log/body-hash.ts';
-import { FOLDED } from '../../src/mirror/file/folded.ts';
+import { PROJECTED } from '../../src/mirror/file/projected.ts';
 import { knownSchemaVersion } from '../../src/sqlite/migrate.ts';
 import type { Db } from '../../src/sqlite/open.ts';
 import type { Aged } from './files.ts';
@@ -32,7 +32,7 @@ interface RunRow {
 type Row = Record<string, unknown>;
 
 /** What applying an entry writes and nothing prunes. */
-const KEPT = FOLDED.filter((from) => !/^(changes|quarantine) /.test(from));
+const KEPT = PROJECTED.filter((from) => !/^(changes|quarantine) /.test(from));
 const SHOWN_ROWS = 2;
 const SHOWN_CHARACTERS = 160;
 

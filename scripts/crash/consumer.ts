@@ -36,18 +36,18 @@ export class Consumer {
     this.#timer ??= setInterval(() => this.#tryPoll(), POLL_MS);
   }
 
-  /** Does not look any more; @param letGo closes its connection too, which it otherwise keeps through the kill. */
-  pause(letGo: boolean): void {
+  /** Does not look any more. */
+  pause(connection: 'kept' | 'closed'): void {
     if (this.#timer !== null) clearInterval(this.#timer);
     this.#timer = null;
-    if (!letGo) return;
+    if (connection === 'kept') return;
     this.#db?.close();
     this.#db = null;
   }
 
   /** Looks once more, and holds its copy of the stock against what the mirror shows. @returns what is wrong. */
   finish(reference: Reference): string[] {
-    this.pause(true);
+    this.pause('closed');
     this.#poll();
     const problems = this.check(reference);
     if (this.#lastSeq !== lastOf(reference)) {
@@ -55,7 +55,7 @@ export class Consumer {
     }
     const shown = this.#open().prepare<[], Row>(`SELECT ${STOCK} FROM mirror_stock`).all();
     problems.push(...differences('the consumer’s copy', [...this.#copy.values()], shown));
-    this.pause(true);
+    this.pause('closed');
     return problems;
   }
 
@@ -85,7 +85,7 @@ export class Consumer {
     } catch (error) {
       if (isBusy(error) || isUnmade(error)) return;
       this.#problems.push(`the consumer cannot read: ${String(error)}`);
-      this.pause(true);
+      this.pause('closed');
     }
   }
 

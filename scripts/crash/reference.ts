@@ -2,7 +2,7 @@
  * A second mirror, made of the first one's event log alone: each entry that a kill left is applied again, to files of
  * its own. It is never killed or pruned.
  */
-import { fold } from '../../src/core/apply/fold.ts';
+import { applyEntry } from '../../src/core/apply/apply-entry.ts';
 import type { Entry } from '../../src/core/entry.ts';
 import { decodeEntry, type LogRow } from '../../src/event-log/entries.ts';
 import type { Db } from '../../src/sqlite/open.ts';
@@ -69,7 +69,7 @@ export class Reference {
       for (const row of logRows(this.db, this.#tables.state().appliedSeq)) {
         if (row.seq > toSeq) break;
         const entry = decodeEntry(row, (productId) => this.#tables.product(productId)?.detailJson ?? null);
-        problems.push(...this.#fold(entry));
+        problems.push(...this.#applyEntry(entry));
       }
       this.#tables.flush();
     })();
@@ -80,13 +80,13 @@ export class Reference {
     this.db.close();
   }
 
-  #fold(entry: Entry): string[] {
+  #applyEntry(entry: Entry): string[] {
     if (entry.kind !== 'delivery') {
-      fold(this.#tables, entry, () => undefined);
+      applyEntry(this.#tables, entry, () => undefined);
       return [];
     }
     const met: { readonly branch: string; readonly heldQty: number | undefined }[] = [];
-    fold(this.#tables, entry, (fact) => {
+    applyEntry(this.#tables, entry, (fact) => {
       if (fact.kind !== 'change') return;
       // Reported before the stock level is written.
       met.push({

@@ -89,7 +89,7 @@ class Course {
       this.#kills[plan.moment] = (this.#kills[plan.moment] ?? 0) + 1;
       this.#options.onKilled?.(this.#path, this.#killCount);
       if (plan.moment === 'first_start') this.#checkFirstStart();
-      else this.#check(this.#killCount % INTEGRITY_EVERY === 0);
+      else this.#check({ integrity: this.#killCount % INTEGRITY_EVERY === 0 });
       this.#options.onProgress({
         kills: this.#killCount,
         moment: plan.moment,
@@ -102,7 +102,7 @@ class Course {
   }
 
   async end(): Promise<void> {
-    this.#consumer.pause(true);
+    this.#consumer.pause('closed');
     await this.#child?.end('SIGKILL');
     this.#reference.close();
   }
@@ -142,7 +142,7 @@ class Course {
     this.#answers.killed(Date.now());
     await child.end('SIGKILL');
     this.#child = null;
-    this.#consumer.pause(this.#random.chance(0.5));
+    this.#consumer.pause(this.#random.chance(0.5) ? 'closed' : 'kept');
   }
 
   #spawn(): MirrorChild {
@@ -178,7 +178,7 @@ class Course {
     }
   }
 
-  #check(integrity: boolean): void {
+  #check({ integrity }: { readonly integrity: boolean }): void {
     this.#look((db) => {
       if (integrity) this.#integrityChecks += 1;
       return this.#audit.check(db, {
@@ -223,13 +223,13 @@ class Course {
     await network.flush();
     const isQuiet = await untilQuiet(this.#path, QUIET_WITHIN_MS);
     const quietMs = isQuiet ? Date.now() - child.spawnedAtMs : null;
-    this.#consumer.pause(true);
+    this.#consumer.pause('closed');
     if (child.failure !== null) this.#problems.push(child.failure);
     this.#answers.killed(Date.now());
     const code = await child.end('SIGTERM');
     this.#child = null;
     if (code !== 0) this.#problems.push(`stopped by SIGTERM the mirror ended with ${code}`);
-    this.#check(true);
+    this.#check({ integrity: true });
     this.#problems.push(...this.#consumer.finish(this.#reference));
     const { answered, refused } = this.#answers;
     if (refused > answered * REFUSED_SHARE) this.#problems.push(`${refused} deliveries were answered 503`);

@@ -29,17 +29,19 @@ const IMPURE_GLOBALS = [
   'setTimeout',
 ];
 
-const BARE_BOOLEAN = {
-  selector:
-    ':matches(:function, TSMethodSignature, TSFunctionType) > Identifier.params[typeAnnotation.typeAnnotation.type="TSBooleanKeyword"]',
+const BARE_BOOLEAN = [
+  ':matches(:function, TSMethodSignature, TSFunctionType) > Identifier.params[typeAnnotation.typeAnnotation.type="TSBooleanKeyword"]',
+  ':function > AssignmentPattern.params[right.raw=/^(true|false)$/]',
+].map((selector) => ({
+  selector,
   message: 'At the call nobody sees what `true` means: take an object with its name, or a union of words.',
-};
+}));
 
 export const architecture: Linter.Config[] = [
   {
     name: 'stock-mirror/parameters',
-    files: ['src/**/*.ts'],
-    rules: { 'no-restricted-syntax': ['error', BARE_BOOLEAN] },
+    files: ['src/**/*.ts', 'scripts/**/*.ts'],
+    rules: { 'no-restricted-syntax': ['error', ...BARE_BOOLEAN] },
   },
   {
     name: 'stock-mirror/dependency-direction',
@@ -71,7 +73,7 @@ export const architecture: Linter.Config[] = [
       ],
       'no-restricted-syntax': [
         'error',
-        BARE_BOOLEAN,
+        ...BARE_BOOLEAN,
         { selector: 'NewExpression[callee.name="Date"][arguments.length=0]', message: PURE },
         { selector: 'CallExpression[callee.name="Date"]', message: PURE },
       ],

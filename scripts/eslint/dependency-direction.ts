@@ -32,7 +32,7 @@ export const dependencyDirection: Rule.RuleModule = {
       };
     }
 
-    const check = (node: Rule.Node, isDynamic: boolean) => {
+    const check = (node: Rule.Node, how: How) => {
       const specifier = specifierOf(node);
       if (specifier === null) return;
       if (specifier === undefined) {
@@ -40,12 +40,12 @@ export const dependencyDirection: Rule.RuleModule = {
         return;
       }
       const to = target(specifier, source, context.filename);
-      if (!isAllowed(area, from, to, isDynamic)) {
+      if (!isAllowed(area, from, to, how)) {
         context.report({ node, messageId: 'direction', data: { from: path, to: to.name } });
       }
     };
     const checkStatic = (node: Rule.Node) => {
-      check(node, false);
+      check(node, 'static');
     };
     return {
       ImportDeclaration: checkStatic,
@@ -53,11 +53,13 @@ export const dependencyDirection: Rule.RuleModule = {
       ExportAllDeclaration: checkStatic,
       TSImportType: checkStatic,
       ImportExpression: (node) => {
-        check(node, true);
+        check(node, 'dynamic');
       },
     };
   },
 };
+
+type How = 'static' | 'dynamic';
 
 interface Target {
   readonly kind: 'file' | 'manifest' | 'outside' | 'node' | 'npm';
@@ -65,7 +67,7 @@ interface Target {
   readonly name: string;
 }
 
-function isAllowed(area: Area, from: string, to: Target, isDynamic: boolean): boolean {
+function isAllowed(area: Area, from: string, to: Target, how: How): boolean {
   const packages = area.packages ?? 'any';
   switch (to.kind) {
     // Every program may know its own name and version.
@@ -78,7 +80,7 @@ function isAllowed(area: Area, from: string, to: Target, isDynamic: boolean): bo
       return false;
     case 'file': {
       const name = areaOf(to.name);
-      if (isDynamic && area.dynamicImports?.includes(name) === true) return true;
+      if (how === 'dynamic' && area.dynamicImports?.includes(name) === true) return true;
       // An entry is one file, so it has nothing of its own to import.
       return (
         (name === from && to.name.includes('/')) ||

@@ -1,5 +1,5 @@
 /** The loss sweep that a proven loss begins (docs/architecture.md#loss-sweeps), as far as it chooses reads. */
-import { CANARY_CROWD_MS, CANARY_PRODUCTS, REPLICA_LAG_MS } from '../../src/core/limits.ts';
+import { LOSS_SWEEP_JOINED_MS, LOSS_SWEEP_PRODUCTS, REPLICA_LAG_MS } from '../../src/core/limits.ts';
 import type { Policy, ProvenLoss } from './policy.ts';
 import type { Setting } from './run.ts';
 
@@ -32,15 +32,15 @@ export class LossSweep {
 
   proved({ openedAtMs, by }: ProvenLoss, nowMs: number): void {
     if (by === 'read' || openedAtMs <= this.#sweptForMs) return;
-    const madeAtMs = Math.abs(nowMs - this.#sweptForMs) < CANARY_CROWD_MS ? nowMs : openedAtMs;
+    const madeAtMs = Math.abs(nowMs - this.#sweptForMs) < LOSS_SWEEP_JOINED_MS ? nowMs : openedAtMs;
     this.#sweptForMs = madeAtMs;
     const crowd = new Set(this.#recent.slice(-RECENT_CHANGES).reverse());
     for (const product of this.byRead.keys()) {
-      if (crowd.size >= CANARY_PRODUCTS) break;
+      if (crowd.size >= LOSS_SWEEP_PRODUCTS) break;
       crowd.add(product);
     }
     const { readAtMs } = this.#setting.known;
-    for (const product of [...crowd].slice(0, CANARY_PRODUCTS)) {
+    for (const product of [...crowd].slice(0, LOSS_SWEEP_PRODUCTS)) {
       if ((readAtMs[product] ?? 0) < madeAtMs + REPLICA_LAG_MS) this.#requests.set(product, madeAtMs);
     }
   }

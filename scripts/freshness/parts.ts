@@ -26,7 +26,7 @@ type Say = (line: Line) => void;
 interface Part {
   readonly id: string;
   readonly title: string;
-  measure(isQuick: boolean, say: Say): void;
+  measure(length: 'quick' | 'full', say: Say): void;
 }
 
 const STORE: StorePlan = {
@@ -81,9 +81,9 @@ function most(what: string, value: number, limit: number): Line['target'] {
 const shows: Part = {
   id: 'shows',
   title: '10,000 products, 2 changes a second, the real rules: what the model is to reach',
-  measure(isQuick, say) {
+  measure(length, say) {
     const part = 'shows';
-    const hours = isQuick ? { warmHours: 1, hours: 1 } : { warmHours: 6, hours: 18 };
+    const hours = length === 'quick' ? { warmHours: 1, hours: 1 } : { warmHours: 6, hours: 18 };
     const measure = (plan: StorePlan, policy: Scenario['policy']): Measured =>
       run({ plan, ...hours, mirror: byRules, policy });
     const line = (scenario: string, measured: Measured, rest: Partial<Line> = {}): void =>
@@ -113,7 +113,7 @@ const shows: Part = {
       line(reads, equal, { ratio, against, target });
       line(reads, { ...NOTHING, policy: 'least possible', readsPerHour: budget, wrongPerHour: bound });
     }
-    if (isQuick) return;
+    if (length === 'quick') return;
     const budget = former.readsPerHour - former.ruledPerHour;
     for (const policy of [staticPolicy(budget), roundRobin(budget), recentFirst(budget), oracle()]) {
       const measured = measure(STORE, policy);
@@ -126,9 +126,9 @@ const shows: Part = {
 const budgets: Part = {
   id: 'budgets',
   title: 'every budget beside the best static schedule for the true rates (cost model)',
-  measure(isQuick, say) {
-    const hours = isQuick ? { warmHours: 3, hours: 6 } : { warmHours: 16, hours: 48 };
-    const readsPerHour = isQuick ? [1_500, 12_000] : [600, 1_500, 3_000, 6_000, 12_000, 29_483];
+  measure(length, say) {
+    const hours = length === 'quick' ? { warmHours: 3, hours: 6 } : { warmHours: 16, hours: 48 };
+    const readsPerHour = length === 'quick' ? [1_500, 12_000] : [600, 1_500, 3_000, 6_000, 12_000, 29_483];
     for (const losses of ['even', 'bursts'] as const) {
       for (const budget of readsPerHour) {
         const plan = { ...STORE, losses };
@@ -157,8 +157,8 @@ const budgets: Part = {
 const weather: Part = {
   id: 'weather',
   title: 'losses, sales, nights and downtime: by default, beside the former policy',
-  measure(isQuick, say) {
-    const hours = isQuick ? { warmHours: 1, hours: 3 } : { warmHours: 12, hours: 24 };
+  measure(length, say) {
+    const hours = length === 'quick' ? { warmHours: 1, hours: 3 } : { warmHours: 12, hours: 24 };
     const plans: [string, StorePlan][] = [
       ['0.1 % lost', { ...STORE, loss: 0.001 }],
       ['0.1 % in bursts', { ...STORE, loss: 0.001, losses: 'bursts' }],
@@ -171,7 +171,7 @@ const weather: Part = {
       // A hundred times two changes a second, for an hour.
       ['sale, 1 % lost', { ...STORE, weather: 'sale' }],
     ];
-    for (const [scenario, plan] of isQuick ? plans.slice(1, 4) : plans) {
+    for (const [scenario, plan] of length === 'quick' ? plans.slice(1, 4) : plans) {
       beside({ part: 'weather', scenario, plan, ...hours }, say, [today, BY_DEFAULT]);
     }
   },
@@ -180,8 +180,8 @@ const weather: Part = {
 const stores: Part = {
   id: 'stores',
   title: 'small and large stores, Zipf and uniform, 1 % lost (cost model)',
-  measure(isQuick, say) {
-    const hours = isQuick ? { warmHours: 1, hours: 2 } : { warmHours: 16, hours: 24 };
+  measure(length, say) {
+    const hours = length === 'quick' ? { warmHours: 1, hours: 2 } : { warmHours: 16, hours: 24 };
     const plans: [string, StorePlan, number][] = [
       ['100, Zipf', { ...STORE, products: 100, changesPerSecond: 0.02 }, 60],
       ['100, uniform', { ...STORE, products: 100, changesPerSecond: 0.02, law: 'uniform' }, 60],
@@ -189,7 +189,11 @@ const stores: Part = {
     ];
     for (const [scenario, plan, budget] of plans) {
       const policies = [staticPolicy(budget), ofBudget(budget), roundRobin(budget), recentFirst(budget)];
-      beside({ part: 'stores', scenario, plan, ...hours }, say, isQuick ? policies.slice(0, 2) : policies);
+      beside(
+        { part: 'stores', scenario, plan, ...hours },
+        say,
+        length === 'quick' ? policies.slice(0, 2) : policies,
+      );
     }
   },
 };
@@ -197,14 +201,14 @@ const stores: Part = {
 const million: Part = {
   id: 'million',
   title: 'a million products: what choosing costs (cost model)',
-  measure(isQuick, say) {
+  measure(length, say) {
     const plan = { ...STORE, products: 1_000_000, changesPerSecond: 50 };
-    const hours = isQuick ? 0.25 : 2;
+    const hours = length === 'quick' ? 0.25 : 2;
     const policies: [string, Scenario['policy']][] = [
       ['a million, by default', BY_DEFAULT],
       ['a million, 60,000 reads/h', ofBudget(60_000)],
     ];
-    for (const [scenario, policy] of isQuick ? policies.slice(1) : policies) {
+    for (const [scenario, policy] of length === 'quick' ? policies.slice(1) : policies) {
       const measured = run({ plan, warmHours: 0, hours, mirror: byCost, policy });
       const target = most('µs a read', measured.chooseUs, 20);
       say({ part: 'million', scenario, ...measured, ratio: null, against: null, target });

@@ -1,7 +1,7 @@
 /** A mirror of the real rules: every delivery and answer is an entry, applied by src/core. */
 import type { Entry, ProductSnapshot } from '../../src/core/entry.ts';
 import type { Fact } from '../../src/core/apply/fact.ts';
-import { fold } from '../../src/core/apply/fold.ts';
+import { applyEntry } from '../../src/core/apply/apply-entry.ts';
 import type { Answer, Change, Mirror, Proof } from './mirror.ts';
 import { BenchTables } from './tables.ts';
 
@@ -26,7 +26,7 @@ export class RulesMirror implements Mirror {
   }
 
   deliver(changes: readonly Change[], atMs: number): readonly Proof[] {
-    return this.#fold({
+    return this.#applyEntry({
       kind: 'delivery',
       atMs,
       requestId: null,
@@ -46,7 +46,7 @@ export class RulesMirror implements Mirror {
   }
 
   answer({ product, qty, s0, sentAtMs, atMs }: Answer): readonly Proof[] {
-    return this.#fold({
+    return this.#applyEntry({
       kind: 'read',
       atMs,
       productId: idOf(product),
@@ -61,7 +61,7 @@ export class RulesMirror implements Mirror {
 
   due(nowMs: number): readonly number[] {
     const due: { readonly id: string; readonly priority: number; readonly atMs: number }[] = [];
-    for (const { productId, priority, notBeforeMs, firstMadeAtMs } of this.#tables.obligations.values()) {
+    for (const { productId, priority, notBeforeMs, firstMadeAtMs } of this.#tables.readRequests.values()) {
       if (notBeforeMs <= nowMs) due.push({ id: productId, priority, atMs: firstMadeAtMs });
     }
     for (const gaps of this.#tables.gaps.values()) {
@@ -73,11 +73,11 @@ export class RulesMirror implements Mirror {
     return [...new Set(due.map(({ id }) => Number(id) - FIRST_PRODUCT))];
   }
 
-  #fold(unnumbered: Unnumbered<Entry>): readonly Proof[] {
+  #applyEntry(unnumbered: Unnumbered<Entry>): readonly Proof[] {
     this.seq += 1;
     const proofs: Proof[] = [];
     const entry: Entry = { ...unnumbered, seq: this.seq };
-    fold(this.#tables, entry, (fact: Fact) => {
+    applyEntry(this.#tables, entry, (fact: Fact) => {
       if (fact.kind === 'gap_proved') {
         const product = Number(fact.productId) - FIRST_PRODUCT;
         proofs.push({ product, openedAtMs: fact.gap.openedAtMs, by: 'gap' });

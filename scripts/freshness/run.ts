@@ -87,7 +87,7 @@ export function run({ plan, warmHours, hours, mirror: mirrorOf, policy: policyOf
   const isMeasured = (): boolean => nowMs >= measureFromMs;
 
   const apply = (product: number, proofs: readonly Proof[], certainAtMs: number): void => {
-    wrong.set(product, mirror.qty(product) !== truth[product], nowMs);
+    wrong.set(product, mirror.qty(product) === truth[product] ? 'right' : 'wrong', nowMs);
     for (const { by, openedAtMs } of proofs) {
       const sinceMs = by === 'read' ? certainAtMs : (gapSince.get(product) ?? openedAtMs);
       policy.proved({ product, sinceMs, openedAtMs, by }, nowMs);
@@ -120,7 +120,7 @@ export function run({ plan, warmHours, hours, mirror: mirrorOf, policy: policyOf
     if (isMeasured()) counts.deliveries += 1;
     if (isMeasured() && lost) counts.lost += 1;
     for (const { product } of changes) {
-      wrong.set(product, true, nowMs);
+      wrong.set(product, 'wrong', nowMs);
       if (lost || isDown(nowMs)) {
         wrong.lost(product, nowMs);
         policy.lost?.(product, nowMs);
@@ -269,7 +269,8 @@ class WrongTime {
     this.#lost.set(product, [...(this.#lost.get(product) ?? []), atMs]);
   }
 
-  set(product: number, isWrong: boolean, atMs: number): void {
+  set(product: number, levels: 'wrong' | 'right', atMs: number): void {
+    const isWrong = levels === 'wrong';
     const sinceMs = this.#since[product] ?? 0;
     if (isWrong === sinceMs > 0) return;
     this.#since[product] = isWrong ? atMs : 0;

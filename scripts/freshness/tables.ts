@@ -6,7 +6,7 @@ import {
   type Change,
   type Gap,
   type MirrorState,
-  type Obligation,
+  type ReadRequest,
   type Product,
   type Variant,
 } from '../../src/core/model.ts';
@@ -15,7 +15,7 @@ import type { LastRead, Tables } from '../../src/core/apply/tables.ts';
 type Kind = 'product' | 'variant' | 'cell';
 
 export class BenchTables implements Tables {
-  readonly obligations = new Map<string, Obligation>();
+  readonly readRequests = new Map<string, ReadRequest>();
   /** By variant. */
   readonly gaps = new Map<string, Gap[]>();
   readonly #cells = new Map<string, Map<string, Cell>>();
@@ -60,14 +60,14 @@ export class BenchTables implements Tables {
   putProduct(product: Product): void {
     this.#products.set(product.productId, product);
   }
-  obligation(productId: string): Obligation | undefined {
-    return this.obligations.get(productId);
+  readRequest(productId: string): ReadRequest | undefined {
+    return this.readRequests.get(productId);
   }
-  putObligation(obligation: Obligation): void {
-    this.obligations.set(obligation.productId, obligation);
+  putReadRequest(request: ReadRequest): void {
+    this.readRequests.set(request.productId, request);
   }
-  deleteObligation(productId: string): void {
-    this.obligations.delete(productId);
+  deleteReadRequest(productId: string): void {
+    this.readRequests.delete(productId);
   }
   gapsOf(variantId: string): Gap[] {
     return this.gaps.get(variantId) ?? [];
@@ -88,7 +88,7 @@ export class BenchTables implements Tables {
     // Every body is understood here.
   }
   /** None: the policies beside each other decide what a proven loss has read. */
-  canaryProducts(): LastRead[] {
+  lossSweepProducts(): LastRead[] {
     return [];
   }
   bundleProducts(): string[] {

@@ -1,7 +1,7 @@
 /** All mutants, by the part of the rules that they break, and what was left out of them. */
 import { CHANGE } from './list/change.ts';
 import { CLOCK } from './list/clock.ts';
-import { DOUBT } from './list/doubt.ts';
+import { READ_REQUEST } from './list/read-request.ts';
 import { DURABILITY } from './list/durability.ts';
 import { FEED } from './list/feed.ts';
 import { FRESHNESS } from './list/freshness.ts';
@@ -13,7 +13,7 @@ import type { Mutant } from './mutant.ts';
 export const MUTANTS: readonly Mutant[] = [
   ...CHANGE,
   ...READ,
-  ...DOUBT,
+  ...READ_REQUEST,
   ...CLOCK,
   ...REMOVAL,
   ...FEED,

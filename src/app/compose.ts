@@ -5,7 +5,7 @@ import { createClock, type Clock } from './clock.ts';
 import { isLoopback, type Config, type Endpoint } from '../config/config.ts';
 import { createIntakeApp } from '../intake/app.ts';
 import type { IntakeObserver } from '../intake/observer.ts';
-import { createPulse } from '../intake/pulse.ts';
+import { createHeartbeat } from '../intake/heartbeat.ts';
 import { keepUnstored } from '../intake/unstored.ts';
 import { listen, type Listener } from '../platform/listen.ts';
 import type { Logger } from '../platform/log.ts';
@@ -201,10 +201,10 @@ export async function startService(
     retentionDays: config.retentionDays,
   });
   const unstored = keepUnstored({ writer: store.writer, now: clock.now, log });
-  const pulse = createPulse(store.writer, Date.now);
+  const heartbeat = createHeartbeat(store.writer, Date.now);
   const stopParts = async (): Promise<void> => {
     await unstored.stop();
-    await pulse.stop();
+    await heartbeat.stop();
     await sampler.stop();
     await watch.stop();
     await timeline.stop();
@@ -219,7 +219,7 @@ export async function startService(
       unstored,
       secrets: config.service.webhookSecrets.map((secret) => secret.reveal()),
       now: clock.now,
-      pulse,
+      heartbeat,
       observer: both(watch.observer, timeline.observer),
       log,
     });
@@ -228,7 +228,7 @@ export async function startService(
     listeners.push(webhook);
     // `/healthz` waits for the heartbeat, and the heartbeat not for the mirror, which is still being opened.
     const repairing = untilCommitted(
-      async () => reconciler.repairSilence(await mirror.silenceMs(), () => pulse.begin()),
+      async () => reconciler.repairSilence(await mirror.silenceMs(), () => heartbeat.begin()),
       stopping.signal,
     );
     repairing.catch(() => undefined);
@@ -256,7 +256,7 @@ export async function startService(
     timeline.start();
     sampler.start();
     await repairing;
-    await pulse.check();
+    await heartbeat.check();
     clock.onStandstill((silentMs) => {
       watch.stoodStill();
       reconciler.repairSilence(silentMs).catch((error: unknown) => {

@@ -18,7 +18,7 @@ import { followInServer } from './resync/follow.ts';
 import { interruptible } from './shared/interrupt.ts';
 import { opsClient } from './shared/ops-client.ts';
 import { createProgress, type Progress, type RunView } from './shared/progress.ts';
-import { watchRun } from './resync/watch.ts';
+import { pause, watchRun, type Sight } from './resync/watch.ts';
 
 interface ResyncOptions {
   readonly product?: string[];
@@ -26,6 +26,8 @@ interface ResyncOptions {
   readonly allowRemovals?: boolean;
   readonly json?: boolean;
 }
+
+const LOOK_EVERY_MS = 300;
 
 const GOES_ON =
   'goes on: it began earlier, and does not read again the products that it had read before now. To be sure of this moment, ' +
@@ -120,19 +122,29 @@ async function resyncHere(
       allowRemovals: options.allowRemovals === true,
     });
     if (joined) progress.say(`run ${id} ${GOES_ON}`);
-    const look = async () => {
-      died.signal.throwIfAborted();
-      const run = await mirror.store.reader.ask('runById', { id });
-      if (run === null) throw new Error(`run ${id} is no longer in the database`);
-      const { blocked, failing } = mirror.reconciler;
-      // One failed request among others is no trouble.
-      const isTrouble =
-        failing !== null && (blocked !== null || mirror.clock.now() - failing.sinceMs > FAILING_MS);
-      return { run: viewRun(run), blocked, causes: isTrouble ? [storeTrouble(failing)] : [] };
-    };
-    return await watchRun(look, progress, interrupted);
+    return await watchRun(sightsHere(mirror, { id, died: died.signal, interrupted }), progress);
   } finally {
     await mirror.close();
+  }
+}
+
+async function* sightsHere(
+  { store, reconciler, clock }: Mirror,
+  {
+    id,
+    died,
+    interrupted,
+  }: { readonly id: number; readonly died: AbortSignal; readonly interrupted: AbortSignal },
+): AsyncGenerator<Sight> {
+  while (!interrupted.aborted) {
+    died.throwIfAborted();
+    const run = await store.reader.ask('runById', { id });
+    if (run === null) throw new Error(`run ${id} is no longer in the database`);
+    const { blocked, failing } = reconciler;
+    // One failed request among others is no trouble.
+    const isTrouble = failing !== null && (blocked !== null || clock.now() - failing.sinceMs > FAILING_MS);
+    yield { run: viewRun(run), blocked, causes: isTrouble ? [storeTrouble(failing)] : [] };
+    await pause(LOOK_EVERY_MS, interrupted);
   }
 }
 

@@ -100,14 +100,14 @@ export interface ListedEntry extends EntryBase {
 }
 
 /** Products, or whatever products these variants belong to, must be read again. */
-export interface ObligeEntry extends EntryBase {
+export interface ReadRequestEntry extends EntryBase {
   readonly kind: 'oblige';
   readonly reason: Reason;
   readonly productIds: readonly string[];
   readonly variantIds: readonly string[];
 }
 
-/** What `state.bundlesDueAtMs` or `state.canaryDueAtMs` waited for has come. */
+/** What `state.bundlesDueAtMs` or `state.lossSweepDueAtMs` waited for has come. */
 export interface DueEntry extends EntryBase {
   readonly kind: 'due';
   readonly what: 'bundles' | 'canary';
@@ -119,7 +119,7 @@ export interface DowntimeEntry extends EntryBase {
   readonly downSinceMs: number | null;
 }
 
-/** A walk through the whole catalogue that started at log position `s0` did not find these variants. */
+/** A scan of the whole catalogue that started at log position `s0` did not find these variants. */
 export interface LookupMissedEntry extends EntryBase {
   readonly kind: 'lookup_missed';
   readonly s0: number;
@@ -127,7 +127,7 @@ export interface LookupMissedEntry extends EntryBase {
   readonly variantIds: readonly string[];
 }
 
-/** The operator lets the brake go until `untilMs`. */
+/** The operator lets the mass-removal guard go until `untilMs`. */
 interface AllowRemovalsEntry extends EntryBase {
   readonly kind: 'allow_removals';
   readonly untilMs: number;
@@ -199,7 +199,7 @@ export type Entry =
   | DeliveryEntry
   | ReadEntry
   | ListedEntry
-  | ObligeEntry
+  | ReadRequestEntry
   | DueEntry
   | DowntimeEntry
   | LookupMissedEntry

@@ -18,15 +18,15 @@ export const PROMPT_MS = 2_000;
 export const DATE_CONTRADICTIONS = 3;
 
 /** A change stamped further ahead of its arrival than this is future-dated: it does not advance the event time. */
-export const POISON_AHEAD_MS = 5 * 60_000;
+export const FUTURE_DATED_AHEAD_MS = 5 * 60_000;
 
 /** Two sightings of an absence must be at least this far apart before anything is tombstoned. */
 export const REMOVAL_CONFIRM_MS = 30_000;
 /** The mass-removal guard: removing more than both of these at once waits for the operator. */
-export const BRAKE_ROWS = 20;
-export const BRAKE_SHARE = 0.05;
+export const GUARD_ROWS = 20;
+export const GUARD_SHARE = 0.05;
 /** Removals count towards the guard for this long. */
-export const BRAKE_WINDOW_MS = 60 * 60_000;
+export const GUARD_WINDOW_MS = 60 * 60_000;
 
 /** So many reads in a row, at least 2 s apart, that a change contests and that do not show the level: no replica lags that long. */
 export const CONTESTED_READS = 15;
@@ -49,13 +49,13 @@ export const GAP_GRACE_MAX_MS = 6_000;
 export const GAPS_OF_A_CELL = 100;
 
 /** How many products one proven loss sends to be read again. */
-export const CANARY_PRODUCTS = 200;
-/** A loss proven this soon after the one that the last sweep was for joins it: well over the longest grace of a gap. */
-export const CANARY_CROWD_MS = 10_000;
+export const LOSS_SWEEP_PRODUCTS = 200;
+/** A loss proven this soon after the one that the last loss sweep was for joins it: well over the longest grace of a gap. */
+export const LOSS_SWEEP_JOINED_MS = 10_000;
 /** Loss sweeps for bodies that cannot be read are this far apart. */
-export const UNREADABLE_CANARY_EVERY_MS = 60_000;
+export const UNREADABLE_LOSS_SWEEP_EVERY_MS = 60_000;
 /** Events of unknown types send theirs this far apart: a new kind of event may come many times a second, for ever. */
-export const UNKNOWN_EVENT_CANARY_EVERY_MS = 60 * 60_000;
+export const UNKNOWN_EVENT_LOSS_SWEEP_EVERY_MS = 60 * 60_000;
 
 /** A changed component sends the bundles to be read after this long, more when there are very many bundles. */
 export const BUNDLE_DELAY_MIN_MS = 15_000;

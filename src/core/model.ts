@@ -102,7 +102,7 @@ export interface Product {
 }
 
 /** A re-read request: the product must be read by a read that starts later. */
-export interface Obligation {
+export interface ReadRequest {
   readonly productId: string;
   readonly reason: Reason;
   readonly priority: number;
@@ -169,12 +169,12 @@ export interface MirrorState {
   /** When the last loss was proven. */
   readonly lossProvedAtMs: number | null;
   /** An authentic body could not be understood: a loss sweep is due at this instant. */
-  readonly canaryDueAtMs: number | null;
+  readonly lossSweepDueAtMs: number | null;
   /** When that was last done. */
-  readonly canarySentAtMs: number;
-  /** The latest loss that a sweep was for: every gap opened up to then has been answered. */
-  readonly canaryDoubtSeq: number;
-  readonly canaryDoubtAtMs: number;
+  readonly lossSweepSentAtMs: number;
+  /** The latest loss that a loss sweep was for: every gap opened up to then has been answered. */
+  readonly lossSweptSeq: number;
+  readonly lossSweptAtMs: number;
   /** A component changed: bundles must be read once `bundlesDueAtMs` has come. Null: nothing to do. */
   readonly bundlesDueAtMs: number | null;
   readonly removalWindowStartMs: number;
@@ -198,10 +198,10 @@ export const INITIAL_STATE: MirrorState = {
   latenessMs: GAP_GRACE_DEFAULT_MS / 2,
   trustedAfterMs: EARLIEST_MS,
   lossProvedAtMs: null,
-  canaryDueAtMs: null,
-  canarySentAtMs: 0,
-  canaryDoubtSeq: 0,
-  canaryDoubtAtMs: EARLIEST_MS,
+  lossSweepDueAtMs: null,
+  lossSweepSentAtMs: 0,
+  lossSweptSeq: 0,
+  lossSweptAtMs: EARLIEST_MS,
   bundlesDueAtMs: null,
   removalWindowStartMs: 0,
   removalsInWindow: 0,

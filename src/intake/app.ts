@@ -7,12 +7,12 @@ import type { Logger } from '../platform/log.ts';
 import { acceptDelivery, COMMIT_DEADLINE_MS, type AcceptDeps, type Verdict } from './accept-delivery.ts';
 import { Deadlines } from './deadlines.ts';
 import type { IntakeObserver, Refusal, RefusalReason } from './observer.ts';
-import type { Pulse } from './pulse.ts';
+import type { Heartbeat } from './heartbeat.ts';
 import { remoteAddressOf, RequestBodies } from './request-body.ts';
 import { Strangers } from './strangers.ts';
 
 interface IntakeDeps extends Omit<AcceptDeps, 'deadlines'> {
-  readonly pulse: Pick<Pulse, 'check'>;
+  readonly heartbeat: Pick<Heartbeat, 'check'>;
   readonly observer: IntakeObserver;
   readonly log: Logger;
 }
@@ -51,19 +51,21 @@ export function createIntakeApp(deps: IntakeDeps): Intake {
     const cameMs = performance.now();
     const { incoming } = c.env;
     const signature = signatureOf(incoming);
+    // Without a signature that could be right, the body changes nothing.
+    const read = hasForm(signature) ? await bodies.read(incoming) : 'unsigned';
+    let outcome: Verdict | 'too_large' | 'no_room';
     let bytes = declaredBytes(incoming);
-    const accept = async (body: Uint8Array): Promise<Verdict> => {
+    if (typeof read === 'string') outcome = read;
+    else {
+      const body = read.bytes;
       bytes = body.byteLength;
       const leftMs = cameMs + COMMIT_DEADLINE_MS - performance.now();
-      const verdict = await acceptDelivery(accepting, body, signature, leftMs);
-      if (verdict === 'committed') {
+      outcome = await acceptDelivery(accepting, body, signature, leftMs).finally(read.letGo);
+      if (outcome === 'committed') {
         const tookMs = performance.now() - cameMs;
         afterAnswers(() => observer.committed(body, tookMs));
       }
-      return verdict;
-    };
-    // Without a signature that could be right, the body changes nothing.
-    const outcome = hasForm(signature) ? await bodies.read(incoming, accept) : 'unsigned';
+    }
     const socket = socketOf(incoming);
     if (outcome === 'committed' || outcome === 'not_stored') {
       if (socket !== undefined) strangers.delivered(socket);
@@ -107,7 +109,7 @@ export function createIntakeApp(deps: IntakeDeps): Intake {
   app.get('/healthz', async (c) => {
     const socket = socketOf(c.env.incoming);
     if (socket !== undefined && strangers.askedHealth(socket)) c.header('Connection', 'close');
-    const healthy = await deps.pulse.check();
+    const healthy = await deps.heartbeat.check();
     return healthy
       ? c.json({ status: 'ok' })
       : c.json(error('unavailable', 'the mirror cannot commit a delivery now'), 503);

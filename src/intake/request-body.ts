@@ -34,6 +34,13 @@ interface Sender {
   readonly partials: Set<Partial>;
 }
 
+/** A body that is whole. */
+interface HeldBody {
+  readonly bytes: Uint8Array;
+  /** To be called once, when nothing needs the bytes any more. */
+  readonly letGo: () => void;
+}
+
 export class RequestBodies {
   #heldBytes = 0;
   #partialBytes = 0;
@@ -41,14 +48,10 @@ export class RequestBodies {
   readonly #senders = new Map<string, Sender>();
 
   /**
-   * Reads one body and hands it to `use`; its memory counts until that has settled.
-   * @returns what `use` returns, or why it was not called.
+   * @returns the body, whose memory counts until it is let go; or why it was not read.
    * @throws Error when the request is cut off in its middle.
    */
-  async read<T>(
-    incoming: IncomingMessage,
-    use: (body: Uint8Array) => Promise<T>,
-  ): Promise<T | 'too_large' | 'no_room'> {
+  async read(incoming: IncomingMessage): Promise<HeldBody | 'too_large' | 'no_room'> {
     const declared = Number(incoming.headers['content-length'] ?? Number.NaN);
     if (declared > MAX_BODY_BYTES) return 'too_large';
     let bytes = 0;
@@ -81,12 +84,13 @@ export class RequestBodies {
       const most = bytes <= SMALL_BODY_BYTES ? MAX_HELD_BYTES + MAX_BESIDE_BYTES : MAX_HELD_BYTES;
       return this.#heldBytes > most ? 'no_room' : null;
     };
+    let body: Uint8Array | 'too_large' | 'no_room' | null = null;
     try {
-      const body = await collect(incoming, take);
+      body = await collect(incoming, take);
       this.#forget(partial);
-      return typeof body === 'string' ? body : await use(body);
+      return typeof body === 'string' ? body : { bytes: body, letGo };
     } finally {
-      letGo();
+      if (body === null || typeof body === 'string') letGo();
     }
   }
 

@@ -46,21 +46,21 @@ export function keepUnstored({ writer, now, log }: UnstoredDeps): UnstoredDelive
   let nextNewsAtMs = Number.NEGATIVE_INFINITY;
   let flushing: Promise<void> | null = null;
   let unread: { readonly firstAtMs: number; latestAtMs: number; count: number } | null = null;
-  let sweptAtMs = Number.NEGATIVE_INFINITY;
+  let lossSweepAtMs = Number.NEGATIVE_INFINITY;
 
-  const isSweepDue = (): boolean => {
+  const isLossSweepDue = (): boolean => {
     const nowMs = now();
-    if (unread === null || nowMs - sweptAtMs < UNREAD_EVERY_MS) return false;
+    if (unread === null || nowMs - lossSweepAtMs < UNREAD_EVERY_MS) return false;
     return nowMs - unread.latestAtMs >= UNREAD_CALM_MS || nowMs - unread.firstAtMs >= UNREAD_AT_LATEST_MS;
   };
   /** Which products it was about is unknown: those that move are read first, as after any proven loss. */
-  const sweep = async (): Promise<void> => {
+  const scanCatalogue = async (): Promise<void> => {
     const found = unread;
     unread = null;
     try {
       const atMs = now();
       await writer.append({ kind: 'due', atMs, what: 'canary' });
-      sweptAtMs = atMs;
+      lossSweepAtMs = atMs;
       log.warn(
         { requests: found?.count },
         'requests were turned away unread, for lack of room or because of their address; deliveries may have been among them: the products that changed last are read again',
@@ -112,10 +112,10 @@ export function keepUnstored({ writer, now, log }: UnstoredDeps): UnstoredDelive
   };
   const begin = (): Promise<void> => {
     if (flushing !== null) return flushing;
-    const isDue = isSweepDue();
+    const isDue = isLossSweepDue();
     if (size() === 0 && !isDue) return Promise.resolve();
     flushing = (size() === 0 ? Promise.resolve() : flush())
-      .then(() => (isDue ? sweep() : undefined))
+      .then(() => (isDue ? scanCatalogue() : undefined))
       .finally(() => {
         flushing = null;
       });

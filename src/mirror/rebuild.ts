@@ -10,7 +10,7 @@ import { EventLog, type RulesPeriod } from '../event-log/event-log.ts';
 import { eventLogPath, openLogForAppending, openLogForReading } from '../event-log/open-log.ts';
 import { LogReader } from '../event-log/read-log.ts';
 import { findFile } from '../sqlite/file-identity.ts';
-import { digestsOf } from './file/folded.ts';
+import { digestsOf } from './file/projected.ts';
 import { isThere } from '../sqlite/is-there.ts';
 import { refuseNoMirror, refuseOlderSchema } from './file/known-mirror.ts';
 import { lockDatabase } from '../sqlite/lock.ts';
@@ -121,7 +121,10 @@ function readBefore(path: string, { isWhole }: { readonly isWhole: boolean }): B
   try {
     refuseNoMirror(path, db);
     refuseOlderSchema(path, db);
-    return db.transaction(() => ({ position: positionIn(db), digests: digestsOf(db, isWhole) }))();
+    return db.transaction(() => ({
+      position: positionIn(db),
+      digests: digestsOf(db, isWhole ? 'all' : 'ruled'),
+    }))();
   } finally {
     db.close();
   }
@@ -182,7 +185,7 @@ async function makeDraft({
       }
       await applyTo(position.appliedSeq);
       if (interrupted.aborted) return null;
-      const made = digestsOf(db, isWhole);
+      const made = digestsOf(db, isWhole ? 'all' : 'ruled');
       differing = [...digests]
         .filter(([table, digest]) => made.get(table) !== digest)
         .map(([table]) => table);

@@ -187,7 +187,7 @@ export class Connections {
     socket.destroySoon = () => this.#end(connection);
   }
 
-  /** One after the other: a crowd of large bodies must not keep small ones waiting. */
+  /** One after the other: many large bodies must not keep small ones waiting. */
   #readOn(connection: Connection): void {
     if (this.#pieceTimer === null) this.#pieceTimer = setTimeout(() => this.#readNext(), PIECES_EVERY_MS);
     if (this.#pieces >= PIECES_AT_ONCE) {

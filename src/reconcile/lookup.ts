@@ -59,7 +59,7 @@ export async function lookUp(
     // A search through the whole catalogue is long and must not hold up other re-read requests.
     if (extent === 'newest')
       await store.writer.append({ kind: 'listed', atMs: now(), productIds, lookup: true });
-    else await obligeStale(deps, productIds);
+    else await requestStale(deps, productIds);
     if (!(await areRead(deps, productIds, sentAtMs, signal))) isComplete = false;
     const open = await store.reader.ask('stillUnmapped', { variantIds });
     if (open.length === 0) return NOTHING;
@@ -73,7 +73,7 @@ export async function lookUp(
   }
 }
 
-async function obligeStale({ store, now }: LookupDeps, productIds: readonly string[]): Promise<void> {
+async function requestStale({ store, now }: LookupDeps, productIds: readonly string[]): Promise<void> {
   await store.writer.append({ kind: 'listed', atMs: now(), productIds, lookup: false });
   await store.writer.append({ kind: 'oblige', atMs: now(), reason: 'stale', productIds, variantIds: [] });
 }

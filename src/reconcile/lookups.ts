@@ -29,9 +29,9 @@ export class Lookups {
   readonly #past = new Map<string, Past>();
   /** Being searched for, or waiting for the search through the whole catalogue. */
   readonly #busy = new Set<string>();
-  readonly #forWalk = new Set<string>();
+  readonly #forScan = new Set<string>();
   #search: Promise<void> | null = null;
-  #walk: Promise<void> | null = null;
+  #scanning: Promise<void> | null = null;
 
   constructor(deps: LookupDeps, signal: AbortSignal) {
     this.#deps = deps;
@@ -44,7 +44,7 @@ export class Lookups {
    */
   begin(due: readonly string[]): void {
     this.#search ??= this.#searchNewest(due)?.finally(() => (this.#search = null)) ?? null;
-    this.#walk ??= this.#walkEverything()?.finally(() => (this.#walk = null)) ?? null;
+    this.#scanning ??= this.#scanEverything()?.finally(() => (this.#scanning = null)) ?? null;
   }
 
   /** An operator's command: variants that were searched for in vain may be searched for again at once. */
@@ -54,7 +54,7 @@ export class Lookups {
 
   async ended(): Promise<void> {
     await this.#search;
-    await this.#walk;
+    await this.#scanning;
   }
 
   #searchNewest(due: readonly string[]): Promise<void> | null {
@@ -72,9 +72,9 @@ export class Lookups {
     return this.#run(ids, 'newest');
   }
 
-  #walkEverything(): Promise<void> | null {
-    const ids = [...this.#forWalk];
-    this.#forWalk.clear();
+  #scanEverything(): Promise<void> | null {
+    const ids = [...this.#forScan];
+    this.#forScan.clear();
     return ids.length === 0 ? null : this.#run(ids, 'everything');
   }
 
@@ -93,7 +93,7 @@ export class Lookups {
     for (const id of ids) this.#busy.delete(id);
     for (const id of found.left) {
       this.#busy.add(id);
-      this.#forWalk.add(id);
+      this.#forScan.add(id);
     }
     for (const id of found.toConfirm) this.#letConfirm(id);
   }

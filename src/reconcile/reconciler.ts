@@ -1,13 +1,12 @@
 /**
  * Everything that reads from the store: the queue, the runs, the lookups, the schedules, the repair after downtime.
  */
-import type { RunKind } from '../core/runs.ts';
+import type { Run, RunKind } from '../core/runs.ts';
 import type { Fact } from '../core/apply/fact.ts';
 import type { Logger } from '../platform/log.ts';
 import type { CatalogueClient } from '../store-api/client.ts';
 import type { TokenProvider } from '../store-api/token/token.ts';
 import { StoreError } from '../sqlite/errors.ts';
-import type { Run } from '../mirror/queries/runs.ts';
 import type { Store } from '../mirror/store.ts';
 import { Lookups } from './lookups.ts';
 import { createPause, sleep } from './pause.ts';
@@ -15,7 +14,7 @@ import { ReadQueue } from './read-queue.ts';
 import { beginCatalogueRun, beginProductRun, endRun, followRun, type OrderedRun } from './runs.ts';
 import { findScheduledReads } from './scheduled-reads.ts';
 import { startSchedule, type Schedule, type ScheduleOptions } from './schedule.ts';
-import { sweep } from './sweep.ts';
+import { scanCatalogue } from './catalogue-scan.ts';
 import { Throttle, type Blocked } from './throttle.ts';
 import { UnreadCount } from './unread-count.ts';
 
@@ -53,11 +52,13 @@ export class Reconciler {
   #schedule: Schedule | null = null;
   #ticking: Promise<void> | null = null;
   /** The catalogue scan under way, for one run at a time. */
-  #sweeping: Promise<void> | null = null;
+  #scanning: Promise<void> | null = null;
   /** Runs begin one after the other, so that two simultaneous requests get the same one. */
   #lastBegun: Promise<unknown> = Promise.resolve();
   /** Differences found and not yet recorded, by run under way. */
   readonly #drift = new Map<number, number>();
+  /** When this process began the runs under way, on the monotonic clock. */
+  readonly #begunMs = new Map<number, number>();
   readonly #unread: UnreadCount;
 
   constructor(deps: ReconcilerDeps) {
@@ -114,7 +115,7 @@ export class Reconciler {
     this.#ticking = this.#tick();
     this.#schedule = startSchedule(
       schedules,
-      { reconcile: () => this.#readDue(), resync: () => this.#beginWalk('scheduled') },
+      { reconcile: () => this.#readDue(), resync: () => this.#beginScan('scheduled') },
       (error, job) =>
         log.error({ err: error, job }, 'a scheduled job failed; it runs again at its next time'),
     );
@@ -145,7 +146,7 @@ export class Reconciler {
     const isFirst = lastFullSyncAtMs === null && !runs.some(({ kind }) => kind === 'initial');
     // Even a short pause can miss a delivery; without urgency, since little can have happened.
     const kind = isDowntime ? 'downtime' : 'restart';
-    await this.#beginWalk(isFirst ? 'initial' : kind);
+    await this.#beginScan(isFirst ? 'initial' : kind);
   }
 
   /** An operator's command: reads the whole catalogue, or these products, and lifts whatever holds reads back. */
@@ -154,7 +155,7 @@ export class Reconciler {
     options: { readonly allowRemovals: boolean },
   ): Promise<OrderedRun> {
     const { store, now, tokens } = this.#deps;
-    const [latest] = await store.reader.ask('latestRuns', { limit: 1 });
+    const askedMs = performance.now();
     await tokens.releaseLatch();
     this.#throttle.release();
     this.#lookups.forgetPacing();
@@ -169,7 +170,8 @@ export class Reconciler {
     );
     this.#queue.wake();
     this.#pause.wake();
-    return { ...run, joined: latest !== undefined && run.id <= latest.id };
+    // Who asked at the same moment has joined nothing.
+    return { ...run, joined: run.joined && (this.#begunMs.get(run.id) ?? 0) < askedMs };
   }
 
   async stop(): Promise<void> {
@@ -177,28 +179,37 @@ export class Reconciler {
     this.#pause.stop();
     this.#schedule?.stop();
     await this.#queue.stop();
-    await Promise.all([this.#ticking, this.#sweeping, this.#lookups.ended(), this.#lastBegun]);
+    await Promise.all([this.#ticking, this.#scanning, this.#lookups.ended(), this.#lastBegun]);
   }
 
-  #beginWalk(kind: RunKind): Promise<Run> {
+  #beginScan(kind: RunKind): Promise<OrderedRun> {
     return this.#begin(() => beginCatalogueRun(this.#deps, kind));
   }
 
-  #begin(run: () => Promise<Run>): Promise<Run> {
-    const begun = this.#lastBegun.then(run);
-    this.#lastBegun = begun.then(
-      ({ id }) => void this.#drift.set(id, this.#drift.get(id) ?? 0),
-      () => undefined,
-    );
+  #begin(order: () => Promise<OrderedRun>): Promise<OrderedRun> {
+    const begun = this.#lastBegun.then(order).then((run) => {
+      this.#drift.set(run.id, this.#drift.get(run.id) ?? 0);
+      if (!run.joined) this.#begunMs.set(run.id, performance.now());
+      // Before `start` nothing is read.
+      if (this.#ticking !== null) this.#scan(run);
+      return run;
+    });
+    this.#lastBegun = begun.catch(() => undefined);
     return begun;
+  }
+
+  /** Unless another one is under way: its end brings this one's turn. */
+  #scan(run: Run): void {
+    if (run.listDone || this.#isStopped()) return;
+    this.#scanning ??= this.#scanToEnd(run).finally(() => (this.#scanning = null));
   }
 
   async #readDue(): Promise<void> {
     const { store, now } = this.#deps;
     await store.writer.command('retryFailures', undefined);
     const { signal } = this.#stop;
-    const walk = findScheduledReads(store.reader, { limit: SCHEDULED_READS, signal });
-    const productIds = await walk.catch((error: unknown) => {
+    const search = findScheduledReads(store.reader, { limit: SCHEDULED_READS, signal });
+    const productIds = await search.catch((error: unknown) => {
       if (this.#isStopped()) return [];
       throw error;
     });
@@ -231,17 +242,19 @@ export class Reconciler {
       const drift = this.#drift.get(run.id) ?? 0;
       this.#drift.set(run.id, 0);
       if (drift > 0) await this.#deps.store.writer.command('addDrift', { id: run.id, drift });
-      if (!run.listDone) this.#sweeping ??= this.#sweep(run).finally(() => (this.#sweeping = null));
+      this.#scan(run);
       const isOver = await followRun(this.#deps, { ...run, drift: run.drift + drift }, this.#unread);
-      if (isOver) this.#drift.delete(run.id);
+      if (!isOver) continue;
+      this.#drift.delete(run.id);
+      this.#begunMs.delete(run.id);
     }
   }
 
   /** Never rejects. What a failing database interrupts, the next tick continues. */
-  async #sweep(run: Run): Promise<void> {
+  async #scanToEnd(run: Run): Promise<void> {
     const { log } = this.#deps;
     try {
-      await sweep({ ...this.#deps, throttle: this.#throttle }, run, this.#stop.signal);
+      await scanCatalogue({ ...this.#deps, throttle: this.#throttle }, run, this.#stop.signal);
       this.#pause.wake();
     } catch (error) {
       if (this.#isStopped()) return;
@@ -265,7 +278,7 @@ export class Reconciler {
     const { store, now } = this.#deps;
     const due = await store.reader.ask('dueChores', { nowMs: now() });
     if (due.bundles) await store.writer.append({ kind: 'due', atMs: now(), what: 'bundles' });
-    if (due.canary) await store.writer.append({ kind: 'due', atMs: now(), what: 'canary' });
+    if (due.lossSweep) await store.writer.append({ kind: 'due', atMs: now(), what: 'canary' });
     if (due.edited.length > 0) await this.#repairEdits(due.edited);
     if (due.lookups.length === 0) return;
     // The first catalogue scan shows every product anyway.

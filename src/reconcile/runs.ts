@@ -1,8 +1,7 @@
 /** The life of a run: begun once, scanned, followed until every product of it is read, and ended. */
 import type { Logger } from '../platform/log.ts';
 import type { NewEntry } from '../event-log/entries.ts';
-import { RUN_PRIORITY, type RunKind } from '../core/runs.ts';
-import type { Run } from '../mirror/queries/runs.ts';
+import { RUN_PRIORITY, type Run, type RunKind } from '../core/runs.ts';
 import type { Store } from '../mirror/store.ts';
 import { REPLICA_LAG_MS } from '../core/limits.ts';
 import { isIsolated } from '../core/given-up.ts';
@@ -28,9 +27,9 @@ const AFTER_SILENCE: ReadonlySet<RunKind> = new Set<RunKind>(['initial', 'downti
  *
  * @returns the run; for an operator or the schedule the one under way, if it is already the most urgent kind.
  */
-export async function beginCatalogueRun(deps: RunDeps, kind: RunKind): Promise<Run> {
+export async function beginCatalogueRun(deps: RunDeps, kind: RunKind): Promise<OrderedRun> {
   const { store, now, log } = deps;
-  const running = (await store.reader.ask('runningRuns')).filter((run) => run.productIds === null);
+  const { running, products } = await store.reader.ask('catalogueOutlook');
   if (AFTER_SILENCE.has(kind)) {
     // The list may have changed behind an earlier scan while nothing listened: a new scan covers it, and all it did.
     for (const run of running) {
@@ -43,7 +42,7 @@ export async function beginCatalogueRun(deps: RunDeps, kind: RunKind): Promise<R
     const urgent = running.find((run) => run.kind === kind || RUN_PRIORITY[run.kind] <= RUN_PRIORITY.initial);
     if (urgent !== undefined) {
       if (kind === 'operator') await store.writer.command('retryFailures', undefined);
-      return urgent;
+      return { ...urgent, joined: true };
     }
   }
   const startedAtMs = now();
@@ -51,15 +50,15 @@ export async function beginCatalogueRun(deps: RunDeps, kind: RunKind): Promise<R
     run: kind,
     atMs: startedAtMs,
     readAfterMs: startedAtMs + (AFTER_SILENCE.has(kind) ? REPLICA_LAG_MS : 0),
-    total: (await store.reader.ask('liveCounts')).products,
+    total: products,
     productIds: null,
   });
   log.info({ runId: run.id, kind }, 'reading the whole catalogue');
-  return run;
+  return { ...run, joined: false };
 }
 
 /** Begins reads of these products. */
-export async function beginProductRun(deps: RunDeps, productIds: readonly string[]): Promise<Run> {
+export async function beginProductRun(deps: RunDeps, productIds: readonly string[]): Promise<OrderedRun> {
   const { store, now, log } = deps;
   const startedAtMs = now();
   await store.writer.append({
@@ -77,7 +76,7 @@ export async function beginProductRun(deps: RunDeps, productIds: readonly string
     productIds,
   });
   log.info({ runId: run.id, products: productIds.length }, 'reading products at an operator’s request');
-  return run;
+  return { ...run, joined: false };
 }
 
 /**
@@ -136,9 +135,11 @@ async function beginRun(
   store: Store,
   begun: Omit<Extract<NewEntry, { kind: 'run_begun' }>, 'kind'>,
 ): Promise<Run> {
-  const { seq } = await store.writer.append({ kind: 'run_begun', ...begun });
-  // Runs begin one after the other.
-  const [run] = await store.reader.ask('latestRuns', { limit: 1 });
-  if (run?.startedSeq !== seq) throw new Error(`the run of entry ${seq} is not in the database`);
+  const { seq, facts } = await store.writer.append({ kind: 'run_begun', ...begun });
+  const told = facts.find((fact) => fact.kind === 'run_begun')?.run;
+  if (told !== undefined) return told;
+  // A mirror that was made anew meanwhile says nothing of the entries that it applied again.
+  const run = (await store.reader.ask('runningRuns')).find(({ startedSeq }) => startedSeq === seq);
+  if (run === undefined) throw new Error(`the run of entry ${seq} is not in the database`);
   return run;
 }

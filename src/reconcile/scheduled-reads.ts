@@ -6,7 +6,7 @@ import type { ScheduledRead } from '../mirror/queries/queue.ts';
 import type { StoreReader } from '../mirror/reader/store-reader.ts';
 import { sleep } from './pause.ts';
 
-interface WalkOptions {
+interface SearchOptions {
   readonly limit: number;
   readonly signal: AbortSignal;
   readonly variantsAtOnce?: number;
@@ -20,7 +20,7 @@ const BETWEEN_MS = 5;
 /** @returns the most recently changed products first, at most `limit`. @throws StoreError; the signal's reason. */
 export async function findScheduledReads(
   reader: StoreReader,
-  { limit, signal, variantsAtOnce = VARIANTS_AT_ONCE }: WalkOptions,
+  { limit, signal, variantsAtOnce = VARIANTS_AT_ONCE }: SearchOptions,
 ): Promise<string[]> {
   let latest: ScheduledRead[] = [];
   for (let after = ''; ;) {

@@ -2,7 +2,8 @@
  * Counts what is left of each run under way. For a large catalogue that means going through a large index, which
  * delays every other query: so each call goes through a portion of it, and a complete count is ready every few calls.
  */
-import type { ReadPlace, Remaining, Run } from '../mirror/queries/runs.ts';
+import type { Run } from '../core/runs.ts';
+import type { ReadPlace, Remaining } from '../mirror/queries/runs.ts';
 import type { StoreReader } from '../mirror/reader/store-reader.ts';
 
 interface Left {

@@ -5,7 +5,7 @@ import type { ServiceClient } from './client.ts';
 import type { StoreAddress } from './contract/order-schemas.ts';
 import { PRODUCT_LIST_ENDPOINT } from './endpoints/product-list.ts';
 import type { ProductListRequest, ProductRow } from './contract/schemas.ts';
-import { walk } from './endpoints/walk.ts';
+import { listRows } from './endpoints/list-rows.ts';
 
 /** Which products, and in what order. Paging is handled here. */
 export type AllProductsRequest = Pick<ProductListRequest, 'query' | 'sort_by' | 'sort_order'>;
@@ -26,7 +26,7 @@ export function allProducts(
   options?: CallOptions,
 ): AsyncGenerator<ProductRow, void, undefined> {
   const filter = { sort_by, sort_order, limit: PRODUCTS_PER_PAGE, ...(query === undefined ? {} : { query }) };
-  return walk(PRODUCT_LIST_ENDPOINT, async (offset) => {
+  return listRows(PRODUCT_LIST_ENDPOINT, async (offset) => {
     const { page } = await client.listProducts({ ...filter, offset }, options);
     return { rows: page.products, hasMore: page.has_more };
   });
@@ -41,7 +41,7 @@ export function allAddresses(
   client: Pick<ServiceClient, 'listAddresses'>,
   options?: CallOptions,
 ): AsyncGenerator<StoreAddress, void, undefined> {
-  return walk(ADDRESS_LIST_ENDPOINT, async (offset) => {
+  return listRows(ADDRESS_LIST_ENDPOINT, async (offset) => {
     const { page } = await client.listAddresses({ limit: ADDRESSES_PER_PAGE, offset }, options);
     return { rows: page.addresses, hasMore: page.has_more };
   });

@@ -4,7 +4,7 @@ import Database from 'better-sqlite3';
 import { expect, onTestFinished, test } from 'vitest';
 import { EventLog } from '../../src/event-log/event-log.ts';
 import { eventLogPath, openLogForAppending } from '../../src/event-log/open-log.ts';
-import { digestsOf } from '../../src/mirror/file/folded.ts';
+import { digestsOf } from '../../src/mirror/file/projected.ts';
 import { openReader } from '../../src/sqlite/open.ts';
 import { delivery, item } from '../mirror/mirror-file.ts';
 import {

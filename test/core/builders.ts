@@ -7,7 +7,7 @@ import type {
   VariantSnapshot,
 } from '../../src/core/entry.ts';
 import type { Fact } from '../../src/core/apply/fact.ts';
-import { fold } from '../../src/core/apply/fold.ts';
+import { applyEntry } from '../../src/core/apply/apply-entry.ts';
 import { EARLIEST_MS } from '../../src/core/limits.ts';
 import type { ReadContext } from '../../src/core/merge/merge-read.ts';
 import type { Cell, Change } from '../../src/core/model.ts';
@@ -144,22 +144,28 @@ export class Mirror {
   }
 
   /** @returns what this entry did. */
-  fold(unnumbered: Unnumbered<Entry>): Fact[] {
+  applyEntry(unnumbered: Unnumbered<Entry>): Fact[] {
     const entry: Entry = { ...unnumbered, seq: this.seq + 1 };
     this.log.push(entry);
     const before = this.facts.length;
-    fold(this.tables, entry, (fact) => this.facts.push(fact));
+    applyEntry(this.tables, entry, (fact) => this.facts.push(fact));
     return this.facts.slice(before);
   }
 
   deliver(atMs: number, ...changes: readonly StockChange[]): Fact[] {
-    return this.fold({ kind: 'delivery', atMs, requestId: `r${this.seq + 1}`, changes, unreadable: [] });
+    return this.applyEntry({
+      kind: 'delivery',
+      atMs,
+      requestId: `r${this.seq + 1}`,
+      changes,
+      unreadable: [],
+    });
   }
 
   /** By default the answer took no time, was dated, and was asked for with the whole log known. */
   read(snapshot: ProductSnapshot | null, times: ReadTimes): Fact[] {
     const { sentAtMs, receivedAtMs = sentAtMs } = times;
-    return this.fold({
+    return this.applyEntry({
       kind: 'read',
       atMs: receivedAtMs,
       productId: times.productId ?? PRODUCT,
@@ -184,7 +190,7 @@ export class Mirror {
   }
 
   reason(productId = PRODUCT): string | null {
-    return this.tables.obligation(productId)?.reason ?? null;
+    return this.tables.readRequest(productId)?.reason ?? null;
   }
 
   gaps(variantId = VARIANT): { fromQty: number; toQty: number }[] {

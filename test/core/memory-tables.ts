@@ -6,7 +6,7 @@ import {
   type Change,
   type Gap,
   type MirrorState,
-  type Obligation,
+  type ReadRequest,
   type Product,
   type Variant,
 } from '../../src/core/model.ts';
@@ -21,7 +21,7 @@ export class MemoryTables implements Tables {
   readonly cells = new Map<string, Cell>();
   readonly variants = new Map<string, Variant>();
   readonly products = new Map<string, Product>();
-  readonly obligations = new Map<string, Obligation>();
+  readonly readRequests = new Map<string, ReadRequest>();
   readonly gaps = new Map<string, Gap>();
   readonly changes: Change[] = [];
   readonly quarantined: { logSeq: number; unreadable: Unreadable }[] = [];
@@ -61,14 +61,14 @@ export class MemoryTables implements Tables {
   putProduct(product: Product): void {
     this.products.set(product.productId, product);
   }
-  obligation(productId: string): Obligation | undefined {
-    return this.obligations.get(productId);
+  readRequest(productId: string): ReadRequest | undefined {
+    return this.readRequests.get(productId);
   }
-  putObligation(obligation: Obligation): void {
-    this.obligations.set(obligation.productId, obligation);
+  putReadRequest(readRequest: ReadRequest): void {
+    this.readRequests.set(readRequest.productId, readRequest);
   }
-  deleteObligation(productId: string): void {
-    this.obligations.delete(productId);
+  deleteReadRequest(productId: string): void {
+    this.readRequests.delete(productId);
   }
   gapsOf(variantId: string): Gap[] {
     return [...this.gaps.values()]
@@ -87,7 +87,7 @@ export class MemoryTables implements Tables {
   quarantine(logSeq: number, unreadable: Unreadable): void {
     this.quarantined.push({ logSeq, unreadable });
   }
-  canaryProducts(limit: number): LastRead[] {
+  lossSweepProducts(limit: number): LastRead[] {
     const recent = [...this.changes]
       .reverse()
       .map((change) => this.variants.get(change.variantId)?.productId ?? null)
@@ -112,9 +112,9 @@ export class MemoryTables implements Tables {
     return this.bundleProducts().length;
   }
   heldProducts(): string[] {
-    return [...this.obligations.values()]
-      .filter((obligation) => obligation.notBeforeMs === LATEST_MS)
-      .map((obligation) => obligation.productId)
+    return [...this.readRequests.values()]
+      .filter((readRequest) => readRequest.notBeforeMs === LATEST_MS)
+      .map((readRequest) => readRequest.productId)
       .sort(byText);
   }
   liveCount(kind: Kind): number {

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Entry, ReadEntry } from '../../src/core/entry.ts';
 import type { Fact } from '../../src/core/apply/fact.ts';
-import { fold } from '../../src/core/apply/fold.ts';
+import { applyEntry } from '../../src/core/apply/apply-entry.ts';
 import { EARLIEST_MS, REPLICA_LAG_MS } from '../../src/core/limits.ts';
 import { CHANGE_BRANCHES } from '../../src/core/merge/change-outcome.ts';
 import { LEVEL_BRANCHES } from '../../src/core/merge/merge-read.ts';
@@ -110,7 +110,7 @@ describe('with one read of every product after the last straggler', () => {
       const service = new SimulatedService(plan).run().readAll();
       service.drain(service.productIds.length * 6);
       expect(service.differences()).toEqual([]);
-      expect(service.mirror.tables.obligations.size + service.mirror.tables.gaps.size).toBe(0);
+      expect(service.mirror.tables.readRequests.size + service.mirror.tables.gaps.size).toBe(0);
     });
   });
 
@@ -216,7 +216,7 @@ test('every contradiction leaves an obligation, a lookup or a gap', () => {
         const { tables, seq } = service.mirror;
         const variant = tables.variant(fact.variantId);
         if (fact.branch === '4c gap' || variant?.productId === null || variant?.lookupAtMs !== null) continue;
-        expect(tables.obligation(cell.productId)?.madeSeq, fact.branch).toBe(seq);
+        expect(tables.readRequest(cell.productId)?.madeSeq, fact.branch).toBe(seq);
       }
     };
     new SimulatedService(plan, watch).run();
@@ -272,7 +272,7 @@ test('whoever replays the change feed holds the live quantities, and its rows ch
 function replay(log: readonly Entry[]): [MemoryTables, Fact[]] {
   const tables = new MemoryTables();
   const facts: Fact[] = [];
-  for (const entry of log) fold(tables, entry, (fact) => facts.push(fact));
+  for (const entry of log) applyEntry(tables, entry, (fact) => facts.push(fact));
   return [tables, facts];
 }
 

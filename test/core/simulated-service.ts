@@ -245,7 +245,7 @@ export class SimulatedService {
       for (const variant of tables.variants.values()) {
         if (variant.lookupAtMs !== null) this.lookUp(variant.variantId, variant.lookupAtMs);
       }
-      const due = [...tables.obligations.values()].map((o) => ({
+      const due = [...tables.readRequests.values()].map((o) => ({
         atMs: o.notBeforeMs,
         productId: o.productId,
       }));
@@ -266,7 +266,7 @@ export class SimulatedService {
         // The operator looks, and lets it go.
         this.nowMs += 1;
         const atMs = OWN_MS + this.nowMs;
-        this.mirror.fold({ kind: 'allow_removals', atMs, untilMs: atMs + 3_600_000 });
+        this.mirror.applyEntry({ kind: 'allow_removals', atMs, untilMs: atMs + 3_600_000 });
         continue;
       }
       const sentMs = Math.max(this.nowMs, next.atMs - OWN_MS);
@@ -281,9 +281,9 @@ export class SimulatedService {
     const found = this.productIds.filter((id) =>
       this.snapshotAt(id, this.nowMs)?.variants.some((variant) => variant.variantId === variantId),
     );
-    if (found.length > 0) this.mirror.fold({ kind: 'listed', atMs, productIds: found, lookup: true });
+    if (found.length > 0) this.mirror.applyEntry({ kind: 'listed', atMs, productIds: found, lookup: true });
     else {
-      this.mirror.fold({
+      this.mirror.applyEntry({
         kind: 'lookup_missed',
         atMs,
         s0: this.mirror.seq,
@@ -296,7 +296,7 @@ export class SimulatedService {
   isSuspect(cell: TrueCell): boolean {
     const { tables } = this.mirror;
     return (
-      tables.obligation(cell.productId)?.doubt === true ||
+      tables.readRequest(cell.productId)?.doubt === true ||
       tables.gapsOf(cell.variantId).length > 0 ||
       (tables.variant(cell.variantId)?.lookupAtMs ?? null) !== null
     );

@@ -24,6 +24,24 @@ export function textsOfProgram(source: string): Text[] {
   return texts;
 }
 
+/** The names that a program gives, each time that it writes them; and its comments, line by line. */
+export function namesOfProgram(source: string): Text[] {
+  const file = ts.createSourceFile('any.ts', source, ts.ScriptTarget.Latest, true);
+  const names: Text[] = [];
+  const visit = (node: ts.Node): void => {
+    if (ts.isIdentifier(node) || ts.isPrivateIdentifier(node)) {
+      const { line } = file.getLineAndCharacterOfPosition(node.getStart(file));
+      names.push({ line: line + 1, text: node.text });
+    }
+    ts.forEachChild(node, visit);
+  };
+  visit(file);
+  for (const [at, text] of source.split('\n').entries()) {
+    if (/^\s*(\/\/|\/?\*)/.test(text)) names.push({ line: at + 1, text });
+  }
+  return names;
+}
+
 /** The text of a Markdown document, without its code. */
 export function textsOfDocument(markdown: string): Text[] {
   const text = markdown

@@ -3,9 +3,9 @@
  * its examples. To look at other folders than the listed ones: `WORDS_IN=src/core,src/cli npx vitest run test/docs/words.test.ts`.
  */
 import { globSync, readFileSync, statSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { expect, it } from 'vitest';
-import { textsOfDocument, textsOfPlainFile, textsOfProgram, type Text } from './texts.ts';
+import { namesOfProgram, textsOfDocument, textsOfPlainFile, textsOfProgram, type Text } from './texts.ts';
 
 const root = join(import.meta.dirname, '..', '..');
 
@@ -100,6 +100,56 @@ function unwanted(path: string, texts: readonly Text[]): string[] {
       }),
     );
 }
+
+/** As above, in the names that the code gives: in camel case, with what stands before or after. */
+const BANNED_IN_NAMES: readonly (readonly [RegExp, string])[] = [
+  [/(?<!thousand)fold(?!er)/i, 'apply'],
+  [/ledger/i, 'unit of work'],
+  [/poison/i, 'future-dated'],
+  [/brake/i, 'guard'],
+  [/canar(y|ies)|crowd/i, 'loss sweep'],
+  [/oblig/i, 'read request'],
+  [/pulse/i, 'heartbeat'],
+  [/(?<!loss[_ -]?)swe(ep|pt)/i, 'scan'],
+  [/walk/i, 'scan'],
+];
+
+/** Codes that are recorded or counted under these names, and stocks that are a ledger. */
+const NAMES_ALLOWED: readonly { readonly path: RegExp; readonly name: RegExp }[] = [
+  { path: /^src\/(core\/reasons|ops\/shared\/words)\.ts$/, name: /^canary$/ },
+  { path: /^src\/sandbox\//, name: /ledger/i },
+];
+
+/** @param path of the file, which is a name too. */
+function unwantedNames(path: string, source: string): string[] {
+  const allowed = NAMES_ALLOWED.filter((each) => each.path.test(path));
+  const ofFile = { line: 0, text: basename(path, '.ts') };
+  return [ofFile, ...namesOfProgram(source)]
+    .filter(({ text }) => !allowed.some(({ name }) => name.test(text)))
+    .flatMap(({ line, text }) =>
+      BANNED_IN_NAMES.filter(([word]) => word.test(text)).map(
+        ([, instead]) => `${path}:${line} ${text}: say ${instead}`,
+      ),
+    );
+}
+
+it('names and comments in src use the words of the glossary', () => {
+  const files = filesIn('src').filter((path) => path.endsWith('.ts'));
+  expect(files.flatMap((path) => unwantedNames(path, readFileSync(join(root, path), 'utf8')))).toEqual([]);
+});
+
+it('finds an unwanted word in a name, wherever it stands', () => {
+  const source =
+    'const sendCanaryNow = 1; a.#brake = { poison, lossSweepAt }; folder(unfold, "ledger");\n// Of the brake.';
+  expect(unwantedNames('src/brake.ts', source)).toEqual([
+    'src/brake.ts:0 brake: say guard',
+    'src/brake.ts:1 sendCanaryNow: say loss sweep',
+    'src/brake.ts:1 #brake: say guard',
+    'src/brake.ts:1 poison: say future-dated',
+    'src/brake.ts:1 unfold: say apply',
+    'src/brake.ts:2 // Of the brake.: say guard',
+  ]);
+});
 
 const { WORDS_IN } = process.env;
 const folders = WORDS_IN === undefined ? CHECKED : WORDS_IN.split(',');

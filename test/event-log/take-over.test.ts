@@ -6,7 +6,7 @@ import { eventLogPath } from '../../src/event-log/open-log.ts';
 import { openOwnLog } from '../../src/event-log/own-log.ts';
 import { takeOverLog } from '../../src/event-log/take-over.ts';
 import type { StoreNews } from '../../src/mirror/writer/upkeep.ts';
-import { FOLDED } from '../../src/mirror/file/folded.ts';
+import { PROJECTED } from '../../src/mirror/file/projected.ts';
 import { knownSchemaVersion } from '../../src/sqlite/migrate.ts';
 import type { Db } from '../../src/sqlite/open.ts';
 import { present } from '../shared/present.ts';
@@ -68,7 +68,7 @@ function contentOf(db: Db, log: string) {
       db,
       `SELECT seq, kind, at_ms, hex(body_hash) AS hash, hex(payload) AS payload FROM ${log} ORDER BY seq`,
     ),
-    tables: [...FOLDED, ...BESIDE].map((from) => ({ from, found: table(from) })),
+    tables: [...PROJECTED, ...BESIDE].map((from) => ({ from, found: table(from) })),
     status: rows(
       db,
       'SELECT epoch, last_seq, last_delivery_at, last_full_sync_at, pending_reads FROM mirror_status',

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { askProduct, recordAnswer, type ProductReaderDeps } from '../../src/reconcile/product-reader.ts';
 import { beginCatalogueRun } from '../../src/reconcile/runs.ts';
-import { sweep } from '../../src/reconcile/sweep.ts';
+import { scanCatalogue } from '../../src/reconcile/catalogue-scan.ts';
 import { createServiceClient, type ServiceClient } from '../../src/store-api/client.ts';
 import { ServiceError } from '../../src/store-api/transport/errors.ts';
 import { requestToken } from '../../src/store-api/token/token-request.ts';
@@ -269,7 +269,7 @@ test('any page of the list is a typed error, or tells of products; it never take
       const run = await beginCatalogueRun({ store, now, log }, 'operator');
       const deps = { store, client, throttle: newThrottle(Date.now), now, random: () => 0.5, log };
       // It ends, whatever the page says of others.
-      await sweep(deps, run, AbortSignal.any([])).catch(() => undefined);
+      await scanCatalogue(deps, run, AbortSignal.any([])).catch(() => undefined);
     }),
     { numRuns: 60 },
   );

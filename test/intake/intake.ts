@@ -5,7 +5,7 @@ import { pino } from 'pino';
 import { onTestFinished } from 'vitest';
 import { createIntakeApp } from '../../src/intake/app.ts';
 import type { Refusal } from '../../src/intake/observer.ts';
-import { createPulse, type Pulse } from '../../src/intake/pulse.ts';
+import { createHeartbeat, type Heartbeat } from '../../src/intake/heartbeat.ts';
 import { keepUnstored, type UnstoredDeliveries } from '../../src/intake/unstored.ts';
 import { listen } from '../../src/platform/listen.ts';
 import { eventLogPath } from '../../src/event-log/open-log.ts';
@@ -37,7 +37,7 @@ export interface Intake {
   /** Signed with the present secret unless headers say otherwise. */
   readonly post: (body: Uint8Array, headers?: OutgoingHttpHeaders) => Promise<Answer>;
   readonly ask: (method: string, path: string) => Promise<Answer>;
-  readonly pulse: Pulse;
+  readonly heartbeat: Heartbeat;
   /** Resolves once the tables hold all that is in the event log. */
   readonly applied: () => Promise<void>;
 }
@@ -54,14 +54,14 @@ export async function startIntake(hasBegun = true): Promise<Intake> {
   );
   const now = Date.now;
   const unstored = keepUnstored({ writer: store.writer, now, log: logger });
-  const pulse = createPulse(store.writer, now);
-  if (hasBegun) pulse.begin();
+  const heartbeat = createHeartbeat(store.writer, now);
+  if (hasBegun) heartbeat.begin();
   const app = createIntakeApp({
     writer: store.writer,
     unstored,
     secrets: [SECRET, PREVIOUS],
     now,
-    pulse,
+    heartbeat,
     observer: {
       committed: (body) => void observed.push({ bytes: body.byteLength }),
       refused: (refusal) => void observed.push(refusal),
@@ -73,7 +73,7 @@ export async function startIntake(hasBegun = true): Promise<Intake> {
   onTestFinished(async () => {
     await listener.stop(0);
     await unstored.stop();
-    await pulse.stop();
+    await heartbeat.stop();
   });
   return {
     store,
@@ -82,7 +82,7 @@ export async function startIntake(hasBegun = true): Promise<Intake> {
     unstored,
     log,
     observed,
-    pulse,
+    heartbeat,
     applied: async () => {
       const { writer } = store;
       await eventually(() => writer.appliedSeq >= writer.lastSeq, { what: 'all is applied' });

@@ -131,7 +131,7 @@ test('asked while the service starts, healthz waits until it knows; nobody liste
   const early = intake.ask('GET', '/healthz');
   expect((await intake.post(delivery('a', item()))).status).toBe(204);
   expect(stamped()).toBeNull();
-  intake.pulse.begin();
+  intake.heartbeat.begin();
   expect(await early).toMatchObject({ status: 200 });
   expect(stamped()).toBeGreaterThan(0);
 });
@@ -141,7 +141,7 @@ test('a service that ends before it has begun leaves the proof of the silence be
   const { status, tookMs } = await intake.ask('GET', '/healthz');
   expect(status).toBe(503);
   expect(tookMs).toBeLessThan(1_000);
-  await intake.pulse.stop();
+  await intake.heartbeat.stop();
   expect(values(intake.db, 'SELECT alive_at_ms FROM history')).toEqual([null]);
 });
 

@@ -31,7 +31,7 @@ describe('dependency direction', () => {
     ['src/core/gap.ts', `import manifest from '../../package.json' with { type: 'json' };`],
     ['src/core/deep/gap.ts', `import { sign } from '../../store-api/signature.ts';`],
     ['src/core/entry.ts', `import { merge } from './merge/change.ts';`],
-    ['src/core/merge/gap.ts', `import { apply } from '../apply/fold.ts';`],
+    ['src/core/merge/gap.ts', `import { apply } from '../apply/apply-entry.ts';`],
     ['src/traffic/rate.ts', `import { LIMITS } from '../core/limits.ts';`],
     ['src/app/steady-clock.ts', `import { createClock } from './clock.ts';`],
     // Each layer looks down only.
@@ -56,7 +56,7 @@ describe('dependency direction', () => {
     ['src/ops/page.ts', `import { receive } from '../intake/receive.ts';`],
     // The sandbox shares the shapes with the mirror and nothing else.
     ['src/sandbox/sandbox.ts', `import { sign } from '../store-api/signature.ts';`],
-    ['src/sandbox/sandbox.ts', `import { fold } from '../core/apply/fold.ts';`],
+    ['src/sandbox/sandbox.ts', `import { applyEntry } from '../core/apply/apply-entry.ts';`],
     ['src/sandbox/world/truth.ts', `import { network } from '../network/network.ts';`],
     ['src/sandbox/api/api.ts', `import { frame } from '../../web/frame.ts';`],
     ['src/sandbox/deep/sandbox.ts', `import { open } from '../../mirror/open.ts';`],
@@ -167,6 +167,7 @@ describe('a bare true or false', () => {
     'export class File { open(force: boolean) { return force; } }',
     'export interface File { open(force: boolean): void }',
     'export type Open = (force: boolean) => void;',
+    'export function open(path: string, force = false) { return force ? path : null; }',
   ])('is no parameter: %s', async (code) => {
     expect(await lint('src/mirror/open.ts', code)).toEqual(['no-restricted-syntax']);
     expect(await lint('src/core/gap.ts', code)).toEqual(['no-restricted-syntax']);

@@ -1,9 +1,9 @@
 /** The log folded again from its beginning, and the tables as text to compare. */
 import type { Entry } from '../../src/core/entry.ts';
 import type { Fact } from '../../src/core/apply/fact.ts';
-import { fold } from '../../src/core/apply/fold.ts';
+import { applyEntry } from '../../src/core/apply/apply-entry.ts';
 import { decodeEntry, type LogRow } from '../../src/event-log/entries.ts';
-import { FOLDED } from '../../src/mirror/file/folded.ts';
+import { PROJECTED } from '../../src/mirror/file/projected.ts';
 import { LogReader } from '../../src/event-log/read-log.ts';
 import type { Db } from '../../src/sqlite/open.ts';
 import { Projection } from '../../src/mirror/writer/projection.ts';
@@ -11,7 +11,7 @@ import { SqliteTables } from '../../src/mirror/writer/sqlite-tables.ts';
 
 /** All that the fold has written. */
 export const dump = (db: Db): string =>
-  JSON.stringify(FOLDED.map((from) => db.prepare(`SELECT * FROM ${from}`).all()));
+  JSON.stringify(PROJECTED.map((from) => db.prepare(`SELECT * FROM ${from}`).all()));
 
 /**
  * @param into an empty mirror.
@@ -31,7 +31,7 @@ export function replay(
   for (const row of log) {
     const entry = decodeEntry(row, (productId) => tables.product(productId)?.detailJson ?? null);
     const facts: Fact[] = [];
-    fold(tables, entry, (fact) => facts.push(fact));
+    applyEntry(tables, entry, (fact) => facts.push(fact));
     each(tables, entry, facts);
   }
   tables.flush();

@@ -2,15 +2,18 @@
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { beforeEach, expect, test } from 'vitest';
 import { createLog } from '../../src/platform/log.ts';
-import { endRun } from '../../src/reconcile/runs.ts';
+import { beginCatalogueRun, endRun } from '../../src/reconcile/runs.ts';
 import { checkAnswer } from '../contract/openapi.ts';
 import { present } from '../shared/present.ts';
 import { newStore, type OpenedStore } from '../reconcile/mirror.ts';
 import { delivery, detail, item, readEntry, T0 } from '../mirror/mirror-file.ts';
+import { EventReader } from './events.ts';
 import { startOps, type Ops } from './harness.ts';
 
 type Json = Record<string, unknown>;
 type Rows = Json[];
+
+const SOON = { timeout: 10_000 };
 
 let store: OpenedStore;
 let ops: Ops;
@@ -298,6 +301,37 @@ test('runs, the latest first, one of them, and its end', async () => {
   const { text } = await ops.ask('/api/runs/2/stream');
   expect(text).toMatch(/^event: run\ndata: \{"run_id":2,.*"state":"done".*\}\n\n$/);
   expect((await get('/api/rejected')).body).toEqual({ rejected: [] });
+});
+
+test('the stream of a run says what holds it back, and when that is over', async () => {
+  const why = { kind: 'rate_limited' as const, message: 'paused', untilMs: T0 };
+  const operator = {
+    resync: () => Promise.reject(new Error('nothing is begun')),
+    readsUnderWay: 0,
+    isBlocked: true,
+    get blocked() {
+      return this.isBlocked ? why : null;
+    },
+  };
+  const blockable = await startOps(store, { operator });
+  const deps = { store, now: () => T0, log: createLog('silent') };
+  const run = await beginCatalogueRun(deps, 'operator');
+  const reader = new EventReader(`${blockable.url}/api/runs/${run.id}/stream`);
+  await expect.poll(() => reader.of('run').length, SOON).toBeGreaterThan(1);
+  operator.isBlocked = false;
+  await expect.poll(() => reader.of('blocked').length, SOON).toBe(2);
+  await endRun(deps, run, null);
+  await expect.poll(() => reader.isOver, SOON).toBe(true);
+  expect(reader.events[0]).toMatchObject({
+    name: 'blocked',
+    data: { kind: 'rate_limited', message: 'paused', until: T0 },
+  });
+  expect(reader.of('blocked')[1]?.data).toBeNull();
+  expect(reader.of('causes').map(({ data }) => data)).toMatchObject([
+    [{ kind: 'rate_limited', owner: 'store' }],
+    [],
+  ]);
+  expect(reader.events.at(-1)).toMatchObject({ name: 'run', data: { state: 'done' } });
 });
 
 test('what a request should not say is refused by name', async () => {

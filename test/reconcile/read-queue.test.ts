@@ -46,7 +46,7 @@ function setUp(options: { maxConcurrency?: number; haste?: number; ids?: string[
 }
 
 /** Long enough ago that the obligation is due. */
-async function oblige(store: OpenedStore, atMs: number, productIds: readonly string[]): Promise<void> {
+async function requestRead(store: OpenedStore, atMs: number, productIds: readonly string[]): Promise<void> {
   await store.writer.append({ kind: 'oblige', atMs, reason: 'not_stored', productIds, variantIds: [] });
 }
 
@@ -62,7 +62,7 @@ test('every fifth read is the product read longest ago, however many doubts ther
   const old = service.ids.slice(0, 5);
   const doubted = service.ids.slice(5);
   await readLongAgo(store, service, old);
-  await oblige(store, now() - 10_000, doubted);
+  await requestRead(store, now() - 10_000, doubted);
   queue.start();
   await eventually(() => service.asked.length >= 30, { what: 'thirty reads' });
   await queue.stop();
@@ -76,7 +76,7 @@ test('what was read a moment ago takes no share from the doubts', async () => {
   const fresh = service.ids.slice(0, 20);
   await readLongAgo(store, service, fresh);
   store.change('UPDATE products SET read_at_ms = ?', Date.now() - 60_000);
-  await oblige(store, now() - 10_000, service.ids.slice(20));
+  await requestRead(store, now() - 10_000, service.ids.slice(20));
   queue.start();
   await eventually(() => service.asked.length >= 40, { what: 'forty reads' });
   await queue.stop();
@@ -86,14 +86,14 @@ test('what was read a moment ago takes no share from the doubts', async () => {
 test('a product is never read twice at once, and one obliged again during its read is read again', async () => {
   const { now, store, service, queue } = setUp({ haste: 20 });
   const [id] = service.ids;
-  await oblige(store, now() - 10_000, [present(id)]);
+  await requestRead(store, now() - 10_000, [present(id)]);
   const answer = Promise.withResolvers<undefined>();
   service.onDetail = async () => {
     await answer.promise;
   };
   queue.start();
   await eventually(() => service.asked.length === 1, { what: 'the read is under way' });
-  await oblige(store, now() - 5_000, [present(id)]);
+  await requestRead(store, now() - 5_000, [present(id)]);
   queue.wake();
   await eventually(() => now() > Date.now() + 8_000, { what: 'the second doubt is due' });
   expect(service.asked).toEqual([id]);
@@ -117,8 +117,8 @@ test('a read that hangs leaves the others their places', async () => {
           present(signal).addEventListener('abort', () => reject(serviceError('aborted')));
         })
       : undefined;
-  await oblige(store, now() - 20_000, [present(hanging)]);
-  await oblige(store, now() - 10_000, others);
+  await requestRead(store, now() - 20_000, [present(hanging)]);
+  await requestRead(store, now() - 10_000, others);
   queue.start();
   await eventually(() => store.rows('SELECT 1 FROM obligations').length === 1, {
     what: 'the others are read',
@@ -136,7 +136,7 @@ test('the next request follows an answer that nobody has looked at yet, until to
     await looked.promise;
     return found;
   };
-  await oblige(store, now() - 10_000, service.ids);
+  await requestRead(store, now() - 10_000, service.ids);
   queue.start();
   await eventually(() => service.asked.length >= 24, { what: 'as many as may wait' });
   // The last requests were under way when there were that many.
@@ -149,7 +149,7 @@ test('the next request follows an answer that nobody has looked at yet, until to
 
 test('stopping ends reads that hang, and forgets nothing that was due', async () => {
   const { now, store, service, queue } = setUp({ maxConcurrency: 8 });
-  await oblige(store, now() - 10_000, service.ids);
+  await requestRead(store, now() - 10_000, service.ids);
   service.onDetail = (_, signal) =>
     new Promise((_resolve, reject) => {
       present(signal).addEventListener('abort', () => reject(serviceError('aborted')));
@@ -175,7 +175,7 @@ test('a read that fails is tried again ever more rarely; a refused one waits for
   service.onDetail = (id) => {
     throw serviceError(present(kinds[id]));
   };
-  await oblige(store, now() - 10_000, [present(flaky), present(refused), present(odd)]);
+  await requestRead(store, now() - 10_000, [present(flaky), present(refused), present(odd)]);
   queue.start();
   await eventually(() => (failures()[0]?.attempts ?? 0) >= 4, { what: 'four attempts' });
   await queue.stop();
@@ -194,7 +194,7 @@ test('an error nobody foresaw is put on record like any other, and the queue goe
   service.onDetail = (id) => {
     if (id === broken) throw new TypeError('a bug');
   };
-  await oblige(store, now() - 10_000, [present(broken), present(fine)]);
+  await requestRead(store, now() - 10_000, [present(broken), present(fine)]);
   queue.start();
   await eventually(() => store.rows('SELECT 1 FROM obligations').length === 1, {
     what: 'the other one is read',
@@ -206,7 +206,7 @@ test('an error nobody foresaw is put on record like any other, and the queue goe
 
 test('a store that keeps nothing holds all reads back, not only those it did not keep', async () => {
   const { now, store, service, queue } = setUp({ maxConcurrency: 4 });
-  await oblige(store, now() - 10_000, service.ids);
+  await requestRead(store, now() - 10_000, service.ids);
   const { writer } = store;
   const full = () => Promise.reject(new StoreError('cannot_commit', 'the disk is full'));
   Object.assign(store, { writer: { ...writer, append: full, command: full } });
@@ -224,7 +224,7 @@ test('refused credentials and pauses are nobody’s failure', async () => {
   service.onDetail = () => {
     throw serviceError('credentials');
   };
-  await oblige(store, now() - 10_000, service.ids);
+  await requestRead(store, now() - 10_000, service.ids);
   queue.start();
   await eventually(() => throttle.blocked?.kind === 'credentials', { what: 'the refusal' });
   await queue.stop();

@@ -35,8 +35,35 @@ function setUp(ids: readonly string[] = productIds(30), haste = 20) {
 test('two who ask for a resync at once get the same run', async () => {
   const { resync, store } = setUp();
   const [one, two] = await Promise.all([resync(), resync()]);
-  expect(two.id).toBe(one.id);
+  expect(two).toEqual(one);
+  expect(one.joined).toBe(false);
+  expect(await resync()).toEqual({ ...one, joined: true });
   expect(store.rows('SELECT 1 FROM runs')).toHaveLength(1);
+});
+
+test('from an operator’s word to the first request two threads are asked: what is there, and to begin', async () => {
+  const { reconciler, resync, service, store } = setUp();
+  const asked: string[] = [];
+  const ask = store.reader.ask.bind(store.reader);
+  store.reader.ask = (async (name: 'runById', ...args: [never]) => {
+    asked.push(name);
+    return ask(name, ...args);
+  }) as typeof ask;
+  const append = store.writer.append.bind(store.writer);
+  store.writer.append = (entry, onStored) => {
+    asked.push(entry.kind);
+    return append(entry, onStored);
+  };
+  const listed = new Promise<readonly string[]>((resolve) => {
+    service.onList = () => resolve([...asked]);
+  });
+  reconciler.start();
+  // Its own questions are over until the next tick.
+  await eventually(() => asked.includes('dueChores'), { what: 'the first tick' });
+  asked.length = 0;
+  const run = await resync();
+  expect(await listed).toEqual(['catalogueOutlook', 'run_begun']);
+  expect(run).toEqual({ ...(await ask('runById', { id: run.id })), joined: false });
 });
 
 test('a refused product is tried once on the operator’s word, however long the run takes to begin', async () => {

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { recordFailure } from '../../src/reconcile/product-reader.ts';
 import { beginCatalogueRun, beginProductRun, followRun } from '../../src/reconcile/runs.ts';
 import type { RunKind } from '../../src/core/runs.ts';
-import type { Run } from '../../src/mirror/queries/runs.ts';
+import type { Run } from '../../src/core/runs.ts';
 import { UnreadCount } from '../../src/reconcile/unread-count.ts';
 import { present } from '../shared/present.ts';
 import { readEntry } from '../mirror/mirror-file.ts';

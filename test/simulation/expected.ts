@@ -78,6 +78,7 @@ const FACTS: Record<Exclude<Fact['kind'], 'change' | 'level' | 'wrong_store' | '
   not_found: true,
   clock_contradiction: true,
   date: true,
+  run_begun: true,
 };
 
 const DRIFTS: Record<DriftCause, true> = {

@@ -16,13 +16,13 @@ import type { Plan } from './plan.ts';
 import { StoreSide } from './store-side.ts';
 import { VirtualTime, WORLD } from './virtual-time.ts';
 import { Answered } from './watch/answered.ts';
-import { Brake } from './watch/brake.ts';
+import { GuardWatch } from './watch/guard.ts';
 import { Calls } from './watch/calls.ts';
 import { Consumer } from './watch/consumer.ts';
 import { Endless } from './watch/endless.ts';
 import { checkMadeAnew } from './watch/made-anew.ts';
 import { Promises } from './watch/promises.ts';
-import { checkRefold } from './watch/refold.ts';
+import { checkReapplied } from './watch/reapplied.ts';
 import { Seen } from './watch/seen.ts';
 import { Told } from './watch/told.ts';
 import { WrongnessMeter, type Wrongness } from './watch/wrongness.ts';
@@ -110,10 +110,10 @@ class Run {
   readonly #doer;
   readonly #answered = new Answered((what) => this.#fault(what));
   readonly #consumer = new Consumer((what) => this.#fault(what));
-  readonly #brake = new Brake((what) => this.#fault(what));
+  readonly #guard = new GuardWatch((what) => this.#fault(what));
   readonly #promises = new Promises(
     (what) => this.#fault(what),
-    (db, gone) => this.#brake.removed(db, gone),
+    (db, gone) => this.#guard.removed(db, gone),
     (productId, sentAtMs) => this.#seen.merged(productId, sentAtMs),
   );
   readonly #calls = new Calls(
@@ -254,7 +254,7 @@ class Run {
         if (of === 'mirror' || of === 'nothing') return;
         if (of === 'log') this.#isLogBehind = true;
         this.#answered.restore();
-        this.#brake.restore();
+        this.#guard.restore();
         this.#told.restore();
         this.#seen.restore();
       },
@@ -315,9 +315,9 @@ class Run {
     // What came before it is read by it: also what a replica has not shown yet.
     await this.#pass(5_000);
     this.#calls.released();
-    const isBraked = (this.#status()?.held_removals ?? 0) > 0;
-    if (isBraked) this.#count('the brake held');
-    this.#brake.allow();
+    const isHeld = (this.#status()?.held_removals ?? 0) > 0;
+    if (isHeld) this.#count('the brake held');
+    this.#guard.allow();
     if (await this.#resync()) {
       // As the answer says: whoever wants to be sure of a later moment asks once more when it has ended.
       this.#count('a resync joined an earlier one');
@@ -425,7 +425,7 @@ class Run {
     if (db === null || status === null) return 'there is no database';
     const texts = (sql: string): string[] => prepared<[], string>(db, sql).pluck().all();
     const open = {
-      obligations: texts(`SELECT product_id || ' ' || reason FROM obligations WHERE doubt = 1`),
+      readRequests: texts(`SELECT product_id || ' ' || reason FROM obligations WHERE doubt = 1`),
       gaps: texts(`SELECT variant_id || '/' || warehouse_id FROM gaps`),
       lookups: texts('SELECT variant_id FROM variants WHERE lookup_at_ms IS NOT NULL'),
       runs: texts(`SELECT id || ' ' || kind FROM runs WHERE state = 'running' AND kind <> 'scheduled'`),
@@ -496,7 +496,7 @@ class Run {
     if (!this.#isLogBehind) {
       const isWhole = await checkMadeAnew(this.#machine.disk.databasePath, db, (what) => this.#fault(what));
       this.#count(isWhole ? 'made anew' : 'made anew from what is left: refused');
-      checkRefold(
+      checkReapplied(
         db,
         (what) => this.#fault(what),
         (fact) => this.#countFact(fact),

@@ -38,8 +38,8 @@ async function run({ quick, folder, say }: Bench): Promise<Row[]> {
         ...{ count, secret: service.webhookSecret, startMs: Date.now() - count * EVERY_MS },
         everyMs: EVERY_MS,
       });
-    const bare = () => measure(upstream, baseline, baselineUrl, false);
-    const durable = () => measure(upstream, mirror, at.webhookUrl, true);
+    const bare = () => measure(upstream, baseline, { url: baselineUrl, isTrue: false });
+    const durable = () => measure(upstream, mirror, { url: at.webhookUrl, isTrue: true });
     const equal = () => untilEqual(upstream, at, path, EQUAL_WITHIN_MS);
     await prepare(WARM_UP);
     await bare();
@@ -101,10 +101,14 @@ interface Measured {
   readonly refused: number;
 }
 
-async function measure(upstream: Upstream, server: Child, url: string, isTrue: boolean): Promise<Measured> {
+async function measure(
+  upstream: Upstream,
+  server: Child,
+  to: { readonly url: string; readonly isTrue: boolean },
+): Promise<Measured> {
   const before = server.cpu();
   const { tookMs, refused, answers } = await upstream.ask('send', {
-    ...{ url, connections: CONNECTIONS, perSecond: null, isTrue },
+    ...{ ...to, connections: CONNECTIONS, perSecond: null },
   });
   const after = server.cpu();
   const stored = answers.count;

@@ -41,17 +41,20 @@ async function run({ quick, folder, say, append }: Bench): Promise<Row[]> {
     children.push(baseline);
     const { webhookUrl: baselineUrl } = await baseline.listening();
 
-    const measure = async (url: string, isTrue: boolean, lengthS: number): Promise<Measured> => {
+    const measure = async (
+      to: { readonly url: string; readonly isTrue: boolean },
+      lengthS: number,
+    ): Promise<Measured> => {
       // Dated as they will be sent, so that reads and deliveries tell one story.
       const startMs = Date.now() + 500;
       await upstream.ask('prepare', {
         ...{ count: PER_SECOND * lengthS, startMs, everyMs: 1_000 / PER_SECOND },
         secret: service.webhookSecret,
       });
-      return upstream.ask('send', { url, connections: CONNECTIONS, perSecond: PER_SECOND, isTrue });
+      return upstream.ask('send', { ...to, connections: CONNECTIONS, perSecond: PER_SECOND });
     };
     say('the bare server');
-    const bare = await measure(baselineUrl, false, 5);
+    const bare = await measure({ url: baselineUrl, isTrue: false }, 5);
     const { productId } = await upstream.ask('grow', LARGE);
     const other = new Child(
       'programs/other-program.ts',
@@ -74,7 +77,7 @@ async function run({ quick, folder, say, append }: Bench): Promise<Row[]> {
       read([productId]);
     }, EVERY_MS);
     say(`the mirror, for ${seconds} s`);
-    const ours = await measure(at.webhookUrl, true, seconds);
+    const ours = await measure({ url: at.webhookUrl, isTrue: true }, seconds);
     clearInterval(reading);
     const leftMs = await untilEqual(upstream, at, path, EQUAL_WITHIN_MS);
     append([`answer times at ${PER_SECOND}/s`, ...picture(ours.answers), '']);

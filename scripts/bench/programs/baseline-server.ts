@@ -9,10 +9,15 @@ const secret = process.argv[2] ?? '';
 const bodies = new RequestBodies();
 const app = new Hono<{ Bindings: HttpBindings }>();
 app.post('/webhooks', async (c) => {
-  const outcome = await bodies.read(c.env.incoming, (body) =>
-    Promise.resolve(verifySignature([secret], body, String(c.env.incoming.headers['x-service-signature']))),
+  const read = await bodies.read(c.env.incoming);
+  if (typeof read === 'string') return c.body(null, 401);
+  const isRight = verifySignature(
+    [secret],
+    read.bytes,
+    String(c.env.incoming.headers['x-service-signature']),
   );
-  return c.body(null, outcome === true ? 204 : 401);
+  read.letGo();
+  return c.body(null, isRight ? 204 : 401);
 });
 const { port } = await listen(app, '127.0.0.1', 0);
 process.stdout.write(

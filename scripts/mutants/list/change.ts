@@ -8,12 +8,12 @@ export const CHANGE: readonly Mutant[] = [
     id: 'rule-1-no-obligation',
     breaks: 'a stock level that a change creates asks for a read (docs/architecture.md#changes, rule 1)',
     file,
-    find: `    cell: arrival.poison ? valued : withEvent(valued, change),
+    find: `    cell: arrival.futureDated ? valued : withEvent(valued, change),
     applied: true,
-    oblige: true,`,
-    replace: `    cell: arrival.poison ? valued : withEvent(valued, change),
+    requestRead: true,`,
+    replace: `    cell: arrival.futureDated ? valued : withEvent(valued, change),
     applied: true,
-    oblige: arrival.poison,`,
+    requestRead: arrival.futureDated,`,
   },
   {
     id: 'rule-2-no-obligation',
@@ -22,10 +22,10 @@ export const CHANGE: readonly Mutant[] = [
     file,
     find: `    cell,
     applied: false,
-    oblige: follows,`,
+    requestRead: follows,`,
     replace: `    cell,
     applied: false,
-    oblige: false,`,
+    requestRead: false,`,
   },
   {
     id: 'rule-2-stale-applied',
@@ -33,10 +33,10 @@ export const CHANGE: readonly Mutant[] = [
     file,
     find: `    cell,
     applied: false,
-    oblige: follows,`,
+    requestRead: follows,`,
     replace: `    cell: follows ? { ...cell, qty: change.new } : cell,
     applied: follows,
-    oblige: false,`,
+    requestRead: false,`,
   },
   {
     id: 'rule-3-tie-is-stale',
@@ -62,7 +62,7 @@ export const CHANGE: readonly Mutant[] = [
       'a change of the same instant that the last read saw is not applied again (docs/architecture.md#changes, rule 3)',
     file,
     find: `  if (change.updateTimeMs < arrival.seenBeforeMs) {
-    return { ...keep, branch: '3 seen by the read', oblige: change.new !== cell.qty };
+    return { ...keep, branch: '3 seen by the read', requestRead: change.new !== cell.qty };
   }
 `,
     replace: '',
@@ -72,24 +72,24 @@ export const CHANGE: readonly Mutant[] = [
     breaks:
       'a change of the same instant that a read saw and that differs asks for a read (docs/architecture.md#changes, rule 3 as 4a)',
     file,
-    find: "branch: '3 seen by the read', oblige: change.new !== cell.qty }",
-    replace: "branch: '3 seen by the read', oblige: false }",
+    find: "branch: '3 seen by the read', requestRead: change.new !== cell.qty }",
+    replace: "branch: '3 seen by the read', requestRead: false }",
   },
   {
     id: 'rule-3-unknown-order-no-obligation',
     breaks: 'an order that cannot be determined asks for a read (docs/architecture.md#changes, rule 3)',
     file,
     find: `  // Neither end fits, or both do (A→B beside B→A).
-  return { ...keep, branch: '3 order unknown', cell: counted, oblige: true };`,
-    replace: `  return { ...keep, branch: '3 order unknown', cell: counted, oblige: false };`,
+  return { ...keep, branch: '3 order unknown', cell: counted, requestRead: true };`,
+    replace: `  return { ...keep, branch: '3 order unknown', cell: counted, requestRead: false };`,
   },
   {
     id: 'rule-3-follows-no-obligation',
     breaks:
       'what follows at an instant that the read may have seen asks for a read (docs/architecture.md#changes, rule 3)',
     file,
-    find: 'oblige: mayBeSeen(cell.readHiMs, change, arrival) || cell.eventCount > 1,',
-    replace: 'oblige: false,',
+    find: 'requestRead: mayBeSeen(cell.readHiMs, change, arrival) || cell.eventCount > 1,',
+    replace: 'requestRead: false,',
     tests: ['test/core/apply/merge-change.test.ts'],
   },
   {
@@ -126,9 +126,9 @@ export const CHANGE: readonly Mutant[] = [
       'a change seen by the read that differs from it is a doubt (docs/architecture.md#changes, rule 4a)',
     file,
     find: `      applied: false,
-      oblige: change.new !== cell.qty,`,
+      requestRead: change.new !== cell.qty,`,
     replace: `      applied: false,
-      oblige: false,`,
+      requestRead: false,`,
   },
   {
     id: 'rule-4b-window-dropped',
@@ -144,11 +144,11 @@ export const CHANGE: readonly Mutant[] = [
     file,
     find: `      cell: withValue(advanced, change, arrival),
       applied: true,
-      oblige: true,
+      requestRead: true,
       gap: brokenChain(cell, change),`,
     replace: `      cell: withValue(advanced, change, arrival),
       applied: true,
-      oblige: change.old !== cell.qty,
+      requestRead: change.old !== cell.qty,
       gap: brokenChain(cell, change),`,
   },
   {
@@ -156,10 +156,10 @@ export const CHANGE: readonly Mutant[] = [
     breaks: 'a change that the read may not have seen is applied (docs/architecture.md#changes, rule 4b)',
     file,
     find: `    if (change.new === cell.qty) {
-      return { branch: '4b confirmed', cell: advanced, applied: false, oblige: false, gap: null };
+      return { branch: '4b confirmed', cell: advanced, applied: false, requestRead: false, gap: null };
     }`,
     replace: `    if (change.old !== cell.qty) {
-      return { branch: '4b confirmed', cell: advanced, applied: false, oblige: false, gap: null };
+      return { branch: '4b confirmed', cell: advanced, applied: false, requestRead: false, gap: null };
     }`,
   },
   {
@@ -208,10 +208,10 @@ export const CHANGE: readonly Mutant[] = [
     file,
     find: `      cell: withValue(touched, change, arrival),
       applied: true,
-      oblige: true,`,
+      requestRead: true,`,
     replace: `      cell: withValue(touched, change, arrival),
       applied: true,
-      oblige: false,`,
+      requestRead: false,`,
   },
   {
     id: 'tombstone-forgotten',
@@ -227,8 +227,8 @@ export const CHANGE: readonly Mutant[] = [
     breaks:
       'a change that the removing read may not have seen asks for another read (docs/architecture.md#removals)',
     file: 'src/core/apply/tombstone.ts',
-    find: '    oblige: !seen,',
-    replace: '    oblige: false,',
+    find: '    requestRead: !seen,',
+    replace: '    requestRead: false,',
   },
   {
     id: 'tombstone-of-variant-forgotten',

@@ -62,13 +62,13 @@ export const DURABILITY: readonly Mutant[] = [
     id: 'entry-skipped',
     breaks: 'every entry of the event log is applied (docs/architecture.md#data-flow)',
     file: 'src/mirror/writer/projection.ts',
-    find: `    const facts = [...this.#record(entry), ...this.#fold(entry)];
+    find: `    const facts = [...this.#record(entry), ...this.#applyEntry(entry)];
     const detailLost`,
     replace: `    if (seq % 40 === 7) {
       this.#tables.putState({ ...this.#tables.state(), appliedSeq: seq });
       return null;
     }
-    const facts = [...this.#record(entry), ...this.#fold(entry)];
+    const facts = [...this.#record(entry), ...this.#applyEntry(entry)];
     const detailLost`,
     first: 'simulation',
   },
@@ -107,10 +107,10 @@ export const DURABILITY: readonly Mutant[] = [
   {
     id: 'not-stored-no-obligation',
     breaks: 'variants of unstored deliveries are obliged (docs/architecture.md#durability)',
-    file: 'src/core/apply/fold.ts',
-    find: '    ledger.tables.putVariant(ledger.obligeVariant(variant, entry.reason));',
-    replace: '    ledger.tables.putVariant(variant);',
-    tests: ['test/mirror/queries/suspicion.test.ts', 'test/core/apply/fold-unmapped.test.ts'],
+    file: 'src/core/apply/apply-entry.ts',
+    find: '    work.tables.putVariant(work.requestVariantRead(variant, entry.reason));',
+    replace: '    work.tables.putVariant(variant);',
+    tests: ['test/mirror/queries/suspicion.test.ts', 'test/core/apply/unknown-variant.test.ts'],
   },
   {
     id: 'bodies-not-deduplicated',

@@ -1,27 +1,27 @@
 /** What consumers follow: changes, their numbers, epochs (docs/reading-the-mirror.md#following-changes). */
 import type { Mutant } from '../mutant.ts';
 
-const variant = 'src/core/apply/fold-variant.ts';
-const level = 'src/core/apply/fold-level.ts';
+const variant = 'src/core/apply/apply-variant.ts';
+const level = 'src/core/apply/apply-level.ts';
 
 export const FEED: readonly Mutant[] = [
   {
     id: 'change-row-missing',
     breaks: 'every change of a mirrored value has its row (docs/reading-the-mirror.md#views, mirror_changes)',
-    file: 'src/core/apply/fold-delivery.ts',
-    find: `    changeSeq = ledger.appendChange({
+    file: 'src/core/apply/apply-delivery.ts',
+    find: `    changeSeq = work.appendChange({
       ...told,
       warehouseId: change.warehouseId,
       oldQty: shown?.qty ?? null,
       newQty: cell.qty,
     });`,
-    replace: '    changeSeq = ledger.nextChangeSeq();',
+    replace: '    changeSeq = work.nextChangeSeq();',
   },
   {
     id: 'change-row-webhook-old',
     breaks:
       '`old_qty` is what the mirror held before (docs/reading-the-mirror.md#following-changes: each cell’s rows chain)',
-    file: 'src/core/apply/fold-delivery.ts',
+    file: 'src/core/apply/apply-delivery.ts',
     find: '      oldQty: shown?.qty ?? null,',
     replace: '      oldQty: change.old,',
   },
@@ -41,7 +41,7 @@ export const FEED: readonly Mutant[] = [
     id: 'rename-keeps-numbers',
     breaks: 'a new name gives its rows a new change_seq (docs/reading-the-mirror.md#following-changes)',
     file: variant,
-    find: '  if (redescribed) renumberCells(ledger, seen.variantId);',
+    find: '  if (redescribed) renumberCells(work, seen.variantId);',
     replace: '',
     first: 'simulation',
   },
@@ -49,14 +49,14 @@ export const FEED: readonly Mutant[] = [
     id: 'on-hand-keeps-number',
     breaks: 'a new on_hand gives its row a new change_seq (docs/reading-the-mirror.md#following-changes)',
     file: level,
-    find: 'tables.putCell(revalued ? { ...cell, changeSeq: ledger.nextChangeSeq() } : cell);',
+    find: 'tables.putCell(revalued ? { ...cell, changeSeq: work.nextChangeSeq() } : cell);',
     replace: 'tables.putCell(revalued ? cell : cell);',
     first: 'simulation',
   },
   {
     id: 'change-seq-not-given',
     breaks: 'a changed row carries the number of its change (docs/reading-the-mirror.md#following-changes)',
-    file: 'src/core/apply/fold-delivery.ts',
+    file: 'src/core/apply/apply-delivery.ts',
     find: '    tables.putCell({ ...cell, changeSeq });',
     replace: '    tables.putCell(cell);',
     first: 'simulation',
@@ -66,19 +66,19 @@ export const FEED: readonly Mutant[] = [
     breaks:
       'a removal has its row in the feed (docs/reading-the-mirror.md#following-changes: reason `removed`)',
     file: 'src/core/apply/removal.ts',
-    find: `  const changeSeq = ledger.appendChange({
+    find: `  const changeSeq = work.appendChange({
     ...REMOVED,
     variantId: cell.variantId,
     warehouseId: cell.warehouseId,
     sku: tables.variant(cell.variantId)?.sku ?? null,
     oldQty: cell.qty,
   });`,
-    replace: '  const changeSeq = ledger.nextChangeSeq();',
+    replace: '  const changeSeq = work.nextChangeSeq();',
   },
   {
     id: 'feed-numbers-repeat',
     breaks: 'numbers only grow (docs/reading-the-mirror.md#following-changes)',
-    file: 'src/core/apply/ledger.ts',
+    file: 'src/core/apply/unit-of-work.ts',
     find: 'const changeSeq = this.state.changeSeq + 1;',
     replace: 'const changeSeq = Math.max(1, this.state.changeSeq);',
   },
@@ -95,7 +95,7 @@ export const FEED: readonly Mutant[] = [
     id: 'epoch-reuses-numbers',
     breaks:
       "a new epoch's numbers are above all that were given out (docs/reading-the-mirror.md#following-changes)",
-    file: 'src/core/apply/fold.ts',
+    file: 'src/core/apply/apply-entry.ts',
     find: 'changeSeq: Math.max(changeSeq, entry.givenOutSeq) + 1,',
     replace: 'changeSeq,',
     first: 'simulation',
@@ -114,7 +114,7 @@ export const FEED: readonly Mutant[] = [
   {
     id: 'epoch-rows-trusted',
     breaks: 'in a new epoch every product is read again (docs/reading-the-mirror.md#following-changes)',
-    file: 'src/core/apply/fold.ts',
+    file: 'src/core/apply/apply-entry.ts',
     find: `    changeSeq: Math.max(changeSeq, entry.givenOutSeq) + 1,
     trustedAfterMs: entry.atMs + REPLICA_LAG_MS,`,
     replace: '    changeSeq: Math.max(changeSeq, entry.givenOutSeq) + 1,',

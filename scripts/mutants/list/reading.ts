@@ -1,44 +1,44 @@
 /** How the store is read (docs/architecture.md#reading-the-store). */
 import type { Mutant } from '../mutant.ts';
 
-const sweep = 'src/reconcile/sweep.ts';
+const scanCatalogue = 'src/reconcile/catalogue-scan.ts';
 
 export const READING: readonly Mutant[] = [
   {
     id: 'sweep-without-overlap',
     breaks: 'pages of the list overlap (docs/architecture.md#catalogue-scan)',
-    file: sweep,
+    file: scanCatalogue,
     find: 'offset + (canOverlap ? ids.length - 1 : 1);',
     replace: 'offset + ids.length;',
     first: 'simulation',
-    tests: ['test/reconcile/sweep.test.ts'],
+    tests: ['test/reconcile/catalogue-scan.test.ts'],
   },
   {
     id: 'sweep-never-steps-back',
     breaks: "a page without the last page's ids steps back (docs/architecture.md#catalogue-scan)",
-    file: sweep,
+    file: scanCatalogue,
     find: '    if (offset > 0 && before.size > 0 && !ids.some((id) => before.has(id))) {',
     replace: '    if (offset < 0) {',
     first: 'simulation',
-    tests: ['test/reconcile/sweep.test.ts'],
+    tests: ['test/reconcile/catalogue-scan.test.ts'],
   },
   {
     id: 'sweep-checkpoint-too-far',
     breaks: 'a killed sweep goes on no further than what is on record (docs/architecture.md#catalogue-scan)',
-    file: sweep,
+    file: scanCatalogue,
     find: '      listOffset: nextOffset,',
     replace: '      listOffset: nextOffset + ids.length,',
     first: 'simulation',
-    tests: ['test/reconcile/sweep.test.ts'],
+    tests: ['test/reconcile/catalogue-scan.test.ts'],
   },
   {
     id: 'sweep-product-not-recorded',
     breaks: 'a product that only the list shows is read (docs/architecture.md#catalogue-scan)',
-    file: sweep,
+    file: scanCatalogue,
     find: '    await recordListed(deps, ids);',
     replace: '    await recordListed(deps, ids.slice(1));',
     first: 'simulation',
-    tests: ['test/reconcile/sweep.test.ts'],
+    tests: ['test/reconcile/catalogue-scan.test.ts'],
   },
   {
     id: 'token-requested-by-each',

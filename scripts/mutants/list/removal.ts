@@ -50,15 +50,15 @@ export const REMOVAL: readonly Mutant[] = [
     id: 'contested-absence-no-obligation',
     breaks: 'an absence that something newer contradicts asks for a read (docs/architecture.md#removals)',
     file: 'src/core/apply/webhooks-alone.ts',
-    find: `    ledger.tables.putCell(contested);
-    ledger.oblige(productId, 'conflict');`,
-    replace: '    ledger.tables.putCell(contested);',
-    tests: ['test/core/apply/fold-removal.test.ts'],
+    find: `    work.tables.putCell(contested);
+    work.requestRead(productId, 'conflict');`,
+    replace: '    work.tables.putCell(contested);',
+    tests: ['test/core/apply/removal.test.ts'],
   },
   {
     id: 'sighting-not-forgotten',
     breaks: 'a product that is shown again was not missing (docs/architecture.md#removals)',
-    file: 'src/core/apply/fold-read.ts',
+    file: 'src/core/apply/apply-read.ts',
     find: `    readAtMs: read.sentAtMs,
     missingAtMs: null,`,
     replace: `    readAtMs: read.sentAtMs,
@@ -69,18 +69,18 @@ export const REMOVAL: readonly Mutant[] = [
     id: 'first-sighting-not-confirmed',
     breaks: 'the first sighting queues the confirming read itself (docs/architecture.md#removals)',
     file: 'src/core/apply/removal.ts',
-    find: "  ledger.oblige(productId, 'confirm_removal', {",
-    replace: "  if (read.s0 < 0) ledger.oblige(productId, 'confirm_removal', {",
+    find: "  work.requestRead(productId, 'confirm_removal', {",
+    replace: "  if (read.s0 < 0) work.requestRead(productId, 'confirm_removal', {",
     first: 'simulation',
   },
   {
     id: 'brake-off',
     breaks: 'more than 5 % and 20 products are not removed at once (docs/architecture.md#mass-removal-guard)',
     file: 'src/core/apply/removal-guard.ts',
-    find: 'return atStake > BRAKE_ROWS && atStake > before * BRAKE_SHARE;',
-    replace: 'return atStake > BRAKE_ROWS && atStake > before;',
+    find: 'return atStake > GUARD_ROWS && atStake > before * GUARD_SHARE;',
+    replace: 'return atStake > GUARD_ROWS && atStake > before;',
     first: 'simulation',
-    tests: ['test/core/merge/removal-brake.test.ts', 'test/core/apply/fold-removal.test.ts'],
+    tests: ['test/core/merge/removal-guard.test.ts', 'test/core/apply/removal.test.ts'],
   },
   {
     id: 'not-told-is-none',
@@ -114,16 +114,16 @@ export const REMOVAL: readonly Mutant[] = [
       atMs: missingAtMs ?? this.#read.sentAtMs,
       notBeforeMs: LATEST_MS,`,
     replace: '      notBeforeMs: LATEST_MS,',
-    tests: ['test/core/apply/fold-removal.test.ts'],
+    tests: ['test/core/apply/removal.test.ts'],
   },
   {
     id: 'returned-cells-stay-gone',
     breaks:
       'a variant that comes back brings the warehouses that no read tells (docs/architecture.md#variants-that-come-back)',
-    file: 'src/core/apply/fold-variant.ts',
+    file: 'src/core/apply/apply-variant.ts',
     find: 'if (isBack) restoreCells',
     replace: 'if (isBack && read.s0 < 0) restoreCells',
-    tests: ['test/core/apply/fold-removal.test.ts'],
+    tests: ['test/core/apply/removal.test.ts'],
   },
   {
     id: 'brake-products-only',
@@ -139,7 +139,7 @@ export const REMOVAL: readonly Mutant[] = [
   {
     id: 'missing-variant-keeps-number',
     breaks: 'a row that shows a new name has a new number (docs/reading-the-mirror.md#views, change_seq)',
-    file: 'src/core/apply/fold-read.ts',
+    file: 'src/core/apply/apply-read.ts',
     find: '  if (renamed) renumberAbsent(',
     replace: '  if (renamed && read.s0 < 0) renumberAbsent(',
     tests: ['test/core/apply/mass-removal.test.ts'],
@@ -156,8 +156,8 @@ export const REMOVAL: readonly Mutant[] = [
     id: 'brake-believes-contradiction',
     breaks: 'stock and no warehouse contradict each other (docs/architecture.md#mass-removal-guard)',
     file: 'src/core/apply/removal.ts',
-    find: 'cell.missingAtMs, contradictsItself(seen))',
-    replace: 'cell.missingAtMs, seen.availableQty === -1)',
+    find: "cell.missingAtMs, contradictsItself(seen) ? 'contradicts itself' : 'plain')",
+    replace: "cell.missingAtMs, 'plain')",
     tests: ['test/core/apply/mass-removal.test.ts'],
   },
   {
@@ -172,10 +172,10 @@ export const REMOVAL: readonly Mutant[] = [
     id: 'brake-counts-levels-of-products',
     breaks: 'what goes with its product counts as that alone (docs/architecture.md#mass-removal-guard)',
     file: 'src/core/apply/removal.ts',
-    find: 'if (cell.goneAtMs === null) removeCell(ledger, cell, read);',
+    find: 'if (cell.goneAtMs === null) removeCell(work, cell, read);',
     replace: `if (cell.goneAtMs === null) {
-      removeCell(ledger, cell, read);
-      countRemoval(ledger, 'cell');
+      removeCell(work, cell, read);
+      countRemoval(work, 'cell');
     }`,
     tests: ['test/core/apply/mass-removal.test.ts'],
   },
@@ -219,9 +219,9 @@ export const REMOVAL: readonly Mutant[] = [
     breaks:
       'all products that any read has shown do not go at once (docs/architecture.md#mass-removal-guard)',
     file: guard,
-    find: "kind === 'product' ? this.#ledger.tables.shownProductCount(missing + 1) : live.live;",
+    find: "kind === 'product' ? this.#work.tables.shownProductCount(missing + 1) : live.live;",
     replace: 'live.live;',
-    tests: ['test/core/apply/fold-removal.test.ts'],
+    tests: ['test/core/apply/removal.test.ts'],
   },
   {
     id: 'busy-level-kept-out',
@@ -237,8 +237,8 @@ export const REMOVAL: readonly Mutant[] = [
     breaks:
       'only a change newer than the removal counts (docs/architecture.md#levels-that-webhooks-alone-tell)',
     file: alone,
-    find: 'return !poison && !ahead && change.updateTimeMs > removed.readHiMs;',
-    replace: 'return !poison && !ahead;',
+    find: 'return !futureDated && !ahead && change.updateTimeMs > removed.readHiMs;',
+    replace: 'return !futureDated && !ahead;',
     tests: ['test/core/apply/webhooks-alone.test.ts', 'test/core/apply/merge-change.test.ts'],
   },
   {
@@ -282,7 +282,7 @@ export const REMOVAL: readonly Mutant[] = [
   {
     id: 'earlier-product-takes-variant',
     breaks: 'a variant belongs to the answer that was sent later (docs/architecture.md#variants-that-move)',
-    file: 'src/core/apply/fold-variant.ts',
+    file: 'src/core/apply/apply-variant.ts',
     find: 'const isLater = !isShownThere || other === undefined || read.sentAtMs >= other.readAtMs;',
     replace: 'const isLater = read.s0 >= 0 || isShownThere;',
     tests: ['test/core/apply/moved-variant.test.ts'],
@@ -291,10 +291,10 @@ export const REMOVAL: readonly Mutant[] = [
     id: 'shown-by-two-asked-for-ever',
     breaks:
       'two products that list one variant are not read for ever (docs/architecture.md#variants-that-move)',
-    file: 'src/core/apply/fold-variant.ts',
-    find: "  if (overlaps) ledger.oblige(loser, 'conflict');",
-    replace: `  if (overlaps) ledger.oblige(loser, 'conflict');
-  if (overlaps) ledger.oblige(winner, 'conflict');`,
+    file: 'src/core/apply/apply-variant.ts',
+    find: "  if (overlaps) work.requestRead(loser, 'conflict');",
+    replace: `  if (overlaps) work.requestRead(loser, 'conflict');
+  if (overlaps) work.requestRead(winner, 'conflict');`,
     tests: ['test/core/apply/moved-variant.test.ts'],
   },
 ];

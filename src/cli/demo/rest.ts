@@ -18,7 +18,11 @@ interface Rest {
  * @param cancelled ends the wait.
  * @returns false on a timeout. @throws the reason of `cancelled`.
  */
-export async function untilAtRest(ops: OpsClient, rest: Rest, cancelled: AbortSignal): Promise<boolean> {
+export async function untilAtRest(
+  ops: Pick<OpsClient, 'get'>,
+  rest: Rest,
+  cancelled: AbortSignal,
+): Promise<boolean> {
   const untilMs = performance.now() + rest.withinMs;
   while (performance.now() < untilMs) {
     if (await isAtRest(ops, rest)) return true;
@@ -28,7 +32,7 @@ export async function untilAtRest(ops: OpsClient, rest: Rest, cancelled: AbortSi
   return false;
 }
 
-async function isAtRest(ops: OpsClient, { readsToo }: Rest): Promise<boolean> {
+async function isAtRest(ops: Pick<OpsClient, 'get'>, { readsToo }: Rest): Promise<boolean> {
   try {
     const answer = await ops.get('/api/runs', runsSchema);
     if (answer === null || answer.runs.some((run) => run.state === 'running')) return false;

@@ -29,7 +29,7 @@ export async function whileListening<T>(
         unstored,
         secrets: service.webhookSecrets.map((secret) => secret.reveal()),
         now: Date.now,
-        pulse: { check: () => Promise.resolve(true) },
+        heartbeat: { check: () => Promise.resolve(true) },
         observer: { committed: ignore, refused: ignore },
         log,
       });

@@ -21,7 +21,7 @@ const TELL_EVERY_MS = 3_000;
  * @throws Error when the mirror goes away.
  */
 export async function pruneInServer(
-  ops: OpsClient,
+  ops: Pick<OpsClient, 'post'>,
   days: number | undefined,
   interrupted: AbortSignal,
 ): Promise<PrunedPortion | null> {

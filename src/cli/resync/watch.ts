@@ -12,43 +12,33 @@ export interface Sight {
   readonly causes: readonly Cause[];
 }
 
-const LOOK_EVERY_MS = 300;
 /** What is in the way is said again this often, with since when and the next attempt. */
 const SAY_EVERY_MS = 10_000;
 /** Only a person can end these; waiting would be in vain. */
 const NEEDS_A_PERSON: ReadonlySet<string> = new Set(['credentials', 'wrong_store']);
 
 /**
- * @param look null when nothing can be seen at the moment.
+ * @param sights of the run; they end before it does when they are interrupted.
  * @returns the finished run; null when interrupted.
- * @throws Error what `look` throws, and why the store must not be asked.
+ * @throws Error why the store must not be asked.
  */
-export async function watchRun(
-  look: () => Promise<Sight | null>,
-  progress: Progress,
-  interrupted: AbortSignal,
-): Promise<RunView | null> {
+export async function watchRun(sights: AsyncIterable<Sight>, progress: Progress): Promise<RunView | null> {
   let told: string | null = null;
   let sayAgainAtMs = 0;
-  while (!interrupted.aborted) {
-    const sight = await look();
-    if (sight !== null) {
-      const { run, blocked, causes } = sight;
-      if (run.state !== 'running') {
-        progress.show(run);
-        return run;
-      }
-      if (blocked !== null && NEEDS_A_PERSON.has(blocked.kind)) throw new Error(blocked.message);
-      const [cause] = causes;
-      // Its progress would be the same line again and again.
-      if (cause === undefined) progress.show(run);
-      else if (cause.kind !== told || performance.now() >= sayAgainAtMs) {
-        progress.say(waitingFor(cause));
-        sayAgainAtMs = performance.now() + SAY_EVERY_MS;
-      }
-      told = cause?.kind ?? null;
+  for await (const { run, blocked, causes } of sights) {
+    if (run.state !== 'running') {
+      progress.show(run);
+      return run;
     }
-    await pause(LOOK_EVERY_MS, interrupted);
+    if (blocked !== null && NEEDS_A_PERSON.has(blocked.kind)) throw new Error(blocked.message);
+    const [cause] = causes;
+    // Its progress would be the same line again and again.
+    if (cause === undefined) progress.show(run);
+    else if (cause.kind !== told || performance.now() >= sayAgainAtMs) {
+      progress.say(waitingFor(cause));
+      sayAgainAtMs = performance.now() + SAY_EVERY_MS;
+    }
+    told = cause?.kind ?? null;
   }
   return null;
 }
@@ -58,7 +48,7 @@ function waitingFor(cause: Cause): string {
   return `waiting${times === '' ? '' : ` (${times})`}: ${causeLine(cause)}`;
 }
 
-async function pause(ms: number, signal: AbortSignal): Promise<void> {
-  // Rejects when interrupted; the loop notices that by itself.
+export async function pause(ms: number, signal: AbortSignal): Promise<void> {
+  // Rejects when interrupted; who waits notices that by itself.
   await sleep(ms, undefined, { signal }).catch(() => undefined);
 }

@@ -33,6 +33,18 @@ export interface OpsClient {
   get<T>(path: string, schema: z.ZodType<T>): Promise<T | null>;
   /** As `get`. */
   post<T>(path: string, body: unknown, schema: z.ZodType<T>): Promise<T | null>;
+  /**
+   * Server-sent events, until the mirror or the signal ends them.
+   *
+   * @throws NoAnswerError when nothing listens there, or the connection breaks or falls silent.
+   * @throws Error as `get`.
+   */
+  events(path: string, signal: AbortSignal): AsyncIterable<ServerEvent>;
+}
+
+export interface ServerEvent {
+  readonly name: string;
+  readonly data: unknown;
 }
 
 /** Something listens, but a request to it came to no answer. */
@@ -40,8 +52,11 @@ export class NoAnswerError extends Error {
   override readonly name = 'NoAnswerError';
 }
 
+/** The mirror refuses, or another program listens. */
+class RefusedError extends Error {}
+
 /** The mirror asks for a token that this command does not have. */
-export class WrongTokenError extends Error {
+export class WrongTokenError extends RefusedError {
   override readonly name = 'WrongTokenError';
 }
 
@@ -52,6 +67,12 @@ export function opsClient({ host, port, token }: Config['ops']): OpsClient {
   const base = baseUrlOf({ host, port });
   const authorization = token === null ? {} : { authorization: `Bearer ${token.reveal()}` };
 
+  const noAnswer = (error: unknown): NoAnswerError => {
+    const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
+    return new NoAnswerError(`${base} gives no answer: is it stock-mirror's OPS_HOST and OPS_PORT?`, {
+      cause,
+    });
+  };
   const call = async <T>(path: string, init: RequestInit, schema: z.ZodType<T>): Promise<T | null> => {
     let response;
     let text;
@@ -60,13 +81,34 @@ export function opsClient({ host, port, token }: Config['ops']): OpsClient {
       text = await response.text();
     } catch (error) {
       if (isRefused(error)) return null;
-      const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
-      throw new NoAnswerError(`${base} gives no answer: is it stock-mirror's OPS_HOST and OPS_PORT?`, {
-        cause,
-      });
+      throw noAnswer(error);
     }
     return understand(base, response.status, text, schema);
   };
+  async function* events(path: string, signal: AbortSignal): AsyncGenerator<ServerEvent> {
+    const silence = new AbortController();
+    const timer = setTimeout(() => silence.abort(), TIMEOUT_MS);
+    try {
+      const response = await fetch(base + path, {
+        headers: authorization,
+        signal: AbortSignal.any([signal, silence.signal]),
+      });
+      if (!response.ok || response.body === null) {
+        understand(base, response.status, await response.text(), z.never());
+      }
+      let rest = '';
+      for await (const text of (response.body ?? new ReadableStream()).pipeThrough(new TextDecoderStream())) {
+        timer.refresh();
+        const blocks = (rest + text).split('\n\n');
+        rest = blocks.pop() ?? '';
+        for (const block of blocks) yield eventOf(block);
+      }
+    } catch (error) {
+      throw error instanceof RefusedError ? error : noAnswer(error);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
   return {
     get: (path, schema) => call(path, { headers: authorization }, schema),
     post: (path, body, schema) =>
@@ -79,7 +121,17 @@ export function opsClient({ host, port, token }: Config['ops']): OpsClient {
         },
         schema,
       ),
+    events,
   };
+}
+
+function eventOf(block: string): ServerEvent {
+  const field = (name: string): string | undefined =>
+    block
+      .split('\n')
+      .find((line) => line.startsWith(`${name}: `))
+      ?.slice(name.length + 2);
+  return { name: field('event') ?? 'message', data: parseJson(field('data') ?? 'null') };
 }
 
 function understand<T>(base: string, status: number, text: string, schema: z.ZodType<T>): T {
@@ -97,9 +149,9 @@ function understand<T>(base: string, status: number, text: string, schema: z.Zod
   // The paths asked for exist in every mirror.
   if (refusal.success && status !== 404) {
     const { error, error_description: description } = refusal.data;
-    throw new Error(`the mirror at ${base} refused the request: ${error}: ${description}`);
+    throw new RefusedError(`the mirror at ${base} refused the request: ${error}: ${description}`);
   }
-  throw new Error(
+  throw new RefusedError(
     `another program listens at ${base}, not this mirror (it answered ${status}): correct OPS_HOST and OPS_PORT`,
   );
 }

@@ -7,7 +7,7 @@ import type { CatalogueClient } from '../../store-api/client.ts';
 import { ServiceError } from '../../store-api/transport/errors.ts';
 import { PRODUCT_LIST_ENDPOINT } from '../../store-api/endpoints/product-list.ts';
 import { snapshotOf } from '../../store-api/snapshot.ts';
-import { walk } from '../../store-api/endpoints/walk.ts';
+import { listRows } from '../../store-api/endpoints/list-rows.ts';
 
 interface ServiceSideDeps {
   readonly client: CatalogueClient;
@@ -38,7 +38,7 @@ export class ServiceSide {
   async productIds(): Promise<string[]> {
     const { client, signal } = this.#deps;
     const ids: string[] = [];
-    const rows = walk(PRODUCT_LIST_ENDPOINT, async (offset) => {
+    const rows = listRows(PRODUCT_LIST_ENDPOINT, async (offset) => {
       const request = { sort_by: 'id', sort_order: 'asc', limit: PAGE, offset } as const;
       const { page } = await this.#ask(() => client.listProducts(request, { signal }));
       return { rows: page.products, hasMore: page.has_more };

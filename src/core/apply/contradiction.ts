@@ -1,7 +1,7 @@
 /** A detail that says two things about one figure (docs/architecture.md#details-that-contradict-themselves). */
 import type { LevelSnapshot } from '../entry.ts';
-import { foldLevel, type FoldedLevel } from './fold-level.ts';
-import type { Ledger } from './ledger.ts';
+import { applyLevel, type AppliedLevel } from './apply-level.ts';
+import type { UnitOfWork } from './unit-of-work.ts';
 import { CONTRADICTION_RETRY_MS } from '../limits.ts';
 import type { ReadContext } from '../merge/merge-read.ts';
 import type { Variant } from '../model.ts';
@@ -12,34 +12,34 @@ import type { VariantSighting } from './variant-sighting.ts';
  * a detail without the contradiction sets it; what was not known is shown as it stands first. One more read may find that
  * it was a moment's. After that it is the store's to mend, and the schedule looks.
  */
-export function foldContradiction(
-  ledger: Ledger,
+export function applyContradiction(
+  work: UnitOfWork,
   sighting: VariantSighting,
   level: LevelSnapshot,
   read: ReadContext,
-): FoldedLevel {
-  const { tables } = ledger;
+): AppliedLevel {
+  const { tables } = work;
   const { variantId } = sighting.variant;
   const { warehouseId } = level;
   const before = tables.cell(variantId, warehouseId);
   const isShown = before !== undefined && before.goneAtMs === null;
   if (read.superseded) return { explainedQty: 0, differs: false };
-  noteContradiction(ledger, sighting, warehouseId);
-  const folded = isShown ? { explainedQty: 0, differs: false } : foldLevel(ledger, sighting, level, read);
+  noteContradiction(work, sighting, warehouseId);
+  const applied = isShown ? { explainedQty: 0, differs: false } : applyLevel(work, sighting, level, read);
   const cell = tables.cell(variantId, warehouseId);
-  if (cell === undefined || cell.goneAtMs !== null) return folded;
-  tables.putCell({ ...cell, missingAtMs: null, unseenReads: 0, unexplainedAtMs: ledger.entry.atMs });
-  return folded;
+  if (cell === undefined || cell.goneAtMs !== null) return applied;
+  tables.putCell({ ...cell, missingAtMs: null, unseenReads: 0, unexplainedAtMs: work.entry.atMs });
+  return applied;
 }
 
 /** @param warehouseId null: the variant's total. To be called before its levels are marked. */
 export function noteContradiction(
-  ledger: Ledger,
+  work: UnitOfWork,
   { variant: { variantId }, product: { productId } }: VariantSighting,
   warehouseId: string | null,
 ): void {
-  ledger.report({ kind: 'contradiction', productId, variantId, warehouseId });
-  const isNews = ledger.tables
+  work.report({ kind: 'contradiction', productId, variantId, warehouseId });
+  const isNews = work.tables
     .cellsOf(variantId)
     .some(
       (cell) =>
@@ -48,7 +48,7 @@ export function noteContradiction(
         (warehouseId === null || cell.warehouseId === warehouseId),
     );
   if (!isNews) return;
-  ledger.oblige(productId, 'conflict', { notBeforeMs: ledger.entry.atMs + CONTRADICTION_RETRY_MS });
+  work.requestRead(productId, 'conflict', { notBeforeMs: work.entry.atMs + CONTRADICTION_RETRY_MS });
 }
 
 /** A detail that gives two totals gives none: the one that is known moves with its levels, as it does by changes. */

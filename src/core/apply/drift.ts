@@ -1,6 +1,6 @@
 /** A difference that a read found: its probable cause, and its report. */
 import type { DriftCause } from '../causes.ts';
-import type { Ledger } from './ledger.ts';
+import type { UnitOfWork } from './unit-of-work.ts';
 import type { VariantSighting } from './variant-sighting.ts';
 
 /** What a row of the feed has that a read writes. */
@@ -8,12 +8,12 @@ export const BY_A_READ = { source: 'read', orderId: null, userId: null, updateTi
 
 /** @param warehouseId null: the variant's total. */
 export function driftCause(
-  ledger: Ledger,
+  work: UnitOfWork,
   sighting: VariantSighting,
   warehouseId: string | null,
 ): DriftCause {
   if (warehouseId === null && sighting.variant.kind === 'bundle') return 'derived';
-  const gaps = ledger.tables.gapsOf(sighting.variant.variantId);
+  const gaps = work.tables.gapsOf(sighting.variant.variantId);
   if (gaps.some((gap) => warehouseId === null || gap.warehouseId === warehouseId)) return 'gap';
   if (sighting.inDowntime) return 'downtime';
   return sighting.inConflict ? 'conflict' : 'lost_tail';
@@ -27,11 +27,11 @@ interface Drift {
 }
 
 export function reportDrift(
-  ledger: Ledger,
+  work: UnitOfWork,
   sighting: VariantSighting,
   { cause, warehouseId, oldQty, newQty }: Drift,
 ): void {
-  ledger.report({
+  work.report({
     kind: 'drift',
     cause,
     productId: sighting.product.productId,

@@ -1,9 +1,10 @@
-/** What a fold did, for logs, counters and people. The tables do not depend on it. */
+/** What an entry did, for logs, counters and people. The tables do not depend on it. */
 import type { ChangeBranch } from '../merge/change-outcome.ts';
 import type { LevelBranch } from '../merge/merge-read.ts';
 import type { DriftCause } from '../causes.ts';
 import type { Gap } from '../model.ts';
 import type { Reason } from '../reasons.ts';
+import type { Run } from '../runs.ts';
 
 /** What a read may no longer show. */
 export const REMOVABLES = ['product', 'variant', 'cell'] as const;
@@ -79,4 +80,6 @@ export type Fact =
       readonly quarantine: number;
       readonly runs: number;
     }
+  /** The run as it is recorded. */
+  | { readonly kind: 'run_begun'; readonly run: Run }
   | { readonly kind: 'wrong_store'; readonly expected: string; readonly found: string };

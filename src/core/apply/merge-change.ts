@@ -19,12 +19,12 @@ export function mergeChange(cell: Cell | undefined, change: StockChange, arrival
   const touched: Cell = { ...cell, eventSeq: arrival.seq, eventAtMs: arrival.atMs };
   if (cell.goneAtMs !== null) return mergeIntoTombstone(touched, change, arrival);
   // What is not above the event time cannot advance it: there the order is known.
-  if (arrival.poison && change.updateTimeMs > cell.eventTimeMs) {
+  if (arrival.futureDated && change.updateTimeMs > cell.eventTimeMs) {
     return {
       branch: 'poison',
       cell: withValue(touched, change, arrival),
       applied: true,
-      oblige: true,
+      requestRead: true,
       gap: null,
     };
   }
@@ -46,10 +46,10 @@ function createCell(change: StockChange, arrival: Arrival): ChangeOutcome {
     return mergeIntoTombstone(cell, change, arrival);
   }
   return {
-    branch: arrival.poison ? 'poison' : '1 new cell',
-    cell: arrival.poison ? valued : withEvent(valued, change),
+    branch: arrival.futureDated ? 'poison' : '1 new cell',
+    cell: arrival.futureDated ? valued : withEvent(valued, change),
     applied: true,
-    oblige: true,
+    requestRead: true,
     gap: null,
   };
 }
@@ -64,16 +64,16 @@ function mergeStale(cell: Cell, change: StockChange): ChangeOutcome {
     branch: follows ? '2 stale, yet follows' : '2 stale',
     cell,
     applied: false,
-    oblige: follows,
+    requestRead: follows,
     gap: null,
   };
 }
 
 /** Rule 3. Equal times order nothing; the chain does, as long as only one order fits it. */
 function mergeSameInstant(cell: Cell, change: StockChange, arrival: Arrival): ChangeOutcome {
-  const keep = { cell, applied: false, oblige: false, gap: null };
+  const keep = { cell, applied: false, requestRead: false, gap: null };
   if (change.updateTimeMs < arrival.seenBeforeMs) {
-    return { ...keep, branch: '3 seen by the read', oblige: change.new !== cell.qty };
+    return { ...keep, branch: '3 seen by the read', requestRead: change.new !== cell.qty };
   }
   if (cell.eventCount === 1 && change.old === cell.eventOld && change.new === cell.qty) {
     return { ...keep, branch: '3 duplicate' };
@@ -81,7 +81,7 @@ function mergeSameInstant(cell: Cell, change: StockChange, arrival: Arrival): Ch
   const counted: Cell = { ...cell, eventCount: cell.eventCount + 1 };
   // The same again after a read took its effect back: it does not come back with it.
   if (cell.eventCount === 1 && change.old === cell.eventOld) {
-    return { ...keep, branch: '3 order unknown', cell: counted, oblige: true };
+    return { ...keep, branch: '3 order unknown', cell: counted, requestRead: true };
   }
   const follows = change.old === cell.qty;
   const precedes = change.new === cell.eventOld;
@@ -91,7 +91,7 @@ function mergeSameInstant(cell: Cell, change: StockChange, arrival: Arrival): Ch
       cell: withValue(counted, change, arrival),
       applied: true,
       // With three or more changes in one instant a repeated one can pass for a successor.
-      oblige: mayBeSeen(cell.readHiMs, change, arrival) || cell.eventCount > 1,
+      requestRead: mayBeSeen(cell.readHiMs, change, arrival) || cell.eventCount > 1,
       gap: null,
     };
   }
@@ -99,7 +99,7 @@ function mergeSameInstant(cell: Cell, change: StockChange, arrival: Arrival): Ch
     return { ...keep, branch: '3 precedes', cell: { ...counted, eventOld: change.old } };
   }
   // Neither end fits, or both do (A→B beside B→A).
-  return { ...keep, branch: '3 order unknown', cell: counted, oblige: true };
+  return { ...keep, branch: '3 order unknown', cell: counted, requestRead: true };
 }
 
 /** Rule 4. */
@@ -110,20 +110,20 @@ function mergeNewer(cell: Cell, change: StockChange, arrival: Arrival): ChangeOu
       branch: '4a seen by the read',
       cell: advanced,
       applied: false,
-      oblige: change.new !== cell.qty,
+      requestRead: change.new !== cell.qty,
       gap: null,
     };
   }
   if (mayBeSeen(cell.readHiMs, change, arrival)) {
     if (change.new === cell.qty) {
-      return { branch: '4b confirmed', cell: advanced, applied: false, oblige: false, gap: null };
+      return { branch: '4b confirmed', cell: advanced, applied: false, requestRead: false, gap: null };
     }
     // A matching `old` proves nothing: A→B→A hides there.
     return {
       branch: '4b in doubt',
       cell: withValue(advanced, change, arrival),
       applied: true,
-      oblige: true,
+      requestRead: true,
       gap: brokenChain(cell, change),
     };
   }
@@ -132,7 +132,7 @@ function mergeNewer(cell: Cell, change: StockChange, arrival: Arrival): ChangeOu
     branch: gap === null ? '4c follows' : '4c gap',
     cell: withValue(advanced, change, arrival),
     applied: true,
-    oblige: false,
+    requestRead: false,
     gap,
   };
 }

@@ -4,8 +4,8 @@
  * store's does.
  */
 import type { ProductSnapshot, VariantSnapshot } from '../entry.ts';
-import type { Ledger } from './ledger.ts';
-import { BRAKE_ROWS, BRAKE_SHARE, BRAKE_WINDOW_MS, LATEST_MS } from '../limits.ts';
+import type { UnitOfWork } from './unit-of-work.ts';
+import { GUARD_ROWS, GUARD_SHARE, GUARD_WINDOW_MS, LATEST_MS } from '../limits.ts';
 import type { ReadContext } from '../merge/merge-read.ts';
 import type { MirrorState } from '../model.ts';
 import { isToldByWebhooksAlone } from './webhooks-alone.ts';
@@ -18,7 +18,7 @@ type RemovalCount = Pick<
 /** Removals of the present window, a new window when the last one has passed. */
 export function removalWindow(state: RemovalCount, atMs: number): RemovalCount {
   const ageMs = atMs - state.removalWindowStartMs;
-  if (ageMs >= 0 && ageMs < BRAKE_WINDOW_MS) return state;
+  if (ageMs >= 0 && ageMs < GUARD_WINDOW_MS) return state;
   return {
     removalWindowStartMs: atMs,
     removalsInWindow: 0,
@@ -38,17 +38,17 @@ interface AtStake {
 }
 
 /** Would removing what is missing, after what was just removed, take more than the catalogue can plausibly lose? */
-export function brakeHolds({ live, shown, missing, removedInWindow }: AtStake): boolean {
+export function guardHolds({ live, shown, missing, removedInWindow }: AtStake): boolean {
   const atStake = missing + removedInWindow;
   const before = live + removedInWindow;
   // A small store too: that all of it is gone is said more often by wrong credentials than by the store.
   if (shown + removedInWindow > 1 && missing >= shown) return true;
-  return atStake > BRAKE_ROWS && atStake > before * BRAKE_SHARE;
+  return atStake > GUARD_ROWS && atStake > before * GUARD_SHARE;
 }
 
 /** More that are missing make no difference, so nobody has to count them. */
-export function brakeCountsTo({ live, removedInWindow }: Omit<AtStake, 'missing' | 'shown'>): number {
-  return Math.max(BRAKE_ROWS, Math.floor((live + removedInWindow) * BRAKE_SHARE)) + 1;
+export function guardCountsTo({ live, removedInWindow }: Omit<AtStake, 'missing' | 'shown'>): number {
+  return Math.max(GUARD_ROWS, Math.floor((live + removedInWindow) * GUARD_SHARE)) + 1;
 }
 
 /** Does one read leave out more of a product than anybody takes away at once: most of many? */
@@ -59,7 +59,7 @@ export function readHolds({
   readonly before: number;
   readonly missing: number;
 }): boolean {
-  return missing > BRAKE_ROWS && missing * 2 > before;
+  return missing > GUARD_ROWS && missing * 2 > before;
 }
 
 type Kind = 'product' | 'variant' | 'cell';
@@ -71,27 +71,27 @@ const COUNTER = {
   cell: 'cellRemovalsInWindow',
 } as const;
 
-export function countRemoval(ledger: Ledger, kind: Kind): void {
+export function countRemoval(work: UnitOfWork, kind: Kind): void {
   const counter = COUNTER[kind];
-  const window = removalWindow(ledger.state, ledger.entry.atMs);
-  ledger.state = { ...ledger.state, ...window, [counter]: window[counter] + 1 };
+  const window = removalWindow(work.state, work.entry.atMs);
+  work.state = { ...work.state, ...window, [counter]: window[counter] + 1 };
 }
 
-export function areRemovalsAllowed({ entry, state }: Ledger): boolean {
+export function areRemovalsAllowed({ entry, state }: UnitOfWork): boolean {
   return entry.atMs <= state.removalsAllowedUntilMs;
 }
 
 /** For one read. What it decides of a kind holds for all that the read removes of it. */
 export class RemovalGuard {
-  readonly #ledger: Ledger;
+  readonly #work: UnitOfWork;
   readonly #productId: string;
   /** Null: the product answered 404. */
   readonly #snapshot: ProductSnapshot | null;
   readonly #read: ReadContext;
   readonly #decided = new Map<Kind, boolean>();
 
-  constructor(ledger: Ledger, productId: string, snapshot: ProductSnapshot | null, read: ReadContext) {
-    this.#ledger = ledger;
+  constructor(work: UnitOfWork, productId: string, snapshot: ProductSnapshot | null, read: ReadContext) {
+    this.#work = work;
     this.#productId = productId;
     this.#snapshot = snapshot;
     this.#read = read;
@@ -101,21 +101,21 @@ export class RemovalGuard {
    * To be asked when the removal is confirmed, after everything that the read leaves out was marked as missing.
    *
    * @param missingAtMs the first sighting.
-   * @param isDoubtful the answer itself speaks against the removal.
    * @returns false: nothing of the kind is removed by this read.
    */
-  allows(kind: Kind, missingAtMs: number | null, isDoubtful = false): boolean {
-    if (areRemovalsAllowed(this.#ledger)) return true;
+  allows(kind: Kind, missingAtMs: number | null, answer: 'plain' | 'contradicts itself' = 'plain'): boolean {
+    if (areRemovalsAllowed(this.#work)) return true;
+    const isDoubtful = answer !== 'plain';
     let holds = this.#decided.get(kind);
     if (holds !== true && (isDoubtful || holds === undefined)) {
       const missing = this.#missing(kind);
       holds = isDoubtful || this.#holdsMany(kind, missing) || this.#holdsRead(kind);
       this.#decided.set(kind, holds);
-      if (holds) this.#ledger.report({ kind: 'brake', what: kind, productId: this.#productId, missing });
+      if (holds) this.#work.report({ kind: 'brake', what: kind, productId: this.#productId, missing });
     }
     if (!holds) return true;
     // As old as the sighting: a standing doubt that this read came too early for must be met by the next one.
-    this.#ledger.oblige(this.#productId, 'confirm_removal', {
+    this.#work.requestRead(this.#productId, 'confirm_removal', {
       seq: this.#read.s0,
       atMs: missingAtMs ?? this.#read.sentAtMs,
       notBeforeMs: LATEST_MS,
@@ -124,18 +124,18 @@ export class RemovalGuard {
   }
 
   #live(kind: Kind): { readonly live: number; readonly removedInWindow: number } {
-    const { entry, state, tables } = this.#ledger;
+    const { entry, state, tables } = this.#work;
     return { live: tables.liveCount(kind), removedInWindow: removalWindow(state, entry.atMs)[COUNTER[kind]] };
   }
 
   #missing(kind: Kind): number {
-    return this.#ledger.tables.missingCount(kind, brakeCountsTo(this.#live(kind)));
+    return this.#work.tables.missingCount(kind, guardCountsTo(this.#live(kind)));
   }
 
   #holdsMany(kind: Kind, missing: number): boolean {
     const live = this.#live(kind);
-    const shown = kind === 'product' ? this.#ledger.tables.shownProductCount(missing + 1) : live.live;
-    return brakeHolds({ ...live, shown, missing });
+    const shown = kind === 'product' ? this.#work.tables.shownProductCount(missing + 1) : live.live;
+    return guardHolds({ ...live, shown, missing });
   }
 
   #holdsRead(kind: Kind): boolean {
@@ -146,7 +146,7 @@ export class RemovalGuard {
   /** Several variants, and the answer shows none: that is a deleted product, which answers 404. */
   #holdsVariants({ variants }: ProductSnapshot): boolean {
     const shown = new Set(variants.map(({ variantId }) => variantId));
-    const live = this.#ledger.tables.variantsOf(this.#productId).filter(({ goneAtMs }) => goneAtMs === null);
+    const live = this.#work.tables.variantsOf(this.#productId).filter(({ goneAtMs }) => goneAtMs === null);
     const missing = live.filter(({ variantId }) => !shown.has(variantId)).length;
     const isEmptied = live.length > 1 && missing === live.length;
     return isEmptied || readHolds({ before: live.length, missing });
@@ -160,7 +160,7 @@ export class RemovalGuard {
     for (const { variantId, levels } of variants) {
       if (levels === null) continue;
       const shown = new Set(levels.map(({ warehouseId }) => warehouseId));
-      for (const cell of this.#ledger.tables.cellsOf(variantId)) {
+      for (const cell of this.#work.tables.cellsOf(variantId)) {
         if (cell.goneAtMs !== null || isToldByWebhooksAlone(cell)) continue;
         before += 1;
         if (shown.has(cell.warehouseId)) continue;

@@ -4,7 +4,7 @@
  * tombstone.ts.
  */
 import type { LookupMissedEntry, VariantSnapshot } from '../entry.ts';
-import type { Ledger } from './ledger.ts';
+import type { UnitOfWork } from './unit-of-work.ts';
 import { CONTESTED_READS, EARLIEST_MS, LATEST_MS, REMOVAL_CONFIRM_MS, REPLICA_LAG_MS } from '../limits.ts';
 import { isConcurrent, type ReadContext } from '../merge/merge-read.ts';
 import type { Cell, Product, Variant } from '../model.ts';
@@ -45,16 +45,16 @@ export function judgeAbsence(
 }
 
 /** As old as the first sighting: one repeated by each read must not put off the other doubts about the product. */
-function obligeRemovalCheck(
-  ledger: Ledger,
+function requestRemovalCheck(
+  work: UnitOfWork,
   productId: string,
   sighted: { readonly missingAtMs: number; readonly confirmAtMs: number },
   read: { readonly s0: number },
 ): void {
-  ledger.oblige(productId, 'confirm_removal', {
+  work.requestRead(productId, 'confirm_removal', {
     seq: read.s0,
     atMs: sighted.missingAtMs,
-    notBeforeMs: Math.min(sighted.confirmAtMs, ledger.entry.atMs + REMOVAL_CONFIRM_MS),
+    notBeforeMs: Math.min(sighted.confirmAtMs, work.entry.atMs + REMOVAL_CONFIRM_MS),
   });
 }
 
@@ -66,8 +66,8 @@ interface SeenCells {
 }
 
 /** Warehouses of a variant whose read told its warehouses. */
-export function judgeCells(ledger: Ledger, { guard, productId, seen, read }: SeenCells): void {
-  const { tables } = ledger;
+export function judgeCells(work: UnitOfWork, { guard, productId, seen, read }: SeenCells): void {
+  const { tables } = work;
   const shown = new Set(seen.levels?.map((level) => level.warehouseId));
   const confirmed: Cell[] = [];
   for (const cell of tables.cellsOf(seen.variantId)) {
@@ -76,18 +76,18 @@ export function judgeCells(ledger: Ledger, { guard, productId, seen, read }: See
       tables.putCell(unseenAgain(cell, read));
       continue;
     }
-    if (isToldByWebhooksAlone(cell) && !isForgotten(cell, read) && !areRemovalsAllowed(ledger)) continue;
+    if (isToldByWebhooksAlone(cell) && !isForgotten(cell, read) && !areRemovalsAllowed(work)) continue;
     const verdict = judgeAbsence(cell, read);
     const id = `${cell.variantId}/${cell.warehouseId}`;
     switch (verdict.kind) {
       case 'contested':
-        ledger.report({ kind: 'contested', what: 'cell', id });
-        contestCell(ledger, productId, cell, read);
+        work.report({ kind: 'contested', what: 'cell', id });
+        contestCell(work, productId, cell, read);
         break;
       case 'sighted':
-        ledger.report({ kind: 'missing', what: 'cell', id });
+        work.report({ kind: 'missing', what: 'cell', id });
         tables.putCell({ ...cell, missingAtMs: verdict.missingAtMs });
-        obligeRemovalCheck(ledger, productId, verdict, read);
+        requestRemovalCheck(work, productId, verdict, read);
         break;
       case 'confirmed':
         confirmed.push(cell);
@@ -95,10 +95,11 @@ export function judgeCells(ledger: Ledger, { guard, productId, seen, read }: See
     }
   }
   for (const cell of confirmed) {
-    if (!guard.allows('cell', cell.missingAtMs, contradictsItself(seen))) continue;
-    ledger.report({ kind: 'removed', what: 'cell', id: `${cell.variantId}/${cell.warehouseId}` });
-    removeCell(ledger, cell, read);
-    countRemoval(ledger, 'cell');
+    if (!guard.allows('cell', cell.missingAtMs, contradictsItself(seen) ? 'contradicts itself' : 'plain'))
+      continue;
+    work.report({ kind: 'removed', what: 'cell', id: `${cell.variantId}/${cell.warehouseId}` });
+    removeCell(work, cell, read);
+    countRemoval(work, 'cell');
   }
 }
 
@@ -110,21 +111,24 @@ interface ShownVariants {
 }
 
 /** Variants of a product whose read no longer showed them. */
-export function foldAbsentVariants(ledger: Ledger, { guard, productId, shown, read }: ShownVariants): void {
-  const { tables } = ledger;
+export function applyAbsentVariants(
+  work: UnitOfWork,
+  { guard, productId, shown, read }: ShownVariants,
+): void {
+  const { tables } = work;
   const confirmed: Variant[] = [];
   for (const variant of tables.variantsOf(productId)) {
     if (variant.goneAtMs !== null || shown.has(variant.variantId)) continue;
     const verdict = judgeAbsence(variant, read);
     switch (verdict.kind) {
       case 'contested':
-        ledger.report({ kind: 'contested', what: 'variant', id: variant.variantId });
-        contestVariant(ledger, productId, variant, read);
+        work.report({ kind: 'contested', what: 'variant', id: variant.variantId });
+        contestVariant(work, productId, variant, read);
         break;
       case 'sighted':
-        ledger.report({ kind: 'missing', what: 'variant', id: variant.variantId });
+        work.report({ kind: 'missing', what: 'variant', id: variant.variantId });
         tables.putVariant({ ...variant, missingAtMs: verdict.missingAtMs });
-        obligeRemovalCheck(ledger, productId, verdict, read);
+        requestRemovalCheck(work, productId, verdict, read);
         break;
       case 'confirmed':
         confirmed.push(variant);
@@ -133,8 +137,8 @@ export function foldAbsentVariants(ledger: Ledger, { guard, productId, shown, re
   }
   for (const variant of confirmed) {
     if (!guard.allows('variant', variant.missingAtMs)) continue;
-    removeVariant(ledger, variant, read);
-    countRemoval(ledger, 'variant');
+    removeVariant(work, variant, read);
+    countRemoval(work, 'variant');
   }
 }
 
@@ -142,31 +146,31 @@ export function foldAbsentVariants(ledger: Ledger, { guard, productId, shown, re
  * Webhooks keep naming a variant that its product does not show. Soon the product is read about it no more: another one
  * must have it, and the catalogue is searched for that one.
  */
-function contestVariant(ledger: Ledger, productId: string, variant: Variant, read: ReadContext): void {
-  const { tables } = ledger;
+function contestVariant(work: UnitOfWork, productId: string, variant: Variant, read: ReadContext): void {
+  const { tables } = work;
   if (variant.lookupAtMs !== null) return;
   const latest = tables
     .cellsOf(variant.variantId)
     .reduce<Cell | null>((best, cell) => (cell.eventSeq > (best?.eventSeq ?? 0) ? cell : best), null);
   if (latest === null || read.superseded || latest.unseenReads + 1 < CONTESTED_READS) {
     if (latest !== null && !read.superseded) tables.putCell(contestedOnceMore(latest));
-    ledger.oblige(productId, 'conflict');
+    work.requestRead(productId, 'conflict');
     return;
   }
   tables.putCell({ ...latest, unseenReads: 0 });
-  ledger.report({ kind: 'unmapped', variantId: variant.variantId });
-  tables.putVariant({ ...variant, lookupAtMs: ledger.entry.atMs });
+  work.report({ kind: 'unmapped', variantId: variant.variantId });
+  tables.putVariant({ ...variant, lookupAtMs: work.entry.atMs });
 }
 
 /** A product that the store answered 404 for. */
-export function foldAbsentProduct(
-  ledger: Ledger,
+export function applyAbsentProduct(
+  work: UnitOfWork,
   guard: RemovalGuard,
   product: Product,
   read: ReadContext,
 ): void {
   if (read.superseded) return;
-  const { tables } = ledger;
+  const { tables } = work;
   const known: Product = { ...product, readSeq: read.s0, readAtMs: read.sentAtMs };
   if (product.goneAtMs !== null) {
     // Nothing changes, but an answer that shows it again may be the earlier one of the two.
@@ -175,54 +179,54 @@ export function foldAbsentProduct(
   }
   if (product.detailJson === null) {
     // Only a list has ever named it: nothing of it is shown to anybody, so nothing is lost.
-    ledger.report({ kind: 'not_found', productId: product.productId });
-    tables.putProduct({ ...known, goneAtMs: ledger.entry.atMs });
+    work.report({ kind: 'not_found', productId: product.productId });
+    tables.putProduct({ ...known, goneAtMs: work.entry.atMs });
     return;
   }
   const variants = tables.variantsOf(product.productId).filter((variant) => variant.goneAtMs === null);
   const verdict = judgeAbsence({ missingAtMs: product.missingAtMs, ...lastTouch(variants) }, read);
   switch (verdict.kind) {
     case 'contested':
-      ledger.report({ kind: 'contested', what: 'product', id: product.productId });
+      work.report({ kind: 'contested', what: 'product', id: product.productId });
       tables.putProduct(known);
-      ledger.oblige(product.productId, 'conflict');
+      work.requestRead(product.productId, 'conflict');
       return;
     case 'sighted':
-      ledger.report({ kind: 'missing', what: 'product', id: product.productId });
+      work.report({ kind: 'missing', what: 'product', id: product.productId });
       tables.putProduct({ ...known, missingAtMs: verdict.missingAtMs });
-      obligeRemovalCheck(ledger, product.productId, verdict, read);
+      requestRemovalCheck(work, product.productId, verdict, read);
       return;
     case 'confirmed':
       if (!guard.allows('product', known.missingAtMs)) {
         tables.putProduct(known);
         return;
       }
-      ledger.report({ kind: 'removed', what: 'product', id: product.productId });
-      for (const variant of variants) removeVariant(ledger, variant, read);
-      tables.putProduct({ ...known, goneAtMs: ledger.entry.atMs });
-      countRemoval(ledger, 'product');
+      work.report({ kind: 'removed', what: 'product', id: product.productId });
+      for (const variant of variants) removeVariant(work, variant, read);
+      tables.putProduct({ ...known, goneAtMs: work.entry.atMs });
+      countRemoval(work, 'product');
       return;
   }
 }
 
 /** A tombstone for the variant and all its cells. */
-function removeVariant(ledger: Ledger, variant: Variant, read: Pick<ReadContext, 'loMs' | 'hiMs'>): void {
-  const { tables } = ledger;
-  ledger.report({ kind: 'removed', what: 'variant', id: variant.variantId });
+function removeVariant(work: UnitOfWork, variant: Variant, read: Pick<ReadContext, 'loMs' | 'hiMs'>): void {
+  const { tables } = work;
+  work.report({ kind: 'removed', what: 'variant', id: variant.variantId });
   for (const cell of tables.cellsOf(variant.variantId)) {
-    if (cell.goneAtMs === null) removeCell(ledger, cell, read);
+    if (cell.goneAtMs === null) removeCell(work, cell, read);
   }
   const tombstone: Variant = {
     ...variant,
     missingAtMs: null,
     lookupAtMs: null,
-    goneAtMs: ledger.entry.atMs,
+    goneAtMs: work.entry.atMs,
   };
   if (variant.availableQty === null) {
     tables.putVariant(tombstone);
     return;
   }
-  const changeSeq = ledger.appendChange({
+  const changeSeq = work.appendChange({
     ...REMOVED,
     variantId: variant.variantId,
     warehouseId: null,
@@ -242,12 +246,12 @@ const REMOVED = {
   requestId: null,
 } as const;
 
-function removeCell(ledger: Ledger, cell: Cell, read: Pick<ReadContext, 'loMs' | 'hiMs'>): void {
-  const { tables } = ledger;
+function removeCell(work: UnitOfWork, cell: Cell, read: Pick<ReadContext, 'loMs' | 'hiMs'>): void {
+  const { tables } = work;
   for (const gap of tables.gapsOf(cell.variantId)) {
     if (gap.warehouseId === cell.warehouseId) tables.deleteGap(gap);
   }
-  const changeSeq = ledger.appendChange({
+  const changeSeq = work.appendChange({
     ...REMOVED,
     variantId: cell.variantId,
     warehouseId: cell.warehouseId,
@@ -257,7 +261,7 @@ function removeCell(ledger: Ledger, cell: Cell, read: Pick<ReadContext, 'loMs' |
   tables.putCell({
     ...cell,
     changeSeq,
-    goneAtMs: ledger.entry.atMs,
+    goneAtMs: work.entry.atMs,
     missingAtMs: null,
     unseenReads: 0,
     readLoMs: Math.max(cell.readLoMs, read.loMs),
@@ -276,7 +280,7 @@ function lastTouch(variants: readonly Variant[]): { eventSeq: number; eventAtMs:
 }
 
 /** The catalogue was read whole, and no product has these variants. */
-export function foldLookupMissed(ledger: Ledger, entry: LookupMissedEntry): void {
+export function applyLookupMissed(work: UnitOfWork, entry: LookupMissedEntry): void {
   const read = {
     s0: entry.s0,
     sentAtMs: entry.sentAtMs,
@@ -286,15 +290,15 @@ export function foldLookupMissed(ledger: Ledger, entry: LookupMissedEntry): void
     overlaps: false,
   };
   for (const variantId of entry.variantIds) {
-    const variant = ledger.tables.variant(variantId);
+    const variant = work.tables.variant(variantId);
     if (variant === undefined || variant.lookupAtMs === null) continue;
     const verdict = judgeAbsence(variant, read);
     switch (verdict.kind) {
       case 'contested':
-        ledger.tables.putVariant({ ...variant, missingAtMs: null, lookupAtMs: entry.atMs + REPLICA_LAG_MS });
+        work.tables.putVariant({ ...variant, missingAtMs: null, lookupAtMs: entry.atMs + REPLICA_LAG_MS });
         break;
       case 'sighted':
-        ledger.tables.putVariant({
+        work.tables.putVariant({
           ...variant,
           missingAtMs: verdict.missingAtMs,
           lookupAtMs: verdict.confirmAtMs,
@@ -302,8 +306,8 @@ export function foldLookupMissed(ledger: Ledger, entry: LookupMissedEntry): void
         break;
       case 'confirmed':
         // Removed before: a change named it since, and no product has it.
-        if (variant.goneAtMs === null) removeVariant(ledger, variant, read);
-        else ledger.tables.putVariant({ ...variant, missingAtMs: null, lookupAtMs: null });
+        if (variant.goneAtMs === null) removeVariant(work, variant, read);
+        else work.tables.putVariant({ ...variant, missingAtMs: null, lookupAtMs: null });
         break;
     }
   }

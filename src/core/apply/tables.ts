@@ -1,8 +1,8 @@
 /**
- * What the fold reads and writes. The store implements it on SQLite inside one transaction, the tests on maps.
+ * What the projection reads and writes. The store implements it on SQLite inside one transaction, the tests on maps.
  * Implementations store and find; they decide nothing.
  */
-import type { Cell, Change, Gap, MirrorState, Obligation, Product, Variant } from '../model.ts';
+import type { Cell, Change, Gap, MirrorState, ReadRequest, Product, Variant } from '../model.ts';
 import type { Unreadable } from '../entry.ts';
 
 /** What of a product its last read was. */
@@ -24,9 +24,9 @@ export interface Tables {
   product(productId: string): Product | undefined;
   putProduct(product: Product): void;
 
-  obligation(productId: string): Obligation | undefined;
-  putObligation(obligation: Obligation): void;
-  deleteObligation(productId: string): void;
+  readRequest(productId: string): ReadRequest | undefined;
+  putReadRequest(readRequest: ReadRequest): void;
+  deleteReadRequest(productId: string): void;
 
   /** In the order they were opened. */
   gapsOf(variantId: string): Gap[];
@@ -37,11 +37,11 @@ export interface Tables {
   quarantine(logSeq: number, unreadable: Unreadable): void;
 
   /** Live products, those with the latest changes first, then those read longest ago. */
-  canaryProducts(limit: number): LastRead[];
+  lossSweepProducts(limit: number): LastRead[];
   /** Live products with a bundle among their variants, in order of their id. */
   bundleProducts(): string[];
   bundleProductCount(): number;
-  /** Products waiting for the operator because of the brake. */
+  /** Products waiting for the operator because of the mass-removal guard. */
   heldProducts(): string[];
   liveCount(kind: 'product' | 'variant' | 'cell'): number;
   /** Live products that a read has shown. @param atMost counts no further. */

@@ -5,7 +5,7 @@
 import { withEvent, withValue, type Arrival, type ChangeOutcome } from '../merge/change-outcome.ts';
 import { BY_A_READ } from './drift.ts';
 import type { StockChange } from '../entry.ts';
-import type { Ledger } from './ledger.ts';
+import type { UnitOfWork } from './unit-of-work.ts';
 import type { Cell, Variant } from '../model.ts';
 import type { VariantSighting } from './variant-sighting.ts';
 import { isBackByWebhooks, isNewerThanRemoval } from './webhooks-alone.ts';
@@ -21,7 +21,7 @@ function isShownSinceRemoval({ goneAtMs, verifiedAtMs }: Cell): boolean {
 /** A late change does not bring a tombstone back. One that the last read may not have seen asks for another read. */
 export function mergeIntoTombstone(cell: Cell, change: StockChange, arrival: Arrival): ChangeOutcome {
   const seen = change.updateTimeMs < arrival.seenBeforeMs;
-  const advances = !arrival.poison && change.updateTimeMs > cell.eventTimeMs;
+  const advances = !arrival.futureDated && change.updateTimeMs > cell.eventTimeMs;
   const advanced = advances ? withEvent(cell, change) : cell;
   const isNewer = arrival.variantGoneAtMs === null && isNewerThanRemoval(cell, change, arrival);
   const isShown = isShownSinceRemoval(cell);
@@ -35,7 +35,7 @@ export function mergeIntoTombstone(cell: Cell, change: StockChange, arrival: Arr
         verifiedAtMs: null,
       },
       applied: true,
-      oblige: isShown,
+      requestRead: isShown,
       gap: null,
     };
   }
@@ -44,7 +44,7 @@ export function mergeIntoTombstone(cell: Cell, change: StockChange, arrival: Arr
     // Since when reads that do not show the level contradict a change.
     cell: isNewer && cell.missingAtMs === null ? { ...advanced, missingAtMs: arrival.atMs } : advanced,
     applied: false,
-    oblige: !seen,
+    requestRead: !seen,
     gap: null,
   };
 }
@@ -58,12 +58,12 @@ interface Told {
   readonly variant: Variant;
   readonly cell: Cell;
   readonly change: StockChange;
-  readonly stamp: { readonly poison: boolean; readonly ahead: boolean };
+  readonly stamp: { readonly futureDated: boolean; readonly ahead: boolean };
 }
 
 /** What is certainly newer than the reads that removed the variant says that it lives: then in another product. */
 export function hasMoved(
-  { tables }: Ledger,
+  { tables }: UnitOfWork,
   { variant: { variantId, goneAtMs }, cell, change, stamp }: Told,
 ): boolean {
   if (goneAtMs === null) return false;
@@ -77,15 +77,15 @@ export function hasMoved(
  * stock levels would refuse every change to come.
  */
 export function restoreCells(
-  ledger: Ledger,
+  work: UnitOfWork,
   { variant, requestId }: VariantSighting,
   goneAtMs: number,
 ): void {
-  const { tables } = ledger;
+  const { tables } = work;
   for (const cell of tables.cellsOf(variant.variantId)) {
     // What had gone before it is not its warehouse any more.
     if (cell.goneAtMs === null || cell.goneAtMs < goneAtMs) continue;
-    const changeSeq = ledger.appendChange({
+    const changeSeq = work.appendChange({
       variantId: variant.variantId,
       warehouseId: cell.warehouseId,
       sku: variant.sku,

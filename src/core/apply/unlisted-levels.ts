@@ -4,7 +4,7 @@
  */
 import { mayBeSeen, type ChangeBranch, type ChangeOutcome } from '../merge/change-outcome.ts';
 import type { StockChange, VariantSnapshot } from '../entry.ts';
-import type { Ledger } from './ledger.ts';
+import type { UnitOfWork } from './unit-of-work.ts';
 import { EARLIEST_MS, UNSETTLED_MS } from '../limits.ts';
 import type { ReadContext } from '../merge/merge-read.ts';
 import type { Cell, Variant } from '../model.ts';
@@ -35,8 +35,8 @@ export function mayBeInTotal(
 }
 
 /** The read will show a total only, in which two such changes can cancel out: the next change of the level settles it. */
-export function leavesLevelOpen(variant: Variant, { branch, oblige }: ChangeOutcome): boolean {
-  return isUnsettled(variant) || (isToldInTotal(variant) && oblige && ORDER_IN_DOUBT.has(branch));
+export function leavesLevelOpen(variant: Variant, { branch, requestRead }: ChangeOutcome): boolean {
+  return isUnsettled(variant) || (isToldInTotal(variant) && requestRead && ORDER_IN_DOUBT.has(branch));
 }
 
 /** A loss that a read showed in the total alone: the total holds what the level lacks. */
@@ -58,8 +58,8 @@ export function tellsLevels({ levels }: VariantSnapshot): boolean {
 }
 
 /** The total moved, and no read shows in which warehouse. */
-export function suspectCells(ledger: Ledger, variantId: string): void {
-  for (const cell of ledger.tables.cellsOf(variantId)) {
-    if (cell.goneAtMs === null) ledger.tables.putCell({ ...cell, unexplainedAtMs: ledger.entry.atMs });
+export function suspectCells(work: UnitOfWork, variantId: string): void {
+  for (const cell of work.tables.cellsOf(variantId)) {
+    if (cell.goneAtMs === null) work.tables.putCell({ ...cell, unexplainedAtMs: work.entry.atMs });
   }
 }

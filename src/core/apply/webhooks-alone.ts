@@ -4,7 +4,7 @@
  */
 import type { ChangeOutcome } from '../merge/change-outcome.ts';
 import type { DeliveryEntry, StockChange } from '../entry.ts';
-import type { Ledger } from './ledger.ts';
+import type { UnitOfWork } from './unit-of-work.ts';
 import { CONTESTED_READS, REPLICA_LAG_MS, WEBHOOKS_ALONE_MS } from '../limits.ts';
 import type { ReadContext } from '../merge/merge-read.ts';
 import type { Cell } from '../model.ts';
@@ -31,10 +31,10 @@ export function contestedOnceMore(cell: Cell): Cell {
 export function isNewerThanRemoval(
   removed: Pick<Cell, 'readHiMs'>,
   change: Pick<StockChange, 'updateTimeMs'>,
-  { poison, ahead }: { readonly poison: boolean; readonly ahead: boolean },
+  { futureDated, ahead }: { readonly futureDated: boolean; readonly ahead: boolean },
 ): boolean {
   // A stamp from a clock that is ahead does not say what came after what.
-  return !poison && !ahead && change.updateTimeMs > removed.readHiMs;
+  return !futureDated && !ahead && change.updateTimeMs > removed.readHiMs;
 }
 
 /** It has come back in a change twice, and each time the read that followed did not show it. */
@@ -59,24 +59,24 @@ export function unseenAgain(removed: Cell, read: ReadContext): Cell {
 }
 
 /** A read does not show the level, and a change newer than the read speaks against that. */
-export function contestCell(ledger: Ledger, productId: string, cell: Cell, read: ReadContext): void {
+export function contestCell(work: UnitOfWork, productId: string, cell: Cell, read: ReadContext): void {
   if (read.superseded) {
-    ledger.oblige(productId, 'conflict');
+    work.requestRead(productId, 'conflict');
     return;
   }
   const contested = contestedOnceMore(cell);
   if (!isToldByWebhooksAlone(contested)) {
-    ledger.tables.putCell(contested);
-    ledger.oblige(productId, 'conflict');
+    work.tables.putCell(contested);
+    work.requestRead(productId, 'conflict');
     return;
   }
   const { variantId, warehouseId } = cell;
-  ledger.report({ kind: 'webhooks_alone', variantId, warehouseId });
-  const changeSeq = ledger.nextChangeSeq();
-  ledger.tables.putCell({ ...contested, missingAtMs: null, unexplainedAtMs: ledger.entry.atMs, changeSeq });
+  work.report({ kind: 'webhooks_alone', variantId, warehouseId });
+  const changeSeq = work.nextChangeSeq();
+  work.tables.putCell({ ...contested, missingAtMs: null, unexplainedAtMs: work.entry.atMs, changeSeq });
 }
 
-interface UntoldChange {
+interface UnlistedChange {
   readonly entry: DeliveryEntry;
   readonly change: StockChange;
   readonly before: Cell | undefined;
@@ -87,24 +87,24 @@ interface UntoldChange {
  * A level that no read tells. Neither does the total, which is the sum of what reads tell: it is not touched, so that a
  * level which changes all the time does not keep reads from telling the total.
  */
-export function foldUntold(
-  ledger: Ledger,
-  { entry, change, before, outcome: { cell, applied, branch } }: UntoldChange,
+export function applyUnlisted(
+  work: UnitOfWork,
+  { entry, change, before, outcome: { cell, applied, branch } }: UnlistedChange,
 ): void {
   const { variantId, warehouseId, reason, orderId, userId, updateTimeMs } = change;
   const suspect: Cell = { ...cell, unexplainedAtMs: entry.atMs };
   const oldQty = before === undefined || before.goneAtMs !== null ? null : before.qty;
   if (branch === 'gone, webhooks alone') {
-    ledger.report({ kind: 'webhooks_alone', variantId, warehouseId });
+    work.report({ kind: 'webhooks_alone', variantId, warehouseId });
   }
   if (!applied || oldQty === cell.qty) {
-    ledger.tables.putCell(suspect);
+    work.tables.putCell(suspect);
     return;
   }
-  const changeSeq = ledger.appendChange({
+  const changeSeq = work.appendChange({
     variantId,
     warehouseId,
-    sku: ledger.tables.variant(variantId)?.sku ?? change.sku,
+    sku: work.tables.variant(variantId)?.sku ?? change.sku,
     oldQty,
     newQty: cell.qty,
     source: 'webhook',
@@ -114,5 +114,5 @@ export function foldUntold(
     updateTimeMs,
     requestId: entry.requestId,
   });
-  ledger.tables.putCell({ ...suspect, changeSeq });
+  work.tables.putCell({ ...suspect, changeSeq });
 }

@@ -31,7 +31,7 @@ export interface ChangeOutcome {
   /** True when the level is now the change's `new`. */
   readonly applied: boolean;
   /** The product must be read by a read that starts later. */
-  readonly oblige: boolean;
+  readonly requestRead: boolean;
   /** The chain broke between these figures: a delivery is late or lost. */
   readonly gap: { readonly fromQty: number; readonly toQty: number } | null;
 }
@@ -39,8 +39,8 @@ export interface ChangeOutcome {
 export interface Arrival {
   readonly seq: number;
   readonly atMs: number;
-  /** See `isPoison` in clock-bounds.ts. */
-  readonly poison: boolean;
+  /** See `isFutureDated` in clock-bounds.ts. */
+  readonly futureDated: boolean;
   /** See `isAhead` in clock-bounds.ts. */
   readonly ahead: boolean;
   /** Store's clock: what is stamped before it was certainly visible to the latest read; see `lowWatermarkMs`. */
@@ -72,6 +72,6 @@ export function withValue(cell: Cell, change: StockChange, arrival: Arrival): Ce
     unexplainedAtMs: null,
     source: 'webhook',
     // A future-dated stamp says nothing about when the value was true; its arrival does.
-    asOfMs: arrival.poison ? arrival.atMs : change.updateTimeMs,
+    asOfMs: arrival.futureDated ? arrival.atMs : change.updateTimeMs,
   };
 }

@@ -9,7 +9,7 @@ import {
   LATEST_MS,
   NODE_SKEW_MS,
   OFFSET_WINDOW_MS,
-  POISON_AHEAD_MS,
+  FUTURE_DATED_AHEAD_MS,
   PROMPT_MS,
   REPLICA_LAG_MS,
 } from '../limits.ts';
@@ -44,13 +44,13 @@ export function observeArrival(floor: OffsetFloor, updateTimeMs: number, arrived
 }
 
 /** A future-dated change: its time is too far ahead of its arrival to advance the event time of a stock level. */
-export function isPoison(
+export function isFutureDated(
   updateTimeMs: number,
   arrivedAtMs: number,
   known: OffsetFloor & Pick<MirrorState, 'offsetCeilingMs'>,
 ): boolean {
   const offsetMs = known.offsetCeilingMs ?? Math.max(0, offsetFloorMs(known) ?? 0);
-  return updateTimeMs > arrivedAtMs + offsetMs + POISON_AHEAD_MS;
+  return updateTimeMs > arrivedAtMs + offsetMs + FUTURE_DATED_AHEAD_MS;
 }
 
 /** The change was stamped after its arrival: the clock of the node that stamped it is ahead, by an unknown figure. */

@@ -48,7 +48,7 @@ export interface LevelOutcome {
   readonly cell: Cell | null;
   /** What the mirror held, when the value was overwritten; null for a new or returning level. */
   readonly overwritten: { readonly oldQty: number | null } | null;
-  readonly oblige: boolean;
+  readonly requestRead: boolean;
 }
 
 export function mergeLevel(
@@ -59,11 +59,11 @@ export function mergeLevel(
 ): LevelOutcome {
   if (cell === undefined) {
     if (read.superseded) {
-      return { branch: 'superseded, unknown cell', cell: null, overwritten: null, oblige: true };
+      return { branch: 'superseded, unknown cell', cell: null, overwritten: null, requestRead: true };
     }
     const blank: Cell = { ...blankCell(variantId, level.warehouseId), source: 'read', asOfMs: read.sentAtMs };
     const fresh = dominate(blank, level, read);
-    return { branch: 'new cell', cell: fresh, overwritten: { oldQty: null }, oblige: false };
+    return { branch: 'new cell', cell: fresh, overwritten: { oldQty: null }, requestRead: false };
   }
   if (isConcurrent(cell, read)) {
     const agrees = cell.goneAtMs === null && cell.qty === level.availableQty;
@@ -77,7 +77,7 @@ export function mergeLevel(
           ? { ...shown, verifiedAtMs: read.sentAtMs }
           : shown,
       overwritten: null,
-      oblige: !agrees,
+      requestRead: !agrees,
     };
   }
   const merged = dominate(cell, level, read);
@@ -86,7 +86,7 @@ export function mergeLevel(
       branch: 'dominated, back from the dead',
       cell: merged,
       overwritten: { oldQty: null },
-      oblige: false,
+      requestRead: false,
     };
   }
   const drift = cell.qty !== level.availableQty;
@@ -94,7 +94,7 @@ export function mergeLevel(
     branch: drift ? 'dominated, drift' : 'dominated, agrees',
     cell: merged,
     overwritten: drift ? { oldQty: cell.qty } : null,
-    oblige: false,
+    requestRead: false,
   };
 }
 

@@ -96,30 +96,16 @@ export const mirrorState: TableColumns = {
     latenessMs: 'lateness_ms',
     trustedAfterMs: 'trusted_after_ms',
     lossProvedAtMs: 'loss_proved_at_ms',
-    canaryDueAtMs: 'canary_due_at_ms',
-    canarySentAtMs: 'canary_sent_at_ms',
-    canaryDoubtSeq: 'canary_doubt_seq',
-    canaryDoubtAtMs: 'canary_doubt_at_ms',
+    lossSweepDueAtMs: 'canary_due_at_ms',
+    lossSweepSentAtMs: 'canary_sent_at_ms',
+    lossSweptSeq: 'canary_doubt_seq',
+    lossSweptAtMs: 'canary_doubt_at_ms',
     bundlesDueAtMs: 'bundles_due_at_ms',
     removalWindowStartMs: 'removal_window_start_ms',
     removalsInWindow: 'removals_in_window',
     variantRemovalsInWindow: 'variant_removals_in_window',
     cellRemovalsInWindow: 'cell_removals_in_window',
     removalsAllowedUntilMs: 'removals_allowed_until_ms',
-  },
-};
-
-export const obligations: TableColumns = {
-  name: 'obligations',
-  columns: {
-    productId: 'product_id',
-    reason: 'reason',
-    priority: 'priority',
-    doubt: 'doubt',
-    madeSeq: 'made_seq',
-    madeAtMs: 'made_at_ms',
-    firstMadeAtMs: 'first_made_at_ms',
-    notBeforeMs: 'not_before_ms',
   },
 };
 
@@ -172,6 +158,20 @@ export const readFailures: TableColumns = {
     parked: 'parked',
     error: 'error',
     failedAtMs: 'failed_at_ms',
+  },
+};
+
+export const readRequests: TableColumns = {
+  name: 'obligations',
+  columns: {
+    productId: 'product_id',
+    reason: 'reason',
+    priority: 'priority',
+    doubt: 'doubt',
+    madeSeq: 'made_seq',
+    madeAtMs: 'made_at_ms',
+    firstMadeAtMs: 'first_made_at_ms',
+    notBeforeMs: 'not_before_ms',
   },
 };
 

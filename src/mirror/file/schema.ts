@@ -136,7 +136,7 @@ export const productDetails = sqliteTable('product_details', {
   detailJson: text('detail_json').notNull(),
 });
 
-export const obligations = sqliteTable(
+export const readRequests = sqliteTable(
   'obligations',
   {
     productId: text('product_id').primaryKey(),
@@ -229,10 +229,10 @@ export const mirrorState = sqliteTable(
     latenessMs: integer('lateness_ms').notNull(),
     trustedAfterMs: integer('trusted_after_ms').notNull(),
     lossProvedAtMs: integer('loss_proved_at_ms'),
-    canaryDueAtMs: integer('canary_due_at_ms'),
-    canarySentAtMs: integer('canary_sent_at_ms').notNull(),
-    canaryDoubtSeq: integer('canary_doubt_seq').notNull(),
-    canaryDoubtAtMs: integer('canary_doubt_at_ms').notNull(),
+    lossSweepDueAtMs: integer('canary_due_at_ms'),
+    lossSweepSentAtMs: integer('canary_sent_at_ms').notNull(),
+    lossSweptSeq: integer('canary_doubt_seq').notNull(),
+    lossSweptAtMs: integer('canary_doubt_at_ms').notNull(),
     bundlesDueAtMs: integer('bundles_due_at_ms'),
     removalWindowStartMs: integer('removal_window_start_ms').notNull(),
     removalsInWindow: integer('removals_in_window').notNull(),

@@ -2,7 +2,7 @@
 import type { TableColumns } from './columns.ts';
 
 /** `col AS name, …`: rows come back with the schema's property names. */
-function selectList(table: TableColumns): string {
+export function selectList(table: TableColumns): string {
   return Object.entries(table.columns)
     .map(([name, column]) => `"${column}" AS "${name}"`)
     .join(', ');

@@ -6,7 +6,7 @@ import { log } from '../../event-log/schema.ts';
 import { quarantine } from '../file/schema.ts';
 import { select, typed, type RowOf } from '../../sqlite/typed.ts';
 import { LOGGED, PAYLOAD } from './logged.ts';
-import { walk } from './walk.ts';
+import { takePortion } from './scan.ts';
 
 interface DeliveryView {
   /** Position in the event log. */
@@ -93,7 +93,7 @@ export function deliveriesBefore(
   // One delivery may have several dead letters, and a page may end between them.
   let previous = before.logSeq;
   let parsedBytes = 0;
-  const { rows, last, hasMore } = walk(found, {
+  const { rows, last, hasMore } = takePortion(found, {
     limit,
     ...(minDelayMs === null ? {} : { lookAt: PARSED_AT_ONCE }),
     keep: (row) => {

@@ -27,7 +27,7 @@ const free = (table: string): string => `
     SELECT 1 FROM read_failures f WHERE f.product_id = ${table}.product_id AND f.next_at_ms > @nowMs
   )`;
 
-const OBLIGED = `
+const REQUESTED = `
   SELECT product_id AS productId, reason, priority FROM obligations q
   WHERE not_before_ms <= @nowMs AND ${free('q')}
   ORDER BY priority, first_made_at_ms LIMIT @limit`;
@@ -66,7 +66,7 @@ interface Barrier {
 export function dueReads(db: Db, args: DueReadsArgs): DueRead[] {
   const { nowMs, limit } = args;
   const bound = { nowMs, limit, exclude: JSON.stringify(args.exclude) };
-  const found = prepared<object, DueRead>(db, OBLIGED).all(bound);
+  const found = prepared<object, DueRead>(db, REQUESTED).all(bound);
   // Requests less urgent than enough others are not even looked for: the search is expensive when there are many.
   const isWanted = (priority: number): boolean =>
     found.filter((read) => read.priority <= priority).length < limit;
@@ -187,13 +187,13 @@ export function dueChores(
 ): {
   readonly lookups: string[];
   readonly bundles: boolean;
-  readonly canary: boolean;
+  readonly lossSweep: boolean;
   /** Products of which another program has written rows. */
   readonly edited: string[];
 } {
-  const state = prepared<[], { bundlesDueAtMs: number | null; canaryDueAtMs: number | null }>(
+  const state = prepared<[], { bundlesDueAtMs: number | null; lossSweepDueAtMs: number | null }>(
     db,
-    'SELECT bundles_due_at_ms AS bundlesDueAtMs, canary_due_at_ms AS canaryDueAtMs FROM mirror_state',
+    'SELECT bundles_due_at_ms AS bundlesDueAtMs, canary_due_at_ms AS lossSweepDueAtMs FROM mirror_state',
   ).get();
   const isDue = (atMs: number | null | undefined): boolean =>
     atMs !== null && atMs !== undefined && atMs <= args.nowMs;
@@ -205,7 +205,7 @@ export function dueChores(
       .pluck()
       .all(args.nowMs),
     bundles: isDue(state?.bundlesDueAtMs),
-    canary: isDue(state?.canaryDueAtMs),
+    lossSweep: isDue(state?.lossSweepDueAtMs),
     edited: prepared<[number], string>(db, 'SELECT product_id FROM hand_edits LIMIT ?')
       .pluck()
       .all(EDITS_AT_ONCE),

@@ -1,64 +1,41 @@
 /** Runs, and what remains of them. */
 import * as columns from '../file/columns.ts';
-import type { RunKind, RunState } from '../../core/runs.ts';
+import type { Run } from '../../core/runs.ts';
 import type { Db } from '../../sqlite/open.ts';
 import { prepared } from '../../sqlite/prepared.ts';
-import type { runs } from '../file/schema.ts';
+import { runOf, type RunRow } from '../file/run-row.ts';
 import { selectFrom } from '../file/statements.ts';
-
-export interface Run {
-  readonly id: number;
-  readonly kind: RunKind;
-  readonly state: RunState;
-  readonly startedAtMs: number;
-  readonly finishedAtMs: number | null;
-  readonly readAfterMs: number;
-  readonly productIds: readonly string[] | null;
-  readonly listOffset: number;
-  readonly listLastId: string | null;
-  readonly listDone: boolean;
-  readonly startedSeq: number;
-  readonly total: number;
-  readonly done: number;
-  readonly drift: number;
-  readonly failed: number;
-  readonly error: string | null;
-}
-
-type Row = typeof runs.$inferSelect;
-
-function runOf(row: Row): Run {
-  const { productIdsJson, listDone, kind, state, ...rest } = row;
-  return {
-    ...rest,
-    kind: kind as RunKind,
-    state: state as RunState,
-    listDone: listDone === 1,
-    productIds: productIdsJson === null ? null : (JSON.parse(productIdsJson) as string[]),
-  };
-}
+import { liveCounts } from './status.ts';
 
 const SELECT = selectFrom(columns.runs);
 
 export function runningRuns(db: Db): Run[] {
-  return prepared<[], Row>(db, `${SELECT} WHERE state = 'running' ORDER BY id`).all().map(runOf);
+  return prepared<[], RunRow>(db, `${SELECT} WHERE state = 'running' ORDER BY id`).all().map(runOf);
 }
 
 /** The catalogue scan under way, if any. */
 export function runningCatalogueRun(db: Db): Run | null {
   const ofCatalogue = `${SELECT} WHERE state = 'running' AND product_ids_json IS NULL ORDER BY id`;
-  const row = prepared<[], Row>(db, ofCatalogue).get();
+  const row = prepared<[], RunRow>(db, ofCatalogue).get();
   return row === undefined ? null : runOf(row);
 }
 
 export function runById(db: Db, args: { readonly id: number }): Run | null {
-  const row = prepared<[number], Row>(db, `${SELECT} WHERE id = ?`).get(args.id);
+  const row = prepared<[number], RunRow>(db, `${SELECT} WHERE id = ?`).get(args.id);
   return row === undefined ? null : runOf(row);
+}
+
+/** What is asked before a catalogue scan begins: those under way, and how many products there are. */
+export function catalogueOutlook(db: Db): { readonly running: readonly Run[]; readonly products: number } {
+  return db.transaction(() => ({
+    running: runningRuns(db).filter((run) => run.productIds === null),
+    products: liveCounts(db).products,
+  }))();
 }
 
 /** The latest first. @param args.before ids below this one. */
 export function latestRuns(db: Db, args: { readonly limit: number; readonly before?: number }): Run[] {
-  return prepared<[number, number], Row>(db, `${SELECT} WHERE id < ? ORDER BY id DESC LIMIT ?`)
+  return prepared<[number, number], RunRow>(db, `${SELECT} WHERE id < ? ORDER BY id DESC LIMIT ?`)
     .all(args.before ?? Number.MAX_SAFE_INTEGER, args.limit)
     .map(runOf);
 }

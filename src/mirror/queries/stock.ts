@@ -7,7 +7,7 @@ import type { Db } from '../../sqlite/open.ts';
 import { prepared } from '../../sqlite/prepared.ts';
 import { position, type Position } from './changes.ts';
 import { fewSuspects } from './suspect-grounds.ts';
-import { walk } from './walk.ts';
+import { takePortion } from './scan.ts';
 
 export interface StockRow {
   readonly variant_id: string;
@@ -79,7 +79,7 @@ export function stockRows(
      ORDER BY variant_id, warehouse_id`;
   const after = { afterVariantId: args.after.variantId, afterWarehouseId: args.after.warehouseId };
   return db.transaction(() => {
-    const { rows, last, hasMore } = walk(found<StockRow>(db, searchesOf(db, args), sqlOf, after), {
+    const { rows, last, hasMore } = takePortion(found<StockRow>(db, searchesOf(db, args), sqlOf, after), {
       limit: args.limit,
       keep: (row) =>
         fits(row, args) && (args.warehouseId === undefined || row.warehouse_id === args.warehouseId),
@@ -101,7 +101,7 @@ export function variantRows(
   const sqlOf = (search: StockFilter): string =>
     `SELECT * FROM mirror_variants WHERE ${seek(search)} variant_id > @after ORDER BY variant_id`;
   return db.transaction(() => {
-    const { rows, last, hasMore } = walk(
+    const { rows, last, hasMore } = takePortion(
       found<VariantRow>(db, searchesOf(db, args), sqlOf, { after: args.after }),
       { limit: args.limit, keep: (row) => fits(row, args) },
     );

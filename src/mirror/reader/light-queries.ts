@@ -7,6 +7,7 @@ import { lag } from '../queries/lag.ts';
 import { dueChores, nextReads, notMirrored, scheduledReads, unreadSince } from '../queries/queue.ts';
 import {
   absentProducts,
+  catalogueOutlook,
   latestRuns,
   remainingOf,
   runById,
@@ -46,6 +47,7 @@ export const lightQueries = {
   scheduledReads,
   runningRuns,
   runningCatalogueRun,
+  catalogueOutlook,
   absentProducts,
   runById,
   latestRuns,

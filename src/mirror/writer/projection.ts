@@ -5,7 +5,7 @@
 import type { Statement } from 'better-sqlite3';
 import type { Entry } from '../../core/entry.ts';
 import type { Fact } from '../../core/apply/fact.ts';
-import { fold } from '../../core/apply/fold.ts';
+import { applyEntry } from '../../core/apply/apply-entry.ts';
 import type { ParsedDelivery } from '../../store-api/delivery.ts';
 import { prepareCommands, type CommandName, type Commands } from './commands.ts';
 import { sqliteCode, StoreError } from '../../sqlite/errors.ts';
@@ -176,7 +176,7 @@ export class Projection {
   #setAside(row: LogRow, parsed: ParsedDelivery, problem: string): Report {
     this.#continues(row);
     const { seq, atMs } = row;
-    const facts = this.#fold({ kind: 'delivery', seq, atMs, ...parsed });
+    const facts = this.#applyEntry({ kind: 'delivery', seq, atMs, ...parsed });
     // Beside the facts of the rules: the cause, which the tables do not need.
     facts.push({ kind: 'quarantined', variantId: null, problem: `not merged: ${problem}` });
     return { seq, facts, detailLost: false, failed: null };
@@ -202,7 +202,7 @@ export class Projection {
     this.#continues(row);
     const entry = decodeEntry(row, (productId) => this.#tables.product(productId)?.detailJson ?? null);
     const { seq } = row;
-    const facts = [...this.#record(entry), ...this.#fold(entry)];
+    const facts = [...this.#record(entry), ...this.#applyEntry(entry)];
     const detailLost = row.kind === 'read' && entry.kind !== 'read';
     return facts.length === 0 && !detailLost ? null : { seq, facts, detailLost, failed: null };
   }
@@ -215,11 +215,11 @@ export class Projection {
     throw new StoreError('damaged', `the event log has entry ${seq} where ${expected} was expected`);
   }
 
-  #fold(entry: Entry): Fact[] {
+  #applyEntry(entry: Entry): Fact[] {
     const facts: Fact[] = [];
     // What changed will change again. Reads go through the whole catalogue.
     this.#tables.touchFor({ isLasting: entry.kind === 'delivery' });
-    fold(this.#tables, entry, (fact) => {
+    applyEntry(this.#tables, entry, (fact) => {
       this.#count(fact);
       if (isNotable(fact)) facts.push(fact);
     });

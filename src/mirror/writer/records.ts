@@ -8,7 +8,10 @@ import type {
   RunEndedEntry,
 } from '../../core/entry.ts';
 import type { Fact } from '../../core/apply/fact.ts';
+import * as columns from '../file/columns.ts';
 import type { Db } from '../../sqlite/open.ts';
+import { runOf, type RunRow } from '../file/run-row.ts';
+import { selectList } from '../file/statements.ts';
 
 /** Prepares the statements once; each call runs inside the projection's transaction. */
 export function prepareRecords(db: Db): (entry: Entry) => readonly Fact[] {
@@ -28,10 +31,11 @@ export function prepareRecords(db: Db): (entry: Entry) => readonly Fact[] {
   const noteGivenUp = db.prepare('INSERT OR IGNORE INTO given_up_reads (product_id) VALUES (?)');
   const failRead = db.prepare(FAIL_READ);
   const retryFailures = db.prepare(RETRY_FAILURES);
-  const beginRun = db.prepare(
+  const beginRun = db.prepare<[object], RunRow>(
     `INSERT INTO runs (kind, state, started_at_ms, read_after_ms, product_ids_json, list_offset, list_done,
        started_seq, total, done, drift, failed)
-     VALUES (@run, 'running', @atMs, @readAfterMs, @productIds, 0, @listDone, @seq, @total, 0, 0, 0)`,
+     VALUES (@run, 'running', @atMs, @readAfterMs, @productIds, 0, @listDone, @seq, @total, 0, 0, 0)
+     RETURNING ${selectList(columns.runs)}`,
   );
   // The place in the list is of no use to a run that has ended, and no entry tells it.
   const endRun = db.prepare(
@@ -63,13 +67,14 @@ export function prepareRecords(db: Db): (entry: Entry) => readonly Fact[] {
     forgetGivenUp.run();
   };
   /** The run retries what failed before, or it would end without that product. */
-  const begin = ({ productIds, ...run }: RunBegunEntry): void => {
+  const begin = ({ productIds, ...run }: RunBegunEntry): readonly Fact[] => {
     retryFailures.run();
-    beginRun.run({
+    const row = beginRun.get({
       ...run,
       productIds: productIds === null ? null : JSON.stringify(productIds),
       listDone: productIds === null ? 0 : 1,
     });
+    return row === undefined ? [] : [{ kind: 'run_begun', run: runOf(row) }];
   };
   const end = ({ fullSync, ...run }: RunEndedEntry): void => {
     endRun.run(run);
@@ -95,7 +100,7 @@ export function prepareRecords(db: Db): (entry: Entry) => readonly Fact[] {
       clearFailure.run(entry.productId);
       takeUp.run(entry.productId);
     } else if (entry.kind === 'epoch' && entry.epoch !== undefined) beginEpoch(entry.epoch, entry);
-    else if (entry.kind === 'run_begun') begin(entry);
+    else if (entry.kind === 'run_begun') return begin(entry);
     else if (entry.kind === 'run_ended') end(entry);
     else if (entry.kind === 'given_up') giveUp(entry);
     else if (entry.kind === 'pruned') return [prune(entry)];

@@ -2,7 +2,7 @@
 import type { Statement } from 'better-sqlite3';
 import type { Unreadable } from '../../core/entry.ts';
 import { EARLIEST_MS, LATEST_MS } from '../../core/limits.ts';
-import type { Cell, Change, Gap, MirrorState, Obligation, Product, Variant } from '../../core/model.ts';
+import type { Cell, Change, Gap, MirrorState, ReadRequest, Product, Variant } from '../../core/model.ts';
 import type { LastRead, Tables } from '../../core/apply/tables.ts';
 import * as columns from '../file/columns.ts';
 import type { Db } from '../../sqlite/open.ts';
@@ -14,7 +14,7 @@ import { VariantCache, type Slot } from './variant-cache.ts';
 type Kind = 'product' | 'variant' | 'cell';
 type Flagged<T, K extends keyof T> = Omit<T, K> & Record<K, number>;
 type VariantRow = Flagged<Variant, 'allowNegativeStock'>;
-type ObligationRow = Flagged<Obligation, 'doubt'>;
+type ReadRequestRow = Flagged<ReadRequest, 'doubt'>;
 type BareProduct = Omit<Product, 'detailJson'>;
 type ProductRow = Flagged<BareProduct, 'hasBundle'>;
 
@@ -52,9 +52,9 @@ function prepare(db: Db) {
     product: select<[string], ProductRow>(`${selectFrom(columns.products)} WHERE product_id = ?`),
     detail: text('SELECT detail_json FROM product_details WHERE product_id = ?'),
     putDetail: db.prepare(upsert(columns.productDetails, ['productId'])),
-    obligation: select<[string], ObligationRow>(`${selectFrom(columns.obligations)} WHERE product_id = ?`),
-    putObligation: db.prepare(upsert(columns.obligations, ['productId'])),
-    deleteObligation: db.prepare('DELETE FROM obligations WHERE product_id = ?'),
+    readRequest: select<[string], ReadRequestRow>(`${selectFrom(columns.readRequests)} WHERE product_id = ?`),
+    putReadRequest: db.prepare(upsert(columns.readRequests, ['productId'])),
+    deleteReadRequest: db.prepare('DELETE FROM obligations WHERE product_id = ?'),
     gapsOf: select<[string], Gap>(
       `${selectFrom(columns.gaps)} WHERE variant_id = ? ORDER BY warehouse_id, opened_seq`,
     ),
@@ -254,15 +254,15 @@ export class SqliteTables implements Tables {
     }
   }
 
-  obligation(productId: string): Obligation | undefined {
-    const row = this.#sql.obligation.get(productId);
+  readRequest(productId: string): ReadRequest | undefined {
+    const row = this.#sql.readRequest.get(productId);
     return row === undefined ? undefined : { ...row, doubt: row.doubt === 1 };
   }
-  putObligation(obligation: Obligation): void {
-    this.#sql.putObligation.run({ ...obligation, doubt: obligation.doubt ? 1 : 0 });
+  putReadRequest(readRequest: ReadRequest): void {
+    this.#sql.putReadRequest.run({ ...readRequest, doubt: readRequest.doubt ? 1 : 0 });
   }
-  deleteObligation(productId: string): void {
-    this.#sql.deleteObligation.run(productId);
+  deleteReadRequest(productId: string): void {
+    this.#sql.deleteReadRequest.run(productId);
   }
 
   gapsOf(variantId: string): Gap[] {
@@ -286,7 +286,7 @@ export class SqliteTables implements Tables {
     this.#sql.quarantine.run({ logSeq, ...unreadable });
   }
 
-  canaryProducts(limit: number): LastRead[] {
+  lossSweepProducts(limit: number): LastRead[] {
     this.#writeVariants();
     const found = new Map(this.#sql.recentProducts.all(limit).map((read) => [read.productId, read]));
     if (found.size < limit) {

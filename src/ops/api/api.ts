@@ -36,7 +36,7 @@ export function createApi({
   api.route('/', stockRoutes(reader));
   api.route('/', changesRoutes({ reader, feed, held }));
   api.route('/', historyRoutes({ reader, rejected }));
-  api.route('/', runsRoutes({ reader, writer, operator, held }));
+  api.route('/', runsRoutes({ reader, writer, operator, alarms, held }));
   api.route('/', pruneRoutes({ pruner, writer }));
 
   let made: OpsDocument | null = null;

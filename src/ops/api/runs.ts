@@ -3,11 +3,14 @@ import { createRoute, z } from '@hono/zod-openapi';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { RUN_KINDS, RUN_STATES } from '../../core/runs.ts';
 import { idSchema } from '../../store-api/contract/schemas.ts';
-import type { Run } from '../../mirror/queries/runs.ts';
+import type { Run } from '../../core/runs.ts';
 import { errorBody } from '../shared/api-error.ts';
+import { isStandstill, type Cause } from '../condition/cause.ts';
+import type { Condition } from '../condition/condition.ts';
+import { storeTrouble } from '../condition/store-trouble.ts';
 import type { HeldAnswers } from '../feed/held-answers.ts';
 import type { OpsDeps } from '../shared/operator.ts';
-import { viewRun } from '../shared/run-view.ts';
+import { viewBlocked, viewRun } from '../shared/run-view.ts';
 import { unlessStuck } from '../shared/unless-stuck.ts';
 import { limitParameter, listEnd, seqParameter } from './parameters.ts';
 import { answers, apiRouter, EVENTS, NOT_FOUND, withRefusals, TOO_LARGE, type ApiRouter } from './router.ts';
@@ -63,7 +66,10 @@ const stream = createRoute({
   path: '/api/runs/{id}/stream',
   operationId: 'runStream',
   summary: 'The progress of a run, as server-sent events',
-  description: 'An event `run` with the state of the run, twice a second, until the run ends.',
+  description:
+    'An event `run` with the state of the run, twice a second, until the run ends. Before it an event `blocked` when ' +
+    'there is, or is no longer, a reason why no request is sent to the store: as in the status, or null. And an event ' +
+    '`causes` whenever what is in the way of the run changes: those of the status.',
   request: { params: runId, query: z.strictObject({}) },
   responses: withRefusals({
     200: { description: 'Events', content: { [EVENTS]: { schema: z.string() } } },
@@ -116,11 +122,11 @@ const resync = createRoute({
 
 const PROGRESS_EVERY_MS = 500;
 
-interface RunsDeps extends Pick<OpsDeps, 'reader' | 'writer' | 'operator'> {
+interface RunsDeps extends Pick<OpsDeps, 'reader' | 'writer' | 'operator' | 'alarms'> {
   readonly held: HeldAnswers;
 }
 
-export function runsRoutes({ reader, writer, operator, held }: RunsDeps): ApiRouter {
+export function runsRoutes({ reader, writer, operator, alarms, held }: RunsDeps): ApiRouter {
   const app = apiRouter();
   const runOf = async (text: string): Promise<Run | null> => {
     const id = /^[0-9]{1,15}$/.test(text) ? Number(text) : null;
@@ -150,7 +156,7 @@ export function runsRoutes({ reader, writer, operator, held }: RunsDeps): ApiRou
     if (first === null) return c.json(unknownRun(id), 404);
     const release = held.hold();
     if (release === null) return held.tooMany(c);
-    return held.stream(c, (signal) => progress(latest, first, signal), release);
+    return held.stream(c, (signal) => progress({ latest, first, operator, alarms }, signal), release);
   });
 
   app.openapi(resync, async (c) => {
@@ -161,14 +167,34 @@ export function runsRoutes({ reader, writer, operator, held }: RunsDeps): ApiRou
   return app;
 }
 
-/** The run as it is now, and again at each tick until it ends. */
-async function* progress(latest: (id: number) => Promise<Run | null>, first: Run, signal: AbortSignal) {
+interface Followed {
+  readonly latest: (id: number) => Promise<Run | null>;
+  readonly first: Run;
+  readonly operator: OpsDeps['operator'];
+  readonly alarms: OpsDeps['alarms'];
+}
+
+/** The run as it is now, and again at each tick until it ends; and what holds it back, whenever that changes. */
+async function* progress({ latest, first, operator, alarms }: Followed, signal: AbortSignal) {
+  let told = 'null';
+  let toldCauses = '[]';
   for (let run = first; ; run = (await latest(run.id)) ?? run) {
+    const blocked = JSON.stringify(viewBlocked(operator.blocked));
+    if (blocked !== told) yield `event: blocked\ndata: ${blocked}\n\n`;
+    told = blocked;
+    const causes = JSON.stringify(inTheWay(operator.blocked, alarms.condition));
+    if (causes !== toldCauses) yield `event: causes\ndata: ${causes}\n\n`;
+    toldCauses = causes;
     yield `event: run\ndata: ${JSON.stringify(viewRun(run))}\n\n`;
     if (run.state !== 'running') return;
     await sleep(PROGRESS_EVERY_MS, undefined, { signal }).catch(() => undefined);
     if (signal.aborted) return;
   }
+}
+
+function inTheWay(blocked: OpsDeps['operator']['blocked'], condition: Condition | null): Cause[] {
+  const own = (condition?.causes ?? []).filter(isStandstill);
+  return blocked === null ? own : [...own, storeTrouble(blocked)];
 }
 
 /** However many clients follow a run, it is queried once per tick. */

@@ -6,6 +6,7 @@ import { CONDITIONS } from '../condition/condition.ts';
 import { currentCondition } from '../shared/current-condition.ts';
 import { MIRROR_STATES, STATE_CAUSES } from '../../mirror/file/state.ts';
 import type { OpsDeps } from '../shared/operator.ts';
+import { viewBlocked } from '../shared/run-view.ts';
 import { answers, apiRouter, withRefusals, type ApiRouter } from './router.ts';
 import { epochSchema, instant, lastSeqSchema } from './rows.ts';
 
@@ -172,7 +173,7 @@ export function statusRoutes({
         entries_behind: behind.entries,
         behind_since: behind.sinceMs,
         reads_under_way: readsUnderWay,
-        blocked: blocked && { kind: blocked.kind, message: blocked.message, until: blocked.untilMs },
+        blocked: viewBlocked(blocked),
         alarms: [...alarms.current],
       },
       200,

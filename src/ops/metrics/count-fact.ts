@@ -41,6 +41,7 @@ export function countFact(counting: Counting, fact: Fact, nowMs: number): void {
     case 'clock_contradiction':
     case 'date':
     case 'pruned':
+    case 'run_begun':
     case 'wrong_store':
   }
 }

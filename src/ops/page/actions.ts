@@ -1,6 +1,6 @@
 /** The actions of the page's forms: each runs the code of an API request. */
 import { idSchema } from '../../store-api/contract/schemas.ts';
-import type { Run } from '../../mirror/queries/runs.ts';
+import type { Run } from '../../core/runs.ts';
 import type { Operator } from '../shared/operator.ts';
 
 /** Why an action was refused, and what to do instead. */

@@ -1,5 +1,5 @@
 import { html, raw } from 'hono/html';
-import type { Quarantined } from '../../mirror/queries/page/quarantine.ts';
+import type { Quarantined } from '../../mirror/queries/page/dead-letters.ts';
 import type { RejectedRequest } from '../state/rejected.ts';
 import type { SlowAnswer } from '../state/timeline.ts';
 import { bytes, instant, millis } from './figures.ts';

@@ -1,7 +1,7 @@
 import { html, raw } from 'hono/html';
 import type { CertainQuarter } from '../../mirror/queries/certainty.ts';
 import type { Lag } from '../../mirror/queries/lag.ts';
-import type { Run } from '../../mirror/queries/runs.ts';
+import type { Run } from '../../core/runs.ts';
 import type { Status } from '../../mirror/queries/status.ts';
 import { KEPT_MINUTES, type Minute } from '../state/timeline.ts';
 import { certaintyView } from './certainty-view.ts';

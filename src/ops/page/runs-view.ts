@@ -1,5 +1,5 @@
 import { html } from 'hono/html';
-import type { Run } from '../../mirror/queries/runs.ts';
+import type { Run } from '../../core/runs.ts';
 import { ago, count, duration, instant, quantity } from './figures.ts';
 import type { Html } from '../../web/html.ts';
 import { pager } from './pager.ts';

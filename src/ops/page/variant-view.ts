@@ -33,7 +33,7 @@ export function variantPage(view: VariantView, beforeSeq: number | null, nowMs: 
 }
 
 function doubts(
-  { gaps, obligation, failure, goneAtMs, lookupAtMs, variant }: VariantView,
+  { gaps, readRequest, failure, goneAtMs, lookupAtMs, variant }: VariantView,
   nowMs: number,
 ): Html {
   const lines: Html[] = [];
@@ -51,12 +51,12 @@ function doubts(
         ${gap.dueAtMs > nowMs ? html`the product is read in ${duration(gap.dueAtMs - nowMs)} unless it comes` : 'the product is due to be read'}.`,
     );
   }
-  if (obligation !== null) {
-    const held = obligation.notBeforeMs >= LATEST_MS;
+  if (readRequest !== null) {
+    const held = readRequest.notBeforeMs >= LATEST_MS;
     lines.push(
       html`Its product ${held ? 'is kept until you allow removals' : 'will be read again'}, because
-      ${reasonWords(obligation.reason)}; requested
-      ${ago(obligation.sinceMs, nowMs)}${obligation.doubt ? '' : '. Its figures are not suspect'}.`,
+      ${reasonWords(readRequest.reason)}; requested
+      ${ago(readRequest.sinceMs, nowMs)}${readRequest.doubt ? '' : '. Its figures are not suspect'}.`,
     );
   }
   if (failure !== null) {

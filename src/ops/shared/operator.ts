@@ -1,6 +1,6 @@
 /** What the private listener needs from the other parts: declared here, passed in by the composition. */
 import type { Logger } from '../../platform/log.ts';
-import type { Run } from '../../mirror/queries/runs.ts';
+import type { Run } from '../../core/runs.ts';
 import type { Pruner } from '../../mirror/retention.ts';
 import type { StoreReader } from '../../mirror/reader/store-reader.ts';
 import type { StoreWriter } from '../../mirror/writer/store-writer.ts';

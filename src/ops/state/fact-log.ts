@@ -122,6 +122,7 @@ export class FactLog {
       case 'contested':
       case 'not_found':
       case 'pruned':
+      case 'run_begun':
         this.#log.debug({ seq, ...fact }, fact.kind);
     }
   }

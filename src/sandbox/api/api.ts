@@ -63,7 +63,7 @@ export function createApi(deps: {
     if (call !== undefined) calls.received(call, raw);
     return raw;
   };
-  const blame = (context: Context<ApiEnv>, words: string, isFault = false): void => {
+  const blame = (context: Context<ApiEnv>, words: string, { isFault } = { isFault: false }): void => {
     const call = context.get('call');
     if (call !== undefined) call.trouble ??= { words, isFault };
   };
@@ -138,7 +138,7 @@ export function createApi(deps: {
         }
       };
       const answer = await reads.serve({ endpoint: endpoint.path, body, sample }).catch((error: unknown) => {
-        if (error instanceof ApiError) blame(context, error.message, true);
+        if (error instanceof ApiError) blame(context, error.message, { isFault: true });
         throw error;
       });
       if (answer === 'reset') {

@@ -144,9 +144,9 @@ describe('two reads that may have been answered in the other order', () => {
   test('answers that come before the last one by a clock that was set back are not asked for again and again', () => {
     const mirror = mirrorAfterRead(two);
     mirror.read(two, { sentAtMs: AT + 3_600 * S });
-    mirror.fold({ kind: 'oblige', atMs: AT, reason: 'operator', productIds: ['10'], variantIds: [] });
+    mirror.applyEntry({ kind: 'oblige', atMs: AT, reason: 'operator', productIds: ['10'], variantIds: [] });
     mirror.read(two, { sentAtMs: AT + 10 * S, s0: mirror.seq });
-    expect(mirror.tables.obligation('10')).toMatchObject({
+    expect(mirror.tables.readRequest('10')).toMatchObject({
       reason: 'operator',
       notBeforeMs: AT + 3_600 * S,
     });

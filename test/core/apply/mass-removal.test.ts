@@ -1,7 +1,7 @@
 /** What details leave out all at once (docs/architecture.md#mass-removal-guard): variants and levels, not only products. */
 import { describe, expect, test } from 'vitest';
 import type { ProductSnapshot } from '../../../src/core/entry.ts';
-import { BRAKE_WINDOW_MS, LATEST_MS } from '../../../src/core/limits.ts';
+import { GUARD_WINDOW_MS, LATEST_MS } from '../../../src/core/limits.ts';
 import { present } from '../../shared/present.ts';
 import { T0, Mirror, productSnapshot, variantSnapshot } from '../builders.ts';
 
@@ -52,7 +52,7 @@ describe('details that suddenly come with `warehouses: []`', () => {
     readAll(mirror, 60, EMPTY, SECOND);
     expect(liveCells(mirror)).toBe(60);
     expect(mirror.tables.heldProducts()).toHaveLength(60);
-    expect(mirror.tables.obligation('p0-')).toMatchObject({ notBeforeMs: LATEST_MS, doubt: true });
+    expect(mirror.tables.readRequest('p0-')).toMatchObject({ notBeforeMs: LATEST_MS, doubt: true });
     expect(mirror.facts).toContainEqual({ kind: 'brake', what: 'cell', productId: 'p0-', missing: 21 });
   });
 
@@ -69,7 +69,7 @@ describe('details that suddenly come with `warehouses: []`', () => {
     const mirror = storeOf(60, WHOLE);
     readAll(mirror, 40, EMPTY, FIRST);
     readAll(mirror, 40, EMPTY, SECOND);
-    readAll(mirror, 40, EMPTY, SECOND + 2 * BRAKE_WINDOW_MS);
+    readAll(mirror, 40, EMPTY, SECOND + 2 * GUARD_WINDOW_MS);
     expect(liveCells(mirror)).toBe(60);
   });
 
@@ -79,10 +79,10 @@ describe('details that suddenly come with `warehouses: []`', () => {
     readAll(mirror, 60, EMPTY, SECOND);
     readAll(mirror, 30, WHOLE, SECOND + 60 * S);
     expect(mirror.tables.heldProducts()).toHaveLength(30);
-    mirror.fold({ kind: 'allow_removals', atMs: SECOND + 70 * S, untilMs: SECOND + 170 * S });
+    mirror.applyEntry({ kind: 'allow_removals', atMs: SECOND + 70 * S, untilMs: SECOND + 170 * S });
     for (const productId of ids(60).slice(30))
       mirror.read(EMPTY(productId), { sentAtMs: SECOND + 80 * S, productId });
-    expect([liveCells(mirror), mirror.tables.obligations.size]).toEqual([30, 0]);
+    expect([liveCells(mirror), mirror.tables.readRequests.size]).toEqual([30, 0]);
   });
 });
 

@@ -12,13 +12,13 @@ interface Row {
   readonly new: number;
   /** Relative to T0, which is the time of the cell's last change, 4→5. */
   readonly at: number;
-  readonly poison?: boolean;
+  readonly futureDated?: boolean;
   readonly ahead?: boolean;
   readonly variantGone?: boolean;
   /** Value, event time (relative to T0), `old` and count of the earliest change known at it. */
   readonly then: { qty: number; at: number; eventOld?: number; count?: number };
   readonly applied?: boolean;
-  readonly oblige?: boolean;
+  readonly requestRead?: boolean;
   readonly gap?: ChangeOutcome['gap'];
 }
 
@@ -35,7 +35,7 @@ const ROWS: Record<ChangeBranch, readonly Row[]> = {
       ...{ old: 3, new: 2, at: 9 },
       then: { qty: 2, at: 9, eventOld: 3, count: 1 },
       applied: true,
-      oblige: true,
+      requestRead: true,
     },
   ],
   '2 stale': [
@@ -53,21 +53,21 @@ const ROWS: Record<ChangeBranch, readonly Row[]> = {
       cell: cell(),
       ...{ old: 5, new: 6, at: -1 },
       then: { qty: 5, at: 0 },
-      oblige: true,
+      requestRead: true,
     },
     {
       when: 'a time ahead of its arrival, as the service’s clock is now known, is no reason to apply it',
       cell: cell(),
-      ...{ old: 5, new: 6, at: -1, poison: true },
+      ...{ old: 5, new: 6, at: -1, futureDated: true },
       then: { qty: 5, at: 0 },
-      oblige: true,
+      requestRead: true,
     },
     {
       when: 'even if it seems to lie before the read: the service may have set its clock back',
       cell: readAround(0, 9),
       ...{ old: 5, new: 6, at: -1 },
       then: { qty: 5, at: 0 },
-      oblige: true,
+      requestRead: true,
     },
   ],
   '3 duplicate': [
@@ -85,7 +85,7 @@ const ROWS: Record<ChangeBranch, readonly Row[]> = {
       cell: readAround(1, 9),
       ...{ old: 5, new: 6, at: 0 },
       then: { qty: 5, at: 0, count: 1 },
-      oblige: true,
+      requestRead: true,
     },
   ],
   '3 follows': [
@@ -102,7 +102,7 @@ const ROWS: Record<ChangeBranch, readonly Row[]> = {
       ...{ old: 5, new: 7, at: 0, ahead: true },
       then: { qty: 7, at: 0, eventOld: 4, count: 2 },
       applied: true,
-      oblige: true,
+      requestRead: true,
     },
     {
       when: 'exactly at the upper end of the read window',
@@ -110,7 +110,7 @@ const ROWS: Record<ChangeBranch, readonly Row[]> = {
       ...{ old: 5, new: 7, at: 0 },
       then: { qty: 7, at: 0, eventOld: 4, count: 2 },
       applied: true,
-      oblige: true,
+      requestRead: true,
     },
     {
       when: 'exactly at the lower end of the read window',
@@ -118,7 +118,7 @@ const ROWS: Record<ChangeBranch, readonly Row[]> = {
       ...{ old: 5, new: 7, at: 0 },
       then: { qty: 7, at: 0, eventOld: 4, count: 2 },
       applied: true,
-      oblige: true,
+      requestRead: true,
     },
     {
       when: 'two are known there already',
@@ -126,7 +126,7 @@ const ROWS: Record<ChangeBranch, readonly Row[]> = {
       ...{ old: 5, new: 7, at: 0 },
       then: { qty: 7, at: 0, eventOld: 4, count: 3 },
       applied: true,
-      oblige: true,
+      requestRead: true,
     },
   ],
   '3 precedes': [
@@ -143,28 +143,28 @@ const ROWS: Record<ChangeBranch, readonly Row[]> = {
       cell: cell(),
       ...{ old: 8, new: 9, at: 0 },
       then: { qty: 5, at: 0, eventOld: 4, count: 2 },
-      oblige: true,
+      requestRead: true,
     },
     {
       when: 'both ends fit: A→B beside B→A',
       cell: cell(),
       ...{ old: 5, new: 4, at: 0 },
       then: { qty: 5, at: 0, eventOld: 4, count: 2 },
-      oblige: true,
+      requestRead: true,
     },
     {
       when: 'the same again after another one',
       cell: cell({ eventCount: 2 }),
       ...{ old: 4, new: 5, at: 0 },
       then: { qty: 5, at: 0, eventOld: 4, count: 3 },
-      oblige: true,
+      requestRead: true,
     },
     {
       when: 'the same again after a read took it back',
       cell: readAround(-1, 9, { qty: 4 }),
       ...{ old: 4, new: 5, at: 0 },
       then: { qty: 4, at: 0, eventOld: 4, count: 2 },
-      oblige: true,
+      requestRead: true,
     },
   ],
   '4a seen by the read': [
@@ -179,7 +179,7 @@ const ROWS: Record<ChangeBranch, readonly Row[]> = {
       cell: readAround(8, 9),
       ...{ old: 5, new: 6, at: 7 },
       then: { qty: 5, at: 7, eventOld: 5, count: 1 },
-      oblige: true,
+      requestRead: true,
     },
   ],
   '4b confirmed': [
@@ -203,7 +203,7 @@ const ROWS: Record<ChangeBranch, readonly Row[]> = {
       ...{ old: 1, new: 6, at: 8 },
       then: { qty: 6, at: 8, eventOld: 1, count: 1 },
       applied: true,
-      oblige: true,
+      requestRead: true,
       gap: { fromQty: 5, toQty: 1 },
     },
     {
@@ -212,7 +212,7 @@ const ROWS: Record<ChangeBranch, readonly Row[]> = {
       ...{ old: 5, new: 6, at: 99_999, ahead: true },
       then: { qty: 6, at: 99_999 },
       applied: true,
-      oblige: true,
+      requestRead: true,
     },
     {
       when: 'at the upper end, though the chain fits',
@@ -220,7 +220,7 @@ const ROWS: Record<ChangeBranch, readonly Row[]> = {
       ...{ old: 5, new: 6, at: 9 },
       then: { qty: 6, at: 9 },
       applied: true,
-      oblige: true,
+      requestRead: true,
     },
     {
       when: 'the window is not bounded',
@@ -228,7 +228,7 @@ const ROWS: Record<ChangeBranch, readonly Row[]> = {
       ...{ old: 5, new: 6, at: 9 },
       then: { qty: 6, at: 9 },
       applied: true,
-      oblige: true,
+      requestRead: true,
     },
   ],
   '4c follows': [
@@ -279,56 +279,56 @@ const ROWS: Record<ChangeBranch, readonly Row[]> = {
       cell: readAround(8, 9, { goneAtMs: T0 }),
       ...{ old: 5, new: 6, at: 8 },
       then: { qty: 5, at: 8 },
-      oblige: true,
+      requestRead: true,
     },
     {
       when: 'later than the read',
       cell: readAround(8, 9, { goneAtMs: T0 }),
       ...{ old: 5, new: 6, at: 99 },
       then: { qty: 5, at: 99 },
-      oblige: true,
+      requestRead: true,
     },
     {
       when: 'poison does not advance a tombstone either',
       cell: readAround(8, 9, { goneAtMs: T0 }),
-      ...{ old: 5, new: 6, at: 99, poison: true },
+      ...{ old: 5, new: 6, at: 99, futureDated: true },
       then: { qty: 5, at: 0 },
-      oblige: true,
+      requestRead: true,
     },
     {
       when: 'known by webhooks alone, but not certainly after the reads',
       cell: readAround(8, 9, { goneAtMs: T0, unseenReads: CONTESTED_READS }),
       ...{ old: 5, new: 6, at: 9 },
       then: { qty: 5, at: 9 },
-      oblige: true,
+      requestRead: true,
     },
     {
       when: 'shown since, but not certainly after the reads that removed it',
       cell: readAround(8, 9, { goneAtMs: T0, verifiedAtMs: T0 + 1 }),
       ...{ old: 5, new: 6, at: 9 },
       then: { qty: 5, at: 9 },
-      oblige: true,
+      requestRead: true,
     },
     {
       when: 'shown by no read since its removal',
       cell: readAround(8, 9, { goneAtMs: T0, verifiedAtMs: T0 }),
       ...{ old: 5, new: 6, at: 99 },
       then: { qty: 5, at: 99 },
-      oblige: true,
+      requestRead: true,
     },
     {
       when: 'one read has not shown it yet',
       cell: readAround(8, 9, { goneAtMs: T0, unseenReads: 1 }),
       ...{ old: 5, new: 6, at: 99 },
       then: { qty: 5, at: 99 },
-      oblige: true,
+      requestRead: true,
     },
     {
       when: 'a cell not known before, of a variant that is gone',
       cell: undefined,
       ...{ old: 5, new: 6, at: 8, variantGone: true },
       then: { qty: 6, at: 8 },
-      oblige: true,
+      requestRead: true,
     },
   ],
   'gone, shown again': [
@@ -338,7 +338,7 @@ const ROWS: Record<ChangeBranch, readonly Row[]> = {
       ...{ old: 5, new: 6, at: 99 },
       then: { qty: 6, at: 99 },
       applied: true,
-      oblige: true,
+      requestRead: true,
     },
   ],
   'gone, webhooks alone': [
@@ -354,18 +354,18 @@ const ROWS: Record<ChangeBranch, readonly Row[]> = {
     {
       when: 'it names the far future',
       cell: cell(),
-      ...{ old: 5, new: 6, at: 999_999, poison: true },
+      ...{ old: 5, new: 6, at: 999_999, futureDated: true },
       then: { qty: 6, at: 0, eventOld: 4, count: 1 },
       applied: true,
-      oblige: true,
+      requestRead: true,
     },
     {
       when: 'nothing is known',
       cell: undefined,
-      ...{ old: 5, new: 6, at: 999_999, poison: true },
+      ...{ old: 5, new: 6, at: 999_999, futureDated: true },
       then: { qty: 6, at: EARLIEST_MS - T0, count: 0 },
       applied: true,
-      oblige: true,
+      requestRead: true,
     },
   ],
 };
@@ -376,7 +376,7 @@ const cases = Object.entries(ROWS).flatMap(([branch, rows]) => rows.map((row) =>
 test.each(cases)('$branch: $row.when', ({ branch, row }) => {
   const outcome = mergeChange(row.cell, change({ old: row.old, new: row.new, updateTimeMs: T0 + row.at }), {
     ...ARRIVAL,
-    poison: row.poison ?? false,
+    futureDated: row.futureDated ?? false,
     ahead: row.ahead ?? false,
     seenBeforeMs: row.cell?.readLoMs ?? EARLIEST_MS,
     variantGoneAtMs: row.variantGone === true ? T0 : null,
@@ -384,7 +384,7 @@ test.each(cases)('$branch: $row.when', ({ branch, row }) => {
   expect(outcome).toMatchObject({
     branch,
     applied: row.applied ?? false,
-    oblige: row.oblige ?? false,
+    requestRead: row.requestRead ?? false,
     gap: row.gap ?? null,
     cell: {
       qty: row.then.qty,
@@ -404,7 +404,7 @@ test.each(cases)('$branch: $row.when', ({ branch, row }) => {
 test('an applied value is as old as its change, a poisoned one as old as its arrival', () => {
   const arrival = {
     ...ARRIVAL,
-    poison: false,
+    futureDated: false,
     ahead: false,
     seenBeforeMs: EARLIEST_MS,
     variantGoneAtMs: null,
@@ -414,5 +414,5 @@ test('an applied value is as old as its change, a poisoned one as old as its arr
     source: 'webhook',
     asOfMs: T0 + 5,
   });
-  expect(mergeChange(cell(), later, { ...arrival, poison: true }).cell.asOfMs).toBe(ARRIVAL.atMs);
+  expect(mergeChange(cell(), later, { ...arrival, futureDated: true }).cell.asOfMs).toBe(ARRIVAL.atMs);
 });

@@ -42,7 +42,7 @@ describe('removed from its old product', () => {
       null,
       atMs + MOVED_LOOKUP_MS,
     ]);
-    mirror.fold({ kind: 'listed', atMs: atMs + 6 * S, productIds: [NEW], lookup: true });
+    mirror.applyEntry({ kind: 'listed', atMs: atMs + 6 * S, productIds: [NEW], lookup: true });
     expect(mirror.reason(NEW)).toBe('unmapped');
     mirror.read(TAKER(4), { sentAtMs: atMs + 8 * S, productId: NEW });
     expect([mirror.qty(), mirror.total(), owner(mirror)]).toEqual([4, 4, NEW]);
@@ -67,7 +67,7 @@ describe('removed from its old product', () => {
     const rows = mirror.tables.changes.length;
     for (const missedAtMs of [atMs + MINUTE, atMs + 2 * MINUTE]) {
       expect(mirror.tables.variant('100')?.lookupAtMs).not.toBeNull();
-      mirror.fold({
+      mirror.applyEntry({
         kind: 'lookup_missed',
         atMs: missedAtMs,
         s0: mirror.seq,
@@ -104,7 +104,7 @@ test('named by webhooks all the time, is searched for although no read can say t
   for (let i = 0; i < 300; i += 1) {
     const atMs = T0 + MINUTE + i * S;
     mirror.deliver(atMs, news(500 - i, atMs));
-    const due = mirror.tables.obligation(OLD);
+    const due = mirror.tables.readRequest(OLD);
     if (i > 0 && due === undefined) continue;
     mirror.read(WITHOUT, { sentAtMs: atMs + 1, productId: OLD });
     reads += 1;
@@ -134,7 +134,7 @@ describe('shown by both products', () => {
     expect([owner(mirror), mirror.reason(OLD), mirror.reason(NEW)]).toEqual([NEW, 'conflict', null]);
     for (let reads = 0; reads < 2; reads += 1) {
       for (const [productId, detail] of [[OLD, WITH()] as const, [NEW, TAKER()] as const]) {
-        const due = mirror.tables.obligation(productId);
+        const due = mirror.tables.readRequest(productId);
         if (due !== undefined) mirror.read(detail, { sentAtMs: due.notBeforeMs, productId });
       }
     }

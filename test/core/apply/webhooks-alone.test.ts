@@ -23,7 +23,7 @@ const HIDDEN = '9';
 /** Reads what is due when it is due. @returns how many reads that took until `untilMs`. */
 function readWhatIsDue(mirror: Mirror, detail: ProductSnapshot, untilMs: number): number {
   for (let reads = 0; ; reads += 1) {
-    const dueAtMs = mirror.tables.obligation(PRODUCT)?.notBeforeMs ?? Infinity;
+    const dueAtMs = mirror.tables.readRequest(PRODUCT)?.notBeforeMs ?? Infinity;
     if (dueAtMs > untilMs) return reads;
     mirror.read(detail, { sentAtMs: dueAtMs });
   }
@@ -124,7 +124,7 @@ describe('a warehouse that only webhooks name', () => {
     const allowed = mirrorAfterRead();
     named(allowed, { times: 5, everyMs: 5 * MINUTE });
     const atMs = T0 + 50 * MINUTE;
-    allowed.fold({ kind: 'allow_removals', atMs, untilMs: atMs + 60 * MINUTE });
+    allowed.applyEntry({ kind: 'allow_removals', atMs, untilMs: atMs + 60 * MINUTE });
     allowed.read(single(5), { sentAtMs: atMs + S });
     readWhatIsDue(allowed, single(5), atMs + 5 * MINUTE);
     expect([allowed.qty('100', HIDDEN), allowed.reason()]).toEqual([null, null]);
@@ -210,7 +210,7 @@ describe('a detail that tells a warehouse twice, with different figures', () => 
       warehouseId: '1',
     });
     expect([mirror.qty(), mirror.tables.cell('100', '1')?.unexplainedAtMs]).toEqual([5, T0 + MINUTE]);
-    expect(mirror.tables.obligation(PRODUCT)?.notBeforeMs).toBe(T0 + MINUTE + CONTRADICTION_RETRY_MS);
+    expect(mirror.tables.readRequest(PRODUCT)?.notBeforeMs).toBe(T0 + MINUTE + CONTRADICTION_RETRY_MS);
     expect(readWhatIsDue(mirror, twice(8, 7), T0 + 60 * MINUTE)).toBe(1);
     expect([mirror.qty(), mirror.reason(), mirror.rows()]).toEqual([
       5,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import {
-  isPoison,
+  isFutureDated,
   observeArrival,
   offsetFloorMs,
   readWindow,
@@ -73,9 +73,9 @@ describe('poison', () => {
     ['ahead by at least 1 s, 1 ms more', null, 1_000, LIMIT + 1_001, true],
     ['the answers say it is behind by 1 s', -1_000, 1_000, LIMIT - 999, true],
     ['the answers say it is ahead by an hour', 3_600_000, null, LIMIT + 3_600_000, false],
-  ])('%s', (_name, ...[offsetCeilingMs, floor, updateTimeMs, poison]) => {
+  ])('%s', (_name, ...[offsetCeilingMs, floor, updateTimeMs, futureDated]) => {
     const known = { ...UNKNOWN, offsetFloorMs: floor, offsetCeilingMs };
-    expect(isPoison(updateTimeMs, T0, known)).toBe(poison);
+    expect(isFutureDated(updateTimeMs, T0, known)).toBe(futureDated);
   });
 });
 

@@ -34,7 +34,7 @@ interface Row {
   readonly read?: Partial<ReadContext>;
   readonly then: Partial<Cell> | null;
   readonly overwritten?: LevelOutcome['overwritten'];
-  readonly oblige?: boolean;
+  readonly requestRead?: boolean;
 }
 
 const inDoubt = { eventSeq: READ.s0 + 1 };
@@ -57,7 +57,7 @@ const ROWS: Record<LevelBranch, readonly Row[]> = {
       qty: 3,
       read: { superseded: true },
       then: null,
-      oblige: true,
+      requestRead: true,
     },
   ],
   'concurrent, agrees': [
@@ -101,28 +101,28 @@ const ROWS: Record<LevelBranch, readonly Row[]> = {
       cell: cell({ ...inDoubt, qty: 7, missingAtMs: SENT - 20_000 }),
       qty: 3,
       then: { qty: 7, missingAtMs: null },
-      oblige: true,
+      requestRead: true,
     },
     {
       when: 'touched after it was sent',
       cell: cell(inDoubt),
       qty: 6,
       then: { qty: 5, verifiedAtMs: null, readLoMs: EARLIEST_MS, onHand: null },
-      oblige: true,
+      requestRead: true,
     },
     {
       when: 'touched too little before it was sent',
       cell: cell({ eventAtMs: SENT - 1_999 }),
       qty: 6,
       then: { qty: 5 },
-      oblige: true,
+      requestRead: true,
     },
     {
       when: 'a tombstone that was touched',
       cell: cell({ ...inDoubt, goneAtMs: T0 }),
       qty: 5,
       then: { qty: 5, goneAtMs: T0 },
-      oblige: true,
+      requestRead: true,
     },
   ],
   'dominated, agrees': [
@@ -195,7 +195,7 @@ test.each(cases)('$branch: $row.when', ({ branch, row }) => {
   expect(outcome).toMatchObject({
     branch,
     overwritten: row.overwritten ?? null,
-    oblige: row.oblige ?? false,
+    requestRead: row.requestRead ?? false,
     ...(row.then === null ? { cell: null } : { cell: row.then }),
   });
 });

@@ -4,7 +4,7 @@ import Database from 'better-sqlite3';
 import { describe, expect, test } from 'vitest';
 import { RULES_VERSION } from '../../../src/core/rules-version.ts';
 import { eventLogPath } from '../../../src/event-log/open-log.ts';
-import { digestsOf } from '../../../src/mirror/file/folded.ts';
+import { digestsOf } from '../../../src/mirror/file/projected.ts';
 import { rebuildMirror } from '../../../src/mirror/rebuild.ts';
 import { eventually } from '../../process/wait.ts';
 import {

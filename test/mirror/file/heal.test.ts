@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 import { makeTables } from '../../../src/event-log/open-log.ts';
 import { LogReader } from '../../../src/event-log/read-log.ts';
 import type { StoreNews } from '../../../src/mirror/writer/upkeep.ts';
-import { digestsOf } from '../../../src/mirror/file/folded.ts';
+import { digestsOf } from '../../../src/mirror/file/projected.ts';
 import type { Db } from '../../../src/sqlite/open.ts';
 import { Projection } from '../../../src/mirror/writer/projection.ts';
 import { eventually } from '../../process/wait.ts';

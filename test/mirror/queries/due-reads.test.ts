@@ -2,7 +2,7 @@
 import type { RunKind } from '../../../src/core/runs.ts';
 import { LATEST_MS } from '../../../src/core/limits.ts';
 import { describe, expect, test } from 'vitest';
-import type { Obligation } from '../../../src/core/model.ts';
+import type { ReadRequest } from '../../../src/core/model.ts';
 import { dueReads, oldestVerified } from '../../../src/mirror/queries/queue.ts';
 import * as columns from '../../../src/mirror/file/columns.ts';
 import { insertInto } from '../../../src/mirror/file/statements.ts';
@@ -26,9 +26,9 @@ function product(db: Db, productId: string, readAtMs: number, goneAtMs: number |
   });
 }
 
-function oblige(db: Db, productId: string, over: Partial<Obligation> = {}): void {
+function requestRead(db: Db, productId: string, over: Partial<ReadRequest> = {}): void {
   const made = { madeSeq: 1, madeAtMs: T0, firstMadeAtMs: T0, notBeforeMs: T0, ...over };
-  db.prepare(insertInto(columns.obligations)).run({
+  db.prepare(insertInto(columns.readRequests)).run({
     productId,
     reason: 'conflict',
     priority: 1,
@@ -52,24 +52,24 @@ const due = (db: Db, limit = 100, exclude: readonly string[] = []): string[] =>
 describe('an obligation', () => {
   test('comes by priority, and within it the oldest doubt first', () => {
     const { db } = new DirectWriter();
-    oblige(db, '1', { priority: 4 });
-    oblige(db, '2', { priority: 1, firstMadeAtMs: T0 + 5 });
-    oblige(db, '3', { priority: 1, firstMadeAtMs: T0 + 2 });
-    oblige(db, '4', { priority: 0, firstMadeAtMs: T0 + 9 });
+    requestRead(db, '1', { priority: 4 });
+    requestRead(db, '2', { priority: 1, firstMadeAtMs: T0 + 5 });
+    requestRead(db, '3', { priority: 1, firstMadeAtMs: T0 + 2 });
+    requestRead(db, '4', { priority: 0, firstMadeAtMs: T0 + 9 });
     expect(due(db)).toEqual(['4', '3', '2', '1']);
     expect(due(db, 2)).toEqual(['4', '3']);
   });
 
   test('waits until a read can meet it', () => {
     const { db } = new DirectWriter();
-    oblige(db, '1', { notBeforeMs: NOW });
-    oblige(db, '2', { notBeforeMs: NOW + 1 });
+    requestRead(db, '1', { notBeforeMs: NOW });
+    requestRead(db, '2', { notBeforeMs: NOW + 1 });
     expect(due(db)).toEqual(['1']);
   });
 
   test('of a product under way or failed lately waits, a parked one until somebody asks for it', () => {
     const writer = new DirectWriter();
-    for (const id of ['1', '2', '3', '4', '5']) oblige(writer.db, id);
+    for (const id of ['1', '2', '3', '4', '5']) requestRead(writer.db, id);
     failed(writer, '2', NOW + 1);
     failed(writer, '3', NOW);
     failed(writer, '4', LATEST_MS, true);
@@ -83,8 +83,8 @@ describe('an obligation', () => {
     for (let n = 0; n < 20; n += 1) product(writer.db, String(n), T0 + n);
     writer.append({ kind: 'downtime', atMs: T0 + 1_000, downSinceMs: null });
     run(writer, 'scheduled', T0 + 1_000);
-    oblige(writer.db, '19', { priority: 1 });
-    oblige(writer.db, '18', { priority: 4 });
+    requestRead(writer.db, '19', { priority: 1 });
+    requestRead(writer.db, '18', { priority: 4 });
     expect(due(writer.db, 3)).toEqual(['19', '0', '1']);
   });
 });
@@ -132,7 +132,7 @@ describe('a gap', () => {
     gap(writer.db, { variantId: '101', productId: '1', dueAtMs: NOW - 5 });
     gap(writer.db, { variantId: '200', productId: '2', dueAtMs: NOW + 1 });
     gap(writer.db, { variantId: '400', productId: null, dueAtMs: NOW - 9 });
-    oblige(writer.db, '5', { priority: 1 });
+    requestRead(writer.db, '5', { priority: 1 });
     expect(due(writer.db)).toEqual(['5', '3', '1', '9']);
     expect(due(writer.db, 2)).toEqual(['5', '3']);
     expect(due(writer.db, 100, ['1'])).toEqual(['5', '3', '9']);
@@ -192,7 +192,7 @@ describe('a walk through the catalogue', () => {
     const writer = new DirectWriter();
     product(writer.db, '1', T0);
     product(writer.db, '2', T0 + 50);
-    oblige(writer.db, '7', { priority: 3 });
+    requestRead(writer.db, '7', { priority: 3 });
     const scheduled = run(writer, 'scheduled', T0 + 10);
     expect(due(writer.db)).toEqual(['7', '1']);
     run(writer, 'operator', T0 + 100);

@@ -8,7 +8,7 @@ import type {
   Unreadable,
   VariantSnapshot,
 } from '../../../src/core/entry.ts';
-import { fold } from '../../../src/core/apply/fold.ts';
+import { applyEntry } from '../../../src/core/apply/apply-entry.ts';
 import type { Fact } from '../../../src/core/apply/fact.ts';
 import { LATEST_MS } from '../../../src/core/limits.ts';
 import * as columns from '../../../src/mirror/file/columns.ts';
@@ -142,7 +142,7 @@ function entriesOf(
 }
 
 const answers = (tables: MemoryTables | SqliteTables) => ({
-  canary: [1, 2, 3, 200].map((limit) => tables.canaryProducts(limit)),
+  canary: [1, 2, 3, 200].map((limit) => tables.lossSweepProducts(limit)),
   bundles: tables.bundleProducts(),
   bundleCount: tables.bundleProductCount(),
   held: tables.heldProducts(),
@@ -155,7 +155,7 @@ const answers = (tables: MemoryTables | SqliteTables) => ({
   product: tables.product('10'),
   cell: tables.cell('100', '1'),
   variant: tables.variant('nobody'),
-  obligation: tables.obligation('10'),
+  readRequest: tables.readRequest('10'),
 });
 
 const flag = (value: unknown): boolean => value === 1;
@@ -170,8 +170,8 @@ test('for any log', () => {
       db.exec('BEGIN');
       try {
         for (const entry of entriesOf(plan)) {
-          fold(memory, entry, (fact) => told[0].push(fact));
-          fold(sqlite, entry, (fact) => told[1].push(fact));
+          applyEntry(memory, entry, (fact) => told[0].push(fact));
+          applyEntry(sqlite, entry, (fact) => told[1].push(fact));
           expect(answers(sqlite)).toEqual(answers(memory));
         }
         sqlite.flush();
@@ -194,8 +194,8 @@ test('for any log', () => {
         }
         expect(all(columns.products, 'product_id')).toHaveLength(memory.products.size);
         expect(
-          all(columns.obligations, 'product_id').map((row) => ({ ...row, doubt: flag(row['doubt']) })),
-        ).toEqual(sorted(memory.obligations, (obligation) => [obligation.productId]));
+          all(columns.readRequests, 'product_id').map((row) => ({ ...row, doubt: flag(row['doubt']) })),
+        ).toEqual(sorted(memory.readRequests, (readRequest) => [readRequest.productId]));
         expect(all(columns.gaps, 'opened_seq, variant_id, warehouse_id')).toEqual(
           sorted(memory.gaps, (gap) => [gap.openedSeq + 1_000, gap.variantId, gap.warehouseId]),
         );
@@ -226,7 +226,7 @@ test('products that are gone are not among those that move', () => {
   writer.read('10', detail('10', [{ id: '100', levels: { 1: 5 } }]), T0 - 60_000);
   writer.read('11', detail('11', [{ id: '110', levels: { 1: 5 } }]), T0 - 60_000);
   writer.deliver(delivery('a', item()), T0);
-  const moving = () => new SqliteTables(writer.db).canaryProducts(5).map(({ productId }) => productId);
+  const moving = () => new SqliteTables(writer.db).lossSweepProducts(5).map(({ productId }) => productId);
   expect(moving()).toEqual(['10', '11']);
   writer.read('10', null, T0 + 60_000);
   writer.read('10', null, T0 + 120_000);

@@ -13,7 +13,7 @@ function scene(): { db: Db; writer: DirectWriter; consumer: Consumer; reference:
   const reference = new Reference(join(dirname(path), 'reference.db'));
   const consumer = new Consumer(path);
   onTestFinished(() => {
-    consumer.pause(true);
+    consumer.pause('closed');
     reference.close();
   });
   writer.read('10', detail('10', [{ id: '100', levels: { 1: 5 } }]), T0 - 60_000);

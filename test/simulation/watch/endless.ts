@@ -38,11 +38,11 @@ export class Endless {
   }
 
   /** @param tables after the entry. */
-  check(entry: Entry, facts: readonly Fact[], tables: Pick<Tables, 'variant' | 'obligation'>): void {
+  check(entry: Entry, facts: readonly Fact[], tables: Pick<Tables, 'variant' | 'readRequest'>): void {
     const productOf = (variantId: string) => tables.variant(variantId)?.productId ?? null;
     // Of a variant that is searched for in the catalogue, a change asks for no read: others of its product may.
     const asksFor = (variantId: string) =>
-      tables.obligation(productOf(variantId) ?? '')?.madeSeq === entry.seq;
+      tables.readRequest(productOf(variantId) ?? '')?.madeSeq === entry.seq;
     if (entry.kind === 'delivery') this.#checkChanges(entry, facts, asksFor);
     if (entry.kind === 'read' && entry.snapshot !== null) this.#checkHidden(entry.productId, productOf);
   }

@@ -3,7 +3,7 @@
  * (docs/architecture.md#loss-sweeps).
  */
 import type { Fact } from '../../../src/core/apply/fact.ts';
-import { CANARY_PRODUCTS, REPLICA_LAG_MS } from '../../../src/core/limits.ts';
+import { LOSS_SWEEP_PRODUCTS, REPLICA_LAG_MS } from '../../../src/core/limits.ts';
 import type { Gap, MirrorState } from '../../../src/core/model.ts';
 import { prepared } from '../../../src/sqlite/prepared.ts';
 import type { Db } from '../../../src/sqlite/open.ts';
@@ -16,7 +16,7 @@ export class Losses {
   readonly #db: Db;
   readonly #fault: (what: string) => void;
   /** The last canary, and how many products were live then. */
-  #canarySeq = 0;
+  #lossSweepSeq = 0;
   #liveCount = 0;
 
   /** @param db as it stands after each entry. */
@@ -26,8 +26,8 @@ export class Losses {
   }
 
   check(state: MirrorState, facts: readonly Fact[]): void {
-    if (state.canaryDoubtSeq !== this.#canarySeq) {
-      this.#canarySeq = state.canaryDoubtSeq;
+    if (state.lossSweptSeq !== this.#lossSweepSeq) {
+      this.#lossSweepSeq = state.lossSweptSeq;
       const live = prepared<[], number>(this.#db, 'SELECT count(*) FROM products WHERE gone_at_ms IS NULL');
       this.#liveCount = live.pluck().get() ?? 0;
     }
@@ -35,9 +35,9 @@ export class Losses {
   }
 
   #checkLoss({ openedSeq, openedAtMs }: Gap): void {
-    const isAnswered = openedSeq <= this.#canarySeq;
+    const isAnswered = openedSeq <= this.#lossSweepSeq;
     // Of more than that, those that moved last.
-    if (isAnswered && this.#liveCount > CANARY_PRODUCTS) return;
+    if (isAnswered && this.#liveCount > LOSS_SWEEP_PRODUCTS) return;
     const forgotten = prepared<[number, number, number], string>(this.#db, FORGOTTEN)
       .pluck()
       .all(openedSeq, openedAtMs + REPLICA_LAG_MS, openedSeq);

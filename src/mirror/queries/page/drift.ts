@@ -1,13 +1,13 @@
 /** Differences that reads found and corrected: newest first, by an index of its own. */
 import { and, desc, eq, exists, lt, sql } from '../../../sqlite/drizzle.ts';
 import type { Db } from '../../../sqlite/open.ts';
-import { changes, gaps, obligations, variants } from '../../file/schema.ts';
+import { changes, gaps, readRequests, variants } from '../../file/schema.ts';
 import { select, typed, type RowOf } from '../../../sqlite/typed.ts';
 import type { CorrectionCause } from '../../../core/causes.ts';
 
-const DOUBT = select({ productId: obligations.productId })
-  .from(obligations)
-  .where(and(eq(obligations.productId, variants.productId), eq(obligations.doubt, 1)));
+const DOUBT = select({ productId: readRequests.productId })
+  .from(readRequests)
+  .where(and(eq(readRequests.productId, variants.productId), eq(readRequests.doubt, 1)));
 
 const GAP = select({ variantId: gaps.variantId })
   .from(gaps)

@@ -59,7 +59,7 @@ const BY_SKU = `
 const BOUND = `
   SELECT variant_id FROM variants WHERE variant_id > @afterId ORDER BY variant_id LIMIT 1 OFFSET ${LOOKED_AT - 1}`;
 
-const WALK = `
+const BY_VARIANT = `
   SELECT v.variant_id AS variantId FROM variants v
   WHERE v.variant_id > @afterId AND v.variant_id <= @untilId AND v.gone_at_ms IS NULL AND ${NAMED} AND ${IN_WAREHOUSE}
   ORDER BY v.variant_id LIMIT @limit`;
@@ -101,15 +101,15 @@ export function findStock(db: Db, search: StockSearch): StockPage {
       if (found.length > 0 || after !== null) return pageOf(db, search, found, list);
     }
   }
-  return walkStock(db, search);
+  return searchStock(db, search);
 }
 
 /** By the variants' ids, when neither an id nor the beginning of a SKU matches. */
-function walkStock(db: Db, search: StockSearch): StockPage {
+function searchStock(db: Db, search: StockSearch): StockPage {
   const { warehouseId, after, text, limit } = search;
   const afterId = after?.list === 'walk' ? (after.key[0] ?? '') : '';
   const untilId = prepared<object, string>(db, BOUND).pluck().get({ afterId }) ?? null;
-  const found = prepared<object, Found>(db, WALK).all({
+  const found = prepared<object, Found>(db, BY_VARIANT).all({
     lower: lowerCase(text),
     warehouseId,
     limit: limit + 1,

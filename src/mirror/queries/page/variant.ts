@@ -2,7 +2,7 @@
 import type { Source } from '../../../core/model.ts';
 import { asc, eq, sql } from '../../../sqlite/drizzle.ts';
 import type { Db } from '../../../sqlite/open.ts';
-import { gaps, obligations, productDetails, products, readFailures, variants } from '../../file/schema.ts';
+import { gaps, readRequests, productDetails, products, readFailures, variants } from '../../file/schema.ts';
 import { select, typed, type RowOf } from '../../../sqlite/typed.ts';
 import { detailLevelsOf, type DetailLevel } from '../detail-levels.ts';
 import { variantsWithCells, type StockVariant } from './stock.ts';
@@ -52,15 +52,15 @@ const GAPS = typed(
     .limit(100),
 );
 
-const OBLIGATION = typed(
+const READ_REQUEST = typed(
   select({
-    reason: obligations.reason,
-    doubt: obligations.doubt,
-    sinceMs: obligations.firstMadeAtMs,
-    notBeforeMs: obligations.notBeforeMs,
+    reason: readRequests.reason,
+    doubt: readRequests.doubt,
+    sinceMs: readRequests.firstMadeAtMs,
+    notBeforeMs: readRequests.notBeforeMs,
   })
-    .from(obligations)
-    .where(eq(obligations.productId, sql.placeholder('productId'))),
+    .from(readRequests)
+    .where(eq(readRequests.productId, sql.placeholder('productId'))),
 );
 
 const FAILURE = typed(
@@ -91,7 +91,7 @@ export interface VariantView {
   readonly changes: readonly VariantChange[];
   readonly hasMore: boolean;
   readonly gaps: readonly RowOf<typeof GAPS>[];
-  readonly obligation: (Omit<RowOf<typeof OBLIGATION>, 'doubt'> & { readonly doubt: boolean }) | null;
+  readonly readRequest: (Omit<RowOf<typeof READ_REQUEST>, 'doubt'> & { readonly doubt: boolean }) | null;
   readonly failure: (Omit<RowOf<typeof FAILURE>, 'parked'> & { readonly parked: boolean }) | null;
   readonly lastRead: {
     /** When it was sent. */
@@ -128,7 +128,7 @@ export function variantView(
     hasMore: changes.length > args.limit,
     gaps: GAPS.all(db, { variantId }),
     ...(row.productId === null
-      ? { obligation: null, failure: null, lastRead: null }
+      ? { readRequest: null, failure: null, lastRead: null }
       : ofProduct(db, row.productId, variantId, row.readAtMs)),
   };
 }
@@ -138,12 +138,12 @@ function ofProduct(
   productId: string,
   variantId: string,
   readAtMs: number | null,
-): Pick<VariantView, 'obligation' | 'failure' | 'lastRead'> {
-  const obligation = OBLIGATION.get(db, { productId });
+): Pick<VariantView, 'readRequest' | 'failure' | 'lastRead'> {
+  const readRequest = READ_REQUEST.get(db, { productId });
   const failure = FAILURE.get(db, { productId });
   const detail = DETAIL.get(db, { productId });
   return {
-    obligation: obligation === undefined ? null : { ...obligation, doubt: obligation.doubt === 1 },
+    readRequest: readRequest === undefined ? null : { ...readRequest, doubt: readRequest.doubt === 1 },
     failure: failure === undefined ? null : { ...failure, parked: failure.parked === 1 },
     lastRead:
       readAtMs === null || readAtMs <= 0 || detail === undefined

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { LATEST_MS } from '../../../src/core/limits.ts';
 import { PRIORITY, type Reason } from '../../../src/core/reasons.ts';
-import { addDoubt, afterRead, isMet } from '../../../src/core/merge/obligation.ts';
+import { mergeRequests, afterRead, isMet } from '../../../src/core/merge/read-request.ts';
 import { PRODUCT, T0 } from '../builders.ts';
 
 const doubt = (reason: Reason, madeSeq = 5, madeAtMs = T0) => ({
@@ -26,35 +26,35 @@ const REASONS: Record<Reason, [priority: number, doubt: boolean]> = {
 };
 
 test.each(Object.entries(REASONS))('%s: priority and doubt are %j', (reason, [priority, suspects]) => {
-  expect(addDoubt(undefined, doubt(reason as Reason))).toMatchObject({ priority, doubt: suspects });
+  expect(mergeRequests(undefined, doubt(reason as Reason))).toMatchObject({ priority, doubt: suspects });
 });
 
 test('a doubt stays one when a wish joins it, and a wish becomes one', () => {
-  const wish = addDoubt(undefined, doubt('operator'));
-  const both = addDoubt(wish, doubt('conflict'));
+  const wish = mergeRequests(undefined, doubt('operator'));
+  const both = mergeRequests(wish, doubt('conflict'));
   expect(both.doubt).toBe(true);
-  expect(addDoubt(both, doubt('stale')).doubt).toBe(true);
-  expect(addDoubt(wish, doubt('stale')).doubt).toBe(false);
+  expect(mergeRequests(both, doubt('stale')).doubt).toBe(true);
+  expect(mergeRequests(wish, doubt('stale')).doubt).toBe(false);
 });
 
 describe('a new doubt', () => {
   test('waits until a read can meet it', () => {
-    expect(addDoubt(undefined, doubt('conflict'))).toEqual({
+    expect(mergeRequests(undefined, doubt('conflict'))).toEqual({
       ...doubt('conflict'),
       priority: PRIORITY.conflict,
       doubt: true,
       firstMadeAtMs: T0,
       notBeforeMs: T0 + 2_000,
     });
-    const early = addDoubt(undefined, { ...doubt('conflict'), notBeforeMs: T0 + 1 });
+    const early = mergeRequests(undefined, { ...doubt('conflict'), notBeforeMs: T0 + 1 });
     expect(early.notBeforeMs).toBe(T0 + 2_000);
-    const late = addDoubt(undefined, { ...doubt('conflict'), notBeforeMs: T0 + 30_000 });
+    const late = mergeRequests(undefined, { ...doubt('conflict'), notBeforeMs: T0 + 30_000 });
     expect(late.notBeforeMs).toBe(T0 + 30_000);
   });
 
   test('joins the standing one: latest to meet, oldest age, higher priority, earlier read', () => {
-    const standing = addDoubt(undefined, doubt('stale'));
-    expect(addDoubt(standing, doubt('conflict', 9, T0 + 500))).toEqual({
+    const standing = mergeRequests(undefined, doubt('stale'));
+    expect(mergeRequests(standing, doubt('conflict', 9, T0 + 500))).toEqual({
       productId: PRODUCT,
       reason: 'conflict',
       priority: PRIORITY.conflict,
@@ -67,15 +67,15 @@ describe('a new doubt', () => {
   });
 
   test('of a lower or the same priority keeps the reason', () => {
-    const standing = addDoubt(undefined, doubt('conflict'));
-    expect(addDoubt(standing, doubt('stale')).reason).toBe('conflict');
-    expect(addDoubt(standing, doubt('stale')).priority).toBe(PRIORITY.conflict);
-    expect(addDoubt(standing, doubt('quarantine')).reason).toBe('conflict');
+    const standing = mergeRequests(undefined, doubt('conflict'));
+    expect(mergeRequests(standing, doubt('stale')).reason).toBe('conflict');
+    expect(mergeRequests(standing, doubt('stale')).priority).toBe(PRIORITY.conflict);
+    expect(mergeRequests(standing, doubt('quarantine')).reason).toBe('conflict');
   });
 
   test('that is older than the standing one does not move it back', () => {
-    const standing = addDoubt(undefined, doubt('canary', 9, T0 + 500));
-    expect(addDoubt(standing, doubt('canary', 5, T0))).toMatchObject({
+    const standing = mergeRequests(undefined, doubt('canary', 9, T0 + 500));
+    expect(mergeRequests(standing, doubt('canary', 5, T0))).toMatchObject({
       madeSeq: 9,
       madeAtMs: T0 + 500,
       firstMadeAtMs: T0,
@@ -83,8 +83,8 @@ describe('a new doubt', () => {
   });
 
   test('gives the reason of what waited for the operator', () => {
-    const held = addDoubt(undefined, { ...doubt('confirm_removal'), notBeforeMs: LATEST_MS });
-    expect(addDoubt(held, doubt('stale', 6, T0 + 1))).toMatchObject({
+    const held = mergeRequests(undefined, { ...doubt('confirm_removal'), notBeforeMs: LATEST_MS });
+    expect(mergeRequests(held, doubt('stale', 6, T0 + 1))).toMatchObject({
       reason: 'stale',
       notBeforeMs: T0 + 2_001,
     });
@@ -99,18 +99,21 @@ describe('a read meets a doubt made at entry 5', () => {
     ['made before other entries', 6, T0 + 9_000, true],
   ])('%s', (_name, s0, sentAtMs, met) => {
     expect(isMet(doubt('conflict'), { s0, sentAtMs })).toBe(met);
-    const standing = addDoubt(undefined, doubt('conflict'));
+    const standing = mergeRequests(undefined, doubt('conflict'));
     expect(afterRead(standing, { s0, sentAtMs })).toEqual(met ? null : standing);
   });
 
   test('a read that came too early is asked for again only when it can meet it', () => {
-    const standing = addDoubt(addDoubt(undefined, doubt('stale')), doubt('conflict', 9, T0 + 1_500));
+    const standing = mergeRequests(
+      mergeRequests(undefined, doubt('stale')),
+      doubt('conflict', 9, T0 + 1_500),
+    );
     expect(standing.notBeforeMs).toBe(T0 + 2_000);
     expect(afterRead(standing, { s0: 9, sentAtMs: T0 + 2_000 })?.notBeforeMs).toBe(T0 + 3_500);
   });
 
   test('so is what the brake holds: the read may have shown it again', () => {
-    const held = addDoubt(undefined, { ...doubt('confirm_removal'), notBeforeMs: LATEST_MS });
+    const held = mergeRequests(undefined, { ...doubt('confirm_removal'), notBeforeMs: LATEST_MS });
     expect(afterRead(held, { s0: 9, sentAtMs: T0 + 1_000 })?.notBeforeMs).toBe(T0 + 2_000);
   });
 });

@@ -31,7 +31,7 @@ export function checkDoubts(
       if (level !== undefined && isToldByWebhooksAlone(level) && level.unexplainedAtMs !== null) continue;
       if (!isOwed(tables, fact.variantId, seq))
         fault(`nothing is owed after "${what}" of ${fact.variantId}, ${seq} of the log`);
-    } else if (tables.state().canaryDueAtMs === null) {
+    } else if (tables.state().lossSweepDueAtMs === null) {
       fault(`nothing is owed after "${what}", ${seq} of the log`);
     }
   }
@@ -48,5 +48,5 @@ function isOwed(tables: Tables, variantId: string, seq: number): boolean {
   if (variant === undefined || tables.gapsOf(variantId).length > 0) return true;
   // The catalogue is searched for its product, or for the one that a removed variant has moved to.
   if (variant.productId === null || variant.lookupAtMs !== null) return variant.lookupAtMs !== null;
-  return tables.obligation(variant.productId)?.madeSeq === seq;
+  return tables.readRequest(variant.productId)?.madeSeq === seq;
 }

@@ -1,47 +1,47 @@
 /** Applies one stock level of a product read. */
 import { BY_A_READ, driftCause, reportDrift } from './drift.ts';
 import type { LevelSnapshot } from '../entry.ts';
-import type { Ledger } from './ledger.ts';
+import type { UnitOfWork } from './unit-of-work.ts';
 import { mergeLevel, type ReadContext } from '../merge/merge-read.ts';
 import type { Cell } from '../model.ts';
 import type { VariantSighting } from './variant-sighting.ts';
 
-export interface FoldedLevel {
+export interface AppliedLevel {
   /** By how much the level explains a movement of the total. */
   readonly explainedQty: number;
   /** The read set the level, or shows it although an earlier one did not. */
   readonly differs: boolean;
 }
 
-export function foldLevel(
-  ledger: Ledger,
+export function applyLevel(
+  work: UnitOfWork,
   sighting: VariantSighting,
   level: LevelSnapshot,
   read: ReadContext,
-): FoldedLevel {
-  const { tables } = ledger;
+): AppliedLevel {
+  const { tables } = work;
   const { variant, product, requestId } = sighting;
   const before = tables.cell(variant.variantId, level.warehouseId);
   const outcome = mergeLevel(before, variant.variantId, level, read);
-  ledger.report({
+  work.report({
     kind: 'level',
     branch: outcome.branch,
     variantId: variant.variantId,
     warehouseId: level.warehouseId,
   });
-  if (outcome.oblige) ledger.oblige(product.productId, 'conflict');
+  if (outcome.requestRead) work.requestRead(product.productId, 'conflict');
   if (outcome.cell === null) return { explainedQty: 0, differs: false };
   const cell: Cell = read.superseded ? outcome.cell : { ...outcome.cell, unseenReads: 0 };
   if (outcome.overwritten === null) {
     const revalued = before?.onHand !== cell.onHand || before.reservedQty !== cell.reservedQty;
-    tables.putCell(revalued ? { ...cell, changeSeq: ledger.nextChangeSeq() } : cell);
+    tables.putCell(revalued ? { ...cell, changeSeq: work.nextChangeSeq() } : cell);
     return { explainedQty: 0, differs: isShownAgain(before, cell) };
   }
   const { oldQty } = outcome.overwritten;
   const newQty = cell.qty;
   const cause =
-    oldQty === null || before === undefined ? null : driftCause(ledger, sighting, level.warehouseId);
-  const changeSeq = ledger.appendChange({
+    oldQty === null || before === undefined ? null : driftCause(work, sighting, level.warehouseId);
+  const changeSeq = work.appendChange({
     variantId: variant.variantId,
     warehouseId: level.warehouseId,
     sku: variant.sku,
@@ -53,7 +53,7 @@ export function foldLevel(
   });
   tables.putCell({ ...cell, changeSeq });
   if (oldQty !== null && cause !== null) {
-    reportDrift(ledger, sighting, { cause, warehouseId: level.warehouseId, oldQty, newQty });
+    reportDrift(work, sighting, { cause, warehouseId: level.warehouseId, oldQty, newQty });
   }
   return { explainedQty: newQty - (oldQty ?? 0), differs: true };
 }

@@ -6,10 +6,10 @@
 import { PageNews } from '../store-api/endpoints/page-news.ts';
 import { PRODUCT_LIST_ENDPOINT } from '../store-api/endpoints/product-list.ts';
 import type { Store } from '../mirror/store.ts';
-import type { Run } from '../mirror/queries/runs.ts';
+import type { Run } from '../core/runs.ts';
 import { listPage, type ListDeps } from './list-page.ts';
 
-interface SweepDeps extends ListDeps {
+interface ScanDeps extends ListDeps {
   readonly store: Store;
   readonly now: () => number;
 }
@@ -19,7 +19,7 @@ const PAGE = 100;
 const MAX_RETURNS = 10;
 
 /** @returns when the list is at its end and all of it is recorded. @throws StoreError, Error, the signal's reason. */
-export async function sweep(deps: SweepDeps, run: Run, signal: AbortSignal): Promise<void> {
+export async function scanCatalogue(deps: ScanDeps, run: Run, signal: AbortSignal): Promise<void> {
   const { store } = deps;
   let offset = run.listOffset;
   // After a restart only the last id of the page before is known. If that one is deleted, the scan begins again.
@@ -66,7 +66,7 @@ export async function sweep(deps: SweepDeps, run: Run, signal: AbortSignal): Pro
   }
 }
 
-async function recordListed({ store, now }: SweepDeps, ids: readonly string[]): Promise<void> {
+async function recordListed({ store, now }: ScanDeps, ids: readonly string[]): Promise<void> {
   const productIds = await store.reader.ask('notMirrored', { productIds: ids });
   if (productIds.length === 0) return;
   await store.writer.append({ kind: 'listed', atMs: now(), productIds, lookup: false });

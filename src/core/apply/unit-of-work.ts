@@ -1,8 +1,8 @@
 /** One entry's work on the tables: hands out change numbers, collects the state, and puts doubts on record. */
 import type { Fact } from './fact.ts';
-import { CANARY_CROWD_MS, CANARY_PRODUCTS, DATE_CONTRADICTIONS } from '../limits.ts';
+import { LOSS_SWEEP_JOINED_MS, LOSS_SWEEP_PRODUCTS, DATE_CONTRADICTIONS } from '../limits.ts';
 import type { Change, MirrorState, Variant } from '../model.ts';
-import { addDoubt, isMet, type Doubt } from '../merge/obligation.ts';
+import { mergeRequests, isMet, type NewRequest } from '../merge/read-request.ts';
 import type { Tables } from './tables.ts';
 
 interface Position {
@@ -10,7 +10,7 @@ interface Position {
   readonly atMs: number;
 }
 
-export class Ledger {
+export class UnitOfWork {
   readonly tables: Tables;
   readonly entry: Position;
   readonly report: (fact: Fact) => void;
@@ -23,7 +23,7 @@ export class Ledger {
     this.state = tables.state();
   }
 
-  /** Ends the entry: nothing may be written through the ledger afterwards. */
+  /** Ends the entry: nothing may be written through it afterwards. */
   close(): void {
     this.tables.putState({ ...this.state, appliedSeq: this.entry.seq });
   }
@@ -47,14 +47,14 @@ export class Ledger {
   }
 
   /** The product must be read again; by default because of this entry. */
-  oblige(
+  requestRead(
     productId: string,
-    reason: Doubt['reason'],
+    reason: NewRequest['reason'],
     made: { seq?: number; atMs?: number; notBeforeMs?: number } = {},
   ): void {
-    const standing = this.tables.obligation(productId);
-    this.tables.putObligation(
-      addDoubt(standing, {
+    const standing = this.tables.readRequest(productId);
+    this.tables.putReadRequest(
+      mergeRequests(standing, {
         productId,
         reason,
         madeSeq: made.seq ?? this.entry.seq,
@@ -65,10 +65,10 @@ export class Ledger {
     if (standing === undefined) this.report({ kind: 'obliged', productId, reason });
   }
 
-  /** As `oblige`, for a variant whose product may be unknown: then the catalogue is looked through. */
-  obligeVariant(variant: Variant, reason: Doubt['reason']): Variant {
+  /** As `requestRead`, for a variant whose product may be unknown: then the catalogue is looked through. */
+  requestVariantRead(variant: Variant, reason: NewRequest['reason']): Variant {
     if (variant.productId !== null) {
-      this.oblige(variant.productId, reason);
+      this.requestRead(variant.productId, reason);
       return variant;
     }
     // Touched, so that a read already under way maps it without settling the doubt.
@@ -88,35 +88,35 @@ export class Ledger {
   }
 
   /**
-   * A loss is proven, by a gap opened then: what moves is read, unless a canary sent since then asks for that already.
-   * Finding what moves is dear and losses come in crowds: soon after a canary the next one speaks for all that is
+   * A loss is proven, by a gap opened then: what moves is read, unless a loss sweep since then asks for that already.
+   * Finding what moves is dear and losses come in groups: soon after a loss sweep the next one speaks for all that is
    * still to be proven of what was opened so far.
    */
   answerLoss(opened: Position): void {
-    const { canaryDoubtSeq, canaryDoubtAtMs } = this.state;
-    if (opened.seq <= canaryDoubtSeq && opened.atMs <= canaryDoubtAtMs) return;
-    const isCrowd = Math.abs(this.entry.atMs - canaryDoubtAtMs) < CANARY_CROWD_MS;
-    this.sendCanary(isCrowd ? this.entry : opened);
+    const { lossSweptSeq, lossSweptAtMs } = this.state;
+    if (opened.seq <= lossSweptSeq && opened.atMs <= lossSweptAtMs) return;
+    const isJoined = Math.abs(this.entry.atMs - lossSweptAtMs) < LOSS_SWEEP_JOINED_MS;
+    this.sendLossSweep(isJoined ? this.entry : opened);
   }
 
-  /** A product that comes to life by a read from before the last canary was not among those that it asked for. */
-  joinCanary(productId: string, read: { readonly s0: number; readonly sentAtMs: number }): void {
-    const { canaryDoubtSeq: seq, canaryDoubtAtMs: atMs } = this.state;
+  /** A product that comes to life by a read from before the last loss sweep was not among those that it asked for. */
+  joinLossSweep(productId: string, read: { readonly s0: number; readonly sentAtMs: number }): void {
+    const { lossSweptSeq: seq, lossSweptAtMs: atMs } = this.state;
     if (isMet({ madeSeq: seq, madeAtMs: atMs }, read)) return;
-    this.oblige(productId, 'canary', { seq, atMs });
+    this.requestRead(productId, 'canary', { seq, atMs });
   }
 
   /**
    * A delivery is missing, and what else it carried is unknown: the products that move are read first, each
    * unless it has been read since the doubt arose.
    */
-  sendCanary(doubt: Position): void {
-    this.state = { ...this.state, canaryDoubtSeq: doubt.seq, canaryDoubtAtMs: doubt.atMs };
+  sendLossSweep(loss: Position): void {
+    this.state = { ...this.state, lossSweptSeq: loss.seq, lossSweptAtMs: loss.atMs };
     let products = 0;
-    for (const { productId, readSeq, readAtMs } of this.tables.canaryProducts(CANARY_PRODUCTS)) {
-      const known = { madeSeq: doubt.seq, madeAtMs: doubt.atMs };
+    for (const { productId, readSeq, readAtMs } of this.tables.lossSweepProducts(LOSS_SWEEP_PRODUCTS)) {
+      const known = { madeSeq: loss.seq, madeAtMs: loss.atMs };
       if (isMet(known, { s0: readSeq, sentAtMs: readAtMs })) continue;
-      this.oblige(productId, 'canary', { seq: doubt.seq, atMs: doubt.atMs });
+      this.requestRead(productId, 'canary', { seq: loss.seq, atMs: loss.atMs });
       products += 1;
     }
     if (products > 0) this.report({ kind: 'canary', products });

@@ -9,10 +9,10 @@ import Database from 'better-sqlite3';
 import type { Fact } from '../../../src/core/apply/fact.ts';
 import type { Db } from '../../../src/sqlite/open.ts';
 import { openWriter } from '../../../src/mirror/file/open-writer.ts';
-import { FOLDED } from '../../../src/mirror/file/folded.ts';
+import { PROJECTED } from '../../../src/mirror/file/projected.ts';
 import { present } from '../../shared/present.ts';
 import { replay } from '../../mirror/replay.ts';
-import { checkDoubts } from './doubts.ts';
+import { checkDoubts } from './read-requests.ts';
 import type { Endless } from './endless.ts';
 import { Losses } from './losses.ts';
 
@@ -20,7 +20,7 @@ import { Losses } from './losses.ts';
  * @param onFact told of everything that happened in the mirror's history.
  * @param endless null: the story's clocks make exceptions.
  */
-export function checkRefold(
+export function checkReapplied(
   live: Db,
   fault: (what: string) => void,
   onFact: (fact: Fact) => void,
@@ -35,7 +35,7 @@ export function checkRefold(
       endless?.check(entry, facts, tables);
       losses.check(tables.state(), facts);
     });
-    for (const from of FOLDED) {
+    for (const from of PROJECTED) {
       const query = `SELECT * FROM ${from}`;
       const [found, expected] = [live, again].map((db) =>
         db

@@ -115,12 +115,12 @@ test('a doubt about a variant not yet mapped is as young as the delivery that a 
   // Received at T0, yet logged after the delivery that came 500 ms later.
   mirror.deliver(T0 + 500, change({ old: 5, new: 4, updateTimeMs: T0 }));
   mirror.read(single(4), { sentAtMs: T0 - S, receivedAtMs: T0, s0: 0 });
-  expect(mirror.tables.obligation('10')).toMatchObject({ madeAtMs: T0 + 500, notBeforeMs: T0 + 2_500 });
+  expect(mirror.tables.readRequest('10')).toMatchObject({ madeAtMs: T0 + 500, notBeforeMs: T0 + 2_500 });
 });
 
 test('a read of another store is not merged and settles nothing', () => {
   const mirror = mirrorAfterRead();
-  mirror.fold({
+  mirror.applyEntry({
     kind: 'oblige',
     atMs: T0 + 10 * S,
     reason: 'operator',
@@ -144,7 +144,7 @@ test('a clock of the service that was set back makes the window endless and is l
 
 test('a downtime makes what was not read since untrusted, and names the cause of its drift', () => {
   const mirror = mirrorAfterRead();
-  mirror.fold({ kind: 'downtime', atMs: T0 + 60 * S, downSinceMs: T0 + 30 * S });
+  mirror.applyEntry({ kind: 'downtime', atMs: T0 + 60 * S, downSinceMs: T0 + 30 * S });
   expect(mirror.tables.state().trustedAfterMs).toBe(T0 + 62 * S);
   const first = mirror.read(single(4), { sentAtMs: T0 + 62 * S });
   expect(first).toContainEqual(expect.objectContaining({ kind: 'drift', cause: 'downtime' }));
@@ -158,7 +158,7 @@ test.each([
 ])('a new epoch numbers on %s, and trusts nothing read before it', (_name, givenOutSeq, expected) => {
   const mirror = mirrorAfterRead();
   expect(mirror.tables.state().changeSeq).toBe(3);
-  mirror.fold({ kind: 'epoch', atMs: T0 + 60 * S, givenOutSeq });
+  mirror.applyEntry({ kind: 'epoch', atMs: T0 + 60 * S, givenOutSeq });
   expect(mirror.tables.state()).toMatchObject({ changeSeq: expected, trustedAfterMs: T0 + 62 * S });
   mirror.read(single(4), { sentAtMs: T0 + 62 * S });
   expect(mirror.rows().at(-1)).toMatchObject({ oldQty: 5, newQty: 4, reason: 'downtime' });

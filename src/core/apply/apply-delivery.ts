@@ -1,7 +1,7 @@
 /** Applies one webhook delivery: each change to its stock level and its variant's total; each doubt asks for a read. */
 import {
   isAhead,
-  isPoison,
+  isFutureDated,
   lowWatermarkMs,
   observeArrival,
   offsetFloorMs,
@@ -9,54 +9,54 @@ import {
 } from '../merge/clock-bounds.ts';
 import type { ChangeBranch } from '../merge/change-outcome.ts';
 import type { DeliveryEntry, StockChange, Unreadable } from '../entry.ts';
-import { noteComponent } from './fold-total.ts';
+import { noteComponent } from './apply-total.ts';
 import { fillGap, gapGraceMs, observeLateness } from '../merge/gap.ts';
-import type { Ledger } from './ledger.ts';
+import type { UnitOfWork } from './unit-of-work.ts';
 import {
   EARLIEST_MS,
   GAPS_OF_A_CELL,
   MOVED_LOOKUP_MS,
-  UNKNOWN_EVENT_CANARY_EVERY_MS,
-  UNREADABLE_CANARY_EVERY_MS,
+  UNKNOWN_EVENT_LOSS_SWEEP_EVERY_MS,
+  UNREADABLE_LOSS_SWEEP_EVERY_MS,
 } from '../limits.ts';
 import { mergeChange } from './merge-change.ts';
 import type { Cell, Gap, Variant } from '../model.ts';
 import { hasMoved, isBeingLookedUp } from './tombstone.ts';
 import { unmappedVariant } from '../merge/unknown.ts';
 import { isInTotal, leavesLevelOpen, mayBeInTotal } from './unlisted-levels.ts';
-import { foldUntold, isToldByWebhooksAlone } from './webhooks-alone.ts';
+import { applyUnlisted, isToldByWebhooksAlone } from './webhooks-alone.ts';
 
-export function foldDelivery(ledger: Ledger, entry: DeliveryEntry): void {
-  ledger.state = { ...ledger.state, lastDeliveryAtMs: entry.atMs };
-  for (const change of entry.changes) foldChange(ledger, entry, change);
-  for (const unreadable of entry.unreadable) foldUnreadable(ledger, unreadable);
+export function applyDelivery(work: UnitOfWork, entry: DeliveryEntry): void {
+  work.state = { ...work.state, lastDeliveryAtMs: entry.atMs };
+  for (const change of entry.changes) applyChange(work, entry, change);
+  for (const unreadable of entry.unreadable) applyUnreadable(work, unreadable);
 }
 
 const OUT_OF_ORDER: ReadonlySet<ChangeBranch> = new Set(['2 stale', '2 stale, yet follows', '3 precedes']);
 
-function foldChange(ledger: Ledger, entry: DeliveryEntry, change: StockChange): void {
-  const { tables } = ledger;
-  const poison = isPoison(change.updateTimeMs, entry.atMs, ledger.state);
-  const ahead = isAhead(change.updateTimeMs, entry.atMs, ledger.state);
+function applyChange(work: UnitOfWork, entry: DeliveryEntry, change: StockChange): void {
+  const { tables } = work;
+  const futureDated = isFutureDated(change.updateTimeMs, entry.atMs, work.state);
+  const ahead = isAhead(change.updateTimeMs, entry.atMs, work.state);
   // What is stamped by a clock that is ahead says nothing about the others.
-  if (!poison && !ahead) {
-    const floor = observeArrival(ledger.state, change.updateTimeMs, entry.atMs);
-    if (floor !== ledger.state) ledger.state = { ...ledger.state, ...floor };
+  if (!futureDated && !ahead) {
+    const floor = observeArrival(work.state, change.updateTimeMs, entry.atMs);
+    if (floor !== work.state) work.state = { ...work.state, ...floor };
   }
   const variant = tables.variant(change.variantId) ?? unmappedVariant(change.variantId, change.sku);
   const before = tables.cell(change.variantId, change.warehouseId);
   const outcome = mergeChange(before, change, {
     seq: entry.seq,
     atMs: entry.atMs,
-    poison,
+    futureDated,
     ahead,
-    seenBeforeMs: before === undefined ? EARLIEST_MS : lowWatermarkMs(before, ledger.state),
+    seenBeforeMs: before === undefined ? EARLIEST_MS : lowWatermarkMs(before, work.state),
     variantGoneAtMs: variant.goneAtMs,
   });
   if (before !== undefined && outcome.branch === '4a seen by the read' && !ahead) {
-    ledger.setDateContradictions(weighDate(ledger.state, before, change, entry.atMs).dateContradictions);
+    work.setDateContradictions(weighDate(work.state, before, change, entry.atMs).dateContradictions);
   }
-  ledger.report({
+  work.report({
     kind: 'change',
     branch: outcome.branch,
     variantId: change.variantId,
@@ -64,31 +64,31 @@ function foldChange(ledger: Ledger, entry: DeliveryEntry, change: StockChange): 
   });
 
   if (isToldByWebhooksAlone(outcome.cell)) {
-    foldUntold(ledger, { entry, change, before, outcome });
+    applyUnlisted(work, { entry, change, before, outcome });
     return;
   }
   let next: Variant = { ...variant, eventSeq: entry.seq, eventAtMs: entry.atMs };
   const { branch, gap } = outcome;
-  let oblige = outcome.oblige || (outcome.applied && mayBeInTotal(variant, change, { ahead }));
+  let requestRead = outcome.requestRead || (outcome.applied && mayBeInTotal(variant, change, { ahead }));
   // How much of such a break the total holds already is unknown, even if late deliveries should close it. And what looks
   // like a change that was told before may be another of its instant, which has not moved the total yet.
   const isOpen = before !== undefined && before.unexplainedAtMs !== null;
-  if (isOpen && (gap !== null || branch === '3 duplicate')) oblige = true;
-  if (gap !== null) oblige = openGap(ledger, change, gap) || oblige;
-  else if (OUT_OF_ORDER.has(branch)) oblige = fillGaps(ledger, change, outcome.cell) || oblige;
-  if (oblige && isBeingLookedUp(variant)) {
+  if (isOpen && (gap !== null || branch === '3 duplicate')) requestRead = true;
+  if (gap !== null) requestRead = openGap(work, change, gap) || requestRead;
+  else if (OUT_OF_ORDER.has(branch)) requestRead = fillGaps(work, change, outcome.cell) || requestRead;
+  if (requestRead && isBeingLookedUp(variant)) {
     // Its old product was read already; the catalogue is searched.
-  } else if (oblige) next = ledger.obligeVariant(next, 'conflict');
+  } else if (requestRead) next = work.requestVariantRead(next, 'conflict');
   if (
     branch === 'gone, in doubt' &&
-    hasMoved(ledger, { variant, cell: outcome.cell, change, stamp: { poison, ahead } })
+    hasMoved(work, { variant, cell: outcome.cell, change, stamp: { futureDated, ahead } })
   ) {
     next = { ...next, lookupAtMs: next.lookupAtMs ?? entry.atMs + MOVED_LOOKUP_MS };
   }
   const cell = leavesLevelOpen(variant, outcome)
     ? { ...outcome.cell, unexplainedAtMs: entry.atMs }
     : outcome.cell;
-  if (outcome.applied) next = applyValue(ledger, { entry, change, before, cell, variant: next });
+  if (outcome.applied) next = applyValue(work, { entry, change, before, cell, variant: next });
   else tables.putCell(cell);
   tables.putVariant(next);
 }
@@ -102,8 +102,8 @@ interface AppliedChange {
 }
 
 /** Writes the new stock level, its row of the change feed, and the movement of the total. */
-function applyValue(ledger: Ledger, { entry, change, before, cell, variant }: AppliedChange): Variant {
-  const { tables } = ledger;
+function applyValue(work: UnitOfWork, { entry, change, before, cell, variant }: AppliedChange): Variant {
+  const { tables } = work;
   const told = {
     variantId: change.variantId,
     sku: variant.sku,
@@ -120,7 +120,7 @@ function applyValue(ledger: Ledger, { entry, change, before, cell, variant }: Ap
   if (shown?.qty === cell.qty) {
     tables.putCell(cell);
   } else {
-    changeSeq = ledger.appendChange({
+    changeSeq = work.appendChange({
       ...told,
       warehouseId: change.warehouseId,
       oldQty: shown?.qty ?? null,
@@ -135,15 +135,15 @@ function applyValue(ledger: Ledger, { entry, change, before, cell, variant }: Ap
   const total = variant.availableQty;
   if (total === null || (deltaQty === 0 && shown?.qty === cell.qty)) return variant;
   if (deltaQty !== 0 && deltaQty !== cell.qty - (shown?.qty ?? 0)) {
-    changeSeq = ledger.appendChange({
+    changeSeq = work.appendChange({
       ...told,
       warehouseId: null,
       oldQty: total,
       newQty: total + deltaQty,
     });
   }
-  if (variant.kind !== 'own' && variant.productId !== null) ledger.oblige(variant.productId, 'derived');
-  noteComponent(ledger, variant);
+  if (variant.kind !== 'own' && variant.productId !== null) work.requestRead(variant.productId, 'derived');
+  noteComponent(work, variant);
   return { ...variant, availableQty: total + deltaQty, asOfMs: cell.asOfMs, changeSeq };
 }
 
@@ -152,23 +152,23 @@ function applyValue(ledger: Ledger, { entry, change, before, cell, variant }: Ap
  * there are gaps enough.
  */
 function openGap(
-  ledger: Ledger,
+  work: UnitOfWork,
   change: StockChange,
   gap: { readonly fromQty: number; readonly toQty: number },
 ): boolean {
-  const { tables, entry } = ledger;
+  const { tables, entry } = work;
   const opened = {
     variantId: change.variantId,
     warehouseId: change.warehouseId,
     openedSeq: entry.seq,
     openedAtMs: entry.atMs,
-    dueAtMs: entry.atMs + gapGraceMs(ledger.state.latenessMs),
+    dueAtMs: entry.atMs + gapGraceMs(work.state.latenessMs),
     ...gap,
   };
-  const open = openGapsOf(ledger, change);
+  const open = openGapsOf(work, change);
   if (open.length >= GAPS_OF_A_CELL || open.some(({ openedSeq }) => openedSeq === entry.seq)) return true;
   tables.putGap(opened);
-  ledger.report({ kind: 'gap_opened', gap: opened });
+  work.report({ kind: 'gap_opened', gap: opened });
   return false;
 }
 
@@ -179,19 +179,19 @@ function openGap(
  * or the level says otherwise.
  * Either a later delivery is missing too, or the times do not tell the order.
  */
-function fillGaps(ledger: Ledger, change: StockChange, cell: Cell): boolean {
-  const { tables, entry } = ledger;
-  const floorMs = offsetFloorMs(ledger.state);
+function fillGaps(work: UnitOfWork, change: StockChange, cell: Cell): boolean {
+  const { tables, entry } = work;
+  const floorMs = offsetFloorMs(work.state);
   if (floorMs !== null) {
     const lateMs = Math.max(0, entry.atMs + floorMs - change.updateTimeMs);
-    ledger.state = { ...ledger.state, latenessMs: observeLateness(ledger.state.latenessMs, lateMs) };
+    work.state = { ...work.state, latenessMs: observeLateness(work.state.latenessMs, lateMs) };
   }
-  for (const open of openGapsOf(ledger, change)) {
+  for (const open of openGapsOf(work, change)) {
     const rest = fillGap(open, change);
     if (rest === null) continue;
     if (rest === 'closed') {
       tables.deleteGap(open);
-      ledger.report({ kind: 'gap_closed', gap: open });
+      work.report({ kind: 'gap_closed', gap: open });
     } else {
       tables.putGap(rest);
     }
@@ -201,28 +201,28 @@ function fillGaps(ledger: Ledger, change: StockChange, cell: Cell): boolean {
   return change.new !== cell.qty || change.updateTimeMs >= cell.readLoMs;
 }
 
-function openGapsOf(ledger: Ledger, { variantId, warehouseId }: StockChange): Gap[] {
-  return ledger.tables.gapsOf(variantId).filter((gap) => gap.warehouseId === warehouseId);
+function openGapsOf(work: UnitOfWork, { variantId, warehouseId }: StockChange): Gap[] {
+  return work.tables.gapsOf(variantId).filter((gap) => gap.warehouseId === warehouseId);
 }
 
 /** Authentic, but not understood: kept, and what it may have been about is read. */
-function foldUnreadable(ledger: Ledger, unreadable: Unreadable): void {
-  const { tables, entry } = ledger;
+function applyUnreadable(work: UnitOfWork, unreadable: Unreadable): void {
+  const { tables, entry } = work;
   tables.quarantine(entry.seq, unreadable);
-  ledger.report({
+  work.report({
     kind: 'quarantined',
     variantId: unreadable.variantId,
     problem: unreadable.problem,
   });
   if (unreadable.variantId !== null) {
     const variant = tables.variant(unreadable.variantId) ?? unmappedVariant(unreadable.variantId, null);
-    tables.putVariant(ledger.obligeVariant(variant, 'quarantine'));
+    tables.putVariant(work.requestVariantRead(variant, 'quarantine'));
     return;
   }
   const everyMs =
-    unreadable.unknownEvent === true ? UNKNOWN_EVENT_CANARY_EVERY_MS : UNREADABLE_CANARY_EVERY_MS;
-  const dueAtMs = Math.max(entry.atMs, Math.min(ledger.state.canarySentAtMs, entry.atMs) + everyMs);
+    unreadable.unknownEvent === true ? UNKNOWN_EVENT_LOSS_SWEEP_EVERY_MS : UNREADABLE_LOSS_SWEEP_EVERY_MS;
+  const dueAtMs = Math.max(entry.atMs, Math.min(work.state.lossSweepSentAtMs, entry.atMs) + everyMs);
   // One that may wait for long must not make another wait with it.
-  const canaryDueAtMs = Math.min(dueAtMs, ledger.state.canaryDueAtMs ?? dueAtMs);
-  if (canaryDueAtMs !== ledger.state.canaryDueAtMs) ledger.state = { ...ledger.state, canaryDueAtMs };
+  const lossSweepDueAtMs = Math.min(dueAtMs, work.state.lossSweepDueAtMs ?? dueAtMs);
+  if (lossSweepDueAtMs !== work.state.lossSweepDueAtMs) work.state = { ...work.state, lossSweepDueAtMs };
 }

@@ -14,7 +14,7 @@ const S = 1_000;
 
 function quarantine(mirror: Mirror, atMs: number, variantId: string | null) {
   const unreadable = [{ itemIndex: 0, problem: 'old is not a number', variantId }];
-  return mirror.fold({ kind: 'delivery', atMs, requestId: 'q', changes: [], unreadable });
+  return mirror.applyEntry({ kind: 'delivery', atMs, requestId: 'q', changes: [], unreadable });
 }
 
 test('a known variant: kept, and its product is read', () => {
@@ -41,21 +41,21 @@ test('no variant: what moves is read, once a minute', () => {
     productId: '20',
   });
   quarantine(mirror, T0 + 60 * S, null);
-  expect(mirror.tables.state().canaryDueAtMs).toBe(T0 + 60 * S);
-  mirror.fold({ kind: 'due', atMs: T0 + 61 * S, what: 'canary' });
+  expect(mirror.tables.state().lossSweepDueAtMs).toBe(T0 + 60 * S);
+  mirror.applyEntry({ kind: 'due', atMs: T0 + 61 * S, what: 'canary' });
   expect([mirror.reason('10'), mirror.reason('20')]).toEqual(['canary', 'canary']);
-  expect(mirror.tables.state()).toMatchObject({ canaryDueAtMs: null, lossProvedAtMs: T0 + 61 * S });
+  expect(mirror.tables.state()).toMatchObject({ lossSweepDueAtMs: null, lossProvedAtMs: T0 + 61 * S });
 
   quarantine(mirror, T0 + 62 * S, null);
   quarantine(mirror, T0 + 63 * S, null);
-  expect(mirror.tables.state().canaryDueAtMs).toBe(T0 + 121 * S);
+  expect(mirror.tables.state().lossSweepDueAtMs).toBe(T0 + 121 * S);
 });
 
 test('an unknown event type: what moves is read, once an hour, and sooner when something else asks', () => {
   const H = 3_600 * S;
   const mirror = mirrorAfterRead();
   const unknownEvent = (atMs: number) =>
-    mirror.fold({
+    mirror.applyEntry({
       kind: 'delivery',
       atMs,
       requestId: 'q',
@@ -65,15 +65,15 @@ test('an unknown event type: what moves is read, once an hour, and sooner when s
       ],
     });
   unknownEvent(T0 + 60 * S);
-  expect(mirror.tables.state().canaryDueAtMs).toBe(T0 + 60 * S);
-  mirror.fold({ kind: 'due', atMs: T0 + 61 * S, what: 'canary' });
+  expect(mirror.tables.state().lossSweepDueAtMs).toBe(T0 + 60 * S);
+  mirror.applyEntry({ kind: 'due', atMs: T0 + 61 * S, what: 'canary' });
   for (let second = 62; second < 100; second += 1) unknownEvent(T0 + second * S);
-  expect(mirror.tables.state().canaryDueAtMs).toBe(T0 + 61 * S + H);
+  expect(mirror.tables.state().lossSweepDueAtMs).toBe(T0 + 61 * S + H);
 
   quarantine(mirror, T0 + 200 * S, null);
-  expect(mirror.tables.state().canaryDueAtMs).toBe(T0 + 200 * S);
+  expect(mirror.tables.state().lossSweepDueAtMs).toBe(T0 + 200 * S);
   unknownEvent(T0 + 201 * S);
-  expect(mirror.tables.state().canaryDueAtMs).toBe(T0 + 200 * S);
+  expect(mirror.tables.state().lossSweepDueAtMs).toBe(T0 + 200 * S);
 });
 
 test('no variant, just after a loss was proven: what moves is read at once all the same', () => {
@@ -81,12 +81,12 @@ test('no variant, just after a loss was proven: what moves is read at once all t
   mirror.deliver(T0 + 60 * S, change({ old: 4, new: 3, updateTimeMs: T0 + 60 * S }));
   expect(kinds(mirror.read(single(3), { sentAtMs: T0 + 63 * S }))).toContain('gap_proved');
   quarantine(mirror, T0 + 64 * S, null);
-  expect(mirror.tables.state().canaryDueAtMs).toBe(T0 + 64 * S);
+  expect(mirror.tables.state().lossSweepDueAtMs).toBe(T0 + 64 * S);
 });
 
 test('a broken item does not hold back its neighbours', () => {
   const mirror = mirrorAfterRead();
-  mirror.fold({
+  mirror.applyEntry({
     kind: 'delivery',
     atMs: T0 + 60 * S,
     requestId: 'q',

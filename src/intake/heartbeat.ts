@@ -4,7 +4,7 @@
  */
 import type { StoreWriter } from '../mirror/writer/store-writer.ts';
 
-export interface Pulse {
+export interface Heartbeat {
   /** Starts the heartbeat. It overwrites the proof of a downtime, which must have been read before. */
   begin(): void;
   /**
@@ -21,7 +21,7 @@ const CHECK_DEADLINE_MS = 700;
 const CHECK_VALID_MS = 250;
 
 /** @param wallNow the host's clock, epoch ms: readers compare the heartbeat with it. */
-export function createPulse(writer: StoreWriter, wallNow: () => number): Pulse {
+export function createHeartbeat(writer: StoreWriter, wallNow: () => number): Heartbeat {
   const begun = Promise.withResolvers<void>();
   let timer: NodeJS.Timeout | null = null;
   let checked: { readonly atMs: number; readonly result: Promise<boolean> } | null = null;

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { beginCatalogueRun } from '../../src/reconcile/runs.ts';
-import { sweep } from '../../src/reconcile/sweep.ts';
-import type { Run } from '../../src/mirror/queries/runs.ts';
+import { scanCatalogue } from '../../src/reconcile/catalogue-scan.ts';
+import type { Run } from '../../src/core/runs.ts';
 import { present } from '../shared/present.ts';
 import {
   fakeService,
@@ -38,7 +38,7 @@ const reload = async (store: OpenedStore, run: Run): Promise<Run> =>
 test('pages overlap by one product, and the run knows the list is at its end', async () => {
   const { store, service, deps, begin } = setUp(productIds(250));
   const run = await begin();
-  await sweep(deps, run, signal);
+  await scanCatalogue(deps, run, signal);
   expect(service.asked).toEqual(['list 0', 'list 99', 'list 198']);
   expect(known(store)).toEqual(new Set(service.ids));
   expect(await reload(store, run)).toMatchObject({ listDone: true, total: 250 });
@@ -46,7 +46,7 @@ test('pages overlap by one product, and the run knows the list is at its end', a
 
 test.each([0, 1, 99, 100, 101])('a list of %i products comes to an end', async (count) => {
   const { store, service, deps, begin } = setUp(productIds(count));
-  await sweep(deps, await begin(), signal);
+  await scanCatalogue(deps, await begin(), signal);
   expect(known(store)).toEqual(new Set(service.ids));
 });
 
@@ -78,7 +78,7 @@ test('whatever is deleted and made while the pages are turned, what was there th
           const made = Array.from({ length: now.made }, (_, i) => String(after + (i % 9) + 1));
           service.ids = [...new Set([...service.ids, ...made])].sort((a, b) => Number(a) - Number(b));
         };
-        await sweep(deps, await begin(), signal);
+        await scanCatalogue(deps, await begin(), signal);
         const missed = [...throughout].filter((id) => !known(store).has(id));
         expect(missed).toEqual([]);
         expect(service.asked.length).toBeLessThan(200);
@@ -93,7 +93,7 @@ test('a walk that was cut off goes on from its last page', async () => {
   const run = await begin();
   await cutOffAt(service, deps, run, 198);
   service.asked.length = 0;
-  await sweep(deps, await reload(store, run), signal);
+  await scanCatalogue(deps, await reload(store, run), signal);
   expect(service.asked).toEqual(['list 198', 'list 297']);
   expect(known(store)).toEqual(new Set(service.ids));
 });
@@ -104,7 +104,7 @@ test('deletions while it was cut off cost a step back, and nothing is missed', a
   await cutOffAt(service, deps, run, 198);
   service.ids.splice(20, 30);
   service.asked.length = 0;
-  await sweep(deps, await reload(store, run), signal);
+  await scanCatalogue(deps, await reload(store, run), signal);
   expect(service.ids.filter((id) => !known(store).has(id))).toEqual([]);
   expect(service.asked.length).toBeLessThan(12);
   // Back until the last product of the page before shows again, not to the beginning.
@@ -118,7 +118,7 @@ test('a list of one product a page does not stand still', async () => {
     const answer = await list({ ...request, limit: 1 });
     return answer;
   };
-  await sweep(deps, await begin(), signal);
+  await scanCatalogue(deps, await begin(), signal);
   expect(known(store)).toEqual(new Set(service.ids));
   expect(service.asked).toHaveLength(7);
 });
@@ -129,7 +129,7 @@ test('a list without a steady order is given up with a word to the service', asy
     // Another list for every page but the first.
     service.ids = productIds(300).map((id) => (offset === 0 ? id : `${id}${service.asked.length}`));
   };
-  await expect(sweep(deps, await begin(), signal)).rejects.toThrow('no steady order');
+  await expect(scanCatalogue(deps, await begin(), signal)).rejects.toThrow('no steady order');
   expect(service.asked.length).toBeLessThan(150);
 });
 
@@ -139,7 +139,7 @@ test.each([1, 2, 100])(
     const { store, service, deps, begin } = setUp(productIds(300));
     const list = service.listProducts.bind(service);
     service.listProducts = async (request = {}) => list({ ...request, offset: 0, limit: count });
-    await expect(sweep(deps, await begin(), signal)).rejects.toThrow('bring nothing new');
+    await expect(scanCatalogue(deps, await begin(), signal)).rejects.toThrow('bring nothing new');
     expect(service.asked.length).toBeLessThan(20);
     expect(known(store).size).toBe(count);
   },
@@ -147,7 +147,7 @@ test.each([1, 2, 100])(
 
 async function cutOffAt(
   service: FakeService,
-  deps: Parameters<typeof sweep>[0],
+  deps: Parameters<typeof scanCatalogue>[0],
   run: Run,
   offset: number,
 ): Promise<void> {
@@ -157,6 +157,6 @@ async function cutOffAt(
     controller.abort(new Error('cut off'));
     controller.signal.throwIfAborted();
   };
-  await expect(sweep(deps, run, controller.signal)).rejects.toThrow('cut off');
+  await expect(scanCatalogue(deps, run, controller.signal)).rejects.toThrow('cut off');
   service.onList = () => undefined;
 }

@@ -1,9 +1,9 @@
 /** Applies one variant of a product read: its total and its description, after its levels. */
-import { foldContradiction, moveTotal, noteContradiction } from './contradiction.ts';
+import { applyContradiction, moveTotal, noteContradiction } from './contradiction.ts';
 import type { VariantSnapshot } from '../entry.ts';
-import { foldLevel, isShownAgain } from './fold-level.ts';
-import { foldTotal, noteComponent } from './fold-total.ts';
-import type { Ledger } from './ledger.ts';
+import { applyLevel, isShownAgain } from './apply-level.ts';
+import { applyTotal, noteComponent } from './apply-total.ts';
+import type { UnitOfWork } from './unit-of-work.ts';
 import { REPLICA_LAG_MS, UNSETTLED_MS } from '../limits.ts';
 import { isConcurrent, type ReadContext } from '../merge/merge-read.ts';
 import type { Product, Variant } from '../model.ts';
@@ -14,8 +14,8 @@ import { suspectCells } from './unlisted-levels.ts';
 import type { VariantSighting } from './variant-sighting.ts';
 
 /** @returns whether the read shows the variant otherwise than the mirror did, in what a read alone may change. */
-export function foldVariant(ledger: Ledger, sighting: VariantSighting, read: ReadContext): boolean {
-  const { tables } = ledger;
+export function applyVariant(work: UnitOfWork, sighting: VariantSighting, read: ReadContext): boolean {
+  const { tables } = work;
   const { variant: seen, product } = sighting;
   const known = tables.variant(seen.variantId);
   const before = known ?? unmappedVariant(seen.variantId, null);
@@ -25,50 +25,50 @@ export function foldVariant(ledger: Ledger, sighting: VariantSighting, read: Rea
     if (known !== undefined && !read.superseded) {
       tables.putVariant({ ...known, productId: product.productId, lookupAtMs: null });
     }
-    ledger.oblige(product.productId, 'conflict');
+    work.requestRead(product.productId, 'conflict');
     return false;
   }
-  if (known !== undefined && !isOwner(ledger, known, product, read)) return false;
+  if (known !== undefined && !isOwner(work, known, product, read)) return false;
   const described: Variant = read.superseded ? before : describe(before, seen, product.productId);
 
   const isContradictory = seen.isContradictory === true && !read.superseded;
-  if (isContradictory) noteContradiction(ledger, sighting, null);
+  if (isContradictory) noteContradiction(work, sighting, null);
 
   // The levels first: the total has a row of its own in the feed only for what they do not explain.
   let explainedQty = 0;
   let differs = false;
   for (const level of seen.levels ?? []) {
-    const foldOne = level.isContradictory === true ? foldContradiction : foldLevel;
-    const folded = foldOne(ledger, sighting, level, read);
-    explainedQty += folded.explainedQty;
-    differs ||= folded.differs;
+    const applyOne = level.isContradictory === true ? applyContradiction : applyLevel;
+    const applied = applyOne(work, sighting, level, read);
+    explainedQty += applied.explainedQty;
+    differs ||= applied.differs;
   }
   if (seen.levels !== null) {
-    judgeCells(ledger, { guard: sighting.guard, productId: product.productId, seen, read });
+    judgeCells(work, { guard: sighting.guard, productId: product.productId, seen, read });
   }
 
   const moved = isContradictory ? moveTotal(described, explainedQty) : described;
   const told = isContradictory ? { ...seen, availableQty: moved.availableQty ?? seen.availableQty } : seen;
-  const { variant: merged, isTrusted } = foldTotal(ledger, {
+  const { variant: merged, isTrusted } = applyTotal(work, {
     sighting: { ...sighting, variant: told },
     variant: moved,
     explainedQty,
     read,
   });
   const totalled = isContradictory ? { ...merged, totalHiMs: UNSETTLED_MS } : merged;
-  if (isContradictory) suspectCells(ledger, seen.variantId);
+  if (isContradictory) suspectCells(work, seen.variantId);
   if (seen.levels === null) {
     const isBack = before.goneAtMs !== null && totalled.goneAtMs === null;
-    if (isBack) restoreCells(ledger, sighting, before.goneAtMs);
-    if (!isTrusted) suspectCells(ledger, seen.variantId);
+    if (isBack) restoreCells(work, sighting, before.goneAtMs);
+    if (!isTrusted) suspectCells(work, seen.variantId);
   }
   const redescribed = sighting.renamed || isRedescribed(before, totalled);
-  if (redescribed) renumberCells(ledger, seen.variantId);
+  if (redescribed) renumberCells(work, seen.variantId);
   if (before.availableQty !== null && before.availableQty !== totalled.availableQty) {
-    noteComponent(ledger, totalled);
+    noteComponent(work, totalled);
   }
   const changed = redescribed || isRevalued(before, totalled) || explainedQty !== 0;
-  tables.putVariant(changed ? { ...totalled, changeSeq: ledger.nextChangeSeq() } : totalled);
+  tables.putVariant(changed ? { ...totalled, changeSeq: work.nextChangeSeq() } : totalled);
   return differs || isShownOtherwise(before, totalled);
 }
 
@@ -77,10 +77,10 @@ export function foldVariant(ledger: Ledger, sighting: VariantSighting, read: Rea
  *
  * @returns false: the other product showed it later, and nothing of this answer about it counts.
  */
-function isOwner(ledger: Ledger, variant: Variant, product: Product, read: ReadContext): boolean {
+function isOwner(work: UnitOfWork, variant: Variant, product: Product, read: ReadContext): boolean {
   const { productId } = product;
   if (variant.productId === null || variant.productId === productId || read.superseded) return true;
-  const other = ledger.tables.product(variant.productId);
+  const other = work.tables.product(variant.productId);
   const isShownThere = variant.goneAtMs === null && variant.missingAtMs === null;
   const isLater = !isShownThere || other === undefined || read.sentAtMs >= other.readAtMs;
   const [winner, loser] = isLater ? [productId, variant.productId] : [variant.productId, productId];
@@ -88,9 +88,9 @@ function isOwner(ledger: Ledger, variant: Variant, product: Product, read: ReadC
   // again, so that two products that both list the variant are not read for ever.
   const overlaps =
     other !== undefined && Math.abs(read.sentAtMs - other.readAtMs) < REPLICA_LAG_MS && isShownThere;
-  if (overlaps) ledger.oblige(loser, 'conflict');
+  if (overlaps) work.requestRead(loser, 'conflict');
   if (isLater) {
-    ledger.report({
+    work.report({
       kind: 'moved',
       variantId: variant.variantId,
       fromProductId: loser,
@@ -144,8 +144,8 @@ function isRevalued(before: Variant, after: Variant): boolean {
 }
 
 /** ERPs that poll by change number see the new description on every row that shows it. */
-export function renumberCells(ledger: Ledger, variantId: string): void {
-  for (const cell of ledger.tables.cellsOf(variantId)) {
-    if (cell.goneAtMs === null) ledger.tables.putCell({ ...cell, changeSeq: ledger.nextChangeSeq() });
+export function renumberCells(work: UnitOfWork, variantId: string): void {
+  for (const cell of work.tables.cellsOf(variantId)) {
+    if (cell.goneAtMs === null) work.tables.putCell({ ...cell, changeSeq: work.nextChangeSeq() });
   }
 }

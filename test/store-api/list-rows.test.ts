@@ -1,7 +1,7 @@
 /** The paged lists as sequences: every row once, also while the list changes beneath. */
 import { describe, expect, test } from 'vitest';
 import { allAddresses, allProducts } from '../../src/store-api/all-rows.ts';
-import { walk } from '../../src/store-api/endpoints/walk.ts';
+import { listRows } from '../../src/store-api/endpoints/list-rows.ts';
 import { connect, failureOf } from './connection.ts';
 import { sendError, sendJson, startStubService } from './stub-service.ts';
 
@@ -143,7 +143,7 @@ describe('a list that does not come to an end is no list', () => {
   ])('when it %s', async (_how, rowsAt) => {
     const readPage = (offset: number) => Promise.resolve({ rows: rowsAt(offset), hasMore: true });
 
-    expect(await failureOf(idsOf(walk('/v1/list', readPage)))).toMatchObject({
+    expect(await failureOf(idsOf(listRows('/v1/list', readPage)))).toMatchObject({
       kind: 'contract',
       endpoint: '/v1/list',
     });

@@ -42,7 +42,7 @@ describe.each(MISSING)(
       const before = mirror.qty(variantId, warehouseId);
       expect(mirror.read(left, { sentAtMs: FIRST })).toContainEqual({ kind: 'missing', what, id });
       expect(mirror.qty(variantId, warehouseId)).toBe(before);
-      expect(mirror.tables.obligation('10')).toMatchObject({
+      expect(mirror.tables.readRequest('10')).toMatchObject({
         reason: 'confirm_removal',
         notBeforeMs: SECOND,
       });
@@ -62,7 +62,7 @@ describe.each(MISSING)(
       mirror.read(left, { sentAtMs: FIRST });
       mirror.read(left, { sentAtMs: SECOND - 1 });
       expect(mirror.qty(variantId, warehouseId)).not.toBeNull();
-      expect(mirror.tables.obligation('10')?.notBeforeMs).toBeGreaterThanOrEqual(SECOND);
+      expect(mirror.tables.readRequest('10')?.notBeforeMs).toBeGreaterThanOrEqual(SECOND);
     });
 
     test('that comes back in between must be missed anew', () => {
@@ -82,7 +82,7 @@ describe.each(MISSING)(
       const facts = mirror.read(left, { sentAtMs: SECOND, s0 });
       expect(facts).toContainEqual({ kind: 'contested', what, id });
       expect(mirror.qty(variantId, warehouseId)).toBe(1);
-      expect(mirror.tables.obligation('10')).toBeDefined();
+      expect(mirror.tables.readRequest('10')).toBeDefined();
     });
 
     test('stays gone for a late webhook, is read again for a newer one, comes back by a read', () => {
@@ -132,13 +132,13 @@ test('a sighting that each read repeats does not put off the other doubts', () =
   mirror.read(WITHOUT_VARIANT, { sentAtMs: FIRST + 1_999 });
   const caughtUp = productSnapshot([variantSnapshot({ 1: 4, 2: 6 })]);
   mirror.read(caughtUp, { sentAtMs: FIRST + 3_998 });
-  expect(mirror.tables.obligation('10')).toMatchObject({
+  expect(mirror.tables.readRequest('10')).toMatchObject({
     reason: 'conflict',
     madeAtMs: FIRST + 1_999,
     notBeforeMs: FIRST + 3_999,
   });
   mirror.read(caughtUp, { sentAtMs: FIRST + 3_999 });
-  expect(mirror.tables.obligation('10')).toMatchObject({
+  expect(mirror.tables.readRequest('10')).toMatchObject({
     reason: 'confirm_removal',
     notBeforeMs: FIRST + 1_999 + 30 * S,
   });
@@ -224,7 +224,7 @@ describe('the brake', () => {
     expect(mirror.tables.liveCount('product')).toBe(60);
     expect(mirror.tables.heldProducts()).toHaveLength(21);
     expect(mirror.facts).toContainEqual({ kind: 'brake', what: 'product', productId: 'p0', missing: 21 });
-    expect(mirror.tables.obligation('p0')).toMatchObject({ notBeforeMs: LATEST_MS, doubt: true });
+    expect(mirror.tables.readRequest('p0')).toMatchObject({ notBeforeMs: LATEST_MS, doubt: true });
   });
 
   test('holds the last that any read has shown, whatever the list has named besides', () => {
@@ -236,7 +236,7 @@ describe('the brake', () => {
         productId,
       });
     }
-    mirror.fold({ kind: 'listed', atMs: T0 + S, productIds: [...store, 'p3'], lookup: false });
+    mirror.applyEntry({ kind: 'listed', atMs: T0 + S, productIds: [...store, 'p3'], lookup: false });
     for (const sentAtMs of [FIRST, SECOND]) {
       for (const productId of store) mirror.read(null, { sentAtMs, productId });
     }
@@ -248,7 +248,7 @@ describe('the brake', () => {
     const mirror = store(21);
     confirm(mirror, 21);
     const doubtAtMs = SECOND + 10 * S;
-    mirror.fold({
+    mirror.applyEntry({
       kind: 'oblige',
       atMs: doubtAtMs,
       reason: 'not_stored',
@@ -256,9 +256,9 @@ describe('the brake', () => {
       variantIds: [],
     });
     mirror.read(null, { sentAtMs: doubtAtMs + S, productId: 'p0' });
-    expect(mirror.tables.obligation('p0')?.notBeforeMs).toBe(doubtAtMs + 2 * S);
+    expect(mirror.tables.readRequest('p0')?.notBeforeMs).toBe(doubtAtMs + 2 * S);
     mirror.read(null, { sentAtMs: doubtAtMs + 2 * S, productId: 'p0' });
-    expect(mirror.tables.obligation('p0')?.notBeforeMs).toBe(LATEST_MS);
+    expect(mirror.tables.readRequest('p0')?.notBeforeMs).toBe(LATEST_MS);
   });
 
   test('counts what was just removed', () => {
@@ -272,19 +272,19 @@ describe('the brake', () => {
   test('is let go by the operator, who has what it holds read again', () => {
     const mirror = store(21);
     confirm(mirror, 21);
-    mirror.fold({ kind: 'allow_removals', atMs: SECOND + S, untilMs: SECOND + 60 * S });
-    expect(mirror.tables.obligation('p0')).toMatchObject({
+    mirror.applyEntry({ kind: 'allow_removals', atMs: SECOND + S, untilMs: SECOND + 60 * S });
+    expect(mirror.tables.readRequest('p0')).toMatchObject({
       reason: 'operator',
       notBeforeMs: SECOND + 3 * S,
     });
     confirm(mirror, 21, SECOND + 3 * S);
     expect(mirror.tables.liveCount('product')).toBe(39);
-    expect(mirror.tables.obligations.size).toBe(0);
+    expect(mirror.tables.readRequests.size).toBe(0);
   });
 
   test('holds again when the leave has run out', () => {
     const mirror = store(21);
-    mirror.fold({ kind: 'allow_removals', atMs: FIRST, untilMs: SECOND - 1 });
+    mirror.applyEntry({ kind: 'allow_removals', atMs: FIRST, untilMs: SECOND - 1 });
     confirm(mirror, 21);
     expect(mirror.tables.liveCount('product')).toBe(60);
   });
@@ -293,7 +293,7 @@ describe('the brake', () => {
 test('a product that only a list has named is gone with the first 404, and counts for no brake', () => {
   const mirror = mirrorAfterRead();
   const productIds = Array.from({ length: 40 }, (_, n) => String(1_000 + n));
-  mirror.fold({ kind: 'listed', atMs: T0 + S, productIds, lookup: false });
+  mirror.applyEntry({ kind: 'listed', atMs: T0 + S, productIds, lookup: false });
   for (const productId of productIds) {
     expect(mirror.tables.product(productId)?.goneAtMs).toBeNull();
     const facts = mirror.read(null, { sentAtMs: FIRST, productId });
@@ -303,7 +303,7 @@ test('a product that only a list has named is gone with the first 404, and count
   expect(mirror.tables.liveCount('product')).toBe(1);
   expect(mirror.tables.state().removalsInWindow).toBe(0);
   // Listed again, it is read again.
-  mirror.fold({ kind: 'listed', atMs: FIRST + S, productIds, lookup: false });
+  mirror.applyEntry({ kind: 'listed', atMs: FIRST + S, productIds, lookup: false });
   expect(mirror.reason('1000')).toBe('listed');
 });
 

@@ -129,7 +129,7 @@ describe('the read that answers a gap', () => {
     expect([mirror.reason('10'), mirror.reason('20'), mirror.reason('30')]).toEqual([null, 'canary', null]);
     expect(mirror.tables.state().lossProvedAtMs).toBe(AT + 3 * S);
     // Made when the gap was opened: a read sent since then meets it.
-    expect(mirror.tables.obligation('20')).toMatchObject({ madeAtMs: AT, notBeforeMs: AT + 2 * S });
+    expect(mirror.tables.readRequest('20')).toMatchObject({ madeAtMs: AT, notBeforeMs: AT + 2 * S });
   });
 
   test('sends one canary for a crowd of losses: it speaks for all gaps opened before it', () => {
@@ -149,10 +149,10 @@ describe('the read that answers a gap', () => {
     expect(prove('10', AT + 3 * S)).toContain('canary');
     // Opened after what the first one was sent for: it speaks for everything up to now.
     expect(prove('20', AT + 4 * S)).toContain('canary');
-    expect(mirror.tables.obligation('10')).toMatchObject({ reason: 'canary', madeAtMs: AT + 4 * S });
+    expect(mirror.tables.readRequest('10')).toMatchObject({ reason: 'canary', madeAtMs: AT + 4 * S });
     expect(prove('30', AT + 5 * S)).toContain('gap_proved');
     expect(prove('30', AT + 5 * S)).not.toContain('canary');
-    expect(mirror.tables.obligation('10')).toMatchObject({ madeAtMs: AT + 4 * S });
+    expect(mirror.tables.readRequest('10')).toMatchObject({ madeAtMs: AT + 4 * S });
   });
 
   test('sends its canary also to a product that comes to life by a read from before it', () => {
@@ -166,7 +166,7 @@ describe('the read that answers a gap', () => {
     expect(mirror.reason('30')).toBeNull();
     const back = productSnapshot([variantSnapshot({ 1: 5 }, { variantId: '300' })]);
     mirror.read(back, { sentAtMs: AT + S, s0, productId: '30' });
-    expect(mirror.tables.obligation('30')).toMatchObject({ reason: 'canary', madeAtMs: AT });
+    expect(mirror.tables.readRequest('30')).toMatchObject({ reason: 'canary', madeAtMs: AT });
   });
 
   test('must have been sent 2 s after it was opened', () => {

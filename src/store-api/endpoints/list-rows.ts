@@ -16,7 +16,7 @@ interface ListPage<Row> {
  * @param readPage the page that begins at a row, counted from 0; with more than one row wherever there are more.
  * @throws what `readPage` throws; ServiceError of kind `contract` for a list that does not come to an end.
  */
-export async function* walk<Row extends { readonly id: string }>(
+export async function* listRows<Row extends { readonly id: string }>(
   endpoint: string,
   readPage: (offset: number) => Promise<ListPage<Row>>,
 ): AsyncGenerator<Row, void, undefined> {

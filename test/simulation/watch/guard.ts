@@ -2,14 +2,14 @@
  * Most of a catalogue does not go at once, unless an operator allows it: neither products, nor variants, nor levels
  * (docs/architecture.md#mass-removal-guard).
  */
-import { BRAKE_ROWS, BRAKE_SHARE, BRAKE_WINDOW_MS, EARLIEST_MS } from '../../../src/core/limits.ts';
+import { GUARD_ROWS, GUARD_SHARE, GUARD_WINDOW_MS, EARLIEST_MS } from '../../../src/core/limits.ts';
 import { prepared } from '../../../src/sqlite/prepared.ts';
 import type { Db } from '../../../src/sqlite/open.ts';
 import type { Gone } from './promises.ts';
 
 const TABLES = { product: 'products', variant: 'variants', cell: 'cells' } as const;
 
-export class Brake {
+export class GuardWatch {
   readonly #fault: (what: string) => void;
   /** By what they are and when they went: a mirror that is made again from its event log removes the same once more. */
   #removed = new Map<string, Gone>();
@@ -35,7 +35,7 @@ export class Brake {
     this.#removed.set(JSON.stringify(gone), gone);
     if (this.#isAllowed) return;
     const count = [...this.#removed.values()].filter(
-      (row) => row.what === kind && row.gone_at_ms <= atMs && row.gone_at_ms > atMs - BRAKE_WINDOW_MS / 2,
+      (row) => row.what === kind && row.gone_at_ms <= atMs && row.gone_at_ms > atMs - GUARD_WINDOW_MS / 2,
     ).length;
     const table = TABLES[kind];
     const countLive = (where: string): number =>
@@ -43,7 +43,7 @@ export class Brake {
         .pluck()
         .get() ?? 0;
     const live = countLive('');
-    if (count > BRAKE_ROWS && count > (live + count) * BRAKE_SHARE) {
+    if (count > GUARD_ROWS && count > (live + count) * GUARD_SHARE) {
       this.#fault(`${count} ${table} of ${live + count} were removed and nobody allowed it`);
     }
     // What a list has named and no read has shown is not there yet.

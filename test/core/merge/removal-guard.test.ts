@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { BRAKE_WINDOW_MS } from '../../../src/core/limits.ts';
+import { GUARD_WINDOW_MS } from '../../../src/core/limits.ts';
 import {
-  brakeCountsTo,
-  brakeHolds,
+  guardCountsTo,
+  guardHolds,
   readHolds,
   removalWindow,
 } from '../../../src/core/apply/removal-guard.ts';
@@ -24,10 +24,10 @@ test.each([
   { when: 'the only one that any read has shown', live: 4, shown: 1, missing: 1, removed: 0, holds: false },
 ])('$when: holds $holds', ({ live, shown = live, missing, removed, holds }) => {
   const count = { live, removedInWindow: removed };
-  expect(brakeHolds({ ...count, shown, missing })).toBe(holds);
+  expect(guardHolds({ ...count, shown, missing })).toBe(holds);
   // Nobody has to count further.
-  const counted = Math.min(missing, brakeCountsTo(count));
-  expect(brakeHolds({ ...count, shown: Math.min(shown, counted + 1), missing: counted })).toBe(holds);
+  const counted = Math.min(missing, guardCountsTo(count));
+  expect(guardHolds({ ...count, shown: Math.min(shown, counted + 1), missing: counted })).toBe(holds);
 });
 
 test('removals count for an hour, each kind by itself', () => {
@@ -37,9 +37,9 @@ test('removals count for an hour, each kind by itself', () => {
     variantRemovalsInWindow: 8,
     cellRemovalsInWindow: 9,
   };
-  expect(removalWindow(count, T0 + BRAKE_WINDOW_MS - 1)).toBe(count);
+  expect(removalWindow(count, T0 + GUARD_WINDOW_MS - 1)).toBe(count);
   const none = { removalsInWindow: 0, variantRemovalsInWindow: 0, cellRemovalsInWindow: 0 };
-  const later = T0 + BRAKE_WINDOW_MS;
+  const later = T0 + GUARD_WINDOW_MS;
   expect(removalWindow(count, later)).toEqual({ removalWindowStartMs: later, ...none });
   expect(removalWindow(count, T0 - 1)).toEqual({ removalWindowStartMs: T0 - 1, ...none });
 });

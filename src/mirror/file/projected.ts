@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import type { Db } from '../../sqlite/open.ts';
 
 /** The tables that the rules write, each in an order of its own. */
-export const FOLDED = [
+export const PROJECTED = [
   'cells ORDER BY variant_id, warehouse_id',
   'variants ORDER BY variant_id',
   'products ORDER BY product_id',
@@ -36,16 +36,16 @@ const RECORDED = {
 };
 
 const RULED = Object.fromEntries(
-  FOLDED.map((from) => [from.split(' ', 1)[0] ?? from, `SELECT * FROM ${from}`]),
+  PROJECTED.map((from) => [from.split(' ', 1)[0] ?? from, `SELECT * FROM ${from}`]),
 );
 
 /**
  * Of each table, by its name: equal when all rows are.
  *
- * @param withRecords not of a log that an earlier version began, which did not log them.
+ * @param of `ruled` only, where an earlier version began the log, which did not log the records.
  */
-export function digestsOf(db: Db, withRecords = true): Map<string, string> {
-  const tables = { ...RULED, ...COUNTED, ...(withRecords ? RECORDED : {}) };
+export function digestsOf(db: Db, of: 'all' | 'ruled' = 'all'): Map<string, string> {
+  const tables = { ...RULED, ...COUNTED, ...(of === 'all' ? RECORDED : {}) };
   return new Map(Object.entries(tables).map(([table, select]) => [table, digestOf(db, select)]));
 }
 

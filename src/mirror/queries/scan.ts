@@ -3,7 +3,7 @@
  * page through.
  */
 
-interface Walked<R> {
+interface Portion<R> {
   readonly rows: R[];
   /** The last row that was looked at, kept or not: the next call continues after it. Null: there was none. */
   readonly last: R | null;
@@ -17,7 +17,7 @@ const LOOK_AT = 5_000;
  * @param rows a statement's rows, lazily: rows that are not looked at are not computed.
  * @param isEnough what is kept so far is as much as may be, whatever its number.
  */
-export function walk<R>(
+export function takePortion<R>(
   rows: Iterable<R>,
   {
     limit,
@@ -25,7 +25,7 @@ export function walk<R>(
     isEnough = () => false,
     lookAt = LOOK_AT,
   }: { limit: number; keep?: (row: R) => boolean; isEnough?: () => boolean; lookAt?: number },
-): Walked<R> {
+): Portion<R> {
   const kept: R[] = [];
   let last: R | null = null;
   let looked = 0;

@@ -1,62 +1,62 @@
 /** Applies one product/detail answer: levels, totals and descriptions in, the re-read requests and gaps it meets out. */
 import { offsetFloorMs, readWindow } from '../merge/clock-bounds.ts';
 import type { ProductSnapshot, ReadEntry } from '../entry.ts';
-import { foldVariant, renumberCells } from './fold-variant.ts';
-import type { Ledger } from './ledger.ts';
+import { applyVariant, renumberCells } from './apply-variant.ts';
+import type { UnitOfWork } from './unit-of-work.ts';
 import { EARLIEST_MS, REPLICA_LAG_MS } from '../limits.ts';
 import type { ReadContext } from '../merge/merge-read.ts';
-import type { Obligation, Product } from '../model.ts';
-import { foldAbsentProduct, foldAbsentVariants } from './removal.ts';
+import type { ReadRequest, Product } from '../model.ts';
+import { applyAbsentProduct, applyAbsentVariants } from './removal.ts';
 import { RemovalGuard } from './removal-guard.ts';
 import { unreadProduct } from '../merge/unknown.ts';
-import { afterRead, isMet } from '../merge/obligation.ts';
+import { afterRead, isMet } from '../merge/read-request.ts';
 
-export function foldRead(ledger: Ledger, entry: ReadEntry): void {
-  const { tables } = ledger;
-  if (entry.snapshot !== null && !isOwnStore(ledger, entry.snapshot.storeId)) return;
+export function applyRead(work: UnitOfWork, entry: ReadEntry): void {
+  const { tables } = work;
+  if (entry.snapshot !== null && !isOwnStore(work, entry.snapshot.storeId)) return;
 
   const known = tables.product(entry.productId);
-  const read = readContext(ledger, entry, known);
+  const read = readContext(work, entry, known);
   const product = known === undefined ? undefined : answered(known, entry);
-  const standing = tables.obligation(entry.productId);
+  const standing = tables.readRequest(entry.productId);
   if (standing !== undefined) {
-    if (!read.superseded) settleObligation(ledger, standing, read);
-    else postpone(ledger, standing, known?.readAtMs ?? 0);
+    if (!read.superseded) settleReadRequest(work, standing, read);
+    else postpone(work, standing, known?.readAtMs ?? 0);
   }
 
   const inConflict = standing?.reason === 'conflict' || standing?.reason === 'quarantine';
   if (entry.snapshot !== null) {
     const present = product ?? answered(unreadProduct(entry.productId), entry);
-    foldPresent(ledger, { entry, snapshot: entry.snapshot, product: present, inConflict, read });
-  } else if (product === undefined) ledger.report({ kind: 'not_found', productId: entry.productId });
+    applyPresent(work, { entry, snapshot: entry.snapshot, product: present, inConflict, read });
+  } else if (product === undefined) work.report({ kind: 'not_found', productId: entry.productId });
   else {
-    const guard = new RemovalGuard(ledger, product.productId, null, read);
-    foldAbsentProduct(ledger, guard, product, read);
+    const guard = new RemovalGuard(work, product.productId, null, read);
+    applyAbsentProduct(work, guard, product, read);
   }
-  if (read.superseded && product !== undefined) foldSuperseded(ledger, entry, product);
+  if (read.superseded && product !== undefined) applySuperseded(work, entry, product);
 
-  settleGaps(ledger, entry.productId, read);
+  settleGaps(work, entry.productId, read);
 }
 
 /** The first answer names the store; an answer for another store is never merged. */
-function isOwnStore(ledger: Ledger, storeId: string): boolean {
-  const expected = ledger.state.storeId;
-  if (expected === null) ledger.state = { ...ledger.state, storeId };
+function isOwnStore(work: UnitOfWork, storeId: string): boolean {
+  const expected = work.state.storeId;
+  if (expected === null) work.state = { ...work.state, storeId };
   if (expected === null || expected === storeId) return true;
-  ledger.report({ kind: 'wrong_store', expected, found: storeId });
+  work.report({ kind: 'wrong_store', expected, found: storeId });
   return false;
 }
 
-function readContext(ledger: Ledger, entry: ReadEntry, product: Product | undefined): ReadContext {
-  const window = readWindow(entry, offsetFloorMs(ledger.state), ledger.state.dateContradictions);
+function readContext(work: UnitOfWork, entry: ReadEntry, product: Product | undefined): ReadContext {
+  const window = readWindow(entry, offsetFloorMs(work.state), work.state.dateContradictions);
   if (window.contradicts) {
-    ledger.report({ kind: 'clock_contradiction' });
-    ledger.state = { ...ledger.state, offsetFloorMs: null, offsetFloorPreviousMs: null };
+    work.report({ kind: 'clock_contradiction' });
+    work.state = { ...work.state, offsetFloorMs: null, offsetFloorPreviousMs: null };
   }
   const { ceilingMs, dateContradictions } = window;
   if (ceilingMs !== null) {
-    ledger.state = { ...ledger.state, offsetCeilingMs: ceilingMs };
-    ledger.setDateContradictions(dateContradictions);
+    work.state = { ...work.state, offsetCeilingMs: ceilingMs };
+    work.setDateContradictions(dateContradictions);
   }
   return {
     s0: entry.s0,
@@ -69,11 +69,11 @@ function readContext(ledger: Ledger, entry: ReadEntry, product: Product | undefi
 }
 
 /** Sent earlier, it may have been sampled later. What it shows is judged row by row; that it shows nothing is a doubt. */
-function foldSuperseded(ledger: Ledger, entry: ReadEntry, product: Product): void {
-  ledger.tables.putProduct(product);
+function applySuperseded(work: UnitOfWork, entry: ReadEntry, product: Product): void {
+  work.tables.putProduct(product);
   const isEarlier = entry.receivedAtMs + REPLICA_LAG_MS <= product.readAtMs;
   if (entry.snapshot !== null || product.goneAtMs !== null || isEarlier) return;
-  ledger.oblige(product.productId, 'conflict', { atMs: Math.max(entry.atMs, product.readUntilMs) });
+  work.requestRead(product.productId, 'conflict', { atMs: Math.max(entry.atMs, product.readUntilMs) });
 }
 
 /** As long as the answer was on its way it may have been sampled, even if the log has it later. */
@@ -81,18 +81,18 @@ function answered(product: Product, { sentAtMs, receivedAtMs }: ReadEntry): Prod
   return { ...product, readUntilMs: Math.max(product.readUntilMs, sentAtMs, receivedAtMs) };
 }
 
-function settleObligation(ledger: Ledger, standing: Obligation, read: ReadContext): void {
+function settleReadRequest(work: UnitOfWork, standing: ReadRequest, read: ReadContext): void {
   const rest = afterRead(standing, read);
   if (rest !== null) {
-    ledger.tables.putObligation(rest);
+    work.tables.putReadRequest(rest);
     return;
   }
-  ledger.tables.deleteObligation(standing.productId);
-  ledger.report({
+  work.tables.deleteReadRequest(standing.productId);
+  work.report({
     kind: 'met',
     productId: standing.productId,
     reason: standing.reason,
-    ageMs: ledger.entry.atMs - standing.firstMadeAtMs,
+    ageMs: work.entry.atMs - standing.firstMadeAtMs,
   });
 }
 
@@ -100,8 +100,8 @@ function settleObligation(ledger: Ledger, standing: Obligation, read: ReadContex
  * A superseded answer is not what the mirror shows: what the later one left open is still to be read. Not before a read can
  * count as later: where the host's clock has been set back, that may take a while.
  */
-function postpone(ledger: Ledger, standing: Obligation, readAtMs: number): void {
-  if (standing.notBeforeMs < readAtMs) ledger.tables.putObligation({ ...standing, notBeforeMs: readAtMs });
+function postpone(work: UnitOfWork, standing: ReadRequest, readAtMs: number): void {
+  if (standing.notBeforeMs < readAtMs) work.tables.putReadRequest({ ...standing, notBeforeMs: readAtMs });
 }
 
 interface PresentProduct {
@@ -112,25 +112,28 @@ interface PresentProduct {
   readonly read: ReadContext;
 }
 
-function foldPresent(ledger: Ledger, { entry, snapshot, product, inConflict, read }: PresentProduct): void {
-  const { tables } = ledger;
+function applyPresent(
+  work: UnitOfWork,
+  { entry, snapshot, product, inConflict, read }: PresentProduct,
+): void {
+  const { tables } = work;
   const renamed = product.name !== snapshot.name;
-  const inDowntime = product.readAtMs < ledger.state.trustedAfterMs;
-  if (product.goneAtMs !== null || product.detailJson === null) ledger.joinCanary(product.productId, read);
+  const inDowntime = product.readAtMs < work.state.trustedAfterMs;
+  if (product.goneAtMs !== null || product.detailJson === null) work.joinLossSweep(product.productId, read);
   let differs = renamed || product.missingAtMs !== null || product.goneAtMs !== null;
-  const guard = new RemovalGuard(ledger, product.productId, snapshot, read);
+  const guard = new RemovalGuard(work, product.productId, snapshot, read);
   for (const variant of snapshot.variants) {
     const sighting = { variant, product, requestId: entry.requestId, guard, renamed, inDowntime, inConflict };
-    differs = foldVariant(ledger, sighting, read) || differs;
+    differs = applyVariant(work, sighting, read) || differs;
   }
   // Of two answers in an unknown order the earlier may be the one that stands now: the next read cannot overlap them.
   if (differs && read.overlaps) {
-    ledger.oblige(product.productId, 'conflict', { atMs: Math.max(entry.atMs, product.readUntilMs) });
+    work.requestRead(product.productId, 'conflict', { atMs: Math.max(entry.atMs, product.readUntilMs) });
   }
   const shown = new Set(snapshot.variants.map(({ variantId }) => variantId));
-  foldAbsentVariants(ledger, { guard, productId: product.productId, shown, read });
+  applyAbsentVariants(work, { guard, productId: product.productId, shown, read });
   if (read.superseded) return;
-  if (renamed) renumberAbsent(ledger, product.productId, shown);
+  if (renamed) renumberAbsent(work, product.productId, shown);
   tables.putProduct({
     ...product,
     name: snapshot.name,
@@ -146,18 +149,18 @@ function foldPresent(ledger: Ledger, { entry, snapshot, product, inConflict, rea
 }
 
 /** What the answer leaves out, and the mirror keeps, shows the product's new name too. */
-function renumberAbsent(ledger: Ledger, productId: string, shown: ReadonlySet<string>): void {
-  const { tables } = ledger;
+function renumberAbsent(work: UnitOfWork, productId: string, shown: ReadonlySet<string>): void {
+  const { tables } = work;
   for (const variant of tables.variantsOf(productId)) {
     if (variant.goneAtMs !== null || shown.has(variant.variantId)) continue;
-    renumberCells(ledger, variant.variantId);
-    tables.putVariant({ ...variant, changeSeq: ledger.nextChangeSeq() });
+    renumberCells(work, variant.variantId);
+    tables.putVariant({ ...variant, changeSeq: work.nextChangeSeq() });
   }
 }
 
 /** A gap that outlived its grace until a read answered it proves a loss: what else was lost with it is unknown. */
-function settleGaps(ledger: Ledger, productId: string, read: ReadContext): void {
-  const { tables } = ledger;
+function settleGaps(work: UnitOfWork, productId: string, read: ReadContext): void {
+  const { tables } = work;
   const proved = tables
     .variantsOf(productId)
     .flatMap(({ variantId }) => tables.gapsOf(variantId))
@@ -167,10 +170,10 @@ function settleGaps(ledger: Ledger, productId: string, read: ReadContext): void 
   let atMs = EARLIEST_MS;
   for (const gap of proved) {
     tables.deleteGap(gap);
-    ledger.report({ kind: 'gap_proved', gap, productId });
+    work.report({ kind: 'gap_proved', gap, productId });
     seq = Math.max(seq, gap.openedSeq);
     atMs = Math.max(atMs, gap.openedAtMs);
   }
-  ledger.state = { ...ledger.state, lossProvedAtMs: ledger.entry.atMs };
-  ledger.answerLoss({ seq, atMs });
+  work.state = { ...work.state, lossProvedAtMs: work.entry.atMs };
+  work.answerLoss({ seq, atMs });
 }

@@ -1,13 +1,13 @@
 /** A variant's total: what a read makes of it, and what else moves with it (docs/architecture.md#totals). */
 import { BY_A_READ, driftCause, reportDrift } from './drift.ts';
-import type { Ledger } from './ledger.ts';
+import type { UnitOfWork } from './unit-of-work.ts';
 import { BUNDLE_DELAY_MAX_MS, BUNDLE_DELAY_MIN_MS, BUNDLE_DELAY_PER_PRODUCT_MS } from '../limits.ts';
 import { isConcurrent, type ReadContext } from '../merge/merge-read.ts';
 import type { Variant } from '../model.ts';
 import { tellsLevels, totalHiMs } from './unlisted-levels.ts';
 import type { VariantSighting } from './variant-sighting.ts';
 
-interface FoldedTotal {
+interface AppliedTotal {
   readonly variant: Variant;
   /** The total speaks for the levels below it: it is what it was, by a figure that itself was certain. */
   readonly isTrusted: boolean;
@@ -20,7 +20,10 @@ interface ReadTotal {
   readonly read: ReadContext;
 }
 
-export function foldTotal(ledger: Ledger, { sighting, variant, explainedQty, read }: ReadTotal): FoldedTotal {
+export function applyTotal(
+  work: UnitOfWork,
+  { sighting, variant, explainedQty, read }: ReadTotal,
+): AppliedTotal {
   const { variant: seen, product, requestId } = sighting;
   const oldQty = variant.goneAtMs === null ? variant.availableQty : null;
   const newQty = seen.availableQty;
@@ -29,8 +32,8 @@ export function foldTotal(ledger: Ledger, { sighting, variant, explainedQty, rea
   const agrees = oldQty === newQty && tellsLevels(seen) && explainedQty === 0;
   if (concurrent && !agrees) {
     // The answer may have been received before the delivery that it did not see arrived.
-    const atMs = Math.max(ledger.entry.atMs, variant.eventAtMs);
-    ledger.oblige(product.productId, 'conflict', { atMs });
+    const atMs = Math.max(work.entry.atMs, variant.eventAtMs);
+    work.requestRead(product.productId, 'conflict', { atMs });
   }
   if (read.superseded || (concurrent && oldQty !== null && oldQty !== newQty)) {
     return { variant, isTrusted: true };
@@ -50,8 +53,8 @@ export function foldTotal(ledger: Ledger, { sighting, variant, explainedQty, rea
   };
   const explained = newQty - (oldQty ?? 0) === explainedQty && (oldQty !== null || seen.levels !== null);
   if (oldQty !== newQty && !explained) {
-    const cause = oldQty === null ? null : driftCause(ledger, sighting, null);
-    ledger.appendChange({
+    const cause = oldQty === null ? null : driftCause(work, sighting, null);
+    work.appendChange({
       variantId: seen.variantId,
       warehouseId: null,
       sku: seen.sku,
@@ -62,20 +65,20 @@ export function foldTotal(ledger: Ledger, { sighting, variant, explainedQty, rea
       requestId,
     });
     if (oldQty !== null && cause !== null)
-      reportDrift(ledger, sighting, { cause, warehouseId: null, oldQty, newQty });
+      reportDrift(work, sighting, { cause, warehouseId: null, oldQty, newQty });
   }
   // A first total, and one from a read that may have been too early, is no figure to hold the next against.
   return { variant: known, isTrusted: variant.verifiedAtMs !== null && oldQty === newQty };
 }
 
 /** Bundles that hold the variant move with it, without a webhook of their own. */
-export function noteComponent(ledger: Ledger, variant: Variant): void {
-  if (variant.bundledByCount === 0 || ledger.state.bundlesDueAtMs !== null) return;
-  const bundles = ledger.tables.bundleProductCount();
+export function noteComponent(work: UnitOfWork, variant: Variant): void {
+  if (variant.bundledByCount === 0 || work.state.bundlesDueAtMs !== null) return;
+  const bundles = work.tables.bundleProductCount();
   if (bundles === 0) return;
   const delayMs = Math.min(
     BUNDLE_DELAY_MAX_MS,
     Math.max(BUNDLE_DELAY_MIN_MS, bundles * BUNDLE_DELAY_PER_PRODUCT_MS),
   );
-  ledger.state = { ...ledger.state, bundlesDueAtMs: ledger.entry.atMs + delayMs };
+  work.state = { ...work.state, bundlesDueAtMs: work.entry.atMs + delayMs };
 }

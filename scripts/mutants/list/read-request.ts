@@ -4,33 +4,33 @@
  */
 import type { Mutant } from '../mutant.ts';
 
-const delivery = 'src/core/apply/fold-delivery.ts';
+const delivery = 'src/core/apply/apply-delivery.ts';
 
-export const DOUBT: readonly Mutant[] = [
+export const READ_REQUEST: readonly Mutant[] = [
   {
     id: 'obligation-cleared-whatever-s0',
     breaks:
       'only a read sent after the re-read request was recorded meets it (docs/architecture.md#re-read-requests: s0)',
-    file: 'src/core/merge/obligation.ts',
-    find: 'return doubt.madeSeq <= read.s0 && doubt.madeAtMs',
-    replace: 'return doubt.madeAtMs',
-    tests: ['test/core/merge/obligation.test.ts'],
+    file: 'src/core/merge/read-request.ts',
+    find: 'return request.madeSeq <= read.s0 && request.madeAtMs',
+    replace: 'return request.madeAtMs',
+    tests: ['test/core/merge/read-request.test.ts'],
   },
   {
     id: 'obligation-cleared-within-lag',
     breaks:
       'only a read sent 2 s after the re-read request meets it (docs/architecture.md#re-read-requests: lagging replicas)',
-    file: 'src/core/merge/obligation.ts',
-    find: 'return doubt.madeSeq <= read.s0 && doubt.madeAtMs + REPLICA_LAG_MS <= read.sentAtMs;',
-    replace: 'return doubt.madeSeq <= read.s0;',
+    file: 'src/core/merge/read-request.ts',
+    find: 'return request.madeSeq <= read.s0 && request.madeAtMs + REPLICA_LAG_MS <= read.sentAtMs;',
+    replace: 'return request.madeSeq <= read.s0;',
   },
   {
     id: 'obligation-not-renewed',
     breaks:
       'a later re-read request for the same product needs a later read (docs/architecture.md#re-read-requests)',
-    file: 'src/core/merge/obligation.ts',
-    find: `    madeSeq: Math.max(doubt.madeSeq, standing.madeSeq),
-    madeAtMs: Math.max(doubt.madeAtMs, standing.madeAtMs),`,
+    file: 'src/core/merge/read-request.ts',
+    find: `    madeSeq: Math.max(added.madeSeq, standing.madeSeq),
+    madeAtMs: Math.max(added.madeAtMs, standing.madeAtMs),`,
     replace: `    madeSeq: standing.madeSeq,
     madeAtMs: standing.madeAtMs,`,
   },
@@ -38,15 +38,15 @@ export const DOUBT: readonly Mutant[] = [
     id: 'doubt-forgotten-by-a-wish',
     breaks:
       'a read merely wanted does not take the suspicion away (docs/reading-the-mirror.md#views, suspect)',
-    file: 'src/core/merge/obligation.ts',
+    file: 'src/core/merge/read-request.ts',
     find: 'doubt: isSuspect || standing.doubt,',
     replace: 'doubt: isSuspect,',
-    tests: ['test/core/merge/obligation.test.ts'],
+    tests: ['test/core/merge/read-request.test.ts'],
   },
   {
     id: 'unmapped-not-looked-up',
     breaks: 'a variant of unknown product is looked up (docs/architecture.md#changes, rule 1)',
-    file: 'src/core/apply/ledger.ts',
+    file: 'src/core/apply/unit-of-work.ts',
     find: 'return { ...touched, lookupAtMs: this.entry.atMs };',
     replace: 'return touched;',
   },
@@ -58,12 +58,12 @@ export const DOUBT: readonly Mutant[] = [
     find: "if (variant.kind !== 'own' && variant.productId !== null)",
     replace: "if (variant.kind === 'own' && variant.productId === '')",
     first: 'simulation',
-    tests: ['test/core/apply/fold-total.test.ts'],
+    tests: ['test/core/apply/total.test.ts'],
   },
   {
     id: 'bundles-not-read',
     breaks: 'bundles are read when a component changes (docs/architecture.md#totals)',
-    file: 'src/core/apply/fold-total.ts',
+    file: 'src/core/apply/apply-total.ts',
     find: 'if (variant.bundledByCount === 0 ||',
     replace: 'if (variant.bundledByCount >= 0 ||',
     first: 'simulation',
@@ -71,8 +71,8 @@ export const DOUBT: readonly Mutant[] = [
   {
     id: 'bundles-forgotten-when-due',
     breaks: 'bundles are read when their time has come (docs/architecture.md#totals)',
-    file: 'src/core/apply/fold.ts',
-    find: "for (const productId of ledger.tables.bundleProducts()) ledger.oblige(productId, 'bundle');",
+    file: 'src/core/apply/apply-entry.ts',
+    find: "for (const productId of work.tables.bundleProducts()) work.requestRead(productId, 'bundle');",
     replace: '',
     first: 'simulation',
   },
@@ -80,7 +80,7 @@ export const DOUBT: readonly Mutant[] = [
     id: 'quarantine-no-obligation',
     breaks: 'what a dead letter names is re-read (docs/http-api.md#public-listener, dead letters)',
     file: delivery,
-    find: "tables.putVariant(ledger.obligeVariant(variant, 'quarantine'));",
+    find: "tables.putVariant(work.requestVariantRead(variant, 'quarantine'));",
     replace: 'tables.putVariant(variant);',
     first: 'simulation',
   },
@@ -89,25 +89,25 @@ export const DOUBT: readonly Mutant[] = [
     breaks:
       'an unreadable body starts a loss sweep (docs/http-api.md#public-listener, dead letters; docs/architecture.md#loss-sweeps)',
     file: delivery,
-    find: 'ledger.state = { ...ledger.state, canaryDueAtMs };',
-    replace: 'ledger.state = { ...ledger.state, canarySentAtMs: canaryDueAtMs };',
+    find: 'work.state = { ...work.state, lossSweepDueAtMs };',
+    replace: 'work.state = { ...work.state, lossSweepSentAtMs: lossSweepDueAtMs };',
     first: 'simulation',
   },
   {
     id: 'proven-loss-no-canary',
     breaks:
       'a proven loss sends what moves to be read: its delivery carried other items (docs/architecture.md#loss-sweeps)',
-    file: 'src/core/apply/fold-read.ts',
-    find: '  ledger.answerLoss({',
-    replace: '  if (read.s0 < 0) ledger.answerLoss({',
+    file: 'src/core/apply/apply-read.ts',
+    find: '  work.answerLoss({',
+    replace: '  if (read.s0 < 0) work.answerLoss({',
     first: 'simulation',
   },
   {
     id: 'crowd-of-losses-without-canary',
     breaks: 'a loss sweep covers only the losses before it (docs/architecture.md#loss-sweeps)',
-    file: 'src/core/apply/ledger.ts',
-    find: '    if (opened.seq <= canaryDoubtSeq && opened.atMs <= canaryDoubtAtMs) return;',
-    replace: '    if (opened.atMs <= canaryDoubtAtMs + 60_000) return;',
+    file: 'src/core/apply/unit-of-work.ts',
+    find: '    if (opened.seq <= lossSweptSeq && opened.atMs <= lossSweptAtMs) return;',
+    replace: '    if (opened.atMs <= lossSweptAtMs + 60_000) return;',
     first: 'simulation',
   },
   {
@@ -138,11 +138,11 @@ export const DOUBT: readonly Mutant[] = [
   {
     id: 'gap-cleared-early',
     breaks: 'a gap ends only by a read that was sent late enough after it (docs/architecture.md#gaps)',
-    file: 'src/core/apply/fold-read.ts',
+    file: 'src/core/apply/apply-read.ts',
     find: '.filter((gap) => isMet({ madeSeq: gap.openedSeq, madeAtMs: gap.openedAtMs }, read));',
     replace:
       '.filter((gap) => isMet({ madeSeq: gap.openedSeq, madeAtMs: gap.openedAtMs }, read) || read.s0 >= 0);',
-    tests: ['test/core/apply/fold-gap.test.ts'],
+    tests: ['test/core/apply/gap.test.ts'],
   },
   {
     id: 'second-gap-of-a-body-forgotten',
@@ -150,7 +150,7 @@ export const DOUBT: readonly Mutant[] = [
     file: delivery,
     find: '.some(({ openedSeq }) => openedSeq === entry.seq)) return true;',
     replace: '.some(({ openedSeq }) => openedSeq === entry.seq)) return false;',
-    tests: ['test/core/apply/fold-gap.test.ts'],
+    tests: ['test/core/apply/gap.test.ts'],
   },
   {
     id: 'straggler-without-gap-no-obligation',
@@ -159,7 +159,7 @@ export const DOUBT: readonly Mutant[] = [
     file: delivery,
     find: '  return change.new !== cell.qty || change.updateTimeMs >= cell.readLoMs;',
     replace: '  return false;',
-    tests: ['test/core/apply/fold-gap.test.ts'],
+    tests: ['test/core/apply/gap.test.ts'],
   },
   {
     id: 'straggler-below-the-read-ignored',
@@ -183,25 +183,25 @@ export const DOUBT: readonly Mutant[] = [
     id: 'unexplained-break-no-obligation',
     breaks: 'how much of a break a total holds already is unknown (docs/architecture.md#totals)',
     file: delivery,
-    find: "if (isOpen && (gap !== null || branch === '3 duplicate')) oblige = true;",
-    replace: "if (isOpen && branch === '3 duplicate') oblige = true;",
+    find: "if (isOpen && (gap !== null || branch === '3 duplicate')) requestRead = true;",
+    replace: "if (isOpen && branch === '3 duplicate') requestRead = true;",
   },
   {
     id: 'unexplained-duplicate-no-obligation',
     breaks:
       'what was told before may be another change of its instant (docs/architecture.md#changes, rule 3)',
     file: delivery,
-    find: "if (isOpen && (gap !== null || branch === '3 duplicate')) oblige = true;",
-    replace: 'if (isOpen && gap !== null) oblige = true;',
-    tests: ['test/core/apply/fold-total.test.ts'],
+    find: "if (isOpen && (gap !== null || branch === '3 duplicate')) requestRead = true;",
+    replace: 'if (isOpen && gap !== null) requestRead = true;',
+    tests: ['test/core/apply/total.test.ts'],
   },
   {
     id: 'pulled-order-doubt-forgotten',
     breaks:
       'a total does not settle which of two values a stock level has (docs/architecture.md#totals, docs/architecture.md#changes, rule 3)',
     file: 'src/core/apply/unlisted-levels.ts',
-    find: '(isToldInTotal(variant) && oblige && ORDER_IN_DOUBT',
-    replace: '(variant.bundledByCount < 0 && oblige && ORDER_IN_DOUBT',
+    find: '(isToldInTotal(variant) && requestRead && ORDER_IN_DOUBT',
+    replace: '(variant.bundledByCount < 0 && requestRead && ORDER_IN_DOUBT',
     tests: ['test/mirror/queries/suspicion.test.ts'],
   },
 ];

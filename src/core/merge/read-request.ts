@@ -1,0 +1,65 @@
+/**
+ * Re-read requests: products that must be read again, and when a read meets one
+ * (docs/architecture.md#re-read-requests).
+ */
+import { LATEST_MS, REPLICA_LAG_MS } from '../limits.ts';
+import type { ReadRequest } from '../model.ts';
+import { REASONS, type Reason } from '../reasons.ts';
+
+export interface NewRequest {
+  readonly productId: string;
+  readonly reason: Reason;
+  readonly madeSeq: number;
+  readonly madeAtMs: number;
+  /** Not needed before this instant; a read that would be too early to meet the request is never asked for. */
+  readonly notBeforeMs?: number;
+}
+
+/** What stands for an earlier request and a new one together. */
+export function mergeRequests(standing: ReadRequest | undefined, added: NewRequest): ReadRequest {
+  const { priority, isSuspect } = REASONS[added.reason];
+  const notBeforeMs = Math.max(added.notBeforeMs ?? 0, added.madeAtMs + REPLICA_LAG_MS);
+  if (standing === undefined) {
+    return {
+      productId: added.productId,
+      reason: added.reason,
+      priority,
+      doubt: isSuspect,
+      madeSeq: added.madeSeq,
+      madeAtMs: added.madeAtMs,
+      firstMadeAtMs: added.madeAtMs,
+      notBeforeMs,
+    };
+  }
+  const sooner = priority < standing.priority || standing.notBeforeMs === LATEST_MS;
+  return {
+    productId: added.productId,
+    reason: sooner ? added.reason : standing.reason,
+    priority: Math.min(priority, standing.priority),
+    doubt: isSuspect || standing.doubt,
+    madeSeq: Math.max(added.madeSeq, standing.madeSeq),
+    madeAtMs: Math.max(added.madeAtMs, standing.madeAtMs),
+    firstMadeAtMs: Math.min(added.madeAtMs, standing.firstMadeAtMs),
+    notBeforeMs: Math.min(notBeforeMs, standing.notBeforeMs),
+  };
+}
+
+/** The read was sent after the request was known, and late enough that no replica can have been behind it. */
+export function isMet(
+  request: { readonly madeSeq: number; readonly madeAtMs: number },
+  read: { readonly s0: number; readonly sentAtMs: number },
+): boolean {
+  return request.madeSeq <= read.s0 && request.madeAtMs + REPLICA_LAG_MS <= read.sentAtMs;
+}
+
+/** What is left of a request after a read: nothing, or the same, to be read again once a read can meet it. */
+export function afterRead(
+  standing: ReadRequest,
+  read: { readonly s0: number; readonly sentAtMs: number },
+): ReadRequest | null {
+  if (isMet(standing, read)) return null;
+  const meetableMs = standing.madeAtMs + REPLICA_LAG_MS;
+  // What the guard holds is asked for by nobody, but it was read all the same: one more read tells whether it is back.
+  const isHeld = standing.notBeforeMs === LATEST_MS;
+  return { ...standing, notBeforeMs: isHeld ? meetableMs : Math.max(standing.notBeforeMs, meetableMs) };
+}
