@@ -3,6 +3,7 @@ import { eventLogPath, openLogForReading } from '../../event-log/open-log.ts';
 import { LogReader, readingLog } from '../../event-log/read-log.ts';
 import type { OwnMirror } from './apply-loop.ts';
 import { explain } from '../../sqlite/explain.ts';
+import { asOwnWrite } from '../file/own-write.ts';
 import { openWriter } from '../file/open-writer.ts';
 import type { Db } from '../../sqlite/open.ts';
 import { Projection } from './projection.ts';
@@ -43,8 +44,9 @@ export function openOwnMirror(path: string): OwnMirror {
 /** A mirror that was just made takes its epoch from the event log, whose entries may name later ones. */
 export function nameEpoch(db: Db, logDb: Db): void {
   const epoch = readingLog(logDb, () => logDb.prepare<[], string>('SELECT epoch FROM history').pluck().get());
-  db.prepare(
+  const name = db.prepare(
     `UPDATE service_state SET epoch = ? WHERE epoch <> ?
        AND (SELECT applied_seq FROM mirror_state) = 0 AND NOT EXISTS (SELECT 1 FROM products)`,
-  ).run(epoch, epoch);
+  );
+  asOwnWrite(db, () => name.run(epoch, epoch));
 }
