@@ -72,6 +72,7 @@ function questions(cells: number, nowMs: number, logSeq: number, changeSeq: numb
     question('owedReads'),
     question('runningRuns'),
     question('runningCatalogueRun'),
+    question('catalogueOutlook'),
     question('latestRuns', { limit: 51 }),
     question('runById', { id: 1 }),
     question('runOutcomes', { afterId: 0 }),
