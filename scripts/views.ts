@@ -1,4 +1,8 @@
-/** Prints the statements that make the views of src/mirror/file/views.ts anew, for a migration: `npm run db:views`. */
+/**
+ * Prints the statements that make the views of src/mirror/file/views.ts and the triggers of src/mirror/file/guards.ts anew, for a
+ * migration: `npm run db:views`.
+ */
+import { GUARDS } from '../src/mirror/file/guards.ts';
 import { VIEWS } from '../src/mirror/file/views.ts';
 
 /** As SQLite keeps it. */
@@ -12,6 +16,7 @@ if (import.meta.main) {
     // What asks another view goes first.
     ...names.toReversed().map((name) => `DROP VIEW IF EXISTS ${name};`),
     ...names.map((name) => `${createView(name)};`),
+    ...[...GUARDS].flatMap(([name, sql]) => [`DROP TRIGGER IF EXISTS ${name};`, `${sql};`]),
   ];
   process.stdout.write(`${statements.join('\n--> statement-breakpoint\n')}\n`);
 }

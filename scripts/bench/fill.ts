@@ -1,4 +1,5 @@
 /** Databases of any size, made by SQL alone: a first sync of ten million stock levels would take hours. */
+import { CLOSE_GUARDS, OPEN_GUARDS } from '../../src/mirror/file/own-write.ts';
 import Database from 'better-sqlite3';
 import { EARLIEST_MS } from '../../src/core/limits.ts';
 import { eventLogPath } from '../../src/event-log/open-log.ts';
@@ -124,8 +125,8 @@ function insertRows(db: Database.Database, products: number, atMs: number): void
   const id = (index: string) => `CAST(${FIRST_ID} + ${index} AS TEXT)`;
   const warehouse = `CAST(${FIRST_WAREHOUSE} + i % ${WAREHOUSES} AS TEXT)`;
   const firstSeqOfCell = `i / ${WAREHOUSES} * ${SEQS_A_VARIANT} + i % ${WAREHOUSES} + 1`;
-  // As the mirror's own writer: nothing of this is to be read again.
-  db.exec('UPDATE own_write SET is_open = 1');
+  // As the mirror's own writer.
+  db.exec(OPEN_GUARDS);
   db.exec(`${count(products)}
     INSERT INTO products (product_id, name, update_time_ms, read_seq, read_at_ms, read_until_ms, has_bundle)
     SELECT ${id('i')}, 'Product ' || i, ${atMs}, i + ${FIRST_READ_SEQ - 1}, ${atMs}, ${atMs}, 0 FROM n`);
@@ -164,5 +165,5 @@ function insertRows(db: Database.Database, products: number, atMs: number): void
        store_id = '1', offset_ceiling_ms = 1000`,
   );
   db.exec(`UPDATE service_state SET last_full_sync_at_ms = ${atMs}`);
-  db.exec('UPDATE own_write SET is_open = 0');
+  db.exec(CLOSE_GUARDS);
 }

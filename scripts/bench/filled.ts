@@ -1,4 +1,5 @@
 /** Filled databases, shared by the parts that measure with them, and a mirror on one of them that has no store. */
+import { asOwnWrite } from '../../src/mirror/file/own-write.ts';
 import Database from 'better-sqlite3';
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
@@ -77,7 +78,7 @@ export async function idle(mirror: Child, path: string): Promise<Listening> {
 function write(path: string, sql: string, ...args: readonly unknown[]): void {
   const db = new Database(path, { timeout: BUSY_TIMEOUT_MS });
   try {
-    db.prepare(sql).run(...args);
+    asOwnWrite(db, () => db.prepare(sql).run(...args));
   } finally {
     db.close();
   }

@@ -8,7 +8,7 @@ import { plainError, type PlainError } from '../sqlite/errors.ts';
 import { failureOf } from '../sqlite/explain.ts';
 import type { Owner } from '../platform/thread.ts';
 import type { EncodedEntry, LogInput, PrunedLog } from './event-log.ts';
-import type { OwnLog } from './own-log.ts';
+import type { LostMirror, OwnLog } from './own-log.ts';
 
 export type ToLog =
   | Deliveries
@@ -21,7 +21,7 @@ export type ToLog =
       readonly belowSeq: number;
       readonly limit: number;
     }
-  | { readonly type: 'heal'; readonly id: number; readonly isDamaged: boolean }
+  | { readonly type: 'heal'; readonly id: number; readonly found: LostMirror }
   | { readonly type: 'close'; readonly id: number };
 
 /** Deliveries that came together: one message, whose bytes are transferred instead of copied. */
@@ -134,10 +134,9 @@ export function serveEventLog(owner: Owner<ToLog, FromLog>, open: () => OwnLog):
     owner.post({ type: 'appended', lastSeq: log.lastSeq, placed, duplicates });
     sinceCheckpointBytes += taken.reduce((sum, { bytes }) => sum + bytes, COMMIT_BYTES);
   };
-  const healed = ({ isDamaged }: { readonly isDamaged: boolean }): Healed => {
+  const healed = (found: LostMirror): Healed => {
     try {
-      const found = heal({ isDamaged });
-      return { lastSeq: log.lastSeq, news: found, error: null };
+      return { news: heal(found), lastSeq: log.lastSeq, error: null };
     } catch (error) {
       return { lastSeq: log.lastSeq, news: [], error: plainError(error) };
     }
@@ -155,7 +154,7 @@ export function serveEventLog(owner: Owner<ToLog, FromLog>, open: () => OwnLog):
           owner.post({ type: 'done', id, value: log.prune(errand) });
           return true;
         case 'heal':
-          owner.post({ type: 'done', id, value: healed(errand) });
+          owner.post({ type: 'done', id, value: healed(errand.found) });
           return true;
         case 'close':
           clearInterval(looks);

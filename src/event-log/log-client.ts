@@ -5,6 +5,7 @@ import type { HistoryNews } from './epoch.ts';
 import type { Thread } from '../platform/thread.ts';
 import type { Appended, FromLog, Healed, LastLife, ToLog } from './append-loop.ts';
 import type { EncodedEntry, Place, PrunedLog } from './event-log.ts';
+import type { LostMirror } from './own-log.ts';
 
 interface LogEvents {
   /** The thread ended without having been asked to: the process cannot continue. */
@@ -131,8 +132,8 @@ export class LogClient {
    *
    * @returns what a person should know. @throws StoreError
    */
-  async heal({ isDamaged }: { readonly isDamaged: boolean }): Promise<readonly HistoryNews[]> {
-    const { lastSeq, news, error } = await this.#post<Healed>((id) => ({ type: 'heal', id, isDamaged }));
+  async heal(found: LostMirror): Promise<readonly HistoryNews[]> {
+    const { lastSeq, news, error } = await this.#post<Healed>((id) => ({ type: 'heal', id, found }));
     // A new epoch begins with an entry.
     this.#lastSeq = Math.max(this.#lastSeq, lastSeq);
     if (error !== null) throw errorOf(error);

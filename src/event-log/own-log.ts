@@ -14,6 +14,13 @@ import { EventLog } from './event-log.ts';
 import { eventLogPath, openLogForAppending } from './open-log.ts';
 import { takeOverLog } from './take-over.ts';
 
+/** The mirror's file, which was damaged, deleted or replaced. */
+export interface LostMirror {
+  readonly isDamaged: boolean;
+  /** What another program has changed; null: nothing is known of that. */
+  readonly byHand: string | null;
+}
+
 export interface OwnLog {
   readonly db: Db;
   readonly log: EventLog;
@@ -25,7 +32,7 @@ export interface OwnLog {
    *
    * @returns what a person should know. @throws Error when the damaged file cannot be moved aside.
    */
-  readonly heal: (found: { readonly isDamaged: boolean }) => readonly HistoryNews[];
+  readonly heal: (found: LostMirror) => readonly HistoryNews[];
   /** To be called about once a second. @throws Error when its files are gone: what is appended from then on is lost. */
   readonly look: () => void;
   /** Lets others write it. After `db.close()`. */
@@ -56,9 +63,9 @@ export function openOwnLog(databasePath: string): OwnLog {
       opened.pragma('wal_checkpoint(PASSIVE)');
       throw goneError(gone);
     };
-    const heal = ({ isDamaged }: { readonly isDamaged: boolean }): HistoryNews[] => {
+    const heal = ({ isDamaged, byHand }: LostMirror): HistoryNews[] => {
       const nowMs = Date.now();
-      const aside = isDamaged ? setAside(databasePath, nowMs) : null;
+      const aside = isDamaged ? setAside(databasePath, nowMs, byHand) : null;
       const more = takeUpHistory(log, { path, databasePath, nowMs, isServing: true });
       return aside === null ? more : [aside, ...more];
     };

@@ -1,4 +1,4 @@
-/** A damaged mirror is moved out of the way of the one that is made anew. It is never deleted: somebody may want to know. */
+/** A mirror that is damaged, or changed by hand, is moved out of the way of the one that is made anew. It is never deleted: somebody may want to know. */
 import { chmodSync, closeSync, existsSync, openSync, renameSync, statSync } from 'node:fs';
 
 /** Worth a person's attention. */
@@ -9,8 +9,13 @@ export interface AsideNews {
   readonly aside: string;
 }
 
+const MADE_ANEW =
+  'it was moved aside, and the mirror is made anew from the event log, so that no delivery is refused or lost';
+const DAMAGED = `the mirror’s file was damaged, by its disk or by another program: ${MADE_ANEW}; see whether the system’s log reports faults of the disk`;
+const BY_HAND = `${MADE_ANEW}; open the mirror’s file read-only, and keep tables of your own in a file of your own`;
+
 /** To be called when nothing in this process has it open. @returns null when there is no such file, or nothing in it. */
-export function setAside(path: string, nowMs: number): AsideNews | null {
+export function setAside(path: string, nowMs: number, byHand: string | null = null): AsideNews | null {
   const found = statSync(path, { throwIfNoEntry: false });
   if (found === undefined || found.size === 0) return null;
   const aside = freeName(
@@ -22,9 +27,7 @@ export function setAside(path: string, nowMs: number): AsideNews | null {
   chmodSync(path, found.mode);
   return {
     type: 'mirror_set_aside',
-    message:
-      'the mirror’s file was damaged, by its disk or by another program: it was moved aside, and the mirror is made anew ' +
-      'from the event log, so that no delivery is refused or lost; see whether the system’s log reports faults of the disk',
+    message: byHand === null ? DAMAGED : `${byHand}: ${BY_HAND}`,
     aside,
   };
 }

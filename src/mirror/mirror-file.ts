@@ -94,11 +94,14 @@ export class MirrorFile {
   }
 
   /** @returns null when it is open. */
-  async #tryToOpen({ isDamaged }: { readonly isDamaged: boolean }): Promise<Refusal | null> {
+  async #tryToOpen({ isDamaged, error: why }: Refusal): Promise<Refusal | null> {
     const { log, projection, events } = this.#deps;
     if (isDamaged) await pause(this.#asideAtMs + ASIDE_EVERY_MS - performance.now(), this.#closed.signal);
     try {
-      const news = await log.heal({ isDamaged });
+      const news = await log.heal({
+        isDamaged,
+        byHand: why.kind === 'changed_by_hand' ? why.message : null,
+      });
       if (isDamaged) this.#asideAtMs = performance.now();
       news.forEach(events.onNews);
     } catch (error) {

@@ -17,6 +17,7 @@ import { lockDatabase } from '../sqlite/lock.ts';
 import { positionIn, type MirrorPosition } from '../event-log/mirror-position.ts';
 import { openReader, type Db } from '../sqlite/open.ts';
 import { openWriter } from './file/open-writer.ts';
+import { asOwnWrite } from './file/own-write.ts';
 import { nameEpoch } from './writer/own-mirror.ts';
 import { Projection } from './writer/projection.ts';
 
@@ -201,7 +202,7 @@ async function makeDraft({
 
 function takeUntold(db: Db, path: string): void {
   db.prepare('ATTACH ? AS before').run(path);
-  db.transaction(() => {
+  asOwnWrite(db, () => {
     for (const table of UNTOLD) {
       db.exec(`DELETE FROM main.${table}; INSERT INTO main.${table} SELECT * FROM before.${table}`);
     }
@@ -209,7 +210,7 @@ function takeUntold(db: Db, path: string): void {
       `UPDATE main.service_state SET (last_full_sync_at_ms, pruned_change_seq) =
          (SELECT last_full_sync_at_ms, pruned_change_seq FROM before.service_state)`,
     );
-  })();
+  });
   db.exec('DETACH before');
 }
 

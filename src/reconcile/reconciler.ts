@@ -279,29 +279,10 @@ export class Reconciler {
     const due = await store.reader.ask('dueChores', { nowMs: now() });
     if (due.bundles) await store.writer.append({ kind: 'due', atMs: now(), what: 'bundles' });
     if (due.lossSweep) await store.writer.append({ kind: 'due', atMs: now(), what: 'canary' });
-    if (due.edited.length > 0) await this.#repairEdits(due.edited);
     if (due.lookups.length === 0) return;
     // The first catalogue scan shows every product anyway.
     if ((await store.reader.ask('runningRuns')).some((run) => run.kind === 'initial')) return;
     this.#lookups.begin(due.lookups);
-  }
-
-  /** Another program has written rows of these products. Which figures are still right is unknown: all are suspect. */
-  async #repairEdits(productIds: readonly string[]): Promise<void> {
-    const { store, now, log } = this.#deps;
-    log.warn(
-      { products: productIds.length, productIds: productIds.slice(0, 10) },
-      'another program has changed rows of the mirror: open the file read-only there; the products are re-read from the store',
-    );
-    await store.writer.append({
-      kind: 'oblige',
-      atMs: now(),
-      reason: 'conflict',
-      productIds,
-      variantIds: [],
-    });
-    await store.writer.command('forgetEdits', { productIds });
-    this.#queue.wake();
   }
 
   #countDrift(facts: readonly Fact[]): void {

@@ -3,6 +3,7 @@ export type StoreErrorKind =
   | 'in_use'
   | 'not_a_database'
   | 'damaged'
+  | 'changed_by_hand'
   | 'newer_schema'
   | 'older_schema'
   | 'no_room'
@@ -37,11 +38,13 @@ export function isBusy(error: unknown): boolean {
 
 /** The file itself is at fault, and the same access would fail again. */
 export function isDamage(error: unknown): boolean {
+  if (error instanceof StoreError && error.kind === 'changed_by_hand') return true;
   return /^SQLITE_(?:CORRUPT|NOTADB)/.test(sqliteCode(error) ?? '');
 }
 
 /** Damage of the mirror's file, in words: it heals, and asks nothing of a person. */
 export function damageOf(error: unknown): PlainError {
+  if (error instanceof StoreError && error.kind === 'changed_by_hand') return plainError(error);
   return {
     kind: 'damaged',
     message: `the mirror’s file is damaged (${sqliteCode(error) ?? 'no SQLite code'})`,

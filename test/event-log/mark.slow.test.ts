@@ -1,4 +1,5 @@
 /** The mark beside the database while the store is open, and files that go away under it. */
+import { asOwnWrite } from '../../src/mirror/file/own-write.ts';
 import Database from 'better-sqlite3';
 import { copyFileSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs';
 import { expect, test } from 'vitest';
@@ -79,16 +80,16 @@ test('an older mirror, while it is made whole from the event log, does not move 
   const db = new Database(store.path);
   const keeper = new MarkKeeper(db, store.path);
   const keptAt = (position: string): MarkFile => {
-    db.exec(`UPDATE mirror_state SET ${position}`);
+    asOwnWrite(db, () => db.exec(`UPDATE mirror_state SET ${position}`));
     expect(keeper.keep()).toBeNull();
     return markOf(store.path);
   };
   expect(keptAt('applied_seq = 1, change_seq = 1')).toMatchObject({ epoch, changeSeq, logSeq: 2 });
   expect(keptAt('applied_seq = 3, change_seq = 1')).toMatchObject({ epoch, changeSeq, logSeq: 3 });
   // Older still: of the epoch before.
-  db.exec(`UPDATE service_state SET epoch = 'before'`);
+  asOwnWrite(db, () => db.exec(`UPDATE service_state SET epoch = 'before'`));
   expect(keptAt('applied_seq = 0, change_seq = 0')).toMatchObject({ epoch, changeSeq, logSeq: 3 });
-  db.exec(`UPDATE service_state SET epoch = 'after'`);
+  asOwnWrite(db, () => db.exec(`UPDATE service_state SET epoch = 'after'`));
   expect(keptAt(`applied_seq = 4, change_seq = ${changeSeq + 1}`)).toMatchObject({
     epoch: 'after',
     changeSeq: changeSeq + 1,

@@ -40,6 +40,9 @@ export function formerMirror({ db: made }: DirectWriter): string {
       table,
       table,
     ).join(', ');
+    // What was written just now is nobody's edit.
+    if (table === 'hand_edits') db.exec('DELETE FROM main.hand_edits');
+    if (columns === '') continue;
     db.exec(
       `DELETE FROM main.${table}; INSERT INTO main.${table} (${columns}) SELECT ${columns} FROM made.${table}`,
     );

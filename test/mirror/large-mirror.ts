@@ -1,4 +1,5 @@
 /** A mirror of a large store, made of SQL in a second or two instead of by the writer in minutes. */
+import { asOwnWrite } from '../../src/mirror/file/own-write.ts';
 import type { Db } from '../../src/sqlite/open.ts';
 import { T0 } from './mirror-file.ts';
 
@@ -21,7 +22,7 @@ export function fillMirror(db: Db, { products, deliveries }: Size): void {
   const run = (sql: string, args: object = {}): void => void db.prepare(sql).run({ t0: T0, ...args });
   const productId = `CAST(10000000 + p.n AS TEXT)`;
   const variantId = `${productId} || v.n`;
-  db.transaction(() => {
+  asOwnWrite(db, () => {
     run(`${of} INSERT INTO products (product_id, name, read_seq, read_at_ms, has_bundle)
       SELECT ${productId}, 'Product ' || p.n, 0, @t0 - p.n % 86400000, 0 FROM p`);
     run(`${of} INSERT INTO variants (variant_id, product_id, sku, name, kind, available_qty, allow_negative_stock,
@@ -77,5 +78,5 @@ export function fillMirror(db: Db, { products, deliveries }: Size): void {
       'UPDATE mirror_state SET change_seq = (SELECT max(seq) FROM changes), trusted_after_ms = @t0 - 90000000',
     );
     run('UPDATE service_state SET alive_at_ms = @t0, last_full_sync_at_ms = @t0');
-  })();
+  });
 }

@@ -1,4 +1,5 @@
 /** The mirror behind its threads: who is told what, when, and when it ends. */
+import { asOwnWrite } from '../../src/mirror/file/own-write.ts';
 import { writeFileSync } from 'node:fs';
 import type { Worker } from 'node:worker_threads';
 import Database from 'better-sqlite3';
@@ -91,7 +92,9 @@ test('facts are told with the entry that they came from, and a detail that is no
   await writer.append(readEntry('10', tea, { sentAtMs: T0, s0: 0 }));
   // Its file is anybody's.
   const other = programAt(path);
-  other.exec("UPDATE product_details SET detail_json = '{}'; UPDATE cells SET qty = 77");
+  asOwnWrite(other, () =>
+    other.exec("UPDATE product_details SET detail_json = '{}'; UPDATE cells SET qty = 77"),
+  );
   const { seq } = await writer.append(readEntry('10', tea, { sentAtMs: T0 + 60_000, s0: writer.lastSeq }));
   expect(seq).toBe(3);
   expect(rows(other, 'SELECT qty FROM cells')).toEqual([{ qty: 5 }]);

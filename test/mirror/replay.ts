@@ -7,6 +7,7 @@ import { PROJECTED } from '../../src/mirror/file/projected.ts';
 import { LogReader } from '../../src/event-log/read-log.ts';
 import type { Db } from '../../src/sqlite/open.ts';
 import { Projection } from '../../src/mirror/writer/projection.ts';
+import { asOwnWrite } from '../../src/mirror/file/own-write.ts';
 import { SqliteTables } from '../../src/mirror/writer/sqlite-tables.ts';
 
 /** All that the fold has written. */
@@ -27,15 +28,15 @@ export function replay(
   const log = from
     .prepare<[], LogRow>('SELECT seq, kind, at_ms AS atMs, payload FROM log ORDER BY seq')
     .all();
-  into.exec('BEGIN');
-  for (const row of log) {
-    const entry = decodeEntry(row, (productId) => tables.product(productId)?.detailJson ?? null);
-    const facts: Fact[] = [];
-    applyEntry(tables, entry, (fact) => facts.push(fact));
-    each(tables, entry, facts);
-  }
-  tables.flush();
-  into.exec('COMMIT');
+  asOwnWrite(into, () => {
+    for (const row of log) {
+      const entry = decodeEntry(row, (productId) => tables.product(productId)?.detailJson ?? null);
+      const facts: Fact[] = [];
+      applyEntry(tables, entry, (fact) => facts.push(fact));
+      each(tables, entry, facts);
+    }
+    tables.flush();
+  });
   return into;
 }
 

@@ -17,15 +17,19 @@ async function simulate(...args: readonly string[]): Promise<{ code: number | nu
   return { code: await promise, output };
 }
 
-test('every promise holds in fifty stories of loss, disorder and crashes', { timeout: 150_000 }, async () => {
-  const { code, output } = await simulate('--from', '1', '--seeds', '50', '--processes', '2');
-  expect(output).toMatch(/^50 seeds in \d+ s, [\d.]+ per second/m);
-  expect(output).toContain('every promise held');
-  expect(code, output).toBe(0);
-});
+test(
+  'every promise holds in thirty stories of loss, disorder and crashes',
+  { timeout: 150_000 },
+  async () => {
+    const { code, output } = await simulate('--from', '1', '--seeds', '30', '--processes', '2');
+    expect(output).toMatch(/^30 seeds in \d+ s, [\d.]+ per second/m);
+    expect(output).toContain('every promise held');
+    expect(code, output).toBe(0);
+  },
+);
 
 test('the same seed is the same story', { timeout: 60_000 }, async () => {
-  const stories = [await simulate('--seed', '77', '--trace'), await simulate('--seed', '77', '--trace')];
+  const stories = await Promise.all([1, 2].map(() => simulate('--seed', '77', '--trace')));
   expect(present(stories[0]).output).toMatch(/seed 77: every promise held/);
   expect(present(stories[0]).output.split('\n').length).toBeGreaterThan(100);
   expect(present(stories[1]).output).toBe(present(stories[0]).output);

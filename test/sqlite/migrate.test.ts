@@ -1,4 +1,5 @@
 /** A schema is made whole or not at all, whatever interrupts the making. */
+import { asOwnWrite } from '../../src/mirror/file/own-write.ts';
 import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
@@ -71,8 +72,8 @@ test('what was pruned before it was noted is known by what is left', () => {
   const writer = new DirectWriter();
   const { db } = writer;
   const known = (): unknown => {
-    db.exec('UPDATE service_state SET pruned_change_seq = -1');
-    db.exec(note);
+    asOwnWrite(db, () => db.exec('UPDATE service_state SET pruned_change_seq = -1'));
+    asOwnWrite(db, () => db.exec(note));
     return values(db, 'SELECT pruned_change_seq FROM service_state')[0];
   };
   expect(known()).toBe(0);

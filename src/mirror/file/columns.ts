@@ -73,8 +73,6 @@ export const gaps: TableColumns = {
 
 export const givenUpReads: TableColumns = { name: 'given_up_reads', columns: { productId: 'product_id' } };
 
-export const handEdits: TableColumns = { name: 'hand_edits', columns: { productId: 'product_id' } };
-
 export const liveCounts: TableColumns = {
   name: 'live_counts',
   columns: { id: 'id', products: 'products', variants: 'variants', cells: 'cells' },

@@ -23,8 +23,8 @@ const COUNTED = {
 
 /**
  * What entries write beside the rules. Left out is what the process notes for itself: how far a run under way has
- * come, the heartbeat, when failed reads are tried again (`read_failures`), what another program has written
- * (`hand_edits`); and the epoch, which every start compares with the event log's.
+ * come, the heartbeat, when failed reads are tried again (`read_failures`); and the epoch, which every start compares
+ * with the event log's.
  */
 const RECORDED = {
   runs: `SELECT id, kind, state, started_at_ms, finished_at_ms, read_after_ms, product_ids_json, started_seq, error,

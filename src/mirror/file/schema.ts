@@ -321,7 +321,7 @@ export const certainty = sqliteTable('certainty', {
   levels: integer('levels').notNull(),
 });
 
-/** Whether the mirror's own writer is in a transaction: its triggers then leave `hand_edits` alone. */
+/** Whether the mirror's own writer is in a transaction: otherwise the tables refuse to be written (guards.ts). */
 export const ownWrite = sqliteTable(
   'own_write',
   {
@@ -330,9 +330,6 @@ export const ownWrite = sqliteTable(
   },
   () => [check('own_write_single', sql`id = 1`)],
 );
-
-/** Products of which another program has written rows: noted by triggers, re-read, and forgotten then. */
-export const handEdits = sqliteTable('hand_edits', { productId: text('product_id').primaryKey() });
 
 /** Products whose reads the store refuses, or that kept failing, until one succeeds. They are tried, but nothing waits for them. */
 export const givenUpReads = sqliteTable('given_up_reads', { productId: text('product_id').primaryKey() });

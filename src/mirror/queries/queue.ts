@@ -177,9 +177,6 @@ export function nextReads(
   })();
 }
 
-/** Re-read requests recorded in one commit, when another program has written many rows. */
-const EDITS_AT_ONCE = 1_000;
-
 /** What becomes due by the clock: variants to look up, and postponed loss sweeps and bundle reads. */
 export function dueChores(
   db: Db,
@@ -188,8 +185,6 @@ export function dueChores(
   readonly lookups: string[];
   readonly bundles: boolean;
   readonly lossSweep: boolean;
-  /** Products of which another program has written rows. */
-  readonly edited: string[];
 } {
   const state = prepared<[], { bundlesDueAtMs: number | null; lossSweepDueAtMs: number | null }>(
     db,
@@ -206,9 +201,6 @@ export function dueChores(
       .all(args.nowMs),
     bundles: isDue(state?.bundlesDueAtMs),
     lossSweep: isDue(state?.lossSweepDueAtMs),
-    edited: prepared<[number], string>(db, 'SELECT product_id FROM hand_edits LIMIT ?')
-      .pluck()
-      .all(EDITS_AT_ONCE),
   };
 }
 

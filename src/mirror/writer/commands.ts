@@ -40,7 +40,6 @@ export function prepareCommands(db: Db) {
   const drift = ofRun('drift = drift + ?');
   const fail = db.prepare(FAIL_READ);
   const retryFailures = db.prepare(RETRY_FAILURES);
-  const forgetEdit = db.prepare('DELETE FROM hand_edits WHERE product_id = ?');
 
   return {
     alive: (args: { atMs: number }): void => void alive.run(args.atMs),
@@ -60,10 +59,6 @@ export function prepareCommands(db: Db) {
     failRead: (failure: ReadFailure & { atMs: number }): void =>
       void fail.run({ ...failure, parked: failure.parked ? 1 : 0 }),
     retryFailures: (): void => void retryFailures.run(),
-    /** Their re-read requests are recorded. */
-    forgetEdits: (args: { productIds: readonly string[] }): void => {
-      for (const productId of args.productIds) forgetEdit.run(productId);
-    },
     /** Resolves once everything is applied that is in the event log. */
     settle: (): void => undefined,
   };

@@ -3,6 +3,7 @@ import { eventLogPath, openLogForReading } from '../../event-log/open-log.ts';
 import { LogReader, readingLog } from '../../event-log/read-log.ts';
 import type { OwnMirror } from './apply-loop.ts';
 import { explain } from '../../sqlite/explain.ts';
+import { asOwnWrite } from '../file/own-write.ts';
 import { openWriter } from '../file/open-writer.ts';
 import type { Db } from '../../sqlite/open.ts';
 import { Projection } from './projection.ts';
@@ -19,9 +20,10 @@ export function openOwnMirror(path: string): OwnMirror {
   try {
     const opened = (db = openWriter(path));
     explain(path, () => nameEpoch(opened, logDb));
-    explain(path, () =>
-      opened.exec('UPDATE service_state SET stopped_at_ms = NULL WHERE stopped_at_ms IS NOT NULL'),
+    const began = opened.prepare(
+      'UPDATE service_state SET stopped_at_ms = NULL WHERE stopped_at_ms IS NOT NULL',
     );
+    explain(path, () => asOwnWrite(opened, () => began.run()));
     const projection = explain(path, () => new Projection(opened, new LogReader(logDb)));
     const upkeep = new Upkeep(opened, path);
     return {
@@ -30,7 +32,7 @@ export function openOwnMirror(path: string): OwnMirror {
       look: () => upkeep.look(),
       markStopped: () => {
         try {
-          opened.exec('UPDATE service_state SET stopped_at_ms = alive_at_ms');
+          asOwnWrite(opened, () => opened.exec('UPDATE service_state SET stopped_at_ms = alive_at_ms'));
         } catch {
           // Locked by another program, or damaged: readers then learn it from the age of the heartbeat.
         }
@@ -53,8 +55,9 @@ export function openOwnMirror(path: string): OwnMirror {
 /** A mirror that was just made takes its epoch from the event log, whose entries may name later ones. */
 export function nameEpoch(db: Db, logDb: Db): void {
   const epoch = readingLog(logDb, () => logDb.prepare<[], string>('SELECT epoch FROM history').pluck().get());
-  db.prepare(
+  const name = db.prepare(
     `UPDATE service_state SET epoch = ? WHERE epoch <> ?
        AND (SELECT applied_seq FROM mirror_state) = 0 AND NOT EXISTS (SELECT 1 FROM products)`,
-  ).run(epoch, epoch);
+  );
+  asOwnWrite(db, () => name.run(epoch, epoch));
 }

@@ -13,6 +13,8 @@ import { decodeEntry, readDelivery, type LogRow } from '../../event-log/entries.
 import type { LogReader } from '../../event-log/read-log.ts';
 import { failureOf } from '../../sqlite/explain.ts';
 import type { Db } from '../../sqlite/open.ts';
+import { changedByHand, refuseChangedSchema, refuseForeignChanges } from '../file/by-hand.ts';
+import { CLOSE_GUARDS, OPEN_GUARDS } from '../file/own-write.ts';
 import { prepareRecords } from './records.ts';
 import { SqliteTables } from './sqlite-tables.ts';
 
@@ -56,7 +58,7 @@ export class Projection {
   readonly #counts = new Map<string, number>();
   /** Changes when another program has written, such as a person in a SQL shell. */
   readonly #dataVersion;
-  /** What the triggers ask whether a row is the mirror's own work. */
+  /** What the tables' guards ask whether a row is the mirror's own work. */
   readonly #markOwn: { readonly open: Statement; readonly close: Statement };
   #knownVersion: number | undefined;
   #appliedSeq: number;
@@ -73,8 +75,8 @@ export class Projection {
     this.#dataVersion = db.prepare<[], number>('PRAGMA data_version').pluck();
     this.#knownVersion = this.#dataVersion.get();
     this.#markOwn = {
-      open: db.prepare('UPDATE own_write SET is_open = 1'),
-      close: db.prepare('UPDATE own_write SET is_open = 0'),
+      open: db.prepare(OPEN_GUARDS),
+      close: db.prepare(CLOSE_GUARDS),
     };
     this.#tables = new SqliteTables(db);
     this.#commands = prepareCommands(db);
@@ -230,10 +232,13 @@ export class Projection {
     this.#rollBack();
     this.#db.exec('BEGIN IMMEDIATE');
     try {
-      this.#markOwn.open.run();
       const version = this.#dataVersion.get();
-      if (this.#mustReload || version !== this.#knownVersion) {
+      const isForeign = version !== this.#knownVersion;
+      if (isForeign) refuseChangedSchema(this.#db);
+      if (this.#markOwn.open.run().changes === 0) throw changedByHand(this.#db, 'its guards were left open');
+      if (this.#mustReload || isForeign) {
         this.#tables.reload();
+        if (isForeign) refuseForeignChanges(this.#db, this.#tables.state().changeSeq);
         this.#mustReload = false;
         this.#knownVersion = version;
       }

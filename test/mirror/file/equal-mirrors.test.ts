@@ -1,4 +1,5 @@
 /** Whatever readers see comes from the event log: mirrors of one log are equal in it (docs/architecture.md#the-event-log). */
+import { asOwnWrite } from '../../../src/mirror/file/own-write.ts';
 import { copyFileSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import { describe, expect, test } from 'vitest';
@@ -137,7 +138,7 @@ test.each([
   await hour(store, 0);
   await store.close();
   const db = new Database(path);
-  db.exec(sql);
+  asOwnWrite(db, () => db.exec(sql));
   db.close();
   const options = { nowMs: T0, onProgress: () => undefined, interrupted: new AbortController().signal };
   expect(await rebuildMirror(path, { check: true, ...options })).toMatchObject({ differing: [table] });

@@ -1,4 +1,5 @@
 /** What is asked all the time is found by an index, however large the mirror grows. */
+import { asOwnWrite } from '../../../src/mirror/file/own-write.ts';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -100,14 +101,22 @@ test.each<[string, (db: Db) => unknown]>([
   ['the writer', (db) => new SqliteTables(db)],
 ])('%s', (_name, use) => {
   const db = writerDb();
-  db.prepare(
-    `INSERT INTO products (product_id, read_seq, read_at_ms, has_bundle) VALUES ('1', 0, ${T0 - 1}, 0)`,
-  ).run();
-  db.prepare(
-    `INSERT INTO variants (variant_id, product_id, name, kind, allow_negative_stock, bundled_by_count, as_of_ms,
+  asOwnWrite(db, () =>
+    db
+      .prepare(
+        `INSERT INTO products (product_id, read_seq, read_at_ms, has_bundle) VALUES ('1', 0, ${T0 - 1}, 0)`,
+      )
+      .run(),
+  );
+  asOwnWrite(db, () =>
+    db
+      .prepare(
+        `INSERT INTO variants (variant_id, product_id, name, kind, allow_negative_stock, bundled_by_count, as_of_ms,
        event_seq, event_at_ms, change_seq) VALUES ('100', '1', 'V', 'own', 0, 0, ${T0}, 0, ${T0}, 0)`,
-  ).run();
-  db.prepare('UPDATE mirror_state SET trusted_after_ms = ?').run(T0);
+      )
+      .run(),
+  );
+  asOwnWrite(db, () => db.prepare('UPDATE mirror_state SET trusted_after_ms = ?').run(T0));
   // Held products are asked for on the operator's word only.
   const prepared = statements(db, use).filter(
     (sql) => /^\s*select/i.test(sql) && !sql.includes('WHERE not_before_ms = +?'),

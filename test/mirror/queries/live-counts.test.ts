@@ -1,4 +1,5 @@
 /** What is counted by triggers is what counting finds, after any history; and the status says what the rows say. */
+import { asOwnWrite } from '../../../src/mirror/file/own-write.ts';
 import Database from 'better-sqlite3';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
@@ -80,7 +81,7 @@ test('rows that are deleted, or whose product changes, by whatever hand', () => 
     `UPDATE products SET gone_at_ms = 1 WHERE product_id = '10'`,
     `DELETE FROM products`,
   ]) {
-    db.exec(sql);
+    asOwnWrite(db, () => db.exec(sql));
     expect(rows(db, 'SELECT products, variants, cells FROM live_counts'), sql).toEqual(rows(db, LIVE));
     expect(rows(db, 'SELECT * FROM product_cells WHERE cells <> 0 ORDER BY 1'), sql).toEqual(
       rows(db, BY_PRODUCT),
@@ -91,16 +92,24 @@ test('rows that are deleted, or whose product changes, by whatever hand', () => 
 
 test.each([4_999, 5_000, 5_001])('after a downtime of %i products', (products) => {
   const db = writerDb();
-  db.exec(`WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${products + 1})
-    INSERT INTO products (product_id, read_seq, read_at_ms, has_bundle) SELECT 1000000 + i, 0, ${T0} + i * (i % 2), 0 FROM n`);
-  db.exec(`INSERT INTO variants SELECT product_id, product_id, 'S', NULL, '', 'own', 1, NULL, NULL, 0, NULL, NULL, 0, 0, NULL, 0, 0,
-    NULL, NULL, NULL, 1, 0 FROM products`);
-  db.exec(`INSERT INTO cells SELECT variant_id, warehouse_id, 1, 'read', 0, 0, 0, 0, 0, 0, 0, 0, NULL, NULL, NULL, NULL, NULL,
-    NULL, NULL, 1, 0 FROM variants, (SELECT '1' AS warehouse_id UNION SELECT '2')`);
+  asOwnWrite(db, () =>
+    db.exec(`WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${products + 1})
+    INSERT INTO products (product_id, read_seq, read_at_ms, has_bundle) SELECT 1000000 + i, 0, ${T0} + i * (i % 2), 0 FROM n`),
+  );
+  asOwnWrite(db, () =>
+    db.exec(`INSERT INTO variants SELECT product_id, product_id, 'S', NULL, '', 'own', 1, NULL, NULL, 0, NULL, NULL, 0, 0, NULL, 0, 0,
+    NULL, NULL, NULL, 1, 0 FROM products`),
+  );
+  asOwnWrite(db, () =>
+    db.exec(`INSERT INTO cells SELECT variant_id, warehouse_id, 1, 'read', 0, 0, 0, 0, 0, 0, 0, 0, NULL, NULL, NULL, NULL, NULL,
+    NULL, NULL, 1, 0 FROM variants, (SELECT '1' AS warehouse_id UNION SELECT '2')`),
+  );
   expect(status(db)).toMatchObject({ products: products + 1, cells: 2 * products + 2, suspect_count: 0 });
-  db.exec(`UPDATE mirror_state SET trusted_after_ms = ${T0 + 1_000_000}`);
+  asOwnWrite(db, () => db.exec(`UPDATE mirror_state SET trusted_after_ms = ${T0 + 1_000_000}`));
   // One is read again, and in doubt since; another is in doubt besides.
-  db.exec(`UPDATE products SET read_at_ms = ${T0 + 2_000_000} WHERE product_id = '1000001'`);
+  asOwnWrite(db, () =>
+    db.exec(`UPDATE products SET read_at_ms = ${T0 + 2_000_000} WHERE product_id = '1000001'`),
+  );
   // Only now: what its own connection writes past it, it does not see.
   new DirectWriter(db).append({
     kind: 'oblige',

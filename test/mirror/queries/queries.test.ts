@@ -19,8 +19,8 @@ test('the clock brings lookups in the order they fall due, and postponed orders'
   writer.deliver(delivery('a', item({ id: '102' })), T0 + 5);
   writer.deliver(delivery('b', item({ id: '101' })), T0 + 9);
   writer.deliver(new TextEncoder().encode('no JSON'), T0 + 10);
-  expect(chores(T0 + 4)).toEqual({ lookups: [], bundles: false, lossSweep: false, edited: [] });
-  expect(chores(T0 + 9)).toEqual({ lookups: ['102', '101'], bundles: false, lossSweep: false, edited: [] });
+  expect(chores(T0 + 4)).toEqual({ lookups: [], bundles: false, lossSweep: false });
+  expect(chores(T0 + 9)).toEqual({ lookups: ['102', '101'], bundles: false, lossSweep: false });
   expect(chores(T0 + 120_000).lossSweep).toBe(true);
   expect(queries.stillUnmapped(writer.db, { variantIds: ['101', '999'] })).toEqual(['101']);
 

@@ -1,4 +1,5 @@
 /** Queries that drizzle puts together: the same rows by the same index, and nothing of drizzle before the first of them. */
+import { asOwnWrite } from '../../../src/mirror/file/own-write.ts';
 import { expect, test } from 'vitest';
 import { loadedBy } from '../../../scripts/footprint/package.ts';
 import { eq, lt, sql } from '../../../src/sqlite/drizzle.ts';
@@ -32,7 +33,11 @@ test('neither the server, its threads nor a command loads drizzle; the first typ
 
 test('rows have the names that were asked for, whichever table they come from, and null where a join finds none', () => {
   const db = writerDb();
-  db.prepare(`INSERT INTO quarantine (id, log_seq, problem) VALUES (1, 7, 'first'), (2, 8, 'second')`).run();
+  asOwnWrite(db, () =>
+    db
+      .prepare(`INSERT INTO quarantine (id, log_seq, problem) VALUES (1, 7, 'first'), (2, 8, 'second')`)
+      .run(),
+  );
   db.prepare(`INSERT INTO log (seq, kind, at_ms, payload) VALUES (8, 'delivery', 5, x'00')`).run();
   const query = typed(
     select({

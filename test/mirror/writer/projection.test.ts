@@ -1,4 +1,5 @@
 /** What is in the event log is in the tables once, in order, whatever fails on the way (docs/architecture.md#the-event-log). */
+import { asOwnWrite } from '../../../src/mirror/file/own-write.ts';
 import Database from 'better-sqlite3';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import type { Input } from '../../../scripts/shared/direct-writer.ts';
@@ -218,7 +219,7 @@ test('an event log that begins after what is applied is refused, unless an epoch
 test('a detail that is left out and is not the one at hand asks for it whole', () => {
   const writer = new DirectWriter();
   writer.read('10', tea, T0);
-  writer.db.exec('UPDATE product_details SET detail_json = \'{"another":1}\'');
+  asOwnWrite(writer.db, () => writer.db.exec('UPDATE product_details SET detail_json = \'{"another":1}\''));
   const again = new Projection(writer.db, new LogReader(writer.db));
   const entry = encodeEntry(readEntry('10', tea, { sentAtMs: T0 + 9_000, s0: 1 }));
   writer.writer.log.append([{ kind: 'entry', entry }]);
@@ -277,7 +278,7 @@ test('what another program writes is seen from the next transaction on', () => {
   writer.commit(arrived(delivery('a', item({ old: 5, new: 4 }))));
   const other = new Database(path);
   onTestFinished(() => void other.close());
-  other.exec('UPDATE cells SET qty = 77');
+  asOwnWrite(other, () => other.exec('UPDATE cells SET qty = 77'));
   writer.commit(arrived(delivery('b', item({ old: 4, new: 3, update_time: T0 + 1 }))));
   expect(rows(writer.db, 'SELECT old_qty, new_qty FROM changes ORDER BY seq DESC LIMIT 1')).toEqual([
     { old_qty: 77, new_qty: 3 },

@@ -12,6 +12,7 @@ import { applyEntry } from '../../../src/core/apply/apply-entry.ts';
 import type { Fact } from '../../../src/core/apply/fact.ts';
 import { LATEST_MS } from '../../../src/core/limits.ts';
 import * as columns from '../../../src/mirror/file/columns.ts';
+import { OPEN_GUARDS } from '../../../src/mirror/file/own-write.ts';
 import { SqliteTables } from '../../../src/mirror/writer/sqlite-tables.ts';
 import { selectFrom } from '../../../src/mirror/file/statements.ts';
 import { MemoryTables } from '../../core/memory-tables.ts';
@@ -168,6 +169,7 @@ test('for any log', () => {
       const memory = new MemoryTables();
       const told: [Fact[], Fact[]] = [[], []];
       db.exec('BEGIN');
+      db.exec(OPEN_GUARDS);
       try {
         for (const entry of entriesOf(plan)) {
           applyEntry(memory, entry, (fact) => told[0].push(fact));

@@ -1,4 +1,5 @@
 /** The checker of `npm run crash` sees each kind of loss and damage. */
+import { asOwnWrite } from '../../../src/mirror/file/own-write.ts';
 import { openSync, closeSync, writeSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
@@ -90,24 +91,26 @@ test.each([
   ['a gap', 'DELETE FROM gaps', 'gaps'],
 ])('a table that is not the fold of its log is seen: %s', (_name, tamper, table) => {
   const { db, check } = scene();
-  db.exec(tamper);
+  asOwnWrite(db, () => db.exec(tamper));
   expect(check().join()).toContain(table);
 });
 
 test('a row of the feed that goes missing later is seen, unless it is old enough to be pruned', () => {
   const { db, check } = scene();
   expect(check()).toEqual([]);
-  db.exec('DELETE FROM changes WHERE seq = 1; DELETE FROM log WHERE seq = 1');
+  asOwnWrite(db, () => db.exec('DELETE FROM changes WHERE seq = 1; DELETE FROM log WHERE seq = 1'));
   expect(check().join()).toMatch(/the log begins at 2.*1 rows of the change feed are gone/s);
   expect(check({ aged: { logSeq: 2, changeSeq: 2 } })).toEqual([]);
 });
 
 test('a promised run that is gone, one that runs again, a new epoch and a stamp that fell are seen', () => {
   const { db, check } = scene();
-  db.exec(`UPDATE history SET alive_at_ms = ${T0}; UPDATE runs SET state = 'done'`);
+  asOwnWrite(db, () => db.exec(`UPDATE history SET alive_at_ms = ${T0}; UPDATE runs SET state = 'done'`));
   expect(check()).toEqual([]);
-  db.exec(`UPDATE service_state SET epoch = 'other'; UPDATE history SET alive_at_ms = 1`);
-  db.exec(`UPDATE runs SET state = 'running'`);
+  asOwnWrite(db, () =>
+    db.exec(`UPDATE service_state SET epoch = 'other'; UPDATE history SET alive_at_ms = 1`),
+  );
+  asOwnWrite(db, () => db.exec(`UPDATE runs SET state = 'running'`));
   expect(check({ runIds: [1, 2] })).toEqual([
     'the epoch has changed',
     'mirror and event log are of different epochs',
@@ -132,7 +135,7 @@ test('entries that a kill left without being applied are no fault, and are held 
   expect(check()).toEqual([]);
   writer.writer.projection.step([]);
   expect(check()).toEqual([]);
-  db.exec('UPDATE mirror_state SET applied_seq = applied_seq - 1');
+  asOwnWrite(db, () => db.exec('UPDATE mirror_state SET applied_seq = applied_seq - 1'));
   expect(check().join()).toContain('the mirror had applied entry 12 and holds 11 only');
 });
 

@@ -12,7 +12,7 @@ test('there is nothing to make old before a start has made the tables', () => {
   writeFileSync(path, '');
   expect(age(path, 9)).toBeNull();
   const db = new Database(path);
-  db.exec('CREATE TABLE changes (seq, log_seq, recorded_at_ms)');
+  db.exec('CREATE TABLE changes (seq, log_seq, recorded_at_ms); CREATE TABLE own_write (is_open)');
   db.close();
   expect(age(path, 9)).toBeNull();
   const log = new Database(eventLogPath(path));

@@ -99,3 +99,18 @@ SELECT
   m.change_seq AS last_seq,
   s.alive_at_ms AS alive_at
 FROM mirror_state m, service_state s;
+--> statement-breakpoint
+CREATE TRIGGER certainty_guard_insert AFTER INSERT ON certainty WHEN (SELECT is_open FROM own_write) = 0
+BEGIN
+  SELECT RAISE(ABORT, 'this file is kept by stock-mirror alone, and nothing was changed: open it read-only (mode=ro), and keep tables of your own in a file of your own');
+END;
+--> statement-breakpoint
+CREATE TRIGGER certainty_guard_update AFTER UPDATE ON certainty WHEN (SELECT is_open FROM own_write) = 0
+BEGIN
+  SELECT RAISE(ABORT, 'this file is kept by stock-mirror alone, and nothing was changed: open it read-only (mode=ro), and keep tables of your own in a file of your own');
+END;
+--> statement-breakpoint
+CREATE TRIGGER certainty_guard_delete AFTER DELETE ON certainty WHEN (SELECT is_open FROM own_write) = 0
+BEGIN
+  SELECT RAISE(ABORT, 'this file is kept by stock-mirror alone, and nothing was changed: open it read-only (mode=ro), and keep tables of your own in a file of your own');
+END;
