@@ -185,6 +185,13 @@ export async function startService(
   const mirror = await opening;
   const { store, reconciler, clock } = mirror;
   const sampler = new StateSampler({ reader: store.reader, now: clock.now, log });
+  const timeline = new LiveTimeline({
+    reader: store.reader,
+    writer: store.writer,
+    sampler,
+    now: clock.now,
+    log,
+  });
   const watch = monitor.watch({
     store,
     sampler,
@@ -192,8 +199,8 @@ export async function startService(
     maxRps: config.service.maxRps,
     now: clock.now,
     log,
+    plotted: timeline,
   });
-  const timeline = new LiveTimeline({ reader: store.reader, sampler, now: clock.now, log });
   const retention = createRetention({
     writer: store.writer,
     now: clock.now,

@@ -33,6 +33,13 @@ interface WatchedMirror {
   readonly maxRps?: number;
   readonly now: () => number;
   readonly log: Logger;
+  readonly plotted?: Plotted;
+}
+
+/** What the plots show of the traffic. */
+interface Plotted {
+  asked(): void;
+  arrived(lateMs: number): void;
 }
 
 /** A refused request: the part of the public listener's `Refusal` that is needed here. */
@@ -72,11 +79,13 @@ export class Monitor {
     this.#onCommit?.(report);
   };
   #onCommit: ((report: CommitReport) => void) | null = null;
+  #plotted: Plotted | null = null;
 
   /** A request to the store has ended. @param status null: without a complete answer. */
   readonly onAnswer = (endpoint: string, status: number | null, times: AnswerTimes | null = null): void => {
     if (times !== null) this.#clockSkew.note(times);
     this.#counting.requests.inc();
+    this.#plotted?.asked();
     if (endpoint === TOKEN_ENDPOINT) this.#counting.tokens.inc();
     if (status === 429) this.#counting.pauses.inc();
   };
@@ -86,7 +95,8 @@ export class Monitor {
   }
 
   /** Call it once, and start the result before any request to the store, so that no run is missed. */
-  watch({ store, sampler, operator, maxRps, now, log }: WatchedMirror): Watch {
+  watch({ store, sampler, operator, maxRps, now, log, plotted }: WatchedMirror): Watch {
+    this.#plotted = plotted ?? null;
     const counting = this.#counting;
     const tallies = new Tallies({ store, counting });
     let isStopped = false;
@@ -178,7 +188,9 @@ export class Monitor {
     this.#nextLagMs = monotonicMs + LAG_EVERY_MS;
     const [change] = parseDelivery(body).changes;
     if (change === undefined) return;
-    this.#counting.lagSeconds.observe(Math.max(0, nowMs - change.updateTimeMs) / 1_000);
+    const lateMs = Math.max(0, nowMs - change.updateTimeMs);
+    this.#counting.lagSeconds.observe(lateMs / 1_000);
+    this.#plotted?.arrived(lateMs);
   }
 }
 

@@ -19,6 +19,7 @@ export const colours = `:root {
   --fresh: #fff3bf;
   --plot-a: #2456d6;
   --plot-b: #b35c00;
+  --plot-c: #7a3fa0;
   --shadow: rgb(0 0 0 / 18%);
 }
 @media (prefers-color-scheme: dark) {
@@ -41,6 +42,7 @@ export const colours = `:root {
     --fresh: #4a4013;
     --plot-a: #7ba2ff;
     --plot-b: #f0a658;
+    --plot-c: #c79bea;
     --shadow: rgb(0 0 0 / 60%);
   }
 }

@@ -74,6 +74,7 @@ function renew(fresh) {
     else renewWhole(shown, next);
     received.set(shown, next.innerHTML);
   }
+  tellPlot();
 }
 
 function renewRows(shown, next) {
@@ -224,6 +225,64 @@ document.addEventListener('submit', async (event) => {
     posting = false;
     lastSeen = '';
   }
+});
+
+// What a plot shows at a place is told beneath it: under the pointer, or where the arrow keys have led.
+let told = null;
+const countOf = (plot) => plot.dataset.figures.split(';').length;
+
+function tellPlot() {
+  for (const plot of document.querySelectorAll('svg[data-figures]')) {
+    const box = plot.nextElementSibling;
+    const cursor = plot.querySelector('.cursor');
+    const isTold = told !== null && told.id === plot.id;
+    box.hidden = !isTold;
+    cursor.classList.toggle('on', isTold);
+    if (!isTold) continue;
+    const { from, step, names, figures, notes } = plot.dataset;
+    const count = countOf(plot);
+    const at = Math.max(0, Math.min(count - 1, told.at));
+    const x = ((at + 0.5) / count) * plot.viewBox.baseVal.width;
+    cursor.setAttribute('x1', x);
+    cursor.setAttribute('x2', x);
+    const begin = local(new Date(Number(from) + at * Number(step))).slice(5, 16);
+    const words = names.split('|');
+    const parts = figures.split(';')[at].split('|').map((figure, i) => words[i] + ' ' + figure);
+    for (const note of notes === '' ? [] : notes.split(';')) {
+      const [place, what] = note.split('|');
+      if (Number(place) === at) parts.push(what);
+    }
+    box.textContent = begin + ': ' + parts.join(', ');
+  }
+}
+
+document.addEventListener('pointermove', ({ target, clientX }) => {
+  const plot = target.closest('svg[data-figures]');
+  if (!plot) {
+    // What the keyboard has chosen stays.
+    if (told && told.byPointer) {
+      told = null;
+      tellPlot();
+    }
+    return;
+  }
+  const { left, width } = plot.getBoundingClientRect();
+  told = { id: plot.id, at: Math.floor(((clientX - left) / width) * countOf(plot)), byPointer: true };
+  tellPlot();
+});
+document.addEventListener('focusin', ({ target }) => {
+  const plot = target.closest('svg[data-figures]');
+  if (!plot && !(told && !told.byPointer)) return;
+  told = plot ? { id: plot.id, at: told && told.id === plot.id ? told.at : countOf(plot) - 1, byPointer: false } : null;
+  tellPlot();
+});
+document.addEventListener('keydown', (event) => {
+  const plot = event.target.closest('svg[data-figures]');
+  const by = { ArrowLeft: -1, ArrowRight: 1, Home: -Infinity, End: Infinity }[event.key];
+  if (!plot || !told || by === undefined) return;
+  event.preventDefault();
+  told = { id: plot.id, at: Math.max(0, Math.min(countOf(plot) - 1, told.at + by)), byPointer: false };
+  tellPlot();
 });
 
 // Without scripts these buttons could do nothing.

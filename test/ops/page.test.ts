@@ -4,7 +4,10 @@ import { LATEST_MS } from '../../src/core/limits.ts';
 import type { Operator } from '../../src/ops/shared/operator.ts';
 import { RejectedLog } from '../../src/ops/state/rejected.ts';
 import { StateSampler } from '../../src/ops/state/state-sampler.ts';
-import { LiveTimeline } from '../../src/ops/state/timeline.ts';
+import { FIGURES, LiveTimeline, type Minute } from '../../src/ops/state/timeline.ts';
+import { plotsView } from '../../src/ops/page/plots-view.ts';
+import { runName } from '../../src/ops/shared/words.ts';
+import type { Run } from '../../src/core/runs.ts';
 import { beginCatalogueRun, endRun } from '../../src/reconcile/runs.ts';
 import { present } from '../shared/present.ts';
 import { log, newStore, type OpenedStore } from '../reconcile/mirror.ts';
@@ -96,7 +99,16 @@ function operatorOf(
 /** Where counting takes long, counts may be those of a while ago. */
 const RECOUNT = { timeout: 10_000 };
 
-const PAGES = ['/', '/?span=day', '/stock', '/stock?suspect=1', '/drift', '/deliveries', '/runs'];
+const PAGES = [
+  '/',
+  '/?span=day',
+  '/?span=week',
+  '/stock',
+  '/stock?suspect=1',
+  '/drift',
+  '/deliveries',
+  '/runs',
+];
 
 test('says what state the mirror is in, why, and what to do', async () => {
   const store = newStore();
@@ -115,7 +127,7 @@ test('says what state the mirror is in, why, and what to do', async () => {
   // A break in the chain: 5, then from 9 to 8.
   await change(store, 'a', 1, { old: 9, new: 8 });
   const overview = async () => words(await show(ops, '/'));
-  await expect.poll(overview, RECOUNT).toContain('1 stock level is suspect');
+  await expect.poll(overview, RECOUNT).toMatch(/Live, repairing 1 of 1 stock levels are uncertain/);
   const page = await overview();
   expect(page).toContain('1 gap is open: a delivery from the store is late or lost');
   expect(page).toMatch(/Open gaps 1 /);
@@ -351,7 +363,13 @@ test('lists deliveries, those not understood, slow answers and refused requests'
   const store = newStore();
   const rejected = new RejectedLog();
   const sampler = new StateSampler({ reader: store.reader, now: Date.now, log });
-  const timeline = new LiveTimeline({ reader: store.reader, sampler, now: Date.now, log });
+  const timeline = new LiveTimeline({
+    reader: store.reader,
+    writer: store.writer,
+    sampler,
+    now: Date.now,
+    log,
+  });
   const ops = await startOps(store, { rejected, timeline });
   for (const [show_, none] of [
     ['all', 'There are none.'],
@@ -600,7 +618,13 @@ test('names are text, never markup, and nothing of another site is asked for', a
 test('every input has a label, every table a head, every plot its words', async () => {
   const store = newStore();
   const sampler = new StateSampler({ reader: store.reader, now: Date.now, log });
-  const timeline = new LiveTimeline({ reader: store.reader, sampler, now: Date.now, log });
+  const timeline = new LiveTimeline({
+    reader: store.reader,
+    writer: store.writer,
+    sampler,
+    now: Date.now,
+    log,
+  });
   const ops = await startOps(store, { timeline });
   timeline.observer.committed(new Uint8Array(1), 3);
   await read(store, { qty: 5, secondsAgo: 100 });
@@ -620,6 +644,40 @@ test('every input has a label, every table a head, every plot its words', async 
     for (const [svg] of page.matchAll(/<svg[^]*?<\/svg>/g)) expect(svg).toMatch(/<title id=[^]*<desc id=/);
   }
   expect(present((await show(ops, '/')).match(/<svg/g)).length).toBeGreaterThanOrEqual(6);
+});
+
+test('a plot tells each stretch, marks what began, and shows when no mirror ran', () => {
+  const T0 = Date.UTC(2026, 8, 16, 12);
+  const minute = (at: number, over: Partial<Minute>): Minute => ({
+    ...(Object.fromEntries(Object.keys(FIGURES).map((name) => [name, null])) as unknown as Minute),
+    atMs: T0 + at * 60_000,
+    isKnown: true,
+    ...over,
+  });
+  const page = String(
+    plotsView({
+      span: 'quarter',
+      minutes: [
+        minute(0, { isKnown: false }),
+        minute(1, { deliveries: 120, refused: 1, requests: 90 }),
+        minute(2, { isKnown: false }),
+        minute(3, { deliveries: 60, refused: 0, requests: 600, started: 1, lostInGap: 2 }),
+      ],
+      runs: [{ id: 7, kind: 'downtime', startedAtMs: T0 + 3 * 60_000 + 5 } as Run],
+      maxRps: 20,
+      present: { lagMs: 0, suspects: 0, openGaps: 0, pendingReads: 0 },
+    }),
+  );
+  const plot = page.slice(page.indexOf('<svg'), page.indexOf('</svg>'));
+  expect(plot).toContain('data-figures="–|–;120|1;–|–;60|0"');
+  expect(plot).toContain(
+    `data-notes="2|the mirror did not run;3|the mirror started;3|run 7 began: ${runName('downtime')}"`,
+  );
+  // What was before all that is known is no downtime.
+  expect(plot.match(/class="down"/g)).toHaveLength(1);
+  expect(plot).toContain('class="mark restart"');
+  expect(words(page)).toContain('690 in the last 15 minutes; the ceiling is 20');
+  expect(page).toContain('data-figures="–;1.5;–;10"');
 });
 
 test('a store that cannot be asked is said to be so, on a page', async () => {

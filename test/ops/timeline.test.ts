@@ -1,7 +1,9 @@
 /** What the plots of the ops page are drawn from. */
 import { expect, test } from 'vitest';
+import type { Fact } from '../../src/core/apply/fact.ts';
+import type { Gap } from '../../src/core/model.ts';
 import { StateSampler } from '../../src/ops/state/state-sampler.ts';
-import { KEPT_MINUTES, LiveTimeline } from '../../src/ops/state/timeline.ts';
+import { KEPT_MINUTES, LiveTimeline, type TimelineDeps } from '../../src/ops/state/timeline.ts';
 import { present } from '../shared/present.ts';
 import { eventually } from '../process/wait.ts';
 import { log, newStore } from '../reconcile/mirror.ts';
@@ -17,7 +19,7 @@ function timelineAt(startMs: number) {
   let nowMs = startMs;
   const now = () => nowMs;
   const sampler = new StateSampler({ reader: store.reader, now, log });
-  const timeline = new LiveTimeline({ reader: store.reader, sampler, now, log });
+  const timeline = new LiveTimeline({ reader: store.reader, writer: store.writer, sampler, now, log });
   return { store, timeline, sampler, pass: (ms: number) => void (nowMs += ms) };
 }
 
@@ -44,14 +46,14 @@ test('counts answers by minute, and says how quick they were', () => {
   ]);
 });
 
-test('keeps a day, and the last fifty slow answers', () => {
+test('keeps a week, and the last fifty slow answers', () => {
   const { timeline, pass } = timelineAt(T0);
   for (let i = 0; i < KEPT_MINUTES + 100; i += 1) {
     timeline.observer.committed(body, 300 + i);
     pass(MINUTE_MS);
   }
-  const day = timeline.minutes(KEPT_MINUTES);
-  expect(day.slice(0, -1).every(({ deliveries }) => deliveries === 1)).toBe(true);
+  const week = timeline.minutes(KEPT_MINUTES);
+  expect(week.slice(0, -1).every(({ deliveries }) => deliveries === 1)).toBe(true);
   expect(present(timeline.minutes(KEPT_MINUTES + 60)[0]).medianMs).toBeNull();
   expect(timeline.slowAnswers()).toHaveLength(50);
   expect(present(timeline.slowAnswers()[0]).tookMs).toBe(300 + KEPT_MINUTES + 99);
@@ -78,4 +80,70 @@ test('asks the log for what came before, and the store for the figures of the mi
   // The oldest minute of the log may have been longer.
   expect(minutes.map(({ deliveries }) => deliveries)).toEqual([null, null, 1, 2, null, 2]);
   expect(minutes.at(-1)).toMatchObject({ openGaps: 1, suspects: 1 });
+});
+
+test('a restart forgets nothing: the minutes are in the mirror, and the gap between them is known to be one', async () => {
+  const { store, timeline, sampler, pass } = timelineAt(T0);
+  timeline.start();
+  await sampler.status();
+  timeline.observer.committed(body, 3);
+  timeline.asked();
+  timeline.arrived(700);
+  pass(MINUTE_MS);
+  timeline.observer.committed(body, 3);
+  await timeline.stop();
+
+  const now = () => T0 + 5 * MINUTE_MS;
+  const after = new StateSampler({ reader: store.reader, now, log });
+  const again = new LiveTimeline({ reader: store.reader, writer: store.writer, sampler: after, now, log });
+  again.start();
+  await eventually(() => again.minutes(6)[0]?.isKnown === true, { what: 'what was noted' });
+  expect(again.minutes(6)).toMatchObject([
+    { isKnown: true, started: 1, deliveries: 1, requests: 1, medianMs: 3, arrivalP99Ms: 700, openGaps: 0 },
+    // It was not sampled, so that only the log tells of it.
+    { isKnown: false, deliveries: 1 },
+    { isKnown: false, deliveries: null },
+    { isKnown: false, deliveries: null },
+    { isKnown: false, deliveries: null },
+    { isKnown: true, started: 1, deliveries: 0 },
+  ]);
+  await again.stop();
+});
+
+test('what is lost, corrected and repaired is counted as it is applied', async () => {
+  const { store, sampler } = timelineAt(T0);
+  let apply: (facts: readonly Fact[]) => void = () => undefined;
+  const writer: TimelineDeps['writer'] = {
+    command: () => Promise.reject(new Error('not in this test')),
+    onApplied(listener) {
+      apply = (facts) =>
+        listener({ reports: [{ seq: 1, facts, detailLost: false, failed: null }] } as unknown as Parameters<
+          typeof listener
+        >[0]);
+      return () => undefined;
+    },
+  };
+  const timeline = new LiveTimeline({ reader: store.reader, writer, sampler, now: () => T0, log });
+  timeline.start();
+  const drift = { productId: '1', variantId: '100', warehouseId: '7', oldQty: 4, newQty: 5 };
+  const gap = { openedAtMs: T0 - 4_000 } as Gap;
+  apply([
+    { kind: 'gap_proved', gap, productId: '1' },
+    { kind: 'drift', cause: 'gap', ...drift },
+    { kind: 'drift', cause: 'lost_tail', ...drift },
+    { kind: 'drift', cause: 'downtime', ...drift },
+    { kind: 'met', productId: '1', reason: 'canary', ageMs: 90_000 },
+  ]);
+  expect(timeline.minutes(1)).toMatchObject([
+    {
+      lostInGap: 1,
+      lostTail: 1,
+      lostInDowntime: 1,
+      corrected: 3,
+      repaired: 2,
+      repairMedianMs: 5_000,
+      repairP99Ms: 90_000,
+    },
+  ]);
+  await timeline.stop();
 });

@@ -78,6 +78,8 @@ function questions(cells: number, nowMs: number, logSeq: number, changeSeq: numb
     question('runOutcomes', { afterId: 0 }),
     question('runOutcomesStart'),
     question('loggedMinutes', { sinceMs: nowMs - 24 * 60 * 60_000, limit: 10_000 }),
+    question('notedMinutes', { sinceMs: nowMs - 7 * 24 * 60 * 60_000 }),
+    question('certaintyCourse', { sinceMs: nowMs - 24 * 60 * 60_000 }),
     question('deliveryCounts', DeliveryHistory.wanted(nowMs)),
     stock('first page', {}),
     stock('the beginning of a SKU', { text: 'SKU-1' }),

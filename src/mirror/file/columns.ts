@@ -78,6 +78,11 @@ export const liveCounts: TableColumns = {
   columns: { id: 'id', products: 'products', variants: 'variants', cells: 'cells' },
 };
 
+export const minutes: TableColumns = {
+  name: 'minutes',
+  columns: { minute: 'minute', figuresJson: 'figures_json' },
+};
+
 export const mirrorState: TableColumns = {
   name: 'mirror_state',
   columns: {

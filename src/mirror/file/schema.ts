@@ -321,6 +321,12 @@ export const certainty = sqliteTable('certainty', {
   levels: integer('levels').notNull(),
 });
 
+/** What the plots show of a minute (since 1970), by the names that the process gives its figures. It notes them for itself. */
+export const minutes = sqliteTable('minutes', {
+  minute: integer('minute').primaryKey(),
+  figuresJson: text('figures_json').notNull(),
+});
+
 /** Whether the mirror's own writer is in a transaction: otherwise the tables refuse to be written (guards.ts). */
 export const ownWrite = sqliteTable(
   'own_write',

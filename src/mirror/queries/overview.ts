@@ -90,6 +90,25 @@ export function owedReads(db: Db): OwedReads {
   };
 }
 
+interface NotedMinute {
+  /** Minutes since 1970. */
+  readonly minute: number;
+  readonly figures: Readonly<Record<string, number>>;
+}
+
+/** What the plots showed of the minutes since then, oldest first. */
+export function notedMinutes(db: Db, args: { readonly sinceMs: number }): NotedMinute[] {
+  return prepared<object, { minute: number; figuresJson: string }>(
+    db,
+    'SELECT minute, figures_json AS figuresJson FROM minutes WHERE minute >= @sinceMs / 60000 ORDER BY minute',
+  )
+    .all(args)
+    .map(({ minute, figuresJson }) => ({
+      minute,
+      figures: JSON.parse(figuresJson) as NotedMinute['figures'],
+    }));
+}
+
 interface LoggedMinute {
   /** Minutes since 1970. */
   readonly minute: number;

@@ -20,6 +20,14 @@ interface CertaintyNote {
   readonly levels: number;
 }
 
+/** Counted from 1970. */
+interface MinuteNote {
+  readonly minute: number;
+  readonly figures: Readonly<Record<string, number>>;
+}
+
+/** A week of minutes. */
+const MINUTES_KEPT = 7 * 24 * 60;
 /** A week of quarters. */
 const CERTAINTY_KEPT = 7 * 24 * 4;
 
@@ -33,6 +41,8 @@ export function prepareCommands(db: Db) {
   const alive = db.prepare('UPDATE service_state SET alive_at_ms = ?');
   const noteCertainty = db.prepare(NOTE_CERTAINTY);
   const forgetCertainty = db.prepare('DELETE FROM certainty WHERE quarter < ?');
+  const noteMinute = db.prepare('INSERT OR REPLACE INTO minutes (minute, figures_json) VALUES (?, ?)');
+  const forgetMinutes = db.prepare('DELETE FROM minutes WHERE minute <= ?');
   // A run that has ended stays as its entry says.
   const ofRun = (set: string) => db.prepare(`UPDATE runs SET ${set} WHERE id = ? AND state = 'running'`);
   const checkpoint = ofRun('list_offset = ?, list_last_id = ?, list_done = ?, total = max(total, ?)');
@@ -46,6 +56,10 @@ export function prepareCommands(db: Db) {
     noteCertainty: (at: CertaintyNote): void => {
       noteCertainty.run(at);
       forgetCertainty.run(at.quarter - CERTAINTY_KEPT);
+    },
+    noteMinute: (at: MinuteNote): void => {
+      noteMinute.run(at.minute, JSON.stringify(at.figures));
+      forgetMinutes.run(at.minute - MINUTES_KEPT);
     },
     checkpointRun: (at: {
       id: number;

@@ -1,13 +1,13 @@
-import { html, raw } from 'hono/html';
+import { html } from 'hono/html';
 import type { CertainQuarter } from '../../mirror/queries/certainty.ts';
 import type { Lag } from '../../mirror/queries/lag.ts';
 import type { Run } from '../../core/runs.ts';
 import type { Status } from '../../mirror/queries/status.ts';
-import { KEPT_MINUTES, type Minute } from '../state/timeline.ts';
+import type { Minute } from '../state/timeline.ts';
 import { certaintyView } from './certainty-view.ts';
-import { ago, count, duration, millis, quantity } from './figures.ts';
+import { ago, count, duration, quantity } from './figures.ts';
 import type { Html } from '../../web/html.ts';
-import { plot, type Point } from './plot.ts';
+import { plotsView, type Span } from './plots-view.ts';
 import { runProgress } from './runs-view.ts';
 import { adviceOf, debts, detailsOf, type Situation } from './state-words.ts';
 import { alarmsView, blockedView, causeView, otherCausesView, told, type Alarming } from './warnings-view.ts';
@@ -22,13 +22,19 @@ interface Overview extends Situation, Alarming {
   readonly span: Span;
   /** All of the time span, oldest first. */
   readonly minutes: readonly Minute[];
+  /** The latest ones, for the plots. */
+  readonly runs: readonly Run[];
+  readonly maxRps: number | null;
 }
 
-export const SPANS = { hour: 60, day: KEPT_MINUTES } as const;
-export type Span = keyof typeof SPANS;
-
 export function overviewView(overview: Overview): Html {
-  return html`${now(overview)} ${figures(overview)} ${plots(overview)} ${operatorView(overview)}`;
+  return html`${now(overview)} ${figures(overview)} ${plotsOf(overview)} ${operatorView(overview)}`;
+}
+
+function plotsOf({ span, minutes, runs, maxRps, status, owed, nowMs }: Overview): Html {
+  const lagMs = owed.oldestDoubtAtMs === null ? 0 : Math.max(0, nowMs - owed.oldestDoubtAtMs);
+  const { suspect_count: suspects, open_gaps: openGaps, pending_reads: pendingReads } = status;
+  return plotsView({ span, minutes, runs, maxRps, present: { lagMs, suspects, openGaps, pendingReads } });
 }
 
 function now(overview: Overview): Html {
@@ -164,106 +170,6 @@ function figures({ status, minutes, nowMs, owed, lag }: Overview): Html {
     ${tile('Oldest product', ago(status.oldest_verified_at, nowMs, 'none read'), 'since its last read')}
     ${tile('Mirrored', quantity(status.variants), `variants, change feed at ${quantity(status.last_seq)}`)}
   </dl>`;
-}
-
-function plots({ minutes, span, status, owed, nowMs }: Overview): Html {
-  const size = span === 'hour' ? 1 : 10;
-  const series = (
-    pick: (minute: Minute) => number | null,
-    join: (values: readonly number[]) => number,
-  ): Point[] =>
-    stretches(minutes, size).map((stretch) => {
-      const known = stretch.map(pick).filter((value) => value !== null);
-      return { atMs: stretch[0]?.atMs ?? 0, value: known.length === 0 ? null : join(known) };
-    });
-  const largest = (values: readonly number[]): number => Math.max(...values);
-  const mean = (values: readonly number[]): number =>
-    values.reduce((sum, value) => sum + value, 0) / values.length;
-  const rate = (value: number): string => quantity(Math.round(value * 10) / 10);
-  const within = span === 'hour' ? 'last hour' : 'last day';
-  const tableRows = span === 'hour' ? 12 : 24;
-  const total = minutes.reduce((sum, { deliveries }) => sum + (deliveries ?? 0), 0);
-  const refused = minutes.reduce((sum, minute) => sum + (minute.refused ?? 0), 0);
-  const answered = minutes.filter(({ p99Ms }) => p99Ms !== null);
-  const slowest = answered.length === 0 ? null : Math.max(...answered.map(({ p99Ms }) => p99Ms ?? 0));
-  const gauge = (id: string, title: string, pick: (minute: Minute) => number | null, present: number): Html =>
-    plot({
-      id,
-      title,
-      shape: 'line',
-      series: [{ name: title, look: 'a', points: series(pick, largest) }],
-      format: quantity,
-      summary: summaryOf(minutes.map(pick), present, quantity),
-      tableRows,
-    });
-  return html`<section id="plots" aria-labelledby="plots-title">
-    <header>
-      <h2 id="plots-title">The ${within}</h2>
-      <nav class="tabs" aria-label="Time span">
-        <a href="/" ${span === 'hour' ? raw('aria-current="true"') : ''}>Hour</a>
-        <a href="/?span=day" ${span === 'day' ? raw('aria-current="true"') : ''}>Day</a>
-      </nav>
-    </header>
-    <div id="plots-${span}" class="plots" data-live>
-      ${plot({
-        id: 'deliveries',
-        title: 'Deliveries per minute',
-        shape: 'bar',
-        series: [
-          { name: 'committed', look: 'a', points: series(({ deliveries }) => deliveries, mean) },
-          { name: 'refused', look: 'bad', points: series((minute) => minute.refused, mean) },
-        ],
-        format: rate,
-        summary: `${quantity(total)} committed, ${quantity(refused)} refused in the ${within}`,
-        tableRows,
-      })}
-      ${plot({
-        id: 'answers',
-        title: 'Time to answer',
-        shape: 'line',
-        series: [
-          { name: 'half answered within', look: 'a', points: series(({ medianMs }) => medianMs, largest) },
-          { name: '99 % answered within', look: 'b', points: series(({ p99Ms }) => p99Ms, largest) },
-        ],
-        format: millis,
-        summary: slowest === null ? 'no delivery yet' : `99 % within ${millis(slowest)} in every minute`,
-        tableRows,
-      })}
-      ${plot({
-        id: 'lag',
-        title: 'Age of the oldest re-read request',
-        shape: 'line',
-        series: [{ name: 'age', look: 'a', points: series(({ lagMs }) => lagMs, largest) }],
-        format: duration,
-        summary: summaryOf(
-          minutes.map(({ lagMs }) => lagMs),
-          owed.oldestDoubtAtMs === null ? 0 : Math.max(0, nowMs - owed.oldestDoubtAtMs),
-          duration,
-        ),
-        tableRows,
-        leastTop: 10_000,
-      })}
-      ${gauge('suspects', 'Suspect levels', ({ suspects }) => suspects, status.suspect_count)}
-      ${gauge('gaps', 'Open gaps', ({ openGaps }) => openGaps, status.open_gaps)}
-      ${gauge('pending', 'Pending reads', ({ pendingReads }) => pendingReads, status.pending_reads)}
-    </div>
-  </section>`;
-}
-
-/** @param values the largest of each minute; `present` is the current figure. */
-function summaryOf(
-  values: readonly (number | null)[],
-  present: number,
-  format: (value: number) => string,
-): string {
-  const known = values.filter((value) => value !== null);
-  return `now ${format(present)}, at most ${format(Math.max(present, ...known))}`;
-}
-
-function stretches(minutes: readonly Minute[], size: number): Minute[][] {
-  return Array.from({ length: Math.ceil(minutes.length / size) }, (_, i) =>
-    minutes.slice(i * size, (i + 1) * size),
-  );
 }
 
 function operatorView({ status }: Overview): Html {

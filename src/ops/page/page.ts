@@ -24,7 +24,8 @@ import {
 import { causesOf, driftView, readDriftView } from './drift-view.ts';
 import { layout, type Page, type Told } from './layout.ts';
 import { deliveryView, loggedView } from './logged-view.ts';
-import { overviewView, SPANS, type Span } from './overview-view.ts';
+import { overviewView } from './overview-view.ts';
+import { SPANS, spanOf } from './plots-view.ts';
 import { runsView, runView } from './runs-view.ts';
 import { readStockView, stockView } from './stock-view.ts';
 import { style } from './style.ts';
@@ -47,6 +48,7 @@ const CORRECTIONS_SHOWN = 100;
 const DELIVERIES_SHOWN = 30;
 const QUARANTINED_SHOWN = 100;
 const RUNS_SHOWN = 50;
+const RUNS_MARKED = 50;
 const RUN_EVERY_MS = 1_000;
 const RUN_RELOAD_S = 3;
 const DAY_MS = 24 * 60 * 60_000;
@@ -91,13 +93,14 @@ export function createPage(deps: PageDeps): Pages {
   };
 
   const showOverview = async (c: PageContext, told?: Told) => {
-    const span: Span = c.req.query('span') === 'day' ? 'day' : 'hour';
-    const [status, owed, running, lag, course] = await Promise.all([
+    const span = spanOf(c.req.query('span'));
+    const [status, owed, running, lag, course, runs] = await Promise.all([
       deps.state.status(),
       reader.ask('owedReads'),
       reader.ask('runningRuns'),
       reader.ask('lag'),
       reader.ask('certaintyCourse', { sinceMs: now() - DAY_MS }),
+      reader.ask('latestRuns', { limit: RUNS_MARKED }),
     ]);
     const condition = current(status);
     const main = overviewView({
@@ -111,7 +114,9 @@ export function createPage(deps: PageDeps): Pages {
       readsUnderWay: operator.readsUnderWay,
       alarms: alarms.current,
       span,
-      minutes: withPresent(timeline.minutes(SPANS[span]), status, owed.oldestDoubtAtMs, now()),
+      runs,
+      maxRps: alarms.maxRps,
+      minutes: withPresent(timeline.minutes(SPANS[span].minutes), status, owed.oldestDoubtAtMs, now()),
       nowMs: now(),
     });
     return show(

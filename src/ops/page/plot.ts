@@ -1,62 +1,75 @@
-/** Small SVG plots, drawn here without any library; colours come from the style sheet. */
+/**
+ * Plots as SVG, drawn here without any library; colours come from the style sheet. What is under the pointer, or chosen by the
+ * arrow keys, is told by the script from the `data-` attributes; the table below has the figures for who has none.
+ */
 import { html } from 'hono/html';
 import { instant } from './figures.ts';
 import type { Html } from '../../web/html.ts';
 
-export interface Point {
-  readonly atMs: number;
-  /** Null: not known. */
-  readonly value: number | null;
-}
-
 interface Series {
   readonly name: string;
-  /** Chooses its colour: `line a`, `bar bad`, … */
-  readonly look: 'a' | 'b' | 'bad';
-  readonly points: readonly Point[];
+  /** Chooses its colour. */
+  readonly look: 'a' | 'b' | 'c' | 'bad';
+  /** One for each stretch of the time axis. Null: not known. */
+  readonly values: readonly (number | null)[];
+}
+
+/** The time axis, which all plots of a page share. */
+export interface Axis {
+  /** When each stretch begins, epoch ms; all are equally long. */
+  readonly starts: readonly number[];
+  readonly stretchMs: number;
+  /** Indexes of stretches in which no mirror ran. */
+  readonly down: ReadonlySet<number>;
+  /** What began when: restarts and runs. */
+  readonly marks: readonly Mark[];
+}
+
+interface Mark {
+  readonly atMs: number;
+  readonly look: 'restart' | 'run';
+  readonly words: string;
 }
 
 interface PlotOptions {
   /** Unique on the page. */
   readonly id: string;
   readonly title: string;
+  /** Bars are stacked. */
   readonly shape: 'line' | 'bar';
   readonly series: readonly Series[];
   readonly format: (value: number) => string;
   /** Shown beside the title. */
   readonly summary: string;
-  /** Rows of the table with the same figures. */
-  readonly tableRows: number;
   /** The smallest upper end of the scale; 1 by default. */
   readonly leastTop?: number;
+  /** A figure that is not to be crossed. */
+  readonly ceiling?: { readonly value: number; readonly words: string } | null;
 }
 
 const WIDTH = 400;
 const HEIGHT = 120;
 const TOP = 8;
 const BOTTOM = 18;
-const LEFT = 2;
 const FLOOR = HEIGHT - BOTTOM;
+/** Rows of the table with the same figures, about. */
+const TABLE_ROWS = 24;
 
-export function plot({
-  id,
-  title,
-  shape,
-  series,
-  format,
-  summary,
-  tableRows,
-  leastTop = 1,
-}: PlotOptions): Html {
-  const known = series.flatMap(({ points }) =>
-    points.flatMap(({ value }) => (value === null ? [] : [value])),
-  );
-  const top = niceCeiling(Math.max(leastTop, ...known));
-  const count = series[0]?.points.length ?? 0;
-  const x = (index: number): number => LEFT + ((index + 0.5) / count) * (WIDTH - 2 * LEFT);
-  const y = (value: number): number => FLOOR - (value / top) * (FLOOR - TOP);
-  const first = series[0]?.points.at(0);
-  const last = series[0]?.points.at(-1);
+export function plot(axis: Axis, options: PlotOptions): Html {
+  const { id, title, shape, series, format, summary, leastTop = 1, ceiling = null } = options;
+  const count = axis.starts.length;
+  const tops =
+    shape === 'bar'
+      ? axis.starts.map((_, at) => stackTop(series, at))
+      : series.flatMap((each) => each.values);
+  const known = tops.filter((value) => value !== null);
+  const most = Math.max(0, ...known);
+  const top = niceCeiling(Math.max(leastTop, most, ceiling?.value ?? 0));
+  const scales: Scales = {
+    x: (at) => ((at + 0.5) / count) * WIDTH,
+    y: (value) => FLOOR - (value / top) * (FLOOR - TOP),
+    width: WIDTH / count,
+  };
   return html`<figure class="plot" aria-labelledby="${id}-name">
     <figcaption>
       <b id="${id}-name">${title}</b> <span class="quiet">${summary}</span>
@@ -65,43 +78,135 @@ export function plot({
     ${
       known.length === 0
         ? html`<p class="empty">Not known yet.</p>`
-        : html`<svg viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img" aria-labelledby="${id}-title ${id}-desc">
-            <title id="${id}-title">${title}</title>
-            <desc id="${id}-desc">
-              ${summary}; at most ${format(Math.max(...known))}. The table below has the figures.
-            </desc>
-            <line class="grid" x1="0" x2="${WIDTH}" y1="${TOP}" y2="${TOP}" />
-            <line class="grid" x1="0" x2="${WIDTH}" y1="${(TOP + FLOOR) / 2}" y2="${(TOP + FLOOR) / 2}" />
-            <line class="axis" x1="0" x2="${WIDTH}" y1="${FLOOR}" y2="${FLOOR}" />
-            ${series.map(({ look, points }) =>
-              shape === 'bar'
-                ? bars(points, { look, x, y, width: (WIDTH - 2 * LEFT) / count })
-                : line(points, look, x, y),
-            )}
-            <text class="tick" x="2" y="${TOP + 10}">${format(top)}</text>
-            ${first === undefined ? '' : tick(first.atMs, 2, 'start')}
-            ${last === undefined ? '' : tick(last.atMs, WIDTH - 2, 'end')}
-          </svg>`
+        : html`<svg
+              id="${id}-plot"
+              viewBox="0 0 ${WIDTH} ${HEIGHT}"
+              role="img"
+              tabindex="0"
+              aria-labelledby="${id}-title ${id}-desc"
+              data-from="${axis.starts[0] ?? 0}"
+              data-step="${axis.stretchMs}"
+              data-names="${series.map(({ name }) => name).join('|')}"
+              data-figures="${figuresOf(series, count, format)}"
+              data-notes="${notesOf(axis)}"
+            >
+              <title id="${id}-title">${title}</title>
+              <desc id="${id}-desc">
+                ${summary}; at most ${format(most)}. The arrow keys tell each figure, and the table below has
+                them.
+              </desc>
+              ${downBands(axis, scales)}
+              <line class="grid" x1="0" x2="${WIDTH}" y1="${TOP}" y2="${TOP}" />
+              <line class="grid" x1="0" x2="${WIDTH}" y1="${(TOP + FLOOR) / 2}" y2="${(TOP + FLOOR) / 2}" />
+              <line class="axis" x1="0" x2="${WIDTH}" y1="${FLOOR}" y2="${FLOOR}" />
+              ${marksOf(axis)}
+              ${shape === 'bar' ? bars(series, scales) : series.map((each) => line(each, scales))}
+              ${
+                ceiling === null
+                  ? ''
+                  : html`<line
+                      class="ceiling"
+                      x1="0"
+                      x2="${WIDTH}"
+                      y1="${round(scales.y(ceiling.value))}"
+                      y2="${round(scales.y(ceiling.value))}"
+                    />`
+              }
+              <line class="cursor" x1="0" x2="0" y1="${TOP}" y2="${FLOOR}" />
+              <text class="tick" x="2" y="${TOP + 10}">${format(top)}</text>
+              ${tick(axis.starts[0], 2, 'start', axis)} ${tick(axis.starts.at(-1), WIDTH - 2, 'end', axis)}
+            </svg>
+            <output class="told" hidden></output>`
     }
-    ${known.length === 0 ? '' : table({ id, title }, series, format, tableRows)}
+    ${known.length === 0 ? '' : table(axis, options)}
   </figure>`;
 }
 
-function tick(atMs: number, x: number, anchor: 'start' | 'end'): Html {
+function stackTop(series: readonly Series[], at: number): number | null {
+  const known = series.flatMap(({ values }) => values[at] ?? []);
+  return known.length === 0 ? null : known.reduce((sum, value) => sum + value, 0);
+}
+
+/** `12|0;13|0;…`: the figures of each stretch, in the order of the series. */
+function figuresOf(series: readonly Series[], count: number, format: PlotOptions['format']): string {
+  const words = Array.from({ length: count }, (_, at) =>
+    series.map(({ values }) => figureText(values[at] ?? null, format)).join('|'),
+  );
+  return words.join(';');
+}
+
+/** `3|the mirror started;7|…`: what there is to say of single stretches. */
+function notesOf({ starts, stretchMs, down, marks }: Axis): string {
+  const notes = [...down].map((at) => `${at}|the mirror did not run`);
+  for (const { atMs, words } of marks) {
+    const at = Math.floor((atMs - (starts[0] ?? 0)) / stretchMs);
+    if (at >= 0 && at < starts.length) notes.push(`${at}|${words}`);
+  }
+  return notes.join(';');
+}
+
+function figureText(value: number | null, format: (value: number) => string): string {
+  return value === null ? '–' : format(value);
+}
+
+interface Scales {
+  /** The middle of a stretch. */
+  readonly x: (at: number) => number;
+  readonly y: (value: number) => number;
+  readonly width: number;
+}
+
+function downBands({ starts, down }: Axis, { width }: Scales): Html[] {
+  const bands: Html[] = [];
+  for (let at = 0; at < starts.length; at += 1) {
+    if (!down.has(at)) continue;
+    const from = at;
+    while (down.has(at + 1)) at += 1;
+    const [x, wide] = [round(from * width), round((at - from + 1) * width)];
+    bands.push(html`<rect class="down" x="${x}" width="${wide}" y="${TOP}" height="${FLOOR - TOP}" />`);
+  }
+  return bands;
+}
+
+function marksOf({ starts, stretchMs, marks }: Axis): Html[] {
+  const [firstMs = 0] = starts;
+  const lengthMs = starts.length * stretchMs;
+  return marks
+    .filter(({ atMs }) => atMs >= firstMs && atMs <= firstMs + lengthMs)
+    .map(({ atMs, look }) => {
+      const x = round(((atMs - firstMs) / lengthMs) * WIDTH);
+      return html`<line class="mark ${look}" x1="${x}" x2="${x}" y1="${TOP}" y2="${FLOOR}" />`;
+    });
+}
+
+function tick(
+  atMs: number | undefined,
+  x: number,
+  anchor: 'start' | 'end',
+  { starts, stretchMs }: Axis,
+): Html | string {
+  if (atMs === undefined) return '';
   const iso = new Date(atMs).toISOString();
-  return html`<text class="tick" x="${x}" y="${HEIGHT - 4}" text-anchor="${anchor}" data-clock="${iso}">
-    ${iso.slice(11, 16)} UTC
+  const isDays = starts.length * stretchMs > DAY_MS;
+  return html`<text
+    class="tick"
+    x="${x}"
+    y="${HEIGHT - 4}"
+    text-anchor="${anchor}"
+    ${isDays ? 'data-zone' : 'data-clock'}="${iso}"
+  >
+    ${isDays ? `${iso.slice(0, 10)} ${iso.slice(11, 16)}` : iso.slice(11, 16)} UTC
   </text>`;
 }
 
-type Scale = (value: number) => number;
+const DAY_MS = 24 * 60 * 60_000;
 
-function line(points: readonly Point[], look: string, x: Scale, y: Scale): Html {
+function line({ look, values }: Series, { x, y }: Scales): Html {
   let path = '';
   const alone: Html[] = [];
-  points.forEach(({ value }, index) => {
+  values.forEach((value, index) => {
     if (value === null) return;
-    const isKnown = (at: number): boolean => (points[at]?.value ?? null) !== null;
+    const isKnown = (at: number): boolean => (values[at] ?? null) !== null;
     const [at, up] = [round(x(index)), round(y(value))];
     path += `${isKnown(index - 1) ? 'L' : 'M'}${at} ${up}`;
     // A line needs two points.
@@ -112,33 +217,30 @@ function line(points: readonly Point[], look: string, x: Scale, y: Scale): Html 
   return html`<path class="line ${look}" d="${path}" />${alone}`;
 }
 
-interface Bars {
-  readonly look: string;
-  readonly x: Scale;
-  readonly y: Scale;
-  readonly width: number;
-}
-
-function bars(points: readonly Point[], { look, x, y, width }: Bars): Html {
-  let path = '';
-  points.forEach(({ value }, index) => {
-    if (value === null || value <= 0) return;
-    const at = Math.min(y(value), FLOOR - 1);
-    path += `M${round(x(index) - width * 0.4)} ${FLOOR}V${round(at)}h${round(width * 0.8)}V${FLOOR}z`;
+function bars(series: readonly Series[], { x, y, width }: Scales): Html[] {
+  const below: number[] = [];
+  return series.map(({ look, values }) => {
+    let path = '';
+    values.forEach((value, index) => {
+      if (value === null || value <= 0) return;
+      const from = below[index] ?? 0;
+      below[index] = from + value;
+      // However small, it is seen.
+      const [foot, head] = [y(from), Math.min(y(from + value), y(from) - 1)];
+      path += `M${round(x(index) - width * 0.4)} ${round(foot)}V${round(head)}h${round(width * 0.8)}V${round(foot)}z`;
+    });
+    return html`<path class="bar ${look}" d="${path}" />`;
   });
-  return html`<path class="bar ${look}" d="${path}" />`;
 }
 
-/** The known points, thinned to the largest of each group. */
-function table(
-  { id, title }: Pick<PlotOptions, 'id' | 'title'>,
-  series: readonly Series[],
-  format: (value: number) => string,
-  rows: number,
-): Html {
-  const points = series[0]?.points ?? [];
-  const size = Math.ceil(points.length / rows);
-  const stretches = Array.from({ length: Math.ceil(points.length / size) }, (_, i) => i * size).toReversed();
+/** Thinned to the largest of each group of stretches. */
+function table({ starts }: Axis, { id, title, series, format }: PlotOptions): Html {
+  const size = Math.ceil(starts.length / TABLE_ROWS);
+  const groups = Array.from({ length: Math.ceil(starts.length / size) }, (_, i) => i * size).toReversed();
+  const largest = (values: Series['values'], from: number): number | null => {
+    const known = values.slice(from, from + size).filter((value) => value !== null);
+    return known.length === 0 ? null : Math.max(...known);
+  };
   return html`<details class="figures" id="${id}-figures">
     <summary>In figures<span class="hidden">: ${title}</span></summary>
     <table>
@@ -149,24 +251,18 @@ function table(
         </tr>
       </thead>
       <tbody>
-        ${stretches.map(
+        ${groups.map(
           (from) =>
             html`<tr>
-              <th scope="row">${instant(points[from]?.atMs ?? 0)}</th>
+              <th scope="row">${instant(starts[from] ?? 0)}</th>
               ${series.map(
-                (each) =>
-                  html`<td class="figure">${largest(each.points.slice(from, from + size), format)}</td>`,
+                ({ values }) => html`<td class="figure">${figureText(largest(values, from), format)}</td>`,
               )}
             </tr>`,
         )}
       </tbody>
     </table>
   </details>`;
-}
-
-function largest(points: readonly Point[], format: (value: number) => string): string {
-  const known = points.flatMap(({ value }) => (value === null ? [] : [value]));
-  return known.length === 0 ? '–' : format(Math.max(...known));
 }
 
 /** The next of 1, 2, 5, 10, 20, … */

@@ -98,15 +98,33 @@ thead th { padding-bottom: 0.15rem; vertical-align: bottom; }
 .plot .axis { stroke: var(--field-line); stroke-width: 1; }
 .plot .line { fill: none; stroke: var(--plot-a); stroke-width: 1.8; stroke-linejoin: round; stroke-linecap: round; vector-effect: non-scaling-stroke; }
 .plot .line.b { stroke: var(--plot-b); }
+.plot .line.c { stroke: var(--plot-c); }
 .plot .line.bad { stroke: var(--bad); }
 .plot .bar { fill: var(--plot-a); }
+.plot .bar.b { fill: var(--plot-b); }
+.plot .bar.c { fill: var(--plot-c); }
 .plot .bar.bad { fill: var(--bad); }
 .plot circle { fill: var(--plot-a); stroke: var(--card); stroke-width: 1; }
 .plot circle.b { fill: var(--plot-b); }
+.plot svg:focus-visible { outline: 2px solid var(--accent); outline-offset: 2px; }
+.plot .down { fill: var(--quiet); opacity: 0.22; }
+.plot .mark { stroke-width: 1; vector-effect: non-scaling-stroke; }
+.plot .mark.restart { stroke: var(--bad); }
+.plot .mark.run { stroke: var(--quiet); stroke-dasharray: 1 3; }
+.plot .ceiling { stroke: var(--bad); stroke-width: 1; stroke-dasharray: 5 3; }
+.plot .cursor { stroke: var(--text); stroke-width: 1; visibility: hidden; }
+.plot .cursor.on { visibility: visible; }
+.plot .told { display: block; min-height: 1.2em; font-size: 0.85rem; font-variant-numeric: tabular-nums; }
+.plot .told[hidden] { display: block; visibility: hidden; }
+.keys { display: flex; flex-wrap: wrap; gap: 0.2rem 0.9rem; margin-left: auto; }
 .plot .tick { fill: var(--quiet); font-size: 10px; }
 .plot .empty { display: grid; place-items: center; height: 5.5rem; margin: 0; color: var(--quiet); border: 1px dashed var(--line); border-radius: 0.4rem; }
 .key { font-size: 0.8rem; color: var(--quiet); }
 .key::before { content: ''; display: inline-block; width: 0.7rem; height: 0.7rem; margin-right: 0.3rem; border-radius: 50%; background: var(--plot-a); vertical-align: -0.05rem; }
+.key.c::before { background: var(--plot-c); }
+.key.down::before { border-radius: 0; background: var(--quiet); opacity: 0.4; }
+.key.restart::before { width: 2px; border-radius: 0; background: var(--bad); }
+.key.run::before { width: 0; border-radius: 0; background: none; border-left: 2px dotted var(--quiet); }
 .key.b::before { background: var(--plot-b); }
 .key.bad::before { background: var(--bad); }
 .figures summary { color: var(--quiet); font-size: 0.8rem; }

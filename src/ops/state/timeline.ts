@@ -1,27 +1,56 @@
 /**
- * The last day minute by minute, for the plots of the ops page: figures kept nowhere else, such as response times. In
- * memory, bounded, and lost with the process; earlier deliveries are counted from the event log.
+ * The last week minute by minute, for the plots of the ops page: figures kept nowhere else, such as response times. In
+ * memory, bounded; each minute that has passed is also noted in the mirror, so that a restart does not forget it.
  */
+import type { Fact } from '../../core/apply/fact.ts';
 import type { Logger } from '../../platform/log.ts';
 import type { StoreReader } from '../../mirror/reader/store-reader.ts';
+import type { StoreWriter } from '../../mirror/writer/store-writer.ts';
 import type { SampledState, StateSampler } from './state-sampler.ts';
+import { Quantiles } from './quantiles.ts';
 
-export interface Minute {
+/** How the figures of several minutes, or of two processes within one, become one. */
+export const FIGURES = {
+  /** Deliveries answered 204, and requests answered otherwise. */
+  deliveries: 'sum',
+  refused: 'sum',
+  /** Of the response times. */
+  medianMs: 'largest',
+  p99Ms: 'largest',
+  /** Requests to the store. */
+  requests: 'sum',
+  /** From `update_time` to arrival, of a sample of the changes. */
+  arrivalMedianMs: 'largest',
+  arrivalP99Ms: 'largest',
+  /** Losses proven, by how: a gap that a read has answered; the last webhook of a level; during downtime. */
+  lostInGap: 'sum',
+  lostTail: 'sum',
+  lostInDowntime: 'sum',
+  /** Differences that reads have corrected, of whatever cause. */
+  corrected: 'sum',
+  /** From a re-read request or gap to the read that settled it. */
+  repairMedianMs: 'largest',
+  repairP99Ms: 'largest',
+  /** Products that a read settled a request for. */
+  repaired: 'sum',
+  pendingReads: 'largest',
+  suspects: 'largest',
+  openGaps: 'largest',
+  /** The age of the oldest re-read request that makes rows suspect; 0: there was none. */
+  lagMs: 'largest',
+  /** The process began in this minute. */
+  started: 'largest',
+} as const;
+
+export type Figure = keyof typeof FIGURES;
+/** Null: not known. */
+export type Figures = Readonly<Record<Figure, number | null>>;
+
+export interface Minute extends Figures {
   /** When it began, epoch ms. */
   readonly atMs: number;
-  /** Deliveries answered 204; null: not known. */
-  readonly deliveries: number | null;
-  /** Requests answered otherwise; null: not known. */
-  readonly refused: number | null;
-  /** Of the response times; null: there was no answer. */
-  readonly medianMs: number | null;
-  readonly p99Ms: number | null;
-  /** The largest figures sampled in the minute; null: not sampled. */
-  readonly pendingReads: number | null;
-  readonly suspects: number | null;
-  readonly openGaps: number | null;
-  /** The age of the oldest re-read request that makes rows suspect; 0: there was none. */
-  readonly lagMs: number | null;
+  /** Whether a mirror ran in it, as far as is known. */
+  readonly isKnown: boolean;
 }
 
 export interface SlowAnswer {
@@ -39,8 +68,9 @@ export interface Timeline {
   slowAnswers(): readonly SlowAnswer[];
 }
 
-interface TimelineDeps {
+export interface TimelineDeps {
   readonly reader: StoreReader;
+  readonly writer: Pick<StoreWriter, 'command' | 'onApplied'>;
   /** The figures of each minute are the largest of its samples. */
   readonly sampler: Pick<StateSampler, 'onSample'>;
   readonly now: () => number;
@@ -48,9 +78,7 @@ interface TimelineDeps {
 }
 
 const MINUTE_MS = 60_000;
-export const KEPT_MINUTES = 24 * 60;
-/** Upper ends of the classes in which times are counted; the last class has none. */
-const CLASSES_MS = [1, 2, 3, 4, 5, 7, 10, 15, 20, 30, 40, 50, 70, 100, 150, 200, 300, 400, 500, 700, 1_000];
+export const KEPT_MINUTES = 7 * 24 * 60;
 /** The store waits one second: a quarter of that deserves a look. */
 const SLOW_MS = 250;
 const SLOW_KEPT = 50;
@@ -58,29 +86,28 @@ const SLOW_KEPT = 50;
 const LOG_LOOKED_AT = 10_000;
 
 interface Slot {
-  minute: number;
-  deliveries: number | null;
-  refused: number | null;
-  readonly classes: Uint32Array;
-  slowestMs: number;
-  pendingReads: number | null;
-  suspects: number | null;
-  openGaps: number | null;
-  lagMs: number | null;
+  readonly figures: Partial<Record<Figure, number>>;
+  /** Until the minute is noted. */
+  readonly times: Readonly<Record<'answer' | 'arrival' | 'repair', Quantiles>> | null;
+  /** As it is shown, once nothing is added to it any more. */
+  shown?: Minute;
 }
 
-/** Also an observer of the public listener, and of the samples of the state. */
+/** Also an observer of the public listener, of the samples of the state, and of what is applied. */
 export class LiveTimeline implements Timeline {
   readonly #deps: TimelineDeps;
   readonly #slots = new Map<number, Slot>();
   readonly #slow: SlowAnswer[] = [];
   readonly #startedMinute: number;
+  /** Earlier minutes are in the mirror, or nothing is known of them. */
+  #notNoted: number;
   #recalling: Promise<void> | null = null;
+  #stopListening: (() => void) | null = null;
   #stopped = false;
 
   constructor(deps: TimelineDeps) {
     this.#deps = deps;
-    this.#startedMinute = Math.floor(deps.now() / MINUTE_MS);
+    this.#startedMinute = this.#notNoted = Math.floor(deps.now() / MINUTE_MS);
     deps.sampler.onSample((sample) => this.#sampled(sample));
   }
 
@@ -94,20 +121,41 @@ export class LiveTimeline implements Timeline {
     }): void => this.#answered(refusal),
   };
 
+  /** A request to the store has ended. */
+  asked(): void {
+    this.#add('requests', 1);
+  }
+
+  /** A change has arrived so long after its `update_time`. */
+  arrived(lateMs: number): void {
+    this.#slotNow().times?.arrival.add(lateMs);
+  }
+
   start(): void {
+    this.#add('started', 1);
+    this.#stopListening = this.#deps.writer.onApplied(({ reports }) => {
+      for (const { facts } of reports) for (const fact of facts) this.#happened(fact);
+    });
     this.#recalling = this.#recall();
   }
 
+  /** While the mirror can still be written. */
   async stop(): Promise<void> {
     this.#stopped = true;
+    this.#stopListening?.();
     await this.#recalling;
+    if (this.#recalling !== null) await this.#noteUpTo(Math.floor(this.#deps.now() / MINUTE_MS));
   }
 
   minutes(count: number): Minute[] {
     const last = Math.floor(this.#deps.now() / MINUTE_MS);
     return Array.from({ length: count }, (_, i) => {
       const minute = last - count + 1 + i;
-      return minuteOf(minute, this.#slots.get(minute), { isWatched: minute >= this.#startedMinute });
+      const slot = this.#slots.get(minute);
+      const isWatched = minute >= this.#startedMinute;
+      if (slot === undefined) return minuteOf(minute, {}, { isWatched });
+      if (minute >= this.#notNoted) return minuteOf(minute, figuresOf(slot), { isWatched });
+      return (slot.shown ??= minuteOf(minute, slot.figures, { isWatched }));
     });
   }
 
@@ -116,35 +164,45 @@ export class LiveTimeline implements Timeline {
   }
 
   #answered({ status, tookMs, bytes }: Omit<SlowAnswer, 'atMs'>): void {
-    const atMs = this.#deps.now();
-    const slot = this.#slotAt(Math.floor(atMs / MINUTE_MS));
-    if (status === 204) slot.deliveries = (slot.deliveries ?? 0) + 1;
-    else slot.refused = (slot.refused ?? 0) + 1;
+    this.#add(status === 204 ? 'deliveries' : 'refused', 1);
     // A refused signature needs no commit, so its time says nothing about how quickly deliveries are answered.
     if (status === 401 || status === 413) return;
-    const place = CLASSES_MS.findIndex((end) => tookMs <= end);
-    const at = place === -1 ? CLASSES_MS.length : place;
-    slot.classes[at] = (slot.classes[at] ?? 0) + 1;
-    slot.slowestMs = Math.max(slot.slowestMs, tookMs);
+    this.#slotNow().times?.answer.add(tookMs);
     if (tookMs < SLOW_MS) return;
-    this.#slow.push({ atMs, status, tookMs, bytes });
+    this.#slow.push({ atMs: this.#deps.now(), status, tookMs, bytes });
     if (this.#slow.length > SLOW_KEPT) this.#slow.shift();
+  }
+
+  #happened(fact: Fact): void {
+    if (fact.kind === 'gap_proved') {
+      this.#add('lostInGap', 1);
+      this.#settled(this.#deps.now() - fact.gap.openedAtMs);
+    } else if (fact.kind === 'met') this.#settled(fact.ageMs);
+    else if (fact.kind === 'drift') {
+      this.#add('corrected', 1);
+      if (fact.cause === 'lost_tail') this.#add('lostTail', 1);
+      if (fact.cause === 'downtime') this.#add('lostInDowntime', 1);
+    }
+  }
+
+  #settled(ageMs: number): void {
+    this.#add('repaired', 1);
+    this.#slotNow().times?.repair.add(Math.max(0, ageMs));
+  }
+
+  #add(figure: Figure, value: number): void {
+    join(this.#slotNow().figures, figure, value);
+  }
+
+  #slotNow(): Slot {
+    return this.#slotAt(Math.floor(this.#deps.now() / MINUTE_MS));
   }
 
   #slotAt(minute: number): Slot {
     let slot = this.#slots.get(minute);
     if (slot === undefined) {
-      slot = {
-        minute,
-        deliveries: null,
-        refused: null,
-        classes: new Uint32Array(CLASSES_MS.length + 1),
-        slowestMs: 0,
-        pendingReads: null,
-        suspects: null,
-        openGaps: null,
-        lagMs: null,
-      };
+      const times = { answer: new Quantiles(), arrival: new Quantiles(), repair: new Quantiles() };
+      slot = { figures: {}, times: minute >= this.#notNoted ? times : null };
       this.#slots.set(minute, slot);
       for (const kept of this.#slots.keys()) {
         if (kept <= minute - KEPT_MINUTES) this.#slots.delete(kept);
@@ -153,59 +211,88 @@ export class LiveTimeline implements Timeline {
     return slot;
   }
 
-  /** Fills in deliveries from before this process, from the event log. */
+  /** Fills in what was before this process, from the mirror, and deliveries that it does not know from the event log. */
   async #recall(): Promise<void> {
     const { reader, now, log } = this.#deps;
     try {
       const sinceMs = now() - KEPT_MINUTES * MINUTE_MS;
+      for (const { minute, figures } of await reader.ask('notedMinutes', { sinceMs })) {
+        const slot = this.#slotAt(minute);
+        delete slot.shown;
+        for (const [figure, value] of Object.entries(figures)) {
+          if (Object.hasOwn(FIGURES, figure)) join(slot.figures, figure as Figure, value);
+        }
+      }
       const logged = await reader.ask('loggedMinutes', { sinceMs, limit: LOG_LOOKED_AT });
       // The oldest minute may be incomplete.
       for (const { minute, deliveries } of logged.slice(1)) {
-        if (minute < this.#startedMinute) this.#slotAt(minute).deliveries = deliveries;
+        if (minute < this.#startedMinute) this.#slotAt(minute).figures.deliveries ??= deliveries;
       }
     } catch (error) {
       if (!this.#stopped)
-        log.warn({ err: error }, 'cannot read recent deliveries from the event log: the plots begin now');
+        log.warn({ err: error }, 'cannot read the figures of before the start: the plots begin now');
     }
   }
 
   #sampled({ status, oldestDoubtAtMs, atMs }: SampledState): void {
-    const slot = this.#slotAt(Math.floor(atMs / MINUTE_MS));
-    slot.pendingReads = Math.max(slot.pendingReads ?? 0, status.pending_reads);
-    slot.suspects = Math.max(slot.suspects ?? 0, status.suspect_count);
-    slot.openGaps = Math.max(slot.openGaps ?? 0, status.open_gaps);
-    const lagMs = oldestDoubtAtMs === null ? 0 : Math.max(0, atMs - oldestDoubtAtMs);
-    slot.lagMs = Math.max(slot.lagMs ?? 0, lagMs);
+    const minute = Math.floor(atMs / MINUTE_MS);
+    const { figures } = this.#slotAt(minute);
+    join(figures, 'pendingReads', status.pending_reads);
+    join(figures, 'suspects', status.suspect_count);
+    join(figures, 'openGaps', status.open_gaps);
+    join(figures, 'lagMs', oldestDoubtAtMs === null ? 0 : Math.max(0, atMs - oldestDoubtAtMs));
+    // What is not known yet of before must not be noted over.
+    if (this.#recalling !== null) void this.#recalling.then(() => this.#noteUpTo(minute - 1));
+  }
+
+  /** Never rejects: the next sample tries again. */
+  async #noteUpTo(last: number): Promise<void> {
+    for (let minute = this.#notNoted; minute <= last; minute += 1) {
+      const slot = this.#slots.get(minute);
+      if (slot === undefined) continue;
+      const figures = figuresOf(slot);
+      this.#slots.set(minute, { figures, times: null });
+      this.#notNoted = minute + 1;
+      await this.#deps.writer.command('noteMinute', { minute, figures }).catch(() => undefined);
+    }
   }
 }
+
+function join(figures: Partial<Record<Figure, number>>, figure: Figure, value: number): void {
+  const known = figures[figure] ?? 0;
+  figures[figure] = FIGURES[figure] === 'sum' ? known + value : Math.max(known, value);
+}
+
+function figuresOf({ figures, times }: Slot): Partial<Record<Figure, number>> {
+  if (times === null) return figures;
+  const { answer, arrival, repair } = times;
+  const all = { ...figures };
+  for (const [figure, value] of [
+    ['medianMs', answer.at(0.5)],
+    ['p99Ms', answer.at(0.99)],
+    ['arrivalMedianMs', arrival.at(0.5)],
+    ['arrivalP99Ms', arrival.at(0.99)],
+    ['repairMedianMs', repair.at(0.5)],
+    ['repairP99Ms', repair.at(0.99)],
+  ] as const) {
+    if (value !== null) join(all, figure, value);
+  }
+  return all;
+}
+
+const NAMES = Object.keys(FIGURES) as Figure[];
+const NOTHING_KNOWN = Object.fromEntries(NAMES.map((name) => [name, null])) as Figures;
+const NOTHING_HAPPENED = Object.fromEntries(
+  NAMES.map((name) => [name, FIGURES[name] === 'sum' ? 0 : null]),
+) as Figures;
 
 function minuteOf(
   minute: number,
-  slot: Slot | undefined,
+  known: Partial<Record<Figure, number>>,
   { isWatched }: { readonly isWatched: boolean },
 ): Minute {
-  const none = isWatched ? 0 : null;
-  return {
-    atMs: minute * MINUTE_MS,
-    deliveries: slot?.deliveries ?? none,
-    refused: slot?.refused ?? none,
-    medianMs: slot === undefined ? null : quantile(slot, 0.5),
-    p99Ms: slot === undefined ? null : quantile(slot, 0.99),
-    pendingReads: slot?.pendingReads ?? null,
-    suspects: slot?.suspects ?? null,
-    openGaps: slot?.openGaps ?? null,
-    lagMs: slot?.lagMs ?? null,
-  };
-}
-
-/** The upper end of the class that the quantile falls into, and never more than the slowest. */
-function quantile({ classes, slowestMs }: Slot, share: number): number | null {
-  const total = classes.reduce((sum, count) => sum + count, 0);
-  if (total === 0) return null;
-  let seen = 0;
-  for (const [at, count] of classes.entries()) {
-    seen += count;
-    if (seen >= total * share) return Math.min(CLASSES_MS[at] ?? slowestMs, slowestMs);
-  }
-  return slowestMs;
+  // A figure that was sampled shows that a mirror ran; deliveries alone may come from the event log.
+  const isKnown = isWatched || known.pendingReads !== undefined || known.started !== undefined;
+  const figures = { ...(isKnown ? NOTHING_HAPPENED : NOTHING_KNOWN), ...known };
+  return { atMs: minute * MINUTE_MS, isKnown, ...figures };
 }
