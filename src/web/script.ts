@@ -227,21 +227,21 @@ document.addEventListener('submit', async (event) => {
   }
 });
 
-// What a plot shows at a place is told beneath it: under the pointer, or where the arrow keys have led.
-let told = null;
+// What a plot shows at a place stands beneath it: under the pointer, or where the arrow keys have led.
+let chosen = null;
 const countOf = (plot) => plot.dataset.figures.split(';').length;
 
 function tellPlot() {
   for (const plot of document.querySelectorAll('svg[data-figures]')) {
     const box = plot.nextElementSibling;
     const cursor = plot.querySelector('.cursor');
-    const isTold = told !== null && told.id === plot.id;
-    box.hidden = !isTold;
-    cursor.classList.toggle('on', isTold);
-    if (!isTold) continue;
+    const isChosen = chosen !== null && chosen.id === plot.id;
+    box.hidden = !isChosen;
+    cursor.classList.toggle('on', isChosen);
+    if (!isChosen) continue;
     const { from, step, names, figures, notes } = plot.dataset;
     const count = countOf(plot);
-    const at = Math.max(0, Math.min(count - 1, told.at));
+    const at = Math.max(0, Math.min(count - 1, chosen.at));
     const x = ((at + 0.5) / count) * plot.viewBox.baseVal.width;
     cursor.setAttribute('x1', x);
     cursor.setAttribute('x2', x);
@@ -260,28 +260,28 @@ document.addEventListener('pointermove', ({ target, clientX }) => {
   const plot = target.closest('svg[data-figures]');
   if (!plot) {
     // What the keyboard has chosen stays.
-    if (told && told.byPointer) {
-      told = null;
+    if (chosen && chosen.byPointer) {
+      chosen = null;
       tellPlot();
     }
     return;
   }
   const { left, width } = plot.getBoundingClientRect();
-  told = { id: plot.id, at: Math.floor(((clientX - left) / width) * countOf(plot)), byPointer: true };
+  chosen = { id: plot.id, at: Math.floor(((clientX - left) / width) * countOf(plot)), byPointer: true };
   tellPlot();
 });
 document.addEventListener('focusin', ({ target }) => {
   const plot = target.closest('svg[data-figures]');
-  if (!plot && !(told && !told.byPointer)) return;
-  told = plot ? { id: plot.id, at: told && told.id === plot.id ? told.at : countOf(plot) - 1, byPointer: false } : null;
+  if (!plot && !(chosen && !chosen.byPointer)) return;
+  chosen = plot ? { id: plot.id, at: chosen && chosen.id === plot.id ? chosen.at : countOf(plot) - 1, byPointer: false } : null;
   tellPlot();
 });
 document.addEventListener('keydown', (event) => {
   const plot = event.target.closest('svg[data-figures]');
   const by = { ArrowLeft: -1, ArrowRight: 1, Home: -Infinity, End: Infinity }[event.key];
-  if (!plot || !told || by === undefined) return;
+  if (!plot || !chosen || by === undefined) return;
   event.preventDefault();
-  told = { id: plot.id, at: Math.max(0, Math.min(countOf(plot) - 1, told.at + by)), byPointer: false };
+  chosen = { id: plot.id, at: Math.max(0, Math.min(countOf(plot) - 1, chosen.at + by)), byPointer: false };
   tellPlot();
 });
 

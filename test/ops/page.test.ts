@@ -646,7 +646,7 @@ test('every input has a label, every table a head, every plot its words', async 
   expect(present((await show(ops, '/')).match(/<svg/g)).length).toBeGreaterThanOrEqual(6);
 });
 
-test('a plot tells each stretch, marks what began, and shows when no mirror ran', () => {
+test('a plot tells each stretch, marks what began, and shows when no mirror ran', async () => {
   const T0 = Date.UTC(2026, 8, 16, 12);
   const minute = (at: number, over: Partial<Minute>): Minute => ({
     ...(Object.fromEntries(Object.keys(FIGURES).map((name) => [name, null])) as unknown as Minute),
@@ -654,20 +654,19 @@ test('a plot tells each stretch, marks what began, and shows when no mirror ran'
     isKnown: true,
     ...over,
   });
-  const page = String(
-    plotsView({
-      span: 'quarter',
-      minutes: [
-        minute(0, { isKnown: false }),
-        minute(1, { deliveries: 120, refused: 1, requests: 90 }),
-        minute(2, { isKnown: false }),
-        minute(3, { deliveries: 60, refused: 0, requests: 600, started: 1, lostInGap: 2 }),
-      ],
-      runs: [{ id: 7, kind: 'downtime', startedAtMs: T0 + 3 * 60_000 + 5 } as Run],
-      maxRps: 20,
-      present: { lagMs: 0, suspects: 0, openGaps: 0, pendingReads: 0 },
-    }),
-  );
+  const view = await plotsView({
+    span: 'quarter',
+    minutes: [
+      minute(0, { isKnown: false }),
+      minute(1, { deliveries: 120, refused: 1, requests: 90 }),
+      minute(2, { isKnown: false }),
+      minute(3, { deliveries: 60, refused: 0, requests: 600, started: 1, lostInGap: 2 }),
+    ],
+    runs: [{ id: 7, kind: 'downtime', startedAtMs: T0 + 3 * 60_000 + 5 } as Run],
+    maxRps: 20,
+    present: { lagMs: 0, suspects: 0, openGaps: 0, pendingReads: 0 },
+  });
+  const page = view.toString();
   const plot = page.slice(page.indexOf('<svg'), page.indexOf('</svg>'));
   expect(plot).toContain('data-figures="–|–;120|1;–|–;60|0"');
   expect(plot).toContain(

@@ -63,7 +63,12 @@ export function plotsView({ span, minutes, runs, maxRps, present }: Plots): Html
       summary: summaryOf(present[figure], most(figure), figure === 'lagMs' ? duration : quantity),
       leastTop: figure === 'lagMs' ? 10_000 : 1,
     });
-  const spread = (id: string, title: string, half: Figure, nearly: Figure, verb: string): Html => {
+  const spread = (
+    id: string,
+    title: string,
+    [half, nearly]: readonly [Figure, Figure],
+    verb: string,
+  ): Html => {
     const slowest = most(nearly);
     const format = id === 'answers' ? millis : duration;
     return plot(axis, {
@@ -108,8 +113,8 @@ export function plotsView({ span, minutes, runs, maxRps, present }: Plots): Html
         format: rate,
         summary: `${quantity(total('deliveries'))} committed, ${quantity(total('refused'))} refused in the ${words}`,
       })}
-      ${spread('answers', 'Time to answer', 'medianMs', 'p99Ms', 'answered within')}
-      ${spread('arrival', 'From change to arrival', 'arrivalMedianMs', 'arrivalP99Ms', 'arrived within')}
+      ${spread('answers', 'Time to answer', ['medianMs', 'p99Ms'], 'answered within')}
+      ${spread('arrival', 'From change to arrival', ['arrivalMedianMs', 'arrivalP99Ms'], 'arrived within')}
       ${plot(axis, {
         id: 'losses',
         title: `Losses proven, per ${per}`,
@@ -122,7 +127,7 @@ export function plotsView({ span, minutes, runs, maxRps, present }: Plots): Html
         format: quantity,
         summary: `${quantity(total('lostInGap') + total('lostTail') + total('lostInDowntime'))} in the ${words}`,
       })}
-      ${spread('repair', 'Time to repair', 'repairMedianMs', 'repairP99Ms', 'repaired within')}
+      ${spread('repair', 'Time to repair', ['repairMedianMs', 'repairP99Ms'], 'repaired within')}
       ${plot(axis, {
         id: 'requests',
         title: 'Requests to the store per second',

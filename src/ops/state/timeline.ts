@@ -44,7 +44,7 @@ export const FIGURES = {
 
 export type Figure = keyof typeof FIGURES;
 /** Null: not known. */
-export type Figures = Readonly<Record<Figure, number | null>>;
+type Figures = Readonly<Record<Figure, number | null>>;
 
 export interface Minute extends Figures {
   /** When it began, epoch ms. */
