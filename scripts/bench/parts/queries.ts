@@ -77,6 +77,7 @@ function questions(cells: number, nowMs: number, logSeq: number, changeSeq: numb
     question('runById', { id: 1 }),
     question('runOutcomes', { afterId: 0 }),
     question('runOutcomesStart'),
+    question('certaintyCourse', { sinceMs: nowMs - 24 * 60 * 60_000 }),
     question('loggedMinutes', { sinceMs: nowMs - 24 * 60 * 60_000, limit: 10_000 }),
     question('deliveryCounts', DeliveryHistory.wanted(nowMs)),
     stock('first page', {}),
