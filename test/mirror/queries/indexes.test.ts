@@ -127,6 +127,12 @@ test.each<[string, (db: Db) => unknown]>([
 
 test.each([
   'SELECT * FROM mirror_changes WHERE seq > 5 ORDER BY seq LIMIT 100',
+  'SELECT * FROM mirror_changes WHERE recorded_at >= 5 ORDER BY recorded_at, seq',
+  'SELECT * FROM mirror_changes WHERE recorded_at >= 5 AND recorded_at < 9 ORDER BY recorded_at, seq',
+  'SELECT sku, sum(delta) FROM mirror_changes WHERE recorded_at BETWEEN 5 AND 9',
+  'SELECT * FROM mirror_changes_readable WHERE seq > 5 ORDER BY seq LIMIT 100',
+  `SELECT * FROM mirror_stock_readable WHERE sku = 'S'`,
+  `SELECT * FROM mirror_variants_readable WHERE variant_id = '1'`,
   `SELECT * FROM mirror_changes WHERE source = 'read' AND reason <> 'first_read' AND reason = 'gap' ORDER BY seq DESC`,
   'SELECT * FROM mirror_stock WHERE change_seq > 5 ORDER BY change_seq LIMIT 100',
   'SELECT * FROM mirror_variants WHERE change_seq > 5 ORDER BY change_seq LIMIT 100',
