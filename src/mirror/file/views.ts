@@ -151,7 +151,7 @@ SELECT
 FROM mirror_state m, service_state s`;
 
 /** The columns of the public views. */
-export const COLUMNS = {
+const COLUMNS = {
   mirror_stock: [
     ...[
       'variant_id',
@@ -209,7 +209,7 @@ export const COLUMNS = {
     ...['pending_reads', 'suspect_count', 'open_gaps', 'last_seq', 'alive_at'],
   ],
 } as const;
-export type PublicView = keyof typeof COLUMNS;
+type PublicView = keyof typeof COLUMNS;
 
 /** A column that holds an instant, in ms. */
 const INSTANT = /(_at|_of|_time)$/;
