@@ -92,12 +92,13 @@ export function createPage(deps: PageDeps): Pages {
 
   const showOverview = async (c: PageContext, told?: Told) => {
     const span: Span = c.req.query('span') === 'day' ? 'day' : 'hour';
-    const [status, owed, running, lag, course] = await Promise.all([
+    const [status, owed, running, lag, course, outlook] = await Promise.all([
       deps.state.status(),
       reader.ask('owedReads'),
       reader.ask('runningRuns'),
       reader.ask('lag'),
       reader.ask('certaintyCourse', { sinceMs: now() - DAY_MS }),
+      reader.ask('readOutlook'),
     ]);
     const condition = current(status);
     const main = overviewView({
@@ -106,6 +107,7 @@ export function createPage(deps: PageDeps): Pages {
       lag,
       course,
       condition,
+      outlook,
       running,
       blocked: operator.blocked,
       readsUnderWay: operator.readsUnderWay,

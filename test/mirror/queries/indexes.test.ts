@@ -64,7 +64,13 @@ test.each<[string, (db: Db) => unknown]>([
   ['oldestVerified', (db) => oldestVerified(db, { nowMs: T0, limit: 2, beforeMs: T0, exclude: [] })],
   ['dueChores', (db) => queries.dueChores(db, { nowMs: T0 })],
   ['remainingOf', (db) => queries.remainingOf(db, LEFT)],
-  ['scheduledReads', (db) => queries.scheduledReads(db, { after: '', variants: 1 })],
+  [
+    'planReads',
+    (db) => {
+      queries.notePlan(db, { nowMs: T0, gaps: [] });
+      queries.planReads(db, { nowMs: T0, elapsedMs: 60_000, readsPerHour: 600, longestMs: 3_600_000 });
+    },
+  ],
   ['runOutcomes', (db) => [queries.runOutcomes(db, { afterId: 0 }), queries.runOutcomesStart(db)]],
   ['deliveryCounts', (db) => queries.deliveryCounts(db, { fromMs: T0, slotMs: 60_000, slots: 10 })],
   ['driftBefore', (db) => queries.driftBefore(db, { before: 9, reasons: ['gap', 'derived'], limit: 5 })],
