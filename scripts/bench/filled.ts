@@ -8,6 +8,7 @@ import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { eventLogPath } from '../../src/event-log/open-log.ts';
+import type { Db } from '../../src/sqlite/open.ts';
 import type { Bench } from './bench.ts';
 import type { Child, Listening } from './child.ts';
 import { startMirror } from './mirror.ts';
@@ -63,22 +64,22 @@ export async function freePort(): Promise<number> {
 
 /** As a server leaves it that has stopped at this moment: nothing was missed. */
 export function stoppedJustNow(path: string): void {
-  write(eventLogPath(path), 'UPDATE history SET alive_at_ms = ?', Date.now());
+  write(eventLogPath(path), (db) => db.prepare('UPDATE history SET alive_at_ms = ?').run(Date.now()));
 }
 
 /** @returns where it listens, once it does nothing but wait for deliveries. */
 export async function idle(mirror: Child, path: string): Promise<Listening> {
   const at = await mirror.listening();
   // Every start scans the catalogue. With a store that does not exist the scan would only be in the way.
-  write(path, `UPDATE runs SET state = 'failed', error = 'not measured' WHERE state = 'running'`);
+  const ended = `UPDATE runs SET state = 'failed', error = 'not measured' WHERE state = 'running'`;
+  write(path, (db) => asOwnWrite(db, () => db.exec(ended)));
   return at;
 }
 
-/** As a person in a SQL shell would: the mirror notices. */
-function write(path: string, sql: string, ...args: readonly unknown[]): void {
+function write(path: string, statement: (db: Db) => unknown): void {
   const db = new Database(path, { timeout: BUSY_TIMEOUT_MS });
   try {
-    asOwnWrite(db, () => db.prepare(sql).run(...args));
+    statement(db);
   } finally {
     db.close();
   }

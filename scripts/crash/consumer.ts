@@ -8,6 +8,9 @@ import type { Reference } from './reference.ts';
 type Row = Record<string, unknown>;
 
 const POLL_MS = 40;
+// Not the names, which are those of today.
+const CHANGES =
+  'seq, variant_id, warehouse_id, sku, old_qty, new_qty, source, reason, order_id, user_id, update_time, recorded_at, request_id, delta';
 const STOCK = 'variant_id, warehouse_id, product_id, sku, product_name, available_qty, on_hand, change_seq';
 
 export class Consumer {
@@ -68,7 +71,9 @@ export class Consumer {
     this.#unchecked = [];
     if (first === undefined || last === undefined) return problems;
     const said = reference.db
-      .prepare<[unknown, unknown], Row>('SELECT * FROM mirror_changes WHERE seq BETWEEN ? AND ? ORDER BY seq')
+      .prepare<[unknown, unknown], Row>(
+        `SELECT ${CHANGES} FROM mirror_changes WHERE seq BETWEEN ? AND ? ORDER BY seq`,
+      )
       .all(first['seq'], last['seq']);
     return [...problems, ...differences('what the consumer saw', seen, said)];
   }
@@ -92,7 +97,7 @@ export class Consumer {
   #poll(): void {
     const db = this.#open();
     const changes = db
-      .prepare<[number], Row>('SELECT * FROM mirror_changes WHERE seq > ? ORDER BY seq')
+      .prepare<[number], Row>(`SELECT ${CHANGES} FROM mirror_changes WHERE seq > ? ORDER BY seq`)
       .all(this.#lastSeq);
     for (const row of changes) {
       const seq = Number(row['seq']);

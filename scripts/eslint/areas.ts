@@ -24,7 +24,7 @@ const STORE_API = [
 ];
 const SANDBOX = ['world', 'orders', 'network', 'api', 'control', 'ui'].map((part) => `sandbox/${part}`);
 /** Beneath the mirror's tables. */
-const GROUND = ['platform', ...CORE, 'traffic', ...STORE_API, 'sqlite', 'event-log'];
+const GROUND = ['platform', ...CORE, 'core/freshness', 'traffic', ...STORE_API, 'sqlite', 'event-log'];
 const QUERIES = ['mirror/queries', 'mirror/queries/page'];
 const MIRROR = ['mirror/file', ...QUERIES, 'mirror/reader', 'mirror/writer', 'mirror'];
 /** The mirror as those see it who write and read through it, but do not open it. */

@@ -151,7 +151,7 @@ async function* sightsHere(
 async function openHere(config: Config, onDeath: (error: Error) => void): Promise<Mirror> {
   // The bar shows the progress. Problems are still printed, on stderr.
   const log = createLog('error', process.stderr);
-  const schedules = { reconcileCron: null, resyncCron: null, timezone: null };
+  const schedules = { ...config.schedules, reconcileCron: null, resyncCron: null };
   try {
     return await openMirror({ config: { ...config, schedules }, log, onDeath });
   } catch (error) {

@@ -67,6 +67,7 @@ const statusSchema = z.looseObject({
   /** Entries of the event log that the mirror does not hold yet, and the arrival of the first of them. */
   entries_behind: z.number().nullish(),
   behind_since: z.number().nullish(),
+  schedule: z.object({ reads_per_hour: z.number(), expected_wrong: z.number() }).nullish(),
   blocked: blockedSchema.nullish(),
   condition: z.enum(CONDITIONS).optional(),
   headline: z.string().optional(),
@@ -306,6 +307,14 @@ function describe({ status, serving, condition }: Sight, config: LocalConfig): s
     ['open gaps', String(status.open_gaps)],
     ['change feed', `at ${status.last_seq}, epoch ${status.epoch}`],
   ];
+  if (status.schedule !== null && status.schedule !== undefined) {
+    const { expected_wrong, reads_per_hour } = status.schedule;
+    const levels = expected_wrong < 10 ? expected_wrong.toFixed(1) : expected_wrong.toFixed(0);
+    rows.push([
+      'expected wrong',
+      `${levels} levels at a time, with ${reads_per_hour} scheduled reads an hour`,
+    ]);
+  }
   const behind = status.entries_behind ?? 0;
   if (behind > 0) {
     const how = serving === 'yes' ? '' : '; the next start applies them';

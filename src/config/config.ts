@@ -51,6 +51,10 @@ export interface Config {
     readonly resyncCron: string | null;
     /** The time zone of the patterns; null means the system's own. */
     readonly timezone: string | null;
+    /** What `reconcileCron` may have read while nothing is proven lost. */
+    readonly readsPerHour: number;
+    /** No product goes unread for longer, as long as that schedule runs. */
+    readonly longestUnreadMs: number;
   };
   readonly retentionDays: number;
   readonly logLevel: LogLevel;
@@ -178,6 +182,8 @@ function arrange(values: Values, passed: PassedDescriptors, cwd: string): Omit<C
     webhook: { host: values.HOST, port: values.PORT, ...at(passed.webhooks) },
     ops: { host: values.OPS_HOST, port: values.OPS_PORT, token: values.OPS_TOKEN, ...at(passed.ops) },
     schedules: {
+      readsPerHour: values.RECONCILE_READS_PER_HOUR,
+      longestUnreadMs: values.RECONCILE_MAX_AGE_HOURS * 60 * 60_000,
       reconcileCron: values.RECONCILE_CRON,
       resyncCron: values.RESYNC_CRON,
       timezone: values.TZ,

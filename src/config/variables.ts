@@ -85,6 +85,16 @@ export const VARIABLES = {
     remedy: 'Set it to a long random text, for example the output of `openssl rand -hex 32`.',
   },
   RECONCILE_CRON: { schema: schedule, default: '*/15 * * * *', remedy: SCHEDULE_REMEDY },
+  RECONCILE_READS_PER_HOUR: {
+    schema: wholeNumber(0, 1_000_000),
+    default: '600',
+    remedy: 'Set how many products RECONCILE_CRON may read in an hour while no loss is proven.',
+  },
+  RECONCILE_MAX_AGE_HOURS: {
+    schema: wholeNumber(1, 8760),
+    default: '168',
+    remedy: 'Set after how many hours every product is read again, whatever is expected of it.',
+  },
   RESYNC_CRON: { schema: schedule, default: '0 3 * * *', remedy: SCHEDULE_REMEDY },
   TZ: { schema: timeZone, remedy: 'Use a name such as Asia/Bangkok or UTC, or leave it unset.' },
   SERVICE_MAX_CONCURRENCY: {

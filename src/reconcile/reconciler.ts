@@ -12,7 +12,7 @@ import { Lookups } from './lookups.ts';
 import { createPause, sleep } from './pause.ts';
 import { ReadQueue } from './read-queue.ts';
 import { beginCatalogueRun, beginProductRun, endRun, followRun, type OrderedRun } from './runs.ts';
-import { findScheduledReads } from './scheduled-reads.ts';
+import { ScheduledReads } from './scheduled-reads.ts';
 import { startSchedule, type Schedule, type ScheduleOptions } from './schedule.ts';
 import { scanCatalogue } from './catalogue-scan.ts';
 import { Throttle, type Blocked } from './throttle.ts';
@@ -29,15 +29,16 @@ interface ReconcilerDeps {
   readonly maxRps: number;
   /** Host and port of the store, for people. */
   readonly storeAt?: string;
-  readonly schedules: ScheduleOptions;
+  readonly schedules: ScheduleOptions & {
+    readonly readsPerHour: number;
+    readonly longestUnreadMs: number;
+  };
 }
 
 /** A start after a longer silence than this first repairs what was missed. */
 const DOWNTIME_MS = 5_000;
 const TICK_MS = 250;
 const TROUBLE_MS = 1_000;
-/** Most products that one tick of RECONCILE_CRON adds to the queue. */
-const SCHEDULED_READS = 5_000;
 /** How long the operator's permission to remove products lasts. */
 const ALLOW_REMOVALS_MS = 60 * 60_000;
 
@@ -46,6 +47,7 @@ export class Reconciler {
   readonly #throttle: Throttle;
   readonly #queue: ReadQueue;
   readonly #lookups: Lookups;
+  readonly #scheduled: ScheduledReads;
   readonly #stop = new AbortController();
   /** Between two ticks; ended early when a run may begin or end. */
   readonly #pause = createPause();
@@ -86,6 +88,12 @@ export class Reconciler {
           'the store refuses to answer for this product; its rows stay suspect until the next schedule or resync tries again',
         ),
     });
+    this.#scheduled = new ScheduledReads({
+      reader: deps.store.reader,
+      now: deps.now,
+      readsPerHour: deps.schedules.readsPerHour,
+      longestMs: deps.schedules.longestUnreadMs,
+    });
     this.#unread = new UnreadCount(deps.store.reader);
     this.#lookups = new Lookups({ ...deps, throttle: this.#throttle }, this.#stop.signal);
   }
@@ -107,6 +115,7 @@ export class Reconciler {
   start(): void {
     const { store, schedules, log } = this.#deps;
     store.writer.onApplied(({ reports }) => {
+      for (const { facts } of reports) for (const fact of facts) this.#scheduled.note(fact);
       // Any other re-read request is not due before a replica can have caught up; the queue checks by itself until
       // then.
       if (reports.some(({ facts }) => facts.some(({ kind }) => kind === 'canary'))) this.#queue.wake();
@@ -207,9 +216,7 @@ export class Reconciler {
   async #readDue(): Promise<void> {
     const { store, now } = this.#deps;
     await store.writer.command('retryFailures', undefined);
-    const { signal } = this.#stop;
-    const search = findScheduledReads(store.reader, { limit: SCHEDULED_READS, signal });
-    const productIds = await search.catch((error: unknown) => {
+    const productIds = await this.#scheduled.choose(this.#stop.signal).catch((error: unknown) => {
       if (this.#isStopped()) return [];
       throw error;
     });

@@ -1,39 +1,57 @@
 /**
- * What the schedule reads: it goes through all products in portions, so that the reader's thread can answer others in
- * between.
+ * What the schedule reads (docs/freshness.md): the reader's thread takes note of what came since the last time in portions, so
+ * that it can answer others in between, and then chooses.
  */
-import type { ScheduledRead } from '../mirror/queries/queue.ts';
+import type { Fact } from '../core/apply/fact.ts';
+import type { ProvenGap } from '../mirror/queries/read-plan.ts';
 import type { StoreReader } from '../mirror/reader/store-reader.ts';
 import { sleep } from './pause.ts';
 
-interface SearchOptions {
-  readonly limit: number;
-  readonly signal: AbortSignal;
-  readonly variantsAtOnce?: number;
+interface ScheduledReadsDeps {
+  readonly reader: StoreReader;
+  readonly now: () => number;
+  readonly readsPerHour: number;
+  readonly longestMs: number;
 }
 
-/** A few milliseconds of the reader's time. */
-const VARIANTS_AT_ONCE = 2_000;
+const HOUR_MS = 60 * 60_000;
 /** The schedule has time. */
 const BETWEEN_MS = 5;
+/** More say nothing more. */
+const MOST_GAPS = 1_000;
 
-/** @returns the most recently changed products first, at most `limit`. @throws StoreError; the signal's reason. */
-export async function findScheduledReads(
-  reader: StoreReader,
-  { limit, signal, variantsAtOnce = VARIANTS_AT_ONCE }: SearchOptions,
-): Promise<string[]> {
-  let latest: ScheduledRead[] = [];
-  for (let after = ''; ;) {
-    const { reads, upTo } = await reader.ask('scheduledReads', { after, variants: variantsAtOnce });
-    latest.push(...reads);
-    // After a proven loss it may be every product.
-    if (latest.length > 2 * limit) latest = latestOf(latest, limit);
-    if (upTo === null) return latestOf(latest, limit).map(({ productId }) => productId);
-    after = upTo;
-    await sleep(BETWEEN_MS, signal);
+export class ScheduledReads {
+  readonly #deps: ScheduledReadsDeps;
+  #gaps: ProvenGap[] = [];
+  #chosenAtMs: number;
+
+  constructor(deps: ScheduledReadsDeps) {
+    this.#deps = deps;
+    this.#chosenAtMs = deps.now();
   }
-}
 
-function latestOf(reads: readonly ScheduledRead[], limit: number): ScheduledRead[] {
-  return reads.toSorted((a, b) => b.eventAtMs - a.eventAtMs).slice(0, limit);
+  /** To be called with whatever is applied. */
+  note(fact: Fact): void {
+    if (fact.kind !== 'gap_proved' || this.#gaps.length >= MOST_GAPS) return;
+    this.#gaps.push({ productId: fact.productId, openedAtMs: fact.gap.openedAtMs });
+  }
+
+  /** @returns the most valuable first. @throws StoreError; the signal's reason. */
+  async choose(signal: AbortSignal): Promise<string[]> {
+    const { reader, now, readsPerHour, longestMs } = this.#deps;
+    for (
+      let gaps = this.#gaps.splice(0);
+      !(await reader.ask('notePlan', { nowMs: now(), gaps }));
+      gaps = []
+    ) {
+      await sleep(BETWEEN_MS, signal);
+    }
+    const nowMs = now();
+    const elapsedMs = nowMs - this.#chosenAtMs;
+    // A schedule so frequent that its share is less than a read saves up for one.
+    if (elapsedMs * readsPerHour < HOUR_MS && elapsedMs < HOUR_MS) return [];
+    const productIds = await reader.ask('planReads', { nowMs, elapsedMs, readsPerHour, longestMs });
+    this.#chosenAtMs = nowMs;
+    return productIds;
+  }
 }

@@ -26,7 +26,13 @@ test('an hour of failures is some hundred requests; webhooks are merged, and all
     log,
     maxConcurrency: 8,
     maxRps: 10_000,
-    schedules: { reconcileCron: null, resyncCron: null, timezone: null },
+    schedules: {
+      reconcileCron: null,
+      resyncCron: null,
+      timezone: null,
+      readsPerHour: 600,
+      longestUnreadMs: 168 * 3_600_000,
+    },
   });
   onTestFinished(() => reconciler.stop());
   let isDown = true;

@@ -24,7 +24,13 @@ function setUp(ids: readonly string[] = productIds(30), haste = 20) {
     log,
     maxConcurrency: 8,
     maxRps: 10_000,
-    schedules: { reconcileCron: null, resyncCron: null, timezone: null },
+    schedules: {
+      reconcileCron: null,
+      resyncCron: null,
+      timezone: null,
+      readsPerHour: 600,
+      longestUnreadMs: 168 * 3_600_000,
+    },
   });
   onTestFinished(() => reconciler.stop());
   const resync = () => reconciler.resync(null, { allowRemovals: false });

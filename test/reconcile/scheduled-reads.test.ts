@@ -1,62 +1,68 @@
 import { expect, test } from 'vitest';
-import { findScheduledReads } from '../../src/reconcile/scheduled-reads.ts';
+import { ScheduledReads } from '../../src/reconcile/scheduled-reads.ts';
 import type { StoreReader } from '../../src/mirror/reader/store-reader.ts';
-import { newStore, type OpenedStore } from './mirror.ts';
 
 const LIVE = new AbortController().signal;
 
-/** @param movedAtMs when each variant of each product had its latest delivery; each was read at 100. */
-function setUp(movedAtMs: Readonly<Record<string, readonly number[]>>): OpenedStore {
-  const store = newStore();
-  for (const [productId, variants] of Object.entries(movedAtMs)) {
-    store.change(
-      'INSERT INTO products (product_id, read_seq, read_at_ms, has_bundle) VALUES (?, 0, 100, 0)',
-      productId,
-    );
-    variants.forEach((eventAtMs, i) =>
-      store.change(
-        `INSERT INTO variants (variant_id, product_id, name, kind, allow_negative_stock, bundled_by_count, as_of_ms,
-           event_seq, event_at_ms, change_seq) VALUES (?, ?, '', 'own', 0, 0, 0, 0, ?, 0)`,
-        `${productId}-${i}`,
-        productId,
-        eventAtMs,
-      ),
-    );
-  }
-  return store;
-}
-
-const MOVED = { 1: [99, 100], 2: [99], 3: [400, 0, 0, 0, 0], 4: [0, 0, 300], 5: [98], 6: [200], 7: [] };
-
-test.each([1, 2, 3, 100])(
-  'the walk finds the same whatever its portions: %i variants',
-  async (variantsAtOnce) => {
-    const { reader } = setUp(MOVED);
-    const find = (limit: number) => findScheduledReads(reader, { limit, signal: LIVE, variantsAtOnce });
-    expect(await find(10)).toEqual(['3', '4', '6', '1']);
-    expect(await find(2)).toEqual(['3', '4']);
-  },
-);
-
-test('it keeps the latest although more than it may return are due in one portion', async () => {
-  const { reader } = setUp({ 1: [101], 2: [102], 3: [107], 4: [105], 5: [106], 6: [108] });
-  const find = (limit: number) => findScheduledReads(reader, { limit, signal: LIVE, variantsAtOnce: 5 });
-  expect(await find(2)).toEqual(['6', '3']);
-  expect(await find(1)).toEqual(['6']);
-});
-
-test('a walk that is stopped asks nothing more', async () => {
-  const { reader } = setUp(MOVED);
-  const stop = new AbortController();
-  let asked = 0;
-  const counting: StoreReader = {
-    ask: (...question) => {
-      asked += 1;
-      stop.abort(new Error('stopped'));
-      return reader.ask(...question);
+/** A reader's thread that needs so many portions, and chooses two products. */
+function setUp(portions: number) {
+  const asked: { name: string; args: unknown }[] = [];
+  const time = { nowMs: 1_000 };
+  let left = portions;
+  const reader: StoreReader = {
+    ask: (name, ...args) => {
+      asked.push({ name, args: args[0] });
+      left -= name === 'notePlan' ? 1 : 0;
+      return Promise.resolve((name === 'notePlan' ? left <= 0 : ['1', '2']) as never);
     },
   };
-  const walk = findScheduledReads(counting, { limit: 10, signal: stop.signal, variantsAtOnce: 1 });
-  await expect(walk).rejects.toThrow('stopped');
-  expect(asked).toBe(1);
+  const options = { readsPerHour: 600, longestMs: 5_000 };
+  return { asked, time, reads: new ScheduledReads({ reader, now: () => time.nowMs, ...options }) };
+}
+
+const proved = (productId: string) =>
+  ({
+    kind: 'gap_proved',
+    productId,
+    gap: {
+      variantId: '1',
+      warehouseId: '1',
+      openedSeq: 1,
+      openedAtMs: 700,
+      dueAtMs: 800,
+      fromQty: 1,
+      toQty: 2,
+    },
+  }) as const;
+
+test('it takes note of everything, of each proven gap once, and then chooses for the time that has passed', async () => {
+  const { asked, time, reads } = setUp(3);
+  reads.note(proved('7'));
+  reads.note({ kind: 'canary', products: 3 });
+  time.nowMs = 61_000;
+  expect(await reads.choose(LIVE)).toEqual(['1', '2']);
+  expect(asked).toEqual([
+    { name: 'notePlan', args: { nowMs: 61_000, gaps: [{ productId: '7', openedAtMs: 700 }] } },
+    { name: 'notePlan', args: { nowMs: 61_000, gaps: [] } },
+    { name: 'notePlan', args: { nowMs: 61_000, gaps: [] } },
+    {
+      name: 'planReads',
+      args: { nowMs: 61_000, elapsedMs: 60_000, readsPerHour: 600, longestMs: 5_000 },
+    },
+  ]);
+  // Five seconds are worth less than one of 600 reads an hour.
+  time.nowMs = 66_000;
+  expect(await reads.choose(LIVE)).toEqual([]);
+  time.nowMs = 91_000;
+  await reads.choose(LIVE);
+  expect(asked.at(-1)?.args).toMatchObject({ elapsedMs: 30_000 });
+});
+
+test('what is stopped asks nothing more', async () => {
+  const { asked, reads } = setUp(9);
+  const stop = new AbortController();
+  const chosen = reads.choose(stop.signal);
+  stop.abort(new Error('stopped'));
+  await expect(chosen).rejects.toThrow('stopped');
+  expect(asked).toHaveLength(1);
 });

@@ -77,6 +77,7 @@ function questions(cells: number, nowMs: number, logSeq: number, changeSeq: numb
     question('runById', { id: 1 }),
     question('runOutcomes', { afterId: 0 }),
     question('runOutcomesStart'),
+    question('certaintyCourse', { sinceMs: nowMs - 24 * 60 * 60_000 }),
     question('loggedMinutes', { sinceMs: nowMs - 24 * 60 * 60_000, limit: 10_000 }),
     question('notedMinutes', { sinceMs: nowMs - 7 * 24 * 60 * 60_000 }),
     question('certaintyCourse', { sinceMs: nowMs - 24 * 60 * 60_000 }),
@@ -132,8 +133,7 @@ function deliveriesArgs(
 }
 
 /** What the mirror itself asks on the same thread, several times a second. */
-function ownQuestions(all: number, nowMs: number): Question[] {
-  const middle = new FilledCells(all).name(Math.floor(all / 2 / 3));
+function ownQuestions(nowMs: number): Question[] {
   const cells = new FilledCells(LISTED * 9);
   const productIds = Array.from({ length: LISTED }, (_, i) => cells.name(i * 3).variantId);
   return [
@@ -148,9 +148,11 @@ function ownQuestions(all: number, nowMs: number): Question[] {
       { readAfterMs: nowMs, productIds: null, nowMs, after: null, countTo: 20_000 },
       'a portion',
     ),
-    question('scheduledReads', { after: middle.variantId, variants: 2_000 }, 'a portion'),
+    question('notePlan', { nowMs, gaps: [] }, 'a portion'),
+    question('planReads', { nowMs, elapsedMs: 900_000, readsPerHour: 600, longestMs: 604_800_000 }),
     question('liveCounts'),
     question('lastFullSync'),
+    question('readOutlook'),
     question('lag'),
     question('absentProducts', { productIds }),
     question('missedOnce', { variantIds: productIds }),
@@ -252,7 +254,7 @@ function addHistory(db: Db): void {
 
 /** Questions that nobody has thought of measuring: none, which a test holds. */
 export function unmeasured(): QueryName[] {
-  const asked = [...questions(1_000, 0, 1, 1), ...ownQuestions(1_000, 0)].map(({ query }) => query);
+  const asked = [...questions(1_000, 0, 1, 1), ...ownQuestions(0)].map(({ query }) => query);
   return (Object.keys(queries) as QueryName[]).filter((name) => !asked.includes(name));
 }
 
@@ -264,7 +266,7 @@ function measured(path: string, cells: number, state: string, { append }: Bench)
     const logSeq = figure('SELECT max(seq) FROM log');
     const changeSeq = figure('SELECT change_seq FROM mirror_state');
     const ofOthers = questions(cells, nowMs, logSeq, changeSeq);
-    const ofService = ownQuestions(cells, nowMs);
+    const ofService = ownQuestions(nowMs);
     const asked = timed(db, ofOthers);
     const own = timed(db, ofService);
     const slow = [...asked, ...own].filter(({ tookMs }) => tookMs > WANTED_MS / 5);

@@ -185,6 +185,7 @@ export const READ_REQUEST: readonly Mutant[] = [
     file: delivery,
     find: "if (isOpen && (gap !== null || branch === '3 duplicate')) requestRead = true;",
     replace: "if (isOpen && branch === '3 duplicate') requestRead = true;",
+    tests: ['test/core/apply/total.test.ts'],
   },
   {
     id: 'unexplained-duplicate-no-obligation',

@@ -49,14 +49,16 @@ export type StockAnswer = z.input<typeof stockAnswer>;
 const count = z.int().nonnegative();
 
 /** From a running mirror all of it; from the file what the file holds. */
-const statusAnswer = statusSchema.partial({ reads_under_way: true, blocked: true, alarms: true }).extend({
-  entries_behind: count
-    .nullable()
-    .meta({ description: 'Entries of the event log that the tables do not hold yet; null: unknown.' }),
-  serving: z
-    .boolean()
-    .meta({ description: 'Whether a running mirror answered; false: it is what the file says.' }),
-});
+const statusAnswer = statusSchema
+  .partial({ reads_under_way: true, schedule: true, blocked: true, alarms: true })
+  .extend({
+    entries_behind: count
+      .nullable()
+      .meta({ description: 'Entries of the event log that the tables do not hold yet; null: unknown.' }),
+    serving: z
+      .boolean()
+      .meta({ description: 'Whether a running mirror answered; false: it is what the file says.' }),
+  });
 
 const runAnswer = runSchema;
 const acceptedAnswer = z.object({

@@ -51,6 +51,30 @@ FROM variants v
 LEFT JOIN products p ON p.product_id = v.product_id
 WHERE v.gone_at_ms IS NULL AND v.product_id IS NOT NULL AND v.available_qty IS NOT NULL`;
 
+// Names as they are now: what is removed leaves its row in the tables, so it keeps its names here. Each in a query of its
+// own: who does not ask for the column pays nothing for it.
+const CHANGES = `
+SELECT
+  changes.seq AS seq,
+  changes.variant_id AS variant_id,
+  changes.warehouse_id AS warehouse_id,
+  changes.sku AS sku,
+  changes.old_qty AS old_qty,
+  changes.new_qty AS new_qty,
+  changes.source AS source,
+  changes.reason AS reason,
+  changes.order_id AS order_id,
+  changes.user_id AS user_id,
+  changes.update_time_ms AS update_time,
+  changes.recorded_at_ms AS recorded_at,
+  changes.request_id AS request_id,
+  changes.new_qty - changes.old_qty AS delta,
+  (
+    SELECT p.name FROM variants v JOIN products p ON p.product_id = v.product_id WHERE v.variant_id = changes.variant_id
+  ) AS product_name,
+  (SELECT v.name FROM variants v WHERE v.variant_id = changes.variant_id) AS variant_name
+FROM changes`;
+
 const UNLESS_GIVEN_UP = 'product_id NOT IN (SELECT product_id FROM given_up_reads)';
 
 /** When each cause is there. */
@@ -126,10 +150,90 @@ SELECT
   s.alive_at_ms AS alive_at
 FROM mirror_state m, service_state s`;
 
+/** The columns of the public views. */
+const COLUMNS = {
+  mirror_stock: [
+    ...[
+      'variant_id',
+      'warehouse_id',
+      'product_id',
+      'sku',
+      'product_name',
+      'variant_name',
+      'available_qty',
+      'on_hand',
+    ],
+    ...['reserved_qty', 'source', 'as_of', 'on_hand_as_of', 'verified_at', 'suspect', 'change_seq'],
+  ],
+  mirror_variants: [
+    ...[
+      'variant_id',
+      'product_id',
+      'sku',
+      'upc',
+      'product_name',
+      'variant_name',
+      'kind',
+      'available_qty',
+      'on_hand',
+    ],
+    ...[
+      'reserved_qty',
+      'allow_negative_stock',
+      'price_json',
+      'cost',
+      'as_of',
+      'verified_at',
+      'suspect',
+      'change_seq',
+    ],
+  ],
+  mirror_products: ['product_id', 'name', 'parent_id', 'update_time', 'verified_at', 'detail_json'],
+  mirror_changes: [
+    ...[
+      'seq',
+      'variant_id',
+      'warehouse_id',
+      'sku',
+      'old_qty',
+      'new_qty',
+      'source',
+      'reason',
+      'order_id',
+      'user_id',
+    ],
+    ...['update_time', 'recorded_at', 'request_id', 'delta', 'product_name', 'variant_name'],
+  ],
+  mirror_status: [
+    ...['epoch', 'schema_version', 'state', 'last_delivery_at', 'last_full_sync_at', 'oldest_verified_at'],
+    ...['pending_reads', 'suspect_count', 'open_gaps', 'last_seq', 'alive_at'],
+  ],
+} as const;
+type PublicView = keyof typeof COLUMNS;
+
+/** A column that holds an instant, in ms. */
+const INSTANT = /(_at|_of|_time)$/;
+
+/** The same rows and columns for people: instants as text. */
+function readable(view: PublicView): string {
+  const columns = COLUMNS[view].map((column) =>
+    INSTANT.test(column)
+      ? `strftime('%Y-%m-%dT%H:%M:%fZ', ${column} / 1000.0, 'unixepoch') AS ${column}`
+      : column,
+  );
+  return `\nSELECT\n  ${columns.join(',\n  ')}\nFROM ${view}`;
+}
+
 /** By name, in the order in which they can be made. */
 export const VIEWS = {
   mirror_stock: STOCK,
   mirror_variants: VARIANTS,
+  mirror_changes: CHANGES,
   state_cause: STATE_CAUSE,
   mirror_status: STATUS,
+  mirror_stock_readable: readable('mirror_stock'),
+  mirror_variants_readable: readable('mirror_variants'),
+  mirror_products_readable: readable('mirror_products'),
+  mirror_changes_readable: readable('mirror_changes'),
+  mirror_status_readable: readable('mirror_status'),
 } as const;

@@ -20,6 +20,9 @@ export interface ChangeRow {
   readonly update_time: number | null;
   readonly recorded_at: number;
   readonly request_id: string | null;
+  readonly delta: number | null;
+  readonly product_name: string | null;
+  readonly variant_name: string | null;
 }
 
 export interface Position {

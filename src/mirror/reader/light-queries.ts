@@ -4,7 +4,8 @@ import { deliveryCounts } from '../queries/delivery-counts.ts';
 import { runOutcomes, runOutcomesStart, stateSample } from '../queries/gauges.ts';
 import { certaintyCourse } from '../queries/certainty.ts';
 import { lag } from '../queries/lag.ts';
-import { dueChores, nextReads, notMirrored, scheduledReads, unreadSince } from '../queries/queue.ts';
+import { notePlan, planReads, readOutlook } from '../queries/read-plan.ts';
+import { dueChores, nextReads, notMirrored, unreadSince } from '../queries/queue.ts';
 import {
   absentProducts,
   catalogueOutlook,
@@ -45,7 +46,9 @@ export const lightQueries = {
   dueChores,
   unreadSince,
   notMirrored,
-  scheduledReads,
+  notePlan,
+  planReads,
+  readOutlook,
   runningRuns,
   runningCatalogueRun,
   catalogueOutlook,

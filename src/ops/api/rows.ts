@@ -83,6 +83,18 @@ export const changeSchema = z
       .meta({ description: 'The webhook’s own `update_time`, by the store’s clock.' }),
     recorded_at: instant,
     request_id: z.string().nullable(),
+    delta: z
+      .number()
+      .nullable()
+      .meta({ description: '`new_qty` less `old_qty`; null where one of them is.' }),
+    product_name: z
+      .string()
+      .nullable()
+      .meta({ description: 'The product’s name as it is now, or was when it was removed.' }),
+    variant_name: z
+      .string()
+      .nullable()
+      .meta({ description: 'Likewise the variant’s; empty until it was read.' }),
   })
   .openapi('Change');
 

@@ -55,6 +55,23 @@ export const statusSchema = z
     held_levels: z.int().meta({ description: 'Of these: stock levels whose variant stays.' }),
     quarantined: z.int().meta({ description: 'Dead letters: deliveries or items that were not understood.' }),
     reads_under_way: z.int(),
+    schedule: z
+      .object({
+        loss_rate: z
+          .number()
+          .meta({ description: 'Of the changes to come, so many are expected to be lost.' }),
+        reads_per_hour: z.int().meta({ description: 'What RECONCILE_CRON may have read at present.' }),
+        expected_wrong: z
+          .number()
+          .meta({ description: 'Stock levels that are expected to be wrong at a time, with that budget.' }),
+        curve: z
+          .array(z.object({ reads_per_hour: z.number(), expected_wrong: z.number() }))
+          .meta({ description: 'The same for other budgets.' }),
+      })
+      .nullable()
+      .meta({
+        description: 'What scheduled reads are expected to leave; null: the schedule has not run yet.',
+      }),
     blocked: z
       .object({
         kind: z.string(),
@@ -151,10 +168,11 @@ export function statusRoutes({
   app.openapi(status, async (c) => {
     const { readsUnderWay, blocked } = operator;
     const nowMs = now();
-    const [behind, figures, course] = await Promise.all([
+    const [behind, figures, course, schedule] = await Promise.all([
       reader.ask('lag'),
       source.status(),
       reader.ask('certaintyCourse', { sinceMs: nowMs - DAY_MS }),
+      reader.ask('readOutlook'),
     ]);
     const condition = currentCondition({ status: figures, operator, alarms, nowMs });
     return c.json(
@@ -173,6 +191,7 @@ export function statusRoutes({
         entries_behind: behind.entries,
         behind_since: behind.sinceMs,
         reads_under_way: readsUnderWay,
+        schedule: schedule && { ...schedule, curve: [...schedule.curve] },
         blocked: viewBlocked(blocked),
         alarms: [...alarms.current],
       },

@@ -1,6 +1,7 @@
 import { html } from 'hono/html';
 import type { CertainQuarter } from '../../mirror/queries/certainty.ts';
 import type { Lag } from '../../mirror/queries/lag.ts';
+import type { ReadOutlook } from '../../mirror/queries/read-plan.ts';
 import type { Run } from '../../core/runs.ts';
 import type { Status } from '../../mirror/queries/status.ts';
 import type { Minute } from '../state/timeline.ts';
@@ -9,6 +10,7 @@ import { ago, count, duration, quantity } from './figures.ts';
 import type { Html } from '../../web/html.ts';
 import { plotsView, type Span } from './plots-view.ts';
 import { runProgress } from './runs-view.ts';
+import { scheduleView } from './schedule-view.ts';
 import { adviceOf, debts, detailsOf, type Situation } from './state-words.ts';
 import { alarmsView, blockedView, causeView, otherCausesView, told, type Alarming } from './warnings-view.ts';
 import { heldWords } from '../alarms/held-words.ts';
@@ -19,6 +21,8 @@ interface Overview extends Situation, Alarming {
   readonly lag: Lag;
   /** How certain the levels were in the last day. */
   readonly course: readonly CertainQuarter[];
+  /** Null: not known yet. */
+  readonly outlook: ReadOutlook | null;
   readonly span: Span;
   /** All of the time span, oldest first. */
   readonly minutes: readonly Minute[];
@@ -28,7 +32,8 @@ interface Overview extends Situation, Alarming {
 }
 
 export function overviewView(overview: Overview): Html {
-  return html`${now(overview)} ${figures(overview)} ${plotsOf(overview)} ${operatorView(overview)}`;
+  return html`${now(overview)} ${figures(overview)} ${plotsOf(overview)} ${scheduleView(overview.outlook)}
+  ${operatorView(overview)}`;
 }
 
 function plotsOf({ span, minutes, runs, maxRps, status, owed, nowMs }: Overview): Html {

@@ -94,13 +94,14 @@ export function createPage(deps: PageDeps): Pages {
 
   const showOverview = async (c: PageContext, told?: Told) => {
     const span = spanOf(c.req.query('span'));
-    const [status, owed, running, lag, course, runs] = await Promise.all([
+    const [status, owed, running, lag, course, runs, outlook] = await Promise.all([
       deps.state.status(),
       reader.ask('owedReads'),
       reader.ask('runningRuns'),
       reader.ask('lag'),
       reader.ask('certaintyCourse', { sinceMs: now() - DAY_MS }),
       reader.ask('latestRuns', { limit: RUNS_MARKED }),
+      reader.ask('readOutlook'),
     ]);
     const condition = current(status);
     const main = overviewView({
@@ -109,6 +110,7 @@ export function createPage(deps: PageDeps): Pages {
       lag,
       course,
       condition,
+      outlook,
       running,
       blocked: operator.blocked,
       readsUnderWay: operator.readsUnderWay,

@@ -96,6 +96,18 @@ describe('a total', () => {
     expect([mirror.total(), mirror.reason()]).toEqual([0, 'conflict']);
   });
 
+  test('that alone was read is in doubt when the chain breaks: it may hold a part of the break', () => {
+    const untold = (availableQty: number) => of({ availableQty }, null);
+    const mirror = mirrorAfterRead(untold(0));
+    mirror.deliver(AT, change({ old: 0, new: 2, updateTimeMs: AT }));
+    mirror.read(untold(1), { sentAtMs: AT + 2 * S });
+    expect([mirror.total(), mirror.reason()]).toEqual([1, null]);
+    const late = AT + 60 * S;
+    mirror.deliver(late, change({ old: 1, new: 0, updateTimeMs: late }));
+    expect(mirror.reason()).toBe('conflict');
+    expect(mirror.gaps()).toHaveLength(1);
+  });
+
   test('of a variant whose warehouses are not told is all there is', () => {
     const mirror = mirrorAfterRead(of({ kind: 'pulled', availableQty: 4 }, null));
     expect(mirror.rows('100', null)).toMatchObject([{ oldQty: null, newQty: 4, reason: 'first_read' }]);

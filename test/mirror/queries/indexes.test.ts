@@ -64,7 +64,13 @@ test.each<[string, (db: Db) => unknown]>([
   ['oldestVerified', (db) => oldestVerified(db, { nowMs: T0, limit: 2, beforeMs: T0, exclude: [] })],
   ['dueChores', (db) => queries.dueChores(db, { nowMs: T0 })],
   ['remainingOf', (db) => queries.remainingOf(db, LEFT)],
-  ['scheduledReads', (db) => queries.scheduledReads(db, { after: '', variants: 1 })],
+  [
+    'planReads',
+    (db) => {
+      queries.notePlan(db, { nowMs: T0, gaps: [] });
+      queries.planReads(db, { nowMs: T0, elapsedMs: 60_000, readsPerHour: 600, longestMs: 3_600_000 });
+    },
+  ],
   ['runOutcomes', (db) => [queries.runOutcomes(db, { afterId: 0 }), queries.runOutcomesStart(db)]],
   ['deliveryCounts', (db) => queries.deliveryCounts(db, { fromMs: T0, slotMs: 60_000, slots: 10 })],
   ['driftBefore', (db) => queries.driftBefore(db, { before: 9, reasons: ['gap', 'derived'], limit: 5 })],
@@ -129,6 +135,12 @@ test.each<[string, (db: Db) => unknown]>([
 
 test.each([
   'SELECT * FROM mirror_changes WHERE seq > 5 ORDER BY seq LIMIT 100',
+  'SELECT * FROM mirror_changes WHERE recorded_at >= 5 ORDER BY recorded_at, seq',
+  'SELECT * FROM mirror_changes WHERE recorded_at >= 5 AND recorded_at < 9 ORDER BY recorded_at, seq',
+  'SELECT sku, sum(delta) FROM mirror_changes WHERE recorded_at BETWEEN 5 AND 9',
+  'SELECT * FROM mirror_changes_readable WHERE seq > 5 ORDER BY seq LIMIT 100',
+  `SELECT * FROM mirror_stock_readable WHERE sku = 'S'`,
+  `SELECT * FROM mirror_variants_readable WHERE variant_id = '1'`,
   `SELECT * FROM mirror_changes WHERE source = 'read' AND reason <> 'first_read' AND reason = 'gap' ORDER BY seq DESC`,
   'SELECT * FROM mirror_stock WHERE change_seq > 5 ORDER BY change_seq LIMIT 100',
   'SELECT * FROM mirror_variants WHERE change_seq > 5 ORDER BY change_seq LIMIT 100',

@@ -48,28 +48,6 @@ test('which products were not read since, and which are not mirrored', () => {
   expect(queries.notMirrored(writer.db, { productIds: ['12', '10', '11'] })).toEqual(['12', '11']);
 });
 
-test('the schedule reads what changed since it was read, and all that is older than a proven loss', () => {
-  const writer = new DirectWriter();
-  const scheduled = (after = '', variants = 10) => {
-    const { reads, upTo } = queries.scheduledReads(writer.db, { after, variants });
-    return [reads.toSorted((a, b) => b.eventAtMs - a.eventAtMs).map(({ productId }) => productId), upTo];
-  };
-  for (const n of ['10', '11', '12', '13']) writer.read(n, detail(n, one(`${n}0`, 5)), T0);
-  writer.deliver(delivery('a', item({ id: '110', update_time: T0 + 10_000 })), T0 + 10_000);
-  writer.deliver(delivery('b', item({ id: '120', update_time: T0 + 11_000 })), T0 + 11_000);
-  expect(scheduled()).toEqual([['12', '11'], null]);
-  writer.read('12', detail('12', one('120', 4)), T0 + 20_000);
-  expect(scheduled()).toEqual([['11'], null]);
-  writer.append({ kind: 'due', atMs: T0 + 21_000, what: 'canary' });
-  expect(scheduled()).toEqual([['12', '11', '10', '13'], null]);
-  writer.read('13', null, T0 + 60_000);
-  writer.read('13', null, T0 + 120_000);
-  expect(scheduled()).toEqual([['12', '11', '10'], null]);
-  expect(scheduled('', 2)).toEqual([['11', '10'], '11']);
-  expect(scheduled('11', 2)).toEqual([['12'], '13']);
-  expect(scheduled('13', 2)).toEqual([[], null]);
-});
-
 test('what is left of a walk through the catalogue, and of a run of named products', () => {
   const writer = new DirectWriter();
   const readAfterMs = T0 + 1_000;

@@ -28,7 +28,7 @@ const VIEWS = {
   mirror_products: 'product_id, name, parent_id, update_time, verified_at, detail_json',
   mirror_changes:
     'seq, variant_id, warehouse_id, sku, old_qty, new_qty, source, reason, order_id, user_id, update_time, ' +
-    'recorded_at, request_id',
+    'recorded_at, request_id, delta, product_name, variant_name',
   mirror_status:
     'epoch, schema_version, state, last_delivery_at, last_full_sync_at, oldest_verified_at, pending_reads, ' +
     'suspect_count, open_gaps, last_seq, alive_at',
@@ -83,7 +83,7 @@ const INTEGERS = new Set(
   (
     'available_qty on_hand reserved_qty as_of on_hand_as_of verified_at suspect change_seq allow_negative_stock ' +
     'update_time seq old_qty new_qty recorded_at schema_version last_delivery_at last_full_sync_at oldest_verified_at ' +
-    'pending_reads suspect_count open_gaps last_seq alive_at'
+    'pending_reads suspect_count open_gaps last_seq alive_at delta'
   ).split(' '),
 );
 
@@ -170,6 +170,61 @@ test('what is removed leaves the views and leaves a change that says so', () => 
     { variant_id: '101', warehouse_id: '1', old_qty: 3, new_qty: null },
   ]);
 });
+
+test('the feed has names and differences, also of what was removed since', () => {
+  const writer = new DirectWriter();
+  const of = (name: string) => detail('10', [{ id: '100', levels: { 1: 5 } }], { name });
+  writer.read('10', of('Tea'), T0);
+  writer.deliver(delivery('a', item({ old: 5, new: 3, update_time: T0 + 20_000 })), T0 + 20_000);
+  writer.deliver(delivery('b', item({ id: '999', old: 1, new: 2, update_time: T0 + 20_000 })), T0 + 21_000);
+  writer.read('10', of('Green tea'), T0 + 40_000);
+  writer.read('10', null, T0 + 80_000);
+  writer.read('10', null, T0 + 120_000);
+  expect(values(writer.db, 'SELECT count(*) FROM mirror_variants')).toEqual([0]);
+  expect(
+    rows(
+      writer.db,
+      'SELECT variant_id, warehouse_id, old_qty, new_qty, delta, product_name, variant_name FROM mirror_changes',
+    ),
+  ).toMatchObject([
+    {
+      variant_id: '100',
+      old_qty: null,
+      new_qty: 5,
+      delta: null,
+      product_name: 'Green tea',
+      variant_name: 'Variant 100',
+    },
+    { variant_id: '100', old_qty: 5, new_qty: 3, delta: -2, product_name: 'Green tea' },
+    { variant_id: '999', old_qty: null, new_qty: 2, delta: null, product_name: null, variant_name: '' },
+    { variant_id: '100', old_qty: 3, new_qty: 5, delta: 2, product_name: 'Green tea' },
+    { variant_id: '100', new_qty: null, delta: null, product_name: 'Green tea', variant_name: 'Variant 100' },
+    { variant_id: '100', new_qty: null, delta: null, product_name: 'Green tea', variant_name: 'Variant 100' },
+  ]);
+});
+
+test.each(Object.keys(VIEWS) as (keyof typeof VIEWS)[])(
+  '%s for people: the same rows and columns, each instant as text',
+  (view) => {
+    const writer = new DirectWriter();
+    fill(writer);
+    writer.commit({ kind: 'command', name: 'alive', args: { atMs: T0 + 123 } });
+    const plain = rows(writer.db, `SELECT * FROM ${view}`);
+    expect(plain.length).toBeGreaterThan(0);
+    const isInstant = (column: string): boolean => /(_at|_of|_time)$/.test(column);
+    const told = plain.map((row) =>
+      Object.fromEntries(
+        Object.entries(row).map(([column, value]) => [
+          column,
+          isInstant(column) && typeof value === 'number' ? new Date(value).toISOString() : value,
+        ]),
+      ),
+    );
+    expect(Object.keys(plain[0] ?? {}).some(isInstant)).toBe(true);
+    expect(rows(writer.db, `SELECT * FROM ${view}_readable`)).toEqual(told);
+    expect(DEFINED).toHaveProperty(`${view}_readable`);
+  },
+);
 
 test('a reader cannot write, whatever it tries', () => {
   const path = newPath();
