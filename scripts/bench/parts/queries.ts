@@ -80,7 +80,6 @@ function questions(cells: number, nowMs: number, logSeq: number, changeSeq: numb
     question('certaintyCourse', { sinceMs: nowMs - 24 * 60 * 60_000 }),
     question('loggedMinutes', { sinceMs: nowMs - 24 * 60 * 60_000, limit: 10_000 }),
     question('notedMinutes', { sinceMs: nowMs - 7 * 24 * 60 * 60_000 }),
-    question('certaintyCourse', { sinceMs: nowMs - 24 * 60 * 60_000 }),
     question('deliveryCounts', DeliveryHistory.wanted(nowMs)),
     stock('first page', {}),
     stock('the beginning of a SKU', { text: 'SKU-1' }),
