@@ -16,6 +16,8 @@ export const DATE_HEADER_STEP_MS = 1_000;
 export const PROMPT_MS = 2_000;
 /** So many changes in a row that came after a read and claim to be from before it: the answers' Date is wrong. */
 export const DATE_CONTRADICTIONS = 3;
+/** A prompt change that comes so long after a read was made after it: what it leads to says nothing for the Date. */
+export const LONG_AFTER_READ_MS = 30_000;
 
 /** A change stamped further ahead of its arrival than this is future-dated: it does not advance the event time. */
 export const FUTURE_DATED_AHEAD_MS = 5 * 60_000;

@@ -90,6 +90,15 @@ export const CLOCK: readonly Mutant[] = [
     tests: ['test/core/apply/found-wrong.test.ts'],
   },
   {
+    id: 'date-believed-by-there-and-back',
+    breaks:
+      'a level back at what a read long ago showed is no evidence for its Date (docs/architecture.md#clock-bounds)',
+    file,
+    find: 'change.new === cell.qty && !(isPrompt && isLongAfterRead)',
+    replace: 'change.new === cell.qty',
+    tests: ['test/core/apply/found-wrong.test.ts'],
+  },
+  {
     id: 'date-never-believed-again',
     breaks: 'a Date that agrees with the arrivals counts again (docs/architecture.md#clock-bounds)',
     file,

@@ -7,6 +7,7 @@ import {
   DATE_HEADER_STEP_MS,
   EARLIEST_MS,
   LATEST_MS,
+  LONG_AFTER_READ_MS,
   NODE_SKEW_MS,
   OFFSET_WINDOW_MS,
   FUTURE_DATED_AHEAD_MS,
@@ -67,18 +68,20 @@ type DateDoubt = OffsetFloor & Pick<MirrorState, 'dateContradictions'>;
 /**
  * Weighs a change that, by the Date of a read's answer, is older than that read. When it is prompt and starts from what
  * the read showed, it was made after the read, and the Date was ahead of the stamps. When it leads to what the read
- * showed, the Date was right. A late change proves nothing.
+ * showed, the Date was right: unless it is prompt and the read long ago, for then the level went there and back since.
+ * Any other change proves nothing.
  */
 export function weighDate(
   known: DateDoubt,
-  cell: Pick<Cell, 'qty'>,
+  cell: Pick<Cell, 'qty' | 'verifiedAtMs'>,
   change: Pick<StockChange, 'old' | 'new' | 'updateTimeMs'>,
   arrivedAtMs: number,
 ): Pick<DateDoubt, 'dateContradictions'> {
   const { dateContradictions } = known;
-  if (change.new === cell.qty) return { dateContradictions: 0 };
   const floorMs = offsetFloorMs(known);
   const isPrompt = floorMs !== null && change.updateTimeMs - arrivedAtMs >= floorMs - NODE_SKEW_MS;
+  const isLongAfterRead = cell.verifiedAtMs !== null && arrivedAtMs - cell.verifiedAtMs >= LONG_AFTER_READ_MS;
+  if (change.new === cell.qty && !(isPrompt && isLongAfterRead)) return { dateContradictions: 0 };
   if (!isPrompt || change.old !== cell.qty) return { dateContradictions };
   return { dateContradictions: Math.min(DATE_CONTRADICTIONS, dateContradictions + 1) };
 }

@@ -408,6 +408,28 @@ describe('a Date ten minutes ahead of the stamps', () => {
   });
 });
 
+describe('a level that goes there and back, while a Date is ahead', () => {
+  const WAREHOUSES = ['1', '2', '3', '4', '5'];
+  const AHEAD_MS = 600 * S;
+  /** After a read: each level goes 9→8 and back, prompt, so long after the read that showed 9. */
+  function thereAndBack(afterMs: number): number {
+    const mirror = new Mirror();
+    const qty = Object.fromEntries(WAREHOUSES.map((each) => [each, 9]));
+    mirror.read(productSnapshot([variantSnapshot(qty)]), { sentAtMs: AT, serverDateMs: AT + AHEAD_MS });
+    for (const [i, warehouseId] of WAREHOUSES.entries()) {
+      const atMs = AT + afterMs + i * 200;
+      deliver(mirror, atMs, { warehouseId, old: 9, new: 8, updateTimeMs: atMs - 20 });
+      deliver(mirror, atMs + 100, { warehouseId, old: 8, new: 9, updateTimeMs: atMs + 80 });
+    }
+    return mirror.tables.state().dateContradictions;
+  }
+
+  test('speaks for the Date only soon after the read', () => {
+    expect(thereAndBack(29 * S)).toBe(0);
+    expect(thereAndBack(31 * S)).toBe(3);
+  });
+});
+
 describe('a total that nothing vouches for', () => {
   test('a first one from a read that may have been too early does not vouch for the next', () => {
     const mirror = new Mirror();
