@@ -7,14 +7,17 @@ const RECENT_CHANGES = 5_000;
 
 export class LossSweep {
   readonly #setting: Setting;
+  readonly #products: number;
   readonly #requests = new Map<number, number>();
   readonly #recent: number[] = [];
   /** Read longest ago first: each read moves a product to the end. */
   readonly byRead: Map<number, null>;
   #sweptForMs = -Infinity;
 
-  constructor(setting: Setting) {
+  /** @param products that one sweep sends to be read at most. */
+  constructor(setting: Setting, products = LOSS_SWEEP_PRODUCTS) {
     this.#setting = setting;
+    this.#products = products;
     this.byRead = new Map(Array.from({ length: setting.plan.products }, (_, i) => [i, null]));
   }
 
@@ -34,13 +37,13 @@ export class LossSweep {
     if (by === 'read' || openedAtMs <= this.#sweptForMs) return;
     const madeAtMs = Math.abs(nowMs - this.#sweptForMs) < LOSS_SWEEP_JOINED_MS ? nowMs : openedAtMs;
     this.#sweptForMs = madeAtMs;
-    const crowd = new Set(this.#recent.slice(-RECENT_CHANGES).reverse());
+    const found = new Set(this.#recent.slice(-RECENT_CHANGES).reverse());
     for (const product of this.byRead.keys()) {
-      if (crowd.size >= LOSS_SWEEP_PRODUCTS) break;
-      crowd.add(product);
+      if (found.size >= this.#products) break;
+      found.add(product);
     }
     const { readAtMs } = this.#setting.known;
-    for (const product of [...crowd].slice(0, LOSS_SWEEP_PRODUCTS)) {
+    for (const product of [...found].slice(0, this.#products)) {
       if ((readAtMs[product] ?? 0) < madeAtMs + REPLICA_LAG_MS) this.#requests.set(product, madeAtMs);
     }
   }

@@ -11,6 +11,8 @@ const SCHEDULE_MS = 15 * 60_000;
 const SCHEDULED_READS = 5_000;
 const FAIR_SHARE = 5;
 const FAIR_AGE_MS = 10 * 60_000;
+/** Its loss sweeps were larger. */
+const SWEPT_PRODUCTS = 200;
 
 export function today(setting: Setting): Policy {
   const {
@@ -18,7 +20,7 @@ export function today(setting: Setting): Policy {
     plan: { products },
     startMs,
   } = setting;
-  const sweep = new LossSweep(setting);
+  const sweep = new LossSweep(setting, SWEPT_PRODUCTS);
   const stale = new Map<number, number>();
   let provedAtMs = -Infinity;
   let scheduleAtMs = startMs + SCHEDULE_MS;
