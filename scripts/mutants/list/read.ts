@@ -239,10 +239,18 @@ export const READ: readonly Mutant[] = [
   },
   {
     id: 'concurrent-read-resurrects',
-    breaks: 'a concurrent read neither brings a tombstone back nor creates (docs/architecture.md#removals)',
+    breaks: 'a read of before its removal does not bring a variant back (docs/architecture.md#removals)',
     file: 'src/core/apply/apply-variant.ts',
-    find: 'if ((known === undefined || known.goneAtMs !== null) && isConcurrent(before, read)) {',
-    replace: 'if (known === undefined && isConcurrent(before, read)) {',
+    find: '(read.superseded || read.sentAtMs < goneAtMs + REPLICA_LAG_MS)',
+    replace: 'read.superseded',
+    tests: ['test/core/apply/removal.test.ts'],
+  },
+  {
+    id: 'variant-kept-out-while-it-changes',
+    breaks: 'a variant that changes all the time is back once a read shows it (docs/architecture.md#removals)',
+    file: 'src/core/apply/apply-variant.ts',
+    find: 'return goneAtMs !== null && (read.superseded',
+    replace: 'return goneAtMs !== null && (read.s0 >= 0',
     tests: ['test/core/apply/removal.test.ts'],
   },
   {

@@ -20,7 +20,7 @@ export function applyVariant(work: UnitOfWork, sighting: VariantSighting, read: 
   const known = tables.variant(seen.variantId);
   const before = known ?? unmappedVariant(seen.variantId, null);
   // Neither brings a tombstone back, nor creates what a later read may have shown to be gone.
-  if ((known === undefined || known.goneAtMs !== null) && isConcurrent(before, read)) {
+  if (isConcurrent(before, read) && (known === undefined || isPerhapsStillGone(known, read))) {
     // That it is shown at all says whose it is: nobody has to search for it.
     if (known !== undefined && !read.superseded) {
       tables.putVariant({ ...known, productId: product.productId, lookupAtMs: null });
@@ -70,6 +70,11 @@ export function applyVariant(work: UnitOfWork, sighting: VariantSighting, read: 
   const changed = redescribed || isRevalued(before, totalled) || explainedQty !== 0;
   tables.putVariant(changed ? { ...totalled, changeSeq: work.nextChangeSeq() } : totalled);
   return differs || isShownOtherwise(before, totalled);
+}
+
+/** Removed, and the read may come from a replica that does not know yet: no delivery since then matters to that. */
+function isPerhapsStillGone({ goneAtMs }: Variant, read: ReadContext): boolean {
+  return goneAtMs !== null && (read.superseded || read.sentAtMs < goneAtMs + REPLICA_LAG_MS);
 }
 
 /**

@@ -144,14 +144,45 @@ test('a sighting that each read repeats does not put off the other doubts', () =
   });
 });
 
-test('a read under way when a tombstone was touched does not bring it back', () => {
+test('a read that a replica may have answered as of before the removal does not bring a touched tombstone back', () => {
   const mirror = mirrorAfterRead(WHOLE);
   mirror.read(WITHOUT_VARIANT, { sentAtMs: FIRST });
   mirror.read(WITHOUT_VARIANT, { sentAtMs: SECOND });
   const s0 = mirror.seq;
-  mirror.deliver(SECOND + 9 * S, change({ variantId: '101', old: 7, new: 8, updateTimeMs: SECOND + 9 * S }));
-  mirror.read(WHOLE, { sentAtMs: SECOND + 8 * S, s0 });
+  const atMs = present(mirror.tables.variant('101')?.goneAtMs) + S;
+  mirror.deliver(atMs, change({ variantId: '101', old: 7, new: 8, updateTimeMs: atMs }));
+  mirror.read(WHOLE, { sentAtMs: atMs + 999, s0 });
   expect([mirror.qty('101'), mirror.total('101'), mirror.reason()]).toEqual([null, null, 'conflict']);
+});
+
+describe('a removed variant that is restored and changes all the time', () => {
+  function restored() {
+    const mirror = mirrorAfterRead(WHOLE);
+    mirror.read(NOT_FOUND, { sentAtMs: FIRST });
+    mirror.read(NOT_FOUND, { sentAtMs: SECOND });
+    const atMs = SECOND + 9 * S;
+    mirror.deliver(atMs, change({ old: 5, new: 4, updateTimeMs: atMs - 10 }));
+    const back = productSnapshot([
+      variantSnapshot({ 1: 4, 2: 6 }),
+      variantSnapshot({ 1: 7 }, { variantId: '101' }),
+    ]);
+    mirror.read(back, { sentAtMs: atMs + 400 });
+    return { mirror, atMs };
+  }
+
+  test('is back with the read that shows it, and what rests is right at once', () => {
+    const { mirror } = restored();
+    expect([mirror.total(), mirror.qty('100', '2'), mirror.qty('101')]).toEqual([10, 6, 7]);
+    expect([mirror.qty('100', '1'), mirror.reason()]).toEqual([null, 'conflict']);
+  });
+
+  test('the level that changes is back with its next change', () => {
+    const { mirror, atMs } = restored();
+    mirror.deliver(atMs + 1_700, change({ old: 4, new: 3, updateTimeMs: atMs + 1_690 }));
+    expect([mirror.qty('100', '1'), mirror.total(), mirror.reason()]).toEqual([3, 9, 'conflict']);
+    mirror.read(productSnapshot([variantSnapshot({ 1: 3, 2: 6 })]), { sentAtMs: atMs + 9 * S });
+    expect([mirror.qty('100', '1'), mirror.total(), mirror.reason()]).toEqual([3, 9, 'confirm_removal']);
+  });
 });
 
 test('a warehouse never seen of a variant that is gone does not live', () => {
