@@ -1,4 +1,5 @@
 /** The ops page without scripts, over a real store and socket: what it shows, what its forms do, whose forms it refuses. */
+import { createHash } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { LATEST_MS } from '../../src/core/limits.ts';
 import type { Operator } from '../../src/ops/shared/operator.ts';
@@ -403,7 +404,7 @@ test('lists deliveries, those not understood, slow answers and refused requests'
     /401 a signature that does not fit the body 10\.0\.0\.9 7 bytes/,
   );
   const whole = words(await show(ops, '/deliveries/33'));
-  expect(whole).toMatch(/Delivery 33 .* S-100 1 32 → 33 \+1 order_reserved order 9 applied /);
+  expect(whole).toMatch(/Delivery 33 .* S-100 1 32 → 33 \+1 order_reserved , order 9 32 → 33 applied /);
   for (const path of ['/deliveries/99', '/deliveries/x', '/deliveries/0']) {
     expect((await ops.ask(path)).status).toBe(404);
   }
@@ -423,19 +424,51 @@ test('says of each item which effect it had', async () => {
     const { seq } = await store.writer.appendDelivery(body, Date.now());
     return words(await show(ops, `/deliveries/${seq}`));
   };
-  expect(await told('a', { old: 5, new: 4 })).toContain('order 9 applied Times');
-  expect(await told('b', { old: 5, new: 4, order_id: '10' })).toContain(
-    'no change : the mirror already held this figure',
+  expect(await told('a', { old: 5, new: 4 })).toContain('order 9 5 → 4 applied . No re-read requested.');
+  expect(await told('b', { old: 5, new: 4, order_id: '10' })).toMatch(
+    /order 10 4 → 4 no change : the mirror already held this figure.* No re-read requested\./,
   );
   expect(await told('c', { old: 6, new: 5, update_time: atMs - 60_000 })).toMatch(
-    /not applied : older than a change of 20.* UTC that arrived earlier; the mirror kept 4/,
+    /4 → 4 not applied : older than a change of 20.* UTC that arrived earlier; the mirror kept 4/,
   );
   expect(await told('d', { old: 9, new: 8, update_time: atMs + 1_000 })).toContain(
-    'applied , although the mirror held 4: a delivery was late or lost suspect: read due',
+    '4 → 8 applied , although the mirror held 4: a delivery was late or lost. suspect: re-read requested, due',
   );
   expect(await told('e', { id: '101' })).toContain(
-    'applied : the first figure for this stock level suspect: read due',
+    '– → 4 applied : the first figure for this stock level. suspect: re-read requested, due',
   );
+  expect(words(await show(ops, '/deliveries'))).toContain('late or lost suspect: read due');
+});
+
+test('a delivery’s page shows all that is kept of it: when, whose, which bytes', async () => {
+  const store = newStore();
+  const ops = await startOps(store);
+  const sentAtMs = Date.UTC(2026, 10, 23, 14, 5);
+  const text = `{"request_id":"r-<1>", "big": 12345678901234567890, "a":[],"event_type":"stock_available_updated",
+    "request_time": ${sentAtMs}, "data":{"items":[]}}`;
+  const { seq } = await store.writer.appendDelivery(Buffer.from(text), sentAtMs + 40);
+  const page = await show(ops, `/deliveries/${seq}`);
+  expect(words(page)).toContain('Arrived 2026-11-23 14:05:00 UTC , as entry 1 of the event log');
+  expect(words(page)).toContain('Sent 2026-11-23 14:05:00 UTC by the store’s clock, 40 ms before');
+  expect(words(page)).toContain('Headers are not kept');
+  expect(page).toContain(`data-id="${createHash('sha256').update(text).digest('hex')}"`);
+  expect(page).toContain('data-id="r-&lt;1&gt;"');
+  const pre = (id: string) => present(new RegExp(`<pre[^>]*id="${id}"[^>]*>([^<]*)</pre`).exec(page)?.[1]);
+  const unescaped = (markup: string) =>
+    markup.replaceAll('&quot;', '"').replaceAll('&lt;', '<').replaceAll('&gt;', '>');
+  expect(unescaped(pre('body-raw'))).toBe(text);
+  expect(unescaped(pre('body-json')).split('\n').slice(0, 4)).toEqual([
+    '{',
+    '  "request_id": "r-<1>",',
+    '  "big": 12345678901234567890,',
+    '  "a": [],',
+  ]);
+
+  const bytes = Buffer.from([0x7b, 0xff, 0x7b]);
+  const odd = await store.writer.appendDelivery(bytes, Date.now());
+  const shown = words(await show(ops, `/deliveries/${odd.seq}`));
+  expect(shown).toMatch(/Sent not said Request not said Body 3 bytes/);
+  expect(shown).toMatch(/not understood .*Some bytes are no UTF-8.* It is no JSON\. As received \{\ufffd\{/);
 });
 
 test('shows the first items of a large delivery, more on its own page, and says what it leaves out', async () => {

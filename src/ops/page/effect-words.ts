@@ -49,3 +49,31 @@ export function doubtWords({ doubt }: Effect): string | null {
       return 'was suspect, since settled';
   }
 }
+
+/** What the mirror held before the item and after it. */
+export function heldWords({ new: next, effect: { outcome } }: LoggedItem): Html {
+  switch (outcome.kind) {
+    case 'applied':
+      return html`${quantity(outcome.fromQty)} → <b>${quantity(next)}</b>`;
+    case 'held':
+      return html`${quantity(next)} → ${quantity(next)}`;
+    case 'kept':
+      return html`${quantity(outcome.qty)} → ${quantity(outcome.qty)}`;
+    case 'gone':
+      return html`removed`;
+    case 'unknown':
+      return html`–`;
+  }
+}
+
+/** Whether the item had its product read again. */
+export function readRequestView({ outcome, doubt }: Effect): Html {
+  switch (doubt) {
+    case 'no':
+      return html`<span class="quiet">${outcome.kind === 'unknown' ? '' : 'No re-read requested.'}</span>`;
+    case 'open':
+      return html`<span class="state odd">suspect: re-read requested, due</span>`;
+    case 'settled':
+      return html`<span class="state">was suspect: re-read requested, since settled</span>`;
+  }
+}

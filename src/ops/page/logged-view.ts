@@ -23,7 +23,7 @@ export function loggedView(
         ? html`<p class="none">
             ${next === null ? 'There are none.' : 'None in this part of the event log, which has other entries too.'}
           </p>`
-        : deliveriesTable(deliveries, { isAlone: false })
+        : deliveriesTable(deliveries)
     }
     ${next === null && isPruned ? html`<p class="quiet">Older deliveries are pruned.</p>` : ''}
     ${pager({
@@ -33,19 +33,7 @@ export function loggedView(
     })}`;
 }
 
-/** One delivery in full. */
-export function deliveryView(delivery: LoggedDelivery): Html {
-  return html`<section aria-label="Delivery" id="delivery" data-live>
-    ${deliveriesTable([delivery], { isAlone: true })}
-  </section>`;
-}
-
-interface Shown {
-  /** On a page of its own, with everything that can be shown. */
-  readonly isAlone: boolean;
-}
-
-function deliveriesTable(deliveries: readonly LoggedDelivery[], shown: Shown): Html {
+function deliveriesTable(deliveries: readonly LoggedDelivery[]): Html {
   return html`<table class="blocks deliveries">
     <thead>
       <tr>
@@ -57,15 +45,14 @@ function deliveriesTable(deliveries: readonly LoggedDelivery[], shown: Shown): H
         <th scope="col">Effect</th>
       </tr>
     </thead>
-    ${deliveries.map((delivery) => deliveryGroup(delivery, shown))}
+    ${deliveries.map(deliveryGroup)}
   </table>`;
 }
 
-function deliveryGroup(delivery: LoggedDelivery, { isAlone }: Shown): Html {
+function deliveryGroup(delivery: LoggedDelivery): Html {
   const { seq, atMs, bytes: size, requestId, items, itemCount, unreadable, unreadableCount } = delivery;
   const rest = itemCount - (items?.length ?? 0) + unreadableCount - unreadable.length;
-  const tooLarge = isAlone ? 'too large to show' : 'too large for this list';
-  const told = items === null ? tooLarge : count(itemCount, 'change');
+  const told = items === null ? 'too large for this list' : count(itemCount, 'change');
   return html`<tbody id="delivery-${seq}" class="group" data-new>
     <tr>
       <th scope="rowgroup" colspan="${COLUMNS}">
@@ -93,7 +80,7 @@ function deliveryGroup(delivery: LoggedDelivery, { isAlone }: Shown): Html {
       rest > 0
         ? html`<tr class="more">
             <td class="whole" colspan="${COLUMNS}">
-              ${isAlone ? `${quantity(rest)} more are not shown` : html`<a href="/deliveries/${seq}">${quantity(rest)} more</a>`}
+              <a href="/deliveries/${seq}">${quantity(rest)} more</a>
             </td>
           </tr>`
         : ''
@@ -102,11 +89,7 @@ function deliveryGroup(delivery: LoggedDelivery, { isAlone }: Shown): Html {
 }
 
 function itemRow(item: LoggedItem, atMs: number): Html {
-  const { variantId, sku, warehouseId, reason, orderId, userId, effect } = item;
-  const by = [
-    orderId === null ? null : html`order ${idView(orderId)}`,
-    userId === null ? null : html`user ${idView(userId)}`,
-  ].filter((each) => each !== null);
+  const { variantId, sku, warehouseId, reason, effect } = item;
   const doubt = doubtWords(effect);
   return html`<tr class="more">
     <td><a href="/variants/${variantId}" class="sku">${sku ?? idText(variantId)}</a></td>
@@ -116,12 +99,19 @@ function itemRow(item: LoggedItem, atMs: number): Html {
       <span class="quiet">${signed(item.new - item.old)}</span>
     </td>
     <td data-label="reason">${reason === null ? '–' : html`<code>${reason}</code>`}</td>
-    <td class="actor" data-label="by">
-      ${by.length === 0 ? '–' : by.map((each, index) => html`${index > 0 ? ', ' : ''}${each}`)}
-    </td>
+    <td class="actor" data-label="by">${actorOf(item) ?? '–'}</td>
     <td class="whole">
       ${outcomeWords(item, atMs)}
       ${doubt === null ? '' : html`<span class="state ${effect.doubt === 'open' ? 'odd' : ''}">${doubt}</span>`}
     </td>
   </tr>`;
+}
+
+/** Who made the change; null: it was not said. */
+export function actorOf({ orderId, userId }: Pick<LoggedItem, 'orderId' | 'userId'>): Html | null {
+  const by = [
+    orderId === null ? null : html`order ${idView(orderId)}`,
+    userId === null ? null : html`user ${idView(userId)}`,
+  ].filter((each) => each !== null);
+  return by.length === 0 ? null : html`${by.map((each, index) => html`${index > 0 ? ', ' : ''}${each}`)}`;
 }

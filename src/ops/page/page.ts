@@ -21,9 +21,10 @@ import {
   slowView,
   type List,
 } from './deliveries-view.ts';
+import { deliveryView } from './delivery-view.ts';
 import { causesOf, driftView, readDriftView } from './drift-view.ts';
 import { layout, type Page, type Told } from './layout.ts';
-import { deliveryView, loggedView } from './logged-view.ts';
+import { loggedView } from './logged-view.ts';
 import { overviewView } from './overview-view.ts';
 import { SPANS, spanOf } from './plots-view.ts';
 import { runsView, runView } from './runs-view.ts';
@@ -49,6 +50,8 @@ const DELIVERIES_SHOWN = 30;
 const QUARANTINED_SHOWN = 100;
 const RUNS_SHOWN = 50;
 const RUNS_MARKED = 50;
+/** Its body, which never changes, is loaded with it. */
+const DELIVERY_EVERY_MS = 10_000;
 const RUN_EVERY_MS = 1_000;
 const RUN_RELOAD_S = 3;
 const DAY_MS = 24 * 60 * 60_000;
@@ -201,7 +204,12 @@ export function createPage(deps: PageDeps): Pages {
     if (delivery === null) {
       return notFound(c, `There is no delivery ${c.req.param('seq')} in the event log; old ones are pruned.`);
     }
-    return show(c, { title: `Delivery ${delivery.seq}`, at: '/deliveries', main: deliveryView(delivery) });
+    return show(c, {
+      title: `Delivery ${delivery.seq}`,
+      at: '/deliveries',
+      everyMs: DELIVERY_EVERY_MS,
+      main: deliveryView(delivery),
+    });
   });
 
   app.get('/runs', async (c) => {

@@ -94,9 +94,15 @@ function doubts(
 function levels({ variant, lastRead, upc }: VariantView, nowMs: number): Html {
   const told = new Map(lastRead?.levels?.map((level) => [level.warehouseId, level]) ?? []);
   const total = told.get(null);
-  const row = (name: string, qty: number | null, read: number | null | undefined, fresh: Html): Html => {
+  const row = (
+    name: string,
+    id: string,
+    qty: number | null,
+    read: number | null | undefined,
+    fresh: Html,
+  ): Html => {
     const differs = read !== undefined && read !== null && qty !== null && read !== qty;
-    return html`<tr>
+    return html`<tr id="level-${id}">
       <th scope="row">${name}</th>
       <td class="figure strong" data-label="mirror">${quantity(qty)}</td>
       <td class="figure" data-label="last read">
@@ -132,6 +138,7 @@ function levels({ variant, lastRead, upc }: VariantView, nowMs: number): Html {
         ${variant.cells.map((cell) =>
           row(
             cell.warehouseId,
+            cell.warehouseId,
             cell.qty,
             told.get(cell.warehouseId)?.qty,
             freshness(cell, cell.warehouseId, nowMs),
@@ -139,6 +146,7 @@ function levels({ variant, lastRead, upc }: VariantView, nowMs: number): Html {
         )}
         ${row(
           'Total',
+          'total',
           variant.availableQty,
           total?.qty,
           html`<span class="quiet"

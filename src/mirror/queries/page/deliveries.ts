@@ -1,4 +1,6 @@
 /** Deliveries as they came, from the event log: a bounded part of it at a time. */
+import { isUtf8 } from 'node:buffer';
+import { hash } from 'node:crypto';
 import type { Unreadable } from '../../../core/entry.ts';
 import { and, desc, eq, gte, inArray, lt, sql } from '../../../sqlite/drizzle.ts';
 import { readDelivery, type DeliveryKind } from '../../../event-log/entries.ts';
@@ -20,6 +22,21 @@ export interface LoggedDelivery {
   /** The first items that were not understood. */
   readonly unreadable: readonly Unreadable[];
   readonly unreadableCount: number;
+}
+
+/** A delivery with all that is kept of it. */
+export interface WholeDelivery extends LoggedDelivery {
+  /** The rules failed on it: what it names was read instead. */
+  readonly isUnmerged: boolean;
+  /** When the store says that it sent it. */
+  readonly sentAtMs: number | null;
+  /** SHA-256 of the bytes, in hex. */
+  readonly sha256: string;
+  /** The bytes as text, or the first of them. */
+  readonly body: string;
+  readonly isBodyWhole: boolean;
+  /** False: some bytes are no UTF-8, and the text has replacement characters in their place. */
+  readonly isUtf8: boolean;
 }
 
 export interface DeliveryPage {
@@ -85,18 +102,35 @@ export function deliveryPage(
   return { deliveries, next: lookedDownTo > first ? lookedDownTo : null, isPruned: first > 1 };
 }
 
-/** One delivery with its items; null: there is none at this place in the event log. */
-export function deliveryAt(db: Db, args: { readonly seq: number }): LoggedDelivery | null {
+/** One delivery with its items and its body; null: there is none at this place in the event log. */
+export function deliveryAt(db: Db, args: { readonly seq: number }): WholeDelivery | null {
   const row = AT.get(db, { seq: args.seq });
-  return row === undefined ? null : shown(db, row, { bytes: PARSED_ALONE_BYTES, items: ITEMS_SHOWN_ALONE });
+  const payload = row === undefined ? undefined : PAYLOAD.get(db, { seq: args.seq })?.payload;
+  if (row === undefined || payload === undefined) return null;
+  const head = payload.subarray(0, PARSED_ALONE_BYTES);
+  return {
+    ...shown(db, row, { bytes: PARSED_ALONE_BYTES, items: ITEMS_SHOWN_ALONE, payload }),
+    isUnmerged: row.kind === 'unmerged',
+    sentAtMs: sentAtMs(head.toString('latin1')),
+    sha256: hash('sha256', payload, 'hex'),
+    body: head.toString('utf8'),
+    isBodyWhole: head.length === payload.length,
+    isUtf8: isUtf8(payload),
+  };
+}
+
+/** Found without parsing: a body that is no JSON may have it all the same. */
+function sentAtMs(body: string): number | null {
+  const digits = /"request_time"\s*:\s*(\d{13})\b/.exec(body)?.[1];
+  return digits === undefined ? null : Number(digits);
 }
 
 function shown(
   db: Db,
   { seq, kind, atMs, bytes }: RowOf<typeof AT>,
-  most: { readonly bytes: number; readonly items: number },
+  most: { readonly bytes: number; readonly items: number; readonly payload?: Buffer },
 ): LoggedDelivery {
-  const payload = bytes > most.bytes ? undefined : PAYLOAD.get(db, { seq })?.payload;
+  const payload = bytes > most.bytes ? undefined : (most.payload ?? PAYLOAD.get(db, { seq })?.payload);
   if (payload === undefined) {
     return {
       seq,
