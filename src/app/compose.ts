@@ -83,7 +83,10 @@ export async function openMirror({
     onNews: ({ message, ...details }) => log.warn(details, message),
     onApplyNews: ({ message, error }) =>
       error === null ? log.warn(message) : log.error({ err: error }, message),
-    onHealed: () => void readAgain(),
+    onHealed: () => {
+      void readAgain();
+      void nameWarehouses();
+    },
   });
   // From the event log, which is there: the mirror is still being opened.
   const { life } = store;
@@ -127,6 +130,21 @@ export async function openMirror({
       );
     }
   };
+  /** Only this process knows them: a mirror's file that is made anew has none. */
+  const nameWarehouses = async (): Promise<void> => {
+    const names = Object.fromEntries(config.warehouseNames);
+    try {
+      await untilCommitted(() => store.writer.command('nameWarehouses', { names }), closing.signal);
+    } catch (error) {
+      if (closing.signal.aborted) return;
+      log.error(
+        { err: error },
+        'WAREHOUSE_NAMES could not be written: `warehouse_name` in the views is as before; start the mirror again',
+      );
+    }
+  };
+  // A mirror that cannot be opened is told of by who waits for it.
+  store.opened.then(nameWarehouses, () => undefined);
   const factLog = new FactLog(log);
   store.writer.onApplied(({ reports }) => {
     for (const { facts, seq } of reports) for (const fact of facts) factLog.tell(fact, seq);
@@ -252,6 +270,7 @@ export async function startService(
       alarms: watch.alarms,
       rejected: monitor.rejected,
       timeline,
+      warehouseNames: config.warehouseNames,
       now: clock.now,
       log,
       stopping: stopping.signal,

@@ -4,6 +4,7 @@ import { loadLocalConfig, type LocalConfig } from '../config/config.ts';
 import type { MirrorState } from '../mirror/file/state.ts';
 import { stockOfSku, type AgainstLevel, type AgainstTotal, type StockOfSku } from '../mirror/queries/sku.ts';
 import type { VariantRow } from '../mirror/queries/stock.ts';
+import { warehouseText } from '../ops/shared/warehouse-names.ts';
 import { reasonWords } from '../ops/shared/words.ts';
 import { ago } from './shared/ago.ts';
 import type { StockAnswer } from './shared/answers.ts';
@@ -93,7 +94,7 @@ function describeVariant({ variants, levels, requests }: StockOfSku, variantId: 
     .filter((part) => (part ?? '') !== '')
     .join('  ');
   const lines: Line[] = own.map((row) => ({
-    name: `warehouse ${row.warehouse_id}`,
+    name: warehouseText(row.warehouse_id, row.warehouse_name),
     qty: row.available_qty,
     also: row.on_hand === null ? '' : `on hand ${row.on_hand}, reserved ${row.reserved_qty ?? 0}`,
     because: row.suspect_because,

@@ -17,6 +17,7 @@ import { openMirrorFile } from './shared/mirror-file.ts';
 import { createWorkProgress, type WorkProgress } from './shared/progress.ts';
 import { verifyLocally, type LocalVerdict } from './verify/local.ts';
 import { lookAtAll, type Found, type Verdict } from './verify/looks.ts';
+import type { WarehouseNames } from '../ops/shared/warehouse-names.ts';
 import { MirrorSide } from './verify/mirror-side.ts';
 import { ServiceSide } from './verify/service-side.ts';
 
@@ -64,24 +65,29 @@ and that each stock level is where its last change led. What differs was written
   });
 }
 
-function verifyFile({ database }: LocalConfig, { json }: VerifyOptions): number {
+function verifyFile({ database, warehouseNames }: LocalConfig, { json }: VerifyOptions): number {
   const db = openMirrorFile(database.path);
   try {
     const verdict = verifyLocally(db);
     const isWhole = verdict.faults.length + verdict.damage.length === 0;
-    process.stdout.write(json === true ? `${localJsonOf(verdict)}\n` : describeLocal(verdict));
+    process.stdout.write(
+      json === true ? `${localJsonOf(verdict)}\n` : describeLocal(verdict, warehouseNames),
+    );
     return isWhole ? EXIT.done : EXIT.failed;
   } finally {
     db.close();
   }
 }
 
-function describeLocal({ levels, changes, untold, faults, damage }: LocalVerdict): string {
+function describeLocal(
+  { levels, changes, untold, faults, damage }: LocalVerdict,
+  names: WarehouseNames,
+): string {
   const lines = damage.map((found) => `${colours.red('damaged')}  ${found}`);
   for (const { what, variantId, warehouseId, seq, expected, found } of faults) {
     const where = what === 'level' ? 'its row has' : `change ${seq} begins at`;
     lines.push(
-      `${colours.red('differs')}  level ${variantId}/${warehouseId}: its changes lead to ${expected ?? 'none'}, ${where} ${found ?? 'none'}`,
+      `${colours.red('differs')}  ${levelText(variantId, warehouseId, names)}: its changes lead to ${expected ?? 'none'}, ${where} ${found ?? 'none'}`,
     );
   }
   const compared = `${counted(levels, 'stock level')} and ${counted(changes, 'change')}`;
@@ -136,7 +142,9 @@ async function verify(options: VerifyOptions, config: Config): Promise<number> {
   }
   if (options.product !== undefined) verdict = withoutUnknown(verdict);
   const tookMs = Math.round(performance.now() - startedAtMs);
-  process.stdout.write(options.json === true ? `${jsonOf(verdict, tookMs)}\n` : describe(verdict));
+  process.stdout.write(
+    options.json === true ? `${jsonOf(verdict, tookMs)}\n` : describe(verdict, config.warehouseNames),
+  );
   return verdict.drift.length === 0 && verdict.unread.length === 0 ? EXIT.done : EXIT.failed;
 }
 
@@ -208,11 +216,11 @@ function withoutUnknown(verdict: Verdict): Verdict {
   return { ...verdict, unread: [...verdict.unread, ...unknown] };
 }
 
-function describe(verdict: Verdict): string {
+function describe(verdict: Verdict, names: WarehouseNames): string {
   const { products, totals, levels, drift, undecided, unread } = verdict;
   const compared = `${counted(products, 'product')}, ${counted(totals, 'total')} and ${counted(levels, 'stock level')} compared`;
-  const lines = drift.map((found) => `${colours.red('differs')}  ${describeFound(found)}`);
-  for (const found of undecided) lines.push(`${colours.yellow('moving')}   ${describeFound(found)}`);
+  const lines = drift.map((found) => `${colours.red('differs')}  ${describeFound(found, names)}`);
+  for (const found of undecided) lines.push(`${colours.yellow('moving')}   ${describeFound(found, names)}`);
   for (const { productId, error } of unread)
     lines.push(`${colours.red('unread')}   product ${productId}: ${error}`);
   if (drift.length + unread.length === 0) {
@@ -229,14 +237,20 @@ function describe(verdict: Verdict): string {
   return lines.map((line) => `${line}\n`).join('');
 }
 
-function describeFound(found: Found): string {
+/** `level 100/11 (Bangkok)`. */
+function levelText(variantId: string | null, warehouseId: string | null, names: WarehouseNames): string {
+  const name = names.get(warehouseId ?? '');
+  return `level ${variantId}/${warehouseId}${name === undefined ? '' : ` (${name})`}`;
+}
+
+function describeFound(found: Found, names: WarehouseNames): string {
   const { what, productId, variantId, warehouseId, held, service, onlyIn } = found;
   if (what === 'product') {
     return onlyIn === 'mirror'
       ? `product ${productId}: the store no longer has it`
       : `product ${productId}: the mirror does not have it`;
   }
-  const id = what === 'level' ? `level ${variantId}/${warehouseId}` : `total ${variantId}`;
+  const id = what === 'level' ? levelText(variantId, warehouseId, names) : `total ${variantId}`;
   const sku = held?.sku === null || held === null ? '' : ` (${held.sku})`;
   const figures = `the mirror has ${held?.qty ?? 'no row'}, the store ${service ?? 'none'}`;
   const trust =

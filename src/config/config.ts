@@ -56,6 +56,8 @@ export interface Config {
     /** No product goes unread for longer, as long as that schedule runs. */
     readonly longestUnreadMs: number;
   };
+  /** What the operator calls warehouses, by id. */
+  readonly warehouseNames: ReadonlyMap<string, string>;
   readonly retentionDays: number;
   readonly logLevel: LogLevel;
   /** Names that look misspelt. They are ignored, and worth a line of the log. */
@@ -188,6 +190,7 @@ function arrange(values: Values, passed: PassedDescriptors, cwd: string): Omit<C
       resyncCron: values.RESYNC_CRON,
       timezone: values.TZ,
     },
+    warehouseNames: values.WAREHOUSE_NAMES ?? new Map(),
     retentionDays: values.RETENTION_DAYS,
     logLevel: values.LOG_LEVEL,
   };

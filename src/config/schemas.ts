@@ -115,6 +115,29 @@ export const timeZone = parsed((text): string | null | Fault => {
   }
 });
 
+/** A name is written beside figures in tables. */
+const LONGEST_NAME = 60;
+
+/** `11=Bangkok,12=Chiang Mai`: names by id. */
+export const warehouseNames = parsed((text): ReadonlyMap<string, string> | Fault => {
+  const names = new Map<string, string>();
+  const entries = text.split(',');
+  for (const [index, entry] of entries.entries()) {
+    const which = `${quoted(entry.trim())} (entry ${String(index + 1)} of ${String(entries.length)})`;
+    const [, id = '', name = ''] = /^([^=]*)=(.*)$/s.exec(entry)?.map((part) => part.trim()) ?? [];
+    if (!entry.includes('=')) return new Fault(`has ${which}, which is not ID=NAME`);
+    if (!/^[0-9]{1,32}$/.test(id)) return new Fault(`has ${which}, whose id is not 1 to 32 digits`);
+    if (name === '') return new Fault(`has ${which}, which has no name`);
+    if (name.length > LONGEST_NAME)
+      return new Fault(`has ${which}, whose name is longer than ${String(LONGEST_NAME)} characters`);
+    if (/\p{Cc}/u.test(name) || !name.isWellFormed())
+      return new Fault(`has ${which}, whose name holds a control character`);
+    if (names.has(id)) return new Fault(`has ${which}, which names warehouse ${id} a second time`);
+    names.set(id, name);
+  }
+  return names;
+});
+
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
 

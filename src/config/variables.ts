@@ -11,6 +11,7 @@ import {
   schedule,
   secret,
   timeZone,
+  warehouseNames,
   wholeNumber,
 } from './schemas.ts';
 
@@ -111,6 +112,11 @@ export const VARIABLES = {
     schema: wholeNumber(1, 3650),
     default: '30',
     remedy: 'Set how many days raw deliveries and changes are kept.',
+  },
+  WAREHOUSE_NAMES: {
+    schema: warehouseNames,
+    remedy:
+      'Write the id and the name of each warehouse, with commas between them: 11=Bangkok,12=Chiang Mai. A name has no comma.',
   },
   LOG_LEVEL: {
     schema: logLevel,

@@ -10,11 +10,11 @@ test('each warehouse and the total, certain, with where the figure comes from', 
   const { code, stdout, stderr } = await run(reader(), 'stock', 'TS-RED-M');
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
   expect(stdout).toMatch(/^TS-RED-M {2}T-shirt, Red, M {2}variant 7001 {2}product 501\n/);
-  expect(stdout).toMatch(/^ {2}total {9}10 {2}certain, as of .* ago, verified \d+ min ago$/m);
+  expect(stdout).toMatch(/^ {2}total {18}10 {2}certain, as of .* ago, verified \d+ min ago$/m);
   expect(stdout).toMatch(
-    /^ {2}warehouse 11 {3}7 {2}certain, by a .* ago, verified \d+ min ago, on hand \d+, reserved \d+$/m,
+    /^ {2}warehouse 11, Bangkok {3}7 {2}certain, by a .* ago, verified \d+ min ago, on hand \d+, reserved \d+$/m,
   );
-  expect(stdout).toMatch(/^ {2}warehouse 12 {3}3 {2}certain, /m);
+  expect(stdout).toMatch(/^ {2}warehouse 12 {12}3 {2}certain, /m);
   expect(stdout).not.toContain('suspect');
 });
 
@@ -23,7 +23,7 @@ test('a suspect figure, and why', async () => {
   const { code, stdout } = await run(home, 'stock', 'MUG-01');
   expect(code).toBe(0);
   expect(stdout).toMatch(
-    /^ {2}warehouse 11 {2}30 {2}suspect: a webhook before the last one is late or lost, by a webhook \d+ \S+ ago, /m,
+    /^ {2}warehouse 11, Bangkok {2}30 {2}suspect: a webhook before the last one is late or lost, by a webhook \d+ \S+ ago, /m,
   );
   const json = await run(home, 'stock', 'MUG-01', '--json');
   expect(JSON.parse(json.stdout)).toMatchObject({

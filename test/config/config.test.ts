@@ -108,6 +108,7 @@ describe('defaults', () => {
         readsPerHour: 600,
         longestUnreadMs: 168 * 3_600_000,
       },
+      warehouseNames: {},
       retentionDays: 30,
       logLevel: 'info',
       warnings: [],
@@ -144,6 +145,16 @@ describe('accepted values', () => {
     [{ RECONCILE_CRON: '30 * * * * *' }, (c) => c.schedules.reconcileCron, '30 * * * * *'],
     [{ TZ: 'Asia/Bangkok' }, (c) => c.schedules.timezone, 'Asia/Bangkok'],
     [{ TZ: ':/etc/localtime' }, (c) => c.schedules.timezone, null],
+    [
+      { WAREHOUSE_NAMES: ' 11=Bangkok, 12 = Chiang Mai,0=a=b' },
+      (c) => [...c.warehouseNames],
+      [
+        ['11', 'Bangkok'],
+        ['12', 'Chiang Mai'],
+        ['0', 'a=b'],
+      ],
+    ],
+    [{ WAREHOUSE_NAMES: '' }, (c) => c.warehouseNames.size, 0],
     [{ SERVICE_MAX_CONCURRENCY: '256' }, (c) => c.service.maxConcurrency, 256],
     [{ SERVICE_MAX_RPS: '0.5' }, (c) => c.service.maxRps, 0.5],
     [{ SERVICE_MAX_RPS: '10000' }, (c) => c.service.maxRps, 10_000],
@@ -232,6 +243,28 @@ describe('refused values', () => {
       'RESYNC_CRON is "2099-01-01T00:00:00", a date and not a pattern',
     ],
     [{ TZ: 'Asia/Bangcock' }, 'TZ is "Asia/Bangcock", not a time zone known here'],
+    [
+      { WAREHOUSE_NAMES: '11=Bangkok,Chiang Mai' },
+      'WAREHOUSE_NAMES has "Chiang Mai" (entry 2 of 2), which is not ID=NAME',
+    ],
+    [{ WAREHOUSE_NAMES: '11=A,' }, 'WAREHOUSE_NAMES has "" (entry 2 of 2), which is not ID=NAME'],
+    [
+      { WAREHOUSE_NAMES: 'BKK=Bangkok' },
+      'WAREHOUSE_NAMES has "BKK=Bangkok" (entry 1 of 1), whose id is not 1 to 32 digits',
+    ],
+    [{ WAREHOUSE_NAMES: '11= ' }, 'WAREHOUSE_NAMES has "11=" (entry 1 of 1), which has no name'],
+    [
+      { WAREHOUSE_NAMES: '11=A,11=B' },
+      'WAREHOUSE_NAMES has "11=B" (entry 2 of 2), which names warehouse 11 a second time',
+    ],
+    [
+      { WAREHOUSE_NAMES: `11=${'x'.repeat(61)}` },
+      `WAREHOUSE_NAMES has "11=${'x'.repeat(61)}" (entry 1 of 1), whose name is longer than 60 characters`,
+    ],
+    [
+      { WAREHOUSE_NAMES: '11=a\u0007' },
+      'WAREHOUSE_NAMES has "11=a\\u0007" (entry 1 of 1), whose name holds a control character',
+    ],
     [{ SERVICE_MAX_CONCURRENCY: '0' }, 'SERVICE_MAX_CONCURRENCY is "0", not a whole number from 1 to 256'],
     [
       { SERVICE_MAX_CONCURRENCY: '257' },

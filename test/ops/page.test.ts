@@ -745,3 +745,16 @@ test('long ids are shortened in the middle, whole on hover and for the clipboard
   expect(words(page)).toContain('request 0f8fad5b…950e');
   expect(words(page)).toContain('order 12345678…7890');
 });
+
+test('a warehouse’s name stands beside its id wherever the page shows one', async () => {
+  const store = newStore();
+  const ops = await startOps(store, { warehouseNames: new Map([['1', 'Bangkok <1>']]) });
+  await read(store, { qty: 5, secondsAgo: 1_000 });
+  await change(store, 'a', 900, { old: 5, new: 4 });
+  await change(store, 'lost', 800, { old: 7, new: 6 });
+  await read(store, { qty: 3, secondsAgo: 1 });
+  for (const path of ['/stock', '/variants/100', '/drift', '/deliveries', '/deliveries/2']) {
+    expect(words(await show(ops, path)), path).toContain(' 1 Bangkok &lt;1&gt; ');
+  }
+  expect(await show(ops, '/variants/100')).toContain('Warehouse 1, Bangkok');
+});

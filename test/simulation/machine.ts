@@ -331,6 +331,7 @@ export class Machine {
       webhook: { host: '127.0.0.1', port: PORT.webhook },
       ops: { host: '127.0.0.1', port: PORT.ops, token: null },
       schedules,
+      warehouseNames: new Map(),
       retentionDays: 30,
       logLevel: 'info',
       warnings: [],

@@ -1,11 +1,12 @@
 /** A change on one line, for people. */
 import type { ChangeRow } from '../../mirror/queries/changes.ts';
+import { warehouseText } from '../../ops/shared/warehouse-names.ts';
 import { causeName } from '../../ops/shared/words.ts';
 import { colours } from '../shared/colours.ts';
 
 export function lineOf(change: ChangeRow): string {
   const { seq, sku, variant_id: variantId, warehouse_id: warehouseId, recorded_at: recordedAt } = change;
-  const place = warehouseId === null ? 'total' : `warehouse ${warehouseId}`;
+  const place = warehouseId === null ? 'total' : warehouseText(warehouseId, change.warehouse_name);
   const what = sku ?? `variant ${variantId}`;
   return `${seq}  ${localTime(recordedAt)}  ${what}  ${place}  ${movement(change)}  ${why(change)}`;
 }

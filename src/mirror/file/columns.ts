@@ -239,3 +239,8 @@ export const variants: TableColumns = {
     changeSeq: 'change_seq',
   },
 };
+
+export const warehouseNames: TableColumns = {
+  name: 'warehouse_names',
+  columns: { warehouseId: 'warehouse_id', name: 'name' },
+};

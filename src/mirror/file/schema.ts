@@ -329,6 +329,12 @@ export const minutes = sqliteTable('minutes', {
   figuresJson: text('figures_json').notNull(),
 });
 
+/** What the operator calls warehouses (`WAREHOUSE_NAMES`): the process writes it anew at each start. */
+export const warehouseNames = sqliteTable('warehouse_names', {
+  warehouseId: text('warehouse_id').primaryKey(),
+  name: text('name').notNull(),
+});
+
 /** Whether the mirror's own writer is in a transaction: otherwise the tables refuse to be written (guards.ts). */
 export const ownWrite = sqliteTable(
   'own_write',

@@ -6,6 +6,11 @@ import { ISOLATED_ONE_IN } from '../../core/given-up.ts';
 import { HEARTBEAT_MS, STATE_CAUSES, STATE_OF_CAUSE, WAITING_MS, type StateCause } from './state.ts';
 import { SUSPECT_COUNT, SUSPECT_LEVEL, SUSPECT_TOTAL } from './suspicion.ts';
 
+/** Null: the operator gave it none. A query of its own, like the names below. */
+function warehouseNameOf(row: string): string {
+  return `(SELECT n.name FROM warehouse_names n WHERE n.warehouse_id = ${row}.warehouse_id)`;
+}
+
 const STOCK = `
 SELECT
   c.variant_id AS variant_id,
@@ -22,7 +27,8 @@ SELECT
   c.on_hand_as_of_ms AS on_hand_as_of,
   c.verified_at_ms AS verified_at,
   ${SUSPECT_LEVEL} AS suspect,
-  c.change_seq AS change_seq
+  c.change_seq AS change_seq,
+  ${warehouseNameOf('c')} AS warehouse_name
 FROM cells c
 JOIN variants v ON v.variant_id = c.variant_id
 LEFT JOIN products p ON p.product_id = v.product_id
@@ -72,7 +78,8 @@ SELECT
   (
     SELECT p.name FROM variants v JOIN products p ON p.product_id = v.product_id WHERE v.variant_id = changes.variant_id
   ) AS product_name,
-  (SELECT v.name FROM variants v WHERE v.variant_id = changes.variant_id) AS variant_name
+  (SELECT v.name FROM variants v WHERE v.variant_id = changes.variant_id) AS variant_name,
+  ${warehouseNameOf('changes')} AS warehouse_name
 FROM changes`;
 
 const UNLESS_GIVEN_UP = 'product_id NOT IN (SELECT product_id FROM given_up_reads)';
@@ -164,6 +171,7 @@ const COLUMNS = {
       'on_hand',
     ],
     ...['reserved_qty', 'source', 'as_of', 'on_hand_as_of', 'verified_at', 'suspect', 'change_seq'],
+    'warehouse_name',
   ],
   mirror_variants: [
     ...[
@@ -202,7 +210,15 @@ const COLUMNS = {
       'order_id',
       'user_id',
     ],
-    ...['update_time', 'recorded_at', 'request_id', 'delta', 'product_name', 'variant_name'],
+    ...[
+      'update_time',
+      'recorded_at',
+      'request_id',
+      'delta',
+      'product_name',
+      'variant_name',
+      'warehouse_name',
+    ],
   ],
   mirror_status: [
     ...['epoch', 'schema_version', 'state', 'last_delivery_at', 'last_full_sync_at', 'oldest_verified_at'],

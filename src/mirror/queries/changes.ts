@@ -23,6 +23,7 @@ export interface ChangeRow {
   readonly delta: number | null;
   readonly product_name: string | null;
   readonly variant_name: string | null;
+  readonly warehouse_name: string | null;
 }
 
 export interface Position {

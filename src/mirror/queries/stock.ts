@@ -25,6 +25,7 @@ export interface StockRow {
   readonly verified_at: number | null;
   readonly suspect: 0 | 1;
   readonly change_seq: number;
+  readonly warehouse_name: string | null;
 }
 
 export interface VariantRow {

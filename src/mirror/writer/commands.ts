@@ -1,6 +1,6 @@
 /**
  * What this process notes for itself, and no entry of the event log tells (docs/architecture.md#the-event-log): its
- * heartbeat, how far a run has come, when a failed read is tried again.
+ * heartbeat, how far a run has come, when a failed read is tried again, what the operator calls warehouses.
  */
 import type { ReadFailure } from '../../core/entry.ts';
 import type { Db } from '../../sqlite/open.ts';
@@ -41,6 +41,13 @@ export function prepareCommands(db: Db) {
   const alive = db.prepare('UPDATE service_state SET alive_at_ms = ?');
   const noteCertainty = db.prepare(NOTE_CERTAINTY);
   const forgetCertainty = db.prepare('DELETE FROM certainty WHERE quarter < ?');
+  const forgetWarehouses = db.prepare(
+    'DELETE FROM warehouse_names WHERE warehouse_id NOT IN (SELECT key FROM json_each(?))',
+  );
+  const nameWarehouses = db.prepare(
+    `INSERT INTO warehouse_names (warehouse_id, name) SELECT key, value FROM json_each(?) WHERE true
+     ON CONFLICT (warehouse_id) DO UPDATE SET name = excluded.name WHERE name <> excluded.name`,
+  );
   const noteMinute = db.prepare('INSERT OR REPLACE INTO minutes (minute, figures_json) VALUES (?, ?)');
   const forgetMinutes = db.prepare('DELETE FROM minutes WHERE minute <= ?');
   // A run that has ended stays as its entry says.
@@ -60,6 +67,12 @@ export function prepareCommands(db: Db) {
     noteMinute: (at: MinuteNote): void => {
       noteMinute.run(at.minute, JSON.stringify(at.figures));
       forgetMinutes.run(at.minute - MINUTES_KEPT);
+    },
+    /** By id: all that have a name. */
+    nameWarehouses: (args: { names: Readonly<Record<string, string>> }): void => {
+      const names = JSON.stringify(args.names);
+      forgetWarehouses.run(names);
+      nameWarehouses.run(names);
     },
     checkpointRun: (at: {
       id: number;

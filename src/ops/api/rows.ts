@@ -10,6 +10,11 @@ const source = z
   .enum(SOURCES)
   .meta({ description: 'Where the value comes from: a webhook, or a read from the store.' });
 
+const warehouseName = z
+  .string()
+  .nullable()
+  .meta({ description: 'What WAREHOUSE_NAMES calls the warehouse; null where it gives it no name.' });
+
 export const stockRowSchema = z
   .object({
     variant_id: z.string(),
@@ -30,6 +35,7 @@ export const stockRowSchema = z
     verified_at: instant.nullable().meta({ description: 'The last read that confirmed it.' }),
     suspect,
     change_seq: z.int().meta({ description: 'Grows when a figure or a name of the row changes.' }),
+    warehouse_name: warehouseName,
   })
   .openapi('StockRow');
 
@@ -95,6 +101,7 @@ export const changeSchema = z
       .string()
       .nullable()
       .meta({ description: 'Likewise the variant’s; empty until it was read.' }),
+    warehouse_name: warehouseName,
   })
   .openapi('Change');
 

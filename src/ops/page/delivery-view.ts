@@ -8,10 +8,12 @@ import { bytes, count, instant, millis, quantity, signed } from './figures.ts';
 import { idText, idView } from './id-view.ts';
 import { indentedJson } from './indented-json.ts';
 import { actorOf } from './logged-view.ts';
+import type { WarehouseNames } from '../shared/warehouse-names.ts';
+import { warehouseView } from './warehouse-view.ts';
 
 const COLUMNS = 6;
 
-export function deliveryView(delivery: WholeDelivery): Html {
+export function deliveryView(delivery: WholeDelivery, names: WarehouseNames): Html {
   return html`${facts(delivery)}
     <section aria-labelledby="items-title">
       <header>
@@ -20,7 +22,7 @@ export function deliveryView(delivery: WholeDelivery): Html {
           >${delivery.items === null ? 'too large to show' : count(delivery.itemCount, 'change')}</span
         >
       </header>
-      <div id="delivery" data-live>${items(delivery)}</div>
+      <div id="delivery" data-live>${items(delivery, names)}</div>
     </section>
     ${body(delivery)}`;
 }
@@ -70,7 +72,10 @@ function apart(ms: number): string {
   return ms >= 0 ? `${millis(ms)} before` : `${millis(-ms)} after: the clocks differ`;
 }
 
-function items({ items: shown, atMs, itemCount, unreadable, unreadableCount }: WholeDelivery): Html {
+function items(
+  { items: shown, atMs, itemCount, unreadable, unreadableCount }: WholeDelivery,
+  names: WarehouseNames,
+): Html {
   if (shown === null) return html`<p class="none">The body is too large: its items are not shown.</p>`;
   const rest = itemCount - shown.length + unreadableCount - unreadable.length;
   return html`<table class="blocks deliveries">
@@ -85,7 +90,7 @@ function items({ items: shown, atMs, itemCount, unreadable, unreadableCount }: W
       </tr>
     </thead>
     <tbody>
-      ${shown.map((item) => itemRow(item, atMs))}
+      ${shown.map((item) => itemRow(item, atMs, names))}
       ${unreadable.map(
         ({ problem, variantId }) =>
           html`<tr class="more">
@@ -106,13 +111,13 @@ function items({ items: shown, atMs, itemCount, unreadable, unreadableCount }: W
   </table>`;
 }
 
-function itemRow(item: LoggedItem, atMs: number): Html {
+function itemRow(item: LoggedItem, atMs: number, names: WarehouseNames): Html {
   const { variantId, sku, warehouseId, reason } = item;
   const actor = actorOf(item);
   return html`<tr>
     <td><a href="/variants/${variantId}" class="sku">${sku ?? idText(variantId)}</a></td>
     <td class="warehouse" data-label="warehouse">
-      <a href="/variants/${variantId}#level-${warehouseId}">${idText(warehouseId)}</a>
+      <a href="/variants/${variantId}#level-${warehouseId}">${warehouseView(warehouseId, names)}</a>
     </td>
     <td class="figure" data-label="the store said">
       ${quantity(item.old)} → <b>${quantity(item.new)}</b>

@@ -5,6 +5,8 @@ import { instant, quantity, signed } from './figures.ts';
 import { idText } from './id-view.ts';
 import type { Html } from '../../web/html.ts';
 import { pager } from './pager.ts';
+import type { WarehouseNames } from '../shared/warehouse-names.ts';
+import { warehouseView } from './warehouse-view.ts';
 import { causeName, causeWords } from '../shared/words.ts';
 
 interface DriftView {
@@ -32,7 +34,11 @@ function addressOf({ cause, beforeSeq }: DriftView): string {
   return params.size === 0 ? '/drift' : `/drift?${params.toString()}`;
 }
 
-export function driftView({ corrections, hasMore }: Corrections, view: DriftView): Html {
+export function driftView(
+  { corrections, hasMore }: Corrections,
+  view: DriftView,
+  names: WarehouseNames,
+): Html {
   const oldest = corrections.at(-1);
   return html`<section aria-labelledby="drift-title">
     <header>
@@ -73,7 +79,7 @@ export function driftView({ corrections, hasMore }: Corrections, view: DriftView
                 </tr>
               </thead>
               <tbody>
-                ${corrections.map(correctionRow)}
+                ${corrections.map((correction) => correctionRow(correction, names))}
               </tbody>
             </table>`
       }
@@ -86,12 +92,14 @@ export function driftView({ corrections, hasMore }: Corrections, view: DriftView
   </section>`;
 }
 
-function correctionRow(correction: Correction): Html {
+function correctionRow(correction: Correction, names: WarehouseNames): Html {
   const { seq, recordedAtMs, variantId, sku, warehouseId, oldQty, newQty, cause, isClosed } = correction;
   return html`<tr id="drift-${seq}" data-new>
     <th scope="row">${instant(recordedAtMs)}</th>
     <td data-label="variant"><a href="/variants/${variantId}" class="sku">${sku ?? idText(variantId)}</a></td>
-    <td class="warehouse" data-label="warehouse">${warehouseId ?? 'total'}</td>
+    <td class="warehouse" data-label="warehouse">
+      ${warehouseId === null ? 'total' : warehouseView(warehouseId, names)}
+    </td>
     <td class="figure" data-label="mirror had">${quantity(oldQty)}</td>
     <td class="figure strong" data-label="store has">${newQty === null ? 'nothing' : quantity(newQty)}</td>
     <td class="figure" data-label="off by">

@@ -7,12 +7,14 @@ import type { LoggedItem } from '../../mirror/queries/page/effects.ts';
 import { doubtWords, outcomeWords } from './effect-words.ts';
 import { bytes, count, instant, quantity, signed } from './figures.ts';
 import { pager } from './pager.ts';
+import type { WarehouseNames } from '../shared/warehouse-names.ts';
+import { warehouseView } from './warehouse-view.ts';
 
 const COLUMNS = 6;
 
 export function loggedView(
   { deliveries, next, isPruned }: DeliveryPage,
-  { isFirst }: { readonly isFirst: boolean },
+  { isFirst, names }: { readonly isFirst: boolean; readonly names: WarehouseNames },
 ): Html {
   return html`<p class="quiet">
       The effect of an item is worked out from the mirror’s figures before and after it, and from the open
@@ -23,7 +25,7 @@ export function loggedView(
         ? html`<p class="none">
             ${next === null ? 'There are none.' : 'None in this part of the event log, which has other entries too.'}
           </p>`
-        : deliveriesTable(deliveries)
+        : deliveriesTable(deliveries, names)
     }
     ${next === null && isPruned ? html`<p class="quiet">Older deliveries are pruned.</p>` : ''}
     ${pager({
@@ -33,7 +35,7 @@ export function loggedView(
     })}`;
 }
 
-function deliveriesTable(deliveries: readonly LoggedDelivery[]): Html {
+function deliveriesTable(deliveries: readonly LoggedDelivery[], names: WarehouseNames): Html {
   return html`<table class="blocks deliveries">
     <thead>
       <tr>
@@ -45,11 +47,11 @@ function deliveriesTable(deliveries: readonly LoggedDelivery[]): Html {
         <th scope="col">Effect</th>
       </tr>
     </thead>
-    ${deliveries.map(deliveryGroup)}
+    ${deliveries.map((delivery) => deliveryGroup(delivery, names))}
   </table>`;
 }
 
-function deliveryGroup(delivery: LoggedDelivery): Html {
+function deliveryGroup(delivery: LoggedDelivery, names: WarehouseNames): Html {
   const { seq, atMs, bytes: size, requestId, items, itemCount, unreadable, unreadableCount } = delivery;
   const rest = itemCount - (items?.length ?? 0) + unreadableCount - unreadable.length;
   const told = items === null ? 'too large for this list' : count(itemCount, 'change');
@@ -66,7 +68,7 @@ function deliveryGroup(delivery: LoggedDelivery): Html {
         </span>
       </th>
     </tr>
-    ${items?.map((item) => itemRow(item, atMs))}
+    ${items?.map((item) => itemRow(item, atMs, names))}
     ${unreadable.map(
       ({ problem, variantId }) =>
         html`<tr class="more">
@@ -88,12 +90,12 @@ function deliveryGroup(delivery: LoggedDelivery): Html {
   </tbody>`;
 }
 
-function itemRow(item: LoggedItem, atMs: number): Html {
+function itemRow(item: LoggedItem, atMs: number, names: WarehouseNames): Html {
   const { variantId, sku, warehouseId, reason, effect } = item;
   const doubt = doubtWords(effect);
   return html`<tr class="more">
     <td><a href="/variants/${variantId}" class="sku">${sku ?? idText(variantId)}</a></td>
-    <td class="warehouse" data-label="warehouse">${idText(warehouseId)}</td>
+    <td class="warehouse" data-label="warehouse">${warehouseView(warehouseId, names)}</td>
     <td class="figure" data-label="from → to">
       ${quantity(item.old)} → <b>${quantity(item.new)}</b>
       <span class="quiet">${signed(item.new - item.old)}</span>

@@ -37,7 +37,16 @@ import type { OpsDeps } from '../shared/operator.ts';
 /** What the page shows and controls: the same parts as the API. */
 type PageDeps = Pick<
   OpsDeps,
-  'reader' | 'writer' | 'operator' | 'state' | 'alarms' | 'rejected' | 'timeline' | 'now' | 'log'
+  | 'reader'
+  | 'writer'
+  | 'operator'
+  | 'state'
+  | 'alarms'
+  | 'rejected'
+  | 'timeline'
+  | 'warehouseNames'
+  | 'now'
+  | 'log'
 >;
 
 type PageContext = Context<OpsEnv>;
@@ -65,7 +74,7 @@ interface Pages {
 }
 
 export function createPage(deps: PageDeps): Pages {
-  const { reader, writer, operator, alarms, rejected, timeline, now, log } = deps;
+  const { reader, writer, operator, alarms, rejected, timeline, warehouseNames: names, now, log } = deps;
   const app = new Hono<OpsEnv>();
 
   const current = (status: Status): Condition => currentCondition({ status, operator, alarms, nowMs: now() });
@@ -141,7 +150,7 @@ export function createPage(deps: PageDeps): Pages {
       after: view.after,
       limit: VARIANTS_SHOWN,
     });
-    return show(c, { title: 'Stock', at: '/stock', main: stockView(page, view, now()) });
+    return show(c, { title: 'Stock', at: '/stock', main: stockView(page, view, { names, nowMs: now() }) });
   });
 
   const showVariant = async (c: PageContext, variantId: string, told?: Told) => {
@@ -154,7 +163,7 @@ export function createPage(deps: PageDeps): Pages {
       .join(': ');
     return show(
       c,
-      { title, at: '/stock', main: variantPage(view, beforeSeq, now()) },
+      { title, at: '/stock', main: variantPage(view, beforeSeq, { names, nowMs: now() }) },
       told === undefined ? {} : { told, status: 400 },
     );
   };
@@ -167,7 +176,7 @@ export function createPage(deps: PageDeps): Pages {
       beforeSeq: view.beforeSeq,
       limit: CORRECTIONS_SHOWN,
     });
-    return show(c, { title: 'Drift report', at: '/drift', main: driftView(found, view) });
+    return show(c, { title: 'Drift report', at: '/drift', main: driftView(found, view, names) });
   });
 
   const deliveries = async (c: PageContext, list: List): Promise<Html> => {
@@ -178,7 +187,7 @@ export function createPage(deps: PageDeps): Pages {
         return deliveriesFrame(
           list,
           'Committed deliveries, newest first',
-          loggedView(page, { isFirst: beforeSeq === null }),
+          loggedView(page, { isFirst: beforeSeq === null, names }),
         );
       }
       case 'quarantined': {
@@ -208,7 +217,7 @@ export function createPage(deps: PageDeps): Pages {
       title: `Delivery ${delivery.seq}`,
       at: '/deliveries',
       everyMs: DELIVERY_EVERY_MS,
-      main: deliveryView(delivery),
+      main: deliveryView(delivery, names),
     });
   });
 

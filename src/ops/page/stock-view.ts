@@ -5,6 +5,8 @@ import { agoText, instant, quantity } from './figures.ts';
 import { idText } from './id-view.ts';
 import type { Html } from '../../web/html.ts';
 import { pager } from './pager.ts';
+import type { WarehouseNames } from '../shared/warehouse-names.ts';
+import { warehouseView } from './warehouse-view.ts';
 
 interface StockView {
   readonly text: string;
@@ -35,7 +37,12 @@ function addressOf(view: StockView): string {
   return params.size === 0 ? '/stock' : `/stock?${params.toString()}`;
 }
 
-export function stockView(page: StockPage, view: StockView, nowMs: number): Html {
+interface Shown {
+  readonly names: WarehouseNames;
+  readonly nowMs: number;
+}
+
+export function stockView(page: StockPage, view: StockView, shown: Shown): Html {
   return html`<section aria-label="Stock">
     <form role="search" action="/stock" class="fields">
       <label class="wide"
@@ -66,7 +73,7 @@ export function stockView(page: StockPage, view: StockView, nowMs: number): Html
                   <th scope="col">Freshness</th>
                 </tr>
               </thead>
-              ${page.variants.map((variant) => variantRows(variant, view.warehouseId, nowMs))}
+              ${page.variants.map((variant) => variantRows(variant, view.warehouseId, shown))}
             </table>`
       }
       ${pager({
@@ -89,10 +96,10 @@ function noneFound({ isPartial }: StockPage, { text, warehouseId, suspect, after
   return warehouseId === '' ? 'Nothing is mirrored yet.' : `No variant has stock${where}.`;
 }
 
-function variantRows(variant: StockVariant, warehouseId: string, nowMs: number): Html {
+function variantRows(variant: StockVariant, warehouseId: string, shown: Shown): Html {
   const cells = variant.cells.filter((cell) => warehouseId === '' || cell.warehouseId === warehouseId);
   return html`<tbody class="group">
-    ${cells.length === 0 ? totalRow(variant, nowMs) : cells.map((cell, index) => cellRow(variant, cell, index, nowMs))}
+    ${cells.length === 0 ? totalRow(variant, shown.nowMs) : cells.map((cell, index) => cellRow(variant, cell, index, shown))}
   </tbody>`;
 }
 
@@ -103,12 +110,12 @@ function variantLink({ variantId, sku, name, productName }: StockVariant): Html 
     ${[productName, name].filter((each) => each !== null && each !== '').join(', ')}`;
 }
 
-function cellRow(variant: StockVariant, cell: StockCell, index: number, nowMs: number): Html {
+function cellRow(variant: StockVariant, cell: StockCell, index: number, { names, nowMs }: Shown): Html {
   return html`<tr class="${index > 0 ? 'more' : ''}">
     <th scope="row" class="variant">
       ${index > 0 ? html`<span class="hidden">${variant.sku ?? variant.variantId}</span>` : variantLink(variant)}
     </th>
-    <td class="warehouse" data-label="warehouse">${idText(cell.warehouseId)}</td>
+    <td class="warehouse" data-label="warehouse">${warehouseView(cell.warehouseId, names)}</td>
     <td class="figure strong" data-label="to sell">${quantity(cell.qty)}</td>
     <td class="figure" data-label="on hand">${quantity(cell.onHand)}</td>
     <td class="figure" data-label="reserved">${quantity(cell.reservedQty)}</td>

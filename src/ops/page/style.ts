@@ -77,6 +77,7 @@ thead th { padding-bottom: 0.15rem; vertical-align: bottom; }
 tr:target { background: var(--odd-ground); }
 pre { margin: 0.3rem 0 0.8rem; padding: 0.7rem 0.9rem; max-height: 32rem; overflow: auto; background: var(--field); border: 1px solid var(--line); border-radius: 0.4rem; font: 0.85em/1.45 ui-monospace, 'Cascadia Mono', Menlo, monospace; white-space: pre-wrap; overflow-wrap: anywhere; }
 pre:last-child { margin-bottom: 0; }
+.named { color: var(--quiet); }
 .variant { min-width: 12rem; }
 .deliveries tbody { border-top: 1px solid var(--line); }
 .deliveries tbody tr { border-top: 0; }

@@ -5,6 +5,8 @@ import { ago, count, duration, instant, quantity, signed } from './figures.ts';
 import { idView } from './id-view.ts';
 import type { Html } from '../../web/html.ts';
 import { pager } from './pager.ts';
+import { warehouseText, type WarehouseNames } from '../shared/warehouse-names.ts';
+import { warehouseView } from './warehouse-view.ts';
 import { stepPlot } from './step-plot.ts';
 import { freshness } from './stock-view.ts';
 import { causeName, reasonWords } from '../shared/words.ts';
@@ -12,9 +14,14 @@ import { causeName, reasonWords } from '../shared/words.ts';
 /** Further warehouses have their changes in the table only. */
 const PLOTS_SHOWN = 12;
 
-export function variantPage(view: VariantView, beforeSeq: number | null, nowMs: number): Html {
+interface Shown {
+  readonly names: WarehouseNames;
+  readonly nowMs: number;
+}
+
+export function variantPage(view: VariantView, beforeSeq: number | null, shown: Shown): Html {
   const { variant } = view;
-  return html`<div id="variant" data-live class="stack">${doubts(view, nowMs)} ${levels(view, nowMs)}</div>
+  return html`<div id="variant" data-live class="stack">${doubts(view, shown)} ${levels(view, shown)}</div>
     ${
       variant.productId === null
         ? ''
@@ -29,12 +36,12 @@ export function variantPage(view: VariantView, beforeSeq: number | null, nowMs: 
             </header>
           </section>`
     }
-    <div id="history" data-live class="stack">${history(view, beforeSeq, nowMs)}</div>`;
+    <div id="history" data-live class="stack">${history(view, beforeSeq, shown)}</div>`;
 }
 
 function doubts(
   { gaps, readRequest, failure, goneAtMs, lookupAtMs, variant }: VariantView,
-  nowMs: number,
+  { names, nowMs }: Shown,
 ): Html {
   const lines: Html[] = [];
   if (goneAtMs !== null)
@@ -45,9 +52,9 @@ function doubts(
     );
   for (const gap of gaps) {
     lines.push(
-      html`In warehouse ${gap.warehouseId} the mirror held <b>${quantity(gap.fromQty)}</b>, and the next
-        change began at <b>${quantity(gap.toQty)}</b>: a delivery from the store is late or lost. Found
-        ${ago(gap.openedAtMs, nowMs)};
+      html`In ${warehouseText(gap.warehouseId, names.get(gap.warehouseId))} the mirror held
+        <b>${quantity(gap.fromQty)}</b>, and the next change began at <b>${quantity(gap.toQty)}</b>: a
+        delivery from the store is late or lost. Found ${ago(gap.openedAtMs, nowMs)};
         ${gap.dueAtMs > nowMs ? html`the product is read in ${duration(gap.dueAtMs - nowMs)} unless it comes` : 'the product is due to be read'}.`,
     );
   }
@@ -91,19 +98,19 @@ function doubts(
   </section>`;
 }
 
-function levels({ variant, lastRead, upc }: VariantView, nowMs: number): Html {
+function levels({ variant, lastRead, upc }: VariantView, { names, nowMs }: Shown): Html {
   const told = new Map(lastRead?.levels?.map((level) => [level.warehouseId, level]) ?? []);
   const total = told.get(null);
   const row = (
-    name: string,
-    id: string,
+    /** Null: the total. */
+    id: string | null,
     qty: number | null,
     read: number | null | undefined,
     fresh: Html,
   ): Html => {
     const differs = read !== undefined && read !== null && qty !== null && read !== qty;
-    return html`<tr id="level-${id}">
-      <th scope="row">${name}</th>
+    return html`<tr id="level-${id ?? 'total'}">
+      <th scope="row">${id === null ? 'Total' : warehouseView(id, names)}</th>
       <td class="figure strong" data-label="mirror">${quantity(qty)}</td>
       <td class="figure" data-label="last read">
         ${read === undefined ? '–' : quantity(read)}${differs ? html` <span class="quiet">${signed(qty - read)} since</span>` : ''}
@@ -138,15 +145,13 @@ function levels({ variant, lastRead, upc }: VariantView, nowMs: number): Html {
         ${variant.cells.map((cell) =>
           row(
             cell.warehouseId,
-            cell.warehouseId,
             cell.qty,
             told.get(cell.warehouseId)?.qty,
             freshness(cell, cell.warehouseId, nowMs),
           ),
         )}
         ${row(
-          'Total',
-          'total',
+          null,
           variant.availableQty,
           total?.qty,
           html`<span class="quiet"
@@ -172,7 +177,11 @@ function levels({ variant, lastRead, upc }: VariantView, nowMs: number): Html {
   </section>`;
 }
 
-function history({ variant, changes, hasMore }: VariantView, beforeSeq: number | null, nowMs: number): Html {
+function history(
+  { variant, changes, hasMore }: VariantView,
+  beforeSeq: number | null,
+  { names, nowMs }: Shown,
+): Html {
   const warehouses = [...new Set(changes.map(({ warehouseId }) => warehouseId))];
   const oldest = changes.at(-1);
   const here = `/variants/${variant.variantId}`;
@@ -190,7 +199,10 @@ function history({ variant, changes, hasMore }: VariantView, beforeSeq: number |
               ${warehouses.slice(0, PLOTS_SHOWN).map((warehouseId) =>
                 stepPlot({
                   id: `step-${warehouseId ?? 'total'}`,
-                  title: warehouseId === null ? 'Total' : `Warehouse ${warehouseId}`,
+                  title:
+                    warehouseId === null
+                      ? 'Total'
+                      : warehouseText(warehouseId, names.get(warehouseId)).replace('w', 'W'),
                   changes: changes.filter((change) => change.warehouseId === warehouseId),
                   untilMs: beforeSeq === null ? null : (changes[0]?.recordedAtMs ?? null),
                   nowMs,
@@ -219,7 +231,7 @@ function history({ variant, changes, hasMore }: VariantView, beforeSeq: number |
                 </tr>
               </thead>
               <tbody>
-                ${changes.map(changeRow)}
+                ${changes.map((change) => changeRow(change, names))}
               </tbody>
             </table>`
     }
@@ -231,12 +243,14 @@ function history({ variant, changes, hasMore }: VariantView, beforeSeq: number |
   </section>`;
 }
 
-function changeRow(change: VariantChange): Html {
+function changeRow(change: VariantChange, names: WarehouseNames): Html {
   const { seq, recordedAtMs, warehouseId, oldQty, newQty } = change;
   const moved = oldQty === null || newQty === null ? null : newQty - oldQty;
   return html`<tr id="change-${seq}" data-new>
     <th scope="row">${instant(recordedAtMs)}</th>
-    <td class="warehouse" data-label="warehouse">${warehouseId ?? 'total'}</td>
+    <td class="warehouse" data-label="warehouse">
+      ${warehouseId === null ? 'total' : warehouseView(warehouseId, names)}
+    </td>
     <td class="figure" data-label="from">${quantity(oldQty)}</td>
     <td class="figure strong" data-label="to">${newQty === null ? 'removed' : quantity(newQty)}</td>
     <td class="figure ${moved === null ? '' : moved < 0 ? 'down' : 'up'}" data-label="change">

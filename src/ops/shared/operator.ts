@@ -10,6 +10,7 @@ import type { MetricsSource } from '../metrics/metrics-route.ts';
 import type { RejectedSamples } from '../state/rejected.ts';
 import type { StateSource } from '../state/state-sampler.ts';
 import type { Timeline } from '../state/timeline.ts';
+import type { WarehouseNames } from './warehouse-names.ts';
 
 export interface Operator {
   resync(
@@ -34,6 +35,7 @@ export interface OpsDeps {
   readonly alarms: AlarmSource;
   readonly rejected: RejectedSamples;
   readonly timeline: Timeline;
+  readonly warehouseNames: WarehouseNames;
   /** Epoch ms. */
   readonly now: () => number;
   readonly log: Logger;

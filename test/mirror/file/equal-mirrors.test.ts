@@ -92,6 +92,7 @@ test('a load with failed reads, a run and pruning: a mirror that was behind, and
     ...{ kind: 'run_begun', run: 'operator', atMs: T0 + 6 * HOUR_MS, readAfterMs: 0, total: 9 },
     productIds: ['10'],
   });
+  await second.writer.command('nameWarehouses', { names: { 1: 'Bangkok' } });
   await second.writer.command('progressRun', { id: 6, total: 9, done: 4, failed: 0 });
   await second.close();
   const is = digests(path);

@@ -21,14 +21,14 @@ import {
 const VIEWS = {
   mirror_stock:
     'variant_id, warehouse_id, product_id, sku, product_name, variant_name, available_qty, on_hand, reserved_qty, ' +
-    'source, as_of, on_hand_as_of, verified_at, suspect, change_seq',
+    'source, as_of, on_hand_as_of, verified_at, suspect, change_seq, warehouse_name',
   mirror_variants:
     'variant_id, product_id, sku, upc, product_name, variant_name, kind, available_qty, on_hand, reserved_qty, ' +
     'allow_negative_stock, price_json, cost, as_of, verified_at, suspect, change_seq',
   mirror_products: 'product_id, name, parent_id, update_time, verified_at, detail_json',
   mirror_changes:
     'seq, variant_id, warehouse_id, sku, old_qty, new_qty, source, reason, order_id, user_id, update_time, ' +
-    'recorded_at, request_id, delta, product_name, variant_name',
+    'recorded_at, request_id, delta, product_name, variant_name, warehouse_name',
   mirror_status:
     'epoch, schema_version, state, last_delivery_at, last_full_sync_at, oldest_verified_at, pending_reads, ' +
     'suspect_count, open_gaps, last_seq, alive_at',
@@ -138,6 +138,7 @@ test('one row is one variant and warehouse, with what the webhook and the read e
       // Assembled: its movement is a doubt about what it is made of.
       suspect: 1,
       change_seq: expect.any(Number),
+      warehouse_name: null,
     },
   ]);
   expect(rows(writer.db, 'SELECT variant_id, kind, available_qty FROM mirror_variants ORDER BY 1')).toEqual([

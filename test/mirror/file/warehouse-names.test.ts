@@ -1,0 +1,35 @@
+/** Warehouses are called what the operator says, in the views; equal mirrors may differ in it. */
+import { expect, test } from 'vitest';
+import { digestsOf } from '../../../src/mirror/file/projected.ts';
+import { delivery, detail, item, readEntry, readerDb, rows, storeAt, T0 } from '../mirror-file.ts';
+
+const LEVELS = 'SELECT warehouse_id, warehouse_name FROM mirror_stock ORDER BY warehouse_id';
+
+test('a name is in the views from when it is given until it is taken away', async () => {
+  const store = await storeAt();
+  const found = detail('1', [{ id: '100', levels: { 11: 5, 12: 0 } }]);
+  await store.writer.append(readEntry('1', found, { sentAtMs: T0 - 60_000, s0: 0 }));
+  await store.writer.appendDelivery(delivery('a', item({ warehouse_id: '11', old: 5, new: 4 })), T0);
+  await store.writer.command('settle', undefined);
+  const db = readerDb(store.path);
+  const before = digestsOf(db);
+  const named = async (names: Record<string, string>) => {
+    await store.writer.command('nameWarehouses', { names });
+    return rows(db, LEVELS).map((row) => row['warehouse_name']);
+  };
+  expect(rows(db, LEVELS)).toEqual([
+    { warehouse_id: '11', warehouse_name: null },
+    { warehouse_id: '12', warehouse_name: null },
+  ]);
+  expect(await named({ 11: 'กรุงเทพ', 12: 'Chiang Mai', 13: 'not mirrored' })).toEqual([
+    'กรุงเทพ',
+    'Chiang Mai',
+  ]);
+  expect(await named({ 11: 'Bangkok' })).toEqual(['Bangkok', null]);
+  for (const view of ['mirror_changes', 'mirror_changes_readable', 'mirror_stock_readable']) {
+    const told = `SELECT DISTINCT warehouse_name FROM ${view} WHERE warehouse_id = '11'`;
+    expect(rows(db, told), view).toEqual([{ warehouse_name: 'Bangkok' }]);
+  }
+  expect(digestsOf(db)).toEqual(before);
+  expect(await named({})).toEqual([null, null]);
+});
