@@ -31,6 +31,7 @@ function localize(root) {
   const offset = -new Date().getTimezoneOffset();
   const sign = offset < 0 ? '−' : '+';
   const hours = two(Math.floor(Math.abs(offset) / 60)) + ':' + two(Math.abs(offset) % 60);
+  for (const it of root.querySelectorAll('[data-time-zone-name]')) it.value = timeZone;
   for (const it of root.querySelectorAll('[data-time-zone]')) it.textContent = timeZone + ' (UTC' + sign + hours + ')';
 }
 

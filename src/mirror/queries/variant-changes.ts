@@ -68,6 +68,12 @@ function* changesIn<Row>(
   }
 }
 
+/** The parts of the feed, as `seq >> SHARE_BITS` numbers them. */
+export function sharesNewestFirst(db: Db): Generator<number> {
+  const { first, last } = endsOf(db);
+  return sharesFrom(shareOf(last), shareOf(first), -1);
+}
+
 function* sharesFrom(start: number, end: number, step: 1 | -1): Generator<number> {
   for (let share = start; (end - share) * step >= 0; share += step) yield share;
 }

@@ -2,7 +2,7 @@
  * Queries that drizzle puts together (sqlite/typed.ts); some of them parse bodies or details besides. Loaded with the first of
  * them: a mirror that nobody looks into is spared the memory.
  *
- * The others are written in SQL: because they run from the start on or all the time (queue, runs, status, gauges), because
+ * The others, and `search`, are written in SQL: because they run from the start on or all the time (queue, runs, status, gauges), because
  * they ask the public views for the columns that these promise (changes, stock), or because they follow an index by values of
  * a row, by lists in JSON or by parts of the feed, which drizzle could only carry as text (page/stock, page/suspects,
  * suspect-grounds, page/effects, variant-changes, delivery-counts).
@@ -11,6 +11,7 @@ import { deliveriesBefore } from '../queries/deliveries.ts';
 import { deliveryAt, deliveryPage } from '../queries/page/deliveries.ts';
 import { corrections } from '../queries/page/drift.ts';
 import { quarantinedItems } from '../queries/page/dead-letters.ts';
+import { search } from '../queries/page/search.ts';
 import { variantView } from '../queries/page/variant.ts';
 
 export const typedQueries = {
@@ -19,5 +20,6 @@ export const typedQueries = {
   deliveryAt,
   corrections,
   quarantinedItems,
+  search,
   variantView,
 };

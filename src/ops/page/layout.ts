@@ -23,6 +23,8 @@ export interface Page {
   readonly everyMs?: number;
   /** Without scripts, the page reloads after this time. */
   readonly reloadAfterS?: number;
+  /** What was searched for; null: this is no page of a search. */
+  readonly searched?: string;
   readonly main: Html;
 }
 
@@ -39,7 +41,17 @@ const STOPPED = causeLine(stoppedCause(null));
 
 const DEFAULT_EVERY_MS = 2_000;
 
-export function layout({ title, at, state, told, canSignOut, everyMs, reloadAfterS, main }: Page): Html {
+export function layout({
+  title,
+  at,
+  state,
+  told,
+  canSignOut,
+  everyMs,
+  reloadAfterS,
+  searched,
+  main,
+}: Page): Html {
   return frame({
     title: `${title}: stock-mirror`,
     server: 'The mirror',
@@ -64,6 +76,7 @@ export function layout({ title, at, state, told, canSignOut, everyMs, reloadAfte
               html`<a href="${path}" ${path === at ? raw('aria-current="page"') : ''}>${name}</a>`,
           )}
         </nav>
+        ${searchBox(searched ?? '')}
         ${
           canSignOut
             ? html`<form method="post" action="/logout" data-leave>
@@ -81,4 +94,23 @@ export function layout({ title, at, state, told, canSignOut, everyMs, reloadAfte
         Times are in <span data-time-zone>UTC</span>. The API of this listener: <a href="/docs">/docs</a>.
       </footer>`,
   });
+}
+
+function searchBox(text: string): Html {
+  return html`<form class="find" role="search" action="/search" aria-label="Everywhere">
+    <label>
+      <span class="hidden">SKU, id of a variant, product, request or order, or a time</span>
+      <input
+        id="find"
+        type="search"
+        name="q"
+        value="${text}"
+        placeholder="SKU, id, order, time …"
+        autocomplete="off"
+        spellcheck="false"
+        maxlength="200"
+      />
+    </label>
+    <input type="hidden" name="zone" value="" data-time-zone-name />
+  </form>`;
 }

@@ -28,6 +28,8 @@ import { loggedView } from './logged-view.ts';
 import { overviewView } from './overview-view.ts';
 import { SPANS, spanOf } from './plots-view.ts';
 import { runsView, runView } from './runs-view.ts';
+import { onlyHit, searchHelp, searchView } from './search-view.ts';
+import { searchedTime, zoneOf } from './searched-time.ts';
 import { readStockView, stockView } from './stock-view.ts';
 import { style } from './style.ts';
 import { variantPage } from './variant-view.ts';
@@ -58,6 +60,10 @@ const CORRECTIONS_SHOWN = 100;
 const DELIVERIES_SHOWN = 30;
 const QUARANTINED_SHOWN = 100;
 const RUNS_SHOWN = 50;
+const FOUND_SHOWN = 50;
+const SEARCHED_CHARACTERS = 200;
+/** Found once: it is not watched. */
+const SEARCH_EVERY_MS = 60_000;
 const RUNS_MARKED = 50;
 /** Its body, which never changes, is loaded with it. */
 const DELIVERY_EVERY_MS = 10_000;
@@ -140,6 +146,17 @@ export function createPage(deps: PageDeps): Pages {
     );
   };
   app.get('/', (c) => showOverview(c));
+
+  app.get('/search', async (c) => {
+    const text = (c.req.query('q') ?? '').trim().slice(0, SEARCHED_CHARACTERS);
+    const page = { title: 'Search', at: '', everyMs: SEARCH_EVERY_MS, searched: text };
+    if (text === '') return show(c, { ...page, main: searchHelp() });
+    const span = searchedTime(text, zoneOf(c.req.query('zone')));
+    const result = await reader.ask('search', { text, span, limit: FOUND_SHOWN });
+    const hit = onlyHit(result);
+    if (hit !== null) return c.redirect(hit, 302);
+    return show(c, { ...page, main: searchView(result, { text, span, names }) });
+  });
 
   app.get('/stock', async (c) => {
     const view = readStockView(new URL(c.req.url).searchParams);

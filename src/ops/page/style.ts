@@ -5,6 +5,8 @@ p { max-width: 52rem; }
 time { white-space: nowrap; }
 
 .top { margin-bottom: 0.75rem; border-bottom: 1px solid var(--line); }
+.find { flex: 0 1 15rem; margin-left: auto; }
+.find input { width: 100%; min-height: 2rem; font-size: 0.875rem; }
 .home { color: var(--text); font-weight: 700; text-decoration: none; font-size: 1.05rem; }
 .top nav { gap: 0.2rem; }
 .top nav a { padding: 0.3rem 0.7rem; border-radius: 0.35rem; color: var(--text); text-decoration: none; }
@@ -148,7 +150,8 @@ progress { width: 100%; height: 0.9rem; accent-color: var(--accent); }
 .facts dd { margin: 0; }
 
 @media (max-width: 44rem) {
-  .top nav { order: 3; width: 100%; }
+  .top nav { order: 4; width: 100%; }
+  .find { order: 3; flex: 1 1 100%; }
   .top nav { gap: 0; }
   .top nav a { padding: 0.4rem 0.4rem; }
   .top form { margin-left: auto; }

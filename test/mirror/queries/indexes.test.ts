@@ -104,6 +104,15 @@ test.each<[string, (db: Db) => unknown]>([
       for (const seq of [1, 2, 3]) queries.deliveryAt(db, { seq });
     },
   ],
+  [
+    'search',
+    (db) => {
+      const writer = new DirectWriter(db);
+      for (const id of ['a', 'b']) writer.deliver(delivery(id, item({ update_time: T0 })), T0);
+      for (const text of ['S', '9', 'a', '100'])
+        queries.search(db, { text, span: { fromMs: T0, untilMs: T0 + 1 }, limit: 5 });
+    },
+  ],
   ['latestRuns', (db) => queries.latestRuns(db, { limit: 5, before: 9 })],
   ['quarantinedItems', (db) => queries.quarantinedItems(db, { beforeId: null, limit: 5 })],
   ['the writer', (db) => new SqliteTables(db)],
