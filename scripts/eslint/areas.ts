@@ -132,7 +132,7 @@ export const AREAS: Readonly<Record<string, Area>> = {
 
   // It stands for the store, so it must not share the code that it tests; the shapes are the contract itself, and how a page
   // looks in a browser is no part of either. Each part builds on those before it.
-  'sandbox/shared': { imports: [] },
+  'sandbox/shared': { imports: [], files: ['web/shell-word.ts'] },
   ...Object.fromEntries(
     SANDBOX.map((name, at, parts) => [
       name,

@@ -37,8 +37,9 @@ export function createOpsApp(deps: OpsDeps): Hono<OpsEnv> {
   app.use(requireSignIn(lock), refuseMethods(app));
   app.use('/api/*', requireJson);
   app.route('/', metricsRoute(deps.metrics));
-  app.route('/', createApi(deps));
-  const pages = createPage(deps);
+  const api = createApi(deps);
+  app.route('/', api.routes);
+  const pages = createPage({ ...deps, document: api.document });
   app.route('/', pages.app);
 
   app.notFound((c) =>

@@ -1,8 +1,7 @@
 /** An API document for people, rendered without scripts or third-party files. */
-import { html, raw } from 'hono/html';
+import { html } from 'hono/html';
+import { curlSample, type Schema, type Trial, type Tried } from './curl-sample.ts';
 import type { Html } from './html.ts';
-
-type Schema = Readonly<Record<string, unknown>>;
 
 interface Parameter {
   readonly name: string;
@@ -16,6 +15,7 @@ interface Operation {
   readonly summary?: string;
   readonly description?: string;
   readonly parameters?: readonly Parameter[];
+  readonly security?: readonly unknown[];
   readonly requestBody?: { readonly content?: Readonly<Record<string, { readonly schema?: Schema }>> };
   readonly responses?: Readonly<
     Record<
@@ -29,7 +29,7 @@ interface Operation {
 }
 
 /** The parts of an OpenAPI 3.1 document that are shown. */
-interface ApiDocument {
+export interface ApiDocument {
   readonly info: { readonly title: string; readonly description?: string };
   readonly paths?: object;
   /** What the API sends by itself. */
@@ -37,70 +37,139 @@ interface ApiDocument {
   readonly components?: { readonly schemas?: object };
 }
 
-/** The whole page; its style sheet is expected at `/docs.css`. */
-export function apiDocs({ info, paths = {}, webhooks = {}, components }: ApiDocument): Html {
-  const title = /API$/.test(info.title) ? info.title : `${info.title}: API`;
-  const operations = Object.entries({ ...paths, ...webhooks }).flatMap(([path, item]) =>
-    Object.entries(item as Record<string, Operation>).map(([method, operation]) => ({
-      path,
-      method: method.toUpperCase(),
-      operation,
-      id: `${method}${path.replaceAll(/[^a-z]+/g, '-')}`,
-    })),
-  );
-  const schemas = Object.entries((components?.schemas ?? {}) as Record<string, Schema>);
-  return html`${raw('<!doctype html>')}
-    <html lang="en">
-      <head>
-        <meta charset="utf-8" />
-        <meta name="viewport" content="width=device-width, initial-scale=1" />
-        <title>${title}</title>
-        <link rel="icon" href="data:," />
-        <link rel="stylesheet" href="/docs.css" />
-      </head>
-      <body>
-        <main>
-          <h1>${title}</h1>
-          ${paragraphs(info.description)}
-          <p>For programs: <a href="/openapi.json">/openapi.json</a> (OpenAPI 3.1).</p>
-          <nav aria-label="Endpoints">
-            <ul>
-              ${operations.map(
-                ({ id, method, path, operation }) =>
-                  html`<li>
-                    <a href="#${id}"><code>${method} ${path}</code></a> ${operation.summary ?? ''}
-                  </li>`,
-              )}
-            </ul>
-          </nav>
+interface Listed {
+  readonly id: string;
+  readonly method: string;
+  readonly path: string;
+  readonly operation: Operation;
+  /** Null: the API sends it by itself. */
+  readonly curl: string | null;
+}
+
+/** What differs from listener to listener. */
+interface DocsOptions extends Omit<Tried, 'schemas'> {
+  /** What must be done before the commands work; null: nothing. */
+  readonly before: Html | null;
+}
+
+/** The content of a page, below its heading. */
+export function apiDocs(
+  { info, paths = {}, webhooks = {}, components }: ApiDocument,
+  { before, ...options }: DocsOptions,
+): Html {
+  const schemas = (components?.schemas ?? {}) as Record<string, Schema>;
+  const tried: Tried = { ...options, schemas };
+  const operations = [
+    ...listed(paths, (method, path, operation) =>
+      curlSample(trialOf(method, path, operation), withHeader(tried, operation)),
+    ),
+    ...listed(webhooks, () => null),
+  ];
+  return html`<section aria-labelledby="about-title">
+      <header>
+        <h2 id="about-title">${info.title}</h2>
+        <span class="quiet">For programs: <a href="/openapi.json">/openapi.json</a> (OpenAPI 3.1)</span>
+      </header>
+      ${paragraphs(info.description)} ${before ?? ''}
+    </section>
+    <section aria-labelledby="routes-title">
+      <header><h2 id="routes-title">Routes</h2></header>
+      <table class="routes">
+        <thead>
+          <tr>
+            <th scope="col">Route</th>
+            <th scope="col">What it does</th>
+          </tr>
+        </thead>
+        <tbody>
           ${operations.map(
-            ({ id, method, path, operation }) => html`
-              <section id="${id}">
-                <h2><code>${method} ${path}</code></h2>
-                <p><b>${operation.summary ?? ''}</b></p>
-                ${paragraphs(operation.description)} ${parameters(operation)} ${body(operation)}
-                ${responses(operation)}
-              </section>
-            `,
+            ({ id, method, path, operation }) =>
+              html`<tr>
+                <th scope="row">
+                  <a href="#${id}">${methodBadge(method)} <code>${path}</code></a>
+                </th>
+                <td>${operation.summary ?? ''}</td>
+              </tr>`,
           )}
-          ${schemas.map(
-            ([name, schema]) => html`
-              <section id="schema-${name}">
-                <h2>${name}</h2>
-                ${fields(schema)}
-              </section>
-            `,
-          )}
-        </main>
-      </body>
-    </html>`;
+        </tbody>
+      </table>
+    </section>
+    ${operations.map(operationView)}
+    ${Object.entries(schemas).map(
+      ([name, schema]) =>
+        html`<section id="schema-${name}">
+          <h2>${name}</h2>
+          ${fields(schema)}
+        </section>`,
+    )}`;
+}
+
+function listed(
+  paths: object,
+  curlOf: (method: string, path: string, operation: Operation) => string | null,
+): Listed[] {
+  return Object.entries(paths).flatMap(([path, item]) =>
+    Object.entries(item as Record<string, Operation>).map(([name, operation]) => {
+      const method = name.toUpperCase();
+      const id = `${name}${path.replaceAll(/[^a-z]+/g, '-')}`;
+      return { id, method, path, operation, curl: curlOf(method, path, operation) };
+    }),
+  );
+}
+
+function trialOf(
+  method: string,
+  path: string,
+  { parameters: all = [], requestBody, responses: answers = {} }: Operation,
+): Trial {
+  const [[type, { schema = {} }] = ['', {}]] = Object.entries(requestBody?.content ?? {});
+  return {
+    method,
+    path,
+    parameters: all,
+    body: type === '' ? null : { type, schema },
+    isStream: Object.values(answers).some(({ content = {} }) => 'text/event-stream' in content),
+  };
+}
+
+/** `security: []`: this operation asks for none. */
+function withHeader(tried: Tried, { security }: Operation): Tried {
+  return security?.length === 0 ? { ...tried, header: null } : tried;
+}
+
+const methodBadge = (method: string): Html =>
+  html`<span class="method ${method.toLowerCase()}">${method}</span>`;
+
+function operationView({ id, method, path, operation, curl }: Listed): Html {
+  return html`<section id="${id}">
+    <header>
+      <h2>${methodBadge(method)} <code>${path}</code></h2>
+      <a class="quiet" href="#routes-title">All routes</a>
+    </header>
+    <p><b>${operation.summary ?? ''}</b></p>
+    ${paragraphs(operation.description)}
+    ${
+      curl === null
+        ? ''
+        : html`<div class="try">
+            <pre id="try-${id}" tabindex="0" aria-label="Command that tries it">${curl}</pre>
+            <button class="light" data-copy="try-${id}" hidden>Copy</button>
+          </div>`
+    }
+    ${parameters(operation)} ${body(operation)} ${responses(operation)}
+  </section>`;
 }
 
 function paragraphs(text: string | undefined): Html[] {
   return (text ?? '')
-    .split('\n')
+    .split(/\n{2,}/)
     .filter((line) => line !== '')
-    .map((line) => html`<p>${line}</p>`);
+    .map((line) => html`<p>${rich(line)}</p>`);
+}
+
+/** What stands between backticks, as code. */
+function rich(text: string): Html {
+  return html`${text.split('`').map((part, index) => (index % 2 === 1 ? html`<code>${part}</code>` : part))}`;
 }
 
 function parameters({ parameters: all = [] }: Operation): Html | '' {
@@ -123,14 +192,40 @@ function body({ requestBody }: Operation): Html | '' {
     ${isOwn ? '' : html`<p><code>${type}</code>: ${typeOf(schema)}</p>`}${fields(schema)}`;
 }
 
-function responses({ responses: all = {} }: Operation): Html[] {
-  return Object.entries(all).map(([status, { description, content = {} }]) => {
-    const [[type, { schema = {} }] = ['', {}]] = Object.entries(content);
-    const isOwn = schema['properties'] !== undefined;
-    return html`<h3>${status}</h3>
-      <p>${description ?? ''} ${isOwn ? '' : html`(<code>${type}</code>: ${typeOf(schema)})`}</p>
-      ${isOwn ? fields(schema) : ''}`;
-  });
+type Responses = NonNullable<Operation['responses']>;
+
+/** Refusals are much the same everywhere: they are told when somebody asks for them. */
+function responses({ responses: all = {} }: Operation): Html {
+  const [good, refused] = [/^[23]/, /^[^23]/].map((pattern) =>
+    Object.entries(all).filter(([status]) => pattern.test(status)),
+  );
+  return html`<h3>Answers</h3>
+    ${good?.map(responseView)}
+    ${
+      refused === undefined || refused.length === 0
+        ? ''
+        : html`<details>
+            <summary>
+              Refusals and failures:
+              ${refused.map(([status], index) => html`${index === 0 ? '' : ', '}<b class="refused">${status}</b>`)}
+            </summary>
+            <div class="within">${refused.map(responseView)}</div>
+          </details>`
+    }`;
+}
+
+function responseView([status, { description, content = {} }]: [string, Responses[string]]): Html {
+  const [[type, { schema = {} }] = ['', {}]] = Object.entries(content);
+  const isOwn = schema['properties'] !== undefined;
+  const words = html`<b class="${/^[23]/.test(status) ? 'ok' : 'refused'}">${status}</b>
+    ${rich(description ?? '')}
+    ${isOwn || type === '' ? '' : html`<span class="quiet">${type}: ${typeOf(schema)}</span>`}`;
+  return isOwn
+    ? html`<details>
+        <summary>${words}</summary>
+        <div class="within">${fields(schema)}</div>
+      </details>`
+    : html`<p class="answer">${words}</p>`;
 }
 
 function fields(schema: Schema): Html | '' {
@@ -153,7 +248,7 @@ interface Row {
 }
 
 function table(caption: string, rows: readonly Row[]): Html {
-  return html`<table>
+  return html`<table class="meanings">
     <caption>
       ${caption}
     </caption>
@@ -163,7 +258,7 @@ function table(caption: string, rows: readonly Row[]): Html {
           html`<tr>
             <th scope="row"><code>${name}</code></th>
             <td>${type}</td>
-            <td>${meaning}</td>
+            <td>${rich(meaning)}</td>
           </tr>`,
       )}
     </tbody>
@@ -193,15 +288,33 @@ function typeOf(schema: Schema): Html {
   return html`${Array.isArray(type) ? type.join(' or ') : textOf(type) || 'any'}`;
 }
 
-export const apiDocsStyle = `:root { color-scheme: light dark; }
-body { margin: 0 auto; max-width: 60rem; padding: 1rem; font: 0.9375rem/1.5 system-ui, sans-serif; overflow-wrap: anywhere; }
-h1 { font-size: 1.4rem; }
-h2 { font-size: 1.1rem; margin: 2rem 0 0.5rem; padding-top: 1rem; border-top: 1px solid #8888; }
-h3 { font-size: 0.9375rem; margin: 1rem 0 0.25rem; }
-code { font: 0.875em ui-monospace, Menlo, monospace; }
-nav ul { list-style: none; padding: 0; }
-table { width: 100%; border-collapse: collapse; margin: 0.25rem 0 0.75rem; }
-caption { text-align: left; font-weight: 600; }
-th, td { text-align: left; vertical-align: top; padding: 0.2rem 0.75rem 0.2rem 0; border-bottom: 1px solid #8884; font-weight: 400; }
-:focus-visible { outline: 2px solid; outline-offset: 2px; }
+/** What the page of an API document adds to the style of all pages. */
+export const apiDocsStyle = `.method { display: inline-block; min-width: 3.4rem; padding: 0.05rem 0.4rem; border-radius: 0.3rem; background: var(--line); color: var(--text); font: 600 0.75rem/1.5 ui-monospace, 'Cascadia Mono', Menlo, monospace; text-align: center; }
+.method.get { background: var(--good-ground); color: var(--good); }
+.method.post { background: var(--odd-ground); color: var(--odd); }
+.routes tbody th { width: 1%; white-space: nowrap; padding-right: 1.2rem; }
+.routes a { text-decoration: none; }
+.routes a:hover code { text-decoration: underline; }
+.try { position: relative; margin: 0.5rem 0 0.8rem; }
+.try pre { margin: 0; padding-right: 5.5rem; white-space: pre-wrap; overflow-wrap: anywhere; }
+.try button { position: absolute; top: 0.3rem; right: 0.3rem; }
+.meanings { margin: 0.25rem 0 0.75rem; }
+.meanings caption { text-align: left; font-weight: 600; }
+.meanings th, .meanings td { padding: 0.25rem 0.9rem 0.25rem 0; vertical-align: top; }
+.meanings th { width: 14rem; }
+.meanings td:nth-child(2) { width: 14rem; color: var(--quiet); }
+.answer { margin: 0.3rem 0; }
+.within { margin: 0.2rem 0 0.6rem; padding-left: 0.9rem; border-left: 2px solid var(--line); }
+details > summary { margin: 0.3rem 0; cursor: pointer; }
+.ok { color: var(--good); }
+.refused { color: var(--bad); }
+section[id] { scroll-margin-top: 0.75rem; }
+@media (max-width: 44rem) {
+  .routes, .routes tbody, .routes tr, .routes th, .routes td,
+  .meanings, .meanings caption, .meanings tbody, .meanings tr, .meanings th, .meanings td { display: block; width: auto; white-space: normal; }
+  .routes thead { display: none; }
+  .routes tr, .meanings tr { padding: 0.35rem 0; }
+  .meanings th, .meanings td { padding: 0; }
+  .try pre { padding-right: 0.9rem; padding-top: 2.2rem; }
+}
 `;

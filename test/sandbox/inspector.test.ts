@@ -1,11 +1,13 @@
 /** What a partner's developer sees of webhooks and of their own requests, and what nobody sees: foreign secrets. */
-import { execFileSync } from 'node:child_process';
+import { execFile, execFileSync } from 'node:child_process';
+import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 import { shownHeader, shownText } from '../../src/sandbox/shared/confidential.ts';
 import { curlOf } from '../../src/sandbox/shared/curl.ts';
 import type { Sandbox } from '../../src/sandbox/sandbox.ts';
 import { lacking } from '../shared/programs.ts';
 import { present } from '../shared/present.ts';
+import { shownCommands } from '../shared/shown-commands.ts';
 import { cellOf, clientOf, requestToken, sandboxFor, variantOf, withReceiver, type Json } from './harness.ts';
 import { startReceiver } from './receiver.ts';
 
@@ -278,6 +280,24 @@ test('the API is described for people', async () => {
     'error_description',
   ])
     expect(page).toContain(what);
+});
+
+const lacksCurl = lacking('bash', 'curl');
+
+test.skipIf(lacksCurl)(`the commands that the page shows get a token and use it${lacksCurl}`, async () => {
+  const sandbox = await sandboxFor();
+  const [first, ...others] = shownCommands(await textAt(sandbox, '/docs'));
+  const answers: Json[] = [];
+  for (const command of others) {
+    const { stdout } = await promisify(execFile)('bash', ['-c', `${present(first)}; ${command}`]);
+    answers.push(JSON.parse(stdout) as Json);
+  }
+  expect(answers).toHaveLength(6);
+  expect(answers[0]).toMatchObject({ token_type: expect.any(String) });
+  const [, order, unknown, addresses, list, product] = answers;
+  for (const answer of [addresses, list, product]) expect(answer).not.toHaveProperty('error');
+  // Of the right form, but nothing that is there.
+  for (const answer of [order, unknown]) expect(answer).toHaveProperty('error');
 });
 
 const lacks = lacking('bash');

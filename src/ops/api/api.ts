@@ -4,7 +4,6 @@ import { HeldAnswers } from '../feed/held-answers.ts';
 import type { OpsDeps } from '../shared/operator.ts';
 import { changesRoutes } from './changes.ts';
 import { describeApi, type OpsDocument } from './document.ts';
-import { docsRoutes } from './docs.ts';
 import { historyRoutes } from './history.ts';
 import { pruneRoutes } from './prune.ts';
 import { apiRouter, type ApiRouter } from './router.ts';
@@ -17,6 +16,11 @@ type ApiDeps = Pick<
   'reader' | 'writer' | 'state' | 'operator' | 'pruner' | 'alarms' | 'rejected' | 'now' | 'stopping' | 'log'
 >;
 
+interface Api {
+  readonly routes: ApiRouter;
+  readonly document: () => OpsDocument;
+}
+
 export function createApi({
   reader,
   writer,
@@ -28,7 +32,7 @@ export function createApi({
   now,
   stopping,
   log,
-}: ApiDeps): ApiRouter {
+}: ApiDeps): Api {
   const held = new HeldAnswers({ stopping, log });
   const feed = new ChangeFeed({ reader, writer });
   const api = apiRouter();
@@ -43,6 +47,5 @@ export function createApi({
   // When it is asked for: it takes as long as a good part of a start.
   const document = (): OpsDocument => (made ??= describeApi(api));
   api.get('/openapi.json', (c) => c.json(document()));
-  api.route('/', docsRoutes(document));
-  return api;
+  return { routes: api, document };
 }

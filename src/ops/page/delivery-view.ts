@@ -119,14 +119,14 @@ function itemRow(item: LoggedItem, atMs: number, names: WarehouseNames): Html {
     <td class="warehouse" data-label="warehouse">
       <a href="/variants/${variantId}#level-${warehouseId}">${warehouseView(warehouseId, names)}</a>
     </td>
-    <td class="figure" data-label="the store said">
+    <td class="figure whole" data-label="the store said">
       ${quantity(item.old)} → <b>${quantity(item.new)}</b>
       <span class="quiet">${signed(item.new - item.old)}</span>
     </td>
     <td class="actor" data-label="why">
       ${reason === null ? '–' : html`<code>${reason}</code>`}${actor === null ? '' : html`, ${actor}`}
     </td>
-    <td class="figure" data-label="before → after">${heldWords(item)}</td>
+    <td class="figure whole" data-label="before → after">${heldWords(item)}</td>
     <td class="whole">${outcomeWords(item, atMs)}. ${readRequestView(item.effect)}</td>
   </tr>`;
 }

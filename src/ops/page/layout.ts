@@ -34,6 +34,7 @@ const ENTRIES = [
   ['/drift', 'Drift'],
   ['/deliveries', 'Deliveries'],
   ['/runs', 'Runs'],
+  ['/docs', 'API'],
 ] as const;
 
 /** What scripts say when the mirror does not answer, in the words of `status` and of the log output. */
@@ -90,9 +91,7 @@ export function layout({
         <h1>${title}</h1>
         ${main}
       </main>
-      <footer class="quiet">
-        Times are in <span data-time-zone>UTC</span>. The API of this listener: <a href="/docs">/docs</a>.
-      </footer>`,
+      <footer class="quiet">Times are in <span data-time-zone>UTC</span>.</footer>`,
   });
 }
 

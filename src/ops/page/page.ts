@@ -4,6 +4,7 @@
  */
 import { Hono, type Context } from 'hono';
 import { html } from 'hono/html';
+import { apiDocs, type ApiDocument } from '../../web/api-docs.ts';
 import { pageFiles } from '../../web/files.ts';
 import type { Html } from '../../web/html.ts';
 import type { Status } from '../../mirror/queries/status.ts';
@@ -51,6 +52,12 @@ type PageDeps = Pick<
   | 'log'
 >;
 
+interface Documented {
+  readonly document: () => ApiDocument;
+  /** Null: nobody has to sign in. */
+  readonly token: string | null;
+}
+
 type PageContext = Context<OpsEnv>;
 type Content = Pick<Page, 'title' | 'at' | 'main'> & Partial<Page>;
 
@@ -64,6 +71,8 @@ const FOUND_SHOWN = 50;
 const SEARCHED_CHARACTERS = 200;
 /** Found once: it is not watched. */
 const SEARCH_EVERY_MS = 60_000;
+/** It is the same as long as the mirror runs. */
+const DOCS_EVERY_MS = 600_000;
 const RUNS_MARKED = 50;
 /** Its body, which never changes, is loaded with it. */
 const DELIVERY_EVERY_MS = 10_000;
@@ -79,7 +88,7 @@ interface Pages {
   readonly nowhere: (c: PageContext) => Promise<Response>;
 }
 
-export function createPage(deps: PageDeps): Pages {
+export function createPage(deps: PageDeps & Documented): Pages {
   const { reader, writer, operator, alarms, rejected, timeline, warehouseNames: names, now, log } = deps;
   const app = new Hono<OpsEnv>();
 
@@ -264,6 +273,20 @@ export function createPage(deps: PageDeps): Pages {
       main: runView(run, now()),
     });
   });
+
+  app.get('/docs', (c) =>
+    show(c, {
+      title: 'API',
+      at: '/docs',
+      everyMs: DOCS_EVERY_MS,
+      main: apiDocs(deps.document(), {
+        base: new URL(c.req.url).origin,
+        header: deps.token === null ? null : 'Authorization: Bearer $OPS_TOKEN',
+        values: {},
+        before: null,
+      }),
+    }),
+  );
 
   app.route('/', pageFiles<OpsEnv>(style));
 

@@ -13,7 +13,7 @@ import { instant, quantity } from './figures.ts';
 import { idText } from './id-view.ts';
 import { warehouseView } from './warehouse-view.ts';
 
-export interface Searched {
+interface Searched {
   readonly text: string;
   readonly span: Span | null;
   readonly names: WarehouseNames;

@@ -1,4 +1,6 @@
 /** The same request as a command for a shell. */
+import { shellWord } from '../../web/shell-word.ts';
+
 interface CurlRequest {
   readonly method: string;
   readonly url: string;
@@ -11,16 +13,11 @@ const OWN = /^(?:host|content-length|connection|transfer-encoding|accept-encodin
 
 export function curlOf({ method, url, headers, body }: CurlRequest): string {
   const parts = [
-    `curl -sS -i ${method === 'POST' ? '' : `-X ${quoted(method)} `}${quoted(url)}`,
+    `curl -sS -i ${method === 'POST' ? '' : `-X ${shellWord(method)} `}${shellWord(url)}`,
     ...headers
       .filter(([name]) => !OWN.test(name))
-      .map(([name, value]) => `-H ${quoted(`${name}: ${value}`)}`),
-    ...(body === '' && method !== 'POST' ? [] : [`--data-binary ${quoted(body)}`]),
+      .map(([name, value]) => `-H ${shellWord(`${name}: ${value}`)}`),
+    ...(body === '' && method !== 'POST' ? [] : [`--data-binary ${shellWord(body)}`]),
   ];
   return parts.join(' \\\n  ');
-}
-
-/** One word for a POSIX shell. */
-function quoted(text: string): string {
-  return `'${text.replaceAll("'", "'\\''")}'`;
 }
