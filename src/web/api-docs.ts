@@ -252,6 +252,13 @@ function table(caption: string, rows: readonly Row[]): Html {
     <caption>
       ${caption}
     </caption>
+    <thead>
+      <tr>
+        <th scope="col">Name</th>
+        <th scope="col">Type</th>
+        <th scope="col">Meaning</th>
+      </tr>
+    </thead>
     <tbody>
       ${rows.map(
         ({ name, type, meaning }) =>
@@ -302,6 +309,7 @@ export const apiDocsStyle = `.method { display: inline-block; min-width: 3.4rem;
 .meanings caption { text-align: left; font-weight: 600; }
 .meanings th, .meanings td { padding: 0.25rem 0.9rem 0.25rem 0; vertical-align: top; }
 .meanings th { width: 14rem; }
+.meanings thead th { padding-bottom: 0; }
 .meanings td:nth-child(2) { width: 14rem; color: var(--quiet); }
 .answer { margin: 0.3rem 0; }
 .within { margin: 0.2rem 0 0.6rem; padding-left: 0.9rem; border-left: 2px solid var(--line); }
@@ -312,7 +320,7 @@ section[id] { scroll-margin-top: 0.75rem; }
 @media (max-width: 44rem) {
   .routes, .routes tbody, .routes tr, .routes th, .routes td,
   .meanings, .meanings caption, .meanings tbody, .meanings tr, .meanings th, .meanings td { display: block; width: auto; white-space: normal; }
-  .routes thead { display: none; }
+  .routes thead, .meanings thead { display: none; }
   .routes tr, .meanings tr { padding: 0.35rem 0; }
   .meanings th, .meanings td { padding: 0; }
   .try pre { padding-right: 0.9rem; padding-top: 2.2rem; }

@@ -5,7 +5,7 @@ import type { Db } from '../../src/sqlite/open.ts';
 import type { StoreReader } from '../../src/mirror/reader/store-reader.ts';
 import { newStore } from '../reconcile/mirror.ts';
 import { fillMirror } from '../mirror/large-mirror.ts';
-import { newPath, readerDb, writerDb } from '../mirror/mirror-file.ts';
+import { newPath, readerDb, T0, writerDb } from '../mirror/mirror-file.ts';
 import { startOps } from './harness.ts';
 
 /** On a quiet machine the dearest takes about 10 ms; 50 ms are meant to hold, and tests run beside others. */
@@ -33,6 +33,11 @@ const PAGES = [
   '/deliveries?before=30000',
   '/deliveries/30000',
   '/deliveries?show=quarantined',
+  '/search?q=SKU-10',
+  '/search?q=10',
+  '/search?q=nothing-has-this',
+  '/search?q=2026',
+  `/search?q=${new Date(T0).toISOString().slice(0, 10)}`,
   '/runs',
   '/runs/7',
 ];

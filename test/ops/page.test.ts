@@ -109,6 +109,9 @@ const PAGES = [
   '/drift',
   '/deliveries',
   '/runs',
+  '/search?q=nothing',
+  '/search?q=1999-01-01',
+  '/docs',
 ];
 
 test('says what state the mirror is in, why, and what to do', async () => {
@@ -616,6 +619,8 @@ test('names are text, never markup, and nothing of another site is asked for', a
       `/stock?warehouse=${query}&after=${query}&key=${query}`,
       '/variants/100',
       `/drift?cause=${query}`,
+      `/search?q=${query}`,
+      '/deliveries/2',
       '/deliveries?show=quarantined',
       `/?done=${query}&run=${query}`,
       `/?span=${query}`,

@@ -196,13 +196,13 @@ export const changes = sqliteTable(
     // of the whole feed would cost a page read and written for each change. SQLite looks through the shares by
     // itself: what the migration puts into `sqlite_stat1` tells it that they are few.
     index('changes_variant').on(sql.raw(`seq >> ${SHARE_BITS}`), t.variantId),
-    // By order and by a delivery's request, for the page's search, likewise in shares; a request by the end of its id,
+    // By order and by a delivery's request, for the page's search, likewise in shares; each by the end of its id,
     // which is what tells it from the others.
     index('changes_order')
-      .on(sql.raw(`seq >> ${SHARE_BITS}`), t.orderId)
+      .on(sql.raw(`seq >> ${SHARE_BITS}`), sql.raw('substr(order_id, -4)'))
       .where(sql`order_id IS NOT NULL`),
     index('changes_request')
-      .on(sql.raw(`seq >> ${SHARE_BITS}`), sql.raw('substr(request_id, -8)'))
+      .on(sql.raw(`seq >> ${SHARE_BITS}`), sql.raw('substr(request_id, -4)'))
       .where(sql`source = 'webhook'`),
     /** Corrections by reads. First sightings are left out: a catalogue full of them would be most of the index. */
     index('changes_corrected')

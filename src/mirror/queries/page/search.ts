@@ -70,8 +70,11 @@ const SHARES_LOOKED_AT = 5_000;
 /** A delivery that changed no figure is not in the feed: of the event log's end, this many entries are looked through. */
 const ENTRIES_LOOKED_AT = 5_000;
 const LARGEST_LOOKED_THROUGH = 16 << 10;
-/** A request's id is indexed by its end, which tells requests apart. */
-const REQUEST_TAIL = 8;
+/**
+ * Ids of requests and orders are indexed by so much of their ends: enough to tell most of a share's apart, and a fifth of
+ * the room.
+ */
+const INDEXED_END = 4;
 
 const VARIANT = `
   SELECT v.variant_id AS variantId, v.product_id AS productId, v.sku AS sku, v.name AS name, p.name AS productName,
@@ -86,9 +89,11 @@ const BY_BEGINNING = `${VARIANT}
   WHERE v.sku >= @text AND v.sku < @text || char(1114111) AND v.gone_at_ms IS NULL ORDER BY v.sku LIMIT @limit`;
 
 const IN_SHARE = `SELECT log_seq AS seq, recorded_at_ms AS atMs FROM changes WHERE seq >> ${SHARE_BITS} = @share`;
-const BY_ORDER = `${IN_SHARE} AND order_id = @text ORDER BY seq DESC`;
+const endOf = (id: string): string => `substr(${id}, -${INDEXED_END})`;
+const BY_ORDER = `${IN_SHARE}
+  AND ${endOf('order_id')} = ${endOf('@text')} AND order_id = @text ORDER BY seq DESC`;
 const BY_REQUEST = `${IN_SHARE}
-  AND source = 'webhook' AND substr(request_id, -${REQUEST_TAIL}) = substr(@text, -${REQUEST_TAIL}) AND request_id = @text ORDER BY seq DESC`;
+  AND source = 'webhook' AND ${endOf('request_id')} = ${endOf('@text')} AND request_id = @text ORDER BY seq DESC`;
 
 const LATEST = `
   SELECT seq, kind, at_ms AS atMs, payload FROM log
