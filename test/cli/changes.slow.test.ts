@@ -27,7 +27,7 @@ test('the last ones, those after a number, those of a SKU', async () => {
   expect(seqsIn(few.stdout)).toEqual([36, 39]);
   const mugs = await run(home, 'changes', '--sku', 'MUG-01', '--last', '2');
   expect(mugs.stdout).toMatch(
-    /^\d+ {2}[\d-]{10} [\d:]{8} {2}MUG-01 {2}warehouse 11 {2}39 → 34 -5 {2}order_reserved, order 9004\n39 {2}.* {2}34 → 30 -4 {2}user_set, user 3\n$/,
+    /^\d+ {2}[\d-]{10} [\d:]{8} {2}MUG-01 {2}warehouse 11, Bangkok {2}39 → 34 -5 {2}order_reserved, order 9004\n39 {2}.* {2}34 → 30 -4 {2}user_set, user 3\n$/,
   );
   const removed = await run(home, 'changes', '--sku', 'CAP-01', '--last', '1');
   expect(removed.stdout).toMatch(/ {2}CAP-01 {2}total {2}4 → none {2}read: Removed\n$/);
