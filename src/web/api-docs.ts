@@ -308,9 +308,9 @@ export const apiDocsStyle = `.method { display: inline-block; min-width: 3.4rem;
 .meanings { margin: 0.25rem 0 0.75rem; }
 .meanings caption { text-align: left; font-weight: 600; }
 .meanings th, .meanings td { padding: 0.25rem 0.9rem 0.25rem 0; vertical-align: top; }
-.meanings th { width: 14rem; }
+.meanings th:first-child { width: 14rem; }
 .meanings thead th { padding-bottom: 0; }
-.meanings td:nth-child(2) { width: 14rem; color: var(--quiet); }
+.meanings :is(th, td):nth-child(2) { width: 14rem; color: var(--quiet); }
 .answer { margin: 0.3rem 0; }
 .within { margin: 0.2rem 0 0.6rem; padding-left: 0.9rem; border-left: 2px solid var(--line); }
 details > summary { margin: 0.3rem 0; cursor: pointer; }
