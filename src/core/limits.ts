@@ -52,6 +52,8 @@ export const GAPS_OF_A_CELL = 100;
 
 /** How many products one proven loss sends to be read again. */
 export const LOSS_SWEEP_PRODUCTS = 50;
+/** And one input that may have been about anything. */
+export const UNREADABLE_LOSS_SWEEP_PRODUCTS = 200;
 /** A loss proven this soon after the one that the last loss sweep was for joins it: well over the longest grace of a gap. */
 export const LOSS_SWEEP_JOINED_MS = 10_000;
 /** Loss sweeps for bodies that cannot be read are this far apart. */

@@ -247,7 +247,8 @@ export const READ: readonly Mutant[] = [
   },
   {
     id: 'variant-kept-out-while-it-changes',
-    breaks: 'a variant that changes all the time is back once a read shows it (docs/architecture.md#removals)',
+    breaks:
+      'a variant that changes all the time is back once a read shows it (docs/architecture.md#removals)',
     file: 'src/core/apply/apply-variant.ts',
     find: 'return goneAtMs !== null && (read.superseded',
     replace: 'return goneAtMs !== null && (read.s0 >= 0',

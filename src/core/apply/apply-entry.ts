@@ -7,7 +7,7 @@ import type { Fact } from './fact.ts';
 import { applyDelivery } from './apply-delivery.ts';
 import { applyRead } from './apply-read.ts';
 import { UnitOfWork } from './unit-of-work.ts';
-import { REPLICA_LAG_MS } from '../limits.ts';
+import { REPLICA_LAG_MS, UNREADABLE_LOSS_SWEEP_PRODUCTS } from '../limits.ts';
 import { applyLookupMissed } from './removal.ts';
 import type { Tables } from './tables.ts';
 import { unmappedVariant, unreadProduct } from '../merge/unknown.ts';
@@ -89,7 +89,7 @@ function applyDue(work: UnitOfWork, entry: DueEntry): void {
         lossSweepSentAtMs: entry.atMs,
         lossProvedAtMs: entry.atMs,
       };
-      work.sendLossSweep(entry);
+      work.sendLossSweep(entry, UNREADABLE_LOSS_SWEEP_PRODUCTS);
       break;
   }
 }

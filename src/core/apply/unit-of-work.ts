@@ -110,10 +110,10 @@ export class UnitOfWork {
    * A delivery is missing, and what else it carried is unknown: the products that move are read first, each
    * unless it has been read since the doubt arose.
    */
-  sendLossSweep(loss: Position): void {
+  sendLossSweep(loss: Position, limit = LOSS_SWEEP_PRODUCTS): void {
     this.state = { ...this.state, lossSweptSeq: loss.seq, lossSweptAtMs: loss.atMs };
     let products = 0;
-    for (const { productId, readSeq, readAtMs } of this.tables.lossSweepProducts(LOSS_SWEEP_PRODUCTS)) {
+    for (const { productId, readSeq, readAtMs } of this.tables.lossSweepProducts(limit)) {
       const known = { madeSeq: loss.seq, madeAtMs: loss.atMs };
       if (isMet(known, { s0: readSeq, sentAtMs: readAtMs })) continue;
       this.requestRead(productId, 'canary', { seq: loss.seq, atMs: loss.atMs });
