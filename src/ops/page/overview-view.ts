@@ -66,7 +66,7 @@ function now(overview: Overview): Html {
       ${certaintyView(certainty, overview.course, nowMs)}
     </section>
     ${otherCausesView(overview)} ${blockedView(overview)} ${alarmsView(overview)}
-    ${running.map((run) => html`<section aria-label="Run ${run.id}">${runProgress(run, nowMs)}</section>`)}
+    ${running.map((run) => html`<section aria-label="Run ${run.id}">${runProgress(run, nowMs, { isHeld: condition.name === 'blocked' })}</section>`)}
     ${owedView(overview)} ${troubleView(status)}
   </div>`;
 }
