@@ -39,7 +39,7 @@ export const colours = `:root {
     --bad-ground: #47201d;
     --odd: #f3c969;
     --odd-ground: #3e3011;
-    --fresh: #4a4013;
+    --fresh: #3a320f;
     --plot-a: #7ba2ff;
     --plot-b: #f0a658;
     --plot-c: #c79bea;

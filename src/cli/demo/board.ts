@@ -15,25 +15,20 @@ export function boardLines({ tally, comparison }: Standing, phase: string): read
   const { killed, ...faults } = faultsOf(tally);
   return [
     '',
-    row('changes', count(tally.changes), `of stock, in ${count(tally.sent)} webhooks`),
-    row('lost on purpose', count(lostOf(tally)), `${faults.lost}${killed}; besides, ${faults.other}`, 'red'),
-    row(
-      'proven lost',
-      count(tally.lossesProved),
-      'the next webhook did not begin where the mirror stood',
-      'cyan',
-    ),
+    row('changes', count(tally.changes), `in ${count(tally.sent)} webhooks; ${faults.other}`),
+    row('lost on purpose', count(lostOf(tally)), `${faults.lost}${killed}`, 'red'),
+    row('proven lost', count(tally.lossesProved), 'the next webhook began at another figure', 'cyan'),
     row('repaired', count(tally.repaired), 'figures put right by reading the product', 'green'),
     row(
       'wrong right now',
       count(wrong),
-      `of ${count(levels)} stock levels, compared with the store’s own`,
+      `of ${count(levels)} stock levels, against the store’s own`,
       wrong === 0 ? 'green' : 'red',
     ),
     row(
       'certain',
       `${percent(comparison)} %`,
-      `of ${count(levels)} stock levels; the mirror marks the others as suspect`,
+      `of ${count(levels)} levels; the others are marked as suspect`,
       comparison.certain === levels ? 'green' : 'yellow',
     ),
     '',

@@ -90,6 +90,7 @@ export class Stage {
     try {
       mirror = await this.#makeTrouble(mirror, interrupted);
       this.#sandbox.traffic.stop();
+      this.#phase = 'the store has stopped; the mirror finishes what it reads';
       endFaults(this.#sandbox);
       await this.#sandbox.network.flush();
       story.say(colours.bold('the store has stopped selling, and the network is well again'));
@@ -161,7 +162,7 @@ export class Stage {
     this.#phase = 'the store sells over a bad network; soon the mirror is killed';
     await this.#wait(troubleMs / 2, interrupted);
     const mirror = interrupted.aborted ? first : await this.#killAndRestart(first);
-    this.#phase = 'the mirror is back and reads what it may have missed, while the store sells on';
+    this.#phase = 'the mirror reads what it may have missed, while the store sells on';
     await this.#wait(troubleMs / 2, interrupted);
     return mirror;
   }
@@ -281,8 +282,8 @@ function pageOf(port: number): string {
 
 function describe(comparison: Comparison): string {
   const { differences, levels, totals } = comparison;
-  const figures = levels + totals;
+  const figures = `${levels} stock levels and ${totals} totals`;
   return differences.length === 0
-    ? `all ${figures} figures equal the store's`
-    : `${differences.length} of ${figures} figures differ`;
+    ? `all ${figures} equal the store's`
+    : `of ${figures}, ${differences.length} differ`;
 }

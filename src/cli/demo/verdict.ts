@@ -23,7 +23,8 @@ export function judge(
     `webhooks    ${tally.sent} sent: ${tally.lost} lost, ${tally.missed} not answered, ` +
       `${tally.duplicated} delivered twice, ${tally.late} late`,
     `the mirror  noticed ${tally.gapsOpened} missing webhooks (${tally.gapsClosed} came late, ` +
-      `${tally.lossesProved} were lost) and corrected ${tally.repaired} figures by reading products`,
+      `${tally.lossesProved} were lost) by the next one, and others`,
+    `            by reading every product; it corrected ${tally.repaired} figures`,
     `compared    ${levels} stock levels, ${totals} totals and ${products} products with the store's own`,
     ...(untold === 0 ? [] : [`apart       ${apart(untold)}`]),
     ...differences.slice(0, DIFFERENCES_SHOWN).map((difference) => colours.red(`            ${difference}`)),

@@ -66,7 +66,7 @@ function now(overview: Overview): Html {
       ${certaintyView(certainty, overview.course, nowMs)}
     </section>
     ${otherCausesView(overview)} ${blockedView(overview)} ${alarmsView(overview)}
-    ${running.map((run) => html`<section aria-label="Run ${run.id}">${runProgress(run, nowMs)}</section>`)}
+    ${running.map((run) => html`<section aria-label="Run ${run.id}">${runProgress(run, nowMs, { isHeld: condition.name === 'blocked' })}</section>`)}
     ${owedView(overview)} ${troubleView(status)}
   </div>`;
 }
@@ -206,8 +206,8 @@ function operatorView({ status }: Overview): Html {
         ${
           held === 0
             ? html`<p class="quiet">
-                None is waiting. A removal of more than 20 products, variants or stock levels and 5 % of them
-                at once waits for your decision.
+                None is waiting. A removal of more than 20 products, variants or stock levels and 5&nbsp;% of
+                them at once waits for your decision.
               </p>`
             : html`<p class="warning">
                 The store no longer shows <b>${heldWords(status)}</b>, too many at once: the mirror keeps them

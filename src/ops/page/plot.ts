@@ -48,8 +48,9 @@ interface PlotOptions {
 }
 
 const WIDTH = 400;
-const HEIGHT = 120;
-const TOP = 8;
+const HEIGHT = 126;
+/** Above the scale, where no line crosses it, stands its upper end. */
+const TOP = 16;
 const BOTTOM = 18;
 const FLOOR = HEIGHT - BOTTOM;
 /** Rows of the table with the same figures, about. */
@@ -113,8 +114,10 @@ export function plot(axis: Axis, options: PlotOptions): Html {
                     />`
               }
               <line class="cursor" x1="0" x2="0" y1="${TOP}" y2="${FLOOR}" />
-              <text class="tick" x="2" y="${TOP + 10}">${format(top)}</text>
-              ${tick(axis.starts[0], 2, 'start', axis)} ${tick(axis.starts.at(-1), WIDTH - 2, 'end', axis)}
+              <text class="tick" x="0" y="${TOP - 4}">${format(top)}</text>
+              ${tick(axis.starts[0], 0, 'start', axis)}
+              ${tick(axis.starts[count / 2], WIDTH / 2, 'middle', axis)}
+              <text class="tick" x="${WIDTH}" y="${HEIGHT - 4}" text-anchor="end">now</text>
             </svg>
             <output class="told" hidden></output>`
     }
@@ -182,7 +185,7 @@ function marksOf({ starts, stretchMs, marks }: Axis): Html[] {
 function tick(
   atMs: number | undefined,
   x: number,
-  anchor: 'start' | 'end',
+  anchor: 'start' | 'middle',
   { starts, stretchMs }: Axis,
 ): Html | string {
   if (atMs === undefined) return '';

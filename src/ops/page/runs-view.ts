@@ -94,8 +94,8 @@ export function runView(run: Run, nowMs: number): Html {
   </section>`;
 }
 
-/** The progress bar, and the time left. */
-export function runProgress(run: Run, nowMs: number): Html {
+/** The progress bar, and the time left. @param isHeld the mirror is blocked: no rate of before says when it goes on. */
+export function runProgress(run: Run, nowMs: number, { isHeld = false } = {}): Html {
   const { id, kind, state, done, total } = run;
   const share = total === 0 ? 0 : Math.min(1, done / total);
   return html`<div class="run">
@@ -105,7 +105,9 @@ export function runProgress(run: Run, nowMs: number): Html {
       <span class="push figure">${quantity(done)} of ${quantity(total)}, ${Math.floor(share * 100)} %</span>
     </div>
     <progress max="${Math.max(1, total)}" value="${done}" aria-label="Products read in run ${id}"></progress>
-    <span class="quiet">${state === 'running' ? remaining(run, nowMs) : ''}</span>
+    <span class="quiet"
+      >${state !== 'running' ? '' : isHeld ? 'waits until the mirror is no longer blocked' : remaining(run, nowMs)}</span
+    >
   </div>`;
 }
 

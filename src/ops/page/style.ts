@@ -39,7 +39,7 @@ code.id.copied::after { content: ' copied'; color: var(--good); }
 .certain .share { font-size: 1.6rem; font-variant-numeric: tabular-nums; }
 .certain p { margin: 0 0 0.3rem; }
 .certain .quiet { display: block; }
-.strip { display: block; width: 100%; height: 2.75rem; }
+.strip { display: block; width: 100%; height: 2.75rem; margin: 0.3rem 0; }
 .strip .good { fill: var(--good); }
 .strip .odd { fill: var(--plot-b); }
 .strip .axis { stroke: var(--field-line); stroke-width: 1; }
@@ -50,7 +50,9 @@ code.id.copied::after { content: ' copied'; color: var(--good); }
 .alarm + .alarm { margin-top: 0.5rem; }
 .alarm p { margin: 0.2rem 0 0; }
 
-.tiles { display: grid; grid-template-columns: repeat(auto-fit, minmax(9.5rem, 1fr)); gap: 0.6rem; margin: 0; }
+/* Nine: rows of three, or one of all. */
+.tiles { display: grid; grid-template-columns: repeat(3, minmax(0, 1fr)); gap: 0.6rem; margin: 0; }
+@media (min-width: 76rem) { .tiles { grid-template-columns: repeat(9, minmax(0, 1fr)); } }
 .tiles > div { padding: 0.6rem 0.8rem; background: var(--card); border: 1px solid var(--line); border-radius: 0.5rem; }
 .tiles dt { color: var(--quiet); font-size: 0.8rem; }
 .tiles dd { margin: 0; font-size: 1.2rem; font-weight: 600; font-variant-numeric: tabular-nums; }
@@ -95,9 +97,11 @@ pre:last-child { margin-bottom: 0; }
 .bubble dt { color: var(--quiet); }
 .bubble dd { margin: 0; }
 
-.plots { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 22rem), 1fr)); gap: 1rem 1.5rem; }
+.plots { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 22rem), 1fr)); gap: 0 1.5rem; }
 .plot { margin: 0; min-width: 0; }
-.plot figcaption { display: flex; flex-wrap: wrap; align-items: baseline; gap: 0.1rem 0.7rem; margin-bottom: 0.2rem; }
+/* Those side by side begin at one height, however long their words are. */
+.plots .plot { display: grid; grid-row: span 4; grid-template-rows: subgrid; grid-template-columns: minmax(0, 1fr); margin-bottom: 1rem; }
+.plot figcaption { display: flex; flex-wrap: wrap; align-items: baseline; align-content: flex-start; gap: 0.1rem 0.7rem; margin-bottom: 0.2rem; }
 .plot.wide { max-width: 44rem; margin-bottom: 0.75rem; }
 .plot svg { display: block; width: 100%; height: auto; overflow: visible; }
 .plot .grid { stroke: var(--line); stroke-width: 1; stroke-dasharray: 2 3; }
@@ -125,11 +129,12 @@ pre:last-child { margin-bottom: 0; }
 .keys { display: flex; flex-wrap: wrap; gap: 0.2rem 0.9rem; margin-left: auto; }
 .plot .tick { fill: var(--quiet); font-size: 10px; }
 .plot .empty { display: grid; place-items: center; height: 5.5rem; margin: 0; color: var(--quiet); border: 1px dashed var(--line); border-radius: 0.4rem; }
-.key { font-size: 0.8rem; color: var(--quiet); }
+.key { font-size: 0.8rem; color: var(--quiet); white-space: nowrap; }
 .key::before { content: ''; display: inline-block; width: 0.7rem; height: 0.7rem; margin-right: 0.3rem; border-radius: 50%; background: var(--plot-a); vertical-align: -0.05rem; }
 .key.c::before { background: var(--plot-c); }
 .key.down::before { border-radius: 0; background: var(--quiet); opacity: 0.4; }
 .key.restart::before { width: 2px; border-radius: 0; background: var(--bad); }
+.key.run { display: inline; }
 .key.run::before { width: 0; border-radius: 0; background: none; border-left: 2px dotted var(--quiet); }
 .key.b::before { background: var(--plot-b); }
 .key.bad::before { background: var(--bad); }
@@ -158,6 +163,7 @@ progress { width: 100%; height: 0.9rem; accent-color: var(--accent); }
   .now { grid-template-columns: minmax(0, 1fr); }
   .now .state { justify-self: start; }
   .tiles { grid-template-columns: repeat(2, minmax(0, 1fr)); }
+  .tiles > :last-child:nth-child(odd) { grid-column: 1 / -1; }
   .facts { grid-template-columns: minmax(0, 1fr); gap: 0; }
   .facts dd { margin-bottom: 0.5rem; }
   .blocks, .blocks tbody { display: block; }
