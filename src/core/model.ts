@@ -71,7 +71,8 @@ export interface Variant {
   readonly verifiedAtMs: number | null;
   /**
    * Store time: the high watermark of the latest read when it told the total, and not all the levels below it; else
-   * EARLIEST_MS. UNSETTLED_MS: that read told the total twice, and not the same.
+   * EARLIEST_MS. UNSETTLED_MS: that read told the total twice, and not the same, or did not show the variant, which
+   * webhooks go on to name.
    */
   readonly totalHiMs: number;
   readonly eventSeq: number;

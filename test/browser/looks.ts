@@ -4,12 +4,12 @@ import { expect } from 'vitest';
 import { keepScreenshot } from './chromium.ts';
 import { brokenIds, excessWidth, faintTexts, smallButtons } from './page-checks.ts';
 
-export const LOOKS = {
+const LOOKS = {
   light: { viewport: { width: 1280, height: 900 } },
   dark: { viewport: { width: 1280, height: 900 }, colorScheme: 'dark' },
   phone: { viewport: { width: 390, height: 844 }, hasTouch: true, timezoneId: 'Asia/Bangkok' },
 } as const satisfies Record<string, BrowserContextOptions>;
-export type Look = keyof typeof LOOKS;
+type Look = keyof typeof LOOKS;
 
 /** Where no id may wrap. */
 const WIDE = 1280;

@@ -25,9 +25,9 @@ import { present } from '../shared/present.ts';
 import { noteWeek } from './history.ts';
 
 export const SCENES = ['calm', 'resync', 'blocked', 'downtime'] as const;
-export type Scene = (typeof SCENES)[number];
+type Scene = (typeof SCENES)[number];
 
-export interface Stage {
+interface Stage {
   readonly sandbox: Sandbox;
   /** Each page of the mirror, by name. */
   mirrorPages(): Promise<Readonly<Record<string, string>>>;

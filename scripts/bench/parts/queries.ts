@@ -90,6 +90,10 @@ function questions(cells: number, nowMs: number, logSeq: number, changeSeq: numb
     stock('a warehouse without stock', { warehouseId: '9' }),
     stock('suspect', { suspect: true }),
     stock('suspect, nothing fits', { suspect: true, text: 'nothing has this' }),
+    question('search', { text: variantId, span: null, limit: 20 }, 'an id'),
+    question('search', { text: 'SKU-1', span: null, limit: 20 }, 'the beginning of a SKU'),
+    question('search', { text: 'nothing has this', span: null, limit: 20 }, 'nothing fits'),
+    question('search', { text: '', span: { fromMs: nowMs - 60_000, untilMs: nowMs }, limit: 20 }, 'a time'),
     question('variantView', { variantId, beforeSeq: null, limit: 200 }, 'with its detail'),
     question('variantView', {
       variantId: new FilledCells(cells).name(0).variantId,

@@ -297,4 +297,12 @@ export const REMOVAL: readonly Mutant[] = [
   if (overlaps) work.requestRead(winner, 'conflict');`,
     tests: ['test/core/apply/moved-variant.test.ts'],
   },
+  {
+    id: 'searched-for-and-certain',
+    breaks: 'what is searched for is suspect meanwhile (docs/architecture.md#variants-that-move)',
+    file: 'src/core/apply/removal.ts',
+    find: '  suspectCells(work, variant.variantId);',
+    replace: '',
+    tests: ['test/core/apply/moved-variant.test.ts'],
+  },
 ];

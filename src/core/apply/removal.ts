@@ -5,10 +5,18 @@
  */
 import type { LookupMissedEntry, VariantSnapshot } from '../entry.ts';
 import type { UnitOfWork } from './unit-of-work.ts';
-import { CONTESTED_READS, EARLIEST_MS, LATEST_MS, REMOVAL_CONFIRM_MS, REPLICA_LAG_MS } from '../limits.ts';
+import {
+  CONTESTED_READS,
+  EARLIEST_MS,
+  LATEST_MS,
+  REMOVAL_CONFIRM_MS,
+  REPLICA_LAG_MS,
+  UNSETTLED_MS,
+} from '../limits.ts';
 import { isConcurrent, type ReadContext } from '../merge/merge-read.ts';
 import type { Cell, Product, Variant } from '../model.ts';
 import { areRemovalsAllowed, contradictsItself, countRemoval, type RemovalGuard } from './removal-guard.ts';
+import { suspectCells } from './unlisted-levels.ts';
 import {
   contestCell,
   contestedOnceMore,
@@ -159,7 +167,9 @@ function contestVariant(work: UnitOfWork, productId: string, variant: Variant, r
   }
   tables.putCell({ ...latest, unseenReads: 0 });
   work.report({ kind: 'unmapped', variantId: variant.variantId });
-  tables.putVariant({ ...variant, lookupAtMs: work.entry.atMs });
+  // No request stands for the search: what is searched for may be wrong, and says so, until a read shows it.
+  suspectCells(work, variant.variantId);
+  tables.putVariant({ ...variant, lookupAtMs: work.entry.atMs, totalHiMs: UNSETTLED_MS });
 }
 
 /** A product that the store answered 404 for. */
