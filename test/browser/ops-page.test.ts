@@ -194,7 +194,7 @@ describe.skipIf(!hasChromium)('in Chromium', () => {
     await expect.poll(() => page.locator('body.old').count(), { timeout: 8_000 }).toBe(0);
   });
 
-  test('it can be read in each light, on a phone, and without scripts', async (t) => {
+  test('it can be read on a phone, and without scripts', async (t) => {
     const { sandbox, mirror } = await startMirror(t, 45);
     const cell = await liven(mirror, sandbox);
     const routes = {
@@ -213,10 +213,7 @@ describe.skipIf(!hasChromium)('in Chromium', () => {
       missing: '/variants/4040404040',
     };
     const looks: Record<string, BrowserContextOptions> = {
-      light: {},
-      dark: { colorScheme: 'dark' },
       phone: { viewport: { width: 390, height: 844 }, hasTouch: true, timezoneId: 'Asia/Bangkok' },
-      'phone-dark': { viewport: { width: 360, height: 740 }, colorScheme: 'dark', hasTouch: true },
       'without-scripts': { javaScriptEnabled: false },
     };
     for (const [look, options] of Object.entries(looks)) {
