@@ -70,5 +70,5 @@ export async function lookAt(
   // A page that stays open would complain of what the next scene does.
   await window.page.goto('about:blank');
   window.complaints.length = 0;
-  expect.soft(found).toEqual({});
+  expect.soft(found, JSON.stringify(found)).toEqual({});
 }
