@@ -144,7 +144,7 @@ function wordsOf(against: AgainstLevel | AgainstTotal, request: string | null): 
     case 'unknown_product':
       return 'its product is not known yet';
     case 'unexplained_total':
-      return 'the variant’s total moved, or the order of its changes is unclear, and no read shows its warehouses';
+      return 'no read that was certain has shown it since the variant’s total moved, the order of its changes was unclear, or the variant was searched for';
     case 'not_read':
       return 'its product was not read since the last downtime';
     case 'requested':
@@ -152,7 +152,7 @@ function wordsOf(against: AgainstLevel | AgainstTotal, request: string | null): 
     case 'gap':
       return 'a webhook before the last one is late or lost';
     case 'two_totals':
-      return 'the store’s answer gives its total twice, and not the same';
+      return 'the store’s answer gave its total twice, and not the same, or the variant is searched for';
   }
 }
 

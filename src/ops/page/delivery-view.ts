@@ -9,6 +9,7 @@ import { idText, idView } from './id-view.ts';
 import { indentedJson } from './indented-json.ts';
 import { actorOf } from './logged-view.ts';
 import type { WarehouseNames } from '../shared/warehouse-names.ts';
+import { unreadableRows } from './unreadable-rows.ts';
 import { warehouseView } from './warehouse-view.ts';
 
 const COLUMNS = 6;
@@ -90,16 +91,7 @@ function items(
       </tr>
     </thead>
     <tbody>
-      ${shown.map((item) => itemRow(item, atMs, names))}
-      ${unreadable.map(
-        ({ problem, variantId }) =>
-          html`<tr class="more">
-            <td class="whole down" colspan="${COLUMNS}">
-              ${problem}${variantId === null ? '' : html` (<a href="/variants/${variantId}">variant ${idText(variantId)}</a>)`}
-              <span class="quiet">kept, not applied; its product is read instead</span>
-            </td>
-          </tr>`,
-      )}
+      ${shown.map((item) => itemRow(item, atMs, names))} ${unreadableRows(unreadable, COLUMNS)}
       ${
         rest > 0
           ? html`<tr class="more">

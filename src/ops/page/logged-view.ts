@@ -8,6 +8,7 @@ import { doubtWords, outcomeWords } from './effect-words.ts';
 import { bytes, count, instant, quantity, signed } from './figures.ts';
 import { pager } from './pager.ts';
 import type { WarehouseNames } from '../shared/warehouse-names.ts';
+import { unreadableRows } from './unreadable-rows.ts';
 import { warehouseView } from './warehouse-view.ts';
 
 const COLUMNS = 6;
@@ -68,16 +69,7 @@ function deliveryGroup(delivery: LoggedDelivery, names: WarehouseNames): Html {
         </span>
       </th>
     </tr>
-    ${items?.map((item) => itemRow(item, atMs, names))}
-    ${unreadable.map(
-      ({ problem, variantId }) =>
-        html`<tr class="more">
-          <td class="whole down" colspan="${COLUMNS}">
-            ${problem}${variantId === null ? '' : html` (<a href="/variants/${variantId}">variant ${idText(variantId)}</a>)`}
-            <span class="quiet">kept, not applied; its product is read instead</span>
-          </td>
-        </tr>`,
-    )}
+    ${items?.map((item) => itemRow(item, atMs, names))} ${unreadableRows(unreadable, COLUMNS)}
     ${
       rest > 0
         ? html`<tr class="more">

@@ -175,6 +175,7 @@ progress { width: 100%; height: 0.9rem; accent-color: var(--accent); }
   .blocks th, .blocks .whole { grid-column: 1 / -1; }
   .blocks .figure, .blocks .figure + td { text-align: left; white-space: normal; padding-left: 0; }
   .blocks tr.more { padding-top: 0; }
+  .blocks .whole .state { white-space: normal; }
   .blocks .warehouse, .blocks .actor { grid-column: 1 / -1; }
   .blocks.stock tr { grid-template-columns: repeat(3, minmax(0, 1fr)); }
   button { white-space: normal; }
