@@ -3,7 +3,7 @@
  * that it can answer others in between, and then chooses.
  */
 import type { Fact } from '../core/apply/fact.ts';
-import type { ProvenGap } from '../mirror/queries/read-plan.ts';
+import type { ProvenGap } from '../mirror/queries/read-knowledge.ts';
 import type { StoreReader } from '../mirror/reader/store-reader.ts';
 import { sleep } from './pause.ts';
 
@@ -41,7 +41,7 @@ export class ScheduledReads {
     const { reader, now, readsPerHour, longestMs } = this.#deps;
     for (
       let gaps = this.#gaps.splice(0);
-      !(await reader.ask('notePlan', { nowMs: now(), gaps }));
+      !(await reader.ask('noteActivity', { nowMs: now(), gaps }));
       gaps = []
     ) {
       await sleep(BETWEEN_MS, signal);

@@ -12,8 +12,8 @@ function setUp(portions: number) {
   const reader: StoreReader = {
     ask: (name, ...args) => {
       asked.push({ name, args: args[0] });
-      left -= name === 'notePlan' ? 1 : 0;
-      return Promise.resolve((name === 'notePlan' ? left <= 0 : ['1', '2']) as never);
+      left -= name === 'noteActivity' ? 1 : 0;
+      return Promise.resolve((name === 'noteActivity' ? left <= 0 : ['1', '2']) as never);
     },
   };
   const options = { readsPerHour: 600, longestMs: 5_000 };
@@ -42,9 +42,9 @@ test('it takes note of everything, of each proven gap once, and then chooses for
   time.nowMs = 61_000;
   expect(await reads.choose(LIVE)).toEqual(['1', '2']);
   expect(asked).toEqual([
-    { name: 'notePlan', args: { nowMs: 61_000, gaps: [{ productId: '7', openedAtMs: 700 }] } },
-    { name: 'notePlan', args: { nowMs: 61_000, gaps: [] } },
-    { name: 'notePlan', args: { nowMs: 61_000, gaps: [] } },
+    { name: 'noteActivity', args: { nowMs: 61_000, gaps: [{ productId: '7', openedAtMs: 700 }] } },
+    { name: 'noteActivity', args: { nowMs: 61_000, gaps: [] } },
+    { name: 'noteActivity', args: { nowMs: 61_000, gaps: [] } },
     {
       name: 'planReads',
       args: { nowMs: 61_000, elapsedMs: 60_000, readsPerHour: 600, longestMs: 5_000 },

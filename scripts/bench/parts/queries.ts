@@ -151,7 +151,7 @@ function ownQuestions(nowMs: number): Question[] {
       { readAfterMs: nowMs, productIds: null, nowMs, after: null, countTo: 20_000 },
       'a portion',
     ),
-    question('notePlan', { nowMs, gaps: [] }, 'a portion'),
+    question('noteActivity', { nowMs, gaps: [] }, 'a portion'),
     question('planReads', { nowMs, elapsedMs: 900_000, readsPerHour: 600, longestMs: 604_800_000 }),
     question('liveCounts'),
     question('lastFullSync'),

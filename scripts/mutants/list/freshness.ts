@@ -5,7 +5,9 @@ const activity = 'src/core/freshness/activity.ts';
 const losses = 'src/core/freshness/loss-history.ts';
 const budget = 'src/core/freshness/read-budget.ts';
 const plan = 'src/core/freshness/read-plan.ts';
-const queries = 'src/mirror/queries/read-plan.ts';
+const choice = 'src/mirror/queries/read-plan.ts';
+const knowledge = 'src/mirror/queries/read-knowledge.ts';
+const streams = 'src/mirror/queries/candidate-streams.ts';
 
 export const FRESHNESS: readonly Mutant[] = [
   {
@@ -116,7 +118,7 @@ export const FRESHNESS: readonly Mutant[] = [
   {
     id: 'freshness-service-budget-ignored',
     breaks: 'the schedule keeps within the budget (docs/freshness.md#the-budget)',
-    file: queries,
+    file: choice,
     find: 'Math.floor(readsIn(elapsedMs, perHour)) - overdue.length',
     replace: '8 * Math.floor(readsIn(elapsedMs, perHour))',
     tests: ['test/mirror/queries/read-plan.test.ts'],
@@ -125,7 +127,7 @@ export const FRESHNESS: readonly Mutant[] = [
     id: 'freshness-service-starvation',
     breaks:
       'the schedule lets no product go unread for longer than it may (docs/freshness.md#the-longest-time)',
-    file: queries,
+    file: choice,
     find: 'overdueReads(store.products, elapsedMs, longestMs));',
     replace: '0);',
     tests: ['test/mirror/queries/read-plan.test.ts'],
@@ -133,7 +135,7 @@ export const FRESHNESS: readonly Mutant[] = [
   {
     id: 'freshness-asked-twice',
     breaks: 'what is requested already is not chosen again (docs/freshness.md#in-the-mirror)',
-    file: queries,
+    file: streams,
     find: 'SELECT 1 FROM obligations WHERE product_id = ?',
     replace: 'SELECT 1 FROM obligations WHERE product_id = ? AND 0',
     tests: ['test/mirror/queries/read-plan.test.ts'],
@@ -141,15 +143,15 @@ export const FRESHNESS: readonly Mutant[] = [
   {
     id: 'freshness-read-not-noted',
     breaks: 'a read makes a product certain (docs/freshness.md#in-the-mirror)',
-    file: queries,
-    find: 'noteChanges(db, plan, nowMs) && noteReads(db, plan, nowMs)',
-    replace: 'noteChanges(db, plan, nowMs)',
+    file: knowledge,
+    find: 'noteChanges(db, known, nowMs) && noteReads(db, known, nowMs)',
+    replace: 'noteChanges(db, known, nowMs)',
     tests: ['test/mirror/queries/read-plan.test.ts'],
   },
   {
     id: 'freshness-on-its-way-is-lost',
     breaks: 'a detail that was ahead of a delivery proves no loss (docs/freshness.md#in-the-mirror)',
-    file: queries,
+    file: knowledge,
     find: "(reason === 'gap' || reason === 'lost_tail') && !isOnItsWay",
     replace: "(reason === 'gap' || reason === 'lost_tail')",
     tests: ['test/mirror/queries/read-plan.test.ts'],
@@ -157,9 +159,9 @@ export const FRESHNESS: readonly Mutant[] = [
   {
     id: 'freshness-drift-proves-nothing',
     breaks: 'a lost last change that a read finds is a proof (docs/freshness.md#in-the-mirror)',
-    file: queries,
-    find: 'if (isLoss) plan.losses.proved',
-    replace: 'if (!isLoss) plan.losses.proved',
+    file: knowledge,
+    find: 'if (isLoss) known.losses.proved',
+    replace: 'if (!isLoss) known.losses.proved',
     tests: ['test/mirror/queries/read-plan.test.ts'],
   },
 ];

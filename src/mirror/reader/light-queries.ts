@@ -4,7 +4,8 @@ import { deliveryCounts } from '../queries/delivery-counts.ts';
 import { runOutcomes, runOutcomesStart, stateSample } from '../queries/gauges.ts';
 import { certaintyCourse } from '../queries/certainty.ts';
 import { lag } from '../queries/lag.ts';
-import { notePlan, planReads, readOutlook } from '../queries/read-plan.ts';
+import { noteActivity } from '../queries/read-knowledge.ts';
+import { planReads, readOutlook } from '../queries/read-plan.ts';
 import { dueChores, nextReads, notMirrored, unreadSince } from '../queries/queue.ts';
 import {
   absentProducts,
@@ -46,7 +47,7 @@ export const lightQueries = {
   dueChores,
   unreadSince,
   notMirrored,
-  notePlan,
+  noteActivity,
   planReads,
   readOutlook,
   runningRuns,

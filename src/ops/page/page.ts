@@ -3,7 +3,6 @@
  * scripts: forms are posted, and answered by a redirect.
  */
 import { Hono, type Context } from 'hono';
-import { html } from 'hono/html';
 import { apiDocs, type ApiDocument } from '../../web/api-docs.ts';
 import { pageFiles } from '../../web/files.ts';
 import type { Html } from '../../web/html.ts';
@@ -11,9 +10,8 @@ import type { Status } from '../../mirror/queries/status.ts';
 import type { Condition, ConditionName } from '../condition/condition.ts';
 import { currentCondition } from '../shared/current-condition.ts';
 import type { OpsEnv } from '../shared/env.ts';
-import type { Minute } from '../state/timeline.ts';
 import { unlessStuck } from '../shared/unless-stuck.ts';
-import { actions, Refused, type Done } from './actions.ts';
+import { actions, Refused } from './actions.ts';
 import {
   deliveriesFrame,
   quarantinedView,
@@ -24,10 +22,14 @@ import {
 } from './deliveries-view.ts';
 import { deliveryView } from './delivery-view.ts';
 import { causesOf, driftView, readDriftView } from './drift-view.ts';
+import { failedView, notFoundView } from './error-views.ts';
 import { layout, type Page, type Told } from './layout.ts';
 import { loggedView } from './logged-view.ts';
+import { backPath, noticeOf, noticeQuery } from './notices.ts';
 import { overviewView } from './overview-view.ts';
 import { SPANS, spanOf } from './plots-view.ts';
+import { positionIn } from './position.ts';
+import { withPresent } from './present-minute.ts';
 import { runsView, runView } from './runs-view.ts';
 import { onlyHit, searchHelp, searchView } from './search-view.ts';
 import { searchedTime, zoneOf } from './searched-time.ts';
@@ -295,7 +297,7 @@ export function createPage(deps: PageDeps & Documented): Pages {
       const form = new URLSearchParams(await c.req.text());
       const back = backPath(form.get('back'));
       try {
-        return c.redirect(`${back}?${queryOf(await unlessStuck(act(operator, form), writer))}`, 303);
+        return c.redirect(`${back}?${noticeQuery(await unlessStuck(act(operator, form), writer))}`, 303);
       } catch (error) {
         if (!(error instanceof Refused)) throw error;
         const told = { notice: null, problem: { words: error.message, advice: error.advice } };
@@ -312,13 +314,7 @@ export function createPage(deps: PageDeps & Documented): Pages {
       {
         title: 'Not found',
         at: '',
-        main: html`<section class="stack">
-          <p>${words}</p>
-          <p>
-            <a href="/">Overview</a>, <a href="/stock">stock</a> (search by SKU, name or id),
-            <a href="/deliveries">deliveries</a>, <a href="/runs">runs</a>, <a href="/docs">API</a>
-          </p>
-        </section>`,
+        main: notFoundView(words),
       },
       { status: 404, told: NOTHING_TOLD },
     );
@@ -330,12 +326,7 @@ export function createPage(deps: PageDeps & Documented): Pages {
       {
         title: 'Page not available',
         at: '',
-        main: html`<section>
-          <p>${error.message}</p>
-          <p class="advice">
-            <b>What to do:</b> read the mirror’s log output, which names the cause, then reload this page.
-          </p>
-        </section>`,
+        main: failedView(error),
       },
       { status: 503, told: NOTHING_TOLD },
     );
@@ -344,58 +335,4 @@ export function createPage(deps: PageDeps & Documented): Pages {
     app,
     nowhere: (c) => notFound(c, `There is no page ${new URL(c.req.url).pathname} in this mirror.`),
   };
-}
-
-/** Puts the current figures into the last minute, which is sampled less often than the page is viewed. */
-function withPresent(
-  minutes: readonly Minute[],
-  status: Status,
-  oldestDoubtAtMs: number | null,
-  nowMs: number,
-): Minute[] {
-  const last = minutes.at(-1);
-  if (last === undefined) return [];
-  const lagMs = oldestDoubtAtMs === null ? 0 : Math.max(0, nowMs - oldestDoubtAtMs);
-  return [
-    ...minutes.slice(0, -1),
-    {
-      ...last,
-      pendingReads: Math.max(last.pendingReads ?? 0, status.pending_reads),
-      suspects: Math.max(last.suspects ?? 0, status.suspect_count),
-      openGaps: Math.max(last.openGaps ?? 0, status.open_gaps),
-      lagMs: Math.max(last.lagMs ?? 0, lagMs),
-    },
-  ];
-}
-
-function positionIn(text: string | undefined): number | null {
-  return text !== undefined && /^\d{1,15}$/.test(text) ? Number(text) : null;
-}
-
-/** The page that a form is on: only pages that have one. */
-function backPath(asked: string | null): string {
-  return asked !== null && /^\/variants\/\d{1,32}$/.test(asked) ? asked : '/';
-}
-
-function queryOf({ done, run }: Done): string {
-  return new URLSearchParams({ done, run: String(run.id) }).toString();
-}
-
-/** The notice that the address asks for, about a finished action; null: none. */
-function noticeOf(params: URLSearchParams): Html | null {
-  const runId = positionIn(params.get('run') ?? undefined);
-  if (runId === null) return null;
-  const follow = html`<a href="/runs/${runId}">Run ${runId}</a>`;
-  switch (params.get('done') ?? '') {
-    case 'resync':
-      return html`${follow} reads everything.`;
-    case 'credentials':
-      return html`The credentials are tried once more. ${follow} reads everything if the store accepts them.`;
-    case 'products':
-      return html`${follow} reads the products you named.`;
-    case 'removals':
-      return html`Removals are allowed for one hour. ${follow} reads everything.`;
-    default:
-      return null;
-  }
 }

@@ -67,7 +67,7 @@ test.each<[string, (db: Db) => unknown]>([
   [
     'planReads',
     (db) => {
-      queries.notePlan(db, { nowMs: T0, gaps: [] });
+      queries.noteActivity(db, { nowMs: T0, gaps: [] });
       queries.planReads(db, { nowMs: T0, elapsedMs: 60_000, readsPerHour: 600, longestMs: 3_600_000 });
     },
   ],

@@ -27,14 +27,14 @@ function change(writer: DirectWriter, product: string, step: number, atMs: numbe
 
 function choose(writer: DirectWriter, nowMs: number, over: object = {}): string[] {
   const options = { elapsedMs: HOUR_MS, readsPerHour: 600, longestMs: 1_000 * HOUR_MS, ...over };
-  expect(queries.notePlan(writer.db, { nowMs, gaps: [] })).toBe(true);
+  expect(queries.noteActivity(writer.db, { nowMs, gaps: [] })).toBe(true);
   return queries.planReads(writer.db, { nowMs, ...options });
 }
 
 /** So many gaps were proven lately. */
 function prove(writer: DirectWriter, nowMs: number, losses: number): void {
   const gaps = Array.from({ length: losses }, () => ({ productId: '10', openedAtMs: nowMs }));
-  queries.notePlan(writer.db, { nowMs, gaps });
+  queries.noteActivity(writer.db, { nowMs, gaps });
 }
 
 test('while nothing is lost, hardly anything is read', () => {
