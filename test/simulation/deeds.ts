@@ -21,7 +21,9 @@ export interface Stage {
   readonly mail: Mail;
   readonly count: (what: string) => void;
   readonly readLatencyMs: number;
-  readonly onResync: () => void;
+  /** A person's word goes to the mirror, and the mirror has answered it, or never will. */
+  readonly onWord: () => void;
+  readonly onWordAnswered: () => void;
   readonly side: StoreSide;
   /** Something else than stock has changed about a product; null: about any of them. */
   readonly onTouched: (productId: string | null) => void;
@@ -66,9 +68,12 @@ export function createDoer(stage: Stage): {
   };
   let isOver = false;
   const ask = (productIds: readonly string[]): void => {
-    stage.onResync();
+    stage.onWord();
     const what = productIds.length === 0 ? {} : { product_ids: productIds };
-    void machine.ask('/api/resync', what).catch(() => undefined);
+    void machine
+      .ask('/api/resync', what)
+      .catch(() => undefined)
+      .finally(() => stage.onWordAnswered());
   };
   const props = {
     ...{ time, service, mail, ask, count },

@@ -240,7 +240,8 @@ class Run {
       mail: this.#mail,
       count: (what) => this.#count(what),
       readLatencyMs: plan.readLatencyMs,
-      onResync: () => this.#calls.released(),
+      onWord: () => this.#calls.wordSent(),
+      onWordAnswered: () => this.#calls.wordAnswered(),
       side: this.#side,
       onTouched: (productId) => this.#onTouched(productId),
       onBackUp: () => {

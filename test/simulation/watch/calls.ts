@@ -17,6 +17,8 @@ export class Calls {
   #isLatched = false;
   /** A person's word came while a token was on its way: it waits for that answer, and forgives a refusal with it. */
   #isForgiven = false;
+  /** Persons' words on their way: a process that stands still may be refused first, and hear the word after that. */
+  #words = 0;
   #passedOver = 0;
   #oldest = '';
   /** The service has asked for a pause before the next token: up to a quarter of an hour. */
@@ -42,6 +44,16 @@ export class Calls {
     this.#isForgiven = this.#tokensInFlight > 0;
   }
 
+  wordSent(): void {
+    this.#words += 1;
+    this.released();
+  }
+
+  wordAnswered(): void {
+    this.#words -= 1;
+    this.released();
+  }
+
   /** @param oldestDue the products read longest ago, equally long, that may be read and whose share is due. */
   onCall(call: ApiCall, oldestDue: () => readonly string[]): void {
     if (call.endpoint === '/oauth/token') this.#onToken(call);
@@ -57,7 +69,7 @@ export class Calls {
       return;
     }
     this.#tokensInFlight = Math.max(0, this.#tokensInFlight - 1);
-    if (status === 401) this.#isLatched = !this.#isForgiven;
+    if (status === 401) this.#isLatched = !this.#isForgiven && this.#words === 0;
     this.#isForgiven = false;
     if (status === 429) this.wasSlowedDown = true;
   }
