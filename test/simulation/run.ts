@@ -381,7 +381,7 @@ class Run {
 
   #checkMoved(db: Db): void {
     const isHiding = HIDING.some((what) => this.#counts.has(what));
-    if (!isHiding && this.#plan.nodeSkewMs === 0) this.#told.checkMoved(db, this.#service);
+    if (!isHiding && this.#plan.nodeSkewMs === 0) this.#told.checkMoved(db, this.#service, this.#time.nowMs);
   }
 
   /** What the service refuses, be it the credentials or single products. */

@@ -3,7 +3,7 @@
  * nothing is owed any more, all is right but what the network lost, with nobody having asked for a read
  * (docs/architecture.md#promises, docs/architecture.md#convergence).
  */
-import { CONTESTED_READS } from '../../../src/core/limits.ts';
+import { CONTESTED_READS, REPLICA_LAG_MS } from '../../../src/core/limits.ts';
 import type { SimulatedService } from '../../../src/sandbox/sandbox.ts';
 import type { SentItem } from '../../../src/sandbox/network/webhooks.ts';
 import { prepared } from '../../../src/sqlite/prepared.ts';
@@ -15,6 +15,9 @@ interface Row {
   readonly suspect: number;
 }
 
+/** A deleted product that is there again is shown by every replica so long after it was last looked at. */
+const HIDDEN_MS = REPLICA_LAG_MS + 2_000;
+
 export class Told {
   readonly #fault: (what: string) => void;
   /** By cell, in the order in which the changes happened. */
@@ -25,6 +28,8 @@ export class Told {
   readonly #lost = new WeakSet<SentItem>();
   /** Levels set by a change that only passes for the last: until they are right again nothing is asked of them. */
   readonly #misled = new Set<string>();
+  /** Products that were deleted: before this no search finds what is theirs. */
+  readonly #hiddenUntilMs = new Map<string, number>();
 
   constructor(fault: (what: string) => void) {
     this.#fault = fault;
@@ -125,18 +130,24 @@ export class Told {
    * A variant that its old product's reads removed, that a change named after them, and that another product has.
    * Only for runs in which all products were shown whole, and no stamp was ahead.
    */
-  checkMoved(db: Db, { truth }: SimulatedService): void {
-    const gone = prepared<[], { readonly variantId: string; readonly productId: string }>(
+  checkMoved(db: Db, { truth }: SimulatedService, nowMs: number): void {
+    for (const { id, deleted } of truth.products) if (deleted) this.#hiddenUntilMs.set(id, nowMs + HIDDEN_MS);
+    const gone = prepared<
+      [],
+      { readonly variantId: string; readonly productId: string; readonly namedAtMs: number }
+    >(
       db,
-      `SELECT v.variant_id AS variantId, v.product_id AS productId
+      `SELECT v.variant_id AS variantId, v.product_id AS productId, max(c.event_at_ms) AS namedAtMs
        FROM variants v JOIN cells c ON c.variant_id = v.variant_id
        WHERE v.gone_at_ms IS NOT NULL AND v.product_id IS NOT NULL AND v.lookup_at_ms IS NULL
          AND NOT EXISTS (SELECT 1 FROM obligations o WHERE o.product_id = v.product_id) GROUP BY v.variant_id
        HAVING max(c.event_time_ms) > max(c.read_hi_ms)`,
     ).all();
-    for (const { variantId, productId } of gone) {
+    for (const { variantId, productId, namedAtMs } of gone) {
       const owner = truth.variant(variantId)?.product.id;
       if (owner === undefined || owner === productId) continue;
+      // It was searched for, and nothing tells that a product is there again.
+      if (namedAtMs < (this.#hiddenUntilMs.get(owner) ?? 0)) continue;
       this.#fault(
         `${variantId} is gone, was named after its removal, is not searched for, and stands in product ${owner}`,
       );
