@@ -126,7 +126,10 @@ class Run {
   );
   readonly #seen: Seen;
   readonly #side: StoreSide;
-  readonly #told = new Told((what) => this.#fault(what));
+  readonly #told = new Told(
+    (what) => this.#fault(what),
+    () => this.#plan.dateAheadMs > 0 && this.#counts.has("service's clock set forward"),
+  );
   readonly #wrongness = new WrongnessMeter();
   readonly #polls;
   /** A file that was put in place, or none, is what nobody has served. Until all is applied, it is not looked into. */

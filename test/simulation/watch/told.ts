@@ -31,8 +31,12 @@ export class Told {
   /** Products that were deleted: before this no search finds what is theirs. */
   readonly #hiddenUntilMs = new Map<string, number>();
 
-  constructor(fault: (what: string) => void) {
+  readonly #isClockUnbounded: () => boolean;
+
+  /** @param isClockUnbounded whether the store's clock was set forward while the mirror may be without its Date. */
+  constructor(fault: (what: string) => void, isClockUnbounded: () => boolean) {
     this.#fault = fault;
+    this.#isClockUnbounded = isClockUnbounded;
   }
 
   happened(items: readonly SentItem[]): void {
@@ -58,14 +62,15 @@ export class Told {
 
   /**
    * The store's clock was set back after it: a later change of the figure has an earlier stamp, and the last of them ended
-   * where this one began. Delivered late, it follows in time and in value, and nothing tells that it does not.
+   * where this one began. Delivered late, it follows in time and in value, and nothing tells that it does not. Neither
+   * does anything where the mirror has no bound above the store's clock (docs/architecture.md#clock-bounds).
    */
   passesForLast(item: SentItem): boolean {
     const changes = this.#changes.get(`${item.id}/${item.warehouse_id}`) ?? [];
     const later = changes.slice(changes.indexOf(item) + 1);
     return (
       changes.includes(item) &&
-      later.some((change) => change.update_time < item.update_time) &&
+      (this.#isClockUnbounded() || later.some((change) => change.update_time < item.update_time)) &&
       later.at(-1)?.new === item.old
     );
   }
