@@ -1,5 +1,5 @@
 /** Makes dist/ of src/: `npm run build`. Part of `npm run pack`. */
-import { chmodSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { bundle } from './build/bundle.ts';
@@ -7,6 +7,9 @@ import { declare } from './build/declarations.ts';
 import { licencesOf } from './build/licences.ts';
 
 const root = fileURLToPath(new URL('../', import.meta.url));
+
+/** Not what only its editor and its checks need. */
+const isPageFile = (path: string): boolean => !path.endsWith('.json');
 
 /** @returns the packages that dist/ needs beside it. Ends the process with 1, and leaves no dist/, when it fails. */
 export async function build(): Promise<ReadonlySet<string>> {
@@ -16,6 +19,7 @@ export async function build(): Promise<ReadonlySet<string>> {
   try {
     const { imported, held } = await bundle(root, dist);
     const named = declare(root, dist);
+    cpSync(join(root, 'src/web/page'), join(dist, 'page'), { recursive: true, filter: isPageFile });
     writeFileSync(join(dist, 'third-party-licences.txt'), licencesOf(root, held));
     const bin = join(dist, 'bin.js');
     writeFileSync(bin, `#!/usr/bin/env node\n${readFileSync(bin, 'utf8')}`);

@@ -9,6 +9,9 @@ const isSource = import.meta.url.endsWith('.ts');
 /** Lies beside src/ and dist/ alike. */
 export const MIGRATIONS = new URL(isSource ? '../../drizzle/' : '../drizzle/', import.meta.url);
 
+/** What browsers load: style sheets and scripts. */
+export const PAGE_FILES = new URL(isSource ? '../web/page/' : './page/', import.meta.url);
+
 /** @param name of a file that is started by itself, below src/ and without its ending: a thread's, or an entry. */
 export function programFile(name: string): URL {
   return new URL(isSource ? `../${name}.ts` : `${basename(name)}.js`, import.meta.url);

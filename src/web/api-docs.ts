@@ -294,35 +294,3 @@ function typeOf(schema: Schema): Html {
   if (type === 'array') return html`${typeOf((schema['items'] ?? {}) as Schema)}[]`;
   return html`${Array.isArray(type) ? type.join(' or ') : textOf(type) || 'any'}`;
 }
-
-/** What the page of an API document adds to the style of all pages. */
-export const apiDocsStyle = `.method { display: inline-block; min-width: 3.4rem; padding: 0.05rem 0.4rem; border-radius: 0.3rem; background: var(--line); color: var(--text); font: 600 0.75rem/1.5 ui-monospace, 'Cascadia Mono', Menlo, monospace; text-align: center; }
-.method.get { background: var(--good-ground); color: var(--good); }
-.method.post { background: var(--odd-ground); color: var(--odd); }
-.routes tbody th { width: 1%; white-space: nowrap; padding-right: 1.2rem; }
-.routes a { text-decoration: none; }
-.routes a:hover code { text-decoration: underline; }
-.try { position: relative; margin: 0.5rem 0 0.8rem; }
-.try pre { margin: 0; padding-right: 5.5rem; white-space: pre-wrap; overflow-wrap: anywhere; }
-.try button { position: absolute; top: 0.3rem; right: 0.3rem; }
-.meanings { margin: 0.25rem 0 0.75rem; }
-.meanings caption { text-align: left; font-weight: 600; }
-.meanings th, .meanings td { padding: 0.25rem 0.9rem 0.25rem 0; vertical-align: top; }
-.meanings th:first-child { width: 14rem; }
-.meanings thead th { padding-bottom: 0; }
-.meanings :is(th, td):nth-child(2) { width: 14rem; color: var(--quiet); }
-.answer { margin: 0.3rem 0; }
-.within { margin: 0.2rem 0 0.6rem; padding-left: 0.9rem; border-left: 2px solid var(--line); }
-details > summary { margin: 0.3rem 0; cursor: pointer; }
-.ok { color: var(--good); }
-.refused { color: var(--bad); }
-section[id] { scroll-margin-top: 0.75rem; }
-@media (max-width: 44rem) {
-  .routes, .routes tbody, .routes tr, .routes th, .routes td,
-  .meanings, .meanings caption, .meanings tbody, .meanings tr, .meanings th, .meanings td { display: block; width: auto; white-space: normal; }
-  .routes thead, .meanings thead { display: none; }
-  .routes tr, .meanings tr { padding: 0.35rem 0; }
-  .meanings th, .meanings td { padding: 0; }
-  .try pre { padding-right: 0.9rem; padding-top: 2.2rem; }
-}
-`;

@@ -1,17 +1,37 @@
-/** The style sheet and script that the page's head refers to. */
+/** The style sheets and scripts that pages refer to. */
+import { readFileSync } from 'node:fs';
 import { Hono, type Env } from 'hono';
-import { apiDocsStyle } from './api-docs.ts';
-import { script } from './script.ts';
-import { baseStyle } from './style.ts';
+import { PAGE_FILES } from '../platform/own-files.ts';
 
-/** @param style the page's own, appended to what all pages share. */
+/** What the head of a page names, and what that imports. */
+const SCRIPTS = ['script.js', 'copying.js', 'plots.js', 'renewal.js', 'times.js'];
+const SHARED_STYLE = ['colours.css', 'base.css', 'api-docs.css'];
+
+/** @param style the page's own, which follows what all pages share. */
 export function pageFiles<E extends Env>(style: string): Hono<E> {
   const app = new Hono<E>();
-  for (const [path, type, text] of [
-    ['/page/style.css', 'text/css', baseStyle + apiDocsStyle + style],
-    ['/page/script.js', 'text/javascript', script],
-  ] as const) {
-    app.get(path, (c) => c.body(text, 200, { 'Content-Type': `${type}; charset=utf-8` }));
+  app.get('/page/style.css', (c) =>
+    c.body(styleSheet([...SHARED_STYLE, style]), 200, { 'Content-Type': CSS }),
+  );
+  for (const name of SCRIPTS) {
+    app.get(`/page/${name}`, (c) => c.body(text(name), 200, { 'Content-Type': JAVASCRIPT }));
   }
   return app;
+}
+
+export const CSS = 'text/css; charset=utf-8';
+const JAVASCRIPT = 'text/javascript; charset=utf-8';
+
+/** Of these files, in this order. */
+export function styleSheet(names: readonly string[]): string {
+  return names.map(text).join('');
+}
+
+/** Read when they are first asked for: most starts show no page. */
+const texts = new Map<string, string>();
+
+function text(name: string): string {
+  const known = texts.get(name) ?? readFileSync(new URL(name, PAGE_FILES), 'utf8');
+  texts.set(name, known);
+  return known;
 }

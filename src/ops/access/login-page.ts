@@ -1,6 +1,5 @@
 /** The sign-in form: works without scripts and loads only its style sheet. */
 import { html, raw } from 'hono/html';
-import { colours } from '../../web/colours.ts';
 
 interface LoginPage {
   /** Where to go on after signing in. */
@@ -43,24 +42,3 @@ export function loginPage({ next, problem }: LoginPage) {
       </body>
     </html>`;
 }
-
-export const loginStyle = `${colours}* { box-sizing: border-box; }
-body {
-  margin: 0;
-  min-height: 100vh;
-  display: grid;
-  place-items: center;
-  background: var(--ground);
-  color: var(--text);
-  font: 1rem/1.45 system-ui, sans-serif;
-}
-main { width: min(22rem, 100vw - 2rem); padding: 1.5rem; background: var(--card); border-radius: 0.5rem; }
-h1 { margin: 0 0 1rem; font-size: 1.15rem; }
-label { display: block; margin-bottom: 0.25rem; }
-input, button { width: 100%; padding: 0.5rem; font: inherit; border-radius: 0.25rem; }
-input { background: var(--ground); color: inherit; border: 1px solid var(--field-line); }
-button { border: 0; background: var(--accent); color: var(--on-accent); cursor: pointer; }
-p { margin: 0.4rem 0 1rem; color: var(--quiet); font-size: 0.875rem; }
-.problem { color: var(--bad); }
-:focus-visible { outline: 2px solid var(--accent); outline-offset: 2px; }
-`;

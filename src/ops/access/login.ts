@@ -4,8 +4,9 @@ import { deleteCookie, setCookie } from 'hono/cookie';
 import type { Logger } from '../../platform/log.ts';
 import type { OpsEnv } from '../shared/env.ts';
 import { Attempts } from './attempts.ts';
-import { loginPage, loginStyle } from './login-page.ts';
+import { loginPage } from './login-page.ts';
 import { SESSION_MS } from './session.ts';
+import { CSS, styleSheet } from '../../web/files.ts';
 import { signedInBy, type Lock } from './signed-in.ts';
 
 interface LoginDeps {
@@ -22,8 +23,8 @@ export function loginRoutes({ lock, now, log }: LoginDeps): Hono<OpsEnv> {
   const attempts = new Attempts(now);
 
   app.get('/login.css', (c) =>
-    c.body(loginStyle, 200, {
-      'Content-Type': 'text/css; charset=utf-8',
+    c.body(styleSheet(['colours.css', 'login.css']), 200, {
+      'Content-Type': CSS,
       'Cache-Control': 'public, max-age=3600',
     }),
   );

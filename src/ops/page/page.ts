@@ -34,7 +34,6 @@ import { runsView, runView } from './runs-view.ts';
 import { onlyHit, searchHelp, searchView } from './search-view.ts';
 import { searchedTime, zoneOf } from './searched-time.ts';
 import { readStockView, stockView } from './stock-view.ts';
-import { style } from './style.ts';
 import { variantPage } from './variant-view.ts';
 import { runName } from '../shared/words.ts';
 import type { OpsDeps } from '../shared/operator.ts';
@@ -290,7 +289,7 @@ export function createPage(deps: PageDeps & Documented): Pages {
     }),
   );
 
-  app.route('/', pageFiles<OpsEnv>(style));
+  app.route('/', pageFiles<OpsEnv>('mirror.css'));
 
   for (const [name, act] of Object.entries(actions)) {
     app.post(`/page/${name}`, async (c) => {

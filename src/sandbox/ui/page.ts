@@ -12,7 +12,6 @@ import { INSPECTOR_PATHS, inspector } from './inspector.ts';
 import { layout } from './layout.ts';
 import type { PageContent } from './layout.ts';
 import { noticeOf, problemOf } from './notices.ts';
-import { style } from './style.ts';
 import { addressOf, readView } from './view.ts';
 import type { Refused } from './view.ts';
 
@@ -39,7 +38,7 @@ export function createPage(deps: PageDeps): Hono<ApiEnv> {
   };
 
   app.get('/', (context) => show(context));
-  app.route('/', pageFiles<ApiEnv>(style));
+  app.route('/', pageFiles<ApiEnv>('store.css'));
   app.route('/', inspector(deps));
 
   for (const [name, act] of Object.entries(actions)) {
