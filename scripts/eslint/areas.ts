@@ -128,7 +128,7 @@ export const AREAS: Readonly<Record<string, Area>> = {
   },
   ops: { imports: [...GROUND, ...OPS], files: FACE },
   // What all pages for people have in common: the frame, the style, the script.
-  web: { imports: [] },
+  web: { imports: [], files: ['platform/own-files.ts'] },
 
   // It stands for the store, so it must not share the code that it tests; the shapes are the contract itself, and how a page
   // looks in a browser is no part of either. Each part builds on those before it.
