@@ -59,7 +59,7 @@ const growth = await grow(
     deliveriesPerDay: Math.ceil(changesPerDay / CHANGES_A_DELIVERY),
     retentionDays: retention,
     prunesPerDay: 24,
-    cells: Math.ceil(cells / scale),
+    levels: Math.ceil(cells / scale),
     seed,
   },
   ({ day, fileBytes, walBytes, logEntries }) => {

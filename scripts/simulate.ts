@@ -85,7 +85,7 @@ async function runMany({ seeds, from, minutes, processes }: Options): Promise<nu
   const endMs = startedMs + minutes * 60_000;
   const counts: Record<string, number> = {};
   const failed: Report[] = [];
-  const wrongness = { cellMs: 0, wrongMs: 0, wrongTrustedMs: 0 };
+  const wrongness = { levelMs: 0, wrongMs: 0, wrongTrustedMs: 0 };
   let virtualMs = 0;
   let done = 0;
   let next = from;
@@ -100,7 +100,7 @@ async function runMany({ seeds, from, minutes, processes }: Options): Promise<nu
     }
     if (outcome !== null) {
       for (const [what, times] of Object.entries(outcome.counts)) counts[what] = (counts[what] ?? 0) + times;
-      wrongness.cellMs += outcome.wrongness.cellMs;
+      wrongness.levelMs += outcome.wrongness.levelMs;
       wrongness.wrongMs += outcome.wrongness.wrongMs;
       wrongness.wrongTrustedMs += outcome.wrongness.wrongTrustedMs;
       virtualMs += outcome.virtualMs;
@@ -134,7 +134,7 @@ async function runMany({ seeds, from, minutes, processes }: Options): Promise<nu
     console.log(`${String(times).padStart(9)}  ${what}`);
   }
   const hours = (ms: number): string => (ms / 3_600_000).toFixed(1);
-  const share = (ms: number): string => ((100 * ms) / wrongness.cellMs).toFixed(2);
+  const share = (ms: number): string => ((100 * ms) / wrongness.levelMs).toFixed(2);
   console.log(`
 ${done} seeds in ${seconds.toFixed(0)} s, ${(done / seconds).toFixed(2)} per second, ${hours(virtualMs)} hours of simulated time
 stock levels were wrong ${share(wrongness.wrongMs)} % of the time, and ${share(wrongness.wrongTrustedMs)} % wrong without being under suspicion`);

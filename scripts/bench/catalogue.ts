@@ -1,33 +1,33 @@
 /** The stock levels of a simulated store, for deliveries that it would itself have sent. */
-import type { Cell, Variant } from '../../src/sandbox/world/model.ts';
+import type { StockLevel, Variant } from '../../src/sandbox/world/model.ts';
 import { available } from '../../src/sandbox/world/model.ts';
 import type { Truth } from '../../src/sandbox/world/truth.ts';
 import { present } from '../../test/shared/present.ts';
-import type { Cells } from './deliveries.ts';
+import type { StockLevels } from './deliveries.ts';
 
-export class CatalogueCells implements Cells {
-  readonly #cells: { readonly variant: Variant; readonly cell: Cell }[] = [];
+export class CatalogueLevels implements StockLevels {
+  readonly #levels: { readonly variant: Variant; readonly level: StockLevel }[] = [];
 
   constructor(truth: Truth) {
     for (const variant of truth.variants) {
       if (variant.kind !== 'own') continue;
-      for (const cell of variant.cells) this.#cells.push({ variant, cell });
+      for (const level of variant.levels) this.#levels.push({ variant, level });
     }
   }
 
   get count(): number {
-    return this.#cells.length;
+    return this.#levels.length;
   }
   name(index: number) {
-    const { variant, cell } = present(this.#cells[index]);
-    return { variantId: variant.id, sku: variant.sku, warehouseId: cell.warehouseId };
+    const { variant, level } = present(this.#levels[index]);
+    return { variantId: variant.id, sku: variant.sku, warehouseId: level.warehouseId };
   }
   qty(index: number): number {
-    return available(present(this.#cells[index]).cell);
+    return available(present(this.#levels[index]).level);
   }
   /** What the store answers to reads from now on. */
   set(index: number, qty: number): void {
-    const { cell } = present(this.#cells[index]);
-    cell.onHand = qty + cell.reserved;
+    const { level } = present(this.#levels[index]);
+    level.onHand = qty + level.reserved;
   }
 }

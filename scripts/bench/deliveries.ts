@@ -2,7 +2,7 @@
 import { signBody } from '../../src/store-api/signature.ts';
 
 /** The subject of the deliveries. The owner of the stock levels keeps the quantities. */
-export interface Cells {
+export interface StockLevels {
   readonly count: number;
   name(index: number): {
     readonly variantId: string;
@@ -20,7 +20,7 @@ export interface PreparedDelivery {
   readonly body: Buffer;
   readonly requestId: string;
   /** What its sending makes true. */
-  readonly sets: readonly { readonly cell: number; readonly qty: number }[];
+  readonly sets: readonly { readonly level: number; readonly qty: number }[];
 }
 
 interface Recipe {
@@ -49,31 +49,35 @@ export const CHANGES_A_DELIVERY = (2 * (LARGE_EVERY - 1) + LARGE_ITEMS) / LARGE_
  * One to three changes each, a few with a hundred, spread evenly over all stock levels, with unbroken chains. The
  * same recipe makes the same deliveries.
  */
-export function prepareDeliveries(cells: Cells, recipe: Recipe, random: () => number): PreparedDelivery[] {
-  if (recipe.apart * CHANGES_A_DELIVERY * 2 > cells.count)
+export function prepareDeliveries(
+  levels: StockLevels,
+  recipe: Recipe,
+  random: () => number,
+): PreparedDelivery[] {
+  if (recipe.apart * CHANGES_A_DELIVERY * 2 > levels.count)
     throw new Error(
-      `${cells.count} stock levels are too few for ${recipe.apart} deliveries between two of a level`,
+      `${levels.count} stock levels are too few for ${recipe.apart} deliveries between two of a level`,
     );
   const qty = new Map<number, number>();
   const touchedAt = new Map<number, number>();
-  const large = Math.min(LARGE_ITEMS, cells.count);
+  const large = Math.min(LARGE_ITEMS, levels.count);
   return Array.from({ length: recipe.count }, (_, i) => {
     const wanted = i % LARGE_EVERY === LARGE_EVERY - 1 ? large : 1 + (i % 3);
     const chosen = new Set<number>();
-    while (chosen.size < Math.min(wanted, cells.count)) {
-      const cell = Math.floor(random() * cells.count);
-      if (i - (touchedAt.get(cell) ?? Number.NEGATIVE_INFINITY) <= recipe.apart) continue;
-      chosen.add(cell);
+    while (chosen.size < Math.min(wanted, levels.count)) {
+      const level = Math.floor(random() * levels.count);
+      if (i - (touchedAt.get(level) ?? Number.NEGATIVE_INFINITY) <= recipe.apart) continue;
+      chosen.add(level);
     }
-    for (const cell of chosen) touchedAt.set(cell, i);
+    for (const level of chosen) touchedAt.set(level, i);
     const updateTimeMs = Math.floor(recipe.startMs + i * recipe.everyMs);
-    const sets: { cell: number; qty: number }[] = [];
-    const items = Array.from(chosen, (cell) => {
-      const old = qty.get(cell) ?? cells.qty(cell);
+    const sets: { level: number; qty: number }[] = [];
+    const items = Array.from(chosen, (level) => {
+      const old = qty.get(level) ?? levels.qty(level);
       const next = old > 0 && random() < 0.5 ? old - 1 : old + 1;
-      qty.set(cell, next);
-      sets.push({ cell, qty: next });
-      const { variantId, sku, warehouseId } = cells.name(cell);
+      qty.set(level, next);
+      sets.push({ level, qty: next });
+      const { variantId, sku, warehouseId } = levels.name(level);
       return {
         id: variantId,
         sku,

@@ -16,7 +16,7 @@ export function differences(path: string, truth: Truth, known: Known): number {
   const db = new Database(path, { readonly: true, fileMustExist: true });
   try {
     const totals = levels(db, 'SELECT variant_id AS id, available_qty AS qty FROM mirror_variants');
-    const cells = levels(
+    const stock = levels(
       db,
       "SELECT variant_id || '/' || warehouse_id AS id, available_qty AS qty FROM mirror_stock",
     );
@@ -25,8 +25,8 @@ export function differences(path: string, truth: Truth, known: Known): number {
       if (known === 'told' && variant.kind === 'bundle') continue;
       if (totals.get(variant.id) !== sellable(variant)) different += 1;
       if (variant.kind === 'pulled' || variant.kind === 'bundle') continue;
-      for (const cell of variant.cells) {
-        if (cells.get(`${variant.id}/${cell.warehouseId}`) !== available(cell)) different += 1;
+      for (const level of variant.levels) {
+        if (stock.get(`${variant.id}/${level.warehouseId}`) !== available(level)) different += 1;
       }
     }
     return different;

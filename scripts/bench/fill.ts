@@ -4,11 +4,11 @@ import Database from 'better-sqlite3';
 import { EARLIEST_MS } from '../../src/core/limits.ts';
 import { eventLogPath } from '../../src/event-log/open-log.ts';
 import { openBoth } from '../shared/direct-writer.ts';
-import type { Cells } from './deliveries.ts';
+import type { StockLevels } from './deliveries.ts';
 
 const WAREHOUSES = 3;
 const VARIANTS_A_PRODUCT = 3;
-const CELLS_A_PRODUCT = WAREHOUSES * VARIANTS_A_PRODUCT;
+const LEVELS_A_PRODUCT = WAREHOUSES * VARIANTS_A_PRODUCT;
 const FIRST_ID = 100_000_000_000;
 const FIRST_WAREHOUSE = 701;
 const QTY = 50;
@@ -21,13 +21,13 @@ const SEQS_A_VARIANT = 2 * WAREHOUSES + 1;
 const FIRST_READ_SEQ = 2;
 
 /** What `fillDatabase` puts in, by index, and what deliveries have made of it since. */
-export class FilledCells implements Cells {
+export class FilledLevels implements StockLevels {
   readonly count: number;
   readonly #changed = new Map<number, number>();
 
   /** @param wanted rounded up to whole products. */
   constructor(wanted: number) {
-    this.count = productsFor(wanted) * CELLS_A_PRODUCT;
+    this.count = productsFor(wanted) * LEVELS_A_PRODUCT;
   }
   name(index: number) {
     const variant = Math.floor(index / WAREHOUSES);
@@ -45,8 +45,8 @@ export class FilledCells implements Cells {
   }
 }
 
-function productsFor(cells: number): number {
-  return Math.ceil(cells / CELLS_A_PRODUCT);
+function productsFor(levels: number): number {
+  return Math.ceil(levels / LEVELS_A_PRODUCT);
 }
 
 /** The detail of which the filled rows of a product come, as the store would have sent it. */
@@ -85,10 +85,10 @@ export function requestIdOf(product: number): string {
  * of the feed for every stock level, a log of the reads. All but the details themselves, which no delivery and no
  * list touches, and which would be most of the file.
  *
- * @param cells rounded up to whole products.
+ * @param levels rounded up to whole products.
  * @param atMs when each product was read.
  */
-export function fillDatabase(path: string, cells: number, atMs = Date.now() - 60_000): void {
+export function fillDatabase(path: string, levels: number, atMs = Date.now() - 60_000): void {
   openBoth(path).close();
   const db = new Database(path);
   try {
@@ -109,7 +109,7 @@ export function fillDatabase(path: string, cells: number, atMs = Date.now() - 60
       .all();
     db.exec('BEGIN');
     for (const { type, name } of dropped) db.exec(`DROP ${type} "${name}"`);
-    insertRows(db, productsFor(cells), atMs);
+    insertRows(db, productsFor(levels), atMs);
     for (const { sql } of dropped) db.exec(sql);
     db.exec('COMMIT');
   } finally {
@@ -119,19 +119,19 @@ export function fillDatabase(path: string, cells: number, atMs = Date.now() - 60
 
 function insertRows(db: Database.Database, products: number, atMs: number): void {
   const variants = products * VARIANTS_A_PRODUCT;
-  const cells = variants * WAREHOUSES;
+  const levels = variants * WAREHOUSES;
   const count = (rows: number) =>
     `WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i + 1 < ${rows})`;
   const id = (index: string) => `CAST(${FIRST_ID} + ${index} AS TEXT)`;
   const warehouse = `CAST(${FIRST_WAREHOUSE} + i % ${WAREHOUSES} AS TEXT)`;
-  const firstSeqOfCell = `i / ${WAREHOUSES} * ${SEQS_A_VARIANT} + i % ${WAREHOUSES} + 1`;
+  const firstSeqOfLevel = `i / ${WAREHOUSES} * ${SEQS_A_VARIANT} + i % ${WAREHOUSES} + 1`;
   // As the mirror's own writer.
   db.exec(OPEN_GUARDS);
   db.exec(`${count(products)}
     INSERT INTO products (product_id, name, update_time_ms, read_seq, read_at_ms, read_until_ms, has_bundle)
     SELECT ${id('i')}, 'Product ' || i, ${atMs}, i + ${FIRST_READ_SEQ - 1}, ${atMs}, ${atMs}, 0 FROM n`);
   db.exec(`${count(products)}
-    INSERT INTO product_cells (product_id, cells) SELECT ${id('i')}, ${CELLS_A_PRODUCT} FROM n`);
+    INSERT INTO product_cells (product_id, cells) SELECT ${id('i')}, ${LEVELS_A_PRODUCT} FROM n`);
   db.exec(`${count(variants)}
     INSERT INTO variants (variant_id, product_id, sku, name, kind, available_qty, on_hand, reserved_qty,
       allow_negative_stock, cost, bundled_by_count, as_of_ms, verified_at_ms, event_seq, event_at_ms, change_seq)
@@ -139,19 +139,19 @@ function insertRows(db: Database.Database, products: number, atMs: number): void
       ${QTY * WAREHOUSES}, ${QTY * WAREHOUSES}, 0, 0, '1.00', 0, ${atMs}, ${atMs}, 0, ${EARLIEST_MS},
       (i + 1) * ${SEQS_A_VARIANT} FROM n`);
   // A read's window, in the store's clock, is as wide as what the `Date` header and a replica leave open.
-  db.exec(`${count(cells)}
+  db.exec(`${count(levels)}
     INSERT INTO cells (variant_id, warehouse_id, qty, source, as_of_ms, event_time_ms, event_old, event_count,
       event_seq, event_at_ms, read_lo_ms, read_hi_ms, verified_at_ms, on_hand, reserved_qty, on_hand_as_of_ms,
       change_seq)
     SELECT ${id(`i / ${WAREHOUSES}`)}, ${warehouse}, ${QTY}, 'read', ${atMs}, ${EARLIEST_MS}, 0, 0, 0,
       ${EARLIEST_MS}, ${atMs - 3_000}, ${atMs + 2_000}, ${atMs}, ${QTY}, 0, ${atMs},
-      ${firstSeqOfCell} + ${WAREHOUSES} FROM n`);
-  db.exec(`${count(cells)}
+      ${firstSeqOfLevel} + ${WAREHOUSES} FROM n`);
+  db.exec(`${count(levels)}
     INSERT INTO changes (seq, log_seq, variant_id, warehouse_id, sku, new_qty, source, reason, recorded_at_ms,
       request_id)
-    SELECT ${firstSeqOfCell}, i / ${CELLS_A_PRODUCT} + ${FIRST_READ_SEQ}, ${id(`i / ${WAREHOUSES}`)}, ${warehouse},
+    SELECT ${firstSeqOfLevel}, i / ${LEVELS_A_PRODUCT} + ${FIRST_READ_SEQ}, ${id(`i / ${WAREHOUSES}`)}, ${warehouse},
       'SKU-' || (i / ${WAREHOUSES}), ${QTY}, 'read', 'first_read', ${atMs},
-      '${requestIdOf(0).slice(0, -String(FIRST_ID).length)}' || (${FIRST_ID} + i / ${CELLS_A_PRODUCT}) FROM n`);
+      '${requestIdOf(0).slice(0, -String(FIRST_ID).length)}' || (${FIRST_ID} + i / ${LEVELS_A_PRODUCT}) FROM n`);
   db.exec(`INSERT INTO log (seq, kind, at_ms, payload)
     VALUES (${FIRST_READ_SEQ - 1}, 'listed', ${atMs}, CAST('{"productIds":[],"lookup":false}' AS BLOB))`);
   db.exec(`${count(products)}
@@ -159,7 +159,7 @@ function insertRows(db: Database.Database, products: number, atMs: number): void
     SELECT i + ${FIRST_READ_SEQ}, 'read', ${atMs}, CAST(
       '{"productId":"' || (${FIRST_ID} + i) || '","s0":1,"sentAtMs":${atMs},"receivedAtMs":${atMs},"detail":"unchanged"}'
       AS BLOB) FROM n`);
-  db.exec(`UPDATE live_counts SET products = ${products}, variants = ${variants}, cells = ${cells}`);
+  db.exec(`UPDATE live_counts SET products = ${products}, variants = ${variants}, cells = ${levels}`);
   db.exec(
     `UPDATE mirror_state SET applied_seq = ${products + FIRST_READ_SEQ - 1}, change_seq = ${variants * SEQS_A_VARIANT},
        store_id = '1', offset_ceiling_ms = 1000`,

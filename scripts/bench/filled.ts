@@ -21,13 +21,13 @@ const run = promisify(execFile);
 /**
  * @returns the path of the one with this many stock levels: made by the first caller, then as each part leaves it.
  */
-export async function filledDatabase({ memoryFolder, say }: Bench, cells: number): Promise<string> {
-  const path = join(memoryFolder, `filled-${cells}.db`);
+export async function filledDatabase({ memoryFolder, say }: Bench, levels: number): Promise<string> {
+  const path = join(memoryFolder, `filled-${levels}.db`);
   if (existsSync(path)) return path;
   const startedMs = performance.now();
-  await run(process.execPath, [join(import.meta.dirname, 'programs/fill-process.ts'), path, String(cells)]);
+  await run(process.execPath, [join(import.meta.dirname, 'programs/fill-process.ts'), path, String(levels)]);
   for (const file of [path, eventLogPath(path)]) toDisk(file);
-  say(`${cells} stock levels written in ${((performance.now() - startedMs) / 1_000).toFixed(0)} s`);
+  say(`${levels} stock levels written in ${((performance.now() - startedMs) / 1_000).toFixed(0)} s`);
   return path;
 }
 

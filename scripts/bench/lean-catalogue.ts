@@ -5,4 +5,4 @@ export const LEAN_WAREHOUSES = [
   ['701', '702', '703', '704'],
 ] as const;
 export const LEAN_VARIANTS_A_PRODUCT = LEAN_WAREHOUSES.length;
-export const LEAN_CELLS_A_PRODUCT = LEAN_WAREHOUSES.flat().length;
+export const LEAN_LEVELS_A_PRODUCT = LEAN_WAREHOUSES.flat().length;

@@ -9,13 +9,13 @@ export interface Requests {
   /** Serves a catalogue; later calls change its latency alone. */
   serve: { readonly products: number; readonly latencyMs: number };
   /** Changes this many stock levels, spread over all, without sending webhooks. */
-  change: { readonly cells: number };
+  change: { readonly levels: number };
   /** One product gets this many levels more, each with another figure at each read. */
   grow: { readonly variants: number; readonly warehouses: number };
   /** How many levels of a mirror differ from the truth. */
   compare: { readonly databasePath: string; readonly known: Known };
   /** Deliveries are about a filled database, which no store knows. */
-  fill: { readonly cells: number };
+  fill: { readonly levels: number };
   /** Makes the next deliveries. */
   prepare: {
     readonly count: number;
@@ -43,7 +43,7 @@ export interface Service {
   readonly webhookSecret: string;
   readonly products: number;
   /** Those that deliveries can be about. */
-  readonly cells: number;
+  readonly levels: number;
 }
 
 export interface Answers {
@@ -105,7 +105,7 @@ export class Upstream {
 
 /** The settings that a mirror of this store gets. */
 export function environmentOf(
-  service: Omit<Service, 'products' | 'cells'>,
+  service: Omit<Service, 'products' | 'levels'>,
   databasePath: string,
 ): Environment {
   return {

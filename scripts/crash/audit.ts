@@ -46,7 +46,7 @@ export class Audit {
   #epoch: string | null = null;
   #aliveAtMs = 0;
   #changeSeq = 0;
-  #quarantineId = 0;
+  #deadLetterId = 0;
   readonly #endedRuns = new Set<number>();
 
   constructor(reference: Reference) {
@@ -132,10 +132,10 @@ export class Audit {
   #newRows(db: Db, aged: Aged): string[] {
     const { db: reference } = this.#reference;
     const changes = `changes WHERE seq > ${this.#changeSeq} ORDER BY seq`;
-    const quarantine = `quarantine WHERE id > ${this.#quarantineId} ORDER BY id`;
-    const problems = [changes, quarantine].flatMap((from) => this.#difference(db, from));
+    const deadLetters = `quarantine WHERE id > ${this.#deadLetterId} ORDER BY id`;
+    const problems = [changes, deadLetters].flatMap((from) => this.#difference(db, from));
     this.#changeSeq = numberOf(reference, 'SELECT max(seq) FROM changes');
-    this.#quarantineId = numberOf(reference, 'SELECT max(id) FROM quarantine');
+    this.#deadLetterId = numberOf(reference, 'SELECT max(id) FROM quarantine');
     const kept = `SELECT count(*) FROM changes WHERE seq >= ${aged.changeSeq}`;
     const lost = numberOf(reference, kept) - numberOf(db, kept);
     if (lost !== 0) problems.push(`${lost} rows of the change feed are gone that are not old`);

@@ -92,7 +92,7 @@ export class Reference {
       // Reported before the stock level is written.
       met.push({
         branch: fact.branch,
-        heldQty: this.#tables.cell(fact.variantId, fact.warehouseId)?.qty,
+        heldQty: this.#tables.stockLevel(fact.variantId, fact.warehouseId)?.qty,
       });
     });
     const told = this.db.prepare<[number, string, string, number, string | null], number>(

@@ -14,7 +14,7 @@ export class LossSweep {
   readonly byRead: Map<number, null>;
   #sweptForMs = -Infinity;
 
-  /** @param products that one sweep sends to be read at most. */
+  /** @param products that one loss sweep sends to be read at most. */
   constructor(setting: Setting, products = LOSS_SWEEP_PRODUCTS) {
     this.#setting = setting;
     this.#products = products;
@@ -58,28 +58,28 @@ export class LossSweep {
   }
 }
 
-/** A policy beside the sweep, as in the mirror. */
+/** A policy beside the loss sweep, as in the mirror. */
 export function swept(policyOf: (setting: Setting) => Policy) {
   return (setting: Setting): Policy => {
-    const sweep = new LossSweep(setting);
+    const lossSweep = new LossSweep(setting);
     const policy = policyOf(setting);
     return {
       ...(policy.spent === undefined ? {} : { spent: policy.spent }),
-      name: `sweep and ${policy.name.split(' ', 1)[0] ?? ''}`,
+      name: `loss sweep and ${policy.name.split(' ', 1)[0] ?? ''}`,
       changed: (product, atMs) => {
-        sweep.changed(product);
+        lossSweep.changed(product);
         policy.changed(product, atMs);
       },
       wasRead: (product, sentAtMs, atMs) => {
-        sweep.wasRead(product, sentAtMs);
+        lossSweep.wasRead(product, sentAtMs);
         policy.wasRead(product, sentAtMs, atMs);
       },
       proved: (loss, atMs) => {
-        sweep.proved(loss, atMs);
+        lossSweep.proved(loss, atMs);
         policy.proved(loss, atMs);
       },
       take: (nowMs, free, ruled) => {
-        const due = sweep.due(nowMs, free);
+        const due = lossSweep.due(nowMs, free);
         return [...due, ...policy.take(nowMs, free - due.length, ruled)];
       },
     };

@@ -1,4 +1,4 @@
-/** Our policy: the model of doubt of src/core/freshness, with its tables in memory. */
+/** Our policy: the model of uncertainty of src/core/freshness, with its tables in memory. */
 import {
   ACTIVITY_HALF_LIFE_MS,
   faded,

@@ -22,7 +22,7 @@ export class RulesMirror implements Mirror {
   }
 
   qty(product: number): number {
-    return this.#tables.cell(idOf(product), WAREHOUSE)?.qty ?? Number.NaN;
+    return this.#tables.stockLevel(idOf(product), WAREHOUSE)?.qty ?? Number.NaN;
   }
 
   deliver(changes: readonly Change[], atMs: number): readonly Proof[] {

@@ -2,7 +2,7 @@
 import type { Unreadable } from '../../src/core/entry.ts';
 import {
   INITIAL_STATE,
-  type Cell,
+  type StockLevel,
   type Change,
   type Gap,
   type MirrorState,
@@ -18,7 +18,7 @@ export class BenchTables implements Tables {
   readonly readRequests = new Map<string, ReadRequest>();
   /** By variant. */
   readonly gaps = new Map<string, Gap[]>();
-  readonly #cells = new Map<string, Map<string, Cell>>();
+  readonly #levels = new Map<string, Map<string, StockLevel>>();
   readonly #variants = new Map<string, Variant>();
   readonly #variantsOf = new Map<string, Set<string>>();
   readonly #products = new Map<string, Product>();
@@ -30,16 +30,16 @@ export class BenchTables implements Tables {
   putState(state: MirrorState): void {
     this.#state = state;
   }
-  cell(variantId: string, warehouseId: string): Cell | undefined {
-    return this.#cells.get(variantId)?.get(warehouseId);
+  stockLevel(variantId: string, warehouseId: string): StockLevel | undefined {
+    return this.#levels.get(variantId)?.get(warehouseId);
   }
-  cellsOf(variantId: string): Cell[] {
-    return [...(this.#cells.get(variantId)?.values() ?? [])];
+  stockLevelsOf(variantId: string): StockLevel[] {
+    return [...(this.#levels.get(variantId)?.values() ?? [])];
   }
-  putCell(cell: Cell): void {
-    const of = this.#cells.get(cell.variantId);
-    if (of === undefined) this.#cells.set(cell.variantId, new Map([[cell.warehouseId, cell]]));
-    else of.set(cell.warehouseId, cell);
+  putStockLevel(level: StockLevel): void {
+    const of = this.#levels.get(level.variantId);
+    if (of === undefined) this.#levels.set(level.variantId, new Map([[level.warehouseId, level]]));
+    else of.set(level.warehouseId, level);
   }
   variant(variantId: string): Variant | undefined {
     return this.#variants.get(variantId);
@@ -84,7 +84,7 @@ export class BenchTables implements Tables {
   appendChange(_change: Change): void {
     // Nobody reads the feed here.
   }
-  quarantine(_logSeq: number, _unreadable: Unreadable): void {
+  putDeadLetter(_logSeq: number, _unreadable: Unreadable): void {
     // Every body is understood here.
   }
   /** None: the policies beside each other decide what a proven loss has read. */
@@ -101,7 +101,7 @@ export class BenchTables implements Tables {
     return [];
   }
   liveCount(kind: Kind): number {
-    return { product: this.#products, variant: this.#variants, cell: this.#cells }[kind].size;
+    return { product: this.#products, variant: this.#variants, cell: this.#levels }[kind].size;
   }
   /** Every product here was read. */
   shownProductCount(atMost: number): number {

@@ -1,5 +1,5 @@
 /**
- * The policy before there was a model of doubt, kept as what the model is measured against: the loss sweep after a proof,
+ * The policy before there was a model of uncertainty, kept as what the model is measured against: the loss sweep after a proof,
  * the schedule every quarter of an hour, and the share of the product read longest ago.
  */
 import { REPLICA_LAG_MS } from '../../src/core/limits.ts';
@@ -20,7 +20,7 @@ export function today(setting: Setting): Policy {
     plan: { products },
     startMs,
   } = setting;
-  const sweep = new LossSweep(setting, SWEPT_PRODUCTS);
+  const lossSweep = new LossSweep(setting, SWEPT_PRODUCTS);
   const stale = new Map<number, number>();
   let provedAtMs = -Infinity;
   let scheduleAtMs = startMs + SCHEDULE_MS;
@@ -37,27 +37,27 @@ export function today(setting: Setting): Policy {
   };
   return {
     name: 'former policy',
-    changed: (product) => sweep.changed(product),
+    changed: (product) => lossSweep.changed(product),
     wasRead: (product, sentAtMs) => {
-      sweep.wasRead(product, sentAtMs);
+      lossSweep.wasRead(product, sentAtMs);
       if ((stale.get(product) ?? Infinity) + REPLICA_LAG_MS <= sentAtMs) stale.delete(product);
     },
     proved: (loss, nowMs) => {
       if (loss.by === 'gap') provedAtMs = nowMs;
-      sweep.proved(loss, nowMs);
+      lossSweep.proved(loss, nowMs);
     },
     take: (nowMs, free, ruled) => {
       if (nowMs >= scheduleAtMs) {
         scheduleAtMs += SCHEDULE_MS;
         schedule(nowMs);
       }
-      const due = new Set(sweep.due(nowMs, free));
+      const due = new Set(lossSweep.due(nowMs, free));
       for (const [product, madeAtMs] of stale) {
         if (due.size >= free) break;
         if (madeAtMs + REPLICA_LAG_MS <= nowMs) due.add(product);
       }
       const reads: number[] = [];
-      const fair = sweep.byRead.keys();
+      const fair = lossSweep.byRead.keys();
       sinceFair += ruled;
       for (const product of due) {
         if (reads.length >= free) break;

@@ -9,7 +9,7 @@ import { openStore } from '../../src/mirror/open-store.ts';
 import { rowsOf } from '../../src/mirror/writer/pruned.ts';
 import type { Store } from '../../src/mirror/store.ts';
 import { prepareDeliveries } from '../bench/deliveries.ts';
-import { fillDatabase, FilledCells } from '../bench/fill.ts';
+import { fillDatabase, FilledLevels } from '../bench/fill.ts';
 import { seeded } from '../bench/random.ts';
 
 export interface Plan {
@@ -20,7 +20,7 @@ export interface Plan {
   readonly retentionDays: number;
   /** A server prunes every hour. */
   readonly prunesPerDay: number;
-  readonly cells: number;
+  readonly levels: number;
   readonly seed: number;
 }
 
@@ -53,12 +53,12 @@ export const MOST_WAL_BYTES = 96 << 20;
 
 /** @param onDay called at the end of each. */
 export async function grow(plan: Plan, onDay: (day: Day) => void): Promise<Growth> {
-  const { path, days, deliveriesPerDay, prunesPerDay, cells } = plan;
+  const { path, days, deliveriesPerDay, prunesPerDay, levels } = plan;
   const logPath = eventLogPath(path);
   // The last of the days ends now: nothing is stamped ahead of the clock.
   const startMs = Date.now() - days * DAY_MS;
-  fillDatabase(path, cells, startMs - 60_000);
-  const stock = new FilledCells(cells);
+  fillDatabase(path, levels, startMs - 60_000);
+  const stock = new FilledLevels(levels);
   const log = createLog('warn');
   const death = Promise.withResolvers<never>();
   const store = await openStore(path, {
@@ -78,7 +78,7 @@ export async function grow(plan: Plan, onDay: (day: Day) => void): Promise<Growt
         apart: 0,
       };
       const deliveries = prepareDeliveries(stock, recipe, seeded(plan.seed * 10_000 + day));
-      for (const { sets } of deliveries) for (const { cell, qty } of sets) stock.set(cell, qty);
+      for (const { sets } of deliveries) for (const { level, qty } of sets) stock.set(level, qty);
       for (let n = 0; n < prunesPerDay; n += 1) {
         const arriving = deliveries.slice(
           Math.floor((n * deliveriesPerDay) / prunesPerDay),

@@ -48,7 +48,7 @@ export const GAP_GRACE_DEFAULT_MS = 3_000;
 export const GAP_GRACE_MAX_MS = 6_000;
 
 /** More gaps of one stock level say nothing more; while nothing can be read, each broken chain would add one. */
-export const GAPS_OF_A_CELL = 100;
+export const GAPS_OF_A_LEVEL = 100;
 
 /** How many products one proven loss sends to be read again. */
 export const LOSS_SWEEP_PRODUCTS = 50;

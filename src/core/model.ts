@@ -13,7 +13,7 @@ export const VARIANT_KINDS = ['own', 'pulled', 'bundle', 'assembled'] as const;
 export type VariantKind = (typeof VARIANT_KINDS)[number];
 
 /** A stock level: the figure of one variant in one warehouse, with what is needed to apply the next input to it. */
-export interface Cell {
+export interface StockLevel {
   readonly variantId: string;
   readonly warehouseId: string;
   readonly qty: number;
@@ -108,11 +108,11 @@ export interface ReadRequest {
   readonly reason: Reason;
   readonly priority: number;
   /** The rows are under suspicion; false when the read is only wanted, not needed. */
-  readonly doubt: boolean;
-  /** The latest log position and instant of a doubt about the product. */
+  readonly isSuspect: boolean;
+  /** The log position and instant of the latest reason to read the product. */
   readonly madeSeq: number;
   readonly madeAtMs: number;
-  /** The oldest doubt not yet met: its age is the request's age. */
+  /** The oldest reason not yet met: its age is the request's age. */
   readonly firstMadeAtMs: number;
   /** Reading earlier would not meet it. LATEST_MS: waits for the operator (the mass-removal guard). */
   readonly notBeforeMs: number;
@@ -182,7 +182,7 @@ export interface MirrorState {
   /** Of products, of variants whose product stays, and of levels whose variant stays. */
   readonly removalsInWindow: number;
   readonly variantRemovalsInWindow: number;
-  readonly cellRemovalsInWindow: number;
+  readonly levelRemovalsInWindow: number;
   readonly removalsAllowedUntilMs: number;
 }
 
@@ -207,6 +207,6 @@ export const INITIAL_STATE: MirrorState = {
   removalWindowStartMs: 0,
   removalsInWindow: 0,
   variantRemovalsInWindow: 0,
-  cellRemovalsInWindow: 0,
+  levelRemovalsInWindow: 0,
   removalsAllowedUntilMs: 0,
 };

@@ -7,12 +7,17 @@ import { randomBytes } from 'node:crypto';
 import { encodeEpoch } from './encode-epoch.ts';
 import type { EventLog, LogHistory } from './event-log.ts';
 import { findFile, isAnotherFile, type FoundFile } from '../sqlite/file-identity.ts';
-import { markNews, readMark, type FoundMark, type MarkNews } from './mark.ts';
+import {
+  highWaterMarkNews,
+  readHighWaterMark,
+  type FoundHighWaterMark,
+  type HighWaterMarkNews,
+} from './high-water-mark.ts';
 import { lookUpPosition, type MirrorPosition } from './mirror-position.ts';
 import type { AsideNews } from './set-aside.ts';
 
 /** Worth a person's attention. */
-export type HistoryNews = MarkNews | EpochNews | AsideNews;
+export type HistoryNews = HighWaterMarkNews | EpochNews | AsideNews;
 
 export interface EpochNews {
   readonly type: 'new_epoch';
@@ -36,7 +41,7 @@ export interface LogPosition extends Pick<LogHistory, 'epoch' | 'began' | 'file'
 export function whyRestarted(
   log: LogPosition,
   found: FoundFile,
-  mark: FoundMark | null,
+  mark: FoundHighWaterMark | null,
   mirror: MirrorPosition | null,
 ): string | null {
   if (log.file !== null && isAnotherFile(log.file, found)) {
@@ -115,9 +120,9 @@ export function takeUpHistory(
   const news: HistoryNews[] = [];
   let mark = null;
   try {
-    mark = readMark(databasePath);
+    mark = readHighWaterMark(databasePath);
   } catch (error) {
-    news.push(markNews('cannot be read', databasePath, error));
+    news.push(highWaterMarkNews('cannot be read', databasePath, error));
   }
   const history = log.history();
   const found = findFile(path);
@@ -156,7 +161,10 @@ export function takeUpHistory(
   return news;
 }
 
-function positionOf(mark: FoundMark | null, log: Pick<LogPosition, 'epoch' | 'lastSeq'>): MirrorPosition {
+function positionOf(
+  mark: FoundHighWaterMark | null,
+  log: Pick<LogPosition, 'epoch' | 'lastSeq'>,
+): MirrorPosition {
   if (mark === null) return { epoch: log.epoch, appliedSeq: log.lastSeq, changeSeq: 0 };
   return { epoch: mark.epoch, appliedSeq: mark.logSeq, changeSeq: mark.changeSeq };
 }

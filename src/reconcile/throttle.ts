@@ -46,7 +46,7 @@ type Reason = Omit<Blocked, 'sinceMs' | 'at'>;
 
 const BREAKER = { failures: 5, backoff: { baseMs: 1_000, capMs: 30_000 } };
 /** During a credential lockout no request is made; this often the token file is checked for its end. */
-const LATCH_CHECK_MS = 5_000;
+const LOCKOUT_CHECK_MS = 5_000;
 /** Also where the store says `Retry-After: 0`, or names a moment that is past. */
 const MIN_PAUSE_MS = 1_000;
 const TURN_CHECK_MS = 20;
@@ -199,7 +199,7 @@ export class Throttle {
         if (this.#breaker.kind === 'probing') this.#fail({ message: error.message }, nowMs);
         return;
       case 'credentials':
-        this.#resumeAtMs = nowMs + LATCH_CHECK_MS;
+        this.#resumeAtMs = nowMs + LOCKOUT_CHECK_MS;
         this.#endProbe(error, nowMs);
         this.#block({ kind: 'credentials', ...wordsOf(error), untilMs: null });
         return;

@@ -44,10 +44,10 @@ async function signIn(mirror: RunningMirror, path = '/', options: BrowserContext
 }
 
 /** A plain variant that has a SKU. */
-function namedCell(sandbox: Sandbox) {
-  for (const cell of plainVariants(sandbox, 5)) {
-    const variant = sandbox.truth.variant(cell.variantId);
-    if (typeof variant?.sku === 'string') return { ...cell, sku: variant.sku, variant };
+function namedLevel(sandbox: Sandbox) {
+  for (const level of plainVariants(sandbox, 5)) {
+    const variant = sandbox.truth.variant(level.variantId);
+    if (typeof variant?.sku === 'string') return { ...level, sku: variant.sku, variant };
   }
   throw new Error('none of these variants has a SKU');
 }
@@ -67,7 +67,7 @@ function deliver(mirror: RunningMirror, body: string, signature: string | null):
 describe.skipIf(!hasChromium)('in Chromium', () => {
   test('one signs in, finds a SKU, and sees how it moved', async (t) => {
     const { sandbox, mirror } = await startMirror(t, 30);
-    const { sku, variant, ...cell } = namedCell(sandbox);
+    const { sku, variant, ...level } = namedLevel(sandbox);
     await untilPastReads(mirror, sandbox);
     const { page, complaints } = await signIn(mirror);
     await expect.poll(() => textOf(page, '#now')).toContain('Live');
@@ -78,7 +78,7 @@ describe.skipIf(!hasChromium)('in Chromium', () => {
     await expect.poll(() => textOf(page, 'h1')).toContain(variant.product.name);
     await markLoaded(page);
 
-    sandbox.operations.add({ variantId: cell.variantId, warehouseId: cell.warehouseId, by: 7 });
+    sandbox.operations.add({ variantId: level.variantId, warehouseId: level.warehouseId, by: 7 });
     const newest = '#history tbody tr:first-child';
     await expect.poll(() => textOf(page, newest), { timeout: 8_000 }).toContain('+7');
     const change = present(present(sandbox.deliveries.records.at(-1)).delivery.items[0]);
@@ -141,7 +141,7 @@ describe.skipIf(!hasChromium)('in Chromium', () => {
     expect(await isHeld()).toBe(true);
     const [first, second] = plainVariants(sandbox, 2);
     sandbox.network.loseNext(1);
-    sandbox.operations.reserve([first, second].map((cell) => ({ ...cell, qty: 2 })));
+    sandbox.operations.reserve([first, second].map((level) => ({ ...level, qty: 2 })));
     sandbox.operations.add({ ...first, by: -1 });
     await expect.poll(() => textOf(page, '#now'), { timeout: 8_000 }).toContain('1 gap is open');
     await expect.poll(() => textOf(page, '#figures')).toMatch(/Open gaps\s+1/);
@@ -196,13 +196,13 @@ describe.skipIf(!hasChromium)('in Chromium', () => {
 
   test('it can be read on a phone, and without scripts', async (t) => {
     const { sandbox, mirror } = await startMirror(t, 45);
-    const cell = await liven(mirror, sandbox);
+    const level = await liven(mirror, sandbox);
     const routes = {
       overview: '/',
       day: '/?span=day',
       stock: '/stock',
       suspects: '/stock?suspect=1',
-      variant: `/variants/${cell.variantId}`,
+      variant: `/variants/${level.variantId}`,
       drift: '/drift',
       deliveries: '/deliveries',
       quarantined: '/deliveries?show=quarantined',
@@ -240,22 +240,22 @@ describe.skipIf(!hasChromium)('in Chromium', () => {
 /** Sales, an order, a lost delivery, one that nobody understands, and strangers: something to see on each page. */
 async function liven(mirror: RunningMirror, sandbox: Sandbox) {
   await untilPastReads(mirror, sandbox);
-  const { variant, sku, ...cell } = namedCell(sandbox);
+  const { variant, sku, ...level } = namedLevel(sandbox);
   const others = plainVariants(sandbox, 12).filter(({ variantId }) => variantId !== variant.id);
   for (const [index, by] of [12, -3, -4, 20, -6, -2, 35, -18, -5, 9].entries()) {
-    sandbox.operations.add({ variantId: cell.variantId, warehouseId: cell.warehouseId, by });
+    sandbox.operations.add({ variantId: level.variantId, warehouseId: level.warehouseId, by });
     sandbox.operations.add({ ...present(others[index % others.length]), by: 3 + index });
   }
   sandbox.operations.reserve([
-    { ...cell, qty: 2 },
+    { ...level, qty: 2 },
     ...others.slice(0, 3).map((each) => ({ ...each, qty: 1 })),
   ]);
   await sandbox.network.idle();
   sandbox.network.loseNext(1);
   sandbox.operations.add({ ...present(others[1]), by: 11 });
   sandbox.network.loseNext(1);
-  sandbox.operations.add({ variantId: cell.variantId, warehouseId: cell.warehouseId, by: -1 });
-  await resyncWithToken(mirror, [present(others[1]).productId, cell.productId]);
+  sandbox.operations.add({ variantId: level.variantId, warehouseId: level.warehouseId, by: -1 });
+  await resyncWithToken(mirror, [present(others[1]).productId, level.productId]);
   const odd = JSON.stringify({ request_id: 'odd', event_type: 'something_new', request_time: 1, data: {} });
   expect(await deliver(mirror, odd, signBody(sandbox.webhookSecret, Buffer.from(odd)))).toBe(204);
   expect(await deliver(mirror, odd, 'f'.repeat(64))).toBe(401);
@@ -271,7 +271,7 @@ async function liven(mirror: RunningMirror, sandbox: Sandbox) {
   sandbox.operations.add({ ...present(others[2]), by: 5 });
   sandbox.operations.add({ ...present(others[2]), by: -2 });
   await eventually(() => statusOf(mirror.databasePath).suspect_count > 0, { what: 'a suspect level' });
-  return cell;
+  return level;
 }
 
 async function resyncWithToken(mirror: RunningMirror, productIds: readonly string[]): Promise<void> {

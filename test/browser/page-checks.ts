@@ -5,7 +5,7 @@ import type { Page } from 'playwright-core';
 /** Ids as stores and sandboxes make them, shortened or not. */
 const ID = String.raw`/\b(?:\d{15,}|\d{8}…\d{4}|whk_[\w]+|TH\d{8,})\b/g`;
 
-/** The text that a person sees: not hidden for screen readers, not folded away. */
+/** The text that a person sees: not hidden for screen readers, not closed away. */
 const SEEN_TEXTS = String.raw`
   const seenTexts = () => {
     const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);

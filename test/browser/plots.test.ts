@@ -51,8 +51,8 @@ describe.skipIf(!hasChromium)('in Chromium', () => {
     const first = await startMirror({ onTestFinished }, sandbox, { folder });
     await untilLive(first);
     await untilQuiet(first, sandbox);
-    const [cell] = plainVariants(sandbox, 1);
-    for (const by of [3, 4, 5, 6, 7]) sandbox.operations.add({ ...cell, by });
+    const [level] = plainVariants(sandbox, 1);
+    for (const by of [3, 4, 5, 6, 7]) sandbox.operations.add({ ...level, by });
     await untilDelivered(first, sandbox);
     await first.stop();
     const sinceRows = rows<{ minute: number }>(

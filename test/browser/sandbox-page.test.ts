@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { available } from '../../src/sandbox/world/model.ts';
 import { present } from '../shared/present.ts';
 import { lamp } from '../sandbox/shop.ts';
-import { cellOf, clientOf, variantOf, withReceiver } from '../sandbox/harness.ts';
+import { levelOf, clientOf, variantOf, withReceiver } from '../sandbox/harness.ts';
 import { hasChromium, keepScreenshot, openPage, startChromium } from './chromium.ts';
 
 let browser: Browser;
@@ -26,7 +26,7 @@ describe.skipIf(!hasChromium)('in Chromium', () => {
     const { page, complaints } = await openPage(browser, sandbox.baseUrl);
     await markLoaded(page);
     const variant = variantOf(sandbox, 'own');
-    const { variantId, warehouseId } = cellOf(variant);
+    const { variantId, warehouseId } = levelOf(variant);
     const row = `#stock-${variantId}-${warehouseId}`;
 
     await page.locator(`${row} [name=qty]`).fill('1042');
@@ -52,7 +52,7 @@ describe.skipIf(!hasChromium)('in Chromium', () => {
     const { sandbox } = await withReceiver();
     const { page } = await openPage(browser, sandbox.baseUrl);
     const variant = variantOf(sandbox, 'own');
-    const { variantId, warehouseId } = cellOf(variant);
+    const { variantId, warehouseId } = levelOf(variant);
     const row = `#stock-${variantId}-${warehouseId}`;
     const input = page.locator(`${row} [name=qty]`);
     await input.fill('12');
@@ -67,7 +67,7 @@ describe.skipIf(!hasChromium)('in Chromium', () => {
 
     await expect
       .poll(() => textOf(page, `${row}-sell`), { timeout: 5_000 })
-      .toBe(String(available(present(variant.cells[0]))));
+      .toBe(String(available(present(variant.levels[0]))));
     await expect.poll(() => textOf(page, `#product-${product.id}-name`)).toBe('made meanwhile');
     await expect.poll(() => page.locator(`#product-${gone.id}`).count()).toBe(0);
     await expect.poll(() => page.locator('#traffic-form [name=rate]').inputValue()).toBe('0.001');
@@ -90,7 +90,7 @@ describe.skipIf(!hasChromium)('in Chromium', () => {
     const order = '#orders-list > li:first-child';
     await expect.poll(() => textOf(page, '#message')).toMatch(/Order \d+ was placed/);
     expect(await textOf(page, order)).toContain('3 × LAMP-1');
-    const { warehouseId } = cellOf(variant);
+    const { warehouseId } = levelOf(variant);
     const row = `#stock-${variant.id}-${warehouseId}`;
     expect(await textOf(page, `${row}-sell`)).toBe('7');
     expect(await textOf(page, `${row}-held`)).toBe('3');
@@ -131,7 +131,7 @@ describe.skipIf(!hasChromium)('in Chromium', () => {
 
   test('a webhook is copied as a command, and sent again', async () => {
     const { sandbox, receiver } = await withReceiver();
-    sandbox.operations.add({ ...cellOf(variantOf(sandbox, 'own')), by: 3 });
+    sandbox.operations.add({ ...levelOf(variantOf(sandbox, 'own')), by: 3 });
     await sandbox.network.idle();
     const { page, complaints } = await openPage(browser, sandbox.baseUrl, {
       permissions: ['clipboard-read', 'clipboard-write'],
@@ -267,7 +267,7 @@ describe.skipIf(!hasChromium)('in Chromium', () => {
     ['without-scripts', { javaScriptEnabled: false }],
   ] as const)('it fits the window, and its text can be read: %s', async (name, options) => {
     const { sandbox } = await withReceiver({ products: 45 });
-    const own = sandbox.truth.variants.filter(({ kind, cells }) => kind === 'own' && cells.length > 0);
+    const own = sandbox.truth.variants.filter(({ kind, levels }) => kind === 'own' && levels.length > 0);
     for (const [index, { id }] of own.slice(0, 6).entries())
       sandbox.operations.add({ variantId: id, by: 50 + index });
     for (const shipping_type of ['flash', 'kex'] as const) {
@@ -299,7 +299,7 @@ describe.skipIf(!hasChromium)('in Chromium', () => {
   test('without scripts, a form leads back to the page with what was done', async () => {
     const { sandbox } = await withReceiver();
     const { page } = await openPage(browser, sandbox.baseUrl, { javaScriptEnabled: false });
-    const { variantId, warehouseId } = cellOf(variantOf(sandbox, 'own'));
+    const { variantId, warehouseId } = levelOf(variantOf(sandbox, 'own'));
     const row = `#stock-${variantId}-${warehouseId}`;
     await page.locator(`${row} [name=qty]`).fill('77');
     await page.locator(`${row} button[value=set]`).click();

@@ -113,8 +113,8 @@ export async function setStage(test: Owner, products: number): Promise<Stage> {
     downtime: async () => {
       await mirror.stop();
       const stoppedMs = Date.now();
-      for (const [index, cell] of [first, second, third].entries())
-        sandbox.operations.add({ ...cell, by: 2 + index });
+      for (const [index, level] of [first, second, third].entries())
+        sandbox.operations.add({ ...level, by: 2 + index });
       await eventually(() => Date.now() - stoppedMs > SILENCE_MS, {
         what: 'a silence',
       });
@@ -166,11 +166,11 @@ export async function setStage(test: Owner, products: number): Promise<Stage> {
 /** Sales, orders, a loss that is repaired, and strangers at the door: something to see on each page. */
 async function sell(sandbox: Sandbox, mirror: RunningMirror): Promise<void> {
   await untilPastReads(mirror, sandbox);
-  const cells = plainVariants(sandbox, 6);
-  const [first, second] = cells;
+  const levels = plainVariants(sandbox, 6);
+  const [first, second] = levels;
   for (const [index, by] of [12, -3, -4, 20, -6, -2, 35, -18, -5, 9].entries()) {
     sandbox.operations.add({ ...first, by });
-    sandbox.operations.add({ ...present(cells[index % cells.length]), by: 3 + index });
+    sandbox.operations.add({ ...present(levels[index % levels.length]), by: 3 + index });
   }
   for (const shipping_type of ['flash', 'kex'] as const) {
     sandbox.orderDesk.place(
@@ -184,7 +184,7 @@ async function sell(sandbox: Sandbox, mirror: RunningMirror): Promise<void> {
   }
   await sandbox.network.idle();
   sandbox.network.loseNext(1);
-  sandbox.operations.reserve([first, second].map((cell) => ({ ...cell, qty: 2 })));
+  sandbox.operations.reserve([first, second].map((level) => ({ ...level, qty: 2 })));
   sandbox.operations.add({ ...first, by: -1 });
   await sandbox.network.idle();
   const body = Buffer.from(JSON.stringify({ request_id: 'stranger' }));

@@ -134,26 +134,28 @@ test('to a live mirror: nothing changes by default, and a change counts, until t
   const status = db.prepare<[], Record<string, unknown>>(
     'SELECT state, suspect_count, open_gaps, pending_reads, last_seq FROM mirror_status',
   );
-  const quarantine = db.prepare('SELECT count(*) FROM quarantine').pluck();
-  const before = [stock.all(), status.get(), quarantine.get()];
+  const deadLetters = db.prepare('SELECT count(*) FROM quarantine').pluck();
+  const before = [stock.all(), status.get(), deadLetters.get()];
 
   expect((await run(served, 'send')).code).toBe(0);
-  expect([stock.all(), status.get(), quarantine.get()]).toEqual(before);
+  expect([stock.all(), status.get(), deadLetters.get()]).toEqual(before);
 
-  const cell = present(sandbox.truth.snapshot().cells.find(({ kind }) => kind === 'own'));
-  const values = ['--variant', cell.variantId, '--warehouse', cell.warehouseId];
+  const stockLevel = present(sandbox.truth.snapshot().cells.find(({ kind }) => kind === 'own'));
+  const values = ['--variant', stockLevel.variantId, '--warehouse', stockLevel.warehouseId];
   const changed = await run(
     served,
-    ...['send', ...values, '--old', String(cell.availableQty), '--new', '-7', '--reason', 'user_set'],
+    ...['send', ...values, '--old', String(stockLevel.availableQty), '--new', '-7', '--reason', 'user_set'],
   );
   expect(changed.code).toBe(0);
-  expect(changed.stderr).toContain(`now shows -7 as the stock level of variant ${cell.variantId}`);
+  expect(changed.stderr).toContain(`now shows -7 as the stock level of variant ${stockLevel.variantId}`);
   const level = db
     .prepare<[string, string], number>(
       'SELECT available_qty FROM mirror_stock WHERE variant_id = ? AND warehouse_id = ?',
     )
     .pluck();
-  await eventually(() => level.get(cell.variantId, cell.warehouseId) === -7, { what: 'it is applied' });
-  expect((await run(served, 'resync', '--product', cell.productId)).code).toBe(0);
-  expect(level.get(cell.variantId, cell.warehouseId)).toBe(cell.availableQty);
+  await eventually(() => level.get(stockLevel.variantId, stockLevel.warehouseId) === -7, {
+    what: 'it is applied',
+  });
+  expect((await run(served, 'resync', '--product', stockLevel.productId)).code).toBe(0);
+  expect(level.get(stockLevel.variantId, stockLevel.warehouseId)).toBe(stockLevel.availableQty);
 });

@@ -1,6 +1,6 @@
 /** What the simulated service says and sends is as its document has it, and what is not is found. */
 import { expect, test } from 'vitest';
-import { cellOf, requestToken, sandboxFor } from '../sandbox/harness.ts';
+import { levelOf, requestToken, sandboxFor } from '../sandbox/harness.ts';
 import type { Reply } from '../sandbox/harness.ts';
 import { recipient, shopFor } from '../sandbox/shop.ts';
 import { checkAnswer, checkRequest, checkWebhook, ContractError, fetchDocument } from './openapi.ts';
@@ -67,7 +67,7 @@ test('webhooks', async () => {
   const { shop, document } = await documented();
   const { sandbox, receiver, variant } = shop;
   await shop.order();
-  sandbox.operations.adjust({ ...cellOf(variant), to: 3 });
+  sandbox.operations.adjust({ ...levelOf(variant), to: 3 });
   await sandbox.network.idle();
   expect(receiver.items().map(({ reason }) => reason)).toEqual(['order_reserved', 'user_adjusted']);
   for (const { headers, body } of receiver.received) checkWebhook(document, { headers, body });

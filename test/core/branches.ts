@@ -3,7 +3,7 @@ import type { ChangeBranch } from '../../src/core/merge/change-outcome.ts';
 import type { LevelBranch } from '../../src/core/merge/merge-read.ts';
 
 /** Those that contradict something: each must leave what a later read has to meet. */
-export const DOUBTFUL: ReadonlySet<string> = new Set<ChangeBranch | LevelBranch>([
+export const ASKING_FOR_READ: ReadonlySet<string> = new Set<ChangeBranch | LevelBranch>([
   '1 new cell',
   '2 stale, yet follows',
   '3 order unknown',

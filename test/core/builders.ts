@@ -10,7 +10,7 @@ import type { Fact } from '../../src/core/apply/fact.ts';
 import { applyEntry } from '../../src/core/apply/apply-entry.ts';
 import { EARLIEST_MS } from '../../src/core/limits.ts';
 import type { ReadContext } from '../../src/core/merge/merge-read.ts';
-import type { Cell, Change } from '../../src/core/model.ts';
+import type { StockLevel, Change } from '../../src/core/model.ts';
 import { MemoryTables } from './memory-tables.ts';
 
 /** A whole second, so that a Date header can say it exactly. */
@@ -33,8 +33,8 @@ export function change(over: Partial<StockChange> & Pick<StockChange, 'old' | 'n
   };
 }
 
-/** A cell whose last change was 4→5 at T0, never read. */
-export function cell(over: Partial<Cell> = {}): Cell {
+/** A stock level whose last change was 4→5 at T0, never read. */
+export function stockLevel(over: Partial<StockLevel> = {}): StockLevel {
   return {
     variantId: VARIANT,
     warehouseId: WAREHOUSE,
@@ -61,7 +61,7 @@ export function cell(over: Partial<Cell> = {}): Cell {
   };
 }
 
-/** A read that dominates `cell()`. */
+/** A read that dominates `stockLevel()`. */
 export function readContext(over: Partial<ReadContext> = {}): ReadContext {
   return {
     s0: 10,
@@ -133,7 +133,7 @@ interface ReadTimes {
   readonly productId?: string;
 }
 
-/** The tables and the log that they are the fold of. */
+/** The tables, and the log that gives them. */
 export class Mirror {
   readonly tables = new MemoryTables();
   readonly log: Entry[] = [];
@@ -180,7 +180,7 @@ export class Mirror {
   }
 
   qty(variantId = VARIANT, warehouseId = WAREHOUSE): number | null {
-    const found = this.tables.cell(variantId, warehouseId);
+    const found = this.tables.stockLevel(variantId, warehouseId);
     return found === undefined || found.goneAtMs !== null ? null : found.qty;
   }
 
@@ -204,7 +204,7 @@ export class Mirror {
   }
 }
 
-/** A mirror whose product was read as `snapshot` at T0 and owes nothing. */
+/** A mirror whose product was read as `snapshot` at T0, and no read is requested. */
 export function mirrorAfterRead(snapshot: ProductSnapshot = single(5)): Mirror {
   const mirror = new Mirror();
   mirror.read(snapshot, { sentAtMs: T0 });

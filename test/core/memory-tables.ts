@@ -2,7 +2,7 @@
 import type { Unreadable } from '../../src/core/entry.ts';
 import {
   INITIAL_STATE,
-  type Cell,
+  type StockLevel,
   type Change,
   type Gap,
   type MirrorState,
@@ -18,13 +18,13 @@ type Kind = 'product' | 'variant' | 'cell';
 const byText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
 export class MemoryTables implements Tables {
-  readonly cells = new Map<string, Cell>();
+  readonly levels = new Map<string, StockLevel>();
   readonly variants = new Map<string, Variant>();
   readonly products = new Map<string, Product>();
   readonly readRequests = new Map<string, ReadRequest>();
   readonly gaps = new Map<string, Gap>();
   readonly changes: Change[] = [];
-  readonly quarantined: { logSeq: number; unreadable: Unreadable }[] = [];
+  readonly deadLetters: { logSeq: number; unreadable: Unreadable }[] = [];
   private current: MirrorState = INITIAL_STATE;
 
   state(): MirrorState {
@@ -33,16 +33,16 @@ export class MemoryTables implements Tables {
   putState(state: MirrorState): void {
     this.current = state;
   }
-  cell(variantId: string, warehouseId: string): Cell | undefined {
-    return this.cells.get(`${variantId}/${warehouseId}`);
+  stockLevel(variantId: string, warehouseId: string): StockLevel | undefined {
+    return this.levels.get(`${variantId}/${warehouseId}`);
   }
-  cellsOf(variantId: string): Cell[] {
-    return [...this.cells.values()]
-      .filter((cell) => cell.variantId === variantId)
+  stockLevelsOf(variantId: string): StockLevel[] {
+    return [...this.levels.values()]
+      .filter((level) => level.variantId === variantId)
       .sort((a, b) => byText(a.warehouseId, b.warehouseId));
   }
-  putCell(cell: Cell): void {
-    this.cells.set(`${cell.variantId}/${cell.warehouseId}`, cell);
+  putStockLevel(level: StockLevel): void {
+    this.levels.set(`${level.variantId}/${level.warehouseId}`, level);
   }
   variant(variantId: string): Variant | undefined {
     return this.variants.get(variantId);
@@ -84,8 +84,8 @@ export class MemoryTables implements Tables {
   appendChange(change: Change): void {
     this.changes.push(change);
   }
-  quarantine(logSeq: number, unreadable: Unreadable): void {
-    this.quarantined.push({ logSeq, unreadable });
+  putDeadLetter(logSeq: number, unreadable: Unreadable): void {
+    this.deadLetters.push({ logSeq, unreadable });
   }
   lossSweepProducts(limit: number): LastRead[] {
     const recent = [...this.changes]
@@ -129,8 +129,8 @@ export class MemoryTables implements Tables {
   missingCount(kind: Kind, atMost: number): number {
     return Math.min(atMost, this.live(kind).filter((row) => row.missingAtMs !== null).length);
   }
-  private live(kind: Kind): (Product | Variant | Cell)[] {
-    const rows = { product: this.products, variant: this.variants, cell: this.cells }[kind];
+  private live(kind: Kind): (Product | Variant | StockLevel)[] {
+    const rows = { product: this.products, variant: this.variants, cell: this.levels }[kind];
     return [...rows.values()].filter((row) => row.goneAtMs === null);
   }
 }

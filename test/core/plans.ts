@@ -1,17 +1,17 @@
 /** What a service may do to its mirror, drawn by fast-check. */
 import fc from 'fast-check';
-import type { CellPlan, Plan, ReadPlan, StepPlan } from './simulated-service.ts';
+import type { LevelPlan, Plan, ReadPlan, StepPlan } from './simulated-service.ts';
 
 export interface Misfortune {
-  /** Deliveries are lost, though never the last of a cell. */
+  /** Deliveries are lost, though never the last of a stock level. */
   readonly losses?: boolean;
   /** The last ones too. */
   readonly lostTails?: boolean;
   readonly duplicates?: boolean;
   readonly removals?: boolean;
-  /** Deliveries before the first read may look like future poison: the own clock is minutes behind. */
+  /** Deliveries before the first read may look future-dated: the own clock is minutes behind. */
   readonly unknownOffset?: boolean;
-  /** The clocks of the service's nodes contradict the order of a cell's changes. */
+  /** The clocks of the service's nodes contradict the order of a stock level's changes. */
   readonly unorderedStamps?: boolean;
   /** Details may tell totals alone. */
   readonly untold?: boolean;
@@ -56,7 +56,7 @@ export function plans(misfortune: Misfortune): fc.Arbitrary<Plan> {
   });
   const keepTail = (steps: StepPlan[]): StepPlan[] =>
     steps.map((s, i) => (i === steps.length - 1 && lostTails !== true ? { ...s, lost: false } : s));
-  const cell: fc.Arbitrary<CellPlan> = fc.record({
+  const level: fc.Arbitrary<LevelPlan> = fc.record({
     start: fc.integer({ min: 0, max: 3 }),
     isNew: sometimes(4, true),
     steps: fc.array(step, { maxLength: 6 }).map(keepTail),
@@ -78,9 +78,9 @@ export function plans(misfortune: Misfortune): fc.Arbitrary<Plan> {
       ),
       knownBefore: fc.boolean(),
       reversedBatches: fc.boolean(),
-      cells: fc.oneof(
-        fc.array(cell, { minLength: 1, maxLength: 1 }),
-        fc.array(cell, { minLength: 1, maxLength: 4 }),
+      levels: fc.oneof(
+        fc.array(level, { minLength: 1, maxLength: 1 }),
+        fc.array(level, { minLength: 1, maxLength: 4 }),
       ),
       reads: fc.array(read, { maxLength: removals === true ? 10 : 6 }),
       drainSampled: fraction,

@@ -7,7 +7,7 @@ import { EARLIEST_MS, REPLICA_LAG_MS } from '../../src/core/limits.ts';
 import { CHANGE_BRANCHES } from '../../src/core/merge/change-outcome.ts';
 import { LEVEL_BRANCHES } from '../../src/core/merge/merge-read.ts';
 import { present } from '../shared/present.ts';
-import { DOUBTFUL } from './branches.ts';
+import { ASKING_FOR_READ } from './branches.ts';
 import { MemoryTables } from './memory-tables.ts';
 import { plans, type Misfortune } from './plans.ts';
 import { SimulatedService, type Plan, type StepPlan, type Watch } from './simulated-service.ts';
@@ -32,7 +32,7 @@ describe('without a scheduled read', () => {
     { duplicates: true },
     { losses: true, duplicates: true },
   ];
-  test.each(misfortunes)('reading what is owed ends equal to the truth, given %j', (misfortune) => {
+  test.each(misfortunes)('reading what is requested ends equal to the truth, given %j', (misfortune) => {
     check(misfortune, (plan) => {
       const service = new SimulatedService(plan, neverSilentlyWrong).run();
       service.drain(service.productIds.length * 6);
@@ -41,7 +41,7 @@ describe('without a scheduled read', () => {
   });
 });
 
-test('reading what is owed ends, whatever is removed, and nothing is silently wrong meanwhile', () => {
+test('reading what is requested ends, whatever is removed, and nothing is silently wrong meanwhile', () => {
   check({ losses: true, lostTails: true, removals: true, duplicates: true }, (plan) => {
     const service = new SimulatedService(plan, neverSilentlyWrong).run();
     service.drain(service.productIds.length * 12);
@@ -71,11 +71,11 @@ describe('without a figure that is silently wrong', () => {
   test("every level whose last change was told is right or suspect after the store's clock was set back", () => {
     check({ clockBack: true, losses: true }, (plan) => {
       // Nothing on its way tells whether it was stamped before or after that; nor does a figure that comes twice.
-      const cells = plan.cells.map((cell) => ({
-        ...cell,
-        steps: cell.steps.slice(0, 3).map((step) => ({ ...stepUp(step), delayMs: 0, batched: false })),
+      const levels = plan.levels.map((level) => ({
+        ...level,
+        steps: level.steps.slice(0, 3).map((step) => ({ ...stepUp(step), delayMs: 0, batched: false })),
       }));
-      const service = new SimulatedService({ ...plan, cells, knownBefore: true }, neverSilentlyWrong).run();
+      const service = new SimulatedService({ ...plan, levels, knownBefore: true }, neverSilentlyWrong).run();
       service.drain(service.productIds.length * 12);
     });
   });
@@ -95,10 +95,10 @@ describe('without a figure that is silently wrong', () => {
   });
 });
 
-test('stamps up to 1 s out of order leave no wrong cell unsuspected, where no figure comes twice', () => {
+test('stamps up to 1 s out of order leave no wrong stock level unsuspected, where no figure comes twice', () => {
   check({ unorderedStamps: true }, (plan) => {
-    const cells = plan.cells.map((cell) => ({ ...cell, steps: cell.steps.slice(0, 3).map(stepUp) }));
-    const known = { ...plan, cells, knownBefore: true, reads: [] };
+    const levels = plan.levels.map((level) => ({ ...level, steps: level.steps.slice(0, 3).map(stepUp) }));
+    const known = { ...plan, levels, knownBefore: true, reads: [] };
     const service = new SimulatedService(known, rightOnceAllHasArrived);
     service.run().drain(service.productIds.length * 6);
     expect(service.differences()).toEqual([]);
@@ -106,7 +106,7 @@ test('stamps up to 1 s out of order leave no wrong cell unsuspected, where no fi
 });
 
 describe('with one read of every product after the last straggler', () => {
-  test('whatever was lost, removed or repeated, the mirror ends equal and owes nothing', () => {
+  test('whatever was lost, removed or repeated, the mirror ends equal, and no read is requested', () => {
     check(ANYTHING, (plan) => {
       const service = new SimulatedService(plan).run().readAll();
       service.drain(service.productIds.length * 6);
@@ -143,19 +143,19 @@ test('redelivery of the only change at its time changes no value and no event ti
   fc.assert(
     fc.property(again, ({ plan, pick, laterMs }) => {
       const service = new SimulatedService(plan).run();
-      const alone = service.cells.flatMap((cell) =>
-        cell.changes.filter(
+      const alone = service.levels.flatMap((level) =>
+        level.changes.filter(
           (change) =>
             service.merged.has(change) &&
-            cell.changes.filter((c) => c.item.updateTimeMs === change.item.updateTimeMs).length === 1,
+            level.changes.filter((c) => c.item.updateTimeMs === change.item.updateTimeMs).length === 1,
         ),
       );
       const change = alone[pick % Math.max(1, alone.length)];
       if (change === undefined) return;
       const { variantId, warehouseId } = change.item;
-      const before = service.mirror.tables.cell(variantId, warehouseId);
+      const before = service.mirror.tables.stockLevel(variantId, warehouseId);
       service.deliver({ atMs: service.nowMs + laterMs, changes: [change] });
-      const after = service.mirror.tables.cell(variantId, warehouseId);
+      const after = service.mirror.tables.stockLevel(variantId, warehouseId);
       expect([after?.qty, after?.eventTimeMs]).toEqual([before?.qty, before?.eventTimeMs]);
     }),
     { numRuns: RUNS },
@@ -182,15 +182,15 @@ test('event time never falls, and no read overwrites what it may not have seen',
       if (isOutdated && read.sentAtMs >= was.goneAtMs + REPLICA_LAG_MS) return false;
       return was.eventSeq > read.s0 || read.sentAtMs < was.eventAtMs + REPLICA_LAG_MS;
     };
-    const watch: Watch = ({ mirror, cells }) => {
+    const watch: Watch = ({ mirror, levels }) => {
       const { tables } = mirror;
       const entry = present(mirror.log.at(-1));
       const after: typeof before = new Map();
-      for (const { productId, variantId, warehouseId } of cells) {
-        const cell = tables.cell(variantId, warehouseId);
-        if (cell === undefined) continue;
-        const shown = { qty: cell.qty, gone: cell.goneAtMs !== null };
-        after.set(`${variantId}/${warehouseId}`, { ...cell, productId, shown });
+      for (const { productId, variantId, warehouseId } of levels) {
+        const level = tables.stockLevel(variantId, warehouseId);
+        if (level === undefined) continue;
+        const shown = { qty: level.qty, gone: level.goneAtMs !== null };
+        after.set(`${variantId}/${warehouseId}`, { ...level, productId, shown });
         const variant = present(tables.variant(variantId));
         const total = { qty: variant.availableQty, gone: variant.goneAtMs !== null };
         // A first total is better than none.
@@ -215,14 +215,14 @@ test('every contradiction leaves an obligation, a lookup or a gap', () => {
       // A body whose items stand in the wrong order closes its own gap.
       if (facts.some((fact) => fact.kind === 'gap_closed')) return;
       for (const fact of facts) {
-        if ((fact.kind !== 'change' && fact.kind !== 'level') || !DOUBTFUL.has(fact.branch)) continue;
-        const cell = present(service.cells.find((c) => c.variantId === fact.variantId));
-        expect(service.isSuspect(cell), fact.branch).toBe(true);
-        // A read that was on its way when the doubt arose does not meet it. A gap and a lookup stand for themselves.
+        if ((fact.kind !== 'change' && fact.kind !== 'level') || !ASKING_FOR_READ.has(fact.branch)) continue;
+        const level = present(service.levels.find((c) => c.variantId === fact.variantId));
+        expect(service.isSuspect(level), fact.branch).toBe(true);
+        // A read that was on its way when the request arose does not meet it. A gap and a lookup stand for themselves.
         const { tables, seq } = service.mirror;
         const variant = tables.variant(fact.variantId);
         if (fact.branch === '4c gap' || variant?.productId === null || variant?.lookupAtMs !== null) continue;
-        expect(tables.readRequest(cell.productId)?.madeSeq, fact.branch).toBe(seq);
+        expect(tables.readRequest(level.productId)?.madeSeq, fact.branch).toBe(seq);
       }
     };
     new SimulatedService(plan, watch).run();
@@ -270,8 +270,8 @@ test('whoever replays the change feed holds the live quantities, and its rows ch
       if (row.newQty === null) held.delete(key);
       else held.set(key, row.newQty);
     }
-    const live = [...tables.cells].filter(([, cell]) => cell.goneAtMs === null);
-    expect(held).toEqual(new Map(live.map(([key, cell]) => [key, cell.qty])));
+    const live = [...tables.levels].filter(([, level]) => level.goneAtMs === null);
+    expect(held).toEqual(new Map(live.map(([key, level]) => [key, level.qty])));
   });
 });
 
@@ -285,53 +285,55 @@ function replay(log: readonly Entry[]): [MemoryTables, Fact[]] {
 const stepUp = (step: StepPlan): StepPlan => ({ ...step, move: 1 });
 
 const rightOnceAllHasArrived: Watch = (service, nowMs, facts) => {
-  const arrived = service.cells.every((cell) => cell.changes.every((change) => service.merged.has(change)));
+  const arrived = service.levels.every((level) =>
+    level.changes.every((change) => service.merged.has(change)),
+  );
   if (arrived) neverSilentlyWrong(service, nowMs, facts);
 };
 
-/** When a cell's last change has been merged, or the last read has shown it, the cell is right or under suspicion. */
+/** When a stock level's last change has been merged, or the last read has shown it, the level is right or under suspicion. */
 const neverSilentlyWrong: Watch = (service, nowMs) => {
-  for (const cell of service.cells) {
-    const past = cell.changes.filter((change) => change.trueAtMs <= nowMs);
+  for (const level of service.levels) {
+    const past = level.changes.filter((change) => change.trueAtMs <= nowMs);
     const last = past.at(-1);
-    if (last === undefined || service.qtyAt(cell, nowMs) === null) continue;
+    if (last === undefined || service.qtyAt(level, nowMs) === null) continue;
     const sameInstant = past.filter((c) => c.item.updateTimeMs === last.item.updateTimeMs);
     const isMerged = sameInstant.every((change) => service.merged.has(change));
-    const isShown = last.trueAtMs <= (service.shownMs.get(cell.productId) ?? -Infinity);
+    const isShown = last.trueAtMs <= (service.shownMs.get(level.productId) ?? -Infinity);
     if (!isMerged && !isShown) continue;
-    const qty = service.mirror.qty(cell.variantId, cell.warehouseId);
-    if (qty === last.item.new || service.isSuspect(cell)) continue;
-    throw new Error(`${cell.variantId}/${cell.warehouseId} is silently ${qty}, not ${last.item.new}`);
+    const qty = service.mirror.qty(level.variantId, level.warehouseId);
+    if (qty === last.item.new || service.isSuspect(level)) continue;
+    throw new Error(`${level.variantId}/${level.warehouseId} is silently ${qty}, not ${last.item.new}`);
   }
 };
 
 /** As long as each change of the variant is merged or was shown by a read, its total is right or under suspicion. */
 const noTotalSilentlyWrong: Watch = (service, nowMs) => {
-  for (const { productId, variantId } of service.cells) {
-    const cells = service.cells.filter((cell) => cell.variantId === variantId);
+  for (const { productId, variantId } of service.levels) {
+    const levels = service.levels.filter((level) => level.variantId === variantId);
     const shownMs = service.shownMs.get(productId) ?? -Infinity;
-    const isTold = cells.every((cell) =>
-      cell.changes.every(
+    const isTold = levels.every((level) =>
+      level.changes.every(
         (change) => change.trueAtMs > nowMs || change.trueAtMs <= shownMs || service.merged.has(change),
       ),
     );
     const total = service.mirror.total(variantId);
     // No webhook tells a removal.
-    if (cells.some((cell) => service.qtyAt(cell, nowMs) === null)) continue;
-    if (!isTold || total === null || cells.some((cell) => service.isSuspect(cell))) continue;
-    const truth = cells.reduce((sum, cell) => sum + (service.qtyAt(cell, nowMs) ?? 0), 0);
+    if (levels.some((level) => service.qtyAt(level, nowMs) === null)) continue;
+    if (!isTold || total === null || levels.some((level) => service.isSuspect(level))) continue;
+    const truth = levels.reduce((sum, level) => sum + (service.qtyAt(level, nowMs) ?? 0), 0);
     if (total !== truth) throw new Error(`the total of ${variantId} is silently ${total}, not ${truth}`);
   }
 };
 
 /** What was gone when a read was sampled, and is gone still, is gone, waits for its removal or is under suspicion. */
 const noneSilentlyThere: Watch = (service, nowMs) => {
-  for (const cell of service.cells) {
-    const shownMs = service.shownMs.get(cell.productId) ?? -Infinity;
-    const isGone = service.qtyAt(cell, shownMs) === null && service.qtyAt(cell, nowMs) === null;
-    const changedSince = cell.changes.some(({ trueAtMs }) => trueAtMs > shownMs && trueAtMs <= nowMs);
-    if (!isGone || changedSince || service.isSuspect(cell)) continue;
-    if (service.mirror.qty(cell.variantId, cell.warehouseId) === null) continue;
-    throw new Error(`${cell.variantId}/${cell.warehouseId} is silently there`);
+  for (const level of service.levels) {
+    const shownMs = service.shownMs.get(level.productId) ?? -Infinity;
+    const isGone = service.qtyAt(level, shownMs) === null && service.qtyAt(level, nowMs) === null;
+    const changedSince = level.changes.some(({ trueAtMs }) => trueAtMs > shownMs && trueAtMs <= nowMs);
+    if (!isGone || changedSince || service.isSuspect(level)) continue;
+    if (service.mirror.qty(level.variantId, level.warehouseId) === null) continue;
+    throw new Error(`${level.variantId}/${level.warehouseId} is silently there`);
   }
 };

@@ -26,7 +26,7 @@ export interface StepPlan {
   readonly thenRemoved: boolean;
 }
 
-export interface CellPlan {
+export interface LevelPlan {
   readonly start: number;
   /** The first change creates it. */
   readonly isNew: boolean;
@@ -49,10 +49,10 @@ export interface Plan {
   readonly offsetMs: number;
   readonly knownBefore: boolean;
   readonly reversedBatches: boolean;
-  readonly cells: readonly CellPlan[];
+  readonly levels: readonly LevelPlan[];
   readonly reads: readonly ReadPlan[];
   readonly drainSampled: number;
-  /** What the service promises: update_time orders the changes of a cell, whichever node stamps them. */
+  /** What the service promises: update_time orders the changes of a stock level, whichever node stamps them. */
   readonly orderedStamps: boolean;
   /** From then on the first product answers 404. */
   readonly productGoneAtMs: number;
@@ -68,11 +68,11 @@ interface TrueChange {
   readonly trueAtMs: number;
   readonly item: StockChange;
   readonly lost: boolean;
-  /** Right after it, the cell is taken away without a word. */
+  /** Right after it, the stock level is taken away without a word. */
   readonly thenRemoved: boolean;
 }
 
-interface TrueCell {
+interface TrueLevel {
   readonly productId: string;
   readonly variantId: string;
   readonly warehouseId: string;
@@ -92,12 +92,12 @@ const PLACES = [
   { productId: '20', variantId: '200', warehouseId: '1' },
 ] as const;
 
-/** One entry folded: when, in true time, and what it did. */
+/** One entry applied: when, in true time, and what it did. */
 export type Watch = (service: SimulatedService, nowMs: number, facts: readonly Fact[]) => void;
 
 export class SimulatedService {
   readonly mirror = new Mirror();
-  readonly cells: readonly TrueCell[];
+  readonly levels: readonly TrueLevel[];
   readonly deliveries: readonly Delivery[];
   readonly merged = new Set<TrueChange>();
   /** By product: the latest true time that an answer, of those merged, has shown. */
@@ -111,21 +111,21 @@ export class SimulatedService {
     this.plan = plan;
     this.watch = watch;
     const deliveries: Delivery[] = [];
-    this.cells = plan.cells.map((cell, i) =>
-      layOut(cell, present(PLACES[i % PLACES.length]), plan, deliveries),
+    this.levels = plan.levels.map((level, i) =>
+      layOut(level, present(PLACES[i % PLACES.length]), plan, deliveries),
     );
     this.deliveries = deliveries;
   }
 
   get productIds(): string[] {
-    return [...new Set(this.cells.map((cell) => cell.productId))];
+    return [...new Set(this.levels.map((level) => level.productId))];
   }
 
-  /** @returns null when the cell does not exist at that instant. */
-  qtyAt(cell: TrueCell, trueMs: number): number | null {
-    if (this.isGone(cell.productId, trueMs)) return null;
-    const last = cell.changes.findLast((change) => change.trueAtMs <= trueMs);
-    if (last === undefined) return cell.start;
+  /** @returns null when the stock level does not exist at that instant. */
+  qtyAt(level: TrueLevel, trueMs: number): number | null {
+    if (this.isGone(level.productId, trueMs)) return null;
+    const last = level.changes.findLast((change) => change.trueAtMs <= trueMs);
+    if (last === undefined) return level.start;
     return last.thenRemoved && last.trueAtMs < trueMs ? null : last.item.new;
   }
 
@@ -137,14 +137,14 @@ export class SimulatedService {
   snapshotAt(productId: string, trueMs: number): ProductSnapshot | null {
     if (this.isGone(productId, trueMs)) return null;
     const variants: VariantSnapshot[] = [];
-    const own = this.cells.filter((cell) => cell.productId === productId);
-    for (const variantId of new Set(own.map((cell) => cell.variantId))) {
+    const own = this.levels.filter((level) => level.productId === productId);
+    for (const variantId of new Set(own.map((level) => level.variantId))) {
       const levels: LevelSnapshot[] = [];
-      for (const cell of own.filter((c) => c.variantId === variantId)) {
-        const qty = this.qtyAt(cell, trueMs);
+      for (const level of own.filter((c) => c.variantId === variantId)) {
+        const qty = this.qtyAt(level, trueMs);
         if (qty !== null)
           levels.push({
-            warehouseId: cell.warehouseId,
+            warehouseId: level.warehouseId,
             availableQty: qty,
             onHand: qty,
             reservedQty: 0,
@@ -230,7 +230,7 @@ export class SimulatedService {
   readAll(): this {
     const { productGoneAtMs } = this.plan;
     const goneMs = productGoneAtMs === Infinity ? 0 : productGoneAtMs;
-    const lastMs = Math.max(goneMs, ...this.cells.flatMap((cell) => cell.changes.map((c) => c.trueAtMs)));
+    const lastMs = Math.max(goneMs, ...this.levels.flatMap((level) => level.changes.map((c) => c.trueAtMs)));
     this.nowMs = Math.max(this.nowMs, lastMs) + 5_000;
     for (const productId of this.productIds) {
       this.read(productId, { sentMs: this.nowMs, sampledMs: this.nowMs - this.lagMs() });
@@ -261,7 +261,8 @@ export class SimulatedService {
         if (tables.gaps.size > 0) throw new Error('a gap that nothing will close');
         return reads;
       }
-      if (reads >= atMost) throw new Error(`still owes after ${reads} reads: ${JSON.stringify(next)}`);
+      if (reads >= atMost)
+        throw new Error(`reads are still requested after ${reads} reads: ${JSON.stringify(next)}`);
       if (next.atMs === LATEST_MS) {
         // The operator looks, and lets it go.
         this.nowMs += 1;
@@ -274,7 +275,7 @@ export class SimulatedService {
     }
   }
 
-  /** A walk through the catalogue: the variant's product is found, or missed. */
+  /** A scan of the catalogue: the variant's product is found, or missed. */
   private lookUp(variantId: string, lookupAtMs: number): void {
     this.nowMs = Math.max(this.nowMs, lookupAtMs - OWN_MS);
     const atMs = OWN_MS + this.nowMs;
@@ -293,29 +294,29 @@ export class SimulatedService {
     }
   }
 
-  isSuspect(cell: TrueCell): boolean {
+  isSuspect(level: TrueLevel): boolean {
     const { tables } = this.mirror;
     return (
-      tables.readRequest(cell.productId)?.doubt === true ||
-      tables.gapsOf(cell.variantId).length > 0 ||
-      (tables.variant(cell.variantId)?.lookupAtMs ?? null) !== null
+      tables.readRequest(level.productId)?.isSuspect === true ||
+      tables.gapsOf(level.variantId).length > 0 ||
+      (tables.variant(level.variantId)?.lookupAtMs ?? null) !== null
     );
   }
 
   /** What the mirror and the truth disagree about, for people. Empty when they agree. */
   differences(): string[] {
     const wrong: string[] = [];
-    for (const cell of this.cells) {
-      const found = this.mirror.qty(cell.variantId, cell.warehouseId);
-      const truth = this.qtyAt(cell, this.nowMs);
-      if (found !== truth) wrong.push(`${cell.variantId}/${cell.warehouseId}: ${found}, in truth ${truth}`);
+    for (const level of this.levels) {
+      const found = this.mirror.qty(level.variantId, level.warehouseId);
+      const truth = this.qtyAt(level, this.nowMs);
+      if (found !== truth) wrong.push(`${level.variantId}/${level.warehouseId}: ${found}, in truth ${truth}`);
     }
     for (const productId of this.productIds) {
       const shown = this.snapshotAt(productId, this.nowMs)?.variants ?? [];
-      for (const cell of this.cells.filter((c) => c.productId === productId)) {
-        const found = this.mirror.total(cell.variantId);
-        const truth = shown.find((v) => v.variantId === cell.variantId)?.availableQty ?? null;
-        if (found !== truth) wrong.push(`total of ${cell.variantId}: ${found}, in truth ${truth}`);
+      for (const level of this.levels.filter((c) => c.productId === productId)) {
+        const found = this.mirror.total(level.variantId);
+        const truth = shown.find((v) => v.variantId === level.variantId)?.availableQty ?? null;
+        if (found !== truth) wrong.push(`total of ${level.variantId}: ${found}, in truth ${truth}`);
       }
     }
     return wrong;
@@ -332,11 +333,11 @@ function clockMs({ offsetMs, clockBack }: Plan, trueMs: number): number {
 }
 
 function layOut(
-  plan: CellPlan,
+  plan: LevelPlan,
   place: (typeof PLACES)[number],
   store: Plan,
   deliveries: Delivery[],
-): TrueCell {
+): TrueLevel {
   const { reversedBatches, orderedStamps } = store;
   let trueAtMs = 0;
   let qty = plan.isNew && plan.steps.length > 0 ? 0 : plan.start;

@@ -24,7 +24,7 @@ import { EventLog } from '../../src/event-log/event-log.ts';
 import { eventLogPath, openLogForAppending } from '../../src/event-log/open-log.ts';
 import { openOwnLog } from '../../src/event-log/own-log.ts';
 import { findFile, foundFile, isAnotherFile } from '../../src/sqlite/file-identity.ts';
-import { MarkKeeper, type Position } from '../../src/event-log/mark.ts';
+import { HighWaterMarkKeeper, type Position } from '../../src/event-log/high-water-mark.ts';
 import { lookUpPosition, type MirrorPosition } from '../../src/event-log/mirror-position.ts';
 import { openReader, type Db } from '../../src/sqlite/open.ts';
 import { openWriter } from '../../src/mirror/file/open-writer.ts';
@@ -70,7 +70,7 @@ function live(
     const writer = new DirectWriter(db, own.db);
     while (writer.writer.projection.step([]).entries > 0);
     work(writer);
-    const unwritten = end === 'stop' ? new MarkKeeper(db, path).keep() : null;
+    const unwritten = end === 'stop' ? new HighWaterMarkKeeper(db, path).keep() : null;
     if (unwritten !== null) news.push(unwritten);
     life = positionOf(writer);
     db.close();
@@ -162,7 +162,7 @@ function positionAt(path: string): MirrorPosition {
   return position;
 }
 
-function markAt(path: string): Position | null {
+function highWaterMarkAt(path: string): Position | null {
   if (!existsSync(`${path}.mark`)) return null;
   return JSON.parse(readFileSync(`${path}.mark`, 'utf8')) as Position;
 }
@@ -411,7 +411,7 @@ test.each([...RESTARTS, ...(keepsBirthTimes() ? TOLD_BY_BIRTH : [])])(
     const { before, ...at } = mirror();
     const { path } = at;
     await happen(at);
-    const mark = markAt(path);
+    const mark = highWaterMarkAt(path);
     const found = existsSync(path) ? positionAt(path) : { appliedSeq: 0, changeSeq: 0 };
 
     const own = openOwnLog(path);
@@ -441,7 +441,7 @@ test.each([...RESTARTS, ...(keepsBirthTimes() ? TOLD_BY_BIRTH : [])])(
     expect(values(db, 'SELECT count(*) FROM read_failures')).toEqual([0]);
     expect(writer.deliver(delivery('new', item({ id: '109' }))).seq).toBe(epochSeq + 1);
     expect(values<number>(db, 'SELECT max(seq) FROM mirror_changes')[0]).toBeGreaterThan(after.lastSeq);
-    new MarkKeeper(db, path).keep();
+    new HighWaterMarkKeeper(db, path).keep();
     const is = dump(db);
     db.close();
     own.db.close();
@@ -462,7 +462,7 @@ test.each(RESTARTS)(
     const first = live(at.path, undefined, 'kill at once');
     expect(first.news).toMatchObject([{ type: 'new_epoch', epoch: first.epoch }]);
     // Neither a mirror that is not there nor another mirror's mark says what this one had given out.
-    const mark = markAt(at.path);
+    const mark = highWaterMarkAt(at.path);
     if (isGone || (mark !== null && mark.epoch !== before.epoch)) return;
     expect(live(at.path, undefined, 'kill at once')).toMatchObject({ epoch: first.epoch, news: [] });
     const after = live(at.path);

@@ -14,7 +14,7 @@ import {
 } from '../mirror/mirror-file.ts';
 import { applyAgain, dump } from '../mirror/replay.ts';
 
-/** Makes every delivery that moves variant 666 fail in the middle of its fold. */
+/** Makes every delivery that moves variant 666 fail while it is applied. */
 function breakVariant666(db: Db): void {
   db.exec(`CREATE TRIGGER broken BEFORE INSERT ON cells WHEN NEW.variant_id = '666'
            BEGIN SELECT RAISE(ABORT, 'a fault of the program'); END`);
@@ -43,7 +43,7 @@ test('a body is kept byte for byte', () => {
   expect(values<Buffer>(writer.db, 'SELECT payload FROM log')[0]?.equals(body)).toBe(true);
 });
 
-test('the log folded again gives the same tables, byte for byte', () => {
+test('the log applied again gives the same tables, byte for byte', () => {
   const writer = new DirectWriter();
   breakVariant666(writer.db);
   const tea = (qty: number) =>

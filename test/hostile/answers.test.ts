@@ -312,7 +312,7 @@ test('any answer to a token request is a typed error, or a token that fits in a 
           expect(token.expiresAtMs).toBeGreaterThan(T0);
           expect(Number.isFinite(token.expiresAtMs)).toBe(true);
         } else {
-          // Only the service's own word latches the credentials.
+          // Only the service's own word locks the credentials out.
           if (error?.kind === 'credentials')
             expect(JSON.parse(text)).toMatchObject({ error: 'invalid_client' });
           if (error?.retryAfterMs !== undefined) {

@@ -1,4 +1,4 @@
-/** Whatever an authentic body says, it is read without harm, merged into the real store, and folded again to the same. */
+/** Whatever an authentic body says, it is read without harm, merged into the real store, and applied again to the same. */
 import { readdirSync, readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -37,7 +37,7 @@ function merge(writer: DirectWriter, body: Uint8Array, atMs: number): void {
   ).toEqual([]);
 }
 
-test('every body of the corpus is read without harm, merged, and folded again to the same', () => {
+test('every body of the corpus is read without harm, merged, and applied again to the same', () => {
   const writer = knowing();
   for (const [n, entry] of entries.entries()) {
     const body = corpusBody(entry);
@@ -51,7 +51,7 @@ test('every body of the corpus is read without harm, merged, and folded again to
   expect(dump(replay(writer.db, writerDb()))).toBe(dump(writer.db));
 });
 
-test('any body is read without harm, merged, and the log folded again gives the same tables', () => {
+test('any body is read without harm, merged, and the log applied again gives the same tables', () => {
   const writer = knowing();
   let atMs = T0;
   fc.assert(

@@ -1,5 +1,5 @@
 /**
- * Who may not sign may still send: slow, cut off and crowding requests are bounded
+ * Who may not sign may still send: slow, cut off and too many requests are bounded
  * (docs/architecture.md#security).
  */
 import { once } from 'node:events';

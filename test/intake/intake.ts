@@ -42,7 +42,7 @@ export interface Intake {
   readonly applied: () => Promise<void>;
 }
 
-/** @param hasBegun whether its pulse has. */
+/** @param hasBegun whether its heartbeat has. */
 export async function startIntake(hasBegun = true): Promise<Intake> {
   const store = await storeAt();
   await store.opened;

@@ -8,7 +8,7 @@ import { eventually } from '../process/wait.ts';
 import { delivery, detail, item, readEntry, values } from '../mirror/mirror-file.ts';
 import { lockEventLog, lockMirror, startIntake, type Intake } from './intake.ts';
 
-/** Variant 100 belongs to product 10 and owes nothing. */
+/** Variant 100 belongs to product 10, of which no read is requested. */
 async function knowTea({ store }: Intake): Promise<void> {
   const tea = detail('10', [{ id: '100', levels: { 1: 5 } }]);
   await store.writer.append(readEntry('10', tea, { sentAtMs: Date.now() - 60_000, s0: 0 }));
@@ -47,7 +47,7 @@ test('deliveries that the event log rejects are 503 within the second, and read 
 
   await failToFlush(intake);
   lock.release();
-  await eventually(() => obliged(intake).length === 1, { what: 'the obligation is on record' });
+  await eventually(() => obliged(intake).length === 1, { what: 'the re-read request is recorded' });
   expect(obliged(intake)).toEqual(['10']);
   const lookups = 'SELECT variant_id FROM variants WHERE lookup_at_ms IS NOT NULL ORDER BY 1';
   expect(values(intake.db, lookups)).toEqual(['7', '999']);
@@ -71,7 +71,7 @@ test('a delivery that is merely late is 503 in time, and not lost either way', a
   expect(intake.unstored.noted).toBe(isLogged() ? 0 : 1);
 });
 
-test('a body nobody can read that is not stored puts the whole mirror in doubt', async () => {
+test('a body nobody can read that is not stored makes the whole mirror suspect', async () => {
   const intake = await startIntake();
   await knowTea(intake);
   const lock = lockEventLog(intake);
@@ -80,7 +80,7 @@ test('a body nobody can read that is not stored puts the whole mirror in doubt',
   await failToFlush(intake);
   lock.release();
   await eventually(() => values(intake.db, `SELECT 1 FROM log WHERE kind = 'downtime'`).length === 1, {
-    what: 'the doubt is on record',
+    what: 'the request is recorded',
   });
   await intake.applied();
   expect(values(intake.db, 'SELECT suspect FROM mirror_stock')).toEqual([1]);

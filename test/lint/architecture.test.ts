@@ -246,13 +246,13 @@ describe('the table of areas', () => {
   it('has no circle', () => {
     const circles: string[] = [];
     const done = new Set<string>();
-    const walk = (name: string, above: readonly string[]): void => {
+    const visit = (name: string, above: readonly string[]): void => {
       if (above.includes(name)) circles.push([...above.slice(above.indexOf(name)), name].join(' → '));
       if (above.includes(name) || done.has(name)) return;
-      for (const each of below(name)) walk(each, [...above, name]);
+      for (const each of below(name)) visit(each, [...above, name]);
       done.add(name);
     };
-    for (const name of Object.keys(AREAS)) walk(name, []);
+    for (const name of Object.keys(AREAS)) visit(name, []);
     expect(circles).toEqual([]);
   });
 

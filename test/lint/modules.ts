@@ -109,7 +109,7 @@ export function unusedExports(modules: Modules, entries: readonly string[]): str
 export function circles(modules: Modules): string[] {
   const found = new Set<string>();
   const done = new Set<string>();
-  const walk = (path: string, above: readonly string[]): void => {
+  const visit = (path: string, above: readonly string[]): void => {
     const start = above.indexOf(path);
     if (start !== -1) {
       const circle = above.slice(start);
@@ -120,9 +120,9 @@ export function circles(modules: Modules): string[] {
     }
     if (done.has(path)) return;
     const next = new Set(modules.get(path)?.imports.map(({ from }) => from));
-    for (const each of next) walk(each, [...above, path]);
+    for (const each of next) visit(each, [...above, path]);
     done.add(path);
   };
-  for (const path of modules.keys()) walk(path, []);
+  for (const path of modules.keys()) visit(path, []);
   return [...found];
 }

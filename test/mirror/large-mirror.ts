@@ -11,8 +11,8 @@ interface Size {
 
 const VARIANTS_EACH = 2;
 const WAREHOUSES_EACH = 2;
-/** One product in so many has a doubt; one in five times as many, gaps. */
-const DOUBT_EVERY = 20;
+/** One product in so many is suspect; one in five times as many, gaps. */
+const SUSPECT_EVERY = 20;
 
 /** Ids are 10000001 and on; of each product the variants are its id with 1 and 2 behind it. Nothing is older than a day. */
 export function fillMirror(db: Db, { products, deliveries }: Size): void {
@@ -66,9 +66,9 @@ export function fillMirror(db: Db, { products, deliveries }: Size): void {
         '1', @t0 - (${deliveries} - n) * 100, @t0 - (${deliveries} - n) * 100, 'r' || n
       FROM d, (SELECT 0 AS k UNION ALL SELECT 1)`);
     run(`${of} INSERT INTO obligations (product_id, reason, priority, doubt, made_seq, made_at_ms, first_made_at_ms, not_before_ms)
-      SELECT ${productId}, 'conflict', 3, 1, 1, @t0, @t0 - p.n, @t0 FROM p WHERE p.n % ${DOUBT_EVERY} = 0`);
+      SELECT ${productId}, 'conflict', 3, 1, 1, @t0, @t0 - p.n, @t0 FROM p WHERE p.n % ${SUSPECT_EVERY} = 0`);
     run(`${of} INSERT INTO gaps (variant_id, warehouse_id, opened_seq, opened_at_ms, due_at_ms, from_qty, to_qty)
-      SELECT ${variantId}, '1', 1, @t0, @t0, 1, 2 FROM p, v WHERE p.n % ${DOUBT_EVERY * 5} = 1`);
+      SELECT ${variantId}, '1', 1, @t0, @t0, 1, 2 FROM p, v WHERE p.n % ${SUSPECT_EVERY * 5} = 1`);
     run(`WITH RECURSIVE ${counted('d', 500)} INSERT INTO quarantine (id, log_seq, item_index, problem, variant_id)
       SELECT n, n * 3, 0, 'data.items[0].new: expected number', '100000011' FROM d`);
     run(`WITH RECURSIVE ${counted('d', 200)} INSERT INTO runs (kind, state, started_at_ms, finished_at_ms, read_after_ms,

@@ -47,10 +47,12 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   fc.record({
     kind: fc.constant('append' as const),
     entry: fc.oneof(
-      fc.record({ productIds: fc.array(productIds), doubt: fc.boolean() }).map((made) => (atMs: number) => {
-        const reason = made.doubt ? ('not_stored' as const) : ('stale' as const);
-        return { kind: 'oblige' as const, atMs, reason, productIds: made.productIds, variantIds: [] };
-      }),
+      fc
+        .record({ productIds: fc.array(productIds), isSuspect: fc.boolean() })
+        .map((made) => (atMs: number) => {
+          const reason = made.isSuspect ? ('not_stored' as const) : ('stale' as const);
+          return { kind: 'oblige' as const, atMs, reason, productIds: made.productIds, variantIds: [] };
+        }),
       fc.constant((atMs: number) => ({ kind: 'downtime' as const, atMs, downSinceMs: null })),
       fc.constant((atMs: number) => ({
         kind: 'allow_removals' as const,

@@ -1,4 +1,4 @@
-/** The log folded again from its beginning, and the tables as text to compare. */
+/** The log applied again from its beginning, and the tables as text to compare. */
 import type { Entry } from '../../src/core/entry.ts';
 import type { Fact } from '../../src/core/apply/fact.ts';
 import { applyEntry } from '../../src/core/apply/apply-entry.ts';
@@ -10,13 +10,13 @@ import { Projection } from '../../src/mirror/writer/projection.ts';
 import { asOwnWrite } from '../../src/mirror/file/own-write.ts';
 import { SqliteTables } from '../../src/mirror/writer/sqlite-tables.ts';
 
-/** All that the fold has written. */
+/** All that applying it has written. */
 export const dump = (db: Db): string =>
   JSON.stringify(PROJECTED.map((from) => db.prepare(`SELECT * FROM ${from}`).all()));
 
 /**
  * @param into an empty mirror.
- * @param each told of every entry once it is folded.
+ * @param each told of every entry once it is applied.
  * @returns the mirror.
  */
 export function replay(

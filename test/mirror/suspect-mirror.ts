@@ -19,7 +19,7 @@ export function suspectMirror(): DirectWriter {
       delivery(`${id} ${JSON.stringify(over)}`, item({ id, update_time: LATER, ...over })),
       LATER,
     );
-  // In doubt as a whole, one of them with a gap besides.
+  // Suspect as a whole, one of them with a gap besides.
   writer.append({ kind: 'oblige', atMs: LATER, reason: 'conflict', productIds: ['1', '2'], variantIds: [] });
   change('100', { old: 9, new: 8 });
   // Merely wanted: no ground at all.

@@ -9,7 +9,7 @@ import {
   type ConditionName,
   type ConditionStatus,
 } from '../../src/ops/condition/condition.ts';
-import { GrowingDoubt } from '../../src/ops/condition/growing-doubt.ts';
+import { GrowingBacklog } from '../../src/ops/condition/growing-backlog.ts';
 import type { OwnTrouble } from '../../src/ops/condition/own-trouble.ts';
 import { STATE_OF_CAUSE, type StateCause } from '../../src/mirror/file/state.ts';
 import type { Blocked } from '../../src/ops/condition/store-trouble.ts';
@@ -239,7 +239,7 @@ test('clocks differ only when three answers in a row agree that they do', () => 
 });
 
 test('re-read requests grow when each of five minutes has more of them at its least than the one before', () => {
-  const growth = new GrowingDoubt();
+  const growth = new GrowingBacklog();
   const minute = (number: number, pendingReads: number, isReading = true): number | null => {
     growth.look({ pendingReads, isReading }, NOW + number * MINUTE);
     growth.look({ pendingReads: pendingReads + 50, isReading }, NOW + number * MINUTE + 30_000);

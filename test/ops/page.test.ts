@@ -496,7 +496,7 @@ test('pages through what was not understood, and through the runs', async () => 
     [...page.matchAll(new RegExp(`id="${what}-(\\d+)"`, 'g'))].map(([, id]) => Number(id));
   const first = await show(ops, '/deliveries?show=quarantined');
   const second = await show(ops, linkTo(first, 'Older'));
-  expect([ids(first, 'quarantine').length, ids(second, 'quarantine')]).toEqual([100, [5, 4, 3, 2, 1]]);
+  expect([ids(first, 'dead-letter').length, ids(second, 'dead-letter')]).toEqual([100, [5, 4, 3, 2, 1]]);
   expect(second).not.toContain('Older');
   for (let i = 0; i < 52; i += 1) {
     store.change(

@@ -257,16 +257,16 @@ export function logRows<T>(databasePath: string, sql: string, ...args: unknown[]
   return rows(eventLogPath(databasePath), sql, ...args);
 }
 
-/** What the mirror shows for a cell; null when it shows none. */
+/** What the mirror shows for a stock level; null when it shows none. */
 export function qtyOf(
   databasePath: string,
-  cell: { readonly variantId: string; readonly warehouseId: string },
+  level: { readonly variantId: string; readonly warehouseId: string },
 ): number | null {
   const [found] = rows<{ qty: number }>(
     databasePath,
     'SELECT available_qty AS qty FROM mirror_stock WHERE variant_id = ? AND warehouse_id = ?',
-    cell.variantId,
-    cell.warehouseId,
+    level.variantId,
+    level.warehouseId,
   );
   return found?.qty ?? null;
 }
@@ -307,15 +307,15 @@ export function plainVariants<N extends number>(sandbox: Sandbox, count: N): Exa
   const byProduct = new Map(
     sandbox.truth.variants
       .filter(
-        ({ kind, bundledBy, cells, deleted }) =>
-          kind === 'own' && bundledBy.size === 0 && cells.length > 0 && !deleted,
+        ({ kind, bundledBy, levels, deleted }) =>
+          kind === 'own' && bundledBy.size === 0 && levels.length > 0 && !deleted,
       )
-      .filter(({ cells: [cell] }) => cell !== undefined && cell.onHand - cell.reserved >= 5)
+      .filter(({ levels: [level] }) => level !== undefined && level.onHand - level.reserved >= 5)
       .map((variant) => [
         variant.product.id,
         {
           variantId: variant.id,
-          warehouseId: present(variant.cells[0]).warehouseId,
+          warehouseId: present(variant.levels[0]).warehouseId,
           productId: variant.product.id,
         },
       ]),
@@ -327,7 +327,7 @@ export function plainVariants<N extends number>(sandbox: Sandbox, count: N): Exa
 
 /**
  * Waits until changes made from now on are certainly later than every read so far. Until then a change that does not
- * fit is doubted by itself, and proves nothing about others.
+ * fit asks for a read by itself, and proves nothing about others.
  */
 export async function untilPastReads(mirror: RunningMirror, sandbox: Sandbox): Promise<void> {
   await eventually(

@@ -15,7 +15,7 @@ const TICK_MS = 10;
 
 /** Sends as many as are due at each tick, several at once on their way. */
 export function startLoad(test: Owner, sandbox: Sandbox, perSecond: number): Load {
-  const cells = plainVariants(sandbox, 6);
+  const levels = plainVariants(sandbox, 6);
   sandbox.network.concurrency = 32;
   const settled: DeliveryRecord[] = [];
   const stopListening = sandbox.deliveries.onSettled((record) => void settled.push(record));
@@ -24,7 +24,7 @@ export function startLoad(test: Owner, sandbox: Sandbox, perSecond: number): Loa
   const timer = setInterval(() => {
     const due = ((performance.now() - startedMs) * perSecond) / 1_000;
     for (; sent < due; sent += 1) {
-      sandbox.operations.add({ ...present(cells[sent % cells.length]), by: sent % 3 === 0 ? -1 : 1 });
+      sandbox.operations.add({ ...present(levels[sent % levels.length]), by: sent % 3 === 0 ? -1 : 1 });
     }
   }, TICK_MS);
   const stop = (): void => clearInterval(timer);

@@ -88,7 +88,7 @@ test('whatever is deleted and made while the pages are turned, what was there th
   );
 });
 
-test('a walk that was cut off goes on from its last page', async () => {
+test('a scan that was cut off goes on from its last page', async () => {
   const { store, service, deps, begin } = setUp(productIds(350));
   const run = await begin();
   await cutOffAt(service, deps, run, 198);

@@ -52,7 +52,7 @@ function setUp(ids: readonly string[], haste = 40) {
   return { now, store, service, lookups, wonder, variant, lists };
 }
 
-test('a variant of a product among the newest is found without walking any further', async () => {
+test('a variant of a product among the newest is found without scanning any further', async () => {
   const ids = productIds(250);
   const { wonder, variant, lists } = setUp(ids);
   await wonder(`${present(ids[40])}01`);
@@ -61,18 +61,18 @@ test('a variant of a product among the newest is found without walking any furth
   expect(lists()).toEqual(['list 0']);
 });
 
-test('one further down is found by a walk through everything, and a new one need not wait for that walk', async () => {
+test('one further down is found by a scan of everything, and a new one need not wait for that scan', async () => {
   const ids = productIds(250);
   const { service, wonder, variant, lists } = setUp(ids);
   const last = `${present(ids.at(-1))}01`;
   const newest = `${present(ids[0])}01`;
-  // The walk hangs on its second page.
+  // The scan hangs on its second page.
   const page = Promise.withResolvers<undefined>();
   service.onList = async ({ offset }) => {
     if (offset === 100) await page.promise;
   };
   await wonder(last);
-  await eventually(() => lists().includes('list 100'), { what: 'the walk is under way' });
+  await eventually(() => lists().includes('list 100'), { what: 'the scan is under way' });
   await wonder(newest);
   await eventually(() => variant(newest)?.product === ids[0], { what: 'the new one is found' });
   expect(variant(last)?.product).toBeNull();
@@ -97,7 +97,7 @@ test('searches whose result could not be kept do not make the next ones rarer', 
   expect(now() - startedAtMs).toBeLessThan(5 * 60_000);
 }, 20_000);
 
-test('a variant that nobody has is given up after two walks, and then looked for ever more rarely', async () => {
+test('a variant that nobody has is given up after two scans, and then looked for ever more rarely', async () => {
   const { now, service, lookups, wonder, variant, lists } = setUp(productIds(120), 100);
   const askedAtMs: number[] = [];
   service.onList = () => void askedAtMs.push(now());
@@ -157,7 +157,7 @@ test('one that comes back into question is missed once more, and confirmed as so
   expect(now() - missedAtMs).toBeLessThan(100_000);
 });
 
-test('nothing is concluded from a walk whose reads did not all come to an end, and it is not repeated at once', async () => {
+test('nothing is concluded from a scan whose reads did not all come to an end, and it is not repeated at once', async () => {
   const ids = productIds(5);
   const { service, wonder, variant, lists } = setUp(ids, 400);
   service.onDetail = (id) => {
@@ -187,7 +187,7 @@ test('a list that shows the same products for ever is not walked for ever', asyn
     variantIds: ['nowhere'],
   });
   const deps = { store, client: service, throttle: newThrottle(Date.now), random: () => 0.5, now, log };
-  const walk = lookUp(deps, ['nowhere'], 'everything', new AbortController().signal);
-  await expect(walk).rejects.toThrow('bring nothing new');
+  const scan = lookUp(deps, ['nowhere'], 'everything', new AbortController().signal);
+  await expect(scan).rejects.toThrow('bring nothing new');
   expect(service.asked.length).toBeLessThan(20);
 });

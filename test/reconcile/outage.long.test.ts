@@ -42,7 +42,7 @@ test('an hour of failures is some hundred requests; webhooks are merged, and all
   reconciler.start();
   const { id } = await reconciler.resync(null, { allowRemovals: false });
   const run = async () => present(await store.reader.ask('runById', { id }));
-  await eventually(async () => (await run()).listDone, { what: 'the list is walked' });
+  await eventually(async () => (await run()).listDone, { what: 'the list is scanned' });
   service.onList = service.onDetail as () => void;
 
   let sent = 0;

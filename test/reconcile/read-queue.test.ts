@@ -45,7 +45,7 @@ function setUp(options: { maxConcurrency?: number; haste?: number; ids?: string[
   return { now, store, service, throttle, queue, parked, failures };
 }
 
-/** Long enough ago that the obligation is due. */
+/** Long enough ago that the re-read request is due. */
 async function requestRead(store: OpenedStore, atMs: number, productIds: readonly string[]): Promise<void> {
   await store.writer.append({ kind: 'oblige', atMs, reason: 'not_stored', productIds, variantIds: [] });
 }
@@ -57,12 +57,12 @@ async function readLongAgo(store: OpenedStore, service: FakeService, ids: readon
   service.asked.length = 0;
 }
 
-test('every fifth read is the product read longest ago, however many doubts there are', async () => {
+test('every fifth read is the product read longest ago, however many requests there are', async () => {
   const { now, store, service, queue } = setUp({ maxConcurrency: 1 });
   const old = service.ids.slice(0, 5);
-  const doubted = service.ids.slice(5);
+  const requested = service.ids.slice(5);
   await readLongAgo(store, service, old);
-  await requestRead(store, now() - 10_000, doubted);
+  await requestRead(store, now() - 10_000, requested);
   queue.start();
   await eventually(() => service.asked.length >= 30, { what: 'thirty reads' });
   await queue.stop();
@@ -71,7 +71,7 @@ test('every fifth read is the product read longest ago, however many doubts ther
   for (let i = 0; i < 25; i += 5) expect(places.slice(i, i + 5)).toContain(true);
 });
 
-test('what was read a moment ago takes no share from the doubts', async () => {
+test('what was read a moment ago takes no share from the requests', async () => {
   const { now, store, service, queue } = setUp({ maxConcurrency: 1 });
   const fresh = service.ids.slice(0, 20);
   await readLongAgo(store, service, fresh);
@@ -95,14 +95,14 @@ test('a product is never read twice at once, and one obliged again during its re
   await eventually(() => service.asked.length === 1, { what: 'the read is under way' });
   await requestRead(store, now() - 5_000, [present(id)]);
   queue.wake();
-  await eventually(() => now() > Date.now() + 8_000, { what: 'the second doubt is due' });
+  await eventually(() => now() > Date.now() + 8_000, { what: 'the second request is due' });
   expect(service.asked).toEqual([id]);
   expect(queue.readsUnderWay).toBe(1);
 
   answer.resolve(undefined);
   await eventually(() => service.asked.length === 2, { what: 'it is read again' });
   await eventually(() => store.rows('SELECT 1 FROM obligations').length === 0, {
-    what: 'both doubts are met',
+    what: 'both requests are met',
   });
   await queue.stop();
   expect(service.asked).toEqual([id, id]);

@@ -107,7 +107,7 @@ test('differences found in the first moments of a run are counted', async () => 
   expect(await state(second.id)).toMatchObject({ total: 30, done: 30, drift: 30 });
 });
 
-test('a store that fails for a moment does not end the run whose list is walked', async () => {
+test('a store that fails for a moment does not end the run whose list is scanned', async () => {
   const { reconciler, resync, state, store } = setUp(productIds(150));
   const command = store.writer.command.bind(store.writer);
   let failures = 0;

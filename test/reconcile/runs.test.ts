@@ -75,9 +75,9 @@ test.each([
 
 test.each([
   ['operator', true],
-  // It comes by itself, perhaps every few seconds: the walk under way has tried them once.
+  // It comes by itself, perhaps every few seconds: the scan under way has tried them once.
   ['scheduled', false],
-] as const)('%s joining a walk: is a failed read tried again? %s', async (kind, isTried) => {
+] as const)('%s joining a scan: is a failed read tried again? %s', async (kind, isTried) => {
   const { store, begin, know, fail } = setUp();
   await know(['1']);
   await begin('downtime');
@@ -129,7 +129,7 @@ describe('when the service refuses', () => {
   test.each([
     ['one product', 1, 2],
     ['one in twenty', 2, 40],
-  ])('%s, a walk is done all the same, and says how many it could not read', async (_, refused, of) => {
+  ])('%s, a scan is done all the same, and says how many it could not read', async (_, refused, of) => {
     const { ended, store, time } = await refuse(refused, of);
     expect(ended).toMatchObject({ state: 'done', done: of - refused, failed: refused, error: null });
     expect(await store.reader.ask('lastFullSync')).toBe(time.nowMs);
@@ -138,14 +138,14 @@ describe('when the service refuses', () => {
   test.each([
     ['more than that', 3, 40],
     ['everything', 1, 1],
-  ])('%s, a walk has failed', async (_, refused, of) => {
+  ])('%s, a scan has failed', async (_, refused, of) => {
     const { ended, store } = await refuse(refused, of);
     expect(ended).toMatchObject({ state: 'failed', done: of - refused, failed: refused });
     expect(ended.error).toContain(`${refused} product`);
     expect(await store.reader.ask('lastFullSync')).toBeNull();
   });
 
-  test('a product that is about to be tried again, the walk waits for it', async () => {
+  test('a product that is about to be tried again, the scan waits for it', async () => {
     const { store, begin, follow, reload, listed, know, fail } = setUp();
     await know(['1', '2']);
     await fail('1', true);

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Sandbox } from '../../src/sandbox/sandbox.ts';
 import { present } from '../shared/present.ts';
-import { cellOf, reply, sandboxFor, variantOf, withReceiver } from './harness.ts';
+import { levelOf, reply, sandboxFor, variantOf, withReceiver } from './harness.ts';
 
 const get = async (sandbox: Sandbox, path: string) => reply(await fetch(`${sandbox.baseUrl}/sandbox${path}`));
 const post = async (sandbox: Sandbox, path: string, body: unknown) =>
@@ -17,16 +17,16 @@ test('GET /sandbox/truth is the snapshot', async () => {
   const sandbox = await sandboxFor();
   const { status, body } = await get(sandbox, '/truth');
   expect(status).toBe(200);
-  const cell = present(sandbox.truth.snapshot().cells[0]);
+  const level = present(sandbox.truth.snapshot().cells[0]);
   expect((body['cells'] as unknown[])[0]).toEqual({
-    variant_id: cell.variantId,
-    warehouse_id: cell.warehouseId,
-    product_id: cell.productId,
-    sku: cell.sku,
-    kind: cell.kind,
-    available_qty: cell.availableQty,
-    on_hand: cell.onHand,
-    reserved_qty: cell.reservedQty,
+    variant_id: level.variantId,
+    warehouse_id: level.warehouseId,
+    product_id: level.productId,
+    sku: level.sku,
+    kind: level.kind,
+    available_qty: level.availableQty,
+    on_hand: level.onHand,
+    reserved_qty: level.reservedQty,
   });
   expect(body['products']).toHaveLength(12);
 });
@@ -34,7 +34,7 @@ test('GET /sandbox/truth is the snapshot', async () => {
 test('POST /sandbox/operations changes the truth and tells the receiver', async () => {
   const { sandbox, receiver } = await withReceiver();
   const variant = variantOf(sandbox, 'own');
-  const { variantId, warehouseId } = cellOf(variant);
+  const { variantId, warehouseId } = levelOf(variant);
   const target = { variant_id: variantId, warehouse_id: warehouseId };
   const adjusted = await post(sandbox, '/operations', { operation: 'adjust', ...target, to: 42 });
   expect(adjusted).toMatchObject({
@@ -121,13 +121,13 @@ test.each([
 test('POST /sandbox/lose-next and GET /sandbox/deliveries', async () => {
   const { sandbox } = await withReceiver();
   await post(sandbox, '/lose-next', { count: 1 });
-  const cell = cellOf(variantOf(sandbox, 'own'));
-  sandbox.operations.add({ ...cell, by: 1 });
-  sandbox.operations.add({ ...cell, by: 1 });
+  const level = levelOf(variantOf(sandbox, 'own'));
+  sandbox.operations.add({ ...level, by: 1 });
+  sandbox.operations.add({ ...level, by: 1 });
   await sandbox.network.idle();
   const { body } = await get(sandbox, '/deliveries');
   expect(body['deliveries']).toMatchObject([
-    { outcome: 'lost', status: null, items: [{ id: cell.variantId }] },
+    { outcome: 'lost', status: null, items: [{ id: level.variantId }] },
     { outcome: 'answered', status: 204 },
   ]);
   expect(body['counts']).toMatchObject({ lost: 1, answered: 1 });
@@ -166,7 +166,7 @@ test('POST /sandbox/apps adds an app once, and the settings of none that is not 
 
 test('POST /sandbox/operations: an order stands only behind what an order can cause', async () => {
   const sandbox = await sandboxFor();
-  const { variantId } = cellOf(variantOf(sandbox, 'own'));
+  const { variantId } = levelOf(variantOf(sandbox, 'own'));
   const add = { operation: 'add', variant_id: variantId, by: 1, order_id: '5' };
   const refused = await post(sandbox, '/operations', { ...add, reason: 'returned' });
   expect([refused.status, refused.body['error_description']]).toEqual([400, 'no order causes returned']);

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { productDetailResponseSchema } from '../../src/store-api/contract/schemas.ts';
 import { present } from '../shared/present.ts';
-import { cellOf, clientOf, sandboxFor, variantOf } from './harness.ts';
+import { levelOf, clientOf, sandboxFor, variantOf } from './harness.ts';
 import type { Client } from './harness.ts';
 
 async function detail(call: Client, productId: string) {
@@ -69,13 +69,13 @@ describe('POST /v1/product/detail', () => {
     const sandbox = await sandboxFor();
     const call = await clientOf(sandbox);
     const variant = variantOf(sandbox, 'own', 2);
-    sandbox.operations.reserve([{ ...cellOf(variant), qty: 1 }]);
+    sandbox.operations.reserve([{ ...levelOf(variant), qty: 1 }]);
 
     const [shown] = (await detail(call, variant.product.id)).variants.filter(
       (each) => each['product_variant_id'] === variant.id,
     );
     const warehouses = present(shown)['warehouses'] as Record<string, number>[];
-    expect(warehouses).toHaveLength(variant.cells.length);
+    expect(warehouses).toHaveLength(variant.levels.length);
     for (const level of warehouses) {
       expect(level['available_qty']).toBe(present(level['on_hand']) - present(level['reserved_qty']));
     }
@@ -95,7 +95,7 @@ describe('POST /v1/product/detail', () => {
     expect(shown).toMatchObject({
       product_assembly_id: variant.compositionId,
       assembled_pp_count: variant.components.length,
-      warehouses: [expect.objectContaining({ wh_id: present(variant.cells[0]).warehouseId })],
+      warehouses: [expect.objectContaining({ wh_id: present(variant.levels[0]).warehouseId })],
     });
   });
 

@@ -66,17 +66,17 @@ export async function reply(response: Response): Promise<Reply> {
   return { status: response.status, headers: response.headers, body: (await response.json()) as Json };
 }
 
-/** The first live variant of the kind, with at least `cells` warehouses. */
-export function variantOf(sandbox: Sandbox, kind: Kind, cells = kind === 'bundle' ? 0 : 1): Variant {
+/** The first live variant of the kind, with at least `levels` warehouses. */
+export function variantOf(sandbox: Sandbox, kind: Kind, levels = kind === 'bundle' ? 0 : 1): Variant {
   const found = sandbox.truth.variants.find(
-    (variant) => variant.kind === kind && variant.cells.length >= cells && !variant.deleted,
+    (variant) => variant.kind === kind && variant.levels.length >= levels && !variant.deleted,
   );
-  if (found === undefined) throw new Error(`the catalogue has no ${kind} variant with ${cells} warehouses`);
+  if (found === undefined) throw new Error(`the catalogue has no ${kind} variant with ${levels} warehouses`);
   return found;
 }
 
-export function cellOf(variant: Variant): { variantId: string; warehouseId: string } {
-  return { variantId: variant.id, warehouseId: present(variant.cells[0]).warehouseId };
+export function levelOf(variant: Variant): { variantId: string; warehouseId: string } {
+  return { variantId: variant.id, warehouseId: present(variant.levels[0]).warehouseId };
 }
 
 type ManualTime = { now: () => number; timers: Timers; advance(ms: number): void; waiting(): number };

@@ -8,7 +8,15 @@ import type { Sandbox } from '../../src/sandbox/sandbox.ts';
 import { lacking } from '../shared/programs.ts';
 import { present } from '../shared/present.ts';
 import { shownCommands } from '../shared/shown-commands.ts';
-import { cellOf, clientOf, requestToken, sandboxFor, variantOf, withReceiver, type Json } from './harness.ts';
+import {
+  levelOf,
+  clientOf,
+  requestToken,
+  sandboxFor,
+  variantOf,
+  withReceiver,
+  type Json,
+} from './harness.ts';
 import { startReceiver } from './receiver.ts';
 
 const textAt = async (sandbox: Sandbox, path: string) => (await fetch(sandbox.baseUrl + path)).text();
@@ -180,7 +188,7 @@ test('credentials in headers', () => {
 
 test('a webhook is shown with its bytes and its signature, and leads to the mirror’s row', async () => {
   const { sandbox } = await withReceiver({ mirrorUrl: 'http://127.0.0.1:8788' });
-  const { variantId, warehouseId } = cellOf(variantOf(sandbox, 'own'));
+  const { variantId, warehouseId } = levelOf(variantOf(sandbox, 'own'));
   sandbox.operations.add({ variantId, warehouseId, by: 3 });
   await sandbox.network.idle();
   const { delivery, url } = present(sandbox.deliveries.records[0]);
@@ -202,7 +210,7 @@ test('a lost webhook is sent again by hand, to any address, as the same bytes', 
   const other = await startReceiver();
   try {
     sandbox.network.loss = 1;
-    sandbox.operations.add({ ...cellOf(variantOf(sandbox, 'own')), by: 3 });
+    sandbox.operations.add({ ...levelOf(variantOf(sandbox, 'own')), by: 3 });
     const { delivery } = present(sandbox.deliveries.records[0]);
     const replay = (url: string) =>
       fetch(`${sandbox.baseUrl}/page/replay`, {

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import type { Loss } from '../../src/sandbox/network/losses.ts';
 import type { Sandbox } from '../../src/sandbox/sandbox.ts';
 import { present } from '../shared/present.ts';
-import { cellOf, clientOf, manualTime, reply, sandboxFor, variantOf, withReceiver } from './harness.ts';
+import { levelOf, clientOf, manualTime, reply, sandboxFor, variantOf, withReceiver } from './harness.ts';
 
 const latest = (sandbox: Sandbox): Loss => present(sandbox.losses.recent[0]);
 
@@ -22,7 +22,7 @@ test('the next webhook of the level gives it away, and the read after that repai
   const { sandbox, receiver } = await withReceiver(time);
   const client = await clientOf(sandbox);
   const variant = variantOf(sandbox, 'own');
-  const { variantId, warehouseId } = cellOf(variant);
+  const { variantId, warehouseId } = levelOf(variant);
   const product_id = variant.product.id;
 
   const answer = await post(sandbox, '/sandbox/lose-webhook', {
@@ -80,7 +80,7 @@ test('a read that shows an older state, and a webhook that is refused or lost to
 test('exactly one is lost, whatever else is under way', async () => {
   const { sandbox, receiver } = await withReceiver();
   sandbox.network.batchMs = 60_000;
-  sandbox.operations.add({ ...cellOf(variantOf(sandbox, 'own')), by: 3 });
+  sandbox.operations.add({ ...levelOf(variantOf(sandbox, 'own')), by: 3 });
   sandbox.losses.lose();
   expect(sandbox.deliveries.counts.lost).toBe(1);
   await sandbox.network.flush();

@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest';
 import type { Sandbox } from '../../src/sandbox/sandbox.ts';
 import { present } from '../shared/present.ts';
-import { cellOf, manualTime, variantOf, withReceiver } from './harness.ts';
+import { levelOf, manualTime, variantOf, withReceiver } from './harness.ts';
 import type { Receiver } from './receiver.ts';
 
-/** Makes `count` changes of one cell, told one by one. Returns what each set it to. */
+/** Makes `count` changes of one stock level, told one by one. Returns what each set it to. */
 function change(sandbox: Sandbox, count: number): number[] {
-  const cell = cellOf(variantOf(sandbox, 'own'));
-  return Array.from({ length: count }, () => present(sandbox.operations.add({ ...cell, by: 1 })[0]).new);
+  const level = levelOf(variantOf(sandbox, 'own'));
+  return Array.from({ length: count }, () => present(sandbox.operations.add({ ...level, by: 1 })[0]).new);
 }
 const arrived = (receiver: Receiver): number[] => receiver.items().map((item) => item.new);
 const turn = () => new Promise((resolve) => setImmediate(resolve));

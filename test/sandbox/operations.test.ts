@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { available, sellable } from '../../src/sandbox/world/model.ts';
 import { OperationError } from '../../src/sandbox/world/targets.ts';
 import { present } from '../shared/present.ts';
-import { cellOf, manualTime, sandboxFor, variantOf } from './harness.ts';
+import { levelOf, manualTime, sandboxFor, variantOf } from './harness.ts';
 
 async function stocked(options: Parameters<typeof sandboxFor>[0] = {}) {
   const sandbox = await sandboxFor(options);
@@ -30,7 +30,7 @@ describe('orders', () => {
     expect(changes).toMatchObject([
       { warehouseId: first, old: 10, new: 7, reason: 'order_reserved', orderId },
     ]);
-    expect(variant.cells[0]).toMatchObject({ onHand: 10, reserved: 3 });
+    expect(variant.levels[0]).toMatchObject({ onHand: 10, reserved: 3 });
     expect(operations.cancel(orderId, 'order_canceled_by_system')).toMatchObject([
       { old: 7, new: 10, reason: 'order_canceled_by_system', orderId },
     ]);
@@ -53,7 +53,7 @@ describe('orders', () => {
     const { orderId } = operations.reserve([{ variantId: variant.id, qty: 3 }]);
     const before = sandbox.deliveries.records.length;
     operations.ship(orderId);
-    expect(variant.cells[0]).toMatchObject({ onHand: 7, reserved: 0 });
+    expect(variant.levels[0]).toMatchObject({ onHand: 7, reserved: 0 });
     expect(sandbox.deliveries.records).toHaveLength(before);
   });
 
@@ -100,7 +100,7 @@ describe('stock', () => {
     expect(operations.adjust({ ...target, to: 20 })).toMatchObject([
       { old: 8, new: 20, reason: 'user_adjusted', userId: expect.any(String) },
     ]);
-    expect(variant.cells[0]).toMatchObject({ onHand: 22, reserved: 2 });
+    expect(variant.levels[0]).toMatchObject({ onHand: 22, reserved: 2 });
     expect(operations.adjust({ ...target, to: 20 })).toEqual([]);
   });
 
@@ -174,15 +174,15 @@ describe('stock', () => {
   test('a pulled variant’s changes name the seller’s warehouse', async () => {
     const sandbox = await sandboxFor();
     const variant = variantOf(sandbox, 'pulled');
-    sandbox.operations.adjust({ ...cellOf(variant), to: 9 });
-    const { changes } = sandbox.operations.reserve([{ ...cellOf(variant), qty: 2 }]);
+    sandbox.operations.adjust({ ...levelOf(variant), to: 9 });
+    const { changes } = sandbox.operations.reserve([{ ...levelOf(variant), qty: 2 }]);
     expect(sandbox.truth.sellerWarehouseIds).toContain(present(changes[0]).warehouseId);
     expect(changes[0]).toMatchObject({ old: 9, new: 7, reason: 'order_reserved' });
   });
 });
 
 describe('update_time', () => {
-  test('never falls for a cell, even when the clock is stepped back', async () => {
+  test('never falls for a stock level, even when the clock is stepped back', async () => {
     const time = manualTime();
     const { sandbox, operations, variant } = await stocked({ now: time.now });
     const first = present(operations.add({ variantId: variant.id, by: 1 })[0]);
@@ -230,7 +230,7 @@ describe('structure', () => {
     expect(operations.removeWarehouse({ variantId: variant.id, warehouseId: second })).toMatchObject([
       { warehouseId: second, old: 5, new: 0 },
     ]);
-    expect(variant.cells.map(available)).toEqual([10, 4]);
+    expect(variant.levels.map(available)).toEqual([10, 4]);
   });
 
   test('an order forgets a warehouse that was removed, also when it is added again', async () => {
@@ -240,7 +240,7 @@ describe('structure', () => {
     operations.removeWarehouse(target);
     operations.addWarehouse({ ...target, qty: 4 });
     expect(operations.cancel(orderId)).toEqual([]);
-    expect(variant.cells.at(-1)).toMatchObject({ onHand: 4, reserved: 0 });
+    expect(variant.levels.at(-1)).toMatchObject({ onHand: 4, reserved: 0 });
   });
 
   test('deleted variants and products leave the truth until restored', async () => {
@@ -260,13 +260,13 @@ describe('structure', () => {
   });
 });
 
-test('the snapshot tells every live cell, and the seller’s on-hand is unknown', async () => {
+test('the snapshot tells every live stock level, and the seller’s on-hand is unknown', async () => {
   const sandbox = await sandboxFor({ products: 30 });
   const { cells, variants, products } = sandbox.truth.snapshot();
   expect(products).toHaveLength(30);
   expect(new Set(variants.map(({ kind }) => kind)).size).toBe(4);
-  for (const cell of cells) {
-    if (cell.kind === 'pulled') expect([cell.onHand, cell.reservedQty]).toEqual([null, null]);
-    else expect(cell.availableQty).toBe(present(cell.onHand) - present(cell.reservedQty));
+  for (const level of cells) {
+    if (level.kind === 'pulled') expect([level.onHand, level.reservedQty]).toEqual([null, null]);
+    else expect(level.availableQty).toBe(present(level.onHand) - present(level.reservedQty));
   }
 });

@@ -53,7 +53,7 @@ describe('POST /v1/order/create takes', () => {
         { sku: 'LAMP-1', qty: 1 },
       ],
     });
-    expect(shop.variant.cells[0]).toMatchObject({ onHand: 10, reserved: 4 });
+    expect(shop.variant.levels[0]).toMatchObject({ onHand: 10, reserved: 4 });
     await shop.sandbox.network.idle();
     expect(shop.receiver.items()).toMatchObject([
       { id: shop.variant.id, old: 10, new: 6, reason: 'order_reserved', order_id: order['id'] },

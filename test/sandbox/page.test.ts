@@ -5,7 +5,7 @@ import { available } from '../../src/sandbox/world/model.ts';
 import type { Sandbox } from '../../src/sandbox/sandbox.ts';
 import { present } from '../shared/present.ts';
 import { lamp } from './shop.ts';
-import { cellOf, reply, sandboxFor, variantOf, withReceiver } from './harness.ts';
+import { levelOf, reply, sandboxFor, variantOf, withReceiver } from './harness.ts';
 
 type Answer = { status: number; location: string | undefined; type: string; text: string };
 type Headers = Record<string, string>;
@@ -60,10 +60,10 @@ test('shows variants with their stock per warehouse, and how to connect', async 
   const answer = await ask(sandbox, '/');
   expect(answer).toMatchObject({ status: 200, type: 'text/html; charset=UTF-8' });
   const page = answer.text;
-  for (const cell of variant.cells) {
-    const id = `stock-${variant.id}-${cell.warehouseId}`;
-    expect(words(part(page, `${id}-sell`))).toContain(String(available(cell)));
-    expect(words(part(page, `${id}-hand`))).toContain(String(cell.onHand));
+  for (const level of variant.levels) {
+    const id = `stock-${variant.id}-${level.warehouseId}`;
+    expect(words(part(page, `${id}-sell`))).toContain(String(available(level)));
+    expect(words(part(page, `${id}-hand`))).toContain(String(level.onHand));
   }
   expect(words(page)).toContain(
     `SERVICE_BASE_URL=${sandbox.baseUrl} SERVICE_CLIENT_ID=sandbox-client SERVICE_CLIENT_SECRET=sandbox-secret ` +
@@ -155,8 +155,8 @@ test('searches by name, SKU and id, and goes through pages', async () => {
 test('sets and adds stock, and shows the webhook with its answer', async () => {
   const { sandbox, receiver } = await withReceiver();
   const variant = variantOf(sandbox, 'own');
-  const { variantId: variant_id, warehouseId: warehouse_id } = cellOf(variant);
-  const old = available(present(variant.cells[0]));
+  const { variantId: variant_id, warehouseId: warehouse_id } = levelOf(variant);
+  const old = available(present(variant.levels[0]));
   const page = await submit(sandbox, '/page/stock', { variant_id, warehouse_id, qty: '1042', how: 'set' });
   expect(page).toContain(`has 1042 to sell in warehouse ${warehouse_id}`);
   await sandbox.network.idle();
@@ -177,9 +177,9 @@ test('sets and adds stock, and shows the webhook with its answer', async () => {
 
 test('says why a webhook was not answered, and what to do', async () => {
   const { sandbox, receiver } = await withReceiver({ ackTimeoutMs: 100 });
-  const cell = cellOf(variantOf(sandbox, 'own'));
+  const level = levelOf(variantOf(sandbox, 'own'));
   const after = async (): Promise<string> => {
-    sandbox.operations.add({ ...cell, by: 1 });
+    sandbox.operations.add({ ...level, by: 1 });
     await sandbox.network.idle();
     return words(part(await show(sandbox), 'webhooks-help'));
   };
@@ -205,12 +205,12 @@ test('places an order by SKU or variant, pays it, cancels it', async () => {
   const placed = await submit(sandbox, '/page/order', { ...form, ship_before_pay: 'on' });
   const [, id = ''] = /Order (\d+) was placed; its stock is reserved/.exec(placed) ?? [];
   expect(placed).toContain('2 × LAMP-1');
-  expect(variant.cells[0]).toMatchObject({ onHand: 10, reserved: 2 });
+  expect(variant.levels[0]).toMatchObject({ onHand: 10, reserved: 2 });
   await expect.poll(async () => words(await show(sandbox))).toMatch(/shipment TH\d+/);
 
   await submit(sandbox, '/page/cancel', { order_id: id });
   expect(words(part(await show(sandbox), `order-${id}-state`))).toContain('canceled order_canceled');
-  expect(variant.cells[0]).toMatchObject({ reserved: 0 });
+  expect(variant.levels[0]).toMatchObject({ reserved: 0 });
 
   const unpaid = await submit(sandbox, '/page/order', { ...form, by: 'variant', item: variant.id });
   expect(unpaid).toContain('no shipment yet: waiting for payment');
@@ -265,7 +265,7 @@ test('starts and stops random traffic, and loses the next webhooks', async () =>
   await submit(sandbox, '/page/traffic', { rate: '0' });
   expect(sandbox.traffic).toMatchObject({ rate: 0, structural: false });
   await submit(sandbox, '/page/lose-next', { count: '1' });
-  sandbox.operations.add({ ...cellOf(variantOf(sandbox, 'own')), by: 1 });
+  sandbox.operations.add({ ...levelOf(variantOf(sandbox, 'own')), by: 1 });
   expect(sandbox.deliveries.counts.lost).toBe(1);
 });
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { present } from '../shared/present.ts';
-import { cellOf, clientOf, manualTime, sandboxFor, variantOf } from './harness.ts';
+import { levelOf, clientOf, manualTime, sandboxFor, variantOf } from './harness.ts';
 import type { Client, Reply } from './harness.ts';
 
 const DETAIL = '/v1/product/detail';
@@ -20,7 +20,7 @@ async function prepared(options: Parameters<typeof sandboxFor>[0] = {}) {
   );
   const productId = variant.product.id;
   const read = () => call(DETAIL, { product_id: productId });
-  const set = (to: number) => sandbox.operations.adjust({ ...cellOf(variant), to });
+  const set = (to: number) => sandbox.operations.adjust({ ...levelOf(variant), to });
   return { sandbox, call, variant, productId, read, set };
 }
 

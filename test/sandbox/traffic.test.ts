@@ -39,26 +39,29 @@ test('the catalogue does not depend on the clock', async () => {
   expect(ids(late)).toEqual(ids(early));
 });
 
-test.each([[false], [true]])('each cell’s changes chain to its end (structural: %s)', async (structural) => {
-  const { sandbox, catalogue, truth } = await replay(11, structural);
-  const items = sandbox.deliveries.records.flatMap(({ delivery }) => delivery.items);
-  expect(items.length).toBeGreaterThan(1_500);
-  const key = (variantId: string, warehouseId: string) => `${variantId} ${warehouseId}`;
-  const held = new Map(
-    catalogue.cells.map((cell) => [key(cell.variantId, cell.warehouseId), cell.availableQty]),
-  );
-  const lastTimes = new Map<string, number>();
-  for (const item of items) {
-    const at = key(item.id, item.warehouse_id);
-    expect(item.old).toBe(held.get(at) ?? 0);
-    expect(item.update_time).toBeGreaterThanOrEqual(lastTimes.get(at) ?? 0);
-    held.set(at, item.new);
-    lastTimes.set(at, item.update_time);
-  }
-  for (const cell of truth.cells) {
-    expect(held.get(key(cell.variantId, cell.warehouseId))).toBe(cell.availableQty);
-  }
-});
+test.each([[false], [true]])(
+  'each stock level’s changes chain to its end (structural: %s)',
+  async (structural) => {
+    const { sandbox, catalogue, truth } = await replay(11, structural);
+    const items = sandbox.deliveries.records.flatMap(({ delivery }) => delivery.items);
+    expect(items.length).toBeGreaterThan(1_500);
+    const key = (variantId: string, warehouseId: string) => `${variantId} ${warehouseId}`;
+    const held = new Map(
+      catalogue.cells.map((level) => [key(level.variantId, level.warehouseId), level.availableQty]),
+    );
+    const lastTimes = new Map<string, number>();
+    for (const item of items) {
+      const at = key(item.id, item.warehouse_id);
+      expect(item.old).toBe(held.get(at) ?? 0);
+      expect(item.update_time).toBeGreaterThanOrEqual(lastTimes.get(at) ?? 0);
+      held.set(at, item.new);
+      lastTimes.set(at, item.update_time);
+    }
+    for (const level of truth.cells) {
+      expect(held.get(key(level.variantId, level.warehouseId))).toBe(level.availableQty);
+    }
+  },
+);
 
 test('the mix has orders, cancellations, manual changes and assemblies, and no structure unless asked', async () => {
   const plain = await replay(21);

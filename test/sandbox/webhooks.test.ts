@@ -4,7 +4,7 @@ import { stockItemSchema, webhookEnvelopeSchema } from '../../src/store-api/cont
 import { sign } from '../../src/sandbox/network/webhooks.ts';
 import { present } from '../shared/present.ts';
 import vectors from './fixtures/signatures.json' with { type: 'json' };
-import { cellOf, manualTime, sandboxFor, variantOf, withReceiver } from './harness.ts';
+import { levelOf, manualTime, sandboxFor, variantOf, withReceiver } from './harness.ts';
 
 test.each(vectors.vectors.map((vector) => [vector.name, vector] as const))(
   'signs as OpenSSL does: %s',
@@ -18,7 +18,7 @@ test('a delivery has the documented method, headers, envelope and signature over
   const variant = variantOf(sandbox, 'own');
   variant.sku = 'เสื้อ-แดง';
   const change = present(
-    sandbox.operations.adjust({ ...cellOf(variant), to: 77, reason: 'stock_counted' })[0],
+    sandbox.operations.adjust({ ...levelOf(variant), to: 77, reason: 'stock_counted' })[0],
   );
   await sandbox.network.idle();
 
@@ -39,7 +39,7 @@ test('a delivery has the documented method, headers, envelope and signature over
       sku: 'เสื้อ-แดง',
       old: change.old,
       new: 77,
-      warehouse_id: present(variant.cells[0]).warehouseId,
+      warehouse_id: present(variant.levels[0]).warehouseId,
       update_time: change.updateTimeMs,
       reason: 'stock_counted',
       user_id: expect.stringMatching(/^[0-9]+$/),
@@ -70,7 +70,7 @@ test('request ids are unique, also from a sandbox started again', async () => {
   const ids: string[] = [];
   for (let run = 0; run < 2; run += 1) {
     const { sandbox, receiver } = await withReceiver({ now: time.now });
-    for (let i = 0; i < 20; i += 1) sandbox.operations.flip({ ...cellOf(variantOf(sandbox, 'own')), by: 1 });
+    for (let i = 0; i < 20; i += 1) sandbox.operations.flip({ ...levelOf(variantOf(sandbox, 'own')), by: 1 });
     await sandbox.network.idle();
     ids.push(...receiver.received.map(({ body }) => body.request_id));
     time.advance(1_000);
@@ -81,7 +81,7 @@ test('request ids are unique, also from a sandbox started again', async () => {
 
 test('a receiver that is down is a failed delivery', async () => {
   const sandbox = await sandboxFor({ webhookUrl: 'http://127.0.0.1:1/webhooks' });
-  sandbox.operations.add({ ...cellOf(variantOf(sandbox, 'own')), by: 1 });
+  sandbox.operations.add({ ...levelOf(variantOf(sandbox, 'own')), by: 1 });
   await sandbox.network.idle();
   expect(sandbox.deliveries.counts).toMatchObject({ failed: 1, answered: 0 });
 });
@@ -90,7 +90,7 @@ test('the clock offset shows in request_time and update_time', async () => {
   const time = manualTime();
   const { sandbox, receiver } = await withReceiver({ now: time.now });
   sandbox.clock.offsetMs = 90_000;
-  sandbox.operations.add({ ...cellOf(variantOf(sandbox, 'own')), by: 1 });
+  sandbox.operations.add({ ...levelOf(variantOf(sandbox, 'own')), by: 1 });
   await sandbox.network.idle();
   expect(present(receiver.received[0]).body.request_time).toBe(time.now() + 90_000);
   expect(present(receiver.items()[0]).update_time).toBe(time.now() + 90_000);

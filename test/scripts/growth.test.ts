@@ -12,7 +12,7 @@ const plan = (over: Partial<Plan>): Plan => ({
   deliveriesPerDay: 240,
   retentionDays: 2,
   prunesPerDay: 4,
-  cells: 500,
+  levels: 500,
   seed: 1,
   ...over,
 });

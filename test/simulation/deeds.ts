@@ -102,7 +102,7 @@ export function createDoer(stage: Stage): {
         service.clock.offsetMs += deed.aheadMs;
         try {
           operate(service, 'add', { a: deed.a, b: 0, c: deed.b });
-          count(deed.aheadMs > 300_000 ? 'poisonous timestamp' : 'timestamp ahead');
+          count(deed.aheadMs > 300_000 ? 'future-dated timestamp' : 'timestamp ahead');
         } catch (error) {
           if (!(error instanceof OperationError)) throw error;
         }
@@ -251,19 +251,19 @@ function operate(
     return present(items[((index % items.length) + items.length) % items.length]);
   };
   const live = truth.variants.filter((variant) => truth.variant(variant.id) !== undefined);
-  const stocked = live.filter((variant) => variant.cells.length > 0);
-  const cell = (): { variantId: string; warehouseId: string } => {
+  const stocked = live.filter((variant) => variant.levels.length > 0);
+  const stockLevel = (): { variantId: string; warehouseId: string } => {
     const variant = pick(stocked, a);
-    return { variantId: variant.id, warehouseId: pick(variant.cells, b).warehouseId };
+    return { variantId: variant.id, warehouseId: pick(variant.levels, b).warehouseId };
   };
   const stock = [{ warehouseId: pick(truth.warehouseIds, b), qty: c % 50 }];
   switch (what) {
     case 'adjust':
       // Few different values, so that chains come back to where they were.
-      operations.adjust({ ...cell(), to: c % 5 });
+      operations.adjust({ ...stockLevel(), to: c % 5 });
       return;
     case 'add':
-      operations.add({ ...cell(), by: (c % 9) - 4 || 1 });
+      operations.add({ ...stockLevel(), by: (c % 9) - 4 || 1 });
       return;
     case 'order':
       operations.reserve([
@@ -279,10 +279,10 @@ function operate(
       return;
     }
     case 'flip':
-      operations.flip({ ...cell(), by: 1 + (c % 3) });
+      operations.flip({ ...stockLevel(), by: 1 + (c % 3) });
       return;
     case 'burst':
-      operations.burst({ ...cell(), by: [1 + (c % 2), -1, 2].slice(0, 2 + (c % 2)) });
+      operations.burst({ ...stockLevel(), by: [1 + (c % 2), -1, 2].slice(0, 2 + (c % 2)) });
       return;
     case 'assemble':
     case 'disassemble':
@@ -310,10 +310,10 @@ function operate(
     }
     case 'remove_warehouse': {
       const variant = pick(
-        stocked.filter((v) => v.cells.length > 1 && v.kind !== 'pulled'),
+        stocked.filter((v) => v.levels.length > 1 && v.kind !== 'pulled'),
         a,
       );
-      operations.removeWarehouse({ variantId: variant.id, warehouseId: pick(variant.cells, b).warehouseId });
+      operations.removeWarehouse({ variantId: variant.id, warehouseId: pick(variant.levels, b).warehouseId });
       return;
     }
     case 'delete_variant':

@@ -9,7 +9,7 @@ import { openOwnLog, type OwnLog } from '../../src/event-log/own-log.ts';
 import { openReader, type Db } from '../../src/sqlite/open.ts';
 import { openReaderOfBoth } from '../../src/event-log/open-both.ts';
 import { openOwnMirror } from '../../src/mirror/writer/own-mirror.ts';
-import { readMark } from '../../src/event-log/mark.ts';
+import { readHighWaterMark } from '../../src/event-log/high-water-mark.ts';
 
 /**
  * - `locked`: another program holds the write lock. - `full`: no commit finds room.
@@ -160,12 +160,12 @@ export class Disk {
    * tells: not before they have come again as far as they were when they were lost.
    */
   get knowsOlderLog(): boolean {
-    return this.#lostAtSeq === 0 || (readMark(this.databasePath)?.logSeq ?? 0) >= this.#lostAtSeq;
+    return this.#lostAtSeq === 0 || (readHighWaterMark(this.databasePath)?.logSeq ?? 0) >= this.#lostAtSeq;
   }
 
   /** An older event log is in place, and no start has seen it yet: mirror and mark are all that tells. */
   get hasOlderLog(): boolean {
-    return (readMark(this.databasePath)?.logSeq ?? 0) > this.#lastSeq();
+    return (readHighWaterMark(this.databasePath)?.logSeq ?? 0) > this.#lastSeq();
   }
 
   #lastSeq(): number {

@@ -275,7 +275,7 @@ export class Machine {
   }
 
   /** The mirror waits for an operator before it tries its credentials again. */
-  get isLatched(): boolean {
+  get isLockedOut(): boolean {
     return (this.#tokenState?.latch ?? null) !== null;
   }
 

@@ -364,7 +364,7 @@ function drawDown(random: Random): number {
 }
 
 function drawReads(random: Random): Deed {
-  // Long enough that what is missing is missed twice: the brake's hour.
+  // Long enough that what is missing is missed twice: the mass-removal guard's hour.
   if (random.chance(0.08)) {
     return { do: 'reads', fault: 'all_not_found', probability: 1, forMs: random.int(40_000, 150_000) };
   }
@@ -445,7 +445,7 @@ function drawOperation(random: Random, weather: Weather, isLong: boolean): Opera
   return {
     do: 'operation',
     what,
-    // Few different cells, so that their histories are long.
+    // Few different stock levels, so that their histories are long.
     a: random.chance(0.7) ? random.int(0, 5) : random.int(0, 1_000_000),
     b: random.int(0, 8),
     c: random.int(0, 1_000_000),

@@ -50,7 +50,7 @@ const SAMPLE_EVERY_MS = 2_000;
 const REST_WITHIN_MS = 30 * 60_000;
 /** How long the service blocks a client that failed to authenticate too often. */
 const LONGEST_BLOCK_MS = 15 * 60_000;
-/** Less than it takes for a schedule to read what a doubt should have asked for. */
+/** Less than it takes for a schedule to read what should have been asked for. */
 const REST_UNAIDED_WITHIN_MS = 6 * 60_000;
 /** A variant searched for in vain four times is searched for again after eight minutes: what is not yet due is not waited for. */
 const SEARCHES_WITHIN_MS = 5 * 60_000;
@@ -81,7 +81,7 @@ const HIDING = [
     (fault) => `reads: ${fault}`,
   ),
   'timestamp ahead',
-  'poisonous timestamp',
+  'future-dated timestamp',
   'restored backup (both)',
   'restored backup (log)',
   "service's clock set back",
@@ -90,7 +90,7 @@ const HIDING = [
 
 const CLOCKS_SET = [
   'timestamp ahead',
-  'poisonous timestamp',
+  'future-dated timestamp',
   'restored backup (both)',
   'restored backup (log)',
   'the process stands still',
@@ -314,7 +314,7 @@ class Run {
     this.#machine.disk.remove();
   }
 
-  /** Quiet, and one fair sweep: then the mirror must equal the service and owe nothing. */
+  /** Quiet, and every product read in its turn: then the mirror must equal the service, and no read be requested. */
   async #comeToRest(): Promise<void> {
     this.#trace('quiet from here on');
     this.#doer.calm();
@@ -326,7 +326,7 @@ class Run {
     await this.#pass(5_000);
     this.#calls.released();
     const isHeld = (this.#status()?.held_removals ?? 0) > 0;
-    if (isHeld) this.#count('the brake held');
+    if (isHeld) this.#count('the guard held');
     this.#guard.allow();
     if (await this.#resync()) {
       // As the answer says: whoever wants to be sure of a later moment asks once more when it has ended.
@@ -363,13 +363,13 @@ class Run {
   async #restUnaided(): Promise<void> {
     const longMs = this.#time.nowMs + SEARCHES_WITHIN_MS;
     const isOver = (): boolean =>
-      this.#owesNothing() ||
+      this.#isSettled() ||
       this.#waitsForAPerson() ||
-      (this.#time.nowMs > longMs && this.#owesNothing(this.#time.nowMs));
+      (this.#time.nowMs > longMs && this.#isSettled(this.#time.nowMs));
     const withinMs = REST_UNAIDED_WITHIN_MS + (this.#calls.wasSlowedDown ? LONGEST_BLOCK_MS : 0);
     await this.#waitFor('rest without an operator', withinMs, isOver, 1_000);
     const db = this.#observe();
-    if (db === null || !this.#owesNothing()) return;
+    if (db === null || !this.#isSettled()) return;
     this.#count('at rest unaided');
     this.#seen.check(db, this.#service, true);
     this.#told.checkRest(db, this.#service, {
@@ -391,7 +391,7 @@ class Run {
   #waitsForAPerson(): boolean {
     const db = this.#observe();
     return (
-      this.#machine.isLatched ||
+      this.#machine.isLockedOut ||
       (db !== null &&
         prepared<[], number>(db, 'SELECT EXISTS (SELECT 1 FROM read_failures WHERE parked = 1)')
           .pluck()
@@ -399,18 +399,18 @@ class Run {
     );
   }
 
-  /** @param searchesDueByMs later ones are not owed; by default all are. */
-  #owesNothing(searchesDueByMs = Number.MAX_SAFE_INTEGER): boolean {
+  /** @param searchesDueByMs later ones do not count; by default all are. */
+  #isSettled(searchesDueByMs = Number.MAX_SAFE_INTEGER): boolean {
     const db = this.#observe();
     if (db === null) return false;
-    const owed = prepared<[number], number>(
+    const pending = prepared<[number], number>(
       db,
       `SELECT EXISTS (SELECT 1 FROM obligations WHERE not_before_ms < 8640000000000000)
          OR EXISTS (SELECT 1 FROM gaps) OR EXISTS (SELECT 1 FROM variants WHERE lookup_at_ms <= ?)
          OR EXISTS (SELECT 1 FROM runs WHERE state = 'running')
          OR EXISTS (SELECT 1 FROM mirror_state WHERE ${CHORE_SOON})`,
     ).pluck();
-    return owed.get(searchesDueByMs) === 0;
+    return pending.get(searchesDueByMs) === 0;
   }
 
   async #settleWebhooks(): Promise<void> {
@@ -440,7 +440,7 @@ class Run {
       lookups: texts('SELECT variant_id FROM variants WHERE lookup_at_ms IS NOT NULL'),
       runs: texts(`SELECT id || ' ' || kind FROM runs WHERE state = 'running' AND kind <> 'scheduled'`),
       chores: texts(`SELECT 'due' FROM mirror_state WHERE ${CHORE_SOON}`),
-      // No read tells a pulled variant's warehouses: what a loss left there stays in doubt until its next webhook.
+      // No read tells a pulled variant's warehouses: what a loss left there stays suspect until its next webhook.
       suspects: texts(
         `SELECT s.variant_id || '/' || s.warehouse_id FROM mirror_stock s JOIN cells c USING (variant_id, warehouse_id)
          WHERE s.suspect = 1 AND c.unexplained_at_ms IS NULL`,
@@ -477,7 +477,7 @@ class Run {
   #truthAsTold(): ReturnType<SimulatedService['truth']['snapshot']> {
     const truth = this.#service.truth.snapshot();
     if (!this.#plan.leavesOutWarehouses) return truth;
-    const cells = truth.cells.map((cell) => ({ ...cell, kind: 'pulled' as const }));
+    const cells = truth.cells.map((level) => ({ ...level, kind: 'pulled' as const }));
     return { ...truth, cells };
   }
 
@@ -608,7 +608,7 @@ class Run {
       if (!this.#isHealing) this.#seen.check(db, this.#service);
       this.#checkMoved(db);
       this.#wrongness.sample(db, this.#service, SAMPLE_EVERY_MS);
-      // Where nodes disagree about the time, the order of a cell's changes is not theirs to tell.
+      // Where nodes disagree about the time, the order of a stock level's changes is not theirs to tell.
       // What is answered and not yet applied is no lie: the heartbeat in the mirror is as late.
       if (this.#plan.nodeSkewMs === 0 && isAllApplied(db)) this.#told.checkLevels(db, this.#service);
     }

@@ -55,10 +55,10 @@ export function play(props: Props, { scene, a, b, c }: SceneDeed): void {
       });
     }
   };
-  const stocked = live.filter(({ cells, kind }) => cells.length > 0 && kind !== 'bundle');
+  const stocked = live.filter(({ levels, kind }) => levels.length > 0 && kind !== 'bundle');
   const target = (of: readonly Variant[] = stocked) => {
     const variant = pick(of, a);
-    const { warehouseId } = pick(variant.cells, b);
+    const { warehouseId } = pick(variant.levels, b);
     return { variant, variantId: variant.id, warehouseId };
   };
   const add = (at: { variantId: string; warehouseId: string }, by: number, fate: Fate = PLAIN): void => {
@@ -76,15 +76,15 @@ export function play(props: Props, { scene, a, b, c }: SceneDeed): void {
     by: number,
     fate: Fate,
   ): void => {
-    const cell = truth.cell(at.variantId, at.warehouseId);
-    const stampMs = cell?.stampMs ?? 0;
+    const level = truth.stockLevel(at.variantId, at.warehouseId);
+    const stampMs = level?.stampMs ?? 0;
     clock.offsetMs += aheadMs;
     props.count('timestamp ahead');
     try {
       add(at, by, fate);
     } finally {
       clock.offsetMs -= aheadMs;
-      if (cell !== undefined) cell.stampMs = stampMs;
+      if (level !== undefined) level.stampMs = stampMs;
     }
   };
   const jitter = (upToMs: number): number => c % upToMs;
@@ -140,7 +140,7 @@ export function play(props: Props, { scene, a, b, c }: SceneDeed): void {
           () => {
             clock.offsetMs -= backMs;
             props.count("service's clock set back");
-            for (const { cells } of truth.variants) for (const cell of cells) cell.stampMs = 0;
+            for (const { levels } of truth.variants) for (const level of levels) level.stampMs = 0;
           },
         ],
         [5_300, () => add(at, 1, b % 2 === 0 ? PLAIN : LOST)],
@@ -163,9 +163,9 @@ export function play(props: Props, { scene, a, b, c }: SceneDeed): void {
     moved: () => {
       const at = target(
         live.filter(
-          ({ kind, cells, product }) =>
+          ({ kind, levels, product }) =>
             kind === 'own' &&
-            cells.length > 0 &&
+            levels.length > 0 &&
             product.variants.filter(({ deleted }) => !deleted).length > 1,
         ),
       );
@@ -201,8 +201,8 @@ export function play(props: Props, { scene, a, b, c }: SceneDeed): void {
     },
     // Named by webhooks all the time, and shown by no detail.
     hidden_level: () => {
-      const { variant } = target(live.filter(({ kind, cells }) => kind === 'own' && cells.length > 1));
-      const [, hidden] = variant.cells
+      const { variant } = target(live.filter(({ kind, levels }) => kind === 'own' && levels.length > 1));
+      const [, hidden] = variant.levels
         .map(({ warehouseId }) => warehouseId)
         .toSorted((one, other) => Number(one) - Number(other));
       const at = { variantId: variant.id, warehouseId: present(hidden) };

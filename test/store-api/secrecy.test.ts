@@ -71,7 +71,7 @@ describe('no error shows the secret when the token endpoint', () => {
     service.answer('/oauth/token', answering);
     const { tokens } = connect({ baseUrl: service.baseUrl });
     expectNoSecret(await failureOf(tokens.getToken()));
-    // Held back or latched: what is remembered is repeated.
+    // Held back or locked out: what is remembered is repeated.
     expectNoSecret(await failureOf(tokens.getToken()));
   });
 });

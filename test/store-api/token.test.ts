@@ -274,14 +274,14 @@ describe('a refused secret', () => {
     expect(await again().tokens.getToken()).toBe('good');
   });
 
-  test('stays latched in memory when the file is gone', async () => {
+  test('stays locked out in memory when the file is gone', async () => {
     const { service, first } = await refused();
     rmSync(first.tokenFilePath);
     expect(await failureOf(first.tokens.getToken())).toMatchObject({ kind: 'credentials' });
     expect(service.to(TOKEN)).toHaveLength(1);
   });
 
-  test('stays latched in memory when the file cannot be written', async () => {
+  test('stays locked out in memory when the file cannot be written', async () => {
     const service = await startStubService();
     const tokenFilePath = join(temporaryFolder(), 'missing', 'token.json');
     service.answer(TOKEN, (response) => sendError(response, 401, 'invalid_client'));
@@ -292,7 +292,7 @@ describe('a refused secret', () => {
     await expect(tokens.releaseLatch()).rejects.toMatchObject({ code: 'ENOENT' });
   });
 
-  test('stays latched when the file still says what it said before, and is latched there once that works', async () => {
+  test('stays locked out when the file still says what it said before, and is locked out there once that works', async () => {
     const service = await startStubService();
     service.answer(TOKEN, (response) => sendError(response, 401, 'invalid_client'));
     const { file, held } = memoryFile(living('expired', START_MS));
@@ -323,7 +323,7 @@ describe('a refused secret', () => {
     expect(service.to(TOKEN)).toHaveLength(2);
   });
 
-  test('is tried again if it is refused while the latch is being released', async () => {
+  test('is tried again if it is refused while the lockout is being lifted', async () => {
     const service = await startStubService();
     let released: Promise<void> | undefined;
     const { tokens } = connect({ baseUrl: service.baseUrl });

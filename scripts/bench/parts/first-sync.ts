@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Bench, Part } from '../bench.ts';
 import { Child } from '../child.ts';
-import { LEAN_CELLS_A_PRODUCT, LEAN_VARIANTS_A_PRODUCT } from '../lean-catalogue.ts';
+import { LEAN_LEVELS_A_PRODUCT, LEAN_VARIANTS_A_PRODUCT } from '../lean-catalogue.ts';
 import { startMirror } from '../mirror.ts';
 import { below, type Row } from '../row.ts';
 import { untilEnded } from '../run.ts';
@@ -34,16 +34,16 @@ async function run({ quick, folder, say }: Bench): Promise<Row[]> {
     const peakMb = mirror.peakBytes() / MEGABYTE;
     const cpuUs = (mirror.cpuMs() * 1_000) / done;
     const variants = done * LEAN_VARIANTS_A_PRODUCT;
-    const cells = done * LEAN_CELLS_A_PRODUCT;
+    const levels = done * LEAN_LEVELS_A_PRODUCT;
     return [
       {
         part: 'e',
-        what: `memory at its peak, first read of ${thousands(done)} products, ${thousands(variants)} variants, ${thousands(cells)} levels`,
+        what: `memory at its peak, first read of ${thousands(done)} products, ${thousands(variants)} variants, ${thousands(levels)} levels`,
         ours: `${peakMb.toFixed(0)} MB; ${(tookMs / 1_000).toFixed(1)} s, ${((done * 1_000) / tookMs).toFixed(0)}/s, ${cpuUs.toFixed(0)} µs of CPU each`,
         against: `${(idleBytes / MEGABYTE).toFixed(0)} MB when it listened`,
         ratio: null,
         target: quick ? null : below(peakMb, WANTED_MB, 'MB'),
-        figures: { peakMb, idleMb: idleBytes / MEGABYTE, tookMs, cpuUs, products: done, variants, cells },
+        figures: { peakMb, idleMb: idleBytes / MEGABYTE, tookMs, cpuUs, products: done, variants, levels },
       },
     ];
   } finally {

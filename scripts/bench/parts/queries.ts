@@ -11,7 +11,7 @@ import { Writer } from '../../shared/direct-writer.ts';
 import type { Bench, Part } from '../bench.ts';
 import { prepareDeliveries } from '../deliveries.ts';
 import { median } from '../distribution.ts';
-import { detailOf, FilledCells } from '../fill.ts';
+import { detailOf, FilledLevels } from '../fill.ts';
 import { filledDatabase, FILLED_SECRET } from '../filled.ts';
 import { seeded } from '../random.ts';
 import { below, type Row } from '../row.ts';
@@ -50,9 +50,9 @@ function question<N extends QueryName>(
   };
 }
 
-/** As the pages and the API ask, at their largest. @param cells stock levels in the database. */
-function questions(cells: number, nowMs: number, logSeq: number, changeSeq: number): Question[] {
-  const middle = new FilledCells(cells).name(Math.floor(cells / 2));
+/** As the pages and the API ask, at their largest. @param levels stock levels in the database. */
+function questions(levels: number, nowMs: number, logSeq: number, changeSeq: number): Question[] {
+  const middle = new FilledLevels(levels).name(Math.floor(levels / 2));
   const { variantId, sku } = middle;
   const search: QueryArgs<'findStock'> = {
     text: '',
@@ -63,13 +63,13 @@ function questions(cells: number, nowMs: number, logSeq: number, changeSeq: numb
   };
   const stock = (note: string, over: Partial<typeof search>) =>
     question('findStock', { ...search, ...over }, note);
-  const walk = { after: { variantId: '', warehouseId: '' }, limit: API_LIMIT };
+  const all = { after: { variantId: '', warehouseId: '' }, limit: API_LIMIT };
   const halfway = { after: { variantId, warehouseId: '' }, limit: API_LIMIT };
   return [
     question('glance'),
     question('status'),
     question('stateSample'),
-    question('owedReads'),
+    question('pendingReads'),
     question('runningRuns'),
     question('runningCatalogueRun'),
     question('catalogueOutlook'),
@@ -96,7 +96,7 @@ function questions(cells: number, nowMs: number, logSeq: number, changeSeq: numb
     question('search', { text: '', span: { fromMs: nowMs - 60_000, untilMs: nowMs }, limit: 20 }, 'a time'),
     question('variantView', { variantId, beforeSeq: null, limit: 200 }, 'with its detail'),
     question('variantView', {
-      variantId: new FilledCells(cells).name(0).variantId,
+      variantId: new FilledLevels(levels).name(0).variantId,
       beforeSeq: null,
       limit: 200,
     }),
@@ -105,12 +105,12 @@ function questions(cells: number, nowMs: number, logSeq: number, changeSeq: numb
     question('deliveryPage', { beforeSeq: Math.floor(logSeq / 2), limit: 30 }, 'among reads'),
     question('deliveryAt', { seq: logSeq }),
     question('deliveryAt', { seq: logSeq - DELIVERIES / 2 }, 'an older one'),
-    question('quarantinedItems', { beforeId: null, limit: 100 }),
-    question('stockRows', walk, 'first page'),
+    question('deadLettersBefore', { beforeId: null, limit: 100 }),
+    question('stockRows', all, 'first page'),
     question('stockRows', halfway, 'from the middle'),
-    question('stockRows', { ...walk, sku }, 'a SKU'),
-    question('stockRows', { ...walk, productId: variantId }, 'a product'),
-    question('stockRows', { ...walk, warehouseId: '9' }, 'a warehouse without stock'),
+    question('stockRows', { ...all, sku }, 'a SKU'),
+    question('stockRows', { ...all, productId: variantId }, 'a product'),
+    question('stockRows', { ...all, warehouseId: '9' }, 'a warehouse without stock'),
     question('stockRows', { ...halfway, suspect: 1 }, 'suspect'),
     question('variantRows', { after: '', limit: API_LIMIT }, 'first page'),
     question('variantRows', { after: variantId, limit: API_LIMIT }, 'from the middle'),
@@ -121,7 +121,7 @@ function questions(cells: number, nowMs: number, logSeq: number, changeSeq: numb
     question('changesAfter', { after: changeSeq, limit: API_LIMIT }, 'nothing new'),
     question('driftBefore', { before: changeSeq + 1, reasons: DRIFT_CAUSES, limit: API_LIMIT }),
     question('deliveriesBefore', deliveriesArgs(logSeq, {})),
-    question('deliveriesBefore', deliveriesArgs(logSeq, { quarantined: true }), 'quarantined'),
+    question('deliveriesBefore', deliveriesArgs(logSeq, { deadLettersOnly: true }), 'quarantined'),
     question('deliveriesBefore', deliveriesArgs(logSeq, { minDelayMs: 3_600_000 }), 'late ones'),
     question('deliveriesBefore', deliveriesArgs(Math.floor(logSeq / 2), {}), 'among reads'),
   ];
@@ -131,14 +131,14 @@ function deliveriesArgs(
   logSeq: number,
   over: Partial<QueryArgs<'deliveriesBefore'>>,
 ): QueryArgs<'deliveriesBefore'> {
-  const before = { logSeq: logSeq + 1, quarantineId: Number.MAX_SAFE_INTEGER };
-  return { before, limit: API_LIMIT, quarantined: false, minDelayMs: null, ...over };
+  const before = { logSeq: logSeq + 1, deadLetterId: Number.MAX_SAFE_INTEGER };
+  return { before, limit: API_LIMIT, deadLettersOnly: false, minDelayMs: null, ...over };
 }
 
 /** What the mirror itself asks on the same thread, several times a second. */
 function ownQuestions(nowMs: number): Question[] {
-  const cells = new FilledCells(LISTED * 9);
-  const productIds = Array.from({ length: LISTED }, (_, i) => cells.name(i * 3).variantId);
+  const levels = new FilledLevels(LISTED * 9);
+  const productIds = Array.from({ length: LISTED }, (_, i) => levels.name(i * 3).variantId);
   return [
     question('notMirrored', { productIds }),
     question('unreadSince', { productIds, sinceMs: nowMs }),
@@ -165,20 +165,20 @@ function ownQuestions(nowMs: number): Question[] {
 
 async function run(bench: Bench): Promise<Row[]> {
   const { quick, say } = bench;
-  const cells = quick ? 1_000_000 : 10_000_000;
-  const path = await filledDatabase(bench, cells);
+  const levels = quick ? 1_000_000 : 10_000_000;
+  const path = await filledDatabase(bench, levels);
   const db = openBoth(path);
   try {
     db.pragma('wal_autocheckpoint = 4000');
     asOwnWrite(db, () => db.exec(`UPDATE runs SET state = 'failed' WHERE state = 'running'`));
     addHistory(db);
-    deliver(db, cells);
+    deliver(db, levels);
     const rows: Row[] = [];
     for (const [state, begin] of STATES) {
       asOwnWrite(db, () => db.exec(begin.replaceAll('@nowMs', String(Date.now()))));
       db.pragma('wal_checkpoint(TRUNCATE)');
       say(state);
-      rows.push(...measured(path, cells, state, bench));
+      rows.push(...measured(path, levels, state, bench));
     }
     return await Promise.resolve(rows);
   } finally {
@@ -189,7 +189,7 @@ async function run(bench: Bench): Promise<Row[]> {
 /** What the mirror may be doing, and how it comes to that. */
 const STATES: readonly (readonly [string, string])[] = [
   ['at rest', ''],
-  ['one percent suspect', doubts(100)],
+  ['one percent suspect', requests(100)],
   [
     'while the catalogue is read',
     `INSERT INTO runs (kind, state, started_at_ms, read_after_ms, list_offset, list_done, started_seq, total, done,
@@ -199,7 +199,7 @@ const STATES: readonly (readonly [string, string])[] = [
 ];
 
 /** The end of the log, as pages show it: some of these deliveries break a chain, and some are not understood. */
-function deliver(db: Db, cells: number): void {
+function deliver(db: Db, levels: number): void {
   const writer = new Writer(db);
   const nowMs = Date.now();
   const recipe = {
@@ -210,7 +210,7 @@ function deliver(db: Db, cells: number): void {
     everyMs: 0,
     apart: 0,
   };
-  const bodies = prepareDeliveries(new FilledCells(cells), recipe, seeded(1)).map(({ body }) => body);
+  const bodies = prepareDeliveries(new FilledLevels(levels), recipe, seeded(1)).map(({ body }) => body);
   for (let i = 0; i < bodies.length; i += 200)
     bodies[i] = Buffer.from(`{"request_id":"${recipe.label}-bad-${i}"}`);
   for (let i = 0; i < bodies.length; i += DELIVERIES_AT_ONCE) {
@@ -221,7 +221,7 @@ function deliver(db: Db, cells: number): void {
 }
 
 /** One product in this many has a re-read request, and as many variants wait for a late delivery. */
-function doubts(every: number): string {
+function requests(every: number): string {
   return `
     INSERT OR IGNORE INTO obligations (product_id, reason, priority, doubt, made_seq, made_at_ms, first_made_at_ms,
       not_before_ms)
@@ -240,7 +240,7 @@ function addHistory(db: Db): void {
       detail.id,
       JSON.stringify(detail),
     );
-    db.exec(doubts(10_000));
+    db.exec(requests(10_000));
     // Each of a read of its own.
     db.exec(`INSERT INTO changes (seq, log_seq, variant_id, warehouse_id, sku, old_qty, new_qty, source, reason,
         recorded_at_ms)
@@ -261,14 +261,14 @@ export function unmeasured(): QueryName[] {
   return (Object.keys(queries) as QueryName[]).filter((name) => !asked.includes(name));
 }
 
-function measured(path: string, cells: number, state: string, { append }: Bench): Row[] {
+function measured(path: string, levels: number, state: string, { append }: Bench): Row[] {
   const db = openReaderOfBoth(path);
   try {
     const figure = (sql: string): number => db.prepare<[], number>(sql).pluck().get() ?? 0;
     const nowMs = Date.now();
     const logSeq = figure('SELECT max(seq) FROM log');
     const changeSeq = figure('SELECT change_seq FROM mirror_state');
-    const ofOthers = questions(cells, nowMs, logSeq, changeSeq);
+    const ofOthers = questions(levels, nowMs, logSeq, changeSeq);
     const ofService = ownQuestions(nowMs);
     const asked = timed(db, ofOthers);
     const own = timed(db, ofService);
@@ -277,7 +277,7 @@ function measured(path: string, cells: number, state: string, { append }: Bench)
       `Questions over ${WANTED_MS / 5} ms, ${state}:`,
       ...slow.map(({ name, tookMs }) => `${tookMs.toFixed(1).padStart(9)} ms  ${name}`),
     ]);
-    return [row('pages and API', state, cells, asked), row('the mirror itself', state, cells, own)];
+    return [row('pages and API', state, levels, asked), row('the mirror itself', state, levels, own)];
   } finally {
     db.close();
   }
@@ -304,11 +304,11 @@ function timed(db: Db, asked: readonly Question[]): Answered[] {
     .toSorted((a, b) => b.tookMs - a.tookMs);
 }
 
-function row(who: string, state: string, cells: number, answered: readonly Answered[]): Row {
+function row(who: string, state: string, levels: number, answered: readonly Answered[]): Row {
   const { name, tookMs } = present(answered[0]);
   return {
     part: 'h',
-    what: `slowest question of ${who}, ${cells / 1_000_000} M levels, ${state}`,
+    what: `slowest question of ${who}, ${levels / 1_000_000} M levels, ${state}`,
     ours: `${tookMs.toFixed(1)} ms (${name})`,
     against: null,
     ratio: null,

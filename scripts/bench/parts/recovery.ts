@@ -29,7 +29,7 @@ async function run({ quick, folder, say }: Bench): Promise<Row[]> {
     const env = environmentOf(service, databasePath);
     ({ mirror } = await startSynced(env, folder, service.products));
     await mirror.end();
-    await upstream.ask('change', { cells: Math.floor(products * CHANGED_SHARE) });
+    await upstream.ask('change', { levels: Math.floor(products * CHANGED_SHARE) });
     silence(databasePath);
     const { different: changed } = await upstream.ask('compare', { databasePath, known: 'read' });
     if (changed === 0) throw new Error('nothing has changed: there is nothing to recover from');

@@ -24,7 +24,7 @@ const EVERY_MS = 1;
 const APPLIED_WITHIN_MS = 120_000;
 
 interface Sized {
-  readonly cells: number;
+  readonly levels: number;
   readonly path: string;
   readonly mirror: Child;
   readonly upstream: Upstream;
@@ -49,7 +49,7 @@ async function run(bench: Bench): Promise<Row[]> {
   const started: Sized[] = [];
   try {
     // Side by side: filling them takes longer than all that is measured.
-    const starts = await Promise.allSettled(sizes.map((cells) => start(bench, cells)));
+    const starts = await Promise.allSettled(sizes.map((levels) => start(bench, levels)));
     for (const one of starts) if (one.status === 'fulfilled') started.push(one.value);
     for (const one of starts) if (one.status === 'rejected') throw one.reason;
     const filled = footprintOf(present(started[0]).path);
@@ -64,15 +64,15 @@ async function run(bench: Bench): Promise<Row[]> {
   }
 }
 
-async function start(bench: Bench, cells: number): Promise<Sized> {
-  const path = await filledDatabase(bench, cells);
+async function start(bench: Bench, levels: number): Promise<Sized> {
+  const path = await filledDatabase(bench, levels);
   stoppedJustNow(path);
   const mirror = await startFilled(path, bench.folder);
   const upstream = new Upstream();
   try {
     const at = await idle(mirror, path);
-    await upstream.ask('fill', { cells });
-    return { cells, path, mirror, upstream, at, rounds: [] };
+    await upstream.ask('fill', { levels });
+    return { levels, path, mirror, upstream, at, rounds: [] };
   } catch (error) {
     await Promise.all([mirror.end(), upstream.end()]);
     throw error;
@@ -107,7 +107,7 @@ async function measure(
 }
 
 function costRows([small, ...others]: readonly Sized[], perRound: number): Row[] {
-  return others.flatMap(({ cells, rounds }, i) => {
+  return others.flatMap(({ levels, rounds }, i) => {
     const refused = [...present(small).rounds, ...rounds].reduce((sum, round) => sum + round.refused, 0);
     const row = (
       what: string,
@@ -120,15 +120,15 @@ function costRows([small, ...others]: readonly Sized[], perRound: number): Row[]
       const ratio = median(rounds.map((round, k) => figure(round) / figure(present(small?.rounds[k]))));
       return {
         part: 'c',
-        what: `${what} of a delivery, ${short(cells)} levels`,
+        what: `${what} of a delivery, ${short(levels)} levels`,
         ours: beside(refused, `${ours.toFixed(0)} ${unit}`),
-        against: `${against.toFixed(0)} ${unit} with ${short(present(small).cells)}`,
+        against: `${against.toFixed(0)} ${unit} with ${short(present(small).levels)}`,
         ratio,
         target:
           atMostTimes !== null && i === others.length - 1
             ? unlessRefused(refused, atMost(ratio, atMostTimes))
             : null,
-        figures: { ours, against, ratio, refused, cells, rounds: rounds.length, perRound },
+        figures: { ours, against, ratio, refused, levels, rounds: rounds.length, perRound },
       };
     };
     return [
@@ -150,19 +150,19 @@ function fileRows(filled: Footprint, after: Footprint): Row[] {
     target: null,
     figures: { bytes },
   });
-  const { cells, variants, products, product_cells: productCells } = filled;
+  const { cells: levels, variants, products, product_cells: productStockLevels } = filled;
   const grown = (table: 'changes' | 'log'): number =>
     (after[table].bytes - filled[table].bytes) / (after[table].rows - filled[table].rows);
-  const stock = [cells, variants, products, productCells].reduce((sum, { bytes }) => sum + bytes, 0);
+  const stock = [levels, variants, products, productStockLevels].reduce((sum, { bytes }) => sum + bytes, 0);
   return [
-    row('file for a stock level, with its share of variant and product', stock / cells.rows),
+    row('file for a stock level, with its share of variant and product', stock / levels.rows),
     row('file for a change of the feed', grown('changes')),
     row('file for a delivery in the log', grown('log')),
   ];
 }
 
-function short(cells: number): string {
-  return cells >= 1_000_000 ? `${cells / 1_000_000} M` : `${cells / 1_000} k`;
+function short(levels: number): string {
+  return levels >= 1_000_000 ? `${levels / 1_000_000} M` : `${levels / 1_000} k`;
 }
 
 export const size: Part = {

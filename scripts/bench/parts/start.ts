@@ -6,7 +6,7 @@ import { present } from '../../../test/shared/present.ts';
 import type { Bench, Part } from '../bench.ts';
 import { prepareDeliveries } from '../deliveries.ts';
 import { median } from '../distribution.ts';
-import { FilledCells } from '../fill.ts';
+import { FilledLevels } from '../fill.ts';
 import { filledDatabase, FILLED_SECRET, freePort, startFilled, stoppedJustNow } from '../filled.ts';
 import { seeded } from '../random.ts';
 import { below, type Row } from '../row.ts';
@@ -17,8 +17,8 @@ const GIVE_UP_MS = 60_000;
 async function run(bench: Bench): Promise<Row[]> {
   const { quick, say, memoryFolder } = bench;
   const starts = quick ? 1 : 3;
-  const cells = quick ? 1_000_000 : 10_000_000;
-  const large = await filledDatabase(bench, cells);
+  const levels = quick ? 1_000_000 : 10_000_000;
+  const large = await filledDatabase(bench, levels);
   const took = { empty: [] as number[], large: [] as number[] };
   // The first of each is not counted.
   for (let i = 0; i <= starts; i += 1) {
@@ -46,12 +46,12 @@ async function run(bench: Bench): Promise<Row[]> {
     },
     {
       part: 'g',
-      what: `start to the first 204, ${cells / 1_000_000} M levels`,
+      what: `start to the first 204, ${levels / 1_000_000} M levels`,
       ours: `${largeMs.toFixed(0)} ms`,
       against: `${emptyMs.toFixed(0)} ms with none`,
       ratio: largeMs / emptyMs,
       target: null,
-      figures: { medianMs: largeMs, slowestMs: Math.max(...took.large), starts, cells },
+      figures: { medianMs: largeMs, slowestMs: Math.max(...took.large), starts, levels },
     },
   ];
 }
@@ -100,7 +100,7 @@ function deliveryBody(): Uint8Array<ArrayBuffer> {
     everyMs: 0,
     apart: 0,
   };
-  const delivery = present(prepareDeliveries(new FilledCells(10_000), recipe, seeded(serial))[0]);
+  const delivery = present(prepareDeliveries(new FilledLevels(10_000), recipe, seeded(serial))[0]);
   return Uint8Array.from(delivery.body);
 }
 

@@ -2,12 +2,12 @@
 import { Worker } from 'node:worker_threads';
 import { startSandbox, type Sandbox } from '../../../src/sandbox/sandbox.ts';
 import { present } from '../../../test/shared/present.ts';
-import { CatalogueCells } from '../catalogue.ts';
-import { prepareDeliveries, type Cells, type PreparedDelivery } from '../deliveries.ts';
+import { CatalogueLevels } from '../catalogue.ts';
+import { prepareDeliveries, type StockLevels, type PreparedDelivery } from '../deliveries.ts';
 import { growProduct } from '../../shared/large-product.ts';
 import { differences } from '../equality.ts';
 import { distributionOf } from '../distribution.ts';
-import { FilledCells } from '../fill.ts';
+import { FilledLevels } from '../fill.ts';
 import { seeded } from '../random.ts';
 import { watchChanges } from '../watch-changes.ts';
 import type { FromSender, SendOrder } from './send-thread.ts';
@@ -17,7 +17,7 @@ import type { Answers, Requests } from '../upstream.ts';
 const APART = 1_000;
 
 let sandbox: Sandbox | null = null;
-let cells: Cells | null = null;
+let levels: StockLevels | null = null;
 let prepared: PreparedDelivery[] = [];
 let packed: Pick<SendOrder, 'bytes' | 'ends'> = { bytes: new SharedArrayBuffer(0), ends: [] };
 let serial = 0;
@@ -57,21 +57,21 @@ const handlers: {
     sandbox ??= await startSandbox({ products, tokenLifetimeS: 86_400 });
     sandbox.reads.latencyMs = { min: latencyMs, max: latencyMs };
     const { baseUrl, clientId, clientSecret, webhookSecret, truth } = sandbox;
-    const found = new CatalogueCells(truth);
-    cells = found;
+    const found = new CatalogueLevels(truth);
+    levels = found;
     return {
       baseUrl,
       clientId,
       clientSecret,
       webhookSecret,
-      cells: found.count,
+      levels: found.count,
       products: truth.products.length,
     };
   },
-  change({ cells: count }) {
-    if (!(cells instanceof CatalogueCells)) throw new Error('no catalogue is served');
-    const step = Math.max(1, Math.floor(cells.count / count));
-    for (let i = 0; i < Math.min(count, cells.count); i += 1) cells.set(i * step, cells.qty(i * step) + 1);
+  change({ levels: count }) {
+    if (!(levels instanceof CatalogueLevels)) throw new Error('no catalogue is served');
+    const step = Math.max(1, Math.floor(levels.count / count));
+    for (let i = 0; i < Math.min(count, levels.count); i += 1) levels.set(i * step, levels.qty(i * step) + 1);
     return null;
   },
   grow({ variants, warehouses }) {
@@ -83,25 +83,25 @@ const handlers: {
     if (sandbox === null) throw new Error('no catalogue is served');
     return { different: differences(databasePath, sandbox.truth, known) };
   },
-  fill({ cells: count }) {
-    cells = new FilledCells(count);
+  fill({ levels: count }) {
+    levels = new FilledLevels(count);
     return null;
   },
   prepare({ count, secret, startMs, everyMs }) {
     serial += 1;
     const label = `bench-${process.pid}-${serial}`;
     const recipe = { count, secret, startMs, everyMs, apart: APART, label };
-    prepared = prepareDeliveries(present(cells), recipe, seeded(serial));
+    prepared = prepareDeliveries(present(levels), recipe, seeded(serial));
     packed = pack(prepared);
     return null;
   },
   async send({ url, connections, perSecond, isTrue, watch }) {
-    const target = isTrue ? cells : null;
+    const target = isTrue ? levels : null;
     const watched = watch === undefined ? null : watchChanges(watch);
     let known = 0;
     const sent = await sendBeside({ url, connections, perSecond, ...packed }, (count) => {
       for (; known < count; known += 1) {
-        for (const { cell, qty } of prepared[known]?.sets ?? []) target?.set(cell, qty);
+        for (const { level, qty } of prepared[known]?.sets ?? []) target?.set(level, qty);
       }
     });
     const visible = watched === null ? null : distributionOf(await watched.delays(prepared, sent.dueAtMs));

@@ -5,25 +5,25 @@ const file = 'src/core/apply/merge-change.ts';
 
 export const CHANGE: readonly Mutant[] = [
   {
-    id: 'rule-1-no-obligation',
+    id: 'rule-1-no-request',
     breaks: 'a stock level that a change creates asks for a read (docs/architecture.md#changes, rule 1)',
     file,
-    find: `    cell: arrival.futureDated ? valued : withEvent(valued, change),
+    find: `    level: arrival.futureDated ? valued : withEvent(valued, change),
     applied: true,
     requestRead: true,`,
-    replace: `    cell: arrival.futureDated ? valued : withEvent(valued, change),
+    replace: `    level: arrival.futureDated ? valued : withEvent(valued, change),
     applied: true,
     requestRead: arrival.futureDated,`,
   },
   {
-    id: 'rule-2-no-obligation',
+    id: 'rule-2-no-request',
     breaks:
       'a stale change that starts from the present value asks for a read (docs/architecture.md#changes, rule 2)',
     file,
-    find: `    cell,
+    find: `    level,
     applied: false,
     requestRead: follows,`,
-    replace: `    cell,
+    replace: `    level,
     applied: false,
     requestRead: false,`,
   },
@@ -31,10 +31,10 @@ export const CHANGE: readonly Mutant[] = [
     id: 'rule-2-stale-applied',
     breaks: 'a stale change is ignored (docs/architecture.md#changes, rule 2)',
     file,
-    find: `    cell,
+    find: `    level,
     applied: false,
     requestRead: follows,`,
-    replace: `    cell: follows ? { ...cell, qty: change.new } : cell,
+    replace: `    level: follows ? { ...level, qty: change.new } : level,
     applied: follows,
     requestRead: false,`,
   },
@@ -43,16 +43,16 @@ export const CHANGE: readonly Mutant[] = [
     breaks:
       'an equal time is not older (docs/architecture.md#changes, rule 3: a strict comparison drops changes of one instant)',
     file,
-    find: 'if (change.updateTimeMs < cell.eventTimeMs) return mergeStale',
-    replace: 'if (change.updateTimeMs <= cell.eventTimeMs) return mergeStale',
+    find: 'if (change.updateTimeMs < level.eventTimeMs) return mergeStale',
+    replace: 'if (change.updateTimeMs <= level.eventTimeMs) return mergeStale',
   },
   {
     id: 'rule-3-tie-is-newer',
     breaks: 'an equal time is not newer (docs/architecture.md#changes, rule 3: the last to arrive would win)',
     file,
-    find: `  if (change.updateTimeMs === cell.eventTimeMs) return mergeSameInstant(touched, change, arrival);
+    find: `  if (change.updateTimeMs === level.eventTimeMs) return mergeSameInstant(touched, change, arrival);
 `,
-    replace: `  if (change.updateTimeMs === cell.eventTimeMs && arrival.seq < 0)
+    replace: `  if (change.updateTimeMs === level.eventTimeMs && arrival.seq < 0)
     return mergeSameInstant(touched, change, arrival);
 `,
   },
@@ -62,33 +62,33 @@ export const CHANGE: readonly Mutant[] = [
       'a change of the same instant that the last read saw is not applied again (docs/architecture.md#changes, rule 3)',
     file,
     find: `  if (change.updateTimeMs < arrival.seenBeforeMs) {
-    return { ...keep, branch: '3 seen by the read', requestRead: change.new !== cell.qty };
+    return { ...keep, branch: '3 seen by the read', requestRead: change.new !== level.qty };
   }
 `,
     replace: '',
   },
   {
-    id: 'rule-3-seen-no-obligation',
+    id: 'rule-3-seen-no-request',
     breaks:
       'a change of the same instant that a read saw and that differs asks for a read (docs/architecture.md#changes, rule 3 as 4a)',
     file,
-    find: "branch: '3 seen by the read', requestRead: change.new !== cell.qty }",
+    find: "branch: '3 seen by the read', requestRead: change.new !== level.qty }",
     replace: "branch: '3 seen by the read', requestRead: false }",
   },
   {
-    id: 'rule-3-unknown-order-no-obligation',
+    id: 'rule-3-unknown-order-no-request',
     breaks: 'an order that cannot be determined asks for a read (docs/architecture.md#changes, rule 3)',
     file,
     find: `  // Neither end fits, or both do (A→B beside B→A).
-  return { ...keep, branch: '3 order unknown', cell: counted, requestRead: true };`,
-    replace: `  return { ...keep, branch: '3 order unknown', cell: counted, requestRead: false };`,
+  return { ...keep, branch: '3 order unknown', level: counted, requestRead: true };`,
+    replace: `  return { ...keep, branch: '3 order unknown', level: counted, requestRead: false };`,
   },
   {
-    id: 'rule-3-follows-no-obligation',
+    id: 'rule-3-follows-no-request',
     breaks:
       'what follows at an instant that the read may have seen asks for a read (docs/architecture.md#changes, rule 3)',
     file,
-    find: 'requestRead: mayBeSeen(cell.readHiMs, change, arrival) || cell.eventCount > 1,',
+    find: 'requestRead: mayBeSeen(level.readHiMs, change, arrival) || level.eventCount > 1,',
     replace: 'requestRead: false,',
     tests: ['test/core/apply/merge-change.test.ts'],
   },
@@ -97,8 +97,8 @@ export const CHANGE: readonly Mutant[] = [
     breaks:
       'what precedes becomes the beginning of its instant (docs/architecture.md#changes, rule 3: event_old)',
     file,
-    find: "branch: '3 precedes', cell: { ...counted, eventOld: change.old } }",
-    replace: "branch: '3 precedes', cell: counted }",
+    find: "branch: '3 precedes', level: { ...counted, eventOld: change.old } }",
+    replace: "branch: '3 precedes', level: counted }",
     tests: ['test/core/apply/merge-change.test.ts'],
   },
   {
@@ -121,54 +121,54 @@ export const CHANGE: readonly Mutant[] = [
       branch: '4a seen by the read',`,
   },
   {
-    id: 'rule-4a-no-obligation',
+    id: 'rule-4a-no-request',
     breaks:
-      'a change seen by the read that differs from it is a doubt (docs/architecture.md#changes, rule 4a)',
+      'a change seen by the read that differs from it asks for a read (docs/architecture.md#changes, rule 4a)',
     file,
     find: `      applied: false,
-      requestRead: change.new !== cell.qty,`,
+      requestRead: change.new !== level.qty,`,
     replace: `      applied: false,
       requestRead: false,`,
   },
   {
     id: 'rule-4b-window-dropped',
-    breaks: 'a change that the read may have seen is in doubt (docs/architecture.md#changes, rule 4b)',
+    breaks: 'a change that the read may have seen asks for a read (docs/architecture.md#changes, rule 4b)',
     file,
-    find: 'if (mayBeSeen(cell.readHiMs, change, arrival)) {',
-    replace: 'if (mayBeSeen(cell.readLoMs, change, arrival)) {',
+    find: 'if (mayBeSeen(level.readHiMs, change, arrival)) {',
+    replace: 'if (mayBeSeen(level.readLoMs, change, arrival)) {',
   },
   {
     id: 'rule-4b-matching-old-trusted',
     breaks:
-      'a matching `old` does not lift the doubt: A→B→A hides there (docs/architecture.md#changes, rule 4b)',
+      'a matching `old` does not take the request back: A→B→A hides there (docs/architecture.md#changes, rule 4b)',
     file,
-    find: `      cell: withValue(advanced, change, arrival),
+    find: `      level: withValue(advanced, change, arrival),
       applied: true,
       requestRead: true,
-      gap: brokenChain(cell, change),`,
-    replace: `      cell: withValue(advanced, change, arrival),
+      gap: brokenChain(level, change),`,
+    replace: `      level: withValue(advanced, change, arrival),
       applied: true,
-      requestRead: change.old !== cell.qty,
-      gap: brokenChain(cell, change),`,
+      requestRead: change.old !== level.qty,
+      gap: brokenChain(level, change),`,
   },
   {
     id: 'rule-4b-not-applied',
     breaks: 'a change that the read may not have seen is applied (docs/architecture.md#changes, rule 4b)',
     file,
-    find: `    if (change.new === cell.qty) {
-      return { branch: '4b confirmed', cell: advanced, applied: false, requestRead: false, gap: null };
+    find: `    if (change.new === level.qty) {
+      return { branch: '4b confirmed', level: advanced, applied: false, requestRead: false, gap: null };
     }`,
-    replace: `    if (change.old !== cell.qty) {
-      return { branch: '4b confirmed', cell: advanced, applied: false, requestRead: false, gap: null };
+    replace: `    if (change.old !== level.qty) {
+      return { branch: '4b confirmed', level: advanced, applied: false, requestRead: false, gap: null };
     }`,
   },
   {
     id: 'rule-4c-gap-never-opened',
     breaks: 'a broken chain opens a gap (docs/architecture.md#changes, rule 4c)',
     file,
-    find: '  return change.old === cell.qty ? null : { fromQty: cell.qty, toQty: change.old };',
+    find: '  return change.old === level.qty ? null : { fromQty: level.qty, toQty: change.old };',
     replace:
-      '  return change.old === cell.qty || cell.qty >= -1e9 ? null : { fromQty: cell.qty, toQty: change.old };',
+      '  return change.old === level.qty || level.qty >= -1e9 ? null : { fromQty: level.qty, toQty: change.old };',
   },
   {
     id: 'event-time-falls',
@@ -176,10 +176,10 @@ export const CHANGE: readonly Mutant[] = [
     file,
     find: `  return {
     branch: follows ? '2 stale, yet follows' : '2 stale',
-    cell,`,
+    level,`,
     replace: `  return {
     branch: follows ? '2 stale, yet follows' : '2 stale',
-    cell: withEvent(cell, change),`,
+    level: withEvent(level, change),`,
   },
   {
     id: 'ahead-of-the-read-trusted',
@@ -192,24 +192,24 @@ export const CHANGE: readonly Mutant[] = [
     tests: ['test/core/apply/found-wrong.test.ts'],
   },
   {
-    id: 'poison-advances-event-time',
+    id: 'future-dated-advances-event-time',
     breaks:
       'a stamp far in the future does not advance the event time (docs/architecture.md#future-dated-changes)',
     file,
     find: `      branch: 'poison',
-      cell: withValue(touched, change, arrival),`,
+      level: withValue(touched, change, arrival),`,
     replace: `      branch: 'poison',
-      cell: withEvent(withValue(touched, change, arrival), change),`,
+      level: withEvent(withValue(touched, change, arrival), change),`,
     tests: ['test/core/apply/merge-change.test.ts'],
   },
   {
-    id: 'poison-no-obligation',
-    breaks: 'a stamp far in the future is a doubt (docs/architecture.md#future-dated-changes)',
+    id: 'future-dated-no-request',
+    breaks: 'a stamp far in the future asks for a read (docs/architecture.md#future-dated-changes)',
     file,
-    find: `      cell: withValue(touched, change, arrival),
+    find: `      level: withValue(touched, change, arrival),
       applied: true,
       requestRead: true,`,
-    replace: `      cell: withValue(touched, change, arrival),
+    replace: `      level: withValue(touched, change, arrival),
       applied: true,
       requestRead: false,`,
   },
@@ -217,13 +217,13 @@ export const CHANGE: readonly Mutant[] = [
     id: 'tombstone-forgotten',
     breaks: 'a late webhook does not resurrect what was removed (docs/architecture.md#removals)',
     file: 'src/core/apply/tombstone.ts',
-    find: `    cell: isNewer && cell.missingAtMs === null ? { ...advanced, missingAtMs: arrival.atMs } : advanced,
+    find: `    level: isNewer && level.missingAtMs === null ? { ...advanced, missingAtMs: arrival.atMs } : advanced,
     applied: false,`,
-    replace: `    cell: { ...withValue(cell, change, arrival), goneAtMs: null },
+    replace: `    level: { ...withValue(level, change, arrival), goneAtMs: null },
     applied: true,`,
   },
   {
-    id: 'tombstone-no-obligation',
+    id: 'tombstone-no-request',
     breaks:
       'a change that the removing read may not have seen asks for another read (docs/architecture.md#removals)',
     file: 'src/core/apply/tombstone.ts',

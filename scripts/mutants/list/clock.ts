@@ -57,9 +57,9 @@ export const CLOCK: readonly Mutant[] = [
     id: 'contradiction-ignored',
     breaks: 'bounds that contradict each other make the window infinite (docs/architecture.md#clock-bounds)',
     file,
-    find: 'return { loMs: EARLIEST_MS, hiMs: LATEST_MS, ceilingMs, dateContradictions: doubts, contradicts };',
+    find: 'return { loMs: EARLIEST_MS, hiMs: LATEST_MS, ceilingMs, dateContradictions: contradictions, contradicts };',
     replace:
-      'return { loMs: sentAtMs, hiMs: receivedAtMs, ceilingMs, dateContradictions: doubts, contradicts };',
+      'return { loMs: sentAtMs, hiMs: receivedAtMs, ceilingMs, dateContradictions: contradictions, contradicts };',
     first: 'simulation',
     tests: ['test/core/merge/clock-bounds.test.ts'],
   },
@@ -85,7 +85,7 @@ export const CLOCK: readonly Mutant[] = [
     breaks:
       'late changes that reads have seen do not speak against a Date (docs/architecture.md#clock-bounds)',
     file,
-    find: 'if (!isPrompt || change.old !== cell.qty) return { dateContradictions };',
+    find: 'if (!isPrompt || change.old !== level.qty) return { dateContradictions };',
     replace: '',
     tests: ['test/core/apply/found-wrong.test.ts'],
   },
@@ -94,16 +94,16 @@ export const CLOCK: readonly Mutant[] = [
     breaks:
       'a level back at what a read long ago showed is no evidence for its Date (docs/architecture.md#clock-bounds)',
     file,
-    find: 'change.new === cell.qty && !(isPrompt && isLongAfterRead)',
-    replace: 'change.new === cell.qty',
+    find: 'change.new === level.qty && !(isPrompt && isLongAfterRead)',
+    replace: 'change.new === level.qty',
     tests: ['test/core/apply/found-wrong.test.ts'],
   },
   {
     id: 'date-never-believed-again',
     breaks: 'a Date that agrees with the arrivals counts again (docs/architecture.md#clock-bounds)',
     file,
-    find: 'const doubts = agrees ? 0 : dateContradictions;',
-    replace: 'const doubts = dateContradictions;',
+    find: 'const contradictions = agrees ? 0 : dateContradictions;',
+    replace: 'const contradictions = dateContradictions;',
     tests: ['test/core/apply/found-wrong.test.ts'],
   },
   {
@@ -111,12 +111,12 @@ export const CLOCK: readonly Mutant[] = [
     breaks:
       'a level read before its Date was found wrong shows a prompt change at once (docs/architecture.md#clock-bounds)',
     file,
-    find: 'return Math.min(cell.readLoMs, cell.verifiedAtMs + floorMs + PROMPT_MS);',
-    replace: 'return cell.readLoMs;',
+    find: 'return Math.min(level.readLoMs, level.verifiedAtMs + floorMs + PROMPT_MS);',
+    replace: 'return level.readLoMs;',
     tests: ['test/core/apply/found-wrong.test.ts'],
   },
   {
-    id: 'poison-not-seen',
+    id: 'future-dated-not-seen',
     breaks:
       'a time more than 5 minutes ahead makes a future-dated change (docs/architecture.md#future-dated-changes)',
     file,

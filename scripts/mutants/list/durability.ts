@@ -105,7 +105,7 @@ export const DURABILITY: readonly Mutant[] = [
     tests: ['test/intake/trouble.test.ts'],
   },
   {
-    id: 'not-stored-no-obligation',
+    id: 'not-stored-no-request',
     breaks: 'variants of unstored deliveries are obliged (docs/architecture.md#durability)',
     file: 'src/core/apply/apply-entry.ts',
     find: '    work.tables.putVariant(work.requestVariantRead(variant, entry.reason));',

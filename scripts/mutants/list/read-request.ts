@@ -8,7 +8,7 @@ const delivery = 'src/core/apply/apply-delivery.ts';
 
 export const READ_REQUEST: readonly Mutant[] = [
   {
-    id: 'obligation-cleared-whatever-s0',
+    id: 'request-cleared-whatever-s0',
     breaks:
       'only a read sent after the re-read request was recorded meets it (docs/architecture.md#re-read-requests: s0)',
     file: 'src/core/merge/read-request.ts',
@@ -17,7 +17,7 @@ export const READ_REQUEST: readonly Mutant[] = [
     tests: ['test/core/merge/read-request.test.ts'],
   },
   {
-    id: 'obligation-cleared-within-lag',
+    id: 'request-cleared-within-lag',
     breaks:
       'only a read sent 2 s after the re-read request meets it (docs/architecture.md#re-read-requests: lagging replicas)',
     file: 'src/core/merge/read-request.ts',
@@ -25,7 +25,7 @@ export const READ_REQUEST: readonly Mutant[] = [
     replace: 'return request.madeSeq <= read.s0;',
   },
   {
-    id: 'obligation-not-renewed',
+    id: 'request-not-renewed',
     breaks:
       'a later re-read request for the same product needs a later read (docs/architecture.md#re-read-requests)',
     file: 'src/core/merge/read-request.ts',
@@ -35,12 +35,12 @@ export const READ_REQUEST: readonly Mutant[] = [
     madeAtMs: standing.madeAtMs,`,
   },
   {
-    id: 'doubt-forgotten-by-a-wish',
+    id: 'suspicion-forgotten-by-a-wish',
     breaks:
       'a read merely wanted does not take the suspicion away (docs/reading-the-mirror.md#views, suspect)',
     file: 'src/core/merge/read-request.ts',
-    find: 'doubt: isSuspect || standing.doubt,',
-    replace: 'doubt: isSuspect,',
+    find: 'isSuspect: isSuspect || standing.isSuspect,',
+    replace: 'isSuspect: isSuspect,',
     tests: ['test/core/merge/read-request.test.ts'],
   },
   {
@@ -51,7 +51,7 @@ export const READ_REQUEST: readonly Mutant[] = [
     replace: 'return touched;',
   },
   {
-    id: 'derived-no-obligation',
+    id: 'derived-no-request',
     breaks:
       'pulled, bundle and assembled variants are read after a change to them (docs/architecture.md#totals)',
     file: delivery,
@@ -77,7 +77,7 @@ export const READ_REQUEST: readonly Mutant[] = [
     first: 'simulation',
   },
   {
-    id: 'quarantine-no-obligation',
+    id: 'dead-letter-no-request',
     breaks: 'what a dead letter names is re-read (docs/http-api.md#public-listener, dead letters)',
     file: delivery,
     find: "tables.putVariant(work.requestVariantRead(variant, 'quarantine'));",
@@ -85,7 +85,7 @@ export const READ_REQUEST: readonly Mutant[] = [
     first: 'simulation',
   },
   {
-    id: 'unreadable-body-no-canary',
+    id: 'unreadable-body-no-loss-sweep',
     breaks:
       'an unreadable body starts a loss sweep (docs/http-api.md#public-listener, dead letters; docs/architecture.md#loss-sweeps)',
     file: delivery,
@@ -94,7 +94,7 @@ export const READ_REQUEST: readonly Mutant[] = [
     first: 'simulation',
   },
   {
-    id: 'proven-loss-no-canary',
+    id: 'proven-loss-no-loss-sweep',
     breaks:
       'a proven loss sends what moves to be read: its delivery carried other items (docs/architecture.md#loss-sweeps)',
     file: 'src/core/apply/apply-read.ts',
@@ -103,7 +103,7 @@ export const READ_REQUEST: readonly Mutant[] = [
     first: 'simulation',
   },
   {
-    id: 'crowd-of-losses-without-canary',
+    id: 'many-losses-without-loss-sweep',
     breaks: 'a loss sweep covers only the losses before it (docs/architecture.md#loss-sweeps)',
     file: 'src/core/apply/unit-of-work.ts',
     find: '    if (opened.seq <= lossSweptSeq && opened.atMs <= lossSweptAtMs) return;',
@@ -153,34 +153,34 @@ export const READ_REQUEST: readonly Mutant[] = [
     tests: ['test/core/apply/gap.test.ts'],
   },
   {
-    id: 'straggler-without-gap-no-obligation',
+    id: 'straggler-without-gap-no-request',
     breaks:
       'a straggler that no gap waited for asks for a read, unless the read saw it (docs/architecture.md#convergence)',
     file: delivery,
-    find: '  return change.new !== cell.qty || change.updateTimeMs >= cell.readLoMs;',
+    find: '  return change.new !== level.qty || change.updateTimeMs >= level.readLoMs;',
     replace: '  return false;',
     tests: ['test/core/apply/gap.test.ts'],
   },
   {
     id: 'straggler-below-the-read-ignored',
     breaks:
-      'a straggler that says otherwise than the level is a doubt: the clock may have been set back (docs/architecture.md#gaps)',
+      'a straggler that says otherwise than the level asks for a read: the clock may have been set back (docs/architecture.md#gaps)',
     file: delivery,
-    find: '  return change.new !== cell.qty || change.updateTimeMs >= cell.readLoMs;',
-    replace: '  return change.updateTimeMs >= cell.readLoMs;',
+    find: '  return change.new !== level.qty || change.updateTimeMs >= level.readLoMs;',
+    replace: '  return change.updateTimeMs >= level.readLoMs;',
     first: 'simulation',
     tests: ['test/core/apply/found-wrong.test.ts'],
   },
   {
-    id: 'change-in-the-total-no-obligation',
-    breaks: 'a change that a total without warehouses may hold is a doubt (docs/architecture.md#totals)',
+    id: 'change-in-the-total-no-request',
+    breaks: 'a change that a total without warehouses may hold asks for a read (docs/architecture.md#totals)',
     file: delivery,
     find: '(outcome.applied && mayBeInTotal(',
     replace: '(outcome.applied && entry.seq < 0 && mayBeInTotal(',
     tests: ['test/core/apply/found-wrong.test.ts'],
   },
   {
-    id: 'unexplained-break-no-obligation',
+    id: 'unexplained-break-no-request',
     breaks: 'how much of a break a total holds already is unknown (docs/architecture.md#totals)',
     file: delivery,
     find: "if (isOpen && (gap !== null || branch === '3 duplicate')) requestRead = true;",
@@ -188,7 +188,7 @@ export const READ_REQUEST: readonly Mutant[] = [
     tests: ['test/core/apply/total.test.ts'],
   },
   {
-    id: 'unexplained-duplicate-no-obligation',
+    id: 'unexplained-duplicate-no-request',
     breaks:
       'what was told before may be another change of its instant (docs/architecture.md#changes, rule 3)',
     file: delivery,
@@ -197,12 +197,12 @@ export const READ_REQUEST: readonly Mutant[] = [
     tests: ['test/core/apply/total.test.ts'],
   },
   {
-    id: 'pulled-order-doubt-forgotten',
+    id: 'pulled-order-forgotten',
     breaks:
       'a total does not settle which of two values a stock level has (docs/architecture.md#totals, docs/architecture.md#changes, rule 3)',
     file: 'src/core/apply/unlisted-levels.ts',
-    find: '(isToldInTotal(variant) && requestRead && ORDER_IN_DOUBT',
-    replace: '(variant.bundledByCount < 0 && requestRead && ORDER_IN_DOUBT',
+    find: '(isToldInTotal(variant) && requestRead && ORDER_UNCERTAIN',
+    replace: '(variant.bundledByCount < 0 && requestRead && ORDER_UNCERTAIN',
     tests: ['test/mirror/queries/suspicion.test.ts'],
   },
 ];

@@ -22,7 +22,7 @@ export const READ: readonly Mutant[] = [
     replace: ';',
   },
   {
-    id: 'concurrent-read-no-obligation',
+    id: 'concurrent-read-no-request',
     breaks: 'a concurrent read that differs asks for another (docs/architecture.md#reads)',
     file,
     find: '      requestRead: !agrees,',
@@ -33,8 +33,8 @@ export const READ: readonly Mutant[] = [
     breaks:
       'a change that a concurrent read may have seen asks for a read (docs/architecture.md#changes, rules 3 and 4b)',
     file,
-    find: '    readHiMs: Math.max(cell.readHiMs, read.hiMs),',
-    replace: '    readHiMs: cell.readHiMs,',
+    find: '    readHiMs: Math.max(level.readHiMs, read.hiMs),',
+    replace: '    readHiMs: level.readHiMs,',
     tests: ['test/core/merge/merge-read.test.ts'],
   },
   {
@@ -65,7 +65,7 @@ export const READ: readonly Mutant[] = [
   },
   {
     id: 'superseded-absence-forgotten',
-    breaks: 'a superseded 404 may be the later answer: it is a doubt (docs/architecture.md#removals)',
+    breaks: 'a superseded 404 may be the later answer: it asks for a read (docs/architecture.md#removals)',
     file: 'src/core/apply/apply-read.ts',
     find: 'if (entry.snapshot !== null || product.goneAtMs !== null || isEarlier) return;',
     replace: 'if (product.readSeq >= 0) return;',
@@ -179,8 +179,8 @@ export const READ: readonly Mutant[] = [
     breaks:
       'a low watermark above a later read’s window came from a wrong clock (docs/architecture.md#reads)',
     file,
-    find: 'readLoMs: cell.readLoMs > read.hiMs ? read.loMs : Math.max(cell.readLoMs, read.loMs),',
-    replace: 'readLoMs: Math.max(cell.readLoMs, read.loMs),',
+    find: 'readLoMs: level.readLoMs > read.hiMs ? read.loMs : Math.max(level.readLoMs, read.loMs),',
+    replace: 'readLoMs: Math.max(level.readLoMs, read.loMs),',
     tests: ['test/core/apply/found-wrong.test.ts'],
   },
   {
@@ -192,18 +192,18 @@ export const READ: readonly Mutant[] = [
     replace: 'superseded: false,',
   },
   {
-    id: 'superseded-unknown-cell-no-obligation',
+    id: 'superseded-unknown-level-no-request',
     breaks: 'a stock level that only a superseded answer shows asks for a read (docs/architecture.md#reads)',
     file,
-    find: "branch: 'superseded, unknown cell', cell: null, overwritten: null, requestRead: true }",
-    replace: "branch: 'superseded, unknown cell', cell: null, overwritten: null, requestRead: false }",
+    find: "branch: 'superseded, unknown cell', level: null, overwritten: null, requestRead: true }",
+    replace: "branch: 'superseded, unknown cell', level: null, overwritten: null, requestRead: false }",
     tests: ['test/core/merge/merge-read.test.ts'],
   },
   {
     id: 'read-lo-lowered',
     breaks: 'read_lo never falls (docs/architecture.md#reads)',
     file,
-    find: 'readLoMs: cell.readLoMs > read.hiMs ? read.loMs : Math.max(cell.readLoMs, read.loMs),',
+    find: 'readLoMs: level.readLoMs > read.hiMs ? read.loMs : Math.max(level.readLoMs, read.loMs),',
     replace: 'readLoMs: read.loMs,',
     first: 'simulation',
   },
@@ -219,11 +219,11 @@ export const READ: readonly Mutant[] = [
     id: 'read-drift-not-corrected',
     breaks: 'a dominated read that differs overwrites (docs/architecture.md#reads)',
     file,
-    find: `    overwritten: drift ? { oldQty: cell.qty } : null,`,
+    find: `    overwritten: drift ? { oldQty: level.qty } : null,`,
     replace: `    overwritten: null,`,
   },
   {
-    id: 'concurrent-total-no-obligation',
+    id: 'concurrent-total-no-request',
     breaks:
       'a total that a concurrent read shows otherwise asks for a read (docs/architecture.md#reads, docs/architecture.md#totals)',
     file: 'src/core/apply/apply-total.ts',
@@ -269,7 +269,7 @@ export const READ: readonly Mutant[] = [
     replace: 'return { ...variant, availableQty: total + 2 * deltaQty, asOfMs',
   },
   {
-    id: 'new-cell-moves-total-by-all',
+    id: 'new-level-moves-total-by-all',
     breaks:
       'a new stock level moves the total from what the change found there (docs/architecture.md#totals)',
     file: 'src/core/apply/apply-delivery.ts',
@@ -278,12 +278,12 @@ export const READ: readonly Mutant[] = [
     tests: ['test/core/apply/total.test.ts'],
   },
   {
-    id: 'pulled-cells-not-suspect',
+    id: 'pulled-levels-not-suspect',
     breaks:
       "a total that moved unexplained puts a pulled variant's rows under suspicion (docs/architecture.md#totals)",
     file: 'src/core/apply/apply-variant.ts',
-    find: 'if (!isTrusted) suspectCells',
-    replace: 'if (!isTrusted && read.s0 < 0) suspectCells',
+    find: 'if (!isTrusted) suspectLevels',
+    replace: 'if (!isTrusted && read.s0 < 0) suspectLevels',
     tests: ['test/mirror/queries/suspicion.test.ts'],
   },
   {

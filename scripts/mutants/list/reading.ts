@@ -5,7 +5,7 @@ const scanCatalogue = 'src/reconcile/catalogue-scan.ts';
 
 export const READING: readonly Mutant[] = [
   {
-    id: 'sweep-without-overlap',
+    id: 'scan-without-overlap',
     breaks: 'pages of the list overlap (docs/architecture.md#catalogue-scan)',
     file: scanCatalogue,
     find: 'offset + (canOverlap ? ids.length - 1 : 1);',
@@ -14,7 +14,7 @@ export const READING: readonly Mutant[] = [
     tests: ['test/reconcile/catalogue-scan.test.ts'],
   },
   {
-    id: 'sweep-never-steps-back',
+    id: 'scan-never-steps-back',
     breaks: "a page without the last page's ids steps back (docs/architecture.md#catalogue-scan)",
     file: scanCatalogue,
     find: '    if (offset > 0 && before.size > 0 && !ids.some((id) => before.has(id))) {',
@@ -23,8 +23,8 @@ export const READING: readonly Mutant[] = [
     tests: ['test/reconcile/catalogue-scan.test.ts'],
   },
   {
-    id: 'sweep-checkpoint-too-far',
-    breaks: 'a killed sweep goes on no further than what is on record (docs/architecture.md#catalogue-scan)',
+    id: 'scan-checkpoint-too-far',
+    breaks: 'a killed scan goes on no further than what is recorded (docs/architecture.md#catalogue-scan)',
     file: scanCatalogue,
     find: '      listOffset: nextOffset,',
     replace: '      listOffset: nextOffset + ids.length,',
@@ -32,7 +32,7 @@ export const READING: readonly Mutant[] = [
     tests: ['test/reconcile/catalogue-scan.test.ts'],
   },
   {
-    id: 'sweep-product-not-recorded',
+    id: 'scan-product-not-recorded',
     breaks: 'a product that only the list shows is read (docs/architecture.md#catalogue-scan)',
     file: scanCatalogue,
     find: '    await recordListed(deps, ids);',
@@ -49,20 +49,20 @@ export const READING: readonly Mutant[] = [
     first: 'simulation',
   },
   {
-    id: 'latch-ignored',
+    id: 'lockout-ignored',
     breaks: 'refused credentials are not tried again (docs/architecture.md#token)',
     file: 'src/store-api/token/token.ts',
-    find: '    if (latch !== null) {\n      if (!isLatchInFile)',
-    replace: "    if (latch !== null && latch.description === '') {\n      if (!isLatchInFile)",
+    find: '    if (lockout !== null) {\n      if (!isLockoutInFile)',
+    replace: "    if (lockout !== null && lockout.description === '') {\n      if (!isLockoutInFile)",
     first: 'simulation',
     tests: ['test/store-api/token.test.ts'],
   },
   {
-    id: 'latch-forgotten-at-start',
+    id: 'lockout-forgotten-at-start',
     breaks: 'refused credentials are not tried again after a restart (docs/architecture.md#token)',
     file: 'src/store-api/token/token.ts',
-    find: '    if (isLatchInFile) latch = state.latch;',
-    replace: '    if (isLatchInFile && latch !== null) latch = state.latch;',
+    find: '    if (isLockoutInFile) lockout = state.latch;',
+    replace: '    if (isLockoutInFile && lockout !== null) lockout = state.latch;',
     first: 'simulation',
     tests: ['test/store-api/token.test.ts'],
   },

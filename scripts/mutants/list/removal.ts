@@ -33,8 +33,8 @@ export const REMOVAL: readonly Mutant[] = [
     breaks:
       'shown by a read beside a delivery, a level has not been missing all along (docs/architecture.md#removals)',
     file: 'src/core/merge/merge-read.ts',
-    find: 'return read.superseded ? cell.missingAtMs : null;',
-    replace: 'return cell.missingAtMs;',
+    find: 'return read.superseded ? level.missingAtMs : null;',
+    replace: 'return level.missingAtMs;',
     tests: ['test/core/merge/merge-read.test.ts'],
   },
   {
@@ -42,17 +42,17 @@ export const REMOVAL: readonly Mutant[] = [
     breaks:
       'what a later read missed does not become present by an earlier one (docs/architecture.md#removals)',
     file: 'src/core/merge/merge-read.ts',
-    find: 'return read.superseded ? cell.missingAtMs : null;',
+    find: 'return read.superseded ? level.missingAtMs : null;',
     replace: 'return null;',
     tests: ['test/core/merge/merge-read.test.ts'],
   },
   {
-    id: 'contested-absence-no-obligation',
+    id: 'contested-absence-no-request',
     breaks: 'an absence that something newer contradicts asks for a read (docs/architecture.md#removals)',
     file: 'src/core/apply/webhooks-alone.ts',
-    find: `    work.tables.putCell(contested);
+    find: `    work.tables.putStockLevel(contested);
     work.requestRead(productId, 'conflict');`,
-    replace: '    work.tables.putCell(contested);',
+    replace: '    work.tables.putStockLevel(contested);',
     tests: ['test/core/apply/removal.test.ts'],
   },
   {
@@ -74,7 +74,7 @@ export const REMOVAL: readonly Mutant[] = [
     first: 'simulation',
   },
   {
-    id: 'brake-off',
+    id: 'guard-off',
     breaks: 'more than 5 % and 20 products are not removed at once (docs/architecture.md#mass-removal-guard)',
     file: 'src/core/apply/removal-guard.ts',
     find: 'return atStake > GUARD_ROWS && atStake > before * GUARD_SHARE;',
@@ -91,10 +91,10 @@ export const REMOVAL: readonly Mutant[] = [
     first: 'simulation',
   },
   {
-    id: 'removed-cell-keeps-gap',
+    id: 'removed-level-keeps-gap',
     breaks: 'a tombstone has no re-read request (docs/architecture.md#removals, docs/architecture.md#gaps)',
     file: 'src/core/apply/removal.ts',
-    find: 'if (gap.warehouseId === cell.warehouseId) tables.deleteGap(gap);',
+    find: 'if (gap.warehouseId === level.warehouseId) tables.deleteGap(gap);',
     replace: "if (gap.warehouseId === '') tables.deleteGap(gap);",
   },
   {
@@ -107,7 +107,7 @@ export const REMOVAL: readonly Mutant[] = [
     first: 'simulation',
   },
   {
-    id: 'brake-renews-doubt',
+    id: 'guard-renews-request',
     breaks: 'what the mass-removal guard holds asks for no reads (docs/architecture.md#mass-removal-guard)',
     file: 'src/core/apply/removal-guard.ts',
     find: `      seq: this.#read.s0,
@@ -117,22 +117,22 @@ export const REMOVAL: readonly Mutant[] = [
     tests: ['test/core/apply/removal.test.ts'],
   },
   {
-    id: 'returned-cells-stay-gone',
+    id: 'returned-levels-stay-gone',
     breaks:
       'a variant that comes back brings the warehouses that no read tells (docs/architecture.md#variants-that-come-back)',
     file: 'src/core/apply/apply-variant.ts',
-    find: 'if (isBack) restoreCells',
-    replace: 'if (isBack && read.s0 < 0) restoreCells',
+    find: 'if (isBack) restoreLevels',
+    replace: 'if (isBack && read.s0 < 0) restoreLevels',
     tests: ['test/core/apply/removal.test.ts'],
   },
   {
-    id: 'brake-products-only',
+    id: 'guard-products-only',
     breaks:
       'variants and levels are guarded as products are (docs/architecture.md#mass-removal-guard, per hour and per run)',
     file: guard,
-    find: 'holds = isDoubtful || this.#holdsMany(kind, missing) || this.#holdsRead(kind);',
+    find: 'holds = isOdd || this.#holdsMany(kind, missing) || this.#holdsRead(kind);',
     replace:
-      "holds = isDoubtful || (kind === 'product' && this.#holdsMany(kind, missing)) || this.#holdsRead(kind);",
+      "holds = isOdd || (kind === 'product' && this.#holdsMany(kind, missing)) || this.#holdsRead(kind);",
     first: 'simulation',
     tests: ['test/core/apply/mass-removal.test.ts'],
   },
@@ -145,23 +145,23 @@ export const REMOVAL: readonly Mutant[] = [
     tests: ['test/core/apply/mass-removal.test.ts'],
   },
   {
-    id: 'brake-not-by-read',
+    id: 'guard-not-by-read',
     breaks: 'one read does not empty a product (docs/architecture.md#mass-removal-guard, one read)',
     file: guard,
-    find: 'holds = isDoubtful || this.#holdsMany(kind, missing) || this.#holdsRead(kind);',
-    replace: 'holds = isDoubtful || this.#holdsMany(kind, missing);',
+    find: 'holds = isOdd || this.#holdsMany(kind, missing) || this.#holdsRead(kind);',
+    replace: 'holds = isOdd || this.#holdsMany(kind, missing);',
     tests: ['test/core/apply/mass-removal.test.ts'],
   },
   {
-    id: 'brake-believes-contradiction',
+    id: 'guard-believes-contradiction',
     breaks: 'stock and no warehouse contradict each other (docs/architecture.md#mass-removal-guard)',
     file: 'src/core/apply/removal.ts',
-    find: "cell.missingAtMs, contradictsItself(seen) ? 'contradicts itself' : 'plain')",
-    replace: "cell.missingAtMs, 'plain')",
+    find: "level.missingAtMs, contradictsItself(seen) ? 'contradicts itself' : 'plain')",
+    replace: "level.missingAtMs, 'plain')",
     tests: ['test/core/apply/mass-removal.test.ts'],
   },
   {
-    id: 'brake-closes-no-warehouse',
+    id: 'guard-closes-no-warehouse',
     breaks: 'the only warehouse of a product may close (docs/architecture.md#mass-removal-guard)',
     file: guard,
     find: 'missing === before && emptied.size > 1',
@@ -169,12 +169,12 @@ export const REMOVAL: readonly Mutant[] = [
     tests: ['test/core/apply/mass-removal.test.ts'],
   },
   {
-    id: 'brake-counts-levels-of-products',
+    id: 'guard-counts-levels-of-products',
     breaks: 'what goes with its product counts as that alone (docs/architecture.md#mass-removal-guard)',
     file: 'src/core/apply/removal.ts',
-    find: 'if (cell.goneAtMs === null) removeCell(work, cell, read);',
-    replace: `if (cell.goneAtMs === null) {
-      removeCell(work, cell, read);
+    find: 'if (level.goneAtMs === null) removeLevel(work, level, read);',
+    replace: `if (level.goneAtMs === null) {
+      removeLevel(work, level, read);
       countRemoval(work, 'cell');
     }`,
     tests: ['test/core/apply/mass-removal.test.ts'],
@@ -194,24 +194,24 @@ export const REMOVAL: readonly Mutant[] = [
     breaks:
       'nor where changes come too fast for any read (docs/architecture.md#levels-that-webhooks-alone-tell)',
     file: alone,
-    find: 'return { ...cell, unseenReads: cell.unseenReads + 1 };',
-    replace: 'return { ...cell, unseenReads: 0 };',
+    find: 'return { ...level, unseenReads: level.unseenReads + 1 };',
+    replace: 'return { ...level, unseenReads: 0 };',
     tests: ['test/core/apply/webhooks-alone.test.ts'],
   },
   {
     id: 'hidden-level-trusted',
     breaks: 'what webhooks alone tell is suspect (docs/architecture.md#levels-that-webhooks-alone-tell)',
     file: 'src/core/apply/webhooks-alone.ts',
-    find: 'const suspect: Cell = { ...cell, unexplainedAtMs: entry.atMs };',
-    replace: 'const suspect: Cell = cell;',
+    find: 'const suspect: StockLevel = { ...level, unexplainedAtMs: entry.atMs };',
+    replace: 'const suspect: StockLevel = level;',
     tests: ['test/core/apply/webhooks-alone.test.ts'],
   },
   {
     id: 'hidden-level-for-ever',
     breaks: 'without webhooks it goes a day later (docs/architecture.md#levels-that-webhooks-alone-tell)',
     file: alone,
-    find: 'return read.sentAtMs >= cell.eventAtMs + WEBHOOKS_ALONE_MS;',
-    replace: 'return read.sentAtMs < cell.eventAtMs;',
+    find: 'return read.sentAtMs >= level.eventAtMs + WEBHOOKS_ALONE_MS;',
+    replace: 'return read.sentAtMs < level.eventAtMs;',
     tests: ['test/core/apply/webhooks-alone.test.ts'],
   },
   {
@@ -228,8 +228,8 @@ export const REMOVAL: readonly Mutant[] = [
     breaks:
       'a removed level that a read shows comes back though it never rests (docs/architecture.md#removals)',
     file: 'src/core/apply/tombstone.ts',
-    find: 'const isShown = isShownSinceRemoval(cell);',
-    replace: 'const isShown = isShownSinceRemoval(cell) && cell.qty < -1;',
+    find: 'const isShown = isShownSinceRemoval(level);',
+    replace: 'const isShown = isShownSinceRemoval(level) && level.qty < -1;',
     tests: ['test/core/apply/webhooks-alone.test.ts', 'test/core/apply/merge-change.test.ts'],
   },
   {
@@ -301,7 +301,7 @@ export const REMOVAL: readonly Mutant[] = [
     id: 'searched-for-and-certain',
     breaks: 'what is searched for is suspect meanwhile (docs/architecture.md#variants-that-move)',
     file: 'src/core/apply/removal.ts',
-    find: '  suspectCells(work, variant.variantId);',
+    find: '  suspectLevels(work, variant.variantId);',
     replace: '',
     tests: ['test/core/apply/moved-variant.test.ts'],
   },

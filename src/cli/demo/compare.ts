@@ -69,7 +69,7 @@ export function compareWithTruth(
   const db = openReader(databasePath);
   try {
     const read = db.transaction(() => ({
-      cells: db.prepare<[], StockRow>('SELECT * FROM mirror_stock').all(),
+      levels: db.prepare<[], StockRow>('SELECT * FROM mirror_stock').all(),
       variants: db.prepare<[], VariantRow>('SELECT * FROM mirror_variants').all(),
       products: db.prepare<[], ProductRow>('SELECT * FROM mirror_products').all(),
     }));
@@ -81,28 +81,28 @@ export function compareWithTruth(
 }
 
 function compare(
-  mirror: { readonly cells: StockRow[]; readonly variants: VariantRow[]; readonly products: ProductRow[] },
+  mirror: { readonly levels: StockRow[]; readonly variants: VariantRow[]; readonly products: ProductRow[] },
   truth: ReturnType<Sandbox['truth']['snapshot']>,
   missed: ReadonlySet<string>,
 ): Comparison {
   const held: Figures = new Map();
   const suspects = new Set<string>();
-  for (const row of mirror.cells) {
+  for (const row of mirror.levels) {
     const key = `${row.variant_id}/${row.warehouse_id}`;
     held.set(key, level(row.available_qty, row.product_id, row.sku));
     if (row.suspect === 1) suspects.add(key);
   }
   const levels: Figures = new Map();
   let untold = 0;
-  for (const cell of truth.cells) {
-    const key = `${cell.variantId}/${cell.warehouseId}`;
+  for (const stockLevel of truth.cells) {
+    const key = `${stockLevel.variantId}/${stockLevel.warehouseId}`;
     // Two losses may cancel out in the total that reads show: then the row is not even marked suspect.
-    const isTold = held.has(key) && !suspects.has(key) && !missed.has(cell.variantId);
-    if (cell.kind === 'pulled' && !isTold) {
+    const isTold = held.has(key) && !suspects.has(key) && !missed.has(stockLevel.variantId);
+    if (stockLevel.kind === 'pulled' && !isTold) {
       held.delete(key);
       untold += 1;
     } else {
-      levels.set(key, level(cell.availableQty, cell.productId, cell.sku));
+      levels.set(key, level(stockLevel.availableQty, stockLevel.productId, stockLevel.sku));
     }
   }
   const wrongLevels = differences('level', levels, held);

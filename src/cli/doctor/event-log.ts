@@ -9,7 +9,7 @@ import { positionIn } from '../../event-log/mirror-position.ts';
 import { attachEventLog } from '../../event-log/open-both.ts';
 import { type Db } from '../../sqlite/open.ts';
 import { lag } from '../../mirror/queries/lag.ts';
-import { readMark } from '../../event-log/mark.ts';
+import { readHighWaterMark } from '../../event-log/high-water-mark.ts';
 import { ago } from '../shared/ago.ts';
 import { fail, megabytes, messageOf, ok, warn, type Check } from './check.ts';
 
@@ -79,7 +79,7 @@ function checkBacklog(db: Db, path: string): Check {
 function checkHistory(db: Db, path: string, logPath: string): Check {
   let mark;
   try {
-    mark = readMark(path);
+    mark = readHighWaterMark(path);
   } catch (error) {
     return warn('history', messageOf(error), 'start the mirror: it writes a new one');
   }

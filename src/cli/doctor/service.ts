@@ -12,7 +12,7 @@ import type { Transport } from '../../store-api/transport/transport.ts';
 import { fail, messageOf, ok, warn, type Check } from './check.ts';
 
 const CLOCK_WARN_MS = 5_000;
-const LATCHED =
+const LOCKED_OUT =
   'correct SERVICE_CLIENT_ID or SERVICE_CLIENT_SECRET: until then no token is requested. If the store was wrong, ' +
   '`stock-mirror resync` tries once more';
 
@@ -28,14 +28,14 @@ export async function checkService(config: Config): Promise<Check[]> {
   } catch (error) {
     return [fail('credentials', messageOf(error), `give this user read access to ${path}, or delete it`)];
   }
-  const latch = state?.latch ?? null;
-  if (latch !== null) {
-    const since = new Date(latch.atMs).toISOString();
+  const lockout = state?.latch ?? null;
+  if (lockout !== null) {
+    const since = new Date(lockout.atMs).toISOString();
     return [
       fail(
         'credentials',
-        `the store refused them at ${since} (${latch.description}); they are locked out`,
-        LATCHED,
+        `the store refused them at ${since} (${lockout.description}); they are locked out`,
+        LOCKED_OUT,
       ),
     ];
   }
@@ -97,7 +97,7 @@ function explainFailure(error: unknown, baseUrl: string): Check {
   if (!(error instanceof ServiceError)) throw error;
   switch (error.kind) {
     case 'credentials':
-      return fail('credentials', error.message, LATCHED);
+      return fail('credentials', error.message, LOCKED_OUT);
     case 'unauthorized':
       return fail(
         'credentials',

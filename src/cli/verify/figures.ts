@@ -114,20 +114,20 @@ function keysOf(before: MirrorProduct | null, after: MirrorProduct, side: 'total
 }
 
 /** What an earlier look saw of a figure that differed while the mirror did not move. */
-export type Doubts = ReadonlyMap<string, Difference>;
+export type Unconfirmed = ReadonlyMap<string, Difference>;
 
 interface Judgement {
   /** Differed twice, and neither side had moved. */
   readonly drift: readonly Difference[];
   /** To be looked at once more. */
   readonly open: readonly Difference[];
-  readonly doubts: Doubts;
+  readonly unconfirmed: Unconfirmed;
 }
 
 /**
  * A difference counts once two looks, far enough apart for any change on its way, have seen the very same figures.
  */
-export function judge(differences: readonly Difference[], earlier: Doubts): Judgement {
+export function judge(differences: readonly Difference[], earlier: Unconfirmed): Judgement {
   const drift: Difference[] = [];
   const open: Difference[] = [];
   for (const difference of differences) {
@@ -141,7 +141,7 @@ export function judge(differences: readonly Difference[], earlier: Doubts): Judg
     else open.push(difference);
   }
   const still = differences.filter(({ isStill }) => isStill);
-  return { drift, open, doubts: new Map(still.map((difference) => [keyOf(difference), difference])) };
+  return { drift, open, unconfirmed: new Map(still.map((difference) => [keyOf(difference), difference])) };
 }
 
 function keyOf({ what, variantId, warehouseId }: Difference): string {

@@ -1,7 +1,7 @@
 /** Goes through the products: looks at each, and again for as long as a difference may be a change on its way. */
 import { sleep } from '../../reconcile/pause.ts';
 import { ServiceError } from '../../store-api/transport/errors.ts';
-import { compare, judge, type Comparison, type Difference, type Doubts } from './figures.ts';
+import { compare, judge, type Comparison, type Difference, type Unconfirmed } from './figures.ts';
 import type { MirrorSide } from './mirror-side.ts';
 import type { ServiceSide } from './service-side.ts';
 
@@ -49,7 +49,7 @@ interface Task {
   readonly productId: string;
   readonly look: number;
   readonly notBeforeMs: number;
-  readonly doubts: Doubts;
+  readonly unconfirmed: Unconfirmed;
 }
 
 /** @throws ServiceError that no further request can mend, Error for another store, or the signal's reason. */
@@ -109,7 +109,7 @@ class Looks {
     if (due !== undefined && due.notBeforeMs <= performance.now()) return this.#again.shift() ?? null;
     const fresh = this.#first.next();
     if (fresh.done === true) return null;
-    return { productId: fresh.value, look: 1, notBeforeMs: 0, doubts: new Map() };
+    return { productId: fresh.value, look: 1, notBeforeMs: 0, unconfirmed: new Map() };
   }
 
   async #lookAt(task: Task): Promise<void> {
@@ -132,10 +132,10 @@ class Looks {
 
   #settle(task: Task, { totals, levels, differences }: Comparison): void {
     const { productId, look } = task;
-    const { drift, open, doubts } = judge(differences, task.doubts);
+    const { drift, open, unconfirmed } = judge(differences, task.unconfirmed);
     if (open.length > 0 && look < MAX_LOOKS) {
       const notBeforeMs = performance.now() + (this.#deps.againAfterMs ?? AGAIN_AFTER_MS);
-      this.#again.push({ productId, look: look + 1, notBeforeMs, doubts });
+      this.#again.push({ productId, look: look + 1, notBeforeMs, unconfirmed });
       return;
     }
     this.#totals += totals;

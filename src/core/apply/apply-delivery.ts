@@ -1,4 +1,4 @@
-/** Applies one webhook delivery: each change to its stock level and its variant's total; each doubt asks for a read. */
+/** Applies one webhook delivery: each change to its stock level and its variant's total; what it leaves uncertain asks for a read. */
 import {
   isAhead,
   isFutureDated,
@@ -14,13 +14,13 @@ import { fillGap, gapGraceMs, observeLateness } from '../merge/gap.ts';
 import type { UnitOfWork } from './unit-of-work.ts';
 import {
   EARLIEST_MS,
-  GAPS_OF_A_CELL,
+  GAPS_OF_A_LEVEL,
   MOVED_LOOKUP_MS,
   UNKNOWN_EVENT_LOSS_SWEEP_EVERY_MS,
   UNREADABLE_LOSS_SWEEP_EVERY_MS,
 } from '../limits.ts';
 import { mergeChange } from './merge-change.ts';
-import type { Cell, Gap, Variant } from '../model.ts';
+import type { StockLevel, Gap, Variant } from '../model.ts';
 import { hasMoved, isBeingLookedUp } from './tombstone.ts';
 import { unmappedVariant } from '../merge/unknown.ts';
 import { isInTotal, leavesLevelOpen, mayBeInTotal } from './unlisted-levels.ts';
@@ -44,7 +44,7 @@ function applyChange(work: UnitOfWork, entry: DeliveryEntry, change: StockChange
     if (floor !== work.state) work.state = { ...work.state, ...floor };
   }
   const variant = tables.variant(change.variantId) ?? unmappedVariant(change.variantId, change.sku);
-  const before = tables.cell(change.variantId, change.warehouseId);
+  const before = tables.stockLevel(change.variantId, change.warehouseId);
   const outcome = mergeChange(before, change, {
     seq: entry.seq,
     atMs: entry.atMs,
@@ -63,7 +63,7 @@ function applyChange(work: UnitOfWork, entry: DeliveryEntry, change: StockChange
     warehouseId: change.warehouseId,
   });
 
-  if (isToldByWebhooksAlone(outcome.cell)) {
+  if (isToldByWebhooksAlone(outcome.level)) {
     applyUnlisted(work, { entry, change, before, outcome });
     return;
   }
@@ -75,34 +75,34 @@ function applyChange(work: UnitOfWork, entry: DeliveryEntry, change: StockChange
   const isOpen = before !== undefined && before.unexplainedAtMs !== null;
   if (isOpen && (gap !== null || branch === '3 duplicate')) requestRead = true;
   if (gap !== null) requestRead = openGap(work, change, gap) || requestRead;
-  else if (OUT_OF_ORDER.has(branch)) requestRead = fillGaps(work, change, outcome.cell) || requestRead;
+  else if (OUT_OF_ORDER.has(branch)) requestRead = fillGaps(work, change, outcome.level) || requestRead;
   if (requestRead && isBeingLookedUp(variant)) {
     // Its old product was read already; the catalogue is searched.
   } else if (requestRead) next = work.requestVariantRead(next, 'conflict');
   if (
     branch === 'gone, in doubt' &&
-    hasMoved(work, { variant, cell: outcome.cell, change, stamp: { futureDated, ahead } })
+    hasMoved(work, { variant, level: outcome.level, change, stamp: { futureDated, ahead } })
   ) {
     next = { ...next, lookupAtMs: next.lookupAtMs ?? entry.atMs + MOVED_LOOKUP_MS };
   }
-  const cell = leavesLevelOpen(variant, outcome)
-    ? { ...outcome.cell, unexplainedAtMs: entry.atMs }
-    : outcome.cell;
-  if (outcome.applied) next = applyValue(work, { entry, change, before, cell, variant: next });
-  else tables.putCell(cell);
+  const level = leavesLevelOpen(variant, outcome)
+    ? { ...outcome.level, unexplainedAtMs: entry.atMs }
+    : outcome.level;
+  if (outcome.applied) next = applyValue(work, { entry, change, before, level, variant: next });
+  else tables.putStockLevel(level);
   tables.putVariant(next);
 }
 
 interface AppliedChange {
   readonly entry: DeliveryEntry;
   readonly change: StockChange;
-  readonly before: Cell | undefined;
-  readonly cell: Cell;
+  readonly before: StockLevel | undefined;
+  readonly level: StockLevel;
   readonly variant: Variant;
 }
 
 /** Writes the new stock level, its row of the change feed, and the movement of the total. */
-function applyValue(work: UnitOfWork, { entry, change, before, cell, variant }: AppliedChange): Variant {
+function applyValue(work: UnitOfWork, { entry, change, before, level, variant }: AppliedChange): Variant {
   const { tables } = work;
   const told = {
     variantId: change.variantId,
@@ -117,24 +117,24 @@ function applyValue(work: UnitOfWork, { entry, change, before, cell, variant }: 
   let { changeSeq } = variant;
   // Brought back, it is a new row.
   const shown = before?.goneAtMs === null ? before : undefined;
-  if (shown?.qty === cell.qty) {
-    tables.putCell(cell);
+  if (shown?.qty === level.qty) {
+    tables.putStockLevel(level);
   } else {
     changeSeq = work.appendChange({
       ...told,
       warehouseId: change.warehouseId,
       oldQty: shown?.qty ?? null,
-      newQty: cell.qty,
+      newQty: level.qty,
     });
-    tables.putCell({ ...cell, changeSeq });
+    tables.putStockLevel({ ...level, changeSeq });
   }
 
   // What the total already held: a new level as the change found it, and a loss that a read showed in the total alone.
   const held = shown === undefined || isInTotal(shown, variant) ? change.old : shown.qty;
-  const deltaQty = cell.qty - held;
+  const deltaQty = level.qty - held;
   const total = variant.availableQty;
-  if (total === null || (deltaQty === 0 && shown?.qty === cell.qty)) return variant;
-  if (deltaQty !== 0 && deltaQty !== cell.qty - (shown?.qty ?? 0)) {
+  if (total === null || (deltaQty === 0 && shown?.qty === level.qty)) return variant;
+  if (deltaQty !== 0 && deltaQty !== level.qty - (shown?.qty ?? 0)) {
     changeSeq = work.appendChange({
       ...told,
       warehouseId: null,
@@ -144,7 +144,7 @@ function applyValue(work: UnitOfWork, { entry, change, before, cell, variant }: 
   }
   if (variant.kind !== 'own' && variant.productId !== null) work.requestRead(variant.productId, 'derived');
   noteComponent(work, variant);
-  return { ...variant, availableQty: total + deltaQty, asOfMs: cell.asOfMs, changeSeq };
+  return { ...variant, availableQty: total + deltaQty, asOfMs: level.asOfMs, changeSeq };
 }
 
 /**
@@ -166,7 +166,7 @@ function openGap(
     ...gap,
   };
   const open = openGapsOf(work, change);
-  if (open.length >= GAPS_OF_A_CELL || open.some(({ openedSeq }) => openedSeq === entry.seq)) return true;
+  if (open.length >= GAPS_OF_A_LEVEL || open.some(({ openedSeq }) => openedSeq === entry.seq)) return true;
   tables.putGap(opened);
   work.report({ kind: 'gap_opened', gap: opened });
   return false;
@@ -179,7 +179,7 @@ function openGap(
  * or the level says otherwise.
  * Either a later delivery is missing too, or the times do not tell the order.
  */
-function fillGaps(work: UnitOfWork, change: StockChange, cell: Cell): boolean {
+function fillGaps(work: UnitOfWork, change: StockChange, level: StockLevel): boolean {
   const { tables, entry } = work;
   const floorMs = offsetFloorMs(work.state);
   if (floorMs !== null) {
@@ -198,7 +198,7 @@ function fillGaps(work: UnitOfWork, change: StockChange, cell: Cell): boolean {
     return false;
   }
   // Below the low watermark too: when the store's clock was set back, its new changes stand below the old ones.
-  return change.new !== cell.qty || change.updateTimeMs >= cell.readLoMs;
+  return change.new !== level.qty || change.updateTimeMs >= level.readLoMs;
 }
 
 function openGapsOf(work: UnitOfWork, { variantId, warehouseId }: StockChange): Gap[] {
@@ -208,7 +208,7 @@ function openGapsOf(work: UnitOfWork, { variantId, warehouseId }: StockChange): 
 /** Authentic, but not understood: kept, and what it may have been about is read. */
 function applyUnreadable(work: UnitOfWork, unreadable: Unreadable): void {
   const { tables, entry } = work;
-  tables.quarantine(entry.seq, unreadable);
+  tables.putDeadLetter(entry.seq, unreadable);
   work.report({
     kind: 'quarantined',
     variantId: unreadable.variantId,

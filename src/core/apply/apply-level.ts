@@ -3,7 +3,7 @@ import { BY_A_READ, driftCause, reportDrift } from './drift.ts';
 import type { LevelSnapshot } from '../entry.ts';
 import type { UnitOfWork } from './unit-of-work.ts';
 import { mergeLevel, type ReadContext } from '../merge/merge-read.ts';
-import type { Cell } from '../model.ts';
+import type { StockLevel } from '../model.ts';
 import type { VariantSighting } from './variant-sighting.ts';
 
 export interface AppliedLevel {
@@ -16,34 +16,33 @@ export interface AppliedLevel {
 export function applyLevel(
   work: UnitOfWork,
   sighting: VariantSighting,
-  level: LevelSnapshot,
+  seen: LevelSnapshot,
   read: ReadContext,
 ): AppliedLevel {
   const { tables } = work;
   const { variant, product, requestId } = sighting;
-  const before = tables.cell(variant.variantId, level.warehouseId);
-  const outcome = mergeLevel(before, variant.variantId, level, read);
+  const before = tables.stockLevel(variant.variantId, seen.warehouseId);
+  const outcome = mergeLevel(before, variant.variantId, seen, read);
   work.report({
     kind: 'level',
     branch: outcome.branch,
     variantId: variant.variantId,
-    warehouseId: level.warehouseId,
+    warehouseId: seen.warehouseId,
   });
   if (outcome.requestRead) work.requestRead(product.productId, 'conflict');
-  if (outcome.cell === null) return { explainedQty: 0, differs: false };
-  const cell: Cell = read.superseded ? outcome.cell : { ...outcome.cell, unseenReads: 0 };
+  if (outcome.level === null) return { explainedQty: 0, differs: false };
+  const level: StockLevel = read.superseded ? outcome.level : { ...outcome.level, unseenReads: 0 };
   if (outcome.overwritten === null) {
-    const revalued = before?.onHand !== cell.onHand || before.reservedQty !== cell.reservedQty;
-    tables.putCell(revalued ? { ...cell, changeSeq: work.nextChangeSeq() } : cell);
-    return { explainedQty: 0, differs: isShownAgain(before, cell) };
+    const revalued = before?.onHand !== level.onHand || before.reservedQty !== level.reservedQty;
+    tables.putStockLevel(revalued ? { ...level, changeSeq: work.nextChangeSeq() } : level);
+    return { explainedQty: 0, differs: isShownAgain(before, level) };
   }
   const { oldQty } = outcome.overwritten;
-  const newQty = cell.qty;
-  const cause =
-    oldQty === null || before === undefined ? null : driftCause(work, sighting, level.warehouseId);
+  const newQty = level.qty;
+  const cause = oldQty === null || before === undefined ? null : driftCause(work, sighting, seen.warehouseId);
   const changeSeq = work.appendChange({
     variantId: variant.variantId,
-    warehouseId: level.warehouseId,
+    warehouseId: seen.warehouseId,
     sku: variant.sku,
     oldQty,
     newQty,
@@ -51,9 +50,9 @@ export function applyLevel(
     reason: cause ?? (before === undefined ? 'first_read' : 'restored'),
     requestId,
   });
-  tables.putCell({ ...cell, changeSeq });
+  tables.putStockLevel({ ...level, changeSeq });
   if (oldQty !== null && cause !== null) {
-    reportDrift(work, sighting, { cause, warehouseId: level.warehouseId, oldQty, newQty });
+    reportDrift(work, sighting, { cause, warehouseId: seen.warehouseId, oldQty, newQty });
   }
   return { explainedQty: newQty - (oldQty ?? 0), differs: true };
 }

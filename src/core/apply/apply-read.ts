@@ -1,7 +1,7 @@
 /** Applies one product/detail answer: levels, totals and descriptions in, the re-read requests and gaps it meets out. */
 import { offsetFloorMs, readWindow } from '../merge/clock-bounds.ts';
 import type { ProductSnapshot, ReadEntry } from '../entry.ts';
-import { applyVariant, renumberCells } from './apply-variant.ts';
+import { applyVariant, renumberLevels } from './apply-variant.ts';
 import type { UnitOfWork } from './unit-of-work.ts';
 import { EARLIEST_MS, REPLICA_LAG_MS } from '../limits.ts';
 import type { ReadContext } from '../merge/merge-read.ts';
@@ -68,7 +68,7 @@ function readContext(work: UnitOfWork, entry: ReadEntry, product: Product | unde
   };
 }
 
-/** Sent earlier, it may have been sampled later. What it shows is judged row by row; that it shows nothing is a doubt. */
+/** Sent earlier, it may have been sampled later. What it shows is judged row by row; that it shows nothing asks for another read. */
 function applySuperseded(work: UnitOfWork, entry: ReadEntry, product: Product): void {
   work.tables.putProduct(product);
   const isEarlier = entry.receivedAtMs + REPLICA_LAG_MS <= product.readAtMs;
@@ -153,7 +153,7 @@ function renumberAbsent(work: UnitOfWork, productId: string, shown: ReadonlySet<
   const { tables } = work;
   for (const variant of tables.variantsOf(productId)) {
     if (variant.goneAtMs !== null || shown.has(variant.variantId)) continue;
-    renumberCells(work, variant.variantId);
+    renumberLevels(work, variant.variantId);
     tables.putVariant({ ...variant, changeSeq: work.nextChangeSeq() });
   }
 }

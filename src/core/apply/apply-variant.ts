@@ -7,10 +7,10 @@ import type { UnitOfWork } from './unit-of-work.ts';
 import { REPLICA_LAG_MS, UNSETTLED_MS } from '../limits.ts';
 import { isConcurrent, type ReadContext } from '../merge/merge-read.ts';
 import type { Product, Variant } from '../model.ts';
-import { judgeCells } from './removal.ts';
-import { restoreCells } from './tombstone.ts';
+import { judgeLevels } from './removal.ts';
+import { restoreLevels } from './tombstone.ts';
 import { unmappedVariant } from '../merge/unknown.ts';
-import { suspectCells } from './unlisted-levels.ts';
+import { suspectLevels } from './unlisted-levels.ts';
 import type { VariantSighting } from './variant-sighting.ts';
 
 /** @returns whether the read shows the variant otherwise than the mirror did, in what a read alone may change. */
@@ -44,7 +44,7 @@ export function applyVariant(work: UnitOfWork, sighting: VariantSighting, read: 
     differs ||= applied.differs;
   }
   if (seen.levels !== null) {
-    judgeCells(work, { guard: sighting.guard, productId: product.productId, seen, read });
+    judgeLevels(work, { guard: sighting.guard, productId: product.productId, seen, read });
   }
 
   const moved = isContradictory ? moveTotal(described, explainedQty) : described;
@@ -56,14 +56,14 @@ export function applyVariant(work: UnitOfWork, sighting: VariantSighting, read: 
     read,
   });
   const totalled = isContradictory ? { ...merged, totalHiMs: UNSETTLED_MS } : merged;
-  if (isContradictory) suspectCells(work, seen.variantId);
+  if (isContradictory) suspectLevels(work, seen.variantId);
   if (seen.levels === null) {
     const isBack = before.goneAtMs !== null && totalled.goneAtMs === null;
-    if (isBack) restoreCells(work, sighting, before.goneAtMs);
-    if (!isTrusted) suspectCells(work, seen.variantId);
+    if (isBack) restoreLevels(work, sighting, before.goneAtMs);
+    if (!isTrusted) suspectLevels(work, seen.variantId);
   }
   const redescribed = sighting.renamed || isRedescribed(before, totalled);
-  if (redescribed) renumberCells(work, seen.variantId);
+  if (redescribed) renumberLevels(work, seen.variantId);
   if (before.availableQty !== null && before.availableQty !== totalled.availableQty) {
     noteComponent(work, totalled);
   }
@@ -149,8 +149,8 @@ function isRevalued(before: Variant, after: Variant): boolean {
 }
 
 /** ERPs that poll by change number see the new description on every row that shows it. */
-export function renumberCells(work: UnitOfWork, variantId: string): void {
-  for (const cell of work.tables.cellsOf(variantId)) {
-    if (cell.goneAtMs === null) work.tables.putCell({ ...cell, changeSeq: work.nextChangeSeq() });
+export function renumberLevels(work: UnitOfWork, variantId: string): void {
+  for (const level of work.tables.stockLevelsOf(variantId)) {
+    if (level.goneAtMs === null) work.tables.putStockLevel({ ...level, changeSeq: work.nextChangeSeq() });
   }
 }

@@ -15,20 +15,20 @@ import type { VariantSighting } from './variant-sighting.ts';
 export function applyContradiction(
   work: UnitOfWork,
   sighting: VariantSighting,
-  level: LevelSnapshot,
+  seen: LevelSnapshot,
   read: ReadContext,
 ): AppliedLevel {
   const { tables } = work;
   const { variantId } = sighting.variant;
-  const { warehouseId } = level;
-  const before = tables.cell(variantId, warehouseId);
+  const { warehouseId } = seen;
+  const before = tables.stockLevel(variantId, warehouseId);
   const isShown = before !== undefined && before.goneAtMs === null;
   if (read.superseded) return { explainedQty: 0, differs: false };
   noteContradiction(work, sighting, warehouseId);
-  const applied = isShown ? { explainedQty: 0, differs: false } : applyLevel(work, sighting, level, read);
-  const cell = tables.cell(variantId, warehouseId);
-  if (cell === undefined || cell.goneAtMs !== null) return applied;
-  tables.putCell({ ...cell, missingAtMs: null, unseenReads: 0, unexplainedAtMs: work.entry.atMs });
+  const applied = isShown ? { explainedQty: 0, differs: false } : applyLevel(work, sighting, seen, read);
+  const level = tables.stockLevel(variantId, warehouseId);
+  if (level === undefined || level.goneAtMs !== null) return applied;
+  tables.putStockLevel({ ...level, missingAtMs: null, unseenReads: 0, unexplainedAtMs: work.entry.atMs });
   return applied;
 }
 
@@ -40,12 +40,12 @@ export function noteContradiction(
 ): void {
   work.report({ kind: 'contradiction', productId, variantId, warehouseId });
   const isNews = work.tables
-    .cellsOf(variantId)
+    .stockLevelsOf(variantId)
     .some(
-      (cell) =>
-        cell.goneAtMs === null &&
-        cell.unexplainedAtMs === null &&
-        (warehouseId === null || cell.warehouseId === warehouseId),
+      (level) =>
+        level.goneAtMs === null &&
+        level.unexplainedAtMs === null &&
+        (warehouseId === null || level.warehouseId === warehouseId),
     );
   if (!isNews) return;
   work.requestRead(productId, 'conflict', { notBeforeMs: work.entry.atMs + CONTRADICTION_RETRY_MS });

@@ -12,7 +12,7 @@ import { isToldByWebhooksAlone } from './webhooks-alone.ts';
 
 type RemovalCount = Pick<
   MirrorState,
-  'removalWindowStartMs' | 'removalsInWindow' | 'variantRemovalsInWindow' | 'cellRemovalsInWindow'
+  'removalWindowStartMs' | 'removalsInWindow' | 'variantRemovalsInWindow' | 'levelRemovalsInWindow'
 >;
 
 /** Removals of the present window, a new window when the last one has passed. */
@@ -23,7 +23,7 @@ export function removalWindow(state: RemovalCount, atMs: number): RemovalCount {
     removalWindowStartMs: atMs,
     removalsInWindow: 0,
     variantRemovalsInWindow: 0,
-    cellRemovalsInWindow: 0,
+    levelRemovalsInWindow: 0,
   };
 }
 
@@ -68,7 +68,7 @@ type Kind = 'product' | 'variant' | 'cell';
 const COUNTER = {
   product: 'removalsInWindow',
   variant: 'variantRemovalsInWindow',
-  cell: 'cellRemovalsInWindow',
+  cell: 'levelRemovalsInWindow',
 } as const;
 
 export function countRemoval(work: UnitOfWork, kind: Kind): void {
@@ -105,16 +105,16 @@ export class RemovalGuard {
    */
   allows(kind: Kind, missingAtMs: number | null, answer: 'plain' | 'contradicts itself' = 'plain'): boolean {
     if (areRemovalsAllowed(this.#work)) return true;
-    const isDoubtful = answer !== 'plain';
+    const isOdd = answer !== 'plain';
     let holds = this.#decided.get(kind);
-    if (holds !== true && (isDoubtful || holds === undefined)) {
+    if (holds !== true && (isOdd || holds === undefined)) {
       const missing = this.#missing(kind);
-      holds = isDoubtful || this.#holdsMany(kind, missing) || this.#holdsRead(kind);
+      holds = isOdd || this.#holdsMany(kind, missing) || this.#holdsRead(kind);
       this.#decided.set(kind, holds);
       if (holds) this.#work.report({ kind: 'brake', what: kind, productId: this.#productId, missing });
     }
     if (!holds) return true;
-    // As old as the sighting: a standing doubt that this read came too early for must be met by the next one.
+    // As old as the sighting: a standing request that this read came too early for must be met by the next one.
     this.#work.requestRead(this.#productId, 'confirm_removal', {
       seq: this.#read.s0,
       atMs: missingAtMs ?? this.#read.sentAtMs,
@@ -140,7 +140,7 @@ export class RemovalGuard {
 
   #holdsRead(kind: Kind): boolean {
     if (this.#snapshot === null || kind === 'product') return false;
-    return kind === 'variant' ? this.#holdsVariants(this.#snapshot) : this.#holdsCells(this.#snapshot);
+    return kind === 'variant' ? this.#holdsVariants(this.#snapshot) : this.#holdsLevels(this.#snapshot);
   }
 
   /** Several variants, and the answer shows none: that is a deleted product, which answers 404. */
@@ -153,19 +153,19 @@ export class RemovalGuard {
   }
 
   /** Levels in several warehouses, and the answer shows none. To close one warehouse is ordinary, even the only one. */
-  #holdsCells({ variants }: ProductSnapshot): boolean {
+  #holdsLevels({ variants }: ProductSnapshot): boolean {
     let before = 0;
     let missing = 0;
     const emptied = new Set<string>();
     for (const { variantId, levels } of variants) {
       if (levels === null) continue;
       const shown = new Set(levels.map(({ warehouseId }) => warehouseId));
-      for (const cell of this.#work.tables.cellsOf(variantId)) {
-        if (cell.goneAtMs !== null || isToldByWebhooksAlone(cell)) continue;
+      for (const level of this.#work.tables.stockLevelsOf(variantId)) {
+        if (level.goneAtMs !== null || isToldByWebhooksAlone(level)) continue;
         before += 1;
-        if (shown.has(cell.warehouseId)) continue;
+        if (shown.has(level.warehouseId)) continue;
         missing += 1;
-        emptied.add(cell.warehouseId);
+        emptied.add(level.warehouseId);
       }
     }
     const isEmptied = missing === before && emptied.size > 1;

@@ -14,11 +14,11 @@ import {
   UNSETTLED_MS,
 } from '../limits.ts';
 import { isConcurrent, type ReadContext } from '../merge/merge-read.ts';
-import type { Cell, Product, Variant } from '../model.ts';
+import type { StockLevel, Product, Variant } from '../model.ts';
 import { areRemovalsAllowed, contradictsItself, countRemoval, type RemovalGuard } from './removal-guard.ts';
-import { suspectCells } from './unlisted-levels.ts';
+import { suspectLevels } from './unlisted-levels.ts';
 import {
-  contestCell,
+  contestLevel,
   contestedOnceMore,
   isForgotten,
   isToldByWebhooksAlone,
@@ -52,7 +52,7 @@ export function judgeAbsence(
   return { kind: 'sighted', missingAtMs, confirmAtMs };
 }
 
-/** As old as the first sighting: one repeated by each read must not put off the other doubts about the product. */
+/** As old as the first sighting: one repeated by each read must not put off the other requests for the product. */
 function requestRemovalCheck(
   work: UnitOfWork,
   productId: string,
@@ -66,7 +66,7 @@ function requestRemovalCheck(
   });
 }
 
-interface SeenCells {
+interface SeenLevels {
   readonly guard: RemovalGuard;
   readonly productId: string;
   readonly seen: VariantSnapshot;
@@ -74,39 +74,39 @@ interface SeenCells {
 }
 
 /** Warehouses of a variant whose read told its warehouses. */
-export function judgeCells(work: UnitOfWork, { guard, productId, seen, read }: SeenCells): void {
+export function judgeLevels(work: UnitOfWork, { guard, productId, seen, read }: SeenLevels): void {
   const { tables } = work;
   const shown = new Set(seen.levels?.map((level) => level.warehouseId));
-  const confirmed: Cell[] = [];
-  for (const cell of tables.cellsOf(seen.variantId)) {
-    if (shown.has(cell.warehouseId)) continue;
-    if (cell.goneAtMs !== null) {
-      tables.putCell(unseenAgain(cell, read));
+  const confirmed: StockLevel[] = [];
+  for (const level of tables.stockLevelsOf(seen.variantId)) {
+    if (shown.has(level.warehouseId)) continue;
+    if (level.goneAtMs !== null) {
+      tables.putStockLevel(unseenAgain(level, read));
       continue;
     }
-    if (isToldByWebhooksAlone(cell) && !isForgotten(cell, read) && !areRemovalsAllowed(work)) continue;
-    const verdict = judgeAbsence(cell, read);
-    const id = `${cell.variantId}/${cell.warehouseId}`;
+    if (isToldByWebhooksAlone(level) && !isForgotten(level, read) && !areRemovalsAllowed(work)) continue;
+    const verdict = judgeAbsence(level, read);
+    const id = `${level.variantId}/${level.warehouseId}`;
     switch (verdict.kind) {
       case 'contested':
         work.report({ kind: 'contested', what: 'cell', id });
-        contestCell(work, productId, cell, read);
+        contestLevel(work, productId, level, read);
         break;
       case 'sighted':
         work.report({ kind: 'missing', what: 'cell', id });
-        tables.putCell({ ...cell, missingAtMs: verdict.missingAtMs });
+        tables.putStockLevel({ ...level, missingAtMs: verdict.missingAtMs });
         requestRemovalCheck(work, productId, verdict, read);
         break;
       case 'confirmed':
-        confirmed.push(cell);
+        confirmed.push(level);
         break;
     }
   }
-  for (const cell of confirmed) {
-    if (!guard.allows('cell', cell.missingAtMs, contradictsItself(seen) ? 'contradicts itself' : 'plain'))
+  for (const level of confirmed) {
+    if (!guard.allows('cell', level.missingAtMs, contradictsItself(seen) ? 'contradicts itself' : 'plain'))
       continue;
-    work.report({ kind: 'removed', what: 'cell', id: `${cell.variantId}/${cell.warehouseId}` });
-    removeCell(work, cell, read);
+    work.report({ kind: 'removed', what: 'cell', id: `${level.variantId}/${level.warehouseId}` });
+    removeLevel(work, level, read);
     countRemoval(work, 'cell');
   }
 }
@@ -158,17 +158,20 @@ function contestVariant(work: UnitOfWork, productId: string, variant: Variant, r
   const { tables } = work;
   if (variant.lookupAtMs !== null) return;
   const latest = tables
-    .cellsOf(variant.variantId)
-    .reduce<Cell | null>((best, cell) => (cell.eventSeq > (best?.eventSeq ?? 0) ? cell : best), null);
+    .stockLevelsOf(variant.variantId)
+    .reduce<StockLevel | null>(
+      (best, level) => (level.eventSeq > (best?.eventSeq ?? 0) ? level : best),
+      null,
+    );
   if (latest === null || read.superseded || latest.unseenReads + 1 < CONTESTED_READS) {
-    if (latest !== null && !read.superseded) tables.putCell(contestedOnceMore(latest));
+    if (latest !== null && !read.superseded) tables.putStockLevel(contestedOnceMore(latest));
     work.requestRead(productId, 'conflict');
     return;
   }
-  tables.putCell({ ...latest, unseenReads: 0 });
+  tables.putStockLevel({ ...latest, unseenReads: 0 });
   work.report({ kind: 'unmapped', variantId: variant.variantId });
   // No request stands for the search: what is searched for may be wrong, and says so, until a read shows it.
-  suspectCells(work, variant.variantId);
+  suspectLevels(work, variant.variantId);
   tables.putVariant({ ...variant, lookupAtMs: work.entry.atMs, totalHiMs: UNSETTLED_MS });
 }
 
@@ -219,12 +222,12 @@ export function applyAbsentProduct(
   }
 }
 
-/** A tombstone for the variant and all its cells. */
+/** A tombstone for the variant and all its stock levels. */
 function removeVariant(work: UnitOfWork, variant: Variant, read: Pick<ReadContext, 'loMs' | 'hiMs'>): void {
   const { tables } = work;
   work.report({ kind: 'removed', what: 'variant', id: variant.variantId });
-  for (const cell of tables.cellsOf(variant.variantId)) {
-    if (cell.goneAtMs === null) removeCell(work, cell, read);
+  for (const level of tables.stockLevelsOf(variant.variantId)) {
+    if (level.goneAtMs === null) removeLevel(work, level, read);
   }
   const tombstone: Variant = {
     ...variant,
@@ -256,26 +259,26 @@ const REMOVED = {
   requestId: null,
 } as const;
 
-function removeCell(work: UnitOfWork, cell: Cell, read: Pick<ReadContext, 'loMs' | 'hiMs'>): void {
+function removeLevel(work: UnitOfWork, level: StockLevel, read: Pick<ReadContext, 'loMs' | 'hiMs'>): void {
   const { tables } = work;
-  for (const gap of tables.gapsOf(cell.variantId)) {
-    if (gap.warehouseId === cell.warehouseId) tables.deleteGap(gap);
+  for (const gap of tables.gapsOf(level.variantId)) {
+    if (gap.warehouseId === level.warehouseId) tables.deleteGap(gap);
   }
   const changeSeq = work.appendChange({
     ...REMOVED,
-    variantId: cell.variantId,
-    warehouseId: cell.warehouseId,
-    sku: tables.variant(cell.variantId)?.sku ?? null,
-    oldQty: cell.qty,
+    variantId: level.variantId,
+    warehouseId: level.warehouseId,
+    sku: tables.variant(level.variantId)?.sku ?? null,
+    oldQty: level.qty,
   });
-  tables.putCell({
-    ...cell,
+  tables.putStockLevel({
+    ...level,
     changeSeq,
     goneAtMs: work.entry.atMs,
     missingAtMs: null,
     unseenReads: 0,
-    readLoMs: Math.max(cell.readLoMs, read.loMs),
-    readHiMs: Math.max(cell.readLoMs, read.hiMs),
+    readLoMs: Math.max(level.readLoMs, read.loMs),
+    readHiMs: Math.max(level.readLoMs, read.hiMs),
   });
 }
 

@@ -2,7 +2,7 @@
  * What the projection reads and writes. The store implements it on SQLite inside one transaction, the tests on maps.
  * Implementations store and find; they decide nothing.
  */
-import type { Cell, Change, Gap, MirrorState, ReadRequest, Product, Variant } from '../model.ts';
+import type { StockLevel, Change, Gap, MirrorState, ReadRequest, Product, Variant } from '../model.ts';
 import type { Unreadable } from '../entry.ts';
 
 /** What of a product its last read was. */
@@ -12,9 +12,9 @@ export interface Tables {
   state(): MirrorState;
   putState(state: MirrorState): void;
 
-  cell(variantId: string, warehouseId: string): Cell | undefined;
-  cellsOf(variantId: string): Cell[];
-  putCell(cell: Cell): void;
+  stockLevel(variantId: string, warehouseId: string): StockLevel | undefined;
+  stockLevelsOf(variantId: string): StockLevel[];
+  putStockLevel(level: StockLevel): void;
 
   variant(variantId: string): Variant | undefined;
   /** Live and gone ones, in order of their id. */
@@ -34,7 +34,7 @@ export interface Tables {
   deleteGap(gap: Gap): void;
 
   appendChange(change: Change): void;
-  quarantine(logSeq: number, unreadable: Unreadable): void;
+  putDeadLetter(logSeq: number, unreadable: Unreadable): void;
 
   /** Live products, those with the latest changes first, then those read longest ago. */
   lossSweepProducts(limit: number): LastRead[];

@@ -6,7 +6,7 @@ import { withEvent, withValue, type Arrival, type ChangeOutcome } from '../merge
 import { BY_A_READ } from './drift.ts';
 import type { StockChange } from '../entry.ts';
 import type { UnitOfWork } from './unit-of-work.ts';
-import type { Cell, Variant } from '../model.ts';
+import type { StockLevel, Variant } from '../model.ts';
 import type { VariantSighting } from './variant-sighting.ts';
 import { isBackByWebhooks, isNewerThanRemoval } from './webhooks-alone.ts';
 
@@ -14,21 +14,21 @@ import { isBackByWebhooks, isNewerThanRemoval } from './webhooks-alone.ts';
  * A read has shown the level since its removal, and came too soon after a change to set it. Where it changes all the time
  * every read does: the next change brings it back.
  */
-function isShownSinceRemoval({ goneAtMs, verifiedAtMs }: Cell): boolean {
+function isShownSinceRemoval({ goneAtMs, verifiedAtMs }: StockLevel): boolean {
   return goneAtMs !== null && verifiedAtMs !== null && verifiedAtMs > goneAtMs;
 }
 
 /** A late change does not bring a tombstone back. One that the last read may not have seen asks for another read. */
-export function mergeIntoTombstone(cell: Cell, change: StockChange, arrival: Arrival): ChangeOutcome {
+export function mergeIntoTombstone(level: StockLevel, change: StockChange, arrival: Arrival): ChangeOutcome {
   const seen = change.updateTimeMs < arrival.seenBeforeMs;
-  const advances = !arrival.futureDated && change.updateTimeMs > cell.eventTimeMs;
-  const advanced = advances ? withEvent(cell, change) : cell;
-  const isNewer = arrival.variantGoneAtMs === null && isNewerThanRemoval(cell, change, arrival);
-  const isShown = isShownSinceRemoval(cell);
-  if (isNewer && advances && (isShown || isBackByWebhooks(cell))) {
+  const advances = !arrival.futureDated && change.updateTimeMs > level.eventTimeMs;
+  const advanced = advances ? withEvent(level, change) : level;
+  const isNewer = arrival.variantGoneAtMs === null && isNewerThanRemoval(level, change, arrival);
+  const isShown = isShownSinceRemoval(level);
+  if (isNewer && advances && (isShown || isBackByWebhooks(level))) {
     return {
       branch: isShown ? 'gone, shown again' : 'gone, webhooks alone',
-      cell: {
+      level: {
         ...withValue(advanced, change, arrival),
         goneAtMs: null,
         missingAtMs: null,
@@ -42,7 +42,7 @@ export function mergeIntoTombstone(cell: Cell, change: StockChange, arrival: Arr
   return {
     branch: seen ? 'gone, seen by the read' : 'gone, in doubt',
     // Since when reads that do not show the level contradict a change.
-    cell: isNewer && cell.missingAtMs === null ? { ...advanced, missingAtMs: arrival.atMs } : advanced,
+    level: isNewer && level.missingAtMs === null ? { ...advanced, missingAtMs: arrival.atMs } : advanced,
     applied: false,
     requestRead: !seen,
     gap: null,
@@ -56,7 +56,7 @@ export function isBeingLookedUp({ goneAtMs, productId, lookupAtMs }: Variant): b
 
 interface Told {
   readonly variant: Variant;
-  readonly cell: Cell;
+  readonly level: StockLevel;
   readonly change: StockChange;
   readonly stamp: { readonly futureDated: boolean; readonly ahead: boolean };
 }
@@ -64,11 +64,14 @@ interface Told {
 /** What is certainly newer than the reads that removed the variant says that it lives: then in another product. */
 export function hasMoved(
   { tables }: UnitOfWork,
-  { variant: { variantId, goneAtMs }, cell, change, stamp }: Told,
+  { variant: { variantId, goneAtMs }, level, change, stamp }: Told,
 ): boolean {
   if (goneAtMs === null) return false;
   // A warehouse never seen of it has no window of its own.
-  const readHiMs = Math.max(cell.readHiMs, ...tables.cellsOf(variantId).map((known) => known.readHiMs));
+  const readHiMs = Math.max(
+    level.readHiMs,
+    ...tables.stockLevelsOf(variantId).map((known) => known.readHiMs),
+  );
   return isNewerThanRemoval({ readHiMs }, change, stamp);
 }
 
@@ -76,25 +79,25 @@ export function hasMoved(
  * The variant is back, and its reads tell no warehouses: what went with it comes back as it was. As tombstones, the
  * stock levels would refuse every change to come.
  */
-export function restoreCells(
+export function restoreLevels(
   work: UnitOfWork,
   { variant, requestId }: VariantSighting,
   goneAtMs: number,
 ): void {
   const { tables } = work;
-  for (const cell of tables.cellsOf(variant.variantId)) {
+  for (const level of tables.stockLevelsOf(variant.variantId)) {
     // What had gone before it is not its warehouse any more.
-    if (cell.goneAtMs === null || cell.goneAtMs < goneAtMs) continue;
+    if (level.goneAtMs === null || level.goneAtMs < goneAtMs) continue;
     const changeSeq = work.appendChange({
       variantId: variant.variantId,
-      warehouseId: cell.warehouseId,
+      warehouseId: level.warehouseId,
       sku: variant.sku,
       oldQty: null,
-      newQty: cell.qty,
+      newQty: level.qty,
       ...BY_A_READ,
       reason: 'restored',
       requestId,
     });
-    tables.putCell({ ...cell, goneAtMs: null, missingAtMs: null, unseenReads: 0, changeSeq });
+    tables.putStockLevel({ ...level, goneAtMs: null, missingAtMs: null, unseenReads: 0, changeSeq });
   }
 }

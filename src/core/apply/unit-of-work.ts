@@ -1,4 +1,4 @@
-/** One entry's work on the tables: hands out change numbers, collects the state, and puts doubts on record. */
+/** One entry's work on the tables: hands out change numbers, collects the state, and records re-read requests. */
 import type { Fact } from './fact.ts';
 import { LOSS_SWEEP_JOINED_MS, LOSS_SWEEP_PRODUCTS, DATE_CONTRADICTIONS } from '../limits.ts';
 import type { Change, MirrorState, Variant } from '../model.ts';
@@ -71,7 +71,7 @@ export class UnitOfWork {
       this.requestRead(variant.productId, reason);
       return variant;
     }
-    // Touched, so that a read already under way maps it without settling the doubt.
+    // Touched, so that a read already under way maps it without meeting the request.
     const touched = { ...variant, eventSeq: this.entry.seq, eventAtMs: this.entry.atMs };
     if (variant.lookupAtMs !== null) return touched;
     this.report({ kind: 'unmapped', variantId: variant.variantId });
@@ -108,7 +108,7 @@ export class UnitOfWork {
 
   /**
    * A delivery is missing, and what else it carried is unknown: the products that move are read first, each
-   * unless it has been read since the doubt arose.
+   * unless it has been read since the reason arose.
    */
   sendLossSweep(loss: Position, limit = LOSS_SWEEP_PRODUCTS): void {
     this.state = { ...this.state, lossSweptSeq: loss.seq, lossSweptAtMs: loss.atMs };

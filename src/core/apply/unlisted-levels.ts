@@ -7,7 +7,7 @@ import type { StockChange, VariantSnapshot } from '../entry.ts';
 import type { UnitOfWork } from './unit-of-work.ts';
 import { EARLIEST_MS, UNSETTLED_MS } from '../limits.ts';
 import type { ReadContext } from '../merge/merge-read.ts';
-import type { Cell, Variant } from '../model.ts';
+import type { StockLevel, Variant } from '../model.ts';
 
 /** The warehouses of a bundle, and of what another store sells, stand in no read. Nor do others where the store leaves them out. */
 function isToldInTotal({ kind, totalHiMs }: Variant): boolean {
@@ -15,7 +15,7 @@ function isToldInTotal({ kind, totalHiMs }: Variant): boolean {
 }
 
 /** Where a re-read request means that another value may be the last of the stock level. */
-const ORDER_IN_DOUBT: ReadonlySet<ChangeBranch> = new Set([
+const ORDER_UNCERTAIN: ReadonlySet<ChangeBranch> = new Set([
   '2 stale, yet follows',
   '3 follows',
   '3 order unknown',
@@ -36,17 +36,17 @@ export function mayBeInTotal(
 
 /** The read will show a total only, in which two such changes can cancel out: the next change of the level settles it. */
 export function leavesLevelOpen(variant: Variant, { branch, requestRead }: ChangeOutcome): boolean {
-  return isUnsettled(variant) || (isToldInTotal(variant) && requestRead && ORDER_IN_DOUBT.has(branch));
+  return isUnsettled(variant) || (isToldInTotal(variant) && requestRead && ORDER_UNCERTAIN.has(branch));
 }
 
 /** A loss that a read showed in the total alone: the total holds what the level lacks. */
-export function isInTotal(level: Cell, variant: Variant): boolean {
+export function isInTotal(level: StockLevel, variant: Variant): boolean {
   return level.unexplainedAtMs !== null && !isUnsettled(variant);
 }
 
 /**
  * A total alone leaves no window in the levels below it, nor in one that is told twice. A change up to this instant that
- * arrives later may be in the total already, so it is in doubt, as rule 4b has it for a level that a read showed.
+ * arrives later may be in the total already, so it asks for a read, as rule 4b has it for a level that a read showed.
  */
 export function totalHiMs(seen: VariantSnapshot, { hiMs }: ReadContext): number {
   return tellsLevels(seen) ? EARLIEST_MS : hiMs;
@@ -58,8 +58,8 @@ export function tellsLevels({ levels }: VariantSnapshot): boolean {
 }
 
 /** The total moved, and no read shows in which warehouse. */
-export function suspectCells(work: UnitOfWork, variantId: string): void {
-  for (const cell of work.tables.cellsOf(variantId)) {
-    if (cell.goneAtMs === null) work.tables.putCell({ ...cell, unexplainedAtMs: work.entry.atMs });
+export function suspectLevels(work: UnitOfWork, variantId: string): void {
+  for (const level of work.tables.stockLevelsOf(variantId)) {
+    if (level.goneAtMs === null) work.tables.putStockLevel({ ...level, unexplainedAtMs: work.entry.atMs });
   }
 }

@@ -7,29 +7,29 @@ import type { DeliveryEntry, StockChange } from '../entry.ts';
 import type { UnitOfWork } from './unit-of-work.ts';
 import { CONTESTED_READS, REPLICA_LAG_MS, WEBHOOKS_ALONE_MS } from '../limits.ts';
 import type { ReadContext } from '../merge/merge-read.ts';
-import type { Cell } from '../model.ts';
+import type { StockLevel } from '../model.ts';
 
 /** Known as such: kept, suspect, and read about no more. */
-export function isToldByWebhooksAlone(cell: Cell): boolean {
-  return cell.goneAtMs === null && cell.unseenReads >= CONTESTED_READS;
+export function isToldByWebhooksAlone(level: StockLevel): boolean {
+  return level.goneAtMs === null && level.unseenReads >= CONTESTED_READS;
 }
 
 /** Webhooks have fallen silent about it: what reads say, they say alone now. */
-export function isForgotten(cell: Cell, read: ReadContext): boolean {
-  return read.sentAtMs >= cell.eventAtMs + WEBHOOKS_ALONE_MS;
+export function isForgotten(level: StockLevel, read: ReadContext): boolean {
+  return read.sentAtMs >= level.eventAtMs + WEBHOOKS_ALONE_MS;
 }
 
 /**
  * A read does not show a level that a newer change names, and comes too soon after a delivery to say that the level is
  * gone. A replica's lag explains that once, not for half a minute.
  */
-export function contestedOnceMore(cell: Cell): Cell {
-  return { ...cell, unseenReads: cell.unseenReads + 1 };
+export function contestedOnceMore(level: StockLevel): StockLevel {
+  return { ...level, unseenReads: level.unseenReads + 1 };
 }
 
 /** A removed level: a change of it that was certainly made after the reads that removed it. */
 export function isNewerThanRemoval(
-  removed: Pick<Cell, 'readHiMs'>,
+  removed: Pick<StockLevel, 'readHiMs'>,
   change: Pick<StockChange, 'updateTimeMs'>,
   { futureDated, ahead }: { readonly futureDated: boolean; readonly ahead: boolean },
 ): boolean {
@@ -38,7 +38,7 @@ export function isNewerThanRemoval(
 }
 
 /** It has come back in a change twice, and each time the read that followed did not show it. */
-export function isBackByWebhooks(removed: Cell): boolean {
+export function isBackByWebhooks(removed: StockLevel): boolean {
   return removed.unseenReads >= CONTESTED_READS;
 }
 
@@ -46,7 +46,7 @@ export function isBackByWebhooks(removed: Cell): boolean {
  * The read that follows a change of a removed level does not show it either. The second such read ends the asking: the
  * next change brings the level back.
  */
-export function unseenAgain(removed: Cell, read: ReadContext): Cell {
+export function unseenAgain(removed: StockLevel, read: ReadContext): StockLevel {
   const named = removed.missingAtMs;
   if (named === null || read.superseded || read.sentAtMs < named + REPLICA_LAG_MS) return removed;
   return {
@@ -59,27 +59,32 @@ export function unseenAgain(removed: Cell, read: ReadContext): Cell {
 }
 
 /** A read does not show the level, and a change newer than the read speaks against that. */
-export function contestCell(work: UnitOfWork, productId: string, cell: Cell, read: ReadContext): void {
+export function contestLevel(
+  work: UnitOfWork,
+  productId: string,
+  level: StockLevel,
+  read: ReadContext,
+): void {
   if (read.superseded) {
     work.requestRead(productId, 'conflict');
     return;
   }
-  const contested = contestedOnceMore(cell);
+  const contested = contestedOnceMore(level);
   if (!isToldByWebhooksAlone(contested)) {
-    work.tables.putCell(contested);
+    work.tables.putStockLevel(contested);
     work.requestRead(productId, 'conflict');
     return;
   }
-  const { variantId, warehouseId } = cell;
+  const { variantId, warehouseId } = level;
   work.report({ kind: 'webhooks_alone', variantId, warehouseId });
   const changeSeq = work.nextChangeSeq();
-  work.tables.putCell({ ...contested, missingAtMs: null, unexplainedAtMs: work.entry.atMs, changeSeq });
+  work.tables.putStockLevel({ ...contested, missingAtMs: null, unexplainedAtMs: work.entry.atMs, changeSeq });
 }
 
 interface UnlistedChange {
   readonly entry: DeliveryEntry;
   readonly change: StockChange;
-  readonly before: Cell | undefined;
+  readonly before: StockLevel | undefined;
   readonly outcome: ChangeOutcome;
 }
 
@@ -89,16 +94,16 @@ interface UnlistedChange {
  */
 export function applyUnlisted(
   work: UnitOfWork,
-  { entry, change, before, outcome: { cell, applied, branch } }: UnlistedChange,
+  { entry, change, before, outcome: { level, applied, branch } }: UnlistedChange,
 ): void {
   const { variantId, warehouseId, reason, orderId, userId, updateTimeMs } = change;
-  const suspect: Cell = { ...cell, unexplainedAtMs: entry.atMs };
+  const suspect: StockLevel = { ...level, unexplainedAtMs: entry.atMs };
   const oldQty = before === undefined || before.goneAtMs !== null ? null : before.qty;
   if (branch === 'gone, webhooks alone') {
     work.report({ kind: 'webhooks_alone', variantId, warehouseId });
   }
-  if (!applied || oldQty === cell.qty) {
-    work.tables.putCell(suspect);
+  if (!applied || oldQty === level.qty) {
+    work.tables.putStockLevel(suspect);
     return;
   }
   const changeSeq = work.appendChange({
@@ -106,7 +111,7 @@ export function applyUnlisted(
     warehouseId,
     sku: work.tables.variant(variantId)?.sku ?? change.sku,
     oldQty,
-    newQty: cell.qty,
+    newQty: level.qty,
     source: 'webhook',
     reason,
     orderId,
@@ -114,5 +119,5 @@ export function applyUnlisted(
     updateTimeMs,
     requestId: entry.requestId,
   });
-  work.tables.putCell({ ...suspect, changeSeq });
+  work.tables.putStockLevel({ ...suspect, changeSeq });
 }

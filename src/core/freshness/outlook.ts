@@ -1,9 +1,9 @@
 /**
  * How many levels are expected to be wrong at a time, for so many reads an hour (docs/freshness.md#the-curve): each rate
- * class is read at the doubt at which a read saves the same, and that price is what the budget makes it.
+ * class is read at the uncertainty at which a read saves the same, and that price is what the budget makes it.
  */
 import { shareOfClass } from './activity.ts';
-import { valueOfDoubt } from './read-value.ts';
+import { valueOfUncertainty } from './read-value.ts';
 
 interface Store {
   readonly countOfClass: ArrayLike<number>;
@@ -42,7 +42,7 @@ export function expectedWrongAt(store: Store, readsPerHour: number): number {
   return at(high).wrong;
 }
 
-/** What comes of reading a level at a doubt: in units of the time between two of its changes. */
+/** What comes of reading a level at an uncertainty: in units of the time between two of its changes. */
 interface Step {
   readonly value: number;
   readonly reads: number;
@@ -51,23 +51,23 @@ interface Step {
 }
 
 const STEPS = 400;
-const LEAST_DOUBT = 1e-9;
-const MOST_DOUBT = 50;
+const LEAST_UNCERTAINTY = 1e-9;
+const MOST_UNCERTAINTY = 50;
 
 function stepsOf(q: number): Step[] {
   return Array.from({ length: STEPS }, (_, i) => {
-    const h = LEAST_DOUBT * (MOST_DOUBT / LEAST_DOUBT) ** (i / (STEPS - 1));
+    const h = LEAST_UNCERTAINTY * (MOST_UNCERTAINTY / LEAST_UNCERTAINTY) ** (i / (STEPS - 1));
     // Of what is not lost so much comes until then, and begins anew.
     const received = (h * (1 - q)) / q;
     return {
-      value: valueOfDoubt(h, q),
+      value: valueOfUncertainty(h, q),
       reads: (1 - q) / Math.expm1(received),
       wrong: h / q < 1e-4 ? h / 2 : 1 - ((1 - q) * Math.expm1(-h / q)) / Math.expm1(-received),
     };
   });
 }
 
-/** The first doubt at which a read is worth the price; what is never worth it is never read. */
+/** The first uncertainty at which a read is worth the price; what is never worth it is never read. */
 function stepAt(steps: readonly Step[], price: number): Step {
   let low = 0;
   let high = steps.length - 1;

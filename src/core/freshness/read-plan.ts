@@ -5,7 +5,7 @@
  */
 import { faded, rateClassOf, shareOf, type StoreActivity } from './activity.ts';
 import { lostSince, type Losses } from './loss-history.ts';
-import { expectedWrong, readValueMs, type Doubt } from './read-value.ts';
+import { expectedWrong, readValueMs, type Uncertainty } from './read-value.ts';
 
 /** What is known of a product. */
 export interface Candidate {
@@ -72,11 +72,11 @@ export function chooseReads(candidates: Candidates, wanted: Wanted): Choice {
         misplaced.push(candidate);
         continue;
       }
-      const doubt = doubtOf(candidate, wanted);
+      const uncertainty = uncertaintyOf(candidate, wanted);
       fronts.set(rateClass, {
         productId: candidate.productId,
-        savesMs: readValueMs(doubt, losses.lossRate),
-        expectedWrong: expectedWrong(doubt),
+        savesMs: readValueMs(uncertainty, losses.lossRate),
+        expectedWrong: expectedWrong(uncertainty),
       });
       return;
     }
@@ -107,7 +107,7 @@ export function placeOf(
   };
 }
 
-function doubtOf(candidate: Candidate, { losses, store }: Wanted): Doubt {
+function uncertaintyOf(candidate: Candidate, { losses, store }: Wanted): Uncertainty {
   const { changes, changedAtMs, readAtMs, levels } = candidate;
   const share = shareOf(faded(changes, losses.nowMs - changedAtMs), store);
   return {

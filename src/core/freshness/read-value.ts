@@ -1,11 +1,11 @@
 /**
  * What a read is worth: the wrong time that it saves (docs/freshness.md#what-a-read-is-worth). For a level that changes
- * at a rate λ, of which a share q is lost, the least wrong time for a price μ per read is to read it once its doubt h (how
+ * at a rate λ, of which a share q is lost, the least wrong time for a price μ per read is to read it once its uncertainty h (how
  * many of its changes are expected lost since it was last certain) reaches the point where this value is μ.
  */
 
 /** One product, as the model sees it at an instant. */
-export interface Doubt {
+export interface Uncertainty {
   /** Changes expected lost since the product was read, and since the last change of it that fitted. */
   readonly lostSinceRead: number;
   readonly lostSinceChange: number;
@@ -24,7 +24,7 @@ const SMALL = 1e-3;
  * @param h changes of the level that are expected lost since it was certain.
  * @param q the share of changes that is lost from now on, above 0 and below 1.
  */
-export function valueOfDoubt(h: number, q: number): number {
+export function valueOfUncertainty(h: number, q: number): number {
   if (h <= 0) return 0;
   // (1 − e^(−λT))/λ − e^(−qλT)·(1 − e^(−dT))/d, where d = (1 − q)·λ, by λ and with h = qλT.
   const x = h / q;
@@ -33,17 +33,17 @@ export function valueOfDoubt(h: number, q: number): number {
 }
 
 /** In wrong level-milliseconds. @param lossRate the share of changes that is lost from now on. */
-export function readValueMs(doubt: Doubt, lossRate: number): number {
-  const { levels, changesPerMs } = doubt;
-  return (levels * valueOfDoubt(doubtOfLevel(doubt), lossRate)) / (changesPerMs / levels);
+export function readValueMs(uncertainty: Uncertainty, lossRate: number): number {
+  const { levels, changesPerMs } = uncertainty;
+  return (levels * valueOfUncertainty(uncertaintyOfLevel(uncertainty), lossRate)) / (changesPerMs / levels);
 }
 
 /** How many of the product's levels are expected to be wrong. */
-export function expectedWrong(doubt: Doubt): number {
-  return doubt.levels * -Math.expm1(-doubtOfLevel(doubt));
+export function expectedWrong(uncertainty: Uncertainty): number {
+  return uncertainty.levels * -Math.expm1(-uncertaintyOfLevel(uncertainty));
 }
 
 /** Of its levels one is as certain as the last change, the others as the last read. */
-function doubtOfLevel({ lostSinceRead, lostSinceChange, levels }: Doubt): number {
+function uncertaintyOfLevel({ lostSinceRead, lostSinceChange, levels }: Uncertainty): number {
   return (lostSinceRead + (lostSinceChange - lostSinceRead) / levels) / levels;
 }

@@ -1,7 +1,7 @@
 /** What a change leads to, in the words that all rules about changes use. */
 import type { StockChange } from '../entry.ts';
 import { EARLIEST_MS } from '../limits.ts';
-import type { Cell } from '../model.ts';
+import type { StockLevel } from '../model.ts';
 
 export const CHANGE_BRANCHES = [
   '1 new cell',
@@ -27,7 +27,7 @@ export type ChangeBranch = (typeof CHANGE_BRANCHES)[number];
 
 export interface ChangeOutcome {
   readonly branch: ChangeBranch;
-  readonly cell: Cell;
+  readonly level: StockLevel;
   /** True when the level is now the change's `new`. */
   readonly applied: boolean;
   /** The product must be read by a read that starts later. */
@@ -61,13 +61,13 @@ export function mayBeSeen(
   return change.updateTimeMs <= hiMs || (ahead && hiMs > EARLIEST_MS);
 }
 
-export function withEvent(cell: Cell, change: StockChange): Cell {
-  return { ...cell, eventTimeMs: change.updateTimeMs, eventOld: change.old, eventCount: 1 };
+export function withEvent(level: StockLevel, change: StockChange): StockLevel {
+  return { ...level, eventTimeMs: change.updateTimeMs, eventOld: change.old, eventCount: 1 };
 }
 
-export function withValue(cell: Cell, change: StockChange, arrival: Arrival): Cell {
+export function withValue(level: StockLevel, change: StockChange, arrival: Arrival): StockLevel {
   return {
-    ...cell,
+    ...level,
     qty: change.new,
     unexplainedAtMs: null,
     source: 'webhook',

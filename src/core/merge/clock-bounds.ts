@@ -15,7 +15,7 @@ import {
   REPLICA_LAG_MS,
 } from '../limits.ts';
 import type { StockChange } from '../entry.ts';
-import type { Cell, MirrorState } from '../model.ts';
+import type { StockLevel, MirrorState } from '../model.ts';
 
 export type OffsetFloor = Pick<
   MirrorState,
@@ -63,7 +63,7 @@ export function isAhead(
   return offsetCeilingMs !== null && updateTimeMs > arrivedAtMs + offsetCeilingMs + NODE_SKEW_MS;
 }
 
-type DateDoubt = OffsetFloor & Pick<MirrorState, 'dateContradictions'>;
+type DateContradictions = OffsetFloor & Pick<MirrorState, 'dateContradictions'>;
 
 /**
  * Weighs a change that, by the Date of a read's answer, is older than that read. When it is prompt and starts from what
@@ -72,17 +72,18 @@ type DateDoubt = OffsetFloor & Pick<MirrorState, 'dateContradictions'>;
  * Any other change proves nothing.
  */
 export function weighDate(
-  known: DateDoubt,
-  cell: Pick<Cell, 'qty' | 'verifiedAtMs'>,
+  known: DateContradictions,
+  level: Pick<StockLevel, 'qty' | 'verifiedAtMs'>,
   change: Pick<StockChange, 'old' | 'new' | 'updateTimeMs'>,
   arrivedAtMs: number,
-): Pick<DateDoubt, 'dateContradictions'> {
+): Pick<DateContradictions, 'dateContradictions'> {
   const { dateContradictions } = known;
   const floorMs = offsetFloorMs(known);
   const isPrompt = floorMs !== null && change.updateTimeMs - arrivedAtMs >= floorMs - NODE_SKEW_MS;
-  const isLongAfterRead = cell.verifiedAtMs !== null && arrivedAtMs - cell.verifiedAtMs >= LONG_AFTER_READ_MS;
-  if (change.new === cell.qty && !(isPrompt && isLongAfterRead)) return { dateContradictions: 0 };
-  if (!isPrompt || change.old !== cell.qty) return { dateContradictions };
+  const isLongAfterRead =
+    level.verifiedAtMs !== null && arrivedAtMs - level.verifiedAtMs >= LONG_AFTER_READ_MS;
+  if (change.new === level.qty && !(isPrompt && isLongAfterRead)) return { dateContradictions: 0 };
+  if (!isPrompt || change.old !== level.qty) return { dateContradictions };
   return { dateContradictions: Math.min(DATE_CONTRADICTIONS, dateContradictions + 1) };
 }
 
@@ -92,10 +93,13 @@ function offsetWithoutDateMs(floorMs: number | null, dateContradictions: number)
 }
 
 /** Store's clock: the low watermark of a level. One from a Date that has turned out wrong is not above the read itself. */
-export function lowWatermarkMs(cell: Pick<Cell, 'readLoMs' | 'verifiedAtMs'>, known: DateDoubt): number {
+export function lowWatermarkMs(
+  level: Pick<StockLevel, 'readLoMs' | 'verifiedAtMs'>,
+  known: DateContradictions,
+): number {
   const floorMs = offsetWithoutDateMs(offsetFloorMs(known), known.dateContradictions);
-  if (floorMs === null || cell.verifiedAtMs === null) return cell.readLoMs;
-  return Math.min(cell.readLoMs, cell.verifiedAtMs + floorMs + PROMPT_MS);
+  if (floorMs === null || level.verifiedAtMs === null) return level.readLoMs;
+  return Math.min(level.readLoMs, level.verifiedAtMs + floorMs + PROMPT_MS);
 }
 
 interface ReadWindow {
@@ -124,14 +128,14 @@ export function readWindow(
     read.serverDateMs !== null &&
     floorMs !== null &&
     read.serverDateMs - receivedAtMs - NODE_SKEW_MS <= floorMs + PROMPT_MS;
-  const doubts = agrees ? 0 : dateContradictions;
-  const byArrivalsMs = offsetWithoutDateMs(floorMs, doubts);
+  const contradictions = agrees ? 0 : dateContradictions;
+  const byArrivalsMs = offsetWithoutDateMs(floorMs, contradictions);
   if (byArrivalsMs !== null && receivedAtMs >= sentAtMs) {
     return {
       loMs: sentAtMs + byArrivalsMs - NODE_SKEW_MS - REPLICA_LAG_MS,
       hiMs: receivedAtMs + byArrivalsMs + PROMPT_MS + NODE_SKEW_MS,
       ceilingMs: byArrivalsMs + PROMPT_MS,
-      dateContradictions: doubts,
+      dateContradictions: contradictions,
       contradicts: false,
     };
   }
@@ -142,7 +146,7 @@ export function readWindow(
     // The own clock was set back while the answer was under way.
     receivedAtMs < sentAtMs;
   if (contradicts) {
-    return { loMs: EARLIEST_MS, hiMs: LATEST_MS, ceilingMs, dateContradictions: doubts, contradicts };
+    return { loMs: EARLIEST_MS, hiMs: LATEST_MS, ceilingMs, dateContradictions: contradictions, contradicts };
   }
 
   const floors: number[] = [];
@@ -153,7 +157,7 @@ export function readWindow(
     loMs: floors.length === 0 ? EARLIEST_MS : sentAtMs + Math.max(...floors) - REPLICA_LAG_MS,
     hiMs: ceilingMs === null ? LATEST_MS : receivedAtMs + ceilingMs + NODE_SKEW_MS,
     ceilingMs,
-    dateContradictions: doubts,
+    dateContradictions: contradictions,
     contradicts,
   };
 }

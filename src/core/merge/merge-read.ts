@@ -4,8 +4,8 @@
  */
 import type { LevelSnapshot } from '../entry.ts';
 import { REPLICA_LAG_MS } from '../limits.ts';
-import type { Cell } from '../model.ts';
-import { blankCell } from './unknown.ts';
+import type { StockLevel } from '../model.ts';
+import { blankLevel } from './unknown.ts';
 
 export interface ReadContext {
   /** Last log position known when the request was sent. */
@@ -45,34 +45,38 @@ export type LevelBranch = (typeof LEVEL_BRANCHES)[number];
 export interface LevelOutcome {
   readonly branch: LevelBranch;
   /** Null: nothing to write. */
-  readonly cell: Cell | null;
+  readonly level: StockLevel | null;
   /** What the mirror held, when the value was overwritten; null for a new or returning level. */
   readonly overwritten: { readonly oldQty: number | null } | null;
   readonly requestRead: boolean;
 }
 
 export function mergeLevel(
-  cell: Cell | undefined,
+  level: StockLevel | undefined,
   variantId: string,
-  level: LevelSnapshot,
+  seen: LevelSnapshot,
   read: ReadContext,
 ): LevelOutcome {
-  if (cell === undefined) {
+  if (level === undefined) {
     if (read.superseded) {
-      return { branch: 'superseded, unknown cell', cell: null, overwritten: null, requestRead: true };
+      return { branch: 'superseded, unknown cell', level: null, overwritten: null, requestRead: true };
     }
-    const blank: Cell = { ...blankCell(variantId, level.warehouseId), source: 'read', asOfMs: read.sentAtMs };
-    const fresh = dominate(blank, level, read);
-    return { branch: 'new cell', cell: fresh, overwritten: { oldQty: null }, requestRead: false };
+    const blank: StockLevel = {
+      ...blankLevel(variantId, seen.warehouseId),
+      source: 'read',
+      asOfMs: read.sentAtMs,
+    };
+    const fresh = dominate(blank, seen, read);
+    return { branch: 'new cell', level: fresh, overwritten: { oldQty: null }, requestRead: false };
   }
-  if (isConcurrent(cell, read)) {
-    const agrees = cell.goneAtMs === null && cell.qty === level.availableQty;
-    const shown: Cell = { ...cell, missingAtMs: missingAfter(cell, read) };
-    const isShownAgain = cell.goneAtMs !== null && !read.superseded;
+  if (isConcurrent(level, read)) {
+    const agrees = level.goneAtMs === null && level.qty === seen.availableQty;
+    const shown: StockLevel = { ...level, missingAtMs: missingAfter(level, read) };
+    const isShownAgain = level.goneAtMs !== null && !read.superseded;
     return {
       branch: agrees ? 'concurrent, agrees' : 'concurrent, differs',
-      cell: agrees
-        ? agreed(cell, level, read)
+      level: agrees
+        ? agreed(level, seen, read)
         : isShownAgain
           ? { ...shown, verifiedAtMs: read.sentAtMs }
           : shown,
@@ -80,34 +84,34 @@ export function mergeLevel(
       requestRead: !agrees,
     };
   }
-  const merged = dominate(cell, level, read);
-  if (cell.goneAtMs !== null) {
+  const merged = dominate(level, seen, read);
+  if (level.goneAtMs !== null) {
     return {
       branch: 'dominated, back from the dead',
-      cell: merged,
+      level: merged,
       overwritten: { oldQty: null },
       requestRead: false,
     };
   }
-  const drift = cell.qty !== level.availableQty;
+  const drift = level.qty !== seen.availableQty;
   return {
     branch: drift ? 'dominated, drift' : 'dominated, agrees',
-    cell: merged,
-    overwritten: drift ? { oldQty: cell.qty } : null,
+    level: merged,
+    overwritten: drift ? { oldQty: level.qty } : null,
     requestRead: false,
   };
 }
 
 /** The read's figures become the level's; its event time stays, so that stragglers are still told from news. */
-function dominate(cell: Cell, level: LevelSnapshot, read: ReadContext): Cell {
-  const changed = cell.goneAtMs !== null || cell.qty !== level.availableQty;
+function dominate(level: StockLevel, seen: LevelSnapshot, read: ReadContext): StockLevel {
+  const changed = level.goneAtMs !== null || level.qty !== seen.availableQty;
   return {
-    ...withOnHand(cell, level, read),
-    qty: level.availableQty,
-    source: changed ? 'read' : cell.source,
-    asOfMs: changed ? read.sentAtMs : cell.asOfMs,
+    ...withOnHand(level, seen, read),
+    qty: seen.availableQty,
+    source: changed ? 'read' : level.source,
+    asOfMs: changed ? read.sentAtMs : level.asOfMs,
     // A later read cannot have seen less: a low watermark above all that it can have seen came from a wrong clock.
-    readLoMs: cell.readLoMs > read.hiMs ? read.loMs : Math.max(cell.readLoMs, read.loMs),
+    readLoMs: level.readLoMs > read.hiMs ? read.loMs : Math.max(level.readLoMs, read.loMs),
     readHiMs: read.hiMs,
     verifiedAtMs: read.sentAtMs,
     missingAtMs: null,
@@ -118,24 +122,24 @@ function dominate(cell: Cell, level: LevelSnapshot, read: ReadContext): Cell {
 
 /**
  * A concurrent read that shows what the mirror holds. Either of them may have seen more than the other, so a change
- * within the read's window that arrives later is in doubt, as after any read; below it, nothing becomes certain.
+ * within the read's window that arrives later asks for a read, as after any read; below it, nothing becomes certain.
  */
-function agreed(cell: Cell, level: LevelSnapshot, read: ReadContext): Cell {
+function agreed(level: StockLevel, seen: LevelSnapshot, read: ReadContext): StockLevel {
   return {
-    ...withOnHand(cell, level, read),
-    readHiMs: Math.max(cell.readHiMs, read.hiMs),
-    verifiedAtMs: cell.verifiedAtMs === null ? read.sentAtMs : Math.max(cell.verifiedAtMs, read.sentAtMs),
-    missingAtMs: missingAfter(cell, read),
+    ...withOnHand(level, seen, read),
+    readHiMs: Math.max(level.readHiMs, read.hiMs),
+    verifiedAtMs: level.verifiedAtMs === null ? read.sentAtMs : Math.max(level.verifiedAtMs, read.sentAtMs),
+    missingAtMs: missingAfter(level, read),
   };
 }
 
 /** It is shown: unless it was a later read that missed it, the wait for its removal begins again. */
-function missingAfter(cell: Cell, read: ReadContext): number | null {
-  return read.superseded ? cell.missingAtMs : null;
+function missingAfter(level: StockLevel, read: ReadContext): number | null {
+  return read.superseded ? level.missingAtMs : null;
 }
 
 /** Webhooks never carry these two figures, so even a concurrent read is their newest source. */
-function withOnHand(cell: Cell, level: LevelSnapshot, read: ReadContext): Cell {
-  if (read.superseded) return cell;
-  return { ...cell, onHand: level.onHand, reservedQty: level.reservedQty, onHandAsOfMs: read.sentAtMs };
+function withOnHand(level: StockLevel, seen: LevelSnapshot, read: ReadContext): StockLevel {
+  if (read.superseded) return level;
+  return { ...level, onHand: seen.onHand, reservedQty: seen.reservedQty, onHandAsOfMs: read.sentAtMs };
 }

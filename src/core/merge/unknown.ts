@@ -1,9 +1,9 @@
 /** What is known by its id alone. */
 import { EARLIEST_MS } from '../limits.ts';
-import type { Cell, Product, Variant } from '../model.ts';
+import type { StockLevel, Product, Variant } from '../model.ts';
 
 /** A stock level before its first figure: nothing that comes is older, and no read has set it. */
-export function blankCell(variantId: string, warehouseId: string): Cell {
+export function blankLevel(variantId: string, warehouseId: string): StockLevel {
   return {
     variantId,
     warehouseId,

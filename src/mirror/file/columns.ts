@@ -6,33 +6,6 @@ export interface TableColumns {
   readonly columns: Readonly<Record<string, string>>;
 }
 
-export const cells: TableColumns = {
-  name: 'cells',
-  columns: {
-    variantId: 'variant_id',
-    warehouseId: 'warehouse_id',
-    qty: 'qty',
-    source: 'source',
-    asOfMs: 'as_of_ms',
-    eventTimeMs: 'event_time_ms',
-    eventOld: 'event_old',
-    eventCount: 'event_count',
-    eventSeq: 'event_seq',
-    eventAtMs: 'event_at_ms',
-    readLoMs: 'read_lo_ms',
-    readHiMs: 'read_hi_ms',
-    verifiedAtMs: 'verified_at_ms',
-    onHand: 'on_hand',
-    reservedQty: 'reserved_qty',
-    onHandAsOfMs: 'on_hand_as_of_ms',
-    missingAtMs: 'missing_at_ms',
-    goneAtMs: 'gone_at_ms',
-    unexplainedAtMs: 'unexplained_at_ms',
-    unseenReads: 'unseen_reads',
-    changeSeq: 'change_seq',
-  },
-};
-
 export const certainty: TableColumns = {
   name: 'certainty',
   columns: { quarter: 'quarter', certain: 'certain', levels: 'levels' },
@@ -55,6 +28,17 @@ export const changes: TableColumns = {
     updateTimeMs: 'update_time_ms',
     recordedAtMs: 'recorded_at_ms',
     requestId: 'request_id',
+  },
+};
+
+export const deadLetters: TableColumns = {
+  name: 'quarantine',
+  columns: {
+    id: 'id',
+    logSeq: 'log_seq',
+    itemIndex: 'item_index',
+    problem: 'problem',
+    variantId: 'variant_id',
   },
 };
 
@@ -107,21 +91,21 @@ export const mirrorState: TableColumns = {
     removalWindowStartMs: 'removal_window_start_ms',
     removalsInWindow: 'removals_in_window',
     variantRemovalsInWindow: 'variant_removals_in_window',
-    cellRemovalsInWindow: 'cell_removals_in_window',
+    levelRemovalsInWindow: 'cell_removals_in_window',
     removalsAllowedUntilMs: 'removals_allowed_until_ms',
   },
 };
 
 export const ownWrite: TableColumns = { name: 'own_write', columns: { id: 'id', isOpen: 'is_open' } };
 
-export const productCells: TableColumns = {
-  name: 'product_cells',
-  columns: { productId: 'product_id', cells: 'cells' },
-};
-
 export const productDetails: TableColumns = {
   name: 'product_details',
   columns: { productId: 'product_id', detailJson: 'detail_json' },
+};
+
+export const productStockLevels: TableColumns = {
+  name: 'product_cells',
+  columns: { productId: 'product_id', cells: 'cells' },
 };
 
 export const products: TableColumns = {
@@ -137,17 +121,6 @@ export const products: TableColumns = {
     missingAtMs: 'missing_at_ms',
     goneAtMs: 'gone_at_ms',
     hasBundle: 'has_bundle',
-  },
-};
-
-export const quarantine: TableColumns = {
-  name: 'quarantine',
-  columns: {
-    id: 'id',
-    logSeq: 'log_seq',
-    itemIndex: 'item_index',
-    problem: 'problem',
-    variantId: 'variant_id',
   },
 };
 
@@ -170,7 +143,7 @@ export const readRequests: TableColumns = {
     productId: 'product_id',
     reason: 'reason',
     priority: 'priority',
-    doubt: 'doubt',
+    isSuspect: 'doubt',
     madeSeq: 'made_seq',
     madeAtMs: 'made_at_ms',
     firstMadeAtMs: 'first_made_at_ms',
@@ -209,6 +182,33 @@ export const serviceState: TableColumns = {
     lastFullSyncAtMs: 'last_full_sync_at_ms',
     prunedChangeSeq: 'pruned_change_seq',
     stoppedAtMs: 'stopped_at_ms',
+  },
+};
+
+export const stockLevels: TableColumns = {
+  name: 'cells',
+  columns: {
+    variantId: 'variant_id',
+    warehouseId: 'warehouse_id',
+    qty: 'qty',
+    source: 'source',
+    asOfMs: 'as_of_ms',
+    eventTimeMs: 'event_time_ms',
+    eventOld: 'event_old',
+    eventCount: 'event_count',
+    eventSeq: 'event_seq',
+    eventAtMs: 'event_at_ms',
+    readLoMs: 'read_lo_ms',
+    readHiMs: 'read_hi_ms',
+    verifiedAtMs: 'verified_at_ms',
+    onHand: 'on_hand',
+    reservedQty: 'reserved_qty',
+    onHandAsOfMs: 'on_hand_as_of_ms',
+    missingAtMs: 'missing_at_ms',
+    goneAtMs: 'gone_at_ms',
+    unexplainedAtMs: 'unexplained_at_ms',
+    unseenReads: 'unseen_reads',
+    changeSeq: 'change_seq',
   },
 };
 

@@ -12,7 +12,7 @@ import { SHARE_BITS } from './shares.ts';
 const isOneOf = (column: string, values: readonly string[]) =>
   sql.raw(`${column} IN (${values.map((value) => `'${value}'`).join(', ')})`);
 
-export const cells = sqliteTable(
+export const stockLevels = sqliteTable(
   'cells',
   {
     variantId: text('variant_id').notNull(),
@@ -142,7 +142,7 @@ export const readRequests = sqliteTable(
     productId: text('product_id').primaryKey(),
     reason: text('reason').notNull(),
     priority: integer('priority').notNull(),
-    doubt: integer('doubt').notNull(),
+    isSuspect: integer('doubt').notNull(),
     madeSeq: integer('made_seq').notNull(),
     madeAtMs: integer('made_at_ms').notNull(),
     firstMadeAtMs: integer('first_made_at_ms').notNull(),
@@ -214,7 +214,7 @@ export const changes = sqliteTable(
 );
 
 /** Dead letters: authentic input that was not understood, by its place in the event log. */
-export const quarantine = sqliteTable('quarantine', {
+export const deadLetters = sqliteTable('quarantine', {
   id: integer('id').primaryKey(),
   logSeq: integer('log_seq').notNull(),
   itemIndex: integer('item_index'),
@@ -247,7 +247,7 @@ export const mirrorState = sqliteTable(
     removalWindowStartMs: integer('removal_window_start_ms').notNull(),
     removalsInWindow: integer('removals_in_window').notNull(),
     variantRemovalsInWindow: integer('variant_removals_in_window').notNull().default(0),
-    cellRemovalsInWindow: integer('cell_removals_in_window').notNull().default(0),
+    levelRemovalsInWindow: integer('cell_removals_in_window').notNull().default(0),
     removalsAllowedUntilMs: integer('removals_allowed_until_ms').notNull(),
   },
   () => [check('mirror_state_single', sql`id = 1`)],
@@ -266,7 +266,7 @@ export const liveCounts = sqliteTable(
 );
 
 /** Live stock levels of each product that has had any: what is under suspicion with it. Kept by triggers. */
-export const productCells = sqliteTable('product_cells', {
+export const productStockLevels = sqliteTable('product_cells', {
   productId: text('product_id').primaryKey(),
   cells: integer('cells').notNull(),
 });

@@ -3,7 +3,7 @@ import { desc, eq, lt, sql } from '../../sqlite/drizzle.ts';
 import { readDelivery } from '../../event-log/entries.ts';
 import type { Db } from '../../sqlite/open.ts';
 import { log } from '../../event-log/schema.ts';
-import { quarantine } from '../file/schema.ts';
+import { deadLetters } from '../file/schema.ts';
 import { select, typed, type RowOf } from '../../sqlite/typed.ts';
 import { LOGGED, PAYLOAD } from './logged.ts';
 import { takePortion } from './scan.ts';
@@ -31,14 +31,14 @@ interface DeliveryView {
 /** Where a list continues: below this position and, in a list of dead letters, below this row of theirs. */
 interface DeliveryKey {
   readonly logSeq: number;
-  readonly quarantineId: number;
+  readonly deadLetterId: number;
 }
 
 interface DeliveriesArgs {
   readonly before: DeliveryKey;
   readonly limit: number;
   /** Only deliveries with a dead letter. */
-  readonly quarantined: boolean;
+  readonly deadLettersOnly: boolean;
   /** Only those whose latest change was this old when they arrived, as far as the two clocks agree. */
   readonly minDelayMs: number | null;
 }
@@ -51,33 +51,33 @@ const PARSED_BYTES = 4 << 20;
 const PARSED_AT_ONCE = 200;
 
 const LATEST = typed(
-  select({ ...LOGGED, quarantineId: sql<number>`0` })
+  select({ ...LOGGED, deadLetterId: sql<number>`0` })
     .from(log)
     .where(lt(log.seq, sql.placeholder('logSeq')))
     .orderBy(desc(log.seq)),
 );
 
 // In the order of the event log, since each row was written with its delivery.
-const QUARANTINED = typed(
-  select({ ...LOGGED, quarantineId: quarantine.id })
-    .from(quarantine)
-    .innerJoin(log, eq(log.seq, quarantine.logSeq))
-    .where(lt(quarantine.id, sql.placeholder('quarantineId')))
-    .orderBy(desc(quarantine.id)),
+const DEAD_LETTERS = typed(
+  select({ ...LOGGED, deadLetterId: deadLetters.id })
+    .from(deadLetters)
+    .innerJoin(log, eq(log.seq, deadLetters.logSeq))
+    .where(lt(deadLetters.id, sql.placeholder('deadLetterId')))
+    .orderBy(desc(deadLetters.id)),
 );
 
 type Row = RowOf<typeof LATEST>;
 
 export function deliveriesBefore(
   db: Db,
-  { before, limit, quarantined, minDelayMs }: DeliveriesArgs,
+  { before, limit, deadLettersOnly, minDelayMs }: DeliveriesArgs,
 ): {
   readonly rows: readonly DeliveryView[];
   readonly last: DeliveryKey | null;
   readonly hasMore: boolean;
 } {
-  const found = quarantined
-    ? QUARANTINED.iterate(db, { quarantineId: before.quarantineId })
+  const found = deadLettersOnly
+    ? DEAD_LETTERS.iterate(db, { deadLetterId: before.deadLetterId })
     : LATEST.iterate(db, { logSeq: before.logSeq });
   const views = new Map<number, DeliveryView>();
   const viewOnce = (row: Row): DeliveryView => {
@@ -107,7 +107,7 @@ export function deliveriesBefore(
   });
   return {
     rows: rows.map(viewOnce),
-    last: last === null ? null : { logSeq: last.seq, quarantineId: last.quarantineId },
+    last: last === null ? null : { logSeq: last.seq, deadLetterId: last.deadLetterId },
     hasMore,
   };
 }

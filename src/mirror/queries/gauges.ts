@@ -8,14 +8,14 @@ import type { RunKind, RunState } from '../../core/runs.ts';
 import type { Db } from '../../sqlite/open.ts';
 import { prepared } from '../../sqlite/prepared.ts';
 import { lag, type Lag } from './lag.ts';
-import { owedReads } from './overview.ts';
+import { pendingReads } from './overview.ts';
 import { readOutlook, type ReadOutlook } from './read-plan.ts';
 import { status, type Status } from './status.ts';
 
 export interface StateSample {
   readonly status: Status;
   /** When the oldest re-read request that waits for its read was first recorded; null: none waits. */
-  readonly oldestDoubtAtMs: number | null;
+  readonly oldestSuspectAtMs: number | null;
   readonly logEntries: number;
   readonly lag: Lag;
   /** Null: nothing was chosen by the schedule yet. */
@@ -35,7 +35,7 @@ export function stateSample(db: Db): StateSample {
   const beganMs = performance.now();
   const sample = db.transaction(() => ({
     status: status(db),
-    oldestDoubtAtMs: owedReads(db).oldestDoubtAtMs,
+    oldestSuspectAtMs: pendingReads(db).oldestSuspectAtMs,
     logEntries: prepared<[], number>(db, LOG_ENTRIES).pluck().get() ?? 0,
     lag: lag(db),
     outlook: readOutlook(db),

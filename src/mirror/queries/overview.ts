@@ -31,22 +31,22 @@ export function glance(db: Db): Glance {
 }
 
 /** Products that must be re-read for one reason. */
-interface Owed {
+interface RequestGroup {
   readonly reason: string;
   readonly products: number;
   /** Their rows are under suspicion until then. */
-  readonly doubt: boolean;
+  readonly isSuspect: boolean;
   /** When the oldest of these requests was made. */
   readonly sinceMs: number;
 }
 
-export interface OwedReads {
+export interface PendingReads {
   /** The largest number first. */
-  readonly owed: readonly Owed[];
+  readonly groups: readonly RequestGroup[];
   /** There are more than were looked at: the figures are those of the most urgent. */
   readonly isPartial: boolean;
   /** When the oldest re-read request that waits for its read was first recorded; null: none waits. */
-  readonly oldestDoubtAtMs: number | null;
+  readonly oldestSuspectAtMs: number | null;
   /** When the oldest break in a chain of changes was found; null: none is open. */
   readonly oldestGapAtMs: number | null;
 }
@@ -64,28 +64,28 @@ interface UrgentRow {
 }
 
 /** Most urgent first, as far as is quick to say. Without what the mass-removal guard holds. */
-export function owedReads(db: Db): OwedReads {
+export function pendingReads(db: Db): PendingReads {
   const rows = prepared<[], UrgentRow>(db, URGENT).all();
-  const byReason = new Map<string, Owed>();
-  let oldestDoubtAtMs: number | null = null;
+  const byReason = new Map<string, RequestGroup>();
+  let oldestSuspectAtMs: number | null = null;
   for (const { reason, doubt, sinceMs } of rows.slice(0, LOOKED_AT)) {
     const key = `${reason} ${doubt}`;
     const known = byReason.get(key);
     byReason.set(key, {
       reason,
-      doubt: doubt === 1,
+      isSuspect: doubt === 1,
       products: (known?.products ?? 0) + 1,
       sinceMs: Math.min(known?.sinceMs ?? sinceMs, sinceMs),
     });
-    if (doubt === 1) oldestDoubtAtMs = Math.min(oldestDoubtAtMs ?? sinceMs, sinceMs);
+    if (doubt === 1) oldestSuspectAtMs = Math.min(oldestSuspectAtMs ?? sinceMs, sinceMs);
   }
   const oldestGapAtMs =
     prepared<[], number>(db, 'SELECT opened_at_ms FROM gaps ORDER BY due_at_ms LIMIT 1').pluck().get() ??
     null;
   return {
-    owed: [...byReason.values()].toSorted((a, b) => b.products - a.products),
+    groups: [...byReason.values()].toSorted((a, b) => b.products - a.products),
     isPartial: rows.length > LOOKED_AT,
-    oldestDoubtAtMs,
+    oldestSuspectAtMs,
     oldestGapAtMs,
   };
 }

@@ -27,13 +27,13 @@ import {
 } from '../queries/status.ts';
 import { changesAfter, driftBefore } from '../queries/changes.ts';
 import { stockRows, variantRows } from '../queries/stock.ts';
-import { glance, loggedMinutes, notedMinutes, owedReads } from '../queries/overview.ts';
+import { glance, loggedMinutes, notedMinutes, pendingReads } from '../queries/overview.ts';
 import { findStock } from '../queries/page/stock.ts';
 
 /** The queries of the ops page, except those that are loaded when they are asked (typed-queries.ts). */
 const pageQueries = {
   glance,
-  owedReads,
+  pendingReads,
   loggedMinutes,
   notedMinutes,
   findStock,

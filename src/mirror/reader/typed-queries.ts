@@ -10,7 +10,7 @@
 import { deliveriesBefore } from '../queries/deliveries.ts';
 import { deliveryAt, deliveryPage } from '../queries/page/deliveries.ts';
 import { corrections } from '../queries/page/drift.ts';
-import { quarantinedItems } from '../queries/page/dead-letters.ts';
+import { deadLettersBefore } from '../queries/page/dead-letters.ts';
 import { search } from '../queries/page/search.ts';
 import { variantView } from '../queries/page/variant.ts';
 
@@ -19,7 +19,7 @@ export const typedQueries = {
   deliveryPage,
   deliveryAt,
   corrections,
-  quarantinedItems,
+  deadLettersBefore,
   search,
   variantView,
 };

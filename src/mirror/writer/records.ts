@@ -51,7 +51,7 @@ export function prepareRecords(db: Db): (entry: Entry) => readonly Fact[] {
     )
     .pluck();
   const notePruned = db.prepare('UPDATE service_state SET pruned_change_seq = max(pruned_change_seq, ?)');
-  const pruneQuarantine = db.prepare<[PrunedEntry]>(
+  const pruneDeadLetters = db.prepare<[PrunedEntry]>(
     `DELETE FROM quarantine WHERE log_seq < @firstSeq
        AND id IN (SELECT id FROM quarantine ORDER BY id LIMIT @limit)`,
   );
@@ -90,7 +90,7 @@ export function prepareRecords(db: Db): (entry: Entry) => readonly Fact[] {
     return {
       kind: 'pruned',
       changes: changes.length,
-      quarantine: pruneQuarantine.run(entry).changes,
+      quarantine: pruneDeadLetters.run(entry).changes,
       runs: pruneRuns.run(entry).changes,
     };
   };

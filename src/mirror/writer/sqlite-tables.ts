@@ -2,7 +2,15 @@
 import type { Statement } from 'better-sqlite3';
 import type { Unreadable } from '../../core/entry.ts';
 import { EARLIEST_MS, LATEST_MS } from '../../core/limits.ts';
-import type { Cell, Change, Gap, MirrorState, ReadRequest, Product, Variant } from '../../core/model.ts';
+import type {
+  StockLevel,
+  Change,
+  Gap,
+  MirrorState,
+  ReadRequest,
+  Product,
+  Variant,
+} from '../../core/model.ts';
 import type { LastRead, Tables } from '../../core/apply/tables.ts';
 import * as columns from '../file/columns.ts';
 import type { Db } from '../../sqlite/open.ts';
@@ -14,7 +22,7 @@ import { VariantCache, type Slot } from './variant-cache.ts';
 type Kind = 'product' | 'variant' | 'cell';
 type Flagged<T, K extends keyof T> = Omit<T, K> & Record<K, number>;
 type VariantRow = Flagged<Variant, 'allowNegativeStock'>;
-type ReadRequestRow = Flagged<ReadRequest, 'doubt'>;
+type ReadRequestRow = Flagged<ReadRequest, 'isSuspect'>;
 type BareProduct = Omit<Product, 'detailJson'>;
 type ProductRow = Flagged<BareProduct, 'hasBundle'>;
 
@@ -39,11 +47,11 @@ function prepare(db: Db) {
   return {
     state: db.prepare<[], MirrorState>(selectFrom(columns.mirrorState)),
     putState: db.prepare(upsert(columns.mirrorState, ['id'])),
-    cell: select<[string, string], Cell>(
-      `${selectFrom(columns.cells)} WHERE variant_id = ? AND warehouse_id = ?`,
+    stockLevel: select<[string, string], StockLevel>(
+      `${selectFrom(columns.stockLevels)} WHERE variant_id = ? AND warehouse_id = ?`,
     ),
-    cellsOf: select<[string], Cell>(
-      `${selectFrom(columns.cells)} WHERE variant_id = ? ORDER BY warehouse_id`,
+    stockLevelsOf: select<[string], StockLevel>(
+      `${selectFrom(columns.stockLevels)} WHERE variant_id = ? ORDER BY warehouse_id`,
     ),
     variant: select<[string], VariantRow>(`${selectFrom(columns.variants)} WHERE variant_id = ?`),
     variantsOf: select<[string], VariantRow>(
@@ -60,7 +68,7 @@ function prepare(db: Db) {
     ),
     putGap: db.prepare(upsert(columns.gaps, ['variantId', 'warehouseId', 'openedSeq'])),
     deleteGap: db.prepare('DELETE FROM gaps WHERE variant_id = ? AND warehouse_id = ? AND opened_seq = ?'),
-    quarantine: db.prepare(insertInto(columns.quarantine, ['id'])),
+    putDeadLetter: db.prepare(insertInto(columns.deadLetters, ['id'])),
     // SQLite takes the other columns beside a lone max() from the row that has it: the latest change of each product.
     recentProducts: select<[number], LastRead>(
       `SELECT product_id AS productId, read_seq AS readSeq, read_at_ms AS readAtMs FROM (
@@ -101,7 +109,7 @@ function prepare(db: Db) {
 
 export class SqliteTables implements Tables {
   readonly #sql: ReturnType<typeof prepare>;
-  readonly #cells: RowWriter<Cell>;
+  readonly #levels: RowWriter<StockLevel>;
   readonly #variants: RowWriter<Variant>;
   readonly #products: RowWriter<BareProduct>;
   readonly #changes: RowWriter<Change>;
@@ -109,14 +117,14 @@ export class SqliteTables implements Tables {
   #stateIsWritten = true;
   #bundleCount: number | null = null;
   readonly #cache = new VariantCache();
-  #unwrittenCells: Slot<Cell>[] = [];
+  #unwrittenLevels: Slot<StockLevel>[] = [];
   #unwrittenVariants: Slot<Variant>[] = [];
   /** The last product looked up: a read asks several times. */
   #product: Product | null = null;
 
   constructor(db: Db) {
     this.#sql = prepare(db);
-    this.#cells = new RowWriter(db, columns.cells, ['variantId', 'warehouseId']);
+    this.#levels = new RowWriter(db, columns.stockLevels, ['variantId', 'warehouseId']);
     this.#variants = new RowWriter(db, columns.variants, ['variantId']);
     this.#products = new RowWriter(db, columns.products, ['productId']);
     this.#changes = new RowWriter(db, columns.changes, ['seq']);
@@ -134,7 +142,7 @@ export class SqliteTables implements Tables {
 
   /** Drops what is kept in memory; call after a rollback. */
   reload(): void {
-    this.#unwrittenCells = [];
+    this.#unwrittenLevels = [];
     this.#unwrittenVariants = [];
     this.#cache.clear();
     this.#product = null;
@@ -156,12 +164,12 @@ export class SqliteTables implements Tables {
   }
 
   #writeAll(): void {
-    this.#writeCells();
+    this.#writeLevels();
     this.#writeVariants();
   }
-  #writeCells(): void {
-    writeAll(this.#unwrittenCells, this.#cells);
-    this.#unwrittenCells = [];
+  #writeLevels(): void {
+    writeAll(this.#unwrittenLevels, this.#levels);
+    this.#unwrittenLevels = [];
   }
   #writeVariants(): void {
     writeAll(this.#unwrittenVariants, this.#variants);
@@ -177,35 +185,35 @@ export class SqliteTables implements Tables {
     this.#stateIsWritten = false;
   }
 
-  cell(variantId: string, warehouseId: string): Cell | undefined {
-    return this.#cellSlot(variantId, warehouseId).row;
+  stockLevel(variantId: string, warehouseId: string): StockLevel | undefined {
+    return this.#levelSlot(variantId, warehouseId).row;
   }
-  #cellSlot(variantId: string, warehouseId: string): Slot<Cell> {
-    const { cells, hasAllCells } = this.#cache.of(variantId);
-    let slot = cells.get(warehouseId);
+  #levelSlot(variantId: string, warehouseId: string): Slot<StockLevel> {
+    const { levels, hasAllLevels } = this.#cache.of(variantId);
+    let slot = levels.get(warehouseId);
     if (slot === undefined) {
-      const row = hasAllCells ? undefined : this.#sql.cell.get(variantId, warehouseId);
+      const row = hasAllLevels ? undefined : this.#sql.stockLevel.get(variantId, warehouseId);
       slot = { row, stored: row };
-      cells.set(warehouseId, slot);
+      levels.set(warehouseId, slot);
     }
     return slot;
   }
-  cellsOf(variantId: string): Cell[] {
+  stockLevelsOf(variantId: string): StockLevel[] {
     const cached = this.#cache.of(variantId);
-    if (!cached.hasAllCells) {
-      for (const row of this.#sql.cellsOf.all(variantId)) {
-        if (!cached.cells.has(row.warehouseId)) cached.cells.set(row.warehouseId, { row, stored: row });
+    if (!cached.hasAllLevels) {
+      for (const row of this.#sql.stockLevelsOf.all(variantId)) {
+        if (!cached.levels.has(row.warehouseId)) cached.levels.set(row.warehouseId, { row, stored: row });
       }
-      cached.hasAllCells = true;
+      cached.hasAllLevels = true;
     }
-    return Array.from(cached.cells.values(), ({ row }) => row)
+    return Array.from(cached.levels.values(), ({ row }) => row)
       .filter((row) => row !== undefined)
       .sort((a, b) => (a.warehouseId < b.warehouseId ? -1 : 1));
   }
-  putCell(cell: Cell): void {
-    const slot = this.#cellSlot(cell.variantId, cell.warehouseId);
-    if (!isUnwritten(slot)) this.#unwrittenCells.push(slot);
-    slot.row = cell;
+  putStockLevel(level: StockLevel): void {
+    const slot = this.#levelSlot(level.variantId, level.warehouseId);
+    if (!isUnwritten(slot)) this.#unwrittenLevels.push(slot);
+    slot.row = level;
   }
 
   variant(variantId: string): Variant | undefined {
@@ -256,10 +264,10 @@ export class SqliteTables implements Tables {
 
   readRequest(productId: string): ReadRequest | undefined {
     const row = this.#sql.readRequest.get(productId);
-    return row === undefined ? undefined : { ...row, doubt: row.doubt === 1 };
+    return row === undefined ? undefined : { ...row, isSuspect: row.isSuspect === 1 };
   }
   putReadRequest(readRequest: ReadRequest): void {
-    this.#sql.putReadRequest.run({ ...readRequest, doubt: readRequest.doubt ? 1 : 0 });
+    this.#sql.putReadRequest.run({ ...readRequest, isSuspect: readRequest.isSuspect ? 1 : 0 });
   }
   deleteReadRequest(productId: string): void {
     this.#sql.deleteReadRequest.run(productId);
@@ -282,8 +290,8 @@ export class SqliteTables implements Tables {
   appendChange(change: Change): void {
     this.#changes.insert(change);
   }
-  quarantine(logSeq: number, unreadable: Unreadable): void {
-    this.#sql.quarantine.run({ logSeq, ...unreadable });
+  putDeadLetter(logSeq: number, unreadable: Unreadable): void {
+    this.#sql.putDeadLetter.run({ logSeq, ...unreadable });
   }
 
   lossSweepProducts(limit: number): LastRead[] {

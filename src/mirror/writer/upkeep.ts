@@ -5,7 +5,7 @@
 import { statSync } from 'node:fs';
 import type { HistoryNews } from '../../event-log/epoch.ts';
 import { goneError, HeldFiles } from '../../sqlite/held-files.ts';
-import { MarkKeeper } from '../../event-log/mark.ts';
+import { HighWaterMarkKeeper } from '../../event-log/high-water-mark.ts';
 import type { Db } from '../../sqlite/open.ts';
 
 interface WalNews {
@@ -30,7 +30,7 @@ interface CheckpointRow {
 export class Upkeep {
   readonly #db: Db;
   readonly #path: string;
-  readonly #mark: MarkKeeper;
+  readonly #highWaterMark: HighWaterMarkKeeper;
   readonly #files: HeldFiles;
   readonly #nextAtMs = new Map<StoreNews['type'], number>();
 
@@ -38,7 +38,7 @@ export class Upkeep {
   constructor(db: Db, path: string) {
     this.#db = db;
     this.#path = path;
-    this.#mark = new MarkKeeper(db, path);
+    this.#highWaterMark = new HighWaterMarkKeeper(db, path);
     this.#files = new HeldFiles([path, `${path}-wal`, `${path}-shm`]);
   }
 
@@ -47,7 +47,7 @@ export class Upkeep {
     const gone = this.#files.missing();
     if (gone !== undefined) throw goneError(gone);
     const nowMs = performance.now();
-    return [this.#mark.keep(), this.#heldBack()]
+    return [this.#highWaterMark.keep(), this.#heldBack()]
       .filter((news) => news !== null)
       .filter(({ type }) => {
         if (nowMs < (this.#nextAtMs.get(type) ?? 0)) return false;
@@ -58,7 +58,7 @@ export class Upkeep {
 
   /** After the last commit. */
   finish(): readonly StoreNews[] {
-    const unwritten = this.#mark.keep();
+    const unwritten = this.#highWaterMark.keep();
     return unwritten === null ? [] : [unwritten];
   }
 

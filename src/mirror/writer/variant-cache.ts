@@ -3,7 +3,7 @@
  * written once, at its end or before a query that would miss them. The cache is right as long as no other program
  * writes.
  */
-import type { Cell, Gap, Variant } from '../../core/model.ts';
+import type { StockLevel, Gap, Variant } from '../../core/model.ts';
 
 /** A row, and what the table holds of it: undefined when there is none. */
 export interface Slot<Row> {
@@ -15,9 +15,9 @@ interface CachedVariant {
   readonly slot: Slot<Variant>;
   /** Whether `slot` says what the table holds. */
   isKnown: boolean;
-  readonly cells: Map<string, Slot<Cell>>;
+  readonly levels: Map<string, Slot<StockLevel>>;
   /** The table has no other stock level of the variant. */
-  hasAllCells: boolean;
+  hasAllLevels: boolean;
   /** The open gaps, in the order they were opened; null: not known. */
   gaps: readonly Gap[] | null;
 }
@@ -50,8 +50,8 @@ export class VariantCache {
     const found = known ?? {
       slot: { row: undefined, stored: undefined },
       isKnown: false,
-      cells: new Map(),
-      hasAllCells: false,
+      levels: new Map(),
+      hasAllLevels: false,
       gaps: null,
     };
     if (this.keeps) this.#young.set(variantId, found);

@@ -8,7 +8,7 @@ import { judge, type WatchedState } from './judge.ts';
 import { SlotCounts } from './slot-counts.ts';
 import { ConditionLog } from '../condition/condition-log.ts';
 import { conditionOf, type Condition, type ConditionStatus } from '../condition/condition.ts';
-import { GrowingDoubt } from '../condition/growing-doubt.ts';
+import { GrowingBacklog } from '../condition/growing-backlog.ts';
 import type { OwnTrouble } from '../condition/own-trouble.ts';
 import type { Blocked } from '../condition/store-trouble.ts';
 import type { PlainError } from '../../sqlite/errors.ts';
@@ -52,7 +52,7 @@ export class Watchman implements AlarmSource {
   #lastGoodAtMs: number;
   #lastCommitError: PlainError | null = null;
   #stuck: OwnTrouble['stuck'] = null;
-  readonly #doubt = new GrowingDoubt();
+  readonly #backlog = new GrowingBacklog();
   readonly #conditionLog: ConditionLog;
   #condition: Condition | null = null;
   /** The last entry of the event log at an instant; it is moved on once that is applied. */
@@ -89,7 +89,7 @@ export class Watchman implements AlarmSource {
       stuck: this.#stuckNow(nowMs),
       behindSinceMs: this.#behindSince(nowMs),
       clockAheadMs: this.#deps.clockAheadMs(),
-      growingSinceMs: this.#doubt.sinceMs,
+      growingSinceMs: this.#backlog.sinceMs,
     };
   }
 
@@ -160,7 +160,7 @@ export class Watchman implements AlarmSource {
     const { status } = figures();
     if (status === null) return;
     const why = blocked();
-    this.#doubt.look(
+    this.#backlog.look(
       { pendingReads: status.pending_reads, isReading: why === null && status.state === 'live' },
       nowMs,
     );

@@ -131,14 +131,14 @@ export function historyRoutes({ reader, rejected }: Pick<OpsDeps, 'reader' | 're
   });
   app.openapi(deliveries, async (c) => {
     const { quarantined, min_delay_ms: minDelayMs = null, after, limit } = c.req.valid('query');
-    const [logSeq = NEWEST, quarantineId = NEWEST] = after?.split(':').map(Number) ?? [];
+    const [logSeq = NEWEST, deadLetterId = NEWEST] = after?.split(':').map(Number) ?? [];
     const { rows, last, hasMore } = await reader.ask('deliveriesBefore', {
-      before: { logSeq, quarantineId },
+      before: { logSeq, deadLetterId },
       limit,
-      quarantined: quarantined === 1,
+      deadLettersOnly: quarantined === 1,
       minDelayMs,
     });
-    const next = hasMore && last !== null ? `${last.logSeq}:${last.quarantineId}` : null;
+    const next = hasMore && last !== null ? `${last.logSeq}:${last.deadLetterId}` : null;
     const shown = rows.map(({ problems, ...row }) => ({ ...row, problems: [...problems] }));
     return c.json({ deliveries: shown, next, has_more: hasMore }, 200);
   });

@@ -41,7 +41,7 @@ export function ownTrouble(own: OwnTrouble, maxRps: number | null, nowMs: number
     commitTrouble(own, nowMs),
     applyTrouble(own, nowMs),
     clockTrouble(own),
-    growingDoubt(own, maxRps),
+    growingBacklog(own, maxRps),
   ];
   return causes.filter((cause) => cause !== null);
 }
@@ -132,7 +132,7 @@ function clockTrouble({ clockAheadMs }: OwnTrouble): Cause | null {
   };
 }
 
-function growingDoubt({ growingSinceMs }: OwnTrouble, maxRps: number | null): Cause | null {
+function growingBacklog({ growingSinceMs }: OwnTrouble, maxRps: number | null): Cause | null {
   if (growingSinceMs === null) return null;
   return {
     kind: 'growing_doubt',

@@ -24,7 +24,7 @@ export function countFact(counting: Counting, fact: Fact, nowMs: number): void {
       counting.removed[fact.what].inc();
       return;
     case 'quarantined':
-      counting.quarantined.inc();
+      counting.deadLetters.inc();
       return;
     case 'change':
     case 'level':

@@ -127,7 +127,7 @@ export function createCounting(registry: Registry) {
       }),
       REPAIR_REASONS,
     ),
-    quarantined: countAll(
+    deadLetters: countAll(
       'stock_mirror_quarantined_total',
       'Dead letters: authentic deliveries or items that were not understood.',
     ),

@@ -1,5 +1,5 @@
 import { html, raw } from 'hono/html';
-import type { Quarantined } from '../../mirror/queries/page/dead-letters.ts';
+import type { DeadLetter } from '../../mirror/queries/page/dead-letters.ts';
 import type { RejectedRequest } from '../state/rejected.ts';
 import type { SlowAnswer } from '../state/timeline.ts';
 import { bytes, instant, millis } from './figures.ts';
@@ -40,13 +40,13 @@ export function deliveriesFrame(list: List, explanation: string, content: Html):
   </section>`;
 }
 
-interface QuarantinedPage {
-  readonly items: readonly Quarantined[];
+interface DeadLettersPage {
+  readonly items: readonly DeadLetter[];
   readonly hasMore: boolean;
   readonly isFirst: boolean;
 }
 
-export function quarantinedView({ items, hasMore, isFirst }: QuarantinedPage): Html {
+export function deadLettersView({ items, hasMore, isFirst }: DeadLettersPage): Html {
   const oldest = items.at(-1);
   if (oldest === undefined) {
     return html`<p class="none">
@@ -70,7 +70,7 @@ export function quarantinedView({ items, hasMore, isFirst }: QuarantinedPage): H
       <tbody>
         ${items.map(
           ({ id, atMs, problem, variantId, logSeq }) =>
-            html`<tr id="quarantine-${id}" data-new>
+            html`<tr id="dead-letter-${id}" data-new>
               <th scope="row">${atMs === null ? 'pruned' : instant(atMs)}</th>
               <td class="whole">${problem}</td>
               <td data-label="variant">

@@ -39,8 +39,8 @@ function laterWords(later: Later, arrivedAtMs: number): Html {
 }
 
 /** Null: no re-read request is known that it caused. */
-export function doubtWords({ doubt }: Effect): string | null {
-  switch (doubt) {
+export function suspicionWords({ suspicion }: Effect): string | null {
+  switch (suspicion) {
     case 'no':
       return null;
     case 'open':
@@ -67,8 +67,8 @@ export function heldWords({ new: next, effect: { outcome } }: LoggedItem): Html 
 }
 
 /** Whether the item had its product read again. */
-export function readRequestView({ outcome, doubt }: Effect): Html {
-  switch (doubt) {
+export function readRequestView({ outcome, suspicion }: Effect): Html {
+  switch (suspicion) {
     case 'no':
       return html`<span class="quiet">${outcome.kind === 'unknown' ? '' : 'No re-read requested.'}</span>`;
     case 'open':

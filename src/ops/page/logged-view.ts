@@ -4,7 +4,7 @@ import { idText, idView } from './id-view.ts';
 import type { Html } from '../../web/html.ts';
 import type { DeliveryPage, LoggedDelivery } from '../../mirror/queries/page/deliveries.ts';
 import type { LoggedItem } from '../../mirror/queries/page/effects.ts';
-import { doubtWords, outcomeWords } from './effect-words.ts';
+import { suspicionWords, outcomeWords } from './effect-words.ts';
 import { bytes, count, instant, quantity, signed } from './figures.ts';
 import { pager } from './pager.ts';
 import type { WarehouseNames } from '../shared/warehouse-names.ts';
@@ -84,7 +84,7 @@ function deliveryGroup(delivery: LoggedDelivery, names: WarehouseNames): Html {
 
 function itemRow(item: LoggedItem, atMs: number, names: WarehouseNames): Html {
   const { variantId, sku, warehouseId, reason, effect } = item;
-  const doubt = doubtWords(effect);
+  const suspicion = suspicionWords(effect);
   return html`<tr class="more">
     <td><a href="/variants/${variantId}" class="sku">${sku ?? idText(variantId)}</a></td>
     <td class="warehouse" data-label="warehouse">${warehouseView(warehouseId, names)}</td>
@@ -96,7 +96,7 @@ function itemRow(item: LoggedItem, atMs: number, names: WarehouseNames): Html {
     <td class="actor" data-label="by">${actorOf(item) ?? '–'}</td>
     <td class="whole">
       ${outcomeWords(item, atMs)}
-      ${doubt === null ? '' : html`<span class="state ${effect.doubt === 'open' ? 'odd' : ''}">${doubt}</span>`}
+      ${suspicion === null ? '' : html`<span class="state ${effect.suspicion === 'open' ? 'odd' : ''}">${suspicion}</span>`}
     </td>
   </tr>`;
 }

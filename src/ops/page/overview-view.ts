@@ -11,7 +11,7 @@ import type { Html } from '../../web/html.ts';
 import { plotsView, type Span } from './plots-view.ts';
 import { runProgress } from './runs-view.ts';
 import { scheduleView } from './schedule-view.ts';
-import { adviceOf, debts, detailsOf, type Situation } from './state-words.ts';
+import { adviceOf, requestGroups, detailsOf, type Situation } from './state-words.ts';
 import { alarmsView, blockedView, causeView, otherCausesView, told, type Alarming } from './warnings-view.ts';
 import { heldWords } from '../alarms/held-words.ts';
 
@@ -36,8 +36,8 @@ export function overviewView(overview: Overview): Html {
   ${operatorView(overview)}`;
 }
 
-function plotsOf({ span, minutes, runs, maxRps, status, owed, nowMs }: Overview): Html {
-  const lagMs = owed.oldestDoubtAtMs === null ? 0 : Math.max(0, nowMs - owed.oldestDoubtAtMs);
+function plotsOf({ span, minutes, runs, maxRps, status, pending, nowMs }: Overview): Html {
+  const lagMs = pending.oldestSuspectAtMs === null ? 0 : Math.max(0, nowMs - pending.oldestSuspectAtMs);
   const { suspect_count: suspects, open_gaps: openGaps, pending_reads: pendingReads } = status;
   return plotsView({ span, minutes, runs, maxRps, present: { lagMs, suspects, openGaps, pendingReads } });
 }
@@ -67,19 +67,19 @@ function now(overview: Overview): Html {
     </section>
     ${otherCausesView(overview)} ${blockedView(overview)} ${alarmsView(overview)}
     ${running.map((run) => html`<section aria-label="Run ${run.id}">${runProgress(run, nowMs, { isHeld: condition.name === 'blocked' })}</section>`)}
-    ${owedView(overview)} ${troubleView(status)}
+    ${requestsView(overview)} ${troubleView(status)}
   </div>`;
 }
 
-function owedView({ owed, nowMs, readsUnderWay, status }: Overview): Html {
-  const list = debts(owed);
+function requestsView({ pending, nowMs, readsUnderWay, status }: Overview): Html {
+  const list = requestGroups(pending);
   if (list.length === 0 && status.pending_reads === 0) return html``;
-  return html`<section aria-labelledby="owed-title">
+  return html`<section aria-labelledby="requests-title">
     <header>
-      <h2 id="owed-title">Re-read requests</h2>
+      <h2 id="requests-title">Re-read requests</h2>
       <span class="quiet">
         ${count(status.pending_reads, 'read')} pending, ${quantity(readsUnderWay)} under
-        way${owed.isPartial ? '; the list covers the most urgent' : ''}
+        way${pending.isPartial ? '; the list covers the most urgent' : ''}
       </span>
     </header>
     ${
@@ -98,11 +98,11 @@ function owedView({ owed, nowMs, readsUnderWay, status }: Overview): Html {
             </thead>
             <tbody>
               ${list.map(
-                ({ words, products, doubt, sinceMs }) =>
+                ({ words, products, isSuspect, sinceMs }) =>
                   html`<tr>
                     <th scope="row">${words}</th>
                     <td class="figure" data-label="products">${quantity(products)}</td>
-                    <td data-label="suspect">${doubt ? 'yes' : 'no'}</td>
+                    <td data-label="suspect">${isSuspect ? 'yes' : 'no'}</td>
                     <td data-label="oldest">${ago(sinceMs, nowMs)}</td>
                   </tr>`,
               )}
@@ -143,7 +143,7 @@ function givenUpWords({ failing_reads, parked_reads }: Status): string {
   return `; of these, ${count(parked_reads, 'was', 'were')} refused by the store, or failed repeatedly, and ${again}.`;
 }
 
-function figures({ status, minutes, nowMs, owed, lag }: Overview): Html {
+function figures({ status, minutes, nowMs, pending, lag }: Overview): Html {
   const whole = minutes.at(-2);
   const tile = (name: string, value: Html | string, more: Html | string = ''): Html =>
     html`<div>
@@ -160,8 +160,8 @@ function figures({ status, minutes, nowMs, owed, lag }: Overview): Html {
     )}
     ${tile(
       'Oldest re-read',
-      owed.oldestDoubtAtMs === null ? 'none' : duration(nowMs - owed.oldestDoubtAtMs),
-      owed.oldestDoubtAtMs === null ? 'no suspect row waits' : 'waiting',
+      pending.oldestSuspectAtMs === null ? 'none' : duration(nowMs - pending.oldestSuspectAtMs),
+      pending.oldestSuspectAtMs === null ? 'no suspect row waits' : 'waiting',
     )}
     ${tile('Suspect levels', quantity(status.suspect_count), html`of ${quantity(status.cells)}${status.suspect_count === 0 ? '' : html`, <a href="/stock?suspect=1" id="see-suspects">show<span class="hidden"> suspect levels</span></a>`}`)}
     ${tile(

@@ -14,7 +14,7 @@ import { unlessStuck } from '../shared/unless-stuck.ts';
 import { actions, Refused } from './actions.ts';
 import {
   deliveriesFrame,
-  quarantinedView,
+  deadLettersView,
   readList,
   rejectedView,
   slowView,
@@ -66,7 +66,7 @@ const VARIANTS_SHOWN = 40;
 const CHANGES_SHOWN = 200;
 const CORRECTIONS_SHOWN = 100;
 const DELIVERIES_SHOWN = 30;
-const QUARANTINED_SHOWN = 100;
+const DEAD_LETTERS_SHOWN = 100;
 const RUNS_SHOWN = 50;
 const FOUND_SHOWN = 50;
 const SEARCHED_CHARACTERS = 200;
@@ -122,9 +122,9 @@ export function createPage(deps: PageDeps & Documented): Pages {
 
   const showOverview = async (c: PageContext, told?: Told) => {
     const span = spanOf(c.req.query('span'));
-    const [status, owed, running, lag, course, runs, outlook] = await Promise.all([
+    const [status, pending, running, lag, course, runs, outlook] = await Promise.all([
       deps.state.status(),
-      reader.ask('owedReads'),
+      reader.ask('pendingReads'),
       reader.ask('runningRuns'),
       reader.ask('lag'),
       reader.ask('certaintyCourse', { sinceMs: now() - DAY_MS }),
@@ -134,7 +134,7 @@ export function createPage(deps: PageDeps & Documented): Pages {
     const condition = current(status);
     const main = overviewView({
       status,
-      owed,
+      pending,
       lag,
       course,
       condition,
@@ -146,7 +146,7 @@ export function createPage(deps: PageDeps & Documented): Pages {
       span,
       runs,
       maxRps: alarms.maxRps,
-      minutes: withPresent(timeline.minutes(SPANS[span].minutes), status, owed.oldestDoubtAtMs, now()),
+      minutes: withPresent(timeline.minutes(SPANS[span].minutes), status, pending.oldestSuspectAtMs, now()),
       nowMs: now(),
     });
     return show(
@@ -219,8 +219,8 @@ export function createPage(deps: PageDeps & Documented): Pages {
       }
       case 'quarantined': {
         const beforeId = positionIn(c.req.query('before'));
-        const page = await reader.ask('quarantinedItems', { beforeId, limit: QUARANTINED_SHOWN });
-        const view = quarantinedView({ ...page, isFirst: beforeId === null });
+        const page = await reader.ask('deadLettersBefore', { beforeId, limit: DEAD_LETTERS_SHOWN });
+        const view = deadLettersView({ ...page, isFirst: beforeId === null });
         return deliveriesFrame(list, 'Authentic, but not understood', view);
       }
       case 'slow':

@@ -6,12 +6,12 @@ import type { Minute } from '../state/timeline.ts';
 export function withPresent(
   minutes: readonly Minute[],
   status: Status,
-  oldestDoubtAtMs: number | null,
+  oldestSuspectAtMs: number | null,
   nowMs: number,
 ): Minute[] {
   const last = minutes.at(-1);
   if (last === undefined) return [];
-  const lagMs = oldestDoubtAtMs === null ? 0 : Math.max(0, nowMs - oldestDoubtAtMs);
+  const lagMs = oldestSuspectAtMs === null ? 0 : Math.max(0, nowMs - oldestSuspectAtMs);
   return [
     ...minutes.slice(0, -1),
     {

@@ -1,5 +1,5 @@
 /** Sentences that explain the mirror's state and what to do about it, without markup. */
-import type { OwedReads } from '../../mirror/queries/overview.ts';
+import type { PendingReads } from '../../mirror/queries/overview.ts';
 import type { Status } from '../../mirror/queries/status.ts';
 import type { Condition } from '../condition/condition.ts';
 import { count, duration } from './figures.ts';
@@ -7,13 +7,13 @@ import { reasonWords } from '../shared/words.ts';
 
 export interface Situation {
   readonly status: Status;
-  readonly owed: OwedReads;
+  readonly pending: PendingReads;
   readonly condition: Condition;
   readonly nowMs: number;
 }
 
 /** What there is to say of the present besides the headline and its causes. */
-export function detailsOf({ status, owed, condition, nowMs }: Situation): readonly string[] {
+export function detailsOf({ status, pending, condition, nowMs }: Situation): readonly string[] {
   const why: string[] = [];
   if (status.suspect_count > 0 && condition.name !== 'repairing') {
     why.push(`${count(status.suspect_count, 'stock level is', 'stock levels are')} suspect.`);
@@ -25,11 +25,14 @@ export function detailsOf({ status, owed, condition, nowMs }: Situation): readon
         : `${count(status.pending_reads, 'read is', 'reads are')} pending.`,
     );
   }
-  if (owed.oldestDoubtAtMs !== null && status.state === 'stale') {
-    why.push(`The oldest re-read request has been waiting for ${duration(nowMs - owed.oldestDoubtAtMs)}.`);
+  if (pending.oldestSuspectAtMs !== null && status.state === 'stale') {
+    why.push(
+      `The oldest re-read request has been waiting for ${duration(nowMs - pending.oldestSuspectAtMs)}.`,
+    );
   }
   if (status.open_gaps > 0) {
-    const age = owed.oldestGapAtMs === null ? '' : `, the oldest for ${duration(nowMs - owed.oldestGapAtMs)}`;
+    const age =
+      pending.oldestGapAtMs === null ? '' : `, the oldest for ${duration(nowMs - pending.oldestGapAtMs)}`;
     why.push(
       `${count(status.open_gaps, 'gap is', 'gaps are')} open: a delivery from the store is late or lost${age}.`,
     );
@@ -50,19 +53,19 @@ export function adviceOf({ name }: Pick<Condition, 'name'>): string | null {
   }
 }
 
-interface Debt {
+interface RequestGroupWords {
   readonly words: string;
   readonly products: number;
-  readonly doubt: boolean;
+  readonly isSuspect: boolean;
   readonly sinceMs: number;
 }
 
 /** Re-read requests by reason. */
-export function debts({ owed }: OwedReads): Debt[] {
-  return owed.map(({ reason, products, doubt, sinceMs }) => ({
+export function requestGroups({ groups }: PendingReads): RequestGroupWords[] {
+  return groups.map(({ reason, products, isSuspect, sinceMs }) => ({
     words: reasonWords(reason),
     products,
-    doubt,
+    isSuspect,
     sinceMs,
   }));
 }

@@ -1,6 +1,6 @@
 import { html } from 'hono/html';
 import type { StockCursor } from '../../mirror/queries/page/filters.ts';
-import type { StockCell, StockPage, StockVariant } from '../../mirror/queries/page/stock.ts';
+import type { StockLevelRow, StockPage, StockVariant } from '../../mirror/queries/page/stock.ts';
 import { agoText, instant, quantity } from './figures.ts';
 import { idText } from './id-view.ts';
 import type { Html } from '../../web/html.ts';
@@ -97,9 +97,9 @@ function noneFound({ isPartial }: StockPage, { text, warehouseId, suspect, after
 }
 
 function variantRows(variant: StockVariant, warehouseId: string, shown: Shown): Html {
-  const cells = variant.cells.filter((cell) => warehouseId === '' || cell.warehouseId === warehouseId);
+  const levels = variant.levels.filter((level) => warehouseId === '' || level.warehouseId === warehouseId);
   return html`<tbody class="group">
-    ${cells.length === 0 ? totalRow(variant, shown.nowMs) : cells.map((cell, index) => cellRow(variant, cell, index, shown))}
+    ${levels.length === 0 ? totalRow(variant, shown.nowMs) : levels.map((level, index) => levelRow(variant, level, index, shown))}
   </tbody>`;
 }
 
@@ -110,16 +110,16 @@ function variantLink({ variantId, sku, name, productName }: StockVariant): Html 
     ${[productName, name].filter((each) => each !== null && each !== '').join(', ')}`;
 }
 
-function cellRow(variant: StockVariant, cell: StockCell, index: number, { names, nowMs }: Shown): Html {
+function levelRow(variant: StockVariant, level: StockLevelRow, index: number, { names, nowMs }: Shown): Html {
   return html`<tr class="${index > 0 ? 'more' : ''}">
     <th scope="row" class="variant">
       ${index > 0 ? html`<span class="hidden">${variant.sku ?? variant.variantId}</span>` : variantLink(variant)}
     </th>
-    <td class="warehouse" data-label="warehouse">${warehouseView(cell.warehouseId, names)}</td>
-    <td class="figure strong" data-label="to sell">${quantity(cell.qty)}</td>
-    <td class="figure" data-label="on hand">${quantity(cell.onHand)}</td>
-    <td class="figure" data-label="reserved">${quantity(cell.reservedQty)}</td>
-    <td class="whole">${freshness(cell, `${variant.variantId}-${cell.warehouseId}`, nowMs)}</td>
+    <td class="warehouse" data-label="warehouse">${warehouseView(level.warehouseId, names)}</td>
+    <td class="figure strong" data-label="to sell">${quantity(level.qty)}</td>
+    <td class="figure" data-label="on hand">${quantity(level.onHand)}</td>
+    <td class="figure" data-label="reserved">${quantity(level.reservedQty)}</td>
+    <td class="whole">${freshness(level, `${variant.variantId}-${level.warehouseId}`, nowMs)}</td>
   </tr>`;
 }
 
@@ -150,7 +150,7 @@ const KINDS: Readonly<Record<string, string>> = {
 };
 
 /** The source of a total, inferred from its times. Null: a read has since confirmed it. */
-function sourceOfTotal({ asOfMs, verifiedAtMs }: StockVariant): StockCell['source'] | null {
+function sourceOfTotal({ asOfMs, verifiedAtMs }: StockVariant): StockLevelRow['source'] | null {
   if (verifiedAtMs === asOfMs) return 'read';
   return verifiedAtMs === null || asOfMs > verifiedAtMs ? 'webhook' : null;
 }
@@ -166,7 +166,9 @@ export function freshness(
     asOfMs,
     verifiedAtMs,
     suspect,
-  }: Pick<StockCell, 'asOfMs' | 'verifiedAtMs' | 'suspect'> & { readonly source: StockCell['source'] | null },
+  }: Pick<StockLevelRow, 'asOfMs' | 'verifiedAtMs' | 'suspect'> & {
+    readonly source: StockLevelRow['source'] | null;
+  },
   id: string,
   nowMs: number,
 ): Html {

@@ -21,7 +21,7 @@ interface Shown {
 
 export function variantPage(view: VariantView, beforeSeq: number | null, shown: Shown): Html {
   const { variant } = view;
-  return html`<div id="variant" data-live class="stack">${doubts(view, shown)} ${levels(view, shown)}</div>
+  return html`<div id="variant" data-live class="stack">${issues(view, shown)} ${levels(view, shown)}</div>
     ${
       variant.productId === null
         ? ''
@@ -39,7 +39,7 @@ export function variantPage(view: VariantView, beforeSeq: number | null, shown: 
     <div id="history" data-live class="stack">${history(view, beforeSeq, shown)}</div>`;
 }
 
-function doubts(
+function issues(
   { gaps, readRequest, failure, goneAtMs, lookupAtMs, variant }: VariantView,
   { names, nowMs }: Shown,
 ): Html {
@@ -63,7 +63,7 @@ function doubts(
     lines.push(
       html`Its product ${held ? 'is kept until you allow removals' : 'will be read again'}, because
       ${reasonWords(readRequest.reason)}; requested
-      ${ago(readRequest.sinceMs, nowMs)}${readRequest.doubt ? '' : '. Its figures are not suspect'}.`,
+      ${ago(readRequest.sinceMs, nowMs)}${readRequest.isSuspect ? '' : '. Its figures are not suspect'}.`,
     );
   }
   if (failure !== null) {
@@ -77,9 +77,9 @@ function doubts(
     lines.push(
       html`It may have changed during downtime, or the store does not show its warehouses: it is suspect.`,
     );
-  return html`<section aria-labelledby="doubt-title">
+  return html`<section aria-labelledby="issues-title">
     <header>
-      <h2 id="doubt-title">Open issues</h2>
+      <h2 id="issues-title">Open issues</h2>
       ${
         lines.length === 0 && !variant.suspect
           ? html`<span class="state good">none</span>`
@@ -142,12 +142,12 @@ function levels({ variant, lastRead, upc }: VariantView, { names, nowMs }: Shown
         </tr>
       </thead>
       <tbody>
-        ${variant.cells.map((cell) =>
+        ${variant.levels.map((level) =>
           row(
-            cell.warehouseId,
-            cell.qty,
-            told.get(cell.warehouseId)?.qty,
-            freshness(cell, cell.warehouseId, nowMs),
+            level.warehouseId,
+            level.qty,
+            told.get(level.warehouseId)?.qty,
+            freshness(level, level.warehouseId, nowMs),
           ),
         )}
         ${row(

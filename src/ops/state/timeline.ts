@@ -234,13 +234,13 @@ export class LiveTimeline implements Timeline {
     }
   }
 
-  #sampled({ status, oldestDoubtAtMs, atMs }: SampledState): void {
+  #sampled({ status, oldestSuspectAtMs, atMs }: SampledState): void {
     const minute = Math.floor(atMs / MINUTE_MS);
     const { figures } = this.#slotAt(minute);
     join(figures, 'pendingReads', status.pending_reads);
     join(figures, 'suspects', status.suspect_count);
     join(figures, 'openGaps', status.open_gaps);
-    join(figures, 'lagMs', oldestDoubtAtMs === null ? 0 : Math.max(0, atMs - oldestDoubtAtMs));
+    join(figures, 'lagMs', oldestSuspectAtMs === null ? 0 : Math.max(0, atMs - oldestSuspectAtMs));
     // What is not known yet of before must not be noted over.
     if (this.#recalling !== null) void this.#recalling.then(() => this.#noteUpTo(minute - 1));
   }

@@ -7,7 +7,7 @@ import { OperationError } from '../world/targets.ts';
 
 const qty = z.int();
 const count = z.int().min(1);
-const cell = { variantId: idSchema, warehouseId: idSchema.optional() };
+const level = { variantId: idSchema, warehouseId: idSchema.optional() };
 /** The reason of a change, and the order that caused it, if any. */
 const told = { reason: z.string().optional(), orderId: idSchema.optional() };
 const newVariant = z.strictObject({
@@ -21,16 +21,16 @@ const newVariant = z.strictObject({
 const operationSchema = z.discriminatedUnion('operation', [
   z.strictObject({
     operation: z.literal('reserve'),
-    lines: z.array(z.strictObject({ ...cell, qty: count })).min(1),
+    lines: z.array(z.strictObject({ ...level, qty: count })).min(1),
   }),
   z.strictObject({ operation: z.literal('cancel'), orderId: idSchema, reason: z.string().optional() }),
   z.strictObject({ operation: z.literal('ship'), orderId: idSchema }),
-  z.strictObject({ operation: z.literal('adjust'), ...cell, to: qty, ...told }),
-  z.strictObject({ operation: z.literal('add'), ...cell, by: qty, ...told }),
-  z.strictObject({ operation: z.literal('burst'), ...cell, by: z.array(qty).min(1) }),
-  z.strictObject({ operation: z.literal('flip'), ...cell, by: qty }),
-  z.strictObject({ operation: z.literal('assemble'), ...cell, units: count }),
-  z.strictObject({ operation: z.literal('disassemble'), ...cell, units: count }),
+  z.strictObject({ operation: z.literal('adjust'), ...level, to: qty, ...told }),
+  z.strictObject({ operation: z.literal('add'), ...level, by: qty, ...told }),
+  z.strictObject({ operation: z.literal('burst'), ...level, by: z.array(qty).min(1) }),
+  z.strictObject({ operation: z.literal('flip'), ...level, by: qty }),
+  z.strictObject({ operation: z.literal('assemble'), ...level, units: count }),
+  z.strictObject({ operation: z.literal('disassemble'), ...level, units: count }),
   z.strictObject({
     operation: z.literal('create_product'),
     name: z.string().min(1).optional(),
@@ -97,7 +97,7 @@ function run(operations: Operations, requested: Requested): Record<string, unkno
     case 'flip':
     case 'assemble':
     case 'disassemble':
-      return { changes: runOnCell(operations, requested) };
+      return { changes: runOnLevel(operations, requested) };
     case 'create_product': {
       const { product, changes } = operations.createProduct(requested);
       return { productId: product.id, variantIds: product.variants.map((variant) => variant.id), changes };
@@ -125,12 +125,12 @@ function run(operations: Operations, requested: Requested): Record<string, unkno
   }
 }
 
-type OnCell = Extract<
+type OnLevel = Extract<
   Requested,
   { readonly operation: 'adjust' | 'add' | 'burst' | 'flip' | 'assemble' | 'disassemble' }
 >;
 
-function runOnCell(operations: Operations, requested: OnCell) {
+function runOnLevel(operations: Operations, requested: OnLevel) {
   switch (requested.operation) {
     case 'adjust':
       return operations.adjust(requested);

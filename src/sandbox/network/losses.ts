@@ -5,11 +5,11 @@
 import type { Agenda } from '../world/agenda.ts';
 import type { Clock } from '../world/clock.ts';
 import type { Deliveries, DeliveryRecord } from './deliveries.ts';
-import type { Cell, Variant } from '../world/model.ts';
+import type { StockLevel, Variant } from '../world/model.ts';
 import type { Network } from './network.ts';
 import type { Operations } from '../world/operations.ts';
 import type { Random } from '../world/random.ts';
-import { OperationError, requireCell, requireVariant } from '../world/targets.ts';
+import { OperationError, requireLevel, requireVariant } from '../world/targets.ts';
 import type { Truth } from '../world/truth.ts';
 import type { SentItem } from './webhooks.ts';
 
@@ -67,7 +67,7 @@ export class Losses {
   lose(at: { readonly variantId?: string; readonly warehouseId?: string } = {}): Loss {
     const { operations, network, random, agenda, truth } = this.#deps;
     const variant = at.variantId === undefined ? this.#anyVariant() : requireVariant(truth, at.variantId);
-    const { warehouseId } = requireCell(variant, at.warehouseId);
+    const { warehouseId } = requireLevel(variant, at.warehouseId);
     const sell = (): unknown =>
       operations.add({ variantId: variant.id, warehouseId, by: random.int(UNITS.min, UNITS.max) });
 
@@ -113,8 +113,8 @@ export class Losses {
 
   #anyVariant(): Variant {
     const { truth, random } = this.#deps;
-    const isFit = ({ kind, cells, deleted }: Variant): boolean =>
-      !deleted && kind === 'own' && (cells as readonly Cell[]).length > 0;
+    const isFit = ({ kind, levels, deleted }: Variant): boolean =>
+      !deleted && kind === 'own' && (levels as readonly StockLevel[]).length > 0;
     const fit = truth.products
       .filter((product) => !product.deleted)
       .slice(0, AMONG_PRODUCTS)

@@ -31,15 +31,15 @@ const recipient = {
  */
 export const actions: Readonly<Record<string, Action>> = {
   stock: ({ operations }, form) => {
-    const cell = { variant_id: text(form, 'variant_id'), warehouse_id: text(form, 'warehouse_id') };
+    const level = { variant_id: text(form, 'variant_id'), warehouse_id: text(form, 'warehouse_id') };
     const qty = whole(form, 'qty');
     runOperation(
       operations,
       text(form, 'how') === 'add'
-        ? { operation: 'add', ...cell, by: qty }
-        : { operation: 'adjust', ...cell, to: qty },
+        ? { operation: 'add', ...level, by: qty }
+        : { operation: 'adjust', ...level, to: qty },
     );
-    return { done: 'stock', variant: cell.variant_id, warehouse: cell.warehouse_id };
+    return { done: 'stock', variant: level.variant_id, warehouse: level.warehouse_id };
   },
 
   order: (deps, form) => {

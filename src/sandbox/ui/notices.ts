@@ -84,10 +84,10 @@ export function noticeOf(deps: PageDeps, params: URLSearchParams, view: View): H
 
 function stockNotice({ truth, network }: PageDeps, variantId: string, warehouseId: string): Html | undefined {
   const variant = truth.variant(variantId);
-  const cell = truth.cell(variantId, warehouseId);
-  if (variant === undefined || cell === undefined) return undefined;
+  const level = truth.stockLevel(variantId, warehouseId);
+  if (variant === undefined || level === undefined) return undefined;
   const told = network.sends ? '' : ' No webhook was sent: see the settings.';
-  return html`<b>${labelOf(variant)}</b> has ${available(cell)} to sell in warehouse ${warehouseId}.${told}`;
+  return html`<b>${labelOf(variant)}</b> has ${available(level)} to sell in warehouse ${warehouseId}.${told}`;
 }
 
 function orderNotice({ book }: PageDeps, id: string, what: string): Html | undefined {

@@ -1,6 +1,6 @@
 import { html } from 'hono/html';
 import { available, sellable } from '../world/model.ts';
-import type { Cell, Product, Variant } from '../world/model.ts';
+import type { StockLevel, Product, Variant } from '../world/model.ts';
 import type { CataloguePage } from './catalogue-page.ts';
 import type { Html } from '../../web/html.ts';
 import { addressOf, labelOf, rowId } from './view.ts';
@@ -78,9 +78,9 @@ function productRows(product: Product, shown: Shown): Html {
       </td>
     </tr>
     ${live.map((variant) =>
-      variant.cells.length === 0
-        ? cellless(variant, shown)
-        : variant.cells.map((cell) => cellRow(variant, cell, shown)),
+      variant.levels.length === 0
+        ? withoutLevels(variant, shown)
+        : variant.levels.map((level) => levelRow(variant, level, shown)),
     )}
   </tbody>`;
 }
@@ -95,7 +95,7 @@ function naming(variant: Variant, { view }: Shown): Html {
 }
 
 /** A bundle, which has no stock of its own. */
-function cellless(variant: Variant, shown: Shown): Html {
+function withoutLevels(variant: Variant, shown: Shown): Html {
   const parts = variant.components.map((part) => `${part.qty} × ${labelOf(part.variant)}`).join(', ');
   return html`<tr id="stock-${variant.id}">
     ${naming(variant, shown)}
@@ -105,17 +105,17 @@ function cellless(variant: Variant, shown: Shown): Html {
   </tr>`;
 }
 
-function cellRow(variant: Variant, cell: Cell, shown: Shown): Html {
-  const id = rowId(variant.id, cell.warehouseId);
+function levelRow(variant: Variant, level: StockLevel, shown: Shown): Html {
+  const id = rowId(variant.id, level.warehouseId);
   // For a seller's warehouse, the store shows only the available quantity.
   const isTold = variant.kind !== 'pulled';
   return html`<tr id="${id}">
     ${naming(variant, shown)}
-    <td class="warehouse">${cell.warehouseId}</td>
-    ${figure(`${id}-sell`, 'To sell', available(cell))}
-    ${figure(`${id}-hand`, 'On hand', isTold ? cell.onHand : '–')}
-    ${figure(`${id}-held`, 'Reserved', isTold ? cell.reserved : '–')}
-    <td class="change">${changeForm(variant, cell, shown)}</td>
+    <td class="warehouse">${level.warehouseId}</td>
+    ${figure(`${id}-sell`, 'To sell', available(level))}
+    ${figure(`${id}-hand`, 'On hand', isTold ? level.onHand : '–')}
+    ${figure(`${id}-held`, 'Reserved', isTold ? level.reserved : '–')}
+    <td class="change">${changeForm(variant, level, shown)}</td>
   </tr>`;
 }
 
@@ -125,7 +125,7 @@ function figure(id: string, label: string, value: number | string): Html {
   </td>`;
 }
 
-function changeForm(variant: Variant, { warehouseId }: Cell, { view, refused }: Shown): Html {
+function changeForm(variant: Variant, { warehouseId }: StockLevel, { view, refused }: Shown): Html {
   const isRefused =
     refused?.action === 'stock' &&
     refused.form.get('variant_id') === variant.id &&

@@ -1,5 +1,5 @@
 import type { Ids } from './ids.ts';
-import type { Cell, Component, Kind, Product, Variant } from './model.ts';
+import type { StockLevel, Component, Kind, Product, Variant } from './model.ts';
 import type { Random } from './random.ts';
 import { categories, productNames, variantNames } from './wares.ts';
 
@@ -73,7 +73,7 @@ export class Factory {
       weight: random.int(50, 5_000),
       createTimeMs,
       updateTimeMs: createTimeMs,
-      cells: kind === 'bundle' ? [] : (spec.stock ?? []).map((level) => cell(level)),
+      levels: kind === 'bundle' ? [] : (spec.stock ?? []).map((level) => stockLevel(level)),
       components: spec.components ?? [],
       compositionId: kind === 'bundle' || kind === 'assembled' ? this.#ids.next() : null,
       pulledFromVariantId: kind === 'pulled' ? this.#ids.next() : null,
@@ -83,7 +83,7 @@ export class Factory {
   }
 }
 
-export function cell(level: { readonly warehouseId: string; readonly qty: number }): Cell {
+export function stockLevel(level: { readonly warehouseId: string; readonly qty: number }): StockLevel {
   return { warehouseId: level.warehouseId, onHand: level.qty, reserved: 0, stampMs: 0 };
 }
 

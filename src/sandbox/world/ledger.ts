@@ -1,6 +1,6 @@
 import type { Clock } from './clock.ts';
 import { available } from './model.ts';
-import type { Cell, Change, Variant } from './model.ts';
+import type { StockLevel, Change, Variant } from './model.ts';
 import type { Truth } from './truth.ts';
 
 export interface Cause {
@@ -17,7 +17,7 @@ export interface Movement {
 
 interface Move extends Movement {
   readonly variant: Variant;
-  readonly cell: Cell;
+  readonly level: StockLevel;
   readonly cause: Cause;
   /** Sets the time, for several changes at one instant. */
   readonly stampMs?: number;
@@ -37,20 +37,20 @@ export class Ledger {
    * Changes a stock level and returns the change of its available quantity; null when that stays the same, for which the
    * store sends nothing.
    */
-  move({ variant, cell, cause, ...by }: Move): Change | null {
+  move({ variant, level, cause, ...by }: Move): Change | null {
     this.#truth.touch(variant);
-    const before = available(cell);
-    cell.onHand += by.onHand ?? 0;
-    cell.reserved += by.reserved ?? 0;
-    const after = available(cell);
+    const before = available(level);
+    level.onHand += by.onHand ?? 0;
+    level.reserved += by.reserved ?? 0;
+    const after = available(level);
     if (after === before) return null;
 
-    const updateTimeMs = by.stampMs ?? this.stamp(cell);
-    cell.stampMs = Math.max(cell.stampMs, updateTimeMs);
+    const updateTimeMs = by.stampMs ?? this.stamp(level);
+    level.stampMs = Math.max(level.stampMs, updateTimeMs);
     return {
       productId: variant.product.id,
       variantId: variant.id,
-      warehouseId: cell.warehouseId,
+      warehouseId: level.warehouseId,
       sku: variant.sku ?? '',
       old: before,
       new: after,
@@ -60,9 +60,9 @@ export class Ledger {
   }
 
   /** The `update_time` that a change of the stock level would get now. */
-  stamp(cell: Cell): number {
+  stamp(level: StockLevel): number {
     const nowMs = this.#clock.stamp();
     // Times of one stock level never run backwards, unless the nodes' clocks differ.
-    return this.#clock.nodeSkewMs === 0 ? Math.max(nowMs, cell.stampMs) : nowMs;
+    return this.#clock.nodeSkewMs === 0 ? Math.max(nowMs, level.stampMs) : nowMs;
   }
 }

@@ -3,7 +3,7 @@
 export type Kind = 'own' | 'pulled' | 'bundle' | 'assembled';
 
 /** Stock of one variant in one warehouse. Sellable = `onHand` − `reserved`. */
-export interface Cell {
+export interface StockLevel {
   readonly warehouseId: string;
   onHand: number;
   reserved: number;
@@ -31,7 +31,7 @@ export interface Variant {
   readonly createTimeMs: number;
   readonly updateTimeMs: number;
   /** Own and assembled: the store's stock. Pulled: the seller's. Bundle: none, since its components hold the stock. */
-  readonly cells: Cell[];
+  readonly levels: StockLevel[];
   readonly components: readonly Component[];
   /** The id of the bundle or assembly, for those kinds. */
   readonly compositionId: string | null;
@@ -56,8 +56,8 @@ export interface Product {
   deleted: boolean;
 }
 
-export function available(cell: Cell): number {
-  return cell.onHand - cell.reserved;
+export function available(level: StockLevel): number {
+  return level.onHand - level.reserved;
 }
 
 export function totals(variant: Variant): {
@@ -67,9 +67,9 @@ export function totals(variant: Variant): {
 } {
   let onHand = 0;
   let reserved = 0;
-  for (const cell of variant.cells) {
-    onHand += cell.onHand;
-    reserved += cell.reserved;
+  for (const level of variant.levels) {
+    onHand += level.onHand;
+    reserved += level.reserved;
   }
   return { onHand, reserved, available: onHand - reserved };
 }

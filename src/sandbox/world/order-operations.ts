@@ -2,9 +2,9 @@ import type { Clock } from './clock.ts';
 import type { Ids } from './ids.ts';
 import type { Ledger, Movement } from './ledger.ts';
 import { available } from './model.ts';
-import type { Cell, Change, Publish, Variant } from './model.ts';
+import type { StockLevel, Change, Publish, Variant } from './model.ts';
 import type { Order, OrderLine, Orders, Ware } from './orders.ts';
-import { OperationError, cellToTakeFrom, requireVariant } from './targets.ts';
+import { OperationError, levelToTakeFrom, requireVariant } from './targets.ts';
 import type { Truth } from './truth.ts';
 
 interface ReserveLine {
@@ -69,12 +69,12 @@ export function createOrderOperations(deps: {
       }
     }
     // A line that names a warehouse may use the stock that a line without one would have taken.
-    const taken = new Map<Cell, number>();
-    const free = (cell: Cell): number => available(cell) - (taken.get(cell) ?? 0);
+    const taken = new Map<StockLevel, number>();
+    const free = (level: StockLevel): number => available(level) - (taken.get(level) ?? 0);
     const planned = [...wanted.values()].map(({ variant, qty, warehouseId }) => {
-      const cell = cellToTakeFrom(variant, qty, { warehouseId, free });
-      taken.set(cell, (taken.get(cell) ?? 0) + qty);
-      return { variant, qty, cell };
+      const level = levelToTakeFrom(variant, qty, { warehouseId, free });
+      taken.set(level, (taken.get(level) ?? 0) + qty);
+      return { variant, qty, level };
     });
     return { lines: planned, wares };
   };
@@ -88,9 +88,9 @@ export function createOrderOperations(deps: {
 
   /** Applies a change to every line of an order whose stock level still exists; deleted ones are skipped. */
   const settle = (order: Order, by: (qty: number) => Movement, reason: string): Change[] =>
-    order.lines.flatMap(({ variant, cell, qty }) => {
-      if (truth.variant(variant.id) === undefined || !variant.cells.includes(cell)) return [];
-      return ledger.move({ variant, cell, ...by(qty), cause: { reason, orderId: order.id } }) ?? [];
+    order.lines.flatMap(({ variant, level, qty }) => {
+      if (truth.variant(variant.id) === undefined || !variant.levels.includes(level)) return [];
+      return ledger.move({ variant, level, ...by(qty), cause: { reason, orderId: order.id } }) ?? [];
     });
 
   return {
@@ -99,8 +99,8 @@ export function createOrderOperations(deps: {
       const { lines, wares } = plan(requested);
       const orderId = ids.next();
       const changes = lines.flatMap(
-        ({ variant, cell, qty }) =>
-          ledger.move({ variant, cell, reserved: qty, cause: { reason: 'order_reserved', orderId } }) ?? [],
+        ({ variant, level, qty }) =>
+          ledger.move({ variant, level, reserved: qty, cause: { reason: 'order_reserved', orderId } }) ?? [],
       );
       const createTimeMs = clock.now();
       const order: Order = {

@@ -1,12 +1,12 @@
 import { dropOldest } from './drop-oldest.ts';
-import type { Cell, Variant } from './model.ts';
+import type { StockLevel, Variant } from './model.ts';
 
 /** The store's orders. An open order reserves its stock until it is cancelled or shipped. */
 
 /** A line refers to its stock level, not to a warehouse id: a warehouse removed and added again holds nothing for it. */
 export interface OrderLine {
   readonly variant: Variant;
-  readonly cell: Cell;
+  readonly level: StockLevel;
   readonly qty: number;
 }
 

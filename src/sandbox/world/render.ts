@@ -17,7 +17,7 @@ export function renderProduct(product: Product, store: Store): RenderedProduct {
   const images = Array.from({ length: product.imageCount }, (_, index) => `${product.id}/${index}.jpg`);
   const warehouseIds = new Set<string>();
   if (product.kind !== 'pulled') {
-    for (const variant of live) for (const cell of variant.cells) warehouseIds.add(cell.warehouseId);
+    for (const variant of live) for (const level of variant.levels) warehouseIds.add(level.warehouseId);
   }
   return {
     id: product.id,
@@ -123,11 +123,11 @@ function ownStock(variant: Variant) {
   return {
     on_hand: onHand,
     reserved_qty: reserved,
-    warehouses: variant.cells.map((cell) => ({
-      wh_id: cell.warehouseId,
-      on_hand: cell.onHand,
-      available_qty: available(cell),
-      reserved_qty: cell.reserved,
+    warehouses: variant.levels.map((level) => ({
+      wh_id: level.warehouseId,
+      on_hand: level.onHand,
+      available_qty: available(level),
+      reserved_qty: level.reserved,
     })),
   };
 }

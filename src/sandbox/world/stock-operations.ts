@@ -1,28 +1,28 @@
 import type { Cause, Ledger } from './ledger.ts';
 import { available } from './model.ts';
-import type { Cell, Change, Component, Publish, Variant } from './model.ts';
+import type { StockLevel, Change, Component, Publish, Variant } from './model.ts';
 import { actorOf } from './reasons.ts';
-import { OperationError, cellToTakeFrom, requireCell, requireVariant } from './targets.ts';
+import { OperationError, levelToTakeFrom, requireLevel, requireVariant } from './targets.ts';
 import type { Truth } from './truth.ts';
 
-interface CellTarget {
+interface LevelTarget {
   readonly variantId: string;
   readonly warehouseId?: string;
 }
 
 export interface StockOperations {
   /** Sets the available quantity. The default reason is `user_adjusted`. */
-  adjust(target: CellTarget & { readonly to: number } & Told): Change[];
+  adjust(target: LevelTarget & { readonly to: number } & Told): Change[];
   /** Adds to the quantity on hand; negative figures subtract. The default reason is `user_added` or `user_deducted`. */
-  add(target: CellTarget & { readonly by: number } & Told): Change[];
+  add(target: LevelTarget & { readonly by: number } & Told): Change[];
   /** Several changes of one stock level, all at one `update_time`, each in a delivery of its own. */
-  burst(target: CellTarget & { readonly by: readonly number[] }): Change[];
+  burst(target: LevelTarget & { readonly by: readonly number[] }): Change[];
   /** A→B→A: one change and its opposite, in two deliveries. */
-  flip(target: CellTarget & { readonly by: number }): Change[];
+  flip(target: LevelTarget & { readonly by: number }): Change[];
   /** Builds units from their components, in one delivery. */
-  assemble(target: CellTarget & { readonly units: number }): Change[];
+  assemble(target: LevelTarget & { readonly units: number }): Change[];
   /** Takes assembled units apart again. */
-  disassemble(target: CellTarget & { readonly units: number }): Change[];
+  disassemble(target: LevelTarget & { readonly units: number }): Change[];
 }
 
 /** The order that caused the change, for reasons such as `order_edited`. */
@@ -42,9 +42,9 @@ export function createStockOperations(deps: {
   const target = ({
     variantId,
     warehouseId,
-  }: CellTarget): { readonly variant: Variant; readonly cell: Cell } => {
+  }: LevelTarget): { readonly variant: Variant; readonly level: StockLevel } => {
     const variant = requireVariant(truth, variantId);
-    return { variant, cell: requireCell(variant, warehouseId) };
+    return { variant, level: requireLevel(variant, warehouseId) };
   };
   const cause = (reason: string, orderId?: string): Cause => {
     const actor = actorOf(reason);
@@ -57,7 +57,7 @@ export function createStockOperations(deps: {
       throw new OperationError(`${field} must be a whole number, not ${value}`);
   };
   const movedBy = (
-    at: { readonly variant: Variant; readonly cell: Cell },
+    at: { readonly variant: Variant; readonly level: StockLevel },
     by: number,
     reason: string,
     orderId?: string,
@@ -70,31 +70,31 @@ export function createStockOperations(deps: {
     return changes;
   };
 
-  const rebuild = (request: CellTarget & { readonly units: number }, direction: 1 | -1): Change[] => {
+  const rebuild = (request: LevelTarget & { readonly units: number }, direction: 1 | -1): Change[] => {
     const { units } = request;
     if (!Number.isSafeInteger(units) || units < 1) {
       throw new OperationError(`units must be a whole number of at least 1, not ${units}`);
     }
-    const { variant, cell } = target(request);
+    const { variant, level } = target(request);
     if (variant.kind !== 'assembled') throw new OperationError(`variant ${variant.id} is not assembled`);
-    const cellOf = (component: Component): Cell => {
+    const levelOf = (component: Component): StockLevel => {
       requireVariant(truth, component.variant.id);
       return direction === 1
-        ? cellToTakeFrom(component.variant, component.qty * units)
-        : requireCell(component.variant);
+        ? levelToTakeFrom(component.variant, component.qty * units)
+        : requireLevel(component.variant);
     };
-    if (direction === -1) cellToTakeFrom(variant, units, cell);
+    if (direction === -1) levelToTakeFrom(variant, units, level);
     // All stock levels are looked up before any changes: an assembly that lacks a component changes nothing.
-    const parts = variant.components.map((component) => ({ component, cell: cellOf(component) }));
+    const parts = variant.components.map((component) => ({ component, level: levelOf(component) }));
     const [gained, spent] =
       direction === 1
         ? ['assemble_added', 'assemble_deducted']
         : ['disassemble_added', 'disassemble_deducted'];
     return told([
-      ...movedBy({ variant, cell }, direction * units, direction === 1 ? gained : spent),
+      ...movedBy({ variant, level }, direction * units, direction === 1 ? gained : spent),
       ...parts.flatMap((part) =>
         movedBy(
-          { variant: part.component.variant, cell: part.cell },
+          { variant: part.component.variant, level: part.level },
           -direction * part.component.qty * units,
           direction === 1 ? spent : gained,
         ),
@@ -107,7 +107,7 @@ export function createStockOperations(deps: {
       whole('to', request.to);
       const at = target(request);
       return told(
-        movedBy(at, request.to - available(at.cell), request.reason ?? 'user_adjusted', request.orderId),
+        movedBy(at, request.to - available(at.level), request.reason ?? 'user_adjusted', request.orderId),
       );
     },
     add: (request) => {
@@ -119,10 +119,10 @@ export function createStockOperations(deps: {
       request.by.forEach((by) => {
         whole('by', by);
       });
-      const { variant, cell } = target(request);
-      const stampMs = ledger.stamp(cell);
+      const { variant, level } = target(request);
+      const stampMs = ledger.stamp(level);
       return request.by.flatMap((by) => {
-        const change = ledger.move({ variant, cell, onHand: by, cause: cause('user_adjusted'), stampMs });
+        const change = ledger.move({ variant, level, onHand: by, cause: cause('user_adjusted'), stampMs });
         return change === null ? [] : told([change]);
       });
     },

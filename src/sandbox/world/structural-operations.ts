@@ -1,10 +1,10 @@
 import type { Clock } from './clock.ts';
-import { cell as newCell } from './factory.ts';
+import { stockLevel as newLevel } from './factory.ts';
 import type { Factory, VariantSpec } from './factory.ts';
 import type { Ledger } from './ledger.ts';
 import { available } from './model.ts';
 import type { Change, Product, Publish, Variant } from './model.ts';
-import { OperationError, requireCell, requireProduct, requireVariant } from './targets.ts';
+import { OperationError, requireLevel, requireProduct, requireVariant } from './targets.ts';
 import type { Truth } from './truth.ts';
 
 type NewVariant = Pick<VariantSpec, 'name' | 'sku' | 'stock' | 'allowNegativeStock'>;
@@ -64,16 +64,16 @@ export function createStructuralOperations(deps: {
   const created = (variant: Variant): Change[] => {
     if (variant.kind === 'pulled') return [];
     const user = userId();
-    return variant.cells.map((cell) => {
-      cell.stampMs = ledger.stamp(cell);
+    return variant.levels.map((level) => {
+      level.stampMs = ledger.stamp(level);
       return {
         productId: variant.product.id,
         variantId: variant.id,
-        warehouseId: cell.warehouseId,
+        warehouseId: level.warehouseId,
         sku: variant.sku ?? '',
         old: 0,
-        new: available(cell),
-        updateTimeMs: cell.stampMs,
+        new: available(level),
+        updateTimeMs: level.stampMs,
         reason: 'variant_created',
         userId: user,
       };
@@ -120,23 +120,23 @@ export function createStructuralOperations(deps: {
       const variant = requireVariant(truth, variantId);
       if (variant.kind === 'bundle')
         throw new OperationError(`variant ${variantId} is a bundle and holds no stock`);
-      if (variant.cells.some((cell) => cell.warehouseId === warehouseId)) {
+      if (variant.levels.some((level) => level.warehouseId === warehouseId)) {
         throw new OperationError(`variant ${variantId} already has warehouse ${warehouseId}`);
       }
       truth.touch(variant);
-      const cell = newCell({ warehouseId, qty: 0 });
-      variant.cells.push(cell);
+      const level = newLevel({ warehouseId, qty: 0 });
+      variant.levels.push(level);
       const cause = { reason: 'user_set', userId: userId() };
-      const change = ledger.move({ variant, cell, onHand: qty, cause });
+      const change = ledger.move({ variant, level, onHand: qty, cause });
       return told(change === null ? [] : [change]);
     },
     removeWarehouse: ({ variantId, warehouseId }) => {
       const variant = requireVariant(truth, variantId);
-      const cell = requireCell(variant, warehouseId);
+      const level = requireLevel(variant, warehouseId);
       const cause = { reason: 'user_set', userId: userId() };
-      const emptying = { onHand: -cell.onHand, reserved: -cell.reserved };
-      const change = ledger.move({ variant, cell, ...emptying, cause });
-      variant.cells.splice(variant.cells.indexOf(cell), 1);
+      const emptying = { onHand: -level.onHand, reserved: -level.reserved };
+      const change = ledger.move({ variant, level, ...emptying, cause });
+      variant.levels.splice(variant.levels.indexOf(level), 1);
       return told(change === null ? [] : [change]);
     },
     deleteVariant: (variantId) => {

@@ -1,5 +1,5 @@
 import { available } from './model.ts';
-import type { Cell, Variant } from './model.ts';
+import type { StockLevel, Variant } from './model.ts';
 import type { Truth } from './truth.ts';
 
 /** An operation that is impossible in the store's current state. Nothing was changed. */
@@ -30,12 +30,12 @@ export function requireProduct(truth: Truth, productId: string) {
 }
 
 /** A stock level of the variant: in the given warehouse, or in its first one. */
-export function requireCell(variant: Variant, warehouseId?: string): Cell {
-  const cell =
+export function requireLevel(variant: Variant, warehouseId?: string): StockLevel {
+  const level =
     warehouseId === undefined
-      ? variant.cells[0]
-      : variant.cells.find((candidate) => candidate.warehouseId === warehouseId);
-  if (cell !== undefined) return cell;
+      ? variant.levels[0]
+      : variant.levels.find((candidate) => candidate.warehouseId === warehouseId);
+  if (level !== undefined) return level;
   throw new OperationError(
     variant.kind === 'bundle'
       ? `variant ${variant.id} is a bundle and holds no stock of its own`
@@ -44,19 +44,19 @@ export function requireCell(variant: Variant, warehouseId?: string): Cell {
 }
 
 /** A stock level to take `qty` units from, preferably one that has them. */
-export function cellToTakeFrom(
+export function levelToTakeFrom(
   variant: Variant,
   qty: number,
-  from: { readonly warehouseId?: string | undefined; readonly free?: (cell: Cell) => number } = {},
-): Cell {
+  from: { readonly warehouseId?: string | undefined; readonly free?: (level: StockLevel) => number } = {},
+): StockLevel {
   const { warehouseId, free = available } = from;
   if (warehouseId !== undefined) {
-    const cell = requireCell(variant, warehouseId);
-    if (variant.allowNegativeStock || free(cell) >= qty) return cell;
+    const level = requireLevel(variant, warehouseId);
+    if (variant.allowNegativeStock || free(level) >= qty) return level;
   } else {
-    const cell = variant.cells.find((candidate) => free(candidate) >= qty);
-    if (cell !== undefined) return cell;
-    if (variant.allowNegativeStock) return requireCell(variant);
+    const level = variant.levels.find((candidate) => free(candidate) >= qty);
+    if (level !== undefined) return level;
+    if (variant.allowNegativeStock) return requireLevel(variant);
   }
   throw new InsufficientStock(variant.id, qty);
 }

@@ -35,7 +35,7 @@ export class Traffic {
   structural = false;
   readonly #deps: TrafficDeps;
   #rate = 0;
-  #owed = 0;
+  #dueSteps = 0;
   #timer: unknown;
 
   constructor(deps: TrafficDeps) {
@@ -57,7 +57,7 @@ export class Traffic {
 
   stop(): void {
     this.#rate = 0;
-    this.#owed = 0;
+    this.#dueSteps = 0;
     this.#deps.timers.clearTimeout(this.#timer);
   }
 
@@ -83,11 +83,11 @@ export class Traffic {
 
   #tick(): void {
     const tickMs = this.#tickLater();
-    this.#owed += (this.#rate * tickMs) / 1_000;
+    this.#dueSteps += (this.#rate * tickMs) / 1_000;
     // A catalogue in which hardly any operation succeeds must not block the loop.
-    for (let fruitless = 0; this.#owed >= 1 && fruitless < FRUITLESS_STEPS;) {
+    for (let fruitless = 0; this.#dueSteps >= 1 && fruitless < FRUITLESS_STEPS;) {
       const told = this.step();
-      this.#owed -= told;
+      this.#dueSteps -= told;
       fruitless = told === 0 ? fruitless + 1 : 0;
     }
   }
@@ -115,9 +115,9 @@ export class Traffic {
   #stocked(): Stocked {
     for (let attempt = 0; attempt < 20; attempt += 1) {
       const variant = this.#liveVariant();
-      if (variant.cells.length === 0) continue;
-      const cell = this.#deps.random.pick(variant.cells);
-      return { variantId: variant.id, warehouseId: cell.warehouseId, available: available(cell) };
+      if (variant.levels.length === 0) continue;
+      const level = this.#deps.random.pick(variant.levels);
+      return { variantId: variant.id, warehouseId: level.warehouseId, available: available(level) };
     }
     throw new OperationError('no variant with stock was found');
   }
@@ -144,15 +144,19 @@ export class Traffic {
 
   #stock(): Change[] {
     const { operations, random } = this.#deps;
-    const { available: qty, ...cell } = this.#stocked();
+    const { available: qty, ...level } = this.#stocked();
     if (random.chance(0.4)) {
       const reason = random.pick(['user_adjusted', 'user_set', 'stock_counted'] as const);
-      return operations.adjust({ ...cell, to: random.int(0, 150), reason });
+      return operations.adjust({ ...level, to: random.int(0, 150), reason });
     }
     if (random.chance(0.3) && qty > 0) {
-      return operations.add({ ...cell, by: -random.int(1, Math.min(qty, 5)), reason: random.pick(outgoing) });
+      return operations.add({
+        ...level,
+        by: -random.int(1, Math.min(qty, 5)),
+        reason: random.pick(outgoing),
+      });
     }
-    return operations.add({ ...cell, by: random.int(1, 20), reason: random.pick(incoming) });
+    return operations.add({ ...level, by: random.int(1, 20), reason: random.pick(incoming) });
   }
 
   #assembly(): Change[] {
@@ -165,10 +169,10 @@ export class Traffic {
 
   #quick(): Change[] {
     const { operations, random } = this.#deps;
-    const { available: _, ...cell } = this.#stocked();
+    const { available: _, ...level } = this.#stocked();
     return random.chance(0.5)
-      ? operations.flip({ ...cell, by: random.int(1, 9) })
-      : operations.burst({ ...cell, by: Array.from({ length: random.int(2, 4) }, () => random.int(1, 5)) });
+      ? operations.flip({ ...level, by: random.int(1, 9) })
+      : operations.burst({ ...level, by: Array.from({ length: random.int(2, 4) }, () => random.int(1, 5)) });
   }
 
   #structural(): Change[] {
@@ -184,10 +188,10 @@ export class Traffic {
       return operations.addWarehouse({ variantId: variant.id, ...level });
     }
     if (choice === 5) {
-      const [cell, ...others] = variant.cells;
-      if (cell === undefined || others.length === 0)
+      const [level, ...others] = variant.levels;
+      if (level === undefined || others.length === 0)
         throw new OperationError('the last warehouse cannot be removed');
-      return operations.removeWarehouse({ variantId: variant.id, warehouseId: cell.warehouseId });
+      return operations.removeWarehouse({ variantId: variant.id, warehouseId: level.warehouseId });
     }
     if (choice === 6) operations.deleteVariant(variant.id);
     else flipDeleted(operations, random.pick(truth.products));

@@ -2,11 +2,11 @@ import type { RenderedProduct } from './answers.ts';
 import type { Clock } from './clock.ts';
 import { History } from './history.ts';
 import { available, sellable } from './model.ts';
-import type { Cell, Kind, Product, Variant } from './model.ts';
+import type { StockLevel, Kind, Product, Variant } from './model.ts';
 import { renderProduct } from './render.ts';
 import type { Store } from './render.ts';
 
-interface TruthCell {
+interface TruthLevel {
   readonly variantId: string;
   readonly warehouseId: string;
   readonly productId: string;
@@ -19,7 +19,7 @@ interface TruthCell {
 }
 
 interface TruthSnapshot {
-  readonly cells: TruthCell[];
+  readonly cells: TruthLevel[];
   readonly variants: {
     readonly variantId: string;
     readonly productId: string;
@@ -83,8 +83,8 @@ export class Truth implements Store {
     return variant === undefined || variant.product.deleted ? undefined : variant;
   }
 
-  cell(variantId: string, warehouseId: string): Cell | undefined {
-    return this.variant(variantId)?.cells.find((cell) => cell.warehouseId === warehouseId);
+  stockLevel(variantId: string, warehouseId: string): StockLevel | undefined {
+    return this.variant(variantId)?.levels.find((level) => level.warehouseId === warehouseId);
   }
 
   add(product: Product): void {
@@ -209,16 +209,16 @@ function appendVariant(snapshot: TruthSnapshot, variant: Variant): void {
   const productId = variant.product.id;
   snapshot.variants.push({ variantId, productId, kind, availableQty: sellable(variant) });
   const told = kind !== 'pulled';
-  for (const cell of variant.cells) {
+  for (const level of variant.levels) {
     snapshot.cells.push({
       variantId,
-      warehouseId: cell.warehouseId,
+      warehouseId: level.warehouseId,
       productId,
       sku,
       kind,
-      availableQty: available(cell),
-      onHand: told ? cell.onHand : null,
-      reservedQty: told ? cell.reserved : null,
+      availableQty: available(level),
+      onHand: told ? level.onHand : null,
+      reservedQty: told ? level.reserved : null,
     });
   }
 }

@@ -56,13 +56,13 @@ export function createTokenProvider(deps: TokenProviderDeps): TokenProvider {
   const { transport, credentials, file, now, random, newRequestId } = deps;
   let token: IssuedToken | null = null;
   let refusedToken: string | null = null;
-  let latch: TokenState['latch'] = null;
+  let lockout: TokenState['latch'] = null;
   let slowDown: Pause | null = null;
   /**
-   * False while the file lacks the content of `latch`, and so cannot show that another process has lifted the
+   * False while the file lacks the content of `lockout`, and so cannot show that another process has lifted the
    * lockout.
    */
-  let isLatchInFile = true;
+  let isLockoutInFile = true;
   let holdOff: (Pause & { readonly reason: string }) | null = null;
   let failures = 0;
   let refusals = 0;
@@ -76,31 +76,31 @@ export function createTokenProvider(deps: TokenProviderDeps): TokenProvider {
       deps.onFileError(error);
     }
     if (state === null) return;
-    if (isLatchInFile) latch = state.latch;
+    if (isLockoutInFile) lockout = state.latch;
     if (state.pause !== null) slowDown = state.pause;
     if (state.token === null || state.token.accessToken === refusedToken) return;
     if (token === null || state.token.expiresAtMs > token.expiresAtMs) token = state.token;
   }
 
   async function writeFile(): Promise<void> {
-    await file.write({ token, latch, pause: slowDown });
-    isLatchInFile = true;
+    await file.write({ token, latch: lockout, pause: slowDown });
+    isLockoutInFile = true;
   }
 
   async function saveFile(): Promise<void> {
     try {
       await writeFile();
     } catch (error) {
-      isLatchInFile = latch === null;
+      isLockoutInFile = lockout === null;
       deps.onFileError(error);
     }
   }
 
   async function refresh(): Promise<string> {
     await adoptFile();
-    if (latch !== null) {
-      if (!isLatchInFile) await saveFile();
-      throw latched(latch);
+    if (lockout !== null) {
+      if (!isLockoutInFile) await saveFile();
+      throw lockedOut(lockout);
     }
     if (token !== null && now() < refreshAtMs(token)) return token.accessToken;
     try {
@@ -129,7 +129,7 @@ export function createTokenProvider(deps: TokenProviderDeps): TokenProvider {
   async function noteFailure(error: unknown): Promise<void> {
     const atMs = now();
     if (error instanceof ServiceError && error.kind === 'credentials') {
-      latch = { atMs, description: error.description, requestId: error.requestId ?? null };
+      lockout = { atMs, description: error.description, requestId: error.requestId ?? null };
       token = null;
       await saveFile();
     } else if (error instanceof ServiceError && error.kind === 'rate_limited') {
@@ -159,7 +159,7 @@ export function createTokenProvider(deps: TokenProviderDeps): TokenProvider {
     return new ServiceError({ kind, endpoint: TOKEN_ENDPOINT, description, retryAfterMs });
   }
 
-  function latched({ atMs, description, requestId }: NonNullable<TokenState['latch']>) {
+  function lockedOut({ atMs, description, requestId }: NonNullable<TokenState['latch']>) {
     const since = new Date(atMs).toISOString();
     return new ServiceError({
       kind: 'credentials',
@@ -198,7 +198,7 @@ export function createTokenProvider(deps: TokenProviderDeps): TokenProvider {
       // A refusal still on its way would lock them out again.
       if (flight !== null) await settled(flight, RELEASE_WAIT_MS);
       await adoptFile();
-      latch = null;
+      lockout = null;
       await writeFile();
     },
   };

@@ -120,7 +120,7 @@ test('a wrong configuration is exit code 2, each problem a check', async () => {
   for (const { remedy } of problems) expect(remedy).not.toBeNull();
 });
 
-test('a refused secret: one attempt, then latched, and no further one', async () => {
+test('a refused secret: one attempt, then locked out, and no further one', async () => {
   const sandbox = await startService({ products: 1 });
   const home = await homeOf(sandbox, { SERVICE_CLIENT_SECRET: 'not-the-secret-of-this-app' });
   const first = await examine(home);

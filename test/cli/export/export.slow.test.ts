@@ -39,14 +39,14 @@ const AWKWARD = [
 let home: Home;
 let db: Db;
 
-/** Products, variants and cells as the tables hold them; quantities fall below zero. */
+/** Products, variants and stock levels as the tables hold them; quantities fall below zero. */
 function fill(path: string, skus: readonly (string | null)[]): void {
   const writer = openWriter(path);
   const variant = writer.prepare(
     `INSERT INTO variants (variant_id, product_id, sku, name, kind, available_qty, allow_negative_stock, bundled_by_count,
        as_of_ms, event_seq, event_at_ms, change_seq) VALUES (?, '1', ?, 'v', 'own', 1, 0, 0, 5, 0, 0, ?)`,
   );
-  const cell = writer.prepare(
+  const level = writer.prepare(
     `INSERT INTO cells (variant_id, warehouse_id, qty, source, as_of_ms, event_time_ms, event_old, event_count, event_seq,
        event_at_ms, read_lo_ms, read_hi_ms, change_seq) VALUES (?, '7', ?, 'webhook', 5, 0, 0, 0, 0, 0, 0, 0, ?)`,
   );
@@ -60,7 +60,7 @@ function fill(path: string, skus: readonly (string | null)[]): void {
     );
     for (const [i, sku] of skus.entries()) {
       variant.run(String(i), sku, i + 1);
-      cell.run(String(i), -i, i + 1);
+      level.run(String(i), -i, i + 1);
       change.run(i + 1, String(i), sku, -i);
     }
   });

@@ -134,7 +134,8 @@ describe('judge', () => {
     isStill: true,
     ...over,
   });
-  const twice = (first: Difference, second: Difference) => judge([second], judge([first], new Map()).doubts);
+  const twice = (first: Difference, second: Difference) =>
+    judge([second], judge([first], new Map()).unconfirmed);
 
   test('one look is no proof, two equal ones are', () => {
     expect(judge([seen()], new Map())).toMatchObject({ drift: [], open: [{ service: 4 }] });
@@ -155,9 +156,9 @@ describe('judge', () => {
 
   test('what two looks have proved stays so while others are looked at again', () => {
     const first = judge([seen(), seen({ warehouseId: '2' })], new Map());
-    const second = judge([seen(), seen({ warehouseId: '2', service: 9 })], first.doubts);
+    const second = judge([seen(), seen({ warehouseId: '2', service: 9 })], first.unconfirmed);
     expect(second).toMatchObject({ drift: [{ warehouseId: '1' }], open: [{ warehouseId: '2' }] });
-    const third = judge([seen(), seen({ warehouseId: '2', service: 9 })], second.doubts);
+    const third = judge([seen(), seen({ warehouseId: '2', service: 9 })], second.unconfirmed);
     expect(third.drift).toHaveLength(2);
     expect(third.open).toEqual([]);
   });

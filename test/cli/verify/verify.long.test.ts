@@ -152,14 +152,14 @@ describe.concurrent('verify', () => {
     const home = await homeOf(sandbox);
     await startServer(home, sandbox);
     await untilQuiet(home);
-    const [cell] = plainVariants(sandbox, 1);
+    const [level] = plainVariants(sandbox, 1);
     sandbox.network.loseNext(1);
-    sandbox.operations.add({ ...cell, by: 3 });
+    sandbox.operations.add({ ...level, by: 3 });
     const { code, stdout } = await run(home, 'verify', '--json');
     expect(code).toBe(1);
     expect(verdictOf(stdout).drift.map(({ what, variant_id: variantId }) => ({ what, variantId }))).toEqual([
-      { what: 'total', variantId: cell.variantId },
-      { what: 'level', variantId: cell.variantId },
+      { what: 'total', variantId: level.variantId },
+      { what: 'level', variantId: level.variantId },
     ]);
   });
 

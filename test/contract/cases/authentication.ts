@@ -151,7 +151,7 @@ export const cases: ContractCase[] = [
     for (const path of PATHS) {
       expect(errorOf(await raw.post(path, body(), { token: null }))).toEqual([401, 'invalid_token']);
     }
-    expect(lamp.cells[0]).toMatchObject({ reserved: 0 });
+    expect(lamp.levels[0]).toMatchObject({ reserved: 0 });
     expect(await isAccepted(raw, await accessToken(raw))).toBe(true);
   }),
   rule('auth.2', 'the grant gives it, and a secret cannot be read back', async ({ raw, sandbox, steer }) => {

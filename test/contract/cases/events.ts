@@ -3,7 +3,7 @@ import { expect, onTestFinished, vi } from 'vitest';
 import { parseDelivery } from '../../../src/store-api/delivery.ts';
 import { signBody, verifySignature } from '../../../src/store-api/signature.ts';
 import { present } from '../../shared/present.ts';
-import { cellOf, variantOf } from '../../sandbox/harness.ts';
+import { levelOf, variantOf } from '../../sandbox/harness.ts';
 import type { Json } from '../../sandbox/harness.ts';
 import { startReceiver } from '../../sandbox/receiver.ts';
 import type { Item, Received } from '../../sandbox/receiver.ts';
@@ -17,14 +17,14 @@ const ID = /^[0-9]+$/;
 
 const settle = async ({ webhooks }: Context): Promise<Item[]> =>
   (await webhooks()).flatMap(({ body }) => body.data.items);
-const add = ({ sandbox, lamp }: Context, by = 1) => sandbox.operations.add({ ...cellOf(lamp), by });
+const add = ({ sandbox, lamp }: Context, by = 1) => sandbox.operations.add({ ...levelOf(lamp), by });
 /** One change of each usual kind, and what was sent for them. */
 async function someChanges(context: Context): Promise<readonly Received[]> {
   const { id } = await context.order();
   add(context);
-  context.sandbox.operations.adjust({ ...cellOf(context.lamp), to: 3, reason: 'stock_counted' });
+  context.sandbox.operations.adjust({ ...levelOf(context.lamp), to: 3, reason: 'stock_counted' });
   await context.steer('/operations', { operation: 'cancel', order_id: id });
-  context.sandbox.operations.adjust({ ...cellOf(context.lamp), to: 5, reason: 'system_corrected' });
+  context.sandbox.operations.adjust({ ...levelOf(context.lamp), to: 5, reason: 'system_corrected' });
   return context.webhooks();
 }
 const hmac = (secret: string, raw: Uint8Array): string =>
@@ -66,7 +66,7 @@ const rebuilt =
         { variantId: bulb.id, qty: 1 },
       ],
     });
-    const target = { ...cellOf(present(product.variants[0])), units: 2 };
+    const target = { ...levelOf(present(product.variants[0])), units: 2 };
     sandbox.operations.assemble(target);
     if (operation === 'disassemble') sandbox.operations.disassemble(target);
   };
@@ -97,7 +97,7 @@ const REASONS: Record<string, readonly [emit: Emit, actor: 'order_id' | 'user_id
     ({ steer, lamp }) => steer('/operations', { operation: 'add', variant_id: lamp.id, by: -4 }),
     'user_id',
   ],
-  user_set: [({ sandbox, lamp }) => sandbox.operations.flip({ ...cellOf(lamp), by: 1 }), 'user_id'],
+  user_set: [({ sandbox, lamp }) => sandbox.operations.flip({ ...levelOf(lamp), by: 1 }), 'user_id'],
   ...Object.fromEntries(
     ['returned', 'purchased', 'deposited', 'damaged', 'lost', 'withdrawn', 'stock_counted'].map(
       (reason) => [reason, [adjusted(reason), 'user_id']] as const,
@@ -184,8 +184,8 @@ export const cases: ContractCase[] = [
     'an order, an adjustment, a return, a cancelled shipment',
     async (context) => {
       const { id } = await context.order({ products: [{ sku: 'LAMP-1', qty: 2 }] });
-      context.sandbox.operations.adjust({ ...cellOf(context.lamp), to: 20 });
-      context.sandbox.operations.add({ ...cellOf(context.lamp), by: 1, reason: 'returned' });
+      context.sandbox.operations.adjust({ ...levelOf(context.lamp), to: 20 });
+      context.sandbox.operations.add({ ...levelOf(context.lamp), by: 1, reason: 'returned' });
       await context.steer('/operations', { operation: 'cancel', order_id: id, reason: 'shipping_canceled' });
       const received = await context.webhooks();
       expect(received.map(({ body }) => body.event_type)).toEqual(Array(4).fill('stock_available_updated'));
@@ -203,7 +203,7 @@ export const cases: ContractCase[] = [
     await context.webhooks();
     context.receiver.received.length = 0;
     await context.steer('/operations', { operation: 'ship', order_id: id });
-    context.sandbox.operations.adjust({ ...cellOf(context.lamp), to: 9 });
+    context.sandbox.operations.adjust({ ...levelOf(context.lamp), to: 9 });
     expect(await context.webhooks()).toEqual([]);
   }),
   rule('events.request.method', 'of each delivery', async (context) => {
@@ -259,7 +259,7 @@ export const cases: ContractCase[] = [
     });
     context.sandbox.network.batchMs = 50;
     add(context);
-    context.sandbox.operations.add({ ...cellOf(bulb), by: 1 });
+    context.sandbox.operations.add({ ...levelOf(bulb), by: 1 });
     context.advance(50);
     const items = (await context.webhooks()).map(({ body }) => body.data.items.map(({ id }) => id));
     expect(items).toEqual([
@@ -277,16 +277,16 @@ export const cases: ContractCase[] = [
       context.advance(5_000);
       const variant = variantOf(context.sandbox, 'own', 2);
       variant.sku = 'เสื้อ-แดง';
-      const cell = present(variant.cells[1]);
-      const old = cell.onHand - cell.reserved;
+      const level = present(variant.levels[1]);
+      const old = level.onHand - level.reserved;
       context.sandbox.operations.adjust({
-        ...{ variantId: variant.id, warehouseId: cell.warehouseId, to: old + 5, reason: 'purchased' },
+        ...{ variantId: variant.id, warehouseId: level.warehouseId, to: old + 5, reason: 'purchased' },
       });
       const changedAtMs = context.sandbox.clock.now();
       context.advance(1);
       expect(await settle(context)).toEqual([
         {
-          ...{ id: variant.id, sku: 'เสื้อ-แดง', old, new: old + 5, warehouse_id: cell.warehouseId },
+          ...{ id: variant.id, sku: 'เสื้อ-แดง', old, new: old + 5, warehouse_id: level.warehouseId },
           ...{ update_time: changedAtMs, reason: 'purchased', user_id: expect.stringMatching(ID) },
         },
       ]);
@@ -294,7 +294,7 @@ export const cases: ContractCase[] = [
       const { variants } = body['product'] as { variants: (Json & { warehouses: Json[] })[] };
       const shown = present(variants.find((each) => each['product_variant_id'] === variant.id));
       expect(shown.warehouses).toContainEqual(
-        expect.objectContaining({ wh_id: cell.warehouseId, available_qty: old + 5 }),
+        expect.objectContaining({ wh_id: level.warehouseId, available_qty: old + 5 }),
       );
     },
   ),

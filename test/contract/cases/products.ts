@@ -3,7 +3,7 @@ import { shippingTypes } from '../../../src/client.ts';
 import { sellable } from '../../../src/sandbox/world/model.ts';
 import type { Kind, Product } from '../../../src/sandbox/world/model.ts';
 import { present } from '../../shared/present.ts';
-import { cellOf, variantOf } from '../../sandbox/harness.ts';
+import { levelOf, variantOf } from '../../sandbox/harness.ts';
 import type { Json } from '../../sandbox/harness.ts';
 import { lamp as newLamp } from '../../sandbox/shop.ts';
 import { clientRule, rule } from '../contract.ts';
@@ -401,11 +401,11 @@ export const cases: ContractCase[] = [
         product_bundle_id: expect.stringMatching(ID),
         ...{ bundled_pp_count: 2, bundled_sum_qty: 5, available_qty: 3 },
       });
-      context.sandbox.operations.adjust({ ...cellOf(bulb), to: 5 });
+      context.sandbox.operations.adjust({ ...levelOf(bulb), to: 5 });
       expect(await shown()).toMatchObject({ available_qty: 1 });
       context.sandbox.operations.deleteProduct(bulb.product.id);
       expect(await shown()).toMatchObject({ available_qty: 0 });
-      expect(variant.cells).toEqual([]);
+      expect(variant.levels).toEqual([]);
       for (const field of ['product_bundle_id', 'bundled_pp_count', 'bundled_sum_qty']) {
         await expectOnly(context, field, ['bundle']);
       }
@@ -437,10 +437,10 @@ export const cases: ContractCase[] = [
         product_assembly_id: expect.stringMatching(ID),
         ...{ assembled_pp_count: 2, assembled_sum_qty: 5, available_qty: 0, on_hand: 0 },
       });
-      context.sandbox.operations.assemble({ ...cellOf(variant), units: 2 });
+      context.sandbox.operations.assemble({ ...levelOf(variant), units: 2 });
       expect(await shown()).toMatchObject({ available_qty: 2, on_hand: 2 });
       expect([sellable(context.lamp), sellable(bulb)]).toEqual([6, 4]);
-      context.sandbox.operations.disassemble({ ...cellOf(variant), units: 1 });
+      context.sandbox.operations.disassemble({ ...levelOf(variant), units: 1 });
       expect(await shown()).toMatchObject({ available_qty: 1 });
       expect([sellable(context.lamp), sellable(bulb)]).toEqual([8, 7]);
       for (const field of ['product_assembly_id', 'assembled_pp_count', 'assembled_sum_qty']) {
@@ -485,7 +485,7 @@ export const cases: ContractCase[] = [
     async (context) => {
       const variant = variantOf(context.sandbox, 'own', 2);
       variant.allowNegativeStock = true;
-      for (const { warehouseId } of variant.cells) {
+      for (const { warehouseId } of variant.levels) {
         context.sandbox.operations.reserve([{ variantId: variant.id, warehouseId, qty: 1 }]);
       }
       const all = [...(await details(context, 'own')), ...(await details(context, 'assembled'))].flatMap(
@@ -499,7 +499,7 @@ export const cases: ContractCase[] = [
         }
       }
       const mine = all.find((shown) => shown['product_variant_id'] === (variant.id as unknown));
-      expect(mine).toMatchObject({ reserved_qty: variant.cells.length });
+      expect(mine).toMatchObject({ reserved_qty: variant.levels.length });
       for (const { variants } of await details(context)) {
         for (const shown of variants) expect(Number.isSafeInteger(shown['available_qty'])).toBe(true);
       }
@@ -512,7 +512,7 @@ export const cases: ContractCase[] = [
         (each) => each['product_variant_id'] === variant.id,
       );
     const before = present(await shown())['available_qty'] as number;
-    context.sandbox.operations.add({ ...cellOf(variant), by: 7 });
+    context.sandbox.operations.add({ ...levelOf(variant), by: 7 });
     expect(await shown()).toMatchObject({ available_qty: before + 7 });
   }),
   rule(

@@ -2,7 +2,7 @@ import { expect } from 'vitest';
 import { parseDelivery } from '../../../src/store-api/delivery.ts';
 import { present } from '../../shared/present.ts';
 import { recipient } from '../../sandbox/shop.ts';
-import { cellOf } from '../../sandbox/harness.ts';
+import { levelOf } from '../../sandbox/harness.ts';
 import type { Json } from '../../sandbox/harness.ts';
 import { clientRule, rule } from '../contract.ts';
 import type { ContractCase } from '../contract.ts';
@@ -52,7 +52,7 @@ export const cases: ContractCase[] = [
     },
   ),
   clientRule('versioning.2', 'unknown fields and types of an event', async ({ sandbox, webhooks, lamp }) => {
-    sandbox.operations.add({ ...cellOf(lamp), by: 1 });
+    sandbox.operations.add({ ...levelOf(lamp), by: 1 });
     const delivery = present((await webhooks())[0]);
     const changed = (value: unknown) => parseDelivery(Buffer.from(JSON.stringify(value)));
     expect(changed(withUnknownFields(delivery.body))).toEqual(parseDelivery(delivery.raw));

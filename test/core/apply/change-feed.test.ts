@@ -6,7 +6,7 @@ import { T0, change, level, mirrorAfterRead, productSnapshot, single, variantSna
 const S = 1_000;
 const AT = T0 + 60 * S;
 
-test('the rows of a cell chain, and tell where each figure comes from', () => {
+test('the rows of a stock level chain, and tell where each figure comes from', () => {
   const mirror = mirrorAfterRead();
   mirror.deliver(AT, change({ old: 5, new: 4, updateTimeMs: AT, orderId: '77', reason: 'order_reserved' }));
   mirror.read(single(2), { sentAtMs: AT + 10 * S });
@@ -44,7 +44,7 @@ test.each<[string, Partial<VariantSnapshot>, boolean]>([
   const { changeSeq } = mirror.tables.state();
   mirror.read(productSnapshot([variantSnapshot({ 1: 5 }, over)]), { sentAtMs: AT });
   expect(present(mirror.tables.variant('100')).changeSeq).toBeGreaterThan(changeSeq);
-  expect(present(mirror.tables.cell('100', '1')).changeSeq > changeSeq).toBe(onRows);
+  expect(present(mirror.tables.stockLevel('100', '1')).changeSeq > changeSeq).toBe(onRows);
   expect(mirror.tables.changes).toHaveLength(1);
 });
 
@@ -53,7 +53,7 @@ test('a new product name numbers every row of it anew', () => {
   const { changeSeq } = mirror.tables.state();
   mirror.read({ ...single(5), name: 'Green tea' }, { sentAtMs: AT });
   expect(present(mirror.tables.variant('100')).changeSeq).toBeGreaterThan(changeSeq);
-  expect(present(mirror.tables.cell('100', '1')).changeSeq).toBeGreaterThan(changeSeq);
+  expect(present(mirror.tables.stockLevel('100', '1')).changeSeq).toBeGreaterThan(changeSeq);
 });
 
 test('on hand and reserved number their row anew, without a change of stock', () => {
@@ -63,15 +63,15 @@ test('on hand and reserved number their row anew, without a change of stock', ()
   mirror.read(productSnapshot([{ ...variantSnapshot({ 1: 5 }), onHand: 9, reservedQty: 4, levels }]), {
     sentAtMs: AT,
   });
-  expect(mirror.tables.cell('100', '1')).toMatchObject({ onHand: 9, onHandAsOfMs: AT });
-  expect(present(mirror.tables.cell('100', '1')).changeSeq).toBeGreaterThan(changeSeq);
+  expect(mirror.tables.stockLevel('100', '1')).toMatchObject({ onHand: 9, onHandAsOfMs: AT });
+  expect(present(mirror.tables.stockLevel('100', '1')).changeSeq).toBeGreaterThan(changeSeq);
   expect(mirror.tables.changes).toHaveLength(1);
 });
 
-test('a cell and its variant carry the number of the change that set them', () => {
+test('a stock level and its variant carry the number of the change that set them', () => {
   const mirror = mirrorAfterRead();
   mirror.deliver(AT, change({ old: 5, new: 4, updateTimeMs: AT }));
   const { seq } = present(mirror.rows().at(-1));
-  expect(present(mirror.tables.cell('100', '1')).changeSeq).toBe(seq);
+  expect(present(mirror.tables.stockLevel('100', '1')).changeSeq).toBe(seq);
   expect(present(mirror.tables.variant('100')).changeSeq).toBe(seq);
 });

@@ -12,21 +12,21 @@ import {
 
 const S = 1_000;
 
-function quarantine(mirror: Mirror, atMs: number, variantId: string | null) {
+function deliverDeadLetter(mirror: Mirror, atMs: number, variantId: string | null) {
   const unreadable = [{ itemIndex: 0, problem: 'old is not a number', variantId }];
   return mirror.applyEntry({ kind: 'delivery', atMs, requestId: 'q', changes: [], unreadable });
 }
 
 test('a known variant: kept, and its product is read', () => {
   const mirror = mirrorAfterRead();
-  expect(kinds(quarantine(mirror, T0 + 60 * S, '100'))).toEqual(['quarantined', 'obliged']);
-  expect(mirror.tables.quarantined).toMatchObject([{ logSeq: 2, unreadable: { variantId: '100' } }]);
+  expect(kinds(deliverDeadLetter(mirror, T0 + 60 * S, '100'))).toEqual(['quarantined', 'obliged']);
+  expect(mirror.tables.deadLetters).toMatchObject([{ logSeq: 2, unreadable: { variantId: '100' } }]);
   expect([mirror.qty(), mirror.reason()]).toEqual([5, 'quarantine']);
 });
 
 test('an unknown variant: looked up, and a read under way does not settle it', () => {
   const mirror = new Mirror();
-  quarantine(mirror, T0, '100');
+  deliverDeadLetter(mirror, T0, '100');
   expect(mirror.tables.variant('100')?.lookupAtMs).toBe(T0);
   mirror.read(single(5), { sentAtMs: T0 - S, receivedAtMs: T0 + S, s0: 0 });
   expect([mirror.total(), mirror.reason()]).toEqual([5, 'conflict']);
@@ -40,14 +40,14 @@ test('no variant: what moves is read, once a minute', () => {
     sentAtMs: T0,
     productId: '20',
   });
-  quarantine(mirror, T0 + 60 * S, null);
+  deliverDeadLetter(mirror, T0 + 60 * S, null);
   expect(mirror.tables.state().lossSweepDueAtMs).toBe(T0 + 60 * S);
   mirror.applyEntry({ kind: 'due', atMs: T0 + 61 * S, what: 'canary' });
   expect([mirror.reason('10'), mirror.reason('20')]).toEqual(['canary', 'canary']);
   expect(mirror.tables.state()).toMatchObject({ lossSweepDueAtMs: null, lossProvedAtMs: T0 + 61 * S });
 
-  quarantine(mirror, T0 + 62 * S, null);
-  quarantine(mirror, T0 + 63 * S, null);
+  deliverDeadLetter(mirror, T0 + 62 * S, null);
+  deliverDeadLetter(mirror, T0 + 63 * S, null);
   expect(mirror.tables.state().lossSweepDueAtMs).toBe(T0 + 121 * S);
 });
 
@@ -70,7 +70,7 @@ test('an unknown event type: what moves is read, once an hour, and sooner when s
   for (let second = 62; second < 100; second += 1) unknownEvent(T0 + second * S);
   expect(mirror.tables.state().lossSweepDueAtMs).toBe(T0 + 61 * S + H);
 
-  quarantine(mirror, T0 + 200 * S, null);
+  deliverDeadLetter(mirror, T0 + 200 * S, null);
   expect(mirror.tables.state().lossSweepDueAtMs).toBe(T0 + 200 * S);
   unknownEvent(T0 + 201 * S);
   expect(mirror.tables.state().lossSweepDueAtMs).toBe(T0 + 200 * S);
@@ -80,7 +80,7 @@ test('no variant, just after a loss was proven: what moves is read at once all t
   const mirror = mirrorAfterRead();
   mirror.deliver(T0 + 60 * S, change({ old: 4, new: 3, updateTimeMs: T0 + 60 * S }));
   expect(kinds(mirror.read(single(3), { sentAtMs: T0 + 63 * S }))).toContain('gap_proved');
-  quarantine(mirror, T0 + 64 * S, null);
+  deliverDeadLetter(mirror, T0 + 64 * S, null);
   expect(mirror.tables.state().lossSweepDueAtMs).toBe(T0 + 64 * S);
 });
 

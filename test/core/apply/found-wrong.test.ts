@@ -42,7 +42,7 @@ describe('details without warehouses', () => {
   test.each([
     ['in its window', 0],
     ['before its window', -20 * S],
-  ])('a late change that the total of a read may hold, %s, is in doubt', (_, stampedMs) => {
+  ])('a late change that the total of a read may hold, %s, asks for a read', (_, stampedMs) => {
     const mirror = known();
     // 5→4 at AT, and 4→5 is lost. The read sees both.
     mirror.read(totalOnly(5), { sentAtMs: AT + S });
@@ -51,10 +51,10 @@ describe('details without warehouses', () => {
     mirror.read(totalOnly(5), { sentAtMs: AT + 5 * S });
     expect([mirror.total(), mirror.reason()]).toEqual([5, null]);
     // Its warehouse is told by no read: the level is suspect until a change sets it.
-    expect(mirror.tables.cell('100', '1')?.unexplainedAtMs).not.toBeNull();
+    expect(mirror.tables.stockLevel('100', '1')?.unexplainedAtMs).not.toBeNull();
   });
 
-  test('a prompt change after the read is in no doubt', () => {
+  test('a prompt change after the read asks for nothing', () => {
     const mirror = known();
     mirror.read(totalOnly(5), { sentAtMs: AT });
     deliver(mirror, AT + 4 * S, { old: 5, new: 4 });
@@ -78,7 +78,7 @@ describe('details without warehouses', () => {
     expect([mirror.total(), mirror.reason()]).toEqual([6, 'conflict']);
   });
 
-  test('a break of the chain that the total held already is in doubt, whatever comes late', () => {
+  test('a break of the chain that the total held already asks for a read, whatever comes late', () => {
     const mirror = known();
     mirror.read(totalOnly(3), { sentAtMs: AT });
     deliver(mirror, AT + 60 * S, { old: 2, new: 1 });
@@ -90,7 +90,7 @@ describe('details without warehouses', () => {
     mirror.read(totalOnly(5), { sentAtMs: AT });
     deliver(mirror, AT + 10 * S, { old: 5, new: 4 });
     deliver(mirror, AT + 10 * S, { old: 8, new: 9 });
-    expect(mirror.tables.cell('100', '1')?.unexplainedAtMs).not.toBeNull();
+    expect(mirror.tables.stockLevel('100', '1')?.unexplainedAtMs).not.toBeNull();
   });
 });
 
@@ -127,7 +127,7 @@ describe('two reads that may have been answered in the other order', () => {
     expect([mirror.qty(), mirror.reason()]).toEqual([5, 'conflict']);
   });
 
-  test('a superseded 404 is a doubt', () => {
+  test('a superseded 404 asks for a read', () => {
     const mirror = mirrorAfterRead(two);
     mirror.read(two, { sentAtMs: AT });
     mirror.read(null, { sentAtMs: AT - S, receivedAtMs: AT + S });
@@ -187,8 +187,8 @@ describe('two reads that may have been answered in the other order', () => {
     expect(mirror.reason()).toBe('confirm_removal');
     mirror.read(after, { sentAtMs: AT + 33 * S });
     expect(mirror.reason()).toBeNull();
-    const { variants, cells } = mirror.tables;
-    const goneAtMs = [...variants.values(), ...cells.values()].map((row) => row.goneAtMs);
+    const { variants, levels } = mirror.tables;
+    const goneAtMs = [...variants.values(), ...levels.values()].map((row) => row.goneAtMs);
     expect(goneAtMs.some((atMs) => atMs !== null)).toBe(true);
   });
 
@@ -232,7 +232,7 @@ describe('two reads that may have been answered in the other order', () => {
 });
 
 describe("the store's clock set back 10 s", () => {
-  test('webhooks that come below the event time and below the read, and say otherwise, are a doubt', () => {
+  test('webhooks that come below the event time and below the read, and say otherwise, ask for a read', () => {
     const mirror = mirrorAfterRead(single(5));
     deliver(mirror, AT, { old: 5, new: 4 });
     mirror.read(single(4), { sentAtMs: AT + 4 * S });
@@ -441,7 +441,7 @@ describe('a total that nothing vouches for', () => {
     // 4→5 is lost: the total is right by chance, and the level is not.
     mirror.read(totalOnly(5, 'pulled'), { sentAtMs: AT + 10 * S });
     expect([mirror.qty(), mirror.total()]).toEqual([4, 5]);
-    expect(mirror.tables.cell('100', '1')?.unexplainedAtMs).not.toBeNull();
+    expect(mirror.tables.stockLevel('100', '1')?.unexplainedAtMs).not.toBeNull();
   });
 
   test('one of a variant that is back does not vouch for what its warehouses were before', () => {
@@ -453,6 +453,6 @@ describe('a total that nothing vouches for', () => {
     expect(mirror.qty()).toBeNull();
     mirror.read(totalOnly(5, 'pulled'), { sentAtMs: AT + 120 * S });
     expect([mirror.qty(), mirror.total()]).toEqual([5, 5]);
-    expect(mirror.tables.cell('100', '1')?.unexplainedAtMs).toBe(AT + 120 * S);
+    expect(mirror.tables.stockLevel('100', '1')?.unexplainedAtMs).toBe(AT + 120 * S);
   });
 });

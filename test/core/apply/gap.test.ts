@@ -17,7 +17,7 @@ const AT = T0 + 60 * S;
 /** The i-th of a chain 5→4→3→2→1. */
 const link = (i: number): StockChange => change({ old: 5 - i, new: 4 - i, updateTimeMs: AT + i });
 
-test('a lost delivery shows at the next one of its cell', () => {
+test('a lost delivery shows at the next one of its stock level', () => {
   const mirror = mirrorAfterRead();
   const facts = mirror.deliver(AT + 50, link(1));
   expect(kinds(facts)).toEqual(['change', 'gap_opened']);
@@ -27,7 +27,7 @@ test('a lost delivery shows at the next one of its cell', () => {
   ]);
 });
 
-test('a cell has a hundred at most: whatever breaks its chain after that asks for the read at once', () => {
+test('a stock level has a hundred at most: whatever breaks its chain after that asks for the read at once', () => {
   const mirror = mirrorAfterRead();
   const leap = (i: number): StockChange => change({ old: 2 * i + 90, new: 2 * i, updateTimeMs: AT + i });
   for (let i = 0; i < 100; i += 1) mirror.deliver(AT + i, leap(i));
@@ -90,7 +90,7 @@ test('a body that breaks one chain twice keeps the first gap and is read', () =>
   expect([mirror.qty(), mirror.reason()]).toEqual([1, 'conflict']);
 });
 
-test('gaps of one cell are not closed by another', () => {
+test('gaps of one stock level are not closed by another', () => {
   const mirror = mirrorAfterRead(productSnapshot([variantSnapshot({ 1: 5, 2: 5 })]));
   mirror.deliver(AT + 50, link(1));
   mirror.deliver(AT + 60, change({ ...link(1), warehouseId: '2' }));
@@ -99,7 +99,7 @@ test('gaps of one cell are not closed by another', () => {
 });
 
 describe('the read that answers a gap', () => {
-  /** Products 10, 20 and 30, of one cell each. */
+  /** Products 10, 20 and 30, of one stock level each. */
   function three(): Mirror {
     const mirror = new Mirror();
     for (const [productId, variantId] of [
@@ -132,7 +132,7 @@ describe('the read that answers a gap', () => {
     expect(mirror.tables.readRequest('20')).toMatchObject({ madeAtMs: AT, notBeforeMs: AT + 2 * S });
   });
 
-  test('sends one canary for a crowd of losses: it speaks for all gaps opened before it', () => {
+  test('sends one loss sweep for many losses: it speaks for all gaps opened before it', () => {
     const mirror = three();
     const gapIn = (variantId: string, atMs: number) =>
       mirror.deliver(atMs, change({ variantId, old: 4, new: 3, updateTimeMs: atMs }));

@@ -37,8 +37,8 @@ function storeOf(products: number, detail: Detail): Mirror {
   return mirror;
 }
 
-const liveCells = (mirror: Mirror): number =>
-  [...mirror.tables.cells.values()].filter((cell) => cell.goneAtMs === null).length;
+const liveLevels = (mirror: Mirror): number =>
+  [...mirror.tables.levels.values()].filter((level) => level.goneAtMs === null).length;
 const liveVariants = (mirror: Mirror): number =>
   [...mirror.tables.variants.values()].filter((variant) => variant.goneAtMs === null).length;
 
@@ -50,9 +50,9 @@ describe('details that suddenly come with `warehouses: []`', () => {
     const mirror = storeOf(60, WHOLE);
     readAll(mirror, 60, EMPTY, FIRST);
     readAll(mirror, 60, EMPTY, SECOND);
-    expect(liveCells(mirror)).toBe(60);
+    expect(liveLevels(mirror)).toBe(60);
     expect(mirror.tables.heldProducts()).toHaveLength(60);
-    expect(mirror.tables.readRequest('p0-')).toMatchObject({ notBeforeMs: LATEST_MS, doubt: true });
+    expect(mirror.tables.readRequest('p0-')).toMatchObject({ notBeforeMs: LATEST_MS, isSuspect: true });
     expect(mirror.facts).toContainEqual({ kind: 'brake', what: 'cell', productId: 'p0-', missing: 21 });
   });
 
@@ -62,7 +62,7 @@ describe('details that suddenly come with `warehouses: []`', () => {
       mirror.read(EMPTY(productId), { sentAtMs: FIRST + i * 40 * S, productId });
       mirror.read(EMPTY(productId), { sentAtMs: FIRST + i * 40 * S + 30 * S, productId });
     });
-    expect(liveCells(mirror)).toBe(40);
+    expect(liveLevels(mirror)).toBe(40);
   });
 
   test('what is held counts when the hour is over', () => {
@@ -70,7 +70,7 @@ describe('details that suddenly come with `warehouses: []`', () => {
     readAll(mirror, 40, EMPTY, FIRST);
     readAll(mirror, 40, EMPTY, SECOND);
     readAll(mirror, 40, EMPTY, SECOND + 2 * GUARD_WINDOW_MS);
-    expect(liveCells(mirror)).toBe(60);
+    expect(liveLevels(mirror)).toBe(60);
   });
 
   test('are let go by the operator, and end by themselves when the store shows the levels again', () => {
@@ -82,7 +82,7 @@ describe('details that suddenly come with `warehouses: []`', () => {
     mirror.applyEntry({ kind: 'allow_removals', atMs: SECOND + 70 * S, untilMs: SECOND + 170 * S });
     for (const productId of ids(60).slice(30))
       mirror.read(EMPTY(productId), { sentAtMs: SECOND + 80 * S, productId });
-    expect([liveCells(mirror), mirror.tables.readRequests.size]).toEqual([30, 0]);
+    expect([liveLevels(mirror), mirror.tables.readRequests.size]).toEqual([30, 0]);
   });
 });
 
@@ -116,7 +116,7 @@ describe('one read', () => {
 
   test('that shows no level of a product in several warehouses removes none', () => {
     const mirror = twice(detailOf(2, 2), detailOf(2, 2, { variants: 2, warehouses: 0 }));
-    expect([liveCells(mirror), mirror.tables.heldProducts()]).toEqual([504, ['p0-']]);
+    expect([liveLevels(mirror), mirror.tables.heldProducts()]).toEqual([504, ['p0-']]);
   });
 
   test('that leaves out over 20 and half of the variants removes none', () => {
@@ -129,7 +129,7 @@ describe('one read', () => {
     others(mirror);
     const contradictory = productSnapshot([variantSnapshot({}, { variantId: 'p0-0', availableQty: 5 })]);
     for (const sentAtMs of [FIRST, SECOND]) mirror.read(contradictory, { sentAtMs, productId: 'p0-' });
-    expect([liveCells(mirror), mirror.tables.heldProducts()]).toEqual([501, ['p0-']]);
+    expect([liveLevels(mirror), mirror.tables.heldProducts()]).toEqual([501, ['p0-']]);
   });
 
   test.each([
@@ -153,15 +153,15 @@ test('what goes with its product or variant counts as that alone', () => {
   expect(mirror.tables.state()).toMatchObject({
     removalsInWindow: 1,
     variantRemovalsInWindow: 0,
-    cellRemovalsInWindow: 0,
+    levelRemovalsInWindow: 0,
   });
 });
 
 test('a variant that is missing and kept shows the new name of its product under a new number', () => {
   const mirror = storeOf(1, detailOf(3, 1));
-  const before = present(mirror.tables.cell('p0-2', '1')).changeSeq;
+  const before = present(mirror.tables.stockLevel('p0-2', '1')).changeSeq;
   const left = detailOf(3, 1, { variants: 2, warehouses: 1 });
   mirror.read({ ...left('p0-'), name: 'Coffee' }, { sentAtMs: FIRST, productId: 'p0-' });
-  expect(present(mirror.tables.cell('p0-2', '1')).changeSeq).toBeGreaterThan(before);
+  expect(present(mirror.tables.stockLevel('p0-2', '1')).changeSeq).toBeGreaterThan(before);
   expect(present(mirror.tables.variant('p0-2')).changeSeq).toBeGreaterThan(before);
 });

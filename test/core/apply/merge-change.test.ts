@@ -2,15 +2,15 @@ import { expect, test } from 'vitest';
 import { CONTESTED_READS, EARLIEST_MS, LATEST_MS } from '../../../src/core/limits.ts';
 import type { ChangeBranch, ChangeOutcome } from '../../../src/core/merge/change-outcome.ts';
 import { mergeChange } from '../../../src/core/apply/merge-change.ts';
-import type { Cell } from '../../../src/core/model.ts';
-import { T0, cell, change } from '../builders.ts';
+import type { StockLevel } from '../../../src/core/model.ts';
+import { T0, stockLevel, change } from '../builders.ts';
 
 interface Row {
   readonly when: string;
-  readonly cell: Cell | undefined;
+  readonly level: StockLevel | undefined;
   readonly old: number;
   readonly new: number;
-  /** Relative to T0, which is the time of the cell's last change, 4→5. */
+  /** Relative to T0, which is the time of the stock level's last change, 4→5. */
   readonly at: number;
   readonly futureDated?: boolean;
   readonly ahead?: boolean;
@@ -23,15 +23,15 @@ interface Row {
 }
 
 /** Read after the change, in a window around or beyond it. */
-const readAround = (loMs: number, hiMs: number, over: Partial<Cell> = {}): Cell =>
-  cell({ readLoMs: T0 + loMs, readHiMs: T0 + hiMs, ...over });
+const readAround = (loMs: number, hiMs: number, over: Partial<StockLevel> = {}): StockLevel =>
+  stockLevel({ readLoMs: T0 + loMs, readHiMs: T0 + hiMs, ...over });
 
 // Exhaustive by its type: a new branch does not compile until it has a row.
 const ROWS: Record<ChangeBranch, readonly Row[]> = {
   '1 new cell': [
     {
       when: 'nothing is known',
-      cell: undefined,
+      level: undefined,
       ...{ old: 3, new: 2, at: 9 },
       then: { qty: 2, at: 9, eventOld: 3, count: 1 },
       applied: true,
@@ -39,10 +39,10 @@ const ROWS: Record<ChangeBranch, readonly Row[]> = {
     },
   ],
   '2 stale': [
-    { when: 'it is older', cell: cell(), old: 3, new: 4, at: -1, then: { qty: 5, at: 0 } },
+    { when: 'it is older', level: stockLevel(), old: 3, new: 4, at: -1, then: { qty: 5, at: 0 } },
     {
       when: 'it starts from the present value and ends there',
-      cell: cell(),
+      level: stockLevel(),
       ...{ old: 5, new: 5, at: -1 },
       then: { qty: 5, at: 0 },
     },
@@ -50,39 +50,39 @@ const ROWS: Record<ChangeBranch, readonly Row[]> = {
   '2 stale, yet follows': [
     {
       when: 'it starts from the present value',
-      cell: cell(),
+      level: stockLevel(),
       ...{ old: 5, new: 6, at: -1 },
       then: { qty: 5, at: 0 },
       requestRead: true,
     },
     {
       when: 'a time ahead of its arrival, as the service’s clock is now known, is no reason to apply it',
-      cell: cell(),
+      level: stockLevel(),
       ...{ old: 5, new: 6, at: -1, futureDated: true },
       then: { qty: 5, at: 0 },
       requestRead: true,
     },
     {
       when: 'even if it seems to lie before the read: the service may have set its clock back',
-      cell: readAround(0, 9),
+      level: readAround(0, 9),
       ...{ old: 5, new: 6, at: -1 },
       then: { qty: 5, at: 0 },
       requestRead: true,
     },
   ],
   '3 duplicate': [
-    { when: 'the same again', cell: cell(), old: 4, new: 5, at: 0, then: { qty: 5, at: 0, count: 1 } },
+    { when: 'the same again', level: stockLevel(), old: 4, new: 5, at: 0, then: { qty: 5, at: 0, count: 1 } },
   ],
   '3 seen by the read': [
     {
       when: 'the read agrees with it',
-      cell: readAround(1, 9),
+      level: readAround(1, 9),
       ...{ old: 4, new: 5, at: 0 },
       then: { qty: 5, at: 0, count: 1 },
     },
     {
       when: 'the read shows another figure',
-      cell: readAround(1, 9),
+      level: readAround(1, 9),
       ...{ old: 5, new: 6, at: 0 },
       then: { qty: 5, at: 0, count: 1 },
       requestRead: true,
@@ -91,14 +91,14 @@ const ROWS: Record<ChangeBranch, readonly Row[]> = {
   '3 follows': [
     {
       when: 'after the read window',
-      cell: readAround(-9, -1),
+      level: readAround(-9, -1),
       ...{ old: 5, new: 7, at: 0 },
       then: { qty: 7, at: 0, eventOld: 4, count: 2 },
       applied: true,
     },
     {
       when: 'after the read window, by a clock that is ahead',
-      cell: readAround(-9, -1),
+      level: readAround(-9, -1),
       ...{ old: 5, new: 7, at: 0, ahead: true },
       then: { qty: 7, at: 0, eventOld: 4, count: 2 },
       applied: true,
@@ -106,7 +106,7 @@ const ROWS: Record<ChangeBranch, readonly Row[]> = {
     },
     {
       when: 'exactly at the upper end of the read window',
-      cell: readAround(-9, 0),
+      level: readAround(-9, 0),
       ...{ old: 5, new: 7, at: 0 },
       then: { qty: 7, at: 0, eventOld: 4, count: 2 },
       applied: true,
@@ -114,7 +114,7 @@ const ROWS: Record<ChangeBranch, readonly Row[]> = {
     },
     {
       when: 'exactly at the lower end of the read window',
-      cell: readAround(0, 0),
+      level: readAround(0, 0),
       ...{ old: 5, new: 7, at: 0 },
       then: { qty: 7, at: 0, eventOld: 4, count: 2 },
       applied: true,
@@ -122,7 +122,7 @@ const ROWS: Record<ChangeBranch, readonly Row[]> = {
     },
     {
       when: 'two are known there already',
-      cell: cell({ eventCount: 2 }),
+      level: stockLevel({ eventCount: 2 }),
       ...{ old: 5, new: 7, at: 0 },
       then: { qty: 7, at: 0, eventOld: 4, count: 3 },
       applied: true,
@@ -132,7 +132,7 @@ const ROWS: Record<ChangeBranch, readonly Row[]> = {
   '3 precedes': [
     {
       when: 'it ends where the known one starts',
-      cell: cell(),
+      level: stockLevel(),
       ...{ old: 2, new: 4, at: 0 },
       then: { qty: 5, at: 0, eventOld: 2, count: 2 },
     },
@@ -140,28 +140,28 @@ const ROWS: Record<ChangeBranch, readonly Row[]> = {
   '3 order unknown': [
     {
       when: 'neither end fits',
-      cell: cell(),
+      level: stockLevel(),
       ...{ old: 8, new: 9, at: 0 },
       then: { qty: 5, at: 0, eventOld: 4, count: 2 },
       requestRead: true,
     },
     {
       when: 'both ends fit: A→B beside B→A',
-      cell: cell(),
+      level: stockLevel(),
       ...{ old: 5, new: 4, at: 0 },
       then: { qty: 5, at: 0, eventOld: 4, count: 2 },
       requestRead: true,
     },
     {
       when: 'the same again after another one',
-      cell: cell({ eventCount: 2 }),
+      level: stockLevel({ eventCount: 2 }),
       ...{ old: 4, new: 5, at: 0 },
       then: { qty: 5, at: 0, eventOld: 4, count: 3 },
       requestRead: true,
     },
     {
       when: 'the same again after a read took it back',
-      cell: readAround(-1, 9, { qty: 4 }),
+      level: readAround(-1, 9, { qty: 4 }),
       ...{ old: 4, new: 5, at: 0 },
       then: { qty: 4, at: 0, eventOld: 4, count: 2 },
       requestRead: true,
@@ -170,13 +170,13 @@ const ROWS: Record<ChangeBranch, readonly Row[]> = {
   '4a seen by the read': [
     {
       when: 'the read agrees with it',
-      cell: readAround(8, 9),
+      level: readAround(8, 9),
       ...{ old: 1, new: 5, at: 7 },
       then: { qty: 5, at: 7, eventOld: 1, count: 1 },
     },
     {
       when: 'the read shows another figure',
-      cell: readAround(8, 9),
+      level: readAround(8, 9),
       ...{ old: 5, new: 6, at: 7 },
       then: { qty: 5, at: 7, eventOld: 5, count: 1 },
       requestRead: true,
@@ -185,13 +185,13 @@ const ROWS: Record<ChangeBranch, readonly Row[]> = {
   '4b confirmed': [
     {
       when: 'at the lower end of the window',
-      cell: readAround(8, 9),
+      level: readAround(8, 9),
       ...{ old: 1, new: 5, at: 8 },
       then: { qty: 5, at: 8, eventOld: 1, count: 1 },
     },
     {
       when: 'at the upper end of the window',
-      cell: readAround(8, 9),
+      level: readAround(8, 9),
       ...{ old: 1, new: 5, at: 9 },
       then: { qty: 5, at: 9 },
     },
@@ -199,7 +199,7 @@ const ROWS: Record<ChangeBranch, readonly Row[]> = {
   '4b in doubt': [
     {
       when: 'at the lower end of the window',
-      cell: readAround(8, 9),
+      level: readAround(8, 9),
       ...{ old: 1, new: 6, at: 8 },
       then: { qty: 6, at: 8, eventOld: 1, count: 1 },
       applied: true,
@@ -208,7 +208,7 @@ const ROWS: Record<ChangeBranch, readonly Row[]> = {
     },
     {
       when: 'after the window, by a clock that is ahead',
-      cell: readAround(8, 9),
+      level: readAround(8, 9),
       ...{ old: 5, new: 6, at: 99_999, ahead: true },
       then: { qty: 6, at: 99_999 },
       applied: true,
@@ -216,7 +216,7 @@ const ROWS: Record<ChangeBranch, readonly Row[]> = {
     },
     {
       when: 'at the upper end, though the chain fits',
-      cell: readAround(8, 9),
+      level: readAround(8, 9),
       ...{ old: 5, new: 6, at: 9 },
       then: { qty: 6, at: 9 },
       applied: true,
@@ -224,7 +224,7 @@ const ROWS: Record<ChangeBranch, readonly Row[]> = {
     },
     {
       when: 'the window is not bounded',
-      cell: cell({ readLoMs: EARLIEST_MS, readHiMs: LATEST_MS }),
+      level: stockLevel({ readLoMs: EARLIEST_MS, readHiMs: LATEST_MS }),
       ...{ old: 5, new: 6, at: 9 },
       then: { qty: 6, at: 9 },
       applied: true,
@@ -234,14 +234,14 @@ const ROWS: Record<ChangeBranch, readonly Row[]> = {
   '4c follows': [
     {
       when: 'never read',
-      cell: cell(),
+      level: stockLevel(),
       ...{ old: 5, new: 6, at: 1 },
       then: { qty: 6, at: 1, eventOld: 5, count: 1 },
       applied: true,
     },
     {
       when: 'after the read window',
-      cell: readAround(8, 9),
+      level: readAround(8, 9),
       ...{ old: 5, new: 6, at: 10 },
       then: { qty: 6, at: 10 },
       applied: true,
@@ -250,7 +250,7 @@ const ROWS: Record<ChangeBranch, readonly Row[]> = {
   '4c gap': [
     {
       when: 'it starts elsewhere',
-      cell: readAround(8, 9),
+      level: readAround(8, 9),
       ...{ old: 7, new: 6, at: 10 },
       then: { qty: 6, at: 10, eventOld: 7 },
       applied: true,
@@ -258,7 +258,7 @@ const ROWS: Record<ChangeBranch, readonly Row[]> = {
     },
     {
       when: 'it ends at the value held, from elsewhere',
-      cell: cell(),
+      level: stockLevel(),
       ...{ old: 7, new: 5, at: 10 },
       then: { qty: 5, at: 10 },
       applied: true,
@@ -268,7 +268,7 @@ const ROWS: Record<ChangeBranch, readonly Row[]> = {
   'gone, seen by the read': [
     {
       when: 'older than the read that showed it gone',
-      cell: readAround(8, 9, { goneAtMs: T0 }),
+      level: readAround(8, 9, { goneAtMs: T0 }),
       ...{ old: 5, new: 6, at: 7 },
       then: { qty: 5, at: 7, eventOld: 5, count: 1 },
     },
@@ -276,56 +276,56 @@ const ROWS: Record<ChangeBranch, readonly Row[]> = {
   'gone, in doubt': [
     {
       when: 'at the lower end of the window',
-      cell: readAround(8, 9, { goneAtMs: T0 }),
+      level: readAround(8, 9, { goneAtMs: T0 }),
       ...{ old: 5, new: 6, at: 8 },
       then: { qty: 5, at: 8 },
       requestRead: true,
     },
     {
       when: 'later than the read',
-      cell: readAround(8, 9, { goneAtMs: T0 }),
+      level: readAround(8, 9, { goneAtMs: T0 }),
       ...{ old: 5, new: 6, at: 99 },
       then: { qty: 5, at: 99 },
       requestRead: true,
     },
     {
       when: 'poison does not advance a tombstone either',
-      cell: readAround(8, 9, { goneAtMs: T0 }),
+      level: readAround(8, 9, { goneAtMs: T0 }),
       ...{ old: 5, new: 6, at: 99, futureDated: true },
       then: { qty: 5, at: 0 },
       requestRead: true,
     },
     {
       when: 'known by webhooks alone, but not certainly after the reads',
-      cell: readAround(8, 9, { goneAtMs: T0, unseenReads: CONTESTED_READS }),
+      level: readAround(8, 9, { goneAtMs: T0, unseenReads: CONTESTED_READS }),
       ...{ old: 5, new: 6, at: 9 },
       then: { qty: 5, at: 9 },
       requestRead: true,
     },
     {
       when: 'shown since, but not certainly after the reads that removed it',
-      cell: readAround(8, 9, { goneAtMs: T0, verifiedAtMs: T0 + 1 }),
+      level: readAround(8, 9, { goneAtMs: T0, verifiedAtMs: T0 + 1 }),
       ...{ old: 5, new: 6, at: 9 },
       then: { qty: 5, at: 9 },
       requestRead: true,
     },
     {
       when: 'shown by no read since its removal',
-      cell: readAround(8, 9, { goneAtMs: T0, verifiedAtMs: T0 }),
+      level: readAround(8, 9, { goneAtMs: T0, verifiedAtMs: T0 }),
       ...{ old: 5, new: 6, at: 99 },
       then: { qty: 5, at: 99 },
       requestRead: true,
     },
     {
       when: 'one read has not shown it yet',
-      cell: readAround(8, 9, { goneAtMs: T0, unseenReads: 1 }),
+      level: readAround(8, 9, { goneAtMs: T0, unseenReads: 1 }),
       ...{ old: 5, new: 6, at: 99 },
       then: { qty: 5, at: 99 },
       requestRead: true,
     },
     {
-      when: 'a cell not known before, of a variant that is gone',
-      cell: undefined,
+      when: 'a stock level not known before, of a variant that is gone',
+      level: undefined,
       ...{ old: 5, new: 6, at: 8, variantGone: true },
       then: { qty: 6, at: 8 },
       requestRead: true,
@@ -334,7 +334,7 @@ const ROWS: Record<ChangeBranch, readonly Row[]> = {
   'gone, shown again': [
     {
       when: 'a read shows it since, and came too soon after a change to set it',
-      cell: readAround(8, 9, { goneAtMs: T0, verifiedAtMs: T0 + 1 }),
+      level: readAround(8, 9, { goneAtMs: T0, verifiedAtMs: T0 + 1 }),
       ...{ old: 5, new: 6, at: 99 },
       then: { qty: 6, at: 99 },
       applied: true,
@@ -344,7 +344,7 @@ const ROWS: Record<ChangeBranch, readonly Row[]> = {
   'gone, webhooks alone': [
     {
       when: 'two reads did not show what changes brought back, and another change does',
-      cell: readAround(8, 9, { goneAtMs: T0, unseenReads: CONTESTED_READS }),
+      level: readAround(8, 9, { goneAtMs: T0, unseenReads: CONTESTED_READS }),
       ...{ old: 5, new: 6, at: 99 },
       then: { qty: 6, at: 99 },
       applied: true,
@@ -353,7 +353,7 @@ const ROWS: Record<ChangeBranch, readonly Row[]> = {
   poison: [
     {
       when: 'it names the far future',
-      cell: cell(),
+      level: stockLevel(),
       ...{ old: 5, new: 6, at: 999_999, futureDated: true },
       then: { qty: 6, at: 0, eventOld: 4, count: 1 },
       applied: true,
@@ -361,7 +361,7 @@ const ROWS: Record<ChangeBranch, readonly Row[]> = {
     },
     {
       when: 'nothing is known',
-      cell: undefined,
+      level: undefined,
       ...{ old: 5, new: 6, at: 999_999, futureDated: true },
       then: { qty: 6, at: EARLIEST_MS - T0, count: 0 },
       applied: true,
@@ -374,11 +374,11 @@ const ARRIVAL = { seq: 42, atMs: T0 + 1_234 };
 const cases = Object.entries(ROWS).flatMap(([branch, rows]) => rows.map((row) => ({ branch, row })));
 
 test.each(cases)('$branch: $row.when', ({ branch, row }) => {
-  const outcome = mergeChange(row.cell, change({ old: row.old, new: row.new, updateTimeMs: T0 + row.at }), {
+  const outcome = mergeChange(row.level, change({ old: row.old, new: row.new, updateTimeMs: T0 + row.at }), {
     ...ARRIVAL,
     futureDated: row.futureDated ?? false,
     ahead: row.ahead ?? false,
-    seenBeforeMs: row.cell?.readLoMs ?? EARLIEST_MS,
+    seenBeforeMs: row.level?.readLoMs ?? EARLIEST_MS,
     variantGoneAtMs: row.variantGone === true ? T0 : null,
   });
   expect(outcome).toMatchObject({
@@ -386,19 +386,19 @@ test.each(cases)('$branch: $row.when', ({ branch, row }) => {
     applied: row.applied ?? false,
     requestRead: row.requestRead ?? false,
     gap: row.gap ?? null,
-    cell: {
+    level: {
       qty: row.then.qty,
       eventTimeMs: T0 + row.then.at,
-      // Whatever it was, the delivery touched the cell: no read sent before may overwrite it.
+      // Whatever it was, the delivery touched the stock level: no read sent before may overwrite it.
       eventSeq: ARRIVAL.seq,
       eventAtMs: ARRIVAL.atMs,
       ...(row.then.eventOld === undefined ? {} : { eventOld: row.then.eventOld }),
       ...(row.then.count === undefined ? {} : { eventCount: row.then.count }),
     },
   });
-  const wasGone = row.cell === undefined ? row.variantGone === true : row.cell.goneAtMs !== null;
+  const wasGone = row.level === undefined ? row.variantGone === true : row.level.goneAtMs !== null;
   const gone = wasGone && !outcome.applied;
-  expect(outcome.cell.goneAtMs !== null).toBe(gone);
+  expect(outcome.level.goneAtMs !== null).toBe(gone);
 });
 
 test('an applied value is as old as its change, a poisoned one as old as its arrival', () => {
@@ -410,9 +410,9 @@ test('an applied value is as old as its change, a poisoned one as old as its arr
     variantGoneAtMs: null,
   };
   const later = change({ old: 5, new: 6, updateTimeMs: T0 + 5 });
-  expect(mergeChange(cell({ source: 'read' }), later, arrival).cell).toMatchObject({
+  expect(mergeChange(stockLevel({ source: 'read' }), later, arrival).level).toMatchObject({
     source: 'webhook',
     asOfMs: T0 + 5,
   });
-  expect(mergeChange(cell(), later, { ...arrival, futureDated: true }).cell.asOfMs).toBe(ARRIVAL.atMs);
+  expect(mergeChange(stockLevel(), later, { ...arrival, futureDated: true }).level.asOfMs).toBe(ARRIVAL.atMs);
 });

@@ -113,13 +113,13 @@ test('named by webhooks all the time, is searched for although no read can say t
   expect(reads).toBeLessThan(40);
   // No request makes the rows suspect any more: the level and the total say it themselves.
   expect(mirror.reason(OLD)).toBeNull();
-  expect(mirror.tables.cell('100', '1')?.unexplainedAtMs).not.toBeNull();
+  expect(mirror.tables.stockLevel('100', '1')?.unexplainedAtMs).not.toBeNull();
   expect(mirror.tables.variant('100')?.totalHiMs).toBe(UNSETTLED_MS);
   // The product that has it shows it.
   const atMs = T0 + 9 * MINUTE;
   mirror.read(TAKER(4), { sentAtMs: atMs, productId: NEW });
   expect([mirror.qty(), owner(mirror), mirror.reason(NEW)]).toEqual([4, NEW, null]);
-  expect(mirror.tables.cell('100', '1')?.unexplainedAtMs).toBeNull();
+  expect(mirror.tables.stockLevel('100', '1')?.unexplainedAtMs).toBeNull();
   expect(mirror.tables.variant('100')?.totalHiMs).not.toBe(UNSETTLED_MS);
 });
 

@@ -43,21 +43,21 @@ describe('a read that was sampled before a webhook', () => {
 });
 
 describe('a webhook that comes after a read', () => {
-  test('and happened before it does not undo it, and is doubted when it says otherwise', () => {
+  test('and happened before it does not undo it, and asks for a read when it says otherwise', () => {
     const mirror = mirrorAfterRead(single(9));
     const [fact] = mirror.deliver(T0 + 10 * S, change({ old: 5, new: 4, updateTimeMs: T0 - 10 * S }));
     expect(fact).toMatchObject({ branch: '4a seen by the read' });
     expect([mirror.qty(), mirror.total(), mirror.reason()]).toEqual([9, 9, 'conflict']);
   });
 
-  test('and happened about when it was sampled applies, and is doubted', () => {
+  test('and happened about when it was sampled applies, and asks for a read', () => {
     const mirror = mirrorAfterRead(single(9));
     const [fact] = mirror.deliver(T0 + 10 * S, change({ old: 9, new: 4, updateTimeMs: T0 + S }));
     expect(fact).toMatchObject({ branch: '4b in doubt' });
     expect([mirror.qty(), mirror.total(), mirror.reason()]).toEqual([4, 4, 'conflict']);
   });
 
-  test('and happened after it applies, undoubted', () => {
+  test('and happened after it applies, and asks for nothing', () => {
     const mirror = mirrorAfterRead(single(9));
     mirror.deliver(T0 + 10 * S, change({ old: 9, new: 4, updateTimeMs: T0 + 9 * S }));
     expect([mirror.qty(), mirror.total(), mirror.reason()]).toEqual([4, 4, null]);
@@ -78,21 +78,21 @@ test('an older read merged after a newer one does not create what the newer did 
   const mirror = new Mirror();
   mirror.read({ ...single(0), variants: [] }, { sentAtMs: T0 + 60 * S });
   mirror.read(single(5), { sentAtMs: T0 + 59 * S, receivedAtMs: T0 + 61 * S });
-  expect(mirror.tables.variants.size + mirror.tables.cells.size).toBe(0);
+  expect(mirror.tables.variants.size + mirror.tables.levels.size).toBe(0);
   expect(mirror.reason()).toBe('conflict');
 });
 
-test('a stamp from the far future applies, is doubted, and does not hold back what follows', () => {
+test('a stamp from the far future applies, asks for a read, and does not hold back what follows', () => {
   const mirror = mirrorAfterRead();
   const [fact] = mirror.deliver(T0 + 60 * S, change({ old: 5, new: 4, updateTimeMs: T0 + 3_600 * S }));
   expect(fact).toMatchObject({ branch: 'poison' });
   expect([mirror.qty(), mirror.reason()]).toEqual([4, 'conflict']);
   expect(mirror.tables.state().offsetFloorMs).toBeNull();
   mirror.deliver(T0 + 61 * S, change({ old: 4, new: 3, updateTimeMs: T0 + 61 * S }));
-  expect(mirror.tables.cell('100', '1')).toMatchObject({ qty: 3, eventTimeMs: T0 + 61 * S });
+  expect(mirror.tables.stockLevel('100', '1')).toMatchObject({ qty: 3, eventTimeMs: T0 + 61 * S });
 });
 
-test('a late change that no gap waits for is a doubt, unless it is before the read and says what the level is', () => {
+test('a late change that no gap waits for asks for a read, unless it is before the read and says what the level is', () => {
   const mirror = mirrorAfterRead();
   mirror.deliver(T0 + 60 * S, change({ old: 5, new: 4, updateTimeMs: T0 + 60 * S }));
   mirror.deliver(T0 + 60 * S, change({ old: 8, new: 4, updateTimeMs: T0 - 60 * S }));
@@ -110,7 +110,7 @@ test('the same change again after a read took it back does not bring it back', (
   expect([mirror.qty(), mirror.reason()]).toEqual([5, 'conflict']);
 });
 
-test('a doubt about a variant not yet mapped is as young as the delivery that a read did not see', () => {
+test('a request about a variant not yet mapped is as young as the delivery that a read did not see', () => {
   const mirror = new Mirror();
   // Received at T0, yet logged after the delivery that came 500 ms later.
   mirror.deliver(T0 + 500, change({ old: 5, new: 4, updateTimeMs: T0 }));

@@ -21,7 +21,7 @@ const WHOLE = productSnapshot([
   variantSnapshot({ 1: 5, 2: 6 }),
   variantSnapshot({ 1: 7 }, { variantId: '101' }),
 ]);
-const WITHOUT_CELL = productSnapshot([
+const WITHOUT_LEVEL = productSnapshot([
   variantSnapshot({ 1: 5 }),
   variantSnapshot({ 1: 7 }, { variantId: '101' }),
 ]);
@@ -29,7 +29,7 @@ const WITHOUT_VARIANT = productSnapshot([variantSnapshot({ 1: 5, 2: 6 })]);
 const NOT_FOUND = null;
 
 const MISSING = [
-  { what: 'cell', id: '100/2', left: WITHOUT_CELL, variantId: '100', warehouseId: '2', total: 5 },
+  { what: 'cell', id: '100/2', left: WITHOUT_LEVEL, variantId: '100', warehouseId: '2', total: 5 },
   { what: 'variant', id: '101', left: WITHOUT_VARIANT, variantId: '101', warehouseId: '1', total: null },
   { what: 'product', id: '10', left: NOT_FOUND, variantId: '101', warehouseId: '1', total: null },
 ] as const;
@@ -117,16 +117,16 @@ describe.each(MISSING)(
   },
 );
 
-test('an empty warehouse that a newer delivery named is in doubt, though the total says nothing against it', () => {
+test('an empty warehouse that a newer delivery named is suspect, though the total says nothing against it', () => {
   const mirror = mirrorAfterRead(WHOLE);
   const s0 = mirror.seq;
   mirror.deliver(FIRST, change({ warehouseId: '2', old: 6, new: 0, updateTimeMs: FIRST }));
   expect(mirror.reason()).toBeNull();
-  mirror.read(WITHOUT_CELL, { sentAtMs: FIRST + S, s0 });
+  mirror.read(WITHOUT_LEVEL, { sentAtMs: FIRST + S, s0 });
   expect([mirror.qty('100', '2'), mirror.total('100'), mirror.reason()]).toEqual([0, 5, 'conflict']);
 });
 
-test('a sighting that each read repeats does not put off the other doubts', () => {
+test('a sighting that each read repeats does not put off the other requests', () => {
   const mirror = mirrorAfterRead(WHOLE);
   mirror.deliver(FIRST, change({ old: 5, new: 4, updateTimeMs: T0 + S }));
   mirror.read(WITHOUT_VARIANT, { sentAtMs: FIRST + 1_999 });
@@ -228,7 +228,7 @@ test('an older 404 merged after a newer answer removes nothing', () => {
   expect([mirror.qty(), mirror.reason()]).toEqual([5, 'conflict']);
 });
 
-describe('the brake', () => {
+describe('the guard', () => {
   /** 60 products, of which the first `missing` have been sighted missing. */
   function store(missing: number): Mirror {
     const mirror = new Mirror();
@@ -255,7 +255,7 @@ describe('the brake', () => {
     expect(mirror.tables.liveCount('product')).toBe(60);
     expect(mirror.tables.heldProducts()).toHaveLength(21);
     expect(mirror.facts).toContainEqual({ kind: 'brake', what: 'product', productId: 'p0', missing: 21 });
-    expect(mirror.tables.readRequest('p0')).toMatchObject({ notBeforeMs: LATEST_MS, doubt: true });
+    expect(mirror.tables.readRequest('p0')).toMatchObject({ notBeforeMs: LATEST_MS, isSuspect: true });
   });
 
   test('holds the last that any read has shown, whatever the list has named besides', () => {
@@ -275,20 +275,20 @@ describe('the brake', () => {
     expect(mirror.tables.liveCount('product')).toBe(4);
   });
 
-  test('asks for no more reads than an earlier doubt does, whatever it holds', () => {
+  test('asks for no more reads than an earlier request does, whatever it holds', () => {
     const mirror = store(21);
     confirm(mirror, 21);
-    const doubtAtMs = SECOND + 10 * S;
+    const requestAtMs = SECOND + 10 * S;
     mirror.applyEntry({
       kind: 'oblige',
-      atMs: doubtAtMs,
+      atMs: requestAtMs,
       reason: 'not_stored',
       productIds: ['p0'],
       variantIds: [],
     });
-    mirror.read(null, { sentAtMs: doubtAtMs + S, productId: 'p0' });
-    expect(mirror.tables.readRequest('p0')?.notBeforeMs).toBe(doubtAtMs + 2 * S);
-    mirror.read(null, { sentAtMs: doubtAtMs + 2 * S, productId: 'p0' });
+    mirror.read(null, { sentAtMs: requestAtMs + S, productId: 'p0' });
+    expect(mirror.tables.readRequest('p0')?.notBeforeMs).toBe(requestAtMs + 2 * S);
+    mirror.read(null, { sentAtMs: requestAtMs + 2 * S, productId: 'p0' });
     expect(mirror.tables.readRequest('p0')?.notBeforeMs).toBe(LATEST_MS);
   });
 
@@ -321,7 +321,7 @@ describe('the brake', () => {
   });
 });
 
-test('a product that only a list has named is gone with the first 404, and counts for no brake', () => {
+test('a product that only a list has named is gone with the first 404, and counts for no guard', () => {
   const mirror = mirrorAfterRead();
   const productIds = Array.from({ length: 40 }, (_, n) => String(1_000 + n));
   mirror.applyEntry({ kind: 'listed', atMs: T0 + S, productIds, lookup: false });
@@ -355,25 +355,25 @@ describe('a product that comes back, of a variant whose warehouses no read tells
     return mirror;
   }
 
-  test('shows the rows it had, in doubt', () => {
+  test('shows the rows it had, suspect', () => {
     const mirror = comeBack();
     expect([mirror.qty('100', '1'), mirror.total('100')]).toEqual([4, 8]);
-    expect(mirror.tables.cell('100', '1')?.unexplainedAtMs).not.toBeNull();
+    expect(mirror.tables.stockLevel('100', '1')?.unexplainedAtMs).not.toBeNull();
     expect(mirror.rows('100', '1').at(-1)).toMatchObject({ oldQty: null, newQty: 4, reason: 'restored' });
   });
 
-  test('takes the changes that follow, and the doubt with them', () => {
+  test('takes the changes that follow, and the suspicion with them', () => {
     const mirror = comeBack();
     mirror.deliver(NEXT, change({ old: 4, new: 3, updateTimeMs: NEXT }));
     expect([mirror.qty('100', '1'), mirror.total('100')]).toEqual([3, 7]);
-    expect(mirror.tables.cell('100', '1')?.unexplainedAtMs).toBeNull();
+    expect(mirror.tables.stockLevel('100', '1')?.unexplainedAtMs).toBeNull();
     expect(mirror.rows('100', '1').at(-1)).toMatchObject({ oldQty: 4, newQty: 3, source: 'webhook' });
   });
 
   test('leaves a warehouse gone that had gone before', () => {
     const mirror = mirrorAfterRead(WHOLE);
-    mirror.read(WITHOUT_CELL, { sentAtMs: FIRST });
-    mirror.read(WITHOUT_CELL, { sentAtMs: SECOND });
+    mirror.read(WITHOUT_LEVEL, { sentAtMs: FIRST });
+    mirror.read(WITHOUT_LEVEL, { sentAtMs: SECOND });
     mirror.read(NOT_FOUND, { sentAtMs: SECOND + 10 * S });
     mirror.read(NOT_FOUND, { sentAtMs: SECOND + 40 * S });
     const untold = variantSnapshot(null, { availableQty: 5 });

@@ -17,7 +17,7 @@ const of = (over: Partial<VariantSnapshot>, levels: Record<string, number> | nul
   productSnapshot([variantSnapshot(levels, over)]);
 
 describe('a total', () => {
-  test('moves with each change that is applied, in any of its cells', () => {
+  test('moves with each change that is applied, in any of its stock levels', () => {
     const mirror = mirrorAfterRead(of({}));
     mirror.deliver(AT, change({ old: 5, new: 3, updateTimeMs: AT }));
     mirror.deliver(AT, change({ warehouseId: '2', old: 6, new: 9, updateTimeMs: AT }));
@@ -36,7 +36,7 @@ describe('a total', () => {
     expect(mirror.total()).toBe(9);
   });
 
-  test('of which a cell was not known already held what was there before', () => {
+  test('of which a stock level was not known already held what was there before', () => {
     const mirror = mirrorAfterRead(of({ availableQty: 11 }, { 1: 5 }));
     mirror.deliver(AT, change({ warehouseId: '2', old: 6, new: 4, updateTimeMs: AT }));
     expect([mirror.total(), mirror.reason()]).toEqual([9, 'conflict']);
@@ -47,7 +47,7 @@ describe('a total', () => {
     expect(mirror.rows('100', null).at(-1)).toMatchObject({ newQty: 9 });
   });
 
-  test('is not overwritten by a read that did not see one of its cells, and is read again', () => {
+  test('is not overwritten by a read that did not see one of its stock levels, and is read again', () => {
     const mirror = mirrorAfterRead(of({}));
     mirror.deliver(AT, change({ old: 5, new: 3, updateTimeMs: AT }));
     mirror.read(of({}), { sentAtMs: AT + S });
@@ -70,7 +70,7 @@ describe('a total', () => {
     );
   });
 
-  test('that was right while a cell was wrong has none', () => {
+  test('that was right while a stock level was wrong has none', () => {
     const mirror = mirrorAfterRead(of({ availableQty: 10 }));
     mirror.read(of({ availableQty: 10 }, { 1: 5, 2: 4 }), { sentAtMs: AT });
     expect(mirror.rows('100', null)).toMatchObject([{ oldQty: null, newQty: 10 }]);
@@ -86,7 +86,7 @@ describe('a total', () => {
     expect([mirror.total(), mirror.reason()]).toEqual([13, null]);
   });
 
-  test('that alone was read is in doubt when what was told before it is told again: it may be another of its instant', () => {
+  test('that alone was read is suspect when what was told before it is told again: it may be another of its instant', () => {
     const untold = (availableQty: number) => of({ availableQty }, null);
     const mirror = mirrorAfterRead(untold(0));
     mirror.deliver(AT, change({ old: 0, new: 2, updateTimeMs: AT }));
@@ -96,7 +96,7 @@ describe('a total', () => {
     expect([mirror.total(), mirror.reason()]).toEqual([0, 'conflict']);
   });
 
-  test('that alone was read is in doubt when the chain breaks: it may hold a part of the break', () => {
+  test('that alone was read is suspect when the chain breaks: it may hold a part of the break', () => {
     const untold = (availableQty: number) => of({ availableQty }, null);
     const mirror = mirrorAfterRead(untold(0));
     mirror.deliver(AT, change({ old: 0, new: 2, updateTimeMs: AT }));
@@ -111,7 +111,7 @@ describe('a total', () => {
   test('of a variant whose warehouses are not told is all there is', () => {
     const mirror = mirrorAfterRead(of({ kind: 'pulled', availableQty: 4 }, null));
     expect(mirror.rows('100', null)).toMatchObject([{ oldQty: null, newQty: 4, reason: 'first_read' }]);
-    expect(mirror.tables.cells.size).toBe(0);
+    expect(mirror.tables.levels.size).toBe(0);
     mirror.read(of({ kind: 'pulled', availableQty: 3 }, null), { sentAtMs: AT });
     expect(mirror.rows('100', null).at(-1)).toMatchObject({ oldQty: 4, newQty: 3 });
   });
@@ -123,7 +123,8 @@ describe('a total', () => {
     const mirror = mirrorAfterRead(of({ kind: 'pulled', availableQty: 5 }, null));
     mirror.deliver(AT, change({ old: 5, new: 4, updateTimeMs: AT }));
     mirror.read(of({ kind: 'pulled', availableQty }, null), { sentAtMs: AT + 10_000 });
-    const suspects = () => [...mirror.tables.cells.values()].filter((cell) => cell.unexplainedAtMs !== null);
+    const suspects = () =>
+      [...mirror.tables.levels.values()].filter((level) => level.unexplainedAtMs !== null);
     expect(suspects()).toHaveLength(suspect);
     mirror.deliver(AT + 11_000, change({ old: 6, new: 5, updateTimeMs: AT - 1 }));
     expect(suspects()).toHaveLength(suspect);

@@ -50,7 +50,7 @@ test('missed twice, 30 s apart, it is a tombstone', () => {
   expect([mirror.qty(), mirror.tables.variant('100')?.lookupAtMs]).toEqual([null, null]);
 });
 
-test('a walk that began before its last delivery misses nothing', () => {
+test('a scan that began before its last delivery misses nothing', () => {
   const mirror = unmapped();
   missed(mirror, T0 + 99 * S, 0);
   expect(mirror.tables.variant('100')).toMatchObject({ missingAtMs: null, lookupAtMs: T0 + 101_500 });

@@ -62,7 +62,7 @@ function named(
 }
 
 const suspicion = (mirror: Mirror): number | null | undefined =>
-  mirror.tables.cell('100', HIDDEN)?.unexplainedAtMs;
+  mirror.tables.stockLevel('100', HIDDEN)?.unexplainedAtMs;
 
 describe('a warehouse that only webhooks name', () => {
   test.each([1 * S, 3 * S, 10 * S, 5 * MINUTE])(
@@ -140,7 +140,7 @@ describe('a warehouse that only webhooks name', () => {
       readWhatIsDue(mirror, single(5), atMs + 50 * S);
     }
     expect(mirror.qty('100', HIDDEN)).toBeNull();
-    expect(mirror.tables.cell('100', HIDDEN)?.unseenReads).toBe(0);
+    expect(mirror.tables.stockLevel('100', HIDDEN)?.unseenReads).toBe(0);
   });
 
   test('that was opened again and never rests is brought back by the change after a read that shows it', () => {
@@ -163,8 +163,8 @@ describe('a warehouse that only webhooks name', () => {
     }
     expect(reads).toBe(1);
     expect(mirror.rows('100', HIDDEN).at(-2)).toMatchObject({ oldQty: null, newQty: 2 });
-    const cell = present(mirror.tables.cell('100', HIDDEN));
-    expect([cell.goneAtMs, cell.verifiedAtMs, isToldByWebhooksAlone(cell)]).toEqual([null, null, false]);
+    const level = present(mirror.tables.stockLevel('100', HIDDEN));
+    expect([level.goneAtMs, level.verifiedAtMs, isToldByWebhooksAlone(level)]).toEqual([null, null, false]);
     // What the total held of it no read could say: one that comes late enough does.
     mirror.read(productSnapshot([variantSnapshot({ 1: 5, [HIDDEN]: 3 })]), { sentAtMs: T0 + 4 * MINUTE });
     expect([mirror.qty('100', HIDDEN), mirror.total(), mirror.reason()]).toEqual([3, 8, null]);
@@ -180,8 +180,8 @@ describe('a warehouse that only webhooks name', () => {
     );
     const both = productSnapshot([variantSnapshot({ 1: 5, [HIDDEN]: 4 })]);
     expect(readWhatIsDue(mirror, both, T0 + 4 * MINUTE)).toBe(1);
-    const cell = present(mirror.tables.cell('100', HIDDEN));
-    expect([cell.qty, cell.goneAtMs, cell.unexplainedAtMs, isToldByWebhooksAlone(cell)]).toEqual([
+    const level = present(mirror.tables.stockLevel('100', HIDDEN));
+    expect([level.qty, level.goneAtMs, level.unexplainedAtMs, isToldByWebhooksAlone(level)]).toEqual([
       4,
       null,
       null,
@@ -209,7 +209,7 @@ describe('a detail that tells a warehouse twice, with different figures', () => 
       variantId: '100',
       warehouseId: '1',
     });
-    expect([mirror.qty(), mirror.tables.cell('100', '1')?.unexplainedAtMs]).toEqual([5, T0 + MINUTE]);
+    expect([mirror.qty(), mirror.tables.stockLevel('100', '1')?.unexplainedAtMs]).toEqual([5, T0 + MINUTE]);
     expect(mirror.tables.readRequest(PRODUCT)?.notBeforeMs).toBe(T0 + MINUTE + CONTRADICTION_RETRY_MS);
     expect(readWhatIsDue(mirror, twice(8, 7), T0 + 60 * MINUTE)).toBe(1);
     expect([mirror.qty(), mirror.reason(), mirror.rows()]).toEqual([
@@ -221,20 +221,20 @@ describe('a detail that tells a warehouse twice, with different figures', () => 
     mirror.read(twice(7, 8), { sentAtMs: T0 + 60 * MINUTE });
     expect(mirror.reason()).toBeNull();
     mirror.read(single(6), { sentAtMs: T0 + 70 * MINUTE });
-    expect([mirror.qty(), mirror.tables.cell('100', '1')?.unexplainedAtMs]).toEqual([6, null]);
+    expect([mirror.qty(), mirror.tables.stockLevel('100', '1')?.unexplainedAtMs]).toEqual([6, null]);
   });
 
   test('shows a level that was not known, as it stands first, suspect', () => {
     const mirror = new Mirror();
     mirror.read(twice(7, 8), { sentAtMs: T0 });
-    expect([mirror.qty(), mirror.tables.cell('100', '1')?.unexplainedAtMs]).toEqual([7, T0]);
+    expect([mirror.qty(), mirror.tables.stockLevel('100', '1')?.unexplainedAtMs]).toEqual([7, T0]);
   });
 
   test('takes changes as ever', () => {
     const mirror = mirrorAfterRead();
     mirror.read(twice(7, 8), { sentAtMs: T0 + MINUTE });
     mirror.deliver(T0 + 2 * MINUTE, change({ old: 5, new: 4, updateTimeMs: T0 + 2 * MINUTE }));
-    expect([mirror.qty(), mirror.tables.cell('100', '1')?.unexplainedAtMs]).toEqual([4, null]);
+    expect([mirror.qty(), mirror.tables.stockLevel('100', '1')?.unexplainedAtMs]).toEqual([4, null]);
   });
 
   test.each([
@@ -265,7 +265,7 @@ test('a detail that tells a variant twice, with different totals, leaves the tot
   const mirror = mirrorAfterRead();
   const seen = { ...variantSnapshot({ 1: 5 }), availableQty: 9, isContradictory: true } as const;
   mirror.read(productSnapshot([seen]), { sentAtMs: T0 + MINUTE });
-  expect([mirror.total(), mirror.qty(), mirror.tables.cell('100', '1')?.unexplainedAtMs]).toEqual([
+  expect([mirror.total(), mirror.qty(), mirror.tables.stockLevel('100', '1')?.unexplainedAtMs]).toEqual([
     5,
     5,
     T0 + MINUTE,
@@ -282,13 +282,13 @@ test('no change settles a total that details tell twice, nor is it read about fo
   for (const [i, atMs] of [T0 + 60 * MINUTE, T0 + 70 * MINUTE].entries()) {
     mirror.deliver(atMs, change({ old: 4 - i, new: 3 - i, updateTimeMs: atMs }));
     expect([mirror.qty(), mirror.total(), mirror.reason()]).toEqual([3 - i, 3 - i, null]);
-    expect(mirror.tables.cell('100', '1')?.unexplainedAtMs).toBe(atMs);
+    expect(mirror.tables.stockLevel('100', '1')?.unexplainedAtMs).toBe(atMs);
   }
   // A change that starts elsewhere moves the total as it moves the level.
   mirror.deliver(T0 + 75 * MINUTE, change({ old: 3, new: 1, updateTimeMs: T0 + 75 * MINUTE }));
   expect([mirror.qty(), mirror.total(), mirror.reason()]).toEqual([1, 1, 'conflict']);
   mirror.read(single(2), { sentAtMs: T0 + 80 * MINUTE });
-  expect([mirror.total(), mirror.tables.cell('100', '1')?.unexplainedAtMs]).toEqual([2, null]);
+  expect([mirror.total(), mirror.tables.stockLevel('100', '1')?.unexplainedAtMs]).toEqual([2, null]);
   mirror.deliver(T0 + 90 * MINUTE, change({ old: 2, new: 1, updateTimeMs: T0 + 90 * MINUTE }));
-  expect([mirror.total(), mirror.tables.cell('100', '1')?.unexplainedAtMs]).toEqual([1, null]);
+  expect([mirror.total(), mirror.tables.stockLevel('100', '1')?.unexplainedAtMs]).toEqual([1, null]);
 });

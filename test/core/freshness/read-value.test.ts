@@ -1,7 +1,7 @@
 /** The worth of a read against the time that is really saved, by numbers instead of formulas. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { expectedWrong, readValueMs, valueOfDoubt } from '../../../src/core/freshness/read-value.ts';
+import { expectedWrong, readValueMs, valueOfUncertainty } from '../../../src/core/freshness/read-value.ts';
 
 /**
  * The wrong time and the reads of a level that is read when it has not been heard of for T, per unit of time: integrated
@@ -27,7 +27,7 @@ test.each([
   [0.05, 1],
   [0.3, 2],
 ])('at its own price no other moment to read is better: %s lost, after %s changes', (q, T) => {
-  const price = valueOfDoubt(q * T, q);
+  const price = valueOfUncertainty(q * T, q);
   const cost = (at: number): number => {
     const { wrong, reads } = byNumbers(q, at);
     return wrong + price * reads;
@@ -37,14 +37,14 @@ test.each([
 });
 
 const loss = fc.double({ min: 1e-6, max: 0.5, noNaN: true });
-const doubt = fc.double({ min: 1e-9, max: 20, noNaN: true });
+const uncertainty = fc.double({ min: 1e-9, max: 20, noNaN: true });
 
-test('more doubt is worth more, and never more than a change apart', () => {
+test('more uncertainty is worth more, and never more than a change apart', () => {
   fc.assert(
-    fc.property(loss, doubt, (q, h) => {
-      const value = valueOfDoubt(h, q);
+    fc.property(loss, uncertainty, (q, h) => {
+      const value = valueOfUncertainty(h, q);
       expect(value).toBeGreaterThanOrEqual(0);
-      expect(valueOfDoubt(h * 1.5, q)).toBeGreaterThanOrEqual(value);
+      expect(valueOfUncertainty(h * 1.5, q)).toBeGreaterThanOrEqual(value);
       expect(value).toBeLessThanOrEqual(1 + 1e-9);
     }),
   );
@@ -52,8 +52,8 @@ test('more doubt is worth more, and never more than a change apart', () => {
 
 test('it is smooth where the closed form gives way to its series', () => {
   const q = 0.01;
-  const below = valueOfDoubt(0.999e-3 * q, q);
-  const above = valueOfDoubt(1.001e-3 * q, q);
+  const below = valueOfUncertainty(0.999e-3 * q, q);
+  const above = valueOfUncertainty(1.001e-3 * q, q);
   expect(above / below).toBeCloseTo((1.001 / 0.999) ** 2, 3);
 });
 

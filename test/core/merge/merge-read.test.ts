@@ -7,14 +7,14 @@ import {
   type LevelOutcome,
   type ReadContext,
 } from '../../../src/core/merge/merge-read.ts';
-import type { Cell } from '../../../src/core/model.ts';
+import type { StockLevel } from '../../../src/core/model.ts';
 import { judgeAbsence, type AbsenceVerdict } from '../../../src/core/apply/removal.ts';
-import { T0, VARIANT, cell, level, readContext } from '../builders.ts';
+import { T0, VARIANT, stockLevel, level, readContext } from '../builders.ts';
 
 const READ = readContext();
 const SENT = READ.sentAtMs;
 
-describe('a read is concurrent with a cell', () => {
+describe('a read is concurrent with a stock level', () => {
   test.each<[string, { eventSeq: number; eventAtMs: number }, Partial<ReadContext>, boolean]>([
     ['touched after it was sent', { eventSeq: 11, eventAtMs: T0 }, {}, true],
     ['touched by the last entry known to it', { eventSeq: 10, eventAtMs: T0 }, {}, false],
@@ -29,22 +29,22 @@ describe('a read is concurrent with a cell', () => {
 
 interface Row {
   readonly when: string;
-  readonly cell: Cell | undefined;
+  readonly level: StockLevel | undefined;
   readonly qty: number;
   readonly read?: Partial<ReadContext>;
-  readonly then: Partial<Cell> | null;
+  readonly then: Partial<StockLevel> | null;
   readonly overwritten?: LevelOutcome['overwritten'];
   readonly requestRead?: boolean;
 }
 
-const inDoubt = { eventSeq: READ.s0 + 1 };
+const touchedLate = { eventSeq: READ.s0 + 1 };
 const window = { readLoMs: READ.loMs, readHiMs: READ.hiMs };
 
 const ROWS: Record<LevelBranch, readonly Row[]> = {
   'new cell': [
     {
       when: 'nothing is known',
-      cell: undefined,
+      level: undefined,
       qty: 3,
       then: { qty: 3, source: 'read', asOfMs: SENT, verifiedAtMs: SENT, eventTimeMs: EARLIEST_MS, ...window },
       overwritten: { oldQty: null },
@@ -53,7 +53,7 @@ const ROWS: Record<LevelBranch, readonly Row[]> = {
   'superseded, unknown cell': [
     {
       when: 'a later read did not show it',
-      cell: undefined,
+      level: undefined,
       qty: 3,
       read: { superseded: true },
       then: null,
@@ -63,13 +63,13 @@ const ROWS: Record<LevelBranch, readonly Row[]> = {
   'concurrent, agrees': [
     {
       when: 'it was seen missing before',
-      cell: cell({ ...inDoubt, qty: 7, missingAtMs: SENT - 20_000 }),
+      level: stockLevel({ ...touchedLate, qty: 7, missingAtMs: SENT - 20_000 }),
       qty: 7,
       then: { qty: 7, missingAtMs: null },
     },
     {
       when: 'the webhook came first',
-      cell: cell(inDoubt),
+      level: stockLevel(touchedLate),
       qty: 5,
       then: {
         qty: 5,
@@ -83,13 +83,13 @@ const ROWS: Record<LevelBranch, readonly Row[]> = {
     },
     {
       when: 'an earlier read is known from further on',
-      cell: cell({ ...inDoubt, readLoMs: READ.hiMs + 7, readHiMs: READ.hiMs + 9 }),
+      level: stockLevel({ ...touchedLate, readLoMs: READ.hiMs + 7, readHiMs: READ.hiMs + 9 }),
       qty: 5,
       then: { readLoMs: READ.hiMs + 7, readHiMs: READ.hiMs + 9 },
     },
     {
       when: 'a later read has been merged',
-      cell: cell({ verifiedAtMs: SENT + 1, onHand: 9, missingAtMs: T0 }),
+      level: stockLevel({ verifiedAtMs: SENT + 1, onHand: 9, missingAtMs: T0 }),
       qty: 5,
       read: { superseded: true },
       then: { qty: 5, verifiedAtMs: SENT + 1, onHand: 9, missingAtMs: T0 },
@@ -98,28 +98,28 @@ const ROWS: Record<LevelBranch, readonly Row[]> = {
   'concurrent, differs': [
     {
       when: 'it was seen missing before',
-      cell: cell({ ...inDoubt, qty: 7, missingAtMs: SENT - 20_000 }),
+      level: stockLevel({ ...touchedLate, qty: 7, missingAtMs: SENT - 20_000 }),
       qty: 3,
       then: { qty: 7, missingAtMs: null },
       requestRead: true,
     },
     {
       when: 'touched after it was sent',
-      cell: cell(inDoubt),
+      level: stockLevel(touchedLate),
       qty: 6,
       then: { qty: 5, verifiedAtMs: null, readLoMs: EARLIEST_MS, onHand: null },
       requestRead: true,
     },
     {
       when: 'touched too little before it was sent',
-      cell: cell({ eventAtMs: SENT - 1_999 }),
+      level: stockLevel({ eventAtMs: SENT - 1_999 }),
       qty: 6,
       then: { qty: 5 },
       requestRead: true,
     },
     {
       when: 'a tombstone that was touched',
-      cell: cell({ ...inDoubt, goneAtMs: T0 }),
+      level: stockLevel({ ...touchedLate, goneAtMs: T0 }),
       qty: 5,
       then: { qty: 5, goneAtMs: T0 },
       requestRead: true,
@@ -128,7 +128,7 @@ const ROWS: Record<LevelBranch, readonly Row[]> = {
   'dominated, agrees': [
     {
       when: 'the webhook was right',
-      cell: cell({ missingAtMs: T0 }),
+      level: stockLevel({ missingAtMs: T0 }),
       qty: 5,
       then: {
         qty: 5,
@@ -142,13 +142,13 @@ const ROWS: Record<LevelBranch, readonly Row[]> = {
     },
     {
       when: 'an earlier read is known from as far on',
-      cell: cell({ readLoMs: READ.hiMs, readHiMs: READ.hiMs + 9 }),
+      level: stockLevel({ readLoMs: READ.hiMs, readHiMs: READ.hiMs + 9 }),
       qty: 5,
       then: { readLoMs: READ.hiMs, readHiMs: READ.hiMs },
     },
     {
       when: 'an earlier read has a window that no earlier one can have: a clock was wrong',
-      cell: cell({ readLoMs: READ.hiMs + 1, readHiMs: READ.hiMs + 9 }),
+      level: stockLevel({ readLoMs: READ.hiMs + 1, readHiMs: READ.hiMs + 9 }),
       qty: 5,
       then: window,
     },
@@ -156,21 +156,21 @@ const ROWS: Record<LevelBranch, readonly Row[]> = {
   'dominated, drift': [
     {
       when: 'a delivery was lost',
-      cell: cell(),
+      level: stockLevel(),
       qty: 6,
       then: { qty: 6, source: 'read', asOfMs: SENT, eventTimeMs: T0, eventOld: 4, ...window },
       overwritten: { oldQty: 5 },
     },
     {
       when: 'another read was merged before it',
-      cell: cell({ verifiedAtMs: SENT - 1, readHiMs: READ.loMs }),
+      level: stockLevel({ verifiedAtMs: SENT - 1, readHiMs: READ.loMs }),
       qty: 6,
       then: { qty: 6, ...window },
       overwritten: { oldQty: 5 },
     },
     {
       when: 'its window is unbounded, and no read came before it',
-      cell: cell(),
+      level: stockLevel(),
       qty: 6,
       read: { loMs: EARLIEST_MS },
       then: { qty: 6, readLoMs: EARLIEST_MS },
@@ -180,7 +180,7 @@ const ROWS: Record<LevelBranch, readonly Row[]> = {
   'dominated, back from the dead': [
     {
       when: 'with the figure it died with',
-      cell: cell({ goneAtMs: T0, missingAtMs: T0 }),
+      level: stockLevel({ goneAtMs: T0, missingAtMs: T0 }),
       qty: 5,
       then: { qty: 5, source: 'read', asOfMs: SENT, goneAtMs: null, missingAtMs: null },
       overwritten: { oldQty: null },
@@ -191,12 +191,12 @@ const ROWS: Record<LevelBranch, readonly Row[]> = {
 const cases = Object.entries(ROWS).flatMap(([branch, rows]) => rows.map((row) => ({ branch, row })));
 
 test.each(cases)('$branch: $row.when', ({ branch, row }) => {
-  const outcome = mergeLevel(row.cell, VARIANT, level(row.qty), readContext(row.read));
+  const outcome = mergeLevel(row.level, VARIANT, level(row.qty), readContext(row.read));
   expect(outcome).toMatchObject({
     branch,
     overwritten: row.overwritten ?? null,
     requestRead: row.requestRead ?? false,
-    ...(row.then === null ? { cell: null } : { cell: row.then }),
+    ...(row.then === null ? { level: null } : { level: row.then }),
   });
 });
 
@@ -236,6 +236,6 @@ const VERDICTS: Record<
 describe('absence', () => {
   test.each(Object.values(VERDICTS).flat())('$verdict.kind: $when', ({ missing, over, verdict }) => {
     const missingAtMs = missing === null ? null : SENT + missing;
-    expect(judgeAbsence(cell({ missingAtMs }), readContext(over))).toEqual(verdict);
+    expect(judgeAbsence(stockLevel({ missingAtMs }), readContext(over))).toEqual(verdict);
   });
 });

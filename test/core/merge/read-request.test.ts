@@ -4,14 +4,14 @@ import { PRIORITY, type Reason } from '../../../src/core/reasons.ts';
 import { mergeRequests, afterRead, isMet } from '../../../src/core/merge/read-request.ts';
 import { PRODUCT, T0 } from '../builders.ts';
 
-const doubt = (reason: Reason, madeSeq = 5, madeAtMs = T0) => ({
+const request = (reason: Reason, madeSeq = 5, madeAtMs = T0) => ({
   productId: PRODUCT,
   reason,
   madeSeq,
   madeAtMs,
 });
 
-const REASONS: Record<Reason, [priority: number, doubt: boolean]> = {
+const REASONS: Record<Reason, [priority: number, isSuspect: boolean]> = {
   operator: [PRIORITY.operator, false],
   unmapped: [PRIORITY.unmapped, true],
   conflict: [PRIORITY.conflict, true],
@@ -25,40 +25,43 @@ const REASONS: Record<Reason, [priority: number, doubt: boolean]> = {
   stale: [PRIORITY.stale, false],
 };
 
-test.each(Object.entries(REASONS))('%s: priority and doubt are %j', (reason, [priority, suspects]) => {
-  expect(mergeRequests(undefined, doubt(reason as Reason))).toMatchObject({ priority, doubt: suspects });
+test.each(Object.entries(REASONS))('%s: priority and suspicion are %j', (reason, [priority, suspects]) => {
+  expect(mergeRequests(undefined, request(reason as Reason))).toMatchObject({
+    priority,
+    isSuspect: suspects,
+  });
 });
 
-test('a doubt stays one when a wish joins it, and a wish becomes one', () => {
-  const wish = mergeRequests(undefined, doubt('operator'));
-  const both = mergeRequests(wish, doubt('conflict'));
-  expect(both.doubt).toBe(true);
-  expect(mergeRequests(both, doubt('stale')).doubt).toBe(true);
-  expect(mergeRequests(wish, doubt('stale')).doubt).toBe(false);
+test('what is suspect stays so when a wish joins it, and a wish becomes so', () => {
+  const wish = mergeRequests(undefined, request('operator'));
+  const both = mergeRequests(wish, request('conflict'));
+  expect(both.isSuspect).toBe(true);
+  expect(mergeRequests(both, request('stale')).isSuspect).toBe(true);
+  expect(mergeRequests(wish, request('stale')).isSuspect).toBe(false);
 });
 
-describe('a new doubt', () => {
+describe('a new request', () => {
   test('waits until a read can meet it', () => {
-    expect(mergeRequests(undefined, doubt('conflict'))).toEqual({
-      ...doubt('conflict'),
+    expect(mergeRequests(undefined, request('conflict'))).toEqual({
+      ...request('conflict'),
       priority: PRIORITY.conflict,
-      doubt: true,
+      isSuspect: true,
       firstMadeAtMs: T0,
       notBeforeMs: T0 + 2_000,
     });
-    const early = mergeRequests(undefined, { ...doubt('conflict'), notBeforeMs: T0 + 1 });
+    const early = mergeRequests(undefined, { ...request('conflict'), notBeforeMs: T0 + 1 });
     expect(early.notBeforeMs).toBe(T0 + 2_000);
-    const late = mergeRequests(undefined, { ...doubt('conflict'), notBeforeMs: T0 + 30_000 });
+    const late = mergeRequests(undefined, { ...request('conflict'), notBeforeMs: T0 + 30_000 });
     expect(late.notBeforeMs).toBe(T0 + 30_000);
   });
 
   test('joins the standing one: latest to meet, oldest age, higher priority, earlier read', () => {
-    const standing = mergeRequests(undefined, doubt('stale'));
-    expect(mergeRequests(standing, doubt('conflict', 9, T0 + 500))).toEqual({
+    const standing = mergeRequests(undefined, request('stale'));
+    expect(mergeRequests(standing, request('conflict', 9, T0 + 500))).toEqual({
       productId: PRODUCT,
       reason: 'conflict',
       priority: PRIORITY.conflict,
-      doubt: true,
+      isSuspect: true,
       madeSeq: 9,
       madeAtMs: T0 + 500,
       firstMadeAtMs: T0,
@@ -67,15 +70,15 @@ describe('a new doubt', () => {
   });
 
   test('of a lower or the same priority keeps the reason', () => {
-    const standing = mergeRequests(undefined, doubt('conflict'));
-    expect(mergeRequests(standing, doubt('stale')).reason).toBe('conflict');
-    expect(mergeRequests(standing, doubt('stale')).priority).toBe(PRIORITY.conflict);
-    expect(mergeRequests(standing, doubt('quarantine')).reason).toBe('conflict');
+    const standing = mergeRequests(undefined, request('conflict'));
+    expect(mergeRequests(standing, request('stale')).reason).toBe('conflict');
+    expect(mergeRequests(standing, request('stale')).priority).toBe(PRIORITY.conflict);
+    expect(mergeRequests(standing, request('quarantine')).reason).toBe('conflict');
   });
 
   test('that is older than the standing one does not move it back', () => {
-    const standing = mergeRequests(undefined, doubt('canary', 9, T0 + 500));
-    expect(mergeRequests(standing, doubt('canary', 5, T0))).toMatchObject({
+    const standing = mergeRequests(undefined, request('canary', 9, T0 + 500));
+    expect(mergeRequests(standing, request('canary', 5, T0))).toMatchObject({
       madeSeq: 9,
       madeAtMs: T0 + 500,
       firstMadeAtMs: T0,
@@ -83,37 +86,37 @@ describe('a new doubt', () => {
   });
 
   test('gives the reason of what waited for the operator', () => {
-    const held = mergeRequests(undefined, { ...doubt('confirm_removal'), notBeforeMs: LATEST_MS });
-    expect(mergeRequests(held, doubt('stale', 6, T0 + 1))).toMatchObject({
+    const held = mergeRequests(undefined, { ...request('confirm_removal'), notBeforeMs: LATEST_MS });
+    expect(mergeRequests(held, request('stale', 6, T0 + 1))).toMatchObject({
       reason: 'stale',
       notBeforeMs: T0 + 2_001,
     });
   });
 });
 
-describe('a read meets a doubt made at entry 5', () => {
+describe('a read meets a request made at entry 5', () => {
   test.each<[string, number, number, boolean]>([
     ['known to it, 2 s old', 5, T0 + 2_000, true],
     ['known to it, 1 ms younger', 5, T0 + 1_999, false],
     ['made just after it was sent', 4, T0 + 2_000, false],
     ['made before other entries', 6, T0 + 9_000, true],
   ])('%s', (_name, s0, sentAtMs, met) => {
-    expect(isMet(doubt('conflict'), { s0, sentAtMs })).toBe(met);
-    const standing = mergeRequests(undefined, doubt('conflict'));
+    expect(isMet(request('conflict'), { s0, sentAtMs })).toBe(met);
+    const standing = mergeRequests(undefined, request('conflict'));
     expect(afterRead(standing, { s0, sentAtMs })).toEqual(met ? null : standing);
   });
 
   test('a read that came too early is asked for again only when it can meet it', () => {
     const standing = mergeRequests(
-      mergeRequests(undefined, doubt('stale')),
-      doubt('conflict', 9, T0 + 1_500),
+      mergeRequests(undefined, request('stale')),
+      request('conflict', 9, T0 + 1_500),
     );
     expect(standing.notBeforeMs).toBe(T0 + 2_000);
     expect(afterRead(standing, { s0: 9, sentAtMs: T0 + 2_000 })?.notBeforeMs).toBe(T0 + 3_500);
   });
 
   test('so is what the brake holds: the read may have shown it again', () => {
-    const held = mergeRequests(undefined, { ...doubt('confirm_removal'), notBeforeMs: LATEST_MS });
+    const held = mergeRequests(undefined, { ...request('confirm_removal'), notBeforeMs: LATEST_MS });
     expect(afterRead(held, { s0: 9, sentAtMs: T0 + 1_000 })?.notBeforeMs).toBe(T0 + 2_000);
   });
 });

@@ -35,10 +35,10 @@ test('removals count for an hour, each kind by itself', () => {
     removalWindowStartMs: T0,
     removalsInWindow: 7,
     variantRemovalsInWindow: 8,
-    cellRemovalsInWindow: 9,
+    levelRemovalsInWindow: 9,
   };
   expect(removalWindow(count, T0 + GUARD_WINDOW_MS - 1)).toBe(count);
-  const none = { removalsInWindow: 0, variantRemovalsInWindow: 0, cellRemovalsInWindow: 0 };
+  const none = { removalsInWindow: 0, variantRemovalsInWindow: 0, levelRemovalsInWindow: 0 };
   const later = T0 + GUARD_WINDOW_MS;
   expect(removalWindow(count, later)).toEqual({ removalWindowStartMs: later, ...none });
   expect(removalWindow(count, T0 - 1)).toEqual({ removalWindowStartMs: T0 - 1, ...none });

@@ -234,10 +234,10 @@ test('damage that only a query meets is found too', async () => {
   const file = openSync(path, 'r+');
   writeSync(file, Buffer.alloc(PAGE_BYTES, 0x5a), 0, PAGE_BYTES, (found.page - 1) * PAGE_BYTES);
   closeSync(file);
-  const asked = store.reader.ask('quarantinedItems', { beforeId: null, limit: 10 });
+  const asked = store.reader.ask('deadLettersBefore', { beforeId: null, limit: 10 });
   await expect(asked).rejects.toMatchObject({ kind: 'damaged' } satisfies Partial<StoreError>);
   await eventually(() => store.healed() === 1, { what: 'it is healed', withinMs: 10_000 });
-  expect(await store.reader.ask('quarantinedItems', { beforeId: null, limit: 10 })).toBeDefined();
+  expect(await store.reader.ask('deadLettersBefore', { beforeId: null, limit: 10 })).toBeDefined();
   expect(asideOf(path)).toHaveLength(1);
 });
 

@@ -32,7 +32,7 @@ function plans(db: Db, use: (db: Db) => unknown): { sql: string; steps: string[]
 }
 
 const first = { variantId: '', warehouseId: '' };
-const NEWEST = { logSeq: 9, quarantineId: 9 };
+const NEWEST = { logSeq: 9, deadLetterId: 9 };
 
 test.each<[string, (db: Db) => unknown]>([
   ['stock', (db) => queries.stockRows(db, { after: first, limit: 2 })],
@@ -48,11 +48,12 @@ test.each<[string, (db: Db) => unknown]>([
   ['drift', (db) => queries.driftBefore(db, { before: 9, reasons: DRIFT_CAUSES, limit: 2 })],
   [
     'deliveries',
-    (db) => queries.deliveriesBefore(db, { before: NEWEST, limit: 2, quarantined: false, minDelayMs: 1 }),
+    (db) => queries.deliveriesBefore(db, { before: NEWEST, limit: 2, deadLettersOnly: false, minDelayMs: 1 }),
   ],
   [
-    'quarantined deliveries',
-    (db) => queries.deliveriesBefore(db, { before: NEWEST, limit: 2, quarantined: true, minDelayMs: null }),
+    'dead letters',
+    (db) =>
+      queries.deliveriesBefore(db, { before: NEWEST, limit: 2, deadLettersOnly: true, minDelayMs: null }),
   ],
   ['runs', (db) => queries.latestRuns(db, { before: 9, limit: 2 })],
 ])('%s', (name, use) => {

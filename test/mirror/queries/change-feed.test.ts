@@ -69,7 +69,7 @@ test('a consumer that polls while others write sees each change once, in order, 
   const stock = rows(consumer, `SELECT ${VALUES} FROM mirror_stock`);
   const byKey = (a: Row, b: Row) => (keyOf(a) < keyOf(b) ? -1 : 1);
   expect([...copy.values()].toSorted(byKey)).toEqual(stock.toSorted(byKey));
-  // Each cell's rows chain: what one says was before is what the one before it says.
+  // Each stock level's rows chain: what one says was before is what the one before it says.
   const held = new Map<string, unknown>();
   for (const row of seen.filter(({ warehouse_id }) => warehouse_id !== null)) {
     expect(row['old_qty']).toBe(held.get(keyOf(row)) ?? null);

@@ -37,7 +37,7 @@ function requestRead(db: Db, productId: string, over: Partial<ReadRequest> = {})
       reason: 'conflict',
       priority: 1,
       ...made,
-      doubt: 1,
+      isSuspect: 1,
     }),
   );
 }
@@ -54,8 +54,8 @@ function run(writer: DirectWriter, kind: RunKind, readAfterMs: number): number {
 const due = (db: Db, limit = 100, exclude: readonly string[] = []): string[] =>
   dueReads(db, { nowMs: NOW, limit, exclude }).map(({ productId }) => productId);
 
-describe('an obligation', () => {
-  test('comes by priority, and within it the oldest doubt first', () => {
+describe('a re-read request', () => {
+  test('comes by priority, and within it the oldest request first', () => {
     const { db } = new DirectWriter();
     requestRead(db, '1', { priority: 4 });
     requestRead(db, '2', { priority: 1, firstMadeAtMs: T0 + 5 });
@@ -133,7 +133,7 @@ describe('a gap', () => {
     );
   }
 
-  test('is read about once its grace is over, after doubts and before the rest; the longest due first', () => {
+  test('is read about once its grace is over, after requests and before the rest; the longest due first', () => {
     const writer = new DirectWriter();
     product(writer.db, '9', T0);
     writer.append({ kind: 'downtime', atMs: T0 + 1_000, downSinceMs: null });
@@ -198,7 +198,7 @@ describe('after downtime', () => {
   });
 });
 
-describe('a walk through the catalogue', () => {
+describe('a scan of the catalogue', () => {
   test('reads what was not read since it began, at the urgency of its kind, until it ends', () => {
     const writer = new DirectWriter();
     product(writer.db, '1', T0);

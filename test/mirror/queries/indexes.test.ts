@@ -14,7 +14,7 @@ import { delivery, DirectWriter, item, T0, writerDb } from '../mirror-file.ts';
 
 const LARGE = ['cells', 'variants', 'products', 'changes', 'log', 'obligations', 'gaps', 'product_details'];
 
-/** The steps of a query's plan that walk a whole table. */
+/** The steps of a query's plan that read a whole table. */
 function scans(db: Db, sql: string): string[] {
   const steps = db
     .prepare<[], { detail: string }>(`EXPLAIN QUERY PLAN ${sql.replaceAll(/@\w+|\?/g, '1')}`)
@@ -37,7 +37,7 @@ function scans(db: Db, sql: string): string[] {
 }
 
 const LEFT = { readAfterMs: T0, productIds: null, nowMs: 0, after: null, countTo: 5 };
-const DELIVERIES = { before: { logSeq: 9, quarantineId: 9 }, limit: 5, minDelayMs: null };
+const DELIVERIES = { before: { logSeq: 9, deadLetterId: 9 }, limit: 5, minDelayMs: null };
 const SEARCH = { text: '', warehouseId: null, suspect: false, after: null, limit: 5 };
 
 /** Every statement that `use` prepares. */
@@ -75,7 +75,7 @@ test.each<[string, (db: Db) => unknown]>([
   ['deliveryCounts', (db) => queries.deliveryCounts(db, { fromMs: T0, slotMs: 60_000, slots: 10 })],
   ['driftBefore', (db) => queries.driftBefore(db, { before: 9, reasons: ['gap', 'derived'], limit: 5 })],
   ['unreadSince', (db) => queries.unreadSince(db, { productIds: ['1'], sinceMs: T0 })],
-  ['owedReads', (db) => queries.owedReads(db)],
+  ['pendingReads', (db) => queries.pendingReads(db)],
   ['loggedMinutes', (db) => queries.loggedMinutes(db, { sinceMs: T0, limit: 10 })],
   ['notedMinutes', (db) => queries.notedMinutes(db, { sinceMs: T0 })],
   ['certaintyCourse', (db) => queries.certaintyCourse(db, { sinceMs: T0 })],
@@ -84,10 +84,10 @@ test.each<[string, (db: Db) => unknown]>([
   ['findStock, suspects', (db) => queries.findStock(db, { ...SEARCH, suspect: true })],
   ['variantView', (db) => queries.variantView(db, { variantId: '100', beforeSeq: null, limit: 5 })],
   ['corrections', (db) => queries.corrections(db, { causes: ['gap'], beforeSeq: null, limit: 5 })],
-  ['deliveriesBefore', (db) => queries.deliveriesBefore(db, { ...DELIVERIES, quarantined: false })],
+  ['deliveriesBefore', (db) => queries.deliveriesBefore(db, { ...DELIVERIES, deadLettersOnly: false })],
   [
     'deliveriesBefore, dead letters',
-    (db) => queries.deliveriesBefore(db, { ...DELIVERIES, quarantined: true }),
+    (db) => queries.deliveriesBefore(db, { ...DELIVERIES, deadLettersOnly: true }),
   ],
   ['deliveryPage', (db) => queries.deliveryPage(db, { beforeSeq: null, limit: 5 })],
   [
@@ -114,7 +114,7 @@ test.each<[string, (db: Db) => unknown]>([
     },
   ],
   ['latestRuns', (db) => queries.latestRuns(db, { limit: 5, before: 9 })],
-  ['quarantinedItems', (db) => queries.quarantinedItems(db, { beforeId: null, limit: 5 })],
+  ['deadLettersBefore', (db) => queries.deadLettersBefore(db, { beforeId: null, limit: 5 })],
   ['the writer', (db) => new SqliteTables(db)],
 ])('%s', (_name, use) => {
   const db = writerDb();
@@ -185,13 +185,13 @@ test.each([
   );
 });
 
-test('the status counts from the side of what is in doubt, never from that of the stock', () => {
+test('the status counts from the side of what is suspect, never from that of the stock', () => {
   const db = writerDb();
   const plan = statements(db, (spied) => [queries.status(spied), queries.stateSample(spied)]).flatMap((sql) =>
     db.prepare<[], { detail: string }>(`EXPLAIN QUERY PLAN ${sql.replaceAll('?', '1')}`).all(),
   );
   const scanned = plan.flatMap(({ detail }) => /^SCAN (\w+)/.exec(detail)?.[1] ?? []);
-  // Only when most products are in doubt: their counts, one for each.
+  // Only when most products are suspect: their counts, one for each.
   expect([...new Set(scanned)].sort()).toEqual([
     'CONSTANT',
     '__drizzle_migrations',

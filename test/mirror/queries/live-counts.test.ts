@@ -14,7 +14,7 @@ const LIVE = `SELECT (SELECT count(*) FROM products WHERE gone_at_ms IS NULL) AS
   (SELECT count(*) FROM cells WHERE gone_at_ms IS NULL) AS cells`;
 const BY_PRODUCT = `SELECT v.product_id, count(*) AS cells FROM cells c JOIN variants v ON v.variant_id = c.variant_id
   WHERE c.gone_at_ms IS NULL AND v.product_id IS NOT NULL GROUP BY v.product_id ORDER BY v.product_id`;
-/** Products that a barrier, an obligation or a gap makes due, each once; beside them what is not about one product. */
+/** Products that a barrier, a re-read request or a gap makes due, each once; beside them what is not about one product. */
 const PENDING = `SELECT (
     SELECT count(*) FROM (
       SELECT product_id FROM obligations
@@ -106,7 +106,7 @@ test.each([4_999, 5_000, 5_001])('after a downtime of %i products', (products) =
   );
   expect(status(db)).toMatchObject({ products: products + 1, cells: 2 * products + 2, suspect_count: 0 });
   asOwnWrite(db, () => db.exec(`UPDATE mirror_state SET trusted_after_ms = ${T0 + 1_000_000}`));
-  // One is read again, and in doubt since; another is in doubt besides.
+  // One is read again, and suspect since; another is suspect besides.
   asOwnWrite(db, () =>
     db.exec(`UPDATE products SET read_at_ms = ${T0 + 2_000_000} WHERE product_id = '1000001'`),
   );

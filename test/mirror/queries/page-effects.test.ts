@@ -28,14 +28,20 @@ function deliver(writer: DirectWriter, atMs: number, ...items: readonly Item[]):
 
 const at = (seconds: number): number => T0 + seconds * 1_000;
 
-test('applied, and where the chain broke: in doubt until a read has settled it', () => {
+test('applied, and where the chain broke: suspect until a read has settled it', () => {
   const writer = readOnce();
   const follows = deliver(writer, at(10), { old: 5, new: 4 });
   const gap = deliver(writer, at(20), { old: 9, new: 8 });
-  expect(effectsAt(writer.db, follows)).toEqual([{ outcome: { kind: 'applied', fromQty: 5 }, doubt: 'no' }]);
-  expect(effectsAt(writer.db, gap)).toEqual([{ outcome: { kind: 'applied', fromQty: 4 }, doubt: 'open' }]);
+  expect(effectsAt(writer.db, follows)).toEqual([
+    { outcome: { kind: 'applied', fromQty: 5 }, suspicion: 'no' },
+  ]);
+  expect(effectsAt(writer.db, gap)).toEqual([
+    { outcome: { kind: 'applied', fromQty: 4 }, suspicion: 'open' },
+  ]);
   writer.read('1', detail('1', [{ id: '100', levels: { 1: 8 } }]), at(60));
-  expect(effectsAt(writer.db, gap)).toEqual([{ outcome: { kind: 'applied', fromQty: 4 }, doubt: 'settled' }]);
+  expect(effectsAt(writer.db, gap)).toEqual([
+    { outcome: { kind: 'applied', fromQty: 4 }, suspicion: 'settled' },
+  ]);
 });
 
 test('older than a change, than a read, of one instant with another; the same again', () => {
@@ -48,9 +54,9 @@ test('older than a change, than a read, of one instant with another; the same ag
   expect(outcome).toMatchObject({
     outcome: { kind: 'kept', qty: 4, later: { kind: 'change', atMs: at(20) } },
   });
-  expect(effectsAt(writer.db, again)).toEqual([{ outcome: { kind: 'held' }, doubt: 'no' }]);
+  expect(effectsAt(writer.db, again)).toEqual([{ outcome: { kind: 'held' }, suspicion: 'no' }]);
   expect(effectsAt(writer.db, same)).toEqual([
-    { outcome: { kind: 'kept', qty: 4, later: { kind: 'same_instant', atMs: at(20) } }, doubt: 'open' },
+    { outcome: { kind: 'kept', qty: 4, later: { kind: 'same_instant', atMs: at(20) } }, suspicion: 'open' },
   ]);
   writer.read('1', detail('1', [{ id: '100', levels: { 1: 3 } }]), at(60));
   const seen = deliver(writer, at(80), { old: 4, new: 2, update_time: at(40) });
@@ -78,9 +84,11 @@ test('what is pruned is said to be so, and what is left is still told', () => {
       .prepare('UPDATE service_state SET pruned_change_seq = (SELECT min(seq) - 1 FROM changes)')
       .run(),
   );
-  expect(effectsAt(writer.db, last)).toEqual([{ outcome: { kind: 'applied', fromQty: 15 }, doubt: 'no' }]);
+  expect(effectsAt(writer.db, last)).toEqual([
+    { outcome: { kind: 'applied', fromQty: 15 }, suspicion: 'no' },
+  ]);
   expect(effectsAt(writer.db, last - 1)).toEqual([
-    { outcome: { kind: 'unknown', why: 'pruned' }, doubt: 'no' },
+    { outcome: { kind: 'unknown', why: 'pruned' }, suspicion: 'no' },
   ]);
   expect(deliveryPage(writer.db, { beforeSeq: null, limit: 5 })).toMatchObject({
     isPruned: true,

@@ -48,7 +48,7 @@ test('which products were not read since, and which are not mirrored', () => {
   expect(queries.notMirrored(writer.db, { productIds: ['12', '10', '11'] })).toEqual(['12', '11']);
 });
 
-test('what is left of a walk through the catalogue, and of a run of named products', () => {
+test('what is left of a scan of the catalogue, and of a run of named products', () => {
   const writer = new DirectWriter();
   const readAfterMs = T0 + 1_000;
   for (const n of ['10', '11', '12', '13']) writer.read(n, detail(n, one(`${n}0`)), T0);

@@ -14,7 +14,7 @@ const tea = (qty: number) =>
     { id: '101', levels: { 1: 1 } },
   ]);
 
-/** Read once at T0; nothing is owed. */
+/** Read once at T0; no re-read request stands. */
 function quiet(): DirectWriter {
   const writer = new DirectWriter();
   writer.read('10', tea(5), T0);
@@ -38,7 +38,7 @@ describe('a row is under suspicion', () => {
     expect(status(writer.db).suspect_count).toBe(0);
   });
 
-  test('while its chain has a gap: this cell, and its variant’s total', () => {
+  test('while its chain has a gap: this stock level, and its variant’s total', () => {
     const writer = quiet();
     writer.deliver(delivery('a', item({ old: 4, new: 3, update_time: T0 + 20_000 })), T0 + 20_000);
     expect(suspects(writer)).toEqual(['100', '100/1']);
@@ -47,7 +47,7 @@ describe('a row is under suspicion', () => {
     expect(suspects(writer)).toEqual([]);
   });
 
-  test('while its product has a doubt on record', () => {
+  test('while a re-read request says so', () => {
     const writer = quiet();
     writer.append({ kind: 'oblige', atMs: T0 + 1, reason: 'not_stored', productIds: ['10'], variantIds: [] });
     expect(suspects(writer)).toEqual(ALL);
@@ -71,8 +71,8 @@ describe('a row is under suspicion', () => {
     writer.read('10', pulled(3), T0 + 60_000);
     expect(suspects(writer)).toEqual(['100/1']);
     expect(status(writer.db).suspect_count).toBe(1);
-    const doubt = { kind: 'oblige', reason: 'not_stored', productIds: ['10'], variantIds: [] } as const;
-    writer.append({ ...doubt, atMs: T0 + 61_000 });
+    const request = { kind: 'oblige', reason: 'not_stored', productIds: ['10'], variantIds: [] } as const;
+    writer.append({ ...request, atMs: T0 + 61_000 });
     expect(suspects(writer)).toEqual(['100', '100/1']);
     expect(status(writer.db).suspect_count).toBe(1);
     writer.read('10', pulled(3), T0 + 90_000);
@@ -162,7 +162,7 @@ describe('the mirror is', () => {
     expect(state(writer)).toBe('live');
   });
 
-  test('stale when a doubt has waited for a quarter of an hour; a mere wish may wait', () => {
+  test('stale when a re-read request has waited for a quarter of an hour; a mere wish may wait', () => {
     const writer = quiet();
     alive(writer);
     const longAgo = Date.now() - 16 * 60_000;
@@ -207,7 +207,7 @@ describe('a read that the service refuses', () => {
     expect(state(writer)).toBe('live');
   });
 
-  test('makes no doubt of its own older than a quarter of an hour stale', () => {
+  test('makes no request of its own older than a quarter of an hour stale', () => {
     const writer = kept(2);
     const atMs = Date.now() - 16 * 60_000;
     writer.append({ kind: 'oblige', atMs, reason: 'not_stored', productIds: ['0'], variantIds: [] });
@@ -241,7 +241,7 @@ describe('a read that the service refuses', () => {
   });
 });
 
-test('pending reads are counted once each: obligations, gaps, barriers, lookups, orders to come', () => {
+test('pending reads are counted once each: requests, gaps, barriers, lookups, orders to come', () => {
   const writer = quiet();
   const pending = () => status(writer.db).pending_reads;
   expect(pending()).toBe(0);

@@ -5,7 +5,7 @@ import { loadedBy } from '../../../scripts/footprint/package.ts';
 import { eq, lt, sql } from '../../../src/sqlite/drizzle.ts';
 import { queries } from '../../../src/mirror/reader/queries.ts';
 import { log } from '../../../src/event-log/schema.ts';
-import { quarantine } from '../../../src/mirror/file/schema.ts';
+import { deadLetters } from '../../../src/mirror/file/schema.ts';
 import { select, typed } from '../../../src/sqlite/typed.ts';
 import { writerDb } from '../mirror-file.ts';
 
@@ -41,15 +41,15 @@ test('rows have the names that were asked for, whichever table they come from, a
   db.prepare(`INSERT INTO log (seq, kind, at_ms, payload) VALUES (8, 'delivery', 5, x'00')`).run();
   const query = typed(
     select({
-      number: quarantine.id,
-      seq: quarantine.logSeq,
+      number: deadLetters.id,
+      seq: deadLetters.logSeq,
       atMs: log.atMs,
       loud: sql<string>`upper(problem)`,
     })
-      .from(quarantine)
-      .leftJoin(log, eq(log.seq, quarantine.logSeq))
-      .where(lt(quarantine.id, sql.placeholder('below')))
-      .orderBy(quarantine.id),
+      .from(deadLetters)
+      .leftJoin(log, eq(log.seq, deadLetters.logSeq))
+      .where(lt(deadLetters.id, sql.placeholder('below')))
+      .orderBy(deadLetters.id),
   );
   const rows = [
     { number: 1, seq: 7, atMs: null, loud: 'FIRST' },

@@ -135,7 +135,7 @@ test('one row is one variant and warehouse, with what the webhook and the read e
       as_of: T0 + 1,
       on_hand_as_of: T0 - 60_000,
       verified_at: T0 - 60_000,
-      // Assembled: its movement is a doubt about what it is made of.
+      // Assembled: its movement asks for a read of what it is made of.
       suspect: 1,
       change_seq: expect.any(Number),
       warehouse_name: null,

@@ -1,4 +1,4 @@
-/** SQLite's tables and the rules' own (maps) are one: whatever is folded, both hold and answer the same. */
+/** SQLite's tables and the rules' own (maps) are one: whatever is applied, both hold and answer the same. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type {
@@ -150,11 +150,11 @@ const answers = (tables: MemoryTables | SqliteTables) => ({
   live: (['product', 'variant', 'cell'] as const).map((kind) => tables.liveCount(kind)),
   shown: [1, 3, 200].map((atMost) => tables.shownProductCount(atMost)),
   missing: (['product', 'variant', 'cell'] as const).map((kind) => tables.missingCount(kind, 3)),
-  cells: ['100', '90'].map((id) => tables.cellsOf(id)),
+  levels: ['100', '90'].map((id) => tables.stockLevelsOf(id)),
   variants: ['10', '9'].map((id) => tables.variantsOf(id)),
   gaps: ['100', '90'].map((id) => tables.gapsOf(id)),
   product: tables.product('10'),
-  cell: tables.cell('100', '1'),
+  level: tables.stockLevel('100', '1'),
   variant: tables.variant('nobody'),
   readRequest: tables.readRequest('10'),
 });
@@ -182,8 +182,8 @@ test('for any log', () => {
           rows(db, `${selectFrom(table)} ORDER BY ${order}`);
         const sorted = <T>(found: ReadonlyMap<string, T>, key: (value: T) => (string | number)[]) =>
           [...found.values()].sort((a, b) => (JSON.stringify(key(a)) < JSON.stringify(key(b)) ? -1 : 1));
-        expect(all(columns.cells, 'variant_id, warehouse_id')).toEqual(
-          sorted(memory.cells, (cell) => [cell.variantId, cell.warehouseId]),
+        expect(all(columns.stockLevels, 'variant_id, warehouse_id')).toEqual(
+          sorted(memory.levels, (level) => [level.variantId, level.warehouseId]),
         );
         expect(
           all(columns.variants, 'variant_id').map((row) => ({
@@ -196,7 +196,10 @@ test('for any log', () => {
         }
         expect(all(columns.products, 'product_id')).toHaveLength(memory.products.size);
         expect(
-          all(columns.readRequests, 'product_id').map((row) => ({ ...row, doubt: flag(row['doubt']) })),
+          all(columns.readRequests, 'product_id').map((row) => ({
+            ...row,
+            isSuspect: flag(row['isSuspect']),
+          })),
         ).toEqual(sorted(memory.readRequests, (readRequest) => [readRequest.productId]));
         expect(all(columns.gaps, 'opened_seq, variant_id, warehouse_id')).toEqual(
           sorted(memory.gaps, (gap) => [gap.openedSeq + 1_000, gap.variantId, gap.warehouseId]),
@@ -205,7 +208,7 @@ test('for any log', () => {
         expect(
           rows(db, 'SELECT log_seq, item_index, problem, variant_id FROM quarantine ORDER BY id'),
         ).toEqual(
-          memory.quarantined.map(({ logSeq, unreadable: { itemIndex, problem, variantId } }) => ({
+          memory.deadLetters.map(({ logSeq, unreadable: { itemIndex, problem, variantId } }) => ({
             log_seq: logSeq,
             item_index: itemIndex,
             problem,

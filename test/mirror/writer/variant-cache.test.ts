@@ -35,10 +35,10 @@ test('what a delivery touches after a read, in the same transaction, is kept', (
   expect(touch(true, '1')[0]).toBe(read);
 });
 
-test('a walk through the catalogue pushes nothing out that deliveries touch', () => {
+test('a scan of the catalogue pushes nothing out that deliveries touch', () => {
   const [first] = touch(true, '1');
   for (let transaction = 0; transaction < 10; transaction += 1) {
-    touch(false, '1', ...many(`walk ${transaction} `, 2_000));
+    touch(false, '1', ...many(`scan ${transaction} `, 2_000));
     cache.age();
   }
   expect(touch(true, '1')[0]).toBe(first);

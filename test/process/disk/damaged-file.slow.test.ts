@@ -57,7 +57,7 @@ async function killed(t: Owner): Promise<{ sandbox: Sandbox; mirror: RunningMirr
   // Too little for a checkpoint: the database file stays as the stop left it.
   const mirror = await startMirror(t, sandbox, { folder: dirname(first.databasePath) });
   await untilLive(mirror);
-  for (const cell of plainVariants(sandbox, 1)) sandbox.operations.add({ ...cell, by: 1 });
+  for (const level of plainVariants(sandbox, 1)) sandbox.operations.add({ ...level, by: 1 });
   await sandbox.network.idle();
   await untilEqual(mirror, sandbox);
   const { last_seq: lastSeq } = epochOf(mirror.databasePath);
@@ -220,7 +220,7 @@ test.concurrent(
   'a damaged page that only a change meets: 204, and the mirror is made again while it runs',
   async (t) => {
     const { sandbox, mirror } = await startBoth(t, { products: 12 });
-    const [cell] = plainVariants(sandbox, 1);
+    const [level] = plainVariants(sandbox, 1);
     const path = mirror.databasePath;
     const page = pageOf(path, 'changes');
     const before = epochOf(path);
@@ -230,7 +230,7 @@ test.concurrent(
     overwrite(path, page);
 
     const damaged = await startMirror(t, sandbox, { folder: dirname(path) });
-    for (let n = 0; n < 5; n += 1) sandbox.operations.add({ ...cell, by: 1 });
+    for (let n = 0; n < 5; n += 1) sandbox.operations.add({ ...level, by: 1 });
     await sandbox.network.idle();
     expect(sandbox.deliveries.records.slice(-5).map(({ status }) => status)).toEqual([
       204, 204, 204, 204, 204,

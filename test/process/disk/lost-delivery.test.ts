@@ -15,14 +15,14 @@ import {
 } from '../harness.ts';
 
 test.concurrent(
-  'a lost delivery is proven by the next one on any of its cells, and all it carried is right within 10 s',
+  'a lost delivery is proven by the next one on any of its stock levels, and all it carried is right within 10 s',
   async (t) => {
     const { sandbox, mirror } = await startBoth(t, { products: 40 });
     await untilPastReads(mirror, sandbox);
     const [first, second, third] = plainVariants(sandbox, 3);
 
     sandbox.network.loseNext(1);
-    sandbox.operations.reserve([first, second, third].map((cell) => ({ ...cell, qty: 2 })));
+    sandbox.operations.reserve([first, second, third].map((level) => ({ ...level, qty: 2 })));
     expect(compareWithTruth(mirror.databasePath, sandbox)).not.toEqual([]);
     const startedMs = performance.now();
     sandbox.operations.add({ ...first, by: -1 });
@@ -49,12 +49,12 @@ test.concurrent(
 test.concurrent('a late delivery closes the break it left, without any read', async (t) => {
   const { sandbox, mirror } = await startBoth(t);
   await untilPastReads(mirror, sandbox);
-  const [cell] = plainVariants(sandbox, 1);
+  const [level] = plainVariants(sandbox, 1);
   const reads = sandbox.requests['/v1/product/detail'];
 
   const held = sandbox.network.hold();
-  sandbox.operations.add({ ...cell, by: 7 });
-  sandbox.operations.add({ ...cell, by: 4 });
+  sandbox.operations.add({ ...level, by: 7 });
+  sandbox.operations.add({ ...level, by: 4 });
   // The second overtakes the first.
   const [earlier, later] = [...held.deliveries];
   sandbox.network.intercept = null;
@@ -69,9 +69,9 @@ test.concurrent('a late delivery closes the break it left, without any read', as
 
 test.concurrent('a lost last delivery is repaired by an operator’s resync, and told as drift', async (t) => {
   const { sandbox, mirror } = await startBoth(t);
-  const [cell] = plainVariants(sandbox, 1);
+  const [level] = plainVariants(sandbox, 1);
   sandbox.network.loseNext(1);
-  sandbox.operations.add({ ...cell, by: 9 });
+  sandbox.operations.add({ ...level, by: 9 });
   expect(compareWithTruth(mirror.databasePath, sandbox)).toHaveLength(2);
 
   const run = await resync(mirror);

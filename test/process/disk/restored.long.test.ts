@@ -7,7 +7,7 @@ import { dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
 import { eventLogPath } from '../../../src/event-log/open-log.ts';
-import { readMark } from '../../../src/event-log/mark.ts';
+import { readHighWaterMark } from '../../../src/event-log/high-water-mark.ts';
 import { present } from '../../shared/present.ts';
 import {
   eventually,
@@ -136,7 +136,7 @@ test.concurrent.for<Case>([
   }
 
   // Told to the consumer, unknown to the copy; one of them is undone again before the store goes on.
-  for (const cell of [undone, kept]) sandbox.operations.add({ ...cell, by: 11 });
+  for (const level of [undone, kept]) sandbox.operations.add({ ...level, by: 11 });
   await untilQuiet(mirror, sandbox);
   await untilEqual(mirror, sandbox);
   consumer.poll();
@@ -144,7 +144,9 @@ test.concurrent.for<Case>([
   const { epoch, last } = consumer;
   // The mark is behind by a second at most; a clean stop writes it, unless the disk takes longer than a stop may.
   const [log] = logRows<{ seq: number }>(path, 'SELECT max(seq) AS seq FROM log');
-  await eventually(() => (readMark(path)?.logSeq ?? 0) >= (log?.seq ?? 0), { what: 'the mark is written' });
+  await eventually(() => (readHighWaterMark(path)?.logSeq ?? 0) >= (log?.seq ?? 0), {
+    what: 'the mark is written',
+  });
   await mirror.stop();
   sandbox.webhookUrl = null;
   sandbox.operations.add({ ...undone, by: -11 });

@@ -29,7 +29,7 @@ test.concurrent(
     sandbox.webhookUrl = null;
 
     const changed = plainVariants(sandbox, 4);
-    for (const cell of changed.slice(0, 3)) sandbox.operations.add({ ...cell, by: 11 });
+    for (const level of changed.slice(0, 3)) sandbox.operations.add({ ...level, by: 11 });
     const { product: created } = sandbox.operations.createProduct({ name: 'made while away' });
     sandbox.operations.createVariant(present(changed[0]).productId);
     const deleted = present(changed[3]);
@@ -88,8 +88,8 @@ test.concurrent(
     // On a busy machine the start itself may take as long as a downtime.
     silence(mirror, -5_000);
     sandbox.webhookUrl = null;
-    const [cell] = plainVariants(sandbox, 1);
-    sandbox.operations.add({ ...cell, by: 11 });
+    const [level] = plainVariants(sandbox, 1);
+    sandbox.operations.add({ ...level, by: 11 });
 
     const again = await startMirror(t, sandbox, { folder: dirname(mirror.databasePath) });
     expect(statusOf(again.databasePath)).toMatchObject({ state: 'live', suspect_count: 0 });
@@ -107,8 +107,8 @@ test.concurrent(
     await mirror.stop();
     silence(mirror, -3_600_000);
     sandbox.webhookUrl = null;
-    const [cell] = plainVariants(sandbox, 1);
-    sandbox.operations.add({ ...cell, by: 11 });
+    const [level] = plainVariants(sandbox, 1);
+    sandbox.operations.add({ ...level, by: 11 });
 
     const again = await startMirror(t, sandbox, { folder: dirname(mirror.databasePath) });
     expect(statusOf(again.databasePath).state).toBe('catching_up');
@@ -126,11 +126,13 @@ test.concurrent('a process that stood still makes good what it missed', async (t
   mirror.signal('SIGSTOP');
   const stoppedMs = performance.now();
   sandbox.webhookUrl = null;
-  const [cell] = plainVariants(sandbox, 1);
-  sandbox.operations.add({ ...cell, by: 11 });
+  const [level] = plainVariants(sandbox, 1);
+  sandbox.operations.add({ ...level, by: 11 });
   await eventually(() => performance.now() > stoppedMs + 5_500, { what: 'a silence' });
   mirror.signal('SIGCONT');
-  await eventually(() => statusOf(mirror.databasePath).state === 'catching_up', { what: 'a doubt' });
+  await eventually(() => statusOf(mirror.databasePath).state === 'catching_up', {
+    what: 'the downtime is noticed',
+  });
   await untilLive(mirror);
   expect(compareWithTruth(mirror.databasePath, sandbox)).toEqual([]);
 });

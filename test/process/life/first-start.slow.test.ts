@@ -38,7 +38,7 @@ test.concurrent(
   },
 );
 
-test.concurrent('a change made while the first walk is under way is in the mirror too', async (t) => {
+test.concurrent('a change made while the first scan is under way is in the mirror too', async (t) => {
   const sandbox = await startService(t, { products: 30 });
   const mirror = await startMirror(t, sandbox, { env: { SERVICE_MAX_RPS: '20' } });
   await eventually(() => (sandbox.requests['/v1/product/detail'] ?? 0) > 4, { what: 'reads are under way' });

@@ -120,11 +120,11 @@ test('no log line, answer, page or file beside the token file holds a secret or 
   };
 
   // Changes, one that is lost, one of nobody knows what, one that is not JSON, one with a wrong signature.
-  const [cell, refused] = plainVariants(sandbox, 2);
-  sandbox.operations.add({ ...cell, by: 1 });
+  const [level, refused] = plainVariants(sandbox, 2);
+  sandbox.operations.add({ ...level, by: 1 });
   sandbox.network.loseNext(1);
-  sandbox.operations.add({ ...cell, by: 1 });
-  sandbox.operations.add({ ...cell, by: 1 });
+  sandbox.operations.add({ ...level, by: 1 });
+  sandbox.operations.add({ ...level, by: 1 });
   const post = (body: string | Uint8Array, signature: string) =>
     fetch(first.webhookUrl, {
       method: 'POST',
@@ -156,14 +156,14 @@ test('no log line, answer, page or file beside the token file holds a secret or 
   await fetch(`${first.opsUrl}/api/resync`, {
     method: 'POST',
     headers,
-    body: JSON.stringify({ product_ids: [cell.productId, refused.productId] }),
+    body: JSON.stringify({ product_ids: [level.productId, refused.productId] }),
   });
   await eventually(() => rows(first.databasePath, 'SELECT error FROM read_failures').length > 0 && at >= 4, {
     what: 'refused reads',
     withinMs: 40_000,
   });
   // While the event log cannot be written, nothing can be kept: that is told, and what was sent is not.
-  const locked = delivery('locked', item({ id: cell.variantId }));
+  const locked = delivery('locked', item({ id: level.variantId }));
   const lock = new Database(logPath, { timeout: 5_000 });
   lock.exec('BEGIN IMMEDIATE');
   const refusedFor503 = await post(locked, signBody(webhookSecret, locked));
@@ -175,7 +175,7 @@ test('no log line, answer, page or file beside the token file holds a secret or 
   lock.close();
   await saidOf('the mirror commits again');
 
-  const shown = await shownBy(first, cell.variantId);
+  const shown = await shownBy(first, level.variantId);
   for (const path of [
     '/',
     '/api/status',
@@ -196,7 +196,7 @@ test('no log line, answer, page or file beside the token file holds a secret or 
   const second = await startMirror(t, sandbox, { folder, env: { ...env, SERVICE_CLIENT_SECRET: wrong } });
   secrets['wrong'] = wrong;
   await untilLogged(second, ({ kind }) => kind === 'credentials', 'that the credentials are refused');
-  for (const [path, text] of await shownBy(second, cell.variantId)) shown.set(`${path}, refused`, text);
+  for (const [path, text] of await shownBy(second, level.variantId)) shown.set(`${path}, refused`, text);
   await second.stop();
 
   const written = new Map<string, string>(shown);

@@ -33,7 +33,7 @@ test.concurrent(
     const wrong = { SERVICE_CLIENT_SECRET: 'not-the-secret' };
     const mirror = await startMirror(t, sandbox, { env: wrong });
     await untilRefused(mirror);
-    // Longer than the mirror waits before it looks whether somebody has released the latch.
+    // Longer than the mirror waits before it looks whether somebody has lifted the lockout.
     await throughout(6_000, () => {
       expect(tokenRequests()).toBe(1);
     });
@@ -83,18 +83,18 @@ test.concurrent(
   async (t) => {
     const { sandbox, mirror } = await startBoth(t);
     const tokenRequests = (): number => sandbox.requests['/oauth/token'] ?? 0;
-    const [cell] = plainVariants(sandbox, 1);
+    const [level] = plainVariants(sandbox, 1);
     sandbox.oauth.channelExpired = true;
     sandbox.oauth.expireAllTokens();
     const { body } = await mirror.post('/api/resync', {});
     await untilRefused(mirror);
     const isWarning = (line: Json): boolean => line['level'] === 'warn' && line['kind'] === 'credentials';
     await untilLogged(mirror, isWarning, 'that the credentials are refused');
-    // Longer than the mirror waits before it looks whether somebody has released the latch.
+    // Longer than the mirror waits before it looks whether somebody has lifted the lockout.
     await throughout(6_000, () => {
       expect(tokenRequests()).toBe(2);
     });
-    sandbox.operations.add({ ...cell, by: 3 });
+    sandbox.operations.add({ ...level, by: 3 });
     await untilDelivered(mirror, sandbox);
     expect(sandbox.deliveries.records.at(-1)).toMatchObject({ status: 204 });
 

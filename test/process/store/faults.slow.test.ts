@@ -10,7 +10,7 @@ import {
   untilNone,
 } from '../harness.ts';
 
-test('with every fault at once the mirror ends equal to the service, with nothing left in doubt', async (t) => {
+test('with every fault at once the mirror ends equal to the service, with nothing left suspect', async (t) => {
   const { sandbox, mirror } = await startBoth(t, { products: 40, clockOffsetMs: 90_000, seed: 7 });
   const { network, reads } = sandbox;
   network.concurrency = 32;
@@ -59,11 +59,11 @@ test('with every fault at once the mirror ends equal to the service, with nothin
         mirror.databasePath,
         `SELECT DISTINCT product_id FROM mirror_stock WHERE suspect = 1
          AND product_id NOT IN (SELECT product_id FROM obligations WHERE reason = 'confirm_removal')
-         -- No read tells a pulled variant's warehouses, so none can clear those that a read found in doubt.
+         -- No read tells a pulled variant's warehouses, so none can clear those that a read found suspect.
          AND NOT EXISTS (SELECT 1 FROM cells c WHERE c.variant_id = mirror_stock.variant_id
            AND c.warehouse_id = mirror_stock.warehouse_id AND c.unexplained_at_ms IS NOT NULL)`,
       ).length === 0,
-    { what: 'nothing left in doubt' },
+    { what: 'nothing left suspect' },
   );
   expect(statusOf(mirror.databasePath).state).toBe('live');
   expect(deleted.length + 1).toBeGreaterThan(0);

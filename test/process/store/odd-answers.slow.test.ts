@@ -65,9 +65,9 @@ test.concurrent(
   'a product whose answer lacks what it must have is kept as it was, and is right again by itself',
   async (t) => {
     const { sandbox, mirror } = await startBoth(t);
-    const [cell, other] = plainVariants(sandbox, 2);
+    const [level, other] = plainVariants(sandbox, 2);
     const before = contents(mirror);
-    rewrite(sandbox, cell.productId, (product) => ({
+    rewrite(sandbox, level.productId, (product) => ({
       ...product,
       variants: (product['variants'] as Json[]).map(({ available_qty: _, ...variant }) => variant),
     }));
@@ -81,7 +81,7 @@ test.concurrent(
     );
     expect(String(broken['last_read_error'])).toContain('available_qty');
     const isFailure = (line: Json): boolean =>
-      line['productId'] === cell.productId && line['msg'] === 'a product could not be read from the store';
+      line['productId'] === level.productId && line['msg'] === 'a product could not be read from the store';
     expect((await untilLogged(mirror, isFailure, 'the failure'))[0]).toMatchObject({ level: 'warn' });
     const unverified = (view: unknown): string =>
       JSON.stringify(view, (key, value: unknown) =>
@@ -153,7 +153,7 @@ for (const [name, page] of PAGES) {
   });
 }
 
-test.concurrent('a portal that answers the first token request latches nothing', async (t) => {
+test.concurrent('a portal that answers the first token request locks nothing out', async (t) => {
   const sandbox = await startService(t);
   const front = await startFront(t, sandbox);
   front.answer = () => ({ status: 200, body: PORTAL });

@@ -39,11 +39,11 @@ const suspects = (mirror: RunningMirror): string[] =>
 
 for (const refusal of REFUSALS) {
   test.concurrent(
-    `a product that is answered ${refusal.status} for ever leaves the first walk done and the mirror live`,
+    `a product that is answered ${refusal.status} for ever leaves the first scan done and the mirror live`,
     async (t) => {
       const sandbox = await startService(t);
-      const [cell] = plainVariants(sandbox, 1);
-      const seen = refuse(sandbox, cell.productId, refusal);
+      const [level] = plainVariants(sandbox, 1);
+      const seen = refuse(sandbox, level.productId, refusal);
       const mirror = await startMirror(t, sandbox);
       await untilLive(mirror);
       expect(await untilRunEnds(mirror, 1)).toMatchObject({ kind: 'initial', state: 'done', failed: 1 });
@@ -54,7 +54,7 @@ for (const refusal of REFUSALS) {
       expect((await mirror.get('/api/status')).body).toMatchObject({ parked_reads: 1 });
       expect(rows(mirror.databasePath, 'SELECT 1 FROM mirror_products')).toHaveLength(11);
       expect(seen.asked).toBe(1);
-      expect(mirror.log.filter((line) => line['productId'] === cell.productId)).toContainEqual(
+      expect(mirror.log.filter((line) => line['productId'] === level.productId)).toContainEqual(
         expect.objectContaining({
           level: 'warn',
           msg: expect.stringContaining('refuses to answer for this product') as string,
@@ -74,14 +74,14 @@ for (const refusal of REFUSALS) {
 
 test.concurrent('after downtime the rows of a refused product alone stay suspect', async (t) => {
   const { sandbox, mirror } = await startBoth(t);
-  const [cell] = plainVariants(sandbox, 1);
+  const [level] = plainVariants(sandbox, 1);
   await mirror.kill();
   // Longer than the silence that counts as downtime.
   await eventually(() => Date.now() - statusOf(mirror.databasePath).alive_at > 5_500, { what: 'a downtime' });
-  const seen = refuse(sandbox, cell.productId, REFUSALS[1]);
+  const seen = refuse(sandbox, level.productId, REFUSALS[1]);
   const again = await startMirror(t, sandbox, { folder: dirname(mirror.databasePath) });
   await untilLive(again);
-  expect(suspects(again)).toEqual([cell.productId]);
+  expect(suspects(again)).toEqual([level.productId]);
   expect(seen.asked).toBeGreaterThanOrEqual(1);
 
   sandbox.reads.intercept = null;
@@ -91,9 +91,9 @@ test.concurrent('after downtime the rows of a refused product alone stay suspect
 
 test.concurrent('the schedule of the full resync tries a refused product again', async (t) => {
   const { sandbox, mirror } = await startBoth(t, {}, { RESYNC_CRON: '* * * * * *' });
-  const [cell] = plainVariants(sandbox, 1);
-  const seen = refuse(sandbox, cell.productId, REFUSALS[1]);
-  await eventually(() => seen.asked >= 3, { what: 'it is tried by several walks' });
+  const [level] = plainVariants(sandbox, 1);
+  const seen = refuse(sandbox, level.productId, REFUSALS[1]);
+  await eventually(() => seen.asked >= 3, { what: 'it is tried by several scans' });
   const parked = async () => (await mirror.get('/api/status')).body['parked_reads'];
   expect(await parked()).toBe(1);
   expect(statusOf(mirror.databasePath).state).toBe('live');

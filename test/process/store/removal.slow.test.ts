@@ -15,18 +15,18 @@ test.concurrent(
   'a deleted product is removed after a second sighting, and a late webhook does not bring it back',
   async (t) => {
     const { sandbox, mirror } = await startBoth(t);
-    const [cell] = plainVariants(sandbox, 1);
+    const [level] = plainVariants(sandbox, 1);
     const held = sandbox.network.hold();
-    sandbox.operations.add({ ...cell, by: 4 });
-    sandbox.operations.deleteProduct(cell.productId);
+    sandbox.operations.add({ ...level, by: 4 });
+    sandbox.operations.deleteProduct(level.productId);
     await resync(mirror);
     expect(
-      rows(mirror.databasePath, 'SELECT 1 FROM mirror_products WHERE product_id = ?', cell.productId),
+      rows(mirror.databasePath, 'SELECT 1 FROM mirror_products WHERE product_id = ?', level.productId),
     ).toHaveLength(1);
 
     await untilEqual(mirror, sandbox, 45_000);
     const removed = `SELECT old_qty IS NOT NULL AS had, new_qty FROM mirror_changes WHERE variant_id = ? AND reason = 'removed'`;
-    expect(rows(mirror.databasePath, removed, cell.variantId)).toContainEqual({ had: 1, new_qty: null });
+    expect(rows(mirror.databasePath, removed, level.variantId)).toContainEqual({ had: 1, new_qty: null });
     await held.release();
     expect(compareWithTruth(mirror.databasePath, sandbox)).toEqual([]);
   },

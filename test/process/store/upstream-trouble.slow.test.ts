@@ -40,10 +40,10 @@ for (const [name, fault] of [
       Object.assign(sandbox.reads.fail, fault);
       const before = asked(sandbox);
       const { body } = await mirror.post('/api/resync', {});
-      const [cell, other] = plainVariants(sandbox, 2);
+      const [level, other] = plainVariants(sandbox, 2);
       sandbox.network.loseNext(1);
-      sandbox.operations.reserve([cell, other].map((line) => ({ ...line, qty: 1 })));
-      sandbox.operations.add({ ...cell, by: 2 });
+      sandbox.operations.reserve([level, other].map((line) => ({ ...line, qty: 1 })));
+      sandbox.operations.add({ ...level, by: 2 });
       await untilDelivered(mirror, sandbox);
       expect(sandbox.deliveries.records.at(-1)).toMatchObject({ status: 204 });
 
@@ -98,7 +98,7 @@ test.concurrent(
 
 test.concurrent('the answers of another store are not mirrored, and no more are asked for', async (t) => {
   const { sandbox, mirror } = await startBoth(t, { products: 40 });
-  const [cell] = plainVariants(sandbox, 1);
+  const [level] = plainVariants(sandbox, 1);
   const seen = (): unknown[] => [
     rows(mirror.databasePath, 'SELECT * FROM mirror_products ORDER BY product_id'),
     rows(mirror.databasePath, 'SELECT * FROM mirror_variants ORDER BY variant_id'),
@@ -120,7 +120,7 @@ test.concurrent('the answers of another store are not mirrored, and no more are 
   const { body } = await mirror.get('/api/status');
   expect(JSON.stringify(body['blocked'])).toContain('424242');
 
-  sandbox.operations.add({ ...cell, by: 2 });
+  sandbox.operations.add({ ...level, by: 2 });
   await untilDelivered(mirror, sandbox);
   expect(sandbox.deliveries.records.at(-1)).toMatchObject({ status: 204 });
   expect(compareWithTruth(mirror.databasePath, sandbox)).toEqual([]);
@@ -137,8 +137,8 @@ test.concurrent(
     await front.close();
     const { body } = await mirror.post('/api/resync', {});
     await eventually(async () => (await blockedKind(mirror)) === 'breaker', { what: 'the breaker opens' });
-    const [cell] = plainVariants(sandbox, 1);
-    sandbox.operations.add({ ...cell, by: 2 });
+    const [level] = plainVariants(sandbox, 1);
+    sandbox.operations.add({ ...level, by: 2 });
     await untilDelivered(mirror, sandbox);
     expect(sandbox.deliveries.records.at(-1)).toMatchObject({ status: 204 });
     expect(compareWithTruth(mirror.databasePath, sandbox)).toEqual([]);

@@ -32,11 +32,11 @@ const blocked = async (mirror: RunningMirror): Promise<Json | null> =>
   (await mirror.get('/api/status')).body['blocked'] as Json | null;
 
 test('it stops reading and says so, keeps what it has and what webhooks bring, and goes on with the right store', async (t) => {
-  // Fewer products than the brake minds, in the mirror, and more in the other store.
+  // Fewer products than the mass-removal guard minds, in the mirror, and more in the other store.
   const { sandbox, mirror } = await startBoth(t);
   const other = await startService(t, { products: 60, seed: 2 });
   expect(other.truth.storeId).not.toBe(sandbox.truth.storeId);
-  const [cell] = plainVariants(sandbox, 1);
+  const [level] = plainVariants(sandbox, 1);
   await mirror.stop();
   await eventually(() => Date.now() - statusOf(mirror.databasePath).alive_at > 5_500, { what: 'a downtime' });
   const before = contents(mirror);
@@ -65,7 +65,7 @@ test('it stops reading and says so, keeps what it has and what webhooks bring, a
   });
   expect(contents(wrong)).toEqual(before);
 
-  sandbox.operations.add({ ...cell, by: 2 });
+  sandbox.operations.add({ ...level, by: 2 });
   await sandbox.network.idle();
   expect(sandbox.deliveries.records.at(-1)).toMatchObject({ status: 204 });
 

@@ -1,6 +1,6 @@
 /** What the bench fills a database with is what a first read of the catalogue leaves: else it measures something else. */
 import { expect, test } from 'vitest';
-import { detailOf, fillDatabase, FilledCells, requestIdOf } from '../../../scripts/bench/fill.ts';
+import { detailOf, fillDatabase, FilledLevels, requestIdOf } from '../../../scripts/bench/fill.ts';
 import { productDetailSchema } from '../../../src/store-api/contract/schemas.ts';
 import { snapshotOf } from '../../../src/store-api/snapshot.ts';
 import { DirectWriter, newPath, readerDb, rows, T0, values } from '../../mirror/mirror-file.ts';
@@ -59,15 +59,15 @@ test('indexes and triggers are those of the schema', () => {
   expect(values(readerDb(path), 'PRAGMA integrity_check')).toEqual(['ok']);
 });
 
-test('cells are named by their index, and keep what deliveries set', () => {
+test('stock levels are named by their index, and keep what deliveries set', () => {
   const path = newPath();
-  const cells = new FilledCells(20);
+  const levels = new FilledLevels(20);
   fillDatabase(path, 20, T0);
-  expect(values(readerDb(path), 'SELECT count(*) FROM cells')).toEqual([cells.count]);
-  const named = Array.from({ length: cells.count }, (_, i) => cells.name(i));
+  expect(values(readerDb(path), 'SELECT count(*) FROM cells')).toEqual([levels.count]);
+  const named = Array.from({ length: levels.count }, (_, i) => levels.name(i));
   const found = `SELECT variant_id AS variantId, sku, warehouse_id AS warehouseId FROM mirror_stock
     ORDER BY variant_id, warehouse_id`;
   expect(rows(readerDb(path), found)).toEqual(named);
-  cells.set(7, 3);
-  expect([cells.qty(6), cells.qty(7)]).toEqual([50, 3]);
+  levels.set(7, 3);
+  expect([levels.qty(6), levels.qty(7)]).toEqual([50, 3]);
 });

@@ -22,7 +22,7 @@ interface Scene {
   readonly check: (over?: Partial<AuditOptions>) => string[];
 }
 
-/** A mirror with reads, deliveries, an obligation and a run, all of it found in order so far. */
+/** A mirror with reads, deliveries, a re-read request and a run, all of it found in order so far. */
 function scene(path = newPath()): Scene {
   const writer = new DirectWriter(writerDb(path));
   const reference = new Reference(join(dirname(path), 'reference.db'));
@@ -85,11 +85,11 @@ test('an entry of the log that is not what it was is seen when all is read', () 
 
 test.each([
   ['a level', 'UPDATE cells SET qty = qty + 1', 'cells'],
-  ['a lost obligation', 'DELETE FROM obligations', 'obligations'],
+  ['a lost re-read request', 'DELETE FROM obligations', 'obligations'],
   ['a row of the feed', 'DELETE FROM changes WHERE seq = (SELECT max(seq) FROM changes)', 'changes'],
   ['the numbering', 'UPDATE mirror_state SET change_seq = change_seq - 1', 'mirror_state'],
   ['a gap', 'DELETE FROM gaps', 'gaps'],
-])('a table that is not the fold of its log is seen: %s', (_name, tamper, table) => {
+])('a table that its log does not give is seen: %s', (_name, tamper, table) => {
   const { db, check } = scene();
   asOwnWrite(db, () => db.exec(tamper));
   expect(check().join()).toContain(table);

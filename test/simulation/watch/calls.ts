@@ -14,7 +14,7 @@ export class Calls {
   readonly #onDetail: (productId: string, detail: SeenDetail) => void;
   #tokensInFlight = 0;
   readonly #readsInFlight = new Set<string>();
-  #isLatched = false;
+  #isLockedOut = false;
   /** A person's word came while a token was on its way: it waits for that answer, and forgives a refusal with it. */
   #isForgiven = false;
   /** Persons' words on their way: a process that stands still may be refused first, and hear the word after that. */
@@ -40,7 +40,7 @@ export class Calls {
 
   /** A person let the credentials be tried again. */
   released(): void {
-    this.#isLatched = false;
+    this.#isLockedOut = false;
     this.#isForgiven = this.#tokensInFlight > 0;
   }
 
@@ -65,11 +65,11 @@ export class Calls {
       this.tokens += 1;
       this.#tokensInFlight += 1;
       if (this.#tokensInFlight > 1) this.#fault('two token requests at once');
-      if (this.#isLatched) this.#fault('a token was requested although the credentials were refused');
+      if (this.#isLockedOut) this.#fault('a token was requested although the credentials were refused');
       return;
     }
     this.#tokensInFlight = Math.max(0, this.#tokensInFlight - 1);
-    if (status === 401) this.#isLatched = !this.#isForgiven && this.#words === 0;
+    if (status === 401) this.#isLockedOut = !this.#isForgiven && this.#words === 0;
     this.#isForgiven = false;
     if (status === 429) this.wasSlowedDown = true;
   }

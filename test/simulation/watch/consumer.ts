@@ -36,9 +36,9 @@ export class Consumer {
   #epoch: string | null = null;
   #lastSeq = 0;
   #lastChangeSeq = 0;
-  /** By cell: from the feed. */
+  /** By stock level: from the feed. */
   readonly #quantities = new Map<string, number>();
-  /** By cell: from `mirror_stock`, by `change_seq`; rows that the feed said are gone are forgotten. */
+  /** By stock level: from `mirror_stock`, by `change_seq`; rows that the feed said are gone are forgotten. */
   readonly #rows = new Map<string, StockRow>();
   epochs = 0;
 
@@ -107,7 +107,7 @@ export class Consumer {
       }
       if (change.new_qty === null) {
         this.#quantities.delete(key);
-        // A later row of the same cell may have been taken already.
+        // A later row of the same stock level may have been taken already.
         if ((this.#rows.get(key)?.change_seq ?? 0) <= change.seq) this.#rows.delete(key);
       } else this.#quantities.set(key, change.new_qty);
     }

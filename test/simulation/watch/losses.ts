@@ -15,7 +15,7 @@ const FORGOTTEN = `
 export class Losses {
   readonly #db: Db;
   readonly #fault: (what: string) => void;
-  /** The last canary, and how many products were live then. */
+  /** The last loss sweep, and how many products were live then. */
   #lossSweepSeq = 0;
   #liveCount = 0;
 

@@ -1,6 +1,6 @@
 /**
  * Promises about every single commit, seen by triggers in the writer's own connection: event times do not fall, an
- * obligation ends only by a read that could meet it, nothing is tombstoned before two answers agreed on it.
+ * re-read request ends only by a read that could meet it, nothing is tombstoned before two answers agreed on it.
  */
 import { prepared } from '../../../src/sqlite/prepared.ts';
 import type { Db } from '../../../src/sqlite/open.ts';
@@ -55,14 +55,14 @@ const TRIGGERS = `
   CREATE TEMP TABLE watch_ended (product_id, made_seq, made_at_ms);
   CREATE TEMP TABLE watch_gone (what, product_id, variant_id, warehouse_id, gone_at_ms);
   CREATE TEMP TABLE watch_fell (what, read_of);
-  CREATE TEMP TRIGGER watch_obligation_deleted AFTER DELETE ON main.obligations BEGIN
+  CREATE TEMP TRIGGER watch_request_deleted AFTER DELETE ON main.obligations BEGIN
     INSERT INTO watch_ended VALUES (OLD.product_id, OLD.made_seq, OLD.made_at_ms);
   END;
-  CREATE TEMP TRIGGER watch_obligation_lowered AFTER UPDATE ON main.obligations
+  CREATE TEMP TRIGGER watch_request_lowered AFTER UPDATE ON main.obligations
   WHEN NEW.made_seq < OLD.made_seq OR NEW.made_at_ms < OLD.made_at_ms BEGIN
     INSERT INTO watch_ended VALUES (OLD.product_id, OLD.made_seq, OLD.made_at_ms);
   END;
-  CREATE TEMP TRIGGER watch_cell AFTER UPDATE ON main.cells BEGIN
+  CREATE TEMP TRIGGER watch_level AFTER UPDATE ON main.cells BEGIN
     INSERT INTO watch_fell SELECT 'event time of ' || NEW.variant_id || '/' || NEW.warehouse_id
       || ' from ' || OLD.event_time_ms || ' to ' || NEW.event_time_ms, NULL WHERE NEW.event_time_ms < OLD.event_time_ms;
     INSERT INTO watch_fell SELECT 'read_lo of ' || NEW.variant_id || '/' || NEW.warehouse_id,
@@ -137,7 +137,7 @@ export class Promises {
           read.s0 >= ended.made_seq &&
           read.sentAtMs >= ended.made_at_ms + REPLICA_LAG_MS,
       );
-      if (!isMet) this.#fault(`an obligation ended without a read that met it: ${JSON.stringify(ended)}`);
+      if (!isMet) this.#fault(`a re-read request ended without a read that met it: ${JSON.stringify(ended)}`);
     }
     const allGone = prepared<[], Gone>(db, 'SELECT * FROM temp.watch_gone ORDER BY gone_at_ms').all();
     for (const gone of allGone) {
@@ -228,7 +228,7 @@ export class Promises {
 
 /** Otherwise there is nothing to remove. */
 function wasThere(db: Db, { what, product_id: productId }: Gone, details: readonly LoggedDetail[]): boolean {
-  // Never shown by any product: two walks through the catalogue missed it.
+  // Never shown by any product: two scans of the catalogue missed it.
   if (productId === null) return false;
   if (what !== 'product') return true;
   // No answer about it was ever kept; what came after its removal may be there already.

@@ -1,5 +1,5 @@
 /**
- * Each doubt, as it arises, leaves something durable that a later read has to meet
+ * Each reason to read again, as it arises, leaves something durable that a later read has to meet
  * (docs/architecture.md#promises, docs/architecture.md#re-read-requests).
  */
 import type { Entry } from '../../../src/core/entry.ts';
@@ -7,10 +7,10 @@ import type { Fact } from '../../../src/core/apply/fact.ts';
 import { REPLICA_LAG_MS } from '../../../src/core/limits.ts';
 import type { Tables } from '../../../src/core/apply/tables.ts';
 import { isToldByWebhooksAlone } from '../../../src/core/apply/webhooks-alone.ts';
-import { DOUBTFUL } from '../../core/branches.ts';
+import { ASKING_FOR_READ } from '../../core/branches.ts';
 
-/** @param facts what the entry's fold has told. */
-export function checkDoubts(
+/** @param facts what applying the entry has told. */
+export function checkRequests(
   tables: Tables,
   { seq, kind, atMs }: Entry,
   facts: readonly Fact[],
@@ -20,31 +20,33 @@ export function checkDoubts(
   if (isSilence && tables.state().trustedAfterMs < atMs + REPLICA_LAG_MS)
     fault(`rows are trusted although nobody listened, ${seq} of the log`);
   for (const fact of facts) {
-    const what = doubtOf(fact);
+    const what = whatAsksForRead(fact);
     if (what === null) continue;
     if ('variantId' in fact && fact.variantId !== null) {
       const level =
         'warehouseId' in fact && fact.warehouseId !== null
-          ? tables.cell(fact.variantId, fact.warehouseId)
+          ? tables.stockLevel(fact.variantId, fact.warehouseId)
           : undefined;
       // No read can decide about it: it is suspect for as long as that lasts.
       if (level !== undefined && isToldByWebhooksAlone(level) && level.unexplainedAtMs !== null) continue;
-      if (!isOwed(tables, fact.variantId, seq))
-        fault(`nothing is owed after "${what}" of ${fact.variantId}, ${seq} of the log`);
+      if (!isRequested(tables, fact.variantId, seq))
+        fault(`no read is requested after "${what}" of ${fact.variantId}, ${seq} of the log`);
     } else if (tables.state().lossSweepDueAtMs === null) {
-      fault(`nothing is owed after "${what}", ${seq} of the log`);
+      fault(`no read is requested after "${what}", ${seq} of the log`);
     }
   }
 }
 
-function doubtOf(fact: Fact): string | null {
+function whatAsksForRead(fact: Fact): string | null {
   if (fact.kind === 'quarantined') return fact.problem;
-  return (fact.kind === 'change' || fact.kind === 'level') && DOUBTFUL.has(fact.branch) ? fact.branch : null;
+  return (fact.kind === 'change' || fact.kind === 'level') && ASKING_FOR_READ.has(fact.branch)
+    ? fact.branch
+    : null;
 }
 
-function isOwed(tables: Tables, variantId: string, seq: number): boolean {
+function isRequested(tables: Tables, variantId: string, seq: number): boolean {
   const variant = tables.variant(variantId);
-  // A gap that another item of the same body has closed is no doubt any more: gaps are watched by their own.
+  // A gap that another item of the same body has closed asks for nothing any more: gaps are watched by their own.
   if (variant === undefined || tables.gapsOf(variantId).length > 0) return true;
   // The catalogue is searched for its product, or for the one that a removed variant has moved to.
   if (variant.productId === null || variant.lookupAtMs !== null) return variant.lookupAtMs !== null;

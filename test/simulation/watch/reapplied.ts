@@ -1,5 +1,5 @@
 /**
- * The tables are the fold of the log: folded again from empty they are the same
+ * The tables are what applying the log gives: applied again from empty they are the same
  * (docs/architecture.md#data-flow).
  */
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -12,7 +12,7 @@ import { openWriter } from '../../../src/mirror/file/open-writer.ts';
 import { PROJECTED } from '../../../src/mirror/file/projected.ts';
 import { present } from '../../shared/present.ts';
 import { replay } from '../../mirror/replay.ts';
-import { checkDoubts } from './read-requests.ts';
+import { checkRequests } from './read-requests.ts';
 import type { Endless } from './endless.ts';
 import { Losses } from './losses.ts';
 
@@ -31,7 +31,7 @@ export function checkReapplied(
     const losses = new Losses(again, fault);
     replay(live, again, (tables, entry, facts) => {
       facts.forEach(onFact);
-      checkDoubts(tables, entry, facts, fault);
+      checkRequests(tables, entry, facts, fault);
       endless?.check(entry, facts, tables);
       losses.check(tables.state(), facts);
     });
@@ -50,7 +50,7 @@ export function checkReapplied(
       const missing = present(expected)
         .filter((row) => !present(found).includes(row))
         .slice(0, 3);
-      fault(`folded again, ${from} differ: live ${differing.join(' ')}, again ${missing.join(' ')}`);
+      fault(`applied again, ${from} differ: live ${differing.join(' ')}, again ${missing.join(' ')}`);
     }
   } finally {
     again.close();

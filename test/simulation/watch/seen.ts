@@ -127,9 +127,9 @@ export class Seen {
       if (variant.deleted) continue;
       expect('the total of', totals, variant.id, sellable(variant));
       const areRead = this.#areLevelsRead && (variant.kind === 'own' || variant.kind === 'assembled');
-      for (const cell of variant.cells) {
-        const id = `${variant.id}/${cell.warehouseId}`;
-        if (areRead) expect('the level', levels, id, available(cell));
+      for (const level of variant.levels) {
+        const id = `${variant.id}/${level.warehouseId}`;
+        if (areRead) expect('the level', levels, id, available(level));
         else levels.delete(id);
       }
     }

@@ -1,6 +1,6 @@
 /**
  * Once a figure's last change has been answered, its row is right or under suspicion, at every instant. And when
- * nothing is owed any more, all is right but what the network lost, with nobody having asked for a read
+ * no read is requested any more, all is right but what the network lost, with nobody having asked for a read
  * (docs/architecture.md#promises, docs/architecture.md#convergence).
  */
 import { CONTESTED_READS, REPLICA_LAG_MS } from '../../../src/core/limits.ts';
@@ -20,7 +20,7 @@ const HIDDEN_MS = REPLICA_LAG_MS + 2_000;
 
 export class Told {
   readonly #fault: (what: string) => void;
-  /** By cell, in the order in which the changes happened. */
+  /** By stock level, in the order in which the changes happened. */
   readonly #changes = new Map<string, SentItem[]>();
   /** On record in the mirror. */
   #answered = new WeakSet<SentItem>();
@@ -86,7 +86,7 @@ export class Told {
   }
 
   /**
-   * When nothing is owed: also what moves without a webhook of its own, and what was not answered as it should be.
+   * When no read is requested: also what moves without a webhook of its own, and what was not answered as it should be.
    */
   checkRest(
     db: Db,
@@ -172,7 +172,7 @@ export class Told {
     }
   }
 
-  /** What a body that nobody can read was about is unknown: everything is read after it, once the sweep that it asked for was due. */
+  /** What a body that nobody can read was about is unknown: everything is read after it, once the loss sweep that it asked for was due. */
   #checkUnreadable(db: Db): void {
     const unread = prepared<[], string>(
       db,
@@ -206,7 +206,7 @@ export class Told {
   }
 
   /** The mirror has exactly the warehouses that it takes stock from, and each one's last change was told. */
-  #isWhollyTold(db: Db, { cells, components, ...variant }: TruthVariant): boolean {
+  #isWhollyTold(db: Db, { levels, components, ...variant }: TruthVariant): boolean {
     if (variant.deleted || variant.product.deleted) return false;
     // What webhooks alone tell is no part of the total, until a read shows it.
     const found = prepared<[string, number], string>(
@@ -215,18 +215,18 @@ export class Told {
     )
       .pluck()
       .all(variant.id, CONTESTED_READS);
-    const told = cells.filter(
-      (cell) =>
-        found.includes(cell.warehouseId) &&
+    const told = levels.filter(
+      (level) =>
+        found.includes(level.warehouseId) &&
         this.#lastSays(
-          `${variant.id}/${cell.warehouseId}`,
-          cell.onHand - cell.reserved,
+          `${variant.id}/${level.warehouseId}`,
+          level.onHand - level.reserved,
           (change) => !this.#lost.has(change),
         ),
     );
     return (
-      found.length === cells.length &&
-      told.length === cells.length &&
+      found.length === levels.length &&
+      told.length === levels.length &&
       (variant.kind !== 'bundle' ||
         components.every((component) => this.#isWhollyTold(db, component.variant)))
     );
@@ -244,7 +244,7 @@ export class Told {
 }
 
 interface Circumstances {
-  /** The service's nodes agree about the time, and with it about the order of a cell's changes. */
+  /** The service's nodes agree about the time, and with it about the order of a stock level's changes. */
   readonly isOrdered: boolean;
   /**
    * Otherwise webhooks alone tell them: what was not answered, or forgotten with a restored file, is lost, and of two

@@ -4,13 +4,13 @@ import { prepared } from '../../../src/sqlite/prepared.ts';
 import type { Db } from '../../../src/sqlite/open.ts';
 
 export interface Wrongness {
-  readonly cellMs: number;
+  readonly levelMs: number;
   readonly wrongMs: number;
   readonly wrongTrustedMs: number;
 }
 
 export class WrongnessMeter {
-  #cellMs = 0;
+  #levelMs = 0;
   #wrongMs = 0;
   #wrongTrustedMs = 0;
 
@@ -23,17 +23,17 @@ export class WrongnessMeter {
         .all()
         .map((row) => [row.key, row]),
     );
-    for (const cell of service.truth.snapshot().cells) {
-      if (cell.kind === 'pulled') continue;
-      this.#cellMs += forMs;
-      const row = held.get(`${cell.variantId}/${cell.warehouseId}`);
-      if (row?.qty === cell.availableQty) continue;
+    for (const level of service.truth.snapshot().cells) {
+      if (level.kind === 'pulled') continue;
+      this.#levelMs += forMs;
+      const row = held.get(`${level.variantId}/${level.warehouseId}`);
+      if (row?.qty === level.availableQty) continue;
       this.#wrongMs += forMs;
       if (row?.suspect === 0) this.#wrongTrustedMs += forMs;
     }
   }
 
   get total(): Wrongness {
-    return { cellMs: this.#cellMs, wrongMs: this.#wrongMs, wrongTrustedMs: this.#wrongTrustedMs };
+    return { levelMs: this.#levelMs, wrongMs: this.#wrongMs, wrongTrustedMs: this.#wrongTrustedMs };
   }
 }

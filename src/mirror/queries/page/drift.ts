@@ -5,9 +5,9 @@ import { changes, gaps, readRequests, variants } from '../../file/schema.ts';
 import { select, typed, type RowOf } from '../../../sqlite/typed.ts';
 import type { CorrectionCause } from '../../../core/causes.ts';
 
-const DOUBT = select({ productId: readRequests.productId })
+const SUSPECT = select({ productId: readRequests.productId })
   .from(readRequests)
-  .where(and(eq(readRequests.productId, variants.productId), eq(readRequests.doubt, 1)));
+  .where(and(eq(readRequests.productId, variants.productId), eq(readRequests.isSuspect, 1)));
 
 const GAP = select({ variantId: gaps.variantId })
   .from(gaps)
@@ -26,7 +26,7 @@ const OF_CAUSE = typed(
     newQty: changes.newQty,
     cause: sql<CorrectionCause>`${changes.reason}`,
     recordedAtMs: changes.recordedAtMs,
-    isOpen: sql<0 | 1>`${exists(DOUBT)} OR ${exists(GAP)}`,
+    isOpen: sql<0 | 1>`${exists(SUSPECT)} OR ${exists(GAP)}`,
   })
     .from(changes)
     .leftJoin(variants, eq(variants.variantId, changes.variantId))

@@ -31,7 +31,7 @@ export interface Effect {
    * Whether its product had to be re-read because of it, and whether it still must; `no` when nothing in the database
    * says so.
    */
-  readonly doubt: 'no' | 'open' | 'settled';
+  readonly suspicion: 'no' | 'open' | 'settled';
 }
 
 export interface LoggedItem extends StockChange {
@@ -74,18 +74,18 @@ export function withEffects(
 ): LoggedItem[] {
   const start = firstChangeAt(db, seq);
   if (start === null) {
-    const effect: Effect = { outcome: { kind: 'unknown', why: 'pruned' }, doubt: 'no' };
+    const effect: Effect = { outcome: { kind: 'unknown', why: 'pruned' }, suspicion: 'no' };
     return changes.map((change) => ({ ...change, effect }));
   }
   const { own, endSeq } = changesOf(db, seq, start);
   return changes.map((change) => {
-    const rows = own.get(cellOf(change)) ?? [];
+    const rows = own.get(levelOf(change)) ?? [];
     const outcome = outcomeOf(db, change, rows, { startSeq: start, endSeq });
-    return { ...change, effect: { outcome, doubt: doubtOf(db, change, outcome, { seq, atMs }) } };
+    return { ...change, effect: { outcome, suspicion: suspicionOf(db, change, outcome, { seq, atMs }) } };
   });
 }
 
-const cellOf = ({ variantId, warehouseId }: { variantId: string; warehouseId: string | null }): string =>
+const levelOf = ({ variantId, warehouseId }: { variantId: string; warehouseId: string | null }): string =>
   JSON.stringify([variantId, warehouseId]);
 
 /**
@@ -126,7 +126,7 @@ function changesOf(db: Db, logSeq: number, startSeq: number): { own: Map<string,
   for (const row of prepared<object, Row>(db, FROM).iterate({ seq: startSeq })) {
     if (row.logSeq !== logSeq) break;
     endSeq = row.seq + 1;
-    const key = cellOf(row);
+    const key = levelOf(row);
     own.set(key, [...(own.get(key) ?? []), row]);
   }
   return { own, endSeq };
@@ -154,19 +154,19 @@ function outcomeOf(
 /** What the mirror held just before the feed's position; null: the stock level was removed, or did not exist. */
 function heldAt(db: Db, change: StockChange, seq: number): number | null | 'too_long_ago' {
   const { variantId, warehouseId } = change;
-  const cell = prepared<object, { qty: number; goneAtMs: number | null; changeSeq: number }>(
+  const level = prepared<object, { qty: number; goneAtMs: number | null; changeSeq: number }>(
     db,
     `SELECT qty, gone_at_ms AS goneAtMs, change_seq AS changeSeq FROM cells
      WHERE variant_id = @variantId AND warehouse_id = @warehouseId`,
   ).get({ variantId, warehouseId });
-  if (cell === undefined) return null;
-  if (cell.changeSeq >= seq) {
+  if (level === undefined) return null;
+  if (level.changeSeq >= seq) {
     const asked = { variantId, columns: COLUMNS, shares: SHARES_LOOKED_AT, fromSeq: seq };
     const later = nearest(changesFrom<Row>(db, asked), change);
     if (later === 'too_far') return 'too_long_ago';
     if (later !== null) return later.oldQty;
   }
-  return cell.goneAtMs === null ? cell.qty : null;
+  return level.goneAtMs === null ? level.qty : null;
 }
 
 function laterThan(db: Db, change: StockChange, seq: number): Later {
@@ -207,12 +207,12 @@ const OPEN = `
     )`;
 
 /** The rules raise one for these: a first sighting, a broken chain, one that seems to follow, an unknown order. */
-function doubtOf(
+function suspicionOf(
   db: Db,
   change: StockChange,
   outcome: Outcome,
   { seq, atMs }: { readonly seq: number; readonly atMs: number },
-): Effect['doubt'] {
+): Effect['suspicion'] {
   const raises =
     (outcome.kind === 'applied' && outcome.fromQty !== change.old) ||
     (outcome.kind === 'kept' && (outcome.qty === change.old || outcome.later.kind === 'same_instant'));

@@ -6,7 +6,7 @@ import { SUSPECT_TOTAL } from '../../file/suspicion.ts';
 import { IN_WAREHOUSE, lowerCase, NAMED, type StockCursor, type StockSearch } from './filters.ts';
 import { findSuspects } from './suspects.ts';
 
-export interface StockCell {
+export interface StockLevelRow {
   readonly warehouseId: string;
   readonly qty: number;
   readonly onHand: number | null;
@@ -29,7 +29,7 @@ export interface StockVariant {
   readonly asOfMs: number;
   readonly verifiedAtMs: number | null;
   readonly suspect: boolean;
-  readonly cells: readonly StockCell[];
+  readonly levels: readonly StockLevelRow[];
 }
 
 export interface StockPage {
@@ -71,7 +71,7 @@ const VARIANTS = `
   FROM json_each(@ids) l JOIN variants v ON v.variant_id = l.value LEFT JOIN products p ON p.product_id = v.product_id
   ORDER BY l.key`;
 
-const CELLS = `
+const STOCK_LEVELS = `
   SELECT s.variant_id AS variantId, s.warehouse_id AS warehouseId, s.available_qty AS qty, s.on_hand AS onHand,
     s.reserved_qty AS reservedQty, s.source AS source, s.as_of AS asOfMs, s.verified_at AS verifiedAtMs,
     s.suspect AS suspect
@@ -86,7 +86,7 @@ interface Found {
 export function findStock(db: Db, search: StockSearch): StockPage {
   if (search.suspect) {
     const { variantIds, next, isPartial } = findSuspects(db, search);
-    return { variants: variantsWithCells(db, variantIds), next, isPartial };
+    return { variants: variantsWithLevels(db, variantIds), next, isPartial };
   }
   const { warehouseId, after, text } = search;
   if (text !== '' && (after === null || after.list === 'id' || after.list === 'sku')) {
@@ -127,7 +127,7 @@ function pageOf(db: Db, { limit }: StockSearch, found: readonly Found[], list: s
   const last = shown.at(-1);
   const variantIds = shown.map(({ variantId }) => variantId);
   return {
-    variants: variantsWithCells(db, variantIds),
+    variants: variantsWithLevels(db, variantIds),
     next:
       found.length > limit && last !== undefined
         ? { list, key: [last.variantId, ...(last.sku === undefined ? [] : [last.sku])] }
@@ -136,23 +136,25 @@ function pageOf(db: Db, { limit }: StockSearch, found: readonly Found[], list: s
   };
 }
 
-type Flagged<T> = Omit<T, 'suspect' | 'cells'> & { readonly suspect: number };
+type Flagged<T> = Omit<T, 'suspect' | 'levels'> & { readonly suspect: number };
 
 /** In the order of the ids; unknown ones are left out. */
-export function variantsWithCells(db: Db, variantIds: readonly string[]): StockVariant[] {
+export function variantsWithLevels(db: Db, variantIds: readonly string[]): StockVariant[] {
   const ids = JSON.stringify(variantIds);
-  const cells = new Map<string, StockCell[]>();
-  const rows = prepared<object, Flagged<StockCell> & { variantId: string }>(db, CELLS).all({ ids });
-  for (const { variantId, suspect, ...cell } of rows) {
-    const known = cells.get(variantId);
-    const told = { ...cell, suspect: suspect === 1 };
-    if (known === undefined) cells.set(variantId, [told]);
+  const levels = new Map<string, StockLevelRow[]>();
+  const rows = prepared<object, Flagged<StockLevelRow> & { variantId: string }>(db, STOCK_LEVELS).all({
+    ids,
+  });
+  for (const { variantId, suspect, ...level } of rows) {
+    const known = levels.get(variantId);
+    const told = { ...level, suspect: suspect === 1 };
+    if (known === undefined) levels.set(variantId, [told]);
     else known.push(told);
   }
   return prepared<object, Flagged<StockVariant>>(db, VARIANTS)
     .all({ ids })
     .map(({ suspect, ...variant }) => {
-      const own = cells.get(variant.variantId) ?? [];
-      return { ...variant, suspect: suspect === 1 || own.some((cell) => cell.suspect), cells: own };
+      const own = levels.get(variant.variantId) ?? [];
+      return { ...variant, suspect: suspect === 1 || own.some((level) => level.suspect), levels: own };
     });
 }

@@ -5,7 +5,7 @@ import type { Db } from '../../../sqlite/open.ts';
 import { gaps, readRequests, productDetails, products, readFailures, variants } from '../../file/schema.ts';
 import { select, typed, type RowOf } from '../../../sqlite/typed.ts';
 import { detailLevelsOf, type DetailLevel } from '../detail-levels.ts';
-import { variantsWithCells, type StockVariant } from './stock.ts';
+import { variantsWithLevels, type StockVariant } from './stock.ts';
 import { changesBefore } from '../variant-changes.ts';
 
 export interface VariantChange {
@@ -55,7 +55,7 @@ const GAPS = typed(
 const READ_REQUEST = typed(
   select({
     reason: readRequests.reason,
-    doubt: readRequests.doubt,
+    isSuspect: readRequests.isSuspect,
     sinceMs: readRequests.firstMadeAtMs,
     notBeforeMs: readRequests.notBeforeMs,
   })
@@ -91,7 +91,8 @@ export interface VariantView {
   readonly changes: readonly VariantChange[];
   readonly hasMore: boolean;
   readonly gaps: readonly RowOf<typeof GAPS>[];
-  readonly readRequest: (Omit<RowOf<typeof READ_REQUEST>, 'doubt'> & { readonly doubt: boolean }) | null;
+  readonly readRequest:
+    (Omit<RowOf<typeof READ_REQUEST>, 'isSuspect'> & { readonly isSuspect: boolean }) | null;
   readonly failure: (Omit<RowOf<typeof FAILURE>, 'parked'> & { readonly parked: boolean }) | null;
   readonly lastRead: {
     /** When it was sent. */
@@ -111,7 +112,7 @@ export function variantView(
 ): VariantView | null {
   const { variantId } = args;
   const row = VARIANT.get(db, { variantId });
-  const [variant] = variantsWithCells(db, [variantId]);
+  const [variant] = variantsWithLevels(db, [variantId]);
   if (row === undefined || variant === undefined) return null;
   const changes: VariantChange[] = [];
   const beforeSeq = args.beforeSeq ?? Number.MAX_SAFE_INTEGER;
@@ -143,7 +144,8 @@ function ofProduct(
   const failure = FAILURE.get(db, { productId });
   const detail = DETAIL.get(db, { productId });
   return {
-    readRequest: readRequest === undefined ? null : { ...readRequest, doubt: readRequest.doubt === 1 },
+    readRequest:
+      readRequest === undefined ? null : { ...readRequest, isSuspect: readRequest.isSuspect === 1 },
     failure: failure === undefined ? null : { ...failure, parked: failure.parked === 1 },
     lastRead:
       readAtMs === null || readAtMs <= 0 || detail === undefined

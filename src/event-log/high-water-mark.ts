@@ -15,7 +15,7 @@ export interface Position {
   readonly logSeq: number;
 }
 
-interface Mark extends Position {
+interface HighWaterMark extends Position {
   /**
    * The identity of the mark's own file when it was written: if it is another now, the mark is a copy out of a
    * backup.
@@ -23,38 +23,38 @@ interface Mark extends Position {
   readonly file: FileIdentity;
 }
 
-export interface FoundMark extends Mark {
+export interface FoundHighWaterMark extends HighWaterMark {
   readonly foundFile: FoundFile;
 }
 
 /** No reason not to start: the mark is one of two proofs. */
-export interface MarkNews {
+export interface HighWaterMarkNews {
   readonly type: 'mark_failed';
   readonly message: string;
   readonly path: string;
   readonly problem: string;
 }
 
-function markPath(databasePath: string): string {
+function highWaterMarkPath(databasePath: string): string {
   return `${databasePath}.mark`;
 }
 
-export function markNews(
+export function highWaterMarkNews(
   what: 'cannot be read' | 'cannot be written',
   path: string,
   error: unknown,
-): MarkNews {
+): HighWaterMarkNews {
   return {
     type: 'mark_failed',
     message: `the high-water mark beside the database ${what}: meanwhile an older copy restored over the database would go unnoticed; check the permissions and the disk of that folder`,
-    path: markPath(path),
+    path: highWaterMarkPath(path),
     problem: error instanceof Error ? error.message : String(error),
   };
 }
 
 /** @returns null when there is none. @throws Error when it cannot be read, or is not a mark. */
-export function readMark(databasePath: string): FoundMark | null {
-  const path = markPath(databasePath);
+export function readHighWaterMark(databasePath: string): FoundHighWaterMark | null {
+  const path = highWaterMarkPath(databasePath);
   let text;
   try {
     text = readFileSync(path, 'utf8');
@@ -62,12 +62,12 @@ export function readMark(databasePath: string): FoundMark | null {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
     throw error;
   }
-  const mark = markOf(text);
+  const mark = highWaterMarkOf(text);
   if (mark === null) throw new Error(`${path} is damaged`);
   return { ...mark, foundFile: findFile(path) };
 }
 
-function markOf(text: string): Mark | null {
+function highWaterMarkOf(text: string): HighWaterMark | null {
   let found;
   try {
     found = JSON.parse(text) as Record<string, unknown> | null;
@@ -87,8 +87,8 @@ function isPosition(value: unknown): value is number {
 }
 
 /** A concurrent reader sees the old mark or the new one. */
-function writeMark(databasePath: string, position: Position): void {
-  const path = markPath(databasePath);
+function writeHighWaterMark(databasePath: string, position: Position): void {
+  const path = highWaterMarkPath(databasePath);
   const draft = `${path}.new`;
   const descriptor = openSync(draft, 'w');
   try {
@@ -101,7 +101,7 @@ function writeMark(databasePath: string, position: Position): void {
   renameSync(draft, path);
 }
 
-export class MarkKeeper {
+export class HighWaterMarkKeeper {
   readonly #databasePath: string;
   readonly #position: () => Position;
   /** What was found at first; undefined: not looked for yet. */
@@ -120,22 +120,22 @@ export class MarkKeeper {
   /** One that cannot be read is told of at the start, and written anew. */
   #find(): Position | null {
     try {
-      return readMark(this.#databasePath);
+      return readHighWaterMark(this.#databasePath);
     } catch {
       return null;
     }
   }
 
   /** Writes the mark if it has moved. @returns why it could not, null otherwise; the next call tries again. */
-  keep(): MarkNews | null {
+  keep(): HighWaterMarkNews | null {
     try {
       const position = highest(this.#written ?? (this.#found ??= this.#find()), this.#position());
       if (this.#written !== null && isSame(this.#written, position)) return null;
-      writeMark(this.#databasePath, position);
+      writeHighWaterMark(this.#databasePath, position);
       this.#written = position;
       return null;
     } catch (error) {
-      return markNews('cannot be written', this.#databasePath, error);
+      return highWaterMarkNews('cannot be written', this.#databasePath, error);
     }
   }
 }

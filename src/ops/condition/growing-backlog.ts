@@ -1,16 +1,16 @@
-/** Whether doubt grows faster than reads settle it: more products wait to be read, minute after minute. */
+/** Whether re-read requests come faster than reads meet them: more products wait to be read, minute after minute. */
 
 const MINUTE_MS = 60_000;
 /** So many minutes in a row, each of which never fell to what the one before it had at least. */
 const MINUTES = 5;
 
-interface DoubtSight {
+interface BacklogSight {
   readonly pendingReads: number;
   /** Whether the store is being read; a pause of the reads is another thing. */
   readonly isReading: boolean;
 }
 
-export class GrowingDoubt {
+export class GrowingBacklog {
   #minute: { readonly number: number; least: number } | null = null;
   /** The fewest of the last whole minute. */
   #before: number | null = null;
@@ -21,7 +21,7 @@ export class GrowingDoubt {
     return this.#growing !== null && this.#growing.minutes >= MINUTES ? this.#growing.sinceMs : null;
   }
 
-  look({ pendingReads, isReading }: DoubtSight, nowMs: number): void {
+  look({ pendingReads, isReading }: BacklogSight, nowMs: number): void {
     if (!isReading) {
       this.#minute = this.#before = this.#growing = null;
       return;

@@ -4,7 +4,7 @@ import Database from 'better-sqlite3';
 import { copyFileSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { eventLogPath } from '../../src/event-log/open-log.ts';
-import { MarkKeeper } from '../../src/event-log/mark.ts';
+import { HighWaterMarkKeeper } from '../../src/event-log/high-water-mark.ts';
 import type { StoreNews } from '../../src/mirror/writer/upkeep.ts';
 import { present } from '../shared/present.ts';
 import { eventually } from '../process/wait.ts';
@@ -20,22 +20,26 @@ import {
   type OpenStore,
 } from '../mirror/mirror-file.ts';
 
-interface MarkFile {
+interface HighWaterMarkFile {
   readonly epoch: string;
   readonly changeSeq: number;
   readonly logSeq: number;
 }
 
-const markOf = (path: string): MarkFile => JSON.parse(readFileSync(`${path}.mark`, 'utf8')) as MarkFile;
+const highWaterMarkOf = (path: string): HighWaterMarkFile =>
+  JSON.parse(readFileSync(`${path}.mark`, 'utf8')) as HighWaterMarkFile;
 
 test('it follows what is committed, and a clean stop leaves it exact', async () => {
   const store = await storeAt();
   const db = readerDb(store.path);
   const [epoch] = values<string>(db, 'SELECT epoch FROM mirror_status');
   await eventually(() => existsSync(`${store.path}.mark`), { what: 'the mark is written' });
-  expect(markOf(store.path)).toMatchObject({ epoch, changeSeq: 0, logSeq: 0 });
+  expect(highWaterMarkOf(store.path)).toMatchObject({ epoch, changeSeq: 0, logSeq: 0 });
   await store.writer.appendDelivery(delivery('a', item()), T0);
-  await eventually(() => markOf(store.path).logSeq === 1, { what: 'the mark follows', withinMs: 5_000 });
+  await eventually(() => highWaterMarkOf(store.path).logSeq === 1, {
+    what: 'the mark follows',
+    withinMs: 5_000,
+  });
 
   // Nothing to tell: the file is not written again.
   const { ino, ctimeMs } = statSync(`${store.path}.mark`);
@@ -51,7 +55,7 @@ test('it follows what is committed, and a clean stop leaves it exact', async () 
   const [changeSeq, logSeq] = ['change_seq', 'applied_seq'].flatMap((column) =>
     values<number>(db, `SELECT ${column} FROM mirror_state`),
   );
-  expect(markOf(store.path)).toMatchObject({ epoch, changeSeq, logSeq });
+  expect(highWaterMarkOf(store.path)).toMatchObject({ epoch, changeSeq, logSeq });
 });
 
 test('a kill -9 leaves it behind or equal, and the next start goes on', async () => {
@@ -59,10 +63,10 @@ test('a kill -9 leaves it behind or equal, and the next start goes on', async ()
   const child = run('append-forever.ts', path);
   await child.nextLine();
   await eventually(() => existsSync(`${path}.mark`), { what: 'the mark is written', withinMs: 10_000 });
-  const first = markOf(path);
-  await eventually(() => markOf(path).logSeq > first.logSeq, { what: 'the mark moves' });
+  const first = highWaterMarkOf(path);
+  await eventually(() => highWaterMarkOf(path).logSeq > first.logSeq, { what: 'the mark moves' });
   await child.kill();
-  const killed = markOf(path);
+  const killed = highWaterMarkOf(path);
   const news: StoreNews[] = [];
   await storeAt(path, { onNews: (one) => void news.push(one) });
   expect(news).toEqual([]);
@@ -76,13 +80,13 @@ test('an older mirror, while it is made whole from the event log, does not move 
   await store.writer.appendDelivery(delivery('a', item()), T0);
   await store.writer.appendDelivery(delivery('b', item({ id: '2' })), T0);
   await store.close();
-  const { epoch, changeSeq } = markOf(store.path);
+  const { epoch, changeSeq } = highWaterMarkOf(store.path);
   const db = new Database(store.path);
-  const keeper = new MarkKeeper(db, store.path);
-  const keptAt = (position: string): MarkFile => {
+  const keeper = new HighWaterMarkKeeper(db, store.path);
+  const keptAt = (position: string): HighWaterMarkFile => {
     asOwnWrite(db, () => db.exec(`UPDATE mirror_state SET ${position}`));
     expect(keeper.keep()).toBeNull();
-    return markOf(store.path);
+    return highWaterMarkOf(store.path);
   };
   expect(keptAt('applied_seq = 1, change_seq = 1')).toMatchObject({ epoch, changeSeq, logSeq: 2 });
   expect(keptAt('applied_seq = 3, change_seq = 1')).toMatchObject({ epoch, changeSeq, logSeq: 3 });
@@ -116,7 +120,7 @@ test('one that cannot be written is told of, at the start, while it runs, and at
 async function storeAtWork(): Promise<OpenStore> {
   const store = await storeAt();
   await store.writer.appendDelivery(delivery('a', item()), T0);
-  await eventually(() => existsSync(`${store.path}.mark`) && markOf(store.path).logSeq === 1, {
+  await eventually(() => existsSync(`${store.path}.mark`) && highWaterMarkOf(store.path).logSeq === 1, {
     what: 'the projection runs',
     withinMs: 10_000,
   });
