@@ -41,7 +41,7 @@ It needs every entry since the beginning. Where old ones are pruned, nothing is 
   });
 }
 
-async function rebuild(options: RebuildOptions, { database }: Config): Promise<number> {
+async function rebuild(options: RebuildOptions, { database, warehouseNames }: Config): Promise<number> {
   const isCheck = options.check === true;
   const progress = createWorkProgress(process.stderr, { unit: 'entries', atFirst: 'reading the event log' });
   let rebuilt;
@@ -49,6 +49,7 @@ async function rebuild(options: RebuildOptions, { database }: Config): Promise<n
     rebuilt = await rebuildMirror(database.path, {
       check: isCheck,
       nowMs: Date.now(),
+      warehouseNames,
       onProgress: (done, total) => progress.show({ done, total }),
       interrupted: interruptible(),
     });

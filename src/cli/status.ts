@@ -8,6 +8,7 @@ import {
   CONDITIONS,
   CONDITION_TITLES,
   conditionOf,
+  reservationOf,
   shareText,
   timesOf,
   type Condition,
@@ -276,7 +277,8 @@ const PAINT = {
 } as const;
 
 /** The state and why, whose it is, what to do, and how many figures are certain: before everything else. */
-function stateRows({ name, title, headline, causes, certainty, course }: Shown): [string, string][] {
+function stateRows(shown: Shown): [string, string][] {
+  const { name, title, headline, causes, certainty, course } = shown;
   const nowMs = Date.now();
   const rows: [string, string][] = [['state', `${PAINT[name](title)}: ${headline}`]];
   causes.forEach((cause, index) => {
@@ -289,6 +291,8 @@ function stateRows({ name, title, headline, causes, certainty, course }: Shown):
   const { certain, levels, share } = certainty;
   const of = share === null ? '' : `, ${certain} of ${levels} stock levels`;
   rows.push(['certain', `${shareText(certainty)}${of}`]);
+  const reservation = reservationOf(shown);
+  if (reservation !== null) rows.push(['', `${reservation}.`]);
   if (course.length > 0) rows.push(['last 24 h', courseLine(course, nowMs)]);
   return rows;
 }

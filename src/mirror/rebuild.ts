@@ -18,6 +18,7 @@ import { positionIn, type MirrorPosition } from '../event-log/mirror-position.ts
 import { openReader, type Db } from '../sqlite/open.ts';
 import { openWriter } from './file/open-writer.ts';
 import { asOwnWrite } from './file/own-write.ts';
+import { prepareCommands } from './writer/commands.ts';
 import { nameEpoch } from './writer/own-mirror.ts';
 import { Projection } from './writer/projection.ts';
 
@@ -25,6 +26,8 @@ interface RebuildOptions {
   /** Only compare. */
   readonly check: boolean;
   readonly nowMs: number;
+  /** What the operator calls warehouses, by id: no entry tells it. None by default. */
+  readonly warehouseNames?: ReadonlyMap<string, string>;
   readonly onProgress: (appliedSeq: number, lastSeq: number) => void;
   readonly interrupted: AbortSignal;
 }
@@ -158,7 +161,7 @@ async function makeDraft({
   path,
   before,
   isWhole,
-  options: { check, onProgress, interrupted },
+  options: { check, warehouseNames = new Map(), onProgress, interrupted },
 }: Draft): Promise<string[] | null> {
   const db = openWriter(draft);
   try {
@@ -192,7 +195,11 @@ async function makeDraft({
         .map(([table]) => table);
       if (!check && !isWhole) takeUntold(db, path);
     }
-    if (!check) await applyTo(lastSeq);
+    if (!check) {
+      await applyTo(lastSeq);
+      const names = Object.fromEntries(warehouseNames);
+      asOwnWrite(db, () => prepareCommands(db).nameWarehouses({ names }));
+    }
     db.pragma('wal_checkpoint(TRUNCATE)');
     return differing;
   } finally {

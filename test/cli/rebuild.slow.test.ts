@@ -18,6 +18,7 @@ import {
   startServer,
   startService,
   untilQuiet,
+  withEnv,
   type Home,
 } from './harness.ts';
 
@@ -64,6 +65,19 @@ function epochOf(path: string): unknown {
   }
 }
 
+function warehousesOf(path: string): { readonly id: string; readonly name: string | null }[] {
+  const db = openReader(path);
+  try {
+    return db
+      .prepare<[], { id: string; name: string | null }>(
+        'SELECT DISTINCT warehouse_id AS id, warehouse_name AS name FROM mirror_stock ORDER BY id',
+      )
+      .all();
+  } finally {
+    db.close();
+  }
+}
+
 function tamper(path: string, sql: string): void {
   const db = new Database(path);
   asOwnWrite(db, () => db.exec(sql));
@@ -82,8 +96,11 @@ const draftsIn = ({ folder }: Home): string[] =>
 test('compared beside a running mirror; made anew, it is the same, and is served without a new epoch', async () => {
   const { home, path, sandbox } = await served();
   const before = { digests: digests(path), epoch: epochOf(path), mode: statSync(path).mode };
-  const { code, stdout, stderr } = await run(home, 'rebuild');
+  const [warehouse = ''] = warehousesOf(path).map(({ id }) => id);
+  const named = withEnv(home, { WAREHOUSE_NAMES: `${warehouse}=กรุงเทพ` });
+  const { code, stdout, stderr } = await run(named, 'rebuild');
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  expect(warehousesOf(path).filter(({ name }) => name !== null)).toEqual([{ id: warehouse, name: 'กรุงเทพ' }]);
   expect(stdout).toMatch(
     /^every table is what the event log says\n\S+mirror\.db was made anew from \d+ entries\n$/,
   );

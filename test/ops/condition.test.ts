@@ -4,6 +4,7 @@ import { ClockSkew } from '../../src/ops/state/clock-skew.ts';
 import { causeLine, type CauseKind } from '../../src/ops/condition/cause.ts';
 import {
   conditionOf,
+  reservationOf,
   shareText,
   timesOf,
   type ConditionName,
@@ -215,6 +216,7 @@ describe('the share of certain levels', () => {
     ['all', {}, 1, '100 %'],
     ['one is not: never rounded up', status({ cells: 100_000, suspect_count: 1 }), 0.99999, '99.9 %'],
     ['a fifth is not', status({ cells: 14_905, suspect_count: 3_343 }), 0.775712, '77.5 %'],
+    ['none', status({ suspect_count: 1_000 }), 0, '0 %'],
     ['nothing is mirrored', status({ cells: 0 }), null, 'not known'],
     ['a first read', status({ last_full_sync_at: null }), null, 'not known'],
     ['rows that stand still', stuck('busy'), null, 'not known'],
@@ -223,6 +225,19 @@ describe('the share of certain levels', () => {
   ])('%s', (_what, over, share, text) => {
     const certainty = shareOf(over);
     expect([certainty.share, shareText(certainty)]).toEqual([share, text]);
+  });
+
+  const UNREAD = 'Nothing newer is verified until the store can be read again';
+  test.each<[string, Partial<Facts>, string | null]>([
+    ['all is well', {}, null],
+    ['the credentials are refused', blocked('credentials'), UNREAD],
+    ['another store', blocked('wrong_store'), UNREAD],
+    ['a store that is down', network('ECONNREFUSED'), UNREAD],
+    ['a pause: reads go on after it', blocked('rate_limited'), null],
+    ['reads that take long', because('waiting'), null],
+    ['no share, no reservation', { ...status({ cells: 0 }), ...blocked('credentials') }, null],
+  ])('is told with a reservation while nothing is read: %s', (_what, over, words) => {
+    expect(reservationOf(conditionOf({ ...WELL, ...over }))).toBe(words);
   });
 });
 

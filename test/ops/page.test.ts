@@ -520,10 +520,21 @@ test('lists runs, and shows one with its bar; without scripts it loads itself ag
   expect(page).toContain('<noscript><meta http-equiv="refresh" content="3"');
   expect(page).toMatch(/<progress\s+max="8"\s+value="2"/);
   expect(words(page)).toMatch(/0\.5 products per second, about 12 s left/);
+  expect(page, 'a link to the page that it is on').not.toContain(`href="/runs/${id}"`);
+  expect(await show(ops, '/')).toContain(`href="/runs/${id}"`);
   await endRun(deps, run, null);
   expect(await show(ops, `/runs/${id}`)).not.toContain('http-equiv');
   expect(words(await show(ops, '/runs'))).toMatch(/Full resync 1 done .* 2 of 8/);
   for (const path of ['/runs/99', '/runs/x']) expect((await ops.ask(path)).status).toBe(404);
+});
+
+test('a run that is held up by a block says so on its own page', async () => {
+  const store = newStore();
+  const blocked = { kind: 'credentials', message: '401 invalid_client', untilMs: null };
+  const ops = await startOps(store, { operator: operatorOf(store, { blocked }) });
+  const { id } = await beginCatalogueRun({ store, now: Date.now, log }, 'operator');
+  for (const path of ['/', `/runs/${id}`])
+    expect(words(await show(ops, path))).toContain('waits until the mirror is no longer blocked');
 });
 
 test('its orders reach the operator, and a wrong one is refused in words', async () => {

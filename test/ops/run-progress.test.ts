@@ -8,8 +8,10 @@ const RUN: Run = {
 } as unknown as Run;
 
 test('a run tells its rate, but none while the mirror is blocked', async () => {
-  expect(String(await runProgress(RUN, 5_000))).toContain('3 products per second, about 1.7 s left');
-  const held = String(await runProgress(RUN, 5_000, { isHeld: true }));
+  expect(String(await runProgress(RUN, 5_000, { isHeld: false, isAlone: false }))).toContain(
+    '3 products per second, about 1.7 s left',
+  );
+  const held = String(await runProgress(RUN, 5_000, { isHeld: true, isAlone: false }));
   expect(held).toContain('waits until the mirror is no longer blocked');
   expect(held).not.toContain('left');
 });

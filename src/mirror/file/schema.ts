@@ -337,7 +337,7 @@ export const minutes = sqliteTable('minutes', {
   figuresJson: text('figures_json').notNull(),
 });
 
-/** What the operator calls warehouses (`WAREHOUSE_NAMES`): the process writes it anew at each start. */
+/** What the operator calls warehouses (`WAREHOUSE_NAMES`): written anew at each start and rebuild. */
 export const warehouseNames = sqliteTable('warehouse_names', {
   warehouseId: text('warehouse_id').primaryKey(),
   name: text('name').notNull(),

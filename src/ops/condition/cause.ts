@@ -61,8 +61,17 @@ const STANDSTILLS: ReadonlySet<CauseKind> = new Set<CauseKind>([
   'tables_stuck',
 ]);
 
+/** During these nothing is read from the store, so that nothing newer is verified. */
+const READLESS: ReadonlySet<CauseKind> = new Set<CauseKind>([
+  'wrong_store',
+  'credentials',
+  'store_down',
+  'not_the_store',
+]);
+
 export const isBlocking = ({ kind }: Cause): boolean => !NOTICES.has(kind);
 export const isStandstill = ({ kind }: Cause): boolean => STANDSTILLS.has(kind);
+export const isReadless = ({ kind }: Pick<Cause, 'kind'>): boolean => READLESS.has(kind);
 
 export function ownerWords({ owner }: Pick<Cause, 'owner'>): string {
   return OWNER_WORDS[owner];

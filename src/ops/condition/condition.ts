@@ -3,7 +3,7 @@
  * whether its figures can be relied on, and if not, why, whose it is, and what to do. Uses no clock and no database.
  */
 import type { Status } from '../../mirror/queries/status.ts';
-import { CAUSE_KINDS, isBlocking, isStandstill, type Cause } from './cause.ts';
+import { CAUSE_KINDS, isBlocking, isReadless, isStandstill, type Cause } from './cause.ts';
 import { notKeptUpCause, ownTrouble, raiseRate, stoppedCause, type OwnTrouble } from './own-trouble.ts';
 import { spell } from './spell.ts';
 import { storeTrouble, type Blocked } from './store-trouble.ts';
@@ -200,9 +200,17 @@ export function timesOf({ since, until }: Pick<Cause, 'since' | 'until'>, nowMs:
   return parts.join(', ');
 }
 
+/** What must be said beside the share of certain levels; null: nothing. */
+export function reservationOf({ causes, certainty }: Pick<Condition, 'causes' | 'certainty'>): string | null {
+  return certainty.share !== null && causes.some(isReadless)
+    ? 'Nothing newer is verified until the store can be read again'
+    : null;
+}
+
 /** `99.4 %`, never rounded up to 100; an unknown share in words. */
 export function shareText({ share, certain, levels }: Certainty): string {
   if (share === null) return 'not known';
   if (certain === levels) return '100 %';
+  if (certain === 0) return '0 %';
   return `${Math.min(99.9, Math.floor(share * 1_000) / 10).toFixed(1)} %`;
 }

@@ -1,7 +1,7 @@
 /** The share of stock levels that are certain, and its course over the last day. */
 import { html } from 'hono/html';
 import { QUARTER_MS, type CertainQuarter } from '../../mirror/queries/certainty.ts';
-import { REPAIRING_ABOVE, shareText, type Certainty } from '../condition/condition.ts';
+import { REPAIRING_ABOVE, reservationOf, shareText, type Condition } from '../condition/condition.ts';
 import { instant, quantity } from './figures.ts';
 import type { Html } from '../../web/html.ts';
 
@@ -10,7 +10,13 @@ const WIDTH = 384;
 const HEIGHT = 44;
 const BAR = WIDTH / QUARTERS;
 
-export function certaintyView(certainty: Certainty, course: readonly CertainQuarter[], nowMs: number): Html {
+export function certaintyView(
+  condition: Pick<Condition, 'causes' | 'certainty'>,
+  course: readonly CertainQuarter[],
+  nowMs: number,
+): Html {
+  const { certainty } = condition;
+  const reservation = reservationOf(condition);
   const { share, certain, levels } = certainty;
   const worst = course
     .filter((quarter) => quarter.levels > 0)
@@ -27,6 +33,7 @@ export function certaintyView(certainty: Certainty, course: readonly CertainQuar
         }</span
       >
     </p>
+    ${reservation === null ? '' : html`<p class="advice">${reservation}.</p>`}
     ${
       worst === undefined
         ? ''

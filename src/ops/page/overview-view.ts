@@ -44,7 +44,7 @@ function plotsOf({ span, minutes, runs, maxRps, status, pending, nowMs }: Overvi
 
 function now(overview: Overview): Html {
   const { status, nowMs, running, condition } = overview;
-  const { name, title, headline, causes, certainty } = condition;
+  const { name, title, headline, causes } = condition;
   const blocking = name === 'blocked' ? causes[0] : undefined;
   const details = detailsOf(overview);
   const advice = adviceOf(condition);
@@ -63,7 +63,7 @@ function now(overview: Overview): Html {
         }
         ${advice === null ? '' : html`<p class="advice"><b>What to do:</b> ${advice}</p>`}
       </div>
-      ${certaintyView(certainty, overview.course, nowMs)}
+      ${certaintyView(condition, overview.course, nowMs)}
     </section>
     ${otherCausesView(overview)} ${blockedView(overview)} ${alarmsView(overview)}
     ${running.map((run) => html`<section aria-label="Run ${run.id}">${runProgress(run, nowMs, { isHeld: condition.name === 'blocked' })}</section>`)}
@@ -161,7 +161,7 @@ function figures({ status, minutes, nowMs, pending, lag }: Overview): Html {
     ${tile(
       'Oldest re-read',
       pending.oldestSuspectAtMs === null ? 'none' : duration(nowMs - pending.oldestSuspectAtMs),
-      pending.oldestSuspectAtMs === null ? 'no suspect row waits' : 'waiting',
+      pending.oldestSuspectAtMs === null ? 'no re-read request waits' : 'waiting',
     )}
     ${tile('Suspect levels', quantity(status.suspect_count), html`of ${quantity(status.cells)}${status.suspect_count === 0 ? '' : html`, <a href="/stock?suspect=1" id="see-suspects">show<span class="hidden"> suspect levels</span></a>`}`)}
     ${tile(

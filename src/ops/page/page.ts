@@ -266,12 +266,14 @@ export function createPage(deps: PageDeps & Documented): Pages {
     const id = positionIn(c.req.param('id'));
     const run = id === null ? null : await reader.ask('runById', { id });
     if (run === null) return notFound(c, `There is no run ${c.req.param('id')}; old ones are pruned.`);
+    const state = await conditionName();
     return show(c, {
+      state,
       title: `Run ${run.id}: ${runName(run.kind)}`,
       at: '/runs',
       everyMs: RUN_EVERY_MS,
       ...(run.state === 'running' ? { reloadAfterS: RUN_RELOAD_S } : {}),
-      main: runView(run, now()),
+      main: runView(run, now(), { isHeld: state === 'blocked' }),
     });
   });
 

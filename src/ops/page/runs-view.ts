@@ -63,10 +63,11 @@ function runRow(run: Run, nowMs: number): Html {
   </tr>`;
 }
 
-export function runView(run: Run, nowMs: number): Html {
+export function runView(run: Run, nowMs: number, { isHeld }: { readonly isHeld: boolean }): Html {
   const { productIds, error } = run;
   return html`<section id="run" data-live class="stack" aria-label="Run ${run.id}">
-    ${runProgress(run, nowMs)} ${error === null ? '' : html`<p class="alarm">${error}</p>`}
+    ${runProgress(run, nowMs, { isHeld, isAlone: true })}
+    ${error === null ? '' : html`<p class="alarm">${error}</p>`}
     <dl class="facts">
       <dt>Started</dt>
       <dd>${instant(run.startedAtMs)}, ${ago(run.startedAtMs, nowMs)}</dd>
@@ -94,13 +95,21 @@ export function runView(run: Run, nowMs: number): Html {
   </section>`;
 }
 
-/** The progress bar, and the time left. @param isHeld the mirror is blocked: no rate of before says when it goes on. */
-export function runProgress(run: Run, nowMs: number, { isHeld = false } = {}): Html {
+/**
+ * The progress bar, and the time left.
+ * @param how.isHeld the mirror is blocked: no rate of before says when it goes on.
+ * @param how.isAlone on the run's own page.
+ */
+export function runProgress(
+  run: Run,
+  nowMs: number,
+  { isHeld, isAlone }: { readonly isHeld: boolean; readonly isAlone: boolean },
+): Html {
   const { id, kind, state, done, total } = run;
   const share = total === 0 ? 0 : Math.min(1, done / total);
   return html`<div class="run">
     <div class="row">
-      <a class="strong" href="/runs/${id}">${runName(kind)}</a>
+      ${isAlone ? '' : html`<a class="strong" href="/runs/${id}">${runName(kind)}</a>`}
       <span class="state ${state}">${state}</span>
       <span class="push figure">${quantity(done)} of ${quantity(total)}, ${Math.floor(share * 100)} %</span>
     </div>

@@ -42,6 +42,8 @@ interface Row {
   readonly cause: RegExp;
   readonly remedy: RegExp;
   readonly blocks: boolean;
+  /** Whether the share of certain levels is known, and nothing newer is verified. */
+  readonly isUnverified?: boolean;
   readonly env?: Environment;
   readonly options?: SandboxOptions;
   /** Whether there is something to wait for before it happens. */
@@ -49,6 +51,8 @@ interface Row {
   readonly needsDisk?: boolean;
   readonly happens?: (scene: Scene) => Promise<void> | void;
 }
+
+const UNVERIFIED = 'Nothing newer is verified until the store can be read again.';
 
 const ROWS: readonly Row[] = [
   {
@@ -67,6 +71,7 @@ const ROWS: readonly Row[] = [
     cause: /^The store at 127\.0\.0\.1:\d+ \(ECONNREFUSED\) cannot be read$/,
     remedy: /^nothing here: the mirror asks again by itself/,
     blocks: true,
+    isUnverified: true,
     isLiveFirst: true,
     happens: async ({ sandbox, mirror }) => {
       await sandbox.stop();
@@ -154,12 +159,18 @@ test.concurrent.for(ROWS)(
     await eventually(
       async () => {
         const page = textOf(await (await fetch(`${mirror.opsUrl}/`)).text());
-        return sentences.every((each) => page.includes(each)) && page.includes('Blocked') === row.blocks;
+        const isReserved = page.includes(UNVERIFIED) === (row.isUnverified === true);
+        return (
+          isReserved &&
+          sentences.every((each) => page.includes(each)) &&
+          page.includes('Blocked') === row.blocks
+        );
       },
       { what: 'the page says it' },
     );
     const status = await statusOf(sandbox, mirror);
     for (const each of sentences) expect(status.stdout).toContain(each);
+    expect(status.stdout.includes(UNVERIFIED)).toBe(row.isUnverified === true);
     expect(status.stdout.startsWith('state ')).toBe(true);
     expect(/^state +Blocked: /.test(status.stdout)).toBe(row.blocks);
     expect(status.code).toBe(row.blocks ? 1 : 0);
