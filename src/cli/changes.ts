@@ -71,8 +71,7 @@ async function showChanges(options: ChangesOptions, { database }: LocalConfig): 
   );
   const sku = options.sku ?? null;
   const show = async (changes: readonly ChangeRow[]): Promise<void> => {
-    const wanted = changes.filter((change) => sku === null || change.sku === sku);
-    const text = wanted.map(
+    const text = changes.map(
       (change) => `${options.json === true ? JSON.stringify(change) : lineOf(change)}\n`,
     );
     await write(text.join(''), interrupted);
@@ -89,7 +88,7 @@ async function showChanges(options: ChangesOptions, { database }: LocalConfig): 
       at = nextOf(page);
     }
     while (!isOver()) {
-      const page: FeedPage = feed.page(at);
+      const page: FeedPage = feed.page(at, sku);
       refuse(whyStartOver({ after: at, epoch: known }, page));
       known = page.epoch;
       await show(page.changes);

@@ -2,7 +2,7 @@
 import { accessSync, constants } from 'node:fs';
 import { attachEventLog } from '../../event-log/open-both.ts';
 import { eventLogPath } from '../../event-log/open-log.ts';
-import { changesAfter, position, type ChangeRow, type FeedPage } from '../../mirror/queries/changes.ts';
+import { changesAfter, lastChanges, position, type FeedPage } from '../../mirror/queries/changes.ts';
 import { findFile, isAnotherFile, type FileIdentity } from '../../sqlite/file-identity.ts';
 import type { Db } from '../../sqlite/open.ts';
 import { openMirrorFile } from '../shared/mirror-file.ts';
@@ -36,7 +36,7 @@ export class Feed {
     return isNew;
   }
 
-  page(after: number | null): FeedPage {
+  page(after: number | null, sku: string | null): FeedPage {
     // Whether a mirror that is behind is being brought up to date is seen in the event log, if this user may read it.
     if (after !== null && after > position(this.#db).lastSeq && !this.#isWithLog) {
       if (!isReadable(eventLogPath(this.#path)))
@@ -44,21 +44,12 @@ export class Feed {
       attachEventLog(this.#db, this.#path);
       this.#isWithLog = true;
     }
-    return changesAfter(this.#db, { after, limit: PAGE_ROWS });
+    return changesAfter(this.#db, { after, limit: PAGE_ROWS, sku });
   }
 
   /** The last changes, the oldest of them first. */
   last(count: number, sku: string | null): FeedPage {
-    const db = this.#db;
-    return db.transaction(() => {
-      const found: ChangeRow[] = [];
-      const all = db.prepare<[], ChangeRow>('SELECT * FROM mirror_changes ORDER BY seq DESC').iterate();
-      for (const change of all) {
-        if (found.length === count) break;
-        if (sku === null || change.sku === sku) found.push(change);
-      }
-      return { ...position(db), changes: found.toReversed(), hasMore: false };
-    })();
+    return lastChanges(this.#db, { limit: count, sku });
   }
 
   close(): void {

@@ -55,22 +55,39 @@ export function position(db: Db): Standing {
 /**
  * Changes with numbers above `after`, in their order, all as of one moment.
  * @param args.after null: from the oldest kept.
+ * @param args.sku only those of this SKU, as it was then; null: all. The whole feed is looked through for it, since a
+ *   variant may have had another SKU: SQLite compares, and only what is found gets its names.
  */
 export function changesAfter(
   db: Db,
-  args: { readonly after: number | null; readonly limit: number },
+  args: { readonly after: number | null; readonly limit: number; readonly sku?: string | null },
 ): FeedPage {
   return db.transaction(() => {
     const now = position(db);
-    const found = prepared<[number, number], ChangeRow>(
+    const { sku = null } = args;
+    const found = prepared<(string | number)[], ChangeRow>(
       db,
-      'SELECT * FROM mirror_changes WHERE seq > ? ORDER BY seq LIMIT ?',
-    ).all(args.after ?? now.keptAfterSeq, args.limit + 1);
+      `SELECT * FROM mirror_changes WHERE seq > ? ${sku === null ? '' : 'AND sku = ?'} ORDER BY seq LIMIT ?`,
+    ).all(args.after ?? now.keptAfterSeq, ...(sku === null ? [] : [sku]), args.limit + 1);
     const changes = found.slice(0, args.limit);
     // A mirror that is being brought up to date gives the same numbers out again, with the same meaning.
     const isReturning = args.after !== null && args.after > now.lastSeq && lag(db).entries > 0;
     if (isReturning) return { ...now, lastSeq: args.after, changes, hasMore: false };
     return { ...now, changes, hasMore: found.length > changes.length };
+  })();
+}
+
+/** The last ones, the oldest of them first. @param args.sku as above. */
+export function lastChanges(
+  db: Db,
+  { limit, sku }: { readonly limit: number; readonly sku: string | null },
+): FeedPage {
+  return db.transaction(() => {
+    const found = prepared<(string | number)[], ChangeRow>(
+      db,
+      `SELECT * FROM mirror_changes ${sku === null ? '' : 'WHERE sku = ?'} ORDER BY seq DESC LIMIT ?`,
+    ).all(...(sku === null ? [] : [sku]), limit);
+    return { ...position(db), changes: found.toReversed(), hasMore: false };
   })();
 }
 

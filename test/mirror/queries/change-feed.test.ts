@@ -3,6 +3,7 @@
  * (docs/reading-the-mirror.md#following-changes).
  */
 import { expect, test } from 'vitest';
+import { changesAfter, lastChanges } from '../../../src/mirror/queries/changes.ts';
 import { eventually } from '../../process/wait.ts';
 import { delivery, detail, item, readEntry, readerDb, rows, storeAt, T0 } from '../mirror-file.ts';
 
@@ -75,4 +76,38 @@ test('a consumer that polls while others write sees each change once, in order, 
     expect(row['old_qty']).toBe(held.get(keyOf(row)) ?? null);
     held.set(keyOf(row), row['new_qty']);
   }
+});
+
+test('the changes of one SKU are those that had it then, in pages, and the last of them', async () => {
+  const { writer, path } = await storeAt();
+  // Variant 100 has another SKU from the third change on, and variant 101 has the first one all the time.
+  for (const [n, id, sku] of [
+    [1, '100', 'A'],
+    [2, '101', 'A'],
+    [3, '100', 'B'],
+    [4, '101', 'A'],
+    [5, '100', 'B'],
+  ] as const) {
+    const moved = item({ id, sku, old: n, new: n + 1, update_time: T0 + n });
+    await writer.appendDelivery(delivery(`r${n}`, moved), T0 + n);
+    if (id === '100' && n === 1)
+      await writer.append(
+        readEntry('1', detail('1', [{ id: '100', sku: 'B', levels: {} }]), { sentAtMs: T0 + 9_000, s0: 1 }),
+      );
+  }
+  await writer.command('settle', undefined);
+  const db = readerDb(path);
+  const told = rows(db, "SELECT seq, sku FROM mirror_changes WHERE source = 'webhook' ORDER BY seq");
+  const seqsOf = (sku: string) => told.filter((row) => row['sku'] === sku).map(({ seq }) => seq);
+  expect(seqsOf('A')).toHaveLength(3);
+  const seqs = (page: { readonly changes: readonly { readonly seq: number }[] }) =>
+    page.changes.map(({ seq }) => seq);
+
+  const first = changesAfter(db, { after: null, limit: 2, sku: 'A' });
+  expect([seqs(first), first.hasMore]).toEqual([seqsOf('A').slice(0, 2), true]);
+  const second = changesAfter(db, { after: first.changes.at(-1)?.seq ?? 0, limit: 2, sku: 'A' });
+  expect([seqs(second), second.hasMore]).toEqual([seqsOf('A').slice(2), false]);
+  expect(seqs(lastChanges(db, { limit: 2, sku: 'A' }))).toEqual(seqsOf('A').slice(-2));
+  expect(seqs(lastChanges(db, { limit: 1, sku: null }))).toEqual(told.slice(-1).map(({ seq }) => seq));
+  expect(seqs(lastChanges(db, { limit: 5, sku: 'C' }))).toEqual([]);
 });
