@@ -80,7 +80,7 @@ test('a consumer that polls while others write sees each change once, in order, 
 
 test('the changes of one SKU are those that had it then, in pages, and the last of them', async () => {
   const { writer, path } = await storeAt();
-  // Variant 100 has another SKU from the third change on, and variant 101 has the first one all the time.
+  // Variant 100 is given another SKU after its first change, and variant 101 has the first one all the time.
   for (const [n, id, sku] of [
     [1, '100', 'A'],
     [2, '101', 'A'],
@@ -90,10 +90,9 @@ test('the changes of one SKU are those that had it then, in pages, and the last 
   ] as const) {
     const moved = item({ id, sku, old: n, new: n + 1, update_time: T0 + n });
     await writer.appendDelivery(delivery(`r${n}`, moved), T0 + n);
-    if (id === '100' && n === 1)
-      await writer.append(
-        readEntry('1', detail('1', [{ id: '100', sku: 'B', levels: {} }]), { sentAtMs: T0 + 9_000, s0: 1 }),
-      );
+    if (n > 1) continue;
+    const renamed = detail('1', [{ id: '100', levels: {}, more: { sku: 'B' } }]);
+    await writer.append(readEntry('1', renamed, { sentAtMs: T0 + 60_000, s0: writer.lastSeq }));
   }
   await writer.command('settle', undefined);
   const db = readerDb(path);
