@@ -41,31 +41,38 @@ export async function openWindows(browser: Browser): Promise<Window[]> {
 /** What is wrong with a page as it is drawn, apart from its picture. */
 async function faultsOf({ look, page, complaints }: Window): Promise<string[]> {
   const said = complaints.splice(0);
-  const excess = await excessWidth(page);
+  const [excess, broken, faint, small] = await Promise.all([
+    excessWidth(page),
+    LOOKS[look].viewport.width < WIDE ? [] : brokenIds(page),
+    faintTexts(page),
+    smallButtons(page),
+  ]);
   return [
     ...said.map((each) => `console: ${each}`),
     ...(excess > 0 ? [`${excess} px wider than the window`] : []),
-    ...(LOOKS[look].viewport.width < WIDE
-      ? []
-      : (await brokenIds(page)).map((each) => `id in several lines: ${each}`)),
-    ...(await faintTexts(page)).map((each) => `contrast ${each}`),
-    ...(await smallButtons(page)).map((each) => `button too small: ${each}`),
+    ...broken.map((each) => `id in several lines: ${each}`),
+    ...faint.map((each) => `contrast ${each}`),
+    ...small.map((each) => `button too small: ${each}`),
   ];
 }
 
-/** Opens each of these pages in this window, keeps its picture, and fails with all that is wrong with any of them. */
+/**
+ * Opens each of these pages in this window, and fails with all that is wrong with any of them.
+ * @param pictures of which pages one is kept: drawing them takes longer than all the checks.
+ */
 export async function lookAt(
   window: Window,
   pages: Readonly<Record<string, string>>,
   name: string,
+  pictures: 'all' | 'faulty',
 ): Promise<void> {
   const found: Record<string, string[]> = {};
   for (const [what, url] of Object.entries(pages)) {
     await window.page.goto(url);
     const picture = `${name}-${what}-${window.look}`;
-    await keepScreenshot(window.page, picture, true);
     const faults = await faultsOf(window);
     if (faults.length > 0) found[picture] = faults;
+    if (pictures === 'all' || faults.length > 0) await keepScreenshot(window.page, picture, true);
   }
   // A page that stays open would complain of what the next scene does.
   await window.page.goto('about:blank');

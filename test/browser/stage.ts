@@ -2,12 +2,12 @@
  * One store and its mirror, led from one state into the next for pictures: calm, a resync under way, blocked, and after
  * downtime. A week lies behind them.
  */
-import { dirname } from 'node:path';
+import { join } from 'node:path';
 import type { Sandbox } from '../../src/sandbox/sandbox.ts';
 import { signBody } from '../../src/store-api/signature.ts';
 import {
+  MIRROR_FILE,
   plainVariants,
-  rows,
   startMirror,
   startService,
   statusOf,
@@ -47,20 +47,18 @@ export async function setStage(test: Owner, products: number): Promise<Stage> {
   const folder = temporaryFolder(test);
   // A usual ceiling, but for a catalogue that would keep the pictures waiting.
   const usual: Environment = { SERVICE_MAX_RPS: String(Math.max(50, products / 5)) };
+  // Before the first start: a second one would read everything again.
+  const levels = sandbox.truth.variants.flatMap((variant) => variant.levels).length;
+  await noteWeek(join(folder, MIRROR_FILE), Date.now(), levels);
   let mirror = await startMirror(test, sandbox, { folder, env: usual });
   const { databasePath, opsUrl } = mirror;
   const waitMs = 30_000 + products * 20;
-  await untilLive(mirror, waitMs);
-  await untilQuiet(mirror, sandbox, waitMs);
-  await mirror.stop();
-  const [held] = rows<{ levels: number }>(databasePath, 'SELECT count(*) AS levels FROM mirror_stock');
-  await noteWeek(databasePath, Date.now(), present(held).levels);
 
   const [first, second, third] = plainVariants(sandbox, 3);
   const start = async (env: Environment = {}): Promise<void> => {
     const fixed = { OPS_PORT: new URL(opsUrl).port };
     mirror = await startMirror(test, sandbox, {
-      folder: dirname(databasePath),
+      folder,
       env: { ...usual, ...fixed, ...env },
     });
   };
@@ -83,7 +81,6 @@ export async function setStage(test: Owner, products: number): Promise<Stage> {
     });
   };
 
-  await start();
   await untilCalm();
   await sell(sandbox, mirror);
   await untilCalm();
@@ -147,6 +144,7 @@ export async function setStage(test: Owner, products: number): Promise<Stage> {
         rejected: '/deliveries?show=rejected',
         runs: '/runs',
         run: `/runs/${present(runs[0]).run_id}`,
+        found: '/search?q=SKU-0',
         docs: '/docs',
       };
       return Object.fromEntries(Object.entries(pages).map(([name, path]) => [name, opsUrl + path]));

@@ -19,8 +19,8 @@ describe.skipIf(!hasChromium)('in Chromium', () => {
       for (const scene of SCENES) {
         for (const window of await openWindows(browser)) {
           await stage.begin(scene);
-          await lookAt(window, await stage.mirrorPages(), `${products}-${scene}-mirror`);
-          await lookAt(window, stage.storePages(), `${products}-${scene}`);
+          await lookAt(window, await stage.mirrorPages(), `${products}-${scene}-mirror`, 'all');
+          await lookAt(window, stage.storePages(), `${products}-${scene}`, 'all');
           await window.page.context().close();
         }
       }

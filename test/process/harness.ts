@@ -131,6 +131,9 @@ export function spawnMirror(
   };
 }
 
+/** What a mirror's file is called in its folder. */
+export const MIRROR_FILE = 'mirror.db';
+
 /** Starts a mirror of the sandbox, waits until it listens, and points the sandbox's webhooks at it. */
 export async function startMirror(
   test: Owner,
@@ -138,7 +141,7 @@ export async function startMirror(
   options: { folder?: string; env?: Environment } = {},
 ): Promise<RunningMirror> {
   const folder = options.folder ?? temporaryFolder(test);
-  const databasePath = join(folder, 'mirror.db');
+  const databasePath = join(folder, MIRROR_FILE);
   const child = spawnMirror(test, { ...environmentFor(sandbox, databasePath), ...options.env }, folder);
   let gone: Ended | null = null;
   void child.ended.then((end) => (gone = end));

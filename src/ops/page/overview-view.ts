@@ -66,7 +66,7 @@ function now(overview: Overview): Html {
       ${certaintyView(condition, overview.course, nowMs)}
     </section>
     ${otherCausesView(overview)} ${blockedView(overview)} ${alarmsView(overview)}
-    ${running.map((run) => html`<section aria-label="Run ${run.id}">${runProgress(run, nowMs, { isHeld: condition.name === 'blocked' })}</section>`)}
+    ${running.map((run) => html`<section aria-label="Run ${run.id}">${runProgress(run, nowMs, { isHeld: condition.name === 'blocked', isAlone: false })}</section>`)}
     ${requestsView(overview)} ${troubleView(status)}
   </div>`;
 }

@@ -8,6 +8,8 @@ import { timeView } from './time-view.ts';
 
 const SHOWN_BESIDES = 15;
 const SHOWN_ALONE = 200;
+/** More of a request's body has no room beside its path. */
+const ASKED_SHOWN = 120;
 
 /** Which calls are shown; kept in the address. */
 interface CallsView {
@@ -79,11 +81,12 @@ export function callsPage({ calls, issuer }: PageDeps, view: CallsView): Html {
 
 function card(call: Call, issuer: PageDeps['issuer']): Html {
   const id = `call-${call.id}`;
-  const { target } = shownRequest(call, (value) => issuer.madeUp(value));
+  const { target, body } = shownRequest(call, (value) => issuer.madeUp(value));
   return html`<li id="${id}">
     <div class="row">
       <span id="${id}-fate" data-live="whole">${fateOf(call)}</span>
       <a href="/calls/${call.id}"><code>${call.method} ${target}</code></a>
+      <code class="quiet asked">${body.text.slice(0, ASKED_SHOWN)}</code>
       <span class="quiet push">${timeView(call.atMs)}</span>
     </div>
     <div id="${id}-wrong" data-live="whole">${troubleOf(call.trouble)}</div>

@@ -76,7 +76,7 @@ export function webhookPage(deps: PageDeps, { records, delivery, url }: Asked): 
 function fateLine(record: DeliveryRecord): Html {
   const { duplicate, url, problem, clientId, createdAtMs } = record;
   return html`<p>
-    ${fateOf(record)} ${timeView(createdAtMs)} for <code>${clientId}</code>
+    ${fateOf(record)} at ${timeView(createdAtMs)} for <code>${clientId}</code>
     ${url === null ? '' : html`to <code>${url}</code>`}
     ${duplicate ? html`<span class="quiet">repeat of the same bytes</span>` : ''}
     ${problem === null ? '' : html`<span class="advice">${problem}</span>`}
@@ -93,12 +93,12 @@ function replayLine({ atMs, url, transmission, ms }: Replay): Html {
         ? html`<b class="state bad">no answer</b> ${took}`
         : html`<b class="state bad">not reached</b>
             <span class="advice">${transmission.problem ?? ''}</span>`;
-  return html`<p>${fate} ${timeView(atMs)} <code>${url}</code></p>`;
+  return html`<p>${fate} at ${timeView(atMs)} to <code>${url}</code></p>`;
 }
 
 function itemLine(item: Delivery['items'][number], mirrorUrl: string | null): Html {
   return html`<li>
-    <span class="sku">${item.sku === '' ? item.id : item.sku}</span>
+    <span class="sku">${item.sku === '' ? 'no SKU' : item.sku}</span>
     <b>${item.old} → ${item.new}</b> ${item.reason}
     <span class="quiet">variant ${item.id} in warehouse ${item.warehouse_id}</span>
     ${mirrorUrl === null ? '' : html`<a href="${mirrorRow(mirrorUrl, item.id)}">in the mirror</a>`}
