@@ -73,6 +73,7 @@ test('each call is kept with its request, its answer, and what was wrong with it
   });
   const page = await wordsAt(sandbox, '/calls?wrong=on');
   expect(page).toContain('every endpoint takes POST');
+  expect(page, 'what was asked').toMatch(/POST \/v1\/product\/detail \{"product_id":5\}/);
   expect(page).not.toContain('POST /oauth/token');
 });
 
