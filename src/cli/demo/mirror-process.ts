@@ -69,6 +69,7 @@ export async function startMirror(options: MirrorProcessOptions): Promise<Mirror
   process.once('exit', endWithParent);
 
   let isAsked = false;
+  let hasListened = false;
   const kill = async (signal: NodeJS.Signals): Promise<void> => {
     isAsked = true;
     child.kill(signal);
@@ -86,12 +87,16 @@ export async function startMirror(options: MirrorProcessOptions): Promise<Mirror
       `the mirror ended unexpectedly (${signal ?? `exit code ${code}`}) ${errors}`.trim(),
     );
     listening.reject(error);
-    if (!isAsked) onDeath(error);
+    // Before that, whoever starts it is told, and may try another port.
+    if (hasListened && !isAsked) onDeath(error);
   });
   createInterface({ input: child.stdout }).on('line', (text) => {
     const line = parse(text);
     if (line === null) return;
-    if (line.msg === 'listening') listening.resolve(line);
+    if (line.msg === 'listening') {
+      hasListened = true;
+      listening.resolve(line);
+    }
     onLog(line);
   });
   try {
