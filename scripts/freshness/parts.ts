@@ -9,7 +9,7 @@ import { RulesMirror } from './rules-mirror.ts';
 import { run, type Measured, type Scenario } from './run.ts';
 import { ratesOf, type StorePlan } from './store.ts';
 import { staticOptimum, wrongInAnHour } from './static-optimum.ts';
-import { today } from './today.ts';
+import { formerPolicy } from './former-policy.ts';
 import { seeded } from '../bench/random.ts';
 
 export interface Line extends Measured {
@@ -90,12 +90,12 @@ const shows: Part = {
       say({ part, scenario, ...measured, ratio: null, against: null, target: null, ...rest });
 
     const none = { ...STORE, loss: 0 };
-    line('no loss', measure(none, today));
+    line('no loss', measure(none, formerPolicy));
     const calm = measure(none, BY_DEFAULT);
     line('no loss', calm, { target: most('reads/h', calm.readsPerHour, 700) });
 
     const scenario = '1 % lost';
-    const former = measure(STORE, today);
+    const former = measure(STORE, formerPolicy);
     line(scenario, former);
     line(scenario, measure(STORE, BY_DEFAULT));
     const ours = measure(STORE, swept(BY_DEFAULT));
@@ -172,7 +172,7 @@ const weather: Part = {
       ['sale, 1 % lost', { ...STORE, weather: 'sale' }],
     ];
     for (const [scenario, plan] of length === 'quick' ? plans.slice(1, 4) : plans) {
-      beside({ part: 'weather', scenario, plan, ...hours }, say, [today, BY_DEFAULT]);
+      beside({ part: 'weather', scenario, plan, ...hours }, say, [formerPolicy, BY_DEFAULT]);
     }
   },
 };

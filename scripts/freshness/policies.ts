@@ -1,4 +1,4 @@
-/** The policies that ours is measured against, but for today's: round robin, most recent first, the best static one, an oracle. */
+/** The policies that ours is measured against, but for the former one: round robin, most recent first, the best static one, an oracle. */
 import { Events } from './events.ts';
 import type { Policy } from './policy.ts';
 import type { Setting } from './run.ts';

@@ -48,7 +48,11 @@ export async function openPage(
   return { page, complaints };
 }
 
-export async function keepScreenshot(page: Page, name: string, fullPage = false): Promise<void> {
+export async function keepScreenshot(
+  page: Page,
+  name: string,
+  shows: 'window' | 'page' = 'window',
+): Promise<void> {
   mkdirSync(SCREENSHOTS, { recursive: true });
-  await page.screenshot({ path: join(SCREENSHOTS, `${name}.png`), fullPage });
+  await page.screenshot({ path: join(SCREENSHOTS, `${name}.png`), fullPage: shows === 'page' });
 }

@@ -72,7 +72,7 @@ export async function lookAt(
     const picture = `${name}-${what}-${window.look}`;
     const faults = await faultsOf(window);
     if (faults.length > 0) found[picture] = faults;
-    if (pictures === 'all' || faults.length > 0) await keepScreenshot(window.page, picture, true);
+    if (pictures === 'all' || faults.length > 0) await keepScreenshot(window.page, picture, 'page');
   }
   // A page that stays open would complain of what the next scene does.
   await window.page.goto('about:blank');

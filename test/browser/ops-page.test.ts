@@ -179,7 +179,7 @@ describe.skipIf(!hasChromium)('in Chromium', () => {
       },
     });
     const { page } = await openPage(browser, ops.url);
-    await keepScreenshot(page, 'ops-refused-credentials', true);
+    await keepScreenshot(page, 'ops-refused-credentials', 'page');
     await page.getByRole('button', { name: 'Try the credentials again' }).press('Enter');
     await expect.poll(() => textOf(page, '#message')).toContain('The credentials are tried once more.');
     expect(resyncs).toBe(1);
@@ -220,7 +220,7 @@ describe.skipIf(!hasChromium)('in Chromium', () => {
       const { page } = await signIn(mirror, '/', options);
       for (const [route, path] of Object.entries(routes)) {
         await page.goto(mirror.opsUrl + path);
-        await keepScreenshot(page, `ops-${route}-${look}`, true);
+        await keepScreenshot(page, `ops-${route}-${look}`, 'page');
         const times = await page.locator('time[data-zone]').allTextContents();
         for (const time of times) expect(time.endsWith(' UTC')).toBe(look === 'without-scripts');
         if (look === 'without-scripts') continue;

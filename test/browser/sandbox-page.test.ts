@@ -283,7 +283,7 @@ describe.skipIf(!hasChromium)('in Chromium', () => {
     await sandbox.network.idle();
     const { page } = await openPage(browser, sandbox.baseUrl, options);
     await keepScreenshot(page, name);
-    await keepScreenshot(page, `${name}-whole`, true);
+    await keepScreenshot(page, `${name}-whole`, 'page');
     if (name === 'without-scripts') return;
     const [wide, room] = await page.evaluate<[number, number]>(
       '[document.documentElement.scrollWidth, document.documentElement.clientWidth]',

@@ -156,12 +156,12 @@ test('the public listener has nothing else', async () => {
 });
 
 describe('requests as few senders write them', () => {
-  /** @returns all that came back. @param isHalf the sender closes its half behind the request. */
-  async function exchange(port: number, text: string, isHalf = false): Promise<string> {
+  /** @returns all that came back. @param then what the sender does behind the request. */
+  async function exchange(port: number, text: string, then: 'wait' | 'close' = 'wait'): Promise<string> {
     const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
     const pieces: Buffer[] = [];
     socket.on('data', (piece: Buffer) => void pieces.push(piece));
-    if (isHalf) socket.end(text);
+    if (then === 'close') socket.end(text);
     else socket.write(text);
     await once(socket, 'end');
     socket.end();
@@ -192,6 +192,6 @@ describe('requests as few senders write them', () => {
 
   test('a sender that closes its half behind the request is answered', async () => {
     const { port } = await startIntake();
-    expect(await exchange(port, signed('Host: x\r\n'), true)).toMatch(/^HTTP\/1\.1 204/);
+    expect(await exchange(port, signed('Host: x\r\n'), 'close')).toMatch(/^HTTP\/1\.1 204/);
   });
 });

@@ -255,7 +255,8 @@ test('clocks differ only when three answers in a row agree that they do', () => 
 
 test('re-read requests grow when each of five minutes has more of them at its least than the one before', () => {
   const growth = new GrowingBacklog();
-  const minute = (number: number, pendingReads: number, isReading = true): number | null => {
+  const minute = (number: number, pendingReads: number, reads: 'go on' | 'rest' = 'go on'): number | null => {
+    const isReading = reads === 'go on';
     growth.look({ pendingReads, isReading }, NOW + number * MINUTE);
     growth.look({ pendingReads: pendingReads + 50, isReading }, NOW + number * MINUTE + 30_000);
     return growth.sinceMs;
@@ -265,5 +266,5 @@ test('re-read requests grow when each of five minutes has more of them at its le
   expect(minute(6, 160)).toBe(NOW + 1 * MINUTE);
   expect(minute(7, 100)).not.toBeNull();
   expect(minute(8, 100)).toBeNull();
-  expect(minute(9, 100, false)).toBeNull();
+  expect(minute(9, 100, 'rest')).toBeNull();
 });

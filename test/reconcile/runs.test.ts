@@ -29,11 +29,11 @@ function setUp(countTo?: number) {
     await store.writer.append({ kind: 'listed', atMs: time.nowMs, productIds, lookup: false });
   };
   /** @param answeredAtMs when the service last answered anything; long ago unless told. */
-  const fail = (productId: string, parked: boolean, answeredAtMs = 0) =>
+  const fail = (productId: string, how: 'rejected' | 'unavailable', answeredAtMs = 0) =>
     recordFailure(
       { store, client: fakeService(deps.now, []), now: deps.now, random: () => 1 },
       productId,
-      serviceError(parked ? 'rejected' : 'unavailable'),
+      serviceError(how),
       answeredAtMs,
     );
   return { store, time, deps, begin, count, follow, reload, listed, know, fail };
@@ -81,7 +81,7 @@ test.each([
   const { store, begin, know, fail } = setUp();
   await know(['1']);
   await begin('downtime');
-  await fail('1', true);
+  await fail('1', 'rejected');
   await begin(kind);
   expect(store.rows('SELECT 1 FROM read_failures WHERE next_at_ms = 0')).toHaveLength(isTried ? 1 : 0);
 });
@@ -120,7 +120,7 @@ describe('when the service refuses', () => {
     set.store.change('UPDATE products SET read_at_ms = ?', Date.now() + 1_000);
     for (const id of ids.slice(0, refused)) {
       set.store.change('UPDATE products SET read_at_ms = 0 WHERE product_id = ?', id);
-      await set.fail(id, true);
+      await set.fail(id, 'rejected');
     }
     expect(await set.follow(await set.reload(run))).toBe(true);
     return { ...set, ended: await set.reload(run) };
@@ -148,12 +148,12 @@ describe('when the service refuses', () => {
   test('a product that is about to be tried again, the scan waits for it', async () => {
     const { store, begin, follow, reload, listed, know, fail } = setUp();
     await know(['1', '2']);
-    await fail('1', true);
+    await fail('1', 'rejected');
     const run = await begin('scheduled');
     await listed(run);
     store.change(`UPDATE products SET read_at_ms = ? WHERE product_id = '2'`, Date.now() + 1_000);
     expect(await follow(await reload(run))).toBe(false);
-    await fail('1', true);
+    await fail('1', 'rejected');
     expect(await follow(await reload(run))).toBe(true);
   });
 });
@@ -163,9 +163,9 @@ test('a run does not wait for ever for a product that fails again and again whil
   await know(['1']);
   const run = await begin('operator');
   await listed(run);
-  for (let n = 1; n < 10; n += 1) await fail('1', false, time.nowMs + 1);
+  for (let n = 1; n < 10; n += 1) await fail('1', 'unavailable', time.nowMs + 1);
   expect(await follow(await reload(run))).toBe(false);
-  await fail('1', false, time.nowMs + 1);
+  await fail('1', 'unavailable', time.nowMs + 1);
   expect(await follow(await reload(run))).toBe(true);
   expect(await reload(run)).toMatchObject({ state: 'failed', failed: 1 });
 });
@@ -176,7 +176,7 @@ test('while the service answers nothing at all, no product is given up and no ru
   const run = await begin('initial');
   await listed(run);
   time.nowMs += 10_000;
-  for (let n = 1; n < 100; n += 1) await fail('1', false);
+  for (let n = 1; n < 100; n += 1) await fail('1', 'unavailable');
   expect(await follow(await reload(run))).toBe(false);
   expect(await reload(run)).toMatchObject({ state: 'running', failed: 0 });
 });
@@ -186,7 +186,8 @@ test('that a product is given up is one entry until a read succeeds, however oft
   await know(['1']);
   const givenUp = () => store.rows(`SELECT 1 FROM log WHERE kind = 'given_up'`).length;
   const failOften = async (): Promise<void> => {
-    for (let n = 0; n < 30; n += 1) await fail('1', n % 3 === 0, (time.nowMs += 5));
+    for (let n = 0; n < 30; n += 1)
+      await fail('1', n % 3 === 0 ? 'rejected' : 'unavailable', (time.nowMs += 5));
   };
   await failOften();
   await store.writer.command('retryFailures', undefined);
@@ -260,7 +261,7 @@ describe('a catalogue larger than a portion of the count', () => {
     const run = await begin('operator');
     await listed(run);
     store.change(`UPDATE products SET read_at_ms = ? WHERE product_id > '4'`, time.nowMs);
-    for (const id of ['1', '2', '3', '4']) await fail(id, true);
+    for (const id of ['1', '2', '3', '4']) await fail(id, 'rejected');
     expect(await follow(await reload(run))).toBe(false);
     expect(await follow(await reload(run))).toBe(false);
     expect(await follow(await reload(run))).toBe(true);

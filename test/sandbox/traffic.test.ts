@@ -9,11 +9,11 @@ function told(sandbox: Sandbox): Pick<Change, 'old' | 'new'>[] {
   return sandbox.deliveries.records.flatMap(({ delivery }) => delivery.items);
 }
 
-async function replay(seed: number, structural = false) {
+async function replay(seed: number, changes: 'stock' | 'structure' = 'stock') {
   const time = manualTime();
   const sandbox = await sandboxFor({ seed, products: 40, now: time.now, webhookUrl: 'http://127.0.0.1:1/' });
   sandbox.network.loss = 1;
-  sandbox.traffic.structural = structural;
+  sandbox.traffic.structural = changes === 'structure';
   const catalogue = structuredClone(sandbox.truth.snapshot());
   for (let i = 0; i < 1_500; i += 1) {
     sandbox.traffic.step();
@@ -39,10 +39,10 @@ test('the catalogue does not depend on the clock', async () => {
   expect(ids(late)).toEqual(ids(early));
 });
 
-test.each([[false], [true]])(
-  'each stock level’s changes chain to its end (structural: %s)',
-  async (structural) => {
-    const { sandbox, catalogue, truth } = await replay(11, structural);
+test.each(['stock', 'structure'] as const)(
+  'each stock level’s changes chain to its end (changes of %s)',
+  async (changes) => {
+    const { sandbox, catalogue, truth } = await replay(11, changes);
     const items = sandbox.deliveries.records.flatMap(({ delivery }) => delivery.items);
     expect(items.length).toBeGreaterThan(1_500);
     const key = (variantId: string, warehouseId: string) => `${variantId} ${warehouseId}`;
@@ -74,7 +74,7 @@ test('the mix has orders, cancellations, manual changes and assemblies, and no s
   expect(reasons).not.toContain('variant_created');
   expect(plain.truth.products).toEqual(plain.catalogue.products);
 
-  const structural = await replay(21, true);
+  const structural = await replay(21, 'structure');
   expect(structural.truth.products).not.toEqual(structural.catalogue.products);
 });
 

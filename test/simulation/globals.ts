@@ -51,19 +51,19 @@ export function installGlobals(time: VirtualTime): GlobalTime {
     const timer: Timer = { cancelled: false, unref: () => timer, ref: () => timer, hasRef: () => true };
     return timer;
   };
-  const set = (timer: Timer, ms: number, action: () => void, again: boolean): void => {
+  const set = (timer: Timer, ms: number, action: () => void, times: 'once' | 'again and again'): void => {
     const { life } = installed;
     time.after(Math.max(1, ms), life, () => {
       if (timer.cancelled) return;
-      if (again) set(timer, ms, action, true);
+      if (times !== 'once') set(timer, ms, action, times);
       action();
     });
   };
   const start =
-    (again: boolean) =>
+    (times: 'once' | 'again and again') =>
     (action: (...args: unknown[]) => void, ms = 0, ...args: unknown[]): Timer => {
       const timer = handle();
-      set(timer, ms, () => action(...args), again);
+      set(timer, ms, () => action(...args), times);
       return timer;
     };
   const stop = (timer?: Timer): void => {
@@ -71,8 +71,8 @@ export function installGlobals(time: VirtualTime): GlobalTime {
   };
   Object.assign(globalThis, {
     Date: VirtualDate,
-    setTimeout: start(false),
-    setInterval: start(true),
+    setTimeout: start('once'),
+    setInterval: start('again and again'),
     clearTimeout: stop,
     clearInterval: stop,
   });

@@ -147,20 +147,20 @@ const MINUTE_MS = 60_000;
 
 export function drawPlan(seed: number): Plan {
   const random = createRandom(seed, 'plan');
-  const isLong = random.chance(0.04);
-  const activeMs = isLong ? random.int(25, 50) * MINUTE_MS : random.int(40, 300) * 1_000;
+  const length: Length = random.chance(0.04) ? 'long' : 'short';
+  const activeMs = length === 'long' ? random.int(25, 50) * MINUTE_MS : random.int(40, 300) * 1_000;
   const weather = drawWeather(random);
-  const count = random.int(40, isLong ? 250 : 350);
+  const count = random.int(40, length === 'long' ? 250 : 350);
   const steps: Step[] = [];
   for (let i = 0; i < count; i += 1) {
-    const deed = drawDeed(random, weather, isLong);
+    const deed = drawDeed(random, weather, length);
     const at = random.int(0, activeMs);
     steps.push({ atMs: at, deed });
     // What happens at one instant, or nearly, is where rules go wrong.
     if (deed.do === 'operation' && random.chance(weather.bursts)) {
       const more = random.int(1, 4);
       for (let j = 0; j < more; j += 1) {
-        const again = drawOperation(random, weather, isLong);
+        const again = drawOperation(random, weather, length);
         const near = random.chance(0.5) ? { a: deed.a, b: deed.b } : {};
         const atMs = Math.min(activeMs, at + random.pick([0, 0, 1, 30, 400, 1_900]));
         steps.push({ atMs, deed: { ...again, ...near } });
@@ -186,10 +186,11 @@ export function drawPlan(seed: number): Plan {
     products,
     serviceOffsetMs,
     nodeSkewMs: isPlain ? 0 : nodeSkewMs,
-    reconcileCron: isLong
-      ? random.pick([null, '*/15 * * * *'])
-      : random.pick(['*/15 * * * *', '* * * * *', null]),
-    resyncCron: isLong ? null : random.pick(['0 3 * * *', '*/3 * * * *', null]),
+    reconcileCron:
+      length === 'long'
+        ? random.pick([null, '*/15 * * * *'])
+        : random.pick(['*/15 * * * *', '* * * * *', null]),
+    resyncCron: length === 'long' ? null : random.pick(['0 3 * * *', '*/3 * * * *', null]),
     maxConcurrency: random.pick([1, 3, 8]),
     maxRps: random.pick([5, 50, 50]),
     readLatencyMs: random.pick([0, 20, 200, 1_500]),
@@ -239,6 +240,9 @@ function setsClock(deed: Deed): boolean {
   return ['mirror_clock', 'service_clock', 'future', 'stand_still'].includes(deed.do);
 }
 
+/** Of a run: a few minutes, or up to an hour. */
+type Length = 'short' | 'long';
+
 /** How likely each trouble is in this run: most runs have some of them, few have all. */
 interface Weather {
   readonly loss: number;
@@ -248,7 +252,7 @@ interface Weather {
   readonly bursts: number;
   readonly structure: number;
   /** Weights of the deeds that are no operation, by their group. */
-  readonly troubles: readonly (readonly [weight: number, draw: (random: Random, isLong: boolean) => Deed])[];
+  readonly troubles: readonly (readonly [weight: number, draw: (random: Random, length: Length) => Deed])[];
   readonly troubleShare: number;
 }
 
@@ -307,12 +311,12 @@ function drawWeather(random: Random): Weather {
       [some(0.3, 1), (r) => ({ do: 'replay', back: r.int(1, 100) })],
       [
         some(0.3, 1),
-        (r, isLong) => ({
+        (r, length) => ({
           do: 'future',
           a: r.int(0, 1_000_000),
           b: r.int(-20, 20),
           aheadMs: r.pick([2_000, 60_000, 240_000, 400_000, 86_400_000]),
-          fate: drawFate(r, { loss: 0, delay: 0.2, again: 0, mangle: 0 }, isLong),
+          fate: drawFate(r, { loss: 0, delay: 0.2, again: 0, mangle: 0 }, length),
         }),
       ],
     ],
@@ -398,20 +402,20 @@ function drawReads(random: Random): Deed {
   };
 }
 
-function drawDeed(random: Random, weather: Weather, isLong: boolean): Deed {
+function drawDeed(random: Random, weather: Weather, length: Length): Deed {
   const total = weather.troubles.reduce((sum, [weight]) => sum + weight, 0);
-  if (total === 0 || !random.chance(weather.troubleShare)) return drawOperation(random, weather, isLong);
+  if (total === 0 || !random.chance(weather.troubleShare)) return drawOperation(random, weather, length);
   let at = random.next() * total;
   for (const [weight, draw] of weather.troubles) {
     at -= weight;
-    if (at < 0) return draw(random, isLong);
+    if (at < 0) return draw(random, length);
   }
-  return drawOperation(random, weather, isLong);
+  return drawOperation(random, weather, length);
 }
 
 type OperationDeed = Extract<Deed, { do: 'operation' }>;
 
-function drawOperation(random: Random, weather: Weather, isLong: boolean): OperationDeed {
+function drawOperation(random: Random, weather: Weather, length: Length): OperationDeed {
   const what: Operation = random.chance(weather.structure)
     ? random.pick([
         'create_product',
@@ -449,19 +453,19 @@ function drawOperation(random: Random, weather: Weather, isLong: boolean): Opera
     a: random.chance(0.7) ? random.int(0, 5) : random.int(0, 1_000_000),
     b: random.int(0, 8),
     c: random.int(0, 1_000_000),
-    fate: drawFate(random, weather, isLong),
+    fate: drawFate(random, weather, length),
   };
 }
 
 function drawFate(
   random: Random,
   weather: Pick<Weather, 'loss' | 'delay' | 'again' | 'mangle'>,
-  isLong: boolean,
+  length: Length,
 ): Fate {
   const delays = [
     random.int(1, 100),
     random.int(100, 5_000),
-    random.int(5_000, isLong ? 3_600_000 : 120_000),
+    random.int(5_000, length === 'long' ? 3_600_000 : 120_000),
   ];
   return {
     lost: random.chance(weather.loss),

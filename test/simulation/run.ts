@@ -371,7 +371,7 @@ class Run {
     const db = this.#observe();
     if (db === null || !this.#isSettled()) return;
     this.#count('at rest unaided');
-    this.#seen.check(db, this.#service, true);
+    this.#seen.check(db, this.#service, 'all');
     this.#told.checkRest(db, this.#service, {
       isOrdered: this.#plan.nodeSkewMs === 0,
       areLevelsRead: !this.#plan.leavesOutWarehouses,

@@ -3,8 +3,8 @@ import { expect, test } from 'vitest';
 import type { OpsClient } from '../../../src/cli/shared/ops-client.ts';
 import { pruneInServer } from '../../../src/cli/prune/in-server.ts';
 
-const portion = (log: number, complete: boolean) => ({
-  ...{ days: 30, log, changes: 1, quarantine: 0, runs: 0, complete },
+const portion = (log: number, then: 'more' | 'done') => ({
+  ...{ days: 30, log, changes: 1, quarantine: 0, runs: 0, complete: then === 'done' },
 });
 
 /** A server with these answers, in order; then nobody listens. */
@@ -24,8 +24,8 @@ function answering(...portions: readonly object[]): { ops: Pick<OpsClient, 'post
 const never = new AbortController().signal;
 
 test('the portions are added up', async () => {
-  const { ops, asked } = answering(portion(500, false), portion(500, false), portion(7, true));
-  expect(await pruneInServer(ops, 30, never)).toEqual({ ...portion(1_007, true), changes: 3 });
+  const { ops, asked } = answering(portion(500, 'more'), portion(500, 'more'), portion(7, 'done'));
+  expect(await pruneInServer(ops, 30, never)).toEqual({ ...portion(1_007, 'done'), changes: 3 });
   expect(asked).toEqual(Array.from({ length: 3 }, () => ['/api/prune', { days: 30 }]));
 });
 
@@ -36,12 +36,12 @@ test('without days, they are the server’s to choose; without a server, there i
 });
 
 test('interrupted, it says what is gone, and that there is more', async () => {
-  const { ops } = answering(portion(500, false), portion(500, false));
-  expect(await pruneInServer(ops, 30, AbortSignal.abort())).toEqual(portion(500, false));
+  const { ops } = answering(portion(500, 'more'), portion(500, 'more'));
+  expect(await pruneInServer(ops, 30, AbortSignal.abort())).toEqual(portion(500, 'more'));
 });
 
 test('a server that goes in the middle is told of', async () => {
-  const { ops } = answering(portion(500, false));
+  const { ops } = answering(portion(500, 'more'));
   await expect(pruneInServer(ops, 30, never)).rejects.toThrow(
     'the mirror has stopped; it deleted 501 rows: prune again when it is back',
   );

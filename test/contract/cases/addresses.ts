@@ -17,8 +17,8 @@ const to = (fields: Json): Json => ({ recipient_address: { ...recipient, ...fiel
 const kept = (fields: Json): readonly [Json, Json] => [to(fields), { order: to(fields) }];
 const rows = async ({ raw }: Context, body?: unknown) =>
   (await raw.post(LIST, body)).body['addresses'] as Row[];
-const add = (context: Context, name: string, isPrimary = false) =>
-  context.steer('/operations', { operation: 'add_address', address: { name }, is_primary: isPrimary });
+const add = (context: Context, name: string, as: 'primary' | 'other' = 'other') =>
+  context.steer('/operations', { operation: 'add_address', address: { name }, is_primary: as === 'primary' });
 
 /** Text, kept as it is sent; anything else is refused. */
 const textField = (field: string, text: string): ContractCase[] =>
@@ -104,7 +104,7 @@ export const cases: ContractCase[] = [
     'store-address.is_primary',
     'told of every one; of several the first in the list decides',
     async (context) => {
-      await add(context, 'later, primary too', true);
+      await add(context, 'later, primary too', 'primary');
       const all = await rows(context);
       expect(all.map((row) => row.is_primary)).toEqual([true, true, false, false]);
       expect((await context.order())['sender_address']).toMatchObject({ id: present(all[0]).id });
@@ -204,7 +204,7 @@ export const cases: ContractCase[] = [
   rule('address-list.order', 'primary first, then oldest first', async (context) => {
     const [primary, oldest, newest] = (await rows(context)).map(({ id }) => id);
     const later = (await add(context, 'later'))['address'] as Row;
-    const laterPrimary = (await add(context, 'later, primary', true))['address'] as Row;
+    const laterPrimary = (await add(context, 'later, primary', 'primary'))['address'] as Row;
     const ids = async () => (await rows(context)).map(({ id }) => id);
     expect(await ids()).toEqual([primary, laterPrimary.id, oldest, newest, later.id]);
     for (const id of [primary, laterPrimary.id]) {

@@ -420,12 +420,12 @@ export const cases: ContractCase[] = [
     const { sandbox, order, steer } = context;
     const [primary, oldest, newest] = sandbox.addresses.own().map(({ id }) => id);
     const sender = async () => ((await order())['sender_address'] as Json)['id'];
-    const set = (id: unknown, isPrimary: boolean) =>
-      steer('/operations', { operation: 'set_primary', address_id: id, is_primary: isPrimary });
+    const set = (id: unknown, as: 'primary' | 'other') =>
+      steer('/operations', { operation: 'set_primary', address_id: id, is_primary: as === 'primary' });
     expect(await sender()).toBe(primary);
-    await set(primary, false);
+    await set(primary, 'other');
     expect(await sender()).toBe(oldest);
-    await set(newest, true);
+    await set(newest, 'primary');
     expect(await sender()).toBe(newest);
   }),
   ...text('channel', 'any text, for its values are not shown'),

@@ -42,7 +42,9 @@ function requestRead(db: Db, productId: string, over: Partial<ReadRequest> = {})
   );
 }
 
-function failed(writer: DirectWriter, productId: string, nextAtMs: number, parked = false): void {
+/** @param nextAtMs LATEST_MS: it was given up. */
+function failed(writer: DirectWriter, productId: string, nextAtMs: number): void {
+  const parked = nextAtMs === LATEST_MS;
   const args = { productId, attempts: 1, faults: 1, nextAtMs, parked, error: 'x', atMs: T0 };
   writer.commit({ kind: 'command', name: 'failRead', args });
 }
@@ -77,7 +79,7 @@ describe('a re-read request', () => {
     for (const id of ['1', '2', '3', '4', '5']) requestRead(writer.db, id);
     failed(writer, '2', NOW + 1);
     failed(writer, '3', NOW);
-    failed(writer, '4', LATEST_MS, true);
+    failed(writer, '4', LATEST_MS);
     expect(due(writer.db, 100, ['1'])).toEqual(['3', '5']);
     writer.commit({ kind: 'command', name: 'retryFailures', args: undefined });
     expect(due(writer.db, 100, ['1'])).toEqual(['2', '3', '4', '5']);
@@ -219,7 +221,7 @@ test('the share that no queue may take goes to the product read longest ago', ()
   product(writer.db, '2', T0 + 1);
   product(writer.db, '3', T0, T0);
   product(writer.db, '4', T0);
-  failed(writer, '4', LATEST_MS, true);
+  failed(writer, '4', LATEST_MS);
   const oldest = (beforeMs: number, ...exclude: string[]) =>
     oldestVerified(writer.db, { nowMs: NOW, limit: 8, beforeMs, exclude });
   expect(oldest(NOW)).toEqual(['2', '1']);

@@ -7,54 +7,54 @@ beforeEach(() => {
 });
 
 /** As deliveries do, which come again, or as reads do, which go through everything once. */
-function touch(keeps: boolean, ...variantIds: string[]) {
-  cache.keeps = keeps;
+function touch(by: 'delivery' | 'read', ...variantIds: string[]) {
+  cache.keeps = by === 'delivery';
   return variantIds.map((id) => cache.of(id));
 }
 
 const many = (prefix: string, count: number) => Array.from({ length: count }, (_, n) => `${prefix}${n}`);
 
 test('what a delivery touches is kept beyond its transaction', () => {
-  const [first] = touch(true, '1');
+  const [first] = touch('delivery', '1');
   cache.age();
-  expect(touch(true, '1')[0]).toBe(first);
+  expect(touch('delivery', '1')[0]).toBe(first);
 });
 
 test('what a read alone touches is one thing until the end of the transaction, and then gone', () => {
-  const [first, , again] = touch(false, '1', '2', '1');
+  const [first, , again] = touch('read', '1', '2', '1');
   expect(again).toBe(first);
   cache.age();
-  expect(touch(false, '1')[0]).not.toBe(first);
+  expect(touch('read', '1')[0]).not.toBe(first);
 });
 
 test('what a delivery touches after a read, in the same transaction, is kept', () => {
-  const [read] = touch(false, '1', '2');
-  const [delivered] = touch(true, '1');
+  const [read] = touch('read', '1', '2');
+  const [delivered] = touch('delivery', '1');
   expect(delivered).toBe(read);
   cache.age();
-  expect(touch(true, '1')[0]).toBe(read);
+  expect(touch('delivery', '1')[0]).toBe(read);
 });
 
 test('a scan of the catalogue pushes nothing out that deliveries touch', () => {
-  const [first] = touch(true, '1');
+  const [first] = touch('delivery', '1');
   for (let transaction = 0; transaction < 10; transaction += 1) {
-    touch(false, '1', ...many(`scan ${transaction} `, 2_000));
+    touch('read', '1', ...many(`scan ${transaction} `, 2_000));
     cache.age();
   }
-  expect(touch(true, '1')[0]).toBe(first);
+  expect(touch('delivery', '1')[0]).toBe(first);
 });
 
 test('what no delivery touches among thousands of others is let go', () => {
-  const [first] = touch(true, '1');
+  const [first] = touch('delivery', '1');
   for (const generation of ['a', 'b']) {
-    touch(true, ...many(generation, 2_048));
+    touch('delivery', ...many(generation, 2_048));
     cache.age();
   }
-  expect(touch(true, '1')[0]).not.toBe(first);
+  expect(touch('delivery', '1')[0]).not.toBe(first);
 });
 
 test('after a rollback nothing is known, of reads or deliveries', () => {
-  const before = [...touch(true, '1'), ...touch(false, '2')];
+  const before = [...touch('delivery', '1'), ...touch('read', '2')];
   cache.clear();
-  for (const [n, variant] of touch(true, '1', '2').entries()) expect(variant).not.toBe(before[n]);
+  for (const [n, variant] of touch('delivery', '1', '2').entries()) expect(variant).not.toBe(before[n]);
 });

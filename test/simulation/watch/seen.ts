@@ -92,11 +92,11 @@ export class Seen {
     for (const product of this.#products.values()) product.seenAtMs = null;
   }
 
-  /** At any instant. @param all also what nothing happened to lately. */
-  check(db: Db, service: SimulatedService, all = false): void {
+  /** At any instant. @param which all: also what nothing happened to lately. */
+  check(db: Db, service: SimulatedService, which: 'all' | 'watched' = 'watched'): void {
     const nowMs = this.#nowMs();
-    for (const productId of all ? this.#products.keys() : this.#watched) {
-      const { seenAtMs, touchedAtMs, watchUntilMs } = this.#of(productId, true);
+    for (const productId of which === 'all' ? this.#products.keys() : this.#watched) {
+      const { seenAtMs, touchedAtMs, watchUntilMs } = this.#of(productId, 'question');
       if (watchUntilMs < nowMs) this.#watched.delete(productId);
       if (seenAtMs !== null && seenAtMs > touchedAtMs) this.#checkProduct(db, service, productId);
     }
@@ -147,13 +147,13 @@ export class Seen {
     return requested.pluck().get(productId) === 1;
   }
 
-  #of(productId: string, isQuestion = false): Watched {
+  #of(productId: string, why: 'note' | 'question' = 'note'): Watched {
     let product = this.#products.get(productId);
     if (product === undefined) {
       product = { touchedAtMs: 0, sightings: [], seenAtMs: null, watchUntilMs: 0 };
       this.#products.set(productId, product);
     }
-    if (!isQuestion) this.#watched.add(productId);
+    if (why === 'note') this.#watched.add(productId);
     return product;
   }
 }

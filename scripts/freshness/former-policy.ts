@@ -14,7 +14,7 @@ const FAIR_AGE_MS = 10 * 60_000;
 /** Its loss sweeps were larger. */
 const SWEPT_PRODUCTS = 200;
 
-export function today(setting: Setting): Policy {
+export function formerPolicy(setting: Setting): Policy {
   const {
     known,
     plan: { products },
