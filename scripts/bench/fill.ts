@@ -104,7 +104,7 @@ export function fillDatabase(path: string, levels: number, atMs = Date.now() - 6
     const dropped = db
       .prepare<[], { type: string; name: string; sql: string }>(
         `SELECT type, name, sql FROM sqlite_master WHERE type IN ('index', 'trigger') AND sql IS NOT NULL
-         AND tbl_name IN ('cells', 'variants', 'products', 'changes')`,
+         AND tbl_name IN ('stock_levels', 'variants', 'products', 'changes')`,
       )
       .all();
     db.exec('BEGIN');
@@ -131,7 +131,7 @@ function insertRows(db: Database.Database, products: number, atMs: number): void
     INSERT INTO products (product_id, name, update_time_ms, read_seq, read_at_ms, read_until_ms, has_bundle)
     SELECT ${id('i')}, 'Product ' || i, ${atMs}, i + ${FIRST_READ_SEQ - 1}, ${atMs}, ${atMs}, 0 FROM n`);
   db.exec(`${count(products)}
-    INSERT INTO product_cells (product_id, cells) SELECT ${id('i')}, ${LEVELS_A_PRODUCT} FROM n`);
+    INSERT INTO product_stock_levels (product_id, cells) SELECT ${id('i')}, ${LEVELS_A_PRODUCT} FROM n`);
   db.exec(`${count(variants)}
     INSERT INTO variants (variant_id, product_id, sku, name, kind, available_qty, on_hand, reserved_qty,
       allow_negative_stock, cost, bundled_by_count, as_of_ms, verified_at_ms, event_seq, event_at_ms, change_seq)
@@ -140,7 +140,7 @@ function insertRows(db: Database.Database, products: number, atMs: number): void
       (i + 1) * ${SEQS_A_VARIANT} FROM n`);
   // A read's window, in the store's clock, is as wide as what the `Date` header and a replica leave open.
   db.exec(`${count(levels)}
-    INSERT INTO cells (variant_id, warehouse_id, qty, source, as_of_ms, event_time_ms, event_old, event_count,
+    INSERT INTO stock_levels (variant_id, warehouse_id, qty, source, as_of_ms, event_time_ms, event_old, event_count,
       event_seq, event_at_ms, read_lo_ms, read_hi_ms, verified_at_ms, on_hand, reserved_qty, on_hand_as_of_ms,
       change_seq)
     SELECT ${id(`i / ${WAREHOUSES}`)}, ${warehouse}, ${QTY}, 'read', ${atMs}, ${EARLIEST_MS}, 0, 0, 0,

@@ -2,7 +2,7 @@
 import Database from 'better-sqlite3';
 import { eventLogPath } from '../../src/event-log/open-log.ts';
 
-const TABLES = ['cells', 'variants', 'products', 'product_cells', 'changes'] as const;
+const TABLES = ['stock_levels', 'variants', 'products', 'product_stock_levels', 'changes'] as const;
 type Table = (typeof TABLES)[number] | 'log';
 
 export type Footprint = Readonly<Record<Table, { readonly rows: number; readonly bytes: number }>>;

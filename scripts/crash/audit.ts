@@ -32,7 +32,7 @@ interface RunRow {
 type Row = Record<string, unknown>;
 
 /** What applying an entry writes and nothing prunes. */
-const KEPT = PROJECTED.filter((from) => !/^(changes|quarantine) /.test(from));
+const KEPT = PROJECTED.filter((from) => !/^(changes|dead_letters) /.test(from));
 const SHOWN_ROWS = 2;
 const SHOWN_CHARACTERS = 160;
 
@@ -132,10 +132,10 @@ export class Audit {
   #newRows(db: Db, aged: Aged): string[] {
     const { db: reference } = this.#reference;
     const changes = `changes WHERE seq > ${this.#changeSeq} ORDER BY seq`;
-    const deadLetters = `quarantine WHERE id > ${this.#deadLetterId} ORDER BY id`;
+    const deadLetters = `dead_letters WHERE id > ${this.#deadLetterId} ORDER BY id`;
     const problems = [changes, deadLetters].flatMap((from) => this.#difference(db, from));
     this.#changeSeq = numberOf(reference, 'SELECT max(seq) FROM changes');
-    this.#deadLetterId = numberOf(reference, 'SELECT max(id) FROM quarantine');
+    this.#deadLetterId = numberOf(reference, 'SELECT max(id) FROM dead_letters');
     const kept = `SELECT count(*) FROM changes WHERE seq >= ${aged.changeSeq}`;
     const lost = numberOf(reference, kept) - numberOf(db, kept);
     if (lost !== 0) problems.push(`${lost} rows of the change feed are gone that are not old`);

@@ -9,13 +9,13 @@ const SHOWN_DIFFERENCES = 5;
 
 // No read shows a pulled variant's warehouses, so none can clear those that a read made suspect.
 const SUSPECT = `SELECT count(*) FROM mirror_stock s WHERE s.suspect = 1 AND NOT EXISTS (
-  SELECT 1 FROM cells c JOIN variants v ON v.variant_id = c.variant_id
+  SELECT 1 FROM stock_levels c JOIN variants v ON v.variant_id = c.variant_id
   WHERE c.variant_id = s.variant_id AND c.warehouse_id = s.warehouse_id
     AND c.unexplained_at_ms IS NOT NULL AND v.kind = 'pulled')`;
 
 /** What is still open, by its name. */
 const OPEN: Readonly<Record<string, string>> = {
-  'open re-read requests': 'SELECT count(*) FROM obligations',
+  'open re-read requests': 'SELECT count(*) FROM read_requests',
   'open gaps': 'SELECT count(*) FROM gaps',
   'suspect rows': SUSPECT,
   'variants of unknown product': 'SELECT count(*) FROM variants WHERE lookup_at_ms IS NOT NULL',

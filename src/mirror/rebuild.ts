@@ -92,7 +92,7 @@ export async function rebuildMirror(path: string, options: RebuildOptions): Prom
 
 /** Readers hold copies of these: where they differ, readers have been told what is not so. */
 const COPIED: ReadonlySet<string> = new Set([
-  ...['cells', 'variants', 'products', 'product_details', 'changes', 'mirror_state'],
+  ...['stock_levels', 'variants', 'products', 'product_details', 'changes', 'mirror_state'],
 ]);
 
 /** @throws Error when entries are missing. */

@@ -118,8 +118,8 @@ test('tables that differ are named, and made right; readers who were told otherw
   const { home, path, sandbox } = await served();
   const right = digests(path);
   const epoch = epochOf(path);
-  tamper(path, 'DELETE FROM gaps; DELETE FROM obligations; DELETE FROM quarantine');
-  tamper(path, 'INSERT INTO gaps SELECT variant_id, warehouse_id, 1, 1, 1, 1, 2 FROM cells LIMIT 1');
+  tamper(path, 'DELETE FROM gaps; DELETE FROM read_requests; DELETE FROM dead_letters');
+  tamper(path, 'INSERT INTO gaps SELECT variant_id, warehouse_id, 1, 1, 1, 1, 2 FROM stock_levels LIMIT 1');
   const unseen = await run(home, 'rebuild', '--check', '--json');
   expect(unseen.code).toBe(1);
   expect(JSON.parse(unseen.stdout)).toMatchObject({ differing: ['gaps'], new_epoch: false });
@@ -127,12 +127,12 @@ test('tables that differ are named, and made right; readers who were told otherw
   expect(digests(path)).toEqual(right);
   expect(epochOf(path)).toBe(epoch);
 
-  tamper(path, 'UPDATE cells SET qty = qty + 7');
+  tamper(path, 'UPDATE stock_levels SET qty = qty + 7');
   const checked = await run(home, 'rebuild', '--check');
-  expect(checked).toMatchObject({ code: 1, stdout: 'not what the event log says: cells\n' });
+  expect(checked).toMatchObject({ code: 1, stdout: 'not what the event log says: stock_levels\n' });
   const { code, stdout } = await run(home, 'rebuild');
   expect(code).toBe(0);
-  expect(stdout).toContain('not what the event log says: cells');
+  expect(stdout).toContain('not what the event log says: stock_levels');
   expect(stdout).toContain('the next start begins a new epoch: readers of the change feed start over');
   expect(digests(path)).toEqual(right);
 

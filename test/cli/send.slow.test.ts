@@ -134,7 +134,7 @@ test('to a live mirror: nothing changes by default, and a change counts, until t
   const status = db.prepare<[], Record<string, unknown>>(
     'SELECT state, suspect_count, open_gaps, pending_reads, last_seq FROM mirror_status',
   );
-  const deadLetters = db.prepare('SELECT count(*) FROM quarantine').pluck();
+  const deadLetters = db.prepare('SELECT count(*) FROM dead_letters').pluck();
   const before = [stock.all(), status.get(), deadLetters.get()];
 
   expect((await run(served, 'send')).code).toBe(0);

@@ -129,7 +129,7 @@ test('the states of the mirror', async () => {
 
 test('sources, kinds of variants, what is removed, and why a request is refused', async () => {
   const { documented } = await apiLists();
-  expect(allowed('cells', 'source')).toEqual(SOURCES);
+  expect(allowed('stock_levels', 'source')).toEqual(SOURCES);
   for (const schema of ['StockRow', 'Change']) expect(documented(schema, 'source')).toEqual(SOURCES);
   expect(allowed('variants', 'kind')).toEqual(VARIANT_KINDS);
   expect(documented('VariantRow', 'kind')).toEqual(VARIANT_KINDS);

@@ -105,7 +105,9 @@ test.each(indexed.map((recipe) => [titleOf(recipe), recipe] as const))(
     ).map(({ detail }) => detail);
     const [first = ''] = plan;
     expect(first).toMatch(/^SEARCH (\w+ )?USING /);
-    expect(plan.filter((step) => /^SCAN (c|v|p|cells|variants|products|changes)\b/.test(step))).toEqual([]);
+    expect(
+      plan.filter((step) => /^SCAN (c|v|p|stock_levels|variants|products|changes)\b/.test(step)),
+    ).toEqual([]);
     // A few rows may be sorted; what is followed by number comes in its order.
     if (isByNumber(recipe)) expect(plan.join('\n')).not.toContain('TEMP B-TREE');
   },

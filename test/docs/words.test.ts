@@ -123,13 +123,16 @@ const BANNED_IN_NAMES: readonly (readonly [RegExp, string])[] = [
 const NAMES_ALLOWED: readonly { readonly path: RegExp; readonly name: RegExp }[] = [
   { path: /^src\/(core\/reasons|ops\/shared\/words)\.ts$/, name: /^canary$/ },
   { path: /^src\/sandbox\//, name: /ledger/i },
-  // The tables behind the views, and the rows of their counts.
+  // Columns, and fields of the API: the counts of the status, and the sandbox's `/truth`.
   {
-    path: /^src\/mirror\/file\/(columns|guards|projected|schema|suspicion|views)\.ts$/,
-    name: /^(cells|product_cells)$|^FROM cells/,
+    path: /^src\/(mirror\/file\/(columns|schema)|mirror\/queries\/status|ops\/(api\/status|condition\/condition|page\/overview-view)|cli\/(status|demo\/compare)|sandbox\/world\/truth)\.ts$/,
+    name: /^cells$/,
   },
-  // Fields of the API: the status, what was pruned, and the sandbox's `/truth`.
-  { path: /^src\//, name: /^(cells|quarantined?)$/ },
+  // A reason, a kind of fact, and fields of the API.
+  {
+    path: /^src\/(core\/(reasons|apply\/fact)|ops\/(shared\/words|api\/(history|prune|status)|page\/(deliveries|overview)-view)|cli\/(prune|prune\/in-server|shared\/answers|status)|mirror\/(queries\/status|writer\/(pruned|records)))\.ts$/,
+    name: /^quarantined?$/,
+  },
   // What a removed thing is: a label of the metrics, and a field of the log's lines.
   {
     path: /^src\/(core\/apply\/removal-guard|mirror\/writer\/sqlite-tables|ops\/state\/fact-log)\.ts$/,

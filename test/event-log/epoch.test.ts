@@ -267,11 +267,9 @@ test('the history goes on after a kill before anything was applied, or marked', 
   );
   const after = live(path);
   expect(after).toMatchObject({ epoch: before.epoch, news: [], lastLogSeq: before.lastLogSeq + 2 });
-  expect(values(openedAt(path), `SELECT variant_id FROM cells WHERE variant_id > '102' ORDER BY 1`)).toEqual([
-    '103',
-    '104',
-    '110',
-  ]);
+  expect(
+    values(openedAt(path), `SELECT variant_id FROM stock_levels WHERE variant_id > '102' ORDER BY 1`),
+  ).toEqual(['103', '104', '110']);
 });
 
 const OLDER = 'the event log is older than what was served from it';

@@ -16,7 +16,7 @@ import { applyAgain, dump } from '../mirror/replay.ts';
 
 /** Makes every delivery that moves variant 666 fail while it is applied. */
 function breakVariant666(db: Db): void {
-  db.exec(`CREATE TRIGGER broken BEFORE INSERT ON cells WHEN NEW.variant_id = '666'
+  db.exec(`CREATE TRIGGER broken BEFORE INSERT ON stock_levels WHEN NEW.variant_id = '666'
            BEGIN SELECT RAISE(ABORT, 'a fault of the program'); END`);
 }
 

@@ -13,7 +13,7 @@ import type { Db } from '../../src/sqlite/open.ts';
 import { present } from '../shared/present.ts';
 import { eventually } from '../process/wait.ts';
 import { run } from '../mirror/child.ts';
-import { formerMirror } from '../mirror/former-mirror.ts';
+import { FORMER_NAMES, formerMirror } from '../mirror/former-mirror.ts';
 import {
   delivery,
   detail,
@@ -55,17 +55,19 @@ function former() {
   );
   const path = formerMirror(writer);
   const db = new Database(path, { readonly: true });
-  const was = contentOf(db, 'log');
+  const was = contentOf(db, 'log', 'former');
   db.close();
   return { path, was, writer };
 }
 
-const BESIDE = ['runs', 'read_failures', 'live_counts', 'product_cells'];
+const BESIDE = ['runs', 'read_failures', 'live_counts', 'product_stock_levels'];
 
 /** Everything that must be kept. */
-function contentOf(db: Db, log: string) {
+function contentOf(db: Db, log: string, names: 'former' | 'present' = 'present') {
+  const namedIn = (from: string) =>
+    names === 'present' ? from : from.replace(/^\w+/, (name) => FORMER_NAMES.get(name) ?? name);
   const table = (from: string) =>
-    rows(db, `SELECT * FROM ${from}`).map(({ applied_seq: _appliedSeq, ...row }) => row);
+    rows(db, `SELECT * FROM ${namedIn(from)}`).map(({ applied_seq: _appliedSeq, ...row }) => row);
   return {
     log: rows(
       db,
@@ -172,7 +174,7 @@ test('what comes before the mirror is migrated is applied behind what was taken 
   own.db.close();
   own.release();
   await expectTakenOver(path, was, 1);
-  expect(values(readerDb(path), `SELECT qty FROM cells WHERE variant_id = '777'`)).toEqual([4]);
+  expect(values(readerDb(path), `SELECT qty FROM stock_levels WHERE variant_id = '777'`)).toEqual([4]);
 });
 
 test('where it cannot be made the start is refused, and leaves the database as it was', async () => {
@@ -197,7 +199,7 @@ test('an older copy of the former database heals from the event log that was tak
   const healed = await storeAt(path, { onNews: (one) => void news.push(one) });
   expect(news).toEqual([]);
   await eventually(() => healed.writer.appliedSeq === was.log.length + 1, { what: 'it has healed' });
-  expect(values(readerDb(path), `SELECT qty FROM cells WHERE variant_id = '778'`)).toEqual([4]);
+  expect(values(readerDb(path), `SELECT qty FROM stock_levels WHERE variant_id = '778'`)).toEqual([4]);
 });
 
 test('one that is older than its high-water mark begins a new epoch', async () => {

@@ -145,7 +145,7 @@ test('held bodies: deliveries may have been turned away, so what moves is read a
       s0: 0,
     }),
   );
-  const reasons = () => values(db, 'SELECT reason FROM obligations');
+  const reasons = () => values(db, 'SELECT reason FROM read_requests');
   const isSwept = () => values(db, `SELECT 1 FROM log WHERE kind = 'due'`).length;
   // Refused for what they are, not unread.
   await hold(port, 10, '');

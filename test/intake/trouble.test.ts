@@ -22,7 +22,7 @@ async function failToFlush({ store }: Intake): Promise<void> {
 }
 
 const obliged = ({ db }: Intake): unknown[] =>
-  values(db, `SELECT product_id FROM obligations WHERE reason = 'not_stored'`);
+  values(db, `SELECT product_id FROM read_requests WHERE reason = 'not_stored'`);
 
 test('deliveries that the event log rejects are 503 within the second, and read about once it commits again', async () => {
   const intake = await startIntake();

@@ -127,9 +127,9 @@ test('an authentic body is never refused for what it says: it is kept, and put a
   for (const body of bodies) expect((await post(body)).status).toBe(204);
   expect(values(db, 'SELECT count(*) FROM log')).toEqual([bodies.length]);
   await applied();
-  expect(values(db, 'SELECT count(DISTINCT log_seq) FROM quarantine')).toEqual([bodies.length]);
+  expect(values(db, 'SELECT count(DISTINCT log_seq) FROM dead_letters')).toEqual([bodies.length]);
   expect(values(db, 'SELECT variant_id FROM mirror_stock')).toEqual(['101']);
-  expect(rows(db, 'SELECT variant_id FROM quarantine WHERE variant_id IS NOT NULL')).toEqual([
+  expect(rows(db, 'SELECT variant_id FROM dead_letters WHERE variant_id IS NOT NULL')).toEqual([
     { variant_id: '100' },
   ]);
 });

@@ -9,6 +9,15 @@ import { newPath, T0, values, type DirectWriter } from './mirror-file.ts';
 /** How many migrations that version had. */
 const MIGRATIONS = 9;
 
+/** What that version called the tables, by what they are called now. */
+export const FORMER_NAMES: ReadonlyMap<string, string> = new Map([
+  ['stock_levels', 'cells'],
+  ['product_stock_levels', 'product_cells'],
+  ['read_requests', 'obligations'],
+  ['dead_letters', 'quarantine'],
+]);
+const NAMES_NOW = new Map([...FORMER_NAMES].map(([now, former]) => [former, now]));
+
 /** The same history, as the version before would have written it. */
 export function formerMirror({ db: made }: DirectWriter): string {
   const path = newPath();
@@ -34,17 +43,18 @@ export function formerMirror({ db: made }: DirectWriter): string {
        AND name <> '__drizzle_migrations'`,
   );
   for (const table of [...tables.filter((name) => !kept.includes(name)), ...kept]) {
+    const named = NAMES_NOW.get(table) ?? table;
     const columns = values<string>(
       db,
       `SELECT o.name FROM pragma_table_info(?, 'main') o JOIN pragma_table_info(?, 'made') n ON n.name = o.name`,
       table,
-      table,
+      named,
     ).join(', ');
     // What was written just now is nobody's edit.
     if (table === 'hand_edits') db.exec('DELETE FROM main.hand_edits');
     if (columns === '') continue;
     db.exec(
-      `DELETE FROM main.${table}; INSERT INTO main.${table} (${columns}) SELECT ${columns} FROM made.${table}`,
+      `DELETE FROM main.${table}; INSERT INTO main.${table} (${columns}) SELECT ${columns} FROM made.${named}`,
     );
   }
   db.exec(`INSERT INTO main.log (seq, kind, at_ms, body_hash, payload)

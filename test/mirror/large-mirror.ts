@@ -30,7 +30,7 @@ export function fillMirror(db: Db, { products, deliveries }: Size): void {
       SELECT ${variantId}, ${productId}, 'SKU-' || ${variantId}, 'Variant ' || v.n, 'own', 20, 0, 0, @t0, @t0, 0, @t0,
         p.n * ${VARIANTS_EACH} + v.n
       FROM p, v`);
-    run(`${of} INSERT INTO cells (variant_id, warehouse_id, qty, source, as_of_ms, event_time_ms, event_old, event_count,
+    run(`${of} INSERT INTO stock_levels (variant_id, warehouse_id, qty, source, as_of_ms, event_time_ms, event_old, event_count,
         event_seq, event_at_ms, read_lo_ms, read_hi_ms, verified_at_ms, on_hand, reserved_qty, change_seq)
       SELECT ${variantId}, CAST(w.n AS TEXT), 10, 'read', @t0, @t0, 0, 1, 0, @t0, @t0, @t0, @t0, 11, 1,
         (p.n * ${VARIANTS_EACH} + v.n) * ${WAREHOUSES_EACH} + w.n
@@ -65,11 +65,11 @@ export function fillMirror(db: Db, { products, deliveries }: Size): void {
         CASE n % 50 WHEN 0 THEN CASE n % 4 WHEN 0 THEN 'gap' ELSE 'lost_tail' END ELSE 'user_added' END,
         '1', @t0 - (${deliveries} - n) * 100, @t0 - (${deliveries} - n) * 100, 'r' || n
       FROM d, (SELECT 0 AS k UNION ALL SELECT 1)`);
-    run(`${of} INSERT INTO obligations (product_id, reason, priority, doubt, made_seq, made_at_ms, first_made_at_ms, not_before_ms)
+    run(`${of} INSERT INTO read_requests (product_id, reason, priority, doubt, made_seq, made_at_ms, first_made_at_ms, not_before_ms)
       SELECT ${productId}, 'conflict', 3, 1, 1, @t0, @t0 - p.n, @t0 FROM p WHERE p.n % ${SUSPECT_EVERY} = 0`);
     run(`${of} INSERT INTO gaps (variant_id, warehouse_id, opened_seq, opened_at_ms, due_at_ms, from_qty, to_qty)
       SELECT ${variantId}, '1', 1, @t0, @t0, 1, 2 FROM p, v WHERE p.n % ${SUSPECT_EVERY * 5} = 1`);
-    run(`WITH RECURSIVE ${counted('d', 500)} INSERT INTO quarantine (id, log_seq, item_index, problem, variant_id)
+    run(`WITH RECURSIVE ${counted('d', 500)} INSERT INTO dead_letters (id, log_seq, item_index, problem, variant_id)
       SELECT n, n * 3, 0, 'data.items[0].new: expected number', '100000011' FROM d`);
     run(`WITH RECURSIVE ${counted('d', 200)} INSERT INTO runs (kind, state, started_at_ms, finished_at_ms, read_after_ms,
         list_offset, list_done, started_seq, total, done, drift, failed)

@@ -75,7 +75,7 @@ test('an entry is told when it is applied, by its own place, and a command comes
           readEntry(`${n}`, detail(`${n}`, [{ id: `7${n}`, levels: { 1: n } }]), { sentAtMs: T0, s0: 0 }),
         )
         .then(({ seq }) => {
-          expect(values(db, 'SELECT qty FROM cells WHERE variant_id = ?', `7${n}`)).toEqual([n]);
+          expect(values(db, 'SELECT qty FROM stock_levels WHERE variant_id = ?', `7${n}`)).toEqual([n]);
           expect(values(db, 'SELECT kind FROM log WHERE seq = ?', seq)).toEqual(['read']);
         }),
     ]),
@@ -93,11 +93,11 @@ test('facts are told with the entry that they came from, and a detail that is no
   // Its file is anybody's.
   const other = programAt(path);
   asOwnWrite(other, () =>
-    other.exec("UPDATE product_details SET detail_json = '{}'; UPDATE cells SET qty = 77"),
+    other.exec("UPDATE product_details SET detail_json = '{}'; UPDATE stock_levels SET qty = 77"),
   );
   const { seq } = await writer.append(readEntry('10', tea, { sentAtMs: T0 + 60_000, s0: writer.lastSeq }));
   expect(seq).toBe(3);
-  expect(rows(other, 'SELECT qty FROM cells')).toEqual([{ qty: 5 }]);
+  expect(rows(other, 'SELECT qty FROM stock_levels')).toEqual([{ qty: 5 }]);
   const { facts } = await writer.append(
     readEntry('10', detail('10', [{ id: '100', levels: { 1: 5 } }], { store_id: '2' }), {
       sentAtMs: T0,

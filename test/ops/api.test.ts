@@ -223,7 +223,7 @@ test('a filter that keeps few of many rows looks at a bounded number for one pag
     INSERT INTO variants SELECT cast(100000 + i AS TEXT), '10', 'S', NULL, '', 'own', 1, NULL, NULL, 0, NULL, NULL, 0,
       0, NULL, 0, 0, NULL, NULL, NULL, i, 0 FROM n`);
   store.change(`
-    INSERT INTO cells SELECT variant_id, CASE variant_id WHEN '111111' THEN '2' ELSE '1' END, 1, 'read', 0, 0, 0, 0, 0,
+    INSERT INTO stock_levels SELECT variant_id, CASE variant_id WHEN '111111' THEN '2' ELSE '1' END, 1, 'read', 0, 0, 0, 0, 0,
       0, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, change_seq, 0 FROM variants`);
   const found = await pages('/api/stock?warehouse_id=2', 'stock');
   expect(found.flat().map((row) => row['variant_id'])).toEqual(['111111']);

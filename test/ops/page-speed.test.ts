@@ -62,7 +62,7 @@ test('each page of a mirror with 100,000 levels', async () => {
   const path = newPath();
   const db = writerDb(path);
   fillMirror(db, { products: 25_000, deliveries: 30_000 });
-  expect(db.prepare('SELECT count(*) FROM cells').pluck().get()).toBe(100_000);
+  expect(db.prepare('SELECT count(*) FROM stock_levels').pluck().get()).toBe(100_000);
   const reader = timedReader(readerDb(path));
   const ops = await startOps(newStore(), { reader, state: { status: () => reader.ask('status') } });
   const took: Record<string, number> = {};

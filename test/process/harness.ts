@@ -335,7 +335,10 @@ export function plainVariants<N extends number>(sandbox: Sandbox, count: N): Exa
 export async function untilPastReads(mirror: RunningMirror, sandbox: Sandbox): Promise<void> {
   await eventually(
     () => {
-      const [last] = rows<{ hi: number }>(mirror.databasePath, 'SELECT max(read_hi_ms) AS hi FROM cells');
+      const [last] = rows<{ hi: number }>(
+        mirror.databasePath,
+        'SELECT max(read_hi_ms) AS hi FROM stock_levels',
+      );
       return sandbox.clock.now() > (last?.hi ?? 0);
     },
     { what: 'the reads are past' },

@@ -64,7 +64,7 @@ test('whatever is deleted and made while the pages are turned, what was there th
       fc.array(turn, { maxLength: 14 }),
       async (count, turns) => {
         store.change('DELETE FROM products');
-        store.change('DELETE FROM obligations');
+        store.change('DELETE FROM read_requests');
         store.change('DELETE FROM runs');
         service.ids = productIds(count);
         service.asked.length = 0;

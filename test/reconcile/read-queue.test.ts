@@ -52,7 +52,7 @@ async function requestRead(store: OpenedStore, atMs: number, productIds: readonl
 
 async function readLongAgo(store: OpenedStore, service: FakeService, ids: readonly string[]): Promise<void> {
   await store.writer.append({ kind: 'listed', atMs: Date.now(), productIds: ids, lookup: false });
-  store.change('DELETE FROM obligations');
+  store.change('DELETE FROM read_requests');
   store.change('UPDATE products SET read_at_ms = ?', Date.now() - 3_600_000);
   service.asked.length = 0;
 }
@@ -101,7 +101,7 @@ test('a product is never read twice at once, and one obliged again during its re
 
   answer.resolve(undefined);
   await eventually(() => service.asked.length === 2, { what: 'it is read again' });
-  await eventually(() => store.rows('SELECT 1 FROM obligations').length === 0, {
+  await eventually(() => store.rows('SELECT 1 FROM read_requests').length === 0, {
     what: 'both requests are met',
   });
   await queue.stop();
@@ -120,7 +120,7 @@ test('a read that hangs leaves the others their places', async () => {
   await requestRead(store, now() - 20_000, [present(hanging)]);
   await requestRead(store, now() - 10_000, others);
   queue.start();
-  await eventually(() => store.rows('SELECT 1 FROM obligations').length === 1, {
+  await eventually(() => store.rows('SELECT 1 FROM read_requests').length === 1, {
     what: 'the others are read',
   });
   await queue.stop();
@@ -142,7 +142,7 @@ test('the next request follows an answer that nobody has looked at yet, until to
   // The last requests were under way when there were that many.
   await throughout(300, () => expect(service.asked.length).toBeLessThanOrEqual(24 + 2));
   looked.resolve(undefined);
-  await eventually(() => store.rows('SELECT 1 FROM obligations').length === 0, { what: 'all are read' });
+  await eventually(() => store.rows('SELECT 1 FROM read_requests').length === 0, { what: 'all are read' });
   await queue.stop();
   expect(service.asked).toHaveLength(service.ids.length);
 });
@@ -160,7 +160,7 @@ test('stopping ends reads that hang, and forgets nothing that was due', async ()
   await queue.stop();
   expect(performance.now() - stoppedMs).toBeLessThan(500);
   expect(queue.readsUnderWay).toBe(0);
-  expect(store.rows('SELECT 1 FROM obligations')).toHaveLength(60);
+  expect(store.rows('SELECT 1 FROM read_requests')).toHaveLength(60);
   expect(store.rows('SELECT 1 FROM read_failures')).toEqual([]);
 });
 
@@ -196,7 +196,7 @@ test('an error nobody foresaw is put on record like any other, and the queue goe
   };
   await requestRead(store, now() - 10_000, [present(broken), present(fine)]);
   queue.start();
-  await eventually(() => store.rows('SELECT 1 FROM obligations').length === 1, {
+  await eventually(() => store.rows('SELECT 1 FROM read_requests').length === 1, {
     what: 'the other one is read',
   });
   await eventually(() => failures().length === 1, { what: 'the failure is on record' });
@@ -215,7 +215,7 @@ test('a store that keeps nothing holds all reads back, not only those it did not
   // Those under way, and those that were answered before the first could not be kept.
   await throughout(700, () => expect(service.asked.length).toBeLessThanOrEqual(4 + 24));
   Object.assign(store, { writer });
-  await eventually(() => store.rows('SELECT 1 FROM obligations').length === 0, { what: 'all are read' });
+  await eventually(() => store.rows('SELECT 1 FROM read_requests').length === 0, { what: 'all are read' });
   await queue.stop();
 });
 

@@ -100,7 +100,7 @@ test('differences found in the first moments of a run are counted', async () => 
   reconciler.start();
   const first = await resync();
   await eventually(async () => (await state(first.id)).state === 'done', { what: 'the first run ends' });
-  store.change('UPDATE cells SET qty = qty + 1');
+  store.change('UPDATE stock_levels SET qty = qty + 1');
   service.asked.length = 0;
   const second = await resync();
   await eventually(async () => (await state(second.id)).state === 'done', { what: 'the second run ends' });

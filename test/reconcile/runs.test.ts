@@ -205,10 +205,10 @@ test('a run of named products covers also one that the mirror never held', async
   const run = await beginProductRun(deps, ['4', '5']);
   expect(run).toMatchObject({ kind: 'products', total: 2, listDone: true });
   expect(await follow(run)).toBe(false);
-  store.change(`DELETE FROM obligations WHERE product_id = '4'`);
+  store.change(`DELETE FROM read_requests WHERE product_id = '4'`);
   expect(await follow(run)).toBe(false);
   expect(await reload(run)).toMatchObject({ done: 1 });
-  store.change('DELETE FROM obligations');
+  store.change('DELETE FROM read_requests');
   time.nowMs += 1;
   expect(await follow(await reload(run))).toBe(true);
   expect(await reload(run)).toMatchObject({ done: 2 });
@@ -218,13 +218,13 @@ test('a run of named products fails when the store has one of them no more, or n
   const { store, deps, time, know, follow, reload } = setUp();
   await know(['1', '2']);
   const run = await beginProductRun(deps, ['1', '99999999']);
-  store.change('DELETE FROM obligations');
+  store.change('DELETE FROM read_requests');
   time.nowMs += 1;
   expect(await follow(run)).toBe(true);
   expect(await reload(run)).toMatchObject({ state: 'failed', error: 'the store has no product 99999999' });
 
   const present = await beginProductRun(deps, ['1', '2']);
-  store.change('DELETE FROM obligations');
+  store.change('DELETE FROM read_requests');
   time.nowMs += 1;
   expect(await follow(present)).toBe(true);
   expect(await reload(present)).toMatchObject({ state: 'done', error: null });

@@ -405,7 +405,7 @@ class Run {
     if (db === null) return false;
     const pending = prepared<[number], number>(
       db,
-      `SELECT EXISTS (SELECT 1 FROM obligations WHERE not_before_ms < 8640000000000000)
+      `SELECT EXISTS (SELECT 1 FROM read_requests WHERE not_before_ms < 8640000000000000)
          OR EXISTS (SELECT 1 FROM gaps) OR EXISTS (SELECT 1 FROM variants WHERE lookup_at_ms <= ?)
          OR EXISTS (SELECT 1 FROM runs WHERE state = 'running')
          OR EXISTS (SELECT 1 FROM mirror_state WHERE ${CHORE_SOON})`,
@@ -435,14 +435,14 @@ class Run {
     if (db === null || status === null) return 'there is no database';
     const texts = (sql: string): string[] => prepared<[], string>(db, sql).pluck().all();
     const open = {
-      readRequests: texts(`SELECT product_id || ' ' || reason FROM obligations WHERE doubt = 1`),
+      readRequests: texts(`SELECT product_id || ' ' || reason FROM read_requests WHERE doubt = 1`),
       gaps: texts(`SELECT variant_id || '/' || warehouse_id FROM gaps`),
       lookups: texts('SELECT variant_id FROM variants WHERE lookup_at_ms IS NOT NULL'),
       runs: texts(`SELECT id || ' ' || kind FROM runs WHERE state = 'running' AND kind <> 'scheduled'`),
       chores: texts(`SELECT 'due' FROM mirror_state WHERE ${CHORE_SOON}`),
       // No read tells a pulled variant's warehouses: what a loss left there stays suspect until its next webhook.
       suspects: texts(
-        `SELECT s.variant_id || '/' || s.warehouse_id FROM mirror_stock s JOIN cells c USING (variant_id, warehouse_id)
+        `SELECT s.variant_id || '/' || s.warehouse_id FROM mirror_stock s JOIN stock_levels c USING (variant_id, warehouse_id)
          WHERE s.suspect = 1 AND c.unexplained_at_ms IS NULL`,
       ),
     };
@@ -487,7 +487,7 @@ class Run {
     const state = prepared<[], string>(db, 'SELECT state FROM mirror_status').pluck().get() ?? '';
     const held = prepared<[], number>(
       db,
-      `SELECT count(*) FROM obligations WHERE not_before_ms >= 8640000000000000`,
+      `SELECT count(*) FROM read_requests WHERE not_before_ms >= 8640000000000000`,
     )
       .pluck()
       .get();

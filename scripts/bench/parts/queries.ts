@@ -223,7 +223,7 @@ function deliver(db: Db, levels: number): void {
 /** One product in this many has a re-read request, and as many variants wait for a late delivery. */
 function requests(every: number): string {
   return `
-    INSERT OR IGNORE INTO obligations (product_id, reason, priority, doubt, made_seq, made_at_ms, first_made_at_ms,
+    INSERT OR IGNORE INTO read_requests (product_id, reason, priority, doubt, made_seq, made_at_ms, first_made_at_ms,
       not_before_ms)
     SELECT product_id, 'conflict', 3, 1, 1, read_at_ms, read_at_ms + rowid, read_at_ms FROM products
     WHERE rowid % ${every} = 0;

@@ -150,7 +150,7 @@ function fileRows(filled: Footprint, after: Footprint): Row[] {
     target: null,
     figures: { bytes },
   });
-  const { cells: levels, variants, products, product_cells: productStockLevels } = filled;
+  const { stock_levels: levels, variants, products, product_stock_levels: productStockLevels } = filled;
   const grown = (table: 'changes' | 'log'): number =>
     (after[table].bytes - filled[table].bytes) / (after[table].rows - filled[table].rows);
   const stock = [levels, variants, products, productStockLevels].reduce((sum, { bytes }) => sum + bytes, 0);

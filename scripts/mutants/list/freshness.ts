@@ -136,8 +136,8 @@ export const FRESHNESS: readonly Mutant[] = [
     id: 'freshness-asked-twice',
     breaks: 'what is requested already is not chosen again (docs/freshness.md#in-the-mirror)',
     file: streams,
-    find: 'SELECT 1 FROM obligations WHERE product_id = ?',
-    replace: 'SELECT 1 FROM obligations WHERE product_id = ? AND 0',
+    find: 'SELECT 1 FROM read_requests WHERE product_id = ?',
+    replace: 'SELECT 1 FROM read_requests WHERE product_id = ? AND 0',
     tests: ['test/mirror/queries/read-plan.test.ts'],
   },
   {

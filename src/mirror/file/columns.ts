@@ -32,7 +32,7 @@ export const changes: TableColumns = {
 };
 
 export const deadLetters: TableColumns = {
-  name: 'quarantine',
+  name: 'dead_letters',
   columns: {
     id: 'id',
     logSeq: 'log_seq',
@@ -104,7 +104,7 @@ export const productDetails: TableColumns = {
 };
 
 export const productStockLevels: TableColumns = {
-  name: 'product_cells',
+  name: 'product_stock_levels',
   columns: { productId: 'product_id', cells: 'cells' },
 };
 
@@ -138,7 +138,7 @@ export const readFailures: TableColumns = {
 };
 
 export const readRequests: TableColumns = {
-  name: 'obligations',
+  name: 'read_requests',
   columns: {
     productId: 'product_id',
     reason: 'reason',
@@ -186,7 +186,7 @@ export const serviceState: TableColumns = {
 };
 
 export const stockLevels: TableColumns = {
-  name: 'cells',
+  name: 'stock_levels',
   columns: {
     variantId: 'variant_id',
     warehouseId: 'warehouse_id',

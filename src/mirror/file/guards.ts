@@ -17,7 +17,7 @@ const UNGUARDED: Readonly<Record<string, readonly Write[]>> = {
   changes: ['insert'],
   // Written by triggers themselves.
   live_counts: ['insert', 'update'],
-  product_cells: ['insert', 'update'],
+  product_stock_levels: ['insert', 'update'],
   // The writer's own way in.
   own_write: ['update'],
 };

@@ -4,21 +4,21 @@ import type { Db } from '../../sqlite/open.ts';
 
 /** The tables that the rules write, each in an order of its own. */
 export const PROJECTED = [
-  'cells ORDER BY variant_id, warehouse_id',
+  'stock_levels ORDER BY variant_id, warehouse_id',
   'variants ORDER BY variant_id',
   'products ORDER BY product_id',
   'product_details ORDER BY product_id',
-  'obligations ORDER BY product_id',
+  'read_requests ORDER BY product_id',
   'gaps ORDER BY variant_id, warehouse_id, opened_seq',
   'changes ORDER BY seq',
-  'quarantine ORDER BY id',
+  'dead_letters ORDER BY id',
   'mirror_state',
 ] as const;
 
 /** What triggers count of them. A product whose levels came and went within one transaction has no row, or a zero. */
 const COUNTED = {
   live_counts: 'SELECT * FROM live_counts',
-  product_cells: 'SELECT * FROM product_cells WHERE cells <> 0 ORDER BY product_id',
+  product_stock_levels: 'SELECT * FROM product_stock_levels WHERE cells <> 0 ORDER BY product_id',
 };
 
 /**

@@ -1,7 +1,8 @@
 /**
  * The tables behind the public views. Ids are TEXT, instants INTEGER epoch ms in the mirror's own clock unless stated
  * otherwise. The migrations in `drizzle/` add what drizzle cannot express: STRICT, WITHOUT ROWID, the views. The
- * columns of the projection's tables are those of `core/model.ts`, where they are explained.
+ * columns of the projection's tables are those of `core/model.ts`, where they are explained. Columns, indexes and checks keep
+ * the names that they were made with.
  */
 import { check, index, integer, primaryKey, sql, sqliteTable, text } from '../../sqlite/drizzle.ts';
 import { EARLIEST_MS, LATEST_MS } from '../../core/limits.ts';
@@ -13,7 +14,7 @@ const isOneOf = (column: string, values: readonly string[]) =>
   sql.raw(`${column} IN (${values.map((value) => `'${value}'`).join(', ')})`);
 
 export const stockLevels = sqliteTable(
-  'cells',
+  'stock_levels',
   {
     variantId: text('variant_id').notNull(),
     warehouseId: text('warehouse_id').notNull(),
@@ -137,7 +138,7 @@ export const productDetails = sqliteTable('product_details', {
 });
 
 export const readRequests = sqliteTable(
-  'obligations',
+  'read_requests',
   {
     productId: text('product_id').primaryKey(),
     reason: text('reason').notNull(),
@@ -214,7 +215,7 @@ export const changes = sqliteTable(
 );
 
 /** Dead letters: authentic input that was not understood, by its place in the event log. */
-export const deadLetters = sqliteTable('quarantine', {
+export const deadLetters = sqliteTable('dead_letters', {
   id: integer('id').primaryKey(),
   logSeq: integer('log_seq').notNull(),
   itemIndex: integer('item_index'),
@@ -266,7 +267,7 @@ export const liveCounts = sqliteTable(
 );
 
 /** Live stock levels of each product that has had any: what is under suspicion with it. Kept by triggers. */
-export const productStockLevels = sqliteTable('product_cells', {
+export const productStockLevels = sqliteTable('product_stock_levels', {
   productId: text('product_id').primaryKey(),
   cells: integer('cells').notNull(),
 });

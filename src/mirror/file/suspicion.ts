@@ -7,7 +7,7 @@ import { LATEST_MS } from '../../core/limits.ts';
 /** Rows of products that were not read since may have missed deliveries. */
 const TRUSTED_AFTER = '(SELECT trusted_after_ms FROM mirror_state)';
 
-const REQUESTED = 'EXISTS (SELECT 1 FROM obligations o WHERE o.product_id = v.product_id AND o.doubt = 1)';
+const REQUESTED = 'EXISTS (SELECT 1 FROM read_requests o WHERE o.product_id = v.product_id AND o.doubt = 1)';
 const LEVEL_HAS_GAP =
   'EXISTS (SELECT 1 FROM gaps g WHERE g.variant_id = c.variant_id AND g.warehouse_id = c.warehouse_id)';
 const VARIANT_HAS_GAP = 'EXISTS (SELECT 1 FROM gaps g WHERE g.variant_id = v.variant_id)';
@@ -63,19 +63,19 @@ const levelsOfUnread = (from: string): string => `(
  */
 export const SUSPECT_COUNT = `CASE WHEN (
     SELECT count(*) FROM (SELECT 1 FROM products p WHERE ${UNREAD_PRODUCT} LIMIT ${FEW_UNREAD + 1})
-  ) <= ${FEW_UNREAD} THEN ${levelsOfUnread('products p CROSS JOIN product_cells pc')} ELSE ${levelsOfUnread('product_cells pc CROSS JOIN products p')} END + (
-    SELECT coalesce(sum(pc.cells), 0) FROM obligations o CROSS JOIN product_cells pc ON pc.product_id = o.product_id
+  ) <= ${FEW_UNREAD} THEN ${levelsOfUnread('products p CROSS JOIN product_stock_levels pc')} ELSE ${levelsOfUnread('product_stock_levels pc CROSS JOIN products p')} END + (
+    SELECT coalesce(sum(pc.cells), 0) FROM read_requests o CROSS JOIN product_stock_levels pc ON pc.product_id = o.product_id
     WHERE o.doubt = 1 AND ${isRead('o')}
   ) + (
     SELECT count(DISTINCT g.variant_id || '/' || g.warehouse_id) FROM gaps g
     CROSS JOIN variants v ON v.variant_id = g.variant_id
     WHERE v.product_id IS NOT NULL AND NOT ${REQUESTED} AND ${VARIANT_IS_READ}
   ) + (
-    SELECT count(*) FROM cells c CROSS JOIN variants v ON v.variant_id = c.variant_id
+    SELECT count(*) FROM stock_levels c CROSS JOIN variants v ON v.variant_id = c.variant_id
     WHERE ${UNEXPLAINED} AND c.gone_at_ms IS NULL AND v.product_id IS NOT NULL
       AND NOT ${REQUESTED} AND ${VARIANT_IS_READ} AND NOT ${LEVEL_HAS_GAP}
   ) + (
-    SELECT count(*) FROM variants v CROSS JOIN cells c ON c.variant_id = v.variant_id
+    SELECT count(*) FROM variants v CROSS JOIN stock_levels c ON c.variant_id = v.variant_id
     WHERE ${UNMAPPED} AND c.gone_at_ms IS NULL
   )`;
 
@@ -96,7 +96,7 @@ interface Ground {
 const BEFORE_ALL = String(Number.MIN_SAFE_INTEGER);
 
 const UNEXPLAINED_SINCE = `
-  (SELECT min(c.unexplained_at_ms) FROM cells c WHERE c.variant_id = v.variant_id AND c.gone_at_ms IS NULL)`;
+  (SELECT min(c.unexplained_at_ms) FROM stock_levels c WHERE c.variant_id = v.variant_id AND c.gone_at_ms IS NULL)`;
 
 /** Each ground has an index of its own, so that all its rows are found without the rest. In the order of the page's list. */
 export const GROUNDS: readonly Ground[] = [
@@ -105,7 +105,7 @@ export const GROUNDS: readonly Ground[] = [
     ofVariant: REQUESTED,
     candidates: `
       SELECT o.product_id AS k1, 0 AS k2, v.variant_id AS variantId
-      FROM obligations o LEFT JOIN variants v ON v.product_id = o.product_id AND o.doubt = 1
+      FROM read_requests o LEFT JOIN variants v ON v.product_id = o.product_id AND o.doubt = 1
       WHERE o.product_id >= @k1 AND (o.product_id > @k1 OR v.variant_id > @variantId)
       ORDER BY o.product_id, v.variant_id`,
     first: ['', '0'],
@@ -122,7 +122,7 @@ export const GROUNDS: readonly Ground[] = [
     name: 'unexplained',
     ofVariant: `${UNEXPLAINED_SINCE} IS NOT NULL`,
     candidates: `
-      SELECT c.unexplained_at_ms AS k1, 0 AS k2, c.variant_id AS variantId FROM cells c
+      SELECT c.unexplained_at_ms AS k1, 0 AS k2, c.variant_id AS variantId FROM stock_levels c
       WHERE ${UNEXPLAINED} AND (c.unexplained_at_ms, c.variant_id) > (CAST(@k1 AS INTEGER), @variantId)
       ORDER BY c.unexplained_at_ms, c.variant_id`,
     first: [BEFORE_ALL, '0'],

@@ -29,7 +29,7 @@ SELECT
   ${SUSPECT_LEVEL} AS suspect,
   c.change_seq AS change_seq,
   ${warehouseNameOf('c')} AS warehouse_name
-FROM cells c
+FROM stock_levels c
 JOIN variants v ON v.variant_id = c.variant_id
 LEFT JOIN products p ON p.product_id = v.product_id
 WHERE c.gone_at_ms IS NULL`;
@@ -93,7 +93,7 @@ const CAUSES: Readonly<Record<StateCause, string>> = {
     SELECT 1 FROM products WHERE gone_at_ms IS NULL AND read_at_ms < m.trusted_after_ms AND ${UNLESS_GIVEN_UP}
   )`,
   waiting: `EXISTS (
-    SELECT 1 FROM obligations WHERE doubt = 1 AND first_made_at_ms < now.ms - ${WAITING_MS} AND ${UNLESS_GIVEN_UP}
+    SELECT 1 FROM read_requests WHERE doubt = 1 AND first_made_at_ms < now.ms - ${WAITING_MS} AND ${UNLESS_GIVEN_UP}
   )`,
   // Not `isIsolated` of core/given-up.ts.
   given_up: `(
@@ -123,13 +123,13 @@ const PENDING_READS = `(
     SELECT (
       SELECT count(*) FROM products WHERE gone_at_ms IS NULL AND read_at_ms < barrier.ms
     ) + (
-      SELECT count(*) FROM obligations o WHERE NOT EXISTS (
+      SELECT count(*) FROM read_requests o WHERE NOT EXISTS (
         SELECT 1 FROM products p
         WHERE p.product_id = o.product_id AND p.gone_at_ms IS NULL AND p.read_at_ms < barrier.ms
       )
     ) + (
       SELECT count(DISTINCT v.product_id) FROM gaps g CROSS JOIN variants v ON v.variant_id = g.variant_id
-      WHERE NOT EXISTS (SELECT 1 FROM obligations o WHERE o.product_id = v.product_id) AND NOT EXISTS (
+      WHERE NOT EXISTS (SELECT 1 FROM read_requests o WHERE o.product_id = v.product_id) AND NOT EXISTS (
         SELECT 1 FROM products p
         WHERE p.product_id = v.product_id AND p.gone_at_ms IS NULL AND p.read_at_ms < barrier.ms
       )

@@ -103,6 +103,6 @@ export class CandidateStreams implements Candidates {
 
 function isRequested(db: Db, productId: string): boolean {
   return (
-    prepared<[string]>(db, 'SELECT 1 FROM obligations WHERE product_id = ?').get(productId) !== undefined
+    prepared<[string]>(db, 'SELECT 1 FROM read_requests WHERE product_id = ?').get(productId) !== undefined
   );
 }

@@ -54,7 +54,7 @@ export interface PendingReads {
 const LOOKED_AT = 2_000;
 
 const URGENT = `
-  SELECT reason, doubt, first_made_at_ms AS sinceMs FROM obligations
+  SELECT reason, doubt, first_made_at_ms AS sinceMs FROM read_requests
   WHERE not_before_ms < ${LATEST_MS} ORDER BY priority, first_made_at_ms LIMIT ${LOOKED_AT + 1}`;
 
 interface UrgentRow {

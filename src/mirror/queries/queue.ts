@@ -28,7 +28,7 @@ const free = (table: string): string => `
   )`;
 
 const REQUESTED = `
-  SELECT product_id AS productId, reason, priority FROM obligations q
+  SELECT product_id AS productId, reason, priority FROM read_requests q
   WHERE not_before_ms <= @nowMs AND ${free('q')}
   ORDER BY priority, first_made_at_ms LIMIT @limit`;
 

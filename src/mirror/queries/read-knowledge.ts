@@ -86,7 +86,7 @@ export function candidateOf(
   const found = prepared<[string], { readAtMs: number; levels: number }>(
     db,
     `SELECT p.read_at_ms AS readAtMs, max(1, coalesce(c.cells, 1)) AS levels
-     FROM products p LEFT JOIN product_cells c ON c.product_id = p.product_id
+     FROM products p LEFT JOIN product_stock_levels c ON c.product_id = p.product_id
      WHERE p.product_id = ? AND p.gone_at_ms IS NULL AND p.read_at_ms > 0`,
   ).get(productId);
   return found === undefined ? null : { productId, changes, changedAtMs, ...found };
@@ -129,7 +129,7 @@ const FEED = `
   SELECT c.seq, c.recorded_at_ms AS atMs, c.source, c.reason, v.product_id AS productId, l.event_at_ms AS eventAtMs
   FROM (SELECT * FROM changes WHERE seq > ? ORDER BY seq LIMIT ${AT_ONCE}) c
   LEFT JOIN variants v ON v.variant_id = c.variant_id
-  LEFT JOIN cells l ON c.source = 'read' AND l.variant_id = c.variant_id AND l.warehouse_id = c.warehouse_id
+  LEFT JOIN stock_levels l ON c.source = 'read' AND l.variant_id = c.variant_id AND l.warehouse_id = c.warehouse_id
   ORDER BY c.seq`;
 
 /** A loss that was proven, and nothing in the feed tells. */

@@ -35,7 +35,7 @@ interface PlanArgs {
 const OVERDUE = `
   SELECT product_id FROM products p
   WHERE gone_at_ms IS NULL AND read_at_ms < ?
-    AND NOT EXISTS (SELECT 1 FROM obligations o WHERE o.product_id = p.product_id)
+    AND NOT EXISTS (SELECT 1 FROM read_requests o WHERE o.product_id = p.product_id)
   ORDER BY read_at_ms LIMIT ?`;
 
 /** The products to read now, without those that are requested already. Call `noteActivity` first. */

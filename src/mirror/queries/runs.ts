@@ -91,7 +91,7 @@ const NAMED = `
     coalesce(sum(coalesce(p.read_at_ms < @readAfterMs, 1) AND o.product_id IS NOT NULL AND ${GIVEN_UP}), 0) AS parked
   FROM json_each(@productIds) l
   LEFT JOIN products p ON p.product_id = l.value
-  LEFT JOIN obligations o ON o.product_id = l.value
+  LEFT JOIN read_requests o ON o.product_id = l.value
   LEFT JOIN read_failures f ON f.product_id = l.value`;
 
 const START: ReadPlace = { readAtMs: Number.MIN_SAFE_INTEGER, rowid: 0 };

@@ -26,7 +26,7 @@ export function stockOfSku(db: Db, { sku }: { readonly sku: string }): StockOfSk
     const requests = db
       .prepare<[string], { readonly productId: string; readonly reason: string }>(
         `SELECT DISTINCT o.product_id AS productId, o.reason AS reason
-         FROM variants v JOIN obligations o ON o.product_id = v.product_id AND o.doubt = 1 WHERE v.sku = ?`,
+         FROM variants v JOIN read_requests o ON o.product_id = v.product_id AND o.doubt = 1 WHERE v.sku = ?`,
       )
       .all(sku);
     return {
@@ -53,7 +53,7 @@ const TOTALS = {
 
 const LEVELS = {
   rows: `SELECT s.*, %against FROM mirror_stock s JOIN variants v ON v.variant_id = s.variant_id
-    JOIN cells c ON c.variant_id = s.variant_id AND c.warehouse_id = s.warehouse_id
+    JOIN stock_levels c ON c.variant_id = s.variant_id AND c.warehouse_id = s.warehouse_id
     LEFT JOIN products p ON p.product_id = v.product_id
     WHERE s.sku = ? ORDER BY s.variant_id, s.warehouse_id`,
   against: AGAINST_LEVEL,

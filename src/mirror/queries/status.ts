@@ -39,7 +39,7 @@ export interface Status {
 const HELD = `
   WITH held AS (
     SELECT o.product_id, p.missing_at_ms IS NOT NULL AS is_whole
-    FROM obligations o LEFT JOIN products p ON p.product_id = o.product_id
+    FROM read_requests o LEFT JOIN products p ON p.product_id = o.product_id
     WHERE o.not_before_ms = ${LATEST_MS}
   ), parts AS (
     SELECT v.variant_id, v.missing_at_ms FROM held h CROSS JOIN variants v ON v.product_id = h.product_id
@@ -50,7 +50,7 @@ const HELD = `
     (SELECT count(*) FROM held WHERE is_whole = 1) AS whole,
     (SELECT count(*) FROM parts WHERE missing_at_ms IS NOT NULL) AS variants,
     (
-      SELECT count(*) FROM parts v CROSS JOIN cells c ON c.variant_id = v.variant_id
+      SELECT count(*) FROM parts v CROSS JOIN stock_levels c ON c.variant_id = v.variant_id
       WHERE v.missing_at_ms IS NULL AND c.missing_at_ms IS NOT NULL AND c.gone_at_ms IS NULL
     ) AS levels`;
 
@@ -103,7 +103,7 @@ export function status(db: Db): Status {
     ...heldRemovals(db),
     // Given out one after the other, and pruned from the oldest on.
     quarantined: count(
-      'SELECT coalesce((SELECT max(id) FROM quarantine) - (SELECT min(id) FROM quarantine) + 1, 0)',
+      'SELECT coalesce((SELECT max(id) FROM dead_letters) - (SELECT min(id) FROM dead_letters) + 1, 0)',
     ),
   };
 }
@@ -138,7 +138,7 @@ export function isPrunable(db: Db, args: { readonly firstSeq: number; readonly b
   const found = prepared<object, number>(
     db,
     `SELECT coalesce((SELECT log_seq < @firstSeq FROM changes ORDER BY seq LIMIT 1), 0)
-       OR coalesce((SELECT log_seq < @firstSeq FROM quarantine ORDER BY id LIMIT 1), 0)
+       OR coalesce((SELECT log_seq < @firstSeq FROM dead_letters ORDER BY id LIMIT 1), 0)
        OR coalesce((SELECT finished_at_ms < @beforeMs FROM runs ORDER BY id LIMIT 1), 0)`,
   );
   return found.pluck().get(args) === 1;

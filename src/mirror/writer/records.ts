@@ -52,8 +52,8 @@ export function prepareRecords(db: Db): (entry: Entry) => readonly Fact[] {
     .pluck();
   const notePruned = db.prepare('UPDATE service_state SET pruned_change_seq = max(pruned_change_seq, ?)');
   const pruneDeadLetters = db.prepare<[PrunedEntry]>(
-    `DELETE FROM quarantine WHERE log_seq < @firstSeq
-       AND id IN (SELECT id FROM quarantine ORDER BY id LIMIT @limit)`,
+    `DELETE FROM dead_letters WHERE log_seq < @firstSeq
+       AND id IN (SELECT id FROM dead_letters ORDER BY id LIMIT @limit)`,
   );
   const pruneRuns = db.prepare<[PrunedEntry]>(
     `DELETE FROM runs WHERE finished_at_ms < @beforeMs AND id IN (SELECT id FROM runs ORDER BY id LIMIT @limit)`,

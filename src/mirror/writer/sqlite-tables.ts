@@ -62,7 +62,7 @@ function prepare(db: Db) {
     putDetail: db.prepare(upsert(columns.productDetails, ['productId'])),
     readRequest: select<[string], ReadRequestRow>(`${selectFrom(columns.readRequests)} WHERE product_id = ?`),
     putReadRequest: db.prepare(upsert(columns.readRequests, ['productId'])),
-    deleteReadRequest: db.prepare('DELETE FROM obligations WHERE product_id = ?'),
+    deleteReadRequest: db.prepare('DELETE FROM read_requests WHERE product_id = ?'),
     gapsOf: select<[string], Gap>(
       `${selectFrom(columns.gaps)} WHERE variant_id = ? ORDER BY warehouse_id, opened_seq`,
     ),
@@ -87,7 +87,7 @@ function prepare(db: Db) {
       'SELECT product_id FROM products WHERE has_bundle = 1 AND gone_at_ms IS NULL ORDER BY product_id',
     ),
     bundleCount: count('SELECT count(*) FROM products WHERE has_bundle = 1 AND gone_at_ms IS NULL'),
-    heldProducts: text('SELECT product_id FROM obligations WHERE not_before_ms = ? ORDER BY product_id'),
+    heldProducts: text('SELECT product_id FROM read_requests WHERE not_before_ms = ? ORDER BY product_id'),
     // Kept by triggers: counting a million products here would keep every delivery waiting.
     liveCount: {
       product: count('SELECT products FROM live_counts'),
@@ -102,7 +102,7 @@ function prepare(db: Db) {
     missingCount: {
       product: missing('products'),
       variant: missing('variants'),
-      cell: missing('cells'),
+      cell: missing('stock_levels'),
     },
   };
 }

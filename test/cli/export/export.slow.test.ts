@@ -47,7 +47,7 @@ function fill(path: string, skus: readonly (string | null)[]): void {
        as_of_ms, event_seq, event_at_ms, change_seq) VALUES (?, '1', ?, 'v', 'own', 1, 0, 0, 5, 0, 0, ?)`,
   );
   const level = writer.prepare(
-    `INSERT INTO cells (variant_id, warehouse_id, qty, source, as_of_ms, event_time_ms, event_old, event_count, event_seq,
+    `INSERT INTO stock_levels (variant_id, warehouse_id, qty, source, as_of_ms, event_time_ms, event_old, event_count, event_seq,
        event_at_ms, read_lo_ms, read_hi_ms, change_seq) VALUES (?, '7', ?, 'webhook', 5, 0, 0, 0, 0, 0, 0, 0, ?)`,
   );
   const change = writer.prepare(
@@ -206,7 +206,7 @@ describe('of a large mirror', () => {
     await once(child.stdout, 'readable');
     // It has written the rest aside, and waits for this reader.
     const writer = openWriter(join(home.folder, 'large.db'));
-    asOwnWrite(writer, () => writer.exec("UPDATE cells SET qty = qty + 1 WHERE variant_id = '1'"));
+    asOwnWrite(writer, () => writer.exec("UPDATE stock_levels SET qty = qty + 1 WHERE variant_id = '1'"));
     expect(writer.pragma('wal_checkpoint(TRUNCATE)')).toEqual([{ busy: 0, log: 0, checkpointed: 0 }]);
     writer.close();
     let lines = 0;

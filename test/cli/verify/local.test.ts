@@ -25,11 +25,11 @@ test('a mirror is where its changes lead; what another program has written is fo
   };
   expect(look()).toEqual({ levels: 1, changes: 2, untold: 0, faults: [], damage: [] });
 
-  store.change('UPDATE cells SET qty = 77');
+  store.change('UPDATE stock_levels SET qty = 77');
   expect(look().faults).toEqual([
     { what: 'level', variantId: '100', warehouseId: '1', seq: null, expected: 5, found: 77 },
   ]);
-  store.change('UPDATE cells SET qty = 5');
+  store.change('UPDATE stock_levels SET qty = 5');
   store.change('UPDATE changes SET old_qty = 6 WHERE new_qty = 5');
   expect(look().faults).toMatchObject([{ what: 'chain', expected: 8, found: 6 }]);
   // Pruned: nothing is known of how it came to be.

@@ -132,7 +132,7 @@ test.each([
   ['service_state', 'UPDATE service_state SET last_full_sync_at_ms = 1'],
   ['service_state', 'UPDATE service_state SET pruned_change_seq = 1'],
   ['live_counts', 'UPDATE live_counts SET cells = cells + 1'],
-  ['product_cells', 'UPDATE product_cells SET cells = cells + 1'],
+  ['product_stock_levels', 'UPDATE product_stock_levels SET cells = cells + 1'],
 ])('%s: a row that the event log does not say is noticed', async (table, sql) => {
   const path = newPath();
   const store = await storeAt(path);

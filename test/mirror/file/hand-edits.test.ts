@@ -57,14 +57,14 @@ test('every table is guarded, but for what other tests show to be noticed', () =
     'live_counts_guard_insert',
     'live_counts_guard_update',
     'own_write_guard_update',
-    'product_cells_guard_insert',
-    'product_cells_guard_update',
+    'product_stock_levels_guard_insert',
+    'product_stock_levels_guard_update',
   ]);
 });
 
 test.each([
-  "UPDATE cells SET qty = 99 WHERE variant_id = '100' AND warehouse_id = '1'",
-  'UPDATE OR IGNORE cells SET qty = 99',
+  "UPDATE stock_levels SET qty = 99 WHERE variant_id = '100' AND warehouse_id = '1'",
+  'UPDATE OR IGNORE stock_levels SET qty = 99',
   'UPDATE variants SET available_qty = 99',
   "UPDATE products SET name = 'x'",
   "UPDATE product_details SET detail_json = '{}'",
@@ -72,15 +72,15 @@ test.each([
   'UPDATE mirror_state SET change_seq = 0',
   'UPDATE service_state SET alive_at_ms = 1',
   "UPDATE runs SET state = 'done'",
-  'DELETE FROM cells',
+  'DELETE FROM stock_levels',
   'DELETE FROM changes WHERE seq = 1',
-  'DELETE FROM obligations',
+  'DELETE FROM read_requests',
   'DELETE FROM gaps',
-  'DELETE FROM quarantine',
+  'DELETE FROM dead_letters',
   'DELETE FROM read_failures',
   'DELETE FROM given_up_reads',
   'DELETE FROM own_write',
-  'INSERT OR REPLACE INTO cells SELECT * FROM cells',
+  'INSERT OR REPLACE INTO stock_levels SELECT * FROM stock_levels',
   "INSERT INTO products SELECT '30', name, parent_id, update_time_ms, read_seq, read_at_ms, missing_at_ms, gone_at_ms, has_bundle, read_until_ms FROM products LIMIT 1",
 ])('refused, with the reason: %s', (sql) => {
   const writer = mirrorOfTwo();
@@ -102,8 +102,8 @@ test('tables of its own are the business of who makes them', () => {
   const writer = mirrorOfTwo();
   atAShell(
     writer,
-    `CREATE TABLE mine (x); INSERT INTO mine VALUES (1); CREATE INDEX mine_too ON cells (qty);
-     CREATE TRIGGER mine_as_well AFTER UPDATE ON cells BEGIN UPDATE mine SET x = x + 1; END`,
+    `CREATE TABLE mine (x); INSERT INTO mine VALUES (1); CREATE INDEX mine_too ON stock_levels (qty);
+     CREATE TRIGGER mine_as_well AFTER UPDATE ON stock_levels BEGIN UPDATE mine SET x = x + 1; END`,
   );
   writer.deliver(delivery('c', item({ old: 4, new: 3, update_time: T0 + 90_000 })), T0 + 90_000);
   expect(values(writer.db, 'SELECT x FROM mine')).toEqual([2]);
@@ -113,14 +113,14 @@ test('a transaction of the mirror that fails leaves the guards closed', () => {
   const writer = mirrorOfTwo();
   const [failed] = writer.commit({ kind: 'command', name: 'failRead', args: {} });
   expect(failed?.ok).toBe(false);
-  expect(() => atAShell(writer, 'UPDATE cells SET qty = 99')).toThrow('kept by stock-mirror alone');
+  expect(() => atAShell(writer, 'UPDATE stock_levels SET qty = 99')).toThrow('kept by stock-mirror alone');
 });
 
 describe('got round', () => {
   const NEXT = { kind: 'command', name: 'alive', args: { atMs: T0 } } as const;
 
   test.each([
-    ['DROP TRIGGER cells_guard_update', 'trigger cells_guard_update'],
+    ['DROP TRIGGER stock_levels_guard_update', 'trigger stock_levels_guard_update'],
     ['DROP TABLE gaps', 'trigger gaps_guard_insert'],
     ['DROP VIEW mirror_stock; CREATE VIEW mirror_stock AS SELECT 1', 'view mirror_stock'],
     ['UPDATE own_write SET is_open = 1', 'its guards were left open'],
@@ -144,12 +144,14 @@ describe('got round', () => {
     await writer.appendDelivery(delivery('a', item()), T0);
     await writer.command('settle', undefined);
     const other = new Database(path);
-    other.exec('DROP TRIGGER cells_guard_update; UPDATE cells SET qty = 99');
+    other.exec('DROP TRIGGER stock_levels_guard_update; UPDATE stock_levels SET qty = 99');
     other.close();
     await writer.command('alive', { atMs: T0 }).catch(() => undefined);
     await eventually(() => news.length > 0, { what: 'it is set aside' });
     expect(news).toMatchObject([{ type: 'mirror_set_aside' }]);
-    expect(news[0]?.message).toMatch(/was changed by hand: trigger cells_guard_update: it was moved aside/);
+    expect(news[0]?.message).toMatch(
+      /was changed by hand: trigger stock_levels_guard_update: it was moved aside/,
+    );
     await eventually(() => writer.stuck === null && writer.appliedSeq === writer.lastSeq, {
       what: 'it is open again',
     });
@@ -166,12 +168,12 @@ describe('got round', () => {
     await store.writer.command('settle', undefined);
     await store.close();
     const other = new Database(store.path);
-    other.exec('DROP TRIGGER cells_guard_update; UPDATE cells SET qty = 99');
+    other.exec('DROP TRIGGER stock_levels_guard_update; UPDATE stock_levels SET qty = 99');
     other.close();
     const news: StoreNews[] = [];
     const { writer, reader } = await storeAt(store.path, { onNews: (one) => void news.push(one) });
     await writer.command('settle', undefined);
-    expect(news[0]?.message).toContain('was changed by hand: trigger cells_guard_update');
+    expect(news[0]?.message).toContain('was changed by hand: trigger stock_levels_guard_update');
     const { rows: stock } = await reader.ask('stockRows', {
       after: { variantId: '', warehouseId: '' },
       limit: 9,
@@ -194,7 +196,7 @@ test('what an earlier version noted, and had not repaired yet, is read again', a
 
 test("the mirror's own statements pass, whoever asks it to make them", () => {
   const { db } = mirrorOfTwo();
-  asOwnWrite(db, () => db.exec('UPDATE cells SET qty = 1; UPDATE cells SET qty = 2'));
-  expect(values(db, 'SELECT DISTINCT qty FROM cells')).toEqual([2]);
-  expect(() => db.exec('UPDATE cells SET qty = 3')).toThrow('kept by stock-mirror alone');
+  asOwnWrite(db, () => db.exec('UPDATE stock_levels SET qty = 1; UPDATE stock_levels SET qty = 2'));
+  expect(values(db, 'SELECT DISTINCT qty FROM stock_levels')).toEqual([2]);
+  expect(() => db.exec('UPDATE stock_levels SET qty = 3')).toThrow('kept by stock-mirror alone');
 });

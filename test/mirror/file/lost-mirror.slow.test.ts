@@ -227,7 +227,7 @@ test('damage that only a query meets is found too', async () => {
   const first = await storeAtWork();
   const { path } = first;
   const found = present(
-    read<{ page: number }>(path, "SELECT rootpage AS page FROM sqlite_master WHERE name = 'quarantine'")[0],
+    read<{ page: number }>(path, "SELECT rootpage AS page FROM sqlite_master WHERE name = 'dead_letters'")[0],
   );
   await first.close();
   const store = await watchedStore(path);

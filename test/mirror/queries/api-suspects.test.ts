@@ -82,9 +82,9 @@ test('more suspects than are listed one by one', () => {
 test('the few that are suspect are found at once, and the many others are not looked at', () => {
   const db = writerDb();
   fillMirror(db, { products: 4_000, deliveries: 1 });
-  asOwnWrite(db, () => db.exec('DELETE FROM obligations; DELETE FROM gaps'));
+  asOwnWrite(db, () => db.exec('DELETE FROM read_requests; DELETE FROM gaps'));
   asOwnWrite(db, () =>
-    db.exec(`INSERT INTO obligations (product_id, reason, priority, doubt, made_seq, made_at_ms, first_made_at_ms,
+    db.exec(`INSERT INTO read_requests (product_id, reason, priority, doubt, made_seq, made_at_ms, first_made_at_ms,
     not_before_ms) VALUES ('10003999', 'conflict', 1, 1, 0, ${T0}, ${T0}, ${T0})`),
   );
   const { rows, hasMore } = stockRows(db, { suspect: 1, after: FIRST, limit: 10 });

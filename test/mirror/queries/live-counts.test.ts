@@ -11,13 +11,13 @@ import { history, play } from '../random-history.ts';
 
 const LIVE = `SELECT (SELECT count(*) FROM products WHERE gone_at_ms IS NULL) AS products,
   (SELECT count(*) FROM variants WHERE gone_at_ms IS NULL) AS variants,
-  (SELECT count(*) FROM cells WHERE gone_at_ms IS NULL) AS cells`;
-const BY_PRODUCT = `SELECT v.product_id, count(*) AS cells FROM cells c JOIN variants v ON v.variant_id = c.variant_id
+  (SELECT count(*) FROM stock_levels WHERE gone_at_ms IS NULL) AS cells`;
+const BY_PRODUCT = `SELECT v.product_id, count(*) AS cells FROM stock_levels c JOIN variants v ON v.variant_id = c.variant_id
   WHERE c.gone_at_ms IS NULL AND v.product_id IS NOT NULL GROUP BY v.product_id ORDER BY v.product_id`;
 /** Products that a barrier, a re-read request or a gap makes due, each once; beside them what is not about one product. */
 const PENDING = `SELECT (
     SELECT count(*) FROM (
-      SELECT product_id FROM obligations
+      SELECT product_id FROM read_requests
       UNION SELECT product_id FROM products, mirror_state WHERE gone_at_ms IS NULL AND read_at_ms < max(trusted_after_ms,
         coalesce((SELECT max(read_after_ms) FROM runs WHERE state = 'running' AND product_ids_json IS NULL), trusted_after_ms))
       UNION SELECT v.product_id FROM gaps g JOIN variants v ON v.variant_id = g.variant_id WHERE v.product_id IS NOT NULL
@@ -27,13 +27,13 @@ const PENDING = `SELECT (
 
 function expectCounted(db: Db): void {
   expect(rows(db, 'SELECT products, variants, cells FROM live_counts')).toEqual(rows(db, LIVE));
-  expect(rows(db, 'SELECT * FROM product_cells WHERE cells <> 0 ORDER BY product_id')).toEqual(
+  expect(rows(db, 'SELECT * FROM product_stock_levels WHERE cells <> 0 ORDER BY product_id')).toEqual(
     rows(db, BY_PRODUCT),
   );
   const said = status(db);
   expect(said.suspect_count).toBe(values(db, 'SELECT count(*) FROM mirror_stock WHERE suspect = 1')[0]);
   expect(said.pending_reads).toBe(values(db, PENDING)[0]);
-  expect(said.quarantined).toBe(values(db, 'SELECT count(*) FROM quarantine')[0]);
+  expect(said.quarantined).toBe(values(db, 'SELECT count(*) FROM dead_letters')[0]);
 }
 
 test('after any history', () => {
@@ -42,7 +42,7 @@ test('after any history', () => {
   const template = made.serialize();
   const seen = { gone: 0, unmapped: 0, suspect: 0, gaps: 0 };
   const count = (db: Db): void => {
-    seen.gone += values<number>(db, 'SELECT count(*) FROM cells WHERE gone_at_ms IS NOT NULL')[0] ?? 0;
+    seen.gone += values<number>(db, 'SELECT count(*) FROM stock_levels WHERE gone_at_ms IS NOT NULL')[0] ?? 0;
     seen.unmapped += values<number>(db, 'SELECT count(*) FROM variants WHERE product_id IS NULL')[0] ?? 0;
     seen.suspect += status(db).suspect_count;
     seen.gaps += status(db).open_gaps;
@@ -75,15 +75,15 @@ test('rows that are deleted, or whose product changes, by whatever hand', () => 
     `UPDATE variants SET product_id = '11' WHERE variant_id = '100'`,
     `UPDATE variants SET product_id = NULL WHERE variant_id = '110'`,
     `UPDATE variants SET product_id = '10' WHERE variant_id = '110'`,
-    `UPDATE cells SET gone_at_ms = 1 WHERE warehouse_id = '1'`,
-    `DELETE FROM cells WHERE variant_id = '100'`,
+    `UPDATE stock_levels SET gone_at_ms = 1 WHERE warehouse_id = '1'`,
+    `DELETE FROM stock_levels WHERE variant_id = '100'`,
     `DELETE FROM variants WHERE variant_id = '110'`,
     `UPDATE products SET gone_at_ms = 1 WHERE product_id = '10'`,
     `DELETE FROM products`,
   ]) {
     asOwnWrite(db, () => db.exec(sql));
     expect(rows(db, 'SELECT products, variants, cells FROM live_counts'), sql).toEqual(rows(db, LIVE));
-    expect(rows(db, 'SELECT * FROM product_cells WHERE cells <> 0 ORDER BY 1'), sql).toEqual(
+    expect(rows(db, 'SELECT * FROM product_stock_levels WHERE cells <> 0 ORDER BY 1'), sql).toEqual(
       rows(db, BY_PRODUCT),
     );
   }
@@ -101,7 +101,7 @@ test.each([4_999, 5_000, 5_001])('after a downtime of %i products', (products) =
     NULL, NULL, NULL, 1, 0 FROM products`),
   );
   asOwnWrite(db, () =>
-    db.exec(`INSERT INTO cells SELECT variant_id, warehouse_id, 1, 'read', 0, 0, 0, 0, 0, 0, 0, 0, NULL, NULL, NULL, NULL, NULL,
+    db.exec(`INSERT INTO stock_levels SELECT variant_id, warehouse_id, 1, 'read', 0, 0, 0, 0, 0, 0, 0, 0, NULL, NULL, NULL, NULL, NULL,
     NULL, NULL, 1, 0 FROM variants, (SELECT '1' AS warehouse_id UNION SELECT '2')`),
   );
   expect(status(db)).toMatchObject({ products: products + 1, cells: 2 * products + 2, suspect_count: 0 });

@@ -52,7 +52,7 @@ test('only what fits the search and the warehouse', () => {
     values(
       db,
       `SELECT DISTINCT s.variant_id FROM mirror_stock s WHERE s.suspect = 1 AND EXISTS (
-         SELECT 1 FROM cells c WHERE c.variant_id = s.variant_id AND c.warehouse_id = '2') ORDER BY 1`,
+         SELECT 1 FROM stock_levels c WHERE c.variant_id = s.variant_id AND c.warehouse_id = '2') ORDER BY 1`,
     ),
   );
 });

@@ -35,7 +35,7 @@ test('rows have the names that were asked for, whichever table they come from, a
   const db = writerDb();
   asOwnWrite(db, () =>
     db
-      .prepare(`INSERT INTO quarantine (id, log_seq, problem) VALUES (1, 7, 'first'), (2, 8, 'second')`)
+      .prepare(`INSERT INTO dead_letters (id, log_seq, problem) VALUES (1, 7, 'first'), (2, 8, 'second')`)
       .run(),
   );
   db.prepare(`INSERT INTO log (seq, kind, at_ms, payload) VALUES (8, 'delivery', 5, x'00')`).run();

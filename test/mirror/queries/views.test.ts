@@ -231,11 +231,11 @@ test('a reader cannot write, whatever it tries', () => {
   const path = newPath();
   const writer = new DirectWriter(writerDb(path));
   fill(writer);
-  const before = rows(writer.db, 'SELECT * FROM cells');
+  const before = rows(writer.db, 'SELECT * FROM stock_levels');
   const reader: Db = readerDb(path);
   const attempts = [
     'INSERT INTO gaps VALUES (1, 1, 1, 1, 1, 1, 1)',
-    'UPDATE cells SET qty = 0',
+    'UPDATE stock_levels SET qty = 0',
     'DELETE FROM changes',
     'CREATE TABLE mine (x)',
     'DROP VIEW mirror_stock',
@@ -246,7 +246,7 @@ test('a reader cannot write, whatever it tries', () => {
     'PRAGMA query_only = OFF; DELETE FROM changes',
   ];
   for (const sql of attempts) expect(() => reader.exec(sql), sql).toThrow(/readonly|read-only/);
-  expect(rows(writer.db, 'SELECT * FROM cells')).toEqual(before);
+  expect(rows(writer.db, 'SELECT * FROM stock_levels')).toEqual(before);
 });
 
 function hasPython(): boolean {

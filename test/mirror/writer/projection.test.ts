@@ -25,7 +25,7 @@ import { applyAgain, dump } from '../replay.ts';
 const arrived = (body: Uint8Array): Input => ({ kind: 'delivery', body, arrivedAtMs: T0 });
 const tea = detail('10', [{ id: '100', levels: { 1: 5 } }]);
 
-function failOn(db: Db, variantId: string, ...tables: readonly ('cells' | 'variants')[]): void {
+function failOn(db: Db, variantId: string, ...tables: readonly ('stock_levels' | 'variants')[]): void {
   for (const table of tables) {
     db.exec(`CREATE TRIGGER broken_${table} BEFORE INSERT ON ${table} WHEN NEW.variant_id = '${variantId}'
              BEGIN SELECT RAISE(ABORT, 'a fault of the program'); END`);
@@ -41,7 +41,7 @@ const appliedSeq = (db: Db): unknown => values(db, 'SELECT applied_seq FROM mirr
 
 test('an entry that breaks the rules is passed over: its neighbours are applied, and nothing is lost', () => {
   const writer = new DirectWriter();
-  failOn(writer.db, '666', 'cells');
+  failOn(writer.db, '666', 'stock_levels');
   const broken = detail('66', [{ id: '666', levels: { 1: 1 } }]);
   const results = writer.commit(
     arrived(delivery('a', item({ id: '101' }))),
@@ -53,17 +53,17 @@ test('an entry that breaks the rules is passed over: its neighbours are applied,
   expect(results[1]).toMatchObject({
     error: { kind: 'cannot_commit', message: expect.stringContaining('a fault') },
   });
-  expect(values(writer.db, 'SELECT variant_id FROM cells ORDER BY 1')).toEqual(['101', '102', '103']);
+  expect(values(writer.db, 'SELECT variant_id FROM stock_levels ORDER BY 1')).toEqual(['101', '102', '103']);
   expect(appliedSeq(writer.db)).toBe(4);
   // It stays in the event log, for a program without the fault.
   const healed = applyAgain(writer.db, writerDb());
-  expect(values(healed, 'SELECT variant_id FROM cells ORDER BY 1')).toContain('666');
+  expect(values(healed, 'SELECT variant_id FROM stock_levels ORDER BY 1')).toContain('666');
 });
 
 test('a delivery that cannot be merged is kept, told, and every variant it names is read instead', () => {
   const writer = new DirectWriter();
   writer.read('10', tea, T0 - 60_000);
-  failOn(writer.db, '666', 'cells');
+  failOn(writer.db, '666', 'stock_levels');
   const body = delivery('a', item(), item({ id: '666' }), item({ id: '7', old: 'x' }));
   const appended = writer.deliver(body);
   expect(appended).toMatchObject({ seq: 2, duplicate: false });
@@ -72,12 +72,12 @@ test('a delivery that cannot be merged is kept, told, and every variant it names
     variantId: null,
     problem: 'not merged: a fault of the program',
   });
-  expect(rows(writer.db, 'SELECT log_seq, variant_id FROM quarantine ORDER BY variant_id')).toEqual([
+  expect(rows(writer.db, 'SELECT log_seq, variant_id FROM dead_letters ORDER BY variant_id')).toEqual([
     { log_seq: 2, variant_id: '100' },
     { log_seq: 2, variant_id: '666' },
     { log_seq: 2, variant_id: '7' },
   ]);
-  expect(rows(writer.db, 'SELECT product_id, reason, doubt FROM obligations')).toEqual([
+  expect(rows(writer.db, 'SELECT product_id, reason, doubt FROM read_requests')).toEqual([
     { product_id: '10', reason: 'quarantine', doubt: 1 },
   ]);
   expect(
@@ -89,9 +89,9 @@ test('a delivery that cannot be merged is kept, told, and every variant it names
 test('where not even that can be written it may have been about anything, and what follows is applied', () => {
   const writer = new DirectWriter();
   writer.read('10', tea, T0 - 60_000);
-  failOn(writer.db, '666', 'cells', 'variants');
+  failOn(writer.db, '666', 'stock_levels', 'variants');
   writer.deliver(delivery('a', item({ id: '666' })));
-  expect(rows(writer.db, 'SELECT log_seq, variant_id FROM quarantine')).toEqual([
+  expect(rows(writer.db, 'SELECT log_seq, variant_id FROM dead_letters')).toEqual([
     { log_seq: 2, variant_id: null },
   ]);
   expect(values(writer.db, 'SELECT canary_due_at_ms IS NOT NULL FROM mirror_state')).toEqual([1]);
@@ -171,7 +171,7 @@ test('entries are applied in their order, up to where it is said, however large 
   expect(projection.step([], 7)).toMatchObject({ appliedSeq: 7, entries: 0 });
   while (projection.appliedSeq < 600) projection.step([]);
   expect(values(writer.db, 'SELECT log_seq FROM changes ORDER BY seq')).toEqual(bodies.map((_, n) => n + 1));
-  expect(values(writer.db, 'SELECT qty FROM cells')).toEqual([400]);
+  expect(values(writer.db, 'SELECT qty FROM stock_levels')).toEqual([400]);
   expect(values(writer.db, 'SELECT count(*) FROM gaps')).toEqual([0]);
 });
 
@@ -192,7 +192,7 @@ test('where an entry is missing nothing of the batch is applied', () => {
     }),
   );
   expect(appliedSeq(writer.db)).toBe(0);
-  expect(values(writer.db, 'SELECT count(*) FROM cells')).toEqual([0]);
+  expect(values(writer.db, 'SELECT count(*) FROM stock_levels')).toEqual([0]);
 });
 
 test('an event log that begins after what is applied is refused, unless an epoch begins it anew', () => {
@@ -210,7 +210,7 @@ test('an event log that begins after what is applied is refused, unless an epoch
   const projection = goOn();
   projection.step([]);
   expect(projection.appliedSeq).toBe(22);
-  expect(values(writer.db, 'SELECT variant_id FROM cells ORDER BY 1')).toEqual(['100', '103']);
+  expect(values(writer.db, 'SELECT variant_id FROM stock_levels ORDER BY 1')).toEqual(['100', '103']);
   expect(rows(writer.db, 'SELECT epoch, last_seq > 70 AS above FROM mirror_status')).toEqual([
     { epoch: 'second', above: 1 },
   ]);
@@ -224,7 +224,7 @@ test('a detail that is left out and is not the one at hand asks for it whole', (
   const entry = encodeEntry(readEntry('10', tea, { sentAtMs: T0 + 9_000, s0: 1 }));
   writer.writer.log.append([{ kind: 'entry', entry }]);
   expect(again.step([]).reports).toMatchObject([{ seq: 2, detailLost: true }]);
-  expect(rows(writer.db, 'SELECT product_id, reason FROM obligations')).toEqual([
+  expect(rows(writer.db, 'SELECT product_id, reason FROM read_requests')).toEqual([
     { product_id: '10', reason: 'conflict' },
   ]);
 });
@@ -256,7 +256,7 @@ test('on a full disk nothing is half written, and it goes on once there is room'
   expect(() => projection.step([{ name: 'alive', args: { atMs: T0 } }])).toThrow(
     expect.objectContaining({ kind: 'cannot_commit', message: expect.stringContaining('SQLITE_FULL') }),
   );
-  expect(values(writer.db, 'SELECT qty FROM cells')).toEqual([5]);
+  expect(values(writer.db, 'SELECT qty FROM stock_levels')).toEqual([5]);
   expect(rows(writer.db, 'SELECT * FROM mirror_state')).toEqual(state);
   expect(values(writer.db, 'SELECT alive_at_ms FROM service_state')).toEqual([null]);
   writer.db.pragma('max_page_count = 1000000');
@@ -278,7 +278,7 @@ test('what another program writes is seen from the next transaction on', () => {
   writer.commit(arrived(delivery('a', item({ old: 5, new: 4 }))));
   const other = new Database(path);
   onTestFinished(() => void other.close());
-  asOwnWrite(other, () => other.exec('UPDATE cells SET qty = 77'));
+  asOwnWrite(other, () => other.exec('UPDATE stock_levels SET qty = 77'));
   writer.commit(arrived(delivery('b', item({ old: 4, new: 3, update_time: T0 + 1 }))));
   expect(rows(writer.db, 'SELECT old_qty, new_qty FROM changes ORDER BY seq DESC LIMIT 1')).toEqual([
     { old_qty: 77, new_qty: 3 },

@@ -206,7 +206,7 @@ test('for any log', () => {
         );
         expect(all(columns.changes, 'seq')).toEqual(memory.changes);
         expect(
-          rows(db, 'SELECT log_seq, item_index, problem, variant_id FROM quarantine ORDER BY id'),
+          rows(db, 'SELECT log_seq, item_index, problem, variant_id FROM dead_letters ORDER BY id'),
         ).toEqual(
           memory.deadLetters.map(({ logSeq, unreadable: { itemIndex, problem, variantId } }) => ({
             log_seq: logSeq,

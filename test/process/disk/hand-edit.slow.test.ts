@@ -7,7 +7,7 @@ test('a stray UPDATE is refused while the mirror runs', async (t) => {
   const { sandbox, mirror } = await startBoth(t);
   const shell = new Database(mirror.databasePath, { timeout: 5_000 });
   t.onTestFinished(() => void shell.close());
-  expect(() => shell.exec('UPDATE cells SET qty = 99999')).toThrow('kept by stock-mirror alone');
+  expect(() => shell.exec('UPDATE stock_levels SET qty = 99999')).toThrow('kept by stock-mirror alone');
   await untilEqual(mirror, sandbox);
 });
 
@@ -16,11 +16,11 @@ test('one by somebody who has dropped the trigger is noticed, logged as such, an
   const [{ variantId, warehouseId }] = plainVariants(sandbox, 1);
   const where = `variant_id = '${variantId}' AND warehouse_id = '${warehouseId}'`;
   const shell = new Database(mirror.databasePath, { timeout: 5_000 });
-  shell.exec(`DROP TRIGGER cells_guard_update; UPDATE cells SET qty = 99999 WHERE ${where}`);
+  shell.exec(`DROP TRIGGER stock_levels_guard_update; UPDATE stock_levels SET qty = 99999 WHERE ${where}`);
   shell.close();
   await untilLogged(
     mirror,
-    ({ msg }) => String(msg).includes('was changed by hand: trigger cells_guard_update'),
+    ({ msg }) => String(msg).includes('was changed by hand: trigger stock_levels_guard_update'),
     'the edit is noticed',
   );
   await untilEqual(mirror, sandbox);

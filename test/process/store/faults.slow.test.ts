@@ -50,7 +50,7 @@ test('with every fault at once the mirror ends equal to the service, with nothin
       compareWithTruth(mirror.databasePath, sandbox).filter((line) => !line.includes('the store has none')),
     { what: 'equal to the truth' },
   );
-  const open = `SELECT product_id, reason FROM obligations WHERE reason <> 'confirm_removal'`;
+  const open = `SELECT product_id, reason FROM read_requests WHERE reason <> 'confirm_removal'`;
   await eventually(
     () =>
       rows(mirror.databasePath, open).length === 0 &&
@@ -58,9 +58,9 @@ test('with every fault at once the mirror ends equal to the service, with nothin
       rows<{ product_id: string }>(
         mirror.databasePath,
         `SELECT DISTINCT product_id FROM mirror_stock WHERE suspect = 1
-         AND product_id NOT IN (SELECT product_id FROM obligations WHERE reason = 'confirm_removal')
+         AND product_id NOT IN (SELECT product_id FROM read_requests WHERE reason = 'confirm_removal')
          -- No read tells a pulled variant's warehouses, so none can clear those that a read found suspect.
-         AND NOT EXISTS (SELECT 1 FROM cells c WHERE c.variant_id = mirror_stock.variant_id
+         AND NOT EXISTS (SELECT 1 FROM stock_levels c WHERE c.variant_id = mirror_stock.variant_id
            AND c.warehouse_id = mirror_stock.warehouse_id AND c.unexplained_at_ms IS NOT NULL)`,
       ).length === 0,
     { what: 'nothing left suspect' },

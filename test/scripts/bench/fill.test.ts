@@ -30,12 +30,12 @@ function firstRead(): DirectWriter {
 test.each([
   'products',
   'variants',
-  'cells',
+  'stock_levels',
   'changes',
   'mirror_state',
   'live_counts',
-  'product_cells',
-  'obligations',
+  'product_stock_levels',
+  'read_requests',
 ])('the rows of %s', (table) => {
   const path = newPath();
   fillDatabase(path, PRODUCTS * 9, T0);
@@ -63,7 +63,7 @@ test('stock levels are named by their index, and keep what deliveries set', () =
   const path = newPath();
   const levels = new FilledLevels(20);
   fillDatabase(path, 20, T0);
-  expect(values(readerDb(path), 'SELECT count(*) FROM cells')).toEqual([levels.count]);
+  expect(values(readerDb(path), 'SELECT count(*) FROM stock_levels')).toEqual([levels.count]);
   const named = Array.from({ length: levels.count }, (_, i) => levels.name(i));
   const found = `SELECT variant_id AS variantId, sku, warehouse_id AS warehouseId FROM mirror_stock
     ORDER BY variant_id, warehouse_id`;

@@ -84,8 +84,8 @@ test('an entry of the log that is not what it was is seen when all is read', () 
 });
 
 test.each([
-  ['a level', 'UPDATE cells SET qty = qty + 1', 'cells'],
-  ['a lost re-read request', 'DELETE FROM obligations', 'obligations'],
+  ['a level', 'UPDATE stock_levels SET qty = qty + 1', 'stock_levels'],
+  ['a lost re-read request', 'DELETE FROM read_requests', 'read_requests'],
   ['a row of the feed', 'DELETE FROM changes WHERE seq = (SELECT max(seq) FROM changes)', 'changes'],
   ['the numbering', 'UPDATE mirror_state SET change_seq = change_seq - 1', 'mirror_state'],
   ['a gap', 'DELETE FROM gaps', 'gaps'],
@@ -150,7 +150,7 @@ test('a half made schema and a damaged page are seen', () => {
   const copy = path.replace('mirror.db', 'copy.db');
   copyDatabase(path, copy);
   const page = whole.db
-    .prepare(`SELECT rootpage FROM sqlite_master WHERE name = 'cells'`)
+    .prepare(`SELECT rootpage FROM sqlite_master WHERE name = 'stock_levels'`)
     .pluck()
     .get() as number;
   const file = openSync(copy, 'r+');

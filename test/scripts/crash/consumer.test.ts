@@ -54,7 +54,7 @@ test('numbers that fall, and rows that change behind its back, are told', async 
   consumer.start();
   await eventually(() => consumer.seen >= 4, { what: 'it has seen all' });
   asOwnWrite(db, () =>
-    db.exec(`UPDATE mirror_state SET change_seq = change_seq - 1; UPDATE cells SET qty = 77`),
+    db.exec(`UPDATE mirror_state SET change_seq = change_seq - 1; UPDATE stock_levels SET qty = 77`),
   );
   const said = consumer.finish(reference).join('\n');
   expect(said).toContain('last_seq fell');

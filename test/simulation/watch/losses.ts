@@ -10,7 +10,7 @@ import type { Db } from '../../../src/sqlite/open.ts';
 
 const FORGOTTEN = `
   SELECT product_id FROM products p WHERE gone_at_ms IS NULL AND NOT (read_seq >= ? AND read_at_ms >= ?)
-    AND NOT EXISTS (SELECT 1 FROM obligations o WHERE o.product_id = p.product_id AND o.made_seq >= ?)`;
+    AND NOT EXISTS (SELECT 1 FROM read_requests o WHERE o.product_id = p.product_id AND o.made_seq >= ?)`;
 
 export class Losses {
   readonly #db: Db;

@@ -55,14 +55,14 @@ const TRIGGERS = `
   CREATE TEMP TABLE watch_ended (product_id, made_seq, made_at_ms);
   CREATE TEMP TABLE watch_gone (what, product_id, variant_id, warehouse_id, gone_at_ms);
   CREATE TEMP TABLE watch_fell (what, read_of);
-  CREATE TEMP TRIGGER watch_request_deleted AFTER DELETE ON main.obligations BEGIN
+  CREATE TEMP TRIGGER watch_request_deleted AFTER DELETE ON main.read_requests BEGIN
     INSERT INTO watch_ended VALUES (OLD.product_id, OLD.made_seq, OLD.made_at_ms);
   END;
-  CREATE TEMP TRIGGER watch_request_lowered AFTER UPDATE ON main.obligations
+  CREATE TEMP TRIGGER watch_request_lowered AFTER UPDATE ON main.read_requests
   WHEN NEW.made_seq < OLD.made_seq OR NEW.made_at_ms < OLD.made_at_ms BEGIN
     INSERT INTO watch_ended VALUES (OLD.product_id, OLD.made_seq, OLD.made_at_ms);
   END;
-  CREATE TEMP TRIGGER watch_level AFTER UPDATE ON main.cells BEGIN
+  CREATE TEMP TRIGGER watch_level AFTER UPDATE ON main.stock_levels BEGIN
     INSERT INTO watch_fell SELECT 'event time of ' || NEW.variant_id || '/' || NEW.warehouse_id
       || ' from ' || OLD.event_time_ms || ' to ' || NEW.event_time_ms, NULL WHERE NEW.event_time_ms < OLD.event_time_ms;
     INSERT INTO watch_fell SELECT 'read_lo of ' || NEW.variant_id || '/' || NEW.warehouse_id,

@@ -143,9 +143,9 @@ export class Told {
     >(
       db,
       `SELECT v.variant_id AS variantId, v.product_id AS productId, max(c.event_at_ms) AS namedAtMs
-       FROM variants v JOIN cells c ON c.variant_id = v.variant_id
+       FROM variants v JOIN stock_levels c ON c.variant_id = v.variant_id
        WHERE v.gone_at_ms IS NOT NULL AND v.product_id IS NOT NULL AND v.lookup_at_ms IS NULL
-         AND NOT EXISTS (SELECT 1 FROM obligations o WHERE o.product_id = v.product_id) GROUP BY v.variant_id
+         AND NOT EXISTS (SELECT 1 FROM read_requests o WHERE o.product_id = v.product_id) GROUP BY v.variant_id
        HAVING max(c.event_time_ms) > max(c.read_hi_ms)`,
     ).all();
     for (const { variantId, productId, namedAtMs } of gone) {
@@ -177,9 +177,9 @@ export class Told {
     const unread = prepared<[], string>(
       db,
       `SELECT product_id FROM products p WHERE gone_at_ms IS NULL AND read_at_ms <
-         (SELECT max(l.at_ms) FROM quarantine q JOIN log l ON l.seq = q.log_seq
+         (SELECT max(l.at_ms) FROM dead_letters q JOIN log l ON l.seq = q.log_seq
           JOIN mirror_state m ON m.canary_due_at_ms IS NULL OR l.at_ms <= m.canary_sent_at_ms WHERE q.variant_id IS NULL)
-         AND NOT EXISTS (SELECT 1 FROM obligations o WHERE o.product_id = p.product_id)`,
+         AND NOT EXISTS (SELECT 1 FROM read_requests o WHERE o.product_id = p.product_id)`,
     )
       .pluck()
       .all();
@@ -194,7 +194,7 @@ export class Told {
        WHERE b.variant_id = ? AND b.gone_at_ms IS NULL AND p.gone_at_ms IS NULL AND p.read_at_ms <
          (SELECT max(c.recorded_at_ms) FROM changes c JOIN variants v ON v.variant_id = c.variant_id
           WHERE c.variant_id = ? AND v.bundled_by_count > 0 AND c.source = 'webhook' AND c.old_qty IS NOT NULL
-            AND NOT EXISTS (SELECT 1 FROM cells l WHERE l.variant_id = c.variant_id
+            AND NOT EXISTS (SELECT 1 FROM stock_levels l WHERE l.variant_id = c.variant_id
               AND l.warehouse_id = c.warehouse_id AND l.unseen_reads >= ${CONTESTED_READS}))`,
     ).pluck();
     for (const bundle of truth.variants) {
@@ -211,7 +211,7 @@ export class Told {
     // What webhooks alone tell is no part of the total, until a read shows it.
     const found = prepared<[string, number], string>(
       db,
-      'SELECT warehouse_id FROM cells WHERE variant_id = ? AND gone_at_ms IS NULL AND unseen_reads < ?',
+      'SELECT warehouse_id FROM stock_levels WHERE variant_id = ? AND gone_at_ms IS NULL AND unseen_reads < ?',
     )
       .pluck()
       .all(variant.id, CONTESTED_READS);

@@ -156,7 +156,7 @@ function heldAt(db: Db, change: StockChange, seq: number): number | null | 'too_
   const { variantId, warehouseId } = change;
   const level = prepared<object, { qty: number; goneAtMs: number | null; changeSeq: number }>(
     db,
-    `SELECT qty, gone_at_ms AS goneAtMs, change_seq AS changeSeq FROM cells
+    `SELECT qty, gone_at_ms AS goneAtMs, change_seq AS changeSeq FROM stock_levels
      WHERE variant_id = @variantId AND warehouse_id = @warehouseId`,
   ).get({ variantId, warehouseId });
   if (level === undefined) return null;
@@ -199,7 +199,7 @@ const OPEN = `
     EXISTS (
       SELECT 1 FROM gaps WHERE variant_id = @variantId AND warehouse_id = @warehouseId AND opened_seq = @seq
     ) OR EXISTS (
-      SELECT 1 FROM variants v JOIN obligations o ON o.product_id = v.product_id
+      SELECT 1 FROM variants v JOIN read_requests o ON o.product_id = v.product_id
       WHERE v.variant_id = @variantId AND o.doubt = 1
         AND (o.made_seq = @seq OR (@raises = 1 AND o.made_seq > @seq AND o.first_made_at_ms <= @atMs))
     ) OR EXISTS (

@@ -21,7 +21,7 @@ export interface StockCursor {
 /** `@warehouseId` null: in any warehouse. */
 export const IN_WAREHOUSE = `(
   @warehouseId IS NULL OR EXISTS (
-    SELECT 1 FROM cells c
+    SELECT 1 FROM stock_levels c
     WHERE c.variant_id = v.variant_id AND c.warehouse_id = @warehouseId AND c.gone_at_ms IS NULL
   )
 )`;
