@@ -209,7 +209,7 @@ test('event time never falls, and no read overwrites what it may not have seen',
   });
 });
 
-test('every contradiction leaves an obligation, a lookup or a gap', () => {
+test('every contradiction leaves a re-read request, a lookup or a gap', () => {
   check(ANYTHING, (plan) => {
     const watch: Watch = (service, _nowMs, facts) => {
       // A body whose items stand in the wrong order closes its own gap.
@@ -244,7 +244,7 @@ test('the histories drawn here reach every branch', () => {
   expect(reached).toEqual(new Set<string>([...CHANGE_BRANCHES, ...LEVEL_BRANCHES]));
 });
 
-test('folding the same log twice gives the same tables and the same facts', () => {
+test('applying the same log twice gives the same tables and the same facts', () => {
   check(ANYTHING, (plan) => {
     const { mirror } = new SimulatedService(plan).run().readAll();
     const [tables, facts] = replay(mirror.log);

@@ -171,7 +171,7 @@ test('nothing is concluded from a scan whose reads did not all come to an end, a
   });
 });
 
-test('a list that shows the same products for ever is not walked for ever', async () => {
+test('a list that shows the same products for ever is not scanned for ever', async () => {
   const store = newStore();
   const service = fakeService(Date.now, productIds(300));
   const list = service.listProducts.bind(service);

@@ -83,7 +83,7 @@ test('what was read a moment ago takes no share from the requests', async () => 
   expect(service.asked.filter((id) => fresh.includes(id))).toEqual([]);
 });
 
-test('a product is never read twice at once, and one obliged again during its read is read again', async () => {
+test('a product is never read twice at once, and one requested again during its read is read again', async () => {
   const { now, store, service, queue } = setUp({ haste: 20 });
   const [id] = service.ids;
   await requestRead(store, now() - 10_000, [present(id)]);

@@ -113,7 +113,7 @@ describe('the read that answers a gap', () => {
     return mirror;
   }
 
-  test('proves a loss, names it, and sends canaries to what was not read since', () => {
+  test('proves a loss, names it, and sends what was not read since to be read', () => {
     const mirror = three();
     mirror.deliver(AT, change({ old: 4, new: 3, updateTimeMs: AT }));
     mirror.read(productSnapshot([variantSnapshot({ 1: 5 }, { variantId: '300' })]), {
@@ -155,7 +155,7 @@ describe('the read that answers a gap', () => {
     expect(mirror.tables.readRequest('10')).toMatchObject({ madeAtMs: AT + 4 * S });
   });
 
-  test('sends its canary also to a product that comes to life by a read from before it', () => {
+  test('sends its loss sweep also to a product that comes to life by a read from before it', () => {
     const mirror = three();
     mirror.read(null, { sentAtMs: T0 + 10 * S, productId: '30' });
     mirror.read(null, { sentAtMs: T0 + 41 * S, productId: '30' });

@@ -401,7 +401,7 @@ test.each(cases)('$branch: $row.when', ({ branch, row }) => {
   expect(outcome.level.goneAtMs !== null).toBe(gone);
 });
 
-test('an applied value is as old as its change, a poisoned one as old as its arrival', () => {
+test('an applied value is as old as its change, a future-dated one as old as its arrival', () => {
   const arrival = {
     ...ARRIVAL,
     futureDated: false,

@@ -60,7 +60,7 @@ describe('removed from its old product', () => {
     }
   });
 
-  test('is left alone when two walks through everything miss it, until the next webhook', () => {
+  test('is left alone when two scans of everything miss it, until the next webhook', () => {
     const mirror = moved();
     const atMs = T0 + 3 * MINUTE;
     mirror.deliver(atMs, news(5, atMs));

@@ -156,7 +156,7 @@ describe('derived figures', () => {
     return mirror;
   }
 
-  test('a component that moves makes bundles due once, and what is due obliges them', () => {
+  test('a component that moves makes bundles due once, and what is due asks for them', () => {
     const mirror = withBundle();
     mirror.deliver(AT, change({ old: 5, new: 4, updateTimeMs: AT }));
     mirror.deliver(AT + 9 * S, change({ old: 4, new: 3, updateTimeMs: AT + 9 * S }));

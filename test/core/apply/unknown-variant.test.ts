@@ -28,7 +28,7 @@ test('the product that the lookup finds is read first, and the read maps the var
   expect([mirror.qty(), mirror.total(), mirror.reason()]).toEqual([4, 4, null]);
 });
 
-test('a list without a lookup obliges what is new or was gone, nothing else', () => {
+test('a list without a lookup asks for what is new or was gone, nothing else', () => {
   const mirror = mirrorAfterRead();
   mirror.applyEntry({ kind: 'listed', atMs: T0 + S, productIds: ['10', '20'], lookup: false });
   expect([mirror.reason('10'), mirror.reason('20')]).toEqual([null, 'listed']);

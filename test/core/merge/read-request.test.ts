@@ -115,7 +115,7 @@ describe('a read meets a request made at entry 5', () => {
     expect(afterRead(standing, { s0: 9, sentAtMs: T0 + 2_000 })?.notBeforeMs).toBe(T0 + 3_500);
   });
 
-  test('so is what the brake holds: the read may have shown it again', () => {
+  test('so is what the guard holds: the read may have shown it again', () => {
     const held = mergeRequests(undefined, { ...request('confirm_removal'), notBeforeMs: LATEST_MS });
     expect(afterRead(held, { s0: 9, sentAtMs: T0 + 1_000 })?.notBeforeMs).toBe(T0 + 2_000);
   });
