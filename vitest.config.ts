@@ -33,7 +33,7 @@ export default defineConfig({
           ...shared,
           name: 'slow',
           include: ['test/**/*.slow.test.ts'],
-          maxWorkers: 3,
+          maxWorkers: 5,
           sequence: { groupOrder: 1 },
         },
       },

@@ -3,8 +3,8 @@ import { readFileSync } from 'node:fs';
 import { Hono, type Env } from 'hono';
 import { PAGE_FILES } from '../platform/own-files.ts';
 
-/** What the head of a page names, and what that imports. */
-const SCRIPTS = ['script.js', 'copying.js', 'plots.js', 'renewal.js', 'times.js'];
+/** What the script of every page imports: named in its head, so that they are not found one after the other. */
+export const IMPORTED_SCRIPTS = ['copying.js', 'plots.js', 'renewal.js', 'times.js'];
 const SHARED_STYLE = ['colours.css', 'base.css', 'api-docs.css'];
 
 /** @param style the page's own, which follows what all pages share. */
@@ -13,7 +13,7 @@ export function pageFiles<E extends Env>(style: string): Hono<E> {
   app.get('/page/style.css', (c) =>
     c.body(styleSheet([...SHARED_STYLE, style]), 200, { 'Content-Type': CSS }),
   );
-  for (const name of SCRIPTS) {
+  for (const name of ['script.js', ...IMPORTED_SCRIPTS]) {
     app.get(`/page/${name}`, (c) => c.body(text(name), 200, { 'Content-Type': JAVASCRIPT }));
   }
   return app;

@@ -1,5 +1,6 @@
 /** The HTML document around a page: style and script come from the same server, and nothing else is loaded. */
 import { html, raw } from 'hono/html';
+import { IMPORTED_SCRIPTS } from './files.ts';
 import type { Html } from './html.ts';
 
 interface Frame {
@@ -29,6 +30,7 @@ export function frame({ title, server, silent, everyMs, refresh, reloadAfterS, s
         <link rel="icon" href="data:," />
         <link rel="stylesheet" href="/page/style.css" />
         <script type="module" src="/page/script.js"></script>
+        ${IMPORTED_SCRIPTS.map((name) => html`<link rel="modulepreload" href="/page/${name}" />`)}
         ${
           reloadAfterS === null
             ? ''

@@ -40,6 +40,8 @@ async function signIn(mirror: RunningMirror, path = '/', options: BrowserContext
   await opened.page.getByLabel('Token').fill(TOKEN);
   await opened.page.getByRole('button', { name: 'Sign in' }).click();
   await opened.page.locator('main h1').waitFor();
+  // By then its scripts have run: before, a form leaves the page.
+  await opened.page.waitForLoadState();
   return opened;
 }
 

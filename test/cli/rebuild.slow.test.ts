@@ -1,6 +1,6 @@
 /** `rebuild`: the mirror made of its event log alone, compared and put in place. */
 import { asOwnWrite } from '../../src/mirror/file/own-write.ts';
-import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import { expect, onTestFinished, test } from 'vitest';
 import { EventLog } from '../../src/event-log/event-log.ts';
@@ -17,6 +17,7 @@ import {
   start,
   startServer,
   startService,
+  temporaryFolder,
   untilQuiet,
   withEnv,
   type Home,
@@ -45,6 +46,20 @@ async function served(): Promise<{
   server.signal('SIGTERM');
   await server.ended;
   return { home, path: databaseOf(home), sandbox };
+}
+
+const copies = temporaryFolder();
+
+/** The same for those who need no store any more: it was served once, and each has its own files. */
+async function onceServed(): Promise<{ home: Home; path: string }> {
+  if (readdirSync(copies).length === 0) {
+    const { home } = await served();
+    cpSync(home.folder, copies, { recursive: true });
+    return { home, path: databaseOf(home) };
+  }
+  const home = await homeOf(await startService({ products: 0 }));
+  cpSync(copies, home.folder, { recursive: true });
+  return { home, path: databaseOf(home) };
 }
 
 function digests(path: string): unknown {
@@ -143,7 +158,7 @@ test('tables that differ are named, and made right; readers who were told otherw
 });
 
 test('a damaged mirror, one that is gone, and one that is behind are made anew', async () => {
-  const { home, path } = await served();
+  const { home, path } = await onceServed();
   const right = digests(path);
   const bytes = readFileSync(path);
   writeFileSync(path, bytes.subarray(0, bytes.length / 2));
@@ -173,7 +188,7 @@ test('a damaged mirror, one that is gone, and one that is behind are made anew',
 });
 
 test('another program’s file is left alone, and so is everything where the event log does not go back to its beginning', async () => {
-  const { home, path } = await served();
+  const { home, path } = await onceServed();
   const bytes = readFileSync(path);
   tamperWithLog(path, 'DELETE FROM log WHERE seq = 1');
   for (const args of [['--check'], []]) {
@@ -198,7 +213,7 @@ test('another program’s file is left alone, and so is everything where the eve
 });
 
 test('Ctrl-C leaves the mirror as it was, and no draft', async () => {
-  const { home, path } = await served();
+  const { home, path } = await onceServed();
   const db = openLogForAppending(eventLogPath(path));
   onTestFinished(() => void db.close());
   const log = new EventLog(db);

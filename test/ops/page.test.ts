@@ -662,6 +662,16 @@ test('names are text, never markup, and nothing of another site is asked for', a
   ]) {
     expect((await ops.ask(present(path))).headers['content-type']).toBe(type);
   }
+  // What a page names in its head is served, and what its scripts import is named there.
+  const { text: home } = await ops.ask('/');
+  const named = [...home.matchAll(/(?:href|src)="(\/page\/[^"]+)"/g)].map(([, path]) => present(path));
+  for (const path of named) {
+    const { status, text } = await ops.ask(path);
+    expect(status, path).toBe(200);
+    for (const [, imported] of text.matchAll(/^import .*'\.\/(.+)';$/gm))
+      expect(named).toContain(`/page/${imported}`);
+  }
+  expect(named.length).toBeGreaterThan(2);
 });
 
 test('every input has a label, every table a head, every plot its words', async () => {

@@ -307,7 +307,7 @@ it('runs the simulated service, with its page', async () => {
   sandbox.stdout.setEncoding('utf8').on('data', (text: string) => (printed += text));
   await expect.poll(() => printed, { timeout: 15_000 }).toContain('SERVICE_WEBHOOK_SECRET=');
   const [, page = ''] = /Page: +(\S+)/.exec(printed) ?? [];
-  for (const path of ['', 'page/style.css', 'page/script.js', 'openapi.json']) {
+  for (const path of ['', 'page/style.css', 'page/script.js', 'page/times.js', 'openapi.json']) {
     expect((await fetch(page + path)).status, path).toBe(200);
   }
 });
