@@ -1,6 +1,9 @@
 /**
  * What must be read next (docs/architecture.md#queue): re-read requests, due gaps, products not read
  * since a barrier.
+ *
+ * They are asked one after the other, the most urgent first and no further than needed. One view of all would put every
+ * unread product in order for each look, a hundred thousand of them during a first read.
  */
 import { PRIORITY } from '../../core/reasons.ts';
 import { RUN_PRIORITY, type RunKind } from '../../core/runs.ts';
