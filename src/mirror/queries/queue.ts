@@ -3,7 +3,7 @@
  * since a barrier.
  *
  * They are asked one after the other, the most urgent first and no further than needed. One view of all would put every
- * unread product in order for each look, a hundred thousand of them during a first read.
+ * unread product in order for each look: with a hundred thousand of them 140 ms instead of 0.1.
  */
 import { PRIORITY } from '../../core/reasons.ts';
 import { RUN_PRIORITY, type RunKind } from '../../core/runs.ts';
