@@ -1,6 +1,7 @@
 /** A variant that moves to another product (docs/architecture.md#variants-that-move). */
 import { describe, expect, test } from 'vitest';
 import { MOVED_LOOKUP_MS, UNSETTLED_MS } from '../../../src/core/limits.ts';
+import { present } from '../../shared/present.ts';
 import { T0, Mirror, change, productSnapshot, variantSnapshot } from '../builders.ts';
 
 const S = 1_000;
@@ -101,6 +102,7 @@ describe('removed from its old product', () => {
 test('named by webhooks all the time, is searched for although no read can say that it is gone', () => {
   const mirror = mirrorOf();
   let reads = 0;
+  let atOnce: unknown = null;
   for (let i = 0; i < 300; i += 1) {
     const atMs = T0 + MINUTE + i * S;
     mirror.deliver(atMs, news(500 - i, atMs));
@@ -108,13 +110,14 @@ test('named by webhooks all the time, is searched for although no read can say t
     if (i > 0 && due === undefined) continue;
     mirror.read(WITHOUT, { sentAtMs: atMs + 1, productId: OLD });
     reads += 1;
+    const { lookupAtMs, totalHiMs } = present(mirror.tables.variant('100'));
+    const { unexplainedAtMs } = present(mirror.tables.stockLevel('100', '1'));
+    if (lookupAtMs !== null) atOnce ??= { unexplainedAtMs, totalHiMs };
   }
-  expect(mirror.tables.variant('100')?.lookupAtMs).not.toBeNull();
   expect(reads).toBeLessThan(40);
-  // No request makes the rows suspect any more: the level and the total say it themselves.
+  // No request makes the rows suspect any more: the level and the total say it themselves, before anything else comes.
   expect(mirror.reason(OLD)).toBeNull();
-  expect(mirror.tables.stockLevel('100', '1')?.unexplainedAtMs).not.toBeNull();
-  expect(mirror.tables.variant('100')?.totalHiMs).toBe(UNSETTLED_MS);
+  expect(atOnce).toEqual({ unexplainedAtMs: expect.any(Number), totalHiMs: UNSETTLED_MS });
   // The product that has it shows it.
   const atMs = T0 + 9 * MINUTE;
   mirror.read(TAKER(4), { sentAtMs: atMs, productId: NEW });
