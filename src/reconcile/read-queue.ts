@@ -14,8 +14,6 @@ import type { Throttle } from './throttle.ts';
 interface ReadQueueDeps extends ProductReaderDeps {
   readonly throttle: Throttle;
   readonly log: Logger;
-  /** Called for each recorded answer. */
-  readonly onRead: (productId: string, facts: readonly Fact[]) => void;
   /** Called when the store refused the read for good. */
   readonly onParked: (productId: string, error: unknown) => void;
   /** Called when everything that was due is read. */
@@ -142,7 +140,7 @@ export class ReadQueue {
 
   /** Never rejects: every failure is recorded, or leaves the product due. */
   async #read(productId: string): Promise<void> {
-    const { throttle, log, onRead, onParked } = this.#deps;
+    const { throttle, log, onParked } = this.#deps;
     try {
       const facts = await this.#askAndRecord(productId);
       for (const fact of facts) {
@@ -152,7 +150,6 @@ export class ReadQueue {
             'correct SERVICE_CLIENT_ID, or set DATABASE_PATH to a new file',
         );
       }
-      onRead(productId, facts);
     } catch (error) {
       if (this.#isStopped()) return;
       log[levelOf(error)]({ productId, err: error }, 'a product could not be read from the store');

@@ -2,7 +2,6 @@
  * Everything that reads from the store: the queue, the runs, the lookups, the schedules, the repair after downtime.
  */
 import type { Run, RunKind } from '../core/runs.ts';
-import type { Fact } from '../core/apply/fact.ts';
 import type { Logger } from '../platform/log.ts';
 import type { CatalogueClient } from '../store-api/client.ts';
 import type { TokenProvider } from '../store-api/token/token.ts';
@@ -57,8 +56,6 @@ export class Reconciler {
   #scanning: Promise<void> | null = null;
   /** Runs begin one after the other, so that two simultaneous requests get the same one. */
   #lastBegun: Promise<unknown> = Promise.resolve();
-  /** Differences found and not yet recorded, by run under way. */
-  readonly #drift = new Map<number, number>();
   /** When this process began the runs under way, on the monotonic clock. */
   readonly #begunMs = new Map<number, number>();
   readonly #unread: UnreadCount;
@@ -80,7 +77,6 @@ export class Reconciler {
     this.#queue = new ReadQueue({
       ...deps,
       throttle: this.#throttle,
-      onRead: (_, facts) => this.#countDrift(facts),
       onIdle: () => this.#pause.wake(),
       onParked: (productId, error) =>
         log.warn(
@@ -197,7 +193,6 @@ export class Reconciler {
 
   #begin(order: () => Promise<OrderedRun>): Promise<OrderedRun> {
     const begun = this.#lastBegun.then(order).then((run) => {
-      this.#drift.set(run.id, this.#drift.get(run.id) ?? 0);
       if (!run.joined) this.#begunMs.set(run.id, performance.now());
       // Before `start` nothing is read.
       if (this.#ticking !== null) this.#scan(run);
@@ -246,14 +241,8 @@ export class Reconciler {
     const runs = await this.#deps.store.reader.ask('runningRuns');
     this.#unread.keepOnly(runs);
     for (const run of runs) {
-      const drift = this.#drift.get(run.id) ?? 0;
-      this.#drift.set(run.id, 0);
-      if (drift > 0) await this.#deps.store.writer.command('addDrift', { id: run.id, drift });
       this.#scan(run);
-      const isOver = await followRun(this.#deps, { ...run, drift: run.drift + drift }, this.#unread);
-      if (!isOver) continue;
-      this.#drift.delete(run.id);
-      this.#begunMs.delete(run.id);
+      if (await followRun(this.#deps, run, this.#unread)) this.#begunMs.delete(run.id);
     }
   }
 
@@ -290,11 +279,5 @@ export class Reconciler {
     // The first catalogue scan shows every product anyway.
     if ((await store.reader.ask('runningRuns')).some((run) => run.kind === 'initial')) return;
     this.#lookups.begin(due.lookups);
-  }
-
-  #countDrift(facts: readonly Fact[]): void {
-    const drift = facts.filter((fact) => fact.kind === 'drift').length;
-    if (drift === 0) return;
-    for (const [runId, count] of this.#drift) this.#drift.set(runId, count + drift);
   }
 }

@@ -98,8 +98,8 @@ export async function followRun(deps: RunDeps, run: Run, count: UnreadCount): Pr
   const error = isDone
     ? await absenceIn(store, run)
     : `${parked} products could not be read from the store; see the log and the status`;
-  await endRun(deps, run, error);
-  log.info({ runId: run.id, kind: run.kind, products: done, parked, drift: run.drift }, 'the run has ended');
+  const { drift } = await endRun(deps, run, error);
+  log.info({ runId: run.id, kind: run.kind, products: done, parked, drift }, 'the run has ended');
   return true;
 }
 
@@ -115,9 +115,11 @@ async function absenceIn(store: Store, { productIds }: Run): Promise<string | nu
   return `the store has no product ${absent.slice(0, NAMED).join(', ')}${more}`;
 }
 
-export async function endRun({ store, now }: RunDeps, run: Run, error: string | null): Promise<void> {
+/** @returns the figures that it ended with. */
+export async function endRun({ store, now }: RunDeps, run: Run, error: string | null): Promise<Run> {
   const { id, startedSeq, productIds } = run;
-  const { total, done, failed, drift } = (await store.reader.ask('runById', { id })) ?? run;
+  const ended = (await store.reader.ask('runById', { id })) ?? run;
+  const { total, done, failed, drift } = ended;
   await store.writer.append({
     kind: 'run_ended',
     atMs: now(),
@@ -129,6 +131,7 @@ export async function endRun({ store, now }: RunDeps, run: Run, error: string | 
     failed,
     drift,
   });
+  return ended;
 }
 
 async function beginRun(

@@ -16,7 +16,6 @@ function setUp(ids: readonly string[], haste = 40) {
   const deps = { store, client: service, throttle: newThrottle(now), random: () => 0.5, now, log };
   const queue = new ReadQueue({
     ...deps,
-    onRead: () => undefined,
     onParked: () => undefined,
     onIdle: () => undefined,
   });

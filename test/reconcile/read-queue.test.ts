@@ -34,7 +34,6 @@ function setUp(options: { maxConcurrency?: number; haste?: number; ids?: string[
     now,
     random: () => 0.5,
     log,
-    onRead: () => undefined,
     onParked: (productId) => parked.push(productId),
     onIdle: () => undefined,
   });

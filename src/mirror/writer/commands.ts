@@ -54,7 +54,6 @@ export function prepareCommands(db: Db) {
   const ofRun = (set: string) => db.prepare(`UPDATE runs SET ${set} WHERE id = ? AND state = 'running'`);
   const checkpoint = ofRun('list_offset = ?, list_last_id = ?, list_done = ?, total = max(total, ?)');
   const progress = ofRun('total = max(total, ?), done = ?, failed = ?');
-  const drift = ofRun('drift = drift + ?');
   const fail = db.prepare(FAIL_READ);
   const retryFailures = db.prepare(RETRY_FAILURES);
 
@@ -82,7 +81,6 @@ export function prepareCommands(db: Db) {
       total: number;
     }): void => void checkpoint.run(at.listOffset, at.listLastId, at.listDone ? 1 : 0, at.total, at.id),
     progressRun: (at: RunProgress): void => void progress.run(at.total, at.done, at.failed, at.id),
-    addDrift: (args: { id: number; drift: number }): void => void drift.run(args.drift, args.id),
     failRead: (failure: ReadFailure & { atMs: number }): void =>
       void fail.run({ ...failure, parked: failure.parked ? 1 : 0 }),
     retryFailures: (): void => void retryFailures.run(),

@@ -204,7 +204,8 @@ export class Projection {
     this.#continues(row);
     const entry = decodeEntry(row, (productId) => this.#tables.product(productId)?.detailJson ?? null);
     const { seq } = row;
-    const facts = [...this.#record(entry), ...this.#applyEntry(entry)];
+    const ruled = this.#applyEntry(entry);
+    const facts = [...this.#record(entry, ruled), ...ruled];
     const detailLost = row.kind === 'read' && entry.kind !== 'read';
     return facts.length === 0 && !detailLost ? null : { seq, facts, detailLost, failed: null };
   }

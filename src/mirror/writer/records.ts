@@ -13,8 +13,12 @@ import type { Db } from '../../sqlite/open.ts';
 import { runOf, type RunRow } from '../file/run-row.ts';
 import { selectList } from '../file/statements.ts';
 
-/** Prepares the statements once; each call runs inside the projection's transaction. */
-export function prepareRecords(db: Db): (entry: Entry) => readonly Fact[] {
+/**
+ * Prepares the statements once; each call runs inside the projection's transaction.
+ *
+ * @returns what takes an entry with the facts that the rules have reported of it, and returns those of its own.
+ */
+export function prepareRecords(db: Db): (entry: Entry, ruled: readonly Fact[]) => readonly Fact[] {
   // As before the first start: never alive, never read whole.
   const nameEpoch = db.prepare(
     'UPDATE service_state SET epoch = ?, alive_at_ms = NULL, last_full_sync_at_ms = NULL',
@@ -43,6 +47,8 @@ export function prepareRecords(db: Db): (entry: Entry) => readonly Fact[] {
        list_offset = 0, list_last_id = NULL, list_done = 1, total = @total, done = @done, failed = @failed, drift = @drift
      WHERE started_seq = @startedSeq AND state = 'running'`,
   );
+  // With the rows that it corrects: a run that sees nothing unread has every difference counted.
+  const countDrift = db.prepare("UPDATE runs SET drift = drift + ? WHERE state = 'running'");
   const synced = db.prepare('UPDATE service_state SET last_full_sync_at_ms = ?');
   const pruneChanges = db
     .prepare<[PrunedEntry], number>(
@@ -95,10 +101,12 @@ export function prepareRecords(db: Db): (entry: Entry) => readonly Fact[] {
     };
   };
 
-  return (entry) => {
+  return (entry, ruled) => {
     if (entry.kind === 'read') {
       clearFailure.run(entry.productId);
       takeUp.run(entry.productId);
+      const drift = ruled.filter(({ kind }) => kind === 'drift').length;
+      if (drift > 0) countDrift.run(drift);
     } else if (entry.kind === 'epoch' && entry.epoch !== undefined) beginEpoch(entry.epoch, entry);
     else if (entry.kind === 'run_begun') return begin(entry);
     else if (entry.kind === 'run_ended') end(entry);

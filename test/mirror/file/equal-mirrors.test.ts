@@ -45,7 +45,6 @@ async function hour({ writer, reader }: OpenStore, n: number): Promise<void> {
   await writer.append({ kind: 'given_up', productId: '11', ...refused });
   await writer.command('failRead', { productId: '11', ...refused, attempts: 2 });
   await writer.command('progressRun', { id, total: 2, done: 1, failed: 1 });
-  await writer.command('addDrift', { id, drift: 3 });
   const ended = {
     kind: 'run_ended',
     atMs: fromMs + 400_000,
@@ -156,7 +155,6 @@ describe('of a run', () => {
     const ended = figures(writer);
     expect(ended).toMatchObject([{ state: 'failed', total: 0, error: 'x', list_done: 1 }]);
     writer.commit(
-      { kind: 'command', name: 'addDrift', args: { id, drift: 1 } },
       { kind: 'command', name: 'progressRun', args: { id, total: 9, done: 9, failed: 9 } },
       {
         kind: 'command',
@@ -164,6 +162,21 @@ describe('of a run', () => {
         args: { id, listOffset: 9, listLastId: '9', listDone: false, total: 9 },
       },
     );
+    expect(figures(writer)).toEqual(ended);
+  });
+
+  test('a difference counts from the transaction that corrects it, for every run under way', () => {
+    const writer = new DirectWriter();
+    const id = writer.beginRun();
+    const read = (quantity: number, sentAtMs: number) =>
+      writer.read('10', detail('10', [{ id: '100', levels: { 1: quantity } }]), sentAtMs);
+    read(5, T0 + 10_000);
+    expect(figures(writer), 'a first sight is no difference').toMatchObject([{ drift: 0 }]);
+    read(7, T0 + 20_000);
+    expect(figures(writer)).toMatchObject([{ drift: 1 }]);
+    writer.endRun(id, { error: 'x' });
+    const ended = figures(writer);
+    read(9, T0 + 30_000);
     expect(figures(writer)).toEqual(ended);
   });
 
