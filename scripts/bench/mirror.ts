@@ -8,7 +8,7 @@ import { Child, type Environment } from './child.ts';
  * heaps of the C library, which give back what is large and free.
  */
 export const LEAN: Environment = {
-  NODE_OPTIONS: '--max-semi-space-size=8 --max-old-space-size=2000',
+  NODE_OPTIONS: '--max-semi-space-size=16 --max-old-space-size=2000',
   MALLOC_ARENA_MAX: '2',
   MALLOC_TRIM_THRESHOLD_: '1048576',
 };

@@ -7,7 +7,8 @@ import { setFlagsFromString } from 'node:v8';
  * process, those started later included.
  *
  * The young generation of the main thread cannot be limited from within: `--max-semi-space-size` does that when Node
- * starts (package.json, deploy); beside it, `--max-old-space-size` makes V8 take less ahead on large
+ * starts (package.json, deploy): less than V8 would take, and enough for the requests of 256 connections to end before
+ * they are promoted; beside it, `--max-old-space-size` makes V8 take less ahead on large
  * machines. Those of other threads are limited one by one (platform/thread.ts), which that option would overrule.
  */
 export function keepHeapsSmall(): void {

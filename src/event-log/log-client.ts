@@ -11,8 +11,8 @@ interface LogEvents {
   /** The thread ended without having been asked to: the process cannot continue. */
   readonly onDeath: (error: Error) => void;
   readonly onNews: (news: HistoryNews) => void;
-  /** Called after every transaction, before those who wait for it. */
-  readonly onAppended: (lastSeq: number) => void;
+  /** Called after every transaction, before those who wait for it. @param waiting how many do, for it or for a later one. */
+  readonly onAppended: (lastSeq: number, waiting: number) => void;
 }
 
 interface Waiting {
@@ -187,7 +187,7 @@ export class LogClient {
     switch (message.type) {
       case 'appended':
         this.#lastSeq = Math.max(this.#lastSeq, message.lastSeq);
-        this.#onAppended(this.#lastSeq);
+        this.#onAppended(this.#lastSeq, this.#waiting.size);
         this.#settle(message.placed, { duplicate: false });
         this.#settle(message.duplicates, { duplicate: true });
         return;

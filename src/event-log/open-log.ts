@@ -69,7 +69,7 @@ export function openLogForAppending(path: string): Db {
       // After the answers, not in the middle of a commit: append-loop.ts.
       db.pragma('wal_autocheckpoint = 0');
       db.pragma(`journal_size_limit = ${64 << 20}`);
-      db.pragma('cache_size = -8192');
+      db.pragma('cache_size = -4096');
       if (db.pragma('user_version', { simple: true }) === 0) makeTables(db);
       return db;
     } catch (error) {

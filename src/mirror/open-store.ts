@@ -65,7 +65,7 @@ export async function openStore(
   const log = await LogClient.open(onCommit === undefined ? logThread : watchCommits(logThread, onCommit), {
     onDeath,
     onNews,
-    onAppended: (lastSeq) => projection.apply(lastSeq),
+    onAppended: (lastSeq, waiting) => projection.apply(lastSeq, waiting),
   }).catch(async (error: unknown) => {
     await projection.abandon(new StoreError('closed', 'the event log could not be opened'));
     throw error;

@@ -10,6 +10,10 @@ export class Slots<T extends object> {
   readonly #values: (T | undefined)[] = [];
   readonly #free: number[] = [];
 
+  get size(): number {
+    return this.#values.length - this.#free.length;
+  }
+
   /** @returns its number, which may be given out again once the value was taken. */
   put(value: T): number {
     const slot = this.#free.pop() ?? this.#values.length;

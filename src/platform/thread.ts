@@ -57,6 +57,11 @@ export function startThread<In, Out>(name: string, path: string, youngMb: number
   };
 }
 
+/** Stops the thread that calls it, with all that it would do meanwhile. Not for the main thread. */
+export function pauseThread(ms: number): void {
+  if (ms > 0) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
+}
+
 /** For the first line of a thread's own file. @throws Error on the main thread. */
 export function ownerOfThread<In, Out>(): { readonly owner: Owner<In, Out>; readonly path: string } {
   const port = parentPort;

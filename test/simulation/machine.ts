@@ -219,7 +219,11 @@ export class Machine {
           projection: () =>
             this.#watched(
               startFakeThread(time, life, applying, (owner) =>
-                serveProjection(owner, () => this.disk.openMirror(() => life.alive, this.#options.onOpen)),
+                serveProjection(
+                  owner,
+                  () => this.disk.openMirror(() => life.alive, this.#options.onOpen),
+                  () => undefined,
+                ),
               ),
             ),
           reader: () =>

@@ -5,6 +5,7 @@
 import { damageOf, isDamage, plainError, StoreError, type PlainError } from '../../sqlite/errors.ts';
 import type { Db } from '../../sqlite/open.ts';
 import type { Outcome } from '../../sqlite/outcome.ts';
+import { burstPauseMs } from './burst-pause.ts';
 import type { CommandInput, Projection, Report, Result } from './projection.ts';
 import type { Owner } from '../../platform/thread.ts';
 import type { StoreNews } from './upkeep.ts';
@@ -14,8 +15,8 @@ export type ToProjection =
   | { readonly type: 'open'; readonly lastSeq: number }
   /** The mirror's file is no longer the one that was opened: to be closed, and not opened again before it is said. */
   | { readonly type: 'let_go'; readonly id: number }
-  /** The event log is there, and has entries up to here. */
-  | { readonly type: 'apply'; readonly lastSeq: number }
+  /** The event log is there, and has entries up to here; so many deliveries waited for the commit of the last ones. */
+  | { readonly type: 'apply'; readonly lastSeq: number; readonly waiting: number }
   | { readonly type: 'command'; readonly command: WaitingCommand }
   | { readonly type: 'counts'; readonly id: number }
   | { readonly type: 'close'; readonly id: number };
@@ -83,11 +84,18 @@ const LOOK_EVERY_MS = 1_000;
  *
  * @param open called when the owner says so; throws StoreError when the mirror cannot be had. When another program
  * holds its lock, the owner is told that nothing can be done, and asks again.
+ * @param pause stops the thread for a while.
  */
-export function serveProjection(owner: Owner<ToProjection, FromProjection>, open: () => OwnMirror): void {
+export function serveProjection(
+  owner: Owner<ToProjection, FromProjection>,
+  open: () => OwnMirror,
+  pause: (ms: number) => void,
+): void {
   let own: OwnMirror | null = null;
   const commands: WaitingCommand[] = [];
   let lastSeq = 0;
+  /** Deliveries that waited for the last entries, if there came any since the transaction under way began. */
+  let waiting = 0;
   let lookedAtMs = 0;
   let mayOpen = false;
   let lettingGo: number | null = null;
@@ -104,6 +112,7 @@ export function serveProjection(owner: Owner<ToProjection, FromProjection>, open
         return;
       case 'apply':
         lastSeq = Math.max(lastSeq, message.lastSeq);
+        waiting = message.waiting;
         return;
       case 'command':
         commands.push(message.command);
@@ -191,11 +200,15 @@ export function serveProjection(owner: Owner<ToProjection, FromProjection>, open
   const work = ({ projection }: OwnMirror): void => {
     const beganMs = performance.now();
     while (projection.appliedSeq < lastSeq || commands.length > 0) {
-      const isLate = closing !== null && performance.now() - beganMs > CLOSE_WITHIN_MS;
+      const stepMs = performance.now();
+      const isLate = closing !== null && stepMs - beganMs > CLOSE_WITHIN_MS;
       if (isLate || lettingGo !== null || !step(projection)) break;
       look();
       if (own === null) break;
+      waiting = 0;
       drain();
+      const left = lastSeq - projection.appliedSeq;
+      if (closing === null) pause(burstPauseMs({ tookMs: performance.now() - stepMs, waiting, left }));
     }
   };
 

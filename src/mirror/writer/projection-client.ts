@@ -144,11 +144,11 @@ export class ProjectionClient {
     return () => this.#listeners.delete(listener);
   }
 
-  /** There are entries up to here. */
-  apply(lastSeq: number): void {
+  /** There are entries up to here. @param waiting how many deliveries waited for their commit. */
+  apply(lastSeq: number, waiting: number): void {
     if (this.#ended !== null || lastSeq <= this.#lastSeq) return;
     this.#lastSeq = lastSeq;
-    this.#thread.post({ type: 'apply', lastSeq });
+    this.#thread.post({ type: 'apply', lastSeq, waiting });
   }
 
   /**
@@ -214,7 +214,7 @@ export class ProjectionClient {
         if (this.#closing || this.#ended !== null) return;
         clearTimeout(this.#retry);
         this.#retry = setTimeout(
-          () => this.#thread.post({ type: 'apply', lastSeq: this.#lastSeq }),
+          () => this.#thread.post({ type: 'apply', lastSeq: this.#lastSeq, waiting: 0 }),
           RETRY_MS,
         ).unref();
         return;

@@ -2,8 +2,8 @@
 import { serveProjection, type FromProjection, type ToProjection } from './apply-loop.ts';
 import { yieldToOthers } from './low-priority.ts';
 import { openOwnMirror } from './own-mirror.ts';
-import { ownerOfThread } from '../../platform/thread.ts';
+import { ownerOfThread, pauseThread } from '../../platform/thread.ts';
 
 yieldToOthers();
 const { owner, path } = ownerOfThread<ToProjection, FromProjection>();
-serveProjection(owner, () => openOwnMirror(path));
+serveProjection(owner, () => openOwnMirror(path), pauseThread);
