@@ -62,14 +62,14 @@ export const DURABILITY: readonly Mutant[] = [
     id: 'entry-skipped',
     breaks: 'every entry of the event log is applied (docs/architecture.md#data-flow)',
     file: 'src/mirror/writer/projection.ts',
-    find: `    const facts = [...this.#record(entry), ...this.#applyEntry(entry)];
-    const detailLost`,
+    find: `    const ruled = this.#applyEntry(entry);
+    const facts`,
     replace: `    if (seq % 40 === 7) {
       this.#tables.putState({ ...this.#tables.state(), appliedSeq: seq });
       return null;
     }
-    const facts = [...this.#record(entry), ...this.#applyEntry(entry)];
-    const detailLost`,
+    const ruled = this.#applyEntry(entry);
+    const facts`,
     first: 'simulation',
   },
   {

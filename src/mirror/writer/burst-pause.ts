@@ -12,7 +12,7 @@ const LONGEST_PAUSE_MS = 100;
 const MOST_LEFT = 500_000;
 
 /** Of the moment after a transaction. */
-export interface Load {
+interface Load {
   /** How long the transaction took. */
   readonly tookMs: number;
   /** Deliveries that waited for their answer when the log was last appended to during it; 0: it was not. */
