@@ -345,11 +345,12 @@ export async function untilPastReads(mirror: RunningMirror, sandbox: Sandbox): P
   );
 }
 
-/** Begins the operator's resync and waits for its end. */
+/** Begins the operator's resync and waits for its end. One that was under way already may have read too early: then another. */
 export async function resync(mirror: RunningMirror, body: Json = {}, withinMs = 30_000): Promise<Json> {
   const { status, body: answer } = await mirror.post('/api/resync', body);
   if (status !== 202) throw new Error(`resync was refused: ${status} ${JSON.stringify(answer)}`);
-  return untilRunEnds(mirror, Number(answer['run_id']), withinMs);
+  const ended = await untilRunEnds(mirror, Number(answer['run_id']), withinMs);
+  return answer['joined'] === true ? resync(mirror, body, withinMs) : ended;
 }
 
 export async function untilRunEnds(mirror: RunningMirror, runId: number, withinMs = 30_000): Promise<Json> {
