@@ -31,7 +31,7 @@ export function openWriter(path: string): Db {
       // had held back.
       db.pragma(`wal_autocheckpoint = ${WAL_BYTES / 4096}`);
       db.pragma(`journal_size_limit = ${WAL_BYTES}`);
-      db.pragma('cache_size = -8192');
+      db.pragma('cache_size = -16384');
       db.pragma('temp_store = MEMORY');
       migrate(db);
       refuseChangedSchema(db);
