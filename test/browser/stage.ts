@@ -97,7 +97,7 @@ export async function setStage(test: Owner, products: number): Promise<Stage> {
           const [run] = body['runs'] as { state: string; done: number }[];
           return run?.state === 'running' && run.done > 0;
         },
-        { what: 'the run is on its way', withinMs: waitMs },
+        { what: 'the run is on its way' },
       );
       sandbox.reads.latencyMs = { min: SLOW_MS, max: SLOW_MS };
     },
