@@ -16,7 +16,7 @@ export interface EncodedEntry {
   readonly detail: EncodedDetail | null;
 }
 
-interface EncodedDetail {
+export interface EncodedDetail {
   readonly productId: string;
   readonly hash: Uint8Array<ArrayBuffer>;
   /** The payload to take instead when the last detail logged for the product has this hash. */

@@ -1,0 +1,142 @@
+/**
+ * How entries come from one machine to another. What carries them is behind this interface: an engine (`nats/`) or the
+ * private listener of a single primary (`http/`). On one machine there is none of it: the event log's thread is asked
+ * directly (docs/beyond-one-machine.md).
+ */
+import type { CopiedRow } from '../event-log/copied-row.ts';
+
+/** Where a replica's own event log stands. */
+export interface Standing {
+  readonly epoch: string;
+  readonly lastSeq: number;
+  /** As committed with the last batch; null: nothing was ever copied. Only its transport knows what is in it. */
+  readonly cursor: unknown;
+}
+
+/** What a replica commits in one transaction. */
+export interface Batch {
+  /** In order. Empty: a sign of life, or the cursor alone has moved. */
+  readonly rows: readonly CopiedRow[];
+  /** Of each row the number by which `publish` told of it; null where it tells of none. */
+  readonly positions: readonly (number | null)[];
+  /** Kept in the same transaction as the rows. JSON. */
+  readonly cursor: unknown;
+  /** Entries before this one are gone where these come from, and may go here; null: it does not say. */
+  readonly firstSeq: number | null;
+  /** How many rows are known to come after these. */
+  readonly left: number;
+  /** What these come from is itself up to date: with nothing left, the replica is as well. */
+  readonly isLive: boolean;
+}
+
+/** A row on its way to the common order. */
+export interface Publication {
+  /** The same input has the same id, however often and by whomever it is published. */
+  readonly id: string;
+  readonly row: CopiedRow;
+}
+
+/** Where a published row is. */
+export interface Published {
+  /** In what carries it: larger than that of all before it. */
+  readonly position: number;
+  /** It had been published before. */
+  readonly isDuplicate: boolean;
+  /** To ask later whether it is still there. JSON. */
+  readonly receipt: unknown;
+}
+
+/** What cannot be followed from where the log stands: both files are replaced by a snapshot. */
+export class SnapshotNeeded extends Error {
+  override readonly name = 'SnapshotNeeded';
+}
+
+/** What carries the entries cannot be reached, or does not do what it should: tried again. */
+export class TransportError extends Error {
+  override readonly name = 'TransportError';
+}
+
+/** The part that a replica needs. */
+export interface Source {
+  /** For people: an address, without secrets. */
+  readonly name: string;
+  /**
+   * What comes after the place where the log stands, until aborted. While nothing comes, an empty batch every second.
+   *
+   * @throws SnapshotNeeded, TransportError
+   */
+  follow(from: Standing, signal: AbortSignal): AsyncIterable<Batch>;
+  /**
+   * Writes the newest snapshot into these two files, which do not exist yet.
+   *
+   * @returns false when there is none. @throws TransportError
+   */
+  getSnapshot(into: SnapshotFiles, signal: AbortSignal): Promise<boolean>;
+  close(): Promise<void>;
+}
+
+/** The mirror as of one instant, and an event log that reaches at least as far. */
+export interface SnapshotFiles {
+  readonly mirror: string;
+  readonly log: string;
+}
+
+/** The part that receivers and the lead need besides: a common order, and who reads from the store. */
+export interface Engine extends Source {
+  /** Resolves once it is kept for good. @throws TransportError when that is not known. */
+  publish(publication: Publication): Promise<Published>;
+  /** Whether what was published is still where the receipt says. @throws TransportError when that is not known. */
+  isKept(receipt: unknown): Promise<boolean>;
+  /**
+   * For the lead alone: sees that there is a history to follow. A new one begins where there is none, or where what
+   * carried the one that this log follows has lost entries that the log has.
+   *
+   * @param changeSeq the last number of the change feed. @returns true when a new one has begun. @throws TransportError
+   */
+  keepHistory(from: Standing & { readonly changeSeq: number; readonly nowMs: number }): Promise<boolean>;
+  /** @throws TransportError */
+  putSnapshot(
+    files: SnapshotFiles,
+    about: { readonly epoch: string; readonly lastSeq: number },
+  ): Promise<void>;
+  readonly lease: Lease;
+  /** What all machines know of each other, by key. A value that is not written again goes after `LEASE_MS`. */
+  readonly presence: Notes;
+  /** What stays. */
+  readonly state: Notes;
+  /** Anything that makes the engine less safe than it should be, in words with a remedy. @throws TransportError */
+  inspect(): Promise<readonly EngineFinding[]>;
+}
+
+export interface EngineFinding {
+  readonly problem: string;
+  readonly remedy: string;
+  /** It works for now. */
+  readonly isWarning: boolean;
+}
+
+export interface Notes {
+  /** @throws TransportError */
+  get(key: string): Promise<unknown>;
+  /** @throws TransportError */
+  put(key: string, value: unknown): Promise<void>;
+  /** Of all keys that begin with the prefix, by key. @throws TransportError */
+  list(prefix: string): Promise<ReadonlyMap<string, unknown>>;
+  /** @throws TransportError */
+  delete(key: string): Promise<void>;
+}
+
+/** After this long without being renewed, the lease is anybody's. */
+export const LEASE_MS = 10_000;
+
+/** One holder at a time, by revision: whoever writes must name the revision that it read or wrote last. */
+export interface Lease {
+  /** @param holder for people. @returns the revision, null when somebody else has it. @throws TransportError */
+  take(holder: string): Promise<number | null>;
+  /** @returns the new revision, null when it is lost. @throws TransportError when that is not known. */
+  renew(holder: string, revision: number): Promise<number | null>;
+  /** @throws TransportError */
+  release(revision: number): Promise<void>;
+  /** Who has it; null: nobody. @throws TransportError */
+  holder(): Promise<string | null>;
+}
