@@ -7,21 +7,24 @@ import type { HistoryNews } from './epoch.ts';
 import { plainError, type PlainError } from '../sqlite/errors.ts';
 import { failureOf } from '../sqlite/explain.ts';
 import type { Owner } from '../platform/thread.ts';
-import type { EncodedEntry, LogInput, PrunedLog } from './event-log.ts';
+import type {
+  CopiedFrom,
+  CopyArgs,
+  EncodedEntry,
+  LogInput,
+  Place,
+  PruneBounds,
+  PrunedLog,
+} from './event-log.ts';
 import type { LostMirror, OwnLog } from './own-log.ts';
 
 export type ToLog =
   | Deliveries
   | { readonly type: 'entry'; readonly id: number; readonly entry: EncodedEntry }
   | { readonly type: 'beat'; readonly id: number; readonly atMs: number }
-  | {
-      readonly type: 'prune';
-      readonly id: number;
-      readonly beforeMs: number;
-      readonly belowSeq: number;
-      readonly limit: number;
-    }
+  | ({ readonly type: 'prune'; readonly id: number } & PruneBounds)
   | { readonly type: 'heal'; readonly id: number; readonly found: LostMirror }
+  | ({ readonly type: 'copy'; readonly id: number } & CopyArgs)
   | { readonly type: 'close'; readonly id: number };
 
 /** Deliveries that came together: one message, whose bytes are transferred instead of copied. */
@@ -48,13 +51,23 @@ export type FromLog =
       readonly lastSeq: number;
       readonly epoch: string;
       readonly life: LastLife;
+      readonly copiedFrom: CopiedFrom | null;
       readonly news: readonly HistoryNews[];
     }
   | { readonly type: 'refused'; readonly error: PlainError }
   | Appended
   | { readonly type: 'done'; readonly id: number; readonly value: PrunedLog | Healed | null }
+  | ({ readonly type: 'copied'; readonly id: number } & Copied)
   | { readonly type: 'failed'; readonly ids: readonly number[]; readonly error: PlainError }
   | { readonly type: 'closed'; readonly id: number };
+
+/** Rows of another log are on disk. */
+export interface Copied {
+  /** Of each row, in their order. */
+  readonly places: readonly Place[];
+  readonly lastSeq: number;
+  readonly epoch: string;
+}
 
 /** What is at the mirror's path was made fit to be opened, or could not be. */
 export interface Healed {
@@ -134,6 +147,11 @@ export function serveEventLog(owner: Owner<ToLog, FromLog>, open: () => OwnLog):
     owner.post({ type: 'appended', lastSeq: log.lastSeq, placed, duplicates });
     sinceCheckpointBytes += taken.reduce((sum, { bytes }) => sum + bytes, COMMIT_BYTES);
   };
+  const copy = (args: CopyArgs): Copied => {
+    const places = log.copy(args);
+    sinceCheckpointBytes += args.rows.reduce((sum, { payload }) => sum + payload.byteLength, COMMIT_BYTES);
+    return { places, lastSeq: log.lastSeq, epoch: log.history().epoch };
+  };
   const healed = (found: LostMirror): Healed => {
     try {
       return { news: heal(found), lastSeq: log.lastSeq, error: null };
@@ -152,6 +170,9 @@ export function serveEventLog(owner: Owner<ToLog, FromLog>, open: () => OwnLog):
           return true;
         case 'prune':
           owner.post({ type: 'done', id, value: log.prune(errand) });
+          return true;
+        case 'copy':
+          owner.post({ type: 'copied', id, ...copy(errand) });
           return true;
         case 'heal':
           owner.post({ type: 'done', id, value: healed(errand.found) });
@@ -203,8 +224,15 @@ export function serveEventLog(owner: Owner<ToLog, FromLog>, open: () => OwnLog):
       drain();
     }
   });
-  const { epoch, aliveAtMs, lastAtMs } = log.history();
-  owner.post({ type: 'opened', lastSeq: log.lastSeq, epoch, life: { aliveAtMs, lastAtMs }, news });
+  const { epoch, aliveAtMs, lastAtMs, copiedFrom } = log.history();
+  owner.post({
+    type: 'opened',
+    lastSeq: log.lastSeq,
+    epoch,
+    life: { aliveAtMs, lastAtMs },
+    copiedFrom,
+    news,
+  });
 }
 
 /** @returns the first of them, as many as one transaction takes. */

@@ -98,6 +98,14 @@ function comesToEpoch({ began }: LogPosition, mirror: MirrorPosition): boolean {
   return began !== null && began.epochBefore === mirror.epoch && began.seq > mirror.appliedSeq;
 }
 
+/** @returns why the mirror at the path cannot be made to follow this event log, which is a copy; null when it can. */
+export function whyCopyUnfit(log: EventLog, databasePath: string): string | null {
+  const mirror = lookUpPosition(databasePath);
+  if (mirror === 'unknown') return null;
+  const { firstSeq, lastSeq } = log;
+  return whyUnfit({ ...log.history(), firstSeq, lastSeq, makesMirror: log.makesMirror() }, mirror);
+}
+
 interface HistoryArgs {
   /** Of the event log. */
   readonly path: string;

@@ -5,6 +5,7 @@
  */
 import type { Db } from '../sqlite/open.ts';
 import { bodyHash } from './body-hash.ts';
+import type { CopiedRow } from './copied-row.ts';
 import type { FileIdentity } from '../sqlite/file-identity.ts';
 
 /** An entry as the event log takes it. */
@@ -43,6 +44,20 @@ export interface ReachedFrom {
   readonly high: number;
 }
 
+/** Of a log that is a copy: what of, and how far. Its entries come from there alone. */
+export interface CopiedFrom {
+  /** For people: an address. */
+  readonly origin: string;
+  /** What only its transport understands. JSON; null: nothing was copied yet. */
+  readonly cursor: unknown;
+}
+
+export interface CopyArgs extends CopiedFrom {
+  readonly rows: readonly CopiedRow[];
+  /** Entries before it go; null: none do. */
+  readonly firstSeq: number | null;
+}
+
 /** What the event log knows of itself besides its entries. */
 export interface LogHistory {
   /** Identifies one history: consumers of the change feed start over when it changes. */
@@ -61,6 +76,8 @@ export interface LogHistory {
   readonly lastAtMs: number | null;
   /** Which versions of the rules applied the entries; none from before the first of them on record. */
   readonly rules: readonly RulesPeriod[];
+  /** Null: it is no copy. */
+  readonly copiedFrom: CopiedFrom | null;
 }
 
 export interface RulesPeriod {
@@ -74,6 +91,13 @@ interface NewEpoch {
   readonly file: FileIdentity;
   readonly entry: EncodedEntry;
   readonly afterSeq: number;
+}
+
+/** At most `limit` of the oldest entries that are older than an instant and below a position. */
+export interface PruneBounds {
+  readonly beforeMs: number;
+  readonly belowSeq: number;
+  readonly limit: number;
 }
 
 export interface PrunedLog {
@@ -111,7 +135,8 @@ export class EventLog {
         : { seq: epochSeq, epochBefore, reachedFrom: this.#reachedFrom(epochSeq) };
     const rules = JSON.parse(row.rules) as RulesPeriod[];
     const file = inode === null ? null : { inode, bornAtMs: bornAtMs ?? 0 };
-    return { epoch, began, file, aliveAtMs, lastAtMs: this.#sql.lastAtMs.get() ?? null, rules };
+    const lastAtMs = this.#sql.lastAtMs.get() ?? null;
+    return { epoch, began, file, aliveAtMs, lastAtMs, rules, copiedFrom: copiedFrom(this.#db) };
   }
 
   /** Whether the entries from the first one on make the mirror: no epoch went on from one that held what they do not. */
@@ -130,13 +155,40 @@ export class EventLog {
     return this.#transact(() => inputs.map((input) => this.#place(input)));
   }
 
+  /**
+   * The next rows of what this log is a copy of, together with how far that is. A delivery that is here already is left
+   * out, as in `append`; a `pruned` entry takes along what it prunes, so that all copies know the same bodies.
+   *
+   * @throws SqliteError, or Error when a row does not continue the log.
+   */
+  copy({ rows, firstSeq, origin, cursor }: CopyArgs): Place[] {
+    return this.#transact(() => {
+      const places = rows.map((row) => this.#placeCopy(row));
+      if (firstSeq !== null) this.#sql.pruneBelow.run(firstSeq);
+      this.#db.exec(COPIED_FROM);
+      this.#db
+        .prepare('INSERT OR REPLACE INTO copied_from VALUES (1, ?, ?)')
+        .run(origin, JSON.stringify(cursor));
+      return places;
+    });
+  }
+
+  /** It goes on by itself. What it was a copy of may have logged other details than are noted here. */
+  endCopying(): void {
+    this.#transact(() => this.#db.exec('DROP TABLE IF EXISTS copied_from; DELETE FROM details'));
+  }
+
   /** Shows that a delivery could be kept now. @throws SqliteError */
   beat(atMs: number): void {
     this.#transact(() => this.#sql.beat.run(atMs));
   }
 
-  /** Deletes at most `limit` of the oldest entries that are older than an instant and below a position. */
-  prune(args: { readonly beforeMs: number; readonly belowSeq: number; readonly limit: number }): PrunedLog {
+  /** Deletes them; in a log that is a copy, only says which: a `pruned` entry deletes them, in every copy. */
+  prune(args: PruneBounds): PrunedLog {
+    if (copiedFrom(this.#db) !== null) {
+      const firstSeq = (this.#sql.lastPrunable.get(args) ?? this.firstSeq - 1) + 1;
+      return { deleted: firstSeq - this.firstSeq, firstSeq };
+    }
     return this.#transact(() => ({
       deleted: this.#sql.prune.run(args).changes,
       firstSeq: this.firstSeq + (this.#sql.isLastOld.get(args) ?? 0),
@@ -184,6 +236,32 @@ export class EventLog {
     return { seq, duplicate: false };
   }
 
+  #placeCopy({ seq, kind, atMs, payload, detail }: CopiedRow): Place {
+    const isEpoch = kind === 'epoch';
+    if (seq !== null && (isEpoch ? seq <= this.#lastSeq : seq !== this.#lastSeq + 1)) {
+      throw new Error(
+        `entry ${seq} does not come after entry ${this.#lastSeq}: it was copied from another log`,
+      );
+    }
+    if (seq !== null) this.#lastSeq = seq - 1;
+    if (kind === 'delivery' && seq === null) return this.#place({ kind, body: payload, arrivedAtMs: atMs });
+    const isDelivery = kind === 'delivery' || kind === 'unmerged';
+    if (isDelivery) this.#sql.insert.run(this.#lastSeq + 1, kind, atMs, bodyHash(payload), payload);
+    else this.#place({ kind: 'entry', entry: { kind, atMs, payload, detail } });
+    if (isDelivery) this.#lastSeq += 1;
+    if (isEpoch) this.#followEpoch(payload);
+    if (kind === 'pruned') this.#sql.pruneBelow.run(fieldsOf(payload)['firstSeq']);
+    return { seq: this.#lastSeq, duplicate: false };
+  }
+
+  #followEpoch(payload: Uint8Array): void {
+    const { epoch: epochBefore } = this.history();
+    const { epoch } = fieldsOf(payload);
+    if (typeof epoch !== 'string')
+      throw new Error('an epoch without a name: it was copied from an earlier version');
+    this.#sql.beginEpoch.run({ epoch, epochBefore, seq: this.#lastSeq, inode: null, bornAtMs: null });
+  }
+
   /** Whether this is the last detail of the product, and still there. */
   #isLogged(productId: string, hash: Uint8Array): boolean {
     const last = this.#sql.detail.get(productId);
@@ -217,6 +295,30 @@ export class EventLog {
     // What an epoch left out before its entry is not given out again.
     return this.#sql.lastSeq.get() ?? 0;
   }
+}
+
+const PRUNED_AT_ONCE = 5_000;
+
+/** Only in a copy: other event logs stay as they are. */
+const COPIED_FROM = `
+  CREATE TABLE IF NOT EXISTS copied_from (
+    id INTEGER PRIMARY KEY CHECK (id = 1),
+    origin TEXT NOT NULL,
+    cursor TEXT NOT NULL
+  ) STRICT`;
+
+/** @param db any connection to an event log. @returns null when it is no copy. */
+export function copiedFrom(db: Db): CopiedFrom | null {
+  const isCopy = db.prepare("SELECT 1 FROM sqlite_master WHERE name = 'copied_from'").get() !== undefined;
+  if (!isCopy) return null;
+  const row = db
+    .prepare<[], { origin: string; cursor: string }>('SELECT origin, cursor FROM copied_from')
+    .get();
+  return row === undefined ? null : { origin: row.origin, cursor: JSON.parse(row.cursor) as unknown };
+}
+
+function fieldsOf(payload: Uint8Array): Record<string, unknown> {
+  return JSON.parse(Buffer.from(payload).toString('utf8')) as Record<string, unknown>;
 }
 
 function prepare(db: Db) {
@@ -270,6 +372,17 @@ function prepare(db: Db) {
       .prepare<[{ beforeMs: number; belowSeq: number }], number>(
         `SELECT at_ms < @beforeMs AND seq <= @belowSeq FROM log
          WHERE seq = (SELECT min(seq) FROM log) AND seq = (SELECT max(seq) FROM log)`,
+      )
+      .pluck(),
+    // Bounded: answers wait for it. The lead prunes fewer at once.
+    pruneBelow: db.prepare(
+      `DELETE FROM log WHERE seq < ? AND seq < (SELECT max(seq) FROM log)
+         AND seq IN (SELECT seq FROM log ORDER BY seq LIMIT ${PRUNED_AT_ONCE})`,
+    ),
+    lastPrunable: db
+      .prepare<[PruneBounds], number | null>(
+        `SELECT max(seq) FROM (SELECT seq, at_ms FROM log ORDER BY seq LIMIT @limit)
+         WHERE at_ms < @beforeMs AND seq < @belowSeq`,
       )
       .pluck(),
     // The last row stays whatever its age: positions continue from it.

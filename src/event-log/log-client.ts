@@ -3,8 +3,9 @@ import { Slots } from '../platform/slots.ts';
 import { StoreError, type PlainError } from '../sqlite/errors.ts';
 import type { HistoryNews } from './epoch.ts';
 import type { Thread } from '../platform/thread.ts';
-import type { Appended, FromLog, Healed, LastLife, ToLog } from './append-loop.ts';
-import type { EncodedEntry, Place, PrunedLog } from './event-log.ts';
+import type { Appended, Copied, FromLog, Healed, LastLife, ToLog } from './append-loop.ts';
+import type { CopiedFrom, CopyArgs, EncodedEntry, Place, PruneBounds, PrunedLog } from './event-log.ts';
+import type { EntryLog } from './entry-log.ts';
 import type { LostMirror } from './own-log.ts';
 
 interface LogEvents {
@@ -30,13 +31,14 @@ interface Unsent {
 /** What a waiting delivery takes besides its bytes: promises, timers, the copy's frame. */
 const WAITING_BYTES = 1_024;
 
-export class LogClient {
+export class LogClient implements EntryLog {
+  readonly prunesByEntry = false;
   readonly #thread: Thread<ToLog, FromLog>;
   readonly #onAppended: LogEvents['onAppended'];
   readonly #waiting = new Slots<Waiting>();
   /** Deliveries that came in this turn of the event loop; they go to the thread together at its end. */
   readonly #unsent: Unsent[] = [];
-  #opened: { readonly epoch: string; readonly life: LastLife } | null = null;
+  #opened: Extract<FromLog, { type: 'opened' }> | null = null;
   #lastSeq = 0;
   #waitingBytes = 0;
   #ended: StoreError | null = null;
@@ -91,8 +93,23 @@ export class LogClient {
     return this.#opened?.life ?? { aliveAtMs: null, lastAtMs: null };
   }
 
+  /** As it was opened. */
+  get epoch(): string {
+    return this.#opened?.epoch ?? '';
+  }
+
+  /** As it was opened; null: it is no copy. */
+  get copiedFrom(): CopiedFrom | null {
+    return this.#opened?.copiedFrom ?? null;
+  }
+
   /** The last position known to be on disk. */
   get lastSeq(): number {
+    return this.#lastSeq;
+  }
+
+  /** On one machine whatever is on disk came before a request that is sent now. */
+  get s0(): number {
     return this.#lastSeq;
   }
 
@@ -123,8 +140,13 @@ export class LogClient {
   }
 
   /** @throws StoreError */
-  prune(args: { beforeMs: number; belowSeq: number; limit: number }): Promise<PrunedLog> {
+  prune(args: PruneBounds): Promise<PrunedLog> {
     return this.#post((id) => ({ type: 'prune', id, ...args }));
+  }
+
+  /** Resolves once the next rows of what this log is a copy of are on disk. @throws StoreError */
+  copy(args: CopyArgs): Promise<Copied> {
+    return this.#post((id) => ({ type: 'copy', id, ...args }));
   }
 
   /**
@@ -193,6 +215,12 @@ export class LogClient {
         return;
       case 'done':
         this.#release(message.id)?.resolve(message.value as never);
+        return;
+      case 'copied':
+        this.#lastSeq = Math.max(this.#lastSeq, message.lastSeq);
+        this.#release(message.id)?.resolve(message satisfies Copied as never);
+        // Whoever waits for one of them to be applied must have asked before it can be.
+        setImmediate(() => this.#onAppended(this.#lastSeq, 0));
         return;
       case 'failed':
         for (const id of message.ids) this.#release(id)?.reject(errorOf(message.error));

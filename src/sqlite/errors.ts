@@ -1,6 +1,9 @@
 /** The database's errors: what happened, to which file, what to do next. */
 export type StoreErrorKind =
   | 'in_use'
+  | 'is_copy'
+  | 'not_a_copy'
+  | 'unfit_copy'
   | 'not_a_database'
   | 'damaged'
   | 'changed_by_hand'

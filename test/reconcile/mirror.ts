@@ -73,6 +73,9 @@ export function newStore(): OpenedStore {
       get lastSeq() {
         return writer.lastSeq;
       },
+      get s0() {
+        return writer.lastSeq;
+      },
       get appliedSeq() {
         return writer.projection.appliedSeq;
       },

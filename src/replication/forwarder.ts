@@ -1,0 +1,179 @@
+/**
+ * Brings what a receiver has answered into the common order, as it came. What is there stays in the outbox for a while,
+ * and is offered again when the engine has lost it.
+ */
+import { setTimeout as wait } from 'node:timers/promises';
+import { bodyHash } from '../event-log/body-hash.ts';
+import type { LogRow } from '../event-log/entries.ts';
+import type { LogClient } from '../event-log/log-client.ts';
+import type { LogReader } from '../event-log/read-log.ts';
+import type { Logger } from '../platform/log.ts';
+import { TransportError, type Engine, type Publication, type Published } from './transport.ts';
+
+interface ForwarderDeps {
+  readonly outbox: Pick<LogClient, 'lastSeq' | 'copy' | 'epoch' | 'copiedFrom'>;
+  readonly reader: LogReader;
+  readonly engine: Pick<Engine, 'name' | 'publish' | 'isKept'>;
+  readonly log: Logger;
+  readonly now: () => number;
+}
+
+/** How far the engine has acknowledged the outbox, with proof. As it is kept in the outbox. */
+interface Acknowledged {
+  readonly seq: number;
+  readonly receipt: unknown;
+}
+
+/** What waits for the engine. */
+export interface Backlog {
+  readonly entries: number;
+  /** How long the oldest of them has waited. */
+  readonly ageMs: number;
+  /** Why the engine takes nothing at present; null: nothing is in the way. */
+  readonly trouble: string | null;
+}
+
+/** Acknowledged rows stay this long: an engine that loses its last minutes gets them again. */
+const KEPT_MS = 10 * 60_000;
+const NOTED_EVERY_MS = 1_000;
+const RETRY_MS = 500;
+const IDLE_MS = 20;
+
+export class Forwarder {
+  readonly #deps: ForwarderDeps;
+  readonly #stop = new AbortController();
+  #acknowledged: Acknowledged;
+  #notedSeq = 0;
+  /** Up to where, since when: what is old enough to go. On the monotonic clock. */
+  readonly #kept: { readonly seq: number; readonly atMs: number }[] = [];
+  #oldestAtMs: number | null = null;
+  #trouble: string | null = null;
+  #wake: (() => void) | null = null;
+
+  constructor(deps: ForwarderDeps) {
+    this.#deps = deps;
+    this.#acknowledged = acknowledgedIn(deps.outbox);
+    this.#notedSeq = this.#acknowledged.seq;
+    if (this.#notedSeq > 0) this.#kept.push({ seq: this.#notedSeq, atMs: performance.now() });
+  }
+
+  get backlog(): Backlog {
+    const { outbox, now } = this.#deps;
+    const entries = outbox.lastSeq - this.#acknowledged.seq;
+    const ageMs = entries === 0 || this.#oldestAtMs === null ? 0 : Math.max(0, now() - this.#oldestAtMs);
+    return { entries, ageMs, trouble: this.#trouble };
+  }
+
+  /** The outbox has more. */
+  wake(): void {
+    this.#wake?.();
+  }
+
+  /** Until stopped. @throws StoreError when the outbox cannot be read or written. */
+  async run(): Promise<void> {
+    const { signal } = this.#stop;
+    let mustAsk = true;
+    while (!signal.aborted) {
+      try {
+        if (mustAsk) await this.#offerAgainWhatIsLost();
+        mustAsk = false;
+        if (!(await this.#forwardSome())) await this.#idle();
+        if (this.#trouble !== null) this.#deps.log.info('deliveries are forwarded again');
+        this.#trouble = null;
+        await this.#note();
+      } catch (error) {
+        if (!(error instanceof TransportError)) throw error;
+        if (this.#trouble !== error.message) {
+          this.#deps.log.warn(
+            { err: error },
+            'deliveries are kept in the outbox: the engine does not take them',
+          );
+        }
+        this.#trouble = error.message;
+        this.#lookAtOldest();
+        mustAsk = true;
+        await wait(RETRY_MS, undefined, { signal, ref: false }).catch(() => undefined);
+      }
+    }
+  }
+
+  stop(): void {
+    this.#stop.abort();
+    this.#wake?.();
+  }
+
+  /** After a break, and at the start: an engine that has lost its end has lost what it had acknowledged. */
+  async #offerAgainWhatIsLost(): Promise<void> {
+    const { seq, receipt } = this.#acknowledged;
+    if (seq === 0 || (await this.#deps.engine.isKept(receipt))) return;
+    this.#deps.log.warn(
+      'the engine has lost what it had acknowledged: the last ten minutes are offered again',
+    );
+    this.#acknowledged = { seq: 0, receipt: null };
+    this.#kept.splice(0);
+  }
+
+  /** @returns false when nothing was left. @throws TransportError */
+  async #forwardSome(): Promise<boolean> {
+    const { reader, outbox, engine } = this.#deps;
+    const after = this.#acknowledged.seq;
+    const rows = reader.after(after, outbox.lastSeq);
+    this.#oldestAtMs = rows[0]?.atMs ?? null;
+    if (rows.length === 0) return false;
+    const published = await Promise.allSettled(
+      rows.map((row) => engine.publish(publicationOf(row, outbox.epoch))),
+    );
+    for (const [i, outcome] of published.entries()) {
+      const row = rows[i];
+      if (outcome.status === 'rejected') throw outcome.reason;
+      if (row !== undefined) this.#acknowledge(row.seq, outcome.value);
+    }
+    return true;
+  }
+
+  #acknowledge(seq: number, { receipt }: Published): void {
+    this.#acknowledged = { seq, receipt };
+  }
+
+  #lookAtOldest(): void {
+    const { reader, outbox } = this.#deps;
+    this.#oldestAtMs = reader.after(this.#acknowledged.seq, outbox.lastSeq)[0]?.atMs ?? null;
+  }
+
+  /** How far it is, once a second, so that a start does not offer everything again; and what is old enough goes. */
+  async #note(): Promise<void> {
+    const { outbox, engine } = this.#deps;
+    const nowMs = performance.now();
+    const { seq } = this.#acknowledged;
+    if (nowMs - (this.#kept.at(-1)?.atMs ?? Number.NEGATIVE_INFINITY) < NOTED_EVERY_MS) return;
+    const old = this.#kept.findLastIndex(({ atMs }) => atMs < nowMs - KEPT_MS);
+    const firstSeq = old < 0 ? null : (this.#kept[old]?.seq ?? 0) + 1;
+    if (seq === this.#notedSeq && firstSeq === null) return;
+    await outbox.copy({ rows: [], firstSeq, origin: engine.name, cursor: this.#acknowledged });
+    this.#kept.splice(0, old + 1);
+    this.#kept.push({ seq, atMs: nowMs });
+    this.#notedSeq = seq;
+  }
+
+  async #idle(): Promise<void> {
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, IDLE_MS).unref();
+      this.#wake = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+    this.#wake = null;
+  }
+}
+
+/** A delivery is the same one whichever receiver it came to; another entry is this outbox's own. */
+function publicationOf({ seq, kind, atMs, payload }: LogRow, outboxId: string): Publication {
+  const id = kind === 'delivery' ? bodyHash(payload).toString('hex') : `${outboxId}-${seq}`;
+  return { id, row: { seq: null, kind, atMs, payload: new Uint8Array(payload), detail: null } };
+}
+
+function acknowledgedIn({ copiedFrom }: Pick<LogClient, 'copiedFrom'>): Acknowledged {
+  const { seq, receipt } = (copiedFrom?.cursor ?? {}) as Partial<Acknowledged>;
+  return typeof seq === 'number' ? { seq, receipt } : { seq: 0, receipt: null };
+}

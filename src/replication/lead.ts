@@ -1,0 +1,101 @@
+/**
+ * Who of the replicas reads from the store: the one that holds the lease (docs/beyond-one-machine.md#the-lead). It steps
+ * down well before another one may take over; that two lead for a moment, because one was stopped in between, does no
+ * harm, since both append true reads.
+ */
+import { setTimeout as wait } from 'node:timers/promises';
+import type { Logger } from '../platform/log.ts';
+import { LEASE_MS, TransportError, type Lease } from './transport.ts';
+
+interface LeadDeps {
+  readonly lease: Lease;
+  /** Of this machine, for people. */
+  readonly name: string;
+  /** Whether this replica may lead now; asked about once a second. @throws TransportError */
+  readonly isFit: () => Promise<boolean>;
+  /** Called when it begins to lead. @param signal aborted when it does not any more. */
+  readonly lead: (signal: AbortSignal) => Promise<void>;
+  readonly log: Logger;
+}
+
+const LOOK_EVERY_MS = 1_000;
+/** Of the lease, since the last renewal that is known to have succeeded was sent. */
+const STEP_DOWN_AFTER_MS = LEASE_MS * 0.7;
+const RENEW_EVERY_MS = LEASE_MS / 5;
+
+export class Lead {
+  readonly #deps: LeadDeps;
+  #leading: AbortController | null = null;
+  #holder: string | null = null;
+
+  constructor(deps: LeadDeps) {
+    this.#deps = deps;
+  }
+
+  get isLeading(): boolean {
+    return this.#leading !== null;
+  }
+
+  /** Who leads, as last seen; null: nobody, or not known. */
+  get holder(): string | null {
+    return this.#leading === null ? this.#holder : this.#deps.name;
+  }
+
+  /** Until aborted; then the lease is given back. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { lease, name, isFit, log } = this.#deps;
+    while (!signal.aborted) {
+      try {
+        const sentMs = performance.now();
+        const revision = (await isFit()) ? await lease.take(name) : null;
+        if (revision === null) this.#holder = await lease.holder();
+        else await this.#leadWith(revision, sentMs, signal);
+      } catch (error) {
+        if (!(error instanceof TransportError)) throw error;
+        this.#holder = null;
+        log.debug({ err: error }, 'the lease cannot be looked at');
+      }
+      await pause(LOOK_EVERY_MS, signal);
+    }
+  }
+
+  async #leadWith(first: number, sentMs: number, signal: AbortSignal): Promise<void> {
+    const { lease, name, lead, log } = this.#deps;
+    const leading = (this.#leading = new AbortController());
+    const until = AbortSignal.any([signal, leading.signal]);
+    log.info({ name }, 'this replica leads: it reads from the store');
+    let goodMs = sentMs;
+    // By itself: a renewal may hang for longer.
+    const watch = setInterval(() => {
+      if (performance.now() - goodMs > STEP_DOWN_AFTER_MS) leading.abort();
+    }, LOOK_EVERY_MS / 4).unref();
+    const work = lead(until).catch((error: unknown) => {
+      log.error({ err: error }, 'leading failed; another replica, or this one again, takes over');
+      leading.abort();
+    });
+    let revision: number | null = first;
+    while (!until.aborted) {
+      await pause(RENEW_EVERY_MS, until);
+      if (until.aborted) break;
+      const renewalMs = performance.now();
+      try {
+        const next: number | null = await lease.renew(name, revision);
+        if (next === null) leading.abort();
+        else goodMs = renewalMs;
+        revision = next ?? revision;
+      } catch (error) {
+        if (!(error instanceof TransportError)) throw error;
+      }
+    }
+    clearInterval(watch);
+    leading.abort();
+    await work;
+    this.#leading = null;
+    log.info({ name }, 'this replica does not lead any more');
+    await lease.release(revision).catch(() => undefined);
+  }
+}
+
+async function pause(ms: number, signal: AbortSignal): Promise<void> {
+  await wait(ms, undefined, { signal, ref: false }).catch(() => undefined);
+}

@@ -1,0 +1,101 @@
+/** Copies what a source has into a replica's event log, and says how it stands. */
+import { setTimeout as wait } from 'node:timers/promises';
+import type { Copied } from '../event-log/append-loop.ts';
+import type { CopyArgs, Place } from '../event-log/event-log.ts';
+import type { Logger } from '../platform/log.ts';
+import { TransportError, type Batch, type Source, type Standing } from './transport.ts';
+
+interface ReplicatorDeps {
+  readonly source: Pick<Source, 'name' | 'follow'>;
+  readonly copy: (args: CopyArgs) => Promise<Copied>;
+  /** Resolves once the tables hold this entry. */
+  readonly applied: (seq: number) => Promise<unknown>;
+  /** Rows are on disk. */
+  readonly onCopied: (positions: readonly (number | null)[], places: readonly Place[]) => void;
+  /** It has caught up with a source that is itself up to date. */
+  readonly onLevel: () => void;
+  /** It cannot be followed for now, and is tried again. */
+  readonly onTrouble: (error: TransportError) => void;
+  readonly log: Logger;
+}
+
+/** How a replica stands to what it copies. */
+export interface ReplicaState {
+  readonly origin: string;
+  /** How many entries are known to be there that are not here. */
+  readonly left: number;
+  /** When it last had everything, on the monotonic clock; null: not since the start. */
+  readonly levelAtMs: number | null;
+  /** Why it cannot be followed at present; null: nothing is in the way. */
+  readonly trouble: string | null;
+}
+
+const RETRY_MS = 500;
+
+export class Replicator {
+  readonly #deps: ReplicatorDeps;
+  #standing: Standing;
+  #firstSeq = 0;
+  #left = 0;
+  #levelAtMs: number | null = null;
+  #trouble: string | null = null;
+
+  constructor(deps: ReplicatorDeps, standing: Standing) {
+    this.#deps = deps;
+    this.#standing = standing;
+  }
+
+  get state(): ReplicaState {
+    const { name: origin } = this.#deps.source;
+    return { origin, left: this.#left, levelAtMs: this.#levelAtMs, trouble: this.#trouble };
+  }
+
+  /** Where the event log stands. */
+  get standing(): Standing {
+    return this.#standing;
+  }
+
+  /** Until aborted. @throws SnapshotNeeded, StoreError */
+  async run(signal: AbortSignal): Promise<void> {
+    const { source, log, onTrouble } = this.#deps;
+    while (!signal.aborted) {
+      try {
+        for await (const batch of source.follow(this.#standing, signal)) {
+          await this.#commit(batch);
+          if (this.#trouble !== null) log.info({ origin: source.name }, 'the source is followed again');
+          this.#trouble = null;
+        }
+      } catch (error) {
+        if (signal.aborted) return;
+        if (!(error instanceof TransportError)) throw error;
+        if (this.#trouble !== error.message) {
+          log.warn({ err: error, origin: source.name }, 'the source cannot be followed; it is tried again');
+        }
+        this.#trouble = error.message;
+        onTrouble(error);
+      }
+      await wait(RETRY_MS, undefined, { signal, ref: false }).catch(() => undefined);
+    }
+  }
+
+  async #commit({ rows, positions, cursor, firstSeq, left, isLive }: Batch): Promise<void> {
+    const { source, copy, applied, onCopied, onLevel } = this.#deps;
+    const isPruning = firstSeq !== null && firstSeq > this.#firstSeq;
+    if (rows.length > 0 || isPruning || isNews(cursor, this.#standing.cursor)) {
+      // What goes must have been applied here as well.
+      if (isPruning || rows[0]?.kind === 'pruned') await applied(this.#standing.lastSeq);
+      const { places, lastSeq, epoch } = await copy({ rows, firstSeq, origin: source.name, cursor });
+      this.#standing = { epoch, lastSeq, cursor };
+      this.#firstSeq = Math.max(this.#firstSeq, firstSeq ?? 0);
+      onCopied(positions, places);
+    }
+    this.#left = left;
+    if (left > 0 || !isLive) return;
+    this.#levelAtMs = performance.now();
+    onLevel();
+  }
+}
+
+function isNews(cursor: unknown, known: unknown): boolean {
+  return JSON.stringify(cursor) !== JSON.stringify(known);
+}
