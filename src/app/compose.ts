@@ -14,8 +14,7 @@ import { FactLog } from '../ops/state/fact-log.ts';
 import { Monitor } from '../ops/monitor.ts';
 import { StateSampler } from '../ops/state/state-sampler.ts';
 import { LiveTimeline } from '../ops/state/timeline.ts';
-import { Reconciler } from '../reconcile/reconciler.ts';
-import { storeAt } from '../store-api/transport/http.ts';
+import type { Reconciler } from '../reconcile/reconciler.ts';
 import {
   connectService,
   type ServiceConnection,
@@ -25,6 +24,7 @@ import { openStore } from '../mirror/open-store.ts';
 import { createRetention } from '../mirror/retention.ts';
 import type { LastLife } from '../event-log/append-loop.ts';
 import type { Store } from '../mirror/store.ts';
+import { createReading } from './reading.ts';
 
 /** What the mirror stands on. Real, except in a simulation. */
 export interface Platform {
@@ -91,32 +91,8 @@ export async function openMirror({
   // From the event log, which is there: the mirror is still being opened.
   const { life } = store;
   const clock = createClock(Math.max(life.aliveAtMs ?? 0, life.lastAtMs ?? 0));
-  const { client, tokens } = platform.connect({
-    baseUrl: config.service.baseUrl,
-    clientId: config.service.clientId,
-    clientSecret: config.service.clientSecret.reveal(),
-    tokenFilePath: `${config.database.path}.token`,
-    maxConcurrency: config.service.maxConcurrency,
-    onAnswer: monitor?.onAnswer,
-    onTokenFileError: (error) =>
-      log.warn(
-        { err: error },
-        'the token file cannot be used: the token is kept in memory; check the permissions and the disk of its folder',
-      ),
-    now: clock.now,
-  });
-  const reconciler = new Reconciler({
-    store,
-    client: monitor?.observe(client) ?? client,
-    tokens,
-    now: clock.now,
-    random: platform.random,
-    log,
-    maxConcurrency: config.service.maxConcurrency,
-    maxRps: config.service.maxRps,
-    storeAt: storeAt(config.service.baseUrl),
-    schedules: config.schedules,
-  });
+  const reading = createReading({ config, store, clock, log, platform, monitor });
+  const { reconciler } = reading;
   const closing = new AbortController();
   /** A new epoch may have begun with the new file: as after a start, all is compared with the store. */
   const readAgain = async (): Promise<void> => {
@@ -156,10 +132,16 @@ export async function openMirror({
     silenceMs: async () => silenceMs(life, await store.reader.ask('lastFullSync'), Date.now()),
     async close(): Promise<void> {
       closing.abort();
-      await reconciler.stop();
-      await client.close();
+      await reading.stop();
       await store.close();
     },
+  };
+}
+
+export function heartbeatOf({ writer }: Pick<Store, 'writer'>) {
+  return {
+    beat: (atMs: number) => writer.beat(atMs),
+    show: (atMs: number) => writer.command('alive', { atMs }),
   };
 }
 
@@ -226,7 +208,7 @@ export async function startService(
     retentionDays: config.retentionDays,
   });
   const unstored = keepUnstored({ writer: store.writer, now: clock.now, log });
-  const heartbeat = createHeartbeat(store.writer, Date.now);
+  const heartbeat = createHeartbeat(heartbeatOf(store), Date.now);
   const stopParts = async (): Promise<void> => {
     await unstored.stop();
     await heartbeat.stop();

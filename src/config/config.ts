@@ -15,7 +15,7 @@ import type { PassedDescriptors } from './passed.ts';
 import { readRaw } from './raw.ts';
 import type { RawConfig, Sources } from './raw.ts';
 import { checkTogether } from './rules.ts';
-import type { LogLevel } from './schemas.ts';
+import type { LogLevel, LogUrl, Role } from './schemas.ts';
 import { VARIABLES, VARIABLE_NAMES } from './variables.ts';
 import type { Values, Variable, VariableName } from './variables.ts';
 import type { Secret } from '../platform/secret.ts';
@@ -59,9 +59,24 @@ export interface Config {
   /** What the operator calls warehouses, by id. */
   readonly warehouseNames: ReadonlyMap<string, string>;
   readonly retentionDays: number;
+  /** Null: one machine, whose event log is its own. */
+  readonly shared: SharedConfig | null;
   readonly logLevel: LogLevel;
   /** Names that look misspelt. They are ignored, and worth a line of the log. */
   readonly warnings: readonly ConfigProblem[];
+}
+
+/** How this machine shares its event log with others. */
+export interface SharedConfig {
+  readonly url: LogUrl;
+  /** In the engine. */
+  readonly store: string;
+  readonly replicas: number;
+  readonly user: string | null;
+  readonly password: Secret | null;
+  readonly token: Secret | null;
+  readonly caFile: string | null;
+  readonly roles: ReadonlySet<Role>;
 }
 
 export interface Endpoint {
@@ -91,6 +106,36 @@ export function loadConfig(sources: Partial<Sources & { readonly pid: number }> 
   if (all.length > 0) throw new ConfigError(all);
   // Without a problem every variable has its value.
   return { ...arrange(values as Values, sockets.passed, cwd), warnings: raw.warnings };
+}
+
+/**
+ * As `loadConfig`, for a process that may only copy: the settings of the store may be missing then.
+ *
+ * @throws ConfigError
+ */
+export function loadServeConfig(sources: Partial<Sources & { readonly pid: number }> = {}): ServeConfig {
+  try {
+    return loadConfig(sources);
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    const { env = process.env, cwd = process.cwd(), pid = process.pid } = sources;
+    const readFile = sources.readFile ?? ((path: string) => readFileSync(path, 'utf8'));
+    const raw = readRaw({ env, cwd, readFile });
+    const { values } = check(raw);
+    const onlyCopies =
+      values.LOG_URL?.kind === 'primary' || (values.LOG_URL !== null && isReplica(values.ROLE));
+    const left = error.problems.filter(({ name }) => !name.startsWith('SERVICE_'));
+    if (!onlyCopies || left.length > 0) throw error;
+    const { passed } = readPassed(env, pid);
+    return { ...arrange(values as Values, passed, cwd), service: null, warnings: raw.warnings };
+  }
+}
+
+/** Of a process that only copies, the settings of the store may be null. */
+export type ServeConfig = LocalConfig & { readonly service: Config['service'] | null };
+
+function isReplica(roles: ReadonlySet<Role> | undefined): boolean {
+  return roles?.size === 1 && roles.has('replica');
 }
 
 /** What commands need that ask the store nothing: an account that reads the file needs no secrets. */
@@ -192,7 +237,22 @@ function arrange(values: Values, passed: PassedDescriptors, cwd: string): Omit<C
     },
     warehouseNames: values.WAREHOUSE_NAMES ?? new Map(),
     retentionDays: values.RETENTION_DAYS,
+    shared: values.LOG_URL === null ? null : sharedOf(values, values.LOG_URL, cwd),
     logLevel: values.LOG_LEVEL,
+  };
+}
+
+/** A primary is copied from, and nothing else. */
+function sharedOf(values: Values, url: LogUrl, cwd: string): SharedConfig {
+  return {
+    url,
+    store: values.LOG_STORE,
+    replicas: Number(values.LOG_REPLICAS),
+    user: values.LOG_USER,
+    password: values.LOG_PASSWORD,
+    token: values.LOG_TOKEN,
+    caFile: values.LOG_CA_FILE === null ? null : resolve(cwd, values.LOG_CA_FILE),
+    roles: url.kind === 'primary' ? new Set(['replica']) : values.ROLE,
   };
 }
 

@@ -35,7 +35,7 @@ export interface HighWaterMarkNews {
   readonly problem: string;
 }
 
-function highWaterMarkPath(databasePath: string): string {
+export function highWaterMarkPath(databasePath: string): string {
   return `${databasePath}.mark`;
 }
 

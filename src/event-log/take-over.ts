@@ -2,11 +2,12 @@
  * Earlier versions kept the event log in the mirror's own file. It is copied out once, before the mirror's migration
  * drops it there: whole, synced and renamed into place, or not at all.
  */
-import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs';
+import { existsSync, renameSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import Database from 'better-sqlite3';
 import { explain } from '../sqlite/explain.ts';
 import { makeTables } from './open-log.ts';
+import { syncFile } from '../sqlite/sync-file.ts';
 
 /** Does nothing when the event log is there already, or the mirror has none to give. @throws StoreError */
 export function takeOverLog(databasePath: string, logPath: string): void {
@@ -54,15 +55,6 @@ function hasLog(databasePath: string): boolean {
       db.close();
     }
   });
-}
-
-function syncFile(path: string): void {
-  const file = openSync(path, 'r');
-  try {
-    fsyncSync(file);
-  } finally {
-    closeSync(file);
-  }
 }
 
 function removeDraft(draft: string): void {

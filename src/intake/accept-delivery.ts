@@ -8,7 +8,7 @@ import type { Deadlines } from './deadlines.ts';
 import type { UnstoredDeliveries } from './unstored.ts';
 
 export interface AcceptDeps {
-  readonly writer: StoreWriter;
+  readonly writer: Pick<StoreWriter, 'appendDelivery' | 'waitingBytes'>;
   readonly unstored: UnstoredDeliveries;
   readonly deadlines: Deadlines;
   /** Keys that a delivery may be signed with. */

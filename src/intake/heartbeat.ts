@@ -2,7 +2,6 @@
  * The heartbeat: written every second, it shows until when the mirror listened. That it can be written shows that a
  * delivery could be committed now, which is what `/healthz` answers.
  */
-import type { StoreWriter } from '../mirror/writer/store-writer.ts';
 
 export interface Heartbeat {
   /** Starts the heartbeat. It overwrites the proof of a downtime, which must have been read before. */
@@ -16,12 +15,20 @@ export interface Heartbeat {
   stop(): Promise<void>;
 }
 
+/** Where the heartbeat is written. */
+interface HeartbeatTarget {
+  /** Resolves once it is on disk: a delivery could be kept now. */
+  beat(atMs: number): Promise<unknown>;
+  /** For those who read the mirror, which says that it is behind by being late with it. */
+  show(atMs: number): Promise<unknown>;
+}
+
 const EVERY_MS = 1_000;
 const CHECK_DEADLINE_MS = 700;
 const CHECK_VALID_MS = 250;
 
 /** @param wallNow the host's clock, epoch ms: readers compare the heartbeat with it. */
-export function createHeartbeat(writer: StoreWriter, wallNow: () => number): Heartbeat {
+export function createHeartbeat(target: HeartbeatTarget, wallNow: () => number): Heartbeat {
   const begun = Promise.withResolvers<void>();
   let timer: NodeJS.Timeout | null = null;
   let checked: { readonly atMs: number; readonly result: Promise<boolean> } | null = null;
@@ -29,11 +36,13 @@ export function createHeartbeat(writer: StoreWriter, wallNow: () => number): Hea
   let isShowing: Promise<void> | null = null;
   const stamp = async (): Promise<boolean> => {
     const atMs = wallNow();
-    const kept = writer.beat(atMs);
-    // For those who read the mirror, which says that it is behind by being late with it.
-    isShowing ??= writer
-      .command('alive', { atMs })
-      .catch(() => undefined)
+    const kept = target.beat(atMs);
+    isShowing ??= target
+      .show(atMs)
+      .then(
+        () => undefined,
+        () => undefined,
+      )
       .finally(() => (isShowing = null));
     return kept.then(
       () => true,

@@ -8,7 +8,7 @@ import { parseDelivery } from '../store-api/delivery.ts';
 import type { StoreWriter } from '../mirror/writer/store-writer.ts';
 
 interface UnstoredDeps {
-  readonly writer: StoreWriter;
+  readonly writer: Pick<StoreWriter, 'append'>;
   readonly now: () => number;
   readonly log: Logger;
 }

@@ -1,6 +1,6 @@
 /** The mirror made anew from its event log alone, in a file beside it: to compare, or to be put in its place. */
 import { randomBytes } from 'node:crypto';
-import { chmodSync, closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync, statSync } from 'node:fs';
+import { chmodSync, existsSync, renameSync, rmSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { setImmediate as breathe } from 'node:timers/promises';
 import Database from 'better-sqlite3';
@@ -16,6 +16,7 @@ import { refuseNoMirror, refuseOlderSchema } from './file/known-mirror.ts';
 import { lockDatabase } from '../sqlite/lock.ts';
 import { positionIn, type MirrorPosition } from '../event-log/mirror-position.ts';
 import { openReader, type Db } from '../sqlite/open.ts';
+import { syncFile } from '../sqlite/sync-file.ts';
 import { openWriter } from './file/open-writer.ts';
 import { asOwnWrite } from './file/own-write.ts';
 import { prepareCommands } from './writer/commands.ts';
@@ -257,14 +258,5 @@ function emptyWriteAheadLog(path: string): void {
     }
   } catch {
     // What it held is in the event log.
-  }
-}
-
-function syncFile(path: string): void {
-  const file = openSync(path, 'r');
-  try {
-    fsyncSync(file);
-  } finally {
-    closeSync(file);
   }
 }

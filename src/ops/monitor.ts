@@ -14,10 +14,12 @@ import type { Store } from '../mirror/store.ts';
 import { Watchman } from './alarms/watchman.ts';
 import { CertaintyRecord } from './state/certainty-record.ts';
 import { ClockSkew } from './state/clock-skew.ts';
+import type { ReplicationView } from './condition/replication.ts';
 import { currentCondition } from './shared/current-condition.ts';
 import { countFact } from './metrics/count-fact.ts';
 import { createCounting } from './metrics/counting.ts';
 import { observedClient } from './metrics/observed-client.ts';
+import { createReplicationGauges } from './metrics/replication-gauges.ts';
 import { createStateGauges } from './metrics/state-gauges.ts';
 import { Tallies } from './metrics/tallies.ts';
 import type { Operator } from './shared/operator.ts';
@@ -34,6 +36,7 @@ interface WatchedMirror {
   readonly now: () => number;
   readonly log: Logger;
   readonly plotted?: Plotted;
+  readonly replication?: (() => ReplicationView) | undefined;
 }
 
 /** What the plots show of the traffic. */
@@ -95,7 +98,7 @@ export class Monitor {
   }
 
   /** Call it once, and start the result before any request to the store, so that no run is missed. */
-  watch({ store, sampler, operator, maxRps, now, log, plotted }: WatchedMirror): Watch {
+  watch({ store, sampler, operator, maxRps, now, log, plotted, replication }: WatchedMirror): Watch {
     this.#plotted = plotted ?? null;
     const counting = this.#counting;
     const tallies = new Tallies({ store, counting });
@@ -117,6 +120,7 @@ export class Monitor {
       blocked: () => operator.blocked,
       clockAheadMs: () => this.#clockSkew.aheadMs,
       maxRps: maxRps ?? null,
+      replication: () => replication?.() ?? null,
       figures: () => ({
         lastDeliveryAtMs: sampler.last?.status.last_delivery_at ?? null,
         held: sampler.last?.status ?? NOTHING_HELD,
@@ -124,6 +128,7 @@ export class Monitor {
         status: sampler.last?.status ?? null,
       }),
     });
+    if (replication !== undefined) createReplicationGauges(this.registry, replication);
     const record = new CertaintyRecord(store.writer);
     createStateGauges(this.registry, now, () => ({
       sample: sampler.last,

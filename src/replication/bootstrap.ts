@@ -9,6 +9,7 @@ import { eventLogPath, openLogForAppending, openLogForReading } from '../event-l
 import { StoreError } from '../sqlite/errors.ts';
 import { lockDatabase } from '../sqlite/lock.ts';
 import { makeFolder } from '../sqlite/make-folder.ts';
+import { syncFile } from '../sqlite/sync-file.ts';
 import { TransportError, type Source } from './transport.ts';
 
 interface BootstrapArgs {
@@ -97,8 +98,10 @@ function markAsCopy(mirror: string, logPath: string, origin: string): void {
 }
 
 function putInPlace(from: string, to: string): void {
+  syncFile(from);
   for (const suffix of ['-wal', '-shm', '-journal']) rmSync(to + suffix, { force: true });
   renameSync(from, to);
+  syncFile(dirname(to));
 }
 
 function remove(...paths: readonly string[]): void {

@@ -186,6 +186,7 @@ test('an epoch begins above what was given out, and knows what it followed', () 
     aliveAtMs: null,
     lastAtMs: T0 + 10,
     rules: [],
+    copiedFrom: null,
   });
   expect(values(db, 'SELECT seq FROM log ORDER BY seq')).toEqual([1, 41]);
   expect(log.append([arrived('b')])).toEqual([{ seq: 42, duplicate: false }]);

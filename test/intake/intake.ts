@@ -54,7 +54,13 @@ export async function startIntake(hasBegun = true): Promise<Intake> {
   );
   const now = Date.now;
   const unstored = keepUnstored({ writer: store.writer, now, log: logger });
-  const heartbeat = createHeartbeat(store.writer, now);
+  const heartbeat = createHeartbeat(
+    {
+      beat: (atMs) => store.writer.beat(atMs),
+      show: (atMs) => store.writer.command('alive', { atMs }),
+    },
+    now,
+  );
   if (hasBegun) heartbeat.begin();
   const app = createIntakeApp({
     writer: store.writer,

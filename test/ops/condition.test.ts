@@ -38,6 +38,7 @@ const OWN: OwnTrouble = {
   behindSinceMs: null,
   clockAheadMs: null,
   growingSinceMs: null,
+  replication: null,
 };
 const WELL: Facts = { status: STATUS, nowMs: NOW, serving: 'yes', blocked: null, own: OWN, maxRps: 50 };
 

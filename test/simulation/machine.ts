@@ -337,6 +337,7 @@ export class Machine {
       schedules,
       warehouseNames: new Map(),
       retentionDays: 30,
+      shared: null,
       logLevel: 'info',
       warnings: [],
     };

@@ -11,6 +11,7 @@ export const CAUSE_KINDS = [
   'cannot_store',
   'tables_locked',
   'tables_stuck',
+  'cut_off',
   'wrong_store',
   'credentials',
   'store_down',
@@ -21,6 +22,7 @@ export const CAUSE_KINDS = [
   'rate_limited',
   'clock_wrong',
   'growing_doubt',
+  'not_forwarded',
 ] as const;
 export type CauseKind = (typeof CAUSE_KINDS)[number];
 
@@ -50,7 +52,12 @@ const OWNER_WORDS: Readonly<Record<Owner, string>> = {
 };
 
 /** These leave the figures right, so that the mirror is not blocked by them. */
-const NOTICES: ReadonlySet<CauseKind> = new Set<CauseKind>(['rate_limited', 'clock_wrong', 'growing_doubt']);
+const NOTICES: ReadonlySet<CauseKind> = new Set<CauseKind>([
+  'rate_limited',
+  'clock_wrong',
+  'growing_doubt',
+  'not_forwarded',
+]);
 /** During these no row follows the store, so that none is certain. */
 const STANDSTILLS: ReadonlySet<CauseKind> = new Set<CauseKind>([
   'stopped',
@@ -59,6 +66,7 @@ const STANDSTILLS: ReadonlySet<CauseKind> = new Set<CauseKind>([
   'cannot_store',
   'tables_locked',
   'tables_stuck',
+  'cut_off',
 ]);
 
 /** During these nothing is read from the store, so that nothing newer is verified. */

@@ -1,6 +1,7 @@
 /** What is wrong on this machine, in words. Uses no clock and no database. */
 import { spell } from './spell.ts';
 import type { Cause } from './cause.ts';
+import { replicationTrouble, type ReplicationView } from './replication.ts';
 
 interface Failure {
   readonly kind: string;
@@ -23,6 +24,8 @@ export interface OwnTrouble {
   readonly clockAheadMs: number | null;
   /** Since when more products wait to be read, minute after minute; null: they do not. */
   readonly growingSinceMs: number | null;
+  /** Null: the event log is this machine's own. */
+  readonly replication: ReplicationView | null;
 }
 
 /** A heartbeat every second: two that are missing are no accident of timing. */
@@ -42,6 +45,7 @@ export function ownTrouble(own: OwnTrouble, maxRps: number | null, nowMs: number
     applyTrouble(own, nowMs),
     clockTrouble(own),
     growingBacklog(own, maxRps),
+    ...(own.replication === null ? [] : replicationTrouble(own.replication, nowMs)),
   ];
   return causes.filter((cause) => cause !== null);
 }

@@ -41,6 +41,7 @@ const WELL: WatchedState = {
     behindSinceMs: null,
     clockAheadMs: null,
     growingSinceMs: null,
+    replication: null,
   },
   held: NOTHING_HELD,
   parkedReads: 0,
