@@ -9,6 +9,7 @@ import { ALARM_KINDS } from '../../src/ops/alarms/alarm.ts';
 import { Monitor } from '../../src/ops/monitor.ts';
 import { StateSampler } from '../../src/ops/state/state-sampler.ts';
 import { present } from '../shared/present.ts';
+import { ALONE } from '../ops/metrics/alone.ts';
 import { log, newStore } from '../reconcile/mirror.ts';
 import { codeIn, documentAt, ROOT, sectionOf, rowsOf } from './blocks.ts';
 
@@ -62,6 +63,7 @@ test('every metric is there, with its kind and labels, and no other', () => {
   const store = newStore();
   const sampler = new StateSampler({ reader: store.reader, now: Date.now, log });
   monitor.watch({ store, sampler, operator: { blocked: null, readsUnderWay: 0 }, now: Date.now, log });
+  monitor.showReplication(() => ALONE);
   const registered = monitor.registry.getMetricsAsArray().map((metric) => {
     const { name, type, labelNames } = metric as unknown as Registered;
     return { metric: name, kind: type, labels: [...labelNames] };
