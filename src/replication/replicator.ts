@@ -18,7 +18,7 @@ interface ReplicatorDeps {
 }
 
 /** How a replica stands to what it copies. */
-export interface ReplicaState {
+interface ReplicaState {
   readonly origin: string;
   /** How many entries are known to be there that are not here. */
   readonly left: number;
