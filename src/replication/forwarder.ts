@@ -2,12 +2,12 @@
  * Brings what a receiver has answered into the common order, as it came. What is there stays in the outbox for a while,
  * and is offered again when the engine has lost it.
  */
-import { setTimeout as wait } from 'node:timers/promises';
 import { bodyHash } from '../event-log/body-hash.ts';
 import type { LogRow } from '../event-log/entries.ts';
 import type { LogClient } from '../event-log/log-client.ts';
 import type { LogReader } from '../event-log/read-log.ts';
 import type { Logger } from '../platform/log.ts';
+import { rest } from '../platform/sleep.ts';
 import { TransportError, type Engine, type Publication, type Published } from './transport.ts';
 
 interface ForwarderDeps {
@@ -92,7 +92,7 @@ export class Forwarder {
         this.#trouble = error.message;
         this.#lookAtOldest();
         mustAsk = true;
-        await wait(RETRY_MS, undefined, { signal, ref: false }).catch(() => undefined);
+        await rest(RETRY_MS, signal);
       }
     }
   }

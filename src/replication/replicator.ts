@@ -1,8 +1,8 @@
 /** Copies what a source has into a replica's event log, and says how it stands. */
-import { setTimeout as wait } from 'node:timers/promises';
 import type { Copied } from '../event-log/append-loop.ts';
 import type { CopyArgs, Place } from '../event-log/event-log.ts';
 import type { Logger } from '../platform/log.ts';
+import { rest } from '../platform/sleep.ts';
 import { TransportError, type Batch, type Source, type Standing } from './transport.ts';
 
 interface ReplicatorDeps {
@@ -74,7 +74,7 @@ export class Replicator {
         this.#trouble = error.message;
         onTrouble(error);
       }
-      await wait(RETRY_MS, undefined, { signal, ref: false }).catch(() => undefined);
+      await rest(RETRY_MS, signal);
     }
   }
 
