@@ -1,5 +1,5 @@
 /** A replica, begun anew from a snapshot whenever its files cannot be continued. */
-import { setTimeout as wait } from 'node:timers/promises';
+import { rest } from '../platform/sleep.ts';
 import type { Logger } from '../platform/log.ts';
 import { TransportError } from '../replication/transport.ts';
 import { StoreError } from '../sqlite/errors.ts';
@@ -63,7 +63,7 @@ async function bootstrapped(deps: KeptDeps, signal: AbortSignal): Promise<void> 
     if (why !== told) deps.log.warn(why);
     told = why;
     deps.onChange(null, why);
-    await wait(RETRY_MS, undefined, { signal, ref: false }).catch(() => undefined);
+    await rest(RETRY_MS, signal);
   }
 }
 

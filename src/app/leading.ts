@@ -2,7 +2,7 @@
  * The work of the replica that leads: it sees that there is a history, reads from the store, prunes, and puts snapshots
  * (docs/beyond-one-machine.md#the-lead).
  */
-import { setTimeout as wait } from 'node:timers/promises';
+import { rest } from '../platform/sleep.ts';
 import { z } from 'zod';
 import type { Config } from '../config/config.ts';
 import { createRetention } from '../mirror/retention.ts';
@@ -178,7 +178,7 @@ async function putSnapshots(
 /** @param ms null: until aborted. */
 async function pause(ms: number | null, signal: AbortSignal): Promise<void> {
   if (signal.aborted) return;
-  if (ms !== null) await wait(ms, undefined, { signal, ref: false }).catch(() => undefined);
+  if (ms !== null) await rest(ms, signal);
   else
     await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
 }

@@ -8,7 +8,8 @@ import type { TokenProvider } from '../store-api/token/token.ts';
 import { StoreError } from '../sqlite/errors.ts';
 import type { Store } from '../mirror/store.ts';
 import { Lookups } from './lookups.ts';
-import { createPause, sleep } from './pause.ts';
+import { sleep } from '../platform/sleep.ts';
+import { createPause } from './pause.ts';
 import { ReadQueue } from './read-queue.ts';
 import {
   allowRemovals,

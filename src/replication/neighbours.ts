@@ -1,5 +1,5 @@
 /** Who else is there, as heard again and again. */
-import { setTimeout as wait } from 'node:timers/promises';
+import { rest } from '../platform/sleep.ts';
 import { membersIn, NOBODY, TELL_EVERY_MS, type Members } from './presence.ts';
 import { TransportError, type Notes } from './transport.ts';
 
@@ -24,7 +24,7 @@ export class Neighbours {
         if (!(error instanceof TransportError)) throw error;
         this.#members = NOBODY;
       }
-      await wait(TELL_EVERY_MS, undefined, { signal, ref: false }).catch(() => undefined);
+      await rest(TELL_EVERY_MS, signal);
     }
   }
 }

@@ -1,6 +1,6 @@
 /** What processes tell each other of themselves, again and again: what is not told any more is forgotten. */
-import { setTimeout as wait } from 'node:timers/promises';
 import { z } from 'zod';
+import { rest } from '../platform/sleep.ts';
 import { TransportError, type Notes } from './transport.ts';
 
 const receiverSchema = z.object({
@@ -79,7 +79,7 @@ async function tell(notes: Notes, key: string, note: () => unknown, signal: Abor
       // Whoever needs the engine says that it cannot be reached.
       if (!(error instanceof TransportError)) throw error;
     }
-    await wait(TELL_EVERY_MS, undefined, { signal, ref: false }).catch(() => undefined);
+    await rest(TELL_EVERY_MS, signal);
   }
   await notes.delete(key).catch(() => undefined);
 }

@@ -1,5 +1,5 @@
 /** Copies what a source has into a replica's event log, and says how it stands. */
-import { setTimeout as wait } from 'node:timers/promises';
+import { rest } from '../platform/sleep.ts';
 import type { Copied } from '../event-log/append-loop.ts';
 import type { CopyArgs, Place } from '../event-log/event-log.ts';
 import type { Logger } from '../platform/log.ts';
@@ -18,7 +18,7 @@ interface ReplicatorDeps {
 }
 
 /** How a replica stands to what it copies. */
-export interface ReplicaState {
+interface ReplicaState {
   readonly origin: string;
   /** How many entries are known to be there that are not here. */
   readonly left: number;
@@ -83,7 +83,7 @@ export class Replicator {
         }
         this.#trouble = error.message;
       }
-      await wait(RETRY_MS, undefined, { signal, ref: false }).catch(() => undefined);
+      await rest(RETRY_MS, signal);
     }
   }
 
