@@ -35,9 +35,15 @@ export class CopyingLog implements Disposable {
   get entries(): CopiedEntry[] {
     const db = openLogForReading(this.path);
     try {
-      return new LogReader(db)
-        .after(0, this.log.lastSeq)
-        .map(({ seq, kind, payload }) => ({ seq, kind, payload: payload.toString('utf8') }));
+      const reader = new LogReader(db);
+      const found: CopiedEntry[] = [];
+      for (;;) {
+        const rows = reader.after(found.at(-1)?.seq ?? 0, this.log.lastSeq);
+        if (rows.length === 0) return found;
+        found.push(
+          ...rows.map(({ seq, kind, payload }) => ({ seq, kind, payload: payload.toString('utf8') })),
+        );
+      }
     } finally {
       db.close();
     }

@@ -1,6 +1,6 @@
 /** What every engine does, whatever is behind it. */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { randomBytes } from 'node:crypto';
+import { hash, randomBytes } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -25,7 +25,7 @@ const encoder = new TextEncoder();
 
 export function delivery(body: string): Publication {
   const row = { seq: null, kind: 'delivery', atMs: AT_MS, payload: encoder.encode(body), detail: null };
-  return { id: `id-${body}`, row };
+  return { id: hash('sha256', body), row };
 }
 
 export function rowOf(kind: string, payload: string, detail: CopiedRow['detail'] = null): Publication {
