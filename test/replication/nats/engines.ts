@@ -6,7 +6,11 @@ import type { Engine } from '../../../src/replication/transport.ts';
 const log = pino({ level: 'silent' });
 
 /** One server that asks for nothing is enough, unless a test says otherwise. */
-export function connectTo(urls: readonly string[], options: Partial<EngineOptions> = {}): Promise<Engine> {
+export function connectTo(
+  urls: readonly string[],
+  options: Partial<EngineOptions> = {},
+  now: () => number = Date.now,
+): Promise<Engine> {
   return connectEngine(
     {
       urls,
@@ -18,6 +22,6 @@ export function connectTo(urls: readonly string[], options: Partial<EngineOption
       caFile: null,
       ...options,
     },
-    { name: 'test', log, now: Date.now },
+    { name: 'test', log, now },
   );
 }

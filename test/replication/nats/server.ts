@@ -1,7 +1,7 @@
 /** NATS servers on loopback, in folders of their own, that a test may kill, stop and empty. */
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { connect, createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -92,6 +92,17 @@ ${config}
     rmSync(this.#folder, { recursive: true, force: true });
   }
 
+  /** Not while it runs. @returns what puts it back as it was. */
+  remember(): () => void {
+    const copy = `${this.#folder}.before`;
+    rmSync(copy, { recursive: true, force: true });
+    cpSync(this.#folder, copy, { recursive: true });
+    return () => {
+      this.wipe();
+      cpSync(copy, this.#folder, { recursive: true });
+    };
+  }
+
   async #end(signal: NodeJS.Signals): Promise<void> {
     const running = this.#process;
     this.#process = null;
@@ -112,6 +123,13 @@ export interface Cluster extends AsyncDisposable {
 }
 
 export async function startServers(count: 1 | 3, options: ServerOptions = {}): Promise<Cluster> {
+  const cluster = await prepareServers(count, options);
+  await cluster.start();
+  return cluster;
+}
+
+/** None of them runs yet. */
+export async function prepareServers(count: 1 | 3, options: ServerOptions = {}): Promise<Cluster> {
   const folder = mkdtempSync(join(tmpdir(), 'nats-'));
   const ports = await freePorts(count * 2);
   const routes = ports.slice(count);
@@ -129,7 +147,6 @@ export async function startServers(count: 1 | 3, options: ServerOptions = {}): P
   const start = async (): Promise<void> => {
     await Promise.all(servers.map((server) => server.start()));
   };
-  await start();
   return {
     servers,
     urls: servers.map(({ url }) => url),
