@@ -1,6 +1,6 @@
 /** A replica's way through the stream: from where its log stands, or from the base that goes on from there. */
 import type { CopiedRow } from '../../event-log/copied-row.ts';
-import { LEASE_MS, SnapshotNeeded, TransportError, type Batch, type Standing } from '../transport.ts';
+import { SnapshotNeeded, TransportError, type Batch, type Standing } from '../transport.ts';
 import {
   hasLeader,
   nanosOf,
@@ -10,6 +10,7 @@ import {
   type Cursor,
   type StreamState,
 } from './history.ts';
+import { transportError } from './failure.ts';
 import { decodeRow } from './message.ts';
 import type { Parts } from './parts.ts';
 import { floorOf } from './snapshot-note.ts';
@@ -19,22 +20,25 @@ const BATCH_BYTES = 4 << 20;
 const LOOK_EVERY_MS = 1_000;
 /** How old a look may be to say that the stream is up to date. */
 const FRESH_MS = 2_000;
-/**
- * So long a log that has more than the stream waits for the lead to begin a new history from there, before it is given
- * up for a snapshot: time enough for another lead to come.
- */
-const FOR_LEAD_MS = 2 * LEASE_MS;
 
 export class Follower {
   readonly #parts: Parts;
-  /** Since when the log has had what the stream has lost, on the monotonic clock; null: it has not. */
-  #lostSinceMs: number | null = null;
 
   constructor(parts: Parts) {
     this.#parts = parts;
   }
 
   async *follow(from: Standing, signal: AbortSignal): AsyncGenerator<Batch> {
+    try {
+      yield* this.#follow(from, signal);
+    } catch (error) {
+      if (error instanceof SnapshotNeeded) throw error;
+      this.#parts.layout.doubt(error);
+      throw transportError('the stream cannot be followed', error);
+    }
+  }
+
+  async *#follow(from: Standing, signal: AbortSignal): AsyncGenerator<Batch> {
     const { connection, client, layout } = this.#parts;
     const { names } = layout;
     const live = await connection.use();
@@ -65,28 +69,18 @@ export class Follower {
   /** @throws SnapshotNeeded, TransportError when there is nothing to follow from there. */
   #startOf(from: Standing, state: StreamState): { readonly seq: number; readonly baseAt: string } {
     const verdict = verdictOn(from, state);
-    if (verdict.type !== 'lost') this.#lostSinceMs = null;
     switch (verdict.type) {
       case 'after':
         return { seq: verdict.seq + 1, baseAt: state.base?.storedAt ?? '' };
       case 'base':
         return { seq: verdict.base.seq, baseAt: verdict.base.storedAt };
       case 'none':
-        throw new TransportError(
-          'the engine holds no history yet: the replica that leads begins one; if none leads, start one with ROLE=replica,lead',
-        );
+        throw lost('the engine holds no history yet');
       case 'lost':
-        throw this.#lost('the engine has lost entries that this event log has');
+        throw lost('the engine has lost entries that this event log has');
       case 'other':
-        throw new SnapshotNeeded(verdict.why);
+        throw new SnapshotNeeded(verdict.why, { isLost: false });
     }
-  }
-
-  #lost(what: string): Error {
-    this.#lostSinceMs ??= performance.now();
-    return performance.now() - this.#lostSinceMs < FOR_LEAD_MS
-      ? new TransportError(`${what}: the replica that leads begins a new history`)
-      : new SnapshotNeeded(what);
   }
 
   async *#read(tail: Tail, reading: Reading): AsyncGenerator<Batch> {
@@ -107,15 +101,26 @@ export class Follower {
       const last = arrived.at(-1);
       if (last !== undefined) {
         const checked = await this.#check(arrived, next, baseAt);
-        const end = checked.arrived.at(-1);
-        if (end !== undefined) {
-          next = end.seq + 1;
-          baseAt = checked.baseAt;
-          cursor = { created: state.created, seq: end.seq, storedAt: end.storedAt, baseAt } satisfies Cursor;
+        let left = tail.waiting + last.pending + checked.rows.length;
+        for (const portion of portionsOf(checked.rows)) {
+          const end = portion.at(-1);
+          if (end === undefined) continue;
+          const { seq, storedAt } = end;
+          next = seq + 1;
+          ({ baseAt } = end);
+          cursor = { created: state.created, seq, storedAt, baseAt } satisfies Cursor;
           saidMs = performance.now();
-          const left = tail.waiting + last.pending;
-          const positions = checked.arrived.map(({ seq }) => seq);
-          yield { ...NOTHING, rows: checked.rows, positions, cursor, left, isLive };
+          left -= portion.length;
+          const rows = portion.map(({ row }) => row);
+          const positions = portion.map((at) => at.seq);
+          yield {
+            ...NOTHING,
+            rows,
+            positions,
+            cursor,
+            left,
+            isLive,
+          };
         }
         if (checked.error !== null) throw checked.error;
       } else if (performance.now() - saidMs >= LOOK_EVERY_MS) {
@@ -128,7 +133,7 @@ export class Follower {
   /** Those that go on from the last one, as rows, and what is wrong with the next one. */
   async #check(arrived: readonly Arrived[], first: number, knownBaseAt: string): Promise<Checked> {
     const { stream, base } = this.#parts.layout.names;
-    const rows: CopiedRow[] = [];
+    const rows: Checked['rows'][number][] = [];
     let baseAt = knownBaseAt;
     let error: Error | null = null;
     for (const [i, { seq, subject, storedAt, headers, data }] of arrived.entries()) {
@@ -137,8 +142,9 @@ export class Follower {
         error = new TransportError('a new history has begun in the engine: it is looked at again');
       } else {
         try {
-          rows.push(await decodeRow(headers, data, `message ${seq} of the stream ${stream}`));
+          const row = await decodeRow(headers, data, `message ${seq} of the stream ${stream}`);
           if (subject === base) baseAt = storedAt;
+          rows.push({ row, seq, storedAt, baseAt });
           continue;
         } catch (failure) {
           error = failure instanceof Error ? failure : new Error(String(failure));
@@ -146,15 +152,17 @@ export class Follower {
       }
       break;
     }
-    return { rows, arrived: arrived.slice(0, rows.length), baseAt, error };
+    return { rows, error };
   }
 
   /** What a snapshot holds may be gone; what else is gone was deleted by hand, and the replicas differ in it. */
   async #gap(seq: number): Promise<Error> {
     const floor = await floorOf(this.#parts);
     if (floor !== null && seq < floor)
-      return new SnapshotNeeded('the engine does not go back to where this event log stands');
-    return this.#lost(`message ${seq} of the stream ${this.#parts.layout.names.stream} was deleted`);
+      return new SnapshotNeeded('the engine does not go back to where this event log stands', {
+        isLost: false,
+      });
+    return lost(`message ${seq} of the stream ${this.#parts.layout.names.stream} was deleted`);
   }
 
   /** Once a second, so that a stream which is another one, or lost its end, is not taken for one in which nothing happens. */
@@ -174,6 +182,13 @@ export class Follower {
   }
 }
 
+function lost(what: string): SnapshotNeeded {
+  return new SnapshotNeeded(
+    `${what}: the replica that leads begins a new history; if none leads, start one with ROLE=replica,lead`,
+    { isLost: true },
+  );
+}
+
 interface Reading {
   readonly from: Standing;
   readonly state: StreamState;
@@ -183,11 +198,26 @@ interface Reading {
 }
 
 interface Checked {
-  readonly rows: readonly CopiedRow[];
-  /** Of each row. */
-  readonly arrived: readonly Arrived[];
-  readonly baseAt: string;
+  readonly rows: readonly {
+    readonly row: CopiedRow;
+    readonly seq: number;
+    readonly storedAt: string;
+    /** When the base was stored of the history that it belongs to. */
+    readonly baseAt: string;
+  }[];
+  /** What is wrong with the one after them. */
   readonly error: Error | null;
+}
+
+/** What is pruned must have been applied: its entry begins a batch. */
+function* portionsOf(rows: Checked['rows']): Generator<Checked['rows']> {
+  let start = 0;
+  for (const [i, { row }] of rows.entries()) {
+    if (row.kind !== 'pruned' || i === start) continue;
+    yield rows.slice(start, i);
+    start = i;
+  }
+  yield rows.slice(start);
 }
 
 const NOTHING = { rows: [], positions: [], firstSeq: null } as const;
