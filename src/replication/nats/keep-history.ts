@@ -3,6 +3,7 @@
  * before it and is in nobody's log yet, deliveries alone, is published again after it, and then all before it goes.
  */
 import { randomBytes } from 'node:crypto';
+import { rest } from '../../platform/sleep.ts';
 import { encodeEpoch } from '../../event-log/encode-epoch.ts';
 import type { Standing } from '../transport.ts';
 import { attempt } from './attempt.ts';
@@ -33,7 +34,34 @@ const CLOCKS_DIFFER_NANOS = 60_000_000_000n;
 const BYTES_AT_ONCE = 4 << 20;
 const NEVER = new AbortController().signal;
 
-export function keepHistory(parts: Parts, from: LeadStanding): Promise<boolean> {
+/**
+ * Servers that were all restarted know at first only what they had applied: the rest follows from their own logs within
+ * seconds. A history is held to be lost when it is missing for this long.
+ */
+const LOST_FOR_MS = 10_000;
+const LOOK_EVERY_MS = 500;
+
+/** @throws TransportError when that is not known, or not for long enough. */
+export async function keepHistory(parts: Parts, from: LeadStanding): Promise<boolean> {
+  const untilMs = performance.now() + LOST_FOR_MS;
+  // A log that has copied nothing can have lost nothing.
+  while (from.cursor !== null && performance.now() < untilMs) {
+    if (
+      await attempt(parts, 'the history in the engine cannot be looked at', (live) =>
+        isThere(parts, live, from),
+      )
+    )
+      break;
+    await rest(LOOK_EVERY_MS, NEVER);
+  }
+  return keepOrBegin(parts, from);
+}
+
+async function isThere(parts: Parts, live: Live, from: LeadStanding): Promise<boolean> {
+  return isFollowable(parts, live, from, await readState(live, parts.layout.names, readCursor(from.cursor)));
+}
+
+function keepOrBegin(parts: Parts, from: LeadStanding): Promise<boolean> {
   return attempt(parts, 'the history in the engine cannot be kept', async (live) => {
     const { names } = parts.layout;
     const state = await readState(live, names, readCursor(from.cursor));
