@@ -38,6 +38,8 @@ const KEPT_MS = 10 * 60_000;
 const NOTED_EVERY_MS = 1_000;
 /** A loss shows in nothing else: an engine that has lost its end takes what comes next as before. */
 const ASKED_EVERY_MS = 1_000;
+/** Servers that were all restarted know only after some seconds what they have. */
+const LOST_FOR_MS = 10_000;
 const RETRY_MS = 500;
 const IDLE_MS = 20;
 
@@ -49,6 +51,8 @@ export class Forwarder {
   /** Up to where, since when: what is old enough to go. On the monotonic clock. */
   readonly #kept: { readonly seq: number; readonly atMs: number }[] = [];
   #oldestAtMs: number | null = null;
+  /** Since when what it has acknowledged seems to be lost, on the monotonic clock; null: it does not. */
+  #lostAtMs: number | null = null;
   #trouble: string | null = null;
   #wake: (() => void) | null = null;
 
@@ -109,7 +113,13 @@ export class Forwarder {
   /** An engine that has lost its end has lost what it had acknowledged. */
   async #offerAgainWhatIsLost(): Promise<void> {
     const { seq, receipt } = this.#acknowledged;
-    if (seq === 0 || (await this.#deps.engine.isKept(receipt))) return;
+    if (seq === 0 || (await this.#deps.engine.isKept(receipt))) {
+      this.#lostAtMs = null;
+      return;
+    }
+    this.#lostAtMs ??= performance.now();
+    if (performance.now() - this.#lostAtMs < LOST_FOR_MS) return;
+    this.#lostAtMs = null;
     this.#deps.log.warn(
       'the engine has lost what it had acknowledged: the last ten minutes are offered again',
     );
