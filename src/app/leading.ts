@@ -101,17 +101,20 @@ async function watchReceivers(
   reconciler: Reconciler,
   signal: AbortSignal,
 ): Promise<void> {
+  // Where a history has just begun, nothing was read in it yet, and receivers that stay say nothing about that.
+  let isUnread = await isNothingRead(store);
   while (!signal.aborted) {
     try {
       const { receivers } = await membersIn(engine.presence);
       const kept = knownReceiversSchema.safeParse(await engine.state.get(RECEIVERS));
       const heard = listening(kept.success ? kept.data : null, receivers, clock.now());
-      const silentMs = heard?.silentMs ?? null;
+      const silentMs = heard?.silentMs ?? (isUnread ? 0 : null);
       if (heard !== null && silentMs !== null) {
         // A mirror that was filled, or kept by one machine, before anybody listened here.
         const isUnknown = heard.isFirst && (await store.reader.ask('lastFullSync')) === null;
-        log.info({ silentMs }, 'receivers have changed: what they may have missed is read');
+        log.info({ silentMs }, 'what receivers may have missed, or was never read, is read');
         await untilCommitted(() => reconciler.repairSilence(isUnknown ? null : silentMs), signal);
+        isUnread = false;
       }
       // After it is in the event log: another lead would not know otherwise.
       if (heard !== null) await engine.state.put(RECEIVERS, heard.known);
@@ -121,6 +124,12 @@ async function watchReceivers(
     }
     await pause(LOOK_EVERY_MS, signal);
   }
+}
+
+/** And no lead before this one has begun to. */
+async function isNothingRead({ reader }: Pick<Store, 'reader'>): Promise<boolean> {
+  if ((await reader.ask('lastFullSync')) !== null) return false;
+  return (await reader.ask('runningRuns')).length === 0;
 }
 
 /** An operator may ask any replica. */

@@ -48,7 +48,7 @@ const OWNER_WORDS: Readonly<Record<Owner, string>> = {
   store: 'The fault is the store’s',
   operator: 'The fault is in this mirror’s settings or its operation',
   host: 'The fault is this machine’s, or another program’s on it',
-  network: 'The fault is on the way to the store: the network, or a proxy',
+  network: 'The fault is on the way there: the network, or a proxy',
 };
 
 /** These leave the figures right, so that the mirror is not blocked by them. */
