@@ -1,6 +1,7 @@
 /** A replica's way through the stream: from where its log stands, or from the base that goes on from there. */
 import type { CopiedRow } from '../../event-log/copied-row.ts';
 import { LEASE_MS, SnapshotNeeded, TransportError, type Batch, type Standing } from '../transport.ts';
+import { transportError } from './failure.ts';
 import {
   hasLeader,
   nanosOf,
@@ -34,7 +35,18 @@ export class Follower {
     this.#parts = parts;
   }
 
+  /** @throws SnapshotNeeded, TransportError */
   async *follow(from: Standing, signal: AbortSignal): AsyncGenerator<Batch> {
+    try {
+      yield* this.#follow(from, signal);
+    } catch (error) {
+      if (error instanceof SnapshotNeeded) throw error;
+      this.#parts.layout.doubt(error);
+      throw transportError(`the stream of ${this.#parts.connection.name} cannot be followed`, error);
+    }
+  }
+
+  async *#follow(from: Standing, signal: AbortSignal): AsyncGenerator<Batch> {
     const { connection, client, layout } = this.#parts;
     const { names } = layout;
     const live = await connection.use();
