@@ -38,6 +38,7 @@ const KEPT_MS = 10 * 60_000;
 const NOTED_EVERY_MS = 1_000;
 const RETRY_MS = 500;
 const IDLE_MS = 20;
+const ASK_EVERY_MS = 5_000;
 
 export class Forwarder {
   readonly #deps: ForwarderDeps;
@@ -72,11 +73,13 @@ export class Forwarder {
   /** Until stopped. @throws StoreError when the outbox cannot be read or written. */
   async run(): Promise<void> {
     const { signal } = this.#stop;
-    let mustAsk = true;
+    let askedMs = Number.NEGATIVE_INFINITY;
     while (!signal.aborted) {
       try {
-        if (mustAsk) await this.#offerAgainWhatIsLost();
-        mustAsk = false;
+        if (performance.now() - askedMs > ASK_EVERY_MS) {
+          await this.#offerAgainWhatIsLost();
+          askedMs = performance.now();
+        }
         if (!(await this.#forwardSome())) await this.#idle();
         if (this.#trouble !== null) this.#deps.log.info('deliveries are forwarded again');
         this.#trouble = null;
@@ -91,7 +94,7 @@ export class Forwarder {
         }
         this.#trouble = error.message;
         this.#lookAtOldest();
-        mustAsk = true;
+        askedMs = Number.NEGATIVE_INFINITY;
         await wait(RETRY_MS, undefined, { signal, ref: false }).catch(() => undefined);
       }
     }
@@ -102,7 +105,7 @@ export class Forwarder {
     this.#wake?.();
   }
 
-  /** After a break, and at the start: an engine that has lost its end has lost what it had acknowledged. */
+  /** After a break, and now and then: an engine may lose its end, or all, without an interruption that is seen here. */
   async #offerAgainWhatIsLost(): Promise<void> {
     const { seq, receipt } = this.#acknowledged;
     if (seq === 0 || (await this.#deps.engine.isKept(receipt))) return;

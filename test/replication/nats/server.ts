@@ -24,7 +24,7 @@ function isFit(output: string | null): boolean {
   return at < 0 || (version[at] ?? 0) > (NEEDED[at] ?? 0);
 }
 
-export interface ServerOptions {
+interface ServerOptions {
   /** Further lines of the configuration. */
   readonly config?: string;
   readonly maxPayload?: string;
