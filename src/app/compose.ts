@@ -12,8 +12,10 @@ import type { Logger } from '../platform/log.ts';
 import type { createOpsApp } from '../ops/app.ts';
 import { FactLog } from '../ops/state/fact-log.ts';
 import { Monitor } from '../ops/monitor.ts';
+import type { OpsDeps } from '../ops/shared/operator.ts';
 import { StateSampler } from '../ops/state/state-sampler.ts';
 import { LiveTimeline } from '../ops/state/timeline.ts';
+import { removeLeftSnapshots } from '../replication/snapshot-files.ts';
 import type { Reconciler } from '../reconcile/reconciler.ts';
 import {
   connectService,
@@ -253,6 +255,8 @@ export async function startService(
       rejected: monitor.rejected,
       timeline,
       warehouseNames: config.warehouseNames,
+      replication: null,
+      makeSnapshot: snapshotsOf(config.database.path),
       now: clock.now,
       log,
       stopping: stopping.signal,
@@ -311,6 +315,15 @@ async function untilCommitted(work: () => Promise<void>, signal: AbortSignal): P
 }
 
 const MAY_PASS: ReadonlySet<StoreError['kind']> = new Set<StoreError['kind']>(['busy', 'cannot_commit']);
+
+/** Only where a copy on another machine asks for one. */
+function snapshotsOf(path: string): OpsDeps['makeSnapshot'] {
+  removeLeftSnapshots(path);
+  return async (signal) => {
+    const { makeSnapshot } = await import('../replication/make-snapshot.ts');
+    return makeSnapshot(path, 'snapshot-copied', signal);
+  };
+}
 
 function both(one: IntakeObserver, other: IntakeObserver): IntakeObserver {
   return {

@@ -5,6 +5,7 @@ import type { OpsDeps } from '../shared/operator.ts';
 import { changesRoutes } from './changes.ts';
 import { describeApi, type OpsDocument } from './document.ts';
 import { historyRoutes } from './history.ts';
+import { logRoutes } from './log.ts';
 import { pruneRoutes } from './prune.ts';
 import { apiRouter, type ApiRouter } from './router.ts';
 import { runsRoutes } from './runs.ts';
@@ -13,7 +14,18 @@ import { stockRoutes } from './stock.ts';
 
 type ApiDeps = Pick<
   OpsDeps,
-  'reader' | 'writer' | 'state' | 'operator' | 'pruner' | 'alarms' | 'rejected' | 'now' | 'stopping' | 'log'
+  | 'reader'
+  | 'writer'
+  | 'state'
+  | 'operator'
+  | 'pruner'
+  | 'alarms'
+  | 'rejected'
+  | 'replication'
+  | 'makeSnapshot'
+  | 'now'
+  | 'stopping'
+  | 'log'
 >;
 
 interface Api {
@@ -29,6 +41,8 @@ export function createApi({
   pruner,
   alarms,
   rejected,
+  replication,
+  makeSnapshot,
   now,
   stopping,
   log,
@@ -42,6 +56,7 @@ export function createApi({
   api.route('/', historyRoutes({ reader, rejected }));
   api.route('/', runsRoutes({ reader, writer, operator, alarms, held }));
   api.route('/', pruneRoutes({ pruner, writer }));
+  api.route('/', logRoutes({ reader, writer, replication, makeSnapshot, log, feed, held }));
 
   let made: OpsDocument | null = null;
   // When it is asked for: it takes as long as a good part of a start.

@@ -5,6 +5,7 @@ import type { Pruner } from '../../mirror/retention.ts';
 import type { StoreReader } from '../../mirror/reader/store-reader.ts';
 import type { StoreWriter } from '../../mirror/writer/store-writer.ts';
 import type { AlarmSource } from '../alarms/alarm.ts';
+import type { ReplicationView } from '../condition/replication.ts';
 import type { Blocked } from '../condition/store-trouble.ts';
 import type { MetricsSource } from '../metrics/metrics-route.ts';
 import type { RejectedSamples } from '../state/rejected.ts';
@@ -22,10 +23,18 @@ export interface Operator {
   readonly readsUnderWay: number;
 }
 
+/** Copies of the mirror and of an event log that reaches at least as far. */
+export interface MadeSnapshot {
+  readonly mirror: string;
+  readonly log: string;
+  /** When nobody reads them any more. */
+  remove(): void;
+}
+
 export interface OpsDeps {
   readonly reader: StoreReader;
   /** Its news, which wakes those who follow the feed, and what is in its way. */
-  readonly writer: Pick<StoreWriter, 'onApplied' | 'stuck'>;
+  readonly writer: Pick<StoreWriter, 'onApplied' | 'stuck' | 'lastSeq'>;
   readonly operator: Operator;
   readonly pruner: Pruner;
   /** Bearer token of the private listener; null: none is required. */
@@ -36,6 +45,10 @@ export interface OpsDeps {
   readonly rejected: RejectedSamples;
   readonly timeline: Timeline;
   readonly warehouseNames: WarehouseNames;
+  /** How this mirror stands to what it copies; null: its event log is its own. */
+  readonly replication: (() => ReplicationView) | null;
+  /** Copies both files as of now, for another machine. @returns null when aborted. @throws Error */
+  readonly makeSnapshot: (signal: AbortSignal) => Promise<MadeSnapshot | null>;
   /** Epoch ms. */
   readonly now: () => number;
   readonly log: Logger;
