@@ -48,8 +48,8 @@ export class ProjectionClient {
   readonly #onNews: ProjectionEvents['onNews'];
   readonly #onApplyNews: ProjectionEvents['onApplyNews'];
   readonly #waiting = new Slots<Waiting>();
-  /** Who waits for an entry to be applied, by its position. */
-  readonly #entries = new Map<number, Waiting>();
+  /** Who wait for an entry to be applied, by its position: who appended it, and who copies what comes after it. */
+  readonly #entries = new Map<number, Waiting[]>();
   readonly #listeners = new Set<ApplyListener>();
   #lastSeq = 0;
   #appliedSeq = 0;
@@ -83,7 +83,8 @@ export class ProjectionClient {
         if (!isOpen) this.#toldSeq = message.appliedSeq;
         isOpen = true;
         this.#isLost = false;
-        this.#appliedSeq = message.appliedSeq;
+        // Some may have been waited for that the file holds already.
+        this.#settleEntries(message.appliedSeq, []);
         this.#opening?.resolve(null);
         return;
       }
@@ -160,7 +161,9 @@ export class ProjectionClient {
     const over = this.#ended ?? this.#left;
     if (over !== null) return Promise.reject(over);
     return new Promise((resolve, reject) => {
-      this.#entries.set(seq, { resolve, reject });
+      const waiting = this.#entries.get(seq);
+      if (waiting === undefined) this.#entries.set(seq, [{ resolve, reject }]);
+      else waiting.push({ resolve, reject });
     });
   }
 
@@ -261,12 +264,12 @@ export class ProjectionClient {
     for (const report of reports) {
       const waiting = this.#entries.get(report.seq);
       this.#entries.delete(report.seq);
-      waiting?.resolve(report as never);
+      for (const { resolve } of waiting ?? []) resolve(report as never);
     }
     for (const [seq, waiting] of this.#entries) {
       if (seq > appliedSeq) continue;
       this.#entries.delete(seq);
-      waiting.resolve(NOTHING_TO_REPORT as never);
+      for (const { resolve } of waiting) resolve(NOTHING_TO_REPORT as never);
     }
   }
 
@@ -289,7 +292,7 @@ export class ProjectionClient {
   /** Their numbers stay taken: the thread may still answer them. */
   #rejectAll(error: StoreError): void {
     for (const [, waiting] of this.#waiting.entries()) waiting.reject(error);
-    for (const waiting of this.#entries.values()) waiting.reject(error);
+    for (const waiting of this.#entries.values()) for (const { reject } of waiting) reject(error);
     this.#entries.clear();
   }
 }
