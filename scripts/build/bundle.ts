@@ -11,6 +11,7 @@ const ENTRIES = ['bin', 'cli', 'main', 'index', 'client'];
 const THREADS = [
   'event-log/log-thread',
   'event-log/replica-log-thread',
+  'event-log/outbox-thread',
   'mirror/writer/projection-thread',
   'mirror/reader/reader-thread',
   'replication/snapshot-thread',

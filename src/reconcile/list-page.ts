@@ -5,7 +5,7 @@ import type { CatalogueClient } from '../store-api/client.ts';
 import { ServiceError } from '../store-api/transport/errors.ts';
 import type { ProductListAnswer } from '../store-api/endpoints/product-list.ts';
 import type { ProductListRequest } from '../store-api/contract/schemas.ts';
-import { sleep } from './pause.ts';
+import { sleep } from '../platform/sleep.ts';
 import type { Throttle } from './throttle.ts';
 
 export interface ListDeps {

@@ -6,7 +6,7 @@ import { PageNews } from '../store-api/endpoints/page-news.ts';
 import { PRODUCT_LIST_ENDPOINT } from '../store-api/endpoints/product-list.ts';
 import type { Store } from '../mirror/store.ts';
 import { listPage, type ListDeps } from './list-page.ts';
-import { sleep } from './pause.ts';
+import { sleep } from '../platform/sleep.ts';
 
 export interface LookupDeps extends ListDeps {
   readonly store: Store;

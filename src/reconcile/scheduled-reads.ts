@@ -5,7 +5,7 @@
 import type { Fact } from '../core/apply/fact.ts';
 import type { ProvenGap } from '../mirror/queries/read-knowledge.ts';
 import type { StoreReader } from '../mirror/reader/store-reader.ts';
-import { sleep } from './pause.ts';
+import { sleep } from '../platform/sleep.ts';
 
 interface ScheduledReadsDeps {
   readonly reader: StoreReader;

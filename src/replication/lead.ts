@@ -3,8 +3,8 @@
  * down well before another one may take over; that two lead for a moment, because one was stopped in between, does no
  * harm, since both append true reads.
  */
-import { setTimeout as wait } from 'node:timers/promises';
 import type { Logger } from '../platform/log.ts';
+import { rest } from '../platform/sleep.ts';
 import { LEASE_MS, TransportError, type Lease } from './transport.ts';
 
 interface LeadDeps {
@@ -55,7 +55,7 @@ export class Lead {
         this.#holder = null;
         log.debug({ err: error }, 'the lease cannot be looked at');
       }
-      await pause(LOOK_EVERY_MS, signal);
+      await rest(LOOK_EVERY_MS, signal);
     }
   }
 
@@ -75,7 +75,7 @@ export class Lead {
     });
     let revision: number | null = first;
     while (!until.aborted) {
-      await pause(RENEW_EVERY_MS, until);
+      await rest(RENEW_EVERY_MS, until);
       if (until.aborted) break;
       const renewalMs = performance.now();
       try {
@@ -94,8 +94,4 @@ export class Lead {
     log.info({ name }, 'this replica does not lead any more');
     await lease.release(revision).catch(() => undefined);
   }
-}
-
-async function pause(ms: number, signal: AbortSignal): Promise<void> {
-  await wait(ms, undefined, { signal, ref: false }).catch(() => undefined);
 }

@@ -1,5 +1,5 @@
 /** Goes through the products: looks at each, and again for as long as a difference may be a change on its way. */
-import { sleep } from '../../reconcile/pause.ts';
+import { sleep } from '../../platform/sleep.ts';
 import { ServiceError } from '../../store-api/transport/errors.ts';
 import { compare, judge, type Comparison, type Difference, type Unconfirmed } from './figures.ts';
 import type { MirrorSide } from './mirror-side.ts';

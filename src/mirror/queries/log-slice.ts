@@ -74,7 +74,9 @@ function whyRefused(db: Db, { epoch, after, rules }: LogPlace): LogRefusal | nul
   }
   // By other rules other rows come of it.
   if (period !== undefined && after + 1 < period.fromSeq && after < lastSeqOf(db)) {
-    return snapshot(`after: entries before ${period.fromSeq} were applied by an earlier version of the rules`);
+    return snapshot(
+      `after: entries before ${period.fromSeq} were applied by an earlier version of the rules`,
+    );
   }
   const lastSeq = lastSeqOf(db);
   // A copy that is behind comes to it.

@@ -1,4 +1,5 @@
 /** Puts the JSON API together: each neighbouring file has its endpoints, this one what they share. */
+import type { ReplicationView } from '../condition/replication.ts';
 import { ChangeFeed } from '../feed/change-feed.ts';
 import { HeldAnswers } from '../feed/held-answers.ts';
 import type { OpsDeps } from '../shared/operator.ts';
@@ -8,6 +9,7 @@ import { historyRoutes } from './history.ts';
 import { logRoutes } from './log.ts';
 import { pruneRoutes } from './prune.ts';
 import { apiRouter, type ApiRouter } from './router.ts';
+import { replicationRoutes } from './replication.ts';
 import { runsRoutes } from './runs.ts';
 import { statusRoutes } from './status.ts';
 import { stockRoutes } from './stock.ts';
@@ -21,7 +23,6 @@ type ApiDeps = Pick<
   | 'pruner'
   | 'alarms'
   | 'rejected'
-  | 'replication'
   | 'makeSnapshot'
   | 'now'
   | 'stopping'
@@ -41,16 +42,17 @@ export function createApi({
   pruner,
   alarms,
   rejected,
-  replication,
   makeSnapshot,
   now,
   stopping,
   log,
 }: ApiDeps): Api {
+  const replication = (): ReplicationView | null => alarms.own?.replication ?? null;
   const held = new HeldAnswers({ stopping, log });
   const feed = new ChangeFeed({ reader, writer });
   const api = apiRouter();
   api.route('/', statusRoutes({ reader, state, operator, alarms, now }));
+  api.route('/', replicationRoutes(replication));
   api.route('/', stockRoutes(reader));
   api.route('/', changesRoutes({ reader, feed, held }));
   api.route('/', historyRoutes({ reader, rejected }));

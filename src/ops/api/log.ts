@@ -4,6 +4,7 @@
  */
 import { createRoute, z } from '@hono/zod-openapi';
 import { encodeFrame } from '../../platform/frames.ts';
+import type { ReplicationView } from '../condition/replication.ts';
 import { errorBody, errorSchema } from '../shared/api-error.ts';
 import type { OpsDeps } from '../shared/operator.ts';
 import type { ChangeFeed } from '../feed/change-feed.ts';
@@ -62,7 +63,9 @@ const snapshot = createRoute({
   }),
 });
 
-interface LogDeps extends Pick<OpsDeps, 'reader' | 'writer' | 'replication' | 'makeSnapshot' | 'log'> {
+interface LogDeps extends Pick<OpsDeps, 'reader' | 'writer' | 'makeSnapshot' | 'log'> {
+  /** How this mirror stands to what it copies; null: its event log is its own. */
+  readonly replication: () => ReplicationView | null;
   readonly feed: ChangeFeed;
   readonly held: HeldAnswers;
 }
@@ -75,7 +78,7 @@ const ONE_AT_A_TIME = 'a snapshot is being sent to another copy: try again later
 export function logRoutes(deps: LogDeps): ApiRouter {
   const { reader, writer, replication, makeSnapshot, log, feed, held } = deps;
   const isLive = (): boolean => {
-    const replica = replication?.().replica ?? null;
+    const replica = replication()?.replica ?? null;
     return replica === null || (replica.behind_ms !== null && replica.behind_ms < LEVEL_WITHIN_MS);
   };
   const app = apiRouter();

@@ -5,7 +5,6 @@ import type { Pruner } from '../../mirror/retention.ts';
 import type { StoreReader } from '../../mirror/reader/store-reader.ts';
 import type { StoreWriter } from '../../mirror/writer/store-writer.ts';
 import type { AlarmSource } from '../alarms/alarm.ts';
-import type { ReplicationView } from '../condition/replication.ts';
 import type { Blocked } from '../condition/store-trouble.ts';
 import type { MetricsSource } from '../metrics/metrics-route.ts';
 import type { RejectedSamples } from '../state/rejected.ts';
@@ -45,8 +44,6 @@ export interface OpsDeps {
   readonly rejected: RejectedSamples;
   readonly timeline: Timeline;
   readonly warehouseNames: WarehouseNames;
-  /** How this mirror stands to what it copies; null: its event log is its own. */
-  readonly replication: (() => ReplicationView) | null;
   /** Copies both files as of now, for another machine. @returns null when aborted. @throws Error */
   readonly makeSnapshot: (signal: AbortSignal) => Promise<MadeSnapshot | null>;
   /** Epoch ms. */

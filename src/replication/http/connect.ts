@@ -20,7 +20,8 @@ export function connectPrimary(address: PrimaryAddress): Source {
       for await (const frames of primary.frames(`/api/log/entries?${place}`, ENTRIES, signal)) {
         for (const frame of frames) yield* parser.take(frame);
       }
-      if (!signal.aborted) throw new TransportError(`${url} has ended the answer: it stops, or something between does`);
+      if (!signal.aborted)
+        throw new TransportError(`${url} has ended the answer: it stops, or something between does`);
     },
     async getSnapshot(into, signal): Promise<boolean> {
       await writeSnapshot(url, primary.frames('/api/log/snapshot', SNAPSHOT, signal), into);

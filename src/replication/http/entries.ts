@@ -48,7 +48,9 @@ export class EntryParser {
     if (frame.type === 'standing') return this.#batches(frame);
     const { error, description } = frame;
     if (error === 'snapshot_needed') {
-      throw new SnapshotNeeded(`${this.#url} cannot be followed any further: ${description}`);
+      throw new SnapshotNeeded(`${this.#url} cannot be followed any further: ${description}`, {
+        isLost: false,
+      });
     }
     throw new TransportError(`${this.#url} refuses: ${description}`);
   }

@@ -35,7 +35,9 @@ export function refusedBy({ url, hasToken }: Asked, refusal: Refusal): Transport
   }
   if (told === undefined) return anotherProgram(url, refusal);
   if (told.error === 'snapshot_needed') {
-    return new SnapshotNeeded(`${url} cannot be followed from here: ${told.error_description}`);
+    return new SnapshotNeeded(`${url} cannot be followed from here: ${told.error_description}`, {
+      isLost: false,
+    });
   }
   if (statusCode === 404 || statusCode === 400) {
     return new TransportError(

@@ -32,7 +32,8 @@ export async function writeSnapshot(
     for await (const { header, payload } of each(frames)) {
       const { data: frame } = frameSchema.safeParse(header);
       if (frame === undefined || hasEnded) throw notWhole(url, 'it has another form than a primary sends');
-      if (frame.type === 'failed') throw new TransportError(`${url} could not make a snapshot: ${frame.problem}`);
+      if (frame.type === 'failed')
+        throw new TransportError(`${url} could not make a snapshot: ${frame.problem}`);
       if (frame.type === 'files') {
         if (unpacking !== null) throw notWhole(url, 'it begins twice');
         unpacking = unpack(url, into, frame);

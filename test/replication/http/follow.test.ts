@@ -56,7 +56,7 @@ test('a copy of a copy is equal too, and knows whether what it copies is level',
   const way = await startWay((await startPrimary(primary)).port);
   const first = await startCopy(way.url);
   await eventually(() => first.state.levelAtMs, { what: 'a copy that is level' });
-  const ops = await startPrimary({ ...first.store, path: first.path }, { replication: first.view });
+  const ops = await startPrimary({ ...first.store, path: first.path }, {}, first.view);
   const second = await startCopy(ops.url);
   await feed(100);
   expect(await differences(primary, first)).toEqual([]);
@@ -357,7 +357,13 @@ const elsewhere: readonly (readonly [string, number, string, string, string])[] 
     '{"error":"unavailable","error_description":"the mirror is being opened"}',
     'refuses: the mirror is being opened',
   ],
-  ['what is no stream', 200, 'application/vnd.stock-mirror.entries', 'hello, hello', 'does not send what a primary sends'],
+  [
+    'what is no stream',
+    200,
+    'application/vnd.stock-mirror.entries',
+    'hello, hello',
+    'does not send what a primary sends',
+  ],
   [
     'entries with a hole',
     200,
@@ -406,7 +412,11 @@ test('the name of a copy’s files says nothing of the snapshots that a kill lef
   const { removeLeftSnapshots } = await import('../../../src/replication/snapshot-files.ts');
   const path = newPath();
   const name = basename(path);
-  const left = [`.${name}.snapshot-copied.db`, `..${name}.snapshot-copied.db.12.ab`, `.${name}.snapshot.log.db`];
+  const left = [
+    `.${name}.snapshot-copied.db`,
+    `..${name}.snapshot-copied.db.12.ab`,
+    `.${name}.snapshot.log.db`,
+  ];
   for (const file of [...left, name, 'mirror.log.db']) writeFileSync(`${dirname(path)}/${file}`, '');
   removeLeftSnapshots(path);
   expect(readdirSync(dirname(path)).toSorted()).toEqual([name, 'mirror.log.db'].toSorted());

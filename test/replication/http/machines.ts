@@ -12,6 +12,7 @@ import { SharedLog } from '../../../src/replication/shared-log.ts';
 import { SnapshotNeeded, TransportError } from '../../../src/replication/transport.ts';
 import { StoreError } from '../../../src/sqlite/errors.ts';
 import type { Store } from '../../../src/mirror/store.ts';
+import type { ReplicationView } from '../../../src/ops/condition/replication.ts';
 import type { OpsDeps } from '../../../src/ops/shared/operator.ts';
 import { newPath, readerDb, rows } from '../../mirror/mirror-file.ts';
 import { startOps, TOKEN, type Ops } from '../../ops/harness.ts';
@@ -21,9 +22,25 @@ import { log } from '../../reconcile/mirror.ts';
 export function startPrimary(
   store: Store & { readonly path: string },
   over: Partial<OpsDeps> = {},
+  replication: () => ReplicationView | null = () => null,
 ): Promise<Ops> {
   return startOps(store, {
     token: TOKEN,
+    alarms: {
+      current: [],
+      get own() {
+        return {
+          commits: { lastGoodAtMs: 0, lastError: null },
+          stuck: null,
+          behindSinceMs: null,
+          clockAheadMs: null,
+          growingSinceMs: null,
+          replication: replication(),
+        };
+      },
+      condition: null,
+      maxRps: null,
+    },
     makeSnapshot: (signal) => makeSnapshot(store.path, 'snapshot-copied', signal),
     ...over,
   });
@@ -90,7 +107,7 @@ export interface Copy {
   /** What has gone wrong with them, in words. */
   readonly problems: readonly string[];
   /** Of whom follows it in turn. */
-  readonly view: NonNullable<OpsDeps['replication']>;
+  readonly view: () => ReplicationView;
   stop(): Promise<void>;
 }
 
@@ -124,7 +141,6 @@ export async function startCopy(
         applied: (seq) => projection.applied(seq),
         onCopied: () => undefined,
         onLevel: () => undefined,
-        onTrouble: () => undefined,
         log,
       },
       { epoch: own.epoch, lastSeq: own.lastSeq, cursor: own.copiedFrom?.cursor ?? null },
@@ -185,6 +201,7 @@ export async function startCopy(
     },
     problems,
     view: () => ({
+      name: 'copy',
       origin: url,
       receiver: null,
       replica: {
@@ -193,6 +210,7 @@ export async function startCopy(
         trouble: copy.state.trouble,
       },
       lead: null,
+      members: { receivers: [], replicas: [] },
     }),
     stop: () => (stopped ??= stop()),
   };
