@@ -16,6 +16,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 chmod 755 "$work"
 
+apt-get update -qq
 offered=$(LC_ALL=C apt-cache policy nats-server | sed -n 's/^ *Candidate: //p')
 if [[ $offered == [0-9]* ]] && is_fit "$offered"; then
   options=()

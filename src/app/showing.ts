@@ -6,13 +6,14 @@ import type { Store } from '../mirror/store.ts';
 import type { createOpsApp } from '../ops/app.ts';
 import type { ReplicationView } from '../ops/condition/replication.ts';
 import type { Monitor } from '../ops/monitor.ts';
-import type { Operator } from '../ops/shared/operator.ts';
+import type { Operator, OpsDeps } from '../ops/shared/operator.ts';
 import { StateSampler } from '../ops/state/state-sampler.ts';
 import { LiveTimeline } from '../ops/state/timeline.ts';
 import type { Logger } from '../platform/log.ts';
+import { removeLeftSnapshots } from '../replication/snapshot-files.ts';
 
 interface ShowingDeps {
-  readonly config: Pick<Config, 'ops' | 'warehouseNames'> & {
+  readonly config: Pick<Config, 'database' | 'ops' | 'warehouseNames'> & {
     readonly service: Pick<Config['service'], 'maxRps'> | null;
   };
   readonly store: Store;
@@ -69,6 +70,7 @@ export function createShowing(deps: ShowingDeps): Showing {
         rejected: monitor.rejected,
         timeline,
         warehouseNames: config.warehouseNames,
+        makeSnapshot: snapshotsOf(config.database.path),
         now,
         log,
         stopping,
@@ -84,6 +86,15 @@ export function createShowing(deps: ShowingDeps): Showing {
       await watch.stop();
       await timeline.stop();
     },
+  };
+}
+
+/** Only where a copy on another machine asks for one. */
+function snapshotsOf(path: string): OpsDeps['makeSnapshot'] {
+  removeLeftSnapshots(path);
+  return async (signal) => {
+    const { makeSnapshot } = await import('../replication/make-snapshot.ts');
+    return makeSnapshot(path, 'snapshot-copied', signal);
   };
 }
 

@@ -55,6 +55,7 @@ export function opsApp(store: Store, over: Partial<OpsDeps> = {}): ReturnType<ty
     pruner: createRetention({ writer: store.writer, now: Date.now, log, retentionDays: 30 }),
     token: null,
     warehouseNames: new Map(),
+    makeSnapshot: () => Promise.reject(new Error('this test makes no snapshot')),
     ...unwatched(store),
     now: Date.now,
     log,

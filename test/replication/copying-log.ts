@@ -7,7 +7,7 @@ import { openLogForAppending, openLogForReading } from '../../src/event-log/open
 import { LogReader } from '../../src/event-log/read-log.ts';
 import { TransportError, type Batch, type Source, type Standing } from '../../src/replication/transport.ts';
 
-export interface CopiedEntry {
+interface CopiedEntry {
   readonly seq: number;
   readonly kind: string;
   readonly payload: string;

@@ -13,7 +13,7 @@ import {
 } from '../../src/replication/transport.ts';
 import { CopyingLog, isLevel } from './copying-log.ts';
 
-export interface EngineUnderTest {
+interface EngineUnderTest {
   /** For one store of many that know nothing of each other; several of one store share everything. */
   connect(store: string): Promise<Engine>;
   close(): Promise<void>;
@@ -28,7 +28,7 @@ export function delivery(body: string): Publication {
   return { id: hash('sha256', body), row };
 }
 
-export function rowOf(kind: string, payload: string, detail: CopiedRow['detail'] = null): Publication {
+function rowOf(kind: string, payload: string, detail: CopiedRow['detail'] = null): Publication {
   return {
     id: randomBytes(8).toString('hex'),
     row: { seq: null, kind, atMs: AT_MS, payload: encoder.encode(payload), detail },

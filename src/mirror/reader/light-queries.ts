@@ -4,6 +4,7 @@ import { deliveryCounts } from '../queries/delivery-counts.ts';
 import { runOutcomes, runOutcomesStart, stateSample } from '../queries/gauges.ts';
 import { certaintyCourse } from '../queries/certainty.ts';
 import { lag } from '../queries/lag.ts';
+import { logSlice } from '../queries/log-slice.ts';
 import { noteActivity } from '../queries/read-knowledge.ts';
 import { planReads, readOutlook } from '../queries/read-plan.ts';
 import { dueChores, nextReads, notMirrored, unreadSince } from '../queries/queue.ts';
@@ -40,7 +41,7 @@ const pageQueries = {
 };
 
 /** The queries of the private listener's API, except those that are loaded when they are asked (typed-queries.ts). */
-const apiQueries = { stockRows, variantRows, changesAfter, driftBefore };
+const apiQueries = { stockRows, variantRows, changesAfter, driftBefore, logSlice };
 
 export const lightQueries = {
   nextReads,

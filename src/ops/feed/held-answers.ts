@@ -63,11 +63,12 @@ export class HeldAnswers {
     return AbortSignal.any([this.#stopping, c.req.raw.signal]);
   }
 
-  /** An answer of server-sent events. @param release called at its end. */
-  stream(c: Context<OpsEnv>, chunks: Chunks, release: () => void): Response {
+  /** An answer of server-sent events, unless another type is given. @param release called at its end. */
+  stream(c: Context<OpsEnv>, chunks: Chunks, release: () => void, type = SERVER_SENT): Response {
+    const headers = { ...HEADERS, 'Content-Type': type };
     if (c.req.raw.method === 'HEAD') {
       release();
-      return c.body(null, 200, HEADERS);
+      return c.body(null, 200, headers);
     }
     const ending = new AbortController();
     const signal = AbortSignal.any([this.#stopping, ending.signal]);
@@ -137,7 +138,7 @@ export class HeldAnswers {
       // Nothing is made before the socket takes it.
       { highWaterMark: 0 },
     );
-    return c.body(body, 200, HEADERS);
+    return c.body(body, 200, headers);
   }
 
   /** Waits until the reader has taken nearly all that was sent. @returns false: it takes nothing. */
@@ -156,8 +157,8 @@ export class HeldAnswers {
   }
 }
 
+const SERVER_SENT = 'text/event-stream; charset=utf-8';
 const HEADERS = {
-  'Content-Type': 'text/event-stream; charset=utf-8',
   'Cache-Control': 'no-store',
   // Proxies that buffer answers would hold events back.
   'X-Accel-Buffering': 'no',

@@ -22,10 +22,18 @@ export interface Operator {
   readonly readsUnderWay: number;
 }
 
+/** Copies of the mirror and of an event log that reaches at least as far. */
+export interface MadeSnapshot {
+  readonly mirror: string;
+  readonly log: string;
+  /** When nobody reads them any more. */
+  remove(): void;
+}
+
 export interface OpsDeps {
   readonly reader: StoreReader;
   /** Its news, which wakes those who follow the feed, and what is in its way. */
-  readonly writer: Pick<StoreWriter, 'onApplied' | 'stuck'>;
+  readonly writer: Pick<StoreWriter, 'onApplied' | 'stuck' | 'lastSeq'>;
   readonly operator: Operator;
   readonly pruner: Pruner;
   /** Bearer token of the private listener; null: none is required. */
@@ -36,6 +44,8 @@ export interface OpsDeps {
   readonly rejected: RejectedSamples;
   readonly timeline: Timeline;
   readonly warehouseNames: WarehouseNames;
+  /** Copies both files as of now, for another machine. @returns null when aborted. @throws Error */
+  readonly makeSnapshot: (signal: AbortSignal) => Promise<MadeSnapshot | null>;
   /** Epoch ms. */
   readonly now: () => number;
   readonly log: Logger;

@@ -28,13 +28,14 @@ export class Follower {
     this.#parts = parts;
   }
 
+  /** @throws SnapshotNeeded, TransportError */
   async *follow(from: Standing, signal: AbortSignal): AsyncGenerator<Batch> {
     try {
       yield* this.#follow(from, signal);
     } catch (error) {
       if (error instanceof SnapshotNeeded) throw error;
       this.#parts.layout.doubt(error);
-      throw transportError('the stream cannot be followed', error);
+      throw transportError(`the stream of ${this.#parts.connection.name} cannot be followed`, error);
     }
   }
 

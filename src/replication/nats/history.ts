@@ -48,7 +48,7 @@ export interface StreamState {
   readonly hasLeader: boolean;
 }
 
-export type Verdict =
+type Verdict =
   /** What comes after the message at the cursor. */
   | { readonly type: 'after'; readonly seq: number }
   /** From the base on, which goes on exactly from there. */

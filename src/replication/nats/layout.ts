@@ -18,7 +18,7 @@ export interface Names {
   readonly snapshots: string;
 }
 
-export function namesFor(store: string): Names {
+function namesFor(store: string): Names {
   return {
     stream: `mirror_${store}`,
     delivery: `mirror.${store}.delivery`,

@@ -2,7 +2,7 @@
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { connect, createServer, type AddressInfo } from 'node:net';
+import { connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -24,7 +24,7 @@ function isFit(output: string | null): boolean {
   return at < 0 || (version[at] ?? 0) > (NEEDED[at] ?? 0);
 }
 
-export interface ServerOptions {
+interface ServerOptions {
   /** Further lines of the configuration. */
   readonly config?: string;
   readonly maxPayload?: string;
@@ -66,7 +66,11 @@ ${config}
     this.#process = spawn('nats-server', ['-c', this.#config, '-l', `${this.#folder}.txt`], {
       stdio: 'ignore',
     });
-    await listens(this.port);
+    const ended = once(this.#process, 'exit').then(() => {
+      throw new Error(`nats-server ended at once: see ${this.#folder}.txt`);
+    });
+    ended.catch(() => undefined);
+    await Promise.race([listens(this.port), ended]);
   }
 
   /** As a power cut would. */
@@ -159,12 +163,32 @@ export async function prepareServers(count: 1 | 3, options: ServerOptions = {}):
   };
 }
 
+/**
+ * Below those that the system gives to outgoing connections, apart from those of other test processes, and each once:
+ * a server that is started again finds its own free.
+ */
+const PORTS_FROM = 11_000 + (process.pid % 200) * 100;
+let given = 0;
+
 async function freePorts(count: number): Promise<number[]> {
-  const holders = Array.from({ length: count }, () => createServer().listen(0, '127.0.0.1'));
-  await Promise.all(holders.map((holder) => once(holder, 'listening')));
-  const ports = holders.map((holder) => (holder.address() as AddressInfo).port);
-  await Promise.all(holders.map((holder) => once(holder.close(), 'close')));
+  const ports: number[] = [];
+  while (ports.length < count) {
+    const port = PORTS_FROM + (given % 100);
+    given += 1;
+    if (await isFree(port)) ports.push(port);
+  }
   return ports;
+}
+
+async function isFree(port: number): Promise<boolean> {
+  const holder = createServer();
+  try {
+    await once(holder.listen(port, '127.0.0.1'), 'listening');
+    await once(holder.close(), 'close');
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 async function listens(port: number): Promise<void> {

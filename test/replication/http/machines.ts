@@ -1,0 +1,250 @@
+/** A primary and its copies: real files and threads, a real private listener, and a way between them that can be cut. */
+import { once } from 'node:events';
+import { connect, createServer, type Socket } from 'node:net';
+import { onTestFinished } from 'vitest';
+import { digestsOf } from '../../../src/mirror/file/projected.ts';
+import { openStore, REPLICA_THREADS, type StoreParts } from '../../../src/mirror/open-store.ts';
+import { bootstrap } from '../../../src/replication/bootstrap.ts';
+import { connectPrimary } from '../../../src/replication/http/connect.ts';
+import { makeSnapshot } from '../../../src/replication/make-snapshot.ts';
+import { Replicator } from '../../../src/replication/replicator.ts';
+import { SharedLog } from '../../../src/replication/shared-log.ts';
+import { SnapshotNeeded, TransportError } from '../../../src/replication/transport.ts';
+import { StoreError } from '../../../src/sqlite/errors.ts';
+import type { Store } from '../../../src/mirror/store.ts';
+import type { ReplicationView } from '../../../src/ops/condition/replication.ts';
+import type { OpsDeps } from '../../../src/ops/shared/operator.ts';
+import { newPath, readerDb, rows } from '../../mirror/mirror-file.ts';
+import { startOps, TOKEN, type Ops } from '../../ops/harness.ts';
+import { eventually } from '../../process/wait.ts';
+import { log } from '../../reconcile/mirror.ts';
+
+export function startPrimary(
+  store: Store & { readonly path: string },
+  over: Partial<OpsDeps> = {},
+  replication: () => ReplicationView | null = () => null,
+): Promise<Ops> {
+  return startOps(store, {
+    token: TOKEN,
+    alarms: {
+      current: [],
+      get own() {
+        return {
+          commits: { lastGoodAtMs: 0, lastError: null },
+          stuck: null,
+          behindSinceMs: null,
+          clockAheadMs: null,
+          growingSinceMs: null,
+          replication: replication(),
+        };
+      },
+      condition: null,
+      maxRps: null,
+    },
+    makeSnapshot: (signal) => makeSnapshot(store.path, 'snapshot-copied', signal),
+    ...over,
+  });
+}
+
+export interface Way {
+  readonly url: string;
+  /** Ends all connections that go over it. */
+  cut(): void;
+  /** What goes over it from now on goes nowhere, and no connection ends. */
+  swallow(): void;
+  /** Where it leads from now on. */
+  lead(port: number): void;
+}
+
+/** A relay in front of a port, for what networks do. */
+export async function startWay(port: number): Promise<Way> {
+  let to = port;
+  let isSwallowing = false;
+  const open = new Set<Socket>();
+  const server = createServer((near) => {
+    const far = connect(to, '127.0.0.1');
+    for (const socket of [near, far]) {
+      open.add(socket);
+      socket.on('error', () => undefined);
+      socket.on('close', () => {
+        open.delete(socket);
+        near.destroy();
+        far.destroy();
+      });
+    }
+    near.on('data', (bytes) => isSwallowing || far.write(bytes));
+    far.on('data', (bytes) => isSwallowing || near.write(bytes));
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const cut = (): void => {
+    for (const socket of open) socket.destroy();
+  };
+  onTestFinished(() => {
+    cut();
+    server.close();
+  });
+  const address = server.address();
+  const ownPort = typeof address === 'object' ? address?.port : undefined;
+  return {
+    url: `http://127.0.0.1:${ownPort}`,
+    cut,
+    swallow: () => (isSwallowing = true),
+    lead: (other) => {
+      to = other;
+      isSwallowing = false;
+    },
+  };
+}
+
+export interface Copy {
+  readonly path: string;
+  readonly store: Store;
+  readonly state: Replicator['state'];
+  readonly standing: Replicator['standing'];
+  /** How often it has begun from a snapshot. */
+  readonly snapshots: number;
+  /** What has gone wrong with them, in words. */
+  readonly problems: readonly string[];
+  /** Of whom follows it in turn. */
+  readonly view: () => ReplicationView;
+  stop(): Promise<void>;
+}
+
+/** A copy that is begun anew from a snapshot whenever it has to be. */
+export async function startCopy(
+  url: string,
+  { path = newPath(), token = TOKEN }: { readonly path?: string; readonly token?: string | null } = {},
+): Promise<Copy> {
+  const source = connectPrimary({ url, token, caFile: null });
+  const stopping = new AbortController();
+  const problems: string[] = [];
+  let snapshots = 0;
+  let life: { readonly store: Store; readonly replicator: Replicator } | null = null;
+  const begin = async () => {
+    const opened = Promise.withResolvers<StoreParts>();
+    const store = await openStore(
+      path,
+      { onDeath: (error) => void problems.push(error.message), onNews: () => undefined },
+      REPLICA_THREADS,
+      (parts) => {
+        opened.resolve(parts);
+        const appliedSeq = () => parts.projection.appliedSeq;
+        return new SharedLog({ log: parts.log, engine: null, origin: url, appliedSeq });
+      },
+    );
+    const { log: own, projection } = await opened.promise;
+    const replicator = new Replicator(
+      {
+        source,
+        copy: (args) => own.copy(args),
+        applied: (seq) => projection.applied(seq),
+        onCopied: () => undefined,
+        onLevel: () => undefined,
+        log,
+      },
+      { epoch: own.epoch, lastSeq: own.lastSeq, cursor: own.copiedFrom?.cursor ?? null },
+    );
+    return { store, replicator };
+  };
+  const fetchSnapshot = async (): Promise<void> => {
+    try {
+      await bootstrap({ databasePath: path, source, signal: stopping.signal });
+      snapshots += 1;
+    } catch (error) {
+      if (!(error instanceof TransportError)) throw error;
+      problems.push(error.message);
+    }
+  };
+  const live = async (): Promise<void> => {
+    while (!stopping.signal.aborted) {
+      try {
+        life = await begin();
+        await life.store.opened;
+        await life.replicator.run(stopping.signal);
+      } catch (error) {
+        const isUnfit = error instanceof StoreError && error.kind === 'unfit_copy';
+        if (!isUnfit && !(error instanceof SnapshotNeeded)) throw error;
+        problems.push(error.message);
+      }
+      const ended = life;
+      life = null;
+      await ended?.store.close();
+      if (!stopping.signal.aborted) await fetchSnapshot();
+    }
+  };
+  const living = live();
+  living.catch((error: unknown) => void problems.push(`ended: ${String(error)}`));
+  let stopped: Promise<void> | undefined;
+  const stop = async (): Promise<void> => {
+    stopping.abort();
+    await living;
+    await source.close();
+  };
+  onTestFinished(() => (stopped ??= stop()));
+  const copy: Copy = {
+    path,
+    get store() {
+      if (life === null) throw new Error(`no life: ${problems.join('; ')}`);
+      return life.store;
+    },
+    get state() {
+      if (life === null) throw new Error(`no life: ${problems.join('; ')}`);
+      return life.replicator.state;
+    },
+    get standing() {
+      if (life === null) throw new Error(`no life: ${problems.join('; ')}`);
+      return life.replicator.standing;
+    },
+    get snapshots() {
+      return snapshots;
+    },
+    problems,
+    view: () => ({
+      name: 'copy',
+      origin: url,
+      receiver: null,
+      replica: {
+        left: copy.state.left,
+        behind_ms: copy.state.levelAtMs === null ? null : performance.now() - copy.state.levelAtMs,
+        trouble: copy.state.trouble,
+      },
+      lead: null,
+      members: { receivers: [], replicas: [] },
+    }),
+    stop: () => (stopped ??= stop()),
+  };
+  return copy;
+}
+
+/** Waits until the copy holds all of it, and looks whether it holds the same. @returns what differs. */
+export async function differences(primary: Store & { readonly path: string }, copy: Copy): Promise<string[]> {
+  const { lastSeq } = primary.writer;
+  await eventually(
+    () =>
+      primary.writer.appliedSeq >= lastSeq &&
+      copy.standing.lastSeq >= lastSeq &&
+      copy.store.writer.appliedSeq >= lastSeq,
+    { what: `entry ${lastSeq} in the copy, which has ${copy.problems.join('; ')}` },
+  );
+  return differingFiles(primary.path, copy.path);
+}
+
+export function differingFiles(one: string, other: string): string[] {
+  const [a, b] = [one, other].map((path) => {
+    const db = readerDb(path);
+    const digests = new Map(digestsOf(db, 'all'));
+    for (const sql of [
+      'SELECT * FROM mirror_stock ORDER BY variant_id, warehouse_id',
+      'SELECT * FROM mirror_variants ORDER BY variant_id',
+      'SELECT * FROM mirror_changes ORDER BY seq',
+      'SELECT epoch, last_seq FROM mirror_status',
+      'SELECT seq, kind, at_ms, hex(payload), hex(body_hash) FROM log ORDER BY seq DESC LIMIT 1000',
+    ]) {
+      digests.set(sql, JSON.stringify(rows(db, sql)));
+    }
+    db.close();
+    return digests;
+  });
+  return [...(a ?? [])].filter(([what, digest]) => b?.get(what) !== digest).map(([what]) => what);
+}
