@@ -57,7 +57,8 @@ export class Connection {
           this.#waiting.delete(done);
           resolve();
         };
-        const late = setTimeout(done, WAIT_MS).unref();
+        // It keeps a command alive that waits for nothing else.
+        const late = setTimeout(done, WAIT_MS);
         this.#waiting.add(done);
       });
     }
@@ -83,7 +84,8 @@ export class Connection {
     const { transport } = this.#client;
     while (!signal.aborted) {
       try {
-        const nc = await transport.connect(this.#options);
+        const nc = await this.#unlessStopped(transport.connect(this.#options));
+        if (nc === null) return;
         const close = (): void => void nc.close().catch(() => undefined);
         signal.addEventListener('abort', close, { once: true });
         if (signal.aborted) close();
@@ -98,6 +100,22 @@ export class Connection {
       this.#down();
       await wait(RETRY_MS, undefined, { signal, ref: false }).catch(() => undefined);
     }
+  }
+
+  /** An attempt takes seconds, for each server, and cannot be ended. */
+  async #unlessStopped(connecting: Promise<NatsConnection>): Promise<NatsConnection | null> {
+    const { signal } = this.#stop;
+    const stopped = new Promise<null>((resolve) => {
+      signal.addEventListener('abort', () => resolve(null), { once: true });
+    });
+    const nc = await Promise.race([connecting, stopped]);
+    if (nc === null) {
+      connecting.then(
+        (late) => late.close(),
+        () => undefined,
+      );
+    }
+    return nc;
   }
 
   /** Until it is closed for good. */
@@ -156,7 +174,6 @@ function connectionOptions(options: EngineOptions, name: string): NodeConnection
     reconnectTimeWait: RETRY_MS,
     reconnectJitter: 100,
     reconnectJitterTLS: 100,
-    ignoreAuthErrorAbort: true,
     noAsyncTraces: true,
   };
 }

@@ -161,6 +161,39 @@ describe.skipIf(!hasServer).concurrent(`an engine with troubles${needsServer}`, 
     await right.close();
   });
 
+  test('of several servers that all refuse the credentials says so too, and is closed at once', async () => {
+    await using cluster = await startServers(3, {
+      config: 'authorization { user: mirror, password: right }',
+    });
+    const engine = await connectTo(cluster.urls, { user: 'mirror', password: 'wrong' });
+    const said = await tryAgain(async () => {
+      const message = await messageOf(engine.lease.holder());
+      if (!message.includes('refuses the credentials')) throw new TransportError(message);
+      return message;
+    });
+    expect(said).toMatch(/refuses the credentials .* LOG_USER/);
+    const startMs = performance.now();
+    await engine.close();
+    expect(performance.now() - startMs).toBeLessThan(1_000);
+  });
+
+  test('that is not there keeps a command alive until that is said', () => {
+    const engines = pathToFileURL(join(import.meta.dirname, 'engines.ts')).href;
+    const program = `
+      const { connectTo } = await import(${JSON.stringify(engines)});
+      const engine = await connectTo(['nats://127.0.0.1:1']);
+      await engine.inspect().catch((error) => console.log(error.message));
+      await engine.close();`;
+    const { stdout, status } = spawnSync(process.execPath, ['--input-type=module', '-e', program], {
+      encoding: 'utf8',
+      timeout: 20_000,
+    });
+    expect({ stdout, status }).toEqual({
+      stdout: expect.stringContaining('cannot be reached') as string,
+      status: 0,
+    });
+  });
+
   test('over TLS is trusted by the authority that is named, and by no other', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'tls-'));
     try {
