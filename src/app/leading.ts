@@ -24,6 +24,8 @@ interface LeadingDeps {
   readonly engine: Engine;
   readonly store: Store;
   readonly standing: () => Standing;
+  /** As in `LeadStanding`. */
+  readonly isStranded: () => boolean;
   /** Whether this replica had everything a moment ago. */
   readonly isLevel: () => boolean;
   readonly makeSnapshot: (signal: AbortSignal) => Promise<(SnapshotFiles & { remove(): void }) | null>;
@@ -50,7 +52,12 @@ export async function leadWith(deps: LeadingDeps, signal: AbortSignal): Promise<
   const { engine, store, standing, clock, log, config, monitor, platform } = deps;
   await store.writer.command('settle', undefined);
   const { last_seq: changeSeq } = await store.reader.ask('status');
-  const isNew = await engine.keepHistory({ ...standing(), changeSeq, nowMs: clock.now() });
+  const isNew = await engine.keepHistory({
+    ...standing(),
+    changeSeq,
+    nowMs: clock.now(),
+    isStranded: deps.isStranded(),
+  });
   if (isNew) {
     log.warn(
       'a new epoch has begun: consumers of the change feed start over, and every product is read again; until then its rows are suspect',
