@@ -24,6 +24,8 @@ interface LeadingDeps {
   readonly engine: Engine;
   readonly store: Store;
   readonly standing: () => Standing;
+  /** What the engine has does not go on from this log: whoever leads next begins anew. */
+  readonly isLost: () => boolean;
   /** As in `LeadStanding`. */
   readonly isStranded: () => boolean;
   /** Whether this replica had everything a moment ago. */
@@ -39,6 +41,8 @@ interface LeadingDeps {
 
 const LOOK_EVERY_MS = 2_000;
 const LEVEL_EVERY_MS = 100;
+const LEVEL_WITHIN_MS = 5_000;
+const LOST = 'the engine has lost the history that this replica led';
 const SNAPSHOT_EVERY_MS = 10 * 60_000;
 const SNAPSHOT_LOOK_MS = 5_000;
 const RECEIVERS = 'receivers';
@@ -64,7 +68,9 @@ export async function leadWith(deps: LeadingDeps, signal: AbortSignal): Promise<
     );
   }
   // What is read now must be seen beside all that the others know.
+  const levelByMs = performance.now() + LEVEL_WITHIN_MS;
   while (!deps.isLevel()) {
+    if (performance.now() > levelByMs && deps.isLost()) throw new TransportError(LOST);
     await pause(LEVEL_EVERY_MS, signal);
     if (signal.aborted) return;
   }
@@ -84,6 +90,7 @@ export async function leadWith(deps: LeadingDeps, signal: AbortSignal): Promise<
   const watching = Promise.all([
     watchReceivers(deps, reconciler, until),
     watchOperator(deps, reconciler, until),
+    watchHistory(deps, until),
     putSnapshots(deps, until),
   ]).catch((error: unknown) => {
     failure = error instanceof Error ? error : new Error(String(error));
@@ -102,6 +109,14 @@ export async function leadWith(deps: LeadingDeps, signal: AbortSignal): Promise<
   // Assigned in the meantime, which the compiler does not see.
   const cause = failure as Error | null;
   if (cause !== null) throw cause;
+}
+
+/** An engine that loses what it has cannot be read into: who has most of it leads next, and begins anew. */
+async function watchHistory({ isLost }: LeadingDeps, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    if (isLost()) throw new TransportError(LOST);
+    await pause(LOOK_EVERY_MS, signal);
+  }
 }
 
 /** What was missed while nobody listened, or was in hand when one of them ended, is made up for by reading. */

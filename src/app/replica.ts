@@ -176,6 +176,10 @@ export async function startReplica(deps: ReplicaDeps): Promise<Replica> {
             engine: found.engine,
             store,
             standing: () => replicator.standing,
+            isLost: () => {
+              const { lostAtMs, snapshotAtMs } = replicator.state;
+              return lostAtMs !== null || snapshotAtMs !== null;
+            },
             isStranded: () => replicator.state.snapshotAtMs !== null,
             isLevel,
             makeSnapshot: (until) => platform.makeSnapshot(config.database.path, until),
