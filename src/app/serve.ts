@@ -20,11 +20,11 @@ const START_NOTICE_MS = 10_000;
 /** The exit codes of the signals that stop the mirror (docs/operating.md#commands). */
 const CODE_OF = { SIGTERM: 0, SIGINT: 130 } as const;
 
-/** @returns the exit code: 0 stopped by SIGTERM, 130 by Ctrl-C, 1 failed, 2 wrong configuration. */
-export async function runService(): Promise<number> {
+/** @param env where the settings are. @returns the exit code: 0 stopped by SIGTERM, 130 by Ctrl-C, 1 failed, 2 wrong configuration. */
+export async function runService(env: NodeJS.ProcessEnv = process.env): Promise<number> {
   let config;
   try {
-    config = loadServeConfig();
+    config = loadServeConfig({ env });
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     process.stderr.write(`${formatConfigError(error)}\n`);

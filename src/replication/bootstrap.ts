@@ -6,7 +6,7 @@ import { whyCopyUnfit } from '../event-log/epoch.ts';
 import { EventLog } from '../event-log/event-log.ts';
 import { highWaterMarkPath } from '../event-log/high-water-mark.ts';
 import { eventLogPath, openLogForAppending, openLogForReading } from '../event-log/open-log.ts';
-import { StoreError } from '../sqlite/errors.ts';
+import { isDamage, sqliteCode, StoreError } from '../sqlite/errors.ts';
 import { lockDatabase } from '../sqlite/lock.ts';
 import { makeFolder } from '../sqlite/make-folder.ts';
 import { syncFile } from '../sqlite/sync-file.ts';
@@ -70,12 +70,20 @@ function ownMirror(databasePath: string): StoreError {
   );
 }
 
+/** @throws TransportError */
 function checkWhole(path: string): void {
+  const problem = problemOf(path);
+  if (problem !== null) throw new TransportError(`the snapshot is damaged (${problem}): it is fetched again`);
+}
+
+function problemOf(path: string): string | null {
   const db = new Database(path, { fileMustExist: true });
   try {
     const found = db.pragma('integrity_check(1)', { simple: true });
-    if (found !== 'ok')
-      throw new TransportError(`the snapshot is damaged (${String(found)}): it is fetched again`);
+    return found === 'ok' ? null : String(found);
+  } catch (error) {
+    if (!isDamage(error)) throw error;
+    return sqliteCode(error);
   } finally {
     db.close();
   }

@@ -1,9 +1,8 @@
 /** A copy of one primary over its private listener: equal row by row, whatever happens to either or in between. */
-import { createServer } from 'node:http';
 import { once } from 'node:events';
 import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { encodeFrame } from '../../../src/platform/frames.ts';
 import { bootstrap } from '../../../src/replication/bootstrap.ts';
 import { connectPrimary } from '../../../src/replication/http/connect.ts';
@@ -12,7 +11,9 @@ import type { Store } from '../../../src/mirror/store.ts';
 import { delivery, detail, item, newPath, readEntry, storeAt, T0 } from '../../mirror/mirror-file.ts';
 import { TOKEN } from '../../ops/harness.ts';
 import { eventually } from '../../process/wait.ts';
-import { differences, differingFiles, startCopy, startPrimary, startWay } from './machines.ts';
+import { answering, differences, differingFiles, startCopy, startPrimary, startWay } from './machines.ts';
+
+vi.setConfig({ testTimeout: 60_000 });
 
 const DAY_MS = 24 * 60 * 60_000;
 
@@ -337,78 +338,7 @@ test('one snapshot at a time; who leaves takes the copies for it along', async (
   expect(removed).toEqual(['both']);
 });
 
-const elsewhere: readonly (readonly [string, number, string, string, string])[] = [
-  ['another program', 200, 'text/html', '<h1>It works!</h1>', 'another program, or a proxy, answers at'],
-  ['a proxy without its mirror', 502, 'text/html', '<h1>Bad gateway</h1>', 'another program, or a proxy'],
-  ['a redirect', 302, 'text/plain', '', 'set LOG_URL to the address of the primary itself'],
-  ['a wrong token', 401, 'application/json', '{"error":"invalid_token"}', 'set LOG_TOKEN to the OPS_TOKEN'],
-  ['no access', 403, 'text/html', 'no', 'LOG_TOKEN'],
-  [
-    'an earlier version',
-    404,
-    'application/json',
-    '{"error":"not_found","error_description":"there is no GET /api/log/entries"}',
-    'install the same version on both',
-  ],
-  [
-    'a mirror that is being opened',
-    503,
-    'application/json',
-    '{"error":"unavailable","error_description":"the mirror is being opened"}',
-    'refuses: the mirror is being opened',
-  ],
-  [
-    'what is no stream',
-    200,
-    'application/vnd.stock-mirror.entries',
-    'hello, hello',
-    'does not send what a primary sends',
-  ],
-  [
-    'entries with a hole',
-    200,
-    'application/vnd.stock-mirror.entries',
-    Buffer.from(encodeFrame({ seq: 7, kind: 'delivery', at_ms: 1 })).toString('latin1'),
-    'entry 7 after entry 4',
-  ],
-];
-
-test.each(elsewhere)('%s at that address is told apart', async (_name, status, type, body, words) => {
-  const url = await answering(status, type, Buffer.from(body, 'latin1'));
-  const source = connectPrimary({ url, token: 'wrong', caFile: null });
-  onTestFinished(() => source.close());
-  const following = (async () => {
-    const from = { epoch: 'ab', lastSeq: 4, cursor: null };
-    for await (const batch of source.follow(from, new AbortController().signal)) expect(batch).toBeNull();
-  })();
-  await expect(following).rejects.toThrow(TransportError);
-  await expect(following).rejects.toThrow(words);
-  await expect(following).rejects.toThrow(url);
-  await expect(following).rejects.not.toThrow('wrong\b');
-});
-
-test('nobody there, and a name that does not exist', async () => {
-  for (const url of ['http://127.0.0.1:9', 'http://nowhere.invalid:8788']) {
-    const source = connectPrimary({ url, token: null, caFile: null });
-    const asked = source.follow({ epoch: 'ab', lastSeq: 0, cursor: null }, new AbortController().signal);
-    await expect(asked[Symbol.asyncIterator]().next()).rejects.toThrow(`${url} cannot be reached: E`);
-    await source.close();
-  }
-});
-
-async function answering(status: number, type: string, body: Buffer): Promise<string> {
-  const server = createServer((_request, response) => {
-    response.writeHead(status, { 'content-type': type, location: 'http://elsewhere.example/login?secret=1' });
-    response.end(body);
-  });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  onTestFinished(() => void server.close());
-  const address = server.address();
-  return `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`;
-}
-
-test('the name of a copy’s files says nothing of the snapshots that a kill left', async () => {
+test('what a kill left of snapshots goes, and nothing else', async () => {
   const { removeLeftSnapshots } = await import('../../../src/replication/snapshot-files.ts');
   const path = newPath();
   const name = basename(path);
