@@ -1,7 +1,7 @@
 /** `stock-mirror follow URL`: a read-only copy of the mirror that a primary serves, in the foreground. */
-import { resolve } from 'node:path';
 import { Command, InvalidArgumentError } from 'commander';
 import { runService } from '../app/serve.ts';
+import { environmentWith } from '../config/config.ts';
 import { explained } from './shared/explained.ts';
 
 interface FollowOptions {
@@ -44,13 +44,10 @@ function primaryUrl(value: string): string {
 }
 
 /** As if LOG_URL and the others were set: one way to configure it, and one to check. */
-function environmentFor(url: string, { tokenFile, database }: FollowOptions): NodeJS.ProcessEnv {
-  const { LOG_TOKEN: token, ...rest } = process.env;
-  return {
-    ...rest,
+function environmentFor(url: string, { tokenFile, database }: FollowOptions) {
+  return environmentWith({
     LOG_URL: url,
-    ...(tokenFile === undefined ? (token === undefined ? {} : { LOG_TOKEN: token }) : {}),
-    ...(tokenFile === undefined ? {} : { LOG_TOKEN_FILE: resolve(tokenFile) }),
+    ...(tokenFile === undefined ? {} : { LOG_TOKEN: undefined, LOG_TOKEN_FILE: tokenFile }),
     ...(database === undefined ? {} : { DATABASE_PATH: database }),
-  };
+  });
 }

@@ -1,6 +1,6 @@
 /** `stock-mirror promote`: makes a stopped copy a mirror of its own. */
 import { Command } from 'commander';
-import { loadLocalConfig } from '../config/config.ts';
+import { environmentWith, loadLocalConfig } from '../config/config.ts';
 import { promoteCopy } from '../event-log/promote.ts';
 import type { PromoteAnswer } from './shared/answers.ts';
 import { EXIT } from './shared/exit-codes.ts';
@@ -33,7 +33,7 @@ known more than it could pass on. What was on the primary alone stays there.`,
 }
 
 function promote({ database, json }: PromoteOptions): number {
-  const env = database === undefined ? process.env : { ...process.env, DATABASE_PATH: database };
+  const env = environmentWith(database === undefined ? {} : { DATABASE_PATH: database });
   const { path } = loadLocalConfig({ env }).database;
   const { origin, lastSeq, news } = promoteCopy(path, Date.now());
   const begun = news.find(({ type }) => type === 'new_epoch');

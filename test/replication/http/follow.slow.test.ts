@@ -38,7 +38,7 @@ test('a copy begins with a snapshot, follows, and is equal row by row, the event
   const primary = await storeAt();
   const feed = feeder(primary);
   await feed(40);
-  const copy = await startCopy((await startPrimary(primary)).url);
+  const copy = startCopy((await startPrimary(primary)).url);
   await eventually(() => copy.state.levelAtMs, { what: 'a copy that is level' });
   expect(copy.snapshots).toBe(1);
   expect(await differences(primary, copy)).toEqual([]);
@@ -55,10 +55,10 @@ test('a copy of a copy is equal too, and knows whether what it copies is level',
   const feed = feeder(primary);
   await feed(20);
   const way = await startWay((await startPrimary(primary)).port);
-  const first = await startCopy(way.url);
+  const first = startCopy(way.url);
   await eventually(() => first.state.levelAtMs, { what: 'a copy that is level' });
   const ops = await startPrimary({ ...first.store, path: first.path }, {}, first.view);
-  const second = await startCopy(ops.url);
+  const second = startCopy(ops.url);
   await feed(100);
   expect(await differences(primary, first)).toEqual([]);
   expect(await differences(primary, second)).toEqual([]);
@@ -77,7 +77,7 @@ test('cut again and again under load, it goes on where it was', async () => {
   await feed(10);
   const ops = await startPrimary(primary);
   const way = await startWay(ops.port);
-  const copy = await startCopy(way.url);
+  const copy = startCopy(way.url);
   await eventually(() => copy.state.levelAtMs, { what: 'a copy that is level' });
   for (let cuts = 0; cuts < 8; cuts += 1) {
     const feeding = feed(150);
@@ -95,7 +95,7 @@ test('a way that swallows everything is noticed within 3 s, and one that is back
   await feed(10);
   const ops = await startPrimary(primary);
   const way = await startWay(ops.port);
-  const copy = await startCopy(way.url);
+  const copy = startCopy(way.url);
   await eventually(() => copy.state.levelAtMs, { what: 'a copy that is level' });
   const sinceMs = performance.now();
   way.swallow();
@@ -113,11 +113,11 @@ test('a copy that was stopped goes on where it was', async () => {
   const feed = feeder(primary);
   await feed(10);
   const ops = await startPrimary(primary);
-  const first = await startCopy(ops.url);
+  const first = startCopy(ops.url);
   await eventually(() => first.state.levelAtMs, { what: 'a copy that is level' });
   await first.stop();
   await feed(700);
-  const again = await startCopy(ops.url, { path: first.path });
+  const again = startCopy(ops.url, { path: first.path });
   expect(await differences(primary, again)).toEqual([]);
   expect(again.snapshots).toBe(0);
 });
@@ -126,7 +126,7 @@ test('what the primary prunes goes here too', async () => {
   const primary = await storeAt();
   const feed = feeder(primary);
   await feed(200);
-  const copy = await startCopy((await startPrimary(primary)).url);
+  const copy = startCopy((await startPrimary(primary)).url);
   expect(await eventually(() => differences(primary, copy), { what: 'a copy' })).toEqual([]);
   const pruned = await primary.writer.prune({ nowMs: T0 + DAY_MS, beforeMs: T0 + 1_000, limit: 5_000 });
   expect(pruned.log).toBeGreaterThan(50);
@@ -143,13 +143,13 @@ test('the same body again, after the first was pruned on the primary alone, is o
   await primary.writer.appendDelivery(again, T0);
   await feed(20);
   const ops = await startPrimary(primary);
-  const copy = await startCopy(ops.url);
+  const copy = startCopy(ops.url);
   expect(await eventually(() => differences(primary, copy), { what: 'a copy' })).toEqual([]);
   await copy.stop();
   await primary.writer.prune({ nowMs: T0 + DAY_MS, beforeMs: T0 + 50, limit: 5_000 });
   expect(await primary.writer.appendDelivery(again, T0 + 900)).toMatchObject({ duplicate: false });
   await feed(5);
-  const next = await startCopy(ops.url, { path: copy.path });
+  const next = startCopy(ops.url, { path: copy.path });
   await eventually(async () => (await differences(primary, next)).length === 0, { what: 'the same in both' });
   expect(next.snapshots).toBe(0);
 });
@@ -159,12 +159,12 @@ test('where the log does not reach back to it any more, it begins anew from a sn
   const feed = feeder(primary);
   await feed(50);
   const ops = await startPrimary(primary);
-  const copy = await startCopy(ops.url);
+  const copy = startCopy(ops.url);
   await eventually(() => copy.state.levelAtMs, { what: 'a copy that is level' });
   await copy.stop();
   await feed(100);
   await primary.writer.prune({ nowMs: T0 + DAY_MS, beforeMs: T0 + 1_200, limit: 5_000 });
-  const again = await startCopy(ops.url, { path: copy.path });
+  const again = startCopy(ops.url, { path: copy.path });
   expect(await eventually(() => differences(primary, again), { what: 'a copy' })).toEqual([]);
   expect(again.snapshots).toBe(1);
   expect(again.problems[0]).toContain('were pruned');
@@ -176,7 +176,7 @@ test('a primary restored from a backup begins another history: the copy begins a
   const feed = feeder(before);
   await feed(50);
   const way = await startWay((await startPrimary(before)).port);
-  const copy = await startCopy(way.url);
+  const copy = startCopy(way.url);
   await eventually(() => copy.state.levelAtMs, { what: 'a copy that is level' });
   const made = connectPrimary({ url: way.url, token: TOKEN, caFile: null });
   const restored = newPath();
@@ -198,7 +198,7 @@ test('a history that the primary’s own mirror went on into is followed without
   const before = await storeAt(path);
   await feeder(before)(30);
   const way = await startWay((await startPrimary(before)).port);
-  const copy = await startCopy(way.url);
+  const copy = startCopy(way.url);
   await eventually(() => copy.state.levelAtMs, { what: 'a copy that is level' });
   const epoch = copy.standing.epoch;
   expect(await differences(before, copy)).toEqual([]);

@@ -113,10 +113,10 @@ export interface Copy {
 }
 
 /** A copy that is begun anew from a snapshot whenever it has to be. */
-export async function startCopy(
+export function startCopy(
   url: string,
   { path = newPath(), token = TOKEN }: { readonly path?: string; readonly token?: string | null } = {},
-): Promise<Copy> {
+): Copy {
   const source = connectPrimary({ url, token, caFile: null });
   const stopping = new AbortController();
   const problems: string[] = [];

@@ -5,7 +5,9 @@ import { connectPrimary } from '../../../src/replication/http/connect.ts';
 import { TransportError } from '../../../src/replication/transport.ts';
 import { answering } from './machines.ts';
 
-const elsewhere: readonly (readonly [string, number, string, string, string])[] = [
+type Elsewhere = readonly [name: string, status: number, type: string, body: string, words: string];
+
+const elsewhere: readonly Elsewhere[] = [
   ['another program', 200, 'text/html', '<h1>It works!</h1>', 'another program, or a proxy, answers at'],
   ['a proxy without its mirror', 502, 'text/html', '<h1>Bad gateway</h1>', 'another program, or a proxy'],
   ['a redirect', 302, 'text/plain', '', 'set LOG_URL to the address of the primary itself'],
@@ -41,18 +43,21 @@ const elsewhere: readonly (readonly [string, number, string, string, string])[] 
   ],
 ];
 
-test.each(elsewhere)('%s at that address is told apart', async (_name, status, type, body, words) => {
-  const url = await answering(status, type, Buffer.from(body, 'latin1'));
-  const source = connectPrimary({ url, token: 'wrong', caFile: null });
-  onTestFinished(() => source.close());
-  const following = (async () => {
-    const from = { epoch: 'ab', lastSeq: 4, cursor: null };
-    for await (const batch of source.follow(from, new AbortController().signal)) expect(batch).toBeNull();
-  })();
-  await expect(following).rejects.toThrow(TransportError);
-  await expect(following).rejects.toThrow(words);
-  await expect(following).rejects.toThrow(url);
-});
+test.each(elsewhere)(
+  '%s at that address is told apart',
+  async (...[, status, type, body, words]: Elsewhere) => {
+    const url = await answering(status, type, Buffer.from(body, 'latin1'));
+    const source = connectPrimary({ url, token: 'wrong', caFile: null });
+    onTestFinished(() => source.close());
+    const following = (async () => {
+      const from = { epoch: 'ab', lastSeq: 4, cursor: null };
+      for await (const batch of source.follow(from, new AbortController().signal)) expect(batch).toBeNull();
+    })();
+    await expect(following).rejects.toThrow(TransportError);
+    await expect(following).rejects.toThrow(words);
+    await expect(following).rejects.toThrow(url);
+  },
+);
 
 test('nobody there, and a name that does not exist', async () => {
   for (const url of ['http://127.0.0.1:9', 'http://nowhere.invalid:8788']) {

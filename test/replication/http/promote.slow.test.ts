@@ -35,7 +35,7 @@ async function stoppedCopy() {
   await primary.writer.append(readEntry('10', found, { sentAtMs: T0 - 10_000, s0: 0 }));
   await primary.writer.appendDelivery(delivery('a', item()), T0);
   const ops = await startPrimary(primary);
-  const copy = await startCopy(ops.url);
+  const copy = startCopy(ops.url);
   expect(await eventually(() => differences(primary, copy), { what: 'a copy' })).toEqual([]);
   await copy.stop();
   return { primary, copy, ops };
@@ -73,12 +73,12 @@ test('before it is promoted, it cannot be served as a mirror of its own', async 
 
 test('others that copied the same primary follow the promoted copy, and need no snapshot', async () => {
   const { copy, ops } = await stoppedCopy();
-  const other = await startCopy(ops.url);
+  const other = startCopy(ops.url);
   await eventually(() => other.state.levelAtMs, { what: 'another copy' });
   await other.stop();
   promoteCopy(copy.path, T0 + 60_000);
   const store = await storeAt(copy.path);
-  const next = await startCopy((await startPrimary(store)).url, { path: other.path });
+  const next = startCopy((await startPrimary(store)).url, { path: other.path });
   await store.writer.appendDelivery(delivery('c', item({ old: 4, new: 2, update_time: T0 + 2 })), T0 + 2);
   expect(await differences(store, next)).toEqual([]);
   expect(next.snapshots).toBe(0);
@@ -87,12 +87,12 @@ test('others that copied the same primary follow the promoted copy, and need no 
 test('one that had more of the old primary than the promoted copy begins anew', async () => {
   const { primary, copy, ops } = await stoppedCopy();
   await primary.writer.appendDelivery(delivery('b', item({ old: 4, new: 3, update_time: T0 + 1 })), T0 + 1);
-  const other = await startCopy(ops.url);
+  const other = startCopy(ops.url);
   await eventually(() => other.state.levelAtMs, { what: 'another copy' });
   await other.stop();
   promoteCopy(copy.path, T0 + 60_000);
   const store = await storeAt(copy.path);
-  const next = await startCopy((await startPrimary(store)).url, { path: other.path });
+  const next = startCopy((await startPrimary(store)).url, { path: other.path });
   expect(await eventually(() => differences(store, next), { what: 'a copy' })).toEqual([]);
   expect(next.snapshots).toBe(1);
 });
@@ -100,7 +100,7 @@ test('one that had more of the old primary than the promoted copy begins anew', 
 test('a promoted copy is not replaced by what it was a copy of', async () => {
   const { copy, ops } = await stoppedCopy();
   promoteCopy(copy.path, T0 + 60_000);
-  const again = await startCopy(ops.url, { path: copy.path });
+  const again = startCopy(ops.url, { path: copy.path });
   await eventually(() => again.problems.some((problem) => problem.startsWith('ended: ')), {
     what: 'its end',
   });
