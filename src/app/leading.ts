@@ -24,6 +24,8 @@ interface LeadingDeps {
   readonly engine: Engine;
   readonly store: Store;
   readonly standing: () => Standing;
+  /** As in `LeadStanding`. */
+  readonly isStranded: () => boolean;
   /** Whether this replica had everything a moment ago. */
   readonly isLevel: () => boolean;
   readonly makeSnapshot: (signal: AbortSignal) => Promise<(SnapshotFiles & { remove(): void }) | null>;
@@ -40,6 +42,8 @@ const LEVEL_EVERY_MS = 100;
 const SNAPSHOT_EVERY_MS = 10 * 60_000;
 const SNAPSHOT_LOOK_MS = 5_000;
 const RECEIVERS = 'receivers';
+/** Of the newest snapshot. */
+const SNAPSHOT_EPOCH = 'snapshot_epoch';
 /** A person's word that holds back nothing any longer, told to whoever leads. */
 export const OPERATOR_WORD = 'operator_word';
 
@@ -48,7 +52,12 @@ export async function leadWith(deps: LeadingDeps, signal: AbortSignal): Promise<
   const { engine, store, standing, clock, log, config, monitor, platform } = deps;
   await store.writer.command('settle', undefined);
   const { last_seq: changeSeq } = await store.reader.ask('status');
-  const isNew = await engine.keepHistory({ ...standing(), changeSeq, nowMs: clock.now() });
+  const isNew = await engine.keepHistory({
+    ...standing(),
+    changeSeq,
+    nowMs: clock.now(),
+    isStranded: deps.isStranded(),
+  });
   if (isNew) {
     log.warn(
       'a new epoch has begun: consumers of the change feed start over, and every product is read again; until then its rows are suspect',
@@ -75,7 +84,7 @@ export async function leadWith(deps: LeadingDeps, signal: AbortSignal): Promise<
   const watching = Promise.all([
     watchReceivers(deps, reconciler, until),
     watchOperator(deps, reconciler, until),
-    putSnapshots(deps, { isNew }, until),
+    putSnapshots(deps, until),
   ]).catch((error: unknown) => {
     failure = error instanceof Error ? error : new Error(String(error));
     failed.abort();
@@ -146,28 +155,32 @@ async function watchOperator(
   }
 }
 
+/** Often enough that few entries come after the newest, and one as soon as there is none of this history. */
 async function putSnapshots(
   { engine, makeSnapshot, standing, log }: LeadingDeps,
-  { isNew }: { readonly isNew: boolean },
   signal: AbortSignal,
 ): Promise<void> {
-  let dueMs = isNew ? 0 : performance.now() + SNAPSHOT_EVERY_MS;
-  let lastSeq = -1;
+  const dueMs = performance.now() + SNAPSHOT_EVERY_MS;
+  let next = { dueMs, lastSeq: -1 };
   while (!signal.aborted) {
     await pause(SNAPSHOT_LOOK_MS, signal);
-    if (signal.aborted || performance.now() < dueMs || standing().lastSeq === lastSeq) continue;
+    if (signal.aborted) return;
     try {
-      const { epoch, lastSeq: reachedSeq } = standing();
+      const reached = standing();
+      const { epoch, lastSeq: reachedSeq } = reached;
+      // Whoever begins anew in a new history needs one at once, also when the lead before ended before it put it.
+      const isFirst = (await engine.state.get(SNAPSHOT_EPOCH)) !== epoch;
+      if (!isFirst && (performance.now() < next.dueMs || reachedSeq === next.lastSeq)) continue;
       const files = await makeSnapshot(signal);
       if (files === null) return;
       try {
-        await engine.putSnapshot(files, { epoch, lastSeq: reachedSeq });
+        await engine.putSnapshot(files, reached);
       } finally {
         files.remove();
       }
-      lastSeq = reachedSeq;
-      dueMs = performance.now() + SNAPSHOT_EVERY_MS;
-      log.info({ lastSeq }, 'a snapshot was put, from which new replicas begin');
+      await engine.state.put(SNAPSHOT_EPOCH, epoch);
+      next = { dueMs: performance.now() + SNAPSHOT_EVERY_MS, lastSeq: reachedSeq };
+      log.info({ lastSeq: reachedSeq }, 'a snapshot was put, from which new replicas begin');
     } catch (error) {
       if (signal.aborted) return;
       log.warn({ err: error }, 'a snapshot could not be put; it is tried again');

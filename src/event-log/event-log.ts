@@ -246,13 +246,13 @@ export class EventLog {
     const isDelivery = kind === 'delivery' || kind === 'unmerged';
     if (isDelivery) {
       const key = bodyHash(payload);
-      // Where it comes from, an earlier one was pruned: here it may still be there, and is not known any more either.
-      if (seq !== null) this.#sql.forget.run(key);
+      // Where it comes from, an earlier row with this body is gone already.
+      this.#sql.forget.run(key);
       this.#sql.insert.run(this.#lastSeq + 1, kind, atMs, key, payload);
     } else this.#place({ kind: 'entry', entry: { kind, atMs, payload, detail } });
     if (isDelivery) this.#lastSeq += 1;
     if (isEpoch) this.#followEpoch(payload);
-    if (kind === 'pruned') this.#sql.pruneBelow.run(fieldsOf(payload)['firstSeq']);
+    if (kind === 'pruned') this.#sql.pruneBelow.run(prunedBelow(payload));
     return { seq: this.#lastSeq, duplicate: false };
   }
 
@@ -317,6 +317,12 @@ function copiedFrom(db: Db): CopiedFrom | null {
     .prepare<[], { origin: string; cursor: string }>('SELECT origin, cursor FROM copied_from')
     .get();
   return row === undefined ? null : { origin: row.origin, cursor: JSON.parse(row.cursor) as unknown };
+}
+
+/** The first entry that a `pruned` entry leaves. */
+export function prunedBelow(payload: Uint8Array): number {
+  const { firstSeq } = fieldsOf(payload);
+  return typeof firstSeq === 'number' ? firstSeq : 0;
 }
 
 function fieldsOf(payload: Uint8Array): Record<string, unknown> {

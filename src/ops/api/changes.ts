@@ -10,7 +10,7 @@ import { rest } from '../../platform/sleep.ts';
 import type { ReplicationView } from '../condition/replication.ts';
 import type { OpsEnv } from '../shared/env.ts';
 import type { ChangeFeed } from '../feed/change-feed.ts';
-import { mayEnterEpoch, whyStartOver, type StartOver } from '../feed/cursor.ts';
+import { whyStartOver, type StartOver } from '../feed/cursor.ts';
 import { followChanges, goneEvent, nextOf } from '../feed/follow-changes.ts';
 import type { HeldAnswers } from '../feed/held-answers.ts';
 import { limitParameter, seqParameter, wholeNumber } from './parameters.ts';
@@ -138,7 +138,7 @@ export function changesRoutes({ reader, feed, held, replication }: ChangesDeps):
       // Before the page is read, which then shows all that it had.
       const isLevel = isLevelSince(askedMs);
       const page = await look();
-      if (!mayEnterEpoch(page, isLevel)) return { ...page, mayEnterEpoch: false };
+      if (isLevel || !page.mayEnterEpoch) return { ...page, mayEnterEpoch: false };
       if (performance.now() - askedMs >= withinMs || signal.aborted) return page;
       await rest(LOOK_EVERY_MS, signal);
     }

@@ -34,15 +34,6 @@ export function whyStartOver({ after, epoch }: Standing, page: FeedPage): StartO
   return after < page.keptAfterSeq ? prunedError(page, after) : null;
 }
 
-/**
- * Whether a copy may yet come to the epoch that a consumer knows from elsewhere: then it waits.
- *
- * @param isLevel the copy is known to have had, since the consumer asked, everything that there is.
- */
-export function mayEnterEpoch({ mayEnterEpoch: may }: FeedPage, isLevel: boolean): boolean {
-  return may && !isLevel;
-}
-
 export function epochError(page: FeedPage): StartOver {
   return startOver(
     page,

@@ -4,7 +4,7 @@ import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { encodeFrame } from '../../../src/platform/frames.ts';
-import { bootstrap } from '../../../src/replication/bootstrap.ts';
+import { replaceFiles } from '../replace-files.ts';
 import { connectPrimary } from '../../../src/replication/http/connect.ts';
 import { TransportError, type Batch } from '../../../src/replication/transport.ts';
 import type { Store } from '../../../src/mirror/store.ts';
@@ -230,7 +230,7 @@ test('the entries of a slow copy wait at the primary’s disk, and not in its me
     stop.abort();
     await source.close();
   });
-  await bootstrap({ databasePath: path, source, signal: stop.signal });
+  await replaceFiles({ databasePath: path, source, signal: stop.signal });
   const { epoch } = (await primary.reader.ask('status')) as { epoch: string };
   let asked = 0;
   const { reader } = primary;
@@ -276,7 +276,7 @@ test('a snapshot that is cut, shortened or damaged is refused, and leaves nothin
     const url = await answering(200, 'application/vnd.stock-mirror.snapshot', body);
     const source = connectPrimary({ url, token: null, caFile: null });
     await expect(
-      bootstrap({ databasePath: path, source, signal: new AbortController().signal }),
+      replaceFiles({ databasePath: path, source, signal: new AbortController().signal }),
     ).rejects.toThrow(TransportError);
     expect(readdirSync(dirname(path)).filter((name) => !name.endsWith('.lock'))).toEqual([]);
     await source.close();
@@ -284,7 +284,7 @@ test('a snapshot that is cut, shortened or damaged is refused, and leaves nothin
   const path = newPath();
   const url = await answering(200, 'application/vnd.stock-mirror.snapshot', whole);
   const source = connectPrimary({ url, token: null, caFile: null });
-  await bootstrap({ databasePath: path, source, signal: new AbortController().signal });
+  await replaceFiles({ databasePath: path, source, signal: new AbortController().signal });
   await source.close();
   expect(differingFiles(primary.path, path)).toEqual([]);
 });
@@ -299,7 +299,7 @@ test('a snapshot whose pages are not a database’s is refused, and tried again'
     },
   };
   await expect(
-    bootstrap({ databasePath: path, source, signal: new AbortController().signal }),
+    replaceFiles({ databasePath: path, source, signal: new AbortController().signal }),
   ).rejects.toThrow(TransportError);
   expect(existsSync(path)).toBe(false);
 });

@@ -5,7 +5,7 @@ import { connect, createServer, type Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
 import { digestsOf } from '../../../src/mirror/file/projected.ts';
 import { openStore, REPLICA_THREADS, type StoreParts } from '../../../src/mirror/open-store.ts';
-import { bootstrap } from '../../../src/replication/bootstrap.ts';
+import { replaceFiles } from '../replace-files.ts';
 import { connectPrimary } from '../../../src/replication/http/connect.ts';
 import { makeSnapshot } from '../../../src/replication/make-snapshot.ts';
 import { Replicator } from '../../../src/replication/replicator.ts';
@@ -141,7 +141,7 @@ export function startCopy(
         copy: (args) => own.copy(args),
         applied: (seq) => projection.applied(seq),
         onCopied: () => undefined,
-        onLevel: () => undefined,
+        onEpoch: () => undefined,
         log,
       },
       { epoch: own.epoch, lastSeq: own.lastSeq, cursor: own.copiedFrom?.cursor ?? null },
@@ -150,7 +150,7 @@ export function startCopy(
   };
   const fetchSnapshot = async (): Promise<void> => {
     try {
-      await bootstrap({ databasePath: path, source, signal: stopping.signal });
+      await replaceFiles({ databasePath: path, source, signal: stopping.signal });
       snapshots += 1;
     } catch (error) {
       if (!(error instanceof TransportError)) throw error;
