@@ -17,8 +17,8 @@ const THREADS = [
   'replication/snapshot-thread',
 ];
 
-/** What cannot be put into a file: it finds its binary by the place of its own. */
-const OUTSIDE = ['better-sqlite3'];
+/** What cannot be put into a file, since it finds its binary by the place of its own; and what is installed beside if wanted. */
+const OUTSIDE = ['better-sqlite3', /^@nats-io\//];
 
 /**
  * What packages load at their start and this program does not use, with what takes its place. Together they load a

@@ -90,7 +90,7 @@ export class ClusterNode {
       const response = await fetch(`http://127.0.0.1:${this.opsPort}${path}`, {
         signal: AbortSignal.timeout(2_000),
       });
-      return (await response.json()) as unknown;
+      return (await response.json());
     } catch {
       return null;
     }

@@ -1,7 +1,8 @@
-/** A replica, begun anew from a snapshot whenever its files cannot be continued. */
+/** A replica, begun anew from a snapshot whenever its files cannot be continued. It shows what it has until that is here. */
 import { orAborted } from '../platform/or-aborted.ts';
 import { rest } from '../platform/sleep.ts';
 import type { Logger } from '../platform/log.ts';
+import type { FetchedSnapshot } from '../replication/bootstrap.ts';
 import { TransportError } from '../replication/transport.ts';
 import { StoreError } from '../sqlite/errors.ts';
 import type { Replica } from './replica.ts';
@@ -9,30 +10,30 @@ import type { Replica } from './replica.ts';
 interface KeptDeps {
   /** @throws StoreError `unfit_copy` when its files do not belong together. */
   readonly start: () => Promise<Replica>;
-  /** Puts a snapshot in the place of its files. @returns false when there is none yet. @throws TransportError, StoreError */
-  readonly bootstrap: (signal: AbortSignal) => Promise<boolean>;
+  /** @returns null when there is no snapshot yet. @throws TransportError, StoreError */
+  readonly fetch: (signal: AbortSignal) => Promise<FetchedSnapshot | null>;
   /** What is shown while there is none: why. */
   readonly onChange: (replica: Replica | null, why: string) => void;
   readonly log: Logger;
 }
 
-const RETRY_MS = 1_000;
-const WAITING = 'this replica has no mirror yet: it waits for a snapshot, which the replica that leads puts';
+const LOOK_EVERY_MS = 1_000;
+const WAITING = 'this replica waits for a snapshot, which the replica that leads puts';
 
 /** Until aborted. @throws StoreError when its files cannot be had. */
 export async function keepReplica(deps: KeptDeps, signal: AbortSignal): Promise<void> {
+  const { onChange, log } = deps;
   while (!signal.aborted) {
     const replica = await startIfFit(deps);
+    let snapshot = null;
     if (replica !== null) {
-      deps.onChange(replica, '');
-      try {
-        await orAborted(replica.ended, signal);
-      } finally {
-        deps.onChange(null, 'the mirror is being replaced by a snapshot');
-        await replica.stop();
-      }
+      onChange(replica, '');
+      snapshot = await untilReplaceable(deps, replica, signal);
+      if (signal.aborted) return;
     }
-    await bootstrapped(deps, signal);
+    snapshot ??= await fetched(deps, { isNeeded: () => true, tell: (why) => onChange(null, why) }, signal);
+    snapshot?.putInPlace();
+    if (snapshot !== null) log.info('the mirror was replaced by a snapshot');
   }
 }
 
@@ -46,24 +47,56 @@ async function startIfFit({ start, log }: KeptDeps): Promise<Replica | null> {
   }
 }
 
-/** Again and again, until there is one. */
-async function bootstrapped(deps: KeptDeps, signal: AbortSignal): Promise<void> {
+/** Stops it then. @returns what replaces its files; null when it has none to show, or is aborted. */
+async function untilReplaceable(
+  deps: KeptDeps,
+  replica: Replica,
+  signal: AbortSignal,
+): Promise<FetchedSnapshot | null> {
+  const over = new AbortController();
+  const until = AbortSignal.any([signal, over.signal]);
+  const fetching = fetched(deps, { isNeeded: () => replica.needsSnapshot, tell: () => undefined }, until);
+  fetching.catch(() => undefined);
+  try {
+    const end = await orAborted(Promise.race([replica.ended, fetching]), signal);
+    return typeof end === 'object' ? end : null;
+  } finally {
+    over.abort();
+    deps.onChange(null, 'the mirror is being replaced by a snapshot');
+    await replica.stop();
+  }
+}
+
+interface Need {
+  readonly isNeeded: () => boolean;
+  /** Why there is none yet. */
+  readonly tell: (why: string) => void;
+}
+
+/** Again and again, until there is one. @returns null when aborted. */
+async function fetched(
+  deps: KeptDeps,
+  { isNeeded, tell }: Need,
+  signal: AbortSignal,
+): Promise<FetchedSnapshot | null> {
   let told = '';
   while (!signal.aborted) {
+    await rest(LOOK_EVERY_MS, signal);
+    if (signal.aborted || !isNeeded()) continue;
     let why = WAITING;
     try {
-      if (await deps.bootstrap(signal)) {
-        deps.log.info('the mirror was replaced by a snapshot');
-        return;
-      }
+      const snapshot = await deps.fetch(signal);
+      if (snapshot !== null && isNeeded()) return snapshot;
     } catch (error) {
-      if (signal.aborted) return;
+      if (signal.aborted) return null;
       if (!(error instanceof TransportError)) throw error;
       why = error.message;
     }
-    if (why !== told) deps.log.warn(why);
+    if (why !== told) {
+      deps.log.warn(why);
+      tell(why);
+    }
     told = why;
-    deps.onChange(null, why);
-    await rest(RETRY_MS, signal);
   }
+  return null;
 }

@@ -24,6 +24,10 @@ interface LeadingDeps {
   readonly engine: Engine;
   readonly store: Store;
   readonly standing: () => Standing;
+  /** What the engine has does not go on from this log: whoever leads next begins anew. */
+  readonly isLost: () => boolean;
+  /** As in `LeadStanding`. */
+  readonly isStranded: () => boolean;
   /** Whether this replica had everything a moment ago. */
   readonly isLevel: () => boolean;
   readonly makeSnapshot: (signal: AbortSignal) => Promise<(SnapshotFiles & { remove(): void }) | null>;
@@ -37,6 +41,8 @@ interface LeadingDeps {
 
 const LOOK_EVERY_MS = 2_000;
 const LEVEL_EVERY_MS = 100;
+const LEVEL_WITHIN_MS = 5_000;
+const LOST = 'the engine has lost the history that this replica led';
 const SNAPSHOT_EVERY_MS = 10 * 60_000;
 const SNAPSHOT_LOOK_MS = 5_000;
 const RECEIVERS = 'receivers';
@@ -50,14 +56,21 @@ export async function leadWith(deps: LeadingDeps, signal: AbortSignal): Promise<
   const { engine, store, standing, clock, log, config, monitor, platform } = deps;
   await store.writer.command('settle', undefined);
   const { last_seq: changeSeq } = await store.reader.ask('status');
-  const isNew = await engine.keepHistory({ ...standing(), changeSeq, nowMs: clock.now() });
+  const isNew = await engine.keepHistory({
+    ...standing(),
+    changeSeq,
+    nowMs: clock.now(),
+    isStranded: deps.isStranded(),
+  });
   if (isNew) {
     log.warn(
       'a new epoch has begun: consumers of the change feed start over, and every product is read again; until then its rows are suspect',
     );
   }
   // What is read now must be seen beside all that the others know.
+  const levelByMs = performance.now() + LEVEL_WITHIN_MS;
   while (!deps.isLevel()) {
+    if (performance.now() > levelByMs && deps.isLost()) throw new TransportError(LOST);
     await pause(LEVEL_EVERY_MS, signal);
     if (signal.aborted) return;
   }
@@ -77,6 +90,7 @@ export async function leadWith(deps: LeadingDeps, signal: AbortSignal): Promise<
   const watching = Promise.all([
     watchReceivers(deps, reconciler, until),
     watchOperator(deps, reconciler, until),
+    watchHistory(deps, until),
     putSnapshots(deps, until),
   ]).catch((error: unknown) => {
     failure = error instanceof Error ? error : new Error(String(error));
@@ -95,6 +109,14 @@ export async function leadWith(deps: LeadingDeps, signal: AbortSignal): Promise<
   // Assigned in the meantime, which the compiler does not see.
   const cause = failure as Error | null;
   if (cause !== null) throw cause;
+}
+
+/** An engine that loses what it has cannot be read into: who has most of it leads next, and begins anew. */
+async function watchHistory({ isLost }: LeadingDeps, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    if (isLost()) throw new TransportError(LOST);
+    await pause(LOOK_EVERY_MS, signal);
+  }
 }
 
 /** What was missed while nobody listened, or was in hand when one of them ended, is made up for by reading. */

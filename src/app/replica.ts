@@ -18,7 +18,7 @@ import type { MadeSnapshot } from '../replication/make-snapshot.ts';
 import { tellOfReplica, type Members, type ReplicaNote } from '../replication/presence.ts';
 import { Replicator } from '../replication/replicator.ts';
 import { SharedLog } from '../replication/shared-log.ts';
-import { SnapshotNeeded, type Engine, type Source } from '../replication/transport.ts';
+import type { Engine, Source } from '../replication/transport.ts';
 import { StoreError } from '../sqlite/errors.ts';
 import { createClock } from './clock.ts';
 import type { Platform } from './compose.ts';
@@ -63,8 +63,10 @@ export interface Replica {
   readonly app: ReturnType<typeof createOpsApp>;
   readonly view: Pick<ReplicationView, 'replica' | 'lead'>;
   readonly observer: ReturnType<typeof createShowing>['observer'];
-  /** Resolves when it must be begun anew from a snapshot. @throws Error */
-  readonly ended: Promise<'needs_snapshot'>;
+  /** It cannot go on from what it has, which it shows meanwhile. */
+  readonly needsSnapshot: boolean;
+  /** Resolves when not even that can be shown. @throws Error */
+  readonly ended: Promise<'unfit'>;
   stop(): Promise<void>;
 }
 
@@ -72,12 +74,14 @@ export interface Replica {
 const LEVEL_WITHIN_MS = 3_000;
 /** What others tell of themselves has been heard by then. */
 const HEARD_AFTER_MS = 6_000;
+/** A snapshot that is not there by then will not come: who would have put it is gone. */
+const STRANDED_AFTER_MS = 60_000;
 
 /** @throws StoreError `unfit_copy` when its files do not belong together. */
 export async function startReplica(deps: ReplicaDeps): Promise<Replica> {
   const { config, name, source, engine, members, mayLead, monitor, log, platform } = deps;
   const stopping = new AbortController();
-  const ended = Promise.withResolvers<'needs_snapshot'>();
+  const ended = Promise.withResolvers<'unfit'>();
   ended.promise.catch(() => undefined);
   const shares = Promise.withResolvers<{ readonly parts: StoreParts; readonly shared: SharedLog }>();
   const store = await platform.openReplica(
@@ -88,7 +92,7 @@ export async function startReplica(deps: ReplicaDeps): Promise<Replica> {
       onNews: ({ message, ...details }) => log.warn(details, message),
       onApplyNews: ({ message, error }) => {
         // What was copied does not lead to the mirror's file any more.
-        if (error?.kind === 'unfit_copy') ended.resolve('needs_snapshot');
+        if (error?.kind === 'unfit_copy') ended.resolve('unfit');
         else if (error === null) log.warn(message);
         else log.error({ err: error }, message);
       },
@@ -144,8 +148,10 @@ export async function startReplica(deps: ReplicaDeps): Promise<Replica> {
   const isFit = (): boolean => {
     if (isLevel()) return true;
     const nowMs = performance.now();
-    const { lostAtMs } = replicator.state;
-    if (lostAtMs === null || nowMs - Math.max(lostAtMs, startedMs) < HEARD_AFTER_MS) return false;
+    const { lostAtMs, snapshotAtMs } = replicator.state;
+    const isLost = lostAtMs !== null && nowMs - Math.max(lostAtMs, startedMs) >= HEARD_AFTER_MS;
+    const isStranded = snapshotAtMs !== null && nowMs - snapshotAtMs >= STRANDED_AFTER_MS;
+    if (!isLost && !isStranded) return false;
     const { lastSeq } = replicator.standing;
     return [...members().replicas].every(
       ([other, at]) =>
@@ -170,6 +176,11 @@ export async function startReplica(deps: ReplicaDeps): Promise<Replica> {
             engine: found.engine,
             store,
             standing: () => replicator.standing,
+            isLost: () => {
+              const { lostAtMs, snapshotAtMs } = replicator.state;
+              return lostAtMs !== null || snapshotAtMs !== null;
+            },
+            isStranded: () => replicator.state.snapshotAtMs !== null,
             isLevel,
             makeSnapshot: (until) => platform.makeSnapshot(config.database.path, until),
             clock,
@@ -207,16 +218,7 @@ export async function startReplica(deps: ReplicaDeps): Promise<Replica> {
   const fail = (error: unknown): void =>
     ended.reject(error instanceof Error ? error : new Error(String(error)));
   const noting = setInterval(() => shared.note(), NOTE_EVERY_MS);
-  const following = replicator.run(stopping.signal).then(
-    () => undefined,
-    (error: unknown) => {
-      const news =
-        error instanceof SnapshotNeeded || (error instanceof StoreError && error.kind === 'unfit_copy');
-      if (!news) return fail(error);
-      log.warn({ err: error }, 'the mirror is replaced by a snapshot: what it has cannot be continued');
-      ended.resolve('needs_snapshot');
-    },
-  );
+  const following = replicator.run(stopping.signal).then(() => undefined, fail);
   const telling =
     engine === null
       ? Promise.resolve()
@@ -239,6 +241,9 @@ export async function startReplica(deps: ReplicaDeps): Promise<Replica> {
   return {
     app: showing.app(deps.createOpsApp),
     observer: showing.observer,
+    get needsSnapshot() {
+      return replicator.state.snapshotAtMs !== null;
+    },
     ended: ended.promise,
     get view() {
       const { left, levelAtMs, trouble } = replicator.state;

@@ -14,7 +14,7 @@ import { Monitor } from '../ops/monitor.ts';
 import type { OpsEnv } from '../ops/shared/env.ts';
 import type { Listener } from '../platform/listen.ts';
 import type { Logger } from '../platform/log.ts';
-import { bootstrap } from '../replication/bootstrap.ts';
+import { fetchSnapshot } from '../replication/bootstrap.ts';
 import { makeSnapshot } from '../replication/make-snapshot.ts';
 import { Neighbours } from '../replication/neighbours.ts';
 import { nodeName } from '../replication/node-name.ts';
@@ -31,7 +31,7 @@ export interface SharedPlatform
   extends Pick<Platform, 'connect' | 'listen' | 'loadOps' | 'random'>, ReplicaPlatform {
   readonly connectLink: (shared: SharedConfig, name: string, log: Logger) => Promise<Link>;
   readonly openOutbox: typeof openOutbox;
-  readonly bootstrap: typeof bootstrap;
+  readonly fetchSnapshot: typeof fetchSnapshot;
   readonly name: (config: Pick<Config, 'ops' | 'webhook'>) => string;
 }
 
@@ -40,7 +40,7 @@ const REAL_SHARED: SharedPlatform = {
   connectLink,
   openOutbox,
   openReplica: (path, events, share) => openStore(path, events, REPLICA_THREADS, share),
-  bootstrap,
+  fetchSnapshot,
   makeSnapshot: (path, signal) => makeSnapshot(path, 'snapshot-out', signal),
   name: ({ ops }) => nodeName(ops.port),
 };
@@ -140,7 +140,7 @@ export async function startShared(
             platform,
             createOpsApp: create,
           }),
-        bootstrap: (signal) => platform.bootstrap({ databasePath, source, signal }),
+        fetch: (signal) => platform.fetchSnapshot({ databasePath, source, signal }),
         onChange: (begun, reason) => {
           replica = begun;
           app = begun?.app ?? waiting;

@@ -187,6 +187,13 @@ export function setByEnvironment(
   return [...names].filter((name) => env[name] !== undefined || env[`${name}_FILE`] !== undefined);
 }
 
+/** The process's own environment, with what a command line says instead: undefined takes a variable away. */
+export function environmentWith(
+  said: Readonly<Record<string, string | undefined>>,
+): Readonly<Record<string, string | undefined>> {
+  return { ...process.env, ...said };
+}
+
 /** A build server runs this: nobody looks, even where it lends a terminal. */
 export function runsUnattended(env: Readonly<Record<string, string | undefined>> = process.env): boolean {
   return !['', 'false', '0', undefined].includes(env['CI']);

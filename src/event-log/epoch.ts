@@ -5,7 +5,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import { encodeEpoch } from './encode-epoch.ts';
-import type { EventLog, LogHistory } from './event-log.ts';
+import type { EventLog, LogHistory, NewEpoch } from './event-log.ts';
 import { findFile, isAnotherFile, type FoundFile } from '../sqlite/file-identity.ts';
 import {
   highWaterMarkNews,
@@ -121,10 +121,46 @@ interface HistoryArgs {
  * @returns what a person should know. A mark that cannot be read is no reason not to start.
  * @throws SqliteError when the new epoch cannot be committed.
  */
-export function takeUpHistory(
-  log: EventLog,
-  { path, databasePath, nowMs, isServing = false }: HistoryArgs,
-): HistoryNews[] {
+export function takeUpHistory(log: EventLog, args: HistoryArgs): HistoryNews[] {
+  const found = lookAround(log, args);
+  const { at, file, mark, mirror, news } = found;
+  const why = args.isServing === true ? whyUnfit(at, mirror) : whyRestarted(at, file, mark, mirror);
+  if (why === null) {
+    if (at.file === null) log.recordFile(file);
+    return news;
+  }
+  const begun = newEpoch(log, found, args.nowMs);
+  log.beginEpoch(begun);
+  return [...news, newsOf(begun, why)];
+}
+
+/**
+ * What a copy's origin may have given out that never came here: entries and changes. Their numbers get no other meaning
+ * here. More than a busy store sends in hours.
+ */
+const UNSEEN = 1_000_000;
+
+/** A copy goes on by itself. @returns what a person should know. @throws SqliteError when it cannot be committed. */
+export function endCopying(log: EventLog, args: HistoryArgs): HistoryNews[] {
+  const found = lookAround(log, args);
+  const begun = newEpoch(log, found, args.nowMs, UNSEEN);
+  log.endCopying(begun);
+  return [...found.news, newsOf(begun, 'it was a copy, and goes on by itself')];
+}
+
+interface Found {
+  readonly at: LogPosition;
+  readonly history: LogHistory;
+  /** The event log's own. */
+  readonly file: FoundFile;
+  readonly mark: FoundHighWaterMark | null;
+  readonly mirror: MirrorPosition | null;
+  /** No stamp in the mirror is later. */
+  readonly latestMs: number;
+  readonly news: HistoryNews[];
+}
+
+function lookAround(log: EventLog, { path, databasePath }: HistoryArgs): Found {
   const news: HistoryNews[] = [];
   let mark = null;
   try {
@@ -133,31 +169,40 @@ export function takeUpHistory(
     news.push(highWaterMarkNews('cannot be read', databasePath, error));
   }
   const history = log.history();
-  const found = findFile(path);
+  const file = findFile(path);
   const looked = lookUpPosition(databasePath);
   const { firstSeq, lastSeq } = log;
   // A mirror that cannot be read now is what it was when the mark was written, or later.
   const mirror = looked === 'unknown' ? positionOf(mark, { epoch: history.epoch, lastSeq }) : looked;
   const makesMirror = mirror !== null || log.makesMirror();
   const at: LogPosition = { ...history, firstSeq, lastSeq, makesMirror };
-  const why = isServing ? whyUnfit(at, mirror) : whyRestarted(at, found, mark, mirror);
-  if (why === null) {
-    if (history.file === null) log.recordFile(found);
-    return news;
-  }
-  const epoch = randomBytes(8).toString('hex');
-  const givenOutSeq = Math.max(mark?.changeSeq ?? 0, mirror?.changeSeq ?? 0);
-  // The clock may have been set back since: the mirror's reads would seem to come from the future, and no other to be newer.
   const latestMs = looked === null || looked === 'unknown' ? 0 : looked.latestMs;
+  return { at, history, file, mark, mirror, latestMs, news };
+}
+
+interface BegunEpoch extends NewEpoch {
+  /** The number before its first one. */
+  readonly givenOutSeq: number;
+}
+
+/** @param unseen how many numbers of either kind may have been given out besides those that are known of. */
+function newEpoch(log: EventLog, found: Found, nowMs: number, unseen = 0): BegunEpoch {
+  const { at, history, file, mark, mirror, latestMs } = found;
+  const epoch = randomBytes(8).toString('hex');
+  const givenOutSeq = Math.max(mark?.changeSeq ?? 0, mirror?.changeSeq ?? 0) + unseen;
+  // The clock may have been set back since: the mirror's reads would seem to come from the future, and no other to be newer.
   const atMs = Math.max(nowMs, history.aliveAtMs ?? 0, history.lastAtMs ?? 0, latestMs);
   const appliedSeq = mirror?.appliedSeq ?? 0;
-  const afterSeq = Math.max(mark?.logSeq ?? 0, appliedSeq);
+  const afterSeq = Math.max(log.lastSeq, mark?.logSeq ?? 0, appliedSeq) + unseen;
   const epochBefore = mirror?.epoch ?? history.epoch;
   const isReached = whyUnfit(at, mirror) === null;
-  const reachedFrom = isReached ? { low: 0, high: lastSeq } : { low: appliedSeq, high: appliedSeq };
+  const reachedFrom = isReached ? { low: 0, high: at.lastSeq } : { low: appliedSeq, high: appliedSeq };
   const entry = encodeEpoch({ kind: 'epoch', atMs, givenOutSeq, epoch, reachedFrom });
-  log.beginEpoch({ epoch, epochBefore, file: found, entry, afterSeq });
-  news.push({
+  return { epoch, epochBefore, file, entry, afterSeq, givenOutSeq };
+}
+
+function newsOf({ epoch, epochBefore, givenOutSeq }: BegunEpoch, why: string): EpochNews {
+  return {
     type: 'new_epoch',
     message:
       'a new epoch has begun: consumers of the change feed start over, and every product is read again; until then its rows are suspect',
@@ -165,8 +210,7 @@ export function takeUpHistory(
     epoch,
     epochBefore,
     lastSeq: givenOutSeq + 1,
-  });
-  return news;
+  };
 }
 
 function positionOf(

@@ -78,7 +78,7 @@ export interface RulesPeriod {
   readonly fromSeq: number;
 }
 
-interface NewEpoch {
+export interface NewEpoch {
   readonly epoch: string;
   readonly epochBefore: string;
   readonly file: FileIdentity;
@@ -166,9 +166,12 @@ export class EventLog {
     });
   }
 
-  /** It goes on by itself. What it was a copy of may have logged other details than are noted here. */
-  endCopying(): void {
-    this.#transact(() => this.#db.exec('DROP TABLE IF EXISTS copied_from; DELETE FROM details'));
+  /** It goes on by itself, in an epoch of its own. What it was a copy of may have logged other details than are noted here. */
+  endCopying(begun: NewEpoch): void {
+    this.#transact(() => {
+      this.#db.exec('DROP TABLE copied_from; DELETE FROM details');
+      this.#begin(begun);
+    });
   }
 
   /** Shows that a delivery could be kept now. @throws SqliteError */
@@ -202,12 +205,14 @@ export class EventLog {
   }
 
   /** History starts again, with an entry of kind `epoch` whose position is above `afterSeq`. */
-  beginEpoch({ epoch, epochBefore, file, entry, afterSeq }: NewEpoch): void {
-    this.#transact(() => {
-      this.#lastSeq = Math.max(this.#lastSeq, afterSeq);
-      const { seq } = this.#place({ kind: 'entry', entry });
-      this.#sql.beginEpoch.run({ epoch, epochBefore, seq, inode: file.inode, bornAtMs: file.bornAtMs });
-    });
+  beginEpoch(begun: NewEpoch): void {
+    this.#transact(() => this.#begin(begun));
+  }
+
+  #begin({ epoch, epochBefore, file, entry, afterSeq }: NewEpoch): void {
+    this.#lastSeq = Math.max(this.#lastSeq, afterSeq);
+    const { seq } = this.#place({ kind: 'entry', entry });
+    this.#sql.beginEpoch.run({ epoch, epochBefore, seq, inode: file.inode, bornAtMs: file.bornAtMs });
   }
 
   #place(input: LogInput): Place {
@@ -330,8 +335,8 @@ function prepare(db: Db) {
       `INSERT INTO log (seq, kind, at_ms, body_hash, payload) VALUES (?, ?, ?, ?, ?)
        ON CONFLICT (body_hash) WHERE body_hash IS NOT NULL DO NOTHING`,
     ),
-    forget: db.prepare<[Buffer]>('UPDATE log SET body_hash = NULL WHERE body_hash = ?'),
     known: db.prepare<[Buffer], number>('SELECT seq FROM log WHERE body_hash = ?').pluck(),
+    forget: db.prepare<[Buffer]>('UPDATE log SET body_hash = NULL WHERE body_hash = ?'),
     firstSeq: db.prepare<[], number | null>('SELECT min(seq) FROM log').pluck(),
     lastSeq: db.prepare<[], number | null>('SELECT max(seq) FROM log').pluck(),
     lastAtMs: db.prepare<[], number>('SELECT at_ms FROM log ORDER BY seq DESC LIMIT 1').pluck(),

@@ -1,49 +1,62 @@
-/** Puts a snapshot in the place of a replica's files, whole and checked, or leaves them as they are. */
+/** A snapshot for a replica: fetched whole and checked, and then put in the place of its files. */
 import { existsSync, renameSync, rmSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import Database from 'better-sqlite3';
-import { whyCopyUnfit } from '../event-log/epoch.ts';
 import { EventLog } from '../event-log/event-log.ts';
 import { highWaterMarkPath } from '../event-log/high-water-mark.ts';
 import { lookUpPosition } from '../event-log/mirror-position.ts';
-import { eventLogPath, openLogForAppending, openLogForReading } from '../event-log/open-log.ts';
-import { isDamage, StoreError } from '../sqlite/errors.ts';
+import { eventLogPath, openLogForReading } from '../event-log/open-log.ts';
+import { StoreError } from '../sqlite/errors.ts';
 import { lockDatabase } from '../sqlite/lock.ts';
 import { makeFolder } from '../sqlite/make-folder.ts';
 import { syncFile } from '../sqlite/sync-file.ts';
-import { TransportError, type Source } from './transport.ts';
+import { checkSnapshot } from './make-snapshot.ts';
+import type { SnapshotFiles, Source } from './transport.ts';
 
-interface BootstrapArgs {
+interface FetchArgs {
   readonly databasePath: string;
   readonly source: Pick<Source, 'name' | 'getSnapshot'>;
   readonly signal: AbortSignal;
 }
 
+/** Beside the files that it is to replace. */
+export interface FetchedSnapshot {
+  /** Nothing may have the files open. @throws StoreError `in_use` */
+  putInPlace(): void;
+}
+
 /**
- * Nothing in this process may have the files open.
+ * The files may be in use meanwhile.
  *
- * @returns false when there is no snapshot yet. @throws TransportError; StoreError `not_a_copy` when the files hold a
- * mirror of its own, `in_use`
+ * @returns null when there is no snapshot yet. @throws TransportError; StoreError `not_a_copy` when the files hold a
+ * mirror of its own
  */
-export async function bootstrap({ databasePath, source, signal }: BootstrapArgs): Promise<boolean> {
+export async function fetchSnapshot({
+  databasePath,
+  source,
+  signal,
+}: FetchArgs): Promise<FetchedSnapshot | null> {
   makeFolder(dirname(databasePath));
-  const lock = lockDatabase(databasePath);
   const mirror = join(dirname(databasePath), `.${basename(databasePath)}.snapshot.db`);
   const log = eventLogPath(mirror);
+  refuseOwnMirror(databasePath);
+  remove(mirror, log);
   try {
-    refuseOwnMirror(databasePath);
+    if (!(await source.getSnapshot({ mirror, log }, signal))) return null;
+    await checkSnapshot({ mirror, log }, source.name, signal);
+  } catch (error) {
     remove(mirror, log);
-    if (!(await source.getSnapshot({ mirror, log }, signal))) return false;
-    explainDamage(() => {
-      checkWhole(mirror);
-      checkWhole(log);
-      markAsCopy(mirror, log, source.name);
-    });
+    throw error;
+  }
+  return { putInPlace: () => replaceBy({ mirror, log }, databasePath) };
+}
+
+function replaceBy({ mirror, log }: SnapshotFiles, databasePath: string): void {
+  const lock = lockDatabase(databasePath);
+  try {
     rmSync(highWaterMarkPath(databasePath), { force: true });
     // What a kill in between leaves does not fit together, and is replaced again.
     putInPlace(log, eventLogPath(databasePath));
     putInPlace(mirror, databasePath);
-    return true;
   } finally {
     remove(mirror, log);
     lock.release();
@@ -79,50 +92,6 @@ function ownMirror(databasePath: string): StoreError {
     'not_a_copy',
     `${databasePath} is a mirror of its own, or a copy whose event log is lost, which a snapshot would replace: move it and its event log away, or set DATABASE_PATH to another file.`,
   );
-}
-
-/** @throws TransportError in the place of what a file says that is none. */
-function explainDamage(check: () => void): void {
-  try {
-    check();
-  } catch (error) {
-    const isNone = error instanceof StoreError && NO_SNAPSHOT.has(error.kind);
-    if (!isNone && !isDamage(error)) throw error;
-    const problem = error instanceof Error ? error.message : String(error);
-    throw new TransportError(`the snapshot is damaged (${problem}): it is fetched again`, { cause: error });
-  }
-}
-
-const NO_SNAPSHOT: ReadonlySet<StoreError['kind']> = new Set<StoreError['kind']>([
-  'damaged',
-  'not_a_database',
-]);
-
-function checkWhole(path: string): void {
-  const db = new Database(path, { fileMustExist: true });
-  try {
-    const found = db.pragma('integrity_check(1)', { simple: true });
-    if (found !== 'ok')
-      throw new TransportError(`the snapshot is damaged (${String(found)}): it is fetched again`);
-  } finally {
-    db.close();
-  }
-}
-
-/** A lead's own event log says so already, and how far. */
-function markAsCopy(mirror: string, logPath: string, origin: string): void {
-  const db = openLogForAppending(logPath);
-  try {
-    const log = new EventLog(db);
-    const { copiedFrom } = log.history();
-    if (copiedFrom === null) log.copy({ rows: [], firstSeq: null, origin, cursor: null });
-    const why = whyCopyUnfit(log, mirror);
-    if (why !== null)
-      throw new TransportError(`the snapshot does not fit together: ${why}; it is fetched again`);
-    db.pragma('wal_checkpoint(TRUNCATE)');
-  } finally {
-    db.close();
-  }
 }
 
 function putInPlace(from: string, to: string): void {

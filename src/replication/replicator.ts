@@ -30,6 +30,8 @@ interface ReplicaState {
   readonly trouble: string | null;
   /** Since when it has no history that could be followed, on the monotonic clock; null: it has one, or is not reached. */
   readonly lostAtMs: number | null;
+  /** Since when it can go on from a snapshot alone, on the monotonic clock; null: it can, or the source is not reached. */
+  readonly snapshotAtMs: number | null;
 }
 
 const RETRY_MS = 500;
@@ -42,6 +44,7 @@ export class Replicator {
   #levelAtMs: number | null = null;
   #trouble: string | null = null;
   #lostAtMs: number | null = null;
+  #snapshotAtMs: number | null = null;
 
   constructor(deps: ReplicatorDeps, standing: Standing) {
     this.#deps = deps;
@@ -56,6 +59,7 @@ export class Replicator {
       levelAtMs: this.#levelAtMs,
       trouble: this.#trouble,
       lostAtMs: this.#lostAtMs,
+      snapshotAtMs: this.#snapshotAtMs,
     };
   }
 
@@ -64,7 +68,7 @@ export class Replicator {
     return this.#standing;
   }
 
-  /** Until aborted. @throws SnapshotNeeded when others have a history to follow; StoreError */
+  /** Until aborted. @throws StoreError */
   async run(signal: AbortSignal): Promise<void> {
     const { source, log } = this.#deps;
     while (!signal.aborted) {
@@ -74,12 +78,14 @@ export class Replicator {
           if (this.#trouble !== null) log.info({ origin: source.name }, 'the source is followed again');
           this.#trouble = null;
           this.#lostAtMs = null;
+          this.#snapshotAtMs = null;
         }
       } catch (error) {
         if (signal.aborted) return;
-        const isLost = error instanceof SnapshotNeeded && error.isLost;
-        if (!isLost && !(error instanceof TransportError) && !isPassing(error)) throw error;
-        this.#lostAtMs = isLost ? (this.#lostAtMs ?? performance.now()) : null;
+        if (!(error instanceof SnapshotNeeded || error instanceof TransportError || isPassing(error))) {
+          throw error;
+        }
+        this.#noteNeed(error);
         if (this.#trouble !== error.message) {
           log.warn({ err: error, origin: source.name }, 'the source cannot be followed; it is tried again');
         }
@@ -87,6 +93,14 @@ export class Replicator {
       }
       await rest(RETRY_MS, signal);
     }
+  }
+
+  /** While it cannot be reached, it needs what it needed before. */
+  #noteNeed(error: Error): void {
+    if (!(error instanceof SnapshotNeeded)) return;
+    const { isLost } = error;
+    this.#lostAtMs = isLost ? (this.#lostAtMs ?? performance.now()) : null;
+    this.#snapshotAtMs = isLost ? null : (this.#snapshotAtMs ?? performance.now());
   }
 
   async #commit({ rows, positions, cursor, firstSeq, left, isLive }: Batch): Promise<void> {

@@ -145,11 +145,15 @@ export class SharedLog implements EntryLog {
         // One that cannot be reached may take long to say so.
         return await Promise.race([engine.publish(publication), this.#end.promise]);
       } catch (error) {
-        if (this.#ended !== null) throw this.#ended;
+        this.#throwIfEnded();
         const problem = error instanceof Error ? error.message : String(error);
         if (attempt === ATTEMPTS) throw new StoreError('cannot_commit', problem, { cause: error });
       }
     }
+  }
+
+  #throwIfEnded(): void {
+    if (this.#ended !== null) throw this.#ended;
   }
 
   #back(position: number): Promise<Place> {

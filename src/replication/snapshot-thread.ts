@@ -1,31 +1,48 @@
-/** The thread that copies the mirror and its event log: reading every page back takes a while, and answers must not wait. */
-import { existsSync, rmSync } from 'node:fs';
+/** The thread that copies mirror and event log, and checks such copies: every page is read, and answers must not wait. */
+import { rmSync } from 'node:fs';
 import { eventLogPath } from '../event-log/open-log.ts';
 import { backupDatabase } from '../mirror/file/backup.ts';
 import { ownerOfThread } from '../platform/thread.ts';
+import { whyUnusable } from './check-snapshot.ts';
 import type { FromSnapshot, ToSnapshot } from './make-snapshot.ts';
 
 const { owner, path } = ownerOfThread<ToSnapshot, FromSnapshot>();
 const interrupted = new AbortController();
 
+function end(message: FromSnapshot): void {
+  owner.post(message);
+  owner.close();
+}
+
+function problemOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
 owner.onMessage((message) => {
-  if (message.type === 'interrupt') {
-    interrupted.abort();
-    return;
+  switch (message.type) {
+    case 'interrupt':
+      interrupted.abort();
+      return;
+    case 'check':
+      try {
+        end({ type: 'checked', unusable: whyUnusable(message.files, message.origin) });
+      } catch (error) {
+        end({ type: 'failed', problem: problemOf(error) });
+      }
+      return;
+    case 'make': {
+      const { to } = message;
+      backupDatabase(path, to, {
+        force: true,
+        onProgress: () => undefined,
+        interrupted: interrupted.signal,
+      }).then(
+        (made) => end({ type: 'made', isWhole: made !== null }),
+        (error: unknown) => {
+          for (const file of [to, eventLogPath(to)]) rmSync(file, { force: true });
+          end({ type: 'failed', problem: problemOf(error) });
+        },
+      );
+    }
   }
-  backupDatabase(path, message.to, {
-    force: true,
-    onProgress: () => undefined,
-    interrupted: interrupted.signal,
-  }).then(
-    (made) => {
-      owner.post({ type: 'made', isWhole: made !== null });
-      owner.close();
-    },
-    (error: unknown) => {
-      for (const file of [message.to, eventLogPath(message.to)]) if (existsSync(file)) rmSync(file);
-      owner.post({ type: 'failed', problem: error instanceof Error ? error.message : String(error) });
-      owner.close();
-    },
-  );
 });

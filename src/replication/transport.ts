@@ -91,6 +91,14 @@ export interface SnapshotFiles {
   readonly log: string;
 }
 
+/** Of the replica that leads. */
+export interface LeadStanding extends Standing {
+  readonly changeSeq: number;
+  readonly nowMs: number;
+  /** What is there goes on from elsewhere, and neither a snapshot nor another replica leads there. */
+  readonly isStranded: boolean;
+}
+
 /** The part that receivers and the lead need besides: a common order, and who reads from the store. */
 export interface Engine extends Source {
   /** Resolves once it is kept for good. @throws TransportError when that is not known. */
@@ -103,7 +111,7 @@ export interface Engine extends Source {
    *
    * @param changeSeq the last number of the change feed. @returns true when a new one has begun. @throws TransportError
    */
-  keepHistory(from: Standing & { readonly changeSeq: number; readonly nowMs: number }): Promise<boolean>;
+  keepHistory(from: LeadStanding): Promise<boolean>;
   /** @param standing where the event log in it stands. @throws TransportError */
   putSnapshot(files: SnapshotFiles, standing: Standing): Promise<void>;
   readonly lease: Lease;

@@ -203,3 +203,14 @@ test('it notes from which entry on which version of the rules applied, once each
     { version: 5, fromSeq: 3 },
   ]);
 });
+
+test('a copy takes what its origin had again after pruning it, and knows the later one', () => {
+  const { db, log } = openLog();
+  const body = new Uint8Array(delivery('a', item()));
+  const row = { kind: 'delivery', atMs: T0, payload: body, detail: null };
+  const from = { firstSeq: null, origin: 'https://primary.example', cursor: null };
+  log.copy({ ...from, rows: [{ ...row, seq: 1 }] });
+  log.copy({ ...from, rows: [{ ...row, seq: 2 }] });
+  expect(values(db, 'SELECT seq FROM log ORDER BY seq')).toEqual([1, 2]);
+  expect(values(db, 'SELECT seq FROM log WHERE body_hash IS NOT NULL')).toEqual([2]);
+});

@@ -37,7 +37,7 @@ function rowOf(kind: string, payload: string, detail: CopiedRow['detail'] = null
 
 /** As the one that leads. */
 export async function keepFor(engine: Engine, log: CopyingLog): Promise<boolean> {
-  return engine.keepHistory({ ...log.standing, changeSeq: 0, nowMs: AT_MS });
+  return engine.keepHistory({ ...log.standing, changeSeq: 0, nowMs: AT_MS, isStranded: false });
 }
 
 export function testEngine(
@@ -209,7 +209,9 @@ export function testEngine(
         log.log.append([{ kind: 'delivery', body: encoder.encode(body), arrivedAtMs: AT_MS }]);
       }
       const { epoch } = log.standing;
-      expect(await engine.keepHistory({ ...log.standing, changeSeq: 40, nowMs: AT_MS })).toBe(true);
+      expect(
+        await engine.keepHistory({ ...log.standing, changeSeq: 40, nowMs: AT_MS, isStranded: false }),
+      ).toBe(true);
       await engine.publish(delivery('d'));
       await log.copy(engine, isLevel);
       expect(log.entries.map(({ seq, kind }) => [seq, kind])).toEqual([

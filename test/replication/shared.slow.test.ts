@@ -166,7 +166,10 @@ test('a replica that is cut off says so, to its reader too, and comes back by it
   await eventually(async () => (await b.ask('/readyz')).status === 503, { what: 'it is not ready' });
   const status = (await (await b.ask('/api/status')).json()) as { causes: { kind: string }[] };
   expect(status.causes.map(({ kind }) => kind)).toContain('cut_off');
-  await eventually(() => stateOf(b) === 'stale', { what: 'the file says that it is stale', withinMs: 40_000 });
+  await eventually(() => stateOf(b) === 'stale', {
+    what: 'the file says that it is stale',
+    withinMs: 40_000,
+  });
   expect(stateOf(a)).toBe('live');
   await trade(machines, 5, one);
   machines.cluster.reconnect();

@@ -39,8 +39,17 @@ export class Feed {
   page(after: number | null, sku: string | null): FeedPage {
     // Whether a mirror that is behind is being brought up to date is seen in the event log, if this user may read it.
     if (after !== null && after > position(this.#db).lastSeq && !this.#isWithLog) {
-      if (!isReadable(eventLogPath(this.#path)))
-        return { ...position(this.#db), changes: [], hasMore: false };
+      if (!isReadable(eventLogPath(this.#path))) {
+        const now = position(this.#db);
+        return {
+          ...now,
+          issuedSeq: now.lastSeq,
+          behind: null,
+          mayEnterEpoch: false,
+          changes: [],
+          hasMore: false,
+        };
+      }
       attachEventLog(this.#db, this.#path);
       this.#isWithLog = true;
     }

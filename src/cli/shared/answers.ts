@@ -177,6 +177,15 @@ const rebuildAnswer = z.object({
 });
 export type RebuildAnswer = z.input<typeof rebuildAnswer>;
 
+const promoteAnswer = z.object({
+  origin: z.string().meta({ description: 'What it was a copy of.' }),
+  log_seq: count.meta({ description: 'The last entry of the event log that it had from there.' }),
+  epoch: epochSchema,
+  epoch_before: z.string(),
+  last_seq: lastSeqSchema,
+});
+export type PromoteAnswer = z.input<typeof promoteAnswer>;
+
 const sendAnswer = z.object({
   url: z.string(),
   bytes: count,
@@ -203,5 +212,6 @@ export const ANSWERS = {
   backup: { printedBy: 'backup --json', schema: backupAnswer },
   prune: { printedBy: 'prune --json', schema: pruneAnswer },
   rebuild: { printedBy: 'rebuild --json', schema: rebuildAnswer },
+  promote: { printedBy: 'promote --json', schema: promoteAnswer },
   send: { printedBy: 'send --json', schema: sendAnswer },
 } as const;

@@ -3,7 +3,7 @@ import type { DriftCause } from '../../core/causes.ts';
 import type { Source } from '../../core/model.ts';
 import type { Db } from '../../sqlite/open.ts';
 import { prepared } from '../../sqlite/prepared.ts';
-import { lag } from './lag.ts';
+import { isCopy, lag } from './lag.ts';
 
 /** A row of the public view `mirror_changes`. */
 export interface ChangeRow {
@@ -37,6 +37,15 @@ export interface FeedPage extends Position {
   readonly hasMore: boolean;
   /** The last pruned number: to continue from anything below would skip some. */
   readonly keptAfterSeq: number;
+  /** The last number that these tables hold. `lastSeq` is above it while they are behind the number asked for. */
+  readonly issuedSeq: number;
+  /**
+   * The number asked for has been given out, and comes here too: what is in the event log is being applied; or this is a
+   * copy, and what it copies may be ahead.
+   */
+  readonly behind: 'applying' | 'copying' | null;
+  /** Where the epoch asked for is another one: this is a copy, and has not been in it so far. */
+  readonly mayEnterEpoch: boolean;
 }
 
 type Standing = Position & Pick<FeedPage, 'keptAfterSeq'>;
@@ -60,7 +69,12 @@ export function position(db: Db): Standing {
  */
 export function changesAfter(
   db: Db,
-  args: { readonly after: number | null; readonly limit: number; readonly sku?: string | null },
+  args: {
+    readonly after: number | null;
+    readonly limit: number;
+    readonly sku?: string | null;
+    readonly epoch?: string | null;
+  },
 ): FeedPage {
   return db.transaction(() => {
     const now = position(db);
@@ -70,11 +84,32 @@ export function changesAfter(
       `SELECT * FROM mirror_changes WHERE seq > ? ${sku === null ? '' : 'AND sku = ?'} ORDER BY seq LIMIT ?`,
     ).all(args.after ?? now.keptAfterSeq, ...(sku === null ? [] : [sku]), args.limit + 1);
     const changes = found.slice(0, args.limit);
-    // A mirror that is being brought up to date gives the same numbers out again, with the same meaning.
-    const isReturning = args.after !== null && args.after > now.lastSeq && lag(db).entries > 0;
-    if (isReturning) return { ...now, lastSeq: args.after, changes, hasMore: false };
-    return { ...now, changes, hasMore: found.length > changes.length };
+    const { after, epoch = null } = args;
+    const told = {
+      ...now,
+      issuedSeq: now.lastSeq,
+      mayEnterEpoch: epoch !== null && epoch !== now.epoch && isCopy(db) && !wasInEpoch(db, epoch),
+    };
+    const behind = after !== null && after > now.lastSeq ? whyBehind(db) : null;
+    if (after !== null && behind !== null)
+      return { ...told, behind, lastSeq: after, changes, hasMore: false };
+    return { ...told, behind: null, changes, hasMore: found.length > changes.length };
   })();
+}
+
+/** Either gives the same numbers out again, with the same meaning. */
+function whyBehind(db: Db): FeedPage['behind'] {
+  if (lag(db).entries > 0) return 'applying';
+  return isCopy(db) ? 'copying' : null;
+}
+
+function wasInEpoch(db: Db, epoch: string): boolean {
+  const found = prepared<[string, string]>(
+    db,
+    `SELECT 1 FROM event_log.history WHERE epoch_before = ?
+     UNION ALL SELECT 1 FROM log WHERE kind = 'epoch' AND CAST(payload AS TEXT) ->> '$.epoch' = ?`,
+  );
+  return found.get(epoch, epoch) !== undefined;
 }
 
 /** The last ones, the oldest of them first. @param args.sku as above. */
@@ -87,7 +122,15 @@ export function lastChanges(
       db,
       `SELECT * FROM mirror_changes ${sku === null ? '' : 'WHERE sku = ?'} ORDER BY seq DESC LIMIT ?`,
     ).all(...(sku === null ? [] : [sku]), limit);
-    return { ...position(db), changes: found.toReversed(), hasMore: false };
+    const now = position(db);
+    return {
+      ...now,
+      issuedSeq: now.lastSeq,
+      behind: null,
+      mayEnterEpoch: false,
+      changes: found.toReversed(),
+      hasMore: false,
+    };
   })();
 }
 

@@ -8,6 +8,7 @@ import { LogReader } from '../../event-log/read-log.ts';
 import { encodeFrame } from '../../platform/frames.ts';
 import type { Db } from '../../sqlite/open.ts';
 import { prepared } from '../../sqlite/prepared.ts';
+import { isCopy } from './lag.ts';
 
 interface LogPlace {
   readonly epoch: string;
@@ -127,11 +128,6 @@ function isReached(db: Db, { seq, reachedFrom }: EpochRow): boolean {
   const { low, high } = JSON.parse(reachedFrom) as ReachedFrom;
   const before = prepared<[number], number | null>(db, 'SELECT max(seq) FROM log WHERE seq < ?');
   return low === 0 && high >= (before.pluck().get(seq) ?? 0);
-}
-
-function isCopy(db: Db): boolean {
-  const table = prepared<[]>(db, "SELECT 1 FROM event_log.sqlite_master WHERE name = 'copied_from'");
-  return table.get() !== undefined;
 }
 
 function isIn(db: Db, seq: number): boolean {

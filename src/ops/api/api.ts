@@ -54,7 +54,7 @@ export function createApi({
   api.route('/', statusRoutes({ reader, state, operator, alarms, now }));
   api.route('/', replicationRoutes(replication));
   api.route('/', stockRoutes(reader));
-  api.route('/', changesRoutes({ reader, feed, held }));
+  api.route('/', changesRoutes({ reader, feed, held, replication }));
   api.route('/', historyRoutes({ reader, rejected }));
   api.route('/', runsRoutes({ reader, writer, operator, alarms, held }));
   api.route('/', pruneRoutes({ pruner, writer }));

@@ -2,7 +2,7 @@
  * Whether a consumer may continue from its number (docs/http-api.md#change-feed,
  * docs/reading-the-mirror.md#following-changes): no change is ever skipped silently.
  */
-import type { FeedPage, Position } from '../../mirror/queries/changes.ts';
+import type { FeedPage } from '../../mirror/queries/changes.ts';
 
 interface Standing {
   /** The last number it has; null: none, so it begins with the oldest change kept. */
@@ -19,35 +19,42 @@ export interface StartOver {
   readonly last_seq: number;
 }
 
-/** @returns null when it may continue. */
+/** @returns null when it may continue, or wait for what this mirror does not have yet. */
 export function whyStartOver({ after, epoch }: Standing, page: FeedPage): StartOver | null {
-  if (epoch !== null && epoch !== page.epoch) {
-    return startOver(
-      page,
-      'epoch_changed',
-      `epoch: the mirror’s history has restarted, its epoch is now ${page.epoch}`,
-    );
-  }
+  if (epoch !== null && epoch !== page.epoch) return epochError(page);
   if (after === null) return null;
-  if (after > page.lastSeq) {
+  // Without an epoch nothing says that it is a number of this history.
+  if (after > page.lastSeq || (page.behind === 'copying' && epoch === null)) {
     return startOver(
       page,
       'ahead',
-      `after: ${after} has not been issued yet, the last number is ${page.lastSeq}`,
+      `after: ${after} has not been issued yet, the last number is ${page.issuedSeq}`,
     );
   }
   return after < page.keptAfterSeq ? prunedError(page, after) : null;
+}
+
+export function epochError(page: FeedPage): StartOver {
+  return startOver(
+    page,
+    'epoch_changed',
+    `epoch: the mirror’s history has restarted, its epoch is now ${page.epoch}`,
+  );
 }
 
 export function prunedError(page: FeedPage, after: number): StartOver {
   return startOver(page, 'pruned', `after: the changes from ${after} to ${page.keptAfterSeq} were pruned`);
 }
 
-function startOver({ epoch, lastSeq }: Position, error: StartOver['error'], description: string): StartOver {
+function startOver(
+  { epoch, issuedSeq }: FeedPage,
+  error: StartOver['error'],
+  description: string,
+): StartOver {
   return {
     error,
     error_description: `${description}; read all of /api/stock, then continue from its last_seq`,
     epoch,
-    last_seq: lastSeq,
+    last_seq: issuedSeq,
   };
 }

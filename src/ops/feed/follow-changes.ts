@@ -3,7 +3,7 @@
  * (docs/http-api.md#change-feed).
  */
 import type { FeedPage } from '../../mirror/queries/changes.ts';
-import { prunedError } from './cursor.ts';
+import { epochError, prunedError, type StartOver } from './cursor.ts';
 import type { ChangeFeed } from './change-feed.ts';
 
 /** Proxies take silence for a broken connection. */
@@ -32,9 +32,13 @@ export async function* followChanges({
     for (let at = after; !signal.aborted;) {
       const { wakes } = feed;
       const page = await feed.after(at);
+      if (page.epoch !== epoch) {
+        yield goneEvent(epochError(page));
+        return;
+      }
       if (page.keptAfterSeq > at) {
         // The reader was so slow that the next changes were pruned.
-        yield event('gone', prunedError(page, at));
+        yield goneEvent(prunedError(page, at));
         return;
       }
       if (page.lastSeq > at) yield eventsOf(page);
@@ -46,6 +50,11 @@ export async function* followChanges({
   } finally {
     unfollow();
   }
+}
+
+/** To a consumer that must start over, in the middle of a stream. */
+export function goneEvent(why: StartOver): string {
+  return event('gone', why);
 }
 
 /** Where to continue. Numbers without a row, such as those of changed names, are skipped when nothing else is left. */

@@ -17,7 +17,7 @@ export function connectPrimary(address: PrimaryAddress): Source {
     async *follow({ epoch, lastSeq }, signal): AsyncGenerator<Batch, void, undefined> {
       const place = new URLSearchParams({ epoch, after: String(lastSeq), rules: String(RULES_VERSION) });
       const parser = new EntryParser(url, lastSeq);
-      for await (const frames of primary.frames(`/api/log/entries?${place}`, ENTRIES, signal)) {
+      for await (const frames of primary.frames(`/api/log/entries?${place.toString()}`, ENTRIES, signal)) {
         for (const frame of frames) yield* parser.take(frame);
       }
       if (!signal.aborted)

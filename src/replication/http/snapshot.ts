@@ -116,7 +116,7 @@ class TwoFiles extends Writable {
     const closed = this.#file?.close() ?? Promise.resolve();
     closed.then(
       () => done(error),
-      (failed: Error) => done(error ?? failed),
+      (failed: unknown) => done(error ?? (failed instanceof Error ? failed : new Error(String(failed)))),
     );
   }
 

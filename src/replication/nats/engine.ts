@@ -3,6 +3,7 @@ import type {
   Batch,
   Engine,
   EngineFinding,
+  LeadStanding,
   Lease,
   Notes,
   Publication,
@@ -14,7 +15,7 @@ import { loadClient } from './client.ts';
 import { Connection } from './connection.ts';
 import { Follower } from './follow.ts';
 import { inspect } from './inspect.ts';
-import { keepHistory, type LeadStanding } from './keep-history.ts';
+import { keepHistory } from './keep-history.ts';
 import { Layout } from './layout.ts';
 import { BucketLease } from './lease.ts';
 import { BucketNotes } from './notes.ts';

@@ -5,7 +5,7 @@
 import { randomBytes } from 'node:crypto';
 import { rest } from '../../platform/sleep.ts';
 import { encodeEpoch } from '../../event-log/encode-epoch.ts';
-import type { Standing } from '../transport.ts';
+import type { LeadStanding } from '../transport.ts';
 import { attempt } from './attempt.ts';
 import type { Live } from './connection.ts';
 import { apiCodeOf, WRONG_LAST_SEQUENCE } from './failure.ts';
@@ -23,11 +23,6 @@ import type { Parts } from './parts.ts';
 import { purgeBefore } from './purge.ts';
 import { readNote } from './snapshot-note.ts';
 import { Tail } from './tail.ts';
-
-export interface LeadStanding extends Standing {
-  readonly changeSeq: number;
-  readonly nowMs: number;
-}
 
 /** Clocks of the engine's servers differ by less. */
 const CLOCKS_DIFFER_NANOS = 60_000_000_000n;
@@ -86,6 +81,7 @@ async function isFollowable(
 ): Promise<boolean> {
   const verdict = verdictOn(from, state);
   if (verdict.type === 'none' || verdict.type === 'lost') return false;
+  if (verdict.type === 'other') return !from.isStranded;
   if (verdict.type !== 'after') return true;
   // The next one was deleted by hand: replicas on either side of it would differ.
   const next = verdict.seq + 1;

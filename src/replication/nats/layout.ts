@@ -35,8 +35,11 @@ export function streamsOf({ stream, live, state, snapshots }: Names): readonly s
   return [stream, `KV_${live}`, `KV_${state}`, `OBJ_${snapshots}`];
 }
 
-/** Within it, what is published again is recognised by its id. Longer than outboxes keep what was acknowledged. */
-const DUPLICATE_WINDOW_MS = 20 * 60_000;
+/**
+ * Within it, what is published again is recognised by its id; a bit longer than outboxes keep what was acknowledged. The
+ * servers hold these ids in memory, and later ones are recognised by each log.
+ */
+const DUPLICATE_WINDOW_MS = 11 * 60_000;
 const NAME_IN_USE = 10058;
 
 export class Layout {

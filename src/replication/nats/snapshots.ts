@@ -87,15 +87,12 @@ interface PutArgs {
 
 async function put(parts: Parts, live: Live, { store, name, path }: PutArgs): Promise<void> {
   const packing = createGzip({ level: 3 });
-  const reading = pipeline(createReadStream(path), packing);
-  reading.catch(() => undefined);
+  // What fails there ends what is read from it as well.
+  pipeline(createReadStream(path), packing).catch(() => undefined);
   const maxBytes = live.nc.info?.max_payload ?? CHUNK_BYTES;
   const packed = Readable.toWeb(packing) as ReadableStream<Uint8Array>;
-  const info = await store.put(
-    { name, options: { max_chunk_size: Math.min(CHUNK_BYTES, maxBytes) } },
-    packed,
-  );
-  await reading;
+  const options = { max_chunk_size: Math.min(CHUNK_BYTES, maxBytes) };
+  const info = await store.put({ name, options }, packed).finally(() => packing.destroy());
   const subject = chunksOf(parts, info);
   const kept = await subjectsOf(parts, live, subject);
   if (kept[subject] !== info.chunks)

@@ -1,10 +1,11 @@
 /** A primary and its copies: real files and threads, a real private listener, and a way between them that can be cut. */
 import { once } from 'node:events';
+import { createServer as createHttpServer } from 'node:http';
 import { connect, createServer, type Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
 import { digestsOf } from '../../../src/mirror/file/projected.ts';
 import { openStore, REPLICA_THREADS, type StoreParts } from '../../../src/mirror/open-store.ts';
-import { bootstrap } from '../../../src/replication/bootstrap.ts';
+import { replaceFiles } from '../replace-files.ts';
 import { connectPrimary } from '../../../src/replication/http/connect.ts';
 import { makeSnapshot } from '../../../src/replication/make-snapshot.ts';
 import { Replicator } from '../../../src/replication/replicator.ts';
@@ -112,10 +113,10 @@ export interface Copy {
 }
 
 /** A copy that is begun anew from a snapshot whenever it has to be. */
-export async function startCopy(
+export function startCopy(
   url: string,
   { path = newPath(), token = TOKEN }: { readonly path?: string; readonly token?: string | null } = {},
-): Promise<Copy> {
+): Copy {
   const source = connectPrimary({ url, token, caFile: null });
   const stopping = new AbortController();
   const problems: string[] = [];
@@ -140,7 +141,7 @@ export async function startCopy(
         copy: (args) => own.copy(args),
         applied: (seq) => projection.applied(seq),
         onCopied: () => undefined,
-        onLevel: () => undefined,
+        onEpoch: () => undefined,
         log,
       },
       { epoch: own.epoch, lastSeq: own.lastSeq, cursor: own.copiedFrom?.cursor ?? null },
@@ -149,7 +150,7 @@ export async function startCopy(
   };
   const fetchSnapshot = async (): Promise<void> => {
     try {
-      await bootstrap({ databasePath: path, source, signal: stopping.signal });
+      await replaceFiles({ databasePath: path, source, signal: stopping.signal });
       snapshots += 1;
     } catch (error) {
       if (!(error instanceof TransportError)) throw error;
@@ -181,7 +182,7 @@ export async function startCopy(
     await living;
     await source.close();
   };
-  onTestFinished(() => (stopped ??= stop()));
+  onTestFinished(() => (stopped ??= stop()).catch(() => undefined));
   const copy: Copy = {
     path,
     get store() {
@@ -247,4 +248,17 @@ export function differingFiles(one: string, other: string): string[] {
     return digests;
   });
   return [...(a ?? [])].filter(([what, digest]) => b?.get(what) !== digest).map(([what]) => what);
+}
+
+/** A program that gives one answer to everything. */
+export async function answering(status: number, type: string, body: Buffer): Promise<string> {
+  const server = createHttpServer((_request, response) => {
+    response.writeHead(status, { 'content-type': type, location: 'http://elsewhere.example/login?secret=1' });
+    response.end(body);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => void server.close());
+  const address = server.address();
+  return `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`;
 }
