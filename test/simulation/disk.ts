@@ -35,6 +35,7 @@ export const diskPrefix = (pid: number): string => `stock-mirror-simulation-${pi
 
 export class Disk {
   readonly #folder: string;
+  readonly #openOwn: (databasePath: string) => OwnLog;
   readonly databasePath: string;
   readonly logPath: string;
   readonly faults: Record<DiskName, DiskFault | null> = { log: null, mirror: null };
@@ -48,7 +49,9 @@ export class Disk {
   /** The last entry when mirror and high-water mark were lost. */
   #lostAtSeq = 0;
 
-  constructor() {
+  /** @param openOwn the event log with all that belongs to it: the mirror's own, or a copy, or an outbox. */
+  constructor(openOwn: (databasePath: string) => OwnLog = openOwnLog) {
+    this.#openOwn = openOwn;
     const memory = '/dev/shm';
     this.#folder = mkdtempSync(join(existsSync(memory) ? memory : tmpdir(), diskPrefix(process.pid)));
     this.databasePath = join(this.#folder, 'mirror.db');
@@ -57,7 +60,7 @@ export class Disk {
 
   /** @param isAlive nothing reaches the disk of a dead process's doing. @throws StoreError */
   openLog(isAlive: () => boolean): OwnLog {
-    const own = openOwnLog(this.databasePath);
+    const own = this.#openOwn(this.databasePath);
     const { db } = own;
     const exec = this.#faulty('log', db, isAlive, () => undefined);
     const release = (): void => {
