@@ -140,6 +140,11 @@ export class Disk {
     return db;
   }
 
+  /** A connection of a process's own. */
+  held(close: () => void): void {
+    this.#open.add(close);
+  }
+
   /** What a kill does to the files a process held. Only what was committed is left. */
   closeAll(): void {
     for (const close of [...this.#open]) close();
