@@ -8,7 +8,14 @@ import { rolldown, type OutputChunk, type Plugin } from 'rolldown';
 /** What is started by itself, and so keeps its name in dist/ (src/platform/own-files.ts). The entries share files... */
 const ENTRIES = ['bin', 'cli', 'main', 'index', 'client'];
 /** ... and a thread has its own: one file is found and read sooner than twenty. */
-const THREADS = ['event-log/log-thread', 'mirror/writer/projection-thread', 'mirror/reader/reader-thread'];
+const THREADS = [
+  'event-log/log-thread',
+  'event-log/replica-log-thread',
+  'event-log/outbox-thread',
+  'mirror/writer/projection-thread',
+  'mirror/reader/reader-thread',
+  'replication/snapshot-thread',
+];
 
 /** What cannot be put into a file: it finds its binary by the place of its own. */
 const OUTSIDE = ['better-sqlite3'];

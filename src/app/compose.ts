@@ -1,10 +1,8 @@
 /** The composition of a running mirror: everything is built here once and passed inward. */
 import type { Registry } from 'prom-client';
-import { StoreError } from '../sqlite/errors.ts';
 import { createClock, type Clock } from './clock.ts';
 import { isLoopback, type Config, type Endpoint } from '../config/config.ts';
 import { createIntakeApp } from '../intake/app.ts';
-import type { IntakeObserver } from '../intake/observer.ts';
 import { createHeartbeat } from '../intake/heartbeat.ts';
 import { keepUnstored } from '../intake/unstored.ts';
 import { listen, type Listener } from '../platform/listen.ts';
@@ -12,24 +10,25 @@ import type { Logger } from '../platform/log.ts';
 import type { createOpsApp } from '../ops/app.ts';
 import { FactLog } from '../ops/state/fact-log.ts';
 import { Monitor } from '../ops/monitor.ts';
-import { StateSampler } from '../ops/state/state-sampler.ts';
-import { LiveTimeline } from '../ops/state/timeline.ts';
 import type { Reconciler } from '../reconcile/reconciler.ts';
 import {
   connectService,
   type ServiceConnection,
   type ServiceConnectionOptions,
+  type ShareFile,
 } from '../store-api/connect.ts';
 import { openStore } from '../mirror/open-store.ts';
 import { createRetention } from '../mirror/retention.ts';
 import type { LastLife } from '../event-log/append-loop.ts';
 import type { Store } from '../mirror/store.ts';
 import { createReading } from './reading.ts';
+import { createShowing } from './showing.ts';
+import { untilCommitted } from './until-committed.ts';
 
 /** What the mirror stands on. Real, except in a simulation. */
 export interface Platform {
   readonly openStore: typeof openStore;
-  readonly connect: (options: ServiceConnectionOptions) => ServiceConnection;
+  readonly connect: (options: ServiceConnectionOptions, shareFile?: ShareFile) => ServiceConnection;
   readonly listen: typeof listen;
   /** The private listener's application: the half of the program that no webhook needs. */
   readonly loadOps: () => Promise<{ readonly createOpsApp: typeof createOpsApp }>;
@@ -159,7 +158,8 @@ function silenceMs(life: LastLife, lastFullSyncAtMs: number | null, wallNowMs: n
 }
 
 export interface RunningService {
-  readonly webhook: Listener;
+  /** Null: webhooks do not come here. */
+  readonly webhook: Listener | null;
   readonly ops: Listener;
   /** The content of `GET /metrics`; the process may add its own figures once. */
   readonly metrics: Registry;
@@ -184,41 +184,32 @@ export async function startService(
   loading.catch(() => undefined);
   const mirror = await opening;
   const { store, reconciler, clock } = mirror;
-  const sampler = new StateSampler({ reader: store.reader, now: clock.now, log });
-  const timeline = new LiveTimeline({
-    reader: store.reader,
-    writer: store.writer,
-    sampler,
-    now: clock.now,
-    log,
-  });
-  const watch = monitor.watch({
-    store,
-    sampler,
-    operator: reconciler,
-    maxRps: config.service.maxRps,
-    now: clock.now,
-    log,
-    plotted: timeline,
-  });
   const retention = createRetention({
     writer: store.writer,
     now: clock.now,
     log,
     retentionDays: config.retentionDays,
   });
+  const stopping = new AbortController();
+  const showing = createShowing({
+    config,
+    store,
+    monitor,
+    operator: reconciler,
+    pruner: retention,
+    now: clock.now,
+    log,
+    stopping: stopping.signal,
+  });
   const unstored = keepUnstored({ writer: store.writer, now: clock.now, log });
   const heartbeat = createHeartbeat(heartbeatOf(store), Date.now);
   const stopParts = async (): Promise<void> => {
     await unstored.stop();
     await heartbeat.stop();
-    await sampler.stop();
-    await watch.stop();
-    await timeline.stop();
+    await showing.stop();
     await mirror.close();
   };
 
-  const stopping = new AbortController();
   const listeners: Listener[] = [];
   try {
     const intake = createIntakeApp({
@@ -227,7 +218,7 @@ export async function startService(
       secrets: config.service.webhookSecrets.map((secret) => secret.reveal()),
       now: clock.now,
       heartbeat,
-      observer: both(watch.observer, timeline.observer),
+      observer: showing.observer,
       log,
     });
     // Listen before anything is read: a change that a read misses must arrive as a delivery.
@@ -240,33 +231,15 @@ export async function startService(
     );
     repairing.catch(() => undefined);
     await store.opened;
-    const { createOpsApp } = await loading;
-    const ops = createOpsApp({
-      reader: store.reader,
-      writer: store.writer,
-      operator: reconciler,
-      pruner: retention,
-      token: config.ops.token?.reveal() ?? null,
-      metrics: monitor.registry,
-      state: sampler,
-      alarms: watch.alarms,
-      rejected: monitor.rejected,
-      timeline,
-      warehouseNames: config.warehouseNames,
-      now: clock.now,
-      log,
-      stopping: stopping.signal,
-    });
+    const ops = showing.app((await loading).createOpsApp);
     const opsListener = await listenAt(platform, ops, config.ops);
     listeners.push(opsListener);
     refuseOpenDoor(config, opsListener);
-    watch.start();
-    timeline.start();
-    sampler.start();
+    showing.start();
     await repairing;
     await heartbeat.check();
     clock.onStandstill((silentMs) => {
-      watch.stoodStill();
+      showing.stoodStill();
       reconciler.repairSilence(silentMs).catch((error: unknown) => {
         log.error(
           { err: error },
@@ -295,42 +268,16 @@ export async function startService(
   }
 }
 
-const RETRY_MS = 500;
-
-/** Another program may hold the mirror's lock for minutes: deliveries are kept meanwhile. @throws StoreError */
-async function untilCommitted(work: () => Promise<void>, signal: AbortSignal): Promise<void> {
-  for (;;) {
-    try {
-      await work();
-      return;
-    } catch (error) {
-      if (!(error instanceof StoreError) || !MAY_PASS.has(error.kind) || signal.aborted) throw error;
-      await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
-    }
-  }
-}
-
-const MAY_PASS: ReadonlySet<StoreError['kind']> = new Set<StoreError['kind']>(['busy', 'cannot_commit']);
-
-function both(one: IntakeObserver, other: IntakeObserver): IntakeObserver {
-  return {
-    committed(body, tookMs): void {
-      one.committed(body, tookMs);
-      other.committed(body, tookMs);
-    },
-    refused(refusal): void {
-      one.refused(refusal);
-      other.refused(refusal);
-    },
-  };
-}
-
-function listenAt(platform: Platform, app: Parameters<typeof listen>[0], at: Endpoint): Promise<Listener> {
+export function listenAt(
+  platform: Pick<Platform, 'listen'>,
+  app: Parameters<typeof listen>[0],
+  at: Endpoint,
+): Promise<Listener> {
   return platform.listen(app, at.host, at.port, at.fd);
 }
 
 /** The address of a passed socket is known only now. */
-function refuseOpenDoor({ ops }: Config, { host, port }: Listener): void {
+export function refuseOpenDoor({ ops }: Pick<Config, 'ops'>, { host, port }: Listener): void {
   if (ops.fd === undefined || ops.token !== null || isLoopback(host)) return;
   throw new Error(
     `the socket passed as ops listens on ${host}:${port}, which other machines can reach: set OPS_TOKEN, or use a loopback ListenStream`,

@@ -4,7 +4,7 @@ import type { Logger } from '../platform/log.ts';
 import type { Store } from '../mirror/store.ts';
 import type { Monitor } from '../ops/monitor.ts';
 import { Reconciler } from '../reconcile/reconciler.ts';
-import type { ServiceConnection, ServiceConnectionOptions } from '../store-api/connect.ts';
+import type { ServiceConnection, ServiceConnectionOptions, ShareFile } from '../store-api/connect.ts';
 import { storeAt } from '../store-api/transport/http.ts';
 import type { Clock } from './clock.ts';
 
@@ -14,10 +14,12 @@ interface ReadingDeps {
   readonly clock: Pick<Clock, 'now'>;
   readonly log: Logger;
   readonly platform: {
-    readonly connect: (options: ServiceConnectionOptions) => ServiceConnection;
+    readonly connect: (options: ServiceConnectionOptions, shareFile?: ShareFile) => ServiceConnection;
     readonly random: () => number;
   };
   readonly monitor: Monitor | null;
+  /** Left out: this machine alone reads from the store. */
+  readonly shareFile?: ShareFile;
 }
 
 interface Reading {
@@ -26,21 +28,25 @@ interface Reading {
 }
 
 /** Nothing is read before `reconciler.start()`. */
-export function createReading({ config, store, clock, log, platform, monitor }: ReadingDeps): Reading {
-  const { client, tokens } = platform.connect({
-    baseUrl: config.service.baseUrl,
-    clientId: config.service.clientId,
-    clientSecret: config.service.clientSecret.reveal(),
-    tokenFilePath: `${config.database.path}.token`,
-    maxConcurrency: config.service.maxConcurrency,
-    onAnswer: monitor?.onAnswer,
-    onTokenFileError: (error) =>
-      log.warn(
-        { err: error },
-        'the token file cannot be used: the token is kept in memory; check the permissions and the disk of its folder',
-      ),
-    now: clock.now,
-  });
+export function createReading(deps: ReadingDeps): Reading {
+  const { config, store, clock, log, platform, monitor, shareFile } = deps;
+  const { client, tokens } = platform.connect(
+    {
+      baseUrl: config.service.baseUrl,
+      clientId: config.service.clientId,
+      clientSecret: config.service.clientSecret.reveal(),
+      tokenFilePath: `${config.database.path}.token`,
+      maxConcurrency: config.service.maxConcurrency,
+      onAnswer: monitor?.onAnswer,
+      onTokenFileError: (error) =>
+        log.warn(
+          { err: error },
+          'the token file cannot be used: the token is kept in memory; check the permissions and the disk of its folder',
+        ),
+      now: clock.now,
+    },
+    shareFile,
+  );
   const reconciler = new Reconciler({
     store,
     client: monitor?.observe(client) ?? client,

@@ -2,8 +2,8 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { authorityOf } from '../platform/authority.ts';
-import type { startService } from './compose.ts';
-import { ConfigError, formatConfigError, loadConfig } from '../config/config.ts';
+import type { RunningService } from './compose.ts';
+import { ConfigError, formatConfigError, loadServeConfig, type ServeConfig } from '../config/config.ts';
 import { keepHeapsSmall } from './heap.ts';
 import { causeLine } from '../ops/condition/cause.ts';
 import { stoppedCause } from '../ops/condition/own-trouble.ts';
@@ -24,7 +24,7 @@ const CODE_OF = { SIGTERM: 0, SIGINT: 130 } as const;
 export async function runService(): Promise<number> {
   let config;
   try {
-    config = loadConfig();
+    config = loadServeConfig();
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     process.stderr.write(`${formatConfigError(error)}\n`);
@@ -34,8 +34,9 @@ export async function runService(): Promise<number> {
   const asked = Promise.withResolvers<keyof typeof CODE_OF>();
   process.once('SIGTERM', () => asked.resolve('SIGTERM'));
   process.once('SIGINT', () => asked.resolve('SIGINT'));
+  const { shared, service: settings } = config;
   // Opens the database on another core, while this one loads the rest of the program.
-  const threads = startLogAhead(config.database.path);
+  const threads = shared === null ? startLogAhead(config.database.path) : undefined;
   const [{ createLog }, { REAL, startService }, { addProcessMetrics }] = await Promise.all([
     import('../platform/log.ts'),
     import('./compose.ts'),
@@ -57,10 +58,13 @@ export async function runService(): Promise<number> {
     ending.resolve(CODE_OF[signal]);
   });
 
-  const starting = startService(config, log, onDeath, {
-    ...REAL,
-    openStore: (path, events) => openStore(path, events, threads),
-  });
+  const starting =
+    shared === null && settings !== null
+      ? startService({ ...config, service: settings }, log, onDeath, {
+          ...REAL,
+          openStore: (path, events) => openStore(path, events, threads),
+        })
+      : beginShared(config, log, onDeath);
   let service;
   try {
     service = await Promise.race([inTime(starting, log), ending.promise]);
@@ -76,7 +80,7 @@ export async function runService(): Promise<number> {
   addProcessMetrics(service.metrics);
   log.info(
     {
-      webhooks: `http://${authorityOf(service.webhook)}/webhooks`,
+      webhooks: service.webhook === null ? undefined : `http://${authorityOf(service.webhook)}/webhooks`,
       ops: `http://${authorityOf(service.ops)}/`,
       database: config.database.path,
     },
@@ -106,6 +110,18 @@ export async function runService(): Promise<number> {
   return code;
 }
 
+/** What only a process that shares its event log needs is loaded by it alone. */
+async function beginShared(
+  config: ServeConfig,
+  log: Logger,
+  onDeath: (error: Error) => void,
+): Promise<RunningService> {
+  const { shared } = config;
+  if (shared === null) throw new Error('neither the store nor LOG_URL is configured');
+  const { startShared } = await import('./shared.ts');
+  return startShared({ ...config, shared }, log, onDeath);
+}
+
 /** What `starting` gives. @throws Error when it takes too long; until then it says from time to time that it goes on. */
 export async function inTime<T>(
   starting: Promise<T>,
@@ -128,7 +144,7 @@ export async function inTime<T>(
 }
 
 /** Asked to stop while it starts: nothing has been answered yet, and what a start writes is whole or not there. */
-async function endStart(starting: ReturnType<typeof startService>, log: Logger): Promise<void> {
+async function endStart(starting: Promise<RunningService>, log: Logger): Promise<void> {
   const ended = starting.then(
     (service) => service.stop(),
     () => undefined,

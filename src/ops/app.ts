@@ -2,17 +2,9 @@
  * The private listener (docs/http-api.md#private-listener): access control, then the API and the page.
  * Queries run on the reader's thread.
  */
-import { Hono, type Context } from 'hono';
-import { bodyLimit } from 'hono/body-limit';
+import type { Context, Hono } from 'hono';
 import { HTTPException } from 'hono/http-exception';
-import { refuseCrossSite, requireJson } from './access/cross-site.ts';
-import { securityHeaders } from './access/headers.ts';
-import { refuseForeignHost } from './access/host.ts';
-import { loginRoutes } from './access/login.ts';
-import { refuseMethods } from './access/methods.ts';
-import { createSessions } from './access/session.ts';
-import { requireSignIn, type Lock } from './access/signed-in.ts';
-import { compareWith } from './access/token.ts';
+import { createGuardedApp } from './access/guarded.ts';
 import { createApi } from './api/api.ts';
 import { StoreError } from '../sqlite/errors.ts';
 import { errorBody } from './shared/api-error.ts';
@@ -21,21 +13,9 @@ import { metricsRoute } from './metrics/metrics-route.ts';
 import type { OpsDeps } from './shared/operator.ts';
 import { createPage } from './page/page.ts';
 
-const MAX_BODY_BYTES = 1 << 20;
-
 export function createOpsApp(deps: OpsDeps): Hono<OpsEnv> {
-  const { token, now, log } = deps;
-  const lock: Lock | null =
-    token === null ? null : { isToken: compareWith(token), sessions: createSessions(token, now) };
-  const app = new Hono<OpsEnv>();
-  const tooLarge = (c: Context) => c.json(errorBody('invalid_request', 'the body is larger than 1 MB'), 413);
-  app.use(securityHeaders);
-  if (lock === null) app.use(refuseForeignHost);
-  app.use(refuseCrossSite, bodyLimit({ maxSize: MAX_BODY_BYTES, onError: tooLarge }));
-  app.route('/', loginRoutes({ lock, now, log }));
-  // Everything from here on requires a sign-in; `c.get('signedInBy')` tells handlers which kind.
-  app.use(requireSignIn(lock), refuseMethods(app));
-  app.use('/api/*', requireJson);
+  const { log } = deps;
+  const app = createGuardedApp(deps);
   app.route('/', metricsRoute(deps.metrics));
   const api = createApi(deps);
   app.route('/', api.routes);

@@ -20,7 +20,7 @@ import { countFact } from './metrics/count-fact.ts';
 import { createCounting } from './metrics/counting.ts';
 import { observedClient } from './metrics/observed-client.ts';
 import { createReplicationGauges } from './metrics/replication-gauges.ts';
-import { createStateGauges } from './metrics/state-gauges.ts';
+import { createStateGauges, type Shown } from './metrics/state-gauges.ts';
 import { Tallies } from './metrics/tallies.ts';
 import type { Operator } from './shared/operator.ts';
 import { RejectedLog, type RejectedStatus, type RejectionReason } from './state/rejected.ts';
@@ -32,7 +32,7 @@ interface WatchedMirror {
   readonly sampler: Pick<StateSampler, 'last' | 'onSample'>;
   readonly operator: Pick<Operator, 'blocked' | 'readsUnderWay'>;
   /** The ceiling of reads, `SERVICE_MAX_RPS`. */
-  readonly maxRps?: number;
+  readonly maxRps?: number | undefined;
   readonly now: () => number;
   readonly log: Logger;
   readonly plotted?: Plotted;
@@ -57,6 +57,16 @@ interface WatchedRefusal {
 /** Lateness is measured on a sample, since it requires parsing the body. */
 const LAG_EVERY_MS = 50;
 const LAG_MAX_BYTES = 16 << 10;
+
+/** Between two mirrors. */
+const NOTHING_SHOWN: Shown = {
+  sample: null,
+  alarms: [],
+  blocked: null,
+  readsUnderWay: 0,
+  lastDeliveryAtMs: null,
+  condition: null,
+};
 
 export class Monitor {
   readonly registry = new Registry();
@@ -83,6 +93,32 @@ export class Monitor {
   };
   #onCommit: ((report: CommitReport) => void) | null = null;
   #plotted: Plotted | null = null;
+  #watchman: Watchman | null = null;
+  /** What the gauges of the state show; null: there are none yet. */
+  #shown: (() => Shown) | null = null;
+
+  /** For the public listener. Counts also while no mirror is watched. */
+  observer(now: () => number): Watch['observer'] {
+    return {
+      committed: (body, tookMs) => {
+        const nowMs = now();
+        this.#counting.deliveries['204'].inc();
+        this.#counting.answerSeconds.observe(tookMs / 1_000);
+        this.#watchman?.delivered(nowMs);
+        this.#sampleLag(body, nowMs);
+      },
+      refused: ({ reason, status, tookMs, remoteAddress, bytes }) => {
+        const nowMs = now();
+        this.#counting.deliveries[status].inc();
+        this.#counting.rejected[reason].inc();
+        this.rejected.record({ atMs: nowMs, status, reason, remoteAddress, bytes });
+        if (reason === 'wrong_signature') this.#watchman?.wronglySigned(nowMs);
+        if (reason !== 'not_stored') return;
+        this.#counting.answerSeconds.observe(tookMs / 1_000);
+        this.#watchman?.delivered(nowMs);
+      },
+    };
+  }
 
   /** A request to the store has ended. @param status null: without a complete answer. */
   readonly onAnswer = (endpoint: string, status: number | null, times: AnswerTimes | null = null): void => {
@@ -97,7 +133,15 @@ export class Monitor {
     return observedClient(client, this.#counting);
   }
 
-  /** Call it once, and start the result before any request to the store, so that no run is missed. */
+  /** Of a process that shares its event log. Call it once. @param shown must be quick. */
+  showReplication(shown: () => ReplicationView): void {
+    createReplicationGauges(this.registry, shown);
+  }
+
+  /**
+   * One mirror at a time. Start the result before any request to the store, so that no run is missed; after its stop
+   * another mirror may be watched.
+   */
   watch({ store, sampler, operator, maxRps, now, log, plotted, replication }: WatchedMirror): Watch {
     this.#plotted = plotted ?? null;
     const counting = this.#counting;
@@ -128,41 +172,30 @@ export class Monitor {
         status: sampler.last?.status ?? null,
       }),
     });
-    if (replication !== undefined) createReplicationGauges(this.registry, replication);
     const record = new CertaintyRecord(store.writer);
-    createStateGauges(this.registry, now, () => ({
+    if (this.#shown === null) createStateGauges(this.registry, now, () => this.#shown?.() ?? NOTHING_SHOWN);
+    this.#shown = () => ({
       sample: sampler.last,
       alarms: watchman.current,
       blocked: operator.blocked?.kind ?? null,
       readsUnderWay: operator.readsUnderWay,
       lastDeliveryAtMs: watchman.lastDeliveryAtMs,
       condition: watchman.condition,
-    }));
+    });
+    this.#watchman = watchman;
     this.#onCommit = ({ error }) => watchman.committed(error);
+    const unwatch = (): void => {
+      this.#onCommit = null;
+      this.#watchman = null;
+      this.#plotted = null;
+      this.#shown = () => NOTHING_SHOWN;
+    };
     const stopListening = store.writer.onApplied(({ reports }) => {
       for (const { facts } of reports) for (const fact of facts) countFact(counting, fact, now());
     });
     return {
       alarms: watchman,
-      observer: {
-        committed: (body, tookMs) => {
-          const nowMs = now();
-          counting.deliveries['204'].inc();
-          counting.answerSeconds.observe(tookMs / 1_000);
-          watchman.delivered(nowMs);
-          this.#sampleLag(body, nowMs);
-        },
-        refused: ({ reason, status, tookMs, remoteAddress, bytes }) => {
-          const nowMs = now();
-          counting.deliveries[status].inc();
-          counting.rejected[reason].inc();
-          this.rejected.record({ atMs: nowMs, status, reason, remoteAddress, bytes });
-          if (reason === 'wrong_signature') watchman.wronglySigned(nowMs);
-          if (reason !== 'not_stored') return;
-          counting.answerSeconds.observe(tookMs / 1_000);
-          watchman.delivered(nowMs);
-        },
-      },
+      observer: this.observer(now),
       stoodStill: () => watchman.stoodStill(),
       start(): void {
         tally();
@@ -182,6 +215,7 @@ export class Monitor {
         isStopped = true;
         stopListening();
         watchman.stop();
+        unwatch();
         await tallies.settled();
       },
     };

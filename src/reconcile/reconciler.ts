@@ -11,7 +11,14 @@ import { Lookups } from './lookups.ts';
 import { sleep } from '../platform/sleep.ts';
 import { createPause } from './pause.ts';
 import { ReadQueue } from './read-queue.ts';
-import { beginCatalogueRun, beginProductRun, endRun, followRun, type OrderedRun } from './runs.ts';
+import {
+  allowRemovals,
+  beginCatalogueRun,
+  beginProductRun,
+  endRun,
+  followRun,
+  type OrderedRun,
+} from './runs.ts';
 import { ScheduledReads } from './scheduled-reads.ts';
 import { startSchedule, type Schedule, type ScheduleOptions } from './schedule.ts';
 import { scanCatalogue } from './catalogue-scan.ts';
@@ -39,8 +46,6 @@ interface ReconcilerDeps {
 const DOWNTIME_MS = 5_000;
 const TICK_MS = 250;
 const TROUBLE_MS = 1_000;
-/** How long the operator's permission to remove products lasts. */
-const ALLOW_REMOVALS_MS = 60 * 60_000;
 
 export class Reconciler {
   readonly #deps: ReconcilerDeps;
@@ -160,24 +165,30 @@ export class Reconciler {
     productIds: readonly string[] | null,
     options: { readonly allowRemovals: boolean },
   ): Promise<OrderedRun> {
-    const { store, now, tokens } = this.#deps;
     const askedMs = performance.now();
-    await tokens.releaseLatch();
-    this.#throttle.release();
-    this.#lookups.forgetPacing();
-    if (options.allowRemovals) {
-      const atMs = now();
-      await store.writer.append({ kind: 'allow_removals', atMs, untilMs: atMs + ALLOW_REMOVALS_MS });
-    }
+    await this.lift();
+    if (options.allowRemovals) await allowRemovals(this.#deps);
     const run = await this.#begin(() =>
       productIds === null
         ? beginCatalogueRun(this.#deps, 'operator')
         : beginProductRun(this.#deps, [...new Set(productIds)]),
     );
-    this.#queue.wake();
-    this.#pause.wake();
+    this.#wake();
     // Who asked at the same moment has joined nothing.
     return { ...run, joined: run.joined && (this.#begunMs.get(run.id) ?? 0) < askedMs };
+  }
+
+  /** An operator's word ends whatever holds reads back. */
+  async lift(): Promise<void> {
+    await this.#deps.tokens.releaseLatch();
+    this.#throttle.release();
+    this.#lookups.forgetPacing();
+    this.#wake();
+  }
+
+  #wake(): void {
+    this.#queue.wake();
+    this.#pause.wake();
   }
 
   async stop(): Promise<void> {

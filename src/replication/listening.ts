@@ -2,44 +2,77 @@
  * Whether somebody listened all the time. A webhook comes once: what came while no receiver listened is lost, and so is
  * what one of them had in hand when it ended. Both are made up for by reading.
  */
+import { z } from 'zod';
 import type { ReceiverNote } from './presence.ts';
 
-/** What the lead knows of the receivers; kept where the next lead finds it. */
-export type KnownReceivers = Readonly<Record<string, string>>;
+/** What the lead knows of the receivers; kept where the next lead finds it. Times are epoch ms of the lead's clock. */
+export const knownReceiversSchema = z.object({
+  /** When a receiver was last heard of, whichever. */
+  listenedAtMs: z.number(),
+  receivers: z.record(
+    z.string(),
+    z.object({
+      life: z.string(),
+      seenAtMs: z.number(),
+      /** It was taken to have ended, and made up for. */
+      isEnded: z.boolean(),
+    }),
+  ),
+});
+export type KnownReceivers = z.infer<typeof knownReceiversSchema>;
+type Known = KnownReceivers['receivers'][string];
 
-export interface ListeningNews {
-  /** How long nobody listened; null: it never did. Zero: something may have been lost in hand. */
+interface Listening {
+  /** How long nobody listened: zero, something may have been lost in hand; null, nothing can have been missed. */
   readonly silentMs: number | null;
+  /** Nobody ever listened before: the first read has seen nothing yet. */
+  readonly isFirst: boolean;
+  readonly known: KnownReceivers;
 }
 
-/**
- * @param known the life of each receiver, as last seen; null: nobody ever looked.
- * @returns null when nothing can have been missed.
- */
-export function listeningNews(
+/** A receiver may be cut off for a while, and be answering all the same. */
+const ENDED_AFTER_MS = 60_000;
+const FORGOTTEN_AFTER_MS = 7 * 24 * 60 * 60_000;
+/** Where the lead's clock was set back, or another lead's is behind: the length is unknown and taken to be long. */
+const UNTOLD_SILENCE_MS = 60_000;
+
+/** @param known null: nobody ever looked. @param now by name. @returns null while no receiver is heard of. */
+export function listening(
   known: KnownReceivers | null,
   now: ReadonlyMap<string, ReceiverNote>,
-): ListeningNews | null {
-  // Until one tells of itself, nothing is known of when it began to listen.
+  nowMs: number,
+): Listening | null {
   if (now.size === 0) return null;
-  if (known === null) return { silentMs: shortestSilence(now) };
-  const begun = [...now].filter(([name, { life }]) => known[name] !== life);
-  const ended = Object.entries(known).filter(([name, life]) => now.get(name)?.life !== life);
-  if (begun.length === 0 && ended.length === 0) return null;
-  const stayed = [...now].some(([name, { life }]) => known[name] === life);
-  return { silentMs: stayed ? 0 : longestSilence(now) };
+  const before = new Map(Object.entries(known?.receivers ?? {}));
+  const hasStayed = [...now].some(([name, { life }]) => before.get(name)?.life === life);
+  const hasChanged = [...now].some(([name, { life }]) => isOther(before.get(name), life));
+  const ended = [...before].filter(([name, was]) => !now.has(name) && isOver(was, nowMs));
+  const isNews = !hasStayed || hasChanged || ended.length > 0;
+  const silentMs = hasStayed ? 0 : silenceSince(known?.listenedAtMs ?? nowMs, nowMs);
+  const kept = [...before].filter(([, { seenAtMs }]) => nowMs - seenAtMs < FORGOTTEN_AFTER_MS);
+  const receivers = {
+    ...Object.fromEntries(kept),
+    ...Object.fromEntries(ended.map(([name, was]) => [name, { ...was, isEnded: true }])),
+    ...Object.fromEntries(
+      [...now].map(([name, { life }]) => [name, { life, seenAtMs: nowMs, isEnded: false }]),
+    ),
+  };
+  return {
+    silentMs: isNews ? silentMs : null,
+    isFirst: known === null,
+    known: { listenedAtMs: nowMs, receivers },
+  };
 }
 
-export function knownOf(now: ReadonlyMap<string, ReceiverNote>): KnownReceivers {
-  return Object.fromEntries([...now].map(([name, { life }]) => [name, life]));
+/** One more receiver, beside others that stay, misses nothing. */
+function isOther(was: Known | undefined, life: string): boolean {
+  return was !== undefined && was.life !== life;
 }
 
-/** They may have been silent one after the other: how long all were at once is not known, and at most this. */
-function longestSilence(now: ReadonlyMap<string, ReceiverNote>): number {
-  return Math.max(0, ...[...now.values()].map(({ silentMs }) => silentMs ?? 0));
+function isOver({ isEnded, seenAtMs }: Known, nowMs: number): boolean {
+  return !isEnded && nowMs - seenAtMs >= ENDED_AFTER_MS;
 }
 
-function shortestSilence(now: ReadonlyMap<string, ReceiverNote>): number | null {
-  const silences = [...now.values()].map(({ silentMs }) => silentMs).filter((ms) => ms !== null);
-  return silences.length === 0 ? null : Math.max(...silences);
+function silenceSince(listenedAtMs: number, nowMs: number): number {
+  return listenedAtMs > nowMs ? UNTOLD_SILENCE_MS : nowMs - listenedAtMs;
 }

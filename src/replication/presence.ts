@@ -6,22 +6,39 @@ import { TransportError, type Notes } from './transport.ts';
 const receiverSchema = z.object({
   /** Another one after every start, and after every time that it stood still: what was under way then is lost. */
   life: z.string(),
-  /** How long this life has lasted. */
-  uptimeMs: z.number(),
-  /** How long it had not listened before; null: never before. */
-  silentMs: z.number().nullable(),
+  /** Deliveries that are answered and not yet in the common order, and how long the oldest has waited. */
+  backlog: z.number(),
+  backlogAgeMs: z.number(),
 });
 export type ReceiverNote = z.infer<typeof receiverSchema>;
+
+const blockedSchema = z.object({
+  kind: z.string(),
+  message: z.string(),
+  untilMs: z.number().nullable(),
+});
 
 const replicaSchema = z.object({
   epoch: z.string(),
   lastSeq: z.number(),
   /** It had everything a moment ago. */
   isLevel: z.boolean(),
+  isLeading: z.boolean(),
+  /** Of the one that leads: why nothing is read from the store. */
+  blocked: blockedSchema.nullable(),
 });
 export type ReplicaNote = z.infer<typeof replicaSchema>;
 
-const EVERY_MS = 2_000;
+/** All that are known to be there, by name. */
+export interface Members {
+  readonly receivers: ReadonlyMap<string, ReceiverNote>;
+  readonly replicas: ReadonlyMap<string, ReplicaNote>;
+}
+
+export const NOBODY: Members = { receivers: new Map(), replicas: new Map() };
+
+/** Of what is told, and of what is heard. */
+export const TELL_EVERY_MS = 2_000;
 const RECEIVERS = 'receiver.';
 const REPLICAS = 'replica.';
 
@@ -45,14 +62,13 @@ export async function tellOfReplica(
   await tell(notes, `${REPLICAS}${name}`, note, signal);
 }
 
-/** By name. @throws TransportError */
-export async function receiversIn(notes: Notes): Promise<Map<string, ReceiverNote>> {
-  return parsed(await notes.list(RECEIVERS), RECEIVERS, receiverSchema);
-}
-
-/** By name. @throws TransportError */
-export async function replicasIn(notes: Notes): Promise<Map<string, ReplicaNote>> {
-  return parsed(await notes.list(REPLICAS), REPLICAS, replicaSchema);
+/** @throws TransportError */
+export async function membersIn(notes: Notes): Promise<Members> {
+  const all = await notes.list('');
+  return {
+    receivers: parsed(all, RECEIVERS, receiverSchema),
+    replicas: parsed(all, REPLICAS, replicaSchema),
+  };
 }
 
 async function tell(notes: Notes, key: string, note: () => unknown, signal: AbortSignal): Promise<void> {
@@ -63,7 +79,7 @@ async function tell(notes: Notes, key: string, note: () => unknown, signal: Abor
       // Whoever needs the engine says that it cannot be reached.
       if (!(error instanceof TransportError)) throw error;
     }
-    await rest(EVERY_MS, signal);
+    await rest(TELL_EVERY_MS, signal);
   }
   await notes.delete(key).catch(() => undefined);
 }
@@ -76,6 +92,7 @@ function parsed<T>(
 ): Map<string, T> {
   const notes = new Map<string, T>();
   for (const [key, value] of found) {
+    if (!key.startsWith(prefix)) continue;
     const note = schema.safeParse(value);
     if (note.success) notes.set(key.slice(prefix.length), note.data);
   }

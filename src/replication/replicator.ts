@@ -3,7 +3,7 @@ import type { Copied } from '../event-log/append-loop.ts';
 import type { CopyArgs, Place } from '../event-log/event-log.ts';
 import type { Logger } from '../platform/log.ts';
 import { rest } from '../platform/sleep.ts';
-import { TransportError, type Batch, type Source, type Standing } from './transport.ts';
+import { SnapshotNeeded, TransportError, type Batch, type Source, type Standing } from './transport.ts';
 
 interface ReplicatorDeps {
   readonly source: Pick<Source, 'name' | 'follow'>;
@@ -14,8 +14,6 @@ interface ReplicatorDeps {
   readonly onCopied: (positions: readonly (number | null)[], places: readonly Place[]) => void;
   /** It has caught up with a source that is itself up to date. */
   readonly onLevel: () => void;
-  /** It cannot be followed for now, and is tried again. */
-  readonly onTrouble: (error: TransportError) => void;
   readonly log: Logger;
 }
 
@@ -28,6 +26,8 @@ export interface ReplicaState {
   readonly levelAtMs: number | null;
   /** Why it cannot be followed at present; null: nothing is in the way. */
   readonly trouble: string | null;
+  /** Since when it has no history that could be followed, on the monotonic clock; null: it has one, or is not reached. */
+  readonly lostAtMs: number | null;
 }
 
 const RETRY_MS = 500;
@@ -39,6 +39,7 @@ export class Replicator {
   #left = 0;
   #levelAtMs: number | null = null;
   #trouble: string | null = null;
+  #lostAtMs: number | null = null;
 
   constructor(deps: ReplicatorDeps, standing: Standing) {
     this.#deps = deps;
@@ -47,7 +48,13 @@ export class Replicator {
 
   get state(): ReplicaState {
     const { name: origin } = this.#deps.source;
-    return { origin, left: this.#left, levelAtMs: this.#levelAtMs, trouble: this.#trouble };
+    return {
+      origin,
+      left: this.#left,
+      levelAtMs: this.#levelAtMs,
+      trouble: this.#trouble,
+      lostAtMs: this.#lostAtMs,
+    };
   }
 
   /** Where the event log stands. */
@@ -55,24 +62,26 @@ export class Replicator {
     return this.#standing;
   }
 
-  /** Until aborted. @throws SnapshotNeeded, StoreError */
+  /** Until aborted. @throws SnapshotNeeded when others have a history to follow; StoreError */
   async run(signal: AbortSignal): Promise<void> {
-    const { source, log, onTrouble } = this.#deps;
+    const { source, log } = this.#deps;
     while (!signal.aborted) {
       try {
         for await (const batch of source.follow(this.#standing, signal)) {
           await this.#commit(batch);
           if (this.#trouble !== null) log.info({ origin: source.name }, 'the source is followed again');
           this.#trouble = null;
+          this.#lostAtMs = null;
         }
       } catch (error) {
         if (signal.aborted) return;
-        if (!(error instanceof TransportError)) throw error;
+        const isLost = error instanceof SnapshotNeeded && error.isLost;
+        if (!isLost && !(error instanceof TransportError)) throw error;
+        this.#lostAtMs = isLost ? (this.#lostAtMs ?? performance.now()) : null;
         if (this.#trouble !== error.message) {
           log.warn({ err: error, origin: source.name }, 'the source cannot be followed; it is tried again');
         }
         this.#trouble = error.message;
-        onTrouble(error);
       }
       await rest(RETRY_MS, signal);
     }

@@ -15,7 +15,7 @@ export interface Standing {
 
 /** What a replica commits in one transaction. */
 export interface Batch {
-  /** In order. Empty: a sign of life, or the cursor alone has moved. */
+  /** In order. Empty: a sign of life, or the cursor alone has moved. A `pruned` row is the first of its batch. */
   readonly rows: readonly CopiedRow[];
   /** Of each row the number by which `publish` told of it; null where it tells of none. */
   readonly positions: readonly (number | null)[];
@@ -46,9 +46,19 @@ export interface Published {
   readonly receipt: unknown;
 }
 
-/** What cannot be followed from where the log stands: both files are replaced by a snapshot. */
+/** What cannot be followed from where the log stands. */
 export class SnapshotNeeded extends Error {
   override readonly name = 'SnapshotNeeded';
+  /**
+   * The engine has no history at all, or has lost entries that this log has: a lead begins a new one, from the log that
+   * has most. Otherwise its history goes on from elsewhere, and both files are replaced by a snapshot.
+   */
+  readonly isLost: boolean;
+
+  constructor(message: string, { isLost }: { readonly isLost: boolean }) {
+    super(message);
+    this.isLost = isLost;
+  }
 }
 
 /** What carries the entries cannot be reached, or does not do what it should: tried again. */

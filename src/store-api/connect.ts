@@ -43,8 +43,14 @@ export interface ServiceConnection {
   readonly tokens: TokenProvider;
 }
 
+/** What stands between the token file and the connection, such as other machines that share a credential lockout. */
+export type ShareFile = (file: TokenFile) => TokenFile;
+
 /** Nothing is sent before the first call. */
-export function connectService(options: ServiceConnectionOptions): ServiceConnection {
+export function connectService(
+  options: ServiceConnectionOptions,
+  shareFile: ShareFile = (file) => file,
+): ServiceConnection {
   const { baseUrl, clientId, clientSecret, maxConcurrency, tokenFilePath: path } = options;
   const http = createHttpTransport({
     baseUrl,
@@ -57,8 +63,9 @@ export function connectService(options: ServiceConnectionOptions): ServiceConnec
     transport: options.onAnswer === undefined ? http.send : observed(http.send, options.onAnswer),
     close: http.close,
     credentials: { clientId, clientSecret },
-    file:
+    file: shareFile(
       path === undefined ? createTokenMemory() : createTokenFile({ path, baseUrl, clientId, clientSecret }),
+    ),
     random: Math.random,
     onFileError: options.onTokenFileError,
   });

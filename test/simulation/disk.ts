@@ -35,7 +35,6 @@ export const diskPrefix = (pid: number): string => `stock-mirror-simulation-${pi
 
 export class Disk {
   readonly #folder: string;
-  readonly #openOwn: (databasePath: string) => OwnLog;
   readonly databasePath: string;
   readonly logPath: string;
   readonly faults: Record<DiskName, DiskFault | null> = { log: null, mirror: null };
@@ -49,18 +48,22 @@ export class Disk {
   /** The last entry when mirror and high-water mark were lost. */
   #lostAtSeq = 0;
 
-  /** @param openOwn the event log with all that belongs to it: the mirror's own, or a copy, or an outbox. */
-  constructor(openOwn: (databasePath: string) => OwnLog = openOwnLog) {
-    this.#openOwn = openOwn;
+  constructor() {
     const memory = '/dev/shm';
     this.#folder = mkdtempSync(join(existsSync(memory) ? memory : tmpdir(), diskPrefix(process.pid)));
     this.databasePath = join(this.#folder, 'mirror.db');
     this.logPath = eventLogPath(this.databasePath);
   }
 
-  /** @param isAlive nothing reaches the disk of a dead process's doing. @throws StoreError */
-  openLog(isAlive: () => boolean): OwnLog {
-    const own = this.#openOwn(this.databasePath);
+  /**
+   * @param isAlive nothing reaches the disk of a dead process's doing.
+   * @param open the event log, or another one of this machine's. @throws StoreError
+   */
+  openLog(
+    isAlive: () => boolean,
+    open: (databasePath: string) => OwnLog = (path) => openOwnLog(path),
+  ): OwnLog {
+    const own = open(this.databasePath);
     const { db } = own;
     const exec = this.#faulty('log', db, isAlive, () => undefined);
     const release = (): void => {

@@ -3,6 +3,8 @@ import type { Cause } from './cause.ts';
 
 /** Durations, since the clocks of machines differ. */
 export interface ReplicationView {
+  /** Of this process among the others. */
+  readonly name: string;
   /** What is copied, or forwarded to: an address, without secrets. */
   readonly origin: string;
   /** Null: webhooks do not come here. */
@@ -27,6 +29,20 @@ export interface ReplicationView {
     /** Who leads; null: nobody, or not known. */
     readonly holder: string | null;
   } | null;
+  /** All that are known to be there, this process included; none of a primary. */
+  readonly members: {
+    readonly receivers: readonly {
+      readonly name: string;
+      readonly backlog: number;
+      readonly backlog_age_ms: number;
+    }[];
+    readonly replicas: readonly {
+      readonly name: string;
+      readonly last_seq: number;
+      readonly is_level: boolean;
+      readonly is_leading: boolean;
+    }[];
+  };
 }
 
 /** A server of the engine that is restarted takes this long to be replaced. */

@@ -10,7 +10,7 @@ import { gauges } from './children.ts';
 const BLOCKS = ['credentials', 'breaker', 'rate_limited', 'wrong_store'] as const;
 
 /** What the gauges show. */
-interface Shown {
+export interface Shown {
   /** As last read from the database; null: not known yet. */
   readonly sample: SampledState | null;
   readonly alarms: readonly Alarm[];

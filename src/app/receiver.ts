@@ -1,0 +1,110 @@
+/**
+ * What takes webhooks where several machines do: verified, on this machine's disk, answered, and only then forwarded
+ * (docs/beyond-one-machine.md#receivers).
+ */
+import { randomUUID } from 'node:crypto';
+import type { Config } from '../config/config.ts';
+import { encodeEntry } from '../event-log/entries.ts';
+import { createIntakeApp } from '../intake/app.ts';
+import { createHeartbeat } from '../intake/heartbeat.ts';
+import type { IntakeObserver } from '../intake/observer.ts';
+import { keepUnstored } from '../intake/unstored.ts';
+import type { Listener } from '../platform/listen.ts';
+import type { Logger } from '../platform/log.ts';
+import { Forwarder, type Backlog } from '../replication/forwarder.ts';
+import { tellOfReceiver } from '../replication/presence.ts';
+import type { Engine } from '../replication/transport.ts';
+import { createClock } from './clock.ts';
+import type { Outbox } from './open-outbox.ts';
+
+interface ReceiverDeps {
+  readonly config: Pick<Config, 'service'>;
+  readonly outbox: Outbox;
+  readonly engine: Engine;
+  readonly name: string;
+  readonly log: Logger;
+  readonly onDeath: (error: Error) => void;
+  readonly observer: (now: () => number) => IntakeObserver;
+  readonly listen: (app: ReturnType<typeof createIntakeApp>) => Promise<Listener>;
+}
+
+export interface Receiver {
+  readonly listener: Listener;
+  readonly backlog: Backlog;
+  /** Stops accepting and drains. */
+  stop(graceMs: number): Promise<void>;
+}
+
+/** How long a stop waits for what is left to be forwarded; the next start forwards the rest. */
+const LAST_FORWARD_MS = 1_000;
+const LOOK_EVERY_MS = 20;
+
+/** @throws Error when the port cannot be listened on. */
+export async function startReceiver(deps: ReceiverDeps): Promise<Receiver> {
+  const { config, outbox, engine, name, log, onDeath } = deps;
+  const clock = createClock(outbox.log.life.aliveAtMs ?? 0);
+  const { now } = clock;
+  const writer = {
+    appendDelivery: (body: Uint8Array, arrivedAtMs: number) => outbox.log.appendDelivery(body, arrivedAtMs),
+    get waitingBytes() {
+      return outbox.log.waitingBytes;
+    },
+    append: async (entry: Parameters<typeof encodeEntry>[0]) => ({
+      seq: (await outbox.log.appendEntry(encodeEntry(entry))).seq,
+      facts: [],
+    }),
+  };
+  const forwarder = new Forwarder({ outbox: outbox.log, reader: outbox.reader, engine, log, now: Date.now });
+  outbox.onAppended(() => forwarder.wake());
+  const unstored = keepUnstored({ writer, now, log });
+  // No mirror is kept here that could show it.
+  const heartbeat = createHeartbeat(
+    { beat: (atMs) => outbox.log.beat(atMs), show: () => Promise.resolve() },
+    Date.now,
+  );
+  heartbeat.begin();
+  const stopping = new AbortController();
+  let life = randomUUID();
+  clock.onStandstill(() => (life = randomUUID()));
+  const listener = await deps.listen(
+    createIntakeApp({
+      writer,
+      unstored,
+      secrets: config.service.webhookSecrets.map((secret) => secret.reveal()),
+      now,
+      heartbeat,
+      observer: deps.observer(now),
+      log,
+    }),
+  );
+  const telling = tellOfReceiver(
+    engine.presence,
+    name,
+    () => ({ life, backlog: forwarder.backlog.entries, backlogAgeMs: forwarder.backlog.ageMs }),
+    stopping.signal,
+  );
+  const forwarding = forwarder.run().catch((error: unknown) => {
+    onDeath(error instanceof Error ? error : new Error(String(error)));
+  });
+  return {
+    listener,
+    get backlog() {
+      return forwarder.backlog;
+    },
+    async stop(graceMs): Promise<void> {
+      await listener.stop(graceMs);
+      await unstored.stop();
+      await heartbeat.stop();
+      const untilMs = performance.now() + LAST_FORWARD_MS;
+      while (forwarder.backlog.entries > 0 && performance.now() < untilMs) await pause();
+      forwarder.stop();
+      stopping.abort();
+      await Promise.all([forwarding, telling]);
+      await outbox.close();
+    },
+  };
+}
+
+function pause(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
+}

@@ -1,0 +1,42 @@
+/** An operator may ask any replica: what is asked for is an entry, and whoever leads reads it from the store. */
+import { randomUUID } from 'node:crypto';
+import type { Store } from '../mirror/store.ts';
+import type { Operator } from '../ops/shared/operator.ts';
+import type { Logger } from '../platform/log.ts';
+import type { Reconciler } from '../reconcile/reconciler.ts';
+import { allowRemovals, beginCatalogueRun, beginProductRun } from '../reconcile/runs.ts';
+import type { Members } from '../replication/presence.ts';
+import type { Engine } from '../replication/transport.ts';
+import { OPERATOR_WORD } from './leading.ts';
+
+interface OperatorDeps {
+  readonly store: Store;
+  /** Null: what is copied is decided elsewhere, which the store's writer says. */
+  readonly engine: Pick<Engine, 'state'> | null;
+  readonly now: () => number;
+  readonly log: Logger;
+  /** Of this machine while it leads. */
+  readonly reconciler: () => Reconciler | null;
+  readonly members: () => Members;
+}
+
+export function operatorOf(deps: OperatorDeps): Operator {
+  const { engine, reconciler, members } = deps;
+  return {
+    async resync(productIds, options) {
+      await engine?.state.put(OPERATOR_WORD, randomUUID());
+      if (options.allowRemovals) await allowRemovals(deps);
+      return productIds === null
+        ? beginCatalogueRun(deps, 'operator')
+        : beginProductRun(deps, [...new Set(productIds)]);
+    },
+    get blocked() {
+      const own = reconciler();
+      if (own !== null) return own.blocked;
+      return [...members().replicas.values()].find(({ isLeading }) => isLeading)?.blocked ?? null;
+    },
+    get readsUnderWay() {
+      return reconciler()?.readsUnderWay ?? 0;
+    },
+  };
+}

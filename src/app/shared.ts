@@ -1,0 +1,211 @@
+/**
+ * The composition of a process whose event log is shared with other machines (docs/beyond-one-machine.md): a receiver, a
+ * replica, or both. Loaded when `LOG_URL` asks for it.
+ */
+import type { Hono } from 'hono';
+import type { Config, ServeConfig, SharedConfig } from '../config/config.ts';
+import { outboxPath } from '../event-log/outbox.ts';
+import type { IntakeObserver } from '../intake/observer.ts';
+import { openStore, REPLICA_THREADS } from '../mirror/open-store.ts';
+import type { createOpsApp } from '../ops/app.ts';
+import type { ReplicationView } from '../ops/condition/replication.ts';
+import { createMirrorlessApp } from '../ops/mirrorless-app.ts';
+import { Monitor } from '../ops/monitor.ts';
+import type { OpsEnv } from '../ops/shared/env.ts';
+import type { Listener } from '../platform/listen.ts';
+import type { Logger } from '../platform/log.ts';
+import { bootstrap } from '../replication/bootstrap.ts';
+import { makeSnapshot } from '../replication/make-snapshot.ts';
+import { Neighbours } from '../replication/neighbours.ts';
+import { nodeName } from '../replication/node-name.ts';
+import { NOBODY } from '../replication/presence.ts';
+import { listenAt, REAL, refuseOpenDoor, type Platform, type RunningService } from './compose.ts';
+import { keepReplica } from './kept-replica.ts';
+import { connectLink, type Link } from './link.ts';
+import { openOutbox } from './open-outbox.ts';
+import { startReceiver, type Receiver } from './receiver.ts';
+import { startReplica, type Replica, type ReplicaPlatform } from './replica.ts';
+
+/** What it stands on. Real, except in a simulation. */
+export interface SharedPlatform
+  extends Pick<Platform, 'connect' | 'listen' | 'loadOps' | 'random'>, ReplicaPlatform {
+  readonly connectLink: (shared: SharedConfig, name: string, log: Logger) => Promise<Link>;
+  readonly openOutbox: typeof openOutbox;
+  readonly bootstrap: typeof bootstrap;
+  readonly name: (config: Pick<Config, 'ops' | 'webhook'>) => string;
+}
+
+const REAL_SHARED: SharedPlatform = {
+  ...REAL,
+  connectLink,
+  openOutbox,
+  openReplica: (path, events, share) => openStore(path, events, REPLICA_THREADS, share),
+  bootstrap,
+  makeSnapshot: (path, signal) => makeSnapshot(path, 'snapshot-out', signal),
+  name: ({ ops }) => nodeName(ops.port),
+};
+
+const DRAIN_MS = 1_500;
+const NO_MIRROR = 'this process only receives webhooks and keeps no mirror: ask a replica';
+
+type App = Pick<Hono<OpsEnv>, 'fetch'>;
+
+/** @throws StoreError, or Error when a port cannot be listened on or the engine's packages are missing. */
+export async function startShared(
+  config: ServeConfig & { readonly shared: SharedConfig },
+  log: Logger,
+  onDeath: (error: Error) => void,
+  platform: SharedPlatform = REAL_SHARED,
+): Promise<RunningService> {
+  const { shared } = config;
+  const monitor = new Monitor();
+  const name = platform.name(config);
+  const { source, engine } = await platform.connectLink(shared, name, log);
+  const neighbours = engine === null ? null : new Neighbours(engine.presence);
+  const stopping = new AbortController();
+  let receiver: Receiver | null = null;
+  let replica: Replica | null = null;
+  let why = shared.roles.has('replica') ? 'the mirror is being opened' : NO_MIRROR;
+  const view = (): ReplicationView => viewOf({ name, origin: source.name, receiver, replica, neighbours });
+  monitor.showReplication(view);
+  const waiting = createMirrorlessApp({
+    token: config.ops.token?.reveal() ?? null,
+    metrics: monitor.registry,
+    now: Date.now,
+    log,
+    replication: view,
+    why: () => why,
+  });
+  let app: App = waiting;
+  const listeners: Listener[] = [];
+  const running: Promise<unknown>[] = [];
+  const stop = async (graceMs: number): Promise<void> => {
+    stopping.abort();
+    await Promise.all([receiver?.stop(graceMs), ...listeners.map((listener) => listener.stop(graceMs))]);
+    await Promise.allSettled(running);
+    await source.close();
+  };
+  try {
+    if (engine !== null && shared.roles.has('receive')) {
+      const outbox = await platform.openOutbox(outboxPath(config.database.path), {
+        onDeath,
+        onCommit: monitor.onCommit,
+      });
+      receiver = await startReceiver({
+        config: { service: needed(config.service) },
+        outbox,
+        engine,
+        name,
+        log,
+        onDeath,
+        observer: (now) => joined(monitor.observer(now), () => replica?.observer ?? null),
+        listen: (intake) => listenAt(platform, intake, config.webhook),
+      });
+    }
+    const ops = await listenAt(platform, { fetch: (...args) => app.fetch(...args) }, config.ops);
+    listeners.push(ops);
+    refuseOpenDoor(config, ops);
+    if (neighbours !== null) running.push(neighbours.run(stopping.signal));
+    if (shared.roles.has('replica')) {
+      const { createOpsApp } = await platform.loadOps();
+      running.push(keptReplica(createOpsApp));
+    }
+    return {
+      webhook: receiver?.listener ?? null,
+      ops,
+      metrics: monitor.registry,
+      stop: () => stop(DRAIN_MS),
+    };
+  } catch (error) {
+    await stop(0);
+    throw error;
+  }
+
+  function keptReplica(create: typeof createOpsApp): Promise<void> {
+    const { path: databasePath } = config.database;
+    return keepReplica(
+      {
+        start: () =>
+          startReplica({
+            config,
+            name,
+            source,
+            engine,
+            members: () => neighbours?.members ?? NOBODY,
+            mayLead: shared.roles.has('lead'),
+            monitor,
+            replication: view,
+            log,
+            onDeath,
+            platform,
+            createOpsApp: create,
+          }),
+        bootstrap: (signal) => platform.bootstrap({ databasePath, source, signal }),
+        onChange: (begun, reason) => {
+          replica = begun;
+          app = begun?.app ?? waiting;
+          why = reason;
+        },
+        log,
+      },
+      stopping.signal,
+    ).catch((error: unknown) => {
+      if (!stopping.signal.aborted) onDeath(error instanceof Error ? error : new Error(String(error)));
+    });
+  }
+}
+
+/** The configuration asks for it wherever webhooks are taken. */
+function needed(service: ServeConfig['service']): Config['service'] {
+  if (service === null) throw new Error('the settings of the store are missing');
+  return service;
+}
+
+interface Viewed {
+  readonly name: string;
+  readonly origin: string;
+  readonly receiver: Receiver | null;
+  readonly replica: Replica | null;
+  readonly neighbours: Neighbours | null;
+}
+
+function viewOf({ name, origin, receiver, replica, neighbours }: Viewed): ReplicationView {
+  const { receivers, replicas } = neighbours?.members ?? NOBODY;
+  const backlog = receiver?.backlog ?? null;
+  return {
+    name,
+    origin,
+    receiver:
+      backlog === null
+        ? null
+        : { backlog: backlog.entries, backlog_age_ms: backlog.ageMs, trouble: backlog.trouble },
+    replica: replica?.view.replica ?? null,
+    lead: replica?.view.lead ?? null,
+    members: {
+      receivers: [...receivers].map(([member, note]) => ({
+        name: member,
+        backlog: note.backlog,
+        backlog_age_ms: note.backlogAgeMs,
+      })),
+      replicas: [...replicas].map(([member, note]) => ({
+        name: member,
+        last_seq: note.lastSeq,
+        is_level: note.isLevel,
+        is_leading: note.isLeading,
+      })),
+    },
+  };
+}
+
+function joined(own: IntakeObserver, replicas: () => IntakeObserver | null): IntakeObserver {
+  return {
+    committed(body, tookMs): void {
+      own.committed(body, tookMs);
+      replicas()?.committed(body, tookMs);
+    },
+    refused(refusal): void {
+      own.refused(refusal);
+      replicas()?.refused(refusal);
+    },
+  };
+}
