@@ -137,7 +137,7 @@ export async function openMirror({
   };
 }
 
-export function heartbeatOf({ writer }: Pick<Store, 'writer'>) {
+function heartbeatOf({ writer }: Pick<Store, 'writer'>) {
   return {
     beat: (atMs: number) => writer.beat(atMs),
     show: (atMs: number) => writer.command('alive', { atMs }),

@@ -1,6 +1,6 @@
 /** A replica, begun anew from a snapshot whenever its files cannot be continued. */
-import type { Logger } from '../platform/log.ts';
 import { rest } from '../platform/sleep.ts';
+import type { Logger } from '../platform/log.ts';
 import { TransportError } from '../replication/transport.ts';
 import { StoreError } from '../sqlite/errors.ts';
 import type { Replica } from './replica.ts';

@@ -2,13 +2,13 @@
  * The work of the replica that leads: it sees that there is a history, reads from the store, prunes, and puts snapshots
  * (docs/beyond-one-machine.md#the-lead).
  */
+import { rest } from '../platform/sleep.ts';
 import { z } from 'zod';
 import type { Config } from '../config/config.ts';
 import { createRetention } from '../mirror/retention.ts';
 import type { Store } from '../mirror/store.ts';
 import type { Monitor } from '../ops/monitor.ts';
 import type { Logger } from '../platform/log.ts';
-import { rest } from '../platform/sleep.ts';
 import type { Reconciler } from '../reconcile/reconciler.ts';
 import { knownReceiversSchema, listening } from '../replication/listening.ts';
 import { membersIn } from '../replication/presence.ts';
@@ -56,7 +56,7 @@ export async function leadWith(deps: LeadingDeps, signal: AbortSignal): Promise<
   }
   // What is read now must be seen beside all that the others know.
   while (!deps.isLevel()) {
-    await rest(LEVEL_EVERY_MS, signal);
+    await pause(LEVEL_EVERY_MS, signal);
     if (signal.aborted) return;
   }
   const reading = createReading({
@@ -85,7 +85,7 @@ export async function leadWith(deps: LeadingDeps, signal: AbortSignal): Promise<
   const retention = createRetention({ writer, now: clock.now, log, retentionDays: config.retentionDays });
   retention.start();
   deps.onReading(reconciler);
-  await aborted(until);
+  await pause(null, until);
   deps.onReading(null);
   retention.stop();
   await reading.stop();
@@ -119,7 +119,7 @@ async function watchReceivers(
       if (signal.aborted) return;
       if (!(error instanceof TransportError)) throw error;
     }
-    await rest(LOOK_EVERY_MS, signal);
+    await pause(LOOK_EVERY_MS, signal);
   }
 }
 
@@ -142,7 +142,7 @@ async function watchOperator(
     } catch (error) {
       if (!(error instanceof TransportError)) throw error;
     }
-    await rest(LOOK_EVERY_MS, signal);
+    await pause(LOOK_EVERY_MS, signal);
   }
 }
 
@@ -154,7 +154,7 @@ async function putSnapshots(
   let dueMs = isNew ? 0 : performance.now() + SNAPSHOT_EVERY_MS;
   let lastSeq = -1;
   while (!signal.aborted) {
-    await rest(SNAPSHOT_LOOK_MS, signal);
+    await pause(SNAPSHOT_LOOK_MS, signal);
     if (signal.aborted || performance.now() < dueMs || standing().lastSeq === lastSeq) continue;
     try {
       const { epoch, lastSeq: reachedSeq } = standing();
@@ -175,7 +175,10 @@ async function putSnapshots(
   }
 }
 
-function aborted(signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return Promise.resolve();
-  return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+/** @param ms null: until aborted. */
+async function pause(ms: number | null, signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return;
+  if (ms !== null) await rest(ms, signal);
+  else
+    await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
 }

@@ -3,7 +3,13 @@
  * (docs/operating.md#commands).
  */
 import { Command } from 'commander';
-import { ConfigError, describeConfig, loadConfig, type Config } from '../config/config.ts';
+import {
+  ConfigError,
+  describeConfig,
+  loadServeConfig,
+  type ServeConfig,
+  type SharedConfig,
+} from '../config/config.ts';
 import type { DescribedVariable } from '../config/describe.ts';
 import type { DoctorAnswer } from './shared/answers.ts';
 import { colours } from './shared/colours.ts';
@@ -12,6 +18,11 @@ import { checkDatabase } from './doctor/database.ts';
 import { checkServer } from './doctor/server.ts';
 import { checkService } from './doctor/service.ts';
 import { checkWal } from './doctor/wal.ts';
+import { createLog } from '../platform/log.ts';
+import type { Link } from '../app/link.ts';
+import { sharedLockout } from '../app/shared-lockout.ts';
+import type { TokenFile } from '../store-api/token/token-file.ts';
+import { checkReplication } from './doctor/replication.ts';
 import { EXIT } from './shared/exit-codes.ts';
 import { explained } from './shared/explained.ts';
 
@@ -56,10 +67,23 @@ async function doctor(options: DoctorOptions): Promise<number> {
   if (config !== null) {
     if (options.json !== true) process.stdout.write(variables.map(describeVariable).join(''));
     const { path } = config.database;
-    show(...(await guarded('database', () => checkDatabase(path, { full: options.full === true }))));
-    show(...(await guarded('write-ahead log', () => checkWal(path), warn)));
+    if (config.shared?.roles.has('replica') !== false) {
+      show(...(await guarded('database', () => checkDatabase(path, { full: options.full === true }))));
+      show(...(await guarded('write-ahead log', () => checkWal(path), warn)));
+    }
     show(...(await guarded('server', () => checkServer(config))));
-    show(...(await guarded('credentials', () => checkService(config))));
+    const link = config.shared === null ? null : await linkOf(config.shared, show);
+    if (link !== null) show(...(await guarded('engine', () => checkReplication(link))));
+    const { service } = config;
+    if (service !== null) {
+      const engine = link?.engine ?? null;
+      const share =
+        engine === null
+          ? undefined
+          : (file: TokenFile) => sharedLockout(file, { state: engine.state, service });
+      show(...(await guarded('credentials', () => checkService({ ...config, service }, share))));
+    }
+    await link?.source.close();
   }
   const failed = shown.filter(({ status }) => status === 'fail').length;
   if (options.json === true) {
@@ -73,9 +97,9 @@ async function doctor(options: DoctorOptions): Promise<number> {
 function readConfig(
   show: (...checks: Check[]) => void,
   variables: readonly DescribedVariable[],
-): Config | null {
+): ServeConfig | null {
   try {
-    const config = loadConfig();
+    const config = loadServeConfig();
     const set = variables.filter(({ source }) => source === 'set').length;
     show(ok('configuration', `${set} variables are set, ${variables.length - set} are not`));
     show(
@@ -91,6 +115,17 @@ function readConfig(
         fail('configuration', `${name} ${problem}`, remedy),
       ),
     );
+    return null;
+  }
+}
+
+/** @returns null when what it needs is missing, which is shown. */
+async function linkOf(shared: SharedConfig, show: (...checks: Check[]) => void): Promise<Link | null> {
+  const { connectLink } = await import('../app/link.ts');
+  try {
+    return await connectLink(shared, 'doctor', createLog('silent'));
+  } catch (error) {
+    show(fail('engine', messageOf(error), 'install what it names beside stock-mirror'));
     return null;
   }
 }

@@ -1,5 +1,12 @@
 /** A row as it comes from another machine's event log, or from what several machines append to. */
-import type { EncodedDetail } from './event-log.ts';
+
+/** What a product's detail is known by. */
+export interface EncodedDetail {
+  readonly productId: string;
+  readonly hash: Uint8Array<ArrayBuffer>;
+  /** The payload to take instead when the last detail logged for the product has this hash. */
+  readonly payloadWithout: Uint8Array<ArrayBuffer>;
+}
 
 export interface CopiedRow {
   /** Its position, where it comes from an event log; null: the next one. */

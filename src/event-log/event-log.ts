@@ -5,7 +5,7 @@
  */
 import type { Db } from '../sqlite/open.ts';
 import { bodyHash } from './body-hash.ts';
-import type { CopiedRow } from './copied-row.ts';
+import type { CopiedRow, EncodedDetail } from './copied-row.ts';
 import type { FileIdentity } from '../sqlite/file-identity.ts';
 
 /** An entry as the event log takes it. */
@@ -15,13 +15,6 @@ export interface EncodedEntry {
   readonly payload: Uint8Array<ArrayBuffer>;
   /** A read that shows the product: its detail may be in the event log already. */
   readonly detail: EncodedDetail | null;
-}
-
-export interface EncodedDetail {
-  readonly productId: string;
-  readonly hash: Uint8Array<ArrayBuffer>;
-  /** The payload to take instead when the last detail logged for the product has this hash. */
-  readonly payloadWithout: Uint8Array<ArrayBuffer>;
 }
 
 export type LogInput =
@@ -308,7 +301,7 @@ const COPIED_FROM = `
   ) STRICT`;
 
 /** @param db any connection to an event log. @returns null when it is no copy. */
-export function copiedFrom(db: Db): CopiedFrom | null {
+function copiedFrom(db: Db): CopiedFrom | null {
   const isCopy = db.prepare("SELECT 1 FROM sqlite_master WHERE name = 'copied_from'").get() !== undefined;
   if (!isCopy) return null;
   const row = db

@@ -40,7 +40,7 @@ export interface OwnLog {
 }
 
 /** What becomes of the event log's history: this program makes it, or copies it from elsewhere. */
-export type LogUse = 'own' | 'copy';
+type LogUse = 'own' | 'copy';
 
 /**
  * @param databasePath of the mirror that the event log belongs to.

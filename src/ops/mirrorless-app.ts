@@ -1,6 +1,7 @@
 /** The private listener of a process that has no mirror to show: none at all, or none yet. */
 import type { Hono } from 'hono';
 import { createGuardedApp } from './access/guarded.ts';
+import { replicationRoutes } from './api/replication.ts';
 import type { ReplicationView } from './condition/replication.ts';
 import { metricsRoute, type MetricsSource } from './metrics/metrics-route.ts';
 import { errorBody } from './shared/api-error.ts';
@@ -21,7 +22,7 @@ export function createMirrorlessApp(deps: MirrorlessDeps): Hono<OpsEnv> {
   const { metrics, replication, why } = deps;
   const app = createGuardedApp(deps);
   app.route('/', metricsRoute(metrics));
-  app.get('/api/replication', (c) => c.json(replication()));
+  app.route('/', replicationRoutes(replication));
   app.notFound((c) => c.json(errorBody('unavailable', why()), 503));
   return app;
 }

@@ -36,6 +36,8 @@ export interface Backlog {
 /** Acknowledged rows stay this long: an engine that loses its last minutes gets them again. */
 const KEPT_MS = 10 * 60_000;
 const NOTED_EVERY_MS = 1_000;
+/** A loss shows in nothing else: an engine that has lost its end takes what comes next as before. */
+const ASKED_EVERY_MS = 1_000;
 const RETRY_MS = 500;
 const IDLE_MS = 20;
 
@@ -72,11 +74,13 @@ export class Forwarder {
   /** Until stopped. @throws StoreError when the outbox cannot be read or written. */
   async run(): Promise<void> {
     const { signal } = this.#stop;
-    let mustAsk = true;
+    let askedMs = Number.NEGATIVE_INFINITY;
     while (!signal.aborted) {
       try {
-        if (mustAsk) await this.#offerAgainWhatIsLost();
-        mustAsk = false;
+        if (performance.now() - askedMs >= ASKED_EVERY_MS) {
+          await this.#offerAgainWhatIsLost();
+          askedMs = performance.now();
+        }
         if (!(await this.#forwardSome())) await this.#idle();
         if (this.#trouble !== null) this.#deps.log.info('deliveries are forwarded again');
         this.#trouble = null;
@@ -91,7 +95,7 @@ export class Forwarder {
         }
         this.#trouble = error.message;
         this.#lookAtOldest();
-        mustAsk = true;
+        askedMs = Number.NEGATIVE_INFINITY;
         await rest(RETRY_MS, signal);
       }
     }
@@ -102,7 +106,7 @@ export class Forwarder {
     this.#wake?.();
   }
 
-  /** After a break, and at the start: an engine that has lost its end has lost what it had acknowledged. */
+  /** An engine that has lost its end has lost what it had acknowledged. */
   async #offerAgainWhatIsLost(): Promise<void> {
     const { seq, receipt } = this.#acknowledged;
     if (seq === 0 || (await this.#deps.engine.isKept(receipt))) return;

@@ -19,7 +19,7 @@ export const knownReceiversSchema = z.object({
     }),
   ),
 });
-export type KnownReceivers = z.infer<typeof knownReceiversSchema>;
+type KnownReceivers = z.infer<typeof knownReceiversSchema>;
 type Known = KnownReceivers['receivers'][string];
 
 interface Listening {

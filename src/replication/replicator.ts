@@ -1,8 +1,8 @@
 /** Copies what a source has into a replica's event log, and says how it stands. */
+import { rest } from '../platform/sleep.ts';
 import type { Copied } from '../event-log/append-loop.ts';
 import type { CopyArgs, Place } from '../event-log/event-log.ts';
 import type { Logger } from '../platform/log.ts';
-import { rest } from '../platform/sleep.ts';
 import { SnapshotNeeded, TransportError, type Batch, type Source, type Standing } from './transport.ts';
 
 interface ReplicatorDeps {
@@ -18,7 +18,7 @@ interface ReplicatorDeps {
 }
 
 /** How a replica stands to what it copies. */
-export interface ReplicaState {
+interface ReplicaState {
   readonly origin: string;
   /** How many entries are known to be there that are not here. */
   readonly left: number;

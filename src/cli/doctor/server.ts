@@ -1,9 +1,10 @@
 /** The running mirror: does one hold the database, and do its two listeners answer? */
 import { z } from 'zod';
-import type { Config } from '../../config/config.ts';
+import type { ServeConfig, SharedConfig } from '../../config/config.ts';
 import { capital, ownerWords } from '../../ops/condition/cause.ts';
 import { CONDITIONS, CONDITION_TITLES } from '../../ops/condition/condition.ts';
 import { stoppedCause } from '../../ops/condition/own-trouble.ts';
+import { outboxPath } from '../../event-log/outbox.ts';
 import { isThere } from '../../sqlite/is-there.ts';
 import { isDatabaseLocked } from '../../sqlite/lock.ts';
 import { causeSchema } from '../shared/cause-schema.ts';
@@ -17,6 +18,9 @@ const conditionSchema = z.looseObject({
   causes: z.array(causeSchema),
 });
 
+/** One machine does everything. */
+const ALONE: Pick<SharedConfig, 'roles'> = { roles: new Set(['receive', 'replica', 'lead']) };
+
 const TIMEOUT_MS = 5_000;
 /** Stands in for an HTTP status. */
 const NO_ANSWER = 0;
@@ -26,7 +30,9 @@ interface Answer {
   readonly json: Readonly<Record<string, unknown>> | null;
 }
 
-export async function checkServer(config: Config): Promise<Check[]> {
+export async function checkServer(config: ServeConfig): Promise<Check[]> {
+  const { roles } = config.shared ?? ALONE;
+  if (!roles.has('replica')) return checkReceiver(config);
   const publicUrl = urlOf(config.webhook, '/healthz');
   const privateUrl = urlOf(config.ops, '/api/status');
   const publicAnswer = await ask(publicUrl);
@@ -35,9 +41,25 @@ export async function checkServer(config: Config): Promise<Check[]> {
   const { server, isRunning } = checkLock(config.database.path);
   return [
     server,
-    judgePublic(publicUrl, publicAnswer, { isRunning }),
+    ...(roles.has('receive') ? [judgePublic(publicUrl, publicAnswer, { isRunning })] : []),
     judgePrivate(privateUrl, privateAnswer, { isRunning }),
   ];
+}
+
+/** It keeps no mirror, so that its private listener has no state to tell. */
+async function checkReceiver(config: ServeConfig): Promise<Check[]> {
+  const publicUrl = urlOf(config.webhook, '/healthz');
+  const privateUrl = urlOf(config.ops, '/api/replication');
+  const publicAnswer = await ask(publicUrl);
+  const privateAnswer = await ask(privateUrl, config.ops.token?.reveal());
+  const { server, isRunning } = checkLock(outboxPath(config.database.path));
+  const name = 'private listener';
+  const answered = privateAnswer === null || privateUrl === null ? null : privateAnswer.json?.['receiver'];
+  const told = answered !== null && answered !== undefined;
+  const shown = told
+    ? ok(name, `${privateUrl}: it receives webhooks and keeps no mirror`)
+    : judgePrivate(privateUrl, privateAnswer, { isRunning });
+  return [server, judgePublic(publicUrl, publicAnswer, { isRunning }), shown];
 }
 
 /** Where this user may not look, whatever answers like the mirror is taken for it. */

@@ -7,6 +7,7 @@ import { describeApi, type OpsDocument } from './document.ts';
 import { historyRoutes } from './history.ts';
 import { pruneRoutes } from './prune.ts';
 import { apiRouter, type ApiRouter } from './router.ts';
+import { replicationRoutes } from './replication.ts';
 import { runsRoutes } from './runs.ts';
 import { statusRoutes } from './status.ts';
 import { stockRoutes } from './stock.ts';
@@ -37,6 +38,10 @@ export function createApi({
   const feed = new ChangeFeed({ reader, writer });
   const api = apiRouter();
   api.route('/', statusRoutes({ reader, state, operator, alarms, now }));
+  api.route(
+    '/',
+    replicationRoutes(() => alarms.own?.replication ?? null),
+  );
   api.route('/', stockRoutes(reader));
   api.route('/', changesRoutes({ reader, feed, held }));
   api.route('/', historyRoutes({ reader, rejected }));

@@ -26,7 +26,7 @@ export interface ReplicationView {
   /** Null: this process never reads from the store. */
   readonly lead: {
     readonly is_leading: boolean;
-    /** Who leads; null: nobody, or not known. */
+    /** Who leads; null: no process, or not known. */
     readonly holder: string | null;
   } | null;
   /** All that are known to be there, this process included; none of a primary. */
@@ -49,35 +49,48 @@ export interface ReplicationView {
 const FORWARDED_WITHIN_MS = 15_000;
 const CUT_OFF_AFTER_MS = 5_000;
 
-export function replicationTrouble({ origin, receiver, replica }: ReplicationView, nowMs: number): Cause[] {
-  const causes: Cause[] = [];
-  if (
-    replica !== null &&
-    replica.trouble !== null &&
-    (replica.behind_ms ?? CUT_OFF_AFTER_MS) >= CUT_OFF_AFTER_MS
-  ) {
-    causes.push({
-      kind: 'cut_off',
-      owner: 'network',
-      cause: `This replica cannot follow ${origin}: ${replica.trouble}`,
-      figures: 'the figures are those of the last moment it could',
-      remedy:
-        'see that the other end runs and can be reached from here; the replica then catches up by itself',
-      since: replica.behind_ms === null ? null : nowMs - replica.behind_ms,
-      until: null,
-    });
-  }
-  if (receiver !== null && receiver.backlog > 0 && receiver.backlog_age_ms >= FORWARDED_WITHIN_MS) {
-    causes.push({
-      kind: 'not_forwarded',
-      owner: 'network',
-      cause: `${receiver.backlog.toLocaleString('en')} deliveries wait to be forwarded to ${origin}${receiver.trouble === null ? '' : `: ${receiver.trouble}`}`,
-      figures: 'webhooks are answered and kept here, and the mirrors do not know of them yet',
-      remedy:
-        'see that a majority of the engine’s servers runs and can be reached from here; nothing needs to be restarted',
-      since: nowMs - receiver.backlog_age_ms,
-      until: null,
-    });
-  }
-  return causes;
+export function replicationTrouble(view: ReplicationView, nowMs: number): Cause[] {
+  return [cutOff(view, nowMs), notForwarded(view, nowMs)].filter((cause) => cause !== null);
+}
+
+export function cutOff({ origin, replica }: ReplicationView, nowMs: number): Cause | null {
+  if (replica?.trouble === null || replica === null) return null;
+  const { trouble, behind_ms: behindMs } = replica;
+  if (behindMs !== null && behindMs < CUT_OFF_AFTER_MS) return null;
+  return {
+    kind: 'cut_off',
+    owner: 'network',
+    cause: `This replica cannot follow ${origin}: ${trouble}`,
+    figures: 'the figures are those of the last moment it could',
+    remedy: 'see that the other end runs and can be reached from here; the replica then catches up by itself',
+    since: behindMs === null ? null : nowMs - behindMs,
+    until: null,
+  };
+}
+
+/** The receiver here, or one that others have heard of. */
+export function notForwarded(
+  { name, origin, receiver, members }: ReplicationView,
+  nowMs: number,
+): Cause | null {
+  const own = receiver === null ? [] : [{ name, ...receiver }];
+  const others = members.receivers
+    .filter((at) => receiver === null || at.name !== name)
+    .map((at) => ({ ...at, trouble: null }));
+  const late = [...own, ...others].filter(
+    ({ backlog, backlog_age_ms: ageMs }) => backlog > 0 && ageMs >= FORWARDED_WITHIN_MS,
+  );
+  const [worst] = late.toSorted((a, b) => b.backlog_age_ms - a.backlog_age_ms);
+  if (worst === undefined) return null;
+  const why = worst.trouble === null ? '' : `: ${worst.trouble}`;
+  return {
+    kind: 'not_forwarded',
+    owner: 'network',
+    cause: `${worst.backlog.toLocaleString('en')} deliveries wait in the outbox of ${worst.name} to be forwarded to ${origin}${why}`,
+    figures: 'these webhooks are answered and kept, and the mirrors do not have them yet',
+    remedy:
+      'see that a majority of the engine’s servers runs and can be reached from there; nothing needs to be restarted',
+    since: nowMs - worst.backlog_age_ms,
+    until: null,
+  };
 }

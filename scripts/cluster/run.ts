@@ -1,0 +1,226 @@
+/** Nine processes on loopback, a store that sends to them through a balancer, faults in turn, and the verdict. */
+import { mkdirSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { startSandbox } from '../../src/sandbox/sandbox.ts';
+import { startServers } from '../../test/replication/nats/server.ts';
+import { freePort } from '../crash/ports.ts';
+import { Balancer } from './balancer.ts';
+import { Course } from './course.ts';
+import { ClusterNode } from './node.ts';
+import { judge, untilAtRest } from './verdict.ts';
+
+export interface ClusterOptions {
+  readonly seconds: number;
+  /** Deliveries. */
+  readonly perSecond: number;
+  readonly products: number;
+  readonly seed: number;
+  /** An empty folder of its own. */
+  readonly folder: string;
+  readonly log: (line: string) => void;
+}
+
+export interface ClusterReport {
+  readonly problems: readonly string[];
+  readonly sent: number;
+  readonly answered: number;
+  readonly refused: number;
+  readonly slowestMs: number;
+  /** Offered to a second receiver by the balancer. */
+  readonly repeated: number;
+  readonly perSecond: number;
+  readonly takeoverMs: readonly number[];
+  /** From the last delivery until all replicas were at rest, and equal. */
+  readonly restMs: number | null;
+  readonly entries: number;
+}
+
+const NODES = 3;
+const SETTLED_WITHIN_MS = 60_000;
+const REST_WITHIN_MS = 60_000;
+/** A store that waits a second. */
+const ANSWERED_WITHIN_MS = 1_000;
+const FAULT_EVERY_MS = 2_000;
+
+export async function runCluster(options: ClusterOptions): Promise<ClusterReport> {
+  const { folder, log, products, seed } = options;
+  mkdirSync(folder, { recursive: true });
+  const sandbox = await startSandbox({ seed, products });
+  const engine = await startServers(NODES);
+  const env = {
+    SERVICE_BASE_URL: sandbox.baseUrl,
+    SERVICE_CLIENT_ID: sandbox.clientId,
+    SERVICE_CLIENT_SECRET: sandbox.clientSecret,
+    SERVICE_WEBHOOK_SECRET: sandbox.webhookSecret,
+    SERVICE_MAX_RPS: '200',
+    RECONCILE_CRON: 'off',
+    RESYNC_CRON: 'off',
+    LOG_URL: engine.urls.join(','),
+    LOG_LEVEL: 'info',
+  };
+  const nodes = async (name: string, roles: string): Promise<ClusterNode[]> => {
+    const made: ClusterNode[] = [];
+    for (let i = 1; i <= NODES; i += 1) {
+      const [port, opsPort] = [await freePort(), await freePort()];
+      made.push(new ClusterNode({ name: `${name}-${i}`, folder, roles, port, opsPort, env }));
+    }
+    return made;
+  };
+  const receivers = await nodes('receiver', 'receive');
+  const replicas = await nodes('replica', 'replica,lead');
+  const all = [...receivers, ...replicas];
+  const balancer = await Balancer.start(receivers.map(({ port }) => port));
+  const killAll = (): void => all.forEach((node) => void node.end('SIGKILL'));
+  process.once('exit', killAll);
+  try {
+    for (const node of all) node.start();
+    const course = new Course({ engine, receivers, replicas, log });
+    const report = await new Trial({ options, sandbox, receivers, replicas, balancer, course }).run();
+    return report;
+  } finally {
+    process.off('exit', killAll);
+    await Promise.all(all.map((node) => node.end('SIGKILL')));
+    await balancer.stop();
+    await sandbox.stop();
+    await engine[Symbol.asyncDispose]();
+  }
+}
+
+interface TrialDeps {
+  readonly options: ClusterOptions;
+  readonly sandbox: Awaited<ReturnType<typeof startSandbox>>;
+  readonly receivers: readonly ClusterNode[];
+  readonly replicas: readonly ClusterNode[];
+  readonly balancer: Balancer;
+  readonly course: Course;
+}
+
+class Trial {
+  readonly #deps: TrialDeps;
+  readonly #bodies: Uint8Array[] = [];
+  readonly #problems: string[] = [];
+  #sent = 0;
+  #refused = 0;
+  #slowestMs = 0;
+
+  constructor(deps: TrialDeps) {
+    this.#deps = deps;
+  }
+
+  async run(): Promise<ClusterReport> {
+    const { sandbox, balancer, course, options, receivers, replicas } = this.#deps;
+    const { log } = options;
+    await this.#untilReady();
+    log('receivers answer, and a replica leads');
+    this.#watchAnswers();
+    sandbox.webhookUrl = balancer.url;
+    sandbox.network.loss = 0.002;
+    sandbox.network.reorder = 0.05;
+    sandbox.network.duplicate = 0.02;
+    sandbox.network.concurrency = 256;
+    const startedMs = performance.now();
+    sandbox.traffic.start(options.perSecond * changesADelivery(sandbox.network));
+    const endMs = startedMs + options.seconds * 1_000;
+    for (let i = 0; performance.now() < endMs; i += 1) {
+      const fault = course.faults[i % course.faults.length];
+      await sleep(Math.max(0, Math.min(FAULT_EVERY_MS, endMs - performance.now())));
+      if (fault === undefined || performance.now() >= endMs) break;
+      log(`${((performance.now() - startedMs) / 1_000).toFixed(0).padStart(4)} s  ${fault.name}`);
+      await fault.run();
+      for (const node of [...receivers, ...replicas]) {
+        if (node.failure !== null) this.#problems.push(node.failure);
+      }
+      if (this.#problems.length > 0) break;
+    }
+    sandbox.traffic.stop();
+    const tookMs = performance.now() - startedMs;
+    sandbox.network.loss = 0;
+    await sandbox.network.flush();
+    const stoppedMs = performance.now();
+    log('no more deliveries: an operator asks a replica to read everything again');
+    await this.#resync();
+    const isAtRest = await untilAtRest(replicas, REST_WITHIN_MS);
+    const restMs = isAtRest ? performance.now() - stoppedMs : null;
+    if (!isAtRest) this.#problems.push('the replicas are not at rest, or not equal, in time');
+    this.#problems.push(...course.problems, ...judge(replicas, this.#bodies, sandbox.truth));
+    if (this.#refused > 0) this.#problems.push(`${this.#refused} deliveries were not answered 204`);
+    if (this.#slowestMs > ANSWERED_WITHIN_MS) this.#problems.push('an answer took over a second');
+    return {
+      problems: this.#problems,
+      sent: this.#sent,
+      answered: this.#bodies.length,
+      refused: this.#refused,
+      slowestMs: this.#slowestMs,
+      repeated: balancer.repeated,
+      perSecond: (this.#sent / tookMs) * 1_000,
+      takeoverMs: course.takeoverMs,
+      restMs,
+      entries: await this.#entries(),
+    };
+  }
+
+  async #untilReady(): Promise<void> {
+    const { receivers, course, replicas } = this.#deps;
+    const untilMs = performance.now() + SETTLED_WITHIN_MS;
+    for (const { port } of receivers) {
+      while (!(await isHealthy(port))) {
+        if (performance.now() > untilMs) throw new Error('a receiver does not answer');
+        await sleep(100);
+      }
+    }
+    if ((await course.untilLed(untilMs - performance.now())) === null) throw new Error('no replica leads');
+    for (const node of replicas) {
+      while (((await node.ask('/api/status')) as { state?: string } | null)?.state !== 'live') {
+        if (performance.now() > untilMs) throw new Error(`${node.name} is not live in time`);
+        await sleep(100);
+      }
+    }
+  }
+
+  #watchAnswers(): void {
+    this.#deps.sandbox.deliveries.onSettled(({ delivery, outcome, status, ms }) => {
+      if (outcome === 'lost') return;
+      this.#sent += 1;
+      this.#slowestMs = Math.max(this.#slowestMs, ms ?? 0);
+      if (outcome === 'answered' && status === 204) this.#bodies.push(delivery.body);
+      else this.#refused += 1;
+    });
+  }
+
+  async #resync(): Promise<void> {
+    const [node] = this.#deps.replicas;
+    const untilMs = performance.now() + SETTLED_WITHIN_MS;
+    while (performance.now() < untilMs) {
+      const status = await fetch(`http://127.0.0.1:${node?.opsPort}/api/resync`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: '{}',
+      }).then(
+        (response) => response.status,
+        () => 0,
+      );
+      if (status === 202) return;
+      await sleep(250);
+    }
+    this.#problems.push('no resync could be ordered');
+  }
+
+  async #entries(): Promise<number> {
+    const view = (await this.#deps.replicas[0]?.ask('/api/replication')) as {
+      members?: { replicas?: { last_seq: number }[] };
+    } | null;
+    return Math.max(0, ...(view?.members?.replicas ?? []).map(({ last_seq: seq }) => seq));
+  }
+}
+
+/** The traffic counts changes; a delivery of the simulated store has this many of them. */
+function changesADelivery(network: { readonly batchSize?: number }): number {
+  return network.batchSize ?? 1;
+}
+
+async function isHealthy(port: number): Promise<boolean> {
+  return fetch(`http://127.0.0.1:${port}/healthz`, { signal: AbortSignal.timeout(1_000) }).then(
+    ({ ok }) => ok,
+    () => false,
+  );
+}
