@@ -143,9 +143,24 @@ export class Disk {
     return db;
   }
 
-  /** A connection of a process's own. */
-  held(close: () => void): void {
+  /** A connection of a process's own, closed with it. @returns what closes it before. */
+  hold(db: Db): () => void {
+    const close = (): void => {
+      this.#open.delete(close);
+      db.close();
+    };
     this.#open.add(close);
+    return close;
+  }
+
+  get isMirrorThere(): boolean {
+    return existsSync(this.databasePath);
+  }
+
+  /** Both files, and all beside them. */
+  loseBoth(): void {
+    for (const side of [...SIDES, '.lock']) rmSync(this.databasePath + side, { force: true });
+    for (const side of SIDES) rmSync(this.logPath + side, { force: true });
   }
 
   /** What a kill does to the files a process held. Only what was committed is left. */

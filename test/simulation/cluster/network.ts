@@ -14,7 +14,7 @@ import {
   type SnapshotFiles,
   type Standing,
 } from '../../../src/replication/transport.ts';
-import { goesOnWith, type Broker, type Message, type Spot } from './broker.ts';
+import { goesOnWith, type Broker, type Spot } from './broker.ts';
 import type { Life, VirtualTime } from '../virtual-time.ts';
 
 /** Of one machine, over all its processes. */
@@ -97,7 +97,7 @@ export class SimulatedEngine implements Engine {
         if (base === null || base.base.generation !== generation) return null;
         // The base itself is a place to go on from only after it has been taken.
         if (at.id !== '' && !broker.holds(at)) throw lost();
-        return broker.after(at.position, ROWS_AT_ONCE);
+        return portion(broker.after(at.position, ROWS_AT_ONCE));
       });
       // Another history has begun: whether this log goes on with it depends on where it stands by now.
       if (found === null) return;
@@ -182,7 +182,7 @@ export class SimulatedEngine implements Engine {
     }
     if (generationOf(from) > generation) throw lost();
     if (!goesOnWith(base.base, from)) {
-      throw new SnapshotNeeded('the history goes on from elsewhere than this log stands');
+      throw new SnapshotNeeded('the history goes on from elsewhere than this log stands', { isLost: false });
     }
     return { generation, position: base.position - 1, id: '' };
   }
@@ -223,6 +223,16 @@ export class SimulatedEngine implements Engine {
   }
 }
 
+type Portion = ReturnType<Broker['after']>;
+
+/** A `pruned` row is the first of its batch. */
+function portion({ messages, left }: Portion): Portion {
+  const end = messages.findIndex(({ row }, i) => i > 0 && row.kind === 'pruned');
+  return end < 0
+    ? { messages, left }
+    : { messages: messages.slice(0, end), left: left + messages.length - end };
+}
+
 function generationOf({ cursor }: Pick<Standing, 'cursor'>): number {
   return (cursor as Spot | null)?.generation ?? 0;
 }
@@ -235,9 +245,6 @@ function isAhead(standing: Standing, broker: Broker): boolean {
 }
 
 /** No lead has begun anew yet what the engine has lost. */
-function lost(): TransportError {
-  return new TransportError(LOST);
+function lost(): SnapshotNeeded {
+  return new SnapshotNeeded('the engine has lost what this log has', { isLost: true });
 }
-
-export const LOST = 'the engine has lost what this log has';
-export type { Message };
