@@ -2,7 +2,14 @@
  * A load balancer in front of the receivers, as one is in front of real ones: it knows by `/healthz` who takes requests,
  * and offers a request that was not answered to the next one, which is safe since a body that came twice counts once.
  */
-import { Agent, createServer, request, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import {
+  Agent,
+  createServer,
+  request,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 
@@ -28,7 +35,10 @@ export class Balancer {
   private constructor(ports: readonly number[]) {
     this.#targets = ports.map((port) => ({ port, isUp: false }));
     this.#server = createServer((incoming, answer) => void this.#pass(incoming, answer));
-    this.#checks = setInterval(() => this.#targets.forEach((target) => void this.#check(target)), CHECK_EVERY_MS);
+    this.#checks = setInterval(
+      () => this.#targets.forEach((target) => void this.#check(target)),
+      CHECK_EVERY_MS,
+    );
   }
 
   static async start(ports: readonly number[]): Promise<Balancer> {
@@ -56,7 +66,9 @@ export class Balancer {
     const body = Buffer.concat(chunks);
     const first = this.#next++;
     const order = this.#targets.map((_, i) => this.#targets[(first + i) % this.#targets.length]);
-    const candidates = order.filter((target) => target !== undefined).toSorted((a, b) => Number(b.isUp) - Number(a.isUp));
+    const candidates = order
+      .filter((target) => target !== undefined)
+      .toSorted((a, b) => Number(b.isUp) - Number(a.isUp));
     for (const [i, target] of candidates.entries()) {
       if (i > 0) this.repeated += 1;
       const status = await this.#ask(target, incoming, body);

@@ -34,11 +34,13 @@ export class Course {
   /** In the order in which they come. */
   get faults(): readonly Fault[] {
     const { engine, receivers, replicas } = this.#deps;
-    const killed = (node: ClusterNode | undefined): (() => Promise<void>) => async () => {
-      await node?.end('SIGKILL');
-      await sleep(DOWN_MS);
-      node?.start();
-    };
+    const killed =
+      (node: ClusterNode | undefined): (() => Promise<void>) =>
+      async () => {
+        await node?.end('SIGKILL');
+        await sleep(DOWN_MS);
+        node?.start();
+      };
     return [
       { name: 'a receiver is killed', run: killed(receivers[0]) },
       { name: 'a server of the engine is killed', run: () => this.#killServer(0) },
@@ -46,7 +48,10 @@ export class Course {
       { name: 'a replica is killed', run: async () => killed(await this.#notLeading())() },
       { name: 'the leader of the stream is killed', run: () => this.#killServer(null) },
       { name: 'a receiver stands still', run: () => this.#freeze(receivers[1], DOWN_MS) },
-      { name: 'the lead stands still, and comes back', run: async () => this.#freeze(await this.#leading(), PAUSE_MS) },
+      {
+        name: 'the lead stands still, and comes back',
+        run: async () => this.#freeze(await this.#leading(), PAUSE_MS),
+      },
       { name: 'a receiver is redeployed', run: () => this.#redeploy(receivers[2]) },
       {
         name: 'all servers of the engine are killed at once',
@@ -134,7 +139,10 @@ export class Course {
     try {
       const manager = await jetstreamManager(connection);
       const { cluster } = await manager.streams.info('mirror_store');
-      return Math.max(0, servers.findIndex(({ name }) => name === cluster?.leader));
+      return Math.max(
+        0,
+        servers.findIndex(({ name }) => name === cluster?.leader),
+      );
     } finally {
       await connection.close();
     }

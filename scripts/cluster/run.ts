@@ -41,6 +41,8 @@ const REST_WITHIN_MS = 60_000;
 /** A store that waits a second. */
 const ANSWERED_WITHIN_MS = 1_000;
 const FAULT_EVERY_MS = 2_000;
+/** The traffic counts changes; a delivery of the simulated store has so many of them. */
+const CHANGES_A_DELIVERY = 2.6;
 
 export async function runCluster(options: ClusterOptions): Promise<ClusterReport> {
   const { folder, log, products, seed } = options;
@@ -119,7 +121,7 @@ class Trial {
     sandbox.network.duplicate = 0.02;
     sandbox.network.concurrency = 256;
     const startedMs = performance.now();
-    sandbox.traffic.start(options.perSecond * changesADelivery(sandbox.network));
+    sandbox.traffic.start(options.perSecond * CHANGES_A_DELIVERY);
     const endMs = startedMs + options.seconds * 1_000;
     for (let i = 0; performance.now() < endMs; i += 1) {
       const fault = course.faults[i % course.faults.length];
@@ -211,11 +213,6 @@ class Trial {
     } | null;
     return Math.max(0, ...(view?.members?.replicas ?? []).map(({ last_seq: seq }) => seq));
   }
-}
-
-/** The traffic counts changes; a delivery of the simulated store has this many of them. */
-function changesADelivery(network: { readonly batchSize?: number }): number {
-  return network.batchSize ?? 1;
 }
 
 async function isHealthy(port: number): Promise<boolean> {

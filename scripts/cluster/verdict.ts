@@ -81,7 +81,9 @@ function different(
   if (what !== 'digest') return standings.map((at) => `${at.name} ${at[what]}`).join(', ');
   const [first, ...others] = standings.map(({ digest }) => digest.split('\n'));
   const tables = new Set(
-    others.flatMap((lines) => lines.filter((line, i) => line !== first?.[i]).map((line) => line.split(' ')[0] ?? '')),
+    others.flatMap((lines) =>
+      lines.filter((line, i) => line !== first?.[i]).map((line) => line.split(' ')[0] ?? ''),
+    ),
   );
   return [...tables].join(', ');
 }

@@ -157,15 +157,15 @@ async function putSnapshots(
     await pause(SNAPSHOT_LOOK_MS, signal);
     if (signal.aborted || performance.now() < dueMs || standing().lastSeq === lastSeq) continue;
     try {
-      const { epoch, lastSeq: reachedSeq } = standing();
+      const reached = standing();
       const files = await makeSnapshot(signal);
       if (files === null) return;
       try {
-        await engine.putSnapshot(files, { epoch, lastSeq: reachedSeq });
+        await engine.putSnapshot(files, reached);
       } finally {
         files.remove();
       }
-      lastSeq = reachedSeq;
+      lastSeq = reached.lastSeq;
       dueMs = performance.now() + SNAPSHOT_EVERY_MS;
       log.info({ lastSeq }, 'a snapshot was put, from which new replicas begin');
     } catch (error) {

@@ -17,17 +17,18 @@ export async function connectLink(shared: SharedConfig, name: string, log: Logge
     const [address = ''] = url.urls;
     return { source: connectPrimary({ url: address, token: token?.reveal() ?? null, caFile }), engine: null };
   }
-  const { connectEngine } = await import('../replication/nats/connect.ts');
-  const engine = await connectEngine({
-    urls: url.urls,
-    store,
-    replicas,
-    user,
-    password: password?.reveal() ?? null,
-    token: token?.reveal() ?? null,
-    caFile,
-    name,
-    log,
-  });
+  const { connectEngine } = await import('../replication/nats/engine.ts');
+  const engine = await connectEngine(
+    {
+      urls: url.urls,
+      store,
+      replicas,
+      user,
+      password: password?.reveal() ?? null,
+      token: token?.reveal() ?? null,
+      caFile,
+    },
+    { name, log, now: Date.now },
+  );
   return { source: engine, engine };
 }

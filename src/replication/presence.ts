@@ -64,10 +64,10 @@ export async function tellOfReplica(
 
 /** @throws TransportError */
 export async function membersIn(notes: Notes): Promise<Members> {
-  const all = await notes.list('');
+  const [receivers, replicas] = await Promise.all([notes.list(RECEIVERS), notes.list(REPLICAS)]);
   return {
-    receivers: parsed(all, RECEIVERS, receiverSchema),
-    replicas: parsed(all, REPLICAS, replicaSchema),
+    receivers: parsed(receivers, RECEIVERS, receiverSchema),
+    replicas: parsed(replicas, REPLICAS, replicaSchema),
   };
 }
 
@@ -92,7 +92,6 @@ function parsed<T>(
 ): Map<string, T> {
   const notes = new Map<string, T>();
   for (const [key, value] of found) {
-    if (!key.startsWith(prefix)) continue;
     const note = schema.safeParse(value);
     if (note.success) notes.set(key.slice(prefix.length), note.data);
   }

@@ -104,11 +104,8 @@ export interface Engine extends Source {
    * @param changeSeq the last number of the change feed. @returns true when a new one has begun. @throws TransportError
    */
   keepHistory(from: Standing & { readonly changeSeq: number; readonly nowMs: number }): Promise<boolean>;
-  /** @throws TransportError */
-  putSnapshot(
-    files: SnapshotFiles,
-    about: { readonly epoch: string; readonly lastSeq: number },
-  ): Promise<void>;
+  /** @param standing where the event log in it stands. @throws TransportError */
+  putSnapshot(files: SnapshotFiles, standing: Standing): Promise<void>;
   readonly lease: Lease;
   /** What all machines know of each other, by key. A value that is not written again goes after `LEASE_MS`. */
   readonly presence: Notes;

@@ -1,0 +1,223 @@
+/** A replica's way through the stream: from where its log stands, or from the base that goes on from there. */
+import type { CopiedRow } from '../../event-log/copied-row.ts';
+import { SnapshotNeeded, TransportError, type Batch, type Standing } from '../transport.ts';
+import {
+  hasLeader,
+  nanosOf,
+  readCursor,
+  readState,
+  verdictOn,
+  type Cursor,
+  type StreamState,
+} from './history.ts';
+import { transportError } from './failure.ts';
+import { decodeRow } from './message.ts';
+import type { Parts } from './parts.ts';
+import { floorOf } from './snapshot-note.ts';
+import { Tail, type Arrived } from './tail.ts';
+
+const BATCH_BYTES = 4 << 20;
+const LOOK_EVERY_MS = 1_000;
+/** How old a look may be to say that the stream is up to date. */
+const FRESH_MS = 2_000;
+
+export class Follower {
+  readonly #parts: Parts;
+
+  constructor(parts: Parts) {
+    this.#parts = parts;
+  }
+
+  async *follow(from: Standing, signal: AbortSignal): AsyncGenerator<Batch> {
+    try {
+      yield* this.#follow(from, signal);
+    } catch (error) {
+      if (error instanceof SnapshotNeeded) throw error;
+      this.#parts.layout.doubt(error);
+      throw transportError('the stream cannot be followed', error);
+    }
+  }
+
+  async *#follow(from: Standing, signal: AbortSignal): AsyncGenerator<Batch> {
+    const { connection, client, layout } = this.#parts;
+    const { names } = layout;
+    const live = await connection.use();
+    await layout.ready(live);
+    const state = await readState(live, names, readCursor(from.cursor));
+    const start = this.#startOf(from, state);
+    const tail = await Tail.open({
+      connection,
+      live,
+      client,
+      stream: names.stream,
+      start: start.seq,
+      subject: null,
+    });
+    try {
+      yield {
+        ...NOTHING,
+        cursor: from.cursor,
+        left: Math.max(0, state.lastSeq - start.seq + 1),
+        isLive: state.hasLeader,
+      };
+      yield* this.#read(tail, { from, state, next: start.seq, baseAt: start.baseAt, signal });
+    } finally {
+      tail.close();
+    }
+  }
+
+  /** @throws SnapshotNeeded, TransportError when there is nothing to follow from there. */
+  #startOf(from: Standing, state: StreamState): { readonly seq: number; readonly baseAt: string } {
+    const verdict = verdictOn(from, state);
+    switch (verdict.type) {
+      case 'after':
+        return { seq: verdict.seq + 1, baseAt: state.base?.storedAt ?? '' };
+      case 'base':
+        return { seq: verdict.base.seq, baseAt: verdict.base.storedAt };
+      case 'none':
+        throw lost('the engine holds no history yet');
+      case 'lost':
+        throw lost('the engine has lost entries that this event log has');
+      case 'other':
+        throw new SnapshotNeeded(verdict.why, { isLost: false });
+    }
+  }
+
+  async *#read(tail: Tail, reading: Reading): AsyncGenerator<Batch> {
+    const { state, signal } = reading;
+    let { baseAt, next } = reading;
+    let cursor: unknown = reading.from.cursor;
+    let look = { lastSeq: state.lastSeq, hasLeader: state.hasLeader, atMs: performance.now() };
+    let saidMs = performance.now();
+    while (!signal.aborted) {
+      const sinceMs = performance.now() - Math.min(look.atMs, saidMs);
+      await tail.more(Math.max(0, LOOK_EVERY_MS - sinceMs), signal);
+      if (signal.aborted) return;
+      if (performance.now() - look.atMs >= LOOK_EVERY_MS) {
+        look = await this.#look(state.created, next - 1);
+      }
+      const isLive = look.hasLeader && performance.now() - look.atMs < FRESH_MS;
+      const arrived = tail.take(BATCH_BYTES);
+      const last = arrived.at(-1);
+      if (last !== undefined) {
+        const checked = await this.#check(arrived, next, baseAt);
+        let left = tail.waiting + last.pending + checked.rows.length;
+        for (const portion of portionsOf(checked.rows)) {
+          const end = portion.at(-1);
+          if (end === undefined) continue;
+          const { seq, storedAt } = end;
+          next = seq + 1;
+          ({ baseAt } = end);
+          cursor = { created: state.created, seq, storedAt, baseAt } satisfies Cursor;
+          saidMs = performance.now();
+          left -= portion.length;
+          const rows = portion.map(({ row }) => row);
+          const positions = portion.map((at) => at.seq);
+          yield {
+            ...NOTHING,
+            rows,
+            positions,
+            cursor,
+            left,
+            isLive,
+          };
+        }
+        if (checked.error !== null) throw checked.error;
+      } else if (performance.now() - saidMs >= LOOK_EVERY_MS) {
+        saidMs = performance.now();
+        yield { ...NOTHING, cursor, left: Math.max(0, look.lastSeq - next + 1), isLive };
+      }
+    }
+  }
+
+  /** Those that go on from the last one, as rows, and what is wrong with the next one. */
+  async #check(arrived: readonly Arrived[], first: number, knownBaseAt: string): Promise<Checked> {
+    const { stream, base } = this.#parts.layout.names;
+    const rows: Checked['rows'][number][] = [];
+    let baseAt = knownBaseAt;
+    let error: Error | null = null;
+    for (const [i, { seq, subject, storedAt, headers, data }] of arrived.entries()) {
+      if (seq !== first + i) error = await this.#gap(first + i);
+      else if (subject === base && storedAt !== baseAt) {
+        error = new TransportError('a new history has begun in the engine: it is looked at again');
+      } else {
+        try {
+          const row = await decodeRow(headers, data, `message ${seq} of the stream ${stream}`);
+          if (subject === base) baseAt = storedAt;
+          rows.push({ row, seq, storedAt, baseAt });
+          continue;
+        } catch (failure) {
+          error = failure instanceof Error ? failure : new Error(String(failure));
+        }
+      }
+      break;
+    }
+    return { rows, error };
+  }
+
+  /** What a snapshot holds may be gone; what else is gone was deleted by hand, and the replicas differ in it. */
+  async #gap(seq: number): Promise<Error> {
+    const floor = await floorOf(this.#parts);
+    if (floor !== null && seq < floor)
+      return new SnapshotNeeded('the engine does not go back to where this event log stands', {
+        isLost: false,
+      });
+    return lost(`message ${seq} of the stream ${this.#parts.layout.names.stream} was deleted`);
+  }
+
+  /** Once a second, so that a stream which is another one, or lost its end, is not taken for one in which nothing happens. */
+  async #look(
+    created: string,
+    seq: number,
+  ): Promise<{ readonly lastSeq: number; readonly hasLeader: boolean; readonly atMs: number }> {
+    const { connection, layout } = this.#parts;
+    const { jsm } = await connection.use();
+    const atMs = performance.now();
+    const info = await jsm.streams.info(layout.names.stream);
+    const { last_seq: lastSeq } = info.state;
+    if (nanosOf(info.created) !== created || lastSeq < seq) {
+      throw new TransportError('the engine has lost what was copied from it: it is looked at again');
+    }
+    return { lastSeq, hasLeader: hasLeader(info), atMs };
+  }
+}
+
+function lost(what: string): SnapshotNeeded {
+  return new SnapshotNeeded(
+    `${what}: the replica that leads begins a new history; if none leads, start one with ROLE=replica,lead`,
+    { isLost: true },
+  );
+}
+
+interface Reading {
+  readonly from: Standing;
+  readonly state: StreamState;
+  readonly next: number;
+  readonly baseAt: string;
+  readonly signal: AbortSignal;
+}
+
+interface Checked {
+  readonly rows: readonly {
+    readonly row: CopiedRow;
+    readonly seq: number;
+    readonly storedAt: string;
+    /** When the base was stored of the history that it belongs to. */
+    readonly baseAt: string;
+  }[];
+  /** What is wrong with the one after them. */
+  readonly error: Error | null;
+}
+
+/** What is pruned must have been applied: its entry begins a batch. */
+function* portionsOf(rows: Checked['rows']): Generator<Checked['rows']> {
+  let start = 0;
+  for (const [i, { row }] of rows.entries()) {
+    if (row.kind !== 'pruned' || i === start) continue;
+    yield rows.slice(start, i);
+    start = i;
+  }
+  yield rows.slice(start);
+}
+
+const NOTHING = { rows: [], positions: [], firstSeq: null } as const;

@@ -1,0 +1,92 @@
+/**
+ * A row as a message of the stream. What is short is in headers, the payload is the message's own; a read that may be
+ * logged without its detail has both forms in it, one after the other, since a product of thousands of levels is large
+ * in either.
+ */
+import { promisify } from 'node:util';
+import { gunzip, gzip } from 'node:zlib';
+import type { MsgHdrs } from '@nats-io/transport-node';
+import type { CopiedRow } from '../../event-log/copied-row.ts';
+import { TransportError } from '../transport.ts';
+
+export interface Encoded {
+  readonly headers: MsgHdrs;
+  readonly data: Uint8Array;
+}
+
+/** Another one when an earlier version would misread what a later one writes. */
+const FORM = '1';
+const FORM_KEY = 'Mirror-Form';
+const KIND = 'Mirror-Kind';
+const AT = 'Mirror-At';
+const SEQ = 'Mirror-Seq';
+const PRODUCT = 'Mirror-Product';
+const HASH = 'Mirror-Hash';
+/** How many bytes of the payload come first; the rest is the one without the detail. */
+const SPLIT = 'Mirror-Split';
+const ENCODING = 'Mirror-Encoding';
+
+const COMPRESS_FROM_BYTES = 16 << 10;
+/** Of what is kept, unpacked: more than any answer of the store has. */
+const UNPACKED_BYTES = 256 << 20;
+
+const pack = promisify(gzip);
+const unpack = promisify(gunzip);
+
+/** @param headers empty, of the client. */
+export async function encodeRow(row: CopiedRow, headers: MsgHdrs): Promise<Encoded> {
+  const { kind, atMs, seq, payload, detail } = row;
+  headers.set(FORM_KEY, FORM);
+  headers.set(KIND, kind);
+  headers.set(AT, String(atMs));
+  if (seq !== null) headers.set(SEQ, String(seq));
+  let data: Uint8Array = payload;
+  if (detail !== null) {
+    headers.set(PRODUCT, encodeURIComponent(detail.productId));
+    headers.set(HASH, Buffer.from(detail.hash).toString('base64'));
+    headers.set(SPLIT, String(payload.byteLength));
+    data = Buffer.concat([payload, detail.payloadWithout]);
+  }
+  if (data.byteLength >= COMPRESS_FROM_BYTES) {
+    const packed = await pack(data, { level: 3 });
+    if (packed.byteLength < data.byteLength * 0.9) {
+      headers.set(ENCODING, 'gzip');
+      data = packed;
+    }
+  }
+  return { headers, data };
+}
+
+/** @param where for people. @throws TransportError when it is of a form that this version does not know. */
+export async function decodeRow(
+  headers: MsgHdrs | undefined,
+  data: Uint8Array,
+  where: string,
+): Promise<CopiedRow> {
+  const get = (key: string): string => headers?.get(key) ?? '';
+  const kind = get(KIND);
+  const encoding = get(ENCODING);
+  if (get(FORM_KEY) !== FORM || kind === '' || !['', 'gzip'].includes(encoding)) {
+    throw new TransportError(
+      `${where} has a form that this version does not know: update stock-mirror here to the version that wrote it (or, if another program published there, delete that one message)`,
+    );
+  }
+  const bytes = Uint8Array.from(
+    encoding === 'gzip' ? await unpack(data, { maxOutputLength: UNPACKED_BYTES }) : data,
+  );
+  const seq = get(SEQ) === '' ? null : Number(get(SEQ));
+  const atMs = Number(get(AT));
+  if (get(SPLIT) === '') return { seq, kind, atMs, payload: bytes, detail: null };
+  const split = Number(get(SPLIT));
+  return {
+    seq,
+    kind,
+    atMs,
+    payload: bytes.subarray(0, split),
+    detail: {
+      productId: decodeURIComponent(get(PRODUCT)),
+      hash: Uint8Array.from(Buffer.from(get(HASH), 'base64')),
+      payloadWithout: bytes.subarray(split),
+    },
+  };
+}

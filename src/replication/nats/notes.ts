@@ -1,0 +1,71 @@
+/** Values by key, in a bucket. Keys are subjects there, so whatever may not be in one is written as its code. */
+import type { KV } from '@nats-io/kv';
+import type { Notes } from '../transport.ts';
+import type { Live } from './connection.ts';
+import { attempt } from './attempt.ts';
+import type { Parts } from './parts.ts';
+
+export class BucketNotes implements Notes {
+  readonly #parts: Parts;
+  readonly #bucket: string;
+
+  constructor(parts: Parts, bucket: string) {
+    this.#parts = parts;
+    this.#bucket = bucket;
+  }
+
+  get(key: string): Promise<unknown> {
+    return this.#with(`${key} cannot be looked up`, async (kv) => valueIn(kv, keyOf(key)));
+  }
+
+  async put(key: string, value: unknown): Promise<void> {
+    await this.#with(`${key} cannot be noted`, (kv) => kv.put(keyOf(key), JSON.stringify(value)));
+  }
+
+  list(prefix: string): Promise<ReadonlyMap<string, unknown>> {
+    return this.#with(`${prefix} cannot be listed`, async (kv, { jsm }) => {
+      const subject = `$KV.${this.#bucket}.`;
+      const { state } = await jsm.streams.info(`KV_${this.#bucket}`, { subjects_filter: `${subject}>` });
+      const keys = Object.keys(state.subjects ?? {})
+        .map((name) => name.slice(subject.length))
+        .filter((key) => nameOf(key).startsWith(prefix))
+        .sort();
+      const values = await Promise.all(keys.map(async (key) => valueIn(kv, key)));
+      return new Map(
+        keys.map((key, i) => [nameOf(key), values[i]] as const).filter(([, value]) => value !== null),
+      );
+    });
+  }
+
+  async delete(key: string): Promise<void> {
+    await this.#with(`${key} cannot be deleted`, (kv) => kv.purge(keyOf(key)));
+  }
+
+  #with<T>(what: string, work: (kv: KV, live: Live) => Promise<T>): Promise<T> {
+    return attempt(this.#parts, what, async (live) =>
+      work(await openBucket(this.#parts, live, this.#bucket), live),
+    );
+  }
+}
+
+/** Without asking whether it is there. Read from its leader. */
+export function openBucket({ client }: Parts, { js }: Live, bucket: string): Promise<KV> {
+  return new client.kv.Kvm(js).open(bucket, { allow_direct: false });
+}
+
+async function valueIn(kv: KV, key: string): Promise<unknown> {
+  const entry = await kv.get(key);
+  return entry?.operation !== 'PUT' ? null : entry.json();
+}
+
+function keyOf(name: string): string {
+  return name
+    .replaceAll(/[^\w.-]/gu, (char) => `=${char.codePointAt(0)?.toString(16) ?? ''}=`)
+    .replaceAll(/^\.|\.$|(?<=\.)\./g, '=2e=');
+}
+
+function nameOf(key: string): string {
+  return key.replaceAll(/=([0-9a-f]+)=/g, (_, code: string) =>
+    String.fromCodePoint(Number.parseInt(code, 16)),
+  );
+}

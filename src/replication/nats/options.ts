@@ -1,0 +1,22 @@
+import type { Logger } from '../../platform/log.ts';
+
+/** What the engine needs of the settings. */
+export interface EngineOptions {
+  /** `nats://` or `tls://`, with host and port, without secrets. */
+  readonly urls: readonly string[];
+  /** What streams and buckets are named after: letters, digits, `-` and `_`. */
+  readonly store: string;
+  /** How many servers keep everything. */
+  readonly replicas: number;
+  readonly user: string | null;
+  readonly password: string | null;
+  readonly token: string | null;
+  readonly caFile: string | null;
+}
+
+export interface EngineDeps {
+  /** Of this process, as the servers show it. */
+  readonly name: string;
+  readonly log: Logger;
+  readonly now: () => number;
+}

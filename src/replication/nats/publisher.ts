@@ -1,0 +1,121 @@
+/** Puts rows into the stream, in the order in which it was asked. */
+import type { PubAck } from '@nats-io/jetstream';
+import { z } from 'zod';
+import { TransportError, type Publication, type Published } from '../transport.ts';
+import { attempt } from './attempt.ts';
+import type { Live } from './connection.ts';
+import { transportError } from './failure.ts';
+import { nanosOf } from './history.ts';
+import { encodeRow, type Encoded } from './message.ts';
+import type { Parts } from './parts.ts';
+
+const receiptSchema = z.object({
+  /** When the stream was made. */
+  created: z.string(),
+  seq: z.number(),
+  id: z.string(),
+});
+type Receipt = z.infer<typeof receiptSchema>;
+
+const ACKNOWLEDGED_WITHIN_MS = 5_000;
+/** At most: names, kind, time, ids. */
+const HEADERS_BYTES = 1_024;
+const CANNOT = 'an entry cannot be published';
+
+export class Publisher {
+  readonly #parts: Parts;
+  /** Until the one before was sent, not acknowledged. */
+  #turn: Promise<void> = Promise.resolve();
+  /** The highest position known; what comes after it has a higher one. */
+  #highest = 0;
+  /** When the stream was made, as of the connection's life. */
+  #created: { readonly life: number; readonly at: Promise<string> } | null = null;
+
+  constructor(parts: Parts) {
+    this.#parts = parts;
+  }
+
+  async publish({ id, row }: Publication): Promise<Published> {
+    const { client, connection, layout } = this.#parts;
+    const { delivery, entry } = layout.names;
+    const subject = row.kind === 'delivery' ? delivery : entry;
+    const prepared = Promise.all([this.#ready(), encodeRow(row, client.transport.headers())]);
+    const before = this.#turn;
+    const sending = prepared.then(async ([live, encoded]) => {
+      await before;
+      const sentAfter = this.#highest;
+      return { sentAfter, live, acknowledged: this.#send(live, subject, { id, ...encoded }) };
+    });
+    this.#turn = sending.then(
+      () => undefined,
+      async () => before,
+    );
+    try {
+      const { sentAfter, live, acknowledged } = await sending;
+      const { seq, duplicate } = await acknowledged;
+      if (!duplicate && seq <= sentAfter) {
+        this.#highest = 0;
+        this.#created = null;
+        throw new TransportError(
+          `the engine at ${connection.name} has lost entries: it gave number ${seq} out again`,
+        );
+      }
+      this.#highest = Math.max(this.#highest, seq);
+      const created = await this.#createdAt(live);
+      return { position: seq, isDuplicate: duplicate, receipt: { created, seq, id } satisfies Receipt };
+    } catch (error) {
+      layout.doubt(error);
+      throw transportError(CANNOT, error);
+    }
+  }
+
+  /** What a snapshot holds was removed from the stream by its lead, and is kept. */
+  isKept(receipt: unknown): Promise<boolean> {
+    return attempt(this.#parts, 'what was published cannot be looked up', async ({ jsm, life }) => {
+      const { stream } = this.#parts.layout.names;
+      const info = await jsm.streams.info(stream);
+      const created = nanosOf(info.created);
+      this.#created = { life, at: Promise.resolve(created) };
+      const known = receiptSchema.safeParse(receipt).data;
+      if (known?.created !== created || known.seq > info.state.last_seq) return false;
+      const message = await jsm.streams.getMessage(stream, { seq: known.seq });
+      return message === null || message.header.get('Nats-Msg-Id') === known.id;
+    });
+  }
+
+  async #ready(): Promise<Live> {
+    const { connection, layout } = this.#parts;
+    const live = await connection.use();
+    await layout.ready(live);
+    await this.#createdAt(live);
+    return live;
+  }
+
+  #createdAt({ jsm, life }: Live): Promise<string> {
+    if (this.#created?.life !== life) {
+      const at = jsm.streams.info(this.#parts.layout.names.stream).then(({ created }) => nanosOf(created));
+      this.#created = { life, at };
+      at.catch(() => {
+        if (this.#created?.at === at) this.#created = null;
+      });
+    }
+    return this.#created.at;
+  }
+
+  /** What is sent is sent before it returns. */
+  async #send(
+    { js, nc }: Live,
+    subject: string,
+    message: Encoded & { readonly id: string },
+  ): Promise<PubAck> {
+    const { id, headers, data } = message;
+    const maxBytes = nc.info?.max_payload ?? 0;
+    const bytes = data.byteLength + HEADERS_BYTES;
+    if (bytes > maxBytes) {
+      throw new TransportError(
+        `an entry of ${bytes} bytes is larger than the ${maxBytes} bytes that the engine takes: set max_payload: 8MB in the configuration of each of its servers, and restart them one by one`,
+      );
+    }
+    return js.publish(subject, data, { msgID: id, headers, timeout: ACKNOWLEDGED_WITHIN_MS });
+  }
+}

@@ -1,0 +1,86 @@
+/** Three servers, of which some die. */
+import { connect } from '@nats-io/transport-node';
+import { jetstreamManager } from '@nats-io/jetstream';
+import { expect, test } from 'vitest';
+import { CopyingLog, isLevel } from '../copying-log.ts';
+import { delivery, keepFor } from '../engine-contract.ts';
+import { connectTo } from './engines.ts';
+import { publishSurely, tryAgain } from './publishing.ts';
+import { hasServer, needsServer, startServers, type Cluster, type NatsServer } from './server.ts';
+
+const MINUTES = 180_000;
+
+async function leaderOf({ servers, urls }: Cluster, stream: string): Promise<NatsServer> {
+  const nc = await connect({ servers: [...urls] });
+  try {
+    const jsm = await jetstreamManager(nc);
+    const { cluster } = await jsm.streams.info(stream);
+    const leader = servers.find(({ name }) => name === cluster?.leader);
+    if (leader === undefined) throw new Error('the stream has no leader');
+    return leader;
+  } finally {
+    await nc.close();
+  }
+}
+
+test.skipIf(!hasServer)(
+  `whichever server is killed or stands still, nothing that was acknowledged is lost, and the logs stay equal${needsServer}`,
+  { timeout: MINUTES },
+  async () => {
+    await using cluster = await startServers(3);
+    const [engine, other] = [await connectTo(cluster.urls), await connectTo(cluster.urls)];
+    using log = new CopyingLog();
+    using second = new CopyingLog();
+    await tryAgain(() => keepFor(engine, log));
+    const acknowledged: string[] = [];
+    let isDone = false;
+    let next = 0;
+    const publishing = (async () => {
+      while (!isDone) {
+        const bodies = Array.from({ length: 20 }, () => `delivery ${(next += 1)}`);
+        await Promise.all(bodies.map((body) => publishSurely(engine, delivery(body))));
+        acknowledged.push(...bodies);
+      }
+    })();
+    const advance = async (): Promise<void> => {
+      const from = acknowledged.length;
+      await expect
+        .poll(() => acknowledged.length, { timeout: 60_000, interval: 50 })
+        .toBeGreaterThan(from + 100);
+    };
+    await advance();
+    const leader = await tryAgain(() => leaderOf(cluster, 'mirror_store'));
+    await leader.kill();
+    await advance();
+    await leader.start();
+    for (const server of cluster.servers) {
+      await log.copy(engine, isLevel, 60_000);
+      server.freeze();
+      await advance();
+      server.thaw();
+    }
+    for (const server of cluster.servers) {
+      await log.copy(engine, isLevel, 60_000);
+      await server.stop();
+      await advance();
+      await server.start();
+    }
+    await log.copy(engine, isLevel, 60_000);
+    await cluster.kill();
+    await cluster.start();
+    await advance();
+    isDone = true;
+    await publishing;
+    await log.copy(engine, (batch) => isLevel(batch) && log.deliveries.length >= acknowledged.length, 60_000);
+    await second.copy(other, (batch) => isLevel(batch) && second.log.lastSeq === log.log.lastSeq, 60_000);
+    expect(log.deliveries.toSorted()).toEqual(acknowledged.toSorted());
+    expect(second.entries).toEqual(log.entries);
+    expect(await tryAgain(() => keepFor(engine, log))).toBe(false);
+    expect(await engine.inspect()).toEqual([
+      expect.objectContaining({ problem: 'what goes to the engine is not encrypted' }),
+      expect.objectContaining({ problem: 'the engine asks nobody for credentials' }),
+      expect.objectContaining({ problem: expect.stringContaining('sync') as string, isWarning: true }),
+    ]);
+    await Promise.all([engine.close(), other.close()]);
+  },
+);

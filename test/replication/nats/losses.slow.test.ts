@@ -1,0 +1,210 @@
+/** An engine that has lost what it had accepted, or never had anything. */
+import { setTimeout as wait } from 'node:timers/promises';
+import { connect } from '@nats-io/transport-node';
+import { jetstreamManager, type JetStreamManager } from '@nats-io/jetstream';
+import { describe, expect, test } from 'vitest';
+import { SnapshotNeeded, TransportError, type Standing } from '../../../src/replication/transport.ts';
+import { CopyingLog, isLevel } from '../copying-log.ts';
+import { delivery, keepFor } from '../engine-contract.ts';
+import { connectTo } from './engines.ts';
+import { publishSurely, tryAgain } from './publishing.ts';
+import { hasServer, needsServer, startServers } from './server.ts';
+
+async function administer<T>(
+  urls: readonly string[],
+  work: (jsm: JetStreamManager) => Promise<T>,
+): Promise<T> {
+  const nc = await connect({ servers: [...urls] });
+  try {
+    return await work(await jetstreamManager(nc));
+  } finally {
+    await nc.close();
+  }
+}
+
+/** The first error of following from there. */
+async function failureOf(
+  engine: Awaited<ReturnType<typeof connectTo>>,
+  standing: Standing,
+): Promise<unknown> {
+  try {
+    for await (const _ of engine.follow(standing, AbortSignal.timeout(10_000)));
+  } catch (error) {
+    return error;
+  }
+  return null;
+}
+
+describe
+  .skipIf(!hasServer)
+  .concurrent(`an engine that lost something${needsServer}`, { timeout: 90_000 }, () => {
+    test('whose stream was deleted goes on from the log of who leads', async () => {
+      await using cluster = await startServers(1);
+      const engine = await connectTo(cluster.urls);
+      using log = new CopyingLog();
+      using level = new CopyingLog();
+      using behind = new CopyingLog();
+      await keepFor(engine, log);
+      await engine.publish(delivery('one'));
+      await behind.copy(engine, isLevel);
+      const two = await engine.publish(delivery('two'));
+      await log.copy(engine, isLevel);
+      await level.copy(engine, isLevel);
+      const following = failureOf(engine, log.standing);
+      await administer(cluster.urls, (jsm) => jsm.streams.delete('mirror_store'));
+      expect(await following).toBeInstanceOf(TransportError);
+      // A receiver is faster than the lead.
+      await publishSurely(engine, delivery('three'));
+      expect(await engine.isKept(two.receipt)).toBe(false);
+      expect(await failureOf(engine, log.standing)).toBeInstanceOf(TransportError);
+      const { lastSeq, epoch } = log.standing;
+      expect(await keepFor(engine, log)).toBe(true);
+      await publishSurely(engine, delivery('two'));
+      await publishSurely(engine, delivery('four'));
+      await log.copy(engine, isLevel);
+      await level.copy(engine, isLevel);
+      expect(log.deliveries).toEqual(['one', 'two', 'three', 'four']);
+      expect(level.entries).toEqual(log.entries);
+      expect(log.log.history().began).toMatchObject({ seq: lastSeq + 1, epochBefore: epoch });
+      expect(await failureOf(engine, behind.standing)).toBeInstanceOf(SnapshotNeeded);
+      expect(await keepFor(engine, behind)).toBe(false);
+      expect(await keepFor(engine, log)).toBe(false);
+      await engine.close();
+    });
+
+    test.each([
+      { what: 'is behind', after: [] },
+      { what: 'was refilled to the same length', after: ['four'] },
+      { what: 'was refilled beyond', after: ['four', 'five', 'six'] },
+    ])('whose stream was set back and $what goes on from the log of who leads', async ({ after }) => {
+      await using cluster = await startServers(1);
+      const [server] = cluster.servers;
+      const engine = await connectTo(cluster.urls);
+      using log = new CopyingLog();
+      using behind = new CopyingLog();
+      await keepFor(engine, log);
+      for (const body of ['one', 'two']) await engine.publish(delivery(body));
+      await behind.copy(engine, isLevel);
+      await server?.stop();
+      const setBack = server?.remember();
+      await server?.start();
+      const three = await publishSurely(engine, delivery('three'));
+      await log.copy(engine, isLevel);
+      expect(log.deliveries).toEqual(['one', 'two', 'three']);
+      await server?.stop();
+      setBack?.();
+      await server?.start();
+      for (const body of after) await publishSurely(engine, delivery(body));
+      expect(await tryAgain(() => engine.isKept(three.receipt))).toBe(false);
+      // Whoever has more waits for the lead at first.
+      expect(await failureOf(engine, log.standing)).toBeInstanceOf(TransportError);
+      expect(await keepFor(engine, log)).toBe(true);
+      await publishSurely(engine, delivery('three'));
+      await log.copy(engine, isLevel);
+      expect(log.deliveries).toEqual(['one', 'two', 'three', ...after]);
+      expect(await failureOf(engine, behind.standing)).toBeInstanceOf(SnapshotNeeded);
+      await engine.close();
+    });
+
+    test('is given up by a log that has more, when nobody begins a new history from there', async () => {
+      await using cluster = await startServers(1);
+      const [server] = cluster.servers;
+      const engine = await connectTo(cluster.urls);
+      using ahead = new CopyingLog();
+      using lead = new CopyingLog();
+      await keepFor(engine, lead);
+      await lead.copy(engine, isLevel);
+      await server?.stop();
+      const setBack = server?.remember();
+      await server?.start();
+      await publishSurely(engine, delivery('lost'));
+      await ahead.copy(engine, isLevel);
+      await server?.stop();
+      setBack?.();
+      await server?.start();
+      expect(await tryAgain(() => keepFor(engine, lead))).toBe(false);
+      await expect(ahead.copy(engine, isLevel, 40_000)).rejects.toThrow(SnapshotNeeded);
+      await engine.close();
+    });
+
+    test('that tells who publishes when it gives numbers out again', async () => {
+      await using cluster = await startServers(1);
+      const engine = await connectTo(cluster.urls);
+      using log = new CopyingLog();
+      await keepFor(engine, log);
+      for (const body of ['one', 'two', 'three']) await engine.publish(delivery(body));
+      await administer(cluster.urls, async (jsm) => {
+        const { config } = await jsm.streams.info('mirror_store');
+        await jsm.streams.delete('mirror_store');
+        await jsm.streams.add({ ...config, name: 'mirror_store' });
+      });
+      await expect(engine.publish(delivery('four'))).rejects.toThrow(/has lost entries/);
+      await engine.close();
+    });
+
+    test('by hand: a deleted message ends what follows, and a new history begins there', async () => {
+      await using cluster = await startServers(1);
+      const engine = await connectTo(cluster.urls);
+      using log = new CopyingLog();
+      using ahead = new CopyingLog();
+      await keepFor(engine, log);
+      await engine.publish(delivery('one'));
+      await log.copy(engine, isLevel);
+      const { position } = await engine.publish(delivery('two'));
+      await engine.publish(delivery('three'));
+      await ahead.copy(engine, isLevel);
+      await administer(cluster.urls, (jsm) => jsm.streams.deleteMessage('mirror_store', position));
+      expect(await failureOf(engine, log.standing)).toBeInstanceOf(TransportError);
+      expect(await keepFor(engine, log)).toBe(true);
+      await log.copy(engine, isLevel);
+      expect(log.deliveries).toEqual(['one', 'three']);
+      expect(await failureOf(engine, ahead.standing)).toBeInstanceOf(SnapshotNeeded);
+      await engine.close();
+    });
+
+    test('removed by snapshots: what is needed stays, who is further behind takes one', async () => {
+      await using cluster = await startServers(1);
+      let nowMs = Date.UTC(2026, 0, 2);
+      const engine = await connectTo(cluster.urls, {}, () => nowMs);
+      using log = new CopyingLog();
+      using behind = new CopyingLog();
+      using nearly = new CopyingLog();
+      await keepFor(engine, log);
+      await behind.copy(engine, isLevel);
+      const files = { mirror: log.path, log: log.path };
+      const first = await engine.publish(delivery('0'));
+      for (const n of [1, 2, 3, 4]) {
+        await engine.publish(delivery(String(n)));
+        await log.copy(engine, isLevel);
+        await engine.putSnapshot(files, log.standing);
+        if (n < 4) await nearly.copy(engine, isLevel);
+        nowMs += 3_600_000;
+      }
+      const kept = await administer(cluster.urls, (jsm) => jsm.streams.info('mirror_store'));
+      // The base, and from the snapshot before on.
+      expect(kept.state.messages).toBe(3);
+      expect(await engine.isKept(first.receipt)).toBe(true);
+      expect(await failureOf(engine, behind.standing)).toBeInstanceOf(SnapshotNeeded);
+      await nearly.copy(engine, isLevel);
+      expect(nearly.entries).toEqual(log.entries);
+      expect(await keepFor(engine, log)).toBe(false);
+      expect(await keepFor(engine, behind)).toBe(false);
+      const objects = await administer(cluster.urls, (jsm) => jsm.streams.info('OBJ_mirror_store_snapshots'));
+      // Of the newest and the one before it: two files, each with what is said of it.
+      expect(objects.state.num_subjects).toBe(8);
+      await engine.close();
+    });
+
+    test("a lease that is not renewed is anybody's, after its time and not before", async () => {
+      await using cluster = await startServers(1);
+      const engine = await connectTo(cluster.urls);
+      const startMs = performance.now();
+      const revision = await engine.lease.take('a');
+      while ((await engine.lease.take('b')) === null) await wait(200);
+      const tookMs = performance.now() - startMs;
+      expect(tookMs).toBeGreaterThan(9_500);
+      expect(tookMs).toBeLessThan(15_000);
+      expect(await engine.lease.renew('a', revision ?? 0)).toBeNull();
+      await engine.close();
+    });
+  });

@@ -1,0 +1,183 @@
+/** NATS servers on loopback, in folders of their own, that a test may kill, stop and empty. */
+import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { connect, createServer, type AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
+
+const NEEDED = [2, 10, 23];
+
+/** Whether this machine has a server that is new enough (`scripts/install-nats-server.sh`). */
+export const hasServer = isFit(spawnSync('nats-server', ['--version'], { encoding: 'utf8' }).stdout);
+/** To be put behind the names of tests that are skipped without it. */
+export const needsServer = hasServer ? '' : ` (needs nats-server ${NEEDED.join('.')} or newer)`;
+
+function isFit(output: string | null): boolean {
+  const version = /v(\d+)\.(\d+)\.(\d+)/
+    .exec(output ?? '')
+    ?.slice(1)
+    .map(Number);
+  if (version === undefined) return false;
+  const at = NEEDED.findIndex((part, i) => part !== version[i]);
+  return at < 0 || (version[at] ?? 0) > (NEEDED[at] ?? 0);
+}
+
+export interface ServerOptions {
+  /** Further lines of the configuration. */
+  readonly config?: string;
+  readonly maxPayload?: string;
+}
+
+export class NatsServer {
+  readonly name: string;
+  readonly port: number;
+  readonly #folder: string;
+  readonly #config: string;
+  #process: ChildProcess | null = null;
+
+  constructor(name: string, port: number, folder: string, config: string) {
+    this.name = name;
+    this.port = port;
+    this.#folder = join(folder, name);
+    this.#config = join(folder, `${name}.conf`);
+    writeFileSync(
+      this.#config,
+      `server_name: ${name}
+listen: "127.0.0.1:${port}"
+jetstream { store_dir: "${this.#folder}", sync_interval: always, max_mem: 64M, max_file: 2G }
+${config}
+`,
+    );
+  }
+
+  get url(): string {
+    return `nats://127.0.0.1:${this.port}`;
+  }
+
+  get pid(): number | undefined {
+    return this.#process?.pid;
+  }
+
+  /** Until it listens. */
+  async start(): Promise<void> {
+    mkdirSync(this.#folder, { recursive: true });
+    this.#process = spawn('nats-server', ['-c', this.#config, '-l', `${this.#folder}.txt`], {
+      stdio: 'ignore',
+    });
+    await listens(this.port);
+  }
+
+  /** As a power cut would. */
+  async kill(): Promise<void> {
+    await this.#end('SIGKILL');
+  }
+
+  async stop(): Promise<void> {
+    await this.#end('SIGTERM');
+  }
+
+  /** It holds its sockets, and does nothing. */
+  freeze(): void {
+    this.#process?.kill('SIGSTOP');
+  }
+
+  thaw(): void {
+    this.#process?.kill('SIGCONT');
+  }
+
+  /** All that it has kept; not while it runs. */
+  wipe(): void {
+    rmSync(this.#folder, { recursive: true, force: true });
+  }
+
+  /** Not while it runs. @returns what puts it back as it was. */
+  remember(): () => void {
+    const copy = `${this.#folder}.before`;
+    rmSync(copy, { recursive: true, force: true });
+    cpSync(this.#folder, copy, { recursive: true });
+    return () => {
+      this.wipe();
+      cpSync(copy, this.#folder, { recursive: true });
+    };
+  }
+
+  async #end(signal: NodeJS.Signals): Promise<void> {
+    const running = this.#process;
+    this.#process = null;
+    if (running === null || running.exitCode !== null || running.signalCode !== null) return;
+    const ended = once(running, 'exit');
+    running.kill('SIGCONT');
+    running.kill(signal);
+    await ended;
+  }
+}
+
+export interface Cluster extends AsyncDisposable {
+  readonly servers: readonly NatsServer[];
+  readonly urls: readonly string[];
+  /** All of them, at once. */
+  start(): Promise<void>;
+  kill(): Promise<void>;
+}
+
+export async function startServers(count: 1 | 3, options: ServerOptions = {}): Promise<Cluster> {
+  const cluster = await prepareServers(count, options);
+  await cluster.start();
+  return cluster;
+}
+
+/** None of them runs yet. */
+export async function prepareServers(count: 1 | 3, options: ServerOptions = {}): Promise<Cluster> {
+  const folder = mkdtempSync(join(tmpdir(), 'nats-'));
+  const ports = await freePorts(count * 2);
+  const routes = ports.slice(count);
+  const servers = ports.slice(0, count).map((port, i) => {
+    const cluster =
+      count === 1
+        ? ''
+        : `cluster { name: test, listen: "127.0.0.1:${routes[i]}", routes: [${routes.map((route) => `"nats://127.0.0.1:${route}"`).join(', ')}] }`;
+    const config = `max_payload: ${options.maxPayload ?? '8MB'}\n${cluster}\n${options.config ?? ''}`;
+    return new NatsServer(`n${i + 1}`, port, folder, config);
+  });
+  const kill = async (): Promise<void> => {
+    await Promise.all(servers.map((server) => server.kill()));
+  };
+  const start = async (): Promise<void> => {
+    await Promise.all(servers.map((server) => server.start()));
+  };
+  return {
+    servers,
+    urls: servers.map(({ url }) => url),
+    start,
+    kill,
+    async [Symbol.asyncDispose]() {
+      await kill();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+async function freePorts(count: number): Promise<number[]> {
+  const holders = Array.from({ length: count }, () => createServer().listen(0, '127.0.0.1'));
+  await Promise.all(holders.map((holder) => once(holder, 'listening')));
+  const ports = holders.map((holder) => (holder.address() as AddressInfo).port);
+  await Promise.all(holders.map((holder) => once(holder.close(), 'close')));
+  return ports;
+}
+
+async function listens(port: number): Promise<void> {
+  for (let tries = 0; tries < 200; tries += 1) {
+    const socket = connect(port, '127.0.0.1');
+    try {
+      await once(socket, 'connect');
+      return;
+    } catch {
+      await wait(50);
+    } finally {
+      socket.destroy();
+    }
+  }
+  throw new Error(`nats-server does not listen on port ${port}`);
+}
