@@ -25,6 +25,7 @@ import type { Platform } from './compose.ts';
 import { leadWith } from './leading.ts';
 import { operatorOf } from './shared-operator.ts';
 import { createShowing } from './showing.ts';
+import { untilCommitted } from './until-committed.ts';
 
 interface ReplicaDeps {
   readonly config: ServeConfig;
@@ -213,18 +214,22 @@ export async function startReplica(deps: ReplicaDeps): Promise<Replica> {
   const telling =
     engine === null ? Promise.resolve() : tellOfReplica(engine.presence, name, note, stopping.signal);
   const leading = lead?.run(stopping.signal) ?? Promise.resolve();
+  /** Stopped meanwhile, its next life writes them. */
   const nameWarehouses = async (): Promise<void> => {
     const names = Object.fromEntries(config.warehouseNames);
-    await store.writer.command('nameWarehouses', { names });
+    try {
+      await untilCommitted(() => store.writer.command('nameWarehouses', { names }), stopping.signal);
+    } catch (error) {
+      if (!stopping.signal.aborted) throw error;
+    }
   };
-  store.opened.then(
-    async () => {
+  store.opened
+    .then(() => {
       heartbeat.begin();
       showing.start();
-      await nameWarehouses();
-    },
-    (error: unknown) => ended.reject(error instanceof Error ? error : new Error(String(error))),
-  );
+      return nameWarehouses();
+    })
+    .catch((error: unknown) => ended.reject(error instanceof Error ? error : new Error(String(error))));
   return {
     app: showing.app(deps.createOpsApp),
     observer: showing.observer,
