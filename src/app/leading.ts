@@ -26,6 +26,8 @@ interface LeadingDeps {
   readonly standing: () => Standing;
   /** Whether this replica had everything a moment ago. */
   readonly isLevel: () => boolean;
+  /** The engine has no history any more that this replica could follow. */
+  readonly isLost: () => boolean;
   readonly makeSnapshot: (signal: AbortSignal) => Promise<(SnapshotFiles & { remove(): void }) | null>;
   readonly clock: Pick<Clock, 'now'>;
   readonly monitor: Monitor;
@@ -37,6 +39,7 @@ interface LeadingDeps {
 
 const LOOK_EVERY_MS = 2_000;
 const LEVEL_EVERY_MS = 100;
+const LEVEL_WITHIN_MS = 10_000;
 const SNAPSHOT_EVERY_MS = 10 * 60_000;
 const SNAPSHOT_LOOK_MS = 5_000;
 const RECEIVERS = 'receivers';
@@ -55,7 +58,9 @@ export async function leadWith(deps: LeadingDeps, signal: AbortSignal): Promise<
     );
   }
   // What is read now must be seen beside all that the others know.
+  const levelByMs = performance.now() + LEVEL_WITHIN_MS;
   while (!deps.isLevel()) {
+    if (performance.now() > levelByMs) throw new TransportError('the history cannot be followed to its end');
     await pause(LEVEL_EVERY_MS, signal);
     if (signal.aborted) return;
   }
@@ -73,6 +78,7 @@ export async function leadWith(deps: LeadingDeps, signal: AbortSignal): Promise<
   const until = AbortSignal.any([signal, failed.signal]);
   let failure: Error | null = null;
   const watching = Promise.all([
+    watchHistory(deps, until),
     watchReceivers(deps, reconciler, until),
     watchOperator(deps, reconciler, until),
     putSnapshots(deps, { isNew }, until),
@@ -93,6 +99,14 @@ export async function leadWith(deps: LeadingDeps, signal: AbortSignal): Promise<
   // Assigned in the meantime, which the compiler does not see.
   const cause = failure as Error | null;
   if (cause !== null) throw cause;
+}
+
+/** The lease outlives the history: whoever has most of it is asked for again. @throws TransportError */
+async function watchHistory({ isLost }: LeadingDeps, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    if (isLost()) throw new TransportError('the engine has lost the history');
+    await pause(LOOK_EVERY_MS, signal);
+  }
 }
 
 /** What was missed while nobody listened, or was in hand when one of them ended, is made up for by reading. */

@@ -167,6 +167,7 @@ export async function startReplica(deps: ReplicaDeps): Promise<Replica> {
             store,
             standing: () => replicator.standing,
             isLevel,
+            isLost: () => replicator.state.lostAtMs !== null,
             makeSnapshot: (until) => platform.makeSnapshot(config.database.path, until),
             clock,
             monitor,
