@@ -136,9 +136,10 @@ export async function startReplica(deps: ReplicaDeps): Promise<Replica> {
     lastSeq: replicator.standing.lastSeq,
     isLevel: isLevel(),
     isLeading: reconciler !== null,
+    mayLead: lead !== null,
     blocked: blockedNote(reconciler),
   });
-  /** Whoever has everything; where nothing can be followed, whoever has most. */
+  /** Whoever has everything; where nothing can be followed, whoever has most of those who may lead. */
   const isFit = (): boolean => {
     if (isLevel()) return true;
     const nowMs = performance.now();
@@ -147,7 +148,9 @@ export async function startReplica(deps: ReplicaDeps): Promise<Replica> {
     const { lastSeq } = replicator.standing;
     return [...members().replicas].every(
       ([other, at]) =>
-        other === name || (!at.isLevel && (at.lastSeq < lastSeq || (at.lastSeq === lastSeq && name < other))),
+        other === name ||
+        !at.mayLead ||
+        (!at.isLevel && (at.lastSeq < lastSeq || (at.lastSeq === lastSeq && name < other))),
     );
   };
   const lead =
