@@ -1,41 +1,34 @@
 /**
- * The engine as it is in itself: one stream, a lease, notes, a snapshot; in memory, and the same for all machines. How
- * machines reach it is in network.ts.
+ * The engine as it is in itself, in memory and the same for all machines: one stream, a lease, notes, a snapshot. How
+ * machines reach it is in network.ts. Whether a history goes on from where a log stands is decided by the program's own
+ * rule, which is why places in the stream look as that rule knows them.
  */
 import type { CopiedRow } from '../../../src/event-log/copied-row.ts';
-import { LEASE_MS, type Publication, type Standing } from '../../../src/replication/transport.ts';
-import { present } from '../../shared/present.ts';
-
-/** A history begins with a base, and goes on after exactly this. */
-export interface Base {
-  readonly after: { readonly epoch: string; readonly lastSeq: number };
-  /** How many began before it. */
-  readonly generation: number;
-}
+import type { After, Base, Cursor, StreamState } from '../../../src/replication/nats/history.ts';
+import { LEASE_MS, type Publication } from '../../../src/replication/transport.ts';
 
 export interface Message {
-  readonly position: number;
+  readonly seq: number;
   readonly id: string;
   readonly row: CopiedRow;
-  /** Null: an entry. */
-  readonly base: Base | null;
+  /** Nanoseconds, as text. */
+  readonly storedAt: string;
+  /** Null: it is no base. */
+  readonly after: After | null;
 }
 
-type Begun = Message & { readonly base: Base };
-
-/** The place of a message: what a cursor and a receipt are made of. */
-export interface Spot {
-  readonly generation: number;
-  readonly position: number;
+export interface Receipt {
+  readonly created: string;
+  readonly seq: number;
   readonly id: string;
 }
 
 interface Note {
-  readonly value: string;
+  readonly text: string;
   readonly expiresAtMs: number;
 }
 
-export interface StoredSnapshot {
+interface StoredSnapshot {
   readonly mirror: Uint8Array;
   readonly log: Uint8Array;
 }
@@ -45,32 +38,39 @@ const DUPLICATES_KNOWN_MS = 120_000;
 
 export class Broker {
   readonly #now: () => number;
-  /** Null: there is none. */
-  #messages: Message[] | null = [];
-  #base: Begun | null = null;
-  /** Positions go on rising when messages are gone. */
-  #lastPosition = 0;
-  #known = new Map<string, { readonly position: number; readonly atMs: number }>();
+  #lastNanos = 0n;
+  #created: string;
+  /** Gapless. */
+  #messages: Message[] = [];
+  /** Numbers go on rising when messages are purged. */
+  #lastSeq = 0;
+  #base: Base | null = null;
+  readonly #known = new Map<string, { readonly seq: number; readonly atMs: number }>();
   #revision = 0;
   #lease: { readonly holder: string; readonly revision: number; readonly expiresAtMs: number } | null = null;
   readonly #presence = new Map<string, Note>();
   readonly #state = new Map<string, string>();
   snapshot: StoredSnapshot | null = null;
-  /** Ends with the next message. */
   #news = Promise.withResolvers<void>();
   /** Connections of before are broken. */
   connections = 0;
+  /** Histories begun. */
+  histories = 0;
 
   constructor(now: () => number) {
     this.#now = now;
+    this.#created = this.#nanos();
   }
 
-  get lastPosition(): number {
-    return this.#lastPosition;
+  get lastSeq(): number {
+    return this.#lastSeq;
   }
 
-  /** Of the history that is to be followed; null: there is none. */
-  get base(): Begun | null {
+  get created(): string {
+    return this.#created;
+  }
+
+  get base(): Base | null {
     return this.#base;
   }
 
@@ -79,61 +79,83 @@ export class Broker {
     return this.#news.promise;
   }
 
-  after(position: number, limit: number): { readonly messages: readonly Message[]; readonly left: number } {
-    const all = this.#messages ?? [];
-    const from = this.#indexOf(position + 1);
-    return { messages: all.slice(from, from + limit), left: Math.max(0, all.length - from - limit) };
+  stateFor(cursor: Cursor | null): StreamState {
+    return {
+      created: this.#created,
+      firstSeq: this.#firstSeq,
+      lastSeq: this.#lastSeq,
+      base: this.#base,
+      storedAt: cursor === null ? null : (this.at(cursor.seq)?.storedAt ?? null),
+      hasLeader: true,
+    };
   }
 
-  holds({ generation, position, id }: Spot): boolean {
-    const { base } = this;
-    if (base === null || base.base.generation !== generation || position < base.position) return false;
-    return this.#messages?.[this.#indexOf(position)]?.id === id;
+  at(seq: number): Message | undefined {
+    return this.#messages[seq - this.#firstSeq];
   }
 
-  /** @returns null when there is no history to publish to. */
-  publish({ id, row }: Publication): { readonly spot: Spot; readonly isDuplicate: boolean } | null {
-    const { base } = this;
-    if (base === null) return null;
-    const { generation } = base.base;
+  after(seq: number, limit: number): { readonly messages: readonly Message[]; readonly left: number } {
+    const from = Math.max(0, seq + 1 - this.#firstSeq);
+    const messages = this.#messages.slice(from, from + limit);
+    return { messages, left: Math.max(0, this.#messages.length - from - limit) };
+  }
+
+  publish({ id, row }: Publication): { readonly receipt: Receipt; readonly isDuplicate: boolean } {
     const known = this.#known.get(id);
     if (known !== undefined && this.#now() - known.atMs < DUPLICATES_KNOWN_MS) {
-      return { spot: { generation, position: known.position, id }, isDuplicate: true };
+      return { receipt: { created: this.#created, seq: known.seq, id }, isDuplicate: true };
     }
-    return { spot: { generation, position: this.#append(id, row, null), id }, isDuplicate: false };
+    return {
+      receipt: { created: this.#created, seq: this.#append(id, row, null).seq, id },
+      isDuplicate: false,
+    };
   }
 
-  /** @param expectedPosition of the last message, as whoever begins has seen it. @returns false when there is a later one. */
-  begin(row: CopiedRow, base: Base, expectedPosition: number): boolean {
-    if (this.#lastPosition !== expectedPosition) return false;
-    this.#messages ??= [];
-    // What was published before is none of the new history's.
-    this.#known = new Map();
-    const id = `base-${base.generation}-${this.#lastPosition}`;
-    this.#base = { position: this.#append(id, row, base), id, row, base };
+  isKept({ created, seq, id }: Receipt): boolean {
+    if (created !== this.#created || seq > this.#lastSeq) return false;
+    const found = this.at(seq);
+    return found === undefined || found.id === id;
+  }
+
+  /** @param expectedBaseSeq of the last base, as whoever begins has seen it. @returns false when there is a later one. */
+  begin(row: CopiedRow, after: After, expectedBaseSeq: number): boolean {
+    if ((this.#base?.seq ?? 0) !== expectedBaseSeq) return false;
+    const { seq, storedAt } = this.#append(`base-${this.#lastSeq}-${this.#created}`, row, after);
+    this.#base = { seq, storedAt, after };
+    this.histories += 1;
     return true;
+  }
+
+  /** Deliveries of before the base that nobody may have copied come after it, and all before it goes. */
+  finish({ seq: first, after }: Base): void {
+    for (const { id, row, storedAt, seq } of this.#messages.slice()) {
+      const isAgain = seq < first && row.kind === 'delivery' && BigInt(storedAt) >= BigInt(after.againFrom);
+      if (isAgain) this.publish({ id: `${id}-${first}`, row });
+    }
+    this.#messages = this.#messages.filter(({ seq }) => seq >= first);
   }
 
   /** Its last messages are gone, as after a power cut without syncing. @returns how many. */
   loseTail(count: number): number {
-    const messages = this.#messages ?? [];
-    const lost = messages.splice(Math.max(0, messages.length - count));
+    const lost = this.#messages.splice(Math.max(0, this.#messages.length - count));
     for (const { id } of lost) this.#known.delete(id);
-    const begun = messages.findLast(({ base }) => base !== null);
-    this.#base = begun === undefined ? null : { ...begun, base: present(begun.base) };
-    const first = lost[0];
-    // Their positions are given out again.
-    if (first !== undefined) this.#lastPosition = first.position - 1;
+    this.#lastSeq -= lost.length;
+    const base = this.#messages.findLast(({ after }) => after !== null);
+    this.#base =
+      base === undefined || base.after === null
+        ? null
+        : { seq: base.seq, storedAt: base.storedAt, after: base.after };
     this.connections += 1;
     return lost.length;
   }
 
   /** All of it is gone, and an empty one is in its place. */
   empty(): void {
-    this.#messages = null;
+    this.#messages = [];
+    this.#lastSeq = 0;
+    this.#created = this.#nanos();
     this.#base = null;
-    this.#lastPosition = 0;
-    this.#known = new Map();
+    this.#known.clear();
     this.#lease = null;
     this.#presence.clear();
     this.#state.clear();
@@ -142,8 +164,7 @@ export class Broker {
   }
 
   take(holder: string): number | null {
-    if (this.holder() !== null) return null;
-    return this.#keep(holder);
+    return this.holder() === null ? this.#keep(holder) : null;
   }
 
   renew(holder: string, revision: number): number | null {
@@ -158,22 +179,16 @@ export class Broker {
     return this.#lease === null || this.#lease.expiresAtMs <= this.#now() ? null : this.#lease.holder;
   }
 
-  #keep(holder: string): number {
-    this.#revision += 1;
-    this.#lease = { holder, revision: this.#revision, expiresAtMs: this.#now() + LEASE_MS };
-    return this.#revision;
-  }
-
   noted(of: 'presence' | 'state', key: string): unknown {
     if (of === 'state') return parsed(this.#state.get(key));
     const note = this.#presence.get(key);
-    return note === undefined || note.expiresAtMs <= this.#now() ? null : parsed(note.value);
+    return note === undefined || note.expiresAtMs <= this.#now() ? null : parsed(note.text);
   }
 
   note(of: 'presence' | 'state', key: string, value: unknown): void {
     const text = JSON.stringify(value);
     if (of === 'state') this.#state.set(key, text);
-    else this.#presence.set(key, { value: text, expiresAtMs: this.#now() + LEASE_MS });
+    else this.#presence.set(key, { text, expiresAtMs: this.#now() + LEASE_MS });
   }
 
   forget(of: 'presence' | 'state', key: string): void {
@@ -186,28 +201,34 @@ export class Broker {
     return new Map(found.sort().map((key) => [key, this.noted(of, key)]));
   }
 
-  /** They are gapless. */
-  #indexOf(position: number): number {
-    return position - (this.#messages?.[0]?.position ?? 1);
+  get #firstSeq(): number {
+    return this.#lastSeq - this.#messages.length + 1;
   }
 
-  #append(id: string, row: CopiedRow, base: Base | null): number {
-    this.#lastPosition += 1;
-    const position = this.#lastPosition;
+  #keep(holder: string): number {
+    this.#revision += 1;
+    this.#lease = { holder, revision: this.#revision, expiresAtMs: this.#now() + LEASE_MS };
+    return this.#revision;
+  }
+
+  #append(id: string, row: CopiedRow, after: After | null): Message {
+    this.#lastSeq += 1;
     // As on the wire: nobody holds on to the bytes of another.
-    this.#messages?.push({ position, id, row: structuredClone(row), base });
-    this.#known.set(id, { position, atMs: this.#now() });
+    const message = { seq: this.#lastSeq, id, row: structuredClone(row), storedAt: this.#nanos(), after };
+    this.#messages.push(message);
+    this.#known.set(id, { seq: message.seq, atMs: this.#now() });
     const news = this.#news;
     this.#news = Promise.withResolvers();
     news.resolve();
-    return position;
+    return message;
   }
-}
 
-/** Whether a log that stands there can go on with a base. */
-export function goesOnWith({ after }: Base, { epoch, lastSeq }: Standing): boolean {
-  if (lastSeq === 0) return after.lastSeq === 0;
-  return after.epoch === epoch && after.lastSeq === lastSeq;
+  /** Never the same twice. */
+  #nanos(): string {
+    const now = BigInt(Math.round(this.#now())) * 1_000_000n;
+    this.#lastNanos = now > this.#lastNanos ? now : this.#lastNanos + 1n;
+    return String(this.#lastNanos);
+  }
 }
 
 function parsed(text: string | undefined): unknown {

@@ -257,7 +257,9 @@ export class Machine {
           credentials: { clientId, clientSecret },
           file: shareFile(createTokenMemory()),
           random,
-          onFileError: (error) => onFault(`token file: ${String(error)}`),
+          onFileError: (error) => {
+            if (!(error instanceof TransportError)) onFault(`token file: ${String(error)}`);
+          },
         }),
       listen: (app, host, port) => {
         listeners.set(port, app.fetch as Fetch);

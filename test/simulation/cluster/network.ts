@@ -1,6 +1,7 @@
 /** The way from one process to the engine, which takes time, fails, and fails after the engine has done what was asked. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { encodeEpoch } from '../../../src/event-log/encode-epoch.ts';
+import { readCursor, verdictOn, type Cursor } from '../../../src/replication/nats/history.ts';
 import {
   SnapshotNeeded,
   TransportError,
@@ -14,8 +15,8 @@ import {
   type SnapshotFiles,
   type Standing,
 } from '../../../src/replication/transport.ts';
-import { goesOnWith, type Broker, type Spot } from './broker.ts';
 import type { Life, VirtualTime } from '../virtual-time.ts';
+import type { Broker, Receipt } from './broker.ts';
 
 /** Of one machine, over all its processes. */
 export interface Way {
@@ -27,36 +28,34 @@ export interface Way {
   wayMs: number;
 }
 
-interface ClientDeps {
-  readonly time: VirtualTime;
+interface EngineDeps {
+  readonly time: Pick<VirtualTime, 'nowMs' | 'sleep'>;
   readonly life: Life;
   readonly broker: Broker;
   readonly way: Way;
   readonly random: () => number;
   readonly count: (what: string) => void;
-  /** Told of each base that this process begins. */
-  readonly onBegin?: (base: { readonly epoch: string; readonly seq: number }) => void;
 }
 
 const TIMEOUT_MS = 3_000;
 const SIGN_OF_LIFE_MS = 1_000;
 const ROWS_AT_ONCE = 50;
-/** A new history's numbers are so far above those given out, whoever else has given out some. */
-const NUMBERS_APART = 1_000;
+/** As far back as what nobody may have copied is published again. */
+const CLOCKS_DIFFER_NANOS = 60_000_000_000n;
 
 export class SimulatedEngine implements Engine {
   readonly name = 'simulated engine';
   readonly lease: Lease;
   readonly presence: Notes;
   readonly state: Notes;
-  readonly #deps: ClientDeps;
-  /** Publications of one connection arrive in their order. */
+  readonly #deps: EngineDeps;
+  /** What one connection sends arrives in its order. */
   #lastArrivalMs = 0;
   #connection: number;
-  /** That this process has published into last. */
-  #generation: number | null = null;
+  /** The highest number known; what is sent later has a higher one. */
+  #highest = 0;
 
-  constructor(deps: ClientDeps) {
+  constructor(deps: EngineDeps) {
     this.#deps = deps;
     const { broker } = deps;
     this.#connection = broker.connections;
@@ -71,43 +70,44 @@ export class SimulatedEngine implements Engine {
   }
 
   async publish(publication: Publication): Promise<Published> {
-    const { broker } = this.#deps;
-    const { spot, isDuplicate } = await this.#ask(() => {
-      const found = broker.publish(publication);
-      if (found === null) throw new TransportError('the engine has no history yet');
-      return found;
-    });
-    const before = this.#generation;
-    this.#generation = spot.generation;
-    if (before !== null && before !== spot.generation) throw new TransportError('another history has begun');
-    return { position: spot.position, isDuplicate, receipt: spot };
+    const sentAfter = this.#highest;
+    const { receipt, isDuplicate } = await this.#ask(() => this.#deps.broker.publish(publication));
+    const { seq } = receipt;
+    if (!isDuplicate && seq <= sentAfter) {
+      this.#highest = 0;
+      throw new TransportError(`the engine has lost entries: it gave number ${seq} out again`);
+    }
+    this.#highest = Math.max(this.#highest, seq);
+    return { position: seq, isDuplicate, receipt };
   }
 
   isKept(receipt: unknown): Promise<boolean> {
-    return this.#ask(() => this.#deps.broker.holds(receipt as Spot));
+    return this.#ask(() => this.#deps.broker.isKept(receipt as Receipt));
   }
 
   async *follow(from: Standing, signal: AbortSignal): AsyncGenerator<Batch> {
     const { time, life, broker } = this.#deps;
-    let at = await this.#ask(() => this.#start(from));
-    const { generation } = at;
+    const start = await this.#ask(() => this.#startOf(from));
+    const { created } = broker;
+    let { seq, baseAt } = start;
+    let cursor: unknown = from.cursor;
     while (!signal.aborted) {
-      const found = await this.#ask(() => {
-        const { base } = broker;
-        if (base === null || base.base.generation !== generation) return null;
-        // The base itself is a place to go on from only after it has been taken.
-        if (at.id !== '' && !broker.holds(at)) throw lost();
-        return portion(broker.after(at.position, ROWS_AT_ONCE));
+      const { messages, left } = await this.#ask(() => {
+        if (broker.created !== created || broker.lastSeq < seq) {
+          throw new TransportError('the engine has lost what was copied from it: it is looked at again');
+        }
+        return this.#portion(seq, baseAt);
       });
-      // Another history has begun: whether this log goes on with it depends on where it stands by now.
-      if (found === null) return;
-      const { messages, left } = found;
       const last = messages.at(-1);
-      if (last !== undefined) at = { generation, position: last.position, id: last.id };
+      if (last !== undefined) {
+        ({ seq } = last);
+        if (last.after !== null) baseAt = last.storedAt;
+        cursor = { created, seq, storedAt: last.storedAt, baseAt } satisfies Cursor;
+      }
       yield {
         rows: messages.map(({ row }) => structuredClone(row)),
-        positions: messages.map(({ position }) => position),
-        cursor: at.id === '' ? from.cursor : at,
+        positions: messages.map((message) => message.seq),
+        cursor,
         firstSeq: null,
         left,
         isLive: true,
@@ -130,37 +130,30 @@ export class SimulatedEngine implements Engine {
     await this.#ask(() => (this.#deps.broker.snapshot = snapshot));
   }
 
-  async keepHistory({
-    changeSeq,
-    nowMs,
-    ...standing
-  }: Parameters<Engine['keepHistory']>[0]): Promise<boolean> {
-    const { broker, random, onBegin = () => undefined } = this.#deps;
-    const seen = await this.#ask(() => ({
-      lastPosition: broker.lastPosition,
-      generation: broker.base?.base.generation ?? 0,
-      isKept: broker.base !== null && !isAhead(standing, broker),
-    }));
-    if (seen.isKept) return false;
-    const { epoch: epochBefore, lastSeq } = standing;
+  async keepHistory({ changeSeq, nowMs, ...from }: Parameters<Engine['keepHistory']>[0]): Promise<boolean> {
+    const { broker, random } = this.#deps;
+    const at = readCursor(from.cursor);
+    const state = await this.#ask(() => broker.stateFor(at));
+    const { base } = state;
+    const verdict = verdictOn(from, state);
+    if (verdict.type !== 'none' && verdict.type !== 'lost') {
+      if (base !== null && state.firstSeq < base.seq) await this.#ask(() => broker.finish(base));
+      return false;
+    }
+    const { epoch: epochBefore, lastSeq } = from;
+    const againFrom = at === null ? 0n : BigInt(at.storedAt) - CLOCKS_DIFFER_NANOS;
     const epoch = Math.floor(random() * 2 ** 48).toString(16);
-    const seq = lastSeq === 0 ? 1 : lastSeq + NUMBERS_APART;
-    const { detail: _, ...entry } = encodeEpoch({
-      kind: 'epoch',
-      atMs: nowMs,
-      givenOutSeq: lastSeq === 0 ? 0 : changeSeq + NUMBERS_APART,
-      epoch,
-      reachedFrom: { low: 0, high: lastSeq },
+    const reachedFrom = { low: 0, high: lastSeq };
+    const entry = encodeEpoch({ kind: 'epoch', atMs: nowMs, givenOutSeq: changeSeq, epoch, reachedFrom });
+    const after = { epoch: epochBefore, lastSeq, againFrom: String(againFrom) };
+    const hasBegun = await this.#ask(() =>
+      broker.begin({ ...entry, seq: lastSeq + 1 }, after, base?.seq ?? 0),
+    );
+    if (!hasBegun) return false;
+    await this.#ask(() => {
+      if (broker.base !== null) broker.finish(broker.base);
     });
-    const base = {
-      after: { epoch: epochBefore, lastSeq },
-      generation: Math.max(seen.generation, generationOf(standing)) + 1,
-    };
-    return this.#ask(() => {
-      const hasBegun = broker.begin({ seq, detail: null, ...entry }, base, seen.lastPosition);
-      if (hasBegun) onBegin({ epoch, seq });
-      return hasBegun;
-    });
+    return true;
   }
 
   inspect(): Promise<readonly EngineFinding[]> {
@@ -171,20 +164,35 @@ export class SimulatedEngine implements Engine {
     return Promise.resolve();
   }
 
-  /** @throws SnapshotNeeded, TransportError */
-  #start(from: Standing): Spot {
-    const { base } = this.#deps.broker;
-    if (base === null) throw lost();
-    const { generation } = base.base;
-    if (from.cursor !== null && generationOf(from) === generation) {
-      if (!this.#deps.broker.holds(from.cursor as Spot)) throw lost();
-      return from.cursor as Spot;
+  /** @throws SnapshotNeeded */
+  #startOf(from: Standing): { readonly seq: number; readonly baseAt: string } {
+    const state = this.#deps.broker.stateFor(readCursor(from.cursor));
+    const verdict = verdictOn(from, state);
+    switch (verdict.type) {
+      case 'after':
+        return { seq: verdict.seq, baseAt: state.base?.storedAt ?? '' };
+      case 'base':
+        return { seq: verdict.base.seq - 1, baseAt: verdict.base.storedAt };
+      case 'none':
+      case 'lost':
+        throw new SnapshotNeeded(`the engine's history is lost: ${verdict.type}`, { isLost: true });
+      case 'other':
+        throw new SnapshotNeeded(verdict.why, { isLost: false });
     }
-    if (generationOf(from) > generation) throw lost();
-    if (!goesOnWith(base.base, from)) {
-      throw new SnapshotNeeded('the history goes on from elsewhere than this log stands', { isLost: false });
-    }
-    return { generation, position: base.position - 1, id: '' };
+  }
+
+  /** A `pruned` row is the first of its portion, and another history is looked at from where the log then stands. */
+  #portion(seq: number, baseAt: string): ReturnType<Broker['after']> {
+    const { messages, left } = this.#deps.broker.after(seq, ROWS_AT_ONCE);
+    const [first] = messages;
+    if (first !== undefined && first.seq !== seq + 1) throw new TransportError('messages were purged');
+    const end = messages.findIndex(
+      ({ row, after, storedAt }, i) =>
+        (i > 0 && row.kind === 'pruned') || (after !== null && storedAt !== baseAt),
+    );
+    if (end < 0) return { messages, left };
+    if (end === 0) throw new TransportError('a new history has begun in the engine: it is looked at again');
+    return { messages: messages.slice(0, end), left: left + messages.length - end };
   }
 
   #notes(of: 'presence' | 'state'): Notes {
@@ -221,30 +229,4 @@ export class SimulatedEngine implements Engine {
     await this.#deps.time.sleep(TIMEOUT_MS, this.#deps.life);
     throw new TransportError('the engine does not answer');
   }
-}
-
-type Portion = ReturnType<Broker['after']>;
-
-/** A `pruned` row is the first of its batch. */
-function portion({ messages, left }: Portion): Portion {
-  const end = messages.findIndex(({ row }, i) => i > 0 && row.kind === 'pruned');
-  return end < 0
-    ? { messages, left }
-    : { messages: messages.slice(0, end), left: left + messages.length - end };
-}
-
-function generationOf({ cursor }: Pick<Standing, 'cursor'>): number {
-  return (cursor as Spot | null)?.generation ?? 0;
-}
-
-/** The log has what this history has lost. */
-function isAhead(standing: Standing, broker: Broker): boolean {
-  const generation = broker.base?.base.generation ?? 0;
-  if (generationOf(standing) !== generation) return generationOf(standing) > generation;
-  return !broker.holds(standing.cursor as Spot);
-}
-
-/** No lead has begun anew yet what the engine has lost. */
-function lost(): SnapshotNeeded {
-  return new SnapshotNeeded('the engine has lost what this log has', { isLost: true });
 }

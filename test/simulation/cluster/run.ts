@@ -15,10 +15,11 @@ import { operate } from '../deeds.ts';
 import { installGlobals } from '../globals.ts';
 import { Mail, PLAIN } from '../mail.ts';
 import { StoreSide } from '../store-side.ts';
-import { VirtualTime, WORLD } from '../virtual-time.ts';
+import { VirtualTime, WORLD, type Life } from '../virtual-time.ts';
 import { EqualNumbers } from '../watch/equal-numbers.ts';
 import { isSettled, openWork } from '../watch/open-work.ts';
-import { Broker, type Spot } from './broker.ts';
+import type { Cursor } from '../../../src/replication/nats/history.ts';
+import { Broker } from './broker.ts';
 import { hostAtWork, Machine } from './machine.ts';
 import type { ClusterDeed, ClusterPlan } from './plan.ts';
 import { playScene, type Theatre } from './scenes.ts';
@@ -74,7 +75,7 @@ class ClusterRun {
   /** By the body's hash, in hex. */
   readonly #answered = new Set<string>();
   /** Since when each machine is cut off. */
-  readonly #cutSinceMs = new Map<Machine, number>();
+  readonly #cutSinceMs = new Map<Life, number>();
   readonly #ends = new Map<string, () => void>();
   readonly #theatre: Theatre;
   #isOver = false;
@@ -207,7 +208,7 @@ class ClusterRun {
       faults: this.#faults,
       counts: Object.fromEntries([...this.#counts].sort(([a], [b]) => (a < b ? -1 : 1))),
       virtualMs: time.nowMs - plan.startMs,
-      fingerprint: `${time.steps}/${time.nowMs}/${this.#broker.lastPosition}/${this.#answered.size}`,
+      fingerprint: `${time.steps}/${time.nowMs}/${this.#broker.lastSeq}/${this.#answered.size}`,
     };
   }
 
@@ -391,15 +392,15 @@ class ClusterRun {
 
   /** @returns true when every machine has all that there is; why not, otherwise. */
   #whyUneven(): true | string {
-    const { base, lastPosition } = this.#broker;
+    const { base, lastSeq, created } = this.#broker;
     if (base === null) return 'the engine has no history';
     for (const machine of this.#replicas) {
       const at = this.#read(machine, (db) => standingIn(db));
       if (at === null) return `${machine.name} has no mirror`;
-      const { generation, position } = at.cursor ?? { generation: 0, position: 0 };
-      if (generation !== base.base.generation || position !== lastPosition) {
-        return `${machine.name} is at ${generation}/${position}, the engine at ${base.base.generation}/${lastPosition}`;
-      }
+      const isLevel =
+        at.cursor?.created === created && at.cursor.seq === lastSeq && at.cursor.baseAt === base.storedAt;
+      if (!isLevel)
+        return `${machine.name} is at ${JSON.stringify(at.cursor)}, the engine at ${lastSeq} of ${created}/${base.storedAt}`;
       if (at.appliedSeq < at.lastSeq) return `${machine.name} has yet to apply what it has`;
     }
     return true;
@@ -426,7 +427,7 @@ class ClusterRun {
       }
     }
     for (const machine of this.#replicas) this.#read(machine, (db) => this.#checkLog(machine.name, db));
-    this.#count('epochs', this.#broker.base?.base.generation ?? 0);
+    this.#count('histories', this.#broker.histories);
   }
 
   #checkLog(name: string, db: Db): void {
@@ -484,13 +485,14 @@ class ClusterRun {
 
   /** Whoever is cut off says so. */
   #look(): void {
+    const { nowMs } = this.#time;
     for (const machine of this.#machines) {
-      const isSilent =
-        machine.life === null || machine.life.standsStillUntilMs > this.#time.nowMs - SAYS_SO_WITHIN_MS;
-      if (!machine.way.isCut || isSilent) this.#cutSinceMs.delete(machine);
-      else if (!this.#cutSinceMs.has(machine)) this.#cutSinceMs.set(machine, this.#time.nowMs);
-      const sinceMs = this.#cutSinceMs.get(machine) ?? this.#time.nowMs;
-      if (this.#time.nowMs - sinceMs > SAYS_SO_WITHIN_MS) void this.#checkSaysSo(machine);
+      const { life } = machine;
+      if (life === null) continue;
+      const stoodStill = life.standsStillUntilMs > nowMs - SAYS_SO_WITHIN_MS;
+      if (!machine.way.isCut || stoodStill) this.#cutSinceMs.delete(life);
+      else if (!this.#cutSinceMs.has(life)) this.#cutSinceMs.set(life, nowMs);
+      if (nowMs - (this.#cutSinceMs.get(life) ?? nowMs) > SAYS_SO_WITHIN_MS) void this.#checkSaysSo(machine);
     }
     this.#time.after(LOOK_EVERY_MS, WORLD, () => this.#look());
   }
@@ -553,7 +555,7 @@ class ClusterRun {
 }
 
 function standingIn(db: Db): {
-  readonly cursor: Spot | null;
+  readonly cursor: Cursor | null;
   readonly lastSeq: number;
   readonly appliedSeq: number;
 } {
@@ -564,7 +566,7 @@ function standingIn(db: Db): {
     : undefined;
   const lastSeq = db.prepare<[], number | null>('SELECT max(seq) FROM log').pluck().get() ?? 0;
   const appliedSeq = prepared<[], number>(db, 'SELECT applied_seq FROM mirror_state').pluck().get() ?? 0;
-  return { cursor: JSON.parse(cursor ?? 'null') as Spot | null, lastSeq, appliedSeq };
+  return { cursor: JSON.parse(cursor ?? 'null') as Cursor | null, lastSeq, appliedSeq };
 }
 
 function numbersIn(db: Db): unknown {
