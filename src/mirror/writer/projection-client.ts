@@ -40,6 +40,9 @@ const RETRY_MS = 250;
 /** Of the time that a process has to end. */
 const LEAVE_AFTER_MS = 1_000;
 
+/** What came back from other machines may be applied before who wrote it knows its position. */
+const REPORTS_KEPT = 512;
+
 const NOTHING_TO_REPORT = { facts: [], detailLost: false, failed: null } as const;
 
 export class ProjectionClient {
@@ -48,8 +51,10 @@ export class ProjectionClient {
   readonly #onNews: ProjectionEvents['onNews'];
   readonly #onApplyNews: ProjectionEvents['onApplyNews'];
   readonly #waiting = new Slots<Waiting>();
-  /** Who waits for an entry to be applied, by its position. */
-  readonly #entries = new Map<number, Waiting>();
+  /** Who waits for an entry to be applied, by its position: whoever wrote it, and whoever copies what comes after it. */
+  readonly #entries = new Map<number, Waiting[]>();
+  /** The last ones, by their entries. */
+  readonly #recent = new Map<number, Report>();
   readonly #listeners = new Set<ApplyListener>();
   #lastSeq = 0;
   #appliedSeq = 0;
@@ -151,16 +156,16 @@ export class ProjectionClient {
     this.#thread.post({ type: 'apply', lastSeq, waiting });
   }
 
-  /**
-   * Resolves once the entry is applied. To be called as soon as its position is known: nothing is applied before this
-   * thread has said that it is there. @throws StoreError
-   */
+  /** Resolves once the entry is applied. To be called as soon as its position is known. @throws StoreError */
   applied(seq: number): Promise<Omit<Report, 'seq'>> {
-    if (seq <= this.#appliedSeq) return Promise.resolve(NOTHING_TO_REPORT);
+    if (seq <= this.#appliedSeq) return Promise.resolve(this.#recent.get(seq) ?? NOTHING_TO_REPORT);
     const over = this.#ended ?? this.#left;
     if (over !== null) return Promise.reject(over);
     return new Promise((resolve, reject) => {
-      this.#entries.set(seq, { resolve, reject });
+      const waiting = { resolve, reject };
+      const others = this.#entries.get(seq);
+      if (others === undefined) this.#entries.set(seq, [waiting]);
+      else others.push(waiting);
     });
   }
 
@@ -259,15 +264,23 @@ export class ProjectionClient {
   #settleEntries(appliedSeq: number, reports: readonly Report[]): void {
     this.#appliedSeq = appliedSeq;
     for (const report of reports) {
-      const waiting = this.#entries.get(report.seq);
+      const all = this.#entries.get(report.seq) ?? [];
       this.#entries.delete(report.seq);
-      waiting?.resolve(report as never);
+      for (const waiting of all) waiting.resolve(report as never);
+      this.#remember(report);
     }
-    for (const [seq, waiting] of this.#entries) {
+    for (const [seq, all] of this.#entries) {
       if (seq > appliedSeq) continue;
       this.#entries.delete(seq);
-      waiting.resolve(NOTHING_TO_REPORT as never);
+      for (const waiting of all) waiting.resolve(NOTHING_TO_REPORT as never);
     }
+  }
+
+  #remember(report: Report): void {
+    this.#recent.set(report.seq, report);
+    if (this.#recent.size <= REPORTS_KEPT) return;
+    const [oldest] = this.#recent.keys();
+    if (oldest !== undefined) this.#recent.delete(oldest);
   }
 
   #settle(outcome: Outcome): void {
@@ -289,7 +302,7 @@ export class ProjectionClient {
   /** Their numbers stay taken: the thread may still answer them. */
   #rejectAll(error: StoreError): void {
     for (const [, waiting] of this.#waiting.entries()) waiting.reject(error);
-    for (const waiting of this.#entries.values()) waiting.reject(error);
+    for (const all of this.#entries.values()) for (const waiting of all) waiting.reject(error);
     this.#entries.clear();
   }
 }
