@@ -1,4 +1,5 @@
 /** A replica, begun anew from a snapshot whenever its files cannot be continued. */
+import { orAborted } from '../platform/or-aborted.ts';
 import { rest } from '../platform/sleep.ts';
 import type { Logger } from '../platform/log.ts';
 import { TransportError } from '../replication/transport.ts';
@@ -25,7 +26,7 @@ export async function keepReplica(deps: KeptDeps, signal: AbortSignal): Promise<
     if (replica !== null) {
       deps.onChange(replica, '');
       try {
-        await Promise.race([replica.ended, aborted(signal)]);
+        await orAborted(replica.ended, signal);
       } finally {
         deps.onChange(null, 'the mirror is being replaced by a snapshot');
         await replica.stop();
@@ -65,9 +66,4 @@ async function bootstrapped(deps: KeptDeps, signal: AbortSignal): Promise<void> 
     deps.onChange(null, why);
     await rest(RETRY_MS, signal);
   }
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return Promise.resolve();
-  return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
 }

@@ -4,6 +4,7 @@
  * harm, since both append true reads.
  */
 import type { Logger } from '../platform/log.ts';
+import { inTime, orAborted } from '../platform/or-aborted.ts';
 import { rest } from '../platform/sleep.ts';
 import { LEASE_MS, TransportError, type Lease } from './transport.ts';
 
@@ -22,6 +23,8 @@ const LOOK_EVERY_MS = 1_000;
 /** Of the lease, since the last renewal that is known to have succeeded was sent. */
 const STEP_DOWN_AFTER_MS = LEASE_MS * 0.7;
 const RENEW_EVERY_MS = LEASE_MS / 5;
+/** Of the time that a process has to end. */
+const RELEASE_WITHIN_MS = 500;
 
 export class Lead {
   readonly #deps: LeadDeps;
@@ -33,12 +36,12 @@ export class Lead {
   }
 
   get isLeading(): boolean {
-    return this.#leading !== null;
+    return this.#leading?.signal.aborted === false;
   }
 
   /** Who leads, as last seen; null: nobody, or not known. */
   get holder(): string | null {
-    return this.#leading === null ? this.#holder : this.#deps.name;
+    return this.isLeading ? this.#deps.name : this.#holder;
   }
 
   /** Until aborted; then the lease is given back. */
@@ -73,25 +76,33 @@ export class Lead {
       log.error({ err: error }, 'leading failed; another replica, or this one again, takes over');
       leading.abort();
     });
-    let revision: number | null = first;
-    while (!until.aborted) {
-      await rest(RENEW_EVERY_MS, until);
-      if (until.aborted) break;
-      const renewalMs = performance.now();
-      try {
-        const next: number | null = await lease.renew(name, revision);
-        if (next === null) leading.abort();
-        else goodMs = renewalMs;
-        revision = next ?? revision;
-      } catch (error) {
-        if (!(error instanceof TransportError)) throw error;
+    const held = { revision: first };
+    try {
+      while (!until.aborted) {
+        await rest(RENEW_EVERY_MS, until);
+        if (until.aborted) break;
+        const renewalMs = performance.now();
+        const renewing = lease.renew(name, held.revision).catch(unknownNow);
+        const next = await orAborted(renewing, until);
+        if (next === undefined) continue;
+        if (next === null) break;
+        held.revision = next;
+        goodMs = renewalMs;
       }
+    } finally {
+      clearInterval(watch);
+      leading.abort();
+      await work;
+      this.#leading = null;
+      log.info({ name }, 'this replica does not lead any more');
+      // Where it cannot be given back in time, it ends by itself.
+      await inTime(lease.release(held.revision).catch(unknownNow), RELEASE_WITHIN_MS);
     }
-    clearInterval(watch);
-    leading.abort();
-    await work;
-    this.#leading = null;
-    log.info({ name }, 'this replica does not lead any more');
-    await lease.release(revision).catch(() => undefined);
   }
+}
+
+/** What becomes of it cannot be known now. @throws Error of any other kind */
+function unknownNow(error: unknown): undefined {
+  if (!(error instanceof TransportError)) throw error;
+  return undefined;
 }

@@ -1,5 +1,6 @@
 /** What processes tell each other of themselves, again and again: what is not told any more is forgotten. */
 import { z } from 'zod';
+import { inTime, orAborted } from '../platform/or-aborted.ts';
 import { rest } from '../platform/sleep.ts';
 import { TransportError, type Notes } from './transport.ts';
 
@@ -24,6 +25,8 @@ const replicaSchema = z.object({
   /** It had everything a moment ago. */
   isLevel: z.boolean(),
   isLeading: z.boolean(),
+  /** Others need not wait for one that only keeps a mirror. */
+  mayLead: z.boolean(),
   /** Of the one that leads: why nothing is read from the store. */
   blocked: blockedSchema.nullable(),
 });
@@ -39,6 +42,8 @@ export const NOBODY: Members = { receivers: new Map(), replicas: new Map() };
 
 /** Of what is told, and of what is heard. */
 export const TELL_EVERY_MS = 2_000;
+/** Of the time that a process has to end. */
+const TAKEN_BACK_WITHIN_MS = 500;
 const RECEIVERS = 'receiver.';
 const REPLICAS = 'replica.';
 
@@ -73,15 +78,18 @@ export async function membersIn(notes: Notes): Promise<Members> {
 
 async function tell(notes: Notes, key: string, note: () => unknown, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
-    try {
-      await notes.put(key, note());
-    } catch (error) {
+    const putting = notes.put(key, note()).catch((error: unknown) => {
       // Whoever needs the engine says that it cannot be reached.
       if (!(error instanceof TransportError)) throw error;
-    }
+    });
+    await orAborted(putting, signal);
     await rest(TELL_EVERY_MS, signal);
   }
-  await notes.delete(key).catch(() => undefined);
+  // Where it cannot be taken back in time, it goes by itself.
+  await inTime(
+    notes.delete(key).catch(() => undefined),
+    TAKEN_BACK_WITHIN_MS,
+  );
 }
 
 /** What an earlier or a later version tells may have another form, and is left out. */
