@@ -1,9 +1,7 @@
 /** What has to be written, as soon as it can be. */
-import { StoreError } from '../sqlite/errors.ts';
+import { mayPass, StoreError } from '../sqlite/errors.ts';
 
 const RETRY_MS = 500;
-
-const MAY_PASS: ReadonlySet<StoreError['kind']> = new Set<StoreError['kind']>(['busy', 'cannot_commit']);
 
 /** Another program may hold the mirror's lock for minutes: deliveries are kept meanwhile. @throws StoreError */
 export async function untilCommitted(work: () => Promise<void>, signal: AbortSignal): Promise<void> {
@@ -12,7 +10,7 @@ export async function untilCommitted(work: () => Promise<void>, signal: AbortSig
       await work();
       return;
     } catch (error) {
-      if (!(error instanceof StoreError) || !MAY_PASS.has(error.kind) || signal.aborted) throw error;
+      if (!(error instanceof StoreError) || !mayPass(error) || signal.aborted) throw error;
       await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
     }
   }

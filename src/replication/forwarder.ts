@@ -7,8 +7,10 @@ import type { LogRow } from '../event-log/entries.ts';
 import type { LogClient } from '../event-log/log-client.ts';
 import type { LogReader } from '../event-log/read-log.ts';
 import type { Logger } from '../platform/log.ts';
+import { orAborted } from '../platform/or-aborted.ts';
 import { rest } from '../platform/sleep.ts';
-import { TransportError, type Engine, type Publication, type Published } from './transport.ts';
+import { mayPass, StoreError } from '../sqlite/errors.ts';
+import { TransportError, type Engine, type Publication } from './transport.ts';
 
 interface ForwarderDeps {
   readonly outbox: Pick<LogClient, 'lastSeq' | 'copy' | 'epoch' | 'copiedFrom'>;
@@ -45,6 +47,8 @@ export class Forwarder {
   readonly #deps: ForwarderDeps;
   readonly #stop = new AbortController();
   #acknowledged: Acknowledged;
+  /** Of what was acknowledged since it was last asked about: the last one of each turn. */
+  #unproven: unknown[];
   #notedSeq = 0;
   /** Up to where, since when: what is old enough to go. On the monotonic clock. */
   readonly #kept: { readonly seq: number; readonly atMs: number }[] = [];
@@ -55,6 +59,7 @@ export class Forwarder {
   constructor(deps: ForwarderDeps) {
     this.#deps = deps;
     this.#acknowledged = acknowledgedIn(deps.outbox);
+    this.#unproven = provable(this.#acknowledged);
     this.#notedSeq = this.#acknowledged.seq;
     if (this.#notedSeq > 0) this.#kept.push({ seq: this.#notedSeq, atMs: performance.now() });
   }
@@ -86,11 +91,12 @@ export class Forwarder {
         this.#trouble = null;
         await this.#note();
       } catch (error) {
-        if (!(error instanceof TransportError)) throw error;
+        if (!(error instanceof TransportError) && !isPassing(error)) throw error;
+        if (signal.aborted) return;
         if (this.#trouble !== error.message) {
           this.#deps.log.warn(
             { err: error },
-            'deliveries are kept in the outbox: the engine does not take them',
+            'deliveries are kept in the outbox: they cannot be forwarded for now',
           );
         }
         this.#trouble = error.message;
@@ -106,14 +112,27 @@ export class Forwarder {
     this.#wake?.();
   }
 
-  /** An engine that has lost its end has lost what it had acknowledged. */
+  /**
+   * An engine that has lost its end has lost what it had acknowledged. What came after the loss is kept, so that the last
+   * one says nothing of those before it.
+   */
   async #offerAgainWhatIsLost(): Promise<void> {
-    const { seq, receipt } = this.#acknowledged;
-    if (seq === 0 || (await this.#deps.engine.isKept(receipt))) return;
-    this.#deps.log.warn(
-      'the engine has lost what it had acknowledged: the last ten minutes are offered again',
+    const { engine, reader, outbox, log } = this.#deps;
+    const asked = this.#unproven;
+    // An engine that cannot be reached may take long to say so.
+    const kept = await orAborted(
+      Promise.all(asked.map((receipt) => engine.isKept(receipt))),
+      this.#stop.signal,
     );
-    this.#acknowledged = { seq: 0, receipt: null };
+    if (kept === undefined) return;
+    if (kept.every(Boolean)) {
+      this.#unproven = provable(this.#acknowledged);
+      return;
+    }
+    log.warn('the engine has lost what it had acknowledged: the last ten minutes are offered again');
+    const [oldest] = reader.after(0, outbox.lastSeq);
+    this.#acknowledged = { seq: (oldest?.seq ?? 1) - 1, receipt: null };
+    this.#unproven = [];
     this.#kept.splice(0);
   }
 
@@ -124,19 +143,25 @@ export class Forwarder {
     const rows = reader.after(after, outbox.lastSeq);
     this.#oldestAtMs = rows[0]?.atMs ?? null;
     if (rows.length === 0) return false;
-    const published = await Promise.allSettled(
-      rows.map((row) => engine.publish(publicationOf(row, outbox.epoch))),
+    const published = await orAborted(
+      Promise.allSettled(rows.map((row) => engine.publish(publicationOf(row, outbox.epoch)))),
+      this.#stop.signal,
     );
+    if (published === undefined) return false;
     for (const [i, outcome] of published.entries()) {
       const row = rows[i];
-      if (outcome.status === 'rejected') throw outcome.reason;
-      if (row !== undefined) this.#acknowledge(row.seq, outcome.value);
+      if (outcome.status === 'rejected') {
+        this.#toProve();
+        throw outcome.reason;
+      }
+      if (row !== undefined) this.#acknowledged = { seq: row.seq, receipt: outcome.value.receipt };
     }
+    this.#toProve();
     return true;
   }
 
-  #acknowledge(seq: number, { receipt }: Published): void {
-    this.#acknowledged = { seq, receipt };
+  #toProve(): void {
+    this.#unproven.push(...provable(this.#acknowledged));
   }
 
   #lookAtOldest(): void {
@@ -175,6 +200,16 @@ export class Forwarder {
 function publicationOf({ seq, kind, atMs, payload }: LogRow, outboxId: string): Publication {
   const id = kind === 'delivery' ? bodyHash(payload).toString('hex') : `${outboxId}-${seq}`;
   return { id, row: { seq: null, kind, atMs, payload: new Uint8Array(payload), detail: null } };
+}
+
+/** Nothing that nobody has acknowledged. */
+function provable({ receipt }: Acknowledged): unknown[] {
+  return receipt === null || receipt === undefined ? [] : [receipt];
+}
+
+/** A disk without room, or a lock: what was to be noted is noted later. */
+function isPassing(error: unknown): error is StoreError {
+  return error instanceof StoreError && mayPass(error);
 }
 
 function acknowledgedIn({ copiedFrom }: Pick<LogClient, 'copiedFrom'>): Acknowledged {

@@ -25,6 +25,11 @@ export class StoreError extends Error {
   }
 }
 
+/** What is in the way may be gone by itself: the same is tried again. */
+export function mayPass({ kind }: StoreError): boolean {
+  return kind === 'busy' || kind === 'cannot_commit';
+}
+
 /** SQLite's own result code (`SQLITE_BUSY`, …), also of a wrapped error; null when it is not SQLite's. */
 export function sqliteCode(error: unknown): string | null {
   for (let found = error; found instanceof Error; found = found.cause) {
