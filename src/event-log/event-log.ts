@@ -239,11 +239,15 @@ export class EventLog {
     if (seq !== null) this.#lastSeq = seq - 1;
     if (kind === 'delivery' && seq === null) return this.#place({ kind, body: payload, arrivedAtMs: atMs });
     const isDelivery = kind === 'delivery' || kind === 'unmerged';
-    if (isDelivery) this.#sql.insert.run(this.#lastSeq + 1, kind, atMs, bodyHash(payload), payload);
-    else this.#place({ kind: 'entry', entry: { kind, atMs, payload, detail } });
+    if (isDelivery) {
+      const key = bodyHash(payload);
+      // Where it comes from, an earlier row with this body is gone already.
+      this.#sql.forget.run(key);
+      this.#sql.insert.run(this.#lastSeq + 1, kind, atMs, key, payload);
+    } else this.#place({ kind: 'entry', entry: { kind, atMs, payload, detail } });
     if (isDelivery) this.#lastSeq += 1;
     if (isEpoch) this.#followEpoch(payload);
-    if (kind === 'pruned') this.#sql.pruneBelow.run(fieldsOf(payload)['firstSeq']);
+    if (kind === 'pruned') this.#sql.pruneBelow.run(prunedBelow(payload));
     return { seq: this.#lastSeq, duplicate: false };
   }
 
@@ -310,6 +314,12 @@ function copiedFrom(db: Db): CopiedFrom | null {
   return row === undefined ? null : { origin: row.origin, cursor: JSON.parse(row.cursor) as unknown };
 }
 
+/** The first entry that a `pruned` entry leaves. */
+export function prunedBelow(payload: Uint8Array): number {
+  const { firstSeq } = fieldsOf(payload);
+  return typeof firstSeq === 'number' ? firstSeq : 0;
+}
+
 function fieldsOf(payload: Uint8Array): Record<string, unknown> {
   return JSON.parse(Buffer.from(payload).toString('utf8')) as Record<string, unknown>;
 }
@@ -320,6 +330,7 @@ function prepare(db: Db) {
       `INSERT INTO log (seq, kind, at_ms, body_hash, payload) VALUES (?, ?, ?, ?, ?)
        ON CONFLICT (body_hash) WHERE body_hash IS NOT NULL DO NOTHING`,
     ),
+    forget: db.prepare<[Buffer]>('UPDATE log SET body_hash = NULL WHERE body_hash = ?'),
     known: db.prepare<[Buffer], number>('SELECT seq FROM log WHERE body_hash = ?').pluck(),
     firstSeq: db.prepare<[], number | null>('SELECT min(seq) FROM log').pluck(),
     lastSeq: db.prepare<[], number | null>('SELECT max(seq) FROM log').pluck(),
