@@ -25,6 +25,7 @@ import type { Platform } from './compose.ts';
 import { leadWith } from './leading.ts';
 import { operatorOf } from './shared-operator.ts';
 import { createShowing } from './showing.ts';
+import { untilCommitted } from './until-committed.ts';
 
 interface ReplicaDeps {
   readonly config: ServeConfig;
@@ -110,7 +111,8 @@ export async function startReplica(deps: ReplicaDeps): Promise<Replica> {
       copy: (args) => parts.log.copy(args),
       applied: (seq) => parts.projection.applied(seq),
       onCopied: (positions, places) => shared.copied(positions, places),
-      onLevel: () => undefined,
+      // Positions begin again, or are given out a second time.
+      onEpoch: () => shared.giveUp(new StoreError('cannot_commit', 'another history has begun meanwhile')),
       log,
     },
     { epoch: parts.log.epoch, lastSeq: parts.log.lastSeq, cursor: parts.log.copiedFrom?.cursor ?? null },
@@ -135,6 +137,7 @@ export async function startReplica(deps: ReplicaDeps): Promise<Replica> {
     lastSeq: replicator.standing.lastSeq,
     isLevel: isLevel(),
     isLeading: reconciler !== null,
+    mayLead: lead !== null,
     blocked: blockedNote(reconciler),
   });
   /** Whoever has everything; where nothing can be followed, whoever has most. */
@@ -146,7 +149,9 @@ export async function startReplica(deps: ReplicaDeps): Promise<Replica> {
     const { lastSeq } = replicator.standing;
     return [...members().replicas].every(
       ([other, at]) =>
-        other === name || (!at.isLevel && (at.lastSeq < lastSeq || (at.lastSeq === lastSeq && name < other))),
+        other === name ||
+        !at.mayLead ||
+        (!at.isLevel && (at.lastSeq < lastSeq || (at.lastSeq === lastSeq && name < other))),
     );
   };
   const lead =
@@ -166,6 +171,7 @@ export async function startReplica(deps: ReplicaDeps): Promise<Replica> {
             store,
             standing: () => replicator.standing,
             isLevel,
+            following: () => replicator.state,
             makeSnapshot: (until) => platform.makeSnapshot(config.database.path, until),
             clock,
             monitor,
@@ -199,32 +205,38 @@ export async function startReplica(deps: ReplicaDeps): Promise<Replica> {
   store.writer.onApplied(({ reports }) => {
     for (const { facts, seq } of reports) for (const fact of facts) factLog.tell(fact, seq);
   });
+  const fail = (error: unknown): void =>
+    ended.reject(error instanceof Error ? error : new Error(String(error)));
   const noting = setInterval(() => shared.note(), NOTE_EVERY_MS);
   const following = replicator.run(stopping.signal).then(
     () => undefined,
     (error: unknown) => {
       const news =
         error instanceof SnapshotNeeded || (error instanceof StoreError && error.kind === 'unfit_copy');
-      if (!news) return ended.reject(error instanceof Error ? error : new Error(String(error)));
+      if (!news) return fail(error);
       log.warn({ err: error }, 'the mirror is replaced by a snapshot: what it has cannot be continued');
       ended.resolve('needs_snapshot');
     },
   );
   const telling =
-    engine === null ? Promise.resolve() : tellOfReplica(engine.presence, name, note, stopping.signal);
-  const leading = lead?.run(stopping.signal) ?? Promise.resolve();
+    engine === null
+      ? Promise.resolve()
+      : tellOfReplica(engine.presence, name, note, stopping.signal).catch(fail);
+  const leading = lead?.run(stopping.signal).catch(fail) ?? Promise.resolve();
   const nameWarehouses = async (): Promise<void> => {
     const names = Object.fromEntries(config.warehouseNames);
     await store.writer.command('nameWarehouses', { names });
   };
-  store.opened.then(
-    async () => {
-      heartbeat.begin();
-      showing.start();
-      await nameWarehouses();
-    },
-    (error: unknown) => ended.reject(error instanceof Error ? error : new Error(String(error))),
-  );
+  const shown = store.opened.then(async () => {
+    if (stopping.signal.aborted) return;
+    heartbeat.begin();
+    showing.start();
+    try {
+      await untilCommitted(nameWarehouses, stopping.signal);
+    } catch (error) {
+      if (!stopping.signal.aborted) log.error({ err: error }, 'WAREHOUSE_NAMES could not be written');
+    }
+  }, fail);
   return {
     app: showing.app(deps.createOpsApp),
     observer: showing.observer,
@@ -246,6 +258,7 @@ export async function startReplica(deps: ReplicaDeps): Promise<Replica> {
       await heartbeat.stop();
       await showing.stop();
       await store.close();
+      await shown;
     },
   };
 }

@@ -2,7 +2,9 @@
 import { rest } from '../platform/sleep.ts';
 import type { Copied } from '../event-log/append-loop.ts';
 import type { CopyArgs, Place } from '../event-log/event-log.ts';
+import { prunedBelow } from '../event-log/event-log.ts';
 import type { Logger } from '../platform/log.ts';
+import { mayPass, StoreError } from '../sqlite/errors.ts';
 import { SnapshotNeeded, TransportError, type Batch, type Source, type Standing } from './transport.ts';
 
 interface ReplicatorDeps {
@@ -12,8 +14,8 @@ interface ReplicatorDeps {
   readonly applied: (seq: number) => Promise<unknown>;
   /** Rows are on disk. */
   readonly onCopied: (positions: readonly (number | null)[], places: readonly Place[]) => void;
-  /** It has caught up with a source that is itself up to date. */
-  readonly onLevel: () => void;
+  /** The rows that are told of next are of another history, at least the last ones of them. */
+  readonly onEpoch: () => void;
   readonly log: Logger;
 }
 
@@ -76,7 +78,7 @@ export class Replicator {
       } catch (error) {
         if (signal.aborted) return;
         const isLost = error instanceof SnapshotNeeded && error.isLost;
-        if (!isLost && !(error instanceof TransportError)) throw error;
+        if (!isLost && !(error instanceof TransportError) && !isPassing(error)) throw error;
         this.#lostAtMs = isLost ? (this.#lostAtMs ?? performance.now()) : null;
         if (this.#trouble !== error.message) {
           log.warn({ err: error, origin: source.name }, 'the source cannot be followed; it is tried again');
@@ -88,21 +90,43 @@ export class Replicator {
   }
 
   async #commit({ rows, positions, cursor, firstSeq, left, isLive }: Batch): Promise<void> {
-    const { source, copy, applied, onCopied, onLevel } = this.#deps;
+    const { source, copy, applied, onCopied, onEpoch } = this.#deps;
     const isPruning = firstSeq !== null && firstSeq > this.#firstSeq;
     if (rows.length > 0 || isPruning || isNews(cursor, this.#standing.cursor)) {
       // What goes must have been applied here as well.
-      if (isPruning || rows[0]?.kind === 'pruned') await applied(this.#standing.lastSeq);
+      if (isPruning || this.#hasPruned(rows)) await applied(this.#standing.lastSeq);
+      const epochBefore = this.#standing.epoch;
       const { places, lastSeq, epoch } = await copy({ rows, firstSeq, origin: source.name, cursor });
       this.#standing = { epoch, lastSeq, cursor };
+      if (epoch !== epochBefore) onEpoch();
       this.#firstSeq = Math.max(this.#firstSeq, firstSeq ?? 0);
       onCopied(positions, places);
     }
     this.#left = left;
     if (left > 0 || !isLive) return;
     this.#levelAtMs = performance.now();
-    onLevel();
   }
+
+  /**
+   * One that is not the first of its batch may prune what comes with it, which nothing has applied yet.
+   *
+   * @throws Error when it does
+   */
+  #hasPruned(rows: Batch['rows']): boolean {
+    const pruned = rows.filter(({ kind }) => kind === 'pruned');
+    const { lastSeq } = this.#standing;
+    if (pruned.some(({ payload }) => prunedBelow(payload) > lastSeq + 1)) {
+      throw new Error(
+        `a batch prunes what comes in it, after entry ${lastSeq}: its source must part it there`,
+      );
+    }
+    return pruned.length > 0;
+  }
+}
+
+/** A disk without room, or a lock: the same rows come again. */
+function isPassing(error: unknown): error is StoreError {
+  return error instanceof StoreError && mayPass(error);
 }
 
 function isNews(cursor: unknown, known: unknown): boolean {

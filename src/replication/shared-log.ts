@@ -44,9 +44,11 @@ export class SharedLog implements EntryLog {
   /** What was applied at which time, the last `REPLICA_LAG_MS` and one before. On the monotonic clock. */
   readonly #applied: { readonly atMs: number; readonly seq: number }[] = [];
   #ended: StoreError | null = null;
+  readonly #end = Promise.withResolvers<never>();
 
   constructor(deps: SharedLogDeps) {
     this.#deps = deps;
+    this.#end.promise.catch(() => undefined);
   }
 
   get lastSeq(): number {
@@ -124,7 +126,10 @@ export class SharedLog implements EntryLog {
 
   /** What was published may never come back: another history has begun, or nobody copies any more. */
   giveUp(why: StoreError, { forGood = false }: { readonly forGood?: boolean } = {}): void {
-    if (forGood) this.#ended = why;
+    if (forGood) {
+      this.#ended = why;
+      this.#end.reject(why);
+    }
     for (const { reject, late } of this.#awaited.values()) {
       clearTimeout(late);
       reject(why);
@@ -135,14 +140,21 @@ export class SharedLog implements EntryLog {
 
   async #publish(engine: Pick<Engine, 'publish'>, publication: Publication): Promise<Published> {
     for (let attempt = 1; ; attempt += 1) {
-      if (this.#ended !== null) throw this.#ended;
+      this.#refuseAfterEnd();
       try {
-        return await engine.publish(publication);
+        // One that cannot be reached may take long to say so.
+        return await Promise.race([engine.publish(publication), this.#end.promise]);
       } catch (error) {
+        this.#refuseAfterEnd();
         const problem = error instanceof Error ? error.message : String(error);
         if (attempt === ATTEMPTS) throw new StoreError('cannot_commit', problem, { cause: error });
       }
     }
+  }
+
+  /** @throws StoreError */
+  #refuseAfterEnd(): void {
+    if (this.#ended !== null) throw this.#ended;
   }
 
   #back(position: number): Promise<Place> {
