@@ -12,6 +12,7 @@ import type { Logger } from '../platform/log.ts';
 import type { Reconciler } from '../reconcile/reconciler.ts';
 import { knownReceiversSchema, listening } from '../replication/listening.ts';
 import { membersIn } from '../replication/presence.ts';
+import type { Replicator } from '../replication/replicator.ts';
 import { TransportError, type Engine, type SnapshotFiles, type Standing } from '../replication/transport.ts';
 import type { Clock } from './clock.ts';
 import type { Platform } from './compose.ts';
@@ -26,6 +27,8 @@ interface LeadingDeps {
   readonly standing: () => Standing;
   /** Whether this replica had everything a moment ago. */
   readonly isLevel: () => boolean;
+  /** Since when what is read does not come back here, and why. On the monotonic clock. */
+  readonly following: () => Pick<Replicator['state'], 'levelAtMs' | 'trouble' | 'lostAtMs'>;
   readonly makeSnapshot: (signal: AbortSignal) => Promise<(SnapshotFiles & { remove(): void }) | null>;
   readonly clock: Pick<Clock, 'now'>;
   readonly monitor: Monitor;
@@ -37,9 +40,13 @@ interface LeadingDeps {
 
 const LOOK_EVERY_MS = 2_000;
 const LEVEL_EVERY_MS = 100;
+/** Longer than a server of the engine takes to be replaced. */
+const CUT_OFF_AFTER_MS = 20_000;
 const SNAPSHOT_EVERY_MS = 10 * 60_000;
 const SNAPSHOT_LOOK_MS = 5_000;
 const RECEIVERS = 'receivers';
+/** Of the newest snapshot. */
+const SNAPSHOT_EPOCH = 'snapshot_epoch';
 /** A person's word that holds back nothing any longer, told to whoever leads. */
 export const OPERATOR_WORD = 'operator_word';
 
@@ -55,9 +62,11 @@ export async function leadWith(deps: LeadingDeps, signal: AbortSignal): Promise<
     );
   }
   // What is read now must be seen beside all that the others know.
+  const beganMs = performance.now();
   while (!deps.isLevel()) {
     await pause(LEVEL_EVERY_MS, signal);
     if (signal.aborted) return;
+    refuseCutOff(deps, beganMs);
   }
   const reading = createReading({
     config,
@@ -73,9 +82,10 @@ export async function leadWith(deps: LeadingDeps, signal: AbortSignal): Promise<
   const until = AbortSignal.any([signal, failed.signal]);
   let failure: Error | null = null;
   const watching = Promise.all([
+    watchHistory(deps, until),
     watchReceivers(deps, reconciler, until),
     watchOperator(deps, reconciler, until),
-    putSnapshots(deps, { isNew }, until),
+    putSnapshots(deps, until),
   ]).catch((error: unknown) => {
     failure = error instanceof Error ? error : new Error(String(error));
     failed.abort();
@@ -93,6 +103,26 @@ export async function leadWith(deps: LeadingDeps, signal: AbortSignal): Promise<
   // Assigned in the meantime, which the compiler does not see.
   const cause = failure as Error | null;
   if (cause !== null) throw cause;
+}
+
+/**
+ * A lead whose engine has lost entries that it has leads no longer: whoever has most begins a new history. One that cannot
+ * follow, and so reads for nothing, makes way for another.
+ */
+async function watchHistory(deps: LeadingDeps, signal: AbortSignal): Promise<void> {
+  const beganMs = performance.now();
+  while (!signal.aborted) {
+    if (deps.following().lostAtMs !== null) throw new TransportError('the engine has lost its history');
+    refuseCutOff(deps, beganMs);
+    await pause(LOOK_EVERY_MS, signal);
+  }
+}
+
+/** @throws TransportError */
+function refuseCutOff({ following }: LeadingDeps, beganMs: number): void {
+  const { trouble, levelAtMs } = following();
+  const sinceMs = Math.max(beganMs, levelAtMs ?? 0);
+  if (trouble !== null && performance.now() - sinceMs > CUT_OFF_AFTER_MS) throw new TransportError(trouble);
 }
 
 /** What was missed while nobody listened, or was in hand when one of them ended, is made up for by reading. */
@@ -146,18 +176,21 @@ async function watchOperator(
   }
 }
 
+/** Often enough that few entries come after the newest, and one as soon as there is none of this history. */
 async function putSnapshots(
   { engine, makeSnapshot, standing, log }: LeadingDeps,
-  { isNew }: { readonly isNew: boolean },
   signal: AbortSignal,
 ): Promise<void> {
-  let dueMs = isNew ? 0 : performance.now() + SNAPSHOT_EVERY_MS;
-  let lastSeq = -1;
+  const dueMs = performance.now() + SNAPSHOT_EVERY_MS;
+  let next = { dueMs, lastSeq: -1 };
   while (!signal.aborted) {
     await pause(SNAPSHOT_LOOK_MS, signal);
-    if (signal.aborted || performance.now() < dueMs || standing().lastSeq === lastSeq) continue;
+    if (signal.aborted) return;
     try {
       const { epoch, lastSeq: reachedSeq } = standing();
+      // Whoever begins anew in a new history needs one at once, also when the lead before ended before it put it.
+      const isFirst = (await engine.state.get(SNAPSHOT_EPOCH)) !== epoch;
+      if (!isFirst && (performance.now() < next.dueMs || reachedSeq === next.lastSeq)) continue;
       const files = await makeSnapshot(signal);
       if (files === null) return;
       try {
@@ -165,9 +198,9 @@ async function putSnapshots(
       } finally {
         files.remove();
       }
-      lastSeq = reachedSeq;
-      dueMs = performance.now() + SNAPSHOT_EVERY_MS;
-      log.info({ lastSeq }, 'a snapshot was put, from which new replicas begin');
+      await engine.state.put(SNAPSHOT_EPOCH, epoch);
+      next = { dueMs: performance.now() + SNAPSHOT_EVERY_MS, lastSeq: reachedSeq };
+      log.info({ lastSeq: reachedSeq }, 'a snapshot was put, from which new replicas begin');
     } catch (error) {
       if (signal.aborted) return;
       log.warn({ err: error }, 'a snapshot could not be put; it is tried again');

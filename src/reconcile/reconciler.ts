@@ -57,6 +57,7 @@ export class Reconciler {
   /** Between two ticks; ended early when a run may begin or end. */
   readonly #pause = createPause();
   #schedule: Schedule | null = null;
+  #unlisten: () => void = () => undefined;
   #ticking: Promise<void> | null = null;
   /** The catalogue scan under way, for one run at a time. */
   #scanning: Promise<void> | null = null;
@@ -116,7 +117,7 @@ export class Reconciler {
   /** Begins to read. Call `repairSilence` first when deliveries are received. */
   start(): void {
     const { store, schedules, log } = this.#deps;
-    store.writer.onApplied(({ reports }) => {
+    this.#unlisten = store.writer.onApplied(({ reports }) => {
       for (const { facts } of reports) for (const fact of facts) this.#scheduled.note(fact);
       // Any other re-read request is not due before a replica can have caught up; the queue checks by itself until
       // then.
@@ -193,6 +194,8 @@ export class Reconciler {
 
   async stop(): Promise<void> {
     this.#stop.abort();
+    // The mirror goes on where another replica reads from the store.
+    this.#unlisten();
     this.#pause.stop();
     this.#schedule?.stop();
     await this.#queue.stop();
