@@ -35,25 +35,28 @@ export function sharedLockout(file: TokenFile, { state, service }: LockoutArgs):
     known = { salt, fingerprint: derived.toString('hex') };
     return known.fingerprint;
   };
+  const ours = async (): Promise<z.infer<typeof noteSchema> | null> => {
+    const note = noteSchema.safeParse(await state.get(KEY));
+    return note.success && note.data.fingerprint === (await fingerprint(note.data.salt)) ? note.data : null;
+  };
   return {
     async read() {
       const own = await file.read();
       let found;
       try {
-        found = await state.get(KEY);
+        found = await ours();
       } catch (error) {
         if (!(error instanceof TransportError)) throw error;
         return own;
       }
-      const note = noteSchema.safeParse(found);
-      const isOurs = note.success && note.data.fingerprint === (await fingerprint(note.data.salt));
-      if (isOurs) return { token: null, pause: own?.pause ?? null, latch: note.data.latch };
+      if (found !== null) return { token: null, pause: own?.pause ?? null, latch: found.latch };
       return own === null ? null : { ...own, latch: null };
     },
     async write(next) {
       await file.write(next);
       if (next.latch === null) {
-        await state.delete(KEY);
+        // That of other credentials is not ended by these, which are accepted.
+        if ((await ours()) !== null) await state.delete(KEY);
         return;
       }
       const salt = randomBytes(16).toString('hex');

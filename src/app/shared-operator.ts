@@ -6,7 +6,8 @@ import type { Logger } from '../platform/log.ts';
 import type { Reconciler } from '../reconcile/reconciler.ts';
 import { allowRemovals, beginCatalogueRun, beginProductRun } from '../reconcile/runs.ts';
 import type { Members } from '../replication/presence.ts';
-import type { Engine } from '../replication/transport.ts';
+import { TransportError, type Engine } from '../replication/transport.ts';
+import { StoreError } from '../sqlite/errors.ts';
 import { OPERATOR_WORD } from './leading.ts';
 
 interface OperatorDeps {
@@ -24,7 +25,7 @@ export function operatorOf(deps: OperatorDeps): Operator {
   const { engine, reconciler, members } = deps;
   return {
     async resync(productIds, options) {
-      await engine?.state.put(OPERATOR_WORD, randomUUID());
+      if (engine !== null) await tellLead(engine);
       if (options.allowRemovals) await allowRemovals(deps);
       return productIds === null
         ? beginCatalogueRun(deps, 'operator')
@@ -39,4 +40,14 @@ export function operatorOf(deps: OperatorDeps): Operator {
       return reconciler()?.readsUnderWay ?? 0;
     },
   };
+}
+
+/** @throws StoreError */
+async function tellLead({ state }: Pick<Engine, 'state'>): Promise<void> {
+  try {
+    await state.put(OPERATOR_WORD, randomUUID());
+  } catch (error) {
+    if (!(error instanceof TransportError)) throw error;
+    throw new StoreError('cannot_commit', `nothing was begun: ${error.message}`, { cause: error });
+  }
 }
