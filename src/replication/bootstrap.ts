@@ -5,8 +5,9 @@ import Database from 'better-sqlite3';
 import { whyCopyUnfit } from '../event-log/epoch.ts';
 import { EventLog } from '../event-log/event-log.ts';
 import { highWaterMarkPath } from '../event-log/high-water-mark.ts';
+import { lookUpPosition } from '../event-log/mirror-position.ts';
 import { eventLogPath, openLogForAppending, openLogForReading } from '../event-log/open-log.ts';
-import { StoreError } from '../sqlite/errors.ts';
+import { isDamage, StoreError } from '../sqlite/errors.ts';
 import { lockDatabase } from '../sqlite/lock.ts';
 import { makeFolder } from '../sqlite/make-folder.ts';
 import { syncFile } from '../sqlite/sync-file.ts';
@@ -33,9 +34,11 @@ export async function bootstrap({ databasePath, source, signal }: BootstrapArgs)
     refuseOwnMirror(databasePath);
     remove(mirror, log);
     if (!(await source.getSnapshot({ mirror, log }, signal))) return false;
-    checkWhole(mirror);
-    checkWhole(log);
-    markAsCopy(mirror, log, source.name);
+    explainDamage(() => {
+      checkWhole(mirror);
+      checkWhole(log);
+      markAsCopy(mirror, log, source.name);
+    });
     rmSync(highWaterMarkPath(databasePath), { force: true });
     // What a kill in between leaves does not fit together, and is replaced again.
     putInPlace(log, eventLogPath(databasePath));
@@ -57,18 +60,43 @@ function refuseOwnMirror(databasePath: string): void {
   const db = openLogForReading(logPath);
   try {
     const log = new EventLog(db);
-    if (log.lastSeq > 0 && log.history().copiedFrom === null) throw ownMirror(databasePath);
+    if (log.history().copiedFrom !== null) return;
+    // A log that is made anew beside a mirror says nothing of where the mirror is from.
+    if (log.lastSeq > 0 || holdsRows(databasePath)) throw ownMirror(databasePath);
   } finally {
     db.close();
   }
 }
 
+/** Where it cannot be told, too. */
+function holdsRows(databasePath: string): boolean {
+  const mirror = lookUpPosition(databasePath);
+  return mirror === 'unknown' || (mirror !== null && (mirror.appliedSeq > 0 || mirror.changeSeq > 0));
+}
+
 function ownMirror(databasePath: string): StoreError {
   return new StoreError(
     'not_a_copy',
-    `${databasePath} is a mirror of its own, which a snapshot would replace: move it and its event log away, or set DATABASE_PATH to another file.`,
+    `${databasePath} is a mirror of its own, or a copy whose event log is lost, which a snapshot would replace: move it and its event log away, or set DATABASE_PATH to another file.`,
   );
 }
+
+/** @throws TransportError in the place of what a file says that is none. */
+function explainDamage(check: () => void): void {
+  try {
+    check();
+  } catch (error) {
+    const isNone = error instanceof StoreError && NO_SNAPSHOT.has(error.kind);
+    if (!isNone && !isDamage(error)) throw error;
+    const problem = error instanceof Error ? error.message : String(error);
+    throw new TransportError(`the snapshot is damaged (${problem}): it is fetched again`, { cause: error });
+  }
+}
+
+const NO_SNAPSHOT: ReadonlySet<StoreError['kind']> = new Set<StoreError['kind']>([
+  'damaged',
+  'not_a_database',
+]);
 
 function checkWhole(path: string): void {
   const db = new Database(path, { fileMustExist: true });
