@@ -124,7 +124,9 @@ export function loadServeConfig(sources: Partial<Sources & { readonly pid: numbe
     const { values } = check(raw);
     const onlyCopies =
       values.LOG_URL?.kind === 'primary' || (values.LOG_URL !== null && isReplica(values.ROLE));
-    const left = error.problems.filter(({ name }) => !name.startsWith('SERVICE_'));
+    const left = error.problems.filter(
+      ({ name, problem }) => !name.startsWith('SERVICE_') || problem !== MISSING,
+    );
     if (!onlyCopies || left.length > 0) throw error;
     const { passed } = readPassed(env, pid);
     return { ...arrange(values as Values, passed, cwd), service: null, warnings: raw.warnings };
@@ -133,6 +135,8 @@ export function loadServeConfig(sources: Partial<Sources & { readonly pid: numbe
 
 /** Of a process that only copies, the settings of the store may be null. */
 export type ServeConfig = LocalConfig & { readonly service: Config['service'] | null };
+
+const MISSING = 'is missing';
 
 function isReplica(roles: ReadonlySet<Role> | undefined): boolean {
   return roles?.size === 1 && roles.has('replica');
@@ -202,7 +206,7 @@ function check(raw: RawConfig): { values: Partial<Values>; problems: ConfigProbl
     const variable: Variable = VARIABLES[name];
     const text = raw.texts.get(name) ?? variable.default;
     if (text === undefined) {
-      if (variable.required === true) problems.push({ name, problem: 'is missing', remedy: variable.remedy });
+      if (variable.required === true) problems.push({ name, problem: MISSING, remedy: variable.remedy });
       else values[name] = null;
       continue;
     }
