@@ -12,7 +12,7 @@ function leaseOf(over: Partial<Lease> = {}) {
     release: vi.fn((_revision: number) => Promise.resolve()),
     holder: vi.fn(() => Promise.resolve<string | null>('other')),
   };
-  return Object.assign(lease, over) as typeof lease;
+  return Object.assign(lease, over);
 }
 
 function leading(lease: Lease, over: Partial<ConstructorParameters<typeof Lead>[0]> = {}) {

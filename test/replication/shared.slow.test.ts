@@ -45,9 +45,12 @@ async function trade({ sandbox }: Machines, steps: number, ...receivers: readonl
     if (receiver !== undefined) sandbox.webhookUrl = webhookUrlOf(receiver);
     sandbox.traffic.step();
     const sent = sandbox.deliveries.records.length;
-    await eventually(() => sandbox.deliveries.records.slice(0, sent).every(({ outcome }) => outcome !== 'pending'), {
-      what: 'it is answered',
-    });
+    await eventually(
+      () => sandbox.deliveries.records.slice(0, sent).every(({ outcome }) => outcome !== 'pending'),
+      {
+        what: 'it is answered',
+      },
+    );
   }
 }
 
