@@ -38,8 +38,6 @@ export interface Receiver {
 /** How long a stop waits for what is left to be forwarded; the next start forwards the rest. */
 const LAST_FORWARD_MS = 1_000;
 const LOOK_EVERY_MS = 20;
-/** Well within what the clock takes for a standstill. */
-const ASK_EVERY_MS = 1_000;
 
 /** @throws Error when the port cannot be listened on. */
 export async function startReceiver(deps: ReceiverDeps): Promise<Receiver> {
@@ -68,8 +66,6 @@ export async function startReceiver(deps: ReceiverDeps): Promise<Receiver> {
   const stopping = new AbortController();
   let life = randomUUID();
   clock.onStandstill(() => (life = randomUUID()));
-  // Where no webhook comes for a while, nobody else asks: that would be taken for a standstill.
-  const asking = setInterval(now, ASK_EVERY_MS).unref();
   const listener = await deps.listen(
     createIntakeApp({
       writer,
@@ -103,7 +99,6 @@ export async function startReceiver(deps: ReceiverDeps): Promise<Receiver> {
       while (forwarder.backlog.entries > 0 && performance.now() < untilMs) await pause();
       forwarder.stop();
       stopping.abort();
-      clearInterval(asking);
       await Promise.all([forwarding, telling]);
       await outbox.close();
     },
