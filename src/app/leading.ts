@@ -13,6 +13,7 @@ import type { Logger } from '../platform/log.ts';
 import type { Reconciler } from '../reconcile/reconciler.ts';
 import { knownReceiversSchema, listening } from '../replication/listening.ts';
 import { membersIn, type Members } from '../replication/presence.ts';
+import type { Replicator } from '../replication/replicator.ts';
 import { TransportError, type Engine, type SnapshotFiles, type Standing } from '../replication/transport.ts';
 import type { Clock } from './clock.ts';
 import type { Platform } from './compose.ts';
@@ -27,12 +28,10 @@ interface LeadingDeps {
   readonly standing: () => Standing;
   /** Others, as last heard of. */
   readonly members: () => Members;
-  /** What the engine has does not go on from this log: whoever leads next begins anew. */
-  readonly isLost: () => boolean;
-  /** As in `LeadStanding`. */
-  readonly isStranded: () => boolean;
   /** Whether this replica had everything a moment ago. */
   readonly isLevel: () => boolean;
+  /** Since when what is read does not come back here, and why. On the monotonic clock. */
+  readonly following: () => Pick<Replicator['state'], 'levelAtMs' | 'trouble' | 'lostAtMs' | 'snapshotAtMs'>;
   readonly makeSnapshot: (signal: AbortSignal) => Promise<(SnapshotFiles & { remove(): void }) | null>;
   readonly clock: Pick<Clock, 'now'>;
   readonly monitor: Monitor;
@@ -46,8 +45,8 @@ const LOOK_EVERY_MS = 2_000;
 const LEVEL_EVERY_MS = 100;
 /** Numbers of the change feed, since what is known of the others is some seconds old. */
 const GIVEN_OUT_MEANWHILE = 1_000_000;
-const LEVEL_WITHIN_MS = 5_000;
-const LOST = 'the engine has lost the history that this replica led';
+/** Longer than a server of the engine takes to be replaced. */
+const CUT_OFF_AFTER_MS = 20_000;
 const SNAPSHOT_EVERY_MS = 10 * 60_000;
 const SNAPSHOT_LOOK_MS = 5_000;
 const RECEIVERS = 'receivers';
@@ -65,7 +64,7 @@ export async function leadWith(deps: LeadingDeps, signal: AbortSignal): Promise<
     ...standing(),
     changeSeq,
     nowMs: clock.now(),
-    isStranded: deps.isStranded(),
+    isStranded: deps.following().snapshotAtMs !== null,
   });
   if (isNew) {
     log.warn(
@@ -73,11 +72,11 @@ export async function leadWith(deps: LeadingDeps, signal: AbortSignal): Promise<
     );
   }
   // What is read now must be seen beside all that the others know.
-  const levelByMs = performance.now() + LEVEL_WITHIN_MS;
+  const beganMs = performance.now();
   while (!deps.isLevel()) {
-    if (performance.now() > levelByMs && deps.isLost()) throw new TransportError(LOST);
     await pause(LEVEL_EVERY_MS, signal);
     if (signal.aborted) return;
+    refuseCutOff(deps, beganMs);
   }
   const reading = createReading({
     config,
@@ -117,12 +116,26 @@ export async function leadWith(deps: LeadingDeps, signal: AbortSignal): Promise<
   if (cause !== null) throw cause;
 }
 
-/** An engine that loses what it has cannot be read into: who has most of it leads next, and begins anew. */
-async function watchHistory({ isLost }: LeadingDeps, signal: AbortSignal): Promise<void> {
+/**
+ * A lead whose engine has lost entries that it has leads no longer: whoever has most begins a new history. One that cannot
+ * follow, and so reads for nothing, makes way for another.
+ */
+async function watchHistory(deps: LeadingDeps, signal: AbortSignal): Promise<void> {
+  const beganMs = performance.now();
   while (!signal.aborted) {
-    if (isLost()) throw new TransportError(LOST);
+    const { lostAtMs, snapshotAtMs } = deps.following();
+    if (lostAtMs !== null || snapshotAtMs !== null)
+      throw new TransportError('the engine has lost its history');
+    refuseCutOff(deps, beganMs);
     await pause(LOOK_EVERY_MS, signal);
   }
+}
+
+/** @throws TransportError */
+function refuseCutOff({ following }: LeadingDeps, beganMs: number): void {
+  const { trouble, levelAtMs } = following();
+  const sinceMs = Math.max(beganMs, levelAtMs ?? 0);
+  if (trouble !== null && performance.now() - sinceMs > CUT_OFF_AFTER_MS) throw new TransportError(trouble);
 }
 
 /**

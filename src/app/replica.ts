@@ -188,13 +188,9 @@ export async function startReplica(deps: ReplicaDeps): Promise<Replica> {
             engine: found.engine,
             store,
             standing: () => replicator.standing,
-            isLost: () => {
-              const { lostAtMs, snapshotAtMs } = replicator.state;
-              return lostAtMs !== null || snapshotAtMs !== null;
-            },
             members,
-            isStranded: () => replicator.state.snapshotAtMs !== null,
             isLevel,
+            following: () => replicator.state,
             makeSnapshot: (until) => platform.makeSnapshot(config.database.path, until),
             clock,
             monitor,

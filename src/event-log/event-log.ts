@@ -335,8 +335,8 @@ function prepare(db: Db) {
       `INSERT INTO log (seq, kind, at_ms, body_hash, payload) VALUES (?, ?, ?, ?, ?)
        ON CONFLICT (body_hash) WHERE body_hash IS NOT NULL DO NOTHING`,
     ),
-    known: db.prepare<[Buffer], number>('SELECT seq FROM log WHERE body_hash = ?').pluck(),
     forget: db.prepare<[Buffer]>('UPDATE log SET body_hash = NULL WHERE body_hash = ?'),
+    known: db.prepare<[Buffer], number>('SELECT seq FROM log WHERE body_hash = ?').pluck(),
     firstSeq: db.prepare<[], number | null>('SELECT min(seq) FROM log').pluck(),
     lastSeq: db.prepare<[], number | null>('SELECT max(seq) FROM log').pluck(),
     lastAtMs: db.prepare<[], number>('SELECT at_ms FROM log ORDER BY seq DESC LIMIT 1').pluck(),

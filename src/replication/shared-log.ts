@@ -140,19 +140,20 @@ export class SharedLog implements EntryLog {
 
   async #publish(engine: Pick<Engine, 'publish'>, publication: Publication): Promise<Published> {
     for (let attempt = 1; ; attempt += 1) {
-      if (this.#ended !== null) throw this.#ended;
+      this.#refuseAfterEnd();
       try {
         // One that cannot be reached may take long to say so.
         return await Promise.race([engine.publish(publication), this.#end.promise]);
       } catch (error) {
-        this.#throwIfEnded();
+        this.#refuseAfterEnd();
         const problem = error instanceof Error ? error.message : String(error);
         if (attempt === ATTEMPTS) throw new StoreError('cannot_commit', problem, { cause: error });
       }
     }
   }
 
-  #throwIfEnded(): void {
+  /** @throws StoreError */
+  #refuseAfterEnd(): void {
     if (this.#ended !== null) throw this.#ended;
   }
 

@@ -1,60 +1,228 @@
+/** What a receiver has answered comes into the common order, as it came, whatever the engine does. */
 import { pino } from 'pino';
-import { expect, onTestFinished, test } from 'vitest';
-import type { LogRow } from '../../src/event-log/entries.ts';
-import type { LogReader } from '../../src/event-log/read-log.ts';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { openOutbox, type Outbox } from '../../src/app/open-outbox.ts';
+import { encodeEntry } from '../../src/event-log/entries.ts';
 import { Forwarder } from '../../src/replication/forwarder.ts';
-import { TransportError, type Publication } from '../../src/replication/transport.ts';
+import { TransportError, type Engine, type Publication } from '../../src/replication/transport.ts';
+import { StoreError } from '../../src/sqlite/errors.ts';
+import { delivery, item, newPath, T0, temporaryFolder } from '../mirror/mirror-file.ts';
+import { eventually, throughout } from '../process/wait.ts';
+import { MemoryCluster } from './memory-engine.ts';
 
-/** An outbox with these bodies, and an engine that a test may make forget. */
-function forwarding(bodies: readonly string[]) {
-  const rows = bodies.map((body, i): LogRow => {
-    return { seq: i + 1, kind: 'delivery', atMs: 1, payload: Buffer.from(body) };
-  });
-  const engine = {
-    name: 'engine',
-    stream: [] as string[],
-    isUp: true,
-    publish: ({ row }: Publication) => {
-      if (!engine.isUp) return Promise.reject(new TransportError('the engine is down'));
-      const position = engine.stream.push(Buffer.from(row.payload).toString('utf8'));
-      return Promise.resolve({ position, isDuplicate: false, receipt: position });
-    },
-    isKept: (receipt: unknown) => Promise.resolve(Number(receipt) <= engine.stream.length),
-  };
-  const forwarder = new Forwarder({
-    outbox: {
-      lastSeq: rows.length,
-      epoch: 'outbox',
-      copiedFrom: null,
-      copy: () => Promise.resolve({ places: [], lastSeq: rows.length, epoch: 'outbox' }),
-    },
-    reader: {
-      after: (seq: number, last: number) => rows.filter((row) => row.seq > seq && row.seq <= last),
-    } as unknown as LogReader,
-    engine,
-    log: pino({ level: 'silent' }),
-    now: () => 1,
-  });
-  const running = forwarder.run();
-  onTestFinished(async () => {
-    forwarder.stop();
-    await running;
-  });
-  return { engine, forwarder };
+async function outboxAt(path: string): Promise<Outbox> {
+  const outbox = await openOutbox(path, { onDeath: () => undefined, onCommit: () => undefined });
+  onTestFinished(() => outbox.close());
+  return outbox;
 }
 
-test('what an engine loses while nothing comes is offered again', async () => {
-  const { engine, forwarder } = forwarding(['one', 'two']);
-  await expect.poll(() => engine.stream).toEqual(['one', 'two']);
-  expect(forwarder.backlog).toMatchObject({ entries: 0, trouble: null });
-  engine.stream.length = 0;
-  await expect.poll(() => engine.stream, { timeout: 10_000 }).toEqual(['one', 'two']);
+function forwarding(outbox: Outbox, engine: Pick<Engine, 'name' | 'publish' | 'isKept'>) {
+  const log = pino({ level: 'silent' });
+  const forwarder = new Forwarder({
+    outbox: outbox.log,
+    reader: outbox.reader,
+    engine,
+    log,
+    now: () => T0 + 60_000,
+  });
+  outbox.onAppended(() => forwarder.wake());
+  const running = forwarder.run();
+  const stop = async (): Promise<void> => {
+    forwarder.stop();
+    await running;
+  };
+  onTestFinished(stop);
+  return { forwarder, stop };
+}
+
+async function answer(outbox: Outbox, ...names: readonly string[]): Promise<void> {
+  await Promise.all(names.map((name) => outbox.log.appendDelivery(delivery(name, item()), T0)));
+}
+
+const namesIn = ({ messages }: MemoryCluster): string[] =>
+  messages.map(({ row }) => {
+    const body = JSON.parse(Buffer.from(row.payload).toString()) as { request_id?: string };
+    return body.request_id ?? row.kind;
+  });
+
+const untilThere = (cluster: MemoryCluster, ...names: readonly string[]): Promise<true> =>
+  eventually(() => JSON.stringify(namesIn(cluster)) === JSON.stringify(names), {
+    what: `${names.join(', ')} are there, and not ${namesIn(cluster).join(', ')}`,
+    withinMs: 5_000,
+  });
+
+test('all that is answered is forwarded in its order, what two receivers have once, entries too', async () => {
+  const cluster = new MemoryCluster(temporaryFolder());
+  const one = await outboxAt(newPath());
+  const { forwarder } = forwarding(one, cluster.engine());
+  await answer(one, 'a', 'b');
+  await one.log.appendEntry(
+    encodeEntry({ kind: 'oblige', atMs: T0, reason: 'operator', productIds: ['1'], variantIds: [] }),
+  );
+  await answer(one, 'c');
+  await untilThere(cluster, 'a', 'b', 'oblige', 'c');
+  const other = await outboxAt(newPath());
+  forwarding(other, cluster.engine());
+  await answer(other, 'c', 'd', 'a');
+  await untilThere(cluster, 'a', 'b', 'oblige', 'c', 'd');
+  await eventually(() => forwarder.backlog.entries === 0, { what: 'nothing waits' });
+  expect(forwarder.backlog).toEqual({ entries: 0, ageMs: 0, trouble: null });
 });
 
-test('what cannot be published waits, in order, and says why', async () => {
-  const { engine, forwarder } = forwarding(['one', 'two']);
-  engine.isUp = false;
-  await expect.poll(() => forwarder.backlog).toMatchObject({ entries: 2, trouble: 'the engine is down' });
-  engine.isUp = true;
-  await expect.poll(() => engine.stream, { timeout: 5_000 }).toEqual(['one', 'two']);
+test('what the engine does not take waits, and says for how long and why', async () => {
+  const cluster = new MemoryCluster(temporaryFolder());
+  const outbox = await outboxAt(newPath());
+  const { forwarder } = forwarding(outbox, cluster.engine());
+  cluster.cutOff('test');
+  await answer(outbox, 'a', 'b');
+  await eventually(() => forwarder.backlog.trouble !== null, { what: 'it is told' });
+  expect(forwarder.backlog).toEqual({ entries: 2, ageMs: 60_000, trouble: 'memory cannot be reached' });
+  cluster.reconnect();
+  await untilThere(cluster, 'a', 'b');
+  await eventually(() => forwarder.backlog.trouble === null, { what: 'the trouble is over' });
+});
+
+test('one that fails in the middle is published again, and nothing is passed over', async () => {
+  const cluster = new MemoryCluster(temporaryFolder());
+  const engine = cluster.engine();
+  let failures = 2;
+  const published: string[] = [];
+  const outbox = await outboxAt(newPath());
+  await answer(outbox, 'a', 'b', 'c');
+  const { forwarder } = forwarding(outbox, {
+    name: engine.name,
+    isKept: (receipt) => engine.isKept(receipt),
+    publish: (publication: Publication) => {
+      const { request_id: name } = JSON.parse(Buffer.from(publication.row.payload).toString()) as {
+        request_id: string;
+      };
+      published.push(name);
+      if (name === 'b' && failures > 0) {
+        failures -= 1;
+        return Promise.reject(new TransportError('no answer'));
+      }
+      return engine.publish(publication);
+    },
+  });
+  await eventually(() => forwarder.backlog.entries === 0, { what: 'all are acknowledged' });
+  expect(namesIn(cluster).toSorted()).toEqual(['a', 'b', 'c']);
+  // What came before it is acknowledged; what came after it is offered again with it.
+  expect(published).toEqual(['a', 'b', 'c', 'b', 'c', 'b', 'c']);
+});
+
+test('a start goes on behind what was acknowledged, and offers what was not', async () => {
+  const cluster = new MemoryCluster(temporaryFolder());
+  const engine = cluster.engine();
+  const publish = vi.fn((publication: Publication) => engine.publish(publication));
+  const counted = { name: engine.name, isKept: (receipt: unknown) => engine.isKept(receipt), publish };
+  const path = newPath();
+  const first = await outboxAt(path);
+  const { stop } = forwarding(first, counted);
+  await answer(first, 'a', 'b');
+  await untilThere(cluster, 'a', 'b');
+  // It is noted once a second.
+  await answer(first, 'c');
+  await untilThere(cluster, 'a', 'b', 'c');
+  await throughout(1_200, () => undefined);
+  await stop();
+  await answer(first, 'd');
+  await first.close();
+  publish.mockClear();
+  const again = await outboxAt(path);
+  forwarding(again, counted);
+  await untilThere(cluster, 'a', 'b', 'c', 'd');
+  expect(publish).toHaveBeenCalledTimes(1);
+});
+
+test('an engine that has lost its end gets it again, also when it took something since', async () => {
+  const cluster = new MemoryCluster(temporaryFolder());
+  const outbox = await outboxAt(newPath());
+  const { forwarder } = forwarding(outbox, cluster.engine());
+  await answer(outbox, 'a', 'b');
+  await untilThere(cluster, 'a', 'b');
+  await answer(outbox, 'c');
+  await untilThere(cluster, 'a', 'b', 'c');
+  // Before it is asked the next time, others are taken, by which alone nothing is noticed.
+  cluster.lose(2);
+  await answer(outbox, 'd');
+  await eventually(() => namesIn(cluster).toSorted().join() === 'a,b,c,d', { what: 'all are there again' });
+  await eventually(() => forwarder.backlog.entries === 0, { what: 'nothing waits' });
+});
+
+test('what was acknowledged stays for ten minutes, and an engine that lost all gets no more than that', async () => {
+  vi.useFakeTimers({ toFake: ['performance'], now: T0 });
+  onTestFinished(() => void vi.useRealTimers());
+  const cluster = new MemoryCluster(temporaryFolder());
+  const outbox = await outboxAt(newPath());
+  const { forwarder } = forwarding(outbox, cluster.engine());
+  await answer(outbox, 'a', 'b');
+  await untilThere(cluster, 'a', 'b');
+  const kept = (): number => outbox.reader.after(0, 1_000).length;
+  await pass(9 * 60_000);
+  expect(kept()).toBe(2);
+  await answer(outbox, 'c');
+  await untilThere(cluster, 'a', 'b', 'c');
+  await pass(90_000);
+  await eventually(() => kept() === 1, { what: 'what is old enough is gone' });
+  cluster.loseAll();
+  cluster.cutOff('test');
+  await pass(2_000);
+  await eventually(() => forwarder.backlog.trouble !== null, { what: 'it is cut off' });
+  cluster.reconnect();
+  await untilThere(cluster, 'c');
+  await eventually(() => forwarder.backlog.entries === 0, { what: 'nothing waits' });
+
+  /** On the stopwatch, in steps between which it works. */
+  async function pass(ms: number): Promise<void> {
+    for (let left = ms; left > 0; left -= 30_000) {
+      vi.advanceTimersByTime(Math.min(left, 30_000));
+      await new Promise((resolve) => setTimeout(resolve, 30));
+    }
+  }
+});
+
+test('after a loss the backlog counts what the outbox has, not what it ever had', async () => {
+  const cluster = new MemoryCluster(temporaryFolder());
+  const path = newPath();
+  const outbox = await outboxAt(path);
+  await answer(outbox, 'a', 'b', 'c');
+  const cursor = { seq: 3, receipt: { position: 9, stamp: 9 } };
+  await outbox.log.copy({ rows: [], firstSeq: 3, origin: 'memory', cursor });
+  await outbox.close();
+  const again = await outboxAt(path);
+  const engine = cluster.engine();
+  const { forwarder } = forwarding(again, {
+    name: 'memory',
+    isKept: (receipt) => engine.isKept(receipt),
+    publish: () => Promise.reject(new TransportError('not now')),
+  });
+  await eventually(() => forwarder.backlog.trouble !== null, { what: 'it is offered again' });
+  expect(forwarder.backlog.entries).toBe(1);
+});
+
+test('it stops at once, though the engine does not answer', async () => {
+  const outbox = await outboxAt(newPath());
+  await answer(outbox, 'a');
+  const { stop } = forwarding(outbox, {
+    name: 'memory',
+    isKept: () => new Promise(() => undefined),
+    publish: () => new Promise(() => undefined),
+  });
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  const startedMs = performance.now();
+  await stop();
+  expect(performance.now() - startedMs).toBeLessThan(500);
+});
+
+test('an outbox that cannot be written for a while ends nothing: it is noted later', async () => {
+  const cluster = new MemoryCluster(temporaryFolder());
+  const outbox = await outboxAt(newPath());
+  const engine = cluster.engine();
+  const copy = vi.spyOn(outbox.log, 'copy');
+  copy.mockRejectedValueOnce(new StoreError('cannot_commit', 'the disk is full'));
+  const { forwarder } = forwarding(outbox, engine);
+  await answer(outbox, 'a');
+  await untilThere(cluster, 'a');
+  await eventually(() => copy.mock.calls.length >= 2, { what: 'it is noted in the end' });
+  expect(forwarder.backlog.entries).toBe(0);
 });

@@ -188,7 +188,10 @@ class MemoryEngine implements Engine {
   async *follow(from: Standing, signal: AbortSignal): AsyncGenerator<Batch> {
     let standing = from;
     let saidMs = Number.NEGATIVE_INFINITY;
-    for (; !signal.aborted; await rest(LOOK_EVERY_MS, signal)) {
+    let isFirst = true;
+    while (!signal.aborted) {
+      if (!isFirst) await rest(LOOK_EVERY_MS, signal);
+      isFirst = false;
       await this.#reach();
       const place = this.#cluster.placeOf(standing);
       if (place === 'lost') throw new SnapshotNeeded('memory has lost entries', { isLost: true });

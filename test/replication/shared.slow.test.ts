@@ -4,6 +4,8 @@ import { endingOf } from '../../scripts/crash/quiet.ts';
 import { digestsOf } from '../../src/mirror/file/projected.ts';
 import { openReader } from '../../src/sqlite/open.ts';
 import { eventually, untilNone } from '../process/wait.ts';
+import { membersIn } from '../../src/replication/presence.ts';
+import { present } from '../shared/present.ts';
 import { startMachines, webhookUrlOf, type Machine, type Machines } from './machines.ts';
 
 function digests({ path }: Machine): ReadonlyMap<string, string> {
@@ -43,9 +45,12 @@ async function trade({ sandbox }: Machines, steps: number, ...receivers: readonl
     if (receiver !== undefined) sandbox.webhookUrl = webhookUrlOf(receiver);
     sandbox.traffic.step();
     const sent = sandbox.deliveries.records.length;
-    await eventually(() => sandbox.deliveries.records.slice(0, sent).every(({ status }) => status !== null), {
-      what: 'it is answered',
-    });
+    await eventually(
+      () => sandbox.deliveries.records.slice(0, sent).every(({ outcome }) => outcome !== 'pending'),
+      {
+        what: 'it is answered',
+      },
+    );
   }
 }
 
@@ -177,13 +182,28 @@ test('a replica that is cut off says so, to its reader too, and comes back by it
   expect((await b.ask('/readyz')).status).toBe(200);
 }, 120_000);
 
+test('a quiet hour is no standstill: the receiver has missed nothing, and nothing is read for its sake', async () => {
+  const machines = await startMachines();
+  const one = await machines.begin('r1', 'receive');
+  const life = async (): Promise<string> => {
+    const { receivers } = await membersIn(machines.cluster.engine().presence);
+    return present(receivers.get('r1')).life;
+  };
+  const before = await eventually(life, { what: 'it tells of itself' });
+  // Longer than the clock takes for a standstill.
+  await new Promise((resolve) => setTimeout(resolve, 7_000));
+  await trade(machines, 2, one);
+  await new Promise((resolve) => setTimeout(resolve, 2_500));
+  expect(await life()).toBe(before);
+}, 60_000);
+
 test('a receiver alone shows its figures, and that it keeps no mirror', async () => {
   const machines = await startMachines();
   const one = await machines.begin('r1', 'receive');
   await trade(machines, 3, one);
   const metrics = await (await one.ask('/metrics')).text();
   expect(metrics).toContain('stock_mirror_outbox_entries 0');
-  expect(metrics).toContain('stock_mirror_replica_entries_left NaN');
+  expect(metrics).toContain('stock_mirror_replica_entries_left Nan');
   const view = (await (await one.ask('/api/replication')).json()) as Record<string, unknown>;
   expect(view).toMatchObject({ name: 'r1', origin: 'memory', replica: null, lead: null });
   expect(view['receiver']).toMatchObject({ backlog: 0, trouble: null });
@@ -191,25 +211,28 @@ test('a receiver alone shows its figures, and that it keeps no mirror', async ()
   expect(answer.status).toBe(503);
   expect(await answer.json()).toMatchObject({ error: 'unavailable' });
   machines.cluster.cutOff('r1');
-  await trade(machines, 3, one);
-  await eventually(
-    async () => (await (await one.ask('/metrics')).text()).includes('stock_mirror_outbox_entries 3'),
-    { what: 'they wait in the outbox' },
-  );
-  expect(await (await fetch(`${webhookUrlOf(one).replace('webhooks', 'healthz')}`)).text()).not.toBe('');
+  const { records } = machines.sandbox.deliveries;
+  const before = records.length;
+  await trade(machines, 6, one);
+  const waiting = `stock_mirror_outbox_entries ${records.length - before}`;
+  expect(records.length).toBeGreaterThan(before);
+  await eventually(async () => (await (await one.ask('/metrics')).text()).includes(`${waiting}\n`), {
+    what: 'they wait in the outbox',
+  });
+  expect((await fetch(webhookUrlOf(one).replace('webhooks', 'healthz'))).status).toBe(200);
   const startedMs = performance.now();
   await one.stop();
   expect(performance.now() - startedMs).toBeLessThan(4_000);
   machines.cluster.reconnect();
   const again = await machines.begin('r1', 'receive');
-  await eventually(() => machines.cluster.messages.length === 6, { what: 'they are forwarded' });
+  await eventually(() => machines.cluster.messages.length === records.length, { what: 'they are forwarded' });
   expect(again.deaths).toEqual([]);
 }, 60_000);
 
-function statusOf<T>({ path }: Machine, column: string): T | undefined {
+function statusOf({ path }: Machine, column: string): string | undefined {
   const db = openReader(path);
   try {
-    return db.prepare<[], T>(`SELECT ${column} FROM mirror_status`).pluck().get();
+    return db.prepare<[], string>(`SELECT ${column} FROM mirror_status`).pluck().get();
   } finally {
     db.close();
   }

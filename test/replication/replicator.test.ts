@@ -1,0 +1,184 @@
+/** What a source has comes into the replica's own log, and how the replica stands is never prettier than it is. */
+import { pino } from 'pino';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import type { Copied } from '../../src/event-log/append-loop.ts';
+import type { CopiedRow } from '../../src/event-log/copied-row.ts';
+import { encodeEntry } from '../../src/event-log/entries.ts';
+import type { CopyArgs } from '../../src/event-log/event-log.ts';
+import { Replicator } from '../../src/replication/replicator.ts';
+import {
+  SnapshotNeeded,
+  TransportError,
+  type Batch,
+  type Standing,
+} from '../../src/replication/transport.ts';
+import { StoreError } from '../../src/sqlite/errors.ts';
+import { T0 } from '../mirror/mirror-file.ts';
+import { eventually } from '../process/wait.ts';
+
+const listed: CopiedRow = {
+  ...encodeEntry({ kind: 'listed', atMs: T0, productIds: [], lookup: false }),
+  seq: null,
+};
+const pruned = (firstSeq: number): CopiedRow => ({
+  ...encodeEntry({ kind: 'pruned', atMs: T0, beforeMs: T0, firstSeq, limit: 500 }),
+  seq: null,
+});
+const batch = (rows: readonly CopiedRow[], over: Partial<Batch> = {}): Batch => ({
+  rows,
+  positions: rows.map((_row, i) => i + 1),
+  cursor: { at: rows.length },
+  firstSeq: null,
+  left: 0,
+  isLive: true,
+  ...over,
+});
+
+/** @param lives what each attempt to follow gives, and how it ends; the last one goes on for ever. */
+function replicating(
+  lives: readonly { readonly gives?: readonly Batch[]; readonly ends?: Error }[],
+  over: Partial<ConstructorParameters<typeof Replicator>[0]> = {},
+) {
+  const froms: Standing[] = [];
+  const did: string[] = [];
+  let lastSeq = 10;
+  const copy = vi.fn(({ rows }: CopyArgs): Promise<Copied> => {
+    const places = rows.map((_row, i) => ({ seq: lastSeq + i + 1, duplicate: false }));
+    lastSeq += rows.length;
+    did.push(`copied to ${lastSeq}`);
+    return Promise.resolve({ places, lastSeq, epoch: 'e' });
+  });
+  const replicator = new Replicator(
+    {
+      source: {
+        name: 'memory',
+        follow: async function* (from, signal) {
+          froms.push(from);
+          const { gives = [], ends } = lives[Math.min(froms.length, lives.length) - 1] ?? {};
+          yield* gives;
+          if (ends !== undefined) throw ends;
+          await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
+        },
+      },
+      copy,
+      applied: (seq) => {
+        did.push(`applied ${seq}`);
+        return Promise.resolve();
+      },
+      onCopied: () => void did.push('told'),
+      onEpoch: () => void did.push('epoch'),
+      log: pino({ level: 'silent' }),
+      ...over,
+    },
+    { epoch: 'e', lastSeq, cursor: null },
+  );
+  const stopping = new AbortController();
+  const running = replicator.run(stopping.signal);
+  running.catch(() => undefined);
+  onTestFinished(() => stopping.abort());
+  return { replicator, copy, froms, did, running, stopping };
+}
+
+const level = ({ state }: Replicator): boolean => state.levelAtMs !== null;
+
+test('rows are on disk before anybody is told, and it goes on from there after trouble', async () => {
+  const { replicator, froms, did } = replicating([
+    { gives: [batch([listed, listed])], ends: new TransportError('cut off') },
+    { gives: [batch([listed], { cursor: { at: 3 } })] },
+  ]);
+  await eventually(() => replicator.state.trouble === 'cut off', { what: 'the trouble shows' });
+  await eventually(() => froms.length === 2 && replicator.state.trouble === null, { what: 'it is over' });
+  expect(did).toEqual(['copied to 12', 'told', 'copied to 13', 'told']);
+  expect(froms[1]).toEqual({ epoch: 'e', lastSeq: 12, cursor: { at: 2 } });
+  expect(replicator.standing).toEqual({ epoch: 'e', lastSeq: 13, cursor: { at: 3 } });
+});
+
+test('a sign of life writes nothing, and a cursor that has moved is written', async () => {
+  const { replicator, copy } = replicating([
+    {
+      gives: [
+        batch([], { cursor: null }),
+        batch([], { cursor: { at: 1 } }),
+        batch([], { cursor: { at: 1 } }),
+      ],
+    },
+  ]);
+  await eventually(() => level(replicator) && copy.mock.calls.length > 0, { what: 'it has copied' });
+  expect(copy.mock.calls.map(([{ cursor }]) => cursor)).toEqual([{ at: 1 }]);
+});
+
+test.each<[string, Partial<Batch>]>([
+  ['something is left', { left: 3 }],
+  ['its source is itself behind', { isLive: false }],
+])('it is not level while %s', async (_why, over) => {
+  const { replicator, copy } = replicating([{ gives: [batch([listed], over)] }]);
+  await eventually(() => copy.mock.calls.length === 1, { what: 'it is copied' });
+  expect(replicator.state).toMatchObject({ levelAtMs: null, left: over.left ?? 0 });
+});
+
+test.each([
+  ['a pruned entry', batch([pruned(5), listed])],
+  ['a pruned entry among others, which prunes nothing of them', batch([listed, pruned(11)])],
+  ['a source that has pruned', batch([], { firstSeq: 5 })],
+])('before %s takes rows away, they are applied here', async (_what, given) => {
+  const { did } = replicating([{ gives: [given] }]);
+  await eventually(() => did.includes('told'), { what: 'it is copied' });
+  expect(did.slice(0, 1)).toEqual(['applied 10']);
+});
+
+test('a batch that prunes what comes in it is refused: nothing could have applied that', async () => {
+  const { running, copy } = replicating([{ gives: [batch([listed, listed, pruned(12)])] }]);
+  await expect(running).rejects.toThrow('must part it there');
+  expect(copy).not.toHaveBeenCalled();
+});
+
+test('a history that is lost is waited for, and one that went elsewhere ends it', async () => {
+  const { replicator, running } = replicating([
+    { ends: new SnapshotNeeded('lost', { isLost: true }) },
+    { ends: new SnapshotNeeded('lost', { isLost: true }) },
+    { ends: new SnapshotNeeded('elsewhere', { isLost: false }) },
+  ]);
+  await eventually(() => replicator.state.lostAtMs !== null, { what: 'the loss shows' });
+  const { lostAtMs } = replicator.state;
+  await expect(running).rejects.toThrow('elsewhere');
+  expect(replicator.state.lostAtMs).toBe(lostAtMs);
+});
+
+test('a disk without room ends nothing: the same rows come again', async () => {
+  const full = new StoreError('cannot_commit', 'no room');
+  let failures = 1;
+  const copied: number[] = [];
+  const { replicator, froms } = replicating([{ gives: [batch([listed])] }], {
+    copy: ({ rows }) => {
+      failures -= 1;
+      if (failures >= 0) return Promise.reject(full);
+      copied.push(rows.length);
+      return Promise.resolve({ places: [{ seq: 11, duplicate: false }], lastSeq: 11, epoch: 'e' });
+    },
+  });
+  await eventually(() => replicator.state.trouble === 'no room', { what: 'it is told' });
+  await eventually(() => copied.length === 1 && replicator.state.trouble === null, { what: 'it goes on' });
+  expect(froms.map(({ lastSeq }) => lastSeq)).toEqual([10, 10]);
+});
+
+test('what cannot be continued ends it', async () => {
+  const { running } = replicating([{ gives: [batch([listed])] }], {
+    copy: () => Promise.reject(new StoreError('unfit_copy', 'they do not fit')),
+  });
+  await expect(running).rejects.toMatchObject({ kind: 'unfit_copy' });
+});
+
+test('another history is told before its rows are', async () => {
+  const { did } = replicating([{ gives: [batch([listed])] }], {
+    copy: () => Promise.resolve({ places: [{ seq: 11, duplicate: false }], lastSeq: 11, epoch: 'next' }),
+  });
+  await eventually(() => did.includes('told'), { what: 'it is copied' });
+  expect(did).toEqual(['epoch', 'told']);
+});
+
+test('it stops at once', async () => {
+  const { running, stopping, replicator } = replicating([{ gives: [batch([])] }]);
+  await eventually(() => level(replicator), { what: 'it follows' });
+  stopping.abort();
+  await running;
+});
