@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import { expect, test, vi } from 'vitest';
 import { promoteCopy } from '../../../src/event-log/promote.ts';
 import { openStore } from '../../../src/mirror/open-store.ts';
+import { rebuildMirror } from '../../../src/mirror/rebuild.ts';
 import { StoreError } from '../../../src/sqlite/errors.ts';
 import {
   delivery,
@@ -69,6 +70,13 @@ test('before it is promoted, it cannot be served as a mirror of its own', async 
   const { copy } = await stoppedCopy();
   const opening = openStore(copy.path, { onDeath: () => undefined, onNews: () => undefined });
   await expect(opening).rejects.toThrow('to make it a mirror of its own, run `stock-mirror promote`');
+});
+
+test('it is not made anew from its own event log, and is only compared with it', async () => {
+  const { copy } = await stoppedCopy();
+  const options = { nowMs: T0, onProgress: () => undefined, interrupted: new AbortController().signal };
+  await expect(rebuildMirror(copy.path, { ...options, check: false })).rejects.toThrow('is a copy of');
+  expect(await rebuildMirror(copy.path, { ...options, check: true })).toMatchObject({ differing: [] });
 });
 
 test('others that copied the same primary follow the promoted copy, and need no snapshot', async () => {
