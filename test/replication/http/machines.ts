@@ -94,6 +94,8 @@ export async function startWay(port: number): Promise<Way> {
     lead: (other) => {
       to = other;
       isSwallowing = false;
+      // Connections are kept for the next request: they would still lead to where it led before.
+      cut();
     },
   };
 }
