@@ -1,7 +1,7 @@
 /** `stock-mirror backup FILE`: an online copy of mirror and event log, beside a running server or without one. */
 import { basename, resolve } from 'node:path';
 import { Command } from 'commander';
-import { loadConfig, type Config } from '../config/config.ts';
+import { loadLocalConfig, type LocalConfig } from '../config/config.ts';
 import { backupDatabase } from '../mirror/file/backup.ts';
 import { isThere } from '../sqlite/is-there.ts';
 import type { BackupAnswer } from './shared/answers.ts';
@@ -21,7 +21,7 @@ export function backupCommand(): Command {
     .option('--force', 'replace FILE and the copy of the event log beside it')
     .option('--json', 'print what was copied as JSON')
     .action(async (file: string, options: BackupOptions) => {
-      process.exitCode = await backup(file, options, loadConfig());
+      process.exitCode = await backup(file, options, loadLocalConfig());
     });
   return explained(command, {
     notes: `
@@ -39,7 +39,7 @@ started on a copy of both, or on an older event log, a new epoch begins and ever
   });
 }
 
-async function backup(file: string, options: BackupOptions, config: Config): Promise<number> {
+async function backup(file: string, options: BackupOptions, config: LocalConfig): Promise<number> {
   const from = config.database.path;
   if (!isThere(from)) throw new Error(`${from} does not exist: there is nothing to copy yet`);
   const progress = createWorkProgress(process.stderr, { unit: 'pages', atFirst: 'copying' });

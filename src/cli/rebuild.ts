@@ -1,6 +1,6 @@
 /** `stock-mirror rebuild`: makes the mirror anew from its event log, or says where it is not what the event log says. */
 import { Command } from 'commander';
-import { loadConfig, type Config } from '../config/config.ts';
+import { loadLocalConfig, type LocalConfig } from '../config/config.ts';
 import { rebuildMirror, type Rebuilt } from '../mirror/rebuild.ts';
 import type { RebuildAnswer } from './shared/answers.ts';
 import { EXIT } from './shared/exit-codes.ts';
@@ -21,7 +21,7 @@ export function rebuildCommand(): Command {
     )
     .option('--json', 'print the result as JSON')
     .action(async (options: RebuildOptions) => {
-      process.exitCode = await rebuild(options, loadConfig());
+      process.exitCode = await rebuild(options, loadLocalConfig());
     });
   return explained(command, {
     notes: `
@@ -41,7 +41,7 @@ It needs every entry since the beginning. Where old ones are pruned, nothing is 
   });
 }
 
-async function rebuild(options: RebuildOptions, { database, warehouseNames }: Config): Promise<number> {
+async function rebuild(options: RebuildOptions, { database, warehouseNames }: LocalConfig): Promise<number> {
   const isCheck = options.check === true;
   const progress = createWorkProgress(process.stderr, { unit: 'entries', atFirst: 'reading the event log' });
   let rebuilt;

@@ -98,7 +98,7 @@ function refuseCopy(log: EventLog, { databasePath }: At): void {
   if (copiedFrom === null) return;
   throw new StoreError(
     'is_copy',
-    `${databasePath} is a copy of ${copiedFrom.origin}: to make it a mirror of its own, run \`stock-mirror promote\`.`,
+    `${databasePath} is a copy of ${copiedFrom.origin}, where what it holds is decided: run the command there; or, to make it a mirror of its own, run \`stock-mirror promote\`.`,
   );
 }
 

@@ -10,7 +10,7 @@ import { connectPrimary } from '../../../src/replication/http/connect.ts';
 import { makeSnapshot } from '../../../src/replication/make-snapshot.ts';
 import { Replicator } from '../../../src/replication/replicator.ts';
 import { SharedLog } from '../../../src/replication/shared-log.ts';
-import { SnapshotNeeded, TransportError } from '../../../src/replication/transport.ts';
+import { TransportError } from '../../../src/replication/transport.ts';
 import { StoreError } from '../../../src/sqlite/errors.ts';
 import type { Store } from '../../../src/mirror/store.ts';
 import type { ReplicationView } from '../../../src/ops/condition/replication.ts';
@@ -94,6 +94,8 @@ export async function startWay(port: number): Promise<Way> {
     lead: (other) => {
       to = other;
       isSwallowing = false;
+      // Connections are kept for the next request: they would still lead to where it led before.
+      cut();
     },
   };
 }
@@ -157,15 +159,26 @@ export function startCopy(
       problems.push(error.message);
     }
   };
+  /** It is tried again until somebody sees that only a snapshot helps. */
+  const runUntilSnapshot = async (replicator: Replicator): Promise<void> => {
+    const over = new AbortController();
+    const looks = setInterval(() => {
+      const { snapshotAtMs, trouble } = replicator.state;
+      if (snapshotAtMs === null || over.signal.aborted) return;
+      problems.push(trouble ?? '');
+      over.abort();
+    }, 20);
+    await replicator.run(AbortSignal.any([stopping.signal, over.signal])).finally(() => clearInterval(looks));
+  };
   const live = async (): Promise<void> => {
     while (!stopping.signal.aborted) {
       try {
         life = await begin();
         await life.store.opened;
-        await life.replicator.run(stopping.signal);
+        await runUntilSnapshot(life.replicator);
       } catch (error) {
         const isUnfit = error instanceof StoreError && error.kind === 'unfit_copy';
-        if (!isUnfit && !(error instanceof SnapshotNeeded)) throw error;
+        if (!isUnfit) throw error;
         problems.push(error.message);
       }
       const ended = life;

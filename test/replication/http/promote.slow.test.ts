@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import { expect, test, vi } from 'vitest';
 import { promoteCopy } from '../../../src/event-log/promote.ts';
 import { openStore } from '../../../src/mirror/open-store.ts';
+import { rebuildMirror } from '../../../src/mirror/rebuild.ts';
 import { StoreError } from '../../../src/sqlite/errors.ts';
 import {
   delivery,
@@ -71,6 +72,13 @@ test('before it is promoted, it cannot be served as a mirror of its own', async 
   await expect(opening).rejects.toThrow('to make it a mirror of its own, run `stock-mirror promote`');
 });
 
+test('it is not made anew from its own event log, and is only compared with it', async () => {
+  const { copy } = await stoppedCopy();
+  const options = { nowMs: T0, onProgress: () => undefined, interrupted: new AbortController().signal };
+  await expect(rebuildMirror(copy.path, { ...options, check: false })).rejects.toThrow('is a copy of');
+  expect(await rebuildMirror(copy.path, { ...options, check: true })).toMatchObject({ differing: [] });
+});
+
 test('others that copied the same primary follow the promoted copy, and need no snapshot', async () => {
   const { copy, ops } = await stoppedCopy();
   const other = startCopy(ops.url);
@@ -104,7 +112,7 @@ test('a promoted copy is not replaced by what it was a copy of', async () => {
   await eventually(() => again.problems.some((problem) => problem.startsWith('ended: ')), {
     what: 'its end',
   });
-  expect(again.problems.at(-1)).toContain('is a mirror of its own, which a snapshot would replace');
+  expect(again.problems.at(-1)).toContain('is a mirror of its own, or a copy whose event log is lost');
   await again.stop().catch(() => undefined);
 });
 
