@@ -3,6 +3,7 @@
  * (docs/beyond-one-machine.md#the-lead).
  */
 import { rest } from '../platform/sleep.ts';
+import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
 import type { Config } from '../config/config.ts';
 import { createRetention } from '../mirror/retention.ts';
@@ -11,7 +12,7 @@ import type { Monitor } from '../ops/monitor.ts';
 import type { Logger } from '../platform/log.ts';
 import type { Reconciler } from '../reconcile/reconciler.ts';
 import { knownReceiversSchema, listening } from '../replication/listening.ts';
-import { membersIn } from '../replication/presence.ts';
+import { membersIn, type Members } from '../replication/presence.ts';
 import { TransportError, type Engine, type SnapshotFiles, type Standing } from '../replication/transport.ts';
 import type { Clock } from './clock.ts';
 import type { Platform } from './compose.ts';
@@ -24,6 +25,8 @@ interface LeadingDeps {
   readonly engine: Engine;
   readonly store: Store;
   readonly standing: () => Standing;
+  /** Others, as last heard of. */
+  readonly members: () => Members;
   /** What the engine has does not go on from this log: whoever leads next begins anew. */
   readonly isLost: () => boolean;
   /** As in `LeadStanding`. */
@@ -41,6 +44,8 @@ interface LeadingDeps {
 
 const LOOK_EVERY_MS = 2_000;
 const LEVEL_EVERY_MS = 100;
+/** Numbers of the change feed, since what is known of the others is some seconds old. */
+const GIVEN_OUT_MEANWHILE = 1_000_000;
 const LEVEL_WITHIN_MS = 5_000;
 const LOST = 'the engine has lost the history that this replica led';
 const SNAPSHOT_EVERY_MS = 10 * 60_000;
@@ -91,6 +96,7 @@ export async function leadWith(deps: LeadingDeps, signal: AbortSignal): Promise<
     watchReceivers(deps, reconciler, until),
     watchOperator(deps, reconciler, until),
     watchHistory(deps, until),
+    watchOthers(deps, reconciler, until),
     putSnapshots(deps, until),
   ]).catch((error: unknown) => {
     failure = error instanceof Error ? error : new Error(String(error));
@@ -116,6 +122,32 @@ async function watchHistory({ isLost }: LeadingDeps, signal: AbortSignal): Promi
   while (!signal.aborted) {
     if (isLost()) throw new TransportError(LOST);
     await pause(LOOK_EVERY_MS, signal);
+  }
+}
+
+/**
+ * A replica that has what the engine has lost has shown it under numbers that are given out again now, with another
+ * meaning. In a new epoch these mean nothing; that replica is replaced by a snapshot of it.
+ */
+async function watchOthers(
+  { members, standing, store, clock, log }: LeadingDeps,
+  reconciler: Reconciler,
+  signal: AbortSignal,
+): Promise<void> {
+  while (!signal.aborted) {
+    await pause(LOOK_EVERY_MS, signal);
+    const { epoch: epochBefore } = standing();
+    const lost = [...members().replicas.values()].filter((at) => at.isLost && at.epoch === epochBefore);
+    if (lost.length === 0 || signal.aborted) continue;
+    const epoch = randomBytes(8).toString('hex');
+    const { last_seq: changeSeq } = await store.reader.ask('status');
+    const givenOutSeq = Math.max(changeSeq, ...lost.map((at) => at.changeSeq)) + GIVEN_OUT_MEANWHILE;
+    log.warn(
+      { epoch, epochBefore },
+      'a replica has entries that the engine has lost: a new epoch begins, and every product is read again',
+    );
+    await store.writer.append({ kind: 'epoch', atMs: clock.now(), givenOutSeq, epoch });
+    await reconciler.repairSilence(0);
   }
 }
 

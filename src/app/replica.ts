@@ -74,6 +74,8 @@ export interface Replica {
 const LEVEL_WITHIN_MS = 3_000;
 /** What others tell of themselves has been heard by then. */
 const HEARD_AFTER_MS = 6_000;
+/** Servers that were all restarted know only after some seconds what they have. */
+const LOST_AFTER_MS = 15_000;
 /** A snapshot that is not there by then will not come: who would have put it is gone. */
 const STRANDED_AFTER_MS = 60_000;
 
@@ -141,10 +143,20 @@ export async function startReplica(deps: ReplicaDeps): Promise<Replica> {
     lastSeq: replicator.standing.lastSeq,
     isLevel: isLevel(),
     isLeading: reconciler !== null,
+    isLost: isLostFor(LOST_AFTER_MS),
+    changeSeq: showing.lastChangeSeq,
     mayLead: lead !== null,
     blocked: blockedNote(reconciler),
   });
-  /** Whoever has everything; where nothing can be followed, whoever has most. */
+  const isLostFor = (ms: number): boolean => {
+    const { lostAtMs } = replicator.state;
+    return lostAtMs !== null && performance.now() - lostAtMs >= ms;
+  };
+  /** The others have gone on without what this replica alone has. */
+  const isLeftBehind = (): boolean =>
+    isLostFor(LOST_AFTER_MS) &&
+    [...members().replicas.values()].some((at) => at.isLeading && at.epoch !== replicator.standing.epoch);
+  /** Whoever has everything; where nothing can be followed, whoever has most of those who may lead. */
   const isFit = (): boolean => {
     if (isLevel()) return true;
     const nowMs = performance.now();
@@ -180,6 +192,7 @@ export async function startReplica(deps: ReplicaDeps): Promise<Replica> {
               const { lostAtMs, snapshotAtMs } = replicator.state;
               return lostAtMs !== null || snapshotAtMs !== null;
             },
+            members,
             isStranded: () => replicator.state.snapshotAtMs !== null,
             isLevel,
             makeSnapshot: (until) => platform.makeSnapshot(config.database.path, until),
@@ -242,7 +255,7 @@ export async function startReplica(deps: ReplicaDeps): Promise<Replica> {
     app: showing.app(deps.createOpsApp),
     observer: showing.observer,
     get needsSnapshot() {
-      return replicator.state.snapshotAtMs !== null;
+      return replicator.state.snapshotAtMs !== null || isLeftBehind();
     },
     ended: ended.promise,
     get view() {

@@ -32,6 +32,8 @@ interface Showing {
   /** Of the public listener; where a receiver has its own, what comes in addition. */
   readonly observer: IntakeObserver;
   app(create: typeof createOpsApp): ReturnType<typeof createOpsApp>;
+  /** The last number of the change feed, as of the last sample. */
+  readonly lastChangeSeq: number;
   /** Before any request to the store, so that no run is missed. */
   start(): void;
   /** The mirror was not listening for a while, up to now. */
@@ -75,6 +77,9 @@ export function createShowing(deps: ShowingDeps): Showing {
         log,
         stopping,
       }),
+    get lastChangeSeq() {
+      return sampler.last?.status.last_seq ?? 0;
+    },
     start(): void {
       watch.start();
       timeline.start();

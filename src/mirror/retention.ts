@@ -1,6 +1,6 @@
 /** Deletes old rows, a little at a time, so that no delivery waits for it: every hour, and on request. */
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from '../platform/log.ts';
+import { rest } from '../platform/sleep.ts';
 import { bothPruned, NOTHING_PRUNED, rowsOf, type Pruned } from './writer/pruned.ts';
 import type { StoreWriter } from './writer/store-writer.ts';
 
@@ -40,13 +40,13 @@ const PORTION_MS = 1_000;
 
 export function createRetention({ writer, now, log, retentionDays }: RetentionDeps): Retention {
   let timer: NodeJS.Timeout | undefined;
-  let stopped = false;
+  const stopping = new AbortController();
   const deleteSome = (days: number): Promise<Pruned> =>
     writer.prune({ nowMs: now(), beforeMs: now() - days * DAY_MS, limit: AT_ONCE });
 
   let onSchedule = NOTHING_PRUNED;
   const again = (ms: number): void => {
-    if (stopped) return;
+    if (stopping.signal.aborted) return;
     timer = setTimeout(() => void pruneOnSchedule(), ms);
     timer.unref();
   };
@@ -73,7 +73,7 @@ export function createRetention({ writer, now, log, retentionDays }: RetentionDe
   return {
     start: () => again(PAUSE_MS),
     stop(): void {
-      stopped = true;
+      stopping.abort();
       clearTimeout(timer);
     },
     async prune(days): Promise<PrunedPortion> {
@@ -89,8 +89,8 @@ export function createRetention({ writer, now, log, retentionDays }: RetentionDe
           log.info({ ...onRequest, days: meant }, 'pruned at an operator’s request');
           onRequest = NOTHING_PRUNED;
         }
-        if (complete || stopped || performance.now() >= untilMs) return { days: meant, ...portion, complete };
-        await sleep(PAUSE_MS);
+        if (complete || stopping.signal.aborted || performance.now() >= untilMs) return { days: meant, ...portion, complete };
+        await rest(PAUSE_MS, stopping.signal);
       }
     },
   };

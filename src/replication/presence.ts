@@ -25,6 +25,10 @@ const replicaSchema = z.object({
   /** It had everything a moment ago. */
   isLevel: z.boolean(),
   isLeading: z.boolean(),
+  /** For a while it has had entries that the engine has lost, or that do not go on there. */
+  isLost: z.boolean(),
+  /** The last number of its change feed, as of a moment ago. */
+  changeSeq: z.number(),
   /** Others need not wait for one that only keeps a mirror. */
   mayLead: z.boolean(),
   /** Of the one that leads: why nothing is read from the store. */

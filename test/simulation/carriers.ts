@@ -21,7 +21,8 @@ const CALL_DEADLINE_MS = 30_000;
 interface CarrierDeps {
   readonly time: VirtualTime;
   readonly random: () => number;
-  readonly machine: () => Machine;
+  /** That the next delivery goes to, or whose request is on its way. */
+  readonly machine: () => Pick<Machine, 'life' | 'request' | 'effect'>;
   readonly service: () => SimulatedService;
   readonly side: () => StoreSide;
   /** The way to the service is cut. */

@@ -241,7 +241,7 @@ const STRUCTURAL: ReadonlySet<Operation> = new Set([
   'rename',
 ]);
 
-function operate(
+export function operate(
   { operations, truth }: SimulatedService,
   what: Operation,
   { a, b, c }: { readonly a: number; readonly b: number; readonly c: number },

@@ -55,9 +55,15 @@ export class Disk {
     this.logPath = eventLogPath(this.databasePath);
   }
 
-  /** @param isAlive nothing reaches the disk of a dead process's doing. @throws StoreError */
-  openLog(isAlive: () => boolean): OwnLog {
-    const own = openOwnLog(this.databasePath);
+  /**
+   * @param isAlive nothing reaches the disk of a dead process's doing.
+   * @param open the event log, or another one of this machine's. @throws StoreError
+   */
+  openLog(
+    isAlive: () => boolean,
+    open: (databasePath: string) => OwnLog = (path) => openOwnLog(path),
+  ): OwnLog {
+    const own = open(this.databasePath);
     const { db } = own;
     const exec = this.#faulty('log', db, isAlive, () => undefined);
     const release = (): void => {
@@ -135,6 +141,26 @@ export class Disk {
     };
     this.#open.add(close);
     return db;
+  }
+
+  /** A connection of a process's own, closed with it. @returns what closes it before. */
+  hold(db: Db): () => void {
+    const close = (): void => {
+      this.#open.delete(close);
+      db.close();
+    };
+    this.#open.add(close);
+    return close;
+  }
+
+  get isMirrorThere(): boolean {
+    return existsSync(this.databasePath);
+  }
+
+  /** Both files, and all beside them. */
+  loseBoth(): void {
+    for (const side of [...SIDES, '.lock']) rmSync(this.databasePath + side, { force: true });
+    for (const side of SIDES) rmSync(this.logPath + side, { force: true });
   }
 
   /** What a kill does to the files a process held. Only what was committed is left. */

@@ -1,10 +1,16 @@
 /** Puts the virtual time in the place of the platform's: the mirror's code asks the globals, as it always does. */
 import { newLife, type Life, type Scheduled, type VirtualTime } from './virtual-time.ts';
 
-export interface GlobalTime {
+/** Whose code runs. */
+export interface Host {
   /** Whose timers are set from here on. */
-  life: Life;
+  readonly life: Life;
   /** How far the machine's wall clock is off. */
+  readonly wallOffsetMs: number;
+}
+
+export interface GlobalTime extends Host {
+  life: Life;
   wallOffsetMs: number;
   /** The wall clock as the machine has it. */
   readonly wallNowMs: () => number;
@@ -17,7 +23,9 @@ interface Timer extends Scheduled {
   hasRef(): boolean;
 }
 
-export function installGlobals(time: VirtualTime): GlobalTime {
+/** @param severalHosts where there are several; by default there is one, and it is what is returned. */
+export function installGlobals(time: VirtualTime, severalHosts?: () => Host): GlobalTime {
+  const host = severalHosts ?? (() => installed);
   const real = {
     Date: globalThis.Date,
     setTimeout: globalThis.setTimeout,
@@ -30,7 +38,7 @@ export function installGlobals(time: VirtualTime): GlobalTime {
   const installed: GlobalTime = {
     life: newLife(),
     wallOffsetMs: 0,
-    wallNowMs: () => Math.round(time.nowMs + installed.wallOffsetMs),
+    wallNowMs: () => Math.round(time.nowMs + host().wallOffsetMs),
     restore: () => {
       const { now, ...globals } = real;
       Object.assign(globalThis, globals);
@@ -52,7 +60,7 @@ export function installGlobals(time: VirtualTime): GlobalTime {
     return timer;
   };
   const set = (timer: Timer, ms: number, action: () => void, times: 'once' | 'again and again'): void => {
-    const { life } = installed;
+    const { life } = host();
     time.after(Math.max(1, ms), life, () => {
       if (timer.cancelled) return;
       if (times !== 'once') set(timer, ms, action, times);

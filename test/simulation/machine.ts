@@ -1,10 +1,6 @@
 /** The mirror's machine: one process at a time of the real service, on virtual time, that can be killed anywhere. */
-import { Readable } from 'node:stream';
-import type { IncomingMessage } from 'node:http';
-import { pino } from 'pino';
 import { startService, type Platform, type RunningService } from '../../src/app/compose.ts';
 import type { Config } from '../../src/config/config.ts';
-import type { Logger } from '../../src/platform/log.ts';
 import { createOpsApp } from '../../src/ops/app.ts';
 import { Secret } from '../../src/platform/secret.ts';
 import { connectOver } from '../../src/store-api/connect.ts';
@@ -19,6 +15,8 @@ import { serveEventLog } from '../../src/event-log/append-loop.ts';
 import { Disk } from './disk.ts';
 import { startFakeThread, type ThreadPace } from './fake-thread.ts';
 import type { GlobalTime } from './globals.ts';
+import { incomingOf } from './incoming.ts';
+import { processLog } from './process-log.ts';
 import { newLife, WORLD, type Life, type VirtualTime } from './virtual-time.ts';
 
 interface Credentials {
@@ -111,7 +109,7 @@ export class Machine {
     try {
       const service = await startService(
         this.#config(),
-        this.#logger(),
+        processLog({ ...this.#options, life }),
         (error) => {
           if (life.alive) onFault(`the store died: ${error.message}`);
         },
@@ -172,12 +170,7 @@ export class Machine {
     const { life } = process;
     if (life.standsStillUntilMs > time.nowMs) await time.sleep(life.standsStillUntilMs - time.nowMs, WORLD);
     if (!life.alive) return null;
-    const headers = Object.fromEntries(
-      [...request.headers].map(([name, value]) => [name.toLowerCase(), value]),
-    );
-    const incoming = Object.assign(Readable.from([Buffer.from(body)], { objectMode: false }), {
-      headers: { ...headers, 'content-length': String(body.byteLength) },
-    }) as unknown as IncomingMessage;
+    const incoming = incomingOf(request, body);
     const answer = await Promise.race([fetch(request, { incoming }), life.death]);
     return answer === undefined || !life.alive ? null : answer;
   }
@@ -293,29 +286,6 @@ export class Machine {
         return Promise.resolve();
       },
     };
-  }
-
-  #logger(): Logger {
-    const { log, onFault, time } = this.#options;
-    const life = this.#process?.life;
-    return pino(
-      { level: 'debug', base: null, timestamp: false },
-      {
-        write: (line: string) => {
-          if (life?.alive !== true) return;
-          const said = JSON.parse(line) as {
-            level: number;
-            msg: string;
-            err?: { type: string; stack: string };
-          };
-          if (said.level >= 30) log(`${said.msg} ${said.err?.stack?.split('\n')[0] ?? ''}`);
-          // A programming error that somebody caught is a programming error all the same.
-          if (/^(Type|Range|Reference|Syntax|Assertion)Error/.test(said.err?.type ?? '')) {
-            onFault(`at ${time.nowMs}: ${said.msg}: ${said.err?.stack}`);
-          }
-        },
-      },
-    );
   }
 
   #config(): Config {

@@ -21,6 +21,7 @@ import { Calls } from './watch/calls.ts';
 import { Consumer } from './watch/consumer.ts';
 import { Endless } from './watch/endless.ts';
 import { checkMadeAnew } from './watch/made-anew.ts';
+import { isSettled, openWork } from './watch/open-work.ts';
 import { Promises } from './watch/promises.ts';
 import { checkReapplied } from './watch/reapplied.ts';
 import { Seen } from './watch/seen.ts';
@@ -58,10 +59,6 @@ const SEARCHES_WITHIN_MS = 5 * 60_000;
 const STAYS_MS = 45_000;
 const SLOWEST_ANSWER_MS = 1_000;
 const FAULTS_KEPT = 20;
-
-/** The loss sweep that an unknown event asked for may be an hour away: that is rest. */
-const CHORE_SOON =
-  'canary_due_at_ms <= (SELECT max(at_ms) FROM log) + 300000 OR bundles_due_at_ms IS NOT NULL';
 
 export async function runPlan(plan: Plan, options: RunOptions = {}): Promise<Outcome> {
   const time = new VirtualTime(plan.startMs);
@@ -403,14 +400,7 @@ class Run {
   #isSettled(searchesDueByMs = Number.MAX_SAFE_INTEGER): boolean {
     const db = this.#observe();
     if (db === null) return false;
-    const pending = prepared<[number], number>(
-      db,
-      `SELECT EXISTS (SELECT 1 FROM read_requests WHERE not_before_ms < 8640000000000000)
-         OR EXISTS (SELECT 1 FROM gaps) OR EXISTS (SELECT 1 FROM variants WHERE lookup_at_ms <= ?)
-         OR EXISTS (SELECT 1 FROM runs WHERE state = 'running')
-         OR EXISTS (SELECT 1 FROM mirror_state WHERE ${CHORE_SOON})`,
-    ).pluck();
-    return pending.get(searchesDueByMs) === 0;
+    return isSettled(db, searchesDueByMs);
   }
 
   async #settleWebhooks(): Promise<void> {
@@ -433,22 +423,8 @@ class Run {
     const db = this.#observe();
     const status = this.#status();
     if (db === null || status === null) return 'there is no database';
-    const texts = (sql: string): string[] => prepared<[], string>(db, sql).pluck().all();
-    const open = {
-      readRequests: texts(`SELECT product_id || ' ' || reason FROM read_requests WHERE doubt = 1`),
-      gaps: texts(`SELECT variant_id || '/' || warehouse_id FROM gaps`),
-      lookups: texts('SELECT variant_id FROM variants WHERE lookup_at_ms IS NOT NULL'),
-      runs: texts(`SELECT id || ' ' || kind FROM runs WHERE state = 'running' AND kind <> 'scheduled'`),
-      chores: texts(`SELECT 'due' FROM mirror_state WHERE ${CHORE_SOON}`),
-      // No read tells a pulled variant's warehouses: what a loss left there stays suspect until its next webhook.
-      suspects: texts(
-        `SELECT s.variant_id || '/' || s.warehouse_id FROM mirror_stock s JOIN stock_levels c USING (variant_id, warehouse_id)
-         WHERE s.suspect = 1 AND c.unexplained_at_ms IS NULL`,
-      ),
-    };
-    const left = Object.entries(open).filter(([, found]) => found.length > 0);
-    if (left.length > 0)
-      return left.map(([what, found]) => `open ${what}: ${found.slice(0, 3).join(', ')}`).join('; ');
+    const open = openWork(db);
+    if (open !== null) return open;
     if (status.state !== 'live' && status.state !== 'stale') return `the state is ${status.state}`;
     const { differences } = compareWithTruth(
       this.#machine.disk.databasePath,

@@ -1,0 +1,232 @@
+/** The way from one process to the engine, which takes time, fails, and fails after the engine has done what was asked. */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { encodeEpoch } from '../../../src/event-log/encode-epoch.ts';
+import { readCursor, verdictOn, type Cursor } from '../../../src/replication/nats/history.ts';
+import {
+  SnapshotNeeded,
+  TransportError,
+  type Batch,
+  type Engine,
+  type EngineFinding,
+  type Lease,
+  type Notes,
+  type Publication,
+  type Published,
+  type SnapshotFiles,
+  type Standing,
+} from '../../../src/replication/transport.ts';
+import type { Life, VirtualTime } from '../virtual-time.ts';
+import type { Broker, Receipt } from './broker.ts';
+
+/** Of one machine, over all its processes. */
+export interface Way {
+  /** Nothing comes through. */
+  isCut: boolean;
+  /** How likely an answer gets lost: the request has taken effect, or has not. */
+  lossShare: number;
+  /** At most, in each direction. */
+  wayMs: number;
+}
+
+interface EngineDeps {
+  readonly time: Pick<VirtualTime, 'nowMs' | 'sleep'>;
+  readonly life: Life;
+  readonly broker: Broker;
+  readonly way: Way;
+  readonly random: () => number;
+  readonly count: (what: string) => void;
+}
+
+const TIMEOUT_MS = 3_000;
+const SIGN_OF_LIFE_MS = 1_000;
+const ROWS_AT_ONCE = 50;
+/** As far back as what nobody may have copied is published again. */
+const CLOCKS_DIFFER_NANOS = 60_000_000_000n;
+
+export class SimulatedEngine implements Engine {
+  readonly name = 'simulated engine';
+  readonly lease: Lease;
+  readonly presence: Notes;
+  readonly state: Notes;
+  readonly #deps: EngineDeps;
+  /** What one connection sends arrives in its order. */
+  #lastArrivalMs = 0;
+  #connection: number;
+  /** The highest number known; what is sent later has a higher one. */
+  #highest = 0;
+
+  constructor(deps: EngineDeps) {
+    this.#deps = deps;
+    const { broker } = deps;
+    this.#connection = broker.connections;
+    this.lease = {
+      take: (holder) => this.#ask(() => broker.take(holder)),
+      renew: (holder, revision) => this.#ask(() => broker.renew(holder, revision)),
+      release: (revision) => this.#ask(() => broker.release(revision)),
+      holder: () => this.#ask(() => broker.holder()),
+    };
+    this.presence = this.#notes('presence');
+    this.state = this.#notes('state');
+  }
+
+  async publish(publication: Publication): Promise<Published> {
+    const sentAfter = this.#highest;
+    const { receipt, isDuplicate } = await this.#ask(() => this.#deps.broker.publish(publication));
+    const { seq } = receipt;
+    if (!isDuplicate && seq <= sentAfter) {
+      this.#highest = 0;
+      throw new TransportError(`the engine has lost entries: it gave number ${seq} out again`);
+    }
+    this.#highest = Math.max(this.#highest, seq);
+    return { position: seq, isDuplicate, receipt };
+  }
+
+  isKept(receipt: unknown): Promise<boolean> {
+    return this.#ask(() => this.#deps.broker.isKept(receipt as Receipt));
+  }
+
+  async *follow(from: Standing, signal: AbortSignal): AsyncGenerator<Batch> {
+    const { time, life, broker } = this.#deps;
+    const start = await this.#ask(() => this.#startOf(from));
+    const { created } = broker;
+    let { seq, baseAt } = start;
+    let cursor: unknown = from.cursor;
+    while (!signal.aborted) {
+      const { messages, left } = await this.#ask(() => {
+        if (broker.created !== created || broker.lastSeq < seq) {
+          throw new TransportError('the engine has lost what was copied from it: it is looked at again');
+        }
+        return this.#portion(seq, baseAt);
+      });
+      const last = messages.at(-1);
+      if (last !== undefined) {
+        ({ seq } = last);
+        if (last.after !== null) baseAt = last.storedAt;
+        cursor = { created, seq, storedAt: last.storedAt, baseAt } satisfies Cursor;
+      }
+      yield {
+        rows: messages.map(({ row }) => structuredClone(row)),
+        positions: messages.map((message) => message.seq),
+        cursor,
+        firstSeq: null,
+        left,
+        isLive: true,
+      };
+      if (left > 0 || signal.aborted) continue;
+      await Promise.race([broker.news, time.sleep(SIGN_OF_LIFE_MS, life)]);
+    }
+  }
+
+  async getSnapshot({ mirror, log }: SnapshotFiles): Promise<boolean> {
+    const snapshot = await this.#ask(() => this.#deps.broker.snapshot);
+    if (snapshot === null) return false;
+    writeFileSync(mirror, snapshot.mirror);
+    writeFileSync(log, snapshot.log);
+    return true;
+  }
+
+  async putSnapshot({ mirror, log }: SnapshotFiles): Promise<void> {
+    const snapshot = { mirror: readFileSync(mirror), log: readFileSync(log) };
+    await this.#ask(() => (this.#deps.broker.snapshot = snapshot));
+  }
+
+  async keepHistory({ changeSeq, nowMs, ...from }: Parameters<Engine['keepHistory']>[0]): Promise<boolean> {
+    const { broker, random } = this.#deps;
+    const at = readCursor(from.cursor);
+    const state = await this.#ask(() => broker.stateFor(at));
+    const { base } = state;
+    const verdict = verdictOn(from, state);
+    if (verdict.type !== 'none' && verdict.type !== 'lost') {
+      if (base !== null && state.firstSeq < base.seq) await this.#ask(() => broker.finish(base));
+      return false;
+    }
+    const { epoch: epochBefore, lastSeq } = from;
+    const againFrom = at === null ? 0n : BigInt(at.storedAt) - CLOCKS_DIFFER_NANOS;
+    const epoch = Math.floor(random() * 2 ** 48).toString(16);
+    const reachedFrom = { low: 0, high: lastSeq };
+    const entry = encodeEpoch({ kind: 'epoch', atMs: nowMs, givenOutSeq: changeSeq, epoch, reachedFrom });
+    const after = { epoch: epochBefore, lastSeq, againFrom: String(againFrom) };
+    const hasBegun = await this.#ask(() =>
+      broker.begin({ ...entry, seq: lastSeq + 1 }, after, base?.seq ?? 0),
+    );
+    if (!hasBegun) return false;
+    await this.#ask(() => {
+      if (broker.base !== null) broker.finish(broker.base);
+    });
+    return true;
+  }
+
+  inspect(): Promise<readonly EngineFinding[]> {
+    return Promise.resolve([]);
+  }
+
+  close(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  /** @throws SnapshotNeeded */
+  #startOf(from: Standing): { readonly seq: number; readonly baseAt: string } {
+    const state = this.#deps.broker.stateFor(readCursor(from.cursor));
+    const verdict = verdictOn(from, state);
+    switch (verdict.type) {
+      case 'after':
+        return { seq: verdict.seq, baseAt: state.base?.storedAt ?? '' };
+      case 'base':
+        return { seq: verdict.base.seq - 1, baseAt: verdict.base.storedAt };
+      case 'none':
+      case 'lost':
+        throw new SnapshotNeeded(`the engine's history is lost: ${verdict.type}`, { isLost: true });
+      case 'other':
+        throw new SnapshotNeeded(verdict.why, { isLost: false });
+    }
+  }
+
+  /** A `pruned` row is the first of its portion, and another history is looked at from where the log then stands. */
+  #portion(seq: number, baseAt: string): ReturnType<Broker['after']> {
+    const { messages, left } = this.#deps.broker.after(seq, ROWS_AT_ONCE);
+    const [first] = messages;
+    if (first !== undefined && first.seq !== seq + 1) throw new TransportError('messages were purged');
+    const end = messages.findIndex(
+      ({ row, after, storedAt }, i) =>
+        (i > 0 && row.kind === 'pruned') || (after !== null && storedAt !== baseAt),
+    );
+    if (end < 0) return { messages, left };
+    if (end === 0) throw new TransportError('a new history has begun in the engine: it is looked at again');
+    return { messages: messages.slice(0, end), left: left + messages.length - end };
+  }
+
+  #notes(of: 'presence' | 'state'): Notes {
+    const { broker } = this.#deps;
+    return {
+      get: (key) => this.#ask(() => broker.noted(of, key)),
+      put: (key, value) => this.#ask(() => broker.note(of, key, value)),
+      list: (prefix) => this.#ask(() => broker.list(of, prefix)),
+      delete: (key) => this.#ask(() => broker.forget(of, key)),
+    };
+  }
+
+  /** @throws TransportError */
+  async #ask<T>(effect: () => T): Promise<T> {
+    const { time, life, way, random, broker, count } = this.#deps;
+    const onWay = (): number => 0.2 + random() * way.wayMs;
+    this.#lastArrivalMs = Math.max(this.#lastArrivalMs, time.nowMs + onWay());
+    const isBroken = random() < way.lossShare;
+    const isDoneAllTheSame = random() < 0.5;
+    await time.sleep(this.#lastArrivalMs - time.nowMs, life);
+    if (way.isCut || (isBroken && !isDoneAllTheSame)) return this.#timeout();
+    if (this.#connection !== broker.connections) {
+      this.#connection = broker.connections;
+      throw new TransportError('the connection to the engine was broken');
+    }
+    const found = effect();
+    await time.sleep(onWay(), life);
+    if (!way.isCut && !isBroken) return found;
+    count('took effect, and was not answered');
+    return this.#timeout();
+  }
+
+  async #timeout(): Promise<never> {
+    await this.#deps.time.sleep(TIMEOUT_MS, this.#deps.life);
+    throw new TransportError('the engine does not answer');
+  }
+}

@@ -1,0 +1,39 @@
+/** What a mirror knows that it has yet to do: while there is any, it is not at rest. */
+import { prepared } from '../../../src/sqlite/prepared.ts';
+import type { Db } from '../../../src/sqlite/open.ts';
+
+/** The loss sweep that an unknown event asked for may be an hour away: that is rest. */
+const CHORE_SOON =
+  'canary_due_at_ms <= (SELECT max(at_ms) FROM log) + 300000 OR bundles_due_at_ms IS NOT NULL';
+
+/** Of itself, asked by nobody. @param searchesDueByMs later ones do not count. */
+export function isSettled(db: Db, searchesDueByMs: number): boolean {
+  const pending = prepared<[number], number>(
+    db,
+    `SELECT EXISTS (SELECT 1 FROM read_requests WHERE not_before_ms < 8640000000000000)
+       OR EXISTS (SELECT 1 FROM gaps) OR EXISTS (SELECT 1 FROM variants WHERE lookup_at_ms <= ?)
+       OR EXISTS (SELECT 1 FROM runs WHERE state = 'running')
+       OR EXISTS (SELECT 1 FROM mirror_state WHERE ${CHORE_SOON})`,
+  ).pluck();
+  return pending.get(searchesDueByMs) === 0;
+}
+
+/** After everything was read at a person's word. @returns what is left, in words; null when nothing is. */
+export function openWork(db: Db): string | null {
+  const texts = (sql: string): string[] => prepared<[], string>(db, sql).pluck().all();
+  const open = {
+    readRequests: texts(`SELECT product_id || ' ' || reason FROM read_requests WHERE doubt = 1`),
+    gaps: texts(`SELECT variant_id || '/' || warehouse_id FROM gaps`),
+    lookups: texts('SELECT variant_id FROM variants WHERE lookup_at_ms IS NOT NULL'),
+    runs: texts(`SELECT id || ' ' || kind FROM runs WHERE state = 'running' AND kind <> 'scheduled'`),
+    chores: texts(`SELECT 'due' FROM mirror_state WHERE ${CHORE_SOON}`),
+    // No read tells a pulled variant's warehouses: what a loss left there stays suspect until its next webhook.
+    suspects: texts(
+      `SELECT s.variant_id || '/' || s.warehouse_id FROM mirror_stock s JOIN stock_levels c USING (variant_id, warehouse_id)
+       WHERE s.suspect = 1 AND c.unexplained_at_ms IS NULL`,
+    ),
+  };
+  const left = Object.entries(open).filter(([, found]) => found.length > 0);
+  if (left.length === 0) return null;
+  return left.map(([what, found]) => `open ${what}: ${found.slice(0, 3).join(', ')}`).join('; ');
+}
