@@ -59,6 +59,8 @@ function lead({ known }: { readonly known: unknown }) {
       store,
       standing: () => ({ epoch: 'e', lastSeq: store.writer.lastSeq, cursor: null }),
       isLevel: () => true,
+      isLost: () => false,
+      isStranded: () => false,
       makeSnapshot: () => Promise.resolve(null),
       clock: { now: Date.now },
       monitor: new Monitor(),

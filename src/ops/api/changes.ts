@@ -20,7 +20,7 @@ import { changeSchema, epochSchema, lastSeqSchema } from './rows.ts';
 const MAX_WAIT_S = 60;
 
 const CONTRACT = `Numbers only grow, in commit order, so a consumer misses nothing and sees nothing twice. Keep \`epoch\` and \`next\` of each answer, and send both with the next request.
-Start over (read all of /api/stock, then continue from the \`last_seq\` it came with) when the answer is 409 \`epoch_changed\`: the mirror's history has restarted; 410 \`pruned\`: the next changes are older than RETENTION_DAYS and were deleted; 410 \`ahead\`: the mirror has not issued this number yet. A copy of another mirror may be behind the one that gave out the number, or the epoch: then nobody starts over, and the answer waits, or says \`behind\`. A consumer that does not send \`epoch\` must compare the one in the answer itself.`;
+Start over (read all of /api/stock, then continue from the \`last_seq\` it came with) when the answer is 409 \`epoch_changed\`: the mirror's history has restarted; 410 \`pruned\`: the next changes are older than RETENTION_DAYS and were deleted; 410 \`ahead\`: the mirror has not issued this number yet. A copy of another mirror may be behind the one that gave out the number, or the epoch: then there is nothing to start over for, and the answer waits, or says \`behind\`. A consumer that does not send \`epoch\` must compare the one in the answer itself.`;
 
 const startOverSchema = z
   .object({

@@ -14,7 +14,7 @@ export async function attempt<T>(
     await layout.ready(live);
     return await work(live);
   } catch (error) {
-    layout.doubt(error);
+    layout.recheck(error);
     throw transportError(what, error);
   }
 }

@@ -34,7 +34,7 @@ export class Follower {
       yield* this.#follow(from, signal);
     } catch (error) {
       if (error instanceof SnapshotNeeded) throw error;
-      this.#parts.layout.doubt(error);
+      this.#parts.layout.recheck(error);
       throw transportError(`the stream of ${this.#parts.connection.name} cannot be followed`, error);
     }
   }

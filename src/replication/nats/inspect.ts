@@ -62,7 +62,7 @@ function ofServer({ nc }: Live, { urls, user, token, caFile }: EngineOptions): E
   }
   if (user === null && token === null) {
     found.push({
-      problem: 'the engine asks nobody for credentials',
+      problem: 'the engine asks for no credentials',
       remedy: 'Give its servers a user and a password, and set LOG_USER and LOG_PASSWORD.',
       isWarning: true,
     });

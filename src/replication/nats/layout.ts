@@ -69,7 +69,7 @@ export class Layout {
   }
 
   /** Something failed: if that is because a part of it is gone, the next one who needs it makes it again. */
-  doubt(error: unknown): void {
+  recheck(error: unknown): void {
     if (isStreamMissing(error)) this.#ready = null;
   }
 

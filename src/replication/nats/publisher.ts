@@ -64,7 +64,7 @@ export class Publisher {
       const created = await this.#createdAt(live);
       return { position: seq, isDuplicate: duplicate, receipt: { created, seq, id } satisfies Receipt };
     } catch (error) {
-      layout.doubt(error);
+      layout.recheck(error);
       throw transportError(CANNOT, error);
     }
   }

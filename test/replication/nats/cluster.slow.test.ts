@@ -82,7 +82,7 @@ test.skipIf(!hasServer)(
       .poll(inspected, { timeout: 30_000 })
       .toEqual([
         'what goes to the engine is not encrypted',
-        'the engine asks nobody for credentials',
+        'the engine asks for no credentials',
         expect.stringContaining('whether the servers sync each message'),
       ]);
     await Promise.all([engine.close(), other.close()]);

@@ -156,7 +156,7 @@ describe.skipIf(!hasServer).concurrent(`an engine with troubles${needsServer}`, 
     const right = await connectTo(cluster.urls, { user: 'mirror', password: 'right' });
     expect(await keepFor(right, log)).toBe(true);
     const found = await right.inspect();
-    expect(found.map(({ problem }) => problem)).not.toContain('the engine asks nobody for credentials');
+    expect(found.map(({ problem }) => problem)).not.toContain('the engine asks for no credentials');
     await wrong.close();
     await right.close();
   });
