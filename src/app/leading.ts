@@ -43,6 +43,8 @@ const LEVEL_WITHIN_MS = 10_000;
 const SNAPSHOT_EVERY_MS = 10 * 60_000;
 const SNAPSHOT_LOOK_MS = 5_000;
 const RECEIVERS = 'receivers';
+/** The epoch of the newest one. */
+const SNAPSHOT = 'snapshot';
 /** A person's word that holds back nothing any longer, told to whoever leads. */
 export const OPERATOR_WORD = 'operator_word';
 
@@ -81,7 +83,7 @@ export async function leadWith(deps: LeadingDeps, signal: AbortSignal): Promise<
     watchHistory(deps, until),
     watchReceivers(deps, reconciler, until),
     watchOperator(deps, reconciler, until),
-    putSnapshots(deps, { isNew }, until),
+    putSnapshots(deps, until),
   ]).catch((error: unknown) => {
     failure = error instanceof Error ? error : new Error(String(error));
     failed.abort();
@@ -162,15 +164,18 @@ async function watchOperator(
 
 async function putSnapshots(
   { engine, makeSnapshot, standing, log }: LeadingDeps,
-  { isNew }: { readonly isNew: boolean },
   signal: AbortSignal,
 ): Promise<void> {
-  let dueMs = isNew ? 0 : performance.now() + SNAPSHOT_EVERY_MS;
+  let dueMs: number | null = null;
   let lastSeq = -1;
   while (!signal.aborted) {
     await pause(SNAPSHOT_LOOK_MS, signal);
-    if (signal.aborted || performance.now() < dueMs || standing().lastSeq === lastSeq) continue;
+    if (signal.aborted) return;
     try {
+      // Whoever led before may have ended before it put one of this history, for which others wait.
+      dueMs ??=
+        (await engine.state.get(SNAPSHOT)) === standing().epoch ? performance.now() + SNAPSHOT_EVERY_MS : 0;
+      if (performance.now() < dueMs || standing().lastSeq === lastSeq) continue;
       const reached = standing();
       const files = await makeSnapshot(signal);
       if (files === null) return;
@@ -180,6 +185,7 @@ async function putSnapshots(
         files.remove();
       }
       lastSeq = reached.lastSeq;
+      await engine.state.put(SNAPSHOT, reached.epoch);
       dueMs = performance.now() + SNAPSHOT_EVERY_MS;
       log.info({ lastSeq }, 'a snapshot was put, from which new replicas begin');
     } catch (error) {
