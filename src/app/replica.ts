@@ -136,22 +136,27 @@ export async function startReplica(deps: ReplicaDeps): Promise<Replica> {
     lastSeq: replicator.standing.lastSeq,
     isLevel: isLevel(),
     isLeading: reconciler !== null,
+    isLost: replicator.state.lostAtMs !== null,
     mayLead: lead !== null,
     blocked: blockedNote(reconciler),
   });
-  /** Whoever has everything; where nothing can be followed, whoever has most of those who may lead. */
+  /** Another one has what the engine has lost, and this one never had: numbers that were given out would get another meaning. */
+  const aheadOfThis = (): boolean =>
+    [...members().replicas].some(
+      ([other, at]) => other !== name && at.isLost && at.mayLead && at.epoch === replicator.standing.epoch,
+    );
+  /** Whoever has everything; where somebody has more than the engine, whoever has most of those who may lead. */
   const isFit = (): boolean => {
-    if (isLevel()) return true;
     const nowMs = performance.now();
     const { lostAtMs } = replicator.state;
-    if (lostAtMs === null || nowMs - Math.max(lostAtMs, startedMs) < HEARD_AFTER_MS) return false;
-    const { lastSeq } = replicator.standing;
-    return [...members().replicas].every(
-      ([other, at]) =>
-        other === name ||
-        !at.mayLead ||
-        (!at.isLevel && (at.lastSeq < lastSeq || (at.lastSeq === lastSeq && name < other))),
-    );
+    if (lostAtMs === null) return isLevel() && !aheadOfThis();
+    if (nowMs - Math.max(lostAtMs, startedMs) < HEARD_AFTER_MS) return false;
+    const { lastSeq, epoch } = replicator.standing;
+    return [...members().replicas].every(([other, at]) => {
+      // One that is level has what is left, and less than this one.
+      if (other === name || !at.mayLead || (at.isLevel && at.epoch === epoch)) return true;
+      return !at.isLevel && (at.lastSeq < lastSeq || (at.lastSeq === lastSeq && name < other));
+    });
   };
   const lead =
     engine === null || !mayLead || config.service === null
@@ -170,7 +175,7 @@ export async function startReplica(deps: ReplicaDeps): Promise<Replica> {
             store,
             standing: () => replicator.standing,
             isLevel,
-            isLost: () => replicator.state.lostAtMs !== null,
+            isLost: () => replicator.state.lostAtMs !== null || aheadOfThis(),
             makeSnapshot: (until) => platform.makeSnapshot(config.database.path, until),
             clock,
             monitor,

@@ -24,6 +24,8 @@ const replicaSchema = z.object({
   /** It had everything a moment ago. */
   isLevel: z.boolean(),
   isLeading: z.boolean(),
+  /** It has what the engine has lost. */
+  isLost: z.boolean(),
   /** It would begin a new history, where the engine has lost the one before. */
   mayLead: z.boolean(),
   /** Of the one that leads: why nothing is read from the store. */
