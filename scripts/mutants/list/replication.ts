@@ -48,7 +48,7 @@ export const REPLICATION: readonly Mutant[] = [
     file: 'src/replication/shared-log.ts',
     find: 'return this.#applied.findLast(({ atMs }) => atMs <= nowMs - REPLICA_LAG_MS)?.seq ?? 0;',
     replace: 'return nowMs < 0 ? 0 : this.#deps.log.lastSeq;',
-    first: 'cluster',
+    tests: ['test/replication/shared-log.test.ts'],
   },
   {
     id: 'outbox-dropped-at-once',
