@@ -370,8 +370,3 @@ export class Machine {
     };
   }
 }
-
-/** Where a receiver keeps what it has answered. */
-export function outboxOf({ disk }: Machine): string {
-  return outboxPath(disk.databasePath);
-}

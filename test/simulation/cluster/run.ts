@@ -418,7 +418,7 @@ class ClusterRun {
             ['log', JSON.stringify(logOf(db))],
             ['standing', JSON.stringify(numbersIn(db))],
           ]),
-      ) ?? new Map();
+      ) ?? new Map<string, string>();
     const expected = digests(present(first));
     for (const machine of others) {
       for (const [table, digest] of digests(machine)) {
