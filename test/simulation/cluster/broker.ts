@@ -7,7 +7,7 @@ import type { CopiedRow } from '../../../src/event-log/copied-row.ts';
 import type { After, Base, Cursor, StreamState } from '../../../src/replication/nats/history.ts';
 import { LEASE_MS, type Publication } from '../../../src/replication/transport.ts';
 
-export interface Message {
+interface Message {
   readonly seq: number;
   readonly id: string;
   readonly row: CopiedRow;

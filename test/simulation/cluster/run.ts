@@ -24,7 +24,7 @@ import { hostAtWork, Machine } from './machine.ts';
 import type { ClusterDeed, ClusterPlan } from './plan.ts';
 import { playScene, type Theatre } from './scenes.ts';
 
-export interface ClusterOutcome {
+interface ClusterOutcome {
   /** What went wrong; empty when every promise held. */
   readonly faults: readonly string[];
   readonly counts: Readonly<Record<string, number>>;
