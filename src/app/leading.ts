@@ -31,6 +31,8 @@ interface LeadingDeps {
   /** Whether this replica had everything a moment ago. */
   readonly isLevel: () => boolean;
   /** Since when what is read does not come back here, and why. On the monotonic clock. */
+  /** Another replica has what the engine has lost, and leads next. */
+  readonly isPassed: () => boolean;
   readonly following: () => Pick<Replicator['state'], 'levelAtMs' | 'trouble' | 'lostAtMs' | 'snapshotAtMs'>;
   readonly makeSnapshot: (signal: AbortSignal) => Promise<(SnapshotFiles & { remove(): void }) | null>;
   readonly clock: Pick<Clock, 'now'>;
@@ -139,8 +141,8 @@ function refuseCutOff({ following }: LeadingDeps, beganMs: number): void {
 }
 
 /**
- * A replica that has what the engine has lost has shown it under numbers that are given out again now, with another
- * meaning. In a new epoch these mean nothing; that replica is replaced by a snapshot of it.
+ * A replica that has what the engine has lost, and may not lead, has shown it under numbers that are given out again now,
+ * with another meaning. In a new epoch these mean nothing; that replica is replaced by a snapshot of it.
  */
 async function watchOthers(
   { members, standing, store, clock, log }: LeadingDeps,
@@ -150,7 +152,9 @@ async function watchOthers(
   while (!signal.aborted) {
     await pause(LOOK_EVERY_MS, signal);
     const { epoch: epochBefore } = standing();
-    const lost = [...members().replicas.values()].filter((at) => at.isLost && at.epoch === epochBefore);
+    const lost = [...members().replicas.values()].filter(
+      (at) => at.isLost && !at.mayLead && at.epoch === epochBefore,
+    );
     if (lost.length === 0 || signal.aborted) continue;
     const epoch = randomBytes(8).toString('hex');
     const { last_seq: changeSeq } = await store.reader.ask('status');

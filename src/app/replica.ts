@@ -75,7 +75,7 @@ const LEVEL_WITHIN_MS = 3_000;
 /** What others tell of themselves has been heard by then. */
 const HEARD_AFTER_MS = 6_000;
 /** Servers that were all restarted know only after some seconds what they have. */
-const LOST_AFTER_MS = 15_000;
+const LOST_AFTER_MS = 5_000;
 /** A snapshot that is not there by then will not come: who would have put it is gone. */
 const STRANDED_AFTER_MS = 60_000;
 
@@ -118,6 +118,7 @@ export async function startReplica(deps: ReplicaDeps): Promise<Replica> {
       applied: (seq) => parts.projection.applied(seq),
       onCopied: (positions, places) => shared.copied(positions, places),
       // Positions begin again, or are given out a second time.
+      isPassed: () => isPassed(),
       onEpoch: () => shared.giveUp(new StoreError('cannot_commit', 'another history has begun meanwhile')),
       log,
     },
@@ -156,21 +157,25 @@ export async function startReplica(deps: ReplicaDeps): Promise<Replica> {
   const isLeftBehind = (): boolean =>
     isLostFor(LOST_AFTER_MS) &&
     [...members().replicas.values()].some((at) => at.isLeading && at.epoch !== replicator.standing.epoch);
-  /** Whoever has everything; where nothing can be followed, whoever has most of those who may lead. */
+  /** Numbers that another one has given out would get a second meaning here: it begins a new history. */
+  const isPassed = (): boolean =>
+    [...members().replicas].some(
+      ([other, at]) => other !== name && at.isLost && at.mayLead && at.epoch === replicator.standing.epoch,
+    );
+  /** Whoever has everything; where one has more than the engine, whoever has most of those who may lead. */
   const isFit = (): boolean => {
-    if (isLevel()) return true;
     const nowMs = performance.now();
     const { lostAtMs, snapshotAtMs } = replicator.state;
+    if (lostAtMs === null && snapshotAtMs === null) return isLevel() && !isPassed();
     const isLost = lostAtMs !== null && nowMs - Math.max(lostAtMs, startedMs) >= HEARD_AFTER_MS;
     const isStranded = snapshotAtMs !== null && nowMs - snapshotAtMs >= STRANDED_AFTER_MS;
     if (!isLost && !isStranded) return false;
-    const { lastSeq } = replicator.standing;
-    return [...members().replicas].every(
-      ([other, at]) =>
-        other === name ||
-        !at.mayLead ||
-        (!at.isLevel && (at.lastSeq < lastSeq || (at.lastSeq === lastSeq && name < other))),
-    );
+    const { lastSeq, epoch } = replicator.standing;
+    return [...members().replicas].every(([other, at]) => {
+      // One that follows the engine has what it has left, and less than this one.
+      if (other === name || !at.mayLead || (isLost && at.isLevel && at.epoch === epoch)) return true;
+      return !at.isLevel && (at.lastSeq < lastSeq || (at.lastSeq === lastSeq && name < other));
+    });
   };
   const lead =
     engine === null || !mayLead || config.service === null
@@ -190,6 +195,7 @@ export async function startReplica(deps: ReplicaDeps): Promise<Replica> {
             standing: () => replicator.standing,
             members,
             isLevel,
+            isPassed,
             following: () => replicator.state,
             makeSnapshot: (until) => platform.makeSnapshot(config.database.path, until),
             clock,

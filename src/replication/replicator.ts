@@ -14,6 +14,8 @@ interface ReplicatorDeps {
   readonly applied: (seq: number) => Promise<unknown>;
   /** Rows are on disk. */
   readonly onCopied: (positions: readonly (number | null)[], places: readonly Place[]) => void;
+  /** Another replica has what the engine has lost, and begins a new history: nothing may be copied until then. */
+  readonly isPassed: () => boolean;
   /** The rows that are told of next are of another history, at least the last ones of them. */
   readonly onEpoch: () => void;
   readonly log: Logger;
@@ -34,6 +36,7 @@ interface ReplicaState {
   readonly snapshotAtMs: number | null;
 }
 
+const PASSED = 'another replica has entries that the engine has lost: it begins a new history';
 const RETRY_MS = 500;
 
 export class Replicator {
@@ -104,7 +107,8 @@ export class Replicator {
   }
 
   async #commit({ rows, positions, cursor, firstSeq, left, isLive }: Batch): Promise<void> {
-    const { source, copy, applied, onCopied, onEpoch } = this.#deps;
+    const { source, copy, applied, onCopied, onEpoch, isPassed } = this.#deps;
+    if (rows.length > 0 && isPassed()) throw new TransportError(PASSED);
     const isPruning = firstSeq !== null && firstSeq > this.#firstSeq;
     if (rows.length > 0 || isPruning || isNews(cursor, this.#standing.cursor)) {
       // What goes must have been applied here as well.

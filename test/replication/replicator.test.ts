@@ -66,6 +66,7 @@ function replicating(
         return Promise.resolve();
       },
       onCopied: () => void did.push('told'),
+      isPassed: () => false,
       onEpoch: () => void did.push('epoch'),
       log: pino({ level: 'silent' }),
       ...over,

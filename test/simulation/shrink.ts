@@ -3,7 +3,7 @@ import type { Plan } from './plan.ts';
 import { runPlan, type Outcome } from './run.ts';
 
 /** The way a run failed, without the names and figures of this one. */
-export function wayOf(outcome: Outcome): string | null {
+export function wayOf(outcome: Pick<Outcome, 'faults'>): string | null {
   return (
     outcome.faults[0]
       ?.split('\n')[0]

@@ -14,8 +14,11 @@ const receiptSchema = z.object({
   created: z.string(),
   seq: z.number(),
   id: z.string(),
+  /** The base of the history that it was published in, as last seen. */
+  baseSeq: z.number(),
 });
 type Receipt = z.infer<typeof receiptSchema>;
+type History = Pick<Receipt, 'created' | 'baseSeq'>;
 
 const ACKNOWLEDGED_WITHIN_MS = 5_000;
 /** At most: names, kind, time, ids. */
@@ -28,8 +31,8 @@ export class Publisher {
   #turn: Promise<void> = Promise.resolve();
   /** The highest position known; what comes after it has a higher one. */
   #highest = 0;
-  /** When the stream was made, as of the connection's life. */
-  #created: { readonly life: number; readonly at: Promise<string> } | null = null;
+  /** When the stream was made, and its base, as of the connection's life. */
+  #history: { readonly life: number; readonly seen: Promise<History> } | null = null;
 
   constructor(parts: Parts) {
     this.#parts = parts;
@@ -55,31 +58,36 @@ export class Publisher {
       const { seq, duplicate } = await acknowledged;
       if (!duplicate && seq <= sentAfter) {
         this.#highest = 0;
-        this.#created = null;
+        this.#history = null;
         throw new TransportError(
           `the engine at ${connection.name} has lost entries: it gave number ${seq} out again`,
         );
       }
       this.#highest = Math.max(this.#highest, seq);
-      const created = await this.#createdAt(live);
-      return { position: seq, isDuplicate: duplicate, receipt: { created, seq, id } satisfies Receipt };
+      const receipt: Receipt = { ...(await this.#historyOf(live)), seq, id };
+      return { position: seq, isDuplicate: duplicate, receipt };
     } catch (error) {
       layout.recheck(error);
       throw transportError(CANNOT, error);
     }
   }
 
-  /** What a snapshot holds was removed from the stream by its lead, and is kept. */
+  /**
+   * What a snapshot holds was removed from the stream by its lead, and is kept. What is gone since another history began
+   * may be in it or not: it is offered again, and whoever has it leaves it out.
+   */
   isKept(receipt: unknown): Promise<boolean> {
-    return attempt(this.#parts, 'what was published cannot be looked up', async ({ jsm, life }) => {
+    return attempt(this.#parts, 'what was published cannot be looked up', async (live) => {
+      const { jsm, life } = live;
       const { stream } = this.#parts.layout.names;
       const info = await jsm.streams.info(stream);
-      const created = nanosOf(info.created);
-      this.#created = { life, at: Promise.resolve(created) };
+      const history = { created: nanosOf(info.created), baseSeq: await this.#baseSeq(live) };
+      this.#history = { life, seen: Promise.resolve(history) };
       const known = receiptSchema.safeParse(receipt).data;
-      if (known?.created !== created || known.seq > info.state.last_seq) return false;
+      if (known?.created !== history.created || known.seq > info.state.last_seq) return false;
       const message = await jsm.streams.getMessage(stream, { seq: known.seq });
-      return message === null || message.header.get('Nats-Msg-Id') === known.id;
+      if (message === null) return known.baseSeq === history.baseSeq;
+      return message.header.get('Nats-Msg-Id') === known.id;
     });
   }
 
@@ -87,19 +95,27 @@ export class Publisher {
     const { connection, layout } = this.#parts;
     const live = await connection.use();
     await layout.ready(live);
-    await this.#createdAt(live);
+    await this.#historyOf(live);
     return live;
   }
 
-  #createdAt({ jsm, life }: Live): Promise<string> {
-    if (this.#created?.life !== life) {
-      const at = jsm.streams.info(this.#parts.layout.names.stream).then(({ created }) => nanosOf(created));
-      this.#created = { life, at };
-      at.catch(() => {
-        if (this.#created?.at === at) this.#created = null;
+  #historyOf(live: Live): Promise<History> {
+    const { jsm, life } = live;
+    if (this.#history?.life !== life) {
+      const seen = Promise.all([jsm.streams.info(this.#parts.layout.names.stream), this.#baseSeq(live)]).then(
+        ([{ created }, baseSeq]) => ({ created: nanosOf(created), baseSeq }),
+      );
+      this.#history = { life, seen };
+      seen.catch(() => {
+        if (this.#history?.seen === seen) this.#history = null;
       });
     }
-    return this.#created.at;
+    return this.#history.seen;
+  }
+
+  async #baseSeq({ jsm }: Live): Promise<number> {
+    const { stream, base } = this.#parts.layout.names;
+    return (await jsm.streams.getMessage(stream, { last_by_subj: base }))?.seq ?? 0;
   }
 
   /** What is sent is sent before it returns. */

@@ -143,6 +143,7 @@ export function startCopy(
         copy: (args) => own.copy(args),
         applied: (seq) => projection.applied(seq),
         onCopied: () => undefined,
+        isPassed: () => false,
         onEpoch: () => undefined,
         log,
       },

@@ -7,7 +7,7 @@ import type { CopiedRow } from '../../../src/event-log/copied-row.ts';
 import type { After, Base, Cursor, StreamState } from '../../../src/replication/nats/history.ts';
 import { LEASE_MS, type Publication } from '../../../src/replication/transport.ts';
 
-export interface Message {
+interface Message {
   readonly seq: number;
   readonly id: string;
   readonly row: CopiedRow;
@@ -21,6 +21,7 @@ export interface Receipt {
   readonly created: string;
   readonly seq: number;
   readonly id: string;
+  readonly baseSeq: number;
 }
 
 interface Note {
@@ -101,20 +102,21 @@ export class Broker {
   }
 
   publish({ id, row }: Publication): { readonly receipt: Receipt; readonly isDuplicate: boolean } {
+    const history = { created: this.#created, baseSeq: this.#base?.seq ?? 0 };
     const known = this.#known.get(id);
     if (known !== undefined && this.#now() - known.atMs < DUPLICATES_KNOWN_MS) {
-      return { receipt: { created: this.#created, seq: known.seq, id }, isDuplicate: true };
+      return { receipt: { ...history, seq: known.seq, id }, isDuplicate: true };
     }
     return {
-      receipt: { created: this.#created, seq: this.#append(id, row, null).seq, id },
+      receipt: { ...history, seq: this.#append(id, row, null).seq, id },
       isDuplicate: false,
     };
   }
 
-  isKept({ created, seq, id }: Receipt): boolean {
+  isKept({ created, seq, id, baseSeq }: Receipt): boolean {
     if (created !== this.#created || seq > this.#lastSeq) return false;
     const found = this.at(seq);
-    return found === undefined || found.id === id;
+    return found === undefined ? baseSeq === (this.#base?.seq ?? 0) : found.id === id;
   }
 
   /** @param expectedBaseSeq of the last base, as whoever begins has seen it. @returns false when there is a later one. */

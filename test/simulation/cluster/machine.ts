@@ -11,7 +11,7 @@ import type { Role } from '../../../src/config/schemas.ts';
 import { serveEventLog } from '../../../src/event-log/append-loop.ts';
 import { LogClient } from '../../../src/event-log/log-client.ts';
 import { eventLogPath, openLogForReading } from '../../../src/event-log/open-log.ts';
-import { openOutbox, outboxPath } from '../../../src/event-log/outbox.ts';
+import { openOutbox } from '../../../src/event-log/outbox.ts';
 import { openOwnLog } from '../../../src/event-log/own-log.ts';
 import { LogReader } from '../../../src/event-log/read-log.ts';
 import { openStore } from '../../../src/mirror/open-store.ts';
@@ -372,9 +372,4 @@ export class Machine {
       warnings: [],
     };
   }
-}
-
-/** Where a receiver keeps what it has answered. */
-export function outboxOf({ disk }: Machine): string {
-  return outboxPath(disk.databasePath);
 }

@@ -54,7 +54,7 @@ interface Step {
   readonly deed: ClusterDeed;
 }
 
-export interface MachinePlan {
+interface MachinePlan {
   readonly name: string;
   readonly roles: readonly Role[];
   readonly wallOffsetMs: number;

@@ -24,7 +24,7 @@ import { hostAtWork, Machine } from './machine.ts';
 import type { ClusterDeed, ClusterPlan } from './plan.ts';
 import { playScene, type Theatre } from './scenes.ts';
 
-export interface ClusterOutcome {
+interface ClusterOutcome {
   /** What went wrong; empty when every promise held. */
   readonly faults: readonly string[];
   readonly counts: Readonly<Record<string, number>>;
@@ -418,7 +418,7 @@ class ClusterRun {
             ['log', JSON.stringify(logOf(db))],
             ['standing', JSON.stringify(numbersIn(db))],
           ]),
-      ) ?? new Map();
+      ) ?? new Map<string, string>();
     const expected = digests(present(first));
     for (const machine of others) {
       for (const [table, digest] of digests(machine)) {

@@ -1,0 +1,77 @@
+/** What keeps several machines equal (docs/beyond-one-machine.md). */
+import type { Mutant } from '../mutant.ts';
+
+const eventLog = 'src/event-log/event-log.ts';
+const forwarder = 'src/replication/forwarder.ts';
+
+export const REPLICATION: readonly Mutant[] = [
+  {
+    id: 'cursor-outside-transaction',
+    breaks: 'rows and how far they were copied are committed together',
+    file: eventLog,
+    find: `      this.#db
+        .prepare('INSERT OR REPLACE INTO copied_from VALUES (1, ?, ?)')
+        .run(origin, JSON.stringify(cursor));
+      return places;`,
+    replace: `      const put = this.#db.prepare('INSERT OR REPLACE INTO copied_from VALUES (1, ?, ?)');
+      setTimeout(() => this.#db.open && put.run(origin, JSON.stringify(cursor)), 40);
+      return places;`,
+    first: 'cluster',
+  },
+  {
+    id: 'lease-by-value',
+    breaks: 'the lease is renewed by its last revision alone',
+    file: 'src/replication/nats/lease.ts',
+    find: 'unlessTaken(kv.update(KEY, holder, revision))',
+    replace: 'unlessTaken(kv.put(KEY, holder))',
+    tests: ['test/replication/nats/engine.slow.test.ts'],
+  },
+  {
+    id: 'pruned-by-local-time',
+    breaks: 'what an entry says is pruned goes in every copy, whatever its clock says',
+    file: eventLog,
+    find: `if (kind === 'pruned') this.#sql.pruneBelow.run(fieldsOf(payload)['firstSeq']);`,
+    replace: `if (kind === 'pruned') this.#sql.prune.run({ beforeMs: Date.now() - 30_000, belowSeq: this.#lastSeq, limit: 5_000 });`,
+    first: 'cluster',
+  },
+  {
+    id: 'pruned-keeps-bodies',
+    breaks: 'what an entry says is pruned goes in every copy, and its bodies with it',
+    file: eventLog,
+    find: `    if (kind === 'pruned') this.#sql.pruneBelow.run(fieldsOf(payload)['firstSeq']);\n`,
+    replace: '',
+    first: 'cluster',
+  },
+  {
+    id: 's0-by-last-entry',
+    breaks: 's0 is what was applied here a replica lag ago, by the stopwatch',
+    file: 'src/replication/shared-log.ts',
+    find: 'return this.#applied.findLast(({ atMs }) => atMs <= nowMs - REPLICA_LAG_MS)?.seq ?? 0;',
+    replace: 'return nowMs < 0 ? 0 : this.#deps.log.lastSeq;',
+    tests: ['test/replication/shared-log.test.ts'],
+  },
+  {
+    id: 'outbox-dropped-at-once',
+    breaks: 'what was acknowledged stays in the outbox for ten minutes',
+    file: forwarder,
+    find: 'const KEPT_MS = 10 * 60_000;',
+    replace: 'const KEPT_MS = 0;',
+    first: 'cluster',
+  },
+  {
+    id: 'loss-not-asked-for',
+    breaks: 'an engine that has lost its end is offered again what it had acknowledged',
+    file: forwarder,
+    find: 'if (seq === 0 || (await this.#deps.engine.isKept(receipt))) return;',
+    replace: 'if (seq >= 0 || receipt === undefined) return;',
+    first: 'cluster',
+  },
+  {
+    id: 'history-from-elsewhere',
+    breaks: 'a replica goes on with a new history from exactly the standing that it begins after',
+    file: 'src/replication/nats/history.ts',
+    find: 'base.after.epoch === epoch && base.after.lastSeq === lastSeq',
+    replace: 'base.after.epoch === epoch',
+    first: 'cluster',
+  },
+];
