@@ -10,7 +10,7 @@ interface CourseDeps {
   readonly log: (line: string) => void;
 }
 
-export interface Fault {
+interface Fault {
   readonly name: string;
   readonly run: () => Promise<void>;
 }

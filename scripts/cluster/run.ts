@@ -9,7 +9,7 @@ import { Course } from './course.ts';
 import { ClusterNode } from './node.ts';
 import { judge, untilAtRest } from './verdict.ts';
 
-export interface ClusterOptions {
+interface ClusterOptions {
   readonly seconds: number;
   /** Deliveries. */
   readonly perSecond: number;

@@ -33,7 +33,7 @@ export async function untilAtRest(replicas: readonly ClusterNode[], withinMs: nu
   return false;
 }
 
-export function standingOf(databasePath: string): Standing {
+function standingOf(databasePath: string): Standing {
   const db = openReader(databasePath);
   const log = new Database(eventLogPath(databasePath), { readonly: true });
   try {

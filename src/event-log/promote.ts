@@ -7,7 +7,7 @@ import { endCopying, type HistoryNews } from './epoch.ts';
 import { EventLog } from './event-log.ts';
 import { eventLogPath, openLogForAppending } from './open-log.ts';
 
-export interface Promoted {
+interface Promoted {
   /** What it was a copy of. */
   readonly origin: string;
   /** The last entry that it had from there. */

@@ -169,6 +169,9 @@ test('what was acknowledged stays for ten minutes, and an engine that lost all g
   await pass(2_000);
   await eventually(() => forwarder.backlog.trouble !== null, { what: 'it is cut off' });
   cluster.reconnect();
+  await eventually(() => forwarder.backlog.trouble === null, { what: 'it is reached' });
+  // A loss must have lasted for a while.
+  await pass(30_000);
   await untilThere(cluster, 'c');
   await eventually(() => forwarder.backlog.entries === 0, { what: 'nothing waits' });
 

@@ -23,7 +23,7 @@ export interface Operator {
 }
 
 /** Copies of the mirror and of an event log that reaches at least as far. */
-export interface MadeSnapshot {
+interface MadeSnapshot {
   readonly mirror: string;
   readonly log: string;
   /** When nobody reads them any more. */

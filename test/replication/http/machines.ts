@@ -47,7 +47,7 @@ export function startPrimary(
   });
 }
 
-export interface Way {
+interface Way {
   readonly url: string;
   /** Ends all connections that go over it. */
   cut(): void;
@@ -100,7 +100,7 @@ export async function startWay(port: number): Promise<Way> {
   };
 }
 
-export interface Copy {
+interface Copy {
   readonly path: string;
   readonly store: Store;
   readonly state: Replicator['state'];
