@@ -21,7 +21,7 @@ const program = new Command('cluster')
   .description('kills receivers, replicas and servers of the engine under load, and checks that nothing answered is lost')
   .option('--seconds <count>', 'of deliveries', whole(1, 3_600), 120)
   .option('--rate <deliveries>', 'a second', whole(1, 10_000), 1_000)
-  .option('--products <count>', 'in the catalogue', whole(2, 10_000), 200)
+  .option('--products <count>', 'in the catalogue', whole(2, 10_000), 1_000)
   .option('--seed <number>', 'of the traffic', whole(0, 2 ** 31 - 1), 1)
   .parse();
 const { seconds, rate, products, seed } = program.opts<Flags>();

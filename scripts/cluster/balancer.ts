@@ -2,19 +2,14 @@
  * A load balancer in front of the receivers, as one is in front of real ones: it knows by `/healthz` who takes requests,
  * and offers a request that was not answered to the next one, which is safe since a body that came twice counts once.
  */
-import {
-  Agent,
-  createServer,
-  request,
-  type IncomingMessage,
-  type Server,
-  type ServerResponse,
-} from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
+import { Pool } from 'undici';
 
 interface Target {
   readonly port: number;
+  readonly pool: Pool;
   isUp: boolean;
 }
 
@@ -26,14 +21,17 @@ const CHECK_WITHIN_MS = 500;
 export class Balancer {
   readonly #server: Server;
   readonly #targets: readonly Target[];
-  readonly #agent = new Agent({ keepAlive: true, maxSockets: 256 });
   readonly #checks: NodeJS.Timeout;
   #next = 0;
   /** Offered to another receiver. */
   repeated = 0;
 
   private constructor(ports: readonly number[]) {
-    this.#targets = ports.map((port) => ({ port, isUp: false }));
+    this.#targets = ports.map((port) => ({
+      port,
+      pool: new Pool(`http://127.0.0.1:${port}`, { connections: 128 }),
+      isUp: false,
+    }));
     this.#server = createServer((incoming, answer) => void this.#pass(incoming, answer));
     this.#checks = setInterval(
       () => this.#targets.forEach((target) => void this.#check(target)),
@@ -57,7 +55,7 @@ export class Balancer {
     this.#server.closeAllConnections();
     this.#server.close();
     await once(this.#server, 'close');
-    this.#agent.destroy();
+    await Promise.all(this.#targets.map(({ pool }) => pool.destroy()));
   }
 
   async #pass(incoming: IncomingMessage, answer: ServerResponse): Promise<void> {
@@ -83,26 +81,23 @@ export class Balancer {
   }
 
   /** @returns null when it does not answer. */
-  #ask({ port }: Target, incoming: IncomingMessage, body: Buffer): Promise<number | null> {
-    return new Promise((resolve) => {
-      const asked = request({
-        host: '127.0.0.1',
-        port,
-        path: incoming.url,
-        method: incoming.method,
-        headers: { ...incoming.headers, connection: 'keep-alive' },
-        agent: this.#agent,
-        timeout: TRY_MS,
+  async #ask({ pool }: Target, { headers }: IncomingMessage, body: Buffer): Promise<number | null> {
+    try {
+      const answer = await pool.request({
+        path: '/webhooks',
+        method: 'POST',
+        headers: {
+          'content-type': 'application/json',
+          'x-service-signature': String(headers['x-service-signature']),
+        },
+        body,
+        signal: AbortSignal.timeout(TRY_MS),
       });
-      asked.on('response', (response) => {
-        response.resume();
-        response.on('error', () => undefined);
-        resolve(response.statusCode ?? 502);
-      });
-      asked.on('timeout', () => asked.destroy(new Error('no answer in time')));
-      asked.on('error', () => resolve(null));
-      asked.end(body);
-    });
+      await answer.body.dump();
+      return answer.statusCode;
+    } catch {
+      return null;
+    }
   }
 
   async #check(target: Target): Promise<void> {

@@ -1,6 +1,7 @@
 /** A receiver or a replica as a process of its own, which may be killed, stopped and started again. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
+import { prefer } from './prefer.ts';
 import { createWriteStream, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -14,6 +15,8 @@ interface NodeOptions {
   readonly port: number;
   readonly opsPort: number;
   readonly env: Readonly<Record<string, string>>;
+  /** As of `os.setPriority`, where that may be set. */
+  readonly priority: number;
 }
 
 export class ClusterNode {
@@ -41,7 +44,7 @@ export class ClusterNode {
   }
 
   start(): void {
-    const { env, roles, port, opsPort, folder, name } = this.#options;
+    const { env, roles, port, opsPort, folder, name, priority } = this.#options;
     const child = spawn(process.execPath, ['--max-semi-space-size=16', MAIN], {
       cwd: join(folder, name),
       stdio: ['ignore', 'pipe', 'pipe'],
@@ -55,6 +58,7 @@ export class ClusterNode {
       },
     });
     this.#process = child;
+    prefer(child.pid, priority);
     this.#isAsked = false;
     const lines = createWriteStream(join(folder, `${name}.jsonl`), { flags: 'a' });
     child.stdout.pipe(lines, { end: false });
@@ -90,7 +94,7 @@ export class ClusterNode {
       const response = await fetch(`http://127.0.0.1:${this.opsPort}${path}`, {
         signal: AbortSignal.timeout(2_000),
       });
-      return (await response.json());
+      return await response.json();
     } catch {
       return null;
     }

@@ -43,7 +43,10 @@ const ASKED_EVERY_MS = 1_000;
 /** Servers that were all restarted know only after some seconds what they have. */
 const LOST_FOR_MS = 10_000;
 const RETRY_MS = 500;
-const IDLE_MS = 20;
+const IDLE_MS = 250;
+/** What comes within it is forwarded together, unless so many wait already. */
+const TOGETHER_MS = 20;
+const MANY = 128;
 
 export class Forwarder {
   readonly #deps: ForwarderDeps;
@@ -90,10 +93,12 @@ export class Forwarder {
           await this.#offerAgainWhatIsLost();
           askedMs = performance.now();
         }
-        if (!(await this.#forwardSome())) await this.#idle();
+        const forwarded = await this.#forwardSome();
+        if (forwarded === 0) await this.#idle();
         if (this.#trouble !== null) this.#deps.log.info('deliveries are forwarded again');
         this.#trouble = null;
         await this.#note();
+        if (forwarded < MANY) await rest(TOGETHER_MS, signal);
       } catch (error) {
         if (!(error instanceof TransportError) && !isPassing(error)) throw error;
         if (signal.aborted) return;
@@ -144,18 +149,18 @@ export class Forwarder {
     this.#kept.splice(0);
   }
 
-  /** @returns false when nothing was left. @throws TransportError */
-  async #forwardSome(): Promise<boolean> {
+  /** @returns how many. @throws TransportError */
+  async #forwardSome(): Promise<number> {
     const { reader, outbox, engine } = this.#deps;
     const after = this.#acknowledged.seq;
     const rows = reader.after(after, outbox.lastSeq);
     this.#oldestAtMs = rows[0]?.atMs ?? null;
-    if (rows.length === 0) return false;
+    if (rows.length === 0) return 0;
     const published = await orAborted(
       Promise.allSettled(rows.map((row) => engine.publish(publicationOf(row, outbox.epoch)))),
       this.#stop.signal,
     );
-    if (published === undefined) return false;
+    if (published === undefined) return 0;
     for (const [i, outcome] of published.entries()) {
       const row = rows[i];
       if (outcome.status === 'rejected') {
@@ -165,7 +170,7 @@ export class Forwarder {
       if (row !== undefined) this.#acknowledged = { seq: row.seq, receipt: outcome.value.receipt };
     }
     this.#toProve();
-    return true;
+    return rows.length;
   }
 
   #toProve(): void {

@@ -11,12 +11,13 @@ import {
   type StreamState,
 } from './history.ts';
 import { transportError } from './failure.ts';
-import { decodeRow } from './message.ts';
+import { decodeRows } from './message.ts';
 import type { Parts } from './parts.ts';
 import { floorOf } from './snapshot-note.ts';
 import { Tail, type Arrived } from './tail.ts';
 
 const BATCH_BYTES = 4 << 20;
+const BATCH_ROWS = 512;
 const LOOK_EVERY_MS = 1_000;
 /** How old a look may be to say that the stream is up to date. */
 const FRESH_MS = 2_000;
@@ -102,8 +103,8 @@ export class Follower {
       const last = arrived.at(-1);
       if (last !== undefined) {
         const checked = await this.#check(arrived, next, baseAt);
-        let left = tail.waiting + last.pending + checked.rows.length;
-        for (const portion of portionsOf(checked.rows)) {
+        let left = tail.waiting + last.pending + checked.messages.length;
+        for (const portion of portionsOf(checked.messages)) {
           const end = portion.at(-1);
           if (end === undefined) continue;
           const { seq, storedAt } = end;
@@ -112,8 +113,8 @@ export class Follower {
           cursor = { created: state.created, seq, storedAt, baseAt } satisfies Cursor;
           saidMs = performance.now();
           left -= portion.length;
-          const rows = portion.map(({ row }) => row);
-          const positions = portion.map((at) => at.seq);
+          const rows = portion.flatMap((message) => message.rows);
+          const positions = portion.flatMap((message) => message.rows.map(() => message.seq));
           yield {
             ...NOTHING,
             rows,
@@ -134,7 +135,7 @@ export class Follower {
   /** Those that go on from the last one, as rows, and what is wrong with the next one. */
   async #check(arrived: readonly Arrived[], first: number, knownBaseAt: string): Promise<Checked> {
     const { stream, base } = this.#parts.layout.names;
-    const rows: Checked['rows'][number][] = [];
+    const messages: Checked['messages'][number][] = [];
     let baseAt = knownBaseAt;
     let error: Error | null = null;
     for (const [i, { seq, subject, storedAt, headers, data }] of arrived.entries()) {
@@ -143,9 +144,9 @@ export class Follower {
         error = new TransportError('a new history has begun in the engine: it is looked at again');
       } else {
         try {
-          const row = await decodeRow(headers, data, `message ${seq} of the stream ${stream}`);
+          const decoded = await decodeRows(headers, data, `message ${seq} of the stream ${stream}`);
           if (subject === base) baseAt = storedAt;
-          rows.push({ row, seq, storedAt, baseAt });
+          messages.push({ rows: decoded, seq, storedAt, baseAt });
           continue;
         } catch (failure) {
           error = failure instanceof Error ? failure : new Error(String(failure));
@@ -153,7 +154,7 @@ export class Follower {
       }
       break;
     }
-    return { rows, error };
+    return { messages, error };
   }
 
   /** What a snapshot holds may be gone; what else is gone was deleted by hand, and the replicas differ in it. */
@@ -199,8 +200,8 @@ interface Reading {
 }
 
 interface Checked {
-  readonly rows: readonly {
-    readonly row: CopiedRow;
+  readonly messages: readonly {
+    readonly rows: readonly CopiedRow[];
     readonly seq: number;
     readonly storedAt: string;
     /** When the base was stored of the history that it belongs to. */
@@ -210,15 +211,19 @@ interface Checked {
   readonly error: Error | null;
 }
 
-/** What is pruned must have been applied: its entry begins a batch. */
-function* portionsOf(rows: Checked['rows']): Generator<Checked['rows']> {
+/** What is pruned must have been applied: its entry begins a batch. None is larger than one transaction should be. */
+function* portionsOf(messages: Checked['messages']): Generator<Checked['messages']> {
   let start = 0;
-  for (const [i, { row }] of rows.entries()) {
-    if (row.kind !== 'pruned' || i === start) continue;
-    yield rows.slice(start, i);
-    start = i;
+  let count = 0;
+  for (const [i, { rows }] of messages.entries()) {
+    if (i > start && (rows[0]?.kind === 'pruned' || count + rows.length > BATCH_ROWS)) {
+      yield messages.slice(start, i);
+      start = i;
+      count = 0;
+    }
+    count += rows.length;
   }
-  yield rows.slice(start);
+  if (start < messages.length) yield messages.slice(start);
 }
 
 const NOTHING = { rows: [], positions: [], firstSeq: null } as const;

@@ -1,7 +1,7 @@
 /**
- * A row as a message of the stream. What is short is in headers, the payload is the message's own; a read that may be
+ * Rows as a message of the stream. What is short is in headers, the payload is the message's own; a read that may be
  * logged without its detail has both forms in it, one after the other, since a product of thousands of levels is large
- * in either.
+ * in either. Deliveries that are forwarded together are one message: each server syncs it once.
  */
 import { promisify } from 'node:util';
 import { gunzip, gzip } from 'node:zlib';
@@ -25,6 +25,9 @@ const HASH = 'Mirror-Hash';
 /** How many bytes of the payload come first; the rest is the one without the detail. */
 const SPLIT = 'Mirror-Split';
 const ENCODING = 'Mirror-Encoding';
+/** The kind of a message with several deliveries, and how many. */
+const DELIVERIES = 'deliveries';
+const COUNT = 'Mirror-Count';
 
 const COMPRESS_FROM_BYTES = 16 << 10;
 /** Of what is kept, unpacked: more than any answer of the store has. */
@@ -32,6 +35,25 @@ const UNPACKED_BYTES = 256 << 20;
 
 const pack = promisify(gzip);
 const unpack = promisify(gunzip);
+
+/** Of each delivery before their bodies: its instant and its length. */
+const PLACE_BYTES = 12;
+
+/** @param rows one, or several deliveries. @param headers empty, of the client. */
+export async function encodeRows(rows: readonly CopiedRow[], headers: MsgHdrs): Promise<Encoded> {
+  const [only] = rows;
+  if (rows.length === 1 && only !== undefined) return encodeRow(only, headers);
+  headers.set(FORM_KEY, FORM);
+  headers.set(KIND, DELIVERIES);
+  headers.set(COUNT, String(rows.length));
+  const places = Buffer.alloc(rows.length * PLACE_BYTES);
+  for (const [i, { atMs, payload }] of rows.entries()) {
+    places.writeDoubleBE(atMs, i * PLACE_BYTES);
+    places.writeUInt32BE(payload.byteLength, i * PLACE_BYTES + 8);
+  }
+  const data = Buffer.concat([places, ...rows.map(({ payload }) => payload)]);
+  return { headers, data: await packed(data, headers) };
+}
 
 /** @param headers empty, of the client. */
 export async function encodeRow(row: CopiedRow, headers: MsgHdrs): Promise<Encoded> {
@@ -47,22 +69,23 @@ export async function encodeRow(row: CopiedRow, headers: MsgHdrs): Promise<Encod
     headers.set(SPLIT, String(payload.byteLength));
     data = Buffer.concat([payload, detail.payloadWithout]);
   }
-  if (data.byteLength >= COMPRESS_FROM_BYTES) {
-    const packed = await pack(data, { level: 3 });
-    if (packed.byteLength < data.byteLength * 0.9) {
-      headers.set(ENCODING, 'gzip');
-      data = packed;
-    }
-  }
-  return { headers, data };
+  return { headers, data: await packed(data, headers) };
+}
+
+async function packed(data: Uint8Array, headers: MsgHdrs): Promise<Uint8Array> {
+  if (data.byteLength < COMPRESS_FROM_BYTES) return data;
+  const smaller = await pack(data, { level: 3 });
+  if (smaller.byteLength >= data.byteLength * 0.9) return data;
+  headers.set(ENCODING, 'gzip');
+  return smaller;
 }
 
 /** @param where for people. @throws TransportError when it is of a form that this version does not know. */
-export async function decodeRow(
+export async function decodeRows(
   headers: MsgHdrs | undefined,
   data: Uint8Array,
   where: string,
-): Promise<CopiedRow> {
+): Promise<readonly CopiedRow[]> {
   const get = (key: string): string => headers?.get(key) ?? '';
   const kind = get(KIND);
   const encoding = get(ENCODING);
@@ -74,19 +97,26 @@ export async function decodeRow(
   const bytes = Uint8Array.from(
     encoding === 'gzip' ? await unpack(data, { maxOutputLength: UNPACKED_BYTES }) : data,
   );
+  if (kind === DELIVERIES) return deliveriesIn(bytes, Number(get(COUNT)));
   const seq = get(SEQ) === '' ? null : Number(get(SEQ));
   const atMs = Number(get(AT));
-  if (get(SPLIT) === '') return { seq, kind, atMs, payload: bytes, detail: null };
+  if (get(SPLIT) === '') return [{ seq, kind, atMs, payload: bytes, detail: null }];
   const split = Number(get(SPLIT));
-  return {
-    seq,
-    kind,
-    atMs,
-    payload: bytes.subarray(0, split),
-    detail: {
-      productId: decodeURIComponent(get(PRODUCT)),
-      hash: Uint8Array.from(Buffer.from(get(HASH), 'base64')),
-      payloadWithout: bytes.subarray(split),
-    },
+  const detail = {
+    productId: decodeURIComponent(get(PRODUCT)),
+    hash: Uint8Array.from(Buffer.from(get(HASH), 'base64')),
+    payloadWithout: bytes.subarray(split),
   };
+  return [{ seq, kind, atMs, payload: bytes.subarray(0, split), detail }];
+}
+
+function deliveriesIn(bytes: Uint8Array<ArrayBuffer>, count: number): CopiedRow[] {
+  const places = Buffer.from(bytes.buffer, bytes.byteOffset, count * PLACE_BYTES);
+  let start = places.byteLength;
+  return Array.from({ length: count }, (_, i): CopiedRow => {
+    const end = start + places.readUInt32BE(i * PLACE_BYTES + 8);
+    const payload = bytes.subarray(start, end);
+    start = end;
+    return { seq: null, kind: 'delivery', atMs: places.readDoubleBE(i * PLACE_BYTES), payload, detail: null };
+  });
 }

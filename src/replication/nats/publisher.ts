@@ -1,4 +1,5 @@
 /** Puts rows into the stream, in the order in which it was asked. */
+import { hash } from 'node:crypto';
 import type { PubAck } from '@nats-io/jetstream';
 import { z } from 'zod';
 import { TransportError, type Publication, type Published } from '../transport.ts';
@@ -6,7 +7,7 @@ import { attempt } from './attempt.ts';
 import type { Live } from './connection.ts';
 import { transportError } from './failure.ts';
 import { nanosOf } from './history.ts';
-import { encodeRow, type Encoded } from './message.ts';
+import { encodeRows, type Encoded } from './message.ts';
 import type { Parts } from './parts.ts';
 
 const receiptSchema = z.object({
@@ -25,10 +26,44 @@ const ACKNOWLEDGED_WITHIN_MS = 5_000;
 const HEADERS_BYTES = 1_024;
 const CANNOT = 'an entry cannot be published';
 
+/** One transaction of a replica, and far less than the engine takes. */
+const TOGETHER_ROWS = 256;
+const TOGETHER_BYTES = 256 << 10;
+
+interface Waiting {
+  readonly publication: Publication;
+  readonly resolve: (published: Published) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+function* portionsOf(waiting: readonly Waiting[]): Generator<readonly Waiting[]> {
+  let start = 0;
+  let bytes = 0;
+  for (const [i, { publication }] of waiting.entries()) {
+    const { byteLength } = publication.row.payload;
+    if (i > start && (i - start >= TOGETHER_ROWS || bytes + byteLength > TOGETHER_BYTES)) {
+      yield waiting.slice(start, i);
+      start = i;
+      bytes = 0;
+    }
+    bytes += byteLength;
+  }
+  if (start < waiting.length) yield waiting.slice(start);
+}
+
+/** The same rows together have the same id; a row that comes again among others is recognised by each log. */
+function idOf(publications: readonly Publication[]): string {
+  const [only] = publications;
+  if (publications.length === 1 && only !== undefined) return only.id;
+  return hash('sha256', publications.map(({ id }) => id).join(), 'hex').slice(0, 32);
+}
+
 export class Publisher {
   readonly #parts: Parts;
   /** Until the one before was sent, not acknowledged. */
   #turn: Promise<void> = Promise.resolve();
+  /** Deliveries of this turn. */
+  readonly #together: Waiting[] = [];
   /** The highest position known; what comes after it has a higher one. */
   #highest = 0;
   /** When the stream was made, and its base, as of the connection's life. */
@@ -38,11 +73,35 @@ export class Publisher {
     this.#parts = parts;
   }
 
-  async publish({ id, row }: Publication): Promise<Published> {
+  publish(publication: Publication): Promise<Published> {
+    if (publication.row.kind !== 'delivery') {
+      this.#sendTogether();
+      return this.#publish([publication]);
+    }
+    return new Promise((resolve, reject) => {
+      if (this.#together.length === 0) queueMicrotask(() => this.#sendTogether());
+      this.#together.push({ publication, resolve, reject });
+    });
+  }
+
+  /** The deliveries that were published in one turn, in as few messages as may be. */
+  #sendTogether(): void {
+    for (const waiting of portionsOf(this.#together.splice(0))) {
+      this.#publish(waiting.map(({ publication }) => publication)).then(
+        (published) => waiting.forEach(({ resolve }) => resolve(published)),
+        (error: unknown) => waiting.forEach(({ reject }) => reject(error)),
+      );
+    }
+  }
+
+  /** As one message: several only if all are deliveries. */
+  async #publish(publications: readonly Publication[]): Promise<Published> {
     const { client, connection, layout } = this.#parts;
     const { delivery, entry } = layout.names;
-    const subject = row.kind === 'delivery' ? delivery : entry;
-    const prepared = Promise.all([this.#ready(), encodeRow(row, client.transport.headers())]);
+    const rows = publications.map(({ row }) => row);
+    const id = idOf(publications);
+    const subject = rows[0]?.kind === 'delivery' ? delivery : entry;
+    const prepared = Promise.all([this.#ready(), encodeRows(rows, client.transport.headers())]);
     const before = this.#turn;
     const sending = prepared.then(async ([live, encoded]) => {
       await before;
