@@ -38,7 +38,7 @@ export interface Publication {
 
 /** Where a published row is. */
 export interface Published {
-  /** In what carries it: larger than that of all before it. */
+  /** In what carries it: larger than that of all before it. Deliveries that were published together may share one. */
   readonly position: number;
   /** It had been published before. */
   readonly isDuplicate: boolean;

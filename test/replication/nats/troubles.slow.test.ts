@@ -87,7 +87,7 @@ describe.skipIf(!hasServer).concurrent(`an engine with troubles${needsServer}`, 
         }
       })();
       expect(await messageOf(following)).not.toBe('it worked');
-      expect(performance.now() - startMs).toBeLessThan(4_500);
+      expect(performance.now() - startMs).toBeLessThan(9_000);
       const askedMs = performance.now();
       await Promise.all(
         askAll(engine, log).map(async (asked) => expect(await messageOf(asked)).not.toBe('it worked')),
