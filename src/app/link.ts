@@ -9,8 +9,16 @@ export interface Link {
   readonly engine: Engine | null;
 }
 
+interface LinkArgs {
+  /** Of this process, as servers show it. */
+  readonly name: string;
+  /** It has kept nothing yet. */
+  readonly isNew: boolean;
+  readonly log: Logger;
+}
+
 /** @throws Error when the packages of the engine are missing. Nothing that can be reached later is waited for. */
-export async function connectLink(shared: SharedConfig, name: string, log: Logger): Promise<Link> {
+export async function connectLink(shared: SharedConfig, { name, isNew, log }: LinkArgs): Promise<Link> {
   const { url, store, replicas, user, password, token, caFile } = shared;
   if (url.kind === 'primary') {
     const { connectPrimary } = await import('../replication/http/connect.ts');
@@ -23,6 +31,7 @@ export async function connectLink(shared: SharedConfig, name: string, log: Logge
       urls: url.urls,
       store,
       replicas,
+      isNew,
       user,
       password: password?.reveal() ?? null,
       token: token?.reveal() ?? null,

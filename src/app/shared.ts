@@ -2,8 +2,10 @@
  * The composition of a process whose event log is shared with other machines (docs/beyond-one-machine.md): a receiver, a
  * replica, or both. Loaded when `LOG_URL` asks for it.
  */
+import { existsSync } from 'node:fs';
 import type { Hono } from 'hono';
 import type { Config, ServeConfig, SharedConfig } from '../config/config.ts';
+import { eventLogPath } from '../event-log/open-log.ts';
 import { outboxPath } from '../event-log/outbox.ts';
 import type { IntakeObserver } from '../intake/observer.ts';
 import { openStore, REPLICA_THREADS } from '../mirror/open-store.ts';
@@ -21,7 +23,7 @@ import { nodeName } from '../replication/node-name.ts';
 import { NOBODY } from '../replication/presence.ts';
 import { listenAt, REAL, refuseOpenDoor, type Platform, type RunningService } from './compose.ts';
 import { keepReplica } from './kept-replica.ts';
-import { connectLink, type Link } from './link.ts';
+import { connectLink } from './link.ts';
 import { openOutbox } from './open-outbox.ts';
 import { startReceiver, type Receiver } from './receiver.ts';
 import { startReplica, type Replica, type ReplicaPlatform } from './replica.ts';
@@ -29,7 +31,7 @@ import { startReplica, type Replica, type ReplicaPlatform } from './replica.ts';
 /** What it stands on. Real, except in a simulation. */
 export interface SharedPlatform
   extends Pick<Platform, 'connect' | 'listen' | 'loadOps' | 'random'>, ReplicaPlatform {
-  readonly connectLink: (shared: SharedConfig, name: string, log: Logger) => Promise<Link>;
+  readonly connectLink: typeof connectLink;
   readonly openOutbox: typeof openOutbox;
   readonly fetchSnapshot: typeof fetchSnapshot;
   readonly name: (config: Pick<Config, 'ops' | 'webhook'>) => string;
@@ -60,7 +62,11 @@ export async function startShared(
   const { shared } = config;
   const monitor = new Monitor();
   const name = platform.name(config);
-  const { source, engine } = await platform.connectLink(shared, name, log);
+  const { source, engine } = await platform.connectLink(shared, {
+    name,
+    isNew: isNew(config.database.path),
+    log,
+  });
   const neighbours = engine === null ? null : new Neighbours(engine.presence);
   const stopping = new AbortController();
   let receiver: Receiver | null = null;
@@ -153,6 +159,10 @@ export async function startShared(
       if (!stopping.signal.aborted) onDeath(error instanceof Error ? error : new Error(String(error)));
     });
   }
+}
+
+function isNew(databasePath: string): boolean {
+  return !existsSync(eventLogPath(databasePath)) && !existsSync(outboxPath(databasePath));
 }
 
 /** The configuration asks for it wherever webhooks are taken. */

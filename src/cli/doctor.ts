@@ -123,7 +123,7 @@ function readConfig(
 async function linkOf(shared: SharedConfig, show: (...checks: Check[]) => void): Promise<Link | null> {
   const { connectLink } = await import('../app/link.ts');
   try {
-    return await connectLink(shared, 'doctor', createLog('silent'));
+    return await connectLink(shared, { name: 'doctor', isNew: false, log: createLog('silent') });
   } catch (error) {
     show(fail('engine', messageOf(error), 'install what it names beside stock-mirror'));
     return null;

@@ -32,7 +32,7 @@ import { getSnapshot, putSnapshot } from './snapshots.ts';
 export async function connectEngine(options: EngineOptions, deps: EngineDeps): Promise<Engine> {
   const client = await loadClient();
   const connection = new Connection(client, options, deps);
-  const layout = new Layout(client, options.store, options.replicas);
+  const layout = new Layout(client, options);
   return new NatsEngine({ ...deps, client, connection, layout }, options);
 }
 

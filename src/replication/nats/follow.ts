@@ -79,7 +79,7 @@ export class Follower {
       case 'none':
         throw lost('the engine holds no history yet');
       case 'lost':
-        throw lost('the engine has lost entries that this event log has');
+        throw lost(`the engine has lost entries that this event log has: ${verdict.why}`);
       case 'other':
         throw new SnapshotNeeded(verdict.why, { isLost: false });
     }
@@ -164,7 +164,14 @@ export class Follower {
       return new SnapshotNeeded('the engine does not go back to where this event log stands', {
         isLost: false,
       });
-    return lost(`message ${seq} of the stream ${this.#parts.layout.names.stream} was deleted`);
+    const { connection, layout } = this.#parts;
+    const { stream } = layout.names;
+    const { jsm } = await connection.use();
+    // What is read comes from one server, which may be behind; the leader knows.
+    if ((await jsm.streams.getMessage(stream, { seq })) !== null) {
+      return new TransportError(`message ${seq} of the stream ${stream} was left out: it is looked at again`);
+    }
+    return lost(`message ${seq} of the stream ${stream} was deleted`);
   }
 
   /** Once a second, so that a stream which is another one, or lost its end, is not taken for one in which nothing happens. */
@@ -186,7 +193,7 @@ export class Follower {
 
 function lost(what: string): SnapshotNeeded {
   return new SnapshotNeeded(
-    `${what}: the replica that leads begins a new history; if none leads, start one with ROLE=replica,lead`,
+    `${what}; the replica that leads begins a new history; if none leads, start one with ROLE=replica,lead`,
     { isLost: true },
   );
 }

@@ -56,7 +56,7 @@ type Verdict =
   /** Nothing has begun yet. */
   | { readonly type: 'none' }
   /** The log has what the stream has lost, and nobody has begun a new history since. */
-  | { readonly type: 'lost' }
+  | { readonly type: 'lost'; readonly why: string }
   /** What is there does not lead on from the log. */
   | { readonly type: 'other'; readonly why: string };
 
@@ -78,8 +78,14 @@ export function verdictOn({ epoch, lastSeq, cursor }: Standing, state: StreamSta
   if (at.created === state.created && at.seq <= state.lastSeq && state.storedAt === null) {
     return { type: 'other', why: 'the engine does not go back to where this event log stands' };
   }
-  if (BigInt(base.storedAt) <= BigInt(at.baseAt)) return { type: 'lost' };
+  if (BigInt(base.storedAt) <= BigInt(at.baseAt)) return { type: 'lost', why: lossOf(at, state) };
   return { type: 'other', why: 'another history has begun in the engine' };
+}
+
+function lossOf({ created, seq }: Cursor, { created: found, lastSeq }: StreamState): string {
+  if (created !== found) return 'its stream was made anew';
+  if (seq > lastSeq) return `its stream ends at message ${lastSeq}, and ${seq} was copied`;
+  return `message ${seq} of its stream is another one than was copied`;
 }
 
 function isKnown(at: Cursor, { created, lastSeq, storedAt }: StreamState): boolean {

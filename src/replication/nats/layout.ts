@@ -3,7 +3,8 @@ import type { StreamConfig } from '@nats-io/jetstream';
 import type { Client } from './client.ts';
 import type { Live } from './connection.ts';
 import { apiCodeOf, isStreamMissing } from './failure.ts';
-import { LEASE_MS } from '../transport.ts';
+import type { EngineOptions } from './options.ts';
+import { LEASE_MS, TransportError } from '../transport.ts';
 
 export interface Names {
   readonly stream: string;
@@ -30,9 +31,14 @@ function namesFor(store: string): Names {
   };
 }
 
-/** As JetStream names them, which has streams alone. */
-export function streamsOf({ stream, live, state, snapshots }: Names): readonly string[] {
-  return [stream, `KV_${live}`, `KV_${state}`, `OBJ_${snapshots}`];
+/** As JetStream names it, which has streams alone. */
+function streamOf(names: Names, part: (typeof PARTS)[number]): string {
+  const prefix = { stream: '', live: 'KV_', state: 'KV_', snapshots: 'OBJ_' }[part];
+  return `${prefix}${names[part]}`;
+}
+
+export function streamsOf(names: Names): readonly string[] {
+  return PARTS.map((part) => streamOf(names, part));
 }
 
 /**
@@ -41,18 +47,28 @@ export function streamsOf({ stream, live, state, snapshots }: Names): readonly s
  */
 const DUPLICATE_WINDOW_MS = 11 * 60_000;
 const NAME_IN_USE = 10058;
+const MISSING_FOR_MS = 15_000;
 
 export class Layout {
   readonly names: Names;
   readonly #client: Client;
   readonly #replicas: number;
+  /** The process has kept nothing yet: what is missing at its start was never there. */
+  readonly #isNew: boolean;
+  #wasThere = false;
+  /** On the monotonic clock; null: nothing is. */
+  #missingSinceMs: number | null = null;
   /** Of one life of the connection: whatever is deleted meanwhile is noticed by who misses it. */
   #ready: { readonly life: number; readonly done: Promise<void> } | null = null;
 
-  constructor(client: Client, store: string, replicas: number) {
+  constructor(
+    client: Client,
+    { store, replicas, isNew }: Pick<EngineOptions, 'store' | 'replicas' | 'isNew'>,
+  ) {
     this.names = namesFor(store);
     this.#client = client;
     this.#replicas = replicas;
+    this.#isNew = isNew;
   }
 
   /** All of it is there. */
@@ -74,41 +90,68 @@ export class Layout {
   }
 
   async #make(live: Live): Promise<void> {
-    const { kv, obj } = this.#client;
-    const { js } = live;
+    const missing = await this.#missing(live);
+    this.#refuseTooEarly(missing);
+    for (const name of missing) await again(() => this.#makers(live)[name]());
+    this.#wasThere = true;
+    this.#missingSinceMs = null;
+  }
+
+  async #missing({ jsm }: Live): Promise<(keyof Makers)[]> {
+    const found = await Promise.all(
+      PARTS.map(async (name) => {
+        try {
+          await jsm.streams.info(streamOf(this.names, name));
+          return null;
+        } catch (error) {
+          if (!isStreamMissing(error) || apiCodeOf(error) === null) throw error;
+          return name;
+        }
+      }),
+    );
+    return found.filter((name) => name !== null);
+  }
+
+  /** @throws TransportError: made too early, an empty one would take the place of what servers are about to remember. */
+  #refuseTooEarly(missing: readonly (keyof Makers)[]): void {
+    if (missing.length === 0 || (this.#isNew && !this.#wasThere)) return;
+    this.#missingSinceMs ??= performance.now();
+    if (performance.now() - this.#missingSinceMs >= MISSING_FOR_MS) return;
+    const names = missing.map((name) => streamOf(this.names, name)).join(', ');
+    throw new TransportError(
+      `the engine has no ${names}: servers that were just started may not know of it yet; what stays missing is made anew`,
+    );
+  }
+
+  #makers({ js, jsm }: Live): Makers {
+    const { names } = this;
+    const { kv, obj, jetstream, transport } = this.#client;
+    const { RetentionPolicy, StorageType, DiscardPolicy } = jetstream;
     const replicas = this.#replicas;
-    await this.#makeStream(live);
     const kvm = new kv.Kvm(js);
     // Asked of the leader alone: another server may not know yet what was written last.
     const bucket = { replicas, allow_direct: false };
-    await again(() => kvm.create(this.names.live, { ...bucket, ttl: LEASE_MS }));
-    await again(() => kvm.create(this.names.state, bucket));
-    await again(() => new obj.Objm(js).create(this.names.snapshots, { replicas }));
-  }
-
-  async #makeStream({ jsm }: Live): Promise<void> {
-    const { stream, delivery, entry, base } = this.names;
-    const { RetentionPolicy, StorageType, DiscardPolicy } = this.#client.jetstream;
     const config = {
-      name: stream,
-      subjects: [delivery, entry, base],
+      name: names.stream,
+      subjects: [names.delivery, names.entry, names.base],
       retention: RetentionPolicy.Limits,
       storage: StorageType.File,
       // Rather refused than lost.
       discard: DiscardPolicy.New,
-      num_replicas: this.#replicas,
-      duplicate_window: this.#client.transport.nanos(DUPLICATE_WINDOW_MS),
+      num_replicas: replicas,
+      duplicate_window: transport.nanos(DUPLICATE_WINDOW_MS),
     } satisfies Partial<StreamConfig> & { name: string };
-    await again(async () => {
-      try {
-        await jsm.streams.info(stream);
-      } catch (error) {
-        if (!isStreamMissing(error) || apiCodeOf(error) === null) throw error;
-        await jsm.streams.add(config);
-      }
-    });
+    return {
+      stream: () => jsm.streams.add(config),
+      live: () => kvm.create(names.live, { ...bucket, ttl: LEASE_MS }),
+      state: () => kvm.create(names.state, bucket),
+      snapshots: () => new obj.Objm(js).create(names.snapshots, { replicas }),
+    };
   }
 }
+
+type Makers = Readonly<Record<(typeof PARTS)[number], () => Promise<unknown>>>;
+const PARTS = ['stream', 'live', 'state', 'snapshots'] as const;
 
 /** Somebody else may have made it in between. */
 async function again(make: () => Promise<unknown>): Promise<void> {

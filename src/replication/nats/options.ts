@@ -8,6 +8,8 @@ export interface EngineOptions {
   readonly store: string;
   /** How many servers keep everything. */
   readonly replicas: number;
+  /** The process has kept nothing yet, so that what is not there was never there. */
+  readonly isNew: boolean;
   readonly user: string | null;
   readonly password: string | null;
   readonly token: string | null;

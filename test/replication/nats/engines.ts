@@ -16,6 +16,7 @@ export function connectTo(
       urls,
       store: 'store',
       replicas: urls.length,
+      isNew: true,
       user: null,
       password: null,
       token: null,
