@@ -18,7 +18,7 @@ import { TransportError, type Engine, type SnapshotFiles, type Standing } from '
 import type { Clock } from './clock.ts';
 import type { Platform } from './compose.ts';
 import { createReading } from './reading.ts';
-import { sharedLockout } from './shared-lockout.ts';
+import { sharedLockout, whyNotShared } from './shared-lockout.ts';
 import { untilCommitted } from './until-committed.ts';
 
 interface LeadingDeps {
@@ -87,7 +87,10 @@ export async function leadWith(deps: LeadingDeps, signal: AbortSignal): Promise<
     log,
     platform,
     monitor,
-    shareFile: (file) => sharedLockout(file, { state: engine.state, service: config.service }),
+    sharing: {
+      file: (file) => sharedLockout(file, { state: engine.state, service: config.service }),
+      whyNotShared,
+    },
   });
   const { reconciler } = reading;
   const failed = new AbortController();
