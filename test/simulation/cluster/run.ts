@@ -514,14 +514,18 @@ class ClusterRun {
       ({ isRunning, life, way }) =>
         isRunning && !way.isCut && way.lossShare === 0 && (life?.standsStillUntilMs ?? 0) < nowMs,
     );
-    const epochs = this.#replicas.map((machine) => this.#read(machine, (db) => standingIn(db).epoch) ?? '');
-    const what = epochs.map((epoch) => this.#numbers.doubledIn(epoch)).find((found) => found !== null);
-    if (!isCalm || what === undefined) {
+    const what = isCalm && this.#numbers.isAnyDoubled ? this.#whatIsDoubled() : undefined;
+    if (what === undefined) {
       this.#doubledSinceMs = nowMs;
       return;
     }
     this.#count('looks at an epoch that must end');
     if (nowMs - this.#doubledSinceMs > ENDS_WITHIN_MS) this.#fault(`an epoch goes on in which ${what}`);
+  }
+
+  #whatIsDoubled(): string | undefined {
+    const epochs = this.#replicas.map((machine) => this.#read(machine, (db) => standingIn(db).epoch) ?? '');
+    return epochs.map((epoch) => this.#numbers.doubledIn(epoch)).find((found) => found !== null) ?? undefined;
   }
 
   async #checkSaysSo(machine: Machine): Promise<void> {

@@ -88,6 +88,10 @@ export class EqualNumbers {
     for (const [epoch, { names }] of this.#doubled) if (names.includes(name)) this.#doubled.delete(epoch);
   }
 
+  get isAnyDoubled(): boolean {
+    return this.#doubled.size > 0;
+  }
+
   /** @returns what has two meanings in this epoch, which must end; null: nothing. */
   doubledIn(epoch: string): string | null {
     return this.#doubled.get(epoch)?.what ?? null;
