@@ -74,4 +74,28 @@ export const REPLICATION: readonly Mutant[] = [
     replace: 'base.after.epoch === epoch',
     first: 'cluster',
   },
+  {
+    id: 'equal-replicas-wait',
+    breaks: 'replicas that have lost the same go on with the history that one of them begins',
+    file: 'src/replication/replicator.ts',
+    find: `first.kind !== 'epoch' && isPassed()`,
+    replace: 'isPassed()',
+    first: 'cluster',
+  },
+  {
+    id: 'passed-lead-stays',
+    breaks: 'a lead makes way for a replica that has what the engine has lost',
+    file: 'src/app/leading.ts',
+    find: '    if (deps.isPassed())\n',
+    replace: '    if (deps.isPassed() && signal.aborted)\n',
+    tests: ['test/app/leading.test.ts'],
+  },
+  {
+    id: 'nobody-is-passed',
+    breaks: 'what a replica has and the engine has lost ends the epoch',
+    file: 'src/app/replica.ts',
+    find: 'const { lostAtMs } = replicator.state;\n    return lostAtMs !== null',
+    replace: 'const { lostAtMs } = replicator.state;\n    return ms < 0 && lostAtMs !== null',
+    first: 'cluster',
+  },
 ];
