@@ -18,7 +18,7 @@ import { TransportError, type Engine, type SnapshotFiles, type Standing } from '
 import type { Clock } from './clock.ts';
 import type { Platform } from './compose.ts';
 import { createReading } from './reading.ts';
-import { sharedLockout } from './shared-lockout.ts';
+import { sharedLockout, whyNotShared } from './shared-lockout.ts';
 import { untilCommitted } from './until-committed.ts';
 
 interface LeadingDeps {
@@ -30,9 +30,9 @@ interface LeadingDeps {
   readonly members: () => Members;
   /** Whether this replica had everything a moment ago. */
   readonly isLevel: () => boolean;
-  /** Since when what is read does not come back here, and why. On the monotonic clock. */
   /** Another replica has what the engine has lost, and leads next. */
   readonly isPassed: () => boolean;
+  /** Since when what is read does not come back here, and why. On the monotonic clock. */
   readonly following: () => Pick<Replicator['state'], 'levelAtMs' | 'trouble' | 'lostAtMs' | 'snapshotAtMs'>;
   readonly makeSnapshot: (signal: AbortSignal) => Promise<(SnapshotFiles & { remove(): void }) | null>;
   readonly clock: Pick<Clock, 'now'>;
@@ -87,7 +87,10 @@ export async function leadWith(deps: LeadingDeps, signal: AbortSignal): Promise<
     log,
     platform,
     monitor,
-    shareFile: (file) => sharedLockout(file, { state: engine.state, service: config.service }),
+    sharing: {
+      file: (file) => sharedLockout(file, { state: engine.state, service: config.service }),
+      whyNotShared,
+    },
   });
   const { reconciler } = reading;
   const failed = new AbortController();
@@ -128,6 +131,8 @@ async function watchHistory(deps: LeadingDeps, signal: AbortSignal): Promise<voi
     const { lostAtMs, snapshotAtMs } = deps.following();
     if (lostAtMs !== null || snapshotAtMs !== null)
       throw new TransportError('the engine has lost its history');
+    if (deps.isPassed())
+      throw new TransportError('another replica has entries that the engine has lost: it leads next');
     refuseCutOff(deps, beganMs);
     await pause(LOOK_EVERY_MS, signal);
   }

@@ -19,7 +19,11 @@ interface ReadingDeps {
   };
   readonly monitor: Monitor | null;
   /** Left out: this machine alone reads from the store. */
-  readonly shareFile?: ShareFile;
+  readonly sharing?: {
+    readonly file: ShareFile;
+    /** Null: the file of this machine is at fault. */
+    readonly whyNotShared: (error: unknown) => string | null;
+  };
 }
 
 interface Reading {
@@ -29,7 +33,7 @@ interface Reading {
 
 /** Nothing is read before `reconciler.start()`. */
 export function createReading(deps: ReadingDeps): Reading {
-  const { config, store, clock, log, platform, monitor, shareFile } = deps;
+  const { config, store, clock, log, platform, monitor, sharing } = deps;
   const { client, tokens } = platform.connect(
     {
       baseUrl: config.service.baseUrl,
@@ -41,11 +45,12 @@ export function createReading(deps: ReadingDeps): Reading {
       onTokenFileError: (error) =>
         log.warn(
           { err: error },
-          'the token file cannot be used: the token is kept in memory; check the permissions and the disk of its folder',
+          sharing?.whyNotShared(error) ??
+            'the token file cannot be used: the token is kept in memory; check the permissions and the disk of its folder',
         ),
       now: clock.now,
     },
-    shareFile,
+    sharing?.file,
   );
   const reconciler = new Reconciler({
     store,

@@ -76,6 +76,8 @@ const LEVEL_WITHIN_MS = 3_000;
 const HEARD_AFTER_MS = 6_000;
 /** Servers that were all restarted know only after some seconds what they have. */
 const LOST_AFTER_MS = 5_000;
+/** Whoever has lost the same has said so by then. */
+const FOLLOWS_AFTER_MS = 15_000;
 /** A snapshot that is not there by then will not come: who would have put it is gone. */
 const STRANDED_AFTER_MS = 60_000;
 
@@ -172,8 +174,10 @@ export async function startReplica(deps: ReplicaDeps): Promise<Replica> {
     if (!isLost && !isStranded) return false;
     const { lastSeq, epoch } = replicator.standing;
     return [...members().replicas].every(([other, at]) => {
-      // One that follows the engine has what it has left, and less than this one.
-      if (other === name || !at.mayLead || (isLost && at.isLevel && at.epoch === epoch)) return true;
+      if (other === name || !at.mayLead) return true;
+      // One that follows the engine has what that has left, under numbers that may be higher. It waits for this one.
+      if (isLost && at.epoch === epoch && (at.isLevel || (!at.isLost && isLostFor(FOLLOWS_AFTER_MS))))
+        return true;
       return !at.isLevel && (at.lastSeq < lastSeq || (at.lastSeq === lastSeq && name < other));
     });
   };

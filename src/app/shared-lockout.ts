@@ -64,3 +64,9 @@ export function sharedLockout(file: TokenFile, { state, service }: LockoutArgs):
     },
   };
 }
+
+/** @returns null when it is not the engine that failed. */
+export function whyNotShared(error: unknown): string | null {
+  if (!(error instanceof TransportError)) return null;
+  return 'the engine did not take what is known of the credentials: when they are refused, another replica that leads tries them once more; when they were accepted again, it may go on waiting until the next token';
+}

@@ -14,7 +14,10 @@ interface ReplicatorDeps {
   readonly applied: (seq: number) => Promise<unknown>;
   /** Rows are on disk. */
   readonly onCopied: (positions: readonly (number | null)[], places: readonly Place[]) => void;
-  /** Another replica has what the engine has lost, and begins a new history: nothing may be copied until then. */
+  /**
+   * Another replica has what the engine has lost, and begins a new history: nothing may be copied until then. What a new
+   * history begins with may be, also here where the same was lost: otherwise two that are equally far wait for each other.
+   */
   readonly isPassed: () => boolean;
   /** The rows that are told of next are of another history, at least the last ones of them. */
   readonly onEpoch: () => void;
@@ -108,7 +111,8 @@ export class Replicator {
 
   async #commit({ rows, positions, cursor, firstSeq, left, isLive }: Batch): Promise<void> {
     const { source, copy, applied, onCopied, onEpoch, isPassed } = this.#deps;
-    if (rows.length > 0 && isPassed()) throw new TransportError(PASSED);
+    const [first] = rows;
+    if (first !== undefined && first.kind !== 'epoch' && isPassed()) throw new TransportError(PASSED);
     const isPruning = firstSeq !== null && firstSeq > this.#firstSeq;
     if (rows.length > 0 || isPruning || isNews(cursor, this.#standing.cursor)) {
       // What goes must have been applied here as well.

@@ -19,8 +19,13 @@ function notes(values: Record<string, unknown>): Notes {
   };
 }
 
-/** @param known what an earlier lead has noted of the receivers; null: there was none. */
-function lead({ known }: { readonly known: unknown }) {
+interface LeadArgs {
+  /** What an earlier lead has noted of the receivers; null: there was none. */
+  readonly known: unknown;
+  readonly isPassed?: () => boolean;
+}
+
+function lead({ known, isPassed = () => false }: LeadArgs) {
   const store = newStore();
   const service = fakeService(Date.now, PRODUCTS);
   const receiver = { life: 'first', backlog: 0, backlogAgeMs: 0 };
@@ -59,7 +64,7 @@ function lead({ known }: { readonly known: unknown }) {
       store,
       standing: () => ({ epoch: 'e', lastSeq: store.writer.lastSeq, cursor: null }),
       isLevel: () => true,
-      isPassed: () => false,
+      isPassed,
       makeSnapshot: () => Promise.resolve(null),
       clock: { now: Date.now },
       monitor: new Monitor(),
@@ -73,9 +78,10 @@ function lead({ known }: { readonly known: unknown }) {
   );
   onTestFinished(async () => {
     stopping.abort();
-    await leading;
+    await leading.catch(() => undefined);
   });
-  return { store, service, runs: () => store.rows<{ kind: string }>('SELECT kind FROM runs') };
+  leading.catch(() => undefined);
+  return { store, service, leading, runs: () => store.rows<{ kind: string }>('SELECT kind FROM runs') };
 }
 
 describe('a lead whose mirror was never read whole', () => {
@@ -92,4 +98,12 @@ describe('a lead whose mirror was never read whole', () => {
     await vi.waitFor(() => expect(service.asked).toEqual(expect.arrayContaining(PRODUCTS)), 10_000);
     expect(runs()).toEqual([{ kind: 'initial' }]);
   });
+});
+
+test('it makes way for one that has what the engine has lost', async () => {
+  let isPassed = false;
+  const { leading, service } = lead({ known: null, isPassed: () => isPassed });
+  await vi.waitFor(() => expect(service.asked.length).toBeGreaterThan(0), 10_000);
+  isPassed = true;
+  await expect(leading).rejects.toThrow('it leads next');
 });

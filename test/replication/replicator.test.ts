@@ -145,6 +145,22 @@ test('a history that is lost is waited for, and one that went on elsewhere needs
   expect(replicator.state).toMatchObject({ lostAtMs: null, trouble: 'elsewhere' });
 });
 
+test('where another one has what the engine has lost, only what a new history begins with is copied', async () => {
+  const begun: CopiedRow = {
+    ...encodeEntry({ kind: 'epoch', atMs: T0, givenOutSeq: 5, epoch: 'next' }),
+    seq: 11,
+  };
+  const { replicator, copy } = replicating(
+    [{ gives: [batch([listed, begun])] }, { gives: [batch([begun, listed])] }],
+    { isPassed: () => true },
+  );
+  await eventually(() => replicator.state.trouble?.includes('begins a new history') ?? false, {
+    what: 'it waits',
+  });
+  await eventually(() => copy.mock.calls.length > 0, { what: 'it goes on' });
+  expect(copy.mock.calls.map(([{ rows }]) => rows.map(({ kind }) => kind))).toEqual([['epoch', 'listed']]);
+});
+
 test('a disk without room ends nothing: the same rows come again', async () => {
   const full = new StoreError('cannot_commit', 'no room');
   let failures = 1;

@@ -55,6 +55,8 @@ export class Broker {
   #news = Promise.withResolvers<void>();
   /** Connections of before are broken. */
   connections = 0;
+  /** Told when it loses something that it has acknowledged. */
+  onLoss: () => void = () => undefined;
   /** Histories begun. */
   histories = 0;
 
@@ -137,10 +139,14 @@ export class Broker {
     this.#messages = this.#messages.filter(({ seq }) => seq >= first);
   }
 
-  /** Its last messages are gone, as after a power cut without syncing. @returns how many. */
+  /**
+   * Its last messages are gone, as after a power cut without syncing. What it knows of duplicates, it then knows from the
+   * messages that it has: not from those that were purged. @returns how many are gone.
+   */
   loseTail(count: number): number {
     const lost = this.#messages.splice(Math.max(0, this.#messages.length - count));
-    for (const { id } of lost) this.#known.delete(id);
+    const kept = new Set(this.#messages.map(({ id }) => id));
+    for (const id of this.#known.keys()) if (!kept.has(id)) this.#known.delete(id);
     this.#lastSeq -= lost.length;
     const base = this.#messages.findLast(({ after }) => after !== null);
     this.#base =
@@ -148,6 +154,7 @@ export class Broker {
         ? null
         : { seq: base.seq, storedAt: base.storedAt, after: base.after };
     this.connections += 1;
+    if (lost.length > 0) this.onLoss();
     return lost.length;
   }
 
@@ -163,6 +170,7 @@ export class Broker {
     this.#state.clear();
     this.snapshot = null;
     this.connections += 1;
+    this.onLoss();
   }
 
   take(holder: string): number | null {

@@ -1,13 +1,19 @@
 /** The way from one process to the engine, which takes time, fails, and fails after the engine has done what was asked. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { encodeEpoch } from '../../../src/event-log/encode-epoch.ts';
-import { readCursor, verdictOn, type Cursor } from '../../../src/replication/nats/history.ts';
+import {
+  readCursor,
+  verdictOn,
+  type Cursor,
+  type StreamState,
+} from '../../../src/replication/nats/history.ts';
 import {
   SnapshotNeeded,
   TransportError,
   type Batch,
   type Engine,
   type EngineFinding,
+  type LeadStanding,
   type Lease,
   type Notes,
   type Publication,
@@ -39,6 +45,9 @@ interface EngineDeps {
 
 const TIMEOUT_MS = 3_000;
 const SIGN_OF_LIFE_MS = 1_000;
+/** As the real one does. */
+const LOST_FOR_MS = 10_000;
+const LOOK_EVERY_MS = 500;
 const ROWS_AT_ONCE = 50;
 /** As far back as what nobody may have copied is published again. */
 const CLOCKS_DIFFER_NANOS = 60_000_000_000n;
@@ -130,17 +139,23 @@ export class SimulatedEngine implements Engine {
     await this.#ask(() => (this.#deps.broker.snapshot = snapshot));
   }
 
-  async keepHistory({ changeSeq, nowMs, ...from }: Parameters<Engine['keepHistory']>[0]): Promise<boolean> {
-    const { broker, random } = this.#deps;
+  async keepHistory(from: LeadStanding): Promise<boolean> {
+    const { time, life, broker, random } = this.#deps;
+    const { epoch: epochBefore, lastSeq, changeSeq, nowMs } = from;
     const at = readCursor(from.cursor);
-    const state = await this.#ask(() => broker.stateFor(at));
+    const look = (): Promise<StreamState> => this.#ask(() => broker.stateFor(at));
+    let state = await look();
+    // Held to be lost when it is missing for so long.
+    const untilMs = time.nowMs + LOST_FOR_MS;
+    while (at !== null && !isFollowable(from, state) && time.nowMs < untilMs) {
+      await time.sleep(LOOK_EVERY_MS, life);
+      state = await look();
+    }
     const { base } = state;
-    const verdict = verdictOn(from, state);
-    if (verdict.type !== 'none' && verdict.type !== 'lost') {
+    if (isFollowable(from, state)) {
       if (base !== null && state.firstSeq < base.seq) await this.#ask(() => broker.finish(base));
       return false;
     }
-    const { epoch: epochBefore, lastSeq } = from;
     const againFrom = at === null ? 0n : BigInt(at.storedAt) - CLOCKS_DIFFER_NANOS;
     const epoch = Math.floor(random() * 2 ** 48).toString(16);
     const reachedFrom = { low: 0, high: lastSeq };
@@ -229,4 +244,10 @@ export class SimulatedEngine implements Engine {
     await this.#deps.time.sleep(TIMEOUT_MS, this.#deps.life);
     throw new TransportError('the engine does not answer');
   }
+}
+
+/** By somebody at least: a log that the history has left behind is replaced by a snapshot. */
+function isFollowable(from: LeadStanding, state: StreamState): boolean {
+  const { type } = verdictOn(from, state);
+  return type === 'other' ? !from.isStranded : type !== 'none' && type !== 'lost';
 }

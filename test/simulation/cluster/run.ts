@@ -44,6 +44,8 @@ const REST_WITHIN_MS = 30 * 60_000;
 const SLOWEST_ANSWER_MS = 1_000;
 /** A machine that is cut off for so long says so. */
 const SAYS_SO_WITHIN_MS = 10_000;
+/** An epoch in which numbers got two meanings. */
+const ENDS_WITHIN_MS = 60_000;
 const FAULTS_KEPT = 20;
 const NOBODY = { life: null, request: () => Promise.resolve(null), effect: () => undefined };
 
@@ -76,6 +78,7 @@ class ClusterRun {
   readonly #answered = new Set<string>();
   /** Since when each machine is cut off. */
   readonly #cutSinceMs = new Map<Life, number>();
+  #doubledSinceMs = 0;
   readonly #ends = new Map<string, () => void>();
   readonly #theatre: Theatre;
   #isOver = false;
@@ -86,6 +89,7 @@ class ClusterRun {
     this.#options = options;
     const stream = (label: string) => createRandom(plan.seed, label);
     this.#broker = new Broker(() => time.nowMs);
+    this.#broker.onLoss = () => this.#numbers.engineLost();
     const balance = stream('balancer');
     const carriers = createCarriers({
       time,
@@ -254,7 +258,10 @@ class ClusterRun {
         this.#count(deed.do);
         if (deed.do === 'kill') machine.kill();
         else if (deed.do === 'power_cut') machine.losePower();
-        else machine.loseMirror();
+        else {
+          machine.loseMirror();
+          this.#numbers.diskLost(machine.name);
+        }
         this.#restart(machine, deed.downMs);
         return;
       }
@@ -397,6 +404,8 @@ class ClusterRun {
     for (const machine of this.#replicas) {
       const at = this.#read(machine, (db) => standingIn(db));
       if (at === null) return `${machine.name} has no mirror`;
+      const doubled = this.#numbers.doubledIn(at.epoch);
+      if (doubled !== null) return `${machine.name} is in an epoch that must end: ${doubled}`;
       const isLevel =
         at.cursor?.created === created && at.cursor.seq === lastSeq && at.cursor.baseAt === base.storedAt;
       if (!isLevel)
@@ -494,7 +503,29 @@ class ClusterRun {
       else if (!this.#cutSinceMs.has(life)) this.#cutSinceMs.set(life, nowMs);
       if (nowMs - (this.#cutSinceMs.get(life) ?? nowMs) > SAYS_SO_WITHIN_MS) void this.#checkSaysSo(machine);
     }
+    this.#checkDoubled();
     this.#time.after(LOOK_EVERY_MS, WORLD, () => this.#look());
+  }
+
+  /** An epoch in which numbers got two meanings ends as soon as those who know them are there, and reach the engine. */
+  #checkDoubled(): void {
+    const { nowMs } = this.#time;
+    const isCalm = this.#machines.every(
+      ({ isRunning, life, way }) =>
+        isRunning && !way.isCut && way.lossShare === 0 && (life?.standsStillUntilMs ?? 0) < nowMs,
+    );
+    const what = isCalm && this.#numbers.isAnyDoubled ? this.#whatIsDoubled() : undefined;
+    if (what === undefined) {
+      this.#doubledSinceMs = nowMs;
+      return;
+    }
+    this.#count('looks at an epoch that must end');
+    if (nowMs - this.#doubledSinceMs > ENDS_WITHIN_MS) this.#fault(`an epoch goes on in which ${what}`);
+  }
+
+  #whatIsDoubled(): string | undefined {
+    const epochs = this.#replicas.map((machine) => this.#read(machine, (db) => standingIn(db).epoch) ?? '');
+    return epochs.map((epoch) => this.#numbers.doubledIn(epoch)).find((found) => found !== null) ?? undefined;
   }
 
   async #checkSaysSo(machine: Machine): Promise<void> {
@@ -555,6 +586,7 @@ class ClusterRun {
 }
 
 function standingIn(db: Db): {
+  readonly epoch: string;
   readonly cursor: Cursor | null;
   readonly lastSeq: number;
   readonly appliedSeq: number;
@@ -566,7 +598,8 @@ function standingIn(db: Db): {
     : undefined;
   const lastSeq = db.prepare<[], number | null>('SELECT max(seq) FROM log').pluck().get() ?? 0;
   const appliedSeq = prepared<[], number>(db, 'SELECT applied_seq FROM mirror_state').pluck().get() ?? 0;
-  return { cursor: JSON.parse(cursor ?? 'null') as Cursor | null, lastSeq, appliedSeq };
+  const epoch = db.prepare<[], string>('SELECT epoch FROM service_state').pluck().get() ?? '';
+  return { epoch, cursor: JSON.parse(cursor ?? 'null') as Cursor | null, lastSeq, appliedSeq };
 }
 
 function numbersIn(db: Db): unknown {

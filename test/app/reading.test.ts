@@ -1,0 +1,61 @@
+/** What reads from the store says what is at fault where a token, or a refusal, cannot be kept. */
+import { pino } from 'pino';
+import { expect, onTestFinished, test } from 'vitest';
+import { createReading } from '../../src/app/reading.ts';
+import { whyNotShared } from '../../src/app/shared-lockout.ts';
+import { Secret } from '../../src/platform/secret.ts';
+import { TransportError } from '../../src/replication/transport.ts';
+import type { ServiceConnection, ServiceConnectionOptions } from '../../src/store-api/connect.ts';
+import { fakeService, newStore } from '../reconcile/mirror.ts';
+
+test.each<[string, Error, RegExp]>([
+  ['the token file', new Error('EACCES'), /token file cannot be used.*permissions/],
+  [
+    'the engine',
+    new TransportError('no answer'),
+    /^the engine did not take what is known of the credentials/,
+  ],
+])('%s is at fault', (_what, error, expected) => {
+  const said: string[] = [];
+  let options: ServiceConnectionOptions | null = null;
+  const reading = createReading({
+    config: {
+      service: {
+        baseUrl: 'https://store.example',
+        clientId: 'id',
+        clientSecret: new Secret('secret'),
+        webhookSecrets: [new Secret('secret')],
+        maxConcurrency: 8,
+        maxRps: 1_000,
+      },
+      database: { path: '/nowhere/mirror.db' },
+      schedules: {
+        reconcileCron: null,
+        resyncCron: null,
+        timezone: null,
+        readsPerHour: 0,
+        longestUnreadMs: 1e9,
+      },
+    },
+    store: newStore(),
+    clock: { now: Date.now },
+    log: pino({ level: 'warn' }, { write: (line) => void said.push(line) }),
+    platform: {
+      connect: (given) => {
+        options = given;
+        return {
+          client: { ...fakeService(Date.now, []), close: () => Promise.resolve() },
+          tokens: {},
+        } as unknown as ServiceConnection;
+      },
+      random: () => 0.5,
+    },
+    monitor: null,
+    sharing: { file: (file) => file, whyNotShared },
+  });
+  onTestFinished(() => reading.stop());
+  (options as ServiceConnectionOptions | null)?.onTokenFileError(error);
+  expect(said.map((line) => (JSON.parse(line) as { msg: string }).msg)).toEqual([
+    expect.stringMatching(expected),
+  ]);
+});
