@@ -9,7 +9,7 @@ import type { Environment, Owner } from './harness.ts';
 
 const CLI = fileURLToPath(new URL('../../src/cli.ts', import.meta.url));
 
-export interface Command {
+interface Command {
   readonly pid: number | undefined;
   /** What it has written so far. */
   readonly text: string;
