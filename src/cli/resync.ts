@@ -37,7 +37,7 @@ const GOES_ON =
 /** A store that has not answered for so long is said to be down before that is certain. */
 const FAILING_MS = 1_500;
 
-const INSTEAD = 'run `stock-mirror resync` there';
+const INSTEAD = 'run `stock-mirror resync` beside a mirror that runs there';
 
 export function resyncCommand(): Command {
   const command = new Command('resync')

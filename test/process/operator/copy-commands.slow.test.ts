@@ -85,7 +85,10 @@ test('commands on a copy ask for nothing that a copy does not need; its backup g
   expect((await run(`backup ${backup}`))[0]).toBe(0);
   expect(await copy.end('SIGTERM')).toBe(0);
   await sayTheSame();
-  expect(await run('status')).toEqual([1, expect.stringContaining('The mirror is not running')]);
+  const [stopped, told] = await run('status');
+  expect([stopped, told]).toEqual([1, expect.stringContaining('The mirror is not running')]);
+  expect(told).toContain(`start the copy: \`stock-mirror follow ${origin}\``);
+  expect(told).not.toContain('stock-mirror serve');
 
   // Meanwhile the primary goes on.
   const { logged } = positionIn(primary.databasePath);

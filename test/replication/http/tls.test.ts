@@ -37,7 +37,7 @@ function certify(folder: string, name: string, address = '127.0.0.1'): Certifica
 async function startProxy({ cert, key }: Certificate, to: string): Promise<string> {
   const server = createServer({ cert: readFileSync(cert), key: readFileSync(key) }, (asked, answer) => {
     const { method, url, headers } = asked;
-    const passed = request(to + url, { method, headers }, (given) => {
+    const passed = request(to + (url ?? ''), { method, headers }, (given) => {
       answer.writeHead(given.statusCode ?? 502, given.headers);
       given.pipe(answer);
     });
