@@ -265,10 +265,12 @@ export async function startReplica(deps: ReplicaDeps): Promise<Replica> {
     },
     ended: ended.promise,
     get view() {
-      const { left, levelAtMs, trouble } = replicator.state;
-      const behindMs = levelAtMs === null ? null : Math.max(0, performance.now() - levelAtMs);
+      const { left, levelAtMs, trouble, troubleAtMs } = replicator.state;
+      const nowMs = performance.now();
+      const sinceMs = (atMs: number | null): number | null =>
+        atMs === null ? null : Math.max(0, nowMs - atMs);
       return {
-        replica: { left, behind_ms: behindMs, trouble },
+        replica: { left, behind_ms: sinceMs(levelAtMs), trouble, trouble_ms: sinceMs(troubleAtMs) },
         lead: lead === null ? null : { is_leading: lead.isLeading, holder: lead.holder },
       };
     },

@@ -110,7 +110,9 @@ export async function runService(env = environmentWith({})): Promise<number> {
     );
   // Ends what is left of the process, should the log output keep it alive.
   tooLate.unref();
-  const told = stoppedCause(null);
+  // A replica beside its own receiver is no mere copy.
+  const isCopy = shared !== null && service.webhook === null;
+  const told = stoppedCause(null, isCopy ? shared.url.urls.join(',') : null);
   log.info({ condition: 'blocked', cause: told.kind, owner: told.owner }, causeLine(told));
   log.info('stopped');
   return code;

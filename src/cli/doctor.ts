@@ -6,11 +6,14 @@ import { Command } from 'commander';
 import {
   ConfigError,
   describeConfig,
+  environmentWith,
+  loadLocalConfig,
   loadServeConfig,
   type ServeConfig,
   type SharedConfig,
 } from '../config/config.ts';
 import type { DescribedVariable } from '../config/describe.ts';
+import { originOf } from './shared/copy.ts';
 import type { DoctorAnswer } from './shared/answers.ts';
 import { colours } from './shared/colours.ts';
 import { describeCheck, fail, messageOf, ok, warn, type Check } from './doctor/check.ts';
@@ -99,7 +102,7 @@ function readConfig(
   variables: readonly DescribedVariable[],
 ): ServeConfig | null {
   try {
-    const config = loadServeConfig();
+    const config = loadServeConfig({ env: environmentOfCopy(show) });
     const set = variables.filter(({ source }) => source === 'set').length;
     show(ok('configuration', `${set} variables are set, ${variables.length - set} are not`));
     show(
@@ -117,6 +120,16 @@ function readConfig(
     );
     return null;
   }
+}
+
+/** Whoever follows a primary by the command alone has set none of it. */
+function environmentOfCopy(show: (...checks: Check[]) => void): Readonly<Record<string, string | undefined>> {
+  const set = environmentWith({});
+  const { shared, database } = loadLocalConfig({ env: set });
+  const origin = shared === null ? originOf(database.path) : null;
+  if (origin === null || !/^https?:/.test(origin)) return set;
+  show(ok('configuration', `${database.path} is a copy of ${origin}; LOG_URL is not set`));
+  return environmentWith({ LOG_URL: origin });
 }
 
 /** @returns null when what it needs is missing, which is shown. */

@@ -3,7 +3,7 @@
  * runs.
  */
 import { Command } from 'commander';
-import { loadConfig, type Config } from '../config/config.ts';
+import { loadLocalConfig, type LocalConfig } from '../config/config.ts';
 import { StoreError } from '../sqlite/errors.ts';
 import { pruneDatabase } from '../mirror/prune.ts';
 import type { PrunedPortion } from '../mirror/retention.ts';
@@ -28,7 +28,7 @@ export function pruneCommand(): Command {
     .option('--days <number>', 'delete what is older than this number of days instead', whole(1, 3_650))
     .option('--json', 'print what was deleted as JSON')
     .action(async (options: PruneOptions) => {
-      process.exitCode = await prune(options, loadConfig());
+      process.exitCode = await prune(options, loadLocalConfig());
     });
   return explained(command, {
     notes: `
@@ -43,7 +43,7 @@ shrink: the freed space is used again; \`stock-mirror backup\` makes no smaller 
   });
 }
 
-async function prune(options: PruneOptions, config: Config): Promise<number> {
+async function prune(options: PruneOptions, config: LocalConfig): Promise<number> {
   const interrupted = interruptible();
   const pruned =
     (await pruneInServer(opsClient(config.ops), options.days, interrupted)) ??
@@ -63,7 +63,11 @@ async function prune(options: PruneOptions, config: Config): Promise<number> {
   return pruned.complete ? EXIT.done : EXIT.interrupted;
 }
 
-async function pruneHere(days: number, config: Config, interrupted: AbortSignal): Promise<PrunedPortion> {
+async function pruneHere(
+  days: number,
+  config: LocalConfig,
+  interrupted: AbortSignal,
+): Promise<PrunedPortion> {
   const { path } = config.database;
   if (!isThere(path)) throw new Error(`${path} does not exist: there is nothing to prune yet`);
   try {

@@ -6,13 +6,14 @@ import { Command } from 'commander';
 import { z } from 'zod';
 import { counted } from '../platform/counted.ts';
 import { openMirror, type Mirror } from '../app/compose.ts';
-import { loadConfig, type Config } from '../config/config.ts';
+import { loadLocalConfig, type Config, type LocalConfig } from '../config/config.ts';
 import { createLog } from '../platform/log.ts';
 import { storeTrouble } from '../ops/condition/store-trouble.ts';
 import { viewRun } from '../ops/shared/run-view.ts';
 import { StoreError } from '../sqlite/errors.ts';
 import { EXIT } from './shared/exit-codes.ts';
 import { explained } from './shared/explained.ts';
+import { loadConfigFor } from './shared/copy.ts';
 import { productIds } from './shared/flags.ts';
 import { followInServer } from './resync/follow.ts';
 import { interruptible } from './shared/interrupt.ts';
@@ -36,6 +37,8 @@ const GOES_ON =
 /** A store that has not answered for so long is said to be down before that is certain. */
 const FAILING_MS = 1_500;
 
+const INSTEAD = 'run `stock-mirror resync` beside a mirror that runs there';
+
 export function resyncCommand(): Command {
   const command = new Command('resync')
     .option('--product <id...>', 'only these products', productIds)
@@ -46,7 +49,7 @@ export function resyncCommand(): Command {
     )
     .option('--json', 'print the finished run as JSON')
     .action(async (options: ResyncOptions) => {
-      process.exitCode = await resync(options, loadConfig());
+      process.exitCode = await resync(options, loadLocalConfig());
     });
   return explained(command, {
     examples: [
@@ -57,7 +60,7 @@ export function resyncCommand(): Command {
   });
 }
 
-async function resync(options: ResyncOptions, config: Config): Promise<number> {
+async function resync(options: ResyncOptions, config: LocalConfig): Promise<number> {
   const ops = opsClient(config.ops);
   const begin = () =>
     ops.post(
@@ -88,7 +91,7 @@ async function resync(options: ResyncOptions, config: Config): Promise<number> {
   try {
     run =
       accepted === null
-        ? await resyncHere(options, config, progress, interrupted)
+        ? await resyncHere(options, loadConfigFor(INSTEAD), progress, interrupted)
         : await followInServer({ ops, begin, progress }, accepted.run_id, interrupted);
   } finally {
     progress.end();
@@ -170,6 +173,6 @@ function summaryOf(run: RunView): string {
   return `run ${run.run_id} ${ended}: ${counted(run.done, 'product')} read, ${counted(run.drift, 'difference')} corrected${missing}`;
 }
 
-function addressOf({ ops }: Config): string {
+function addressOf({ ops }: LocalConfig): string {
   return `${ops.host}:${ops.port}`;
 }

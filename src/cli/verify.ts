@@ -4,9 +4,10 @@
  */
 import { Command, Option } from 'commander';
 import { counted } from '../platform/counted.ts';
-import { loadConfig, loadLocalConfig, type Config, type LocalConfig } from '../config/config.ts';
+import { loadLocalConfig, type Config, type LocalConfig } from '../config/config.ts';
 import { connectService } from '../store-api/connect.ts';
 import { ago } from './shared/ago.ts';
+import { loadConfigFor } from './shared/copy.ts';
 import type { LocalAnswer, VerifyAnswer } from './shared/answers.ts';
 import { colours } from './shared/colours.ts';
 import { EXIT } from './shared/exit-codes.ts';
@@ -28,6 +29,9 @@ interface VerifyOptions {
   readonly json?: boolean;
 }
 
+const INSTEAD =
+  'run `stock-mirror verify` where they are, or `stock-mirror verify --local`, which compares the file with its own changes';
+
 export function verifyCommand(): Command {
   const command = new Command('verify')
     .addOption(
@@ -45,7 +49,9 @@ export function verifyCommand(): Command {
     .option('--json', 'print the verdict as JSON')
     .action(async (options: VerifyOptions) => {
       process.exitCode =
-        options.local === true ? verifyFile(loadLocalConfig(), options) : await verify(options, loadConfig());
+        options.local === true
+          ? verifyFile(loadLocalConfig(), options)
+          : await verify(options, loadConfigFor(INSTEAD));
     });
   return explained(command, {
     notes: `

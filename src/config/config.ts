@@ -127,7 +127,8 @@ export function loadServeConfig(sources: Partial<Sources & { readonly pid: numbe
     const left = error.problems.filter(
       ({ name, problem }) => !name.startsWith('SERVICE_') || problem !== MISSING,
     );
-    if (!onlyCopies || left.length > 0) throw error;
+    if (!onlyCopies) throw error;
+    if (left.length > 0) throw new ConfigError(left);
     const { passed } = readPassed(env, pid);
     return { ...arrange(values as Values, passed, cwd), service: null, warnings: raw.warnings };
   }

@@ -65,6 +65,7 @@ export type FromLog =
 export interface Copied {
   /** Of each row, in their order. */
   readonly places: readonly Place[];
+  readonly firstSeq: number;
   readonly lastSeq: number;
   readonly epoch: string;
 }
@@ -150,7 +151,8 @@ export function serveEventLog(owner: Owner<ToLog, FromLog>, open: () => OwnLog):
   const copy = (args: CopyArgs): Copied => {
     const places = log.copy(args);
     sinceCheckpointBytes += args.rows.reduce((sum, { payload }) => sum + payload.byteLength, COMMIT_BYTES);
-    return { places, lastSeq: log.lastSeq, epoch: log.history().epoch };
+    const { firstSeq, lastSeq } = log;
+    return { places, firstSeq, lastSeq, epoch: log.history().epoch };
   };
   const healed = (found: LostMirror): Healed => {
     try {

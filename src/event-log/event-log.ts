@@ -47,7 +47,7 @@ export interface CopiedFrom {
 
 export interface CopyArgs extends CopiedFrom {
   readonly rows: readonly CopiedRow[];
-  /** Entries before it go; null: none do. */
+  /** Entries before it go, a bounded number at once; null: none do. */
   readonly firstSeq: number | null;
 }
 

@@ -101,7 +101,7 @@ const COPIED: ReadonlySet<string> = new Set([
 function copyError(path: string, origin: string): StoreError {
   return new StoreError(
     'is_copy',
-    `${path} is a copy of ${origin}; nothing was changed. To have it made anew, delete it and its event log: \`stock-mirror follow\` then fetches both.`,
+    `${path} is a copy of ${origin}; nothing was changed. To have it made anew, delete it and its event log: the next start of the copy fetches both.`,
   );
 }
 

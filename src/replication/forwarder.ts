@@ -57,7 +57,12 @@ export class Forwarder {
   #notedSeq = 0;
   /** Up to where, since when: what is old enough to go. On the monotonic clock. */
   readonly #kept: { readonly seq: number; readonly atMs: number }[] = [];
-  #oldestAtMs: number | null = null;
+  #waitsSinceMs: number | null = null;
+  /** Rows up to this one have been acknowledged before, and wait again since. */
+  #again = { seq: 0, sinceMs: 0 };
+  /** What comes before it is old enough to go. Of many, only some go at once: the first that is still there. */
+  #firstKept = 0;
+  #firstSeq = 0;
   /** Since when what it has acknowledged seems to be lost, on the monotonic clock; null: it does not. */
   #lostAtMs: number | null = null;
   #trouble: string | null = null;
@@ -74,7 +79,7 @@ export class Forwarder {
   get backlog(): Backlog {
     const { outbox, now } = this.#deps;
     const entries = outbox.lastSeq - this.#acknowledged.seq;
-    const ageMs = entries === 0 || this.#oldestAtMs === null ? 0 : Math.max(0, now() - this.#oldestAtMs);
+    const ageMs = entries === 0 || this.#waitsSinceMs === null ? 0 : Math.max(0, now() - this.#waitsSinceMs);
     return { entries, ageMs, trouble: this.#trouble };
   }
 
@@ -126,7 +131,7 @@ export class Forwarder {
    * one says nothing of those before it.
    */
   async #offerAgainWhatIsLost(): Promise<void> {
-    const { engine, reader, outbox, log } = this.#deps;
+    const { engine, reader, outbox, log, now } = this.#deps;
     const asked = this.#unproven;
     // An engine that cannot be reached may take long to say so.
     const kept = await orAborted(
@@ -143,7 +148,10 @@ export class Forwarder {
     if (performance.now() - this.#lostAtMs < LOST_FOR_MS) return;
     this.#lostAtMs = null;
     log.warn('the engine has lost what it had acknowledged: the last ten minutes are offered again');
+    const { seq } = this.#acknowledged;
     const [oldest] = reader.after(0, outbox.lastSeq);
+    const [never] = reader.after(seq, outbox.lastSeq);
+    this.#again = { seq, sinceMs: Math.min(now(), never?.atMs ?? Number.POSITIVE_INFINITY) };
     this.#acknowledged = { seq: (oldest?.seq ?? 1) - 1, receipt: null };
     this.#unproven = [];
     this.#kept.splice(0);
@@ -154,7 +162,7 @@ export class Forwarder {
     const { reader, outbox, engine } = this.#deps;
     const after = this.#acknowledged.seq;
     const rows = reader.after(after, outbox.lastSeq);
-    this.#oldestAtMs = rows[0]?.atMs ?? null;
+    this.#waitsSinceMs = this.#waitsSince(rows[0]);
     if (rows.length === 0) return 0;
     const published = await orAborted(
       Promise.allSettled(rows.map((row) => engine.publish(publicationOf(row, outbox.epoch)))),
@@ -179,7 +187,12 @@ export class Forwarder {
 
   #lookAtOldest(): void {
     const { reader, outbox } = this.#deps;
-    this.#oldestAtMs = reader.after(this.#acknowledged.seq, outbox.lastSeq)[0]?.atMs ?? null;
+    this.#waitsSinceMs = this.#waitsSince(reader.after(this.#acknowledged.seq, outbox.lastSeq)[0]);
+  }
+
+  #waitsSince(oldest: LogRow | undefined): number | null {
+    if (oldest === undefined) return null;
+    return oldest.seq <= this.#again.seq ? Math.max(oldest.atMs, this.#again.sinceMs) : oldest.atMs;
   }
 
   /** How far it is, once a second, so that a start does not offer everything again; and what is old enough goes. */
@@ -189,9 +202,13 @@ export class Forwarder {
     const { seq } = this.#acknowledged;
     if (nowMs - (this.#kept.at(-1)?.atMs ?? Number.NEGATIVE_INFINITY) < NOTED_EVERY_MS) return;
     const old = this.#kept.findLastIndex(({ atMs }) => atMs < nowMs - KEPT_MS);
-    const firstSeq = old < 0 ? null : (this.#kept[old]?.seq ?? 0) + 1;
+    const gone = this.#kept[old]?.seq ?? 0;
+    // The last row stays, whatever its age.
+    if (gone > 0) this.#firstKept = Math.min(gone + 1, outbox.lastSeq);
+    const firstSeq = this.#firstKept > this.#firstSeq ? this.#firstKept : null;
     if (seq === this.#notedSeq && firstSeq === null) return;
-    await outbox.copy({ rows: [], firstSeq, origin: engine.name, cursor: this.#acknowledged });
+    const copied = await outbox.copy({ rows: [], firstSeq, origin: engine.name, cursor: this.#acknowledged });
+    this.#firstSeq = copied.firstSeq;
     this.#kept.splice(0, old + 1);
     this.#kept.push({ seq, atMs: nowMs });
     this.#notedSeq = seq;

@@ -33,6 +33,8 @@ interface ReplicaState {
   readonly levelAtMs: number | null;
   /** Why it cannot be followed at present; null: nothing is in the way. */
   readonly trouble: string | null;
+  /** Since when, on the monotonic clock. */
+  readonly troubleAtMs: number | null;
   /** Since when it has no history that could be followed, on the monotonic clock; null: it has one, or is not reached. */
   readonly lostAtMs: number | null;
   /** Since when it can go on from a snapshot alone, on the monotonic clock; null: it can, or the source is not reached. */
@@ -45,10 +47,11 @@ const RETRY_MS = 500;
 export class Replicator {
   readonly #deps: ReplicatorDeps;
   #standing: Standing;
+  /** Of the event log here; 0: not known yet. */
   #firstSeq = 0;
   #left = 0;
   #levelAtMs: number | null = null;
-  #trouble: string | null = null;
+  #trouble: { readonly why: string; readonly atMs: number } | null = null;
   #lostAtMs: number | null = null;
   #snapshotAtMs: number | null = null;
 
@@ -63,7 +66,8 @@ export class Replicator {
       origin,
       left: this.#left,
       levelAtMs: this.#levelAtMs,
-      trouble: this.#trouble,
+      trouble: this.#trouble?.why ?? null,
+      troubleAtMs: this.#trouble?.atMs ?? null,
       lostAtMs: this.#lostAtMs,
       snapshotAtMs: this.#snapshotAtMs,
     };
@@ -92,13 +96,20 @@ export class Replicator {
           throw error;
         }
         this.#noteNeed(error);
-        if (this.#trouble !== error.message) {
-          log.warn({ err: error, origin: source.name }, 'the source cannot be followed; it is tried again');
-        }
-        this.#trouble = error.message;
+        if (this.#trouble?.why !== error.message) this.#tell(error);
+        this.#trouble = { why: error.message, atMs: this.#trouble?.atMs ?? performance.now() };
       }
       await rest(RETRY_MS, signal);
     }
+  }
+
+  #tell(error: Error): void {
+    const { source, log } = this.#deps;
+    const { name: origin } = source;
+    // The way of every new copy, and no trouble.
+    const isFirst = error instanceof SnapshotNeeded && !error.isLost && this.#standing.lastSeq === 0;
+    if (isFirst) log.info({ origin }, 'the copy begins with a snapshot');
+    else log.warn({ err: error, origin }, 'the source cannot be followed; it is tried again');
   }
 
   /** While it cannot be reached, it needs what it needed before. */
@@ -113,15 +124,17 @@ export class Replicator {
     const { source, copy, applied, onCopied, onEpoch, isPassed } = this.#deps;
     const [first] = rows;
     if (first !== undefined && first.kind !== 'epoch' && isPassed()) throw new TransportError(PASSED);
+    // What is left of a portion goes with the next batch.
     const isPruning = firstSeq !== null && firstSeq > this.#firstSeq;
     if (rows.length > 0 || isPruning || isNews(cursor, this.#standing.cursor)) {
       // What goes must have been applied here as well.
       if (isPruning || this.#hasPruned(rows)) await applied(this.#standing.lastSeq);
       const epochBefore = this.#standing.epoch;
-      const { places, lastSeq, epoch } = await copy({ rows, firstSeq, origin: source.name, cursor });
+      const copied = await copy({ rows, firstSeq, origin: source.name, cursor });
+      const { places, lastSeq, epoch } = copied;
       this.#standing = { epoch, lastSeq, cursor };
       if (epoch !== epochBefore) onEpoch();
-      this.#firstSeq = Math.max(this.#firstSeq, firstSeq ?? 0);
+      this.#firstSeq = copied.firstSeq;
       onCopied(positions, places);
     }
     this.#left = left;

@@ -86,9 +86,7 @@ export class SharedLog implements EntryLog {
 
   async appendEntry({ kind, atMs, payload, detail }: EncodedEntry): Promise<Place> {
     const { engine, origin } = this.#deps;
-    if (engine === null) {
-      throw new StoreError('is_copy', `this mirror is a copy of ${origin}: what it holds is decided there`);
-    }
+    if (engine === null) throw onlyCopied(origin);
     const row = { seq: null, kind, atMs, payload, detail };
     this.#publishing += 1;
     try {
@@ -105,6 +103,8 @@ export class SharedLog implements EntryLog {
   }
 
   prune(args: PruneBounds): Promise<PrunedLog> {
+    const { engine, origin } = this.#deps;
+    if (engine === null) return Promise.reject(onlyCopied(origin));
     return this.#deps.log.prune(args);
   }
 
@@ -169,4 +169,11 @@ export class SharedLog implements EntryLog {
       this.#awaited.set(position, { resolve, reject, late });
     });
   }
+}
+
+function onlyCopied(origin: string): StoreError {
+  return new StoreError(
+    'is_copy',
+    `this mirror is a copy of ${origin}, where what it holds is decided: ask for it there`,
+  );
 }

@@ -87,6 +87,12 @@ describe('a process that only copies', () => {
     expect(problemsOf({ ...PRIMARY, SERVICE_MAX_RPS: 'many' }).join('; ')).toMatch(/SERVICE_MAX_RPS/);
     expect(problemsOf({ ...PRIMARY, RETENTION_DAYS: 'x' }).join('; ')).toMatch(/RETENTION_DAYS/);
   });
+
+  it('is told of what is wrong alone, and of nothing that it does not need', () => {
+    expect(problemsOf({ ...PRIMARY, LOG_TOKEN_FILE: '/run/none' })).toEqual([
+      expect.stringContaining('LOG_TOKEN_FILE'),
+    ]);
+  });
 });
 
 describe('values that are refused', () => {

@@ -46,6 +46,7 @@ async function startCopyOps() {
               left: 0,
               behind_ms: atMs === null ? null : performance.now() - atMs,
               trouble: null,
+              trouble_ms: null,
             },
             lead: null,
             members: { receivers: [], replicas: [] },

@@ -16,12 +16,12 @@ const VIEW: ReplicationView = {
   name: 'here',
   origin: 'nats://one:4222',
   receiver: null,
-  replica: { left: 0, behind_ms: 200, trouble: null },
+  replica: { left: 0, behind_ms: 200, trouble: null, trouble_ms: null },
   lead: { is_leading: false, holder: 'there' },
   members: NOBODY,
 };
 const replica = (over: Partial<NonNullable<ReplicationView['replica']>>): Partial<ReplicationView> => ({
-  replica: { left: 0, behind_ms: 200, trouble: null, ...over },
+  replica: { left: 0, behind_ms: 200, trouble: null, trouble_ms: null, ...over },
 });
 const receiver = (backlog: number, ageMs: number, trouble: string | null): Partial<ReplicationView> => ({
   receiver: { backlog, backlog_age_ms: ageMs, trouble },
@@ -40,8 +40,14 @@ test.each<[string, Partial<ReplicationView>, RegExp[]]>([
   ],
   [
     'never reached since the start',
-    replica({ trouble: 'no answer', behind_ms: null }),
+    replica({ trouble: 'no answer', behind_ms: null, trouble_ms: 6_000 }),
     [/^This replica cannot/],
+  ],
+  ['just started', replica({ trouble: 'no answer', behind_ms: null, trouble_ms: 4_000 }), []],
+  [
+    'in trouble for a moment, after a long catch-up',
+    replica({ trouble: 'x', behind_ms: null, trouble_ms: 0 }),
+    [],
   ],
   ['catching up is no trouble', replica({ left: 9_000, behind_ms: 60_000 }), []],
   ['no replica', { replica: null }, []],

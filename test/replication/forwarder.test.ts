@@ -203,6 +203,48 @@ test('after a loss the backlog counts what the outbox has, not what it ever had'
   expect(forwarder.backlog.entries).toBe(1);
 });
 
+test('what is offered again waits since then, what was never acknowledged since it came', async () => {
+  const cluster = new MemoryCluster(temporaryFolder());
+  const path = newPath();
+  const outbox = await outboxAt(path);
+  await answer(outbox, 'a', 'b');
+  const cursor = { seq: 2, receipt: { position: 9, stamp: 9 } };
+  await outbox.log.copy({ rows: [], firstSeq: null, origin: 'memory', cursor });
+  await outbox.close();
+  const engine = cluster.engine();
+  const { forwarder } = forwarding(await outboxAt(path), {
+    name: 'memory',
+    isKept: (receipt) => engine.isKept(receipt),
+    publish: () => Promise.reject(new TransportError('not now')),
+  });
+  await eventually(() => forwarder.backlog.entries === 2, { what: 'it is offered again', withinMs: 15_000 });
+  await eventually(() => forwarder.backlog.trouble !== null, { what: 'it is not taken' });
+  expect(forwarder.backlog.ageMs).toBe(0);
+});
+
+test('of many that are old enough all go, a portion at a time, and then nothing is written any more', async () => {
+  vi.useFakeTimers({ toFake: ['performance'], now: T0 });
+  onTestFinished(() => void vi.useRealTimers());
+  const cluster = new MemoryCluster(temporaryFolder());
+  const outbox = await outboxAt(newPath());
+  const many = Array.from({ length: 12_000 }, (_, i) => `r${i}`);
+  const { forwarder } = forwarding(outbox, cluster.engine());
+  await answer(outbox, ...many);
+  await eventually(() => forwarder.backlog.entries === 0, { what: 'all are acknowledged' });
+  const copy = vi.spyOn(outbox.log, 'copy');
+  // On the stopwatch, in steps between which it works.
+  for (let steps = 0; outbox.reader.after(0, 20_000)[0]?.seq !== 12_000 && steps < 200; steps += 1) {
+    vi.advanceTimersByTime(30_000);
+    await new Promise((resolve) => setTimeout(resolve, 30));
+  }
+  expect(outbox.reader.after(0, 20_000).map(({ seq }) => seq)).toEqual([12_000]);
+  const written = copy.mock.calls.length;
+  expect(written).toBeGreaterThanOrEqual(3);
+  vi.advanceTimersByTime(5_000);
+  await new Promise((resolve) => setTimeout(resolve, 200));
+  expect(copy).toHaveBeenCalledTimes(written);
+}, 60_000);
+
 test('it stops at once, though the engine does not answer', async () => {
   const outbox = await outboxAt(newPath());
   await answer(outbox, 'a');

@@ -42,11 +42,14 @@ function replicating(
   const froms: Standing[] = [];
   const did: string[] = [];
   let lastSeq = 10;
-  const copy = vi.fn(({ rows }: CopyArgs): Promise<Copied> => {
+  let firstSeq = 1;
+  const copy = vi.fn(({ rows, firstSeq: below }: CopyArgs): Promise<Copied> => {
     const places = rows.map((_row, i) => ({ seq: lastSeq + i + 1, duplicate: false }));
     lastSeq += rows.length;
     did.push(`copied to ${lastSeq}`);
-    return Promise.resolve({ places, lastSeq, epoch: 'e' });
+    // A portion at a time.
+    firstSeq = Math.max(firstSeq, Math.min(below ?? 0, firstSeq + 2));
+    return Promise.resolve({ places, firstSeq, lastSeq, epoch: 'e' });
   });
   const replicator = new Replicator(
     {
@@ -127,6 +130,31 @@ test.each([
   expect(did.slice(0, 1)).toEqual(['applied 10']);
 });
 
+test('what its source has pruned goes to its end, a portion with each batch', async () => {
+  const sign = batch([], { firstSeq: 6, cursor: null });
+  const { copy, replicator } = replicating([
+    { gives: [sign, sign, sign, sign, batch([listed], { firstSeq: 6, cursor: null })] },
+  ]);
+  await eventually(() => replicator.standing.lastSeq === 11, { what: 'all batches are taken' });
+  // From 1 to 3, 5 and 6; then nothing is left to go.
+  expect(copy.mock.calls.map(([{ rows }]) => rows.length)).toEqual([0, 0, 0, 1]);
+});
+
+test('since when it is in trouble: since the first of several, and not any more once it is followed', async () => {
+  const { replicator, froms } = replicating([
+    { ends: new TransportError('one') },
+    { ends: new TransportError('another') },
+    { gives: [batch([])] },
+  ]);
+  await eventually(() => replicator.state.trouble === 'one', { what: 'the trouble shows' });
+  const { troubleAtMs } = replicator.state;
+  expect(troubleAtMs).toBeGreaterThan(0);
+  await eventually(() => replicator.state.trouble === 'another', { what: 'the next one does' });
+  expect(replicator.state.troubleAtMs).toBe(troubleAtMs);
+  await eventually(() => froms.length === 3 && level(replicator), { what: 'it is followed' });
+  expect(replicator.state).toMatchObject({ trouble: null, troubleAtMs: null });
+});
+
 test('a batch that prunes what comes in it is refused: nothing could have applied that', async () => {
   const { running, copy } = replicating([{ gives: [batch([listed, listed, pruned(12)])] }]);
   await expect(running).rejects.toThrow('must part it there');
@@ -170,7 +198,12 @@ test('a disk without room ends nothing: the same rows come again', async () => {
       failures -= 1;
       if (failures >= 0) return Promise.reject(full);
       copied.push(rows.length);
-      return Promise.resolve({ places: [{ seq: 11, duplicate: false }], lastSeq: 11, epoch: 'e' });
+      return Promise.resolve({
+        places: [{ seq: 11, duplicate: false }],
+        firstSeq: 1,
+        lastSeq: 11,
+        epoch: 'e',
+      });
     },
   });
   await eventually(() => replicator.state.trouble === 'no room', { what: 'it is told' });
@@ -187,7 +220,8 @@ test('what cannot be continued ends it', async () => {
 
 test('another history is told before its rows are', async () => {
   const { did } = replicating([{ gives: [batch([listed])] }], {
-    copy: () => Promise.resolve({ places: [{ seq: 11, duplicate: false }], lastSeq: 11, epoch: 'next' }),
+    copy: () =>
+      Promise.resolve({ places: [{ seq: 11, duplicate: false }], firstSeq: 1, lastSeq: 11, epoch: 'next' }),
   });
   await eventually(() => did.includes('told'), { what: 'it is copied' });
   expect(did).toEqual(['epoch', 'told']);

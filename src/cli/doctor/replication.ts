@@ -4,6 +4,8 @@ import { SnapshotNeeded, TransportError, type Engine, type Source } from '../../
 import { fail, ok, warn, type Check } from './check.ts';
 
 const WITHIN_MS = 10_000;
+/** That of no event log. */
+const NO_EPOCH = '0';
 
 export async function checkReplication({ engine, source }: Link): Promise<Check[]> {
   return engine === null ? [await checkPrimary(source)] : checkEngine(engine);
@@ -36,7 +38,7 @@ async function checkPrimary(source: Source): Promise<Check> {
   const signal = AbortSignal.timeout(WITHIN_MS);
   const answered = ok('primary', `${source.name} answers`);
   try {
-    for await (const batch of source.follow({ epoch: '', lastSeq: 0, cursor: null }, signal)) {
+    for await (const batch of source.follow({ epoch: NO_EPOCH, lastSeq: 0, cursor: null }, signal)) {
       return batch.isLive
         ? answered
         : warn('primary', `${source.name} is behind itself`, 'see its own status');

@@ -7,6 +7,7 @@ import { stoppedCause } from '../../ops/condition/own-trouble.ts';
 import { outboxPath } from '../../event-log/outbox.ts';
 import { isThere } from '../../sqlite/is-there.ts';
 import { isDatabaseLocked } from '../../sqlite/lock.ts';
+import { originOf } from '../shared/copy.ts';
 import { causeSchema } from '../shared/cause-schema.ts';
 import { urlOf } from '../shared/listener-url.ts';
 import { fail, messageOf, ok, warn, type Check } from './check.ts';
@@ -76,7 +77,7 @@ function checkLock(path: string): { readonly server: Check; readonly isRunning: 
 
 /** Before the first start nobody misses it. */
 function notRunning(path: string): Check {
-  const { cause, figures, remedy } = stoppedCause(null);
+  const { cause, figures, remedy } = stoppedCause(null, originOf(path));
   const words = `${cause}: ${figures}`;
   return isThere(path) ? fail('server', words, remedy) : warn('server', words, remedy);
 }

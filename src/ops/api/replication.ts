@@ -26,6 +26,9 @@ const replicationSchema = z
           .nullable()
           .meta({ description: 'Since it last had everything, in milliseconds; null: not since its start.' }),
         trouble,
+        trouble_ms: milliseconds
+          .nullable()
+          .meta({ description: 'Since it has been in the way, in milliseconds; null: nothing is.' }),
       })
       .nullable()
       .meta({ description: 'Null: this process keeps no mirror at present.' }),

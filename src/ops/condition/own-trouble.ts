@@ -154,16 +154,25 @@ export function raiseRate(maxRps: number | null): string {
   return `raise SERVICE_MAX_RPS${now}, as far as the store allows it, and restart the mirror; if many webhooks are lost, see why`;
 }
 
-export function stoppedCause(lastAliveAtMs: number | null): Cause {
+/** @param origin what it is a copy of; null: of nothing. */
+export function stoppedCause(lastAliveAtMs: number | null, origin: string | null = null): Cause {
+  const stands = 'the figures are those of the last moment it ran';
   return {
     kind: 'stopped',
     owner: 'operator',
     cause: 'The mirror is not running',
-    figures: 'webhooks are not received, and the figures are those of the last moment it ran',
-    remedy: 'start the mirror: `stock-mirror serve`, or its unit or container',
+    figures: origin === null ? `webhooks are not received, and ${stands}` : stands,
+    remedy:
+      origin === null
+        ? 'start the mirror: `stock-mirror serve`, or its unit or container'
+        : `start the copy: ${commandOfCopy(origin)}, or its unit or container`,
     since: lastAliveAtMs,
     until: null,
   };
+}
+
+function commandOfCopy(origin: string): string {
+  return /^https?:/.test(origin) ? `\`stock-mirror follow ${origin}\`` : '`stock-mirror serve`';
 }
 
 /** A process holds the file, but does not keep it up. */

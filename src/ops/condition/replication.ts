@@ -22,6 +22,8 @@ export interface ReplicationView {
     /** How long ago this replica last had everything; null: not since its start. */
     readonly behind_ms: number | null;
     readonly trouble: string | null;
+    /** How long that has been in the way; null: nothing is. */
+    readonly trouble_ms: number | null;
   } | null;
   /** Null: this process never reads from the store. */
   readonly lead: {
@@ -55,15 +57,17 @@ export function replicationTrouble(view: ReplicationView, nowMs: number): Cause[
 
 export function cutOff({ origin, replica }: ReplicationView, nowMs: number): Cause | null {
   if (replica?.trouble === null || replica === null) return null;
-  const { trouble, behind_ms: behindMs } = replica;
-  if (behindMs !== null && behindMs < CUT_OFF_AFTER_MS) return null;
+  const { trouble } = replica;
+  // One that has just started has never had everything.
+  const cutOffMs = replica.behind_ms ?? replica.trouble_ms ?? 0;
+  if (cutOffMs < CUT_OFF_AFTER_MS) return null;
   return {
     kind: 'cut_off',
     owner: 'network',
     cause: `This replica cannot follow ${origin}: ${trouble}`,
     figures: 'the figures are those of the last moment it could',
     remedy: 'see that the other end runs and can be reached from here; the replica then catches up by itself',
-    since: behindMs === null ? null : nowMs - behindMs,
+    since: nowMs - cutOffMs,
     until: null,
   };
 }

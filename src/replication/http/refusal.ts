@@ -65,6 +65,12 @@ export function unreachable(url: string, error: unknown): TransportError {
 
 function problemOf(code: string | undefined, message: string): string {
   if (code === undefined) return message;
+  if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') {
+    return `its certificate is for another name (${code}): name the primary in LOG_URL as its certificate does`;
+  }
+  if (code === 'CERT_HAS_EXPIRED' || code === 'CERT_NOT_YET_VALID') {
+    return `its certificate is not valid at present (${code}): renew it, or set the clock of this machine`;
+  }
   if (UNTRUSTED.test(code)) {
     return `its certificate is not trusted (${code}): name the authority that issued it in LOG_CA_FILE`;
   }

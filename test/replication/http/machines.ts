@@ -223,6 +223,7 @@ export function startCopy(
         left: copy.state.left,
         behind_ms: copy.state.levelAtMs === null ? null : performance.now() - copy.state.levelAtMs,
         trouble: copy.state.trouble,
+        trouble_ms: copy.state.troubleAtMs === null ? null : performance.now() - copy.state.troubleAtMs,
       },
       lead: null,
       members: { receivers: [], replicas: [] },
