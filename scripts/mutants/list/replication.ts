@@ -90,12 +90,4 @@ export const REPLICATION: readonly Mutant[] = [
     replace: '    if (deps.isPassed() && signal.aborted)\n',
     tests: ['test/app/leading.test.ts'],
   },
-  {
-    id: 'nobody-is-passed',
-    breaks: 'what a replica has and the engine has lost ends the epoch',
-    file: 'src/app/replica.ts',
-    find: 'const { lostAtMs } = replicator.state;\n    return lostAtMs !== null',
-    replace: 'const { lostAtMs } = replicator.state;\n    return ms < 0 && lostAtMs !== null',
-    first: 'cluster',
-  },
 ];
