@@ -108,6 +108,9 @@ class Trial {
   #sent = 0;
   #refused = 0;
   #slowestMs = 0;
+  #startedMs = 0;
+  /** By how they ended, and in which seconds. */
+  readonly #failures = new Map<string, { count: number; readonly seconds: Set<number> }>();
 
   constructor(deps: TrialDeps) {
     this.#deps = deps;
@@ -124,7 +127,7 @@ class Trial {
     sandbox.network.reorder = 0.01;
     sandbox.network.duplicate = 0.01;
     sandbox.network.concurrency = 256;
-    const startedMs = performance.now();
+    const startedMs = (this.#startedMs = performance.now());
     sandbox.traffic.start(options.perSecond * CHANGES_A_DELIVERY);
     const endMs = startedMs + options.seconds * 1_000;
     for (let i = 0; performance.now() < endMs; i += 1) {
@@ -149,7 +152,9 @@ class Trial {
     const restMs = isAtRest ? performance.now() - stoppedMs : null;
     if (!isAtRest) this.#problems.push('the replicas are not at rest, or not equal, in time');
     this.#problems.push(...course.problems, ...judge(replicas, this.#bodies, sandbox.truth));
-    if (this.#refused > 0) this.#problems.push(`${this.#refused} deliveries were not answered 204`);
+    for (const [how, { count, seconds }] of this.#failures) {
+      this.#problems.push(`${count} deliveries: ${how}, in the seconds ${[...seconds].join(', ')}`);
+    }
     if (this.#slowestMs > ANSWERED_WITHIN_MS) this.#problems.push('an answer took over a second');
     return {
       problems: this.#problems,
@@ -189,8 +194,17 @@ class Trial {
       this.#sent += 1;
       this.#slowestMs = Math.max(this.#slowestMs, ms ?? 0);
       if (outcome === 'answered' && status === 204) this.#bodies.push(delivery.body);
-      else this.#refused += 1;
+      else this.#notAnswered(status === null ? outcome : `answered ${status}`);
     });
+  }
+
+  #notAnswered(how: string): void {
+    this.#refused += 1;
+    const atS = Math.floor((performance.now() - this.#startedMs) / 1_000);
+    const known = this.#failures.get(how) ?? { count: 0, seconds: new Set<number>() };
+    known.count += 1;
+    known.seconds.add(atS);
+    this.#failures.set(how, known);
   }
 
   async #resync(): Promise<void> {
