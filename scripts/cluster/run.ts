@@ -44,6 +44,8 @@ const REST_WITHIN_MS = 60_000;
 /** A store that waits a second. */
 const ANSWERED_WITHIN_MS = 1_000;
 const FAULT_EVERY_MS = 2_000;
+const BEGIN_PARTS = 5;
+const BEGIN_EVERY_MS = 500;
 /** The traffic counts changes; a delivery of the simulated store has so many of them. */
 const CHANGES_A_DELIVERY = 2.6;
 
@@ -128,6 +130,7 @@ class Trial {
     sandbox.network.duplicate = 0.01;
     sandbox.network.concurrency = 256;
     const startedMs = (this.#startedMs = performance.now());
+    await this.#begin();
     sandbox.traffic.start(options.perSecond * CHANGES_A_DELIVERY);
     const endMs = startedMs + options.seconds * 1_000;
     for (let i = 0; performance.now() < endMs; i += 1) {
@@ -196,6 +199,15 @@ class Trial {
       if (outcome === 'answered' && status === 204) this.#bodies.push(delivery.body);
       else this.#notAnswered(status === null ? outcome : `answered ${status}`);
     });
+  }
+
+  /** A store's traffic rises; and processes that have just started are slow at first. */
+  async #begin(): Promise<void> {
+    const { sandbox, options } = this.#deps;
+    for (let part = 1; part < BEGIN_PARTS; part += 1) {
+      sandbox.traffic.start((options.perSecond * CHANGES_A_DELIVERY * part) / BEGIN_PARTS);
+      await sleep(BEGIN_EVERY_MS);
+    }
   }
 
   #notAnswered(how: string): void {
