@@ -18,7 +18,9 @@ interface Flags {
 }
 
 const program = new Command('cluster')
-  .description('kills receivers, replicas and servers of the engine under load, and checks that nothing answered is lost')
+  .description(
+    'kills receivers, replicas and servers of the engine under load, and checks that nothing answered is lost',
+  )
   .option('--seconds <count>', 'of deliveries', whole(1, 3_600), 120)
   .option('--rate <deliveries>', 'a second', whole(1, 10_000), 1_000)
   .option('--products <count>', 'in the catalogue', whole(2, 10_000), 1_000)
@@ -26,7 +28,9 @@ const program = new Command('cluster')
   .parse();
 const { seconds, rate, products, seed } = program.opts<Flags>();
 if (!hasServer) {
-  process.stderr.write('error: there is no nats-server 2.10.23 or newer: run scripts/install-nats-server.sh\n');
+  process.stderr.write(
+    'error: there is no nats-server 2.10.23 or newer: run scripts/install-nats-server.sh\n',
+  );
   process.exit(2);
 }
 const folder = mkdtempSync(join(tmpdir(), 'stock-mirror-cluster-'));
@@ -42,7 +46,8 @@ else {
 }
 
 function describe(found: ClusterReport): string {
-  const { sent, answered, refused, slowestMs, repeated, perSecond, takeoverMs, restMs, entries, problems } = found;
+  const { sent, answered, refused, slowestMs, repeated, perSecond, takeoverMs, restMs, entries, problems } =
+    found;
   const seconds_ = (ms: number): string => `${(ms / 1_000).toFixed(1)} s`;
   return [
     '',

@@ -89,7 +89,8 @@ export function createRetention({ writer, now, log, retentionDays }: RetentionDe
           log.info({ ...onRequest, days: meant }, 'pruned at an operator’s request');
           onRequest = NOTHING_PRUNED;
         }
-        if (complete || stopping.signal.aborted || performance.now() >= untilMs) return { days: meant, ...portion, complete };
+        if (complete || stopping.signal.aborted || performance.now() >= untilMs)
+          return { days: meant, ...portion, complete };
         await rest(PAUSE_MS, stopping.signal);
       }
     },
