@@ -13,6 +13,7 @@ import type { Monitor } from '../ops/monitor.ts';
 import { FactLog } from '../ops/state/fact-log.ts';
 import type { Logger } from '../platform/log.ts';
 import type { Reconciler } from '../reconcile/reconciler.ts';
+import { Fitness } from '../replication/fitness.ts';
 import { Lead } from '../replication/lead.ts';
 import type { MadeSnapshot } from '../replication/make-snapshot.ts';
 import { tellOfReplica, type Members, type ReplicaNote } from '../replication/presence.ts';
@@ -70,17 +71,6 @@ export interface Replica {
   stop(): Promise<void>;
 }
 
-/** It had everything within this time: some batches, or one sign of life and a half. */
-const LEVEL_WITHIN_MS = 3_000;
-/** What others tell of themselves has been heard by then. */
-const HEARD_AFTER_MS = 6_000;
-/** Servers that were all restarted know only after some seconds what they have. */
-const LOST_AFTER_MS = 5_000;
-/** Whoever has lost the same has said so by then. */
-const FOLLOWS_AFTER_MS = 15_000;
-/** A snapshot that is not there by then will not come: who would have put it is gone. */
-const STRANDED_AFTER_MS = 60_000;
-
 /** @throws StoreError `unfit_copy` when its files do not belong together. */
 export async function startReplica(deps: ReplicaDeps): Promise<Replica> {
   const { config, name, source, engine, members, mayLead, monitor, log, platform } = deps;
@@ -112,30 +102,31 @@ export async function startReplica(deps: ReplicaDeps): Promise<Replica> {
   const { parts, shared } = await shares.promise;
   const { life } = store;
   const clock = createClock(life.aliveAtMs ?? 0);
-  const startedMs = performance.now();
-  const replicator = new Replicator(
+  const replicator: Replicator = new Replicator(
     {
       source,
       copy: (args) => parts.log.copy(args),
       applied: (seq) => parts.projection.applied(seq),
       onCopied: (positions, places) => shared.copied(positions, places),
+      isPassed: () => fitness.isPassed,
       // Positions begin again, or are given out a second time.
-      isPassed: () => isPassed(),
       onEpoch: () => shared.giveUp(new StoreError('cannot_commit', 'another history has begun meanwhile')),
       log,
     },
     { epoch: parts.log.epoch, lastSeq: parts.log.lastSeq, cursor: parts.log.copiedFrom?.cursor ?? null },
   );
-  const isLevel = (): boolean => {
-    const { levelAtMs } = replicator.state;
-    return levelAtMs !== null && performance.now() - levelAtMs < LEVEL_WITHIN_MS;
-  };
+  const fitness: Fitness = new Fitness({
+    name,
+    members,
+    following: () => replicator.state,
+    standing: () => replicator.standing,
+  });
   // Those who read the file see by its age that it does not follow any more.
   const heartbeat = createHeartbeat(
     {
       beat: (atMs) => store.writer.beat(atMs),
       show: async (atMs) => {
-        if (isLevel()) await store.writer.command('alive', { atMs });
+        if (fitness.isLevel) await store.writer.command('alive', { atMs });
       },
     },
     Date.now,
@@ -144,43 +135,13 @@ export async function startReplica(deps: ReplicaDeps): Promise<Replica> {
   const note = (): ReplicaNote => ({
     epoch: replicator.standing.epoch,
     lastSeq: replicator.standing.lastSeq,
-    isLevel: isLevel(),
+    isLevel: fitness.isLevel,
     isLeading: reconciler !== null,
-    isLost: isLostFor(LOST_AFTER_MS),
+    isLost: fitness.isLost,
     changeSeq: showing.lastChangeSeq,
     mayLead: lead !== null,
     blocked: blockedNote(reconciler),
   });
-  const isLostFor = (ms: number): boolean => {
-    const { lostAtMs } = replicator.state;
-    return lostAtMs !== null && performance.now() - lostAtMs >= ms;
-  };
-  /** The others have gone on without what this replica alone has. */
-  const isLeftBehind = (): boolean =>
-    isLostFor(LOST_AFTER_MS) &&
-    [...members().replicas.values()].some((at) => at.isLeading && at.epoch !== replicator.standing.epoch);
-  /** Numbers that another one has given out would get a second meaning here: it begins a new history. */
-  const isPassed = (): boolean =>
-    [...members().replicas].some(
-      ([other, at]) => other !== name && at.isLost && at.mayLead && at.epoch === replicator.standing.epoch,
-    );
-  /** Whoever has everything; where one has more than the engine, whoever has most of those who may lead. */
-  const isFit = (): boolean => {
-    const nowMs = performance.now();
-    const { lostAtMs, snapshotAtMs } = replicator.state;
-    if (lostAtMs === null && snapshotAtMs === null) return isLevel() && !isPassed();
-    const isLost = lostAtMs !== null && nowMs - Math.max(lostAtMs, startedMs) >= HEARD_AFTER_MS;
-    const isStranded = snapshotAtMs !== null && nowMs - snapshotAtMs >= STRANDED_AFTER_MS;
-    if (!isLost && !isStranded) return false;
-    const { lastSeq, epoch } = replicator.standing;
-    return [...members().replicas].every(([other, at]) => {
-      if (other === name || !at.mayLead) return true;
-      // One that follows the engine has what that has left, under numbers that may be higher. It waits for this one.
-      if (isLost && at.epoch === epoch && (at.isLevel || (!at.isLost && isLostFor(FOLLOWS_AFTER_MS))))
-        return true;
-      return !at.isLevel && (at.lastSeq < lastSeq || (at.lastSeq === lastSeq && name < other));
-    });
-  };
   const lead =
     engine === null || !mayLead || config.service === null
       ? null
@@ -189,7 +150,7 @@ export async function startReplica(deps: ReplicaDeps): Promise<Replica> {
     return new Lead({
       lease: found.engine.lease,
       name,
-      isFit: () => Promise.resolve(isFit()),
+      isFit: () => Promise.resolve(fitness.isFit),
       lead: (signal) =>
         leadWith(
           {
@@ -198,8 +159,8 @@ export async function startReplica(deps: ReplicaDeps): Promise<Replica> {
             store,
             standing: () => replicator.standing,
             members,
-            isLevel,
-            isPassed,
+            isLevel: () => fitness.isLevel,
+            isPassed: () => fitness.isPassed,
             following: () => replicator.state,
             makeSnapshot: (until) => platform.makeSnapshot(config.database.path, until),
             clock,
@@ -261,7 +222,7 @@ export async function startReplica(deps: ReplicaDeps): Promise<Replica> {
     app: showing.app(deps.createOpsApp),
     observer: showing.observer,
     get needsSnapshot() {
-      return replicator.state.snapshotAtMs !== null || isLeftBehind();
+      return fitness.needsSnapshot;
     },
     ended: ended.promise,
     get view() {

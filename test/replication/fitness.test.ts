@@ -1,0 +1,123 @@
+/** Who leads, who waits, and who is replaced, where replicas and engine do not have the same. */
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { Fitness } from '../../src/replication/fitness.ts';
+import type { ReplicaNote } from '../../src/replication/presence.ts';
+
+const LEVEL: ReplicaNote = {
+  epoch: 'e',
+  lastSeq: 10,
+  isLevel: true,
+  isLeading: false,
+  isLost: false,
+  changeSeq: 0,
+  mayLead: true,
+  blocked: null,
+};
+const LOST: ReplicaNote = { ...LEVEL, isLevel: false, isLost: true };
+
+interface Own {
+  readonly levelAgoMs?: number;
+  readonly lostForMs?: number;
+  readonly snapshotForMs?: number;
+  readonly lastSeq?: number;
+  readonly upMs?: number;
+}
+
+beforeEach(() => void vi.useFakeTimers({ toFake: ['performance'], now: 1_000_000 }));
+afterEach(() => void vi.useRealTimers());
+
+function fitness(own: Own, others: Readonly<Record<string, ReplicaNote>> = {}): Fitness {
+  const ago = (ms: number | undefined): number | null => (ms === undefined ? null : performance.now() - ms);
+  const found = new Fitness({
+    name: 'b',
+    members: () => ({ receivers: new Map(), replicas: new Map(Object.entries(others)) }),
+    following: () => ({
+      levelAtMs: ago(own.levelAgoMs),
+      lostAtMs: ago(own.lostForMs),
+      snapshotAtMs: ago(own.snapshotForMs),
+    }),
+    standing: () => ({ epoch: 'e', lastSeq: own.lastSeq ?? 10 }),
+  });
+  vi.advanceTimersByTime(own.upMs ?? 100_000);
+  return found;
+}
+
+test.each<{ what: string; own: Own; others?: Readonly<Record<string, ReplicaNote>>; isFit: boolean }>([
+  { what: 'it has everything', own: { levelAgoMs: 100 }, isFit: true },
+  { what: 'it had everything a while ago', own: { levelAgoMs: 4_000 }, isFit: false },
+  {
+    what: 'another has what the engine has lost',
+    own: { levelAgoMs: 100 },
+    others: { a: LOST },
+    isFit: false,
+  },
+  {
+    what: 'another has that, and may not lead',
+    own: { levelAgoMs: 100 },
+    others: { a: { ...LOST, mayLead: false } },
+    isFit: true,
+  },
+  {
+    what: 'another has that, of an epoch that is over',
+    own: { levelAgoMs: 100 },
+    others: { a: { ...LOST, epoch: 'before' } },
+    isFit: true,
+  },
+  { what: 'the engine has lost what it has', own: { lostForMs: 7_000 }, isFit: true },
+  { what: 'it may only seem so', own: { lostForMs: 3_000 }, isFit: false },
+  { what: 'it has not heard of the others yet', own: { lostForMs: 7_000, upMs: 2_000 }, isFit: false },
+  {
+    what: 'others follow what is left',
+    own: { lostForMs: 7_000 },
+    others: { a: { ...LEVEL, lastSeq: 12 } },
+    isFit: true,
+  },
+  {
+    what: 'another has lost more',
+    own: { lostForMs: 7_000 },
+    others: { a: { ...LOST, lastSeq: 11 } },
+    isFit: false,
+  },
+  {
+    what: 'another has lost less',
+    own: { lostForMs: 7_000 },
+    others: { a: { ...LOST, lastSeq: 9 } },
+    isFit: true,
+  },
+  {
+    what: 'another has lost the same, and comes first',
+    own: { lostForMs: 7_000 },
+    others: { a: LOST },
+    isFit: false,
+  },
+  {
+    what: 'another has lost the same, and comes after',
+    own: { lostForMs: 7_000 },
+    others: { c: LOST },
+    isFit: true,
+  },
+  {
+    what: 'one that waits for it has higher numbers',
+    own: { lostForMs: 16_000 },
+    others: { a: { ...LEVEL, isLevel: false, lastSeq: 12 } },
+    isFit: true,
+  },
+  { what: 'it waits for a snapshot', own: { snapshotForMs: 30_000 }, isFit: false },
+  { what: 'it waits for a snapshot that never comes', own: { snapshotForMs: 61_000 }, isFit: true },
+  {
+    what: 'it waits in vain, and another has everything',
+    own: { snapshotForMs: 61_000 },
+    others: { a: { ...LEVEL, epoch: 'next' } },
+    isFit: false,
+  },
+])('it may lead when $what: $isFit', ({ own, others, isFit }) => {
+  expect(fitness(own, others).isFit).toBe(isFit);
+});
+
+test('one whose entries are lost is replaced once another leads in the next epoch, and not before', () => {
+  const leading = { ...LEVEL, isLeading: true };
+  expect(fitness({ lostForMs: 6_000 }, { a: leading }).needsSnapshot).toBe(false);
+  expect(fitness({ lostForMs: 6_000 }, { a: { ...leading, epoch: 'next' } }).needsSnapshot).toBe(true);
+  expect(fitness({ lostForMs: 1_000 }, { a: { ...leading, epoch: 'next' } }).needsSnapshot).toBe(false);
+  expect(fitness({ snapshotForMs: 10 }).needsSnapshot).toBe(true);
+});
