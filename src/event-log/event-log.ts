@@ -182,13 +182,23 @@ export class EventLog {
   /** Deletes them; in a log that is a copy, only says which: a `pruned` entry deletes them, in every copy. */
   prune(args: PruneBounds): PrunedLog {
     if (copiedFrom(this.#db) !== null) {
-      const firstSeq = (this.#sql.lastPrunable.get(args) ?? this.firstSeq - 1) + 1;
-      return { deleted: firstSeq - this.firstSeq, firstSeq };
+      return this.#prunable(args);
     }
     return this.#transact(() => ({
       deleted: this.#sql.prune.run(args).changes,
       firstSeq: this.firstSeq + (this.#sql.isLastOld.get(args) ?? 0),
     }));
+  }
+
+  /** Up to the first that is not old: stamps are those of several machines. */
+  #prunable({ beforeMs, belowSeq, limit }: PruneBounds): PrunedLog {
+    const { firstSeq: oldestSeq } = this;
+    let firstSeq = oldestSeq;
+    for (const { seq, atMs } of this.#sql.from.iterate(oldestSeq, limit)) {
+      if (atMs >= beforeMs || seq >= belowSeq) break;
+      firstSeq = seq + 1;
+    }
+    return { deleted: firstSeq - oldestSeq, firstSeq };
   }
 
   /** On the first start: the file in which the epoch begins. */
@@ -388,12 +398,9 @@ function prepare(db: Db) {
       `DELETE FROM log WHERE seq < ? AND seq < (SELECT max(seq) FROM log)
          AND seq IN (SELECT seq FROM log ORDER BY seq LIMIT ${PRUNED_AT_ONCE})`,
     ),
-    lastPrunable: db
-      .prepare<[PruneBounds], number | null>(
-        `SELECT max(seq) FROM (SELECT seq, at_ms FROM log ORDER BY seq LIMIT @limit)
-         WHERE at_ms < @beforeMs AND seq < @belowSeq`,
-      )
-      .pluck(),
+    from: db.prepare<[number, number], { readonly seq: number; readonly atMs: number }>(
+      'SELECT seq, at_ms AS atMs FROM log WHERE seq >= ? ORDER BY seq LIMIT ?',
+    ),
     // The last row stays whatever its age: positions continue from it.
     prune: db.prepare(
       `DELETE FROM log WHERE at_ms < @beforeMs AND seq < @belowSeq AND seq < (SELECT max(seq) FROM log)

@@ -167,7 +167,7 @@ export class Reconciler {
     options: { readonly allowRemovals: boolean },
   ): Promise<OrderedRun> {
     const askedMs = performance.now();
-    await this.lift();
+    await this.#release();
     if (options.allowRemovals) await allowRemovals(this.#deps);
     const run = await this.#begin(() =>
       productIds === null
@@ -181,10 +181,14 @@ export class Reconciler {
 
   /** An operator's word ends whatever holds reads back. */
   async lift(): Promise<void> {
+    await this.#release();
+    this.#wake();
+  }
+
+  async #release(): Promise<void> {
     await this.#deps.tokens.releaseLatch();
     this.#throttle.release();
     this.#lookups.forgetPacing();
-    this.#wake();
   }
 
   #wake(): void {
