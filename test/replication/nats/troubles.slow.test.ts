@@ -249,10 +249,12 @@ describe.skipIf(!hasServer).concurrent(`an engine with troubles${needsServer}`, 
     await using cluster = await startServers(3, { config });
     const engine = await connectTo(cluster.urls, { token: 'secret' });
     await tryAgain(() => engine.state.put('a', 1));
-    const found = await engine.inspect();
-    expect(found.filter(({ problem }) => !problem.includes('encrypted'))).toEqual([
-      expect.objectContaining(OK),
-    ]);
+    // Each server catches up first.
+    await expect
+      .poll(async () => (await engine.inspect()).filter(({ problem }) => !problem.includes('encrypted')), {
+        timeout: 30_000,
+      })
+      .toEqual([expect.objectContaining(OK)]);
     await cluster.servers[0]?.stop();
     await expect
       .poll(async () => tryAgain(async () => JSON.stringify(await engine.inspect())), { timeout: 30_000 })
