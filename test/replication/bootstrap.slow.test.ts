@@ -104,7 +104,7 @@ test.each<[string, (into: SnapshotFiles) => void]>([
 test('two files that do not belong together are not taken', async () => {
   const [one, other] = [await snapshotOf('1'), await snapshotOf('2')];
   const mixed = sourceOf({ mirror: one.mirror, log: other.log });
-  await expect(begin(newPath(), mixed)).rejects.toThrow('does not fit together');
+  await expect(begin(newPath(), mixed)).rejects.toThrow('different histories');
 });
 
 test('a mirror of its own is never replaced, also when its event log is lost', async () => {
