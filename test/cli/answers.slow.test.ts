@@ -2,9 +2,12 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { beforeAll, expect, test } from 'vitest';
 import { ANSWER_NAMES, schemaOf, type AnswerName } from '../../scripts/schemas.ts';
+import { EventLog } from '../../src/event-log/event-log.ts';
+import { eventLogPath, openLogForAppending } from '../../src/event-log/open-log.ts';
 import type { Sandbox } from '../../src/sandbox/sandbox.ts';
 import { present } from '../shared/present.ts';
 import {
+  databaseOf,
   freePort,
   homeOf,
   run,
@@ -43,6 +46,9 @@ const STOPPED: readonly Case[] = [
   ['rebuild', 'rebuild', '--json'],
   ['resync', 'resync', '--json'],
 ];
+
+/** The files are those of a copy. */
+const PROMOTED: Case = ['promote', 'promote', '--json'];
 
 let sandbox: Sandbox;
 let home: Home;
@@ -83,7 +89,15 @@ test('the same commands without a running mirror', { timeout: 120_000 }, async (
   for (const asked of STOPPED) await answersOf(asked);
 });
 
+test('a copy that is promoted', async () => {
+  const path = eventLogPath(databaseOf(home));
+  const db = openLogForAppending(path);
+  new EventLog(db).copy({ rows: [], firstSeq: null, origin: 'https://primary', cursor: null });
+  db.close();
+  await answersOf(PROMOTED);
+});
+
 test('every schema has been looked at', () => {
-  const looked = new Set([...SERVED, ...STOPPED].map(([name]) => name));
+  const looked = new Set([...SERVED, ...STOPPED, PROMOTED].map(([name]) => name));
   expect([...looked].toSorted()).toEqual([...ANSWER_NAMES].toSorted());
 });
