@@ -47,7 +47,7 @@ const FAULT_EVERY_MS = 2_000;
 const BEGIN_PARTS = 5;
 const BEGIN_EVERY_MS = 500;
 /** The traffic counts changes; a delivery of the simulated store has so many of them. */
-const CHANGES_A_DELIVERY = 2.6;
+const CHANGES_A_DELIVERY = 2.9;
 
 export async function runCluster(options: ClusterOptions): Promise<ClusterReport> {
   const { folder, log, products, seed } = options;
