@@ -86,26 +86,16 @@ export interface Endpoint {
   readonly fd?: number;
 }
 
+type ConfigSources = Partial<Sources & { readonly pid: number }>;
+
 /**
  * Reads and checks the configuration (docs/configuration.md). Without arguments it reads the process's own
  * environment and folder.
  *
  * @throws ConfigError naming every variable that is missing or wrong.
  */
-export function loadConfig(sources: Partial<Sources & { readonly pid: number }> = {}): Config {
-  const {
-    env = process.env,
-    cwd = process.cwd(),
-    readFile = (path: string) => readFileSync(path, 'utf8'),
-    pid = process.pid,
-  } = sources;
-  const raw = readRaw({ env, cwd, readFile });
-  const { values, problems } = check(raw);
-  const sockets = readPassed(env, pid);
-  const all = [...raw.problems, ...sockets.problems, ...problems, ...checkTogether(values)];
-  if (all.length > 0) throw new ConfigError(all);
-  // Without a problem every variable has its value.
-  return { ...arrange(values as Values, sockets.passed, cwd), warnings: raw.warnings };
+export function loadConfig(sources: ConfigSources = {}): Config {
+  return accept(readAll(sources));
 }
 
 /**
@@ -113,31 +103,21 @@ export function loadConfig(sources: Partial<Sources & { readonly pid: number }> 
  *
  * @throws ConfigError
  */
-export function loadServeConfig(sources: Partial<Sources & { readonly pid: number }> = {}): ServeConfig {
-  try {
-    return loadConfig(sources);
-  } catch (error) {
-    if (!(error instanceof ConfigError)) throw error;
-    const { env = process.env, cwd = process.cwd(), pid = process.pid } = sources;
-    const readFile = sources.readFile ?? ((path: string) => readFileSync(path, 'utf8'));
-    const raw = readRaw({ env, cwd, readFile });
-    const { values } = check(raw);
-    const onlyCopies =
-      values.LOG_URL?.kind === 'primary' || (values.LOG_URL !== null && isReplica(values.ROLE));
-    const left = error.problems.filter(
-      ({ name, problem }) => !name.startsWith('SERVICE_') || problem !== MISSING,
-    );
-    if (!onlyCopies) throw error;
-    if (left.length > 0) throw new ConfigError(left);
-    const { passed } = readPassed(env, pid);
-    return { ...arrange(values as Values, passed, cwd), service: null, warnings: raw.warnings };
-  }
+export function loadServeConfig(sources: ConfigSources = {}): ServeConfig {
+  const found = readAll(sources);
+  const { LOG_URL, ROLE } = found.values;
+  const onlyCopies = LOG_URL?.kind === 'primary' || (LOG_URL !== null && isReplica(ROLE));
+  const isLeftOut = onlyCopies && found.problems.some(isStoreMissing);
+  return isLeftOut ? { ...accept(found, isStoreMissing), service: null } : accept(found);
 }
 
 /** Of a process that only copies, the settings of the store may be null. */
 export type ServeConfig = LocalConfig & { readonly service: Config['service'] | null };
 
 const MISSING = 'is missing';
+
+const isStoreMissing = ({ name, problem }: ConfigProblem): boolean =>
+  name.startsWith('SERVICE_') && problem === MISSING;
 
 function isReplica(roles: ReadonlySet<Role> | undefined): boolean {
   return roles?.size === 1 && roles.has('replica');
@@ -152,20 +132,8 @@ export type LocalConfig = Omit<Config, 'service'>;
  *
  * @throws ConfigError naming every other variable that is wrong.
  */
-export function loadLocalConfig(sources: Partial<Sources & { readonly pid: number }> = {}): LocalConfig {
-  try {
-    return loadConfig(sources);
-  } catch (error) {
-    if (!(error instanceof ConfigError)) throw error;
-    const { env = process.env, cwd = process.cwd() } = sources;
-    const readFile = sources.readFile ?? ((path: string) => readFileSync(path, 'utf8'));
-    const raw = readRaw({ env, cwd, readFile });
-    const { values } = check(raw);
-    const left = error.problems.filter(({ name, problem }) => !isOfStore(name) && !isOutOfReach(problem));
-    if (left.length > 0) throw new ConfigError(left);
-    const known = { ...values, OPS_TOKEN: values.OPS_TOKEN ?? null } as Values;
-    return { ...arrange(known, {}, cwd), warnings: raw.warnings };
-  }
+export function loadLocalConfig(sources: ConfigSources = {}): LocalConfig {
+  return accept(readAll(sources), ({ name, problem }) => isOfStore(name) || isOutOfReach(problem));
 }
 
 const isOfStore = (name: string): boolean => name.startsWith('SERVICE_') || name.startsWith('OPS_TOKEN');
@@ -204,6 +172,41 @@ export function runsUnattended(env: Readonly<Record<string, string | undefined>>
 export function describeConfig(): DescribedVariable[] {
   const readFile = (path: string) => readFileSync(path, 'utf8');
   return describeVariables({ env: process.env, cwd: process.cwd(), readFile });
+}
+
+interface Found {
+  readonly values: Partial<Values>;
+  readonly problems: readonly ConfigProblem[];
+  readonly warnings: readonly ConfigProblem[];
+  readonly passed: PassedDescriptors;
+  readonly cwd: string;
+}
+
+function readAll({
+  env = process.env,
+  cwd = process.cwd(),
+  readFile = (path: string) => readFileSync(path, 'utf8'),
+  pid = process.pid,
+}: ConfigSources): Found {
+  const raw = readRaw({ env, cwd, readFile });
+  const { values, problems } = check(raw);
+  const { passed, problems: ofSockets } = readPassed(env, pid);
+  return {
+    values,
+    problems: [...raw.problems, ...ofSockets, ...problems, ...checkTogether(values)],
+    warnings: raw.warnings,
+    passed,
+    cwd,
+  };
+}
+
+/** @param isForgiven problems of what the caller does without. @throws ConfigError naming the others. */
+function accept(found: Found, isForgiven: (problem: ConfigProblem) => boolean = () => false): Config {
+  const left = found.problems.filter((problem) => !isForgiven(problem));
+  if (left.length > 0) throw new ConfigError(left);
+  // Without a problem every variable has its value; the token of a file out of reach is not asked.
+  const values = { ...found.values, OPS_TOKEN: found.values.OPS_TOKEN ?? null } as Values;
+  return { ...arrange(values, found.passed, found.cwd), warnings: found.warnings };
 }
 
 function check(raw: RawConfig): { values: Partial<Values>; problems: ConfigProblem[] } {
