@@ -4,6 +4,7 @@ import { createClock, type Clock } from './clock.ts';
 import { isLoopback, type Config, type Endpoint } from '../config/config.ts';
 import { createIntakeApp } from '../intake/app.ts';
 import { createHeartbeat } from '../intake/heartbeat.ts';
+import { observedBy } from '../intake/observer.ts';
 import { keepUnstored } from '../intake/unstored.ts';
 import { listen, type Listener } from '../platform/listen.ts';
 import type { Logger } from '../platform/log.ts';
@@ -218,7 +219,7 @@ export async function startService(
       secrets: config.service.webhookSecrets.map((secret) => secret.reveal()),
       now: clock.now,
       heartbeat,
-      observer: showing.observer,
+      observer: observedBy(monitor.observer(clock.now), () => showing.observer),
       log,
     });
     // Listen before anything is read: a change that a read misses must arrive as a delivery.

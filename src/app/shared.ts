@@ -7,7 +7,7 @@ import type { Hono } from 'hono';
 import type { Config, ServeConfig, SharedConfig } from '../config/config.ts';
 import { eventLogPath } from '../event-log/open-log.ts';
 import { outboxPath } from '../event-log/outbox.ts';
-import type { IntakeObserver } from '../intake/observer.ts';
+import { observedBy } from '../intake/observer.ts';
 import { openStore, REPLICA_THREADS } from '../mirror/open-store.ts';
 import type { createOpsApp } from '../ops/app.ts';
 import type { ReplicationView } from '../ops/condition/replication.ts';
@@ -104,7 +104,7 @@ export async function startShared(
         name,
         log,
         onDeath,
-        observer: (now) => joined(monitor.observer(now), () => replica?.observer ?? null),
+        observer: (now) => observedBy(monitor.observer(now), () => replica?.observer ?? null),
         listen: (intake) => listenAt(platform, intake, config.webhook),
       });
     }
@@ -203,19 +203,6 @@ function viewOf({ name, origin, receiver, replica, neighbours }: Viewed): Replic
         is_level: note.isLevel,
         is_leading: note.isLeading,
       })),
-    },
-  };
-}
-
-function joined(own: IntakeObserver, replicas: () => IntakeObserver | null): IntakeObserver {
-  return {
-    committed(body, tookMs): void {
-      own.committed(body, tookMs);
-      replicas()?.committed(body, tookMs);
-    },
-    refused(refusal): void {
-      own.refused(refusal);
-      replicas()?.refused(refusal);
     },
   };
 }

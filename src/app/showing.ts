@@ -29,7 +29,7 @@ interface ShowingDeps {
 }
 
 interface Showing {
-  /** Of the public listener; where a receiver has its own, what comes in addition. */
+  /** Of the public listener, for the plots. */
   readonly observer: IntakeObserver;
   app(create: typeof createOpsApp): ReturnType<typeof createOpsApp>;
   /** The last number of the change feed, as of the last sample. */
@@ -58,7 +58,7 @@ export function createShowing(deps: ShowingDeps): Showing {
     replication,
   });
   return {
-    observer: replication === undefined ? both(watch.observer, timeline.observer) : timeline.observer,
+    observer: timeline.observer,
     app: (create) =>
       create({
         reader,
@@ -100,18 +100,5 @@ function snapshotsOf(path: string): OpsDeps['makeSnapshot'] {
   return async (signal) => {
     const { makeSnapshot } = await import('../replication/make-snapshot.ts');
     return makeSnapshot(path, 'snapshot-copied', signal);
-  };
-}
-
-function both(one: IntakeObserver, other: IntakeObserver): IntakeObserver {
-  return {
-    committed(body, tookMs): void {
-      one.committed(body, tookMs);
-      other.committed(body, tookMs);
-    },
-    refused(refusal): void {
-      one.refused(refusal);
-      other.refused(refusal);
-    },
   };
 }

@@ -28,3 +28,17 @@ export interface IntakeObserver {
   committed(body: Uint8Array, tookMs: number): void;
   refused(refusal: Refusal): void;
 }
+
+/** @param other asked for at each request; null: there is none now. */
+export function observedBy(one: IntakeObserver, other: () => IntakeObserver | null): IntakeObserver {
+  return {
+    committed(body, tookMs): void {
+      one.committed(body, tookMs);
+      other()?.committed(body, tookMs);
+    },
+    refused(refusal): void {
+      one.refused(refusal);
+      other()?.refused(refusal);
+    },
+  };
+}

@@ -54,6 +54,11 @@ interface WatchedRefusal {
   readonly bytes: number | null;
 }
 
+interface RequestObserver {
+  committed(body: Uint8Array, tookMs: number): void;
+  refused(refusal: WatchedRefusal): void;
+}
+
 /** Lateness is measured on a sample, since it requires parsing the body. */
 const LAG_EVERY_MS = 50;
 const LAG_MAX_BYTES = 16 << 10;
@@ -98,7 +103,7 @@ export class Monitor {
   #shown: (() => Shown) | null = null;
 
   /** For the public listener. Counts also while no mirror is watched. */
-  observer(now: () => number): Watch['observer'] {
+  observer(now: () => number): RequestObserver {
     return {
       committed: (body, tookMs) => {
         const nowMs = now();
@@ -195,7 +200,6 @@ export class Monitor {
     });
     return {
       alarms: watchman,
-      observer: this.observer(now),
       stoodStill: () => watchman.stoodStill(),
       start(): void {
         tally();
@@ -235,11 +239,6 @@ export class Monitor {
 
 export interface Watch {
   readonly alarms: Watchman;
-  /** For the public listener. */
-  readonly observer: {
-    committed(body: Uint8Array, tookMs: number): void;
-    refused(refusal: WatchedRefusal): void;
-  };
   /** The mirror was not listening for a while, up to now. */
   stoodStill(): void;
   start(): void;

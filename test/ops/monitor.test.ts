@@ -13,6 +13,7 @@ interface Watched {
   readonly monitor: Monitor;
   readonly store: OpenedStore;
   readonly watch: Watch;
+  readonly observer: ReturnType<Monitor['observer']>;
   readonly sampler: StateSampler;
   readonly operator: { -readonly [K in 'blocked' | 'readsUnderWay']: Operator[K] };
   /** The value of a series now. */
@@ -33,6 +34,7 @@ function watched(now: () => number = Date.now): Watched {
     monitor,
     store,
     watch,
+    observer: monitor.observer(now),
     sampler,
     operator,
     value: async (series) => valueOf(await monitor.registry.metrics(), series),
@@ -43,19 +45,19 @@ const one = (id: string, qty = 5) => [{ id, levels: { 1: qty } }];
 
 test('two services in one process do not mix their figures', async () => {
   const [first, second] = [watched(), watched()];
-  first.watch.observer.committed(delivery('a', item()), 3);
+  first.observer.committed(delivery('a', item()), 3);
   expect(await first.value('stock_mirror_deliveries_total{answer="204"}')).toBe(1);
   expect(await second.value('stock_mirror_deliveries_total{answer="204"}')).toBe(0);
 });
 
 test('deliveries: by answer, by reason, how long they took, how late they came', async () => {
-  const { watch, monitor, value } = watched(() => T0 + 700);
+  const { observer, monitor, value } = watched(() => T0 + 700);
   const refused = { tookMs: 4, remoteAddress: '10.0.0.9', bytes: 12 };
-  watch.observer.committed(delivery('a', item({ update_time: T0 })), 3);
-  watch.observer.refused({ ...refused, status: 401, reason: 'wrong_signature' });
-  watch.observer.refused({ ...refused, status: 413, reason: 'too_large' });
-  watch.observer.refused({ ...refused, status: 503, reason: 'no_room' });
-  watch.observer.refused({ ...refused, status: 503, reason: 'not_stored', tookMs: 801 });
+  observer.committed(delivery('a', item({ update_time: T0 })), 3);
+  observer.refused({ ...refused, status: 401, reason: 'wrong_signature' });
+  observer.refused({ ...refused, status: 413, reason: 'too_large' });
+  observer.refused({ ...refused, status: 503, reason: 'no_room' });
+  observer.refused({ ...refused, status: 503, reason: 'not_stored', tookMs: 801 });
   expect(await value('stock_mirror_deliveries_total{answer="204"}')).toBe(1);
   expect(await value('stock_mirror_deliveries_total{answer="401"}')).toBe(1);
   expect(await value('stock_mirror_deliveries_total{answer="413"}')).toBe(1);
@@ -85,9 +87,9 @@ test('deliveries: by answer, by reason, how long they took, how late they came',
 });
 
 test('the lag is asked of a sample only, and of no large body', async () => {
-  const { watch, value } = watched();
-  watch.observer.committed(delivery('big', item({ sku: 'x'.repeat(20_000) })), 1);
-  for (let n = 0; n < 500; n += 1) watch.observer.committed(delivery(`r${n}`, item({ update_time: T0 })), 1);
+  const { observer, value } = watched();
+  observer.committed(delivery('big', item({ sku: 'x'.repeat(20_000) })), 1);
+  for (let n = 0; n < 500; n += 1) observer.committed(delivery(`r${n}`, item({ update_time: T0 })), 1);
   const sampled = (await value('stock_mirror_delivery_lag_seconds_count')) ?? 0;
   expect(sampled).toBeGreaterThan(0);
   expect(sampled).toBeLessThan(250);
@@ -189,13 +191,13 @@ test('what the service answers, and a run from its beginning to its end', async 
 });
 
 test('alarms stand while their reason does, in the status and as a metric', async () => {
-  const { watch, sampler, operator, value } = watched();
+  const { watch, observer, sampler, operator, value } = watched();
   watch.start();
   sampler.start();
   operator.blocked = { kind: 'credentials', message: 'refused', untilMs: null };
   const refused = { tookMs: 1, remoteAddress: null, bytes: 1, status: 401 } as const;
-  for (let n = 0; n < 3; n += 1) watch.observer.refused({ ...refused, reason: 'wrong_signature' });
-  for (let n = 0; n < 3; n += 1) watch.observer.refused({ ...refused, reason: 'missing_signature' });
+  for (let n = 0; n < 3; n += 1) observer.refused({ ...refused, reason: 'wrong_signature' });
+  for (let n = 0; n < 3; n += 1) observer.refused({ ...refused, reason: 'missing_signature' });
   await eventually(() => watch.alarms.current.length === 2, { what: 'both stand' });
   expect(watch.alarms.current.map(({ kind }) => kind)).toEqual(['bad_signatures', 'credentials']);
   // Strangers who sign nothing do not count.
