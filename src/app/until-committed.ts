@@ -1,5 +1,5 @@
 /** What has to be written, as soon as it can be. */
-import { mayPass, StoreError } from '../sqlite/errors.ts';
+import { mayPass } from '../sqlite/errors.ts';
 
 const RETRY_MS = 500;
 
@@ -10,7 +10,7 @@ export async function untilCommitted(work: () => Promise<void>, signal: AbortSig
       await work();
       return;
     } catch (error) {
-      if (!(error instanceof StoreError) || !mayPass(error) || signal.aborted) throw error;
+      if (!mayPass(error) || signal.aborted) throw error;
       await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
     }
   }

@@ -9,7 +9,7 @@ import type { LogReader } from '../event-log/read-log.ts';
 import type { Logger } from '../platform/log.ts';
 import { orAborted } from '../platform/or-aborted.ts';
 import { rest } from '../platform/sleep.ts';
-import { mayPass, StoreError } from '../sqlite/errors.ts';
+import { mayPass } from '../sqlite/errors.ts';
 import { TransportError, type Engine, type Publication } from './transport.ts';
 
 interface ForwarderDeps {
@@ -105,7 +105,8 @@ export class Forwarder {
         await this.#note();
         if (forwarded < MANY) await rest(TOGETHER_MS, signal);
       } catch (error) {
-        if (!(error instanceof TransportError) && !isPassing(error)) throw error;
+        // A disk without room, or a lock: what was to be noted is noted later.
+        if (!(error instanceof TransportError) && !mayPass(error)) throw error;
         if (signal.aborted) return;
         if (this.#trouble !== error.message) {
           this.#deps.log.warn(
@@ -235,11 +236,6 @@ function publicationOf({ seq, kind, atMs, payload }: LogRow, outboxId: string): 
 /** Nothing that nobody has acknowledged. */
 function provable({ receipt }: Acknowledged): unknown[] {
   return receipt === null || receipt === undefined ? [] : [receipt];
-}
-
-/** A disk without room, or a lock: what was to be noted is noted later. */
-function isPassing(error: unknown): error is StoreError {
-  return error instanceof StoreError && mayPass(error);
 }
 
 function acknowledgedIn({ copiedFrom }: Pick<LogClient, 'copiedFrom'>): Acknowledged {

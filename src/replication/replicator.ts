@@ -4,7 +4,7 @@ import type { Copied } from '../event-log/append-loop.ts';
 import type { CopyArgs, Place } from '../event-log/event-log.ts';
 import { prunedBelow } from '../event-log/event-log.ts';
 import type { Logger } from '../platform/log.ts';
-import { mayPass, StoreError } from '../sqlite/errors.ts';
+import { mayPass } from '../sqlite/errors.ts';
 import { SnapshotNeeded, TransportError, type Batch, type Source, type Standing } from './transport.ts';
 
 interface ReplicatorDeps {
@@ -92,7 +92,8 @@ export class Replicator {
         }
       } catch (error) {
         if (signal.aborted) return;
-        if (!(error instanceof SnapshotNeeded || error instanceof TransportError || isPassing(error))) {
+        // A disk without room, or a lock: the same rows come again.
+        if (!(error instanceof SnapshotNeeded || error instanceof TransportError || mayPass(error))) {
           throw error;
         }
         this.#noteNeed(error);
@@ -114,6 +115,7 @@ export class Replicator {
 
   /** While it cannot be reached, it needs what it needed before. */
   #noteNeed(error: Error): void {
+    // A disk without room, or a lock: the same rows come again.
     if (!(error instanceof SnapshotNeeded)) return;
     const { isLost } = error;
     this.#lostAtMs = isLost ? (this.#lostAtMs ?? performance.now()) : null;
@@ -157,11 +159,6 @@ export class Replicator {
     }
     return pruned.length > 0;
   }
-}
-
-/** A disk without room, or a lock: the same rows come again. */
-function isPassing(error: unknown): error is StoreError {
-  return error instanceof StoreError && mayPass(error);
 }
 
 function isNews(cursor: unknown, known: unknown): boolean {

@@ -26,8 +26,8 @@ export class StoreError extends Error {
 }
 
 /** What is in the way may be gone by itself: the same is tried again. */
-export function mayPass({ kind }: StoreError): boolean {
-  return kind === 'busy' || kind === 'cannot_commit';
+export function mayPass(error: unknown): error is StoreError {
+  return error instanceof StoreError && (error.kind === 'busy' || error.kind === 'cannot_commit');
 }
 
 /** SQLite's own result code (`SQLITE_BUSY`, …), also of a wrapped error; null when it is not SQLite's. */
