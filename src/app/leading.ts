@@ -2,14 +2,15 @@
  * The work of the replica that leads: it sees that there is a history, reads from the store, prunes, and puts snapshots
  * (docs/beyond-one-machine.md#the-lead).
  */
-import { rest } from '../platform/sleep.ts';
 import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
 import { z } from 'zod';
 import type { Config } from '../config/config.ts';
 import { createRetention } from '../mirror/retention.ts';
 import type { Store } from '../mirror/store.ts';
 import type { Monitor } from '../ops/monitor.ts';
 import type { Logger } from '../platform/log.ts';
+import { rest } from '../platform/sleep.ts';
 import type { Reconciler } from '../reconcile/reconciler.ts';
 import { knownReceiversSchema, listening } from '../replication/listening.ts';
 import { membersIn, type Members } from '../replication/presence.ts';
@@ -76,7 +77,7 @@ export async function leadWith(deps: LeadingDeps, signal: AbortSignal): Promise<
   // What is read now must be seen beside all that the others know.
   const beganMs = performance.now();
   while (!deps.isLevel()) {
-    await pause(LEVEL_EVERY_MS, signal);
+    await rest(LEVEL_EVERY_MS, signal);
     if (signal.aborted) return;
     refuseCutOff(deps, beganMs);
   }
@@ -111,7 +112,7 @@ export async function leadWith(deps: LeadingDeps, signal: AbortSignal): Promise<
   const retention = createRetention({ writer, now: clock.now, log, retentionDays: config.retentionDays });
   retention.start();
   deps.onReading(reconciler);
-  await pause(null, until);
+  if (!until.aborted) await once(until, 'abort');
   deps.onReading(null);
   retention.stop();
   await reading.stop();
@@ -134,7 +135,7 @@ async function watchHistory(deps: LeadingDeps, signal: AbortSignal): Promise<voi
     if (deps.isPassed())
       throw new TransportError('another replica has entries that the engine has lost: it leads next');
     refuseCutOff(deps, beganMs);
-    await pause(LOOK_EVERY_MS, signal);
+    await rest(LOOK_EVERY_MS, signal);
   }
 }
 
@@ -155,7 +156,7 @@ async function watchOthers(
   signal: AbortSignal,
 ): Promise<void> {
   while (!signal.aborted) {
-    await pause(LOOK_EVERY_MS, signal);
+    await rest(LOOK_EVERY_MS, signal);
     const { epoch: epochBefore } = standing();
     const lost = [...members().replicas.values()].filter(
       (at) => at.isLost && !at.mayLead && at.epoch === epochBefore,
@@ -200,7 +201,7 @@ async function watchReceivers(
       if (signal.aborted) return;
       if (!(error instanceof TransportError)) throw error;
     }
-    await pause(LOOK_EVERY_MS, signal);
+    await rest(LOOK_EVERY_MS, signal);
   }
 }
 
@@ -229,7 +230,7 @@ async function watchOperator(
     } catch (error) {
       if (!(error instanceof TransportError)) throw error;
     }
-    await pause(LOOK_EVERY_MS, signal);
+    await rest(LOOK_EVERY_MS, signal);
   }
 }
 
@@ -241,7 +242,7 @@ async function putSnapshots(
   const dueMs = performance.now() + SNAPSHOT_EVERY_MS;
   let next = { dueMs, lastSeq: -1 };
   while (!signal.aborted) {
-    await pause(SNAPSHOT_LOOK_MS, signal);
+    await rest(SNAPSHOT_LOOK_MS, signal);
     if (signal.aborted) return;
     try {
       const reached = standing();
@@ -264,12 +265,4 @@ async function putSnapshots(
       log.warn({ err: error }, 'a snapshot could not be put; it is tried again');
     }
   }
-}
-
-/** @param ms null: until aborted. */
-async function pause(ms: number | null, signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return;
-  if (ms !== null) await rest(ms, signal);
-  else
-    await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
 }

@@ -11,6 +11,7 @@ import type { IntakeObserver } from '../intake/observer.ts';
 import { keepUnstored } from '../intake/unstored.ts';
 import type { Listener } from '../platform/listen.ts';
 import type { Logger } from '../platform/log.ts';
+import { sleep } from '../platform/sleep.ts';
 import { Forwarder, type Backlog } from '../replication/forwarder.ts';
 import { tellOfReceiver } from '../replication/presence.ts';
 import type { Engine } from '../replication/transport.ts';
@@ -100,7 +101,9 @@ export async function startReceiver(deps: ReceiverDeps): Promise<Receiver> {
       await unstored.stop();
       await heartbeat.stop();
       const untilMs = performance.now() + LAST_FORWARD_MS;
-      while (forwarder.backlog.entries > 0 && performance.now() < untilMs) await pause();
+      while (forwarder.backlog.entries > 0 && performance.now() < untilMs) {
+        await sleep(LOOK_EVERY_MS, stopping.signal);
+      }
       forwarder.stop();
       stopping.abort();
       clearInterval(asking);
@@ -108,8 +111,4 @@ export async function startReceiver(deps: ReceiverDeps): Promise<Receiver> {
       await outbox.close();
     },
   };
-}
-
-function pause(): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
 }

@@ -1,4 +1,5 @@
 /** What has to be written, as soon as it can be. */
+import { rest } from '../platform/sleep.ts';
 import { mayPass } from '../sqlite/errors.ts';
 
 const RETRY_MS = 500;
@@ -11,7 +12,7 @@ export async function untilCommitted(work: () => Promise<void>, signal: AbortSig
       return;
     } catch (error) {
       if (!mayPass(error) || signal.aborted) throw error;
-      await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+      await rest(RETRY_MS, signal);
     }
   }
 }

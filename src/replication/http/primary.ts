@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import type { Agent, Dispatcher } from 'undici';
 import { FrameError, FrameParser, type Frame } from '../../platform/frames.ts';
+import { inTime } from '../../platform/or-aborted.ts';
 import { SnapshotNeeded, TransportError } from '../transport.ts';
 import { refusedBy, unreachable } from './refusal.ts';
 
@@ -52,8 +53,8 @@ export class Primary {
       const chunks = body[Symbol.asyncIterator]() as AsyncIterator<Uint8Array>;
       for (;;) {
         // Only while it is waited for: how long the caller takes with a chunk says nothing of the primary.
-        const next = await withinTime(chunks.next(), SILENT_AFTER_MS, () => ending.abort());
-        if (next === 'late') {
+        const next = await inTime(chunks.next(), SILENT_AFTER_MS);
+        if (next === undefined) {
           throw new TransportError(`${this.url} has fallen silent: it, or the way to it, is broken`);
         }
         if (next.done === true) break;
@@ -125,23 +126,6 @@ function authorityIn(path: string): string {
   } catch (error) {
     const problem = error instanceof Error ? error.message : String(error);
     throw new TransportError(`LOG_CA_FILE cannot be read: ${problem}`, { cause: error });
-  }
-}
-
-/** @returns `late` after `ms`; then the promise is left to itself, and `onLate` should end it. */
-async function withinTime<T>(work: Promise<T>, ms: number, onLate: () => void): Promise<T | 'late'> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<'late'>((resolve) => {
-    timer = setTimeout(() => resolve('late'), ms);
-  });
-  try {
-    const first = await Promise.race([work, late]);
-    if (first !== 'late') return first;
-    work.catch(() => undefined);
-    onLate();
-    return 'late';
-  } finally {
-    clearTimeout(timer);
   }
 }
 

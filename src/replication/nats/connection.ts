@@ -2,9 +2,10 @@
  * The connection to the engine's servers, for as long as the process lives: it is made again and again, whatever ends
  * it. Who uses it while there is none waits a moment, and is told why then.
  */
-import { setTimeout as wait } from 'node:timers/promises';
 import type { JetStreamClient, JetStreamManager } from '@nats-io/jetstream';
 import type { NatsConnection, NodeConnectionOptions } from '@nats-io/transport-node';
+import { orAborted } from '../../platform/or-aborted.ts';
+import { rest } from '../../platform/sleep.ts';
 import { TransportError } from '../transport.ts';
 import type { Client } from './client.ts';
 import { reasonOf } from './failure.ts';
@@ -85,7 +86,7 @@ export class Connection {
     while (!signal.aborted) {
       try {
         const nc = await this.#unlessStopped(transport.connect(this.#options));
-        if (nc === null) return;
+        if (nc === undefined) return;
         const close = (): void => void nc.close().catch(() => undefined);
         signal.addEventListener('abort', close, { once: true });
         if (signal.aborted) close();
@@ -98,18 +99,14 @@ export class Connection {
         this.#noteTrouble(error);
       }
       this.#down();
-      await wait(RETRY_MS, undefined, { signal, ref: false }).catch(() => undefined);
+      await rest(RETRY_MS, signal);
     }
   }
 
   /** An attempt takes seconds, for each server, and cannot be ended. */
-  async #unlessStopped(connecting: Promise<NatsConnection>): Promise<NatsConnection | null> {
-    const { signal } = this.#stop;
-    const stopped = new Promise<null>((resolve) => {
-      signal.addEventListener('abort', () => resolve(null), { once: true });
-    });
-    const nc = await Promise.race([connecting, stopped]);
-    if (nc === null) {
+  async #unlessStopped(connecting: Promise<NatsConnection>): Promise<NatsConnection | undefined> {
+    const nc = await orAborted(connecting, this.#stop.signal);
+    if (nc === undefined) {
       connecting.then(
         (late) => late.close(),
         () => undefined,
