@@ -1,11 +1,11 @@
 /** What a replica does while it leads. */
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { leadWith } from '../../src/app/leading.ts';
-import { Secret } from '../../src/platform/secret.ts';
 import { Monitor } from '../../src/ops/monitor.ts';
 import type { Engine, Notes } from '../../src/replication/transport.ts';
 import type { ServiceConnection } from '../../src/store-api/connect.ts';
 import { fakeService, log, newStore, productIds } from '../reconcile/mirror.ts';
+import { READING_CONFIG } from './reading-config.ts';
 
 const PRODUCTS = productIds(5);
 
@@ -42,22 +42,7 @@ function lead({ known, isPassed = () => false }: LeadArgs) {
   const leading = leadWith(
     {
       config: {
-        service: {
-          baseUrl: 'https://store.example',
-          clientId: 'id',
-          clientSecret: new Secret('secret'),
-          webhookSecrets: [new Secret('secret')],
-          maxConcurrency: 8,
-          maxRps: 1_000,
-        },
-        database: { path: '/nowhere/mirror.db' },
-        schedules: {
-          reconcileCron: null,
-          resyncCron: null,
-          timezone: null,
-          readsPerHour: 0,
-          longestUnreadMs: 1e9,
-        },
+        ...READING_CONFIG,
         retentionDays: 30,
       },
       engine: engine as Engine,

@@ -3,10 +3,10 @@ import { pino } from 'pino';
 import { expect, onTestFinished, test } from 'vitest';
 import { createReading } from '../../src/app/reading.ts';
 import { whyNotShared } from '../../src/app/shared-lockout.ts';
-import { Secret } from '../../src/platform/secret.ts';
 import { TransportError } from '../../src/replication/transport.ts';
 import type { ServiceConnection, ServiceConnectionOptions } from '../../src/store-api/connect.ts';
 import { fakeService, newStore } from '../reconcile/mirror.ts';
+import { READING_CONFIG } from './reading-config.ts';
 
 test.each<[string, Error, RegExp]>([
   ['the token file', new Error('EACCES'), /token file cannot be used.*permissions/],
@@ -19,24 +19,7 @@ test.each<[string, Error, RegExp]>([
   const said: string[] = [];
   let options: ServiceConnectionOptions | null = null;
   const reading = createReading({
-    config: {
-      service: {
-        baseUrl: 'https://store.example',
-        clientId: 'id',
-        clientSecret: new Secret('secret'),
-        webhookSecrets: [new Secret('secret')],
-        maxConcurrency: 8,
-        maxRps: 1_000,
-      },
-      database: { path: '/nowhere/mirror.db' },
-      schedules: {
-        reconcileCron: null,
-        resyncCron: null,
-        timezone: null,
-        readsPerHour: 0,
-        longestUnreadMs: 1e9,
-      },
-    },
+    config: READING_CONFIG,
     store: newStore(),
     clock: { now: Date.now },
     log: pino({ level: 'warn' }, { write: (line) => void said.push(line) }),
