@@ -7,15 +7,8 @@ import type { HistoryNews } from './epoch.ts';
 import { plainError, type PlainError } from '../sqlite/errors.ts';
 import { failureOf } from '../sqlite/explain.ts';
 import type { Owner } from '../platform/thread.ts';
-import type {
-  CopiedFrom,
-  CopyArgs,
-  EncodedEntry,
-  LogInput,
-  Place,
-  PruneBounds,
-  PrunedLog,
-} from './event-log.ts';
+import type { CopiedFrom } from './copied-from.ts';
+import type { CopyArgs, EncodedEntry, LogInput, Place, PruneBounds, PrunedLog } from './event-log.ts';
 import type { LostMirror, OwnLog } from './own-log.ts';
 
 export type ToLog =

@@ -4,9 +4,11 @@
  * (docs/architecture.md#the-event-log).
  */
 import type { Db } from '../sqlite/open.ts';
-import { bodyHash } from './body-hash.ts';
-import type { CopiedRow, EncodedDetail } from './copied-row.ts';
 import type { FileIdentity } from '../sqlite/file-identity.ts';
+import { bodyHash } from './body-hash.ts';
+import { forgetCopiedFrom, noteCopiedFrom, readCopiedFrom, type CopiedFrom } from './copied-from.ts';
+import type { CopiedRow, EncodedDetail } from './copied-row.ts';
+import { prepareLog } from './log-sql.ts';
 
 /** An entry as the event log takes it. */
 export interface EncodedEntry {
@@ -35,14 +37,6 @@ export interface Place {
 export interface ReachedFrom {
   readonly low: number;
   readonly high: number;
-}
-
-/** Of a log that is a copy: what of, and how far. Its entries come from there alone. */
-export interface CopiedFrom {
-  /** For people: an address. */
-  readonly origin: string;
-  /** What only its transport understands. JSON; null: nothing was copied yet. */
-  readonly cursor: unknown;
 }
 
 export interface CopyArgs extends CopiedFrom {
@@ -101,12 +95,12 @@ export interface PrunedLog {
 
 export class EventLog {
   readonly #db: Db;
-  readonly #sql: ReturnType<typeof prepare>;
+  readonly #sql: ReturnType<typeof prepareLog>;
   #lastSeq: number;
 
   constructor(db: Db) {
     this.#db = db;
-    this.#sql = prepare(db);
+    this.#sql = prepareLog(db);
     this.#lastSeq = this.#readLastSeq();
   }
 
@@ -129,7 +123,7 @@ export class EventLog {
     const rules = JSON.parse(row.rules) as RulesPeriod[];
     const file = inode === null ? null : { inode, bornAtMs: bornAtMs ?? 0 };
     const lastAtMs = this.#sql.lastAtMs.get() ?? null;
-    return { epoch, began, file, aliveAtMs, lastAtMs, rules, copiedFrom: copiedFrom(this.#db) };
+    return { epoch, began, file, aliveAtMs, lastAtMs, rules, copiedFrom: readCopiedFrom(this.#db) };
   }
 
   /** Whether the entries from the first one on make the mirror: no epoch went on from one that held what they do not. */
@@ -158,10 +152,7 @@ export class EventLog {
     return this.#transact(() => {
       const places = rows.map((row) => this.#placeCopy(row));
       if (firstSeq !== null) this.#sql.pruneBelow.run(firstSeq);
-      this.#db.exec(COPIED_FROM);
-      this.#db
-        .prepare('INSERT OR REPLACE INTO copied_from VALUES (1, ?, ?)')
-        .run(origin, JSON.stringify(cursor));
+      noteCopiedFrom(this.#db, { origin, cursor });
       return places;
     });
   }
@@ -169,7 +160,8 @@ export class EventLog {
   /** It goes on by itself, in an epoch of its own. What it was a copy of may have logged other details than are noted here. */
   endCopying(begun: NewEpoch): void {
     this.#transact(() => {
-      this.#db.exec('DROP TABLE copied_from; DELETE FROM details');
+      forgetCopiedFrom(this.#db);
+      this.#sql.forgetDetails.run();
       this.#begin(begun);
     });
   }
@@ -181,9 +173,7 @@ export class EventLog {
 
   /** Deletes them; in a log that is a copy, only says which: a `pruned` entry deletes them, in every copy. */
   prune(args: PruneBounds): PrunedLog {
-    if (copiedFrom(this.#db) !== null) {
-      return this.#prunable(args);
-    }
+    if (readCopiedFrom(this.#db) !== null) return this.#prunable(args);
     return this.#transact(() => ({
       deleted: this.#sql.prune.run(args).changes,
       firstSeq: this.firstSeq + (this.#sql.isLastOld.get(args) ?? 0),
@@ -309,26 +299,6 @@ export class EventLog {
   }
 }
 
-const PRUNED_AT_ONCE = 5_000;
-
-/** Only in a copy: other event logs stay as they are. */
-const COPIED_FROM = `
-  CREATE TABLE IF NOT EXISTS copied_from (
-    id INTEGER PRIMARY KEY CHECK (id = 1),
-    origin TEXT NOT NULL,
-    cursor TEXT NOT NULL
-  ) STRICT`;
-
-/** @param db any connection to an event log. @returns null when it is no copy. */
-function copiedFrom(db: Db): CopiedFrom | null {
-  const isCopy = db.prepare("SELECT 1 FROM sqlite_master WHERE name = 'copied_from'").get() !== undefined;
-  if (!isCopy) return null;
-  const row = db
-    .prepare<[], { origin: string; cursor: string }>('SELECT origin, cursor FROM copied_from')
-    .get();
-  return row === undefined ? null : { origin: row.origin, cursor: JSON.parse(row.cursor) as unknown };
-}
-
 /** The first entry that a `pruned` entry leaves. */
 export function prunedBelow(payload: Uint8Array): number {
   const { firstSeq } = fieldsOf(payload);
@@ -337,74 +307,4 @@ export function prunedBelow(payload: Uint8Array): number {
 
 function fieldsOf(payload: Uint8Array): Record<string, unknown> {
   return JSON.parse(Buffer.from(payload).toString('utf8')) as Record<string, unknown>;
-}
-
-function prepare(db: Db) {
-  return {
-    insert: db.prepare(
-      `INSERT INTO log (seq, kind, at_ms, body_hash, payload) VALUES (?, ?, ?, ?, ?)
-       ON CONFLICT (body_hash) WHERE body_hash IS NOT NULL DO NOTHING`,
-    ),
-    forget: db.prepare<[Buffer]>('UPDATE log SET body_hash = NULL WHERE body_hash = ?'),
-    known: db.prepare<[Buffer], number>('SELECT seq FROM log WHERE body_hash = ?').pluck(),
-    firstSeq: db.prepare<[], number | null>('SELECT min(seq) FROM log').pluck(),
-    lastSeq: db.prepare<[], number | null>('SELECT max(seq) FROM log').pluck(),
-    lastAtMs: db.prepare<[], number>('SELECT at_ms FROM log ORDER BY seq DESC LIMIT 1').pluck(),
-    detail: db.prepare<[string], { readonly hash: Buffer; readonly seq: number }>(
-      'SELECT hash, seq FROM details WHERE product_id = ?',
-    ),
-    putDetail: db.prepare(
-      `INSERT INTO details (product_id, hash, seq) VALUES (?, ?, ?)
-       ON CONFLICT (product_id) DO UPDATE SET hash = excluded.hash, seq = excluded.seq`,
-    ),
-    history: db.prepare<
-      [],
-      {
-        epoch: string;
-        epochSeq: number | null;
-        epochBefore: string | null;
-        inode: string | null;
-        bornAtMs: number | null;
-        aliveAtMs: number | null;
-        rules: string;
-      }
-    >(
-      `SELECT epoch, epoch_seq AS epochSeq, epoch_before AS epochBefore, file_inode AS inode,
-         file_born_at_ms AS bornAtMs, alive_at_ms AS aliveAtMs, rules FROM history`,
-    ),
-    reachedFrom: db
-      .prepare<[number], string | null>(
-        `SELECT CAST(payload AS TEXT) ->> '$.reachedFrom' FROM log WHERE seq = ? AND kind = 'epoch'`,
-      )
-      .pluck(),
-    beyondEntries: db.prepare(
-      `SELECT 1 FROM log WHERE kind = 'epoch' AND CAST(payload AS TEXT) ->> '$.reachedFrom.low' > 0`,
-    ),
-    noteRules: db.prepare('UPDATE history SET rules = ?'),
-    recordFile: db.prepare('UPDATE history SET file_inode = ?, file_born_at_ms = ?'),
-    beginEpoch: db.prepare(
-      `UPDATE history SET epoch_before = @epochBefore, epoch = @epoch, epoch_seq = @seq, file_inode = @inode,
-         file_born_at_ms = @bornAtMs, alive_at_ms = NULL`,
-    ),
-    beat: db.prepare('UPDATE history SET alive_at_ms = ?'),
-    isLastOld: db
-      .prepare<[{ beforeMs: number; belowSeq: number }], number>(
-        `SELECT at_ms < @beforeMs AND seq <= @belowSeq FROM log
-         WHERE seq = (SELECT min(seq) FROM log) AND seq = (SELECT max(seq) FROM log)`,
-      )
-      .pluck(),
-    // Bounded: answers wait for it. The lead prunes fewer at once.
-    pruneBelow: db.prepare(
-      `DELETE FROM log WHERE seq < ? AND seq < (SELECT max(seq) FROM log)
-         AND seq IN (SELECT seq FROM log ORDER BY seq LIMIT ${PRUNED_AT_ONCE})`,
-    ),
-    from: db.prepare<[number, number], { readonly seq: number; readonly atMs: number }>(
-      'SELECT seq, at_ms AS atMs FROM log WHERE seq >= ? ORDER BY seq LIMIT ?',
-    ),
-    // The last row stays whatever its age: positions continue from it.
-    prune: db.prepare(
-      `DELETE FROM log WHERE at_ms < @beforeMs AND seq < @belowSeq AND seq < (SELECT max(seq) FROM log)
-         AND seq IN (SELECT seq FROM log ORDER BY seq LIMIT @limit)`,
-    ),
-  };
 }

@@ -4,7 +4,8 @@ import { StoreError, type PlainError } from '../sqlite/errors.ts';
 import type { HistoryNews } from './epoch.ts';
 import type { Thread } from '../platform/thread.ts';
 import type { Appended, Copied, FromLog, Healed, LastLife, ToLog } from './append-loop.ts';
-import type { CopiedFrom, CopyArgs, EncodedEntry, Place, PruneBounds, PrunedLog } from './event-log.ts';
+import type { CopiedFrom } from './copied-from.ts';
+import type { CopyArgs, EncodedEntry, Place, PruneBounds, PrunedLog } from './event-log.ts';
 import type { EntryLog } from './entry-log.ts';
 import type { LostMirror } from './own-log.ts';
 

@@ -9,12 +9,9 @@ export const REPLICATION: readonly Mutant[] = [
     id: 'cursor-outside-transaction',
     breaks: 'rows and how far they were copied are committed together',
     file: eventLog,
-    find: `      this.#db
-        .prepare('INSERT OR REPLACE INTO copied_from VALUES (1, ?, ?)')
-        .run(origin, JSON.stringify(cursor));
+    find: `      noteCopiedFrom(this.#db, { origin, cursor });
       return places;`,
-    replace: `      const put = this.#db.prepare('INSERT OR REPLACE INTO copied_from VALUES (1, ?, ?)');
-      setTimeout(() => this.#db.open && put.run(origin, JSON.stringify(cursor)), 40);
+    replace: `      setTimeout(() => this.#db.open && noteCopiedFrom(this.#db, { origin, cursor }), 40);
       return places;`,
     first: 'cluster',
   },

@@ -1,0 +1,38 @@
+/** What an event log is a copy of. In a table that only copies have: other event logs stay as they are. */
+import type { Db } from '../sqlite/open.ts';
+
+/** Of a log that is a copy: what of, and how far. Its entries come from there alone. */
+export interface CopiedFrom {
+  /** For people: an address. */
+  readonly origin: string;
+  /** What only its transport understands. JSON; null: nothing was copied yet. */
+  readonly cursor: unknown;
+}
+
+const TABLE = `
+  CREATE TABLE IF NOT EXISTS copied_from (
+    id INTEGER PRIMARY KEY CHECK (id = 1),
+    origin TEXT NOT NULL,
+    cursor TEXT NOT NULL
+  ) STRICT`;
+
+/** @param db any connection to an event log. @returns null when it is no copy. */
+export function readCopiedFrom(db: Db): CopiedFrom | null {
+  const isCopy = db.prepare("SELECT 1 FROM sqlite_master WHERE name = 'copied_from'").get() !== undefined;
+  if (!isCopy) return null;
+  const row = db
+    .prepare<[], { origin: string; cursor: string }>('SELECT origin, cursor FROM copied_from')
+    .get();
+  return row === undefined ? null : { origin: row.origin, cursor: JSON.parse(row.cursor) as unknown };
+}
+
+/** In the caller's transaction. */
+export function noteCopiedFrom(db: Db, { origin, cursor }: CopiedFrom): void {
+  db.exec(TABLE);
+  db.prepare('INSERT OR REPLACE INTO copied_from VALUES (1, ?, ?)').run(origin, JSON.stringify(cursor));
+}
+
+/** It is a copy no more. In the caller's transaction. */
+export function forgetCopiedFrom(db: Db): void {
+  db.exec('DROP TABLE copied_from');
+}
