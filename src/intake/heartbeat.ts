@@ -70,6 +70,8 @@ export function createHeartbeat(target: HeartbeatTarget, wallNow: () => number):
       if (timer === null) return;
       clearInterval(timer);
       await underWay;
+      // One that is still being shown would be taken for the last.
+      await isShowing;
       await stamp();
       await isShowing;
     },

@@ -18,11 +18,12 @@ for (const [signal, code] of [
       expect(stream.status).toBe(200);
       await eventually(() => sandbox.deliveries.counts.answered > 150, { what: 'traffic' });
 
-      const askedMs = performance.now();
+      const askedAtMs = Date.now();
       mirror.signal(signal);
       expect(await mirror.ended).toEqual({ code, signal: null });
-      expect(performance.now() - askedMs).toBeLessThan(5_000);
-      expect(Date.now() - statusOf(mirror.databasePath).alive_at).toBeLessThan(2_000);
+      expect(Date.now() - askedAtMs).toBeLessThan(5_000);
+      // The last heartbeat is written while it stops.
+      expect(statusOf(mirror.databasePath).alive_at).toBeGreaterThanOrEqual(askedAtMs);
       // At once, not when the heartbeat has grown old.
       expect(statusOf(mirror.databasePath).state).toBe('stale');
       expect(mirror.stderr).toBe('');

@@ -1,0 +1,25 @@
+import { expect, test } from 'vitest';
+import { createHeartbeat } from '../../src/intake/heartbeat.ts';
+
+test('the last heartbeat is shown, though an earlier one is still being shown when it stops', async () => {
+  let nowMs = 1_000;
+  const shown: number[] = [];
+  const held: (() => void)[] = [];
+  const target = {
+    beat: () => Promise.resolve(),
+    show: (atMs: number) => {
+      shown.push(atMs);
+      return new Promise<void>((resolve) => held.push(resolve));
+    },
+  };
+  const heartbeat = createHeartbeat(target, () => nowMs);
+  heartbeat.begin();
+  await expect(heartbeat.check()).resolves.toBe(true);
+  nowMs = 1_900;
+  const stopped = heartbeat.stop();
+  held[0]?.();
+  await expect.poll(() => held.length).toBe(2);
+  held[1]?.();
+  await stopped;
+  expect(shown).toEqual([1_000, 1_900]);
+});
