@@ -34,7 +34,7 @@ interface LeadingDeps {
   /** Another replica has what the engine has lost, and leads next. */
   readonly isPassed: () => boolean;
   /** Since when what is read does not come back here, and why. On the monotonic clock. */
-  readonly following: () => Pick<Replicator['state'], 'levelAtMs' | 'trouble' | 'lostAtMs' | 'snapshotAtMs'>;
+  readonly following: () => Pick<Replicator['state'], 'levelAtMs' | 'trouble' | 'need'>;
   readonly makeSnapshot: (signal: AbortSignal) => Promise<(SnapshotFiles & { remove(): void }) | null>;
   readonly clock: Pick<Clock, 'now'>;
   readonly monitor: Monitor;
@@ -67,7 +67,7 @@ export async function leadWith(deps: LeadingDeps, signal: AbortSignal): Promise<
     ...standing(),
     changeSeq,
     nowMs: clock.now(),
-    isStranded: deps.following().snapshotAtMs !== null,
+    isStranded: deps.following().need?.kind === 'snapshot',
   });
   if (isNew) {
     log.warn(
@@ -129,9 +129,7 @@ export async function leadWith(deps: LeadingDeps, signal: AbortSignal): Promise<
 async function watchHistory(deps: LeadingDeps, signal: AbortSignal): Promise<void> {
   const beganMs = performance.now();
   while (!signal.aborted) {
-    const { lostAtMs, snapshotAtMs } = deps.following();
-    if (lostAtMs !== null || snapshotAtMs !== null)
-      throw new TransportError('the engine has lost its history');
+    if (deps.following().need !== null) throw new TransportError('the engine has lost its history');
     if (deps.isPassed())
       throw new TransportError('another replica has entries that the engine has lost: it leads next');
     refuseCutOff(deps, beganMs);

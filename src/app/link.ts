@@ -1,5 +1,6 @@
 /** What a process shares its event log through: an engine, or one primary. Only the one that is asked for is loaded. */
 import type { SharedConfig } from '../config/config.ts';
+import { RULES_VERSION } from '../core/rules-version.ts';
 import type { Logger } from '../platform/log.ts';
 import type { Engine, Source } from '../replication/transport.ts';
 
@@ -37,7 +38,7 @@ export async function connectLink(shared: SharedConfig, { name, isNew, log }: Li
       token: token?.reveal() ?? null,
       caFile,
     },
-    { name, log, now: Date.now },
+    { name, rules: RULES_VERSION, log, now: Date.now },
   );
   return { source: engine, engine };
 }

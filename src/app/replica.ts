@@ -3,6 +3,7 @@
  * read from the store (docs/beyond-one-machine.md#replicas). It ends when its files must be replaced by a snapshot.
  */
 import type { Config, ServeConfig } from '../config/config.ts';
+import { RULES_VERSION } from '../core/rules-version.ts';
 import { createHeartbeat } from '../intake/heartbeat.ts';
 import { createRetention } from '../mirror/retention.ts';
 import type { StoreParts } from '../mirror/open-store.ts';
@@ -117,6 +118,7 @@ export async function startReplica(deps: ReplicaDeps): Promise<Replica> {
   );
   const fitness: Fitness = new Fitness({
     name,
+    rules: RULES_VERSION,
     members,
     following: () => replicator.state,
     standing: () => replicator.standing,
@@ -138,6 +140,7 @@ export async function startReplica(deps: ReplicaDeps): Promise<Replica> {
     isLevel: fitness.isLevel,
     isLeading: reconciler !== null,
     isLost: fitness.isLost,
+    rules: RULES_VERSION,
     changeSeq: showing.lastChangeSeq,
     mayLead: lead !== null,
     blocked: blockedNote(reconciler),

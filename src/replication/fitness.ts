@@ -4,14 +4,16 @@
  */
 import type { Members, ReplicaNote } from './presence.ts';
 import type { Replicator } from './replicator.ts';
-import type { Standing } from './transport.ts';
+import type { Need, Standing } from './transport.ts';
 
 interface FitnessDeps {
   /** Of this replica among the others. */
   readonly name: string;
+  /** The version of the rules here. */
+  readonly rules: number;
   /** Others, as last heard of. */
   readonly members: () => Members;
-  readonly following: () => Pick<Replicator['state'], 'levelAtMs' | 'lostAtMs' | 'snapshotAtMs'>;
+  readonly following: () => Pick<Replicator['state'], 'levelAtMs' | 'need'>;
   readonly standing: () => Pick<Standing, 'epoch' | 'lastSeq'>;
 }
 
@@ -41,7 +43,7 @@ export class Fitness {
 
   /** For a while it has had entries that the engine has lost. */
   get isLost(): boolean {
-    return this.#isLostFor(LOST_AFTER_MS);
+    return this.#needs('history', LOST_AFTER_MS);
   }
 
   /** Numbers that another one has given out would get a second meaning here: that one begins a new history. */
@@ -51,17 +53,16 @@ export class Fitness {
 
   /** What it has does not lead on: it shows that until a snapshot is here. */
   get needsSnapshot(): boolean {
-    return this.#deps.following().snapshotAtMs !== null || this.#isLeftBehind;
+    return this.#needs('snapshot', 0) || this.#isLeftBehind;
   }
 
-  /** Whoever has everything; where one has more than the engine, whoever has most of those who may lead. */
+  /** Whoever has everything; where nobody can go on, whoever has most of those who may lead. */
   get isFit(): boolean {
-    const { lostAtMs, snapshotAtMs } = this.#deps.following();
-    if (lostAtMs === null && snapshotAtMs === null) return this.isLevel && !this.isPassed;
+    if (this.#deps.following().need === null) return this.isLevel && !this.isPassed;
     const hasHeard = performance.now() - this.#startedMs >= HEARD_AFTER_MS;
-    const isLost = this.#isLostFor(HEARD_AFTER_MS) && hasHeard;
-    const isStranded = snapshotAtMs !== null && this.#lasts(snapshotAtMs) >= STRANDED_AFTER_MS;
-    if (!isLost && !isStranded) return false;
+    const isLost = this.#needs('history', HEARD_AFTER_MS) && hasHeard;
+    const isUpdated = this.#needs('other_updates', HEARD_AFTER_MS) && hasHeard && this.#areAllUpdated;
+    if (!isLost && !isUpdated && !this.#needs('snapshot', STRANDED_AFTER_MS)) return false;
     const { name, members } = this.#deps;
     return [...members().replicas].every(
       ([other, at]) =>
@@ -69,9 +70,14 @@ export class Fitness {
     );
   }
 
+  /** Also those that may not lead: what they show would not follow from their entries any more. */
+  get #areAllUpdated(): boolean {
+    return this.#others.every(({ rules }) => rules >= this.#deps.rules);
+  }
+
   /** What the engine has left, under numbers that may be higher: it waits for this one. */
   #followsWhatIsLeft(at: ReplicaNote): boolean {
-    const follows = at.isLevel || (!at.isLost && this.#isLostFor(FOLLOWS_AFTER_MS));
+    const follows = at.isLevel || (!at.isLost && this.#needs('history', FOLLOWS_AFTER_MS));
     return follows && this.#isOfSameEpoch(at);
   }
 
@@ -95,9 +101,10 @@ export class Fitness {
     return epoch === this.#deps.standing().epoch;
   }
 
-  #isLostFor(ms: number): boolean {
-    const { lostAtMs } = this.#deps.following();
-    return lostAtMs !== null && this.#lasts(lostAtMs) >= ms;
+  /** For so long. */
+  #needs(kind: Need, ms: number): boolean {
+    const { need } = this.#deps.following();
+    return need?.kind === kind && this.#lasts(need.atMs) >= ms;
   }
 
   #lasts(sinceMs: number | null): number {

@@ -27,6 +27,8 @@ const replicaSchema = z.object({
   isLeading: z.boolean(),
   /** For a while it has had entries that the engine has lost, or that do not go on there. */
   isLost: z.boolean(),
+  /** The version of the rules by which it applies entries. */
+  rules: z.number(),
   /** The last number of its change feed, as of a moment ago. */
   changeSeq: z.number(),
   /** Others need not wait for one that only keeps a mirror. */

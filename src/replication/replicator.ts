@@ -5,7 +5,14 @@ import type { CopyArgs, Place } from '../event-log/event-log.ts';
 import { prunedBelow } from '../event-log/event-log.ts';
 import type { Logger } from '../platform/log.ts';
 import { mayPass } from '../sqlite/errors.ts';
-import { SnapshotNeeded, TransportError, type Batch, type Source, type Standing } from './transport.ts';
+import {
+  CannotFollow,
+  TransportError,
+  type Batch,
+  type Need,
+  type Source,
+  type Standing,
+} from './transport.ts';
 
 interface ReplicatorDeps {
   readonly source: Pick<Source, 'name' | 'follow'>;
@@ -35,10 +42,8 @@ interface ReplicaState {
   readonly trouble: string | null;
   /** Since when, on the monotonic clock. */
   readonly troubleAtMs: number | null;
-  /** Since when it has no history that could be followed, on the monotonic clock; null: it has one, or is not reached. */
-  readonly lostAtMs: number | null;
-  /** Since when it can go on from a snapshot alone, on the monotonic clock; null: it can, or the source is not reached. */
-  readonly snapshotAtMs: number | null;
+  /** What it cannot go on without, and since when, on the monotonic clock; null: it can, or the source is not reached. */
+  readonly need: { readonly kind: Need; readonly atMs: number } | null;
 }
 
 const PASSED = 'another replica has entries that the engine has lost: it begins a new history';
@@ -52,8 +57,7 @@ export class Replicator {
   #left = 0;
   #levelAtMs: number | null = null;
   #trouble: { readonly why: string; readonly atMs: number } | null = null;
-  #lostAtMs: number | null = null;
-  #snapshotAtMs: number | null = null;
+  #need: ReplicaState['need'] = null;
 
   constructor(deps: ReplicatorDeps, standing: Standing) {
     this.#deps = deps;
@@ -68,8 +72,7 @@ export class Replicator {
       levelAtMs: this.#levelAtMs,
       trouble: this.#trouble?.why ?? null,
       troubleAtMs: this.#trouble?.atMs ?? null,
-      lostAtMs: this.#lostAtMs,
-      snapshotAtMs: this.#snapshotAtMs,
+      need: this.#need,
     };
   }
 
@@ -87,13 +90,12 @@ export class Replicator {
           await this.#commit(batch);
           if (this.#trouble !== null) log.info({ origin: source.name }, 'the source is followed again');
           this.#trouble = null;
-          this.#lostAtMs = null;
-          this.#snapshotAtMs = null;
+          this.#need = null;
         }
       } catch (error) {
         if (signal.aborted) return;
         // A disk without room, or a lock: the same rows come again.
-        if (!(error instanceof SnapshotNeeded || error instanceof TransportError || mayPass(error))) {
+        if (!(error instanceof CannotFollow || error instanceof TransportError || mayPass(error))) {
           throw error;
         }
         this.#noteNeed(error);
@@ -108,18 +110,16 @@ export class Replicator {
     const { source, log } = this.#deps;
     const { name: origin } = source;
     // The way of every new copy, and no trouble.
-    const isFirst = error instanceof SnapshotNeeded && !error.isLost && this.#standing.lastSeq === 0;
+    const isFirst =
+      error instanceof CannotFollow && error.need === 'snapshot' && this.#standing.lastSeq === 0;
     if (isFirst) log.info({ origin }, 'the copy begins with a snapshot');
     else log.warn({ err: error, origin }, 'the source cannot be followed; it is tried again');
   }
 
   /** While it cannot be reached, it needs what it needed before. */
   #noteNeed(error: Error): void {
-    // A disk without room, or a lock: the same rows come again.
-    if (!(error instanceof SnapshotNeeded)) return;
-    const { isLost } = error;
-    this.#lostAtMs = isLost ? (this.#lostAtMs ?? performance.now()) : null;
-    this.#snapshotAtMs = isLost ? null : (this.#snapshotAtMs ?? performance.now());
+    if (!(error instanceof CannotFollow) || error.need === this.#need?.kind) return;
+    this.#need = { kind: error.need, atMs: performance.now() };
   }
 
   async #commit({ rows, positions, cursor, firstSeq, left, isLive }: Batch): Promise<void> {

@@ -46,18 +46,25 @@ export interface Published {
   readonly receipt: unknown;
 }
 
-/** What cannot be followed from where the log stands. */
-export class SnapshotNeeded extends Error {
-  override readonly name = 'SnapshotNeeded';
-  /**
-   * The engine has no history at all, or has lost entries that this log has: a lead begins a new one, from the log that
-   * has most. Otherwise its history goes on from elsewhere, and both files are replaced by a snapshot.
-   */
-  readonly isLost: boolean;
+/**
+ * What a log needs that cannot go on from where it stands.
+ *
+ * - `history`: the engine has none at all, or has lost entries that this log has. A lead begins a new one, from the log
+ *   that has most.
+ * - `snapshot`: the history goes on from elsewhere. Both files are replaced by a snapshot.
+ * - `other_updates`: the history is applied by an earlier version of the rules than the one here. A lead begins a new one
+ *   once no replica applies by that any more.
+ */
+export type Need = 'history' | 'snapshot' | 'other_updates';
 
-  constructor(message: string, { isLost }: { readonly isLost: boolean }) {
+/** What is there cannot be followed from where the log stands. */
+export class CannotFollow extends Error {
+  override readonly name = 'CannotFollow';
+  readonly need: Need;
+
+  constructor(message: string, need: Need) {
     super(message);
-    this.isLost = isLost;
+    this.need = need;
   }
 }
 
@@ -73,7 +80,7 @@ export interface Source {
   /**
    * What comes after the place where the log stands, until aborted. While nothing comes, an empty batch every second.
    *
-   * @throws SnapshotNeeded, TransportError
+   * @throws CannotFollow, TransportError
    */
   follow(from: Standing, signal: AbortSignal): AsyncIterable<Batch>;
   /**
@@ -106,8 +113,8 @@ export interface Engine extends Source {
   /** Whether what was published is still where the receipt says. @throws TransportError when that is not known. */
   isKept(receipt: unknown): Promise<boolean>;
   /**
-   * For the lead alone: sees that there is a history to follow. A new one begins where there is none, or where what
-   * carried the one that this log follows has lost entries that the log has.
+   * For the lead alone: sees that there is a history to follow. A new one begins where there is none, where what carried
+   * the one that this log follows has lost entries that the log has, and where it is applied by earlier rules than here.
    *
    * @param changeSeq the last number of the change feed. @returns true when a new one has begun. @throws TransportError
    */

@@ -56,7 +56,7 @@ function lead({ known, isPassed = () => false }: LeadArgs) {
       log,
       platform: { connect: () => connection, random: () => 0.5 },
       members: () => ({ receivers: new Map(), replicas: new Map() }),
-      following: () => ({ levelAtMs: performance.now(), trouble: null, lostAtMs: null, snapshotAtMs: null }),
+      following: () => ({ levelAtMs: performance.now(), trouble: null, need: null }),
       onReading: () => undefined,
     },
     stopping.signal,

@@ -57,7 +57,7 @@ export class CopyingLog implements Disposable {
   /**
    * Until a batch fits, by trying again whatever cuts it off, as a replica does. @returns that batch.
    *
-   * @throws SnapshotNeeded
+   * @throws CannotFollow
    */
   async copy(
     source: Pick<Source, 'follow' | 'name'>,

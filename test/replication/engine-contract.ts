@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { CopiedRow } from '../../src/event-log/copied-row.ts';
 import {
-  SnapshotNeeded,
+  CannotFollow,
   type Engine,
   type Publication,
   type SnapshotFiles,
@@ -227,7 +227,7 @@ export function testEngine(
         reachedFrom: { low: 0, high: 3 },
       });
       expect(JSON.parse(log.entries[3]?.payload ?? '')).toMatchObject({ givenOutSeq: 40 });
-      await expect(makeLog().copy(engine, isLevel)).rejects.toThrow(SnapshotNeeded);
+      await expect(makeLog().copy(engine, isLevel)).rejects.toThrow(CannotFollow);
     });
 
     test('a log that has no part in the history needs a snapshot, and begins nothing', async () => {
@@ -238,7 +238,7 @@ export function testEngine(
       const stranger = makeLog();
       stranger.log.append([{ kind: 'delivery', body: encoder.encode('x'), arrivedAtMs: AT_MS }]);
       expect(await keepFor(engine, stranger)).toBe(false);
-      await expect(stranger.copy(engine, isLevel)).rejects.toThrow(SnapshotNeeded);
+      await expect(stranger.copy(engine, isLevel)).rejects.toThrow(CannotFollow);
     });
 
     test('one at a time has the lease, and only by its last revision', async () => {

@@ -2,6 +2,7 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { Fitness } from '../../src/replication/fitness.ts';
 import type { ReplicaNote } from '../../src/replication/presence.ts';
+import type { Need } from '../../src/replication/transport.ts';
 
 const LEVEL: ReplicaNote = {
   epoch: 'e',
@@ -9,6 +10,7 @@ const LEVEL: ReplicaNote = {
   isLevel: true,
   isLeading: false,
   isLost: false,
+  rules: 3,
   changeSeq: 0,
   mayLead: true,
   blocked: null,
@@ -17,8 +19,7 @@ const LOST: ReplicaNote = { ...LEVEL, isLevel: false, isLost: true };
 
 interface Own {
   readonly levelAgoMs?: number;
-  readonly lostForMs?: number;
-  readonly snapshotForMs?: number;
+  readonly needs?: readonly [Need, forMs: number];
   readonly lastSeq?: number;
   readonly upMs?: number;
 }
@@ -27,14 +28,13 @@ beforeEach(() => void vi.useFakeTimers({ toFake: ['performance'], now: 1_000_000
 afterEach(() => void vi.useRealTimers());
 
 function fitness(own: Own, others: Readonly<Record<string, ReplicaNote>> = {}): Fitness {
-  const ago = (ms: number | undefined): number | null => (ms === undefined ? null : performance.now() - ms);
   const found = new Fitness({
     name: 'b',
+    rules: 3,
     members: () => ({ receivers: new Map(), replicas: new Map(Object.entries(others)) }),
     following: () => ({
-      levelAtMs: ago(own.levelAgoMs),
-      lostAtMs: ago(own.lostForMs),
-      snapshotAtMs: ago(own.snapshotForMs),
+      levelAtMs: own.levelAgoMs === undefined ? null : performance.now() - own.levelAgoMs,
+      need: own.needs === undefined ? null : { kind: own.needs[0], atMs: performance.now() - own.needs[1] },
     }),
     standing: () => ({ epoch: 'e', lastSeq: own.lastSeq ?? 10 }),
   });
@@ -63,50 +63,83 @@ test.each<{ what: string; own: Own; others?: Readonly<Record<string, ReplicaNote
     others: { a: { ...LOST, epoch: 'before' } },
     isFit: true,
   },
-  { what: 'the engine has lost what it has', own: { lostForMs: 7_000 }, isFit: true },
-  { what: 'it may only seem so', own: { lostForMs: 3_000 }, isFit: false },
-  { what: 'it has not heard of the others yet', own: { lostForMs: 7_000, upMs: 2_000 }, isFit: false },
+  { what: 'the engine has lost what it has', own: { needs: ['history', 7_000] }, isFit: true },
+  { what: 'it may only seem so', own: { needs: ['history', 3_000] }, isFit: false },
+  {
+    what: 'it has not heard of the others yet',
+    own: { needs: ['history', 7_000], upMs: 2_000 },
+    isFit: false,
+  },
   {
     what: 'others follow what is left',
-    own: { lostForMs: 7_000 },
+    own: { needs: ['history', 7_000] },
     others: { a: { ...LEVEL, lastSeq: 12 } },
     isFit: true,
   },
   {
     what: 'another has lost more',
-    own: { lostForMs: 7_000 },
+    own: { needs: ['history', 7_000] },
     others: { a: { ...LOST, lastSeq: 11 } },
     isFit: false,
   },
   {
     what: 'another has lost less',
-    own: { lostForMs: 7_000 },
+    own: { needs: ['history', 7_000] },
     others: { a: { ...LOST, lastSeq: 9 } },
     isFit: true,
   },
   {
     what: 'another has lost the same, and comes first',
-    own: { lostForMs: 7_000 },
+    own: { needs: ['history', 7_000] },
     others: { a: LOST },
     isFit: false,
   },
   {
     what: 'another has lost the same, and comes after',
-    own: { lostForMs: 7_000 },
+    own: { needs: ['history', 7_000] },
     others: { c: LOST },
     isFit: true,
   },
   {
     what: 'one that waits for it has higher numbers',
-    own: { lostForMs: 16_000 },
+    own: { needs: ['history', 16_000] },
     others: { a: { ...LEVEL, isLevel: false, lastSeq: 12 } },
     isFit: true,
   },
-  { what: 'it waits for a snapshot', own: { snapshotForMs: 30_000 }, isFit: false },
-  { what: 'it waits for a snapshot that never comes', own: { snapshotForMs: 61_000 }, isFit: true },
+  {
+    what: 'others are not updated yet',
+    own: { needs: ['other_updates', 100_000] },
+    others: { a: { ...LEVEL, rules: 2 } },
+    isFit: false,
+  },
+  {
+    what: 'one that may not lead is not updated yet',
+    own: { needs: ['other_updates', 100_000] },
+    others: { a: { ...LEVEL, rules: 2, mayLead: false } },
+    isFit: false,
+  },
+  {
+    what: 'the others are updated too, and have less',
+    own: { needs: ['other_updates', 7_000] },
+    others: { a: { ...LEVEL, isLevel: false, lastSeq: 9 } },
+    isFit: true,
+  },
+  {
+    what: 'the others are updated too, and one has more',
+    own: { needs: ['other_updates', 7_000] },
+    others: { a: { ...LEVEL, isLevel: false, lastSeq: 11 } },
+    isFit: false,
+  },
+  {
+    what: 'nobody else is heard of yet',
+    own: { needs: ['other_updates', 7_000], upMs: 2_000 },
+    isFit: false,
+  },
+  { what: 'it waits for a snapshot', own: { needs: ['snapshot', 30_000] }, isFit: false },
+  { what: 'it waits for a snapshot that never comes', own: { needs: ['snapshot', 61_000] }, isFit: true },
   {
     what: 'it waits in vain, and another has everything',
-    own: { snapshotForMs: 61_000 },
+    own: { needs: ['snapshot', 61_000] },
     others: { a: { ...LEVEL, epoch: 'next' } },
     isFit: false,
   },
@@ -116,8 +149,12 @@ test.each<{ what: string; own: Own; others?: Readonly<Record<string, ReplicaNote
 
 test('one whose entries are lost is replaced once another leads in the next epoch, and not before', () => {
   const leading = { ...LEVEL, isLeading: true };
-  expect(fitness({ lostForMs: 6_000 }, { a: leading }).needsSnapshot).toBe(false);
-  expect(fitness({ lostForMs: 6_000 }, { a: { ...leading, epoch: 'next' } }).needsSnapshot).toBe(true);
-  expect(fitness({ lostForMs: 1_000 }, { a: { ...leading, epoch: 'next' } }).needsSnapshot).toBe(false);
-  expect(fitness({ snapshotForMs: 10 }).needsSnapshot).toBe(true);
+  expect(fitness({ needs: ['history', 6_000] }, { a: leading }).needsSnapshot).toBe(false);
+  expect(fitness({ needs: ['history', 6_000] }, { a: { ...leading, epoch: 'next' } }).needsSnapshot).toBe(
+    true,
+  );
+  expect(fitness({ needs: ['history', 1_000] }, { a: { ...leading, epoch: 'next' } }).needsSnapshot).toBe(
+    false,
+  );
+  expect(fitness({ needs: ['snapshot', 10] }).needsSnapshot).toBe(true);
 });

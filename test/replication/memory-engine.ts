@@ -6,7 +6,7 @@ import { encodeEpoch } from '../../src/event-log/encode-epoch.ts';
 import { rest } from '../../src/platform/sleep.ts';
 import {
   LEASE_MS,
-  SnapshotNeeded,
+  CannotFollow,
   TransportError,
   type Batch,
   type Engine,
@@ -194,8 +194,8 @@ class MemoryEngine implements Engine {
       isFirst = false;
       await this.#reach();
       const place = this.#cluster.placeOf(standing);
-      if (place === 'lost') throw new SnapshotNeeded('memory has lost entries', { isLost: true });
-      if (place === 'other') throw new SnapshotNeeded('memory has another history', { isLost: false });
+      if (place === 'lost') throw new CannotFollow('memory has lost entries', 'history');
+      if (place === 'other') throw new CannotFollow('memory has another history', 'snapshot');
       const { messages, base } = this.#cluster;
       const taken = upToPruned(messages.slice(place, place + ROWS_AT_ONCE));
       const last = taken.at(-1);

@@ -6,12 +6,7 @@ import type { CopiedRow } from '../../src/event-log/copied-row.ts';
 import { encodeEntry } from '../../src/event-log/entries.ts';
 import type { CopyArgs } from '../../src/event-log/event-log.ts';
 import { Replicator } from '../../src/replication/replicator.ts';
-import {
-  SnapshotNeeded,
-  TransportError,
-  type Batch,
-  type Standing,
-} from '../../src/replication/transport.ts';
+import { CannotFollow, TransportError, type Batch, type Standing } from '../../src/replication/transport.ts';
 import { StoreError } from '../../src/sqlite/errors.ts';
 import { T0 } from '../mirror/mirror-file.ts';
 import { eventually } from '../process/wait.ts';
@@ -163,14 +158,13 @@ test('a batch that prunes what comes in it is refused: nothing could have applie
 
 test('a history that is lost is waited for, and one that went on elsewhere needs a snapshot', async () => {
   const { replicator } = replicating([
-    { ends: new SnapshotNeeded('lost', { isLost: true }) },
-    { ends: new SnapshotNeeded('lost', { isLost: true }) },
-    { ends: new SnapshotNeeded('elsewhere', { isLost: false }) },
+    { ends: new CannotFollow('lost', 'history') },
+    { ends: new CannotFollow('lost', 'history') },
+    { ends: new CannotFollow('elsewhere', 'snapshot') },
   ]);
-  await eventually(() => replicator.state.lostAtMs !== null, { what: 'the loss shows' });
-  expect(replicator.state.snapshotAtMs).toBeNull();
-  await eventually(() => replicator.state.snapshotAtMs !== null, { what: 'the need shows' });
-  expect(replicator.state).toMatchObject({ lostAtMs: null, trouble: 'elsewhere' });
+  await eventually(() => replicator.state.need?.kind === 'history', { what: 'the loss shows' });
+  await eventually(() => replicator.state.need?.kind === 'snapshot', { what: 'the need shows' });
+  expect(replicator.state).toMatchObject({ trouble: 'elsewhere' });
 });
 
 test('where another one has what the engine has lost, only what a new history begins with is copied', async () => {

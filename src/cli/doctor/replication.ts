@@ -1,6 +1,6 @@
 /** What the event log is shared through: can it be reached, and does it keep what it should? */
 import type { Link } from '../../app/link.ts';
-import { SnapshotNeeded, TransportError, type Engine, type Source } from '../../replication/transport.ts';
+import { CannotFollow, TransportError, type Engine, type Source } from '../../replication/transport.ts';
 import { fail, ok, warn, type Check } from './check.ts';
 
 const WITHIN_MS = 10_000;
@@ -44,7 +44,7 @@ async function checkPrimary(source: Source): Promise<Check> {
         : warn('primary', `${source.name} is behind itself`, 'see its own status');
     }
   } catch (error) {
-    if (error instanceof SnapshotNeeded) return answered;
+    if (error instanceof CannotFollow) return answered;
     if (!(error instanceof TransportError)) throw error;
     return fail(
       'primary',

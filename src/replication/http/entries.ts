@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import type { CopiedRow } from '../../event-log/copied-row.ts';
 import type { Frame } from '../../platform/frames.ts';
-import { SnapshotNeeded, TransportError, type Batch } from '../transport.ts';
+import { CannotFollow, TransportError, type Batch } from '../transport.ts';
 
 const entrySchema = z.object({
   seq: z.int().positive(),
@@ -37,7 +37,7 @@ export class EntryParser {
     this.#lastSeq = lastSeq;
   }
 
-  /** @throws TransportError; SnapshotNeeded when the primary says so. */
+  /** @throws TransportError; CannotFollow when the primary says so. */
   take({ header, payload }: Frame): Batch[] {
     const { data: frame } = frameSchema.safeParse(header);
     if (frame === undefined) throw this.#unexpected('a frame of an unknown form');
@@ -48,9 +48,7 @@ export class EntryParser {
     if (frame.type === 'standing') return this.#batches(frame);
     const { error, description } = frame;
     if (error === 'snapshot_needed') {
-      throw new SnapshotNeeded(`${this.#url} cannot be followed any further: ${description}`, {
-        isLost: false,
-      });
+      throw new CannotFollow(`${this.#url} cannot be followed any further: ${description}`, 'snapshot');
     }
     throw new TransportError(`${this.#url} refuses: ${description}`);
   }

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import type { Agent, Dispatcher } from 'undici';
 import { FrameError, FrameParser, type Frame } from '../../platform/frames.ts';
 import { inTime } from '../../platform/or-aborted.ts';
-import { SnapshotNeeded, TransportError } from '../transport.ts';
+import { CannotFollow, TransportError } from '../transport.ts';
 import { refusedBy, unreachable } from './refusal.ts';
 
 export interface PrimaryAddress {
@@ -38,7 +38,7 @@ export class Primary {
   /**
    * What it answers, frame by frame, until it or the signal ends it.
    *
-   * @param type that its answer has. @throws TransportError; SnapshotNeeded when it says so.
+   * @param type that its answer has. @throws TransportError; CannotFollow when it says so.
    */
   async *frames(path: string, type: string, signal: AbortSignal): AsyncGenerator<Frame[], void, undefined> {
     const ending = new AbortController();
@@ -111,7 +111,7 @@ export class Primary {
   }
 
   #explained(error: unknown): Error {
-    if (error instanceof TransportError || error instanceof SnapshotNeeded) return error;
+    if (error instanceof TransportError || error instanceof CannotFollow) return error;
     if (error instanceof FrameError) {
       const problem = `${this.url} does not send what a primary sends: ${error.message}`;
       return new TransportError(problem, { cause: error });

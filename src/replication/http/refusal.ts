@@ -1,7 +1,7 @@
 /** What it means when a primary, or something else at its address, does not give what is asked for: in words with a remedy. */
 import type { Dispatcher } from 'undici';
 import { z } from 'zod';
-import { SnapshotNeeded, TransportError } from '../transport.ts';
+import { CannotFollow, TransportError } from '../transport.ts';
 
 interface Refusal extends Pick<Dispatcher.ResponseData, 'statusCode' | 'headers'> {
   readonly text: string;
@@ -14,7 +14,7 @@ interface Asked {
 
 const refusalSchema = z.object({ error: z.string(), error_description: z.string() });
 
-export function refusedBy({ url, hasToken }: Asked, refusal: Refusal): TransportError | SnapshotNeeded {
+export function refusedBy({ url, hasToken }: Asked, refusal: Refusal): TransportError | CannotFollow {
   const { statusCode, headers } = refusal;
   if (statusCode >= 300 && statusCode < 400) {
     const to = shown(headers['location']);
@@ -35,9 +35,7 @@ export function refusedBy({ url, hasToken }: Asked, refusal: Refusal): Transport
   }
   if (told === undefined) return anotherProgram(url, refusal);
   if (told.error === 'snapshot_needed') {
-    return new SnapshotNeeded(`${url} cannot be followed from here: ${told.error_description}`, {
-      isLost: false,
-    });
+    return new CannotFollow(`${url} cannot be followed from here: ${told.error_description}`, 'snapshot');
   }
   if (statusCode === 404 || statusCode === 400) {
     return new TransportError(

@@ -1,6 +1,6 @@
 /** A replica's way through the stream: from where its log stands, or from the base that goes on from there. */
 import type { CopiedRow } from '../../event-log/copied-row.ts';
-import { SnapshotNeeded, TransportError, type Batch, type Standing } from '../transport.ts';
+import { CannotFollow, TransportError, type Batch, type Standing } from '../transport.ts';
 import {
   hasLeader,
   nanosOf,
@@ -29,12 +29,12 @@ export class Follower {
     this.#parts = parts;
   }
 
-  /** @throws SnapshotNeeded, TransportError */
+  /** @throws CannotFollow, TransportError */
   async *follow(from: Standing, signal: AbortSignal): AsyncGenerator<Batch> {
     try {
       yield* this.#follow(from, signal);
     } catch (error) {
-      if (error instanceof SnapshotNeeded) throw error;
+      if (error instanceof CannotFollow) throw error;
       this.#parts.layout.recheck(error);
       throw transportError(`the stream of ${this.#parts.connection.name} cannot be followed`, error);
     }
@@ -68,9 +68,9 @@ export class Follower {
     }
   }
 
-  /** @throws SnapshotNeeded, TransportError when there is nothing to follow from there. */
+  /** @throws CannotFollow, TransportError when there is nothing to follow from there. */
   #startOf(from: Standing, state: StreamState): { readonly seq: number; readonly baseAt: string } {
-    const verdict = verdictOn(from, state);
+    const verdict = verdictOn(from, state, this.#parts.rules);
     switch (verdict.type) {
       case 'after':
         return { seq: verdict.seq + 1, baseAt: state.base?.storedAt ?? '' };
@@ -81,7 +81,14 @@ export class Follower {
       case 'lost':
         throw lost(`the engine has lost entries that this event log has: ${verdict.why}`);
       case 'other':
-        throw new SnapshotNeeded(verdict.why, { isLost: false });
+        throw new CannotFollow(verdict.why, 'snapshot');
+      case 'earlier_rules':
+        throw new CannotFollow(
+          `${verdict.why}: it goes on once all replicas are updated; what it has is shown until then`,
+          'other_updates',
+        );
+      case 'later_rules':
+        throw new TransportError(`${verdict.why}: update stock-mirror here`);
     }
   }
 
@@ -161,9 +168,7 @@ export class Follower {
   async #gap(seq: number): Promise<Error> {
     const floor = await floorOf(this.#parts);
     if (floor !== null && seq < floor)
-      return new SnapshotNeeded('the engine does not go back to where this event log stands', {
-        isLost: false,
-      });
+      return new CannotFollow('the engine does not go back to where this event log stands', 'snapshot');
     const { connection, layout } = this.#parts;
     const { stream } = layout.names;
     const { jsm } = await connection.use();
@@ -191,10 +196,10 @@ export class Follower {
   }
 }
 
-function lost(what: string): SnapshotNeeded {
-  return new SnapshotNeeded(
+function lost(what: string): CannotFollow {
+  return new CannotFollow(
     `${what}; the replica that leads begins a new history; if none leads, start one with ROLE=replica,lead`,
-    { isLost: true },
+    'history',
   );
 }
 

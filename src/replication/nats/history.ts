@@ -27,6 +27,8 @@ const afterSchema = z.object({
   lastSeq: z.number(),
   /** Deliveries that were stored before the base, but not before this, are published again after it. */
   againFrom: z.string(),
+  /** The version of the rules by which all replicas apply it. */
+  rules: z.number(),
 });
 export type After = z.infer<typeof afterSchema>;
 
@@ -58,7 +60,9 @@ type Verdict =
   /** The log has what the stream has lost, and nobody has begun a new history since. */
   | { readonly type: 'lost'; readonly why: string }
   /** What is there does not lead on from the log. */
-  | { readonly type: 'other'; readonly why: string };
+  | { readonly type: 'other'; readonly why: string }
+  /** It is applied by an earlier version of the rules than the one here, or by a later one. */
+  | { readonly type: 'earlier_rules' | 'later_rules'; readonly why: string };
 
 export const AFTER = 'Mirror-After';
 
@@ -66,9 +70,11 @@ export function readCursor(cursor: unknown): Cursor | null {
   return cursorSchema.safeParse(cursor).data ?? null;
 }
 
-export function verdictOn({ epoch, lastSeq, cursor }: Standing, state: StreamState): Verdict {
+/** @param rules the version of them here. */
+export function verdictOn({ epoch, lastSeq, cursor }: Standing, state: StreamState, rules: number): Verdict {
   const { base } = state;
   if (base === null) return { type: 'none' };
+  if (base.after.rules !== rules) return verdictOnRules(base.after.rules, rules);
   const at = readCursor(cursor);
   if (at !== null && at.seq >= base.seq && isKnown(at, state)) return { type: 'after', seq: at.seq };
   const isNew = lastSeq === 0 && base.after.lastSeq === 0;
@@ -80,6 +86,12 @@ export function verdictOn({ epoch, lastSeq, cursor }: Standing, state: StreamSta
   }
   if (BigInt(base.storedAt) <= BigInt(at.baseAt)) return { type: 'lost', why: lossOf(at, state) };
   return { type: 'other', why: 'another history has begun in the engine' };
+}
+
+/** Other rules would make other rows of the same entries. */
+function verdictOnRules(there: number, here: number): Verdict {
+  const why = `the history in the engine is applied by version ${there} of the rules, and this stock-mirror has version ${here}`;
+  return { type: there < here ? 'earlier_rules' : 'later_rules', why };
 }
 
 function lossOf({ created, seq }: Cursor, { created: found, lastSeq }: StreamState): string {

@@ -79,8 +79,8 @@ async function isFollowable(
   from: LeadStanding,
   state: StreamState,
 ): Promise<boolean> {
-  const verdict = verdictOn(from, state);
-  if (verdict.type === 'none' || verdict.type === 'lost') return false;
+  const verdict = verdictOn(from, state, parts.rules);
+  if (['none', 'lost', 'earlier_rules'].includes(verdict.type)) return false;
   if (verdict.type === 'other') return !from.isStranded;
   if (verdict.type !== 'after') return true;
   // The next one was deleted by hand: replicas on either side of it would differ.
@@ -92,7 +92,7 @@ async function isFollowable(
 
 /** @returns false when another lead was faster: what it began is looked at first. */
 async function begin(
-  { client, layout }: Parts,
+  { client, layout, rules }: Parts,
   { js }: Live,
   { epoch: epochBefore, lastSeq, cursor, changeSeq, nowMs }: LeadStanding,
   state: StreamState,
@@ -100,7 +100,7 @@ async function begin(
   const { names } = layout;
   const storedAt = readCursor(cursor)?.storedAt;
   const againFrom = storedAt === undefined ? 0n : BigInt(storedAt) - CLOCKS_DIFFER_NANOS;
-  const after: After = { epoch: epochBefore, lastSeq, againFrom: String(againFrom) };
+  const after: After = { epoch: epochBefore, lastSeq, againFrom: String(againFrom), rules };
   const epoch = randomBytes(8).toString('hex');
   const entry = encodeEpoch({
     kind: 'epoch',

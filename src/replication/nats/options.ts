@@ -19,6 +19,8 @@ export interface EngineOptions {
 export interface EngineDeps {
   /** Of this process, as the servers show it. */
   readonly name: string;
+  /** The version of the rules by which this process applies entries. */
+  readonly rules: number;
   readonly log: Logger;
   readonly now: () => number;
 }

@@ -22,7 +22,7 @@ export async function putSnapshot(parts: Parts, files: SnapshotFiles, standing: 
   await attempt(parts, 'the snapshot cannot be put into the engine', async (live) => {
     const state = await readState(live, parts.layout.names, readCursor(standing.cursor));
     const { base, created } = state;
-    const seq = placeOf(standing, state);
+    const seq = placeOf(standing, state, parts.rules);
     if (base === null || seq === null) {
       throw new TransportError(
         'the snapshot does not belong to the history that the engine holds: a newer one will',
@@ -60,8 +60,8 @@ export async function getSnapshot(parts: Parts, into: SnapshotFiles, signal: Abo
 }
 
 /** The last message of the stream that the log has copied; null: it is of another history. */
-function placeOf(standing: Standing, state: StreamState): number | null {
-  const verdict = verdictOn(standing, state);
+function placeOf(standing: Standing, state: StreamState, rules: number): number | null {
+  const verdict = verdictOn(standing, state, rules);
   if (verdict.type === 'after') return verdict.seq;
   return verdict.type === 'base' ? verdict.base.seq - 1 : null;
 }

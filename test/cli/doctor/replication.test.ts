@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { checkReplication } from '../../../src/cli/doctor/replication.ts';
 import {
-  SnapshotNeeded,
+  CannotFollow,
   TransportError,
   type Batch,
   type Engine,
@@ -53,12 +53,7 @@ test.each([
   ],
   ['a primary that answers', primaryWith(batch(true)), ['ok'], 'answers'],
   ['one that is behind itself', primaryWith(batch(false)), ['warn'], 'behind itself'],
-  [
-    'one with a history of its own',
-    primaryWith(new SnapshotNeeded('another', { isLost: false })),
-    ['ok'],
-    'answers',
-  ],
+  ['one with a history of its own', primaryWith(new CannotFollow('another', 'snapshot')), ['ok'], 'answers'],
   ['one that refuses', primaryWith(new TransportError('401')), ['fail'], 'LOG_TOKEN'],
   ['one that says nothing', primaryWith(null), ['fail'], 'does not answer in time'],
 ])('%s', async (_what, link, results, words) => {

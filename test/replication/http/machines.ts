@@ -164,8 +164,8 @@ export function startCopy(
   const runUntilSnapshot = async (replicator: Replicator): Promise<void> => {
     const over = new AbortController();
     const looks = setInterval(() => {
-      const { snapshotAtMs, trouble } = replicator.state;
-      if (snapshotAtMs === null || over.signal.aborted) return;
+      const { need, trouble } = replicator.state;
+      if (need?.kind !== 'snapshot' || over.signal.aborted) return;
       problems.push(trouble ?? '');
       over.abort();
     }, 20);

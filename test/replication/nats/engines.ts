@@ -1,6 +1,7 @@
 import { pino } from 'pino';
+import { RULES_VERSION } from '../../../src/core/rules-version.ts';
 import { connectEngine } from '../../../src/replication/nats/engine.ts';
-import type { EngineOptions } from '../../../src/replication/nats/options.ts';
+import type { EngineDeps, EngineOptions } from '../../../src/replication/nats/options.ts';
 import type { Engine } from '../../../src/replication/transport.ts';
 
 const log = pino({ level: 'silent' });
@@ -9,7 +10,7 @@ const log = pino({ level: 'silent' });
 export function connectTo(
   urls: readonly string[],
   options: Partial<EngineOptions> = {},
-  now: () => number = Date.now,
+  { now = Date.now, rules = RULES_VERSION }: Partial<Pick<EngineDeps, 'now' | 'rules'>> = {},
 ): Promise<Engine> {
   return connectEngine(
     {
@@ -23,6 +24,6 @@ export function connectTo(
       caFile: null,
       ...options,
     },
-    { name: 'test', log, now },
+    { name: 'test', rules, log, now },
   );
 }

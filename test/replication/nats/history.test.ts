@@ -3,11 +3,16 @@ import { nanosOf, verdictOn, type StreamState } from '../../../src/replication/n
 import { noteWith } from '../../../src/replication/nats/snapshot-note.ts';
 
 const CREATED = '100';
+const BASE = {
+  seq: 10,
+  storedAt: '1000',
+  after: { epoch: 'before', lastSeq: 7, againFrom: '0', rules: 3 },
+};
 const STATE: StreamState = {
   created: CREATED,
   firstSeq: 10,
   lastSeq: 30,
-  base: { seq: 10, storedAt: '1000', after: { epoch: 'before', lastSeq: 7, againFrom: '0' } },
+  base: BASE,
   storedAt: '2000',
   hasLeader: true,
 };
@@ -16,6 +21,18 @@ const STANDING = { epoch: 'now', lastSeq: 17, cursor: CURSOR };
 
 test.each([
   { what: 'a log that the stream goes on from', standing: STANDING, state: STATE, type: 'after' },
+  {
+    what: 'a history of earlier rules',
+    standing: STANDING,
+    state: { ...STATE, base: { ...BASE, after: { ...BASE.after, rules: 2 } } },
+    type: 'earlier_rules',
+  },
+  {
+    what: 'a history of later rules',
+    standing: STANDING,
+    state: { ...STATE, base: { ...BASE, after: { ...BASE.after, rules: 4 } } },
+    type: 'later_rules',
+  },
   { what: 'a stream without a history', standing: STANDING, state: { ...STATE, base: null }, type: 'none' },
   {
     what: 'another message in its place',
@@ -46,7 +63,7 @@ test.each([
     standing: STANDING,
     state: {
       ...STATE,
-      base: { seq: 25, storedAt: '2500', after: { epoch: 'now', lastSeq: 16, againFrom: '0' } },
+      base: { seq: 25, storedAt: '2500', after: { epoch: 'now', lastSeq: 16, againFrom: '0', rules: 3 } },
     },
     type: 'other',
   },
@@ -55,7 +72,7 @@ test.each([
     standing: STANDING,
     state: {
       ...STATE,
-      base: { seq: 25, storedAt: '2500', after: { epoch: 'now', lastSeq: 17, againFrom: '0' } },
+      base: { seq: 25, storedAt: '2500', after: { epoch: 'now', lastSeq: 17, againFrom: '0', rules: 3 } },
     },
     type: 'base',
   },
@@ -74,7 +91,10 @@ test.each([
   {
     what: 'an empty log, and a history that begins with nothing',
     standing: { epoch: 'any', lastSeq: 0, cursor: null },
-    state: { ...STATE, base: { seq: 10, storedAt: '1', after: { epoch: 'x', lastSeq: 0, againFrom: '0' } } },
+    state: {
+      ...STATE,
+      base: { seq: 10, storedAt: '1', after: { epoch: 'x', lastSeq: 0, againFrom: '0', rules: 3 } },
+    },
     type: 'base',
   },
   {
@@ -90,7 +110,7 @@ test.each([
     type: 'other',
   },
 ])('$what: $type', ({ standing, state, type }) => {
-  expect(verdictOn(standing, state).type).toBe(type);
+  expect(verdictOn(standing, state, 3).type).toBe(type);
 });
 
 test('instants are compared to the nanosecond', () => {

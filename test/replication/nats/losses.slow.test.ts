@@ -3,7 +3,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { connect } from '@nats-io/transport-node';
 import { jetstreamManager, type JetStreamManager } from '@nats-io/jetstream';
 import { describe, expect, test } from 'vitest';
-import { SnapshotNeeded, TransportError, type Standing } from '../../../src/replication/transport.ts';
+import { CannotFollow, TransportError, type Standing } from '../../../src/replication/transport.ts';
 import { CopyingLog, isLevel } from '../copying-log.ts';
 import { delivery, keepFor } from '../engine-contract.ts';
 import { connectTo } from './engines.ts';
@@ -56,7 +56,7 @@ describe
       // A receiver is faster than the lead.
       await publishSurely(engine, delivery('three'));
       expect(await engine.isKept(two.receipt)).toBe(false);
-      expect(await failureOf(engine, log.standing)).toMatchObject({ isLost: true });
+      expect(await failureOf(engine, log.standing)).toMatchObject({ need: 'history' });
       const { lastSeq, epoch } = log.standing;
       expect(await keepFor(engine, log)).toBe(true);
       await publishSurely(engine, delivery('two'));
@@ -66,7 +66,7 @@ describe
       expect(log.deliveries).toEqual(['one', 'two', 'three', 'four']);
       expect(level.entries).toEqual(log.entries);
       expect(log.log.history().began).toMatchObject({ seq: lastSeq + 1, epochBefore: epoch });
-      expect(await failureOf(engine, behind.standing)).toBeInstanceOf(SnapshotNeeded);
+      expect(await failureOf(engine, behind.standing)).toBeInstanceOf(CannotFollow);
       expect(await keepFor(engine, behind)).toBe(false);
       expect(await keepFor(engine, log)).toBe(false);
       await engine.close();
@@ -97,12 +97,12 @@ describe
       for (const body of after) await publishSurely(engine, delivery(body));
       expect(await tryAgain(() => engine.isKept(three.receipt))).toBe(false);
       // Whoever has more waits for the lead at first.
-      expect(await failureOf(engine, log.standing)).toMatchObject({ isLost: true });
+      expect(await failureOf(engine, log.standing)).toMatchObject({ need: 'history' });
       expect(await keepFor(engine, log)).toBe(true);
       await publishSurely(engine, delivery('three'));
       await log.copy(engine, isLevel);
       expect(log.deliveries).toEqual(['one', 'two', 'three', ...after]);
-      expect(await failureOf(engine, behind.standing)).toBeInstanceOf(SnapshotNeeded);
+      expect(await failureOf(engine, behind.standing)).toBeInstanceOf(CannotFollow);
       await engine.close();
     });
 
@@ -123,7 +123,7 @@ describe
       setBack?.();
       await server?.start();
       expect(await tryAgain(() => keepFor(engine, lead))).toBe(false);
-      await expect(ahead.copy(engine, isLevel, 40_000)).rejects.toThrow(SnapshotNeeded);
+      await expect(ahead.copy(engine, isLevel, 40_000)).rejects.toThrow(CannotFollow);
       await engine.close();
     });
 
@@ -154,18 +154,18 @@ describe
       await engine.publish(delivery('three'));
       await ahead.copy(engine, isLevel);
       await administer(cluster.urls, (jsm) => jsm.streams.deleteMessage('mirror_store', position));
-      expect(await failureOf(engine, log.standing)).toMatchObject({ isLost: true });
+      expect(await failureOf(engine, log.standing)).toMatchObject({ need: 'history' });
       expect(await keepFor(engine, log)).toBe(true);
       await log.copy(engine, isLevel);
       expect(log.deliveries).toEqual(['one', 'three']);
-      expect(await failureOf(engine, ahead.standing)).toBeInstanceOf(SnapshotNeeded);
+      expect(await failureOf(engine, ahead.standing)).toBeInstanceOf(CannotFollow);
       await engine.close();
     });
 
     test('removed by snapshots: what is needed stays, who is further behind takes one', async () => {
       await using cluster = await startServers(1);
       let nowMs = Date.UTC(2026, 0, 2);
-      const engine = await connectTo(cluster.urls, {}, () => nowMs);
+      const engine = await connectTo(cluster.urls, {}, { now: () => nowMs });
       using log = new CopyingLog();
       using behind = new CopyingLog();
       using nearly = new CopyingLog();
@@ -184,7 +184,7 @@ describe
       // The base, and from the snapshot before on.
       expect(kept.state.messages).toBe(3);
       expect(await engine.isKept(first.receipt)).toBe(true);
-      expect(await failureOf(engine, behind.standing)).toBeInstanceOf(SnapshotNeeded);
+      expect(await failureOf(engine, behind.standing)).toBeInstanceOf(CannotFollow);
       await nearly.copy(engine, isLevel);
       expect(nearly.entries).toEqual(log.entries);
       expect(await keepFor(engine, log)).toBe(false);
@@ -193,6 +193,36 @@ describe
       // Of the newest and the one before it: two files, each with what is said of it.
       expect(objects.state.num_subjects).toBe(8);
       await engine.close();
+    });
+
+    test('whose history is applied by earlier rules is left as it is until it begins anew; by later ones, it is not followed', async () => {
+      await using cluster = await startServers(1);
+      const old = await connectTo(cluster.urls, {}, { rules: 3 });
+      const updated = await connectTo(cluster.urls, {}, { rules: 4 });
+      using left = new CopyingLog();
+      using level = new CopyingLog();
+      await keepFor(old, left);
+      await old.publish(delivery('one'));
+      await level.copy(old, isLevel);
+      await left.copy(old, isLevel);
+      await old.publish(delivery('two'));
+      expect(await failureOf(updated, level.standing)).toMatchObject({ need: 'other_updates' });
+      expect(await keepFor(old, level)).toBe(false);
+      expect(await keepFor(updated, level)).toBe(true);
+      await level.copy(updated, isLevel);
+      expect(level.deliveries).toEqual(['one', 'two']);
+      const refused = await failureOf(old, left.standing);
+      expect(refused).toBeInstanceOf(TransportError);
+      expect(refused).toMatchObject({
+        message: expect.stringContaining('update stock-mirror here') as string,
+      });
+      // Whoever is not updated begins nothing.
+      expect(await keepFor(old, left)).toBe(false);
+      // By the same rules, from exactly where the new history began.
+      await left.copy(updated, isLevel);
+      expect(left.entries).toEqual(level.entries);
+      await old.close();
+      await updated.close();
     });
 
     test("a lease that is not renewed is anybody's, after its time and not before", async () => {

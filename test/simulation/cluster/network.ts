@@ -1,5 +1,6 @@
 /** The way from one process to the engine, which takes time, fails, and fails after the engine has done what was asked. */
 import { readFileSync, writeFileSync } from 'node:fs';
+import { RULES_VERSION } from '../../../src/core/rules-version.ts';
 import { encodeEpoch } from '../../../src/event-log/encode-epoch.ts';
 import {
   readCursor,
@@ -8,7 +9,7 @@ import {
   type StreamState,
 } from '../../../src/replication/nats/history.ts';
 import {
-  SnapshotNeeded,
+  CannotFollow,
   TransportError,
   type Batch,
   type Engine,
@@ -160,7 +161,7 @@ export class SimulatedEngine implements Engine {
     const epoch = Math.floor(random() * 2 ** 48).toString(16);
     const reachedFrom = { low: 0, high: lastSeq };
     const entry = encodeEpoch({ kind: 'epoch', atMs: nowMs, givenOutSeq: changeSeq, epoch, reachedFrom });
-    const after = { epoch: epochBefore, lastSeq, againFrom: String(againFrom) };
+    const after = { epoch: epochBefore, lastSeq, againFrom: String(againFrom), rules: RULES_VERSION };
     const hasBegun = await this.#ask(() =>
       broker.begin({ ...entry, seq: lastSeq + 1 }, after, base?.seq ?? 0),
     );
@@ -179,10 +180,10 @@ export class SimulatedEngine implements Engine {
     return Promise.resolve();
   }
 
-  /** @throws SnapshotNeeded */
+  /** @throws CannotFollow */
   #startOf(from: Standing): { readonly seq: number; readonly baseAt: string } {
     const state = this.#deps.broker.stateFor(readCursor(from.cursor));
-    const verdict = verdictOn(from, state);
+    const verdict = verdictOn(from, state, RULES_VERSION);
     switch (verdict.type) {
       case 'after':
         return { seq: verdict.seq, baseAt: state.base?.storedAt ?? '' };
@@ -190,9 +191,12 @@ export class SimulatedEngine implements Engine {
         return { seq: verdict.base.seq - 1, baseAt: verdict.base.storedAt };
       case 'none':
       case 'lost':
-        throw new SnapshotNeeded(`the engine's history is lost: ${verdict.type}`, { isLost: true });
+        throw new CannotFollow(`the engine's history is lost: ${verdict.type}`, 'history');
       case 'other':
-        throw new SnapshotNeeded(verdict.why, { isLost: false });
+        throw new CannotFollow(verdict.why, 'snapshot');
+      case 'earlier_rules':
+      case 'later_rules':
+        throw new Error(verdict.why);
     }
   }
 
@@ -248,6 +252,6 @@ export class SimulatedEngine implements Engine {
 
 /** By somebody at least: a log that the history has left behind is replaced by a snapshot. */
 function isFollowable(from: LeadStanding, state: StreamState): boolean {
-  const { type } = verdictOn(from, state);
+  const { type } = verdictOn(from, state, RULES_VERSION);
   return type === 'other' ? !from.isStranded : type !== 'none' && type !== 'lost';
 }
