@@ -138,10 +138,11 @@ export async function prepareServers(count: 1 | 3, options: ServerOptions = {}):
   const ports = await freePorts(count * 2);
   const routes = ports.slice(count);
   const servers = ports.slice(0, count).map((port, i) => {
+    // Clients keep to the addresses that they were given: a way in between would be gone around.
     const cluster =
       count === 1
         ? ''
-        : `cluster { name: test, listen: "127.0.0.1:${routes[i]}", routes: [${routes.map((route) => `"nats://127.0.0.1:${route}"`).join(', ')}] }`;
+        : `cluster { name: test, no_advertise: true, listen: "127.0.0.1:${routes[i]}", routes: [${routes.map((route) => `"nats://127.0.0.1:${route}"`).join(', ')}] }`;
     const config = `max_payload: ${options.maxPayload ?? '8MB'}\n${cluster}\n${options.config ?? ''}`;
     return new NatsServer(`n${i + 1}`, port, folder, config);
   });
