@@ -52,6 +52,8 @@ const GIVEN_OUT_MEANWHILE = 1_000_000;
 const CUT_OFF_AFTER_MS = 20_000;
 const SNAPSHOT_EVERY_MS = 10 * 60_000;
 const SNAPSHOT_LOOK_MS = 5_000;
+/** After the first failure; twice as long after each one that follows. */
+const SNAPSHOT_RETRY_MS = 30_000;
 const RECEIVERS = 'receivers';
 /** Of the newest snapshot. */
 const SNAPSHOT_EPOCH = 'snapshot_epoch';
@@ -180,11 +182,14 @@ async function watchReceivers(
 ): Promise<void> {
   // Where a history has just begun, nothing was read in it yet, and receivers that stay say nothing about that.
   let isUnread = await isNothingRead(store);
+  let sinceMs: number | null = null;
   while (!signal.aborted) {
     try {
       const { receivers } = await membersIn(engine.presence);
       const kept = knownReceiversSchema.safeParse(await engine.state.get(RECEIVERS));
-      const heard = listening(kept.success ? kept.data : null, receivers, clock.now());
+      const atMs = clock.now();
+      sinceMs ??= atMs;
+      const heard = listening(kept.success ? kept.data : null, { receivers, atMs, sinceMs });
       const silentMs = heard?.silentMs ?? (isUnread ? 0 : null);
       if (heard !== null && silentMs !== null) {
         // A mirror that was filled, or kept by one machine, before anybody listened here.
@@ -237,8 +242,8 @@ async function putSnapshots(
   { engine, makeSnapshot, standing, log }: LeadingDeps,
   signal: AbortSignal,
 ): Promise<void> {
-  const dueMs = performance.now() + SNAPSHOT_EVERY_MS;
-  let next = { dueMs, lastSeq: -1 };
+  let next = { dueMs: performance.now() + SNAPSHOT_EVERY_MS, lastSeq: -1 };
+  let failures = 0;
   while (!signal.aborted) {
     await rest(SNAPSHOT_LOOK_MS, signal);
     if (signal.aborted) return;
@@ -257,10 +262,14 @@ async function putSnapshots(
       }
       await engine.state.put(SNAPSHOT_EPOCH, epoch);
       next = { dueMs: performance.now() + SNAPSHOT_EVERY_MS, lastSeq: reachedSeq };
+      failures = 0;
       log.info({ lastSeq: reachedSeq }, 'a snapshot was put, from which new replicas begin');
     } catch (error) {
       if (signal.aborted) return;
       log.warn({ err: error }, 'a snapshot could not be put; it is tried again');
+      // Each attempt copies both files, and may fill the disk that they are on.
+      await rest(Math.min(SNAPSHOT_RETRY_MS * 2 ** failures, SNAPSHOT_EVERY_MS), signal);
+      failures += 1;
     }
   }
 }

@@ -36,17 +36,24 @@ const FORGOTTEN_AFTER_MS = 7 * 24 * 60 * 60_000;
 /** Where the lead's clock was set back, or another lead's is behind: the length is unknown and taken to be long. */
 const UNTOLD_SILENCE_MS = 60_000;
 
-/** @param known null: nobody ever looked. @param now by name. @returns null while no receiver is heard of. */
+interface Look {
+  /** By name. */
+  readonly receivers: ReadonlyMap<string, ReceiverNote>;
+  readonly atMs: number;
+  /** When this lead first looked: who was not heard of before that may have been there all the same. */
+  readonly sinceMs: number;
+}
+
+/** @param known null: nobody ever looked. @returns null while no receiver is heard of. */
 export function listening(
   known: KnownReceivers | null,
-  now: ReadonlyMap<string, ReceiverNote>,
-  nowMs: number,
+  { receivers: now, atMs: nowMs, sinceMs }: Look,
 ): Listening | null {
   if (now.size === 0) return null;
   const before = new Map(Object.entries(known?.receivers ?? {}));
   const hasStayed = [...now].some(([name, { life }]) => before.get(name)?.life === life);
   const hasChanged = [...now].some(([name, { life }]) => isOther(before.get(name), life));
-  const ended = [...before].filter(([name, was]) => !now.has(name) && isOver(was, nowMs));
+  const ended = [...before].filter(([name, was]) => !now.has(name) && isOver(was, nowMs, sinceMs));
   const isNews = !hasStayed || hasChanged || ended.length > 0;
   const silentMs = hasStayed ? 0 : silenceSince(known?.listenedAtMs ?? nowMs, nowMs);
   const kept = [...before].filter(([, { seenAtMs }]) => nowMs - seenAtMs < FORGOTTEN_AFTER_MS);
@@ -69,8 +76,8 @@ function isOther(was: Known | undefined, life: string): boolean {
   return was !== undefined && was.life !== life;
 }
 
-function isOver({ isEnded, seenAtMs }: Known, nowMs: number): boolean {
-  return !isEnded && nowMs - seenAtMs >= ENDED_AFTER_MS;
+function isOver({ isEnded, seenAtMs }: Known, nowMs: number, sinceMs: number): boolean {
+  return !isEnded && nowMs - Math.max(seenAtMs, sinceMs) >= ENDED_AFTER_MS;
 }
 
 function silenceSince(listenedAtMs: number, nowMs: number): number {

@@ -137,7 +137,9 @@ export class Replicator {
       const copied = await copy({ rows, firstSeq, origin: source.name, cursor });
       const { places, lastSeq, epoch } = copied;
       this.#standing = { epoch, lastSeq, cursor };
-      if (epoch !== epochBefore) onEpoch();
+      // One that a lead appended keeps its place among the others, and all positions with it.
+      const isNewHistory = rows.some(({ kind, seq }) => kind === 'epoch' && seq !== null);
+      if (epoch !== epochBefore && isNewHistory) onEpoch();
       this.#firstSeq = copied.firstSeq;
       onCopied(positions, places);
     }

@@ -58,6 +58,9 @@ function idOf(publications: readonly Publication[]): string {
   return hash('sha256', publications.map(({ id }) => id).join(), 'hex').slice(0, 32);
 }
 
+/** Of a message, as the engine knows it again. */
+const ID = 'Nats-Msg-Id';
+
 export class Publisher {
   readonly #parts: Parts;
   /** Until the one before was sent, not acknowledged. */
@@ -94,12 +97,11 @@ export class Publisher {
     }
   }
 
-  /** As one message: several only if all are deliveries. */
-  async #publish(publications: readonly Publication[]): Promise<Published> {
+  /** As one message: several only if all are deliveries. @param id another one for the same input has another message. */
+  async #publish(publications: readonly Publication[], id = idOf(publications)): Promise<Published> {
     const { client, connection, layout } = this.#parts;
     const { delivery, entry } = layout.names;
     const rows = publications.map(({ row }) => row);
-    const id = idOf(publications);
     const subject = rows[0]?.kind === 'delivery' ? delivery : entry;
     const prepared = Promise.all([this.#ready(), encodeRows(rows, client.transport.headers())]);
     const before = this.#turn;
@@ -115,6 +117,8 @@ export class Publisher {
     try {
       const { sentAfter, live, acknowledged } = await sending;
       const { seq, duplicate } = await acknowledged;
+      if (duplicate && !(await this.#isThere(live, { seq, id })))
+        return await this.#publish(publications, `${id}-${seq}`);
       if (!duplicate && seq <= sentAfter) {
         this.#highest = 0;
         this.#history = null;
@@ -146,8 +150,14 @@ export class Publisher {
       if (known?.created !== history.created || known.seq > info.state.last_seq) return false;
       const message = await jsm.streams.getMessage(stream, { seq: known.seq });
       if (message === null) return known.baseSeq === history.baseSeq;
-      return message.header.get('Nats-Msg-Id') === known.id;
+      return message.header.get(ID) === known.id;
     });
+  }
+
+  /** The engine knows a message again that has been deleted since. */
+  async #isThere({ jsm }: Live, { seq, id }: Pick<Receipt, 'seq' | 'id'>): Promise<boolean> {
+    const message = await jsm.streams.getMessage(this.#parts.layout.names.stream, { seq });
+    return message?.header.get(ID) === id;
   }
 
   async #ready(): Promise<Live> {
