@@ -1,4 +1,4 @@
-/** Who else is there, as heard again and again. */
+/** The members of the cluster, polled every 2 s. */
 import { rest } from '../platform/sleep.ts';
 import { membersIn, NOBODY, TELL_EVERY_MS, type Members } from './presence.ts';
 import { TransportError, type Notes } from './transport.ts';
@@ -11,7 +11,7 @@ export class Neighbours {
     this.#notes = notes;
   }
 
-  /** As last heard; nobody while the engine cannot be reached. */
+  /** As of the last poll; none while the engine cannot be reached. */
   get members(): Members {
     return this.#members;
   }

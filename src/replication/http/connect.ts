@@ -8,7 +8,7 @@ import { writeSnapshot } from './snapshot.ts';
 const ENTRIES = 'application/vnd.stock-mirror.entries';
 const SNAPSHOT = 'application/vnd.stock-mirror.snapshot';
 
-/** Nothing is asked before it is followed. */
+/** Sends nothing until it is followed. */
 export function connectPrimary(address: PrimaryAddress): Source {
   const primary = new Primary(address);
   const { url } = address;

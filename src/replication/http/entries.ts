@@ -74,7 +74,7 @@ export class EntryParser {
         rows,
         positions: rows.map(() => null),
         cursor: null,
-        // Not before: what is pruned there may be among what comes now.
+        // Only with the last part: the primary may have pruned rows of this very batch.
         firstSeq: isLast ? firstSeq : null,
         left: Math.max(0, lastSeq - reached),
         isLive: live,
