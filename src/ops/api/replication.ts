@@ -22,11 +22,9 @@ const replicationSchema = z
     replica: z
       .object({
         left: z.int().meta({ description: 'Entries in the source that are not here yet.' }),
-        behind_ms: milliseconds
-          .nullable()
-          .meta({
-            description: 'Milliseconds since the replica last had everything; null: not since its start.',
-          }),
+        behind_ms: milliseconds.nullable().meta({
+          description: 'Milliseconds since the replica last had everything; null: not since its start.',
+        }),
         trouble,
         trouble_ms: milliseconds
           .nullable()

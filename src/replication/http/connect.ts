@@ -1,4 +1,4 @@
-/** One primary as the source of a copy, over its private listener (docs/beyond-one-machine.md#following-a-primary). */
+/** One primary as the source of a copy, over its private listener (docs/follower.md#following-a-primary). */
 import { RULES_VERSION } from '../../core/rules-version.ts';
 import { TransportError, type Batch, type Source } from '../transport.ts';
 import { EntryParser } from './entries.ts';
