@@ -1,4 +1,4 @@
-/** Entries as a primary sends them, put together into what a replica commits at once. */
+/** Parses the entries that a primary sends into batches, each of which a replica commits at once. */
 import { z } from 'zod';
 import type { CopiedRow } from '../../event-log/copied-row.ts';
 import type { Frame } from '../../platform/frames.ts';
