@@ -1,6 +1,6 @@
 /**
- * Whether somebody listened all the time. A webhook comes once: what came while no receiver listened is lost, and so is
- * what one of them had in hand when it ended. Both are made up for by reading.
+ * Whether receivers were up without a gap. Webhooks are sent once: those sent while no receiver was up are lost, and so are
+ * requests in flight when one ended. Reading makes up for both.
  */
 import { z } from 'zod';
 import type { ReceiverNote } from './presence.ts';
@@ -14,7 +14,7 @@ export const knownReceiversSchema = z.object({
     z.object({
       life: z.string(),
       seenAtMs: z.number(),
-      /** It was taken to have ended, and made up for. */
+      /** Taken to have ended; the read for it has been requested. */
       isEnded: z.boolean(),
     }),
   ),
@@ -23,17 +23,17 @@ type KnownReceivers = z.infer<typeof knownReceiversSchema>;
 type Known = KnownReceivers['receivers'][string];
 
 interface Listening {
-  /** How long nobody listened: zero, something may have been lost in hand; null, nothing can have been missed. */
+  /** How long no receiver was up; zero: only requests in flight may be lost; null: nothing can have been missed. */
   readonly silentMs: number | null;
-  /** Nobody ever listened before: the first read has seen nothing yet. */
+  /** There was no receiver before: the first read has seen nothing yet. */
   readonly isFirst: boolean;
   readonly known: KnownReceivers;
 }
 
-/** A receiver may be cut off for a while, and be answering all the same. */
+/** A receiver that is cut off from the engine may still be answering. */
 const ENDED_AFTER_MS = 60_000;
 const FORGOTTEN_AFTER_MS = 7 * 24 * 60 * 60_000;
-/** Where the lead's clock was set back, or another lead's is behind: the length is unknown and taken to be long. */
+/** Where the lead's clock was set back, or another lead's is behind, the length is unknown and assumed to be long. */
 const UNTOLD_SILENCE_MS = 60_000;
 
 interface Look {

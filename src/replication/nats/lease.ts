@@ -1,4 +1,4 @@
-/** The lease: a key that goes by itself, written only by who names its last revision. */
+/** The lease: a key that expires, written only by a process that names its last revision. */
 import type { KV } from '@nats-io/kv';
 import type { Lease } from '../transport.ts';
 import { attempt } from './attempt.ts';

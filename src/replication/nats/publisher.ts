@@ -26,7 +26,7 @@ const ACKNOWLEDGED_WITHIN_MS = 5_000;
 const HEADERS_BYTES = 1_024;
 const CANNOT = 'an entry cannot be published';
 
-/** One transaction of a replica, and far less than the engine takes. */
+/** Fits one transaction of a replica, and is far below the engine's limit. */
 const TOGETHER_ROWS = 256;
 const TOGETHER_BYTES = 256 << 10;
 
@@ -51,7 +51,7 @@ function* portionsOf(waiting: readonly Waiting[]): Generator<readonly Waiting[]>
   if (start < waiting.length) yield waiting.slice(start);
 }
 
-/** The same rows together have the same id; a row that comes again among others is recognised by each log. */
+/** The same rows together have the same id. A row that comes again among others is recognised by each event log. */
 function idOf(publications: readonly Publication[]): string {
   const [only] = publications;
   if (publications.length === 1 && only !== undefined) return only.id;
@@ -63,7 +63,7 @@ const ID = 'Nats-Msg-Id';
 
 export class Publisher {
   readonly #parts: Parts;
-  /** Until the one before was sent, not acknowledged. */
+  /** Resolves once the message before has been sent; it need not be acknowledged. */
   #turn: Promise<void> = Promise.resolve();
   /** Deliveries of this turn. */
   readonly #together: Waiting[] = [];
@@ -136,8 +136,8 @@ export class Publisher {
   }
 
   /**
-   * What a snapshot holds was removed from the stream by its lead, and is kept. What is gone since another history began
-   * may be in it or not: it is offered again, and whoever has it leaves it out.
+   * A message that the lead removed because a snapshot holds it counts as kept. One that is gone since another history began
+   * may be in that history or not: it is sent again, and event logs that have it leave it out.
    */
   isKept(receipt: unknown): Promise<boolean> {
     return attempt(this.#parts, 'what was published cannot be looked up', async (live) => {
@@ -187,7 +187,7 @@ export class Publisher {
     return (await jsm.streams.getMessage(stream, { last_by_subj: base }))?.seq ?? 0;
   }
 
-  /** What is sent is sent before it returns. */
+  /** The message is sent before the first `await`: calls keep their order. */
   async #send(
     { js, nc }: Live,
     subject: string,
