@@ -33,13 +33,13 @@ export function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const code = apiCodeOf(error);
   if (code !== null && NO_PLACE.has(code)) {
-    return `there are fewer servers than LOG_REPLICAS asks for (${error.message}): start as many NATS servers as one cluster, all with JetStream, or set LOG_REPLICAS=1; where they all run, and were first started in the same moment, restart one after the other`;
+    return `there are fewer servers than LOG_REPLICAS asks for (${error.message}): start as many NATS servers as one cluster, all with JetStream, or set LOG_REPLICAS=1; where all of them run, restart one after the other: servers that were new together sometimes count one too few`;
   }
   if (code !== null && NO_RESOURCES.has(code)) {
     return `the engine has no room left (${error.message}): give JetStream more disk (max_file)`;
   }
   if (isNobodyThere(error)) {
-    return 'the engine has no leader for it at present, or runs without JetStream: start its other servers, and see that their configuration has a jetstream section';
+    return 'the engine has no leader for it at present, or runs without JetStream: start its other servers, and see that their configuration has a jetstream section; one whose disk was full must be restarted';
   }
   if (error.name === 'TimeoutError') return 'the engine does not answer in time';
   if (/Authorization|Authentication/i.test(error.name)) {

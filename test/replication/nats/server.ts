@@ -25,29 +25,46 @@ function isFit(output: string | null): boolean {
 }
 
 const TOGETHER_WITHIN_MS = 10_000;
+const CURRENT_WITHIN_MS = 40_000;
 
 interface ServerOptions {
   /** Further lines of the configuration. */
   readonly config?: string;
   readonly maxPayload?: string;
+  /** Of each server: where it keeps its data, if not beside its configuration. */
+  readonly stores?: readonly string[];
+}
+
+interface Place {
+  /** Of its configuration. */
+  readonly folder: string;
+  /** Of its data. */
+  readonly store: string;
+  /** Of its monitoring. */
+  readonly monitor: number;
+  /** Further lines of the configuration. */
+  readonly config: string;
 }
 
 export class NatsServer {
   readonly name: string;
   readonly port: number;
+  readonly monitor: number;
   readonly #folder: string;
   readonly #config: string;
   #process: ChildProcess | null = null;
 
-  constructor(name: string, port: number, folder: string, config: string) {
+  constructor(name: string, port: number, { folder, store, monitor, config }: Place) {
     this.name = name;
     this.port = port;
-    this.#folder = join(folder, name);
+    this.monitor = monitor;
+    this.#folder = join(store, name);
     this.#config = join(folder, `${name}.conf`);
     writeFileSync(
       this.#config,
       `server_name: ${name}
 listen: "127.0.0.1:${port}"
+http: "127.0.0.1:${monitor}"
 jetstream { store_dir: "${this.#folder}", sync_interval: always, max_mem: 64M, max_file: 2G }
 ${config}
 `,
@@ -73,6 +90,16 @@ ${config}
     });
     ended.catch(() => undefined);
     await Promise.race([listens(this.port), ended]);
+  }
+
+  /** It has what the others have. */
+  async untilCurrent(): Promise<void> {
+    const untilMs = performance.now() + CURRENT_WITHIN_MS;
+    while (!(await fetch(`http://127.0.0.1:${this.monitor}/healthz`)).ok) {
+      if (performance.now() > untilMs)
+        throw new Error(`${this.name} is not current: see ${this.#folder}.txt`);
+      await wait(100);
+    }
   }
 
   /** As a power cut would. */
@@ -139,15 +166,20 @@ export async function prepareServers(count: 1 | 3, options: ServerOptions = {}):
   const folder = mkdtempSync(join(tmpdir(), 'nats-'));
   const ports = await freePorts(count * 3);
   const routes = ports.slice(count, count * 2);
-  const monitors = ports.slice(count * 2);
   const servers = ports.slice(0, count).map((port, i) => {
     // Clients keep to the addresses that they were given: a way in between would be gone around.
     const cluster =
       count === 1
         ? ''
         : `cluster { name: test, no_advertise: true, listen: "127.0.0.1:${routes[i]}", routes: [${routes.map((route) => `"nats://127.0.0.1:${route}"`).join(', ')}] }`;
-    const config = `max_payload: ${options.maxPayload ?? '8MB'}\nhttp: "127.0.0.1:${monitors[i]}"\n${cluster}\n${options.config ?? ''}`;
-    return new NatsServer(`n${i + 1}`, port, folder, config);
+    const config = `max_payload: ${options.maxPayload ?? '8MB'}\n${cluster}\n${options.config ?? ''}`;
+    const monitor = ports[i + count * 2] ?? 0;
+    return new NatsServer(`n${i + 1}`, port, {
+      folder,
+      store: options.stores?.[i] ?? folder,
+      monitor,
+      config,
+    });
   });
   const kill = async (): Promise<void> => {
     await Promise.all(servers.map((server) => server.kill()));
@@ -155,7 +187,7 @@ export async function prepareServers(count: 1 | 3, options: ServerOptions = {}):
   let hasBegun = false;
   const start = async (): Promise<void> => {
     await Promise.all(servers.map((server) => server.start()));
-    while (!hasBegun && count > 1 && !(await areTogether(monitors))) {
+    while (!hasBegun && count > 1 && !(await areTogether(servers))) {
       await kill();
       for (const server of servers) server.wipe();
       await Promise.all(servers.map((server) => server.start()));
@@ -175,24 +207,24 @@ export async function prepareServers(count: 1 | 3, options: ServerOptions = {}):
 }
 
 /**
- * Servers that begin in the same moment sometimes choose a leader that counts two of three, for good. No stream with three
- * copies is made there.
+ * Servers that are new together sometimes choose a leader that counts two of three, for good. No stream with three copies is
+ * made there.
  *
- * @param monitors their ports. @returns false when they are not one in time
+ * @returns false when they are not one in time
  */
-async function areTogether(monitors: readonly number[]): Promise<boolean> {
+async function areTogether(servers: readonly NatsServer[]): Promise<boolean> {
   const untilMs = performance.now() + TOGETHER_WITHIN_MS;
   while (performance.now() < untilMs) {
-    const found = await Promise.all(monitors.map(othersIn));
-    if (found.includes(monitors.length - 1)) return true;
+    const found = await Promise.all(servers.map(othersIn));
+    if (found.includes(servers.length - 1)) return true;
     await wait(100);
   }
   return false;
 }
 
 /** Whom the leader counts beside itself; null: this one does not lead. */
-async function othersIn(port: number): Promise<number | null> {
-  const answer = await fetch(`http://127.0.0.1:${port}/jsz`);
+async function othersIn({ monitor }: NatsServer): Promise<number | null> {
+  const answer = await fetch(`http://127.0.0.1:${monitor}/jsz`);
   const { meta_cluster: meta } = (await answer.json()) as { meta_cluster?: { replicas?: unknown[] } };
   return meta?.replicas?.length ?? null;
 }
