@@ -256,7 +256,7 @@ async function putSnapshots(
       const files = await makeSnapshot(signal);
       if (files === null) return;
       try {
-        await engine.putSnapshot(files, reached);
+        await engine.putSnapshot(files, reached, signal);
       } finally {
         files.remove();
       }

@@ -16,6 +16,7 @@ import { Monitor } from '../ops/monitor.ts';
 import type { OpsEnv } from '../ops/shared/env.ts';
 import type { Listener } from '../platform/listen.ts';
 import type { Logger } from '../platform/log.ts';
+import { inTime } from '../platform/or-aborted.ts';
 import { fetchSnapshot } from '../replication/bootstrap.ts';
 import { makeSnapshot } from '../replication/make-snapshot.ts';
 import { Neighbours } from '../replication/neighbours.ts';
@@ -48,6 +49,8 @@ const REAL_SHARED: SharedPlatform = {
 };
 
 const DRAIN_MS = 1_500;
+/** Of the time that a process has to end. */
+const ENDED_WITHIN_MS = 1_000;
 const NO_MIRROR = 'this process only receives webhooks and keeps no mirror: ask a replica';
 
 type App = Pick<Hono<OpsEnv>, 'fetch'>;
@@ -88,8 +91,10 @@ export async function startShared(
   const stop = async (graceMs: number): Promise<void> => {
     stopping.abort();
     await Promise.all([receiver?.stop(graceMs), ...listeners.map((listener) => listener.stop(graceMs))]);
-    await Promise.allSettled(running);
+    // What waits for an engine that does not answer ends with the connection to it.
+    await inTime(Promise.allSettled(running), ENDED_WITHIN_MS);
     await source.close();
+    await Promise.allSettled(running);
   };
   try {
     if (engine !== null && shared.roles.has('receive')) {

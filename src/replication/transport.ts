@@ -119,8 +119,8 @@ export interface Engine extends Source {
    * @param changeSeq the last number of the change feed. @returns true when a new one has begun. @throws TransportError
    */
   keepHistory(from: LeadStanding): Promise<boolean>;
-  /** @param standing where the event log in it stands. @throws TransportError */
-  putSnapshot(files: SnapshotFiles, standing: Standing): Promise<void>;
+  /** @param standing where the event log in it stands. @throws TransportError, also when aborted */
+  putSnapshot(files: SnapshotFiles, standing: Standing, signal: AbortSignal): Promise<void>;
   readonly lease: Lease;
   /** Announcements by key. A value that is not written again expires after `LEASE_MS`. */
   readonly presence: Notes;

@@ -307,7 +307,7 @@ export function testEngine(
           const files = filesIn(folder, body);
           writeFileSync(files.mirror, randomBytes(2_000_000));
           writeFileSync(files.log, `log ${body}`);
-          await engine.putSnapshot(files, log.standing);
+          await engine.putSnapshot(files, log.standing, SIGNAL);
         }
         expect(await (await connect()).getSnapshot(into, SIGNAL)).toBe(true);
         expect(readFileSync(into.mirror).equals(readFileSync(filesIn(folder, '3').mirror))).toBe(true);

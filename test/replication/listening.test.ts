@@ -74,7 +74,9 @@ test('one that has ended is made up for once', () => {
   expect(first?.silentMs).toBe(0);
   expect(listening(first?.known ?? null, { ...look({ a: '1' }), atMs: T0 + 2_000 })?.silentMs).toBeNull();
   // It comes back as another life.
-  expect(listening(first?.known ?? null, { ...look({ a: '1', b: '2' }), atMs: T0 + 4_000 })?.silentMs).toBe(0);
+  expect(listening(first?.known ?? null, { ...look({ a: '1', b: '2' }), atMs: T0 + 4_000 })?.silentMs).toBe(
+    0,
+  );
 });
 
 test('one that is long gone is forgotten', () => {

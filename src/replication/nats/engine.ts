@@ -78,8 +78,8 @@ class NatsEngine implements Engine {
     return keepHistory(this.#parts, from);
   }
 
-  putSnapshot(files: SnapshotFiles, standing: Standing): Promise<void> {
-    return putSnapshot(this.#parts, files, standing);
+  putSnapshot(files: SnapshotFiles, standing: Standing, signal: AbortSignal): Promise<void> {
+    return putSnapshot(this.#parts, { files, standing, signal });
   }
 
   inspect(): Promise<readonly EngineFinding[]> {

@@ -1,7 +1,7 @@
 /** Whole copies of mirror and event log, compressed, in the object store of the engine. */
 import { createHash, randomBytes } from 'node:crypto';
 import { createReadStream, createWriteStream, rmSync } from 'node:fs';
-import { Readable } from 'node:stream';
+import { addAbortSignal, Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip, createGzip } from 'node:zlib';
 import type { ObjectInfo, ObjectStore } from '@nats-io/obj';
@@ -19,7 +19,13 @@ const CHUNK_BYTES = 256 << 10;
 const SILENT_MS = 10_000;
 const BYTES_AT_ONCE = 4 << 20;
 
-export async function putSnapshot(parts: Parts, files: SnapshotFiles, standing: Standing): Promise<void> {
+interface PutSnapshotArgs {
+  readonly files: SnapshotFiles;
+  readonly standing: Standing;
+  readonly signal: AbortSignal;
+}
+
+export async function putSnapshot(parts: Parts, { files, standing, signal }: PutSnapshotArgs): Promise<void> {
   await attempt(parts, 'the snapshot cannot be put into the engine', async (live) => {
     const state = await readState(live, parts.layout.names, readCursor(standing.cursor));
     const { base, created } = state;
@@ -32,7 +38,7 @@ export async function putSnapshot(parts: Parts, files: SnapshotFiles, standing: 
     const store = await storeOf(parts, live);
     const id = randomBytes(8).toString('hex');
     for (const file of FILES)
-      await put(parts, live, { store, name: objectName(id, file), path: files[file] });
+      await put(parts, live, { store, name: objectName(id, file), path: files[file], signal });
     const { epoch, lastSeq } = standing;
     const known = await readNote(parts, live);
     const newest = { id, epoch, lastSeq, seq };
@@ -84,10 +90,11 @@ interface PutArgs {
   readonly store: ObjectStore;
   readonly name: string;
   readonly path: string;
+  readonly signal: AbortSignal;
 }
 
-async function put(parts: Parts, live: Live, { store, name, path }: PutArgs): Promise<void> {
-  const packing = createGzip({ level: 3 });
+async function put(parts: Parts, live: Live, { store, name, path, signal }: PutArgs): Promise<void> {
+  const packing = addAbortSignal(signal, createGzip({ level: 3 }));
   // What fails there ends what is read from it as well.
   pipeline(createReadStream(path), packing).catch(() => undefined);
   const maxBytes = live.nc.info?.max_payload ?? CHUNK_BYTES;

@@ -197,7 +197,7 @@ describe
       for (const n of [1, 2, 3, 4]) {
         await engine.publish(delivery(String(n)));
         await log.copy(engine, isLevel);
-        await engine.putSnapshot(files, log.standing);
+        await engine.putSnapshot(files, log.standing, new AbortController().signal);
         if (n < 4) await nearly.copy(engine, isLevel);
         nowMs += 3_600_000;
       }
@@ -210,6 +210,10 @@ describe
       expect(nearly.entries).toEqual(log.entries);
       expect(await keepFor(engine, log)).toBe(false);
       expect(await keepFor(engine, behind)).toBe(false);
+      const over = new AbortController();
+      const putting = engine.putSnapshot(files, log.standing, over.signal);
+      over.abort();
+      await expect(putting).rejects.toThrow(TransportError);
       const objects = await administer(cluster.urls, (jsm) => jsm.streams.info('OBJ_mirror_store_snapshots'));
       // Of the newest and the one before it: two files, each with what is said of it.
       expect(objects.state.num_subjects).toBe(8);

@@ -36,7 +36,7 @@ function askAll(engine: Engine, log: CopyingLog): Promise<unknown>[] {
     engine.publish(delivery('x')),
     engine.isKept({ created: '1', seq: 1, id: 'x' }),
     keepFor(engine, log),
-    engine.putSnapshot({ mirror: log.path, log: log.path }, log.standing),
+    engine.putSnapshot({ mirror: log.path, log: log.path }, log.standing, SIGNAL),
     engine.getSnapshot(files, SIGNAL),
     engine.lease.take('a'),
     engine.lease.renew('a', 1),
