@@ -1,15 +1,15 @@
 /** The way from one process to the engine, which takes time, fails, and fails after the engine has done what was asked. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { RULES_VERSION } from '../../../src/core/rules-version.ts';
-import { encodeEpoch } from '../../../src/event-log/encode-epoch.ts';
 import {
-  readCursor,
-  verdictOn,
-  type Cursor,
-  type StreamState,
-} from '../../../src/replication/nats/history.ts';
+  isFollowable,
+  LOOK_EVERY_MS,
+  LOST_FOR_MS,
+  newBase,
+  startOf,
+} from '../../../src/replication/nats/consequences.ts';
+import { readCursor, type Cursor, type StreamState } from '../../../src/replication/nats/history.ts';
 import {
-  CannotFollow,
   TransportError,
   type Batch,
   type Engine,
@@ -46,12 +46,7 @@ interface EngineDeps {
 
 const TIMEOUT_MS = 3_000;
 const SIGN_OF_LIFE_MS = 1_000;
-/** As the real one does. */
-const LOST_FOR_MS = 10_000;
-const LOOK_EVERY_MS = 500;
 const ROWS_AT_ONCE = 50;
-/** As far back as what nobody may have copied is published again. */
-const CLOCKS_DIFFER_NANOS = 60_000_000_000n;
 
 export class SimulatedEngine implements Engine {
   readonly name = 'simulated engine';
@@ -97,9 +92,12 @@ export class SimulatedEngine implements Engine {
 
   async *follow(from: Standing, signal: AbortSignal): AsyncGenerator<Batch> {
     const { time, life, broker } = this.#deps;
-    const start = await this.#ask(() => this.#startOf(from));
+    const start = await this.#ask(() =>
+      startOf(from, broker.stateFor(readCursor(from.cursor)), RULES_VERSION),
+    );
     const { created } = broker;
-    let { seq, baseAt } = start;
+    let { baseAt } = start;
+    let seq = start.seq - 1;
     let cursor: unknown = from.cursor;
     while (!signal.aborted) {
       const { messages, left } = await this.#ask(() => {
@@ -142,29 +140,23 @@ export class SimulatedEngine implements Engine {
 
   async keepHistory(from: LeadStanding): Promise<boolean> {
     const { time, life, broker, random } = this.#deps;
-    const { epoch: epochBefore, lastSeq, changeSeq, nowMs } = from;
     const at = readCursor(from.cursor);
     const look = (): Promise<StreamState> => this.#ask(() => broker.stateFor(at));
     let state = await look();
     // Held to be lost when it is missing for so long.
     const untilMs = time.nowMs + LOST_FOR_MS;
-    while (at !== null && !isFollowable(from, state) && time.nowMs < untilMs) {
+    while (at !== null && !isFollowable(from, state, RULES_VERSION) && time.nowMs < untilMs) {
       await time.sleep(LOOK_EVERY_MS, life);
       state = await look();
     }
     const { base } = state;
-    if (isFollowable(from, state)) {
+    if (isFollowable(from, state, RULES_VERSION)) {
       if (base !== null && state.firstSeq < base.seq) await this.#ask(() => broker.finish(base));
       return false;
     }
-    const againFrom = at === null ? 0n : BigInt(at.storedAt) - CLOCKS_DIFFER_NANOS;
     const epoch = Math.floor(random() * 2 ** 48).toString(16);
-    const reachedFrom = { low: 0, high: lastSeq };
-    const entry = encodeEpoch({ kind: 'epoch', atMs: nowMs, givenOutSeq: changeSeq, epoch, reachedFrom });
-    const after = { epoch: epochBefore, lastSeq, againFrom: String(againFrom), rules: RULES_VERSION };
-    const hasBegun = await this.#ask(() =>
-      broker.begin({ ...entry, seq: lastSeq + 1 }, after, base?.seq ?? 0),
-    );
+    const { row, after } = newBase(from, { epoch, rules: RULES_VERSION });
+    const hasBegun = await this.#ask(() => broker.begin(row, after, base?.seq ?? 0));
     if (!hasBegun) return false;
     await this.#ask(() => {
       if (broker.base !== null) broker.finish(broker.base);
@@ -178,26 +170,6 @@ export class SimulatedEngine implements Engine {
 
   close(): Promise<void> {
     return Promise.resolve();
-  }
-
-  /** @throws CannotFollow */
-  #startOf(from: Standing): { readonly seq: number; readonly baseAt: string } {
-    const state = this.#deps.broker.stateFor(readCursor(from.cursor));
-    const verdict = verdictOn(from, state, RULES_VERSION);
-    switch (verdict.type) {
-      case 'after':
-        return { seq: verdict.seq, baseAt: state.base?.storedAt ?? '' };
-      case 'base':
-        return { seq: verdict.base.seq - 1, baseAt: verdict.base.storedAt };
-      case 'none':
-      case 'lost':
-        throw new CannotFollow(`the engine's history is lost: ${verdict.type}`, 'history');
-      case 'other':
-        throw new CannotFollow(verdict.why, 'snapshot');
-      case 'earlier_rules':
-      case 'later_rules':
-        throw new Error(verdict.why);
-    }
   }
 
   /** A `pruned` row is the first of its portion, and another history is looked at from where the log then stands. */
@@ -248,10 +220,4 @@ export class SimulatedEngine implements Engine {
     await this.#deps.time.sleep(TIMEOUT_MS, this.#deps.life);
     throw new TransportError('the engine does not answer');
   }
-}
-
-/** By somebody at least: a log that the history has left behind is replaced by a snapshot. */
-function isFollowable(from: LeadStanding, state: StreamState): boolean {
-  const { type } = verdictOn(from, state, RULES_VERSION);
-  return type === 'other' ? !from.isStranded : type !== 'none' && type !== 'lost';
 }
