@@ -11,7 +11,7 @@ import { fetchSnapshot } from '../../src/replication/bootstrap.ts';
 import { makeSnapshot } from '../../src/replication/make-snapshot.ts';
 import { startSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
 import { temporaryFolder } from '../mirror/mirror-file.ts';
-import { MemoryCluster } from './memory-engine.ts';
+import { LiveBroker } from './simulated/live-broker.ts';
 
 export interface Machine {
   readonly name: string;
@@ -28,7 +28,7 @@ export interface Machine {
 
 export interface Machines {
   readonly sandbox: Sandbox;
-  readonly cluster: MemoryCluster;
+  readonly broker: LiveBroker;
   /** Begins one; the same name has the same files. */
   begin(name: string, role: string, env?: Readonly<Record<string, string>>): Promise<Machine>;
 }
@@ -37,14 +37,14 @@ export async function startMachines(products = 12): Promise<Machines> {
   const folder = temporaryFolder();
   const sandbox = await startSandbox({ products });
   onTestFinished(() => sandbox.stop());
-  const cluster = new MemoryCluster(join(folder, 'engine'));
+  const broker = new LiveBroker();
   const running = new Set<Machine>();
   onTestFinished(async () => {
     await Promise.all([...running].map((machine) => machine.stop()));
   });
   return {
     sandbox,
-    cluster,
+    broker,
     begin: async (name, role, env = {}) => {
       const path = join(folder, name, 'mirror.db');
       const config = loadServeConfig({
@@ -69,7 +69,7 @@ export async function startMachines(products = 12): Promise<Machines> {
       if (shared === null) throw new Error('no LOG_URL');
       const said: string[] = [];
       const deaths: Error[] = [];
-      const engine = cluster.engine(name);
+      const engine = broker.engine(name);
       const service = await startShared(
         { ...config, shared },
         pino({ level: 'info' }, { write: (line: string) => void said.push(line) }),

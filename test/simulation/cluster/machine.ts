@@ -32,8 +32,8 @@ import type { Host } from '../globals.ts';
 import { incomingOf } from '../incoming.ts';
 import { processLog } from '../process-log.ts';
 import { lifeAtWork, newLife, within, WORLD, type Life, type VirtualTime } from '../virtual-time.ts';
-import type { Broker } from './broker.ts';
-import { SimulatedEngine, type Way } from './network.ts';
+import type { Broker } from '../../replication/simulated/broker.ts';
+import { SimulatedEngine, type Way } from '../../replication/simulated/engine.ts';
 
 /** What all machines stand on. */
 interface Ground {
@@ -81,7 +81,7 @@ export function hostAtWork(): Host {
 export class Machine {
   readonly name: string;
   readonly disk = new Disk();
-  readonly way: Way = { isCut: false, lossShare: 0, wayMs: 3 };
+  readonly way: Way = { isCut: false, lossShare: 0, wayMs: 3, timeoutMs: 3_000 };
   /** How far its wall clock is off. */
   wallOffsetMs = 0;
   /** A slow disk makes every commit wait. */
@@ -244,7 +244,18 @@ export class Machine {
       messageMs: () => random() * 2,
       workMs: () => 0.3 + random() * 2 + this.slowCommitMs,
     };
-    const engine = new SimulatedEngine({ time, life, broker, way: this.way, random, count });
+    const engine = new SimulatedEngine({
+      time: {
+        get nowMs() {
+          return time.nowMs;
+        },
+        sleep: (ms) => time.sleep(ms, life),
+      },
+      broker,
+      way: this.way,
+      random,
+      count,
+    });
     return {
       random,
       name: () => name,

@@ -1,6 +1,7 @@
 /** The way from one process to the engine, which takes time, fails, and fails after the engine has done what was asked. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { RULES_VERSION } from '../../../src/core/rules-version.ts';
+import { orAborted } from '../../../src/platform/or-aborted.ts';
 import {
   isFollowable,
   LOOK_EVERY_MS,
@@ -22,7 +23,6 @@ import {
   type SnapshotFiles,
   type Standing,
 } from '../../../src/replication/transport.ts';
-import type { Life, VirtualTime } from '../virtual-time.ts';
 import type { Broker, Receipt } from './broker.ts';
 
 /** Of one machine, over all its processes. */
@@ -33,18 +33,20 @@ export interface Way {
   lossShare: number;
   /** At most, in each direction. */
   wayMs: number;
+  /** How long an answer is waited for. */
+  readonly timeoutMs: number;
 }
 
 interface EngineDeps {
-  readonly time: Pick<VirtualTime, 'nowMs' | 'sleep'>;
-  readonly life: Life;
+  /** Of the process that uses it. */
+  readonly time: { readonly nowMs: number; sleep(ms: number): Promise<void> };
   readonly broker: Broker;
   readonly way: Way;
   readonly random: () => number;
   readonly count: (what: string) => void;
 }
 
-const TIMEOUT_MS = 3_000;
+const BROKEN = 'the connection to the engine was broken';
 const SIGN_OF_LIFE_MS = 1_000;
 const ROWS_AT_ONCE = 50;
 
@@ -91,19 +93,19 @@ export class SimulatedEngine implements Engine {
   }
 
   async *follow(from: Standing, signal: AbortSignal): AsyncGenerator<Batch> {
-    const { time, life, broker } = this.#deps;
-    const start = await this.#ask(() =>
-      startOf(from, broker.stateFor(readCursor(from.cursor)), RULES_VERSION),
-    );
-    const { created } = broker;
+    const { time, broker } = this.#deps;
+    const { start, created, connections } = await this.#ask(() => ({
+      start: startOf(from, broker.stateFor(readCursor(from.cursor)), RULES_VERSION),
+      created: broker.created,
+      connections: broker.connections,
+    }));
     let { baseAt } = start;
     let seq = start.seq - 1;
     let cursor: unknown = from.cursor;
     while (!signal.aborted) {
       const { messages, left } = await this.#ask(() => {
-        if (broker.created !== created || broker.lastSeq < seq) {
-          throw new TransportError('the engine has lost what was copied from it: it is looked at again');
-        }
+        // Also where another request was told of it already: what was copied may be lost, and its numbers given out again.
+        if (broker.connections !== connections) throw new TransportError(BROKEN);
         return this.#portion(seq, baseAt);
       });
       const last = messages.at(-1);
@@ -121,7 +123,7 @@ export class SimulatedEngine implements Engine {
         isLive: true,
       };
       if (left > 0 || signal.aborted) continue;
-      await Promise.race([broker.news, time.sleep(SIGN_OF_LIFE_MS, life)]);
+      await orAborted(Promise.race([broker.news, time.sleep(SIGN_OF_LIFE_MS)]), signal);
     }
   }
 
@@ -139,14 +141,14 @@ export class SimulatedEngine implements Engine {
   }
 
   async keepHistory(from: LeadStanding): Promise<boolean> {
-    const { time, life, broker, random } = this.#deps;
+    const { time, broker, random } = this.#deps;
     const at = readCursor(from.cursor);
     const look = (): Promise<StreamState> => this.#ask(() => broker.stateFor(at));
     let state = await look();
     // Held to be lost when it is missing for so long.
     const untilMs = time.nowMs + LOST_FOR_MS;
     while (at !== null && !isFollowable(from, state, RULES_VERSION) && time.nowMs < untilMs) {
-      await time.sleep(LOOK_EVERY_MS, life);
+      await time.sleep(LOOK_EVERY_MS);
       state = await look();
     }
     const { base } = state;
@@ -198,26 +200,27 @@ export class SimulatedEngine implements Engine {
 
   /** @throws TransportError */
   async #ask<T>(effect: () => T): Promise<T> {
-    const { time, life, way, random, broker, count } = this.#deps;
+    const { time, way, random, broker, count } = this.#deps;
     const onWay = (): number => 0.2 + random() * way.wayMs;
     this.#lastArrivalMs = Math.max(this.#lastArrivalMs, time.nowMs + onWay());
     const isBroken = random() < way.lossShare;
     const isDoneAllTheSame = random() < 0.5;
-    await time.sleep(this.#lastArrivalMs - time.nowMs, life);
+    await time.sleep(this.#lastArrivalMs - time.nowMs);
     if (way.isCut || (isBroken && !isDoneAllTheSame)) return this.#timeout();
     if (this.#connection !== broker.connections) {
       this.#connection = broker.connections;
-      throw new TransportError('the connection to the engine was broken');
+      throw new TransportError(BROKEN);
     }
     const found = effect();
-    await time.sleep(onWay(), life);
+    await time.sleep(onWay());
     if (!way.isCut && !isBroken) return found;
     count('took effect, and was not answered');
     return this.#timeout();
   }
 
   async #timeout(): Promise<never> {
-    await this.#deps.time.sleep(TIMEOUT_MS, this.#deps.life);
+    const { time, way } = this.#deps;
+    await time.sleep(way.timeoutMs);
     throw new TransportError('the engine does not answer');
   }
 }
