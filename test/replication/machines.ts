@@ -2,13 +2,9 @@
 import { join } from 'node:path';
 import { pino } from 'pino';
 import { onTestFinished } from 'vitest';
-import { REAL, type RunningService } from '../../src/app/compose.ts';
-import { openOutbox } from '../../src/app/open-outbox.ts';
-import { startShared } from '../../src/app/shared.ts';
+import type { RunningService } from '../../src/app/compose.ts';
+import { REAL_SHARED, startShared } from '../../src/app/shared.ts';
 import { loadServeConfig } from '../../src/config/config.ts';
-import { openStore, REPLICA_THREADS } from '../../src/mirror/open-store.ts';
-import { fetchSnapshot } from '../../src/replication/bootstrap.ts';
-import { makeSnapshot } from '../../src/replication/make-snapshot.ts';
 import { startSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
 import { temporaryFolder } from '../mirror/mirror-file.ts';
 import { LiveBroker } from './simulated/live-broker.ts';
@@ -75,12 +71,8 @@ export async function startMachines(products = 12): Promise<Machines> {
         pino({ level: 'info' }, { write: (line: string) => void said.push(line) }),
         (error) => void deaths.push(error),
         {
-          ...REAL,
+          ...REAL_SHARED,
           connectLink: () => Promise.resolve({ source: engine, engine }),
-          openOutbox,
-          openReplica: (at, events, share) => openStore(at, events, REPLICA_THREADS, share),
-          fetchSnapshot,
-          makeSnapshot: (at, signal) => makeSnapshot(at, 'snapshot-out', signal),
           name: () => name,
         },
       );
