@@ -21,17 +21,32 @@ interface OutboxEvents {
   readonly onCommit: (report: CommitReport) => void;
 }
 
+/** What it stands on. */
+interface OutboxParts {
+  readonly startLog: (path: string) => Parameters<typeof watchCommits>[0];
+  readonly openReader: (path: string) => Db;
+}
+
+const REAL: OutboxParts = {
+  startLog: (path) => startThread('event-log/outbox-thread', path, 6),
+  openReader: openLogForReading,
+};
+
 /** @throws StoreError when it is in use, another program's, too new, or out of reach. */
-export async function openOutbox(path: string, { onDeath, onCommit }: OutboxEvents): Promise<Outbox> {
+export async function openOutbox(
+  path: string,
+  { onDeath, onCommit }: OutboxEvents,
+  { startLog, openReader }: OutboxParts = REAL,
+): Promise<Outbox> {
   let told = (): void => undefined;
-  const log = await LogClient.open(watchCommits(startThread('event-log/outbox-thread', path, 6), onCommit), {
+  const log = await LogClient.open(watchCommits(startLog(path), onCommit), {
     onDeath,
     onNews: () => undefined,
     onAppended: () => told(),
   });
   let db: Db;
   try {
-    db = openLogForReading(path);
+    db = openReader(path);
   } catch (error) {
     await log.close();
     throw error;

@@ -38,7 +38,7 @@ export interface SharedPlatform
   readonly name: (config: Pick<Config, 'ops' | 'webhook'>) => string;
 }
 
-const REAL_SHARED: SharedPlatform = {
+export const REAL_SHARED: SharedPlatform = {
   ...REAL,
   connectLink,
   openOutbox,

@@ -1,7 +1,17 @@
 /** A snapshot takes the place of a replica's files whole, or leaves them as they are. */
-import { copyFileSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { dirname } from 'node:path';
-import { expect, test } from 'vitest';
+import {
+  copyFileSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterAll, expect, test } from 'vitest';
+import { openBoth } from '../../scripts/shared/direct-writer.ts';
 import { EventLog } from '../../src/event-log/event-log.ts';
 import { highWaterMarkPath } from '../../src/event-log/high-water-mark.ts';
 import { eventLogPath, openLogForAppending } from '../../src/event-log/open-log.ts';
@@ -9,20 +19,57 @@ import { openOwnLog } from '../../src/event-log/own-log.ts';
 import { backupDatabase } from '../../src/mirror/file/backup.ts';
 import { replaceFiles } from './replace-files.ts';
 import { TransportError, type SnapshotFiles } from '../../src/replication/transport.ts';
-import { delivery, item, newPath, readerDb, storeAt, T0, values } from '../mirror/mirror-file.ts';
+import {
+  delivery,
+  DirectWriter,
+  item,
+  newPath,
+  readerDb,
+  storeAt,
+  T0,
+  values,
+} from '../mirror/mirror-file.ts';
 
-/** A mirror with some deliveries, copied beside itself. @param ids of its deliveries. */
-async function snapshotOf(...ids: readonly string[]): Promise<SnapshotFiles> {
-  const store = await storeAt();
-  for (const id of ids) await store.writer.appendDelivery(delivery(id, item({ id })), T0);
-  await store.writer.command('settle', undefined);
-  const mirror = newPath();
-  await backupDatabase(store.path, mirror, {
+const folder = mkdtempSync(join(tmpdir(), 'stock-mirror-snapshots-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const snapshots = new Map<string, Promise<SnapshotFiles>>();
+
+/** Of a mirror with some deliveries; one for all tests. @param ids of its deliveries. */
+function snapshotOf(...ids: readonly string[]): Promise<SnapshotFiles> {
+  const name = ids.join('-');
+  const made = snapshots.get(name) ?? makeSnapshot(join(folder, name), ids);
+  snapshots.set(name, made);
+  return made;
+}
+
+async function makeSnapshot(at: string, ids: readonly string[]): Promise<SnapshotFiles> {
+  const db = openBoth(`${at}.own.db`);
+  const mirrored = new DirectWriter(db);
+  for (const id of ids) mirrored.deliver(delivery(id, item({ id })));
+  const mirror = `${at}.db`;
+  await backupDatabase(`${at}.own.db`, mirror, {
     force: true,
     onProgress: () => undefined,
     interrupted: new AbortController().signal,
   });
+  db.close();
   return { mirror, log: eventLogPath(mirror) };
+}
+
+let copied: string | null = null;
+
+/** The files of a replica that began with the snapshot of delivery 1. */
+async function copyAt(): Promise<string> {
+  if (copied === null) {
+    const first = join(folder, 'copied.db');
+    await begin(first, sourceOf(await snapshotOf('1')));
+    copied = first;
+  }
+  const path = newPath();
+  copyFileSync(copied, path);
+  copyFileSync(eventLogPath(copied), eventLogPath(path));
+  return path;
 }
 
 function sourceOf(files: SnapshotFiles | null, spoil: (into: SnapshotFiles) => void = () => undefined) {
@@ -65,8 +112,7 @@ test('where nothing is, both files come to be, as a copy of where they are from'
 });
 
 test('an earlier copy is replaced, with what belonged to it', async () => {
-  const path = newPath();
-  await begin(path, sourceOf(await snapshotOf('1')));
+  const path = await copyAt();
   writeFileSync(highWaterMarkPath(path), '{}');
   await begin(path, sourceOf(await snapshotOf('1', '2', '3')));
   expect(changesIn(path)).toBe(3);
@@ -75,8 +121,7 @@ test('an earlier copy is replaced, with what belonged to it', async () => {
 });
 
 test('without a snapshot everything stays', async () => {
-  const path = newPath();
-  await begin(path, sourceOf(await snapshotOf('1')));
+  const path = await copyAt();
   const before = readFileSync(path);
   expect(await begin(path, sourceOf(null))).toBe(false);
   expect(readFileSync(path).equals(before)).toBe(true);
@@ -91,8 +136,7 @@ test.each<[string, (into: SnapshotFiles) => void]>([
   ],
   ['pages that are overwritten', ({ log }) => writeFileSync(log, readFileSync(log).fill(7, 4_096, 12_288))],
 ])('%s is not taken, is tried again, and what is there stays', async (_what, spoil) => {
-  const path = newPath();
-  await begin(path, sourceOf(await snapshotOf('1')));
+  const path = await copyAt();
   const before = readFileSync(path);
   await expect(begin(path, sourceOf(await snapshotOf('1', '2'), spoil))).rejects.toBeInstanceOf(
     TransportError,
@@ -137,8 +181,7 @@ test('files that another process has are left alone', async () => {
 });
 
 test('a kill between the two renames leaves what is refused, and replaced by the next attempt', async () => {
-  const path = newPath();
-  await begin(path, sourceOf(await snapshotOf('1')));
+  const path = await copyAt();
   // The log's is first: it is there with the mirror of before.
   const next = await snapshotOf('2', '3');
   const half = newPath();
@@ -147,7 +190,7 @@ test('a kill between the two renames leaves what is refused, and replaced by the
   expect(() => openOwnLog(path, 'copy')).toThrow('cannot go on as a copy');
   expect(await begin(path, sourceOf(next))).toBe(true);
   expect(changesIn(path)).toBe(2);
-  const { db } = { db: openLogForAppending(eventLogPath(path)) };
+  const db = openLogForAppending(eventLogPath(path));
   expect(new EventLog(db).lastSeq).toBe(2);
   db.close();
 });

@@ -2,16 +2,12 @@
 import { join } from 'node:path';
 import { pino } from 'pino';
 import { onTestFinished } from 'vitest';
-import { REAL, type RunningService } from '../../src/app/compose.ts';
-import { openOutbox } from '../../src/app/open-outbox.ts';
-import { startShared } from '../../src/app/shared.ts';
+import type { RunningService } from '../../src/app/compose.ts';
+import { REAL_SHARED, startShared } from '../../src/app/shared.ts';
 import { loadServeConfig } from '../../src/config/config.ts';
-import { openStore, REPLICA_THREADS } from '../../src/mirror/open-store.ts';
-import { fetchSnapshot } from '../../src/replication/bootstrap.ts';
-import { makeSnapshot } from '../../src/replication/make-snapshot.ts';
 import { startSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
 import { temporaryFolder } from '../mirror/mirror-file.ts';
-import { MemoryCluster } from './memory-engine.ts';
+import { LiveBroker } from './simulated/live-broker.ts';
 
 export interface Machine {
   readonly name: string;
@@ -28,7 +24,7 @@ export interface Machine {
 
 export interface Machines {
   readonly sandbox: Sandbox;
-  readonly cluster: MemoryCluster;
+  readonly broker: LiveBroker;
   /** Begins one; the same name has the same files. */
   begin(name: string, role: string, env?: Readonly<Record<string, string>>): Promise<Machine>;
 }
@@ -37,14 +33,14 @@ export async function startMachines(products = 12): Promise<Machines> {
   const folder = temporaryFolder();
   const sandbox = await startSandbox({ products });
   onTestFinished(() => sandbox.stop());
-  const cluster = new MemoryCluster(join(folder, 'engine'));
+  const broker = new LiveBroker();
   const running = new Set<Machine>();
   onTestFinished(async () => {
     await Promise.all([...running].map((machine) => machine.stop()));
   });
   return {
     sandbox,
-    cluster,
+    broker,
     begin: async (name, role, env = {}) => {
       const path = join(folder, name, 'mirror.db');
       const config = loadServeConfig({
@@ -69,18 +65,14 @@ export async function startMachines(products = 12): Promise<Machines> {
       if (shared === null) throw new Error('no LOG_URL');
       const said: string[] = [];
       const deaths: Error[] = [];
-      const engine = cluster.engine(name);
+      const engine = broker.engine(name);
       const service = await startShared(
         { ...config, shared },
         pino({ level: 'info' }, { write: (line: string) => void said.push(line) }),
         (error) => void deaths.push(error),
         {
-          ...REAL,
+          ...REAL_SHARED,
           connectLink: () => Promise.resolve({ source: engine, engine }),
-          openOutbox,
-          openReplica: (at, events, share) => openStore(at, events, REPLICA_THREADS, share),
-          fetchSnapshot,
-          makeSnapshot: (at, signal) => makeSnapshot(at, 'snapshot-out', signal),
           name: () => name,
         },
       );

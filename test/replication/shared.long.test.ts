@@ -90,10 +90,10 @@ test('a replica that joins later begins with a snapshot', async () => {
   await untilEqual(machines, a);
   // The base of this history is behind what a new replica has.
   await a.stop();
-  machines.cluster.loseAll();
+  machines.broker.empty();
   const again = await machines.begin('a', 'replica,lead');
   await lead(again);
-  await eventually(() => machines.cluster.snapshot !== null, { what: 'a snapshot is put' });
+  await eventually(() => machines.broker.snapshot !== null, { what: 'a snapshot is put' });
   await trade(machines, 10, one);
   const b = await machines.begin('b', 'replica,lead');
   await untilEqual(machines, again, b);
@@ -132,7 +132,7 @@ test('an engine that has lost everything: a new epoch, and equal again', async (
   await untilEqual(machines, a, b);
   const epochs = [epochOf(a), epochOf(b)];
   expect(epochs[0]).toBe(epochs[1]);
-  machines.cluster.loseAll();
+  machines.broker.empty();
   await trade(machines, 10, one);
   await eventually(() => epochOf(a) !== epochs[0] && epochOf(a) === epochOf(b), {
     what: 'a new epoch',
@@ -150,7 +150,7 @@ test('an engine that has lost its end: what receivers still have comes again', a
   await trade(machines, 10, one);
   await untilEqual(machines, a, b);
   const before = epochOf(a);
-  machines.cluster.lose(3);
+  machines.broker.loseTail(3);
   await trade(machines, 5, one);
   await eventually(() => epochOf(a) !== before && epochOf(a) === epochOf(b), {
     what: 'a new epoch',
@@ -167,7 +167,7 @@ test('a replica that is cut off says so, to its reader too, and comes back by it
   await trade(machines, 5, one);
   await untilEqual(machines, a, b);
   expect((await b.ask('/readyz')).status).toBe(200);
-  machines.cluster.cutOff('b');
+  machines.broker.cutOff('b');
   await eventually(async () => (await b.ask('/readyz')).status === 503, { what: 'it is not ready' });
   const status = (await (await b.ask('/api/status')).json()) as { causes: { kind: string }[] };
   expect(status.causes.map(({ kind }) => kind)).toContain('cut_off');
@@ -177,7 +177,7 @@ test('a replica that is cut off says so, to its reader too, and comes back by it
   });
   expect(stateOf(a)).toBe('live');
   await trade(machines, 5, one);
-  machines.cluster.reconnect();
+  machines.broker.reconnect('b');
   await untilEqual(machines, a, b);
   expect((await b.ask('/readyz')).status).toBe(200);
 }, 120_000);
@@ -186,7 +186,7 @@ test('a quiet hour is no standstill: the receiver has missed nothing, and nothin
   const machines = await startMachines();
   const one = await machines.begin('r1', 'receive');
   const life = async (): Promise<string> => {
-    const { receivers } = await membersIn(machines.cluster.engine().presence);
+    const { receivers } = await membersIn(machines.broker.engine().presence);
     return present(receivers.get('r1')).life;
   };
   const before = await eventually(life, { what: 'it tells of itself' });
@@ -201,16 +201,21 @@ test('a receiver alone shows its figures, and that it keeps no mirror', async ()
   const machines = await startMachines();
   const one = await machines.begin('r1', 'receive');
   await trade(machines, 3, one);
-  const metrics = await (await one.ask('/metrics')).text();
-  expect(metrics).toContain('stock_mirror_outbox_entries 0');
+  const metrics = await eventually(
+    async () => {
+      const text = await (await one.ask('/metrics')).text();
+      return text.includes('stock_mirror_outbox_entries 0\n') ? text : null;
+    },
+    { what: 'nothing waits' },
+  );
   expect(metrics).toContain('stock_mirror_replica_entries_left Nan');
   const view = (await (await one.ask('/api/replication')).json()) as Record<string, unknown>;
-  expect(view).toMatchObject({ name: 'r1', origin: 'memory', replica: null, lead: null });
+  expect(view).toMatchObject({ name: 'r1', origin: 'simulated engine', replica: null, lead: null });
   expect(view['receiver']).toMatchObject({ backlog: 0, trouble: null });
   const answer = await one.ask('/api/status');
   expect(answer.status).toBe(503);
   expect(await answer.json()).toMatchObject({ error: 'unavailable' });
-  machines.cluster.cutOff('r1');
+  machines.broker.cutOff('r1');
   const { records } = machines.sandbox.deliveries;
   const before = records.length;
   await trade(machines, 6, one);
@@ -223,9 +228,9 @@ test('a receiver alone shows its figures, and that it keeps no mirror', async ()
   const startedMs = performance.now();
   await one.stop();
   expect(performance.now() - startedMs).toBeLessThan(4_000);
-  machines.cluster.reconnect();
+  machines.broker.reconnect('r1');
   const again = await machines.begin('r1', 'receive');
-  await eventually(() => machines.cluster.messages.length === records.length, { what: 'they are forwarded' });
+  await eventually(() => machines.broker.lastSeq === records.length, { what: 'they are forwarded' });
   expect(again.deaths).toEqual([]);
 }, 60_000);
 

@@ -1,6 +1,7 @@
 /** What keeps several machines equal (docs/beyond-one-machine.md). */
 import type { Mutant } from '../mutant.ts';
 
+const consequences = 'src/replication/nats/consequences.ts';
 const eventLog = 'src/event-log/event-log.ts';
 const forwarder = 'src/replication/forwarder.ts';
 
@@ -69,6 +70,30 @@ export const REPLICATION: readonly Mutant[] = [
     file: 'src/replication/nats/history.ts',
     find: 'base.after.epoch === epoch && base.after.lastSeq === lastSeq',
     replace: 'base.after.epoch === epoch',
+    first: 'cluster',
+  },
+  {
+    id: 'loss-not-begun-anew',
+    breaks: 'where the engine has lost what a log has, the lead begins a new history',
+    file: consequences,
+    find: `!['none', 'lost', 'earlier_rules'].includes(type)`,
+    replace: `!['none', 'earlier_rules'].includes(type)`,
+    first: 'cluster',
+  },
+  {
+    id: 'nothing-published-again',
+    breaks: 'deliveries that nobody may have copied come again after a new base',
+    file: consequences,
+    find: 'BigInt(storedAt) - CLOCKS_DIFFER_NANOS',
+    replace: 'BigInt(storedAt) + CLOCKS_DIFFER_NANOS',
+    first: 'cluster',
+  },
+  {
+    id: 'base-passes-one-over',
+    breaks: 'who goes on with a new history copies its base first',
+    file: consequences,
+    find: '{ seq: verdict.base.seq, baseAt',
+    replace: '{ seq: verdict.base.seq + 1, baseAt',
     first: 'cluster',
   },
   {

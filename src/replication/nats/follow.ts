@@ -1,16 +1,9 @@
 /** A replica's way through the stream: from where its log stands, or from the base that goes on from there. */
 import type { CopiedRow } from '../../event-log/copied-row.ts';
 import { CannotFollow, TransportError, type Batch, type Standing } from '../transport.ts';
-import {
-  hasLeader,
-  nanosOf,
-  readCursor,
-  readState,
-  verdictOn,
-  type Cursor,
-  type StreamState,
-} from './history.ts';
+import { lost, startOf } from './consequences.ts';
 import { transportError } from './failure.ts';
+import { hasLeader, nanosOf, readCursor, readState, type Cursor, type StreamState } from './history.ts';
 import { decodeRows } from './message.ts';
 import type { Parts } from './parts.ts';
 import { floorOf } from './snapshot-note.ts';
@@ -48,7 +41,7 @@ export class Follower {
     const live = await connection.use();
     await layout.ready(live);
     const state = await readState(live, names, readCursor(from.cursor));
-    const start = this.#startOf(from, state);
+    const start = startOf(from, state, this.#parts.rules);
     const tail = await Tail.open({
       connection,
       live,
@@ -67,30 +60,6 @@ export class Follower {
       yield* this.#read(tail, { from, state, next: start.seq, baseAt: start.baseAt, signal });
     } finally {
       tail.close();
-    }
-  }
-
-  /** @throws CannotFollow, TransportError when there is nothing to follow from there. */
-  #startOf(from: Standing, state: StreamState): { readonly seq: number; readonly baseAt: string } {
-    const verdict = verdictOn(from, state, this.#parts.rules);
-    switch (verdict.type) {
-      case 'after':
-        return { seq: verdict.seq + 1, baseAt: state.base?.storedAt ?? '' };
-      case 'base':
-        return { seq: verdict.base.seq, baseAt: verdict.base.storedAt };
-      case 'none':
-        throw lost('the engine holds no history yet');
-      case 'lost':
-        throw lost(`the engine has lost entries that this event log has: ${verdict.why}`);
-      case 'other':
-        throw new CannotFollow(verdict.why, 'snapshot');
-      case 'earlier_rules':
-        throw new CannotFollow(
-          `${verdict.why}: it goes on once all replicas are updated; what it has is shown until then`,
-          'other_updates',
-        );
-      case 'later_rules':
-        throw new TransportError(`${verdict.why}: update stock-mirror here`);
     }
   }
 
@@ -202,13 +171,6 @@ export class Follower {
     }
     return { lastSeq, hasLeader: hasLeader(info), atMs };
   }
-}
-
-function lost(what: string): CannotFollow {
-  return new CannotFollow(
-    `${what}. The lead begins a new history; at least one process needs ROLE=replica,lead.`,
-    'history',
-  );
 }
 
 interface Reading {

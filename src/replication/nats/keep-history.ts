@@ -4,37 +4,20 @@
  */
 import { randomBytes } from 'node:crypto';
 import { rest } from '../../platform/sleep.ts';
-import { encodeEpoch } from '../../event-log/encode-epoch.ts';
 import type { LeadStanding } from '../transport.ts';
 import { attempt } from './attempt.ts';
 import type { Live } from './connection.ts';
+import { isFollowable, LOOK_EVERY_MS, LOST_FOR_MS, newBase } from './consequences.ts';
 import { apiCodeOf, WRONG_LAST_SEQUENCE } from './failure.ts';
-import {
-  AFTER,
-  readCursor,
-  readState,
-  verdictOn,
-  type After,
-  type Base,
-  type StreamState,
-} from './history.ts';
+import { AFTER, readCursor, readState, verdictOn, type Base, type StreamState } from './history.ts';
 import { encodeRow } from './message.ts';
 import type { Parts } from './parts.ts';
 import { purgeBefore } from './purge.ts';
 import { readNote } from './snapshot-note.ts';
 import { Tail } from './tail.ts';
 
-/** Clocks of the engine's servers differ by less. */
-const CLOCKS_DIFFER_NANOS = 60_000_000_000n;
 const BYTES_AT_ONCE = 4 << 20;
 const NEVER = new AbortController().signal;
-
-/**
- * Servers that were all restarted at first know only what they had applied, and recover the rest from their logs within
- * seconds. A history that is missing for this long is lost.
- */
-const LOST_FOR_MS = 10_000;
-const LOOK_EVERY_MS = 500;
 
 /** @throws TransportError when that is not known, or not for long enough. */
 export async function keepHistory(parts: Parts, from: LeadStanding): Promise<boolean> {
@@ -53,14 +36,14 @@ export async function keepHistory(parts: Parts, from: LeadStanding): Promise<boo
 }
 
 async function isThere(parts: Parts, live: Live, from: LeadStanding): Promise<boolean> {
-  return isFollowable(parts, live, from, await readState(live, parts.layout.names, readCursor(from.cursor)));
+  return leadsOn(parts, live, from, await readState(live, parts.layout.names, readCursor(from.cursor)));
 }
 
 function keepOrBegin(parts: Parts, from: LeadStanding): Promise<boolean> {
   return attempt(parts, 'the history in the engine cannot be kept', async (live) => {
     const { names } = parts.layout;
     const state = await readState(live, names, readCursor(from.cursor));
-    if (await isFollowable(parts, live, from, state)) {
+    if (await leadsOn(parts, live, from, state)) {
       // Whoever began it may have died before it was done.
       if (state.base !== null && state.firstSeq < state.base.seq) await finish(parts, live, state.base);
       return false;
@@ -72,18 +55,11 @@ function keepOrBegin(parts: Parts, from: LeadStanding): Promise<boolean> {
   });
 }
 
-/** By somebody at least: a log that the history has left behind is replaced by a snapshot. */
-async function isFollowable(
-  parts: Parts,
-  live: Live,
-  from: LeadStanding,
-  state: StreamState,
-): Promise<boolean> {
+/** Not when the next message was deleted by hand: replicas on either side of it would differ. */
+async function leadsOn(parts: Parts, live: Live, from: LeadStanding, state: StreamState): Promise<boolean> {
   const verdict = verdictOn(from, state, parts.rules);
-  if (['none', 'lost', 'earlier_rules'].includes(verdict.type)) return false;
-  if (verdict.type === 'other') return !from.isStranded;
+  if (!isFollowable(from, state, parts.rules)) return false;
   if (verdict.type !== 'after') return true;
-  // The next one was deleted by hand: replicas on either side of it would differ.
   const next = verdict.seq + 1;
   if (next > state.lastSeq) return true;
   if ((await live.jsm.streams.getMessage(parts.layout.names.stream, { seq: next })) !== null) return true;
@@ -94,22 +70,12 @@ async function isFollowable(
 async function begin(
   { client, layout, rules }: Parts,
   { js }: Live,
-  { epoch: epochBefore, lastSeq, cursor, changeSeq, nowMs }: LeadStanding,
+  from: LeadStanding,
   state: StreamState,
 ): Promise<boolean> {
   const { names } = layout;
-  const storedAt = readCursor(cursor)?.storedAt;
-  const againFrom = storedAt === undefined ? 0n : BigInt(storedAt) - CLOCKS_DIFFER_NANOS;
-  const after: After = { epoch: epochBefore, lastSeq, againFrom: String(againFrom), rules };
   const epoch = randomBytes(8).toString('hex');
-  const entry = encodeEpoch({
-    kind: 'epoch',
-    atMs: nowMs,
-    givenOutSeq: changeSeq,
-    epoch,
-    reachedFrom: { low: 0, high: lastSeq },
-  });
-  const row = { ...entry, seq: lastSeq + 1 };
+  const { row, after } = newBase(from, { epoch, rules });
   const { headers, data } = await encodeRow(row, client.transport.headers());
   headers.set(AFTER, JSON.stringify(after));
   try {

@@ -1,6 +1,9 @@
 /** A copy whose primary is gone becomes a mirror of its own, and nothing that was given out gets another meaning. */
-import { existsSync } from 'node:fs';
-import { expect, test, vi } from 'vitest';
+import { copyFileSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, expect, test, vi } from 'vitest';
+import { eventLogPath } from '../../../src/event-log/open-log.ts';
 import { promoteCopy } from '../../../src/event-log/promote.ts';
 import { openStore } from '../../../src/mirror/open-store.ts';
 import { rebuildMirror } from '../../../src/mirror/rebuild.ts';
@@ -30,85 +33,114 @@ interface Status {
 const statusIn = (path: string): Status =>
   present(rows(readerDb(path), 'SELECT epoch, last_seq FROM mirror_status')[0]) as unknown as Status;
 
-async function stoppedCopy() {
+interface Made {
+  readonly origin: string;
+  /** What the primary gave out last, which one of the copies has not. */
+  readonly lastSeq: number;
+}
+
+const folder = mkdtempSync(join(tmpdir(), 'stock-mirror-copies-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+let made: Promise<Made> | null = null;
+
+/** A primary and two copies of it, of which one has its last entry: made once, and copied for each test. */
+async function stoppedCopies() {
+  made ??= make();
+  const { origin, lastSeq } = await made;
+  const of = (name: string): string => {
+    const path = newPath();
+    copyFiles(join(folder, `${name}.db`), path);
+    return path;
+  };
+  return { origin, lastSeq, primary: of('primary'), behind: of('behind'), ahead: of('ahead') };
+}
+
+async function make(): Promise<Made> {
   const primary = await storeAt();
   const found = detail('10', [{ id: '100', levels: { 1: 5 } }]);
   await primary.writer.append(readEntry('10', found, { sentAtMs: T0 - 10_000, s0: 0 }));
   await primary.writer.appendDelivery(delivery('a', item()), T0);
   const ops = await startPrimary(primary);
-  const copy = startCopy(ops.url);
-  expect(await eventually(() => differences(primary, copy), { what: 'a copy' })).toEqual([]);
-  await copy.stop();
-  return { primary, copy, ops };
+  const first = startCopy(ops.url);
+  expect(await eventually(() => differences(primary, first), { what: 'a copy' })).toEqual([]);
+  await first.stop();
+  copyFiles(first.path, join(folder, 'behind.db'));
+  await primary.writer.appendDelivery(delivery('b', item({ old: 4, new: 3, update_time: T0 + 1 })), T0 + 1);
+  const again = startCopy(ops.url, { path: first.path });
+  expect(await eventually(() => differences(primary, again), { what: 'all of it' })).toEqual([]);
+  await again.stop();
+  copyFiles(first.path, join(folder, 'ahead.db'));
+  await ops.stop();
+  await primary.close();
+  copyFiles(primary.path, join(folder, 'primary.db'));
+  return { origin: ops.url, lastSeq: statusIn(primary.path).last_seq };
+}
+
+/** As nothing has them open. */
+function copyFiles(from: string, to: string): void {
+  copyFileSync(from, to);
+  copyFileSync(eventLogPath(from), eventLogPath(to));
 }
 
 test('it begins an epoch above all that was given out, takes webhooks, and reads everything again', async () => {
-  const { primary, copy, ops } = await stoppedCopy();
-  const before = statusIn(copy.path);
-  // What the primary gave out, and never passed on.
-  await primary.writer.appendDelivery(delivery('b', item({ old: 4, new: 3, update_time: T0 + 1 })), T0 + 1);
-  const promoted = promoteCopy(copy.path, T0 + 60_000);
-  expect(promoted).toMatchObject({ origin: ops.url, lastSeq: 2 });
-  const store = await storeAt(copy.path);
+  const { behind: path, origin, lastSeq } = await stoppedCopies();
+  const before = statusIn(path);
+  const promoted = promoteCopy(path, T0 + 60_000);
+  expect(promoted).toMatchObject({ origin, lastSeq: 2 });
+  const store = await storeAt(path);
   await store.writer.appendDelivery(delivery('c', item({ old: 4, new: 2, update_time: T0 + 2 })), T0 + 2);
   await eventually(() => store.writer.appliedSeq === store.writer.lastSeq, { what: 'all applied' });
-  const after = statusIn(copy.path);
+  const after = statusIn(path);
   expect(after.epoch).not.toBe(before.epoch);
-  expect(after.last_seq).toBeGreaterThan(statusIn(primary.path).last_seq + 1_000);
-  const db = readerDb(copy.path);
+  expect(after.last_seq).toBeGreaterThan(lastSeq + 1_000);
+  const db = readerDb(path);
   expect(rows(db, 'SELECT available_qty, suspect FROM mirror_stock')).toEqual([
     { available_qty: 2, suspect: 1 },
   ]);
   await store.close();
   // It stays so.
-  const again = await storeAt(copy.path);
-  expect(statusIn(copy.path).epoch).toBe(after.epoch);
+  const again = await storeAt(path);
+  expect(statusIn(path).epoch).toBe(after.epoch);
   await again.close();
 });
 
 test('before it is promoted, it cannot be served as a mirror of its own', async () => {
-  const { copy } = await stoppedCopy();
-  const opening = openStore(copy.path, { onDeath: () => undefined, onNews: () => undefined });
+  const { behind } = await stoppedCopies();
+  const opening = openStore(behind, { onDeath: () => undefined, onNews: () => undefined });
   await expect(opening).rejects.toThrow('to make it a mirror of its own, run `stock-mirror promote`');
 });
 
 test('it is not made anew from its own event log, and is only compared with it', async () => {
-  const { copy } = await stoppedCopy();
+  const { behind } = await stoppedCopies();
   const options = { nowMs: T0, onProgress: () => undefined, interrupted: new AbortController().signal };
-  await expect(rebuildMirror(copy.path, { ...options, check: false })).rejects.toThrow('is a copy of');
-  expect(await rebuildMirror(copy.path, { ...options, check: true })).toMatchObject({ differing: [] });
+  await expect(rebuildMirror(behind, { ...options, check: false })).rejects.toThrow('is a copy of');
+  expect(await rebuildMirror(behind, { ...options, check: true })).toMatchObject({ differing: [] });
 });
 
 test('others that copied the same primary follow the promoted copy, and need no snapshot', async () => {
-  const { copy, ops } = await stoppedCopy();
-  const other = startCopy(ops.url);
-  await eventually(() => other.state.levelAtMs, { what: 'another copy' });
-  await other.stop();
-  promoteCopy(copy.path, T0 + 60_000);
-  const store = await storeAt(copy.path);
-  const next = startCopy((await startPrimary(store)).url, { path: other.path });
+  const { behind, ahead } = await stoppedCopies();
+  promoteCopy(ahead, T0 + 60_000);
+  const store = await storeAt(ahead);
+  const next = startCopy((await startPrimary(store)).url, { path: behind });
   await store.writer.appendDelivery(delivery('c', item({ old: 4, new: 2, update_time: T0 + 2 })), T0 + 2);
   expect(await differences(store, next)).toEqual([]);
   expect(next.snapshots).toBe(0);
 });
 
 test('one that had more of the old primary than the promoted copy begins anew', async () => {
-  const { primary, copy, ops } = await stoppedCopy();
-  await primary.writer.appendDelivery(delivery('b', item({ old: 4, new: 3, update_time: T0 + 1 })), T0 + 1);
-  const other = startCopy(ops.url);
-  await eventually(() => other.state.levelAtMs, { what: 'another copy' });
-  await other.stop();
-  promoteCopy(copy.path, T0 + 60_000);
-  const store = await storeAt(copy.path);
-  const next = startCopy((await startPrimary(store)).url, { path: other.path });
+  const { behind, ahead } = await stoppedCopies();
+  promoteCopy(behind, T0 + 60_000);
+  const store = await storeAt(behind);
+  const next = startCopy((await startPrimary(store)).url, { path: ahead });
   expect(await eventually(() => differences(store, next), { what: 'a copy' })).toEqual([]);
   expect(next.snapshots).toBe(1);
 });
 
 test('a promoted copy is not replaced by what it was a copy of', async () => {
-  const { copy, ops } = await stoppedCopy();
-  promoteCopy(copy.path, T0 + 60_000);
-  const again = startCopy(ops.url, { path: copy.path });
+  const { behind, primary } = await stoppedCopies();
+  promoteCopy(behind, T0 + 60_000);
+  const { url } = await startPrimary(await storeAt(primary));
+  const again = startCopy(url, { path: behind });
   await eventually(() => again.problems.some((problem) => problem.startsWith('ended: ')), {
     what: 'its end',
   });

@@ -4,16 +4,15 @@
  */
 import { writeFileSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { openOutbox } from '../../../src/app/open-outbox.ts';
 import { startShared, type SharedPlatform } from '../../../src/app/shared.ts';
 import type { RunningService } from '../../../src/app/compose.ts';
 import type { Config, SharedConfig } from '../../../src/config/config.ts';
 import type { Role } from '../../../src/config/schemas.ts';
 import { serveEventLog } from '../../../src/event-log/append-loop.ts';
-import { LogClient } from '../../../src/event-log/log-client.ts';
 import { eventLogPath, openLogForReading } from '../../../src/event-log/open-log.ts';
-import { openOutbox } from '../../../src/event-log/outbox.ts';
+import { openOutbox as openOutboxLog } from '../../../src/event-log/outbox.ts';
 import { openOwnLog } from '../../../src/event-log/own-log.ts';
-import { LogReader } from '../../../src/event-log/read-log.ts';
 import { openStore } from '../../../src/mirror/open-store.ts';
 import { serveReader } from '../../../src/mirror/reader/read-loop.ts';
 import { serveProjection } from '../../../src/mirror/writer/apply-loop.ts';
@@ -32,8 +31,8 @@ import type { Host } from '../globals.ts';
 import { incomingOf } from '../incoming.ts';
 import { processLog } from '../process-log.ts';
 import { lifeAtWork, newLife, within, WORLD, type Life, type VirtualTime } from '../virtual-time.ts';
-import type { Broker } from './broker.ts';
-import { SimulatedEngine, type Way } from './network.ts';
+import type { Broker } from '../../replication/simulated/broker.ts';
+import { SimulatedEngine, type Way } from '../../replication/simulated/engine.ts';
 
 /** What all machines stand on. */
 interface Ground {
@@ -81,7 +80,7 @@ export function hostAtWork(): Host {
 export class Machine {
   readonly name: string;
   readonly disk = new Disk();
-  readonly way: Way = { isCut: false, lossShare: 0, wayMs: 3 };
+  readonly way: Way = { isCut: false, lossShare: 0, wayMs: 3, timeoutMs: 3_000 };
   /** How far its wall clock is off. */
   wallOffsetMs = 0;
   /** A slow disk makes every commit wait. */
@@ -244,7 +243,18 @@ export class Machine {
       messageMs: () => random() * 2,
       workMs: () => 0.3 + random() * 2 + this.slowCommitMs,
     };
-    const engine = new SimulatedEngine({ time, life, broker, way: this.way, random, count });
+    const engine = new SimulatedEngine({
+      time: {
+        get nowMs() {
+          return time.nowMs;
+        },
+        sleep: (ms) => time.sleep(ms, life),
+      },
+      broker,
+      way: this.way,
+      random,
+      count,
+    });
     return {
       random,
       name: () => name,
@@ -272,27 +282,18 @@ export class Machine {
           },
         });
       },
-      openOutbox: async (path, { onDeath }) => {
-        let told = (): void => undefined;
-        const open = () => openOutbox(path);
-        const log = await LogClient.open(
-          startFakeThread(time, life, pace, (owner) =>
-            serveEventLog(owner, () => this.disk.openLog(isAlive, open)),
-          ),
-          { onDeath, onNews: () => undefined, onAppended: () => told() },
-        );
-        const db = openLogForReading(path);
-        const closeReader = this.disk.hold(db);
-        return {
-          log,
-          reader: new LogReader(db),
-          onAppended: (listener) => (told = listener),
-          close: async () => {
-            closeReader();
-            await log.close();
+      openOutbox: (path, events) =>
+        openOutbox(path, events, {
+          startLog: () =>
+            startFakeThread(time, life, pace, (owner) =>
+              serveEventLog(owner, () => this.disk.openLog(isAlive, () => openOutboxLog(path))),
+            ),
+          openReader: (at) => {
+            const db = openLogForReading(at);
+            this.disk.hold(db);
+            return db;
           },
-        };
-      },
+        }),
       openReplica: (path, events, share) =>
         openStore(
           path,

@@ -19,7 +19,7 @@ import { VirtualTime, WORLD, type Life } from '../virtual-time.ts';
 import { EqualNumbers } from '../watch/equal-numbers.ts';
 import { isSettled, openWork } from '../watch/open-work.ts';
 import type { Cursor } from '../../../src/replication/nats/history.ts';
-import { Broker } from './broker.ts';
+import { Broker } from '../../replication/simulated/broker.ts';
 import { hostAtWork, Machine } from './machine.ts';
 import type { ClusterDeed, ClusterPlan } from './plan.ts';
 import { playScene, type Theatre } from './scenes.ts';
@@ -188,7 +188,7 @@ class ClusterRun {
   }
 
   async all(): Promise<ClusterOutcome> {
-    const { plan } = { plan: this.#plan };
+    const plan = this.#plan;
     const time = this.#time;
     const onRejection = (error: unknown): void => this.#fault(`unhandled: ${describe(error)}`);
     process.on('unhandledRejection', onRejection);

@@ -4,7 +4,7 @@ import type { SimulatedService } from '../../../src/sandbox/sandbox.ts';
 import { present } from '../../shared/present.ts';
 import type { StoreSide } from '../store-side.ts';
 import { WORLD, type VirtualTime } from '../virtual-time.ts';
-import type { Broker } from './broker.ts';
+import type { Broker } from '../../replication/simulated/broker.ts';
 import type { Machine } from './machine.ts';
 
 export const CLUSTER_SCENES = [

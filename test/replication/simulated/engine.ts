@@ -1,15 +1,16 @@
 /** The way from one process to the engine, which takes time, fails, and fails after the engine has done what was asked. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { RULES_VERSION } from '../../../src/core/rules-version.ts';
-import { encodeEpoch } from '../../../src/event-log/encode-epoch.ts';
+import { orAborted } from '../../../src/platform/or-aborted.ts';
 import {
-  readCursor,
-  verdictOn,
-  type Cursor,
-  type StreamState,
-} from '../../../src/replication/nats/history.ts';
+  isFollowable,
+  LOOK_EVERY_MS,
+  LOST_FOR_MS,
+  newBase,
+  startOf,
+} from '../../../src/replication/nats/consequences.ts';
+import { readCursor, type Cursor, type StreamState } from '../../../src/replication/nats/history.ts';
 import {
-  CannotFollow,
   TransportError,
   type Batch,
   type Engine,
@@ -22,7 +23,6 @@ import {
   type SnapshotFiles,
   type Standing,
 } from '../../../src/replication/transport.ts';
-import type { Life, VirtualTime } from '../virtual-time.ts';
 import type { Broker, Receipt } from './broker.ts';
 
 /** Of one machine, over all its processes. */
@@ -33,25 +33,22 @@ export interface Way {
   lossShare: number;
   /** At most, in each direction. */
   wayMs: number;
+  /** How long an answer is waited for. */
+  readonly timeoutMs: number;
 }
 
 interface EngineDeps {
-  readonly time: Pick<VirtualTime, 'nowMs' | 'sleep'>;
-  readonly life: Life;
+  /** Of the process that uses it. */
+  readonly time: { readonly nowMs: number; sleep(ms: number): Promise<void> };
   readonly broker: Broker;
   readonly way: Way;
   readonly random: () => number;
   readonly count: (what: string) => void;
 }
 
-const TIMEOUT_MS = 3_000;
+const BROKEN = 'the connection to the engine was broken';
 const SIGN_OF_LIFE_MS = 1_000;
-/** As the real one does. */
-const LOST_FOR_MS = 10_000;
-const LOOK_EVERY_MS = 500;
 const ROWS_AT_ONCE = 50;
-/** As far back as what nobody may have copied is published again. */
-const CLOCKS_DIFFER_NANOS = 60_000_000_000n;
 
 export class SimulatedEngine implements Engine {
   readonly name = 'simulated engine';
@@ -96,16 +93,19 @@ export class SimulatedEngine implements Engine {
   }
 
   async *follow(from: Standing, signal: AbortSignal): AsyncGenerator<Batch> {
-    const { time, life, broker } = this.#deps;
-    const start = await this.#ask(() => this.#startOf(from));
-    const { created } = broker;
-    let { seq, baseAt } = start;
+    const { time, broker } = this.#deps;
+    const { start, created, connections } = await this.#ask(() => ({
+      start: startOf(from, broker.stateFor(readCursor(from.cursor)), RULES_VERSION),
+      created: broker.created,
+      connections: broker.connections,
+    }));
+    let { baseAt } = start;
+    let seq = start.seq - 1;
     let cursor: unknown = from.cursor;
     while (!signal.aborted) {
       const { messages, left } = await this.#ask(() => {
-        if (broker.created !== created || broker.lastSeq < seq) {
-          throw new TransportError('the engine has lost what was copied from it: it is looked at again');
-        }
+        // Also where another request was told of it already: what was copied may be lost, and its numbers given out again.
+        if (broker.connections !== connections) throw new TransportError(BROKEN);
         return this.#portion(seq, baseAt);
       });
       const last = messages.at(-1);
@@ -123,7 +123,7 @@ export class SimulatedEngine implements Engine {
         isLive: true,
       };
       if (left > 0 || signal.aborted) continue;
-      await Promise.race([broker.news, time.sleep(SIGN_OF_LIFE_MS, life)]);
+      await orAborted(Promise.race([broker.news, time.sleep(SIGN_OF_LIFE_MS)]), signal);
     }
   }
 
@@ -141,30 +141,24 @@ export class SimulatedEngine implements Engine {
   }
 
   async keepHistory(from: LeadStanding): Promise<boolean> {
-    const { time, life, broker, random } = this.#deps;
-    const { epoch: epochBefore, lastSeq, changeSeq, nowMs } = from;
+    const { time, broker, random } = this.#deps;
     const at = readCursor(from.cursor);
     const look = (): Promise<StreamState> => this.#ask(() => broker.stateFor(at));
     let state = await look();
     // Held to be lost when it is missing for so long.
     const untilMs = time.nowMs + LOST_FOR_MS;
-    while (at !== null && !isFollowable(from, state) && time.nowMs < untilMs) {
-      await time.sleep(LOOK_EVERY_MS, life);
+    while (at !== null && !isFollowable(from, state, RULES_VERSION) && time.nowMs < untilMs) {
+      await time.sleep(LOOK_EVERY_MS);
       state = await look();
     }
     const { base } = state;
-    if (isFollowable(from, state)) {
+    if (isFollowable(from, state, RULES_VERSION)) {
       if (base !== null && state.firstSeq < base.seq) await this.#ask(() => broker.finish(base));
       return false;
     }
-    const againFrom = at === null ? 0n : BigInt(at.storedAt) - CLOCKS_DIFFER_NANOS;
     const epoch = Math.floor(random() * 2 ** 48).toString(16);
-    const reachedFrom = { low: 0, high: lastSeq };
-    const entry = encodeEpoch({ kind: 'epoch', atMs: nowMs, givenOutSeq: changeSeq, epoch, reachedFrom });
-    const after = { epoch: epochBefore, lastSeq, againFrom: String(againFrom), rules: RULES_VERSION };
-    const hasBegun = await this.#ask(() =>
-      broker.begin({ ...entry, seq: lastSeq + 1 }, after, base?.seq ?? 0),
-    );
+    const { row, after } = newBase(from, { epoch, rules: RULES_VERSION });
+    const hasBegun = await this.#ask(() => broker.begin(row, after, base?.seq ?? 0));
     if (!hasBegun) return false;
     await this.#ask(() => {
       if (broker.base !== null) broker.finish(broker.base);
@@ -178,26 +172,6 @@ export class SimulatedEngine implements Engine {
 
   close(): Promise<void> {
     return Promise.resolve();
-  }
-
-  /** @throws CannotFollow */
-  #startOf(from: Standing): { readonly seq: number; readonly baseAt: string } {
-    const state = this.#deps.broker.stateFor(readCursor(from.cursor));
-    const verdict = verdictOn(from, state, RULES_VERSION);
-    switch (verdict.type) {
-      case 'after':
-        return { seq: verdict.seq, baseAt: state.base?.storedAt ?? '' };
-      case 'base':
-        return { seq: verdict.base.seq - 1, baseAt: verdict.base.storedAt };
-      case 'none':
-      case 'lost':
-        throw new CannotFollow(`the engine's history is lost: ${verdict.type}`, 'history');
-      case 'other':
-        throw new CannotFollow(verdict.why, 'snapshot');
-      case 'earlier_rules':
-      case 'later_rules':
-        throw new Error(verdict.why);
-    }
   }
 
   /** A `pruned` row is the first of its portion, and another history is looked at from where the log then stands. */
@@ -226,32 +200,27 @@ export class SimulatedEngine implements Engine {
 
   /** @throws TransportError */
   async #ask<T>(effect: () => T): Promise<T> {
-    const { time, life, way, random, broker, count } = this.#deps;
+    const { time, way, random, broker, count } = this.#deps;
     const onWay = (): number => 0.2 + random() * way.wayMs;
     this.#lastArrivalMs = Math.max(this.#lastArrivalMs, time.nowMs + onWay());
     const isBroken = random() < way.lossShare;
     const isDoneAllTheSame = random() < 0.5;
-    await time.sleep(this.#lastArrivalMs - time.nowMs, life);
+    await time.sleep(this.#lastArrivalMs - time.nowMs);
     if (way.isCut || (isBroken && !isDoneAllTheSame)) return this.#timeout();
     if (this.#connection !== broker.connections) {
       this.#connection = broker.connections;
-      throw new TransportError('the connection to the engine was broken');
+      throw new TransportError(BROKEN);
     }
     const found = effect();
-    await time.sleep(onWay(), life);
+    await time.sleep(onWay());
     if (!way.isCut && !isBroken) return found;
     count('took effect, and was not answered');
     return this.#timeout();
   }
 
   async #timeout(): Promise<never> {
-    await this.#deps.time.sleep(TIMEOUT_MS, this.#deps.life);
+    const { time, way } = this.#deps;
+    await time.sleep(way.timeoutMs);
     throw new TransportError('the engine does not answer');
   }
-}
-
-/** By somebody at least: a log that the history has left behind is replaced by a snapshot. */
-function isFollowable(from: LeadStanding, state: StreamState): boolean {
-  const { type } = verdictOn(from, state, RULES_VERSION);
-  return type === 'other' ? !from.isStranded : type !== 'none' && type !== 'lost';
 }
