@@ -9,7 +9,6 @@ import { keepUnstored } from '../intake/unstored.ts';
 import { listen, type Listener } from '../platform/listen.ts';
 import type { Logger } from '../platform/log.ts';
 import type { createOpsApp } from '../ops/app.ts';
-import { FactLog } from '../ops/state/fact-log.ts';
 import { Monitor } from '../ops/monitor.ts';
 import type { Reconciler } from '../reconcile/reconciler.ts';
 import {
@@ -24,6 +23,7 @@ import type { LastLife } from '../event-log/append-loop.ts';
 import type { Store } from '../mirror/store.ts';
 import { createReading } from './reading.ts';
 import { createShowing } from './showing.ts';
+import { nameWarehouses, tellFacts, tellNews } from './store-wiring.ts';
 import { untilCommitted } from './until-committed.ts';
 
 /** What the mirror stands on. Real, except in a simulation. */
@@ -80,12 +80,10 @@ export async function openMirror({
   const store = await platform.openStore(config.database.path, {
     onDeath,
     onCommit: monitor?.onCommit,
-    onNews: ({ message, ...details }) => log.warn(details, message),
-    onApplyNews: ({ message, error }) =>
-      error === null ? log.warn(message) : log.error({ err: error }, message),
+    ...tellNews(log),
     onHealed: () => {
       void readAgain();
-      void nameWarehouses();
+      void name();
     },
   });
   // From the event log, which is there: the mirror is still being opened.
@@ -107,24 +105,10 @@ export async function openMirror({
     }
   };
   /** Only this process knows them: a mirror's file that is made anew has none. */
-  const nameWarehouses = async (): Promise<void> => {
-    const names = Object.fromEntries(config.warehouseNames);
-    try {
-      await untilCommitted(() => store.writer.command('nameWarehouses', { names }), closing.signal);
-    } catch (error) {
-      if (closing.signal.aborted) return;
-      log.error(
-        { err: error },
-        'WAREHOUSE_NAMES could not be written: `warehouse_name` in the views is as before; start the mirror again',
-      );
-    }
-  };
+  const name = (): Promise<void> => nameWarehouses({ store, config, log }, closing.signal);
   // A mirror that cannot be opened is told of by who waits for it.
-  store.opened.then(nameWarehouses, () => undefined);
-  const factLog = new FactLog(log);
-  store.writer.onApplied(({ reports }) => {
-    for (const { facts, seq } of reports) for (const fact of facts) factLog.tell(fact, seq);
-  });
+  store.opened.then(name, () => undefined);
+  tellFacts(store, log);
   return {
     store,
     reconciler,

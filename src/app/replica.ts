@@ -6,12 +6,11 @@ import type { Config, ServeConfig } from '../config/config.ts';
 import { RULES_VERSION } from '../core/rules-version.ts';
 import { createHeartbeat } from '../intake/heartbeat.ts';
 import { createRetention } from '../mirror/retention.ts';
-import type { StoreParts } from '../mirror/open-store.ts';
+import type { StoreEvents, StoreParts } from '../mirror/open-store.ts';
 import type { Store } from '../mirror/store.ts';
 import type { createOpsApp } from '../ops/app.ts';
 import type { ReplicationView } from '../ops/condition/replication.ts';
 import type { Monitor } from '../ops/monitor.ts';
-import { FactLog } from '../ops/state/fact-log.ts';
 import type { Logger } from '../platform/log.ts';
 import type { Reconciler } from '../reconcile/reconciler.ts';
 import { Fitness } from '../replication/fitness.ts';
@@ -27,7 +26,7 @@ import type { Platform } from './compose.ts';
 import { leadWith } from './leading.ts';
 import { operatorOf } from './shared-operator.ts';
 import { createShowing } from './showing.ts';
-import { untilCommitted } from './until-committed.ts';
+import { nameWarehouses, tellFacts, tellNews } from './store-wiring.ts';
 
 interface ReplicaDeps {
   readonly config: ServeConfig;
@@ -48,16 +47,7 @@ interface ReplicaDeps {
 
 /** What a replica's files stand on. */
 export interface ReplicaPlatform {
-  openReplica(
-    path: string,
-    events: {
-      readonly onDeath: (error: Error) => void;
-      readonly onCommit: Monitor['onCommit'];
-      readonly onNews: (news: { readonly message: string }) => void;
-      readonly onApplyNews: (news: { readonly error: StoreError | null; readonly message: string }) => void;
-    },
-    share: (parts: StoreParts) => SharedLog,
-  ): Promise<Store>;
+  openReplica(path: string, events: StoreEvents, share: (parts: StoreParts) => SharedLog): Promise<Store>;
   makeSnapshot(path: string, signal: AbortSignal): Promise<MadeSnapshot | null>;
 }
 
@@ -78,18 +68,18 @@ export async function startReplica(deps: ReplicaDeps): Promise<Replica> {
   const stopping = new AbortController();
   const ended = Promise.withResolvers<'unfit'>();
   ended.promise.catch(() => undefined);
+  const news = tellNews(log);
   const shares = Promise.withResolvers<{ readonly parts: StoreParts; readonly shared: SharedLog }>();
   const store = await platform.openReplica(
     config.database.path,
     {
       onDeath: deps.onDeath,
       onCommit: monitor.onCommit,
-      onNews: ({ message, ...details }) => log.warn(details, message),
-      onApplyNews: ({ message, error }) => {
+      onNews: news.onNews,
+      onApplyNews: (told) => {
         // What was copied does not lead to the mirror's file any more.
-        if (error?.kind === 'unfit_copy') ended.resolve('unfit');
-        else if (error === null) log.warn(message);
-        else log.error({ err: error }, message);
+        if (told.error?.kind === 'unfit_copy') ended.resolve('unfit');
+        else news.onApplyNews(told);
       },
     },
     (parts) => {
@@ -194,10 +184,7 @@ export async function startReplica(deps: ReplicaDeps): Promise<Replica> {
     stopping: stopping.signal,
     replication: deps.replication,
   });
-  const factLog = new FactLog(log);
-  store.writer.onApplied(({ reports }) => {
-    for (const { facts, seq } of reports) for (const fact of facts) factLog.tell(fact, seq);
-  });
+  tellFacts(store, log);
   const fail = (error: unknown): void =>
     ended.reject(error instanceof Error ? error : new Error(String(error)));
   const noting = setInterval(() => shared.note(), NOTE_EVERY_MS);
@@ -207,19 +194,12 @@ export async function startReplica(deps: ReplicaDeps): Promise<Replica> {
       ? Promise.resolve()
       : tellOfReplica(engine.presence, name, note, stopping.signal).catch(fail);
   const leading = lead?.run(stopping.signal).catch(fail) ?? Promise.resolve();
-  const nameWarehouses = async (): Promise<void> => {
-    const names = Object.fromEntries(config.warehouseNames);
-    await store.writer.command('nameWarehouses', { names });
-  };
   const shown = store.opened.then(async () => {
     if (stopping.signal.aborted) return;
     heartbeat.begin();
     showing.start();
-    try {
-      await untilCommitted(nameWarehouses, stopping.signal);
-    } catch (error) {
-      if (!stopping.signal.aborted) log.error({ err: error }, 'WAREHOUSE_NAMES could not be written');
-    }
+    // Without names of its own it keeps those that came with its snapshot.
+    if (config.warehouseNames.size > 0) await nameWarehouses({ store, config, log }, stopping.signal);
   }, fail);
   return {
     app: showing.app(deps.createOpsApp),
