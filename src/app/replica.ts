@@ -143,7 +143,7 @@ export async function startReplica(deps: ReplicaDeps): Promise<Replica> {
     return new Lead({
       lease: found.engine.lease,
       name,
-      isFit: () => Promise.resolve(fitness.isFit),
+      isFit: () => fitness.isFit,
       lead: (signal) =>
         leadWith(
           {
@@ -215,7 +215,7 @@ export async function startReplica(deps: ReplicaDeps): Promise<Replica> {
         atMs === null ? null : Math.max(0, nowMs - atMs);
       return {
         replica: { left, behind_ms: sinceMs(levelAtMs), trouble, trouble_ms: sinceMs(troubleAtMs) },
-        lead: lead === null ? null : { is_leading: lead.isLeading, holder: lead.holder },
+        lead: lead === null ? null : { is_leading: lead.isLeading },
       };
     },
     async stop(): Promise<void> {

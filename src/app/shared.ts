@@ -34,7 +34,7 @@ export interface SharedPlatform
   readonly connectLink: typeof connectLink;
   readonly openOutbox: typeof openOutbox;
   readonly fetchSnapshot: typeof fetchSnapshot;
-  readonly name: (config: Pick<Config, 'ops' | 'webhook'>) => string;
+  readonly name: (config: Pick<Config, 'ops'>) => string;
 }
 
 const REAL_SHARED: SharedPlatform = {

@@ -17,7 +17,7 @@ const VIEW: ReplicationView = {
   origin: 'nats://one:4222',
   receiver: null,
   replica: { left: 0, behind_ms: 200, trouble: null, trouble_ms: null },
-  lead: { is_leading: false, holder: 'there' },
+  lead: { is_leading: false },
   members: NOBODY,
 };
 const replica = (over: Partial<NonNullable<ReplicationView['replica']>>): Partial<ReplicationView> => ({

@@ -50,7 +50,7 @@ export class MemoryCluster {
   base: Base | null = null;
   readonly presence = new MemoryNotes(LEASE_MS);
   readonly state = new MemoryNotes(Number.POSITIVE_INFINITY);
-  lease: { readonly holder: string; readonly revision: number; readonly untilMs: number } | null = null;
+  lease: { readonly revision: number; readonly untilMs: number } | null = null;
   snapshot: (SnapshotFiles & AboutSnapshot) | null = null;
   /** How many were put. */
   snapshots = 0;
@@ -93,7 +93,7 @@ export class MemoryCluster {
     };
     if (known === undefined) this.messages.push(message);
     const { position, stamp } = message;
-    return { position, isDuplicate: known !== undefined, receipt: { position, stamp } };
+    return { position, receipt: { position, stamp } };
   }
 
   /** It forgets what it has acknowledged last, and gives the positions out again. */
@@ -263,20 +263,16 @@ class MemoryLease implements Lease {
     this.#reach = reach;
   }
 
-  async take(holder: string): Promise<number | null> {
-    return (await this.#held()) === null ? this.#hold(holder) : null;
+  async take(): Promise<number | null> {
+    return (await this.#held()) === null ? this.#hold() : null;
   }
 
-  async renew(holder: string, revision: number): Promise<number | null> {
-    return (await this.#held())?.revision === revision ? this.#hold(holder) : null;
+  async renew(_: string, revision: number): Promise<number | null> {
+    return (await this.#held())?.revision === revision ? this.#hold() : null;
   }
 
   async release(revision: number): Promise<void> {
     if ((await this.#held())?.revision === revision) this.#cluster.lease = null;
-  }
-
-  async holder(): Promise<string | null> {
-    return (await this.#held())?.holder ?? null;
   }
 
   async #held() {
@@ -285,9 +281,9 @@ class MemoryLease implements Lease {
     return lease !== null && lease.untilMs > performance.now() ? lease : null;
   }
 
-  #hold(holder: string): number {
+  #hold(): number {
     const revision = (this.#cluster.lease?.revision ?? 0) + 1;
-    this.#cluster.lease = { holder, revision, untilMs: performance.now() + LEASE_MS };
+    this.#cluster.lease = { revision, untilMs: performance.now() + LEASE_MS };
     return revision;
   }
 }

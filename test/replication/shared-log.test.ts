@@ -15,7 +15,7 @@ import { T0 } from '../mirror/mirror-file.ts';
 const entry = encodeEntry({ kind: 'listed', atMs: T0, productIds: [], lookup: false });
 /** What is asked here needs none. */
 const NO_LOG = {} as unknown as LogClient;
-const at = (position: number): Published => ({ position, isDuplicate: false, receipt: position });
+const at = (position: number): Published => ({ position, receipt: position });
 
 function sharedLog(publish: Engine['publish'], appliedSeq: () => number = () => 0): SharedLog {
   return new SharedLog({ log: NO_LOG, engine: { publish }, origin: 'memory', appliedSeq });

@@ -33,10 +33,7 @@ const replicationSchema = z
       .nullable()
       .meta({ description: 'Null: this process keeps no mirror at present.' }),
     lead: z
-      .object({
-        is_leading: z.boolean(),
-        holder: z.string().nullable().meta({ description: 'Who leads; null: no process, or not known.' }),
-      })
+      .object({ is_leading: z.boolean() })
       .nullable()
       .meta({ description: 'Null: this process never reads from the store.' }),
     members: z

@@ -26,11 +26,7 @@ export interface ReplicationView {
     readonly trouble_ms: number | null;
   } | null;
   /** Null: this process never reads from the store. */
-  readonly lead: {
-    readonly is_leading: boolean;
-    /** Who leads; null: no process, or not known. */
-    readonly holder: string | null;
-  } | null;
+  readonly lead: { readonly is_leading: boolean } | null;
   /** All that are known to be there, this process included; none of a primary. */
   readonly members: {
     readonly receivers: readonly {

@@ -29,13 +29,6 @@ export class BucketLease implements Lease {
     );
   }
 
-  holder(): Promise<string | null> {
-    return this.#with('the lease cannot be looked at', async (kv) => {
-      const entry = await kv.get(KEY);
-      return entry?.operation !== 'PUT' ? null : entry.string();
-    });
-  }
-
   #with<T>(what: string, work: (kv: KV) => Promise<T>): Promise<T> {
     return attempt(this.#parts, what, async (live) =>
       work(await openBucket(this.#parts, live, this.#parts.layout.names.live)),

@@ -124,7 +124,7 @@ export class Publisher {
       }
       this.#highest = Math.max(this.#highest, seq);
       const receipt: Receipt = { ...(await this.#historyOf(live)), seq, id };
-      return { position: seq, isDuplicate: duplicate, receipt };
+      return { position: seq, receipt };
     } catch (error) {
       layout.recheck(error);
       throw transportError(CANNOT, error);
