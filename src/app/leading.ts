@@ -12,6 +12,7 @@ import type { Monitor } from '../ops/monitor.ts';
 import type { Logger } from '../platform/log.ts';
 import { rest } from '../platform/sleep.ts';
 import type { Reconciler } from '../reconcile/reconciler.ts';
+import type { Fitness } from '../replication/fitness.ts';
 import { knownReceiversSchema, listening } from '../replication/listening.ts';
 import { membersIn, type Members } from '../replication/presence.ts';
 import type { Replicator } from '../replication/replicator.ts';
@@ -26,15 +27,13 @@ interface LeadingDeps {
   readonly config: Pick<Config, 'service' | 'database' | 'schedules' | 'retentionDays'>;
   readonly engine: Engine;
   readonly store: Store;
-  readonly standing: () => Standing;
+  readonly fitness: Pick<Fitness, 'isLevel' | 'isPassed'>;
+  readonly replicator: {
+    readonly standing: Standing;
+    readonly state: Pick<Replicator['state'], 'levelAtMs' | 'trouble' | 'need'>;
+  };
   /** Others, as last heard of. */
   readonly members: () => Members;
-  /** Whether this replica had everything a moment ago. */
-  readonly isLevel: () => boolean;
-  /** Another replica has what the engine has lost, and leads next. */
-  readonly isPassed: () => boolean;
-  /** Since when what is read does not come back here, and why. On the monotonic clock. */
-  readonly following: () => Pick<Replicator['state'], 'levelAtMs' | 'trouble' | 'need'>;
   readonly makeSnapshot: (signal: AbortSignal) => Promise<(SnapshotFiles & { remove(): void }) | null>;
   readonly clock: Pick<Clock, 'now'>;
   readonly monitor: Monitor;
@@ -60,14 +59,14 @@ export const OPERATOR_WORD = 'operator_word';
 
 /** Until aborted. @throws TransportError, StoreError: another replica, or this one again, takes over. */
 export async function leadWith(deps: LeadingDeps, signal: AbortSignal): Promise<void> {
-  const { engine, store, standing, clock, log, config, monitor, platform } = deps;
+  const { engine, store, fitness, replicator, clock, log, config, monitor, platform } = deps;
   await store.writer.command('settle', undefined);
   const { last_seq: changeSeq } = await store.reader.ask('status');
   const isNew = await engine.keepHistory({
-    ...standing(),
+    ...replicator.standing,
     changeSeq,
     nowMs: clock.now(),
-    isStranded: deps.following().need?.kind === 'snapshot',
+    isStranded: replicator.state.need?.kind === 'snapshot',
   });
   if (isNew) {
     log.warn(
@@ -76,7 +75,7 @@ export async function leadWith(deps: LeadingDeps, signal: AbortSignal): Promise<
   }
   // What is read now must be seen beside all that the others know.
   const beganMs = performance.now();
-  while (!deps.isLevel()) {
+  while (!fitness.isLevel) {
     await rest(LEVEL_EVERY_MS, signal);
     if (signal.aborted) return;
     refuseCutOff(deps, beganMs);
@@ -96,30 +95,25 @@ export async function leadWith(deps: LeadingDeps, signal: AbortSignal): Promise<
   const { reconciler } = reading;
   const failed = new AbortController();
   const until = AbortSignal.any([signal, failed.signal]);
-  let failure: Error | null = null;
   const watching = Promise.all([
     watchReceivers(deps, reconciler, until),
     watchOperator(deps, reconciler, until),
     watchHistory(deps, until),
     watchOthers(deps, reconciler, until),
     putSnapshots(deps, until),
-  ]).catch((error: unknown) => {
-    failure = error instanceof Error ? error : new Error(String(error));
-    failed.abort();
-  });
+  ]);
+  watching.catch(() => failed.abort());
   reconciler.start();
   const { writer } = store;
   const retention = createRetention({ writer, now: clock.now, log, retentionDays: config.retentionDays });
   retention.start();
   deps.onReading(reconciler);
+  // A snapshot that is being put must not keep it reading for longer.
   if (!until.aborted) await once(until, 'abort');
   deps.onReading(null);
   retention.stop();
   await reading.stop();
   await watching;
-  // Assigned in the meantime, which the compiler does not see.
-  const cause = failure as Error | null;
-  if (cause !== null) throw cause;
 }
 
 /**
@@ -127,10 +121,11 @@ export async function leadWith(deps: LeadingDeps, signal: AbortSignal): Promise<
  * follow, and so reads for nothing, makes way for another.
  */
 async function watchHistory(deps: LeadingDeps, signal: AbortSignal): Promise<void> {
+  const { fitness, replicator } = deps;
   const beganMs = performance.now();
   while (!signal.aborted) {
-    if (deps.following().need !== null) throw new TransportError('the engine has lost its history');
-    if (deps.isPassed())
+    if (replicator.state.need !== null) throw new TransportError('the engine has lost its history');
+    if (fitness.isPassed)
       throw new TransportError('another replica has entries that the engine has lost: it leads next');
     refuseCutOff(deps, beganMs);
     await rest(LOOK_EVERY_MS, signal);
@@ -138,8 +133,8 @@ async function watchHistory(deps: LeadingDeps, signal: AbortSignal): Promise<voi
 }
 
 /** @throws TransportError */
-function refuseCutOff({ following }: LeadingDeps, beganMs: number): void {
-  const { trouble, levelAtMs } = following();
+function refuseCutOff({ replicator }: LeadingDeps, beganMs: number): void {
+  const { trouble, levelAtMs } = replicator.state;
   const sinceMs = Math.max(beganMs, levelAtMs ?? 0);
   if (trouble !== null && performance.now() - sinceMs > CUT_OFF_AFTER_MS) throw new TransportError(trouble);
 }
@@ -149,13 +144,13 @@ function refuseCutOff({ following }: LeadingDeps, beganMs: number): void {
  * with another meaning. In a new epoch these mean nothing; that replica is replaced by a snapshot of it.
  */
 async function watchOthers(
-  { members, standing, store, clock, log }: LeadingDeps,
+  { members, replicator, store, clock, log }: LeadingDeps,
   reconciler: Reconciler,
   signal: AbortSignal,
 ): Promise<void> {
   while (!signal.aborted) {
     await rest(LOOK_EVERY_MS, signal);
-    const { epoch: epochBefore } = standing();
+    const { epoch: epochBefore } = replicator.standing;
     const lost = [...members().replicas.values()].filter(
       (at) => at.isLost && !at.mayLead && at.epoch === epochBefore,
     );
@@ -234,7 +229,7 @@ async function watchOperator(
 
 /** Often enough that few entries come after the newest, and one as soon as there is none of this history. */
 async function putSnapshots(
-  { engine, makeSnapshot, standing, log }: LeadingDeps,
+  { engine, makeSnapshot, replicator, log }: LeadingDeps,
   signal: AbortSignal,
 ): Promise<void> {
   const dueMs = performance.now() + SNAPSHOT_EVERY_MS;
@@ -243,7 +238,7 @@ async function putSnapshots(
     await rest(SNAPSHOT_LOOK_MS, signal);
     if (signal.aborted) return;
     try {
-      const reached = standing();
+      const { standing: reached } = replicator;
       const { epoch, lastSeq: reachedSeq } = reached;
       // Whoever begins anew in a new history needs one at once, also when the lead before ended before it put it.
       const isFirst = (await engine.state.get(SNAPSHOT_EPOCH)) !== epoch;

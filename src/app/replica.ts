@@ -2,7 +2,7 @@
  * One life of a replica: its files opened, what is elsewhere copied into them and applied, shown, and, where it may lead,
  * read from the store (docs/beyond-one-machine.md#replicas). It ends when its files must be replaced by a snapshot.
  */
-import type { Config, ServeConfig } from '../config/config.ts';
+import type { ServeConfig } from '../config/config.ts';
 import { RULES_VERSION } from '../core/rules-version.ts';
 import { createHeartbeat } from '../intake/heartbeat.ts';
 import { createRetention } from '../mirror/retention.ts';
@@ -68,31 +68,9 @@ export async function startReplica(deps: ReplicaDeps): Promise<Replica> {
   const stopping = new AbortController();
   const ended = Promise.withResolvers<'unfit'>();
   ended.promise.catch(() => undefined);
-  const news = tellNews(log);
-  const shares = Promise.withResolvers<{ readonly parts: StoreParts; readonly shared: SharedLog }>();
-  const store = await platform.openReplica(
-    config.database.path,
-    {
-      onDeath: deps.onDeath,
-      onCommit: monitor.onCommit,
-      onNews: news.onNews,
-      onApplyNews: (told) => {
-        // What was copied does not lead to the mirror's file any more.
-        if (told.error?.kind === 'unfit_copy') ended.resolve('unfit');
-        else news.onApplyNews(told);
-      },
-    },
-    (parts) => {
-      const { log: own, projection } = parts;
-      const appliedSeq = (): number => projection.appliedSeq;
-      const shared = new SharedLog({ log: own, engine, origin: source.name, appliedSeq });
-      shares.resolve({ parts, shared });
-      return shared;
-    },
-  );
-  const { parts, shared } = await shares.promise;
-  const { life } = store;
-  const clock = createClock(life.aliveAtMs ?? 0);
+  // What was copied does not lead to the mirror's file any more.
+  const { store, parts, shared } = await openFiles(deps, () => ended.resolve('unfit'));
+  const clock = createClock(store.life.aliveAtMs ?? 0);
   const replicator: Replicator = new Replicator(
     {
       source,
@@ -124,49 +102,34 @@ export async function startReplica(deps: ReplicaDeps): Promise<Replica> {
     Date.now,
   );
   let reconciler: Reconciler | null = null;
-  const note = (): ReplicaNote => ({
-    epoch: replicator.standing.epoch,
-    lastSeq: replicator.standing.lastSeq,
-    isLevel: fitness.isLevel,
-    isLeading: reconciler !== null,
-    isLost: fitness.isLost,
-    rules: RULES_VERSION,
-    changeSeq: showing.lastChangeSeq,
-    mayLead: lead !== null,
-    blocked: blockedNote(reconciler),
-  });
+  const { service } = config;
   const lead =
-    engine === null || !mayLead || config.service === null
+    engine === null || !mayLead || service === null
       ? null
-      : leadOf({ engine, service: config.service });
-  function leadOf(found: { readonly engine: Engine; readonly service: Config['service'] }): Lead {
-    return new Lead({
-      lease: found.engine.lease,
-      name,
-      isFit: () => fitness.isFit,
-      lead: (signal) =>
-        leadWith(
-          {
-            config: { ...config, service: found.service },
-            engine: found.engine,
-            store,
-            standing: () => replicator.standing,
-            members,
-            isLevel: () => fitness.isLevel,
-            isPassed: () => fitness.isPassed,
-            following: () => replicator.state,
-            makeSnapshot: (until) => platform.makeSnapshot(config.database.path, until),
-            clock,
-            monitor,
-            log,
-            platform,
-            onReading: (reading) => (reconciler = reading),
-          },
-          signal,
-        ),
-      log,
-    });
-  }
+      : new Lead({
+          lease: engine.lease,
+          name,
+          isFit: () => fitness.isFit,
+          lead: (signal) =>
+            leadWith(
+              {
+                config: { ...config, service },
+                engine,
+                store,
+                fitness,
+                replicator,
+                members,
+                makeSnapshot: (until) => platform.makeSnapshot(config.database.path, until),
+                clock,
+                monitor,
+                log,
+                platform,
+                onReading: (reading) => (reconciler = reading),
+              },
+              signal,
+            ),
+          log,
+        });
   const operator = operatorOf({ store, engine, now: clock.now, log, reconciler: () => reconciler, members });
   const showing = createShowing({
     config,
@@ -189,6 +152,17 @@ export async function startReplica(deps: ReplicaDeps): Promise<Replica> {
     ended.reject(error instanceof Error ? error : new Error(String(error)));
   const noting = setInterval(() => shared.note(), NOTE_EVERY_MS);
   const following = replicator.run(stopping.signal).then(() => undefined, fail);
+  const note = (): ReplicaNote => ({
+    epoch: replicator.standing.epoch,
+    lastSeq: replicator.standing.lastSeq,
+    isLevel: fitness.isLevel,
+    isLeading: reconciler !== null,
+    isLost: fitness.isLost,
+    rules: RULES_VERSION,
+    changeSeq: showing.lastChangeSeq,
+    mayLead: lead !== null,
+    blocked: blockedNote(reconciler),
+  });
   const telling =
     engine === null
       ? Promise.resolve()
@@ -209,12 +183,8 @@ export async function startReplica(deps: ReplicaDeps): Promise<Replica> {
     },
     ended: ended.promise,
     get view() {
-      const { left, levelAtMs, trouble, troubleAtMs } = replicator.state;
-      const nowMs = performance.now();
-      const sinceMs = (atMs: number | null): number | null =>
-        atMs === null ? null : Math.max(0, nowMs - atMs);
       return {
-        replica: { left, behind_ms: sinceMs(levelAtMs), trouble, trouble_ms: sinceMs(troubleAtMs) },
+        replica: viewOf(replicator),
         lead: lead === null ? null : { is_leading: lead.isLeading },
       };
     },
@@ -233,6 +203,49 @@ export async function startReplica(deps: ReplicaDeps): Promise<Replica> {
 }
 
 const NOTE_EVERY_MS = 250;
+
+interface Files {
+  readonly store: Store;
+  readonly parts: StoreParts;
+  /** What the mirror writes to. */
+  readonly shared: SharedLog;
+}
+
+/** @throws StoreError */
+async function openFiles(
+  { config, source, engine, monitor, log, onDeath, platform }: ReplicaDeps,
+  onUnfit: () => void,
+): Promise<Files> {
+  const news = tellNews(log);
+  const shares = Promise.withResolvers<Omit<Files, 'store'>>();
+  const store = await platform.openReplica(
+    config.database.path,
+    {
+      onDeath,
+      onCommit: monitor.onCommit,
+      onNews: news.onNews,
+      onApplyNews: (told) => {
+        if (told.error?.kind === 'unfit_copy') onUnfit();
+        else news.onApplyNews(told);
+      },
+    },
+    (parts) => {
+      const { log: own, projection } = parts;
+      const appliedSeq = (): number => projection.appliedSeq;
+      const shared = new SharedLog({ log: own, engine, origin: source.name, appliedSeq });
+      shares.resolve({ parts, shared });
+      return shared;
+    },
+  );
+  return { store, ...(await shares.promise) };
+}
+
+function viewOf({ state }: Replicator): ReplicationView['replica'] {
+  const { left, levelAtMs, trouble, troubleAtMs } = state;
+  const nowMs = performance.now();
+  const sinceMs = (atMs: number | null): number | null => (atMs === null ? null : Math.max(0, nowMs - atMs));
+  return { left, behind_ms: sinceMs(levelAtMs), trouble, trouble_ms: sinceMs(troubleAtMs) };
+}
 
 function blockedNote(reconciler: Reconciler | null): ReplicaNote['blocked'] {
   const blocked = reconciler?.blocked ?? null;
