@@ -2,6 +2,7 @@
 import type { Registry } from 'prom-client';
 import { createClock, type Clock } from './clock.ts';
 import { isLoopback, type Config, type Endpoint } from '../config/config.ts';
+import { silenceMs } from '../core/silence.ts';
 import { createIntakeApp } from '../intake/app.ts';
 import { createHeartbeat } from '../intake/heartbeat.ts';
 import { observedBy } from '../intake/observer.ts';
@@ -19,12 +20,14 @@ import {
 } from '../store-api/connect.ts';
 import { openStore } from '../mirror/open-store.ts';
 import { createRetention } from '../mirror/retention.ts';
-import type { LastLife } from '../event-log/append-loop.ts';
 import type { Store } from '../mirror/store.ts';
 import { createReading } from './reading.ts';
 import { createShowing } from './showing.ts';
 import { nameWarehouses, tellFacts, tellNews } from './store-wiring.ts';
 import { untilCommitted } from './until-committed.ts';
+
+/** The host's clock may be set by up to this much between two starts before that counts. */
+const CLOCK_TOLERANCE_MS = 5_000;
 
 /** What the mirror stands on. Real, except in a simulation. */
 export interface Platform {
@@ -113,7 +116,12 @@ export async function openMirror({
     store,
     reconciler,
     clock,
-    silenceMs: async () => silenceMs(life, await store.reader.ask('lastFullSync'), Date.now()),
+    async silenceMs(): Promise<number | null> {
+      const filledAtMs = await store.reader.ask('lastFullSync');
+      // A database that was filled without ever listening has been silent since it was filled.
+      const lastAtMs = life.aliveAtMs ?? filledAtMs;
+      return lastAtMs === null ? null : silenceMs(lastAtMs, Date.now(), CLOCK_TOLERANCE_MS);
+    },
     async close(): Promise<void> {
       closing.abort();
       await reading.stop();
@@ -127,19 +135,6 @@ function heartbeatOf({ writer }: Pick<Store, 'writer'>) {
     beat: (atMs: number) => writer.beat(atMs),
     show: (atMs: number) => writer.command('alive', { atMs }),
   };
-}
-
-/** The host's clock may be set by up to this much between two starts before that counts. */
-const CLOCK_TOLERANCE_MS = 5_000;
-/** Where the clock was set back since, the length of the silence is unknown and taken to be long. */
-const UNTOLD_SILENCE_MS = 60_000;
-
-/** A database that was filled without ever listening has been silent since it was filled. */
-function silenceMs(life: LastLife, lastFullSyncAtMs: number | null, wallNowMs: number): number | null {
-  const lastAtMs = life.aliveAtMs ?? lastFullSyncAtMs;
-  if (lastAtMs === null) return null;
-  if (lastAtMs > wallNowMs + CLOCK_TOLERANCE_MS) return UNTOLD_SILENCE_MS;
-  return Math.max(0, wallNowMs - lastAtMs);
 }
 
 export interface RunningService {

@@ -6,6 +6,7 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { z } from 'zod';
 import type { Config } from '../config/config.ts';
+import { UNSEEN } from '../event-log/epoch.ts';
 import { createRetention } from '../mirror/retention.ts';
 import type { Store } from '../mirror/store.ts';
 import type { Monitor } from '../ops/monitor.ts';
@@ -45,8 +46,6 @@ interface LeadingDeps {
 
 const LOOK_EVERY_MS = 2_000;
 const LEVEL_EVERY_MS = 100;
-/** Numbers of the change feed, since what is known of the others is some seconds old. */
-const GIVEN_OUT_MEANWHILE = 1_000_000;
 /** Longer than a server of the engine takes to be replaced. */
 const CUT_OFF_AFTER_MS = 20_000;
 const SNAPSHOT_EVERY_MS = 10 * 60_000;
@@ -157,7 +156,8 @@ async function watchOthers(
     if (lost.length === 0 || signal.aborted) continue;
     const epoch = randomBytes(8).toString('hex');
     const { last_seq: changeSeq } = await store.reader.ask('status');
-    const givenOutSeq = Math.max(changeSeq, ...lost.map((at) => at.changeSeq)) + GIVEN_OUT_MEANWHILE;
+    // What is known of the others is some seconds old.
+    const givenOutSeq = Math.max(changeSeq, ...lost.map((at) => at.changeSeq)) + UNSEEN;
     log.warn(
       { epoch, epochBefore },
       'a replica has entries that the engine has lost: a new epoch begins, and every product is read again',

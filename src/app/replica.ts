@@ -150,7 +150,6 @@ export async function startReplica(deps: ReplicaDeps): Promise<Replica> {
   tellFacts(store, log);
   const fail = (error: unknown): void =>
     ended.reject(error instanceof Error ? error : new Error(String(error)));
-  const noting = setInterval(() => shared.note(), NOTE_EVERY_MS);
   const following = replicator.run(stopping.signal).then(() => undefined, fail);
   const note = (): ReplicaNote => ({
     epoch: replicator.standing.epoch,
@@ -184,7 +183,7 @@ export async function startReplica(deps: ReplicaDeps): Promise<Replica> {
     ended: ended.promise,
     get view() {
       return {
-        replica: viewOf(replicator),
+        replica: viewOf(replicator, fitness),
         lead: lead === null ? null : { is_leading: lead.isLeading },
       };
     },
@@ -192,7 +191,6 @@ export async function startReplica(deps: ReplicaDeps): Promise<Replica> {
       store.leave();
       stopping.abort();
       shared.giveUp(new StoreError('closed', 'the replica stops'), { forGood: true });
-      clearInterval(noting);
       await Promise.all([leading, following, telling]);
       await heartbeat.stop();
       await showing.stop();
@@ -201,8 +199,6 @@ export async function startReplica(deps: ReplicaDeps): Promise<Replica> {
     },
   };
 }
-
-const NOTE_EVERY_MS = 250;
 
 interface Files {
   readonly store: Store;
@@ -240,11 +236,17 @@ async function openFiles(
   return { store, ...(await shares.promise) };
 }
 
-function viewOf({ state }: Replicator): ReplicationView['replica'] {
+function viewOf({ state }: Replicator, { isLevel }: Fitness): ReplicationView['replica'] {
   const { left, levelAtMs, trouble, troubleAtMs } = state;
   const nowMs = performance.now();
   const sinceMs = (atMs: number | null): number | null => (atMs === null ? null : Math.max(0, nowMs - atMs));
-  return { left, behind_ms: sinceMs(levelAtMs), trouble, trouble_ms: sinceMs(troubleAtMs) };
+  return {
+    left,
+    behind_ms: sinceMs(levelAtMs),
+    is_level: isLevel,
+    trouble,
+    trouble_ms: sinceMs(troubleAtMs),
+  };
 }
 
 function blockedNote(reconciler: Reconciler | null): ReplicaNote['blocked'] {

@@ -5,6 +5,7 @@ import { errorBody } from '../shared/api-error.ts';
 import { answers, apiRouter, NOT_FOUND, withRefusals, type ApiRouter } from './router.ts';
 
 const milliseconds = z.number().meta({ description: 'Milliseconds.' });
+const isLevel = z.boolean().meta({ description: 'It had everything a moment ago.' });
 const trouble = z.string().nullable().meta({ description: 'What is in the way; null: nothing is.' });
 
 const replicationSchema = z
@@ -25,6 +26,7 @@ const replicationSchema = z
         behind_ms: milliseconds
           .nullable()
           .meta({ description: 'Since it last had everything, in milliseconds; null: not since its start.' }),
+        is_level: isLevel,
         trouble,
         trouble_ms: milliseconds
           .nullable()
@@ -43,7 +45,7 @@ const replicationSchema = z
           z.object({
             name: z.string(),
             last_seq: z.int().meta({ description: 'The last entry of its event log.' }),
-            is_level: z.boolean().meta({ description: 'It had everything a moment ago.' }),
+            is_level: isLevel,
             is_leading: z.boolean(),
           }),
         ),

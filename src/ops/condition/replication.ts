@@ -21,6 +21,8 @@ export interface ReplicationView {
     readonly left: number;
     /** How long ago this replica last had everything; null: not since its start. */
     readonly behind_ms: number | null;
+    /** It had everything a moment ago. */
+    readonly is_level: boolean;
     readonly trouble: string | null;
     /** How long that has been in the way; null: nothing is. */
     readonly trouble_ms: number | null;
