@@ -17,6 +17,7 @@ import type { Fitness } from '../replication/fitness.ts';
 import { knownReceiversSchema, listening } from '../replication/listening.ts';
 import { membersIn, type Members } from '../replication/presence.ts';
 import type { Replicator } from '../replication/replicator.ts';
+import { STATE_KEYS } from '../replication/state-keys.ts';
 import { TransportError, type Engine, type SnapshotFiles, type Standing } from '../replication/transport.ts';
 import type { Clock } from './clock.ts';
 import type { Platform } from './compose.ts';
@@ -50,11 +51,6 @@ const LEVEL_EVERY_MS = 100;
 const CUT_OFF_AFTER_MS = 20_000;
 const SNAPSHOT_EVERY_MS = 10 * 60_000;
 const SNAPSHOT_LOOK_MS = 5_000;
-const RECEIVERS = 'receivers';
-/** Of the newest snapshot. */
-const SNAPSHOT_EPOCH = 'snapshot_epoch';
-/** A person's word that holds back nothing any longer, told to whoever leads. */
-export const OPERATOR_WORD = 'operator_word';
 
 /** Until aborted. @throws TransportError, StoreError: another replica, or this one again, takes over. */
 export async function leadWith(deps: LeadingDeps, signal: AbortSignal): Promise<void> {
@@ -178,7 +174,7 @@ async function watchReceivers(
   while (!signal.aborted) {
     try {
       const { receivers } = await membersIn(engine.presence);
-      const kept = knownReceiversSchema.safeParse(await engine.state.get(RECEIVERS));
+      const kept = knownReceiversSchema.safeParse(await engine.state.get(STATE_KEYS.receivers));
       const heard = listening(kept.success ? kept.data : null, receivers, clock.now());
       const silentMs = heard?.silentMs ?? (isUnread ? 0 : null);
       if (heard !== null && silentMs !== null) {
@@ -189,7 +185,7 @@ async function watchReceivers(
         isUnread = false;
       }
       // After it is in the event log: another lead would not know otherwise.
-      if (heard !== null) await engine.state.put(RECEIVERS, heard.known);
+      if (heard !== null) await engine.state.put(STATE_KEYS.receivers, heard.known);
     } catch (error) {
       if (signal.aborted) return;
       if (!(error instanceof TransportError)) throw error;
@@ -214,7 +210,7 @@ async function watchOperator(
   let heard: string | null | undefined;
   while (!signal.aborted) {
     try {
-      const word = wordSchema.parse(await engine.state.get(OPERATOR_WORD));
+      const word = wordSchema.parse(await engine.state.get(STATE_KEYS.operatorWord));
       if (heard !== undefined && word !== heard) {
         await store.writer.command('retryFailures', undefined);
         await reconciler.lift();
@@ -241,7 +237,7 @@ async function putSnapshots(
       const { standing: reached } = replicator;
       const { epoch, lastSeq: reachedSeq } = reached;
       // Whoever begins anew in a new history needs one at once, also when the lead before ended before it put it.
-      const isFirst = (await engine.state.get(SNAPSHOT_EPOCH)) !== epoch;
+      const isFirst = (await engine.state.get(STATE_KEYS.snapshotEpoch)) !== epoch;
       if (!isFirst && (performance.now() < next.dueMs || reachedSeq === next.lastSeq)) continue;
       const files = await makeSnapshot(signal);
       if (files === null) return;
@@ -250,7 +246,7 @@ async function putSnapshots(
       } finally {
         files.remove();
       }
-      await engine.state.put(SNAPSHOT_EPOCH, epoch);
+      await engine.state.put(STATE_KEYS.snapshotEpoch, epoch);
       next = { dueMs: performance.now() + SNAPSHOT_EVERY_MS, lastSeq: reachedSeq };
       log.info({ lastSeq: reachedSeq }, 'a snapshot was put, from which new replicas begin');
     } catch (error) {

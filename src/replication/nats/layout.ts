@@ -32,7 +32,7 @@ function namesFor(store: string): Names {
 }
 
 /** As JetStream names it, which has streams alone. */
-function streamOf(names: Names, part: (typeof PARTS)[number]): string {
+export function streamOf(names: Names, part: (typeof PARTS)[number]): string {
   const prefix = { stream: '', live: 'KV_', state: 'KV_', snapshots: 'OBJ_' }[part];
   return `${prefix}${names[part]}`;
 }

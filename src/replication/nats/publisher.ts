@@ -6,7 +6,7 @@ import { TransportError, type Publication, type Published } from '../transport.t
 import { attempt } from './attempt.ts';
 import type { Live } from './connection.ts';
 import { transportError } from './failure.ts';
-import { nanosOf } from './history.ts';
+import { readState, type StreamState } from './history.ts';
 import { encodeRows, type Encoded } from './message.ts';
 import type { Parts } from './parts.ts';
 
@@ -56,6 +56,10 @@ function idOf(publications: readonly Publication[]): string {
   const [only] = publications;
   if (publications.length === 1 && only !== undefined) return only.id;
   return hash('sha256', publications.map(({ id }) => id).join(), 'hex').slice(0, 32);
+}
+
+function historyOf({ created, base }: StreamState): History {
+  return { created, baseSeq: base?.seq ?? 0 };
 }
 
 export class Publisher {
@@ -137,14 +141,13 @@ export class Publisher {
    */
   isKept(receipt: unknown): Promise<boolean> {
     return attempt(this.#parts, 'what was published cannot be looked up', async (live) => {
-      const { jsm, life } = live;
-      const { stream } = this.#parts.layout.names;
-      const info = await jsm.streams.info(stream);
-      const history = { created: nanosOf(info.created), baseSeq: await this.#baseSeq(live) };
-      this.#history = { life, seen: Promise.resolve(history) };
+      const { names } = this.#parts.layout;
+      const state = await readState(live, names, null);
+      const history = historyOf(state);
+      this.#history = { life: live.life, seen: Promise.resolve(history) };
       const known = receiptSchema.safeParse(receipt).data;
-      if (known?.created !== history.created || known.seq > info.state.last_seq) return false;
-      const message = await jsm.streams.getMessage(stream, { seq: known.seq });
+      if (known?.created !== history.created || known.seq > state.lastSeq) return false;
+      const message = await live.jsm.streams.getMessage(names.stream, { seq: known.seq });
       if (message === null) return known.baseSeq === history.baseSeq;
       return message.header.get('Nats-Msg-Id') === known.id;
     });
@@ -159,22 +162,15 @@ export class Publisher {
   }
 
   #historyOf(live: Live): Promise<History> {
-    const { jsm, life } = live;
+    const { life } = live;
     if (this.#history?.life !== life) {
-      const seen = Promise.all([jsm.streams.info(this.#parts.layout.names.stream), this.#baseSeq(live)]).then(
-        ([{ created }, baseSeq]) => ({ created: nanosOf(created), baseSeq }),
-      );
+      const seen = readState(live, this.#parts.layout.names, null).then(historyOf);
       this.#history = { life, seen };
       seen.catch(() => {
         if (this.#history?.seen === seen) this.#history = null;
       });
     }
     return this.#history.seen;
-  }
-
-  async #baseSeq({ jsm }: Live): Promise<number> {
-    const { stream, base } = this.#parts.layout.names;
-    return (await jsm.streams.getMessage(stream, { last_by_subj: base }))?.seq ?? 0;
   }
 
   /** What is sent is sent before it returns. */
