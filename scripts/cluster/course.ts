@@ -7,7 +7,6 @@ interface CourseDeps {
   readonly engine: Cluster;
   readonly receivers: readonly ClusterNode[];
   readonly replicas: readonly ClusterNode[];
-  readonly log: (line: string) => void;
 }
 
 interface Fault {
@@ -24,7 +23,7 @@ const TAKEN_OVER_WITHIN_MS = 15_000;
 export class Course {
   readonly #deps: CourseDeps;
   readonly problems: string[] = [];
-  /** From the kill of the lead to another one that reads. */
+  /** From when the lead was gone to another one that reads. */
   readonly takeoverMs: number[] = [];
 
   constructor(deps: CourseDeps) {
@@ -52,6 +51,9 @@ export class Course {
         name: 'the lead stands still, and comes back',
         run: async () => this.#freeze(await this.#leading(), PAUSE_MS),
       },
+      { name: 'a receiver is cut off from the engine', run: () => this.#cutOff(receivers[2], DOWN_MS) },
+      { name: 'the lead is cut off from the engine, and comes back', run: () => this.#cutOffLead() },
+      { name: 'a server of the engine stands still', run: () => this.#freezeServer(1) },
       { name: 'a receiver is redeployed', run: () => this.#redeploy(receivers[2]) },
       {
         name: 'all servers of the engine are killed at once',
@@ -86,12 +88,18 @@ export class Course {
   async #killLead(): Promise<void> {
     const lead = await this.untilLed(TAKEN_OVER_WITHIN_MS);
     if (lead === null) return void this.problems.push('no replica leads');
-    const killedMs = performance.now();
     await lead.end('SIGKILL');
+    await this.#tookOver(lead);
+    lead.start();
+  }
+
+  /** @returns false, and notes it, when no other one leads in time. */
+  async #tookOver(lead: ClusterNode): Promise<boolean> {
+    const goneMs = performance.now();
     const next = await this.untilLed(TAKEN_OVER_WITHIN_MS, lead);
     if (next === null) this.problems.push(`no other replica led within ${TAKEN_OVER_WITHIN_MS / 1_000} s`);
-    else this.takeoverMs.push(performance.now() - killedMs);
-    lead.start();
+    else this.takeoverMs.push(performance.now() - goneMs);
+    return next !== null;
   }
 
   async #leading(besides: ClusterNode | null = null): Promise<ClusterNode | undefined> {
@@ -112,6 +120,29 @@ export class Course {
     node?.freeze();
     await sleep(ms);
     node?.thaw();
+  }
+
+  async #cutOff(node: ClusterNode | undefined, ms: number): Promise<void> {
+    node?.cutOff();
+    await sleep(ms);
+    node?.reconnect();
+  }
+
+  async #cutOffLead(): Promise<void> {
+    const lead = await this.untilLed(TAKEN_OVER_WITHIN_MS);
+    if (lead === null) return void this.problems.push('no replica leads');
+    lead.cutOff();
+    const next = await this.#tookOver(lead);
+    // It may still have something on its way, and another one reads already.
+    if (next) await sleep(DOWN_MS);
+    lead.reconnect();
+  }
+
+  async #freezeServer(index: number): Promise<void> {
+    const server = this.#deps.engine.servers[index];
+    server?.freeze();
+    await sleep(DOWN_MS);
+    server?.thaw();
   }
 
   async #redeploy(node: ClusterNode | undefined): Promise<void> {

@@ -5,6 +5,7 @@ import { prefer } from './prefer.ts';
 import { createWriteStream, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { openWay, type Way } from '../../test/replication/way.ts';
 
 const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 
@@ -15,6 +16,8 @@ interface NodeOptions {
   readonly port: number;
   readonly opsPort: number;
   readonly env: Readonly<Record<string, string>>;
+  /** To the servers of the engine, on these ports, in ways of its own. */
+  readonly enginePorts: readonly number[];
   /** As of `os.setPriority`, where that may be set. */
   readonly priority: number;
 }
@@ -25,18 +28,24 @@ export class ClusterNode {
   readonly port: number;
   readonly opsPort: number;
   readonly #options: NodeOptions;
+  readonly #ways: readonly Way[];
   #process: ChildProcess | null = null;
   #isAsked = false;
   /** Why it ended without having been asked to; null while that has not happened. */
   failure: string | null = null;
 
-  constructor(options: NodeOptions) {
+  private constructor(options: NodeOptions, ways: readonly Way[]) {
     this.#options = options;
+    this.#ways = ways;
     this.name = options.name;
     this.port = options.port;
     this.opsPort = options.opsPort;
     mkdirSync(join(options.folder, options.name), { recursive: true });
     this.databasePath = join(options.folder, options.name, 'mirror.db');
+  }
+
+  static async prepare(options: NodeOptions): Promise<ClusterNode> {
+    return new ClusterNode(options, await Promise.all(options.enginePorts.map((port) => openWay(port))));
   }
 
   get pid(): number | null {
@@ -51,6 +60,7 @@ export class ClusterNode {
       env: {
         PATH: process.env['PATH'] ?? '',
         ...env,
+        LOG_URL: this.#ways.map((way) => `nats://127.0.0.1:${way.port}`).join(','),
         ROLE: roles,
         DATABASE_PATH: this.databasePath,
         PORT: String(port),
@@ -78,6 +88,19 @@ export class ClusterNode {
     child.kill(signal);
     await ended;
     this.#process = null;
+  }
+
+  /** From the engine: what is sent goes nowhere, and no connection ends. */
+  cutOff(): void {
+    for (const way of this.#ways) way.swallow();
+  }
+
+  reconnect(): void {
+    for (const [i, way] of this.#ways.entries()) way.lead(this.#options.enginePorts[i] ?? 0);
+  }
+
+  close(): void {
+    for (const way of this.#ways) way.close();
   }
 
   freeze(): void {

@@ -8,7 +8,7 @@ import { Balancer } from './balancer.ts';
 import { Course } from './course.ts';
 import { ClusterNode } from './node.ts';
 import { prefer } from './prefer.ts';
-import { judge, untilAtRest } from './verdict.ts';
+import { judge, lastSeqIn, untilAtRest } from './verdict.ts';
 
 interface ClusterOptions {
   readonly seconds: number;
@@ -50,7 +50,7 @@ const BEGIN_EVERY_MS = 500;
 const CHANGES_A_DELIVERY = 2.9;
 
 export async function runCluster(options: ClusterOptions): Promise<ClusterReport> {
-  const { folder, log, products, seed } = options;
+  const { folder, products, seed } = options;
   mkdirSync(folder, { recursive: true });
   prefer(process.pid, BEFORE_OTHERS);
   const sandbox = await startSandbox({ seed, products });
@@ -63,14 +63,16 @@ export async function runCluster(options: ClusterOptions): Promise<ClusterReport
     SERVICE_MAX_RPS: '100',
     RECONCILE_CRON: 'off',
     RESYNC_CRON: 'off',
-    LOG_URL: engine.urls.join(','),
     LOG_LEVEL: 'info',
   };
   const nodes = async (name: string, roles: string, priority: number): Promise<ClusterNode[]> => {
     const made: ClusterNode[] = [];
     for (let i = 1; i <= NODES; i += 1) {
       const [port, opsPort] = [await freePort(), await freePort()];
-      made.push(new ClusterNode({ name: `${name}-${i}`, folder, roles, port, opsPort, env, priority }));
+      const at = { name: `${name}-${i}`, folder, roles, port, opsPort, env, priority };
+      made.push(
+        await ClusterNode.prepare({ ...at, enginePorts: engine.servers.map((server) => server.port) }),
+      );
     }
     return made;
   };
@@ -82,12 +84,12 @@ export async function runCluster(options: ClusterOptions): Promise<ClusterReport
   process.once('exit', killAll);
   try {
     for (const node of all) node.start();
-    const course = new Course({ engine, receivers, replicas, log });
-    const report = await new Trial({ options, sandbox, receivers, replicas, balancer, course }).run();
-    return report;
+    const course = new Course({ engine, receivers, replicas });
+    return await new Trial({ options, sandbox, receivers, replicas, balancer, course }).run();
   } finally {
     process.off('exit', killAll);
     await Promise.all(all.map((node) => node.end('SIGKILL')));
+    for (const node of all) node.close();
     await balancer.stop();
     await sandbox.stop();
     await engine[Symbol.asyncDispose]();
@@ -169,7 +171,7 @@ class Trial {
       perSecond: (this.#sent / tookMs) * 1_000,
       takeoverMs: course.takeoverMs,
       restMs,
-      entries: await this.#entries(),
+      entries: Math.max(...replicas.map(lastSeqIn)),
     };
   }
 
@@ -235,13 +237,6 @@ class Trial {
       await sleep(250);
     }
     this.#problems.push('no resync could be ordered');
-  }
-
-  async #entries(): Promise<number> {
-    const view = (await this.#deps.replicas[0]?.ask('/api/replication')) as {
-      members?: { replicas?: { last_seq: number }[] };
-    } | null;
-    return Math.max(0, ...(view?.members?.replicas ?? []).map(({ last_seq: seq }) => seq));
   }
 }
 

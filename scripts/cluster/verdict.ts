@@ -43,7 +43,7 @@ function standingOf(databasePath: string): Standing {
     const digests = db.transaction(() => digestsOf(db))();
     return {
       epoch: status?.epoch ?? '',
-      lastSeq: log.prepare<[], number>('SELECT max(seq) FROM log').pluck().get() ?? 0,
+      lastSeq: lastSeqOf(log),
       changeSeq: status?.last_seq ?? 0,
       digest: [...digests].map(([table, digest]) => `${table} ${digest}`).join('\n'),
     };
@@ -51,6 +51,20 @@ function standingOf(databasePath: string): Standing {
     db.close();
     log.close();
   }
+}
+
+/** The last entry of its event log. */
+export function lastSeqIn({ databasePath }: ClusterNode): number {
+  const log = new Database(eventLogPath(databasePath), { readonly: true });
+  try {
+    return lastSeqOf(log);
+  } finally {
+    log.close();
+  }
+}
+
+function lastSeqOf(log: Database.Database): number {
+  return log.prepare<[], number>('SELECT max(seq) FROM log').pluck().get() ?? 0;
 }
 
 /** @param bodies of all that was answered. @returns what is wrong. */

@@ -5,6 +5,7 @@ import { LogClient } from '../event-log/log-client.ts';
 import { openLogForReading } from '../event-log/open-log.ts';
 import { LogReader } from '../event-log/read-log.ts';
 import { startThread } from '../platform/thread.ts';
+import type { Db } from '../sqlite/open.ts';
 
 export interface Outbox {
   readonly log: LogClient;
@@ -28,7 +29,13 @@ export async function openOutbox(path: string, { onDeath, onCommit }: OutboxEven
     onNews: () => undefined,
     onAppended: () => told(),
   });
-  const db = openLogForReading(path);
+  let db: Db;
+  try {
+    db = openLogForReading(path);
+  } catch (error) {
+    await log.close();
+    throw error;
+  }
   return {
     log,
     reader: new LogReader(db),

@@ -71,17 +71,28 @@ export async function startReceiver(deps: ReceiverDeps): Promise<Receiver> {
   clock.onStandstill(() => (life = randomUUID()));
   // Where no webhook comes for a while, nobody else asks: that would be taken for a standstill.
   const asking = setInterval(now, ASK_EVERY_MS).unref();
-  const listener = await deps.listen(
-    createIntakeApp({
-      writer,
-      unstored,
-      secrets: config.service.webhookSecrets.map((secret) => secret.reveal()),
-      now,
-      heartbeat,
-      observer: deps.observer(now),
-      log,
-    }),
-  );
+  const intake = createIntakeApp({
+    writer,
+    unstored,
+    secrets: config.service.webhookSecrets.map((secret) => secret.reveal()),
+    now,
+    heartbeat,
+    observer: deps.observer(now),
+    log,
+  });
+  const stopParts = async (): Promise<void> => {
+    await unstored.stop();
+    await heartbeat.stop();
+    clearInterval(asking);
+  };
+  let listener: Listener;
+  try {
+    listener = await deps.listen(intake);
+  } catch (error) {
+    await stopParts();
+    await outbox.close();
+    throw error;
+  }
   const telling = tellOfReceiver(
     engine.presence,
     name,
@@ -98,15 +109,13 @@ export async function startReceiver(deps: ReceiverDeps): Promise<Receiver> {
     },
     async stop(graceMs): Promise<void> {
       await listener.stop(graceMs);
-      await unstored.stop();
-      await heartbeat.stop();
+      await stopParts();
       const untilMs = performance.now() + LAST_FORWARD_MS;
       while (forwarder.backlog.entries > 0 && performance.now() < untilMs) {
         await sleep(LOOK_EVERY_MS, stopping.signal);
       }
       forwarder.stop();
       stopping.abort();
-      clearInterval(asking);
       await Promise.all([forwarding, telling]);
       await outbox.close();
     },

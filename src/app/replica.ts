@@ -36,6 +36,8 @@ interface ReplicaDeps {
   readonly engine: Engine | null;
   /** Others, as last heard of. */
   readonly members: () => Members;
+  /** Since when they are heard of without a break, on the monotonic clock; null: they are not. */
+  readonly hearsSinceMs: () => number | null;
   readonly mayLead: boolean;
   readonly monitor: Monitor;
   readonly replication: () => ReplicationView;
@@ -88,6 +90,7 @@ export async function startReplica(deps: ReplicaDeps): Promise<Replica> {
     name,
     rules: RULES_VERSION,
     members,
+    hearsSinceMs: deps.hearsSinceMs,
     following: () => replicator.state,
     standing: () => replicator.standing,
   });

@@ -138,6 +138,7 @@ export async function startShared(
             source,
             engine,
             members: () => neighbours?.members ?? NOBODY,
+            hearsSinceMs: () => neighbours?.hearsSinceMs ?? null,
             mayLead: shared.roles.has('lead'),
             monitor,
             replication: view,

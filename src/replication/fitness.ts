@@ -13,6 +13,8 @@ interface FitnessDeps {
   readonly rules: number;
   /** Others, as last heard of. */
   readonly members: () => Members;
+  /** Since when they are heard of without a break, on the monotonic clock; null: they are not. */
+  readonly hearsSinceMs: () => number | null;
   readonly following: () => Pick<Replicator['state'], 'levelAtMs' | 'need'>;
   readonly standing: () => Pick<Standing, 'epoch' | 'lastSeq'>;
 }
@@ -30,7 +32,6 @@ const STRANDED_AFTER_MS = 60_000;
 
 export class Fitness {
   readonly #deps: FitnessDeps;
-  readonly #startedMs = performance.now();
 
   constructor(deps: FitnessDeps) {
     this.#deps = deps;
@@ -59,7 +60,8 @@ export class Fitness {
   /** Whoever has everything; where nobody can go on, whoever has most of those who may lead. */
   get isFit(): boolean {
     if (this.#deps.following().need === null) return this.isLevel && !this.isPassed;
-    const hasHeard = performance.now() - this.#startedMs >= HEARD_AFTER_MS;
+    const hearsSinceMs = this.#deps.hearsSinceMs();
+    const hasHeard = hearsSinceMs !== null && this.#lasts(hearsSinceMs) >= HEARD_AFTER_MS;
     const isLost = this.#needs('history', HEARD_AFTER_MS) && hasHeard;
     const isUpdated = this.#needs('other_updates', HEARD_AFTER_MS) && hasHeard && this.#areAllUpdated;
     if (!isLost && !isUpdated && !this.#needs('snapshot', STRANDED_AFTER_MS)) return false;

@@ -85,6 +85,8 @@ export class Replicator {
       try {
         for await (const batch of source.follow(this.#standing, signal)) {
           await this.#commit(batch);
+          // That there is more to come shows nothing: it may be what cannot be followed.
+          if (batch.rows.length === 0 && batch.left > 0) continue;
           if (this.#trouble !== null) log.info({ origin: source.name }, 'the source is followed again');
           this.#trouble = null;
           this.#need = null;

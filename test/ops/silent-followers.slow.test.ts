@@ -6,7 +6,8 @@ import { newStore } from '../reconcile/mirror.ts';
 import { EventReader } from './events.ts';
 import { startOps } from './harness.ts';
 
-const ROWS = 200_000;
+/** Some megabytes for each of them. */
+const ROWS = 50_000;
 const FOLLOWERS = 40;
 
 /** What the kernel holds of what was sent from this port and not taken yet. */

@@ -21,25 +21,25 @@ interface Own {
   readonly levelAgoMs?: number;
   readonly needs?: readonly [Need, forMs: number];
   readonly lastSeq?: number;
-  readonly upMs?: number;
+  /** Since so long it hears of the others. */
+  readonly hearsForMs?: number;
 }
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ['performance'], now: 1_000_000 }));
 afterEach(() => void vi.useRealTimers());
 
 function fitness(own: Own, others: Readonly<Record<string, ReplicaNote>> = {}): Fitness {
-  const found = new Fitness({
+  return new Fitness({
     name: 'b',
     rules: 3,
     members: () => ({ receivers: new Map(), replicas: new Map(Object.entries(others)) }),
+    hearsSinceMs: () => performance.now() - (own.hearsForMs ?? 100_000),
     following: () => ({
       levelAtMs: own.levelAgoMs === undefined ? null : performance.now() - own.levelAgoMs,
       need: own.needs === undefined ? null : { kind: own.needs[0], atMs: performance.now() - own.needs[1] },
     }),
     standing: () => ({ epoch: 'e', lastSeq: own.lastSeq ?? 10 }),
   });
-  vi.advanceTimersByTime(own.upMs ?? 100_000);
-  return found;
 }
 
 test.each<{ what: string; own: Own; others?: Readonly<Record<string, ReplicaNote>>; isFit: boolean }>([
@@ -67,7 +67,7 @@ test.each<{ what: string; own: Own; others?: Readonly<Record<string, ReplicaNote
   { what: 'it may only seem so', own: { needs: ['history', 3_000] }, isFit: false },
   {
     what: 'it has not heard of the others yet',
-    own: { needs: ['history', 7_000], upMs: 2_000 },
+    own: { needs: ['history', 7_000], hearsForMs: 2_000 },
     isFit: false,
   },
   {
@@ -132,7 +132,7 @@ test.each<{ what: string; own: Own; others?: Readonly<Record<string, ReplicaNote
   },
   {
     what: 'nobody else is heard of yet',
-    own: { needs: ['other_updates', 7_000], upMs: 2_000 },
+    own: { needs: ['other_updates', 7_000], hearsForMs: 2_000 },
     isFit: false,
   },
   { what: 'it waits for a snapshot', own: { needs: ['snapshot', 30_000] }, isFit: false },

@@ -167,6 +167,15 @@ test('a history that is lost is waited for, and one that went on elsewhere needs
   expect(replicator.state).toMatchObject({ trouble: 'elsewhere' });
 });
 
+test('what cannot be followed is not over because it is there, and may be looked at', async () => {
+  const lost = { gives: [batch([], { left: 2 })], ends: new CannotFollow('deleted', 'history') };
+  const { replicator, froms } = replicating([lost, lost, { gives: [batch([], { left: 2 })] }]);
+  await eventually(() => froms.length === 2 && replicator.state.need !== null, { what: 'the loss shows' });
+  const { need, troubleAtMs } = replicator.state;
+  await eventually(() => froms.length === 3 && replicator.state.left === 2, { what: 'it is looked at' });
+  expect(replicator.state).toMatchObject({ need, trouble: 'deleted', troubleAtMs });
+});
+
 test('where another one has what the engine has lost, only what a new history begins with is copied', async () => {
   const begun: CopiedRow = {
     ...encodeEntry({ kind: 'epoch', atMs: T0, givenOutSeq: 5, epoch: 'next' }),

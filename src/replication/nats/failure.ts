@@ -33,7 +33,7 @@ export function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const code = apiCodeOf(error);
   if (code !== null && NO_PLACE.has(code)) {
-    return `there are fewer servers than LOG_REPLICAS asks for (${error.message}): start as many NATS servers as one cluster, all with JetStream, or set LOG_REPLICAS=1`;
+    return `there are fewer servers than LOG_REPLICAS asks for (${error.message}): start as many NATS servers as one cluster, all with JetStream, or set LOG_REPLICAS=1; where they all run, and were first started in the same moment, restart one after the other`;
   }
   if (code !== null && NO_RESOURCES.has(code)) {
     return `the engine has no room left (${error.message}): give JetStream more disk (max_file)`;

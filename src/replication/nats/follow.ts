@@ -21,6 +21,8 @@ const BATCH_ROWS = 512;
 const LOOK_EVERY_MS = 1_000;
 /** How old a look may be to say that the stream is up to date. */
 const FRESH_MS = 2_000;
+/** So often there was more, and nothing came: it may have been deleted by hand. */
+const SIGNS_IN_VAIN = 2;
 
 export class Follower {
   readonly #parts: Parts;
@@ -98,6 +100,7 @@ export class Follower {
     let cursor: unknown = reading.from.cursor;
     let look = { lastSeq: state.lastSeq, hasLeader: state.hasLeader, atMs: performance.now() };
     let saidMs = performance.now();
+    let signsInVain = 0;
     while (!signal.aborted) {
       const sinceMs = performance.now() - Math.min(look.atMs, saidMs);
       await tail.more(Math.max(0, LOOK_EVERY_MS - sinceMs), signal);
@@ -109,8 +112,10 @@ export class Follower {
       const arrived = tail.take(BATCH_BYTES);
       const last = arrived.at(-1);
       if (last !== undefined) {
+        signsInVain = 0;
         const checked = await this.#check(arrived, next, baseAt);
-        let left = tail.waiting + last.pending + checked.messages.length;
+        // The server that sends them may itself be behind, and know of no more.
+        let left = Math.max(tail.waiting + last.pending, look.lastSeq - last.seq) + checked.messages.length;
         for (const portion of portionsOf(checked.messages)) {
           const end = portion.at(-1);
           if (end === undefined) continue;
@@ -134,7 +139,10 @@ export class Follower {
         if (checked.error !== null) throw checked.error;
       } else if (performance.now() - saidMs >= LOOK_EVERY_MS) {
         saidMs = performance.now();
-        yield { ...NOTHING, cursor, left: Math.max(0, look.lastSeq - next + 1), isLive };
+        const left = Math.max(0, look.lastSeq - next + 1);
+        signsInVain = left === 0 ? 0 : signsInVain + 1;
+        if (signsInVain > SIGNS_IN_VAIN) throw await this.#gap(next);
+        yield { ...NOTHING, cursor, left, isLive };
       }
     }
   }

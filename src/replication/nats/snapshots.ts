@@ -17,6 +17,7 @@ import { Tail } from './tail.ts';
 
 const FILES = ['mirror', 'log'] as const;
 const CHUNK_BYTES = 256 << 10;
+const SILENT_MS = 10_000;
 const BYTES_AT_ONCE = 4 << 20;
 
 export async function putSnapshot(parts: Parts, files: SnapshotFiles, standing: Standing): Promise<void> {
@@ -135,10 +136,15 @@ async function* chunks(
   const digest = createHash('sha256');
   const tail = await Tail.open({ connection, live, client, stream, start: 1, subject });
   let count = 0;
+  let arrivedMs = performance.now();
   try {
     while (count < info.chunks && !signal.aborted) {
       await tail.more(1_000, signal);
       const arrived = tail.take(BYTES_AT_ONCE);
+      if (arrived.length > 0) arrivedMs = performance.now();
+      // Of a snapshot that a newer one has replaced meanwhile, nothing comes any more, and nobody says so.
+      else if (performance.now() - arrivedMs > SILENT_MS)
+        throw new TransportError(`${info.name} was removed while it was fetched`);
       for (const { data } of arrived) {
         digest.update(data);
         yield data;

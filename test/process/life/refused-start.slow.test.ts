@@ -15,6 +15,14 @@ import {
   untilEqual,
 } from '../harness.ts';
 
+/** No store listens there. */
+const NOBODY = {
+  baseUrl: 'http://127.0.0.1:1',
+  clientId: 'a',
+  clientSecret: 'b',
+  webhookSecret: 'whsec_c',
+};
+
 test.concurrent(
   'a second instance on the same database gives way, and leaves the first unharmed',
   async (t) => {
@@ -47,6 +55,25 @@ test.concurrent(
     expect(await second.ended).toEqual({ code: 1, signal: null });
     expect(second.stderr).toContain(`127.0.0.1:${taken}`);
     expect(statusOf(other.mirror.databasePath).alive_at).toBe(aliveAt);
+  },
+);
+
+test.concurrent.for(['PORT', 'OPS_PORT'])(
+  'a receiver whose %s is in use says so and ends, whatever the engine does',
+  async (name, t) => {
+    const held = createServer().listen(0, '127.0.0.1');
+    await once(held, 'listening');
+    t.onTestFinished(() => void held.close());
+    const { port } = held.address() as AddressInfo;
+    const folder = temporaryFolder(t);
+    const env = {
+      ...environmentFor(NOBODY, join(folder, 'mirror.db')),
+      LOG_URL: 'nats://127.0.0.1:1',
+      ROLE: 'receive',
+    };
+    const child = spawnMirror(t, { ...env, [name]: String(port) }, folder);
+    expect(await child.ended).toEqual({ code: 1, signal: null });
+    expect(child.stderr).toContain(`127.0.0.1:${port}`);
   },
 );
 
@@ -86,18 +113,12 @@ test.concurrent('a passed private socket that other machines reach is refused wi
   await once(held, 'listening');
   t.onTestFinished(() => void held.close());
   const { fd } = (held as unknown as { _handle: { fd: number } })._handle;
-  const nobody = {
-    baseUrl: 'http://127.0.0.1:1',
-    clientId: 'a',
-    clientSecret: 'b',
-    webhookSecret: 'whsec_c',
-  };
   const folder = temporaryFolder(t);
   const child = spawn('sh', ['-c', 'LISTEN_PID=$$ exec "$@"', 'sh', process.execPath, MAIN], {
     cwd: folder,
     env: {
       PATH: process.env['PATH'] ?? '',
-      ...environmentFor(nobody, join(folder, 'mirror.db')),
+      ...environmentFor(NOBODY, join(folder, 'mirror.db')),
       LISTEN_FDS: '1',
       LISTEN_FDNAMES: 'ops',
     },

@@ -51,30 +51,26 @@ test('commands on a copy ask for nothing that a copy does not need; its backup g
     'SELECT sku FROM mirror_variants WHERE sku IS NOT NULL',
   );
   const store = environmentFor(sandbox, copyPath);
-  const sayTheSame = async (): Promise<void> => {
-    for (const command of ['verify --sample 2', 'prune', 'resync', 'resync --product 1']) {
-      const [code, text] = await run(command);
-      expect([command, code]).toEqual([command, 1]);
+  const refuse = async (...commands: readonly string[]): Promise<void> => {
+    const ended = await Promise.all(commands.map((command) => run(command)));
+    expect(ended.map(([code]) => code)).toEqual(commands.map(() => 1));
+    for (const [, text] of ended) {
       expect(text).toContain(`is a copy of ${origin}`);
       expect(text).not.toContain('SERVICE_');
     }
-    for (const command of [
-      'verify --local',
-      `stock ${variant?.sku}`,
-      'changes',
-      'export --format csv',
-      'rebuild --check',
-    ]) {
-      expect([command, (await run(command))[0]]).toEqual([command, 0]);
-    }
-    expect((await run('verify', { ...store, ...env }))[1]).toContain('equal');
   };
+  const answer = async (...commands: readonly string[]): Promise<void> => {
+    const ended = await Promise.all(commands.map((command) => run(command)));
+    expect(ended.map(([code], i) => [commands[i], code])).toEqual(commands.map((command) => [command, 0]));
+  };
+  const stock = `stock ${variant?.sku}`;
 
   const copy = follow(copyPath);
   await untilLevel(copyPath);
   await untilLive({ databasePath: copyPath });
-  await sayTheSame();
-  expect((await run('status'))[0]).toBe(0);
+  await refuse('verify --sample 2', 'prune', 'resync', 'resync --product 1');
+  await answer('verify --local', stock, 'changes', 'export --format csv', 'status');
+  expect((await run('verify', { ...store, ...env }))[1]).toContain('equal');
   const [, untrusted] = await run('doctor');
   expect(untrusted).toContain(`is a copy of ${origin}; LOG_URL is not set`);
   expect(untrusted).toContain('asks for a token: set LOG_TOKEN to the OPS_TOKEN of the primary');
@@ -84,7 +80,8 @@ test('commands on a copy ask for nothing that a copy does not need; its backup g
   const backup = join(folder, 'backup.db');
   expect((await run(`backup ${backup}`))[0]).toBe(0);
   expect(await copy.end('SIGTERM')).toBe(0);
-  await sayTheSame();
+  await refuse('verify --sample 2', 'prune', 'resync');
+  await answer('verify --local', stock, 'rebuild --check');
   const [stopped, told] = await run('status');
   expect([stopped, told]).toEqual([1, expect.stringContaining('The mirror is not running')]);
   expect(told).toContain(`start the copy: \`stock-mirror follow ${origin}\``);

@@ -1,7 +1,6 @@
 /** A primary and its copies: real files and threads, a real private listener, and a way between them that can be cut. */
 import { once } from 'node:events';
 import { createServer as createHttpServer } from 'node:http';
-import { connect, createServer, type Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
 import { digestsOf } from '../../../src/mirror/file/projected.ts';
 import { openStore, REPLICA_THREADS, type StoreParts } from '../../../src/mirror/open-store.ts';
@@ -19,6 +18,7 @@ import { newPath, readerDb, rows } from '../../mirror/mirror-file.ts';
 import { startOps, TOKEN, type Ops } from '../../ops/harness.ts';
 import { eventually } from '../../process/wait.ts';
 import { log } from '../../reconcile/mirror.ts';
+import { openWay, type Way } from '../way.ts';
 
 export function startPrimary(
   store: Store & { readonly path: string },
@@ -47,57 +47,11 @@ export function startPrimary(
   });
 }
 
-interface Way {
-  readonly url: string;
-  /** Ends all connections that go over it. */
-  cut(): void;
-  /** What goes over it from now on goes nowhere, and no connection ends. */
-  swallow(): void;
-  /** Where it leads from now on. */
-  lead(port: number): void;
-}
-
-/** A relay in front of a port, for what networks do. */
-export async function startWay(port: number): Promise<Way> {
-  let to = port;
-  let isSwallowing = false;
-  const open = new Set<Socket>();
-  const server = createServer((near) => {
-    const far = connect(to, '127.0.0.1');
-    for (const socket of [near, far]) {
-      open.add(socket);
-      socket.on('error', () => undefined);
-      socket.on('close', () => {
-        open.delete(socket);
-        near.destroy();
-        far.destroy();
-      });
-    }
-    near.on('data', (bytes) => isSwallowing || far.write(bytes));
-    far.on('data', (bytes) => isSwallowing || near.write(bytes));
-  });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const cut = (): void => {
-    for (const socket of open) socket.destroy();
-  };
-  onTestFinished(() => {
-    cut();
-    server.close();
-  });
-  const address = server.address();
-  const ownPort = typeof address === 'object' ? address?.port : undefined;
-  return {
-    url: `http://127.0.0.1:${ownPort}`,
-    cut,
-    swallow: () => (isSwallowing = true),
-    lead: (other) => {
-      to = other;
-      isSwallowing = false;
-      // Connections are kept for the next request: they would still lead to where it led before.
-      cut();
-    },
-  };
+/** A way to a listener that can be cut, and ends with the test. */
+export async function startWay(port: number): Promise<Way & { readonly url: string }> {
+  const way = await openWay(port);
+  onTestFinished(() => way.close());
+  return { ...way, url: `http://127.0.0.1:${way.port}` };
 }
 
 interface Copy {

@@ -142,25 +142,31 @@ describe
       await engine.close();
     });
 
-    test('by hand: a deleted message ends what follows, and a new history begins there', async () => {
-      await using cluster = await startServers(1);
-      const engine = await connectTo(cluster.urls);
-      using log = new CopyingLog();
-      using ahead = new CopyingLog();
-      await keepFor(engine, log);
-      await engine.publish(delivery('one'));
-      await log.copy(engine, isLevel);
-      const { position } = await engine.publish(delivery('two'));
-      await engine.publish(delivery('three'));
-      await ahead.copy(engine, isLevel);
-      await administer(cluster.urls, (jsm) => jsm.streams.deleteMessage('mirror_store', position));
-      expect(await failureOf(engine, log.standing)).toMatchObject({ need: 'history' });
-      expect(await keepFor(engine, log)).toBe(true);
-      await log.copy(engine, isLevel);
-      expect(log.deliveries).toEqual(['one', 'three']);
-      expect(await failureOf(engine, ahead.standing)).toBeInstanceOf(CannotFollow);
-      await engine.close();
-    });
+    test.each([
+      { which: 'in between', after: ['three'] },
+      { which: 'at the end', after: [] },
+    ])(
+      'by hand: a message deleted $which ends what follows, and a new history begins there',
+      async ({ after }) => {
+        await using cluster = await startServers(1);
+        const engine = await connectTo(cluster.urls);
+        using log = new CopyingLog();
+        using ahead = new CopyingLog();
+        await keepFor(engine, log);
+        await engine.publish(delivery('one'));
+        await log.copy(engine, isLevel);
+        const { position } = await engine.publish(delivery('two'));
+        for (const body of after) await engine.publish(delivery(body));
+        await ahead.copy(engine, isLevel);
+        await administer(cluster.urls, (jsm) => jsm.streams.deleteMessage('mirror_store', position));
+        expect(await failureOf(engine, log.standing)).toMatchObject({ need: 'history' });
+        expect(await keepFor(engine, log)).toBe(true);
+        await log.copy(engine, isLevel);
+        expect(log.deliveries).toEqual(['one', ...after]);
+        expect(await failureOf(engine, ahead.standing)).toBeInstanceOf(CannotFollow);
+        await engine.close();
+      },
+    );
 
     test('removed by snapshots: what is needed stays, who is further behind takes one', async () => {
       await using cluster = await startServers(1);

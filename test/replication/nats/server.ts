@@ -16,6 +16,8 @@ export const hasServer = isNewEnough(
 /** To be put behind the names of tests that are skipped without it. */
 export const needsServer = hasServer ? '' : ` (needs nats-server ${NEEDED_VERSION} or newer)`;
 
+const TOGETHER_WITHIN_MS = 10_000;
+
 interface ServerOptions {
   /** Further lines of the configuration. */
   readonly config?: string;
@@ -127,21 +129,30 @@ export async function startServers(count: 1 | 3, options: ServerOptions = {}): P
 /** None of them runs yet. */
 export async function prepareServers(count: 1 | 3, options: ServerOptions = {}): Promise<Cluster> {
   const folder = mkdtempSync(join(tmpdir(), 'nats-'));
-  const ports = await freePorts(count * 2);
-  const routes = ports.slice(count);
+  const ports = await freePorts(count * 3);
+  const routes = ports.slice(count, count * 2);
+  const monitors = ports.slice(count * 2);
   const servers = ports.slice(0, count).map((port, i) => {
+    // Clients keep to the addresses that they were given: a way in between would be gone around.
     const cluster =
       count === 1
         ? ''
-        : `cluster { name: test, listen: "127.0.0.1:${routes[i]}", routes: [${routes.map((route) => `"nats://127.0.0.1:${route}"`).join(', ')}] }`;
-    const config = `max_payload: ${options.maxPayload ?? '8MB'}\n${cluster}\n${options.config ?? ''}`;
+        : `cluster { name: test, no_advertise: true, listen: "127.0.0.1:${routes[i]}", routes: [${routes.map((route) => `"nats://127.0.0.1:${route}"`).join(', ')}] }`;
+    const config = `max_payload: ${options.maxPayload ?? '8MB'}\nhttp: "127.0.0.1:${monitors[i]}"\n${cluster}\n${options.config ?? ''}`;
     return new NatsServer(`n${i + 1}`, port, folder, config);
   });
   const kill = async (): Promise<void> => {
     await Promise.all(servers.map((server) => server.kill()));
   };
+  let hasBegun = false;
   const start = async (): Promise<void> => {
     await Promise.all(servers.map((server) => server.start()));
+    while (!hasBegun && count > 1 && !(await areTogether(monitors))) {
+      await kill();
+      for (const server of servers) server.wipe();
+      await Promise.all(servers.map((server) => server.start()));
+    }
+    hasBegun = true;
   };
   return {
     servers,
@@ -153,6 +164,29 @@ export async function prepareServers(count: 1 | 3, options: ServerOptions = {}):
       rmSync(folder, { recursive: true, force: true });
     },
   };
+}
+
+/**
+ * Servers that begin in the same moment sometimes choose a leader that counts two of three, for good. No stream with three
+ * copies is made there.
+ *
+ * @param monitors their ports. @returns false when they are not one in time
+ */
+async function areTogether(monitors: readonly number[]): Promise<boolean> {
+  const untilMs = performance.now() + TOGETHER_WITHIN_MS;
+  while (performance.now() < untilMs) {
+    const found = await Promise.all(monitors.map(othersIn));
+    if (found.includes(monitors.length - 1)) return true;
+    await wait(100);
+  }
+  return false;
+}
+
+/** Whom the leader counts beside itself; null: this one does not lead. */
+async function othersIn(port: number): Promise<number | null> {
+  const answer = await fetch(`http://127.0.0.1:${port}/jsz`);
+  const { meta_cluster: meta } = (await answer.json()) as { meta_cluster?: { replicas?: unknown[] } };
+  return meta?.replicas?.length ?? null;
 }
 
 /**
