@@ -12,6 +12,7 @@ import type { createOpsApp } from '../ops/app.ts';
 import type { ReplicationView } from '../ops/condition/replication.ts';
 import type { Monitor } from '../ops/monitor.ts';
 import type { Logger } from '../platform/log.ts';
+import { asError } from '../platform/thrown.ts';
 import type { Reconciler } from '../reconcile/reconciler.ts';
 import { Fitness } from '../replication/fitness.ts';
 import { Lead } from '../replication/lead.ts';
@@ -151,8 +152,7 @@ export async function startReplica(deps: ReplicaDeps): Promise<Replica> {
     replication: deps.replication,
   });
   tellFacts(store, log);
-  const fail = (error: unknown): void =>
-    ended.reject(error instanceof Error ? error : new Error(String(error)));
+  const fail = (error: unknown): void => ended.reject(asError(error));
   const following = replicator.run(stopping.signal).then(() => undefined, fail);
   const note = (): ReplicaNote => ({
     epoch: replicator.standing.epoch,

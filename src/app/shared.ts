@@ -16,6 +16,7 @@ import { Monitor } from '../ops/monitor.ts';
 import type { OpsEnv } from '../ops/shared/env.ts';
 import type { Listener } from '../platform/listen.ts';
 import type { Logger } from '../platform/log.ts';
+import { asError } from '../platform/thrown.ts';
 import { fetchSnapshot } from '../replication/bootstrap.ts';
 import { makeSnapshot } from '../replication/make-snapshot.ts';
 import { Neighbours } from '../replication/neighbours.ts';
@@ -157,7 +158,7 @@ export async function startShared(
       },
       stopping.signal,
     ).catch((error: unknown) => {
-      if (!stopping.signal.aborted) onDeath(error instanceof Error ? error : new Error(String(error)));
+      if (!stopping.signal.aborted) onDeath(asError(error));
     });
   }
 }

@@ -9,6 +9,7 @@ import type { EncodedEntry, Place, PruneBounds, PrunedLog } from '../event-log/e
 import type { LogClient } from '../event-log/log-client.ts';
 import { StoreError } from '../sqlite/errors.ts';
 import type { Engine, Publication, Published } from './transport.ts';
+import { messageOf } from '../platform/thrown.ts';
 
 interface SharedLogDeps {
   readonly log: LogClient;
@@ -145,7 +146,7 @@ export class SharedLog implements EntryLog {
         return await Promise.race([engine.publish(publication), this.#end.promise]);
       } catch (error) {
         this.#refuseAfterEnd();
-        const problem = error instanceof Error ? error.message : String(error);
+        const problem = messageOf(error);
         if (attempt === ATTEMPTS) throw new StoreError('cannot_commit', problem, { cause: error });
       }
     }
