@@ -1,4 +1,4 @@
-/** A replica, begun anew from a snapshot whenever its files cannot be continued. It shows what it has until that is here. */
+/** Keeps a replica running. When its files cannot be continued they stay visible until a snapshot replaces them. */
 import { orAborted } from '../platform/or-aborted.ts';
 import { rest } from '../platform/sleep.ts';
 import type { Logger } from '../platform/log.ts';
@@ -12,13 +12,13 @@ interface KeptDeps {
   readonly start: () => Promise<Replica>;
   /** @returns null when there is no snapshot yet. @throws TransportError, StoreError */
   readonly fetch: (signal: AbortSignal) => Promise<FetchedSnapshot | null>;
-  /** What is shown while there is none: why. */
+  /** @param why shown while there is no replica. */
   readonly onChange: (replica: Replica | null, why: string) => void;
   readonly log: Logger;
 }
 
 const LOOK_EVERY_MS = 1_000;
-const WAITING = 'this replica waits for a snapshot, which the replica that leads puts';
+const WAITING = 'waiting for the lead to upload a snapshot';
 
 /** Until aborted. @throws StoreError when its files cannot be had. */
 export async function keepReplica(deps: KeptDeps, signal: AbortSignal): Promise<void> {
@@ -47,7 +47,7 @@ async function startIfFit({ start, log }: KeptDeps): Promise<Replica | null> {
   }
 }
 
-/** Stops it then. @returns what replaces its files; null when it has none to show, or is aborted. */
+/** Then stops the replica. @returns the snapshot; null when its files failed first, or when aborted. */
 async function untilReplaceable(
   deps: KeptDeps,
   replica: Replica,

@@ -1,5 +1,5 @@
 /**
- * The work of the replica that leads: it sees that there is a history, reads from the store, prunes, and puts snapshots
+ * The work of the lead: it sees that the engine holds a history, reads from the store, prunes, and uploads snapshots
  * (docs/beyond-one-machine.md#the-lead).
  */
 import { randomBytes } from 'node:crypto';
@@ -41,7 +41,7 @@ interface LeadingDeps {
   readonly monitor: Monitor;
   readonly log: Logger;
   readonly platform: Pick<Platform, 'connect' | 'random'>;
-  /** Told whom to ask of what is read; null: nobody any more. */
+  /** Called with the reconciler while this replica leads, then with null. */
   readonly onReading: (reconciler: Reconciler | null) => void;
 }
 
@@ -51,6 +51,8 @@ const LEVEL_EVERY_MS = 100;
 const CUT_OFF_AFTER_MS = 20_000;
 const SNAPSHOT_EVERY_MS = 10 * 60_000;
 const SNAPSHOT_LOOK_MS = 5_000;
+/** After the first failure; twice as long after each one that follows. */
+const SNAPSHOT_RETRY_MS = 30_000;
 
 /** Until aborted. @throws TransportError, StoreError: another replica, or this one again, takes over. */
 export async function leadWith(deps: LeadingDeps, signal: AbortSignal): Promise<void> {
@@ -68,7 +70,7 @@ export async function leadWith(deps: LeadingDeps, signal: AbortSignal): Promise<
       'a new epoch has begun: consumers of the change feed start over, and every product is read again; until then its rows are suspect',
     );
   }
-  // What is read now must be seen beside all that the others know.
+  // A read must be judged beside everything that the others have already applied.
   const beganMs = performance.now();
   while (!fitness.isLevel) {
     await rest(LEVEL_EVERY_MS, signal);
@@ -112,8 +114,8 @@ export async function leadWith(deps: LeadingDeps, signal: AbortSignal): Promise<
 }
 
 /**
- * A lead whose engine has lost entries that it has leads no longer: whoever has most begins a new history. One that cannot
- * follow, and so reads for nothing, makes way for another.
+ * The lead steps down when the engine has lost entries that it has, so that the replica with most of them begins a new
+ * history, and when it cannot copy, since its reads would not come back to it.
  */
 async function watchHistory(deps: LeadingDeps, signal: AbortSignal): Promise<void> {
   const { fitness, replicator } = deps;
@@ -135,8 +137,8 @@ function refuseCutOff({ replicator }: LeadingDeps, beganMs: number): void {
 }
 
 /**
- * A replica that has what the engine has lost, and may not lead, has shown it under numbers that are given out again now,
- * with another meaning. In a new epoch these mean nothing; that replica is replaced by a snapshot of it.
+ * A replica that may not lead can hold entries that the engine has lost. Their numbers are now being given out again, with
+ * another meaning. A new epoch makes the old ones invalid, and that replica takes a snapshot of it.
  */
 async function watchOthers(
   { members, replicator, store, clock, log }: LeadingDeps,
@@ -163,28 +165,31 @@ async function watchOthers(
   }
 }
 
-/** What was missed while nobody listened, or was in hand when one of them ended, is made up for by reading. */
+/** Reads what may have been lost: webhooks while no receiver was up, or in the hands of one that ended. */
 async function watchReceivers(
   { engine, clock, store, log }: LeadingDeps,
   reconciler: Reconciler,
   signal: AbortSignal,
 ): Promise<void> {
-  // Where a history has just begun, nothing was read in it yet, and receivers that stay say nothing about that.
+  // In a new history nothing has been read yet, even when all receivers stayed up.
   let isUnread = await isNothingRead(store);
+  let sinceMs: number | null = null;
   while (!signal.aborted) {
     try {
       const { receivers } = await membersIn(engine.presence);
       const kept = knownReceiversSchema.safeParse(await engine.state.get(STATE_KEYS.receivers));
-      const heard = listening(kept.success ? kept.data : null, receivers, clock.now());
+      const atMs = clock.now();
+      sinceMs ??= atMs;
+      const heard = listening(kept.success ? kept.data : null, { receivers, atMs, sinceMs });
       const silentMs = heard?.silentMs ?? (isUnread ? 0 : null);
       if (heard !== null && silentMs !== null) {
-        // A mirror that was filled, or kept by one machine, before anybody listened here.
+        // The mirror was filled, or kept by one machine, before there were receivers.
         const isUnknown = heard.isFirst && (await store.reader.ask('lastFullSync')) === null;
-        log.info({ silentMs }, 'what receivers may have missed, or was never read, is read');
+        log.info({ silentMs }, 'receivers were down or restarted: what may have been missed is read');
         await untilCommitted(() => reconciler.repairSilence(isUnknown ? null : silentMs), signal);
         isUnread = false;
       }
-      // After it is in the event log: another lead would not know otherwise.
+      // Only once the request is in the event log: a lead that dies in between leaves it to the next one.
       if (heard !== null) await engine.state.put(STATE_KEYS.receivers, heard.known);
     } catch (error) {
       if (signal.aborted) return;
@@ -200,7 +205,7 @@ async function isNothingRead({ reader }: Pick<Store, 'reader'>): Promise<boolean
   return (await reader.ask('runningRuns')).length === 0;
 }
 
-/** An operator may ask any replica. */
+/** Lifts what holds reads back when an operator has asked any replica for a resync. */
 async function watchOperator(
   { engine, store }: LeadingDeps,
   reconciler: Reconciler,
@@ -228,15 +233,15 @@ async function putSnapshots(
   { engine, makeSnapshot, replicator, log }: LeadingDeps,
   signal: AbortSignal,
 ): Promise<void> {
-  const dueMs = performance.now() + SNAPSHOT_EVERY_MS;
-  let next = { dueMs, lastSeq: -1 };
+  let next = { dueMs: performance.now() + SNAPSHOT_EVERY_MS, lastSeq: -1 };
+  let failures = 0;
   while (!signal.aborted) {
     await rest(SNAPSHOT_LOOK_MS, signal);
     if (signal.aborted) return;
     try {
       const { standing: reached } = replicator;
       const { epoch, lastSeq: reachedSeq } = reached;
-      // Whoever begins anew in a new history needs one at once, also when the lead before ended before it put it.
+      // A new history needs one at once; the lead before may have ended before it had uploaded one.
       const isFirst = (await engine.state.get(STATE_KEYS.snapshotEpoch)) !== epoch;
       if (!isFirst && (performance.now() < next.dueMs || reachedSeq === next.lastSeq)) continue;
       const files = await makeSnapshot(signal);
@@ -248,10 +253,14 @@ async function putSnapshots(
       }
       await engine.state.put(STATE_KEYS.snapshotEpoch, epoch);
       next = { dueMs: performance.now() + SNAPSHOT_EVERY_MS, lastSeq: reachedSeq };
-      log.info({ lastSeq: reachedSeq }, 'a snapshot was put, from which new replicas begin');
+      failures = 0;
+      log.info({ lastSeq: reachedSeq }, 'a snapshot was uploaded: new replicas begin from it');
     } catch (error) {
       if (signal.aborted) return;
-      log.warn({ err: error }, 'a snapshot could not be put; it is tried again');
+      log.warn({ err: error }, 'a snapshot could not be uploaded; it is tried again');
+      // Each attempt copies both files, and may fill the disk that they are on.
+      await rest(Math.min(SNAPSHOT_RETRY_MS * 2 ** failures, SNAPSHOT_EVERY_MS), signal);
+      failures += 1;
     }
   }
 }

@@ -1,4 +1,4 @@
-/** What a process shares its event log through: an engine, or one primary. Only the one that is asked for is loaded. */
+/** The connection over which a process shares its event log: to an engine or to a primary. Only that one is loaded. */
 import type { SharedConfig } from '../config/config.ts';
 import { RULES_VERSION } from '../core/rules-version.ts';
 import type { Logger } from '../platform/log.ts';
@@ -13,12 +13,12 @@ export interface Link {
 interface LinkArgs {
   /** Of this process, as servers show it. */
   readonly name: string;
-  /** It has kept nothing yet. */
+  /** It has no files yet. */
   readonly isNew: boolean;
   readonly log: Logger;
 }
 
-/** @throws Error when the packages of the engine are missing. Nothing that can be reached later is waited for. */
+/** Does not wait for the connection. @throws Error when a package of the engine's client is missing. */
 export async function connectLink(shared: SharedConfig, { name, isNew, log }: LinkArgs): Promise<Link> {
   const { url, store, replicas, user, password, token, caFile } = shared;
   if (url.kind === 'primary') {

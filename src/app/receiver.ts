@@ -1,5 +1,5 @@
 /**
- * What takes webhooks where several machines do: verified, on this machine's disk, answered, and only then forwarded
+ * Takes webhooks on one of several machines: verifies, syncs to the outbox, answers, then forwards
  * (docs/beyond-one-machine.md#receivers).
  */
 import { randomUUID } from 'node:crypto';
@@ -40,7 +40,7 @@ export interface Receiver {
 /** How long a stop waits for what is left to be forwarded; the next start forwards the rest. */
 const LAST_FORWARD_MS = 1_000;
 const LOOK_EVERY_MS = 20;
-/** Well within what the clock takes for a standstill. */
+/** Well below what the clock calls a standstill. */
 const ASK_EVERY_MS = 1_000;
 
 /** @throws Error when the port cannot be listened on. */
@@ -61,7 +61,7 @@ export async function startReceiver(deps: ReceiverDeps): Promise<Receiver> {
   const forwarder = new Forwarder({ outbox: outbox.log, reader: outbox.reader, engine, log, now: Date.now });
   outbox.onAppended(() => forwarder.wake());
   const unstored = keepUnstored({ writer, now, log });
-  // No mirror is kept here that could show it.
+  // There is no mirror here that could show it.
   const heartbeat = createHeartbeat(
     { beat: (atMs) => outbox.log.beat(atMs), show: () => Promise.resolve() },
     Date.now,
@@ -70,7 +70,7 @@ export async function startReceiver(deps: ReceiverDeps): Promise<Receiver> {
   const stopping = new AbortController();
   let life = randomUUID();
   clock.onStandstill(() => (life = randomUUID()));
-  // Where no webhook comes for a while, nobody else asks: that would be taken for a standstill.
+  // Without webhooks nothing else reads the clock, and the pause would look like a standstill.
   const asking = setInterval(now, ASK_EVERY_MS).unref();
   const intake = createIntakeApp({
     writer,

@@ -1,6 +1,6 @@
 /**
- * One life of a replica: its files opened, what is elsewhere copied into them and applied, shown, and, where it may lead,
- * read from the store (docs/beyond-one-machine.md#replicas). It ends when its files must be replaced by a snapshot.
+ * A replica from the opening of its files until they must be replaced by a snapshot: it copies entries, applies them, shows
+ * the mirror and, while it leads, reads from the store (docs/beyond-one-machine.md#replicas).
  */
 import type { ServeConfig } from '../config/config.ts';
 import { RULES_VERSION } from '../core/rules-version.ts';
@@ -58,9 +58,9 @@ export interface Replica {
   readonly app: ReturnType<typeof createOpsApp>;
   readonly view: Pick<ReplicationView, 'replica' | 'lead'>;
   readonly observer: ReturnType<typeof createShowing>['observer'];
-  /** It cannot go on from what it has, which it shows meanwhile. */
+  /** It cannot continue from its files. They are shown until a snapshot is here. */
   readonly needsSnapshot: boolean;
-  /** Resolves when not even that can be shown. @throws Error */
+  /** Resolves when its files cannot even be shown any more. @throws Error */
   readonly ended: Promise<'unfit'>;
   stop(): Promise<void>;
 }
@@ -71,7 +71,7 @@ export async function startReplica(deps: ReplicaDeps): Promise<Replica> {
   const stopping = new AbortController();
   const ended = Promise.withResolvers<'unfit'>();
   ended.promise.catch(() => undefined);
-  // What was copied does not lead to the mirror's file any more.
+  // The mirror's file holds something that the copied entries do not explain.
   const { store, parts, shared } = await openFiles(deps, () => ended.resolve('unfit'));
   const clock = createClock(store.life.aliveAtMs ?? 0);
   const replicator: Replicator = new Replicator(
@@ -81,7 +81,7 @@ export async function startReplica(deps: ReplicaDeps): Promise<Replica> {
       applied: (seq) => parts.projection.applied(seq),
       onCopied: (positions, places) => shared.copied(positions, places),
       isPassed: () => fitness.isPassed,
-      // Positions begin again, or are given out a second time.
+      // In another history the engine gives positions out a second time.
       onEpoch: () => shared.giveUp(new StoreError('cannot_commit', 'another history has begun meanwhile')),
       log,
     },
@@ -95,7 +95,7 @@ export async function startReplica(deps: ReplicaDeps): Promise<Replica> {
     following: () => replicator.state,
     standing: () => replicator.standing,
   });
-  // Those who read the file see by its age that it does not follow any more.
+  // Readers of the file recognise by the age of `alive_at` that the replica is cut off.
   const heartbeat = createHeartbeat(
     {
       beat: (atMs) => store.writer.beat(atMs),

@@ -24,7 +24,7 @@ const noteSchema = z.object({
 
 const derive = promisify(scrypt) as (secret: string, salt: Buffer, length: number) => Promise<Buffer>;
 
-/** @param file of this machine. While the engine cannot be reached, it alone counts. */
+/** @param file of this machine, which decides alone while the engine cannot be reached. */
 export function sharedLockout(file: TokenFile, { state, service }: LockoutArgs): TokenFile {
   let known: { readonly salt: string; readonly fingerprint: string } | null = null;
   const fingerprint = async (salt: string): Promise<string> => {
@@ -54,7 +54,7 @@ export function sharedLockout(file: TokenFile, { state, service }: LockoutArgs):
     async write(next) {
       await file.write(next);
       if (next.latch === null) {
-        // That of other credentials is not ended by these, which are accepted.
+        // A lockout of other credentials stays.
         if ((await ours()) !== null) await state.delete(STATE_KEYS.lockout);
         return;
       }
@@ -67,5 +67,5 @@ export function sharedLockout(file: TokenFile, { state, service }: LockoutArgs):
 /** @returns null when it is not the engine that failed. */
 export function whyNotShared(error: unknown): string | null {
   if (!(error instanceof TransportError)) return null;
-  return 'the engine did not take what is known of the credentials: when they are refused, another replica that leads tries them once more; when they were accepted again, it may go on waiting until the next token';
+  return 'the credential lockout could not be written to the engine: the next lead may try refused credentials once more, or wait until its next token';
 }

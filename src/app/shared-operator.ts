@@ -1,4 +1,4 @@
-/** An operator may ask any replica: what is asked for is an entry, and whoever leads reads it from the store. */
+/** An operator may ask any replica: the request becomes an entry, and the lead carries it out. */
 import { randomUUID } from 'node:crypto';
 import type { Store } from '../mirror/store.ts';
 import type { Operator } from '../ops/shared/operator.ts';
@@ -12,7 +12,7 @@ import { StoreError } from '../sqlite/errors.ts';
 
 interface OperatorDeps {
   readonly store: Store;
-  /** Null: what is copied is decided elsewhere, which the store's writer says. */
+  /** Null: this mirror only copies. The store's writer refuses requests, and says where to ask. */
   readonly engine: Pick<Engine, 'state'> | null;
   readonly now: () => number;
   readonly log: Logger;

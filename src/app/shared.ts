@@ -29,7 +29,7 @@ import { openOutbox } from './open-outbox.ts';
 import { startReceiver, type Receiver } from './receiver.ts';
 import { startReplica, type Replica, type ReplicaPlatform } from './replica.ts';
 
-/** What it stands on. Real, except in a simulation. */
+/** The outside world; replaced in a simulation. */
 export interface SharedPlatform
   extends Pick<Platform, 'connect' | 'listen' | 'loadOps' | 'random'>, ReplicaPlatform {
   readonly connectLink: typeof connectLink;

@@ -1,4 +1,4 @@
-/** What has to be written, as soon as it can be. */
+/** Retries a write until it commits. */
 import { rest } from '../platform/sleep.ts';
 import { mayPass } from '../sqlite/errors.ts';
 

@@ -1,11 +1,14 @@
-/** What an event log is a copy of. In a table that only copies have: other event logs stay as they are. */
+/**
+ * How far this log is in step with another: a replica's, what it has copied; an outbox's, what the engine has acknowledged.
+ * Other event logs have no such table.
+ */
 import type { Db } from '../sqlite/open.ts';
 
-/** Of a log that is a copy: what of, and how far. Its entries come from there alone. */
+/** Which log, and how far. */
 export interface CopiedFrom {
   /** For people: an address. */
   readonly origin: string;
-  /** What only its transport understands. JSON; null: nothing was copied yet. */
+  /** Opaque to all but the transport. JSON; null: nothing yet. */
   readonly cursor: unknown;
 }
 
@@ -16,7 +19,7 @@ const TABLE = `
     cursor TEXT NOT NULL
   ) STRICT`;
 
-/** @param db any connection to an event log. @returns null when it is no copy. */
+/** @param db any connection to an event log. @returns null when it is in step with no other. */
 export function readCopiedFrom(db: Db): CopiedFrom | null {
   const isCopy = db.prepare("SELECT 1 FROM sqlite_master WHERE name = 'copied_from'").get() !== undefined;
   if (!isCopy) return null;

@@ -1,4 +1,4 @@
-/** Makes a copy a mirror of its own (docs/beyond-one-machine.md#promoting-a-copy). */
+/** Makes a copy a mirror of its own (docs/follower.md#promoting-a-copy). */
 import { isThere } from '../sqlite/is-there.ts';
 import { StoreError } from '../sqlite/errors.ts';
 import { explain } from '../sqlite/explain.ts';

@@ -1,4 +1,4 @@
-/** Work that is not waited for any longer once a signal says so: it goes on, and what becomes of it is left to itself. */
+/** Stops waiting for work when a signal is aborted. The work continues; its result is ignored. */
 import { rest } from './sleep.ts';
 
 /** @returns undefined when it was aborted first. @throws what the work throws, until then. */

@@ -54,7 +54,7 @@ function replaceBy({ mirror, log }: SnapshotFiles, databasePath: string): void {
   const lock = lockDatabase(databasePath);
   try {
     rmSync(highWaterMarkPath(databasePath), { force: true });
-    // What a kill in between leaves does not fit together, and is replaced again.
+    // After a kill in between, the two files do not belong together, and are replaced again.
     putInPlace(log, eventLogPath(databasePath));
     putInPlace(mirror, databasePath);
   } finally {

@@ -1,4 +1,4 @@
-/** Whether what was fetched is a snapshot, whole, and a mirror that its event log leads to. Reads every page. */
+/** Whether a fetched snapshot is intact, and its mirror is what its event log makes. Reads every page. */
 import Database from 'better-sqlite3';
 import { whyCopyUnfit } from '../event-log/epoch.ts';
 import { EventLog } from '../event-log/event-log.ts';

@@ -1,13 +1,13 @@
 /**
- * How a replica stands among the others: whether it has everything, whether it may lead, and what it must wait for where the
- * engine has lost what some of them have (docs/beyond-one-machine.md#when-the-engine-has-lost-everything).
+ * Whether a replica has everything, whether it may lead, and what it must wait for when the engine has lost entries that
+ * some replicas have (docs/beyond-one-machine.md#when-the-engine-has-lost-everything).
  */
 import type { Members, ReplicaNote } from './presence.ts';
 import type { Replicator } from './replicator.ts';
 import type { Need, Standing } from './transport.ts';
 
 interface FitnessDeps {
-  /** Of this replica among the others. */
+  /** Of this replica. */
   readonly name: string;
   /** The version of the rules here. */
   readonly rules: number;
@@ -19,15 +19,15 @@ interface FitnessDeps {
   readonly standing: () => Pick<Standing, 'epoch' | 'lastSeq'>;
 }
 
-/** It had everything within this time: some batches, or one heartbeat and a half. */
+/** Up to date means: everything was here within this time, some batches or three signs of life. */
 const LEVEL_WITHIN_MS = 3_000;
-/** What others tell of themselves has been heard by then. */
+/** By then the announcements of the others have arrived. */
 const HEARD_AFTER_MS = 6_000;
-/** Servers that were all restarted know only after some seconds what they have. */
+/** Servers that were all restarted take some seconds to know what they have. */
 const LOST_AFTER_MS = 5_000;
-/** Whoever has lost the same has said so by then. */
+/** By then every replica that has the lost entries has said so. */
 const FOLLOWS_AFTER_MS = 15_000;
-/** A snapshot that is not there by then will not come: who would have put it is gone. */
+/** A snapshot that is not there by then will not come: the lead that would have made it is gone. */
 const STRANDED_AFTER_MS = 60_000;
 
 export class Fitness {
@@ -42,22 +42,22 @@ export class Fitness {
     return this.#lasts(this.#deps.following().levelAtMs) < LEVEL_WITHIN_MS;
   }
 
-  /** For a while it has had entries that the engine has lost. */
+  /** It has entries that the engine has lost, for long enough to be sure. */
   get isLost(): boolean {
     return this.#needs('history', LOST_AFTER_MS);
   }
 
-  /** Numbers that another one has given out would get a second meaning here: that one begins a new history. */
+  /** Another eligible replica has entries the engine lost. It must lead; this one would reuse its numbers. */
   get isPassed(): boolean {
     return this.#others.some((at) => at.isLost && at.mayLead && this.#isOfSameEpoch(at));
   }
 
-  /** What it has does not lead on: it shows that until a snapshot is here. */
+  /** The history does not continue from here. The old rows stay visible until a snapshot arrives. */
   get needsSnapshot(): boolean {
     return this.#needs('snapshot', 0) || this.#isLeftBehind;
   }
 
-  /** Whoever has everything; where nobody can go on, whoever has most of those who may lead. */
+  /** A replica that has everything may lead. If none can continue, the one with most entries does. */
   get isFit(): boolean {
     if (this.#deps.following().need === null) return this.isLevel && !this.isPassed;
     const hearsSinceMs = this.#deps.hearsSinceMs();
@@ -72,12 +72,12 @@ export class Fitness {
     );
   }
 
-  /** Also those that may not lead: what they show would not follow from their entries any more. */
+  /** Those that may not lead too: their rows would no longer be what their entries make. */
   get #areAllUpdated(): boolean {
     return this.#others.every(({ rules }) => rules >= this.#deps.rules);
   }
 
-  /** What the engine has left, under numbers that may be higher: it waits for this one. */
+  /** It follows what is left in the engine, perhaps to a higher number, and waits for this replica to lead. */
   #followsWhatIsLeft(at: ReplicaNote): boolean {
     const follows = at.isLevel || (!at.isLost && this.#needs('history', FOLLOWS_AFTER_MS));
     return follows && this.#isOfSameEpoch(at);
@@ -89,7 +89,7 @@ export class Fitness {
     return at.lastSeq < lastSeq || (at.lastSeq === lastSeq && this.#deps.name < other);
   }
 
-  /** The others have gone on without what this replica alone has. */
+  /** The others continue without the entries that only this replica has. */
   get #isLeftBehind(): boolean {
     return this.isLost && this.#others.some((at) => at.isLeading && !this.#isOfSameEpoch(at));
   }
@@ -103,7 +103,7 @@ export class Fitness {
     return epoch === this.#deps.standing().epoch;
   }
 
-  /** For so long. */
+  /** At least for this long. */
   #needs(kind: Need, ms: number): boolean {
     const { need } = this.#deps.following();
     return need?.kind === kind && this.#lasts(need.atMs) >= ms;

@@ -1,6 +1,6 @@
 /**
- * Brings what a receiver has answered into the common order, as it came. What is there stays in the outbox for a while,
- * and is offered again when the engine has lost it.
+ * Forwards what a receiver has answered to the engine, in order. Acknowledged rows stay in the outbox for ten minutes, and
+ * are sent again if the engine loses them.
  */
 import { bodyHash } from '../event-log/body-hash.ts';
 import type { LogRow } from '../event-log/entries.ts';
@@ -20,7 +20,7 @@ interface ForwarderDeps {
   readonly now: () => number;
 }
 
-/** How far the engine has acknowledged the outbox, with proof. As it is kept in the outbox. */
+/** How far the engine has acknowledged the outbox, with the receipt. Stored in the outbox. */
 interface Acknowledged {
   readonly seq: number;
   readonly receipt: unknown;
@@ -31,20 +31,20 @@ export interface Backlog {
   readonly entries: number;
   /** How long the oldest of them has waited. */
   readonly ageMs: number;
-  /** Why the engine takes nothing at present; null: nothing is in the way. */
+  /** Why nothing can be forwarded; null: it can. */
   readonly trouble: string | null;
 }
 
 /** Acknowledged rows stay this long: an engine that loses its last minutes gets them again. */
 const KEPT_MS = 10 * 60_000;
 const NOTED_EVERY_MS = 1_000;
-/** A loss shows in nothing else: an engine that has lost its end takes what comes next as before. */
+/** A loss cannot be seen otherwise: an engine that has lost its end accepts what comes next as before. */
 const ASKED_EVERY_MS = 1_000;
-/** Servers that were all restarted know only after some seconds what they have. */
+/** Servers that were all restarted take some seconds to know what they have. */
 const LOST_FOR_MS = 10_000;
 const RETRY_MS = 500;
 const IDLE_MS = 250;
-/** What comes within it is forwarded together, unless so many wait already. */
+/** What arrives within this time is sent together, unless `MANY` wait already. */
 const TOGETHER_MS = 20;
 const MANY = 128;
 
@@ -52,18 +52,18 @@ export class Forwarder {
   readonly #deps: ForwarderDeps;
   readonly #stop = new AbortController();
   #acknowledged: Acknowledged;
-  /** Of what was acknowledged since it was last asked about: the last one of each turn. */
+  /** Receipts since the last check: one for each turn of forwarding. */
   #unproven: unknown[];
   #notedSeq = 0;
-  /** Up to where, since when: what is old enough to go. On the monotonic clock. */
+  /** Acknowledged up to which row, and when, on the monotonic clock: tells what is old enough to delete. */
   readonly #kept: { readonly seq: number; readonly atMs: number }[] = [];
   #waitsSinceMs: number | null = null;
-  /** Rows up to this one have been acknowledged before, and wait again since. */
+  /** Rows up to this one were acknowledged, lost, and wait again since then. */
   #again = { seq: 0, sinceMs: 0 };
-  /** What comes before it is old enough to go. Of many, only some go at once: the first that is still there. */
+  /** Rows before this one are old enough to delete. A prune is bounded: `#firstSeq` is the first row still there. */
   #firstKept = 0;
   #firstSeq = 0;
-  /** Since when what it has acknowledged seems to be lost, on the monotonic clock; null: it does not. */
+  /** Since when an acknowledged row has been missing, on the monotonic clock; null: none is. */
   #lostAtMs: number | null = null;
   #trouble: string | null = null;
   #wake: (() => void) | null = null;
@@ -105,14 +105,11 @@ export class Forwarder {
         await this.#note();
         if (forwarded < MANY) await rest(TOGETHER_MS, signal);
       } catch (error) {
-        // A disk without room, or a lock: what was to be noted is noted later.
+        // A full disk or a lock: the note is written later.
         if (!(error instanceof TransportError) && !mayPass(error)) throw error;
         if (signal.aborted) return;
         if (this.#trouble !== error.message) {
-          this.#deps.log.warn(
-            { err: error },
-            'deliveries are kept in the outbox: they cannot be forwarded for now',
-          );
+          this.#deps.log.warn({ err: error }, 'deliveries cannot be forwarded; they are kept in the outbox');
         }
         this.#trouble = error.message;
         this.#lookAtOldest();
@@ -128,13 +125,13 @@ export class Forwarder {
   }
 
   /**
-   * An engine that has lost its end has lost what it had acknowledged. What came after the loss is kept, so that the last
-   * one says nothing of those before it.
+   * An engine that loses its end keeps what it accepts afterwards, so the newest receipt alone proves nothing about those
+   * before it.
    */
   async #offerAgainWhatIsLost(): Promise<void> {
     const { engine, reader, outbox, log, now } = this.#deps;
     const asked = this.#unproven;
-    // An engine that cannot be reached may take long to say so.
+    // It can take long to find that the engine cannot be reached.
     const kept = await orAborted(
       Promise.all(asked.map((receipt) => engine.isKept(receipt))),
       this.#stop.signal,
@@ -148,7 +145,7 @@ export class Forwarder {
     this.#lostAtMs ??= performance.now();
     if (performance.now() - this.#lostAtMs < LOST_FOR_MS) return;
     this.#lostAtMs = null;
-    log.warn('the engine has lost what it had acknowledged: the last ten minutes are offered again');
+    log.warn('the engine has lost what it had acknowledged: the last ten minutes are sent again');
     const { seq } = this.#acknowledged;
     const [oldest] = reader.after(0, outbox.lastSeq);
     const [never] = reader.after(seq, outbox.lastSeq);
@@ -196,7 +193,7 @@ export class Forwarder {
     return oldest.seq <= this.#again.seq ? Math.max(oldest.atMs, this.#again.sinceMs) : oldest.atMs;
   }
 
-  /** How far it is, once a second, so that a start does not offer everything again; and what is old enough goes. */
+  /** Once a second: notes how far the engine has acknowledged, for the next start, and deletes old rows. */
   async #note(): Promise<void> {
     const { outbox, engine } = this.#deps;
     const nowMs = performance.now();
@@ -227,13 +224,13 @@ export class Forwarder {
   }
 }
 
-/** A delivery is the same one whichever receiver it came to; another entry is this outbox's own. */
+/** A delivery has the same id on all receivers; any other entry belongs to this outbox. */
 function publicationOf({ seq, kind, atMs, payload }: LogRow, outboxId: string): Publication {
   const id = kind === 'delivery' ? bodyHash(payload).toString('hex') : `${outboxId}-${seq}`;
   return { id, row: { seq: null, kind, atMs, payload: new Uint8Array(payload), detail: null } };
 }
 
-/** Nothing that nobody has acknowledged. */
+/** The receipt to check later, if there is one. */
 function provable({ receipt }: Acknowledged): unknown[] {
   return receipt === null || receipt === undefined ? [] : [receipt];
 }

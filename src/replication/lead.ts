@@ -1,7 +1,7 @@
 /**
- * Who of the replicas reads from the store: the one that holds the lease (docs/beyond-one-machine.md#the-lead). It steps
- * down well before another one may take over; that two lead for a moment, because one was stopped in between, does no
- * harm, since both append true reads.
+ * Only the replica that holds the lease reads from the store (docs/beyond-one-machine.md#the-lead). It steps down well
+ * before another one may take over. Should two lead for a moment, because one process was paused, no harm is done: both
+ * append true reads.
  */
 import type { Logger } from '../platform/log.ts';
 import { inTime, orAborted } from '../platform/or-aborted.ts';
@@ -14,16 +14,16 @@ interface LeadDeps {
   readonly name: string;
   /** Whether this replica may lead now; asked about once a second. */
   readonly isFit: () => boolean;
-  /** Called when it begins to lead. @param signal aborted when it does not any more. */
+  /** Called when it begins to lead. @param signal aborted when it steps down. */
   readonly lead: (signal: AbortSignal) => Promise<void>;
   readonly log: Logger;
 }
 
 const LOOK_EVERY_MS = 1_000;
-/** Of the lease, since the last renewal that is known to have succeeded was sent. */
+/** Counted from the sending of the last renewal that succeeded. */
 const STEP_DOWN_AFTER_MS = LEASE_MS * 0.7;
 const RENEW_EVERY_MS = LEASE_MS / 5;
-/** Of the time that a process has to end. */
+/** Part of the time in which a process must end. */
 const RELEASE_WITHIN_MS = 500;
 
 export class Lead {
@@ -60,7 +60,7 @@ export class Lead {
     const until = AbortSignal.any([signal, leading.signal]);
     log.info({ name }, 'this replica leads: it reads from the store');
     let goodMs = sentMs;
-    // By itself: a renewal may hang for longer.
+    // On a timer of its own: a renewal may hang for longer.
     const watch = setInterval(() => {
       if (performance.now() - goodMs > STEP_DOWN_AFTER_MS) leading.abort();
     }, LOOK_EVERY_MS / 4).unref();
@@ -87,13 +87,13 @@ export class Lead {
       await work;
       this.#leading = null;
       log.info({ name }, 'this replica does not lead any more');
-      // Where it cannot be given back in time, it ends by itself.
+      // If it cannot be given back in time, it expires.
       await inTime(lease.release(held.revision).catch(unknownNow), RELEASE_WITHIN_MS);
     }
   }
 }
 
-/** What becomes of it cannot be known now. @throws Error of any other kind */
+/** The outcome is unknown. @throws Error of any other kind */
 function unknownNow(error: unknown): undefined {
   if (!(error instanceof TransportError)) throw error;
   return undefined;

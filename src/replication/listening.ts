@@ -1,6 +1,6 @@
 /**
- * Whether somebody listened all the time. A webhook comes once: what came while no receiver listened is lost, and so is
- * what one of them had in hand when it ended. Both are made up for by reading.
+ * Whether receivers were up without a gap. Webhooks are sent once: those sent while no receiver was up are lost, and so are
+ * requests in flight when one ended. Reading makes up for both.
  */
 import { z } from 'zod';
 import { silenceMs } from '../core/silence.ts';
@@ -15,7 +15,7 @@ export const knownReceiversSchema = z.object({
     z.object({
       life: z.string(),
       seenAtMs: z.number(),
-      /** It was taken to have ended, and made up for. */
+      /** Taken to have ended; the read for it has been requested. */
       isEnded: z.boolean(),
     }),
   ),
@@ -24,28 +24,35 @@ type KnownReceivers = z.infer<typeof knownReceiversSchema>;
 type Known = KnownReceivers['receivers'][string];
 
 interface Listening {
-  /** How long nobody listened: zero, something may have been lost in hand; null, nothing can have been missed. */
+  /** How long no receiver was up; zero: only requests in flight may be lost; null: nothing can have been missed. */
   readonly silentMs: number | null;
-  /** Nobody ever listened before: the first read has seen nothing yet. */
+  /** There was no receiver before: the first read has seen nothing yet. */
   readonly isFirst: boolean;
   readonly known: KnownReceivers;
 }
 
-/** A receiver may be cut off for a while, and be answering all the same. */
+/** A receiver that is cut off from the engine may still be answering. */
 const ENDED_AFTER_MS = 60_000;
 const FORGOTTEN_AFTER_MS = 7 * 24 * 60 * 60_000;
 
-/** @param known null: nobody ever looked. @param now by name. @returns null while no receiver is heard of. */
+interface Look {
+  /** By name. */
+  readonly receivers: ReadonlyMap<string, ReceiverNote>;
+  readonly atMs: number;
+  /** When this lead first looked: who was not heard of before that may have been there all the same. */
+  readonly sinceMs: number;
+}
+
+/** @param known null: nobody ever looked. @returns null while no receiver is heard of. */
 export function listening(
   known: KnownReceivers | null,
-  now: ReadonlyMap<string, ReceiverNote>,
-  nowMs: number,
+  { receivers: now, atMs: nowMs, sinceMs }: Look,
 ): Listening | null {
   if (now.size === 0) return null;
   const before = new Map(Object.entries(known?.receivers ?? {}));
   const hasStayed = [...now].some(([name, { life }]) => before.get(name)?.life === life);
   const hasChanged = [...now].some(([name, { life }]) => isOther(before.get(name), life));
-  const ended = [...before].filter(([name, was]) => !now.has(name) && isOver(was, nowMs));
+  const ended = [...before].filter(([name, was]) => !now.has(name) && isOver(was, nowMs, sinceMs));
   const isNews = !hasStayed || hasChanged || ended.length > 0;
   const silentMs = hasStayed ? 0 : silenceMs(known?.listenedAtMs ?? nowMs, nowMs);
   const kept = [...before].filter(([, { seenAtMs }]) => nowMs - seenAtMs < FORGOTTEN_AFTER_MS);
@@ -68,6 +75,6 @@ function isOther(was: Known | undefined, life: string): boolean {
   return was !== undefined && was.life !== life;
 }
 
-function isOver({ isEnded, seenAtMs }: Known, nowMs: number): boolean {
-  return !isEnded && nowMs - seenAtMs >= ENDED_AFTER_MS;
+function isOver({ isEnded, seenAtMs }: Known, nowMs: number, sinceMs: number): boolean {
+  return !isEnded && nowMs - Math.max(seenAtMs, sinceMs) >= ENDED_AFTER_MS;
 }

@@ -1,4 +1,4 @@
-/** Who else is there, as heard again and again. */
+/** The members of the cluster, polled every 2 s. */
 import { rest } from '../platform/sleep.ts';
 import { membersIn, NOBODY, TELL_EVERY_MS, type Members } from './presence.ts';
 import { LEASE_MS, TransportError, type Notes } from './transport.ts';
@@ -14,7 +14,7 @@ export class Neighbours {
     this.#notes = notes;
   }
 
-  /** As last heard; nobody when that is so long ago that all would be forgotten. */
+  /** As of the last poll that was answered; none once its announcements would have expired. */
   get members(): Members {
     return this.#isHearing() ? this.#members : NOBODY;
   }

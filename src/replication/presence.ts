@@ -1,13 +1,13 @@
-/** What processes tell each other of themselves, again and again: what is not told any more is forgotten. */
+/** Each process announces itself every 2 s. Announcements expire after 10 s. */
 import { z } from 'zod';
 import { inTime, orAborted } from '../platform/or-aborted.ts';
 import { rest } from '../platform/sleep.ts';
 import { TransportError, type Notes } from './transport.ts';
 
 const receiverSchema = z.object({
-  /** Another one after every start, and after every time that it stood still: what was under way then is lost. */
+  /** New after each start and each standstill: requests in flight then are lost. */
   life: z.string(),
-  /** Deliveries that are answered and not yet in the common order, and how long the oldest has waited. */
+  /** Deliveries that are answered and not yet acknowledged by the engine, and how long the oldest has waited. */
   backlog: z.number(),
   backlogAgeMs: z.number(),
 });
@@ -25,20 +25,20 @@ const replicaSchema = z.object({
   /** It had everything a moment ago. */
   isLevel: z.boolean(),
   isLeading: z.boolean(),
-  /** For a while it has had entries that the engine has lost, or that do not go on there. */
+  /** It has entries that the engine has lost. */
   isLost: z.boolean(),
   /** The version of the rules by which it applies entries. */
   rules: z.number(),
   /** The last number of its change feed, as of a moment ago. */
   changeSeq: z.number(),
-  /** Others need not wait for one that only keeps a mirror. */
+  /** The others need not wait for a replica that may not. */
   mayLead: z.boolean(),
-  /** Of the one that leads: why nothing is read from the store. */
+  /** Of the lead: why nothing is read from the store. */
   blocked: blockedSchema.nullable(),
 });
 export type ReplicaNote = z.infer<typeof replicaSchema>;
 
-/** All that are known to be there, by name. */
+/** All known members, by name. */
 export interface Members {
   readonly receivers: ReadonlyMap<string, ReceiverNote>;
   readonly replicas: ReadonlyMap<string, ReplicaNote>;
@@ -46,9 +46,9 @@ export interface Members {
 
 export const NOBODY: Members = { receivers: new Map(), replicas: new Map() };
 
-/** Of what is told, and of what is heard. */
+/** How often a process announces itself, and polls the others. */
 export const TELL_EVERY_MS = 2_000;
-/** Of the time that a process has to end. */
+/** Part of the time in which a process must end. */
 const TAKEN_BACK_WITHIN_MS = 500;
 const RECEIVERS = 'receiver.';
 const REPLICAS = 'replica.';
@@ -85,20 +85,20 @@ export async function membersIn(notes: Notes): Promise<Members> {
 async function tell(notes: Notes, key: string, note: () => unknown, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     const putting = notes.put(key, note()).catch((error: unknown) => {
-      // Whoever needs the engine says that it cannot be reached.
+      // Reported by the parts that need the engine.
       if (!(error instanceof TransportError)) throw error;
     });
     await orAborted(putting, signal);
     await rest(TELL_EVERY_MS, signal);
   }
-  // Where it cannot be taken back in time, it goes by itself.
+  // If it cannot be deleted in time, it expires.
   await inTime(
     notes.delete(key).catch(() => undefined),
     TAKEN_BACK_WITHIN_MS,
   );
 }
 
-/** What an earlier or a later version tells may have another form, and is left out. */
+/** Announcements of other versions that have another form are left out. */
 function parsed<T>(
   found: ReadonlyMap<string, unknown>,
   prefix: string,

@@ -1,4 +1,4 @@
-/** Copies what a source has into a replica's event log, and says how it stands. */
+/** Copies a source into a replica's event log, and reports how far it is. */
 import { rest } from '../platform/sleep.ts';
 import type { Copied } from '../event-log/append-loop.ts';
 import type { CopyArgs, Place } from '../event-log/event-log.ts';
@@ -22,26 +22,26 @@ interface ReplicatorDeps {
   /** Rows are on disk. */
   readonly onCopied: (positions: readonly (number | null)[], places: readonly Place[]) => void;
   /**
-   * Another replica has what the engine has lost, and begins a new history: nothing may be copied until then. What a new
-   * history begins with may be, also here where the same was lost: otherwise two that are equally far wait for each other.
+   * Another replica has entries that the engine lost, and will begin a new history. Until then only the base of a new
+   * history may be copied; without that exception two replicas with the same end would wait for each other.
    */
   readonly isPassed: () => boolean;
-  /** The rows that are told of next are of another history, at least the last ones of them. */
+  /** The next rows belong to another history, at least the last of them. */
   readonly onEpoch: () => void;
   readonly log: Logger;
 }
 
-/** How a replica stands to what it copies. */
+/** How far a replica is with what it copies. */
 interface ReplicaState {
-  /** How many entries are known to be there that are not here. */
+  /** Entries in the source that are not here yet, as far as is known. */
   readonly left: number;
   /** When it last had everything, on the monotonic clock; null: not since the start. */
   readonly levelAtMs: number | null;
-  /** Why it cannot be followed at present; null: nothing is in the way. */
+  /** Why the source cannot be followed; null: it can. */
   readonly trouble: string | null;
   /** Since when, on the monotonic clock. */
   readonly troubleAtMs: number | null;
-  /** What it cannot go on without, and since when, on the monotonic clock; null: it can, or the source is not reached. */
+  /** What it needs to continue, and since when, on the monotonic clock; null: nothing, or the source is not reached. */
   readonly need: { readonly kind: Need; readonly atMs: number } | null;
 }
 
@@ -93,7 +93,7 @@ export class Replicator {
         }
       } catch (error) {
         if (signal.aborted) return;
-        // A disk without room, or a lock: the same rows come again.
+        // A full disk or a lock: the same rows come again.
         if (!(error instanceof CannotFollow || error instanceof TransportError || mayPass(error))) {
           throw error;
         }
@@ -108,14 +108,14 @@ export class Replicator {
   #tell(error: Error): void {
     const { source, log } = this.#deps;
     const { name: origin } = source;
-    // The way of every new copy, and no trouble.
+    // Normal for a new copy.
     const isFirst =
       error instanceof CannotFollow && error.need === 'snapshot' && this.#standing.lastSeq === 0;
     if (isFirst) log.info({ origin }, 'the copy begins with a snapshot');
     else log.warn({ err: error, origin }, 'the source cannot be followed; it is tried again');
   }
 
-  /** While it cannot be reached, it needs what it needed before. */
+  /** While the source cannot be reached, the need stays as it was. */
   #noteNeed(error: Error): void {
     if (!(error instanceof CannotFollow) || error.need === this.#need?.kind) return;
     this.#need = { kind: error.need, atMs: performance.now() };
@@ -125,16 +125,18 @@ export class Replicator {
     const { source, copy, applied, onCopied, onEpoch, isPassed } = this.#deps;
     const [first] = rows;
     if (first !== undefined && first.kind !== 'epoch' && isPassed()) throw new TransportError(PASSED);
-    // What is left of a portion goes with the next batch.
+    // A prune is bounded; the rest goes with the next batch.
     const isPruning = firstSeq !== null && firstSeq > this.#firstSeq;
     if (rows.length > 0 || isPruning || isNews(cursor, this.#standing.cursor)) {
-      // What goes must have been applied here as well.
+      // What is deleted must have been applied here.
       if (isPruning || this.#hasPruned(rows)) await applied(this.#standing.lastSeq);
       const epochBefore = this.#standing.epoch;
       const copied = await copy({ rows, firstSeq, origin: source.name, cursor });
       const { places, lastSeq, epoch } = copied;
       this.#standing = { epoch, lastSeq, cursor };
-      if (epoch !== epochBefore) onEpoch();
+      // One that a lead appended keeps its place among the others, and all positions with it.
+      const isNewHistory = rows.some(({ kind, seq }) => kind === 'epoch' && seq !== null);
+      if (epoch !== epochBefore && isNewHistory) onEpoch();
       this.#firstSeq = copied.firstSeq;
       onCopied(positions, places);
     }
@@ -144,7 +146,7 @@ export class Replicator {
   }
 
   /**
-   * One that is not the first of its batch may prune what comes with it, which nothing has applied yet.
+   * A `pruned` row that is not the first of its batch may prune rows of that batch, which are not applied yet.
    *
    * @throws Error when it does
    */

@@ -1,6 +1,6 @@
 /**
- * The event log of a replica, as its mirror writes it: an entry goes into the common order first, and is here once it
- * has come back from there.
+ * The event log of a replica, as the parts of its mirror append to it: an entry is published first, and is in the log once
+ * it has come back from the engine.
  */
 import { randomUUID } from 'node:crypto';
 import { REPLICA_LAG_MS } from '../core/limits.ts';
@@ -37,9 +37,9 @@ const NOTE_EVERY_MS = 250;
 export class SharedLog implements EntryLog {
   readonly prunesByEntry = true;
   readonly #deps: SharedLogDeps;
-  /** Who waits for what was published to come back, by its position. */
+  /** Appends that wait for their entry to come back, by position. */
   readonly #awaited = new Map<number, Awaited>();
-  /** What came back before who published it knew its position. */
+  /** Entries that came back before their append knew the position. */
   readonly #early = new Map<number, Place>();
   #publishing = 0;
   /** What was applied at which time, the last `REPLICA_LAG_MS` and one before. On the monotonic clock. */
@@ -123,7 +123,7 @@ export class SharedLog implements EntryLog {
     }
   }
 
-  /** What was published may never come back: another history has begun, or nobody copies any more. */
+  /** Published entries may never come back: another history has begun, or copying has ended. */
   giveUp(why: StoreError, { forGood = false }: { readonly forGood?: boolean } = {}): void {
     if (forGood) {
       this.#ended = why;
@@ -142,7 +142,7 @@ export class SharedLog implements EntryLog {
     for (let attempt = 1; ; attempt += 1) {
       this.#refuseAfterEnd();
       try {
-        // One that cannot be reached may take long to say so.
+        // It can take long to find that the engine cannot be reached.
         return await Promise.race([engine.publish(publication), this.#end.promise]);
       } catch (error) {
         this.#refuseAfterEnd();

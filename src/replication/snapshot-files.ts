@@ -1,4 +1,4 @@
-/** What a kill has left of snapshots, which are made and fetched beside the mirror. */
+/** Drafts of snapshots beside the mirror, which a kill may leave behind. */
 import { readdirSync, rmSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 

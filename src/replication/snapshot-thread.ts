@@ -1,4 +1,4 @@
-/** The thread that copies mirror and event log, and checks such copies: every page is read, and answers must not wait. */
+/** A thread that makes and checks snapshots: every page is read, and the main thread must not wait. */
 import { rmSync } from 'node:fs';
 import { eventLogPath } from '../event-log/open-log.ts';
 import { backupDatabase } from '../mirror/file/backup.ts';

@@ -8,6 +8,6 @@ export const STATE_KEYS = {
   receivers: 'receivers',
   /** Credentials that were refused. */
   lockout: 'lockout',
-  /** A person's word that holds back nothing any longer, told to whoever leads. */
+  /** Changed by each resync an operator asks for. The lead then lifts lockouts and pauses. */
   operatorWord: 'operator_word',
 } as const;

@@ -55,7 +55,7 @@ export interface Published {
  */
 export type Need = 'history' | 'snapshot' | 'other_updates';
 
-/** What is there cannot be followed from where the log stands. */
+/** The source cannot be followed from where the log stands. */
 export class CannotFollow extends Error {
   override readonly name = 'CannotFollow';
   readonly need: Need;
@@ -66,12 +66,12 @@ export class CannotFollow extends Error {
   }
 }
 
-/** What carries the entries cannot be reached, or does not do what it should: tried again. */
+/** The engine or the primary cannot be reached, or fails: tried again. */
 export class TransportError extends Error {
   override readonly name = 'TransportError';
 }
 
-/** The part that a replica needs. */
+/** What a replica needs. */
 export interface Source {
   /** For people: an address, without secrets. */
   readonly name: string;
@@ -100,13 +100,13 @@ export interface SnapshotFiles {
 export interface LeadStanding extends Standing {
   readonly changeSeq: number;
   readonly nowMs: number;
-  /** What is there goes on from elsewhere, and neither a snapshot nor another replica leads there. */
+  /** The history does not continue from here, and neither a snapshot nor another replica leads to it. */
   readonly isStranded: boolean;
 }
 
-/** The part that receivers and the lead need besides: a common order, and who reads from the store. */
+/** What receivers and the lead need besides: a common order, and the lease. */
 export interface Engine extends Source {
-  /** Resolves once it is kept for good. @throws TransportError when that is not known. */
+  /** Resolves once it is stored for good. @throws TransportError when that is not known. */
   publish(publication: Publication): Promise<Published>;
   /** Whether what was published is still where the receipt says. @throws TransportError when that is not known. */
   isKept(receipt: unknown): Promise<boolean>;
@@ -120,9 +120,9 @@ export interface Engine extends Source {
   /** @param standing where the event log in it stands. @throws TransportError */
   putSnapshot(files: SnapshotFiles, standing: Standing): Promise<void>;
   readonly lease: Lease;
-  /** What all machines know of each other, by key. A value that is not written again goes after `LEASE_MS`. */
+  /** Announcements by key. A value that is not written again expires after `LEASE_MS`. */
   readonly presence: Notes;
-  /** What stays. */
+  /** Notes that do not expire. */
   readonly state: Notes;
   /** Anything that makes the engine less safe than it should be, in words with a remedy. @throws TransportError */
   inspect(): Promise<readonly EngineFinding[]>;
@@ -146,10 +146,10 @@ export interface Notes {
   delete(key: string): Promise<void>;
 }
 
-/** After this long without being renewed, the lease is anybody's. */
+/** The lease expires this long after its last renewal. */
 export const LEASE_MS = 10_000;
 
-/** One holder at a time, by revision: whoever writes must name the revision that it read or wrote last. */
+/** One holder at a time: a write must name the revision that was read or written last. */
 export interface Lease {
   /** @param holder for people. @returns the revision, null when somebody else has it. @throws TransportError */
   take(holder: string): Promise<number | null>;

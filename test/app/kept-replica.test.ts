@@ -70,7 +70,10 @@ test('files that do not belong together are replaced, and it says what it waits 
   });
   const { did } = keeping({ start, fetch: () => found.shift()?.() ?? Promise.resolve(PLACED) });
   await vi.advanceTimersByTimeAsync(4_000);
-  expect(did).toEqual([expect.stringContaining('waits for a snapshot'), 'none: cut off']);
+  expect(did).toEqual([
+    expect.stringContaining('waiting for the lead to upload a snapshot'),
+    'none: cut off',
+  ]);
   expect(start).toHaveBeenCalledTimes(2);
 });
 

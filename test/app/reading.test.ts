@@ -13,7 +13,7 @@ test.each<[string, Error, RegExp]>([
   [
     'the engine',
     new TransportError('no answer'),
-    /^the engine did not take what is known of the credentials/,
+    /^the credential lockout could not be written to the engine/,
   ],
 ])('%s is at fault', (_what, error, expected) => {
   const said: string[] = [];

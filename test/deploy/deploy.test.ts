@@ -53,21 +53,36 @@ describe('systemd', () => {
     onTestFinished(() => rmSync(folder, { recursive: true }));
     // In the place of systemd-run: says what it is asked for, and runs the command of it.
     const standIn = `#!/bin/sh\nwhile :; do case $1 in -*) echo "$1"; shift ;; *) break ;; esac; done; exec "$@"\n`;
-    const said = '#!/bin/sh\necho "$SERVICE_CLIENT_SECRET_FILE $SERVICE_WEBHOOK_SECRET_FILE $#: $*"\n';
+    const said =
+      '#!/bin/sh\necho "$SERVICE_CLIENT_SECRET_FILE $SERVICE_WEBHOOK_SECRET_FILE $LOG_PASSWORD_FILE $LOG_CA_FILE $#: $*"\n';
     writeFileSync(join(folder, 'systemd-run'), standIn, { mode: 0o755 });
     writeFileSync(join(folder, 'stock-mirror'), said, { mode: 0o755 });
-    const { stdout, status } = spawnSync(
-      join(FOLDER, 'systemd/stock-mirror-run'),
-      ['resync', '--product', '1 2'],
-      { env: { PATH: `${folder}:/usr/bin:/bin`, CREDENTIALS_DIRECTORY: '/c' }, encoding: 'utf8' },
-    );
-    expect(status).toBe(0);
-    const lines = stdout.trimEnd().split('\n');
-    expect(lines.at(-1)).toBe('/c/client-secret /c/webhook-secret 3: resync --product 1 2');
-    const settings = lines.flatMap((line) => /^--property=(.+)$/.exec(line)?.[1] ?? []);
+    const script = read('systemd/stock-mirror-run').replace('etc=/etc/stock-mirror', `etc=${folder}`);
+    writeFileSync(join(folder, 'stock-mirror-run'), script, { mode: 0o755 });
+    const run = (...secrets: string[]): string[] => {
+      for (const name of secrets) writeFileSync(join(folder, name), 'secret');
+      const { stdout, status } = spawnSync(
+        join(folder, 'stock-mirror-run'),
+        ['resync', '--product', '1 2'],
+        // Its files are passed under the names that they have.
+        { env: { PATH: `${folder}:/usr/bin:/bin`, CREDENTIALS_DIRECTORY: folder }, encoding: 'utf8' },
+      );
+      expect(status).toBe(0);
+      return stdout.trimEnd().replaceAll(folder, '/c').split('\n');
+    };
+    const lines = run('client-secret', 'webhook-secret');
+    expect(lines.at(-1)).toBe('/c/client-secret /c/webhook-secret   3: resync --product 1 2');
+    const settingsIn = (said: string[]): string[] =>
+      said.flatMap((line) => /^--property=(.+)$/.exec(line)?.[1]?.replace('/c/', '/etc/stock-mirror/') ?? []);
+    const settings = settingsIn(lines);
     const state = (text: string): string => text.replace('/var/lib', '%S');
     for (const setting of settings) expect(unit.split('\n')).toContain(state(setting));
+    expect(settings.filter((setting) => setting.startsWith('LoadCredential='))).toHaveLength(2);
     expect(settings.map((setting) => setting.split('=')[0])).toContain('User');
+    const several = `${unit}\n${read('several-machines/stock-mirror.several.conf')}`.split('\n');
+    const shared = run('log-password', 'log-ca.pem');
+    expect(shared.at(-1)).toContain('/c/log-password /c/log-ca.pem 3:');
+    for (const setting of settingsIn(shared)) expect(several).toContain(state(setting));
     const database = present(lines.flatMap((line) => /^--setenv=(.+)$/.exec(line)?.[1] ?? [])[0]);
     expect(unit.split('\n')).toContain(`Environment=${state(database)}`);
   });

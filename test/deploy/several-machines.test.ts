@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { parse } from 'yaml';
-import { loadConfig, SETTABLE_NAMES } from '../../src/config/config.ts';
+import { loadConfig, loadServeConfig, SETTABLE_NAMES } from '../../src/config/config.ts';
 import { present } from '../shared/present.ts';
 import { lacking } from '../shared/programs.ts';
 
@@ -142,7 +142,12 @@ describe('systemd', () => {
     writeFileSync(join(folder, 'stock-mirror.service'), installed(mirror));
     cpSync(join(FOLDER, '../systemd/stock-mirror.socket'), join(folder, 'stock-mirror.socket'));
     cpSync(join(FOLDER, 'stock-mirror.several.conf'), join(folder, 'stock-mirror.service.d/several.conf'));
-    for (const name of ['stock-mirror-nats.service', 'stock-mirror.service']) {
+    cpSync(join(FOLDER, 'stock-mirror.copy.conf'), join(folder, 'stock-mirror.service.d/copy.conf'));
+    cpSync(
+      join(FOLDER, 'stock-mirror-socket.several.conf'),
+      join(folder, 'stock-mirror.socket.d/several.conf'),
+    );
+    for (const name of ['stock-mirror-nats.service', 'stock-mirror.service', 'stock-mirror.socket']) {
       const { status, stderr } = spawnSync('systemd-analyze', ['verify', '--man=no', join(folder, name)], {
         encoding: 'utf8',
       });
@@ -169,13 +174,27 @@ describe('systemd', () => {
     ) as Record<string, string>;
     const inDropIn = [...dropIn.matchAll(/^Environment=([A-Z_]+)=/gm)].map(([, name]) => present(name));
     expect([...Object.keys(env), ...inDropIn].filter((name) => !SETTABLE_NAMES.includes(name))).toEqual([]);
-    expect(dropIn).toContain('LoadCredential=log-password:/etc/stock-mirror/log-password');
+    // /etc/stock-mirror can be entered by root alone.
+    for (const name of ['log-password', 'log-ca.pem']) {
+      expect(dropIn).toContain(`LoadCredential=${name}:/etc/stock-mirror/${name}`);
+      expect(dropIn).toMatch(new RegExp(`^Environment=\\w+=%d/${name}$`, 'm'));
+    }
     const { shared } = loadConfig({ env: { ...ENOUGH, ...env }, cwd: '/nowhere', readFile: notThere });
     expect(shared?.url.urls).toEqual(HOSTS.map((host) => `tls://${host}:4222`));
     // The permissions of the user are those for this name.
     expect(shared?.store).toBe(present(/LOG_STORE:-(\w+)/.exec(read('make-secrets')))[1]);
     expect(shared?.user).toBe(present(/user: "(.+)"/.exec(read('make-secrets')))[1]);
   });
+});
+
+test('a mirror that only copies starts without the secrets that the unit passes to others', () => {
+  const copy = read('stock-mirror.copy.conf');
+  const unit = readFileSync(join(FOLDER, '../systemd/stock-mirror.service'), 'utf8');
+  const ofStore = [...unit.matchAll(/^Environment=(SERVICE_\w+)=%d/gm)].map(([, name]) => present(name));
+  expect(/^UnsetEnvironment=(.+)$/m.exec(copy)?.[1]).toBe(ofStore.join(' '));
+  expect(copy).toMatch(/^LoadCredential=$/m);
+  const env = { LOG_URL: 'tls://mirror-1:4222', ROLE: 'replica' };
+  expect(loadServeConfig({ env, cwd: '/nowhere', readFile: notThere }).service).toBeNull();
 });
 
 const ENOUGH = {
@@ -260,6 +279,8 @@ test('docs/beyond-one-machine.md names every file, and its commands use them', (
     'make-secrets',
     'stock-mirror-nats.service',
     'stock-mirror.several.conf',
+    'stock-mirror.copy.conf',
+    'stock-mirror-socket.several.conf',
     'several-machines.env',
     'compose.yaml',
     'Caddyfile',

@@ -6,8 +6,13 @@ import { T0 } from '../mirror/mirror-file.ts';
 type Known = NonNullable<Parameters<typeof listening>[0]>;
 
 /** @param lives by name. */
-const now = (lives: Readonly<Record<string, string>>) =>
-  new Map(Object.entries(lives).map(([name, life]) => [name, { life, backlog: 0, backlogAgeMs: 0 }]));
+const look = (lives: Readonly<Record<string, string>>, sinceMs = 0): Parameters<typeof listening>[1] => ({
+  receivers: new Map(
+    Object.entries(lives).map(([name, life]) => [name, { life, backlog: 0, backlogAgeMs: 0 }]),
+  ),
+  atMs: T0,
+  sinceMs,
+});
 
 /** Heard of `agoMs` ago, each as a life that has not ended. */
 const known = (lives: Readonly<Record<string, string>>, agoMs = 2_000, isEnded = false): Known => ({
@@ -46,28 +51,36 @@ test.each([
   ['the clock was set back', known({ a: '1' }, -5_000), { a: '2' }, 60_000],
   ['for the first time', null, { a: '1' }, 0],
 ] as const)('%s', (_case, before, lives, silentMs) => {
-  expect(listening(before, now(lives), T0)?.silentMs).toBe(silentMs);
+  expect(listening(before, look(lives))?.silentMs).toBe(silentMs);
 });
 
 test('while no receiver is heard of nothing is known, and the silence goes on', () => {
-  expect(listening(known({ a: '1' }), now({}), T0)).toBeNull();
+  expect(listening(known({ a: '1' }), look({}))).toBeNull();
+});
+
+test('who was not heard of while nobody could be has not ended', () => {
+  const before = known({ a: '1', b: '1' }, 600_000);
+  expect(listening(before, look({ a: '1' }, T0 - 3_000))?.silentMs).toBeNull();
+  expect(listening(before, look({ a: '1' }, T0 - 60_000))?.silentMs).toBe(0);
 });
 
 test('the first look of all says so', () => {
-  expect(listening(null, now({ a: '1' }), T0)?.isFirst).toBe(true);
-  expect(listening(known({}), now({ a: '1' }), T0)?.isFirst).toBe(false);
+  expect(listening(null, look({ a: '1' }))?.isFirst).toBe(true);
+  expect(listening(known({}), look({ a: '1' }))?.isFirst).toBe(false);
 });
 
 test('one that has ended is made up for once', () => {
-  const first = listening(known({ a: '1', b: '1' }, 60_000), now({ a: '1' }), T0);
+  const first = listening(known({ a: '1', b: '1' }, 60_000), look({ a: '1' }));
   expect(first?.silentMs).toBe(0);
-  expect(listening(first?.known ?? null, now({ a: '1' }), T0 + 2_000)?.silentMs).toBeNull();
+  expect(listening(first?.known ?? null, { ...look({ a: '1' }), atMs: T0 + 2_000 })?.silentMs).toBeNull();
   // It comes back as another life.
-  expect(listening(first?.known ?? null, now({ a: '1', b: '2' }), T0 + 4_000)?.silentMs).toBe(0);
+  expect(listening(first?.known ?? null, { ...look({ a: '1', b: '2' }), atMs: T0 + 4_000 })?.silentMs).toBe(
+    0,
+  );
 });
 
 test('one that is long gone is forgotten', () => {
   const week = 7 * 24 * 60 * 60_000;
-  const later = listening(known({ a: '1', b: '1' }, week, true), now({ a: '1' }), T0);
+  const later = listening(known({ a: '1', b: '1' }, week, true), look({ a: '1' }));
   expect(Object.keys(later?.known.receivers ?? {})).toEqual(['a']);
 });

@@ -221,13 +221,24 @@ test('what cannot be continued ends it', async () => {
   await expect(running).rejects.toMatchObject({ kind: 'unfit_copy' });
 });
 
-test('another history is told before its rows are', async () => {
-  const { did } = replicating([{ gives: [batch([listed])] }], {
+test.each([
+  { what: 'another history is told before its rows are', seq: 11, told: ['epoch', 'told'] },
+  {
+    what: 'an epoch that a lead appends keeps its place, and all positions with it',
+    seq: null,
+    told: ['told'],
+  },
+])('$what', async ({ seq, told }) => {
+  const epoch: CopiedRow = {
+    ...encodeEntry({ kind: 'epoch', atMs: T0, givenOutSeq: 5, epoch: 'next' }),
+    seq,
+  };
+  const { did } = replicating([{ gives: [batch([epoch])] }], {
     copy: () =>
       Promise.resolve({ places: [{ seq: 11, duplicate: false }], firstSeq: 1, lastSeq: 11, epoch: 'next' }),
   });
   await eventually(() => did.includes('told'), { what: 'it is copied' });
-  expect(did).toEqual(['epoch', 'told']);
+  expect(did).toEqual(told);
 });
 
 test('it stops at once', async () => {

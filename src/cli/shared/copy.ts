@@ -1,4 +1,4 @@
-/** What commands know of a mirror that is a copy (docs/beyond-one-machine.md#following-a-primary). */
+/** What commands know of a mirror that is a copy (docs/follower.md#following-a-primary). */
 import { describeConfig, loadConfig, loadLocalConfig, type Config } from '../../config/config.ts';
 import { EventLog } from '../../event-log/event-log.ts';
 import { eventLogPath, openLogForReading } from '../../event-log/open-log.ts';

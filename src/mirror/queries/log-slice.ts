@@ -1,6 +1,6 @@
 /**
  * The event log as another machine copies it: what comes after a place, if that place is in it
- * (docs/beyond-one-machine.md#following-a-primary).
+ * (docs/follower.md#following-a-primary).
  */
 import { RULES_VERSION } from '../../core/rules-version.ts';
 import type { ReachedFrom, RulesPeriod } from '../../event-log/event-log.ts';

@@ -1,6 +1,6 @@
 /**
  * `GET /api/log/entries` and `GET /api/log/snapshot`: the event log and both files, for a mirror on another machine that
- * is to be a copy of this one (docs/beyond-one-machine.md#following-a-primary).
+ * is to be a copy of this one (docs/follower.md#following-a-primary).
  */
 import { createRoute, z } from '@hono/zod-openapi';
 import { encodeFrame } from '../../platform/frames.ts';

@@ -5,12 +5,12 @@ import { errorBody } from '../shared/api-error.ts';
 import { answers, apiRouter, NOT_FOUND, withRefusals, type ApiRouter } from './router.ts';
 
 const milliseconds = z.number().meta({ description: 'Milliseconds.' });
-const isLevel = z.boolean().meta({ description: 'It had everything a moment ago.' });
-const trouble = z.string().nullable().meta({ description: 'What is in the way; null: nothing is.' });
+const isLevel = z.boolean().meta({ description: 'It had everything within the last 3 s.' });
+const trouble = z.string().nullable().meta({ description: 'Why it does not work; null: it does.' });
 
 const replicationSchema = z
   .object({
-    name: z.string().meta({ description: 'Of this process among the others.' }),
+    name: z.string().meta({ description: 'The name of this process among the others.' }),
     origin: z.string().meta({ description: 'The engine or the primary: an address, without secrets.' }),
     receiver: z
       .object({
@@ -19,18 +19,18 @@ const replicationSchema = z
         trouble,
       })
       .nullable()
-      .meta({ description: 'Null: webhooks do not come here.' }),
+      .meta({ description: 'Null: this process takes no webhooks.' }),
     replica: z
       .object({
-        left: z.int().meta({ description: 'Entries that are there and not here, as far as is known.' }),
-        behind_ms: milliseconds
-          .nullable()
-          .meta({ description: 'Since it last had everything, in milliseconds; null: not since its start.' }),
+        left: z.int().meta({ description: 'Entries in the source that are not here yet.' }),
+        behind_ms: milliseconds.nullable().meta({
+          description: 'Milliseconds since the replica last had everything; null: not since its start.',
+        }),
         is_level: isLevel,
         trouble,
         trouble_ms: milliseconds
           .nullable()
-          .meta({ description: 'Since it has been in the way, in milliseconds; null: nothing is.' }),
+          .meta({ description: 'Milliseconds since the trouble began; null: none.' }),
       })
       .nullable()
       .meta({ description: 'Null: this process keeps no mirror at present.' }),
@@ -50,7 +50,7 @@ const replicationSchema = z
           }),
         ),
       })
-      .meta({ description: 'All that are heard of, this process included.' }),
+      .meta({ description: 'Processes that announced themselves within 10 s, this one included.' }),
   })
   .openapi('Replication');
 
@@ -61,7 +61,7 @@ const replication = createRoute({
   summary: 'The machines that share the event log',
   request: { query: z.strictObject({}) },
   responses: withRefusals({
-    200: answers('How this process stands to the others', replicationSchema),
+    200: answers('This process, and the others', replicationSchema),
     404: NOT_FOUND,
   }),
 });
@@ -72,7 +72,7 @@ export function replicationRoutes(view: () => ReplicationView | null): ApiRouter
   app.openapi(replication, (c) => {
     const found = view();
     if (found === null)
-      return c.json(errorBody('not_found', 'this mirror shares its event log with none'), 404);
+      return c.json(errorBody('not_found', 'this mirror does not share its event log'), 404);
     const { members, ...rest } = found;
     return c.json(
       { ...rest, members: { receivers: [...members.receivers], replicas: [...members.replicas] } },

@@ -17,14 +17,14 @@ export interface ReplicationView {
   } | null;
   /** Null: this process keeps no mirror. */
   readonly replica: {
-    /** Entries that are known to be there, and are not here. */
+    /** Entries in the source that are not here yet, as far as is known. */
     readonly left: number;
     /** How long ago this replica last had everything; null: not since its start. */
     readonly behind_ms: number | null;
     /** It had everything a moment ago. */
     readonly is_level: boolean;
     readonly trouble: string | null;
-    /** How long that has been in the way; null: nothing is. */
+    /** How long ago the trouble began; null: none. */
     readonly trouble_ms: number | null;
   } | null;
   /** Null: this process never reads from the store. */
@@ -45,7 +45,7 @@ export interface ReplicationView {
   };
 }
 
-/** A server of the engine that is restarted takes this long to be replaced. */
+/** The engine needs up to this long for a new leader when a server is restarted. */
 const FORWARDED_WITHIN_MS = 15_000;
 const CUT_OFF_AFTER_MS = 5_000;
 

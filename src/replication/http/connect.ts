@@ -1,4 +1,4 @@
-/** One primary as the source of a copy, over its private listener (docs/beyond-one-machine.md#following-a-primary). */
+/** One primary as the source of a copy, over its private listener (docs/follower.md#following-a-primary). */
 import { RULES_VERSION } from '../../core/rules-version.ts';
 import { TransportError, type Batch, type Source } from '../transport.ts';
 import { EntryParser } from './entries.ts';
@@ -8,7 +8,7 @@ import { writeSnapshot } from './snapshot.ts';
 const ENTRIES = 'application/vnd.stock-mirror.entries';
 const SNAPSHOT = 'application/vnd.stock-mirror.snapshot';
 
-/** Nothing is asked before it is followed. */
+/** Sends nothing until it is followed. */
 export function connectPrimary(address: PrimaryAddress): Source {
   const primary = new Primary(address);
   const { url } = address;

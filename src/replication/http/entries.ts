@@ -1,4 +1,4 @@
-/** Entries as a primary sends them, put together into what a replica commits at once. */
+/** Parses the entries that a primary sends into batches, each of which a replica commits at once. */
 import { z } from 'zod';
 import type { CopiedRow } from '../../event-log/copied-row.ts';
 import type { Frame } from '../../platform/frames.ts';
@@ -74,7 +74,7 @@ export class EntryParser {
         rows,
         positions: rows.map(() => null),
         cursor: null,
-        // Not before: what is pruned there may be among what comes now.
+        // Only with the last part: the primary may have pruned rows of this very batch.
         firstSeq: isLast ? firstSeq : null,
         left: Math.max(0, lastSeq - reached),
         isLive: live,

@@ -103,7 +103,7 @@ export class Primary {
     const { Agent: Connections } = await import('undici');
     const ca = caFile === null ? undefined : authorityIn(caFile);
     return new Connections({
-      // Redirects are followed by nobody: the token goes where LOG_URL says, and nowhere else.
+      // Redirects are not followed: the token goes where LOG_URL says, and nowhere else.
       connect: { timeout: CONNECT_WITHIN_MS, ...(ca === undefined ? {} : { ca }) },
       headersTimeout: ANSWER_WITHIN_MS,
       // Silence is watched here, without the whole seconds of that clock.

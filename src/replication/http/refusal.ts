@@ -1,4 +1,4 @@
-/** What it means when a primary, or something else at its address, does not give what is asked for: in words with a remedy. */
+/** Refusals by a primary, or by another program at its address, as errors with a remedy. */
 import type { Dispatcher } from 'undici';
 import { z } from 'zod';
 import { CannotFollow, TransportError } from '../transport.ts';

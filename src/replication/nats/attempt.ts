@@ -1,4 +1,4 @@
-/** One thing asked of the engine, once everything it needs is there. */
+/** Runs one request to the engine, once the connection is up and the streams are there. */
 import type { Live } from './connection.ts';
 import { transportError } from './failure.ts';
 import type { Parts } from './parts.ts';

@@ -1,6 +1,6 @@
 /**
- * The connection to the engine's servers, for as long as the process lives: it is made again and again, whatever ends
- * it. Who uses it while there is none waits a moment, and is told why then.
+ * The connection to the engine's servers, re-established for as long as the process runs. Users of it wait up to three
+ * seconds for it, and then get an error with the reason.
  */
 import type { JetStreamClient, JetStreamManager } from '@nats-io/jetstream';
 import type { NatsConnection, NodeConnectionOptions } from '@nats-io/transport-node';

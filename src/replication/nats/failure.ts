@@ -1,4 +1,4 @@
-/** What the client throws, as what the rest of the program understands. */
+/** Errors of the NATS client as errors of this program, with a remedy. */
 import { TransportError } from '../transport.ts';
 
 /** Codes of JetStream's API. */

@@ -207,7 +207,7 @@ export class Follower {
 
 function lost(what: string): CannotFollow {
   return new CannotFollow(
-    `${what}; the replica that leads begins a new history; if none leads, start one with ROLE=replica,lead`,
+    `${what}. The lead begins a new history; at least one process needs ROLE=replica,lead.`,
     'history',
   );
 }

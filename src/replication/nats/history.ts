@@ -1,7 +1,7 @@
 /**
- * Whether what the stream holds goes on from where an event log stands. A history begins with a base: an `epoch` entry
- * on a subject of its own, which says after which standing it goes on. Messages are known again by when the engine
- * stored them, to the nanosecond.
+ * Whether the stream continues from where an event log stands. A history begins with a base: an `epoch` entry on a
+ * subject of its own that names the standing it continues. A message is recognised by the instant at which the engine
+ * stored it, to the nanosecond.
  */
 import type { StoredMsg, StreamInfo } from '@nats-io/jetstream';
 import { z } from 'zod';

@@ -1,6 +1,6 @@
 /**
- * Sees that the stream holds a history that goes on from the lead's log. A new one begins with a base; what was accepted
- * before it and is in nobody's log yet, deliveries alone, is published again after it, and then all before it goes.
+ * Ensures that the stream holds a history that continues the lead's log. A new one begins with a base. Deliveries that were
+ * accepted before the base and are in no log yet are published again after it; then everything before it is deleted.
  */
 import { randomBytes } from 'node:crypto';
 import { rest } from '../../platform/sleep.ts';
@@ -30,8 +30,8 @@ const BYTES_AT_ONCE = 4 << 20;
 const NEVER = new AbortController().signal;
 
 /**
- * Servers that were all restarted know at first only what they had applied: the rest follows from their own logs within
- * seconds. A history is held to be lost when it is missing for this long.
+ * Servers that were all restarted at first know only what they had applied, and recover the rest from their logs within
+ * seconds. A history that is missing for this long is lost.
  */
 const LOST_FOR_MS = 10_000;
 const LOOK_EVERY_MS = 500;

@@ -31,7 +31,7 @@ function namesFor(store: string): Names {
   };
 }
 
-/** As JetStream names it, which has streams alone. */
+/** The stream below a bucket or an object store, which JetStream builds on streams. */
 export function streamOf(names: Names, part: (typeof PARTS)[number]): string {
   const prefix = { stream: '', live: 'KV_', state: 'KV_', snapshots: 'OBJ_' }[part];
   return `${prefix}${names[part]}`;
@@ -58,7 +58,7 @@ export class Layout {
   #wasThere = false;
   /** On the monotonic clock; null: nothing is. */
   #missingSinceMs: number | null = null;
-  /** Of one life of the connection: whatever is deleted meanwhile is noticed by who misses it. */
+  /** Checked once for each life of the connection; what is deleted later is noticed by the part that needs it. */
   #ready: { readonly life: number; readonly done: Promise<void> } | null = null;
 
   constructor(
@@ -84,7 +84,7 @@ export class Layout {
     await this.#ready?.done;
   }
 
-  /** Something failed: if that is because a part of it is gone, the next one who needs it makes it again. */
+  /** Call it after a failure: if a part is gone, the next `ready` makes it again. */
   recheck(error: unknown): void {
     if (isStreamMissing(error)) this.#ready = null;
   }
@@ -153,7 +153,7 @@ export class Layout {
 type Makers = Readonly<Record<(typeof PARTS)[number], () => Promise<unknown>>>;
 const PARTS = ['stream', 'live', 'state', 'snapshots'] as const;
 
-/** Somebody else may have made it in between. */
+/** Another process may have made it in between. */
 async function again(make: () => Promise<unknown>): Promise<void> {
   try {
     await make();

@@ -1,4 +1,4 @@
-/** The lease: a key that goes by itself, written only by who names its last revision. */
+/** The lease: a key that expires, written only by a process that names its last revision. */
 import type { Lease } from '../transport.ts';
 import { Bucket } from './bucket.ts';
 import { apiCodeOf, WRONG_LAST_SEQUENCE } from './failure.ts';

@@ -1,7 +1,7 @@
 /**
- * Rows as a message of the stream. What is short is in headers, the payload is the message's own; a read that may be
- * logged without its detail has both forms in it, one after the other, since a product of thousands of levels is large
- * in either. Deliveries that are forwarded together are one message: each server syncs it once.
+ * Rows as a message of the stream: short fields in headers, the payload as data. A read that may be logged without its
+ * detail carries both payloads, one after the other: either may be too large for a header. Deliveries that are forwarded
+ * together are one message, which each server syncs once.
  */
 import { promisify } from 'node:util';
 import { gunzip, gzip } from 'node:zlib';
@@ -15,7 +15,7 @@ export interface Encoded {
   readonly data: Uint8Array;
 }
 
-/** Another one when an earlier version would misread what a later one writes. */
+/** To be changed when earlier versions would misread what this one writes. */
 const FORM = '1';
 const FORM_KEY = 'Mirror-Form';
 const KIND = 'Mirror-Kind';

@@ -1,4 +1,4 @@
-/** Values by key, in a bucket. Keys are subjects there, so whatever may not be in one is written as its code. */
+/** Values by key, in a bucket. Keys are NATS subjects, so other characters are escaped as `=hex=`. */
 import type { KV } from '@nats-io/kv';
 import type { Notes } from '../transport.ts';
 import { Bucket } from './bucket.ts';

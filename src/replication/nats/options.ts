@@ -8,7 +8,7 @@ export interface EngineOptions {
   readonly store: string;
   /** How many servers keep everything. */
   readonly replicas: number;
-  /** The process has kept nothing yet, so that what is not there was never there. */
+  /** The process has no files yet: a stream that is missing was never there. */
   readonly isNew: boolean;
   readonly user: string | null;
   readonly password: string | null;

@@ -26,7 +26,7 @@ const ACKNOWLEDGED_WITHIN_MS = 5_000;
 const HEADERS_BYTES = 1_024;
 const CANNOT = 'an entry cannot be published';
 
-/** One transaction of a replica, and far less than the engine takes. */
+/** Fits one transaction of a replica, and is far below the engine's limit. */
 const TOGETHER_ROWS = 256;
 const TOGETHER_BYTES = 256 << 10;
 
@@ -51,12 +51,15 @@ function* portionsOf(waiting: readonly Waiting[]): Generator<readonly Waiting[]>
   if (start < waiting.length) yield waiting.slice(start);
 }
 
-/** The same rows together have the same id; a row that comes again among others is recognised by each log. */
+/** The same rows together have the same id. A row that comes again among others is recognised by each event log. */
 function idOf(publications: readonly Publication[]): string {
   const [only] = publications;
   if (publications.length === 1 && only !== undefined) return only.id;
   return hash('sha256', publications.map(({ id }) => id).join(), 'hex').slice(0, 32);
 }
+
+/** Of a message, as the engine knows it again. */
+const ID = 'Nats-Msg-Id';
 
 function historyOf({ created, base }: StreamState): History {
   return { created, baseSeq: base?.seq ?? 0 };
@@ -64,7 +67,7 @@ function historyOf({ created, base }: StreamState): History {
 
 export class Publisher {
   readonly #parts: Parts;
-  /** Until the one before was sent, not acknowledged. */
+  /** Resolves once the message before has been sent; it need not be acknowledged. */
   #turn: Promise<void> = Promise.resolve();
   /** Deliveries of this turn. */
   readonly #together: Waiting[] = [];
@@ -98,12 +101,11 @@ export class Publisher {
     }
   }
 
-  /** As one message: several only if all are deliveries. */
-  async #publish(publications: readonly Publication[]): Promise<Published> {
+  /** As one message: several only if all are deliveries. @param id another one for the same input has another message. */
+  async #publish(publications: readonly Publication[], id = idOf(publications)): Promise<Published> {
     const { client, connection, layout } = this.#parts;
     const { delivery, entry } = layout.names;
     const rows = publications.map(({ row }) => row);
-    const id = idOf(publications);
     const subject = rows[0]?.kind === 'delivery' ? delivery : entry;
     const prepared = Promise.all([this.#ready(), encodeRows(rows, client.transport.headers())]);
     const before = this.#turn;
@@ -119,6 +121,8 @@ export class Publisher {
     try {
       const { sentAfter, live, acknowledged } = await sending;
       const { seq, duplicate } = await acknowledged;
+      if (duplicate && !(await this.#isThere(live, { seq, id })))
+        return await this.#publish(publications, `${id}-${seq}`);
       if (!duplicate && seq <= sentAfter) {
         this.#highest = 0;
         this.#history = null;
@@ -136,8 +140,8 @@ export class Publisher {
   }
 
   /**
-   * What a snapshot holds was removed from the stream by its lead, and is kept. What is gone since another history began
-   * may be in it or not: it is offered again, and whoever has it leaves it out.
+   * A message that the lead removed because a snapshot holds it counts as kept. One that is gone since another history began
+   * may be in that history or not: it is sent again, and event logs that have it leave it out.
    */
   isKept(receipt: unknown): Promise<boolean> {
     return attempt(this.#parts, 'what was published cannot be looked up', async (live) => {
@@ -149,8 +153,14 @@ export class Publisher {
       if (known?.created !== history.created || known.seq > state.lastSeq) return false;
       const message = await live.jsm.streams.getMessage(names.stream, { seq: known.seq });
       if (message === null) return known.baseSeq === history.baseSeq;
-      return message.header.get('Nats-Msg-Id') === known.id;
+      return message.header.get(ID) === known.id;
     });
+  }
+
+  /** The engine knows a message again that has been deleted since. */
+  async #isThere({ jsm }: Live, { seq, id }: Pick<Receipt, 'seq' | 'id'>): Promise<boolean> {
+    const message = await jsm.streams.getMessage(this.#parts.layout.names.stream, { seq });
+    return message?.header.get(ID) === id;
   }
 
   async #ready(): Promise<Live> {
@@ -173,7 +183,7 @@ export class Publisher {
     return this.#history.seen;
   }
 
-  /** What is sent is sent before it returns. */
+  /** The message is sent before the first `await`: calls keep their order. */
   async #send(
     { js, nc }: Live,
     subject: string,

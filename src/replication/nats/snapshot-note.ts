@@ -1,4 +1,4 @@
-/** Which snapshots there are. The one key that is written once a snapshot is whole, so that it is there at once. */
+/** Which snapshots there are. One key, written once a snapshot is whole: it appears at once or not at all. */
 import { z } from 'zod';
 import { STATE_KEYS } from '../state-keys.ts';
 import { BucketNotes } from './notes.ts';

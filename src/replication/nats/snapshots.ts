@@ -123,7 +123,7 @@ async function fetchBoth(parts: Parts, live: Live, { id, into, signal }: FetchAr
   }
 }
 
-/** As many at a time as the disk takes. */
+/** Instead of `ObjectStore.get`, which reads the whole object into memory when the disk is slower. */
 async function* chunks(
   parts: Parts,
   live: Live,

@@ -1,6 +1,6 @@
 /**
- * The messages of a stream from one place on, asked for in portions by a consumer of its own that the engine forgets
- * soon after. It goes on nowhere by itself: whatever interrupts it ends it, and who reads looks first where it stands.
+ * The messages of a stream from one place on, fetched in portions by an ephemeral consumer. Any interruption ends it: the
+ * reader must check the history before it opens another one.
  */
 import { setImmediate } from 'node:timers/promises';
 import type { ConsumerInfo } from '@nats-io/jetstream';

@@ -168,6 +168,21 @@ describe
       },
     );
 
+    test('emptied by hand: what the engine knows again, and does not have, is published all the same', async () => {
+      await using cluster = await startServers(1);
+      const engine = await connectTo(cluster.urls);
+      using log = new CopyingLog();
+      await keepFor(engine, log);
+      const { receipt } = await engine.publish(delivery('one'));
+      await administer(cluster.urls, (jsm) => jsm.streams.purge('mirror_store'));
+      expect(await engine.isKept(receipt)).toBe(false);
+      await engine.publish(delivery('one'));
+      expect(await keepFor(engine, log)).toBe(true);
+      await log.copy(engine, isLevel);
+      expect(log.deliveries).toEqual(['one']);
+      await engine.close();
+    });
+
     test('removed by snapshots: what is needed stays, who is further behind takes one', async () => {
       await using cluster = await startServers(1);
       let nowMs = Date.UTC(2026, 0, 2);
