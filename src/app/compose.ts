@@ -2,6 +2,7 @@
 import type { Registry } from 'prom-client';
 import { createClock, type Clock } from './clock.ts';
 import { isLoopback, type Config, type Endpoint } from '../config/config.ts';
+import { silenceMs } from '../core/silence.ts';
 import { createIntakeApp } from '../intake/app.ts';
 import { createHeartbeat } from '../intake/heartbeat.ts';
 import { observedBy } from '../intake/observer.ts';
@@ -9,7 +10,6 @@ import { keepUnstored } from '../intake/unstored.ts';
 import { listen, type Listener } from '../platform/listen.ts';
 import type { Logger } from '../platform/log.ts';
 import type { createOpsApp } from '../ops/app.ts';
-import { FactLog } from '../ops/state/fact-log.ts';
 import { Monitor } from '../ops/monitor.ts';
 import type { Reconciler } from '../reconcile/reconciler.ts';
 import {
@@ -20,11 +20,14 @@ import {
 } from '../store-api/connect.ts';
 import { openStore } from '../mirror/open-store.ts';
 import { createRetention } from '../mirror/retention.ts';
-import type { LastLife } from '../event-log/append-loop.ts';
 import type { Store } from '../mirror/store.ts';
 import { createReading } from './reading.ts';
 import { createShowing } from './showing.ts';
+import { nameWarehouses, tellFacts, tellNews } from './store-wiring.ts';
 import { untilCommitted } from './until-committed.ts';
+
+/** The host's clock may be set by up to this much between two starts before that counts. */
+const CLOCK_TOLERANCE_MS = 5_000;
 
 /** What the mirror stands on. Real, except in a simulation. */
 export interface Platform {
@@ -80,12 +83,10 @@ export async function openMirror({
   const store = await platform.openStore(config.database.path, {
     onDeath,
     onCommit: monitor?.onCommit,
-    onNews: ({ message, ...details }) => log.warn(details, message),
-    onApplyNews: ({ message, error }) =>
-      error === null ? log.warn(message) : log.error({ err: error }, message),
+    ...tellNews(log),
     onHealed: () => {
       void readAgain();
-      void nameWarehouses();
+      void name();
     },
   });
   // From the event log, which is there: the mirror is still being opened.
@@ -107,29 +108,20 @@ export async function openMirror({
     }
   };
   /** Only this process knows them: a mirror's file that is made anew has none. */
-  const nameWarehouses = async (): Promise<void> => {
-    const names = Object.fromEntries(config.warehouseNames);
-    try {
-      await untilCommitted(() => store.writer.command('nameWarehouses', { names }), closing.signal);
-    } catch (error) {
-      if (closing.signal.aborted) return;
-      log.error(
-        { err: error },
-        'WAREHOUSE_NAMES could not be written: `warehouse_name` in the views is as before; start the mirror again',
-      );
-    }
-  };
+  const name = (): Promise<void> => nameWarehouses({ store, config, log }, closing.signal);
   // A mirror that cannot be opened is told of by who waits for it.
-  store.opened.then(nameWarehouses, () => undefined);
-  const factLog = new FactLog(log);
-  store.writer.onApplied(({ reports }) => {
-    for (const { facts, seq } of reports) for (const fact of facts) factLog.tell(fact, seq);
-  });
+  store.opened.then(name, () => undefined);
+  tellFacts(store, log);
   return {
     store,
     reconciler,
     clock,
-    silenceMs: async () => silenceMs(life, await store.reader.ask('lastFullSync'), Date.now()),
+    async silenceMs(): Promise<number | null> {
+      const filledAtMs = await store.reader.ask('lastFullSync');
+      // A database that was filled without ever listening has been silent since it was filled.
+      const lastAtMs = life.aliveAtMs ?? filledAtMs;
+      return lastAtMs === null ? null : silenceMs(lastAtMs, Date.now(), CLOCK_TOLERANCE_MS);
+    },
     async close(): Promise<void> {
       closing.abort();
       await reading.stop();
@@ -143,19 +135,6 @@ function heartbeatOf({ writer }: Pick<Store, 'writer'>) {
     beat: (atMs: number) => writer.beat(atMs),
     show: (atMs: number) => writer.command('alive', { atMs }),
   };
-}
-
-/** The host's clock may be set by up to this much between two starts before that counts. */
-const CLOCK_TOLERANCE_MS = 5_000;
-/** Where the clock was set back since, the length of the silence is unknown and taken to be long. */
-const UNTOLD_SILENCE_MS = 60_000;
-
-/** A database that was filled without ever listening has been silent since it was filled. */
-function silenceMs(life: LastLife, lastFullSyncAtMs: number | null, wallNowMs: number): number | null {
-  const lastAtMs = life.aliveAtMs ?? lastFullSyncAtMs;
-  if (lastAtMs === null) return null;
-  if (lastAtMs > wallNowMs + CLOCK_TOLERANCE_MS) return UNTOLD_SILENCE_MS;
-  return Math.max(0, wallNowMs - lastAtMs);
 }
 
 export interface RunningService {

@@ -6,15 +6,18 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { z } from 'zod';
 import type { Config } from '../config/config.ts';
+import { UNSEEN } from '../event-log/epoch.ts';
 import { createRetention } from '../mirror/retention.ts';
 import type { Store } from '../mirror/store.ts';
 import type { Monitor } from '../ops/monitor.ts';
 import type { Logger } from '../platform/log.ts';
 import { rest } from '../platform/sleep.ts';
 import type { Reconciler } from '../reconcile/reconciler.ts';
+import type { Fitness } from '../replication/fitness.ts';
 import { knownReceiversSchema, listening } from '../replication/listening.ts';
 import { membersIn, type Members } from '../replication/presence.ts';
 import type { Replicator } from '../replication/replicator.ts';
+import { STATE_KEYS } from '../replication/state-keys.ts';
 import { TransportError, type Engine, type SnapshotFiles, type Standing } from '../replication/transport.ts';
 import type { Clock } from './clock.ts';
 import type { Platform } from './compose.ts';
@@ -26,15 +29,13 @@ interface LeadingDeps {
   readonly config: Pick<Config, 'service' | 'database' | 'schedules' | 'retentionDays'>;
   readonly engine: Engine;
   readonly store: Store;
-  readonly standing: () => Standing;
+  readonly fitness: Pick<Fitness, 'isLevel' | 'isPassed'>;
+  readonly replicator: {
+    readonly standing: Standing;
+    readonly state: Pick<Replicator['state'], 'levelAtMs' | 'trouble' | 'need'>;
+  };
   /** Others, as last heard of. */
   readonly members: () => Members;
-  /** Whether this replica had everything a moment ago. */
-  readonly isLevel: () => boolean;
-  /** Another replica has what the engine has lost, and leads next. */
-  readonly isPassed: () => boolean;
-  /** Since when entries have not come back from the engine, and why. On the monotonic clock. */
-  readonly following: () => Pick<Replicator['state'], 'levelAtMs' | 'trouble' | 'need'>;
   readonly makeSnapshot: (signal: AbortSignal) => Promise<(SnapshotFiles & { remove(): void }) | null>;
   readonly clock: Pick<Clock, 'now'>;
   readonly monitor: Monitor;
@@ -46,30 +47,23 @@ interface LeadingDeps {
 
 const LOOK_EVERY_MS = 2_000;
 const LEVEL_EVERY_MS = 100;
-/** Change numbers skipped, because the others' reports are seconds old. */
-const GIVEN_OUT_MEANWHILE = 1_000_000;
 /** Longer than a server of the engine takes to be replaced. */
 const CUT_OFF_AFTER_MS = 20_000;
 const SNAPSHOT_EVERY_MS = 10 * 60_000;
 const SNAPSHOT_LOOK_MS = 5_000;
 /** After the first failure; twice as long after each one that follows. */
 const SNAPSHOT_RETRY_MS = 30_000;
-const RECEIVERS = 'receivers';
-/** Of the newest snapshot. */
-const SNAPSHOT_EPOCH = 'snapshot_epoch';
-/** Changed by each resync an operator asks for. The lead then lifts lockouts and pauses. */
-export const OPERATOR_WORD = 'operator_word';
 
 /** Until aborted. @throws TransportError, StoreError: another replica, or this one again, takes over. */
 export async function leadWith(deps: LeadingDeps, signal: AbortSignal): Promise<void> {
-  const { engine, store, standing, clock, log, config, monitor, platform } = deps;
+  const { engine, store, fitness, replicator, clock, log, config, monitor, platform } = deps;
   await store.writer.command('settle', undefined);
   const { last_seq: changeSeq } = await store.reader.ask('status');
   const isNew = await engine.keepHistory({
-    ...standing(),
+    ...replicator.standing,
     changeSeq,
     nowMs: clock.now(),
-    isStranded: deps.following().need?.kind === 'snapshot',
+    isStranded: replicator.state.need?.kind === 'snapshot',
   });
   if (isNew) {
     log.warn(
@@ -78,7 +72,7 @@ export async function leadWith(deps: LeadingDeps, signal: AbortSignal): Promise<
   }
   // A read must be judged beside everything that the others have already applied.
   const beganMs = performance.now();
-  while (!deps.isLevel()) {
+  while (!fitness.isLevel) {
     await rest(LEVEL_EVERY_MS, signal);
     if (signal.aborted) return;
     refuseCutOff(deps, beganMs);
@@ -98,30 +92,25 @@ export async function leadWith(deps: LeadingDeps, signal: AbortSignal): Promise<
   const { reconciler } = reading;
   const failed = new AbortController();
   const until = AbortSignal.any([signal, failed.signal]);
-  let failure: Error | null = null;
   const watching = Promise.all([
     watchReceivers(deps, reconciler, until),
     watchOperator(deps, reconciler, until),
     watchHistory(deps, until),
     watchOthers(deps, reconciler, until),
     putSnapshots(deps, until),
-  ]).catch((error: unknown) => {
-    failure = error instanceof Error ? error : new Error(String(error));
-    failed.abort();
-  });
+  ]);
+  watching.catch(() => failed.abort());
   reconciler.start();
   const { writer } = store;
   const retention = createRetention({ writer, now: clock.now, log, retentionDays: config.retentionDays });
   retention.start();
   deps.onReading(reconciler);
+  // A snapshot that is being put must not keep it reading for longer.
   if (!until.aborted) await once(until, 'abort');
   deps.onReading(null);
   retention.stop();
   await reading.stop();
   await watching;
-  // Assigned in the meantime, which the compiler does not see.
-  const cause = failure as Error | null;
-  if (cause !== null) throw cause;
 }
 
 /**
@@ -129,10 +118,11 @@ export async function leadWith(deps: LeadingDeps, signal: AbortSignal): Promise<
  * history, and when it cannot copy, since its reads would not come back to it.
  */
 async function watchHistory(deps: LeadingDeps, signal: AbortSignal): Promise<void> {
+  const { fitness, replicator } = deps;
   const beganMs = performance.now();
   while (!signal.aborted) {
-    if (deps.following().need !== null) throw new TransportError('the engine has lost its history');
-    if (deps.isPassed())
+    if (replicator.state.need !== null) throw new TransportError('the engine has lost its history');
+    if (fitness.isPassed)
       throw new TransportError('another replica has entries that the engine has lost: it leads next');
     refuseCutOff(deps, beganMs);
     await rest(LOOK_EVERY_MS, signal);
@@ -140,8 +130,8 @@ async function watchHistory(deps: LeadingDeps, signal: AbortSignal): Promise<voi
 }
 
 /** @throws TransportError */
-function refuseCutOff({ following }: LeadingDeps, beganMs: number): void {
-  const { trouble, levelAtMs } = following();
+function refuseCutOff({ replicator }: LeadingDeps, beganMs: number): void {
+  const { trouble, levelAtMs } = replicator.state;
   const sinceMs = Math.max(beganMs, levelAtMs ?? 0);
   if (trouble !== null && performance.now() - sinceMs > CUT_OFF_AFTER_MS) throw new TransportError(trouble);
 }
@@ -151,20 +141,21 @@ function refuseCutOff({ following }: LeadingDeps, beganMs: number): void {
  * another meaning. A new epoch makes the old ones invalid, and that replica takes a snapshot of it.
  */
 async function watchOthers(
-  { members, standing, store, clock, log }: LeadingDeps,
+  { members, replicator, store, clock, log }: LeadingDeps,
   reconciler: Reconciler,
   signal: AbortSignal,
 ): Promise<void> {
   while (!signal.aborted) {
     await rest(LOOK_EVERY_MS, signal);
-    const { epoch: epochBefore } = standing();
+    const { epoch: epochBefore } = replicator.standing;
     const lost = [...members().replicas.values()].filter(
       (at) => at.isLost && !at.mayLead && at.epoch === epochBefore,
     );
     if (lost.length === 0 || signal.aborted) continue;
     const epoch = randomBytes(8).toString('hex');
     const { last_seq: changeSeq } = await store.reader.ask('status');
-    const givenOutSeq = Math.max(changeSeq, ...lost.map((at) => at.changeSeq)) + GIVEN_OUT_MEANWHILE;
+    // What is known of the others is some seconds old.
+    const givenOutSeq = Math.max(changeSeq, ...lost.map((at) => at.changeSeq)) + UNSEEN;
     log.warn(
       { epoch, epochBefore },
       'a replica has entries that the engine has lost: a new epoch begins, and every product is read again',
@@ -186,7 +177,7 @@ async function watchReceivers(
   while (!signal.aborted) {
     try {
       const { receivers } = await membersIn(engine.presence);
-      const kept = knownReceiversSchema.safeParse(await engine.state.get(RECEIVERS));
+      const kept = knownReceiversSchema.safeParse(await engine.state.get(STATE_KEYS.receivers));
       const atMs = clock.now();
       sinceMs ??= atMs;
       const heard = listening(kept.success ? kept.data : null, { receivers, atMs, sinceMs });
@@ -199,7 +190,7 @@ async function watchReceivers(
         isUnread = false;
       }
       // Only once the request is in the event log: a lead that dies in between leaves it to the next one.
-      if (heard !== null) await engine.state.put(RECEIVERS, heard.known);
+      if (heard !== null) await engine.state.put(STATE_KEYS.receivers, heard.known);
     } catch (error) {
       if (signal.aborted) return;
       if (!(error instanceof TransportError)) throw error;
@@ -224,7 +215,7 @@ async function watchOperator(
   let heard: string | null | undefined;
   while (!signal.aborted) {
     try {
-      const word = wordSchema.parse(await engine.state.get(OPERATOR_WORD));
+      const word = wordSchema.parse(await engine.state.get(STATE_KEYS.operatorWord));
       if (heard !== undefined && word !== heard) {
         await store.writer.command('retryFailures', undefined);
         await reconciler.lift();
@@ -239,7 +230,7 @@ async function watchOperator(
 
 /** Often enough that few entries come after the newest, and one as soon as there is none of this history. */
 async function putSnapshots(
-  { engine, makeSnapshot, standing, log }: LeadingDeps,
+  { engine, makeSnapshot, replicator, log }: LeadingDeps,
   signal: AbortSignal,
 ): Promise<void> {
   let next = { dueMs: performance.now() + SNAPSHOT_EVERY_MS, lastSeq: -1 };
@@ -248,10 +239,10 @@ async function putSnapshots(
     await rest(SNAPSHOT_LOOK_MS, signal);
     if (signal.aborted) return;
     try {
-      const reached = standing();
+      const { standing: reached } = replicator;
       const { epoch, lastSeq: reachedSeq } = reached;
       // A new history needs one at once; the lead before may have ended before it had uploaded one.
-      const isFirst = (await engine.state.get(SNAPSHOT_EPOCH)) !== epoch;
+      const isFirst = (await engine.state.get(STATE_KEYS.snapshotEpoch)) !== epoch;
       if (!isFirst && (performance.now() < next.dueMs || reachedSeq === next.lastSeq)) continue;
       const files = await makeSnapshot(signal);
       if (files === null) return;
@@ -260,7 +251,7 @@ async function putSnapshots(
       } finally {
         files.remove();
       }
-      await engine.state.put(SNAPSHOT_EPOCH, epoch);
+      await engine.state.put(STATE_KEYS.snapshotEpoch, epoch);
       next = { dueMs: performance.now() + SNAPSHOT_EVERY_MS, lastSeq: reachedSeq };
       failures = 0;
       log.info({ lastSeq: reachedSeq }, 'a snapshot was uploaded: new replicas begin from it');

@@ -12,6 +12,7 @@ import { keepUnstored } from '../intake/unstored.ts';
 import type { Listener } from '../platform/listen.ts';
 import type { Logger } from '../platform/log.ts';
 import { sleep } from '../platform/sleep.ts';
+import { asError } from '../platform/thrown.ts';
 import { Forwarder, type Backlog } from '../replication/forwarder.ts';
 import { tellOfReceiver } from '../replication/presence.ts';
 import type { Engine } from '../replication/transport.ts';
@@ -100,7 +101,7 @@ export async function startReceiver(deps: ReceiverDeps): Promise<Receiver> {
     stopping.signal,
   );
   const forwarding = forwarder.run().catch((error: unknown) => {
-    onDeath(error instanceof Error ? error : new Error(String(error)));
+    onDeath(asError(error));
   });
   return {
     listener,

@@ -2,17 +2,17 @@
  * A replica from the opening of its files until they must be replaced by a snapshot: it copies entries, applies them, shows
  * the mirror and, while it leads, reads from the store (docs/beyond-one-machine.md#replicas).
  */
-import type { Config, ServeConfig } from '../config/config.ts';
+import type { ServeConfig } from '../config/config.ts';
 import { RULES_VERSION } from '../core/rules-version.ts';
 import { createHeartbeat } from '../intake/heartbeat.ts';
 import { createRetention } from '../mirror/retention.ts';
-import type { StoreParts } from '../mirror/open-store.ts';
+import type { StoreEvents, StoreParts } from '../mirror/open-store.ts';
 import type { Store } from '../mirror/store.ts';
 import type { createOpsApp } from '../ops/app.ts';
 import type { ReplicationView } from '../ops/condition/replication.ts';
 import type { Monitor } from '../ops/monitor.ts';
-import { FactLog } from '../ops/state/fact-log.ts';
 import type { Logger } from '../platform/log.ts';
+import { asError } from '../platform/thrown.ts';
 import type { Reconciler } from '../reconcile/reconciler.ts';
 import { Fitness } from '../replication/fitness.ts';
 import { Lead } from '../replication/lead.ts';
@@ -27,7 +27,7 @@ import type { Platform } from './compose.ts';
 import { leadWith } from './leading.ts';
 import { operatorOf } from './shared-operator.ts';
 import { createShowing } from './showing.ts';
-import { untilCommitted } from './until-committed.ts';
+import { nameWarehouses, tellFacts, tellNews } from './store-wiring.ts';
 
 interface ReplicaDeps {
   readonly config: ServeConfig;
@@ -50,16 +50,7 @@ interface ReplicaDeps {
 
 /** What a replica's files stand on. */
 export interface ReplicaPlatform {
-  openReplica(
-    path: string,
-    events: {
-      readonly onDeath: (error: Error) => void;
-      readonly onCommit: Monitor['onCommit'];
-      readonly onNews: (news: { readonly message: string }) => void;
-      readonly onApplyNews: (news: { readonly error: StoreError | null; readonly message: string }) => void;
-    },
-    share: (parts: StoreParts) => SharedLog,
-  ): Promise<Store>;
+  openReplica(path: string, events: StoreEvents, share: (parts: StoreParts) => SharedLog): Promise<Store>;
   makeSnapshot(path: string, signal: AbortSignal): Promise<MadeSnapshot | null>;
 }
 
@@ -80,31 +71,9 @@ export async function startReplica(deps: ReplicaDeps): Promise<Replica> {
   const stopping = new AbortController();
   const ended = Promise.withResolvers<'unfit'>();
   ended.promise.catch(() => undefined);
-  const shares = Promise.withResolvers<{ readonly parts: StoreParts; readonly shared: SharedLog }>();
-  const store = await platform.openReplica(
-    config.database.path,
-    {
-      onDeath: deps.onDeath,
-      onCommit: monitor.onCommit,
-      onNews: ({ message, ...details }) => log.warn(details, message),
-      onApplyNews: ({ message, error }) => {
-        // The mirror's file holds something that the copied entries do not explain.
-        if (error?.kind === 'unfit_copy') ended.resolve('unfit');
-        else if (error === null) log.warn(message);
-        else log.error({ err: error }, message);
-      },
-    },
-    (parts) => {
-      const { log: own, projection } = parts;
-      const appliedSeq = (): number => projection.appliedSeq;
-      const shared = new SharedLog({ log: own, engine, origin: source.name, appliedSeq });
-      shares.resolve({ parts, shared });
-      return shared;
-    },
-  );
-  const { parts, shared } = await shares.promise;
-  const { life } = store;
-  const clock = createClock(life.aliveAtMs ?? 0);
+  // The mirror's file holds something that the copied entries do not explain.
+  const { store, parts, shared } = await openFiles(deps, () => ended.resolve('unfit'));
+  const clock = createClock(store.life.aliveAtMs ?? 0);
   const replicator: Replicator = new Replicator(
     {
       source,
@@ -137,49 +106,34 @@ export async function startReplica(deps: ReplicaDeps): Promise<Replica> {
     Date.now,
   );
   let reconciler: Reconciler | null = null;
-  const note = (): ReplicaNote => ({
-    epoch: replicator.standing.epoch,
-    lastSeq: replicator.standing.lastSeq,
-    isLevel: fitness.isLevel,
-    isLeading: reconciler !== null,
-    isLost: fitness.isLost,
-    rules: RULES_VERSION,
-    changeSeq: showing.lastChangeSeq,
-    mayLead: lead !== null,
-    blocked: blockedNote(reconciler),
-  });
+  const { service } = config;
   const lead =
-    engine === null || !mayLead || config.service === null
+    engine === null || !mayLead || service === null
       ? null
-      : leadOf({ engine, service: config.service });
-  function leadOf(found: { readonly engine: Engine; readonly service: Config['service'] }): Lead {
-    return new Lead({
-      lease: found.engine.lease,
-      name,
-      isFit: () => Promise.resolve(fitness.isFit),
-      lead: (signal) =>
-        leadWith(
-          {
-            config: { ...config, service: found.service },
-            engine: found.engine,
-            store,
-            standing: () => replicator.standing,
-            members,
-            isLevel: () => fitness.isLevel,
-            isPassed: () => fitness.isPassed,
-            following: () => replicator.state,
-            makeSnapshot: (until) => platform.makeSnapshot(config.database.path, until),
-            clock,
-            monitor,
-            log,
-            platform,
-            onReading: (reading) => (reconciler = reading),
-          },
-          signal,
-        ),
-      log,
-    });
-  }
+      : new Lead({
+          lease: engine.lease,
+          name,
+          isFit: () => fitness.isFit,
+          lead: (signal) =>
+            leadWith(
+              {
+                config: { ...config, service },
+                engine,
+                store,
+                fitness,
+                replicator,
+                members,
+                makeSnapshot: (until) => platform.makeSnapshot(config.database.path, until),
+                clock,
+                monitor,
+                log,
+                platform,
+                onReading: (reading) => (reconciler = reading),
+              },
+              signal,
+            ),
+          log,
+        });
   const operator = operatorOf({ store, engine, now: clock.now, log, reconciler: () => reconciler, members });
   const showing = createShowing({
     config,
@@ -197,32 +151,31 @@ export async function startReplica(deps: ReplicaDeps): Promise<Replica> {
     stopping: stopping.signal,
     replication: deps.replication,
   });
-  const factLog = new FactLog(log);
-  store.writer.onApplied(({ reports }) => {
-    for (const { facts, seq } of reports) for (const fact of facts) factLog.tell(fact, seq);
-  });
-  const fail = (error: unknown): void =>
-    ended.reject(error instanceof Error ? error : new Error(String(error)));
-  const noting = setInterval(() => shared.note(), NOTE_EVERY_MS);
+  tellFacts(store, log);
+  const fail = (error: unknown): void => ended.reject(asError(error));
   const following = replicator.run(stopping.signal).then(() => undefined, fail);
+  const note = (): ReplicaNote => ({
+    epoch: replicator.standing.epoch,
+    lastSeq: replicator.standing.lastSeq,
+    isLevel: fitness.isLevel,
+    isLeading: reconciler !== null,
+    isLost: fitness.isLost,
+    rules: RULES_VERSION,
+    changeSeq: showing.lastChangeSeq,
+    mayLead: lead !== null,
+    blocked: blockedNote(reconciler),
+  });
   const telling =
     engine === null
       ? Promise.resolve()
       : tellOfReplica(engine.presence, name, note, stopping.signal).catch(fail);
   const leading = lead?.run(stopping.signal).catch(fail) ?? Promise.resolve();
-  const nameWarehouses = async (): Promise<void> => {
-    const names = Object.fromEntries(config.warehouseNames);
-    await store.writer.command('nameWarehouses', { names });
-  };
   const shown = store.opened.then(async () => {
     if (stopping.signal.aborted) return;
     heartbeat.begin();
     showing.start();
-    try {
-      await untilCommitted(nameWarehouses, stopping.signal);
-    } catch (error) {
-      if (!stopping.signal.aborted) log.error({ err: error }, 'WAREHOUSE_NAMES could not be written');
-    }
+    // Without names of its own it keeps those that came with its snapshot.
+    if (config.warehouseNames.size > 0) await nameWarehouses({ store, config, log }, stopping.signal);
   }, fail);
   return {
     app: showing.app(deps.createOpsApp),
@@ -232,20 +185,15 @@ export async function startReplica(deps: ReplicaDeps): Promise<Replica> {
     },
     ended: ended.promise,
     get view() {
-      const { left, levelAtMs, trouble, troubleAtMs } = replicator.state;
-      const nowMs = performance.now();
-      const sinceMs = (atMs: number | null): number | null =>
-        atMs === null ? null : Math.max(0, nowMs - atMs);
       return {
-        replica: { left, behind_ms: sinceMs(levelAtMs), trouble, trouble_ms: sinceMs(troubleAtMs) },
-        lead: lead === null ? null : { is_leading: lead.isLeading, holder: lead.holder },
+        replica: viewOf(replicator, fitness),
+        lead: lead === null ? null : { is_leading: lead.isLeading },
       };
     },
     async stop(): Promise<void> {
       store.leave();
       stopping.abort();
       shared.giveUp(new StoreError('closed', 'the replica stops'), { forGood: true });
-      clearInterval(noting);
       await Promise.all([leading, following, telling]);
       await heartbeat.stop();
       await showing.stop();
@@ -255,7 +203,54 @@ export async function startReplica(deps: ReplicaDeps): Promise<Replica> {
   };
 }
 
-const NOTE_EVERY_MS = 250;
+interface Files {
+  readonly store: Store;
+  readonly parts: StoreParts;
+  /** What the mirror writes to. */
+  readonly shared: SharedLog;
+}
+
+/** @throws StoreError */
+async function openFiles(
+  { config, source, engine, monitor, log, onDeath, platform }: ReplicaDeps,
+  onUnfit: () => void,
+): Promise<Files> {
+  const news = tellNews(log);
+  const shares = Promise.withResolvers<Omit<Files, 'store'>>();
+  const store = await platform.openReplica(
+    config.database.path,
+    {
+      onDeath,
+      onCommit: monitor.onCommit,
+      onNews: news.onNews,
+      onApplyNews: (told) => {
+        if (told.error?.kind === 'unfit_copy') onUnfit();
+        else news.onApplyNews(told);
+      },
+    },
+    (parts) => {
+      const { log: own, projection } = parts;
+      const appliedSeq = (): number => projection.appliedSeq;
+      const shared = new SharedLog({ log: own, engine, origin: source.name, appliedSeq });
+      shares.resolve({ parts, shared });
+      return shared;
+    },
+  );
+  return { store, ...(await shares.promise) };
+}
+
+function viewOf({ state }: Replicator, { isLevel }: Fitness): ReplicationView['replica'] {
+  const { left, levelAtMs, trouble, troubleAtMs } = state;
+  const nowMs = performance.now();
+  const sinceMs = (atMs: number | null): number | null => (atMs === null ? null : Math.max(0, nowMs - atMs));
+  return {
+    left,
+    behind_ms: sinceMs(levelAtMs),
+    is_level: isLevel,
+    trouble,
+    trouble_ms: sinceMs(troubleAtMs),
+  };
+}
 
 function blockedNote(reconciler: Reconciler | null): ReplicaNote['blocked'] {
   const blocked = reconciler?.blocked ?? null;

@@ -73,7 +73,7 @@ export async function runService(env = environmentWith({})): Promise<number> {
       : beginShared(config, log, onDeath);
   let service;
   try {
-    service = await Promise.race([inTime(starting, log), ending.promise]);
+    service = await Promise.race([startInTime(starting, log), ending.promise]);
   } catch (error) {
     const text = error instanceof Error ? describe(error) : String(error);
     process.stderr.write(`error: ${text}\n`);
@@ -131,7 +131,7 @@ async function beginShared(
 }
 
 /** What `starting` gives. @throws Error when it takes too long; until then it says from time to time that it goes on. */
-export async function inTime<T>(
+export async function startInTime<T>(
   starting: Promise<T>,
   log: Pick<Logger, 'warn'>,
   pause: typeof wait = wait,

@@ -6,6 +6,7 @@ import { randomBytes, scrypt } from 'node:crypto';
 import { promisify } from 'node:util';
 import { z } from 'zod';
 import type { Config } from '../config/config.ts';
+import { STATE_KEYS } from '../replication/state-keys.ts';
 import { TransportError, type Notes } from '../replication/transport.ts';
 import type { TokenFile } from '../store-api/token/token-file.ts';
 
@@ -13,8 +14,6 @@ interface LockoutArgs {
   readonly state: Notes;
   readonly service: Pick<Config['service'], 'baseUrl' | 'clientId' | 'clientSecret'>;
 }
-
-const KEY = 'lockout';
 
 const noteSchema = z.object({
   salt: z.string(),
@@ -36,7 +35,7 @@ export function sharedLockout(file: TokenFile, { state, service }: LockoutArgs):
     return known.fingerprint;
   };
   const ours = async (): Promise<z.infer<typeof noteSchema> | null> => {
-    const note = noteSchema.safeParse(await state.get(KEY));
+    const note = noteSchema.safeParse(await state.get(STATE_KEYS.lockout));
     return note.success && note.data.fingerprint === (await fingerprint(note.data.salt)) ? note.data : null;
   };
   return {
@@ -56,11 +55,11 @@ export function sharedLockout(file: TokenFile, { state, service }: LockoutArgs):
       await file.write(next);
       if (next.latch === null) {
         // A lockout of other credentials stays.
-        if ((await ours()) !== null) await state.delete(KEY);
+        if ((await ours()) !== null) await state.delete(STATE_KEYS.lockout);
         return;
       }
       const salt = randomBytes(16).toString('hex');
-      await state.put(KEY, { salt, fingerprint: await fingerprint(salt), latch: next.latch });
+      await state.put(STATE_KEYS.lockout, { salt, fingerprint: await fingerprint(salt), latch: next.latch });
     },
   };
 }

@@ -6,9 +6,9 @@ import type { Logger } from '../platform/log.ts';
 import type { Reconciler } from '../reconcile/reconciler.ts';
 import { allowRemovals, beginCatalogueRun, beginProductRun } from '../reconcile/runs.ts';
 import type { Members } from '../replication/presence.ts';
+import { STATE_KEYS } from '../replication/state-keys.ts';
 import { TransportError, type Engine } from '../replication/transport.ts';
 import { StoreError } from '../sqlite/errors.ts';
-import { OPERATOR_WORD } from './leading.ts';
 
 interface OperatorDeps {
   readonly store: Store;
@@ -45,7 +45,7 @@ export function operatorOf(deps: OperatorDeps): Operator {
 /** @throws StoreError */
 async function tellLead({ state }: Pick<Engine, 'state'>): Promise<void> {
   try {
-    await state.put(OPERATOR_WORD, randomUUID());
+    await state.put(STATE_KEYS.operatorWord, randomUUID());
   } catch (error) {
     if (!(error instanceof TransportError)) throw error;
     throw new StoreError('cannot_commit', `nothing was begun: ${error.message}`, { cause: error });

@@ -17,6 +17,7 @@ import type { OpsEnv } from '../ops/shared/env.ts';
 import type { Listener } from '../platform/listen.ts';
 import type { Logger } from '../platform/log.ts';
 import { inTime } from '../platform/or-aborted.ts';
+import { asError } from '../platform/thrown.ts';
 import { fetchSnapshot } from '../replication/bootstrap.ts';
 import { makeSnapshot } from '../replication/make-snapshot.ts';
 import { Neighbours } from '../replication/neighbours.ts';
@@ -35,7 +36,7 @@ export interface SharedPlatform
   readonly connectLink: typeof connectLink;
   readonly openOutbox: typeof openOutbox;
   readonly fetchSnapshot: typeof fetchSnapshot;
-  readonly name: (config: Pick<Config, 'ops' | 'webhook'>) => string;
+  readonly name: (config: Pick<Config, 'ops'>) => string;
 }
 
 export const REAL_SHARED: SharedPlatform = {
@@ -162,7 +163,7 @@ export async function startShared(
       },
       stopping.signal,
     ).catch((error: unknown) => {
-      if (!stopping.signal.aborted) onDeath(error instanceof Error ? error : new Error(String(error)));
+      if (!stopping.signal.aborted) onDeath(asError(error));
     });
   }
 }

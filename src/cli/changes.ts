@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { loadLocalConfig, type LocalConfig } from '../config/config.ts';
-import { messageOf } from './doctor/check.ts';
+import { messageOf } from '../platform/thrown.ts';
 import type { ChangeRow, FeedPage } from '../mirror/queries/changes.ts';
 import { whyStartOver } from '../ops/feed/cursor.ts';
 import { nextOf } from '../ops/feed/follow-changes.ts';

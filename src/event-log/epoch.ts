@@ -135,10 +135,10 @@ export function takeUpHistory(log: EventLog, args: HistoryArgs): HistoryNews[] {
 }
 
 /**
- * What a copy's origin may have given out that never came here: entries and changes. Their numbers get no other meaning
- * here. More than a busy store sends in hours.
+ * What another machine may have given out that was never heard of here: entries and changes. Their numbers get no other
+ * meaning here. More than a busy store sends in hours.
  */
-const UNSEEN = 1_000_000;
+export const UNSEEN = 1_000_000;
 
 /** A copy goes on by itself. @returns what a person should know. @throws SqliteError when it cannot be committed. */
 export function endCopying(log: EventLog, args: HistoryArgs): HistoryNews[] {

@@ -7,6 +7,7 @@ import { closeSync, fstatSync, openSync, readFileSync, renameSync, writeSync } f
 import { findFile, type FileIdentity, type FoundFile } from '../sqlite/file-identity.ts';
 import { positionIn } from './mirror-position.ts';
 import type { Db } from '../sqlite/open.ts';
+import { messageOf } from '../platform/thrown.ts';
 
 export interface Position {
   readonly epoch: string;
@@ -48,7 +49,7 @@ export function highWaterMarkNews(
     type: 'mark_failed',
     message: `the high-water mark beside the database ${what}: meanwhile an older copy restored over the database would go unnoticed; check the permissions and the disk of that folder`,
     path: highWaterMarkPath(path),
-    problem: error instanceof Error ? error.message : String(error),
+    problem: messageOf(error),
   };
 }
 

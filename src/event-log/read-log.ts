@@ -2,6 +2,7 @@
 import { StoreError } from '../sqlite/errors.ts';
 import type { Db } from '../sqlite/open.ts';
 import type { LogRow } from './entries.ts';
+import { messageOf } from '../platform/thrown.ts';
 
 /** A slice of the event log: what the projection applies at once. */
 const ENTRIES_AT_ONCE = 256;
@@ -60,7 +61,7 @@ export function readingLog<T>(logDb: Db, read: () => T): T {
   try {
     return read();
   } catch (error) {
-    const problem = error instanceof Error ? error.message : String(error);
+    const problem = messageOf(error);
     // Without its cause, by which a damaged mirror is told from others.
     throw new StoreError('unreachable', `the event log ${logDb.name} cannot be read: ${problem}`);
   }

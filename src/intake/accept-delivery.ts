@@ -6,6 +6,7 @@ import { verifySignature } from '../store-api/signature.ts';
 import type { StoreWriter } from '../mirror/writer/store-writer.ts';
 import type { Deadlines } from './deadlines.ts';
 import type { UnstoredDeliveries } from './unstored.ts';
+import { asError } from '../platform/thrown.ts';
 
 export interface AcceptDeps {
   readonly writer: Pick<StoreWriter, 'appendDelivery' | 'waitingBytes'>;
@@ -49,7 +50,7 @@ export function acceptDelivery(
       },
       (error: unknown) => {
         late.cancel();
-        deps.unstored.note(body, error instanceof Error ? error : new Error(String(error)));
+        deps.unstored.note(body, asError(error));
         resolve('not_stored');
       },
     );

@@ -22,6 +22,7 @@ import { asOwnWrite } from './file/own-write.ts';
 import { prepareCommands } from './writer/commands.ts';
 import { nameEpoch } from './writer/own-mirror.ts';
 import { Projection } from './writer/projection.ts';
+import { messageOf } from '../platform/thrown.ts';
 
 interface RebuildOptions {
   /** Only compare. */
@@ -151,7 +152,7 @@ function readIfReadable(path: string, { isWhole }: { readonly isWhole: boolean }
   } catch (error) {
     // Another program's file, or one of another version, is not replaced.
     if (error instanceof StoreError && error.kind !== 'damaged') throw error;
-    return error instanceof Error ? error.message : String(error);
+    return messageOf(error);
   }
 }
 

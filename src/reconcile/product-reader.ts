@@ -9,6 +9,7 @@ import { ServiceError } from '../store-api/transport/errors.ts';
 import { snapshotOf } from '../store-api/snapshot.ts';
 import type { NewEntry } from '../event-log/entries.ts';
 import type { Store } from '../mirror/store.ts';
+import { messageOf } from '../platform/thrown.ts';
 
 export interface ProductReaderDeps {
   readonly store: Store;
@@ -92,7 +93,7 @@ export async function recordFailure(
     faults,
     nextAtMs: parked ? LATEST_MS : atMs + Math.max(retryAfterMs, fullJitterMs(attempts, policy, random())),
     parked,
-    error: error instanceof Error ? error.message : String(error),
+    error: messageOf(error),
   };
   // Once until a read succeeds, however often it fails.
   if (isGivenUp(failure) && !before.isGivenUp) {

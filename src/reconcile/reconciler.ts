@@ -9,6 +9,7 @@ import { StoreError } from '../sqlite/errors.ts';
 import type { Store } from '../mirror/store.ts';
 import { Lookups } from './lookups.ts';
 import { sleep } from '../platform/sleep.ts';
+import { messageOf } from '../platform/thrown.ts';
 import { createPause } from './pause.ts';
 import { ReadQueue } from './read-queue.ts';
 import {
@@ -279,12 +280,11 @@ export class Reconciler {
       );
       await sleep(TROUBLE_MS, this.#stop.signal).catch(() => undefined);
       if (error instanceof StoreError || this.#isStopped()) return;
-      await endRun(this.#deps, run, error instanceof Error ? error.message : String(error)).catch(
-        (storeError: unknown) =>
-          log.error(
-            { err: storeError, runId: run.id },
-            'the database could not record the end of the run: the scan is repeated',
-          ),
+      await endRun(this.#deps, run, messageOf(error)).catch((storeError: unknown) =>
+        log.error(
+          { err: storeError, runId: run.id },
+          'the database could not record the end of the run: the scan is repeated',
+        ),
       );
     }
   }

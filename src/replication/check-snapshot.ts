@@ -5,6 +5,7 @@ import { EventLog } from '../event-log/event-log.ts';
 import { openLogForAppending } from '../event-log/open-log.ts';
 import { isDamage, StoreError } from '../sqlite/errors.ts';
 import type { SnapshotFiles } from './transport.ts';
+import { messageOf } from '../platform/thrown.ts';
 
 /** @param origin what it is a copy of from now on. @returns what is wrong with it; null: nothing is. */
 export function whyUnusable({ mirror, log }: SnapshotFiles, origin: string): string | null {
@@ -13,7 +14,7 @@ export function whyUnusable({ mirror, log }: SnapshotFiles, origin: string): str
   } catch (error) {
     const isNone = error instanceof StoreError && NO_SNAPSHOT.has(error.kind);
     if (!isNone && !isDamage(error)) throw error;
-    return error instanceof Error ? error.message : String(error);
+    return messageOf(error);
   }
 }
 

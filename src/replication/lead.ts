@@ -12,8 +12,8 @@ interface LeadDeps {
   readonly lease: Lease;
   /** Of this machine, for people. */
   readonly name: string;
-  /** Whether this replica may lead now; asked about once a second. @throws TransportError */
-  readonly isFit: () => Promise<boolean>;
+  /** Whether this replica may lead now; asked about once a second. */
+  readonly isFit: () => boolean;
   /** Called when it begins to lead. @param signal aborted when it steps down. */
   readonly lead: (signal: AbortSignal) => Promise<void>;
   readonly log: Logger;
@@ -29,7 +29,6 @@ const RELEASE_WITHIN_MS = 500;
 export class Lead {
   readonly #deps: LeadDeps;
   #leading: AbortController | null = null;
-  #holder: string | null = null;
 
   constructor(deps: LeadDeps) {
     this.#deps = deps;
@@ -39,24 +38,17 @@ export class Lead {
     return this.#leading?.signal.aborted === false;
   }
 
-  /** Who leads, as last seen; null: nobody, or not known. */
-  get holder(): string | null {
-    return this.isLeading ? this.#deps.name : this.#holder;
-  }
-
   /** Until aborted; then the lease is given back. */
   async run(signal: AbortSignal): Promise<void> {
     const { lease, name, isFit, log } = this.#deps;
     while (!signal.aborted) {
       try {
         const sentMs = performance.now();
-        const revision = (await isFit()) ? await lease.take(name) : null;
-        if (revision === null) this.#holder = await lease.holder();
-        else await this.#leadWith(revision, sentMs, signal);
+        const revision = isFit() ? await lease.take(name) : null;
+        if (revision !== null) await this.#leadWith(revision, sentMs, signal);
       } catch (error) {
         if (!(error instanceof TransportError)) throw error;
-        this.#holder = null;
-        log.debug({ err: error }, 'the lease cannot be looked at');
+        log.debug({ err: error }, 'the lease cannot be taken');
       }
       await rest(LOOK_EVERY_MS, signal);
     }

@@ -3,6 +3,7 @@
  * requests in flight when one ended. Reading makes up for both.
  */
 import { z } from 'zod';
+import { silenceMs } from '../core/silence.ts';
 import type { ReceiverNote } from './presence.ts';
 
 /** What the lead knows of the receivers; kept where the next lead finds it. Times are epoch ms of the lead's clock. */
@@ -33,8 +34,6 @@ interface Listening {
 /** A receiver that is cut off from the engine may still be answering. */
 const ENDED_AFTER_MS = 60_000;
 const FORGOTTEN_AFTER_MS = 7 * 24 * 60 * 60_000;
-/** Where the lead's clock was set back, or another lead's is behind, the length is unknown and assumed to be long. */
-const UNTOLD_SILENCE_MS = 60_000;
 
 interface Look {
   /** By name. */
@@ -55,7 +54,7 @@ export function listening(
   const hasChanged = [...now].some(([name, { life }]) => isOther(before.get(name), life));
   const ended = [...before].filter(([name, was]) => !now.has(name) && isOver(was, nowMs, sinceMs));
   const isNews = !hasStayed || hasChanged || ended.length > 0;
-  const silentMs = hasStayed ? 0 : silenceSince(known?.listenedAtMs ?? nowMs, nowMs);
+  const silentMs = hasStayed ? 0 : silenceMs(known?.listenedAtMs ?? nowMs, nowMs);
   const kept = [...before].filter(([, { seenAtMs }]) => nowMs - seenAtMs < FORGOTTEN_AFTER_MS);
   const receivers = {
     ...Object.fromEntries(kept),
@@ -78,8 +77,4 @@ function isOther(was: Known | undefined, life: string): boolean {
 
 function isOver({ isEnded, seenAtMs }: Known, nowMs: number, sinceMs: number): boolean {
   return !isEnded && nowMs - Math.max(seenAtMs, sinceMs) >= ENDED_AFTER_MS;
-}
-
-function silenceSince(listenedAtMs: number, nowMs: number): number {
-  return listenedAtMs > nowMs ? UNTOLD_SILENCE_MS : nowMs - listenedAtMs;
 }

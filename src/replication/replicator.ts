@@ -33,7 +33,6 @@ interface ReplicatorDeps {
 
 /** How far a replica is with what it copies. */
 interface ReplicaState {
-  readonly origin: string;
   /** Entries in the source that are not here yet, as far as is known. */
   readonly left: number;
   /** When it last had everything, on the monotonic clock; null: not since the start. */
@@ -65,9 +64,7 @@ export class Replicator {
   }
 
   get state(): ReplicaState {
-    const { name: origin } = this.#deps.source;
     return {
-      origin,
       left: this.#left,
       levelAtMs: this.#levelAtMs,
       trouble: this.#trouble?.why ?? null,

@@ -9,6 +9,7 @@ import type { EncodedEntry, Place, PruneBounds, PrunedLog } from '../event-log/e
 import type { LogClient } from '../event-log/log-client.ts';
 import { StoreError } from '../sqlite/errors.ts';
 import type { Engine, Publication, Published } from './transport.ts';
+import { messageOf } from '../platform/thrown.ts';
 
 interface SharedLogDeps {
   readonly log: LogClient;
@@ -31,7 +32,7 @@ const ATTEMPTS = 3;
 /** From the engine back to this machine. */
 const BACK_WITHIN_MS = 10_000;
 /** How often the position is noted that `s0` is made of. */
-const NOTED_EVERY_MS = 250;
+const NOTE_EVERY_MS = 250;
 
 export class SharedLog implements EntryLog {
   readonly prunesByEntry = true;
@@ -45,10 +46,12 @@ export class SharedLog implements EntryLog {
   readonly #applied: { readonly atMs: number; readonly seq: number }[] = [];
   #ended: StoreError | null = null;
   readonly #end = Promise.withResolvers<never>();
+  readonly #noting: NodeJS.Timeout;
 
   constructor(deps: SharedLogDeps) {
     this.#deps = deps;
     this.#end.promise.catch(() => undefined);
+    this.#noting = setInterval(() => this.#note(), NOTE_EVERY_MS).unref();
   }
 
   get lastSeq(): number {
@@ -60,7 +63,6 @@ export class SharedLog implements EntryLog {
    * machines, whose clocks differ, so they cannot say how long ago that was; this machine's stopwatch can.
    */
   get s0(): number {
-    this.note();
     const nowMs = performance.now();
     return this.#applied.findLast(({ atMs }) => atMs <= nowMs - REPLICA_LAG_MS)?.seq ?? 0;
   }
@@ -69,11 +71,8 @@ export class SharedLog implements EntryLog {
     return this.#deps.log.waitingBytes;
   }
 
-  /** To be called a few times a second. */
-  note(): void {
+  #note(): void {
     const nowMs = performance.now();
-    const last = this.#applied.at(-1);
-    if (last !== undefined && nowMs - last.atMs < NOTED_EVERY_MS) return;
     this.#applied.push({ atMs: nowMs, seq: this.#deps.appliedSeq() });
     const kept = this.#applied.findLastIndex(({ atMs }) => atMs <= nowMs - REPLICA_LAG_MS);
     if (kept > 0) this.#applied.splice(0, kept);
@@ -129,6 +128,7 @@ export class SharedLog implements EntryLog {
     if (forGood) {
       this.#ended = why;
       this.#end.reject(why);
+      clearInterval(this.#noting);
     }
     for (const { reject, late } of this.#awaited.values()) {
       clearTimeout(late);
@@ -146,7 +146,7 @@ export class SharedLog implements EntryLog {
         return await Promise.race([engine.publish(publication), this.#end.promise]);
       } catch (error) {
         this.#refuseAfterEnd();
-        const problem = error instanceof Error ? error.message : String(error);
+        const problem = messageOf(error);
         if (attempt === ATTEMPTS) throw new StoreError('cannot_commit', problem, { cause: error });
       }
     }

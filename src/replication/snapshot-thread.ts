@@ -3,6 +3,7 @@ import { rmSync } from 'node:fs';
 import { eventLogPath } from '../event-log/open-log.ts';
 import { backupDatabase } from '../mirror/file/backup.ts';
 import { ownerOfThread } from '../platform/thread.ts';
+import { messageOf } from '../platform/thrown.ts';
 import { whyUnusable } from './check-snapshot.ts';
 import type { FromSnapshot, ToSnapshot } from './make-snapshot.ts';
 
@@ -14,10 +15,6 @@ function end(message: FromSnapshot): void {
   owner.close();
 }
 
-function problemOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
-}
-
 owner.onMessage((message) => {
   switch (message.type) {
     case 'interrupt':
@@ -27,7 +24,7 @@ owner.onMessage((message) => {
       try {
         end({ type: 'checked', unusable: whyUnusable(message.files, message.origin) });
       } catch (error) {
-        end({ type: 'failed', problem: problemOf(error) });
+        end({ type: 'failed', problem: messageOf(error) });
       }
       return;
     case 'make': {
@@ -40,7 +37,7 @@ owner.onMessage((message) => {
         (made) => end({ type: 'made', isWhole: made !== null }),
         (error: unknown) => {
           for (const file of [to, eventLogPath(to)]) rmSync(file, { force: true });
-          end({ type: 'failed', problem: problemOf(error) });
+          end({ type: 'failed', problem: messageOf(error) });
         },
       );
     }

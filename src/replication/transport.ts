@@ -40,8 +40,6 @@ export interface Publication {
 export interface Published {
   /** In what carries it: larger than that of all before it. Deliveries that were published together may share one. */
   readonly position: number;
-  /** It had been published before. */
-  readonly isDuplicate: boolean;
   /** To ask later whether it is still there. JSON. */
   readonly receipt: unknown;
 }
@@ -159,6 +157,4 @@ export interface Lease {
   renew(holder: string, revision: number): Promise<number | null>;
   /** @throws TransportError */
   release(revision: number): Promise<void>;
-  /** Who has it; null: nobody. @throws TransportError */
-  holder(): Promise<string | null>;
 }

@@ -1,4 +1,5 @@
 /** The database's errors: what happened, to which file, what to do next. */
+import { messageOf } from '../platform/thrown.ts';
 export type StoreErrorKind =
   | 'in_use'
   | 'is_copy'
@@ -67,5 +68,5 @@ export interface PlainError {
 
 export function plainError(error: unknown): PlainError {
   if (error instanceof StoreError) return { kind: error.kind, message: error.message };
-  return { kind: 'unreachable', message: error instanceof Error ? error.message : String(error) };
+  return { kind: 'unreachable', message: messageOf(error) };
 }

@@ -1,5 +1,6 @@
 /** Clear words about a database file that cannot be used: what is wrong with it, and what to do. */
 import { isBusy, sqliteCode, StoreError, type StoreErrorKind } from './errors.ts';
+import { messageOf } from '../platform/thrown.ts';
 
 interface Trouble {
   readonly kind: StoreErrorKind;
@@ -56,7 +57,7 @@ export function remedyFor(error: unknown): string | null {
 /** A commit that failed, in words. */
 export function failureOf(cause: unknown): StoreError {
   if (cause instanceof StoreError) return cause;
-  const message = cause instanceof Error ? cause.message : String(cause);
+  const message = messageOf(cause);
   if (isBusy(cause)) {
     return new StoreError('busy', `another program holds the database's write lock: ${message}`, { cause });
   }
@@ -87,11 +88,9 @@ export function explain<T>(path: string, open: () => T): T {
     if (trouble !== null) {
       throw new StoreError(trouble.kind, `${path} ${trouble.what} (${code}): ${trouble.remedy}.`, { cause });
     }
-    throw new StoreError(
-      'unreachable',
-      `cannot open ${path} (${cause instanceof Error ? cause.message : String(cause)}): ${MAY_WRITE}.`,
-      { cause },
-    );
+    throw new StoreError('unreachable', `cannot open ${path} (${messageOf(cause)}): ${MAY_WRITE}.`, {
+      cause,
+    });
   }
 }
 

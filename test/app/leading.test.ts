@@ -47,16 +47,26 @@ function lead({ known, isPassed = () => false }: LeadArgs) {
       },
       engine: engine as Engine,
       store,
-      standing: () => ({ epoch: 'e', lastSeq: store.writer.lastSeq, cursor: null }),
-      isLevel: () => true,
-      isPassed,
+      fitness: {
+        isLevel: true,
+        get isPassed() {
+          return isPassed();
+        },
+      },
+      replicator: {
+        get standing() {
+          return { epoch: 'e', lastSeq: store.writer.lastSeq, cursor: null };
+        },
+        get state() {
+          return { levelAtMs: performance.now(), trouble: null, need: null };
+        },
+      },
       makeSnapshot: () => Promise.resolve(null),
       clock: { now: Date.now },
       monitor: new Monitor(),
       log,
       platform: { connect: () => connection, random: () => 0.5 },
       members: () => ({ receivers: new Map(), replicas: new Map() }),
-      following: () => ({ levelAtMs: performance.now(), trouble: null, need: null }),
       onReading: () => undefined,
     },
     stopping.signal,
@@ -66,7 +76,13 @@ function lead({ known, isPassed = () => false }: LeadArgs) {
     await leading.catch(() => undefined);
   });
   leading.catch(() => undefined);
-  return { store, service, leading, runs: () => store.rows<{ kind: string }>('SELECT kind FROM runs') };
+  return {
+    store,
+    service,
+    leading,
+    stop: () => stopping.abort(),
+    runs: () => store.rows<{ kind: string }>('SELECT kind FROM runs'),
+  };
 }
 
 describe('a lead whose mirror was never read whole', () => {
@@ -91,4 +107,11 @@ test('it makes way for one that has what the engine has lost', async () => {
   await vi.waitFor(() => expect(service.asked.length).toBeGreaterThan(0), 10_000);
   isPassed = true;
   await expect(leading).rejects.toThrow('it leads next');
+});
+
+test('it ends without an error when it is told to', async () => {
+  const { leading, service, stop } = lead({ known: null });
+  await vi.waitFor(() => expect(service.asked.length).toBeGreaterThan(0), 10_000);
+  stop();
+  await expect(leading).resolves.toBeUndefined();
 });

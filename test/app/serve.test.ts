@@ -1,6 +1,6 @@
 /** How long a start may take, and what is said of it meanwhile. */
 import { expect, test } from 'vitest';
-import { inTime } from '../../src/app/serve.ts';
+import { startInTime } from '../../src/app/serve.ts';
 
 /** Pauses that end when the test says so, as the real ones do: cut short by their signal. */
 function pauses() {
@@ -27,7 +27,7 @@ test.each(['gives a mirror', 'fails'])(
     const { pause, waiting } = pauses();
     const start = Promise.withResolvers<string>();
     const log = { warn: (_fields: unknown, text: string) => said.push(text) };
-    const started = inTime(start.promise, log as never, pause as never);
+    const started = startInTime(start.promise, log as never, pause as never);
     for (let notices = 1; notices <= 2; notices += 1) {
       waiting.shift()?.();
       await settled();

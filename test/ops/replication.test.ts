@@ -16,12 +16,12 @@ const VIEW: ReplicationView = {
   name: 'here',
   origin: 'nats://one:4222',
   receiver: null,
-  replica: { left: 0, behind_ms: 200, trouble: null, trouble_ms: null },
-  lead: { is_leading: false, holder: 'there' },
+  replica: { left: 0, behind_ms: 200, is_level: true, trouble: null, trouble_ms: null },
+  lead: { is_leading: false },
   members: NOBODY,
 };
 const replica = (over: Partial<NonNullable<ReplicationView['replica']>>): Partial<ReplicationView> => ({
-  replica: { left: 0, behind_ms: 200, trouble: null, trouble_ms: null, ...over },
+  replica: { left: 0, behind_ms: 200, is_level: true, trouble: null, trouble_ms: null, ...over },
 });
 const receiver = (backlog: number, ageMs: number, trouble: string | null): Partial<ReplicationView> => ({
   receiver: { backlog, backlog_age_ms: ageMs, trouble },

@@ -90,13 +90,12 @@ export function testEngine(
       expect(log.positions.slice(1)).toEqual(positions);
     });
 
-    test('what is published twice is told, and comes once', async () => {
+    test('what is published twice comes once', async () => {
       const engine = await connect();
       const log = makeLog();
       await keepFor(engine, log);
       const first = await engine.publish(delivery('once'));
       const again = await (await connect()).publish(delivery('once'));
-      expect([first.isDuplicate, again.isDuplicate]).toEqual([false, true]);
       expect(again.position).toBe(first.position);
       await log.copy(engine, isLevel);
       expect(log.deliveries).toEqual(['once']);
@@ -244,18 +243,15 @@ export function testEngine(
     test('one at a time has the lease, and only by its last revision', async () => {
       const a = await connect();
       const b = await connect();
-      expect(await a.lease.holder()).toBeNull();
       const first = await a.lease.take('a');
       expect(first).not.toBeNull();
       expect(await b.lease.take('b')).toBeNull();
-      expect(await b.lease.holder()).toBe('a');
       const second = await a.lease.renew('a', first ?? 0);
       expect(second).not.toBeNull();
       expect(await b.lease.renew('b', first ?? 0)).toBeNull();
       await b.lease.release(first ?? 0);
-      expect(await b.lease.holder()).toBe('a');
+      expect(await b.lease.take('b')).toBeNull();
       await a.lease.release(second ?? 0);
-      expect(await b.lease.holder()).toBeNull();
       expect(await b.lease.take('b')).not.toBeNull();
       expect(await a.lease.renew('a', second ?? 0)).toBeNull();
     });

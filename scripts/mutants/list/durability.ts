@@ -92,7 +92,7 @@ export const DURABILITY: readonly Mutant[] = [
     id: 'unstored-forgotten',
     breaks: 'what a delivery answered 503 was about is read (docs/architecture.md#durability)',
     file: 'src/intake/accept-delivery.ts',
-    find: `        deps.unstored.note(body, error instanceof Error ? error : new Error(String(error)));`,
+    find: `        deps.unstored.note(body, asError(error));`,
     replace: `        void error;`,
     tests: ['test/intake/trouble.test.ts'],
   },

@@ -108,8 +108,8 @@ export const REPLICATION: readonly Mutant[] = [
     id: 'passed-lead-stays',
     breaks: 'a lead makes way for a replica that has what the engine has lost',
     file: 'src/app/leading.ts',
-    find: '    if (deps.isPassed())\n',
-    replace: '    if (deps.isPassed() && signal.aborted)\n',
+    find: '    if (fitness.isPassed)\n',
+    replace: '    if (fitness.isPassed && signal.aborted)\n',
     tests: ['test/app/leading.test.ts'],
   },
 ];

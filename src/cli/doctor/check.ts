@@ -23,10 +23,6 @@ export function megabytes(bytes: number): string {
   return bytes >= 10e9 ? `${(bytes / 1e9).toFixed(0)} GB` : `${(bytes / 1e6).toFixed(1)} MB`;
 }
 
-export function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
-}
-
 /** Its line for people. */
 export function describeCheck({ name, status, message, remedy }: Check): string {
   const paint = { ok: colours.green, warn: colours.yellow, fail: colours.red }[status];

@@ -6,7 +6,8 @@ import { isThere } from '../../sqlite/is-there.ts';
 import { knownSchemaVersion } from '../../sqlite/migrate.ts';
 import type { Db } from '../../sqlite/open.ts';
 import { openMirrorOfAnyAge } from '../shared/mirror-file.ts';
-import { fail, megabytes, messageOf, ok, warn, type Check } from './check.ts';
+import { messageOf } from '../../platform/thrown.ts';
+import { fail, megabytes, ok, warn, type Check } from './check.ts';
 import { checkEventLog } from './event-log.ts';
 
 const DAMAGED =

@@ -11,7 +11,8 @@ import { type Db } from '../../sqlite/open.ts';
 import { lag } from '../../mirror/queries/lag.ts';
 import { readHighWaterMark } from '../../event-log/high-water-mark.ts';
 import { ago } from '../shared/ago.ts';
-import { fail, megabytes, messageOf, ok, warn, type Check } from './check.ts';
+import { messageOf } from '../../platform/thrown.ts';
+import { fail, megabytes, ok, warn, type Check } from './check.ts';
 
 const NEXT_START = 'nothing to do: the next start begins a new epoch and reads everything';
 /** A running mirror is behind by milliseconds, unless something is in its way. */

@@ -10,7 +10,8 @@ import { isDatabaseLocked } from '../../sqlite/lock.ts';
 import { originOf } from '../shared/copy.ts';
 import { causeSchema } from '../shared/cause-schema.ts';
 import { urlOf } from '../shared/listener-url.ts';
-import { fail, messageOf, ok, warn, type Check } from './check.ts';
+import { messageOf } from '../../platform/thrown.ts';
+import { fail, ok, warn, type Check } from './check.ts';
 
 /** The condition of the running mirror, as `status` has it. */
 const conditionSchema = z.looseObject({

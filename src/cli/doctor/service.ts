@@ -9,7 +9,8 @@ import { createHttpTransport } from '../../store-api/transport/http.ts';
 import { createTokenFile } from '../../store-api/token/token-file.ts';
 import { TOKEN_ENDPOINT } from '../../store-api/token/token-request.ts';
 import type { Transport } from '../../store-api/transport/transport.ts';
-import { fail, messageOf, ok, warn, type Check } from './check.ts';
+import { messageOf } from '../../platform/thrown.ts';
+import { fail, ok, warn, type Check } from './check.ts';
 
 const CLOCK_WARN_MS = 5_000;
 const LOCKED_OUT =

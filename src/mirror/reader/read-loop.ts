@@ -5,6 +5,7 @@ import type { Db } from '../../sqlite/open.ts';
 import { queryOf, type Query } from './query-by-name.ts';
 import type { QueryName } from './queries.ts';
 import type { Owner } from '../../platform/thread.ts';
+import { messageOf } from '../../platform/thrown.ts';
 import type { Outcome } from '../../sqlite/outcome.ts';
 
 export type ToReader =
@@ -43,7 +44,7 @@ export function serveReader(owner: Owner<ToReader, Outcome>, open: () => Db): vo
 /** An error of kind `damaged` when the mirror itself is, and not the event log beside it. */
 function failed(name: QueryName, error: unknown, db: Db | null): PlainError {
   if (db !== null && isDamage(error) && isMirrorDamaged(db)) return damageOf(error);
-  const message = error instanceof Error ? error.message : String(error);
+  const message = messageOf(error);
   const remedy = remedyFor(error);
   return {
     kind: 'unreachable',

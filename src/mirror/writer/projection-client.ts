@@ -88,7 +88,8 @@ export class ProjectionClient {
         if (!isOpen) this.#toldSeq = message.appliedSeq;
         isOpen = true;
         this.#isLost = false;
-        this.#appliedSeq = message.appliedSeq;
+        // Who asked before it was open may wait for what it had applied already.
+        this.#settleEntries(message.appliedSeq, []);
         this.#opening?.resolve(null);
         return;
       }

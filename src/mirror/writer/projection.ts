@@ -17,6 +17,7 @@ import { changedByHand, refuseChangedSchema, refuseForeignChanges } from '../fil
 import { CLOSE_GUARDS, OPEN_GUARDS } from '../file/own-write.ts';
 import { prepareRecords } from './records.ts';
 import { SqliteTables } from './sqlite-tables.ts';
+import { messageOf } from '../../platform/thrown.ts';
 
 /** What the mirror writes beside the projection. */
 export interface CommandInput {
@@ -287,7 +288,7 @@ function isNotable(fact: Fact): boolean {
 /** @throws StoreError when the input is not at fault. */
 function problemOf(error: unknown): string {
   if (!isFaultOfInput(error)) throw failureOf(error);
-  return error instanceof Error ? error.message : String(error);
+  return messageOf(error);
 }
 
 /** Not the disk and not the lock: the same input would fail again, and its neighbours would not. */

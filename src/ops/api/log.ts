@@ -70,16 +70,13 @@ interface LogDeps extends Pick<OpsDeps, 'reader' | 'writer' | 'makeSnapshot' | '
   readonly held: HeldAnswers;
 }
 
-/** A replica had everything within this time: one sign of life may be late. */
-const LEVEL_WITHIN_MS = 3_000;
-
 const ONE_AT_A_TIME = 'a snapshot is being sent to another copy: try again later';
 
 export function logRoutes(deps: LogDeps): ApiRouter {
   const { reader, writer, replication, makeSnapshot, log, feed, held } = deps;
   const isLive = (): boolean => {
     const replica = replication()?.replica ?? null;
-    return replica === null || (replica.behind_ms !== null && replica.behind_ms < LEVEL_WITHIN_MS);
+    return replica === null || replica.is_level;
   };
   const app = apiRouter();
 

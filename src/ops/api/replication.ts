@@ -5,6 +5,7 @@ import { errorBody } from '../shared/api-error.ts';
 import { answers, apiRouter, NOT_FOUND, withRefusals, type ApiRouter } from './router.ts';
 
 const milliseconds = z.number().meta({ description: 'Milliseconds.' });
+const isLevel = z.boolean().meta({ description: 'It had everything within the last 3 s.' });
 const trouble = z.string().nullable().meta({ description: 'Why it does not work; null: it does.' });
 
 const replicationSchema = z
@@ -25,6 +26,7 @@ const replicationSchema = z
         behind_ms: milliseconds.nullable().meta({
           description: 'Milliseconds since the replica last had everything; null: not since its start.',
         }),
+        is_level: isLevel,
         trouble,
         trouble_ms: milliseconds
           .nullable()
@@ -33,10 +35,7 @@ const replicationSchema = z
       .nullable()
       .meta({ description: 'Null: this process keeps no mirror at present.' }),
     lead: z
-      .object({
-        is_leading: z.boolean(),
-        holder: z.string().nullable().meta({ description: 'Who leads; null: no process, or not known.' }),
-      })
+      .object({ is_leading: z.boolean() })
       .nullable()
       .meta({ description: 'Null: this process never reads from the store.' }),
     members: z
@@ -46,7 +45,7 @@ const replicationSchema = z
           z.object({
             name: z.string(),
             last_seq: z.int().meta({ description: 'The last entry of its event log.' }),
-            is_level: z.boolean().meta({ description: 'It had everything within the last 3 s.' }),
+            is_level: isLevel,
             is_leading: z.boolean(),
           }),
         ),

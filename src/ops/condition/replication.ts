@@ -21,16 +21,14 @@ export interface ReplicationView {
     readonly left: number;
     /** How long ago this replica last had everything; null: not since its start. */
     readonly behind_ms: number | null;
+    /** It had everything a moment ago. */
+    readonly is_level: boolean;
     readonly trouble: string | null;
     /** How long ago the trouble began; null: none. */
     readonly trouble_ms: number | null;
   } | null;
   /** Null: this process never reads from the store. */
-  readonly lead: {
-    readonly is_leading: boolean;
-    /** Who leads; null: no process, or not known. */
-    readonly holder: string | null;
-  } | null;
+  readonly lead: { readonly is_leading: boolean } | null;
   /** All that are known to be there, this process included; none of a primary. */
   readonly members: {
     readonly receivers: readonly {

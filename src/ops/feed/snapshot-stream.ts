@@ -6,6 +6,7 @@ import { pipeline } from 'node:stream/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createGzip } from 'node:zlib';
 import { encodeFrame } from '../../platform/frames.ts';
+import { messageOf } from '../../platform/thrown.ts';
 import type { OpsDeps } from '../shared/operator.ts';
 
 interface SnapshotStreamOptions extends Pick<OpsDeps, 'makeSnapshot' | 'log'> {
@@ -25,7 +26,7 @@ export async function* streamSnapshot({
 }: SnapshotStreamOptions): AsyncGenerator<Uint8Array, void, undefined> {
   const making = makeSnapshot(signal).then(
     (made) => ({ made, problem: null }),
-    (error: unknown) => ({ made: null, problem: error instanceof Error ? error.message : String(error) }),
+    (error: unknown) => ({ made: null, problem: messageOf(error) }),
   );
   try {
     // Copying and reading back a large mirror takes minutes.

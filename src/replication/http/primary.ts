@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import type { Agent, Dispatcher } from 'undici';
 import { FrameError, FrameParser, type Frame } from '../../platform/frames.ts';
 import { inTime } from '../../platform/or-aborted.ts';
+import { messageOf } from '../../platform/thrown.ts';
 import { CannotFollow, TransportError } from '../transport.ts';
 import { refusedBy, unreachable } from './refusal.ts';
 
@@ -124,7 +125,7 @@ function authorityIn(path: string): string {
   try {
     return readFileSync(path, 'utf8');
   } catch (error) {
-    const problem = error instanceof Error ? error.message : String(error);
+    const problem = messageOf(error);
     throw new TransportError(`LOG_CA_FILE cannot be read: ${problem}`, { cause: error });
   }
 }

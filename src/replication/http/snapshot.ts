@@ -5,6 +5,7 @@ import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
 import { z } from 'zod';
 import type { Frame } from '../../platform/frames.ts';
+import { asError } from '../../platform/thrown.ts';
 import { TransportError, type SnapshotFiles } from '../transport.ts';
 
 const frameSchema = z.discriminatedUnion('type', [
@@ -116,7 +117,7 @@ class TwoFiles extends Writable {
     const closed = this.#file?.close() ?? Promise.resolve();
     closed.then(
       () => done(error),
-      (failed: unknown) => done(error ?? (failed instanceof Error ? failed : new Error(String(failed)))),
+      (failed: unknown) => done(error ?? asError(failed)),
     );
   }
 

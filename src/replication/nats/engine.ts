@@ -47,13 +47,13 @@ class NatsEngine implements Engine {
   readonly #follower: Follower;
 
   constructor(parts: Parts, options: EngineOptions) {
-    const { connection, layout } = parts;
+    const { connection } = parts;
     this.name = connection.name;
     this.#parts = parts;
     this.#options = options;
     this.lease = new BucketLease(parts);
-    this.presence = new BucketNotes(parts, layout.names.live);
-    this.state = new BucketNotes(parts, layout.names.state);
+    this.presence = new BucketNotes(parts, 'live');
+    this.state = new BucketNotes(parts, 'state');
     this.#publisher = new Publisher(parts);
     this.#follower = new Follower(parts);
   }

@@ -8,6 +8,7 @@ import { decodeRows } from './message.ts';
 import type { Parts } from './parts.ts';
 import { floorOf } from './snapshot-note.ts';
 import { Tail, type Arrived } from './tail.ts';
+import { asError } from '../../platform/thrown.ts';
 
 const BATCH_BYTES = 4 << 20;
 const BATCH_ROWS = 512;
@@ -133,7 +134,7 @@ export class Follower {
           messages.push({ rows: decoded, seq, storedAt, baseAt });
           continue;
         } catch (failure) {
-          error = failure instanceof Error ? failure : new Error(String(failure));
+          error = asError(failure);
         }
       }
       break;

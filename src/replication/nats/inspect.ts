@@ -5,10 +5,10 @@ import { attempt } from './attempt.ts';
 import type { Live } from './connection.ts';
 import { hasLeader } from './history.ts';
 import { streamsOf } from './layout.ts';
+import { isNewEnough, NEEDED_VERSION } from './needed-version.ts';
 import type { EngineOptions } from './options.ts';
 import type { Parts } from './parts.ts';
 
-const NEEDED_VERSION = [2, 10, 23];
 const WANTED_PAYLOAD_BYTES = 8 << 20;
 const NEEDED_PAYLOAD_BYTES = 2 << 20;
 const CLOCKS_MAY_DIFFER_MS = 5_000;
@@ -38,10 +38,10 @@ const SYNC_INTERVAL: EngineFinding = {
 function ofServer({ nc }: Live, { urls, user, token, caFile }: EngineOptions): EngineFinding[] {
   const found: EngineFinding[] = [];
   const { version = '0', max_payload: maxBytes = 0 } = nc.info ?? {};
-  if (isOlder(version)) {
+  if (!isNewEnough(version)) {
     found.push({
       problem: `the NATS server is of version ${version}`,
-      remedy: `Update all servers to ${NEEDED_VERSION.join('.')} or newer: earlier ones may lose acknowledged messages.`,
+      remedy: `Update all servers to ${NEEDED_VERSION} or newer: earlier ones may lose acknowledged messages.`,
       isWarning: false,
     });
   }
@@ -68,12 +68,6 @@ function ofServer({ nc }: Live, { urls, user, token, caFile }: EngineOptions): E
     });
   }
   return found;
-}
-
-function isOlder(version: string): boolean {
-  const parts = version.split(/[.-]/).map(Number);
-  const at = NEEDED_VERSION.findIndex((part, i) => part !== parts[i]);
-  return at >= 0 && (parts[at] ?? 0) < (NEEDED_VERSION[at] ?? 0);
 }
 
 function ofStream(info: StreamInfo, replicas: number): EngineFinding[] {

@@ -63,7 +63,7 @@ async function leadsOn(parts: Parts, live: Live, from: LeadStanding, state: Stre
   const next = verdict.seq + 1;
   if (next > state.lastSeq) return true;
   if ((await live.jsm.streams.getMessage(parts.layout.names.stream, { seq: next })) !== null) return true;
-  return next < ((await readNote(parts, live))?.floor ?? 0);
+  return next < ((await readNote(parts))?.floor ?? 0);
 }
 
 /** @returns false when another lead was faster: what it began is looked at first. */

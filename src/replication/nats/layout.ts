@@ -32,7 +32,7 @@ function namesFor(store: string): Names {
 }
 
 /** The stream below a bucket or an object store, which JetStream builds on streams. */
-function streamOf(names: Names, part: (typeof PARTS)[number]): string {
+export function streamOf(names: Names, part: (typeof PARTS)[number]): string {
   const prefix = { stream: '', live: 'KV_', state: 'KV_', snapshots: 'OBJ_' }[part];
   return `${prefix}${names[part]}`;
 }

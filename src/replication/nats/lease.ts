@@ -1,44 +1,31 @@
 /** The lease: a key that expires, written only by a process that names its last revision. */
-import type { KV } from '@nats-io/kv';
 import type { Lease } from '../transport.ts';
-import { attempt } from './attempt.ts';
+import { Bucket } from './bucket.ts';
 import { apiCodeOf, WRONG_LAST_SEQUENCE } from './failure.ts';
-import { openBucket } from './notes.ts';
 import type { Parts } from './parts.ts';
 
 const KEY = 'lease';
 
 export class BucketLease implements Lease {
-  readonly #parts: Parts;
+  readonly #bucket: Bucket;
 
   constructor(parts: Parts) {
-    this.#parts = parts;
+    this.#bucket = new Bucket(parts, 'live');
   }
 
   take(holder: string): Promise<number | null> {
-    return this.#with('the lease cannot be taken', (kv) => unlessTaken(kv.create(KEY, holder)));
+    return this.#bucket.with('the lease cannot be taken', (kv) => unlessTaken(kv.create(KEY, holder)));
   }
 
   renew(holder: string, revision: number): Promise<number | null> {
-    return this.#with('the lease cannot be renewed', (kv) => unlessTaken(kv.update(KEY, holder, revision)));
-  }
-
-  async release(revision: number): Promise<void> {
-    await this.#with('the lease cannot be given back', (kv) =>
-      unlessTaken(kv.delete(KEY, { previousSeq: revision })),
+    return this.#bucket.with('the lease cannot be renewed', (kv) =>
+      unlessTaken(kv.update(KEY, holder, revision)),
     );
   }
 
-  holder(): Promise<string | null> {
-    return this.#with('the lease cannot be looked at', async (kv) => {
-      const entry = await kv.get(KEY);
-      return entry?.operation !== 'PUT' ? null : entry.string();
-    });
-  }
-
-  #with<T>(what: string, work: (kv: KV) => Promise<T>): Promise<T> {
-    return attempt(this.#parts, what, async (live) =>
-      work(await openBucket(this.#parts, live, this.#parts.layout.names.live)),
+  async release(revision: number): Promise<void> {
+    await this.#bucket.with('the lease cannot be given back', (kv) =>
+      unlessTaken(kv.delete(KEY, { previousSeq: revision })),
     );
   }
 }

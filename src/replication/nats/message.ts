@@ -7,6 +7,7 @@ import { promisify } from 'node:util';
 import { gunzip, gzip } from 'node:zlib';
 import type { MsgHdrs } from '@nats-io/transport-node';
 import type { CopiedRow } from '../../event-log/copied-row.ts';
+import { encodeFrame, FrameParser } from '../../platform/frames.ts';
 import { TransportError } from '../transport.ts';
 
 export interface Encoded {
@@ -25,9 +26,8 @@ const HASH = 'Mirror-Hash';
 /** How many bytes of the payload come first; the rest is the one without the detail. */
 const SPLIT = 'Mirror-Split';
 const ENCODING = 'Mirror-Encoding';
-/** The kind of a message with several deliveries, and how many. */
+/** The kind of a message with several deliveries: frames with the instant of each. */
 const DELIVERIES = 'deliveries';
-const COUNT = 'Mirror-Count';
 
 const COMPRESS_FROM_BYTES = 16 << 10;
 /** Of what is kept, unpacked: more than any answer of the store has. */
@@ -36,22 +36,13 @@ const UNPACKED_BYTES = 256 << 20;
 const pack = promisify(gzip);
 const unpack = promisify(gunzip);
 
-/** Of each delivery before their bodies: its instant and its length. */
-const PLACE_BYTES = 12;
-
 /** @param rows one, or several deliveries. @param headers empty, of the client. */
 export async function encodeRows(rows: readonly CopiedRow[], headers: MsgHdrs): Promise<Encoded> {
   const [only] = rows;
   if (rows.length === 1 && only !== undefined) return encodeRow(only, headers);
   headers.set(FORM_KEY, FORM);
   headers.set(KIND, DELIVERIES);
-  headers.set(COUNT, String(rows.length));
-  const places = Buffer.alloc(rows.length * PLACE_BYTES);
-  for (const [i, { atMs, payload }] of rows.entries()) {
-    places.writeDoubleBE(atMs, i * PLACE_BYTES);
-    places.writeUInt32BE(payload.byteLength, i * PLACE_BYTES + 8);
-  }
-  const data = Buffer.concat([places, ...rows.map(({ payload }) => payload)]);
+  const data = Buffer.concat(rows.map(({ atMs, payload }) => encodeFrame({ at_ms: atMs }, payload)));
   return { headers, data: await packed(data, headers) };
 }
 
@@ -97,7 +88,7 @@ export async function decodeRows(
   const bytes = Uint8Array.from(
     encoding === 'gzip' ? await unpack(data, { maxOutputLength: UNPACKED_BYTES }) : data,
   );
-  if (kind === DELIVERIES) return deliveriesIn(bytes, Number(get(COUNT)));
+  if (kind === DELIVERIES) return deliveriesIn(bytes);
   const seq = get(SEQ) === '' ? null : Number(get(SEQ));
   const atMs = Number(get(AT));
   if (get(SPLIT) === '') return [{ seq, kind, atMs, payload: bytes, detail: null }];
@@ -110,13 +101,8 @@ export async function decodeRows(
   return [{ seq, kind, atMs, payload: bytes.subarray(0, split), detail }];
 }
 
-function deliveriesIn(bytes: Uint8Array<ArrayBuffer>, count: number): CopiedRow[] {
-  const places = Buffer.from(bytes.buffer, bytes.byteOffset, count * PLACE_BYTES);
-  let start = places.byteLength;
-  return Array.from({ length: count }, (_, i): CopiedRow => {
-    const end = start + places.readUInt32BE(i * PLACE_BYTES + 8);
-    const payload = bytes.subarray(start, end);
-    start = end;
-    return { seq: null, kind: 'delivery', atMs: places.readDoubleBE(i * PLACE_BYTES), payload, detail: null };
+function deliveriesIn(bytes: Uint8Array<ArrayBuffer>): CopiedRow[] {
+  return new FrameParser().push(bytes).map(({ header, payload }): CopiedRow => {
+    return { seq: null, kind: 'delivery', atMs: Number(header['at_ms']), payload, detail: null };
   });
 }

@@ -1,31 +1,31 @@
 /** Values by key, in a bucket. Keys are NATS subjects, so other characters are escaped as `=hex=`. */
 import type { KV } from '@nats-io/kv';
 import type { Notes } from '../transport.ts';
-import type { Live } from './connection.ts';
-import { attempt } from './attempt.ts';
+import { Bucket } from './bucket.ts';
+import { streamOf } from './layout.ts';
 import type { Parts } from './parts.ts';
 
 export class BucketNotes implements Notes {
-  readonly #parts: Parts;
-  readonly #bucket: string;
+  readonly #bucket: Bucket;
+  readonly #stream: string;
 
-  constructor(parts: Parts, bucket: string) {
-    this.#parts = parts;
-    this.#bucket = bucket;
+  constructor(parts: Parts, part: 'live' | 'state') {
+    this.#bucket = new Bucket(parts, part);
+    this.#stream = streamOf(parts.layout.names, part);
   }
 
   get(key: string): Promise<unknown> {
-    return this.#with(`${key} cannot be looked up`, async (kv) => valueIn(kv, keyOf(key)));
+    return this.#bucket.with(`${key} cannot be looked up`, async (kv) => valueIn(kv, keyOf(key)));
   }
 
   async put(key: string, value: unknown): Promise<void> {
-    await this.#with(`${key} cannot be noted`, (kv) => kv.put(keyOf(key), JSON.stringify(value)));
+    await this.#bucket.with(`${key} cannot be noted`, (kv) => kv.put(keyOf(key), JSON.stringify(value)));
   }
 
   list(prefix: string): Promise<ReadonlyMap<string, unknown>> {
-    return this.#with(`${prefix} cannot be listed`, async (kv, { jsm }) => {
-      const subject = `$KV.${this.#bucket}.`;
-      const { state } = await jsm.streams.info(`KV_${this.#bucket}`, { subjects_filter: `${subject}>` });
+    return this.#bucket.with(`${prefix} cannot be listed`, async (kv, { jsm }) => {
+      const subject = `$KV.${this.#bucket.name}.`;
+      const { state } = await jsm.streams.info(this.#stream, { subjects_filter: `${subject}>` });
       const keys = Object.keys(state.subjects ?? {})
         .map((name) => name.slice(subject.length))
         .filter((key) => nameOf(key).startsWith(prefix))
@@ -38,19 +38,8 @@ export class BucketNotes implements Notes {
   }
 
   async delete(key: string): Promise<void> {
-    await this.#with(`${key} cannot be deleted`, (kv) => kv.purge(keyOf(key)));
+    await this.#bucket.with(`${key} cannot be deleted`, (kv) => kv.purge(keyOf(key)));
   }
-
-  #with<T>(what: string, work: (kv: KV, live: Live) => Promise<T>): Promise<T> {
-    return attempt(this.#parts, what, async (live) =>
-      work(await openBucket(this.#parts, live, this.#bucket), live),
-    );
-  }
-}
-
-/** Without asking whether it is there. Read from its leader. */
-export function openBucket({ client }: Parts, { js }: Live, bucket: string): Promise<KV> {
-  return new client.kv.Kvm(js).open(bucket, { allow_direct: false });
 }
 
 async function valueIn(kv: KV, key: string): Promise<unknown> {

@@ -6,7 +6,7 @@ import { TransportError, type Publication, type Published } from '../transport.t
 import { attempt } from './attempt.ts';
 import type { Live } from './connection.ts';
 import { transportError } from './failure.ts';
-import { nanosOf } from './history.ts';
+import { readState, type StreamState } from './history.ts';
 import { encodeRows, type Encoded } from './message.ts';
 import type { Parts } from './parts.ts';
 
@@ -60,6 +60,10 @@ function idOf(publications: readonly Publication[]): string {
 
 /** Of a message, as the engine knows it again. */
 const ID = 'Nats-Msg-Id';
+
+function historyOf({ created, base }: StreamState): History {
+  return { created, baseSeq: base?.seq ?? 0 };
+}
 
 export class Publisher {
   readonly #parts: Parts;
@@ -128,7 +132,7 @@ export class Publisher {
       }
       this.#highest = Math.max(this.#highest, seq);
       const receipt: Receipt = { ...(await this.#historyOf(live)), seq, id };
-      return { position: seq, isDuplicate: duplicate, receipt };
+      return { position: seq, receipt };
     } catch (error) {
       layout.recheck(error);
       throw transportError(CANNOT, error);
@@ -141,14 +145,13 @@ export class Publisher {
    */
   isKept(receipt: unknown): Promise<boolean> {
     return attempt(this.#parts, 'what was published cannot be looked up', async (live) => {
-      const { jsm, life } = live;
-      const { stream } = this.#parts.layout.names;
-      const info = await jsm.streams.info(stream);
-      const history = { created: nanosOf(info.created), baseSeq: await this.#baseSeq(live) };
-      this.#history = { life, seen: Promise.resolve(history) };
+      const { names } = this.#parts.layout;
+      const state = await readState(live, names, null);
+      const history = historyOf(state);
+      this.#history = { life: live.life, seen: Promise.resolve(history) };
       const known = receiptSchema.safeParse(receipt).data;
-      if (known?.created !== history.created || known.seq > info.state.last_seq) return false;
-      const message = await jsm.streams.getMessage(stream, { seq: known.seq });
+      if (known?.created !== history.created || known.seq > state.lastSeq) return false;
+      const message = await live.jsm.streams.getMessage(names.stream, { seq: known.seq });
       if (message === null) return known.baseSeq === history.baseSeq;
       return message.header.get(ID) === known.id;
     });
@@ -169,22 +172,15 @@ export class Publisher {
   }
 
   #historyOf(live: Live): Promise<History> {
-    const { jsm, life } = live;
+    const { life } = live;
     if (this.#history?.life !== life) {
-      const seen = Promise.all([jsm.streams.info(this.#parts.layout.names.stream), this.#baseSeq(live)]).then(
-        ([{ created }, baseSeq]) => ({ created: nanosOf(created), baseSeq }),
-      );
+      const seen = readState(live, this.#parts.layout.names, null).then(historyOf);
       this.#history = { life, seen };
       seen.catch(() => {
         if (this.#history?.seen === seen) this.#history = null;
       });
     }
     return this.#history.seen;
-  }
-
-  async #baseSeq({ jsm }: Live): Promise<number> {
-    const { stream, base } = this.#parts.layout.names;
-    return (await jsm.streams.getMessage(stream, { last_by_subj: base }))?.seq ?? 0;
   }
 
   /** The message is sent before the first `await`: calls keep their order. */

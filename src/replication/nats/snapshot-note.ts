@@ -1,9 +1,8 @@
 /** Which snapshots there are. One key, written once a snapshot is whole: it appears at once or not at all. */
 import { z } from 'zod';
-import { attempt } from './attempt.ts';
-import { openBucket } from './notes.ts';
+import { STATE_KEYS } from '../state-keys.ts';
+import { BucketNotes } from './notes.ts';
 import type { Parts } from './parts.ts';
-import type { Live } from './connection.ts';
 
 const storedSchema = z.object({
   /** Its objects are named after it. */
@@ -28,7 +27,6 @@ const noteSchema = z.object({
 });
 export type SnapshotNote = z.infer<typeof noteSchema>;
 
-const KEY = 'snapshots';
 /** A replica that was away for less goes on from its own log. */
 const KEPT_MS = 3_600_000;
 
@@ -46,22 +44,21 @@ export function noteWith(
   return { created, baseAt, newest, previous, floor, marks: marks.filter(({ seq }) => seq >= floor) };
 }
 
-/** @returns null when there is none, or one that only another version understands. */
-export async function readNote(parts: Parts, live: Live): Promise<SnapshotNote | null> {
-  const kv = await openBucket(parts, live, parts.layout.names.state);
-  const entry = await kv.get(KEY);
-  return entry?.operation === 'PUT' ? (noteSchema.safeParse(entry.json()).data ?? null) : null;
+/** @returns null when there is none, or one that only another version understands. @throws TransportError */
+export async function readNote(parts: Parts): Promise<SnapshotNote | null> {
+  return noteSchema.safeParse(await notesOf(parts).get(STATE_KEYS.snapshots)).data ?? null;
 }
 
-export async function writeNote(parts: Parts, live: Live, note: SnapshotNote): Promise<void> {
-  const kv = await openBucket(parts, live, parts.layout.names.state);
-  await kv.put(KEY, JSON.stringify(note));
+/** @throws TransportError */
+export async function writeNote(parts: Parts, note: SnapshotNote): Promise<void> {
+  await notesOf(parts).put(STATE_KEYS.snapshots, note);
 }
 
 /** Messages before this one may be gone; null: nothing was removed yet. @throws TransportError */
-export function floorOf(parts: Parts): Promise<number | null> {
-  return attempt(parts, 'the note on snapshots cannot be read', async (live) => {
-    const note = await readNote(parts, live);
-    return note?.floor ?? null;
-  });
+export async function floorOf(parts: Parts): Promise<number | null> {
+  return (await readNote(parts))?.floor ?? null;
+}
+
+function notesOf(parts: Parts): BucketNotes {
+  return new BucketNotes(parts, 'state');
 }

@@ -9,6 +9,7 @@ import { TransportError, type SnapshotFiles, type Standing } from '../transport.
 import { attempt } from './attempt.ts';
 import type { Live } from './connection.ts';
 import { readCursor, readState, verdictOn, type Base, type StreamState } from './history.ts';
+import { streamOf } from './layout.ts';
 import type { Parts } from './parts.ts';
 import { purgeBefore } from './purge.ts';
 import { noteWith, readNote, writeNote, type SnapshotNote, type StoredSnapshot } from './snapshot-note.ts';
@@ -40,10 +41,10 @@ export async function putSnapshot(parts: Parts, { files, standing, signal }: Put
     for (const file of FILES)
       await put(parts, live, { store, name: objectName(id, file), path: files[file], signal });
     const { epoch, lastSeq } = standing;
-    const known = await readNote(parts, live);
+    const known = await readNote(parts);
     const newest = { id, epoch, lastSeq, seq };
     const note = noteWith(known, newest, { created, baseAt: base.storedAt, nowMs: parts.now() });
-    await writeNote(parts, live, note);
+    await writeNote(parts, note);
     await removeOthers(parts, live, note);
     await purgeBelow(parts, live, note.floor);
   });
@@ -52,7 +53,7 @@ export async function putSnapshot(parts: Parts, { files, standing, signal }: Put
 /** @returns false when there is none that the history in the engine goes on from. */
 export async function getSnapshot(parts: Parts, into: SnapshotFiles, signal: AbortSignal): Promise<boolean> {
   return attempt(parts, 'the snapshot cannot be fetched from the engine', async (live) => {
-    const note = await readNote(parts, live);
+    const note = await readNote(parts);
     const { base, created } = await readState(live, parts.layout.names, null);
     if (note === null || base === null || !leadsOn(note, base, created)) return false;
     try {
@@ -137,7 +138,7 @@ async function* chunks(
   signal: AbortSignal,
 ): AsyncGenerator<Uint8Array> {
   const { connection, client, layout } = parts;
-  const stream = `OBJ_${layout.names.snapshots}`;
+  const stream = streamOf(layout.names, 'snapshots');
   const subject = chunksOf(parts, info);
   const digest = createHash('sha256');
   const tail = await Tail.open({ connection, live, client, stream, start: 1, subject });
@@ -181,7 +182,7 @@ function chunksOf({ layout }: Parts, { nuid }: Pick<ObjectInfo, 'nuid'>): string
 
 /** With how many messages each has. */
 async function subjectsOf({ layout }: Parts, { jsm }: Live, filter: string): Promise<Record<string, number>> {
-  const { state } = await jsm.streams.info(`OBJ_${layout.names.snapshots}`, { subjects_filter: filter });
+  const { state } = await jsm.streams.info(streamOf(layout.names, 'snapshots'), { subjects_filter: filter });
   return state.subjects ?? {};
 }
 
@@ -200,7 +201,7 @@ async function removeOthers(parts: Parts, live: Live, { newest, previous }: Snap
   }
   for (const subject of Object.keys(await subjectsOf(parts, live, `$O.${snapshots}.>`))) {
     if (kept.has(subject.replace(/=+$/, ''))) continue;
-    await live.jsm.streams.purge(`OBJ_${snapshots}`, { filter: subject });
+    await live.jsm.streams.purge(streamOf(parts.layout.names, 'snapshots'), { filter: subject });
   }
 }
 

@@ -8,6 +8,7 @@ import type { Msg, MsgHdrs, Subscription } from '@nats-io/transport-node';
 import { TransportError } from '../transport.ts';
 import type { Client } from './client.ts';
 import type { Connection, Live } from './connection.ts';
+import { messageOf } from '../../platform/thrown.ts';
 
 export interface Arrived {
   readonly seq: number;
@@ -158,7 +159,7 @@ export class Tail {
         reply: `${this.#inbox}.${this.#portion}`,
       });
     } catch (error) {
-      this.#end(error instanceof Error ? error.message : String(error));
+      this.#end(messageOf(error));
     }
   }
 

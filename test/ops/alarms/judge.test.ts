@@ -70,25 +70,33 @@ test.each<[string, Partial<WatchedState>, AlarmKind[], RegExp]>([
   ['all is well', {}, [], /^$/],
   [
     'cut off for less than servers take to be restarted',
-    shared({ replica: { left: 0, behind_ms: 29_000, trouble: 'no answer', trouble_ms: 28_000 } }),
+    shared({
+      replica: { left: 0, behind_ms: 29_000, is_level: false, trouble: 'no answer', trouble_ms: 28_000 },
+    }),
     [],
     /^$/,
   ],
   [
     'cut off',
-    shared({ replica: { left: 0, behind_ms: 10 * MINUTE, trouble: 'no answer', trouble_ms: MINUTE } }),
+    shared({
+      replica: { left: 0, behind_ms: 10 * MINUTE, is_level: false, trouble: 'no answer', trouble_ms: MINUTE },
+    }),
     ['cut_off'],
     /cannot follow nats:\/\/one: no answer/,
   ],
   [
     'cut off since its start, which was a moment ago',
-    shared({ replica: { left: 0, behind_ms: null, trouble: 'no answer', trouble_ms: 29_000 } }),
+    shared({
+      replica: { left: 0, behind_ms: null, is_level: false, trouble: 'no answer', trouble_ms: 29_000 },
+    }),
     [],
     /^$/,
   ],
   [
     'cut off since its start',
-    shared({ replica: { left: 0, behind_ms: null, trouble: 'no answer', trouble_ms: 31_000 } }),
+    shared({
+      replica: { left: 0, behind_ms: null, is_level: false, trouble: 'no answer', trouble_ms: 31_000 },
+    }),
     ['cut_off'],
     /cannot follow nats:\/\/one: no answer/,
   ],

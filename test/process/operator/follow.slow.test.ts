@@ -6,7 +6,7 @@ import { signBody } from '../../../src/store-api/signature.ts';
 import { delivery, item, T0 } from '../../mirror/mirror-file.ts';
 import { differingFiles } from '../../replication/http/machines.ts';
 import { freePort, isLevel, positionIn, startCommand } from '../copies.ts';
-import { eventually, temporaryFolder, type Environment } from '../harness.ts';
+import { eventually, rows, temporaryFolder, type Environment } from '../harness.ts';
 
 const SECRET = 'a-webhook-secret';
 const TOKEN = '0123456789abcdef-long';
@@ -30,7 +30,14 @@ test('killed on either side under load, the copy is equal row by row; the primar
   const startPrimary = () =>
     run(
       ['serve'],
-      { ...store, DATABASE_PATH: primaryPath, PORT: `${port}`, OPS_PORT: `${opsPort}`, OPS_TOKEN: TOKEN },
+      {
+        ...store,
+        DATABASE_PATH: primaryPath,
+        PORT: `${port}`,
+        OPS_PORT: `${opsPort}`,
+        OPS_TOKEN: TOKEN,
+        WAREHOUSE_NAMES: '1=Bangkok',
+      },
       here,
     );
   const tokenFile = join(folder, 'token');
@@ -99,6 +106,10 @@ test('killed on either side under load, the copy is equal row by row; the primar
   expect(await refused.ended).toBe(1);
   expect(refused.text).toContain('already serves');
   expect(await copy.end('SIGTERM')).toBe(0);
+  // The names came with the snapshot; the starts since have none of their own.
+  expect(rows(copyPath, 'SELECT DISTINCT warehouse_name AS name FROM mirror_stock')).toEqual([
+    { name: 'Bangkok' },
+  ]);
   expect(differingFiles(primaryPath, copyPath)).toEqual([]);
   const promoted = run(['promote', '--json', '--database', copyPath], {}, there);
   expect(await promoted.ended).toBe(0);

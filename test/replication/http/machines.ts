@@ -176,6 +176,7 @@ export function startCopy(
       replica: {
         left: copy.state.left,
         behind_ms: copy.state.levelAtMs === null ? null : performance.now() - copy.state.levelAtMs,
+        is_level: copy.state.levelAtMs !== null && performance.now() - copy.state.levelAtMs < 3_000,
         trouble: copy.state.trouble,
         trouble_ms: copy.state.troubleAtMs === null ? null : performance.now() - copy.state.troubleAtMs,
       },

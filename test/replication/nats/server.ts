@@ -6,23 +6,15 @@ import { connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
-
-const NEEDED = [2, 10, 23];
+import { isNewEnough, NEEDED_VERSION } from '../../../src/replication/nats/needed-version.ts';
 
 /** Whether this machine has a server that is new enough (`scripts/install-nats-server.sh`). */
-export const hasServer = isFit(spawnSync('nats-server', ['--version'], { encoding: 'utf8' }).stdout);
+export const hasServer = isNewEnough(
+  /v(\d+\.\d+\.\d+)/.exec(spawnSync('nats-server', ['--version'], { encoding: 'utf8' }).stdout ?? '')?.[1] ??
+    '',
+);
 /** To be put behind the names of tests that are skipped without it. */
-export const needsServer = hasServer ? '' : ` (needs nats-server ${NEEDED.join('.')} or newer)`;
-
-function isFit(output: string | null): boolean {
-  const version = /v(\d+)\.(\d+)\.(\d+)/
-    .exec(output ?? '')
-    ?.slice(1)
-    .map(Number);
-  if (version === undefined) return false;
-  const at = NEEDED.findIndex((part, i) => part !== version[i]);
-  return at < 0 || (version[at] ?? 0) > (NEEDED[at] ?? 0);
-}
+export const needsServer = hasServer ? '' : ` (needs nats-server ${NEEDED_VERSION} or newer)`;
 
 const TOGETHER_WITHIN_MS = 10_000;
 const CURRENT_WITHIN_MS = 40_000;

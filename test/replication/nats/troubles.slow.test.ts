@@ -41,7 +41,6 @@ function askAll(engine: Engine, log: CopyingLog): Promise<unknown>[] {
     engine.lease.take('a'),
     engine.lease.renew('a', 1),
     engine.lease.release(1),
-    engine.lease.holder(),
     engine.presence.get('a'),
     engine.presence.put('a', 1),
     engine.presence.list('a'),
@@ -170,7 +169,7 @@ describe.skipIf(!hasServer).concurrent(`an engine with troubles${needsServer}`, 
     });
     const engine = await connectTo(cluster.urls, { user: 'mirror', password: 'wrong' });
     const said = await tryAgain(async () => {
-      const message = await messageOf(engine.lease.holder());
+      const message = await messageOf(engine.lease.release(1));
       if (!message.includes('refuses the credentials')) throw new TransportError(message);
       return message;
     });
@@ -214,7 +213,7 @@ describe.skipIf(!hasServer).concurrent(`an engine with troubles${needsServer}`, 
       const found = await tryAgain(() => trusting.inspect());
       expect(found.map(({ problem }) => problem)).not.toContain('what goes to the engine is not encrypted');
       const doubting = await connectTo(urls);
-      expect(await messageOf(doubting.lease.holder())).toMatch(/cannot be reached: .*certificate/);
+      expect(await messageOf(doubting.lease.release(1))).toMatch(/cannot be reached: .*certificate/);
       await trusting.close();
       await doubting.close();
     } finally {

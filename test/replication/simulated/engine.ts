@@ -70,7 +70,6 @@ export class SimulatedEngine implements Engine {
       take: (holder) => this.#ask(() => broker.take(holder)),
       renew: (holder, revision) => this.#ask(() => broker.renew(holder, revision)),
       release: (revision) => this.#ask(() => broker.release(revision)),
-      holder: () => this.#ask(() => broker.holder()),
     };
     this.presence = this.#notes('presence');
     this.state = this.#notes('state');
@@ -85,7 +84,7 @@ export class SimulatedEngine implements Engine {
       throw new TransportError(`the engine has lost entries: it gave number ${seq} out again`);
     }
     this.#highest = Math.max(this.#highest, seq);
-    return { position: seq, isDuplicate, receipt };
+    return { position: seq, receipt };
   }
 
   isKept(receipt: unknown): Promise<boolean> {
