@@ -65,6 +65,8 @@ export interface Replica {
   readonly app: ReturnType<typeof createOpsApp>;
   readonly view: Pick<ReplicationView, 'replica' | 'lead'>;
   readonly observer: ReturnType<typeof createShowing>['observer'];
+  /** Nothing was ever copied: its mirror shows nothing, under an epoch that nobody else has. */
+  readonly isEmpty: boolean;
   /** It cannot go on from what it has, which it shows meanwhile. */
   readonly needsSnapshot: boolean;
   /** Resolves when not even that can be shown. @throws Error */
@@ -224,6 +226,9 @@ export async function startReplica(deps: ReplicaDeps): Promise<Replica> {
   return {
     app: showing.app(deps.createOpsApp),
     observer: showing.observer,
+    get isEmpty() {
+      return parts.log.copiedFrom === null && replicator.standing.lastSeq === 0;
+    },
     get needsSnapshot() {
       return fitness.needsSnapshot;
     },

@@ -16,7 +16,7 @@ import { Monitor } from '../ops/monitor.ts';
 import type { OpsEnv } from '../ops/shared/env.ts';
 import type { Listener } from '../platform/listen.ts';
 import type { Logger } from '../platform/log.ts';
-import { fetchSnapshot } from '../replication/bootstrap.ts';
+import { fetchSnapshot, reserveFiles } from '../replication/bootstrap.ts';
 import { makeSnapshot } from '../replication/make-snapshot.ts';
 import { Neighbours } from '../replication/neighbours.ts';
 import { nodeName } from '../replication/node-name.ts';
@@ -34,6 +34,7 @@ export interface SharedPlatform
   readonly connectLink: typeof connectLink;
   readonly openOutbox: typeof openOutbox;
   readonly fetchSnapshot: typeof fetchSnapshot;
+  readonly reserveFiles: typeof reserveFiles;
   readonly name: (config: Pick<Config, 'ops' | 'webhook'>) => string;
 }
 
@@ -43,12 +44,14 @@ const REAL_SHARED: SharedPlatform = {
   openOutbox,
   openReplica: (path, events, share) => openStore(path, events, REPLICA_THREADS, share),
   fetchSnapshot,
+  reserveFiles,
   makeSnapshot: (path, signal) => makeSnapshot(path, 'snapshot-out', signal),
   name: ({ ops }) => nodeName(ops.port),
 };
 
 const DRAIN_MS = 1_500;
 const NO_MIRROR = 'this process only receives webhooks and keeps no mirror: ask a replica';
+const NOTHING_YET = 'this replica has nothing to show yet: nothing was copied so far';
 
 type App = Pick<Hono<OpsEnv>, 'fetch'>;
 
@@ -80,9 +83,9 @@ export async function startShared(
     now: Date.now,
     log,
     replication: view,
-    why: () => why,
+    why: () => (replica === null ? why : (replica.view.replica?.trouble ?? NOTHING_YET)),
   });
-  let app: App = waiting;
+  const shown = (): App => (replica === null || replica.isEmpty ? waiting : replica.app);
   const listeners: Listener[] = [];
   const running: Promise<unknown>[] = [];
   const stop = async (graceMs: number): Promise<void> => {
@@ -108,7 +111,7 @@ export async function startShared(
         listen: (intake) => listenAt(platform, intake, config.webhook),
       });
     }
-    const ops = await listenAt(platform, { fetch: (...args) => app.fetch(...args) }, config.ops);
+    const ops = await listenAt(platform, { fetch: (...args) => shown().fetch(...args) }, config.ops);
     listeners.push(ops);
     refuseOpenDoor(config, ops);
     if (neighbours !== null) running.push(neighbours.run(stopping.signal));
@@ -146,10 +149,11 @@ export async function startShared(
             platform,
             createOpsApp: create,
           }),
+        reserve: () => platform.reserveFiles(databasePath),
+        mayBeginEmpty: engine !== null,
         fetch: (signal) => platform.fetchSnapshot({ databasePath, source, signal }),
         onChange: (begun, reason) => {
           replica = begun;
-          app = begun?.app ?? waiting;
           why = reason;
         },
         log,

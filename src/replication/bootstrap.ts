@@ -6,6 +6,7 @@ import { highWaterMarkPath } from '../event-log/high-water-mark.ts';
 import { lookUpPosition } from '../event-log/mirror-position.ts';
 import { eventLogPath, openLogForReading } from '../event-log/open-log.ts';
 import { StoreError } from '../sqlite/errors.ts';
+import { explained } from '../sqlite/explain.ts';
 import { lockDatabase } from '../sqlite/lock.ts';
 import { makeFolder } from '../sqlite/make-folder.ts';
 import { syncFile } from '../sqlite/sync-file.ts';
@@ -22,13 +23,27 @@ interface FetchArgs {
 export interface FetchedSnapshot {
   /** Nothing may have the files open. @throws StoreError `in_use` */
   putInPlace(): void;
+  /** Instead: it is not wanted any more. */
+  discard(): void;
+}
+
+/**
+ * Keeps the files of a mirror for its first snapshot, so that no other process begins one there.
+ *
+ * @returns what lets go of them; null when they hold something. @throws StoreError
+ */
+export function reserveFiles(databasePath: string): (() => void) | null {
+  const lock = lockDatabase(databasePath);
+  if (holdsNothing(databasePath)) return () => lock.release();
+  lock.release();
+  return null;
 }
 
 /**
  * The files may be in use meanwhile.
  *
- * @returns null when there is no snapshot yet. @throws TransportError; StoreError `not_a_copy` when the files hold a
- * mirror of its own
+ * @returns null when there is no snapshot yet. @throws TransportError; StoreError `no_room`, `unreachable`; `not_a_copy`
+ * when the files hold a mirror of its own
  */
 export async function fetchSnapshot({
   databasePath,
@@ -45,9 +60,12 @@ export async function fetchSnapshot({
     await checkSnapshot({ mirror, log }, source.name, signal);
   } catch (error) {
     remove(mirror, log);
-    throw error;
+    throw explained(error, mirror);
   }
-  return { putInPlace: () => replaceBy({ mirror, log }, databasePath) };
+  return {
+    putInPlace: () => replaceBy({ mirror, log }, databasePath),
+    discard: () => remove(mirror, log),
+  };
 }
 
 function replaceBy({ mirror, log }: SnapshotFiles, databasePath: string): void {
@@ -60,6 +78,23 @@ function replaceBy({ mirror, log }: SnapshotFiles, databasePath: string): void {
   } finally {
     remove(mirror, log);
     lock.release();
+  }
+}
+
+/** What cannot be read is explained by whoever opens it for good. */
+function holdsNothing(databasePath: string): boolean {
+  const logPath = eventLogPath(databasePath);
+  if (!existsSync(logPath)) return !existsSync(databasePath);
+  try {
+    const db = openLogForReading(logPath);
+    try {
+      const log = new EventLog(db);
+      return log.history().copiedFrom === null && log.lastSeq === 0 && !holdsRows(databasePath);
+    } finally {
+      db.close();
+    }
+  } catch {
+    return false;
   }
 }
 

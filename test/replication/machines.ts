@@ -7,7 +7,7 @@ import { openOutbox } from '../../src/app/open-outbox.ts';
 import { startShared } from '../../src/app/shared.ts';
 import { loadServeConfig } from '../../src/config/config.ts';
 import { openStore, REPLICA_THREADS } from '../../src/mirror/open-store.ts';
-import { fetchSnapshot } from '../../src/replication/bootstrap.ts';
+import { fetchSnapshot, reserveFiles } from '../../src/replication/bootstrap.ts';
 import { makeSnapshot } from '../../src/replication/make-snapshot.ts';
 import { startSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
 import { temporaryFolder } from '../mirror/mirror-file.ts';
@@ -80,6 +80,7 @@ export async function startMachines(products = 12): Promise<Machines> {
           openOutbox,
           openReplica: (at, events, share) => openStore(at, events, REPLICA_THREADS, share),
           fetchSnapshot,
+          reserveFiles,
           makeSnapshot: (at, signal) => makeSnapshot(at, 'snapshot-out', signal),
           name: () => name,
         },

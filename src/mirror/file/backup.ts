@@ -14,7 +14,7 @@ import { randomBytes } from 'node:crypto';
 import Database from 'better-sqlite3';
 import { sqliteCode, StoreError } from '../../sqlite/errors.ts';
 import { eventLogPath } from '../../event-log/open-log.ts';
-import { explain } from '../../sqlite/explain.ts';
+import { explain, explained } from '../../sqlite/explain.ts';
 import { refuseTarget } from '../../event-log/file-target.ts';
 import { refuseFolder, refuseNoMirror } from './known-mirror.ts';
 import { isThere } from '../../sqlite/is-there.ts';
@@ -213,16 +213,4 @@ function refuseBackupTarget(from: string, to: string, { force }: { readonly forc
     if (existsSync(to + suffix))
       throw new Error(`${to}${suffix} exists, so another program uses ${to}: name another file`);
   }
-}
-
-/** A full disk and the like, named with the file it happened to. */
-function explained(error: unknown, path: string): unknown {
-  try {
-    explain(path, () => {
-      throw error;
-    });
-  } catch (named) {
-    return error instanceof Error && 'code' in error ? named : error;
-  }
-  return error;
 }
