@@ -1,16 +1,18 @@
 /** A snapshot for a replica: fetched whole and checked, and then put in the place of its files. */
 import { existsSync, renameSync, rmSync } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
+import { dirname } from 'node:path';
 import { EventLog } from '../event-log/event-log.ts';
 import { highWaterMarkPath } from '../event-log/high-water-mark.ts';
 import { lookUpPosition } from '../event-log/mirror-position.ts';
 import { eventLogPath, openLogForReading } from '../event-log/open-log.ts';
+import { removeSides, takeOwnerAndPermissions } from '../sqlite/database-files.ts';
 import { StoreError } from '../sqlite/errors.ts';
 import { explained } from '../sqlite/explain.ts';
 import { lockDatabase } from '../sqlite/lock.ts';
 import { makeFolder } from '../sqlite/make-folder.ts';
 import { syncFile } from '../sqlite/sync-file.ts';
 import { checkSnapshot } from './make-snapshot.ts';
+import { removeSnapshot, snapshotFiles } from './snapshot-files.ts';
 import type { SnapshotFiles, Source } from './transport.ts';
 
 interface FetchArgs {
@@ -51,32 +53,28 @@ export async function fetchSnapshot({
   signal,
 }: FetchArgs): Promise<FetchedSnapshot | null> {
   makeFolder(dirname(databasePath));
-  const mirror = join(dirname(databasePath), `.${basename(databasePath)}.snapshot.db`);
-  const log = eventLogPath(mirror);
+  const files = snapshotFiles(databasePath, 'snapshot');
   refuseOwnMirror(databasePath);
-  remove(mirror, log);
+  removeSnapshot(files);
   try {
-    if (!(await source.getSnapshot({ mirror, log }, signal))) return null;
-    await checkSnapshot({ mirror, log }, source.name, signal);
+    if (!(await source.getSnapshot(files, signal))) return null;
+    await checkSnapshot(files, source.name, signal);
   } catch (error) {
-    remove(mirror, log);
-    throw explained(error, mirror);
+    removeSnapshot(files);
+    throw explained(error, files.mirror);
   }
-  return {
-    putInPlace: () => replaceBy({ mirror, log }, databasePath),
-    discard: () => remove(mirror, log),
-  };
+  return { putInPlace: () => replaceBy(files, databasePath), discard: () => removeSnapshot(files) };
 }
 
-function replaceBy({ mirror, log }: SnapshotFiles, databasePath: string): void {
+function replaceBy(files: SnapshotFiles, databasePath: string): void {
   const lock = lockDatabase(databasePath);
   try {
     rmSync(highWaterMarkPath(databasePath), { force: true });
     // What a kill in between leaves does not fit together, and is replaced again.
-    putInPlace(log, eventLogPath(databasePath));
-    putInPlace(mirror, databasePath);
+    putInPlace(files.log, eventLogPath(databasePath));
+    putInPlace(files.mirror, databasePath);
   } finally {
-    remove(mirror, log);
+    removeSnapshot(files);
     lock.release();
   }
 }
@@ -130,14 +128,9 @@ function ownMirror(databasePath: string): StoreError {
 }
 
 function putInPlace(from: string, to: string): void {
+  takeOwnerAndPermissions(from, to);
   syncFile(from);
-  for (const suffix of ['-wal', '-shm', '-journal']) rmSync(to + suffix, { force: true });
+  removeSides(to);
   renameSync(from, to);
   syncFile(dirname(to));
-}
-
-function remove(...paths: readonly string[]): void {
-  for (const path of paths) {
-    for (const suffix of ['', '-wal', '-shm', '-journal']) rmSync(path + suffix, { force: true });
-  }
 }
