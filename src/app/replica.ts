@@ -179,7 +179,15 @@ export async function startReplica(deps: ReplicaDeps): Promise<Replica> {
       log,
     });
   }
-  const operator = operatorOf({ store, engine, now: clock.now, log, reconciler: () => reconciler, members });
+  const operator = operatorOf({
+    store,
+    engine,
+    origin: source.name,
+    now: clock.now,
+    log,
+    reconciler: () => reconciler,
+    members,
+  });
   const showing = createShowing({
     config,
     store,

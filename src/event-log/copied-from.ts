@@ -1,4 +1,5 @@
 /** What an event log is a copy of. In a table that only copies have: other event logs stay as they are. */
+import { StoreError } from '../sqlite/errors.ts';
 import type { Db } from '../sqlite/open.ts';
 
 /** Of a log that is a copy: what of, and how far. Its entries come from there alone. */
@@ -7,6 +8,15 @@ export interface CopiedFrom {
   readonly origin: string;
   /** What only its transport understands. JSON; null: nothing was copied yet. */
   readonly cursor: unknown;
+}
+
+/** What a command would do would be undone, or make another history of it. @param path where another command may help. */
+export function onlyCopied(origin: string, path: string | null = null): StoreError {
+  const otherwise = path === null ? '' : '; or, to make it a mirror of its own, run `stock-mirror promote`.';
+  return new StoreError(
+    'is_copy',
+    `${path ?? 'this mirror'} is a copy of ${origin}, and cannot be changed here: run the command there${otherwise}`,
+  );
 }
 
 const TABLE = `
