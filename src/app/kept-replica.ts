@@ -15,7 +15,7 @@ interface KeptDeps {
   readonly start: () => Promise<Replica>;
   /** @returns null when there is no snapshot yet. @throws TransportError, StoreError, Error */
   readonly fetch: (signal: AbortSignal) => Promise<FetchedSnapshot | null>;
-  /** What is shown while there is none: why. */
+  /** Why none is shown; or, with one, why what it needs is not here; empty: it needs nothing. */
   readonly onChange: (replica: Replica | null, why: string) => void;
   readonly log: Logger;
 }
@@ -79,7 +79,8 @@ async function untilReplaceable(deps: KeptDeps, signal: AbortSignal): Promise<Fe
   deps.onChange(replica, '');
   const over = new AbortController();
   const until = AbortSignal.any([signal, over.signal]);
-  const fetching = fetched(kept, { isNeeded: () => replica.needsSnapshot, tell: () => undefined }, until);
+  const tellBeside = (why: string): void => deps.onChange(replica, why);
+  const fetching = fetched(kept, { isNeeded: () => replica.needsSnapshot, tell: tellBeside }, until);
   fetching.catch(() => undefined);
   let end;
   try {
@@ -130,7 +131,13 @@ async function fetched(
   while (!signal.aborted) {
     await rest(waitMs, signal);
     waitMs = Math.max(waitMs, LOOK_EVERY_MS);
-    if (signal.aborted || !isNeeded()) continue;
+    if (signal.aborted) break;
+    if (!isNeeded()) {
+      if (told !== '') tell('');
+      told = '';
+      waitMs = LOOK_EVERY_MS;
+      continue;
+    }
     const found = await tried(deps, signal);
     const isFailure = found instanceof Error;
     if (found !== null && !isFailure) {

@@ -75,7 +75,8 @@ export async function startShared(
   let receiver: Receiver | null = null;
   let replica: Replica | null = null;
   let why = shared.roles.has('replica') ? 'the mirror is being opened' : NO_MIRROR;
-  const view = (): ReplicationView => viewOf({ name, origin: source.name, receiver, replica, neighbours });
+  const view = (): ReplicationView =>
+    viewOf({ name, origin: source.name, receiver, replica, why, neighbours });
   monitor.showReplication(view);
   const waiting = createMirrorlessApp({
     token: config.ops.token?.reveal() ?? null,
@@ -180,12 +181,15 @@ interface Viewed {
   readonly origin: string;
   readonly receiver: Receiver | null;
   readonly replica: Replica | null;
+  /** Of a replica that needs a snapshot: why it is not here. */
+  readonly why: string;
   readonly neighbours: Neighbours | null;
 }
 
-function viewOf({ name, origin, receiver, replica, neighbours }: Viewed): ReplicationView {
+function viewOf({ name, origin, receiver, replica, why, neighbours }: Viewed): ReplicationView {
   const { receivers, replicas } = neighbours?.members ?? NOBODY;
   const backlog = receiver?.backlog ?? null;
+  const followed = replica?.view.replica ?? null;
   return {
     name,
     origin,
@@ -193,7 +197,7 @@ function viewOf({ name, origin, receiver, replica, neighbours }: Viewed): Replic
       backlog === null
         ? null
         : { backlog: backlog.entries, backlog_age_ms: backlog.ageMs, trouble: backlog.trouble },
-    replica: replica?.view.replica ?? null,
+    replica: followed === null ? null : { ...followed, trouble: troubleWith(followed.trouble, why) },
     lead: replica?.view.lead ?? null,
     members: {
       receivers: [...receivers].map(([member, note]) => ({
@@ -209,4 +213,9 @@ function viewOf({ name, origin, receiver, replica, neighbours }: Viewed): Replic
       })),
     },
   };
+}
+
+/** What is in the way, and why what would help is not here. */
+function troubleWith(trouble: string | null, why: string): string | null {
+  return trouble === null || why === '' ? trouble : `${trouble}; ${why}`;
 }

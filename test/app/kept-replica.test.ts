@@ -30,7 +30,10 @@ function keeping(over: Partial<Parameters<typeof keepReplica>[0]> = {}) {
       reserve: () => null,
       mayBeginEmpty: false,
       fetch: () => Promise.resolve({ ...PLACED, putInPlace: () => void did.push('replaced') }),
-      onChange: (replica, why) => void did.push(replica === null ? `none: ${why}` : 'shown'),
+      onChange: (replica, why) => {
+        if (replica === null) did.push(`none: ${why}`);
+        else did.push(why === '' ? 'shown' : `shown: ${why}`);
+      },
       log: pino({ level: 'silent' }),
       ...over,
     },
@@ -150,6 +153,22 @@ test.each([
   isFull = false;
   await vi.advanceTimersByTimeAsync(60_000);
   expect(did.slice(2)).toEqual(['started', 'shown']);
+});
+
+test('a replica that is shown meanwhile says why its snapshot is not here', async () => {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  const needing = {
+    ended: new Promise<never>(() => undefined),
+    needsSnapshot: true,
+    stop: () => Promise.resolve(),
+  };
+  const { did } = keeping({
+    start: () => Promise.resolve(needing as unknown as Replica),
+    fetch: () => Promise.reject(new StoreError('no_room', 'no room on its disk')),
+  });
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect(did).toEqual(['shown', 'shown: no room on its disk']);
 });
 
 test('a snapshot that is fetched when nobody wants it any more is not left behind', async () => {
