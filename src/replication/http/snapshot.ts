@@ -3,22 +3,11 @@ import { open } from 'node:fs/promises';
 import { PassThrough, Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
-import { z } from 'zod';
+import { snapshotHeader, type SnapshotHeader } from '../../event-log/wire.ts';
 import type { Frame } from '../../platform/frames.ts';
 import { TransportError, type SnapshotFiles } from '../transport.ts';
 
-const frameSchema = z.discriminatedUnion('type', [
-  z.object({ type: z.literal('making') }),
-  z.object({ type: z.literal('files'), mirror_bytes: z.int().positive(), log_bytes: z.int().positive() }),
-  z.object({ type: z.literal('content') }),
-  z.object({ type: z.literal('end') }),
-  z.object({ type: z.literal('failed'), problem: z.string() }),
-]);
-
-interface Sizes {
-  readonly mirror_bytes: number;
-  readonly log_bytes: number;
-}
+type Sizes = Extract<SnapshotHeader, { type: 'files' }>;
 
 /** @throws TransportError when it is not whole, or the primary could not make it; Error when it cannot be written. */
 export async function writeSnapshot(
@@ -30,7 +19,7 @@ export async function writeSnapshot(
   let hasEnded = false;
   try {
     for await (const { header, payload } of each(frames)) {
-      const { data: frame } = frameSchema.safeParse(header);
+      const { data: frame } = snapshotHeader.safeParse(header);
       if (frame === undefined || hasEnded) throw notWhole(url, 'it has another form than a primary sends');
       if (frame.type === 'failed')
         throw new TransportError(`${url} could not make a snapshot: ${frame.problem}`);
