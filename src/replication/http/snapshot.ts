@@ -1,4 +1,5 @@
 /** Writes the snapshot that a primary sends into two files. */
+import { once } from 'node:events';
 import { open } from 'node:fs/promises';
 import { PassThrough, Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -73,6 +74,8 @@ function unpack(url: string, into: SnapshotFiles, sizes: Sizes): Unpacking {
     async abandon(): Promise<void> {
       source.destroy();
       await writing.catch(() => undefined);
+      // Its file may only just be made: what removes it must come after.
+      if (!files.closed) await once(files, 'close').catch(() => undefined);
     },
   };
 }
@@ -82,6 +85,7 @@ class TwoFiles extends Writable {
   readonly #url: string;
   readonly #parts: { readonly path: string; readonly mode: number; left: number }[];
   #file: Awaited<ReturnType<typeof open>> | null = null;
+  #putting: Promise<void> = Promise.resolve();
 
   constructor(url: string, { mirror, log }: SnapshotFiles, sizes: Sizes) {
     super({ highWaterMark: 1 << 20 });
@@ -94,7 +98,8 @@ class TwoFiles extends Writable {
   }
 
   override _write(chunk: Uint8Array, _encoding: string, done: (error?: Error) => void): void {
-    this.#put(chunk).then(() => done(), done);
+    this.#putting = this.#put(chunk);
+    this.#putting.then(() => done(), done);
   }
 
   override _final(done: (error?: Error) => void): void {
@@ -102,7 +107,7 @@ class TwoFiles extends Writable {
   }
 
   override _destroy(error: Error | null, done: (error: Error | null) => void): void {
-    const closed = this.#file?.close() ?? Promise.resolve();
+    const closed = this.#putting.catch(() => undefined).then(() => this.#file?.close());
     closed.then(
       () => done(error),
       (failed: unknown) => done(error ?? (failed instanceof Error ? failed : new Error(String(failed)))),
