@@ -58,6 +58,8 @@ export interface Replica {
   readonly app: ReturnType<typeof createOpsApp>;
   readonly view: Pick<ReplicationView, 'replica' | 'lead'>;
   readonly observer: ReturnType<typeof createShowing>['observer'];
+  /** Nothing was ever copied: its mirror shows nothing, under an epoch that nobody else has. */
+  readonly isEmpty: boolean;
   /** It cannot continue from its files. They are shown until a snapshot is here. */
   readonly needsSnapshot: boolean;
   /** Resolves when its files cannot even be shown any more. @throws Error */
@@ -134,7 +136,15 @@ export async function startReplica(deps: ReplicaDeps): Promise<Replica> {
             ),
           log,
         });
-  const operator = operatorOf({ store, engine, now: clock.now, log, reconciler: () => reconciler, members });
+  const operator = operatorOf({
+    store,
+    engine,
+    origin: source.name,
+    now: clock.now,
+    log,
+    reconciler: () => reconciler,
+    members,
+  });
   const showing = createShowing({
     config,
     store,
@@ -180,6 +190,9 @@ export async function startReplica(deps: ReplicaDeps): Promise<Replica> {
   return {
     app: showing.app(deps.createOpsApp),
     observer: showing.observer,
+    get isEmpty() {
+      return parts.log.copiedFrom === null && replicator.standing.lastSeq === 0;
+    },
     get needsSnapshot() {
       return fitness.needsSnapshot;
     },

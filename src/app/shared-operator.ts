@@ -1,5 +1,6 @@
 /** An operator may ask any replica: the request becomes an entry, and the lead carries it out. */
 import { randomUUID } from 'node:crypto';
+import { onlyCopied } from '../event-log/copied-from.ts';
 import type { Store } from '../mirror/store.ts';
 import type { Operator } from '../ops/shared/operator.ts';
 import type { Logger } from '../platform/log.ts';
@@ -12,8 +13,10 @@ import { StoreError } from '../sqlite/errors.ts';
 
 interface OperatorDeps {
   readonly store: Store;
-  /** Null: this mirror only copies. The store's writer refuses requests, and says where to ask. */
+  /** Null: this mirror only copies, and refuses what is asked of it. */
   readonly engine: Pick<Engine, 'state'> | null;
+  /** Of what is copied. */
+  readonly origin: string;
   readonly now: () => number;
   readonly log: Logger;
   /** Of this machine while it leads. */
@@ -22,10 +25,12 @@ interface OperatorDeps {
 }
 
 export function operatorOf(deps: OperatorDeps): Operator {
-  const { engine, reconciler, members } = deps;
+  const { engine, origin, reconciler, members } = deps;
   return {
     async resync(productIds, options) {
-      if (engine !== null) await tellLead(engine);
+      // Not even what is under way here is joined: that is the primary's.
+      if (engine === null) throw onlyCopied(origin);
+      await tellLead(engine);
       if (options.allowRemovals) await allowRemovals(deps);
       return productIds === null
         ? beginCatalogueRun(deps, 'operator')

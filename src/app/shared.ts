@@ -18,7 +18,7 @@ import type { Listener } from '../platform/listen.ts';
 import type { Logger } from '../platform/log.ts';
 import { inTime } from '../platform/or-aborted.ts';
 import { asError } from '../platform/thrown.ts';
-import { fetchSnapshot } from '../replication/bootstrap.ts';
+import { fetchSnapshot, reserveFiles } from '../replication/bootstrap.ts';
 import { makeSnapshot } from '../replication/make-snapshot.ts';
 import { Neighbours } from '../replication/neighbours.ts';
 import { nodeName } from '../replication/node-name.ts';
@@ -36,6 +36,7 @@ export interface SharedPlatform
   readonly connectLink: typeof connectLink;
   readonly openOutbox: typeof openOutbox;
   readonly fetchSnapshot: typeof fetchSnapshot;
+  readonly reserveFiles: typeof reserveFiles;
   readonly name: (config: Pick<Config, 'ops'>) => string;
 }
 
@@ -45,6 +46,7 @@ export const REAL_SHARED: SharedPlatform = {
   openOutbox,
   openReplica: (path, events, share) => openStore(path, events, REPLICA_THREADS, share),
   fetchSnapshot,
+  reserveFiles,
   makeSnapshot: (path, signal) => makeSnapshot(path, 'snapshot-out', signal),
   name: ({ ops }) => nodeName(ops.port),
 };
@@ -53,6 +55,7 @@ const DRAIN_MS = 1_500;
 /** Of the time that a process has to end. */
 const ENDED_WITHIN_MS = 1_000;
 const NO_MIRROR = 'this process only receives webhooks and keeps no mirror: ask a replica';
+const NOTHING_YET = 'this replica has nothing to show yet: nothing was copied so far';
 
 type App = Pick<Hono<OpsEnv>, 'fetch'>;
 
@@ -76,7 +79,8 @@ export async function startShared(
   let receiver: Receiver | null = null;
   let replica: Replica | null = null;
   let why = shared.roles.has('replica') ? 'the mirror is being opened' : NO_MIRROR;
-  const view = (): ReplicationView => viewOf({ name, origin: source.name, receiver, replica, neighbours });
+  const view = (): ReplicationView =>
+    viewOf({ name, origin: source.name, receiver, replica, why, neighbours });
   monitor.showReplication(view);
   const waiting = createMirrorlessApp({
     token: config.ops.token?.reveal() ?? null,
@@ -84,9 +88,9 @@ export async function startShared(
     now: Date.now,
     log,
     replication: view,
-    why: () => why,
+    why: () => (replica === null ? why : (replica.view.replica?.trouble ?? NOTHING_YET)),
   });
-  let app: App = waiting;
+  const shown = (): App => (replica === null || replica.isEmpty ? waiting : replica.app);
   const listeners: Listener[] = [];
   const running: Promise<unknown>[] = [];
   const stop = async (graceMs: number): Promise<void> => {
@@ -114,7 +118,7 @@ export async function startShared(
         listen: (intake) => listenAt(platform, intake, config.webhook),
       });
     }
-    const ops = await listenAt(platform, { fetch: (...args) => app.fetch(...args) }, config.ops);
+    const ops = await listenAt(platform, { fetch: (...args) => shown().fetch(...args) }, config.ops);
     listeners.push(ops);
     refuseOpenDoor(config, ops);
     if (neighbours !== null) running.push(neighbours.run(stopping.signal));
@@ -153,10 +157,11 @@ export async function startShared(
             platform,
             createOpsApp: create,
           }),
+        reserve: () => platform.reserveFiles(databasePath),
+        mayBeginEmpty: engine !== null,
         fetch: (signal) => platform.fetchSnapshot({ databasePath, source, signal }),
         onChange: (begun, reason) => {
           replica = begun;
-          app = begun?.app ?? waiting;
           why = reason;
         },
         log,
@@ -183,12 +188,15 @@ interface Viewed {
   readonly origin: string;
   readonly receiver: Receiver | null;
   readonly replica: Replica | null;
+  /** Of a replica that needs a snapshot: why it is not here. */
+  readonly why: string;
   readonly neighbours: Neighbours | null;
 }
 
-function viewOf({ name, origin, receiver, replica, neighbours }: Viewed): ReplicationView {
+function viewOf({ name, origin, receiver, replica, why, neighbours }: Viewed): ReplicationView {
   const { receivers, replicas } = neighbours?.members ?? NOBODY;
   const backlog = receiver?.backlog ?? null;
+  const followed = replica?.view.replica ?? null;
   return {
     name,
     origin,
@@ -196,7 +204,7 @@ function viewOf({ name, origin, receiver, replica, neighbours }: Viewed): Replic
       backlog === null
         ? null
         : { backlog: backlog.entries, backlog_age_ms: backlog.ageMs, trouble: backlog.trouble },
-    replica: replica?.view.replica ?? null,
+    replica: followed === null ? null : { ...followed, trouble: troubleWith(followed.trouble, why) },
     lead: replica?.view.lead ?? null,
     members: {
       receivers: [...receivers].map(([member, note]) => ({
@@ -212,4 +220,9 @@ function viewOf({ name, origin, receiver, replica, neighbours }: Viewed): Replic
       })),
     },
   };
+}
+
+/** What is in the way, and why what would help is not here. */
+function troubleWith(trouble: string | null, why: string): string | null {
+  return trouble === null || why === '' ? trouble : `${trouble}; ${why}`;
 }

@@ -32,9 +32,16 @@ export const secret = parsed((text) =>
   text.trim() === '' ? new Fault('is only white space') : new Secret(text),
 );
 
+export const NO_HEADER = 'holds characters other than printable ASCII';
+
+/** Of an `Authorization` header. */
+export function fitsHeader(token: string): boolean {
+  return /^[\x21-\x7e]+$/.test(token);
+}
+
 /** A bearer token has to fit in an `Authorization` header, and must not be guessable in an afternoon. */
 export const bearerToken = parsed((text) => {
-  if (!/^[\x21-\x7e]+$/.test(text)) return new Fault('holds characters other than printable ASCII');
+  if (!fitsHeader(text)) return new Fault(NO_HEADER);
   if (text.length < 16) return new Fault(`has ${String(text.length)} characters, fewer than 16`);
   return new Secret(text);
 });

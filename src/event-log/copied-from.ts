@@ -2,6 +2,7 @@
  * How far this log is in step with another: a replica's, what it has copied; an outbox's, what the engine has acknowledged.
  * Other event logs have no such table.
  */
+import { StoreError } from '../sqlite/errors.ts';
 import type { Db } from '../sqlite/open.ts';
 
 /** Which log, and how far. */
@@ -10,6 +11,15 @@ export interface CopiedFrom {
   readonly origin: string;
   /** Opaque to all but the transport. JSON; null: nothing yet. */
   readonly cursor: unknown;
+}
+
+/** What a command would do would be undone, or make another history of it. @param path where another command may help. */
+export function onlyCopied(origin: string, path: string | null = null): StoreError {
+  const otherwise = path === null ? '' : '; or, to make it a mirror of its own, run `stock-mirror promote`.';
+  return new StoreError(
+    'is_copy',
+    `${path ?? 'this mirror'} is a copy of ${origin}, and cannot be changed here: run the command there${otherwise}`,
+  );
 }
 
 const TABLE = `

@@ -2,6 +2,7 @@
 import { accessSync, constants, existsSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import { RULES_VERSION } from '../core/rules-version.ts';
+import { onlyCopied } from './copied-from.ts';
 import { takeUpHistory, whyCopyUnfit, type HistoryNews } from './epoch.ts';
 import { isBusy, isDamage, StoreError } from '../sqlite/errors.ts';
 import { explain } from '../sqlite/explain.ts';
@@ -96,10 +97,7 @@ interface At {
 function refuseCopy(log: EventLog, { databasePath }: At): void {
   const { copiedFrom } = log.history();
   if (copiedFrom === null) return;
-  throw new StoreError(
-    'is_copy',
-    `${databasePath} is a copy of ${copiedFrom.origin}, where what it holds is decided: run the command there; or, to make it a mirror of its own, run \`stock-mirror promote\`.`,
-  );
+  throw onlyCopied(copiedFrom.origin, databasePath);
 }
 
 /** A copy begins no epoch of its own: what does not fit is had anew from where it came. @throws StoreError */

@@ -2,9 +2,10 @@
  * Earlier versions kept the event log in the mirror's own file. It is copied out once, before the mirror's migration
  * drops it there: whole, synced and renamed into place, or not at all.
  */
-import { existsSync, renameSync, rmSync } from 'node:fs';
+import { existsSync, renameSync } from 'node:fs';
 import { dirname } from 'node:path';
 import Database from 'better-sqlite3';
+import { removeDatabase } from '../sqlite/database-files.ts';
 import { explain } from '../sqlite/explain.ts';
 import { makeTables } from './open-log.ts';
 import { syncFile } from '../sqlite/sync-file.ts';
@@ -13,7 +14,7 @@ import { syncFile } from '../sqlite/sync-file.ts';
 export function takeOverLog(databasePath: string, logPath: string): void {
   if (existsSync(logPath) || !existsSync(databasePath) || !hasLog(databasePath)) return;
   const draft = `${logPath}.draft`;
-  removeDraft(draft);
+  removeDatabase(draft);
   explain(draft, () => {
     const db = new Database(draft);
     try {
@@ -55,8 +56,4 @@ function hasLog(databasePath: string): boolean {
       db.close();
     }
   });
-}
-
-function removeDraft(draft: string): void {
-  for (const side of ['', '-journal', '-wal', '-shm']) rmSync(draft + side, { force: true });
 }

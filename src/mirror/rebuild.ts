@@ -1,9 +1,10 @@
 /** The mirror made anew from its event log alone, in a file beside it: to compare, or to be put in its place. */
 import { randomBytes } from 'node:crypto';
-import { chmodSync, existsSync, renameSync, rmSync, statSync } from 'node:fs';
+import { existsSync, renameSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { setImmediate as breathe } from 'node:timers/promises';
 import Database from 'better-sqlite3';
+import { removeDatabase, removeSides, takeOwnerAndPermissions } from '../sqlite/database-files.ts';
 import { StoreError } from '../sqlite/errors.ts';
 import { encodeEpoch } from '../event-log/encode-epoch.ts';
 import { EventLog, type RulesPeriod } from '../event-log/event-log.ts';
@@ -88,7 +89,7 @@ export async function rebuildMirror(path: string, options: RebuildOptions): Prom
     return { entries, differing, unreadable, newEpoch, rules };
   } finally {
     logDb.close();
-    for (const suffix of ['', '-journal', '-wal', '-shm']) rmSync(draft + suffix, { force: true });
+    removeDatabase(draft);
     lock?.release();
   }
 }
@@ -176,7 +177,7 @@ async function makeDraft({
 }: Draft): Promise<string[] | null> {
   const db = openWriter(draft);
   try {
-    chmodSync(draft, statSync(path, { throwIfNoEntry: false })?.mode ?? 0o644);
+    takeOwnerAndPermissions(draft, path);
     // What a crash would leave is not needed.
     db.pragma('synchronous = OFF');
     db.pragma('wal_autocheckpoint = 4000');
@@ -251,7 +252,7 @@ function beginEpoch(logPath: string, { position }: Before, nowMs: number): void 
 function putInPlace(draft: string, path: string): void {
   emptyWriteAheadLog(path);
   syncFile(draft);
-  for (const suffix of ['-wal', '-shm', '-journal']) rmSync(path + suffix, { force: true });
+  removeSides(path);
   renameSync(draft, path);
   syncFile(dirname(path));
 }

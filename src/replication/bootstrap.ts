@@ -1,15 +1,18 @@
 /** A snapshot for a replica: fetched whole and checked, and then put in the place of its files. */
 import { existsSync, renameSync, rmSync } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
+import { dirname } from 'node:path';
 import { EventLog } from '../event-log/event-log.ts';
 import { highWaterMarkPath } from '../event-log/high-water-mark.ts';
 import { lookUpPosition } from '../event-log/mirror-position.ts';
 import { eventLogPath, openLogForReading } from '../event-log/open-log.ts';
+import { removeSides, takeOwnerAndPermissions } from '../sqlite/database-files.ts';
 import { StoreError } from '../sqlite/errors.ts';
+import { explained } from '../sqlite/explain.ts';
 import { lockDatabase } from '../sqlite/lock.ts';
 import { makeFolder } from '../sqlite/make-folder.ts';
 import { syncFile } from '../sqlite/sync-file.ts';
 import { checkSnapshot } from './make-snapshot.ts';
+import { removeSnapshot, snapshotFiles } from './snapshot-files.ts';
 import type { SnapshotFiles, Source } from './transport.ts';
 
 interface FetchArgs {
@@ -22,13 +25,27 @@ interface FetchArgs {
 export interface FetchedSnapshot {
   /** Nothing may have the files open. @throws StoreError `in_use` */
   putInPlace(): void;
+  /** Instead: it is not wanted any more. */
+  discard(): void;
+}
+
+/**
+ * Keeps the files of a mirror for its first snapshot, so that no other process begins one there.
+ *
+ * @returns what lets go of them; null when they hold something. @throws StoreError
+ */
+export function reserveFiles(databasePath: string): (() => void) | null {
+  const lock = lockDatabase(databasePath);
+  if (holdsNothing(databasePath)) return () => lock.release();
+  lock.release();
+  return null;
 }
 
 /**
  * The files may be in use meanwhile.
  *
- * @returns null when there is no snapshot yet. @throws TransportError; StoreError `not_a_copy` when the files hold a
- * mirror of its own
+ * @returns null when there is no snapshot yet. @throws TransportError; StoreError `no_room`, `unreachable`; `not_a_copy`
+ * when the files hold a mirror of its own
  */
 export async function fetchSnapshot({
   databasePath,
@@ -36,30 +53,46 @@ export async function fetchSnapshot({
   signal,
 }: FetchArgs): Promise<FetchedSnapshot | null> {
   makeFolder(dirname(databasePath));
-  const mirror = join(dirname(databasePath), `.${basename(databasePath)}.snapshot.db`);
-  const log = eventLogPath(mirror);
+  const files = snapshotFiles(databasePath, 'snapshot');
   refuseOwnMirror(databasePath);
-  remove(mirror, log);
+  removeSnapshot(files);
   try {
-    if (!(await source.getSnapshot({ mirror, log }, signal))) return null;
-    await checkSnapshot({ mirror, log }, source.name, signal);
+    if (!(await source.getSnapshot(files, signal))) return null;
+    await checkSnapshot(files, source.name, signal);
   } catch (error) {
-    remove(mirror, log);
-    throw error;
+    removeSnapshot(files);
+    throw explained(error, files.mirror);
   }
-  return { putInPlace: () => replaceBy({ mirror, log }, databasePath) };
+  return { putInPlace: () => replaceBy(files, databasePath), discard: () => removeSnapshot(files) };
 }
 
-function replaceBy({ mirror, log }: SnapshotFiles, databasePath: string): void {
+function replaceBy(files: SnapshotFiles, databasePath: string): void {
   const lock = lockDatabase(databasePath);
   try {
     rmSync(highWaterMarkPath(databasePath), { force: true });
     // After a kill in between, the two files do not belong together, and are replaced again.
-    putInPlace(log, eventLogPath(databasePath));
-    putInPlace(mirror, databasePath);
+    putInPlace(files.log, eventLogPath(databasePath));
+    putInPlace(files.mirror, databasePath);
   } finally {
-    remove(mirror, log);
+    removeSnapshot(files);
     lock.release();
+  }
+}
+
+/** What cannot be read is explained by whoever opens it for good. */
+function holdsNothing(databasePath: string): boolean {
+  const logPath = eventLogPath(databasePath);
+  if (!existsSync(logPath)) return !existsSync(databasePath);
+  try {
+    const db = openLogForReading(logPath);
+    try {
+      const log = new EventLog(db);
+      return log.history().copiedFrom === null && log.lastSeq === 0 && !holdsRows(databasePath);
+    } finally {
+      db.close();
+    }
+  } catch {
+    return false;
   }
 }
 
@@ -95,14 +128,9 @@ function ownMirror(databasePath: string): StoreError {
 }
 
 function putInPlace(from: string, to: string): void {
+  takeOwnerAndPermissions(from, to);
   syncFile(from);
-  for (const suffix of ['-wal', '-shm', '-journal']) rmSync(to + suffix, { force: true });
+  removeSides(to);
   renameSync(from, to);
   syncFile(dirname(to));
-}
-
-function remove(...paths: readonly string[]): void {
-  for (const path of paths) {
-    for (const suffix of ['', '-wal', '-shm', '-journal']) rmSync(path + suffix, { force: true });
-  }
 }

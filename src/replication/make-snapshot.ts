@@ -1,8 +1,10 @@
 /** Copies of the mirror and of its event log, as of now, for others to begin from; made and checked on a thread of their own. */
-import { basename, dirname, join } from 'node:path';
-import { rmSync } from 'node:fs';
+import { statfsSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { eventLogPath } from '../event-log/open-log.ts';
 import { startThread, type Thread } from '../platform/thread.ts';
+import { StoreError } from '../sqlite/errors.ts';
+import { removeSnapshot, snapshotFiles, type SnapshotName } from './snapshot-files.ts';
 import { TransportError, type SnapshotFiles } from './transport.ts';
 
 export type ToSnapshot =
@@ -20,27 +22,49 @@ export interface MadeSnapshot extends SnapshotFiles {
   remove(): void;
 }
 
-const SUFFIXES = ['', '-wal', '-shm', '-journal'];
+/** What stays free for the mirror itself meanwhile: a copy must not be what stops it. */
+const RESERVE_BYTES = 64 << 20;
 
 /**
- * In the folder of the mirror, which has the room for it.
+ * In the folder of the mirror, if that has the room for it.
  *
- * @param name tells it from others that are made at the same time. @returns null when aborted. @throws Error
+ * @param name tells it from others that are made at the same time. @returns null when aborted. @throws StoreError
+ * `no_room`, Error
  */
 export async function makeSnapshot(
   databasePath: string,
-  name: string,
+  name: SnapshotName,
   signal: AbortSignal,
 ): Promise<MadeSnapshot | null> {
-  const mirror = join(dirname(databasePath), `.${basename(databasePath)}.${name}.db`);
-  const log = eventLogPath(mirror);
-  const remove = (): void => {
-    for (const path of [mirror, log]) for (const suffix of SUFFIXES) rmSync(path + suffix, { force: true });
-  };
+  const files = snapshotFiles(databasePath, name);
+  const remove = (): void => removeSnapshot(files);
   // What a kill left.
   remove();
-  const made = await askThread(databasePath, { type: 'make', to: mirror }, signal);
-  return made.type === 'made' && made.isWhole ? { mirror, log, remove } : null;
+  refuseWithoutRoom(databasePath);
+  const made = await askThread(databasePath, { type: 'make', to: files.mirror }, signal);
+  return made.type === 'made' && made.isWhole ? { ...files, remove } : null;
+}
+
+/** @throws StoreError `no_room` */
+function refuseWithoutRoom(databasePath: string): void {
+  const folder = dirname(databasePath);
+  const parts = [databasePath, eventLogPath(databasePath)].flatMap((path) => [path, `${path}-wal`]);
+  const neededBytes = parts.reduce((sum, path) => sum + sizeOf(path), RESERVE_BYTES);
+  const { bavail, bsize } = statfsSync(folder);
+  const freeBytes = bavail * bsize;
+  if (freeBytes >= neededBytes) return;
+  throw new StoreError(
+    'no_room',
+    `a copy of mirror and event log needs ${megabytes(neededBytes)} in ${folder}, and ${megabytes(freeBytes)} are free: free disk space there.`,
+  );
+}
+
+function sizeOf(path: string): number {
+  return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+}
+
+function megabytes(bytes: number): string {
+  return `${Math.ceil(bytes / 1e6)} MB`;
 }
 
 /** Says in it that it is a copy. @param origin what of. @throws TransportError when it cannot be used. */

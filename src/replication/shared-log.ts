@@ -4,6 +4,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import { REPLICA_LAG_MS } from '../core/limits.ts';
+import { onlyCopied } from '../event-log/copied-from.ts';
 import type { EntryLog } from '../event-log/entry-log.ts';
 import type { EncodedEntry, Place, PruneBounds, PrunedLog } from '../event-log/event-log.ts';
 import type { LogClient } from '../event-log/log-client.ts';
@@ -169,11 +170,4 @@ export class SharedLog implements EntryLog {
       this.#awaited.set(position, { resolve, reject, late });
     });
   }
-}
-
-function onlyCopied(origin: string): StoreError {
-  return new StoreError(
-    'is_copy',
-    `this mirror is a copy of ${origin}, where what it holds is decided: ask for it there`,
-  );
 }

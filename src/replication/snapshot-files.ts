@@ -1,8 +1,24 @@
-/** Drafts of snapshots beside the mirror, which a kill may leave behind. */
+/** Snapshots on this machine: made and fetched beside the mirror, on the disk that has the room. A kill may leave them. */
 import { readdirSync, rmSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
+import { eventLogPath } from '../event-log/open-log.ts';
+import { removeDatabase } from '../sqlite/database-files.ts';
+import type { SnapshotFiles } from './transport.ts';
 
-/** For whoever holds the lock of the mirror: nobody else makes any. */
+/** What each is for: they may be there at the same time. */
+export type SnapshotName = 'snapshot' | 'snapshot-out' | 'snapshot-copied';
+
+export function snapshotFiles(databasePath: string, name: SnapshotName): SnapshotFiles {
+  const mirror = join(dirname(databasePath), `.${basename(databasePath)}.${name}.db`);
+  return { mirror, log: eventLogPath(mirror) };
+}
+
+export function removeSnapshot({ mirror, log }: SnapshotFiles): void {
+  removeDatabase(mirror);
+  removeDatabase(log);
+}
+
+/** What a kill has left. For whoever holds the lock of the mirror: nobody else makes any. */
 export function removeLeftSnapshots(databasePath: string): void {
   const folder = dirname(databasePath);
   const name = `.${basename(databasePath)}.snapshot`;

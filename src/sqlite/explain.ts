@@ -94,6 +94,18 @@ export function explain<T>(path: string, open: () => T): T {
   }
 }
 
+/** A full disk and the like, with the file it happened to; anything else as it is. */
+export function explained(error: unknown, path: string): unknown {
+  try {
+    explain(path, () => {
+      throw error;
+    });
+  } catch (named) {
+    return error instanceof Error && 'code' in error ? named : error;
+  }
+  return error;
+}
+
 function systemCode(error: unknown): string | null {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : null;
 }

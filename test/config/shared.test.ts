@@ -65,6 +65,16 @@ describe('what a process does', () => {
   });
 });
 
+describe('the token of a primary', () => {
+  it.each(['two\nlines-of-a-file', 'an-accent-é', 'a space'])('must fit in a header: %j', (token) => {
+    expect(problemsOf({ ...PRIMARY, LOG_TOKEN: token })).toEqual([
+      'LOG_TOKEN holds characters other than printable ASCII',
+    ]);
+    // An engine takes it otherwise.
+    expect(problemsOf({ ...STORE, ...ENGINE, LOG_TOKEN: token })).toEqual([]);
+  });
+});
+
 describe('a process that only copies', () => {
   it.each([
     ['a primary', PRIMARY],

@@ -144,7 +144,7 @@ export class Disk {
   }
 
   /** A connection of a process's own, closed with it. @returns what closes it before. */
-  hold(db: Db): () => void {
+  hold(db: { close(): unknown }): () => void {
     const close = (): void => {
       this.#open.delete(close);
       db.close();

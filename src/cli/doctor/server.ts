@@ -20,6 +20,12 @@ const conditionSchema = z.looseObject({
   causes: z.array(causeSchema),
 });
 
+/** Of a replica that has nothing to show, or nothing yet. */
+const unavailableSchema = z.object({ error: z.literal('unavailable'), error_description: z.string() });
+/** Between two mirrors nobody holds the database. */
+const WAITING = { server: ok('server', 'it runs, and has no mirror to show yet'), isRunning: true };
+const WAITING_REMEDY = 'see to what it names; else nothing: the mirror is shown once it is there';
+
 /** One machine does everything. */
 const ALONE: Pick<SharedConfig, 'roles'> = { roles: new Set(['receive', 'replica', 'lead']) };
 
@@ -40,7 +46,8 @@ export async function checkServer(config: ServeConfig): Promise<Check[]> {
   const publicAnswer = await ask(publicUrl);
   const privateAnswer = await ask(privateUrl, config.ops.token?.reveal());
   // After the requests: a socket that systemd holds may be answered by a mirror that was just starting.
-  const { server, isRunning } = checkLock(config.database.path);
+  const { server, isRunning } =
+    config.shared !== null && whyWaiting(privateAnswer) !== null ? WAITING : checkLock(config.database.path);
   return [
     server,
     ...(roles.has('receive') ? [judgePublic(publicUrl, publicAnswer, { isRunning })] : []),
@@ -116,11 +123,19 @@ function judgePrivate(
   const state = answer.json?.['state'];
   if (answer.status === 401)
     return fail(name, `${url} has another OPS_TOKEN`, 'give this command the same token');
+  const why = whyWaiting(answer);
+  if (why !== null && isRunning) return warn(name, `${url}: ${why}`, WAITING_REMEDY);
   if (typeof state !== 'string' || !isRunning) return foreign(name, url, 'OPS_PORT');
   const told = conditionSchema.safeParse(answer.json);
   if (told.success) return judgeCondition(name, url, told.data);
   if (state === 'live') return ok(name, `${url}: the mirror is live`);
   return warn(name, `${url}: the mirror is ${state}`, '`stock-mirror status` shows what it is waiting for');
+}
+
+/** @returns why it has no mirror to show at present; null: it has one, or is another program. */
+function whyWaiting(answer: Answer | null): string | null {
+  const told = unavailableSchema.safeParse(answer?.json);
+  return answer?.status === 503 && told.success ? told.data.error_description : null;
 }
 
 function judgeCondition(name: string, url: string, told: z.infer<typeof conditionSchema>): Check {

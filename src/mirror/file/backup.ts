@@ -1,24 +1,17 @@
 /** An online copy of mirror and event log: each as of one instant, whole, checked and on disk, or not there at all. */
-import {
-  closeSync,
-  existsSync,
-  fchmodSync,
-  fsyncSync,
-  openSync,
-  renameSync,
-  rmSync,
-  statSync,
-} from 'node:fs';
+import { closeSync, existsSync, openSync, renameSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { randomBytes } from 'node:crypto';
 import Database from 'better-sqlite3';
 import { sqliteCode, StoreError } from '../../sqlite/errors.ts';
 import { eventLogPath } from '../../event-log/open-log.ts';
-import { explain } from '../../sqlite/explain.ts';
+import { removeDatabase, takePermissions } from '../../sqlite/database-files.ts';
+import { explain, explained } from '../../sqlite/explain.ts';
 import { refuseTarget } from '../../event-log/file-target.ts';
 import { refuseFolder, refuseNoMirror } from './known-mirror.ts';
 import { isThere } from '../../sqlite/is-there.ts';
 import { openReader, type Db } from '../../sqlite/open.ts';
+import { syncFile } from '../../sqlite/sync-file.ts';
 
 interface BackupOptions {
   /** Replace existing files. */
@@ -89,9 +82,7 @@ export async function backupDatabase(
       ...position,
     };
   } catch (error) {
-    for (const { draft } of parts) {
-      for (const suffix of ['', '-journal', '-wal', '-shm']) rmSync(draft + suffix, { force: true });
-    }
+    for (const { draft } of parts) removeDatabase(draft);
     if (options.interrupted.aborted) return null;
     throw explained(error, copying.draft);
   }
@@ -194,16 +185,12 @@ function putInPlace(
   database: string,
   { force }: { readonly force: boolean },
 ): void {
-  const file = openSync(draft, 'r+');
-  fchmodSync(file, statSync(from).mode & 0o777);
-  fsyncSync(file);
-  closeSync(file);
+  takePermissions(draft, from);
+  syncFile(draft);
   // Again: copying took its time.
   refuseBackupTarget(database, to, { force });
   renameSync(draft, to);
-  const folder = openSync(dirname(to), 'r');
-  fsyncSync(folder);
-  closeSync(folder);
+  syncFile(dirname(to));
 }
 
 function refuseBackupTarget(from: string, to: string, { force }: { readonly force: boolean }): void {
@@ -213,16 +200,4 @@ function refuseBackupTarget(from: string, to: string, { force }: { readonly forc
     if (existsSync(to + suffix))
       throw new Error(`${to}${suffix} exists, so another program uses ${to}: name another file`);
   }
-}
-
-/** A full disk and the like, named with the file it happened to. */
-function explained(error: unknown, path: string): unknown {
-  try {
-    explain(path, () => {
-      throw error;
-    });
-  } catch (named) {
-    return error instanceof Error && 'code' in error ? named : error;
-  }
-  return error;
 }

@@ -5,6 +5,7 @@
 import { RULES_VERSION } from '../../core/rules-version.ts';
 import type { ReachedFrom, RulesPeriod } from '../../event-log/event-log.ts';
 import { LogReader } from '../../event-log/read-log.ts';
+import type { EntryHeader } from '../../event-log/wire.ts';
 import { encodeFrame } from '../../platform/frames.ts';
 import type { Db } from '../../sqlite/open.ts';
 import { prepared } from '../../sqlite/prepared.ts';
@@ -52,7 +53,9 @@ export function logSlice(
     if (reader === undefined) readers.set(db, (reader = new LogReader(db)));
     const rows = reader.after(place.after, upTo);
     const frames = Buffer.concat(
-      rows.map(({ seq, kind, atMs, payload }) => encodeFrame({ seq, kind, at_ms: atMs }, payload)),
+      rows.map(({ seq, kind, atMs, payload }) =>
+        encodeFrame({ seq, kind, at_ms: atMs } satisfies EntryHeader, payload),
+      ),
     );
     const epochs = rows.filter(({ kind }) => kind === 'epoch').map(({ payload }) => epochIn(payload));
     return {

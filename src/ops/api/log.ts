@@ -3,6 +3,7 @@
  * is to be a copy of this one (docs/follower.md#following-a-primary).
  */
 import { createRoute, z } from '@hono/zod-openapi';
+import { ENTRIES_TYPE, SNAPSHOT_TYPE, type SnapshotHeader } from '../../event-log/wire.ts';
 import { encodeFrame } from '../../platform/frames.ts';
 import type { ReplicationView } from '../condition/replication.ts';
 import { errorBody, errorSchema } from '../shared/api-error.ts';
@@ -13,9 +14,6 @@ import { streamLog } from '../feed/log-stream.ts';
 import { streamSnapshot } from '../feed/snapshot-stream.ts';
 import { seqParameter, wholeNumber } from './parameters.ts';
 import { answers, apiRouter, withRefusals, type ApiRouter } from './router.ts';
-
-const ENTRIES = 'application/vnd.stock-mirror.entries';
-const SNAPSHOT = 'application/vnd.stock-mirror.snapshot';
 
 const FRAMES =
   'Frames, one after the other: four bytes with the length of a header (big-endian), the header as JSON, and as many raw bytes as its `bytes` says; without `bytes`, none.';
@@ -39,7 +37,7 @@ const entries = createRoute({
   responses: withRefusals({
     200: {
       description: 'Frames, until either side closes the stream',
-      content: { [ENTRIES]: { schema: z.string() } },
+      content: { [ENTRIES_TYPE]: { schema: z.string() } },
     },
     409: answers(
       '`snapshot_needed`: what comes after this place cannot be had; the copy begins anew from a snapshot. `other_rules`: another version of stock-mirror',
@@ -58,7 +56,7 @@ const snapshot = createRoute({
   responses: withRefusals({
     200: {
       description: 'Frames, until the end',
-      content: { [SNAPSHOT]: { schema: z.string() } },
+      content: { [SNAPSHOT_TYPE]: { schema: z.string() } },
     },
   }),
 });
@@ -90,14 +88,14 @@ export function logRoutes(deps: LogDeps): ApiRouter {
       c,
       (signal) => streamLog({ reader, writer, feed, from, isLive, signal }),
       release,
-      ENTRIES,
+      ENTRIES_TYPE,
     );
   });
 
   let isSending = false;
   async function* one(signal: AbortSignal): AsyncGenerator<Uint8Array, void, undefined> {
     if (isSending) {
-      yield encodeFrame({ type: 'failed', problem: ONE_AT_A_TIME });
+      yield encodeFrame({ type: 'failed', problem: ONE_AT_A_TIME } satisfies SnapshotHeader);
       return;
     }
     isSending = true;
@@ -114,7 +112,7 @@ export function logRoutes(deps: LogDeps): ApiRouter {
     }
     const release = held.hold();
     if (release === null) return held.tooMany(c);
-    return held.stream(c, (signal) => one(signal), release, SNAPSHOT);
+    return held.stream(c, (signal) => one(signal), release, SNAPSHOT_TYPE);
   });
   return app;
 }

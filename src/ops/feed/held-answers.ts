@@ -21,6 +21,8 @@ const MOST = 100;
 const STALLED_MS = 10_000;
 /** After so much more was sent, the reader must have taken all but this of it before it is sent anything else. */
 const MOST_UNTAKEN_BYTES = 256 << 10;
+/** Each restarts the clock above: a slow reader takes a large chunk for longer. */
+const PIECE_BYTES = 64 << 10;
 const LOOK_AGAIN_MS = 250;
 
 const encoder = new TextEncoder();
@@ -79,6 +81,8 @@ export class HeldAnswers {
     let isCancelled = false;
     const socket = c.env?.incoming?.socket;
     let sentBytes = 0;
+    /** Of the chunk that is being sent. */
+    let left: Uint8Array = new Uint8Array(0);
     // What is left unsent after a mere end, the kernel would keep for minutes.
     const cut = (): void => void socket?.resetAndDestroy();
     const cutStalled = (): void => {
@@ -109,17 +113,21 @@ export class HeldAnswers {
               if (!(await this.#isTaken(socket))) cutStalled();
             }
             isSending = false;
-            const next = await source.next();
-            // The caller has left: there is nothing to write to or close.
-            if (isCancelled) return;
-            if (next.done === true) {
-              end();
-              controller.close();
-              return;
+            if (left.byteLength === 0) {
+              const next = await source.next();
+              // The caller has left: there is nothing to write to or close.
+              if (isCancelled) return;
+              if (next.done === true) {
+                end();
+                controller.close();
+                return;
+              }
+              left = typeof next.value === 'string' ? encoder.encode(next.value) : next.value;
             }
-            const bytes = typeof next.value === 'string' ? encoder.encode(next.value) : next.value;
-            sentBytes += bytes.byteLength;
-            controller.enqueue(bytes);
+            const piece = left.subarray(0, PIECE_BYTES);
+            left = left.subarray(piece.byteLength);
+            sentBytes += piece.byteLength;
+            controller.enqueue(piece);
             isSending = true;
             stalled = setTimeout(cutStalled, STALLED_MS);
           } catch (error) {

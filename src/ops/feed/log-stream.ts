@@ -1,4 +1,5 @@
 /** The event log for a copy on another machine: what comes after a place, and whatever is appended from then on. */
+import type { EntriesHeader } from '../../event-log/wire.ts';
 import { encodeFrame } from '../../platform/frames.ts';
 import type { LogSlice } from '../../mirror/queries/log-slice.ts';
 import type { StoreReader } from '../../mirror/reader/store-reader.ts';
@@ -37,13 +38,13 @@ export async function* streamLog({
       const live = isLive();
       const slice = await reader.ask('logSlice', { ...at, upTo });
       if ('error' in slice) {
-        yield encodeFrame({ type: 'refused', ...slice });
+        yield encodeFrame({ type: 'refused', ...slice } satisfies EntriesHeader);
         return;
       }
       const { frames, after, epoch, firstSeq } = slice;
       yield Buffer.concat([
         frames,
-        encodeFrame({ type: 'standing', first_seq: firstSeq, last_seq: upTo, live }),
+        encodeFrame({ type: 'standing', first_seq: firstSeq, last_seq: upTo, live } satisfies EntriesHeader),
       ]);
       at = { ...at, epoch, after };
       if (frames.byteLength > 0 && after < upTo) continue;

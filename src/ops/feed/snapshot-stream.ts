@@ -5,6 +5,7 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createGzip } from 'node:zlib';
+import type { SnapshotHeader } from '../../event-log/wire.ts';
 import { encodeFrame } from '../../platform/frames.ts';
 import { messageOf } from '../../platform/thrown.ts';
 import type { OpsDeps } from '../shared/operator.ts';
@@ -31,25 +32,29 @@ export async function* streamSnapshot({
   try {
     // Copying and reading back a large mirror takes minutes.
     while ((await Promise.race([making, sleep(SIGN_OF_LIFE_MS, null, { ref: false })])) === null) {
-      yield encodeFrame({ type: 'making' });
+      yield frame({ type: 'making' });
     }
     const { made, problem } = await making;
     if (problem !== null) {
       log.warn({ problem }, 'no snapshot could be made for another machine');
-      yield encodeFrame({ type: 'failed', problem });
+      yield frame({ type: 'failed', problem });
       return;
     }
     if (made === null) return;
     const [mirror, eventLog] = await Promise.all([stat(made.mirror), stat(made.log)]);
-    yield encodeFrame({ type: 'files', mirror_bytes: mirror.size, log_bytes: eventLog.size });
+    yield frame({ type: 'files', mirror_bytes: mirror.size, log_bytes: eventLog.size });
     const compressed = createGzip({ level: LEVEL, chunkSize: 1 << 20 });
     // Its error comes out of what is read below.
     pipeline(Readable.from(contentOf(made.mirror, made.log)), compressed, { signal }).catch(() => undefined);
-    for await (const chunk of compressed) yield encodeFrame({ type: 'content' }, chunk as Uint8Array);
-    yield encodeFrame({ type: 'end' });
+    for await (const chunk of compressed) yield frame({ type: 'content' }, chunk as Uint8Array);
+    yield frame({ type: 'end' });
   } finally {
     (await making).made?.remove();
   }
+}
+
+function frame(header: SnapshotHeader, payload?: Uint8Array): Uint8Array<ArrayBuffer> {
+  return encodeFrame(header, payload);
 }
 
 async function* contentOf(...paths: readonly string[]): AsyncGenerator<Uint8Array> {

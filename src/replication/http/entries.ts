@@ -1,26 +1,10 @@
 /** Parses the entries that a primary sends into batches, each of which a replica commits at once. */
-import { z } from 'zod';
 import type { CopiedRow } from '../../event-log/copied-row.ts';
+import { entriesHeader, type EntriesHeader } from '../../event-log/wire.ts';
 import type { Frame } from '../../platform/frames.ts';
 import { CannotFollow, TransportError, type Batch } from '../transport.ts';
 
-const entrySchema = z.object({
-  seq: z.int().positive(),
-  kind: z.string(),
-  at_ms: z.int(),
-});
-const standingSchema = z.object({
-  type: z.literal('standing'),
-  first_seq: z.int(),
-  last_seq: z.int(),
-  live: z.boolean(),
-});
-const refusedSchema = z.object({
-  type: z.literal('refused'),
-  error: z.string(),
-  description: z.string(),
-});
-const frameSchema = z.union([entrySchema, standingSchema, refusedSchema]);
+type Standing = Extract<EntriesHeader, { type: 'standing' }>;
 
 /** What a primary reads at once is a few megabytes, and an entry at most some more. */
 const MOST_WAITING_BYTES = 128 << 20;
@@ -39,7 +23,7 @@ export class EntryParser {
 
   /** @throws TransportError; CannotFollow when the primary says so. */
   take({ header, payload }: Frame): Batch[] {
-    const { data: frame } = frameSchema.safeParse(header);
+    const { data: frame } = entriesHeader.safeParse(header);
     if (frame === undefined) throw this.#unexpected('a frame of an unknown form');
     if ('seq' in frame) {
       this.#add({ seq: frame.seq, kind: frame.kind, atMs: frame.at_ms, payload, detail: null });
@@ -63,7 +47,7 @@ export class EntryParser {
     if (this.#bytes > MOST_WAITING_BYTES) throw this.#unexpected('entries without an end');
   }
 
-  #batches({ first_seq: firstSeq, last_seq: lastSeq, live }: z.infer<typeof standingSchema>): Batch[] {
+  #batches({ first_seq: firstSeq, last_seq: lastSeq, live }: Standing): Batch[] {
     const parts = split(this.#rows);
     this.#rows = [];
     this.#bytes = 0;

@@ -48,7 +48,9 @@ export class Primary {
       const { statusCode, headers, body } = await this.#ask(path, until);
       if (statusCode !== 200 || headers['content-type'] !== type) {
         const { url, token } = this.#address;
-        throw refusedBy({ url, hasToken: token !== null }, { statusCode, headers, text: await textOf(body) });
+        // What never ends says no more than what is empty.
+        const text = (await inTime(textOf(body), SILENT_AFTER_MS)) ?? '';
+        throw refusedBy({ url, hasToken: token !== null }, { statusCode, headers, text });
       }
       const parser = new FrameParser();
       const chunks = body[Symbol.asyncIterator]() as AsyncIterator<Uint8Array>;

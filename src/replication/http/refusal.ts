@@ -12,6 +12,9 @@ interface Asked {
   readonly hasToken: boolean;
 }
 
+/** Part of how it answers what it does not have. */
+const OF_PUBLIC_LISTENER = 'this listener has POST /webhooks';
+
 const refusalSchema = z.object({ error: z.string(), error_description: z.string() });
 
 export function refusedBy({ url, hasToken }: Asked, refusal: Refusal): TransportError | CannotFollow {
@@ -36,6 +39,11 @@ export function refusedBy({ url, hasToken }: Asked, refusal: Refusal): Transport
   if (told === undefined) return anotherProgram(url, refusal);
   if (told.error === 'snapshot_needed') {
     return new CannotFollow(`${url} cannot be followed from here: ${told.error_description}`, 'snapshot');
+  }
+  if (statusCode === 404 && told.error_description.includes(OF_PUBLIC_LISTENER)) {
+    return new TransportError(
+      `${url} is the public listener of a stock-mirror, which only takes webhooks: set LOG_URL to the private one, at OPS_HOST and OPS_PORT of the primary`,
+    );
   }
   if (statusCode === 404 || statusCode === 400) {
     return new TransportError(

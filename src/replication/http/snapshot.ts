@@ -1,25 +1,15 @@
 /** Writes the snapshot that a primary sends into two files. */
+import { once } from 'node:events';
 import { open } from 'node:fs/promises';
 import { PassThrough, Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
-import { z } from 'zod';
+import { snapshotHeader, type SnapshotHeader } from '../../event-log/wire.ts';
 import type { Frame } from '../../platform/frames.ts';
 import { asError } from '../../platform/thrown.ts';
 import { TransportError, type SnapshotFiles } from '../transport.ts';
 
-const frameSchema = z.discriminatedUnion('type', [
-  z.object({ type: z.literal('making') }),
-  z.object({ type: z.literal('files'), mirror_bytes: z.int().positive(), log_bytes: z.int().positive() }),
-  z.object({ type: z.literal('content') }),
-  z.object({ type: z.literal('end') }),
-  z.object({ type: z.literal('failed'), problem: z.string() }),
-]);
-
-interface Sizes {
-  readonly mirror_bytes: number;
-  readonly log_bytes: number;
-}
+type Sizes = Extract<SnapshotHeader, { type: 'files' }>;
 
 /** @throws TransportError when it is not whole, or the primary could not make it; Error when it cannot be written. */
 export async function writeSnapshot(
@@ -31,7 +21,7 @@ export async function writeSnapshot(
   let hasEnded = false;
   try {
     for await (const { header, payload } of each(frames)) {
-      const { data: frame } = frameSchema.safeParse(header);
+      const { data: frame } = snapshotHeader.safeParse(header);
       if (frame === undefined || hasEnded) throw notWhole(url, 'it has another form than a primary sends');
       if (frame.type === 'failed')
         throw new TransportError(`${url} could not make a snapshot: ${frame.problem}`);
@@ -85,6 +75,8 @@ function unpack(url: string, into: SnapshotFiles, sizes: Sizes): Unpacking {
     async abandon(): Promise<void> {
       source.destroy();
       await writing.catch(() => undefined);
+      // Its file may only just be made: what removes it must come after.
+      if (!files.closed) await once(files, 'close').catch(() => undefined);
     },
   };
 }
@@ -94,6 +86,7 @@ class TwoFiles extends Writable {
   readonly #url: string;
   readonly #parts: { readonly path: string; readonly mode: number; left: number }[];
   #file: Awaited<ReturnType<typeof open>> | null = null;
+  #putting: Promise<void> = Promise.resolve();
 
   constructor(url: string, { mirror, log }: SnapshotFiles, sizes: Sizes) {
     super({ highWaterMark: 1 << 20 });
@@ -106,7 +99,8 @@ class TwoFiles extends Writable {
   }
 
   override _write(chunk: Uint8Array, _encoding: string, done: (error?: Error) => void): void {
-    this.#put(chunk).then(() => done(), done);
+    this.#putting = this.#put(chunk);
+    this.#putting.then(() => done(), done);
   }
 
   override _final(done: (error?: Error) => void): void {
@@ -114,7 +108,7 @@ class TwoFiles extends Writable {
   }
 
   override _destroy(error: Error | null, done: (error: Error | null) => void): void {
-    const closed = this.#file?.close() ?? Promise.resolve();
+    const closed = this.#putting.catch(() => undefined).then(() => this.#file?.close());
     closed.then(
       () => done(error),
       (failed: unknown) => done(error ?? asError(failed)),

@@ -1,8 +1,12 @@
 /** What else may answer at the address of a primary: each is told apart, and said with its remedy. */
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
 import { encodeFrame } from '../../../src/platform/frames.ts';
 import { connectPrimary } from '../../../src/replication/http/connect.ts';
 import { TransportError } from '../../../src/replication/transport.ts';
+import { startIntake } from '../../intake/intake.ts';
 import { answering } from './machines.ts';
 
 type Elsewhere = readonly [name: string, status: number, type: string, body: string, words: string];
@@ -58,6 +62,37 @@ test.each(elsewhere)(
     await expect(following).rejects.toThrow(url);
   },
 );
+
+function followed(url: string): Promise<unknown> {
+  const source = connectPrimary({ url, token: 'wrong', caFile: null });
+  onTestFinished(() => source.close());
+  const asked = source.follow({ epoch: 'ab', lastSeq: 4, cursor: null }, new AbortController().signal);
+  return asked[Symbol.asyncIterator]().next();
+}
+
+test('the public listener of a primary is named as what it is, with the variables of the private one', async () => {
+  const { port } = await startIntake();
+  await expect(followed(`http://127.0.0.1:${port}`)).rejects.toThrow(
+    'at OPS_HOST and OPS_PORT of the primary',
+  );
+});
+
+test('an answer that is no stream and never ends is not waited for', async () => {
+  const server = createServer((_request, response) => {
+    response.writeHead(200, { 'content-type': 'text/html' });
+    response.write('<h1>');
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const { port } = server.address() as AddressInfo;
+  await expect(followed(`http://127.0.0.1:${port}`)).rejects.toThrow(
+    'another program, or a proxy, answers at',
+  );
+});
 
 test('nobody there, and a name that does not exist', async () => {
   for (const url of ['http://127.0.0.1:9', 'http://nowhere.invalid:8788']) {

@@ -19,7 +19,7 @@ import { serveProjection } from '../../../src/mirror/writer/apply-loop.ts';
 import { createOpsApp } from '../../../src/ops/app.ts';
 import type { ReplicationView } from '../../../src/ops/condition/replication.ts';
 import { Secret } from '../../../src/platform/secret.ts';
-import { fetchSnapshot } from '../../../src/replication/bootstrap.ts';
+import { fetchSnapshot, reserveFiles } from '../../../src/replication/bootstrap.ts';
 import { TransportError } from '../../../src/replication/transport.ts';
 import type { Db } from '../../../src/sqlite/open.ts';
 import { connectOver } from '../../../src/store-api/connect.ts';
@@ -334,7 +334,13 @@ export class Machine {
             count('a snapshot was taken');
             this.#syncedMirror = null;
           },
+          discard: () => fetched.discard(),
         };
+      },
+      reserveFiles: (path) => {
+        const release = reserveFiles(path);
+        // As above.
+        return release === null ? null : this.disk.hold({ close: release });
       },
       makeSnapshot: () => {
         count('a snapshot was put');
