@@ -1,5 +1,6 @@
 /** What is done to the nine processes while deliveries come in: each kind of them in turn. */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { leaderOf } from '../../test/replication/nats/leader-of.ts';
 import type { Cluster } from '../../test/replication/nats/server.ts';
 import type { ClusterNode } from './node.ts';
 
@@ -152,30 +153,11 @@ export class Course {
 
   /** @param index null: the leader of the stream. */
   async #killServer(index: number | null): Promise<void> {
-    const { servers } = this.#deps.engine;
-    const at = index ?? (await this.#streamLeader());
-    const server = servers[at];
+    const { engine } = this.#deps;
+    const leader = index === null ? await leaderOf(engine, 'mirror_store') : undefined;
+    const server = leader ?? engine.servers[index ?? 0];
     await server?.kill();
     await sleep(DOWN_MS);
     await server?.start();
-  }
-
-  async #streamLeader(): Promise<number> {
-    const { servers } = this.#deps.engine;
-    const [{ connect }, { jetstreamManager }] = await Promise.all([
-      import('@nats-io/transport-node'),
-      import('@nats-io/jetstream'),
-    ]);
-    const connection = await connect({ servers: servers.map(({ url }) => url) });
-    try {
-      const manager = await jetstreamManager(connection);
-      const { cluster } = await manager.streams.info('mirror_store');
-      return Math.max(
-        0,
-        servers.findIndex(({ name }) => name === cluster?.leader),
-      );
-    } finally {
-      await connection.close();
-    }
   }
 }

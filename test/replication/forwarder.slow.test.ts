@@ -51,6 +51,27 @@ const untilThere = (broker: LiveBroker, ...names: readonly string[]): Promise<tr
     withinMs: 5_000,
   });
 
+/** The stopwatch is the test's own: what the rules wait for takes no time. */
+function stopwatch() {
+  vi.useFakeTimers({ toFake: ['performance'], now: T0 });
+  onTestFinished(() => void vi.useRealTimers());
+  /** In steps, between which it works. */
+  const pass = async (ms: number, stepMs = 30_000): Promise<void> => {
+    for (let left = ms; left > 0; left -= stepMs) {
+      vi.advanceTimersByTime(Math.min(left, stepMs));
+      await new Promise((resolve) => setTimeout(resolve, 30));
+    }
+  };
+  return {
+    pass,
+    /** Longer than a loss must last, and shorter than anything is kept. */
+    passUntil: async (done: () => boolean): Promise<void> => {
+      for (let steps = 0; steps < 200 && !done(); steps += 1) await pass(2_000, 2_000);
+      expect(done()).toBe(true);
+    },
+  };
+}
+
 test('all that is answered is forwarded in its order, what two receivers have once, entries too', async () => {
   const broker = new LiveBroker();
   const one = await outboxAt(newPath());
@@ -135,6 +156,7 @@ test('a start goes on behind what was acknowledged, and offers what was not', as
 });
 
 test('an engine that has lost its end gets it again, also when it took something since', async () => {
+  const { passUntil } = stopwatch();
   const broker = new LiveBroker();
   const outbox = await outboxAt(newPath());
   // Whoever publishes has not seen what the engine has lost: by that alone nothing is noticed.
@@ -149,13 +171,12 @@ test('an engine that has lost its end gets it again, also when it took something
   await untilThere(broker, 'a', 'b', 'c');
   broker.loseTail(2);
   await answer(outbox, 'd');
-  await eventually(() => namesIn(broker).toSorted().join() === 'a,b,c,d', { what: 'all are there again' });
+  await passUntil(() => namesIn(broker).toSorted().join() === 'a,b,c,d');
   await eventually(() => forwarder.backlog.entries === 0, { what: 'nothing waits' });
 });
 
 test('what was acknowledged stays for ten minutes, and an engine that lost all gets no more than that', async () => {
-  vi.useFakeTimers({ toFake: ['performance'], now: T0 });
-  onTestFinished(() => void vi.useRealTimers());
+  const { pass } = stopwatch();
   const broker = new LiveBroker();
   const outbox = await outboxAt(newPath());
   const { forwarder } = forwarding(outbox, broker.engine());
@@ -178,17 +199,10 @@ test('what was acknowledged stays for ten minutes, and an engine that lost all g
   await pass(30_000);
   await untilThere(broker, 'c');
   await eventually(() => forwarder.backlog.entries === 0, { what: 'nothing waits' });
-
-  /** On the stopwatch, in steps between which it works. */
-  async function pass(ms: number): Promise<void> {
-    for (let left = ms; left > 0; left -= 30_000) {
-      vi.advanceTimersByTime(Math.min(left, 30_000));
-      await new Promise((resolve) => setTimeout(resolve, 30));
-    }
-  }
 });
 
 test('after a loss the backlog counts what the outbox has, not what it ever had', async () => {
+  const { passUntil } = stopwatch();
   const broker = new LiveBroker();
   const path = newPath();
   const outbox = await outboxAt(path);
@@ -203,11 +217,12 @@ test('after a loss the backlog counts what the outbox has, not what it ever had'
     isKept: (receipt) => engine.isKept(receipt),
     publish: () => Promise.reject(new TransportError('not now')),
   });
-  await eventually(() => forwarder.backlog.trouble !== null, { what: 'it is offered again' });
+  await passUntil(() => forwarder.backlog.trouble !== null);
   expect(forwarder.backlog.entries).toBe(1);
 });
 
 test('what is offered again waits since then, what was never acknowledged since it came', async () => {
+  const { passUntil } = stopwatch();
   const broker = new LiveBroker();
   const path = newPath();
   const outbox = await outboxAt(path);
@@ -221,14 +236,13 @@ test('what is offered again waits since then, what was never acknowledged since 
     isKept: (receipt) => engine.isKept(receipt),
     publish: () => Promise.reject(new TransportError('not now')),
   });
-  await eventually(() => forwarder.backlog.entries === 2, { what: 'it is offered again', withinMs: 15_000 });
+  await passUntil(() => forwarder.backlog.entries === 2);
   await eventually(() => forwarder.backlog.trouble !== null, { what: 'it is not taken' });
   expect(forwarder.backlog.ageMs).toBe(0);
 });
 
 test('of many that are old enough all go, a portion at a time, and then nothing is written any more', async () => {
-  vi.useFakeTimers({ toFake: ['performance'], now: T0 });
-  onTestFinished(() => void vi.useRealTimers());
+  const { pass } = stopwatch();
   const broker = new LiveBroker();
   const outbox = await outboxAt(newPath());
   const many = Array.from({ length: 12_000 }, (_, i) => `r${i}`);
@@ -236,10 +250,8 @@ test('of many that are old enough all go, a portion at a time, and then nothing 
   await answer(outbox, ...many);
   await eventually(() => forwarder.backlog.entries === 0, { what: 'all are acknowledged' });
   const copy = vi.spyOn(outbox.log, 'copy');
-  // On the stopwatch, in steps between which it works.
   for (let steps = 0; outbox.reader.after(0, 20_000)[0]?.seq !== 12_000 && steps < 200; steps += 1) {
-    vi.advanceTimersByTime(30_000);
-    await new Promise((resolve) => setTimeout(resolve, 30));
+    await pass(30_000);
   }
   expect(outbox.reader.after(0, 20_000).map(({ seq }) => seq)).toEqual([12_000]);
   const written = copy.mock.calls.length;

@@ -71,6 +71,17 @@ async function lead(...replicas: readonly Machine[]): Promise<Machine> {
   );
 }
 
+/** A receiver and two replicas that run, have taken some changes, and are equal. @param roles of the second one. */
+async function settled({ roles = 'replica,lead' } = {}) {
+  const machines = await startMachines();
+  const one = await machines.begin('r1', 'receive');
+  const [a, b] = [await machines.begin('a', 'replica,lead'), await machines.begin('b', roles)];
+  const first = await lead(a, ...(roles.includes('lead') ? [b] : []));
+  await trade(machines, 10, one);
+  await untilEqual(machines, a, b);
+  return { machines, one, a, b, first };
+}
+
 test('two receivers and two replicas: both mirrors equal the store and each other', async () => {
   const machines = await startMachines();
   const [one, two] = [await machines.begin('r1', 'receive'), await machines.begin('r2', 'receive')];
@@ -102,13 +113,8 @@ test('a replica that joins later begins with a snapshot', async () => {
 }, 120_000);
 
 test('the lead stopped: the other takes over, and reads what is asked for', async () => {
-  const machines = await startMachines();
-  const one = await machines.begin('r1', 'receive');
-  const [a, b] = [await machines.begin('a', 'replica,lead'), await machines.begin('b', 'replica,lead')];
-  const first = await lead(a, b);
+  const { machines, one, a, b, first } = await settled();
   const other = first === a ? b : a;
-  await trade(machines, 10, one);
-  await untilEqual(machines, a, b);
   const answer = await other.ask('/api/resync', {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
@@ -124,12 +130,7 @@ test('the lead stopped: the other takes over, and reads what is asked for', asyn
 }, 120_000);
 
 test('an engine that has lost everything: a new epoch, and equal again', async () => {
-  const machines = await startMachines();
-  const one = await machines.begin('r1', 'receive');
-  const [a, b] = [await machines.begin('a', 'replica,lead'), await machines.begin('b', 'replica,lead')];
-  await lead(a, b);
-  await trade(machines, 10, one);
-  await untilEqual(machines, a, b);
+  const { machines, one, a, b } = await settled();
   const epochs = [epochOf(a), epochOf(b)];
   expect(epochs[0]).toBe(epochs[1]);
   machines.broker.empty();
@@ -143,12 +144,7 @@ test('an engine that has lost everything: a new epoch, and equal again', async (
 }, 120_000);
 
 test('an engine that has lost its end: what receivers still have comes again', async () => {
-  const machines = await startMachines();
-  const one = await machines.begin('r1', 'receive');
-  const [a, b] = [await machines.begin('a', 'replica,lead'), await machines.begin('b', 'replica,lead')];
-  await lead(a, b);
-  await trade(machines, 10, one);
-  await untilEqual(machines, a, b);
+  const { machines, one, a, b } = await settled();
   const before = epochOf(a);
   machines.broker.loseTail(3);
   await trade(machines, 5, one);
@@ -160,12 +156,7 @@ test('an engine that has lost its end: what receivers still have comes again', a
 }, 120_000);
 
 test('a replica that is cut off says so, to its reader too, and comes back by itself', async () => {
-  const machines = await startMachines();
-  const one = await machines.begin('r1', 'receive');
-  const [a, b] = [await machines.begin('a', 'replica,lead'), await machines.begin('b', 'replica')];
-  await lead(a);
-  await trade(machines, 5, one);
-  await untilEqual(machines, a, b);
+  const { machines, one, a, b } = await settled({ roles: 'replica' });
   expect((await b.ask('/readyz')).status).toBe(200);
   machines.broker.cutOff('b');
   await eventually(async () => (await b.ask('/readyz')).status === 503, { what: 'it is not ready' });

@@ -1,27 +1,14 @@
 /** Three servers, of which some die. */
-import { connect } from '@nats-io/transport-node';
-import { jetstreamManager } from '@nats-io/jetstream';
 import { expect, test } from 'vitest';
 import { CopyingLog, isLevel } from '../copying-log.ts';
 import { delivery, keepFor } from '../engine-contract.ts';
+import { present } from '../../shared/present.ts';
 import { connectTo } from './engines.ts';
+import { leaderOf } from './leader-of.ts';
 import { publishSurely, tryAgain } from './publishing.ts';
-import { hasServer, needsServer, startServers, type Cluster, type NatsServer } from './server.ts';
+import { hasServer, needsServer, startServers } from './server.ts';
 
 const MINUTES = 180_000;
-
-async function leaderOf({ servers, urls }: Cluster, stream: string): Promise<NatsServer> {
-  const nc = await connect({ servers: [...urls] });
-  try {
-    const jsm = await jetstreamManager(nc);
-    const { cluster } = await jsm.streams.info(stream);
-    const leader = servers.find(({ name }) => name === cluster?.leader);
-    if (leader === undefined) throw new Error('the stream has no leader');
-    return leader;
-  } finally {
-    await nc.close();
-  }
-}
 
 test.skipIf(!hasServer)(
   `whichever server is killed or stands still, nothing that was acknowledged is lost, and the logs stay equal${needsServer}`,
@@ -49,7 +36,7 @@ test.skipIf(!hasServer)(
         .toBeGreaterThan(from + 100);
     };
     await advance();
-    const leader = await tryAgain(() => leaderOf(cluster, 'mirror_store'));
+    const leader = present(await leaderOf(cluster, 'mirror_store'));
     await leader.kill();
     await advance();
     await leader.start();
