@@ -22,7 +22,7 @@ interface KeptDeps {
 
 const LOOK_EVERY_MS = 1_000;
 /** What cannot be had may cost its primary a copy of both files each time. */
-const LOOK_AGAIN_MOST_MS = 5 * 60_000;
+const LOOK_AGAIN_MOST_MS = 60_000;
 /** Where none can be had, no replica may be left that puts another one. */
 const EMPTY_AFTER_MS = 60_000;
 /** For a check of many gigabytes, which cannot be broken off. */

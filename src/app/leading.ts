@@ -59,12 +59,9 @@ export async function leadWith(deps: LeadingDeps, signal: AbortSignal): Promise<
   const { engine, store, fitness, replicator, clock, log, config, monitor, platform } = deps;
   await store.writer.command('settle', undefined);
   const { last_seq: changeSeq } = await store.reader.ask('status');
-  const isNew = await engine.keepHistory({
-    ...replicator.standing,
-    changeSeq,
-    nowMs: clock.now(),
-    isStranded: replicator.state.need?.kind === 'snapshot',
-  });
+  const isStranded = replicator.state.need?.kind === 'snapshot';
+  const from = { ...replicator.standing, changeSeq, nowMs: clock.now(), isStranded };
+  const isNew = await engine.keepHistory(from, signal);
   if (isNew) {
     log.warn(
       'a new epoch has begun: consumers of the change feed start over, and every product is read again; until then its rows are suspect',

@@ -116,7 +116,7 @@ export interface Engine extends Source {
    *
    * @param changeSeq the last number of the change feed. @returns true when a new one has begun. @throws TransportError
    */
-  keepHistory(from: LeadStanding): Promise<boolean>;
+  keepHistory(from: LeadStanding, signal: AbortSignal): Promise<boolean>;
   /** @param standing where the event log in it stands. @throws TransportError, also when aborted */
   putSnapshot(files: SnapshotFiles, standing: Standing, signal: AbortSignal): Promise<void>;
   readonly lease: Lease;

@@ -37,7 +37,8 @@ function rowOf(kind: string, payload: string, detail: CopiedRow['detail'] = null
 
 /** As the one that leads. */
 export async function keepFor(engine: Engine, log: CopyingLog): Promise<boolean> {
-  return engine.keepHistory({ ...log.standing, changeSeq: 0, nowMs: AT_MS, isStranded: false });
+  const from = { ...log.standing, changeSeq: 0, nowMs: AT_MS, isStranded: false };
+  return engine.keepHistory(from, SIGNAL);
 }
 
 export function testEngine(
@@ -209,7 +210,7 @@ export function testEngine(
       }
       const { epoch } = log.standing;
       expect(
-        await engine.keepHistory({ ...log.standing, changeSeq: 40, nowMs: AT_MS, isStranded: false }),
+        await engine.keepHistory({ ...log.standing, changeSeq: 40, nowMs: AT_MS, isStranded: false }, SIGNAL),
       ).toBe(true);
       await engine.publish(delivery('d'));
       await log.copy(engine, isLevel);

@@ -74,8 +74,8 @@ class NatsEngine implements Engine {
     return this.#publisher.isKept(receipt);
   }
 
-  keepHistory(from: LeadStanding): Promise<boolean> {
-    return keepHistory(this.#parts, from);
+  keepHistory(from: LeadStanding, signal: AbortSignal): Promise<boolean> {
+    return keepHistory(this.#parts, from, signal);
   }
 
   putSnapshot(files: SnapshotFiles, standing: Standing, signal: AbortSignal): Promise<void> {

@@ -4,7 +4,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import { rest } from '../../platform/sleep.ts';
-import type { LeadStanding } from '../transport.ts';
+import { TransportError, type LeadStanding } from '../transport.ts';
 import { attempt } from './attempt.ts';
 import type { Live } from './connection.ts';
 import { isFollowable, LOOK_EVERY_MS, LOST_FOR_MS, newBase } from './consequences.ts';
@@ -19,8 +19,8 @@ import { Tail } from './tail.ts';
 const BYTES_AT_ONCE = 4 << 20;
 const NEVER = new AbortController().signal;
 
-/** @throws TransportError when that is not known, or not for long enough. */
-export async function keepHistory(parts: Parts, from: LeadStanding): Promise<boolean> {
+/** @throws TransportError when that is not known, or not for long enough; also when aborted before it began one. */
+export async function keepHistory(parts: Parts, from: LeadStanding, signal: AbortSignal): Promise<boolean> {
   const untilMs = performance.now() + LOST_FOR_MS;
   // A log that has copied nothing can have lost nothing.
   while (from.cursor !== null && performance.now() < untilMs) {
@@ -30,7 +30,9 @@ export async function keepHistory(parts: Parts, from: LeadStanding): Promise<boo
       )
     )
       break;
-    await rest(LOOK_EVERY_MS, NEVER);
+    await rest(LOOK_EVERY_MS, signal);
+    if (signal.aborted)
+      throw new TransportError('this replica stopped leading before it was known whether a history is lost');
   }
   return keepOrBegin(parts, from);
 }
