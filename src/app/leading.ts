@@ -29,10 +29,10 @@ interface LeadingDeps {
   readonly config: Pick<Config, 'service' | 'database' | 'schedules' | 'retentionDays'>;
   readonly engine: Engine;
   readonly store: Store;
-  readonly fitness: Pick<Fitness, 'isLevel' | 'isPassed'>;
+  readonly fitness: Pick<Fitness, 'isUpToDate' | 'isPassed'>;
   readonly replicator: {
     readonly standing: Standing;
-    readonly state: Pick<Replicator['state'], 'levelAtMs' | 'trouble' | 'need'>;
+    readonly state: Pick<Replicator['state'], 'upToDateAtMs' | 'trouble' | 'need'>;
   };
   /** Others, as last heard of. */
   readonly members: () => Members;
@@ -46,7 +46,7 @@ interface LeadingDeps {
 }
 
 const LOOK_EVERY_MS = 2_000;
-const LEVEL_EVERY_MS = 100;
+const UP_TO_DATE_EVERY_MS = 100;
 /** Longer than a server of the engine takes to be replaced. */
 const CUT_OFF_AFTER_MS = 20_000;
 const SNAPSHOT_EVERY_MS = 10 * 60_000;
@@ -69,8 +69,8 @@ export async function leadWith(deps: LeadingDeps, signal: AbortSignal): Promise<
   }
   // A read must be judged beside everything that the others have already applied.
   const beganMs = performance.now();
-  while (!fitness.isLevel) {
-    await rest(LEVEL_EVERY_MS, signal);
+  while (!fitness.isUpToDate) {
+    await rest(UP_TO_DATE_EVERY_MS, signal);
     if (signal.aborted) return;
     refuseCutOff(deps, beganMs);
   }
@@ -128,8 +128,8 @@ async function watchHistory(deps: LeadingDeps, signal: AbortSignal): Promise<voi
 
 /** @throws TransportError */
 function refuseCutOff({ replicator }: LeadingDeps, beganMs: number): void {
-  const { trouble, levelAtMs } = replicator.state;
-  const sinceMs = Math.max(beganMs, levelAtMs ?? 0);
+  const { trouble, upToDateAtMs } = replicator.state;
+  const sinceMs = Math.max(beganMs, upToDateAtMs ?? 0);
   if (trouble !== null && performance.now() - sinceMs > CUT_OFF_AFTER_MS) throw new TransportError(trouble);
 }
 

@@ -102,7 +102,7 @@ export async function startReplica(deps: ReplicaDeps): Promise<Replica> {
     {
       beat: (atMs) => store.writer.beat(atMs),
       show: async (atMs) => {
-        if (fitness.isLevel) await store.writer.command('alive', { atMs });
+        if (fitness.isUpToDate) await store.writer.command('alive', { atMs });
       },
     },
     Date.now,
@@ -167,7 +167,7 @@ export async function startReplica(deps: ReplicaDeps): Promise<Replica> {
   const note = (): ReplicaNote => ({
     epoch: replicator.standing.epoch,
     lastSeq: replicator.standing.lastSeq,
-    isLevel: fitness.isLevel,
+    isUpToDate: fitness.isUpToDate,
     isLeading: reconciler !== null,
     isLost: fitness.isLost,
     rules: RULES_VERSION,
@@ -252,14 +252,14 @@ async function openFiles(
   return { store, ...(await shares.promise) };
 }
 
-function viewOf({ state }: Replicator, { isLevel }: Fitness): ReplicationView['replica'] {
-  const { left, levelAtMs, trouble, troubleAtMs } = state;
+function viewOf({ state }: Replicator, { isUpToDate }: Fitness): ReplicationView['replica'] {
+  const { left, upToDateAtMs, trouble, troubleAtMs } = state;
   const nowMs = performance.now();
   const sinceMs = (atMs: number | null): number | null => (atMs === null ? null : Math.max(0, nowMs - atMs));
   return {
     left,
-    behind_ms: sinceMs(levelAtMs),
-    is_level: isLevel,
+    behind_ms: sinceMs(upToDateAtMs),
+    is_up_to_date: isUpToDate,
     trouble,
     trouble_ms: sinceMs(troubleAtMs),
   };

@@ -215,7 +215,7 @@ function viewOf({ name, origin, receiver, replica, why, neighbours }: Viewed): R
       replicas: [...replicas].map(([member, note]) => ({
         name: member,
         last_seq: note.lastSeq,
-        is_level: note.isLevel,
+        is_up_to_date: note.isUpToDate,
         is_leading: note.isLeading,
       })),
     },

@@ -15,12 +15,12 @@ interface FitnessDeps {
   readonly members: () => Members;
   /** Since when they are heard of without a break, on the monotonic clock; null: they are not. */
   readonly hearsSinceMs: () => number | null;
-  readonly following: () => Pick<Replicator['state'], 'levelAtMs' | 'need'>;
+  readonly following: () => Pick<Replicator['state'], 'upToDateAtMs' | 'need'>;
   readonly standing: () => Pick<Standing, 'epoch' | 'lastSeq'>;
 }
 
 /** Up to date means: everything was here within this time, some batches or three signs of life. */
-const LEVEL_WITHIN_MS = 3_000;
+const UP_TO_DATE_WITHIN_MS = 3_000;
 /** By then the announcements of the others have arrived. */
 const HEARD_AFTER_MS = 6_000;
 /** Servers that were all restarted take some seconds to know what they have. */
@@ -38,8 +38,8 @@ export class Fitness {
   }
 
   /** It had everything a moment ago. */
-  get isLevel(): boolean {
-    return this.#lasts(this.#deps.following().levelAtMs) < LEVEL_WITHIN_MS;
+  get isUpToDate(): boolean {
+    return this.#lasts(this.#deps.following().upToDateAtMs) < UP_TO_DATE_WITHIN_MS;
   }
 
   /** It has entries that the engine has lost, for long enough to be sure. */
@@ -59,7 +59,7 @@ export class Fitness {
 
   /** A replica that has everything may lead. If none can continue, the one with most entries does. */
   get isFit(): boolean {
-    if (this.#deps.following().need === null) return this.isLevel && !this.isPassed;
+    if (this.#deps.following().need === null) return this.isUpToDate && !this.isPassed;
     const hearsSinceMs = this.#deps.hearsSinceMs();
     const hasHeard = hearsSinceMs !== null && this.#lasts(hearsSinceMs) >= HEARD_AFTER_MS;
     const isLost = this.#needs('history', HEARD_AFTER_MS) && hasHeard;
@@ -79,13 +79,13 @@ export class Fitness {
 
   /** It follows what is left in the engine, perhaps to a higher number, and waits for this replica to lead. */
   #followsWhatIsLeft(at: ReplicaNote): boolean {
-    const follows = at.isLevel || (!at.isLost && this.#needs('history', FOLLOWS_AFTER_MS));
+    const follows = at.isUpToDate || (!at.isLost && this.#needs('history', FOLLOWS_AFTER_MS));
     return follows && this.#isOfSameEpoch(at);
   }
 
   #hasLess(other: string, at: ReplicaNote): boolean {
     const { lastSeq } = this.#deps.standing();
-    if (at.isLevel) return false;
+    if (at.isUpToDate) return false;
     return at.lastSeq < lastSeq || (at.lastSeq === lastSeq && this.#deps.name < other);
   }
 

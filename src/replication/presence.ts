@@ -23,7 +23,7 @@ const replicaSchema = z.object({
   epoch: z.string(),
   lastSeq: z.number(),
   /** It had everything a moment ago. */
-  isLevel: z.boolean(),
+  isUpToDate: z.boolean(),
   isLeading: z.boolean(),
   /** It has entries that the engine has lost. */
   isLost: z.boolean(),

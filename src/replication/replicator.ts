@@ -36,7 +36,7 @@ interface ReplicaState {
   /** Entries in the source that are not here yet, as far as is known. */
   readonly left: number;
   /** When it last had everything, on the monotonic clock; null: not since the start. */
-  readonly levelAtMs: number | null;
+  readonly upToDateAtMs: number | null;
   /** Why the source cannot be followed; null: it can. */
   readonly trouble: string | null;
   /** Since when, on the monotonic clock. */
@@ -54,7 +54,7 @@ export class Replicator {
   /** Of the event log here; 0: not known yet. */
   #firstSeq = 0;
   #left = 0;
-  #levelAtMs: number | null = null;
+  #upToDateAtMs: number | null = null;
   #trouble: { readonly why: string; readonly atMs: number } | null = null;
   #need: ReplicaState['need'] = null;
 
@@ -66,7 +66,7 @@ export class Replicator {
   get state(): ReplicaState {
     return {
       left: this.#left,
-      levelAtMs: this.#levelAtMs,
+      upToDateAtMs: this.#upToDateAtMs,
       trouble: this.#trouble?.why ?? null,
       troubleAtMs: this.#trouble?.atMs ?? null,
       need: this.#need,
@@ -142,7 +142,7 @@ export class Replicator {
     }
     this.#left = left;
     if (left > 0 || !isLive) return;
-    this.#levelAtMs = performance.now();
+    this.#upToDateAtMs = performance.now();
   }
 
   /**

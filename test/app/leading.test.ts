@@ -48,7 +48,7 @@ function lead({ known, isPassed = () => false }: LeadArgs) {
       engine: engine as Engine,
       store,
       fitness: {
-        isLevel: true,
+        isUpToDate: true,
         get isPassed() {
           return isPassed();
         },
@@ -58,7 +58,7 @@ function lead({ known, isPassed = () => false }: LeadArgs) {
           return { epoch: 'e', lastSeq: store.writer.lastSeq, cursor: null };
         },
         get state() {
-          return { levelAtMs: performance.now(), trouble: null, need: null };
+          return { upToDateAtMs: performance.now(), trouble: null, need: null };
         },
       },
       makeSnapshot: () => Promise.resolve(null),

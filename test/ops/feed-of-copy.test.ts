@@ -45,7 +45,7 @@ async function startCopyOps() {
             replica: {
               left: 0,
               behind_ms: atMs === null ? null : performance.now() - atMs,
-              is_level: true,
+              is_up_to_date: true,
               trouble: null,
               trouble_ms: null,
             },

@@ -16,12 +16,12 @@ const VIEW: ReplicationView = {
   name: 'here',
   origin: 'nats://one:4222',
   receiver: null,
-  replica: { left: 0, behind_ms: 200, is_level: true, trouble: null, trouble_ms: null },
+  replica: { left: 0, behind_ms: 200, is_up_to_date: true, trouble: null, trouble_ms: null },
   lead: { is_leading: false },
   members: NOBODY,
 };
 const replica = (over: Partial<NonNullable<ReplicationView['replica']>>): Partial<ReplicationView> => ({
-  replica: { left: 0, behind_ms: 200, is_level: true, trouble: null, trouble_ms: null, ...over },
+  replica: { left: 0, behind_ms: 200, is_up_to_date: true, trouble: null, trouble_ms: null, ...over },
 });
 const receiver = (backlog: number, ageMs: number, trouble: string | null): Partial<ReplicationView> => ({
   receiver: { backlog, backlog_age_ms: ageMs, trouble },
@@ -93,8 +93,8 @@ test('the page lists who is heard of, and how each stands', async () => {
       { name: 'r2', backlog: 1_200, backlog_age_ms: 20_000 },
     ],
     replicas: [
-      { name: 'a', last_seq: 1_234, is_level: true, is_leading: true },
-      { name: '<b>', last_seq: 9, is_level: false, is_leading: false },
+      { name: 'a', last_seq: 1_234, is_up_to_date: true, is_leading: true },
+      { name: '<b>', last_seq: 9, is_up_to_date: false, is_leading: false },
     ],
   };
   const shown = await text({ ...VIEW, members });

@@ -79,7 +79,7 @@ export function positionIn(path: string): { readonly applied: number; readonly l
 }
 
 /** The copy has all that the primary has, and both have applied it. */
-export function isLevel(primaryPath: string, copyPath: string): boolean {
+export function isUpToDate(primaryPath: string, copyPath: string): boolean {
   const [a, b] = [positionIn(primaryPath), positionIn(copyPath)];
   return a.applied === a.logged && b.logged === a.logged && b.applied === a.logged;
 }

@@ -94,6 +94,6 @@ export class CopyingLog implements Disposable {
 }
 
 /** It has everything. */
-export function isLevel({ left, isLive }: Batch): boolean {
+export function isUpToDate({ left, isLive }: Batch): boolean {
   return left === 0 && isLive;
 }

@@ -11,7 +11,7 @@ import {
   type Publication,
   type SnapshotFiles,
 } from '../../src/replication/transport.ts';
-import { CopyingLog, isLevel } from './copying-log.ts';
+import { CopyingLog, isUpToDate } from './copying-log.ts';
 
 interface EngineUnderTest {
   /** For one store of many that know nothing of each other; several of one store share everything. */
@@ -83,8 +83,8 @@ export function testEngine(
       const published = await Promise.all(bodies.map((body) => engine.publish(delivery(body))));
       const positions = published.map(({ position }) => position);
       expect(positions).toEqual(positions.toSorted((a, b) => a - b));
-      await log.copy(engine, isLevel);
-      await second.copy(other, isLevel);
+      await log.copy(engine, isUpToDate);
+      await second.copy(other, isUpToDate);
       expect(log.deliveries).toEqual(bodies);
       expect(second.entries).toEqual(log.entries);
       expect(second.standing.epoch).toBe(log.standing.epoch);
@@ -98,7 +98,7 @@ export function testEngine(
       const first = await engine.publish(delivery('once'));
       const again = await (await connect()).publish(delivery('once'));
       expect(again.position).toBe(first.position);
-      await log.copy(engine, isLevel);
+      await log.copy(engine, isUpToDate);
       expect(log.deliveries).toEqual(['once']);
     });
 
@@ -110,7 +110,7 @@ export function testEngine(
       const large = JSON.stringify({ text: 'x'.repeat(9_000_000) });
       const bodies = ['first', large, 'between', noise, 'last'];
       await Promise.all(bodies.map((body) => engine.publish(delivery(body))));
-      await log.copy(engine, isLevel);
+      await log.copy(engine, isUpToDate);
       expect(log.deliveries.map((body) => body.length)).toEqual(bodies.map((body) => body.length));
       expect(log.deliveries).toEqual(bodies);
     });
@@ -126,7 +126,7 @@ export function testEngine(
       };
       await engine.publish(rowOf('read', '{"detail":"whole"}', detail));
       await engine.publish(rowOf('read', '{"detail":"whole"}', detail));
-      await log.copy(engine, isLevel);
+      await log.copy(engine, isUpToDate);
       expect(log.entries.slice(1).map(({ payload }) => payload)).toEqual([
         '{"detail":"whole"}',
         '{"detail":"hash"}',
@@ -138,9 +138,9 @@ export function testEngine(
       const log = makeLog();
       await keepFor(engine, log);
       await engine.publish(delivery('one'));
-      await log.copy(engine, isLevel);
+      await log.copy(engine, isUpToDate);
       await engine.publish(delivery('two'));
-      await log.copy(engine, isLevel);
+      await log.copy(engine, isUpToDate);
       expect(log.deliveries).toEqual(['one', 'two']);
       let empty = 0;
       const startMs = performance.now();
@@ -157,7 +157,7 @@ export function testEngine(
       await keepFor(engine, log);
       let isSent = false;
       await log.copy(engine, (batch) => {
-        if (isLevel(batch) && !isSent) {
+        if (isUpToDate(batch) && !isSent) {
           isSent = true;
           void engine.publish(delivery('now'));
         }
@@ -183,7 +183,7 @@ export function testEngine(
       const began = await Promise.all(logs.map(async (log) => keepFor(await connect(), log)));
       expect(began.filter(Boolean)).toHaveLength(1);
       const engine = await connect();
-      for (const log of logs) await log.copy(engine, isLevel);
+      for (const log of logs) await log.copy(engine, isUpToDate);
       expect(new Set(logs.map(({ standing }) => standing.epoch)).size).toBe(1);
       const [log] = logs;
       if (log !== undefined) expect(await keepFor(engine, log)).toBe(false);
@@ -195,7 +195,7 @@ export function testEngine(
       const early = await engine.publish(delivery('early'));
       await keepFor(engine, log);
       await engine.publish(delivery('late'));
-      await log.copy(engine, isLevel);
+      await log.copy(engine, isUpToDate);
       expect(log.entries.map(({ kind }) => kind)).toEqual(['epoch', 'delivery', 'delivery']);
       expect(log.deliveries).toEqual(['early', 'late']);
       // Nobody can tell whether it is there: it is offered again, and left out.
@@ -213,7 +213,7 @@ export function testEngine(
         await engine.keepHistory({ ...log.standing, changeSeq: 40, nowMs: AT_MS, isStranded: false }, SIGNAL),
       ).toBe(true);
       await engine.publish(delivery('d'));
-      await log.copy(engine, isLevel);
+      await log.copy(engine, isUpToDate);
       expect(log.entries.map(({ seq, kind }) => [seq, kind])).toEqual([
         [1, 'delivery'],
         [2, 'delivery'],
@@ -227,18 +227,18 @@ export function testEngine(
         reachedFrom: { low: 0, high: 3 },
       });
       expect(JSON.parse(log.entries[3]?.payload ?? '')).toMatchObject({ givenOutSeq: 40 });
-      await expect(makeLog().copy(engine, isLevel)).rejects.toThrow(CannotFollow);
+      await expect(makeLog().copy(engine, isUpToDate)).rejects.toThrow(CannotFollow);
     });
 
     test('a log that has no part in the history needs a snapshot, and begins nothing', async () => {
       const engine = await connect();
       const log = makeLog();
       await keepFor(engine, log);
-      await log.copy(engine, isLevel);
+      await log.copy(engine, isUpToDate);
       const stranger = makeLog();
       stranger.log.append([{ kind: 'delivery', body: encoder.encode('x'), arrivedAtMs: AT_MS }]);
       expect(await keepFor(engine, stranger)).toBe(false);
-      await expect(stranger.copy(engine, isLevel)).rejects.toThrow(CannotFollow);
+      await expect(stranger.copy(engine, isUpToDate)).rejects.toThrow(CannotFollow);
     });
 
     test('one at a time has the lease, and only by its last revision', async () => {
@@ -300,7 +300,7 @@ export function testEngine(
         expect(await engine.getSnapshot(into, SIGNAL)).toBe(false);
         for (const body of ['1', '2', '3']) {
           await engine.publish(delivery(body));
-          await log.copy(engine, isLevel);
+          await log.copy(engine, isUpToDate);
           const files = filesIn(folder, body);
           writeFileSync(files.mirror, randomBytes(2_000_000));
           writeFileSync(files.log, `log ${body}`);
@@ -310,7 +310,7 @@ export function testEngine(
         expect(readFileSync(into.mirror).equals(readFileSync(filesIn(folder, '3').mirror))).toBe(true);
         expect(readFileSync(into.log, 'utf8')).toBe('log 3');
         await engine.publish(delivery('4'));
-        await log.copy(engine, isLevel);
+        await log.copy(engine, isUpToDate);
         expect(log.deliveries).toEqual(['1', '2', '3', '4']);
       } finally {
         rmSync(folder, { recursive: true, force: true });

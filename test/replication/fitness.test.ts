@@ -4,10 +4,10 @@ import { Fitness } from '../../src/replication/fitness.ts';
 import type { ReplicaNote } from '../../src/replication/presence.ts';
 import type { Need } from '../../src/replication/transport.ts';
 
-const LEVEL: ReplicaNote = {
+const UP_TO_DATE: ReplicaNote = {
   epoch: 'e',
   lastSeq: 10,
-  isLevel: true,
+  isUpToDate: true,
   isLeading: false,
   isLost: false,
   rules: 3,
@@ -15,10 +15,10 @@ const LEVEL: ReplicaNote = {
   mayLead: true,
   blocked: null,
 };
-const LOST: ReplicaNote = { ...LEVEL, isLevel: false, isLost: true };
+const LOST: ReplicaNote = { ...UP_TO_DATE, isUpToDate: false, isLost: true };
 
 interface Own {
-  readonly levelAgoMs?: number;
+  readonly upToDateAgoMs?: number;
   readonly needs?: readonly [Need, forMs: number];
   readonly lastSeq?: number;
   /** Since so long it hears of the others. */
@@ -35,7 +35,7 @@ function fitness(own: Own, others: Readonly<Record<string, ReplicaNote>> = {}): 
     members: () => ({ receivers: new Map(), replicas: new Map(Object.entries(others)) }),
     hearsSinceMs: () => performance.now() - (own.hearsForMs ?? 100_000),
     following: () => ({
-      levelAtMs: own.levelAgoMs === undefined ? null : performance.now() - own.levelAgoMs,
+      upToDateAtMs: own.upToDateAgoMs === undefined ? null : performance.now() - own.upToDateAgoMs,
       need: own.needs === undefined ? null : { kind: own.needs[0], atMs: performance.now() - own.needs[1] },
     }),
     standing: () => ({ epoch: 'e', lastSeq: own.lastSeq ?? 10 }),
@@ -43,23 +43,23 @@ function fitness(own: Own, others: Readonly<Record<string, ReplicaNote>> = {}): 
 }
 
 test.each<{ what: string; own: Own; others?: Readonly<Record<string, ReplicaNote>>; isFit: boolean }>([
-  { what: 'it has everything', own: { levelAgoMs: 100 }, isFit: true },
-  { what: 'it had everything a while ago', own: { levelAgoMs: 4_000 }, isFit: false },
+  { what: 'it has everything', own: { upToDateAgoMs: 100 }, isFit: true },
+  { what: 'it had everything a while ago', own: { upToDateAgoMs: 4_000 }, isFit: false },
   {
     what: 'another has what the engine has lost',
-    own: { levelAgoMs: 100 },
+    own: { upToDateAgoMs: 100 },
     others: { a: LOST },
     isFit: false,
   },
   {
     what: 'another has that, and may not lead',
-    own: { levelAgoMs: 100 },
+    own: { upToDateAgoMs: 100 },
     others: { a: { ...LOST, mayLead: false } },
     isFit: true,
   },
   {
     what: 'another has that, of an epoch that is over',
-    own: { levelAgoMs: 100 },
+    own: { upToDateAgoMs: 100 },
     others: { a: { ...LOST, epoch: 'before' } },
     isFit: true,
   },
@@ -73,7 +73,7 @@ test.each<{ what: string; own: Own; others?: Readonly<Record<string, ReplicaNote
   {
     what: 'others follow what is left',
     own: { needs: ['history', 7_000] },
-    others: { a: { ...LEVEL, lastSeq: 12 } },
+    others: { a: { ...UP_TO_DATE, lastSeq: 12 } },
     isFit: true,
   },
   {
@@ -103,31 +103,31 @@ test.each<{ what: string; own: Own; others?: Readonly<Record<string, ReplicaNote
   {
     what: 'one that waits for it has higher numbers',
     own: { needs: ['history', 16_000] },
-    others: { a: { ...LEVEL, isLevel: false, lastSeq: 12 } },
+    others: { a: { ...UP_TO_DATE, isUpToDate: false, lastSeq: 12 } },
     isFit: true,
   },
   {
     what: 'others are not updated yet',
     own: { needs: ['other_updates', 100_000] },
-    others: { a: { ...LEVEL, rules: 2 } },
+    others: { a: { ...UP_TO_DATE, rules: 2 } },
     isFit: false,
   },
   {
     what: 'one that may not lead is not updated yet',
     own: { needs: ['other_updates', 100_000] },
-    others: { a: { ...LEVEL, rules: 2, mayLead: false } },
+    others: { a: { ...UP_TO_DATE, rules: 2, mayLead: false } },
     isFit: false,
   },
   {
     what: 'the others are updated too, and have less',
     own: { needs: ['other_updates', 7_000] },
-    others: { a: { ...LEVEL, isLevel: false, lastSeq: 9 } },
+    others: { a: { ...UP_TO_DATE, isUpToDate: false, lastSeq: 9 } },
     isFit: true,
   },
   {
     what: 'the others are updated too, and one has more',
     own: { needs: ['other_updates', 7_000] },
-    others: { a: { ...LEVEL, isLevel: false, lastSeq: 11 } },
+    others: { a: { ...UP_TO_DATE, isUpToDate: false, lastSeq: 11 } },
     isFit: false,
   },
   {
@@ -140,7 +140,7 @@ test.each<{ what: string; own: Own; others?: Readonly<Record<string, ReplicaNote
   {
     what: 'it waits in vain, and another has everything',
     own: { needs: ['snapshot', 61_000] },
-    others: { a: { ...LEVEL, epoch: 'next' } },
+    others: { a: { ...UP_TO_DATE, epoch: 'next' } },
     isFit: false,
   },
 ])('it may lead when $what: $isFit', ({ own, others, isFit }) => {
@@ -148,7 +148,7 @@ test.each<{ what: string; own: Own; others?: Readonly<Record<string, ReplicaNote
 });
 
 test('one whose entries are lost is replaced once another leads in the next epoch, and not before', () => {
-  const leading = { ...LEVEL, isLeading: true };
+  const leading = { ...UP_TO_DATE, isLeading: true };
   expect(fitness({ needs: ['history', 6_000] }, { a: leading }).needsSnapshot).toBe(false);
   expect(fitness({ needs: ['history', 6_000] }, { a: { ...leading, epoch: 'next' } }).needsSnapshot).toBe(
     true,

@@ -78,7 +78,7 @@ function replicating(
   return { replicator, copy, froms, did, running, stopping };
 }
 
-const level = ({ state }: Replicator): boolean => state.levelAtMs !== null;
+const isUpToDate = ({ state }: Replicator): boolean => state.upToDateAtMs !== null;
 
 test('rows are on disk before anybody is told, and it goes on from there after trouble', async () => {
   const { replicator, froms, did } = replicating([
@@ -102,17 +102,17 @@ test('a sign of life writes nothing, and a cursor that has moved is written', as
       ],
     },
   ]);
-  await eventually(() => level(replicator) && copy.mock.calls.length > 0, { what: 'it has copied' });
+  await eventually(() => isUpToDate(replicator) && copy.mock.calls.length > 0, { what: 'it has copied' });
   expect(copy.mock.calls.map(([{ cursor }]) => cursor)).toEqual([{ at: 1 }]);
 });
 
 test.each<[string, Partial<Batch>]>([
   ['something is left', { left: 3 }],
   ['its source is itself behind', { isLive: false }],
-])('it is not level while %s', async (_why, over) => {
+])('it is not up to date while %s', async (_why, over) => {
   const { replicator, copy } = replicating([{ gives: [batch([listed], over)] }]);
   await eventually(() => copy.mock.calls.length === 1, { what: 'it is copied' });
-  expect(replicator.state).toMatchObject({ levelAtMs: null, left: over.left ?? 0 });
+  expect(replicator.state).toMatchObject({ upToDateAtMs: null, left: over.left ?? 0 });
 });
 
 test.each([
@@ -146,7 +146,7 @@ test('since when it is in trouble: since the first of several, and not any more 
   expect(troubleAtMs).toBeGreaterThan(0);
   await eventually(() => replicator.state.trouble === 'another', { what: 'the next one does' });
   expect(replicator.state.troubleAtMs).toBe(troubleAtMs);
-  await eventually(() => froms.length === 3 && level(replicator), { what: 'it is followed' });
+  await eventually(() => froms.length === 3 && isUpToDate(replicator), { what: 'it is followed' });
   expect(replicator.state).toMatchObject({ trouble: null, troubleAtMs: null });
 });
 
@@ -243,7 +243,7 @@ test.each([
 
 test('it stops at once', async () => {
   const { running, stopping, replicator } = replicating([{ gives: [batch([])] }]);
-  await eventually(() => level(replicator), { what: 'it follows' });
+  await eventually(() => isUpToDate(replicator), { what: 'it follows' });
   stopping.abort();
   await running;
 });

@@ -115,14 +115,14 @@ interface ChangesDeps {
 }
 
 /** A copy hears every second whether it has everything. */
-const LEVEL_WITHIN_MS = 2_500;
+const UP_TO_DATE_WITHIN_MS = 2_500;
 const LOOK_EVERY_MS = 200;
 const SAY_EVERY_MS = 15_000;
 
 export function changesRoutes({ reader, feed, held, replication }: ChangesDeps): ApiRouter {
   const app = apiRouter();
   /** Since then it has been heard that nothing is missing here. */
-  const isLevelSince = (sinceMs: number): boolean => {
+  const isUpToDateSince = (sinceMs: number): boolean => {
     const replica = replication()?.replica ?? null;
     if (replica === null) return true;
     return replica.behind_ms !== null && replica.behind_ms < performance.now() - sinceMs;
@@ -136,9 +136,9 @@ export function changesRoutes({ reader, feed, held, replication }: ChangesDeps):
     const askedMs = performance.now();
     for (;;) {
       // Before the page is read, which then shows all that it had.
-      const isLevel = isLevelSince(askedMs);
+      const isUpToDate = isUpToDateSince(askedMs);
       const page = await look();
-      if (isLevel || !page.mayEnterEpoch) return { ...page, mayEnterEpoch: false };
+      if (isUpToDate || !page.mayEnterEpoch) return { ...page, mayEnterEpoch: false };
       if (performance.now() - askedMs >= withinMs || signal.aborted) return page;
       await rest(LOOK_EVERY_MS, signal);
     }
@@ -156,7 +156,7 @@ export function changesRoutes({ reader, feed, held, replication }: ChangesDeps):
       if (release === null) return held.tooMany(c);
       try {
         if (page.mayEnterEpoch) {
-          const withinMs = Math.max(waitSeconds * 1_000, LEVEL_WITHIN_MS);
+          const withinMs = Math.max(waitSeconds * 1_000, UP_TO_DATE_WITHIN_MS);
           page = await untilEpochKnown(() => look(after), withinMs, held.endOf(c));
         } else {
           at = nextOf(page);

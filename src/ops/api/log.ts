@@ -74,7 +74,7 @@ export function logRoutes(deps: LogDeps): ApiRouter {
   const { reader, writer, replication, makeSnapshot, log, feed, held } = deps;
   const isLive = (): boolean => {
     const replica = replication()?.replica ?? null;
-    return replica === null || replica.is_level;
+    return replica === null || replica.is_up_to_date;
   };
   const app = apiRouter();
 

@@ -5,7 +5,7 @@ import { errorBody } from '../shared/api-error.ts';
 import { answers, apiRouter, NOT_FOUND, withRefusals, type ApiRouter } from './router.ts';
 
 const milliseconds = z.number().meta({ description: 'Milliseconds.' });
-const isLevel = z.boolean().meta({ description: 'It had everything within the last 3 s.' });
+const isUpToDate = z.boolean().meta({ description: 'It had everything within the last 3 s.' });
 const trouble = z.string().nullable().meta({ description: 'Why it does not work; null: it does.' });
 
 const replicationSchema = z
@@ -26,7 +26,7 @@ const replicationSchema = z
         behind_ms: milliseconds.nullable().meta({
           description: 'Milliseconds since the replica last had everything; null: not since its start.',
         }),
-        is_level: isLevel,
+        is_up_to_date: isUpToDate,
         trouble,
         trouble_ms: milliseconds
           .nullable()
@@ -45,7 +45,7 @@ const replicationSchema = z
           z.object({
             name: z.string(),
             last_seq: z.int().meta({ description: 'The last entry of its event log.' }),
-            is_level: isLevel,
+            is_up_to_date: isUpToDate,
             is_leading: z.boolean(),
           }),
         ),

@@ -22,7 +22,7 @@ export interface ReplicationView {
     /** How long ago this replica last had everything; null: not since its start. */
     readonly behind_ms: number | null;
     /** It had everything a moment ago. */
-    readonly is_level: boolean;
+    readonly is_up_to_date: boolean;
     readonly trouble: string | null;
     /** How long ago the trouble began; null: none. */
     readonly trouble_ms: number | null;
@@ -39,7 +39,7 @@ export interface ReplicationView {
     readonly replicas: readonly {
       readonly name: string;
       readonly last_seq: number;
-      readonly is_level: boolean;
+      readonly is_up_to_date: boolean;
       readonly is_leading: boolean;
     }[];
   };

@@ -59,7 +59,7 @@ function machinesIn({ name, members, replica }: ReplicationView): Machine[] {
     return {
       name: at.name,
       does: at.is_leading ? 'keeps a mirror, and reads from the store' : 'keeps a mirror',
-      how: at.is_level ? `up to date, ${position}` : `behind, ${position}`,
+      how: at.is_up_to_date ? `up to date, ${position}` : `behind, ${position}`,
     };
   });
   // A copy of a primary has no others to hear of.

@@ -71,7 +71,7 @@ test.each<[string, Partial<WatchedState>, AlarmKind[], RegExp]>([
   [
     'cut off for less than servers take to be restarted',
     shared({
-      replica: { left: 0, behind_ms: 29_000, is_level: false, trouble: 'no answer', trouble_ms: 28_000 },
+      replica: { left: 0, behind_ms: 29_000, is_up_to_date: false, trouble: 'no answer', trouble_ms: 28_000 },
     }),
     [],
     /^$/,
@@ -79,7 +79,13 @@ test.each<[string, Partial<WatchedState>, AlarmKind[], RegExp]>([
   [
     'cut off',
     shared({
-      replica: { left: 0, behind_ms: 10 * MINUTE, is_level: false, trouble: 'no answer', trouble_ms: MINUTE },
+      replica: {
+        left: 0,
+        behind_ms: 10 * MINUTE,
+        is_up_to_date: false,
+        trouble: 'no answer',
+        trouble_ms: MINUTE,
+      },
     }),
     ['cut_off'],
     /cannot follow nats:\/\/one: no answer/,
@@ -87,7 +93,7 @@ test.each<[string, Partial<WatchedState>, AlarmKind[], RegExp]>([
   [
     'cut off since its start, which was a moment ago',
     shared({
-      replica: { left: 0, behind_ms: null, is_level: false, trouble: 'no answer', trouble_ms: 29_000 },
+      replica: { left: 0, behind_ms: null, is_up_to_date: false, trouble: 'no answer', trouble_ms: 29_000 },
     }),
     [],
     /^$/,
@@ -95,7 +101,7 @@ test.each<[string, Partial<WatchedState>, AlarmKind[], RegExp]>([
   [
     'cut off since its start',
     shared({
-      replica: { left: 0, behind_ms: null, is_level: false, trouble: 'no answer', trouble_ms: 31_000 },
+      replica: { left: 0, behind_ms: null, is_up_to_date: false, trouble: 'no answer', trouble_ms: 31_000 },
     }),
     ['cut_off'],
     /cannot follow nats:\/\/one: no answer/,

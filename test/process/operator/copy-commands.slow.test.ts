@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { eventLogPath } from '../../../src/event-log/open-log.ts';
 import { differingFiles } from '../../replication/http/machines.ts';
-import { freePort, isLevel, positionIn, startCommand } from '../copies.ts';
+import { freePort, isUpToDate, positionIn, startCommand } from '../copies.ts';
 import {
   environmentFor,
   eventually,
@@ -44,8 +44,8 @@ test('commands on a copy ask for nothing that a copy does not need; its backup g
     const code = await started.ended;
     return [code, started.text];
   };
-  const untilLevel = (path: string): Promise<unknown> =>
-    eventually(() => isLevel(primary.databasePath, path), { what: 'a copy that is level' });
+  const untilUpToDate = (path: string): Promise<unknown> =>
+    eventually(() => isUpToDate(primary.databasePath, path), { what: 'a copy that is up to date' });
   const [variant] = rows<{ sku: string }>(
     primary.databasePath,
     'SELECT sku FROM mirror_variants WHERE sku IS NOT NULL',
@@ -66,7 +66,7 @@ test('commands on a copy ask for nothing that a copy does not need; its backup g
   const stock = `stock ${variant?.sku}`;
 
   const copy = follow(copyPath);
-  await untilLevel(copyPath);
+  await untilUpToDate(copyPath);
   await untilLive({ databasePath: copyPath });
   await refuse('verify --sample 2', 'prune', 'resync', 'resync --product 1');
   await answer('verify --local', stock, 'changes', 'export --format csv', 'status');
@@ -97,7 +97,7 @@ test('commands on a copy ask for nothing that a copy does not need; its backup g
   renameSync(backup, restored);
   renameSync(eventLogPath(backup), eventLogPath(restored));
   const again = follow(restored);
-  await untilLevel(restored);
+  await untilUpToDate(restored);
   expect(again.text).not.toContain('snapshot');
   expect(differingFiles(primary.databasePath, restored)).toEqual([]);
   await again.end('SIGTERM');

@@ -3,7 +3,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { differingFiles } from '../../replication/http/machines.ts';
-import { freePort, isLevel, positionIn, startCommand } from '../copies.ts';
+import { freePort, isUpToDate, positionIn, startCommand } from '../copies.ts';
 import {
   eventually,
   startMirror,
@@ -15,7 +15,7 @@ import {
 } from '../harness.ts';
 
 /** On a machine that does nothing else, a third of it. */
-const LEVEL_WITHIN_MS = 15_000;
+const UP_TO_DATE_WITHIN_MS = 15_000;
 
 test('a copy of ten thousand products, killed on either side under load', async (owner) => {
   const sandbox = await startService(owner, { products: 10_000 });
@@ -28,8 +28,8 @@ test('a copy of ten thousand products, killed on either side under load', async 
   let primary = await startPrimary();
   const { databasePath: primaryPath } = primary;
   const copyPath = join(there, 'mirror.db');
-  const level = (withinMs: number): Promise<unknown> =>
-    eventually(() => isLevel(primaryPath, copyPath), { what: 'a copy that is level', withinMs });
+  const untilCopied = (withinMs: number): Promise<unknown> =>
+    eventually(() => isUpToDate(primaryPath, copyPath), { what: 'a copy that is up to date', withinMs });
   await untilLive(primary, 120_000);
   await untilQuiet(primary, sandbox, 60_000);
 
@@ -40,7 +40,7 @@ test('a copy of ten thousand products, killed on either side under load', async 
       cwd: there,
     });
   let copy = startCopy();
-  await level(LEVEL_WITHIN_MS);
+  await untilCopied(UP_TO_DATE_WITHIN_MS);
   expect(differingFiles(primaryPath, copyPath)).toEqual([]);
 
   sandbox.network.concurrency = 16;
@@ -60,7 +60,7 @@ test('a copy of ten thousand products, killed on either side under load', async 
   sandbox.traffic.stop();
   await untilLive(primary, 240_000);
   await untilQuiet(primary, sandbox, 120_000);
-  await level(LEVEL_WITHIN_MS);
+  await untilCopied(UP_TO_DATE_WITHIN_MS);
   expect(await copy.end('SIGTERM')).toBe(0);
   await primary.stop();
   expect(differingFiles(primaryPath, copyPath)).toEqual([]);

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { signBody } from '../../../src/store-api/signature.ts';
 import { delivery, item, T0 } from '../../mirror/mirror-file.ts';
 import { differingFiles } from '../../replication/http/machines.ts';
-import { freePort, isLevel, positionIn, startCommand } from '../copies.ts';
+import { freePort, isUpToDate, positionIn, startCommand } from '../copies.ts';
 import { eventually, rows, temporaryFolder, type Environment } from '../harness.ts';
 
 const SECRET = 'a-webhook-secret';
@@ -68,16 +68,16 @@ test('killed on either side under load, the copy is equal row by row; the primar
       );
     }
   };
-  const level = async (): Promise<void> => {
-    await eventually(() => isLevel(primaryPath, copyPath), {
-      what: 'a copy that is level',
+  const untilCopied = async (): Promise<void> => {
+    await eventually(() => isUpToDate(primaryPath, copyPath), {
+      what: 'a copy that is up to date',
       withinMs: 40_000,
     });
   };
   let primary = startPrimary();
   await send(50);
   let copy = startCopy();
-  await level();
+  await untilCopied();
   for (let kills = 0; kills < 3; kills += 1) {
     const sending = send(80);
     await eventually(() => positionIn(copyPath).logged > 50 + kills * 80, { what: 'some of it' });
@@ -91,7 +91,7 @@ test('killed on either side under load, the copy is equal row by row; the primar
     }
     await sending;
   }
-  await level();
+  await untilCopied();
   const status = await eventually(
     async () => {
       const answer = await fetch(`http://127.0.0.1:${copyOpsPort}/api/replication`);

@@ -46,7 +46,7 @@ test('a copy begins with a snapshot, follows, is equal row by row, the event log
   const feed = feeder(primary);
   await feed(40);
   const copy = startCopy((await startPrimary(primary)).url);
-  await eventually(() => copy.state.levelAtMs, { what: 'a copy that is level' });
+  await eventually(() => copy.state.upToDateAtMs, { what: 'a copy that is up to date' });
   expect(copy.snapshots).toBe(1);
   expect(await differences(primary, copy)).toEqual([]);
   await feed(600);
@@ -63,23 +63,23 @@ test('a copy begins with a snapshot, follows, is equal row by row, the event log
   expect(copy.snapshots).toBe(1);
 });
 
-test('a copy of a copy is equal too, and knows whether what it copies is level', async () => {
+test('a copy of a copy is equal too, and knows whether what it copies is up to date', async () => {
   const primary = await storeAt();
   const feed = feeder(primary);
   await feed(20);
   const way = await startWay((await startPrimary(primary)).port);
   const first = startCopy(way.url);
-  await eventually(() => first.state.levelAtMs, { what: 'a copy that is level' });
+  await eventually(() => first.state.upToDateAtMs, { what: 'a copy that is up to date' });
   const ops = await startPrimary({ ...first.store, path: first.path }, {}, first.view);
   const second = startCopy(ops.url);
   await feed(100);
   expect(await differences(primary, first)).toEqual([]);
   expect(await differences(primary, second)).toEqual([]);
-  await eventually(() => second.state.levelAtMs, { what: 'the second copy level' });
+  await eventually(() => second.state.upToDateAtMs, { what: 'the second copy up to date' });
   way.swallow();
   await eventually(() => first.state.trouble, { what: 'the first copy cut off' });
-  await eventually(() => performance.now() - (second.state.levelAtMs ?? 0) > 4_000, {
-    what: 'the second copy not level any more',
+  await eventually(() => performance.now() - (second.state.upToDateAtMs ?? 0) > 4_000, {
+    what: 'the second copy not up to date any more',
   });
   expect(second.state).toMatchObject({ left: 0, trouble: null });
 });
@@ -91,7 +91,7 @@ test('cut again and again under load, it goes on where it was; a way that swallo
   const ops = await startPrimary(primary);
   const way = await startWay(ops.port);
   const copy = startCopy(way.url);
-  await eventually(() => copy.state.levelAtMs, { what: 'a copy that is level' });
+  await eventually(() => copy.state.upToDateAtMs, { what: 'a copy that is up to date' });
   for (let cuts = 0; cuts < 8; cuts += 1) {
     const feeding = feed(150);
     way.cut();
@@ -145,7 +145,7 @@ test('a primary restored from a backup begins another history: the copy begins a
   await feed(50);
   const way = await startWay((await startPrimary(before)).port);
   const copy = startCopy(way.url);
-  await eventually(() => copy.state.levelAtMs, { what: 'a copy that is level' });
+  await eventually(() => copy.state.upToDateAtMs, { what: 'a copy that is up to date' });
   const made = connectPrimary({ url: way.url, token: TOKEN, caFile: null });
   const restored = newPath();
   const logOf = (file: string): string => file.replace(/\.db$/, '.log.db');
@@ -167,7 +167,7 @@ test('a history that the primary’s own mirror went on into is followed without
   await feeder(before)(30);
   const way = await startWay((await startPrimary(before)).port);
   const copy = startCopy(way.url);
-  await eventually(() => copy.state.levelAtMs, { what: 'a copy that is level' });
+  await eventually(() => copy.state.upToDateAtMs, { what: 'a copy that is up to date' });
   const epoch = copy.standing.epoch;
   expect(await differences(before, copy)).toEqual([]);
   await before.close();

@@ -175,8 +175,9 @@ export function startCopy(
       receiver: null,
       replica: {
         left: copy.state.left,
-        behind_ms: copy.state.levelAtMs === null ? null : performance.now() - copy.state.levelAtMs,
-        is_level: copy.state.levelAtMs !== null && performance.now() - copy.state.levelAtMs < 3_000,
+        behind_ms: copy.state.upToDateAtMs === null ? null : performance.now() - copy.state.upToDateAtMs,
+        is_up_to_date:
+          copy.state.upToDateAtMs !== null && performance.now() - copy.state.upToDateAtMs < 3_000,
         trouble: copy.state.trouble,
         trouble_ms: copy.state.troubleAtMs === null ? null : performance.now() - copy.state.troubleAtMs,
       },

@@ -1,6 +1,6 @@
 /** Three servers, of which some die. */
 import { expect, test } from 'vitest';
-import { CopyingLog, isLevel } from '../copying-log.ts';
+import { CopyingLog, isUpToDate } from '../copying-log.ts';
 import { delivery, keepFor } from '../engine-contract.ts';
 import { present } from '../../shared/present.ts';
 import { connectTo } from './engines.ts';
@@ -41,25 +41,29 @@ test.skipIf(!hasServer)(
     await advance();
     await leader.start();
     for (const server of cluster.servers) {
-      await log.copy(engine, isLevel, 60_000);
+      await log.copy(engine, isUpToDate, 60_000);
       server.freeze();
       await advance();
       server.thaw();
     }
     for (const server of cluster.servers) {
-      await log.copy(engine, isLevel, 60_000);
+      await log.copy(engine, isUpToDate, 60_000);
       await server.stop();
       await advance();
       await server.start();
     }
-    await log.copy(engine, isLevel, 60_000);
+    await log.copy(engine, isUpToDate, 60_000);
     await cluster.kill();
     await cluster.start();
     await advance();
     isDone = true;
     await publishing;
-    await log.copy(engine, (batch) => isLevel(batch) && log.deliveries.length >= acknowledged.length, 60_000);
-    await second.copy(other, (batch) => isLevel(batch) && second.log.lastSeq === log.log.lastSeq, 60_000);
+    await log.copy(
+      engine,
+      (batch) => isUpToDate(batch) && log.deliveries.length >= acknowledged.length,
+      60_000,
+    );
+    await second.copy(other, (batch) => isUpToDate(batch) && second.log.lastSeq === log.log.lastSeq, 60_000);
     expect(log.deliveries.toSorted()).toEqual(acknowledged.toSorted());
     expect(second.entries).toEqual(log.entries);
     expect(await tryAgain(() => keepFor(engine, log))).toBe(false);

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { canMount, smallDisk } from '../../process/disk/small-disk.ts';
 import { TransportError } from '../../../src/replication/transport.ts';
-import { CopyingLog, isLevel } from '../copying-log.ts';
+import { CopyingLog, isUpToDate } from '../copying-log.ts';
 import { delivery, keepFor } from '../engine-contract.ts';
 import { connectTo } from './engines.ts';
 import { publishSurely, tryAgain } from './publishing.ts';
@@ -40,7 +40,7 @@ test.skipIf(!isAble)(
     }
     const after = large('after');
     await publishSurely(engine, delivery(after));
-    await log.copy(engine, (batch) => isLevel(batch) && log.deliveries.includes(after));
+    await log.copy(engine, (batch) => isUpToDate(batch) && log.deliveries.includes(after));
     expect(log.deliveries).toEqual(expect.arrayContaining([before, ...withOneLess, after]));
     await engine.close();
   },

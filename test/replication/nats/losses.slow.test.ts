@@ -4,7 +4,7 @@ import { connect } from '@nats-io/transport-node';
 import { jetstreamManager, type JetStreamManager } from '@nats-io/jetstream';
 import { describe, expect, test } from 'vitest';
 import { CannotFollow, TransportError, type Standing } from '../../../src/replication/transport.ts';
-import { CopyingLog, isLevel } from '../copying-log.ts';
+import { CopyingLog, isUpToDate } from '../copying-log.ts';
 import { delivery, keepFor } from '../engine-contract.ts';
 import { connectTo } from './engines.ts';
 import { publishSurely, tryAgain } from './publishing.ts';
@@ -46,10 +46,10 @@ describe
       using behind = new CopyingLog();
       await keepFor(engine, log);
       await engine.publish(delivery('one'));
-      await behind.copy(engine, isLevel);
+      await behind.copy(engine, isUpToDate);
       const two = await engine.publish(delivery('two'));
-      await log.copy(engine, isLevel);
-      await level.copy(engine, isLevel);
+      await log.copy(engine, isUpToDate);
+      await level.copy(engine, isUpToDate);
       const following = failureOf(engine, log.standing);
       await administer(cluster.urls, (jsm) => jsm.streams.delete('mirror_store'));
       expect(await following).toBeInstanceOf(TransportError);
@@ -61,8 +61,8 @@ describe
       expect(await keepFor(engine, log)).toBe(true);
       await publishSurely(engine, delivery('two'));
       await publishSurely(engine, delivery('four'));
-      await log.copy(engine, isLevel);
-      await level.copy(engine, isLevel);
+      await log.copy(engine, isUpToDate);
+      await level.copy(engine, isUpToDate);
       expect(log.deliveries).toEqual(['one', 'two', 'three', 'four']);
       expect(level.entries).toEqual(log.entries);
       expect(log.log.history().began).toMatchObject({ seq: lastSeq + 1, epochBefore: epoch });
@@ -84,12 +84,12 @@ describe
       using behind = new CopyingLog();
       await keepFor(engine, log);
       for (const body of ['one', 'two']) await engine.publish(delivery(body));
-      await behind.copy(engine, isLevel);
+      await behind.copy(engine, isUpToDate);
       await server?.stop();
       const setBack = server?.remember();
       await server?.start();
       const three = await publishSurely(engine, delivery('three'));
-      await log.copy(engine, isLevel);
+      await log.copy(engine, isUpToDate);
       expect(log.deliveries).toEqual(['one', 'two', 'three']);
       await server?.stop();
       setBack?.();
@@ -100,7 +100,7 @@ describe
       expect(await failureOf(engine, log.standing)).toMatchObject({ need: 'history' });
       expect(await keepFor(engine, log)).toBe(true);
       await publishSurely(engine, delivery('three'));
-      await log.copy(engine, isLevel);
+      await log.copy(engine, isUpToDate);
       expect(log.deliveries).toEqual(['one', 'two', 'three', ...after]);
       expect(await failureOf(engine, behind.standing)).toBeInstanceOf(CannotFollow);
       await engine.close();
@@ -113,17 +113,17 @@ describe
       using ahead = new CopyingLog();
       using lead = new CopyingLog();
       await keepFor(engine, lead);
-      await lead.copy(engine, isLevel);
+      await lead.copy(engine, isUpToDate);
       await server?.stop();
       const setBack = server?.remember();
       await server?.start();
       await publishSurely(engine, delivery('lost'));
-      await ahead.copy(engine, isLevel);
+      await ahead.copy(engine, isUpToDate);
       await server?.stop();
       setBack?.();
       await server?.start();
       expect(await tryAgain(() => keepFor(engine, lead))).toBe(false);
-      await expect(ahead.copy(engine, isLevel, 40_000)).rejects.toThrow(CannotFollow);
+      await expect(ahead.copy(engine, isUpToDate, 40_000)).rejects.toThrow(CannotFollow);
       await engine.close();
     });
 
@@ -154,14 +154,14 @@ describe
         using ahead = new CopyingLog();
         await keepFor(engine, log);
         await engine.publish(delivery('one'));
-        await log.copy(engine, isLevel);
+        await log.copy(engine, isUpToDate);
         const { position } = await engine.publish(delivery('two'));
         for (const body of after) await engine.publish(delivery(body));
-        await ahead.copy(engine, isLevel);
+        await ahead.copy(engine, isUpToDate);
         await administer(cluster.urls, (jsm) => jsm.streams.deleteMessage('mirror_store', position));
         expect(await failureOf(engine, log.standing)).toMatchObject({ need: 'history' });
         expect(await keepFor(engine, log)).toBe(true);
-        await log.copy(engine, isLevel);
+        await log.copy(engine, isUpToDate);
         expect(log.deliveries).toEqual(['one', ...after]);
         expect(await failureOf(engine, ahead.standing)).toBeInstanceOf(CannotFollow);
         await engine.close();
@@ -178,7 +178,7 @@ describe
       expect(await engine.isKept(receipt)).toBe(false);
       await engine.publish(delivery('one'));
       expect(await keepFor(engine, log)).toBe(true);
-      await log.copy(engine, isLevel);
+      await log.copy(engine, isUpToDate);
       expect(log.deliveries).toEqual(['one']);
       await engine.close();
     });
@@ -191,14 +191,14 @@ describe
       using behind = new CopyingLog();
       using nearly = new CopyingLog();
       await keepFor(engine, log);
-      await behind.copy(engine, isLevel);
+      await behind.copy(engine, isUpToDate);
       const files = { mirror: log.path, log: log.path };
       const first = await engine.publish(delivery('0'));
       for (const n of [1, 2, 3, 4]) {
         await engine.publish(delivery(String(n)));
-        await log.copy(engine, isLevel);
+        await log.copy(engine, isUpToDate);
         await engine.putSnapshot(files, log.standing, new AbortController().signal);
-        if (n < 4) await nearly.copy(engine, isLevel);
+        if (n < 4) await nearly.copy(engine, isUpToDate);
         nowMs += 3_600_000;
       }
       const kept = await administer(cluster.urls, (jsm) => jsm.streams.info('mirror_store'));
@@ -206,7 +206,7 @@ describe
       expect(kept.state.messages).toBe(3);
       expect(await engine.isKept(first.receipt)).toBe(true);
       expect(await failureOf(engine, behind.standing)).toBeInstanceOf(CannotFollow);
-      await nearly.copy(engine, isLevel);
+      await nearly.copy(engine, isUpToDate);
       expect(nearly.entries).toEqual(log.entries);
       expect(await keepFor(engine, log)).toBe(false);
       expect(await keepFor(engine, behind)).toBe(false);
@@ -228,13 +228,13 @@ describe
       using level = new CopyingLog();
       await keepFor(old, left);
       await old.publish(delivery('one'));
-      await level.copy(old, isLevel);
-      await left.copy(old, isLevel);
+      await level.copy(old, isUpToDate);
+      await left.copy(old, isUpToDate);
       await old.publish(delivery('two'));
       expect(await failureOf(updated, level.standing)).toMatchObject({ need: 'other_updates' });
       expect(await keepFor(old, level)).toBe(false);
       expect(await keepFor(updated, level)).toBe(true);
-      await level.copy(updated, isLevel);
+      await level.copy(updated, isUpToDate);
       expect(level.deliveries).toEqual(['one', 'two']);
       const refused = await failureOf(old, left.standing);
       expect(refused).toBeInstanceOf(TransportError);
@@ -244,7 +244,7 @@ describe
       // Whoever is not updated begins nothing.
       expect(await keepFor(old, left)).toBe(false);
       // By the same rules, from exactly where the new history began.
-      await left.copy(updated, isLevel);
+      await left.copy(updated, isUpToDate);
       expect(left.entries).toEqual(level.entries);
       await old.close();
       await updated.close();

@@ -10,7 +10,7 @@ import { connect, headers } from '@nats-io/transport-node';
 import { jetstream } from '@nats-io/jetstream';
 import { describe, expect, test } from 'vitest';
 import { TransportError, type Engine } from '../../../src/replication/transport.ts';
-import { CopyingLog, isLevel } from '../copying-log.ts';
+import { CopyingLog, isUpToDate } from '../copying-log.ts';
 import { delivery, keepFor } from '../engine-contract.ts';
 import { connectTo } from './engines.ts';
 import { publishSurely, tryAgain } from './publishing.ts';
@@ -78,12 +78,12 @@ describe.skipIf(!hasServer).concurrent(`an engine with troubles${needsServer}`, 
       const engine = await connectTo(cluster.urls);
       using log = new CopyingLog();
       await keepFor(engine, log);
-      await log.copy(engine, isLevel);
+      await log.copy(engine, isUpToDate);
       const { receipt } = await engine.publish(delivery('kept'));
       let startMs = 0;
       const following = (async () => {
         for await (const batch of engine.follow(log.standing, SIGNAL)) {
-          if (!isLevel(batch) || startMs > 0) continue;
+          if (!isUpToDate(batch) || startMs > 0) continue;
           startMs = performance.now();
           await server?.[cut]();
         }
@@ -98,7 +98,7 @@ describe.skipIf(!hasServer).concurrent(`an engine with troubles${needsServer}`, 
       if (cut === 'kill') await server?.start();
       else server?.thaw();
       await publishSurely(engine, delivery('again'));
-      await log.copy(engine, (batch) => isLevel(batch) && log.deliveries.includes('again'));
+      await log.copy(engine, (batch) => isUpToDate(batch) && log.deliveries.includes('again'));
       expect(await engine.isKept(receipt)).toBe(true);
       await engine.close();
     },
@@ -114,7 +114,7 @@ describe.skipIf(!hasServer).concurrent(`an engine with troubles${needsServer}`, 
       /entry of \d{6} bytes is larger than the 65536 bytes .* max_payload: 8MB/,
     );
     await engine.publish(delivery('small'));
-    await log.copy(engine, isLevel);
+    await log.copy(engine, isUpToDate);
     expect(log.deliveries).toEqual(['small']);
     expect(await tryAgain(() => engine.inspect())).toContainEqual({
       problem: 'the engine takes messages of at most 65536 bytes; what a large product holds may be more',

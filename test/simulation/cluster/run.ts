@@ -39,7 +39,7 @@ interface RunOptions {
 
 const LOOK_EVERY_MS = 2_000;
 const SYNC_EVERY_MS = 7_000;
-const LEVEL_WITHIN_MS = 180_000;
+const UP_TO_DATE_WITHIN_MS = 180_000;
 const REST_WITHIN_MS = 30 * 60_000;
 const SLOWEST_ANSWER_MS = 1_000;
 /** A machine that is cut off for so long says so. */
@@ -374,7 +374,7 @@ class ClusterRun {
       return this.#machines.every(({ isRunning }) => isRunning);
     });
     await this.#settleWebhooks();
-    await this.#waitFor('all to be level', LEVEL_WITHIN_MS, () => this.#whyUneven());
+    await this.#waitFor('all to be level', UP_TO_DATE_WITHIN_MS, () => this.#whyUneven());
     await this.#waitFor('rest unaided', REST_WITHIN_MS, () => {
       const why = this.#whyUneven();
       if (why !== true) return why;
@@ -394,7 +394,7 @@ class ClusterRun {
       return why !== true ? why : (this.#read(present(this.#replicas[0]), openWork) ?? true);
     });
     await this.#pass(10_000);
-    await this.#waitFor('all to be level again', LEVEL_WITHIN_MS, () => this.#whyUneven());
+    await this.#waitFor('all to be level again', UP_TO_DATE_WITHIN_MS, () => this.#whyUneven());
   }
 
   /** @returns true when every machine has all that there is; why not, otherwise. */
@@ -406,9 +406,9 @@ class ClusterRun {
       if (at === null) return `${machine.name} has no mirror`;
       const doubled = this.#numbers.doubledIn(at.epoch);
       if (doubled !== null) return `${machine.name} is in an epoch that must end: ${doubled}`;
-      const isLevel =
+      const isUpToDate =
         at.cursor?.created === created && at.cursor.seq === lastSeq && at.cursor.baseAt === base.storedAt;
-      if (!isLevel)
+      if (!isUpToDate)
         return `${machine.name} is at ${JSON.stringify(at.cursor)}, the engine at ${lastSeq} of ${created}/${base.storedAt}`;
       if (at.appliedSeq < at.lastSeq) return `${machine.name} has yet to apply what it has`;
     }
