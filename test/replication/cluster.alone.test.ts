@@ -12,7 +12,7 @@ test.skipIf(!hasServer)(
   async () => {
     const folder = mkdtempSync(join(tmpdir(), 'stock-mirror-cluster-'));
     const report = await runCluster({
-      ...{ seconds: 20, perSecond: 200, products: 60, seed: 1, folder },
+      ...{ seconds: 15, perSecond: 200, products: 60, seed: 1, folder },
       log: () => undefined,
     });
     expect(report.problems).toEqual([]);
