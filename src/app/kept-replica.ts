@@ -2,8 +2,9 @@
 import { inTime, orAborted } from '../platform/or-aborted.ts';
 import { rest } from '../platform/sleep.ts';
 import type { Logger } from '../platform/log.ts';
+import { asError } from '../platform/thrown.ts';
 import type { FetchedSnapshot } from '../replication/bootstrap.ts';
-import { StoreError, type StoreErrorKind } from '../sqlite/errors.ts';
+import { mayPass, StoreError, type StoreErrorKind } from '../sqlite/errors.ts';
 import type { Replica } from './replica.ts';
 
 interface KeptDeps {
@@ -27,7 +28,8 @@ const LOOK_AGAIN_MOST_MS = 60_000;
 const EMPTY_AFTER_MS = 60_000;
 /** For a check of many gigabytes, which cannot be broken off. */
 const STOP_WITHIN_MS = 1_500;
-const MAY_PASS: ReadonlySet<StoreErrorKind> = new Set(['no_room', 'unreachable', 'busy', 'cannot_commit']);
+/** Besides what may pass anywhere: a person may see to it while the old files are shown. */
+const SEEN_TO: ReadonlySet<StoreErrorKind> = new Set(['no_room', 'unreachable']);
 const FETCHING = 'this replica has nothing to show yet: it fetches its first snapshot';
 const WAITING = 'waiting for the lead to upload a snapshot';
 
@@ -167,8 +169,9 @@ async function tried(
   try {
     return await orStopped(fetch(signal), stopping);
   } catch (error) {
-    if (error instanceof StoreError && !MAY_PASS.has(error.kind)) throw error;
-    return error instanceof Error ? error : new Error(String(error));
+    const isSeenTo = error instanceof StoreError && SEEN_TO.has(error.kind);
+    if (error instanceof StoreError && !isSeenTo && !mayPass(error)) throw error;
+    return asError(error);
   }
 }
 
