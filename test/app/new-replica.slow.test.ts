@@ -4,12 +4,12 @@ import { join } from 'node:path';
 import { pino } from 'pino';
 import { expect, onTestFinished, test } from 'vitest';
 import { startShared } from '../../src/app/shared.ts';
-import { loadServeConfig } from '../../src/config/config.ts';
 import { delivery, item, storeAt, T0, temporaryFolder } from '../mirror/mirror-file.ts';
 import { TOKEN } from '../ops/harness.ts';
 import { eventually } from '../process/wait.ts';
 import { startMachines } from '../replication/machines.ts';
 import { startPrimary, startWay } from '../replication/http/machines.ts';
+import { sharedConfig } from './shared-config.ts';
 
 interface Refusal {
   readonly error: string;
@@ -19,17 +19,9 @@ interface Refusal {
 async function startFollower(url: string) {
   const folder = temporaryFolder();
   const path = join(folder, 'copy', 'mirror.db');
-  const config = loadServeConfig({
-    env: { DATABASE_PATH: path, OPS_PORT: '0', LOG_URL: url, LOG_TOKEN: TOKEN },
-    cwd: folder,
-    readFile: () => {
-      throw Object.assign(new Error('ENOENT'), { code: 'ENOENT' });
-    },
-  });
-  const { shared } = config;
-  if (shared === null) throw new Error('no LOG_URL');
+  const env = { DATABASE_PATH: path, OPS_PORT: '0', LOG_URL: url, LOG_TOKEN: TOKEN };
   const deaths: Error[] = [];
-  const service = await startShared({ ...config, shared }, pino({ level: 'silent' }), (error) => {
+  const service = await startShared(sharedConfig(env, folder), pino({ level: 'silent' }), (error) => {
     deaths.push(error);
   });
   onTestFinished(() => service.stop());

@@ -4,8 +4,8 @@ import { pino } from 'pino';
 import { onTestFinished } from 'vitest';
 import type { RunningService } from '../../src/app/compose.ts';
 import { REAL_SHARED, startShared } from '../../src/app/shared.ts';
-import { loadServeConfig } from '../../src/config/config.ts';
 import { startSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
+import { sharedConfig } from '../app/shared-config.ts';
 import { temporaryFolder } from '../mirror/mirror-file.ts';
 import { LiveBroker } from './simulated/live-broker.ts';
 
@@ -43,8 +43,8 @@ export async function startMachines(products = 12): Promise<Machines> {
     broker,
     begin: async (name, role, env = {}) => {
       const path = join(folder, name, 'mirror.db');
-      const config = loadServeConfig({
-        env: {
+      const config = sharedConfig(
+        {
           SERVICE_BASE_URL: sandbox.baseUrl,
           SERVICE_CLIENT_ID: sandbox.clientId,
           SERVICE_CLIENT_SECRET: sandbox.clientSecret,
@@ -56,18 +56,13 @@ export async function startMachines(products = 12): Promise<Machines> {
           ROLE: role,
           ...env,
         },
-        cwd: folder,
-        readFile: () => {
-          throw Object.assign(new Error('ENOENT'), { code: 'ENOENT' });
-        },
-      });
-      const { shared } = config;
-      if (shared === null) throw new Error('no LOG_URL');
+        folder,
+      );
       const said: string[] = [];
       const deaths: Error[] = [];
       const engine = broker.engine(name);
       const service = await startShared(
-        { ...config, shared },
+        config,
         pino({ level: 'info' }, { write: (line: string) => void said.push(line) }),
         (error) => void deaths.push(error),
         {
