@@ -149,7 +149,6 @@ function intro(sandbox: Sandbox, options: SandboxCommandOptions): string {
     colours.bold(`Simulated store on ${sandbox.baseUrl}`) +
       ` (${options.products} products, seed ${options.seed}, ${options.rate} changes/s)`,
     `Page:     ${sandbox.baseUrl}/`,
-    `API:      ${sandbox.baseUrl}/docs`,
     `OpenAPI:  ${sandbox.baseUrl}/openapi.json`,
     `Webhooks: ${target}`,
     `Control:  ${sandbox.baseUrl}/sandbox/`,

@@ -244,7 +244,6 @@ export function createService(
     createPage({
       ...{ access, addresses, book, clock, courier, desk, issuer },
       ...{ truth, operations, traffic, network, reads, deliveries, losses, calls, replays },
-      endpoints,
       webhookSecret: () => sealer.secret,
       isSignedNow: ({ body, headers }) => headers['X-Service-Signature'] === sign(body, sealer.secret),
       mirrorUrl: () => shown.mirrorUrl,

@@ -165,7 +165,6 @@ describe.skipIf(!hasChromium)('in Chromium', () => {
       webhook: `/webhooks/${present(record).delivery.requestId}`,
       calls: '/calls',
       call: `/calls/${present(call).id}`,
-      docs: '/docs',
     };
     const { page } = await openPage(browser, sandbox.baseUrl, options);
     for (const [what, path] of Object.entries(places)) {

@@ -155,7 +155,6 @@ export async function setStage(test: Owner, products: number): Promise<Stage> {
       calls: `${sandbox.baseUrl}/calls`,
       call: `${sandbox.baseUrl}/calls/${present(sandbox.calls.recent[0]).id}`,
       webhook: `${sandbox.baseUrl}/webhooks/${present(sandbox.deliveries.records.at(-1)).delivery.requestId}`,
-      docs: `${sandbox.baseUrl}/docs`,
     }),
     begin: (scene) => scenes[scene](),
   };

@@ -1,13 +1,11 @@
 /** What a partner's developer sees of webhooks and of their own requests, and what nobody sees: foreign secrets. */
-import { execFile, execFileSync } from 'node:child_process';
-import { promisify } from 'node:util';
+import { execFileSync } from 'node:child_process';
 import { expect, test } from 'vitest';
 import { shownHeader, shownText } from '../../src/sandbox/shared/confidential.ts';
 import { curlOf } from '../../src/sandbox/shared/curl.ts';
 import type { Sandbox } from '../../src/sandbox/sandbox.ts';
 import { lacking } from '../shared/programs.ts';
 import { present } from '../shared/present.ts';
-import { shownCommands } from '../shared/shown-commands.ts';
 import {
   levelOf,
   clientOf,
@@ -267,7 +265,7 @@ test('the pages are as well guarded as the first one', async () => {
   await (
     await clientOf(sandbox)
   )('/v1/product/list', {});
-  for (const path of ['/calls', '/calls/1', '/docs']) {
+  for (const path of ['/calls', '/calls/1']) {
     const { headers, status } = await fetch(sandbox.baseUrl + path);
     expect(status, path).toBe(200);
     expect(headers.get('content-security-policy'), path).toContain("default-src 'none'; script-src 'self'");
@@ -278,35 +276,6 @@ test('the pages are as well guarded as the first one', async () => {
     body: new URLSearchParams({ request_id: 'x', url: 'http://127.0.0.1:9/' }),
   });
   expect(foreign.status).toBe(403);
-});
-
-test('the API is described for people', async () => {
-  const page = await wordsAt(await sandboxFor(), '/docs');
-  for (const what of [
-    'POST /v1/order/create',
-    'stock_available_updated',
-    'client_secret',
-    'error_description',
-  ])
-    expect(page).toContain(what);
-});
-
-const lacksCurl = lacking('bash', 'curl');
-
-test.skipIf(lacksCurl)(`the commands that the page shows get a token and use it${lacksCurl}`, async () => {
-  const sandbox = await sandboxFor();
-  const [first, ...others] = shownCommands(await textAt(sandbox, '/docs'));
-  const answers: Json[] = [];
-  for (const command of others) {
-    const { stdout } = await promisify(execFile)('bash', ['-c', `${present(first)}; ${command}`]);
-    answers.push(JSON.parse(stdout) as Json);
-  }
-  expect(answers).toHaveLength(6);
-  expect(answers[0]).toMatchObject({ token_type: expect.any(String) });
-  const [, order, unknown, addresses, list, product] = answers;
-  for (const answer of [addresses, list, product]) expect(answer).not.toHaveProperty('error');
-  // Of the right form, but nothing that is there.
-  for (const answer of [order, unknown]) expect(answer).toHaveProperty('error');
 });
 
 const lacks = lacking('bash');

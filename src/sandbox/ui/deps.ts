@@ -10,7 +10,6 @@ import type { TokenIssuer } from '../api/oauth.ts';
 import type { Operations } from '../world/operations.ts';
 import type { OrderBook } from '../orders/order-book.ts';
 import type { OrderDesk } from '../orders/order-desk.ts';
-import type { Endpoint } from '../api/endpoint.ts';
 import type { Reads } from '../network/reads.ts';
 import type { Replays } from '../network/replays.ts';
 import type { Traffic } from '../world/traffic.ts';
@@ -27,7 +26,6 @@ export interface PageDeps {
   readonly courier: Courier;
   readonly deliveries: Deliveries;
   readonly desk: OrderDesk;
-  readonly endpoints: readonly Endpoint[];
   readonly issuer: TokenIssuer;
   readonly losses: Losses;
   /** The page of the mirror; null: no links to it. */

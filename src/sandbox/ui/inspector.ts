@@ -1,16 +1,13 @@
-/** Single webhooks and API calls, each on a page of its own, and the API for people. */
+/** Single webhooks and API calls, each on a page of its own. */
 import { Hono } from 'hono';
 import type { Context } from 'hono';
 import { html } from 'hono/html';
-import { apiDocs } from '../../web/api-docs.ts';
 import { frame } from '../../web/frame.ts';
 import type { Html } from '../../web/html.ts';
-import { shellWord } from '../../web/shell-word.ts';
 import { toldView, type Problem } from '../../web/told.ts';
 import type { ApiEnv } from '../api/api.ts';
 import { replaySchema } from '../control/control.ts';
 import { ApiError } from '../shared/errors.ts';
-import { describeService } from '../api/openapi.ts';
 import { callPage, callsPage, readCallsView } from './calls-view.ts';
 import type { PageDeps } from './deps.ts';
 import { checked, readForm, text } from './form.ts';
@@ -18,11 +15,9 @@ import { problemOf } from './notices.ts';
 import { webhookPage } from './webhook-page.ts';
 
 const EVERY_MS = 1_000;
-/** It is the same as long as the sandbox runs. */
-const DOCS_EVERY_MS = 600_000;
 
 /** The addresses of these pages, for the guards of all pages. */
-export const INSPECTOR_PATHS = ['/calls', '/calls/*', '/webhooks/*', '/docs'] as const;
+export const INSPECTOR_PATHS = ['/calls', '/calls/*', '/webhooks/*'] as const;
 
 export function inspector(deps: PageDeps): Hono<ApiEnv> {
   const app = new Hono<ApiEnv>();
@@ -34,7 +29,6 @@ export function inspector(deps: PageDeps): Hono<ApiEnv> {
       readonly main: Html;
       readonly problem?: Problem;
       readonly at?: string;
-      readonly everyMs?: number;
     },
     status: 200 | 400 | 404 = 200,
   ) => {
@@ -44,7 +38,7 @@ export function inspector(deps: PageDeps): Hono<ApiEnv> {
       frame({
         title: `${page.title}: simulated store`,
         server: 'The sandbox',
-        everyMs: page.everyMs ?? EVERY_MS,
+        everyMs: EVERY_MS,
         refresh: page.at ?? null,
         reloadAfterS: null,
         skip: { to: 'main', words: 'Skip to the content' },
@@ -52,7 +46,6 @@ export function inspector(deps: PageDeps): Hono<ApiEnv> {
             <h1>Simulated store</h1>
             <nav aria-label="Other pages">
               <a href="/">Store</a> <a href="/#webhooks">Webhooks</a> <a href="/calls">API calls</a>
-              <a href="/docs">API</a>
             </nav>
           </header>
           ${toldView(null, page.problem ?? null)}
@@ -111,29 +104,5 @@ export function inspector(deps: PageDeps): Hono<ApiEnv> {
     }
   });
   app.get('/page/replay', (context) => context.redirect('/#webhooks', 303));
-
-  app.get('/docs', (context) => {
-    const { origin } = new URL(context.req.url);
-    return show(context, { title: 'API', main: docs(deps, origin), everyMs: DOCS_EVERY_MS });
-  });
   return app;
-}
-
-function docs({ endpoints, issuer, truth }: PageDeps, base: string): Html {
-  const [product] = truth.products;
-  const credentials = { client_id: issuer.clientId, client_secret: issuer.clientSecret };
-  const fields = Object.entries({ grant_type: 'client_credentials', ...credentials });
-  const token = `TOKEN=$(curl -sS ${base}/oauth/token ${fields
-    .map(([name, value]) => `-d ${shellWord(`${name}=${value}`)}`)
-    .join(' ')} | sed 's/.*"access_token":"\\([^"]*\\)".*/\\1/')`;
-  return apiDocs(describeService(endpoints), {
-    base,
-    header: 'Authorization: Bearer $TOKEN',
-    values: { ...Object.fromEntries(fields), ...(product === undefined ? {} : { product_id: product.id }) },
-    before: html`<p>The commands below need a token, which this one gets:</p>
-      <div class="try">
-        <pre id="try-first" tabindex="0" aria-label="Command that gets a token">${token}</pre>
-        <button class="light" data-copy="try-first" hidden>Copy</button>
-      </div>`,
-  });
 }

@@ -41,7 +41,7 @@ export function layout(deps: PageDeps, content: PageContent): Html {
         <nav aria-label="Parts of the page">
           <a href="#losses">Losses</a> <a href="#stock">Stock</a> <a href="#orders">Orders</a>
           <a href="#webhooks">Webhooks</a> <a href="#calls">API calls</a> <a href="#settings">Settings</a>
-          <a href="#faults">Faults</a> <a href="/docs">API</a>
+          <a href="#faults">Faults</a>
         </nav>
         <noscript><a href="${address}">Reload to see changes</a></noscript>
       </header>

@@ -38,8 +38,8 @@ SERVICE_CLIENT_ID=${issuer.clientId}
 SERVICE_CLIENT_SECRET=${issuer.clientSecret}
 SERVICE_WEBHOOK_SECRET=${webhookSecret()}</pre>
     <p class="quiet">
-      The API is described at <a href="/docs">/docs</a>, for programs at
-      <a href="/openapi.json">/openapi.json</a>. Scripts can control the sandbox under <code>/sandbox/</code>.
+      The API is described at <a href="/openapi.json">/openapi.json</a>. Scripts can control the sandbox under
+      <code>/sandbox/</code>.
     </p>
   </div>`;
 }
