@@ -176,7 +176,6 @@ export async function startService(
     store,
     monitor,
     operator: reconciler,
-    pruner: retention,
     now: clock.now,
     log,
     stopping: stopping.signal,

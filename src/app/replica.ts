@@ -5,7 +5,6 @@
 import type { ServeConfig } from '../config/config.ts';
 import { RULES_VERSION } from '../core/rules-version.ts';
 import { createHeartbeat } from '../intake/heartbeat.ts';
-import { createRetention } from '../mirror/retention.ts';
 import type { StoreEvents, StoreParts } from '../mirror/open-store.ts';
 import type { Store } from '../mirror/store.ts';
 import type { createOpsApp } from '../ops/app.ts';
@@ -150,12 +149,6 @@ export async function startReplica(deps: ReplicaDeps): Promise<Replica> {
     store,
     monitor,
     operator,
-    pruner: createRetention({
-      writer: store.writer,
-      now: clock.now,
-      log,
-      retentionDays: config.retentionDays,
-    }),
     now: clock.now,
     log,
     stopping: stopping.signal,

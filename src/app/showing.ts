@@ -1,7 +1,6 @@
 /** What shows a mirror to people and programs: samples, plots, alarms, metrics, the private listener's application. */
 import type { Config } from '../config/config.ts';
 import type { IntakeObserver } from '../intake/observer.ts';
-import type { Pruner } from '../mirror/retention.ts';
 import type { Store } from '../mirror/store.ts';
 import type { createOpsApp } from '../ops/app.ts';
 import type { ReplicationView } from '../ops/condition/replication.ts';
@@ -19,7 +18,6 @@ interface ShowingDeps {
   readonly store: Store;
   readonly monitor: Monitor;
   readonly operator: Operator;
-  readonly pruner: Pruner;
   readonly now: () => number;
   readonly log: Logger;
   /** Aborted when the mirror stops. */
@@ -43,7 +41,7 @@ interface Showing {
 }
 
 export function createShowing(deps: ShowingDeps): Showing {
-  const { config, store, monitor, operator, pruner, now, log, stopping, replication } = deps;
+  const { config, store, monitor, operator, now, log, stopping, replication } = deps;
   const { reader, writer } = store;
   const sampler = new StateSampler({ reader, now, log });
   const timeline = new LiveTimeline({ reader, writer, sampler, now, log });
@@ -64,7 +62,6 @@ export function createShowing(deps: ShowingDeps): Showing {
         reader,
         writer,
         operator,
-        pruner,
         token: config.ops.token?.reveal() ?? null,
         metrics: monitor.registry,
         state: sampler,

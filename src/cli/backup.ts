@@ -4,7 +4,6 @@ import { Command } from 'commander';
 import { loadLocalConfig, type LocalConfig } from '../config/config.ts';
 import { backupDatabase } from '../mirror/file/backup.ts';
 import { isThere } from '../sqlite/is-there.ts';
-import type { BackupAnswer } from './shared/answers.ts';
 import { EXIT } from './shared/exit-codes.ts';
 import { explained } from './shared/explained.ts';
 import { interruptible } from './shared/interrupt.ts';
@@ -61,7 +60,7 @@ async function backup(file: string, options: BackupOptions, config: LocalConfig)
   const tookMs = Math.round(performance.now() - startedAtMs);
   if (options.json === true) {
     const { path, bytes, eventLog, epoch, lastSeq } = made;
-    const copied: BackupAnswer = {
+    const copied = {
       path,
       bytes,
       event_log: eventLog,

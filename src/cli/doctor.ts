@@ -14,7 +14,6 @@ import {
 } from '../config/config.ts';
 import type { DescribedVariable } from '../config/describe.ts';
 import { originOf } from './shared/copy.ts';
-import type { DoctorAnswer } from './shared/answers.ts';
 import { colours } from './shared/colours.ts';
 import { messageOf } from '../platform/thrown.ts';
 import { describeCheck, fail, ok, warn, type Check } from './doctor/check.ts';
@@ -91,7 +90,7 @@ async function doctor(options: DoctorOptions): Promise<number> {
   }
   const failed = shown.filter(({ status }) => status === 'fail').length;
   if (options.json === true) {
-    const answer: DoctorAnswer = { ok: failed === 0, checks: shown, variables: [...variables] };
+    const answer = { ok: failed === 0, checks: shown, variables: [...variables] };
     process.stdout.write(`${JSON.stringify(answer)}\n`);
   }
   if (config === null) return EXIT.usage;

@@ -2,7 +2,6 @@
 import { Command } from 'commander';
 import { environmentWith, loadLocalConfig } from '../config/config.ts';
 import { promoteCopy } from '../event-log/promote.ts';
-import type { PromoteAnswer } from './shared/answers.ts';
 import { EXIT } from './shared/exit-codes.ts';
 import { explained } from './shared/explained.ts';
 
@@ -39,7 +38,7 @@ function promote({ database, json }: PromoteOptions): number {
   const begun = news.find(({ type }) => type === 'new_epoch');
   if (begun?.type !== 'new_epoch') throw new Error('a copy was promoted, and no epoch has begun');
   if (json === true) {
-    const answer: PromoteAnswer = {
+    const answer = {
       origin,
       log_seq: lastSeq,
       epoch: begun.epoch,

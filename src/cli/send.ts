@@ -2,7 +2,6 @@
 import { readFileSync } from 'node:fs';
 import { Command, InvalidArgumentError } from 'commander';
 import { loadConfig, type Config } from '../config/config.ts';
-import type { SendAnswer } from './shared/answers.ts';
 import { colours } from './shared/colours.ts';
 import { EXIT } from './shared/exit-codes.ts';
 import { explained } from './shared/explained.ts';
@@ -78,7 +77,7 @@ async function send(options: SendOptions, command: Command, config: Config): Pro
   } = await sendSigned(url, body, secret.reveal());
 
   if (options.json === true) {
-    const answer: SendAnswer = {
+    const answer = {
       url,
       bytes: body.byteLength,
       status,

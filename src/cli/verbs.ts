@@ -3,7 +3,6 @@
  * together take longer to load than most of them take to run.
  */
 import { Command } from 'commander';
-import { createProgram } from './program.ts';
 
 interface Verb {
   readonly name: string;
@@ -12,11 +11,6 @@ interface Verb {
 }
 
 const VERBS: readonly Verb[] = [
-  {
-    name: 'init',
-    summary: 'ask for the settings, write .env, and try credentials and a signed webhook',
-    load: async () => (await import('./init.ts')).initCommand(),
-  },
   {
     name: 'serve',
     summary: 'run the mirror in the foreground until SIGTERM (exit code 0) or Ctrl-C (130)',
@@ -48,17 +42,6 @@ const VERBS: readonly Verb[] = [
     load: async () => (await import('./status.ts')).statusCommand(),
   },
   {
-    name: 'stock',
-    summary: 'show what the mirror holds of a SKU, by warehouse, certain or suspect, and why',
-    load: async () => (await import('./stock.ts')).stockCommand(),
-  },
-  {
-    name: 'changes',
-    summary:
-      'print the change feed: the last changes, or those after a number, and go on with each as it comes',
-    load: async () => (await import('./changes.ts')).changesCommand(),
-  },
-  {
     name: 'doctor',
     summary:
       'check configuration, database, disk, running mirror, clock, credentials and catalogue; exits 1 if any check fails',
@@ -75,18 +58,6 @@ const VERBS: readonly Verb[] = [
     load: async () => (await import('./backup.ts')).backupCommand(),
   },
   {
-    name: 'prune',
-    summary:
-      'delete deliveries, changes and runs older than RETENTION_DAYS now; while a mirror runs, the mirror does it',
-    load: async () => (await import('./prune.ts')).pruneCommand(),
-  },
-  {
-    name: 'rebuild',
-    summary:
-      'make the mirror anew from its event log, or with --check only compare; exits 1 when they differ',
-    load: async () => (await import('./rebuild.ts')).rebuildCommand(),
-  },
-  {
     name: 'send',
     summary: 'post a correctly signed test webhook to the mirror, and show the answer and the time it took',
     load: async () => (await import('./send.ts')).sendCommand(),
@@ -101,18 +72,7 @@ const VERBS: readonly Verb[] = [
     summary: 'run a simulated store and a real mirror with faults in between, then compare all their figures',
     load: async () => (await import('./demo.ts')).demoCommand(),
   },
-  {
-    name: 'completion',
-    summary: 'print a script that completes commands and flags in bash, zsh or fish',
-    load: async () => (await import('./completion.ts')).completionCommand(wholeProgram),
-  },
 ];
-
-/** The program with all that each of its verbs takes. */
-export async function wholeProgram(): Promise<Command> {
-  const commands = VERBS.map(async ({ summary, load }) => (await load()).description(summary));
-  return createProgram(await Promise.all(commands));
-}
 
 /** A command for each verb: whole for the one that the arguments name, of the others what `--help` says of them. */
 export async function commandsFor(args: readonly string[]): Promise<Command[]> {

@@ -8,7 +8,6 @@ import { loadLocalConfig, type Config, type LocalConfig } from '../config/config
 import { connectService } from '../store-api/connect.ts';
 import { ago } from './shared/ago.ts';
 import { loadConfigFor } from './shared/copy.ts';
-import type { LocalAnswer, VerifyAnswer } from './shared/answers.ts';
 import { colours } from './shared/colours.ts';
 import { EXIT } from './shared/exit-codes.ts';
 import { explained } from './shared/explained.ts';
@@ -109,7 +108,7 @@ function describeLocal(
 }
 
 function localJsonOf({ levels, changes, untold, faults, damage }: LocalVerdict): string {
-  const answer: LocalAnswer = {
+  const answer = {
     consistent: faults.length + damage.length === 0,
     levels,
     changes,
@@ -268,7 +267,7 @@ function describeFound(found: Found, names: WarehouseNames): string {
 
 function jsonOf(verdict: Verdict, tookMs: number): string {
   const { products, totals, levels, drift, undecided, unread } = verdict;
-  const answer: VerifyAnswer = {
+  const answer = {
     equal: drift.length === 0 && unread.length === 0,
     products,
     totals,

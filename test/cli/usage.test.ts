@@ -24,21 +24,16 @@ async function run(...args: string[]): Promise<number | undefined> {
 }
 
 test.each<[verb: string, options: readonly string[]]>([
-  ['init', ['--base-url <url>', '--client-secret-file <path>', '--force', '--no-check']],
   ['serve', []],
   ['resync', ['--product <id...>', '--detach', '--allow-removals', '--json']],
   ['verify', ['--sample <count>', '--product <id...>', '--json']],
   ['status', ['--json', '--watch']],
-  ['stock', ['--json']],
-  ['changes', ['--follow', '--after <seq>', '--epoch <epoch>', '--last <count>', '--sku <text>', '--json']],
   ['doctor', ['--full', '--json']],
   [
     'export',
     ['--format <format>', '--changes', '--after <seq>', '--output <file>', '--force', '--spreadsheet'],
   ],
   ['backup', ['--force', '--json']],
-  ['prune', ['--days <number>', '--json']],
-  ['rebuild', ['--check', '--json']],
   [
     'send',
     [
@@ -94,20 +89,7 @@ test.each<[args: string[], said: string[]]>([
     ['--seed', 'It takes a whole number from 0 to 4294967295.'],
   ],
   [['status', '--json=yes'], ['--json']],
-  [['stock'], ['sku']],
-  [
-    ['changes', '--after', '5', '--last', '3'],
-    ['--after', '--last'],
-  ],
-  [
-    ['changes', '--epoch', 'X'],
-    ['--epoch', 'mirror_status'],
-  ],
   [['export'], ['--format <format>']],
-  [
-    ['prune', '--days', '0'],
-    ['--days', 'It takes a whole number from 1 to 3650.'],
-  ],
   [
     ['export', '--format', 'xml'],
     ['xml', 'csv, json'],

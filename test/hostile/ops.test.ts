@@ -65,7 +65,6 @@ const paths = fc.oneof(
     '/api/runs',
     '/api/runs/1',
     '/api/resync',
-    '/api/prune',
     '/openapi.json',
     '/docs',
   ),

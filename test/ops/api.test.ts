@@ -80,7 +80,6 @@ test('the document is valid, and has every endpoint', async () => {
     '/api/drift',
     '/api/log/entries',
     '/api/log/snapshot',
-    '/api/prune',
     '/api/rejected',
     '/api/replication',
     '/api/resync',

@@ -5,7 +5,6 @@ import { listen } from '../../src/platform/listen.ts';
 import { createOpsApp } from '../../src/ops/app.ts';
 import type { OpsDeps } from '../../src/ops/shared/operator.ts';
 import { beginCatalogueRun, beginProductRun } from '../../src/reconcile/runs.ts';
-import { createRetention } from '../../src/mirror/retention.ts';
 import type { Store } from '../../src/mirror/store.ts';
 import { log } from '../reconcile/mirror.ts';
 import { unwatched } from './watched.ts';
@@ -52,7 +51,6 @@ export function opsApp(store: Store, over: Partial<OpsDeps> = {}): ReturnType<ty
       blocked: null,
       readsUnderWay: 0,
     },
-    pruner: createRetention({ writer: store.writer, now: Date.now, log, retentionDays: 30 }),
     token: null,
     warehouseNames: new Map(),
     makeSnapshot: () => Promise.reject(new Error('this test makes no snapshot')),

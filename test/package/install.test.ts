@@ -72,8 +72,7 @@ it('holds what it needs to run, and neither sources nor secrets', () => {
       'dist/cli.js',
       'dist/log-thread.js',
       'dist/third-party-licences.txt',
-      'man/stock-mirror.1',
-      'docs/schemas/stock.json',
+      'docs/operating.md',
       'deploy/systemd/stock-mirror.service',
       'examples/poll-stock.py',
     ]),
@@ -147,14 +146,6 @@ describe('plain npm pack, which packs the project and not the package', () => {
 
 it('is published from the packed file alone: npm refuses to publish the project', () => {
   expect(JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))).toMatchObject({ private: true });
-});
-
-it('has a man page that `man` finds, and completes commands', () => {
-  // npm links what the manifest names as a list, and nothing that it names as a text.
-  expect(existsSync(join(installed.prefix, 'share/man/man1/stock-mirror.1'))).toBe(true);
-  const { status, stdout } = stockMirror('completion', 'bash');
-  expect(status).toBe(0);
-  expect(stdout).toContain('complete -F _stock_mirror stock-mirror');
 });
 
 describe('its size', () => {

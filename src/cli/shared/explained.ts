@@ -1,4 +1,4 @@
-/** What is said of a command besides its flags: once, for `--help` and for the man page. */
+/** Notes and examples that follow a command's flags in `--help`. */
 import type { Command } from 'commander';
 
 interface Example {
@@ -13,19 +13,11 @@ interface Explanation {
   readonly examples: readonly Example[];
 }
 
-const explanations = new WeakMap<Command, Explanation>();
-
 export function explained(command: Command, explanation: Explanation): Command {
-  explanations.set(command, explanation);
   return command.addHelpText('after', () => describe(command, explanation));
 }
 
-/** @returns null for a command of which nothing more is said. */
-export function explanationOf(command: Command): Explanation | null {
-  return explanations.get(command) ?? null;
-}
-
-export function paragraphsOf({ notes = '' }: Explanation): string[] {
+function paragraphsOf({ notes = '' }: Explanation): string[] {
   const paragraphs = notes.split(/\n\s*\n/).map((paragraph) => paragraph.replaceAll(/\s+/g, ' ').trim());
   return paragraphs.filter((paragraph) => paragraph !== '');
 }

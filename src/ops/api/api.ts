@@ -7,7 +7,6 @@ import { changesRoutes } from './changes.ts';
 import { describeApi, type OpsDocument } from './document.ts';
 import { historyRoutes } from './history.ts';
 import { logRoutes } from './log.ts';
-import { pruneRoutes } from './prune.ts';
 import { apiRouter, type ApiRouter } from './router.ts';
 import { replicationRoutes } from './replication.ts';
 import { runsRoutes } from './runs.ts';
@@ -20,7 +19,6 @@ type ApiDeps = Pick<
   | 'writer'
   | 'state'
   | 'operator'
-  | 'pruner'
   | 'alarms'
   | 'rejected'
   | 'makeSnapshot'
@@ -39,7 +37,6 @@ export function createApi({
   writer,
   state,
   operator,
-  pruner,
   alarms,
   rejected,
   makeSnapshot,
@@ -57,7 +54,6 @@ export function createApi({
   api.route('/', changesRoutes({ reader, feed, held, replication }));
   api.route('/', historyRoutes({ reader, rejected }));
   api.route('/', runsRoutes({ reader, writer, operator, alarms, held }));
-  api.route('/', pruneRoutes({ pruner, writer }));
   api.route('/', logRoutes({ reader, writer, replication, makeSnapshot, log, feed, held }));
 
   let made: OpsDocument | null = null;

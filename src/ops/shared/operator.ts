@@ -1,7 +1,6 @@
 /** What the private listener needs from the other parts: declared here, passed in by the composition. */
 import type { Logger } from '../../platform/log.ts';
 import type { Run } from '../../core/runs.ts';
-import type { Pruner } from '../../mirror/retention.ts';
 import type { StoreReader } from '../../mirror/reader/store-reader.ts';
 import type { StoreWriter } from '../../mirror/writer/store-writer.ts';
 import type { AlarmSource } from '../alarms/alarm.ts';
@@ -35,7 +34,6 @@ export interface OpsDeps {
   /** Its news, which wakes those who follow the feed, and what is in its way. */
   readonly writer: Pick<StoreWriter, 'onApplied' | 'stuck' | 'lastSeq'>;
   readonly operator: Operator;
-  readonly pruner: Pruner;
   /** Bearer token of the private listener; null: none is required. */
   readonly token: string | null;
   readonly metrics: MetricsSource;

@@ -257,7 +257,7 @@ test('below a file there is nothing to look at, which is not said of a mirror th
   const home = await homeOf(await startService());
   const below = withEnv(home, { DATABASE_PATH: '.env.of-somebody/mirror.db' });
   writeFileSync(join(home.folder, '.env.of-somebody'), '');
-  for (const verb of [['verify'], ['status'], ['export', '--format', 'csv'], ['backup', 'x.db'], ['prune']]) {
+  for (const verb of [['verify'], ['status'], ['export', '--format', 'csv'], ['backup', 'x.db']]) {
     const { code, stderr } = await run(below, ...verb);
     expect({ code, stderr }, verb.join(' ')).toEqual({
       code: 1,
