@@ -3,7 +3,7 @@ import { defineConfig } from 'vitest/config';
 const shared = { testTimeout: 20_000, hookTimeout: 20_000, pool: 'forks' } as const;
 const FIXTURES = 'test/**/fixtures/**';
 /** Those of a folder of their own are known by it, the others by their names. */
-const BY_FOLDER = ['test/browser/**', 'test/pictures/**', 'test/package/**'];
+const BY_FOLDER = ['test/browser/**', 'test/package/**'];
 
 /**
  * One project for each command of package.json, and for what may not run beside the rest. Projects of one `groupOrder`
@@ -11,8 +11,6 @@ const BY_FOLDER = ['test/browser/**', 'test/pictures/**', 'test/package/**'];
  */
 export default defineConfig({
   test: {
-    // Which tests were skipped, and why: vitest itself only counts them.
-    reporters: ['default', './scripts/skipped-tests.ts'],
     projects: [
       {
         test: {
@@ -65,16 +63,6 @@ export default defineConfig({
           include: ['test/browser/**/*.test.ts'],
           testTimeout: 30_000,
           hookTimeout: 60_000,
-          maxWorkers: 1,
-          sequence: { groupOrder: 3 },
-        },
-      },
-      // Some hundred pictures for people to look at, with all that must hold of each: minutes.
-      {
-        test: {
-          ...shared,
-          name: 'pictures',
-          include: ['test/pictures/**/*.test.ts'],
           maxWorkers: 1,
           sequence: { groupOrder: 3 },
         },

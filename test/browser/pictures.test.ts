@@ -19,7 +19,6 @@ beforeAll(async () => {
 afterAll(() => browser?.close());
 
 describe.skipIf(!hasChromium)('in Chromium', () => {
-  // All of them, with a large catalogue too, and their pictures for people to look at: `npm run pictures`.
   test('in every state, a page is whole, and its text can be read', async () => {
     const stage = await setStage({ onTestFinished }, PRODUCTS);
     const windows = await openWindows(browser);
@@ -29,13 +28,11 @@ describe.skipIf(!hasChromium)('in Chromium', () => {
       const isLast = scene === SCENES.at(-1);
       await Promise.all([
         stage.begin(scene),
-        ...(isLast ? windows.map((window) => lookAt(window, ofStore, `${PRODUCTS}`, 'faulty')) : []),
+        ...(isLast ? windows.map((window) => lookAt(window, ofStore, `${PRODUCTS}`)) : []),
       ]);
       const pages = await stage.mirrorPages();
       const ofMirror = scene === 'calm' ? without(pages, LEFT_OUT) : only(pages, ['overview', 'run']);
-      await Promise.all(
-        windows.map((window) => lookAt(window, ofMirror, `${PRODUCTS}-${scene}-mirror`, 'faulty')),
-      );
+      await Promise.all(windows.map((window) => lookAt(window, ofMirror, `${PRODUCTS}-${scene}-mirror`)));
     }
 
     for (const { page } of windows) await page.context().close();

@@ -1,4 +1,4 @@
-/** A document of the repository, taken apart: its sections, fenced blocks and tables. Its links and anchors: markdown.ts. */
+/** Sections, fenced blocks and tables of a document. Links and anchors: markdown.ts. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { present } from '../shared/present.ts';
@@ -85,14 +85,6 @@ export function sectionOf(document: string, heading: string): string {
   return (end === -1 ? rest : rest.slice(0, end)).map(({ text }) => text).join('\n');
 }
 
-/** Its headings, in their order. */
-export function headingsOf(document: string): { readonly level: number; readonly text: string }[] {
-  return linesOf(document).flatMap(({ text, isCode }) => {
-    const [, marks, words] = (isCode ? null : /^(#{1,6}) (.*)$/.exec(text)) ?? [];
-    return marks === undefined || words === undefined ? [] : [{ level: marks.length, text: words }];
-  });
-}
-
 /** A table's rows as texts, without its head and the line below it. */
 export interface Table {
   readonly head: readonly string[];
@@ -118,22 +110,4 @@ function cellsOf(row: string): string[] {
     .replace(/^\||\|$/g, '')
     .split(/(?<!\\)\|/)
     .map((cell) => cell.trim().replaceAll('\\|', '|'));
-}
-
-/** What is written between backticks, in its order; nothing of its blocks. */
-export function codeIn(document: string): string[] {
-  return linesOf(document).flatMap(({ text, isCode }) =>
-    isCode ? [] : [...text.matchAll(/`([^`]+)`/g)].map(([, code]) => present(code)),
-  );
-}
-
-type Row = Readonly<Record<string, string>>;
-
-/** The rows of the first table of a text, each cell by the name of its column. @throws Error when there is no table. */
-export function rowsOf(document: string): Row[] {
-  const [first] = tablesOf(document);
-  if (first === undefined) throw new Error('there is no table');
-  return first.rows.map((row) =>
-    Object.fromEntries(first.head.map((name, index) => [name, row[index] ?? ''])),
-  );
 }

@@ -1,7 +1,7 @@
-/** No document, comment or test refers to something that is not there. */
+/** Links, citations of documents in code, and the commands that documents name. */
 import { existsSync, readFileSync, readdirSync, statSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { anchorsOf, codeOf, linksOf } from './markdown.ts';
 
 const root = resolve(import.meta.dirname, '../..');
@@ -38,55 +38,6 @@ function whyNot(path: string, anchor: string | undefined): string | null {
   return hasAnchor(path, anchor) ? null : `has no heading for #${anchor}`;
 }
 
-describe('what Markdown means', () => {
-  test('anchors are those that GitHub makes', () => {
-    const text = [
-      '# POST /v1/order/create',
-      '## `mirror_stock`: one row *per* level',
-      '### "What happens when…"',
-      '## Rates & limits',
-      '## Rates & limits',
-      '### [Linked](x.md) heading ##',
-      '### ประตู ๑',
-      '```sh',
-      '# no heading',
-      '```',
-      '<a id="by-hand"></a>',
-    ].join('\n');
-    expect([...anchorsOf(text)]).toEqual([
-      'post-v1ordercreate',
-      'mirror_stock-one-row-per-level',
-      'what-happens-when',
-      'rates--limits',
-      'rates--limits-1',
-      'linked-heading',
-      'ประตู-๑',
-      'by-hand',
-    ]);
-  });
-
-  test('links are found in every form, and none in code', () => {
-    const text = [
-      '[a](one.md#x "title") and ![b](two.png), [![c](three.svg)](four.md)',
-      '[d]: five.md',
-      '<img src="six.svg" alt="">',
-      '`[e](no.md)`',
-      '```md',
-      '[f](no.md)',
-      '```',
-    ].join('\n');
-    expect(linksOf(text)).toEqual(['one.md#x', 'two.png', 'three.svg', 'four.md', 'five.md', 'six.svg']);
-    expect(codeOf(text)).toEqual(['```md\n[f](no.md)\n```', '[e](no.md)']);
-  });
-
-  test('a place that is not there is told from one that is', () => {
-    expect(whyNot('docs/architecture.md', 'gaps')).toBeNull();
-    expect(whyNot('docs/architecture.md', 'no-such-heading')).toBe('has no heading for #no-such-heading');
-    expect(whyNot('docs/no-such-file.md', undefined)).toBe('does not exist');
-    expect(whyNot('../elsewhere.md', undefined)).toBe('is outside of the repository');
-  });
-});
-
 test('every link of a document leads somewhere', () => {
   const broken = documents.flatMap(([path, text]) =>
     linksOf(text)
@@ -115,33 +66,6 @@ test('every citation of a document leads somewhere', () => {
     });
   });
   expect(broken).toEqual([]);
-});
-
-test('nothing refers to papers that are not in the repository', () => {
-  // Written so that this file does not hold what it looks for.
-  const foreign = [['\\bDES', 'IGN\\b'], ['\u00a7'], ['service', '-api\\.md']].map(
-    (parts) => new RegExp(parts.join('')),
-  );
-  const found = [...files].flatMap(([path, text]) =>
-    foreign.filter((what) => what.test(text)).map((what) => `${path}: ${what.source}`),
-  );
-  expect(found).toEqual([]);
-});
-
-/** A path as code has it: `src/core/merge/gap.ts`, `test/core`, `src/{a,b}.ts`. Not the end of a longer path. */
-const CODE_PATH =
-  /(?<![\w./@-])(?:src|test|scripts|deploy|examples|drizzle|docs|\.ci|\.github)\/[\w./*{,}-]*/g;
-
-test('every path of the repository that a document names is there', () => {
-  const missing = documents.flatMap(([path, text]) =>
-    codeOf(text)
-      .flatMap((code) => code.match(CODE_PATH) ?? [])
-      // Of a pattern the folder must be there; a sentence may end behind the path.
-      .map((named) => named.replace(/[^/]*[*{].*$/, '').replace(/[.,/]+$/, ''))
-      .filter((named) => !existsSync(join(root, named)))
-      .map((named) => `${path}: ${named}`),
-  );
-  expect(missing).toEqual([]);
 });
 
 test('every npm script and every command that a document names is there', () => {

@@ -1,6 +1,22 @@
 import { expect, test } from 'vitest';
 import { plainScreen, terminalScreen, type Screen } from '../../../src/cli/shared/screen.ts';
-import { finalScreen } from '../../../scripts/picture/final-screen.ts';
+
+const ESCAPE = '\u001b';
+/** Moves up so many lines and erases to the end: the only control sequence of the board besides colours. */
+const MOVE = new RegExp(`${ESCAPE}\\[(\\d+)A\\r${ESCAPE}\\[J`);
+
+/** The lines that a terminal shows at the end. */
+function finalScreen(printed: string): readonly string[] {
+  const [first = '', ...rest] = printed.replaceAll('\r\n', '\n').split(MOVE);
+  let lines = first.split('\n');
+  for (let at = 0; at + 1 < rest.length; at += 2) {
+    // The cursor is on a line of its own behind the last line break.
+    lines = lines.slice(0, lines.length - 1 - Number(rest[at]));
+    lines.push(...(rest[at + 1] ?? '').split('\n'));
+  }
+  while (lines.at(-1)?.trim() === '') lines.pop();
+  return lines;
+}
 
 function atTerminal(columns = 80): { readonly screen: Screen; readonly seen: () => readonly string[] } {
   let printed = '';

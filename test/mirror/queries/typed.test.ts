@@ -1,35 +1,12 @@
-/** Queries that drizzle puts together: the same rows by the same index, and nothing of drizzle before the first of them. */
+/** Queries that drizzle puts together: the same rows by the same index. */
 import { asOwnWrite } from '../../../src/mirror/file/own-write.ts';
 import { expect, test } from 'vitest';
-import { loadedBy } from '../../../scripts/footprint/package.ts';
 import { eq, lt, sql } from '../../../src/sqlite/drizzle.ts';
 import { queries } from '../../../src/mirror/reader/queries.ts';
 import { log } from '../../../src/event-log/schema.ts';
 import { deadLetters } from '../../../src/mirror/file/schema.ts';
 import { select, typed } from '../../../src/sqlite/typed.ts';
 import { writerDb } from '../mirror-file.ts';
-
-const src = new URL('../../../src/', import.meta.url);
-
-const packagesOf = (...files: readonly string[]): string[] => {
-  const program = files.map((file) => `import '${new URL(file, src).href}';`).join(' ');
-  return [...loadedBy(['--input-type=module', '--eval', program], '/').packages];
-};
-
-test('neither the server, its threads nor a command loads drizzle; the first typed query does', () => {
-  const server = [
-    'app/compose.ts',
-    'mirror/reader/read-loop.ts',
-    'event-log/append-loop.ts',
-    'mirror/writer/apply-loop.ts',
-    'cli/verify.ts',
-    'cli/export.ts',
-  ];
-  const packages = packagesOf(...server);
-  expect(packages).toContain('hono');
-  expect(packages).not.toContain('drizzle-orm');
-  expect(packagesOf('mirror/reader/typed-queries.ts')).toContain('drizzle-orm');
-});
 
 test('rows have the names that were asked for, whichever table they come from, and null where a join finds none', () => {
   const db = writerDb();

@@ -1,9 +1,11 @@
-/** The package as its users have it: packed, installed, and looked at. */
+/** The package as its users have it: packed, installed, and run from a folder outside the project. */
 import { execFileSync, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { lstatSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
+import { createServer, type AddressInfo } from 'node:net';
 import { delimiter, dirname, join } from 'node:path';
 
-/** npm puts the project's own commands first in the path; a user has no such help, but for a current Node. */
+/** npm puts the project's own commands first in the path; users do not have that, only a current Node. */
 export const userEnv: NodeJS.ProcessEnv = {
   ...Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^npm_/i.test(name))),
   PATH: [
@@ -13,15 +15,12 @@ export const userEnv: NodeJS.ProcessEnv = {
 };
 
 export interface Installed {
-  /** What `npm install --global` was told to fill. */
   readonly prefix: string;
-  /** Where the package itself is. */
   readonly folder: string;
-  /** The paths in the packed file. */
+  /** Paths in the packed file. */
   readonly packed: readonly string[];
 }
 
-/** @param project a checkout with its dependencies. @param into a folder that is made. */
 export function installPackage(project: string, into: string): Installed {
   mkdirSync(into, { recursive: true });
   const npm = (...args: string[]): string =>
@@ -31,13 +30,7 @@ export function installPackage(project: string, into: string): Installed {
       encoding: 'utf8',
       stdio: ['ignore', 'pipe', 'inherit'],
     });
-  const { scripts } = JSON.parse(readFileSync(join(project, 'package.json'), 'utf8')) as {
-    scripts: Record<string, string>;
-  };
-  const answer =
-    'pack' in scripts
-      ? npm('run', '--silent', 'pack', '--', '--json', '--destination', into)
-      : npm('pack', '--json', '--pack-destination', into);
+  const answer = npm('run', '--silent', 'pack', '--', '--json', '--destination', into);
   const [pack] = JSON.parse(answer.slice(answer.search(/^\[$/m))) as [
     { filename: string; files: { path: string }[] },
   ];
@@ -50,7 +43,7 @@ export function installPackage(project: string, into: string): Installed {
   };
 }
 
-/** Bytes of all files below a folder, in whole blocks, as `du` counts them; links are not followed. */
+/** Bytes of all files below a folder in whole blocks, as `du` counts them; links are not followed. */
 export function bytesOnDisk(path: string): number {
   const stat = lstatSync(path);
   const own = stat.blocks * 512;
@@ -64,14 +57,8 @@ const LISTING = `
   registerHooks({ load: (url, context, next) => { urls.add(url); return next(url, context); } });
   process.once('exit', () => process.stderr.write('LOADED ' + JSON.stringify([...urls]) + '\\n'));`;
 
-interface Loaded {
-  /** The npm packages whose code is loaded, from their folders or out of the build's files. */
-  readonly packages: ReadonlySet<string>;
-  readonly bytes: number;
-}
-
-/** What a Node with these arguments loads, other than Node itself; of a package with a folder all that is in it. */
-export function loadedBy(args: readonly string[], cwd: string, env: NodeJS.ProcessEnv = userEnv): Loaded {
+/** The npm packages that a Node with these arguments loads, from their folders or from inside the build's files. */
+export function loadedPackages(args: readonly string[], cwd: string, env = userEnv): string[] {
   const { stderr } = spawnSync(
     process.execPath,
     ['--import', `data:text/javascript,${encodeURIComponent(LISTING)}`, ...args],
@@ -80,30 +67,41 @@ export function loadedBy(args: readonly string[], cwd: string, env: NodeJS.Proce
   const listed = /^LOADED (.*)$/m.exec(stderr)?.[1];
   if (listed === undefined) throw new Error(`node ${args.join(' ')} did not list what it loads: ${stderr}`);
   const packages = new Set<string>();
-  const paths = new Set<string>();
   for (const url of JSON.parse(listed) as string[]) {
     if (!url.startsWith('file:')) continue;
     const [path] = url.slice('file://'.length).split('?') as [string];
-    const [folder, name] = /^(.*\/node_modules\/((?:@[^/]+\/)?[^/]+))\//.exec(path)?.slice(1) ?? [];
-    if (folder !== undefined && name !== undefined && name !== 'stock-mirror') {
-      packages.add(name);
-      paths.add(folder);
-      continue;
-    }
-    paths.add(path);
-    // As the build marks where each file begins that it has put into this one.
-    const marks = /^\/\/ node_modules\/(?:.*\/node_modules\/)?((?:@[^/]+\/)?[^/]+)\//gm;
-    for (const [, held = ''] of readFileSync(path, 'utf8').matchAll(marks)) packages.add(held);
+    const name = /\/node_modules\/((?:@[^/]+\/)?[^/]+)\/(?!.*\/node_modules\/)/.exec(path)?.[1];
+    if (name !== undefined && name !== 'stock-mirror') packages.add(name);
+    else for (const held of bundledIn(path)) packages.add(held);
   }
-  return { packages, bytes: [...paths].reduce((sum, path) => sum + bytesOnDisk(path), 0) };
+  return [...packages];
 }
 
-/** What a program loads that imports one of the package's entries. */
-export function loadedByEntry(installed: Installed, entry: string): Loaded {
-  const { exports } = JSON.parse(readFileSync(join(installed.folder, 'package.json'), 'utf8')) as {
-    exports: Record<string, { default: string }>;
+/** The packages inside a file of the build, which marks where each source file begins. */
+export function bundledIn(path: string): string[] {
+  const marks = /^\/\/ node_modules\/(?:.*\/node_modules\/)?((?:@[^/]+\/)?[^/]+)\//gm;
+  return [...readFileSync(path, 'utf8').matchAll(marks)].map(([, name = '']) => name);
+}
+
+/** The environment of a mirror of its own in a folder. Nothing answers at its store's address. */
+export async function mirrorEnv(folder: string): Promise<NodeJS.ProcessEnv> {
+  const secret = 'c'.repeat(40);
+  return {
+    ...userEnv,
+    SERVICE_BASE_URL: 'http://127.0.0.1:9',
+    SERVICE_CLIENT_ID: 'package-test',
+    SERVICE_CLIENT_SECRET: secret,
+    SERVICE_WEBHOOK_SECRET: secret,
+    DATABASE_PATH: join(folder, 'mirror.db'),
+    PORT: String(await freePort()),
+    OPS_PORT: String(await freePort()),
   };
-  const file = exports[entry]?.default;
-  if (file === undefined) throw new Error(`the package has no ${entry}`);
-  return loadedBy([join(installed.folder, file)], installed.folder);
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  return port;
 }

@@ -1,0 +1,94 @@
+/** The programs of docs/client-library.md compile and run. */
+import { execFile, spawn } from 'node:child_process';
+import { symlinkSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { expect, onTestFinished, test } from 'vitest';
+import { SECRET, temporaryFolder } from '../store-api/connection.ts';
+import { programIn, runProgram } from '../store-api/documented-program.ts';
+import { sendError, sendJson, startStubService } from '../store-api/stub-service.ts';
+import { blocksOf, documentAt, ROOT } from './blocks.ts';
+
+const DOCUMENT = documentAt('docs/client-library.md');
+
+test('the programs compile against the package’s types', { timeout: 120_000 }, async () => {
+  const folder = temporaryFolder();
+  symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
+  for (const [nth, { text }] of blocksOf(DOCUMENT, 'ts').entries())
+    writeFileSync(join(folder, `${nth}.mts`), text);
+  const config = {
+    extends: join(ROOT, 'tsconfig.json'),
+    compilerOptions: {
+      noEmit: true,
+      // As a partner's own may be: none of the rules that only this repository keeps.
+      noPropertyAccessFromIndexSignature: false,
+      paths: {
+        'stock-mirror/client': [join(ROOT, 'src/client.ts')],
+        'stock-mirror': [join(ROOT, 'src/index.ts')],
+      },
+    },
+    include: ['*.mts'],
+  };
+  writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(config));
+  const compiler = join(ROOT, 'node_modules/typescript/bin/tsc');
+  const compiling = promisify(execFile)(process.execPath, [compiler, '-p', folder]);
+  const { stdout } = await compiling.catch((error: unknown) => error as { stdout: string });
+  expect(stdout).toBe('');
+});
+
+test('the program of the errors lists every product, and says what went wrong', async () => {
+  const folder = temporaryFolder();
+  const service = await startStubService();
+  service.answer('/v1/product/list', (response) =>
+    sendJson(response, 200, { products: [{ id: '1', name: 'Lamp' }], has_more: false }),
+  );
+  const path = programIn(folder, 'isTemporary');
+  const env = {
+    SERVICE_BASE_URL: service.baseUrl,
+    SERVICE_CLIENT_ID: 'client-7',
+    SERVICE_CLIENT_SECRET: SECRET,
+  };
+  expect(await runProgram(path, folder, env)).toBe('1 Lamp\n');
+
+  service.answer('/v1/product/list', (response) => sendError(response, 403, 'access_denied'));
+  const failed = (await runProgram(path, folder, env).catch((error: unknown) => error)) as {
+    code: number;
+    stderr: string;
+  };
+  expect(failed.code).toBe(1);
+  expect(failed.stderr).toMatch(/^rejected access_denied \/v1\/product\/list failed: 403/);
+});
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as { port: number };
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+test.each([
+  ['node:http', 'createServer'],
+  ['Hono', 'new Hono()'],
+])('the receiver with %s takes what is signed, and nothing else', async (_name, part) => {
+  const port = String(await freePort());
+  const env = { PORT: port, SERVICE_WEBHOOK_SECRET: SECRET };
+  const folder = temporaryFolder();
+  const receiver = spawn(process.execPath, [programIn(folder, part)], {
+    cwd: folder,
+    env: { ...process.env, ...env },
+  });
+  onTestFinished(() => void receiver.kill('SIGKILL'));
+  let printed = '';
+  receiver.stdout.setEncoding('utf8').on('data', (text: string) => (printed += text));
+  await expect.poll(() => printed, { timeout: 10_000 }).toContain('listening');
+
+  const sending = temporaryFolder();
+  const sender = programIn(sending, 'signBody(');
+  expect(await runProgram(sender, sending, env)).toBe('204\n');
+  expect(await runProgram(sender, sending, { ...env, SERVICE_WEBHOOK_SECRET: 'another' })).toBe('401\n');
+  const unsigned = await fetch(`http://127.0.0.1:${port}/webhooks`, { method: 'POST', body: '{}' });
+  expect(unsigned.status).toBe(401);
+  expect(printed.match(/stored/g)).toHaveLength(1);
+});
