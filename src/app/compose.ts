@@ -6,7 +6,7 @@ import { silenceMs } from '../core/silence.ts';
 import { createIntakeApp } from '../intake/app.ts';
 import { createHeartbeat } from '../intake/heartbeat.ts';
 import { observedBy } from '../intake/observer.ts';
-import { keepUnstored } from '../intake/unstored.ts';
+import { UnstoredDeliveries } from '../intake/unstored.ts';
 import { listen, type Listener } from '../platform/listen.ts';
 import type { Logger } from '../platform/log.ts';
 import type { createOpsApp } from '../ops/app.ts';
@@ -180,7 +180,7 @@ export async function startService(
     log,
     stopping: stopping.signal,
   });
-  const unstored = keepUnstored({ writer: store.writer, now: clock.now, log });
+  const unstored = new UnstoredDeliveries({ writer: store.writer, now: clock.now, log });
   const heartbeat = createHeartbeat(heartbeatOf(store), Date.now);
   const stopParts = async (): Promise<void> => {
     await unstored.stop();

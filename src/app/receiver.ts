@@ -8,7 +8,7 @@ import { encodeEntry } from '../event-log/entries.ts';
 import { createIntakeApp } from '../intake/app.ts';
 import { createHeartbeat } from '../intake/heartbeat.ts';
 import type { IntakeObserver } from '../intake/observer.ts';
-import { keepUnstored } from '../intake/unstored.ts';
+import { UnstoredDeliveries } from '../intake/unstored.ts';
 import type { Listener } from '../platform/listen.ts';
 import type { Logger } from '../platform/log.ts';
 import { sleep } from '../platform/sleep.ts';
@@ -60,7 +60,7 @@ export async function startReceiver(deps: ReceiverDeps): Promise<Receiver> {
   };
   const forwarder = new Forwarder({ outbox: outbox.log, reader: outbox.reader, engine, log, now: Date.now });
   outbox.onAppended(() => forwarder.wake());
-  const unstored = keepUnstored({ writer, now, log });
+  const unstored = new UnstoredDeliveries({ writer, now, log });
   // There is no mirror here that could show it.
   const heartbeat = createHeartbeat(
     { beat: (atMs) => outbox.log.beat(atMs), show: () => Promise.resolve() },

@@ -118,6 +118,7 @@ export class Monitor {
         this.#counting.rejected[reason].inc();
         this.rejected.record({ atMs: nowMs, status, reason, remoteAddress, bytes });
         if (reason === 'wrong_signature') this.#watchman?.wronglySigned(nowMs);
+        if (reason === 'no_room') this.#watchman?.turnedAway(nowMs);
         if (reason !== 'not_stored') return;
         this.#counting.answerSeconds.observe(tookMs / 1_000);
         this.#watchman?.delivered(nowMs);

@@ -1,20 +1,20 @@
-/** A hono app on a socket, with limits on slow and oversized requests. */
+/** A hono app on a socket, with limits on slow and oversized requests and on slow readers. */
 import { once } from 'node:events';
 import type { Server } from 'node:http';
-import { Server as NetServer, type AddressInfo } from 'node:net';
+import { Server as NetServer, type AddressInfo, type DropArgument, type Socket } from 'node:net';
 import { createAdaptorServer } from '@hono/node-server';
 import { authorityOf } from './authority.ts';
-import { Connections, type Door } from './connections.ts';
 
 interface App {
   readonly fetch: Parameters<typeof createAdaptorServer>[0]['fetch'];
   /**
-   * The app does not depend on the Host header, and its answers are short: requests without a Host, or with an odd one,
-   * are answered, and so are senders that close their half of the connection after the request.
+   * Anybody can reach the listener. Its app does not depend on the Host header: requests without one, or with an odd
+   * one, are answered.
    */
-  readonly isLenient?: boolean;
-  /** Strangers can reach it: each connection gets its share, and no more. */
-  readonly door?: Door;
+  readonly open?: {
+    /** A connection was closed at once, since `MAX_CONNECTIONS` are open. */
+    readonly onDropped: (remoteAddress: string | null) => void;
+  };
 }
 
 export interface Listener {
@@ -31,8 +31,13 @@ export interface Listener {
 /** Headers, then the whole request, must have arrived within these times. */
 const HEADERS_TIMEOUT_MS = 5_000;
 const REQUEST_TIMEOUT_MS = 10_000;
-const KEEP_ALIVE_MS = 65_000;
+/** Longer than a proxy keeps idle connections (docs/deploying.md#proxies): a request must not cross their end. */
+const KEEP_ALIVE_MS = 5 * 60_000;
+/** A connection on which nothing moves for so long is closed. Longer than any answer takes: long polls wait for 60 s. */
+const STALLED_MS = 90_000;
 const CHECK_EVERY_MS = 1_000;
+const MAX_CONNECTIONS = 4_096;
+const MAX_REQUESTS_PER_CONNECTION = 10_000;
 /** Connections that the kernel queues during a restart. Node's default of 511 would shrink the queue of a passed socket. */
 const BACKLOG = 4_096;
 /** How long idle connections are kept when the listener stops: longer than a request travels. */
@@ -44,6 +49,7 @@ const LINGER_MS = 500;
  * @throws Error naming host and port, or the descriptor, when they cannot be listened on.
  */
 export async function listen(app: App, host: string, port: number, fd?: number): Promise<Listener> {
+  const { open } = app;
   const server = createAdaptorServer({
     fetch: app.fetch,
     serverOptions: {
@@ -52,15 +58,37 @@ export async function listen(app: App, host: string, port: number, fd?: number):
       keepAliveTimeout: KEEP_ALIVE_MS,
       connectionsCheckingInterval: CHECK_EVERY_MS,
       maxHeaderSize: 16 << 10,
-      requireHostHeader: app.isLenient !== true,
+      requireHostHeader: open === undefined,
     },
-  }) as Server & { httpAllowHalfOpen: boolean };
-  const connections = new Connections(server, app.door ?? null);
-  if (app.isLenient === true) {
-    server.httpAllowHalfOpen = true;
+  }) as Server;
+  server.maxConnections = MAX_CONNECTIONS;
+  server.maxRequestsPerSocket = MAX_REQUESTS_PER_CONNECTION;
+  // The kernel would keep what a mere end leaves unsent for minutes.
+  server.setTimeout(STALLED_MS, (socket) =>
+    socket.writableLength > 0 ? socket.resetAndDestroy() : socket.destroy(),
+  );
+  server.on('drop', (dropped?: DropArgument) => open?.onDropped(dropped?.remoteAddress ?? null));
+  let isStopping = false;
+  /** Requests under way, by connections that have sent at least one. */
+  const underWay = new Map<Socket, number>();
+  const count = (socket: Socket, change: number): void => {
+    if (!socket.destroyed) underWay.set(socket, (underWay.get(socket) ?? 0) + change);
+  };
+  server.prependListener('request', ({ headers, socket }, response) => {
     // The adaptor builds a URL from it, and refuses what it cannot parse.
-    server.prependListener('request', ({ headers }) => (headers.host = 'localhost'));
-  }
+    if (open !== undefined) headers.host = 'localhost';
+    if (isStopping) response.setHeader('Connection', 'close');
+    if (!underWay.has(socket)) socket.once('close', () => underWay.delete(socket));
+    count(socket, 1);
+    response.once('close', () => count(socket, -1));
+  });
+  /**
+   * Ends our half only. A request that crosses the end cannot be answered any more, but it is still taken; the other
+   * side closes its half when it has read the end.
+   */
+  const endIdle = (): void => {
+    for (const [socket, requests] of underWay) if (requests === 0) socket.end();
+  };
   const address = fd === undefined ? await listenOn(server, host, port) : await takeOver(server, fd);
   return {
     host: fd === undefined ? host : address.address,
@@ -69,11 +97,11 @@ export async function listen(app: App, host: string, port: number, fd?: number):
       const closed = once(server, 'close');
       // Not the HTTP server's own close: that cuts idle connections at once, with the requests on their way.
       NetServer.prototype.close.call(server);
-      connections.beginToEnd();
-      const endIdle = setTimeout(() => connections.endIdle(), Math.min(LINGER_MS, graceMs));
+      isStopping = true;
+      const ending = setTimeout(endIdle, Math.min(LINGER_MS, graceMs));
       const cut = setTimeout(() => server.closeAllConnections(), graceMs);
       await closed;
-      clearTimeout(endIdle);
+      clearTimeout(ending);
       clearTimeout(cut);
     },
   };

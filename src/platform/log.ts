@@ -29,3 +29,25 @@ export function createLog(level: string, stream: NodeJS.WriteStream = process.st
     }),
   );
 }
+
+const LIMITED_EVERY_MS = 10_000;
+
+/**
+ * Limits lines that others can cause in any number.
+ *
+ * @param write called at most every 10 s, with the calls since the last line by kind, and the context of this call.
+ */
+export function createLimitedLog(
+  write: (counts: Readonly<Record<string, number>>, context: object) => void,
+): (kind: string, context?: object) => void {
+  let counts = new Map<string, number>();
+  let writtenAtMs = Number.NEGATIVE_INFINITY;
+  return (kind, context = {}) => {
+    counts.set(kind, (counts.get(kind) ?? 0) + 1);
+    const nowMs = performance.now();
+    if (nowMs - writtenAtMs < LIMITED_EVERY_MS) return;
+    writtenAtMs = nowMs;
+    write(Object.fromEntries(counts), context);
+    counts = new Map();
+  };
+}

@@ -1,76 +1,14 @@
-/** Good deliveries beside whatever else goes on: sent at their own pace, each timed, over connections that are kept alive. */
+/** Tells a slow disk from a slow mirror. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { Agent, request } from 'node:http';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { signBody } from '../../src/store-api/signature.ts';
-import { delivery, item } from '../mirror/mirror-file.ts';
 
 export interface Sent {
   /** 0: no answer. */
   readonly status: number;
   readonly sentAtMs: number;
   readonly tookMs: number;
-}
-
-interface GoodSender {
-  readonly port: number;
-  readonly secret: string;
-  readonly perSecond: number;
-  /** Connections that it keeps alive. Without: one for each delivery. */
-  readonly keepAlive?: number;
-  readonly localAddress?: string;
-}
-
-const TICK_MS = 5;
-let n = 0;
-
-/** Sends until `over`, whatever the answers; each delivery is of a variant of its own. */
-export async function deliverBeside(over: Promise<unknown>, sender: GoodSender): Promise<Sent[]> {
-  const { keepAlive } = sender;
-  const agent =
-    keepAlive === undefined
-      ? new Agent({ keepAlive: false })
-      : new Agent({ keepAlive: true, maxSockets: keepAlive });
-  let isOver = false;
-  void over.finally(() => (isOver = true));
-  const answers: Promise<Sent>[] = [];
-  const startedMs = performance.now();
-  while (!isOver) {
-    const due = ((performance.now() - startedMs) * sender.perSecond) / 1_000;
-    while (answers.length < due) answers.push(deliver(sender, agent));
-    await new Promise((resolve) => setTimeout(resolve, TICK_MS));
-  }
-  const all = await Promise.all(answers);
-  agent.destroy();
-  return all;
-}
-
-function deliver({ port, secret, localAddress }: GoodSender, agent: Agent): Promise<Sent> {
-  n += 1;
-  const body = delivery(`beside-${n}`, item({ id: String(50_000 + n), update_time: Date.now() }));
-  const headers = { 'x-service-signature': signBody(secret, body), 'content-length': body.byteLength };
-  return new Promise((resolve) => {
-    const sentAtMs = Date.now();
-    const startedMs = performance.now();
-    const done = (status: number): void =>
-      resolve({ status, sentAtMs, tookMs: performance.now() - startedMs });
-    const options = { port, host: '127.0.0.1', method: 'POST', path: '/webhooks', headers, agent };
-    const outgoing = request(
-      { ...options, ...(localAddress === undefined ? {} : { localAddress }) },
-      (incoming) => incoming.resume().on('end', () => done(incoming.statusCode ?? 0)),
-    );
-    outgoing.on('error', () => done(0)).end(body);
-  });
-}
-
-/** For a test's annotation. */
-export function figuresOf(sent: readonly Sent[]): string {
-  const times = sent.map(({ tookMs }) => tookMs).toSorted((a, b) => a - b);
-  const at = (share: number): string => (times[Math.floor(share * (times.length - 1))] ?? 0).toFixed(1);
-  const refused = sent.filter(({ status }) => status !== 204).length;
-  return `${sent.length} deliveries, ${refused} not 204, p50 ${at(0.5)} ms, p99 ${at(0.99)} ms, max ${at(1)} ms`;
 }
 
 /** How long the disk itself kept everybody waiting, as a process of its own found that syncs one page at a time. */

@@ -6,7 +6,7 @@ import { onTestFinished } from 'vitest';
 import { createIntakeApp } from '../../src/intake/app.ts';
 import type { Refusal } from '../../src/intake/observer.ts';
 import { createHeartbeat, type Heartbeat } from '../../src/intake/heartbeat.ts';
-import { keepUnstored, type UnstoredDeliveries } from '../../src/intake/unstored.ts';
+import { UnstoredDeliveries } from '../../src/intake/unstored.ts';
 import { listen } from '../../src/platform/listen.ts';
 import { eventLogPath } from '../../src/event-log/open-log.ts';
 import { signBody } from '../../src/store-api/signature.ts';
@@ -53,7 +53,7 @@ export async function startIntake(hasBegun = true): Promise<Intake> {
     { write: (line: string) => void log.push(JSON.parse(line) as Record<string, unknown>) },
   );
   const now = Date.now;
-  const unstored = keepUnstored({ writer: store.writer, now, log: logger });
+  const unstored = new UnstoredDeliveries({ writer: store.writer, now, log: logger });
   const heartbeat = createHeartbeat(
     {
       beat: (atMs) => store.writer.beat(atMs),

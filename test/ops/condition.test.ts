@@ -38,6 +38,7 @@ const OWN: OwnTrouble = {
   behindSinceMs: null,
   clockAheadMs: null,
   growingSinceMs: null,
+  turnedAwayAtMs: null,
   replication: null,
 };
 const WELL: Facts = { status: STATUS, nowMs: NOW, serving: 'yes', blocked: null, own: OWN, maxRps: 50 };
@@ -146,6 +147,8 @@ test.each<[string, Partial<Facts>, ConditionName, CauseKind[], RegExp]>([
   ['a pause', blocked('rate_limited'), 'live', ['rate_limited'], /current/],
   ['a wrong clock', own({ clockAheadMs: 2 * 60 * MINUTE }), 'live', ['clock_wrong'], /current/],
   ['a clock of a proxy', own({ clockAheadMs: -9_999 }), 'live', [], /current/],
+  ['requests turned away', own({ turnedAwayAtMs: NOW - 14 * MINUTE }), 'live', ['turned_away'], /current/],
+  ['requests turned away long ago', own({ turnedAwayAtMs: NOW - 15 * MINUTE }), 'live', [], /current/],
   ['too few reads', own({ growingSinceMs: NOW - 6 * MINUTE }), 'live', ['growing_doubt'], /current/],
   ['an old request', because('waiting'), 'blocked', ['overdue'], /15 min/],
   [

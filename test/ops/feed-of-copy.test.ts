@@ -38,6 +38,7 @@ async function startCopyOps() {
           behindSinceMs: null,
           clockAheadMs: null,
           growingSinceMs: null,
+          turnedAwayAtMs: null,
           replication: {
             name: 'copy',
             origin: 'https://primary.example',

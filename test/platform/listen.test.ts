@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { Agent, request, type IncomingMessage } from 'node:http';
 import { connect } from 'node:net';
 import { Hono } from 'hono';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { listen } from '../../src/platform/listen.ts';
 
 async function slowApp() {
@@ -115,70 +115,4 @@ test('a descriptor that is no listening socket is named', async () => {
   await expect(listen(new Hono(), '127.0.0.1', 0, 9_999)).rejects.toThrow(
     /^cannot listen on descriptor 9999, which LISTEN_FDS names: /,
   );
-});
-
-describe('a listener with a door', () => {
-  const LONG = 'x'.repeat(100_000);
-  async function atTheDoor(opens = true) {
-    const app = new Hono();
-    app.get('/long', (c) => c.text(LONG));
-    app.post('/', async (c) => c.text(String((await c.req.arrayBuffer()).byteLength)));
-    app.get('/last', (c) => c.text('last', 200, { Connection: 'close' }));
-    const listener = await listen({ fetch: app.fetch, door: { opens: () => opens } }, '127.0.0.1', 0);
-    onTestFinished(() => listener.stop(0));
-    const socket = connect(listener.port, '127.0.0.1');
-    onTestFinished(() => void socket.destroy());
-    let text = '';
-    socket.setEncoding('latin1').on('data', (more: string) => (text += more));
-    return { socket, text: () => text };
-  }
-
-  test('closes what it does not let in', async () => {
-    const { socket, text } = await atTheDoor(false);
-    socket.on('error', () => undefined);
-    await once(socket, 'close');
-    expect(text()).toBe('');
-  });
-
-  test('answers one request of a connection after the other, and waits for who does not read', async () => {
-    const { socket, text } = await atTheDoor();
-    socket.pause();
-    socket.write('GET /long HTTP/1.1\r\nHost: m\r\n\r\n'.repeat(300));
-    // Of 30 MB, what fits between the two ends.
-    await new Promise((resolve) => setTimeout(resolve, 300));
-    socket.write('GET /last HTTP/1.1\r\nHost: m\r\n\r\n');
-    socket.resume();
-    await once(socket, 'end');
-    expect(text().match(/x{100000}/g)).toHaveLength(300);
-    expect(text()).toMatch(/last$/);
-  });
-
-  test('reads bodies of any size among many requests, byte for byte', async () => {
-    const { socket, text } = await atTheDoor();
-    const sizes = Array.from({ length: 60 }, (_, k) => (k * k * 97) % 300_000);
-    for (const size of sizes) {
-      socket.write(`POST / HTTP/1.1\r\nHost: m\r\nContent-Length: ${size}\r\n\r\n`);
-      socket.write(Buffer.alloc(size, 'GET /long HTTP/1.1\r\nHost: m\r\n\r\n'));
-      // In pieces, and as chunks, whose ends nobody has said.
-      const chunk = `${size.toString(16)}\r\n${'y'.repeat(size)}\r\n`;
-      socket.write(
-        `POST / HTTP/1.1\r\nHost: m\r\nTransfer-Encoding: chunked\r\n\r\n${size === 0 ? '' : chunk}0\r\n\r\n`,
-      );
-    }
-    socket.write('GET /last HTTP/1.1\r\nHost: m\r\n\r\n');
-    await once(socket, 'end');
-    const read = text()
-      .split(/HTTP\/1\.1 200 OK\r\n/)
-      .slice(1)
-      .map((answer) => answer.split('\r\n\r\n')[1]);
-    expect(read).toEqual([...sizes.flatMap((size) => [String(size), String(size)]), 'last']);
-  });
-
-  test('lets a sender that is refused in the middle of its body read why', async () => {
-    const { socket, text } = await atTheDoor();
-    socket.write('GET /last HTTP/1.1\r\nHost: m\r\nContent-Length: 1000000\r\n\r\n');
-    socket.write(Buffer.alloc(1_000_000));
-    await once(socket, 'end');
-    expect(text()).toMatch(/last$/);
-  });
 });

@@ -16,7 +16,7 @@ app.post('/webhooks', async (c) => {
     read.bytes,
     String(c.env.incoming.headers['x-service-signature']),
   );
-  read.letGo();
+  read.release();
   return c.body(null, isRight ? 204 : 401);
 });
 const { port } = await listen(app, '127.0.0.1', 0);

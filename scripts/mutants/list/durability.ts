@@ -10,8 +10,8 @@ export const DURABILITY: readonly Mutant[] = [
     breaks:
       'a delivery is answered 204 only once it is committed (docs/architecture.md#promises, docs/http-api.md#public-listener)',
     file: 'src/intake/accept-delivery.ts',
-    find: `    const late = deps.deadlines.after(deadlineMs, () => resolve('not_stored'));`,
-    replace: `    const late = deps.deadlines.after(deadlineMs, () => resolve('not_stored'));\n    resolve('committed');`,
+    find: `  const timer = setTimeout(() => late.resolve('not_stored'), deadlineMs);`,
+    replace: `  const timer = setTimeout(() => late.resolve('not_stored'), deadlineMs);\n  late.resolve('committed');`,
     first: 'simulation',
   },
   {
@@ -92,16 +92,16 @@ export const DURABILITY: readonly Mutant[] = [
     id: 'unstored-forgotten',
     breaks: 'what a delivery answered 503 was about is read (docs/architecture.md#durability)',
     file: 'src/intake/accept-delivery.ts',
-    find: `        deps.unstored.note(body, asError(error));`,
-    replace: `        void error;`,
+    find: `      deps.unstored.note(bytes, asError(error));`,
+    replace: `      void error;`,
     tests: ['test/intake/trouble.test.ts'],
   },
   {
     id: 'unstored-dropped-on-retry',
     breaks: 'what could not be recorded is kept for the next attempt (docs/architecture.md#durability)',
     file: 'src/intake/unstored.ts',
-    find: '      for (const id of sent) variantIds.add(id);\n      throw error;',
-    replace: '      throw error;',
+    find: '        for (const id of variantIds) this.#variantIds.add(id);\n',
+    replace: '',
     tests: ['test/intake/trouble.test.ts'],
   },
   {

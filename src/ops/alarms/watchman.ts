@@ -55,6 +55,7 @@ export class Watchman implements AlarmSource {
   #lastGoodAtMs: number;
   #lastCommitError: PlainError | null = null;
   #stuck: OwnTrouble['stuck'] = null;
+  #turnedAwayAtMs: number | null = null;
   readonly #backlog = new GrowingBacklog();
   readonly #conditionLog: ConditionLog;
   #condition: Condition | null = null;
@@ -93,6 +94,7 @@ export class Watchman implements AlarmSource {
       behindSinceMs: this.#behindSince(nowMs),
       clockAheadMs: this.#deps.clockAheadMs(),
       growingSinceMs: this.#backlog.sinceMs,
+      turnedAwayAtMs: this.#turnedAwayAtMs,
       replication: this.#deps.replication(),
     };
   }
@@ -114,6 +116,11 @@ export class Watchman implements AlarmSource {
 
   wronglySigned(atMs: number): void {
     this.#wrong.add(atMs);
+  }
+
+  /** For lack of room. */
+  turnedAway(atMs: number): void {
+    this.#turnedAwayAtMs = atMs;
   }
 
   /** @param error null: a transaction succeeded. */

@@ -22,6 +22,7 @@ export const CAUSE_KINDS = [
   'rate_limited',
   'clock_wrong',
   'growing_doubt',
+  'turned_away',
   'not_forwarded',
 ] as const;
 export type CauseKind = (typeof CAUSE_KINDS)[number];
@@ -56,6 +57,7 @@ const NOTICES: ReadonlySet<CauseKind> = new Set<CauseKind>([
   'rate_limited',
   'clock_wrong',
   'growing_doubt',
+  'turned_away',
   'not_forwarded',
 ]);
 /** During these no row follows the store, so that none is certain. */

@@ -24,6 +24,8 @@ export interface OwnTrouble {
   readonly clockAheadMs: number | null;
   /** Since when more products wait to be read, minute after minute; null: they do not. */
   readonly growingSinceMs: number | null;
+  /** When a webhook request was last turned away for lack of room; null: never. */
+  readonly turnedAwayAtMs: number | null;
   /** Null: the event log is this machine's own. */
   readonly replication: ReplicationView | null;
 }
@@ -37,6 +39,9 @@ export const BEHIND_MS = 30_000;
 /** Less than this is mostly the way that an answer takes. */
 const CLOCK_OFF_MS = 10_000;
 
+/** For as long as a read of the most recently active products may be due to it. */
+const TURNED_AWAY_MS = 15 * 60_000;
+
 const NO_ROOM = /has no room on its disk/;
 
 export function ownTrouble(own: OwnTrouble, maxRps: number | null, nowMs: number): Cause[] {
@@ -45,6 +50,7 @@ export function ownTrouble(own: OwnTrouble, maxRps: number | null, nowMs: number
     applyTrouble(own, nowMs),
     clockTrouble(own),
     growingBacklog(own, maxRps),
+    turnedAway(own, nowMs),
     ...(own.replication === null ? [] : replicationTrouble(own.replication, nowMs)),
   ];
   return causes.filter((cause) => cause !== null);
@@ -145,6 +151,19 @@ function growingBacklog({ growingSinceMs }: OwnTrouble, maxRps: number | null): 
     figures: 'ever more figures are suspect until their products are read',
     remedy: raiseRate(maxRps),
     since: growingSinceMs,
+    until: null,
+  };
+}
+
+function turnedAway({ turnedAwayAtMs }: OwnTrouble, nowMs: number): Cause | null {
+  if (turnedAwayAtMs === null || nowMs - turnedAwayAtMs >= TURNED_AWAY_MS) return null;
+  return {
+    kind: 'turned_away',
+    owner: 'host',
+    cause: 'Webhook requests were turned away: too many connections, or too many bytes in transfer',
+    figures: 'deliveries may be lost; the most recently active products are read, at most every 15 minutes',
+    remedy: 'limit the connections and request rate of each client at the proxy, as docs/deploying.md shows',
+    since: turnedAwayAtMs,
     until: null,
   };
 }

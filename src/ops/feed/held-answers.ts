@@ -1,12 +1,9 @@
 /**
  * Answers that stay open: streams and long polls. Their number is limited, the process buffers only what it is sending,
- * the kernel holds a few pages of each, and all end at once when the mirror stops.
+ * a reader that stops reading is disconnected (`src/platform/listen.ts`), and all end when the mirror stops.
  */
-import type { Socket } from 'node:net';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Context } from 'hono';
 import type { Logger } from '../../platform/log.ts';
-import { SendQueues } from '../../platform/send-queues.ts';
 import { errorBody } from '../shared/api-error.ts';
 import type { OpsEnv } from '../shared/env.ts';
 
@@ -17,13 +14,6 @@ interface HeldAnswersDeps {
 }
 
 const MOST = 100;
-/** A reader that takes nothing for this long is disconnected; it resumes where it was when it reconnects. */
-const STALLED_MS = 10_000;
-/** After so much more was sent, the reader must have taken all but this of it before it is sent anything else. */
-const MOST_UNTAKEN_BYTES = 256 << 10;
-/** Each restarts the clock above: a slow reader takes a large chunk for longer. */
-const PIECE_BYTES = 64 << 10;
-const LOOK_AGAIN_MS = 250;
 
 const encoder = new TextEncoder();
 
@@ -33,7 +23,6 @@ type Chunks = (signal: AbortSignal) => AsyncGenerator<string | Uint8Array, void,
 export class HeldAnswers {
   readonly #stopping: AbortSignal;
   readonly #log: Logger;
-  readonly #queues = new SendQueues();
   #open = 0;
 
   constructor({ stopping, log }: HeldAnswersDeps) {
@@ -73,63 +62,28 @@ export class HeldAnswers {
       return c.body(null, 200, headers);
     }
     const ending = new AbortController();
-    const signal = AbortSignal.any([this.#stopping, ending.signal]);
     const gone = c.req.raw.signal;
-    const source = chunks(signal);
-    let stalled: NodeJS.Timeout | undefined;
-    let isSending = false;
+    const source = chunks(AbortSignal.any([this.#stopping, ending.signal]));
     let isCancelled = false;
-    const socket = c.env?.incoming?.socket;
-    let sentBytes = 0;
-    /** Of the chunk that is being sent. */
-    let left: Uint8Array = new Uint8Array(0);
-    // What is left unsent after a mere end, the kernel would keep for minutes.
-    const cut = (): void => void socket?.resetAndDestroy();
-    const cutStalled = (): void => {
-      this.#log.info('a stream was closed: its reader took nothing for a while');
-      cut();
-    };
     const end = (): void => {
-      clearTimeout(stalled);
-      this.#stopping.removeEventListener('abort', onStop);
       gone.removeEventListener('abort', end);
       ending.abort();
       release();
     };
-    const onStop = (): void => {
-      // A reader that takes nothing would not see the end either.
-      if (isSending) cut();
-    };
-    this.#stopping.addEventListener('abort', onStop);
     gone.addEventListener('abort', end);
-
     const body = new ReadableStream<Uint8Array>(
       {
         pull: async (controller) => {
-          clearTimeout(stalled);
           try {
-            if (socket !== undefined && sentBytes >= MOST_UNTAKEN_BYTES) {
-              sentBytes = 0;
-              if (!(await this.#isTaken(socket))) cutStalled();
+            const { done, value } = await source.next();
+            // The caller has left: there is nothing to write to or close.
+            if (isCancelled) return;
+            if (done === true) {
+              end();
+              controller.close();
+            } else {
+              controller.enqueue(typeof value === 'string' ? encoder.encode(value) : value);
             }
-            isSending = false;
-            if (left.byteLength === 0) {
-              const next = await source.next();
-              // The caller has left: there is nothing to write to or close.
-              if (isCancelled) return;
-              if (next.done === true) {
-                end();
-                controller.close();
-                return;
-              }
-              left = typeof next.value === 'string' ? encoder.encode(next.value) : next.value;
-            }
-            const piece = left.subarray(0, PIECE_BYTES);
-            left = left.subarray(piece.byteLength);
-            sentBytes += piece.byteLength;
-            controller.enqueue(piece);
-            isSending = true;
-            stalled = setTimeout(cutStalled, STALLED_MS);
           } catch (error) {
             end();
             if (isCancelled) return;
@@ -147,21 +101,6 @@ export class HeldAnswers {
       { highWaterMark: 0 },
     );
     return c.body(body, 200, headers);
-  }
-
-  /** Waits until the reader has taken nearly all that was sent. @returns false: it takes nothing. */
-  async #isTaken(socket: Socket): Promise<boolean> {
-    let least = Number.POSITIVE_INFINITY;
-    let sinceMs = performance.now();
-    for (let waitMs = 10; !socket.destroyed; waitMs = Math.min(2 * waitMs, LOOK_AGAIN_MS)) {
-      const untaken = await this.#queues.unacknowledged(socket);
-      if (untaken === null || untaken <= MOST_UNTAKEN_BYTES) break;
-      const nowMs = performance.now();
-      if (untaken < least) [least, sinceMs] = [untaken, nowMs];
-      else if (nowMs - sinceMs >= STALLED_MS) return false;
-      await sleep(waitMs, undefined, { ref: false });
-    }
-    return true;
   }
 }
 

@@ -47,7 +47,7 @@ const REJECTED: Readonly<Record<RejectionReason, string>> = {
   wrong_signature: 'a signature that does not fit the body',
   too_large: 'a body over 1 MB',
   not_stored: 'not committed in time; the products it names are read instead',
-  no_room: 'too many bodies in transfer at once',
+  no_room: 'too many connections, or too many bytes in transfer',
 };
 
 export function rejectionWords(reason: string): string {

@@ -42,6 +42,7 @@ const WELL: WatchedState = {
     behindSinceMs: null,
     clockAheadMs: null,
     growingSinceMs: null,
+    turnedAwayAtMs: null,
     replication: null,
   },
   held: NOTHING_HELD,

@@ -36,6 +36,7 @@ export function startPrimary(
           behindSinceMs: null,
           clockAheadMs: null,
           growingSinceMs: null,
+          turnedAwayAtMs: null,
           replication: replication(),
         };
       },
